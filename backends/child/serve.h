@@ -1,0 +1,70 @@
+/* All that a backend's main() needs: file descriptors, control lines, /run, the job queue, stepping.
+ *
+ * Two threads. The loop thread owns fd 3 and fd 4, reads requests, writes frames, answers pings.
+ * The compute thread calls every function of struct qn_backend, one at a time. Between two calls
+ * of step, new jobs are started, cancelled ones removed, and jobs whose reply is not being read
+ * fast enough (sink full) are reported as paused. */
+#ifndef QN_CHILD_SERVE_H
+#define QN_CHILD_SERVE_H
+
+#include "base/error.h"
+#include "base/json.h"
+#include "contract/event.h"
+#include "contract/job.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct qn_sink; /* where one job's events go; owned by serve.c */
+
+/* Queues the event for the client. Compute thread only. Never blocks. After DONE/END/ERROR rules
+ * see contract/event.h; after END or ERROR the sink must not be used again. */
+void qn_sink_send(struct qn_sink *s, const struct qn_event *ev);
+
+/* True while more than QN_SINK_HIGH bytes wait for the reader: leave the job out of this step. */
+bool qn_sink_full(const struct qn_sink *s);
+
+enum { QN_SINK_HIGH = 256 * 1024 };
+
+struct qn_progress; /* reports loading progress */
+void qn_progress_set(struct qn_progress *p, double fraction);
+bool qn_progress_cancelled(const struct qn_progress *p); /* the router asked to stop: give up loading */
+
+struct qn_load {
+    const char *name;
+    const char *const *files; /* absolute paths */
+    size_t n_files;
+    int threads;
+    int64_t context; /* tokens per sequence; 0: choose */
+    struct qn_jref options; /* object of backend options */
+};
+
+struct qn_ready {
+    int64_t context;      /* tokens per sequence */
+    int64_t memory_bytes; /* resident bytes the model needs: weights, caches, scratch */
+    int64_t slots;        /* jobs that can run at once */
+};
+
+struct qn_backend {
+    const char *type; /* "llm" */
+    /* MUST. Loads the model; on success *self is what the others get. */
+    qn_err (*load)(const struct qn_load *opts, struct qn_progress *p, void **self, struct qn_ready *ready, struct qn_error *e);
+    /* MUST. Takes a job; QN_EBUSY: no slot is free, serve.c keeps it queued and asks again. job and
+     * out stay valid until END or ERROR was sent or cancel returned. Any other error: serve.c sends
+     * it as the reply. */
+    qn_err (*start)(void *self, const struct qn_job *job, struct qn_sink *out, struct qn_error *e);
+    /* MUST. Advances every running job by one slice (below 250 ms); false when nothing is left to do
+     * (no jobs, or all of them paused by a full sink). */
+    bool (*step)(void *self);
+    /* MUST. Forgets a job that was started; no event may follow. */
+    void (*cancel)(void *self, const struct qn_job *job);
+    /* MAY. The router changed how many threads this child may use. */
+    void (*threads)(void *self, int threads);
+    /* MUST. */
+    void (*unload)(void *self);
+};
+
+/* The whole life of a child process: returns its exit status. argv: --name NAME and nothing else. */
+int qn_child_main(int argc, char **argv, const struct qn_backend *backend);
+
+#endif

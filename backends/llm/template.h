@@ -1,0 +1,36 @@
+/* A model's Jinja chat template: compiled once, rendered per request, sandboxed by limits.
+ *
+ * The language is the part of Jinja2 that chat templates use, with the behaviour of Hugging Face's
+ * JavaScript interpreter where the two differ. Compiled templates are immutable. */
+#ifndef QN_LLM_TEMPLATE_H
+#define QN_LLM_TEMPLATE_H
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/json.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct qn_template;
+
+enum {
+    QN_TEMPLATE_SOURCE_MAX = 1024 * 1024,
+    QN_TEMPLATE_STEPS_MAX = 10 * 1000 * 1000, /* node evaluations of one rendering */
+    QN_TEMPLATE_DEPTH_MAX = 200,              /* nesting of expressions, blocks and macro calls */
+    QN_TEMPLATE_OUTPUT_MAX = 32 * 1024 * 1024,
+    QN_TEMPLATE_MEMORY_MAX = 256 * 1024 * 1024
+};
+
+/* QN_EFORMAT with line and column in the message. */
+qn_err qn_template_new(const char *source, size_t n, struct qn_template **out, struct qn_error *e);
+void qn_template_free(struct qn_template *t);
+
+/* Renders with the members of the object `vars` (messages, tools, documents, add_generation_prompt,
+ * bos_token, eos_token, enable_thinking ...) as variables. wall_ms is what strftime_now shows (local
+ * time zone). raise_exception("text") gives QN_EINVAL with exactly that text as message; an error of
+ * the template itself QN_EFORMAT; a limit QN_ELIMIT. Appends to out only on success. */
+qn_err qn_template_render(const struct qn_template *t, const struct qn_jref *vars, int64_t wall_ms,
+                          struct qn_buf *out, struct qn_error *e);
+
+#endif

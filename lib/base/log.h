@@ -1,0 +1,31 @@
+/* One line per fact on stderr: `2026-01-31T12:00:00.123Z info instance model=qwen3-4b state=ready ms=2310`.
+ *
+ * error: someone must act; warn: degraded; info: life-cycle; debug: the rest. Prompts, replies and
+ * keys are never logged. Line breaks and control bytes within a line are escaped. Any thread. */
+#ifndef QN_BASE_LOG_H
+#define QN_BASE_LOG_H
+
+#include <stdbool.h>
+
+enum qn_log_level { QN_LOG_ERROR, QN_LOG_WARN, QN_LOG_INFO, QN_LOG_DEBUG };
+
+void qn_log_set_level(enum qn_log_level level);
+enum qn_log_level qn_log_get_level(void);
+bool qn_log_level_parse(const char *name, enum qn_log_level *out); /* "error", "warn", "info", "debug" */
+const char *qn_log_level_name(enum qn_log_level level);
+
+/* A second reader of every line that is printed (the router's log ring), called on the logging
+ * thread with the line without its newline; NULL to stop. Set before threads start. */
+typedef void (*qn_log_sink)(void *ctx, enum qn_log_level level, const char *tag, const char *line);
+void qn_log_set_sink(qn_log_sink sink, void *ctx);
+
+/* tag: the part of the program ("instance", "http"); fmt: key=value words. */
+void qn_log(enum qn_log_level level, const char *tag, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#define qn_error_log(tag, ...) qn_log(QN_LOG_ERROR, tag, __VA_ARGS__)
+#define qn_warn(tag, ...) qn_log(QN_LOG_WARN, tag, __VA_ARGS__)
+#define qn_info(tag, ...) qn_log(QN_LOG_INFO, tag, __VA_ARGS__)
+#define qn_debug(tag, ...) qn_log(QN_LOG_DEBUG, tag, __VA_ARGS__)
+
+#endif

@@ -1,0 +1,29 @@
+/* Jobs and events as JSON lines, both ways, from one field table per struct: a field's name on the
+ * wire, its type and its range are written once for both processes. Reading checks everything:
+ * the other side may be broken. Unknown members are ignored (a newer peer), wrong types are errors. */
+#ifndef QN_CONTRACT_CODEC_H
+#define QN_CONTRACT_CODEC_H
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "contract/event.h"
+#include "contract/job.h"
+
+/* Appends the job as one JSON object without a newline. */
+qn_err qn_job_encode(const struct qn_job *job, struct qn_buf *out);
+
+/* Fills *job from an object; strings are copied into arena. QN_EINVAL with the path in param. */
+qn_err qn_job_decode(const struct qn_jref *object, struct qn_job *job, struct qn_arena *arena, struct qn_error *e);
+
+qn_err qn_event_encode(const struct qn_event *ev, struct qn_buf *out);
+
+/* Strings in *ev are copied into arena. */
+qn_err qn_event_decode(const struct qn_jref *object, struct qn_event *ev, struct qn_arena *arena, struct qn_error *e);
+
+/* A sampling field by its wire name, read with the table's type and range from v (a member of some
+ * dialect's request) into s. QN_ENOTFOUND when no such scalar field exists. Dialects use this so
+ * that ranges live in the table alone. Absent or null leaves the field unset. */
+qn_err qn_sampling_read(struct qn_sampling *s, const char *field, const struct qn_jref *v, struct qn_error *e);
+
+#endif

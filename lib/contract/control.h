@@ -1,0 +1,70 @@
+/* Messages on fd 4 between the router and a child: one JSON line each.
+ *
+ *   down  {"msg":"load","secret":"…64 hex…","name":"qwen3","files":["/a.gguf"],"threads":2,"context":0,"options":{…}}
+ *         {"msg":"ping","seq":7}   {"msg":"threads","threads":1}   {"msg":"stop","grace_ms":10000}
+ *   up    {"msg":"loading","progress":0.4}
+ *         {"msg":"ready","context":4096,"memory_bytes":123,"slots":4,"threads":2}
+ *         {"msg":"failed","error":{"code":"format","param":"","message":"…"}}
+ *         {"msg":"pong","seq":7,"jobs":1,"step_age_ms":12}
+ */
+#ifndef QN_CONTRACT_CONTROL_H
+#define QN_CONTRACT_CONTROL_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "contract/job.h"
+
+#include <stdint.h>
+
+enum {
+    QN_FD_LISTEN = 3,  /* a loopback TCP socket in listen */
+    QN_FD_CONTROL = 4, /* a stream socket pair's end */
+    QN_SECRET_HEX = 64,
+    QN_CONTROL_LINE_MAX = 1024 * 1024,
+    QN_CONTROL_FILES_MAX = 64
+};
+
+enum qn_control_kind {
+    QN_CTL_NONE,
+    QN_CTL_LOAD,
+    QN_CTL_PING,
+    QN_CTL_THREADS,
+    QN_CTL_STOP,
+    QN_CTL_LOADING,
+    QN_CTL_READY,
+    QN_CTL_FAILED,
+    QN_CTL_PONG,
+    QN_CTL_COUNT
+};
+
+struct qn_control {
+    enum qn_control_kind kind;
+    /* LOAD */
+    const char *secret, *name;
+    struct qn_strings files; /* absolute paths */
+    int64_t threads;         /* LOAD, THREADS, READY */
+    int64_t context;         /* LOAD: tokens wanted, 0: the child chooses; READY: tokens it has per sequence */
+    const char *options;     /* LOAD: JSON object of backend options; never NULL after decoding */
+    /* STOP */
+    int64_t grace_ms;
+    /* LOADING */
+    double progress; /* 0 to 1 */
+    /* READY */
+    int64_t memory_bytes, slots;
+    /* FAILED */
+    struct qn_error error;
+    /* PING, PONG */
+    int64_t seq, jobs, step_age_ms;
+};
+
+void qn_control_init(struct qn_control *c, enum qn_control_kind kind);
+
+/* Appends the message and its newline. */
+qn_err qn_control_encode(const struct qn_control *c, struct qn_buf *out);
+
+/* Strings are copied into arena. */
+qn_err qn_control_decode(const struct qn_jref *object, struct qn_control *c, struct qn_arena *arena, struct qn_error *e);
+
+#endif

@@ -1,0 +1,104 @@
+/* What to do: one inference request, free of any client's dialect.
+ *
+ * A dialect fills a job, codec.c carries it to the child, a backend obeys it. Strings and lists
+ * belong to the arena the job was made with (or to whatever outlives the job). "Unset" is QN_UNSET
+ * for integers, NAN for doubles and NULL for strings: the backend then takes the model's own
+ * default. The names on the wire, types and ranges are in codec.c's field tables, once. */
+#ifndef QN_CONTRACT_JOB_H
+#define QN_CONTRACT_JOB_H
+
+#include "base/arena.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define QN_UNSET INT64_MIN
+
+enum qn_task {
+    QN_TASK_NONE,
+    QN_TASK_CHAT,     /* messages in, an assistant turn out */
+    QN_TASK_COMPLETE, /* text in, its continuation out */
+    QN_TASK_COUNT
+};
+
+enum {
+    QN_JOB_ID_MAX = 64,
+    QN_JOB_STOPS_MAX = 16,       /* stop strings */
+    QN_JOB_STOP_BYTES_MAX = 256, /* bytes of one stop string */
+    QN_JOB_CHOICES_MAX = 16,     /* n */
+    QN_JOB_TOP_LOGPROBS_MAX = 20,
+    QN_JOB_LOGIT_BIAS_MAX = 1024,
+    QN_JOB_PROMPT_BYTES_MAX = 32 * 1024 * 1024
+};
+
+struct qn_strings {
+    const char **v;
+    size_t n;
+};
+
+struct qn_i64s {
+    int64_t *v;
+    size_t n;
+};
+
+struct qn_bias {
+    int64_t token;
+    double bias; /* added to the logit */
+};
+
+struct qn_biases {
+    struct qn_bias *v;
+    size_t n;
+};
+
+struct qn_sampling {
+    int64_t max_tokens;        /* >= 0 output tokens; unset: to the end of the context */
+    double temperature;        /* >= 0; 0 is greedy */
+    double top_p;              /* (0, 1] */
+    int64_t top_k;             /* 0: off */
+    double min_p;              /* [0, 1]; 0: off */
+    double repeat_penalty;     /* > 0; 1: off */
+    int64_t repeat_last_n;     /* tokens looked back at by the three penalties; -1: the whole context */
+    double presence_penalty;   /* [-2, 2] */
+    double frequency_penalty;  /* [-2, 2] */
+    int64_t seed;              /* unset: random */
+    struct qn_strings stop;
+    struct qn_biases logit_bias;
+    int64_t n;                 /* choices, 1 to QN_JOB_CHOICES_MAX; unset: 1 */
+    int64_t logprobs;          /* unset: none; else how many alternatives besides the chosen token, 0 to 20 */
+    bool ignore_eos;           /* never end on the model's end token (benchmarks) */
+};
+
+struct qn_chat {
+    const char *messages;     /* JSON array in the form chat templates read: objects with role, content
+                                 (string, null or array of parts), name, tool_calls, tool_call_id,
+                                 reasoning_content */
+    const char *tools;        /* JSON array of {"type":"function","function":{...}}, or NULL */
+    const char *documents;    /* JSON array, or NULL */
+    const char *template_vars;/* JSON object of further template variables (enable_thinking ...), or NULL */
+    bool continue_last;       /* the last message is an assistant's beginning: go on in it */
+};
+
+struct qn_complete {
+    const char *prompt;       /* text; may be empty */
+    struct qn_i64s prompt_tokens; /* used instead of prompt when n > 0 */
+    bool echo;                /* the reply begins with the prompt (and its logprobs, if asked) */
+    const char *suffix;
+};
+
+struct qn_job {
+    enum qn_task task;
+    const char *id;           /* unique in the router, at most QN_JOB_ID_MAX bytes; in every log line */
+    struct qn_sampling sampling;
+    struct qn_chat chat;
+    struct qn_complete complete;
+};
+
+/* All fields unset, task NONE. */
+void qn_job_init(struct qn_job *job);
+
+const char *qn_task_name(enum qn_task task);          /* "chat", "complete" */
+enum qn_task qn_task_parse(const char *name);         /* QN_TASK_NONE when unknown */
+
+#endif

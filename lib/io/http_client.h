@@ -1,0 +1,33 @@
+/* HTTP/1.1 out, for the loopback connection to a child: one POST whose reply streams in. libcurl's
+ * multi interface driven by our loop. Loop thread only. */
+#ifndef QN_IO_HTTP_CLIENT_H
+#define QN_IO_HTTP_CLIENT_H
+
+#include "base/error.h"
+#include "io/loop.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct qn_http_client;
+struct qn_post; /* one running request */
+
+struct qn_post_events {
+    /* MUST. Bytes of the reply's body, in order. Only for status 200; other replies' bodies are
+     * collected (at most 64 KiB) and given to end. */
+    void (*data)(void *ctx, const void *p, size_t n);
+    /* MUST. Called exactly once, last, unless the post was cancelled. status 0: the connection
+     * failed or broke (e says how). The post is freed when it returns. */
+    void (*end)(void *ctx, int status, const char *body, size_t n, const struct qn_error *e);
+};
+
+qn_err qn_http_client_new(struct qn_loop *l, struct qn_http_client **out, struct qn_error *e);
+void qn_http_client_free(struct qn_http_client *c); /* no post may be running */
+
+/* body is copied. bearer: the Authorization token. No proxy, no redirects, no environment. */
+qn_err qn_http_post(struct qn_http_client *c, const char *url, const char *bearer, const void *body, size_t n,
+                    const struct qn_post_events *ev, void *ctx, struct qn_post **out, struct qn_error *e);
+void qn_http_post_pause(struct qn_post *p, bool paused); /* stops reading: the child's socket fills up */
+void qn_http_post_cancel(struct qn_post *p);             /* closes the connection; no callback follows */
+
+#endif
