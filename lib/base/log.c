@@ -1,0 +1,94 @@
+/* See log.h. A line is built aside and written with one write(2), so lines of several threads and
+ * processes on one pipe do not mix. */
+#include "base/log.h"
+
+#include "base/clock.h"
+#include "base/str.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LINE_MAX_BYTES = 4096 };
+
+static _Atomic int current_level = QN_LOG_INFO;
+static qn_log_sink line_sink;
+static void *line_sink_ctx;
+
+static const char *const level_names[] = {"error", "warn", "info", "debug"};
+
+void qn_log_set_level(enum qn_log_level level)
+{
+    atomic_store(&current_level, (int)level);
+}
+
+enum qn_log_level qn_log_get_level(void)
+{
+    return (enum qn_log_level)atomic_load(&current_level);
+}
+
+bool qn_log_level_parse(const char *name, enum qn_log_level *out)
+{
+    for (int i = QN_LOG_ERROR; i <= QN_LOG_DEBUG; i++)
+        if (qn_str_eq(name, level_names[i])) {
+            *out = (enum qn_log_level)i;
+            return true;
+        }
+    return false;
+}
+
+const char *qn_log_level_name(enum qn_log_level level)
+{
+    return level_names[level];
+}
+
+void qn_log_set_sink(qn_log_sink sink, void *ctx)
+{
+    line_sink_ctx = ctx;
+    line_sink = sink;
+}
+
+/* Escapes control bytes in place of the text's own line breaks; out has room for n bytes. */
+static size_t escape(char *out, size_t n, const char *text)
+{
+    size_t used = 0;
+    for (const char *p = text; *p && used + 5 < n; p++) {
+        unsigned char c = (unsigned char)*p;
+        if (c == '\n') {
+            out[used++] = '\\';
+            out[used++] = 'n';
+        } else if (c < 0x20 || c == 0x7F) {
+            used += (size_t)snprintf(out + used, n - used, "\\x%02x", c);
+        } else {
+            out[used++] = (char)c;
+        }
+    }
+    return used;
+}
+
+void qn_log(enum qn_log_level level, const char *tag, const char *fmt, ...)
+{
+    if ((int)level > atomic_load(&current_level))
+        return;
+    char text[LINE_MAX_BYTES];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+
+    char line[LINE_MAX_BYTES + 128];
+    char when[25];
+    qn_wall_format(qn_wall_ms(), when);
+    int head = snprintf(line, 128, "%s %s %.64s ", when, level_names[level], tag);
+    size_t n = (size_t)head;
+    n += escape(line + n, sizeof line - n - 1, text);
+    line[n] = '\0';
+    if (line_sink)
+        line_sink(line_sink_ctx, level, tag, line);
+    line[n++] = '\n';
+    /* Nobody can be told when stderr itself is gone. */
+    ssize_t ignored = write(STDERR_FILENO, line, n);
+    (void)ignored;
+}
