@@ -1,0 +1,29 @@
+/* Worker threads for slices of one operation. Work items are taken from a counter, so a thread that
+ * the system has set aside delays nobody but its own item; waiting threads spin for about 20 us and
+ * then sleep, so that they never take the processor from another program. */
+#ifndef QN_ENGINE_POOL_H
+#define QN_ENGINE_POOL_H
+
+#include "base/error.h"
+
+#include <stdint.h>
+
+struct qn_pool;
+
+enum { QN_POOL_THREADS_MAX = 128 };
+
+/* i: the item, 0 .. n - 1, each exactly once.  worker: 0 .. threads - 1, stable within one run and
+ * never two at once with the same number: an index for per-thread buffers. Must not call
+ * qn_pool_run. */
+typedef void (*qn_pool_fn)(void *arg, int64_t i, int worker);
+
+/* threads: 1 .. QN_POOL_THREADS_MAX, the caller of qn_pool_run included. */
+qn_err qn_pool_new(int threads, struct qn_pool **out, struct qn_error *e);
+void qn_pool_free(struct qn_pool *p); /* NULL allowed */
+int qn_pool_threads(const struct qn_pool *p);
+
+/* Calls fn for every item, on this thread and the workers, and returns when all are done. One
+ * caller at a time. A single item, or a pool of one thread, runs on the caller alone. */
+void qn_pool_run(struct qn_pool *p, qn_pool_fn fn, void *arg, int64_t n);
+
+#endif

@@ -1,0 +1,63 @@
+/* A model file's named tensors and its metadata. Shapes are reversed once, here: outermost first.
+ *
+ * The file is mapped; a tensor got from it borrows the mapping. Every tensor's size is checked
+ * against the file before it is lent. Compute thread only. */
+#ifndef QN_ENGINE_WEIGHTS_H
+#define QN_ENGINE_WEIGHTS_H
+
+#include "base/error.h"
+#include "engine/device.h"
+#include "formats/gguf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct qn_weights;
+
+qn_err qn_weights_open(struct qn_weights **w, const char *path, struct qn_error *e);
+/* Over a parsed GGUF, which it owns from then on (also when it fails). */
+qn_err qn_weights_from_gguf(struct qn_weights **w, struct qn_gguf *g, struct qn_error *e);
+void qn_weights_close(struct qn_weights *w); /* NULL allowed; frees what qn_weights_prepare made */
+const struct qn_gguf *qn_weights_gguf(const struct qn_weights *w); /* lent: vocabulary, template */
+
+bool qn_weights_has(const struct qn_weights *w, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The tensor of that name, lent from the mapping. QN_ENOTFOUND, QN_EUNSUPPORTED (a type this
+ * version does not know, named), QN_EFORMAT (rows that are no whole blocks, data past the end of
+ * the file). */
+qn_err qn_weights_get(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t,
+                      struct qn_error *e, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* QN_EFORMAT unless t has exactly this shape; the message names both and `what`. */
+qn_err qn_weights_expect(const struct qn_tensor *t, const char *what, struct qn_error *e,
+                         size_t ndim, const int64_t *shape);
+
+/* Lays the matrix t, got from w, out anew for qn_matmul (see qn_weight_prepare) and lets the file's
+ * pages go. The new memory belongs to w. The file's own tensor may still be got and read. */
+qn_err qn_weights_prepare(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t,
+                          struct qn_error *e);
+
+int64_t qn_weights_parameters(const struct qn_weights *w); /* elements of all tensors */
+int64_t
+qn_weights_prepared_bytes(const struct qn_weights *w); /* memory that qn_weights_prepare made */
+
+/* Metadata. Absent: QN_ENOTFOUND; other type or out of range: QN_EFORMAT. Each message names the
+ * key. The _opt forms leave *out as it was when the key is absent. Strings come NUL-terminated and
+ * lent. */
+qn_err qn_weights_u32(const struct qn_weights *w, const char *key, uint32_t *out,
+                      struct qn_error *e);
+qn_err qn_weights_u32_opt(const struct qn_weights *w, const char *key, uint32_t *out,
+                          struct qn_error *e);
+qn_err qn_weights_f32(const struct qn_weights *w, const char *key, float *out, struct qn_error *e);
+qn_err qn_weights_f32_opt(const struct qn_weights *w, const char *key, float *out,
+                          struct qn_error *e);
+qn_err qn_weights_bool_opt(const struct qn_weights *w, const char *key, bool *out,
+                           struct qn_error *e);
+qn_err qn_weights_str(struct qn_weights *w, const char *key, const char **out, struct qn_error *e);
+qn_err qn_weights_str_opt(struct qn_weights *w, const char *key, const char **out,
+                          struct qn_error *e);
+
+#endif
