@@ -1,0 +1,236 @@
+/* The field tables of jobs and events, see codec.h: the only place where a name on the wire between
+ * router and child, its type and its range are written. */
+#include "contract/codec.h"
+
+#include "base/str.h"
+#include "contract/fields.h"
+
+#include <assert.h>
+#include <float.h>
+#include <stddef.h>
+#include <string.h>
+
+#define COUNT(table) (sizeof(table) / sizeof *(table))
+
+/* Integers cross as JSON numbers, exact up to 2^53. */
+#define INTEGER_MAX 9007199254740991.0
+
+#define S(name, type, ...)                                                                         \
+    {                                                                                              \
+#name, type, offsetof(struct qn_sampling, name), __VA_ARGS__                               \
+    }
+static const struct qn_field sampling_fields[] = {
+    S(max_tokens, QN_F_I64, .min = 0, .max = INT32_MAX),
+    S(temperature, QN_F_F64, .min = 0, .max = 100),
+    S(top_p, QN_F_F64, .min = 0, .max = 1),
+    S(top_k, QN_F_I64, .min = 0, .max = INT32_MAX),
+    S(min_p, QN_F_F64, .min = 0, .max = 1),
+    S(repeat_penalty, QN_F_F64, .min = 0.01, .max = 100),
+    S(repeat_last_n, QN_F_I64, .min = -1, .max = INT32_MAX),
+    S(presence_penalty, QN_F_F64, .min = -2, .max = 2),
+    S(frequency_penalty, QN_F_F64, .min = -2, .max = 2),
+    S(seed, QN_F_I64, .min = -INTEGER_MAX, .max = INTEGER_MAX),
+    S(stop, QN_F_STRS, .max = QN_JOB_STOPS_MAX),
+    S(logit_bias, QN_F_BIASES, .max = QN_JOB_LOGIT_BIAS_MAX),
+    S(n, QN_F_I64, .min = 1, .max = QN_JOB_CHOICES_MAX),
+    S(logprobs, QN_F_I64, .min = 0, .max = QN_JOB_TOP_LOGPROBS_MAX),
+    S(ignore_eos, QN_F_BOOL, .min = 0),
+};
+
+#define C(name, type, ...)                                                                         \
+    {                                                                                              \
+#name, type, offsetof(struct qn_chat, name), __VA_ARGS__                                   \
+    }
+static const struct qn_field chat_fields[] = {
+    C(messages, QN_F_ARRAY, .min = 0),     C(tools, QN_F_ARRAY, .min = 0),
+    C(documents, QN_F_ARRAY, .min = 0),    C(template_vars, QN_F_OBJECT, .min = 0),
+    C(continue_last, QN_F_BOOL, .min = 0),
+};
+
+#define P(name, type, ...)                                                                         \
+    {                                                                                              \
+#name, type, offsetof(struct qn_complete, name), __VA_ARGS__                               \
+    }
+static const struct qn_field complete_fields[] = {
+    P(prompt, QN_F_STR, .max = QN_JOB_PROMPT_BYTES_MAX),
+    P(prompt_tokens, QN_F_I64S, .max = QN_JOB_PROMPT_BYTES_MAX),
+    P(echo, QN_F_BOOL, .min = 0),
+    P(suffix, QN_F_STR, .max = QN_JOB_PROMPT_BYTES_MAX),
+};
+
+static const char *finish_name(int v)
+{
+    return qn_finish_name((enum qn_finish)v);
+}
+
+#define E(wire, member, type, ...)                                                                 \
+    {                                                                                              \
+        wire, type, offsetof(struct qn_event, member), __VA_ARGS__                                 \
+    }
+static const struct qn_field progress_fields[] = {
+    E("done", done, QN_F_I64, .min = 0, .max = INTEGER_MAX),
+    E("total", total, QN_F_I64, .min = 0, .max = INTEGER_MAX),
+};
+static const struct qn_field text_fields[] = {
+    E("index", index, QN_F_I64, .min = 0, .max = QN_JOB_CHOICES_MAX - 1),
+    E("text", text, QN_F_STR, .min = 0),
+    E("logprobs", logprobs, QN_F_ARRAY, .min = 0),
+};
+static const struct qn_field done_fields[] = {
+    E("index", index, QN_F_I64, .min = 0, .max = QN_JOB_CHOICES_MAX - 1),
+    E("reason", finish, QN_F_ENUM, .enum_name = finish_name, .enum_count = QN_FINISH_COUNT),
+    E("stop", stop, QN_F_STR, .min = 0),
+};
+static const struct qn_field usage_fields[] = {
+    E("prompt", usage.prompt, QN_F_I64, .min = 0, .max = INTEGER_MAX),
+    E("cached", usage.cached, QN_F_I64, .min = 0, .max = INTEGER_MAX),
+    E("output", usage.output, QN_F_I64, .min = 0, .max = INTEGER_MAX),
+    E("prompt_ms", usage.prompt_ms, QN_F_F64, .min = 0, .max = DBL_MAX),
+    E("output_ms", usage.output_ms, QN_F_F64, .min = 0, .max = DBL_MAX),
+};
+static const struct qn_field error_fields[] = {
+    E("error", error, QN_F_ERROR, .min = 0),
+};
+
+static const struct {
+    const struct qn_field *fields;
+    size_t n;
+} event_tables[QN_EV_COUNT] = {
+    [QN_EV_PROGRESS] = {progress_fields, COUNT(progress_fields)},
+    [QN_EV_TEXT] = {text_fields, COUNT(text_fields)},
+    [QN_EV_DONE] = {done_fields, COUNT(done_fields)},
+    [QN_EV_USAGE] = {usage_fields, COUNT(usage_fields)},
+    [QN_EV_END] = {NULL, 0},
+    [QN_EV_ERROR] = {error_fields, COUNT(error_fields)},
+};
+
+static qn_err section_read(const struct qn_jref *job, const char *name,
+                           const struct qn_field *table, size_t n, void *base,
+                           struct qn_arena *arena, struct qn_error *e)
+{
+    struct qn_jref section = qn_json_get(job, name);
+    if (qn_json_type(&section) <= QN_JSON_NULL)
+        return QN_OK;
+    return qn_fields_read(table, n, &section, base, arena, e);
+}
+
+qn_err qn_job_encode(const struct qn_job *job, struct qn_buf *out)
+{
+    struct qn_jw w = qn_jw_to(out);
+    qn_jw_obj(&w);
+    qn_jw_kstr(&w, "task", qn_task_name(job->task));
+    qn_jw_kstr(&w, "id", job->id ? job->id : "");
+    qn_jw_key(&w, "sampling");
+    qn_jw_obj(&w);
+    qn_fields_write(sampling_fields, COUNT(sampling_fields), &job->sampling, &w);
+    qn_jw_obj_end(&w);
+    qn_jw_key(&w, "chat");
+    qn_jw_obj(&w);
+    qn_fields_write(chat_fields, COUNT(chat_fields), &job->chat, &w);
+    qn_jw_obj_end(&w);
+    qn_jw_key(&w, "complete");
+    qn_jw_obj(&w);
+    qn_fields_write(complete_fields, COUNT(complete_fields), &job->complete, &w);
+    qn_jw_obj_end(&w);
+    qn_jw_obj_end(&w);
+    return out->overflow ? QN_ELIMIT : QN_OK;
+}
+
+/* What a backend may rely on whatever the router sent. */
+static qn_err check_job(const struct qn_job *job, struct qn_error *e)
+{
+    if (job->task == QN_TASK_CHAT && !job->chat.messages)
+        return qn_fail_param(e, QN_EINVAL, "messages", "messages is missing");
+    if (job->task == QN_TASK_COMPLETE && !job->complete.prompt &&
+        job->complete.prompt_tokens.n == 0)
+        return qn_fail_param(e, QN_EINVAL, "prompt", "prompt is missing");
+    for (size_t i = 0; i < job->sampling.stop.n; i++) {
+        size_t n = strlen(job->sampling.stop.v[i]);
+        if (n == 0 || n > QN_JOB_STOP_BYTES_MAX)
+            return qn_fail_param(e, QN_EINVAL, "stop",
+                                 "stop: each string must have 1 to %d bytes, not %zu",
+                                 QN_JOB_STOP_BYTES_MAX, n);
+    }
+    return QN_OK;
+}
+
+qn_err qn_job_decode(const struct qn_jref *object, struct qn_job *job, struct qn_arena *arena,
+                     struct qn_error *e)
+{
+    qn_job_init(job);
+    struct qn_jref v = qn_json_get(object, "task");
+    const char *text;
+    qn_err err = qn_json_str(&v, &text, e);
+    if (err)
+        return err;
+    job->task = qn_task_parse(text);
+    if (job->task == QN_TASK_NONE)
+        return qn_json_fail(&v, e, "unknown task '%.40s'", text);
+    v = qn_json_get(object, "id");
+    err = qn_json_str(&v, &text, e);
+    if (err)
+        return err;
+    if (strlen(text) > QN_JOB_ID_MAX)
+        return qn_json_fail(&v, e, "has more than %d bytes", QN_JOB_ID_MAX);
+    job->id = qn_arena_strdup(arena, text);
+    err = section_read(object, "sampling", sampling_fields, COUNT(sampling_fields), &job->sampling,
+                       arena, e);
+    if (!err)
+        err = section_read(object, "chat", chat_fields, COUNT(chat_fields), &job->chat, arena, e);
+    if (!err)
+        err = section_read(object, "complete", complete_fields, COUNT(complete_fields),
+                           &job->complete, arena, e);
+    return err ? err : check_job(job, e);
+}
+
+qn_err qn_event_encode(const struct qn_event *ev, struct qn_buf *out)
+{
+    assert(ev->kind > QN_EV_NONE && ev->kind < QN_EV_COUNT);
+    struct qn_jw w = qn_jw_to(out);
+    qn_jw_obj(&w);
+    qn_jw_kstr(&w, "ev", qn_event_name(ev->kind));
+    qn_fields_write(event_tables[ev->kind].fields, event_tables[ev->kind].n, ev, &w);
+    qn_jw_obj_end(&w);
+    return out->overflow ? QN_ELIMIT : QN_OK;
+}
+
+qn_err qn_event_decode(const struct qn_jref *object, struct qn_event *ev, struct qn_arena *arena,
+                       struct qn_error *e)
+{
+    struct qn_jref v = qn_json_get(object, "ev");
+    const char *name;
+    qn_err err = qn_json_str(&v, &name, e);
+    if (err)
+        return err;
+    qn_event_init(ev, QN_EV_NONE);
+    for (int k = QN_EV_NONE + 1; k < QN_EV_COUNT; k++)
+        if (qn_str_eq(name, qn_event_name((enum qn_event_kind)k)))
+            ev->kind = (enum qn_event_kind)k;
+    if (ev->kind == QN_EV_NONE)
+        return qn_json_fail(&v, e, "unknown event '%.40s'", name);
+    err = qn_fields_read(event_tables[ev->kind].fields, event_tables[ev->kind].n, object, ev, arena,
+                         e);
+    if (err)
+        return err;
+    if (ev->kind == QN_EV_TEXT && !ev->text)
+        return qn_fail(e, QN_EINVAL, "a text event without text");
+    if (ev->kind == QN_EV_DONE && ev->finish == QN_FINISH_NONE)
+        return qn_fail(e, QN_EINVAL, "a done event without a reason");
+    if (ev->kind == QN_EV_ERROR && ev->error.code == QN_OK)
+        return qn_fail(e, QN_EINVAL, "an error event without an error");
+    return QN_OK;
+}
+
+qn_err qn_sampling_read(struct qn_sampling *s, const char *field, const struct qn_jref *v,
+                        struct qn_error *e)
+{
+    for (size_t i = 0; i < COUNT(sampling_fields); i++) {
+        const struct qn_field *f = &sampling_fields[i];
+        if (!qn_str_eq(f->name, field))
+            continue;
+        if (f->type != QN_F_I64 && f->type != QN_F_F64 && f->type != QN_F_BOOL)
+            break;
+        return qn_field_read(f, v, s, NULL, e);
+    }
+    return qn_fail(e, QN_ENOTFOUND, "no sampling field %s", field);
+}

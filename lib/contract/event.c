@@ -1,0 +1,29 @@
+/* Names of events and of the ways a choice ends, see event.h. */
+#include "contract/event.h"
+
+static const char *const event_names[QN_EV_COUNT] = {
+    [QN_EV_NONE] = "none",   [QN_EV_PROGRESS] = "progress", [QN_EV_TEXT] = "text",
+    [QN_EV_DONE] = "done",   [QN_EV_USAGE] = "usage",       [QN_EV_END] = "end",
+    [QN_EV_ERROR] = "error",
+};
+
+static const char *const finish_names[QN_FINISH_COUNT] = {
+    [QN_FINISH_NONE] = "none",
+    [QN_FINISH_STOP] = "stop",
+    [QN_FINISH_LENGTH] = "length",
+};
+
+void qn_event_init(struct qn_event *ev, enum qn_event_kind kind)
+{
+    *ev = (struct qn_event){.kind = kind};
+}
+
+const char *qn_event_name(enum qn_event_kind kind)
+{
+    return (unsigned)kind < QN_EV_COUNT ? event_names[kind] : event_names[QN_EV_NONE];
+}
+
+const char *qn_finish_name(enum qn_finish f)
+{
+    return (unsigned)f < QN_FINISH_COUNT ? finish_names[f] : finish_names[QN_FINISH_NONE];
+}

@@ -1,0 +1,46 @@
+/* Empty values and names of jobs, see job.h. */
+#include "contract/job.h"
+
+#include "base/str.h"
+
+#include <math.h>
+
+static const char *const task_names[QN_TASK_COUNT] = {
+    [QN_TASK_NONE] = "none",
+    [QN_TASK_CHAT] = "chat",
+    [QN_TASK_COMPLETE] = "complete",
+};
+
+void qn_job_init(struct qn_job *job)
+{
+    *job = (struct qn_job){
+        .sampling =
+            {
+                .max_tokens = QN_UNSET,
+                .temperature = NAN,
+                .top_p = NAN,
+                .top_k = QN_UNSET,
+                .min_p = NAN,
+                .repeat_penalty = NAN,
+                .repeat_last_n = QN_UNSET,
+                .presence_penalty = NAN,
+                .frequency_penalty = NAN,
+                .seed = QN_UNSET,
+                .n = QN_UNSET,
+                .logprobs = QN_UNSET,
+            },
+    };
+}
+
+const char *qn_task_name(enum qn_task task)
+{
+    return (unsigned)task < QN_TASK_COUNT ? task_names[task] : task_names[QN_TASK_NONE];
+}
+
+enum qn_task qn_task_parse(const char *name)
+{
+    for (int i = QN_TASK_NONE + 1; i < QN_TASK_COUNT; i++)
+        if (qn_str_eq(name, task_names[i]))
+            return (enum qn_task)i;
+    return QN_TASK_NONE;
+}
