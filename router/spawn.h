@@ -1,0 +1,31 @@
+/* Starts a backend's process: its descriptors, environment, process group, pidfd and log pipe.
+ * Knows nothing of models or states. */
+#ifndef QN_ROUTER_SPAWN_H
+#define QN_ROUTER_SPAWN_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct qn_process {
+    pid_t pid;   /* also its process group */
+    int pidfd;   /* readable when the process has ended */
+    int control; /* our end of fd 4: non-blocking stream socket */
+    int log;     /* non-blocking read end of its stdout and stderr */
+    int port;    /* loopback port of fd 3, already in listen */
+};
+
+/* program: absolute path; name: argv is `program --name name`. All descriptors are close-on-exec
+ * and the caller's to close. QN_ENOTFOUND: no such program. */
+qn_err qn_spawn(const char *program, const char *name, struct qn_process *out, struct qn_error *e);
+
+/* Signals the whole group; nothing happens when it is gone already. */
+void qn_process_signal(const struct qn_process *p, int sig);
+
+/* After the pidfd became readable: collects the exit. text (at least 64 bytes) becomes
+ * "exited with status 1" or "was killed by signal 11 (Segmentation fault)". False: it still runs.
+ */
+bool qn_process_reap(const struct qn_process *p, bool wait, char text[static 64]);
+
+#endif
