@@ -1,0 +1,298 @@
+/* lib/contract: what one process writes the other reads, and a broken peer gets an error. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "contract/codec.h"
+#include "contract/control.h"
+#include "contract/frame.h"
+
+#include <math.h>
+#include <string.h>
+
+struct fixture {
+    struct qn_arena *arena;
+    struct qn_json *doc;
+    struct qn_buf text;
+};
+
+static int setup(void **state)
+{
+    struct fixture *f = test_calloc(1, sizeof *f);
+    f->arena = qn_arena_new(1024 * 1024);
+    qn_buf_init(&f->text, 1024 * 1024);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    qn_json_free(f->doc);
+    qn_arena_free(f->arena);
+    qn_buf_deinit(&f->text);
+    test_free(f);
+    return 0;
+}
+
+static struct qn_jref parse(struct fixture *f, const char *text)
+{
+    qn_json_free(f->doc);
+    f->doc = NULL;
+    struct qn_error e = {0};
+    if (qn_json_parse(text, strlen(text), &f->doc, &e))
+        fail_msg("%s", e.message);
+    return qn_json_root(f->doc);
+}
+
+static void a_job_survives_the_crossing(void **state)
+{
+    struct fixture *f = *state;
+    struct qn_job job, back;
+    qn_job_init(&job);
+    const char *stops[] = {"\n\n", "END"};
+    struct qn_bias biases[] = {{7, -100}, {9, 2.5}};
+    job.task = QN_TASK_CHAT;
+    job.id = "r7";
+    job.chat.messages = "[{\"role\":\"user\",\"content\":\"h\\u00e9\"}]";
+    job.chat.template_vars = "{\"enable_thinking\":false}";
+    job.sampling.temperature = 0.7;
+    job.sampling.max_tokens = 64;
+    job.sampling.seed = -3;
+    job.sampling.stop = (struct qn_strings){stops, 2};
+    job.sampling.logit_bias = (struct qn_biases){biases, 2};
+    job.sampling.ignore_eos = true;
+    assert_int_equal(qn_job_encode(&job, &f->text), QN_OK);
+    struct qn_jref root = parse(f, f->text.data);
+    struct qn_error e;
+    assert_int_equal(qn_job_decode(&root, &back, f->arena, &e), QN_OK);
+    assert_int_equal(back.task, QN_TASK_CHAT);
+    assert_string_equal(back.id, "r7");
+    assert_string_equal(back.chat.messages, "[{\"role\":\"user\",\"content\":\"h\xc3\xa9\"}]");
+    assert_string_equal(back.chat.template_vars, "{\"enable_thinking\":false}");
+    assert_true(back.sampling.temperature == 0.7);
+    assert_int_equal(back.sampling.max_tokens, 64);
+    assert_int_equal(back.sampling.seed, -3);
+    assert_int_equal(back.sampling.stop.n, 2);
+    assert_string_equal(back.sampling.stop.v[0], "\n\n");
+    assert_int_equal(back.sampling.logit_bias.v[1].token, 9);
+    assert_true(back.sampling.logit_bias.v[0].bias == -100);
+    assert_true(back.sampling.ignore_eos);
+    /* What was not set stays unset. */
+    assert_true(isnan(back.sampling.top_p));
+    assert_int_equal(back.sampling.n, QN_UNSET);
+    assert_null(back.chat.tools);
+    assert_null(back.complete.prompt);
+}
+
+static void bad_jobs_name_the_field(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        const char *text, *param;
+    } cases[] = {
+        {"{\"id\":\"x\"}", "task"},
+        {"{\"task\":\"dance\",\"id\":\"x\"}", "task"},
+        {"{\"task\":\"chat\",\"id\":\"x\"}", "messages"},
+        {"{\"task\":\"complete\",\"id\":\"x\"}", "prompt"},
+        {"{\"task\":\"chat\",\"id\":\"x\",\"chat\":{\"messages\":{}}}", "chat.messages"},
+        {"{\"task\":\"complete\",\"id\":\"x\",\"complete\":{\"prompt\":\"a\"},"
+         "\"sampling\":{\"top_p\":-1}}",
+         "sampling.top_p"},
+        {"{\"task\":\"complete\",\"id\":\"x\",\"complete\":{\"prompt\":\"a\"},"
+         "\"sampling\":{\"n\":17}}",
+         "sampling.n"},
+        {"{\"task\":\"complete\",\"id\":\"x\",\"complete\":{\"prompt_tokens\":[1,-2]}}",
+         "complete.prompt_tokens[1]"},
+        {"{\"task\":\"complete\",\"id\":\"x\",\"complete\":{\"prompt\":\"a\"},"
+         "\"sampling\":{\"logit_bias\":[[1]]}}",
+         "sampling.logit_bias[0]"},
+        {"{\"task\":\"complete\",\"id\":\"x\",\"complete\":{\"prompt\":\"a\"},"
+         "\"sampling\":{\"stop\":[\"\"]}}",
+         "stop"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct qn_jref root = parse(f, cases[i].text);
+        struct qn_job job;
+        struct qn_error e = {0};
+        assert_int_equal(qn_job_decode(&root, &job, f->arena, &e), QN_EINVAL);
+        assert_string_equal(e.param, cases[i].param);
+    }
+}
+
+static void events_survive_the_crossing(void **state)
+{
+    struct fixture *f = *state;
+    struct qn_event ev, back;
+    struct qn_error e;
+    qn_event_init(&ev, QN_EV_TEXT);
+    ev.index = 2;
+    ev.text = "a\"\n";
+    ev.logprobs = "[{\"id\":5,\"logprob\":-0.5}]";
+    assert_int_equal(qn_event_encode(&ev, &f->text), QN_OK);
+    assert_string_equal(f->text.data, "{\"ev\":\"text\",\"index\":2,\"text\":\"a\\\"\\n\","
+                                      "\"logprobs\":[{\"id\":5,\"logprob\":-0.5}]}");
+    struct qn_jref root = parse(f, f->text.data);
+    assert_int_equal(qn_event_decode(&root, &back, f->arena, &e), QN_OK);
+    assert_string_equal(back.text, "a\"\n");
+    assert_int_equal(back.index, 2);
+
+    qn_buf_clear(&f->text);
+    qn_event_init(&ev, QN_EV_ERROR);
+    qn_fail_param(&ev.error, QN_ECONTEXT, "messages", "too long");
+    qn_event_encode(&ev, &f->text);
+    root = parse(f, f->text.data);
+    assert_int_equal(qn_event_decode(&root, &back, f->arena, &e), QN_OK);
+    assert_int_equal(back.error.code, QN_ECONTEXT);
+    assert_string_equal(back.error.param, "messages");
+    assert_string_equal(back.error.message, "too long");
+
+    static const char *const broken[] = {
+        "{}",
+        "{\"ev\":\"sing\"}",
+        "{\"ev\":\"text\"}",
+        "{\"ev\":\"text\",\"text\":5}",
+        "{\"ev\":\"text\",\"text\":\"a\",\"index\":99}",
+        "{\"ev\":\"done\"}",
+        "{\"ev\":\"done\",\"reason\":\"bored\"}",
+        "{\"ev\":\"error\"}",
+        "{\"ev\":\"usage\",\"prompt\":-1}",
+        "[]",
+    };
+    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+        root = parse(f, broken[i]);
+        assert_int_equal(qn_event_decode(&root, &back, f->arena, &e), QN_EINVAL);
+    }
+}
+
+static void sampling_fields_are_read_by_name(void **state)
+{
+    struct fixture *f = *state;
+    struct qn_job job;
+    qn_job_init(&job);
+    struct qn_error e = {0};
+    struct qn_jref root = parse(f, "{\"temperature\":0.5,\"top_k\":2.5,\"min_p\":null}");
+    struct qn_jref v = qn_json_get(&root, "temperature");
+    assert_int_equal(qn_sampling_read(&job.sampling, "temperature", &v, &e), QN_OK);
+    assert_true(job.sampling.temperature == 0.5);
+    v = qn_json_get(&root, "top_k");
+    assert_int_equal(qn_sampling_read(&job.sampling, "top_k", &v, &e), QN_EINVAL);
+    assert_string_equal(e.param, "top_k");
+    v = qn_json_get(&root, "min_p");
+    assert_int_equal(qn_sampling_read(&job.sampling, "min_p", &v, &e), QN_OK);
+    assert_true(isnan(job.sampling.min_p));
+    assert_int_equal(qn_sampling_read(&job.sampling, "stop", &v, &e), QN_ENOTFOUND);
+}
+
+static void frames_come_out_however_they_went_in(void **state)
+{
+    (void)state;
+    static const char wire[] = "{\"a\":1}\n{\"bytes\":5}\n\n{}\n}{\"bytes\":0}\n{\"b\":2}\n";
+    for (size_t piece = 1; piece <= sizeof wire - 1; piece++) {
+        struct qn_frame_reader r;
+        qn_frame_reader_init(&r, 64);
+        int seen = 0;
+        for (size_t at = 0; at < sizeof wire - 1; at += piece) {
+            size_t n = sizeof wire - 1 - at < piece ? sizeof wire - 1 - at : piece;
+            assert_int_equal(qn_frame_feed(&r, wire + at, n), QN_OK);
+            struct qn_frame frame;
+            struct qn_error e;
+            qn_err err;
+            while ((err = qn_frame_next(&r, &frame, &e)) == QN_OK) {
+                if (seen == 1) {
+                    assert_int_equal(frame.bytes_len, 5);
+                    assert_memory_equal(frame.bytes, "\n{}\n}", 5);
+                } else if (seen == 2) {
+                    assert_non_null(frame.bytes);
+                    assert_int_equal(frame.bytes_len, 0);
+                } else {
+                    assert_null(frame.bytes);
+                }
+                seen++;
+                qn_json_free(frame.json);
+            }
+            assert_int_equal(err, QN_EBUSY);
+        }
+        assert_int_equal(seen, 4);
+        assert_false(qn_frame_pending(&r));
+        qn_frame_reader_deinit(&r);
+    }
+}
+
+static void broken_frames_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *wire;
+        qn_err err;
+    } cases[] = {
+        {"garbage\n", QN_EFORMAT},
+        {"{\"bytes\":-1}\n", QN_EFORMAT},
+        {"{\"bytes\":1e18}\n", QN_EFORMAT},
+        {"{\"bytes\":\"5\"}\n", QN_EFORMAT},
+        {"{\"x\":\"0123456789012345678901234567890123456789\"}\n", QN_ELIMIT},
+        {"0123456789012345678901234567890123456789", QN_ELIMIT},
+        {"{\"open\":1", QN_EBUSY},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct qn_frame_reader r;
+        struct qn_frame frame;
+        struct qn_error e;
+        qn_frame_reader_init(&r, 32);
+        assert_int_equal(qn_frame_feed(&r, cases[i].wire, strlen(cases[i].wire)), QN_OK);
+        assert_int_equal(qn_frame_next(&r, &frame, &e), cases[i].err);
+        qn_frame_reader_deinit(&r);
+    }
+}
+
+static void control_messages_survive_the_crossing(void **state)
+{
+    struct fixture *f = *state;
+    struct qn_control c, back;
+    struct qn_error e = {0};
+    const char *files[] = {"/a.gguf", "/b.gguf"};
+    qn_control_init(&c, QN_CTL_LOAD);
+    c.secret = "00ff";
+    c.name = "qwen3";
+    c.files = (struct qn_strings){files, 2};
+    c.threads = 2;
+    c.context = 4096;
+    c.options = "{\"slots\":2}";
+    assert_int_equal(qn_control_encode(&c, &f->text), QN_OK);
+    assert_int_equal(f->text.data[f->text.len - 1], '\n');
+    struct qn_jref root = parse(f, f->text.data);
+    assert_int_equal(qn_control_decode(&root, &back, f->arena, &e), QN_OK);
+    assert_int_equal(back.kind, QN_CTL_LOAD);
+    assert_string_equal(back.files.v[1], "/b.gguf");
+    assert_string_equal(back.options, "{\"slots\":2}");
+    assert_int_equal(back.context, 4096);
+
+    static const char *const broken[] = {
+        "{\"msg\":\"load\",\"secret\":\"x\",\"name\":\"y\"}",
+        "{\"msg\":\"loading\",\"progress\":2}",
+        "{\"msg\":\"ready\",\"slots\":0}",
+        "{\"msg\":\"failed\"}",
+        "{\"msg\":\"shout\"}",
+        "{}",
+    };
+    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+        root = parse(f, broken[i]);
+        assert_int_equal(qn_control_decode(&root, &back, f->arena, &e), QN_EINVAL);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_job_survives_the_crossing, setup, teardown),
+        cmocka_unit_test_setup_teardown(bad_jobs_name_the_field, setup, teardown),
+        cmocka_unit_test_setup_teardown(events_survive_the_crossing, setup, teardown),
+        cmocka_unit_test_setup_teardown(sampling_fields_are_read_by_name, setup, teardown),
+        cmocka_unit_test(frames_come_out_however_they_went_in),
+        cmocka_unit_test(broken_frames_are_refused),
+        cmocka_unit_test_setup_teardown(control_messages_survive_the_crossing, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

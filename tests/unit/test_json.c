@@ -1,0 +1,174 @@
+/* lib/base/json.c and json_write.c: what is accepted, what is refused, how messages name places. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "base/json.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct qn_json *parse(const char *text)
+{
+    struct qn_json *doc = NULL;
+    struct qn_error e = {0};
+    if (qn_json_parse(text, strlen(text), &doc, &e))
+        fail_msg("%s: %s", text, e.message);
+    return doc;
+}
+
+static void refuses_what_is_not_json(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "",         "   ",          "{",   "[1,]",        "{\"a\":}",
+        "nul",      "1 2",          "[1}", "{\"a\":1}x",  "\"\\ud800\"",
+        "\"\xff\"", "\"\xc0\xaf\"", "'a'", "\"\\u0000\"", "\"open",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct qn_json *doc = NULL;
+        struct qn_error e = {0};
+        assert_int_equal(qn_json_parse(bad[i], strlen(bad[i]), &doc, &e), QN_EFORMAT);
+        assert_null(doc);
+        assert_true(strlen(e.message) > 10);
+    }
+}
+
+static void depth_is_limited(void **state)
+{
+    (void)state;
+    for (int extra = 0; extra <= 1; extra++) {
+        struct qn_buf b;
+        qn_buf_init(&b, 4096);
+        for (int i = 0; i < QN_JSON_DEPTH_MAX + extra; i++)
+            qn_buf_char(&b, '[');
+        for (int i = 0; i < QN_JSON_DEPTH_MAX + extra; i++)
+            qn_buf_char(&b, ']');
+        struct qn_json *doc = NULL;
+        assert_int_equal(qn_json_parse(b.data, b.len, &doc, NULL), extra ? QN_ELIMIT : QN_OK);
+        qn_json_free(doc);
+        qn_buf_deinit(&b);
+    }
+}
+
+static void brackets_in_strings_do_not_nest(void **state)
+{
+    (void)state;
+    struct qn_json *doc = parse("[\"[[[{{\\\"[[\",\"\\\\\"]");
+    struct qn_jref root = qn_json_root(doc);
+    assert_int_equal(qn_json_count(&root), 2);
+    qn_json_free(doc);
+}
+
+static void messages_name_the_place(void **state)
+{
+    (void)state;
+    struct qn_json *doc = parse("{\"messages\":[{\"role\":\"user\"},{\"role\":7}],\"top_p\":2}");
+    struct qn_jref root = qn_json_root(doc);
+    struct qn_jref messages = qn_json_get(&root, "messages");
+    struct qn_jref it;
+    assert_true(qn_json_first(&messages, &it));
+    assert_true(qn_json_next(&it));
+    struct qn_jref role = qn_json_get(&it, "role");
+    const char *s = NULL;
+    struct qn_error e;
+    assert_int_equal(qn_json_str(&role, &s, &e), QN_EINVAL);
+    assert_string_equal(e.param, "messages[1].role");
+    assert_string_equal(e.message, "messages[1].role: expected a string, not a number");
+
+    struct qn_jref top_p = qn_json_get(&root, "top_p");
+    double v = 0.5;
+    assert_int_equal(qn_json_f64(&top_p, 0, 1, &v, &e), QN_EINVAL);
+    assert_string_equal(e.message, "top_p: must be between 0 and 1");
+    assert_true(v == 0.5);
+
+    struct qn_jref none = qn_json_get(&root, "model");
+    assert_int_equal(qn_json_str(&none, &s, &e), QN_EINVAL);
+    assert_string_equal(e.message, "model: is missing; expected a string");
+    assert_int_equal(qn_json_str_opt(&none, &s, &e), QN_OK);
+    qn_json_free(doc);
+}
+
+static void integers_are_checked(void **state)
+{
+    (void)state;
+    struct qn_json *doc =
+        parse("{\"a\":1.5,\"b\":1e300,\"c\":-1,\"d\":9007199254740991,\"e\":1e999}");
+    struct qn_jref root = qn_json_root(doc);
+    int64_t v = 42;
+    static const char *const bad[] = {"a", "b", "c", "e"};
+    for (size_t i = 0; i < 4; i++) {
+        struct qn_jref r = qn_json_get(&root, bad[i]);
+        assert_int_equal(qn_json_i64(&r, 0, INT64_MAX, &v, NULL), QN_EINVAL);
+    }
+    assert_int_equal(v, 42);
+    struct qn_jref r = qn_json_get(&root, "d");
+    assert_int_equal(qn_json_i64(&r, 0, INT64_MAX, &v, NULL), QN_OK);
+    assert_int_equal(v, 9007199254740991);
+    qn_json_free(doc);
+}
+
+static void the_last_of_equal_keys_wins(void **state)
+{
+    (void)state;
+    struct qn_json *doc = parse("{\"a\":1,\"a\":2}");
+    struct qn_jref root = qn_json_root(doc);
+    struct qn_jref a = qn_json_get(&root, "a");
+    assert_true(qn_json_raw_f64(&a) == 2.0);
+    qn_json_free(doc);
+}
+
+static void writing_escapes_and_separates(void **state)
+{
+    (void)state;
+    struct qn_buf b;
+    qn_buf_init(&b, 4096);
+    struct qn_jw w = qn_jw_to(&b);
+    qn_jw_obj(&w);
+    qn_jw_kstr(&w, "s", "a\"\\\n\t\x01\x7f\xc3\xa9\xff!");
+    qn_jw_key(&w, "list");
+    qn_jw_arr(&w);
+    qn_jw_i64(&w, -5);
+    qn_jw_f64(&w, 0.1);
+    qn_jw_f64(&w, 1e22);
+    qn_jw_f64(&w, NAN);
+    qn_jw_bool(&w, true);
+    qn_jw_str(&w, NULL);
+    qn_jw_arr_end(&w);
+    qn_jw_knull(&w, "n");
+    qn_jw_obj_end(&w);
+    assert_string_equal(b.data, "{\"s\":\"a\\\"\\\\\\n\\t\\u0001\\u007f\xc3\xa9\xef\xbf\xbd!\","
+                                "\"list\":[-5,0.1,1e+22,null,true,null],\"n\":null}");
+    qn_buf_deinit(&b);
+}
+
+static void printing_gives_back_what_was_read(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"a\":[1,2.5,-3e-05,\"x\\ny\",null,true,{}],\"b\":{\"c\":[]}}";
+    struct qn_json *doc = parse(text);
+    struct qn_jref root = qn_json_root(doc);
+    struct qn_buf b;
+    qn_buf_init(&b, 4096);
+    assert_int_equal(qn_json_print(&root, &b), QN_OK);
+    assert_string_equal(b.data, text);
+    qn_buf_deinit(&b);
+    qn_json_free(doc);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refuses_what_is_not_json),
+        cmocka_unit_test(depth_is_limited),
+        cmocka_unit_test(brackets_in_strings_do_not_nest),
+        cmocka_unit_test(messages_name_the_place),
+        cmocka_unit_test(integers_are_checked),
+        cmocka_unit_test(the_last_of_equal_keys_wins),
+        cmocka_unit_test(writing_escapes_and_separates),
+        cmocka_unit_test(printing_gives_back_what_was_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
