@@ -156,11 +156,14 @@ def build(a):
     total = a.vocab * a.dim + a.layers * (2 * a.dim * (qd + kd) + 3 * a.dim * a.ff)
     w = Weights(Writer(metadata(a)), a.type, a.seed, total > EXACT_LIMIT)
     deep = 1.0 / np.sqrt(2.0 * a.layers)
-    embedding = a.logit_std / np.sqrt(a.dim)
+    unembedding = a.logit_std / np.sqrt(a.dim)
+    embedding = a.embedding_std or unembedding
+    # a tied matrix serves both ends: the last norm makes up for its other scale
+    level = 1.0 if a.separate_output else unembedding / embedding
     w.matrix("token_embd.weight", a.vocab, a.dim, embedding, more_bits=not a.separate_output)
-    w.vector("output_norm.weight", a.dim, 0.1, 1.0)
+    w.vector("output_norm.weight", a.dim, 0.1 * level, level)
     if a.separate_output:
-        w.matrix("output.weight", a.vocab, a.dim, embedding, more_bits=True)
+        w.matrix("output.weight", a.vocab, a.dim, unembedding, more_bits=True)
     if a.rope_freqs:
         w.fixed("rope_freqs.weight", llama3_rope_divisors(a.head_dim, a.rope_base))
     for i in range(a.layers):
@@ -192,6 +195,7 @@ def options(argv=None):
     p.add_argument("--rope-freqs", action="store_true", help="Llama 3's tensor of rotary divisors")
     p.add_argument("--rope-linear", type=float, metavar="FACTOR", help="linear rotary scaling")
     p.add_argument("--logit-std", type=float, default=1.5)
+    p.add_argument("--embedding-std", type=float, help="how much of the stream is the token itself")
     p.add_argument("--seed", type=int, default=1)
     a = p.parse_args(argv)
     preset = PRESETS[a.preset]
