@@ -1,0 +1,39 @@
+/* The table of network architectures: which row serves a file. */
+#include "nets/nets.h"
+
+#include "nets/decoder.h"
+
+#include <string.h>
+
+static const struct qn_decoder_arch *const architectures[] = {&qn_llama, &qn_qwen2, &qn_qwen3};
+
+enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
+
+static qn_err unknown(const char *name, struct qn_error *e)
+{
+    char known[256] = "";
+    for (int i = 0; i < ARCHITECTURES; i++) {
+        strncat(known, i ? ", " : "", sizeof known - strlen(known) - 1);
+        strncat(known, architectures[i]->name, sizeof known - strlen(known) - 1);
+    }
+    return qn_fail(e, QN_EUNSUPPORTED,
+                   "architecture \"%.64s\" is not supported; this version runs %s", name, known);
+}
+
+qn_err qn_net_load(struct qn_net **out, struct qn_weights *w, struct qn_device *dev, int max_chunk,
+                   qn_net_progress progress, void *ctx, struct qn_error *e)
+{
+    const char *name;
+    qn_err err = qn_weights_str(w, "general.architecture", &name, e);
+    if (err != QN_OK)
+        return err;
+    for (int i = 0; i < ARCHITECTURES; i++)
+        if (strcmp(name, architectures[i]->name) == 0)
+            return qn_decoder_load(out, architectures[i], w, dev, max_chunk, progress, ctx, e);
+    return unknown(name, e);
+}
+
+const struct qn_net_info *qn_net_info(const struct qn_net *net)
+{
+    return &net->info;
+}
