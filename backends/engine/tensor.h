@@ -25,7 +25,7 @@ struct qn_tensor {
     size_t offset; /* bytes from the start of mem */
 };
 
-/* A contiguous tensor at offset in mem; missing dimensions as in qn_tensor_1d .. _4d. */
+/* A contiguous tensor at offset in mem. */
 struct qn_tensor qn_tensor_make(enum qn_dtype dtype, int ndim, const int64_t *shape,
                                 struct qn_mem *mem, size_t offset);
 
@@ -37,7 +37,7 @@ bool qn_tensor_same_shape(const struct qn_tensor *a, const struct qn_tensor *b);
 /* Views. first .. first + n along dimension dim; for the innermost both must be multiples of the
  * block. */
 struct qn_tensor qn_tensor_slice(const struct qn_tensor *t, int dim, int64_t first, int64_t n);
-/* The same elements in another shape; t must be contiguous (asserted). -1 never. */
+/* The same elements in another shape; t must be contiguous (asserted). */
 struct qn_tensor qn_tensor_reshape(const struct qn_tensor *t, int ndim, const int64_t *shape);
 
 /* "[8, 16, 128] F32" for messages; cut at n - 1 bytes. */

@@ -1,0 +1,120 @@
+/* What the files of the CPU device share: the device itself and the table of kernels that isa.c
+ * chooses from. Nobody outside this folder includes it but the kernel tests and the benchmark. */
+#ifndef QN_ENGINE_CPU_CPU_H
+#define QN_ENGINE_CPU_CPU_H
+
+#include "engine/ops.h"
+#include "engine/pool.h"
+
+#include <stdbool.h>
+
+enum { CPU_ALIGN = 64 };
+
+/* One sequence's cache head, and some of its queries. */
+struct cpu_attend {
+    float *out;     /* [n][group][head_dim], strides below, in floats */
+    const float *q; /* the same shape */
+    int64_t out_row, q_row, out_head, q_head;
+    const uint16_t *k, *v; /* [keys][head_dim] f16 of one cache head */
+    int64_t k_row, v_row;  /* halves */
+    int n;                 /* query rows */
+    int group;             /* query heads that share this cache head */
+    int head_dim;
+    int64_t first; /* keys that row 0 sees; row i sees first + i */
+    float scale;
+    float *work; /* cpu_attend_floats() of them */
+};
+
+/* One instruction set's inner loops. Rows are contiguous; y may be an input where ops.h says so. */
+struct cpu_kernels {
+    const char *name;
+    bool (*supported)(void);
+    void (*rms_norm)(float *y, const float *x, const float *w, int64_t n, float eps);
+    void (*silu_mul)(float *y, const float *gate, const float *up, int64_t n);
+    void (*softmax)(float *y, const float *x, int64_t n);
+    void (*add)(float *y, const float *a, const float *b, int64_t n);
+    void (*narrow)(uint16_t *f16, const float *x, int64_t n);
+    void (*widen)(float *y, const uint16_t *f16, int64_t n);
+    void (*attend)(const struct cpu_attend *a);
+};
+
+extern const struct cpu_kernels cpu_kernels_generic, cpu_kernels_avx2, cpu_kernels_avx512;
+
+/* All sets compiled into this program, best first, NULL at the end; not all may run here. */
+extern const struct cpu_kernels *const cpu_kernels_all[];
+
+/* The set named by QUINCE_ISA, or the best that runs here and passes its self test. */
+qn_err cpu_kernels_choose(const struct cpu_kernels **out, struct qn_error *e);
+
+enum {
+    CPU_ATTEND_QUERIES = 16,
+    CPU_ATTEND_KEYS = 64
+}; /* most rows times group, and keys, of one block */
+
+/* Floats of working memory one thread needs for attention. */
+static inline int64_t cpu_attend_floats(int64_t head_dim)
+{
+    return CPU_ATTEND_KEYS * head_dim + CPU_ATTEND_QUERIES * (head_dim + CPU_ATTEND_KEYS + 4);
+}
+
+struct cpu_device {
+    struct qn_device base;
+    const struct cpu_kernels *k;
+    struct qn_pool *pool;
+    char name[32];
+    void *rows; /* activations made ready for products, of the current matmul */
+    size_t rows_bytes;
+    float *work;         /* per thread, one after another */
+    int64_t work_floats; /* of one thread */
+    struct qn_reserve reserved;
+};
+
+static inline struct cpu_device *cpu(struct qn_device *dev)
+{
+    return (struct cpu_device *)dev;
+}
+
+static inline void *cpu_data(const struct qn_tensor *t)
+{
+    return (char *)t->mem->host + t->offset;
+}
+
+/* The address of element [i, j, 0] of a tensor of up to three dimensions. */
+static inline void *cpu_at(const struct qn_tensor *t, int64_t i, int64_t j)
+{
+    char *p = cpu_data(t);
+    if (t->ndim >= 2)
+        p += i * t->stride[0];
+    if (t->ndim >= 3)
+        p += j * t->stride[1];
+    return p;
+}
+
+/* Small operations stay on the calling thread: waking another costs more than it brings. */
+enum { CPU_SMALL = 16 * 1024 }; /* elements */
+
+void cpu_matmul_many(struct qn_device *, const struct qn_tensor *x, const struct qn_linear *parts,
+                     int n_parts);
+qn_err cpu_weight_prepare(struct qn_device *, struct qn_tensor *t, struct qn_mem **out,
+                          struct qn_error *e);
+size_t cpu_matmul_bytes(int64_t rows, int64_t cols); /* of cpu_device.rows */
+void cpu_get_rows(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *table,
+                  const struct qn_tensor *ids);
+void cpu_rms_norm(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x,
+                  const struct qn_tensor *w, float eps);
+void cpu_softmax(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x);
+void cpu_add(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *a,
+             const struct qn_tensor *b);
+void cpu_silu_mul(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *gate,
+                  const struct qn_tensor *up);
+void cpu_copy(struct qn_device *, struct qn_tensor *dst, const struct qn_tensor *src);
+void cpu_rope_table(struct qn_device *, struct qn_tensor *table, const struct qn_tensor *pos,
+                    const struct qn_tensor *freq, float scale);
+void cpu_rope(struct qn_device *, struct qn_tensor *x, const struct qn_tensor *table,
+              enum qn_rope_pairs pairs);
+void cpu_kv_store(struct qn_device *, const struct qn_span *spans, int n_spans,
+                  const struct qn_tensor *k, const struct qn_tensor *v);
+void cpu_attention(struct qn_device *, struct qn_tensor *out, const struct qn_tensor *q,
+                   const struct qn_span *spans, int n_spans, float scale);
+
+#endif

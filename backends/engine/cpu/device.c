@@ -1,0 +1,162 @@
+/* The CPU as a device: its memory, its working space, its row of operations. */
+#include "base/buf.h"
+#include "engine/cpu/cpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static qn_err mem_new(struct qn_device *dev, size_t bytes, struct qn_mem **out, struct qn_error *e)
+{
+    void *p = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED)
+        return qn_fail(e, QN_ENOMEM, "no memory for %zu MiB: unload a model or use a smaller one",
+                       bytes >> 20);
+    struct qn_mem *m = qn_xcalloc(1, sizeof *m);
+    *m = (struct qn_mem){.dev = dev, .host = p, .bytes = bytes, .owned = 1};
+    *out = m;
+    return QN_OK;
+}
+
+static void mem_free(struct qn_device *dev, struct qn_mem *m)
+{
+    (void)dev;
+    munmap(m->host, m->bytes ? m->bytes : 1);
+}
+
+static qn_err read_tensor(struct qn_device *dev, void *host, const struct qn_tensor *t)
+{
+    (void)dev;
+    memcpy(host, cpu_data(t), qn_tensor_bytes(t));
+    return QN_OK;
+}
+
+static void write_tensor(struct qn_device *dev, struct qn_tensor *t, const void *host)
+{
+    (void)dev;
+    memcpy(cpu_data(t), host, qn_tensor_bytes(t));
+}
+
+/* Room for `floats` per thread: attention's blocks, or one widened weight row. */
+static qn_err room_for_threads(struct cpu_device *d, int64_t floats, int threads,
+                               struct qn_error *e)
+{
+    floats = (floats + 15) / 16 * 16;
+    void *p = aligned_alloc(CPU_ALIGN, (size_t)floats * sizeof(float) * (size_t)threads);
+    if (!p)
+        return qn_fail(e, QN_ENOMEM, "no memory for the working space of %d threads", threads);
+    free(d->work);
+    d->work = p;
+    d->work_floats = floats;
+    return QN_OK;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static qn_err reserve(struct qn_device *dev, const struct qn_reserve *need, struct qn_error *e)
+{
+    struct cpu_device *d = cpu(dev);
+    struct qn_reserve r = {
+        .rows = larger(need->rows, d->reserved.rows),
+        .cols = larger(need->cols, d->reserved.cols),
+        .heads = larger(need->heads, d->reserved.heads),
+        .head_dim = larger(need->head_dim, d->reserved.head_dim),
+    };
+    size_t bytes = (cpu_matmul_bytes(r.rows, r.cols) + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
+    if (bytes > d->rows_bytes) {
+        void *p = aligned_alloc(CPU_ALIGN, bytes);
+        if (!p)
+            return qn_fail(e, QN_ENOMEM, "no memory for %zu MiB of activations", bytes >> 20);
+        free(d->rows);
+        d->rows = p;
+        d->rows_bytes = bytes;
+    }
+    int64_t floats = larger(cpu_attend_floats(r.head_dim), r.cols);
+    if (floats > d->work_floats) {
+        qn_err err = room_for_threads(d, floats, qn_pool_threads(d->pool), e);
+        if (err)
+            return err;
+    }
+    d->reserved = r;
+    return QN_OK;
+}
+
+static int threads_of(const struct qn_device *dev)
+{
+    return qn_pool_threads(((const struct cpu_device *)dev)->pool);
+}
+
+static void free_device(struct qn_device *dev)
+{
+    struct cpu_device *d = cpu(dev);
+    qn_pool_free(d->pool);
+    free(d->rows);
+    free(d->work);
+    free(d);
+}
+
+/* Keeps the old threads when the system refuses new ones: slower or faster, never wrong. */
+static void set_threads(struct qn_device *dev, int threads)
+{
+    struct cpu_device *d = cpu(dev);
+    struct qn_pool *p;
+    threads = threads < 1 ? 1 : threads > QN_POOL_THREADS_MAX ? QN_POOL_THREADS_MAX : threads;
+    if (threads == qn_pool_threads(d->pool) || qn_pool_new(threads, &p, NULL) != QN_OK)
+        return;
+    if (room_for_threads(d, d->work_floats, threads, NULL) != QN_OK) {
+        qn_pool_free(p);
+        return;
+    }
+    qn_pool_free(d->pool);
+    d->pool = p;
+}
+
+static const struct qn_ops ops = {
+    .matmul_many = cpu_matmul_many,
+    .get_rows = cpu_get_rows,
+    .rms_norm = cpu_rms_norm,
+    .rope_table = cpu_rope_table,
+    .rope = cpu_rope,
+    .kv_store = cpu_kv_store,
+    .attention = cpu_attention,
+    .add = cpu_add,
+    .silu_mul = cpu_silu_mul,
+    .softmax = cpu_softmax,
+    .copy = cpu_copy,
+    .read = read_tensor,
+    .write = write_tensor,
+    .reserve = reserve,
+    .weight_prepare = cpu_weight_prepare,
+    .mem_new = mem_new,
+    .mem_free = mem_free,
+    .set_threads = set_threads,
+    .threads = threads_of,
+    .free = free_device,
+};
+
+qn_err qn_device_cpu_new(int threads, struct qn_device **out, struct qn_error *e)
+{
+    const struct cpu_kernels *k;
+    qn_err err = cpu_kernels_choose(&k, e);
+    if (err)
+        return err;
+    struct cpu_device *d = qn_xcalloc(1, sizeof *d);
+    d->base.ops = &ops;
+    d->base.name = d->name;
+    d->k = k;
+    snprintf(d->name, sizeof d->name, "cpu %s", k->name);
+    err = qn_pool_new(threads, &d->pool, e);
+    if (!err)
+        err = reserve(&d->base, &(struct qn_reserve){1, 4096, 16, 128}, e);
+    if (err) {
+        free_device(&d->base);
+        return err;
+    }
+    *out = &d->base;
+    return QN_OK;
+}

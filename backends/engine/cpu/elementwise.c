@@ -1,0 +1,103 @@
+/* Operations that touch each element once: sums, gates, copies, table rows. */
+#include "engine/cpu/cpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct job {
+    const struct cpu_kernels *k;
+    void (*row)(const struct job *j, int64_t r);
+    struct qn_tensor *y;
+    const struct qn_tensor *a, *b;
+    int64_t rows, cols, chunk; /* chunk: rows per item */
+};
+
+static void run_rows(void *arg, int64_t item, int worker)
+{
+    const struct job *j = arg;
+    (void)worker;
+    int64_t end = (item + 1) * j->chunk < j->rows ? (item + 1) * j->chunk : j->rows;
+    for (int64_t r = item * j->chunk; r < end; r++)
+        j->row(j, r);
+}
+
+static void run(struct qn_device *dev, struct job *j)
+{
+    const struct qn_tensor *y = j->y;
+    j->k = cpu(dev)->k;
+    j->cols = y->shape[y->ndim - 1];
+    j->rows = 1;
+    for (int i = 0; i < y->ndim - 1; i++)
+        j->rows *= y->shape[i];
+    if (j->rows == 0 || j->cols == 0)
+        return;
+    j->chunk = j->cols < CPU_SMALL ? CPU_SMALL / j->cols : 1;
+    qn_pool_run(cpu(dev)->pool, run_rows, j, (j->rows + j->chunk - 1) / j->chunk);
+}
+
+static void add_row(const struct job *j, int64_t r)
+{
+    j->k->add(cpu_at(j->y, r, 0), cpu_at(j->a, r, 0), cpu_at(j->b, r, 0), j->cols);
+}
+
+void cpu_add(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *a,
+             const struct qn_tensor *b)
+{
+    run(dev, &(struct job){.row = add_row, .y = y, .a = a, .b = b});
+}
+
+static void silu_mul_row(const struct job *j, int64_t r)
+{
+    j->k->silu_mul(cpu_at(j->y, r, 0), cpu_at(j->a, r, 0), cpu_at(j->b, r, 0), j->cols);
+}
+
+void cpu_silu_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *gate,
+                  const struct qn_tensor *up)
+{
+    run(dev, &(struct job){.row = silu_mul_row, .y = y, .a = gate, .b = up});
+}
+
+static void get_row(const struct job *j, int64_t r)
+{
+    int32_t id = ((const int32_t *)cpu_data(j->b))[r];
+    if (id < 0 || id >= j->a->shape[0]) {
+        fprintf(stderr, "get_rows: row %d of %lld\n", (int)id, (long long)j->a->shape[0]);
+        abort();
+    }
+    qn_dtype(j->a->dtype)->dequant(cpu_at(j->y, r, 0), cpu_at(j->a, id, 0), j->cols);
+}
+
+void cpu_get_rows(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *table,
+                  const struct qn_tensor *ids)
+{
+    run(dev, &(struct job){.row = get_row, .y = y, .a = table, .b = ids});
+}
+
+/* The address of row r, counting through all dimensions but the innermost. */
+static void *row_of(const struct qn_tensor *t, int64_t r)
+{
+    char *p = cpu_data(t);
+    for (int i = t->ndim - 2; i >= 0; i--) {
+        p += r % t->shape[i] * t->stride[i];
+        r /= t->shape[i];
+    }
+    return p;
+}
+
+static void copy_row(const struct job *j, int64_t r)
+{
+    void *dst = row_of(j->y, r);
+    const void *src = row_of(j->a, r);
+    if (j->y->dtype == j->a->dtype)
+        memmove(dst, src, qn_dtype_bytes(qn_dtype(j->y->dtype), j->cols));
+    else if (j->y->dtype == QN_F16)
+        j->k->narrow(dst, src, j->cols);
+    else
+        j->k->widen(dst, src, j->cols);
+}
+
+void cpu_copy(struct qn_device *dev, struct qn_tensor *dst, const struct qn_tensor *src)
+{
+    run(dev, &(struct job){.row = copy_row, .y = dst, .a = src});
+}

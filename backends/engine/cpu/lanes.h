@@ -1,0 +1,199 @@
+/* Inner loops in plain C, written so that a compiler turns them into vectors of whatever width the
+ * including file is compiled for: sums run in LANES independent lanes, nothing depends on a
+ * neighbour. Each dot_<isa>.c includes this once; the generic set is these loops and nothing else.
+ */
+#include "engine/cpu/cpu.h"
+
+#include <math.h>
+#include <string.h>
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
+
+enum { LANES = 32 };
+
+static inline float lanes_sum(const float v[LANES])
+{
+    float s = 0;
+    for (int i = 0; i < LANES; i++)
+        s += v[i];
+    return s;
+}
+
+/* e^x by 2^n · polynomial; relative error below 2e-7 where the result is normal, 0 below about -87.
+ */
+static inline float lanes_exp(float x)
+{
+    x = x < -87.3f ? -87.3f : x > 88.3f ? 88.3f : x;
+    float n = x * 1.44269504f;
+    int32_t i = (int32_t)(n + (n < 0 ? -0.5f : 0.5f));
+    float f = (float)i, r = x - f * 0.693145752f - f * 1.42860677e-6f; /* ln 2 in two parts */
+    float p = 1.0f / 5040;
+    p = p * r + 1.0f / 720;
+    p = p * r + 1.0f / 120;
+    p = p * r + 1.0f / 24;
+    p = p * r + 1.0f / 6;
+    p = p * r + 0.5f;
+    p = p * r + 1.0f;
+    p = p * r + 1.0f;
+    int32_t bits = (i + 127) << 23;
+    float two;
+    memcpy(&two, &bits, 4);
+    return p * two;
+}
+
+static void lanes_rms_norm(float *y, const float *x, const float *w, int64_t n, float eps)
+{
+    float acc[LANES] = {0};
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (int j = 0; j < LANES; j++)
+            acc[j] += x[i + j] * x[i + j];
+    float sum = lanes_sum(acc);
+    for (; i < n; i++)
+        sum += x[i] * x[i];
+    float f = 1.0f / sqrtf(sum / (float)n + eps);
+    for (i = 0; i < n; i++)
+        y[i] = x[i] * f * w[i];
+}
+
+static void lanes_silu_mul(float *y, const float *gate, const float *up, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        y[i] = gate[i] / (1.0f + lanes_exp(-gate[i])) * up[i];
+}
+
+static void lanes_add(float *y, const float *a, const float *b, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        y[i] = a[i] + b[i];
+}
+
+static inline float lanes_max(const float *x, int64_t n)
+{
+    float acc[LANES], top;
+    for (int j = 0; j < LANES; j++)
+        acc[j] = -INFINITY;
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (int j = 0; j < LANES; j++)
+            acc[j] = x[i + j] > acc[j] ? x[i + j] : acc[j];
+    top = acc[0];
+    for (int j = 1; j < LANES; j++)
+        top = acc[j] > top ? acc[j] : top;
+    for (; i < n; i++)
+        top = x[i] > top ? x[i] : top;
+    return top;
+}
+
+/* y = e^(x - top); returns the sum. */
+static inline float lanes_exp_sum(float *y, const float *x, float top, int64_t n)
+{
+    float acc[LANES] = {0};
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (int j = 0; j < LANES; j++) {
+            y[i + j] = lanes_exp(x[i + j] - top);
+            acc[j] += y[i + j];
+        }
+    float sum = lanes_sum(acc);
+    for (; i < n; i++) {
+        y[i] = lanes_exp(x[i] - top);
+        sum += y[i];
+    }
+    return sum;
+}
+
+static void lanes_softmax(float *y, const float *x, int64_t n)
+{
+    float f = 1.0f / lanes_exp_sum(y, x, lanes_max(x, n), n);
+    for (int64_t i = 0; i < n; i++)
+        y[i] *= f;
+}
+
+static void lanes_narrow(uint16_t *f16, const float *x, int64_t n)
+{
+    int64_t i = 0;
+#if defined(__F16C__)
+    for (; i + 8 <= n; i += 8)
+        _mm_storeu_si128((__m128i *)(f16 + i), _mm256_cvtps_ph(_mm256_loadu_ps(x + i), 0));
+#endif
+    for (; i < n; i++)
+        f16[i] = qn_f32_to_f16(x[i]);
+}
+
+static void lanes_widen(float *y, const uint16_t *f16, int64_t n)
+{
+    int64_t i = 0;
+#if defined(__F16C__)
+    for (; i + 8 <= n; i += 8)
+        _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(f16 + i))));
+#endif
+    for (; i < n; i++)
+        y[i] = qn_f16_to_f32(f16[i]);
+}
+
+static inline float lanes_dot(const float *a, const float *b, int64_t n)
+{
+    float acc[LANES] = {0};
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (int j = 0; j < LANES; j++)
+            acc[j] += a[i + j] * b[i + j];
+    float sum = lanes_sum(acc);
+    for (; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+/* Online softmax (Milakov, Gimelshein, arXiv:1805.02867) in blocks of keys: a block of K is widened
+ * once for all queries of the group, then scored; a block of V likewise. */
+static void lanes_attend(const struct cpu_attend *a)
+{
+    const int d = a->head_dim, nq = a->n * a->group;
+    float *kv = a->work, *acc = kv + CPU_ATTEND_KEYS * d, *p = acc + CPU_ATTEND_QUERIES * d;
+    float *top = p + CPU_ATTEND_QUERIES * CPU_ATTEND_KEYS, *sum = top + CPU_ATTEND_QUERIES;
+    for (int i = 0; i < nq; i++) {
+        top[i] = -INFINITY;
+        sum[i] = 0;
+    }
+    memset(acc, 0, sizeof *acc * (size_t)(nq * d));
+    int64_t keys = a->first + a->n - 1;
+    for (int64_t k0 = 0; k0 < keys; k0 += CPU_ATTEND_KEYS) {
+        int nk = keys - k0 < CPU_ATTEND_KEYS ? (int)(keys - k0) : CPU_ATTEND_KEYS;
+        for (int j = 0; j < nk; j++)
+            lanes_widen(kv + j * d, a->k + (k0 + j) * a->k_row, d);
+        for (int i = 0; i < nq; i++) {
+            const float *q = a->q + i / a->group * a->q_row + i % a->group * a->q_head;
+            int64_t sees = a->first + i / a->group - k0;
+            int n = sees < nk ? (int)sees : nk; /* causal: later keys of the block do not count */
+            float *s = p + i * CPU_ATTEND_KEYS;
+            if (n <= 0) {
+                memset(s, 0, sizeof *s * (size_t)nk);
+                continue;
+            }
+            for (int j = 0; j < n; j++)
+                s[j] = a->scale * lanes_dot(q, kv + j * d, d);
+            float new_top = fmaxf(top[i], lanes_max(s, n)), f = lanes_exp(top[i] - new_top);
+            sum[i] = sum[i] * f + lanes_exp_sum(s, s, new_top, n);
+            memset(s + n, 0, sizeof *s * (size_t)(nk - n));
+            if (f != 1.0f)
+                for (int j = 0; j < d; j++)
+                    acc[i * d + j] *= f;
+            top[i] = new_top;
+        }
+        for (int j = 0; j < nk; j++)
+            lanes_widen(kv + j * d, a->v + (k0 + j) * a->v_row, d);
+        for (int i = 0; i < nq; i++) {
+            const float *s = p + i * CPU_ATTEND_KEYS;
+            for (int j = 0; j < nk; j++)
+                for (int c = 0; c < d; c++)
+                    acc[i * d + c] += s[j] * kv[j * d + c];
+        }
+    }
+    for (int i = 0; i < nq; i++) {
+        float *out = a->out + i / a->group * a->out_row + i % a->group * a->out_head;
+        for (int j = 0; j < d; j++)
+            out[j] = acc[i * d + j] / sum[i];
+    }
+}

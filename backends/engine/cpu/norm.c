@@ -1,0 +1,49 @@
+/* Normalisation over the innermost dimension. */
+#include "engine/cpu/cpu.h"
+
+struct job {
+    const struct cpu_kernels *k;
+    struct qn_tensor *y;
+    const struct qn_tensor *x, *w;
+    float eps;
+    int64_t inner, rows, chunk; /* rows of the middle dimension; of all; per item */
+};
+
+static void norm_rows(void *arg, int64_t item, int worker)
+{
+    const struct job *j = arg;
+    (void)worker;
+    int64_t end = (item + 1) * j->chunk < j->rows ? (item + 1) * j->chunk : j->rows;
+    for (int64_t r = item * j->chunk; r < end; r++) {
+        float *y = cpu_at(j->y, r / j->inner, r % j->inner);
+        const float *x = cpu_at(j->x, r / j->inner, r % j->inner);
+        if (j->w)
+            j->k->rms_norm(y, x, cpu_data(j->w), j->x->shape[j->x->ndim - 1], j->eps);
+        else
+            j->k->softmax(y, x, j->x->shape[j->x->ndim - 1]);
+    }
+}
+
+static void run(struct qn_device *dev, struct job *j)
+{
+    const struct qn_tensor *x = j->x;
+    int64_t cols = x->shape[x->ndim - 1];
+    j->k = cpu(dev)->k;
+    j->inner = x->ndim == 3 ? x->shape[1] : 1;
+    j->rows = x->ndim == 1 ? 1 : x->shape[0] * j->inner;
+    if (j->rows == 0)
+        return;
+    j->chunk = cols < CPU_SMALL ? CPU_SMALL / cols : 1;
+    qn_pool_run(cpu(dev)->pool, norm_rows, j, (j->rows + j->chunk - 1) / j->chunk);
+}
+
+void cpu_rms_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
+                  const struct qn_tensor *w, float eps)
+{
+    run(dev, &(struct job){.y = y, .x = x, .w = w, .eps = eps});
+}
+
+void cpu_softmax(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x)
+{
+    run(dev, &(struct job){.y = y, .x = x});
+}

@@ -1,0 +1,232 @@
+/* Shape-checking wrappers over struct qn_ops. A failed check is our own bug: it is printed with the
+ * shapes and the program aborts, in Release too, for what would follow is a wild write. */
+#include "engine/ops.h"
+
+#include "base/buf.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static _Noreturn void wrong(const char *op, const char *rule, const struct qn_tensor *a,
+                            const struct qn_tensor *b, const struct qn_tensor *c)
+{
+    const struct qn_tensor *all[] = {a, b, c};
+    fprintf(stderr, "%s: %s does not hold:", op, rule);
+    for (int i = 0; i < 3; i++) {
+        char text[128];
+        if (!all[i])
+            continue;
+        qn_tensor_describe(all[i], text, sizeof text);
+        fprintf(stderr, " %s", text);
+    }
+    fputc('\n', stderr);
+    abort();
+}
+
+#define CHECK(rule, a, b, c) ((rule) ? (void)0 : wrong(__func__, #rule, a, b, c))
+
+static bool f32_rows(const struct qn_tensor *t)
+{
+    return t->dtype == QN_F32 && t->stride[t->ndim - 1] == 4;
+}
+
+void qn_matmul_many(struct qn_device *dev, const struct qn_tensor *x, const struct qn_linear *parts,
+                    int n_parts)
+{
+    CHECK(n_parts >= 1 && n_parts <= QN_LINEAR_MAX, x, NULL, NULL);
+    CHECK(x->ndim == 2 && f32_rows(x), x, NULL, NULL);
+    for (int i = 0; i < n_parts; i++) {
+        const struct qn_tensor *y = parts[i].y, *w = parts[i].w, *b = parts[i].bias;
+        CHECK(y->ndim == 2 && f32_rows(y) && w->ndim == 2 && w->dtype != QN_I32, y, x, w);
+        CHECK(y->shape[0] == x->shape[0] && y->shape[1] == w->shape[0], y, x, w);
+        CHECK(x->shape[1] == w->shape[1], y, x, w);
+        if (b)
+            CHECK(b->ndim == 1 && b->shape[0] == y->shape[1] && f32_rows(b), y, b, w);
+    }
+    if (x->shape[0] > 0)
+        dev->ops->matmul_many(dev, x, parts, n_parts);
+}
+
+void qn_matmul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
+               const struct qn_tensor *w)
+{
+    struct qn_linear part = {.y = y, .w = w};
+    qn_matmul_many(dev, x, &part, 1);
+}
+
+void qn_get_rows(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *table,
+                 const struct qn_tensor *ids)
+{
+    CHECK(y->ndim == 2 && f32_rows(y) && table->ndim == 2 && table->mem->layout == 0, y, table,
+          ids);
+    CHECK(ids->ndim == 1 && ids->dtype == QN_I32 && ids->stride[0] == 4, y, table, ids);
+    CHECK(y->shape[0] == ids->shape[0] && y->shape[1] == table->shape[1], y, table, ids);
+    dev->ops->get_rows(dev, y, table, ids);
+}
+
+void qn_rms_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
+                 const struct qn_tensor *w, float eps)
+{
+    CHECK(qn_tensor_same_shape(y, x) && y->ndim <= 3 && f32_rows(x) && f32_rows(y), y, x, w);
+    CHECK(w->ndim == 1 && f32_rows(w) && w->shape[0] == x->shape[x->ndim - 1], y, x, w);
+    dev->ops->rms_norm(dev, y, x, w, eps);
+}
+
+void qn_rope_table(struct qn_device *dev, struct qn_tensor *table, const struct qn_tensor *pos,
+                   const struct qn_tensor *freq, float scale)
+{
+    CHECK(table->ndim == 3 && f32_rows(table) && qn_tensor_contiguous(table), table, pos, freq);
+    CHECK(pos->ndim == 1 && pos->dtype == QN_I32 && pos->stride[0] == 4, table, pos, freq);
+    CHECK(freq->ndim == 1 && f32_rows(freq), table, pos, freq);
+    CHECK(table->shape[0] == pos->shape[0] && table->shape[1] == 2, table, pos, freq);
+    CHECK(table->shape[2] == freq->shape[0], table, pos, freq);
+    dev->ops->rope_table(dev, table, pos, freq, scale);
+}
+
+void qn_rope(struct qn_device *dev, struct qn_tensor *x, const struct qn_tensor *table,
+             enum qn_rope_pairs pairs)
+{
+    CHECK(x->ndim == 3 && f32_rows(x), x, table, NULL);
+    CHECK(table->ndim == 3 && f32_rows(table) && qn_tensor_contiguous(table), x, table, NULL);
+    CHECK(table->shape[0] == x->shape[0] && 2 * table->shape[2] <= x->shape[2], x, table, NULL);
+    dev->ops->rope(dev, x, table, pairs);
+}
+
+/* Both caches hold past + n tokens of this shape, and the span lies within the batch. */
+static void check_span(const struct qn_span *s, const struct qn_tensor *rows, int64_t kv_heads)
+{
+    const struct qn_tensor *k = s->k_cache, *v = s->v_cache;
+    CHECK(k->ndim == 3 && k->dtype == QN_F16 && k->stride[2] == 2, k, v, rows);
+    CHECK(v->dtype == QN_F16 && v->stride[2] == 2 && qn_tensor_same_shape(k, v), k, v, rows);
+    CHECK(kv_heads == 0 || k->shape[0] == kv_heads, k, v, rows);
+    CHECK(k->shape[2] == rows->shape[2], k, v, rows);
+    CHECK(s->n >= 1 && s->row >= 0 && s->row + (int64_t)s->n <= rows->shape[0], k, v, rows);
+    CHECK(s->past >= 0 && s->past + (int64_t)s->n <= k->shape[1], k, v, rows);
+}
+
+void qn_kv_store(struct qn_device *dev, const struct qn_span *spans, int n_spans,
+                 const struct qn_tensor *k, const struct qn_tensor *v)
+{
+    CHECK(k->ndim == 3 && f32_rows(k) && f32_rows(v) && qn_tensor_same_shape(k, v), k, v, NULL);
+    for (int i = 0; i < n_spans; i++)
+        check_span(&spans[i], k, k->shape[1]);
+    dev->ops->kv_store(dev, spans, n_spans, k, v);
+}
+
+void qn_attention(struct qn_device *dev, struct qn_tensor *out, const struct qn_tensor *q,
+                  const struct qn_span *spans, int n_spans, float scale)
+{
+    CHECK(q->ndim == 3 && f32_rows(q) && f32_rows(out) && qn_tensor_same_shape(q, out), q, out,
+          NULL);
+    CHECK(n_spans >= 1 && n_spans <= QN_SPANS_MAX, q, out, NULL);
+    for (int i = 0; i < n_spans; i++) {
+        const struct qn_tensor *k = spans[i].k_cache;
+        check_span(&spans[i], q, 0);
+        CHECK(k->shape[0] == spans[0].k_cache->shape[0], q, out, k);
+        CHECK(q->shape[1] % k->shape[0] == 0, q, out, k);
+    }
+    dev->ops->attention(dev, out, q, spans, n_spans, scale);
+}
+
+void qn_add(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *a,
+            const struct qn_tensor *b)
+{
+    CHECK(qn_tensor_same_shape(y, a) && qn_tensor_same_shape(y, b), y, a, b);
+    CHECK(y->ndim <= 2 && f32_rows(y) && f32_rows(a) && f32_rows(b), y, a, b);
+    dev->ops->add(dev, y, a, b);
+}
+
+void qn_silu_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *gate,
+                 const struct qn_tensor *up)
+{
+    CHECK(qn_tensor_same_shape(y, gate) && qn_tensor_same_shape(y, up), y, gate, up);
+    CHECK(y->ndim <= 2 && f32_rows(y) && f32_rows(gate) && f32_rows(up), y, gate, up);
+    dev->ops->silu_mul(dev, y, gate, up);
+}
+
+void qn_softmax(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x)
+{
+    CHECK(qn_tensor_same_shape(y, x) && y->ndim <= 3 && f32_rows(x) && f32_rows(y), y, x, NULL);
+    dev->ops->softmax(dev, y, x);
+}
+
+static bool plain(enum qn_dtype t)
+{
+    return qn_dtype(t)->block == 1;
+}
+
+void qn_copy(struct qn_device *dev, struct qn_tensor *dst, const struct qn_tensor *src)
+{
+    bool halves = (dst->dtype == QN_F32 || dst->dtype == QN_F16) &&
+                  (src->dtype == QN_F32 || src->dtype == QN_F16);
+    CHECK(qn_tensor_same_shape(dst, src), dst, src, NULL);
+    CHECK(halves || (dst->dtype == src->dtype && plain(dst->dtype)), dst, src, NULL);
+    dev->ops->copy(dev, dst, src);
+}
+
+qn_err qn_read(struct qn_device *dev, void *host, const struct qn_tensor *t)
+{
+    CHECK(qn_tensor_contiguous(t), t, NULL, NULL);
+    return dev->ops->read(dev, host, t);
+}
+
+void qn_write(struct qn_device *dev, struct qn_tensor *t, const void *host)
+{
+    CHECK(qn_tensor_contiguous(t), t, NULL, NULL);
+    dev->ops->write(dev, t, host);
+}
+
+qn_err qn_weight_prepare(struct qn_device *dev, struct qn_tensor *t, struct qn_mem **out,
+                         struct qn_error *e)
+{
+    CHECK(t->ndim == 2 && t->mem->layout == 0, t, NULL, NULL);
+    return dev->ops->weight_prepare(dev, t, out, e);
+}
+
+void qn_device_free(struct qn_device *dev)
+{
+    if (dev)
+        dev->ops->free(dev);
+}
+
+const char *qn_device_name(const struct qn_device *dev)
+{
+    return dev->name;
+}
+
+int qn_device_threads(const struct qn_device *dev)
+{
+    return dev->ops->threads(dev);
+}
+
+void qn_device_set_threads(struct qn_device *dev, int threads)
+{
+    dev->ops->set_threads(dev, threads);
+}
+
+qn_err qn_device_reserve(struct qn_device *dev, const struct qn_reserve *need, struct qn_error *e)
+{
+    return dev->ops->reserve(dev, need, e);
+}
+
+qn_err qn_mem_new(struct qn_device *dev, size_t bytes, struct qn_mem **out, struct qn_error *e)
+{
+    return dev->ops->mem_new(dev, bytes, out, e);
+}
+
+struct qn_mem *qn_mem_borrow(struct qn_device *dev, const void *host, size_t bytes)
+{
+    struct qn_mem *m = qn_xcalloc(1, sizeof *m);
+    *m = (struct qn_mem){.dev = dev, .host = (void *)host, .bytes = bytes};
+    return m;
+}
+
+void qn_mem_free(struct qn_mem *m)
+{
+    if (!m)
+        return;
+    if (m->owned)
+        m->dev->ops->mem_free(m->dev, m);
+    free(m);
+}

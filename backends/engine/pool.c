@@ -1,0 +1,218 @@
+/* Worker threads that join a run only if they come in time.
+ *
+ * One 32-bit word says everything: how many workers are inside the current run (low bits), whether
+ * it may still be joined (OPEN), and which run it is (the rest). A worker joins by counting itself
+ * in with a compare-and-swap, takes items from a counter until none is left, and counts itself out.
+ * The caller works too; when it finds no more items it clears OPEN and waits only for workers that
+ * are inside: one that never woke up is not waited for. The word is also the futex, with one
+ * wake-up bit for the workers and one for the caller. */
+#include "engine/pool.h"
+#include "base/buf.h"
+#include "base/clock.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { INSIDE = 0xff, OPEN = 0x100, QUIT = 0x200, RUN = 0x400 };
+enum { WAKE_WORKERS = 1, WAKE_CALLER = 2 };
+enum { SPIN_US = 20 };
+
+struct worker {
+    struct qn_pool *pool;
+    pthread_t thread;
+    int index;
+};
+
+struct qn_pool {
+    _Alignas(64) atomic_uint word;
+    _Alignas(64) atomic_llong next; /* the next item to take */
+    _Alignas(64) atomic_int asleep; /* workers that are, or are about to be, in the futex */
+    atomic_bool caller_asleep;
+    qn_pool_fn fn; /* of the current run: written before OPEN, read only by those inside */
+    void *arg;
+    int64_t n;
+    int threads;
+    struct worker workers[]; /* threads - 1 */
+};
+
+static void pause_briefly(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static void futex_wait(atomic_uint *word, unsigned seen, unsigned bits)
+{
+    syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, seen, NULL, NULL, bits);
+}
+
+static void futex_wake(atomic_uint *word, int n, unsigned bits)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_BITSET_PRIVATE, n, NULL, NULL, bits);
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void take_items(struct qn_pool *p, int worker)
+{
+    int64_t i;
+    while ((i = atomic_fetch_add_explicit(&p->next, 1, memory_order_relaxed)) < p->n)
+        p->fn(p->arg, i, worker);
+}
+
+static bool joinable(unsigned word, unsigned last_run)
+{
+    return (word & OPEN) && (word & ~(RUN - 1u)) != last_run;
+}
+
+/* Waits for a run other than last_run that may be joined, or for QUIT. */
+static unsigned await_run(struct qn_pool *p, unsigned last_run)
+{
+    unsigned word = atomic_load(&p->word);
+    int64_t until = now_ns() + SPIN_US * 1000;
+    for (int spins = 1; !joinable(word, last_run) && !(word & QUIT); spins++) {
+        pause_briefly();
+        word = atomic_load(&p->word);
+        if (spins % 64 == 0 && now_ns() > until)
+            break;
+    }
+    while (!joinable(word, last_run) && !(word & QUIT)) {
+        /* Sequentially consistent on both sides: either the caller sees us asleep and wakes us, or
+         * the futex sees its new word and does not sleep. */
+        atomic_fetch_add(&p->asleep, 1);
+        word = atomic_load(&p->word);
+        if (!joinable(word, last_run) && !(word & QUIT))
+            futex_wait(&p->word, word, WAKE_WORKERS);
+        atomic_fetch_sub(&p->asleep, 1);
+        word = atomic_load(&p->word);
+    }
+    return word;
+}
+
+static void *worker_main(void *arg)
+{
+    struct worker *w = arg;
+    struct qn_pool *p = w->pool;
+    unsigned last_run = ~(RUN - 1u);
+    for (;;) {
+        unsigned word = await_run(p, last_run);
+        if (word & QUIT)
+            return NULL;
+        if (!atomic_compare_exchange_strong(&p->word, &word, word + 1))
+            continue;
+        last_run = word & ~(RUN - 1u);
+        take_items(p, w->index);
+        unsigned before = atomic_fetch_sub(&p->word, 1);
+        if ((before & INSIDE) == 1 && !(before & OPEN) && atomic_load(&p->caller_asleep))
+            futex_wake(&p->word, 1, WAKE_CALLER);
+    }
+}
+
+/* Waits until no worker is inside. OPEN is clear, so none can enter. */
+static void await_inside(struct qn_pool *p)
+{
+    int64_t until = 0;
+    for (int spins = 1; atomic_load(&p->word) & INSIDE; spins++) {
+        pause_briefly();
+        if (spins % 64)
+            continue;
+        if (!until)
+            until = now_ns() + SPIN_US * 1000;
+        else if (now_ns() > until)
+            break;
+    }
+    for (unsigned word; (word = atomic_load(&p->word)) & INSIDE;) {
+        atomic_store(&p->caller_asleep, true);
+        word = atomic_load(&p->word);
+        if (word & INSIDE)
+            futex_wait(&p->word, word, WAKE_CALLER);
+        atomic_store(&p->caller_asleep, false);
+    }
+}
+
+void qn_pool_run(struct qn_pool *p, qn_pool_fn fn, void *arg, int64_t n)
+{
+    if (p->threads == 1 || n <= 1) {
+        for (int64_t i = 0; i < n; i++)
+            fn(arg, i, 0);
+        return;
+    }
+    p->fn = fn;
+    p->arg = arg;
+    p->n = n;
+    atomic_store_explicit(&p->next, 0, memory_order_relaxed);
+    unsigned word = atomic_load(&p->word);
+    assert(!(word & (INSIDE | OPEN)));
+    atomic_store(&p->word, (word + RUN) | OPEN);
+    int asleep = atomic_load(&p->asleep);
+    if (asleep > 0)
+        futex_wake(&p->word, n - 1 < asleep ? (int)(n - 1) : asleep, WAKE_WORKERS);
+    take_items(p, 0);
+    atomic_fetch_and(&p->word, ~(unsigned)OPEN);
+    await_inside(p);
+}
+
+qn_err qn_pool_new(int threads, struct qn_pool **out, struct qn_error *e)
+{
+    if (threads < 1 || threads > QN_POOL_THREADS_MAX)
+        return qn_fail(e, QN_EINVAL, "threads: %d is not within 1 and %d", threads,
+                       QN_POOL_THREADS_MAX);
+    size_t bytes = sizeof(struct qn_pool) + (size_t)(threads - 1) * sizeof(struct worker);
+    struct qn_pool *p = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    if (!p)
+        return qn_fail(e, QN_ENOMEM, "no memory for a pool of %d threads", threads);
+    memset(p, 0, bytes);
+    p->threads = 1;
+    /* Signals belong to the program's own threads. */
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    for (int i = 0; i < threads - 1; i++) {
+        p->workers[i] = (struct worker){.pool = p, .index = i + 1};
+        int rc = pthread_create(&p->workers[i].thread, NULL, worker_main, &p->workers[i]);
+        if (rc) {
+            pthread_sigmask(SIG_SETMASK, &old, NULL);
+            qn_pool_free(p);
+            return qn_fail(e, QN_EIO, "start worker thread %d of %d: %s", i + 1, threads - 1,
+                           strerror(rc));
+        }
+        p->threads++;
+    }
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    *out = p;
+    return QN_OK;
+}
+
+void qn_pool_free(struct qn_pool *p)
+{
+    if (!p)
+        return;
+    atomic_fetch_or(&p->word, QUIT);
+    futex_wake(&p->word, QN_POOL_THREADS_MAX, WAKE_WORKERS);
+    for (int i = 0; i < p->threads - 1; i++)
+        pthread_join(p->workers[i].thread, NULL);
+    free(p);
+}
+
+int qn_pool_threads(const struct qn_pool *p)
+{
+    return p->threads;
+}

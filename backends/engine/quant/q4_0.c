@@ -1,0 +1,39 @@
+/* Q4_0: 32 weights, one half scale d, then 16 bytes; byte j holds weight j in its low and weight
+ * j + 16 in its high four bits: x = d·(code - 8). */
+#include "engine/quant/quant.h"
+
+#include <math.h>
+
+enum { BLOCK = 32, BYTES = 18 };
+
+void qn_q4_0_dequant(float *out, const void *in, int64_t n)
+{
+    const unsigned char *b = in;
+    for (int64_t i = 0; i < n; i += BLOCK, b += BYTES) {
+        float d = qn_load_f16(b);
+        for (int j = 0; j < BLOCK / 2; j++) {
+            out[i + j] = d * (float)((b[2 + j] & 15) - 8);
+            out[i + j + BLOCK / 2] = d * (float)((b[2 + j] >> 4) - 8);
+        }
+    }
+}
+
+/* The scale is chosen so that the weight farthest from zero becomes code 0, which is -8. */
+void qn_q4_0_quant(void *out, const float *in, int64_t n)
+{
+    unsigned char *b = out;
+    for (int64_t i = 0; i < n; i += BLOCK, b += BYTES) {
+        float far = 0;
+        for (int j = 0; j < BLOCK; j++)
+            if (fabsf(in[i + j]) > fabsf(far))
+                far = in[i + j];
+        uint16_t h = qn_f32_to_f16(far / -8);
+        float d = qn_f16_to_f32(h), inv = d != 0 ? 1 / d : 0;
+        qn_store_u16(b, h);
+        for (int j = 0; j < BLOCK / 2; j++) {
+            int lo = qn_clamp_code(in[i + j] * inv + 8, 15);
+            int hi = qn_clamp_code(in[i + j + BLOCK / 2] * inv + 8, 15);
+            b[2 + j] = (unsigned char)(lo | hi << 4);
+        }
+    }
+}

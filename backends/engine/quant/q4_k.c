@@ -1,0 +1,40 @@
+/* Q4_K: 256 weights: halves d and dmin, twelve bytes of scales and minima (k_scales.c), 128 bytes
+ * of codes. Bytes 32g .. 32g + 31 hold group 2g in their low and group 2g + 1 in their high four
+ * bits: x = d·scale·code - dmin·min. */
+#include "engine/quant/quant.h"
+
+enum { BLOCK = 256, BYTES = 144, SCALES = 4, CODES = 16 };
+
+void qn_q4_k_dequant(float *out, const void *in, int64_t n)
+{
+    const unsigned char *b = in;
+    for (int64_t i = 0; i < n; i += BLOCK, b += BYTES) {
+        uint8_t scale[8], min[8];
+        float d = qn_load_f16(b), dmin = qn_load_f16(b + 2);
+        qn_k_scales_unpack(b + SCALES, scale, min);
+        for (int j = 0; j < BLOCK; j++) {
+            int g = j / 32, code = b[CODES + g / 2 * 32 + j % 32] >> (g & 1 ? 4 : 0) & 15;
+            out[i + j] = d * scale[g] * (float)code - dmin * min[g];
+        }
+    }
+}
+
+void qn_q4_k_quant(void *out, const float *in, int64_t n)
+{
+    unsigned char *b = out;
+    for (int64_t i = 0; i < n; i += BLOCK, b += BYTES) {
+        uint8_t scale[8], min[8];
+        float d, dmin;
+        qn_k_fit(in + i, 15, &d, &dmin, scale, min);
+        memset(b, 0, BYTES);
+        qn_store_u16(b, qn_f32_to_f16(d));
+        qn_store_u16(b + 2, qn_f32_to_f16(dmin));
+        qn_k_scales_pack(b + SCALES, scale, min);
+        for (int j = 0; j < BLOCK; j++) {
+            int g = j / 32;
+            float step = d * scale[g];
+            int code = step > 0 ? qn_clamp_code((in[i + j] + dmin * min[g]) / step, 15) : 0;
+            b[CODES + g / 2 * 32 + j % 32] |= (unsigned char)(code << (g & 1 ? 4 : 0));
+        }
+    }
+}
