@@ -19,14 +19,15 @@ struct qn_model_row {
     const char *checkpoint;   /* where it came from: a path or a hub name */
     const char *const *files; /* absolute paths, n_files of them */
     size_t n_files;
-    int64_t size_bytes;       /* of all files */
-    const char *labels;       /* JSON array of strings */
-    const char *details;      /* JSON object: architecture, parameters, context_length, quantization ... */
-    const char *options;      /* JSON object: options saved for this model */
-    bool builtin;             /* shipped with quince: not removable */
+    int64_t size_bytes; /* of all files */
+    const char *labels; /* JSON array of strings */
+    const char
+        *details; /* JSON object: architecture, parameters, context_length, quantization ... */
+    const char *options; /* JSON object: options saved for this model */
+    bool builtin;        /* shipped with quince: not removable */
     bool suggested;
-    int64_t created_s;        /* Unix time */
-    int64_t last_use_s;       /* Unix time, 0: never */
+    int64_t created_s;  /* Unix time */
+    int64_t last_use_s; /* Unix time, 0: never */
 };
 
 /* An immutable picture of the catalog, reference counted (atomically). Rows are sorted by name. */
@@ -35,7 +36,8 @@ void qn_snapshot_ref(struct qn_snapshot *s);
 void qn_snapshot_unref(struct qn_snapshot *s); /* NULL allowed */
 size_t qn_snapshot_count(const struct qn_snapshot *s);
 const struct qn_model_row *qn_snapshot_at(const struct qn_snapshot *s, size_t i);
-const struct qn_model_row *qn_snapshot_find(const struct qn_snapshot *s, const char *name); /* NULL: none */
+const struct qn_model_row *qn_snapshot_find(const struct qn_snapshot *s,
+                                            const char *name); /* NULL: none */
 
 struct qn_catalog;
 
@@ -49,15 +51,22 @@ typedef void (*qn_catalog_post)(void *post_ctx, void (*fn)(void *), void *arg);
 /* Opens or makes DATA_DIR/catalog.db, migrates it, checks it, starts the thread. Blocking; call
  * before the loop runs. A damaged file is QN_EFORMAT with what to do in the message; it is never
  * deleted. A schema newer than this program is QN_EUNSUPPORTED. */
-qn_err qn_catalog_open(const char *path, qn_catalog_post post, void *post_ctx, struct qn_catalog **out, struct qn_error *e);
-void qn_catalog_close(struct qn_catalog *c); /* finishes queued changes, joins the thread; pending done callbacks are posted before it returns */
+qn_err qn_catalog_open(const char *path, qn_catalog_post post, void *post_ctx,
+                       struct qn_catalog **out, struct qn_error *e);
+void qn_catalog_close(struct qn_catalog *c); /* finishes queued changes, joins the thread; pending
+                                                done callbacks are posted before it returns */
 
-struct qn_snapshot *qn_catalog_snapshot(struct qn_catalog *c); /* a reference for the caller; any thread */
+struct qn_snapshot *
+qn_catalog_snapshot(struct qn_catalog *c); /* a reference for the caller; any thread */
 
 /* Each returns at once; done MAY be NULL. Rows and strings are copied. */
-void qn_catalog_put(struct qn_catalog *c, const struct qn_model_row *row, qn_catalog_done done, void *ctx); /* insert or replace by name; keeps last_use and created of an existing row */
+void qn_catalog_put(
+    struct qn_catalog *c, const struct qn_model_row *row, qn_catalog_done done,
+    void *ctx); /* insert or replace by name; keeps last_use and created of an existing row */
 void qn_catalog_remove(struct qn_catalog *c, const char *name, qn_catalog_done done, void *ctx);
-void qn_catalog_set_options(struct qn_catalog *c, const char *name, const char *options_json, qn_catalog_done done, void *ctx);
-void qn_catalog_touch(struct qn_catalog *c, const char *name, int64_t when_s); /* last use; written lazily */
+void qn_catalog_set_options(struct qn_catalog *c, const char *name, const char *options_json,
+                            qn_catalog_done done, void *ctx);
+void qn_catalog_touch(struct qn_catalog *c, const char *name,
+                      int64_t when_s); /* last use; written lazily */
 
 #endif

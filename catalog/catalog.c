@@ -1,0 +1,289 @@
+/* The catalog's thread and its queue of changes, see catalog.h.
+ *
+ * Invariants: the database is touched by this thread alone once it runs; `current` is replaced,
+ * never changed; a change's done callback is posted after the snapshot that shows it was published.
+ */
+#include "catalog/catalog.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "catalog/database.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* How long uses of models may wait for the disk: they come with every request. */
+enum { TOUCH_DELAY_S = 5, CHANGE_BYTES_MAX = 64 * 1024 * 1024 };
+
+enum change_kind { CHANGE_PUT, CHANGE_REMOVE, CHANGE_OPTIONS, CHANGE_TOUCH };
+
+struct change {
+    struct change *next;
+    enum change_kind kind;
+    struct qn_arena *arena;  /* the copies below */
+    struct qn_model_row row; /* PUT: all; others: the name */
+    const char *json;        /* OPTIONS */
+    int64_t when_s;          /* TOUCH */
+    qn_catalog_done done;
+    void *ctx;
+    bool failed;
+    struct qn_error error;
+};
+
+struct qn_catalog {
+    struct qn_database *db;
+    qn_catalog_post post;
+    void *post_ctx;
+    pthread_t thread;
+    pthread_mutex_t
+        mutex; /* guards the queue and `current`'s pointer; held for a few instructions */
+    pthread_cond_t wake;
+    struct change *first, **last;
+    bool urgent; /* something other than touches waits, or the catalog is closing */
+    bool closing;
+    struct qn_snapshot *current;
+};
+
+static struct change *change_new(enum change_kind kind, const char *name, qn_catalog_done done,
+                                 void *ctx)
+{
+    struct change *c = qn_xcalloc(1, sizeof *c);
+    c->kind = kind;
+    c->arena = qn_arena_new(CHANGE_BYTES_MAX);
+    c->row.name = qn_arena_strdup(c->arena, name);
+    c->done = done;
+    c->ctx = ctx;
+    return c;
+}
+
+static void change_free(struct change *c)
+{
+    qn_arena_free(c->arena);
+    free(c);
+}
+
+static qn_err apply(struct qn_database *db, const struct change *c, struct qn_error *e)
+{
+    switch (c->kind) {
+    case CHANGE_PUT:
+        return qn_database_put(db, &c->row, e);
+    case CHANGE_REMOVE:
+        return qn_database_remove(db, c->row.name, e);
+    case CHANGE_OPTIONS:
+        return qn_database_set_options(db, c->row.name, c->json, e);
+    case CHANGE_TOUCH:
+        return qn_database_touch(db, c->row.name, c->when_s, e);
+    }
+    return qn_fail(e, QN_EINTERNAL, "unknown change");
+}
+
+/* Runs on the owner's thread. */
+static void tell(void *arg)
+{
+    struct change *c = arg;
+    c->done(c->ctx, c->failed ? &c->error : NULL);
+    change_free(c);
+}
+
+static void publish(struct qn_catalog *c)
+{
+    struct qn_snapshot *fresh;
+    struct qn_error e;
+    if (qn_database_snapshot(c->db, &fresh, &e)) {
+        qn_error_log("catalog", "the picture of the catalog is out of date: %s", e.message);
+        return;
+    }
+    pthread_mutex_lock(&c->mutex);
+    struct qn_snapshot *old = c->current;
+    c->current = fresh;
+    pthread_mutex_unlock(&c->mutex);
+    qn_snapshot_unref(old);
+}
+
+static void work_off(struct qn_catalog *c, struct change *list)
+{
+    for (struct change *ch = list; ch; ch = ch->next) {
+        ch->failed = apply(c->db, ch, &ch->error) != QN_OK;
+        /* A model that was removed meanwhile is no news; anything else is, when nobody waits. */
+        if (ch->failed && !ch->done && ch->error.code != QN_ENOTFOUND)
+            qn_error_log("catalog", "%s", ch->error.message);
+    }
+    publish(c);
+    while (list) {
+        struct change *next = list->next;
+        if (list->done)
+            c->post(c->post_ctx, tell, list);
+        else
+            change_free(list);
+        list = next;
+    }
+}
+
+/* Waits until there is urgent work, or touches have waited long enough; takes all that is queued.
+ */
+static struct change *take_queue(struct qn_catalog *c, bool *closing)
+{
+    pthread_mutex_lock(&c->mutex);
+    while (!c->first && !c->closing)
+        pthread_cond_wait(&c->wake, &c->mutex);
+    if (!c->urgent) {
+        struct timespec until;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_sec += TOUCH_DELAY_S;
+        while (!c->urgent && pthread_cond_timedwait(&c->wake, &c->mutex, &until) == 0)
+            ;
+    }
+    struct change *list = c->first;
+    c->first = NULL;
+    c->last = &c->first;
+    c->urgent = c->closing;
+    *closing = c->closing;
+    pthread_mutex_unlock(&c->mutex);
+    return list;
+}
+
+static void *run(void *arg)
+{
+    struct qn_catalog *c = arg;
+    for (bool closing = false; !closing;) {
+        struct change *list = take_queue(c, &closing);
+        if (list)
+            work_off(c, list);
+    }
+    return NULL;
+}
+
+qn_err qn_catalog_open(const char *path, qn_catalog_post post, void *post_ctx,
+                       struct qn_catalog **out, struct qn_error *e)
+{
+    struct qn_catalog *c = qn_xcalloc(1, sizeof *c);
+    c->post = post;
+    c->post_ctx = post_ctx;
+    c->last = &c->first;
+    qn_err err = qn_database_open(path, &c->db, e);
+    if (!err)
+        err = qn_database_snapshot(c->db, &c->current, e);
+    if (err)
+        goto fail;
+    pthread_mutex_init(&c->mutex, NULL);
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&c->wake, &attr);
+    pthread_condattr_destroy(&attr);
+    if (pthread_create(&c->thread, NULL, run, c) != 0) {
+        err = qn_fail(e, QN_EIO, "no thread for the catalog");
+        pthread_cond_destroy(&c->wake);
+        pthread_mutex_destroy(&c->mutex);
+        goto fail;
+    }
+    *out = c;
+    return QN_OK;
+fail:
+    qn_snapshot_unref(c->current);
+    qn_database_close(c->db);
+    free(c);
+    return err;
+}
+
+void qn_catalog_close(struct qn_catalog *c)
+{
+    if (!c)
+        return;
+    pthread_mutex_lock(&c->mutex);
+    c->closing = c->urgent = true;
+    pthread_cond_signal(&c->wake);
+    pthread_mutex_unlock(&c->mutex);
+    pthread_join(c->thread, NULL);
+    pthread_cond_destroy(&c->wake);
+    pthread_mutex_destroy(&c->mutex);
+    qn_snapshot_unref(c->current);
+    qn_database_close(c->db);
+    free(c);
+}
+
+struct qn_snapshot *qn_catalog_snapshot(struct qn_catalog *c)
+{
+    pthread_mutex_lock(&c->mutex);
+    struct qn_snapshot *s = c->current;
+    qn_snapshot_ref(s);
+    pthread_mutex_unlock(&c->mutex);
+    return s;
+}
+
+static void enqueue(struct qn_catalog *c, struct change *ch)
+{
+    pthread_mutex_lock(&c->mutex);
+    *c->last = ch;
+    c->last = &ch->next;
+    if (ch->kind != CHANGE_TOUCH)
+        c->urgent = true;
+    pthread_cond_signal(&c->wake);
+    pthread_mutex_unlock(&c->mutex);
+}
+
+static const char *copy(struct qn_arena *a, const char *s)
+{
+    return s ? qn_arena_strdup(a, s) : NULL;
+}
+
+void qn_catalog_put(struct qn_catalog *c, const struct qn_model_row *row, qn_catalog_done done,
+                    void *ctx)
+{
+    struct change *ch = change_new(CHANGE_PUT, row->name, done, ctx);
+    struct qn_arena *a = ch->arena;
+    const char *name = ch->row.name;
+    ch->row = *row;
+    ch->row.name = name;
+    ch->row.type = copy(a, row->type);
+    ch->row.recipe = copy(a, row->recipe);
+    ch->row.checkpoint = copy(a, row->checkpoint);
+    ch->row.labels = copy(a, row->labels);
+    ch->row.details = copy(a, row->details);
+    ch->row.options = copy(a, row->options);
+    const char **files = qn_arena_alloc(a, (row->n_files + 1) * sizeof *files);
+    for (size_t i = 0; i < row->n_files; i++)
+        files[i] = copy(a, row->files[i]);
+    ch->row.files = files;
+    enqueue(c, ch);
+}
+
+void qn_catalog_remove(struct qn_catalog *c, const char *name, qn_catalog_done done, void *ctx)
+{
+    enqueue(c, change_new(CHANGE_REMOVE, name, done, ctx));
+}
+
+void qn_catalog_set_options(struct qn_catalog *c, const char *name, const char *options_json,
+                            qn_catalog_done done, void *ctx)
+{
+    struct change *ch = change_new(CHANGE_OPTIONS, name, done, ctx);
+    ch->json = copy(ch->arena, options_json);
+    enqueue(c, ch);
+}
+
+/* Uses of one model that wait already are one use. */
+static bool merge_touch(struct qn_catalog *c, const char *name, int64_t when_s)
+{
+    bool merged = false;
+    pthread_mutex_lock(&c->mutex);
+    for (struct change *ch = c->first; ch && !merged; ch = ch->next)
+        if (ch->kind == CHANGE_TOUCH && qn_str_eq(ch->row.name, name)) {
+            if (ch->when_s < when_s)
+                ch->when_s = when_s;
+            merged = true;
+        }
+    pthread_mutex_unlock(&c->mutex);
+    return merged;
+}
+
+void qn_catalog_touch(struct qn_catalog *c, const char *name, int64_t when_s)
+{
+    if (merge_touch(c, name, when_s))
+        return;
+    struct change *ch = change_new(CHANGE_TOUCH, name, NULL, NULL);
+    ch->when_s = when_s;
+    enqueue(c, ch);
+}

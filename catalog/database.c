@@ -1,0 +1,292 @@
+/* See database.h. */
+#include "catalog/database.h"
+
+#include "base/buf.h"
+#include "catalog/database_private.h"
+#include "catalog/snapshot.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUSY_MS = 1000 };
+
+qn_err qn_database_fail(struct qn_database *d, const char *doing, struct qn_error *e)
+{
+    int code = sqlite3_errcode(d->db) & 0xFF;
+    if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
+        return qn_fail(
+            e, QN_EBUSY,
+            "%s is in use by another server: stop that one, or choose another --data-dir", d->path);
+    if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
+        return qn_fail(e, QN_EFORMAT,
+                       "%s is damaged (%s): move it aside and start again; model files are not "
+                       "touched and can be imported anew",
+                       d->path, sqlite3_errmsg(d->db));
+    if (code == SQLITE_FULL)
+        return qn_fail(e, QN_EIO, "%s: the disk is full while %s", d->path, doing);
+    return qn_fail(e, QN_EIO, "%s: %s while %s", d->path, sqlite3_errmsg(d->db), doing);
+}
+
+qn_err qn_database_exec(struct qn_database *d, const char *sql, struct qn_error *e)
+{
+    if (sqlite3_exec(d->db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        return qn_database_fail(d, "changing the catalog", e);
+    return QN_OK;
+}
+
+static qn_err check_integrity(struct qn_database *d, struct qn_error *e)
+{
+    sqlite3_stmt *s = NULL;
+    qn_err err = QN_OK;
+    if (sqlite3_prepare_v2(d->db, "PRAGMA integrity_check(1)", -1, &s, NULL) != SQLITE_OK ||
+        sqlite3_step(s) != SQLITE_ROW)
+        err = qn_database_fail(d, "checking the catalog", e);
+    else if (strcmp((const char *)sqlite3_column_text(s, 0), "ok") != 0)
+        err = qn_fail(e, QN_EFORMAT,
+                      "%s is damaged (%s): move it aside and start again; model files are not "
+                      "touched and can be imported anew",
+                      d->path, (const char *)sqlite3_column_text(s, 0));
+    sqlite3_finalize(s);
+    return err;
+}
+
+qn_err qn_database_open(const char *path, struct qn_database **out, struct qn_error *e)
+{
+    struct qn_database *d = qn_xcalloc(1, sizeof *d);
+    d->path = qn_xstrdup(path);
+    qn_err err = QN_OK;
+    if (sqlite3_open_v2(path, &d->db,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                        NULL) != SQLITE_OK)
+        err = d->db ? qn_database_fail(d, "opening the catalog", e)
+                    : qn_fail(e, QN_ENOMEM, "no memory for the catalog");
+    if (!err) {
+        sqlite3_busy_timeout(d->db, BUSY_MS);
+        /* Exclusive: two servers on one data directory would overwrite each other's picture. */
+        err = qn_database_exec(d,
+                               "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL;"
+                               "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;"
+                               "PRAGMA trusted_schema = OFF; BEGIN IMMEDIATE; COMMIT;",
+                               e);
+    }
+    if (!err)
+        err = check_integrity(d, e);
+    if (!err)
+        err = qn_database_migrate(d, qn_catalog_schema, e);
+    if (err) {
+        qn_database_close(d);
+        return err;
+    }
+    *out = d;
+    return QN_OK;
+}
+
+void qn_database_close(struct qn_database *d)
+{
+    if (!d)
+        return;
+    sqlite3_close(d->db);
+    free(d->path);
+    free(d);
+}
+
+static qn_err prepare(struct qn_database *d, sqlite3_stmt **s, const char *sql, struct qn_error *e)
+{
+    if (sqlite3_prepare_v2(d->db, sql, -1, s, NULL) != SQLITE_OK)
+        return qn_database_fail(d, "preparing a statement", e);
+    return QN_OK;
+}
+
+static void bind_text(sqlite3_stmt *s, int i, const char *text)
+{
+    sqlite3_bind_text(s, i, text, -1, SQLITE_TRANSIENT);
+}
+
+static qn_err finish(struct qn_database *d, sqlite3_stmt *s, struct qn_error *e)
+{
+    qn_err err = QN_OK;
+    if (sqlite3_step(s) != SQLITE_DONE)
+        err = qn_database_fail(d, "changing the catalog", e);
+    sqlite3_finalize(s);
+    return err;
+}
+
+static qn_err put_model(struct qn_database *d, const struct qn_model_row *row, struct qn_error *e)
+{
+    sqlite3_stmt *s;
+    qn_err err =
+        prepare(d, &s,
+                "INSERT INTO model(name, type, recipe, checkpoint, size_bytes, labels,"
+                " details, options, builtin, suggested, created_s, last_use_s)"
+                " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
+                " ON CONFLICT(name) DO UPDATE SET type = ?2, recipe = ?3, checkpoint = ?4,"
+                " size_bytes = ?5, labels = ?6, details = ?7, builtin = ?9, suggested = ?10",
+                e);
+    if (err)
+        return err;
+    bind_text(s, 1, row->name);
+    bind_text(s, 2, row->type);
+    bind_text(s, 3, row->recipe);
+    bind_text(s, 4, row->checkpoint);
+    sqlite3_bind_int64(s, 5, row->size_bytes);
+    bind_text(s, 6, row->labels ? row->labels : "[]");
+    bind_text(s, 7, row->details ? row->details : "{}");
+    bind_text(s, 8, row->options ? row->options : "{}");
+    sqlite3_bind_int(s, 9, row->builtin);
+    sqlite3_bind_int(s, 10, row->suggested);
+    sqlite3_bind_int64(s, 11, row->created_s);
+    sqlite3_bind_int64(s, 12, row->last_use_s);
+    return finish(d, s, e);
+}
+
+static qn_err put_files(struct qn_database *d, const struct qn_model_row *row, struct qn_error *e)
+{
+    sqlite3_stmt *s;
+    qn_err err = prepare(d, &s, "DELETE FROM file WHERE model = ?1", e);
+    if (err)
+        return err;
+    bind_text(s, 1, row->name);
+    err = finish(d, s, e);
+    for (size_t i = 0; i < row->n_files && !err; i++) {
+        err = prepare(d, &s, "INSERT INTO file(model, position, path) VALUES(?1, ?2, ?3)", e);
+        if (err)
+            return err;
+        bind_text(s, 1, row->name);
+        sqlite3_bind_int64(s, 2, (sqlite3_int64)i);
+        bind_text(s, 3, row->files[i]);
+        err = finish(d, s, e);
+    }
+    return err;
+}
+
+qn_err qn_database_put(struct qn_database *d, const struct qn_model_row *row, struct qn_error *e)
+{
+    qn_err err = qn_database_exec(d, "BEGIN IMMEDIATE", e);
+    if (err)
+        return err;
+    err = put_model(d, row, e);
+    if (!err)
+        err = put_files(d, row, e);
+    if (!err)
+        err = qn_database_exec(d, "COMMIT", e);
+    if (err && !sqlite3_get_autocommit(d->db))
+        sqlite3_exec(d->db, "ROLLBACK", NULL, NULL, NULL);
+    return err;
+}
+
+/* Runs a statement on one named row; QN_ENOTFOUND when there is none. */
+static qn_err change_one(struct qn_database *d, sqlite3_stmt *s, const char *name,
+                         struct qn_error *e)
+{
+    qn_err err = finish(d, s, e);
+    if (!err && sqlite3_changes(d->db) == 0)
+        err = qn_fail(e, QN_ENOTFOUND, "model %s is not in the catalog", name);
+    return err;
+}
+
+qn_err qn_database_remove(struct qn_database *d, const char *name, struct qn_error *e)
+{
+    sqlite3_stmt *s;
+    qn_err err = prepare(d, &s, "DELETE FROM model WHERE name = ?1", e);
+    if (err)
+        return err;
+    bind_text(s, 1, name);
+    return change_one(d, s, name, e);
+}
+
+qn_err qn_database_set_options(struct qn_database *d, const char *name, const char *json,
+                               struct qn_error *e)
+{
+    sqlite3_stmt *s;
+    qn_err err = prepare(d, &s, "UPDATE model SET options = ?2 WHERE name = ?1", e);
+    if (err)
+        return err;
+    bind_text(s, 1, name);
+    bind_text(s, 2, json);
+    return change_one(d, s, name, e);
+}
+
+qn_err qn_database_touch(struct qn_database *d, const char *name, int64_t when_s,
+                         struct qn_error *e)
+{
+    sqlite3_stmt *s;
+    qn_err err =
+        prepare(d, &s, "UPDATE model SET last_use_s = max(last_use_s, ?2) WHERE name = ?1", e);
+    if (err)
+        return err;
+    bind_text(s, 1, name);
+    sqlite3_bind_int64(s, 2, when_s);
+    return change_one(d, s, name, e);
+}
+
+static const char *text_at(struct qn_arena *a, sqlite3_stmt *s, int column)
+{
+    const unsigned char *text = sqlite3_column_text(s, column);
+    return qn_arena_strdup(a, text ? (const char *)text : "");
+}
+
+/* The paths of one model, in order. */
+static qn_err read_files(struct qn_database *d, struct qn_arena *a, struct qn_model_row *row,
+                         struct qn_error *e)
+{
+    sqlite3_stmt *s;
+    qn_err err = prepare(
+        d, &s, "SELECT path, count(*) OVER () FROM file WHERE model = ?1 ORDER BY position", e);
+    if (err)
+        return err;
+    bind_text(s, 1, row->name);
+    const char **files = NULL;
+    int step;
+    while ((step = sqlite3_step(s)) == SQLITE_ROW) {
+        if (!files)
+            files = qn_arena_alloc(a, (size_t)sqlite3_column_int64(s, 1) * sizeof *files);
+        files[row->n_files++] = text_at(a, s, 0);
+    }
+    row->files = files;
+    if (step != SQLITE_DONE)
+        err = qn_database_fail(d, "reading the catalog", e);
+    sqlite3_finalize(s);
+    return err;
+}
+
+qn_err qn_database_snapshot(struct qn_database *d, struct qn_snapshot **out, struct qn_error *e)
+{
+    sqlite3_stmt *s;
+    qn_err err = prepare(d, &s,
+                         "SELECT name, type, recipe, checkpoint, size_bytes, labels, details,"
+                         " options, builtin, suggested, created_s, last_use_s,"
+                         " count(*) OVER () FROM model ORDER BY name",
+                         e);
+    if (err)
+        return err;
+    struct qn_snapshot *snapshot = qn_snapshot_new();
+    struct qn_arena *a = snapshot->arena;
+    int step;
+    while (!err && (step = sqlite3_step(s)) == SQLITE_ROW) {
+        if (!snapshot->rows)
+            snapshot->rows =
+                qn_arena_alloc(a, (size_t)sqlite3_column_int64(s, 12) * sizeof *snapshot->rows);
+        struct qn_model_row *row = &snapshot->rows[snapshot->n++];
+        row->name = text_at(a, s, 0);
+        row->type = text_at(a, s, 1);
+        row->recipe = text_at(a, s, 2);
+        row->checkpoint = text_at(a, s, 3);
+        row->size_bytes = sqlite3_column_int64(s, 4);
+        row->labels = text_at(a, s, 5);
+        row->details = text_at(a, s, 6);
+        row->options = text_at(a, s, 7);
+        row->builtin = sqlite3_column_int(s, 8) != 0;
+        row->suggested = sqlite3_column_int(s, 9) != 0;
+        row->created_s = sqlite3_column_int64(s, 10);
+        row->last_use_s = sqlite3_column_int64(s, 11);
+        err = read_files(d, a, row, e);
+    }
+    if (!err && step != SQLITE_DONE)
+        err = qn_database_fail(d, "reading the catalog", e);
+    sqlite3_finalize(s);
+    if (err)
+        qn_snapshot_unref(snapshot);
+    else
+        *out = snapshot;
+    return err;
+}

@@ -1,0 +1,29 @@
+/* The catalog's SQLite handle: opening, migration, typed queries. Private to this room; used by one
+ * thread at a time. Every function that changes something does so in one transaction. */
+#ifndef QN_CATALOG_DATABASE_H
+#define QN_CATALOG_DATABASE_H
+
+#include "base/error.h"
+#include "catalog/catalog.h"
+
+#include <stdint.h>
+
+struct qn_database;
+
+qn_err qn_database_open(const char *path, struct qn_database **out, struct qn_error *e);
+void qn_database_close(struct qn_database *d); /* NULL allowed */
+
+qn_err qn_database_put(struct qn_database *d, const struct qn_model_row *row, struct qn_error *e);
+qn_err qn_database_remove(struct qn_database *d, const char *name, struct qn_error *e);
+qn_err qn_database_set_options(struct qn_database *d, const char *name, const char *json,
+                               struct qn_error *e);
+qn_err qn_database_touch(struct qn_database *d, const char *name, int64_t when_s,
+                         struct qn_error *e);
+
+/* Reads every row into a new snapshot with one reference. */
+qn_err qn_database_snapshot(struct qn_database *d, struct qn_snapshot **out, struct qn_error *e);
+
+/* The schema's text, made from schema.sql at build time. */
+extern const char qn_catalog_schema[];
+
+#endif

@@ -1,0 +1,21 @@
+/* What database.c and migrate.c share: the handle and how SQLite's errors are reported. */
+#ifndef QN_CATALOG_DATABASE_PRIVATE_H
+#define QN_CATALOG_DATABASE_PRIVATE_H
+
+#include "base/error.h"
+
+#include <sqlite3.h>
+
+struct qn_database {
+    sqlite3 *db;
+    char *path;
+};
+
+/* Reports the handle's last error; `doing` is the beginning of the sentence. */
+qn_err qn_database_fail(struct qn_database *d, const char *doing, struct qn_error *e);
+qn_err qn_database_exec(struct qn_database *d, const char *sql, struct qn_error *e);
+
+/* Brings the schema to this program's version. QN_EUNSUPPORTED when the file's is newer. */
+qn_err qn_database_migrate(struct qn_database *d, const char *schema, struct qn_error *e);
+
+#endif

@@ -1,0 +1,24 @@
+-- The catalog's tables, version by version. Each block between "-- version N" lines is run once, in
+-- one transaction, on a database of version N - 1. Blocks that have shipped are never edited.
+
+-- version 1
+CREATE TABLE model (
+    name       TEXT PRIMARY KEY NOT NULL,
+    type       TEXT NOT NULL,
+    recipe     TEXT NOT NULL,
+    checkpoint TEXT NOT NULL,
+    size_bytes INTEGER NOT NULL,
+    labels     TEXT NOT NULL,
+    details    TEXT NOT NULL,
+    options    TEXT NOT NULL DEFAULT '{}',
+    builtin    INTEGER NOT NULL,
+    suggested  INTEGER NOT NULL,
+    created_s  INTEGER NOT NULL,
+    last_use_s INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE TABLE file (
+    model    TEXT NOT NULL REFERENCES model(name) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    path     TEXT NOT NULL,
+    PRIMARY KEY (model, position)
+) STRICT;

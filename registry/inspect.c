@@ -1,0 +1,124 @@
+/* See inspect.h. */
+#include "registry/inspect.h"
+
+#include "base/json.h"
+#include "base/str.h"
+#include "formats/gguf.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Values of general.file_type and of tensors' types, by the names people use for files. */
+struct named {
+    uint32_t id;
+    const char *name;
+};
+
+static const struct named file_types[] = {
+    {0, "F32"},      {1, "F16"},      {2, "Q4_0"},    {3, "Q4_1"},    {7, "Q8_0"},
+    {8, "Q5_0"},     {9, "Q5_1"},     {10, "Q2_K"},   {11, "Q3_K_S"}, {12, "Q3_K_M"},
+    {13, "Q3_K_L"},  {14, "Q4_K_S"},  {15, "Q4_K_M"}, {16, "Q5_K_S"}, {17, "Q5_K_M"},
+    {18, "Q6_K"},    {19, "IQ2_XXS"}, {20, "IQ2_XS"}, {21, "Q2_K_S"}, {22, "IQ3_XS"},
+    {23, "IQ3_XXS"}, {24, "IQ1_S"},   {25, "IQ4_NL"}, {26, "IQ3_S"},  {27, "IQ3_M"},
+    {28, "IQ2_S"},   {29, "IQ2_M"},   {30, "IQ4_XS"}, {31, "IQ1_M"},  {32, "BF16"},
+    {36, "TQ1_0"},   {37, "TQ2_0"},   {38, "MXFP4"},
+};
+
+static const struct named tensor_types[] = {
+    {0, "F32"},   {1, "F16"},   {2, "Q4_0"},  {3, "Q4_1"},   {6, "Q5_0"},
+    {7, "Q5_1"},  {8, "Q8_0"},  {10, "Q2_K"}, {11, "Q3_K"},  {12, "Q4_K"},
+    {13, "Q5_K"}, {14, "Q6_K"}, {30, "BF16"}, {39, "MXFP4"},
+};
+
+static const char *name_of(const struct named *table, size_t n, uint32_t id)
+{
+    for (size_t i = 0; i < n; i++)
+        if (table[i].id == id)
+            return table[i].name;
+    return NULL;
+}
+
+static void copy_text(char *out, size_t n, struct qn_gguf_str s)
+{
+    size_t len = s.n < n ? s.n : n - 1;
+    memcpy(out, s.s, len);
+    out[qn_utf8_whole(out, len)] = '\0';
+}
+
+/* Sums the elements and finds the type that holds most of them. */
+static void weigh_tensors(const struct qn_gguf *g, struct qn_inspection *out, uint32_t *commonest)
+{
+    enum { TYPES = 64 };
+    uint64_t by_type[TYPES] = {0};
+    uint64_t total = 0;
+    for (size_t i = 0; i < qn_gguf_tensor_count(g); i++) {
+        const struct qn_gguf_tensor *t = qn_gguf_tensor_at(g, i);
+        uint64_t n = 1;
+        for (int d = 0; d < t->ndim; d++)
+            if (__builtin_mul_overflow(n, t->ne[d], &n) || n > INT64_MAX / 2)
+                n = INT64_MAX / 2;
+        total = total + n > INT64_MAX ? INT64_MAX : total + n;
+        if (t->type < TYPES)
+            by_type[t->type] = by_type[t->type] + n > INT64_MAX ? INT64_MAX : by_type[t->type] + n;
+    }
+    out->parameters = (int64_t)total;
+    *commonest = 0;
+    for (uint32_t i = 1; i < TYPES; i++)
+        if (by_type[i] > by_type[*commonest])
+            *commonest = i;
+}
+
+static qn_err read_header(const struct qn_gguf *g, struct qn_inspection *out, struct qn_error *e)
+{
+    struct qn_gguf_str text;
+    qn_err err = qn_gguf_str(g, "general.architecture", &text, e);
+    if (err)
+        return err;
+    if (text.n == 0 || text.n >= sizeof out->architecture)
+        return qn_fail(e, QN_EFORMAT, "general.architecture has %zu bytes", text.n);
+    copy_text(out->architecture, sizeof out->architecture, text);
+    if (qn_gguf_str(g, "general.name", &text, NULL) == QN_OK)
+        copy_text(out->title, sizeof out->title, text);
+    char key[128];
+    snprintf(key, sizeof key, "%s.context_length", out->architecture);
+    if (qn_gguf_i64(g, key, 0, INT32_MAX, &out->context_length, NULL))
+        out->context_length = 0;
+    out->size_bytes = (int64_t)qn_gguf_file_bytes(g);
+    out->chat_template = qn_gguf_has(g, "tokenizer.chat_template");
+    uint32_t commonest;
+    weigh_tensors(g, out, &commonest);
+    int64_t file_type;
+    const char *name = NULL;
+    if (qn_gguf_i64(g, "general.file_type", 0, UINT32_MAX, &file_type, NULL) == QN_OK)
+        name = name_of(file_types, sizeof file_types / sizeof *file_types, (uint32_t)file_type);
+    if (!name)
+        name = name_of(tensor_types, sizeof tensor_types / sizeof *tensor_types, commonest);
+    snprintf(out->quantization, sizeof out->quantization, "%s", name ? name : "unknown");
+    return QN_OK;
+}
+
+qn_err qn_registry_inspect(const char *path, struct qn_inspection *out, struct qn_error *e)
+{
+    *out = (struct qn_inspection){0};
+    struct qn_gguf *g;
+    qn_err err = qn_gguf_open(path, &g, e);
+    if (err)
+        return err;
+    err = read_header(g, out, e);
+    qn_gguf_close(g);
+    return err;
+}
+
+void qn_inspection_json(const struct qn_inspection *in, struct qn_buf *out)
+{
+    struct qn_jw w = qn_jw_to(out);
+    qn_jw_obj(&w);
+    qn_jw_kstr(&w, "architecture", in->architecture);
+    if (in->title[0])
+        qn_jw_kstr(&w, "title", in->title);
+    qn_jw_kstr(&w, "quantization", in->quantization);
+    qn_jw_ki64(&w, "parameters", in->parameters);
+    qn_jw_ki64(&w, "context_length", in->context_length);
+    qn_jw_kbool(&w, "chat_template", in->chat_template);
+    qn_jw_obj_end(&w);
+}

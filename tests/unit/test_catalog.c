@@ -1,0 +1,219 @@
+/* The catalog: what is written is there after closing, by name, in order; damaged, newer and busy
+ * files are refused with advice and left alone. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/path.h"
+#include "catalog/catalog.h"
+
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* The owner's thread of these tests: callbacks arrive on the catalog's thread and are counted. */
+struct owner {
+    pthread_mutex_t mutex;
+    pthread_cond_t cond;
+    int done;
+    qn_err last;
+};
+
+static char dir[64];
+static char path[128];
+static struct owner owner = {.mutex = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
+
+static void post_at_once(void *ctx, void (*fn)(void *), void *arg)
+{
+    (void)ctx;
+    fn(arg);
+}
+
+static void on_done(void *ctx, const struct qn_error *e)
+{
+    struct owner *o = ctx;
+    pthread_mutex_lock(&o->mutex);
+    o->done++;
+    o->last = e ? e->code : QN_OK;
+    pthread_cond_signal(&o->cond);
+    pthread_mutex_unlock(&o->mutex);
+}
+
+static qn_err wait_done(int count)
+{
+    pthread_mutex_lock(&owner.mutex);
+    while (owner.done < count)
+        pthread_cond_wait(&owner.cond, &owner.mutex);
+    qn_err err = owner.last;
+    pthread_mutex_unlock(&owner.mutex);
+    return err;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    strcpy(dir, "/tmp/qn-catalog-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/catalog.db", dir);
+    owner.done = 0;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -r %s", dir);
+    return system(command);
+}
+
+static struct qn_catalog *open_catalog(void)
+{
+    struct qn_catalog *c = NULL;
+    struct qn_error e = {0};
+    if (qn_catalog_open(path, post_at_once, NULL, &c, &e))
+        fail_msg("%s", e.message);
+    return c;
+}
+
+static struct qn_model_row sample(const char *name, const char *const *files, size_t n)
+{
+    return (struct qn_model_row){.name = name,
+                                 .type = "llm",
+                                 .recipe = "llamacpp",
+                                 .checkpoint = files[0],
+                                 .files = files,
+                                 .n_files = n,
+                                 .size_bytes = 7000000000,
+                                 .labels = "[\"chat\"]",
+                                 .details = "{\"architecture\":\"llama\"}",
+                                 .created_s = 1700000000};
+}
+
+static void rows_outlive_the_program(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"/m/a-1.gguf", "/m/a-2.gguf"};
+    struct qn_catalog *c = open_catalog();
+    struct qn_model_row row = sample("user.b", files, 2);
+    qn_catalog_put(c, &row, on_done, &owner);
+    row = sample("Alpha", files, 1);
+    qn_catalog_put(c, &row, on_done, &owner);
+    assert_int_equal(wait_done(2), QN_OK);
+    qn_catalog_set_options(c, "user.b", "{\"context\":512}", on_done, &owner);
+    qn_catalog_touch(c, "user.b", 1800000000);
+    assert_int_equal(wait_done(3), QN_OK);
+    /* A row written again keeps what belongs to the user: options, first day, last use. */
+    row = sample("user.b", files, 1);
+    row.created_s = 1;
+    row.size_bytes = 5;
+    qn_catalog_put(c, &row, on_done, &owner);
+    assert_int_equal(wait_done(4), QN_OK);
+    qn_catalog_touch(c, "user.b", 1900000000); /* waits lazily: closing must not lose it */
+    qn_catalog_close(c);
+
+    c = open_catalog();
+    struct qn_snapshot *s = qn_catalog_snapshot(c);
+    assert_int_equal(qn_snapshot_count(s), 2);
+    assert_string_equal(qn_snapshot_at(s, 0)->name, "Alpha");
+    const struct qn_model_row *b = qn_snapshot_find(s, "user.b");
+    assert_non_null(b);
+    assert_int_equal(b->n_files, 1);
+    assert_string_equal(b->files[0], "/m/a-1.gguf");
+    assert_int_equal(b->size_bytes, 5);
+    assert_int_equal(b->created_s, 1700000000);
+    assert_int_equal(b->last_use_s, 1900000000);
+    assert_string_equal(b->options, "{\"context\":512}");
+    assert_null(qn_snapshot_find(s, "USER.B"));
+    /* A snapshot does not change under its reader. */
+    qn_catalog_remove(c, "user.b", on_done, &owner);
+    assert_int_equal(wait_done(5), QN_OK);
+    assert_string_equal(qn_snapshot_find(s, "user.b")->files[0], "/m/a-1.gguf");
+    qn_snapshot_unref(s);
+    s = qn_catalog_snapshot(c);
+    assert_null(qn_snapshot_find(s, "user.b"));
+    qn_snapshot_unref(s);
+    qn_catalog_remove(c, "user.b", on_done, &owner);
+    assert_int_equal(wait_done(6), QN_ENOTFOUND);
+    qn_catalog_close(c);
+}
+
+static void a_second_server_is_turned_away(void **state)
+{
+    (void)state;
+    struct qn_catalog *c = open_catalog();
+    struct qn_catalog *other = NULL;
+    struct qn_error e = {0};
+    assert_int_equal(qn_catalog_open(path, post_at_once, NULL, &other, &e), QN_EBUSY);
+    assert_non_null(strstr(e.message, "--data-dir"));
+    qn_catalog_close(c);
+    c = open_catalog();
+    qn_catalog_close(c);
+}
+
+static void a_newer_schema_is_left_alone(void **state)
+{
+    (void)state;
+    qn_catalog_close(open_catalog());
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "PRAGMA user_version = 99", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    struct qn_catalog *c = NULL;
+    struct qn_error e = {0};
+    assert_int_equal(qn_catalog_open(path, post_at_once, NULL, &c, &e), QN_EUNSUPPORTED);
+    assert_non_null(strstr(e.message, "newer"));
+}
+
+static void damage_is_reported_and_never_deleted(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"/m/a.gguf"};
+    struct qn_catalog *c = open_catalog();
+    struct qn_model_row row = sample("x", files, 1);
+    for (int i = 0; i < 200; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "m%d", i);
+        row.name = name;
+        qn_catalog_put(c, &row, on_done, &owner);
+    }
+    assert_int_equal(wait_done(200), QN_OK);
+    qn_catalog_close(c);
+    struct stat before, after;
+    assert_int_equal(stat(path, &before), 0);
+    FILE *f = fopen(path, "r+");
+    assert_non_null(f);
+    fseek(f, 4096 + 100, SEEK_SET);
+    for (int i = 0; i < 8000; i++)
+        fputc(0x5A, f);
+    fclose(f);
+    struct qn_error e = {0};
+    assert_int_equal(qn_catalog_open(path, post_at_once, NULL, &c, &e), QN_EFORMAT);
+    assert_non_null(strstr(e.message, "move it aside"));
+    assert_int_equal(stat(path, &after), 0);
+    assert_int_equal(before.st_size, after.st_size);
+
+    f = fopen(path, "w");
+    fputs("this is not a database, and it is longer than sixteen bytes", f);
+    fclose(f);
+    assert_int_equal(qn_catalog_open(path, post_at_once, NULL, &c, &e), QN_EFORMAT);
+    assert_int_equal(qn_catalog_open("/nonexistent/catalog.db", post_at_once, NULL, &c, &e),
+                     QN_EIO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(rows_outlive_the_program, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_second_server_is_turned_away, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_newer_schema_is_left_alone, setup, teardown),
+        cmocka_unit_test_setup_teardown(damage_is_reported_and_never_deleted, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
