@@ -1,0 +1,195 @@
+/* Each limit is the best of a few runs of a loop that does nothing else, on all threads at once. */
+#include "limits.h"
+
+#include "base/clock.h"
+
+#include <immintrin.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { RUNS = 5, THREADS_MAX = 128, STREAMS = 8, LINE = 64 };
+static const size_t region_bytes = 128u << 20; /* per thread: larger than any cache */
+static const int64_t spins = 2000000;
+
+struct job {
+    double (*work)(void *arg); /* operations or bytes done */
+    void *arg;
+    pthread_barrier_t *start;
+    double done;
+};
+
+static double now_s(void)
+{
+    return (double)qn_now_us() * 1e-6;
+}
+
+static void *one(void *p)
+{
+    struct job *j = p;
+    pthread_barrier_wait(j->start);
+    j->done = j->work(j->arg);
+    return NULL;
+}
+
+/* The sum over all threads of what they did, per second of the slowest. */
+static double together(int threads, double (*work)(void *), void **args)
+{
+    double best = 0;
+    for (int run = 0; run < RUNS; run++) {
+        pthread_t id[THREADS_MAX];
+        struct job jobs[THREADS_MAX];
+        pthread_barrier_t start;
+        double done = 0;
+        pthread_barrier_init(&start, NULL, (unsigned)threads + 1);
+        for (int i = 0; i < threads; i++) {
+            jobs[i] = (struct job){work, args ? args[i] : NULL, &start, 0};
+            if (pthread_create(&id[i], NULL, one, &jobs[i])) {
+                fprintf(stderr, "bench: cannot start a thread\n");
+                exit(1);
+            }
+        }
+        pthread_barrier_wait(&start);
+        double t = now_s();
+        for (int i = 0; i < threads; i++) {
+            pthread_join(id[i], NULL);
+            done += jobs[i].done;
+        }
+        t = now_s() - t;
+        pthread_barrier_destroy(&start);
+        if (done / t > best)
+            best = done / t;
+    }
+    return best;
+}
+
+static volatile uint64_t sink; /* keeps the compiler from leaving the loops out */
+
+static double read_region(void *arg)
+{
+    const char *base = arg;
+    size_t each = region_bytes / STREAMS;
+    uint64_t sum = 0;
+    for (size_t at = 0; at < each; at += LINE)
+        for (int s = 0; s < STREAMS; s++) {
+            const uint64_t *p = (const uint64_t *)(base + (size_t)s * each + at);
+            sum += p[0] ^ p[1] ^ p[2] ^ p[3] ^ p[4] ^ p[5] ^ p[6] ^ p[7];
+        }
+    sink += sum;
+    return (double)region_bytes;
+}
+
+static double measure_read(int threads)
+{
+    void *regions[THREADS_MAX];
+    for (int i = 0; i < threads; i++) {
+        regions[i] =
+            mmap(NULL, region_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (regions[i] == MAP_FAILED) {
+            fprintf(stderr, "bench: no memory to measure with\n");
+            exit(1);
+        }
+        memset(regions[i], i + 1, region_bytes);
+    }
+    double rate = together(threads, read_region, regions);
+    for (int i = 0; i < threads; i++)
+        munmap(regions[i], region_bytes);
+    return rate;
+}
+
+/* Ten independent chains cover the latency of both units on all of today's processors. */
+#define CHAINS(op) op(0) op(1) op(2) op(3) op(4) op(5) op(6) op(7) op(8) op(9)
+enum { N_CHAINS = 10 };
+
+__attribute__((target("avx512f"))) static double fma_512(void *arg)
+{
+    (void)arg;
+    __m512 a[N_CHAINS], x = _mm512_set1_ps(0.999f), y = _mm512_set1_ps(1e-3f);
+    for (int i = 0; i < N_CHAINS; i++)
+        a[i] = _mm512_set1_ps((float)i);
+    for (int64_t n = 0; n < spins; n++) {
+#define OP(i) a[i] = _mm512_fmadd_ps(a[i], x, y);
+        CHAINS(OP)
+#undef OP
+    }
+    float sum = 0;
+    for (int i = 0; i < N_CHAINS; i++)
+        sum += _mm512_cvtss_f32(a[i]);
+    sink += (uint64_t)sum;
+    return (double)spins * N_CHAINS * 16 * 2;
+}
+
+__attribute__((target("avx2,fma"))) static double fma_256(void *arg)
+{
+    (void)arg;
+    __m256 a[N_CHAINS], x = _mm256_set1_ps(0.999f), y = _mm256_set1_ps(1e-3f);
+    for (int i = 0; i < N_CHAINS; i++)
+        a[i] = _mm256_set1_ps((float)i);
+    for (int64_t n = 0; n < spins; n++) {
+#define OP(i) a[i] = _mm256_fmadd_ps(a[i], x, y);
+        CHAINS(OP)
+#undef OP
+    }
+    float sum = 0;
+    for (int i = 0; i < N_CHAINS; i++)
+        sum += _mm256_cvtss_f32(a[i]);
+    sink += (uint64_t)sum;
+    return (double)spins * N_CHAINS * 8 * 2;
+}
+
+__attribute__((target("avx512f,avx512vnni"))) static double int8_512(void *arg)
+{
+    (void)arg;
+    __m512i a[N_CHAINS], x = _mm512_set1_epi8(3), y = _mm512_set1_epi8((char)spins);
+    for (int i = 0; i < N_CHAINS; i++)
+        a[i] = _mm512_set1_epi32(i);
+    for (int64_t n = 0; n < spins; n++) {
+#define OP(i) a[i] = _mm512_dpbusd_epi32(a[i], x, y);
+        CHAINS(OP)
+#undef OP
+        __asm__ volatile("" : "+v"(x)); /* the sums are not foreseen */
+    }
+    int64_t sum = 0;
+    for (int i = 0; i < N_CHAINS; i++)
+        sum += _mm512_cvtsi512_si32(a[i]);
+    sink += (uint64_t)sum;
+    return (double)spins * N_CHAINS * 64 * 2;
+}
+
+__attribute__((target("avx2"))) static double int8_256(void *arg)
+{
+    (void)arg;
+    __m256i a[N_CHAINS], x = _mm256_set1_epi8(3), y = _mm256_set1_epi8((char)spins);
+    const __m256i ones = _mm256_set1_epi16(1);
+    for (int i = 0; i < N_CHAINS; i++)
+        a[i] = _mm256_set1_epi32(i);
+    for (int64_t n = 0; n < spins; n++) {
+#define OP(i)                                                                                      \
+    a[i] = _mm256_add_epi32(a[i], _mm256_madd_epi16(_mm256_maddubs_epi16(x, y), ones));            \
+    __asm__ volatile("" : "+x"(x));
+        CHAINS(OP)
+#undef OP
+    }
+    int64_t sum = 0;
+    for (int i = 0; i < N_CHAINS; i++)
+        sum += _mm256_cvtsi256_si32(a[i]);
+    sink += (uint64_t)sum;
+    return (double)spins * N_CHAINS * 32 * 2;
+}
+
+struct limits limits_measure(int threads)
+{
+    struct limits l = {.read_gb_s = measure_read(threads) * 1e-9};
+    if (__builtin_cpu_supports("avx512f"))
+        l.fma_gflop_s = together(threads, fma_512, NULL) * 1e-9;
+    else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        l.fma_gflop_s = together(threads, fma_256, NULL) * 1e-9;
+    if (__builtin_cpu_supports("avx512vnni"))
+        l.int8_gop_s = together(threads, int8_512, NULL) * 1e-9;
+    else if (__builtin_cpu_supports("avx2"))
+        l.int8_gop_s = together(threads, int8_256, NULL) * 1e-9;
+    return l;
+}

@@ -1,0 +1,127 @@
+#!/usr/bin/python3
+"""Logits of small random models, our engine against the numpy reference.
+
+  test_logits.py NET_PROBE [--only TEXT]
+
+Every architecture times every type, then variants of each; the vector instructions that the
+machine has are forced one after another. What must hold:
+  F32, F16, BF16   no logit further than 3e-3 from the reference, and wherever the reference's
+                   likeliest token leads clearly, it is ours too over 64 greedy tokens, fed singly
+  quantised        RMS of the difference below 2 % of the logits' spread: the engine rounds
+                   activations to eight bits, which the reference does not
+  every way of feeding a text (chunks, company, truncated, copied caches) gives the same logits
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "scripts", "gguf")]
+import make_random_gguf
+from reference import Network
+
+ISAS = ("generic", "avx2", "avx512")
+FLOATS = ("f32", "f16", "bf16")
+QUANTISED = ("q8_0", "q4_0", "q4_k", "q5_k", "q6_k")
+FLOAT_LIMIT, ROUNDED_LIMIT = 3e-3, 0.02
+MOVED_FLOAT, MOVED_ROUNDED = 2e-4, 0.01    # among our own ways, RMS over spread
+PROMPT, GREEDY, SKIP = 40, 64, 77
+
+# Where activations are rounded, random layers multiply the error: more of the stream is the token
+# itself then, as it is in trained models.
+STEADY = ["--separate-output", "--embedding-std", "1"]
+
+
+def cases():
+    for arch in ("llama", "qwen2", "qwen3"):
+        for kind in FLOATS:
+            yield arch, kind, []
+        for kind in QUANTISED:
+            yield arch, kind, STEADY
+        yield arch, "q4_k_m", STEADY
+        yield arch, "f16", ["--rope-linear", "4", "--separate-output"]
+        yield arch, "q6_k", ["--embedding-std", "0.3", "--set", "layers=1"]
+    yield "llama", "f32", ["--rope-freqs"]
+    yield "llama", "q8_0", STEADY + ["--rope-freqs"]
+    yield "llama", "f32", ["--set", "kv_heads=4"]
+    yield "qwen3", "f16", ["--set", "heads=8", "--set", "kv_heads=1", "--set", "head_dim=64"]
+    yield "llama", "f32", ["--set", "dim=72", "--set", "head_dim=18", "--set", "ff=100"]
+    yield "llama", "q5_k_m", STEADY
+
+
+def probe(tool, isa, *arguments):
+    done = subprocess.run([tool, *map(str, arguments)], env=dict(os.environ, QUINCE_ISA=isa),
+                          stdout=subprocess.PIPE, universal_newlines=True)
+    if done.returncode == SKIP:
+        return None
+    if done.returncode:
+        sys.exit("%s %s: exit status %d" % (tool, " ".join(map(str, arguments)), done.returncode))
+    return done.stdout
+
+
+def compare(ours, theirs, kind, leads):
+    """None when all is well, else what is not; and the figure that was judged."""
+    away = ours.astype(np.float64) - theirs
+    if not np.isfinite(away).all():
+        return "not finite", np.inf
+    if kind not in FLOATS:
+        rms = np.sqrt(np.mean(away * away)) / theirs.std()
+        return (None if rms <= ROUNDED_LIMIT else "too far"), rms
+    most = np.abs(away).max()
+    if most > FLOAT_LIMIT:
+        return "too far", most
+    clear = np.asarray(leads) > 2 * FLOAT_LIMIT
+    rows = np.s_[PROMPT - 1:PROMPT - 1 + GREEDY]
+    if (ours[rows].argmax(axis=1) != theirs[rows].argmax(axis=1))[clear].any():
+        return "another token", most
+    return None, most
+
+
+def run(tool, folder, arch, kind, extra):
+    path, raw = os.path.join(folder, "model.gguf"), os.path.join(folder, "logits.f32")
+    a = make_random_gguf.options(["--preset", "small-" + arch, "--type", kind, *extra, path])
+    make_random_gguf.build(a).writer.write(path)
+    network = Network(path)
+    prompt = [int(t) for t in np.random.default_rng(7).integers(0, a.vocab, PROMPT)]
+    text, leads = network.greedy(prompt, GREEDY)
+    network.clear()
+    theirs = network.feed(prompt + text)
+    ids, bad = ",".join(map(str, prompt + text)), 0
+    for isa in ISAS:
+        if probe(tool, isa, "logits", path, ids, GREEDY, raw) is None:
+            print("     %-8s skipped: this machine has no %s" % (kind, isa))
+            continue
+        wrong, figure = compare(np.fromfile(raw, np.float32).reshape(theirs.shape), theirs, kind, leads)
+        ways = json.loads(probe(tool, isa, "sequences", path))
+        limit = MOVED_FLOAT if kind in FLOATS else MOVED_ROUNDED
+        for name, moved in ways.items():
+            if not moved <= limit:
+                wrong = "%s moves the logits by %.3g" % (name, moved)
+        unit = "max %.2e" % figure if kind in FLOATS else "rms %.2f %%" % (100 * figure)
+        print("%s %-5s %-6s %-8s %-12s %s %s" % ("FAIL" if wrong else "ok  ", arch, kind, isa, unit,
+              " ".join(extra), "<- " + wrong if wrong else ""), flush=True)
+        bad += wrong is not None
+    return bad
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    p.add_argument("tool", metavar="NET_PROBE")
+    p.add_argument("--only", default="", help="cases whose name contains this, as \"qwen3 q4_k\"")
+    a = p.parse_args()
+    bad = 0
+    with tempfile.TemporaryDirectory(prefix="quince-golden-") as folder:
+        for arch, kind, extra in cases():
+            if a.only in " ".join([arch, kind, *extra]):
+                bad += run(a.tool, folder, arch, kind, extra)
+    if bad:
+        sys.exit("%d cases failed" % bad)
+
+
+if __name__ == "__main__":
+    main()

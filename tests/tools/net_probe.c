@@ -1,0 +1,226 @@
+/* Drives a network from the command line, for the golden tests.
+ *
+ *   net_probe logits MODEL IDS SINGLE OUT   logits of every token of IDS (1,2,3) as raw f32 in OUT;
+ *                                           the last SINGLE tokens are fed one at a time
+ *   net_probe sequences MODEL               feeds the same text in every way the interface allows
+ *                                           and prints how far the logits move, as JSON
+ *
+ * Exit status: 0, 1 with a message, or 77 where this machine lacks the instructions that
+ * QUINCE_ISA asks for. QN_PROBE_THREADS sets the threads (2). */
+#include "base/buf.h"
+#include "base/error.h"
+#include "engine/device.h"
+#include "engine/weights.h"
+#include "nets/nets.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONTEXT = 512, CHUNK = 128, EXIT_SKIP = 77 };
+
+struct probe {
+    struct qn_device *dev;
+    struct qn_weights *weights;
+    struct qn_net *net;
+    int vocab;
+};
+
+static int open_probe(struct probe *p, const char *path)
+{
+    struct qn_error e = {0};
+    const char *threads = getenv("QN_PROBE_THREADS");
+    qn_err err = qn_device_cpu_new(threads ? atoi(threads) : 2, &p->dev, &e);
+    if (err == QN_EUNSUPPORTED) {
+        fprintf(stderr, "net_probe: %s\n", e.message);
+        return EXIT_SKIP;
+    }
+    if (err == QN_OK)
+        err = qn_weights_open(&p->weights, path, &e);
+    if (err == QN_OK)
+        err = qn_net_load(&p->net, p->weights, p->dev, CHUNK, NULL, NULL, &e);
+    if (err != QN_OK) {
+        fprintf(stderr, "net_probe: %s\n", e.message);
+        return 1;
+    }
+    p->vocab = qn_net_info(p->net)->vocab;
+    return 0;
+}
+
+static void close_probe(struct probe *p)
+{
+    qn_net_free(p->net);
+    qn_weights_close(p->weights);
+    qn_device_free(p->dev);
+}
+
+static struct qn_seq *new_seq(struct probe *p)
+{
+    struct qn_error e = {0};
+    struct qn_seq *s;
+    if (qn_seq_new(p->net, CONTEXT, &s, &e) != QN_OK) {
+        fprintf(stderr, "net_probe: %s\n", e.message);
+        exit(1);
+    }
+    return s;
+}
+
+/* Feeds n tokens in chunks of `step`; out [n, vocab]. */
+static void feed(struct probe *p, struct qn_seq *s, const int32_t *ids, int n, int step, float *out)
+{
+    for (int i = 0; i < n; i += step) {
+        struct qn_chunk c = {.seq = s,
+                             .tokens = ids + i,
+                             .n = i + step <= n ? step : n - i,
+                             .all_logits = true,
+                             .logits = out ? out + (size_t)i * (size_t)p->vocab : NULL};
+        qn_net_forward(p->net, &c, 1);
+    }
+}
+
+/* ---- logits ---- */
+
+static int logits(struct probe *p, const char *list, int single, const char *path)
+{
+    int32_t ids[CONTEXT];
+    int n = 0;
+    for (const char *s = list; *s && n < CONTEXT; n++) {
+        char *end;
+        ids[n] = (int32_t)strtol(s, &end, 10);
+        s = *end ? end + 1 : end;
+    }
+    float *out = qn_xcalloc((size_t)n * (size_t)p->vocab, sizeof *out);
+    struct qn_seq *s = new_seq(p);
+    feed(p, s, ids, n - single, CHUNK, out);
+    feed(p, s, ids + n - single, single, 1, out + (size_t)(n - single) * (size_t)p->vocab);
+    qn_seq_free(s);
+    FILE *f = fopen(path, "wb");
+    size_t want = (size_t)n * (size_t)p->vocab;
+    int bad = !f || fwrite(out, sizeof *out, want, f) != want;
+    if (f && fclose(f))
+        bad = 1;
+    if (bad)
+        fprintf(stderr, "net_probe: cannot write %s\n", path);
+    free(out);
+    return bad;
+}
+
+/* ---- sequences ---- */
+
+enum { TEXT = 48 };
+
+struct texts {
+    int32_t a[TEXT], b[TEXT], c[TEXT];
+    float *want, *got; /* logits of a, [TEXT, vocab] */
+};
+
+/* RMS of the difference of rows first .. TEXT over the spread of the wanted ones. */
+static double moved(const struct probe *p, const struct texts *t, int first)
+{
+    double sum = 0, square = 0, difference = 0;
+    size_t from = (size_t)first * (size_t)p->vocab, to = (size_t)TEXT * (size_t)p->vocab;
+    for (size_t i = from; i < to; i++) {
+        double d = (double)t->got[i] - (double)t->want[i];
+        sum += (double)t->want[i];
+        square += (double)t->want[i] * (double)t->want[i];
+        difference += d * d;
+    }
+    double n = (double)(to - from), mean = sum / n;
+    return sqrt(difference / n) / sqrt(square / n - mean * mean);
+}
+
+/* a in chunks of 7, as part of batches in which b and c run too. */
+static void run_in_company(struct probe *p, struct texts *t)
+{
+    struct qn_seq *s[3] = {new_seq(p), new_seq(p), new_seq(p)};
+    const int32_t *ids[3] = {t->b, t->a, t->c};
+    float *last = qn_xcalloc((size_t)p->vocab, sizeof *last);
+    for (int i = 0; i < TEXT; i += 7) {
+        struct qn_chunk c[3];
+        for (int j = 0; j < 3; j++)
+            c[j] = (struct qn_chunk){
+                .seq = s[j], .tokens = ids[j] + i, .n = i + 7 <= TEXT ? 7 : TEXT - i};
+        c[1].all_logits = true;
+        c[1].logits = t->got + (size_t)i * (size_t)p->vocab;
+        c[2].logits = last;
+        qn_net_forward(p->net, c, 3);
+    }
+    free(last);
+    for (int j = 0; j < 3; j++)
+        qn_seq_free(s[j]);
+}
+
+/* Half of a, then b, then back to half of a and on. */
+static void run_after_truncation(struct probe *p, struct texts *t)
+{
+    struct qn_seq *s = new_seq(p);
+    feed(p, s, t->a, TEXT / 2, CHUNK, t->got);
+    feed(p, s, t->b, TEXT, CHUNK, NULL);
+    qn_seq_truncate(s, TEXT / 2);
+    feed(p, s, t->a + TEXT / 2, TEXT / 2, CHUNK, t->got + (size_t)TEXT / 2 * (size_t)p->vocab);
+    qn_seq_free(s);
+}
+
+/* The first half of a out of another sequence's cache, into one that held b. */
+static void run_after_copy(struct probe *p, struct texts *t)
+{
+    struct qn_seq *from = new_seq(p), *to = new_seq(p);
+    feed(p, from, t->a, TEXT, CHUNK, t->got);
+    feed(p, to, t->b, TEXT, CHUNK, NULL);
+    qn_seq_copy(to, from, TEXT / 2);
+    if (qn_seq_len(to) != TEXT / 2)
+        fprintf(stderr, "net_probe: a copy of %d tokens has %d\n", TEXT / 2, qn_seq_len(to));
+    feed(p, to, t->a + TEXT / 2, TEXT / 2, CHUNK, t->got + (size_t)TEXT / 2 * (size_t)p->vocab);
+    qn_seq_free(from);
+    qn_seq_free(to);
+}
+
+static int sequences(struct probe *p)
+{
+    struct texts t;
+    size_t n = (size_t)TEXT * (size_t)p->vocab;
+    t.want = qn_xcalloc(n, sizeof *t.want);
+    t.got = qn_xcalloc(n, sizeof *t.got);
+    for (int i = 0; i < TEXT; i++) {
+        t.a[i] = (i * 37 + 11) % p->vocab;
+        t.b[i] = (i * 91 + 5) % p->vocab;
+        t.c[i] = (i * 53 + 2) % p->vocab;
+    }
+    struct qn_seq *s = new_seq(p);
+    feed(p, s, t.a, TEXT, CHUNK, t.want);
+    qn_seq_truncate(s, 0);
+    feed(p, s, t.a, TEXT, CHUNK, t.got);
+    printf("{\"again\":%.3g", moved(p, &t, 0));
+    qn_seq_truncate(s, 0);
+    feed(p, s, t.a, TEXT, 5, t.got);
+    printf(",\"chunked\":%.3g", moved(p, &t, 0));
+    qn_seq_truncate(s, 0);
+    feed(p, s, t.a, TEXT, 1, t.got);
+    printf(",\"singly\":%.3g", moved(p, &t, 0));
+    qn_seq_free(s);
+    run_in_company(p, &t);
+    printf(",\"in_company\":%.3g", moved(p, &t, 0));
+    run_after_truncation(p, &t);
+    printf(",\"truncated\":%.3g", moved(p, &t, 0));
+    run_after_copy(p, &t);
+    printf(",\"copied\":%.3g}\n", moved(p, &t, 0));
+    free(t.want);
+    free(t.got);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    bool one = argc == 6 && strcmp(argv[1], "logits") == 0;
+    if (!one && !(argc == 3 && strcmp(argv[1], "sequences") == 0)) {
+        fprintf(stderr, "usage: net_probe logits MODEL IDS SINGLE OUT | sequences MODEL\n");
+        return 2;
+    }
+    struct probe p = {0};
+    int status = open_probe(&p, argv[2]);
+    if (status == 0)
+        status = one ? logits(&p, argv[3], atoi(argv[4]), argv[5]) : sequences(&p);
+    close_probe(&p);
+    return status;
+}
