@@ -167,8 +167,6 @@ static qn_err take(struct qn_net *net, struct qn_weights *w, const char *name, s
     if (err == QN_OK && ndim == 1 && t.dtype != QN_F32)
         return qn_fail(e, QN_EUNSUPPORTED, "tensor %s is %s; vectors must be F32", name,
                        qn_dtype(t.dtype)->name);
-    if (err == QN_OK && t.dtype == QN_I32)
-        return qn_fail(e, QN_EFORMAT, "tensor %s holds integers", name);
     if (err == QN_OK)
         *out = t;
     return err;

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Logits of small random models, our engine against the numpy reference.
 
-  test_logits.py NET_PROBE [--only TEXT]
+  test_logits.py NET_PROBE [--only TEXT] [--isa NAME]
 
 Every architecture times every type, then variants of each; the vector instructions that the
 machine has are forced one after another. What must hold:
@@ -82,7 +82,7 @@ def compare(ours, theirs, kind, leads):
     return None, most
 
 
-def run(tool, folder, arch, kind, extra):
+def run(tool, isas, folder, arch, kind, extra):
     path, raw = os.path.join(folder, "model.gguf"), os.path.join(folder, "logits.f32")
     a = make_random_gguf.options(["--preset", "small-" + arch, "--type", kind, *extra, path])
     make_random_gguf.build(a).writer.write(path)
@@ -92,7 +92,7 @@ def run(tool, folder, arch, kind, extra):
     network.clear()
     theirs = network.feed(prompt + text)
     ids, bad = ",".join(map(str, prompt + text)), 0
-    for isa in ISAS:
+    for isa in isas:
         if probe(tool, isa, "logits", path, ids, GREEDY, raw) is None:
             print("     %-8s skipped: this machine has no %s" % (kind, isa))
             continue
@@ -113,12 +113,13 @@ def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("tool", metavar="NET_PROBE")
     p.add_argument("--only", default="", help="cases whose name contains this, as \"qwen3 q4_k\"")
+    p.add_argument("--isa", action="append", choices=ISAS, help="only these instructions")
     a = p.parse_args()
     bad = 0
     with tempfile.TemporaryDirectory(prefix="quince-golden-") as folder:
         for arch, kind, extra in cases():
             if a.only in " ".join([arch, kind, *extra]):
-                bad += run(a.tool, folder, arch, kind, extra)
+                bad += run(a.tool, a.isa or ISAS, folder, arch, kind, extra)
     if bad:
         sys.exit("%d cases failed" % bad)
 
