@@ -1,0 +1,567 @@
+/* The loop's thread of a child: control lines on fd 4, POST /run on fd 3, the end of the process.
+ */
+#include "child/serve.h"
+
+#include "base/log.h"
+#include "base/str.h"
+#include "child/jobs.h"
+#include "contract/codec.h"
+#include "contract/control.h"
+#include "contract/frame.h"
+#include "io/http_server.h"
+#include "io/loop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    TERM_GRACE_MS = 1500,  /* for a SIGTERM without a stop line; the router kills after 2 s */
+    DRAIN_CHECK_MS = 20,   /* how often a stopping child looks whether its last bytes are sent */
+    ACCEPT_PAUSE_MS = 100, /* after running out of descriptors */
+    JOB_ARENA_MAX = 3 * QN_FRAME_LINE_MAX
+};
+
+struct reply { /* one POST /run whose answer is on its way */
+    struct reply *next;
+    struct child *child;
+    struct qn_http *http;
+    struct qn_stream *stream;
+    struct qn_run *run;
+};
+
+struct child {
+    const struct qn_backend *backend;
+    char *name;
+    struct qn_loop *loop;
+    struct qn_watch *control_watch, *listen_watch, *signal_watch;
+    struct qn_timer *drain_timer, *limit_timer, *accept_timer;
+    struct qn_frame_reader control_in;
+    struct qn_buf control_out;
+    struct qn_http_server *http;
+    struct qn_jobs *jobs; /* NULL before the load line */
+    struct reply *replies;
+    char secret[QN_SECRET_HEX + 1];
+    int threads;
+    int signal_fd;
+    bool ready;
+    bool stopping;
+    bool failed; /* the model could not be loaded: exit 1 when the router knows */
+};
+
+/* The router is gone, or its patience has ended: nobody reads what we still have, and the compute
+ * thread may be deep in a step, so nothing is tidied up. */
+static _Noreturn void leave_at_once(int status)
+{
+    _exit(status);
+}
+
+static void flush_control(struct child *c)
+{
+    while (c->control_out.len > 0) {
+        ssize_t n = send(QN_FD_CONTROL, c->control_out.data, c->control_out.len,
+                         MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            break;
+        if (n < 0)
+            leave_at_once(0);
+        qn_buf_drop(&c->control_out, (size_t)n);
+    }
+    qn_watch_set(c->control_watch, c->control_out.len ? EPOLLIN | EPOLLOUT : EPOLLIN);
+    if (c->failed && c->control_out.len == 0)
+        qn_loop_stop(c->loop);
+}
+
+static void tell(struct child *c, const struct qn_control *message)
+{
+    if (qn_control_encode(message, &c->control_out)) {
+        qn_error_log("child", "control=full bytes=%zu: the router does not read its control lines",
+                     c->control_out.len);
+        leave_at_once(1);
+    }
+    flush_control(c);
+}
+
+static void tell_failed(struct child *c, const struct qn_error *failure)
+{
+    struct qn_control m;
+    qn_control_init(&m, QN_CTL_FAILED);
+    m.error = *failure;
+    qn_error_log("child", "model=%s state=failed code=%s message=\"%s\"", c->name,
+                 qn_err_name(failure->code), failure->message);
+    c->failed = true;
+    tell(c, &m);
+}
+
+/* ---- Replies ---- */
+
+static void reply_remove(struct reply *r)
+{
+    struct reply **at = &r->child->replies;
+    while (*at != r)
+        at = &(*at)->next;
+    *at = r->next;
+    qn_run_release(r->run);
+    free(r);
+}
+
+static void on_gone(void *ctx)
+{
+    reply_remove(ctx);
+}
+
+/* Hands over what the job has said, as long as the client keeps reading. */
+static void pump(struct reply *r)
+{
+    if (qn_stream_full(r->stream))
+        return; /* on_drained comes back here */
+    struct qn_buf bytes;
+    qn_buf_init(&bytes, SIZE_MAX / 2);
+    bool ended = qn_run_take(r->run, &bytes);
+    struct qn_http *http = r->http;
+    struct qn_stream *stream = r->stream;
+    if (ended) {
+        qn_http_on_gone(http, NULL, NULL);
+        reply_remove(r);
+    }
+    if (bytes.len)
+        qn_stream_write(stream, bytes.data, bytes.len);
+    if (ended)
+        qn_stream_end(stream);
+    qn_buf_deinit(&bytes);
+}
+
+static void on_output(void *ctx, void *owner)
+{
+    (void)ctx;
+    pump(owner);
+}
+
+static void pump_all(void *ctx)
+{
+    struct child *c = ctx;
+    for (struct reply *r = c->replies, *next; r; r = next) {
+        next = r->next;
+        pump(r);
+    }
+}
+
+/* A stream's callbacks must not call back into it, and a stream may outlive its reply by the bytes
+ * that are still to be sent: so the context is the child, and the work is done a turn later. */
+static void on_drained(void *ctx)
+{
+    struct child *c = ctx;
+    qn_loop_post(c->loop, pump_all, c);
+}
+
+/* Every answer but 200 has one ERROR frame as its body. */
+static void write_refusal(struct qn_buf *body, qn_err code, const char *message)
+{
+    struct qn_event ev;
+    qn_event_init(&ev, QN_EV_ERROR);
+    qn_fail(&ev.error, code, "%s", message);
+    qn_event_encode(&ev, body);
+    qn_buf_char(body, '\n');
+}
+
+static void refuse_with(struct qn_http *h, int status, qn_err code, const char *message)
+{
+    struct qn_buf body;
+    qn_buf_init(&body, 64 * 1024);
+    write_refusal(&body, code, message);
+    qn_http_reply(h, status, "application/x-ndjson", body.data, body.len);
+    qn_buf_deinit(&body);
+}
+
+static void on_refuse(void *ctx, int status, const char *method, const char *path,
+                      struct qn_buf *body)
+{
+    (void)ctx;
+    (void)method;
+    (void)path;
+    write_refusal(body, status == 413 || status == 431 ? QN_ELIMIT : QN_EINVAL,
+                  status == 413 || status == 431 ? "the request is too large for this child"
+                                                 : "not a request for this child");
+}
+
+static bool authorised(const struct child *c, const struct qn_http *h)
+{
+    static const char scheme[] = "Bearer ";
+    const char *value = qn_http_header(h, "Authorization");
+    return value && qn_str_starts(value, scheme) && qn_secret_eq(value + strlen(scheme), c->secret);
+}
+
+/* The body's one frame as a job in a new arena. */
+static qn_err decode_job(const char *body, size_t n, struct qn_job *job, struct qn_arena **arena,
+                         struct qn_error *e)
+{
+    while (n > 0 && (body[n - 1] == '\n' || body[n - 1] == '\r'))
+        n--;
+    struct qn_json *doc;
+    qn_err err = qn_json_parse(body, n, &doc, e);
+    if (err)
+        return err;
+    *arena = qn_arena_new(JOB_ARENA_MAX);
+    struct qn_jref root = qn_json_root(doc);
+    err = qn_job_decode(&root, job, *arena, e);
+    qn_json_free(doc);
+    if (err)
+        qn_arena_free(*arena);
+    return err;
+}
+
+static void on_request(void *ctx, struct qn_http *h)
+{
+    struct child *c = ctx;
+    struct qn_error e = {0};
+    if (!authorised(c, h)) {
+        refuse_with(h, 401, QN_EINVAL, "wrong or missing secret");
+        return;
+    }
+    if (!qn_str_eq(qn_http_path(h), "/run")) {
+        refuse_with(h, 404, QN_ENOTFOUND, "only /run exists here");
+        return;
+    }
+    if (!qn_str_eq(qn_http_method(h), "POST")) {
+        refuse_with(h, 405, QN_EINVAL, "/run takes POST");
+        return;
+    }
+    if (c->stopping) {
+        refuse_with(h, 503, QN_EBUSY, "the model is being unloaded");
+        return;
+    }
+    size_t n;
+    const char *body = qn_http_body(h, &n);
+    struct qn_job job;
+    struct qn_arena *arena;
+    qn_err err = decode_job(body, n, &job, &arena, &e);
+    if (err) {
+        refuse_with(h, 400, err, e.message);
+        return;
+    }
+    struct reply *r = qn_xcalloc(1, sizeof *r);
+    r->child = c;
+    err = qn_jobs_add(c->jobs, &job, arena, r, &r->run, &e);
+    if (err) {
+        free(r);
+        refuse_with(h, 503, err, e.message);
+        return;
+    }
+    r->http = h;
+    r->next = c->replies;
+    c->replies = r;
+    qn_http_on_gone(h, on_gone, r);
+    r->stream = qn_http_stream(h, 200, "application/x-ndjson", on_drained, c);
+}
+
+static void on_accept_again(void *ctx)
+{
+    struct child *c = ctx;
+    qn_timer_stop(c->accept_timer);
+    c->accept_timer = NULL;
+    qn_watch_set(c->listen_watch, EPOLLIN);
+}
+
+static void on_connection(void *ctx, uint32_t events)
+{
+    (void)events;
+    struct child *c = ctx;
+    for (;;) {
+        struct sockaddr_storage addr;
+        socklen_t len = sizeof addr;
+        int fd =
+            accept4(QN_FD_LISTEN, (struct sockaddr *)&addr, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
+            qn_error_log("child", "accept=\"%s\"", strerror(errno));
+            qn_watch_set(c->listen_watch, 0);
+            c->accept_timer = qn_timer_start(c->loop, ACCEPT_PAUSE_MS, 0, on_accept_again, c);
+            return;
+        }
+        if (fd < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return;
+        if (fd < 0)
+            continue; /* a connection that broke before it was taken */
+        int on = 1;
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        qn_http_server_add(c->http, fd, &addr, len);
+    }
+}
+
+/* ---- Loading ---- */
+
+static void on_loading(void *ctx, double fraction)
+{
+    struct child *c = ctx;
+    struct qn_control m;
+    qn_control_init(&m, QN_CTL_LOADING);
+    m.progress = fraction;
+    if (!c->ready && !c->failed)
+        tell(c, &m);
+}
+
+static void on_loaded(void *ctx, const struct qn_ready *ready, const struct qn_error *failure)
+{
+    struct child *c = ctx;
+    if (c->stopping) {
+        qn_loop_stop(c->loop);
+        return;
+    }
+    if (failure) {
+        tell_failed(c, failure);
+        return;
+    }
+    struct qn_error e = {0};
+    static const struct qn_http_events events = {.request = on_request, .refuse = on_refuse};
+    qn_err err = qn_http_server_new(c->loop, &events, c, QN_FRAME_LINE_MAX, &c->http, &e);
+    if (!err)
+        err = qn_watch_add(c->loop, QN_FD_LISTEN, EPOLLIN, on_connection, c, &c->listen_watch, &e);
+    if (err) {
+        tell_failed(c, &e);
+        return;
+    }
+    c->ready = true;
+    struct qn_control m;
+    qn_control_init(&m, QN_CTL_READY);
+    m.context = ready->context;
+    m.memory_bytes = ready->memory_bytes;
+    m.slots = ready->slots;
+    m.threads = c->threads;
+    qn_info("child", "model=%s state=ready context=%lld slots=%lld", c->name,
+            (long long)ready->context, (long long)ready->slots);
+    tell(c, &m);
+}
+
+static void start_loading(struct child *c, const struct qn_control *m)
+{
+    struct qn_error e = {0};
+    if (c->jobs) {
+        qn_fail(&e, QN_ECONFLICT, "a second load line");
+        tell_failed(c, &e);
+        return;
+    }
+    size_t secret = strlen(m->secret);
+    if (secret != QN_SECRET_HEX) {
+        qn_fail(&e, QN_EINVAL, "the secret has %zu characters, not %d", secret, (int)QN_SECRET_HEX);
+        tell_failed(c, &e);
+        return;
+    }
+    memcpy(c->secret, m->secret, sizeof c->secret);
+    c->threads = (int)m->threads;
+    static const struct qn_jobs_events events = {
+        .loading = on_loading, .loaded = on_loaded, .output = on_output};
+    if (qn_jobs_new(c->loop, c->backend, m, &events, c, &c->jobs, &e))
+        tell_failed(c, &e);
+}
+
+/* ---- The end ---- */
+
+static void on_limit(void *ctx)
+{
+    struct child *c = ctx;
+    qn_warn("child", "model=%s stop=limit jobs=%zu: cutting off what still runs", c->name,
+            c->jobs ? qn_jobs_count(c->jobs) : 0);
+    leave_at_once(0);
+}
+
+/* libmicrohttpd tells nobody when a reply's last byte has left, so a stopping child asks. */
+static void on_drain_check(void *ctx)
+{
+    struct child *c = ctx;
+    if (qn_jobs_count(c->jobs) == 0 && qn_http_server_active(c->http) == 0)
+        qn_loop_stop(c->loop);
+}
+
+static void stop(struct child *c, int64_t grace_ms)
+{
+    if (c->stopping) { /* asked twice: whoever asks has lost patience */
+        on_limit(c);
+        return;
+    }
+    qn_info("child", "model=%s state=stopping grace_ms=%lld", c->name, (long long)grace_ms);
+    c->stopping = true;
+    c->limit_timer = qn_timer_start(c->loop, grace_ms, 0, on_limit, c);
+    if (c->ready)
+        c->drain_timer = qn_timer_start(c->loop, DRAIN_CHECK_MS, DRAIN_CHECK_MS, on_drain_check, c);
+    else if (c->jobs)
+        qn_jobs_give_up_loading(c->jobs); /* on_loaded ends the loop */
+    else
+        qn_loop_stop(c->loop);
+}
+
+static void on_signal(void *ctx, uint32_t events)
+{
+    (void)events;
+    struct child *c = ctx;
+    struct signalfd_siginfo info;
+    if (read(c->signal_fd, &info, sizeof info) == (ssize_t)sizeof info)
+        stop(c, TERM_GRACE_MS);
+}
+
+/* ---- Control lines ---- */
+
+static void obey(struct child *c, const struct qn_control *m)
+{
+    struct qn_control pong;
+    switch (m->kind) {
+    case QN_CTL_LOAD:
+        start_loading(c, m);
+        return;
+    case QN_CTL_PING:
+        qn_control_init(&pong, QN_CTL_PONG);
+        pong.seq = m->seq;
+        pong.jobs = c->ready ? (int64_t)qn_jobs_count(c->jobs) : 0;
+        pong.step_age_ms = c->ready ? qn_jobs_step_age_ms(c->jobs) : 0;
+        tell(c, &pong);
+        return;
+    case QN_CTL_THREADS:
+        c->threads = (int)m->threads;
+        if (c->jobs)
+            qn_jobs_set_threads(c->jobs, c->threads);
+        return;
+    case QN_CTL_STOP:
+        stop(c, m->grace_ms);
+        return;
+    default:
+        qn_warn("child", "control=unexpected kind=%d", (int)m->kind);
+        return;
+    }
+}
+
+/* One line; false when the router broke the contract. */
+static bool obey_line(struct child *c, const struct qn_json *line)
+{
+    struct qn_error e = {0};
+    struct qn_arena *arena = qn_arena_new(2 * (size_t)QN_CONTROL_LINE_MAX);
+    struct qn_jref root = qn_json_root(line);
+    struct qn_control m;
+    bool ok = qn_control_decode(&root, &m, arena, &e) == QN_OK;
+    if (ok)
+        obey(c, &m);
+    else
+        qn_error_log("child", "control=bad message=\"%s\"", e.message);
+    qn_arena_free(arena);
+    return ok;
+}
+
+static void on_control(void *ctx, uint32_t events)
+{
+    struct child *c = ctx;
+    if (events & EPOLLOUT)
+        flush_control(c);
+    if (!(events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
+        return;
+    char bytes[65536];
+    ssize_t n = recv(QN_FD_CONTROL, bytes, sizeof bytes, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+        return;
+    if (n <= 0)
+        leave_at_once(0);
+    struct qn_error e = {0};
+    struct qn_frame frame;
+    qn_err err = qn_frame_feed(&c->control_in, bytes, (size_t)n);
+    while (!err && (err = qn_frame_next(&c->control_in, &frame, &e)) == QN_OK) {
+        if (!obey_line(c, frame.json))
+            err = QN_EFORMAT;
+        qn_json_free(frame.json);
+    }
+    if (err != QN_EBUSY) {
+        qn_error_log("child", "control=broken message=\"%s\"", e.message);
+        leave_at_once(1);
+    }
+}
+
+/* ---- The process ---- */
+
+/* SIGTERM becomes an event of the loop; a Ctrl-C in the router's terminal is the router's business;
+ * a closed socket is an error code. Before any thread starts, so that all inherit it. */
+static qn_err take_signals(struct child *c, struct qn_error *e)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    if (pthread_sigmask(SIG_BLOCK, &set, NULL) != 0)
+        return qn_fail(e, QN_EIO, "SIGTERM cannot be blocked");
+    signal(SIGINT, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    c->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (c->signal_fd < 0)
+        return qn_fail_errno(e, "signalfd");
+    return qn_watch_add(c->loop, c->signal_fd, EPOLLIN, on_signal, c, &c->signal_watch, e);
+}
+
+static qn_err open_child(struct child *c, struct qn_error *e)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+        return qn_fail_errno(e, "prctl PR_SET_PDEATHSIG");
+    int flags = fcntl(QN_FD_LISTEN, F_GETFL);
+    if (flags < 0 || fcntl(QN_FD_LISTEN, F_SETFL, flags | O_NONBLOCK) < 0)
+        return qn_fail_errno(
+            e, "descriptor %d should be a listening socket: this program is started by quinced",
+            (int)QN_FD_LISTEN);
+    int type;
+    socklen_t len = sizeof type;
+    if (getsockopt(QN_FD_CONTROL, SOL_SOCKET, SO_TYPE, &type, &len) != 0)
+        return qn_fail_errno(e,
+                             "descriptor %d should be a socket: this program is started by quinced",
+                             (int)QN_FD_CONTROL);
+    qn_err err = qn_loop_new(&c->loop, e);
+    if (!err)
+        err = take_signals(c, e);
+    if (!err)
+        err = qn_watch_add(c->loop, QN_FD_CONTROL, EPOLLIN, on_control, c, &c->control_watch, e);
+    return err;
+}
+
+static void close_child(struct child *c)
+{
+    qn_timer_stop(c->drain_timer);
+    qn_timer_stop(c->limit_timer);
+    qn_timer_stop(c->accept_timer);
+    qn_watch_remove(c->listen_watch);
+    qn_watch_remove(c->control_watch);
+    qn_watch_remove(c->signal_watch);
+    if (c->http)
+        qn_http_server_free(c->http);
+    if (c->jobs)
+        qn_jobs_stop(c->jobs);
+    if (c->loop)
+        qn_loop_free(c->loop);
+    if (c->jobs)
+        qn_jobs_free(c->jobs);
+    if (c->signal_fd >= 0)
+        close(c->signal_fd);
+    qn_frame_reader_deinit(&c->control_in);
+    qn_buf_deinit(&c->control_out);
+}
+
+int qn_child_main(int argc, char **argv, const struct qn_backend *backend)
+{
+    if (argc != 3 || !qn_str_eq(argv[1], "--name")) {
+        qn_error_log("child", "usage: quince-%s --name NAME (started by quinced, not by hand)",
+                     backend->type);
+        return 2;
+    }
+    struct child c = {.backend = backend, .name = argv[2], .signal_fd = -1};
+    qn_frame_reader_init(&c.control_in, QN_CONTROL_LINE_MAX);
+    qn_buf_init(&c.control_out, QN_CONTROL_LINE_MAX);
+    struct qn_error e = {0};
+    qn_err err = open_child(&c, &e);
+    if (err)
+        qn_error_log("child", "state=failed message=\"%s\"", e.message);
+    else
+        qn_loop_run(c.loop);
+    close_child(&c);
+    return err || c.failed ? 1 : 0;
+}
