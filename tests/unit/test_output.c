@@ -1,0 +1,235 @@
+/* Text assembly: UTF-8, stop strings and log-probabilities, in every way of cutting a text into
+ * tokens. */
+#include "llm/output.h"
+
+#include "base/json.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct seen {
+    struct qn_buf text;   /* all TEXT events */
+    struct qn_buf tokens; /* the ids in their logprobs, "1 2 " */
+    int events, done;
+    enum qn_finish finish;
+    char stop[64];
+    bool whole; /* every event was valid and not empty */
+};
+
+static void see(void *ctx, const struct qn_event *ev)
+{
+    struct seen *s = ctx;
+    if (ev->kind == QN_EV_TEXT) {
+        s->events++;
+        qn_buf_str(&s->text, ev->text);
+        if (ev->logprobs) {
+            struct qn_json *doc;
+            assert_int_equal(qn_json_parse(ev->logprobs, strlen(ev->logprobs), &doc, NULL), QN_OK);
+            struct qn_jref root = qn_json_root(doc), it;
+            for (bool more = qn_json_first(&root, &it); more; more = qn_json_next(&it)) {
+                struct qn_jref id = qn_json_get(&it, "id");
+                qn_buf_fmt(&s->tokens, "%d ", (int)qn_json_raw_f64(&id));
+            }
+            qn_json_free(doc);
+        }
+    } else {
+        assert_int_equal(ev->kind, QN_EV_DONE);
+        s->done++;
+        s->finish = ev->finish;
+        strcpy(s->stop, ev->stop ? ev->stop : "");
+    }
+}
+
+static bool never_full(void *ctx)
+{
+    (void)ctx;
+    return false;
+}
+
+static void seen_init(struct seen *s)
+{
+    memset(s, 0, sizeof *s);
+    qn_buf_init(&s->text, 1 << 20);
+    qn_buf_init(&s->tokens, 1 << 20);
+}
+
+static void seen_deinit(struct seen *s)
+{
+    qn_buf_deinit(&s->text);
+    qn_buf_deinit(&s->tokens);
+}
+
+/* Runs the pieces as tokens 1, 2, ... and finishes; stops may be NULL. */
+static void run(struct seen *s, const char *const *pieces, size_t n, const char **stops,
+                size_t n_stops)
+{
+    seen_init(s);
+    struct qn_strings list = {stops, n_stops};
+    struct qn_output o;
+    qn_output_init(&o, 0, &(struct qn_out){s, see, never_full}, &list, true);
+    const char *stop = NULL;
+    for (size_t i = 0; i < n && !stop; i++) {
+        struct qn_logprob self = {(int32_t)i + 1, pieces[i], strlen(pieces[i]), -0.5};
+        stop = qn_output_token(&o, pieces[i], strlen(pieces[i]), &self, NULL, 0);
+    }
+    qn_output_finish(&o, stop ? QN_FINISH_STOP : QN_FINISH_LENGTH, stop);
+    qn_output_deinit(&o);
+    assert_int_equal(s->done, 1);
+}
+
+static void plain_text_passes_at_once(void **state)
+{
+    (void)state;
+    struct seen s;
+    run(&s, (const char *[]){"Hel", "lo", " world"}, 3, NULL, 0);
+    assert_string_equal(qn_buf_cstr(&s.text), "Hello world");
+    assert_string_equal(qn_buf_cstr(&s.tokens), "1 2 3 ");
+    assert_int_equal(s.events, 3);
+    assert_int_equal(s.finish, QN_FINISH_LENGTH);
+    seen_deinit(&s);
+}
+
+static void characters_are_never_split(void **state)
+{
+    (void)state;
+    struct seen s;
+    /* U+1F600 is f0 9f 98 80, U+00E9 is c3 a9. */
+    run(&s,
+        (const char *[]){"a\xf0\x9f", "\x98",
+                         "\x80"
+                         "b\xc3",
+                         "\xa9"},
+        4, NULL, 0);
+    assert_string_equal(qn_buf_cstr(&s.text), "a\xf0\x9f\x98\x80"
+                                              "b\xc3\xa9");
+    assert_string_equal(qn_buf_cstr(&s.tokens), "1 2 3 4 ");
+    assert_int_equal(s.events, 3); /* "a", emoji and b, é */
+    seen_deinit(&s);
+    /* Half a character at the end is left out; bytes that can never be text become U+FFFD. */
+    run(&s, (const char *[]){"a\xff", "b\xf0\x9f"}, 2, NULL, 0);
+    assert_string_equal(qn_buf_cstr(&s.text), "a\xef\xbf\xbd"
+                                              "b");
+    assert_string_equal(qn_buf_cstr(&s.tokens), "1 2 ");
+    seen_deinit(&s);
+}
+
+static void stop_strings_never_show(void **state)
+{
+    (void)state;
+    struct seen s;
+    const char *stops[] = {"<end>"};
+    run(&s, (const char *[]){"one<", "en", "two<e", "n", "d>three", "four"}, 6, stops, 1);
+    assert_string_equal(qn_buf_cstr(&s.text), "one<entwo");
+    assert_string_equal(s.stop, "<end>");
+    assert_int_equal(s.finish, QN_FINISH_STOP);
+    assert_string_equal(qn_buf_cstr(&s.tokens), "1 2 3 "); /* those that show something */
+    seen_deinit(&s);
+    /* Ends while the beginning of a stop string is held: it was text after all. */
+    run(&s, (const char *[]){"one<", "en"}, 2, stops, 1);
+    assert_string_equal(qn_buf_cstr(&s.text), "one<en");
+    assert_string_equal(qn_buf_cstr(&s.tokens), "1 2 ");
+    seen_deinit(&s);
+}
+
+static void stop_at_the_very_beginning(void **state)
+{
+    (void)state;
+    struct seen s;
+    const char *stops[] = {"\n"};
+    run(&s, (const char *[]){"\n\n"}, 1, stops, 1);
+    assert_string_equal(qn_buf_cstr(&s.text), "");
+    assert_string_equal(qn_buf_cstr(&s.tokens), "");
+    assert_int_equal(s.events, 0);
+    seen_deinit(&s);
+}
+
+static void overlapping_prefixes(void **state)
+{
+    (void)state;
+    struct seen s;
+    const char *stops[] = {"aab"};
+    run(&s, (const char *[]){"a", "a", "a", "a", "b", "c"}, 6, stops, 1);
+    assert_string_equal(qn_buf_cstr(&s.text), "aa");
+    seen_deinit(&s);
+}
+
+/* Whatever the cut into tokens, the text and the stop are the same. */
+static void every_cut_gives_the_same(void **state)
+{
+    (void)state;
+    static const char text[] = "x ab\xc3\xa9 abcab abd\xe2\x82\xac END";
+    static const struct {
+        const char *stops[3];
+        size_t n;
+        const char *shown, *stop;
+    } cases[] = {
+        {{"abd"}, 1, "x ab\xc3\xa9 abcab ", "abd"},
+        {{"abd", "cab"}, 2, "x ab\xc3\xa9 ab", "cab"},
+        {{"b\xc3\xa9", "ab\xc3\xa9"}, 2, "x ", "ab\xc3\xa9"}, /* same end: the longer */
+        {{"\xe2\x82\xac"}, 1, "x ab\xc3\xa9 abcab abd", "\xe2\x82\xac"},
+        {{"abcab abdX", "ab a"}, 2, "x ab\xc3\xa9 abc", "ab a"}, /* the first to be complete */
+        {{"never"}, 1, text, ""},
+    };
+    size_t len = sizeof text - 1;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        for (size_t a = 1; a < len; a++) {
+            for (size_t b = a; b < len; b++) {
+                char one[64] = "", two[64] = "", three[64] = "";
+                memcpy(one, text, a);
+                memcpy(two, text + a, b - a);
+                memcpy(three, text + b, len - b);
+                const char *stops[3] = {cases[c].stops[0], cases[c].stops[1], cases[c].stops[2]};
+                struct seen s;
+                run(&s, (const char *[]){one, two, three}, 3, stops, cases[c].n);
+                assert_string_equal(qn_buf_cstr(&s.text), cases[c].shown);
+                assert_string_equal(s.stop, cases[c].stop);
+                seen_deinit(&s);
+            }
+        }
+    }
+}
+
+static void logprob_objects(void **state)
+{
+    (void)state;
+    struct qn_buf b;
+    qn_buf_init(&b, 4096);
+    struct qn_jw w = qn_jw_to(&b);
+    struct qn_logprob self = {5, "\xc3", 1, -0.25};
+    struct qn_logprob top[1] = {{6, "a\"", 2, -1.5}};
+    qn_logprob_write(&w, &self, top, 1);
+    assert_string_equal(
+        qn_buf_cstr(&b),
+        "{\"id\":5,\"token\":\"\xef\xbf\xbd\",\"bytes\":[195],\"logprob\":-0.25,"
+        "\"top\":[{\"id\":6,\"token\":\"a\\\"\",\"bytes\":[97,34],\"logprob\":-1.5}]}");
+    qn_buf_deinit(&b);
+}
+
+static void silent_tokens_come_with_the_text(void **state)
+{
+    (void)state;
+    struct seen s;
+    run(&s, (const char *[]){"", "a", "", "b", ""}, 5, NULL, 0);
+    assert_string_equal(qn_buf_cstr(&s.text), "ab");
+    assert_string_equal(qn_buf_cstr(&s.tokens), "1 2 3 4 5 ");
+    seen_deinit(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plain_text_passes_at_once),
+        cmocka_unit_test(characters_are_never_split),
+        cmocka_unit_test(stop_strings_never_show),
+        cmocka_unit_test(stop_at_the_very_beginning),
+        cmocka_unit_test(overlapping_prefixes),
+        cmocka_unit_test(every_cut_gives_the_same),
+        cmocka_unit_test(logprob_objects),
+        cmocka_unit_test(silent_tokens_come_with_the_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
