@@ -100,15 +100,15 @@ static void bf16_quant(void *out, const float *in, int64_t n)
 }
 
 static const struct qn_dtype_info table[QN_DTYPE_COUNT] = {
-    [QN_F32] = {"F32", 0, 1, 4, f32_copy_in, f32_copy_out},
-    [QN_F16] = {"F16", 1, 1, 2, f16_dequant, f16_quant},
-    [QN_BF16] = {"BF16", 30, 1, 2, bf16_dequant, bf16_quant},
-    [QN_I32] = {"I32", 26, 1, 4, NULL, NULL},
-    [QN_Q8_0] = {"Q8_0", 8, 32, 34, qn_q8_0_dequant, qn_q8_0_quant},
-    [QN_Q4_0] = {"Q4_0", 2, 32, 18, qn_q4_0_dequant, qn_q4_0_quant},
-    [QN_Q4_K] = {"Q4_K", 12, 256, 144, qn_q4_k_dequant, qn_q4_k_quant},
-    [QN_Q5_K] = {"Q5_K", 13, 256, 176, qn_q5_k_dequant, qn_q5_k_quant},
-    [QN_Q6_K] = {"Q6_K", 14, 256, 210, qn_q6_k_dequant, qn_q6_k_quant},
+    [QN_F32] = {"F32", 0, 1, 4, f32_copy_in, f32_copy_out, NULL},
+    [QN_F16] = {"F16", 1, 1, 2, f16_dequant, f16_quant, NULL},
+    [QN_BF16] = {"BF16", 30, 1, 2, bf16_dequant, bf16_quant, NULL},
+    [QN_I32] = {"I32", 26, 1, 4, NULL, NULL, NULL},
+    [QN_Q8_0] = {"Q8_0", 8, 32, 34, qn_q8_0_dequant, qn_q8_0_quant, qn_q8_0_codes},
+    [QN_Q4_0] = {"Q4_0", 2, 32, 18, qn_q4_0_dequant, qn_q4_0_quant, qn_q4_0_codes},
+    [QN_Q4_K] = {"Q4_K", 12, 256, 144, qn_q4_k_dequant, qn_q4_k_quant, qn_q4_k_codes},
+    [QN_Q5_K] = {"Q5_K", 13, 256, 176, qn_q5_k_dequant, qn_q5_k_quant, qn_q5_k_codes},
+    [QN_Q6_K] = {"Q6_K", 14, 256, 210, qn_q6_k_dequant, qn_q6_k_quant, qn_q6_k_codes},
 };
 
 /* All of GGUF's numbers, so that a message can name what is missing. Gaps are types since removed.

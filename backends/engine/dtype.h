@@ -32,6 +32,9 @@ struct qn_dtype_info {
     void (*dequant)(float *out, const void *in, int64_t n);
     /* MUST but for I32: the inverse, rounding to nearest; simple and slow, for tests and tools. */
     void (*quant)(void *out, const float *in, int64_t n);
+    /* MUST for block types: the codes of 32 weights, for laying rows out anew; see quant/quant.h.
+     */
+    void (*codes)(uint8_t out[32], const void *row, int64_t group);
 };
 
 const struct qn_dtype_info *qn_dtype(enum qn_dtype t);

@@ -77,6 +77,8 @@ void cpu_attention(struct qn_device *dev, struct qn_tensor *out, const struct qn
                    const struct qn_span *spans, int n_spans, float scale)
 {
     int64_t kv_heads = spans[0].k_cache->shape[0], group = q->shape[1] / kv_heads;
+    if (cpu_attend_floats(q->shape[2]) > cpu(dev)->work_floats)
+        cpu_not_reserved("attention", q->shape[0], q->shape[2]);
     struct job j = {.dev = cpu(dev), .out = out, .q = q, .spans = spans, .scale = scale};
     j.kv_heads = kv_heads;
     j.group = (int)(group < CPU_ATTEND_QUERIES ? group : CPU_ATTEND_QUERIES);

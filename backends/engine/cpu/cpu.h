@@ -3,6 +3,7 @@
 #ifndef QN_ENGINE_CPU_CPU_H
 #define QN_ENGINE_CPU_CPU_H
 
+#include "engine/cpu/pack.h"
 #include "engine/ops.h"
 #include "engine/pool.h"
 
@@ -25,6 +26,10 @@ struct cpu_attend {
     float *work; /* cpu_attend_floats() of them */
 };
 
+/* One panel of 16 weight rows times one group of nc activations, as pack.h lays them out, over all
+ * columns: y [nc][16]. */
+typedef void (*cpu_panel_fn)(float *y, const void *panel, const void *activations, int64_t cols);
+
 /* One instruction set's inner loops. Rows are contiguous; y may be an input where ops.h says so. */
 struct cpu_kernels {
     const char *name;
@@ -33,9 +38,16 @@ struct cpu_kernels {
     void (*silu_mul)(float *y, const float *gate, const float *up, int64_t n);
     void (*softmax)(float *y, const float *x, int64_t n);
     void (*add)(float *y, const float *a, const float *b, int64_t n);
+    float (*dot)(const float *a, const float *b, int64_t n);
     void (*narrow)(uint16_t *f16, const float *x, int64_t n);
     void (*widen)(float *y, const uint16_t *f16, int64_t n);
     void (*attend)(const struct cpu_attend *a);
+    /* Activations for products: n rows x[0] .. x[n - 1] (n <= nc) as one group of nc. `round` for
+     * block weights (cols a multiple of 32), `interleave` for plain ones. */
+    void (*round)(void *group, int nc, const float *const *x, int n, int64_t cols);
+    void (*interleave)(float *group, int nc, const float *const *x, int n, int64_t cols);
+    int columns;                           /* the widest group: 4 or 8 */
+    cpu_panel_fn panel[QN_DTYPE_COUNT][4]; /* by type, and for nc = 1, 2, 4, 8 */
 };
 
 extern const struct cpu_kernels cpu_kernels_generic, cpu_kernels_avx2, cpu_kernels_avx512;
@@ -89,6 +101,9 @@ static inline void *cpu_at(const struct qn_tensor *t, int64_t i, int64_t j)
         p += j * t->stride[1];
     return p;
 }
+
+/* More rows or columns than qn_device_reserve was told of: our own bug. Prints it and aborts. */
+_Noreturn void cpu_not_reserved(const char *op, int64_t rows, int64_t cols);
 
 /* Small operations stay on the calling thread: waking another costs more than it brings. */
 enum { CPU_SMALL = 16 * 1024 }; /* elements */

@@ -39,6 +39,13 @@ static void write_tensor(struct qn_device *dev, struct qn_tensor *t, const void 
     memcpy(cpu_data(t), host, qn_tensor_bytes(t));
 }
 
+_Noreturn void cpu_not_reserved(const char *op, int64_t rows, int64_t cols)
+{
+    fprintf(stderr, "%s: %lld rows of %lld were not reserved\n", op, (long long)rows,
+            (long long)cols);
+    abort();
+}
+
 /* Room for `floats` per thread: attention's blocks, or one widened weight row. */
 static qn_err room_for_threads(struct cpu_device *d, int64_t floats, int threads,
                                struct qn_error *e)

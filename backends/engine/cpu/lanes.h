@@ -146,6 +146,55 @@ static inline float lanes_dot(const float *a, const float *b, int64_t n)
     return sum;
 }
 
+/* x = d·q with q in -127 .. 127, rounded to nearest, ties to even: adding 1.5·2^23 leaves the
+ * rounded number in the low bits of the mantissa. */
+static inline void lanes_round_block(char *block, int nc, int c, const float *x)
+{
+    const float shift = 12582912.0f;
+    int8_t *q = (int8_t *)block + ACT_Q(nc) + 32 * c;
+    float top = 0;
+    int32_t code[32], half[2] = {0, 0};
+    for (int j = 0; j < 32; j++) {
+        float m = fabsf(x[j]);
+        top = m > top ? m : top;
+    }
+    float d = top / 127, inv = top > 1e-30f ? 127 / top : 0;
+    for (int j = 0; j < 32; j++) {
+        float v = x[j] * inv + shift;
+        int32_t bits;
+        memcpy(&bits, &v, 4);
+        code[j] = bits - 0x4b400000;
+        q[j] = (int8_t)code[j];
+    }
+    for (int j = 0; j < 16; j++) {
+        half[0] -= code[j];
+        half[1] -= code[j + 16];
+    }
+    int32_t nsum = half[0] + half[1];
+    float ds = -d * (float)nsum;
+    memcpy(block + ACT_D(nc) + 4 * c, &d, 4);
+    memcpy(block + ACT_DS(nc) + 4 * c, &ds, 4);
+    memcpy(block + ACT_NSUM(nc) + 4 * c, &nsum, 4);
+    memcpy(block + ACT_NHALF0(nc) + 4 * c, &half[0], 4);
+    memcpy(block + ACT_NHALF1(nc) + 4 * c, &half[1], 4);
+}
+
+static void lanes_round(void *group, int nc, const float *const *x, int n, int64_t cols)
+{
+    static const float zeros[32];
+    char *block = group;
+    for (int64_t k = 0; k < cols; k += 32, block += ACT_BYTES(nc))
+        for (int c = 0; c < nc; c++)
+            lanes_round_block(block, nc, c, c < n ? x[c] + k : zeros);
+}
+
+static void lanes_interleave(float *group, int nc, const float *const *x, int n, int64_t cols)
+{
+    for (int c = 0; c < nc; c++)
+        for (int64_t k = 0; k < cols; k++)
+            group[k * nc + c] = c < n ? x[c][k] : 0;
+}
+
 /* Online softmax (Milakov, Gimelshein, arXiv:1805.02867) in blocks of keys: a block of K is widened
  * once for all queries of the group, then scored; a block of V likewise. */
 static void lanes_attend(const struct cpu_attend *a)

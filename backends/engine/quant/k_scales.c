@@ -52,3 +52,11 @@ void qn_k_fit(const float *x, int levels, float *d, float *dmin, uint8_t scale[8
         min[j] = (uint8_t)(*dmin > 0 ? qn_clamp_code(low[j] / *dmin, 63) : 0);
     }
 }
+
+void qn_k_head(const void *block, uint16_t *d, uint16_t *dmin, uint8_t scale[8], uint8_t min[8])
+{
+    const unsigned char *b = block;
+    *d = qn_load_u16(b);
+    *dmin = qn_load_u16(b + 2);
+    qn_k_scales_unpack(b + 4, scale, min);
+}

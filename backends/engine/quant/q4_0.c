@@ -37,3 +37,12 @@ void qn_q4_0_quant(void *out, const float *in, int64_t n)
         }
     }
 }
+
+void qn_q4_0_codes(uint8_t out[32], const void *row, int64_t group)
+{
+    const unsigned char *b = (const unsigned char *)row + group * BYTES + 2;
+    for (int j = 0; j < BLOCK / 2; j++) {
+        out[j] = b[j] & 15;
+        out[j + BLOCK / 2] = b[j] >> 4;
+    }
+}

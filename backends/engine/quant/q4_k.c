@@ -38,3 +38,12 @@ void qn_q4_k_quant(void *out, const float *in, int64_t n)
         }
     }
 }
+
+void qn_q4_k_codes(uint8_t out[32], const void *row, int64_t group)
+{
+    const unsigned char *b = (const unsigned char *)row + group / 8 * BYTES;
+    const unsigned char *low = b + CODES + group % 8 / 2 * 32;
+    int shift = group & 1 ? 4 : 0;
+    for (int j = 0; j < 32; j++)
+        out[j] = (uint8_t)(low[j] >> shift & 15);
+}

@@ -40,3 +40,12 @@ void qn_q5_k_quant(void *out, const float *in, int64_t n)
         }
     }
 }
+
+void qn_q5_k_codes(uint8_t out[32], const void *row, int64_t group)
+{
+    const unsigned char *b = (const unsigned char *)row + group / 8 * BYTES;
+    const unsigned char *low = b + CODES + group % 8 / 2 * 32, *high = b + HIGH;
+    int shift = group & 1 ? 4 : 0, bit = (int)(group % 8);
+    for (int j = 0; j < 32; j++)
+        out[j] = (uint8_t)((low[j] >> shift & 15) | (high[j] >> bit & 1) << 4);
+}

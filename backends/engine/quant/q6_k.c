@@ -51,3 +51,19 @@ void qn_q6_k_quant(void *out, const float *in, int64_t n)
         }
     }
 }
+
+void qn_q6_k_codes(uint8_t out[32], const void *row, int64_t group)
+{
+    const unsigned char *b = (const unsigned char *)row + group / 8 * BYTES;
+    int half = (int)(group % 8 / 4), run = (int)(group % 4), shift = run & 2 ? 4 : 0;
+    const unsigned char *low = b + 64 * half + 32 * (run & 1), *high = b + HIGH + 32 * half;
+    for (int j = 0; j < 32; j++)
+        out[j] = (uint8_t)((low[j] >> shift & 15) | (high[j] >> 2 * run & 3) << 4);
+}
+
+void qn_q6_k_head(const void *block, uint16_t *d, int8_t scale[16])
+{
+    const unsigned char *b = block;
+    *d = qn_load_u16(b + FACTOR);
+    memcpy(scale, b + SCALES, 16);
+}

@@ -31,3 +31,11 @@ void qn_q8_0_quant(void *out, const float *in, int64_t n)
         }
     }
 }
+
+/* Codes are q + 128, so that they are unsigned. */
+void qn_q8_0_codes(uint8_t out[32], const void *row, int64_t group)
+{
+    const unsigned char *b = (const unsigned char *)row + group * BYTES;
+    for (int j = 0; j < BLOCK; j++)
+        out[j] = b[2 + j] ^ 0x80;
+}
