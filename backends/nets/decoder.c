@@ -31,9 +31,9 @@ static const struct qn_tensor *or_null(const struct qn_tensor *bias)
 size_t qn_decoder_scratch_bytes(const struct qn_decoder_shape *s, int32_t rows)
 {
     int64_t n = rows, q = (int64_t)s->heads * s->head_dim, kv = (int64_t)s->kv_heads * s->head_dim;
-    size_t stream = 2 * qn_scratch_need(QN_F32, n * s->dim); /* x and its normalised copy */
+    size_t stream = 2 * qn_scratch_need(QN_F32, n * s->dim) + qn_scratch_need(QN_F32, n * q);
     size_t place = 2 * qn_scratch_need(QN_I32, n) + qn_scratch_need(QN_F32, n * s->rope_dim);
-    size_t attention = 2 * qn_scratch_need(QN_F32, n * q) + 2 * qn_scratch_need(QN_F32, n * kv);
+    size_t attention = qn_scratch_need(QN_F32, n * q) + 2 * qn_scratch_need(QN_F32, n * kv);
     size_t ffn = 2 * qn_scratch_need(QN_F32, n * s->ff);
     size_t logits = qn_scratch_need(QN_F32, (int64_t)QN_NET_LOGIT_ROWS * s->dim) +
                     qn_scratch_need(QN_F32, (int64_t)QN_NET_LOGIT_ROWS * s->vocab);
@@ -67,10 +67,10 @@ static struct batch gather(struct qn_net *net, const struct qn_chunk *chunks, si
     return b;
 }
 
-/* x += W_o · attention(rope(norm(x)·W_q), rope(norm(x)·W_k), norm(x)·W_v). */
-static void attention_block(struct qn_net *net, const struct qn_decoder_layer *l,
-                            const struct batch *b, struct qn_tensor *x, struct qn_tensor *h,
-                            const struct qn_tensor *angles)
+/* mixed = attention(rope(norm(x)·W_q), rope(norm(x)·W_k), norm(x)·W_v). */
+static void attend(struct qn_net *net, const struct qn_decoder_layer *l, const struct batch *b,
+                   struct qn_tensor *mixed, const struct qn_tensor *x, struct qn_tensor *h,
+                   const struct qn_tensor *angles)
 {
     const struct qn_decoder_shape *s = &net->shape;
     struct qn_device *dev = net->dev;
@@ -79,11 +79,10 @@ static void attention_block(struct qn_net *net, const struct qn_decoder_layer *l
     struct qn_tensor q = f32_2d(net, b->rows, (int64_t)s->heads * s->head_dim);
     struct qn_tensor k = f32_2d(net, b->rows, (int64_t)s->kv_heads * s->head_dim);
     struct qn_tensor v = f32_2d(net, b->rows, (int64_t)s->kv_heads * s->head_dim);
-    struct qn_tensor mixed = f32_2d(net, b->rows, (int64_t)s->heads * s->head_dim);
     struct qn_tensor qh = as_heads(&q, s->heads, s->head_dim);
     struct qn_tensor kh = as_heads(&k, s->kv_heads, s->head_dim);
     struct qn_tensor vh = as_heads(&v, s->kv_heads, s->head_dim);
-    struct qn_tensor mixed_h = as_heads(&mixed, s->heads, s->head_dim);
+    struct qn_tensor mixed_h = as_heads(mixed, s->heads, s->head_dim);
 
     qn_rms_norm(dev, h, x, &l->attn_norm, s->eps);
     const struct qn_linear qkv[] = {{&q, &l->q, or_null(&l->q_b)},
@@ -98,16 +97,41 @@ static void attention_block(struct qn_net *net, const struct qn_decoder_layer *l
     qn_rope(dev, &kh, angles, net->arch->pairs);
     qn_kv_store(dev, net->spans, b->spans, &kh, &vh);
     qn_attention(dev, &mixed_h, &qh, net->spans, b->spans, 1.0f / sqrtf((float)s->head_dim));
-    const struct qn_linear o = {h, &l->o, or_null(&l->o_b)};
-    qn_matmul_many(dev, &mixed, &o, 1);
-    qn_add(dev, x, x, h);
 
     qn_scratch_reset(net->scratch, mark);
 }
 
+/* After the last attention no row needs another: those whose logits are wanted move to the front,
+ * the others end here. */
+static void keep_wanted_rows(struct qn_net *net, struct batch *b, struct qn_tensor *mixed,
+                             struct qn_tensor *x, struct qn_tensor *h)
+{
+    struct qn_tensor *moved[] = {mixed, x};
+    for (int t = 0; t < 2; t++) {
+        for (int32_t i = 0; i < b->outputs; i++) {
+            struct qn_tensor from = qn_tensor_slice(moved[t], 0, net->out_row[i], 1);
+            struct qn_tensor to = qn_tensor_slice(moved[t], 0, i, 1);
+            if (net->out_row[i] != i)
+                qn_copy(net->dev, &to, &from);
+        }
+        *moved[t] = qn_tensor_slice(moved[t], 0, 0, b->outputs);
+    }
+    *h = qn_tensor_slice(h, 0, 0, b->outputs);
+    b->rows = b->outputs;
+}
+
+/* x += W_o · mixed. */
+static void project(struct qn_net *net, const struct qn_decoder_layer *l,
+                    const struct qn_tensor *mixed, struct qn_tensor *x, struct qn_tensor *h)
+{
+    const struct qn_linear o = {h, &l->o, or_null(&l->o_b)};
+    qn_matmul_many(net->dev, mixed, &o, 1);
+    qn_add(net->dev, x, x, h);
+}
+
 /* x += W_down · (silu(norm(x)·W_gate) · norm(x)·W_up). */
-static void ffn_block(struct qn_net *net, const struct qn_decoder_layer *l, const struct batch *b,
-                      struct qn_tensor *x, struct qn_tensor *h)
+static void feed_forward(struct qn_net *net, const struct qn_decoder_layer *l,
+                         const struct batch *b, struct qn_tensor *x, struct qn_tensor *h)
 {
     size_t mark = qn_scratch_mark(net->scratch);
     struct qn_tensor gate = f32_2d(net, b->rows, net->shape.ff);
@@ -123,21 +147,18 @@ static void ffn_block(struct qn_net *net, const struct qn_decoder_layer *l, cons
     qn_scratch_reset(net->scratch, mark);
 }
 
-/* norm(x)·W_out of the wanted rows alone, a few at a time, each straight to its reader. */
+/* norm(x)·W_out, a few rows at a time, each straight to its reader. */
 static void logits(struct qn_net *net, const struct batch *b, const struct qn_tensor *x)
 {
-    for (int32_t done = 0; done < b->outputs;) {
-        int32_t n = b->outputs - done;
+    for (int32_t done = 0; done < b->rows;) {
+        int32_t n = b->rows - done;
         if (n > QN_NET_LOGIT_ROWS)
             n = QN_NET_LOGIT_ROWS;
         size_t mark = qn_scratch_mark(net->scratch);
         struct qn_tensor h = f32_2d(net, n, net->shape.dim);
         struct qn_tensor y = f32_2d(net, n, net->shape.vocab);
-        for (int32_t i = 0; i < n; i++) {
-            struct qn_tensor from = qn_tensor_slice(x, 0, net->out_row[done + i], 1);
-            struct qn_tensor to = qn_tensor_slice(&h, 0, i, 1);
-            qn_rms_norm(net->dev, &to, &from, &net->output_norm, net->shape.eps);
-        }
+        struct qn_tensor rows = qn_tensor_slice(x, 0, done, n);
+        qn_rms_norm(net->dev, &h, &rows, &net->output_norm, net->shape.eps);
         qn_matmul(net->dev, &y, &h, &net->output);
         for (int32_t i = 0; i < n; i++) {
             struct qn_tensor row = qn_tensor_slice(&y, 0, i, 1);
@@ -162,6 +183,7 @@ void qn_net_forward(struct qn_net *net, struct qn_chunk *chunks, size_t n_chunks
         qn_scratch_tensor(net->scratch, QN_F32, QN_SHAPE(b.rows, 2, s->rope_dim / 2));
     struct qn_tensor x = f32_2d(net, b.rows, s->dim);
     struct qn_tensor h = f32_2d(net, b.rows, s->dim);
+    struct qn_tensor mixed = f32_2d(net, b.rows, (int64_t)s->heads * s->head_dim);
 
     qn_write(net->dev, &ids, net->ids);
     qn_write(net->dev, &pos, net->positions);
@@ -172,8 +194,14 @@ void qn_net_forward(struct qn_net *net, struct qn_chunk *chunks, size_t n_chunks
             net->spans[c].k_cache = &chunks[c].seq->k[i];
             net->spans[c].v_cache = &chunks[c].seq->v[i];
         }
-        attention_block(net, &net->layer[i], &b, &x, &h, &angles);
-        ffn_block(net, &net->layer[i], &b, &x, &h);
+        const struct qn_decoder_layer *l = &net->layer[i];
+        attend(net, l, &b, &mixed, &x, &h, &angles);
+        if (i + 1 == s->layers)
+            keep_wanted_rows(net, &b, &mixed, &x, &h);
+        if (b.rows == 0)
+            break;
+        project(net, l, &mixed, &x, &h);
+        feed_forward(net, l, &b, &x, &h);
     }
     logits(net, &b, &x);
 

@@ -421,6 +421,26 @@ static void test_only_wanted_logits_are_written(void **state)
         assert_true(fabsf(last[i] - all[4 * VOCAB + i]) < 1e-5f);
     assert_true(last[VOCAB] == 42);
     qn_net_forward(l.net, NULL, 0);
+
+    /* all, none and the last of three texts in one batch */
+    struct qn_seq *c;
+    assert_int_equal(qn_seq_new(l.net, 16, &c, NULL), QN_OK);
+    qn_seq_truncate(a, 0);
+    qn_seq_truncate(b, 0);
+    float two[2 * VOCAB];
+    struct qn_chunk three[] = {
+        {.seq = a, .tokens = ids + 3, .n = 2},
+        {.seq = b, .tokens = ids, .n = 2, .all_logits = true, .logits = two},
+        {.seq = c, .tokens = ids, .n = 5, .logits = last},
+    };
+    qn_net_forward(l.net, three, 3);
+    assert_int_equal(qn_seq_len(a), 2);
+    for (int i = 0; i < VOCAB; i++) {
+        assert_true(fabsf(two[i] - all[i]) < 1e-5f);
+        assert_true(fabsf(two[VOCAB + i] - all[VOCAB + i]) < 1e-5f);
+        assert_true(fabsf(last[i] - all[4 * VOCAB + i]) < 1e-5f);
+    }
+    qn_seq_free(c);
     qn_seq_free(a);
     qn_seq_free(b);
     unload(&l);
