@@ -1,0 +1,97 @@
+/* The spool: bytes beyond the memory limit move to an unlinked file under $TMPDIR or /tmp and are
+ * mapped when the body is complete, so the kernel can write them back under memory pressure. */
+#include "io/body.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+void qn_body_init(struct qn_body *b, size_t max)
+{
+    *b = (struct qn_body){.fd = -1, .max = max};
+    qn_buf_init(&b->memory, QN_BODY_MEMORY_MAX);
+}
+
+void qn_body_deinit(struct qn_body *b)
+{
+    if (b->map)
+        munmap(b->map, b->len);
+    if (b->fd >= 0)
+        close(b->fd);
+    qn_buf_deinit(&b->memory);
+}
+
+static qn_err spill(struct qn_body *b, const char *p, size_t n, struct qn_error *e)
+{
+    while (n > 0) {
+        ssize_t done = write(b->fd, p, n);
+        if (done < 0) {
+            if (errno == EINTR)
+                continue;
+            return qn_fail_errno(e, "store the request body");
+        }
+        p += done;
+        n -= (size_t)done;
+    }
+    return QN_OK;
+}
+
+static qn_err open_spool(struct qn_body *b, struct qn_error *e)
+{
+    const char *dir = getenv("TMPDIR");
+    if (!dir || !*dir)
+        dir = "/tmp";
+    b->fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (b->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
+        /* A file system without nameless files: take the name away at once. */
+        char path[4096];
+        int n = snprintf(path, sizeof path, "%s/quince-XXXXXX", dir);
+        if (n < 0 || (size_t)n >= sizeof path)
+            return qn_fail(e, QN_EIO, "TMPDIR is too long a path");
+        b->fd = mkostemp(path, O_CLOEXEC);
+        if (b->fd >= 0)
+            unlink(path);
+    }
+    if (b->fd < 0)
+        return qn_fail_errno(e, "create a temporary file in %s", dir);
+    return spill(b, b->memory.data, b->memory.len, e);
+}
+
+qn_err qn_body_add(struct qn_body *b, const void *p, size_t n, struct qn_error *e)
+{
+    if (n > b->max - b->len)
+        return qn_fail(e, QN_ELIMIT, "the request body is larger than %zu bytes", b->max);
+    qn_err err = QN_OK;
+    if (b->fd < 0 && n <= QN_BODY_MEMORY_MAX - b->memory.len) {
+        err = qn_buf_add(&b->memory, p, n);
+    } else {
+        if (b->fd < 0) {
+            err = open_spool(b, e);
+            qn_buf_deinit(&b->memory);
+            qn_buf_init(&b->memory, QN_BODY_MEMORY_MAX);
+        }
+        if (!err)
+            err = spill(b, p, n, e);
+    }
+    if (!err)
+        b->len += n;
+    return err;
+}
+
+qn_err qn_body_finish(struct qn_body *b, const char **data, size_t *n, struct qn_error *e)
+{
+    *n = b->len;
+    if (b->fd < 0) {
+        *data = qn_buf_cstr(&b->memory);
+        return QN_OK;
+    }
+    void *map = mmap(NULL, b->len, PROT_READ, MAP_PRIVATE, b->fd, 0);
+    if (map == MAP_FAILED)
+        return qn_fail_errno(e, "map the request body");
+    b->map = map;
+    *data = map;
+    return QN_OK;
+}

@@ -1,0 +1,204 @@
+/* Request heads, checked strictly where leniency has been used for smuggling (lengths, folding,
+ * control bytes) and leniently where it is harmless (bare line feeds, empty lines before). */
+#include "io/http_head.h"
+
+#include "base/str.h"
+
+#include <string.h>
+#include <strings.h>
+
+static bool is_token(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+           (c != 0 && strchr("!#$%&'*+-.^_`|~", c) != NULL);
+}
+
+static bool is_text(char c)
+{
+    return c == '\t' || ((unsigned char)c >= 0x20 && c != 0x7f);
+}
+
+/* What framing a head declares: more than one opinion about where the body ends is an attack. */
+struct framing {
+    bool has_length, chunked;
+    const char *length;
+    size_t length_len;
+};
+
+static bool field_value(const char *name, size_t name_len, const char *v, size_t n, struct framing *f)
+{
+    while (n > 0 && (*v == ' ' || *v == '\t')) {
+        v++;
+        n--;
+    }
+    while (n > 0 && (v[n - 1] == ' ' || v[n - 1] == '\t'))
+        n--;
+    for (size_t i = 0; i < n; i++)
+        if (!is_text(v[i]))
+            return false;
+    if (name_len == 14 && strncasecmp(name, "content-length", 14) == 0) {
+        if (n == 0 || n > 18)
+            return false;
+        for (size_t i = 0; i < n; i++)
+            if (v[i] < '0' || v[i] > '9')
+                return false;
+        if (f->has_length && (f->length_len != n || memcmp(f->length, v, n) != 0))
+            return false;
+        f->has_length = true;
+        f->length = v;
+        f->length_len = n;
+    }
+    if (name_len == 17 && strncasecmp(name, "transfer-encoding", 17) == 0) {
+        if (f->chunked || n != 7 || strncasecmp(v, "chunked", 7) != 0)
+            return false;
+        f->chunked = true;
+    }
+    return true;
+}
+
+static bool field_line(const char *p, size_t n, struct framing *f)
+{
+    size_t i = 0;
+    while (i < n && is_token(p[i]))
+        i++;
+    /* No name, or white space before the colon, or a folded line: all refused (RFC 9112, 5.1, 5.2). */
+    if (i == 0 || i == n || p[i] != ':')
+        return false;
+    return field_value(p, i, p + i + 1, n - i - 1, f);
+}
+
+/* method SP target SP HTTP/1.x; fills the head as far as it gets and returns the status. */
+static int request_line(const char *p, size_t n, struct qn_head *h)
+{
+    size_t i = 0;
+    while (i < n && is_token(p[i]))
+        i++;
+    if (i == 0 || i >= QN_HTTP_METHOD_MAX || i == n || p[i] != ' ')
+        return 400;
+    memcpy(h->method, p, i);
+    h->method[i] = 0;
+    const char *target = p + i + 1;
+    size_t t = 0;
+    while (i + 1 + t < n && (unsigned char)target[t] > 0x20 && target[t] != 0x7f)
+        t++;
+    if (t == 0 || i + 1 + t == n || target[t] != ' ')
+        return 400;
+    h->target = target;
+    h->target_len = t;
+    const char *version = target + t + 1;
+    size_t v = n - i - 2 - t;
+    if (v != 8 || memcmp(version, "HTTP/", 5) != 0 || version[6] != '.')
+        return 400;
+    if (version[5] != '1' || (version[7] != '0' && version[7] != '1'))
+        return 505;
+    return 200;
+}
+
+void qn_head_check(const char *p, size_t n, size_t max, struct qn_head *out)
+{
+    *out = (struct qn_head){0};
+    struct framing f = {0};
+    size_t at = 0;
+    bool first = true;
+    while (at < n) {
+        const char *nl = memchr(p + at, '\n', n - at);
+        if (!nl)
+            break;
+        size_t line = (size_t)(nl - (p + at));
+        const char *text = p + at;
+        at += line + 1;
+        if (at > max)
+            break;
+        if (line > 0 && text[line - 1] == '\r')
+            line--;
+        if (first) {
+            if (line == 0)
+                continue;
+            first = false;
+            int status = request_line(text, line, out);
+            if (status != 200) {
+                out->status = status;
+                return;
+            }
+        } else if (line == 0) {
+            out->len = at;
+            out->status = f.has_length && f.chunked ? 400 : 200;
+            return;
+        } else if (!field_line(text, line, &f)) {
+            out->status = 400;
+            return;
+        }
+    }
+    out->status = n >= max ? 431 : 0;
+}
+
+static int hex(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+/* Percent-decodes n bytes into the arena; NULL when they are malformed or not text. */
+static char *decode(const char *s, size_t n, bool plus_is_space, struct qn_arena *a)
+{
+    char *out = qn_arena_try(a, n + 1);
+    size_t len = 0;
+    if (!out)
+        return NULL;
+    for (size_t i = 0; i < n; i++) {
+        char c = s[i];
+        if (c == '%') {
+            if (n - i < 3 || hex(s[i + 1]) < 0 || hex(s[i + 2]) < 0)
+                return NULL;
+            c = (char)(hex(s[i + 1]) * 16 + hex(s[i + 2]));
+            i += 2;
+        } else if (c == '+' && plus_is_space) {
+            c = ' ';
+        }
+        if (c == 0)
+            return NULL;
+        out[len++] = c;
+    }
+    out[len] = 0;
+    return qn_utf8_valid(out, len) ? out : NULL;
+}
+
+bool qn_target_split(const char *target, size_t n, struct qn_arena *a, char **path, char **query)
+{
+    if (n >= 7 && strncasecmp(target, "http://", 7) == 0) {
+        const char *slash = memchr(target + 7, '/', n - 7);
+        if (!slash) {
+            target = "/";
+            n = 1;
+        } else {
+            n -= (size_t)(slash - target);
+            target = slash;
+        }
+    }
+    const char *mark = memchr(target, '?', n);
+    size_t path_len = mark ? (size_t)(mark - target) : n;
+    *path = decode(target, path_len, false, a);
+    *query = qn_arena_strndup(a, mark ? mark + 1 : "", mark ? n - path_len - 1 : 0);
+    return *path != NULL;
+}
+
+const char *qn_query_find(const char *query, const char *name, struct qn_arena *a)
+{
+    while (*query) {
+        size_t n = strcspn(query, "&");
+        const char *eq = memchr(query, '=', n);
+        size_t key_len = eq ? (size_t)(eq - query) : n;
+        const char *key = decode(query, key_len, true, a);
+        if (key && strcmp(key, name) == 0)
+            return eq ? decode(eq + 1, n - key_len - 1, true, a) : "";
+        query += n;
+        if (*query)
+            query++;
+    }
+    return NULL;
+}
