@@ -12,15 +12,16 @@ enum { QN_BODY_MEMORY_MAX = 1024 * 1024 };
 
 struct qn_body {
     struct qn_buf memory;
-    int fd;      /* -1: all in memory */
+    int fd; /* -1: all in memory */
     size_t len;
     size_t max;
-    void *map;   /* of the file, once complete */
+    void *map; /* of the file, once complete */
 };
 
 void qn_body_init(struct qn_body *b, size_t max);
 void qn_body_deinit(struct qn_body *b);
-qn_err qn_body_add(struct qn_body *b, const void *p, size_t n, struct qn_error *e); /* QN_ELIMIT, QN_EIO */
+qn_err qn_body_add(struct qn_body *b, const void *p, size_t n,
+                   struct qn_error *e); /* QN_ELIMIT, QN_EIO */
 /* No more bytes. Lends them until deinit; never NULL, even when n is 0. */
 qn_err qn_body_finish(struct qn_body *b, const char **data, size_t *n, struct qn_error *e);
 

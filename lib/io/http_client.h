@@ -25,9 +25,11 @@ qn_err qn_http_client_new(struct qn_loop *l, struct qn_http_client **out, struct
 void qn_http_client_free(struct qn_http_client *c); /* no post may be running */
 
 /* body is copied. bearer: the Authorization token. No proxy, no redirects, no environment. */
-qn_err qn_http_post(struct qn_http_client *c, const char *url, const char *bearer, const void *body, size_t n,
-                    const struct qn_post_events *ev, void *ctx, struct qn_post **out, struct qn_error *e);
-void qn_http_post_pause(struct qn_post *p, bool paused); /* stops reading: the child's socket fills up */
-void qn_http_post_cancel(struct qn_post *p);             /* closes the connection; no callback follows */
+qn_err qn_http_post(struct qn_http_client *c, const char *url, const char *bearer, const void *body,
+                    size_t n, const struct qn_post_events *ev, void *ctx, struct qn_post **out,
+                    struct qn_error *e);
+void qn_http_post_pause(struct qn_post *p,
+                        bool paused);        /* stops reading: the child's socket fills up */
+void qn_http_post_cancel(struct qn_post *p); /* closes the connection; no callback follows */
 
 #endif

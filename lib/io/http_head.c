@@ -25,7 +25,8 @@ struct framing {
     size_t length_len;
 };
 
-static bool field_value(const char *name, size_t name_len, const char *v, size_t n, struct framing *f)
+static bool field_value(const char *name, size_t name_len, const char *v, size_t n,
+                        struct framing *f)
 {
     while (n > 0 && (*v == ' ' || *v == '\t')) {
         v++;
@@ -61,7 +62,8 @@ static bool field_line(const char *p, size_t n, struct framing *f)
     size_t i = 0;
     while (i < n && is_token(p[i]))
         i++;
-    /* No name, or white space before the colon, or a folded line: all refused (RFC 9112, 5.1, 5.2). */
+    /* No name, or white space before the colon, or a folded line: all refused (RFC 9112, 5.1, 5.2).
+     */
     if (i == 0 || i == n || p[i] != ':')
         return false;
     return field_value(p, i, p + i + 1, n - i - 1, f);

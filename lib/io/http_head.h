@@ -1,6 +1,6 @@
-/* The head of an HTTP/1.1 request: is it complete, is it well formed (RFC 9112), and what its target
- * says. Pure: works on bytes that have been peeked at, before libmicrohttpd sees them, because only
- * then can a malformed head be answered in our own words. */
+/* The head of an HTTP/1.1 request: is it complete, is it well formed (RFC 9112), and what its
+ * target says. Pure: works on bytes that have been peeked at, before libmicrohttpd sees them,
+ * because only then can a malformed head be answered in our own words. */
 #ifndef QN_IO_HTTP_HEAD_H
 #define QN_IO_HTTP_HEAD_H
 
@@ -12,8 +12,9 @@
 enum { QN_HTTP_METHOD_MAX = 32 };
 
 struct qn_head {
-    int status;   /* 0: more bytes are needed; 200: complete and well formed; else the answer: 400, 431, 505 */
-    size_t len;   /* bytes of the head with its empty line, when complete */
+    int status; /* 0: more bytes are needed; 200: complete and well formed; else the answer: 400,
+                   431, 505 */
+    size_t len; /* bytes of the head with its empty line, when complete */
     char method[QN_HTTP_METHOD_MAX]; /* as far as known, else "" */
     const char *target;              /* lent from the bytes, or NULL */
     size_t target_len;
@@ -23,10 +24,12 @@ struct qn_head {
 void qn_head_check(const char *p, size_t n, size_t max, struct qn_head *out);
 
 /* A request target in parts: "/v1/x?a=b" or "http://host/v1/x?a=b" or "*". Both parts are copied to
- * the arena; the path is percent-decoded, the query is not. False: bad escapes, a NUL, not UTF-8. */
+ * the arena; the path is percent-decoded, the query is not. False: bad escapes, a NUL, not UTF-8.
+ */
 bool qn_target_split(const char *target, size_t n, struct qn_arena *a, char **path, char **query);
 
-/* The first value of name in a raw query, decoded ('+' is a space), in the arena; NULL: absent or malformed. */
+/* The first value of name in a raw query, decoded ('+' is a space), in the arena; NULL: absent or
+ * malformed. */
 const char *qn_query_find(const char *query, const char *name, struct qn_arena *a);
 
 #endif

@@ -28,17 +28,18 @@
 #include <unistd.h>
 
 enum {
-    POOL_BYTES = 128 * 1024,   /* the daemon's memory per connection: a head, its parse, one chunk each way */
-    BLOCK_BYTES = 32 * 1024,   /* one chunk of a streamed reply */
+    POOL_BYTES =
+        128 * 1024, /* the daemon's memory per connection: a head, its parse, one chunk each way */
+    BLOCK_BYTES = 32 * 1024, /* one chunk of a streamed reply */
     REQUEST_ARENA_MAX = 512 * 1024 * 1024,
-    IDLE_MS = 75 * 1000,       /* between requests */
-    BODY_STALL_MS = 60 * 1000, /* a body that does not arrive */
-    SEND_STALL_MS = 300 * 1000,/* a reply of which the client takes not one byte */
+    IDLE_MS = 75 * 1000,        /* between requests */
+    BODY_STALL_MS = 60 * 1000,  /* a body that does not arrive */
+    SEND_STALL_MS = 300 * 1000, /* a reply of which the client takes not one byte */
     LINGER_MS = 10 * 1000,
-    LINGER_READS = 16,         /* buffers thrown away per wake-up */
+    LINGER_READS = 16, /* buffers thrown away per wake-up */
     SWEEP_MS = 1000,
-    PATH_SHOWN_MAX = 1024,     /* longer paths of refused heads are left out */
-    RUNS_MAX = 16              /* turns of the daemon per wake-up */
+    PATH_SHOWN_MAX = 1024, /* longer paths of refused heads are left out */
+    RUNS_MAX = 16          /* turns of the daemon per wake-up */
 };
 
 enum phase { PEEK, SERVE, LINGER };
@@ -92,10 +93,11 @@ struct qn_http_server {
     void *ctx;
     size_t body_max;
     struct MHD_Daemon *daemon;
-    struct qn_watch *watch;  /* of the daemon's epoll set */
-    struct qn_timer *again;  /* the daemon has more to do at once */
-    struct qn_timer *sweep;  /* runs while there are connections */
-    bool running; /* inside the daemon */
+    struct qn_watch *watch; /* of the daemon's epoll set */
+    struct qn_timer *again; /* the daemon has more to do at once */
+    struct qn_timer *sweep; /* runs while there are connections */
+    bool running;           /* inside the daemon */
+    bool resumed;           /* a connection waits for the daemon's next turn */
     struct conn *conns;
     size_t n_conns;
     struct conn *adding; /* being handed to the daemon */
@@ -177,7 +179,8 @@ static void on_linger(void *ctx, uint32_t events)
 
 /* Writes a whole answer to fd, which nobody else writes to any more, and takes the descriptor. The
  * answer is a few hundred bytes into an empty socket buffer, so one send does it. */
-static void refuse(struct qn_http_server *s, int fd, int status, const char *method, const char *path)
+static void refuse(struct qn_http_server *s, int fd, int status, const char *method,
+                   const char *path)
 {
     struct qn_buf body, out;
     qn_buf_init(&body, 64 * 1024);
@@ -202,7 +205,8 @@ static void refuse(struct qn_http_server *s, int fd, int status, const char *met
         conn_free(c);
 }
 
-/* The same for a connection the daemon has; it closes its own descriptor when the handler says NO. */
+/* The same for a connection the daemon has; it closes its own descriptor when the handler says NO.
+ */
 static void refuse_request(struct qn_http *h, int status)
 {
     int fd = dup(h->conn->fd);
@@ -230,9 +234,12 @@ static void run_daemon(struct qn_http_server *s)
     MHD_UNSIGNED_LONG_LONG wait = 1;
     int turns = 0;
     do {
+        s->resumed = false;
         if (MHD_run(s->daemon) != MHD_YES)
             qn_error_log("http", "libmicrohttpd could not run");
-    } while (MHD_get_timeout(s->daemon, &wait) == MHD_YES && wait == 0 && ++turns < RUNS_MAX);
+        if (MHD_get_timeout(s->daemon, &wait) != MHD_YES)
+            wait = 1;
+    } while ((s->resumed || wait == 0) && ++turns < RUNS_MAX);
     qn_timer_stop(s->again);
     s->again = NULL;
     if (turns == RUNS_MAX)
@@ -325,7 +332,12 @@ static void resume(struct qn_http *h)
     if (!h->suspended)
         return;
     h->suspended = false;
-    MHD_resume_connection(h->mhd); /* wakes the daemon's epoll set */
+    MHD_resume_connection(h->mhd);
+    /* Without a thread of its own the daemon is not woken by that. */
+    struct qn_http_server *s = h->server;
+    s->resumed = true;
+    if (!s->running && !s->again)
+        s->again = qn_timer_start(s->loop, 0, 0, on_again, s);
 }
 
 static bool finished(const struct qn_http *h)
@@ -629,7 +641,8 @@ static void answer(struct qn_http *h, int status, const char *content_type, stru
     resume(h);
 }
 
-void qn_http_reply(struct qn_http *h, int status, const char *content_type, const void *body, size_t n)
+void qn_http_reply(struct qn_http *h, int status, const char *content_type, const void *body,
+                   size_t n)
 {
     if (h->aborted)
         return;
@@ -653,8 +666,12 @@ struct qn_stream *qn_http_stream(struct qn_http *h, int status, const char *cont
     h->drained = drained;
     h->drained_ctx = ctx;
     h->stream = qn_stream_new(on_stream_readable, h, on_stream_drained, h);
+    /* To HEAD, version 0.9.75 would send the last chunk of a body that must not be there. */
+    bool head_only = strcmp(h->method, "HEAD") == 0;
     answer(h, status, content_type,
-           MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, read_stream, h, NULL));
+           head_only ? MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT)
+                     : MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, read_stream,
+                                                         h, NULL));
     return h->stream;
 }
 
@@ -666,8 +683,8 @@ void qn_http_abort(struct qn_http *h)
 
 /* ---- life ---- */
 
-qn_err qn_http_server_new(struct qn_loop *l, const struct qn_http_events *ev, void *ctx, size_t body_max,
-                          struct qn_http_server **out, struct qn_error *e)
+qn_err qn_http_server_new(struct qn_loop *l, const struct qn_http_events *ev, void *ctx,
+                          size_t body_max, struct qn_http_server **out, struct qn_error *e)
 {
     struct qn_http_server *s = qn_xcalloc(1, sizeof *s);
     s->loop = l;

@@ -19,34 +19,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-    QN_HTTP_HEAD_MAX = 32 * 1024,
-    QN_HTTP_HEAD_TIMEOUT_S = 10,
-    QN_HTTP_CONNECTIONS_MAX = 1024
-};
+enum { QN_HTTP_HEAD_MAX = 32 * 1024, QN_HTTP_HEAD_TIMEOUT_S = 10, QN_HTTP_CONNECTIONS_MAX = 1024 };
 
 struct qn_http_server;
-struct qn_http; /* one request and its reply; valid until its `gone` callback or the end of the reply */
+struct qn_http; /* one request and its reply; valid until its `gone` callback or the end of the
+                   reply */
 
 struct qn_http_events {
     /* MUST. A request arrived, with its whole body. Either reply now or keep h and reply later. */
     void (*request)(void *ctx, struct qn_http *h);
     /* MUST. Renders the body of an answer the server itself gives (400, 413, 431 ...) as JSON. */
-    void (*refuse)(void *ctx, int status, const char *method, const char *path, struct qn_buf *body);
+    void (*refuse)(void *ctx, int status, const char *method, const char *path,
+                   struct qn_buf *body);
 };
 
 /* body_max: bytes of a request body. The listening sockets are handed in by qn_http_server_add. */
-qn_err qn_http_server_new(struct qn_loop *l, const struct qn_http_events *ev, void *ctx, size_t body_max,
-                          struct qn_http_server **out, struct qn_error *e);
+qn_err qn_http_server_new(struct qn_loop *l, const struct qn_http_events *ev, void *ctx,
+                          size_t body_max, struct qn_http_server **out, struct qn_error *e);
 /* Takes ownership of an accepted, non-blocking socket. */
 void qn_http_server_add(struct qn_http_server *s, int fd, const void *addr, unsigned addr_len);
 size_t qn_http_server_active(const struct qn_http_server *s); /* requests not answered to the end */
-void qn_http_server_free(struct qn_http_server *s); /* cuts off what is still running (gone is called) */
+void qn_http_server_free(
+    struct qn_http_server *s); /* cuts off what is still running (gone is called) */
 
 /* The request. Strings are lent for the request's life. */
 const char *qn_http_method(const struct qn_http *h);
-const char *qn_http_path(const struct qn_http *h);               /* percent-decoded, without the query */
-const char *qn_http_query(const struct qn_http *h, const char *name); /* decoded; NULL: absent */
+const char *qn_http_path(const struct qn_http *h); /* percent-decoded, without the query */
+const char *qn_http_query(const struct qn_http *h, const char *name);  /* decoded; NULL: absent */
 const char *qn_http_header(const struct qn_http *h, const char *name); /* NULL: absent */
 const char *qn_http_body(const struct qn_http *h, size_t *n);
 struct qn_arena *qn_http_arena(struct qn_http *h); /* freed with the request */
@@ -58,8 +57,10 @@ void qn_http_on_gone(struct qn_http *h, void (*gone)(void *ctx), void *ctx);
 /* Reply headers, before either kind of reply. Name and value are copied. */
 void qn_http_set_header(struct qn_http *h, const char *name, const char *value);
 
-/* The whole reply; h is then done with (gone is not called). HEAD requests get the headers alone. */
-void qn_http_reply(struct qn_http *h, int status, const char *content_type, const void *body, size_t n);
+/* The whole reply; h is then done with (gone is not called). HEAD requests get the headers alone.
+ */
+void qn_http_reply(struct qn_http *h, int status, const char *content_type, const void *body,
+                   size_t n);
 
 /* Sends the head now and streams what is written. Returns the stream to write to, owned by h;
  * qn_stream_end finishes the reply. drained tells when a full stream has room again. After the
@@ -67,7 +68,8 @@ void qn_http_reply(struct qn_http *h, int status, const char *content_type, cons
 struct qn_stream *qn_http_stream(struct qn_http *h, int status, const char *content_type,
                                  void (*drained)(void *ctx), void *ctx);
 
-/* Breaks the connection off without a proper end (a reply that failed half-way and cannot say so). */
+/* Breaks the connection off without a proper end (a reply that failed half-way and cannot say so).
+ */
 void qn_http_abort(struct qn_http *h);
 
 #endif

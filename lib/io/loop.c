@@ -2,8 +2,8 @@
  * with an eventfd, workers behind a second locked queue.
  *
  * Invariants: a removed watch stays allocated until the current batch of events is over, so a batch
- * may hold stale pointers that are merely marked. A timer is out of the heap while it fires (or back
- * in it, when it repeats), so its callback may stop it. */
+ * may hold stale pointers that are merely marked. A timer is out of the heap while it fires (or
+ * back in it, when it repeats), so its callback may stop it. */
 #include "io/loop.h"
 
 #include "base/buf.h"

@@ -1,4 +1,5 @@
-/* The event loop: one thread, one epoll set; descriptors, timers, posts from other threads, workers.
+/* The event loop: one thread, one epoll set; descriptors, timers, posts from other threads,
+ * workers.
  *
  * Every function but qn_loop_post is for the loop's own thread. Callbacks must not block; one that
  * takes more than QN_LOOP_SLOW_MS is logged as a fault. */
@@ -21,19 +22,23 @@ typedef void (*qn_timer_fn)(void *ctx);
 typedef void (*qn_post_fn)(void *ctx);
 
 qn_err qn_loop_new(struct qn_loop **out, struct qn_error *e);
-void qn_loop_free(struct qn_loop *l); /* joins the workers; pending posts and done-callbacks are run first */
-void qn_loop_run(struct qn_loop *l);  /* until qn_loop_stop */
+void qn_loop_free(
+    struct qn_loop *l); /* joins the workers; pending posts and done-callbacks are run first */
+void qn_loop_run(struct qn_loop *l); /* until qn_loop_stop */
 void qn_loop_stop(struct qn_loop *l);
 
 /* Level-triggered. The descriptor stays the caller's; remove the watch before closing it. A watch
  * may be removed inside any callback, its own included: it is not called again. */
-qn_err qn_watch_add(struct qn_loop *l, int fd, uint32_t events, qn_fd_fn fn, void *ctx, struct qn_watch **out, struct qn_error *e);
+qn_err qn_watch_add(struct qn_loop *l, int fd, uint32_t events, qn_fd_fn fn, void *ctx,
+                    struct qn_watch **out, struct qn_error *e);
 void qn_watch_set(struct qn_watch *w, uint32_t events);
 void qn_watch_remove(struct qn_watch *w); /* NULL allowed */
 
 /* One-shot unless repeat_ms > 0. Free inside any callback, its own included. */
-struct qn_timer *qn_timer_start(struct qn_loop *l, int64_t delay_ms, int64_t repeat_ms, qn_timer_fn fn, void *ctx);
-void qn_timer_stop(struct qn_timer *t); /* frees it; NULL allowed. A one-shot timer that has fired must still be stopped */
+struct qn_timer *qn_timer_start(struct qn_loop *l, int64_t delay_ms, int64_t repeat_ms,
+                                qn_timer_fn fn, void *ctx);
+void qn_timer_stop(struct qn_timer *t); /* frees it; NULL allowed. A one-shot timer that has fired
+                                           must still be stopped */
 
 /* Any thread: fn(ctx) will be called once on the loop's thread, in order of posting. */
 void qn_loop_post(struct qn_loop *l, qn_post_fn fn, void *ctx);

@@ -13,14 +13,18 @@ enum { QN_STREAM_HIGH = 256 * 1024, QN_STREAM_LOW = 64 * 1024 };
 struct qn_stream;
 
 /* Each callback MAY be NULL. readable: bytes or the end arrived where there were none. drained: the
- * queue fell to the low mark after it had been at or over the high mark, unless it has ended. Both are called from
- * within qn_stream_write/_end and qn_stream_read respectively and must not call back into the stream. */
+ * queue fell to the low mark after it had been at or over the high mark, unless it has ended. Both
+ * are called from within qn_stream_write/_end and qn_stream_read respectively and must not call
+ * back into the stream. */
 typedef void (*qn_stream_fn)(void *ctx);
 
-struct qn_stream *qn_stream_new(qn_stream_fn readable, void *rctx, qn_stream_fn drained, void *dctx);
+struct qn_stream *qn_stream_new(qn_stream_fn readable, void *rctx, qn_stream_fn drained,
+                                void *dctx);
 void qn_stream_free(struct qn_stream *s);
-void qn_stream_write(struct qn_stream *s, const void *p, size_t n); /* always taken: the producer minds qn_stream_full */
-bool qn_stream_full(const struct qn_stream *s);   /* at or over the high mark, and since then not down to the low one */
+void qn_stream_write(struct qn_stream *s, const void *p,
+                     size_t n); /* always taken: the producer minds qn_stream_full */
+bool qn_stream_full(const struct qn_stream
+                        *s); /* at or over the high mark, and since then not down to the low one */
 void qn_stream_end(struct qn_stream *s);          /* no more writes */
 bool qn_stream_closed(const struct qn_stream *s); /* qn_stream_end was called */
 bool qn_stream_ended(const struct qn_stream *s);  /* ended and empty */

@@ -1,5 +1,6 @@
 /* io/http_server.c through real sockets. The server runs on the test's thread, each client script
- * on a thread of its own with blocking sockets; a script that fails ends the program with its line. */
+ * on a thread of its own with blocking sockets; a script that fails ends the program with its line.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -153,7 +154,8 @@ static void on_request(void *ctx, struct qn_http *h)
     }
 }
 
-static void on_refuse(void *ctx, int status, const char *method, const char *path, struct qn_buf *body)
+static void on_refuse(void *ctx, int status, const char *method, const char *path,
+                      struct qn_buf *body)
 {
     (void)ctx;
     qn_buf_fmt(body, "{\"refused\":%d,\"method\":\"%s\",\"path\":\"%s\"}", status, method, path);
@@ -307,11 +309,13 @@ static void keep_alive(void **state)
 static void pipelining_script(void)
 {
     int fd = dial();
-    say(fd, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\none"
-            "GET /late HTTP/1.1\r\nHost: x\r\n\r\n"
-            "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nConnection: close\r\n\r\nthree");
+    say(fd,
+        "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\none"
+        "GET /late HTTP/1.1\r\nHost: x\r\n\r\n"
+        "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nConnection: close\r\n\r\nthree");
     hear(fd, NULL);
-    const char *one = strstr(reply, "one"), *two = strstr(reply, "late"), *three = strstr(reply, "three");
+    const char *one = strstr(reply, "one"), *two = strstr(reply, "late"),
+               *three = strstr(reply, "three");
     CHECK(one && two && three && one < two && two < three);
     close(fd);
 }
@@ -416,8 +420,11 @@ static void refusals_script(void)
     refused("GET / HTTP/1.1\r\nHost: x\r\n folded\r\n\r\n", 400);
     refused("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n", 400);
     refused("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", 400);
-    refused("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400);
-    refused("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400);
+    refused("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+            400);
+    refused(
+        "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+        400);
     refused("GET /%zz HTTP/1.1\r\nHost: x\r\n\r\n", 400);
     refused("GET /%00 HTTP/1.1\r\nHost: x\r\n\r\n", 400);
     refused("GET /%ff HTTP/1.1\r\nHost: x\r\n\r\n", 400);
@@ -434,8 +441,8 @@ static void refusals_script(void)
     refused(big, 431);
     free(big);
 
-    /* A chunked body has no length to go by: refused at the first byte too many, and the rest of it,
-     * which the client goes on sending, does not destroy the answer. */
+    /* A chunked body has no length to go by: refused at the first byte too many, and the rest of
+     * it, which the client goes on sending, does not destroy the answer. */
     int fd = dial();
     say(fd, "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
     for (int i = 0; i < 600; i++) {
@@ -471,7 +478,8 @@ static void tick_script(void)
     say(fd, "GET /tick HTTP/1.1\r\nHost: x\r\n\r\n");
     hear(fd, "\r\n\r\n");
     CHECK(strstr(reply, "Transfer-Encoding: chunked"));
-    CHECK(qn_now_ms() - began < 15 || getenv("QUINCE_SLOW")); /* the head does not wait for the first byte */
+    CHECK(qn_now_ms() - began < 15 ||
+          getenv("QUINCE_SLOW")); /* the head does not wait for the first byte */
     hear(fd, "tick0");
     int64_t first = qn_now_ms();
     hear(fd, "0\r\n\r\n");

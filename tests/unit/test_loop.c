@@ -317,7 +317,8 @@ static void watches_are_level_triggered_and_can_be_set(void **state)
     (void)state;
     struct end a;
     end_open(&a);
-    assert_int_equal(qn_watch_add(loop, a.fd[0], EPOLLIN, counts_then_sleeps, &a, &a.w, NULL), QN_OK);
+    assert_int_equal(qn_watch_add(loop, a.fd[0], EPOLLIN, counts_then_sleeps, &a, &a.w, NULL),
+                     QN_OK);
     struct qn_timer *t = qn_timer_start(loop, 20, 0, stop, NULL);
     qn_loop_run(loop);
     assert_int_equal(a.called, 5);
