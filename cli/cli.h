@@ -1,0 +1,61 @@
+/* What every subcommand of `quince` gets: where the server is, how to print, its own arguments. */
+#ifndef QN_CLI_CLI_H
+#define QN_CLI_CLI_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Exit statuses: scripts depend on them. */
+enum { QN_EXIT_OK = 0, QN_EXIT_FAILED = 1, QN_EXIT_USAGE = 2 };
+
+enum { QN_CLI_PORT = 13305 };
+
+struct qn_cli {
+    char *base_url;      /* "http://localhost:13305", no slash at the end */
+    bool local;          /* the server is to be on this machine: it may be started when none runs */
+    int port;            /* of base_url */
+    const char *api_key; /* NULL: none */
+    bool json;           /* machine-readable output */
+};
+
+/* An option of a subcommand: "--name" with or without a value. */
+struct qn_cli_option {
+    const char *name;  /* "--system" */
+    const char *value; /* what stands for the value in the help, NULL: a switch */
+    const char *help;
+};
+
+struct qn_cli_args {
+    const char *values[16]; /* by the option table's order; NULL: not given; "" for a switch */
+    const char *words[16];  /* what is not an option */
+    int n_words;
+};
+
+struct qn_cli_command {
+    const char *name;
+    const char *usage;                   /* "run MODEL [PROMPT]" */
+    const char *summary;                 /* one line */
+    const char *details;                 /* more lines for `quince help NAME`, or NULL */
+    const struct qn_cli_option *options; /* ends with a NULL name; may be NULL */
+    int min_words, max_words;
+    bool raw; /* takes its arguments as they are (serve) */
+    int (*run)(struct qn_cli *cli, const struct qn_cli_args *args, int argc, char **argv);
+};
+
+/* Prints "quince: message" on stderr (or {"error":...} with --json) and returns QN_EXIT_FAILED. */
+int qn_cli_failed(const struct qn_cli *cli, const struct qn_error *e);
+
+int qn_cmd_serve(struct qn_cli *cli, const struct qn_cli_args *a, int argc, char **argv);
+int qn_cmd_status(struct qn_cli *cli, const struct qn_cli_args *a, int argc, char **argv);
+int qn_cmd_list(struct qn_cli *cli, const struct qn_cli_args *a, int argc, char **argv);
+int qn_cmd_import(struct qn_cli *cli, const struct qn_cli_args *a, int argc, char **argv);
+int qn_cmd_load(struct qn_cli *cli, const struct qn_cli_args *a, int argc, char **argv);
+int qn_cmd_unload(struct qn_cli *cli, const struct qn_cli_args *a, int argc, char **argv);
+int qn_cmd_run(struct qn_cli *cli, const struct qn_cli_args *a, int argc, char **argv);
+int qn_cmd_chat(struct qn_cli *cli, const struct qn_cli_args *a, int argc, char **argv);
+int qn_cmd_logs(struct qn_cli *cli, const struct qn_cli_args *a, int argc, char **argv);
+int qn_cmd_version(struct qn_cli *cli, const struct qn_cli_args *a, int argc, char **argv);
+
+#endif

@@ -1,0 +1,145 @@
+/* serve, status, logs, version: about the server itself. */
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/launch.h"
+#include "cli/print.h"
+#include "cli/table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { CALL_TIMEOUT_S = 30, LINES_DEFAULT = 100, FOLLOW_US = 500000 };
+
+int qn_cmd_serve(struct qn_cli *cli, const struct qn_cli_args *a, int argc, char **argv)
+{
+    (void)a;
+    char *program = qn_launch_program();
+    char **args = qn_xcalloc((size_t)argc + 2, sizeof *args);
+    args[0] = program;
+    for (int i = 0; i < argc; i++)
+        args[i + 1] = argv[i];
+    execv(program, args);
+    struct qn_error e;
+    qn_fail_errno(&e, "cannot start %s", program);
+    free(args);
+    free(program);
+    return qn_cli_failed(cli, &e);
+}
+
+int qn_cmd_version(struct qn_cli *cli, const struct qn_cli_args *a, int argc, char **argv)
+{
+    (void)a;
+    (void)argc;
+    (void)argv;
+    if (cli && cli->json)
+        printf("{\"version\":\"%s\"}\n", QN_VERSION);
+    else
+        printf("quince %s\n", QN_VERSION);
+    return QN_EXIT_OK;
+}
+
+static void print_loaded(const struct qn_jref *list)
+{
+    static const char *const titles[] = {"Model", "Type", "State", "Memory", "Context", "Busy"};
+    struct qn_table *t = qn_table_new(6, titles);
+    struct qn_jref it;
+    for (bool more = qn_json_first(list, &it); more; more = qn_json_next(&it)) {
+        struct qn_jref name = qn_json_get(&it, "model_name"), type = qn_json_get(&it, "type");
+        struct qn_jref state = qn_json_get(&it, "status"),
+                       memory = qn_json_get(&it, "memory_bytes");
+        struct qn_jref context = qn_json_get(&it, "max_context_window"),
+                       busy = qn_json_get(&it, "is_busy");
+        char bytes[16], tokens[24];
+        qn_human_bytes(qn_json_raw_f64(&memory), bytes);
+        snprintf(tokens, sizeof tokens, "%.0f", qn_json_raw_f64(&context));
+        const char *cells[] = {qn_json_raw_str(&name),
+                               qn_json_raw_str(&type),
+                               qn_json_raw_str(&state),
+                               bytes,
+                               tokens,
+                               qn_json_raw_bool(&busy) ? "yes" : "no"};
+        qn_table_row(t, cells);
+    }
+    qn_table_print(t);
+    qn_table_free(t);
+}
+
+int qn_cmd_status(struct qn_cli *cli, const struct qn_cli_args *a, int argc, char **argv)
+{
+    (void)a;
+    (void)argc;
+    (void)argv;
+    struct qn_json *health = NULL;
+    struct qn_error e;
+    if (qn_client_call(cli, "/api/v1/health", NULL, CALL_TIMEOUT_S, &health, &e))
+        return qn_cli_failed(cli, &e);
+    struct qn_jref root = qn_json_root(health);
+    if (cli->json) {
+        qn_print_json(&root);
+    } else {
+        struct qn_jref version = qn_json_get(&root, "version");
+        struct qn_jref loaded = qn_json_get(&root, "all_models_loaded");
+        printf("Server is running at %s (version %s)\n", cli->base_url, qn_json_raw_str(&version));
+        if (qn_json_count(&loaded))
+            print_loaded(&loaded);
+        else
+            puts("No model is loaded; one is loaded when it is first used");
+    }
+    qn_json_free(health);
+    return QN_EXIT_OK;
+}
+
+/* Prints the entries of one reply and remembers the last number. */
+static void print_entries(const struct qn_cli *cli, const struct qn_jref *root, int64_t *after)
+{
+    struct qn_jref entries = qn_json_get(root, "entries");
+    struct qn_jref it;
+    for (bool more = qn_json_first(&entries, &it); more; more = qn_json_next(&it)) {
+        struct qn_jref line = qn_json_get(&it, "line"), seq = qn_json_get(&it, "seq");
+        if (cli->json)
+            qn_print_json(&it);
+        else
+            qn_print_line(qn_json_raw_str(&line));
+        *after = (int64_t)qn_json_raw_f64(&seq);
+    }
+}
+
+int qn_cmd_logs(struct qn_cli *cli, const struct qn_cli_args *a, int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    bool follow = a->values[0] != NULL;
+    int64_t lines = LINES_DEFAULT;
+    if (a->values[1] && (!qn_parse_i64(a->values[1], &lines) || lines < 0 || lines > 100000)) {
+        fputs("quince: --lines needs a number from 0 to 100000\n", stderr);
+        return QN_EXIT_USAGE;
+    }
+    int64_t after = -1;
+    for (;;) {
+        char path[128];
+        if (after < 0)
+            snprintf(path, sizeof path, "/api/v1/logs?lines=%lld", (long long)lines);
+        else
+            snprintf(path, sizeof path, "/api/v1/logs?after=%lld", (long long)after);
+        struct qn_json *doc = NULL;
+        struct qn_error e;
+        if (qn_client_call(cli, path, NULL, CALL_TIMEOUT_S, &doc, &e))
+            return qn_cli_failed(cli, &e);
+        struct qn_jref root = qn_json_root(doc);
+        if (after < 0) {
+            struct qn_jref last = qn_json_get(&root, "last_seq");
+            after = (int64_t)qn_json_raw_f64(&last);
+        }
+        print_entries(cli, &root, &after);
+        qn_json_free(doc);
+        if (!follow)
+            return QN_EXIT_OK;
+        if (fflush(stdout) != 0)
+            return QN_EXIT_FAILED;
+        usleep(FOLLOW_US);
+    }
+}

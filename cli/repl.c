@@ -1,0 +1,225 @@
+/* See repl.h. Line editing and history are libedit's. */
+#include "cli/repl.h"
+
+#include "base/path.h"
+#include "base/str.h"
+#include "cli/launch.h"
+
+#include <errno.h>
+#include <histedit.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { HISTORY_LINES = 1000, INPUT_MAX = 4 * 1024 * 1024 };
+
+static volatile int interrupted;
+static bool continuing; /* the prompt of a text's second and later lines */
+
+static void on_sigint(int signo)
+{
+    (void)signo;
+    interrupted = 1;
+}
+
+static char *prompt(EditLine *el)
+{
+    (void)el;
+    static char first[] = ">>> ", more[] = "... ";
+    return continuing ? more : first;
+}
+
+struct repl {
+    EditLine *el;
+    History *history;
+    char *history_file;
+    struct qn_conversation *c;
+};
+
+static void print_help(void)
+{
+    puts("/help            this text\n"
+         "/clear           forget the conversation so far\n"
+         "/system [TEXT]   set the system message; without TEXT, remove it\n"
+         "/stats           tokens and speed of the last answer\n"
+         "/exit            leave (also Ctrl-D)\n"
+         "Ctrl-C stops an answer. A line that ends in \\ goes on in the next;\n"
+         "\"\"\" begins and ends a text of many lines.");
+}
+
+static void print_stats(const struct qn_turn_stats *s)
+{
+    if (s->total_ms <= 0) {
+        puts("There is no answer yet.");
+        return;
+    }
+    double generating = s->total_ms - s->first_ms;
+    printf("prompt: %lld tokens (%lld from the cache), first text after %.0f ms\n",
+           (long long)s->prompt_tokens, (long long)s->cached_tokens, s->first_ms);
+    printf("answer: %lld tokens in %.1f s", (long long)s->output_tokens, s->total_ms / 1000);
+    if (s->output_tokens > 1 && generating > 0)
+        printf(", %.1f tokens/s", (double)(s->output_tokens - 1) * 1000 / generating);
+    putchar('\n');
+}
+
+/* Obeys a line that begins with '/'. Returns false to leave. */
+static bool command(struct repl *r, const char *line)
+{
+    if (qn_str_eq(line, "/exit") || qn_str_eq(line, "/quit") || qn_str_eq(line, "/bye"))
+        return false;
+    if (qn_str_eq(line, "/help") || qn_str_eq(line, "/?")) {
+        print_help();
+    } else if (qn_str_eq(line, "/clear")) {
+        qn_conversation_clear(r->c);
+        puts("The conversation begins anew.");
+    } else if (qn_str_eq(line, "/stats")) {
+        print_stats(&r->c->stats);
+    } else if (qn_str_eq(line, "/system") || qn_str_starts(line, "/system ")) {
+        const char *text = line + strlen("/system");
+        while (*text == ' ')
+            text++;
+        qn_conversation_set_system(r->c, text);
+        puts(*text ? "The system message is set." : "There is no system message now.");
+    } else {
+        printf("There is no command %s; /help lists them.\n", line);
+    }
+    return true;
+}
+
+enum input { INPUT_TEXT, INPUT_NOTHING, INPUT_END };
+
+/* Reads one line, or several joined by a final backslash or between triple quotes. */
+static enum input read_input(struct repl *r, struct qn_buf *out)
+{
+    qn_buf_clear(out);
+    bool quoted = false;
+    continuing = false;
+    for (;;) {
+        int n = 0;
+        interrupted = 0;
+        const char *line = el_gets(r->el, &n);
+        if (interrupted || (!line && n < 0 && errno == EINTR)) {
+            puts("\n(Ctrl-D or /exit leaves)");
+            el_reset(r->el);
+            return INPUT_NOTHING;
+        }
+        if (!line || n <= 0)
+            return out->len ? INPUT_TEXT : INPUT_END;
+        size_t len = (size_t)n;
+        while (len && (line[len - 1] == '\n' || line[len - 1] == '\r'))
+            len--;
+        bool fence = len >= 3 && memcmp(line + len - 3, "\"\"\"", 3) == 0;
+        if (!quoted && len >= 3 && memcmp(line, "\"\"\"", 3) == 0) {
+            quoted = true;
+            bool closed = fence && len >= 6;
+            if (qn_buf_add(out, line + 3, len - 3 - (closed ? 3 : 0)))
+                return INPUT_NOTHING;
+            if (closed)
+                return INPUT_TEXT;
+        } else if (quoted) {
+            qn_buf_char(out, '\n');
+            qn_buf_add(out, line, fence ? len - 3 : len);
+            if (fence)
+                return INPUT_TEXT;
+        } else if (len && line[len - 1] == '\\') {
+            qn_buf_add(out, line, len - 1);
+            qn_buf_char(out, '\n');
+        } else {
+            qn_buf_add(out, line, len);
+            return out->len ? INPUT_TEXT : INPUT_NOTHING;
+        }
+        if (out->overflow) {
+            puts("That text is too long.");
+            return INPUT_NOTHING;
+        }
+        continuing = true;
+    }
+}
+
+static void remember(struct repl *r, const char *text)
+{
+    HistEvent ev;
+    history(r->history, &ev, H_ENTER, text);
+    if (r->history_file && history(r->history, &ev, H_SAVE, r->history_file) >= 0)
+        chmod(r->history_file, 0600);
+}
+
+static qn_err open_editor(struct repl *r, struct qn_error *e)
+{
+    r->el = el_init("quince", stdin, stdout, stderr);
+    r->history = history_init();
+    if (!r->el || !r->history)
+        return qn_fail(e, QN_EIO, "the terminal cannot be used for line editing");
+    HistEvent ev;
+    history(r->history, &ev, H_SETSIZE, HISTORY_LINES);
+    history(r->history, &ev, H_SETUNIQUE, 1);
+    char *dir = qn_launch_data_dir();
+    if (qn_mkdirs(dir, 0700, NULL) == QN_OK) {
+        r->history_file = qn_path_join(dir, "history");
+        history(r->history, &ev, H_LOAD, r->history_file);
+    }
+    free(dir);
+    el_set(r->el, EL_PROMPT, prompt);
+    el_set(r->el, EL_EDITOR, "emacs");
+    el_set(r->el, EL_HIST, history, r->history);
+    el_set(r->el, EL_BIND, "^R", "em-inc-search-prev", NULL);
+    return QN_OK;
+}
+
+static void close_editor(struct repl *r)
+{
+    if (r->history)
+        history_end(r->history);
+    if (r->el)
+        el_end(r->el);
+    free(r->history_file);
+}
+
+qn_err qn_repl(struct qn_conversation *c, struct qn_error *e)
+{
+    struct repl r = {.c = c};
+    qn_err err = open_editor(&r, e);
+    if (err) {
+        close_editor(&r);
+        return err;
+    }
+    /* No SA_RESTART: waiting for a key ends when Ctrl-C comes. */
+    struct sigaction act = {.sa_handler = on_sigint}, old;
+    sigemptyset(&act.sa_mask);
+    sigaction(SIGINT, &act, &old);
+    printf("Chatting with %s. /help shows what there is; Ctrl-D leaves.\n", c->model);
+    struct qn_buf text;
+    qn_buf_init(&text, INPUT_MAX);
+    for (;;) {
+        enum input in = read_input(&r, &text);
+        if (in == INPUT_END)
+            break;
+        if (in == INPUT_NOTHING)
+            continue;
+        remember(&r, qn_buf_cstr(&text));
+        if (text.data[0] == '/') {
+            if (!command(&r, text.data))
+                break;
+            continue;
+        }
+        if (!qn_utf8_valid(text.data, text.len)) {
+            puts("That text is not UTF-8; is the terminal set to another encoding?");
+            continue;
+        }
+        struct qn_error reason;
+        interrupted = 0;
+        qn_err answer = qn_conversation_ask(c, text.data, &interrupted, &reason);
+        if (answer == QN_ECANCELLED)
+            puts("(stopped)");
+        else if (answer)
+            fprintf(stderr, "quince: %s\n", reason.message);
+    }
+    putchar('\n');
+    sigaction(SIGINT, &old, NULL);
+    qn_buf_deinit(&text);
+    close_editor(&r);
+    return QN_OK;
+}
