@@ -42,7 +42,7 @@ static void last_line(const char *path, off_t from, char *out, size_t n)
         while (fgets(line, sizeof line, f)) {
             line[strcspn(line, "\n")] = '\0';
             if (line[0])
-                snprintf(out, n, "%s", line);
+                snprintf(out, n, "%.*s", (int)n - 1, line);
         }
     fclose(f);
 }
