@@ -14,7 +14,7 @@ import xml.etree.ElementTree as ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 REPORTS = ROOT / "build" / "reports"
-FUZZ_SECONDS = os.environ.get("QUINCE_FUZZ_SECONDS", "5")
+FUZZ_SECONDS = os.environ.get("QUINCE_TEST_FUZZ_SECONDS", "5")
 
 
 class Counts:
@@ -93,7 +93,7 @@ def stage_unit():
 def stage_http():
     if not build("build", "-DCMAKE_BUILD_TYPE=Release", "-DQUINCE_TESTS=ON"):
         return Counts(failed=1)
-    return pytest("http", ["tests/http", "tests/contract"], QUINCE_BUILD=str(ROOT / "build"))
+    return pytest("http", ["tests/http", "tests/contract"], QUINCE_TEST_BUILD=str(ROOT / "build"))
 
 
 def stage_node():
@@ -103,7 +103,7 @@ def stage_node():
             return Counts(failed=1)
     files = sorted(str(p) for p in node.glob("*.test.mjs"))
     done = subprocess.run(["node", "--test", "--test-reporter=tap", *files], cwd=ROOT, text=True,
-                          env={**os.environ, "QUINCE_BUILD": str(ROOT / "build")},
+                          env={**os.environ, "QUINCE_TEST_BUILD": str(ROOT / "build")},
                           stdout=subprocess.PIPE)
     totals = {k: int(v) for k, v in re.findall(r"^# (pass|fail|cancelled|skipped) (\d+)$", done.stdout, re.M)}
     counts = Counts(totals.get("pass", 0), totals.get("fail", 0) + totals.get("cancelled", 0),
@@ -119,8 +119,8 @@ def stage_asan():
     if not build("build/asan", *options):
         return Counts(failed=1)
     counts = ctest("build/asan", "-j2", "-LE", "slow", ASAN_OPTIONS="detect_leaks=1")
-    counts.add(pytest("http-asan", ["tests/http", "tests/contract"], QUINCE_BUILD=str(ROOT / "build/asan"),
-                      QUINCE_QUICK="1"))
+    counts.add(pytest("http-asan", ["tests/http", "tests/contract"], QUINCE_TEST_BUILD=str(ROOT / "build/asan"),
+                      QUINCE_TEST_QUICK="1"))
     return counts
 
 
@@ -129,8 +129,8 @@ def stage_tsan():
     if not build("build/tsan", *options):
         return Counts(failed=1)
     counts = ctest("build/tsan", "-j2", "-L", "tsan")
-    counts.add(pytest("http-tsan", ["tests/http", "tests/contract"], QUINCE_BUILD=str(ROOT / "build/tsan"),
-                      QUINCE_QUICK="1"))
+    counts.add(pytest("http-tsan", ["tests/http", "tests/contract"], QUINCE_TEST_BUILD=str(ROOT / "build/tsan"),
+                      QUINCE_TEST_QUICK="1"))
     return counts
 
 
