@@ -4,7 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct cpu_kernels *const cpu_kernels_all[] = {&cpu_kernels_generic, NULL};
+const struct cpu_kernels *const cpu_kernels_all[] = {
+#ifdef QN_X86_64
+    &cpu_kernels_avx512,
+#endif
+    &cpu_kernels_generic,
+    NULL,
+};
 
 qn_err cpu_kernels_choose(const struct cpu_kernels **out, struct qn_error *e)
 {
