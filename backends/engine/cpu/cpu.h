@@ -46,16 +46,22 @@ struct cpu_kernels {
      * block weights (cols a multiple of 32), `interleave` for plain ones. */
     void (*round)(void *group, int nc, const float *const *x, int n, int64_t cols);
     void (*interleave)(float *group, int nc, const float *const *x, int n, int64_t cols);
-    int columns;                           /* the widest group: 4 or 8 */
     cpu_panel_fn panel[QN_DTYPE_COUNT][4]; /* by type, and for nc = 1, 2, 4, 8 */
 };
 
 extern const struct cpu_kernels cpu_kernels_generic, cpu_kernels_avx2, cpu_kernels_avx512;
 
-/* All sets compiled into this program, best first, NULL at the end; not all may run here. */
+/* All sets compiled into this program, best first, generic last, NULL at the end; not all may run
+ * here. */
 extern const struct cpu_kernels *const cpu_kernels_all[];
 
-/* The set named by QUINCE_ISA, or the best that runs here and passes its self test. */
+/* The set named by QUINCE_ISA, or the best that runs here. A kernel that faults or disagrees with
+ * the generic one when tried is replaced by it, and one line is logged. Lent for ever. Any thread.
+ */
+/* The same for one set, whose processor features must be there: tries every kernel of `set` and
+ * writes those that pass to out, generic ones for the rest. Returns how many were replaced. */
+int cpu_kernels_try(const struct cpu_kernels *set, struct cpu_kernels *out);
+
 qn_err cpu_kernels_choose(const struct cpu_kernels **out, struct qn_error *e);
 
 enum {

@@ -294,7 +294,6 @@ const struct cpu_kernels cpu_kernels_avx512 = {
     .attend = lanes_attend,
     .round = lanes_round,
     .interleave = lanes_interleave,
-    .columns = 8,
     .panel = {[QN_F32] = ROW(f32),
               [QN_F16] = ROW(f16),
               [QN_BF16] = ROW(bf16),

@@ -130,13 +130,16 @@ plain_panel(enum qn_dtype t, int nc, float *y, const void *panel, const void *ac
         block_panel(t, code_bytes, scale_bytes, groups, nc, y, panel, acts, cols);                 \
     }
 #define BLOCKS(name, t, ...)                                                                       \
-    BLOCK(name, t, 1, __VA_ARGS__) BLOCK(name, t, 2, __VA_ARGS__) BLOCK(name, t, 4, __VA_ARGS__)
+    BLOCK(name, t, 1, __VA_ARGS__)                                                                 \
+    BLOCK(name, t, 2, __VA_ARGS__)                                                                 \
+    BLOCK(name, t, 4, __VA_ARGS__)                                                                 \
+    BLOCK(name, t, 8, __VA_ARGS__)
 #define PLAIN(name, t, nc)                                                                         \
     static void name##_##nc(float *y, const void *panel, const void *acts, int64_t cols)           \
     {                                                                                              \
         plain_panel(t, nc, y, panel, acts, cols);                                                  \
     }
-#define PLAINS(name, t) PLAIN(name, t, 1) PLAIN(name, t, 2) PLAIN(name, t, 4)
+#define PLAINS(name, t) PLAIN(name, t, 1) PLAIN(name, t, 2) PLAIN(name, t, 4) PLAIN(name, t, 8)
 
 PLAINS(f32, QN_F32)
 PLAINS(f16, QN_F16)
@@ -154,7 +157,7 @@ static bool supported(void)
 
 #define ROW(name)                                                                                  \
     {                                                                                              \
-        name##_1, name##_2, name##_4                                                               \
+        name##_1, name##_2, name##_4, name##_8                                                     \
     }
 
 const struct cpu_kernels cpu_kernels_generic = {
@@ -170,7 +173,6 @@ const struct cpu_kernels cpu_kernels_generic = {
     .attend = lanes_attend,
     .round = lanes_round,
     .interleave = lanes_interleave,
-    .columns = 4,
     .panel = {[QN_F32] = ROW(f32),
               [QN_F16] = ROW(f16),
               [QN_BF16] = ROW(bf16),

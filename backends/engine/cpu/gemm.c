@@ -94,7 +94,7 @@ static void ready_activations(struct job *j, int n_parts)
     }
     if (!block && !plain)
         return;
-    a->columns = j->dev->k->columns;
+    a->columns = CPU_COLUMNS_MAX;
     a->groups = divide_up(rows, a->columns);
     a->last = width_for((int)(rows - (a->groups - 1) * a->columns));
     a->block_bytes = aligned((size_t)divide_up(cols, 32) * (size_t)ACT_BYTES(a->columns));

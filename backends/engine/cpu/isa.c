@@ -1,6 +1,14 @@
-/* Which kernels run here: chosen once, at the first device. */
+/* Which kernels run here: the best instruction set the processor has, each kernel tried once
+ * against the generic one before anything depends on it. Virtual machines and emulators do announce
+ * features that then fault or lie; losing one kernel is better than losing the process. */
 #include "engine/cpu/cpu.h"
 
+#include "base/log.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,18 +20,254 @@ const struct cpu_kernels *const cpu_kernels_all[] = {
     NULL,
 };
 
+enum { COLS = 256, ROWS = 16, KEYS = 70, HEAD = 40 };
+
+/* Inputs and outputs of one trial; the same inputs for every kernel. */
+struct trial {
+    float x[8][COLS], w[ROWS][COLS], gain[COLS], out[2][8 * COLS];
+    uint16_t halves[2 * KEYS * HEAD];
+    char file[ROWS * COLS * 4], panel[ROWS * COLS * 4], acts[2][8 * COLS * 4];
+    float work[2][CPU_ATTEND_KEYS * HEAD + CPU_ATTEND_QUERIES * (HEAD + CPU_ATTEND_KEYS + 4)];
+    enum qn_dtype type;
+    int width;       /* 1, 2, 4 or 8 activations */
+    int n;           /* floats in each of out */
+    float tolerance; /* of their greatest magnitude */
+};
+
+static int width_index(int width)
+{
+    return width == 8 ? 3 : width / 2;
+}
+
+/* Each runs one kernel of k into out[side]. */
+static void try_rms_norm(const struct cpu_kernels *k, struct trial *t, int side)
+{
+    t->n = 100;
+    k->rms_norm(t->out[side], t->x[0], t->gain, t->n, 1e-5f);
+}
+
+static void try_silu_mul(const struct cpu_kernels *k, struct trial *t, int side)
+{
+    t->n = 100;
+    k->silu_mul(t->out[side], t->x[0], t->x[1], t->n);
+}
+
+static void try_softmax(const struct cpu_kernels *k, struct trial *t, int side)
+{
+    t->n = 100;
+    k->softmax(t->out[side], t->x[0], t->n);
+}
+
+static void try_add(const struct cpu_kernels *k, struct trial *t, int side)
+{
+    t->n = 100;
+    k->add(t->out[side], t->x[0], t->x[1], t->n);
+}
+
+static void try_dot(const struct cpu_kernels *k, struct trial *t, int side)
+{
+    t->n = 1;
+    t->out[side][0] = k->dot(t->x[0], t->x[1], 100);
+}
+
+static void try_narrow(const struct cpu_kernels *k, struct trial *t, int side)
+{
+    uint16_t h[100];
+    t->n = 100;
+    k->narrow(h, t->x[0], t->n);
+    for (int i = 0; i < t->n; i++)
+        t->out[side][i] = qn_f16_to_f32(h[i]);
+}
+
+static void try_widen(const struct cpu_kernels *k, struct trial *t, int side)
+{
+    t->n = 100;
+    k->widen(t->out[side], t->halves, t->n);
+}
+
+static void try_attend(const struct cpu_kernels *k, struct trial *t, int side)
+{
+    t->n = 4 * HEAD;
+    k->attend(&(struct cpu_attend){
+        .out = t->out[side],
+        .q = t->x[0],
+        .out_row = 2 * HEAD,
+        .q_row = 2 * HEAD,
+        .out_head = HEAD,
+        .q_head = HEAD,
+        .k = t->halves,
+        .v = t->halves + KEYS * HEAD,
+        .k_row = HEAD,
+        .v_row = HEAD,
+        .n = 2,
+        .group = 2,
+        .head_dim = HEAD,
+        .first = KEYS - 1,
+        .scale = 0.2f,
+        .work = t->work[side],
+    });
+}
+
+static const float *const *rows_of(struct trial *t, const float *rows[8])
+{
+    for (int i = 0; i < 8; i++)
+        rows[i] = t->x[i];
+    return rows;
+}
+
+static void try_round(const struct cpu_kernels *k, struct trial *t, int side)
+{
+    const float *rows[8];
+    t->n = 8 * COLS;
+    t->tolerance = 1.01f / 127; /* a quotient between two codes may go either way */
+    k->round(t->acts[side], 8, rows_of(t, rows), 7, COLS);
+    for (int i = 0; i < t->n; i++) {
+        const char *block = t->acts[side] + i / 8 / 32 * ACT_BYTES(8);
+        float d;
+        memcpy(&d, block + ACT_D(8) + 4 * (i % 8), 4);
+        t->out[side][i] = d * (float)(int8_t)block[32 * (i % 8) + i / 8 % 32];
+    }
+}
+
+static void try_interleave(const struct cpu_kernels *k, struct trial *t, int side)
+{
+    const float *rows[8];
+    t->n = 8 * COLS;
+    k->interleave(t->out[side], 8, rows_of(t, rows), 7, COLS);
+}
+
+static void try_panel(const struct cpu_kernels *k, struct trial *t, int side)
+{
+    const struct qn_dtype_info *d = qn_dtype(t->type);
+    const float *rows[8];
+    t->n = t->width * CPU_PANEL;
+    if (d->block > 1)
+        cpu_kernels_generic.round(t->acts[0], t->width, rows_of(t, rows), t->width, COLS);
+    else
+        cpu_kernels_generic.interleave((float *)t->acts[0], t->width, rows_of(t, rows), t->width,
+                                       COLS);
+    d->quant(t->file, t->w[0], ROWS * COLS);
+    cpu_pack_panel(t->type, t->panel, t->file, qn_dtype_bytes(d, COLS), ROWS, COLS);
+    k->panel[t->type][width_index(t->width)](t->out[side], t->panel, t->acts[0], COLS);
+}
+
+typedef void (*trial_fn)(const struct cpu_kernels *k, struct trial *t, int side);
+
+static _Thread_local sigjmp_buf escape;
+
+static void on_fault(int sig)
+{
+    siglongjmp(escape, sig);
+}
+
+/* 0 when the kernel of `set` gives what the generic one gives, else what is wrong. */
+static const char *compare(const struct cpu_kernels *set, struct trial *t, trial_fn fn)
+{
+    static const int signals[] = {SIGILL, SIGSEGV, SIGBUS, SIGFPE};
+    struct sigaction old[4], act = {.sa_handler = on_fault};
+    const char *volatile wrong = NULL;
+    t->tolerance = 1e-4f;
+    fn(&cpu_kernels_generic, t, 0);
+    for (int i = 0; i < 4; i++)
+        sigaction(signals[i], &act, &old[i]);
+    if (sigsetjmp(escape, 1))
+        wrong = "faults";
+    else
+        fn(set, t, 1);
+    for (int i = 0; i < 4; i++)
+        sigaction(signals[i], &old[i], NULL);
+    float size = 0;
+    for (int i = 0; i < t->n; i++)
+        size = fmaxf(size, fabsf(t->out[0][i]));
+    for (int i = 0; !wrong && i < t->n; i++)
+        if (!(fabsf(t->out[0][i] - t->out[1][i]) <= t->tolerance * size))
+            wrong = "gives other results";
+    return wrong;
+}
+
+static void fill(float *x, int n, uint32_t *seed)
+{
+    for (int i = 0; i < n; i++) {
+        *seed = *seed * 1664525 + 1013904223;
+        x[i] = (float)(*seed >> 8) / 8388608.0f - 1.0f;
+    }
+}
+
+#define TRY(member)                                                                                \
+    if ((wrong = compare(set, t, try_##member))) {                                                 \
+        out->member = cpu_kernels_generic.member;                                                  \
+        qn_warn("engine", "isa=%s kernel=" #member " left_out=\"%s\"", set->name, wrong);          \
+        replaced++;                                                                                \
+    }
+
+int cpu_kernels_try(const struct cpu_kernels *set, struct cpu_kernels *out)
+{
+    struct trial *t = aligned_alloc(64, (sizeof *t + 63) / 64 * 64);
+    const char *wrong;
+    int replaced = 0;
+    uint32_t seed = 1;
+    *out = *set;
+    if (!t)
+        return 0; /* the device that needs far more will say so */
+    memset(t, 0, sizeof *t);
+    fill(t->x[0], 8 * COLS, &seed);
+    fill(t->w[0], ROWS * COLS, &seed);
+    fill(t->gain, COLS, &seed);
+    for (int i = 0; i < 2 * KEYS * HEAD; i++)
+        t->halves[i] = qn_f32_to_f16(t->w[i / COLS % ROWS][i % COLS]);
+    TRY(rms_norm)
+    TRY(silu_mul)
+    TRY(softmax)
+    TRY(add)
+    TRY(dot)
+    TRY(narrow)
+    TRY(widen)
+    TRY(attend)
+    TRY(round)
+    TRY(interleave)
+    for (int type = 0; type < QN_DTYPE_COUNT; type++) {
+        if (!set->panel[type][0])
+            continue;
+        for (int i = 0; i < 4; i++) {
+            t->type = type;
+            t->width = 1 << i;
+            if (!(wrong = compare(set, t, try_panel)))
+                continue;
+            out->panel[type][i] = cpu_kernels_generic.panel[type][i];
+            qn_warn("engine", "isa=%s kernel=panel type=%s width=%d left_out=\"%s\"", set->name,
+                    qn_dtype(type)->name, t->width, wrong);
+            replaced++;
+        }
+    }
+    free(t);
+    return replaced;
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The tried form of set number i, made at its first use. */
+static const struct cpu_kernels *tried(int i)
+{
+    static struct cpu_kernels made[sizeof cpu_kernels_all / sizeof *cpu_kernels_all];
+    pthread_mutex_lock(&lock);
+    if (!made[i].name)
+        cpu_kernels_try(cpu_kernels_all[i], &made[i]);
+    pthread_mutex_unlock(&lock);
+    return &made[i];
+}
+
 qn_err cpu_kernels_choose(const struct cpu_kernels **out, struct qn_error *e)
 {
     const char *want = getenv("QUINCE_ISA");
+    bool forced = want && *want;
     for (int i = 0; cpu_kernels_all[i]; i++) {
-        const struct cpu_kernels *k = cpu_kernels_all[i];
-        if (want && *want && strcmp(want, k->name))
+        if (forced && strcmp(want, cpu_kernels_all[i]->name))
             continue;
-        if (k->supported()) {
-            *out = k;
+        if (cpu_kernels_all[i]->supported()) {
+            *out = tried(i);
             return QN_OK;
         }
-        if (want && *want)
+        if (forced)
             return qn_fail(e, QN_EUNSUPPORTED, "QUINCE_ISA=%s: this processor cannot run it", want);
     }
     return qn_fail(e, QN_EINVAL, "QUINCE_ISA=%s: not generic, avx2 or avx512", want);
