@@ -1,0 +1,365 @@
+/* io/http_client.c against a scripted server on threads of its own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "io/http_client.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static struct qn_loop *loop;
+static struct qn_http_client *client;
+static int listen_fd, port;
+static pthread_t server;
+static atomic_long poured; /* bytes the server could write */
+static atomic_int hung_up; /* clients that closed on the silent server */
+static char seen[8192];    /* the last request */
+static pthread_mutex_t seen_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- the server ---- */
+
+static void say(int fd, const char *text)
+{
+    (void)!send(fd, text, strlen(text), MSG_NOSIGNAL);
+}
+
+static void hear_request(int fd, char rq[static 8192])
+{
+    size_t n = 0;
+    rq[0] = 0;
+    for (;;) {
+        ssize_t r = recv(fd, rq + n, 8191 - n, 0);
+        if (r <= 0)
+            return;
+        n += (size_t)r;
+        rq[n] = 0;
+        char *end = strstr(rq, "\r\n\r\n"), *len = strstr(rq, "Content-Length: ");
+        if (end && len && n >= (size_t)(end + 4 - rq) + (size_t)atol(len + 16))
+            break;
+    }
+    pthread_mutex_lock(&seen_lock);
+    strcpy(seen, rq);
+    pthread_mutex_unlock(&seen_lock);
+}
+
+static void *serve_one(void *arg)
+{
+    int fd = (int)(intptr_t)arg;
+    char rq[8192];
+    hear_request(fd, rq);
+    if (strstr(rq, "POST /pieces ")) {
+        say(fd, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+        for (int i = 0; i < 3; i++) {
+            say(fd, "4\r\nabc\n\r\n");
+            usleep(5000);
+        }
+        say(fd, "0\r\n\r\n");
+    } else if (strstr(rq, "POST /error ")) {
+        say(fd, "HTTP/1.1 503 Busy\r\nContent-Length: 9\r\n\r\nnot today");
+    } else if (strstr(rq, "POST /half ")) {
+        say(fd, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nabc\n\r\n");
+    } else if (strstr(rq, "POST /garbage ")) {
+        say(fd, "what is this\r\n\r\n");
+    } else if (strstr(rq, "POST /empty ")) {
+        /* closes without a word */
+    } else if (strstr(rq, "POST /pour ")) {
+        static char block[64 * 1024];
+        say(fd, "HTTP/1.1 200 OK\r\nContent-Length: 33554432\r\n\r\n");
+        for (int i = 0; i < 512; i++) {
+            size_t at = 0;
+            while (at < sizeof block) {
+                ssize_t w = send(fd, block + at, sizeof block - at, MSG_NOSIGNAL);
+                if (w < 0)
+                    goto out;
+                at += (size_t)w;
+                poured += w;
+            }
+        }
+    } else if (strstr(rq, "POST /silent ")) {
+        char c;
+        say(fd, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n");
+        if (recv(fd, &c, 1, 0) <= 0)
+            hung_up++;
+    }
+out:
+    close(fd);
+    return NULL;
+}
+
+static void *serve_all(void *arg)
+{
+    for (;;) {
+        int fd = accept(listen_fd, NULL, NULL);
+        if (fd < 0)
+            return arg;
+        pthread_t t;
+        if (pthread_create(&t, NULL, serve_one, (void *)(intptr_t)fd) == 0)
+            pthread_detach(t);
+    }
+}
+
+/* ---- the client ---- */
+
+struct call {
+    struct qn_post *post;
+    struct qn_buf got;
+    size_t bytes;
+    int ends, status;
+    char body[256];
+    struct qn_error e;
+    bool pause_at_first, cancel_at_first;
+    struct call *cancel_other;
+};
+
+static void on_data(void *ctx, const void *p, size_t n)
+{
+    struct call *c = ctx;
+    c->bytes += n;
+    qn_buf_add(&c->got, p, n);
+    if (c->pause_at_first) {
+        c->pause_at_first = false;
+        qn_http_post_pause(c->post, true);
+        qn_loop_stop(loop);
+    }
+    if (c->cancel_other) {
+        qn_http_post_cancel(c->cancel_other->post);
+        c->cancel_other = NULL;
+    }
+    if (c->cancel_at_first) {
+        qn_http_post_cancel(c->post);
+        qn_loop_stop(loop);
+    }
+}
+
+static void on_end(void *ctx, int status, const char *body, size_t n, const struct qn_error *e)
+{
+    struct call *c = ctx;
+    c->ends++;
+    c->status = status;
+    snprintf(c->body, sizeof c->body, "%.*s", (int)n, body);
+    c->e = *e;
+    qn_loop_stop(loop);
+}
+
+static const struct qn_post_events events = {on_data, on_end};
+
+static void call(struct call *c, const char *path, const char *body, size_t n)
+{
+    char url[128];
+    qn_buf_init(&c->got, 1024);
+    snprintf(url, sizeof url, "http://127.0.0.1:%d%s", port, path);
+    assert_int_equal(qn_http_post(client, url, "secret", body, n, &events, c, &c->post, NULL),
+                     QN_OK);
+    assert_int_equal(c->ends, 0); /* nothing happens within the call */
+}
+
+static void stop(void *ctx)
+{
+    (void)ctx;
+    qn_loop_stop(loop);
+}
+
+static void run_for(int ms)
+{
+    struct qn_timer *t = qn_timer_start(loop, ms, 0, stop, NULL);
+    qn_loop_run(loop);
+    qn_timer_stop(t);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof a;
+    poured = 0;
+    hung_up = 0;
+    listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(listen_fd, (struct sockaddr *)&a, sizeof a), 0);
+    assert_int_equal(listen(listen_fd, 16), 0);
+    getsockname(listen_fd, (struct sockaddr *)&a, &n);
+    port = ntohs(a.sin_port);
+    assert_int_equal(pthread_create(&server, NULL, serve_all, NULL), 0);
+    assert_int_equal(qn_loop_new(&loop, NULL), QN_OK);
+    return (int)qn_http_client_new(loop, &client, NULL);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    qn_http_client_free(client);
+    qn_loop_free(loop);
+    shutdown(listen_fd, SHUT_RDWR);
+    pthread_join(server, NULL);
+    close(listen_fd);
+    return 0;
+}
+
+static void data_streams_in(void **state)
+{
+    (void)state;
+    struct call c = {0};
+    call(&c, "/pieces", "{\"a\":1}", 7);
+    qn_loop_run(loop);
+    assert_int_equal(c.status, 200);
+    assert_int_equal(c.ends, 1);
+    assert_string_equal(qn_buf_cstr(&c.got), "abc\nabc\nabc\n");
+    pthread_mutex_lock(&seen_lock);
+    assert_non_null(strstr(seen, "Authorization: Bearer secret\r\n"));
+    assert_non_null(strstr(seen, "Content-Length: 7\r\n"));
+    assert_null(strstr(seen, "Expect"));
+    assert_non_null(strstr(seen, "\r\n\r\n{\"a\":1}"));
+    pthread_mutex_unlock(&seen_lock);
+    qn_buf_deinit(&c.got);
+}
+
+static void other_statuses_come_with_their_body(void **state)
+{
+    (void)state;
+    struct call c = {0};
+    call(&c, "/error", NULL, 0);
+    qn_loop_run(loop);
+    assert_int_equal(c.status, 503);
+    assert_string_equal(c.body, "not today");
+    assert_int_equal(c.bytes, 0);
+    qn_buf_deinit(&c.got);
+}
+
+static void broken_replies_are_errors(void **state)
+{
+    (void)state;
+    const char *paths[] = {"/half", "/garbage", "/empty"};
+    for (int i = 0; i < 3; i++) {
+        struct call c = {0};
+        call(&c, paths[i], "x", 1);
+        qn_loop_run(loop);
+        assert_int_equal(c.ends, 1);
+        assert_int_equal(c.status, 0);
+        assert_int_equal(c.e.code, QN_EIO);
+        assert_true(c.e.message[0]);
+        assert_int_equal(c.bytes, i == 0 ? 4 : 0); /* what came before the break is delivered */
+        qn_buf_deinit(&c.got);
+    }
+}
+
+static void a_refused_connection_is_an_error(void **state)
+{
+    (void)state;
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof a;
+    int fd = socket(AF_INET, SOCK_STREAM, 0), kept = port;
+    assert_int_equal(bind(fd, (struct sockaddr *)&a, sizeof a), 0); /* bound, but not listening */
+    getsockname(fd, (struct sockaddr *)&a, &n);
+    port = ntohs(a.sin_port);
+    struct call c = {0};
+    call(&c, "/x", "x", 1);
+    qn_loop_run(loop);
+    assert_int_equal(c.status, 0);
+    assert_int_equal(c.e.code, QN_EIO);
+    port = kept;
+    close(fd);
+    qn_buf_deinit(&c.got);
+}
+
+static void a_pause_fills_the_servers_socket(void **state)
+{
+    (void)state;
+    struct call c = {.pause_at_first = true};
+    call(&c, "/pour", "x", 1);
+    qn_loop_run(loop);
+    run_for(100);
+    size_t held = c.bytes;
+    long out = poured;
+    assert_true(held < 1024 * 1024);
+    assert_true(out < 33554432);
+    run_for(50);
+    assert_int_equal(c.bytes, held);
+    assert_int_equal(poured, out);
+    qn_http_post_pause(c.post, false);
+    assert_int_equal(c.bytes, held); /* not from within the call */
+    run_for(5);
+    qn_http_post_pause(c.post, true); /* between two pieces */
+    run_for(5);
+    held = c.bytes;
+    run_for(30);
+    assert_int_equal(c.bytes, held);
+    qn_http_post_pause(c.post, false);
+    while (c.ends == 0)
+        qn_loop_run(loop);
+    assert_int_equal(c.status, 200);
+    assert_int_equal(c.bytes, 33554432);
+    qn_buf_deinit(&c.got);
+}
+
+static void cancelling_closes_the_connection(void **state)
+{
+    (void)state;
+    struct call c = {0};
+    call(&c, "/silent", "x", 1);
+    while (c.bytes == 0)
+        run_for(5);
+    qn_http_post_cancel(c.post);
+    for (int i = 0; hung_up == 0 && i < 200; i++)
+        run_for(5);
+    assert_int_equal(hung_up, 1);
+    assert_int_equal(c.ends, 0);
+    qn_buf_deinit(&c.got);
+}
+
+static void cancelling_from_within_callbacks(void **state)
+{
+    (void)state;
+    struct call a = {.cancel_at_first = true}, b = {0}, other = {0};
+    call(&a, "/silent", "x", 1);
+    qn_loop_run(loop);
+    for (int i = 0; hung_up == 0 && i < 200; i++)
+        run_for(5);
+    assert_int_equal(hung_up, 1);
+    call(&other, "/silent", "x", 1);
+    while (other.bytes == 0)
+        run_for(5);
+    b.cancel_other = &other;
+    call(&b, "/pieces", "x", 1);
+    while (b.ends == 0)
+        qn_loop_run(loop);
+    for (int i = 0; hung_up == 1 && i < 200; i++)
+        run_for(5);
+    assert_int_equal(hung_up, 2);
+    assert_int_equal(a.ends + other.ends, 0);
+    struct call never = {0};
+    call(&never, "/silent", "x", 1); /* before it has even begun */
+    qn_http_post_cancel(never.post);
+    run_for(10);
+    assert_int_equal(never.ends, 0);
+    qn_buf_deinit(&a.got);
+    qn_buf_deinit(&b.got);
+    qn_buf_deinit(&other.got);
+    qn_buf_deinit(&never.got);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        T(data_streams_in),
+        T(other_statuses_come_with_their_body),
+        T(broken_replies_are_errors),
+        T(a_refused_connection_is_an_error),
+        T(a_pause_fills_the_servers_socket),
+        T(cancelling_closes_the_connection),
+        T(cancelling_from_within_callbacks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
