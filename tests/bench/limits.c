@@ -5,6 +5,7 @@
 #include "base/clock.h"
 
 #include <immintrin.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@ struct job {
     double (*work)(void *arg); /* operations or bytes done */
     void *arg;
     pthread_barrier_t *start;
-    double done;
+    double done, began, ended; /* seconds */
 };
 
 static double now_s(void)
@@ -34,11 +35,13 @@ static void *one(void *p)
 {
     struct job *j = p;
     pthread_barrier_wait(j->start);
+    j->began = now_s();
     j->done = j->work(j->arg);
+    j->ended = now_s();
     return NULL;
 }
 
-/* The sum over all threads of what they did, per second of the slowest. */
+/* The sum over all threads of what they did, per second from the first start to the last end. */
 static double together(int threads, double (*work)(void *), void **args)
 {
     double best = 0;
@@ -46,25 +49,23 @@ static double together(int threads, double (*work)(void *), void **args)
         pthread_t id[THREADS_MAX];
         struct job jobs[THREADS_MAX];
         pthread_barrier_t start;
-        double done = 0;
-        pthread_barrier_init(&start, NULL, (unsigned)threads + 1);
+        double done = 0, began = INFINITY, ended = 0;
+        pthread_barrier_init(&start, NULL, (unsigned)threads);
         for (int i = 0; i < threads; i++) {
-            jobs[i] = (struct job){work, args ? args[i] : NULL, &start, 0};
+            jobs[i] = (struct job){work, args ? args[i] : NULL, &start, 0, 0, 0};
             if (pthread_create(&id[i], NULL, one, &jobs[i])) {
                 fprintf(stderr, "bench: cannot start a thread\n");
                 exit(1);
             }
         }
-        pthread_barrier_wait(&start);
-        double t = now_s();
         for (int i = 0; i < threads; i++) {
             pthread_join(id[i], NULL);
             done += jobs[i].done;
+            began = fmin(began, jobs[i].began);
+            ended = fmax(ended, jobs[i].ended);
         }
-        t = now_s() - t;
         pthread_barrier_destroy(&start);
-        if (done / t > best)
-            best = done / t;
+        best = fmax(best, done / (ended - began));
     }
     return best;
 }
