@@ -1,0 +1,190 @@
+/* Byte-level BPE: each word begins as its bytes, and the merge with the lowest rank goes first.
+ * Merges are kept as pairs of token ids, so no string is built while text is tokenised.
+ * Source: Sennrich et al., arXiv:1508.07909; GPT-2's byte-level alphabet. */
+#include "nets/pieces.h"
+
+#include "base/buf.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/rand.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MERGES "tokenizer.ggml.merges"
+#define PRE "tokenizer.ggml.pre"
+
+struct qn_bpe_slot {
+    uint64_t pair; /* left token, right token */
+    uint32_t rank;
+    int32_t id; /* what they become; -1: a free slot */
+};
+
+static struct qn_bpe_slot *slot_of(const struct qn_bpe *b, uint64_t pair)
+{
+    size_t i = (size_t)qn_hash_u64(b->seed, pair) & b->mask;
+    while (b->slot[i].id >= 0 && b->slot[i].pair != pair) {
+        i = (i + 1) & b->mask;
+    }
+    return &b->slot[i];
+}
+
+static uint64_t pair_of(int32_t left, int32_t right)
+{
+    return (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
+}
+
+static qn_err bad_merge(size_t i, struct qn_gguf_str s, const char *why, struct qn_error *e)
+{
+    return qn_fail(e, QN_EFORMAT, "merge %zu (%.*s): %s", i, s.n < 80 ? (int)s.n : 80, s.s, why);
+}
+
+static qn_err add_merge(struct qn_bpe *b, const struct qn_vocab *v, size_t i, struct qn_gguf_str s,
+                        char *bytes, struct qn_error *e)
+{
+    if (s.n > QN_VOCAB_TOKEN_BYTES_MAX) {
+        return bad_merge(i, s, "too long", e);
+    }
+    const char *space = s.n < 2 ? NULL : memchr(s.s + 1, ' ', s.n - 1);
+    if (space == NULL) {
+        return bad_merge(i, s, "two parts with a space between them are expected", e);
+    }
+    size_t first = (size_t)(space - s.s);
+    int left_n = qn_byte_level_decode(s.s, first, bytes);
+    int right_n =
+        left_n < 0 ? -1 : qn_byte_level_decode(space + 1, s.n - first - 1, bytes + left_n);
+    if (left_n < 0 || right_n < 0) {
+        return bad_merge(i, s, "not in the byte-level alphabet", e);
+    }
+    int32_t left = qn_vocab_find(v, bytes, (size_t)left_n);
+    int32_t right = qn_vocab_find(v, bytes + left_n, (size_t)right_n);
+    int32_t joined = qn_vocab_find(v, bytes, (size_t)left_n + (size_t)right_n);
+    if (left < 0 || right < 0 || joined < 0) {
+        return bad_merge(i, s, "a part or the result is not a token", e);
+    }
+    if (v->token[joined].kind == QN_TOKEN_CONTROL) {
+        return QN_OK; /* plain text never becomes a control token */
+    }
+    struct qn_bpe_slot *slot = slot_of(b, pair_of(left, right));
+    if (slot->id < 0) {
+        *slot = (struct qn_bpe_slot){pair_of(left, right), (uint32_t)i, joined};
+    }
+    return QN_OK;
+}
+
+static qn_err read_merges(struct qn_bpe *b, const struct qn_vocab *v, const struct qn_gguf *g,
+                          struct qn_error *e)
+{
+    enum qn_gguf_type item;
+    size_t count;
+    qn_err err = qn_gguf_array(g, MERGES, &item, &count, e);
+    if (err != QN_OK) {
+        return err;
+    }
+    if (item != QN_GGUF_STRING && count > 0) {
+        return qn_fail(e, QN_EFORMAT, "metadata " MERGES ": expected an array of strings");
+    }
+    if (count > QN_VOCAB_TOKENS_MAX) {
+        return qn_fail(e, QN_ELIMIT, "%zu merges, at most %d", count, QN_VOCAB_TOKENS_MAX);
+    }
+    size_t slots = 16;
+    while (slots < count + count / 2) {
+        slots *= 2;
+    }
+    b->slot = qn_alloc_sized(slots, sizeof *b->slot, SIZE_MAX);
+    if (b->slot == NULL) {
+        return qn_fail(e, QN_ENOMEM, "no memory for %zu merges", count);
+    }
+    b->mask = slots - 1;
+    for (size_t i = 0; i < slots; i++) {
+        b->slot[i].id = -1;
+    }
+    char *bytes = qn_xmalloc(QN_VOCAB_TOKEN_BYTES_MAX);
+    for (size_t i = 0; i < count && err == QN_OK; i++) {
+        err = add_merge(b, v, i, qn_gguf_array_str(g, MERGES, i), bytes, e);
+    }
+    free(bytes);
+    return err;
+}
+
+qn_err qn_bpe_init(struct qn_bpe *b, const struct qn_vocab *v, const struct qn_gguf *g,
+                   struct qn_error *e)
+{
+    *b = (struct qn_bpe){.mask = 0};
+    qn_random_bytes(&b->seed, sizeof b->seed);
+    struct qn_gguf_str pre = {"default", 7};
+    qn_err err = QN_OK;
+    if (qn_gguf_has(g, PRE)) {
+        err = qn_gguf_str(g, PRE, &pre, e);
+    } else {
+        qn_warn("tokenizer", "the file names no pre-tokenizer: words may be cut differently than "
+                             "in training; convert the model again if answers are poor");
+    }
+    if (err == QN_OK) {
+        err = qn_pretokenizer_new(pre.s, pre.n, &b->pre, e);
+    }
+    if (err == QN_OK) {
+        err = read_merges(b, v, g, e);
+    }
+    if (err != QN_OK) {
+        qn_bpe_deinit(b);
+    }
+    return err;
+}
+
+void qn_bpe_deinit(struct qn_bpe *b)
+{
+    qn_pretokenizer_free(b->pre);
+    free(b->slot);
+    *b = (struct qn_bpe){.mask = 0};
+}
+
+static bool rank(const void *ctx, const char *text, const struct qn_merge_sym *left,
+                 const struct qn_merge_sym *right, uint32_t *priority, int32_t *id)
+{
+    (void)text;
+    if (left->id < 0 || right->id < 0) {
+        return false;
+    }
+    const struct qn_bpe_slot *slot = slot_of(ctx, pair_of(left->id, right->id));
+    *priority = slot->rank;
+    *id = slot->id;
+    return slot->id >= 0;
+}
+
+static qn_err word(const struct qn_bpe *b, struct qn_tokenizing *z, const char *s, size_t n,
+                   struct qn_error *e)
+{
+    const struct qn_vocab *v = z->vocab;
+    if (qn_pretokenizer_ignores_merges(b->pre)) {
+        int32_t id = qn_vocab_find_text(v, s, n);
+        if (id >= 0) {
+            return qn_tokenizing_push(z, id, e);
+        }
+    }
+    qn_err err = qn_merge_start(&z->merge, n, e);
+    if (err != QN_OK) {
+        return err;
+    }
+    for (size_t i = 0; i < n; i++) {
+        qn_merge_add(&z->merge, (uint32_t)i, 1, v->byte_id[(unsigned char)s[i]]);
+    }
+    qn_merge_run(&z->merge, s, rank, b);
+    for (int32_t i = 0; i >= 0 && err == QN_OK; i = z->merge.sym[i].next) {
+        int32_t id = z->merge.sym[i].id;
+        err = qn_tokenizing_push(z, id >= 0 ? id : z->unknown, e);
+    }
+    return err;
+}
+
+qn_err qn_bpe_text(const struct qn_bpe *b, struct qn_tokenizing *z, const char *text, size_t len,
+                   struct qn_error *e)
+{
+    qn_err err = qn_pretokenize(b->pre, text, len, &z->pieces, e);
+    size_t from = 0;
+    for (size_t i = 0; i < z->pieces.n && err == QN_OK; i++) {
+        err = word(b, z, text + from, z->pieces.end[i] - from, e);
+        from = z->pieces.end[i];
+    }
+    return err;
+}
