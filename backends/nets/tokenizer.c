@@ -145,7 +145,7 @@ static qn_err read_ends(struct qn_tokenizer *t, const struct qn_gguf *g, struct 
     static const char *const keys[] = {KEY("eot_token_id"), KEY("eom_token_id")};
     mark_end(t, t->eos);
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        int32_t id;
+        int32_t id = -1;
         qn_err err = read_id(t, g, keys[i], -1, &id, e);
         if (err != QN_OK) {
             return err;
