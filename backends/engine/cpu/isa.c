@@ -15,6 +15,7 @@
 const struct cpu_kernels *const cpu_kernels_all[] = {
 #ifdef QN_X86_64
     &cpu_kernels_avx512,
+    &cpu_kernels_avx2,
 #endif
     &cpu_kernels_generic,
     NULL,
