@@ -1,0 +1,248 @@
+/* A backend without a model, for the router's tests: it behaves as its model file says.
+ *
+ * The file is a GGUF whose metadata key "fake.options" holds a JSON object:
+ *   load_ms        time that loading takes, with progress        load_fail    load ends with this
+ * message load_crash     die while loading                             never_ready  load for ever,
+ * without progress tokens         words in an answer (default 5)                token_ms     time
+ * between two words prefill_ms     time before the first word, with progress     slots        jobs
+ * at once (default 4) word           what is repeated (default "word ")            context tokens
+ * (default 1000) crash_after    abort after so many words                     hang_after   stop
+ * stepping after so many flood_log      lines written to stderr while loading         fail each job
+ * ends with this error
+ */
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "child/serve.h"
+#include "formats/gguf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { JOBS_MAX = 64 };
+
+struct options {
+    int64_t load_ms, tokens, token_ms, prefill_ms, slots, context, flood_log;
+    int64_t crash_after, hang_after; /* -1: never */
+    bool load_crash, never_ready;
+    char load_fail[256], fail[256], word[65536];
+};
+
+struct fake_job {
+    const struct qn_job *job; /* NULL: free */
+    struct qn_sink *out;
+    int64_t started_ms, due_ms, last_progress_ms, written, limit, choices;
+};
+
+struct fake {
+    struct options o;
+    struct fake_job jobs[JOBS_MAX];
+};
+
+static void read_text(const struct qn_jref *root, const char *key, char *out, size_t n)
+{
+    struct qn_jref v = qn_json_get(root, key);
+    if (qn_json_type(&v) == QN_JSON_STRING)
+        snprintf(out, n, "%s", qn_json_raw_str(&v));
+}
+
+static void read_number(const struct qn_jref *root, const char *key, int64_t *out)
+{
+    struct qn_jref v = qn_json_get(root, key);
+    (void)qn_json_i64_opt(&v, 0, 1000000000, out, NULL);
+}
+
+static qn_err read_options(const char *path, struct options *o, struct qn_error *e)
+{
+    *o = (struct options){
+        .tokens = 5, .slots = 4, .context = 1000, .crash_after = -1, .hang_after = -1};
+    strcpy(o->word, "word ");
+    struct qn_gguf *g;
+    qn_err err = qn_gguf_open(path, &g, e);
+    if (err)
+        return err;
+    struct qn_gguf_str text;
+    struct qn_json *doc = NULL;
+    err = qn_gguf_str(g, "fake.options", &text, e);
+    if (!err)
+        err = qn_json_parse(text.s, text.n, &doc, e);
+    if (!err) {
+        struct qn_jref root = qn_json_root(doc);
+        read_number(&root, "load_ms", &o->load_ms);
+        read_number(&root, "tokens", &o->tokens);
+        read_number(&root, "token_ms", &o->token_ms);
+        read_number(&root, "prefill_ms", &o->prefill_ms);
+        read_number(&root, "slots", &o->slots);
+        read_number(&root, "context", &o->context);
+        read_number(&root, "flood_log", &o->flood_log);
+        read_number(&root, "crash_after", &o->crash_after);
+        read_number(&root, "hang_after", &o->hang_after);
+        struct qn_jref v = qn_json_get(&root, "load_crash");
+        o->load_crash = qn_json_raw_bool(&v);
+        v = qn_json_get(&root, "never_ready");
+        o->never_ready = qn_json_raw_bool(&v);
+        read_text(&root, "load_fail", o->load_fail, sizeof o->load_fail);
+        read_text(&root, "fail", o->fail, sizeof o->fail);
+        read_text(&root, "word", o->word, sizeof o->word);
+    }
+    qn_json_free(doc);
+    qn_gguf_close(g);
+    return err;
+}
+
+static qn_err load(const struct qn_load *opts, struct qn_progress *p, void **self,
+                   struct qn_ready *ready, struct qn_error *e)
+{
+    struct fake *f = qn_xcalloc(1, sizeof *f);
+    qn_err err = read_options(opts->files[0], &f->o, e);
+    for (int64_t i = 0; !err && i < f->o.flood_log; i++)
+        fprintf(stderr, "flood line %lld of the fake backend\n", (long long)i);
+    int64_t begun = qn_now_ms();
+    while (!err && (f->o.never_ready || qn_now_ms() - begun < f->o.load_ms)) {
+        if (qn_progress_cancelled(p))
+            err = qn_fail(e, QN_ECANCELLED, "loading was given up");
+        if (!f->o.never_ready)
+            qn_progress_set(p, (double)(qn_now_ms() - begun) / (double)(f->o.load_ms + 1));
+        usleep(5000);
+    }
+    if (!err && f->o.load_crash)
+        abort();
+    if (!err && f->o.load_fail[0])
+        err = qn_fail(e, QN_EFORMAT, "%s", f->o.load_fail);
+    if (err) {
+        free(f);
+        return err;
+    }
+    *self = f;
+    *ready = (struct qn_ready){.context = opts->context ? opts->context : f->o.context,
+                               .memory_bytes = 1000000,
+                               .slots = f->o.slots};
+    return QN_OK;
+}
+
+static qn_err start(void *self, const struct qn_job *job, struct qn_sink *out, struct qn_error *e)
+{
+    struct fake *f = self;
+    if (f->o.fail[0])
+        return qn_fail_param(e, QN_EINVAL, "messages", "%s", f->o.fail);
+    int64_t running = 0;
+    struct fake_job *free_job = NULL;
+    for (int i = 0; i < JOBS_MAX; i++) {
+        running += f->jobs[i].job != NULL;
+        if (!f->jobs[i].job && !free_job)
+            free_job = &f->jobs[i];
+    }
+    if (!free_job || running >= f->o.slots)
+        return QN_EBUSY;
+    int64_t limit = f->o.tokens;
+    if (job->sampling.max_tokens != QN_UNSET && job->sampling.max_tokens < limit)
+        limit = job->sampling.max_tokens;
+    int64_t now = qn_now_ms();
+    *free_job = (struct fake_job){.job = job,
+                                  .out = out,
+                                  .started_ms = now,
+                                  .due_ms = now + f->o.prefill_ms,
+                                  .last_progress_ms = now,
+                                  .limit = limit,
+                                  .choices = job->sampling.n == QN_UNSET ? 1 : job->sampling.n};
+    return QN_OK;
+}
+
+static void finish(struct fake *f, struct fake_job *j)
+{
+    struct qn_event ev;
+    for (int64_t i = 0; i < j->choices; i++) {
+        qn_event_init(&ev, QN_EV_DONE);
+        ev.index = i;
+        ev.finish = j->limit < f->o.tokens ? QN_FINISH_LENGTH : QN_FINISH_STOP;
+        qn_sink_send(j->out, &ev);
+    }
+    qn_event_init(&ev, QN_EV_USAGE);
+    ev.usage.prompt = 7;
+    ev.usage.cached = 3;
+    ev.usage.output = j->written * j->choices;
+    ev.usage.prompt_ms = (double)f->o.prefill_ms;
+    ev.usage.output_ms = (double)(qn_now_ms() - j->started_ms);
+    qn_sink_send(j->out, &ev);
+    qn_event_init(&ev, QN_EV_END);
+    qn_sink_send(j->out, &ev);
+    j->job = NULL;
+}
+
+static void speak(struct fake *f, struct fake_job *j)
+{
+    if (f->o.crash_after == j->written)
+        abort();
+    while (f->o.hang_after == j->written)
+        sleep(1);
+    struct qn_event ev;
+    if (j->written == j->limit) {
+        finish(f, j);
+        return;
+    }
+    for (int64_t i = 0; i < j->choices; i++) {
+        qn_event_init(&ev, QN_EV_TEXT);
+        ev.index = i;
+        ev.text = f->o.word;
+        if (j->job->sampling.logprobs != QN_UNSET)
+            ev.logprobs =
+                "[{\"id\":5,\"token\":\"word \",\"bytes\":[119],\"logprob\":-0.5,\"top\":[]}]";
+        qn_sink_send(j->out, &ev);
+    }
+    j->written++;
+    j->due_ms += f->o.token_ms;
+}
+
+static bool step(void *self)
+{
+    struct fake *f = self;
+    int64_t now = qn_now_ms();
+    bool active = false, worked = false;
+    for (int i = 0; i < JOBS_MAX; i++) {
+        struct fake_job *j = &f->jobs[i];
+        if (!j->job || qn_sink_full(j->out))
+            continue;
+        active = true;
+        if (now >= j->due_ms) {
+            speak(f, j);
+            worked = true;
+        } else if (j->written == 0 && now - j->last_progress_ms > 200) {
+            struct qn_event ev;
+            qn_event_init(&ev, QN_EV_PROGRESS);
+            ev.done = now - j->started_ms;
+            ev.total = f->o.prefill_ms;
+            qn_sink_send(j->out, &ev);
+            j->last_progress_ms = now;
+        }
+    }
+    if (active && !worked)
+        usleep(1000);
+    return active;
+}
+
+static void cancel(void *self, const struct qn_job *job)
+{
+    struct fake *f = self;
+    for (int i = 0; i < JOBS_MAX; i++)
+        if (f->jobs[i].job == job)
+            f->jobs[i].job = NULL;
+    qn_info("fake", "cancelled id=%s", job->id);
+}
+
+static void unload(void *self)
+{
+    free(self);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct qn_backend fake = {.type = "llm",
+                                           .load = load,
+                                           .start = start,
+                                           .step = step,
+                                           .cancel = cancel,
+                                           .unload = unload};
+    return qn_child_main(argc, argv, &fake);
+}
