@@ -167,22 +167,29 @@ static void on_drained(void *ctx)
 }
 
 /* Every answer but 200 has one ERROR frame as its body. */
-static void write_refusal(struct qn_buf *body, qn_err code, const char *message)
+static void write_refusal(struct qn_buf *body, const struct qn_error *e)
 {
     struct qn_event ev;
     qn_event_init(&ev, QN_EV_ERROR);
-    qn_fail(&ev.error, code, "%s", message);
+    ev.error = *e;
     qn_event_encode(&ev, body);
     qn_buf_char(body, '\n');
 }
 
-static void refuse_with(struct qn_http *h, int status, qn_err code, const char *message)
+static void refuse(struct qn_http *h, int status, const struct qn_error *e)
 {
     struct qn_buf body;
     qn_buf_init(&body, 64 * 1024);
-    write_refusal(&body, code, message);
+    write_refusal(&body, e);
     qn_http_reply(h, status, "application/x-ndjson", body.data, body.len);
     qn_buf_deinit(&body);
+}
+
+static void refuse_with(struct qn_http *h, int status, qn_err code, const char *message)
+{
+    struct qn_error e = {0};
+    qn_fail(&e, code, "%s", message);
+    refuse(h, status, &e);
 }
 
 static void on_refuse(void *ctx, int status, const char *method, const char *path,
@@ -191,9 +198,11 @@ static void on_refuse(void *ctx, int status, const char *method, const char *pat
     (void)ctx;
     (void)method;
     (void)path;
-    write_refusal(body, status == 413 || status == 431 ? QN_ELIMIT : QN_EINVAL,
-                  status == 413 || status == 431 ? "the request is too large for this child"
-                                                 : "not a request for this child");
+    bool large = status == 413 || status == 431;
+    struct qn_error e = {0};
+    qn_fail(&e, large ? QN_ELIMIT : QN_EINVAL, "%s",
+            large ? "the request is too large for this child" : "not a request for this child");
+    write_refusal(body, &e);
 }
 
 static bool authorised(const struct child *c, const struct qn_http *h)
@@ -248,7 +257,7 @@ static void on_request(void *ctx, struct qn_http *h)
     struct qn_arena *arena;
     qn_err err = decode_job(body, n, &job, &arena, &e);
     if (err) {
-        refuse_with(h, 400, err, e.message);
+        refuse(h, 400, &e);
         return;
     }
     struct reply *r = qn_xcalloc(1, sizeof *r);
@@ -256,7 +265,7 @@ static void on_request(void *ctx, struct qn_http *h)
     err = qn_jobs_add(c->jobs, &job, arena, r, &r->run, &e);
     if (err) {
         free(r);
-        refuse_with(h, 503, err, e.message);
+        refuse(h, 503, &e);
         return;
     }
     r->http = h;

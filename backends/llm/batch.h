@@ -17,7 +17,7 @@
 #include "nets/nets.h"
 
 enum {
-    QN_BATCH_SLOTS_MAX = 64,
+    QN_BATCH_SLOTS_MAX = 256,
     QN_BATCH_STEP_MS = 180,    /* what a step with prompt pieces aims at: below a slice's 250 ms */
     QN_BATCH_CHUNK_FIRST = 64, /* tokens of the first prompt piece, before speed is known */
     QN_BATCH_CHUNK_MIN = 4,

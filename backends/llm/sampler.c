@@ -191,9 +191,13 @@ size_t qn_top_logits(const float *logits, int32_t vocab, size_t k, struct qn_can
 static int32_t argmax(const float *logits, int32_t vocab)
 {
     int32_t best = -1;
-    for (int32_t i = 0; i < vocab; i++)
-        if (isfinite(logits[i]) && (best < 0 || logits[i] > logits[best]))
+    float most = -INFINITY;
+    for (int32_t i = 0; i < vocab; i++) {
+        if (logits[i] > most && isfinite(logits[i])) {
             best = i;
+            most = logits[i];
+        }
+    }
     return best;
 }
 
@@ -311,22 +315,22 @@ static size_t collect(const float *logits, int32_t vocab, double cut, struct qn_
 
 /* top_p over the whole vocabulary without sorting it: only logits near the largest can be among the
  * kept, so ever wider bands below it are tried until one holds enough probability. */
-static size_t whole_top_p(const float *logits, int32_t vocab, double p, float max,
+static size_t whole_top_p(const float *logits, int32_t vocab, double p, double max,
                           struct qn_candidate *out)
 {
-    double total = exp(qn_log_sum_exp(logits, vocab) - (double)max);
+    double total = exp(qn_log_sum_exp(logits, vocab) - max);
     for (double band = 4;; band *= 2) {
-        size_t n = collect(logits, vocab, (double)max - band, out);
+        size_t n = collect(logits, vocab, max - band, out);
         double held = 0;
         for (size_t i = 0; i < n; i++)
-            held += exp((double)out[i].logit - (double)max);
+            held += exp((double)out[i].logit - max);
         bool enough = held >= p * total;
         if (!enough && band < 128)
             continue;
         qsort(out, n, sizeof *out, by_strength);
         double seen = 0;
         for (size_t i = 0; i < n; i++) {
-            seen += exp((double)out[i].logit - (double)max);
+            seen += exp((double)out[i].logit - max);
             if (seen >= p * total)
                 return i + 1;
         }
@@ -340,23 +344,27 @@ int32_t qn_sampler_pick(struct qn_sampler *s, struct qn_sampler_work *w, float *
     const struct qn_sampler_params *p = &s->p;
     qn_stage_bias(logits, &p->bias);
     qn_stage_penalties(logits, p, history, n, w);
-    int32_t best = argmax(logits, w->vocab);
-    if (best < 0 || p->temperature <= 0)
-        return best;
+    if (p->temperature <= 0)
+        return argmax(logits, w->vocab);
 
     struct qn_candidate *c = w->cands;
-    float max = logits[best];
     size_t kept;
     if (p->top_k > 0 && p->top_k < w->vocab) {
         kept = qn_top_logits(logits, w->vocab, (size_t)p->top_k, c);
         kept = qn_stage_top_p(c, kept, p->top_p);
         kept = qn_stage_min_p(c, kept, p->min_p);
-    } else if (p->top_p < 1) {
-        kept = whole_top_p(logits, w->vocab, p->top_p, max, c);
-        kept = qn_stage_min_p(c, kept, p->min_p);
     } else {
-        /* min_p alone asks no order: one pass collects what it keeps. */
-        kept = collect(logits, w->vocab, p->min_p > 0 ? (double)max + log(p->min_p) : -INFINITY, c);
+        int32_t best = argmax(logits, w->vocab);
+        if (best < 0)
+            return -1;
+        double max = (double)logits[best];
+        if (p->top_p < 1) {
+            kept = whole_top_p(logits, w->vocab, p->top_p, max, c);
+            kept = qn_stage_min_p(c, kept, p->min_p);
+        } else {
+            /* min_p alone asks no order: one pass collects what it keeps. */
+            kept = collect(logits, w->vocab, p->min_p > 0 ? max + log(p->min_p) : -INFINITY, c);
+        }
     }
-    return qn_stage_draw(c, kept, p->temperature, qn_rng_f64(&s->rng));
+    return kept > 0 ? qn_stage_draw(c, kept, p->temperature, qn_rng_f64(&s->rng)) : -1;
 }

@@ -5,7 +5,7 @@
  * generator. Every truncation keeps at least one token. The same seed, logits and history give the
  * same token on every machine. Logits that are not finite are never chosen.
  *
- * Nothing here allocates after qn_sampler_work_new. Compute thread only. */
+ * The greedy way allocates nothing. Compute thread only. */
 #ifndef QN_LLM_SAMPLER_H
 #define QN_LLM_SAMPLER_H
 

@@ -553,7 +553,7 @@ static void an_orphan_leaves_at_once(void **state)
     int64_t begin = qn_now_ms();
     shutdown(c.control, SHUT_RDWR);
     assert_int_equal(child_end(&c), 0);
-    assert_true(qn_now_ms() - begin < 1000);
+    assert_true(qn_now_ms() - begin < 2500); /* the thread sanitizer takes a second to leave */
     close(fd);
 }
 
