@@ -67,7 +67,7 @@ static void with_every_device(void (*test)(void))
                 fail_msg("%s", e.message);
             assert_int_equal(qn_device_reserve(dev, &(struct qn_reserve){64, 1280, 32, 256}, &e),
                              0);
-            assert_int_equal(qn_scratch_new(dev, 64 << 20, &scratch, &e), 0);
+            assert_int_equal(qn_scratch_new(dev, 96 << 20, &scratch, &e), 0);
             test();
             qn_scratch_free(scratch);
             qn_device_free(dev);
@@ -167,6 +167,8 @@ static void products(void)
         }
         products_of(t, 96, 512, 20);
         products_of(t, 33, 1280, 1);
+        if (block > 1)
+            products_of(t, 1030, 1024, 2); /* large enough for eight bits to be all */
     }
 }
 

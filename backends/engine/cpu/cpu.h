@@ -119,6 +119,7 @@ void cpu_matmul_many(struct qn_device *, const struct qn_tensor *x, const struct
 qn_err cpu_weight_prepare(struct qn_device *, struct qn_tensor *t, struct qn_mem **out,
                           struct qn_error *e);
 size_t cpu_matmul_bytes(int64_t rows, int64_t cols); /* of cpu_device.rows */
+int64_t cpu_matmul_floats(int64_t cols);             /* of each thread's work */
 void cpu_get_rows(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *table,
                   const struct qn_tensor *ids);
 void cpu_rms_norm(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x,

@@ -46,7 +46,7 @@ _Noreturn void cpu_not_reserved(const char *op, int64_t rows, int64_t cols)
     abort();
 }
 
-/* Room for `floats` per thread: attention's blocks, or one widened weight row. */
+/* Room for `floats` per thread: attention's blocks, or rows of a product. */
 static qn_err room_for_threads(struct cpu_device *d, int64_t floats, int threads,
                                struct qn_error *e)
 {
@@ -83,7 +83,7 @@ static qn_err reserve(struct qn_device *dev, const struct qn_reserve *need, stru
         d->rows = p;
         d->rows_bytes = bytes;
     }
-    int64_t floats = larger(cpu_attend_floats(r.head_dim), r.cols);
+    int64_t floats = larger(cpu_attend_floats(r.head_dim), cpu_matmul_floats(r.cols));
     if (floats > d->work_floats) {
         qn_err err = room_for_threads(d, floats, qn_pool_threads(d->pool), e);
         if (err)

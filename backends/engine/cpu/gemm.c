@@ -1,6 +1,11 @@
 /* Matrix products: activations are made ready once for all weights that share them, then work items
  * of a few panels each are taken by the threads.
  *
+ * Eight bits per activation cost nothing that a large model's answers show, and small models cost
+ * nothing: matrices of fewer than FINE_WEIGHTS are multiplied by what the rounding left over as
+ * well, rounded to eight bits in its turn, which makes sixteen. A matrix's size decides and not the
+ * batch's, so that a token's logits do not depend on its company.
+ *
  * Our own kernels and no BLAS: OpenBLAS reaches a third of the machine's multiply-add rate here,
  * and knows no block types. */
 #include "engine/cpu/cpu.h"
@@ -9,7 +14,8 @@
 
 /* The activations of one product call: groups of `columns` rows, the last narrower. */
 struct activations {
-    char *block, *plain;             /* for block and for plain weights; NULL when not needed */
+    char *block, *plain; /* for block and for plain weights; NULL when not needed */
+    char *rest;          /* what rounding to `block` left over, rounded; NULL when not needed */
     size_t block_bytes, plain_bytes; /* of one full group */
     int64_t groups;
     int columns, last; /* width of all groups but the last, and of the last */
@@ -30,6 +36,8 @@ enum {
     ITEM_PANELS = 8,         /* an item of many: what stays in the second cache */
     COLUMN_GROUPS = 8,       /* groups that meet one panel before the next panel's turn */
     SMALL_MACS = 128 * 1024, /* a product below this stays on one thread */
+    FINE_WEIGHTS =
+        1 << 20, /* a smaller matrix of block weights also meets what rounding left over */
 };
 
 static int64_t divide_up(int64_t a, int64_t b)
@@ -46,7 +54,12 @@ size_t cpu_matmul_bytes(int64_t rows, int64_t cols)
 {
     size_t groups = (size_t)divide_up(rows, CPU_COLUMNS_MAX) + 1;
     return groups * (aligned((size_t)cols * 4 * CPU_COLUMNS_MAX) +
-                     aligned((size_t)divide_up(cols, 32) * ACT_BYTES(CPU_COLUMNS_MAX)));
+                     2 * aligned((size_t)divide_up(cols, 32) * ACT_BYTES(CPU_COLUMNS_MAX)));
+}
+
+int64_t cpu_matmul_floats(int64_t cols)
+{
+    return CPU_COLUMNS_MAX * cols;
 }
 
 static int width_for(int rows)
@@ -59,6 +72,30 @@ static int width_index(int width)
     return width == 8 ? 3 : width / 2;
 }
 
+static bool panels(const struct qn_tensor *w)
+{
+    return w->mem->layout == CPU_LAYOUT_PANELS;
+}
+
+static bool fine(const struct qn_tensor *w)
+{
+    return panels(w) && qn_dtype(w->dtype)->block > 1 && w->shape[0] * w->shape[1] < FINE_WEIGHTS;
+}
+
+/* left [n][cols] = x less what the rounded group stands for. */
+static void left_over(float *left, const char *group, int width, const float *const *x, int n,
+                      int64_t cols)
+{
+    for (int64_t k = 0; k < cols; k += 32, group += ACT_BYTES(width))
+        for (int c = 0; c < n; c++) {
+            const int8_t *q = (const int8_t *)group + ACT_Q(width) + 32 * c;
+            float d;
+            memcpy(&d, group + ACT_D(width) + 4 * c, 4);
+            for (int i = 0; i < 32; i++)
+                left[c * cols + k + i] = x[c][k + i] - d * q[i];
+        }
+}
+
 static void ready_group(void *arg, int64_t g, int worker)
 {
     const struct job *j = arg;
@@ -68,29 +105,31 @@ static void ready_group(void *arg, int64_t g, int worker)
     int64_t first = g * a->columns, rows = j->x->shape[0] - first, cols = j->x->shape[1];
     int n = (int)(rows < a->columns ? rows : a->columns);
     int width = g == a->groups - 1 ? a->last : a->columns;
-    (void)worker;
     for (int i = 0; i < n; i++)
         x[i] = cpu_at(j->x, first + i, 0);
-    if (a->block)
-        k->round(a->block + (size_t)g * a->block_bytes, width, x, n, cols);
     if (a->plain)
         k->interleave((float *)(a->plain + (size_t)g * a->plain_bytes), width, x, n, cols);
-}
-
-static bool panels(const struct qn_tensor *w)
-{
-    return w->mem->layout == CPU_LAYOUT_PANELS;
+    if (a->block)
+        k->round(a->block + (size_t)g * a->block_bytes, width, x, n, cols);
+    if (a->rest) {
+        float *left = j->dev->work + worker * j->dev->work_floats;
+        left_over(left, a->block + (size_t)g * a->block_bytes, width, x, n, cols);
+        for (int i = 0; i < n; i++)
+            x[i] = left + i * cols;
+        k->round(a->rest + (size_t)g * a->block_bytes, width, x, n, cols);
+    }
 }
 
 static void ready_activations(struct job *j, int n_parts)
 {
     struct activations *a = &j->act;
     int64_t rows = j->x->shape[0], cols = j->x->shape[1];
-    bool block = false, plain = false;
+    bool block = false, plain = false, rest = false;
     for (int i = 0; i < n_parts; i++) {
         bool is_block = qn_dtype(j->parts[i].w->dtype)->block > 1;
         block |= panels(j->parts[i].w) && is_block;
         plain |= panels(j->parts[i].w) && !is_block;
+        rest |= fine(j->parts[i].w);
     }
     if (!block && !plain)
         return;
@@ -102,6 +141,10 @@ static void ready_activations(struct job *j, int n_parts)
     char *p = j->dev->rows;
     if (block) {
         a->block = p;
+        p += (size_t)a->groups * a->block_bytes;
+    }
+    if (rest) {
+        a->rest = p;
         p += (size_t)a->groups * a->block_bytes;
     }
     if (plain) {
@@ -142,7 +185,14 @@ static void panel_times_group(const struct job *j, const struct qn_linear *l, in
     const char *act = qn_dtype(t)->block > 1 ? a->block + (size_t)g * a->block_bytes
                                              : a->plain + (size_t)g * a->plain_bytes;
     const char *p = (const char *)cpu_data(l->w) + (size_t)panel * cpu_panel_bytes(t, cols);
-    j->dev->k->panel[t][width_index(width)](tile, p, act, cols);
+    cpu_panel_fn multiply = j->dev->k->panel[t][width_index(width)];
+    multiply(tile, p, act, cols);
+    if (fine(l->w)) {
+        float more[CPU_COLUMNS_MAX * CPU_PANEL] __attribute__((aligned(64)));
+        multiply(more, p, a->rest + (size_t)g * a->block_bytes, cols);
+        for (int i = 0; i < width * CPU_PANEL; i++)
+            tile[i] += more[i];
+    }
     store_tile(l, tile, g * a->columns, (int)(rows < a->columns ? rows : a->columns),
                panel * CPU_PANEL);
 }
@@ -205,7 +255,7 @@ void cpu_matmul_many(struct qn_device *dev, const struct qn_tensor *x,
                      const struct qn_linear *parts, int n_parts)
 {
     struct job j = {.dev = cpu(dev), .x = x, .parts = parts};
-    if (x->shape[1] > j.dev->work_floats)
+    if (cpu_matmul_floats(x->shape[1]) > j.dev->work_floats)
         cpu_not_reserved("matmul", x->shape[0], x->shape[1]);
     ready_activations(&j, n_parts);
     for (int i = 0; i < n_parts; i++) {
