@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "io/http_client.h"
 #include "io/loop.h"
+#include "router/child_log.h"
 #include "router/instance.h"
 
 #include <stdbool.h>
@@ -20,8 +21,7 @@ enum {
     QN_CHILD_PONG_LIMIT_MS = 15000,      /* no answer for so long: killed */
     QN_CHILD_STALL_MS = 60000,           /* a job without a step for so long: killed */
     QN_CHILD_PROGRESS_LIMIT_MS = 120000, /* loading without a `loading` line for so long: killed */
-    QN_CHILD_STOP_GRACE_MS = 10000,
-    QN_CHILD_LOG_TAIL = 20 /* lines kept for the message about a crash */
+    QN_CHILD_STOP_GRACE_MS = 10000
 };
 
 struct qn_child;
@@ -80,6 +80,11 @@ void qn_child_unwant(struct qn_child *c); /* nobody waits any more: a load that 
                                              restart is given up */
 /* Finish the running jobs within grace_ms, take no new ones, end. Loading is broken off at once. */
 void qn_child_stop(struct qn_child *c, int64_t grace_ms);
+/* The four limits above, shortened for tests; 0 keeps one as it is. For later starts. */
+struct qn_child_limits {
+    int64_t ping_ms, pong_ms, stall_ms, progress_ms;
+};
+void qn_child_set_limits(struct qn_child *c, const struct qn_child_limits *limits);
 void qn_child_set_threads(struct qn_child *c,
                           int threads); /* now, if it runs, and for later starts */
 

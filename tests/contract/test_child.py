@@ -1,0 +1,205 @@
+"""The contract between router and child, driven by hand over fd 3 and fd 4: the same script for the
+real backend and for the fake one, so that the fake cannot drift."""
+import contextlib
+import http.client
+import json
+import os
+import pathlib
+import socket
+import struct
+import subprocess
+import sys
+import time
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("QUINCE_TEST_BUILD", ROOT / "build"))
+SECRET = "5e" * 32
+
+
+def fake_file(folder, **options):
+    def string(text):
+        return struct.pack("<Q", len(text)) + text.encode()
+    path = folder / "fake.gguf"
+    path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 0, 2) + string("general.architecture") +
+                     struct.pack("<I", 8) + string("llama") + string("fake.options") +
+                     struct.pack("<I", 8) + string(json.dumps(options)))
+    return path
+
+
+class Child:
+    """A backend's process with the router played by the test."""
+
+    def __init__(self, program, model):
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.port = listener.getsockname()[1]
+        self.control, theirs = socket.socketpair()
+        keep = [listener.fileno(), theirs.fileno()]
+        # dup2 in the child: 3 and 4 may be taken by Python itself, so go through high numbers.
+        code = ("import fcntl,os,sys; a2,b2=(fcntl.fcntl(int(x),fcntl.F_DUPFD,100) for x in sys.argv[1:3]);"
+                "os.dup2(a2,3); os.dup2(b2,4);"
+                "os.closerange(5,256); os.execv(sys.argv[3],[sys.argv[3],'--name','under-test'])")
+        self.process = subprocess.Popen([sys.executable, "-c", code, *map(str, keep), str(program)],
+                                        pass_fds=keep, stderr=subprocess.PIPE)
+        listener.close()
+        theirs.close()
+        self.control.settimeout(60)
+        self.lines = self.control.makefile("r")
+        self.send({"msg": "load", "secret": SECRET, "name": "under-test", "files": [str(model)],
+                   "threads": 1, "context": 0, "options": {}})
+
+    def send(self, message):
+        self.control.sendall((json.dumps(message) + "\n").encode())
+
+    def receive(self, kind):
+        for line in self.lines:
+            message = json.loads(line)
+            if message["msg"] == kind:
+                return message
+            assert message["msg"] in ("loading", "pong"), message
+        raise AssertionError(f"control line ended before {kind}")
+
+    def run(self, job, secret=SECRET, timeout=60):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        connection.request("POST", "/run", json.dumps(job) + "\n",
+                           {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"})
+        return connection, connection.getresponse()
+
+    def events(self, job):
+        connection, response = self.run(job)
+        assert response.status == 200, response.read()
+        frames = [json.loads(line) for line in response.read().splitlines()]
+        connection.close()
+        return frames
+
+    def close(self):
+        self.control.close()
+        self.lines.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(5)
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.process.stderr.close()
+
+
+BACKENDS = {
+    "fake": (BUILD / "tests" / "fake_backend", None),
+    "llm": (BUILD / "bin" / "quince-llm", ROOT / "registry" / "starter" / "quince-starter.gguf"),
+}
+
+
+@pytest.fixture(params=list(BACKENDS))
+def child(request, tmp_path):
+    program, model = BACKENDS[request.param]
+    c = Child(program, model or fake_file(tmp_path, tokens=200, token_ms=5))
+    yield c
+    c.close()
+
+
+def job(**fields):
+    return {"task": "chat", "id": "t1", "sampling": {"max_tokens": 5, "ignore_eos": True},
+            "chat": {"messages": [{"role": "user", "content": "hello"}]}, **fields}
+
+
+def test_ready_says_what_it_has(child):
+    ready = child.receive("ready")
+    assert ready["context"] > 0 and ready["slots"] >= 1 and ready["memory_bytes"] > 0
+
+
+def test_events_come_in_order(child):
+    child.receive("ready")
+    frames = child.events(job())
+    kinds = [f["ev"] for f in frames if f["ev"] != "progress"]
+    assert kinds[-3:] == ["done", "usage", "end"]
+    assert set(kinds[:-3]) <= {"text"}
+    usage = frames[-2]
+    assert usage["output"] == 5 and usage["prompt"] > 0 and 0 <= usage["cached"] <= usage["prompt"]
+    assert frames[-3]["reason"] == "length"
+
+
+def test_choices_each_end(child):
+    child.receive("ready")
+    frames = child.events(job(sampling={"max_tokens": 3, "n": 2, "temperature": 0, "ignore_eos": True}))
+    assert sorted(f.get("index", 0) for f in frames if f["ev"] == "done") == [0, 1]
+    assert [f["ev"] for f in frames][-2:] == ["usage", "end"]
+
+
+def test_secret_is_needed(child):
+    child.receive("ready")
+    for secret in ["", "0" * 64, SECRET[:-1], SECRET + "0"]:
+        connection, response = child.run(job(), secret)
+        assert response.status == 401
+        connection.close()
+
+
+def test_bad_jobs_are_answered(child):
+    child.receive("ready")
+    for bad in [{}, {"task": "dance", "id": "x"}, {"task": "chat", "id": "x"}, [], "text",
+                {"task": "chat", "id": "x", "chat": {"messages": {}}}]:
+        connection, response = child.run(bad)
+        body = response.read()
+        if response.status == 200:
+            last = json.loads(body.splitlines()[-1])
+            assert last["ev"] == "error" and last["error"]["message"]
+        else:
+            assert 400 <= response.status < 500
+        connection.close()
+    assert child.events(job())[-1]["ev"] == "end"
+
+
+def test_ping_is_answered_while_working(child):
+    child.receive("ready")
+    connection, response = child.run(job(sampling={"max_tokens": 150, "ignore_eos": True}))
+    child.send({"msg": "ping", "seq": 5})
+    begun = time.monotonic()
+    pong = child.receive("pong")
+    assert time.monotonic() - begun < 1
+    assert pong["seq"] == 5
+    response.read()
+    connection.close()
+
+
+def test_closing_the_connection_cancels(child):
+    child.receive("ready")
+    connection, response = child.run(job(sampling={"max_tokens": 150, "ignore_eos": True}))
+    response.readline()
+    response.close()
+    connection.close()
+
+    def jobs():
+        child.send({"msg": "ping", "seq": 1})
+        return child.receive("pong")["jobs"]
+    deadline = time.monotonic() + 5
+    while jobs():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_stop_finishes_what_runs(child):
+    child.receive("ready")
+    connection, response = child.run(job(sampling={"max_tokens": 60, "ignore_eos": True}))
+    response.readline()
+    child.send({"msg": "stop", "grace_ms": 20000})
+    frames = [json.loads(line) for line in response.read().splitlines()]
+    assert frames[-1]["ev"] == "end"
+    connection.close()
+    assert child.process.wait(10) == 0
+
+
+def test_end_of_the_control_line_ends_the_child(child):
+    child.receive("ready")
+    child.lines.close()
+    child.control.close()
+    child.process.wait(2)
+
+
+@pytest.mark.parametrize("backend", list(BACKENDS))
+def test_a_file_that_is_no_model(backend, tmp_path):
+    path = tmp_path / "bad.gguf"
+    path.write_bytes(b"GGUF\x03\x00\x00\x00" + b"\xff" * 64)
+    child = Child(BACKENDS[backend][0], path)
+    failed = child.receive("failed")
+    assert failed["error"]["message"] and failed["error"]["code"] in ("format", "limit")
+    child.close()

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""A child that breaks the contract, each time as its model file's "fake.options" say: {"rude": KIND}."""
+import json
+import os
+import re
+import socket
+import sys
+import time
+
+control = socket.socket(fileno=4)
+listener = socket.socket(fileno=3)
+
+
+def say(line):
+    control.sendall(line if isinstance(line, bytes) else (json.dumps(line) + "\n").encode())
+
+
+load = json.loads(control.makefile("r").readline())
+text = open(load["files"][0], "rb").read()
+kind = json.loads(re.search(rb'\{.*\}', text).group())["rude"]
+
+READY = {"msg": "ready", "context": 100, "memory_bytes": 1, "slots": 1, "threads": 1}
+CONTROL = {
+    "control-garbage": b"this is no JSON\n",
+    "control-unknown": {"msg": "sing"},
+    "control-endless-line": b"x" * 3000000,
+    "control-wrong-type": {"msg": "ready", "slots": "many"},
+    "control-failed-twice": b'{"msg":"failed","error":{"code":"format","param":"","message":"no"}}\n' * 2,
+}
+if kind in CONTROL:
+    try:
+        say(CONTROL[kind])
+    except OSError:
+        pass
+    time.sleep(60)
+    sys.exit(0)
+if kind == "silent":
+    time.sleep(3600)
+say(READY)
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nConnection: close\r\n\r\n"
+TEXT = b'{"ev":"text","index":0,"text":"hi"}\n'
+REPLIES = {
+    "not-http": b"hello there\r\n\r\n",
+    "status-500": b"HTTP/1.1 500 Oops\r\nContent-Length: 3\r\n\r\nbad",
+    "status-401": b"HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n",
+    "frame-garbage": HEAD + TEXT + b"garbage\n",
+    "frame-unknown-event": HEAD + b'{"ev":"sing"}\n',
+    "frame-wrong-type": HEAD + b'{"ev":"text","text":5}\n',
+    "frame-bad-utf8": HEAD + b'{"ev":"text","text":"\xff\xfe"}\n',
+    "frame-negative-bytes": HEAD + b'{"ev":"text","text":"a","bytes":-5}\n',
+    "frame-huge-bytes": HEAD + b'{"ev":"text","text":"a","bytes":99999999999}\n',
+    "frame-wild-index": HEAD + b'{"ev":"text","index":15,"text":"a"}\n{"ev":"end"}\n',
+    "cut-at-once": HEAD,
+    "cut-in-a-frame": HEAD + TEXT + b'{"ev":"te',
+    "end-without-done": HEAD + TEXT + b'{"ev":"end"}\n',
+    "text-after-end": HEAD + TEXT + b'{"ev":"done","index":0,"reason":"stop"}\n{"ev":"end"}\n' + TEXT * 10,
+    "redirect": b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n",
+    "nothing": b"",
+}
+while True:
+    connection, _ = listener.accept()
+    connection.recv(65536)
+    try:
+        connection.sendall(REPLIES[kind])
+    except OSError:
+        pass
+    connection.close()

@@ -1,0 +1,399 @@
+"""What clients see of a healthy server: shapes, statuses, streaming, parameters."""
+import json
+
+import pytest
+from conftest import events, raw_connection, text_of, wait_until
+
+PREFIXES = ["/api/v0", "/api/v1", "/v0", "/v1"]
+
+
+def test_live_and_health(server):
+    assert server.get("/live").json == {"status": "ok"}
+    for path in ["/health"] + [p + "/health" for p in PREFIXES]:
+        reply = server.get(path)
+        assert reply.status == 200
+        assert reply.json["status"] == "ok"
+        assert reply.json["model_loaded"] is None
+        assert reply.json["all_models_loaded"] == []
+        assert reply.json["version"]
+        assert reply.json["max_models"]["llm"] == 1
+
+
+def test_head_options_and_unknown_paths(server):
+    reply = server.request("HEAD", "/v1/health")
+    assert reply.status == 200 and reply.body == b""
+    assert int(reply.headers["Content-Length"]) > 0
+    assert server.request("OPTIONS", "/v1/chat/completions").status == 204
+    reply = server.get("/v1/nothing")
+    assert reply.status == 404
+    assert set(reply.json["error"]) >= {"message", "type", "param", "code"}
+    reply = server.get("/v1/chat/completions")
+    assert reply.status == 405
+    assert "POST" in reply.headers["Allow"]
+    assert server.request("DELETE", "/v1/models").status == 405
+
+
+def test_models(house):
+    server = house.start()
+    house.model(server, "some/model")
+    for prefix in PREFIXES:
+        listed = server.get(prefix + "/models").json
+        assert listed["object"] == "list"
+        (entry,) = [m for m in listed["data"] if m["id"] == "user.some/model"]
+        assert entry["object"] == "model"
+        assert entry["recipe"] == "llamacpp"
+        assert entry["loaded"] is False
+        assert server.get(prefix + "/models/user.some/model").json["id"] == "user.some/model"
+        assert server.get(prefix + "/models/user.some%2Fmodel").json["id"] == "user.some/model"
+    reply = server.get("/v1/models/nobody")
+    assert reply.status == 404
+    assert reply.json["error"]["code"] == "model_not_found"
+    assert "nobody" in reply.json["error"]["message"]
+
+
+def test_chat_whole(house):
+    server = house.start()
+    model = house.model(server, "m", tokens=3)
+    reply = server.chat(model)
+    assert reply.status == 200
+    body = reply.json
+    assert body["object"] == "chat.completion"
+    assert body["id"].startswith("chatcmpl-")
+    assert body["model"] == model
+    (choice,) = body["choices"]
+    assert choice["message"] == {"role": "assistant", "content": "word word word "}
+    assert choice["finish_reason"] == "stop"
+    assert choice["index"] == 0
+    assert body["usage"]["prompt_tokens"] == 7
+    assert body["usage"]["completion_tokens"] == 3
+    assert body["usage"]["total_tokens"] == 10
+    assert body["usage"]["prompt_tokens_details"]["cached_tokens"] == 3
+    limited = server.chat(model, max_completion_tokens=2).json
+    assert limited["choices"][0]["finish_reason"] == "length"
+    assert limited["choices"][0]["message"]["content"] == "word word "
+    loaded = server.get("/v1/health").json
+    assert loaded["model_loaded"] == model
+    assert loaded["all_models_loaded"][0]["model_name"] == model
+
+
+def test_chat_streamed(house):
+    server = house.start()
+    model = house.model(server, "m", tokens=3)
+    connection, response = server.stream(model, stream_options={"include_usage": True})
+    assert response.status == 200
+    assert response.headers["Content-Type"].startswith("text/event-stream")
+    chunks = list(events(response))
+    assert chunks[-1] == "[DONE]"
+    assert chunks[0]["choices"][0]["delta"]["role"] == "assistant"
+    assert len({c["id"] for c in chunks[:-1]}) == 1
+    assert all(c["object"] == "chat.completion.chunk" for c in chunks[:-1])
+    assert text_of(chunks) == "word word word "
+    finishes = [c["choices"][0]["finish_reason"] for c in chunks[:-1] if c["choices"]]
+    assert finishes[-1] == "stop" and set(finishes[:-1]) == {None}
+    assert chunks[-2]["usage"]["completion_tokens"] == 3
+    assert chunks[-2]["choices"] == []
+    connection.close()
+    connection, response = server.stream(model)
+    assert not any(c.get("usage") for c in events(response) if c != "[DONE]")
+    connection.close()
+
+
+def test_choices_and_logprobs(house):
+    server = house.start()
+    model = house.model(server, "m", tokens=2)
+    body = server.chat(model, n=3, logprobs=True, top_logprobs=2).json
+    assert [c["index"] for c in body["choices"]] == [0, 1, 2]
+    assert body["usage"]["completion_tokens"] == 6
+    entry = body["choices"][0]["logprobs"]["content"][0]
+    assert entry == {"token": "word ", "logprob": -0.5, "bytes": [119], "top_logprobs": []}
+
+
+def test_completions(house):
+    server = house.start()
+    model = house.model(server, "m", tokens=2)
+    body = server.post("/v1/completions", {"model": model, "prompt": "Once"}).json
+    assert body["object"] == "text_completion"
+    assert body["id"].startswith("cmpl-")
+    assert body["choices"][0]["text"] == "word word "
+    assert body["choices"][0]["finish_reason"] == "stop"
+    several = server.post("/v1/completions", {"model": model, "prompt": ["a", "b"], "n": 2}).json
+    assert [c["index"] for c in several["choices"]] == [0, 1, 2, 3]
+    assert several["usage"]["completion_tokens"] == 8
+    tokens = server.post("/v1/completions", {"model": model, "prompt": [1, 2, 3]})
+    assert tokens.status == 200
+    with_logprobs = server.post("/v1/completions", {"model": model, "prompt": "x", "logprobs": 1}).json
+    logprobs = with_logprobs["choices"][0]["logprobs"]
+    assert logprobs["tokens"] == ["word ", "word "]
+    assert logprobs["token_logprobs"] == [-0.5, -0.5]
+    assert logprobs["text_offset"] == [0, 5]
+    connection = server.connect()
+    connection.request("POST", "/v1/completions", json.dumps({"model": model, "prompt": "x", "stream": True}),
+                       {"Content-Type": "application/json"})
+    chunks = list(events(connection.getresponse()))
+    assert "".join(c["choices"][0]["text"] for c in chunks[:-1] if c["choices"]) == "word word "
+    connection.close()
+
+
+BAD_CHAT = [
+    ({"temperature": "hot"}, "temperature"),
+    ({"temperature": -1}, "temperature"),
+    ({"top_p": 1.5}, "top_p"),
+    ({"top_k": 1.5}, "top_k"),
+    ({"max_tokens": -5}, "max_tokens"),
+    ({"max_tokens": 1e300}, "max_tokens"),
+    ({"n": 0}, "n"),
+    ({"n": 1000000}, "n"),
+    ({"presence_penalty": 3}, "presence_penalty"),
+    ({"stop": 5}, "stop"),
+    ({"stop": ["a", 5]}, "stop"),
+    ({"stop": [""]}, "stop"),
+    ({"stream": "yes"}, "stream"),
+    ({"seed": "x"}, "seed"),
+    ({"logit_bias": {"x": 1}}, "logit_bias"),
+    ({"logit_bias": {"5": 1000}}, "logit_bias"),
+    ({"logit_bias": [1]}, "logit_bias"),
+    ({"top_logprobs": 50}, "top_logprobs"),
+    ({"messages": []}, "messages"),
+    ({"messages": "hi"}, "messages"),
+    ({"messages": [{"content": "x"}]}, "messages"),
+    ({"messages": [{"role": "user", "content": 5}]}, "messages"),
+    ({"messages": [{"role": 5, "content": "x"}]}, "messages"),
+    ({"messages": ["x"]}, "messages"),
+    ({"tools": {}}, "tools"),
+    ({"model": 5}, "model"),
+]
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory, fake_backend_dir):
+    from conftest import House
+    h = House(tmp_path_factory.mktemp("shared"), fake_backend_dir)
+    s = h.start()
+    s.model = h.model(s, "m", tokens=2)
+    yield s
+    assert s.stop() == 0
+
+
+@pytest.mark.parametrize("fields,param", BAD_CHAT, ids=lambda v: json.dumps(v)[:40])
+def test_bad_fields_are_named(shared, fields, param):
+    body = {"model": shared.model, "messages": [{"role": "user", "content": "x"}], **fields}
+    reply = shared.post("/v1/chat/completions", body)
+    assert reply.status == 400, reply.body
+    error = reply.json["error"]
+    assert error["type"] == "invalid_request_error"
+    assert error["param"] and error["param"].startswith(param)
+    assert param in error["message"]
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"5", b'{"model":"m"', b'{"model":"\xff"}',
+                                  b"[" * 100000, b'{"a":"\\u0000"}', b"\x00" * 100],
+                         ids=range(9))
+def test_bodies_that_are_not_requests(shared, body):
+    for path in ["/v1/chat/completions", "/v1/completions", "/v1/load", "/v1/models/register"]:
+        reply = shared.request("POST", path, body, {"Content-Type": "application/json"})
+        assert reply.status == 400, (path, reply.body)
+        assert reply.json["error"]["message"]
+    assert shared.get("/live").status == 200
+
+
+def test_malformed_unload_unloads_nothing(shared):
+    assert shared.chat(shared.model).status == 200
+    for body in [b"{", b"[1]", b"nonsense"]:
+        assert shared.request("POST", "/v1/unload", body, {"Content-Type": "application/json"}).status == 400
+    assert shared.get("/v1/health").json["model_loaded"] == shared.model
+
+
+def test_missing_and_unknown_models(shared):
+    reply = shared.chat("nobody")
+    assert reply.status == 404
+    assert reply.json["error"]["code"] == "model_not_found"
+    assert reply.json["error"]["param"] == "model"
+    reply = shared.post("/v1/chat/completions", {"messages": [{"role": "user", "content": "x"}]})
+    assert reply.status == 400
+    assert reply.json["error"]["param"] == "model"
+
+
+def test_latest_suffix_means_nothing(shared):
+    assert shared.chat(shared.model + ":latest").status == 200
+
+
+def test_wrong_content_type(shared):
+    reply = shared.request("POST", "/v1/chat/completions", b"{}", {"Content-Type": "text/plain"})
+    assert reply.status == 415
+    assert reply.json["error"]["message"]
+
+
+def test_too_large(house):
+    server = house.start("--body-limit", "1")
+    body = b'{"x":"' + b"a" * (2 * 1024 * 1024) + b'"}'
+    reply = server.request("POST", "/v1/chat/completions", body, {"Content-Type": "application/json"})
+    assert reply.status == 413
+    assert reply.json["error"]["message"]
+    with raw_connection(server) as s:
+        s.sendall(b"GET /live HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 100000 + b"\r\n\r\n")
+        assert b"431" in s.recv(200)
+    assert server.get("/live").status == 200
+
+
+def test_hundred_megabytes(server):
+    """The refusal comes before the body: nobody sends 100 MB for nothing."""
+    with raw_connection(server) as s:
+        s.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
+                  b"Content-Type: application/json\r\nContent-Length: 104857600\r\n\r\n")
+        assert b" 413 " in s.recv(200)
+    assert server.rss_kib() < 300 * 1024
+
+
+def test_guards_against_web_pages(server):
+    reply = server.get("/v1/models", headers={"Host": "evil.example"})
+    assert reply.status == 403
+    reply = server.get("/v1/models", headers={"Origin": "https://evil.example"})
+    assert reply.status == 403
+    reply = server.get("/v1/models", headers={"Origin": "http://localhost:3000"})
+    assert reply.status == 200
+    assert reply.headers["Access-Control-Allow-Origin"] == "http://localhost:3000"
+
+
+def test_load_and_unload(house):
+    server = house.start()
+    model = house.model(server, "m")
+    reply = server.post("/v1/load", {"model_name": model})
+    assert reply.status == 200 and reply.json["status"] == "success"
+    (pid,) = server.children()
+    assert server.post("/v1/load", {"model_name": model}).status == 200
+    assert server.children() == [pid]
+    reply = server.post("/v1/load", {"model_name": model, "ctx_size": 77})
+    assert reply.status == 200
+    assert server.get("/v1/health").json["all_models_loaded"][0]["max_context_window"] == 77
+    assert server.post("/v1/unload", {"model_name": "nobody"}).status == 404
+    assert server.post("/v1/unload", {"model_name": model}).json["status"] == "success"
+    assert server.children() == []
+    assert server.post("/v1/unload", {"model_name": model}).status == 404
+    assert server.post("/v1/unload", {}).status == 200
+
+
+def test_least_recently_used_goes(house):
+    server = house.start("--max-loaded-models", "2")
+    names = [house.model(server, n) for n in "abc"]
+    for name in (names[0], names[1], names[0]):
+        assert server.chat(name).status == 200
+    assert server.chat(names[2]).status == 200
+    loaded = {m["model_name"] for m in server.get("/v1/health").json["all_models_loaded"]}
+    assert loaded == {names[0], names[2]}
+
+
+def test_register_checks_the_file(house):
+    server = house.start()
+    good = house.model(server, "good")
+    path = next(house.tmp_path.glob("*.gguf"))
+    again = {"model_name": good, "checkpoint": str(path), "recipe": "llamacpp"}
+    assert server.post("/v1/models/register", again).status == 200
+    other = house.tmp_path / "other.gguf"
+    other.write_bytes(path.read_bytes())
+    reply = server.post("/v1/models/register", {**again, "checkpoint": str(other)})
+    assert reply.status == 409
+    bad = house.tmp_path / "bad.gguf"
+    bad.write_bytes(b"GGUF" + b"\xff" * 100)
+    for name, file, status in [("user.x", bad, 400), ("user.x", "/nonexistent.gguf", 404),
+                               ("user.x", house.tmp_path, 400), ("user.x", "relative.gguf", 400),
+                               ("builtin", path, 400), ("user.", path, 400)]:
+        reply = server.post("/v1/models/register",
+                            {"model_name": name, "checkpoint": str(file), "recipe": "llamacpp"})
+        assert reply.status == status, (name, file, reply.body)
+        assert reply.json["error"]["message"]
+
+
+def test_catalog_outlives_the_server(house):
+    server = house.start()
+    model = house.model(server, "kept", tokens=1)
+    assert server.chat(model).status == 200
+    assert server.stop() == 0
+    again = house.start()
+    again.stop()
+    from conftest import Server
+    third = Server(server.data_dir, house.backend_dir, house.models_dir)
+    house.servers.append(third)
+    assert model in [m["id"] for m in third.get("/v1/models").json["data"]]
+    assert third.chat(model).status == 200
+
+
+def test_two_servers_do_not_share_a_data_directory(house):
+    server = house.start()
+    from conftest import Server
+    with pytest.raises(RuntimeError, match="data-dir"):
+        Server(server.data_dir, house.backend_dir, house.models_dir)
+    assert server.get("/live").status == 200
+
+
+def test_failed_load_says_why(house):
+    server = house.start()
+    model = house.model(server, "m", load_fail="tensor blk.0 is missing")
+    reply = server.chat(model)
+    assert reply.status in (400, 422, 500)
+    assert "tensor blk.0 is missing" in reply.json["error"]["message"]
+    connection, response = server.stream(model)
+    assert response.status in (400, 422, 500)
+    connection.close()
+
+
+def test_job_error_keeps_its_status(house):
+    server = house.start()
+    model = house.model(server, "m", fail="the template says no")
+    for stream in (False, True):
+        reply = server.chat(model, stream=stream)
+        assert reply.status == 400
+        assert "the template says no" in reply.json["error"]["message"]
+
+
+def test_logs_and_stats(house):
+    server = house.start()
+    model = house.model(server, "m", tokens=3)
+    assert server.chat(model, content="secret-words").status == 200
+    logs = server.get("/v1/logs?lines=1000").json
+    assert any("state=ready" in e["line"] for e in logs["entries"])
+    seqs = [e["seq"] for e in logs["entries"]]
+    assert seqs == sorted(seqs)
+    assert not any("secret-words" in e["line"] for e in logs["entries"])
+    later = server.get(f"/v1/logs?after={logs['last_seq']}").json
+    assert later["entries"] == []
+    stats = server.get("/v1/stats").json
+    assert stats["output_tokens"] == 3 and stats["input_tokens"] == 7
+
+
+def test_keep_alive_and_pipelining(server):
+    with raw_connection(server) as s:
+        s.sendall(b"GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n" * 3)
+        got = b""
+        while got.count(b'{"status":"ok"}') < 3:
+            piece = s.recv(4096)
+            assert piece
+            got += piece
+
+
+def test_drain_finishes_answers(house):
+    server = house.start()
+    model = house.model(server, "m", tokens=10, token_ms=100)
+    connection, response = server.stream(model)
+    stream = events(response)
+    next(stream)
+    server.process.terminate()
+    chunks = list(stream)
+    assert chunks[-1] == "[DONE]"
+    assert text_of(chunks).count("word") >= 8
+    assert server.process.wait(10) == 0
+    connection.close()
+
+
+def test_queue_of_jobs_is_served_in_turn(house):
+    """More requests than slots: the others wait and are answered."""
+    server = house.start()
+    model = house.model(server, "m", tokens=3, token_ms=20, slots=2)
+    import threading
+    replies = []
+    threads = [threading.Thread(target=lambda: replies.append(server.chat(model).status)) for _ in range(10)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert replies == [200] * 10
+    wait_until(lambda: not server.get("/v1/health").json["all_models_loaded"][0]["is_busy"], what="idle")

@@ -1,0 +1,79 @@
+"""A child that breaks the contract harms only the request it was given."""
+import shutil
+import time
+
+import pytest
+from conftest import ROOT, House, events, fake_model
+
+REPLIES = ["not-http", "status-500", "status-401", "frame-garbage", "frame-unknown-event", "frame-wrong-type",
+           "frame-bad-utf8", "frame-negative-bytes", "frame-huge-bytes", "frame-wild-index", "cut-at-once",
+           "cut-in-a-frame", "end-without-done", "redirect", "nothing"]
+CONTROL = ["control-garbage", "control-unknown", "control-endless-line", "control-wrong-type"]
+
+
+@pytest.fixture(scope="module")
+def rude(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("rude")
+    shutil.copy(ROOT / "tests" / "http" / "rude_backend.py", folder / "quince-llm")
+    h = House(tmp_path_factory.mktemp("rude-house"), folder)
+    server = h.start()
+    server.house = h
+    yield server
+    assert server.stop() == 0
+
+
+@pytest.mark.parametrize("kind", REPLIES)
+def test_broken_replies(rude, kind):
+    model = rude.house.model(rude, kind, rude=kind)
+    reply = rude.chat(model)
+    assert reply.status in (500, 502, 503), (kind, reply.body)
+    assert reply.json["error"]["message"]
+    connection, response = rude.stream(model)
+    if response.status == 200:
+        chunks = list(events(response))
+        assert "error" in chunks[-1], (kind, chunks)
+    else:
+        assert response.status in (500, 502, 503)
+    connection.close()
+    assert rude.get("/live").status == 200
+
+
+def test_words_after_the_end_are_not_heard(rude):
+    model = rude.house.model(rude, "text-after-end", rude="text-after-end")
+    assert rude.chat(model).json["choices"][0]["message"]["content"] == "hi"
+
+
+@pytest.mark.parametrize("kind", CONTROL)
+def test_broken_control_lines(rude, kind):
+    model = rude.house.model(rude, kind, rude=kind)
+    begun = time.monotonic()
+    reply = rude.chat(model)
+    assert reply.status in (500, 502, 503), (kind, reply.body)
+    assert reply.json["error"]["message"]
+    assert time.monotonic() - begun < 30
+    assert rude.get("/live").status == 200
+
+
+def test_a_child_that_never_becomes_ready_can_be_unloaded(rude):
+    import threading
+    model = rude.house.model(rude, "silent", rude="silent")
+    replies = []
+    t = threading.Thread(target=lambda: replies.append(rude.chat(model)))
+    t.start()
+    time.sleep(0.5)
+    assert rude.post("/v1/unload", {"model_name": model}).status == 200
+    t.join(10)
+    assert replies and replies[0].status >= 400
+    assert replies[0].json["error"]["message"]
+
+
+def test_a_program_that_is_not_there(tmp_path):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    house = House(tmp_path, empty)
+    server = house.start()
+    model = server.register("user.x", fake_model(tmp_path))
+    reply = server.chat(model)
+    assert reply.status >= 500
+    assert "quince-llm" in reply.json["error"]["message"]
+    assert server.stop() == 0
