@@ -7,7 +7,7 @@ For each model: a file is made, measured by BENCH_LLM and removed. The table's c
   load      seconds from opening the file to the network being ready; first: to the first token
   pp N      prompt tokens per second; tg @D: generated tokens per second with D tokens before them
   tg x4     four sequences generated together, tokens per second in all
-  peak      most memory the process ever had, and its multiple of the file
+  peak      most memory the process ever had, and its multiple of the file and the deepest cache
   %arith    share of the machine's arithmetic peak at the longest prompt (bytes for quantised
             types, f32 for the others);  %read: share of its memory bandwidth while generating
   others    processors kept busy by other programs, at worst: above 0.2 the figures mean little
@@ -52,7 +52,9 @@ def columns(r):
         yield "tg@%d" % t["depth"], "%.1f" % t["tokens_s"]
     for t in together:
         yield "tg x%d" % t["parallel"], "%.1f" % t["tokens_s"]
-    yield "peak MiB", "%.0f %.2fx" % (r["peak_rss_mib"], r["peak_rss_mib"] / r["file_mib"])
+    cached = max((t["depth"] + t["tokens"]) * t["parallel"] for t in r["tests"])
+    needed = r["file_mib"] + cached * r["kv_token_bytes"] / 2**20
+    yield "peak MiB", "%.0f %.2fx" % (r["peak_rss_mib"], r["peak_rss_mib"] / needed)
     yield "%arith", "%.0f" % (100 * max((t[arithmetic] for t in prompts), default=0))
     yield "%read", "%.0f" % (100 * max((t["share_of_read"] for t in single), default=0))
     yield "others", "%.1f" % max((t["others"] for t in r["tests"]), default=0)
