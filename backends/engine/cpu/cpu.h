@@ -50,6 +50,9 @@ struct cpu_kernels {
 };
 
 extern const struct cpu_kernels cpu_kernels_generic, cpu_kernels_avx2, cpu_kernels_avx512;
+/* Whether the processor converts half precision: __builtin_cpu_supports of clang 14 has no name
+ * for it. */
+bool cpu_has_f16c(void);
 
 /* All sets compiled into this program, best first, generic last, NULL at the end; not all may run
  * here. */

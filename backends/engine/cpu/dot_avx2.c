@@ -255,7 +255,7 @@ KERNELS(q6_k, block_panel, QN_Q6_K, 384, 288, 8)
 static bool supported(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("f16c");
+           cpu_has_f16c();
 }
 
 #define ROW(name)                                                                                  \

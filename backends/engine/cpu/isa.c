@@ -12,6 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef QN_X86_64
+#include <cpuid.h>
+
+bool cpu_has_f16c(void)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+#endif
+
 const struct cpu_kernels *const cpu_kernels_all[] = {
 #ifdef QN_X86_64
     &cpu_kernels_avx512,
