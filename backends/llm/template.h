@@ -27,9 +27,9 @@ qn_err qn_template_new(const char *source, size_t n, struct qn_template **out, s
 void qn_template_free(struct qn_template *t);
 
 /* Renders with the members of the object `vars` (messages, tools, documents, add_generation_prompt,
- * bos_token, eos_token, enable_thinking ...) as variables. wall_ms is what strftime_now shows (local
- * time zone). raise_exception("text") gives QN_EINVAL with exactly that text as message; an error of
- * the template itself QN_EFORMAT; a limit QN_ELIMIT. Appends to out only on success. */
+ * bos_token, eos_token, enable_thinking ...) as variables. wall_ms is what strftime_now shows
+ * (local time zone). raise_exception("text") gives QN_EINVAL with exactly that text as message; an
+ * error of the template itself QN_EFORMAT; a limit QN_ELIMIT. Appends to out only on success. */
 qn_err qn_template_render(const struct qn_template *t, const struct qn_jref *vars, int64_t wall_ms,
                           struct qn_buf *out, struct qn_error *e);
 
