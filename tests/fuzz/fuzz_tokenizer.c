@@ -15,7 +15,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 enum { TOKENS_MAX = 100000 };
 
-static void try_text(const struct qn_tokenizer *t, const char *text, size_t n, unsigned flags)
+/* tame: the vocabulary is ours, so that its unknown token is no control token either. */
+static void try_text(const struct qn_tokenizer *t, bool tame, const char *text, size_t n,
+                     unsigned flags)
 {
     struct qn_tokens out = {0};
     struct qn_error e;
@@ -29,7 +31,7 @@ static void try_text(const struct qn_tokenizer *t, const char *text, size_t n, u
     }
     for (size_t i = 0; i < out.n; i++) {
         if (out.v[i] < 0 || out.v[i] >= qn_tokenizer_size(t) ||
-            (flags == 0 && qn_token_is_control(t, out.v[i]))) {
+            (tame && flags == 0 && qn_token_is_control(t, out.v[i]))) {
             abort();
         }
         if (qn_detok_push(&d, out.v[i], &back) != QN_OK) {
@@ -97,8 +99,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (t != NULL) {
         const char *s = text == NULL ? "<a>b " : (const char *)text + 4;
         size_t s_n = text == NULL ? 5 : n - file_n - 4;
-        try_text(t, s, s_n, 0);
-        try_text(t, s, s_n, QN_TOK_SPECIAL | QN_TOK_BOS_EOS);
+        try_text(t, false, s, s_n, 0);
+        try_text(t, false, s, s_n, QN_TOK_SPECIAL | QN_TOK_BOS_EOS);
         qn_tokenizer_free(t);
         return 0;
     }
@@ -107,8 +109,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         if (known[i] == NULL) {
             known[i] = built_in(names[i]);
         }
-        try_text(known[i], (const char *)data + 1, n - 1, 0);
-        try_text(known[i], (const char *)data + 1, n - 1, QN_TOK_SPECIAL);
+        try_text(known[i], true, (const char *)data + 1, n - 1, 0);
+        try_text(known[i], true, (const char *)data + 1, n - 1, QN_TOK_SPECIAL);
     }
     return 0;
 }
