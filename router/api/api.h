@@ -1,0 +1,30 @@
+/* What the house says about itself: handlers of the table in routes.c, one topic a file. */
+#ifndef QN_ROUTER_API_H
+#define QN_ROUTER_API_H
+
+#include "base/error.h"
+#include "base/json.h"
+#include "io/http_server.h"
+#include "router/services.h"
+
+enum { QN_API_REPLY_MAX = 16 * 1024 * 1024 };
+
+void qn_api_live(struct qn_services *sv, struct qn_http *h, const char *id);     /* health.c */
+void qn_api_health(struct qn_services *sv, struct qn_http *h, const char *id);   /* health.c */
+void qn_api_models(struct qn_services *sv, struct qn_http *h, const char *id);   /* models.c */
+void qn_api_model(struct qn_services *sv, struct qn_http *h, const char *id);    /* models.c */
+void qn_api_register(struct qn_services *sv, struct qn_http *h, const char *id); /* register.c */
+void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id);     /* load.c */
+void qn_api_unload(struct qn_services *sv, struct qn_http *h, const char *id);   /* load.c */
+void qn_api_stats(struct qn_services *sv, struct qn_http *h, const char *id);    /* stats.c */
+void qn_api_logs(struct qn_services *sv, struct qn_http *h, const char *id);     /* logs.c */
+
+/* The body as a JSON object; an empty body is an error unless `empty` is allowed, and then gives
+ * *doc NULL. The caller frees *doc. */
+qn_err qn_api_body(struct qn_http *h, bool empty, struct qn_json **doc, struct qn_error *e);
+
+struct qn_model_row;
+/* One model as /models lists it. */
+void qn_api_model_write(struct qn_jw *w, struct qn_services *sv, const struct qn_model_row *row);
+
+#endif

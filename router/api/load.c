@@ -1,0 +1,185 @@
+/* POST load and unload: bring a model into memory, or out of it. */
+#include "router/api/api.h"
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "contract/job.h"
+#include "router/answer.h"
+#include "router/inventory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONTEXT_MAX = 16 * 1024 * 1024, OPTIONS_MAX = 64 * 1024 };
+
+struct asker {
+    struct qn_services *sv;
+    struct qn_http *http;
+    struct qn_lease *lease;
+    char *name; /* as asked; NULL: unload all */
+};
+
+static void asker_free(struct asker *a)
+{
+    qn_lease_release(a->lease);
+    free(a->name);
+    free(a);
+}
+
+/* load's and unload's success. */
+static void answer(struct asker *a, const char *message)
+{
+    struct qn_snapshot *snap = NULL;
+    const struct qn_model_row *row = NULL;
+    struct qn_buf body;
+    qn_buf_init(&body, QN_API_REPLY_MAX);
+    struct qn_jw w = qn_jw_to(&body);
+    qn_jw_obj(&w);
+    qn_jw_kstr(&w, "status", "success");
+    qn_jw_kstr(&w, "message", message);
+    if (a->name && qn_inventory_find(a->sv->inventory, a->name, &snap, &row, NULL) == QN_OK) {
+        qn_jw_kstr(&w, "model_name", row->name);
+        qn_jw_kstr(&w, "checkpoint", row->checkpoint);
+        qn_jw_kstr(&w, "recipe", row->recipe);
+    }
+    qn_snapshot_unref(snap);
+    qn_jw_obj_end(&w);
+    qn_http_on_gone(a->http, NULL, NULL);
+    qn_answer_json(a->http, 200, &body);
+    qn_buf_deinit(&body);
+}
+
+static void load_gone(void *ctx)
+{
+    asker_free(ctx); /* gives the waiting lease back; a load that runs goes on */
+}
+
+static void load_done(void *ctx, const struct qn_error *e)
+{
+    struct asker *a = ctx;
+    if (e) {
+        a->lease = NULL;
+        qn_http_on_gone(a->http, NULL, NULL);
+        qn_answer_problem(a->http, QN_FAMILY_STATUS,
+                          &(struct qn_problem){.error = e, .loading = true, .model = a->name});
+    } else {
+        answer(a, "Model loaded");
+    }
+    asker_free(a);
+}
+
+/* Keeps ctx_size among the model's saved options, the others as they are. */
+static void save_options(struct qn_services *sv, const char *name, int64_t context)
+{
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    struct qn_json *old;
+    if (qn_inventory_find(sv->inventory, name, &snap, &row, NULL))
+        return;
+    struct qn_buf text, value;
+    qn_buf_init(&text, OPTIONS_MAX);
+    qn_buf_init(&value, OPTIONS_MAX);
+    struct qn_jw w = qn_jw_to(&text);
+    qn_jw_obj(&w);
+    if (qn_json_parse(row->options, strlen(row->options), &old, NULL) == QN_OK) {
+        struct qn_jref root = qn_json_root(old), it;
+        for (bool more = qn_json_first(&root, &it); more; more = qn_json_next(&it)) {
+            if (qn_str_eq(it.key, "ctx_size"))
+                continue;
+            qn_buf_clear(&value);
+            qn_json_print(&it, &value);
+            qn_jw_key(&w, it.key);
+            qn_jw_raw(&w, qn_buf_cstr(&value), value.len);
+        }
+        qn_json_free(old);
+    }
+    qn_jw_ki64(&w, "ctx_size", context);
+    qn_jw_obj_end(&w);
+    if (!text.overflow)
+        qn_catalog_set_options(sv->catalog, row->name, qn_buf_cstr(&text), NULL, NULL);
+    qn_buf_deinit(&text);
+    qn_buf_deinit(&value);
+    qn_snapshot_unref(snap);
+}
+
+void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    struct qn_json *doc;
+    struct qn_error e = {0};
+    const char *name = NULL;
+    struct qn_load_options options = {.context = QN_UNSET};
+    bool save = false;
+    struct asker *a = NULL;
+    (void)id;
+    qn_err err = qn_api_body(h, false, &doc, &e);
+    if (!err) {
+        struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, "model_name");
+        err = qn_json_str(&v, &name, &e);
+        v = qn_json_get(&root, "ctx_size");
+        if (!err)
+            err = qn_json_i64_opt(&v, 0, CONTEXT_MAX, &options.context, &e);
+        v = qn_json_get(&root, "save_options");
+        if (!err)
+            err = qn_json_bool_opt(&v, &save, &e);
+    }
+    if (!err && sv->stopping)
+        err = qn_fail(&e, QN_EBUSY, "the server is stopping");
+    if (!err) {
+        a = qn_xcalloc(1, sizeof *a);
+        a->sv = sv;
+        a->http = h;
+        a->name = qn_xstrdup(name);
+        err = qn_inventory_acquire(sv->inventory, name, &options, load_done, a, &a->lease, &e);
+    }
+    if (err) {
+        qn_answer_problem(h, QN_FAMILY_STATUS, &(struct qn_problem){.error = &e, .model = name});
+        if (a)
+            asker_free(a);
+    } else {
+        qn_http_on_gone(h, load_gone, a);
+        if (save && options.context != QN_UNSET)
+            save_options(sv, name, options.context);
+    }
+    qn_json_free(doc);
+}
+
+static void unload_gone(void *ctx)
+{
+    struct asker *a = ctx;
+    qn_inventory_forget(a->sv->inventory, a);
+    asker_free(a);
+}
+
+static void unload_done(void *ctx)
+{
+    struct asker *a = ctx;
+    answer(a, a->name ? "Model unloaded" : "All models unloaded");
+    asker_free(a);
+}
+
+void qn_api_unload(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    struct qn_json *doc;
+    struct qn_error e = {0};
+    const char *name = NULL;
+    (void)id;
+    qn_err err = qn_api_body(h, true, &doc, &e);
+    if (!err && doc) {
+        struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, "model_name");
+        err = qn_json_str_opt(&v, &name, &e);
+    }
+    if (!err) {
+        struct asker *a = qn_xcalloc(1, sizeof *a);
+        a->sv = sv;
+        a->http = h;
+        a->name = name ? qn_xstrdup(name) : NULL;
+        err = qn_inventory_unload(sv->inventory, name, unload_done, a, &e);
+        if (err)
+            asker_free(a);
+        else
+            qn_http_on_gone(h, unload_gone, a);
+    }
+    if (err)
+        qn_answer_problem(h, QN_FAMILY_STATUS, &(struct qn_problem){.error = &e, .model = name});
+    qn_json_free(doc);
+}

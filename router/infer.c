@@ -1,0 +1,357 @@
+/* One inference request from its body to its last byte, see infer.h.
+ *
+ * A run owns everything of one request: its lease on the model, one upstream per job, the reply in
+ * the making. It ends in exactly one of finish (all jobs ended), fail, or the client going away,
+ * and is freed there. */
+#include "router/infer.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/rand.h"
+#include "base/str.h"
+#include "contract/backend_types.h"
+#include "router/answer.h"
+#include "router/inventory.h"
+#include "router/stats.h"
+#include "router/upstream.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ID_DIGITS = 24 };
+
+struct run;
+
+struct job {
+    struct run *run;
+    struct qn_upstream *up; /* NULL: not started, or ended */
+};
+
+struct run {
+    struct qn_services *sv;
+    struct qn_http *http;
+    const struct qn_dialect *dialect;
+    struct qn_request rq;
+    struct qn_reply reply;
+    struct qn_json *doc;
+    struct qn_buf out;
+    char id[ID_DIGITS + 1];
+    struct qn_lease *lease;
+    struct job *jobs;
+    size_t open;              /* jobs that have not ended */
+    struct qn_stream *stream; /* NULL: the head has not been sent */
+    struct qn_timer *beat;
+    bool paused;
+    bool spoken;  /* part of the answer itself has been sent */
+    bool retried; /* a broken child has been forgiven once */
+    int64_t began_ms, wrote_ms;
+    struct qn_tally tally;
+};
+
+static void granted(void *ctx, const struct qn_error *e);
+static void on_event(void *ctx, const struct qn_event *ev);
+
+static void stop_jobs(struct run *r)
+{
+    for (size_t i = 0; r->jobs && i < r->rq.n_jobs; i++) {
+        if (r->jobs[i].up)
+            qn_upstream_cancel(r->jobs[i].up);
+        r->jobs[i].up = NULL;
+    }
+    r->open = 0;
+}
+
+/* Gives everything back but the http request, which is answered or gone. */
+static void run_free(struct run *r)
+{
+    stop_jobs(r);
+    qn_timer_stop(r->beat);
+    qn_lease_release(r->lease);
+    r->dialect->free(r->reply.own);
+    qn_json_free(r->doc);
+    qn_buf_deinit(&r->out);
+    free(r->jobs);
+    free(r);
+}
+
+static void gone(void *ctx)
+{
+    struct run *r = ctx;
+    qn_info("infer", "id=%s client=gone ms=%lld", r->id, (long long)(qn_now_ms() - r->began_ms));
+    r->sv->stats->cancelled++;
+    run_free(r);
+}
+
+static void pause_jobs(struct run *r, bool paused)
+{
+    if (r->paused == paused)
+        return;
+    r->paused = paused;
+    for (size_t i = 0; i < r->rq.n_jobs; i++)
+        if (r->jobs[i].up)
+            qn_upstream_pause(r->jobs[i].up, paused);
+}
+
+static void drained(void *ctx)
+{
+    pause_jobs(ctx, false);
+}
+
+/* Sends what the dialect has written; the head goes first. */
+static void flush(struct run *r)
+{
+    if (!r->out.len)
+        return;
+    if (!r->stream) {
+        qn_http_set_header(r->http, "Cache-Control", "no-cache");
+        r->stream = qn_http_stream(r->http, 200, r->dialect->stream_type, drained, r);
+        r->reply.started = true;
+    }
+    qn_stream_write(r->stream, r->out.data, r->out.len);
+    qn_buf_clear(&r->out);
+    r->wrote_ms = qn_now_ms();
+    if (qn_stream_full(r->stream))
+        pause_jobs(r, true);
+}
+
+/* The last word of any request that still has its client: the run is freed, then the reply ends. */
+static void answer_end(struct run *r, int status)
+{
+    struct qn_http *h = r->http;
+    qn_http_on_gone(h, NULL, NULL);
+    if (r->stream) {
+        flush(r);
+        struct qn_stream *s = r->stream;
+        run_free(r);
+        qn_stream_end(s);
+        return;
+    }
+    struct qn_buf body = r->out;
+    r->out = (struct qn_buf){0};
+    run_free(r);
+    qn_answer_json(h, status, &body);
+    qn_buf_deinit(&body);
+}
+
+static void fail(struct run *r, const struct qn_error *e, bool loading)
+{
+    struct qn_problem p = {.error = e, .loading = loading, .model = r->rq.model};
+    int status = qn_problem_status(&p);
+    qn_log(status >= 500 && e->code != QN_EBUSY ? QN_LOG_WARN : QN_LOG_INFO, "infer",
+           "id=%s model=%s status=%d error=%s param=%s message=\"%s\"", r->id,
+           r->rq.model ? r->rq.model : "", status, qn_err_name(e->code), e->param, e->message);
+    r->sv->stats->failed++;
+    stop_jobs(r);
+    qn_buf_clear(&r->out);
+    if (!r->stream && status == 503)
+        qn_http_set_header(r->http, "Retry-After", "1");
+    r->dialect->fail(&r->reply, &p);
+    answer_end(r, status);
+}
+
+static void finish(struct run *r)
+{
+    r->dialect->end(&r->reply);
+    if (r->out.overflow) {
+        struct qn_error e = {0};
+        qn_fail(&e, QN_ELIMIT, "the reply is too long");
+        fail(r, &e, false);
+        return;
+    }
+    qn_stats_add(r->sv->stats, &r->tally);
+    qn_info("infer", "id=%s model=%s task=%s prompt=%lld cached=%lld output=%lld ms=%lld", r->id,
+            r->rq.model, qn_task_name(r->dialect->task), (long long)r->tally.prompt,
+            (long long)r->tally.cached, (long long)r->tally.output,
+            (long long)(qn_now_ms() - r->began_ms));
+    if (r->rq.stream)
+        flush(r);
+    answer_end(r, 200);
+}
+
+/* A beat is due: say something if nothing has been said for so long. */
+static void beat(void *ctx)
+{
+    struct run *r = ctx;
+    int64_t wait = r->wrote_ms + QN_INFER_BEAT_MS - qn_now_ms();
+    if (wait <= 0) {
+        if (!r->paused) { /* a client that does not read needs no sign of life */
+            r->dialect->ping(&r->reply);
+            flush(r);
+        }
+        r->wrote_ms = qn_now_ms();
+        wait = QN_INFER_BEAT_MS;
+    }
+    qn_timer_stop(r->beat);
+    r->beat = qn_timer_start(r->sv->loop, wait, 0, beat, r);
+}
+
+static void wait_for_model(struct run *r)
+{
+    struct qn_error e = {0};
+    if (qn_inventory_acquire(r->sv->inventory, r->rq.model, NULL, granted, r, &r->lease, &e))
+        fail(r, &e, false);
+}
+
+static void start_jobs(struct run *r)
+{
+    struct qn_error e = {0};
+    r->dialect->free(r->reply.own);
+    r->reply.own = NULL;
+    r->dialect->begin(&r->reply);
+    r->tally = (struct qn_tally){0};
+    for (size_t i = 0; i < r->rq.n_jobs; i++) {
+        r->jobs[i].run = r;
+        qn_err err = qn_upstream_start(qn_lease_child(r->lease), &r->rq.jobs[i], on_event,
+                                       &r->jobs[i], &r->jobs[i].up, &e);
+        if (err) {
+            fail(r, &e, false);
+            return;
+        }
+        r->open++;
+        if (r->paused)
+            qn_upstream_pause(r->jobs[i].up, true);
+    }
+}
+
+/* The model is ready, or will not be. */
+static void granted(void *ctx, const struct qn_error *e)
+{
+    struct run *r = ctx;
+    if (e) {
+        r->lease = NULL;
+        fail(r, e, true);
+        return;
+    }
+    start_jobs(r);
+}
+
+/* A child that broke is forgiven once, while its client has not heard a word of the answer. */
+static void job_failed(struct run *r, const struct qn_error *e)
+{
+    if (e->code != QN_ECHILD || r->spoken || r->retried || r->sv->stopping) {
+        fail(r, e, false);
+        return;
+    }
+    qn_warn("infer", "id=%s model=%s retry=1 message=\"%s\"", r->id, r->rq.model, e->message);
+    r->retried = true;
+    stop_jobs(r);
+    qn_lease_release(r->lease);
+    r->lease = NULL;
+    wait_for_model(r);
+}
+
+static void tally(struct run *r, const struct qn_event *ev)
+{
+    if (ev->kind == QN_EV_TEXT && r->tally.first_ms <= 0)
+        r->tally.first_ms = (double)(qn_now_ms() - r->began_ms);
+    if (ev->kind != QN_EV_USAGE)
+        return;
+    r->tally.prompt += ev->usage.prompt;
+    r->tally.cached += ev->usage.cached;
+    r->tally.output += ev->usage.output;
+    r->tally.output_ms += ev->usage.output_ms;
+}
+
+static void on_event(void *ctx, const struct qn_event *ev)
+{
+    struct job *j = ctx;
+    struct run *r = j->run;
+    struct qn_error e = {0};
+    if (ev->kind == QN_EV_ERROR) {
+        j->up = NULL;
+        job_failed(r, &ev->error);
+        return;
+    }
+    if (ev->kind == QN_EV_END) {
+        j->up = NULL;
+        if (--r->open == 0)
+            finish(r);
+        return;
+    }
+    tally(r, ev);
+    if (r->dialect->event(&r->reply, (size_t)(j - r->jobs), ev, &e)) {
+        fail(r, &e, false);
+    } else if (r->rq.stream && r->out.len) {
+        r->spoken = true;
+        flush(r);
+    }
+}
+
+/* The body as a JSON object. */
+static qn_err read_body(struct run *r, struct qn_error *e)
+{
+    size_t n;
+    const char *body = qn_http_body(r->http, &n);
+    if (!n)
+        return qn_fail(e, QN_EFORMAT, "the request body is empty: a JSON object is needed");
+    struct qn_error why = {0};
+    qn_err err = qn_json_parse(body, n, &r->doc, &why);
+    if (err)
+        return qn_fail(e, err, "the request body is not valid JSON: %s", why.message);
+    struct qn_jref root = qn_json_root(r->doc);
+    if (qn_json_type(&root) != QN_JSON_OBJECT)
+        return qn_fail(e, QN_EFORMAT, "the request body must be a JSON object");
+    return QN_OK;
+}
+
+/* The named model must exist and be of a kind that can do this task. */
+static qn_err check_model(struct run *r, struct qn_error *e)
+{
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    if (!r->rq.model)
+        return qn_fail_param(e, QN_EINVAL, "model",
+                             "no model was named: add \"model\" (GET /v1/models or `quince list` "
+                             "shows the names, quince-starter is always there)");
+    qn_err err = qn_inventory_find(r->sv->inventory, r->rq.model, &snap, &row, e);
+    if (err)
+        return err;
+    const struct qn_backend_type *type = qn_backend_type_find(row->type);
+    if (!type || !qn_backend_type_can(type, r->dialect->task))
+        err = qn_fail_param(e, QN_EUNSUPPORTED, "model", "model '%s' cannot do this: it is of type %s",
+                            row->name, row->type);
+    qn_snapshot_unref(snap);
+    return err;
+}
+
+void qn_infer(struct qn_services *sv, struct qn_http *h, const struct qn_dialect *dialect)
+{
+    struct run *r = qn_xcalloc(1, sizeof *r);
+    struct qn_error e = {0};
+    r->sv = sv;
+    r->http = h;
+    r->dialect = dialect;
+    r->began_ms = r->wrote_ms = qn_now_ms();
+    qn_random_hex(r->id, ID_DIGITS);
+    qn_buf_init(&r->out, QN_REPLY_MAX);
+    r->rq.arena = qn_http_arena(h);
+    r->reply = (struct qn_reply){
+        .rq = &r->rq,
+        .arena = r->rq.arena,
+        .out = &r->out,
+        .id = r->id,
+        .created_s = qn_wall_ms() / 1000,
+    };
+    qn_err err = QN_OK;
+    if (sv->stopping)
+        err = qn_fail(&e, QN_EBUSY, "the server is stopping");
+    if (!err)
+        err = read_body(r, &e);
+    r->rq.doc = r->doc;
+    if (!err)
+        err = dialect->parse(&r->rq, &e);
+    if (!err)
+        err = check_model(r, &e);
+    if (err) {
+        fail(r, &e, false);
+        return;
+    }
+    r->jobs = qn_xcalloc(r->rq.n_jobs, sizeof *r->jobs);
+    for (size_t i = 0; i < r->rq.n_jobs; i++)
+        r->rq.jobs[i].id = qn_arena_fmt(r->rq.arena, "%s-%zu", r->id, i);
+    qn_http_on_gone(h, gone, r);
+    if (r->rq.stream)
+        r->beat = qn_timer_start(sv->loop, QN_INFER_BEAT_MS, 0, beat, r);
+    wait_for_model(r);
+}

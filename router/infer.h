@@ -1,0 +1,17 @@
+/* A request that needs a model, whoever's words it is in: parse, wait for the model's child, send
+ * the jobs, pump their events to the dialect. Knows no dialect by name. Loop thread only. */
+#ifndef QN_ROUTER_INFER_H
+#define QN_ROUTER_INFER_H
+
+#include "io/http_server.h"
+#include "router/dialects/dialect.h"
+#include "router/services.h"
+
+/* A streaming client hears something at least so often; its head is held back as long for a model
+ * that fails to load, so that the failure has its true status. */
+enum { QN_INFER_BEAT_MS = 900 };
+
+/* Takes the request over and answers it, now or later. */
+void qn_infer(struct qn_services *sv, struct qn_http *h, const struct qn_dialect *dialect);
+
+#endif

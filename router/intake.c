@@ -1,0 +1,230 @@
+/* Models into the catalog, see intake.h. */
+#include "router/intake.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "contract/backend_types.h"
+#include "registry/inspect.h"
+#include "registry/registry.h"
+#include "router/inventory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { DETAILS_MAX = 64 * 1024 };
+
+/* The backend type a recipe stands for. */
+static const struct qn_backend_type *type_of(const char *recipe)
+{
+    const struct qn_backend_type *t;
+    for (unsigned i = 0; (t = qn_backend_type_at(i)); i++)
+        if (qn_str_eq(t->recipe, recipe))
+            return t;
+    return NULL;
+}
+
+static qn_err put_builtin(struct qn_catalog *catalog, const struct qn_registry_entry *entry,
+                          struct qn_error *e)
+{
+    const struct qn_backend_type *type = type_of(entry->recipe);
+    if (!type)
+        return qn_fail(e, QN_EUNSUPPORTED, "%s: recipe '%s' is not known", entry->name,
+                       entry->recipe);
+    struct qn_inspection facts;
+    qn_err err = qn_registry_inspect(entry->file, &facts, e);
+    if (err)
+        return err;
+    struct qn_buf details;
+    qn_buf_init(&details, DETAILS_MAX);
+    qn_inspection_json(&facts, &details);
+    const char *files[] = {entry->file};
+    struct qn_model_row row = {
+        .name = entry->name,
+        .type = type->type,
+        .recipe = entry->recipe,
+        .checkpoint = entry->checkpoint,
+        .files = files,
+        .n_files = 1,
+        .size_bytes = facts.size_bytes,
+        .labels = entry->labels,
+        .details = qn_buf_cstr(&details),
+        .options = "{}",
+        .builtin = true,
+        .suggested = entry->suggested,
+        .created_s = qn_wall_ms() / 1000,
+    };
+    struct qn_snapshot *snap = qn_catalog_snapshot(catalog);
+    const struct qn_model_row *old = qn_snapshot_find(snap, entry->name);
+    if (old) /* what the user saved for it stays */
+        row.options = old->options;
+    qn_catalog_put(catalog, &row, NULL, NULL);
+    qn_snapshot_unref(snap);
+    qn_buf_deinit(&details);
+    return QN_OK;
+}
+
+qn_err qn_intake_builtin(struct qn_catalog *catalog, const char *dir, char *starter,
+                         size_t starter_size, struct qn_error *e)
+{
+    struct qn_registry *list;
+    qn_err err = qn_registry_open(dir, &list, e);
+    if (err)
+        return err;
+    *starter = '\0';
+    for (size_t i = 0; i < qn_registry_count(list) && !err; i++) {
+        const struct qn_registry_entry *entry = qn_registry_at(list, i);
+        if (!entry->file)
+            continue;
+        err = put_builtin(catalog, entry, e);
+        if (!*starter && strlen(entry->name) < starter_size)
+            memcpy(starter, entry->name, strlen(entry->name) + 1);
+    }
+    struct qn_snapshot *snap = qn_catalog_snapshot(catalog);
+    for (size_t i = 0; i < qn_snapshot_count(snap) && !err; i++) {
+        const struct qn_model_row *row = qn_snapshot_at(snap, i);
+        bool listed = false;
+        for (size_t k = 0; k < qn_registry_count(list) && !listed; k++)
+            listed = qn_registry_at(list, k)->file &&
+                     qn_str_eq(qn_registry_at(list, k)->name, row->name);
+        if (row->builtin && !listed)
+            qn_catalog_remove(catalog, row->name, NULL, NULL);
+    }
+    qn_snapshot_unref(snap);
+    qn_registry_close(list);
+    return err;
+}
+
+/* One registration on its way: filled on the loop, inspected on a worker, put on the loop. */
+struct intake {
+    struct qn_catalog *catalog;
+    char *name, *path, *recipe;
+    char *real; /* the file's absolute path */
+    struct qn_inspection facts;
+    struct qn_error error;
+    qn_intake_done done;
+    void *ctx;
+};
+
+static void intake_free(struct intake *in)
+{
+    free(in->name);
+    free(in->path);
+    free(in->recipe);
+    free(in->real);
+    free(in);
+}
+
+static void on_put(void *ctx, const struct qn_error *e)
+{
+    struct intake *in = ctx;
+    if (!e)
+        qn_info("intake", "model=%s registered=1", in->name);
+    in->done(in->ctx, e);
+    intake_free(in);
+}
+
+/* Worker: the file must be a regular one that can be read and is a model. */
+static void inspect(void *ctx)
+{
+    struct intake *in = ctx;
+    struct stat st;
+    struct qn_error why = {0};
+    if (in->error.code)
+        return;
+    if (stat(in->path, &st)) {
+        qn_fail_param(&in->error, QN_EINVAL, "checkpoint", "cannot open %s: %s", in->path,
+                      strerror(errno));
+    } else if (!S_ISREG(st.st_mode)) {
+        qn_fail_param(&in->error, QN_EINVAL, "checkpoint", "%s is not a regular file", in->path);
+    } else if (access(in->path, R_OK)) {
+        qn_fail_param(&in->error, QN_EINVAL, "checkpoint", "cannot read %s: %s", in->path,
+                      strerror(errno));
+    } else if (!(in->real = qn_path_absolute(in->path, &why)) ||
+               qn_registry_inspect(in->real, &in->facts, &why)) {
+        qn_fail_param(&in->error, QN_EINVAL, "checkpoint", "%s", why.message);
+    }
+}
+
+static void put(void *ctx)
+{
+    struct intake *in = ctx;
+    if (in->error.code) {
+        on_put(in, &in->error);
+        return;
+    }
+    struct qn_snapshot *snap = qn_catalog_snapshot(in->catalog);
+    const struct qn_model_row *old = qn_snapshot_find(snap, in->name);
+    bool same = old && old->n_files == 1 && qn_str_eq(old->files[0], in->real);
+    if (old && !same) {
+        qn_fail_param(&in->error, QN_ECONFLICT, "model_name",
+                      "the name '%s' belongs to another file (%s): choose another one", in->name,
+                      old->n_files ? old->files[0] : "");
+        qn_snapshot_unref(snap);
+        on_put(in, &in->error);
+        return;
+    }
+    struct qn_buf details;
+    qn_buf_init(&details, DETAILS_MAX);
+    qn_inspection_json(&in->facts, &details);
+    const char *files[] = {in->real};
+    struct qn_model_row row = {
+        .name = in->name,
+        .type = type_of(in->recipe)->type,
+        .recipe = in->recipe,
+        .checkpoint = in->real,
+        .files = files,
+        .n_files = 1,
+        .size_bytes = in->facts.size_bytes,
+        .labels = "[\"custom\"]",
+        .details = qn_buf_cstr(&details),
+        .options = old ? old->options : "{}",
+        .created_s = qn_wall_ms() / 1000,
+    };
+    qn_catalog_put(in->catalog, &row, on_put, in);
+    qn_snapshot_unref(snap);
+    qn_buf_deinit(&details);
+}
+
+/* Names appear in URLs, argument lists and log lines: letters, digits and . _ - / : only. */
+static bool name_ok(const char *name)
+{
+    if (!qn_str_starts(name, "user.") || !name[5] || strlen(name) > QN_MODEL_NAME_MAX)
+        return false;
+    for (const char *p = name + 5; *p; p++)
+        if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ||
+              strchr("._-/:+@", *p)))
+            return false;
+    return !qn_str_ends(name, ":latest") && !qn_str_ends(name, "/");
+}
+
+void qn_intake_file(struct qn_loop *l, struct qn_catalog *catalog, const char *name,
+                    const char *path, const char *recipe, qn_intake_done done, void *ctx)
+{
+    struct intake *in = qn_xcalloc(1, sizeof *in);
+    in->catalog = catalog;
+    in->name = qn_xstrdup(name);
+    in->path = qn_xstrdup(path);
+    in->recipe = qn_xstrdup(recipe);
+    in->done = done;
+    in->ctx = ctx;
+    if (!name_ok(name))
+        qn_fail_param(&in->error, QN_EINVAL, "model_name",
+                      "'%.80s' cannot be a model's name: it must be user. and then letters, "
+                      "digits or . _ - / : + @",
+                      name);
+    else if (*path != '/')
+        qn_fail_param(&in->error, QN_EINVAL, "checkpoint",
+                      "'%.200s' is not an absolute path of a GGUF file (downloads are not in this "
+                      "version)",
+                      path);
+    else if (!type_of(recipe))
+        qn_fail_param(&in->error, QN_EUNSUPPORTED, "recipe",
+                      "recipe '%.40s' is not supported in this version: llamacpp is", recipe);
+    qn_loop_work(l, inspect, put, in);
+}

@@ -1,0 +1,25 @@
+/* How models come into the catalog: the built-in list, and files of the user's own. Brings the
+ * registry (what exists in the world) and the catalog (what is on this disk) together. */
+#ifndef QN_ROUTER_INTAKE_H
+#define QN_ROUTER_INTAKE_H
+
+#include "base/error.h"
+#include "catalog/catalog.h"
+#include "io/loop.h"
+
+/* Puts the models that ship with quince, as DIR/models.json lists them, into the catalog and takes
+ * away built-in rows that are no longer listed. starter (at least 201 bytes) becomes the first
+ * name. Blocking: before the loop runs. */
+qn_err qn_intake_builtin(struct qn_catalog *catalog, const char *dir, char *starter,
+                         size_t starter_size, struct qn_error *e);
+
+/* Called once on the loop; e is NULL on success. */
+typedef void (*qn_intake_done)(void *ctx, const struct qn_error *e);
+
+/* Registers a file that lies on this disk, without copying it: a worker inspects it, then it is put
+ * into the catalog. name must be "user." and more; QN_ECONFLICT when it belongs to another file.
+ * Cannot be called off: an asker that is gone must ignore the answer. */
+void qn_intake_file(struct qn_loop *l, struct qn_catalog *catalog, const char *name,
+                    const char *path, const char *recipe, qn_intake_done done, void *ctx);
+
+#endif

@@ -1,0 +1,675 @@
+/* Leases on models, see inventory.h. A place is a model that has, had or shall have a child; leases
+ * wait at it in the order of their tickets. After everything that changes (a lease comes or goes, a
+ * child changes its state) settle() is due once: it asks the residency policy what may load or must
+ * leave, and grants what is ready. */
+#include "router/inventory.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "contract/job.h"
+#include "router/residency.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPTIONS_MAX = 64 * 1024, IDLE_CHECK_MS = 1000 };
+
+struct place;
+
+struct qn_lease {
+    struct place *place;
+    struct qn_lease *prev, *next; /* in place->waiting or place->held */
+    uint64_t ticket;
+    bool granted;
+    qn_lease_fn fn;
+    void *ctx;
+};
+
+struct list {
+    struct qn_lease *first, *last;
+    size_t n;
+};
+
+struct place {
+    struct place *next;
+    struct qn_inventory *inv;
+    char *name;
+    const struct qn_backend_type *type;
+    struct qn_child *child; /* NULL until first needed */
+    struct list waiting, held;
+    int64_t context_asked; /* by the last load; QN_UNSET: none */
+    int64_t size_bytes;
+    int64_t context;  /* the running child was started with */
+    bool stale;       /* the running child has other settings than asked for: restart it first */
+    bool unloading;   /* until its process has gone */
+    bool retry;       /* the last load failed, and somebody has asked again since */
+    int threads;      /* told to the running child */
+    bool blocked;     /* settle: wants to load and must wait for others to leave */
+    int64_t used_ms;  /* last lease given or taken back */
+};
+
+struct watcher {
+    struct watcher *next;
+    char *name; /* NULL: all */
+    void (*done)(void *ctx);
+    void *ctx;
+};
+
+struct qn_inventory {
+    struct qn_loop *loop;
+    struct qn_catalog *catalog;
+    struct qn_http_client *client;
+    struct qn_inventory_config config;
+    char *backend_dir;
+    struct place *places;
+    struct watcher *watchers;
+    size_t n_waiting;
+    uint64_t tickets;
+    struct qn_timer *settle_timer; /* runs when settle is due */
+    struct qn_timer *idle_timer;
+};
+
+static void settle(void *ctx);
+
+static void settle_soon(struct qn_inventory *inv)
+{
+    if (!inv->settle_timer)
+        inv->settle_timer = qn_timer_start(inv->loop, 0, 0, settle, inv);
+}
+
+static void list_add(struct list *l, struct qn_lease *x)
+{
+    x->prev = l->last;
+    x->next = NULL;
+    if (l->last)
+        l->last->next = x;
+    else
+        l->first = x;
+    l->last = x;
+    l->n++;
+}
+
+static void list_remove(struct list *l, struct qn_lease *x)
+{
+    if (x->prev)
+        x->prev->next = x->next;
+    else
+        l->first = x->next;
+    if (x->next)
+        x->next->prev = x->prev;
+    else
+        l->last = x->prev;
+    l->n--;
+}
+
+static bool has_process(enum qn_inst_state s)
+{
+    return s == QN_INST_LOADING || s == QN_INST_READY || s == QN_INST_DRAINING ||
+           s == QN_INST_BACKOFF;
+}
+
+static enum qn_inst_state state_of(const struct place *p)
+{
+    return p->child ? qn_child_status(p->child).state : QN_INST_STOPPED;
+}
+
+/* "NAME:latest" is NAME, as clients of other servers are used to. */
+static void strip_latest(const char *name, char out[static QN_MODEL_NAME_MAX + 1])
+{
+    size_t n = strlen(name);
+    if (qn_str_ends(name, ":latest"))
+        n -= strlen(":latest");
+    if (n > QN_MODEL_NAME_MAX)
+        n = QN_MODEL_NAME_MAX;
+    memcpy(out, name, n);
+    out[n] = '\0';
+}
+
+qn_err qn_inventory_find(struct qn_inventory *inv, const char *name, struct qn_snapshot **snap,
+                         const struct qn_model_row **row, struct qn_error *e)
+{
+    char plain[QN_MODEL_NAME_MAX + 1];
+    *snap = qn_catalog_snapshot(inv->catalog);
+    *row = qn_snapshot_find(*snap, name);
+    if (!*row && strlen(name) <= QN_MODEL_NAME_MAX) {
+        strip_latest(name, plain);
+        *row = qn_snapshot_find(*snap, plain);
+    }
+    if (*row)
+        return QN_OK;
+    qn_snapshot_unref(*snap);
+    *snap = NULL;
+    return qn_fail_param(e, QN_ENOTFOUND, "model",
+                         "model '%.200s' is not known here: `quince list` or GET /v1/models shows "
+                         "the names, `quince import FILE.gguf` adds one",
+                         name);
+}
+
+static struct place *place_find(const struct qn_inventory *inv, const char *name)
+{
+    struct place *p = inv->places;
+    while (p && !qn_str_eq(p->name, name))
+        p = p->next;
+    return p;
+}
+
+static struct place *place_get(struct qn_inventory *inv, const struct qn_model_row *row)
+{
+    struct place *p = place_find(inv, row->name);
+    if (p)
+        return p;
+    p = qn_xcalloc(1, sizeof *p);
+    p->inv = inv;
+    p->name = qn_xstrdup(row->name);
+    p->type = qn_backend_type_find(row->type);
+    p->context_asked = QN_UNSET;
+    p->next = inv->places;
+    inv->places = p;
+    return p;
+}
+
+/* Tells every waiting lease that it will not be granted. The callbacks may take and release other
+ * leases, so the list is emptied first. */
+static void refuse_waiting(struct place *p, const struct qn_error *why)
+{
+    struct qn_lease *x;
+    struct list gone = p->waiting;
+    p->waiting = (struct list){0};
+    p->inv->n_waiting -= gone.n;
+    for (x = gone.first; x; x = x->next)
+        x->place = NULL;
+    while ((x = gone.first)) {
+        list_remove(&gone, x);
+        if (x->fn)
+            x->fn(x->ctx, why);
+        free(x);
+    }
+}
+
+static void on_state(void *ctx, struct qn_child *c)
+{
+    struct place *p = ctx;
+    enum qn_inst_state s = qn_child_status(c).state;
+    qn_info("inventory", "model=%s state=%s", p->name, qn_inst_state_name(s));
+    if (!has_process(s)) {
+        p->unloading = false;
+        p->stale = false;
+    }
+    settle_soon(p->inv);
+}
+
+static void on_jobs(void *ctx, struct qn_child *c)
+{
+    struct place *p = ctx;
+    (void)c;
+    settle_soon(p->inv);
+}
+
+/* The number a row's saved options hold under a name. */
+static int64_t saved_i64(const char *options, const char *name)
+{
+    struct qn_json *doc;
+    int64_t out = QN_UNSET;
+    if (qn_json_parse(options, strlen(options), &doc, NULL))
+        return out;
+    struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, name);
+    qn_json_i64_opt(&v, 0, INT32_MAX, &out, NULL);
+    qn_json_free(doc);
+    return out;
+}
+
+static int64_t wanted_context(const struct place *p, const struct qn_model_row *row)
+{
+    if (p->context_asked != QN_UNSET)
+        return p->context_asked;
+    int64_t saved = saved_i64(row->options, "ctx_size");
+    return saved != QN_UNSET ? saved : p->inv->config.context;
+}
+
+/* Starts the child with the row's files. */
+static qn_err start(struct place *p, int threads, struct qn_error *e)
+{
+    struct qn_inventory *inv = p->inv;
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    qn_err err = qn_inventory_find(inv, p->name, &snap, &row, e);
+    if (err)
+        return err;
+    struct qn_buf options;
+    qn_buf_init(&options, OPTIONS_MAX);
+    struct qn_jw w = qn_jw_to(&options);
+    qn_jw_obj(&w);
+    if (inv->config.slots > 0)
+        qn_jw_ki64(&w, "slots", inv->config.slots);
+    qn_jw_obj_end(&w);
+    char *program = qn_path_join(inv->backend_dir, p->type->binary);
+    p->context = wanted_context(p, row);
+    p->threads = threads;
+    struct qn_child_spec spec = {
+        .type = p->type->type,
+        .program = program,
+        .name = p->name,
+        .files = row->files,
+        .n_files = row->n_files,
+        .options = qn_buf_cstr(&options),
+        .threads = threads,
+        .context = p->context,
+    };
+    static const struct qn_child_events events = {.state = on_state, .jobs = on_jobs};
+    if (p->child)
+        qn_child_respec(p->child, &spec);
+    else
+        err = qn_child_new(inv->loop, inv->client, &spec, &events, p, &p->child, e);
+    if (!err)
+        qn_child_load(p->child);
+    free(program);
+    qn_buf_deinit(&options);
+    qn_snapshot_unref(snap);
+    return err;
+}
+
+/* The facts for the policy about every place with a process but `without`. A place counts as busy
+ * for a newcomer with this ticket while it is used, or while somebody waits for it who came
+ * earlier. */
+static size_t residents(struct qn_inventory *inv, const struct place *without, uint64_t ticket,
+                        struct qn_resident *live, struct place **places)
+{
+    size_t n = 0;
+    for (struct place *p = inv->places; p && n < QN_RESIDENTS_MAX; p = p->next) {
+        enum qn_inst_state s = state_of(p);
+        if (p == without || !has_process(s))
+            continue;
+        struct qn_child_status status = qn_child_status(p->child);
+        live[n] = (struct qn_resident){
+            .type = p->type->type,
+            .busy = p->held.n > 0 || status.jobs > 0 ||
+                    (p->waiting.n > 0 && p->waiting.first->ticket < ticket),
+            .leaving = s == QN_INST_DRAINING,
+            .last_use_ms = p->used_ms,
+            .memory_bytes = status.memory_bytes > 0
+                                ? status.memory_bytes
+                                : p->type->memory_estimate(p->size_bytes, p->context),
+        };
+        places[n++] = p;
+    }
+    return n;
+}
+
+static void plan(struct place *p)
+{
+    struct qn_inventory *inv = p->inv;
+    struct qn_resident live[QN_RESIDENTS_MAX];
+    struct place *places[QN_RESIDENTS_MAX];
+    size_t n = residents(inv, p, p->waiting.first->ticket, live, places);
+    int64_t context = p->context_asked != QN_UNSET ? p->context_asked : inv->config.context;
+    struct qn_resident want = {
+        .type = p->type->type,
+        .memory_bytes = p->type->memory_estimate(p->size_bytes, context),
+    };
+    struct qn_budget budget = {
+        .max_loaded = (int)inv->config.max_loaded,
+        .memory_bytes = inv->config.memory_bytes,
+        .threads = inv->config.threads,
+    };
+    struct qn_plan todo = {0};
+    struct qn_error e = {0};
+    qn_residency_plan(live, n, &want, &budget, &todo);
+    switch (todo.verdict) {
+    case QN_PLAN_LOAD:
+        if (start(p, todo.threads, &e))
+            refuse_waiting(p, &e);
+        break;
+    case QN_PLAN_EVICT:
+        p->blocked = true;
+        for (size_t i = 0; i < todo.n_evict; i++) {
+            qn_info("inventory", "model=%s evicted_for=%s", places[todo.evict[i]]->name, p->name);
+            qn_child_stop(places[todo.evict[i]]->child, QN_CHILD_STOP_GRACE_MS);
+        }
+        break;
+    case QN_PLAN_WAIT:
+        p->blocked = true;
+        break;
+    case QN_PLAN_REFUSE:
+        qn_fail_param(&e, QN_ENOMEM, "model", "model '%s' cannot be loaded: %s", p->name,
+                      todo.reason ? todo.reason : "it does not fit");
+        refuse_waiting(p, &e);
+        break;
+    }
+}
+
+/* True when somebody who came before the ticket waits for room among children of this type. Then
+ * nobody later is let in at a ready model, or the earlier one could wait for ever. */
+static bool overtakes(const struct qn_inventory *inv, const struct place *at, uint64_t ticket)
+{
+    for (const struct place *p = inv->places; p; p = p->next)
+        if (p != at && p->blocked && p->waiting.n && p->type == at->type &&
+            p->waiting.first->ticket < ticket)
+            return true;
+    return false;
+}
+
+static void grant(struct place *p)
+{
+    for (size_t left = p->waiting.n; left && p->waiting.n && !p->stale; left--) {
+        if (state_of(p) != QN_INST_READY || overtakes(p->inv, p, p->waiting.first->ticket))
+            break;
+        struct qn_lease *x = p->waiting.first;
+        list_remove(&p->waiting, x);
+        p->inv->n_waiting--;
+        list_add(&p->held, x);
+        x->granted = true;
+        p->used_ms = qn_now_ms();
+        qn_catalog_touch(p->inv->catalog, p->name, qn_wall_ms() / 1000);
+        x->fn(x->ctx, NULL);
+    }
+}
+
+/* What one place needs now, by its child's state. */
+static void settle_place(struct place *p)
+{
+    p->blocked = false;
+    if (!p->waiting.n)
+        return;
+    switch (state_of(p)) {
+    case QN_INST_STOPPED:
+        plan(p);
+        break;
+    case QN_INST_FAILED: {
+        if (p->retry) {
+            p->retry = false;
+            plan(p);
+            break;
+        }
+        struct qn_error e = *qn_child_status(p->child).error;
+        if (e.code == QN_OK)
+            qn_fail(&e, QN_ECHILD, "model '%s' could not be loaded", p->name);
+        refuse_waiting(p, &e);
+        break;
+    }
+    case QN_INST_READY:
+        if (p->stale && !p->held.n)
+            qn_child_stop(p->child, QN_CHILD_STOP_GRACE_MS);
+        else
+            grant(p);
+        break;
+    default: /* on its way: its state event comes back here */
+        break;
+    }
+}
+
+/* The machine's threads go to the children that have work. */
+static void share_threads(struct qn_inventory *inv)
+{
+    struct qn_resident live[QN_RESIDENTS_MAX];
+    struct place *places[QN_RESIDENTS_MAX];
+    int threads[QN_RESIDENTS_MAX];
+    size_t n = residents(inv, NULL, 0, live, places);
+    if (!n)
+        return;
+    qn_residency_threads(live, n, inv->config.threads, threads);
+    for (size_t i = 0; i < n; i++)
+        if (state_of(places[i]) == QN_INST_READY && places[i]->threads != threads[i]) {
+            places[i]->threads = threads[i];
+            qn_child_set_threads(places[i]->child, threads[i]);
+        }
+}
+
+static void tell_watchers(struct qn_inventory *inv)
+{
+    struct watcher **at = &inv->watchers;
+    while (*at) {
+        bool busy = false;
+        for (struct place *p = inv->places; p; p = p->next)
+            busy = busy || (p->unloading && (!(*at)->name || qn_str_eq((*at)->name, p->name)));
+        if (busy) {
+            at = &(*at)->next;
+            continue;
+        }
+        struct watcher *w = *at;
+        *at = w->next;
+        if (w->done)
+            w->done(w->ctx);
+        free(w->name);
+        free(w);
+        at = &inv->watchers; /* the callback may have changed the list */
+    }
+}
+
+/* The places with waiting leases, earliest ticket first. */
+static size_t by_ticket(struct qn_inventory *inv, struct place **out, size_t max)
+{
+    size_t n = 0;
+    for (struct place *p = inv->places; p && n < max; p = p->next) {
+        p->blocked = p->blocked && p->waiting.n;
+        if (!p->waiting.n)
+            continue;
+        size_t i = n++;
+        for (; i > 0 && out[i - 1]->waiting.first->ticket > p->waiting.first->ticket; i--)
+            out[i] = out[i - 1];
+        out[i] = p;
+    }
+    return n;
+}
+
+static void settle(void *ctx)
+{
+    struct qn_inventory *inv = ctx;
+    qn_timer_stop(inv->settle_timer);
+    inv->settle_timer = NULL;
+    struct place *order[QN_RESIDENTS_MAX];
+    size_t n = by_ticket(inv, order, QN_RESIDENTS_MAX);
+    for (size_t i = 0; i < n; i++)
+        settle_place(order[i]);
+    share_threads(inv);
+    tell_watchers(inv);
+}
+
+qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
+                            const struct qn_load_options *options, qn_lease_fn fn, void *ctx,
+                            struct qn_lease **out, struct qn_error *e)
+{
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    qn_err err = qn_inventory_find(inv, name, &snap, &row, e);
+    if (err)
+        return err;
+    if ((int64_t)inv->n_waiting >= inv->config.queue_limit) {
+        qn_snapshot_unref(snap);
+        return qn_fail(e, QN_EBUSY,
+                       "%lld requests are waiting for models already: try again in a moment",
+                       (long long)inv->config.queue_limit);
+    }
+    if (!qn_backend_type_find(row->type)) {
+        err = qn_fail_param(e, QN_EUNSUPPORTED, "model",
+                            "model '%s' is of type '%s', which this version cannot run", row->name,
+                            row->type);
+        qn_snapshot_unref(snap);
+        return err;
+    }
+    struct place *p = place_get(inv, row);
+    p->size_bytes = row->size_bytes;
+    if (options && options->context != QN_UNSET)
+        p->context_asked = options->context;
+    enum qn_inst_state s = state_of(p);
+    if (options && (s == QN_INST_READY || s == QN_INST_LOADING))
+        p->stale = wanted_context(p, row) != p->context;
+    qn_snapshot_unref(snap);
+
+    struct qn_lease *x = qn_xcalloc(1, sizeof *x);
+    x->place = p;
+    x->ticket = ++inv->tickets;
+    x->fn = fn;
+    x->ctx = ctx;
+    list_add(&p->waiting, x);
+    inv->n_waiting++;
+    p->used_ms = qn_now_ms();
+    p->retry = s == QN_INST_FAILED;
+    if (s == QN_INST_LOADING || s == QN_INST_BACKOFF)
+        qn_child_load(p->child); /* it may have been given up: it is wanted again */
+    settle_soon(inv);
+    *out = x;
+    return QN_OK;
+}
+
+struct qn_child *qn_lease_child(const struct qn_lease *lease)
+{
+    return lease->place->child;
+}
+
+void qn_lease_release(struct qn_lease *x)
+{
+    if (!x)
+        return;
+    struct place *p = x->place;
+    if (!p) { /* refuse_waiting is telling others; it will come to this one and free it */
+        x->fn = NULL;
+        return;
+    }
+    if (x->granted) {
+        list_remove(&p->held, x);
+        p->used_ms = qn_now_ms();
+        qn_catalog_touch(p->inv->catalog, p->name, qn_wall_ms() / 1000);
+    } else {
+        list_remove(&p->waiting, x);
+        p->inv->n_waiting--;
+        if (!p->waiting.n && p->child)
+            qn_child_unwant(p->child);
+    }
+    settle_soon(p->inv);
+    free(x);
+}
+
+static bool unload_place(struct place *p)
+{
+    if (!p->child || !has_process(state_of(p)))
+        return false;
+    p->unloading = true;
+    struct qn_error e = {0};
+    qn_fail(&e, QN_ECANCELLED, "model '%s' was unloaded while the request waited for it", p->name);
+    refuse_waiting(p, &e);
+    qn_child_stop(p->child, QN_CHILD_STOP_GRACE_MS);
+    p->unloading = has_process(state_of(p));
+    return true;
+}
+
+qn_err qn_inventory_unload(struct qn_inventory *inv, const char *name, void (*done)(void *ctx),
+                           void *ctx, struct qn_error *e)
+{
+    struct watcher *w = NULL;
+    if (name) {
+        struct qn_snapshot *snap;
+        const struct qn_model_row *row;
+        qn_err err = qn_inventory_find(inv, name, &snap, &row, e);
+        if (err)
+            return err;
+        struct place *p = place_find(inv, row->name);
+        if (!p || !unload_place(p)) {
+            err = qn_fail_param(e, QN_ENOTFOUND, "model", "model '%s' is not loaded", row->name);
+            qn_snapshot_unref(snap);
+            return err;
+        }
+        qn_snapshot_unref(snap);
+        w = qn_xcalloc(1, sizeof *w);
+        w->name = qn_xstrdup(p->name);
+    } else {
+        for (struct place *p = inv->places; p; p = p->next)
+            unload_place(p);
+        w = qn_xcalloc(1, sizeof *w);
+    }
+    w->done = done;
+    w->ctx = ctx;
+    w->next = inv->watchers;
+    inv->watchers = w;
+    settle_soon(inv);
+    return QN_OK;
+}
+
+void qn_inventory_forget(struct qn_inventory *inv, void *ctx)
+{
+    for (struct watcher *w = inv->watchers; w; w = w->next)
+        if (w->ctx == ctx)
+            w->done = NULL;
+}
+
+static void check_idle(void *ctx)
+{
+    struct qn_inventory *inv = ctx;
+    int64_t now = qn_now_ms();
+    for (struct place *p = inv->places; p; p = p->next)
+        if (state_of(p) == QN_INST_READY && !p->held.n && !p->waiting.n &&
+            now - p->used_ms >= inv->config.idle_ms) {
+            qn_info("inventory", "model=%s unloaded=idle", p->name);
+            qn_child_stop(p->child, QN_CHILD_STOP_GRACE_MS);
+        }
+}
+
+void qn_inventory_new(struct qn_loop *l, struct qn_catalog *catalog, struct qn_http_client *client,
+                      const struct qn_inventory_config *config, struct qn_inventory **out)
+{
+    struct qn_inventory *inv = qn_xcalloc(1, sizeof *inv);
+    inv->loop = l;
+    inv->catalog = catalog;
+    inv->client = client;
+    inv->config = *config;
+    inv->backend_dir = qn_xstrdup(config->backend_dir);
+    inv->config.backend_dir = inv->backend_dir;
+    if (config->idle_ms > 0)
+        inv->idle_timer = qn_timer_start(l, IDLE_CHECK_MS, IDLE_CHECK_MS, check_idle, inv);
+    *out = inv;
+}
+
+void qn_inventory_free(struct qn_inventory *inv)
+{
+    if (!inv)
+        return;
+    while (inv->places) {
+        struct place *p = inv->places;
+        inv->places = p->next;
+        qn_child_free(p->child);
+        free(p->name);
+        free(p);
+    }
+    while (inv->watchers) {
+        struct watcher *w = inv->watchers;
+        inv->watchers = w->next;
+        free(w->name);
+        free(w);
+    }
+    qn_timer_stop(inv->settle_timer);
+    qn_timer_stop(inv->idle_timer);
+    free(inv->backend_dir);
+    free(inv);
+}
+
+size_t qn_inventory_loaded(const struct qn_inventory *inv, struct qn_loaded *out, size_t max)
+{
+    size_t n = 0;
+    for (const struct place *p = inv->places; p && n < max; p = p->next)
+        if (has_process(state_of(p)))
+            out[n++] = (struct qn_loaded){
+                .name = p->name,
+                .type = p->type->type,
+                .status = qn_child_status(p->child),
+                .holders = p->held.n,
+                .waiting = p->waiting.n,
+            };
+    return n;
+}
+
+const char *qn_inventory_last_used(const struct qn_inventory *inv)
+{
+    const struct place *best = NULL;
+    for (const struct place *p = inv->places; p; p = p->next)
+        if (state_of(p) == QN_INST_READY && (!best || p->used_ms > best->used_ms))
+            best = p;
+    return best ? best->name : NULL;
+}
+
+const struct qn_inventory_config *qn_inventory_config(const struct qn_inventory *inv)
+{
+    return &inv->config;
+}

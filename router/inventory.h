@@ -1,0 +1,79 @@
+/* What every API does to models: find by name, load and hold while in use, unload, register. Owns
+ * the children. A request that needs a model takes a lease: it waits (in a bounded queue) until
+ * the model is ready, and while it is held the model is busy and never evicted. Loop thread only. */
+#ifndef QN_ROUTER_INVENTORY_H
+#define QN_ROUTER_INVENTORY_H
+
+#include "base/error.h"
+#include "catalog/catalog.h"
+#include "contract/backend_types.h"
+#include "io/http_client.h"
+#include "io/loop.h"
+#include "router/child_process.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { QN_MODEL_NAME_MAX = 200 };
+
+struct qn_inventory;
+
+struct qn_inventory_config {
+    const char *backend_dir;  /* copied */
+    int64_t max_loaded;       /* of one type; < 0: no limit */
+    int64_t memory_bytes;     /* <= 0: no limit */
+    int threads;              /* of the machine, >= 1 */
+    int64_t context, slots;   /* 0: the child chooses */
+    int64_t queue_limit;      /* waiting leases */
+    int64_t idle_ms;          /* 0: never unload for idleness */
+};
+
+void qn_inventory_new(struct qn_loop *l, struct qn_catalog *catalog, struct qn_http_client *client,
+                      const struct qn_inventory_config *config, struct qn_inventory **out);
+/* Kills what still runs. No lease may be left, and the loop must have ended. */
+void qn_inventory_free(struct qn_inventory *inv);
+
+/* The row of a name a client gave; ":latest" at its end means nothing. The row is lent by *snap,
+ * which the caller unrefs. QN_ENOTFOUND (param "model") lists what to do. */
+qn_err qn_inventory_find(struct qn_inventory *inv, const char *name, struct qn_snapshot **snap,
+                         const struct qn_model_row **row, struct qn_error *e);
+
+/* Settings of one load; they hold until the model's next load that says otherwise. */
+struct qn_load_options {
+    int64_t context; /* QN_UNSET: as saved for the model, else the setting, else the child's choice */
+};
+
+struct qn_lease;
+
+/* Called once, never from within qn_inventory_acquire: err is QN_OK, or why the model could not
+ * be loaded (the lease is then gone). */
+typedef void (*qn_lease_fn)(void *ctx, const struct qn_error *err);
+
+/* options MAY be NULL. QN_EBUSY at once when the queue is full, QN_ENOTFOUND when there is no such
+ * model. */
+qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
+                            const struct qn_load_options *options, qn_lease_fn fn, void *ctx,
+                            struct qn_lease **out, struct qn_error *e);
+struct qn_child *qn_lease_child(const struct qn_lease *lease); /* granted leases only */
+void qn_lease_release(struct qn_lease *lease); /* waiting or granted; NULL allowed */
+
+/* Stops one model, or all when name is NULL: running jobs finish, waiting ones are told. done MAY
+ * be NULL and is called once, not from within. QN_ENOTFOUND: unknown, or not loaded. */
+qn_err qn_inventory_unload(struct qn_inventory *inv, const char *name, void (*done)(void *ctx),
+                           void *ctx, struct qn_error *e);
+/* The caller of an unload is gone: its done is not called. */
+void qn_inventory_forget(struct qn_inventory *inv, void *ctx);
+
+/* What is loaded or on its way, for /health. Lent until the next turn of the loop. */
+struct qn_loaded {
+    const char *name;
+    const char *type;
+    struct qn_child_status status;
+    size_t holders, waiting;
+};
+size_t qn_inventory_loaded(const struct qn_inventory *inv, struct qn_loaded *out, size_t max);
+const char *qn_inventory_last_used(const struct qn_inventory *inv); /* loaded and ready; or NULL */
+const struct qn_inventory_config *qn_inventory_config(const struct qn_inventory *inv);
+
+#endif

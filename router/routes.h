@@ -1,0 +1,56 @@
+/* The one table of endpoints and the way a request takes through it: guards, row, handler. */
+#ifndef QN_ROUTER_ROUTES_H
+#define QN_ROUTER_ROUTES_H
+
+#include "io/http_server.h"
+#include "router/answer.h"
+#include "router/services.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct qn_dialect;
+
+/* id: what stood in the pattern's {id}, NULL for patterns without. */
+typedef void (*qn_handler)(struct qn_services *sv, struct qn_http *h, const char *id);
+
+/* Where a row's path may stand. */
+enum qn_places {
+    QN_AT_ROOT = 1,                          /* /live */
+    QN_AT_PREFIXES = 2,                      /* /api/v0 /api/v1 /v0 /v1 */
+    QN_AT_BOTH = QN_AT_ROOT | QN_AT_PREFIXES
+};
+
+struct qn_route {
+    const char *method;
+    const char *pattern; /* "/models/{id}": {id} stands at the end and may hold slashes */
+    enum qn_places places;
+    enum qn_family family;
+    qn_handler handle;                /* this, or */
+    const struct qn_dialect *dialect; /* inference in this dialect */
+};
+
+enum qn_route_found { QN_ROUTE_FOUND, QN_ROUTE_NO_PATH, QN_ROUTE_NO_METHOD };
+
+enum { QN_ALLOW_MAX = 64 };
+
+/* Looks the table up; HEAD counts as GET. FOUND sets *row and *id (lent from path). NO_METHOD sets
+ * *row to some row of the path and writes the methods it has, "GET, HEAD", into allow. */
+enum qn_route_found qn_route_find(const char *method, const char *path, const struct qn_route **row,
+                                  const char **id, char allow[static QN_ALLOW_MAX]);
+
+/* The family of errors for a path, also for paths of no row. */
+enum qn_family qn_route_family(const char *path);
+
+/* Takes a request through guards and table to its handler. */
+struct qn_routes {
+    struct qn_services *services;
+    const char *host;  /* the setting */
+    bool any_numeric;  /* the server is open to other machines: numeric hosts are fine */
+};
+void qn_routes_serve(struct qn_routes *r, struct qn_http *h);
+
+/* Renders the body of an answer that the HTTP server gives by itself. */
+void qn_routes_refuse(int status, const char *path, struct qn_buf *body);
+
+#endif

@@ -1,0 +1,17 @@
+/* What the handlers of endpoints may ask for. Made by main.c, lent to every handler; nothing below
+ * the handlers sees it. */
+#ifndef QN_ROUTER_SERVICES_H
+#define QN_ROUTER_SERVICES_H
+
+#include <stdbool.h>
+
+struct qn_services {
+    struct qn_loop *loop;
+    struct qn_catalog *catalog;
+    struct qn_inventory *inventory;
+    struct qn_logs *logs;
+    struct qn_stats *stats;
+    bool stopping; /* SIGTERM has come: nothing new is begun */
+};
+
+#endif

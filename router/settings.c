@@ -1,0 +1,395 @@
+/* The one table of settings and the reading of its layers, see settings.h. A row gives a setting
+ * its flag, its environment name (QUINCE_ and the flag in capitals), its key in config.json (the
+ * flag's name) and its line of help. */
+#include "router/settings.h"
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "base/str.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { TEXT, NUMBER, TRUTH };
+
+/* Where a setting may be given. */
+enum { FILE_KEY = 1, ELSEWHERE = 2, EVERYWHERE = FILE_KEY | ELSEWHERE };
+
+struct row {
+    const char *name;
+    enum kind kind;
+    size_t offset;         /* in struct qn_settings */
+    const char *preset;    /* as it would be typed; "" for text means: worked out at start */
+    int64_t min, max;      /* NUMBER */
+    int scope;
+    const char *value;     /* what --help shows for the value */
+    const char *help;
+};
+
+#define AT(member) offsetof(struct qn_settings, member)
+static const struct row table[] = {
+    {"host", TEXT, AT(host), "localhost", 0, 0, EVERYWHERE, "ADDRESS",
+     "address to listen on; localhost means 127.0.0.1 and [::1]"},
+    {"port", NUMBER, AT(port), "13305", 0, 65535, EVERYWHERE, "N",
+     "port to listen on; 0 picks a free one and prints it"},
+    {"insecure", TRUTH, AT(insecure), "false", 0, 0, EVERYWHERE, NULL,
+     "allow an address that other machines can reach (anybody there may use the server)"},
+    {"data-dir", TEXT, AT(data_dir), "", 0, 0, ELSEWHERE, "DIR",
+     "folder of everything the server writes (default: ~/.local/share/quince)"},
+    {"log-level", TEXT, AT(log_level), "info", 0, 0, EVERYWHERE, "LEVEL",
+     "error, warn, info or debug"},
+    {"max-loaded-models", NUMBER, AT(max_loaded_models), "1", -1, 64, EVERYWHERE, "N",
+     "models of one type in memory at once; -1: no limit"},
+    {"threads", NUMBER, AT(threads), "0", 0, 1024, EVERYWHERE, "N",
+     "processor threads for all models together; 0: as many as the machine has"},
+    {"context", NUMBER, AT(context), "0", 0, 16 * 1024 * 1024, EVERYWHERE, "TOKENS",
+     "context length to load models with; 0: the model's own, as far as it is sensible"},
+    {"slots", NUMBER, AT(slots), "0", 0, 256, EVERYWHERE, "N",
+     "requests one model works on at once; 0: the model's process chooses"},
+    {"memory-limit", NUMBER, AT(memory_limit_mb), "0", -1, INT64_C(1) << 30, EVERYWHERE, "MIB",
+     "memory for all models together; 0: nine tenths of the machine's; -1: no limit"},
+    {"idle", NUMBER, AT(idle_s), "0", 0, 31536000, EVERYWHERE, "SECONDS",
+     "unload a model that nobody has used for so long; 0: never"},
+    {"body-limit", NUMBER, AT(body_limit_mb), "32", 1, 1024, EVERYWHERE, "MIB",
+     "largest request body that is accepted"},
+    {"queue-limit", NUMBER, AT(queue_limit), "256", 1, 100000, EVERYWHERE, "N",
+     "requests that may wait for a model; more are told to come back later"},
+    {"drain", NUMBER, AT(drain_s), "30", 0, 3600, EVERYWHERE, "SECONDS",
+     "time that running answers get to finish when the server is told to stop"},
+    {"models-dir", TEXT, AT(models_dir), "", 0, 0, EVERYWHERE, "DIR",
+     "folder of the built-in list of models (default: the one quince came with)"},
+    {"backend-dir", TEXT, AT(backend_dir), "", 0, 0, EVERYWHERE, "DIR",
+     "folder of the programs that run models (default: beside quinced)"},
+};
+enum { ROWS = sizeof table / sizeof *table };
+
+/* Names in the environment that begin with QUINCE_ and are not the server's. */
+static const char *const foreign_env[] = {"QUINCE_API_KEY", "QUINCE_TEST_"};
+
+/* QUINCE_DATA_DIR for data-dir. */
+static void env_name(const struct row *r, char out[static 48])
+{
+    size_t n = 0;
+    for (const char *p = "QUINCE_"; *p; p++)
+        out[n++] = *p;
+    for (const char *p = r->name; *p && n < 47; p++)
+        out[n++] = (char)(*p == '-' ? '_' : toupper((unsigned char)*p));
+    out[n] = '\0';
+}
+
+/* Levenshtein's distance, for words of at most 31 bytes; longer ones are far from everything. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t n = strlen(a), m = strlen(b), line[32];
+    if (n > 31 || m > 31)
+        return 99;
+    for (size_t j = 0; j <= m; j++)
+        line[j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        size_t diagonal = line[0];
+        line[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            size_t best = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = line[j];
+            if (line[j] + 1 < best)
+                best = line[j] + 1;
+            if (line[j - 1] + 1 < best)
+                best = line[j - 1] + 1;
+            line[j] = best;
+        }
+    }
+    return line[m];
+}
+
+/* The row whose name is nearest to a misspelt one, or NULL when none is near. */
+static const struct row *nearest(const char *name)
+{
+    const struct row *found = NULL;
+    size_t best = strlen(name) / 3 + 2;
+    for (size_t i = 0; i < ROWS; i++) {
+        size_t d = distance(name, table[i].name);
+        if (d < best) {
+            best = d;
+            found = &table[i];
+        }
+    }
+    return found;
+}
+
+static const struct row *row_find(const char *name)
+{
+    for (size_t i = 0; i < ROWS; i++)
+        if (qn_str_eq(table[i].name, name))
+            return &table[i];
+    return NULL;
+}
+
+/* where: how the user wrote it, for messages: "--port", "QUINCE_PORT", "config.json: port". */
+static qn_err set_text(struct qn_settings *s, const struct row *r, const char *where,
+                       const char *text, struct qn_error *e)
+{
+    char *at = (char *)s + r->offset;
+    if (r->kind == TRUTH) {
+        bool yes = qn_str_ieq(text, "true") || qn_str_eq(text, "1");
+        if (!yes && !qn_str_ieq(text, "false") && !qn_str_eq(text, "0"))
+            return qn_fail_param(e, QN_EINVAL, r->name, "%s must be true or false, not '%.80s'",
+                                 where, text);
+        memcpy(at, &yes, sizeof yes);
+    } else if (r->kind == NUMBER) {
+        int64_t v;
+        if (!qn_parse_i64(text, &v) || v < r->min || v > r->max)
+            return qn_fail_param(e, QN_EINVAL, r->name,
+                                 "%s must be a whole number from %lld to %lld, not '%.80s'", where,
+                                 (long long)r->min, (long long)r->max, text);
+        memcpy(at, &v, sizeof v);
+    } else {
+        enum qn_log_level level;
+        if (r->offset == AT(log_level) && !qn_log_level_parse(text, &level))
+            return qn_fail_param(e, QN_EINVAL, r->name,
+                                 "%s must be error, warn, info or debug, not '%.80s'", where, text);
+        if (!*text)
+            return qn_fail_param(e, QN_EINVAL, r->name, "%s must not be empty", where);
+        char *copy = qn_xstrdup(text), *old;
+        memcpy(&old, at, sizeof old);
+        free(old);
+        memcpy(at, &copy, sizeof copy);
+    }
+    return QN_OK;
+}
+
+static qn_err read_env(struct qn_settings *s, const char *const *env, struct qn_error *e)
+{
+    for (; env && *env; env++) {
+        if (!qn_str_starts(*env, "QUINCE_"))
+            continue;
+        bool foreign = false;
+        for (size_t i = 0; i < sizeof foreign_env / sizeof *foreign_env; i++)
+            foreign = foreign || qn_str_starts(*env, foreign_env[i]);
+        const char *equals = strchr(*env, '=');
+        if (foreign || !equals)
+            continue;
+        char name[48];
+        const struct row *r = NULL;
+        for (size_t i = 0; i < ROWS && !r; i++) {
+            env_name(&table[i], name);
+            if (strlen(name) == (size_t)(equals - *env) && !strncmp(name, *env, strlen(name)))
+                r = &table[i];
+        }
+        if (!r) {
+            char wanted[32] = "";
+            size_t n = 0;
+            for (const char *p = *env + strlen("QUINCE_"); p < equals && n < 31; p++)
+                wanted[n++] = (char)(*p == '_' ? '-' : tolower((unsigned char)*p));
+            wanted[n] = '\0';
+            const struct row *near = nearest(wanted);
+            if (near)
+                env_name(near, name);
+            return qn_fail(e, QN_EINVAL, "the environment's %.*s is not a setting%s%s%s",
+                           (int)(equals - *env), *env, near ? "; did you mean " : "",
+                           near ? name : "", near ? "?" : " (quinced --help lists them)");
+        }
+        qn_err err = set_text(s, r, name, equals + 1, e);
+        if (err)
+            return err;
+    }
+    return QN_OK;
+}
+
+static qn_err read_flags(struct qn_settings *s, size_t n, const char *const *args,
+                         struct qn_error *e)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *word = args[i];
+        if (!qn_str_starts(word, "--"))
+            return qn_fail(e, QN_EINVAL,
+                           "'%.80s' is not understood: quinced takes --NAME VALUE (see --help)",
+                           word);
+        const char *equals = strchr(word, '=');
+        char name[64];
+        size_t len = equals ? (size_t)(equals - word - 2) : strlen(word + 2);
+        if (len >= sizeof name)
+            len = sizeof name - 1;
+        memcpy(name, word + 2, len);
+        name[len] = '\0';
+        const struct row *r = row_find(name);
+        if (!r) {
+            const struct row *near = nearest(name);
+            return qn_fail(e, QN_EINVAL, "--%s is not a setting%s%s%s", name,
+                           near ? "; did you mean --" : "", near ? near->name : "",
+                           near ? "?" : " (see --help)");
+        }
+        const char *value = equals ? equals + 1 : NULL;
+        if (!value && r->kind == TRUTH) {
+            value = "true";
+        } else if (!value) {
+            if (i + 1 == n)
+                return qn_fail_param(e, QN_EINVAL, r->name, "--%s needs a value: %s", r->name,
+                                     r->help);
+            value = args[++i];
+        }
+        char where[72] = "--";
+        memcpy(where + 2, r->name, strlen(r->name) + 1);
+        qn_err err = set_text(s, r, where, value, e);
+        if (err)
+            return err;
+    }
+    return QN_OK;
+}
+
+static qn_err read_member(struct qn_settings *s, const char *path, const struct qn_jref *v,
+                          struct qn_error *e)
+{
+    const struct row *r = row_find(v->key);
+    if (!r || !(r->scope & FILE_KEY)) {
+        const struct row *near = r ? NULL : nearest(v->key);
+        return qn_fail(e, QN_EINVAL, "%s: '%.60s' %s%s%s", path, v->key,
+                       r ? "can only be given as a flag or in the environment"
+                         : "is not a setting",
+                       near ? "; did you mean " : "", near ? near->name : "");
+    }
+    struct qn_buf text, where;
+    qn_buf_init(&text, 4096);
+    qn_buf_init(&where, 8192);
+    enum qn_json_type type = qn_json_type(v);
+    static const enum qn_json_type wanted[] = {
+        [TEXT] = QN_JSON_STRING, [NUMBER] = QN_JSON_NUMBER, [TRUTH] = QN_JSON_BOOL};
+    qn_err err = QN_OK;
+    if (type == QN_JSON_STRING)
+        qn_buf_str(&text, qn_json_raw_str(v));
+    else
+        qn_json_print(v, &text);
+    if (type != wanted[r->kind] || text.overflow)
+        err = qn_fail_param(e, QN_EINVAL, r->name, "%s: %s must be %s", path, r->name,
+                            qn_json_type_name(wanted[r->kind]));
+    qn_buf_fmt(&where, "%s: %s", path, r->name);
+    if (!err)
+        err = set_text(s, r, qn_buf_cstr(&where), qn_buf_cstr(&text), e);
+    qn_buf_deinit(&text);
+    qn_buf_deinit(&where);
+    return err;
+}
+
+static qn_err read_file(struct qn_settings *s, struct qn_error *e)
+{
+    char *path = qn_path_join(s->data_dir, "config.json");
+    struct qn_buf text;
+    qn_buf_init(&text, QN_CONFIG_FILE_MAX);
+    struct qn_json *doc = NULL;
+    struct qn_error why = {0};
+    qn_err err = QN_OK;
+    if (!qn_file_exists(path))
+        goto out;
+    err = qn_file_read(path, &text, e);
+    if (err)
+        goto out;
+    err = qn_json_parse(qn_buf_cstr(&text), text.len, &doc, &why);
+    if (err) {
+        qn_fail(e, err, "%s: %s", path, why.message);
+        goto out;
+    }
+    struct qn_jref root = qn_json_root(doc), it;
+    if (qn_json_type(&root) != QN_JSON_OBJECT) {
+        err = qn_fail(e, QN_EINVAL, "%s must hold a JSON object", path);
+        goto out;
+    }
+    for (bool more = qn_json_first(&root, &it); more && !err; more = qn_json_next(&it))
+        err = read_member(s, path, &it, e);
+out:
+    qn_json_free(doc);
+    qn_buf_deinit(&text);
+    free(path);
+    return err;
+}
+
+/* The folder of models.json: beside an installed program in ../share/quince/models, else in the
+ * source tree that the build folder's bin/ lies in. */
+static char *default_models_dir(void)
+{
+    static const char *const places[] = {"../share/quince/models", "../../registry",
+                                         "../../../registry"};
+    char *self = qn_path_self_dir(), *found = NULL;
+    for (size_t i = 0; i < sizeof places / sizeof *places && !found; i++) {
+        char *dir = qn_path_join(self, places[i]), *list = qn_path_join(dir, "models.json");
+        if (qn_file_exists(list))
+            found = qn_path_absolute(dir, NULL);
+        free(list);
+        free(dir);
+    }
+    free(self);
+    return found ? found : qn_xstrdup("/usr/share/quince/models");
+}
+
+qn_err qn_settings_read(struct qn_settings *s, size_t n_args, const char *const *args,
+                        const char *const *env, enum qn_settings_wish *wish, struct qn_error *e)
+{
+    *s = (struct qn_settings){0};
+    *wish = QN_WISH_RUN;
+    for (size_t i = 0; i < ROWS; i++)
+        if (*table[i].preset) {
+            qn_err err = set_text(s, &table[i], table[i].name, table[i].preset, e);
+            if (err)
+                return err;
+        }
+    for (size_t i = 0; i < n_args; i++) {
+        if (qn_str_eq(args[i], "--help") || qn_str_eq(args[i], "-h"))
+            *wish = QN_WISH_HELP;
+        else if (qn_str_eq(args[i], "--version"))
+            *wish = QN_WISH_VERSION;
+    }
+    if (*wish != QN_WISH_RUN)
+        return QN_OK;
+    /* The file lies in the data folder, which the layers above it name: they are read twice, so
+     * that each overwrites what is below it. */
+    qn_err err = read_env(s, env, e);
+    if (!err)
+        err = read_flags(s, n_args, args, e);
+    if (err)
+        return err;
+    if (!s->data_dir)
+        s->data_dir = qn_path_data_dir();
+    err = read_file(s, e);
+    if (!err)
+        err = read_env(s, env, e);
+    if (!err)
+        err = read_flags(s, n_args, args, e);
+    if (err)
+        return err;
+    if (!s->models_dir)
+        s->models_dir = default_models_dir();
+    if (!s->backend_dir)
+        s->backend_dir = qn_path_self_dir();
+    return QN_OK;
+}
+
+void qn_settings_deinit(struct qn_settings *s)
+{
+    for (size_t i = 0; i < ROWS; i++)
+        if (table[i].kind == TEXT) {
+            char *text;
+            memcpy(&text, (char *)s + table[i].offset, sizeof text);
+            free(text);
+        }
+    *s = (struct qn_settings){0};
+}
+
+void qn_settings_help(struct qn_buf *out)
+{
+    qn_buf_str(out, "quinced: the quince server. Usage: quinced [--NAME VALUE]...\n\n"
+                    "Each setting can also be given in the environment or, data-dir aside, as a "
+                    "key of\nconfig.json in the data folder. A flag beats the environment, which "
+                    "beats the file.\n\n");
+    for (size_t i = 0; i < ROWS; i++) {
+        const struct row *r = &table[i];
+        char env[48];
+        env_name(r, env);
+        qn_buf_fmt(out, "  --%s%s%s\n      %s", r->name, r->value ? " " : "",
+                   r->value ? r->value : "", r->help);
+        if (*r->preset)
+            qn_buf_fmt(out, " (default: %s)", r->preset);
+        qn_buf_fmt(out, "\n      %s\n", env);
+    }
+    qn_buf_str(out, "  --help, -h\n      print this and exit\n"
+                    "  --version\n      print the version and exit\n");
+}
