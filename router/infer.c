@@ -42,6 +42,7 @@ struct run {
     size_t open;              /* jobs that have not ended */
     struct qn_stream *stream; /* NULL: the head has not been sent */
     struct qn_timer *beat;
+    struct qn_timer *resume;  /* the stream has room again; runs outside the stream's callback */
     bool paused;
     bool spoken;  /* part of the answer itself has been sent */
     bool retried; /* a broken child has been forgiven once */
@@ -67,6 +68,7 @@ static void run_free(struct run *r)
 {
     stop_jobs(r);
     qn_timer_stop(r->beat);
+    qn_timer_stop(r->resume);
     qn_lease_release(r->lease);
     r->dialect->free(r->reply.own);
     qn_json_free(r->doc);
@@ -93,9 +95,21 @@ static void pause_jobs(struct run *r, bool paused)
             qn_upstream_pause(r->jobs[i].up, paused);
 }
 
+static void resume(void *ctx)
+{
+    struct run *r = ctx;
+    qn_timer_stop(r->resume);
+    r->resume = NULL;
+    if (!qn_stream_full(r->stream))
+        pause_jobs(r, false);
+}
+
+/* The stream may not be written to from here, and a resumed job may have words at once. */
 static void drained(void *ctx)
 {
-    pause_jobs(ctx, false);
+    struct run *r = ctx;
+    if (!r->resume)
+        r->resume = qn_timer_start(r->sv->loop, 0, 0, resume, r);
 }
 
 /* Sends what the dialect has written; the head goes first. */

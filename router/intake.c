@@ -103,6 +103,7 @@ qn_err qn_intake_builtin(struct qn_catalog *catalog, const char *dir, char *star
 /* One registration on its way: filled on the loop, inspected on a worker, put on the loop. */
 struct intake {
     struct qn_catalog *catalog;
+    const bool *closed;
     char *name, *path, *recipe;
     char *real; /* the file's absolute path */
     struct qn_inspection facts;
@@ -154,6 +155,8 @@ static void inspect(void *ctx)
 static void put(void *ctx)
 {
     struct intake *in = ctx;
+    if (*in->closed)
+        qn_fail(&in->error, QN_EBUSY, "the server is stopping");
     if (in->error.code) {
         on_put(in, &in->error);
         return;
@@ -203,11 +206,13 @@ static bool name_ok(const char *name)
     return !qn_str_ends(name, ":latest") && !qn_str_ends(name, "/");
 }
 
-void qn_intake_file(struct qn_loop *l, struct qn_catalog *catalog, const char *name,
-                    const char *path, const char *recipe, qn_intake_done done, void *ctx)
+void qn_intake_file(struct qn_loop *l, struct qn_catalog *catalog, const bool *closed,
+                    const char *name, const char *path, const char *recipe, qn_intake_done done,
+                    void *ctx)
 {
     struct intake *in = qn_xcalloc(1, sizeof *in);
     in->catalog = catalog;
+    in->closed = closed;
     in->name = qn_xstrdup(name);
     in->path = qn_xstrdup(path);
     in->recipe = qn_xstrdup(recipe);

@@ -7,6 +7,9 @@
 #include "catalog/catalog.h"
 #include "io/loop.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+
 /* Puts the models that ship with quince, as DIR/models.json lists them, into the catalog and takes
  * away built-in rows that are no longer listed. starter (at least 201 bytes) becomes the first
  * name. Blocking: before the loop runs. */
@@ -18,8 +21,10 @@ typedef void (*qn_intake_done)(void *ctx, const struct qn_error *e);
 
 /* Registers a file that lies on this disk, without copying it: a worker inspects it, then it is put
  * into the catalog. name must be "user." and more; QN_ECONFLICT when it belongs to another file.
- * Cannot be called off: an asker that is gone must ignore the answer. */
-void qn_intake_file(struct qn_loop *l, struct qn_catalog *catalog, const char *name,
-                    const char *path, const char *recipe, qn_intake_done done, void *ctx);
+ * Cannot be called off: an asker that is gone must ignore the answer. *closed becomes true when
+ * the catalog has been closed while the worker was busy; it must outlive the loop. */
+void qn_intake_file(struct qn_loop *l, struct qn_catalog *catalog, const bool *closed,
+                    const char *name, const char *path, const char *recipe, qn_intake_done done,
+                    void *ctx);
 
 #endif

@@ -12,6 +12,7 @@ struct qn_services {
     struct qn_logs *logs;
     struct qn_stats *stats;
     bool stopping; /* SIGTERM has come: nothing new is begun */
+    bool closed;   /* the catalog has been closed */
 };
 
 #endif

@@ -82,7 +82,7 @@ void qn_api_register(struct qn_services *sv, struct qn_http *h, const char *id)
         a->http = h;
         a->name = qn_xstrdup(name);
         qn_http_on_gone(h, gone, a);
-        qn_intake_file(sv->loop, sv->catalog, name, checkpoint, recipe, done, a);
+        qn_intake_file(sv->loop, sv->catalog, &sv->closed, name, checkpoint, recipe, done, a);
     }
     qn_json_free(doc);
 }

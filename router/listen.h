@@ -1,0 +1,24 @@
+/* The listening sockets: binds the host setting's addresses on one port, accepts, and hands every
+ * connection over. Loop thread only. */
+#ifndef QN_ROUTER_LISTEN_H
+#define QN_ROUTER_LISTEN_H
+
+#include "base/error.h"
+#include "io/http_server.h"
+#include "io/loop.h"
+
+#include <stdbool.h>
+
+struct qn_listen;
+
+/* host: "localhost" binds 127.0.0.1 and, where the machine has it, [::1]; any other name or address
+ * binds what it stands for. port 0 picks one that is free on all of them. An address that other
+ * machines can reach is refused unless `insecure`. QN_ECONFLICT: the port is taken. */
+qn_err qn_listen_open(struct qn_loop *l, struct qn_http_server *server, const char *host, int port,
+                      bool insecure, struct qn_listen **out, struct qn_error *e);
+void qn_listen_close(struct qn_listen *ls); /* NULL allowed */
+
+int qn_listen_port(const struct qn_listen *ls);
+bool qn_listen_open_to_others(const struct qn_listen *ls); /* bound beyond loopback */
+
+#endif

@@ -1,0 +1,297 @@
+/* The program quinced: reads its settings, opens everything in order, runs the loop until a signal
+ * says stop, and closes everything in reverse. */
+#include "router/settings.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "catalog/catalog.h"
+#include "io/http_client.h"
+#include "io/http_server.h"
+#include "io/loop.h"
+#include "router/intake.h"
+#include "router/inventory.h"
+#include "router/listen.h"
+#include "router/logs.h"
+#include "router/routes.h"
+#include "router/stats.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { DRAIN_CHECK_MS = 20, CHILDREN_LIMIT_MS = 13000 };
+
+struct program {
+    struct qn_settings settings;
+    struct qn_loop *loop;
+    struct qn_catalog *catalog;
+    struct qn_http_client *client;
+    struct qn_inventory *inventory;
+    struct qn_http_server *server;
+    struct qn_listen *listen;
+    struct qn_services services;
+    struct qn_stats stats;
+    struct qn_routes routes;
+    int lock_fd, signal_fd;
+    struct qn_watch *signal_watch;
+    struct qn_timer *drain;
+    int64_t drain_until_ms;
+    bool children_told;
+    char starter[QN_MODEL_NAME_MAX + 1];
+};
+
+static void on_request(void *ctx, struct qn_http *h)
+{
+    qn_routes_serve(&((struct program *)ctx)->routes, h);
+}
+
+static void on_refuse(void *ctx, int status, const char *method, const char *path,
+                      struct qn_buf *body)
+{
+    (void)ctx;
+    (void)method;
+    qn_routes_refuse(status, path, body);
+}
+
+static void catalog_post(void *ctx, void (*fn)(void *), void *arg)
+{
+    qn_loop_post(ctx, fn, arg);
+}
+
+static void children_gone(void *ctx)
+{
+    struct program *p = ctx;
+    qn_loop_stop(p->loop);
+}
+
+/* The HTTP server does not say when its last request ends, so this looks, during the shutdown
+ * only. Then the children are told to stop; the loop ends when they have. */
+static void on_drain(void *ctx)
+{
+    struct program *p = ctx;
+    bool late = qn_now_ms() >= p->drain_until_ms;
+    if (p->children_told) {
+        if (late)
+            qn_loop_stop(p->loop);
+        return;
+    }
+    if (qn_http_server_active(p->server) > 0 && !late)
+        return;
+    struct qn_error e;
+    p->children_told = true;
+    p->drain_until_ms = qn_now_ms() + CHILDREN_LIMIT_MS;
+    if (qn_inventory_unload(p->inventory, NULL, children_gone, p, &e))
+        qn_loop_stop(p->loop);
+}
+
+static void on_signal(void *ctx, uint32_t events)
+{
+    struct program *p = ctx;
+    struct signalfd_siginfo info;
+    (void)events;
+    if (read(p->signal_fd, &info, sizeof info) != (ssize_t)sizeof info)
+        return;
+    if (p->services.stopping) {
+        qn_warn("main", "signal=%u stopping=at_once", info.ssi_signo);
+        qn_loop_stop(p->loop);
+        return;
+    }
+    qn_info("main", "signal=%u stopping=when_idle running=%zu limit_s=%lld", info.ssi_signo,
+            qn_http_server_active(p->server), (long long)p->settings.drain_s);
+    p->services.stopping = true;
+    p->drain_until_ms = qn_now_ms() + p->settings.drain_s * 1000;
+    p->drain = qn_timer_start(p->loop, 0, DRAIN_CHECK_MS, on_drain, p);
+}
+
+/* Before any thread starts, so that every thread inherits the mask. */
+static qn_err take_signals(struct program *p, struct qn_error *e)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    signal(SIGPIPE, SIG_IGN);
+    if (pthread_sigmask(SIG_BLOCK, &set, NULL))
+        return qn_fail(e, QN_EIO, "cannot block signals");
+    p->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    return p->signal_fd < 0 ? qn_fail_errno(e, "signalfd") : QN_OK;
+}
+
+/* The data folder belongs to one server at a time; the lock goes with the process. */
+static qn_err take_data_dir(struct program *p, struct qn_error *e)
+{
+    const char *dir = p->settings.data_dir;
+    qn_err err = qn_mkdirs(dir, 0700, e);
+    if (err)
+        return err;
+    char *path = qn_path_join(dir, "quinced.lock");
+    p->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (p->lock_fd < 0)
+        err = qn_fail_errno(e, "open %s", path);
+    else if (flock(p->lock_fd, LOCK_EX | LOCK_NB))
+        err = errno == EWOULDBLOCK
+                  ? qn_fail(e, QN_ECONFLICT,
+                            "another quinced uses the data folder %s: stop it, or give this one "
+                            "another folder with --data-dir DIR",
+                            dir)
+                  : qn_fail_errno(e, "lock %s", path);
+    free(path);
+    return err;
+}
+
+static struct qn_inventory_config inventory_config(const struct qn_settings *s)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    int64_t machine = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+    return (struct qn_inventory_config){
+        .backend_dir = s->backend_dir,
+        .max_loaded = s->max_loaded_models,
+        .memory_bytes = s->memory_limit_mb == 0 ? machine / 10 * 9
+                                                : s->memory_limit_mb * INT64_C(1048576),
+        .threads = s->threads > 0 ? (int)s->threads : processors > 0 ? (int)processors : 1,
+        .context = s->context,
+        .slots = s->slots,
+        .queue_limit = s->queue_limit,
+        .idle_ms = s->idle_s * 1000,
+    };
+}
+
+static qn_err open_all(struct program *p, struct qn_error *e)
+{
+    static const struct qn_http_events events = {.request = on_request, .refuse = on_refuse};
+    const struct qn_settings *s = &p->settings;
+    char *catalog = NULL;
+    qn_err err = take_data_dir(p, e);
+    if (!err)
+        err = qn_loop_new(&p->loop, e);
+    if (!err) {
+        catalog = qn_path_join(s->data_dir, "catalog.db");
+        err = qn_catalog_open(catalog, catalog_post, p->loop, &p->catalog, e);
+    }
+    if (!err)
+        err = qn_intake_builtin(p->catalog, s->models_dir, p->starter, sizeof p->starter, e);
+    if (!err)
+        err = qn_http_client_new(p->loop, &p->client, e);
+    if (err)
+        goto out;
+    struct qn_inventory_config config = inventory_config(s);
+    qn_inventory_new(p->loop, p->catalog, p->client, &config, &p->inventory);
+    p->services.loop = p->loop;
+    p->services.catalog = p->catalog;
+    p->services.inventory = p->inventory;
+    p->services.stats = &p->stats;
+    err = qn_http_server_new(p->loop, &events, p, (size_t)s->body_limit_mb * 1024 * 1024,
+                             &p->server, e);
+    if (!err)
+        err = qn_listen_open(p->loop, p->server, s->host, (int)s->port, s->insecure, &p->listen, e);
+    if (!err)
+        err = qn_watch_add(p->loop, p->signal_fd, EPOLLIN, on_signal, p, &p->signal_watch, e);
+    if (err)
+        goto out;
+    p->routes = (struct qn_routes){
+        .services = &p->services,
+        .host = s->host,
+        .any_numeric = qn_listen_open_to_others(p->listen),
+    };
+out:
+    free(catalog);
+    return err;
+}
+
+/* Clients are cut off first, so that no lease and no job is left when the children go. */
+static void close_all(struct program *p)
+{
+    qn_timer_stop(p->drain);
+    qn_listen_close(p->listen);
+    if (p->server)
+        qn_http_server_free(p->server);
+    qn_inventory_free(p->inventory);
+    if (p->client)
+        qn_http_client_free(p->client);
+    qn_watch_remove(p->signal_watch);
+    p->services.closed = true;
+    if (p->catalog)
+        qn_catalog_close(p->catalog); /* what is on its way to the catalog is written first */
+    if (p->loop)
+        qn_loop_free(p->loop);
+    if (p->signal_fd >= 0)
+        close(p->signal_fd);
+    if (p->lock_fd >= 0)
+        close(p->lock_fd);
+}
+
+static int print_help(void)
+{
+    struct qn_buf text;
+    qn_buf_init(&text, 64 * 1024);
+    qn_settings_help(&text);
+    fputs(qn_buf_cstr(&text), stdout);
+    qn_buf_deinit(&text);
+    return 0;
+}
+
+static void print_ready(const struct program *p)
+{
+    const char *host = p->settings.host;
+    bool v6 = strchr(host, ':') && host[0] != '[';
+    printf("quinced is ready at http://%s%s%s:%d (model %s)\n", v6 ? "[" : "", host, v6 ? "]" : "",
+           qn_listen_port(p->listen), *p->starter ? p->starter : "none");
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    static struct program p = {.lock_fd = -1, .signal_fd = -1};
+    struct qn_error e = {0};
+    enum qn_settings_wish wish;
+    int status = 1;
+    qn_err err =
+        qn_settings_read(&p.settings, argc > 0 ? (size_t)argc - 1 : 0,
+                         (const char *const *)argv + 1, (const char *const *)environ, &wish, &e);
+    if (err) {
+        fprintf(stderr, "quinced: %s\n", e.message);
+        qn_settings_deinit(&p.settings);
+        return 2;
+    }
+    if (wish == QN_WISH_HELP || wish == QN_WISH_VERSION) {
+        status = wish == QN_WISH_HELP ? print_help() : puts("quinced " QN_VERSION) < 0;
+        qn_settings_deinit(&p.settings);
+        return status;
+    }
+    enum qn_log_level level;
+    if (qn_log_level_parse(p.settings.log_level, &level))
+        qn_log_set_level(level);
+    p.services.logs = qn_logs_new();
+    qn_log_set_sink(qn_logs_add, p.services.logs);
+    err = take_signals(&p, &e);
+    if (!err)
+        err = open_all(&p, &e);
+    if (err) {
+        fprintf(stderr, "quinced: %s\n", e.message);
+    } else {
+        qn_info("main", "version=%s pid=%d port=%d data_dir=%s models_dir=%s", QN_VERSION,
+                (int)getpid(), qn_listen_port(p.listen), p.settings.data_dir,
+                p.settings.models_dir);
+        print_ready(&p);
+        qn_loop_run(p.loop);
+        qn_info("main", "stopped=1");
+        status = 0;
+    }
+    close_all(&p);
+    qn_log_set_sink(NULL, NULL);
+    qn_logs_free(p.services.logs);
+    qn_settings_deinit(&p.settings);
+    return status;
+}
