@@ -1,0 +1,145 @@
+/* router/settings.c: the four layers and their order, ranges, misspelt names. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/path.h"
+#include "router/settings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char dir[64];
+
+static int make_dir(void **state)
+{
+    (void)state;
+    strcpy(dir, "/tmp/quince-settings-XXXXXX");
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int remove_dir(void **state)
+{
+    (void)state;
+    char *path = qn_path_join(dir, "config.json");
+    unlink(path);
+    free(path);
+    return rmdir(dir);
+}
+
+static void write_config(const char *text)
+{
+    char *path = qn_path_join(dir, "config.json");
+    assert_int_equal(qn_file_write_atomic(path, text, strlen(text), 0600, NULL), QN_OK);
+    free(path);
+}
+
+/* Reads with --data-dir dir and the given flag and environment word (either may be NULL). */
+static qn_err read_with(struct qn_settings *s, const char *flag, const char *env, struct qn_error *e)
+{
+    const char *args[] = {"--data-dir", dir, flag};
+    const char *envs[] = {env, NULL};
+    enum qn_settings_wish wish;
+    qn_settings_deinit(s);
+    return qn_settings_read(s, flag ? 3 : 2, args, envs, &wish, e);
+}
+
+static void layers(void **state)
+{
+    (void)state;
+    struct qn_settings s = {0};
+    struct qn_error e = {0};
+    write_config("{}");
+    assert_int_equal(read_with(&s, NULL, NULL, &e), QN_OK);
+    assert_int_equal(s.port, 13305);
+    assert_string_equal(s.host, "localhost");
+    assert_string_equal(s.data_dir, dir);
+    assert_int_equal(s.max_loaded_models, 1);
+    assert_false(s.insecure);
+    assert_non_null(s.backend_dir);
+    write_config("{\"port\": 1001, \"insecure\": true, \"log-level\": \"debug\"}");
+    assert_int_equal(read_with(&s, NULL, NULL, &e), QN_OK);
+    assert_int_equal(s.port, 1001);
+    assert_true(s.insecure);
+    assert_string_equal(s.log_level, "debug");
+    assert_int_equal(read_with(&s, NULL, "QUINCE_PORT=1002", &e), QN_OK);
+    assert_int_equal(s.port, 1002);
+    assert_int_equal(read_with(&s, "--port=1003", "QUINCE_PORT=1002", &e), QN_OK);
+    assert_int_equal(s.port, 1003);
+    assert_int_equal(read_with(&s, "--insecure=false", NULL, &e), QN_OK);
+    assert_false(s.insecure);
+    assert_int_equal(read_with(&s, NULL, "QUINCE_API_KEY=x", &e), QN_OK);
+    assert_int_equal(read_with(&s, NULL, "QUINCE_TEST_DATA=/x", &e), QN_OK);
+    qn_settings_deinit(&s);
+}
+
+static void complaints(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *config, *flag, *env, *says;
+    } rows[] = {
+        {"{}", "--prot=1", NULL, "did you mean --port?"},
+        {"{}", "--zzzzzzzzzz=1", NULL, "--zzzzzzzzzz is not a setting (see --help)"},
+        {"{}", "--port=70000", NULL, "--port must be a whole number from 0 to 65535, not '70000'"},
+        {"{}", "--port=-1", NULL, "from 0 to 65535"},
+        {"{}", "--port=1e3", NULL, "from 0 to 65535"},
+        {"{}", "--port", NULL, "--port needs a value"},
+        {"{}", "port", NULL, "'port' is not understood"},
+        {"{}", "--insecure=maybe", NULL, "must be true or false"},
+        {"{}", "--host=", NULL, "must not be empty"},
+        {"{}", "--log-level=loud", NULL, "error, warn, info or debug"},
+        {"{}", NULL, "QUINCE_PROT=1", "did you mean QUINCE_PORT?"},
+        {"{}", NULL, "QUINCE_PORT=x", "QUINCE_PORT must be a whole number"},
+        {"{\"prot\": 1}", NULL, NULL, "'prot' is not a setting; did you mean port"},
+        {"{\"port\": \"1\"}", NULL, NULL, "port must be a number"},
+        {"{\"port\": 1.5}", NULL, NULL, "whole number"},
+        {"{\"data-dir\": \"/x\"}", NULL, NULL, "as a flag or in the environment"},
+        {"[]", NULL, NULL, "must hold a JSON object"},
+        {"{", NULL, NULL, "config.json: "},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct qn_settings s = {0};
+        struct qn_error e = {0};
+        write_config(rows[i].config);
+        qn_err err = read_with(&s, rows[i].flag, rows[i].env, &e);
+        if (err == QN_OK || !strstr(e.message, rows[i].says))
+            fail_msg("row %zu: error %d, message '%s'", i, err, e.message);
+        qn_settings_deinit(&s);
+    }
+}
+
+static void wishes(void **state)
+{
+    (void)state;
+    struct qn_settings s;
+    enum qn_settings_wish wish;
+    const char *help[] = {"--port", "--help"}, *version[] = {"--version"};
+    assert_int_equal(qn_settings_read(&s, 2, help, NULL, &wish, NULL), QN_OK);
+    assert_int_equal(wish, QN_WISH_HELP);
+    qn_settings_deinit(&s);
+    assert_int_equal(qn_settings_read(&s, 1, version, NULL, &wish, NULL), QN_OK);
+    assert_int_equal(wish, QN_WISH_VERSION);
+    qn_settings_deinit(&s);
+    struct qn_buf text;
+    qn_buf_init(&text, 65536);
+    qn_settings_help(&text);
+    assert_non_null(strstr(text.data, "--max-loaded-models N"));
+    assert_non_null(strstr(text.data, "QUINCE_MAX_LOADED_MODELS"));
+    qn_buf_deinit(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layers),
+        cmocka_unit_test(complaints),
+        cmocka_unit_test(wishes),
+    };
+    return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}
