@@ -58,7 +58,8 @@ bool qn_auth_host_ok(const char *host, const char *own, bool numeric)
         return false;
     if (is_loopback(name) || qn_str_ieq(name, own))
         return true;
-    return numeric && (inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1);
+    return numeric &&
+           (inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1);
 }
 
 bool qn_auth_origin_ok(const char *origin)

@@ -42,7 +42,7 @@ struct run {
     size_t open;              /* jobs that have not ended */
     struct qn_stream *stream; /* NULL: the head has not been sent */
     struct qn_timer *beat;
-    struct qn_timer *resume;  /* the stream has room again; runs outside the stream's callback */
+    struct qn_timer *resume; /* the stream has room again; runs outside the stream's callback */
     bool paused;
     bool spoken;  /* part of the answer itself has been sent */
     bool retried; /* a broken child has been forgiven once */
@@ -323,8 +323,8 @@ static qn_err check_model(struct run *r, struct qn_error *e)
         return err;
     const struct qn_backend_type *type = qn_backend_type_find(row->type);
     if (!type || !qn_backend_type_can(type, r->dialect->task))
-        err = qn_fail_param(e, QN_EUNSUPPORTED, "model", "model '%s' cannot do this: it is of type %s",
-                            row->name, row->type);
+        err = qn_fail_param(e, QN_EUNSUPPORTED, "model",
+                            "model '%s' cannot do this: it is of type %s", row->name, row->type);
     qn_snapshot_unref(snap);
     return err;
 }

@@ -43,13 +43,13 @@ struct place {
     struct list waiting, held;
     int64_t context_asked; /* by the last load; QN_UNSET: none */
     int64_t size_bytes;
-    int64_t context;  /* the running child was started with */
-    bool stale;       /* the running child has other settings than asked for: restart it first */
-    bool unloading;   /* until its process has gone */
-    bool retry;       /* the last load failed, and somebody has asked again since */
-    int threads;      /* told to the running child */
-    bool blocked;     /* settle: wants to load and must wait for others to leave */
-    int64_t used_ms;  /* last lease given or taken back */
+    int64_t context; /* the running child was started with */
+    bool stale;      /* the running child has other settings than asked for: restart it first */
+    bool unloading;  /* until its process has gone */
+    bool retry;      /* the last load failed, and somebody has asked again since */
+    int threads;     /* told to the running child */
+    bool blocked;    /* settle: wants to load and must wait for others to leave */
+    int64_t used_ms; /* last lease given or taken back */
 };
 
 struct watcher {

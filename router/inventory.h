@@ -1,6 +1,7 @@
 /* What every API does to models: find by name, load and hold while in use, unload, register. Owns
  * the children. A request that needs a model takes a lease: it waits (in a bounded queue) until
- * the model is ready, and while it is held the model is busy and never evicted. Loop thread only. */
+ * the model is ready, and while it is held the model is busy and never evicted. Loop thread only.
+ */
 #ifndef QN_ROUTER_INVENTORY_H
 #define QN_ROUTER_INVENTORY_H
 
@@ -20,13 +21,13 @@ enum { QN_MODEL_NAME_MAX = 200 };
 struct qn_inventory;
 
 struct qn_inventory_config {
-    const char *backend_dir;  /* copied */
-    int64_t max_loaded;       /* of one type; < 0: no limit */
-    int64_t memory_bytes;     /* <= 0: no limit */
-    int threads;              /* of the machine, >= 1 */
-    int64_t context, slots;   /* 0: the child chooses */
-    int64_t queue_limit;      /* waiting leases */
-    int64_t idle_ms;          /* 0: never unload for idleness */
+    const char *backend_dir; /* copied */
+    int64_t max_loaded;      /* of one type; < 0: no limit */
+    int64_t memory_bytes;    /* <= 0: no limit */
+    int threads;             /* of the machine, >= 1 */
+    int64_t context, slots;  /* 0: the child chooses */
+    int64_t queue_limit;     /* waiting leases */
+    int64_t idle_ms;         /* 0: never unload for idleness */
 };
 
 void qn_inventory_new(struct qn_loop *l, struct qn_catalog *catalog, struct qn_http_client *client,
@@ -41,7 +42,8 @@ qn_err qn_inventory_find(struct qn_inventory *inv, const char *name, struct qn_s
 
 /* Settings of one load; they hold until the model's next load that says otherwise. */
 struct qn_load_options {
-    int64_t context; /* QN_UNSET: as saved for the model, else the setting, else the child's choice */
+    int64_t
+        context; /* QN_UNSET: as saved for the model, else the setting, else the child's choice */
 };
 
 struct qn_lease;

@@ -21,8 +21,8 @@ enum {
     SOCKETS_MAX = 8,
     BACKLOG = 512,
     ACCEPTS_PER_TURN = 64,
-    REST_MS = 100,       /* pause after running out of descriptors */
-    PORT_TRIES = 20      /* for a port that is free on every address */
+    REST_MS = 100,  /* pause after running out of descriptors */
+    PORT_TRIES = 20 /* for a port that is free on every address */
 };
 
 struct qn_listen {
@@ -62,8 +62,8 @@ static void on_readable(void *ctx, uint32_t events)
         for (int k = 0; k < ACCEPTS_PER_TURN; k++) {
             struct sockaddr_storage addr;
             socklen_t len = sizeof addr;
-            int fd = accept4(ls->fds[i], (struct sockaddr *)&addr, &len,
-                             SOCK_NONBLOCK | SOCK_CLOEXEC);
+            int fd =
+                accept4(ls->fds[i], (struct sockaddr *)&addr, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
             if (fd >= 0) {
                 int on = 1;
                 setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -100,7 +100,8 @@ static void address_text(const struct sockaddr *sa, char *out, size_t n)
 static bool is_loopback(const struct sockaddr *sa)
 {
     if (sa->sa_family == AF_INET)
-        return (ntohl(((const struct sockaddr_in *)(const void *)sa)->sin_addr.s_addr) >> 24) == 127;
+        return (ntohl(((const struct sockaddr_in *)(const void *)sa)->sin_addr.s_addr) >> 24) ==
+               127;
     return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr);
 }
 
@@ -155,9 +156,10 @@ static bool missing(int why)
     return why == EAFNOSUPPORT || why == EADDRNOTAVAIL || why == EPROTONOSUPPORT;
 }
 
-/* Binds all addresses on one port. *again: a port picked by the first address was taken on another. */
-static qn_err bind_all(struct qn_listen *ls, const struct addrinfo *list, const char *host, int port,
-                       bool *again, struct qn_error *e)
+/* Binds all addresses on one port. *again: a port picked by the first address was taken on another.
+ */
+static qn_err bind_all(struct qn_listen *ls, const struct addrinfo *list, const char *host,
+                       int port, bool *again, struct qn_error *e)
 {
     char text[INET6_ADDRSTRLEN + 2] = "";
     int why = 0;
@@ -190,8 +192,10 @@ static qn_err bind_all(struct qn_listen *ls, const struct addrinfo *list, const 
                        "Stop it, or start with --port N (0 picks a free port)",
                        ls->port, text);
     if (why == EACCES)
-        return qn_fail(e, QN_EIO, "port %d on %s is not allowed for ordinary users: choose one above "
-                       "1023 with --port N", ls->port, text);
+        return qn_fail(e, QN_EIO,
+                       "port %d on %s is not allowed for ordinary users: choose one above "
+                       "1023 with --port N",
+                       ls->port, text);
     return qn_fail(e, QN_EIO, "cannot listen on %s (%s): %s", host, text, strerror(why));
 }
 
@@ -237,11 +241,12 @@ qn_err qn_listen_open(struct qn_loop *l, struct qn_http_server *server, const ch
     last->ai_next = v6; /* one list; cut again before it is freed */
     for (const struct addrinfo *a = v4; a && !err; a = a->ai_next)
         if (!insecure && !is_loopback(a->ai_addr))
-            err = qn_fail_param(e, QN_EINVAL, "host",
-                                "--host %s can be reached from other machines, and this version has "
-                                "no keys to keep strangers out: use localhost, or add --insecure if "
-                                "everybody who can reach it may use it",
-                                host);
+            err =
+                qn_fail_param(e, QN_EINVAL, "host",
+                              "--host %s can be reached from other machines, and this version has "
+                              "no keys to keep strangers out: use localhost, or add --insecure if "
+                              "everybody who can reach it may use it",
+                              host);
     bool again = !err;
     for (int tries = 0; again && tries < PORT_TRIES; tries++)
         err = bind_all(ls, v4, host, port, &again, e);

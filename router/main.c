@@ -158,9 +158,11 @@ static struct qn_inventory_config inventory_config(const struct qn_settings *s)
     return (struct qn_inventory_config){
         .backend_dir = s->backend_dir,
         .max_loaded = s->max_loaded_models,
-        .memory_bytes = s->memory_limit_mb == 0 ? machine / 10 * 9
-                                                : s->memory_limit_mb * INT64_C(1048576),
-        .threads = s->threads > 0 ? (int)s->threads : processors > 0 ? (int)processors : 1,
+        .memory_bytes =
+            s->memory_limit_mb == 0 ? machine / 10 * 9 : s->memory_limit_mb * INT64_C(1048576),
+        .threads = s->threads > 0   ? (int)s->threads
+                   : processors > 0 ? (int)processors
+                                    : 1,
         .context = s->context,
         .slots = s->slots,
         .queue_limit = s->queue_limit,

@@ -107,10 +107,11 @@ static void allow_origin(struct qn_http *h, const char *origin)
 static void answer_options(struct qn_http *h)
 {
     qn_http_set_header(h, "Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS");
-    qn_http_set_header(h, "Access-Control-Allow-Headers",
-                       "Content-Type, Authorization, X-Api-Key, X-Stainless-Arch, X-Stainless-Lang, "
-                       "X-Stainless-OS, X-Stainless-Package-Version, X-Stainless-Retry-Count, "
-                       "X-Stainless-Runtime, X-Stainless-Runtime-Version, X-Stainless-Timeout");
+    qn_http_set_header(
+        h, "Access-Control-Allow-Headers",
+        "Content-Type, Authorization, X-Api-Key, X-Stainless-Arch, X-Stainless-Lang, "
+        "X-Stainless-OS, X-Stainless-Package-Version, X-Stainless-Retry-Count, "
+        "X-Stainless-Runtime, X-Stainless-Runtime-Version, X-Stainless-Timeout");
     qn_http_set_header(h, "Access-Control-Max-Age", "600");
     if (qn_http_header(h, "Access-Control-Request-Private-Network"))
         qn_http_set_header(h, "Access-Control-Allow-Private-Network", "true");
@@ -142,8 +143,7 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
         if (qn_str_eq(method, "OPTIONS")) {
             answer_options(h);
         } else if (found == QN_ROUTE_NO_PATH) {
-            qn_answer_plain(h, family, 404, "not_found",
-                            "The requested endpoint does not exist");
+            qn_answer_plain(h, family, 404, "not_found", "The requested endpoint does not exist");
         } else if (found == QN_ROUTE_NO_METHOD) {
             qn_http_set_header(h, "Allow", allow);
             qn_answer_plain(h, family, 405, "method_not_allowed",
@@ -170,8 +170,9 @@ void qn_routes_refuse(int status, const char *path, struct qn_buf *body)
         const char *type, *message;
     } known[] = {
         {400, "bad_request", "The request is not valid HTTP"},
-        {413, "too_large", "The request body is too large: the setting body-limit says how large it "
-                           "may be"},
+        {413, "too_large",
+         "The request body is too large: the setting body-limit says how large it "
+         "may be"},
         {431, "headers_too_large", "The request's headers are too large"},
         {503, "overloaded", "Too many connections: try again in a moment"},
     };

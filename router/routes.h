@@ -16,8 +16,8 @@ typedef void (*qn_handler)(struct qn_services *sv, struct qn_http *h, const char
 
 /* Where a row's path may stand. */
 enum qn_places {
-    QN_AT_ROOT = 1,                          /* /live */
-    QN_AT_PREFIXES = 2,                      /* /api/v0 /api/v1 /v0 /v1 */
+    QN_AT_ROOT = 1,     /* /live */
+    QN_AT_PREFIXES = 2, /* /api/v0 /api/v1 /v0 /v1 */
     QN_AT_BOTH = QN_AT_ROOT | QN_AT_PREFIXES
 };
 
@@ -45,8 +45,8 @@ enum qn_family qn_route_family(const char *path);
 /* Takes a request through guards and table to its handler. */
 struct qn_routes {
     struct qn_services *services;
-    const char *host;  /* the setting */
-    bool any_numeric;  /* the server is open to other machines: numeric hosts are fine */
+    const char *host; /* the setting */
+    bool any_numeric; /* the server is open to other machines: numeric hosts are fine */
 };
 void qn_routes_serve(struct qn_routes *r, struct qn_http *h);
 

@@ -20,11 +20,11 @@ enum { FILE_KEY = 1, ELSEWHERE = 2, EVERYWHERE = FILE_KEY | ELSEWHERE };
 struct row {
     const char *name;
     enum kind kind;
-    size_t offset;         /* in struct qn_settings */
-    const char *preset;    /* as it would be typed; "" for text means: worked out at start */
-    int64_t min, max;      /* NUMBER */
+    size_t offset;      /* in struct qn_settings */
+    const char *preset; /* as it would be typed; "" for text means: worked out at start */
+    int64_t min, max;   /* NUMBER */
     int scope;
-    const char *value;     /* what --help shows for the value */
+    const char *value; /* what --help shows for the value */
     const char *help;
 };
 
@@ -245,8 +245,7 @@ static qn_err read_member(struct qn_settings *s, const char *path, const struct 
     if (!r || !(r->scope & FILE_KEY)) {
         const struct row *near = r ? NULL : nearest(v->key);
         return qn_fail(e, QN_EINVAL, "%s: '%.60s' %s%s%s", path, v->key,
-                       r ? "can only be given as a flag or in the environment"
-                         : "is not a setting",
+                       r ? "can only be given as a flag or in the environment" : "is not a setting",
                        near ? "; did you mean " : "", near ? near->name : "");
     }
     struct qn_buf text, where;

@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 struct qn_stats {
-    double first_ms;  /* last request: until its first piece of text; 0: none came */
-    double output_ms; /* last request: generating */
+    double first_ms;                /* last request: until its first piece of text; 0: none came */
+    double output_ms;               /* last request: generating */
     int64_t prompt, cached, output; /* last request: tokens */
-    int64_t requests, failed, cancelled;           /* since the start */
+    int64_t requests, failed, cancelled; /* since the start */
     int64_t prompt_total, cached_total, output_total;
 };
 

@@ -27,11 +27,11 @@ struct qn_request {
     const struct qn_json *doc; /* the body; outlives the request */
     struct qn_arena *arena;    /* for everything parse makes; it holds any body the server takes */
     /* filled by parse: */
-    const char *model;    /* as asked for; NULL: none was named */
+    const char *model; /* as asked for; NULL: none was named */
     bool stream;
-    struct qn_job *jobs;  /* run side by side, 1 to QN_REQUEST_JOBS_MAX; ids are given by infer.c */
+    struct qn_job *jobs; /* run side by side, 1 to QN_REQUEST_JOBS_MAX; ids are given by infer.c */
     size_t n_jobs;
-    const void *own;      /* whatever the dialect wants to remember for the reply, or NULL */
+    const void *own; /* whatever the dialect wants to remember for the reply, or NULL */
 };
 
 /* A reply in the making. out is emptied into the client's stream after every call when the request
@@ -40,10 +40,10 @@ struct qn_reply {
     const struct qn_request *rq;
     struct qn_arena *arena; /* the request's */
     struct qn_buf *out;
-    const char *id;        /* random letters and digits, for the dialect to put its prefix before */
-    int64_t created_s;     /* Unix time */
-    bool started;          /* an earlier byte has reached the client */
-    void *own;             /* the dialect's state between begin and free */
+    const char *id;    /* random letters and digits, for the dialect to put its prefix before */
+    int64_t created_s; /* Unix time */
+    bool started;      /* an earlier byte has reached the client */
+    void *own;         /* the dialect's state between begin and free */
 };
 
 struct qn_dialect {

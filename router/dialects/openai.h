@@ -21,15 +21,15 @@ void qn_openai_unknown(const struct qn_jref *root, const char *endpoint, const c
 /* The state of a reply: one of these per choice of every job, and the sums of usage. */
 struct qn_openai_choice {
     struct qn_buf text;
-    struct qn_buf logprobs;       /* whole replies: the dialect's JSON items, comma separated */
-    struct qn_buf more[3];        /* completions: further columns of logprobs */
-    int64_t offset;               /* characters of text so far */
-    bool begun;                   /* streams: the first chunk has been written */
+    struct qn_buf logprobs; /* whole replies: the dialect's JSON items, comma separated */
+    struct qn_buf more[3];  /* completions: further columns of logprobs */
+    int64_t offset;         /* characters of text so far */
+    bool begun;             /* streams: the first chunk has been written */
     enum qn_finish finish;
 };
 struct qn_openai {
     struct qn_openai_choice *choices;
-    size_t n;     /* jobs × per_job */
+    size_t n; /* jobs × per_job */
     size_t per_job;
     int64_t prompt, cached, output;
     double prompt_ms, output_ms;
@@ -46,7 +46,8 @@ struct qn_openai_choice *qn_openai_choice(struct qn_reply *r, size_t job, const 
 /* Sums a USAGE event. */
 void qn_openai_usage(struct qn_reply *r, const struct qn_event *ev);
 
-/* Opens {"id","object","created","model","system_fingerprint" in r->out, and the list of choices. */
+/* Opens {"id","object","created","model","system_fingerprint" in r->out, and the list of choices.
+ */
 struct qn_jw qn_openai_open(struct qn_reply *r, const char *prefix, const char *object);
 void qn_openai_usage_write(const struct qn_openai *o, struct qn_jw *w); /* "usage" and "timings" */
 

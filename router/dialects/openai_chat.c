@@ -12,8 +12,17 @@ enum { MESSAGES_MAX = 10000, PARTS_MAX = 1000, TOOLS_MAX = 1000 };
 static const char prefix[] = "chatcmpl-";
 
 static const char *const known[] = {
-    "messages", "tools", "tool_choice", "parallel_tool_calls", "response_format", "top_logprobs",
-    "chat_template_kwargs", "enable_thinking", "documents", "continue_final_message", NULL,
+    "messages",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "response_format",
+    "top_logprobs",
+    "chat_template_kwargs",
+    "enable_thinking",
+    "documents",
+    "continue_final_message",
+    NULL,
 };
 
 /* Roles as clients write them and as templates read them. */
@@ -51,9 +60,8 @@ static qn_err write_content(const struct qn_jref *content, struct qn_jw *w, stru
         if ((err = qn_json_str(&v, &type, e)))
             break;
         if (!qn_str_eq(type, "text")) {
-            err = qn_json_fail(&v, e,
-                               "parts of type '%.40s' are not supported: this model reads text only",
-                               type);
+            err = qn_json_fail(
+                &v, e, "parts of type '%.40s' are not supported: this model reads text only", type);
             break;
         }
         v = qn_json_get(&part, "text");
@@ -325,8 +333,8 @@ static qn_err read_format(const struct qn_jref *root, struct qn_error *e)
     const char *text;
     qn_err err = qn_json_str(&type, &text, e);
     if (!err && !qn_str_eq(text, "text"))
-        err = qn_json_fail(&type, e, "'%.40s' is not supported in this version: only text is",
-                           text);
+        err =
+            qn_json_fail(&type, e, "'%.40s' is not supported in this version: only text is", text);
     return err;
 }
 

@@ -229,7 +229,8 @@ static qn_err event(struct qn_reply *r, size_t job, const struct qn_event *ev, s
         c->finish = ev->finish;
     if (r->rq->stream) {
         struct qn_jw w = qn_openai_chunk(r, prefix, object);
-        write_choice(&w, index, text ? ev->text : "", logprobs, c, text ? QN_FINISH_NONE : ev->finish);
+        write_choice(&w, index, text ? ev->text : "", logprobs, c,
+                     text ? QN_FINISH_NONE : ev->finish);
         qn_openai_chunk_end(r, &w);
     } else if (text && qn_buf_str(&c->text, ev->text)) {
         return qn_fail(e, QN_ELIMIT, "the reply is too long");

@@ -56,10 +56,13 @@ static void complaints(void **state)
         {&qn_openai_chat, "{\"messages\":[1]}", "messages[0]"},
         {&qn_openai_chat, "{\"messages\":[{}]}", "messages[0].role"},
         {&qn_openai_chat, "{\"messages\":[{\"role\":7}]}", "messages[0].role"},
-        {&qn_openai_chat, "{\"messages\":[{\"role\":\"king\",\"content\":\"\"}]}", "messages[0].role"},
+        {&qn_openai_chat, "{\"messages\":[{\"role\":\"king\",\"content\":\"\"}]}",
+         "messages[0].role"},
         {&qn_openai_chat, "{\"messages\":[{\"role\":\"user\"}]}", "messages[0].content"},
-        {&qn_openai_chat, "{\"messages\":[{\"role\":\"user\",\"content\":5}]}", "messages[0].content"},
-        {&qn_openai_chat, "{\"messages\":[{\"role\":\"user\",\"content\":[7]}]}", "messages[0].content[0]"},
+        {&qn_openai_chat, "{\"messages\":[{\"role\":\"user\",\"content\":5}]}",
+         "messages[0].content"},
+        {&qn_openai_chat, "{\"messages\":[{\"role\":\"user\",\"content\":[7]}]}",
+         "messages[0].content[0]"},
         {&qn_openai_chat,
          "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"image_url\"}]}]}",
          "messages[0].content[0].type"},
@@ -137,8 +140,13 @@ static void not_json(void **state)
     static char deep[100000];
     memset(deep, '[', sizeof deep - 1);
     static const char *const bodies[] = {
-        "", "{", "{\"a\":}", "{\"messages\":[{\"role\":\"user\",\"content\":\"\xff\xfe\"}]}",
-        "{\"messages\":\"\\u0000\"}", "{} x", deep,
+        "",
+        "{",
+        "{\"a\":}",
+        "{\"messages\":[{\"role\":\"user\",\"content\":\"\xff\xfe\"}]}",
+        "{\"messages\":\"\\u0000\"}",
+        "{} x",
+        deep,
     };
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
         struct fixture f;
@@ -196,7 +204,8 @@ static void prompts_become_jobs(void **state)
 {
     (void)state;
     struct fixture f;
-    assert_int_equal(parse(&f, &qn_openai_complete, "{\"prompt\":[\"a\",\"b\"],\"echo\":true}"), QN_OK);
+    assert_int_equal(parse(&f, &qn_openai_complete, "{\"prompt\":[\"a\",\"b\"],\"echo\":true}"),
+                     QN_OK);
     assert_int_equal(f.rq.n_jobs, 2);
     assert_null(f.rq.model);
     assert_string_equal(f.rq.jobs[1].complete.prompt, "b");
@@ -275,15 +284,15 @@ static void streamed_chat(void **state)
                      QN_OK);
     char *text = play(&f, &qn_openai_chat, hello, 5);
     assert_string_equal(
-        text,
-        CHUNK "{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\"logprobs\":null,"
-              "\"finish_reason\":null}],\"usage\":null}\n\n" CHUNK
-              "{\"index\":0,\"delta\":{\"content\":\"Hel\"},\"logprobs\":null,\"finish_reason\":null}]"
-              ",\"usage\":null}\n\n" CHUNK
-              "{\"index\":0,\"delta\":{\"content\":\"lo\\n\\\"x\\\"\"},\"logprobs\":null,"
-              "\"finish_reason\":null}],\"usage\":null}\n\n" CHUNK
-              "{\"index\":0,\"delta\":{},\"logprobs\":null,\"finish_reason\":\"stop\"}],\"usage\":"
-              "null}\n\n" CHUNK "]," USAGE "}\n\ndata: [DONE]\n\n");
+        text, CHUNK
+        "{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\"logprobs\":null,"
+        "\"finish_reason\":null}],\"usage\":null}\n\n" CHUNK
+        "{\"index\":0,\"delta\":{\"content\":\"Hel\"},\"logprobs\":null,\"finish_reason\":null}]"
+        ",\"usage\":null}\n\n" CHUNK
+        "{\"index\":0,\"delta\":{\"content\":\"lo\\n\\\"x\\\"\"},\"logprobs\":null,"
+        "\"finish_reason\":null}],\"usage\":null}\n\n" CHUNK
+        "{\"index\":0,\"delta\":{},\"logprobs\":null,\"finish_reason\":\"stop\"}],\"usage\":"
+        "null}\n\n" CHUNK "]," USAGE "}\n\ndata: [DONE]\n\n");
     free(text);
     drop(&f);
 }
@@ -301,15 +310,16 @@ static void chat_logprobs(void **state)
         {.kind = QN_EV_TEXT, .text = "H\xc3\xa9y", .logprobs = logprobs},
         {.kind = QN_EV_DONE, .finish = QN_FINISH_LENGTH},
     };
-    assert_int_equal(parse(&f, &qn_openai_chat,
-                           "{\"model\":\"m\",\"logprobs\":true,\"top_logprobs\":1," M "}"),
-                     QN_OK);
+    assert_int_equal(
+        parse(&f, &qn_openai_chat, "{\"model\":\"m\",\"logprobs\":true,\"top_logprobs\":1," M "}"),
+        QN_OK);
     char *text = play(&f, &qn_openai_chat, events, 2);
     assert_non_null(strstr(
-        text, "\"logprobs\":{\"content\":[{\"token\":\"H\xc3\xa9\",\"logprob\":-0.5,\"bytes\":[72,195,"
-              "169],\"top_logprobs\":[{\"token\":\"H\xc3\xa9\",\"logprob\":-0.5,\"bytes\":[72,195,"
-              "169]}]},{\"token\":\"y\",\"logprob\":-1,\"bytes\":[121],\"top_logprobs\":[]}],"
-              "\"refusal\":null},\"finish_reason\":\"length\""));
+        text,
+        "\"logprobs\":{\"content\":[{\"token\":\"H\xc3\xa9\",\"logprob\":-0.5,\"bytes\":[72,195,"
+        "169],\"top_logprobs\":[{\"token\":\"H\xc3\xa9\",\"logprob\":-0.5,\"bytes\":[72,195,"
+        "169]}]},{\"token\":\"y\",\"logprob\":-1,\"bytes\":[121],\"top_logprobs\":[]}],"
+        "\"refusal\":null},\"finish_reason\":\"length\""));
     free(text);
     drop(&f);
 }
@@ -322,7 +332,8 @@ static void completion(void **state)
         {.kind = QN_EV_TEXT, .text = "H\xc3\xa9y", .logprobs = logprobs},
         {.kind = QN_EV_DONE, .finish = QN_FINISH_LENGTH},
     };
-    assert_int_equal(parse(&f, &qn_openai_complete, "{\"model\":\"m\",\"logprobs\":1," P "}"), QN_OK);
+    assert_int_equal(parse(&f, &qn_openai_complete, "{\"model\":\"m\",\"logprobs\":1," P "}"),
+                     QN_OK);
     char *text = play(&f, &qn_openai_complete, events, 2);
     assert_non_null(strstr(
         text, "{\"id\":\"cmpl-ID\",\"object\":\"text_completion\",\"created\":1700000000,\"model\":"
@@ -331,15 +342,17 @@ static void completion(void **state)
               "\"H\xc3\xa9\":-0.5},{}],\"text_offset\":[0,2]},\"finish_reason\":\"length\"}]"));
     free(text);
     drop(&f);
-    assert_int_equal(parse(&f, &qn_openai_complete, "{\"model\":\"m\",\"stream\":true," P "}"), QN_OK);
+    assert_int_equal(parse(&f, &qn_openai_complete, "{\"model\":\"m\",\"stream\":true," P "}"),
+                     QN_OK);
     text = play(&f, &qn_openai_complete, events, 2);
     assert_string_equal(
-        text, "data: {\"id\":\"cmpl-ID\",\"object\":\"text_completion\",\"created\":1700000000,"
-              "\"model\":\"m\"," FP ",\"choices\":[{\"text\":\"H\xc3\xa9y\",\"index\":0,\"logprobs\":"
-              "null,\"finish_reason\":null}]}\n\n"
-              "data: {\"id\":\"cmpl-ID\",\"object\":\"text_completion\",\"created\":1700000000,"
-              "\"model\":\"m\"," FP ",\"choices\":[{\"text\":\"\",\"index\":0,\"logprobs\":null,"
-              "\"finish_reason\":\"length\"}]}\n\ndata: [DONE]\n\n");
+        text,
+        "data: {\"id\":\"cmpl-ID\",\"object\":\"text_completion\",\"created\":1700000000,"
+        "\"model\":\"m\"," FP ",\"choices\":[{\"text\":\"H\xc3\xa9y\",\"index\":0,\"logprobs\":"
+        "null,\"finish_reason\":null}]}\n\n"
+        "data: {\"id\":\"cmpl-ID\",\"object\":\"text_completion\",\"created\":1700000000,"
+        "\"model\":\"m\"," FP ",\"choices\":[{\"text\":\"\",\"index\":0,\"logprobs\":null,"
+        "\"finish_reason\":\"length\"}]}\n\ndata: [DONE]\n\n");
     free(text);
     drop(&f);
 }
@@ -371,7 +384,7 @@ static void failures(void **state)
     struct qn_error e = {0};
     qn_fail_param(&e, QN_ENOTFOUND, "model", "model 'x' is not known");
     struct qn_problem p = {.error = &e, .model = "x"};
-    qn_openai_chat.fail(&r, &p);
+    (qn_openai_chat.fail)(&r, &p);
     assert_int_equal(qn_problem_status(&p), 404);
     assert_string_equal(qn_buf_cstr(&out),
                         "{\"error\":{\"message\":\"model 'x' is not known\",\"type\":"
@@ -382,12 +395,11 @@ static void failures(void **state)
     qn_fail(&e, QN_ECONTEXT, "too long");
     e.param[0] = '\0';
     p = (struct qn_problem){.error = &e};
-    qn_openai_chat.fail(&r, &p);
+    (qn_openai_chat.fail)(&r, &p);
     assert_int_equal(qn_problem_status(&p), 400);
-    assert_string_equal(qn_buf_cstr(&out),
-                        "data: {\"error\":{\"message\":\"too long\",\"type\":"
-                        "\"invalid_request_error\",\"param\":null,\"code\":"
-                        "\"context_length_exceeded\"}}\n\n");
+    assert_string_equal(qn_buf_cstr(&out), "data: {\"error\":{\"message\":\"too long\",\"type\":"
+                                           "\"invalid_request_error\",\"param\":null,\"code\":"
+                                           "\"context_length_exceeded\"}}\n\n");
     qn_fail(&e, QN_EFORMAT, "broken file");
     p = (struct qn_problem){.error = &e, .loading = true, .model = "x"};
     assert_int_equal(qn_problem_status(&p), 500);
@@ -397,11 +409,16 @@ static void failures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(complaints),         cmocka_unit_test(not_json),
-        cmocka_unit_test(chat_becomes_a_job), cmocka_unit_test(prompts_become_jobs),
-        cmocka_unit_test(whole_chat),         cmocka_unit_test(streamed_chat),
-        cmocka_unit_test(chat_logprobs),      cmocka_unit_test(completion),
-        cmocka_unit_test(a_choice_nobody_asked_for), cmocka_unit_test(failures),
+        cmocka_unit_test(complaints),
+        cmocka_unit_test(not_json),
+        cmocka_unit_test(chat_becomes_a_job),
+        cmocka_unit_test(prompts_become_jobs),
+        cmocka_unit_test(whole_chat),
+        cmocka_unit_test(streamed_chat),
+        cmocka_unit_test(chat_logprobs),
+        cmocka_unit_test(completion),
+        cmocka_unit_test(a_choice_nobody_asked_for),
+        cmocka_unit_test(failures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

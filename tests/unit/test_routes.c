@@ -26,11 +26,11 @@ static void prefixes(void **state)
         const char *method, *path;
         bool root; /* also without prefix */
     } rows[] = {
-        {"GET", "/health", true},          {"GET", "/models", false},
-        {"GET", "/models/a/b", false},     {"POST", "/load", false},
-        {"POST", "/unload", false},        {"POST", "/chat/completions", false},
-        {"POST", "/completions", false},   {"POST", "/models/register", false},
-        {"GET", "/stats", false},          {"GET", "/logs", true},
+        {"GET", "/health", true},        {"GET", "/models", false},
+        {"GET", "/models/a/b", false},   {"POST", "/load", false},
+        {"POST", "/unload", false},      {"POST", "/chat/completions", false},
+        {"POST", "/completions", false}, {"POST", "/models/register", false},
+        {"GET", "/stats", false},        {"GET", "/logs", true},
     };
     const char *id;
     char allow[QN_ALLOW_MAX], path[64];
@@ -50,9 +50,12 @@ static void prefixes(void **state)
 static void unknown_paths(void **state)
 {
     (void)state;
-    static const char *const paths[] = {"/",          "",          "/v1",         "/v1/",
-                                        "/v2/models", "/v1models", "/v1/models/", "/v1/healthy",
-                                        "/api/models", "/v1/v1/models", "/V1/models"};
+    static const char *const paths[] = {"/",           "",
+                                        "/v1",         "/v1/",
+                                        "/v2/models",  "/v1models",
+                                        "/v1/models/", "/v1/healthy",
+                                        "/api/models", "/v1/v1/models",
+                                        "/V1/models"};
     const char *id;
     char allow[QN_ALLOW_MAX];
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
@@ -86,9 +89,9 @@ static void methods_and_ids(void **state)
 static void hosts(void **state)
 {
     (void)state;
-    static const char *const good[] = {"localhost",      "localhost:13305", "LOCALHOST:1",
-                                       "127.0.0.1:80",   "127.8.9.1",       "[::1]",
-                                       "[::1]:13305",    "app.localhost:1", "localhost:"};
+    static const char *const good[] = {"localhost",    "localhost:13305", "LOCALHOST:1",
+                                       "127.0.0.1:80", "127.8.9.1",       "[::1]",
+                                       "[::1]:13305",  "app.localhost:1", "localhost:"};
     static const char *const bad[] = {"",
                                       "evil.example",
                                       "localhost.evil.example",
@@ -121,9 +124,15 @@ static void origins(void **state)
     static const char *const good[] = {"http://localhost", "http://localhost:3000",
                                        "https://127.0.0.1:8443", "HTTP://[::1]:5",
                                        "http://app.localhost:1"};
-    static const char *const bad[] = {"null", "", "http://evil.example", "https://localhost.evil.example",
-                                      "file://", "http://", "http://localhost@evil.example",
-                                      "http://localhost/evil", "ftp://localhost",
+    static const char *const bad[] = {"null",
+                                      "",
+                                      "http://evil.example",
+                                      "https://localhost.evil.example",
+                                      "file://",
+                                      "http://",
+                                      "http://localhost@evil.example",
+                                      "http://localhost/evil",
+                                      "ftp://localhost",
                                       "chrome-extension://abc"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         if (!qn_auth_origin_ok(good[i]))
@@ -150,9 +159,9 @@ static void content_types(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prefixes), cmocka_unit_test(unknown_paths),
+        cmocka_unit_test(prefixes),        cmocka_unit_test(unknown_paths),
         cmocka_unit_test(methods_and_ids), cmocka_unit_test(hosts),
-        cmocka_unit_test(origins), cmocka_unit_test(content_types),
+        cmocka_unit_test(origins),         cmocka_unit_test(content_types),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,7 +40,8 @@ static void write_config(const char *text)
 }
 
 /* Reads with --data-dir dir and the given flag and environment word (either may be NULL). */
-static qn_err read_with(struct qn_settings *s, const char *flag, const char *env, struct qn_error *e)
+static qn_err read_with(struct qn_settings *s, const char *flag, const char *env,
+                        struct qn_error *e)
 {
     const char *args[] = {"--data-dir", dir, flag};
     const char *envs[] = {env, NULL};
