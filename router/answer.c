@@ -14,7 +14,7 @@ static const struct {
     [QN_EINVAL] = {400, "invalid_request_error", "invalid_value", 500},
     [QN_EFORMAT] = {400, "invalid_request_error", "invalid_json", 500},
     [QN_EUNSUPPORTED] = {400, "invalid_request_error", "unsupported", 500},
-    [QN_ENOTFOUND] = {404, "model_not_found", "model_not_found", 500},
+    [QN_ENOTFOUND] = {404, "not_found", "not_found", 500},
     [QN_ECONFLICT] = {409, "conflict", "conflict", 409},
     [QN_ELIMIT] = {413, "invalid_request_error", "too_large", 500},
     [QN_ECONTEXT] = {400, "invalid_request_error", "context_length_exceeded", 500},
@@ -42,11 +42,15 @@ int qn_problem_status(const struct qn_problem *p)
 void qn_problem_write(const struct qn_problem *p, struct qn_jw *w)
 {
     bool load_error = p->loading && qn_problem_status(p) == 500;
-    const char *code = load_error ? "model_load_error" : table[code_of(p)].code;
+    const char *param = load_error ? "model" : p->error->param;
+    const char *type = table[code_of(p)].type, *code = table[code_of(p)].code;
+    if (load_error)
+        type = code = "model_load_error";
+    else if (code_of(p) == QN_ENOTFOUND && qn_str_eq(param, "model"))
+        type = code = "model_not_found";
     qn_jw_obj(w);
     qn_jw_kstr(w, "message", p->error->message);
-    qn_jw_kstr(w, "type", load_error ? code : table[code_of(p)].type);
-    const char *param = load_error ? "model" : p->error->param;
+    qn_jw_kstr(w, "type", type);
     qn_jw_kstr(w, "param", *param ? param : NULL);
     qn_jw_kstr(w, "code", code);
     if (p->model && (p->loading || qn_str_eq(p->error->param, "model")))

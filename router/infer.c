@@ -26,6 +26,7 @@ struct run;
 struct job {
     struct run *run;
     struct qn_upstream *up; /* NULL: not started, or ended */
+    int64_t done;           /* choices that are complete */
 };
 
 struct run {
@@ -80,7 +81,8 @@ static void run_free(struct run *r)
 static void gone(void *ctx)
 {
     struct run *r = ctx;
-    qn_info("infer", "id=%s client=gone ms=%lld", r->id, (long long)(qn_now_ms() - r->began_ms));
+    qn_info("infer", "id=%s cancelled=client_gone ms=%lld", r->id,
+            (long long)(qn_now_ms() - r->began_ms));
     r->sv->stats->cancelled++;
     run_free(r);
 }
@@ -215,7 +217,7 @@ static void start_jobs(struct run *r)
     r->dialect->begin(&r->reply);
     r->tally = (struct qn_tally){0};
     for (size_t i = 0; i < r->rq.n_jobs; i++) {
-        r->jobs[i].run = r;
+        r->jobs[i] = (struct job){.run = r};
         qn_err err = qn_upstream_start(qn_lease_child(r->lease), &r->rq.jobs[i], on_event,
                                        &r->jobs[i], &r->jobs[i].up, &e);
         if (err) {
@@ -278,11 +280,17 @@ static void on_event(void *ctx, const struct qn_event *ev)
         return;
     }
     if (ev->kind == QN_EV_END) {
+        int64_t n = r->rq.jobs[j - r->jobs].sampling.n;
         j->up = NULL;
-        if (--r->open == 0)
+        if (j->done != (n == QN_UNSET ? 1 : n)) {
+            qn_fail(&e, QN_ECHILD, "the model's process ended its answer before it was complete");
+            job_failed(r, &e);
+        } else if (--r->open == 0) {
             finish(r);
+        }
         return;
     }
+    j->done += ev->kind == QN_EV_DONE;
     tally(r, ev);
     if (r->dialect->event(&r->reply, (size_t)(j - r->jobs), ev, &e)) {
         fail(r, &e, false);
@@ -302,7 +310,7 @@ static qn_err read_body(struct run *r, struct qn_error *e)
     struct qn_error why = {0};
     qn_err err = qn_json_parse(body, n, &r->doc, &why);
     if (err)
-        return qn_fail(e, err, "the request body is not valid JSON: %s", why.message);
+        return qn_fail(e, QN_EFORMAT, "the request body is not valid JSON: %s", why.message);
     struct qn_jref root = qn_json_root(r->doc);
     if (qn_json_type(&root) != QN_JSON_OBJECT)
         return qn_fail(e, QN_EFORMAT, "the request body must be a JSON object");

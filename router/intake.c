@@ -139,8 +139,8 @@ static void inspect(void *ctx)
     if (in->error.code)
         return;
     if (stat(in->path, &st)) {
-        qn_fail_param(&in->error, QN_EINVAL, "checkpoint", "cannot open %s: %s", in->path,
-                      strerror(errno));
+        qn_fail_param(&in->error, errno == ENOENT ? QN_ENOTFOUND : QN_EINVAL, "checkpoint",
+                      "cannot open %s: %s", in->path, strerror(errno));
     } else if (!S_ISREG(st.st_mode)) {
         qn_fail_param(&in->error, QN_EINVAL, "checkpoint", "%s is not a regular file", in->path);
     } else if (access(in->path, R_OK)) {

@@ -12,7 +12,7 @@ qn_err qn_api_body(struct qn_http *h, bool empty, struct qn_json **doc, struct q
                      : qn_fail(e, QN_EFORMAT, "the request body is empty: a JSON object is needed");
     qn_err err = qn_json_parse(body, n, doc, &why);
     if (err)
-        return qn_fail(e, err, "the request body is not valid JSON: %s", why.message);
+        return qn_fail(e, QN_EFORMAT, "the request body is not valid JSON: %s", why.message);
     struct qn_jref root = qn_json_root(*doc);
     if (qn_json_type(&root) == QN_JSON_OBJECT)
         return QN_OK;

@@ -15,7 +15,7 @@ void qn_api_stats(struct qn_services *sv, struct qn_http *h, const char *id)
     qn_jw_kf64(&w, "time_to_first_token", s->first_ms / 1000);
     qn_jw_kf64(&w, "tokens_per_second",
                s->output_ms > 0 ? (double)s->output * 1000 / s->output_ms : 0);
-    qn_jw_ki64(&w, "input_tokens", s->prompt - s->cached);
+    qn_jw_ki64(&w, "input_tokens", s->prompt);
     qn_jw_ki64(&w, "output_tokens", s->output);
     qn_jw_ki64(&w, "prompt_tokens", s->prompt);
     qn_jw_ki64(&w, "cache_tokens", s->cached);

@@ -58,6 +58,8 @@ static qn_err read_stop(const struct qn_jref *v, struct qn_request *rq, struct q
         if (strlen(text) > QN_JOB_STOP_BYTES_MAX)
             return qn_json_fail(&item, e, "a stop string has at most %d bytes",
                                 QN_JOB_STOP_BYTES_MAX);
+        if (!*text && type == QN_JSON_ARRAY)
+            return qn_json_fail(&item, e, "a stop string must not be empty");
         if (*text) /* chat programs send "" for "no stop string" */
             s->stop.v[s->stop.n++] = text;
         more = type == QN_JSON_ARRAY && qn_json_next(&item);

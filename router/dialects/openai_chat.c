@@ -508,7 +508,6 @@ static void end(struct qn_reply *r)
         qn_jw_obj(&w);
         qn_jw_kstr(&w, "role", "assistant");
         qn_jw_kstr(&w, "content", qn_buf_cstr(&c->text));
-        qn_jw_knull(&w, "refusal");
         qn_jw_obj_end(&w);
         write_logprobs(&w, ask->logprobs, &c->logprobs);
         qn_jw_kstr(&w, "finish_reason", qn_finish_name(c->finish));

@@ -162,7 +162,7 @@ static void chat_becomes_a_job(void **state)
     qn_err err = parse(
         &f, &qn_openai_chat,
         "{\"model\":\"m\",\"stream\":true,\"max_tokens\":5,\"max_completion_tokens\":7,"
-        "\"temperature\":0,\"top_k\":null,\"stop\":[\"a\",\"\",\"b\"],\"seed\":-3,\"n\":2,"
+        "\"temperature\":0,\"top_k\":null,\"stop\":[\"a\",\"b\"],\"seed\":-3,\"n\":2,"
         "\"logit_bias\":{\"12\":-100},\"logprobs\":true,\"top_logprobs\":4,\"unknown\":1,"
         "\"enable_thinking\":false,\"chat_template_kwargs\":{\"x\":1},\"messages\":["
         "{\"role\":\"developer\",\"content\":\"S\"},"
@@ -264,7 +264,7 @@ static void whole_chat(void **state)
     assert_string_equal(
         text, "{\"id\":\"chatcmpl-ID\",\"object\":\"chat.completion\",\"created\":1700000000,"
               "\"model\":\"m\"," FP ",\"choices\":[{\"index\":0,\"message\":{\"role\":"
-              "\"assistant\",\"content\":\"Hello\\n\\\"x\\\"\",\"refusal\":null},\"logprobs\":null,"
+              "\"assistant\",\"content\":\"Hello\\n\\\"x\\\"\"},\"logprobs\":null,"
               "\"finish_reason\":\"stop\"}]," USAGE "}");
     free(text);
     drop(&f);
