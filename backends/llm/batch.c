@@ -415,16 +415,17 @@ static bool active(const struct slot *s, enum slot_state state)
     return s->state == state && !s->gen->r.out.full(s->gen->r.out.ctx);
 }
 
-/* How many prompt tokens this step may carry. */
+/* How many prompt tokens this step may carry beside `taken` tokens of running answers. */
 static int prompt_budget(const struct qn_batch *b, int taken)
 {
+    int least = taken > 0 ? QN_BATCH_CHUNK_MIN : QN_BATCH_CHUNK_ALONE;
     int budget = QN_BATCH_CHUNK_FIRST;
     if (b->token_ms > 0) {
         double fits = QN_BATCH_STEP_MS / b->token_ms;
         budget = fits > b->m.max_chunk ? b->m.max_chunk : (int)fits;
     }
-    if (budget < QN_BATCH_CHUNK_MIN)
-        budget = QN_BATCH_CHUNK_MIN;
+    if (budget < least)
+        budget = least;
     if (budget > b->m.max_chunk - taken)
         budget = b->m.max_chunk - taken;
     return budget;

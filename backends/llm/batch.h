@@ -20,7 +20,8 @@ enum {
     QN_BATCH_SLOTS_MAX = 256,
     QN_BATCH_STEP_MS = 180,    /* what a step with prompt pieces aims at: below a slice's 250 ms */
     QN_BATCH_CHUNK_FIRST = 64, /* tokens of the first prompt piece, before speed is known */
-    QN_BATCH_CHUNK_MIN = 4,
+    QN_BATCH_CHUNK_MIN = 16,    /* a piece beside running answers: less would be all overhead */
+    QN_BATCH_CHUNK_ALONE = 64,  /* a piece when no answer runs that it could hold up */
     QN_BATCH_LOGIT_ROWS = 32,   /* prompt tokens per step when each one's logits are wanted */
     QN_BATCH_PROGRESS_MS = 500, /* between two PROGRESS events */
     QN_BATCH_ECHO_MAX = 64 * 1024 * 1024 /* bytes of a prompt's log-probabilities */

@@ -1,0 +1,320 @@
+/* From jobs to tokens, with a vocabulary of the 256 bytes and a few special
+ * tokens. */
+#include "llm/prompt.h"
+
+#include "base/buf.h"
+#include "base/str.h"
+
+#include "gguf_file.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { CONTEXT = 100 };
+
+/* The character that stands for a byte in GPT-2's vocabulary: printable ones
+ * for themselves, the others from U+0100 on. */
+static const char *byte_text(int byte) {
+  static char text[5];
+  uint32_t hidden = 0, cp = 0;
+  for (int b = 0; b <= byte; b++) {
+    bool itself = (b >= 33 && b <= 126) || (b >= 161 && b <= 172) || b >= 174;
+    cp = itself ? (uint32_t)b : 256 + hidden++;
+  }
+  text[qn_utf8_encode(cp, text)] = 0;
+  return text;
+}
+
+struct file {
+  const char *specials[8]; /* control tokens 256, 257, ...; the first is the
+                              start token */
+  const char *chat_template;
+  bool add_bos;
+};
+
+static void file_write(struct gguf_file *g, const struct file *f) {
+  uint32_t specials = 0;
+  while (f->specials[specials])
+    specials++;
+  gguf_begin(g);
+  gguf_str(g, "general.architecture", "llama");
+  gguf_str(g, "tokenizer.ggml.model", "gpt2");
+  gguf_str(g, "tokenizer.ggml.pre", "gpt-2");
+  gguf_array(g, "tokenizer.ggml.tokens", QN_GGUF_STRING, 256 + specials);
+  for (int i = 0; i < 256; i++)
+    gguf_text(g, byte_text(i), strlen(byte_text(i)));
+  for (uint32_t i = 0; i < specials; i++)
+    gguf_text(g, f->specials[i], strlen(f->specials[i]));
+  gguf_array(g, "tokenizer.ggml.token_type", QN_GGUF_I32, 256 + specials);
+  for (uint32_t i = 0; i < 256 + specials; i++)
+    gguf_raw(g, &(int32_t){i < 256 ? 1 : 3}, 4); /* normal, control */
+  gguf_array(g, "tokenizer.ggml.merges", QN_GGUF_STRING, 0);
+  if (specials > 0)
+    gguf_u32(g, "tokenizer.ggml.bos_token_id", 256);
+  gguf_bool(g, "tokenizer.ggml.add_bos_token", f->add_bos);
+  if (f->chat_template)
+    gguf_str(g, "tokenizer.chat_template", f->chat_template);
+  gguf_end(g);
+}
+
+struct model {
+  struct gguf_file file;
+  struct qn_gguf *gguf;
+  struct qn_tokenizer *tok;
+  struct qn_prompter *p;
+};
+
+static void model_open(struct model *m, struct file f) {
+  struct qn_error e = {0};
+  file_write(&m->file, &f);
+  if (qn_gguf_parse(m->file.b.data, m->file.b.len, &m->gguf, &e) ||
+      qn_tokenizer_new(m->gguf, &m->tok, &e) ||
+      qn_prompter_new(m->gguf, m->tok, &m->p, &e))
+    fail_msg("%s", e.message);
+}
+
+static void model_close(struct model *m) {
+  qn_prompter_free(m->p);
+  qn_tokenizer_free(m->tok);
+  qn_gguf_close(m->gguf);
+  qn_buf_deinit(&m->file.b);
+}
+
+static struct qn_job chat_job(const char *messages) {
+  struct qn_job job;
+  qn_job_init(&job);
+  job.task = QN_TASK_CHAT;
+  job.chat.messages = messages;
+  return job;
+}
+
+static struct qn_job complete_job(const char *prompt) {
+  struct qn_job job;
+  qn_job_init(&job);
+  job.task = QN_TASK_COMPLETE;
+  job.complete.prompt = prompt;
+  return job;
+}
+
+/* The prompt's tokens in writing: bytes as they are, special tokens as [256].
+ */
+static const char *tokens_of(const struct model *m, const struct qn_job *job,
+                             struct qn_prompt *p) {
+  static char text[2048];
+  struct qn_error e = {0};
+  if (qn_prompt_make(m->p, job, CONTEXT, p, &e))
+    fail_msg("%s", e.message);
+  struct qn_buf b;
+  qn_buf_init(&b, sizeof text - 1);
+  for (size_t i = 0; i < p->n; i++) {
+    size_t len;
+    const char *bytes = qn_token_bytes(m->tok, p->tokens[i], &len);
+    if (p->tokens[i] >= 256)
+      qn_buf_fmt(&b, "[%d]", (int)p->tokens[i]);
+    else
+      qn_buf_add(&b, bytes, len);
+  }
+  strcpy(text, qn_buf_cstr(&b));
+  qn_buf_deinit(&b);
+  return text;
+}
+
+static void assert_prompt(const struct model *m, const struct qn_job *job,
+                          const char *expected) {
+  struct qn_prompt p;
+  assert_string_equal(tokens_of(m, job, &p), expected);
+  qn_prompt_deinit(&p);
+}
+
+static struct qn_error failure(const struct model *m,
+                               const struct qn_job *job) {
+  struct qn_prompt p;
+  struct qn_error e = {0};
+  assert_true(qn_prompt_make(m->p, job, CONTEXT, &p, &e) != QN_OK);
+  return e;
+}
+
+/* ---- The tests ---- */
+
+static const char hi[] = "[{\"role\":\"user\",\"content\":\"Hi\"}]";
+
+static void without_a_template(void **state) {
+  (void)state;
+  struct model m;
+  model_open(&m,
+             (struct file){.specials = {"<s>", "<|im_start|>", "<|im_end|>"}});
+  struct qn_job job = chat_job(hi);
+  assert_prompt(&m, &job, "[257]user\nHi[258]\n[257]assistant\n");
+  model_close(&m);
+  model_open(&m, (struct file){.specials = {"<s>"}, .add_bos = true});
+  job = chat_job("[{\"role\":\"system\",\"content\":\"Be "
+                 "brief\"},{\"role\":\"user\",\"content\":\"Hi\"},"
+                 "{\"role\":\"assistant\",\"content\":\"Ho\"},{\"role\":"
+                 "\"user\",\"content\":\"Bye\"}]");
+  struct qn_prompt p;
+  assert_string_equal(
+      tokens_of(&m, &job, &p),
+      "[256]Be brief\n\nUser: Hi\nAssistant: Ho\nUser: Bye\nAssistant:");
+  assert_string_equal(p.stop, "\nUser:");
+  qn_prompt_deinit(&p);
+  model_close(&m);
+}
+
+static void the_start_token_comes_once(void **state) {
+  (void)state;
+  struct model m;
+  model_open(&m, (struct file){.specials = {"<s>"},
+                               .chat_template =
+                                   "{{ bos_token }}{{ messages[0].content }}",
+                               .add_bos = true});
+  struct qn_job job = chat_job(hi);
+  assert_prompt(&m, &job, "[256]Hi");
+  job = complete_job("x<s>y"); /* special tokens' text is those tokens */
+  assert_prompt(&m, &job, "[256]x[256]y");
+  job = complete_job("");
+  assert_prompt(&m, &job, "[256]");
+  model_close(&m);
+  model_open(&m, (struct file){.specials = {NULL}});
+  assert_int_equal(failure(&m, &job).code, QN_EINVAL);
+  job = complete_job("x");
+  assert_prompt(&m, &job, "x");
+  model_close(&m);
+}
+
+static void messages_are_checked(void **state) {
+  (void)state;
+  struct model m;
+  model_open(&m,
+             (struct file){
+                 .specials = {"<s>"},
+                 .chat_template =
+                     "{% if messages[0].role != 'user' %}"
+                     "{{ raise_exception('Start with the user!') }}{% endif %}"
+                     "{{ messages[0].content }}|{{ mood }}"});
+  struct qn_job job = chat_job("[{\"role\":\"system\",\"content\":\"x\"}]");
+  struct qn_error e = failure(&m, &job);
+  assert_int_equal(e.code, QN_EINVAL);
+  assert_string_equal(e.message, "Start with the user!");
+  job = chat_job("[]");
+  e = failure(&m, &job);
+  assert_int_equal(e.code, QN_EINVAL);
+  assert_string_equal(e.param, "messages");
+  job = chat_job(
+      "[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"},"
+      "{\"type\":\"image_url\",\"image_url\":{}}]}]");
+  e = failure(&m, &job);
+  assert_int_equal(e.code, QN_EUNSUPPORTED);
+  assert_string_equal(e.param, "messages[0].content[1]");
+  job = chat_job(
+      "[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"},"
+      "{\"type\":\"text\",\"text\":\"b\"}]}]");
+  job.chat.template_vars = "{\"mood\":\"good\"}";
+  assert_prompt(&m, &job, "a\nb|good");
+  job = chat_job("[{\"content\":\"x\"}]");
+  e = failure(&m, &job);
+  assert_int_equal(e.code, QN_EINVAL);
+  assert_string_equal(e.param, "messages[0].role");
+  model_close(&m);
+}
+
+static void the_last_message_can_go_on(void **state) {
+  (void)state;
+  struct model m;
+  model_open(&m,
+             (struct file){.specials = {"<s>", "<|im_start|>", "<|im_end|>"}});
+  struct qn_job job =
+      chat_job("[{\"role\":\"user\",\"content\":\"Count\"},"
+               "{\"role\":\"assistant\",\"content\":\"one, two,\"}]");
+  job.chat.continue_last = true;
+  assert_prompt(&m, &job, "[257]user\nCount[258]\n[257]assistant\none, two,");
+  job = chat_job("[{\"role\":\"assistant\",\"content\":\" \"}]");
+  job.chat.continue_last = true;
+  assert_int_equal(failure(&m, &job).code, QN_EINVAL);
+  model_close(&m);
+}
+
+static void ids_as_prompt(void **state) {
+  (void)state;
+  struct model m;
+  model_open(&m, (struct file){.specials = {"<s>"}, .add_bos = true});
+  struct qn_job job = complete_job(NULL);
+  int64_t ids[] = {256, 'a', 0xc3, 0xa9};
+  job.complete.prompt_tokens = (struct qn_i64s){ids, 2};
+  job.complete.echo = true;
+  struct qn_prompt p;
+  assert_string_equal(tokens_of(&m, &job, &p), "[256]a");
+  assert_string_equal(p.echo_text, "a");
+  assert_int_equal(p.echo_skip, 1);
+  qn_prompt_deinit(&p);
+  ids[1] = 257;
+  struct qn_error e = failure(&m, &job);
+  assert_int_equal(e.code, QN_EINVAL);
+  assert_string_equal(e.param, "prompt");
+  assert_non_null(strstr(e.message, "257"));
+  ids[1] = -1;
+  assert_int_equal(failure(&m, &job).code, QN_EINVAL);
+  model_close(&m);
+}
+
+static void echo_is_the_prompts_text(void **state) {
+  (void)state;
+  struct model m;
+  model_open(&m, (struct file){.specials = {"<s>"}, .add_bos = true});
+  struct qn_job job = complete_job("Once \xc3\xa9");
+  job.complete.echo = true;
+  struct qn_prompt p;
+  assert_string_equal(tokens_of(&m, &job, &p), "[256]Once \xc3\xa9");
+  assert_string_equal(p.echo_text, "Once \xc3\xa9");
+  assert_int_equal(p.echo_skip, 1);
+  qn_prompt_deinit(&p);
+  model_close(&m);
+}
+
+static void fill_in_the_middle(void **state) {
+  (void)state;
+  struct model m;
+  struct qn_job job = complete_job("before");
+  job.complete.suffix = "after";
+  model_open(&m, (struct file){.specials = {"<s>"}});
+  struct qn_error e = failure(&m, &job);
+  assert_int_equal(e.code, QN_EUNSUPPORTED);
+  assert_string_equal(e.param, "suffix");
+  model_close(&m);
+  model_open(&m,
+             (struct file){.specials = {"<s>", "<|fim_prefix|>",
+                                        "<|fim_middle|>", "<|fim_suffix|>"}});
+  assert_prompt(&m, &job, "[257]before[259]after[258]");
+  model_close(&m);
+}
+
+static void endless_prompts_are_cut_short(void **state) {
+  (void)state;
+  struct model m;
+  model_open(&m, (struct file){.specials = {"<s>"}});
+  char *text = qn_xcalloc(1, 100001);
+  memset(text, 'a', 100000);
+  struct qn_job job = complete_job(text);
+  struct qn_error e = failure(&m, &job);
+  assert_int_equal(e.code, QN_ECONTEXT);
+  assert_non_null(strstr(e.message, "100 tokens"));
+  free(text);
+  model_close(&m);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(without_a_template),
+      cmocka_unit_test(the_start_token_comes_once),
+      cmocka_unit_test(messages_are_checked),
+      cmocka_unit_test(the_last_message_can_go_on),
+      cmocka_unit_test(ids_as_prompt),
+      cmocka_unit_test(echo_is_the_prompts_text),
+      cmocka_unit_test(fill_in_the_middle),
+      cmocka_unit_test(endless_prompts_are_cut_short),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
