@@ -40,7 +40,7 @@ enum qn_tkind {
     QN_N_OUTPUT,       /* {{ a }} */
     QN_N_IF,           /* kids: QN_N_BRANCH ...; other: else */
     QN_N_BRANCH,       /* a: condition (NULL: always); kids: body */
-    QN_N_FOR,          /* for a in b; kids: body; other: else */
+    QN_N_FOR,          /* for a in b; kids: body; other: else; flag: `loop` is mentioned inside */
     QN_N_SET,          /* a = b */
     QN_N_SET_BLOCK,    /* a; kids: body */
     QN_N_MACRO,        /* symbol, val: name; params; kids: body */

@@ -15,6 +15,7 @@ struct qn_template {
     struct qn_arena *arena; /* holds everything below */
     struct qn_tsource source;
     struct qn_tnodes body;
+    bool macros_loop; /* some macro mentions `loop`, so every loop must provide it */
     struct qn_tsymbol *symbols;
     uint32_t symbols_n;
     uint32_t *buckets; /* open addressing; symbol number + 1, 0 is free; size a power of two */

@@ -128,7 +128,8 @@ static enum qn_tflow bind_loop(struct qn_trun *run, uint32_t symbol, const struc
 static enum qn_tflow iterate(struct qn_trun *run, const struct qn_tnode *node,
                              const struct qn_tlist *items, bool *whole)
 {
-    uint32_t loop = qn_tsymbol_find(run->t, "loop", 4);
+    bool mentioned = node->flag || run->t->macros_loop;
+    uint32_t loop = mentioned ? qn_tsymbol_find(run->t, "loop", 4) : QN_TSYMBOL_NONE;
     for (size_t i = 0; i < items->n; i++) {
         size_t mark = run->out.len;
         if (loop != QN_TSYMBOL_NONE)

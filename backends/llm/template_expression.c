@@ -321,6 +321,7 @@ static const struct qn_tnode *parse_name(struct qn_tparser *p)
     struct qn_tnode *node = qn_tparse_node(p, QN_N_NAME, p->tok->at);
     node->val = qn_tval_string(p->tok->s, p->tok->n);
     node->symbol = qn_tparse_symbol(p, p->tok->s, p->tok->n);
+    p->loops += qn_tval_str_eq(&node->val, "loop");
     p->varargs = p->varargs || qn_tval_str_eq(&node->val, "varargs");
     p->kwargs = p->kwargs || qn_tval_str_eq(&node->val, "kwargs");
     p->tok++;

@@ -40,7 +40,7 @@ GLOBAL(global_range)
     if (count > 0)
         QN_T_TRY(qn_trun_charge(run, count < QN_TEMPLATE_STEPS_MAX ? (size_t)count
                                                                    : QN_TEMPLATE_STEPS_MAX));
-    QN_T_TRY(qn_tlist_new(run, 0, &list));
+    QN_T_TRY(qn_tlist_new(run, count > 0 ? (size_t)count : 0, &list));
     for (double i = start; step > 0 ? i < stop : i > stop; i += step) {
         struct qn_tval item = qn_tval_number(i);
         QN_T_TRY(qn_trun_charge(run, 1));

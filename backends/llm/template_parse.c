@@ -253,6 +253,7 @@ static const struct qn_tnode *parse_if(struct qn_tparser *p, struct qn_tnode *no
 static const struct qn_tnode *parse_for(struct qn_tparser *p, struct qn_tnode *node)
 {
     static const char *const until[] = {"endfor", "else", NULL};
+    size_t loops = p->loops;
     node->a = qn_tparse_sequence(p, true);
     if (!node->a)
         return NULL;
@@ -261,6 +262,7 @@ static const struct qn_tnode *parse_for(struct qn_tparser *p, struct qn_tnode *n
     node->b = qn_tparse_expression(p);
     bool ok = node->b && close_statement(p) && parse_body(p, until, &node->kids) &&
               parse_else(p, "endfor", &node->other) && end_tag(p);
+    node->flag = p->loops > loops;
     return ok ? qn_tparse_done(p, node) : NULL;
 }
 
@@ -339,6 +341,7 @@ static bool parse_macro_body(struct qn_tparser *p, const char *end, struct qn_tp
                              struct qn_tnode *node)
 {
     bool varargs = p->varargs, kwargs = p->kwargs;
+    size_t loops = p->loops;
     p->varargs = p->kwargs = false;
     bool ok = parse_block(p, end, &node->kids);
     params->varargs = p->varargs && !has_param(params, "varargs");
@@ -346,6 +349,7 @@ static bool parse_macro_body(struct qn_tparser *p, const char *end, struct qn_tp
     p->varargs = p->varargs || varargs;
     p->kwargs = p->kwargs || kwargs;
     node->params = params;
+    p->t->macros_loop = p->t->macros_loop || p->loops > loops;
     return ok;
 }
 

@@ -18,6 +18,7 @@ struct qn_tparser {
     struct qn_error *e;
     qn_err err;
     int depth;            /* brackets and blocks that are open */
+    size_t loops;         /* how often `loop` was mentioned */
     bool varargs, kwargs; /* seen since the innermost macro began, in macros within it too */
     uint32_t symbols_cap;
 };

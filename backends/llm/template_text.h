@@ -22,8 +22,8 @@ size_t qn_text_utf16_len(const char *s, size_t n);
 size_t qn_text_char(const char *s, size_t n);
 /* Order by UTF-16 units: negative, 0, positive. */
 int qn_text_compare(const char *a, size_t an, const char *b, size_t bn);
-/* Order of dictionary keys by a reader's alphabet: punctuation, digits, letters without case. Beyond
- * ASCII by code point, which is not what Unicode collation would say. */
+/* Order of dictionary keys by a reader's alphabet: punctuation, digits, letters without case.
+ * Beyond ASCII by code point, which is not what Unicode collation would say. */
 int qn_text_collate(const char *a, size_t an, const char *b, size_t bn);
 
 void qn_text_upper(const char *s, size_t n, struct qn_buf *out);
