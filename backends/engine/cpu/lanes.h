@@ -24,7 +24,8 @@ static inline float lanes_sum(const float v[LANES])
  */
 static inline float lanes_exp(float x)
 {
-    x = x < -87.3f ? -87.3f : x > 88.3f ? 88.3f : x;
+    x = x > -87.3f ? x : -87.3f; /* a NaN, too: below, it would not fit an integer */
+    x = x < 88.3f ? x : 88.3f;
     float n = x * 1.44269504f;
     int32_t i = (int32_t)(n + (n < 0 ? -0.5f : 0.5f));
     float f = (float)i, r = x - f * 0.693145752f - f * 1.42860677e-6f; /* ln 2 in two parts */
@@ -147,7 +148,7 @@ static inline float lanes_dot(const float *a, const float *b, int64_t n)
 }
 
 /* x = d·q with q in -127 .. 127, rounded to nearest, ties to even: adding 1.5·2^23 leaves the
- * rounded number in the low bits of the mantissa. */
+ * rounded number in the low byte of the mantissa. */
 static inline void lanes_round_block(char *block, int nc, int c, const float *x)
 {
     const float shift = 12582912.0f;
@@ -163,7 +164,7 @@ static inline void lanes_round_block(char *block, int nc, int c, const float *x)
         float v = x[j] * inv + shift;
         int32_t bits;
         memcpy(&bits, &v, 4);
-        code[j] = bits - 0x4b400000;
+        code[j] = (int8_t)bits; /* within a byte also where x is not finite */
         q[j] = (int8_t)code[j];
     }
     for (int j = 0; j < 16; j++) {
