@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "engine/device.h"
+#include "engine/pool.h"
 #include "engine/weights.h"
 #include "llm/batch.h"
 #include "llm/prompt.h"
@@ -128,6 +129,12 @@ static qn_err choose_context(const struct qn_net_info *info, int64_t asked, int 
     return QN_OK;
 }
 
+/* The router may know of more processors than the pool can use. */
+static int usable(int threads)
+{
+    return threads > QN_POOL_THREADS_MAX ? QN_POOL_THREADS_MAX : threads;
+}
+
 static void llm_unload(void *self)
 {
     struct llm *m = self;
@@ -152,7 +159,7 @@ static qn_err llm_load(const struct qn_load *opts, struct qn_progress *p, void *
     struct llm *m = qn_xcalloc(1, sizeof *m);
     qn_err err = read_options(opts, &slots, e);
     if (!err)
-        err = qn_device_cpu_new(opts->threads, &m->dev, e);
+        err = qn_device_cpu_new(usable(opts->threads), &m->dev, e);
     if (!err)
         err = qn_weights_open(&m->weights, opts->files[0], e);
     const struct qn_gguf *g = err ? NULL : qn_weights_gguf(m->weights);
@@ -272,7 +279,7 @@ static void llm_cancel(void *self, const struct qn_job *job)
 static void llm_threads(void *self, int threads)
 {
     struct llm *m = self;
-    qn_device_set_threads(m->dev, threads);
+    qn_device_set_threads(m->dev, usable(threads));
 }
 
 const struct qn_backend qn_llm_backend = {

@@ -12,6 +12,7 @@
 
 enum {
     PROMPT_JSON_MAX = 3 * QN_JOB_PROMPT_BYTES_MAX, /* messages, tools and variables together */
+    CONTINUE_TAIL_MAX = 1024, /* bytes that a template may put behind the last message */
     PROMPT_TOKENS_SLACK =
         4096 /* counted beyond four contexts, so that the message can name the number */
 };
@@ -318,7 +319,7 @@ static qn_err cut_after_last(struct qn_buf *text, const struct qn_jref *vars, st
         s++, n--;
     while (n > 0 && strchr(" \t\r\n", s[n - 1]))
         n--;
-    for (size_t at = text->len; n > 0 && at >= n; at--) {
+    for (size_t at = text->len; n > 0 && at >= n && text->len - at <= CONTINUE_TAIL_MAX; at--) {
         if (memcmp(text->data + at - n, s, n) == 0) {
             text->len = at;
             text->data[at] = '\0';
