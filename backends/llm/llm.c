@@ -259,6 +259,8 @@ static qn_err llm_start(void *self, const struct qn_job *job, struct qn_sink *ou
     if (prompt.stop)
         stops[r.stops.n++] = prompt.stop;
     err = qn_batch_add(m->batch, &r, e);
+    if (err == QN_ECONTEXT)
+        strcpy(e->param, job->task == QN_TASK_CHAT ? "messages" : "prompt");
     if (err)
         qn_prompt_deinit(&prompt);
     return err;
