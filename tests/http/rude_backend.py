@@ -9,6 +9,7 @@ import time
 
 control = socket.socket(fileno=4)
 listener = socket.socket(fileno=3)
+listener.setblocking(True)  # the router binds it non-blocking, and that belongs to the socket
 
 
 def say(line):
