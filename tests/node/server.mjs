@@ -1,0 +1,69 @@
+// Starts a quinced for a test file: on a free port, with a data directory of its own, over the fake
+// backend (tests/fake_backend.c) with one model for each set of options.
+import { spawn } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
+const build = process.env.QUINCE_TEST_BUILD ?? path.join(root, "build");
+
+export const built = existsSync(path.join(build, "bin/quinced"));
+
+/** A GGUF file (version 3) of string metadata alone. */
+function gguf(metadata) {
+  const parts = [Buffer.from("GGUF\x03\0\0\0", "latin1")];
+  const u64 = (n) => { const b = Buffer.alloc(8); b.writeBigUInt64LE(BigInt(n)); return b; };
+  const string = (s) => [u64(Buffer.byteLength(s)), Buffer.from(s)];
+  parts.push(u64(0), u64(Object.keys(metadata).length));
+  for (const [key, value] of Object.entries(metadata)) {
+    parts.push(...string(key), Buffer.from([8, 0, 0, 0]), ...string(value));
+  }
+  return Buffer.concat(parts);
+}
+
+export class Server {
+  /** models: name -> options of the fake backend; the model is called "user.NAME". */
+  static async start(models) {
+    const server = new Server();
+    server.dir = mkdtempSync(path.join(tmpdir(), "quince-node-"));
+    const backends = path.join(server.dir, "backends");
+    mkdirSync(backends);
+    copyFileSync(path.join(build, "tests/fake_backend"), path.join(backends, "quince-llm"));
+    writeFileSync(path.join(server.dir, "models.json"), "{}");
+    const env = Object.fromEntries(Object.entries(process.env).filter(([k]) => !k.startsWith("QUINCE_")));
+    server.process = spawn(path.join(build, "bin/quinced"),
+      ["--port", "0", "--data-dir", path.join(server.dir, "data"), "--backend-dir", backends,
+        "--models-dir", server.dir], { env, stdio: ["ignore", "pipe", "ignore"] });
+    for await (const line of createInterface({ input: server.process.stdout })) {
+      const ready = /ready at (http:\/\/localhost:\d+)/.exec(line);
+      if (ready) { server.url = ready[1]; break; }
+    }
+    if (!server.url) throw new Error("quinced did not start");
+    for (const [name, options] of Object.entries(models)) {
+      const file = path.join(server.dir, `${name}.gguf`);
+      writeFileSync(file, gguf({ "general.architecture": "llama", "fake.options": JSON.stringify(options) }));
+      const reply = await fetch(`${server.url}/v1/models/register`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ model_name: `user.${name}`, checkpoint: file, recipe: "llamacpp" }),
+      });
+      if (!reply.ok) throw new Error(await reply.text());
+    }
+    return server;
+  }
+
+  async get(where) {
+    return (await fetch(this.url + where)).json();
+  }
+
+  async stop() {
+    const ended = new Promise((resolve) => this.process.once("exit", resolve));
+    this.process.kill("SIGTERM");
+    const status = await ended;
+    rmSync(this.dir, { recursive: true, force: true });
+    return status;
+  }
+}
