@@ -190,9 +190,9 @@ static void on_died(void *ctx)
     u->death = *qn_child_status(u->child).error;
     if (u->death.code == QN_OK)
         qn_fail(&u->death, QN_ECHILD, "the model was unloaded before the answer was complete");
-    /* What it sent before its end may still be on the way. */
-    if (!u->wait_timer)
-        u->wait_timer = qn_timer_start(u->loop, LAST_WORDS_MS, 0, on_wait_over, u);
+    /* What it sent before its end may still be on the way, unless the connection has ended too. */
+    qn_timer_stop(u->wait_timer);
+    u->wait_timer = qn_timer_start(u->loop, u->post ? LAST_WORDS_MS : 0, 0, on_wait_over, u);
 }
 
 static void on_pump(void *ctx)
