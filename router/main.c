@@ -170,6 +170,17 @@ static struct qn_inventory_config inventory_config(const struct qn_settings *s)
     };
 }
 
+/* A server whose shipped models are damaged or missing can still run the user's own. */
+static void read_builtin(struct program *p)
+{
+    struct qn_error e = {0};
+    if (qn_intake_builtin(p->catalog, p->settings.models_dir, p->starter, sizeof p->starter, &e)) {
+        qn_error_log("main", "models_dir=%s builtin_models=unusable message=\"%s\"",
+                     p->settings.models_dir, e.message);
+        p->starter[0] = '\0';
+    }
+}
+
 static qn_err open_all(struct program *p, struct qn_error *e)
 {
     static const struct qn_http_events events = {.request = on_request, .refuse = on_refuse};
@@ -183,7 +194,7 @@ static qn_err open_all(struct program *p, struct qn_error *e)
         err = qn_catalog_open(catalog, catalog_post, p->loop, &p->catalog, e);
     }
     if (!err)
-        err = qn_intake_builtin(p->catalog, s->models_dir, p->starter, sizeof p->starter, e);
+        read_builtin(p);
     if (!err)
         err = qn_http_client_new(p->loop, &p->client, e);
     if (err)
@@ -248,8 +259,8 @@ static void print_ready(const struct program *p)
 {
     const char *host = p->settings.host;
     bool v6 = strchr(host, ':') && host[0] != '[';
-    printf("quinced is ready at http://%s%s%s:%d (model %s)\n", v6 ? "[" : "", host, v6 ? "]" : "",
-           qn_listen_port(p->listen), *p->starter ? p->starter : "none");
+    printf("quinced is ready at http://%s%s%s:%d (%s%s)\n", v6 ? "[" : "", host, v6 ? "]" : "",
+           qn_listen_port(p->listen), *p->starter ? "model " : "no built-in model", p->starter);
     fflush(stdout);
 }
 
