@@ -349,8 +349,9 @@ qn_err qn_settings_read(struct qn_settings *s, size_t n_args, const char *const 
     if (!s->data_dir)
         s->data_dir = qn_path_data_dir();
     if (!s->data_dir)
-        return qn_fail_param(e, QN_EINVAL, "data-dir",
-                             "there is no home folder to keep data in: give one with --data-dir DIR");
+        return qn_fail_param(
+            e, QN_EINVAL, "data-dir",
+            "there is no home folder to keep data in: give one with --data-dir DIR");
     err = read_file(s, e);
     if (!err)
         err = read_env(s, env, e);

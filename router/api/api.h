@@ -1,6 +1,6 @@
 /* What the house says about itself: handlers of the table in routes.c, one topic a file. */
-#ifndef QN_ROUTER_API_H
-#define QN_ROUTER_API_H
+#ifndef QN_ROUTER_API_API_H
+#define QN_ROUTER_API_API_H
 
 #include "base/error.h"
 #include "base/json.h"

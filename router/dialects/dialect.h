@@ -1,8 +1,8 @@
 /* The seam between HTTP and jobs: one struct qn_dialect per inference endpoint. A dialect knows
  * somebody's JSON, struct qn_job and struct qn_event, and nothing else: no socket, no model, no
  * process. Its functions are pure: bytes in, struct out; event in, bytes out. Loop thread only. */
-#ifndef QN_ROUTER_DIALECT_H
-#define QN_ROUTER_DIALECT_H
+#ifndef QN_ROUTER_DIALECTS_DIALECT_H
+#define QN_ROUTER_DIALECTS_DIALECT_H
 
 #include "base/arena.h"
 #include "base/buf.h"

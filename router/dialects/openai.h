@@ -1,6 +1,6 @@
 /* What OpenAI's chat and completion endpoints share. */
-#ifndef QN_ROUTER_OPENAI_H
-#define QN_ROUTER_OPENAI_H
+#ifndef QN_ROUTER_DIALECTS_OPENAI_H
+#define QN_ROUTER_DIALECTS_OPENAI_H
 
 #include "router/dialects/dialect.h"
 
