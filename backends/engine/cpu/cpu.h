@@ -68,14 +68,18 @@ int cpu_kernels_try(const struct cpu_kernels *set, struct cpu_kernels *out);
 qn_err cpu_kernels_choose(const struct cpu_kernels **out, struct qn_error *e);
 
 enum {
-    CPU_ATTEND_QUERIES = 16,
-    CPU_ATTEND_KEYS = 64
-}; /* most rows times group, and keys, of one block */
+    CPU_ATTEND_QUERIES = 32, /* most rows times group of one block */
+    CPU_ATTEND_KEYS = 64,
+    CPU_ATTEND_PAD = 16 /* heads are filled up to a multiple of it */
+};
 
-/* Floats of working memory one thread needs for attention. */
+/* Floats of working memory one thread needs for attention: a block of keys or values, queries,
+ * sums, scores, and two numbers a query. */
 static inline int64_t cpu_attend_floats(int64_t head_dim)
 {
-    return CPU_ATTEND_KEYS * head_dim + CPU_ATTEND_QUERIES * (head_dim + CPU_ATTEND_KEYS + 4);
+    int64_t wide = (head_dim + CPU_ATTEND_PAD - 1) / CPU_ATTEND_PAD * CPU_ATTEND_PAD;
+    return (CPU_ATTEND_KEYS + 2 * CPU_ATTEND_QUERIES) * wide +
+           CPU_ATTEND_QUERIES * (CPU_ATTEND_KEYS + 2);
 }
 
 struct cpu_device {

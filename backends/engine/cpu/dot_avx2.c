@@ -1,13 +1,13 @@
 /* Kernels for AVX2: a group of a panel is two vectors, eight rows by four columns each. Without a
  * dot product instruction, codes are multiplied in pairs into 16-bit sums (maddubs), and as many of
  * those are added as fit: a code of b bits times 127, twice, n times over must stay below 2^15. */
-#include "engine/cpu/lanes.h"
+#include "engine/cpu/attend.h"
 
 #include <immintrin.h>
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { P = CPU_PANEL, AHEAD = 2048, QUAD = 4 };
+enum { P = CPU_PANEL, AHEAD = 2048, COLUMNS_AT_ONCE = 4 };
 
 INLINE __m256i load(const void *p)
 {
@@ -77,7 +77,7 @@ INLINE int together(enum qn_dtype t)
 /* sum[c] = the products of groups first .. first + n - 1 for nc columns starting at q, 32 bytes
  * apart, less the codes' offset for Q8_0 alone. */
 INLINE void dot(enum qn_dtype t, const char *unit, int side, int first, int n, const char *q,
-                int nc, __m256i sum[QUAD])
+                int nc, __m256i sum[COLUMNS_AT_ONCE])
 {
     const __m256i ones = _mm256_set1_epi16(1);
     int run = together(t) < n ? together(t) : n;
@@ -85,7 +85,7 @@ INLINE void dot(enum qn_dtype t, const char *unit, int side, int first, int n, c
         sum[c] = _mm256_setzero_si256();
 #pragma GCC unroll 8
     for (int g0 = first; g0 < first + n; g0 += run) {
-        __m256i pairs[QUAD];
+        __m256i pairs[COLUMNS_AT_ONCE];
 #pragma GCC unroll 8
         for (int g = g0; g < g0 + run; g++) {
             __m256i w = codes_of(t, unit, g, side);
@@ -114,14 +114,14 @@ INLINE void block_part(enum qn_dtype t, int code_bytes, int scale_bytes, int blo
                        int64_t cols)
 {
     const char *unit = panel, *scale = unit + cols / 32 * code_bytes;
-    __m256 total[QUAD];
+    __m256 total[COLUMNS_AT_ONCE];
     for (int c = 0; c < nc; c++)
         total[c] = _mm256_setzero_ps();
     for (int64_t b = 0; b < cols / 32 / blocks; b++, scale += scale_bytes) {
         __m256 d = halves(scale + 16 * side);
         for (int j = 0; j < blocks; j++, unit += code_bytes, act += ACT_BYTES(width)) {
             const char *q = act + 32 * c0, *f = act + 4 * c0;
-            __m256i sum[QUAD];
+            __m256i sum[COLUMNS_AT_ONCE];
             if (width == 1 && side == 0)
                 for (int i = 0; i < code_bytes; i += 64)
                     _mm_prefetch(unit + AHEAD + i, _MM_HINT_T0);
@@ -169,7 +169,7 @@ INLINE void block_part(enum qn_dtype t, int code_bytes, int scale_bytes, int blo
 INLINE void block_panel(enum qn_dtype t, int code_bytes, int scale_bytes, int blocks, int width,
                         float *y, const void *panel, const void *acts, int64_t cols)
 {
-    const int nc = width < QUAD ? width : QUAD;
+    const int nc = width < COLUMNS_AT_ONCE ? width : COLUMNS_AT_ONCE;
     for (int c0 = 0; c0 < width; c0 += nc)
         for (int side = 0; side < 2; side++)
             block_part(t, code_bytes, scale_bytes, blocks, width, c0, nc, side, y, panel, acts,
@@ -190,9 +190,9 @@ INLINE __m256 plain(enum qn_dtype t, const void *panel, int64_t at)
 INLINE void plain_part(enum qn_dtype t, int width, int c0, int nc, float *y, const void *panel,
                        const float *x, int64_t cols)
 {
-    const int depth = QUAD / nc, size = t == QN_F32 ? 4 : 2;
-    __m256 sum[2][QUAD];
-    for (int i = 0; i < QUAD; i++)
+    const int depth = COLUMNS_AT_ONCE / nc, size = t == QN_F32 ? 4 : 2;
+    __m256 sum[2][COLUMNS_AT_ONCE];
+    for (int i = 0; i < COLUMNS_AT_ONCE; i++)
         sum[0][i] = sum[1][i] = _mm256_setzero_ps();
     int64_t k = 0;
     for (; k + depth <= cols; k += depth) {
@@ -227,7 +227,7 @@ INLINE void plain_part(enum qn_dtype t, int width, int c0, int nc, float *y, con
 INLINE void plain_panel(enum qn_dtype t, int width, float *y, const void *panel, const void *acts,
                         int64_t cols)
 {
-    const int nc = width < QUAD ? width : QUAD;
+    const int nc = width < COLUMNS_AT_ONCE ? width : COLUMNS_AT_ONCE;
     for (int c0 = 0; c0 < width; c0 += nc)
         plain_part(t, width, c0, nc, y, panel, acts, cols);
 }
@@ -273,7 +273,7 @@ const struct cpu_kernels cpu_kernels_avx2 = {
     .dot = lanes_dot,
     .narrow = lanes_narrow,
     .widen = lanes_widen,
-    .attend = lanes_attend,
+    .attend = attend,
     .round = lanes_round,
     .interleave = lanes_interleave,
     .panel = {[QN_F32] = ROW(f32),

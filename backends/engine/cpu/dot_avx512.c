@@ -1,7 +1,7 @@
 /* Kernels for AVX-512 with VNNI: one vector is one group of a panel, sixteen rows by four columns,
  * and meets four columns of an activation broadcast to all rows. No sums across lanes are ever
  * needed. */
-#include "engine/cpu/lanes.h"
+#include "engine/cpu/attend.h"
 
 #include <immintrin.h>
 
@@ -291,7 +291,7 @@ const struct cpu_kernels cpu_kernels_avx512 = {
     .dot = lanes_dot,
     .narrow = lanes_narrow,
     .widen = lanes_widen,
-    .attend = lanes_attend,
+    .attend = attend,
     .round = lanes_round,
     .interleave = lanes_interleave,
     .panel = {[QN_F32] = ROW(f32),

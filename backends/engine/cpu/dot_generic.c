@@ -1,5 +1,5 @@
 /* The kernels of any processor: plain C over the same panels as the fast ones. */
-#include "engine/cpu/lanes.h"
+#include "engine/cpu/attend.h"
 
 enum { P = CPU_PANEL };
 
@@ -170,7 +170,7 @@ const struct cpu_kernels cpu_kernels_generic = {
     .dot = lanes_dot,
     .narrow = lanes_narrow,
     .widen = lanes_widen,
-    .attend = lanes_attend,
+    .attend = attend,
     .round = lanes_round,
     .interleave = lanes_interleave,
     .panel = {[QN_F32] = ROW(f32),

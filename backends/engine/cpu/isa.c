@@ -38,7 +38,8 @@ struct trial {
     float x[8][COLS], w[ROWS][COLS], gain[COLS], out[2][8 * COLS];
     uint16_t halves[2 * KEYS * HEAD];
     char file[ROWS * COLS * 4], panel[ROWS * COLS * 4], acts[2][8 * COLS * 4];
-    float work[2][CPU_ATTEND_KEYS * HEAD + CPU_ATTEND_QUERIES * (HEAD + CPU_ATTEND_KEYS + 4)];
+    float work[2][(CPU_ATTEND_KEYS + 2 * CPU_ATTEND_QUERIES) * (HEAD + CPU_ATTEND_PAD) +
+                  CPU_ATTEND_QUERIES * (CPU_ATTEND_KEYS + 2)];
     enum qn_dtype type;
     int width;       /* 1, 2, 4 or 8 activations */
     int n;           /* floats in each of out */

@@ -2,6 +2,9 @@
  * including file is compiled for: sums run in LANES independent lanes, nothing depends on a
  * neighbour. Each dot_<isa>.c includes this once; the generic set is these loops and nothing else.
  */
+#ifndef QN_ENGINE_CPU_LANES_H
+#define QN_ENGINE_CPU_LANES_H
+
 #include "engine/cpu/cpu.h"
 
 #include <math.h>
@@ -14,10 +17,13 @@ enum { LANES = 32 };
 
 static inline float lanes_sum(const float v[LANES])
 {
-    float s = 0;
-    for (int i = 0; i < LANES; i++)
-        s += v[i];
-    return s;
+    float half[LANES / 2];
+    for (int i = 0; i < LANES / 2; i++)
+        half[i] = v[i] + v[i + LANES / 2];
+    for (int w = LANES / 4; w; w /= 2)
+        for (int i = 0; i < w; i++)
+            half[i] += half[i + w];
+    return half[0];
 }
 
 /* e^x by 2^n · polynomial; relative error below 2e-7 where the result is normal, 0 below about -87.
@@ -196,54 +202,4 @@ static void lanes_interleave(float *group, int nc, const float *const *x, int n,
             group[k * nc + c] = c < n ? x[c][k] : 0;
 }
 
-/* Online softmax (Milakov, Gimelshein, arXiv:1805.02867) in blocks of keys: a block of K is widened
- * once for all queries of the group, then scored; a block of V likewise. */
-static void lanes_attend(const struct cpu_attend *a)
-{
-    const int d = a->head_dim, nq = a->n * a->group;
-    float *kv = a->work, *acc = kv + CPU_ATTEND_KEYS * d, *p = acc + CPU_ATTEND_QUERIES * d;
-    float *top = p + CPU_ATTEND_QUERIES * CPU_ATTEND_KEYS, *sum = top + CPU_ATTEND_QUERIES;
-    for (int i = 0; i < nq; i++) {
-        top[i] = -INFINITY;
-        sum[i] = 0;
-    }
-    memset(acc, 0, sizeof *acc * (size_t)(nq * d));
-    int64_t keys = a->first + a->n - 1;
-    for (int64_t k0 = 0; k0 < keys; k0 += CPU_ATTEND_KEYS) {
-        int nk = keys - k0 < CPU_ATTEND_KEYS ? (int)(keys - k0) : CPU_ATTEND_KEYS;
-        for (int j = 0; j < nk; j++)
-            lanes_widen(kv + j * d, a->k + (k0 + j) * a->k_row, d);
-        for (int i = 0; i < nq; i++) {
-            const float *q = a->q + i / a->group * a->q_row + i % a->group * a->q_head;
-            int64_t sees = a->first + i / a->group - k0;
-            int n = sees < nk ? (int)sees : nk; /* causal: later keys of the block do not count */
-            float *s = p + i * CPU_ATTEND_KEYS;
-            if (n <= 0) {
-                memset(s, 0, sizeof *s * (size_t)nk);
-                continue;
-            }
-            for (int j = 0; j < n; j++)
-                s[j] = a->scale * lanes_dot(q, kv + j * d, d);
-            float new_top = fmaxf(top[i], lanes_max(s, n)), f = lanes_exp(top[i] - new_top);
-            sum[i] = sum[i] * f + lanes_exp_sum(s, s, new_top, n);
-            memset(s + n, 0, sizeof *s * (size_t)(nk - n));
-            if (f != 1.0f)
-                for (int j = 0; j < d; j++)
-                    acc[i * d + j] *= f;
-            top[i] = new_top;
-        }
-        for (int j = 0; j < nk; j++)
-            lanes_widen(kv + j * d, a->v + (k0 + j) * a->v_row, d);
-        for (int i = 0; i < nq; i++) {
-            const float *s = p + i * CPU_ATTEND_KEYS;
-            for (int j = 0; j < nk; j++)
-                for (int c = 0; c < d; c++)
-                    acc[i * d + c] += s[j] * kv[j * d + c];
-        }
-    }
-    for (int i = 0; i < nq; i++) {
-        float *out = a->out + i / a->group * a->out_row + i % a->group * a->out_head;
-        for (int j = 0; j < d; j++)
-            out[j] = acc[i * d + j] / sum[i];
-    }
-}
+#endif
