@@ -9,28 +9,13 @@
 
 #include "engine/cpu/lanes.h"
 
+/* Queries at once: as many as the processor has registers for. */
 #if defined(__AVX512F__)
-enum { WIDTH = 16, QUERIES = 4 };
-#elif defined(__AVX2__)
-enum { WIDTH = 8, QUERIES = 2 };
+enum { QUERIES = 4 };
 #else
-enum { WIDTH = 4, QUERIES = 2 };
+enum { QUERIES = 2 };
 #endif
 enum { QUAD = 4 };
-
-typedef float vec __attribute__((vector_size(4 * WIDTH)));
-
-static inline vec vec_load(const float *p)
-{
-    vec v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
-static inline void vec_store(float *p, vec v)
-{
-    memcpy(p, &v, sizeof v);
-}
 
 /* out[0..3] = the sums of a, b, c and d. */
 static inline void vec_sums(float *out, vec a, vec b, vec c, vec d)

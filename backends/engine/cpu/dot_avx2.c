@@ -7,7 +7,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { P = CPU_PANEL, AHEAD = 2048, COLUMNS_AT_ONCE = 4 };
+enum { P = CPU_PANEL, AHEAD = 6144, COLUMNS_AT_ONCE = 4 };
 
 INLINE __m256i load(const void *p)
 {
@@ -122,7 +122,7 @@ INLINE void block_part(enum qn_dtype t, int code_bytes, int scale_bytes, int blo
         for (int j = 0; j < blocks; j++, unit += code_bytes, act += ACT_BYTES(width)) {
             const char *q = act + 32 * c0, *f = act + 4 * c0;
             __m256i sum[COLUMNS_AT_ONCE];
-            if (width == 1 && side == 0)
+            if (width <= 4 && side == 0)
                 for (int i = 0; i < code_bytes; i += 64)
                     _mm_prefetch(unit + AHEAD + i, _MM_HINT_T0);
             if (t == QN_Q6_K) {
@@ -196,7 +196,7 @@ INLINE void plain_part(enum qn_dtype t, int width, int c0, int nc, float *y, con
         sum[0][i] = sum[1][i] = _mm256_setzero_ps();
     int64_t k = 0;
     for (; k + depth <= cols; k += depth) {
-        if (width == 1)
+        if (width <= 4)
             for (int i = 0; i < depth * P * size; i += 64)
                 _mm_prefetch((const char *)panel + k * P * size + AHEAD + i, _MM_HINT_T0);
 #pragma GCC unroll 4
@@ -254,8 +254,7 @@ KERNELS(q6_k, block_panel, QN_Q6_K, 384, 288, 8)
 
 static bool supported(void)
 {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           cpu_has_f16c();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && cpu_has_f16c();
 }
 
 #define ROW(name)                                                                                  \

@@ -9,7 +9,7 @@
 
 enum {
     P = CPU_PANEL,
-    AHEAD = 2048
+    AHEAD = 6144
 }; /* AHEAD: bytes of codes that are asked for before their turn */
 
 INLINE __m512i load(const void *p)
@@ -112,7 +112,7 @@ INLINE void simple_panel(enum qn_dtype t, int code_bytes, int shift, int nc, flo
         sum[c] = _mm512_setzero_ps();
     for (int64_t k = 0; k < cols / 32; k++, unit += code_bytes, scale += 32, act += ACT_BYTES(nc)) {
         __m512i w[8], acc[8];
-        if (nc == 1)
+        if (nc <= 4)
             for (int i = 0; i < code_bytes; i += 64)
                 _mm_prefetch(unit + AHEAD + i, _MM_HINT_T0);
         unpack(t, unit, w);
@@ -144,7 +144,7 @@ INLINE void min_panel(enum qn_dtype t, int code_bytes, int nc, float *y, const v
         __m512 d = halves(scale), dmin = halves(scale + 32);
         for (int j = 0; j < 8; j++, unit += code_bytes, act += ACT_BYTES(nc)) {
             __m512i w[8], acc[8];
-            if (nc == 1)
+            if (nc <= 4)
                 for (int i = 0; i < code_bytes; i += 64)
                     _mm_prefetch(unit + AHEAD + i, _MM_HINT_T0);
             unpack(t, unit, w);
@@ -180,7 +180,7 @@ INLINE void q6_panel(int nc, float *y, const void *panel, const void *acts, int6
         __m512 d = halves(scale);
         for (int j = 0; j < 8; j++, unit += 384, act += ACT_BYTES(nc)) {
             __m512i w[8];
-            if (nc == 1)
+            if (nc <= 4)
                 for (int i = 0; i < 384; i += 64)
                     _mm_prefetch(unit + AHEAD + i, _MM_HINT_T0);
             unpack(QN_Q6_K, unit, w);
@@ -224,7 +224,7 @@ INLINE void plain_panel(enum qn_dtype t, int nc, float *y, const void *panel, co
         sum[i] = _mm512_setzero_ps();
     int64_t k = 0;
     for (; k + depth <= cols; k += depth) {
-        if (nc == 1)
+        if (nc <= 4)
             for (int i = 0; i < depth * P * size; i += 64)
                 _mm_prefetch((const char *)panel + k * P * size + AHEAD + i, _MM_HINT_T0);
 #pragma GCC unroll 8
@@ -272,8 +272,7 @@ static bool supported(void)
 {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("fma") &&
-           cpu_has_f16c();
+           __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("fma") && cpu_has_f16c();
 }
 
 #define ROW(name)                                                                                  \

@@ -11,6 +11,7 @@
 #include "engine/cpu/cpu.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 /* The activations of one product call: groups of `columns` rows, the last narrower. */
 struct activations {
@@ -292,6 +293,7 @@ qn_err cpu_weight_prepare(struct qn_device *dev, struct qn_tensor *t, struct qn_
     if (err)
         return err;
     (*out)->layout = CPU_LAYOUT_PANELS;
+    madvise((*out)->host, (*out)->bytes, MADV_HUGEPAGE); /* all of it will be used; advice only */
     struct packing p = {t, (*out)->host};
     qn_pool_run(cpu(dev)->pool, pack_item, &p, n);
     *t = qn_tensor_make(t->dtype, t->ndim, t->shape, *out, 0);

@@ -26,27 +26,65 @@ static inline float lanes_sum(const float v[LANES])
     return half[0];
 }
 
-/* e^x by 2^n · polynomial; relative error below 2e-7 where the result is normal, 0 below about -87.
- */
-static inline float lanes_exp(float x)
+#if defined(__AVX512F__)
+enum { WIDTH = 16 };
+#elif defined(__AVX2__)
+enum { WIDTH = 8 };
+#else
+enum { WIDTH = 4 };
+#endif
+
+typedef float vec __attribute__((vector_size(4 * WIDTH)));
+typedef int32_t ivec __attribute__((vector_size(4 * WIDTH)));
+
+static inline vec vec_load(const float *p)
 {
-    x = x > -87.3f ? x : -87.3f; /* a NaN, too: below, it would not fit an integer */
-    x = x < 88.3f ? x : 88.3f;
-    float n = x * 1.44269504f;
-    int32_t i = (int32_t)(n + (n < 0 ? -0.5f : 0.5f));
-    float f = (float)i, r = x - f * 0.693145752f - f * 1.42860677e-6f; /* ln 2 in two parts */
-    float p = 1.0f / 5040;
-    p = p * r + 1.0f / 720;
+    vec v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static inline void vec_store(float *p, vec v)
+{
+    memcpy(p, &v, sizeof v);
+}
+
+/* The first n floats at p, the rest as in `others`. */
+static inline vec vec_load_part(const float *p, int64_t n, vec others)
+{
+    memcpy(&others, p, (size_t)n * sizeof *p);
+    return others;
+}
+
+static inline vec vec_choose(ivec mask, vec a, vec b)
+{
+    return (vec)((mask & (ivec)a) | (~mask & (ivec)b));
+}
+
+/* e^x by 2^n · polynomial; relative error below 2e-7 where the result is normal, next to 0 below
+ * -87. */
+static inline vec vec_exp(vec x)
+{
+    const float shift = 12582912.0f; /* 1.5·2^23: its sum has n in the low bits */
+    const vec zero = {0}, lo = zero - 87.3f, hi = zero + 88.3f;
+    x = vec_choose(x > lo, x, lo); /* a NaN, too: below, it would not fit an integer */
+    x = vec_choose(x < hi, x, hi);
+    vec n = x * 1.44269504f + shift;
+    vec f = n - shift, r = x - f * 0.693145752f - f * 1.42860677e-6f; /* ln 2 in two parts */
+    vec p = r * (1.0f / 5040) + 1.0f / 720;
     p = p * r + 1.0f / 120;
     p = p * r + 1.0f / 24;
     p = p * r + 1.0f / 6;
     p = p * r + 0.5f;
     p = p * r + 1.0f;
     p = p * r + 1.0f;
-    int32_t bits = (i + 127) << 23;
-    float two;
-    memcpy(&two, &bits, 4);
-    return p * two;
+    return p * (vec)(((ivec)n - 0x4b400000 + 127) << 23);
+}
+
+static inline float lanes_exp(float x)
+{
+    vec v = {x};
+    return vec_exp(v)[0];
 }
 
 static void lanes_rms_norm(float *y, const float *x, const float *w, int64_t n, float eps)
@@ -64,10 +102,19 @@ static void lanes_rms_norm(float *y, const float *x, const float *w, int64_t n, 
         y[i] = x[i] * f * w[i];
 }
 
+static inline vec vec_silu(vec gate)
+{
+    return gate / (1.0f + vec_exp(-gate));
+}
+
 static void lanes_silu_mul(float *y, const float *gate, const float *up, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++)
-        y[i] = gate[i] / (1.0f + lanes_exp(-gate[i])) * up[i];
+    int64_t i = 0;
+    for (; i + WIDTH <= n; i += WIDTH)
+        vec_store(y + i, vec_silu(vec_load(gate + i)) * vec_load(up + i));
+    vec zero = {0}, last = vec_silu(vec_load_part(gate + i, n - i, zero));
+    last *= vec_load_part(up + i, n - i, zero);
+    memcpy(y + i, &last, (size_t)(n - i) * sizeof *y);
 }
 
 static void lanes_add(float *y, const float *a, const float *b, int64_t n)
@@ -96,19 +143,23 @@ static inline float lanes_max(const float *x, int64_t n)
 /* y = e^(x - top); returns the sum. */
 static inline float lanes_exp_sum(float *y, const float *x, float top, int64_t n)
 {
-    float acc[LANES] = {0};
+    vec sum = {0};
+    float total = 0;
     int64_t i = 0;
-    for (; i + LANES <= n; i += LANES)
-        for (int j = 0; j < LANES; j++) {
-            y[i + j] = lanes_exp(x[i + j] - top);
-            acc[j] += y[i + j];
-        }
-    float sum = lanes_sum(acc);
-    for (; i < n; i++) {
-        y[i] = lanes_exp(x[i] - top);
-        sum += y[i];
+    for (; i + WIDTH <= n; i += WIDTH) {
+        vec e = vec_exp(vec_load(x + i) - top);
+        vec_store(y + i, e);
+        sum += e;
     }
-    return sum;
+    for (int j = 0; j < WIDTH; j++)
+        total += sum[j];
+    if (i < n) {
+        vec zero = {0}, e = vec_exp(vec_load_part(x + i, n - i, zero) - top);
+        memcpy(y + i, &e, (size_t)(n - i) * sizeof *y);
+        for (int j = 0; j < n - i; j++)
+            total += e[j];
+    }
+    return total;
 }
 
 static void lanes_softmax(float *y, const float *x, int64_t n)

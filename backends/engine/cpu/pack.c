@@ -124,26 +124,39 @@ static void put_scales(enum qn_dtype t, unsigned char *s, int row, const unsigne
     }
 }
 
-static void pack_plain(unsigned char *panel, const unsigned char *rows, size_t row_bytes, int n,
-                       int64_t cols, size_t size)
-{
-    enum { TILE = 64 }; /* columns: sixteen short runs stay in the first cache */
-    for (int64_t c0 = 0; c0 < cols; c0 += TILE)
-        for (int r = 0; r < n; r++)
-            for (int64_t c = c0; c < cols && c < c0 + TILE; c++)
-                memcpy(panel + ((size_t)c * CPU_PANEL + (size_t)r) * size,
-                       rows + (size_t)r * row_bytes + (size_t)c * size, size == 4 ? 4 : 2);
-}
+/* Sixteen rows become columns by way of a tile that stays in the first cache. */
+#define PACK_PLAIN(name, type)                                                                     \
+    static void name(unsigned char *panel, const unsigned char *rows, size_t row_bytes, int n,     \
+                     int64_t cols)                                                                 \
+    {                                                                                              \
+        enum { TILE = 64 };                                                                        \
+        type tile[CPU_PANEL][TILE] = {{0}}, column[CPU_PANEL];                                     \
+        for (int64_t c0 = 0; c0 < cols; c0 += TILE) {                                              \
+            int w = cols - c0 < TILE ? (int)(cols - c0) : TILE;                                    \
+            for (int r = 0; r < n; r++)                                                            \
+                memcpy(tile[r], rows + (size_t)r * row_bytes + (size_t)c0 * sizeof(type),          \
+                       (size_t)w * sizeof(type));                                                  \
+            for (int c = 0; c < w; c++) {                                                          \
+                for (int r = 0; r < CPU_PANEL; r++)                                                \
+                    column[r] = tile[r][c];                                                        \
+                memcpy(panel + (size_t)(c0 + c) * sizeof column, column, sizeof column);           \
+            }                                                                                      \
+        }                                                                                          \
+    }
+
+PACK_PLAIN(pack_16, uint16_t)
+PACK_PLAIN(pack_32, uint32_t)
 
 void cpu_pack_panel(enum qn_dtype t, void *panel, const void *rows, size_t row_bytes, int n,
                     int64_t cols)
 {
     const struct qn_dtype_info *d = qn_dtype(t);
-    memset(panel, 0, cpu_panel_bytes(t, cols));
     if (d->block == 1) {
-        pack_plain(panel, rows, row_bytes, n, cols, (size_t)d->block_bytes);
+        (d->block_bytes == 2 ? pack_16 : pack_32)(panel, rows, row_bytes, n, cols);
         return;
     }
+    if (n < CPU_PANEL)
+        memset(panel, 0, cpu_panel_bytes(t, cols));
     unsigned char *codes = panel, *scales = codes + cols / 32 * cpu_code_bytes(t);
     for (int r = 0; r < n; r++) {
         const unsigned char *row = (const unsigned char *)rows + (size_t)r * row_bytes;
