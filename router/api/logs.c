@@ -1,4 +1,4 @@
-/* GET logs?after=SEQ&limit=N: the server's log, in pieces. */
+/* GET logs?after=SEQ&lines=N: the server's log, in pieces. */
 #include "router/logs.h"
 
 #include "base/str.h"
@@ -22,18 +22,18 @@ static qn_err query_i64(struct qn_http *h, const char *name, int64_t min, int64_
 
 void qn_api_logs(struct qn_services *sv, struct qn_http *h, const char *id)
 {
-    int64_t after = 0, limit = 1000;
+    int64_t after = 0, lines = 1000;
     struct qn_error e = {0};
     (void)id;
     if (query_i64(h, "after", 0, INT64_MAX - 1, &after, &e) ||
-        query_i64(h, "limit", 1, QN_LOGS_LINES, &limit, &e)) {
+        query_i64(h, "lines", 0, INT32_MAX, &lines, &e)) {
         qn_answer_error(h, QN_FAMILY_ERROR, &e);
         return;
     }
     struct qn_buf body;
     qn_buf_init(&body, QN_LOGS_REPLY_MAX);
     struct qn_jw w = qn_jw_to(&body);
-    qn_logs_write(sv->logs, after, (size_t)limit, &w);
+    qn_logs_write(sv->logs, after, (size_t)lines, &w);
     qn_answer_json(h, 200, &body);
     qn_buf_deinit(&body);
 }

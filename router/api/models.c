@@ -52,7 +52,11 @@ void qn_api_model_write(struct qn_jw *w, struct qn_services *sv, const struct qn
     qn_jw_kbool(w, "update_available", false);
     struct qn_json *details = NULL;
     if (qn_json_parse(row->details, strlen(row->details), &details, NULL) == QN_OK) {
-        struct qn_jref root = qn_json_root(details), v = qn_json_get(&root, "context_length");
+        struct qn_jref root = qn_json_root(details), v = qn_json_get(&root, "parameters");
+        qn_jw_ki64(w, "parameters", (int64_t)qn_json_raw_f64(&v));
+        v = qn_json_get(&root, "quantization");
+        qn_jw_kstr(w, "quantization", qn_json_raw_str(&v));
+        v = qn_json_get(&root, "context_length");
         if (qn_json_type(&v) == QN_JSON_NUMBER) {
             qn_jw_ki64(w, "context_length", (int64_t)qn_json_raw_f64(&v));
             qn_jw_ki64(w, "max_context_window", (int64_t)qn_json_raw_f64(&v));
