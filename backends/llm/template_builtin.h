@@ -36,7 +36,8 @@ enum qn_tflow qn_ttext_capitalize(struct qn_trun *run, const struct qn_tval *v,
                                   struct qn_tval *out);
 enum qn_tflow qn_ttext_replace(struct qn_trun *run, const struct qn_tval *v,
                                const struct qn_targs *args, struct qn_tval *out);
-struct qn_tval qn_ttext_trim(const struct qn_tval *v, bool left, bool right);
+enum qn_tflow qn_ttext_trim(struct qn_trun *run, const struct qn_tval *v, bool left, bool right,
+                            struct qn_tval *out);
 enum qn_tflow qn_tdict_items(struct qn_trun *run, const struct qn_tval *v, struct qn_tval *out);
 enum qn_tflow qn_tdict_keys(struct qn_trun *run, const struct qn_tval *v, struct qn_tval *out);
 enum qn_tflow qn_tdict_values(struct qn_trun *run, const struct qn_tval *v, struct qn_tval *out);

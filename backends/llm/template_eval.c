@@ -133,7 +133,7 @@ static enum qn_tflow eval_filter(struct qn_trun *run, const struct qn_tnode *nod
 static enum qn_tflow string_at(struct qn_trun *run, const struct qn_tval *v, double index,
                                struct qn_tval *out)
 {
-    QN_T_TRY(qn_trun_charge(run, v->n / 32));
+    QN_T_TRY(qn_trun_walked(run, v->n));
     if (index < 0)
         index += (double)qn_text_utf16_len(v->s, v->n);
     *out = qn_tval_undefined();
@@ -292,7 +292,7 @@ static enum qn_tflow slice_string(struct qn_trun *run, const struct qn_tnode *no
 {
     struct bounds b;
     size_t n = 0;
-    QN_T_TRY(qn_trun_charge(run, v->n / 16));
+    QN_T_TRY(qn_trun_walked(run, v->n));
     for (size_t i = 0; i < v->n; i += qn_text_char(v->s + i, v->n - i))
         n++;
     QN_T_TRY(eval_bounds(run, node, (double)n, &b));

@@ -145,7 +145,7 @@ FILTER(filter_unique)
     QN_T_TRY(qn_tlist_new(run, 0, &list));
     for (size_t i = 0; i < v->list->n; i++) {
         bool seen = false;
-        QN_T_TRY(qn_trun_charge(run, 1 + list->n / 4));
+        QN_T_TRY(qn_tval_charge_search(run, &v->list->items[i], list->n));
         for (size_t k = 0; !seen && k < list->n; k++)
             seen = qn_tval_strict_eq(&v->list->items[i], &list->items[k]);
         if (!seen)
@@ -180,6 +180,7 @@ static enum qn_tflow follow(struct qn_trun *run, const struct qn_tval *v,
 {
     const char *s = path->s, *end = path->s + path->n;
     *out = *v;
+    QN_T_TRY(qn_trun_walked(run, path->n));
     while (s <= end && out->type != QN_T_UNDEFINED) {
         const char *point = memchr(s, '.', (size_t)(end - s));
         size_t n = (size_t)((point ? point : end) - s);
@@ -228,6 +229,7 @@ static enum qn_tflow pick(struct qn_trun *run, const struct qn_tval *v, const st
                           bool wanted, struct qn_tval *out)
 {
     struct qn_tlist *list;
+    QN_T_TRY(qn_trun_charge(run, v->list->n));
     for (size_t i = 0; i < v->list->n; i++)
         if (!has_members(&v->list->items[i]))
             return qn_trun_fail(run, "%s has no attributes", qn_ttype_name(v->list->items[i].type));
@@ -439,6 +441,7 @@ FILTER(filter_abs)
 FILTER(filter_int)
 {
     const struct qn_tval *fallback = qn_targ(run, args, 0, "default");
+    QN_T_TRY(qn_trun_walked(run, v->n));
     double num = v->type == QN_T_BOOL     ? (double)v->b
                  : v->type == QN_T_STRING ? qn_text_parse_int(v->s, v->n)
                                           : floor(v->num);
@@ -450,6 +453,7 @@ FILTER(filter_int)
 FILTER(filter_float)
 {
     const struct qn_tval *fallback = qn_targ(run, args, 0, "default");
+    QN_T_TRY(qn_trun_walked(run, v->n));
     double num = v->type == QN_T_BOOL     ? (double)v->b
                  : v->type == QN_T_STRING ? qn_text_parse_float(v->s, v->n)
                                           : v->num;
@@ -464,7 +468,7 @@ FILTER(filter_length)
 {
     (void)args;
     if (v->type == QN_T_STRING)
-        QN_T_TRY(qn_trun_charge(run, v->n / 64));
+        QN_T_TRY(qn_trun_walked(run, v->n));
     *out = qn_tval_int((double)(v->type == QN_T_STRING      ? qn_text_utf16_len(v->s, v->n)
                                 : qn_tval_is(v, QN_T_LISTS) ? v->list->n
                                                             : v->dict->n));
@@ -497,10 +501,8 @@ FILTER(filter_capitalize)
 
 FILTER(filter_trim)
 {
-    (void)run;
     (void)args;
-    *out = qn_ttext_trim(v, true, true);
-    return QN_T_OK;
+    return qn_ttext_trim(run, v, true, true, out);
 }
 
 FILTER(filter_replace)

@@ -34,6 +34,8 @@ GLOBAL(global_range)
     double step = given[2] && !qn_tval_is(given[2], QN_T_NOTHING) ? as_number(given[2]) : 1;
     struct qn_tlist *list;
     (void)fn;
+    for (size_t i = 0; i < args->n; i++)
+        QN_T_TRY(qn_trun_walked(run, args->v[i].n));
     if (step == 0)
         return qn_trun_fail(run, "range: the step is 0");
     double count = ceil((stop - start) / step); /* NaN: nothing to count */
@@ -123,6 +125,7 @@ GLOBAL(global_strftime_now)
     (void)fn;
     if (!format || format->type != QN_T_STRING)
         return qn_trun_fail(run, "strftime_now needs a format, as in \"%%Y-%%m-%%d\"");
+    QN_T_TRY(qn_trun_walked(run, format->n));
     localtime_r(&seconds, &local);
     for (size_t i = 0; i < format->n; i++) {
         char field[16];

@@ -16,7 +16,7 @@ static enum qn_tflow convert(struct qn_trun *run, const struct qn_tval *v,
                              struct qn_tval *out)
 {
     size_t mark = run->out.len;
-    QN_T_TRY(qn_trun_charge(run, v->n / 16));
+    QN_T_TRY(qn_trun_walked(run, v->n));
     change(v->s, v->n, &run->out);
     return qn_trun_take(run, mark, out);
 }
@@ -44,7 +44,7 @@ enum qn_tflow qn_ttext_capitalize(struct qn_trun *run, const struct qn_tval *v, 
 enum qn_tflow qn_ttext_title(struct qn_trun *run, const struct qn_tval *v, struct qn_tval *out)
 {
     size_t mark = run->out.len;
-    QN_T_TRY(qn_trun_charge(run, v->n / 16));
+    QN_T_TRY(qn_trun_walked(run, v->n));
     for (size_t i = 0; i < v->n; i++) {
         if (word_char(v->s[i]) && (i == 0 || !word_char(v->s[i - 1])))
             qn_text_upper(v->s + i, 1, &run->out);
@@ -54,10 +54,12 @@ enum qn_tflow qn_ttext_title(struct qn_trun *run, const struct qn_tval *v, struc
     return qn_trun_take(run, mark, out);
 }
 
-struct qn_tval qn_ttext_trim(const struct qn_tval *v, bool left, bool right)
+enum qn_tflow qn_ttext_trim(struct qn_trun *run, const struct qn_tval *v, bool left, bool right,
+                            struct qn_tval *out)
 {
     size_t skip = left ? qn_text_skip(v->s, v->n) : 0, n = v->n - skip;
-    return qn_tval_string(v->s + skip, right ? qn_text_rtrim(v->s + skip, n) : n);
+    *out = qn_tval_string(v->s + skip, right ? qn_text_rtrim(v->s + skip, n) : n);
+    return qn_trun_walked(run, v->n - out->n);
 }
 
 /* How often replace may replace: the third argument, by place or name; below 0 is always. */
@@ -147,26 +149,20 @@ METHOD(method_capitalize)
 
 METHOD(method_strip)
 {
-    (void)run;
     (void)args;
-    *out = qn_ttext_trim(&fn->self, true, true);
-    return QN_T_OK;
+    return qn_ttext_trim(run, &fn->self, true, true, out);
 }
 
 METHOD(method_lstrip)
 {
-    (void)run;
     (void)args;
-    *out = qn_ttext_trim(&fn->self, true, false);
-    return QN_T_OK;
+    return qn_ttext_trim(run, &fn->self, true, false, out);
 }
 
 METHOD(method_rstrip)
 {
-    (void)run;
     (void)args;
-    *out = qn_ttext_trim(&fn->self, false, true);
-    return QN_T_OK;
+    return qn_ttext_trim(run, &fn->self, false, true, out);
 }
 
 METHOD(method_replace)
@@ -185,6 +181,7 @@ static enum qn_tflow has_affix(struct qn_trun *run, const struct qn_tval *s,
 {
     const struct qn_tval *part = qn_targ_at(args, 0);
     *out = qn_tval_bool(false);
+    QN_T_TRY(qn_trun_copied(run, s->n));
     if (part && part->type == QN_T_STRING) {
         out->b = affix(s, part, end);
         return QN_T_OK;
@@ -192,7 +189,7 @@ static enum qn_tflow has_affix(struct qn_trun *run, const struct qn_tval *s,
     if (!part || !qn_tval_is(part, QN_T_LISTS))
         return qn_trun_fail(run, "startswith and endswith need a string or a list of strings");
     for (size_t i = 0; !out->b && i < part->list->n; i++) {
-        QN_T_TRY(qn_trun_charge(run, 1));
+        QN_T_TRY(qn_tval_charge_search(run, s, 1));
         if (part->list->items[i].type != QN_T_STRING)
             return qn_trun_fail(run, "startswith and endswith need strings");
         out->b = affix(s, &part->list->items[i], end);
@@ -256,7 +253,7 @@ METHOD(method_split)
     if (max && max->type != QN_T_INT)
         return qn_trun_fail(run, "split: the number of splits is an integer");
     double splits = max ? max->num : -1;
-    QN_T_TRY(qn_trun_charge(run, fn->self.n / 64));
+    QN_T_TRY(qn_trun_walked(run, fn->self.n));
     QN_T_TRY(qn_tlist_new(run, 0, &list));
     QN_T_TRY(words ? split_words(run, &fn->self, splits, list)
                    : split_at(run, &fn->self, separator, splits, list));
@@ -325,7 +322,7 @@ enum qn_tflow qn_tmethod_get(struct qn_trun *run, const struct qn_tval *object, 
             memcmp(methods[i].name, name, n) != 0)
             continue;
         if (!methods[i].call) {
-            QN_T_TRY(qn_trun_charge(run, self.type == QN_T_STRING ? self.n / 64 : 0));
+            QN_T_TRY(qn_trun_walked(run, self.n));
             *out = qn_tval_int((double)(self.type == QN_T_STRING ? qn_text_utf16_len(self.s, self.n)
                                                                  : self.list->n));
             return QN_T_OK;

@@ -111,7 +111,7 @@ static enum qn_tflow in_list(struct qn_trun *run, enum qn_top op, const struct q
                              const struct qn_tval *b, struct qn_tval *out)
 {
     bool found = false;
-    QN_T_TRY(qn_trun_charge(run, b->list->n / 4));
+    QN_T_TRY(qn_tval_charge_search(run, a, b->list->n));
     for (size_t i = 0; !found && i < b->list->n; i++)
         found = qn_tval_strict_eq(a, &b->list->items[i]);
     *out = qn_tval_bool(found == (op == QN_OP_IN));
@@ -121,7 +121,7 @@ static enum qn_tflow in_list(struct qn_trun *run, enum qn_top op, const struct q
 static enum qn_tflow in_string(struct qn_trun *run, enum qn_top op, const struct qn_tval *a,
                                const struct qn_tval *b, struct qn_tval *out)
 {
-    QN_T_TRY(qn_trun_charge(run, b->n / 64));
+    QN_T_TRY(qn_trun_copied(run, a->n + b->n));
     bool found = a->n == 0 || memmem(b->s, b->n, a->s, a->n) != NULL;
     *out = qn_tval_bool(found == (op == QN_OP_IN));
     return QN_T_OK;

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FRACTION_STEPS = 20 }; /* work of finding the shortest decimal */
+
 struct qn_tjson qn_tjson_default(double indent)
 {
     struct qn_tjson how = {.indent = indent, .undefined = "null", .key_separator = ": "};
@@ -22,6 +24,7 @@ struct qn_tjson qn_tjson_default(double indent)
 static enum qn_tflow put_number(struct qn_trun *run, double num)
 {
     char text[QN_TEXT_NUMBER_MAX];
+    QN_T_TRY(qn_trun_charge(run, num == floor(num) ? 1 : FRACTION_STEPS));
     return qn_trun_put(run, text, qn_text_number(num, text));
 }
 
@@ -58,6 +61,7 @@ static enum qn_tflow put_escaped(struct qn_trun *run, uint32_t cp)
 static enum qn_tflow put_quoted(struct qn_trun *run, const char *s, size_t n, bool ensure_ascii)
 {
     size_t plain = 0;
+    QN_T_TRY(qn_trun_walked(run, n));
     QN_T_TRY(qn_trun_put(run, "\"", 1));
     for (size_t i = 0; i < n;) {
         uint32_t cp;

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { COPIED_PER_STEP = 64, WALKED_PER_STEP = 8 }; /* bytes */
+
 static enum qn_tflow fail(struct qn_trun *run, qn_err code, const char *fmt, va_list ap)
 {
     char text[QN_ERROR_MESSAGE_MAX];
@@ -46,6 +48,16 @@ enum qn_tflow qn_trun_charge(struct qn_trun *run, size_t n)
     return QN_T_OK;
 }
 
+enum qn_tflow qn_trun_copied(struct qn_trun *run, size_t n)
+{
+    return qn_trun_charge(run, n / COPIED_PER_STEP);
+}
+
+enum qn_tflow qn_trun_walked(struct qn_trun *run, size_t n)
+{
+    return qn_trun_charge(run, n / WALKED_PER_STEP);
+}
+
 enum qn_tflow qn_trun_alloc(struct qn_trun *run, size_t n, void *out)
 {
     void *p = qn_arena_try(run->arena, n);
@@ -61,7 +73,7 @@ enum qn_tflow qn_trun_put(struct qn_trun *run, const char *s, size_t n)
     if (qn_buf_add(&run->out, s, n) || run->out.overflow)
         return qn_trun_limit(run, "the rendered text is longer than %d MiB",
                              QN_TEMPLATE_OUTPUT_MAX / (1024 * 1024));
-    return qn_trun_charge(run, n / 64);
+    return qn_trun_copied(run, n);
 }
 
 enum qn_tflow qn_trun_puts(struct qn_trun *run, const char *s)
@@ -94,7 +106,7 @@ enum qn_tflow qn_trun_take(struct qn_trun *run, size_t mark, struct qn_tval *out
         return qn_trun_put(run, "", 0);
     size_t n = run->out.len - mark;
     char *s = NULL;
-    QN_T_TRY(qn_trun_charge(run, n / 64));
+    QN_T_TRY(qn_trun_copied(run, n));
     if (n > 0) {
         QN_T_TRY(qn_trun_alloc(run, n, &s));
         memcpy(s, run->out.data + mark, n);

@@ -51,8 +51,11 @@ enum qn_tflow qn_trun_fail(struct qn_trun *run, const char *fmt, ...)
 enum qn_tflow qn_trun_limit(struct qn_trun *run, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Counts n units of work (one node, one item, some 64 bytes). */
+/* Counts n units of work: one node, one item ... */
 enum qn_tflow qn_trun_charge(struct qn_trun *run, size_t n);
+/* ... n bytes copied, compared or searched at once, n bytes looked at one character at a time. */
+enum qn_tflow qn_trun_copied(struct qn_trun *run, size_t n);
+enum qn_tflow qn_trun_walked(struct qn_trun *run, size_t n);
 
 /* Zeroed memory that lives as long as the rendering. */
 enum qn_tflow qn_trun_alloc(struct qn_trun *run, size_t n, void *out);

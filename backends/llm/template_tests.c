@@ -35,6 +35,7 @@ TEST(test_equal)
 {
     if (!argument)
         return qn_trun_fail(run, "this test needs something to compare with");
+    QN_T_TRY(qn_tval_charge_search(run, v, 1));
     *out = qn_tval_strict_eq(v, argument);
     return QN_T_OK;
 }
@@ -46,7 +47,7 @@ static enum qn_tflow unchanged(struct qn_trun *run, const struct qn_tval *v,
     *out = false;
     if (v->type != QN_T_STRING)
         return QN_T_OK;
-    QN_T_TRY(qn_trun_charge(run, v->n / 16));
+    QN_T_TRY(qn_trun_walked(run, v->n));
     qn_buf_init(&text, v->n * 4 + 16);
     convert(v->s, v->n, &text);
     *out = text.len == v->n && memcmp(qn_buf_cstr(&text), v->s, v->n) == 0;

@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 
+#include <float.h>
 #include <locale.h>
 #include <math.h>
 #include <pthread.h>
@@ -211,7 +212,9 @@ void qn_text_lower(const char *s, size_t n, struct qn_buf *out)
 static int shortest_digits(double num, char digits[20], int *exponent)
 {
     char text[40];
-    for (int precision = 0; precision < 17; precision++) {
+    /* 15 digits and no zeros at the end are the shortest form if they read back; only numbers below
+     * the normal range can do with fewer that this would not find. */
+    for (int precision = num < DBL_MIN ? 0 : 14; precision < 17; precision++) {
         snprintf(text, sizeof(text), "%.*e", precision, num);
         if (strtod(text, NULL) == num)
             break;

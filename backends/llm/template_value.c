@@ -109,6 +109,13 @@ bool qn_tval_strict_eq(const struct qn_tval *a, const struct qn_tval *b)
     return lists ? a->list == b->list : a->dict == b->dict;
 }
 
+enum qn_tflow qn_tval_charge_search(struct qn_trun *run, const struct qn_tval *v, size_t count)
+{
+    size_t bytes = 16 + v->n; /* of each candidate, at most */
+    return count > SIZE_MAX / bytes ? qn_trun_charge(run, SIZE_MAX)
+                                    : qn_trun_copied(run, count * bytes);
+}
+
 static double to_number(const struct qn_tval *v)
 {
     return v->type == QN_T_STRING ? qn_text_to_number(v->s, v->n)
@@ -120,6 +127,7 @@ enum qn_tflow qn_tval_loose_eq(struct qn_trun *run, const struct qn_tval *a,
                                const struct qn_tval *b, bool *out)
 {
     enum family fa = family_of(a), fb = family_of(b);
+    QN_T_TRY(qn_trun_walked(run, fa == fb ? a->n / 8 : a->n + b->n));
     if (fa == fb || fa == NOTHING || fb == NOTHING) {
         *out = qn_tval_strict_eq(a, b);
         return QN_T_OK;
@@ -142,7 +150,7 @@ enum qn_tflow qn_tval_loose_eq(struct qn_trun *run, const struct qn_tval *a,
 static enum qn_tflow compare_text(struct qn_trun *run, const struct qn_tval *a,
                                   const struct qn_tval *b, bool case_sensitive, int *out)
 {
-    QN_T_TRY(qn_trun_charge(run, (a->n + b->n) / 64));
+    QN_T_TRY(qn_trun_walked(run, a->n + b->n));
     if (case_sensitive) {
         *out = qn_text_compare(a->s, a->n, b->s, b->n);
         return QN_T_OK;
@@ -216,7 +224,7 @@ enum qn_tflow qn_tdict_new(struct qn_trun *run, size_t cap, struct qn_tdict **ou
 struct qn_tval *qn_tdict_find(struct qn_trun *run, const struct qn_tdict *dict, const char *key,
                               size_t n)
 {
-    size_t looked = dict->n / 16;
+    size_t looked = dict->n / 16 * (1 + n / 64);
     run->steps -= looked < run->steps ? looked : run->steps;
     for (size_t i = 0; i < dict->n; i++)
         if (dict->members[i].n == n && memcmp(dict->members[i].key, key, n) == 0)

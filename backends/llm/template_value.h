@@ -166,6 +166,8 @@ enum qn_tflow qn_tval_loose_eq(struct qn_trun *run, const struct qn_tval *a,
                                const struct qn_tval *b, bool *out);
 /* Equality of `in`, `equalto` and `unique`: never converts. */
 bool qn_tval_strict_eq(const struct qn_tval *a, const struct qn_tval *b);
+/* Counts the work of comparing a value with `count` others. */
+enum qn_tflow qn_tval_charge_search(struct qn_trun *run, const struct qn_tval *v, size_t count);
 
 /* Order for sort and dictsort: *out is negative, 0 or positive; fails for values without order. */
 enum qn_tflow qn_tval_compare(struct qn_trun *run, const struct qn_tval *a, const struct qn_tval *b,
