@@ -123,31 +123,61 @@ static void weigh_all(int nq, float *acc, const float *p, const float *v, int ke
     }
 }
 
+static inline vec vec_from_halves(const uint16_t *p)
+{
+#if defined(__AVX512F__)
+    return (vec)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
+#elif defined(__AVX2__)
+    return (vec)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
+#else
+    vec v;
+    for (int i = 0; i < WIDTH; i++)
+        v[i] = qn_f16_to_f32(p[i]);
+    return v;
+#endif
+}
+
 /* n rows of halves, `wide` floats apart, filled up with zeros; rows up to a whole QUAD are zeros
  * too. */
 static void widen_rows(float *to, const uint16_t *from, int64_t step, int n, int dim, int wide)
 {
+    int whole = (n + QUAD - 1) / QUAD * QUAD, full = dim / WIDTH * WIDTH;
     for (int j = 0; j < n; j++) {
-        lanes_widen(to + j * wide, from + j * step, dim);
-        memset(to + j * wide + dim, 0, sizeof *to * (size_t)(wide - dim));
+        for (int c = 0; c < full; c += WIDTH)
+            vec_store(to + j * wide + c, vec_from_halves(from + j * step + c));
+        for (int c = full; c < wide; c++)
+            to[j * wide + c] = c < dim ? qn_f16_to_f32(from[j * step + c]) : 0;
     }
-    int whole = (n + QUAD - 1) / QUAD * QUAD;
     memset(to + n * wide, 0, sizeof *to * (size_t)((whole - n) * wide));
 }
 
 /* One query's scores of a block become weights relative to its highest score so far; the sums kept
- * for the blocks before are brought to the same. n of the nk keys count. */
+ * for the blocks before are brought to the same. n of the nk keys count; s has room for whole
+ * vectors. */
 static void soften(float *s, int n, int nk, float *top, float *sum, float *acc, int wide)
 {
     if (n > 0) {
-        float high = lanes_max(s, n), f = 1;
-        if (high > *top) {
-            f = lanes_exp(*top - high);
-            *top = high;
-            for (int c = 0; c < wide; c++)
-                acc[c] *= f;
+        int end = (n + WIDTH - 1) / WIDTH * WIDTH;
+        for (int j = n; j < end; j++)
+            s[j] = -INFINITY;
+        vec high = vec_load(s), total = {0};
+        for (int j = WIDTH; j < end; j += WIDTH) {
+            vec v = vec_load(s + j);
+            high = vec_choose(v > high, v, high);
         }
-        *sum = *sum * f + lanes_exp_sum(s, s, *top, n);
+        float f = 1, now = vec_highest(high);
+        if (now > *top) {
+            f = lanes_exp(*top - now);
+            *top = now;
+            for (int c = 0; c < wide; c += WIDTH)
+                vec_store(acc + c, vec_load(acc + c) * f);
+        }
+        for (int j = 0; j < end; j += WIDTH) {
+            vec e = vec_exp(vec_load(s + j) - *top); /* of -inf: too small to count, not yet 0 */
+            vec_store(s + j, e);
+            total += e;
+        }
+        *sum = *sum * f + vec_sum(total);
     }
     for (int j = n > 0 ? n : 0; j < nk; j++)
         s[j] = 0;

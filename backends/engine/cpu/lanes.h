@@ -61,6 +61,30 @@ static inline vec vec_choose(ivec mask, vec a, vec b)
     return (vec)((mask & (ivec)a) | (~mask & (ivec)b));
 }
 
+static inline float vec_sum(vec v)
+{
+#if defined(__AVX512F__)
+    return _mm512_reduce_add_ps((__m512)v);
+#else
+    float s = 0;
+    for (int i = 0; i < WIDTH; i++)
+        s += v[i];
+    return s;
+#endif
+}
+
+static inline float vec_highest(vec v)
+{
+#if defined(__AVX512F__)
+    return _mm512_reduce_max_ps((__m512)v);
+#else
+    float s = v[0];
+    for (int i = 1; i < WIDTH; i++)
+        s = v[i] > s ? v[i] : s;
+    return s;
+#endif
+}
+
 /* e^x by 2^n · polynomial; relative error below 2e-7 where the result is normal, next to 0 below
  * -87. */
 static inline vec vec_exp(vec x)
@@ -144,15 +168,13 @@ static inline float lanes_max(const float *x, int64_t n)
 static inline float lanes_exp_sum(float *y, const float *x, float top, int64_t n)
 {
     vec sum = {0};
-    float total = 0;
     int64_t i = 0;
     for (; i + WIDTH <= n; i += WIDTH) {
         vec e = vec_exp(vec_load(x + i) - top);
         vec_store(y + i, e);
         sum += e;
     }
-    for (int j = 0; j < WIDTH; j++)
-        total += sum[j];
+    float total = vec_sum(sum);
     if (i < n) {
         vec zero = {0}, e = vec_exp(vec_load_part(x + i, n - i, zero) - top);
         memcpy(y + i, &e, (size_t)(n - i) * sizeof *y);
