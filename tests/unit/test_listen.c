@@ -1,0 +1,123 @@
+/* router/listen.c: one port on both loopback addresses, a port that is taken, open addresses. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "router/listen.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static struct qn_loop *loop;
+static struct qn_http_server *server;
+
+static void on_request(void *ctx, struct qn_http *h)
+{
+    (void)ctx;
+    qn_http_reply(h, 204, NULL, "", 0);
+}
+
+static void on_refuse(void *ctx, int status, const char *method, const char *path,
+                      struct qn_buf *body)
+{
+    (void)ctx;
+    (void)status;
+    (void)method;
+    (void)path;
+    (void)body;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    static const struct qn_http_events events = {.request = on_request, .refuse = on_refuse};
+    return qn_loop_new(&loop, NULL) || qn_http_server_new(loop, &events, NULL, 1024, &server, NULL);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    qn_http_server_free(server);
+    qn_loop_free(loop);
+    return 0;
+}
+
+static bool connects(int family, int port)
+{
+    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
+    int fd = socket(family, SOCK_STREAM, 0);
+    v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    v6.sin6_addr = in6addr_loopback;
+    int err = family == AF_INET ? connect(fd, (struct sockaddr *)&v4, sizeof v4)
+                                : connect(fd, (struct sockaddr *)&v6, sizeof v6);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0 && err == 0;
+}
+
+static bool has_v6(void)
+{
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_addr = in6addr_loopback};
+    int fd = socket(AF_INET6, SOCK_STREAM, 0);
+    bool yes = fd >= 0 && bind(fd, (struct sockaddr *)&v6, sizeof v6) == 0;
+    if (fd >= 0)
+        close(fd);
+    return yes;
+}
+
+static void both_loopbacks(void **state)
+{
+    (void)state;
+    struct qn_listen *ls;
+    struct qn_error e = {0};
+    assert_int_equal(qn_listen_open(loop, server, "localhost", 0, false, &ls, &e), QN_OK);
+    int port = qn_listen_port(ls);
+    assert_true(port > 0);
+    assert_false(qn_listen_open_to_others(ls));
+    assert_true(connects(AF_INET, port));
+    if (has_v6())
+        assert_true(connects(AF_INET6, port));
+    struct qn_listen *other;
+    assert_int_equal(qn_listen_open(loop, server, "localhost", port, false, &other, &e),
+                     QN_ECONFLICT);
+    char text[32];
+    snprintf(text, sizeof text, "port %d on 127.0.0.1", port);
+    assert_non_null(strstr(e.message, text));
+    assert_non_null(strstr(e.message, "--port"));
+    qn_listen_close(ls);
+    assert_int_equal(qn_listen_open(loop, server, "127.0.0.1", port, false, &other, &e), QN_OK);
+    qn_listen_close(other);
+}
+
+static void refused_addresses(void **state)
+{
+    (void)state;
+    struct qn_listen *ls;
+    struct qn_error e = {0};
+    assert_int_equal(qn_listen_open(loop, server, "0.0.0.0", 0, false, &ls, &e), QN_EINVAL);
+    assert_string_equal(e.param, "host");
+    assert_non_null(strstr(e.message, "--insecure"));
+    assert_int_equal(qn_listen_open(loop, server, "0.0.0.0", 0, true, &ls, &e), QN_OK);
+    assert_true(qn_listen_open_to_others(ls));
+    qn_listen_close(ls);
+    if (has_v6()) {
+        assert_int_equal(qn_listen_open(loop, server, "[::1]", 0, false, &ls, &e), QN_OK);
+        qn_listen_close(ls);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_loopbacks),
+        cmocka_unit_test(refused_addresses),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
