@@ -16,6 +16,7 @@ enum { STRINGS_MAX = 64 * 1024 * 1024 };
 struct qn_weights {
     struct qn_gguf *gguf;
     struct qn_mem *file; /* the mapping as memory of `dev`; made at the first get */
+    bool mapped;         /* from a file: pages that leave memory come back from there */
     struct qn_device *dev;
     struct qn_mem **made; /* what qn_weights_prepare made */
     size_t n_made, cap_made;
@@ -37,7 +38,11 @@ qn_err qn_weights_open(struct qn_weights **out, const char *path, struct qn_erro
 {
     struct qn_gguf *g;
     qn_err err = qn_gguf_open(path, &g, e);
-    return err ? err : qn_weights_from_gguf(out, g, e);
+    if (!err)
+        err = qn_weights_from_gguf(out, g, e);
+    if (!err)
+        (*out)->mapped = true;
+    return err;
 }
 
 void qn_weights_close(struct qn_weights *w)
@@ -159,14 +164,12 @@ qn_err qn_weights_expect(const struct qn_tensor *t, const char *what, struct qn_
                    what, have, want);
 }
 
-/* The whole pages inside [p, p + n) may leave memory: the file still has them. */
-static void drop_pages(const void *p, size_t n)
+/* All of the file's pages may leave memory, those that reading ahead brought in, too; what is read
+ * again comes back. Advice: nothing to do if refused. Other memory than a file's would be lost. */
+static void drop_pages(const struct qn_weights *w)
 {
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t first = ((uintptr_t)p + page - 1) / page * page,
-              end = ((uintptr_t)p + n) / page * page;
-    if (first < end)
-        madvise((void *)first, end - first, MADV_DONTNEED); /* advice: nothing to do if refused */
+    if (w->mapped)
+        madvise((void *)qn_gguf_data(w->gguf), qn_gguf_file_bytes(w->gguf), MADV_DONTNEED);
 }
 
 qn_err qn_weights_prepare(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t,
@@ -184,7 +187,7 @@ qn_err qn_weights_prepare(struct qn_weights *w, struct qn_device *dev, struct qn
     w->made[w->n_made++] = mem;
     w->made_bytes += (int64_t)mem->bytes;
     if (before.mem == w->file)
-        drop_pages((const char *)w->file->host + before.offset, qn_tensor_bytes(&before));
+        drop_pages(w);
     return QN_OK;
 }
 
