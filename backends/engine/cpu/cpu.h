@@ -49,7 +49,8 @@ struct cpu_kernels {
     cpu_panel_fn panel[QN_DTYPE_COUNT][4]; /* by type, and for nc = 1, 2, 4, 8 */
 };
 
-extern const struct cpu_kernels cpu_kernels_generic, cpu_kernels_avx2, cpu_kernels_avx512;
+extern const struct cpu_kernels cpu_kernels_generic, cpu_kernels_avx2, cpu_kernels_avxvnni,
+    cpu_kernels_avx512;
 /* Whether the processor converts half precision: __builtin_cpu_supports of clang 14 has no name
  * for it. */
 bool cpu_has_f16c(void);

@@ -24,11 +24,10 @@ bool cpu_has_f16c(void)
 
 const struct cpu_kernels *const cpu_kernels_all[] = {
 #ifdef QN_X86_64
-    &cpu_kernels_avx512,
+    &cpu_kernels_avx512,  &cpu_kernels_avxvnni,
     &cpu_kernels_avx2,
 #endif
-    &cpu_kernels_generic,
-    NULL,
+    &cpu_kernels_generic, NULL,
 };
 
 enum { COLS = 256, ROWS = 16, KEYS = 70, HEAD = 40 };
@@ -282,5 +281,5 @@ qn_err cpu_kernels_choose(const struct cpu_kernels **out, struct qn_error *e)
         if (forced)
             return qn_fail(e, QN_EUNSUPPORTED, "QUINCE_ISA=%s: this processor cannot run it", want);
     }
-    return qn_fail(e, QN_EINVAL, "QUINCE_ISA=%s: not generic, avx2 or avx512", want);
+    return qn_fail(e, QN_EINVAL, "QUINCE_ISA=%s: not generic, avx2, avxvnni or avx512", want);
 }
