@@ -45,10 +45,15 @@ static enum qn_tflow concat(struct qn_trun *run, enum qn_top op, const struct qn
     return qn_trun_take(run, mark, out);
 }
 
+static double operand(const struct qn_tval *v)
+{
+    return v->type == QN_T_BOOL ? (double)v->b : v->num;
+}
+
 static enum qn_tflow numbers(struct qn_trun *run, enum qn_top op, const struct qn_tval *a,
                              const struct qn_tval *b, struct qn_tval *out)
 {
-    double x = a->num, y = b->num, num;
+    double x = operand(a), y = operand(b), num;
     switch (op) {
     case QN_OP_LT:
         *out = qn_tval_bool(x < y);
@@ -86,7 +91,7 @@ static enum qn_tflow numbers(struct qn_trun *run, enum qn_top op, const struct q
     default:
         return refuse(run, op, a, b, out);
     }
-    bool exact = a->type == QN_T_INT && b->type == QN_T_INT;
+    bool exact = a->type != QN_T_FLOAT && b->type != QN_T_FLOAT;
     *out = exact ? qn_tval_int(num) : qn_tval_float(num);
     return QN_T_OK;
 }
@@ -149,6 +154,7 @@ enum {
     ANY = QN_T_ANY,
     STRING = QN_T_BIT(QN_T_STRING),
     UNDEFINED = QN_T_BIT(QN_T_UNDEFINED),
+    POWERS = QN_T_NUMBERS | QN_T_BIT(QN_T_BOOL) /* ** alone counts with booleans */
 };
 
 #define OP(op) (1u << (op))
@@ -164,19 +170,13 @@ enum qn_tflow qn_teval_operator(struct qn_trun *run, enum qn_top op, const struc
         unsigned ops, left, right;
         op_fn apply;
     } rules[] = {
-        {equal_ops, ANY, ANY, equality},
-        {in_ops, ANY, UNDEFINED, in_undefined},
-        {all_ops, QN_T_NOTHING, ANY, refuse},
-        {all_ops, ANY, QN_T_NOTHING, refuse},
-        {OP(QN_OP_CONCAT), ANY, ANY, concat},
-        {all_ops, QN_T_NUMBERS, QN_T_NUMBERS, numbers},
-        {all_ops, QN_T_LISTS, QN_T_LISTS, join_lists},
-        {in_ops, ANY, QN_T_LISTS, in_list},
-        {OP(QN_OP_ADD), STRING, ANY, concat},
-        {OP(QN_OP_ADD), ANY, STRING, concat},
-        {in_ops, STRING, STRING, in_string},
-        {in_ops, STRING, QN_T_DICTS, in_dict},
-        {all_ops, ANY, ANY, refuse},
+        {equal_ops, ANY, ANY, equality},          {in_ops, ANY, UNDEFINED, in_undefined},
+        {all_ops, QN_T_NOTHING, ANY, refuse},     {all_ops, ANY, QN_T_NOTHING, refuse},
+        {OP(QN_OP_CONCAT), ANY, ANY, concat},     {all_ops, QN_T_NUMBERS, QN_T_NUMBERS, numbers},
+        {OP(QN_OP_POW), POWERS, POWERS, numbers}, {all_ops, QN_T_LISTS, QN_T_LISTS, join_lists},
+        {in_ops, ANY, QN_T_LISTS, in_list},       {OP(QN_OP_ADD), STRING, ANY, concat},
+        {OP(QN_OP_ADD), ANY, STRING, concat},     {in_ops, STRING, STRING, in_string},
+        {in_ops, STRING, QN_T_DICTS, in_dict},    {all_ops, ANY, ANY, refuse},
     };
     size_t i = 0;
     while (!(rules[i].ops & OP(op)) || !qn_tval_is(a, rules[i].left) ||
