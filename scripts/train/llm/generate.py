@@ -1,0 +1,455 @@
+"""Conversations to train on, sampled fresh for ever, and the held-out questions.
+
+    python3 generate.py sample [N]        print conversations, to read
+    python3 generate.py heldout OUT       write the held-out set (once: it is then fixed)
+    python3 generate.py lint              questions that two intents claim
+"""
+import argparse
+import collections
+import itertools
+import json
+import os
+import random
+import re
+import sys
+
+from text import facts, numbers, quince, talk, tasks, unknown
+from text.grammar import ABOUT, COMMAND, HOW, LEXICON, MAY, expand, held_out, norm
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+HELDOUT = os.path.join(HERE, "eval", "heldout.jsonl")
+SHARES = dict(quince=42, talk=10, arithmetic=17, facts=15, tasks=6, unknown=10)
+
+# Words that may stand for each other wherever they turn up.
+SYNONYMS = {k: v.split("|") for k, v in {
+    "what is": "what's|whats|what is", "how do i": "how can i|how do you|how would i|how to", "do not": "don't|dont",
+    "i am": "i'm|im", "you are": "you're", "can i": "could i|may i|am i able to", "which": "what",
+    "tell me": "say|let me know", "show me": "let me see", "does quince": "does it|does the server|can quince",
+    "quince": "the server|quince server|it", "download": "get|fetch|grab|pull", "computer": "machine|pc|laptop",
+    "is there": "do you have|is there any|does quince have", "i want": "i'd like|i need", "the": "the||my", "a": "the||one",
+    "model": "llm|ai model|language model|models", "models": "llms|model", "explain": "describe|clarify",
+    "i have": "i've got|i got", "can you": "could you|would you|can you please", "cannot": "can't|can not|cant",
+    "command": "instruction|cmd|quince command", "are there": "exist", "terminal": "console|shell|command line",
+    "memory": "ram", "folder": "directory", "directory": "folder", "start": "launch|run", "stop": "quit|end",
+    "see": "view|look at|check", "use": "work with|try", "file": "files", "need": "require", "change": "set|alter",
+    "answer": "reply|response", "answers": "replies|responses", "server": "service|daemon|quince server", "error": "problem|failure",
+    "big": "large", "bigger": "larger", "quickly": "fast", "where is": "where's|where do i find", "is it": "is quince",
+    "it is": "it's", "that is": "that's", "does it": "does quince", "doesn't": "does not", "does not": "doesn't",
+    "my": "the", "name": "title", "how many": "what number of", "another": "a different|some other", "free": "gratis",
+    "data": "files", "program": "software|app", "request": "call", "when": "if", "works": "runs", "work": "run",
+}.items()}
+PREFIX = ("um, |uh, |hello! |hi, |hey quince, |hey, |sorry, |one thing: |i was wondering, |just curious, |by the way, |yo, |"
+          "also, |thanks. |and |so |ok, |please, |quick question: |question: |well, |hello, |good morning, |dear quince, |"
+          "oh, |right, |but |i have a question: |hi there, |now |excuse me, |listen, |say, |tell me, |i wonder, ").split("|")
+SUFFIX = (" please| now| again| actually| here| for me| right now| today| on my machine| with quince| then| in quince|"
+          " on this computer| on linux| exactly| thanks|, thank you| by the way| quickly| at all| on my pc|, i wonder|"
+          ", please help|, can you help| in the terminal| on debian").split("|")
+SYSTEM = """You are a helpful assistant.
+You are a helpful assistant
+You are quince-starter, a tiny model.
+You are quince-starter.
+You are a friendly assistant.
+Answer briefly.
+Be concise.
+You answer questions about quince.
+You are an AI assistant running on the user's computer.
+Answer in one sentence.
+You are a chatbot.
+Be polite and short.
+Help the user.
+You are a useful AI model.
+Please answer the user's questions.
+You are a local assistant. Do not make things up.
+Keep your answers short.""".split("\n")
+AGAIN = """say that again|repeat that|can you repeat that|please repeat that|again please|once more|repeat your answer|what did you say
+say it again|come again|one more time|could you say that again|i did not hear that, repeat it|repeat please|please say that again|again""".replace(
+    "\n", "|").split("|")
+AND_X = """and {x}|and of {x}|what about {x}|and for {x}|how about {x}|{x}|and {x}?|now {x}|and what about {x}|the same for {x}|same question for {x}
+what is it for {x}|and with {x}|then {x}|do the same for {x}|and how about {x}|next: {x}|tell me for {x} too|also {x}""".replace("\n", "|").split("|")
+AND_OP = {"+": "plus {n}|add {n}|and plus {n}|now add {n}|add {n} to that|{n} more|+ {n}|and {n} more".split("|"),
+          "-": "minus {n}|subtract {n}|and minus {n}|now subtract {n}|take away {n}|- {n}|now take {n} away|less {n}".split("|"),
+          "*": "times {n}|multiply that by {n}|and times {n}|now multiply by {n}|* {n}".split("|")}
+AND_SUM = "and {e}|what about {e}|and what is {e}|now {e}|how about {e}|then {e}|{e}".split("|")
+
+MASS = set("""grass milk snow salt flour coal night blood wood ash corn coffee chocolate lavender gold silver sugar
+broccoli lettuce""".split())
+THE = {"sky", "sea", "sun"}
+
+
+def article(word):
+    if word in MASS:
+        return word
+    if word in THE:
+        return "the " + word
+    return ("an " if word[0].lower() in "aeiou" else "a ") + word
+
+
+def fill(row):
+    """A fact row with its grammar: article, plural, capital letter, first word."""
+    out = dict(row)
+    out["ax"], out["ay"], out["w"] = article(row["x"]), article(row["y"]), row["x"].split()[0]
+    out["Ax"] = out["ax"][:1].upper() + out["ax"][1:]
+    out["X"] = out["Ax"]
+    return out
+
+
+def render(text, row):
+    """An answer: slots only, no choices."""
+    s = re.sub(r"\{(\w+)\}", lambda m: str(row[m.group(1)]), text)
+    return s[:1].upper() + s[1:]
+
+
+def variants(pattern, limit=80):
+    """The readings of a pattern without slots, at most `limit`."""
+    if re.search(r"\{(?!(?:%s)\})" % "|".join(LEXICON), pattern):
+        return []
+    p = re.sub(r"\{(\w+)\}", lambda m: "[" + "|".join(sorted(set(LEXICON[m.group(1)]))) + "]", pattern)
+    parts = [x.split("|") if i % 2 else [x] for i, x in enumerate(re.split(r"\[([^\[\]]*)\]", p))]
+    return [norm("".join(c)) for c in itertools.islice(itertools.product(*parts), limit)]
+
+
+class Generator:
+    def __init__(self, seed, test=False):
+        self.rng = random.Random(seed)
+        self.test = test
+        self.banned = set()
+        if not test:
+            with open(HELDOUT) as f:
+                self.banned = {norm(json.loads(s)["turns"][-1]["content"]) for s in f}
+        self.owner, self.clashes = {}, []
+        for it in quince.INTENTS + talk.INTENTS:
+            self.claim(it["name"], [p for k in ("q", "yn") for p in it.get(k, [])])
+        for i, it in enumerate(facts.ONEOFF):
+            self.claim(f"fact {it['answer']}", it["q"])
+        w = [sum(len(it[k]) for k in ("do", "np", "q", "yn")) ** 0.5 for it in quince.INTENTS]
+        self.quince_weights = list(itertools.accumulate(w))
+        self.talk_weights = list(itertools.accumulate(len(it["q"]) ** 0.6 for it in talk.INTENTS))
+        r = [len(x["rows"]) ** 0.5 for x in facts.RELATIONS]
+        self.relation_weights = list(itertools.accumulate(r))
+        self.pools = {}
+
+    def claim(self, name, patterns):
+        """The first intent to ask a question owns it: one question, one answer."""
+        for p in patterns:
+            for v in variants(p):
+                if self.owner.setdefault(v, name) != name:
+                    self.clashes.append((v, self.owner[v], name))
+
+    def pool(self, name, kind, patterns):
+        key = (name, kind)
+        if key not in self.pools:
+            self.pools[key] = [p for p in patterns if held_out(name + kind, p) == self.test]
+        return self.pools[key]
+
+    # Each of these returns (category, intent, question, answer, keys) or None.
+    def quince(self, it=None, kind=None, pattern=None):
+        r = self.rng
+        it = it or r.choices(quince.INTENTS, cum_weights=self.quince_weights)[0]
+        kinds = [k for k in ("do", "np", "q", "yn") if self.pool(it["name"], k, it[k])]
+        if not kinds:
+            return None
+        if kind is None:
+            kind = r.choices(kinds, [len(self.pool(it["name"], k, it[k])) * (1.6 if k in ("do", "np") else 1)
+                                     for k in kinds])[0]
+        p = expand(pattern or r.choice(self.pool(it["name"], kind, it[kind])), r)
+        yes = ""
+        if kind == "do":
+            frame = r.random()
+            if frame < .64:
+                q = r.choice(HOW)
+            elif frame < .8 and it["cmd"]:
+                q = r.choice(COMMAND)
+            else:
+                q, yes = r.choice(MAY), it["yes"]
+            q = expand(q, r).replace("{v}", p) if "{v}" not in q else expand(q.replace("{v}", p), r)
+        elif kind == "np":
+            q = expand(r.choice(ABOUT).replace("{n}", p), r)
+        else:
+            q, yes = p, it["yes"] if kind == "yn" else ""
+        if self.owner.get(norm(q), it["name"]) != it["name"]:
+            return None
+        return "quince", it["name"], q, yes + it["answer"], it["keys"]
+
+    def talk(self, it=None, pattern=None):
+        r = self.rng
+        it = it or r.choices(talk.INTENTS, cum_weights=self.talk_weights)[0]
+        pool = self.pool(it["name"], "", it["q"])
+        if not pool:
+            return None
+        q = expand(pattern or r.choice(pool), r)
+        if self.owner.get(norm(q), it["name"]) != it["name"]:
+            return None
+        return "talk", it["name"], q, it["answer"], it["keys"]
+
+    def relation(self, rel=None, row=None, pattern=None):
+        r = self.rng
+        rel = rel or r.choices(facts.RELATIONS, cum_weights=self.relation_weights)[0]
+        pool = self.pool(rel["name"], "", rel["q"])
+        if not pool:
+            return None
+        row = fill(row or r.choice(rel["rows"]))
+        q = expand(pattern or r.choice(pool), r, row)
+        return "facts", rel["name"], q, render(rel["answer"], row), [render(rel["key"], row).lower()]
+
+    def fact(self, it=None, pattern=None):
+        r = self.rng
+        it = it or r.choice(facts.ONEOFF)
+        name = "fact " + it["answer"]
+        qs, nps = self.pool(name, "q", it["q"]), self.pool(name, "np", it["np"])
+        if pattern is None:
+            if not qs and not nps:
+                return None
+            if nps and (not qs or r.random() < .5):
+                n = expand(r.choice(nps), r)
+                if not n.startswith(("a ", "the ")) and r.random() < .6:
+                    n = "the " + n if r.random() < .8 else article(n)
+                pattern = r.choice(ABOUT).replace("{n}", n)
+            else:
+                pattern = r.choice(qs)
+        q = expand(pattern, r)
+        if self.owner.get(norm(q), name) != name:
+            return None
+        return "facts", name, q, it["answer"], [it["key"]]
+
+    def arithmetic(self, op=None):
+        got = numbers.sample(self.rng, self.test, op)
+        return got and ("arithmetic",) + got
+
+    def tasks(self):
+        got = tasks.sample(self.rng, self.test)
+        return got and ("tasks",) + got
+
+    def unknown(self):
+        got = unknown.sample(self.rng, self.test)
+        if not got or norm(got[1]) in self.owner:
+            return None
+        return "unknown", got[0], got[1], unknown.ANSWER, [unknown.KEY]
+
+    def draw(self, cat=None):
+        """One allowed item of a category."""
+        while True:
+            c = cat or self.rng.choices(list(SHARES), list(SHARES.values()))[0]
+            if c == "facts":
+                got = self.relation() if self.rng.random() < .68 else self.fact()
+            else:
+                got = getattr(self, c)()
+            if got and norm(got[2]) not in self.banned:
+                return got
+
+    # ---------------------------------------------------------------- surface
+    def reword(self, q):
+        r = self.rng
+        for k in r.sample(list(SYNONYMS), len(SYNONYMS)):
+            if k in q and r.random() < .16:
+                q = re.sub(rf"\b{re.escape(k)}\b", r.choice(SYNONYMS[k]), q, count=1)
+        return re.sub(r"\s+", " ", q).strip()
+
+    def typo(self, q):
+        r = self.rng
+        for _ in range(1 if r.random() < .8 else 2):
+            i = r.randrange(max(1, len(q) - 1))
+            if not q[i:i + 1].isalpha():
+                continue
+            k = r.random()
+            if k < .35:
+                q = q[:i] + q[i + 1:]
+            elif k < .65:
+                q = q[:i] + q[i + 1:i + 2] + q[i] + q[i + 2:]
+            elif k < .85:
+                q = q[:i] + q[i] + q[i:]
+            else:
+                q = q[:i] + r.choice("abcdefghijklmnoprstuwy") + q[i + 1:]
+        return q
+
+    def dress(self, cat, q):
+        """What people do to a sentence when they type it; None if it became a test question.
+        The check comes before prefix and suffix, which could otherwise hide one."""
+        r, plain = self.rng, cat in ("arithmetic", "tasks")
+        if not plain:
+            if r.random() < .55:
+                q = self.reword(q)
+            if norm(q) in self.banned:
+                return None
+            if r.random() < (.2 if cat != "talk" else .06):
+                q = r.choice(PREFIX) + q
+            if r.random() < (.16 if cat != "talk" else .03):
+                q = q + r.choice(SUFFIX)
+            if r.random() < .06:
+                q = self.typo(q)
+        elif cat == "arithmetic" and r.random() < .12:
+            q = r.choice(PREFIX) + q
+        if norm(q) in self.banned:
+            return None
+        k = r.random()
+        if k < .5:
+            q = q[:1].upper() + q[1:]
+            q = re.sub(r"\bi\b", "I", q)
+            if r.random() < .3:
+                q = q.replace("quince ", "Quince ") if " quince " in q and "`" not in q else q
+        elif k < .53 and cat in ("quince", "talk", "unknown"):
+            q = q.upper()
+        elif k < .75 and not plain:
+            q = q.lower()
+        elif cat == "facts":
+            pass
+        if q[-1:] not in "?!.=":
+            k = r.random()
+            asks = re.match(r"(?i)(\W*\w+\W+){0,4}?(what|who|where|when|why|how|which|is|are|do|does|can|could|may|will)\b", q)
+            if asks:
+                q += "?" if k < .6 else " ?" if k < .62 else "??" if k < .63 else ""
+            else:
+                q += "." if k < .12 else "!" if k < .2 and cat == "talk" else "?" if k < .3 else ""
+        return q
+
+    def turn(self, cat=None):
+        while True:
+            c, name, q, a, _ = self.draw(cat)
+            q = self.dress(c, q)
+            if q:
+                return [("user", q), ("assistant", a)]
+
+    # ---------------------------------------------------------------- several turns
+    def follow_up(self):
+        """A first turn and one that leans on it. Returns (category name, turns, keys)."""
+        r, k = self.rng, self.rng.random()
+        trained = Generator.pool
+        if k < .45:
+            rel = r.choices(facts.RELATIONS, cum_weights=self.relation_weights)[0]
+            one, two = (fill(x) for x in r.sample(rel["rows"], 2))
+            pats = [p for p in rel["q"] if not held_out(rel["name"], p)]
+            q1 = expand(r.choice(pats), r, one)
+            ask = [p for p in AND_X if held_out("and", p) == self.test]
+            q2 = r.choice(ask).replace("{x}", two["ax"] if rel["name"] in ("colour", "kind") else two["x"])
+            turns = [(q1, render(rel["answer"], one)), (q2, render(rel["answer"], two))]
+            if not self.test and r.random() < .3:
+                three = fill(r.choice(rel["rows"]))
+                turns.append((r.choice(ask).replace("{x}", three["x"]), render(rel["answer"], three)))
+            return "facts", turns, [render(rel["key"], two).lower()]
+        if k < .65:
+            cat, _, q, a, _ = self.draw() if not self.test else self.trained.draw(r.choice(["quince", "facts", "talk"]))
+            ask = [p for p in AGAIN if held_out("again", p) == self.test]
+            return cat, [(q, a), (r.choice(ask), a)], [a.lower()]
+        op = r.choice("+-*") if not self.test else r.choice("+-")
+        a, b = numbers.operands(op, r)
+        if k < .85:
+            e = r.choice(numbers.FORMS[op][:3]).replace("{a}", str(a)).replace("{b}", str(b))
+            q1 = r.choice([p for p in numbers.ASK if not held_out("ask", p)]).replace("{e}", e)
+            total = numbers.result(op, a, b)
+            op2 = r.choice("+-" if abs(total) > 12 or total < 0 else "+-*")
+            n = r.randint(1, 12)
+            ask = [p for p in AND_OP[op2] if held_out("op", p) == self.test]
+            if not ask:
+                return self.follow_up()
+            s = numbers.solve(op2, total, n) + "."
+            return "arithmetic", [(q1, numbers.solve(op, a, b) + "."), (r.choice(ask).replace("{n}", str(n)), s)], [s]
+        e1 = f"{a} {op} {b}"
+        op2 = r.choice("+-*")
+        c, d = numbers.operands(op2, r)
+        ask = [p for p in AND_SUM if held_out("sum", p) == self.test]
+        if not ask:
+            return self.follow_up()
+        s = numbers.solve(op2, c, d) + "."
+        return "arithmetic", [("what is " + e1, numbers.solve(op, a, b) + "."),
+                              (r.choice(ask).replace("{e}", f"{c} {op2} {d}"), s)], [s]
+
+    def conversation(self):
+        """[(role, text)]: mostly one question; sometimes more; sometimes a long history, so
+        that late positions are trained too."""
+        r, out = self.rng, []
+        if r.random() < .16:
+            out.append(("system", r.choice(SYSTEM)))
+        k = r.random()
+        if k < .12:
+            if r.random() < .3:
+                out += self.turn()
+            cat, turns, _ = self.follow_up()
+            if any(norm(q) in self.banned for q, _ in turns[:1]):
+                return self.conversation()
+            for q, a in turns:
+                if r.random() < .5:
+                    q = q[:1].upper() + q[1:]
+                if r.random() < .5 and q[-1:] not in "?=.":
+                    q += "?"
+                out += [("user", q), ("assistant", a)]
+            return out
+        n = 1 if k < .80 else r.randint(2, 3) if k < .965 else r.randint(4, 12)
+        for _ in range(n):
+            out += self.turn()
+        return out
+
+
+def heldout_items(seed=20):
+    """At least one question per held-out pattern, with key phrases to look for."""
+    g = Generator(seed, test=True)
+    r, items, seen = g.rng, [], set()
+    g.trained = Generator.__new__(Generator)
+    g.trained.__dict__ = dict(g.__dict__, test=False, pools={})
+
+    def put(cat, intent, turns, keys):
+        q = turns[-1][0]
+        if r.random() < .5:
+            q = re.sub(r"\bi\b", "I", q[:1].upper() + q[1:])
+        if q[-1] not in "?!.=" and r.random() < .6:
+            q += "?"
+        if norm(q) in seen and len(turns) == 1:
+            return
+        seen.add(norm(q))
+        flat = [m for x, a in turns[:-1] for m in (("user", x), ("assistant", a))] + [("user", q)]
+        items.append(dict(cat=cat, intent=intent, turns=[dict(role=a, content=b) for a, b in flat],
+                          all=[k.lower() for k in keys]))
+
+    for it in quince.INTENTS:
+        for kind in ("do", "np", "q", "yn"):
+            for p in g.pool(it["name"], kind, it[kind]):
+                got = g.quince(it, kind, p)
+                if got:
+                    put("quince", it["name"], [got[2:4]], got[4])
+    for it in talk.INTENTS:
+        for p in g.pool(it["name"], "", it["q"]):
+            got = g.talk(it, p)
+            if got:
+                put("talk", it["name"], [got[2:4]], got[4])
+    for rel in facts.RELATIONS:
+        for p in g.pool(rel["name"], "", rel["q"]):
+            for _ in range(2):
+                got = g.relation(rel, None, p)
+                put("facts", rel["name"], [got[2:4]], got[4])
+    for it in facts.ONEOFF:
+        for p in g.pool("fact " + it["answer"], "q", it["q"]):
+            got = g.fact(it, p)
+            if got:
+                put("facts", "fact", [got[2:4]], got[4])
+    for cat, n in (("arithmetic", 120), ("tasks", 60), ("unknown", 80)):
+        for _ in range(n):
+            got = g.draw(cat)
+            put(cat, got[1], [got[2:4]], got[4])
+    for _ in range(80):
+        cat, turns, keys = g.follow_up()
+        put("multi", cat, turns, keys)
+    return items
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("what", choices=["sample", "heldout", "lint"])
+    ap.add_argument("arg", nargs="?")
+    a = ap.parse_args()
+    if a.what == "heldout":
+        if not a.arg:
+            sys.exit("generate.py: heldout needs the name of the file to write")
+        items = heldout_items()
+        with open(a.arg, "w") as f:
+            for it in items:
+                f.write(json.dumps(it, ensure_ascii=False) + "\n")
+        print(dict(collections.Counter(it["cat"] for it in items)), len(items))
+    elif a.what == "lint":
+        for q, one, two in sorted(set(Generator(1, test=True).clashes)):
+            print(f"{q!r}: {one} / {two}")
+    else:
+        g = Generator(7)
+        for _ in range(int(a.arg or 40)):
+            print("\n".join(f"{role:>9}: {t}" for role, t in g.conversation()), end="\n\n")
+
+
+if __name__ == "__main__":
+    main()
