@@ -1,0 +1,133 @@
+"""Train the starter model on conversations that are generated while it learns.
+
+    python3 train.py OUTDIR --minutes 100 [--resume OUTDIR/last.pt] [--decay 30]
+
+Warm-up, a constant rate, then a straight line to zero over the last --decay minutes (0: no
+decay yet, the run can be resumed). Batches hold rows of about the same length, each one
+conversation from position 0, as in use; only answers are in the loss.
+"""
+import argparse
+import json
+import multiprocessing
+import os
+import random
+import sys
+import time
+
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def batches(queue, tokenizer, seed, size, context):
+    """Runs in its own process: fills the queue with (tokens, targets, weights)."""
+    import bpe
+    import generate
+    os.nice(5)
+    tok, gen, rng = bpe.Tokenizer.load(tokenizer), generate.Generator(seed), random.Random(seed + 1)
+    while True:
+        rows = []
+        for _ in range(4000):
+            ids, mask = tok.chat(gen.conversation())
+            if ids[-1] != bpe.IM_END:  # the line feed after the last turn teaches nothing
+                ids, mask = ids[:-1], mask[:-1]
+            if len(ids) <= context:
+                rows.append((ids, mask))
+        rows.sort(key=lambda x: len(x[0]) + rng.random() * 4)
+        packs, pack = [], []
+        for row in rows:
+            if pack and (len(pack) + 1) * max(len(row[0]), len(pack[-1][0])) > size:
+                packs.append(pack)
+                pack = []
+            pack.append(row)
+        packs.append(pack)
+        rng.shuffle(packs)
+        for pack in packs:
+            width = max(len(x[0]) for x in pack) - 1
+            x, y = (np.zeros((len(pack), width), np.int64) for _ in range(2))
+            w = np.zeros((len(pack), width), np.float32)
+            for i, (ids, mask) in enumerate(pack):
+                n = len(ids) - 1
+                x[i, :n], y[i, :n], w[i, :n] = ids[:-1], ids[1:], mask[1:]
+            queue.put((x, y, w))
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("out")
+    ap.add_argument("--size", default="256x8x4x768", help="DIMxLAYERSxHEADSxFF")
+    ap.add_argument("--minutes", type=float, default=100)
+    ap.add_argument("--decay", type=float, default=0, help="minutes at the end in which the rate falls to zero")
+    ap.add_argument("--rate", type=float, default=1.5e-3)
+    ap.add_argument("--warmup", type=int, default=150, help="steps")
+    ap.add_argument("--batch", type=int, default=8192, help="tokens of a step, padding included")
+    ap.add_argument("--smooth", type=float, default=0.02, help="label smoothing")
+    ap.add_argument("--threads", type=int, default=2)
+    ap.add_argument("--seed", type=int, default=1)
+    ap.add_argument("--save-every", type=float, default=8, help="minutes")
+    ap.add_argument("--tokenizer", default=os.path.join(HERE, "tokenizer.json"))
+    ap.add_argument("--resume", help="go on from this checkpoint")
+    a = ap.parse_args()
+    if not os.path.exists(a.tokenizer):
+        sys.exit(f"train.py: no {a.tokenizer}; make it with bpe.py")
+    os.makedirs(a.out, exist_ok=True)
+    queue = multiprocessing.Queue(48)
+
+    import model  # after the choice of threads, before torch starts any
+    import torch
+    state_steps = torch.load(a.resume)["steps"] if a.resume else 0
+    worker = multiprocessing.Process(target=batches, daemon=True, args=(
+        queue, a.tokenizer, a.seed + 1000 * state_steps, a.batch, model.CONTEXT))
+    worker.start()
+    torch.set_num_threads(a.threads)
+    with open(a.tokenizer) as f:
+        vocab = len(json.load(f)["tokens"])
+    d, n, h, ff = map(int, a.size.split("x"))
+    net = model.TrainModel.load(a.resume) if a.resume else model.TrainModel(
+        dict(vocab=vocab, dim=d, layers=n, heads=h, ff=ff), a.seed)
+    import evaluate
+    import bpe
+    tok = bpe.Tokenizer.load(a.tokenizer)
+    log = open(os.path.join(a.out, "log.txt"), "a")
+
+    def say(text):
+        print(text, flush=True)
+        log.write(text + "\n")
+        log.flush()
+
+    def checkpoint(name):
+        net.save(os.path.join(a.out, name))
+        view = (net.cfg, model.named_weights(net.cfg, net.bf), tok)
+        say("  " + evaluate.line("held-out, every 3rd", evaluate.score(view, "held-out", every=3)))
+
+    say(f"{net.n} parameters, step {net.steps}, {a}")
+    start = saved = shown = time.time()
+    tokens, losses = 0, []
+    while True:
+        now = time.time()
+        left = a.minutes * 60 - (now - start)
+        if left <= 0:
+            break
+        rate = a.rate * min(1, (net.steps + 1) / a.warmup)
+        if a.decay:
+            rate *= min(1, left / (a.decay * 60))
+        x, y, w = (torch.from_numpy(v) for v in queue.get(timeout=300))
+        loss = net.loss(x, y, w, a.smooth)
+        loss.backward()
+        norm = net.step(rate)
+        losses.append(loss.item())
+        tokens += x.numel()
+        if now - shown > 30:
+            say(f"{(now - start) / 60:6.1f} min  step {net.steps}  loss {sum(losses) / len(losses):.4f}  "
+                f"rate {rate:.2e}  norm {norm:.2f}  {tokens / (now - start):.0f} tokens/s")
+            losses, shown = [], now
+        if now - saved > a.save_every * 60:
+            checkpoint("last.pt")
+            saved = time.time()
+    checkpoint("last.pt")
+    say(f"done: {tokens} tokens in {(time.time() - start) / 60:.1f} minutes")
+    worker.terminate()
+
+
+if __name__ == "__main__":
+    main()
