@@ -13,31 +13,41 @@ import random
 import re
 import sys
 
-from text import facts, numbers, quince, talk, tasks, unknown
+from text import facts, more, numbers, quince, talk, tasks, unknown
 from text.grammar import ABOUT, COMMAND, HOW, LEXICON, MAY, expand, held_out, norm
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 HELDOUT = os.path.join(HERE, "eval", "heldout.jsonl")
 SHARES = dict(quince=42, talk=10, arithmetic=17, facts=15, tasks=6, unknown=10)
 
-# Words that may stand for each other wherever they turn up.
-SYNONYMS = {k: v.split("|") for k, v in {
+# Words that may stand for each other wherever they turn up, and those that may do so only
+# in a question about quince.
+_table = lambda d: {k: v.split("|") for k, v in d.items()}
+SYNONYMS = _table({
     "what is": "what's|whats|what is", "how do i": "how can i|how do you|how would i|how to", "do not": "don't|dont",
-    "i am": "i'm|im", "you are": "you're", "can i": "could i|may i|am i able to", "which": "what",
-    "tell me": "say|let me know", "show me": "let me see", "does quince": "does it|does the server|can quince",
-    "quince": "the server|quince server|it", "download": "get|fetch|grab|pull", "computer": "machine|pc|laptop",
-    "is there": "do you have|is there any|does quince have", "i want": "i'd like|i need", "the": "the||my", "a": "the||one",
-    "model": "llm|ai model|language model|models", "models": "llms|model", "explain": "describe|clarify",
-    "i have": "i've got|i got", "can you": "could you|would you|can you please", "cannot": "can't|can not|cant",
-    "command": "instruction|cmd|quince command", "are there": "exist", "terminal": "console|shell|command line",
-    "memory": "ram", "folder": "directory", "directory": "folder", "start": "launch|run", "stop": "quit|end",
-    "see": "view|look at|check", "use": "work with|try", "file": "files", "need": "require", "change": "set|alter",
-    "answer": "reply|response", "answers": "replies|responses", "server": "service|daemon|quince server", "error": "problem|failure",
-    "big": "large", "bigger": "larger", "quickly": "fast", "where is": "where's|where do i find", "is it": "is quince",
-    "it is": "it's", "that is": "that's", "does it": "does quince", "doesn't": "does not", "does not": "doesn't",
-    "my": "the", "name": "title", "how many": "what number of", "another": "a different|some other", "free": "gratis",
-    "data": "files", "program": "software|app", "request": "call", "when": "if", "works": "runs", "work": "run",
-}.items()}
+    "i am": "i'm|im", "you are": "you're|u are", "can i": "could i|may i|am i able to", "which": "what",
+    "tell me": "say|let me know|tell us", "show me": "let me see", "the": "the||my", "explain": "describe|clarify",
+    "i have": "i've got|i got|we have", "can you": "could you|would you|can you please", "cannot": "can't|can not|cant",
+    "i want": "i'd like|i need|i wish", "how many": "what number of", "another": "a different|some other", "big": "large",
+    "bigger": "larger", "quickly": "fast", "it is": "it's", "that is": "that's", "does not": "doesn't|doesnt",
+    "where is": "where's|where do i find", "what are": "what're|which are", "you": "u", "please": "pls|kindly",
+    "i do": "i", "should i": "shall i|must i", "because": "since", "find out": "learn|discover"})
+QUINCE_SYNONYMS = _table({
+    "does quince": "does it|does the server|can quince", "quince": "the server|quince server|it", "a": "the||one|any|some",
+    "download": "get|fetch|grab|pull", "computer": "machine|pc|laptop", "is there": "do you have|is there any|does quince have",
+    "model": "llm|ai model|language model|models", "models": "llms|model|ai models", "command": "instruction|cmd|quince command",
+    "are there": "exist|do exist", "terminal": "console|shell|command line", "memory": "ram", "folder": "directory",
+    "directory": "folder", "start": "launch|run|boot", "stop": "quit|end|halt", "see": "view|look at|check", "use": "work with|try",
+    "file": "files", "need": "require", "change": "set|alter|switch", "answer": "reply|response", "answers": "replies|responses",
+    "server": "service|daemon|quince server", "error": "problem|failure", "is it": "is quince", "does it": "does quince|will it",
+    "my": "the|our", "data": "files", "program": "software|app|tool", "request": "call|query", "works": "runs|operates",
+    "work": "run|function", "app": "client|program|tool", "delete": "remove|erase|drop", "remove": "delete|erase",
+    "import": "add|register", "add": "import|install", "show": "display|list", "list": "show", "run": "start|use",
+    "set": "change|choose", "supported": "possible|available", "slow": "sluggish", "internet": "network|web|net",
+    "i": "we|one", "free": "free up", "chat": "talk|speak", "conversation": "chat", "option": "flag|switch|parameter",
+    "port": "port number", "address": "url", "url": "address|link", "key": "token", "picture": "image|photo"})
+# After the word quince these are commands, not English.
+VERBS = "serve|status|list|import|load|unload|run|chat|logs|version|help|pull|delete|remove|rm|stop|quit"
 PREFIX = ("um, |uh, |hello! |hi, |hey quince, |hey, |sorry, |one thing: |i was wondering, |just curious, |by the way, |yo, |"
           "also, |thanks. |and |so |ok, |please, |quick question: |question: |well, |hello, |good morning, |dear quince, |"
           "oh, |right, |but |i have a question: |hi there, |now |excuse me, |listen, |say, |tell me, |i wonder, ").split("|")
@@ -119,6 +129,9 @@ class Generator:
         self.owner, self.clashes = {}, []
         for it in quince.INTENTS + talk.INTENTS:
             self.claim(it["name"], [p for k in ("q", "yn") for p in it.get(k, [])])
+        for table in (more.MORE, more.TALK_MORE):
+            for name, patterns in table.items():
+                self.claim(name, patterns)
         for i, it in enumerate(facts.ONEOFF):
             self.claim(f"fact {it['answer']}", it["q"])
         w = [sum(len(it[k]) for k in ("do", "np", "q", "yn")) ** 0.5 for it in quince.INTENTS]
@@ -145,13 +158,15 @@ class Generator:
     def quince(self, it=None, kind=None, pattern=None):
         r = self.rng
         it = it or r.choices(quince.INTENTS, cum_weights=self.quince_weights)[0]
-        kinds = [k for k in ("do", "np", "q", "yn") if self.pool(it["name"], k, it[k])]
+        pools = {k: self.pool(it["name"], k, it[k]) for k in ("do", "np", "q", "yn")}
+        if not self.test:
+            pools["more"] = more.MORE.get(it["name"], [])
+        kinds = [k for k in pools if pools[k]]
         if not kinds:
             return None
         if kind is None:
-            kind = r.choices(kinds, [len(self.pool(it["name"], k, it[k])) * (1.6 if k in ("do", "np") else 1)
-                                     for k in kinds])[0]
-        p = expand(pattern or r.choice(self.pool(it["name"], kind, it[kind])), r)
+            kind = r.choices(kinds, [len(pools[k]) * (1.6 if k in ("do", "np") else 1) for k in kinds])[0]
+        p = expand(pattern or r.choice(pools[kind]), r)
         yes = ""
         if kind == "do":
             frame = r.random()
@@ -174,6 +189,8 @@ class Generator:
         r = self.rng
         it = it or r.choices(talk.INTENTS, cum_weights=self.talk_weights)[0]
         pool = self.pool(it["name"], "", it["q"])
+        if not self.test:
+            pool = pool + more.TALK_MORE.get(it["name"], [])
         if not pool:
             return None
         q = expand(pattern or r.choice(pool), r)
@@ -237,11 +254,14 @@ class Generator:
                 return got
 
     # ---------------------------------------------------------------- surface
-    def reword(self, q):
+    def reword(self, cat, name, q):
+        """Swap words for others that mean the same here. Fixed names keep their words: the
+        table works on whole words beside blanks, and what is typed literally is skipped."""
         r = self.rng
-        for k in r.sample(list(SYNONYMS), len(SYNONYMS)):
-            if k in q and r.random() < .16:
-                q = re.sub(rf"\b{re.escape(k)}\b", r.choice(SYNONYMS[k]), q, count=1)
+        table = dict(SYNONYMS, **QUINCE_SYNONYMS) if cat == "quince" else SYNONYMS
+        for k in r.sample(list(table), len(table)):
+            if k in q and r.random() < .14:
+                q = re.sub(rf"(?<![\w/.-]){re.escape(k)}(?![\w/.-])(?! (?:{VERBS})\b)", r.choice(table[k]), q, count=1)
         return re.sub(r"\s+", " ", q).strip()
 
     def typo(self, q):
@@ -261,13 +281,13 @@ class Generator:
                 q = q[:i] + r.choice("abcdefghijklmnoprstuwy") + q[i + 1:]
         return q
 
-    def dress(self, cat, q):
+    def dress(self, cat, name, q):
         """What people do to a sentence when they type it; None if it became a test question.
         The check comes before prefix and suffix, which could otherwise hide one."""
         r, plain = self.rng, cat in ("arithmetic", "tasks")
         if not plain:
             if r.random() < .55:
-                q = self.reword(q)
+                q = self.reword(cat, name, q)
             if norm(q) in self.banned:
                 return None
             if r.random() < (.2 if cat != "talk" else .06):
@@ -304,7 +324,7 @@ class Generator:
     def turn(self, cat=None):
         while True:
             c, name, q, a, _ = self.draw(cat)
-            q = self.dress(c, q)
+            q = self.dress(c, name, q)
             if q:
                 return [("user", q), ("assistant", a)]
 

@@ -197,10 +197,16 @@ class TrainModel:
             gu = lin(RMSNorm.apply(h, p[f"{i}.norm2"]), p[f"{i}.gateup"])
             h = h + lin(SwiGLU.apply(gu), p[f"{i}.down"])
         # Logits only where there is something to learn: less than half of the positions.
-        idx = weight.reshape(-1).nonzero()[:, 0]
+        # Their number is rounded up (with rows of weight 0) to see few distinct shapes.
+        weight = weight.reshape(-1)
+        idx = weight.nonzero()[:, 0]
+        n = idx.shape[0]
+        idx = torch.nn.functional.pad(idx, (0, -n % 512))
+        kept = weight[idx]
+        kept[n:] = 0
         h = RMSNorm.apply(h.index_select(0, idx), p["norm"])
         return CrossEntropy.apply(h @ p["emb"].t(), target.reshape(-1)[idx].contiguous(),
-                                  weight.reshape(-1)[idx], smooth)
+                                  kept, smooth)
 
     def step(self, lr, clip=1.0, b1=0.9, b2=0.98):
         self.steps += 1

@@ -33,22 +33,26 @@ def batches(queue, tokenizer, seed, size, context):
                 ids, mask = ids[:-1], mask[:-1]
             if len(ids) <= context:
                 rows.append((ids, mask))
-        rows.sort(key=lambda x: len(x[0]) + rng.random() * 4)
-        packs, pack = [], []
-        for row in rows:
-            if pack and (len(pack) + 1) * max(len(row[0]), len(pack[-1][0])) > size:
-                packs.append(pack)
-                pack = []
-            pack.append(row)
-        packs.append(pack)
+        rows.sort(key=lambda x: len(x[0]))
+        # Few distinct shapes: oneDNN compiles a kernel for each one it has not seen lately.
+        packs, at = [], 0
+        while at < len(rows):
+            n = 1
+            while True:  # as many rows as fit, at the width of the longest of them
+                width = -(-(len(rows[min(at + n, len(rows)) - 1][0]) - 1) // 8) * 8
+                fit = max(1, size // width)
+                if n >= fit or at + n >= len(rows):
+                    break
+                n = min(fit, n + max(1, (fit - n) // 2))
+            packs.append((rows[at:at + fit], fit, width))
+            at += fit
         rng.shuffle(packs)
-        for pack in packs:
-            width = max(len(x[0]) for x in pack) - 1
-            x, y = (np.zeros((len(pack), width), np.int64) for _ in range(2))
-            w = np.zeros((len(pack), width), np.float32)
+        for pack, height, width in packs:
+            x, y = (np.zeros((height, width), np.int64) for _ in range(2))
+            w = np.zeros((height, width), np.float32)
             for i, (ids, mask) in enumerate(pack):
-                n = len(ids) - 1
-                x[i, :n], y[i, :n], w[i, :n] = ids[:-1], ids[1:], mask[1:]
+                n = min(len(ids) - 1, width)
+                x[i, :n], y[i, :n], w[i, :n] = ids[:n], ids[1:n + 1], mask[1:n + 1]
             queue.put((x, y, w))
 
 

@@ -1,0 +1,1734 @@
+"""More ways to ask, written after the held-out questions were fixed and without looking at
+what the model got wrong there. All of it is for training; the generator drops whatever
+would equal a held-out question."""
+from .grammar import lines
+from .quince import intent
+
+# Differences and choices between things that have intents of their own.
+intent("starter_included", "No. The tiny model quince-starter ships with quince, so you can chat at once.",
+       ["quince-starter"], q="""
+do i {need} to [download|get|import|install|fetch] a model [first|before i start|to begin|to try quince|]
+do i have to [download|get|import|install] a model [first|before i can chat|]
+must i [download|get|import|find] a model [first|before chatting|]
+do i need my own model to [start|begin|try it]
+is it empty after the installation
+is a model missing after the installation
+is quince useless without a download
+will i have to fetch a model before my first chat
+do i need to bring a model
+""")
+intent("choose_model", "Name it: quince run MODEL in the terminal, or the \"model\" field of an API request. quince list shows "
+       "the names.", ["quince list", "model"], do="""
+choose [a|the|which] model
+select [a|the|which] model
+pick [a|the|which] model
+switch between models
+change the model [in the chat|for a request|]
+tell the api which model to use
+say which model answers
+choose the model in a request
+select a model over the api
+""", q="""
+where do i name the model
+how does the api know which model i want
+which field of the request holds the model
+how do i switch from one model to the other
+""", np="""
+the model field
+choosing a model
+""")
+intent("list_vs_status", "quince list shows all known models; quince status shows whether the server runs and what is loaded.",
+       ["quince list", "quince status"], q="""
+what is the difference between [quince|] list and [quince|] status
+what is the difference between [quince|] status and [quince|] list
+list or status, which one
+is quince list the same as quince status
+how does list differ from status
+do list and status show the same
+""", np="""
+list versus status
+the difference between list and status
+""")
+intent("import_vs_load", "quince import makes a file known, once; quince load puts a known model into memory.",
+       ["quince import", "quince load"], q="""
+what is the difference between [quince|] import and [quince|] load
+what is the difference between [quince|] load and [quince|] import
+is import the same as load
+is importing the same as loading
+how does import differ from load
+import or load, which one
+do i import or load a new file
+""", np="""
+import versus load
+the difference between import and load
+""")
+intent("unload_vs_stop", "quince unload frees a model's memory while the server goes on; Ctrl-C in its terminal stops the server.",
+       ["quince unload", "ctrl-c"], q="""
+what is the difference between unloading [a model|] and stopping the server
+is unload the same as stop
+does quince unload stop the server
+does unloading stop the server
+does the server stop when i unload the last model
+does the server keep running after unload
+""", np="""
+unload versus stop
+""")
+intent("curl", "For example: curl http://localhost:13305/v1/models lists the models.", ["curl http://localhost:13305/v1/models"],
+       do="""
+use curl [with quince|]
+try the api with curl
+test the api [with curl|quickly|]
+call the api from the {term}
+""", np="""
+a curl example
+an example of an api call
+curl
+an example request with curl
+""", q="""
+what does a curl call look like
+show a curl command
+which curl command can i try
+how do i check that the api works
+""")
+intent("train_models", "Quince only runs models; it does not train them.", ["does not train"], do="""
+train a model [with quince|on my data|]
+train my own model
+fine-tune a model [with quince|on my texts|]
+fine tune a model
+finetune a model
+teach the model new [facts|things]
+""", np="""
+fine-tuning
+training models
+model training
+""", q="""
+can quince train models
+does {q} {sup} [training|fine-tuning]
+is training [supported|possible]
+""")
+MORE = {}
+
+
+def more(name, block):
+    MORE[name] = lines(block)
+
+
+more("what", """
+i found quince on my [computer|laptop], what is it
+a friend told me about quince, what is it
+in one sentence, what is quince
+who needs quince
+what would i need quince for
+explain quince like i am five
+what does a local ai server do
+what is meant by local ai server
+is quince an ai
+is quince an app or a server
+what happens when i use quince
+what is the job of this program
+what can this software do on my computer
+give me the elevator pitch for quince
+what is this quince thing all about
+my boss asks what quince is
+what are the main features
+what is the use of this
+is this a chatbot
+is quince a chatbot
+what am i running here
+""")
+more("start", """
+i installed quince and want to [use|start|launch] it now
+what is the very first command
+how do i fire this thing up
+i rebooted my computer, how do i get the server back
+the server was stopped, how do i bring it back
+how do i make quince serve requests
+what command makes the server listen
+quince is not started yet
+after building, how do i run it
+i have the source tree, how do i launch the server
+how do i kick off the server
+how can i get the daemon going
+which subcommand starts the server
+which command makes quince listen
+what must i enter so that the server starts
+how do i run the server in the foreground
+the very first time, what do i run
+can you start the server
+how do i make the ai server available
+what do i execute to begin
+starting the server
+launching quince
+start up
+""")
+more("stop", """
+i pressed nothing yet, how do i end the server
+how do i properly shut quince down
+what is the clean way to stop quince
+how do i terminate quince serve
+how can i end quince serve
+the server occupies my terminal, how do i get out
+how do i kill quince
+which key combination ends the server
+what keys do i press to quit the server
+does it finish answers before it exits
+will running answers be lost when i stop the server
+is it safe to press ctrl-c in the server terminal
+how do i bring the server down
+stopping the server
+shutting down quince
+i want my terminal back from the server
+what signal stops the server
+can i stop it with kill
+how do i abort the server
+is there a graceful shutdown
+""")
+more("address", """
+where does my app find the server
+what do i enter as server address
+what is the network address of quince
+my client asks for a host and a port
+my app asks for a server url
+which localhost port
+what is the number of the port
+how do i address the server
+which url opens the server
+tell me host and port
+on what port is the server reachable
+the default port, please
+which socket does it listen on
+how do i get to the server from a program on this computer
+what port was it again
+i forgot the port
+remind me which port it was
+what is the standard port
+give me the server url
+what is the full address with port
+which port must my firewall know
+""")
+more("port_change", """
+13305 does not suit me, how do i use a different number
+how can i have it listen on 8080
+i would like port 9090 instead
+we need the server on port 80
+what flag do i pass to get a different port
+which flag changes the port
+which switch sets the port
+how do i override the default port
+i want to pick my own port number
+where do i set a permanent port
+how can the default port be replaced
+is there a setting for the port number
+change 13305 to something else
+change the port to 8000
+set port 5000
+how do i assign another port
+""")
+more("port_taken", """
+it cannot start since the port is occupied
+some other service sits on 13305
+the server quits with address in use
+quince refuses to start, port in use
+an old server still holds the port
+docker already uses 13305
+there is already something listening on 13305
+how do i solve a port conflict
+what should i do about a busy port
+cannot bind to 127.0.0.1:13305
+my port is blocked by another server
+13305 is not available
+what happens if 13305 is occupied
+""")
+more("remote", """
+i want my roommate to use my server
+how do i let my phone talk to the server
+can my tablet chat with it
+can the whole office use my server
+how do i expose quince to my home network
+my other computer cannot reach the server
+why can i not open it from my other laptop
+how do i listen on all interfaces
+can i bind to 0.0.0.0
+does it accept connections from outside
+is it reachable over the network
+can the neighbours reach my server
+which option changes the address it listens on
+how do i use another ip address
+is it limited to this machine
+does the server only serve this computer
+how do i access it from a second machine
+can a colleague connect to my quince
+how do i host it for others
+""")
+more("data_dir", """
+where does quince keep everything
+where are its files on my disk
+which directory holds the data
+in what directory can i find the configuration and the catalog
+where does the server write to
+how do i relocate the data directory
+my home is small, can the data go elsewhere
+how do i use a different data folder
+what is the default data directory
+what path does quince use for its files
+where in my home directory does it put things
+i want the data on an external drive
+does quince create folders
+where is the state kept
+which flag sets the data directory
+what flag changes where data goes
+where are config.json and catalog.db
+does it use xdg_data_home
+""")
+more("config", """
+how do i keep my port setting for ever
+i do not want to type the options each time
+where can i write down my settings
+which file do i edit to change settings
+is there a file for the options
+how do i set the port in a file
+where do permanent settings go
+what format does the config file have
+how do i set defaults
+which config options exist
+is the configuration in json
+where do i put the port key
+""")
+more("several_servers", """
+can i start quince a second time
+may two servers run on one computer
+i want a test server beside my normal one
+how do i separate two servers
+two users want their own server
+how do i keep instances from clashing
+can i have a work and a private server
+is it possible to run more than one instance
+""")
+more("api", """
+which software can talk to quince
+i want to use quince from vs code
+how do i hook up my chat app
+which base_url do i give to the openai library
+how do i use the openai python library with quince
+what do i set OPENAI_BASE_URL to
+how do i make my script use the local server
+my tool wants an openai endpoint
+my editor plugin asks for an openai url
+what is the address of the openai api
+where do i send openai requests
+can langchain use quince
+can i use open webui with quince
+does continue work with quince
+i am a developer, how do i use quince in my program
+is the interface like the one of openai
+which protocol does quince speak
+how do third party apps connect
+what is the api like
+which api standard does it follow
+can existing openai programs be used
+does it understand openai requests
+is it a drop-in replacement for openai
+what url do i use instead of api.openai.com
+how do i replace openai with quince in my code
+what is the root of the api
+""")
+more("endpoints", """
+what are the http paths of the server
+which urls can my program call
+which api calls exist
+give me the api reference
+what does the api contain
+name the endpoints of the server
+which get and post requests are there
+what rest endpoints are offered
+""")
+more("ep_chat", """
+where do chat requests go
+what is the full url for chat completions
+where does my program post its messages
+i want to send a conversation as json
+to what path do i post the messages
+which request gives me a chat answer
+how do i get a chat answer by http
+""")
+more("ep_health", """
+how can a script tell that the server is alive
+what url is good for a health probe
+is there a url that says whether all is well
+how does my load balancer check quince
+what does the health endpoint say
+which path is for monitoring
+""")
+more("stream", """
+i want to see the words as they appear
+can i read along while the model writes
+my app should show the answer live
+how do i receive tokens as they are generated
+why does the answer come all at once
+the answer arrives only at the end, how do i get it live
+is there live output over the api
+does the api send partial answers
+which field turns streaming on
+how do i set stream
+""")
+more("api_key", """
+what do i put in the key field
+the openai library demands a key
+which token should i send
+must i authenticate
+is there any authentication
+can i use a fake key
+will any key do
+is a dummy key ok
+what should OPENAI_API_KEY be
+where is my secret key
+who gives me a key
+my client will not start without an api key
+is a login needed for the api
+do requests need a bearer token
+the field api key must not be empty
+can i use my openai key
+""")
+more("ollama", """
+i come from ollama, does my setup work
+can i use my ollama scripts
+will claude code work with quince
+does it speak the claude protocol
+is there a messages api like the one of anthropic
+can it replace my ollama server
+does quince offer the same api as ollama
+which other apis are there besides openai
+does it understand anthropic requests
+""")
+more("pull", """
+can you download llama for me
+fetch me a bigger model
+i want quince to download a model for me
+how do i get a model from the internet with quince
+can i get models straight from hugging face
+does quince have something like ollama pull
+quince pull says unknown command
+i typed quince pull and nothing happened
+why can i not download a model
+is there a command for downloading
+which command fetches models from the web
+where can i find models to use
+where do i find gguf files
+which website has models
+where do people get gguf models
+can it download automatically
+does quince get missing models itself
+will it fetch models when i name them
+is downloading supported
+is model download available
+when i run an unknown model, is it downloaded
+downloading a model
+how do i obtain a new model
+how can i acquire more models
+""")
+more("delete", """
+how do i throw out a model i no longer want
+i imported a model by mistake, how do i get rid of it
+how do i take a model away again
+i want to see a model gone
+can a model be deleted
+can models be removed
+can i delete models with quince
+can quince remove a model for me
+please delete my model
+please remove all models
+which subcommand removes a model
+does a delete subcommand exist
+what is the command to erase a model
+how do i clear old models from the disk
+my models fill my disk
+my hard drive is nearly full because of models
+how do i save disk space
+how do i get back the disk space of a model
+how do i shrink the disk usage
+what is the opposite of import
+how do i undo an import
+how do i reverse an import
+can i deregister a model
+how do i forget a model
+does removing a model delete its file
+is my gguf file ever deleted
+is there a danger that quince deletes my files
+does quince touch my files
+will my model files be erased by quince
+who deletes model files
+can you delete a file for me
+delete this model
+remove the starter model
+can i remove quince-starter
+how do i wipe everything
+i do not want this model any longer
+get this model off my computer
+deleting a model
+removing a model
+what if i want to remove a model
+how do i purge models
+how do i discard a model
+how do i dispose of a model
+""")
+more("gpu", """
+i have an rtx 4090, will it be used
+my computer has no graphics card, is that a problem
+do i need special hardware
+does it take advantage of my graphics card
+can it use vulkan
+why does it not use my nvidia card
+is a gpu version planned
+does it run without a gpu
+does it need cuda
+what about gpu acceleration
+does it use the processor or the graphics card
+is my gpu used
+will a better graphics card make it faster
+my radeon is idle
+""")
+more("embeddings", """
+i want vectors for my documents
+can it make vectors from text
+is there an endpoint for embeddings
+can i use quince for semantic search
+i need embeddings for a search engine
+can it compute sentence vectors
+""")
+more("speech", """
+can i speak with it instead of typing
+can it read the answer to me
+is there a microphone mode
+can i use whisper models
+can it listen
+can it convert an audio file to text
+does it understand spoken words
+can it generate a voice
+i want to dictate
+can you speak
+can you talk
+""")
+more("images", """
+can it look at a photo
+can i show it a picture
+make me a picture of a cat
+generate an image of a house
+can it describe a screenshot
+does it do pictures
+can it create art
+does it understand images
+i want a logo
+can you make a photo
+""")
+more("web", """
+i do not like terminals, is there a window
+where can i click
+is there an interface with buttons
+can i chat with it in firefox
+the browser shows nothing useful on that port
+is there a chat page
+do you have a nice interface
+is there a graphical program
+can i use a mouse with quince
+does it open in a browser
+""")
+more("import", """
+i saved a gguf from hugging face, how do i make quince aware of it
+i have got a model on a usb stick, how do i use it
+how do i get my downloaded file into the list of models
+how does quince learn about my file
+how do i make my own file available
+the gguf is in my downloads, what is the next step
+my model file is on another disk, how do i add it
+which command makes a file known to quince
+which subcommand registers a file
+what do i type to add a file i downloaded
+how can i try a bigger model
+i would like something smarter than the starter
+i want a model that knows more
+how do i get a cleverer model
+how do i replace you with a better model
+is there a way to get a better model than you
+how do i run llama with quince
+how can i use qwen3 here
+i have qwen3 as gguf
+i have a llama gguf on disk
+how do i set up another model
+how do i hook my own gguf in
+getting another model
+adding a model
+importing
+import file
+where do i drop my gguf files
+which folder do i copy models to
+what do i do after downloading a gguf
+i got a gguf in my browser, and now
+can it use the models of lm studio
+can i use a gguf that ollama downloaded
+how can i extend the list of models
+the list has only one model, how do i get another
+only quince-starter is in the list, how do i add more
+""")
+more("import_copy", """
+is the file copied anywhere when i import it
+does import put a copy in the data directory
+will importing fill my disk
+does the import leave my file alone
+does importing a 10 gb file take another 10 gb
+does my file get moved by the import
+is anything done to my file at import
+""")
+more("import_keep", """
+may i throw away the gguf once it is imported
+what if the file is gone later
+can the gguf live on an external drive
+do the models stay where i put them
+on which disk are my models
+where does the imported file end up
+is the gguf needed after the import
+the file moved to another folder after import
+""")
+more("name", """
+can i choose how my model is called
+the name is too long, how do i set a shorter one
+how do i import with my own name
+can i pick the name myself
+which flag gives a model a name
+what decides the name of a model
+i want to call it user.cat
+""")
+more("formats", """
+will a mistral gguf work
+does gemma run on it
+is my model supported
+which kinds of gguf can it open
+can it open safetensors
+what sort of models can i use
+which model architecture do i need
+which models from hugging face can i use
+does it load pytorch checkpoints
+are qwen models ok
+are llama models ok
+which families of models does it know
+can i use any gguf
+does every gguf work
+what must i look for when i choose a model
+is deepseek possible
+does it take onnx files
+my gguf is rejected as unknown architecture
+it says unsupported architecture
+""")
+more("quants", """
+does q4_k_m work
+will a q5_k_m file load
+can it read q8 files
+which quant should i download
+does it accept bf16 weights
+are iq quants supported
+is q3 possible
+which types of weights can it read
+unsupported tensor type
+it says the quantisation is not supported
+""")
+more("list", """
+what have i got in the way of models
+which names can i give to quince run
+how can i look up the model names
+show me what i can run
+what models could i use now
+give me an overview of my models
+where are all my models listed
+i forgot which models i imported
+i want an overview of the models on this machine
+does quince know my model
+how do i check whether the import worked
+what does quince have on offer
+models?
+my models please
+which ones are there
+enumerate the models
+let me see all models
+print the model names
+""")
+more("status", """
+how can i tell if the server is up
+how do i find out whether quince is alive
+is it on
+is it up
+is the thing running
+how do i check on quince
+what is in memory right now
+which model sits in memory
+which model occupies my ram
+how do i see what is currently loaded
+how do i know if a model is loaded
+is my model in memory
+what is quince doing now
+what is the server's condition
+did it come up
+how do i verify that it started
+does it run in the background
+i am not sure the server is running
+is the daemon alive
+show what is loaded
+which model is in use
+""")
+more("logs", """
+quince behaves strangely, where do i look
+i see a failure, how do i learn the cause
+where can i read what went wrong
+how do i get more details about an error
+what do i do about a crash
+the server exited by itself
+the server died, why
+quince crashed
+the model crashed
+my request failed
+my request got an error 500
+i get an internal server error
+the answer never came
+where are warnings shown
+does quince write a log
+is there a log file
+how do i see the messages of the server
+can i watch the server output
+how do i diagnose a problem
+how do i find the cause of a failure
+what did the server say
+it stopped with an error
+what does the error mean
+loading a model failed
+something is broken here
+""")
+more("load", """
+how do i have the model ready before the first question
+can i get the model into memory beforehand
+i want no delay at the first question
+how do i avoid the wait at the first message
+does a model load when i first use it
+do i need to load models by hand
+is loading automatic
+which subcommand puts a model in ram
+how do i make a model resident
+how do i keep a model warm
+load qwen
+load it now
+bring the model up
+""")
+more("unload", """
+how do i get a model out of the way
+how do i release the ram a model uses
+my ram is full of models
+i need my ram for something else
+how do i give memory back to the system
+can i drop all models from memory
+how do i empty the memory
+the model sits in memory, how do i get it out
+how do i put a model to sleep
+how do i free up ram without stopping the server
+how do i close a model
+which subcommand frees ram
+how do i remove a model from memory but keep the file
+remove the model from ram
+stop using a model
+i am done with the model, free the memory
+unload everything at once
+""")
+more("max_loaded", """
+i have lots of ram and want two models in it
+how do i have two models ready at once
+why is my first model thrown out
+can more than one model stay loaded
+how many models stay in memory
+which setting controls how many models stay loaded
+i want to switch between two models without waiting
+raise the number of models in memory
+what is the default number of loaded models
+can i keep both models loaded
+""")
+more("lru", """
+why does my other model vanish when i load a new one
+my model was thrown out of memory
+what decides which model is thrown out
+does loading a second model unload the first
+does the first model stay when i use a second
+who decides which model has to go
+will a model that is answering be unloaded
+is a model unloaded in the middle of an answer
+""")
+more("first_slow", """
+why did the first question take so long
+it takes a while until the first answer comes
+after the start the first reply is slow, why
+the second answer is fast but the first was slow
+why is there a delay when i begin
+is the slow start normal
+""")
+more("run", """
+how do i use the model i imported
+how do i get to chat with user.x
+i want to test my new model
+now i have a model, how do i talk to it
+let me chat with another model
+which command starts a chat with a certain model
+how do i use a certain model in the terminal
+how do i open a conversation with my model
+try out a model
+how do i start my model
+start a model
+launch a model
+execute a model
+how do i make my model answer
+""")
+more("oneshot", """
+how do i ask one thing and get back to my shell
+i want the answer in a shell script
+can i feed a file to the model
+how do i send the contents of a file to a model
+can i use quince in a pipeline
+can i do cat file and pipe it to quince
+how do i ask without entering the chat
+is there a batch mode
+how do i use it from cron
+can i run a prompt and exit
+echo a question into quince
+""")
+more("chat", """
+how do i simply start talking
+i just want to chat
+the easiest way to chat please
+where do i type my questions
+how do i get a chat window in the terminal
+how do i begin a conversation with the default model
+can i just chat
+open the chat
+let me chat
+is there a command for chatting
+how do i continue chatting with the model from last time
+""")
+more("leave", """
+how do i end our conversation
+how do i get back to my prompt
+how do i get back to the command line
+the chat will not close
+how do i shut the chat
+how do i say goodbye to the chat program
+what do i type to end the chat
+what do i press to leave the chat
+/bye does not work
+ctrl-c does not end the chat
+i typed exit but nothing happens
+""")
+more("interrupt", """
+it writes and writes, how do i make it stop
+can i cut it off
+how do i stop a long reply in the terminal
+the model rambles, how do i stop it
+how can i break off the answer
+does ctrl-c kill the chat program
+if i press ctrl-c in the chat, does it quit
+how do i halt the output
+stop writing
+""")
+more("clear", """
+i want to talk about something else, how do i start clean
+how do i begin a new topic
+can i delete the chat history
+how do i empty the conversation
+how do i make it forget our talk
+which command resets the chat
+erase what we said
+new chat
+""")
+more("system", """
+how do i tell the model to be short
+can i give you a character
+how do i make it answer like a pirate
+where do i tell the model who it is
+how can i instruct the model for the whole chat
+how do i set instructions for the chat
+""")
+more("stats", """
+how do i see the tokens per second
+how can i find out the speed
+where is the speed shown
+how do i benchmark my model
+does the chat show statistics
+""")
+more("version", """
+how new is my quince
+how do i tell which release i use
+what is the version number
+how recent is this build
+do i have the newest quince
+show the version
+""")
+more("help", """
+i do not know the commands
+i am lost, which commands exist
+where are the commands explained
+give me a list of what i can type in the terminal
+how do i learn more about a command
+how do i see all options
+is there documentation i can read offline
+what are the subcommands
+show me the manual
+where can i look up the commands
+how do i use the quince command
+what commands does the cli offer
+""")
+more("json", """
+i want to process the list in a script
+how do i get output that a program can read
+can the output be json
+is the output available for scripts
+can i parse the status
+how do i use jq with quince
+""")
+more("cli_remote", """
+my server is on port 8080, how do i tell quince list
+quince status looks at the wrong server
+how do i use quince run with a server elsewhere
+how do i give the cli another port
+which variable tells the cli where the server is
+""")
+more("auto_start", """
+i typed quince run but the server was off
+will quince run fail without a server
+is it enough to type quince run
+do i need two terminals
+does quince chat bring up the server
+is the server started for me
+must i launch the server by hand before chatting
+""")
+more("programs", """
+what is the child process for
+why are there several processes
+which binary is the server
+what is the name of the server program
+what runs in the background
+what are the executables called
+which binaries are installed
+why does each model have its own process
+""")
+more("install", """
+how do i get quince to work on my computer
+what are the steps to install
+how do i compile it from source
+how do i build the program
+i downloaded the source, what now
+which build tools are needed
+how do i get it up and running from the repository
+is there a script that does everything
+what do i run to build and start it
+does it install the packages it needs
+i have a fresh debian, how do i install quince
+""")
+more("platform", """
+i use windows, can i have quince
+can mac users use it
+does it run on my macbook
+is it made for linux only
+does ubuntu work
+which linux is best for quince
+is it available for windows 10
+what do i need to run it
+does it run on a phone
+can i run it on my android phone
+is there an app for iphone
+""")
+more("licence", """
+may my company use it
+can i change the source
+can i look at the code
+where is the code from, who are the authors
+can i put quince into my product
+is it proprietary
+is it really open source
+what are the terms of use
+may i give it to friends
+""")
+more("cost", """
+is there a charge
+do they want money
+will i get a bill
+does it come for nothing
+is it a paid product
+what is the catch, is it free
+is there a limit before i must pay
+do answers cost money
+are there any fees
+how much is quince
+free or paid
+""")
+more("account", """
+can i start without signing up
+do they want my email
+must i create a user
+is a sign up required
+do i have to log in somewhere
+is there a registration form
+""")
+more("offline", """
+i am on a train without wifi, does it work
+does it phone a server on the internet
+where are answers computed
+where is the computing done
+is a remote server involved
+does the ai run on my machine
+is my own computer doing the work
+does it need to be connected
+can i pull the network cable
+will it work in a cabin without internet
+is it local or in the cloud
+does it use some online service
+""")
+more("privacy", """
+do you report what i type
+is anything uploaded
+do my texts stay here
+do my words stay on this machine
+is somebody listening
+does the maker see my chats
+can my employer read my chats
+is what i write kept secret
+does it collect statistics
+does it call home
+are my documents sent away
+who gets my data
+is it safe to enter personal data
+can i enter passwords or secrets
+does anything go to the internet
+does quince gather information about me
+can hackers read my prompts over the internet
+will my questions be used for training
+does openai see my prompts
+""")
+more("who", """
+with whom do i have the honour
+whom am i speaking with
+what should i know about you
+say who you are
+are you the starter model
+are you quince
+are you quince-starter
+what is the small model that comes with quince
+which model answers me
+which model do i get by default
+which ai is answering
+what do you call yourself
+what are you exactly
+are you a big model
+is there a model included
+is a model included
+does quince come with a model
+does a model ship with quince
+what model is in the box
+what is the model called that is already there
+""")
+more("trained", """
+what did they train you with
+where did your training text come from
+which texts did you read
+did someone write your answers
+who is your author
+how did they make you
+were you downloaded from somewhere
+is your training data public
+are you made from another model
+how were you created
+""")
+more("size", """
+how many million parameters
+are you a 7b model
+how much do you weigh
+how large is the starter model
+what kind of network are you
+what is your parameter count
+are you small
+how many billion parameters do you have
+""")
+more("cando", """
+what are you capable of
+what sort of things do you know
+what could i ask you
+give me ideas what to ask
+what is your field
+what are your talents
+what do you know well
+in what way can you be useful
+which subjects do you know
+what do you have to offer
+what does the starter model know
+""")
+more("limits", """
+you seem not very clever, why
+why did you answer wrong
+why was that answer wrong
+your answers are poor, what can i do
+how trustworthy are your answers
+do you get things wrong
+are you often wrong
+can i use you for serious work
+are you good enough for work
+are you any good
+can you do my homework
+can you write an email
+can you write a program for me
+can you speak german
+do you understand french
+can you explain quantum physics
+could you write an essay
+why are you not like chatgpt
+are you worse than chatgpt
+how do i get more intelligent answers
+what do i do if your answers are wrong
+you are too small for me
+is the starter model reliable
+is the starter model enough
+""")
+more("clock", """
+can you tell me what day it is
+do you know today's date
+can you see the time
+is it late
+what is the hour
+which day do we have today
+will there be snow
+should i take an umbrella
+what is going on in the world
+who is the president now
+who won the last election
+what is the stock price of apple
+what is the exchange rate today
+is my train late
+what is on tv tonight
+how hot is it outside
+can you check the weather
+what does the forecast say
+are you able to browse the web
+can you visit a web page
+can you go online
+do you get news
+do you know current events
+what happened in the news
+""")
+more("max_tokens", """
+how do i limit how much it writes
+my answers end in mid sentence
+the reply just ends
+the text stops suddenly
+how do i get the whole answer
+how do i set the maximum number of tokens
+can i make replies shorter over the api
+which field limits the reply
+what does max tokens mean
+""")
+more("temperature", """
+how do i make it more creative
+how do i make it less random
+why does it always say the same
+what is a temperature of 0
+what is the effect of a high temperature
+what does a low temperature do
+how do i get a different answer each time
+what controls randomness
+can i make the output reproducible
+""")
+more("context", """
+how much does it remember of our chat
+what is the maximum length of a conversation
+why does it forget the start of a long chat
+how long may the input be
+what is a context window in a model
+how many words can it keep in mind
+my text is too long for the model
+it says the prompt is too long
+what limits how much it remembers
+""")
+more("not_found", """
+it does not recognise the model name
+the name i typed is not accepted
+my request says the model does not exist
+no such model
+unknown model
+the api says that there is no such model
+quince run says the model is unknown
+what is the right spelling of the model
+i imported it but it is not found
+why does it not know user.x
+error 404 model
+what do i do about model not found
+""")
+more("oom", """
+my computer has only 8 gb
+my laptop has little ram
+the machine swaps when the model loads
+it got killed because of memory
+the process was killed, out of memory
+the model takes more ram than i have
+will a 7b model fit in my ram
+how large may a model be
+which model fits in 4 gb
+how do i lower the memory use
+can i run it on an old computer with little memory
+cannot allocate memory
+loading says that memory is too small
+""")
+more("slow", """
+i get one word per second
+the model crawls on my laptop
+how do i get it to answer faster
+it is so slow that i give up
+can it be made quicker
+why does it need so long to answer
+my computer is old and answers are slow
+is there a trick to make it faster
+how do i increase the tokens per second
+what makes a model fast
+the fans are loud and it is slow
+any tips for more speed
+how do i tune the speed
+""")
+more("unreachable", """
+my browser says it cannot connect
+my program gets no connection
+the openai client says connection error
+connection error
+the server seems to be off
+i get no response from localhost
+no response from the server
+my script cannot connect to port 13305
+the client times out
+econnrefused
+it cannot find the server
+quince list says that it cannot reach the server
+the cli says no server
+how do i fix connection refused
+why is nothing listening on the port
+my app does not find quince
+the server is gone
+i cannot get through to the server
+""")
+more("quantisation", """
+what happens when a model is quantised
+is a quantised model worse
+why are there so many files of one model
+what does 4 bit mean
+""")
+more("gguf", """
+what are these gguf things
+i keep reading gguf, what is that
+what file type is gguf
+gguf?
+""")
+more("token", """
+what counts as a token
+what is meant by tokens
+how are words and tokens related
+tokens?
+""")
+more("llm", """
+what is a chat model
+what kind of program is a language model
+what is behind an llm
+""")
+more("missing", """
+what is left out in this version
+which functions are not there yet
+what can this version not do
+is everything finished
+what features do i have to wait for
+""")
+TALK_MORE = {k: lines(v) for k, v in dict(
+    hello="""
+hello you
+hello dear
+hi model
+hi ai
+hello bot
+hey bot
+hi everyone
+hey model
+good to see you
+nice to see you
+nice seeing you
+it's me
+it is me
+it's me again
+guess who
+i have arrived
+hello from [germany|france|canada|italy|me]
+sending you greetings
+a warm hello
+greetings and salutations
+howdy quince
+hiya quince
+hi hello
+hello, computer
+hello, are you awake
+are you awake
+are you listening
+are you ready
+ready
+let's get started
+can i talk to you
+may i talk to you
+i need someone to talk to
+good to be here
+""", bye="""
+bye now
+bye then
+ok bye
+okay bye
+well, goodbye
+goodbye for now
+i will go now
+i'll go now
+time to go
+it is time to go
+i'll be back
+i will be back
+be right back
+brb
+see you in a while
+see you on monday
+till next time
+until then
+have fun
+all the best
+best wishes
+be well
+stay safe
+i will leave you now
+i am closing the chat
+i'll stop here
+that is enough
+thanks and bye
+thank you and goodbye
+good bye my friend
+so long, friend
+leaving now
+going offline
+logging off
+signing off
+i am logging out now
+""", thanks="""
+thank you model
+thanks model
+thanks bot
+thanks quince
+thank you my dear
+thanks, that is all i wanted
+i owe you
+i owe you one
+you saved my day
+you saved me
+that is what i needed
+that is exactly what i needed
+that's what i wanted
+that answered my question
+that answers my question
+this answers it
+problem solved
+solved
+it is solved now
+bless you
+god bless you
+so nice of you
+what a help
+you are a great help
+most kind
+thanks for explaining
+thank you for explaining
+thanks for your time
+thanks for the tip
+thanks for the hint
+good help
+""", how_are_you="""
+how do you do today
+how are you my friend
+how have things been
+how's your day
+how is your evening
+how was your day
+how are you holding up
+how do things stand
+how's everything going
+how is my favourite model
+how's it hanging
+how you doing
+how u doing
+how r u
+hru
+how are ya
+howdy, how are you
+are things good
+are you doing fine
+how is your health
+are you healthy
+you doing ok
+everything alright
+is all well
+what is happening
+what's happening
+how is the mood
+tell me how you are
+tell me how you feel
+""", praise="""
+you are my favourite
+you are adorable
+you are helpful
+you are so good
+you are really good
+you are really clever
+you are the greatest
+you are fabulous
+you are incredible
+you are intelligent
+you are a star
+you are a hero
+you are a genius
+you are gold
+you are fun
+you are polite
+you are wise
+you are better than i thought
+you are doing a great job
+you got it right
+you were right
+that is right, well done
+smart answer
+clever answer
+good thinking
+nicely done
+nicely said
+well said
+love it
+i love your jokes
+what a clever model
+what a nice model
+what a good bot
+quince is lovely
+quince rocks
+best model ever
+amazing work
+brilliant
+genius
+10 out of 10
+five stars
+""", insult="""
+you are not smart
+you are not good
+you are not clever
+you are so stupid
+you are so dumb
+you are really bad
+you are the worst
+you are pathetic
+you are a liar
+you are a failure
+you are hopeless
+you are trash
+you are garbage
+you are a fool
+you are no good
+you bore me
+you annoy me
+you are wasting my time
+what a waste of time
+this is garbage
+this is trash
+this is useless
+this is stupid
+this sucks
+it sucks
+stop it
+stop talking
+be silent
+silence
+that was stupid
+that was useless
+terrible answer
+worst answer ever
+what nonsense
+that is rubbish
+no, wrong
+that is a mistake
+you are wrong again
+wrong again
+i am angry with you
+you never understand me
+i do not believe you
+i don't believe you
+i don't trust you
+""", joke="""
+tell us a joke
+i feel like a joke
+a funny one please
+do you have something funny
+tell me something hilarious
+tell me your best joke
+have you any jokes
+how about a joke
+what about a joke
+time for a joke
+can i have a joke
+may i hear a joke
+let us laugh
+joke time
+do you tell jokes
+can you tell jokes
+show me your humour
+one more joke
+""", happy="""
+i feel so good
+i feel really great
+i am very well
+i am quite happy
+i am over the moon
+i am delighted
+i am thrilled
+i am pleased
+i am satisfied
+i am enjoying myself
+i am having fun
+i had a great time
+my day was [good|great|fine|nice|wonderful]
+it was a good day
+i got good news
+i found my keys
+i found a job
+i am getting married
+we had a baby
+i won the game
+my team won
+life is fine
+i love my life
+things are going well
+i am fine and you
+all is well
+all good here
+great, and you
+very good, thanks
+""", sad="""
+i am not good
+i am so unhappy
+i am miserable
+i am hurt
+i am desperate
+i am disappointed in life
+i am in a bad mood
+i am grumpy
+i am sick today
+i am feeling down
+i am feeling sad
+i am feeling lonely
+i am having a hard time
+i had an accident
+i broke my leg
+i have pain
+i got fired
+i lost
+my team lost
+my boss is mean
+i had a fight with my friend
+my girlfriend left me
+my boyfriend left me
+it was a bad day
+things are going badly
+nothing goes right
+no one cares about me
+i am homesick
+i feel alone
+i feel hopeless
+i feel tired of life
+""", tired="""
+i am so sleepy
+i am beat
+i am done in
+i feel exhausted
+i feel worn out
+i feel sleepy
+i worked so hard
+i have been working all night
+i stayed up all night
+i was up all night
+my day was long
+need sleep
+need a nap
+i need a nap
+i want to sleep
+i could sleep now
+too tired to think
+""", hungry="""
+i could eat a horse
+i feel like eating
+i feel thirsty
+i have to eat something
+i skipped breakfast
+i skipped lunch
+what is for lunch
+what's for lunch
+feed me
+give me food
+i need a snack
+let us eat
+let's eat
+do you want some cake
+would you like some coffee
+do you get hungry
+""", sorry="""
+sorry for shouting
+sorry for the confusion
+sorry for asking
+sorry about the mistake
+i am terribly sorry
+i am really sorry
+please excuse me
+excuse my english
+my english is bad
+i misspoke
+i hit the wrong key
+ignore that
+ignore my last message
+never do that again, sorry
+i feel sorry
+forgive my mistake
+please accept my apology
+""", ok="""
+okay good
+okay, i understand
+okay, got it
+fine then
+fine, thanks for now
+very well then
+good point
+fair enough
+i get it
+now i get it
+now i understand
+that is nice
+that is cool
+that is great to hear
+that's cool
+that's great
+that's nice
+that is true
+that's true
+you are correct
+so it is
+as you say
+if you say so
+i guess so
+i guess
+i suppose
+probably
+certainly
+absolutely
+definitely
+not yet
+not today
+nothing
+nothing else
+nothing more
+no problem
+no worries
+it's ok
+it is fine
+it's fine
+don't worry
+do not worry
+all is clear
+works for me
+i will try that
+i will try it
+i'll try that
+let me try
+let me think
+let me see
+wait
+wait a moment
+one moment
+just a moment
+give me a second
+hold on
+i am thinking
+i will think about it
+wonderful to hear
+you don't say
+no way
+seriously
+for real
+""", feelings="""
+can you be sad
+can you be happy
+can you get angry
+can you feel love
+can you feel sad
+do you know love
+do you suffer
+do you fear death
+are you afraid of death
+are you afraid of the dark
+do you enjoy this
+do you enjoy your work
+do you have fun
+do you have a favourite colour
+do you have a favourite food
+do you have a dream
+do you have a best friend
+do you like cats
+do you like dogs
+do you like quince
+do you like summer
+do you like your name
+do you like being a model
+what do you like
+what do you hate
+what do you love
+who is your best friend
+do you care about me
+do you think about me
+are you my friend
+can we be friends
+will you be my friend
+be my friend
+""", live="""
+where do you run, at home or in a data centre
+where is your place
+in which place do you live
+what is it like in there
+which city are you in
+are you in america
+are you nearby
+where can i find you
+where do i find you
+where exactly are you
+""", confused="""
+i did not get that
+i didn't get that
+i didn't understand
+i did not understand
+i do not understand you
+i don't understand you
+i do not understand your answer
+what was that
+what are you saying
+what are you talking about
+that was unclear
+that is unclear
+this is not clear
+it is not clear to me
+can you be clearer
+can you rephrase that
+please rephrase
+in simple words please
+simpler please
+i have another question
+another question
+next question
+may i ask something
+i want to ask something
+i want to ask you something
+""").items()}
