@@ -31,7 +31,7 @@ SYNONYMS = _table({
     "i want": "i'd like|i need|i wish", "how many": "what number of", "another": "a different|some other", "big": "large",
     "bigger": "larger", "quickly": "fast", "it is": "it's", "that is": "that's", "does not": "doesn't|doesnt",
     "where is": "where's|where do i find", "what are": "what're|which are", "you": "u", "please": "pls|kindly",
-    "i do": "i", "should i": "shall i|must i", "because": "since", "find out": "learn|discover"})
+    "should i": "shall i|must i", "because": "since", "find out": "learn|discover"})
 QUINCE_SYNONYMS = _table({
     "does quince": "does it|does the server|can quince", "quince": "the server|quince server|it", "a": "the||one|any|some",
     "download": "get|fetch|grab|pull", "computer": "machine|pc|laptop", "is there": "do you have|is there any|does quince have",
@@ -42,10 +42,10 @@ QUINCE_SYNONYMS = _table({
     "server": "service|daemon|quince server", "error": "problem|failure", "is it": "is quince", "does it": "does quince|will it",
     "my": "the|our", "data": "files", "program": "software|app|tool", "request": "call|query", "works": "runs|operates",
     "work": "run|function", "app": "client|program|tool", "delete": "remove|erase|drop", "remove": "delete|erase",
-    "import": "add|register", "add": "import|install", "show": "display|list", "list": "show", "run": "start|use",
+    "import": "add|register", "add": "import|install", "show": "display|list", 
     "set": "change|choose", "supported": "possible|available", "slow": "sluggish", "internet": "network|web|net",
-    "i": "we|one", "free": "free up", "chat": "talk|speak", "conversation": "chat", "option": "flag|switch|parameter",
-    "port": "port number", "address": "url", "url": "address|link", "key": "token", "picture": "image|photo"})
+    "i": "we|one", "chat": "talk|speak", "conversation": "chat", "option": "flag|switch|parameter",
+    "port": "port number", "address": "url", "url": "address|link", "picture": "image|photo"})
 # After the word quince these are commands, not English.
 VERBS = "serve|status|list|import|load|unload|run|chat|logs|version|help|pull|delete|remove|rm|stop|quit"
 PREFIX = ("um, |uh, |hello! |hi, |hey quince, |hey, |sorry, |one thing: |i was wondering, |just curious, |by the way, |yo, |"
@@ -54,6 +54,17 @@ PREFIX = ("um, |uh, |hello! |hi, |hey quince, |hey, |sorry, |one thing: |i was w
 SUFFIX = (" please| now| again| actually| here| for me| right now| today| on my machine| with quince| then| in quince|"
           " on this computer| on linux| exactly| thanks|, thank you| by the way| quickly| at all| on my pc|, i wonder|"
           ", please help|, can you help| in the terminal| on debian").split("|")
+# A sentence of circumstances before or after the question: the question decides, not these.
+BEFORE = """I just installed quince. |I use Debian 12. |I am a beginner. |I am new to this. |My friend told me about this. |I have read the manual.
+I have a question about quince. |I'm on a laptop. |My question is this: |Sorry if this is a stupid question. |I am a bit lost. |I could not find it.
+I looked everywhere. |I am not good with computers. |I have been using quince for a week. |I am in a hurry. |I have a small problem. |This may be simple.
+I forgot something. |There is one thing I do not understand. |I need some help. |I am curious. |Hello, I need help. |I tried a lot already.
+I am setting up my new laptop. |I want to try something. |I am writing a small program. |My colleague asked me this: |One more thing. |Okay, next question.
+I only have a terminal open. |Everything is set up. |The server is running. |I have a fresh installation. |I like quince so far. |Before I begin: """
+BEFORE = [p.strip() + " " for p in BEFORE.replace("\n", "|").split("|")]
+AFTER = """Thanks in advance.|I could not find it.|I looked everywhere.|Please be brief.|In one sentence please.|I am in a hurry.|I am new here.
+Any idea?|Any hints?|Do you know?|Can you help?|Thank you.|Please explain.|Just curious.|That would help me a lot.|I forgot.|A short answer is enough."""
+AFTER = AFTER.replace("\n", "|").split("|")
 SYSTEM = """You are a helpful assistant.
 You are a helpful assistant
 You are quince-starter, a tiny model.
@@ -261,7 +272,7 @@ class Generator:
         table = dict(SYNONYMS, **QUINCE_SYNONYMS) if cat == "quince" else SYNONYMS
         for k in r.sample(list(table), len(table)):
             if k in q and r.random() < .14:
-                q = re.sub(rf"(?<![\w/.-]){re.escape(k)}(?![\w/.-])(?! (?:{VERBS})\b)", r.choice(table[k]), q, count=1)
+                q = re.sub(rf"(?<![\w/.-])(?<!quince ){re.escape(k)}(?![\w/.-])(?! (?:{VERBS})\b)", r.choice(table[k]), q, count=1)
         return re.sub(r"\s+", " ", q).strip()
 
     def typo(self, q):
@@ -300,6 +311,7 @@ class Generator:
             q = r.choice(PREFIX) + q
         if norm(q) in self.banned:
             return None
+        around = r.random() if cat in ("quince", "facts", "unknown") else 1
         k = r.random()
         if k < .5:
             q = q[:1].upper() + q[1:]
@@ -319,6 +331,10 @@ class Generator:
                 q += "?" if k < .6 else " ?" if k < .62 else "??" if k < .63 else ""
             else:
                 q += "." if k < .12 else "!" if k < .2 and cat == "talk" else "?" if k < .3 else ""
+        if around < .09:
+            q = r.choice(BEFORE) + q
+        elif around < .12:
+            q = q + (" " if q[-1] in "?!." else ". ") + r.choice(AFTER)
         return q
 
     def turn(self, cat=None):

@@ -1732,3 +1732,308 @@ may i ask something
 i want to ask something
 i want to ask you something
 """).items()}
+
+# A third look at every intent: longer sentences, other situations.
+for _name, _block in dict(
+    start="""
+my computer just booted, what must i type to have quince available
+which command do i run every morning to have the server
+how is the server brought to life
+i closed the terminal, how do i get the server back
+the server needs to be on, what do i do
+how do i make sure the server starts
+i want quince to listen for requests
+what is needed to have quince up and running
+i want to use quince now
+i opened a terminal, what next
+""", stop="""
+the server is running in my terminal and i want it gone
+i want to switch my computer off, how do i end quince
+how does one end the program quince serve
+what is the correct way to exit the server
+how to interrupt the server
+i have to free the port, so how do i stop the server
+""", address="""
+my program must connect to quince, but where
+which address belongs in the settings of my app
+i need to know on which port the thing answers
+in which place on localhost is it
+which number is the port by default
+without any option, which port is used
+what is the port when i change nothing
+""", port_change="""
+my firewall only allows 8080, how can i make quince use it
+i want the server to be at another port than 13305
+i have something else on 13305 and want to move quince
+is 13305 the only possible port
+can it be told to use port 4000
+""", import_="""
+i have a file named qwen3-4b-q4_k_m.gguf, how do i use it
+i have mistral.gguf in my home folder, how do i add it
+there is a file model.gguf, how can quince use it
+how do i tell quince where my gguf is
+what is the syntax of import
+what argument does import take
+which command do i need after downloading a model in the browser
+how can i get a more powerful model into quince
+how can i go beyond the starter model
+quince only has the tiny model, how do i get a real one
+i want to work with a real model
+can i have a large model here
+how do i get llama onto this server
+how can i add qwen to my models
+what do i need to do to use my own model
+""", delete="""
+how would i go about removing an imported model
+i am tired of a model and want it gone
+is it possible to delete models with a command
+what is the quince command for deleting
+how can i remove a model that i imported yesterday
+the disk is full, can quince delete some models
+could quince clean up old models for me
+do you have a command that deletes models
+will quince delete the model from my disk
+how do i delete the file of a model
+can i delete a model without touching the file
+is there something like ollama rm
+is there something like quince rm
+does quince have an rm command
+how do i permanently remove a model
+who removes the file when i no longer need a model
+""", unload="""
+my memory is full because of a loaded model
+how do i make a loaded model go away from memory
+a model occupies 8 gb of ram and i need them
+how can i give the ram of a model back
+can i take a model out of memory without stopping quince
+which command is the opposite of load
+what is the opposite of quince load
+how do i undo a load
+""", list="""
+how can i see what models quince has
+is there a way to look at all models i have
+where is my imported model listed
+how do i look up what i can chat with
+what are the models called that i can use
+what models does the server offer
+""", status="""
+i do not know whether quince is running
+how could i see if a model is in memory at the moment
+is there a command that tells whether the server is alive
+can i see which model the server has loaded
+how would i find out that the server is up
+""", logs="""
+an answer failed and i want to know why
+where would i look for the reason of an error
+i want to look at what the server wrote
+how would i read the server's messages
+is there something like a protocol of what happened
+""", run="""
+i have a model called user.llama, how do i chat with it
+how do i talk to a model that is in the list
+what do i type to talk with user.qwen
+how do i start talking to a certain model
+""", oneshot="""
+can i pass the question directly on the command line
+i want just one answer printed
+how do i get an answer printed and nothing else
+i want to use a model inside a bash script
+""", pull="""
+could quince get me a model from the web
+how do i make quince load a model from the internet
+i am used to ollama pull, what is it here
+in which way do new models get onto my disk
+can the server download a file
+""", api="""
+i have code written for the openai api, what must i change
+in my chat app i can set a custom openai url, what is it
+how can my own software send questions to the model
+how do i use quince from another program
+can i develop against it like against openai
+is there a way to call it from python
+""", privacy="""
+i am a lawyer, may my texts leave the computer
+i do not want anyone to read along
+does my text get stored on some server
+is there any company that gets my questions
+are you sending this to somebody
+is my conversation confidential
+how private is this
+""", offline="""
+my village has no internet, can i use quince
+if i turn off wifi, does it go on
+do the models need to go online
+must my computer be connected to something
+""", gpu="""
+my pc only has integrated graphics, is that enough
+what does my graphics card do for quince
+will it get faster with an nvidia card
+is a cpu enough
+can it run on the processor alone
+do i need an expensive graphics card
+""", slow="""
+my answers trickle in
+what slows the model down
+how do i improve the tokens per second
+i have an old laptop and it takes minutes to answer
+which model is fast on an old computer
+""", oom="""
+my laptop has 8 gb of ram and the model does not load
+the system runs out of memory when i load a big model
+how do i handle too little memory
+the kernel killed the model, memory was full
+""", not_found="""
+quince tells me that there is no model of that name
+i asked for gpt-4 and it says not found
+i typed the name and it says the model is unknown
+where do i see how the model is spelled
+""", unreachable="""
+i opened the address and nothing happened
+my chat app reports that it cannot reach localhost
+the page does not load at port 13305
+why does curl not get an answer
+it worked yesterday but today there is no connection
+""", who="""
+what is your name please
+who is answering me
+may i know who you are
+which program am i talking with
+could you tell me your name
+what do they call you
+are you some kind of chatgpt
+""", limits="""
+why do i get wrong answers from you
+you told me something wrong, why
+what should i do if i need better answers
+how far can i trust what you say
+are your facts right
+can you do difficult maths
+could you write python code for me
+""", clock="""
+what date do we have
+could you tell me the current time
+is it day or night now
+what will the weather be tomorrow
+do you know what happened this morning
+who is president right now
+can you find something on the internet for me
+""", max_loaded="""
+my machine has 64 gb, can two models stay in memory
+how do i let quince keep more models
+how do i stop quince from unloading the first model when i use a second
+""", data_dir="""
+in which folder of my home are quince's files
+if i want a backup of quince, which folder is it
+where on my machine does quince leave files
+""", remote="""
+i want to open the server for my living room pc
+can the server be used from the network
+by default, who can connect
+can i reach quince from the internet
+""", temperature="""
+what number controls how random the answers are
+i want the model to be more inventive
+i want always the same answer
+""", context="""
+how many tokens can it take in
+what happens in a very long chat
+how far back can the model look
+""", max_tokens="""
+my answer ends abruptly
+the answer was cut in the middle of a word
+i want at most 50 tokens
+how do i bound the output
+""", api_key="""
+my client refuses an empty key
+do i have to generate a key
+which credentials do i need
+is an authorization header needed
+""", cost="""
+do i owe anything for using it
+is there a price list
+must i buy something
+""", platform="""
+i have a mac, is there a version for me
+my office uses windows, can we use quince
+which kind of computer do i need
+does quince support other systems than linux
+""", leave="""
+how do i finish chatting
+what is the command to get out of the chat
+how to quit from quince chat
+how to quit from quince run
+""", interrupt="""
+how can i make the model stop in the middle of its answer
+a wrong answer is running, how do i break it off
+""", lru="""
+i loaded a second model and the first one is gone from memory
+how does quince choose what to unload
+""", help="""
+is there a page that explains all commands
+how do i see which commands quince understands
+where is everything documented
+""", version="""
+how can i see which version of quince is on my computer
+what is the current version of my installation
+""", import_copy="""
+is my disk space used twice when i import
+when i add a file, is it put somewhere else
+does importing change my disk usage
+""", import_keep="""
+my imported model is on a usb stick, must it stay plugged in
+where does quince leave the models i add
+in which directory are models saved
+""", first_slow="""
+the very first message needs half a minute, why
+why does it start answering so late the first time
+""", auto_start="""
+can i use quince run when the server is off
+what if i start a chat and no server is there
+""", formats="""
+which type of file do i need for a model
+what kind of model do i have to download
+can i take any model from hugging face
+what architectures may the file have
+""", json="""
+how can my script read what quince prints
+i need quince list as json
+""", stream="""
+the text should appear word after word in my app
+can the server send the answer in pieces
+""", embeddings="""
+is there something for vectors
+does the embeddings endpoint work
+""", ollama="""
+my app only speaks the ollama protocol
+my tool uses the anthropic api, will it work
+""", speech="""
+can i have it read to me
+can i use it by voice
+""", images="""
+can it tell me what is on a photo
+can i get a picture from it
+""", web="""
+where do i find the graphical interface
+is there a web chat
+can i have a page in the browser to chat
+""", install="""
+what is the first step to get quince built
+how does the installation work
+i just got the repository, how do i get a running server
+""", licence="""
+what does the licence allow
+is the project open
+""", language="""
+which programming language did the developers use
+is quince a c program
+""", account="""
+is there something to register
+where do i create my user
+""", several_servers="""
+how do i have two quinces on one machine
+my son wants his own server on the same computer
+""", chat="""
+how can i simply talk to the default model
+what is the shortest command to chat
+""").items():
+    MORE.setdefault(_name.rstrip("_"), []).extend(lines(_block))

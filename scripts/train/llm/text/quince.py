@@ -727,6 +727,8 @@ the api [token|secret|password]
 authentication
 the openai key
 the api key field
+the --api-key option
+--api-key
 """, q="""
 do i {need} an api key
 do i {need} a [key|token|openai key]
@@ -886,7 +888,7 @@ how is quince uninstalled
 is there an uninstaller
 what is left after i remove quince
 """)
-intent("gpu", "Not yet. This version runs on the CPU only and does not use a GPU.", ["cpu"], do="""
+intent("gpu", "No. This version runs on the CPU only; it needs no GPU and does not use one yet.", ["cpu"], do="""
 use [my|a|the] [gpu|graphics card|nvidia card|video card|amd card]
 run [models|it|quince] on [the|my|a] [gpu|graphics card]
 turn on the gpu
@@ -1126,7 +1128,7 @@ does quince import move my gguf
 copying on import
 the copy made by import
 """)
-intent("import_keep", "Keep the GGUF file where it is: quince only remembers its path, so it must not be moved or removed.",
+intent("import_keep", "Quince keeps no copy: model files stay where you put them, so do not move or remove them.",
        ["keep", "file"], q="""
 can i {dele} the [gguf|model|] file after [importing it|the import|import]
 can i move the [gguf|model|] file after [importing it|the import|import]
