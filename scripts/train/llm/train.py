@@ -11,6 +11,7 @@ import json
 import multiprocessing
 import os
 import random
+import signal
 import sys
 import time
 
@@ -24,6 +25,7 @@ def batches(queue, tokenizer, seed, size, context):
     import bpe
     import generate
     os.nice(5)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     tok, gen, rng = bpe.Tokenizer.load(tokenizer), generate.Generator(seed), random.Random(seed + 1)
     while True:
         rows = []
@@ -105,9 +107,11 @@ def main():
         say("  " + evaluate.line("held-out, every 3rd", evaluate.score(view, "held-out", every=3)))
 
     say(f"{net.n} parameters, step {net.steps}, {a}")
+    stop = []
+    signal.signal(signal.SIGTERM, lambda *_: stop.append(1))  # finish the step, save, leave
     start = saved = shown = time.time()
     tokens, losses = 0, []
-    while True:
+    while not stop:
         now = time.time()
         left = a.minutes * 60 - (now - start)
         if left <= 0:
@@ -128,9 +132,12 @@ def main():
         if now - saved > a.save_every * 60:
             checkpoint("last.pt")
             saved = time.time()
-    checkpoint("last.pt")
-    say(f"done: {tokens} tokens in {(time.time() - start) / 60:.1f} minutes")
     worker.terminate()
+    if stop:
+        net.save(os.path.join(a.out, "last.pt"))
+    else:
+        checkpoint("last.pt")
+    say(f"done: {tokens} tokens in {(time.time() - start) / 60:.1f} minutes")
 
 
 if __name__ == "__main__":
