@@ -220,3 +220,80 @@ i have a question about {n}
 question about {n}
 help with {n}
 """)
+HOW += lines("""
+so how exactly do i {v}
+what's the trick to {v}
+which steps do i take to {v}
+where can i {v}
+when i want to {v}, what do i do
+if i want to {v}, what should i [type|do|run]
+is there some way i could {v}
+i would love to {v}
+i was hoping to {v}
+my plan is to {v}
+could you help me {v}
+how does a user {v}
+suppose i want to {v}
+{v}, how
+{v}, how do i do that
+in order to {v}, what do i do
+i can't figure out how to {v}
+i'm not sure how to {v}
+i am not sure how to {v}
+need to {v}
+want to {v}
+trying to {v}
+how do people {v}
+what is needed to {v}
+what would i do to {v}
+what's a good way to {v}
+in what way can i {v}
+how do i go about to {v}
+how exactly can i {v}
+what are the steps to {v}
+is it hard to {v}
+is it easy to {v}
+how do i best {v}
+i have no idea how to {v}
+would you tell me how to {v}
+how could one {v}
+we need to {v}, how
+""")
+COMMAND += lines("""
+what would i run to {v}
+what's the cli command to {v}
+what should i enter to {v}
+which line do i type to {v}
+is there a quince command that lets me {v}
+what do i run in the terminal to {v}
+which subcommand do i need to {v}
+what command would {v}
+i am looking for the command to {v}
+how is the command called to {v}
+which quince command do i use to {v}
+do you know the command to {v}
+""")
+ABOUT += lines("""
+what is the deal with {n}
+what is meant by {n}
+{n}: what is it
+could you give me {n}
+i'd like to hear about {n}
+where is {n}
+where do i find {n}
+where can i find {n}
+how about {n}
+anything about {n}
+can you help me with {n}
+i wonder about {n}
+what can you tell me about {n}
+is there {n}
+what exactly is {n}
+i have heard of {n}, what is it
+i read about {n}, what is it
+do you know anything about {n}
+what should i know about {n}
+i would like some information about {n}
+how would you explain {n}
+i need help with {n}
+""")
