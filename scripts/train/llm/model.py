@@ -166,7 +166,7 @@ class TrainModel:
         self.decay = torch.zeros(n)
         self.bf, self.grad = torch.zeros(n, dtype=BF16), torch.zeros(n, dtype=BF16)
         gen = torch.Generator().manual_seed(seed)
-        self.p, at = {}, 0
+        at = 0
         for name, shape in self.shapes:
             count = math.prod(shape)
             w = self.master[at:at + count].view(shape)
@@ -179,12 +179,20 @@ class TrainModel:
                 w.normal_(0, std, generator=gen)
                 if name != "emb":
                     self.decay[at:at + count] = 0.05
+            at += count
+        self.bf.copy_(self.master)
+        self.bind()
+        self.cos, self.sin = rope_tables(cfg["dim"] // cfg["heads"], CONTEXT)
+
+    def bind(self):
+        """Name the parts of the flat arrays; again after these have moved."""
+        self.p, at = {}, 0
+        for name, shape in self.shapes:
+            count = math.prod(shape)
             t = self.bf[at:at + count].view(shape).detach().requires_grad_()
             t.grad = self.grad[at:at + count].view(shape)
             self.p[name] = t
             at += count
-        self.bf.copy_(self.master)
-        self.cos, self.sin = rope_tables(cfg["dim"] // cfg["heads"], CONTEXT)
 
     def loss(self, tokens, target, weight, smooth=0.0):
         b, t = tokens.shape

@@ -58,6 +58,23 @@ def batches(queue, tokenizer, seed, size, context):
             queue.put((x, y, w))
 
 
+def helper(net, grad, loss, start, done, queue, smooth):
+    """A second process that computes gradients on batches of its own. Processes that meet
+    once a step cope with a busy machine; threads, which meet many times a layer, do not."""
+    import torch
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    torch.set_num_threads(1)
+    while True:
+        start.wait()
+        x, y, w = (torch.from_numpy(v) for v in queue.get(timeout=300))
+        out = net.loss(x, y, w, smooth)
+        out.backward()
+        grad.copy_(net.grad)
+        net.grad.zero_()
+        loss.fill_(out.item())
+        done.wait()
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("out")
@@ -66,9 +83,10 @@ def main():
     ap.add_argument("--decay", type=float, default=0, help="minutes at the end in which the rate falls to zero")
     ap.add_argument("--rate", type=float, default=1.5e-3)
     ap.add_argument("--warmup", type=int, default=150, help="steps")
-    ap.add_argument("--batch", type=int, default=8192, help="tokens of a step, padding included")
+    ap.add_argument("--batch", type=int, default=8192, help="tokens a process takes in one step, padding included")
     ap.add_argument("--smooth", type=float, default=0.02, help="label smoothing")
-    ap.add_argument("--threads", type=int, default=2)
+    ap.add_argument("--threads", type=int, default=1)
+    ap.add_argument("--helpers", type=int, default=0, help="processes beside this one, each with its own batch")
     ap.add_argument("--seed", type=int, default=1)
     ap.add_argument("--save-every", type=float, default=8, help="minutes")
     ap.add_argument("--tokenizer", default=os.path.join(HERE, "tokenizer.json"))
@@ -91,6 +109,15 @@ def main():
     d, n, h, ff = map(int, a.size.split("x"))
     net = model.TrainModel.load(a.resume) if a.resume else model.TrainModel(
         dict(vocab=vocab, dim=d, layers=n, heads=h, ff=ff), a.seed)
+    start_gate, done_gate = (multiprocessing.Barrier(a.helpers + 1) for _ in range(2))
+    net.bf.share_memory_()  # the named tensors are views of it, so helpers see each update
+    net.bind()
+    grads = [torch.zeros(net.n, dtype=torch.bfloat16).share_memory_() for _ in range(a.helpers)]
+    helper_loss = [torch.zeros(1).share_memory_() for _ in range(a.helpers)]
+    helpers = [multiprocessing.Process(target=helper, daemon=True, args=(
+        net, g, v, start_gate, done_gate, queue, a.smooth)) for g, v in zip(grads, helper_loss)]
+    for h in helpers:
+        h.start()
     import evaluate
     import bpe
     tok = bpe.Tokenizer.load(a.tokenizer)
@@ -119,12 +146,19 @@ def main():
         rate = a.rate * min(1, (net.steps + 1) / a.warmup)
         if a.decay:
             rate *= min(1, left / (a.decay * 60))
+        start_gate.wait()
         x, y, w = (torch.from_numpy(v) for v in queue.get(timeout=300))
         loss = net.loss(x, y, w, a.smooth)
         loss.backward()
+        done_gate.wait()
+        if helpers:
+            total = net.grad.float()
+            for g in grads:
+                total += g
+            net.grad.copy_(total / (1 + a.helpers))
         norm = net.step(rate)
-        losses.append(loss.item())
-        tokens += x.numel()
+        losses.append((loss.item() + sum(v.item() for v in helper_loss)) / (1 + a.helpers))
+        tokens += x.numel() * (1 + a.helpers)
         if now - shown > 30:
             say(f"{(now - start) / 60:6.1f} min  step {net.steps}  loss {sum(losses) / len(losses):.4f}  "
                 f"rate {rate:.2e}  norm {norm:.2f}  {tokens / (now - start):.0f} tokens/s")
@@ -132,7 +166,8 @@ def main():
         if now - saved > a.save_every * 60:
             checkpoint("last.pt")
             saved = time.time()
-    worker.terminate()
+    for process in [worker] + helpers:
+        process.terminate()
     if stop:
         net.save(os.path.join(a.out, "last.pt"))
     else:
