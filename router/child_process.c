@@ -12,6 +12,7 @@
 #include "base/rand.h"
 #include "base/str.h"
 #include "contract/control.h"
+#include "router/child_link.h"
 #include "router/spawn.h"
 
 #include <assert.h>
@@ -25,7 +26,6 @@
 #include <unistd.h>
 
 enum {
-    MESSAGE_ARENA_MAX = 4 * 1024 * 1024,
     URL_MAX = 64,
     READ_BYTES = 16 * 1024,
     LOG_READS_AT_END = 16,
@@ -33,7 +33,6 @@ enum {
     LOG_PAUSE_MS = 10, /* then the pipe rests, so a flood costs the loop little */
     EOF_PATIENCE_MS =
         2000, /* a closed control socket usually means that the process is just ending */
-    DOWN_MAX = 2 * QN_CONTROL_LINE_MAX
 };
 
 /* What the owner has not been told yet. */
@@ -56,15 +55,14 @@ struct qn_child {
     struct qn_process proc;
     char secret[QN_SECRET_HEX + 1];
     char url[URL_MAX];
-    struct qn_watch *exit_watch, *control_watch, *log_watch;
+    struct qn_watch *exit_watch, *log_watch;
+    struct qn_child_link link;
     struct qn_timer *log_timer; /* the pipe rests */
     struct qn_timer *ping_timer;
     struct qn_timer *eof_timer;   /* the control socket is closed, the process still there */
     struct qn_timer *leave_timer; /* grace, then the time after SIGTERM */
     struct qn_timer *backoff_timer;
     struct qn_timer *healthy_timer;
-    struct qn_buf down; /* control bytes the socket has not taken */
-    struct qn_buf up;   /* the unfinished line */
     struct qn_child_log log;
 
     int64_t seq, pong_ms;                 /* last ping sent; when the last pong came */
@@ -113,36 +111,7 @@ static void add_news(struct qn_child *c, unsigned news)
         c->news_timer = qn_timer_start(c->loop, 0, 0, on_news, c);
 }
 
-/* ---- control, downwards ---- */
-
-static void flush_down(struct qn_child *c)
-{
-    while (c->down.len > 0) {
-        ssize_t n = send(c->proc.control, c->down.data, c->down.len, MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno == EAGAIN)
-            break;
-        if (n < 0) { /* the other end is closed: its EOF is on the way */
-            qn_buf_clear(&c->down);
-            break;
-        }
-        qn_buf_drop(&c->down, (size_t)n);
-    }
-    if (c->control_watch)
-        qn_watch_set(c->control_watch, c->down.len ? EPOLLIN | EPOLLOUT : EPOLLIN);
-}
-
-static void send_down(struct qn_child *c, const struct qn_control *m)
-{
-    if (qn_control_encode(m, &c->down) != QN_OK) {
-        qn_fail(&c->error, QN_ECHILD, "the model's process does not read its control socket");
-        qn_buf_clear(&c->down);
-        step(c, QN_INST_UNHEALTHY);
-        return;
-    }
-    flush_down(c);
-}
+/* ---- control ---- */
 
 static void send_load(struct qn_child *c)
 {
@@ -155,10 +124,8 @@ static void send_load(struct qn_child *c)
     m.threads = c->threads;
     m.context = c->context;
     m.options = c->options;
-    send_down(c, &m);
+    qn_child_link_send(&c->link, &m);
 }
-
-/* ---- control, upwards ---- */
 
 static void unhealthy(struct qn_child *c, const char *why)
 {
@@ -211,8 +178,9 @@ static bool stalled(const struct qn_child *c, const struct qn_control *m)
     return false;
 }
 
-static void on_message(struct qn_child *c, const struct qn_control *m)
+static void on_message(void *ctx, const struct qn_control *m)
 {
+    struct qn_child *c = ctx;
     switch (m->kind) {
     case QN_CTL_LOADING:
         c->moved_ms = qn_now_ms();
@@ -241,55 +209,6 @@ static void on_message(struct qn_child *c, const struct qn_control *m)
     }
 }
 
-static void on_line(struct qn_child *c, const char *line, size_t n)
-{
-    struct qn_json *json = NULL;
-    struct qn_error e;
-    struct qn_control m;
-    struct qn_arena *arena = qn_arena_new(MESSAGE_ARENA_MAX);
-    qn_err err = qn_json_parse(line, n, &json, &e);
-    if (!err) {
-        struct qn_jref root = qn_json_root(json);
-        err = qn_control_decode(&root, &m, arena, &e);
-    }
-    if (err) {
-        struct qn_error why;
-        qn_fail(&why, QN_ECHILD, "the model's process broke the control protocol: %s", e.message);
-        unhealthy(c, why.message);
-    } else {
-        on_message(c, &m);
-    }
-    qn_json_free(json);
-    qn_arena_free(arena);
-}
-
-/* Takes what the socket holds; false at its end. */
-static bool read_control(struct qn_child *c)
-{
-    char buf[READ_BYTES];
-    for (;;) {
-        ssize_t n = recv(c->proc.control, buf, sizeof buf, MSG_DONTWAIT);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && errno == EAGAIN)
-            return true;
-        if (n <= 0)
-            return false;
-        if (qn_buf_add(&c->up, buf, (size_t)n) != QN_OK) {
-            unhealthy(c, "the model's process sent a control line without an end");
-            return true;
-        }
-        char *nl;
-        size_t at = 0;
-        while ((nl = memchr(c->up.data + at, '\n', c->up.len - at))) {
-            size_t len = (size_t)(nl - (c->up.data + at));
-            on_line(c, c->up.data + at, len);
-            at += len + 1;
-        }
-        qn_buf_drop(&c->up, at);
-    }
-}
-
 static void on_eof_patience_over(void *ctx)
 {
     struct qn_child *c = ctx;
@@ -298,16 +217,15 @@ static void on_eof_patience_over(void *ctx)
     unhealthy(c, "the model's process closed its control socket");
 }
 
-static void on_control(void *ctx, uint32_t events)
+static void on_link_closed(void *ctx)
 {
     struct qn_child *c = ctx;
-    if (events & EPOLLOUT)
-        flush_down(c);
-    if (read_control(c))
-        return;
-    qn_watch_remove(c->control_watch);
-    c->control_watch = NULL;
     c->eof_timer = qn_timer_start(c->loop, EOF_PATIENCE_MS, 0, on_eof_patience_over, c);
+}
+
+static void on_link_broken(void *ctx, const char *why)
+{
+    unhealthy(ctx, why);
 }
 
 /* ---- log ---- */
@@ -378,7 +296,7 @@ static void on_ping(void *ctx)
     struct qn_control m;
     qn_control_init(&m, QN_CTL_PING);
     m.seq = ++c->seq;
-    send_down(c, &m);
+    qn_child_link_send(&c->link, &m);
 }
 
 static void on_healthy(void *ctx)
@@ -400,9 +318,9 @@ static void timer_end(struct qn_timer **t)
 static void close_process(struct qn_child *c)
 {
     qn_watch_remove(c->exit_watch);
-    qn_watch_remove(c->control_watch);
+    qn_child_link_close(&c->link);
     qn_watch_remove(c->log_watch);
-    c->exit_watch = c->control_watch = c->log_watch = NULL;
+    c->exit_watch = c->log_watch = NULL;
     timer_end(&c->log_timer);
     timer_end(&c->ping_timer);
     timer_end(&c->eof_timer);
@@ -411,8 +329,6 @@ static void close_process(struct qn_child *c)
     close(c->proc.pidfd);
     close(c->proc.control);
     close(c->proc.log);
-    qn_buf_clear(&c->down);
-    qn_buf_clear(&c->up);
     c->has_process = false;
     c->url[0] = 0;
     c->secret[0] = 0;
@@ -440,8 +356,7 @@ static void on_exit_seen(void *ctx, uint32_t events)
     /* Whoever else is in its group; the number is still taken. */
     qn_process_signal(&c->proc, SIGKILL);
     /* Its last words before its end: why it failed, and what it printed. */
-    if (c->control_watch)
-        read_control(c);
+    qn_child_link_drain(&c->link);
     for (int i = 0; more && i < LOG_READS_AT_END && read_log(c, &more); i++)
         ;
     qn_child_log_end(&c->log, qn_now_ms());
@@ -461,6 +376,8 @@ static void on_exit_seen(void *ctx, uint32_t events)
 
 static void start_process(struct qn_child *c)
 {
+    static const struct qn_child_link_events link_events = {on_message, on_link_broken,
+                                                            on_link_closed};
     c->error = (struct qn_error){0};
     qn_child_log_clear(&c->log);
     c->began_ms = c->moved_ms = c->pong_ms = qn_now_ms();
@@ -474,8 +391,8 @@ static void start_process(struct qn_child *c)
         err = qn_watch_add(c->loop, c->proc.pidfd, EPOLLIN, on_exit_seen, c, &c->exit_watch,
                            &c->error);
         if (!err)
-            err = qn_watch_add(c->loop, c->proc.control, EPOLLIN, on_control, c, &c->control_watch,
-                               &c->error);
+            err =
+                qn_child_link_open(&c->link, c->loop, c->proc.control, &link_events, c, &c->error);
         if (!err)
             err = qn_watch_add(c->loop, c->proc.log, EPOLLIN, on_log, c, &c->log_watch, &c->error);
         if (err) {
@@ -527,7 +444,7 @@ static void do_stop(struct qn_child *c)
     m.grace_ms = c->grace_ms;
     timer_end(&c->leave_timer);
     c->leave_timer = qn_timer_start(c->loop, c->grace_ms, 0, on_grace_over, c);
-    send_down(c, &m);
+    qn_child_link_send(&c->link, &m);
 }
 
 static void do_term(struct qn_child *c)
@@ -615,8 +532,6 @@ qn_err qn_child_new(struct qn_loop *l, struct qn_http_client *client,
                                          QN_CHILD_STALL_MS, QN_CHILD_PROGRESS_LIMIT_MS};
     qn_instance_init(&c->in, spec->pinned);
     spec_copy(c, spec);
-    qn_buf_init(&c->down, DOWN_MAX);
-    qn_buf_init(&c->up, QN_CONTROL_LINE_MAX);
     qn_child_log_init(&c->log, c->type, c->name);
     c->last_use_ms = qn_now_ms();
     *out = c;
@@ -639,8 +554,6 @@ void qn_child_free(struct qn_child *c)
     timer_end(&c->backoff_timer);
     timer_end(&c->news_timer);
     spec_free(c);
-    qn_buf_deinit(&c->down);
-    qn_buf_deinit(&c->up);
     qn_child_log_deinit(&c->log);
     free(c->type);
     free(c->name);
@@ -695,7 +608,7 @@ void qn_child_set_threads(struct qn_child *c, int threads)
     qn_control_init(&m, QN_CTL_THREADS);
     m.threads = threads;
     c->ready_threads = threads;
-    send_down(c, &m);
+    qn_child_link_send(&c->link, &m);
 }
 
 struct qn_child_status qn_child_status(const struct qn_child *c)

@@ -309,6 +309,10 @@ static void on_peek(void *ctx, uint32_t events)
 void qn_http_server_add(struct qn_http_server *s, int fd, const void *addr, unsigned addr_len)
 {
     assert(addr_len <= sizeof(struct sockaddr_storage));
+    if (s->n_conns >= 2 * QN_HTTP_CONNECTIONS_MAX) {
+        close(fd); /* those being refused are too many already */
+        return;
+    }
     if (s->n_conns >= QN_HTTP_CONNECTIONS_MAX) {
         qn_warn("http", "too many connections limit=%d", QN_HTTP_CONNECTIONS_MAX);
         refuse(s, fd, 503, "", "");
