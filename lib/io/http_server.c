@@ -435,6 +435,13 @@ static enum MHD_Result first_call(struct qn_http *h, const char *method)
         refuse_request(h, 400);
         return MHD_NO;
     }
+    /* The first head of a connection was measured before; later ones come straight here. */
+    const union MHD_ConnectionInfo *head =
+        MHD_get_connection_info(h->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    if (head && head->header_size > QN_HTTP_HEAD_MAX) {
+        refuse_request(h, 431);
+        return MHD_NO;
+    }
     const char *length = qn_http_header(h, "Content-Length");
     int64_t n;
     if (length && (!qn_parse_i64(length, &n) || n < 0 || (uint64_t)n > h->server->body_max)) {

@@ -439,6 +439,14 @@ static void refusals_script(void)
     memset(big + n, 'a', 40 * 1024 - (size_t)n);
     memcpy(big + 40 * 1024 - 5, "\r\n\r\n", 5);
     refused(big, 431);
+    int second = dial(); /* also as the second head of a connection */
+    say(second, "GET /late HTTP/1.1\r\nHost: x\r\n\r\n");
+    hear(second, "late");
+    say(second, big);
+    hear(second, NULL);
+    CHECK(strncmp(reply, "HTTP/1.1 431 ", 13) == 0);
+    CHECK(strstr(reply, "{\"refused\":431,"));
+    close(second);
     free(big);
 
     /* A chunked body has no length to go by: refused at the first byte too many, and the rest of
