@@ -83,17 +83,41 @@ enum qn_tflow qn_teval_arguments(struct qn_trun *run, const struct qn_tnodes *ki
     return QN_T_OK;
 }
 
+/* Evaluates what a call needs, in the scope where it stands. */
+static enum qn_tflow prepare(struct qn_trun *run, const struct qn_tnode *node,
+                             struct qn_tval *callee, struct qn_targs *args)
+{
+    QN_T_TRY(qn_teval_arguments(run, &node->kids, args));
+    QN_T_TRY(qn_teval_value(run, node->a, callee));
+    run->at = node->at;
+    if (callee->type != QN_T_FUNCTION)
+        return qn_trun_fail(run, "%s is not a function and cannot be called",
+                            qn_ttype_name(callee->type));
+    return QN_T_OK;
+}
+
 enum qn_tflow qn_teval_call(struct qn_trun *run, const struct qn_tnode *node, struct qn_tval *out)
 {
     struct qn_tval callee;
     struct qn_targs args;
-    QN_T_TRY(qn_teval_arguments(run, &node->kids, &args));
-    QN_T_TRY(qn_teval_value(run, node->a, &callee));
-    run->at = node->at;
-    if (callee.type != QN_T_FUNCTION)
-        return qn_trun_fail(run, "%s is not a function and cannot be called",
-                            qn_ttype_name(callee.type));
+    QN_T_TRY(prepare(run, node, &callee, &args));
     return callee.fn->call(run, callee.fn, &args, out);
+}
+
+enum qn_tflow qn_teval_call_block(struct qn_trun *run, const struct qn_tnode *block,
+                                  struct qn_tval *out)
+{
+    struct qn_tval callee, caller = {.type = QN_T_FUNCTION};
+    struct qn_targs args;
+    QN_T_TRY(prepare(run, block->a, &callee, &args));
+    QN_T_TRY(qn_trun_alloc(run, sizeof(*caller.fn), &caller.fn));
+    *caller.fn = (struct qn_tfunc){.call = qn_teval_macro, .node = block, .scope = run->covered_n};
+    size_t scope = qn_trun_enter(run);
+    enum qn_tflow flow = qn_trun_bind(run, block->symbol, &caller);
+    if (flow == QN_T_OK)
+        flow = callee.fn->call(run, callee.fn, &args, out);
+    qn_trun_leave(run, scope);
+    return flow;
 }
 
 static const struct qn_tparam *param_named(const struct qn_tparams *params, const char *s, size_t n)

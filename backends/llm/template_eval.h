@@ -22,6 +22,9 @@ enum qn_tflow qn_teval_member(struct qn_trun *run, const struct qn_tval *object,
 enum qn_tflow qn_teval_arguments(struct qn_trun *run, const struct qn_tnodes *kids,
                                  struct qn_targs *out);
 enum qn_tflow qn_teval_call(struct qn_trun *run, const struct qn_tnode *node, struct qn_tval *out);
+/* Calls the macro of a call block, which sees the block's body as `caller`. */
+enum qn_tflow qn_teval_call_block(struct qn_trun *run, const struct qn_tnode *block,
+                                  struct qn_tval *out);
 /* Calls a macro or the body of a call block: node has params and kids. */
 enum qn_tflow qn_teval_macro(struct qn_trun *run, const struct qn_tfunc *fn,
                              const struct qn_targs *args, struct qn_tval *out);

@@ -210,35 +210,19 @@ static enum qn_tflow exec_set_block(struct qn_trun *run, const struct qn_tnode *
     return assign(run, node->a, &v);
 }
 
-static enum qn_tflow function(struct qn_trun *run, const struct qn_tnode *node, struct qn_tval *out)
-{
-    *out = (struct qn_tval){.type = QN_T_FUNCTION};
-    QN_T_TRY(qn_trun_alloc(run, sizeof(*out->fn), &out->fn));
-    *out->fn = (struct qn_tfunc){.call = qn_teval_macro, .node = node, .scope = run->covered_n};
-    return QN_T_OK;
-}
-
 static enum qn_tflow exec_macro(struct qn_trun *run, const struct qn_tnode *node)
 {
-    struct qn_tval macro;
-    QN_T_TRY(function(run, node, &macro));
+    struct qn_tval macro = {.type = QN_T_FUNCTION};
+    QN_T_TRY(qn_trun_alloc(run, sizeof(*macro.fn), &macro.fn));
+    *macro.fn = (struct qn_tfunc){.call = qn_teval_macro, .node = node};
     return qn_trun_bind(run, node->symbol, &macro);
 }
 
-/* Calls the macro with `caller` bound to the block's body. */
 static enum qn_tflow exec_call_block(struct qn_trun *run, const struct qn_tnode *node)
 {
-    struct qn_tval caller, v;
-    size_t scope = qn_trun_enter(run);
-    enum qn_tflow flow = function(run, node, &caller);
-    if (flow == QN_T_OK)
-        flow = qn_trun_bind(run, node->symbol, &caller);
-    if (flow == QN_T_OK)
-        flow = qn_teval_value(run, node->a, &v);
-    if (flow == QN_T_OK)
-        flow = qn_tval_put(run, &v);
-    qn_trun_leave(run, scope);
-    return flow;
+    struct qn_tval v;
+    QN_T_TRY(qn_teval_call_block(run, node, &v));
+    return qn_tval_put(run, &v);
 }
 
 static enum qn_tflow exec_filter_block(struct qn_trun *run, const struct qn_tnode *node)
