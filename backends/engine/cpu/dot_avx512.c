@@ -216,7 +216,7 @@ INLINE __m512 plain(enum qn_dtype t, const void *panel, int64_t k)
 INLINE void plain_panel(enum qn_dtype t, int nc, float *y, const void *panel, const void *acts,
                         int64_t cols)
 {
-    enum { SUMS = 8 };
+    enum { SUMS = 16 };
     const int depth = SUMS / nc, size = t == QN_F32 ? 4 : 2;
     const float *x = acts;
     __m512 sum[SUMS];
@@ -227,7 +227,7 @@ INLINE void plain_panel(enum qn_dtype t, int nc, float *y, const void *panel, co
         if (nc <= 4)
             for (int i = 0; i < depth * P * size; i += 64)
                 _mm_prefetch((const char *)panel + k * P * size + AHEAD + i, _MM_HINT_T0);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int i = 0; i < depth; i++) {
             __m512 w = plain(t, panel, k + i);
 #pragma GCC unroll 8
