@@ -172,11 +172,20 @@ static void drop_pages(const struct qn_weights *w)
         madvise((void *)qn_gguf_data(w->gguf), qn_gguf_file_bytes(w->gguf), MADV_DONTNEED);
 }
 
+/* Asks for [p, p + n) of the mapping in large pieces: sixteen rows read in turn look like chance. */
+static void read_ahead(const void *p, size_t n)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)p / page * page;
+    madvise((void *)first, (uintptr_t)p + n - first, MADV_WILLNEED); /* advice: it may be refused */
+}
+
 qn_err qn_weights_prepare(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t,
                           struct qn_error *e)
 {
     struct qn_tensor before = *t;
     struct qn_mem *mem;
+    if (before.mem == w->file && w->mapped)
+        read_ahead((const char *)w->file->host + before.offset, qn_tensor_bytes(&before));
     qn_err err = qn_weight_prepare(dev, t, &mem, e);
     if (err)
         return err;

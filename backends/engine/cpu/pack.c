@@ -129,7 +129,7 @@ static void put_scales(enum qn_dtype t, unsigned char *s, int row, const unsigne
     static void name(unsigned char *panel, const unsigned char *rows, size_t row_bytes, int n,     \
                      int64_t cols)                                                                 \
     {                                                                                              \
-        enum { TILE = 64 };                                                                        \
+        enum { TILE = 1024 / sizeof(type) };                                                       \
         type tile[CPU_PANEL][TILE] = {{0}}, column[CPU_PANEL];                                     \
         for (int64_t c0 = 0; c0 < cols; c0 += TILE) {                                              \
             int w = cols - c0 < TILE ? (int)(cols - c0) : TILE;                                    \
