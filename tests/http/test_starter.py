@@ -1,0 +1,160 @@
+"""The whole house with the model that ships: what a newcomer does in the first five minutes."""
+import json
+import re
+import shlex
+import subprocess
+import threading
+import time
+
+import pytest
+from conftest import BUILD, ROOT, Server, Ticker, events, text_of
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    s = Server(tmp_path_factory.mktemp("starter") / "data", BUILD / "bin", ROOT / "registry")
+    yield s
+    assert s.stop() == 0
+    log = s.logs()
+    assert "Sanitizer" not in log and "runtime error" not in log, log[-4000:]
+
+
+MODEL = "quince-starter"
+
+
+def complete(server, prompt, **fields):
+    reply = server.post("/v1/completions", {"model": MODEL, "prompt": prompt, **fields})
+    assert reply.status == 200, reply.body
+    return reply.json
+
+
+def test_readme_curl_example(server):
+    """The command in the README, with this server's port, answers the question it asks."""
+    text = (ROOT / "README.md").read_text()
+    (command,) = re.findall(r"^curl [^`]*?\}'$", text, re.M | re.S)
+    command = command.replace("localhost:13305", f"localhost:{server.port}")
+    done = subprocess.run(["curl", "-sS", *shlex.split(command)[1:]], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "choices" in done.stdout, done.stdout + done.stderr
+    assert "13305" in json.loads(done.stdout)["choices"][0]["message"]["content"]
+    streamed = command.replace('"model"', '"stream": true, "model"')
+    done = subprocess.run(["curl", "-sSN", *shlex.split(streamed)[1:]], capture_output=True, text=True)
+    chunks = [json.loads(line[6:]) for line in done.stdout.splitlines()
+              if line.startswith("data: {")]
+    assert "13305" in text_of(chunks)
+    assert done.stdout.rstrip().endswith("data: [DONE]")
+
+
+def test_quince_run_answers(server):
+    done = subprocess.run([str(BUILD / "bin/quince"), "--port", str(server.port), "run", MODEL,
+                           "Which port does quince use?"], capture_output=True, text=True)
+    assert done.returncode == 0 and "13305" in done.stdout
+
+
+def test_greedy_is_repeatable_and_the_prefix_is_reused(server):
+    first = server.chat(MODEL, "What is the capital of France?").json
+    again = server.chat(MODEL, "What is the capital of France?").json
+    assert first["choices"][0]["message"] == again["choices"][0]["message"]
+    usage = again["usage"]
+    assert usage["prompt_tokens_details"]["cached_tokens"] == usage["prompt_tokens"] - 1
+
+
+def test_streamed_and_whole_agree(server):
+    whole = server.chat(MODEL, "How do I stop the server?").json["choices"][0]["message"]["content"]
+    connection, response = server.stream(MODEL, "How do I stop the server?")
+    assert text_of(events(response)) == whole
+    connection.close()
+
+
+def test_seed_decides_what_is_sampled(server):
+    def sample(seed):
+        return complete(server, "Hello", max_tokens=24, temperature=2, top_p=1, top_k=0, seed=seed)["choices"][0]["text"]
+    assert sample(1) == sample(1)
+    assert len({sample(s) for s in range(6)}) > 1
+
+
+def test_choices_differ_and_repeat(server):
+    a = complete(server, "Hello", max_tokens=16, temperature=2, top_k=0, top_p=1, n=3, seed=7)["choices"]
+    b = complete(server, "Hello", max_tokens=16, temperature=2, top_k=0, top_p=1, n=3, seed=7)["choices"]
+    assert [c["text"] for c in a] == [c["text"] for c in b]
+    assert len({c["text"] for c in a}) > 1
+
+
+def test_stop_strings_end_the_text_and_are_not_in_it(server):
+    whole = server.chat(MODEL, "What is the capital of France?").json["choices"][0]["message"]["content"]
+    assert len(whole.split()) > 3
+    word = whole.split()[2]
+    cut = server.chat(MODEL, "What is the capital of France?", stop=[word]).json["choices"][0]
+    assert cut["message"]["content"] == whole[:whole.index(word)]
+    assert cut["finish_reason"] == "stop"
+    connection, response = server.stream(MODEL, "What is the capital of France?", stop=word)
+    assert text_of(events(response)) == whole[:whole.index(word)]
+    connection.close()
+
+
+def test_echo_and_logprobs_of_the_prompt(server):
+    body = complete(server, "Paris is nice", max_tokens=0, echo=True, logprobs=2)
+    choice = body["choices"][0]
+    assert choice["text"] == "Paris is nice"
+    logprobs = choice["logprobs"]
+    assert "".join(logprobs["tokens"]) == "Paris is nice"
+    assert logprobs["token_logprobs"][0] is None
+    assert all(v <= 0 for v in logprobs["token_logprobs"][1:])
+    assert len(logprobs["tokens"]) == body["usage"]["prompt_tokens"]
+
+
+def test_logprobs_are_of_the_likeliest(server):
+    body = server.chat(MODEL, "hello", logprobs=True, top_logprobs=3, max_tokens=5, temperature=0).json
+    for entry in body["choices"][0]["logprobs"]["content"]:
+        assert len(entry["top_logprobs"]) == 3
+        best = entry["top_logprobs"][0]
+        assert best["token"] == entry["token"] and abs(best["logprob"] - entry["logprob"]) < 1e-6
+        values = [t["logprob"] for t in entry["top_logprobs"]]
+        assert values == sorted(values, reverse=True)
+
+
+def test_logit_bias_forbids_and_forces(server):
+    body = complete(server, [5, 6, 7], max_tokens=1, temperature=0, logprobs=1, echo=False)
+    token = body["choices"][0]["logprobs"]["tokens"][0]
+    forced = complete(server, [5, 6, 7], max_tokens=3, temperature=0, logit_bias={"40": 100}, ignore_eos=True)
+    assert len(set(forced["choices"][0]["text"])) <= 2 and forced["usage"]["completion_tokens"] == 3
+    assert token is not None
+
+
+def test_prompt_that_does_not_fit(server):
+    reply = server.chat(MODEL, "word " * 3000)
+    assert reply.status == 400
+    error = reply.json["error"]
+    assert error["code"] == "context_length_exceeded"
+    assert "512" in error["message"]
+
+
+def test_token_out_of_the_vocabulary(server):
+    reply = server.post("/v1/completions", {"model": MODEL, "prompt": [1, 99999999]})
+    assert reply.status == 400 and reply.json["error"]["param"] == "prompt"
+
+
+def test_many_at_once_say_what_each_says_alone(server):
+    questions = ["Which port does quince use?", "What is the capital of Italy?", "hello", "What is 7 + 5?",
+                 "How do I import a model?", "What colour is a banana?", "who are you", "What is 3 times 4?"]
+    alone = {q: server.chat(MODEL, q, temperature=0).json["choices"][0]["message"]["content"] for q in questions}
+    together = {}
+
+    def ask(q):
+        together[q] = server.chat(MODEL, q, temperature=0).json["choices"][0]["message"]["content"]
+
+    threads = [threading.Thread(target=ask, args=(q,)) for q in questions * 2]
+    with Ticker(server) as ticker:
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+    assert together == alone
+    assert ticker.slowest < 0.5
+
+
+def test_unload_and_first_use_again(server):
+    assert server.post("/v1/unload", {"model_name": MODEL}).status == 200
+    begun = time.monotonic()
+    assert server.chat(MODEL, "hello").status == 200
+    assert time.monotonic() - begun < 10
