@@ -42,7 +42,9 @@ struct qn_catalog {
         mutex; /* guards the queue and `current`'s pointer; held for a few instructions */
     pthread_cond_t wake;
     struct change *first, **last;
-    bool urgent; /* something other than touches waits, or the catalog is closing */
+    pthread_cond_t idle; /* the thread has worked off what it took */
+    bool busy;           /* it has taken changes and not worked them off */
+    bool urgent;         /* something other than touches waits, or the catalog is closing */
     bool closing;
     struct qn_snapshot *current;
 };
@@ -141,6 +143,7 @@ static struct change *take_queue(struct qn_catalog *c, bool *closing)
     c->last = &c->first;
     c->urgent = c->closing;
     *closing = c->closing;
+    c->busy = true;
     pthread_mutex_unlock(&c->mutex);
     return list;
 }
@@ -152,6 +155,10 @@ static void *run(void *arg)
         struct change *list = take_queue(c, &closing);
         if (list)
             work_off(c, list);
+        pthread_mutex_lock(&c->mutex);
+        c->busy = false;
+        pthread_cond_broadcast(&c->idle);
+        pthread_mutex_unlock(&c->mutex);
     }
     return NULL;
 }
@@ -173,9 +180,11 @@ qn_err qn_catalog_open(const char *path, qn_catalog_post post, void *post_ctx,
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&c->wake, &attr);
+    pthread_cond_init(&c->idle, NULL);
     pthread_condattr_destroy(&attr);
     if (pthread_create(&c->thread, NULL, run, c) != 0) {
         err = qn_fail(e, QN_EIO, "no thread for the catalog");
+        pthread_cond_destroy(&c->idle);
         pthread_cond_destroy(&c->wake);
         pthread_mutex_destroy(&c->mutex);
         goto fail;
@@ -198,11 +207,23 @@ void qn_catalog_close(struct qn_catalog *c)
     pthread_cond_signal(&c->wake);
     pthread_mutex_unlock(&c->mutex);
     pthread_join(c->thread, NULL);
+    pthread_cond_destroy(&c->idle);
     pthread_cond_destroy(&c->wake);
     pthread_mutex_destroy(&c->mutex);
     qn_snapshot_unref(c->current);
     qn_database_close(c->db);
     free(c);
+}
+
+void qn_catalog_flush(struct qn_catalog *c)
+{
+    pthread_mutex_lock(&c->mutex);
+    while (c->first || c->busy) {
+        c->urgent = true;
+        pthread_cond_signal(&c->wake);
+        pthread_cond_wait(&c->idle, &c->mutex);
+    }
+    pthread_mutex_unlock(&c->mutex);
 }
 
 struct qn_snapshot *qn_catalog_snapshot(struct qn_catalog *c)

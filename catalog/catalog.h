@@ -56,6 +56,10 @@ qn_err qn_catalog_open(const char *path, qn_catalog_post post, void *post_ctx,
 void qn_catalog_close(struct qn_catalog *c); /* finishes queued changes, joins the thread; pending
                                                 done callbacks are posted before it returns */
 
+/* Waits until every change asked for so far is in the database and in the snapshot. Blocking: for
+ * the start of the program, before the loop runs. */
+void qn_catalog_flush(struct qn_catalog *c);
+
 struct qn_snapshot *
 qn_catalog_snapshot(struct qn_catalog *c); /* a reference for the caller; any thread */
 

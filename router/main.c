@@ -179,6 +179,7 @@ static void read_builtin(struct program *p)
                      p->settings.models_dir, e.message);
         p->starter[0] = '\0';
     }
+    qn_catalog_flush(p->catalog); /* the first request must find them */
 }
 
 static qn_err open_all(struct program *p, struct qn_error *e)

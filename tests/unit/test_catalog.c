@@ -144,6 +144,30 @@ static void rows_outlive_the_program(void **state)
     qn_catalog_close(c);
 }
 
+static void a_flush_waits_for_what_was_asked(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"/m/a.gguf"};
+    struct qn_catalog *c = open_catalog();
+    struct qn_model_row row = sample("x", files, 1);
+    for (int i = 0; i < 20; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "m%d", i);
+        row.name = name;
+        qn_catalog_put(c, &row, NULL, NULL);
+        qn_catalog_flush(c);
+        struct qn_snapshot *s = qn_catalog_snapshot(c);
+        assert_non_null(qn_snapshot_find(s, name));
+        qn_snapshot_unref(s);
+    }
+    qn_catalog_touch(c, "m3", 5); /* waits lazily, but not for a flush */
+    qn_catalog_flush(c);
+    struct qn_snapshot *s = qn_catalog_snapshot(c);
+    assert_int_equal(qn_snapshot_find(s, "m3")->last_use_s, 5);
+    qn_snapshot_unref(s);
+    qn_catalog_close(c);
+}
+
 static void a_second_server_is_turned_away(void **state)
 {
     (void)state;
@@ -211,6 +235,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(rows_outlive_the_program, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_flush_waits_for_what_was_asked, setup, teardown),
         cmocka_unit_test_setup_teardown(a_second_server_is_turned_away, setup, teardown),
         cmocka_unit_test_setup_teardown(a_newer_schema_is_left_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(damage_is_reported_and_never_deleted, setup, teardown),
