@@ -15,7 +15,8 @@
 #include <string.h>
 #include <time.h>
 
-enum { RUNS = 7, OUT = 4096, COLS = 2048, MATRICES = 6, PROMPT = 256 };
+enum { RUNS = 5, OUT = 4096, COLS = 2048, MATRICES_MAX = 64, PROMPT = 256 };
+static const size_t all_bytes = 200 << 20; /* of a type's matrices: far more than any cache keeps */
 
 static struct qn_device *dev;
 
@@ -133,9 +134,10 @@ static struct figures measure(enum qn_dtype t)
     const struct qn_dtype_info *d = qn_dtype(t);
     struct figures f;
     struct qn_error e;
-    struct qn_mem *file, *made[MATRICES], *rest;
-    struct qn_tensor w[MATRICES];
+    struct qn_mem *file, *made[MATRICES_MAX], *rest;
+    struct qn_tensor w[MATRICES_MAX];
     size_t bytes = qn_dtype_bytes(d, (int64_t)OUT * COLS);
+    int matrices = (int)(all_bytes / bytes);
     float row[COLS];
     check(qn_mem_new(dev, bytes, &file, &e), &e);
     check(qn_mem_new(dev, (size_t)PROMPT * (OUT + COLS) * 4, &rest, &e), &e);
@@ -145,11 +147,11 @@ static struct figures measure(enum qn_dtype t)
         d->quant((char *)file->host + (size_t)i * qn_dtype_bytes(d, COLS), row, COLS);
     }
     int64_t us = now_us();
-    for (int i = 0; i < MATRICES; i++) {
+    for (int i = 0; i < matrices; i++) {
         w[i] = qn_tensor_make(t, 2, (int64_t[]){OUT, COLS}, file, 0);
         check(qn_weight_prepare(dev, &w[i], &made[i], &e), &e);
     }
-    f.prepare_gb_s = (double)bytes * MATRICES / 1e3 / (double)(now_us() - us);
+    f.prepare_gb_s = (double)bytes * matrices / 1e3 / (double)(now_us() - us);
     struct qn_tensor x = qn_tensor_make(QN_F32, 2, (int64_t[]){PROMPT, COLS}, rest, 0);
     struct qn_tensor y =
         qn_tensor_make(QN_F32, 2, (int64_t[]){PROMPT, OUT}, rest, qn_tensor_bytes(&x));
@@ -157,10 +159,10 @@ static struct figures measure(enum qn_dtype t)
         ((float *)cpu_data(&x))[i] = (float)(i % 201 - 100) / 100;
     struct qn_tensor x1 = qn_tensor_slice(&x, 0, 0, 1), y1 = qn_tensor_slice(&y, 0, 0, 1);
     struct qn_tensor x4 = qn_tensor_slice(&x, 0, 0, 4), y4 = qn_tensor_slice(&y, 0, 0, 4);
-    f.gemv_gb_s = (double)made[0]->bytes * MATRICES / 1e3 / time_products(w, MATRICES, &y1, &x1);
-    f.four_gb_s = (double)made[0]->bytes * MATRICES / 1e3 / time_products(w, MATRICES, &y4, &x4);
+    f.gemv_gb_s = (double)made[0]->bytes * matrices / 1e3 / time_products(w, matrices, &y1, &x1);
+    f.four_gb_s = (double)made[0]->bytes * matrices / 1e3 / time_products(w, matrices, &y4, &x4);
     f.gemm_gmac_s = (double)PROMPT * OUT * COLS / 1e3 / time_products(w, 1, &y, &x);
-    for (int i = 0; i < MATRICES; i++)
+    for (int i = 0; i < matrices; i++)
         qn_mem_free(made[i]);
     qn_mem_free(file);
     qn_mem_free(rest);

@@ -9,7 +9,7 @@
 
 enum {
     P = CPU_PANEL,
-    AHEAD = 6144
+    AHEAD = 8192
 }; /* AHEAD: bytes of codes that are asked for before their turn */
 
 INLINE __m512i load(const void *p)
@@ -44,6 +44,13 @@ INLINE __m512 all_f32(const char *p)
     float v;
     memcpy(&v, p, 4);
     return _mm512_set1_ps(v);
+}
+
+/* Asks for the lines of n bytes before their turn. */
+INLINE void ask(const char *p, int n)
+{
+    for (int i = 0; i < n; i += 64)
+        _mm_prefetch(p + i, _MM_HINT_T0);
 }
 
 /* (a & mask) | b and (a | b) & mask would be two instructions; one truth table each does it. */
@@ -107,14 +114,17 @@ INLINE void simple_panel(enum qn_dtype t, int code_bytes, int shift, int nc, flo
                          const void *panel, const void *acts, int64_t cols)
 {
     const char *unit = panel, *scale = unit + cols / 32 * code_bytes, *act = acts;
+    const int64_t next =
+        (int64_t)cpu_panel_bytes(t, cols); /* to the same place of the next panel */
     __m512 sum[8];
     for (int c = 0; c < nc; c++)
         sum[c] = _mm512_setzero_ps();
     for (int64_t k = 0; k < cols / 32; k++, unit += code_bytes, scale += 32, act += ACT_BYTES(nc)) {
         __m512i w[8], acc[8];
-        if (nc <= 4)
-            for (int i = 0; i < code_bytes; i += 64)
-                _mm_prefetch(unit + AHEAD + i, _MM_HINT_T0);
+        if (nc <= 4) {
+            ask(unit + AHEAD, code_bytes);
+            ask(scale + next, 32);
+        }
         unpack(t, unit, w);
         __m512 d = halves(scale);
         for (int c = 0; c < nc; c++)
@@ -137,16 +147,19 @@ INLINE void min_panel(enum qn_dtype t, int code_bytes, int nc, float *y, const v
                       const void *acts, int64_t cols)
 {
     const char *unit = panel, *scale = unit + cols / 32 * code_bytes, *act = acts;
+    const int64_t next =
+        (int64_t)cpu_panel_bytes(t, cols); /* to the same place of the next panel */
     __m512 sum[8];
     for (int c = 0; c < nc; c++)
         sum[c] = _mm512_setzero_ps();
     for (int64_t b = 0; b < cols / 256; b++, scale += 320) {
         __m512 d = halves(scale), dmin = halves(scale + 32);
+        if (nc <= 4)
+            ask(scale + next, 320);
         for (int j = 0; j < 8; j++, unit += code_bytes, act += ACT_BYTES(nc)) {
             __m512i w[8], acc[8];
             if (nc <= 4)
-                for (int i = 0; i < code_bytes; i += 64)
-                    _mm_prefetch(unit + AHEAD + i, _MM_HINT_T0);
+                ask(unit + AHEAD, code_bytes);
             unpack(t, unit, w);
             __m512 ds = _mm512_mul_ps(d, unsigned_bytes(scale + 64 + 32 * j));
             __m512 dm = _mm512_mul_ps(dmin, unsigned_bytes(scale + 80 + 32 * j));
@@ -173,16 +186,18 @@ INLINE void min_panel(enum qn_dtype t, int code_bytes, int nc, float *y, const v
 INLINE void q6_panel(int nc, float *y, const void *panel, const void *acts, int64_t cols)
 {
     const char *unit = panel, *scale = unit + cols / 32 * 384, *act = acts;
+    const int64_t next = (int64_t)cpu_panel_bytes(QN_Q6_K, cols);
     __m512 sum[8];
     for (int c = 0; c < nc; c++)
         sum[c] = _mm512_setzero_ps();
     for (int64_t b = 0; b < cols / 256; b++, scale += 288) {
         __m512 d = halves(scale);
+        if (nc <= 4)
+            ask(scale + next, 288);
         for (int j = 0; j < 8; j++, unit += 384, act += ACT_BYTES(nc)) {
             __m512i w[8];
             if (nc <= 4)
-                for (int i = 0; i < 384; i += 64)
-                    _mm_prefetch(unit + AHEAD + i, _MM_HINT_T0);
+                ask(unit + AHEAD, 384);
             unpack(QN_Q6_K, unit, w);
             __m512 s0 = _mm512_mul_ps(d, signed_bytes(scale + 32 + 32 * j));
             __m512 s1 = _mm512_mul_ps(d, signed_bytes(scale + 48 + 32 * j));
@@ -225,8 +240,7 @@ INLINE void plain_panel(enum qn_dtype t, int nc, float *y, const void *panel, co
     int64_t k = 0;
     for (; k + depth <= cols; k += depth) {
         if (nc <= 4)
-            for (int i = 0; i < depth * P * size; i += 64)
-                _mm_prefetch((const char *)panel + k * P * size + AHEAD + i, _MM_HINT_T0);
+            ask((const char *)panel + k * P * size + AHEAD, depth * P * size);
 #pragma GCC unroll 16
         for (int i = 0; i < depth; i++) {
             __m512 w = plain(t, panel, k + i);
