@@ -66,7 +66,7 @@ static const struct row table[] = {
 enum { ROWS = sizeof table / sizeof *table };
 
 /* Names in the environment that begin with QUINCE_ and are not the server's. */
-static const char *const foreign_env[] = {"QUINCE_API_KEY", "QUINCE_TEST_"};
+static const char *const foreign_env[] = {"QUINCE_API_KEY", "QUINCE_TEST_", "QUINCE_ISA="};
 
 /* QUINCE_DATA_DIR for data-dir. */
 static void env_name(const struct row *r, char out[static 48])

@@ -36,6 +36,7 @@ static const char *const passed[] = {
     "TMPDIR",
     "XDG_CACHE_HOME",
     "LD_LIBRARY_PATH",
+    "QUINCE_ISA", /* which of the engine's kernels to use: for measuring and for tests */
     "VK_ICD_FILENAMES",
     "VK_DRIVER_FILES",
     "VK_LAYER_PATH",
