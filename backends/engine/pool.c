@@ -27,6 +27,10 @@ enum { INSIDE = 0xff, OPEN = 0x100, QUIT = 0x200, RUN = 0x400 };
 enum { WAKE_WORKERS = 1, WAKE_CALLER = 2 };
 enum { SPIN_US = 20 };
 
+static const int64_t held_up_ns =
+    300 * 1000; /* waiting longer than this, and than a quarter of the run */
+static const int64_t alone_min_ns = 4 * 1000 * 1000, alone_max_ns = 128 * 1000 * 1000;
+
 struct worker {
     struct qn_pool *pool;
     pthread_t thread;
@@ -41,6 +45,7 @@ struct qn_pool {
     qn_pool_fn fn; /* of the current run: written before OPEN, read only by those inside */
     void *arg;
     int64_t n;
+    int64_t alone_ns, alone_until; /* the caller's: how long it works alone, and until when */
     int threads;
     struct worker workers[]; /* threads - 1 */
 };
@@ -148,9 +153,23 @@ static void await_inside(struct qn_pool *p)
     }
 }
 
+/* Draws the lesson of a run that ended at `now`. */
+static void judge(struct qn_pool *p, int64_t waited, int64_t whole, int64_t now)
+{
+    if (waited > held_up_ns && waited > whole / 4) {
+        p->alone_ns = p->alone_ns ? 2 * p->alone_ns : alone_min_ns;
+        if (p->alone_ns > alone_max_ns)
+            p->alone_ns = alone_max_ns;
+        p->alone_until = now + p->alone_ns;
+    } else if (p->alone_ns && now > p->alone_until + p->alone_ns) {
+        p->alone_ns = 0; /* calm for as long as it was alone */
+    }
+}
+
 void qn_pool_run(struct qn_pool *p, qn_pool_fn fn, void *arg, int64_t n)
 {
-    if (p->threads == 1 || n <= 1) {
+    int64_t start = p->threads > 1 && n > 1 ? now_ns() : 0;
+    if (p->threads == 1 || n <= 1 || start < p->alone_until) {
         for (int64_t i = 0; i < n; i++)
             fn(arg, i, 0);
         return;
@@ -167,7 +186,10 @@ void qn_pool_run(struct qn_pool *p, qn_pool_fn fn, void *arg, int64_t n)
         futex_wake(&p->word, n - 1 < asleep ? (int)(n - 1) : asleep, WAKE_WORKERS);
     take_items(p, 0);
     atomic_fetch_and(&p->word, ~(unsigned)OPEN);
+    int64_t finished = now_ns();
     await_inside(p);
+    int64_t now = now_ns();
+    judge(p, now - finished, now - start, now);
 }
 
 qn_err qn_pool_new(int threads, struct qn_pool **out, struct qn_error *e)

@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -96,6 +97,42 @@ static void test_idle_costs_nothing(void **state)
     qn_pool_free(p);
 }
 
+/* As if workers lost their processor in the middle of an item: only they are slow. */
+static void slow_workers(void *arg, int64_t i, int worker)
+{
+    atomic_int *helped = arg;
+    (void)i;
+    usleep(worker ? 5000 : 1000);
+    if (worker)
+        atomic_fetch_add(helped, 1);
+}
+
+static void test_alone_after_being_held_up(void **state)
+{
+    struct qn_pool *p;
+    struct work w;
+    atomic_int helped = 0;
+    bool alone = false;
+    (void)state;
+    assert_int_equal(qn_pool_new(2, &p, NULL), QN_OK);
+    for (int i = 0; i < 100 && !alone;
+         i++) { /* more than once: this thread, too, may be set aside */
+        qn_pool_run(p, slow_workers, &helped, 2);
+        memset(&w, 0, sizeof w);
+        w.nap_us = 20;
+        qn_pool_run(p, count, &w, 100);
+        alone = helped > 0 && w.by[0] == 100;
+    }
+    assert_true(alone);
+    usleep(200000);
+    for (int i = 0; i < 50 && w.by[1] == 0; i++) { /* later they help again */
+        w.nap_us = 100;
+        qn_pool_run(p, count, &w, 100);
+    }
+    assert_true(w.by[1] > 0);
+    qn_pool_free(p);
+}
+
 static void test_limits(void **state)
 {
     struct qn_pool *p;
@@ -113,6 +150,7 @@ int main(void)
         cmocka_unit_test(test_each_item_once),
         cmocka_unit_test(test_workers_help),
         cmocka_unit_test(test_idle_costs_nothing),
+        cmocka_unit_test(test_alone_after_being_held_up),
         cmocka_unit_test(test_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
