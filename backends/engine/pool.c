@@ -27,8 +27,9 @@ enum { INSIDE = 0xff, OPEN = 0x100, QUIT = 0x200, RUN = 0x400 };
 enum { WAKE_WORKERS = 1, WAKE_CALLER = 2 };
 enum { SPIN_US = 20 };
 
-static const int64_t held_up_ns =
-    300 * 1000; /* waiting longer than this, and than a quarter of the run */
+/* Waiting longer than this, and than three quarters of the run: more than slow cores beside fast
+ * ones or a last item that is the longest ever explain. */
+static const int64_t held_up_ns = 300 * 1000;
 static const int64_t alone_min_ns = 4 * 1000 * 1000, alone_max_ns = 128 * 1000 * 1000;
 
 struct worker {
@@ -156,7 +157,7 @@ static void await_inside(struct qn_pool *p)
 /* Draws the lesson of a run that ended at `now`. */
 static void judge(struct qn_pool *p, int64_t waited, int64_t whole, int64_t now)
 {
-    if (waited > held_up_ns && waited > whole / 4) {
+    if (waited > held_up_ns && waited > whole / 4 * 3) {
         p->alone_ns = p->alone_ns ? 2 * p->alone_ns : alone_min_ns;
         if (p->alone_ns > alone_max_ns)
             p->alone_ns = alone_max_ns;

@@ -102,7 +102,7 @@ static void slow_workers(void *arg, int64_t i, int worker)
 {
     atomic_int *helped = arg;
     (void)i;
-    usleep(worker ? 5000 : 1000);
+    usleep(worker ? 5000 : 500);
     if (worker)
         atomic_fetch_add(helped, 1);
 }
