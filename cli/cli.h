@@ -3,6 +3,7 @@
 #define QN_CLI_CLI_H
 
 #include "base/error.h"
+#include "cli/target.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,12 +11,8 @@
 /* Exit statuses: scripts depend on them. */
 enum { QN_EXIT_OK = 0, QN_EXIT_FAILED = 1, QN_EXIT_USAGE = 2 };
 
-enum { QN_CLI_PORT = 13305 };
-
 struct qn_cli {
-    char *base_url;      /* "http://localhost:13305", no slash at the end */
-    bool local;          /* the server is to be on this machine: it may be started when none runs */
-    int port;            /* of base_url */
+    struct qn_target at; /* the server */
     const char *api_key; /* NULL: none */
     bool json;           /* machine-readable output */
 };
@@ -27,10 +24,14 @@ struct qn_cli_option {
     const char *help;
 };
 
+enum { QN_CLI_ARGS_MAX = 16 };
+
 struct qn_cli_args {
-    const char *values[16]; /* by the option table's order; NULL: not given; "" for a switch */
-    const char *words[16];  /* what is not an option */
+    const char *values[QN_CLI_ARGS_MAX]; /* by the option table's order; NULL: not given; "" for a
+                                            switch */
+    const char *words[QN_CLI_ARGS_MAX];  /* what is not an option */
     int n_words;
+    char **rest; /* of a raw command: everything after its name, NULL at the end */
 };
 
 struct qn_cli_command {
@@ -41,21 +42,27 @@ struct qn_cli_command {
     const struct qn_cli_option *options; /* ends with a NULL name; may be NULL */
     int min_words, max_words;
     bool raw; /* takes its arguments as they are (serve) */
-    int (*run)(struct qn_cli *cli, const struct qn_cli_args *args, int argc, char **argv);
+    int (*run)(struct qn_cli *cli, const struct qn_cli_args *args);
 };
 
-/* Prints "quince: message" on stderr (or {"error":...} with --json) and returns QN_EXIT_FAILED. */
+/* Tells why a command failed and returns QN_EXIT_FAILED: "quince: message" on stderr, or with
+ * --json {"error":{"message","code"}} on stdout. */
 int qn_cli_failed(const struct qn_cli *cli, const struct qn_error *e);
 
-int qn_cmd_serve(struct qn_cli *cli, const struct qn_cli_args *a, int argc, char **argv);
-int qn_cmd_status(struct qn_cli *cli, const struct qn_cli_args *a, int argc, char **argv);
-int qn_cmd_list(struct qn_cli *cli, const struct qn_cli_args *a, int argc, char **argv);
-int qn_cmd_import(struct qn_cli *cli, const struct qn_cli_args *a, int argc, char **argv);
-int qn_cmd_load(struct qn_cli *cli, const struct qn_cli_args *a, int argc, char **argv);
-int qn_cmd_unload(struct qn_cli *cli, const struct qn_cli_args *a, int argc, char **argv);
-int qn_cmd_run(struct qn_cli *cli, const struct qn_cli_args *a, int argc, char **argv);
-int qn_cmd_chat(struct qn_cli *cli, const struct qn_cli_args *a, int argc, char **argv);
-int qn_cmd_logs(struct qn_cli *cli, const struct qn_cli_args *a, int argc, char **argv);
-int qn_cmd_version(struct qn_cli *cli, const struct qn_cli_args *a, int argc, char **argv);
+/* The same for a wrong command line; returns QN_EXIT_USAGE. */
+int qn_cli_misused(const struct qn_cli *cli, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+int qn_cmd_serve(struct qn_cli *cli, const struct qn_cli_args *a);
+int qn_cmd_status(struct qn_cli *cli, const struct qn_cli_args *a);
+int qn_cmd_list(struct qn_cli *cli, const struct qn_cli_args *a);
+int qn_cmd_import(struct qn_cli *cli, const struct qn_cli_args *a);
+int qn_cmd_load(struct qn_cli *cli, const struct qn_cli_args *a);
+int qn_cmd_unload(struct qn_cli *cli, const struct qn_cli_args *a);
+int qn_cmd_run(struct qn_cli *cli, const struct qn_cli_args *a);
+int qn_cmd_chat(struct qn_cli *cli, const struct qn_cli_args *a);
+int qn_cmd_logs(struct qn_cli *cli, const struct qn_cli_args *a);
+int qn_cmd_version(struct qn_cli *cli, const struct qn_cli_args *a);
+int qn_cmd_help(struct qn_cli *cli, const struct qn_cli_args *a);
 
 #endif

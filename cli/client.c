@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONNECT_TIMEOUT_S = 10, ALIVE_TIMEOUT_MS = 1500, POLL_MS = 100 };
+enum { CONNECT_TIMEOUT_S = 10, PROBE_TIMEOUT_MS = 5000, POLL_MS = 100 };
 
 struct exchange {
     CURL *curl;
     struct curl_slist *headers;
     struct qn_buf body; /* the reply, when it is not a stream of events */
     struct qn_sse sse;
-    bool streaming; /* events go to fn while status is 200 */
+    bool streaming; /* an event stream goes to fn */
     qn_client_event fn;
     void *ctx;
     bool stopped; /* fn said so */
@@ -30,14 +30,26 @@ static void on_event(void *ctx, const char *event, const char *data, size_t n)
         x->stopped = true;
 }
 
+static long status_of(struct exchange *x)
+{
+    long status = 0;
+    curl_easy_getinfo(x->curl, CURLINFO_RESPONSE_CODE, &status);
+    return status;
+}
+
+static bool is_event_stream(struct exchange *x)
+{
+    const char *type = NULL;
+    curl_easy_getinfo(x->curl, CURLINFO_CONTENT_TYPE, &type);
+    return status_of(x) == 200 && type && qn_str_starts(type, "text/event-stream");
+}
+
 static size_t on_bytes(char *p, size_t size, size_t count, void *ctx)
 {
     struct exchange *x = ctx;
     size_t n = size * count;
-    long status = 0;
-    curl_easy_getinfo(x->curl, CURLINFO_RESPONSE_CODE, &status);
-    qn_err err =
-        x->streaming && status == 200 ? qn_sse_feed(&x->sse, p, n) : qn_buf_add(&x->body, p, n);
+    qn_err err = x->streaming && is_event_stream(x) ? qn_sse_feed(&x->sse, p, n)
+                                                    : qn_buf_add(&x->body, p, n);
     return err || x->stopped ? 0 : n;
 }
 
@@ -51,7 +63,7 @@ static qn_err begin(struct exchange *x, const struct qn_cli *cli, const char *pa
         return qn_fail(e, QN_ENOMEM, "no memory for a connection");
     struct qn_buf url;
     qn_buf_init(&url, 8192);
-    qn_buf_fmt(&url, "%s%s", cli->base_url, path);
+    qn_buf_fmt(&url, "%s%s", cli->at.url, path);
     curl_easy_setopt(x->curl, CURLOPT_URL, qn_buf_cstr(&url));
     qn_buf_deinit(&url);
     curl_easy_setopt(x->curl, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -59,7 +71,7 @@ static qn_err begin(struct exchange *x, const struct qn_cli *cli, const char *pa
     curl_easy_setopt(x->curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_TIMEOUT_S);
     curl_easy_setopt(x->curl, CURLOPT_WRITEFUNCTION, on_bytes);
     curl_easy_setopt(x->curl, CURLOPT_WRITEDATA, x);
-    if (cli->local)
+    if (cli->at.local)
         curl_easy_setopt(x->curl, CURLOPT_PROXY, "");
     if (body) {
         x->headers = curl_slist_append(x->headers, "Content-Type: application/json");
@@ -87,9 +99,18 @@ static void end(struct exchange *x)
     qn_sse_deinit(&x->sse);
 }
 
-/* The message inside any of the error shapes a server of this kind sends. */
-static qn_err reply_error(struct exchange *x, long status, struct qn_error *e)
+static qn_err stranger(const struct qn_cli *cli, struct qn_error *e)
 {
+    return qn_fail(e, QN_EFORMAT,
+                   "what answers at %s is not a quince server: does another program use that port? "
+                   "--port N chooses another",
+                   cli->at.url);
+}
+
+/* The message inside any of the error shapes a server of this kind sends. */
+static qn_err reply_error(const struct qn_cli *cli, struct exchange *x, struct qn_error *e)
+{
+    long status = status_of(x);
     qn_err code = status == 404                    ? QN_ENOTFOUND
                   : status == 409                  ? QN_ECONFLICT
                   : status == 429 || status == 503 ? QN_EBUSY
@@ -100,87 +121,67 @@ static qn_err reply_error(struct exchange *x, long status, struct qn_error *e)
     if (qn_json_parse(qn_buf_cstr(&x->body), x->body.len, &doc, NULL) == QN_OK) {
         struct qn_jref root = qn_json_root(doc);
         struct qn_jref error = qn_json_get(&root, "error");
-        struct qn_jref inner = qn_json_get(&error, "message");
-        struct qn_jref plain = qn_json_get(&root, "message");
-        if (qn_json_str_opt(&inner, &message, NULL) || !message)
-            if (qn_json_str_opt(&error, &message, NULL) || !message)
-                (void)qn_json_str_opt(&plain, &message, NULL);
+        const struct qn_jref places[] = {qn_json_get(&error, "message"), error,
+                                         qn_json_get(&root, "message")};
+        for (size_t i = 0; i < sizeof places / sizeof *places && !message; i++)
+            if (qn_json_type(&places[i]) == QN_JSON_STRING)
+                message = qn_json_raw_str(&places[i]);
     }
     if (message)
         qn_fail(e, code, "%s", message);
     else
-        qn_fail(e, code, "the server answered with status %ld", status);
+        code = stranger(cli, e);
     qn_json_free(doc);
     return code;
 }
 
 static qn_err transport_error(const struct qn_cli *cli, CURLcode rc, struct qn_error *e)
 {
-    if (rc == CURLE_COULDNT_CONNECT || rc == CURLE_COULDNT_RESOLVE_HOST)
-        return qn_fail(e, QN_EIO, "no server answers at %s: start one with `quince serve`",
-                       cli->base_url);
-    if (rc == CURLE_OPERATION_TIMEDOUT)
-        return qn_fail(e, QN_ETIMEOUT, "the server at %s did not answer in time", cli->base_url);
-    return qn_fail(e, QN_EIO, "the connection to %s broke: %s", cli->base_url,
-                   curl_easy_strerror(rc));
+    switch (rc) {
+    case CURLE_COULDNT_CONNECT:
+        return cli->at.local
+                   ? qn_fail(e, QN_EIO, "no server runs at %s: start one with `quince serve`",
+                             cli->at.url)
+                   : qn_fail(e, QN_EIO, "no server answers at %s", cli->at.url);
+    case CURLE_COULDNT_RESOLVE_HOST:
+        return qn_fail(e, QN_EIO, "there is no host '%s' (%s)", cli->at.host, cli->at.url);
+    case CURLE_OPERATION_TIMEDOUT:
+        return qn_fail(e, QN_ETIMEOUT, "the server at %s did not answer in time", cli->at.url);
+    case CURLE_UNSUPPORTED_PROTOCOL: /* HTTP/0.9, that is: no HTTP at all */
+    case CURLE_WEIRD_SERVER_REPLY:
+        return stranger(cli, e);
+    case CURLE_GOT_NOTHING:
+    case CURLE_PARTIAL_FILE:
+    case CURLE_RECV_ERROR:
+    case CURLE_SEND_ERROR:
+        return qn_fail(e, QN_EIO, "the server at %s broke the connection off: has it stopped?",
+                       cli->at.url);
+    default:
+        return qn_fail(e, QN_EIO, "the connection to %s failed: %s", cli->at.url,
+                       curl_easy_strerror(rc));
+    }
 }
 
-qn_err qn_client_call(const struct qn_cli *cli, const char *path, const char *body, long timeout_s,
-                      struct qn_json **out, struct qn_error *e)
-{
-    struct exchange x;
-    qn_err err = begin(&x, cli, path, body, e);
-    if (err)
-        goto out;
-    curl_easy_setopt(x.curl, CURLOPT_TIMEOUT, timeout_s);
-    CURLcode rc = curl_easy_perform(x.curl);
-    if (rc != CURLE_OK) {
-        err = transport_error(cli, rc, e);
-        goto out;
-    }
-    long status = 0;
-    curl_easy_getinfo(x.curl, CURLINFO_RESPONSE_CODE, &status);
-    if (status >= 300) {
-        err = reply_error(&x, status, e);
-        goto out;
-    }
-    struct qn_error reason = {0};
-    if (qn_json_parse(qn_buf_cstr(&x.body), x.body.len, out, &reason))
-        err = qn_fail(e, QN_EFORMAT, "%s does not speak like a quince server: %s", cli->base_url,
-                      reason.message);
-out:
-    end(&x);
-    return err;
-}
-
-bool qn_client_alive(const struct qn_cli *cli)
-{
-    struct exchange x;
-    long status = 0;
-    if (begin(&x, cli, "/live", NULL, NULL) == QN_OK) {
-        curl_easy_setopt(x.curl, CURLOPT_TIMEOUT_MS, (long)ALIVE_TIMEOUT_MS);
-        if (curl_easy_perform(x.curl) == CURLE_OK)
-            curl_easy_getinfo(x.curl, CURLINFO_RESPONSE_CODE, &status);
-    }
-    end(&x);
-    return status == 200;
-}
-
-/* Runs the transfer on a multi handle, so that *stop is seen soon also while nothing arrives. */
-static CURLcode perform_until(CURL *curl, const volatile int *stop, bool *cancelled)
+/* Runs the transfer on a multi handle, so that somebody can look up while nothing arrives. */
+static CURLcode perform(CURL *curl, const struct qn_client_wait *wait, bool *cancelled)
 {
     CURLM *multi = curl_multi_init();
+    *cancelled = false;
     if (!multi)
         return CURLE_OUT_OF_MEMORY;
     curl_multi_add_handle(multi, curl);
     CURLcode rc = CURLE_OK;
     int running = 1;
     while (running && !*cancelled) {
-        if (curl_multi_perform(multi, &running) != CURLM_OK)
+        if (curl_multi_perform(multi, &running) != CURLM_OK) {
+            rc = CURLE_RECV_ERROR;
             break;
+        }
         if (running)
             curl_multi_poll(multi, NULL, 0, POLL_MS, NULL);
-        *cancelled = stop && *stop;
+        if (running && wait && wait->tick)
+            wait->tick(wait->ctx);
+        *cancelled = running && wait && wait->stop && *wait->stop;
     }
     int left;
     for (CURLMsg *m; (m = curl_multi_info_read(multi, &left));)
@@ -191,27 +192,76 @@ static CURLcode perform_until(CURL *curl, const volatile int *stop, bool *cancel
     return rc;
 }
 
-qn_err qn_client_stream(const struct qn_cli *cli, const char *path, const char *body,
-                        qn_client_event fn, void *ctx, const volatile int *stop, struct qn_error *e)
+/* Performs and judges everything but the body. */
+static qn_err exchange(struct exchange *x, const struct qn_cli *cli,
+                       const struct qn_client_wait *wait, struct qn_error *e)
+{
+    bool cancelled;
+    CURLcode rc = perform(x->curl, wait, &cancelled);
+    if (cancelled || x->stopped)
+        return qn_fail(e, QN_ECANCELLED, "stopped");
+    if (x->body.overflow)
+        return qn_fail(e, QN_ELIMIT, "the answer of %s is larger than %d bytes", cli->at.url,
+                       QN_CLIENT_REPLY_MAX);
+    if (rc != CURLE_OK)
+        return transport_error(cli, rc, e);
+    return status_of(x) >= 300 ? reply_error(cli, x, e) : QN_OK;
+}
+
+qn_err qn_client_call(const struct qn_cli *cli, const char *path, const char *body, long timeout_s,
+                      const struct qn_client_wait *wait, struct qn_json **out, struct qn_error *e)
 {
     struct exchange x;
     qn_err err = begin(&x, cli, path, body, e);
-    if (err)
-        goto out;
-    x.streaming = true;
-    x.fn = fn;
-    x.ctx = ctx;
-    bool cancelled = false;
-    CURLcode rc = perform_until(x.curl, stop, &cancelled);
-    long status = 0;
-    curl_easy_getinfo(x.curl, CURLINFO_RESPONSE_CODE, &status);
-    if (cancelled || x.stopped)
-        err = qn_fail(e, QN_ECANCELLED, "stopped");
-    else if (rc != CURLE_OK)
-        err = transport_error(cli, rc, e);
-    else if (status != 200)
-        err = reply_error(&x, status, e);
-out:
+    if (!err) {
+        curl_easy_setopt(x.curl, CURLOPT_TIMEOUT, timeout_s);
+        err = exchange(&x, cli, wait, e);
+    }
+    if (!err && qn_json_parse(qn_buf_cstr(&x.body), x.body.len, out, NULL))
+        err = stranger(cli, e);
+    end(&x);
+    return err;
+}
+
+enum qn_presence qn_client_probe(const struct qn_cli *cli)
+{
+    struct exchange x;
+    struct qn_json *doc = NULL;
+    enum qn_presence found = QN_NOBODY;
+    if (begin(&x, cli, "/live", NULL, NULL) == QN_OK) {
+        curl_easy_setopt(x.curl, CURLOPT_TIMEOUT_MS, (long)PROBE_TIMEOUT_MS);
+        bool cancelled;
+        CURLcode rc = perform(x.curl, NULL, &cancelled);
+        if (rc == CURLE_COULDNT_CONNECT || rc == CURLE_COULDNT_RESOLVE_HOST)
+            found = QN_NOBODY;
+        else
+            found = rc == CURLE_OPERATION_TIMEDOUT ? QN_SILENT : QN_STRANGER;
+        if (rc == CURLE_OK && status_of(&x) == 200 &&
+            qn_json_parse(qn_buf_cstr(&x.body), x.body.len, &doc, NULL) == QN_OK) {
+            struct qn_jref root = qn_json_root(doc), status = qn_json_get(&root, "status");
+            if (qn_str_eq(qn_json_raw_str(&status), "ok"))
+                found = QN_SERVER;
+        }
+    }
+    qn_json_free(doc);
+    end(&x);
+    return found;
+}
+
+qn_err qn_client_stream(const struct qn_cli *cli, const char *path, const char *body,
+                        qn_client_event fn, void *ctx, const struct qn_client_wait *wait,
+                        struct qn_error *e)
+{
+    struct exchange x;
+    qn_err err = begin(&x, cli, path, body, e);
+    if (!err) {
+        x.streaming = true;
+        x.fn = fn;
+        x.ctx = ctx;
+        err = exchange(&x, cli, wait, e);
+    }
+    if (!err && !is_event_stream(&x))
+        err = stranger(cli, e);
     end(&x);
     return err;
 }

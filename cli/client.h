@@ -3,7 +3,6 @@
 #ifndef QN_CLI_CLIENT_H
 #define QN_CLI_CLIENT_H
 
-#include "base/buf.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "cli/cli.h"
@@ -12,23 +11,38 @@
 
 enum { QN_CLIENT_REPLY_MAX = 64 * 1024 * 1024 };
 
+/* What goes on while a reply is awaited. */
+struct qn_client_wait {
+    const volatile int *stop; /* MAY be NULL. Not 0 (a signal handler sets it): the call ends with
+                                 QN_ECANCELLED */
+    void (*tick)(void *ctx);  /* MAY be NULL. Called several times a second; may make other calls */
+    void *ctx;
+};
+
 /* Sends the request and parses the reply. body NULL: GET, else POST of JSON text. A reply of 400 or
  * more is an error that carries the server's own message; no connection is QN_EIO saying how to
- * start the server. *out is the caller's to free. timeout_s 0: wait as long as it takes. */
+ * start the server. *out is the caller's to free. timeout_s 0: as long as it takes. wait MAY be
+ * NULL. */
 qn_err qn_client_call(const struct qn_cli *cli, const char *path, const char *body, long timeout_s,
-                      struct qn_json **out, struct qn_error *e);
+                      const struct qn_client_wait *wait, struct qn_json **out, struct qn_error *e);
 
-/* True when a server answers at cli's address. */
-bool qn_client_alive(const struct qn_cli *cli);
+enum qn_presence {
+    QN_NOBODY,   /* nothing listens there */
+    QN_SERVER,   /* a quince server */
+    QN_STRANGER, /* another program answers */
+    QN_SILENT    /* something listens and does not answer */
+};
+
+/* Who is at cli's address? */
+enum qn_presence qn_client_probe(const struct qn_cli *cli);
 
 /* One event's data ("[DONE]" included). Return false to stop the stream: the connection is closed
  * and the call answers QN_ECANCELLED. */
 typedef bool (*qn_client_event)(void *ctx, const char *data, size_t n);
 
-/* POSTs and hands over the reply's events. *stop is looked at several times a second, and ends the
- * call with QN_ECANCELLED when it is not 0 (a signal handler sets it); NULL: never. */
+/* POSTs and hands over the reply's events. wait MAY be NULL. */
 qn_err qn_client_stream(const struct qn_cli *cli, const char *path, const char *body,
-                        qn_client_event fn, void *ctx, const volatile int *stop,
+                        qn_client_event fn, void *ctx, const struct qn_client_wait *wait,
                         struct qn_error *e);
 
 #endif

@@ -10,18 +10,29 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-enum { CALL_TIMEOUT_S = 30, LINES_DEFAULT = 100, FOLLOW_US = 500000 };
+enum { CALL_TIMEOUT_S = 30, LINES_DEFAULT = 100, LINES_MAX = 100000, FOLLOW_US = 500000 };
 
-int qn_cmd_serve(struct qn_cli *cli, const struct qn_cli_args *a, int argc, char **argv)
+int qn_cmd_serve(struct qn_cli *cli, const struct qn_cli_args *a)
 {
-    (void)a;
-    char *program = qn_launch_program();
-    char **args = qn_xcalloc((size_t)argc + 2, sizeof *args);
-    args[0] = program;
-    for (int i = 0; i < argc; i++)
-        args[i + 1] = argv[i];
+    size_t n = 0, rest = 0;
+    char *program = qn_launch_program(), port[16];
+    while (a->rest[rest])
+        rest++;
+    char **args = qn_xcalloc(rest + 6, sizeof *args);
+    snprintf(port, sizeof port, "%d", cli->at.port);
+    args[n++] = program;
+    if (cli->at.named_host) {
+        args[n++] = "--host";
+        args[n++] = cli->at.host;
+    }
+    if (cli->at.named_port) {
+        args[n++] = "--port";
+        args[n++] = port;
+    }
+    memcpy(args + n, a->rest, rest * sizeof *args); /* the last of equal options counts */
     execv(program, args);
     struct qn_error e;
     qn_fail_errno(&e, "cannot start %s", program);
@@ -30,15 +41,13 @@ int qn_cmd_serve(struct qn_cli *cli, const struct qn_cli_args *a, int argc, char
     return qn_cli_failed(cli, &e);
 }
 
-int qn_cmd_version(struct qn_cli *cli, const struct qn_cli_args *a, int argc, char **argv)
+int qn_cmd_version(struct qn_cli *cli, const struct qn_cli_args *a)
 {
     (void)a;
-    (void)argc;
-    (void)argv;
-    if (cli && cli->json)
-        printf("{\"version\":\"%s\"}\n", QN_VERSION);
+    if (cli->json)
+        puts("{\"version\":\"" QN_VERSION "\"}");
     else
-        printf("quince %s\n", QN_VERSION);
+        puts("quince " QN_VERSION);
     return QN_EXIT_OK;
 }
 
@@ -68,14 +77,12 @@ static void print_loaded(const struct qn_jref *list)
     qn_table_free(t);
 }
 
-int qn_cmd_status(struct qn_cli *cli, const struct qn_cli_args *a, int argc, char **argv)
+int qn_cmd_status(struct qn_cli *cli, const struct qn_cli_args *a)
 {
     (void)a;
-    (void)argc;
-    (void)argv;
     struct qn_json *health = NULL;
     struct qn_error e;
-    if (qn_client_call(cli, "/api/v1/health", NULL, CALL_TIMEOUT_S, &health, &e))
+    if (qn_client_call(cli, "/api/v1/health", NULL, CALL_TIMEOUT_S, NULL, &health, &e))
         return qn_cli_failed(cli, &e);
     struct qn_jref root = qn_json_root(health);
     if (cli->json) {
@@ -83,7 +90,9 @@ int qn_cmd_status(struct qn_cli *cli, const struct qn_cli_args *a, int argc, cha
     } else {
         struct qn_jref version = qn_json_get(&root, "version");
         struct qn_jref loaded = qn_json_get(&root, "all_models_loaded");
-        printf("Server is running at %s (version %s)\n", cli->base_url, qn_json_raw_str(&version));
+        printf("Server is running at %s (version ", cli->at.url);
+        qn_print_safe(stdout, qn_json_raw_str(&version));
+        puts(")");
         if (qn_json_count(&loaded))
             print_loaded(&loaded);
         else
@@ -93,31 +102,25 @@ int qn_cmd_status(struct qn_cli *cli, const struct qn_cli_args *a, int argc, cha
     return QN_EXIT_OK;
 }
 
-/* Prints the entries of one reply and remembers the last number. */
-static void print_entries(const struct qn_cli *cli, const struct qn_jref *root, int64_t *after)
+static void print_entries(const struct qn_cli *cli, const struct qn_jref *root)
 {
     struct qn_jref entries = qn_json_get(root, "entries");
     struct qn_jref it;
     for (bool more = qn_json_first(&entries, &it); more; more = qn_json_next(&it)) {
-        struct qn_jref line = qn_json_get(&it, "line"), seq = qn_json_get(&it, "seq");
+        struct qn_jref line = qn_json_get(&it, "line");
         if (cli->json)
             qn_print_json(&it);
         else
             qn_print_line(qn_json_raw_str(&line));
-        *after = (int64_t)qn_json_raw_f64(&seq);
     }
 }
 
-int qn_cmd_logs(struct qn_cli *cli, const struct qn_cli_args *a, int argc, char **argv)
+int qn_cmd_logs(struct qn_cli *cli, const struct qn_cli_args *a)
 {
-    (void)argc;
-    (void)argv;
     bool follow = a->values[0] != NULL;
     int64_t lines = LINES_DEFAULT;
-    if (a->values[1] && (!qn_parse_i64(a->values[1], &lines) || lines < 0 || lines > 100000)) {
-        fputs("quince: --lines needs a number from 0 to 100000\n", stderr);
-        return QN_EXIT_USAGE;
-    }
+    if (a->values[1] && (!qn_parse_i64(a->values[1], &lines) || lines < 0 || lines > LINES_MAX))
+        return qn_cli_misused(cli, "--lines needs a number from 0 to %d", LINES_MAX);
     int64_t after = -1;
     for (;;) {
         char path[128];
@@ -127,15 +130,15 @@ int qn_cmd_logs(struct qn_cli *cli, const struct qn_cli_args *a, int argc, char 
             snprintf(path, sizeof path, "/api/v1/logs?after=%lld", (long long)after);
         struct qn_json *doc = NULL;
         struct qn_error e;
-        if (qn_client_call(cli, path, NULL, CALL_TIMEOUT_S, &doc, &e))
+        if (qn_client_call(cli, path, NULL, CALL_TIMEOUT_S, NULL, &doc, &e))
             return qn_cli_failed(cli, &e);
         struct qn_jref root = qn_json_root(doc);
-        if (after < 0) {
-            struct qn_jref last = qn_json_get(&root, "last_seq");
-            after = (int64_t)qn_json_raw_f64(&last);
-        }
-        print_entries(cli, &root, &after);
+        struct qn_jref last = qn_json_get(&root, "last_seq");
+        int64_t newest = (int64_t)qn_json_raw_f64(&last);
+        print_entries(cli, &root);
         qn_json_free(doc);
+        /* A server that was started anew counts from 1: then from its beginning. */
+        after = newest < after ? 0 : newest;
         if (!follow)
             return QN_EXIT_OK;
         if (fflush(stdout) != 0)

@@ -5,19 +5,22 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/client.h"
+#include "cli/note.h"
 #include "cli/print.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MESSAGES_MAX = 32 * 1024 * 1024 };
 
+/* One answer on its way. */
 struct answer {
     struct qn_conversation *c;
-    struct qn_buf text;
+    struct qn_note note;
     int64_t started_ms;
+    bool done;   /* the stream came to its proper end */
+    bool unread; /* stdout takes no more */
     bool failed; /* the server said so inside the stream */
     struct qn_error error;
 };
@@ -26,11 +29,13 @@ void qn_conversation_init(struct qn_conversation *c, const struct qn_cli *cli, c
 {
     *c = (struct qn_conversation){.cli = cli, .model = model};
     qn_buf_init(&c->messages, MESSAGES_MAX);
+    qn_buf_init(&c->answer, MESSAGES_MAX);
 }
 
 void qn_conversation_deinit(struct qn_conversation *c)
 {
     qn_buf_deinit(&c->messages);
+    qn_buf_deinit(&c->answer);
     free(c->system);
 }
 
@@ -45,9 +50,11 @@ void qn_conversation_set_system(struct qn_conversation *c, const char *text)
     c->system = text && text[0] ? qn_xstrdup(text) : NULL;
 }
 
-static void add_message(struct qn_buf *out, const char *role, const char *text, size_t n)
+/* Appends a message to the list that begins at out->data + begin. */
+static void add_message(struct qn_buf *out, size_t begin, const char *role, const char *text,
+                        size_t n)
 {
-    if (out->len)
+    if (out->len > begin)
         qn_buf_char(out, ',');
     struct qn_jw w = qn_jw_to(out);
     qn_jw_obj(&w);
@@ -74,18 +81,16 @@ static void build_request(const struct qn_conversation *c, struct qn_buf *body)
         qn_jw_raw(&w, c->temperature, strlen(c->temperature));
     }
     qn_jw_key(&w, "messages");
-    struct qn_buf list;
-    qn_buf_init(&list, MESSAGES_MAX);
-    if (c->system)
-        add_message(&list, "system", c->system, strlen(c->system));
-    if (list.len && c->messages.len)
-        qn_buf_char(&list, ',');
-    qn_buf_add(&list, qn_buf_cstr((struct qn_buf *)&c->messages), c->messages.len);
     qn_jw_arr(&w);
-    qn_buf_add(body, qn_buf_cstr(&list), list.len);
+    size_t list = body->len;
+    if (c->system)
+        add_message(body, list, "system", c->system, strlen(c->system));
+    if (c->messages.len && body->len > list)
+        qn_buf_char(body, ',');
+    if (c->messages.len)
+        qn_buf_add(body, c->messages.data, c->messages.len);
     qn_jw_arr_end(&w);
     qn_jw_obj_end(&w);
-    qn_buf_deinit(&list);
 }
 
 static void take_usage(struct qn_turn_stats *s, const struct qn_jref *usage)
@@ -101,12 +106,33 @@ static void take_usage(struct qn_turn_stats *s, const struct qn_jref *usage)
     s->cached_tokens = (int64_t)qn_json_raw_f64(&v);
 }
 
+static void take_text(struct answer *a, const char *text)
+{
+    struct qn_conversation *c = a->c;
+    if (!text[0])
+        return;
+    if (c->answer.len == 0)
+        c->stats.first_ms = (double)(qn_now_ms() - a->started_ms);
+    qn_buf_str(&c->answer, text);
+    if (c->silent)
+        return;
+    qn_note_end(&a->note);
+    a->unread = !qn_print_answer(text, strlen(text));
+}
+
 static bool on_chunk(void *ctx, const char *data, size_t n)
 {
     struct answer *a = ctx;
     struct qn_json *doc;
-    if (qn_str_eq(data, "[DONE]") || qn_json_parse(data, n, &doc, NULL) != QN_OK)
+    if (qn_str_eq(data, "[DONE]")) {
+        a->done = true;
         return true;
+    }
+    if (qn_json_parse(data, n, &doc, &a->error) != QN_OK) {
+        a->failed = true;
+        qn_fail(&a->error, QN_EFORMAT, "the server's answer cannot be read");
+        return false;
+    }
     struct qn_jref root = qn_json_root(doc);
     struct qn_jref error = qn_json_get(&root, "error");
     struct qn_jref message = qn_json_get(&error, "message");
@@ -120,49 +146,90 @@ static bool on_chunk(void *ctx, const char *data, size_t n)
     if (qn_json_first(&choices, &choice)) {
         struct qn_jref delta = qn_json_get(&choice, "delta");
         struct qn_jref content = qn_json_get(&delta, "content");
-        const char *text = qn_json_raw_str(&content);
-        if (text[0]) {
-            if (a->text.len == 0)
-                a->c->stats.first_ms = (double)(qn_now_ms() - a->started_ms);
-            qn_buf_str(&a->text, text);
-            qn_print_answer(text, strlen(text));
-        }
+        struct qn_jref thought = qn_json_get(&delta, "reasoning_content");
+        struct qn_jref finish = qn_json_get(&choice, "finish_reason");
+        if (qn_json_raw_str(&thought)[0])
+            a->note.doing = "thinking:";
+        take_text(a, qn_json_raw_str(&content));
+        if (qn_json_type(&finish) == QN_JSON_STRING)
+            snprintf(a->c->finish, sizeof a->c->finish, "%s", qn_json_raw_str(&finish));
     }
     qn_json_free(doc);
-    return !a->failed;
+    return !a->failed && !a->unread;
+}
+
+static void tick(void *ctx)
+{
+    qn_note_tick(&((struct answer *)ctx)->note);
+}
+
+/* Sends the request and takes the whole answer. */
+static qn_err converse(struct answer *a, const volatile int *stop, struct qn_error *e)
+{
+    struct qn_conversation *c = a->c;
+    struct qn_buf body;
+    qn_buf_init(&body, MESSAGES_MAX + 65536);
+    build_request(c, &body);
+    qn_err err;
+    if (c->messages.overflow || body.overflow) {
+        err = qn_fail(e, QN_ELIMIT, "the conversation has grown beyond %d bytes", MESSAGES_MAX);
+    } else {
+        const struct qn_client_wait wait = {.stop = stop, .tick = tick, .ctx = a};
+        err = qn_client_stream(c->cli, "/v1/chat/completions", qn_buf_cstr(&body), on_chunk, a,
+                               &wait, e);
+    }
+    qn_buf_deinit(&body);
+    if (a->failed)
+        return qn_fail(e, a->error.code, "%s", a->error.message);
+    if (a->unread)
+        return qn_fail(e, QN_EIO, "the answer cannot be written");
+    if (!err && !a->done)
+        return qn_fail(e, QN_EIO, "the answer broke off: has the server stopped?");
+    return err;
+}
+
+static void take_back(struct qn_conversation *c, size_t len)
+{
+    c->messages.len = len;
+    c->messages.overflow = false;
+    if (c->messages.data)
+        c->messages.data[len] = '\0';
 }
 
 qn_err qn_conversation_ask(struct qn_conversation *c, const char *prompt, const volatile int *stop,
                            struct qn_error *e)
 {
     size_t before = c->messages.len;
-    add_message(&c->messages, "user", prompt, strlen(prompt));
-    struct qn_buf body;
-    qn_buf_init(&body, MESSAGES_MAX + 65536);
-    build_request(c, &body);
     struct answer a = {.c = c, .started_ms = qn_now_ms()};
-    qn_buf_init(&a.text, MESSAGES_MAX);
-    c->stats = (struct qn_turn_stats){0};
-    qn_err err;
-    if (c->messages.overflow || body.overflow)
-        err = qn_fail(e, QN_ELIMIT, "the conversation has grown too long: /clear begins a new one");
-    else
-        err = qn_client_stream(c->cli, "/v1/chat/completions", qn_buf_cstr(&body), on_chunk, &a,
-                               stop, e);
+    add_message(&c->messages, 0, "user", prompt, strlen(prompt));
+    qn_buf_clear(&c->answer);
+    c->finish[0] = '\0';
+    c->stats = (struct qn_turn_stats){.asked = true};
+    qn_note_begin(&a.note, c->cli, c->model);
+    qn_err err = converse(&a, stop, e);
+    qn_note_end(&a.note);
     c->stats.total_ms = (double)(qn_now_ms() - a.started_ms);
-    if (a.failed)
-        err = qn_fail(e, a.error.code, "%s", a.error.message);
-    if (a.text.len && (a.text.data[a.text.len - 1] != '\n' || err))
+    size_t n = c->answer.len;
+    if (!c->silent && n && (c->answer.data[n - 1] != '\n' || err))
         qn_print_answer("\n", 1);
-    if (err == QN_OK || err == QN_ECANCELLED) {
-        add_message(&c->messages, "assistant", qn_buf_cstr(&a.text), a.text.len);
-    } else {
-        c->messages.len = before;
-        c->messages.overflow = false;
-        if (c->messages.data)
-            c->messages.data[before] = '\0';
-    }
-    qn_buf_deinit(&a.text);
-    qn_buf_deinit(&body);
+    if (!err || (err == QN_ECANCELLED && n))
+        add_message(&c->messages, 0, "assistant", qn_buf_cstr(&c->answer), n);
+    else
+        take_back(c, before);
     return err;
+}
+
+void qn_conversation_write(const struct qn_conversation *c, struct qn_jw *w)
+{
+    qn_jw_obj(w);
+    qn_jw_kstr(w, "model", c->model);
+    qn_jw_key(w, "content");
+    qn_jw_strn(w, c->answer.len ? c->answer.data : "", c->answer.len);
+    qn_jw_kstr(w, "finish_reason", c->finish);
+    qn_jw_key(w, "usage");
+    qn_jw_obj(w);
+    qn_jw_ki64(w, "prompt_tokens", c->stats.prompt_tokens);
+    qn_jw_ki64(w, "completion_tokens", c->stats.output_tokens);
+    qn_jw_obj_end(w);
+    qn_jw_obj_end(w);
 }

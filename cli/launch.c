@@ -4,17 +4,20 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "cli/client.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { START_TIMEOUT_MS = 20000, POLL_US = 50000 };
+enum { START_TIMEOUT_MS = 20000, RIVAL_TIMEOUT_MS = 1500, POLL_US = 50000, LOG_MAX = 10000000 };
 
 char *qn_launch_program(void)
 {
@@ -47,73 +50,89 @@ static void last_line(const char *path, off_t from, char *out, size_t n)
     fclose(f);
 }
 
-static pid_t start(const char *program, int log_fd, const char *port)
+static pid_t start(const char *program, int log_fd, const char *host, const char *port)
 {
     pid_t pid = fork();
     if (pid != 0)
         return pid;
-    /* Its own session: Ctrl-C in this terminal is not for the server. */
+    /* Its own session: neither Ctrl-C in this terminal nor its end is for the server. Only its log
+     * is handed on, so that nobody waits for a pipe that the server holds open. */
     setsid();
+    signal(SIGPIPE, SIG_DFL);
     int null_fd = open("/dev/null", O_RDONLY);
     dup2(null_fd, STDIN_FILENO);
     dup2(log_fd, STDOUT_FILENO);
     dup2(log_fd, STDERR_FILENO);
-    execl(program, program, "--port", port, (char *)NULL);
+    close_range(STDERR_FILENO + 1, ~0U, 0);
+    execl(program, program, "--host", host, "--port", port, (char *)NULL);
+    fprintf(stderr, "cannot start %s: %s\n", program, strerror(errno));
     _exit(127);
 }
 
-qn_err qn_launch_server(const struct qn_cli *cli, struct qn_error *e)
+/* Opened for appending, anew when it has grown large. *start is where this server's lines begin. */
+static qn_err open_log(const char *path, int *fd, off_t *start, struct qn_error *e)
 {
-    if (qn_client_alive(cli))
-        return QN_OK;
-    if (!cli->local)
-        return qn_fail(e, QN_EIO, "no server answers at %s", cli->base_url);
-    char *program = qn_launch_program();
-    char *data_dir = qn_launch_data_dir();
-    char *log = qn_path_join(data_dir, "server.log");
-    char port[16];
-    snprintf(port, sizeof port, "%d", cli->port);
-    int log_fd = -1;
-    qn_err err = QN_OK;
-    if (access(program, X_OK) != 0) {
-        err = qn_fail(e, QN_ENOTFOUND, "no server answers at %s, and %s is not there to start one",
-                      cli->base_url, program);
-        goto out;
-    }
-    err = qn_mkdirs(data_dir, 0700, e);
-    if (err)
-        goto out;
-    log_fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (log_fd < 0) {
-        err = qn_fail_errno(e, "open %s", log);
-        goto out;
-    }
-    off_t log_start = lseek(log_fd, 0, SEEK_END);
-    fprintf(stderr, "No server runs at %s: starting one (its log: %s)\n", cli->base_url, log);
-    pid_t pid = start(program, log_fd, port);
-    if (pid < 0) {
-        err = qn_fail_errno(e, "fork");
-        goto out;
-    }
+    struct stat st;
+    bool large = stat(path, &st) == 0 && st.st_size > LOG_MAX;
+    *fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (large ? O_TRUNC : 0), 0600);
+    if (*fd < 0)
+        return qn_fail_errno(e, "open %s", path);
+    *start = lseek(*fd, 0, SEEK_END);
+    return QN_OK;
+}
+
+/* Waits until a server answers. One that dies at once gives its last words, unless another took its
+ * place: two commands may have started one each. */
+static qn_err await(const struct qn_cli *cli, pid_t pid, const char *log, off_t log_start,
+                    struct qn_error *e)
+{
     int64_t deadline = qn_now_ms() + START_TIMEOUT_MS;
-    while (!qn_client_alive(cli)) {
+    bool dead = false;
+    while (qn_client_probe(cli) != QN_SERVER) {
         int status;
-        if (waitpid(pid, &status, WNOHANG) == pid) {
-            char line[512];
-            last_line(log, log_start, line, sizeof line);
-            err = qn_fail(e, QN_ECHILD, "the server did not start: %s",
-                          line[0] ? line : "see its log");
-            goto out;
+        if (!dead && waitpid(pid, &status, WNOHANG) == pid) {
+            dead = true;
+            deadline = qn_now_ms() + RIVAL_TIMEOUT_MS;
         }
         if (qn_now_ms() > deadline) {
-            err = qn_fail(e, QN_ETIMEOUT, "the server (pid %d) does not answer yet: see %s",
-                          (int)pid, log);
-            goto out;
+            char line[512];
+            last_line(log, log_start, line, sizeof line);
+            return dead ? qn_fail(e, QN_ECHILD, "the server did not start: %s",
+                                  line[0] ? line : "see its log")
+                        : qn_fail(e, QN_ETIMEOUT, "the server (pid %d) does not answer yet: see %s",
+                                  (int)pid, log);
         }
         usleep(POLL_US);
     }
-    fprintf(stderr, "The server runs in the background (pid %d); `kill %d` stops it\n", (int)pid,
-            (int)pid);
+    if (!dead)
+        fprintf(stderr, "The server runs in the background (pid %d); `kill %d` stops it\n",
+                (int)pid, (int)pid);
+    return QN_OK;
+}
+
+static qn_err start_and_wait(const struct qn_cli *cli, struct qn_error *e)
+{
+    char *program = qn_launch_program();
+    char *data_dir = qn_launch_data_dir();
+    char *log = qn_path_join(data_dir, "server.log");
+    bool any = qn_str_eq(cli->at.host, "0.0.0.0") || qn_str_eq(cli->at.host, "::");
+    char port[16];
+    snprintf(port, sizeof port, "%d", cli->at.port);
+    int log_fd = -1;
+    off_t log_start = 0;
+    qn_err err = QN_OK;
+    if (access(program, X_OK) != 0)
+        err = qn_fail(e, QN_ENOTFOUND, "no server runs at %s, and %s is not there to start one",
+                      cli->at.url, program);
+    if (!err)
+        err = qn_mkdirs(data_dir, 0700, e);
+    if (!err)
+        err = open_log(log, &log_fd, &log_start, e);
+    if (err)
+        goto out;
+    fprintf(stderr, "No server runs at %s: starting one (its log: %s)\n", cli->at.url, log);
+    pid_t pid = start(program, log_fd, any ? "localhost" : cli->at.host, port);
+    err = pid < 0 ? qn_fail_errno(e, "fork") : await(cli, pid, log, log_start, e);
 out:
     if (log_fd >= 0)
         close(log_fd);
@@ -121,4 +140,26 @@ out:
     free(data_dir);
     free(program);
     return err;
+}
+
+qn_err qn_launch_server(const struct qn_cli *cli, struct qn_error *e)
+{
+    switch (qn_client_probe(cli)) {
+    case QN_SERVER:
+        return QN_OK;
+    case QN_STRANGER:
+        return qn_fail(e, QN_ECONFLICT,
+                       "what answers at %s is not a quince server: choose another port with "
+                       "--port N",
+                       cli->at.url);
+    case QN_SILENT:
+        return qn_fail(e, QN_ETIMEOUT,
+                       "something listens at %s and does not answer: if it is not quince, choose "
+                       "another port with --port N",
+                       cli->at.url);
+    case QN_NOBODY:
+        break;
+    }
+    return cli->at.local ? start_and_wait(cli, e)
+                         : qn_fail(e, QN_EIO, "no server answers at %s", cli->at.url);
 }

@@ -3,9 +3,10 @@
 
 #include "base/str.h"
 
-#include <limits.h>
-#include <stdio.h>
+#include <stdint.h>
+#include <string.h>
 #include <unistd.h>
+#include <wchar.h>
 
 void qn_print_json(const struct qn_jref *value)
 {
@@ -17,41 +18,60 @@ void qn_print_json(const struct qn_jref *value)
 }
 
 /* C0, DEL and C1: what a terminal obeys instead of showing. */
-static bool steers(uint32_t cp)
+static bool is_control(uint32_t cp)
 {
     return cp < 0x20 || (cp >= 0x7F && cp < 0xA0);
 }
 
-static void print_filtered(const char *text, size_t n, const char *keep, const char *instead)
+/* Marks, embeddings, overrides and isolates of direction: they let a name read as another. */
+static bool is_direction(uint32_t cp)
 {
-    for (size_t i = 0; i < n;) {
-        uint32_t cp;
-        size_t step = qn_utf8_decode(text + i, n - i, &cp);
-        bool kept = false;
-        for (const char *k = keep; *k; k++)
-            kept |= cp == (uint32_t)*k;
-        if (steers(cp) && !kept)
-            fputs(instead, stdout);
+    return cp == 0x061C || cp == 0x200E || cp == 0x200F || (cp >= 0x202A && cp <= 0x202E) ||
+           (cp >= 0x2066 && cp <= 0x2069);
+}
+
+struct qn_glyph qn_print_glyph(const char *s, size_t n)
+{
+    uint32_t cp;
+    struct qn_glyph g = {.bytes = qn_utf8_decode(s, n, &cp), .columns = 1};
+    bool malformed = cp == 0xFFFD && g.bytes == 1;
+    int columns = wcwidth((wchar_t)cp);
+    g.shown = !malformed && !is_control(cp) && !is_direction(cp) && columns >= 0;
+    if (g.shown)
+        g.columns = (size_t)columns;
+    return g;
+}
+
+void qn_print_safe(FILE *out, const char *text)
+{
+    for (size_t at = 0, n = strlen(text); at < n;) {
+        struct qn_glyph g = qn_print_glyph(text + at, n - at);
+        if (g.shown || text[at] == '\t')
+            fwrite(text + at, 1, g.bytes, out);
         else
-            fwrite(text + i, 1, step, stdout);
-        i += step;
+            fputc('?', out);
+        at += g.bytes;
     }
 }
 
 void qn_print_line(const char *text)
 {
-    size_t n = 0;
-    while (text[n])
-        n++;
-    print_filtered(text, n, "\t", "?");
+    qn_print_safe(stdout, text);
     putchar('\n');
 }
 
-void qn_print_answer(const char *text, size_t n)
+bool qn_print_answer(const char *text, size_t n)
 {
-    if (isatty(STDOUT_FILENO))
-        print_filtered(text, n, "\n\t", "");
-    else
+    if (!isatty(STDOUT_FILENO)) {
         fwrite(text, 1, n, stdout);
-    fflush(stdout);
+        return fflush(stdout) == 0;
+    }
+    for (size_t at = 0; at < n;) {
+        uint32_t cp;
+        size_t step = qn_utf8_decode(text + at, n - at, &cp);
+        if (!is_control(cp) || cp == '\n' || cp == '\t')
+            fwrite(text + at, 1, step, stdout);
+        at += step;
+    }
+    return fflush(stdout) == 0;
 }

@@ -4,6 +4,8 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/launch.h"
+#include "cli/multiline.h"
+#include "cli/print.h"
 
 #include <errno.h>
 #include <histedit.h>
@@ -16,8 +18,8 @@
 
 enum { HISTORY_LINES = 1000, INPUT_MAX = 4 * 1024 * 1024 };
 
-static volatile int interrupted;
-static bool continuing; /* the prompt of a text's second and later lines */
+static volatile int interrupted; /* by Ctrl-C, since it was last set to 0 */
+static bool continuing;          /* the prompt of a text's second and later lines */
 
 static void on_sigint(int signo)
 {
@@ -36,6 +38,7 @@ struct repl {
     EditLine *el;
     History *history;
     char *history_file;
+    struct qn_multiline input;
     struct qn_conversation *c;
 };
 
@@ -52,7 +55,7 @@ static void print_help(void)
 
 static void print_stats(const struct qn_turn_stats *s)
 {
-    if (s->total_ms <= 0) {
+    if (!s->asked) {
         puts("There is no answer yet.");
         return;
     }
@@ -84,67 +87,60 @@ static bool command(struct repl *r, const char *line)
         qn_conversation_set_system(r->c, text);
         puts(*text ? "The system message is set." : "There is no system message now.");
     } else {
-        printf("There is no command %s; /help lists them.\n", line);
+        puts("There is no such command; /help lists them. A text may begin with a space before "
+             "'/'.");
     }
     return true;
 }
 
-enum input { INPUT_TEXT, INPUT_NOTHING, INPUT_END };
+enum input { INPUT_TEXT, INPUT_COMMAND, INPUT_NOTHING, INPUT_END };
 
-/* Reads one line, or several joined by a final backslash or between triple quotes. */
-static enum input read_input(struct repl *r, struct qn_buf *out)
+/* Reads a text of one line or more. */
+static enum input read_input(struct repl *r)
 {
-    qn_buf_clear(out);
-    bool quoted = false;
+    struct qn_multiline *m = &r->input;
+    qn_multiline_clear(m);
     continuing = false;
     for (;;) {
         int n = 0;
         interrupted = 0;
         const char *line = el_gets(r->el, &n);
-        if (interrupted || (!line && n < 0 && errno == EINTR)) {
+        if (interrupted) {
             puts("\n(Ctrl-D or /exit leaves)");
             el_reset(r->el);
             return INPUT_NOTHING;
         }
         if (!line || n <= 0)
-            return out->len ? INPUT_TEXT : INPUT_END;
-        size_t len = (size_t)n;
-        while (len && (line[len - 1] == '\n' || line[len - 1] == '\r'))
-            len--;
-        bool fence = len >= 3 && memcmp(line + len - 3, "\"\"\"", 3) == 0;
-        if (!quoted && len >= 3 && memcmp(line, "\"\"\"", 3) == 0) {
-            quoted = true;
-            bool closed = fence && len >= 6;
-            if (qn_buf_add(out, line + 3, len - 3 - (closed ? 3 : 0)))
-                return INPUT_NOTHING;
-            if (closed)
-                return INPUT_TEXT;
-        } else if (quoted) {
-            qn_buf_char(out, '\n');
-            qn_buf_add(out, line, fence ? len - 3 : len);
-            if (fence)
-                return INPUT_TEXT;
-        } else if (len && line[len - 1] == '\\') {
-            qn_buf_add(out, line, len - 1);
-            qn_buf_char(out, '\n');
-        } else {
-            qn_buf_add(out, line, len);
-            return out->len ? INPUT_TEXT : INPUT_NOTHING;
-        }
-        if (out->overflow) {
+            return INPUT_END;
+        bool complete = qn_multiline_add(m, line, (size_t)n);
+        if (m->text.overflow) {
             puts("That text is too long.");
             return INPUT_NOTHING;
         }
+        if (complete && m->text.len == 0)
+            return INPUT_NOTHING;
+        if (complete)
+            return m->text.data[0] == '/' && !m->quoted ? INPUT_COMMAND : INPUT_TEXT;
         continuing = true;
     }
 }
 
+/* The history is a person's own: the file is never readable by others, not even for a moment. */
 static void remember(struct repl *r, const char *text)
 {
     HistEvent ev;
     history(r->history, &ev, H_ENTER, text);
-    if (r->history_file && history(r->history, &ev, H_SAVE, r->history_file) >= 0)
-        chmod(r->history_file, 0600);
+    if (!r->history_file)
+        return;
+    mode_t before = umask(077);
+    bool saved = history(r->history, &ev, H_SAVE, r->history_file) >= 0;
+    umask(before);
+    if (saved && chmod(r->history_file, 0600) == 0)
+        return;
+    fprintf(stderr, "quince: the history cannot be kept in %s: %s\n", r->history_file,
+            strerror(errno));
+    free(r->history_file);
+    r->history_file = NULL;
 }
 
 static qn_err open_editor(struct repl *r, struct qn_error *e)
@@ -176,11 +172,34 @@ static void close_editor(struct repl *r)
     if (r->el)
         el_end(r->el);
     free(r->history_file);
+    qn_multiline_deinit(&r->input);
+}
+
+/* Asks, and reports what went wrong: the chat goes on. */
+static void answer(struct repl *r)
+{
+    struct qn_error e;
+    const char *text = qn_buf_cstr(&r->input.text);
+    if (!qn_utf8_valid(text, r->input.text.len)) {
+        puts("That text is not UTF-8; is the terminal set to another encoding?");
+        return;
+    }
+    interrupted = 0;
+    qn_err err = qn_conversation_ask(r->c, text, &interrupted, &e);
+    if (err == QN_ECANCELLED)
+        puts("(stopped)");
+    else if (err)
+        qn_cli_failed(r->c->cli, &e);
+    else if (r->c->answer.len == 0)
+        puts("(an empty answer)");
+    else if (qn_str_eq(r->c->finish, "length"))
+        puts("(cut off: the answer reached its limit of tokens)");
 }
 
 qn_err qn_repl(struct qn_conversation *c, struct qn_error *e)
 {
     struct repl r = {.c = c};
+    qn_multiline_init(&r.input, INPUT_MAX);
     qn_err err = open_editor(&r, e);
     if (err) {
         close_editor(&r);
@@ -190,36 +209,20 @@ qn_err qn_repl(struct qn_conversation *c, struct qn_error *e)
     struct sigaction act = {.sa_handler = on_sigint}, old;
     sigemptyset(&act.sa_mask);
     sigaction(SIGINT, &act, &old);
-    printf("Chatting with %s. /help shows what there is; Ctrl-D leaves.\n", c->model);
-    struct qn_buf text;
-    qn_buf_init(&text, INPUT_MAX);
-    for (;;) {
-        enum input in = read_input(&r, &text);
+    fputs("Chatting with ", stdout);
+    qn_print_safe(stdout, c->model);
+    puts(". /help shows what there is; Ctrl-D leaves.");
+    for (bool leaving = false; !leaving && !ferror(stdout);) {
+        enum input in = read_input(&r);
+        if (in == INPUT_TEXT || in == INPUT_COMMAND)
+            remember(&r, r.input.text.data);
+        if (in == INPUT_TEXT)
+            answer(&r);
+        leaving = in == INPUT_END || (in == INPUT_COMMAND && !command(&r, r.input.text.data));
         if (in == INPUT_END)
-            break;
-        if (in == INPUT_NOTHING)
-            continue;
-        remember(&r, qn_buf_cstr(&text));
-        if (text.data[0] == '/') {
-            if (!command(&r, text.data))
-                break;
-            continue;
-        }
-        if (!qn_utf8_valid(text.data, text.len)) {
-            puts("That text is not UTF-8; is the terminal set to another encoding?");
-            continue;
-        }
-        struct qn_error reason;
-        interrupted = 0;
-        qn_err answer = qn_conversation_ask(c, text.data, &interrupted, &reason);
-        if (answer == QN_ECANCELLED)
-            puts("(stopped)");
-        else if (answer)
-            fprintf(stderr, "quince: %s\n", reason.message);
+            putchar('\n');
     }
-    putchar('\n');
     sigaction(SIGINT, &old, NULL);
-    qn_buf_deinit(&text);
     close_editor(&r);
     return QN_OK;
 }

@@ -1,14 +1,16 @@
 /* See table.h. */
 #include "cli/table.h"
 
-#include "base/buf.h"
-#include "base/str.h"
+#include "cli/print.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
-enum { GAP = 2, NARROWEST = 12 };
+enum { GAP = 2, NARROWEST = 12, WIDEST_OTHER = 11 };
 
 struct qn_table {
     size_t columns, rows, cap;
@@ -42,62 +44,100 @@ void qn_table_free(struct qn_table *t)
     free(t);
 }
 
-static size_t characters(const char *s)
+/* Columns that s takes, stopping before `limit` columns are exceeded; *bytes is how far that is. */
+static size_t measure(const char *s, size_t limit, size_t *bytes)
 {
-    size_t n = 0;
-    for (; *s; s++)
-        n += ((unsigned char)*s & 0xC0) != 0x80;
-    return n;
+    size_t columns = 0, at = 0;
+    for (size_t n = strlen(s); at < n;) {
+        struct qn_glyph g = qn_print_glyph(s + at, n - at);
+        if (columns + g.columns > limit)
+            break;
+        columns += g.columns;
+        at += g.bytes;
+    }
+    *bytes = at;
+    return columns;
 }
 
-/* Prints s in exactly `width` characters, cut with an ellipsis where it is longer. */
-static void print_cell(const char *s, size_t width)
+static size_t columns_of(const char *s)
 {
-    size_t n = characters(s);
-    size_t show = n > width ? width - 1 : n;
-    size_t shown = 0;
-    for (size_t at = 0, len = strlen(s); shown < show; shown++) {
-        uint32_t cp;
-        size_t step = qn_utf8_decode(s + at, len - at, &cp);
-        /* Names come from files: nothing in them may steer the terminal. */
-        if (cp < 0x20 || (cp >= 0x7F && cp < 0xA0))
-            putchar('?');
+    size_t bytes;
+    return measure(s, SIZE_MAX, &bytes);
+}
+
+static void write_text(struct qn_buf *out, const char *s, size_t n)
+{
+    for (size_t at = 0; at < n;) {
+        struct qn_glyph g = qn_print_glyph(s + at, n - at);
+        if (g.shown)
+            qn_buf_add(out, s + at, g.bytes);
         else
-            fwrite(s + at, 1, step, stdout);
-        at += step;
+            qn_buf_char(out, '?');
+        at += g.bytes;
     }
-    if (n > width) {
-        fputs("\xE2\x80\xA6", stdout);
-        shown++;
+}
+
+/* Writes s in at most `width` columns and returns how many. What is too long loses its middle:
+ * names of models differ at both ends. */
+static size_t write_cell(struct qn_buf *out, const char *s, size_t width)
+{
+    size_t bytes, used = columns_of(s);
+    if (used <= width) {
+        write_text(out, s, strlen(s));
+        return used;
     }
-    for (; shown < width; shown++)
-        putchar(' ');
+    size_t head = measure(s, width / 2, &bytes), tail = used;
+    write_text(out, s, bytes);
+    qn_buf_str(out, "\xE2\x80\xA6");
+    const char *rest = s;
+    for (size_t n = strlen(s); tail > width - head - 1;) {
+        struct qn_glyph g = qn_print_glyph(rest, n);
+        tail -= g.columns;
+        rest += g.bytes;
+        n -= g.bytes;
+    }
+    write_text(out, rest, strlen(rest));
+    return head + 1 + tail;
+}
+
+void qn_table_write(const struct qn_table *t, size_t width, struct qn_buf *out)
+{
+    size_t widths[QN_TABLE_COLUMNS_MAX] = {0};
+    for (size_t r = 0; r < t->rows; r++)
+        for (size_t c = 0; c < t->columns; c++) {
+            size_t n = columns_of(t->cells[r * t->columns + c]);
+            widths[c] = n > widths[c] ? n : widths[c];
+        }
+    size_t others = 0;
+    for (size_t c = 1; c < t->columns; c++) {
+        widths[c] = widths[c] > WIDEST_OTHER ? WIDEST_OTHER : widths[c];
+        others += widths[c] + GAP;
+    }
+    size_t room = others + NARROWEST < width ? width - others : NARROWEST;
+    widths[0] = widths[0] > room ? room : widths[0];
+    for (size_t r = 0; r < t->rows; r++) {
+        size_t owed = 0; /* spaces; none is written at a line's end */
+        for (size_t c = 0; c < t->columns; c++) {
+            const char *cell = t->cells[r * t->columns + c];
+            for (; cell[0] && owed; owed--)
+                qn_buf_char(out, ' ');
+            owed += widths[c] - write_cell(out, cell, widths[c]) + GAP;
+        }
+        qn_buf_char(out, '\n');
+    }
 }
 
 void qn_table_print(const struct qn_table *t)
 {
-    size_t width[QN_TABLE_COLUMNS_MAX] = {0};
-    for (size_t r = 0; r < t->rows; r++)
-        for (size_t c = 0; c < t->columns; c++) {
-            size_t n = characters(t->cells[r * t->columns + c]);
-            width[c] = n > width[c] ? n : width[c];
-        }
-    size_t others = 0;
-    for (size_t c = 1; c < t->columns; c++)
-        others += width[c] + GAP;
-    size_t room = others + NARROWEST < QN_TABLE_WIDTH ? QN_TABLE_WIDTH - others : NARROWEST;
-    if (width[0] > room)
-        width[0] = room;
-    for (size_t r = 0; r < t->rows; r++) {
-        for (size_t c = 0; c < t->columns; c++) {
-            const char *cell = t->cells[r * t->columns + c];
-            bool last = c + 1 == t->columns;
-            print_cell(cell, last ? characters(cell) : width[c]);
-            if (!last)
-                printf("%*s", GAP, "");
-        }
-        putchar('\n');
-    }
+    struct winsize w = {0};
+    size_t width = QN_TABLE_WIDTH;
+    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > width)
+        width = w.ws_col;
+    struct qn_buf text;
+    qn_buf_init(&text, SIZE_MAX - 1);
+    qn_table_write(t, width, &text);
+    fwrite(qn_buf_cstr(&text), 1, text.len, stdout);
+    qn_buf_deinit(&text);
 }
 
 void qn_human_bytes(double bytes, char out[static 16])
@@ -115,6 +155,10 @@ void qn_human_count(double count, char out[static 16])
 {
     static const char *const units[] = {"", "K", "M", "B", "T"};
     int u = 0;
+    if (count <= 0) {
+        strcpy(out, "-");
+        return;
+    }
     while (count >= 999.5 && u < 4) {
         count /= 1000;
         u++;

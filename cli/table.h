@@ -1,7 +1,9 @@
 /* Tables for terminals of 80 columns: the first column gives way, the others are as wide as they
- * need to be. Text is counted in characters, not bytes. */
+ * need to be, within reason. Widths are columns of the terminal, not bytes or characters. */
 #ifndef QN_CLI_TABLE_H
 #define QN_CLI_TABLE_H
+
+#include "base/buf.h"
 
 #include <stddef.h>
 
@@ -10,13 +12,15 @@ enum { QN_TABLE_COLUMNS_MAX = 8, QN_TABLE_WIDTH = 80 };
 struct qn_table;
 
 struct qn_table *qn_table_new(size_t columns, const char *const *titles);
-void qn_table_row(struct qn_table *t, const char *const *cells); /* copied */
-void qn_table_print(const struct qn_table *t);                   /* on stdout */
+void qn_table_row(struct qn_table *t, const char *const *cells); /* copied; NULL is "" */
+void qn_table_write(const struct qn_table *t, size_t width, struct qn_buf *out);
+/* On stdout; wider than QN_TABLE_WIDTH only on a terminal that is. */
+void qn_table_print(const struct qn_table *t);
 void qn_table_free(struct qn_table *t);
 
 /* "7.9 MB", "1.2 GB" (powers of 1000) into out. */
 void qn_human_bytes(double bytes, char out[static 16]);
-/* "5.6M", "1.2B" into out. */
+/* "5.6M", "1.2B" into out; "-" when it is not known. */
 void qn_human_count(double count, char out[static 16]);
 
 #endif

@@ -1,0 +1,144 @@
+/* See commands.h. What is said here, docs/quince.1 says at greater length. */
+#include "cli/commands.h"
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/str.h"
+
+#include <ctype.h>
+
+static const struct qn_cli_option import_options[] = {
+    {"--name", "NAME", "the name it gets: user.NAME (default: from the file's name)"},
+    {0},
+};
+static const struct qn_cli_option run_options[] = {
+    {"--system", "TEXT", "a system message to begin with"},
+    {"--max-tokens", "N", "longest answer, in tokens"},
+    {"--temperature", "T", "randomness; 0 always takes the likeliest token"},
+    {0},
+};
+static const struct qn_cli_option logs_options[] = {
+    {"--follow", NULL, "go on printing until Ctrl-C"},
+    {"--lines", "N", "how many lines to begin with (default 100)"},
+    {0},
+};
+static const struct qn_cli_option load_options[] = {
+    {"--ctx-size", "N", "tokens of context each conversation gets"},
+    {0},
+};
+
+static const struct qn_cli_command table[] = {
+    {"serve", "[--host H] [--port N] serve [OPTIONS OF quinced]",
+     "start the server in the foreground",
+     "--host and --port before `serve`, and QUINCE_HOST, are handed on; what follows\n"
+     "goes to quinced as it is: see `quinced --help`. Ctrl-C stops the server.",
+     NULL, 0, 0, true, qn_cmd_serve},
+    {"status", "status", "is the server running, and what is loaded?", NULL, NULL, 0, 0, false,
+     qn_cmd_status},
+    {"list", "list [FILTER]", "the models this server knows",
+     "With FILTER, those whose name contains it.", NULL, 0, 1, false, qn_cmd_list},
+    {"import", "import FILE.gguf [--name user.NAME]",
+     "make a local GGUF file known, without copying it",
+     "The file stays where it is; quince never moves or deletes it.", import_options, 1, 1, false,
+     qn_cmd_import},
+    {"load", "load MODEL [--ctx-size N]", "load a model into memory", NULL, load_options, 1, 1,
+     false, qn_cmd_load},
+    {"unload", "unload [MODEL]", "free a model's memory; without a name, every model's",
+     "Files stay where they are.", NULL, 0, 1, false, qn_cmd_unload},
+    {"run", "run MODEL [PROMPT]", "chat with a model in the terminal",
+     "With PROMPT, or with text piped in, prints one answer and ends; with both, the\n"
+     "piped text follows PROMPT after an empty line.\n"
+     "In the chat: /help /clear /system /stats /exit; Ctrl-C stops an answer, Ctrl-D\n"
+     "leaves. A line that ends in \\ goes on in the next; \"\"\" begins and ends a text\n"
+     "of many lines.",
+     run_options, 1, 2, false, qn_cmd_run},
+    {"chat", "chat [PROMPT]", "the same with the model used last",
+     "Before any was used: with the suggested one.", run_options, 0, 1, false, qn_cmd_chat},
+    {"logs", "logs [--follow] [--lines N]", "the server's log", NULL, logs_options, 0, 0, false,
+     qn_cmd_logs},
+    {"version", "version", "this program's version", NULL, NULL, 0, 0, false, qn_cmd_version},
+    {"help", "help [COMMAND]", "this text, or more about one command", NULL, NULL, 0, 1, false,
+     qn_cmd_help},
+};
+enum { COMMANDS = sizeof table / sizeof *table };
+
+const struct qn_cli_command *qn_commands_find(const char *name)
+{
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (qn_str_eq(table[i].name, name))
+            return &table[i];
+    return NULL;
+}
+
+void qn_commands_print(FILE *out)
+{
+    fputs("quince: talk to local AI models\n\nusage: quince [OPTIONS] COMMAND\n\n", out);
+    for (size_t i = 0; i < COMMANDS; i++)
+        fprintf(out, "  %-22s %s\n", table[i].name, table[i].summary);
+    fprintf(out,
+            "\noptions for every command:\n"
+            "  --host HOST            the server's host, HOST:PORT or URL (QUINCE_HOST; default\n"
+            "                         localhost)\n"
+            "  --port PORT            the server's port (QUINCE_PORT; default %d)\n"
+            "  --api-key KEY          sent to the server (QUINCE_API_KEY)\n"
+            "  --json                 machine-readable output, errors too\n"
+            "  --help, --version\n\n"
+            "`quince help COMMAND` says more. First chat: quince run quince-starter\n",
+            QN_CLI_PORT);
+}
+
+void qn_commands_print_one(const struct qn_cli_command *c, FILE *out)
+{
+    fprintf(out, "usage: quince %s\n\n%c%s%s\n", c->usage, toupper((unsigned char)c->summary[0]),
+            c->summary + 1, qn_str_ends(c->summary, "?") ? "" : ".");
+    if (c->details)
+        fprintf(out, "%s\n", c->details);
+    for (const struct qn_cli_option *o = c->options; o && o->name; o++) {
+        char left[40];
+        snprintf(left, sizeof left, "%s %s", o->name, o->value ? o->value : "");
+        fprintf(out, "%s  %-22s %s\n", o == c->options ? "\n" : "", left, o->help);
+    }
+}
+
+static void write_command(struct qn_jw *w, const struct qn_cli_command *c)
+{
+    qn_jw_obj(w);
+    qn_jw_kstr(w, "name", c->name);
+    qn_jw_kstr(w, "usage", c->usage);
+    qn_jw_kstr(w, "summary", c->summary);
+    qn_jw_key(w, "options");
+    qn_jw_arr(w);
+    for (const struct qn_cli_option *o = c->options; o && o->name; o++)
+        qn_jw_str(w, o->name);
+    qn_jw_arr_end(w);
+    qn_jw_obj_end(w);
+}
+
+static void print_json(const struct qn_cli_command *only)
+{
+    struct qn_buf b;
+    qn_buf_init(&b, 64 * 1024);
+    struct qn_jw w = qn_jw_to(&b);
+    qn_jw_arr(&w);
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (!only || only == &table[i])
+            write_command(&w, &table[i]);
+    qn_jw_arr_end(&w);
+    puts(qn_buf_cstr(&b));
+    qn_buf_deinit(&b);
+}
+
+int qn_cmd_help(struct qn_cli *cli, const struct qn_cli_args *a)
+{
+    const struct qn_cli_command *c = a->n_words ? qn_commands_find(a->words[0]) : NULL;
+    if (a->n_words && !c)
+        return qn_cli_misused(cli, "there is no command '%.100s': `quince help` lists them",
+                              a->words[0]);
+    if (cli->json)
+        print_json(c);
+    else if (c)
+        qn_commands_print_one(c, stdout);
+    else
+        qn_commands_print(stdout);
+    return QN_EXIT_OK;
+}
