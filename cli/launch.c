@@ -17,7 +17,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { START_TIMEOUT_MS = 20000, RIVAL_TIMEOUT_MS = 1500, POLL_US = 50000, LOG_MAX = 10000000 };
+enum {
+    START_TIMEOUT_MS = 20000,
+    RIVAL_TIMEOUT_MS = 1500,
+    POLL_US = 50000,
+    LOG_MAX = 10000000,
+    LINE_MAX_BYTES = 65536
+};
 
 char *qn_launch_program(void)
 {
@@ -33,21 +39,23 @@ char *qn_launch_data_dir(void)
     return dir && dir[0] ? qn_xstrdup(dir) : qn_path_data_dir();
 }
 
-/* The last line of a file, for the message when the server dies at once. */
-static void last_line(const char *path, off_t from, char *out, size_t n)
+/* The server's last words: the last line of its log, when it died at once. */
+static void last_line(const char *path, off_t from, struct qn_buf *out)
 {
-    out[0] = '\0';
+    char *line = NULL;
+    size_t room = 0;
     FILE *f = fopen(path, "r");
-    if (!f)
-        return;
-    char line[1024];
-    if (fseeko(f, from, SEEK_SET) == 0)
-        while (fgets(line, sizeof line, f)) {
+    if (f && fseeko(f, from, SEEK_SET) == 0)
+        while (getline(&line, &room, f) > 0) {
             line[strcspn(line, "\n")] = '\0';
-            if (line[0])
-                snprintf(out, n, "%.*s", (int)n - 1, line);
+            if (!line[0])
+                continue;
+            qn_buf_clear(out);
+            qn_buf_str(out, line + (qn_str_starts(line, "quinced: ") ? 9 : 0));
         }
-    fclose(f);
+    free(line);
+    if (f)
+        fclose(f);
 }
 
 static pid_t start(const char *program, int log_fd, const char *host, const char *port)
@@ -95,16 +103,21 @@ static qn_err await(const struct qn_cli *cli, pid_t pid, const char *log, off_t 
             deadline = qn_now_ms() + RIVAL_TIMEOUT_MS;
         }
         if (qn_now_ms() > deadline) {
-            char line[512];
-            last_line(log, log_start, line, sizeof line);
-            return dead ? qn_fail(e, QN_ECHILD, "the server did not start: %s",
-                                  line[0] ? line : "see its log")
-                        : qn_fail(e, QN_ETIMEOUT, "the server (pid %d) does not answer yet: see %s",
-                                  (int)pid, log);
+            if (!dead)
+                return qn_fail(e, QN_ETIMEOUT, "the server (pid %d) does not answer yet: see %s",
+                               (int)pid, log);
+            struct qn_buf line;
+            qn_buf_init(&line, LINE_MAX_BYTES);
+            last_line(log, log_start, &line);
+            qn_fail(e, QN_ECHILD, "the server did not start: %s",
+                    line.len ? line.data : "see its log");
+            qn_buf_deinit(&line);
+            return QN_ECHILD;
         }
         usleep(POLL_US);
     }
-    if (!dead)
+    usleep(POLL_US); /* the other's answer may have come before our own gave up */
+    if (!dead && waitpid(pid, NULL, WNOHANG) == 0)
         fprintf(stderr, "The server runs in the background (pid %d); `kill %d` stops it\n",
                 (int)pid, (int)pid);
     return QN_OK;

@@ -4,6 +4,8 @@
 #include "cli/args.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
+#include "cli/config.h"
+#include "cli/launch.h"
 
 #include <errno.h>
 #include <langinfo.h>
@@ -39,6 +41,23 @@ static const char *given(const char *option, const char *env_name)
     return value && value[0] ? value : NULL;
 }
 
+/* A host that is given decides alone; without one, the server's own config.json has a say. */
+static qn_err find_server(struct qn_cli *cli, const struct qn_globals *g, struct qn_error *e)
+{
+    const char *host = given(g->host, "QUINCE_HOST"), *port_env = given(NULL, "QUINCE_PORT");
+    struct qn_config config = {0};
+    if (!host) {
+        char *data_dir = qn_launch_data_dir();
+        qn_config_read(&config, data_dir);
+        free(data_dir);
+    }
+    qn_err err = qn_target_parse(&cli->at, host ? host : config.host, g->port,
+                                 port_env ? port_env : config.port, e);
+    cli->at.named_host = host != NULL;
+    qn_config_deinit(&config);
+    return err;
+}
+
 static int run(struct qn_cli *cli, int argc, char **argv)
 {
     struct qn_globals g = {0};
@@ -67,7 +86,7 @@ static int run(struct qn_cli *cli, int argc, char **argv)
     }
     cli->json = g.json;
     cli->api_key = given(g.api_key, "QUINCE_API_KEY");
-    if (qn_target_parse(&cli->at, given(g.host, "QUINCE_HOST"), g.port, getenv("QUINCE_PORT"), &e))
+    if (find_server(cli, &g, &e))
         return qn_cli_misused(cli, "%s", e.message);
     if (cli->at.port == 0 && !c->raw)
         return qn_cli_misused(cli, "the port must be a number from 1 to 65535");

@@ -214,11 +214,11 @@ qn_err qn_repl(struct qn_conversation *c, struct qn_error *e)
     puts(". /help shows what there is; Ctrl-D leaves.");
     for (bool leaving = false; !leaving && !ferror(stdout);) {
         enum input in = read_input(&r);
-        if (in == INPUT_TEXT || in == INPUT_COMMAND)
+        leaving = in == INPUT_END || (in == INPUT_COMMAND && !command(&r, r.input.text.data));
+        if ((in == INPUT_TEXT || in == INPUT_COMMAND) && !leaving)
             remember(&r, r.input.text.data);
         if (in == INPUT_TEXT)
             answer(&r);
-        leaving = in == INPUT_END || (in == INPUT_COMMAND && !command(&r, r.input.text.data));
         if (in == INPUT_END)
             putchar('\n');
     }

@@ -81,8 +81,8 @@ static bool choose_port(struct qn_target *t, const char *const candidates[3])
     return true;
 }
 
-qn_err qn_target_parse(struct qn_target *t, const char *host, const char *port,
-                       const char *port_env, struct qn_error *e)
+qn_err qn_target_parse(struct qn_target *t, const char *host, const char *port, const char *preset,
+                       struct qn_error *e)
 {
     *t = (struct qn_target){.named_host = host && host[0]};
     const char *text = t->named_host ? host : "localhost";
@@ -95,7 +95,7 @@ qn_err qn_target_parse(struct qn_target *t, const char *host, const char *port,
                        "'%.200s' is not a host: give a name, an address, HOST:PORT or a URL", text);
     char *own_port = qn_xstrndup(p.port, p.port_len);
     t->host = qn_xstrndup(p.host, p.host_len);
-    const char *const candidates[] = {port, own_port, secure ? NULL : port_env};
+    const char *const candidates[] = {port, own_port, secure ? NULL : preset};
     bool good = choose_port(t, candidates);
     free(own_port);
     if (!good) {

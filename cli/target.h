@@ -18,11 +18,11 @@ struct qn_target {
 };
 
 /* host: a name, an address, either with ":PORT", or an http or https URL; NULL or "": localhost.
- * The port is the first of `port` (an option), the host's own, `port_env`, the scheme's (443 for
- * https) and QN_CLI_PORT; NULL or "": not given. An address that means "every interface" is called
- * by localhost. QN_EINVAL says what is wrong; *t is then empty. */
-qn_err qn_target_parse(struct qn_target *t, const char *host, const char *port,
-                       const char *port_env, struct qn_error *e);
+ * The port is the first of `port` (an option), the host's own, `preset` (the environment's; not
+ * for https), 443 for https, and QN_CLI_PORT; NULL or "": not given. An address that means "every
+ * interface" is called by localhost. QN_EINVAL says what is wrong; *t is then empty. */
+qn_err qn_target_parse(struct qn_target *t, const char *host, const char *port, const char *preset,
+                       struct qn_error *e);
 void qn_target_deinit(struct qn_target *t);
 
 #endif
