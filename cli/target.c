@@ -90,7 +90,8 @@ qn_err qn_target_parse(struct qn_target *t, const char *host, const char *port, 
     split(text, &p);
     bool secure = qn_str_eq(p.scheme, "https");
     t->port = secure ? HTTPS_PORT : QN_CLI_PORT;
-    if (!is_host(p.host, p.host_len) || p.path - p.host > URL_MAX / 2)
+    if (!is_host(p.host, p.host_len) || qn_str_starts(p.path, "//") ||
+        p.path - p.host > URL_MAX / 2)
         return qn_fail(e, QN_EINVAL,
                        "'%.200s' is not a host: give a name, an address, HOST:PORT or a URL", text);
     char *own_port = qn_xstrndup(p.port, p.port_len);
