@@ -8,7 +8,7 @@
 #include <ctype.h>
 
 static const struct qn_cli_option import_options[] = {
-    {"--name", "NAME", "the name it gets: user.NAME (default: from the file's name)"},
+    {"--name", "NAME", "the name it gets: user.NAME (default: the file's)"},
     {0},
 };
 static const struct qn_cli_option run_options[] = {
@@ -77,8 +77,8 @@ void qn_commands_print(FILE *out)
         fprintf(out, "  %-22s %s\n", table[i].name, table[i].summary);
     fprintf(out,
             "\noptions for every command:\n"
-            "  --host HOST            the server's host, HOST:PORT or URL (QUINCE_HOST; default\n"
-            "                         localhost)\n"
+            "  --host HOST            the server's host, HOST:PORT or URL (QUINCE_HOST;\n"
+            "                         default localhost)\n"
             "  --port PORT            the server's port (QUINCE_PORT; default %d)\n"
             "  --api-key KEY          sent to the server (QUINCE_API_KEY)\n"
             "  --json                 machine-readable output, errors too\n"
