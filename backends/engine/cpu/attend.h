@@ -138,11 +138,15 @@ static inline vec vec_from_halves(const uint16_t *p)
 }
 
 /* n rows of halves, `wide` floats apart, filled up with zeros; rows up to a whole QUAD are zeros
- * too. */
-static void widen_rows(float *to, const uint16_t *from, int64_t step, int n, int dim, int wide)
+ * too. Meanwhile the rows at `next` that will be wanted afterwards are asked for (they need not
+ * exist): the arithmetic between would leave the memory idle, and then wait for it. */
+static void widen_rows(float *to, const uint16_t *from, int64_t step, int n, int dim, int wide,
+                       uintptr_t next, int64_t next_step)
 {
     int whole = (n + QUAD - 1) / QUAD * QUAD, full = dim / WIDTH * WIDTH;
     for (int j = 0; j < n; j++) {
+        for (int c = 0; c < dim; c += 32)
+            __builtin_prefetch((const void *)(next + 2 * (uintptr_t)(j * next_step + c)));
         for (int c = 0; c < full; c += WIDTH)
             vec_store(to + j * wide + c, vec_from_halves(from + j * step + c));
         for (int c = full; c < wide; c++)
@@ -201,14 +205,16 @@ static void attend(const struct cpu_attend *a)
     }
     for (int64_t k0 = 0; k0 < keys; k0 += CPU_ATTEND_KEYS) {
         int nk = keys - k0 < CPU_ATTEND_KEYS ? (int)(keys - k0) : CPU_ATTEND_KEYS;
-        widen_rows(kv, a->k + k0 * a->k_row, a->k_row, nk, d, wide);
+        const uint16_t *v = a->v + k0 * a->v_row;
+        widen_rows(kv, a->k + k0 * a->k_row, a->k_row, nk, d, wide, (uintptr_t)v, a->v_row);
         score(nq, p, q, kv, nk, wide);
         for (int i = 0; i < nq; i++) {
             int64_t sees = a->first + i / a->group - k0; /* causal: later keys do not count */
             soften(p + i * CPU_ATTEND_KEYS, sees < nk ? (int)sees : nk, nk, &top[i], &sum[i],
                    acc + i * wide, wide);
         }
-        widen_rows(kv, a->v + k0 * a->v_row, a->v_row, nk, d, wide);
+        widen_rows(kv, v, a->v_row, nk, d, wide,
+                   (uintptr_t)a->k + 2 * (uintptr_t)((k0 + nk) * a->k_row), a->k_row);
         weigh_all(nq, acc, p, kv, nk, wide);
     }
     for (int i = 0; i < nq; i++) {

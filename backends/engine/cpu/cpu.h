@@ -70,7 +70,7 @@ qn_err cpu_kernels_choose(const struct cpu_kernels **out, struct qn_error *e);
 
 enum {
     CPU_ATTEND_QUERIES = 32, /* most rows times group of one block */
-    CPU_ATTEND_KEYS = 64,
+    CPU_ATTEND_KEYS = 32,
     CPU_ATTEND_PAD = 16 /* heads are filled up to a multiple of it */
 };
 
