@@ -7,15 +7,16 @@
 #include "base/json.h"
 #include "cli/cli.h"
 
+#include <signal.h>
 #include <stdbool.h>
 
 enum { QN_CLIENT_REPLY_MAX = 64 * 1024 * 1024 };
 
 /* What goes on while a reply is awaited. */
 struct qn_client_wait {
-    const volatile int *stop; /* MAY be NULL. Not 0 (a signal handler sets it): the call ends with
-                                 QN_ECANCELLED */
-    void (*tick)(void *ctx);  /* MAY be NULL. Called several times a second; may make other calls */
+    const volatile sig_atomic_t *stop; /* MAY be NULL. Not 0 (a signal handler sets it): the call
+                                 ends with QN_ECANCELLED */
+    void (*tick)(void *ctx); /* MAY be NULL. Called several times a second; may make other calls */
     void *ctx;
 };
 

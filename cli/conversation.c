@@ -164,7 +164,7 @@ static void tick(void *ctx)
 }
 
 /* Sends the request and takes the whole answer. */
-static qn_err converse(struct answer *a, const volatile int *stop, struct qn_error *e)
+static qn_err converse(struct answer *a, const volatile sig_atomic_t *stop, struct qn_error *e)
 {
     struct qn_conversation *c = a->c;
     struct qn_buf body;
@@ -196,8 +196,8 @@ static void take_back(struct qn_conversation *c, size_t len)
         c->messages.data[len] = '\0';
 }
 
-qn_err qn_conversation_ask(struct qn_conversation *c, const char *prompt, const volatile int *stop,
-                           struct qn_error *e)
+qn_err qn_conversation_ask(struct qn_conversation *c, const char *prompt,
+                           const volatile sig_atomic_t *stop, struct qn_error *e)
 {
     size_t before = c->messages.len;
     struct answer a = {.c = c, .started_ms = qn_now_ms()};

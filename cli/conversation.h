@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "cli/cli.h"
 
+#include <signal.h>
 #include <stdint.h>
 
 struct qn_turn_stats { /* of the last answer */
@@ -41,8 +42,8 @@ void qn_conversation_set_system(struct qn_conversation *c, const char *text); /*
 /* Asks and prints the answer as it comes, with a newline at the end. *stop: see qn_client_wait. A
  * stopped answer stays in the conversation as far as it came (QN_ECANCELLED); when nothing came,
  * and after any other failure, the question is taken back. QN_EIO when stdout takes no more. */
-qn_err qn_conversation_ask(struct qn_conversation *c, const char *prompt, const volatile int *stop,
-                           struct qn_error *e);
+qn_err qn_conversation_ask(struct qn_conversation *c, const char *prompt,
+                           const volatile sig_atomic_t *stop, struct qn_error *e);
 
 /* The last answer as an object: model, content, finish_reason, usage. */
 void qn_conversation_write(const struct qn_conversation *c, struct qn_jw *w);

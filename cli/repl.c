@@ -1,74 +1,23 @@
-/* See repl.h. Line editing and history are libedit's. */
+/* See repl.h. Line editing and history are libedit's; what is typed comes through keyboard.c. */
 #include "cli/repl.h"
 
 #include "base/path.h"
 #include "base/str.h"
+#include "cli/keyboard.h"
 #include "cli/launch.h"
 #include "cli/multiline.h"
 #include "cli/print.h"
 
 #include <errno.h>
 #include <histedit.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-#include <wchar.h>
 
 enum { HISTORY_LINES = 1000, INPUT_MAX = 4 * 1024 * 1024 };
 
-static volatile int interrupted; /* by Ctrl-C, since it was last set to 0 */
-static volatile int resumed;     /* after Ctrl-Z: the shell has used the terminal meanwhile */
-static bool continuing;          /* the prompt of a text's second and later lines */
-
-static void on_signal(int signo)
-{
-    *(signo == SIGINT ? &interrupted : &resumed) = 1;
-}
-
-/* One byte of the keyboard. Signals come only while this waits, so that none is missed between
- * looking and waiting. Returns 1, 0 at the end of input, -1 when Ctrl-C came. */
-static int read_byte(EditLine *el, char *out)
-{
-    struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
-    sigset_t none;
-    sigemptyset(&none);
-    for (;;) {
-        int n = ppoll(&in, 1, NULL, &none);
-        if (interrupted)
-            return -1;
-        if (resumed) {
-            resumed = 0;
-            el_set(el, EL_PREP_TERM, 0);
-            el_set(el, EL_PREP_TERM, 1);
-            el_set(el, EL_REFRESH);
-        }
-        if (n > 0)
-            return (int)read(STDIN_FILENO, out, 1);
-        if (n < 0 && errno != EINTR)
-            return -1;
-    }
-}
-
-/* libedit's source of characters, from UTF-8. */
-static int read_character(EditLine *el, wchar_t *out)
-{
-    char bytes[4];
-    size_t n = 0;
-    uint32_t cp;
-    do {
-        int got = read_byte(el, bytes + n);
-        if (got <= 0)
-            return got;
-        n++;
-    } while (n < sizeof bytes && qn_utf8_whole(bytes, n) == 0);
-    qn_utf8_decode(bytes, n, &cp);
-    *out = (wchar_t)cp;
-    return 1;
-}
+static bool continuing; /* the prompt of a text's second and later lines */
 
 static char *prompt(EditLine *el)
 {
@@ -146,15 +95,13 @@ static enum input read_input(struct repl *r)
     continuing = false;
     for (;;) {
         int n = 0;
-        interrupted = 0;
-        el_set(r->el, EL_PREP_TERM, 1);
-        const char *line = el_gets(r->el, &n);
-        if (interrupted) {
+        const char *line = qn_keyboard_line(r->el, &n);
+        if (!line && qn_keyboard_interrupted) {
             puts("\n(Ctrl-D or /exit leaves)");
             el_reset(r->el);
             return INPUT_NOTHING;
         }
-        if (!line || n <= 0)
+        if (!line)
             return INPUT_END;
         bool complete = qn_multiline_add(m, line, (size_t)n);
         if (m->text.overflow) {
@@ -205,7 +152,6 @@ static qn_err open_editor(struct repl *r, struct qn_error *e)
     el_set(r->el, EL_PROMPT, prompt);
     el_set(r->el, EL_EDITOR, "emacs");
     el_set(r->el, EL_HIST, history, r->history);
-    el_set(r->el, EL_GETCFN, read_character);
     el_set(r->el, EL_BIND, "^R", "em-inc-search-prev", NULL);
     return QN_OK;
 }
@@ -229,8 +175,8 @@ static void answer(struct repl *r)
         puts("That text is not UTF-8; is the terminal set to another encoding?");
         return;
     }
-    interrupted = 0;
-    qn_err err = qn_conversation_ask(r->c, text, &interrupted, &e);
+    qn_keyboard_interrupted = 0;
+    qn_err err = qn_conversation_ask(r->c, text, &qn_keyboard_interrupted, &e);
     if (err == QN_ECANCELLED)
         puts("(stopped)");
     else if (err)
@@ -250,21 +196,12 @@ qn_err qn_repl(struct qn_conversation *c, struct qn_error *e)
         close_editor(&r);
         return err;
     }
-    struct sigaction act = {.sa_handler = on_signal}, old_int, old_cont;
-    sigemptyset(&act.sa_mask);
-    sigaction(SIGINT, &act, &old_int);
-    sigaction(SIGCONT, &act, &old_cont);
+    qn_keyboard_open(r.el);
     fputs("Chatting with ", stdout);
     qn_print_safe(stdout, c->model);
     puts(". /help shows what there is; Ctrl-D leaves.");
     for (bool leaving = false; !leaving && !ferror(stdout);) {
-        sigset_t blocked, before;
-        sigemptyset(&blocked);
-        sigaddset(&blocked, SIGINT);
-        sigaddset(&blocked, SIGCONT);
-        sigprocmask(SIG_BLOCK, &blocked, &before);
         enum input in = read_input(&r);
-        sigprocmask(SIG_SETMASK, &before, NULL);
         leaving = in == INPUT_END || (in == INPUT_COMMAND && !command(&r, r.input.text.data));
         if ((in == INPUT_TEXT || in == INPUT_COMMAND) && !leaving)
             remember(&r, r.input.text.data);
@@ -273,8 +210,7 @@ qn_err qn_repl(struct qn_conversation *c, struct qn_error *e)
         if (in == INPUT_END)
             putchar('\n');
     }
-    sigaction(SIGINT, &old_int, NULL);
-    sigaction(SIGCONT, &old_cont, NULL);
+    qn_keyboard_close();
     close_editor(&r);
     return QN_OK;
 }

@@ -31,8 +31,14 @@ static qn_err take_line(struct qn_sse *s)
 {
     const char *line = qn_buf_cstr(&s->line);
     size_t n = s->line.len;
+    if (!s->begun && n >= 3 && memcmp(line, "\xEF\xBB\xBF", 3) == 0) {
+        line += 3;
+        n -= 3;
+    }
+    s->begun = true;
     if (n == 0) {
         dispatch(s);
+        qn_buf_clear(&s->line);
         return QN_OK;
     }
     const char *colon = memchr(line, ':', n);

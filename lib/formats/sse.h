@@ -20,6 +20,7 @@ struct qn_sse {
     void *ctx;
     bool has_data; /* a data field came, perhaps an empty one */
     bool after_cr; /* the last byte was '\r': a '\n' now belongs to it */
+    bool begun;    /* the first line is over: no byte order mark is taken any more */
 };
 
 void qn_sse_init(struct qn_sse *s, qn_sse_fn fn, void *ctx);

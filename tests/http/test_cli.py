@@ -534,6 +534,22 @@ def test_chat_in_the_terminal(house, tmp_path):
     assert t.status() == 0
 
 
+def test_pasted_text_stays_together(tmp_path):
+    with stranger(chunk(content="yes\n") + b"data: [DONE]\n\n") as (port, bodies):
+        t = Terminal(Cli(tmp_path, port), "run", "m")
+        t.wait_for(">>> ")
+        t.type("see: \x1b[200~def f():\r\treturn '\u65e5'\n\x1b[201~ok?\r")
+        t.wait_for("yes")
+        t.wait_for(">>> ")
+        t.type("\x1b[Dx\r")  # an arrow key is no paste
+        t.wait_for("yes")
+        t.wait_for(">>> ")
+        t.type(CTRL_D)
+        assert t.status() == 0
+        assert [b["messages"][-1]["content"] for b in bodies] == ["see: def f():\n\treturn '\u65e5'\nok?", "x"]
+        assert t.screen.rindex("\x1b[?2004l") > t.screen.rindex("\x1b[?2004h")
+
+
 def test_ctrl_c(house, tmp_path):
     server = house.start()
     model = house.model(server, "m", tokens=100000, token_ms=10)

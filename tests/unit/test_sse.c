@@ -30,6 +30,11 @@ static void events_come_out_however_they_arrive(void **state)
         {"event: done\r\ndata: {}\r\n\r\ndata: x\r\rdata: y\n\n",
          "<done|{}><message|x><message|y>"},
         {"event: lost\n\n: ping\n\ndata: z\n\n", "<message|z>"},
+        {"\xEF\xBB\xBF"
+         "data: marked\n\n\xEF\xBB\xBF"
+         "data: y\n\n",
+         "<message|marked>"},
+        {"\xEF\xBB\xBF\n\ndata: x\n\n", "<message|x>"},
         {"data: unfinished", ""},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
