@@ -2,6 +2,7 @@
  * puts ESC [200~ and ESC [201~ round what is pasted. */
 #include "cli/keyboard.h"
 
+#include "base/buf.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -12,21 +13,22 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ESC = 27, QUOTE = 'V' - '@', SEQUENCE_MS = 20, MARK_LEN = 5 };
+enum { ESC = 27, SEQUENCE_MS = 20, PASTE_MAX = 4 * 1024 * 1024 };
+
+static const char paste_begins[] = "[200~", paste_ends[] = "\033[201~"; /* the first after ESC */
+enum { BEGIN_LEN = sizeof paste_begins - 1, END_LEN = sizeof paste_ends - 1 };
+
+/* The key that stands for a whole paste; no keyboard's key has a use for it in the editor. */
+enum { PASTE_KEY = '_' - '@' };
 
 volatile sig_atomic_t qn_keyboard_interrupted;
 
 static volatile sig_atomic_t resumed; /* after Ctrl-Z: the shell has used the terminal meanwhile */
 static struct sigaction old_int, old_cont;
-static bool marks_paste; /* the terminal is one that can */
-
-/* What was read ahead and what lies between the marks of a paste. */
-static struct {
-    char ahead[MARK_LEN];
-    size_t n, at;
-    bool pasting;
-    bool quoted; /* the editor was told to take the next character as text */
-} input;
+static bool marks_paste;      /* the terminal is one that can */
+static struct qn_buf paste;   /* its text, until the editor takes it */
+static char ahead[BEGIN_LEN]; /* bytes read after ESC that were no mark */
+static size_t ahead_n, ahead_at;
 
 static void on_signal(int signo)
 {
@@ -57,50 +59,79 @@ static int wait_byte(EditLine *el, const struct timespec *limit, char *out)
     }
 }
 
-/* After ESC: swallows the mark that begins or ends a paste. Other bytes are kept for later. */
-static bool take_mark(EditLine *el)
+/* After ESC: swallows the rest of the mark that begins a paste. Other bytes are kept for later. */
+static bool paste_comes(EditLine *el)
 {
     static const struct timespec soon = {.tv_nsec = SEQUENCE_MS * 1000000L};
-    const char *mark = input.pasting ? "[201~" : "[200~";
     bool same = true;
-    for (input.n = input.at = 0; same && input.n < MARK_LEN; input.n++) {
-        char *c = &input.ahead[input.n];
-        if (wait_byte(el, &soon, c) != 1)
+    for (ahead_n = ahead_at = 0; same && ahead_n < BEGIN_LEN; ahead_n++) {
+        if (wait_byte(el, &soon, &ahead[ahead_n]) != 1)
             return false;
-        same = *c == mark[input.n];
+        same = ahead[ahead_n] == paste_begins[ahead_n];
     }
     if (same)
-        input.n = 0;
+        ahead_n = 0;
     return same;
+}
+
+/* Reads up to the mark that ends the paste; line breaks of any kind become '\n'. Results as
+ * wait_byte's. */
+static int take_paste(EditLine *el)
+{
+    char c;
+    int got;
+    qn_buf_clear(&paste);
+    while ((got = wait_byte(el, NULL, &c)) == 1) {
+        bool second = c == '\n' && paste.len && paste.data[paste.len - 1] == '\r';
+        if (second)
+            paste.data[paste.len - 1] = '\n';
+        else
+            qn_buf_char(&paste, c);
+        if (paste.len >= END_LEN &&
+            memcmp(paste.data + paste.len - END_LEN, paste_ends, END_LEN) == 0)
+            break;
+        if (paste.overflow)
+            qn_buf_clear(&paste); /* too much to be meant: what is left of it is taken */
+    }
+    if (got != 1)
+        return got;
+    paste.len -= END_LEN;
+    paste.data[paste.len] = '\0';
+    for (char *r = paste.data; (r = memchr(r, '\r', (size_t)(paste.data + paste.len - r)));)
+        *r = '\n';
+    return 1;
+}
+
+/* The editor's function for PASTE_KEY. */
+static unsigned char insert_paste(EditLine *el, int key)
+{
+    (void)key;
+    bool good = paste.len && qn_utf8_valid(paste.data, paste.len);
+    good = good && el_insertstr(el, paste.data) == 0;
+    qn_buf_clear(&paste);
+    return good ? CC_REFRESH : CC_ERROR;
 }
 
 static int next_byte(EditLine *el, char *out)
 {
-    for (;;) {
-        if (input.at < input.n) {
-            *out = input.ahead[input.at++];
-            return 1;
-        }
-        int got = wait_byte(el, NULL, out);
-        if (got <= 0 || *out != ESC || !marks_paste || !take_mark(el))
-            return got;
-        input.pasting = !input.pasting;
+    if (ahead_at < ahead_n) {
+        *out = ahead[ahead_at++];
+        return 1;
     }
+    int got = wait_byte(el, NULL, out);
+    if (got == 1 && *out == ESC && marks_paste && paste_comes(el)) {
+        got = take_paste(el);
+        *out = PASTE_KEY;
+    }
+    return got;
 }
 
-/* libedit's source of characters. A pasted control character is quoted, so that a line break is
- * text and not the end of input. */
+/* libedit's source of characters. */
 static int read_character(EditLine *el, wchar_t *out)
 {
-    static char held;
     char bytes[4];
     size_t n = 0;
     uint32_t cp;
-    if (input.quoted) {
-        input.quoted = false;
-        *out = held == '\r' ? L'\n' : (wchar_t)held;
-        return 1;
-    }
     do {
         int got = next_byte(el, bytes + n);
         if (got <= 0)
@@ -109,11 +140,6 @@ static int read_character(EditLine *el, wchar_t *out)
     } while (n < sizeof bytes && qn_utf8_whole(bytes, n) == 0);
     qn_utf8_decode(bytes, n, &cp);
     *out = (wchar_t)cp;
-    if (input.pasting && cp < ' ') {
-        input.quoted = true;
-        held = (char)cp;
-        *out = QUOTE;
-    }
     return 1;
 }
 
@@ -125,13 +151,17 @@ void qn_keyboard_open(EditLine *el)
     sigaction(SIGINT, &act, &old_int);
     sigaction(SIGCONT, &act, &old_cont);
     marks_paste = term && !qn_str_eq(term, "dumb");
+    qn_buf_init(&paste, PASTE_MAX);
     el_set(el, EL_GETCFN, read_character);
+    el_set(el, EL_ADDFN, "insert-paste", "Insert what was pasted", insert_paste);
+    el_set(el, EL_BIND, "^_", "insert-paste", NULL);
 }
 
 void qn_keyboard_close(void)
 {
     sigaction(SIGINT, &old_int, NULL);
     sigaction(SIGCONT, &old_cont, NULL);
+    qn_buf_deinit(&paste);
 }
 
 static void ask_for_marks(bool on)
@@ -150,8 +180,7 @@ const char *qn_keyboard_line(EditLine *el, int *n)
     sigaddset(&held, SIGCONT);
     sigprocmask(SIG_BLOCK, &held, &before);
     qn_keyboard_interrupted = 0;
-    input.n = input.at = 0;
-    input.pasting = input.quoted = false;
+    ahead_n = ahead_at = 0;
     el_set(el, EL_PREP_TERM, 1); /* before the prompt is shown: nothing typed is echoed twice */
     ask_for_marks(true);
     const char *line = el_gets(el, n);
