@@ -153,7 +153,8 @@ void qn_keyboard_open(EditLine *el)
     marks_paste = term && !qn_str_eq(term, "dumb");
     qn_buf_init(&paste, PASTE_MAX);
     el_set(el, EL_GETCFN, read_character);
-    el_set(el, EL_ADDFN, "insert-paste", "Insert what was pasted", insert_paste);
+    /* The wide form keeps the strings; the narrow one copies them and frees the copies never. */
+    el_wset(el, EL_ADDFN, L"insert-paste", L"Insert what was pasted", insert_paste);
     el_set(el, EL_BIND, "^_", "insert-paste", NULL);
 }
 

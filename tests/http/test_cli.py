@@ -594,7 +594,7 @@ def test_chat_goes_on_after_failures(house, tmp_path):
 
 def test_a_note_while_loading(house, tmp_path):
     server = house.start()
-    model = house.model(server, "m", load_ms=2500)
+    model = house.model(server, "m", load_ms=1500)
     cli = Cli(tmp_path, server.port)
     t = Terminal(cli, "run", model, "hello")
     t.wait_for(f"loading {model}")
