@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "llm/marks.h"
 #include "llm/output.h"
 #include "llm/template.h"
 
@@ -146,11 +147,12 @@ void qn_prompt_deinit(struct qn_prompt *p)
 }
 
 /* Writes a message's content as the text that every template reads: parts become one string. */
-static qn_err write_content(struct qn_jw *w, const struct qn_jref *content, struct qn_error *e)
+static qn_err write_content(const struct qn_prompter *p, struct qn_jw *w,
+                            const struct qn_jref *content, struct qn_error *e)
 {
     enum qn_json_type type = qn_json_type(content);
     if (type == QN_JSON_NULL || type == QN_JSON_STRING) {
-        qn_json_print(content, w->out);
+        qn_marks_write(p->tok, w, content);
         return QN_OK;
     }
     if (type != QN_JSON_ARRAY)
@@ -180,12 +182,13 @@ static qn_err write_content(struct qn_jw *w, const struct qn_jref *content, stru
         }
     }
     if (!err)
-        qn_jw_strn(w, qn_buf_cstr(&text), text.len);
+        qn_marks_write_str(p->tok, w, qn_buf_cstr(&text), text.len);
     qn_buf_deinit(&text);
     return err;
 }
 
-static qn_err write_messages(struct qn_jw *w, const struct qn_jref *messages, struct qn_error *e)
+static qn_err write_messages(const struct qn_prompter *p, struct qn_jw *w,
+                             const struct qn_jref *messages, struct qn_error *e)
 {
     if (qn_json_type(messages) != QN_JSON_ARRAY || qn_json_count(messages) == 0)
         return qn_fail_param(e, QN_EINVAL, "messages",
@@ -202,22 +205,9 @@ static qn_err write_messages(struct qn_jw *w, const struct qn_jref *messages, st
         struct qn_jref member;
         for (bool any = qn_json_first(&m, &member); any; any = qn_json_next(&member)) {
             qn_jw_key(w, member.key);
-            if (!qn_str_eq(member.key, "content")) {
-                struct qn_buf raw;
-                qn_buf_init(&raw, PROMPT_JSON_MAX);
-                qn_json_print(&member, &raw);
-                qn_jw_raw(w, qn_buf_cstr(&raw), raw.len);
-                qn_buf_deinit(&raw);
-                continue;
-            }
-            struct qn_buf raw;
-            qn_buf_init(&raw, PROMPT_JSON_MAX);
-            struct qn_jw inner = qn_jw_to(&raw);
-            err = write_content(&inner, &member, e);
-            if (!err)
-                qn_jw_raw(w, qn_buf_cstr(&raw), raw.len);
-            qn_buf_deinit(&raw);
-            if (err)
+            if (!qn_str_eq(member.key, "content"))
+                qn_marks_write(p->tok, w, &member);
+            else if ((err = write_content(p, w, &member, e)) != QN_OK)
                 return err;
         }
         qn_jw_obj_end(w);
@@ -237,7 +227,8 @@ static void write_token(struct qn_jw *w, const char *key, const struct qn_tokeni
 
 /* A JSON array or object that came as text, written under key; checked, as the router may be
  * broken. */
-static qn_err write_foreign(struct qn_jw *w, const char *key, const char *json, struct qn_error *e)
+static qn_err write_foreign(const struct qn_prompter *p, struct qn_jw *w, const char *key,
+                            const char *json, struct qn_error *e)
 {
     if (!json)
         return QN_OK;
@@ -245,9 +236,10 @@ static qn_err write_foreign(struct qn_jw *w, const char *key, const char *json, 
     qn_err err = qn_json_parse(json, strlen(json), &doc, e);
     if (err)
         return err;
-    qn_json_free(doc);
+    struct qn_jref root = qn_json_root(doc);
     qn_jw_key(w, key);
-    qn_jw_raw(w, json, strlen(json));
+    qn_marks_write(p->tok, w, &root);
+    qn_json_free(doc);
     return QN_OK;
 }
 
@@ -266,18 +258,12 @@ static qn_err write_vars(const struct qn_prompter *p, const struct qn_chat *chat
     struct qn_jw w = qn_jw_to(out);
     qn_jw_obj(&w);
     qn_jw_key(&w, "messages");
-    struct qn_buf list;
-    qn_buf_init(&list, PROMPT_JSON_MAX);
-    struct qn_jw lw = qn_jw_to(&list);
-    err = write_messages(&lw, &messages, e);
-    if (!err)
-        qn_jw_raw(&w, qn_buf_cstr(&list), list.len);
-    qn_buf_deinit(&list);
+    err = write_messages(p, &w, &messages, e);
     qn_json_free(doc);
     if (!err)
-        err = write_foreign(&w, "tools", chat->tools, e);
+        err = write_foreign(p, &w, "tools", chat->tools, e);
     if (!err)
-        err = write_foreign(&w, "documents", chat->documents, e);
+        err = write_foreign(p, &w, "documents", chat->documents, e);
     if (err)
         return err;
     qn_jw_kbool(&w, "add_generation_prompt", !chat->continue_last);
@@ -290,12 +276,8 @@ static qn_err write_vars(const struct qn_prompter *p, const struct qn_chat *chat
             return err;
         struct qn_jref root = qn_json_root(extra), v;
         for (bool more = qn_json_first(&root, &v); more; more = qn_json_next(&v)) {
-            struct qn_buf raw;
-            qn_buf_init(&raw, PROMPT_JSON_MAX);
-            qn_json_print(&v, &raw);
             qn_jw_key(&w, v.key);
-            qn_jw_raw(&w, qn_buf_cstr(&raw), raw.len);
-            qn_buf_deinit(&raw);
+            qn_marks_write(p->tok, &w, &v);
         }
         qn_json_free(extra);
     }
@@ -355,11 +337,12 @@ out:
     return err;
 }
 
-static qn_err add_text(const struct qn_prompter *p, const char *text, size_t n, const char *param,
-                       int32_t context, struct qn_tokens *out, struct qn_error *e)
+static qn_err add_text(const struct qn_prompter *p, const char *text, size_t n, unsigned flags,
+                       const char *param, int32_t context, struct qn_tokens *out,
+                       struct qn_error *e)
 {
     size_t most = (size_t)context * 4 + PROMPT_TOKENS_SLACK;
-    qn_err err = qn_tokenize(p->tok, text, n, QN_TOK_SPECIAL, most, out, e);
+    qn_err err = qn_tokenize(p->tok, text, n, flags, most, out, e);
     if (err == QN_ELIMIT)
         return qn_fail_param(
             e, QN_ECONTEXT, param,
@@ -399,7 +382,8 @@ static qn_err make_chat(const struct qn_prompter *p, const struct qn_chat *chat,
     size_t added;
     qn_err err = render_chat(p, chat, &text, e);
     if (!err)
-        err = add_text(p, qn_buf_cstr(&text), text.len, "messages", context, t, e);
+        err = add_text(p, qn_buf_cstr(&text), text.len, QN_TOK_SPECIAL | QN_TOK_MARKED, "messages",
+                       context, t, e);
     if (!err)
         err = add_start(p, t, "messages", &added, e);
     qn_buf_deinit(&text);
@@ -431,10 +415,10 @@ static qn_err make_fim(const struct qn_prompter *p, const struct qn_complete *c,
     qn_err err = c->prompt_tokens.n > 0
                      ? take_ids(p, &c->prompt_tokens, t, e)
                      : add_text(p, c->prompt ? c->prompt : "", c->prompt ? strlen(c->prompt) : 0,
-                                "prompt", context, t, e);
+                                QN_TOK_SPECIAL, "prompt", context, t, e);
     qn_tokens_push(t, p->fim[FIM_SUFFIX]);
     if (!err)
-        err = add_text(p, c->suffix, strlen(c->suffix), "suffix", context, t, e);
+        err = add_text(p, c->suffix, strlen(c->suffix), QN_TOK_SPECIAL, "suffix", context, t, e);
     qn_tokens_push(t, p->fim[FIM_MIDDLE]);
     return err;
 }
@@ -468,8 +452,8 @@ static qn_err make_complete(const struct qn_prompter *p, const struct qn_complet
     else if (c->prompt_tokens.n > 0)
         err = take_ids(p, &c->prompt_tokens, t, e);
     else
-        err = add_text(p, c->prompt ? c->prompt : "", c->prompt ? strlen(c->prompt) : 0, "prompt",
-                       context, t, e);
+        err = add_text(p, c->prompt ? c->prompt : "", c->prompt ? strlen(c->prompt) : 0,
+                       QN_TOK_SPECIAL, "prompt", context, t, e);
     /* Ids are taken as they are given; text gets the start token. */
     bool ids = c->prompt_tokens.n > 0 && !(c->suffix && c->suffix[0]);
     if (!err && !ids)

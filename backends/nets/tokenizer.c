@@ -341,6 +341,26 @@ static qn_err plain_text(const struct qn_tokenizer *t, struct qn_tokenizing *z, 
     }
 }
 
+/* The piece without the marks that kept special tokens from being found in it. */
+static qn_err marked_text(const struct qn_tokenizer *t, struct qn_tokenizing *z, const char *text,
+                          size_t len, bool after_special, struct qn_error *e)
+{
+    const size_t mark = sizeof QN_TOKEN_MARK - 1;
+    struct qn_buf bare;
+    qn_buf_init(&bare, len);
+    for (const char *end = text + len, *next; text < end; text = next + mark) {
+        next = memmem(text, (size_t)(end - text), QN_TOKEN_MARK, mark);
+        qn_buf_add(&bare, text, (size_t)((next ? next : end) - text));
+        if (!next) {
+            break;
+        }
+    }
+    qn_err err =
+        bare.len > 0 ? plain_text(t, z, qn_buf_cstr(&bare), bare.len, after_special, e) : QN_OK;
+    qn_buf_deinit(&bare);
+    return err;
+}
+
 static qn_err whole_text(const struct qn_tokenizer *t, struct qn_tokenizing *z, const char *text,
                          size_t len, unsigned flags, struct qn_error *e)
 {
@@ -357,7 +377,8 @@ static qn_err whole_text(const struct qn_tokenizer *t, struct qn_tokenizing *z, 
             end--;
         }
         if (end > from) {
-            err = plain_text(t, z, text + from, end - from, after_special, e);
+            err = ((flags & QN_TOK_MARKED) != 0 ? marked_text : plain_text)(
+                t, z, text + from, end - from, after_special, e);
             after_special = false;
         }
         from = at;
@@ -413,6 +434,22 @@ qn_err qn_tokenize(const struct qn_tokenizer *t, const char *text, size_t len, u
     qn_merge_deinit(&z.merge);
     qn_pieces_deinit(&z.pieces);
     return err;
+}
+
+size_t qn_tokenizer_next_control(const struct qn_tokenizer *t, const char *text, size_t from,
+                                 size_t len)
+{
+    for (size_t at; from < len; from = at) {
+        int32_t id = qn_special_next(&t->special, &t->vocab, text, from, len, &at);
+        if (id < 0) {
+            break;
+        }
+        if (t->vocab.token[id].kind != QN_TOKEN_USER) {
+            return at;
+        }
+        at += t->vocab.token[id].n;
+    }
+    return len;
 }
 
 int32_t qn_tokenizer_size(const struct qn_tokenizer *t)

@@ -20,8 +20,11 @@ struct qn_tokens { /* a growing list of ids; zero-initialise, free with qn_token
 void qn_tokens_push(struct qn_tokens *t, int32_t id);
 void qn_tokens_deinit(struct qn_tokens *t);
 
+#define QN_TOKEN_MARK "\xef\xb7\x90" /* U+FDD0, a noncharacter for use within a program */
+
 enum {
     QN_TOK_SPECIAL = 1, /* text of control and user-defined tokens becomes those tokens (chat templates) */
+    QN_TOK_MARKED = 4, /* QN_TOKEN_MARK is no part of the text: it only keeps special tokens from being found */
     QN_TOK_BOS_EOS = 2  /* add what tokenizer.ggml.add_bos_token / add_eos_token / sep ask for */
 };
 
@@ -33,6 +36,9 @@ void qn_tokenizer_free(struct qn_tokenizer *t);
 /* Appends the ids of text[0..len) (any bytes) to out. QN_ELIMIT over max_tokens ids in out. */
 qn_err qn_tokenize(const struct qn_tokenizer *t, const char *text, size_t len, unsigned flags,
                    size_t max_tokens, struct qn_tokens *out, struct qn_error *e);
+
+/* Where in text[from..len) the written form of a control token begins; len: nowhere. */
+size_t qn_tokenizer_next_control(const struct qn_tokenizer *t, const char *text, size_t from, size_t len);
 
 int32_t qn_tokenizer_size(const struct qn_tokenizer *t);
 
