@@ -53,6 +53,8 @@ void qn_output_clean(struct qn_buf *out, const char *bytes, size_t n)
     while (n > 0) {
         uint32_t cp;
         size_t used = qn_utf8_decode(bytes, n, &cp);
+        if (cp == 0) /* every byte-level vocabulary has it, and no text of this house can */
+            cp = 0xFFFD;
         char utf8[4];
         qn_buf_add(out, utf8, qn_utf8_encode(cp, utf8));
         bytes += used;

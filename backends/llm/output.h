@@ -38,7 +38,7 @@ struct qn_logprob {
 void qn_logprob_write(struct qn_jw *w, const struct qn_logprob *token, const struct qn_logprob *top,
                       size_t n);
 
-/* Appends bytes as valid UTF-8: what is malformed becomes U+FFFD. */
+/* Appends bytes as valid UTF-8: what is malformed, and byte 0, becomes U+FFFD. */
 void qn_output_clean(struct qn_buf *out, const char *bytes, size_t n);
 
 struct qn_output_token; /* a token whose log-probability waits for its text */

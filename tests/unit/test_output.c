@@ -117,6 +117,25 @@ static void characters_are_never_split(void **state)
     seen_deinit(&s);
 }
 
+/* Byte 0 is a token of every byte-level vocabulary; C strings and the frames cannot carry it. */
+static void a_zero_byte_is_replaced(void **state)
+{
+    (void)state;
+    struct seen s;
+    seen_init(&s);
+    struct qn_strings none = {NULL, 0};
+    struct qn_output o;
+    qn_output_init(&o, 0, &(struct qn_out){&s, see, never_full}, &none, true);
+    struct qn_logprob zero = {7, "\0", 1, -0.5}, top[] = {{7, "\0", 1, -0.5}};
+    qn_output_token(&o, "a\0b", 3, &zero, top, 1);
+    qn_output_finish(&o, QN_FINISH_LENGTH, NULL);
+    qn_output_deinit(&o);
+    assert_string_equal(qn_buf_cstr(&s.text), "a\xef\xbf\xbd"
+                                              "b");
+    assert_string_equal(qn_buf_cstr(&s.tokens), "7 ");
+    seen_deinit(&s);
+}
+
 static void stop_strings_never_show(void **state)
 {
     (void)state;
@@ -224,6 +243,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_text_passes_at_once),
         cmocka_unit_test(characters_are_never_split),
+        cmocka_unit_test(a_zero_byte_is_replaced),
         cmocka_unit_test(stop_strings_never_show),
         cmocka_unit_test(stop_at_the_very_beginning),
         cmocka_unit_test(overlapping_prefixes),
