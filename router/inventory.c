@@ -320,6 +320,7 @@ static void plan(struct place *p)
     qn_residency_plan(live, n, &want, &budget, &todo);
     switch (todo.verdict) {
     case QN_PLAN_LOAD:
+        p->retry = false; /* not before: the plan may be to make room first */
         if (start(p, todo.threads, &e))
             refuse_waiting(p, &e);
         break;
@@ -380,7 +381,6 @@ static void settle_place(struct place *p)
         break;
     case QN_INST_FAILED: {
         if (p->retry) {
-            p->retry = false;
             plan(p);
             break;
         }
