@@ -60,9 +60,11 @@ static void print_stats(const struct qn_turn_stats *s)
     putchar('\n');
 }
 
-/* Obeys a line that begins with '/'. Returns false to leave. */
-static bool command(struct repl *r, const char *line)
+/* Obeys a line that begins with '/'; blanks at its end go. Returns false to leave. */
+static bool command(struct repl *r, char *line)
 {
+    for (size_t n = strlen(line); n && line[n - 1] == ' ';)
+        line[--n] = '\0';
     if (qn_str_eq(line, "/exit") || qn_str_eq(line, "/quit") || qn_str_eq(line, "/bye"))
         return false;
     if (qn_str_eq(line, "/help") || qn_str_eq(line, "/?")) {
@@ -79,8 +81,7 @@ static bool command(struct repl *r, const char *line)
         qn_conversation_set_system(r->c, text);
         puts(*text ? "The system message is set." : "There is no system message now.");
     } else {
-        puts("There is no such command; /help lists them. A text may begin with a space before "
-             "'/'.");
+        puts("There is no such command; /help lists them. For a text, begin with a space.");
     }
     return true;
 }
@@ -166,6 +167,14 @@ static void close_editor(struct repl *r)
     qn_multiline_deinit(&r->input);
 }
 
+/* A refused request is most often a conversation that no longer fits the model's context. */
+static void explain(struct repl *r, const struct qn_error *e)
+{
+    qn_cli_failed(r->c->cli, e);
+    if (e->code == QN_EINVAL && r->c->messages.len)
+        puts("(/clear begins the conversation anew)");
+}
+
 /* Asks, and reports what went wrong: the chat goes on. */
 static void answer(struct repl *r)
 {
@@ -180,7 +189,7 @@ static void answer(struct repl *r)
     if (err == QN_ECANCELLED)
         puts("(stopped)");
     else if (err)
-        qn_cli_failed(r->c->cli, &e);
+        explain(r, &e);
     else if (r->c->answer.len == 0)
         puts("(an empty answer)");
     else if (qn_str_eq(r->c->finish, "length"))

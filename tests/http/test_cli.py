@@ -225,8 +225,10 @@ def test_logs(cli, server):
     assert cli("logs", "--lines", "0").out == ""
     with subprocess.Popen([QUINCE, "--port", str(server.port), "logs", "--follow", "--lines", "0"],
                           stdout=subprocess.PIPE, env=environment(cli.home)) as following:
-        time.sleep(0.3)
-        server.chat("nobody")
+        def spoken():
+            server.chat("nobody")  # again and again: what came before it followed is not shown
+            return select.select([following.stdout], [], [], 0.2)[0]
+        wait_until(spoken, 30, "a line")
         assert b"nobody" in following.stdout.readline()
         following.send_signal(signal.SIGINT)
         assert following.wait(10) == -signal.SIGINT
@@ -515,7 +517,7 @@ def test_chat_in_the_terminal(house, tmp_path):
     t.wait_for("w\u00f6rt w\u00f6rt ")
     t.wait_for(">>> ")
     for line, answer in [("/help", "/system"), ("/stats", "answer: 3 tokens"), ("/system be brief", "is set"),
-                         ("/clear", "anew"), ("/nonsense", "no such command")]:
+                         ("/clear ", "anew"), ("/nonsense", "no such command")]:
         t.type(line + "\r")
         t.wait_for(answer)
         t.wait_for(">>> ")
