@@ -20,7 +20,7 @@ static qn_err check_text(const char *s, size_t n, struct qn_error *e)
 {
     if (!qn_utf8_valid(s, n))
         return qn_fail(e, QN_EFORMAT, "JSON text is not valid UTF-8");
-    int depth = 0;
+    int depth = 0, values = 1; /* a value follows each comma and each opening, but for the empty */
     bool in_string = false;
     for (size_t i = 0; i < n; i++) {
         char c = s[i];
@@ -36,13 +36,18 @@ static qn_err check_text(const char *s, size_t n, struct qn_error *e)
             }
         } else if (c == '"') {
             in_string = true;
+        } else if (c == ',') {
+            values++;
         } else if (c == '[' || c == '{') {
+            values++;
             if (++depth > QN_JSON_DEPTH_MAX)
                 return qn_fail(e, QN_ELIMIT, "JSON is nested deeper than %d levels",
                                QN_JSON_DEPTH_MAX);
         } else if (c == ']' || c == '}') {
             depth--;
         }
+        if (values > QN_JSON_VALUES_MAX)
+            return qn_fail(e, QN_ELIMIT, "JSON holds more than %d values", QN_JSON_VALUES_MAX);
     }
     return QN_OK;
 }

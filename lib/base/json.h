@@ -1,7 +1,8 @@
 /* JSON in and out. Reading is by reference with a path, so that every message says where:
  * "messages[3].role: expected a string". Writing appends straight to a buffer.
  *
- * Limits: QN_JSON_DEPTH_MAX nesting levels; text must be valid UTF-8 and may not hold \u0000.
+ * Limits: QN_JSON_DEPTH_MAX nesting levels; QN_JSON_VALUES_MAX values, since each costs memory and
+ * time out of all proportion to the two bytes it can be written in; text must be valid UTF-8 and may not hold \u0000.
  * Numbers are doubles: integers are exact up to 2^53. Documents are immutable after parsing and
  * may be read from several threads. */
 #ifndef QN_BASE_JSON_H
@@ -14,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { QN_JSON_DEPTH_MAX = 128 };
+enum { QN_JSON_DEPTH_MAX = 128, QN_JSON_VALUES_MAX = 1024 * 1024 };
 
 struct qn_json; /* a parsed document */
 

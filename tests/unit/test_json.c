@@ -36,6 +36,30 @@ static void refuses_what_is_not_json(void **state)
     }
 }
 
+/* Two bytes of text may not cost a hundred of memory without an end. */
+static void values_are_limited(void **state)
+{
+    (void)state;
+    for (int extra = 0; extra < 2; extra++) {
+        /* The array itself is the first value. */
+        int items = QN_JSON_VALUES_MAX - 1 + extra;
+        struct qn_buf text;
+        qn_buf_init(&text, SIZE_MAX / 2);
+        qn_buf_char(&text, '[');
+        for (int i = 0; i < items; i++)
+            qn_buf_str(&text, i ? ",1" : "1");
+        qn_buf_char(&text, ']');
+        struct qn_json *doc = NULL;
+        struct qn_error e = {0};
+        qn_err err = qn_json_parse(text.data, text.len, &doc, &e);
+        assert_int_equal(err, extra ? QN_ELIMIT : QN_OK);
+        if (extra)
+            assert_non_null(strstr(e.message, "values"));
+        qn_json_free(doc);
+        qn_buf_deinit(&text);
+    }
+}
+
 static void depth_is_limited(void **state)
 {
     (void)state;
@@ -163,6 +187,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_what_is_not_json),
         cmocka_unit_test(depth_is_limited),
+        cmocka_unit_test(values_are_limited),
         cmocka_unit_test(brackets_in_strings_do_not_nest),
         cmocka_unit_test(messages_name_the_place),
         cmocka_unit_test(integers_are_checked),
