@@ -12,6 +12,8 @@
 enum {
     MESSAGE_ARENA_MAX = 4 * 1024 * 1024,
     READ_BYTES = 16 * 1024,
+    READS = 4, /* per wake-up: a child that never stops talking must not keep the loop */
+    DRAIN_ROUNDS = 16,
     DOWN_MAX = 2 * QN_CONTROL_LINE_MAX
 };
 
@@ -66,11 +68,11 @@ static void take_lines(struct qn_child_link *k)
     qn_buf_drop(&k->up, at);
 }
 
-/* Takes what the socket holds; false at its end. */
+/* Takes what the socket holds, but no more than a few pieces; false at its end. */
 static bool receive(struct qn_child_link *k)
 {
     char buf[READ_BYTES];
-    for (;;) {
+    for (int i = 0; i < READS;) {
         ssize_t n = recv(k->fd, buf, sizeof buf, MSG_DONTWAIT);
         if (n < 0 && errno == EINTR)
             continue;
@@ -83,7 +85,9 @@ static bool receive(struct qn_child_link *k)
             return true;
         }
         take_lines(k);
+        i++;
     }
+    return true;
 }
 
 static void on_events(void *ctx, uint32_t events)
@@ -129,6 +133,7 @@ void qn_child_link_send(struct qn_child_link *k, const struct qn_control *m)
 
 void qn_child_link_drain(struct qn_child_link *k)
 {
-    if (k->watch)
-        receive(k);
+    /* Its process is gone: the socket holds what it holds, and nobody adds to it. */
+    for (int i = 0; k->watch && i < DRAIN_ROUNDS && receive(k); i++)
+        ;
 }
