@@ -568,6 +568,14 @@ void qn_child_respec(struct qn_child *c, const struct qn_child_spec *spec)
     spec_copy(c, spec);
 }
 
+void qn_child_distrust(struct qn_child *c, const struct qn_error *why)
+{
+    if (c->error.code == QN_OK)
+        c->error = *why;
+    c->grace_ms = QN_CHILD_STOP_GRACE_MS;
+    step(c, QN_INST_BROKEN);
+}
+
 void qn_child_set_limits(struct qn_child *c, const struct qn_child_limits *limits)
 {
     if (limits->ping_ms)

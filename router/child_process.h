@@ -80,6 +80,9 @@ void qn_child_unwant(struct qn_child *c); /* nobody waits any more: a load that 
                                              restart is given up */
 /* Finish the running jobs within grace_ms, take no new ones, end. Loading is broken off at once. */
 void qn_child_stop(struct qn_child *c, int64_t grace_ms);
+/* It has sent what the contract does not allow, in one job: no job more is given to it; it ends
+ * when its others have, within QN_CHILD_STOP_GRACE_MS, and starts again as after a crash. */
+void qn_child_distrust(struct qn_child *c, const struct qn_error *why);
 /* The four limits above, shortened for tests; 0 keeps one as it is. For later starts. */
 struct qn_child_limits {
     int64_t ping_ms, pong_ms, stall_ms, progress_ms;

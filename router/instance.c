@@ -113,6 +113,12 @@ static unsigned crash_ready(struct qn_instance *in)
     return drain(in, QN_INST_END_CRASH, QN_FX_KILL);
 }
 
+/* It is not trusted with another job, but those it has may end well. */
+static unsigned distrust(struct qn_instance *in)
+{
+    return drain(in, QN_INST_END_CRASH, QN_FX_STOP);
+}
+
 static unsigned term(struct qn_instance *in)
 {
     (void)in;
@@ -204,6 +210,7 @@ static const cell_fn table[QN_INST_STATE_COUNT][QN_INST_EVENT_COUNT] = {
         [QN_INST_CHILD_FAILED] = crash_ready,
         [QN_INST_CHILD_REFUSED] = crash_ready,
         [QN_INST_UNHEALTHY] = crash_ready,
+        [QN_INST_BROKEN] = distrust,
         [QN_INST_EXITED] = restart_or_rest,
         [QN_INST_HEALTHY] = healthy,
     },
@@ -245,7 +252,8 @@ const char *qn_inst_state_name(enum qn_inst_state s)
 const char *qn_inst_event_name(enum qn_inst_event ev)
 {
     static const char *const names[QN_INST_EVENT_COUNT] = {
-        "want",      "unwant", "stop",         "child_ready", "child_failed", "child_refused",
-        "unhealthy", "exited", "backoff_over", "grace_over",  "term_over",    "healthy"};
+        "want",          "unwant",    "stop",   "child_ready", "child_failed",
+        "child_refused", "unhealthy", "broken", "exited",      "backoff_over",
+        "grace_over",    "term_over", "healthy"};
     return names[ev];
 }

@@ -25,6 +25,7 @@ enum qn_inst_event {
     QN_INST_CHILD_FAILED,  /* the child says `failed`, and another try could end differently */
     QN_INST_CHILD_REFUSED, /* the child says `failed`, and every try would end the same way */
     QN_INST_UNHEALTHY,     /* no pong, no step, no progress, or a broken control line */
+    QN_INST_BROKEN,        /* it broke the contract in one job; its others may be sound */
     QN_INST_EXITED,        /* the process is gone, or could not be started */
     QN_INST_BACKOFF_OVER,  /* the back-off timer fired */
     QN_INST_GRACE_OVER,    /* the time to finish jobs is up */

@@ -73,6 +73,15 @@ static void give_error(struct qn_upstream *u, const struct qn_error *e)
     give(u, &ev);
 }
 
+/* The child's words make no sense. What broke one reply may break the next, so it is to start anew.
+ */
+static void give_up(struct qn_upstream *u, const struct qn_error *why)
+{
+    if (u->job.child)
+        qn_child_distrust(u->job.child, why);
+    give_error(u, why);
+}
+
 /* Decodes and hands on one frame. False: u is gone. */
 static bool take_frame(struct qn_upstream *u, const struct qn_frame *f)
 {
@@ -86,7 +95,7 @@ static bool take_frame(struct qn_upstream *u, const struct qn_frame *f)
     if (err) {
         qn_fail(&why, QN_ECHILD, "the model's process sent an event that cannot be understood: %s",
                 e.message);
-        give_error(u, &why);
+        give_up(u, &why);
         alive = false;
     } else {
         alive = give(u, &ev);
@@ -144,7 +153,7 @@ static void pump(struct qn_upstream *u)
         }
         if (err) {
             qn_fail(&why, QN_ECHILD, "the model's process sent a broken frame: %s", e.message);
-            give_error(u, &why);
+            give_up(u, &why);
             return;
         }
         if (!take_frame(u, &f))
@@ -160,7 +169,7 @@ static void feed(struct qn_upstream *u, const void *p, size_t n)
         return;
     }
     qn_fail(&why, QN_ECHILD, "the model's process sent more than a frame may hold");
-    give_error(u, &why);
+    give_up(u, &why);
 }
 
 static void on_data(void *ctx, const void *p, size_t n)

@@ -48,6 +48,9 @@ if kind in CONTROL:
         pass
     time.sleep(60)
     sys.exit(0)
+if kind == "control-flood":
+    while True:
+        say(b'{"msg":"loading","progress":0.5}\n' * 1000)
 if kind == "silent":
     time.sleep(3600)
 say(READY)

@@ -1,9 +1,10 @@
 """A child that breaks the contract harms only the request it was given."""
 import shutil
+import threading
 import time
 
 import pytest
-from conftest import QUICK, ROOT, House, events, fake_model
+from conftest import QUICK, ROOT, House, Ticker, events, fake_model, wait_until
 
 REPLIES = ["not-http", "status-500", "status-401", "frame-garbage", "frame-unknown-event", "frame-wrong-type",
            "frame-bad-utf8", "frame-negative-bytes", "frame-huge-bytes", "frame-wild-index", "cut-at-once",
@@ -40,6 +41,29 @@ def test_broken_replies(rude, kind):
     assert rude.get("/live").status == 200
 
 
+def test_a_child_that_talks_nonsense_is_replaced(rude):
+    """What broke one reply may break the next: the retry already meets a new process."""
+    model = rude.house.model(rude, "nonsense", rude="frame-garbage")
+    assert rude.post("/v1/load", {"model_name": model}).status == 200
+    (pid,) = rude.children()
+    assert rude.chat(model).status == 502
+    wait_until(lambda: pid not in rude.children(), what="the end of the broken process")
+
+
+def test_a_child_that_floods_its_control_socket(rude):
+    model = rude.house.model(rude, "control-flood", rude="control-flood")
+    replies = []
+    t = threading.Thread(target=lambda: replies.append(rude.chat(model)))
+    with Ticker(rude) as ticker:
+        t.start()
+        time.sleep(1.5)
+        assert rude.post("/v1/unload", {"model_name": model}, timeout=20).status == 200
+    t.join(10)
+    assert replies and replies[0].status == 503
+    assert ticker.count > 20
+    assert ticker.slowest < 0.5
+
+
 def test_words_after_the_end_are_not_heard(rude):
     model = rude.house.model(rude, "text-after-end", rude="text-after-end")
     assert rude.chat(model).json["choices"][0]["message"]["content"] == "hi"
@@ -57,7 +81,6 @@ def test_broken_control_lines(rude, kind):
 
 
 def test_a_child_that_never_becomes_ready_can_be_unloaded(rude):
-    import threading
     model = rude.house.model(rude, "silent", rude="silent")
     replies = []
     t = threading.Thread(target=lambda: replies.append(rude.chat(model)))

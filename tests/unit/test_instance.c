@@ -26,13 +26,13 @@ struct cell {
 
 /* clang-format off */
 static const struct cell expected[QN_INST_STATE_COUNT][QN_INST_EVENT_COUNT] = {
-    /*           WANT              UNWANT   STOP              READY    FAILED           REFUSED          UNHEALTHY        EXITED             BACKOFF_OVER      GRACE_OVER       TERM_OVER        HEALTHY */
-    /* STOPPED */ {{LO, QN_FX_SPAWN}, {ST, 0}, {ST, 0},          {ST, 0}, {ST, 0},          {ST, 0},          {ST, 0},          {ST, 0},             {ST, 0},             {ST, 0},          {ST, 0},          {ST, 0}},
-    /* LOADING */ {{LO, 0},           {LO, 0}, {DR, QN_FX_TERM}, {RE, 0}, {DR, QN_FX_KILL}, {DR, QN_FX_KILL}, {DR, QN_FX_KILL}, {ST, 0},             {LO, 0},             {LO, 0},          {LO, 0},          {LO, 0}},
-    /* READY */   {{RE, 0},           {RE, 0}, {DR, QN_FX_STOP}, {RE, 0}, {DR, QN_FX_KILL}, {DR, QN_FX_KILL}, {DR, QN_FX_KILL}, {ST, 0},             {RE, 0},             {RE, 0},          {RE, 0},          {RE, 0}},
-    /* DRAINING */{{DR, 0},           {DR, 0}, {DR, 0},          {DR, 0}, {DR, 0},          {DR, 0},          {DR, QN_FX_KILL}, {ST, 0},             {DR, 0},             {DR, QN_FX_TERM}, {DR, QN_FX_KILL}, {DR, 0}},
-    /* BACKOFF */ {{BA, 0},           {ST, 0}, {ST, 0},          {BA, 0}, {BA, 0},          {BA, 0},          {BA, 0},          {BA, 0},             {LO, QN_FX_SPAWN},   {BA, 0},          {BA, 0},          {BA, 0}},
-    /* FAILED */  {{LO, QN_FX_SPAWN}, {FA, 0}, {ST, 0},          {FA, 0}, {FA, 0},          {FA, 0},          {FA, 0},          {FA, 0},             {FA, 0},             {FA, 0},          {FA, 0},          {FA, 0}},
+    /*           WANT              UNWANT   STOP              READY    FAILED           REFUSED          UNHEALTHY        BROKEN           EXITED             BACKOFF_OVER      GRACE_OVER       TERM_OVER        HEALTHY */
+    /* STOPPED */ {{LO, QN_FX_SPAWN}, {ST, 0}, {ST, 0},          {ST, 0}, {ST, 0},          {ST, 0},          {ST, 0},          {ST, 0},          {ST, 0},             {ST, 0},             {ST, 0},          {ST, 0},          {ST, 0}},
+    /* LOADING */ {{LO, 0},           {LO, 0}, {DR, QN_FX_TERM}, {RE, 0}, {DR, QN_FX_KILL}, {DR, QN_FX_KILL}, {DR, QN_FX_KILL}, {LO, 0},          {ST, 0},             {LO, 0},             {LO, 0},          {LO, 0},          {LO, 0}},
+    /* READY */   {{RE, 0},           {RE, 0}, {DR, QN_FX_STOP}, {RE, 0}, {DR, QN_FX_KILL}, {DR, QN_FX_KILL}, {DR, QN_FX_KILL}, {DR, QN_FX_STOP}, {ST, 0},             {RE, 0},             {RE, 0},          {RE, 0},          {RE, 0}},
+    /* DRAINING */{{DR, 0},           {DR, 0}, {DR, 0},          {DR, 0}, {DR, 0},          {DR, 0},          {DR, QN_FX_KILL}, {DR, 0},          {ST, 0},             {DR, 0},             {DR, QN_FX_TERM}, {DR, QN_FX_KILL}, {DR, 0}},
+    /* BACKOFF */ {{BA, 0},           {ST, 0}, {ST, 0},          {BA, 0}, {BA, 0},          {BA, 0},          {BA, 0},          {BA, 0},          {BA, 0},             {LO, QN_FX_SPAWN},   {BA, 0},          {BA, 0},          {BA, 0}},
+    /* FAILED */  {{LO, QN_FX_SPAWN}, {FA, 0}, {ST, 0},          {FA, 0}, {FA, 0},          {FA, 0},          {FA, 0},          {FA, 0},          {FA, 0},             {FA, 0},             {FA, 0},          {FA, 0},          {FA, 0}},
 };
 /* clang-format on */
 
