@@ -95,6 +95,13 @@ void qn_answer_error(struct qn_http *h, enum qn_family family, const struct qn_e
 
 void qn_answer_json(struct qn_http *h, int status, const struct qn_buf *body)
 {
+    static const char cut[] =
+        "{\"error\":{\"message\":\"the answer is too long to be sent\",\"type\":"
+        "\"server_error\",\"param\":null,\"code\":\"internal_error\"}}";
+    if (body->overflow) { /* half an object helps nobody */
+        qn_http_reply(h, 500, "application/json", cut, sizeof cut - 1);
+        return;
+    }
     qn_http_reply(h, status, "application/json", body->len ? body->data : "", body->len);
 }
 

@@ -194,6 +194,20 @@ static void put(void *ctx)
     qn_buf_deinit(&details);
 }
 
+/* True when a part between slashes is empty, "." or "..": clients fold such paths, and no folder
+ * may ever be named by one. */
+static bool steps_aside(const char *name)
+{
+    for (const char *p = name;; p++) {
+        size_t n = strcspn(p, "/");
+        if (n == 0 || (n == 1 && p[0] == '.') || (n == 2 && p[0] == '.' && p[1] == '.'))
+            return true;
+        p += n;
+        if (!*p)
+            return false;
+    }
+}
+
 /* Names appear in URLs, argument lists and log lines: letters, digits and . _ - / : only. */
 static bool name_ok(const char *name)
 {
@@ -203,7 +217,7 @@ static bool name_ok(const char *name)
         if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ||
               strchr("._-/:+@", *p)))
             return false;
-    return !qn_str_ends(name, ":latest") && !qn_str_ends(name, "/");
+    return !qn_str_ends(name, ":latest") && !qn_str_ends(name, "/") && !steps_aside(name);
 }
 
 void qn_intake_file(struct qn_loop *l, struct qn_catalog *catalog, const bool *closed,
@@ -219,10 +233,11 @@ void qn_intake_file(struct qn_loop *l, struct qn_catalog *catalog, const bool *c
     in->done = done;
     in->ctx = ctx;
     if (!name_ok(name))
-        qn_fail_param(&in->error, QN_EINVAL, "model_name",
-                      "'%.80s' cannot be a model's name: it must be user. and then letters, "
-                      "digits or . _ - / : + @",
-                      name);
+        qn_fail_param(
+            &in->error, QN_EINVAL, "model_name",
+            "'%.80s' cannot be a model's name: it must be user. and then letters, "
+            "digits or . _ - / : + @, and nothing between two slashes may be empty, . or ..",
+            name);
     else if (*path != '/')
         qn_fail_param(&in->error, QN_EINVAL, "checkpoint",
                       "'%.200s' is not an absolute path of a GGUF file (downloads are not in this "
