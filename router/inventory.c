@@ -41,7 +41,7 @@ struct place {
     const struct qn_backend_type *type;
     struct qn_child *child; /* NULL until first needed */
     struct list waiting, held;
-    int64_t context_asked; /* by the last load; QN_UNSET: none */
+    int64_t context_asked; /* by a load; QN_UNSET: none */
     int64_t size_bytes;
     int64_t context; /* the running child was started with */
     bool stale;      /* the running child has other settings than asked for: restart it first */
@@ -247,6 +247,8 @@ static qn_err start(struct place *p, int threads, struct qn_error *e)
         qn_jw_ki64(&w, "slots", inv->config.slots);
     qn_jw_obj_end(&w);
     char *program = qn_path_join(inv->backend_dir, p->type->binary);
+    /* Its state may not have been told yet: what held for the process before this one is over. */
+    p->unloading = p->stale = p->retry = false;
     p->context = wanted_context(p, row);
     p->threads = threads;
     struct qn_child_spec spec = {
@@ -299,28 +301,62 @@ static size_t residents(struct qn_inventory *inv, const struct place *without, u
     return n;
 }
 
+/* What models may use together: the limit, and no more than they have now and the machine has left.
+ * Places without a settled process have nothing yet that could be counted. */
+static int64_t memory_budget(const struct qn_inventory *inv, const struct qn_resident *live,
+                             struct place *const *places, size_t n)
+{
+    int64_t limit = inv->config.memory_bytes;
+    int64_t room = inv->config.free_memory ? inv->config.free_memory() : -1;
+    if (limit <= 0 || room < 0)
+        return limit;
+    for (size_t i = 0; i < n; i++) {
+        enum qn_inst_state s = state_of(places[i]);
+        if (s == QN_INST_READY || s == QN_INST_DRAINING)
+            room += live[i].memory_bytes;
+    }
+    return room < 1 ? 1 : room < limit ? room : limit;
+}
+
+static void refuse_for_memory(struct place *p, int64_t needs, int64_t may)
+{
+    struct qn_error e = {0};
+    qn_fail_param(&e, QN_ENOMEM, "model",
+                  "model '%s' cannot be loaded: it needs about %lld MiB of memory, and models may "
+                  "use %lld MiB now. Use a smaller model, a smaller quantisation or a smaller "
+                  "context, end other programs, or raise the setting memory-limit",
+                  p->name, (long long)(needs >> 20), (long long)(may >> 20));
+    refuse_waiting(p, &e);
+}
+
 static void plan(struct place *p)
 {
     struct qn_inventory *inv = p->inv;
     struct qn_resident live[QN_RESIDENTS_MAX];
     struct place *places[QN_RESIDENTS_MAX];
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    struct qn_plan todo = {0};
+    struct qn_error e = {0};
+    if (qn_inventory_find(inv, p->name, &snap, &row, &e)) { /* it has left the catalog meanwhile */
+        refuse_waiting(p, &e);
+        return;
+    }
+    int64_t context = wanted_context(p, row);
+    qn_snapshot_unref(snap);
     size_t n = residents(inv, p, p->waiting.first->ticket, live, places);
-    int64_t context = p->context_asked != QN_UNSET ? p->context_asked : inv->config.context;
     struct qn_resident want = {
         .type = p->type->type,
         .memory_bytes = p->type->memory_estimate(p->size_bytes, context),
     };
     struct qn_budget budget = {
         .max_loaded = (int)inv->config.max_loaded,
-        .memory_bytes = inv->config.memory_bytes,
+        .memory_bytes = memory_budget(inv, live, places, n),
         .threads = inv->config.threads,
     };
-    struct qn_plan todo = {0};
-    struct qn_error e = {0};
     qn_residency_plan(live, n, &want, &budget, &todo);
     switch (todo.verdict) {
     case QN_PLAN_LOAD:
-        p->retry = false; /* not before: the plan may be to make room first */
         if (start(p, todo.threads, &e))
             refuse_waiting(p, &e);
         break;
@@ -335,6 +371,10 @@ static void plan(struct place *p)
         p->blocked = true;
         break;
     case QN_PLAN_REFUSE:
+        if (budget.memory_bytes > 0 && want.memory_bytes > budget.memory_bytes) {
+            refuse_for_memory(p, want.memory_bytes, budget.memory_bytes);
+            break;
+        }
         qn_fail_param(&e, QN_ENOMEM, "model", "model '%s' cannot be loaded: %s", p->name,
                       todo.reason ? todo.reason : "it does not fit");
         refuse_waiting(p, &e);
@@ -380,7 +420,7 @@ static void settle_place(struct place *p)
         plan(p);
         break;
     case QN_INST_FAILED: {
-        if (p->retry) {
+        if (p->retry) { /* until it has been tried: others may have to leave first */
             plan(p);
             break;
         }
@@ -492,10 +532,11 @@ qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
     }
     struct place *p = place_get(inv, row);
     p->size_bytes = row->size_bytes;
-    if (options && options->context != QN_UNSET)
-        p->context_asked = options->context;
     enum qn_inst_state s = state_of(p);
-    if (options && (s == QN_INST_READY || s == QN_INST_LOADING))
+    /* A load that names no context takes a running model as it is, and starts another afresh. */
+    if (options && (options->context != QN_UNSET || !has_process(s)))
+        p->context_asked = options->context;
+    if (options && has_process(s))
         p->stale = wanted_context(p, row) != p->context;
     qn_snapshot_unref(snap);
 
@@ -551,6 +592,7 @@ static bool unload_place(struct place *p)
     struct qn_error e = {0};
     qn_fail(&e, QN_ECANCELLED, "model '%s' was unloaded while the request waited for it", p->name);
     refuse_waiting(p, &e);
+    p->context_asked = QN_UNSET;
     qn_child_stop(p->child, QN_CHILD_STOP_GRACE_MS);
     p->unloading = has_process(state_of(p));
     return true;

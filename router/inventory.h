@@ -21,13 +21,15 @@ enum { QN_MODEL_NAME_MAX = 200 };
 struct qn_inventory;
 
 struct qn_inventory_config {
-    const char *backend_dir; /* copied */
-    int64_t max_loaded;      /* of one type; < 0: no limit */
-    int64_t memory_bytes;    /* <= 0: no limit */
-    int threads;             /* of the machine, >= 1 */
-    int64_t context, slots;  /* 0: the child chooses */
-    int64_t queue_limit;     /* waiting leases */
-    int64_t idle_ms;         /* 0: never unload for idleness */
+    const char *backend_dir;      /* copied */
+    int64_t max_loaded;           /* of one type; < 0: no limit */
+    int64_t memory_bytes;         /* <= 0: no limit */
+    int64_t (*free_memory)(void); /* MAY: bytes the machine has left, < 0: unknown. Loop thread; it
+                                     is asked before each load and must not block */
+    int threads;                  /* of the machine, >= 1 */
+    int64_t context, slots;       /* 0: the child chooses */
+    int64_t queue_limit;          /* waiting leases */
+    int64_t idle_ms;              /* 0: never unload for idleness */
 };
 
 void qn_inventory_new(struct qn_loop *l, struct qn_catalog *catalog, struct qn_http_client *client,
@@ -40,10 +42,11 @@ void qn_inventory_free(struct qn_inventory *inv);
 qn_err qn_inventory_find(struct qn_inventory *inv, const char *name, struct qn_snapshot **snap,
                          const struct qn_model_row **row, struct qn_error *e);
 
-/* Settings of one load; they hold until the model's next load that says otherwise. */
+/* Settings of one load. They hold until the model is unloaded on request or loaded with others; an
+ * eviction, an idle unload or a crash does not end them. */
 struct qn_load_options {
-    int64_t
-        context; /* QN_UNSET: as saved for the model, else the setting, else the child's choice */
+    int64_t context; /* QN_UNSET: as it runs; else as saved for the model, else the setting, else
+                        the child's choice */
 };
 
 struct qn_lease;

@@ -16,6 +16,7 @@
 #include "router/logs.h"
 #include "router/routes.h"
 #include "router/stats.h"
+#include "router/sysinfo.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,12 +26,13 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 extern char **environ;
 
-enum { DRAIN_CHECK_MS = 20, CHILDREN_LIMIT_MS = 13000 };
+enum { DRAIN_CHECK_MS = 20, CHILDREN_LIMIT_MS = 13000, DESCRIPTORS = 4 * QN_HTTP_CONNECTIONS_MAX };
 
 struct program {
     struct qn_settings settings;
@@ -151,6 +153,19 @@ static qn_err take_data_dir(struct program *p, struct qn_error *e)
     return err;
 }
 
+/* Each connection costs a descriptor, each running answer another, each model's process three. The
+ * usual limit of 1024 is too few for the connections the server means to accept. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= DESCRIPTORS)
+        return;
+    limit.rlim_cur = limit.rlim_max < DESCRIPTORS ? limit.rlim_max : DESCRIPTORS;
+    if (setrlimit(RLIMIT_NOFILE, &limit))
+        qn_warn("main", "descriptors=%llu raising the limit failed: %s",
+                (unsigned long long)limit.rlim_cur, strerror(errno));
+}
+
 static struct qn_inventory_config inventory_config(const struct qn_settings *s)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -160,6 +175,8 @@ static struct qn_inventory_config inventory_config(const struct qn_settings *s)
         .max_loaded = s->max_loaded_models,
         .memory_bytes =
             s->memory_limit_mb == 0 ? machine / 10 * 9 : s->memory_limit_mb * INT64_C(1048576),
+        /* Who sets a limit has decided; the default must not make the machine swap. */
+        .free_memory = s->memory_limit_mb == 0 ? qn_free_memory : NULL,
         .threads = s->threads > 0   ? (int)s->threads
                    : processors > 0 ? (int)processors
                                     : 1,
@@ -289,6 +306,7 @@ int main(int argc, char **argv)
         qn_log_set_level(level);
     p.services.logs = qn_logs_new();
     qn_log_set_sink(qn_logs_add, p.services.logs);
+    raise_descriptor_limit();
     err = take_signals(&p, &e);
     if (!err)
         err = open_all(&p, &e);

@@ -49,7 +49,8 @@ static const struct row table[] = {
     {"slots", NUMBER, AT(slots), "0", 0, 256, EVERYWHERE, "N",
      "requests one model works on at once; 0: the model's process chooses"},
     {"memory-limit", NUMBER, AT(memory_limit_mb), "0", -1, INT64_C(1) << 30, EVERYWHERE, "MIB",
-     "memory for all models together; 0: nine tenths of the machine's; -1: no limit"},
+     "memory for all models together; 0: what is free, at most nine tenths of the machine's; "
+     "-1: no limit"},
     {"idle", NUMBER, AT(idle_s), "0", 0, 31536000, EVERYWHERE, "SECONDS",
      "unload a model that nobody has used for so long; 0: never"},
     {"body-limit", NUMBER, AT(body_limit_mb), "32", 1, 1024, EVERYWHERE, "MIB",

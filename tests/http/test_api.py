@@ -2,7 +2,7 @@
 import json
 
 import pytest
-from conftest import events, raw_connection, text_of, wait_until
+from conftest import QUICK, events, raw_connection, text_of, wait_until
 
 PREFIXES = ["/api/v0", "/api/v1", "/v0", "/v1"]
 
@@ -272,6 +272,80 @@ def test_load_and_unload(house):
     assert server.post("/v1/unload", {}).status == 200
 
 
+def context_of(server):
+    return server.get("/v1/health").json["all_models_loaded"][0]["max_context_window"]
+
+
+def test_how_long_a_context_holds(house):
+    """What a load asked for outlives an eviction, not an unload; a load that asks for nothing takes
+    the model as it runs."""
+    server = house.start()
+    model, other = house.model(server, "m", tokens=1), house.model(server, "other", tokens=1)
+    assert server.post("/v1/load", {"model_name": model, "ctx_size": 77}).status == 200
+    assert server.post("/v1/load", {"model_name": model}).status == 200
+    assert context_of(server) == 77
+    assert server.chat(other).status == 200
+    assert server.chat(model).status == 200
+    assert context_of(server) == 77
+    assert server.post("/v1/unload", {"model_name": model}).status == 200
+    assert server.post("/v1/load", {"model_name": model}).status == 200
+    assert context_of(server) == 1000
+    assert server.post("/v1/load", {"model_name": model, "ctx_size": 88, "save_options": True}).status == 200
+    assert server.post("/v1/unload", {"model_name": model}).status == 200
+    assert server.chat(model).status == 200
+    assert context_of(server) == 88
+
+
+def test_a_failed_model_is_tried_again_when_another_must_leave_first(house):
+    server = house.start()
+    model = house.model(server, "m", load_fail="the file is damaged")
+    path = next(house.tmp_path.glob("*.gguf"))
+    assert server.chat(model).status == 500
+    other = house.model(server, "other", tokens=1)
+    assert server.chat(other).status == 200
+    path.write_bytes(next(p for p in house.tmp_path.glob("*.gguf") if p != path).read_bytes())  # mended
+    reply = server.chat(model)
+    assert reply.status == 200, reply.body
+
+
+def test_a_model_that_does_not_fit(house):
+    server = house.start("--memory-limit", "500")
+    model = house.model(server, "m", tokens=1)
+    reply = server.post("/v1/load", {"model_name": model, "ctx_size": 100000})
+    assert reply.status == 503
+    assert "500 MiB" in reply.json["error"]["message"] and "smaller" in reply.json["error"]["message"]
+    assert server.chat(model).status == 503  # the load's wish still holds
+    assert server.post("/v1/load", {"model_name": model, "ctx_size": 100}).status == 200
+
+
+def test_a_body_of_a_million_values_is_refused_at_once(house):
+    server = house.start()
+    model = house.model(server, "m", tokens=1)
+    body = '{"model":"%s","prompt":[%s]}' % (model, ",".join(["1"] * 3_000_000))
+    reply = server.post("/v1/completions", body)
+    assert reply.status == 400 and "values" in reply.json["error"]["message"]
+    if not QUICK:  # sanitizers keep what is freed
+        assert server.rss_kib() < 200 * 1024
+
+
+def test_low_descriptor_limit_is_raised(house):
+    import resource
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 2048:
+        pytest.skip("the system's own limit is low")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    try:
+        server = house.start()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 1024), hard))
+    held = [server.connect() for _ in range(400)]
+    for c in held:
+        c.connect()
+    assert server.get("/live", timeout=5).status == 200
+    for c in held:
+        c.close()
+
+
 def test_least_recently_used_goes(house):
     server = house.start("--max-loaded-models", "2")
     names = [house.model(server, n) for n in "abc"]
@@ -296,7 +370,9 @@ def test_register_checks_the_file(house):
     bad.write_bytes(b"GGUF" + b"\xff" * 100)
     for name, file, status in [("user.x", bad, 400), ("user.x", "/nonexistent.gguf", 404),
                                ("user.x", house.tmp_path, 400), ("user.x", "relative.gguf", 400),
-                               ("builtin", path, 400), ("user.", path, 400)]:
+                               ("builtin", path, 400), ("user.", path, 400),
+                               ("user.a//b", path, 400), ("user.a/../b", path, 400),
+                               ("user.a/./b", path, 400)]:
         reply = server.post("/v1/models/register",
                             {"model_name": name, "checkpoint": str(file), "recipe": "llamacpp"})
         assert reply.status == status, (name, file, reply.body)

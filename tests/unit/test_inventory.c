@@ -1,0 +1,258 @@
+/* router/inventory.c without a process: who is refused, with what words, and that leases may be
+ * given back at any moment. The children it owns are tested by tests/http/. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "io/http_client.h"
+#include "io/loop.h"
+#include "router/inventory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const int64_t MIB = 1024 * 1024;
+
+static char dir[64];
+static struct qn_loop *loop;
+static struct qn_catalog *catalog;
+static struct qn_http_client *client;
+static struct qn_inventory *inv;
+static int64_t free_bytes;
+
+struct asker {
+    struct qn_lease *lease, *drop; /* drop: given back when this one hears */
+    int heard;
+    qn_err code;
+    char message[QN_ERROR_MESSAGE_MAX];
+};
+
+static int64_t told_free(void)
+{
+    return free_bytes;
+}
+
+static void post(void *ctx, void (*fn)(void *), void *arg)
+{
+    qn_loop_post(ctx, fn, arg);
+}
+
+static void put(const char *name, int64_t size_bytes, const char *options)
+{
+    const char *files[] = {"/nonexistent/file.gguf"};
+    struct qn_model_row row = {
+        .name = name,
+        .type = "llm",
+        .recipe = "llamacpp",
+        .checkpoint = files[0],
+        .files = files,
+        .n_files = 1,
+        .size_bytes = size_bytes,
+        .labels = "[]",
+        .details = "{}",
+        .options = options,
+    };
+    qn_catalog_put(catalog, &row, NULL, NULL);
+}
+
+static void open_inventory(int64_t memory_bytes, int64_t queue_limit)
+{
+    struct qn_inventory_config config = {
+        .backend_dir = "/nonexistent",
+        .max_loaded = 1,
+        .memory_bytes = memory_bytes,
+        .free_memory = told_free,
+        .threads = 1,
+        .queue_limit = queue_limit,
+    };
+    qn_inventory_new(loop, catalog, client, &config, &inv);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    char path[96];
+    strcpy(dir, "/tmp/quince-inventory-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/catalog.db", dir);
+    assert_int_equal(qn_loop_new(&loop, NULL), QN_OK);
+    assert_int_equal(qn_catalog_open(path, post, loop, &catalog, NULL), QN_OK);
+    assert_int_equal(qn_http_client_new(loop, &client, NULL), QN_OK);
+    put("user.small", 10 * MIB, "{}");
+    put("user.large", 8000 * MIB, "{}");
+    put("user.deep", 10 * MIB, "{\"ctx_size\":100000}"); /* 6 GiB of keys and values */
+    qn_catalog_flush(catalog);
+    free_bytes = INT64_MAX / 4;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    qn_inventory_free(inv);
+    inv = NULL;
+    qn_http_client_free(client);
+    qn_catalog_close(catalog);
+    qn_loop_free(loop);
+    char command[128];
+    snprintf(command, sizeof command, "rm -r %s", dir);
+    assert_int_equal(system(command), 0);
+    return 0;
+}
+
+static void on_lease(void *ctx, const struct qn_error *e)
+{
+    struct asker *a = ctx;
+    a->heard++;
+    a->code = e ? e->code : QN_OK;
+    snprintf(a->message, sizeof a->message, "%s", e ? e->message : "");
+    if (e)
+        a->lease = NULL;
+    if (a->drop)
+        qn_lease_release(a->drop);
+}
+
+static void ask(struct asker *a, const char *name, const struct qn_load_options *options)
+{
+    struct qn_error e = {0};
+    assert_int_equal(qn_inventory_acquire(inv, name, options, on_lease, a, &a->lease, &e), QN_OK);
+    assert_int_equal(a->heard, 0); /* never from within */
+}
+
+static void stop(void *ctx)
+{
+    qn_loop_stop(ctx);
+}
+
+static void run_for(int64_t ms)
+{
+    struct qn_timer *t = qn_timer_start(loop, ms, 0, stop, loop);
+    qn_loop_run(loop);
+    qn_timer_stop(t);
+}
+
+static void a_model_over_the_limit_is_refused_with_advice(void **state)
+{
+    (void)state;
+    struct asker a = {0};
+    open_inventory(4000 * MIB, 10);
+    ask(&a, "user.large", NULL);
+    run_for(20);
+    assert_int_equal(a.heard, 1);
+    assert_int_equal(a.code, QN_ENOMEM);
+    assert_non_null(strstr(a.message, "4000 MiB"));
+    assert_non_null(strstr(a.message, "smaller"));
+    assert_non_null(strstr(a.message, "memory-limit"));
+}
+
+static void what_is_free_counts(void **state)
+{
+    (void)state;
+    struct asker a = {0}, b = {0};
+    open_inventory(100000 * MIB, 10);
+    free_bytes = 2000 * MIB;
+    ask(&a, "user.large", NULL);
+    run_for(20);
+    assert_int_equal(a.code, QN_ENOMEM);
+    assert_non_null(strstr(a.message, "2000 MiB"));
+    free_bytes = -1; /* a system that does not say: the limit alone; and the program is not there */
+    ask(&b, "user.large", NULL);
+    run_for(20);
+    assert_int_equal(b.heard, 1);
+    assert_int_not_equal(b.code, QN_OK);
+    assert_int_not_equal(b.code, QN_ENOMEM);
+}
+
+static void a_saved_context_counts(void **state)
+{
+    (void)state;
+    struct asker a = {0}, b = {0};
+    open_inventory(4000 * MIB, 10);
+    ask(&a, "user.deep", NULL);
+    run_for(20);
+    assert_int_equal(a.code, QN_ENOMEM);
+    struct qn_load_options less = {.context = 100}; /* what a load says beats what was saved */
+    ask(&b, "user.deep", &less);
+    run_for(20);
+    assert_int_equal(b.heard, 1);
+    assert_int_not_equal(b.code, QN_ENOMEM);
+}
+
+static void a_program_that_is_not_there_is_named(void **state)
+{
+    (void)state;
+    open_inventory(-1, 10);
+    for (int i = 0; i < 3; i++) { /* each asking is a new try */
+        struct asker a = {0};
+        ask(&a, "user.small", NULL);
+        run_for(20);
+        assert_int_equal(a.heard, 1);
+        assert_non_null(strstr(a.message, "quince-llm"));
+    }
+}
+
+static void leases_may_be_given_back_while_others_hear(void **state)
+{
+    (void)state;
+    struct asker a = {0}, b = {0}, c = {0};
+    open_inventory(4000 * MIB, 10);
+    ask(&a, "user.large", NULL);
+    ask(&b, "user.large", NULL);
+    ask(&c, "user.large", NULL);
+    a.drop = b.lease;
+    run_for(20);
+    assert_int_equal(a.heard, 1);
+    assert_int_equal(b.heard, 0);
+    assert_int_equal(c.heard, 1);
+}
+
+static void the_queue_has_an_end(void **state)
+{
+    (void)state;
+    struct asker a = {0}, b = {0};
+    struct qn_error e = {0};
+    open_inventory(4000 * MIB, 1);
+    ask(&a, "user.large", NULL);
+    assert_int_equal(qn_inventory_acquire(inv, "user.small", NULL, on_lease, &b, &b.lease, &e),
+                     QN_EBUSY);
+    qn_lease_release(a.lease);
+    ask(&b, "user.large", NULL);
+    run_for(20);
+    assert_int_equal(a.heard, 0);
+    assert_int_equal(b.heard, 1);
+}
+
+static void names(void **state)
+{
+    (void)state;
+    struct asker a = {0};
+    struct qn_error e = {0};
+    open_inventory(4000 * MIB, 10);
+    assert_int_equal(qn_inventory_acquire(inv, "nobody", NULL, on_lease, &a, &a.lease, &e),
+                     QN_ENOTFOUND);
+    assert_string_equal(e.param, "model");
+    assert_int_equal(qn_inventory_unload(inv, "user.small", NULL, NULL, &e), QN_ENOTFOUND);
+    ask(&a, "user.large:latest", NULL);
+    run_for(20);
+    assert_int_equal(a.code, QN_ENOMEM);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_model_over_the_limit_is_refused_with_advice, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(what_is_free_counts, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_saved_context_counts, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_program_that_is_not_there_is_named, setup, teardown),
+        cmocka_unit_test_setup_teardown(leases_may_be_given_back_while_others_hear, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(the_queue_has_an_end, setup, teardown),
+        cmocka_unit_test_setup_teardown(names, setup, teardown),
+    };
+    return cmocka_run_group_tests_name("inventory", tests, NULL, NULL);
+}
