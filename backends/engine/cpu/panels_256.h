@@ -11,7 +11,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { P = CPU_PANEL, AHEAD = 6144, COLUMNS_AT_ONCE = 4 };
+enum { P = CPU_PANEL, AHEAD = 8192, COLUMNS_AT_ONCE = 4 };
 
 INLINE __m256i load(const void *p)
 {
@@ -130,74 +130,97 @@ INLINE void dot(enum qn_dtype t, const char *unit, int side, int first, int n, c
 }
 #endif
 
-/* Columns c0 .. c0 + nc - 1 of a group of `width`, rows 8·side .. + 7, over all columns of weights.
- */
-INLINE void block_part(enum qn_dtype t, int code_bytes, int scale_bytes, int blocks, int width,
-                       int c0, int nc, int side, float *y, const char *panel, const char *act,
-                       int64_t cols)
+/* What 32 columns (the j-th of their block) add to `total` for rows 8·side .. + 7 and nc columns of
+ * a group of `width`, whose activations begin at q and whose factors at f. */
+INLINE void block_unit(enum qn_dtype t, int width, int nc, int side, __m256 total[COLUMNS_AT_ONCE],
+                       const char *unit, const char *scale, int j, const char *q, const char *f)
 {
-    const char *unit = panel, *scale = unit + cols / 32 * code_bytes;
-    __m256 total[COLUMNS_AT_ONCE];
-    for (int c = 0; c < nc; c++)
-        total[c] = _mm256_setzero_ps();
-    for (int64_t b = 0; b < cols / 32 / blocks; b++, scale += scale_bytes) {
-        __m256 d = halves(scale + 16 * side);
-        for (int j = 0; j < blocks; j++, unit += code_bytes, act += ACT_BYTES(width)) {
-            const char *q = act + 32 * c0, *f = act + 4 * c0;
-            __m256i sum[COLUMNS_AT_ONCE];
-            if (width <= 4 && side == 0)
-                for (int i = 0; i < code_bytes; i += 64)
-                    _mm_prefetch(unit + AHEAD + i, _MM_HINT_T0);
-            if (t == QN_Q6_K) {
-                for (int half = 0; half < 2; half++) {
-                    int at = half ? ACT_NHALF1(width) : ACT_NHALF0(width);
-                    const char *s8 = scale + 32 + 32 * j + 16 * half + 8 * side;
-                    __m256 s = _mm256_mul_ps(d, signed_bytes(s8));
-                    dot(t, unit, side, 4 * half, 4, q, nc, sum);
-                    for (int c = 0; c < nc; c++) {
-                        __m256i v =
-                            _mm256_add_epi32(sum[c], _mm256_slli_epi32(all_i32(f + at + 4 * c), 5));
-                        __m256 k = _mm256_mul_ps(s, all_f32(f + ACT_D(width) + 4 * c));
-                        total[c] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(v), k, total[c]);
-                    }
-                }
-                continue;
-            }
-            dot(t, unit, side, 0, 8, q, nc, sum);
-            if (t == QN_Q8_0 || t == QN_Q4_0) {
-                const int shift = t == QN_Q4_0 ? 3 : Q8_0_SHIFT; /* of the codes' offset */
-                for (int c = 0; c < nc; c++) {
-                    __m256i v = sum[c];
-                    if (shift)
-                        v = _mm256_add_epi32(
-                            v, _mm256_slli_epi32(all_i32(f + ACT_NSUM(width) + 4 * c), shift));
-                    __m256 k = _mm256_mul_ps(d, all_f32(f + ACT_D(width) + 4 * c));
-                    total[c] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(v), k, total[c]);
-                }
-            } else {
-                const char *s8 = scale + 64 + 32 * j + 8 * side;
-                __m256 s = _mm256_mul_ps(d, unsigned_bytes(s8));
-                __m256 m = _mm256_mul_ps(halves(scale + 32 + 16 * side), unsigned_bytes(s8 + 16));
-                for (int c = 0; c < nc; c++) {
-                    __m256 k = _mm256_mul_ps(s, all_f32(f + ACT_D(width) + 4 * c));
-                    total[c] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum[c]), k, total[c]);
-                    total[c] = _mm256_fnmadd_ps(m, all_f32(f + ACT_DS(width) + 4 * c), total[c]);
-                }
+    __m256 d = halves(scale + 16 * side);
+    __m256i sum[COLUMNS_AT_ONCE];
+    if (t == QN_Q6_K) {
+        for (int half = 0; half < 2; half++) {
+            int at = half ? ACT_NHALF1(width) : ACT_NHALF0(width);
+            const char *s8 = scale + 32 + 32 * j + 16 * half + 8 * side;
+            __m256 s = _mm256_mul_ps(d, signed_bytes(s8));
+            dot(t, unit, side, 4 * half, 4, q, nc, sum);
+            for (int c = 0; c < nc; c++) {
+                __m256i offset = _mm256_slli_epi32(all_i32(f + at + 4 * c), 5);
+                __m256 v = _mm256_cvtepi32_ps(_mm256_add_epi32(sum[c], offset));
+                __m256 k = _mm256_mul_ps(s, all_f32(f + ACT_D(width) + 4 * c));
+                total[c] = _mm256_fmadd_ps(v, k, total[c]);
             }
         }
+        return;
     }
-    for (int c = 0; c < nc; c++)
-        _mm256_storeu_ps(y + P * (c0 + c) + 8 * side, total[c]);
+    dot(t, unit, side, 0, 8, q, nc, sum);
+    if (t == QN_Q8_0 || t == QN_Q4_0) {
+        const int shift = t == QN_Q4_0 ? 3 : Q8_0_SHIFT; /* of the codes' offset */
+        for (int c = 0; c < nc; c++) {
+            __m256i v = sum[c];
+            if (shift)
+                v = _mm256_add_epi32(
+                    v, _mm256_slli_epi32(all_i32(f + ACT_NSUM(width) + 4 * c), shift));
+            __m256 k = _mm256_mul_ps(d, all_f32(f + ACT_D(width) + 4 * c));
+            total[c] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(v), k, total[c]);
+        }
+        return;
+    }
+    const char *s8 = scale + 64 + 32 * j + 8 * side;
+    __m256 s = _mm256_mul_ps(d, unsigned_bytes(s8));
+    __m256 m = _mm256_mul_ps(halves(scale + 32 + 16 * side), unsigned_bytes(s8 + 16));
+    for (int c = 0; c < nc; c++) {
+        __m256 k = _mm256_mul_ps(s, all_f32(f + ACT_D(width) + 4 * c));
+        total[c] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum[c]), k, total[c]);
+        total[c] = _mm256_fnmadd_ps(m, all_f32(f + ACT_DS(width) + 4 * c), total[c]);
+    }
 }
 
+/* Asks for the lines of n bytes before their turn. */
+INLINE void ask(const char *p, int n)
+{
+    for (int i = 0; i < n; i += 64)
+        _mm_prefetch(p + i, _MM_HINT_T0);
+}
+
+/* Columns c0 .. c0 + nc - 1 of a group of `width` and `sides` times eight rows from 8·side on, over
+ * all columns of the weights. */
+INLINE void block_part(enum qn_dtype t, int code_bytes, int scale_bytes, int blocks, int width,
+                       int c0, int nc, int side, int sides, float *y, const char *panel,
+                       const char *act, int64_t cols)
+{
+    const char *unit = panel, *scale = unit + cols / 32 * code_bytes;
+    const int64_t next =
+        (int64_t)cpu_panel_bytes(t, cols); /* to the same place of the next panel */
+    __m256 total[2][COLUMNS_AT_ONCE];
+    for (int i = 0; i < sides; i++)
+        for (int c = 0; c < nc; c++)
+            total[i][c] = _mm256_setzero_ps();
+    for (int64_t b = 0; b < cols / 32 / blocks; b++, scale += scale_bytes) {
+        if (width <= 4 && side == 0)
+            ask(scale + next, scale_bytes);
+        for (int j = 0; j < blocks; j++, unit += code_bytes, act += ACT_BYTES(width)) {
+            if (width <= 4 && side == 0)
+                ask(unit + AHEAD, code_bytes);
+            for (int i = 0; i < sides; i++)
+                block_unit(t, width, nc, side + i, total[i], unit, scale, j, act + 32 * c0,
+                           act + 4 * c0);
+        }
+    }
+    for (int i = 0; i < sides; i++)
+        for (int c = 0; c < nc; c++)
+            _mm256_storeu_ps(y + P * (c0 + c) + 8 * (side + i), total[i][c]);
+}
+
+/* One or two columns take both sides in one pass, so that the memory never waits; more fill the
+ * registers with one. */
 INLINE void block_panel(enum qn_dtype t, int code_bytes, int scale_bytes, int blocks, int width,
                         float *y, const void *panel, const void *acts, int64_t cols)
 {
-    const int nc = width < COLUMNS_AT_ONCE ? width : COLUMNS_AT_ONCE;
+    const int nc = width < COLUMNS_AT_ONCE ? width : COLUMNS_AT_ONCE, sides = nc <= 2 ? 2 : 1;
     for (int c0 = 0; c0 < width; c0 += nc)
-        for (int side = 0; side < 2; side++)
-            block_part(t, code_bytes, scale_bytes, blocks, width, c0, nc, side, y, panel, acts,
-                       cols);
+        for (int side = 0; side < 2; side += sides)
+            block_part(t, code_bytes, scale_bytes, blocks, width, c0, nc, side, sides, y, panel,
+                       acts, cols);
 }
 
 INLINE __m256 plain(enum qn_dtype t, const void *panel, int64_t at)
@@ -221,8 +244,7 @@ INLINE void plain_part(enum qn_dtype t, int width, int c0, int nc, float *y, con
     int64_t k = 0;
     for (; k + depth <= cols; k += depth) {
         if (width <= 4)
-            for (int i = 0; i < depth * P * size; i += 64)
-                _mm_prefetch((const char *)panel + k * P * size + AHEAD + i, _MM_HINT_T0);
+            ask((const char *)panel + k * P * size + AHEAD, depth * P * size);
 #pragma GCC unroll 4
         for (int i = 0; i < depth; i++) {
             __m256 w0 = plain(t, panel, (k + i) * P), w1 = plain(t, panel, (k + i) * P + 8);
