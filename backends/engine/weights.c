@@ -3,7 +3,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
+#include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +20,7 @@ struct qn_weights {
     struct qn_mem *file; /* the mapping as memory of `dev`; made at the first get */
     bool mapped;         /* from a file: pages that leave memory come back from there */
     struct qn_device *dev;
-    struct qn_mem **made; /* what qn_weights_prepare made */
+    struct qn_mem **made; /* matrices laid out anew and copies of vectors */
     size_t n_made, cap_made;
     int64_t made_bytes;
     struct qn_arena *strings; /* NUL-terminated copies of metadata strings */
@@ -172,11 +174,22 @@ static void drop_pages(const struct qn_weights *w)
         madvise((void *)qn_gguf_data(w->gguf), qn_gguf_file_bytes(w->gguf), MADV_DONTNEED);
 }
 
-/* Asks for [p, p + n) of the mapping in large pieces: sixteen rows read in turn look like chance. */
+/* Asks for [p, p + n) of the mapping in large pieces: sixteen rows read in turn look like chance.
+ */
 static void read_ahead(const void *p, size_t n)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)p / page * page;
     madvise((void *)first, (uintptr_t)p + n - first, MADV_WILLNEED); /* advice: it may be refused */
+}
+
+static void keep(struct qn_weights *w, struct qn_mem *mem)
+{
+    if (w->n_made == w->cap_made) {
+        w->cap_made = w->cap_made ? 2 * w->cap_made : 64;
+        w->made = qn_xrealloc(w->made, w->cap_made * sizeof *w->made);
+    }
+    w->made[w->n_made++] = mem;
+    w->made_bytes += (int64_t)mem->bytes;
 }
 
 qn_err qn_weights_prepare(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t,
@@ -189,15 +202,33 @@ qn_err qn_weights_prepare(struct qn_weights *w, struct qn_device *dev, struct qn
     qn_err err = qn_weight_prepare(dev, t, &mem, e);
     if (err)
         return err;
-    if (w->n_made == w->cap_made) {
-        w->cap_made = w->cap_made ? 2 * w->cap_made : 64;
-        w->made = qn_xrealloc(w->made, w->cap_made * sizeof *w->made);
-    }
-    w->made[w->n_made++] = mem;
-    w->made_bytes += (int64_t)mem->bytes;
+    keep(w, mem);
     if (before.mem == w->file)
         drop_pages(w);
     return QN_OK;
+}
+
+qn_err qn_weights_copy_vector(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t,
+                              const char *what, struct qn_error *e)
+{
+    assert(t->dtype == QN_F32 && t->ndim == 1);
+    size_t bytes = qn_tensor_bytes(t);
+    float *v = qn_alloc_sized((size_t)t->shape[0], sizeof *v, SIZE_MAX);
+    struct qn_mem *mem = NULL;
+    qn_err err = v ? qn_read(dev, v, t) : qn_fail(e, QN_ENOMEM, "no memory for tensor %s", what);
+    for (int64_t i = 0; i < t->shape[0] && !err; i++)
+        if (!isfinite(v[i]))
+            err = qn_fail(e, QN_EFORMAT, "tensor %s holds the number %g", what,
+                          (double)v[i]);
+    if (!err)
+        err = qn_mem_new(dev, bytes, &mem, e);
+    if (!err) {
+        keep(w, mem);
+        *t = qn_tensor_make(QN_F32, 1, t->shape, mem, 0);
+        qn_write(dev, t, v);
+    }
+    free(v);
+    return err;
 }
 
 int64_t qn_weights_parameters(const struct qn_weights *w)

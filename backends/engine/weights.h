@@ -18,7 +18,7 @@ struct qn_weights;
 qn_err qn_weights_open(struct qn_weights **w, const char *path, struct qn_error *e);
 /* Over a parsed GGUF, which it owns from then on (also when it fails). */
 qn_err qn_weights_from_gguf(struct qn_weights **w, struct qn_gguf *g, struct qn_error *e);
-void qn_weights_close(struct qn_weights *w); /* NULL allowed; frees what qn_weights_prepare made */
+void qn_weights_close(struct qn_weights *w); /* NULL allowed; frees what it made */
 const struct qn_gguf *qn_weights_gguf(const struct qn_weights *w); /* lent: vocabulary, template */
 
 bool qn_weights_has(const struct qn_weights *w, const char *fmt, ...)
@@ -40,9 +40,14 @@ qn_err qn_weights_expect(const struct qn_tensor *t, const char *what, struct qn_
 qn_err qn_weights_prepare(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t,
                           struct qn_error *e);
 
+/* Copies the F32 vector t, got from w, into memory of w: a few bytes in use must not keep pages of
+ * the file in memory. QN_EFORMAT when a number is not finite; `what` names it. */
+qn_err qn_weights_copy_vector(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t,
+                              const char *what, struct qn_error *e);
+
 int64_t qn_weights_parameters(const struct qn_weights *w); /* elements of all tensors */
 int64_t
-qn_weights_prepared_bytes(const struct qn_weights *w); /* memory that qn_weights_prepare made */
+qn_weights_prepared_bytes(const struct qn_weights *w); /* memory made for matrices and vectors */
 
 /* Metadata. Absent: QN_ENOTFOUND; other type or out of range: QN_EFORMAT. Each message names the
  * key. The _opt forms leave *out as it was when the key is absent. Strings come NUL-terminated and

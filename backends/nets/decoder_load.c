@@ -120,7 +120,7 @@ static qn_err read_shape(const struct reader *r, struct qn_decoder_shape *s)
 struct part {
     const char *name;
     size_t at;                    /* of the tensor in struct qn_decoder_layer */
-    enum { MATRIX, VECTOR } kind; /* vectors are f32 and stay as they are */
+    enum { MATRIX, VECTOR } kind; /* vectors are f32 */
     enum { ALWAYS, QK_NORM, QKV_BIAS, MAYBE } when;
     enum width { NONE, DIM, FF, Q, KV, HEAD } rows, cols; /* a vector has rows alone */
 };
@@ -156,7 +156,7 @@ static int64_t width(const struct qn_decoder_shape *s, enum width w)
     return widths[w];
 }
 
-/* Takes the named tensor if it is as it must be. Vectors stay in the file, as f32. */
+/* Takes the named tensor if it is as it must be: a matrix still in the file, a vector as a copy. */
 static qn_err take(struct qn_net *net, struct qn_weights *w, const char *name, size_t ndim,
                    const int64_t *shape, struct qn_tensor *out, struct qn_error *e)
 {
@@ -167,6 +167,8 @@ static qn_err take(struct qn_net *net, struct qn_weights *w, const char *name, s
     if (err == QN_OK && ndim == 1 && t.dtype != QN_F32)
         return qn_fail(e, QN_EUNSUPPORTED, "tensor %s is %s; vectors must be F32", name,
                        qn_dtype(t.dtype)->name);
+    if (err == QN_OK && ndim == 1)
+        err = qn_weights_copy_vector(w, net->dev, &t, name, e);
     if (err == QN_OK)
         *out = t;
     return err;
