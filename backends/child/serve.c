@@ -493,6 +493,17 @@ static void on_control(void *ctx, uint32_t events)
 
 /* ---- The process ---- */
 
+/* A page of a mapped file cannot be had: the one way in which a model that runs can die of its
+ * file. Returning repeats the access, which now ends the process by the signal. */
+static void on_bus(int signal_number)
+{
+    static const char text[] = "bus error: a model file became shorter or cannot be read any more "
+                               "while the model runs; put the file back and load the model again\n";
+    (void)signal_number;
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
+        return; /* nobody to tell: the signal says it */
+}
+
 /* SIGTERM becomes an event of the loop; a Ctrl-C in the router's terminal is the router's business;
  * a closed socket is an error code. Before any thread starts, so that all inherit it. */
 static qn_err take_signals(struct child *c, struct qn_error *e)
@@ -504,6 +515,8 @@ static qn_err take_signals(struct child *c, struct qn_error *e)
         return qn_fail(e, QN_EIO, "SIGTERM cannot be blocked");
     signal(SIGINT, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
+    struct sigaction bus = {.sa_handler = on_bus, .sa_flags = (int)SA_RESETHAND};
+    sigaction(SIGBUS, &bus, NULL);
     c->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     if (c->signal_fd < 0)
         return qn_fail_errno(e, "signalfd");
