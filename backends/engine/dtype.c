@@ -146,6 +146,6 @@ const char *qn_ggml_type_name(uint32_t ggml)
     static _Thread_local char number[24];
     if (ggml < sizeof ggml_names / sizeof *ggml_names)
         return ggml_names[ggml];
-    snprintf(number, sizeof number, "type %u", (unsigned)ggml);
+    snprintf(number, sizeof number, "number %u", (unsigned)ggml);
     return number;
 }

@@ -149,6 +149,21 @@ static void llm_unload(void *self)
     free(m);
 }
 
+/* Says which file it is about and what can be done, where the message only says what is wrong. */
+static qn_err about_file(const char *path, struct qn_error *e)
+{
+    struct qn_error why = *e;
+    size_t n = strlen(path);
+    bool named = strstr(why.message, path) != NULL;
+    const char *advice = why.code == QN_EUNSUPPORTED
+                             ? "; choose another file of the model"
+                             : "; the file is damaged or incomplete: get it again";
+    if (why.param[0] || n > QN_ERROR_MESSAGE_MAX / 2 || named ||
+        (why.code != QN_EFORMAT && why.code != QN_ENOTFOUND && why.code != QN_EUNSUPPORTED))
+        return why.code;
+    return qn_fail(e, why.code, "%s: %s%s", path, why.message, advice);
+}
+
 static qn_err llm_load(const struct qn_load *opts, struct qn_progress *p, void **self,
                        struct qn_ready *ready, struct qn_error *e)
 {
@@ -209,7 +224,7 @@ static qn_err llm_load(const struct qn_load *opts, struct qn_progress *p, void *
     return QN_OK;
 fail:
     llm_unload(m);
-    return err;
+    return about_file(opts->files[0], e);
 }
 
 static void sink_send(void *ctx, const struct qn_event *ev)

@@ -135,7 +135,7 @@ static void test_rounding(void **state)
     }
     assert_null(qn_dtype_by_ggml(10));
     assert_string_equal(qn_ggml_type_name(10), "Q2_K");
-    assert_string_equal(qn_ggml_type_name(4711), "type 4711");
+    assert_string_equal(qn_ggml_type_name(4711), "number 4711");
 }
 
 /* Codes are what the file's nibbles and bits mean: d·code - offset gives back the weights. */
