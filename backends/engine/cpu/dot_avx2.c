@@ -6,7 +6,7 @@
 
 static bool supported(void);
 
-#include "engine/cpu/panels_256.h"
+#include "engine/cpu/panels_256.inc"
 
 static bool supported(void)
 {
