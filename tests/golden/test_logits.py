@@ -25,7 +25,7 @@ sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "scripts", "gguf")]
 import make_random_gguf
 from reference import Network
 
-ISAS = ("generic", "avx2", "avx512")
+ISAS = ("generic", "avx2", "avxvnni", "avx512")
 FLOATS = ("f32", "f16", "bf16")
 QUANTISED = ("q8_0", "q4_0", "q4_k", "q5_k", "q6_k")
 FLOAT_LIMIT, ROUNDED_LIMIT = 3e-3, 0.02
