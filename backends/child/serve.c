@@ -17,6 +17,7 @@
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -494,14 +495,18 @@ static void on_control(void *ctx, uint32_t events)
 /* ---- The process ---- */
 
 /* A page of a mapped file cannot be had: the one way in which a model that runs can die of its
- * file. Returning repeats the access, which now ends the process by the signal. */
+ * file. The first thread that sees it says so, then gives the signal its usual meaning; returning
+ * repeats the access, here until then and there to the process's end. */
 static void on_bus(int signal_number)
 {
     static const char text[] = "bus error: a model file became shorter or cannot be read any more "
                                "while the model runs; put the file back and load the model again\n";
-    (void)signal_number;
-    if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
-        return; /* nobody to tell: the signal says it */
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    if (atomic_flag_test_and_set(&said))
+        return;
+    ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)written; /* nobody to tell: the signal says it */
+    signal(signal_number, SIG_DFL);
 }
 
 /* SIGTERM becomes an event of the loop; a Ctrl-C in the router's terminal is the router's business;
@@ -515,8 +520,7 @@ static qn_err take_signals(struct child *c, struct qn_error *e)
         return qn_fail(e, QN_EIO, "SIGTERM cannot be blocked");
     signal(SIGINT, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
-    struct sigaction bus = {.sa_handler = on_bus, .sa_flags = (int)SA_RESETHAND};
-    sigaction(SIGBUS, &bus, NULL);
+    signal(SIGBUS, on_bus);
     c->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     if (c->signal_fd < 0)
         return qn_fail_errno(e, "signalfd");
