@@ -204,9 +204,14 @@ qn_err qn_pool_new(int threads, struct qn_pool **out, struct qn_error *e)
         return qn_fail(e, QN_ENOMEM, "no memory for a pool of %d threads", threads);
     memset(p, 0, bytes);
     p->threads = 1;
-    /* Signals belong to the program's own threads. */
+    /* Signals belong to the program's own threads, but for those that a worker's own instruction
+     * causes: blocked, they would kill the process before its handler can say why. */
     sigset_t all, old;
     sigfillset(&all);
+    sigdelset(&all, SIGBUS);
+    sigdelset(&all, SIGSEGV);
+    sigdelset(&all, SIGILL);
+    sigdelset(&all, SIGFPE);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     for (int i = 0; i < threads - 1; i++) {
         p->workers[i] = (struct worker){.pool = p, .index = i + 1};
