@@ -68,6 +68,30 @@ static void weigh_tensors(const struct qn_gguf *g, struct qn_inspection *out, ui
             *commonest = i;
 }
 
+/* An architecture's number, `otherwise` where the file does not say it or it makes no sense. */
+static int64_t number_of(const struct qn_gguf *g, const struct qn_inspection *in, const char *name,
+                         int64_t otherwise)
+{
+    char key[128];
+    int64_t v;
+    snprintf(key, sizeof key, "%s.%s", in->architecture, name);
+    return qn_gguf_i64(g, key, 1, 1 << 20, &v, NULL) == QN_OK ? v : otherwise;
+}
+
+/* Keys and values of every layer, two bytes each. */
+static int64_t cache_of_token(const struct qn_gguf *g, const struct qn_inspection *in)
+{
+    int64_t heads = number_of(g, in, "attention.head_count", 0);
+    if (heads == 0)
+        return 0;
+    int64_t key = number_of(g, in, "attention.key_length",
+                            number_of(g, in, "embedding_length", 0) / heads);
+    int64_t value = number_of(g, in, "attention.value_length", key);
+    int64_t bytes = number_of(g, in, "attention.head_count_kv", heads) * (key + value) * 2;
+    int64_t layers = number_of(g, in, "block_count", 0);
+    return layers * bytes < INT32_MAX ? layers * bytes : INT32_MAX;
+}
+
 static qn_err read_header(const struct qn_gguf *g, struct qn_inspection *out, struct qn_error *e)
 {
     struct qn_gguf_str text;
@@ -83,6 +107,7 @@ static qn_err read_header(const struct qn_gguf *g, struct qn_inspection *out, st
     snprintf(key, sizeof key, "%s.context_length", out->architecture);
     if (qn_gguf_i64(g, key, 0, INT32_MAX, &out->context_length, NULL))
         out->context_length = 0;
+    out->kv_token_bytes = cache_of_token(g, out);
     out->size_bytes = (int64_t)qn_gguf_file_bytes(g);
     out->chat_template = qn_gguf_has(g, "tokenizer.chat_template");
     uint32_t commonest;
@@ -119,6 +144,7 @@ void qn_inspection_json(const struct qn_inspection *in, struct qn_buf *out)
     qn_jw_kstr(&w, "quantization", in->quantization);
     qn_jw_ki64(&w, "parameters", in->parameters);
     qn_jw_ki64(&w, "context_length", in->context_length);
+    qn_jw_ki64(&w, "kv_token_bytes", in->kv_token_bytes);
     qn_jw_kbool(&w, "chat_template", in->chat_template);
     qn_jw_obj_end(&w);
 }

@@ -15,6 +15,7 @@ struct qn_inspection {
                             */
     int64_t parameters;    /* elements of all tensors */
     int64_t context_length; /* tokens the model was trained on; 0: not said */
+    int64_t kv_token_bytes; /* cache that one token needs, in f16; 0: not said */
     int64_t size_bytes;     /* of the file */
     bool chat_template;
 };

@@ -43,6 +43,7 @@ struct place {
     struct list waiting, held;
     int64_t context_asked; /* by a load; QN_UNSET: none */
     int64_t size_bytes;
+    int64_t kv_token_bytes; /* 0: not known */
     int64_t context; /* the running child was started with */
     bool stale;      /* the running child has other settings than asked for: restart it first */
     bool unloading;  /* until its process has gone */
@@ -209,7 +210,7 @@ static void on_jobs(void *ctx, struct qn_child *c)
     settle_soon(p->inv);
 }
 
-/* The number a row's saved options hold under a name. */
+/* The number that a row's options or details, a JSON object, hold under a name. */
 static int64_t saved_i64(const char *options, const char *name)
 {
     struct qn_json *doc;
@@ -228,6 +229,17 @@ static int64_t wanted_context(const struct place *p, const struct qn_model_row *
         return p->context_asked;
     int64_t saved = saved_i64(row->options, "ctx_size");
     return saved != QN_UNSET ? saved : p->inv->config.context;
+}
+
+static int64_t estimate(const struct place *p, int64_t context)
+{
+    struct qn_memory_facts facts = {
+        .file_bytes = p->size_bytes,
+        .kv_token_bytes = p->kv_token_bytes,
+        .context = context,
+        .slots = p->inv->config.slots,
+    };
+    return p->type->memory_estimate(&facts);
 }
 
 /* Starts the child with the row's files. */
@@ -294,7 +306,7 @@ static size_t residents(struct qn_inventory *inv, const struct place *without, u
             .last_use_ms = p->used_ms,
             .memory_bytes = status.memory_bytes > 0
                                 ? status.memory_bytes
-                                : p->type->memory_estimate(p->size_bytes, p->context),
+                                : estimate(p, p->context),
         };
         places[n++] = p;
     }
@@ -347,7 +359,7 @@ static void plan(struct place *p)
     size_t n = residents(inv, p, p->waiting.first->ticket, live, places);
     struct qn_resident want = {
         .type = p->type->type,
-        .memory_bytes = p->type->memory_estimate(p->size_bytes, context),
+        .memory_bytes = estimate(p, context),
     };
     struct qn_budget budget = {
         .max_loaded = (int)inv->config.max_loaded,
@@ -532,6 +544,8 @@ qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
     }
     struct place *p = place_get(inv, row);
     p->size_bytes = row->size_bytes;
+    int64_t known = saved_i64(row->details, "kv_token_bytes");
+    p->kv_token_bytes = known != QN_UNSET ? known : 0;
     enum qn_inst_state s = state_of(p);
     /* A load that names no context takes a running model as it is, and starts another afresh. */
     if (options && (options->context != QN_UNSET || !has_process(s)))

@@ -5,12 +5,19 @@
 
 #include <stddef.h>
 
-/* Weights laid out for computing take about the file's size; caches and scratch come on top. */
-static int64_t llm_memory(int64_t file_bytes, int64_t context)
+/* Weights laid out for computing take about the file's size; caches and scratch come on top. A
+ * child that may choose its context takes what fits, at least this. */
+static int64_t llm_memory(const struct qn_memory_facts *f)
 {
-    const int64_t per_token = 64 * 1024; /* keys and values of a 1B model in f16 */
-    const int64_t base = 64 * 1024 * 1024;
-    return file_bytes + file_bytes / 10 + context * per_token + base;
+    enum { TOKEN_BYTES = 64 * 1024, CONTEXT_LEAST = 512, SLOTS = 4, BASE = 64 * 1024 * 1024 };
+    int64_t token = f->kv_token_bytes > 0 ? f->kv_token_bytes : TOKEN_BYTES;
+    int64_t context = f->context > 0 ? f->context : CONTEXT_LEAST;
+    int64_t slots = f->slots > 0 ? f->slots : SLOTS, caches, sum;
+    if (__builtin_mul_overflow(token, context, &caches) ||
+        __builtin_mul_overflow(caches, slots, &caches) ||
+        __builtin_add_overflow(f->file_bytes + f->file_bytes / 10 + BASE, caches, &sum))
+        return INT64_MAX;
+    return sum;
 }
 
 static const struct qn_backend_type types[] = {

@@ -7,13 +7,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What is known of a model before it is loaded; 0: unknown, or left to the child. */
+struct qn_memory_facts {
+    int64_t file_bytes;
+    int64_t kv_token_bytes; /* cache that one token of one answer needs */
+    int64_t context;        /* tokens of each answer at a time */
+    int64_t slots;          /* answers at a time */
+};
+
 struct qn_backend_type {
     const char *type;    /* "llm": the key of residency limits and of catalog rows */
     const char *binary;  /* "quince-llm", beside quinced */
     const char *recipe;  /* the name Lemonade's API gives it: "llamacpp" */
     unsigned tasks;      /* bit 1 << enum qn_task */
-    /* Bytes a loaded model will need, from the files' size and the context asked for. */
-    int64_t (*memory_estimate)(int64_t file_bytes, int64_t context);
+    /* Bytes a loaded model will need. */
+    int64_t (*memory_estimate)(const struct qn_memory_facts *facts);
 };
 
 const struct qn_backend_type *qn_backend_type_find(const char *type); /* NULL when unknown */

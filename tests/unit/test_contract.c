@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "contract/backend_types.h"
 #include "contract/codec.h"
 #include "contract/control.h"
 #include "contract/frame.h"
@@ -283,6 +284,21 @@ static void control_messages_survive_the_crossing(void **state)
     }
 }
 
+static void memory_follows_the_models_own_numbers(void **state)
+{
+    (void)state;
+    const struct qn_backend_type *t = qn_backend_type_find("llm");
+    const int64_t mib = 1024 * 1024;
+    /* Qwen3-0.6B: 112 KiB a token, 4 answers of 4096 tokens: 1792 MiB. */
+    struct qn_memory_facts f = {400 * mib, 112 * 1024, 4096, 4};
+    assert_int_equal(t->memory_estimate(&f), (440 + 1792 + 64) * mib);
+    /* The child may choose: it makes do with 512 tokens. */
+    f.context = f.slots = 0;
+    assert_int_equal(t->memory_estimate(&f), (440 + 224 + 64) * mib);
+    f = (struct qn_memory_facts){400 * mib, INT64_MAX / 2, INT64_MAX / 2, 256};
+    assert_int_equal(t->memory_estimate(&f), INT64_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -290,6 +306,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(bad_jobs_name_the_field, setup, teardown),
         cmocka_unit_test_setup_teardown(events_survive_the_crossing, setup, teardown),
         cmocka_unit_test_setup_teardown(sampling_fields_are_read_by_name, setup, teardown),
+        cmocka_unit_test(memory_follows_the_models_own_numbers),
         cmocka_unit_test(frames_come_out_however_they_went_in),
         cmocka_unit_test(broken_frames_are_refused),
         cmocka_unit_test_setup_teardown(control_messages_survive_the_crossing, setup, teardown),

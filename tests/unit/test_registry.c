@@ -109,13 +109,26 @@ static void a_header_tells_what_a_model_is(void **state)
     size_t n = 4;
     n += put_u32(f + n, 3);
     n += put_u32(f + n, 0) + put_u32(f + n + 4, 0); /* tensors */
-    n += put_u32(f + n, 3) + put_u32(f + n + 4, 0); /* entries */
+    n += put_u32(f + n, 7) + put_u32(f + n + 4, 0); /* entries */
     n += put_string(f + n, "general.architecture");
     n += put_u32(f + n, 8);
     n += put_string(f + n, "llama");
     n += put_string(f + n, "llama.context_length");
     n += put_u32(f + n, 4);
     n += put_u32(f + n, 512);
+    /* 28 layers x 2 heads x (key 128 + value 128) x 2 bytes: the key's length is 1024 / 8. */
+    static const struct {
+        const char *key;
+        uint32_t value;
+    } facts[] = {{"llama.block_count", 28},
+                 {"llama.embedding_length", 1024},
+                 {"llama.attention.head_count", 8},
+                 {"llama.attention.head_count_kv", 2}};
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+        n += put_string(f + n, facts[i].key);
+        n += put_u32(f + n, 4);
+        n += put_u32(f + n, facts[i].value);
+    }
     n += put_string(f + n, "general.file_type");
     n += put_u32(f + n, 4);
     n += put_u32(f + n, 15);
@@ -129,7 +142,8 @@ static void a_header_tells_what_a_model_is(void **state)
     qn_buf_init(&b, 1000);
     qn_inspection_json(&in, &b);
     assert_string_equal(b.data, "{\"architecture\":\"llama\",\"quantization\":\"Q4_K_M\","
-                                "\"parameters\":0,\"context_length\":512,\"chat_template\":false}");
+                                "\"parameters\":0,\"context_length\":512,"
+                                "\"kv_token_bytes\":28672,\"chat_template\":false}");
     assert_int_equal(in.size_bytes, n);
     qn_buf_deinit(&b);
     assert_int_equal(qn_file_write_atomic(path, f, 40, 0644, NULL), QN_OK);
