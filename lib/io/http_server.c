@@ -51,6 +51,7 @@ struct conn {
     int fd;                 /* SERVE: the daemon's */
     struct qn_watch *watch; /* PEEK, LINGER */
     int64_t deadline_ms;    /* 0: none */
+    bool answering;         /* SERVE: a request was delivered and is not over */
     struct sockaddr_storage addr;
     socklen_t addr_len;
 };
@@ -124,13 +125,25 @@ static void conn_free(struct conn *c)
     free(c);
 }
 
+/* The daemon's epoll set is edge-triggered, and after a short read it believes the socket empty: a
+ * client's end that came in one go with its last bytes is never seen. While a request is being
+ * answered writing or our own watch finds out; otherwise this does. */
+static bool has_left(const struct conn *c)
+{
+    char byte;
+    if (c->phase != SERVE || c->answering)
+        return false;
+    ssize_t n = recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
 static void on_sweep(void *ctx)
 {
     struct qn_http_server *s = ctx;
     int64_t now = qn_now_ms();
     for (struct conn *c = s->conns, *next; c; c = next) {
         next = c->next;
-        if (c->deadline_ms == 0 || now < c->deadline_ms)
+        if ((c->deadline_ms == 0 || now < c->deadline_ms) && !has_left(c))
             continue;
         if (c->phase == SERVE)
             shutdown(c->fd, SHUT_RDWR); /* the daemon sees the end and closes */
@@ -475,7 +488,7 @@ static enum MHD_Result deliver(struct qn_http *h)
         refuse_request(h, 500);
         return MHD_NO;
     }
-    h->delivered = true;
+    h->delivered = h->conn->answering = true;
     h->conn->deadline_ms = 0;
     h->next = s->requests;
     if (s->requests)
@@ -547,6 +560,7 @@ static void on_completed(void *ctx, struct MHD_Connection *mhd, void **con_cls,
         s->active--;
         tell_gone(h);
     }
+    h->conn->answering = false;
     h->conn->deadline_ms = qn_now_ms() + IDLE_MS;
     qn_watch_remove(h->watch);
     if (h->response)

@@ -278,6 +278,26 @@ def test_flooded_log_stays_small(house):
     assert ticker.slowest < 0.5
 
 
+@pytest.mark.parametrize("last", ["a whole request", "a part of a body"])
+def test_last_words_and_the_end_in_one_go(server, last):
+    """What a client sends last and its closing arrive together: the server must notice both."""
+    head = b"POST /v1/unload HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n"
+    before = server.descriptors()
+    clients = [raw_connection(server) for _ in range(5)]
+    for s in clients:
+        s.sendall(b"GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert s.recv(65536)
+        if last == "a part of a body":
+            s.sendall(head)
+    time.sleep(0.2)
+    server.process.send_signal(signal.SIGSTOP)
+    for s in clients:
+        s.sendall(b"{}  " if last == "a part of a body" else b"GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        s.close()
+    server.process.send_signal(signal.SIGCONT)
+    wait_until(lambda: server.descriptors() <= before, timeout=5, what="the end of the connections")
+
+
 def test_nothing_is_left_after_many_cycles(house):
     """Answers, cancels and errors over and over: no descriptor, process or memory remains."""
     server = house.start()
