@@ -384,8 +384,11 @@ static void write_token(const struct qn_jref *token, struct qn_jw *w)
         qn_jw_knull(w, "logprob");
     qn_jw_key(w, "bytes");
     qn_jw_arr(w);
-    for (bool more = qn_json_first(&bytes, &it); more; more = qn_json_next(&it))
-        qn_jw_i64(w, (int64_t)qn_json_raw_f64(&it) & 255);
+    for (bool more = qn_json_first(&bytes, &it); more; more = qn_json_next(&it)) {
+        int64_t byte = 0; /* what is none counts as zero */
+        (void)qn_json_i64(&it, 0, 255, &byte, NULL);
+        qn_jw_i64(w, byte);
+    }
     qn_jw_arr_end(w);
 }
 
