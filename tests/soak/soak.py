@@ -43,7 +43,7 @@ class Client(threading.Thread):
 
     def run(self):
         acts = [(self.chat, 30), (self.stream, 20), (self.leave_stream, 15), (self.leave_early, 10),
-                (self.load, 5), (self.unload, 4), (self.unload_all, 1), (self.kill_child, 2),
+                (self.load, 5), (self.unload, 4), (self.unload_all, 1), (self.kill_child, 0.5),
                 (self.look, 10), (self.nonsense, 5), (self.register, 1)]
         while not self.soak.over.is_set():
             act = self.rng.choices([a for a, _ in acts], [w for _, w in acts])[0]
