@@ -45,7 +45,7 @@ void qn_marks_write_str(const struct qn_tokenizer *tok, struct qn_jw *w, const c
     qn_buf_deinit(&text);
 }
 
-static void write_key(const struct qn_tokenizer *tok, struct qn_jw *w, const char *key)
+void qn_marks_write_key(const struct qn_tokenizer *tok, struct qn_jw *w, const char *key)
 {
     size_t n = strlen(key);
     if (!needs_marks(tok, key, n)) {
@@ -76,7 +76,7 @@ static void walk(const struct qn_tokenizer *tok, struct qn_jw *w, const struct q
     case QN_JSON_OBJECT:
         qn_jw_obj(w);
         for (bool more = qn_json_first(value, &it); more; more = qn_json_next(&it)) {
-            write_key(tok, w, it.key);
+            qn_marks_write_key(tok, w, it.key);
             walk(tok, w, &it);
         }
         qn_jw_obj_end(w);

@@ -16,5 +16,6 @@
  * becomes U+FFFD: it is a noncharacter, which texts do not exchange. */
 void qn_marks_write(const struct qn_tokenizer *tok, struct qn_jw *w, const struct qn_jref *value);
 void qn_marks_write_str(const struct qn_tokenizer *tok, struct qn_jw *w, const char *s, size_t n);
+void qn_marks_write_key(const struct qn_tokenizer *tok, struct qn_jw *w, const char *key);
 
 #endif

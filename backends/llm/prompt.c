@@ -8,6 +8,7 @@
 #include "llm/output.h"
 #include "llm/template.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,12 +58,15 @@ static const char *const fim_texts[][FIM_COUNT] = {
 };
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
+enum arguments { AS_OBJECTS, AS_TEXT }; /* how the template gets a function's arguments */
+
 struct qn_prompter {
     const struct qn_tokenizer *tok;
     struct qn_template *chat;
     const char *stop;
     bool has_fim;
     int32_t fim[FIM_COUNT];
+    enum arguments arguments;
 };
 
 /* The token whose written form is exactly text; -1: none. */
@@ -101,32 +105,6 @@ static qn_err find_fim(struct qn_prompter *p, const struct qn_gguf *g, struct qn
         }
         p->has_fim = found == FIM_COUNT;
     }
-    return QN_OK;
-}
-
-qn_err qn_prompter_new(const struct qn_gguf *g, const struct qn_tokenizer *tok,
-                       struct qn_prompter **out, struct qn_error *e)
-{
-    struct qn_prompter *p = qn_xcalloc(1, sizeof *p);
-    p->tok = tok;
-    struct qn_gguf_str source = {plain_template, sizeof plain_template - 1};
-    qn_err err = QN_OK;
-    if (qn_gguf_has(g, "tokenizer.chat_template")) {
-        err = qn_gguf_str(g, "tokenizer.chat_template", &source, e);
-    } else if (token_of(tok, "<|im_start|>") >= 0 && token_of(tok, "<|im_end|>") >= 0) {
-        source = (struct qn_gguf_str){chatml_template, sizeof chatml_template - 1};
-    } else {
-        p->stop = plain_stop;
-    }
-    if (!err)
-        err = qn_template_new(source.s, source.n, &p->chat, e);
-    if (!err)
-        err = find_fim(p, g, e);
-    if (err) {
-        qn_prompter_free(p);
-        return err;
-    }
-    *out = p;
     return QN_OK;
 }
 
@@ -187,8 +165,62 @@ static qn_err write_content(const struct qn_prompter *p, struct qn_jw *w,
     return err;
 }
 
+/* A function's arguments: the API carries them as JSON in a string, most templates print an object
+ * with tojson and would quote the string once more. */
+static void write_arguments(const struct qn_prompter *p, struct qn_jw *w,
+                            const struct qn_jref *arguments)
+{
+    struct qn_json *doc = NULL;
+    struct qn_jref inner = {0};
+    const char *text = qn_json_raw_str(arguments);
+    if (qn_json_type(arguments) == QN_JSON_STRING &&
+        qn_json_parse(text, strlen(text), &doc, NULL) == QN_OK)
+        inner = qn_json_root(doc);
+    qn_marks_write(p->tok, w, qn_json_type(&inner) == QN_JSON_OBJECT ? &inner : arguments);
+    qn_json_free(doc);
+}
+
+static bool all_objects(const struct qn_jref *list)
+{
+    struct qn_jref it;
+    bool all = qn_json_type(list) == QN_JSON_ARRAY;
+    for (bool more = qn_json_first(list, &it); more && all; more = qn_json_next(&it))
+        all = qn_json_type(&it) == QN_JSON_OBJECT;
+    return all;
+}
+
+static void write_tool_calls(const struct qn_prompter *p, struct qn_jw *w,
+                             const struct qn_jref *calls)
+{
+    struct qn_jref call, member, part;
+    qn_jw_arr(w);
+    for (bool more = qn_json_first(calls, &call); more; more = qn_json_next(&call)) {
+        qn_jw_obj(w);
+        for (bool m = qn_json_first(&call, &member); m; m = qn_json_next(&member)) {
+            qn_marks_write_key(p->tok, w, member.key);
+            if (!qn_str_eq(member.key, "function") || qn_json_type(&member) != QN_JSON_OBJECT) {
+                qn_marks_write(p->tok, w, &member);
+                continue;
+            }
+            qn_jw_obj(w);
+            for (bool f = qn_json_first(&member, &part); f; f = qn_json_next(&part)) {
+                qn_marks_write_key(p->tok, w, part.key);
+                if (qn_str_eq(part.key, "arguments"))
+                    write_arguments(p, w, &part);
+                else
+                    qn_marks_write(p->tok, w, &part);
+            }
+            qn_jw_obj_end(w);
+        }
+        qn_jw_obj_end(w);
+    }
+    qn_jw_arr_end(w);
+}
+
+/* form: whether function arguments are written as the objects they describe, or as they came. */
 static qn_err write_messages(const struct qn_prompter *p, struct qn_jw *w,
-                             const struct qn_jref *messages, struct qn_error *e)
+                             const struct qn_jref *messages, enum arguments form,
+                             struct qn_error *e)
 {
     if (qn_json_type(messages) != QN_JSON_ARRAY || qn_json_count(messages) == 0)
         return qn_fail_param(e, QN_EINVAL, "messages",
@@ -204,8 +236,10 @@ static qn_err write_messages(const struct qn_prompter *p, struct qn_jw *w,
         qn_jw_obj(w);
         struct qn_jref member;
         for (bool any = qn_json_first(&m, &member); any; any = qn_json_next(&member)) {
-            qn_jw_key(w, member.key);
-            if (!qn_str_eq(member.key, "content"))
+            qn_marks_write_key(p->tok, w, member.key);
+            if (form == AS_OBJECTS && qn_str_eq(member.key, "tool_calls") && all_objects(&member))
+                write_tool_calls(p, w, &member);
+            else if (!qn_str_eq(member.key, "content"))
                 qn_marks_write(p->tok, w, &member);
             else if ((err = write_content(p, w, &member, e)) != QN_OK)
                 return err;
@@ -246,7 +280,7 @@ static qn_err write_foreign(const struct qn_prompter *p, struct qn_jw *w, const 
 /* The template's variables as one JSON object. The request's own come last: of equal names the last
  * one wins, so add_generation_prompt or enable_thinking can be set by a request. */
 static qn_err write_vars(const struct qn_prompter *p, const struct qn_chat *chat,
-                         struct qn_buf *out, struct qn_error *e)
+                         enum arguments form, struct qn_buf *out, struct qn_error *e)
 {
     struct qn_json *doc = NULL;
     qn_err err = qn_json_parse(chat->messages ? chat->messages : "null",
@@ -258,7 +292,7 @@ static qn_err write_vars(const struct qn_prompter *p, const struct qn_chat *chat
     struct qn_jw w = qn_jw_to(out);
     qn_jw_obj(&w);
     qn_jw_key(&w, "messages");
-    err = write_messages(p, &w, &messages, e);
+    err = write_messages(p, &w, &messages, form, e);
     qn_json_free(doc);
     if (!err)
         err = write_foreign(p, &w, "tools", chat->tools, e);
@@ -315,12 +349,12 @@ static qn_err cut_after_last(struct qn_buf *text, const struct qn_jref *vars, st
 }
 
 static qn_err render_chat(const struct qn_prompter *p, const struct qn_chat *chat,
-                          struct qn_buf *text, struct qn_error *e)
+                          enum arguments form, struct qn_buf *text, struct qn_error *e)
 {
     struct qn_buf json;
     qn_buf_init(&json, PROMPT_JSON_MAX);
     struct qn_json *doc = NULL;
-    qn_err err = write_vars(p, chat, &json, e);
+    qn_err err = write_vars(p, chat, form, &json, e);
     if (!err)
         err = qn_json_parse(qn_buf_cstr(&json), json.len, &doc, e);
     if (err)
@@ -335,6 +369,59 @@ out:
     qn_json_free(doc);
     qn_buf_deinit(&json);
     return err;
+}
+
+/* Whether the template prints arguments that are objects. Some put them into a text with +, which
+ * makes nothing useful of an object. */
+static enum arguments probe_arguments(const struct qn_prompter *p)
+{
+    static const char *const contents[] = {"null", "\"\""};
+    for (size_t i = 0; i < COUNT(contents); i++) {
+        char messages[256];
+        snprintf(
+            messages, sizeof messages,
+            "[{\"role\":\"user\",\"content\":\"x\"},{\"role\":\"assistant\",\"content\":%s,"
+            "\"tool_calls\":[{\"id\":\"call00001\",\"type\":\"function\",\"function\":{\"name\":"
+            "\"f\",\"arguments\":\"{\\\"needle\\\":1}\"}}]}]",
+            contents[i]);
+        struct qn_chat chat = {.messages = messages};
+        struct qn_buf text;
+        qn_buf_init(&text, QN_TEMPLATE_OUTPUT_MAX);
+        qn_err err = render_chat(p, &chat, AS_OBJECTS, &text, NULL);
+        bool printed = !err && strstr(qn_buf_cstr(&text), "needle") != NULL;
+        qn_buf_deinit(&text);
+        if (printed)
+            return AS_OBJECTS;
+    }
+    return AS_TEXT;
+}
+
+qn_err qn_prompter_new(const struct qn_gguf *g, const struct qn_tokenizer *tok,
+                       struct qn_prompter **out, struct qn_error *e)
+{
+    struct qn_prompter *p = qn_xcalloc(1, sizeof *p);
+    p->tok = tok;
+    struct qn_gguf_str source = {plain_template, sizeof plain_template - 1};
+    qn_err err = QN_OK;
+    if (qn_gguf_has(g, "tokenizer.chat_template")) {
+        err = qn_gguf_str(g, "tokenizer.chat_template", &source, e);
+    } else if (token_of(tok, "<|im_start|>") >= 0 && token_of(tok, "<|im_end|>") >= 0) {
+        source = (struct qn_gguf_str){chatml_template, sizeof chatml_template - 1};
+    } else {
+        p->stop = plain_stop;
+    }
+    if (!err)
+        err = qn_template_new(source.s, source.n, &p->chat, e);
+    if (!err)
+        err = find_fim(p, g, e);
+    if (!err)
+        p->arguments = probe_arguments(p);
+    if (err) {
+        qn_prompter_free(p);
+        return err;
+    }
+    *out = p;
+    return QN_OK;
 }
 
 static qn_err add_text(const struct qn_prompter *p, const char *text, size_t n, unsigned flags,
@@ -380,7 +467,7 @@ static qn_err make_chat(const struct qn_prompter *p, const struct qn_chat *chat,
     struct qn_buf text;
     qn_buf_init(&text, QN_TEMPLATE_OUTPUT_MAX);
     size_t added;
-    qn_err err = render_chat(p, chat, &text, e);
+    qn_err err = render_chat(p, chat, p->arguments, &text, e);
     if (!err)
         err = add_text(p, qn_buf_cstr(&text), text.len, QN_TOK_SPECIAL | QN_TOK_MARKED, "messages",
                        context, t, e);

@@ -10,6 +10,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -289,6 +290,35 @@ static void texts_hold_no_control_tokens(void **state) {
   model_close(&m);
 }
 
+/* The API has a function's arguments as text; templates want the object, or say so by failing. */
+static void arguments_come_as_the_template_takes_them(void **state) {
+  (void)state;
+  static const char *const cases[][3] = {
+      {"{{ messages[1].tool_calls[0].function.arguments | tojson }}",
+       "{\\\"a\\\":1}", "{\"a\": 1}"},
+      {"{{ 'x' + messages[1].tool_calls[0].function.arguments + 'y' }}",
+       "{\\\"a\\\":1}", "x{\"a\":1}y"},
+      {"{{ messages[1].tool_calls[0].function.arguments | tojson }}", "oops",
+       "\"oops\""},
+      {"{% for k, v in messages[1].tool_calls[0].function.arguments.items() %}"
+       "{{ k }}={{ v }}{% endfor %}",
+       "{\\\"q\\\":\\\"<s>\\\"}", "q=<s>"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct model m;
+    char messages[512];
+    model_open(&m, (struct file){.specials = {"<s>"}, .chat_template = cases[i][0]});
+    snprintf(messages, sizeof messages,
+             "[{\"role\":\"user\",\"content\":\"Hi\"},{\"role\":\"assistant\",\"content\":null,"
+             "\"tool_calls\":[{\"id\":\"1\",\"type\":\"function\",\"function\":{\"name\":\"f\","
+             "\"arguments\":\"%s\"}}]}]",
+             cases[i][1]);
+    struct qn_job job = chat_job(messages);
+    assert_prompt(&m, &job, cases[i][2]);
+    model_close(&m);
+  }
+}
+
 static void ids_as_prompt(void **state) {
   (void)state;
   struct model m;
@@ -364,6 +394,7 @@ int main(void) {
       cmocka_unit_test(messages_are_checked),
       cmocka_unit_test(the_last_message_can_go_on),
       cmocka_unit_test(texts_hold_no_control_tokens),
+      cmocka_unit_test(arguments_come_as_the_template_takes_them),
       cmocka_unit_test(ids_as_prompt),
       cmocka_unit_test(echo_is_the_prompts_text),
       cmocka_unit_test(fill_in_the_middle),
