@@ -61,6 +61,9 @@ static size_t escape(char *out, size_t n, const char *text)
             out[used++] = 'n';
         } else if (c < 0x20 || c == 0x7F) {
             used += (size_t)snprintf(out + used, n - used, "\\x%02x", c);
+        } else if (c == 0xC2 && (unsigned char)p[1] >= 0x80 && (unsigned char)p[1] <= 0x9F) {
+            /* U+0080 to U+009F are control characters too: terminals obey U+009B as ESC [. */
+            used += (size_t)snprintf(out + used, n - used, "\\x%02x", (unsigned char)*++p);
         } else {
             out[used++] = (char)c;
         }

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "base/path.h"
 #include "base/rand.h"
 #include "base/str.h"
@@ -209,9 +210,30 @@ static void files_are_written_whole(void **state)
     assert_int_equal(system(command), 0);
 }
 
+static void keep_line(void *ctx, enum qn_log_level level, const char *tag, const char *line)
+{
+    (void)level;
+    (void)tag;
+    snprintf(ctx, 256, "%s", line);
+}
+
+/* Names and messages come from files and clients: no line may hold what a terminal obeys. */
+static void log_lines_hold_no_control_characters(void **state)
+{
+    (void)state;
+    char line[256] = "";
+    qn_log_set_sink(keep_line, line);
+    qn_error_log("tag", "%s",
+                 "a\nb\x1b[2J\x7f c\xc2\x9b"
+                 "31m \xc3\xa9\xc2\xa0");
+    qn_log_set_sink(NULL, NULL);
+    assert_non_null(strstr(line, " error tag a\\nb\\x1b[2J\\x7f c\\x9b31m \xc3\xa9\xc2\xa0"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(log_lines_hold_no_control_characters),
         cmocka_unit_test(error_messages_stay_utf8),
         cmocka_unit_test(buffers_keep_their_limit),
         cmocka_unit_test(arenas_are_zeroed_aligned_and_limited),
