@@ -99,7 +99,8 @@ def stage_http():
 def stage_node():
     node = ROOT / "tests" / "node"
     if not (node / "node_modules" / ".package-lock.json").exists():
-        if run(["npm", "ci", "--prefix", str(node), "--no-audit", "--no-fund", "--silent"]) != 0:
+        if run(["npm", "ci", "--prefix", str(node), "--no-audit", "--no-fund"]) != 0:
+            print("check: npm could not install tests/node (see above): is its registry reachable?")
             return Counts(failed=1)
     files = sorted(str(p) for p in node.glob("*.test.mjs"))
     done = subprocess.run(["node", "--test", "--test-reporter=tap", *files], cwd=ROOT, text=True,
