@@ -2037,3 +2037,614 @@ how can i simply talk to the default model
 what is the shortest command to chat
 """).items():
     MORE.setdefault(_name.rstrip("_"), []).extend(lines(_block))
+
+# A fourth look, one fact of the product at a time, in the voice of somebody in a hurry, somebody
+# careful, and somebody who does not know the words.
+for _name, _block in dict(
+    what="""
+is quince a program that runs ai on my own pc
+what's this software about
+give a brief description of quince
+quince - what is it
+what role does quince play on my computer
+what does the quince server do all day
+summarise quince for me
+does quince let me run llms at home
+""", language="""
+what was used to code quince
+is it coded in c
+what's the codebase written in
+is quince built with rust
+name the language of the source
+""", licence="""
+what are the licensing terms
+what's the license
+is the licence permissive
+is it mit licensed
+is it gpl
+can i fork it
+can i use the source in my own project
+""", offline="""
+does it work with no network
+can i use quince in flight mode
+can quince be used without being online
+are the models run locally
+does inference happen on my machine
+is anything computed in the cloud
+does the server talk to other servers
+""", privacy="""
+do prompts get sent to the cloud
+does anything leave my machine
+is there data collection
+are prompts logged by a company
+what data does quince collect
+does it report back to its makers
+can the developers see my chats
+does it send crash reports
+""", account="""
+is signing up required
+is there any sign-up
+do you need me to create an account
+must i give my mail address
+""", cost="""
+what do i pay
+what's the cost
+does quince cost anything
+are there paid features
+is it gratis
+do i have to buy a licence
+""", platform="""
+which distro was it tested with
+what os does quince run on
+is there windows support
+does it support macs
+which debian is it tested on
+does quince work with fedora
+on which operating system can i install quince
+""", install="""
+how do i go from source code to a running server
+how do i build and run from the source tree
+which script do i start in the source tree
+what does the start script do
+what packages does the start script install
+how do i set this up from a git checkout
+""", tests="""
+how can i check that my build is fine
+how do i execute the test suite
+which command builds and tests everything
+how do developers test it
+""", start="""
+what's the command that runs the server
+how do i serve models
+which quince command starts the api
+how to bring up quince
+what do i type to get the server going
+how can i make it listen
+""", programs="""
+what's quinced
+what's quince-llm
+which program is the server and which is the command line
+what are the different programs
+is quinced the server
+what is the name of the command line program
+does each model run in its own process
+""", stop="""
+what's the way to exit the server
+how can the server be stopped
+which keys end quince serve
+what happens to unfinished answers at shutdown
+does ctrl-c quit the server
+does the server wait for answers before exiting
+how do i send it a stop signal
+""", address="""
+what's the url
+what's the port
+at which localhost port is quince
+what address do i connect to
+on which addresses does it listen by default
+which url do i give to clients
+where on localhost is the server
+is it 13305
+""", port_change="""
+how to use port 9000
+how do i run it on 8081
+can i set the port with an environment variable
+what env var is for the port
+how can i start the server with a custom port
+can i put the port in config.json
+quince on another port, how
+""", port_zero="""
+what's special about port 0
+how does the server choose a free port
+what if i pass 0 as port
+can it tell me a free port
+""", port_taken="""
+what to do if 13305 is in use
+port in use error
+it won't start because the port is taken
+the server won't start, the port is in use
+help, the port is occupied
+eaddrinuse
+""", remote="""
+can other machines on my network connect
+does it accept outside connections
+how do i allow my lan to connect
+can i make it listen on my lan address
+is it visible on the network
+what does it take to reach it from another machine
+which flag sets the address
+""", data_dir="""
+what's the data directory
+where does the server store its stuff
+where's the data kept
+where is quince's data
+which flag moves the data directory
+can i choose where data is stored
+how to set a custom data directory
+which environment variable sets the data directory
+what's in the data folder
+""", config="""
+what's config.json for
+where does config.json live
+can i write the host into a file
+how to make options stick
+where do i configure quince
+""", catalog="""
+what's catalog.db
+is sqlite used
+what is stored in the database
+where's the model database
+what does quince use sqlite for
+""", several_servers="""
+can i run a second instance
+can i run quince on two ports
+running two servers at once, is that possible
+how to have independent servers
+""", api="""
+what's the base url
+is it compatible with openai's api
+what base url should the openai client have
+does the openai sdk work with quince
+can i use chatgpt clients with it
+how do i point the openai library here
+which kind of api does it expose
+what api does it speak
+how to connect a third-party app
+""", endpoints="""
+what are the api endpoints
+which http endpoints does it serve
+what routes are available
+show all api paths
+""", ep_chat="""
+what's the endpoint for chatting
+where do i post chat messages
+what's the path of chat completions
+""", ep_models="""
+how to get the model list via http
+which get request returns the models
+what's the endpoint to list models
+""", ep_health="""
+what's the health check url
+how do i ping the server
+how to check via http that it is alive
+which url for a health check
+""", ep_load="""
+how can i load models through http
+which post request loads a model
+how do i unload over rest
+""", stream="""
+how to turn streaming on
+can responses be streamed
+how do i get a streamed response
+what parameter do i set for streaming
+does the chat endpoint stream
+""", api_key="""
+which key do i use
+is a key required
+do clients need a key
+what if my client insists on a key
+can i put anything as the key
+does it check the api key
+do i have to provide credentials
+""", pull="""
+how to download models
+can it pull models
+does quince have a pull command
+can models be downloaded from within quince
+is there a way to download a model with quince
+can i download models through quince
+does it fetch models by itself
+quince pull llama
+""", delete="""
+how to delete a model
+how do i remove models
+what's the command to delete a model
+can quince delete models
+how do i remove a model file
+how do i remove a model i imported
+can i uninstall a model
+does quince have a delete command
+does quince ever delete my model files
+how can disk space be freed
+how to free disk space
+what do i do to free up disk space
+delete qwen
+delete user.llama
+remove qwen
+remove user.x from the list
+remove user.mistral from disk
+erase quince-starter
+delete quince-starter
+get rid of user.big
+remove qwen from my disk
+delete llama from the disk please
+uninstall qwen
+throw away user.old
+rm the model
+rm user.qwen
+""", embeddings="""
+how do i get embeddings
+can i compute embeddings
+does the api offer embeddings
+is /v1/embeddings there
+""", speech="""
+can it do text to speech
+does quince do speech
+can i transcribe a recording
+is audio supported
+""", images="""
+can it generate images
+does quince make pictures
+can it handle images
+is image input supported
+""", web="""
+does it have a gui
+does quince come with a web interface
+is there any web ui
+can i open a web page
+is there a page i can visit
+""", ollama="""
+does it speak ollama
+is the ollama api supported
+is the anthropic api supported
+can i use anthropic clients
+does the ollama cli work with quince
+""", gpu="""
+does it use my gpu
+can it use the gpu
+is a gpu needed
+is gpu acceleration supported
+does it support nvidia
+does quince need a gpu
+will quince use my graphics card
+""", import_="""
+how do i use a gguf i downloaded
+how to import a gguf
+how to add another model
+how do i register a gguf file
+how do i get a different model
+i want to use another model
+how can i use bigger models
+got a gguf file, how to use it
+how do i add my own gguf
+what command imports a file
+what do i do to use qwen3 8b
+how do i get a smarter model
+how to bring in a new model
+""", import_copy="""
+does import copy the file
+does importing copy my model
+is the gguf moved on import
+will importing use more disk space
+""", import_keep="""
+may i delete the gguf after import
+can i move my model file
+where are the models on disk
+where does quince put the models
+where do the model files live
+""", name="""
+how to give a model another name
+how do i name my import
+can i set a custom name for a model
+""", formats="""
+what model formats work
+which architectures work
+what models does quince run
+does it run qwen3
+does it run llama models
+does it run safetensors
+can i use a gemma model
+which file format do models need
+is mistral supported
+""", quants="""
+which quantization types work
+what quant formats can it read
+can i use q4_k
+is q6_k supported
+does q5_0 work
+which weight formats are supported
+""", list="""
+how do i see my models
+how to list models
+what's the command to list models
+which models do i have
+what models are available
+where can i see available models
+how do i find out model names
+""", status="""
+how do i see which model is loaded
+how to check whether the server is running
+how can i check if quince is up
+what's the command to see if the server runs
+how do i know what model is loaded
+what's loaded right now
+is it running
+""", logs="""
+how to see the logs
+where's the log
+how do i look at the server's log
+what's the command for the logs
+where can i find error messages
+where can i look for errors
+it crashed, what should i look at
+""", load="""
+how to load a model
+how do i load a model ahead of time
+what's the command to load a model
+can i preload a model
+when do models get loaded
+""", unload="""
+how to unload a model
+how do i free memory
+how can i free the memory a model uses
+what's the command to unload a model
+how do i unload everything
+how to unload all models
+what frees the memory
+""", unload_keep="""
+does unloading delete the file
+does unload remove the file from disk
+is the file deleted when i unload
+do i lose the file when unloading
+""", max_loaded="""
+how many models stay loaded
+how many models can be in memory at once
+can i keep two models loaded
+how do i keep more than one model loaded
+which option sets how many models stay in memory
+""", lru="""
+what happens when a second model is loaded
+which model gets unloaded first
+is a busy model ever unloaded
+will a model be unloaded while it's answering
+which model is evicted
+""", run="""
+how to chat with a certain model
+how to run a model
+how do i use a model in the terminal
+what's the command to chat with a model
+how do i try my imported model
+""", oneshot="""
+how do i ask a single question from the shell
+how to pipe text into quince
+can i use it in scripts
+how do i get one answer and quit
+how can i pass a prompt on the command line
+""", chat="""
+how to start a chat
+how do i chat in the terminal
+what's the command to chat
+which model does the chat use by default
+chat with the default model, how
+""", slash="""
+what slash commands are there
+what commands work in the terminal chat
+what can i type with a slash
+""", clear="""
+how do i clear the conversation
+how to reset the chat
+what clears the chat
+""", system="""
+how do i set a system prompt
+how to change the system prompt in the chat
+""", leave="""
+how do i exit the chat
+how to leave the chat
+how do i quit the chat
+what's the key to leave the chat
+""", interrupt="""
+how do i stop an answer
+how to interrupt the model
+what does ctrl-c do during an answer
+can i stop the output
+""", version="""
+how do i find the version
+how to see the version
+what's my version
+""", help="""
+where is the man page
+how to get help
+is there a man page
+how do i see the list of commands
+what commands are there
+how do i open the manual
+""", json="""
+how to get machine readable output
+can i get json from the cli
+how do i get json
+""", cli_remote="""
+how do i use the cli with a different server
+how to tell quince which server to talk to
+""", auto_start="""
+does quince run start the server if it is not running
+is the server started automatically
+will quince chat start a server
+what if the server is not running when i use quince run
+""", first_slow="""
+why's the first answer slow
+why does the first request take long
+""", who="""
+who're you
+what's the model's name
+what model is running here
+which model comes preinstalled
+what model ships with it
+what's quince-starter
+are you a language model
+are you an ai model
+""", trained="""
+what's your training data
+were you trained from scratch
+who trained the starter model
+how did you get trained
+""", size="""
+what's your size
+how many params
+how many parameters does the starter have
+how small is the starter model
+""", limits="""
+why are you wrong so often
+why is the starter model so bad
+the answers are bad, what can i do
+your answer is wrong, what now
+can the starter model write code
+how do i get good answers
+is the starter model smart
+why are the answers so poor
+""", cando="""
+what does the starter model know
+what are you able to do
+what can i use you for
+what can you answer
+""", clock="""
+what's today's date
+what's the weather
+can you tell me the news
+do you know the date
+are you online
+do you have internet
+can you look things up
+what time do we have
+""", slow="""
+how can i speed it up
+it's slow
+why's it so slow
+answers are slow, what can i do
+how to make it faster
+my model is slow, any tips
+""", oom="""
+not enough memory, what now
+what to do when memory runs out
+i don't have enough ram
+the model doesn't fit into memory
+out of memory, what can i do
+""", not_found="""
+what if a model is not found
+model not found, what do i do
+it can't find my model
+why does it say model not found
+""", unreachable="""
+the server isn't reachable
+my client can't reach the server
+can't connect to quince
+what to do if the server is not reachable
+what if i can't connect
+""", max_tokens="""
+what's max_tokens
+how to limit answer length
+what sets the maximum length of answers
+""", temperature="""
+what's temperature
+what does a temperature of 0 do
+how to control randomness
+""", context="""
+what's the context length
+what's a context window
+what does the context length tell me
+""", gguf="""
+what's a gguf file
+what's gguf
+""", quantisation="""
+what's quantization
+what does quantised mean
+""", token="""
+what's a token
+""", env="""
+what environment variables are there
+which env vars does it read
+""", missing="""
+what's not supported yet
+which features does this version lack
+what's missing in this version
+""").items():
+    MORE.setdefault(_name.rstrip("_"), []).extend(lines(_block))
+
+# Small talk by the feeling of a word: one list of adjectives teaches what many lines would.
+GOOD = """great|good|nice|cool|awesome|amazing|wonderful|fantastic|smart|clever|brilliant|lovely|perfect|excellent|super|sweet|kind|funny
+charming|impressive|fabulous|marvellous|terrific|splendid|superb|outstanding|incredible|delightful|friendly|helpful|gentle|wise|polite
+cute|neat|beautiful|handsome|magnificent|phenomenal|remarkable|adorable|talented|bright|witty|useful|reliable""".replace("\n", "|")
+BAD = """bad|stupid|dumb|useless|terrible|awful|boring|horrible|annoying|silly|lame|ridiculous|worthless|rubbish|pathetic|hopeless|nasty
+ugly|rude|mean|unhelpful|crazy|lousy|dreadful|mad|foolish|ignorant|clueless|disappointing|poor|weak|crappy|incompetent|a mess|a disaster
+an idiot|a fool|a joke|no good|not good|not helpful|not clever|not smart|broken""".replace("\n", "|")
+WELL = """happy|glad|fine|well|good|great|cheerful|excited|proud|relaxed|delighted|thrilled|content|joyful|optimistic|satisfied|calm|pleased
+wonderful|fantastic|lucky|in love|enthusiastic|better|healthy again|over the moon|blessed|grateful for today""".replace("\n", "|")
+ILL = """sad|unhappy|lonely|depressed|sick|ill|down|upset|angry|afraid|scared|worried|stressed|nervous|miserable|desperate|heartbroken
+anxious|frustrated|hurt|homesick|gloomy|hopeless|terrible|awful|horrible|unwell|in pain|lost|ashamed|jealous|bitter|devastated
+melancholic|overwhelmed|furious""".replace("\n", "|")
+VERY = "|very|so|really|pretty|quite|just|simply|truly|absolutely|totally|extremely"
+for _name, _block in dict(
+    praise=f"""
+you are [{VERY}] [{GOOD}]
+you're [{VERY}] [{GOOD}]
+what a [{GOOD}] [model|answer|bot|helper|program|reply]
+that is [{VERY}] [{GOOD}] of you
+that was a [{VERY}] [{GOOD}] answer
+your answer is [{VERY}] [{GOOD}]
+your answers are [{VERY}] [{GOOD}]
+quince is [{VERY}] [{GOOD}]
+this model is [{VERY}] [{GOOD}]
+i think you are [{VERY}] [{GOOD}]
+i find you [{VERY}] [{GOOD}]
+you seem [{VERY}] [{GOOD}]
+""", insult=f"""
+you are [{VERY}] [{BAD}]
+you're [{VERY}] [{BAD}]
+what a [bad|stupid|terrible|useless|silly|dumb|horrible|awful|poor|lousy] [model|answer|bot|program|reply]
+that was a [bad|stupid|terrible|useless|silly|dumb|horrible|awful|poor|lousy] answer
+your answer is [{VERY}] [{BAD}]
+your answers are [{VERY}] [{BAD}]
+quince is [{VERY}] [{BAD}]
+this model is [{VERY}] [{BAD}]
+i think you are [{VERY}] [{BAD}]
+i find you [{VERY}] [{BAD}]
+you seem [{VERY}] [{BAD}]
+""", happy=f"""
+i am [{VERY}] [{WELL}]
+i'm [{VERY}] [{WELL}]
+i feel [{VERY}] [{WELL}]
+i am feeling [{VERY}] [{WELL}]
+today i am [{WELL}]
+today i feel [{WELL}]
+i am [{WELL}] today
+""", sad=f"""
+i am [{VERY}] [{ILL}]
+i'm [{VERY}] [{ILL}]
+i feel [{VERY}] [{ILL}]
+i am feeling [{VERY}] [{ILL}]
+today i am [{ILL}]
+today i feel [{ILL}]
+i am [{ILL}] today
+""", tired="""
+i am [very|so|really|pretty|quite|just|totally|extremely|too] [tired|sleepy|exhausted|weary|worn out|drained]
+i feel [very|so|really|pretty|quite] [tired|sleepy|exhausted|weary|drained]
+i am getting [tired|sleepy]
+""", hungry="""
+i am [very|so|really|pretty|quite|a bit|a little] [hungry|thirsty|peckish]
+i feel [very|so|really] [hungry|thirsty]
+i am getting [hungry|thirsty]
+""", bored="""
+i am [very|so|really|pretty|quite|a bit|totally] bored
+i feel [very|so|really] bored
+i am getting bored
+""").items():
+    TALK_MORE.setdefault(_name, []).extend(lines(_block) * 4)
