@@ -142,7 +142,7 @@ class Generator:
             self.claim(it["name"], [p for k in ("q", "yn") for p in it.get(k, [])])
         for table in (more.MORE, more.TALK_MORE):
             for name, patterns in table.items():
-                self.claim(name, patterns)
+                self.claim(name, [p for p in patterns if not p.startswith("> ")])
         for i, it in enumerate(facts.ONEOFF):
             self.claim(f"fact {it['answer']}", it["q"])
         w = [sum(len(it[k]) for k in ("do", "np", "q", "yn")) ** 0.5 for it in quince.INTENTS]
@@ -179,6 +179,8 @@ class Generator:
             kind = r.choices(kinds, [len(pools[k]) * (1.6 if k in ("do", "np") else 1) for k in kinds])[0]
         p = expand(pattern or r.choice(pools[kind]), r)
         yes = ""
+        if p.startswith("> "):
+            kind, p = "do", p[2:]
         if kind == "do":
             frame = r.random()
             if frame < .64:
@@ -395,7 +397,7 @@ class Generator:
         if r.random() < .16:
             out.append(("system", r.choice(SYSTEM)))
         k = r.random()
-        if k < .12:
+        if k < .17:
             if r.random() < .3:
                 out += self.turn()
             cat, turns, _ = self.follow_up()
@@ -408,7 +410,7 @@ class Generator:
                     q += "?"
                 out += [("user", q), ("assistant", a)]
             return out
-        n = 1 if k < .80 else r.randint(2, 3) if k < .965 else r.randint(4, 12)
+        n = 1 if k < .82 else r.randint(2, 3) if k < .965 else r.randint(4, 12)
         for _ in range(n):
             out += self.turn()
         return out

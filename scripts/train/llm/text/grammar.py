@@ -297,3 +297,25 @@ i would like some information about {n}
 how would you explain {n}
 i need help with {n}
 """)
+# Wider choice for some slots: the rarer words, a list apart so that it reads as one.
+for _slot, _words in dict(
+    dele="purge|destroy|discard|scrap|clear out|clean out|nuke|dump|eliminate|take away|bin",
+    get="pull|acquire|retrieve|load down|find and download",
+    see="list|inspect|examine|look into|read|discover|watch",
+    chg="override|customise|tweak|replace|redefine|assign",
+    start="execute|initiate|power up|wake|get running|restart",
+    stop="finish|abort|power down|bring down|interrupt|take down",
+    app="chatbot|extension|library|web app|ide|bot|frontend|integration|chat client|sdk",
+    slow="lagging|not fast|far too slow|painfully slow|taking long|dead slow|slower than i hoped",
+    broke="gave an error|threw an error|hangs|froze|exited|got killed|shows an error|is stuck|freezes|fails|failed with an error",
+    pc="notebook|workstation|home computer|device|desktop pc|hardware",
+    mods="ggufs|gguf models|local models|gguf files",
+    big="more powerful|more clever|more intelligent|real|proper|much larger",
+    store="place|leave|persist|locate|write down",
+    mem="working memory|the ram", folder="location|path on disk",
+).items():
+    LEXICON[_slot] += _words.split("|")
+LEXICON["disk"] = "disk|hard disk|ssd|hard drive|drive|storage|computer|laptop".split("|")
+LEXICON["mname"] = """quince-starter|user.x|user.llama|qwen|qwen3|llama|mistral|gemma|user.qwen3-4b|phi|llama 3.2|deepseek|user.big|user.cat
+user.mymodel|qwen2|qwen2.5|the starter model|llama 3|user.test|tinyllama|smollm|user.foo|that llama|my qwen|user.coder""".replace(
+    "\n", "|").split("|")

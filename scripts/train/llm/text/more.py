@@ -2648,3 +2648,139 @@ i feel [very|so|really] bored
 i am getting bored
 """).items():
     TALK_MORE.setdefault(_name, []).extend(lines(_block) * 4)
+
+# Models called by a name of their own. "> " marks a verb phrase for the sentence frames.
+for _name, _block in dict(
+    delete="""
+> {dele} {mname}
+> {dele} {mname} from [my|the] {disk}
+> {dele} {mname} again
+> {dele} [everything|all models|all files|all my models|all ggufs]
+> {dele} [unused|old|some|a few|useless|big] {mods}
+> {dele} a {mod} from [my|the] {disk}
+> {dele} a gguf
+> {free} [some|] space on [my|the] {disk}
+> make quince forget {mname}
+> unregister {mname}
+> take {mname} off the list
+> remove an entry from the [list|catalog|model list]
+{dele} {mname}
+{dele} {mname} please
+{dele} {mname} for me
+please {dele} {mname}
+quince delete {mname}
+quince remove {mname}
+quince rm {mname}
+rm {mname}
+rm -rf {mname}
+my {disk} is [full|nearly full|almost full|too small|overflowing]
+the {disk} is [full|nearly full|almost full]
+i need [more|some] [disk space|space on my {disk}|storage]
+i want to {dele} [a model|the model|a gguf] i [imported|tried|do not use|added] [yesterday|last week|]
+what happens if i {dele} the gguf
+{dele} everything
+{dele} all my files
+{dele} all models
+""", unload="""
+> unload {mname}
+> take {mname} out of {mem}
+> {dele} {mname} from {mem}
+> {dele} a model from {mem}
+> {dele} the model from {mem}
+> free the {mem} that {mname} uses
+unload {mname}
+{dele} {mname} from {mem}
+remove {mname} from ram
+get {mname} out of {mem}
+{mname} is still in {mem}
+{mname} uses too much {mem}
+""", load="""
+> load {mname}
+> load {mname} [now|in advance|into {mem}]
+> put {mname} into {mem}
+> have {mname} ready
+load {mname}
+load {mname} into {mem}
+""", run="""
+> run {mname}
+> chat with {mname}
+> talk to {mname}
+> use {mname} in the {term}
+> start {mname}
+> try {mname}
+> ask {mname} something
+run {mname}
+chat with {mname}
+i want to talk to {mname}
+let me try {mname}
+""", import_="""
+> import {mname}
+> add {mname}
+> add {mname} to quince
+> use my {mname} gguf
+> register {mname}
+> use a gguf from [my|the] {disk}
+> make {mname} known to quince
+i have {mname} as a gguf file
+i have {mname} on my {disk}
+i downloaded {mname}, what now
+i got {mname} from a website, how do i use it
+""", pull="""
+> download {mname}
+> fetch {mname} [from the internet|from hugging face|]
+> get {mname} from [the internet|hugging face|the web]
+> pull {mname}
+download {mname}
+pull {mname}
+quince pull {mname}
+can quince download {mname}
+where can i download {mname}
+fetch {mname} for me
+""", status="""
+> see whether {mname} is loaded
+is {mname} loaded
+is {mname} in {mem}
+is {mname} running
+is {mname} active
+""", list="""
+> see whether i have {mname}
+do i have {mname}
+is {mname} installed
+is {mname} there
+is {mname} in the list
+does quince know {mname}
+""", formats="""
+does quince support {mname}
+can quince run {mname}
+does {mname} work with quince
+is {mname} supported
+will {mname} work
+""", slow="""
+{mname} is {slow}
+why is {mname} {slow}
+> make {mname} faster
+> speed up {mname}
+""", not_found="""
+{mname} is not found
+quince cannot find {mname}
+it says that {mname} does not exist
+model {mname} not found
+unknown model {mname}
+why can't quince find {mname}
+""", oom="""
+{mname} does not fit in {mem}
+there is not enough {mem} for {mname}
+{mname} needs too much {mem}
+not enough memory for {mname}
+how much {mem} does {mname} need
+""", name="""
+> rename {mname}
+> give {mname} another name
+> call my model {mname}
+""", unload_keep="""
+does unloading {mname} delete it
+is {mname} deleted when i unload it
+""", import_copy="""
+is {mname} copied when i import it
+""").items():
+    MORE.setdefault(_name.rstrip("_"), []).extend(lines(_block))
