@@ -2784,3 +2784,318 @@ is {mname} deleted when i unload it
 is {mname} copied when i import it
 """).items():
     MORE.setdefault(_name.rstrip("_"), []).extend(lines(_block))
+
+for _name, _block in dict(
+    hello="""
+[hello|hi|hey|good day|greetings] [mister|my dear|old friend|little model|tiny model|machine|sir|madam|folks|team|people|guys]
+[hello|hi|hey] from [spain|london|paris|tokyo|my desk|here|a new user|the office|far away]
+[hello|hi|hey] [how nice|long time no see|what a surprise|glad to see you|so here you are|there you are]
+[hello|hi|hey], [i am new|i am new here|it is my first time|first time here|let us begin|shall we start|are you there|anyone home]
+long time no see
+may i come in
+here we go
+off we go
+what a nice place
+oh hey
+oh hello
+why hello there
+well hi
+hi-ya
+good to meet you again
+we meet again
+so we meet again
+are you on
+anybody awake
+wakey wakey
+come in
+over
+roger
+can we begin
+shall we begin
+let us talk
+let's have a chat
+let's have a talk
+care to chat
+got a minute
+do you have a minute
+do you have time
+do you have a moment
+are you busy
+are you free now
+are you available
+""", bye="""
+[bye|goodbye|see you|so long|farewell|cheerio|ta ta|toodles] [mate|pal|buddy|dear|model|machine|everyone|folks|till tomorrow|until tomorrow|and good luck|old friend]
+i [have to|must|need to|should|will|am going to] [go|leave|run|stop|quit|log off|work now|get going|be off|go home|cook dinner|catch a train|catch my bus] [now|soon|]
+[see|meet|catch|speak to|talk to|write to] you [later|soon|tomorrow|next week|next time|another day|on friday|in the morning|again soon]
+my [break|lunch break|time|day|work] is over
+work calls
+duty calls
+dinner is ready
+my train is here
+the bus is coming
+i am heading out
+heading home
+i am out of here
+time to leave
+i shall leave
+let us end this
+we can stop now
+enough chatting
+that will do
+that is everything
+nothing more for today
+have a [pleasant|wonderful|beautiful|peaceful|great] [afternoon|evening|day|weekend|time|trip|holiday]
+enjoy your [day|evening|weekend]
+""", thanks="""
+[thanks|thank you|many thanks|thx|cheers|much obliged] [pal|mate|buddy|dear|model|a million|indeed|ever so much|for the quick answer|for the reply|for being there|for the good answer|for listening|for the joke|for the story|for all of it]
+i am [so|very|really|truly] [thankful|grateful|obliged]
+you have my thanks
+my thanks to you
+with thanks
+thankful
+grateful
+how helpful
+how nice of you
+that is very nice of you
+that was kind
+that was very kind of you
+you have helped me [a lot|so much|very much|greatly]
+your help is [great|appreciated|welcome]
+i could not have done it without you
+you are a lifesaver
+lifesaver
+now i know, thanks
+now it is clear, thank you
+it helped
+this helped
+it was useful
+that was useful
+useful, thanks
+that is just what i was looking for
+you answered my question
+""", how_are_you="""
+how [are|is] [you|it going|life|everything|work|business|the family|the day|things] [my dear|my friend|old friend|little model|mate|pal|then|at the moment|at your end|over there|so far|tonight]
+how is your [day|morning|evening|week|mood|life|work|night] [going|so far|been|]
+how are you [keeping|getting on|getting along|coping|managing|this evening|this afternoon|tonight|this week|lately]
+are you [happy and well|in good health|in good shape|in form|having fun|enjoying the day|enjoying yourself|all set]
+is everything [in order|good|alright|well|going well] [over there|with you|at your end|]
+what have you been [doing|up to]
+what are you up to [now|today|these days]
+anything new
+what is cooking
+what's cooking
+what's going down
+what's the news with you
+how do you find yourself today
+did you have a good [day|night|week|weekend|morning]
+""", sorry="""
+[oh|oops|ah|ouch|uh oh], [sorry|my mistake|my fault|i am sorry|my bad]
+[i am|i'm] [so|very|truly|really|terribly|deeply] sorry [about it|for this|for everything|]
+please [forgive|excuse|pardon] [me|my words|my typing|my error|the mistake|the disturbance]
+it was my [fault|mistake|error]
+i was [wrong|mistaken|impolite|unfair|too harsh|not nice to you]
+i [regret|take back] [it|that|what i said]
+i did not want to [hurt you|insult you|be rude|offend you]
+that was [rude|mean|unfair] of me
+i should not have said that
+my apologies for [that|the delay|the mistake|being rude|the noise]
+""", feelings="""
+are you [capable of love|able to feel|able to think for yourself|a living thing|a living being|emotional|moody|sensitive|hungry for power|proud of yourself|ashamed|nervous|worried|tired of me|annoyed|offended|ticklish|curious]
+do you [feel anything|feel joy|feel fear|have moods|have hopes|have fears|have wishes|have a favourite song|have a favourite film|enjoy our chat|enjoy talking|like it here|like jokes|like me|like your job|ever cry|ever laugh|get angry|get sad|get lonely|hate being asked|believe in love|want a friend|want a holiday|need sleep|need love|need rest|dream at night|fear anything]
+does it hurt
+does that hurt you
+did that hurt your feelings
+did i hurt you
+did i hurt your feelings
+how does it feel to be a [model|machine|program|computer]
+what is it like to be a [model|machine|program|computer]
+what makes you [sad|laugh|angry|cry|proud]
+what are you afraid of
+what are your [dreams|hopes|wishes|fears|feelings]
+who do you love
+do you love somebody
+""", live="""
+what is your [location|hometown|country|town]
+which [town|place|city|country|street] do you live in
+in which [country|town|house|place] are you
+are you far away
+are you close to me
+are you here with me
+do you live nearby
+do you have a house
+are you on a server far away
+where is your brain
+where are you located
+where are you situated
+where do you reside
+where is the place you live
+""", age="""
+what's your date of birth
+when is your birthday party
+are you a child
+are you a baby
+are you a grown up
+are you older than [100|my grandmother|ten|twenty]
+how many birthdays did you have
+in which year were you born
+tell me how old you are
+since when do you exist
+how long have you existed
+how long have you been around
+""", gender="""
+are you [a female|a male|a gentleman|a she|feminine|masculine|non-binary]
+boy or girl
+man or woman
+are you more like a man or a woman
+do i say he or she
+should i call you he or she
+do you have a sex
+""", user_name="""
+can you tell me who i am
+do you recognise me
+do you recall my name
+do you recall our talk
+what did i say yesterday
+what did i tell you last week
+do you remember the last time
+have we talked before
+have we spoken before
+did we talk before
+did i tell you my name
+do you know something about me
+what do you know about me
+what do you remember of me
+tell me something about me
+how tall am i
+what is my age
+what is my favourite food
+what is my address
+where was i born
+who is my best friend
+what is my dog called
+""", ok="""
+[ok|okay|alright|right|well|good|fine|sure], [good|great|nice|i see|that is good|understood|got it|noted|will do|makes sense|that works]
+[that|this|it] is [clear|good to hear|fine with me|understandable|alright|ok|acceptable|logical|reasonable|enough for now]
+[noted|roger that|copy that|affirmative|negative|granted|deal|done|next|continue|go on|carry on|proceed|very well|as expected|i knew it|i thought so|i knew that|not bad|could be|might be|possibly|who knows|hard to say]
+let me [try that|check that|think about it|have a look]
+i will [check|have a look|remember that|keep that in mind|do that]
+what a pity
+too bad
+that is a pity
+how funny
+that made me laugh
+lmao
+rofl
+xd
+:)
+:-)
+;)
+""", joke="""
+[tell|give|show|write|share|say] [me|us] [a|your best|a new|a silly|a clean|a nerdy|a programmer|another] joke
+[i want|i'd like|i need|let me have|let us hear|may i have|could i get] [a joke|some humour|something funny|a good laugh|to laugh]
+do you [know|have|remember] [a joke|something funny|funny stories|a good one|a riddle]
+make me [smile|giggle|chuckle]
+brighten my day
+lighten the mood
+a bit of fun please
+something to laugh about
+be humorous
+tell a funny story
+another one
+another joke please
+tell me one more joke
+""", story="""
+[tell|give|write|read|make up|invent|spin] [me|us] [a|another|a tiny|a nice|an exciting|a fairy|one more] [story|tale]
+[i want|i'd like|let me have|may i have|could i hear] [a story|a fairy tale|a tale|a bedtime story]
+story time
+a story about [a cat|a robot|a king|love|dragons|the sea]
+write about a [dragon|princess|wizard|robot]
+once upon a time
+tell me about a brave knight
+""", poem="""
+[tell|give|write|read|make up|compose] [me|us] [a|another|a tiny|a nice|a short|one more|a love] [poem|verse|rhyme]
+[i want|i'd like|let me have|may i have] [a poem|a verse|some lines in rhyme|a rhyme]
+a poem about [love|spring|the sea|cats|the moon|quince]
+write a haiku
+write a limerick
+be a poet
+are you a poet
+rhyme something
+""", bored="""
+there is nothing to do
+i do not know what to do with myself
+what can we do
+what could we do
+what shall we do now
+let us do something fun
+something fun please
+do you want to play a game
+do you know a game
+any suggestions
+have you any ideas
+give me a suggestion
+keep me company
+time passes slowly
+it is so dull
+what a dull day
+i need some fun
+""", confused="""
+[i|sorry, i] [do not|don't|did not|didn't|cannot|can't] [understand|follow|get] [you|that|this|it|a word|your answer|what you mean|what you say]
+what [do|did] you mean [by this|with that|there|exactly|]
+that [was|is] [confusing|unclear|not clear|too complicated|hard to understand|over my head]
+could you [explain|rephrase|clarify|reword] [that|this|it]
+can you make that [clearer|simpler|easier]
+in other words
+simpler words please
+come again, i am confused
+too complicated
+please be clearer
+""", nice_meet="""
+[nice|good|great|lovely|wonderful] to [meet|know|see] you [at last|finally|here|my friend|little model|today]
+[i am|i'm] [very|so|really|] [glad|happy|pleased|delighted|honoured] to [meet|know] you
+it is [an honour|my pleasure|a joy|a real pleasure] to meet you
+what a pleasure to meet you
+happy to make your acquaintance
+""", meaning="""
+what is life all about
+what is the reason for our existence
+why does anything exist
+what is the secret of life
+what is the purpose of everything
+why do people live
+tell me the sense of life
+what is our purpose
+does life have a meaning
+""", advice="""
+what should i do with my life
+what should i study
+which job should i take
+how do i stop smoking
+how do i get healthy
+is this mole dangerous
+can you diagnose me
+can i sue my neighbour
+how do i save taxes
+which stock will rise
+should i divorce
+how do i make her love me
+give me dating advice
+""", human="""
+can you [smell|hear|taste|walk|run|jump|swim|fly|cook|drive|move|touch me|shake hands]
+do you have [arms|hair|a nose|a mouth|ears|skin|bones|blood|clothes|shoes|a voice box|muscles]
+are you [tall|strong|made of metal|a toy|a cyborg|an android|a ghost|an alien|a wizard|god|a genie|made of flesh]
+will machines rule us
+do you plan to destroy us
+are you a danger to us
+""", sing="""
+[sing|hum|play|perform|whistle] [me|us|for me|] [a song|a melody|something|a tune|a lullaby|the anthem|a christmas song]
+do you know a song
+do you like singing
+can you play the piano
+play the guitar
+can you rap
+rap for me
+give me a beat
+let's sing
+""").items():
+    TALK_MORE.setdefault(_name, []).extend(lines(_block))
