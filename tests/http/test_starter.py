@@ -68,14 +68,14 @@ def test_streamed_and_whole_agree(server):
 
 def test_seed_decides_what_is_sampled(server):
     def sample(seed):
-        return complete(server, "Hello", max_tokens=24, temperature=2, top_p=1, top_k=0, seed=seed)["choices"][0]["text"]
+        return complete(server, "Hello", max_tokens=24, temperature=20, top_p=1, top_k=0, min_p=0, seed=seed)["choices"][0]["text"]
     assert sample(1) == sample(1)
     assert len({sample(s) for s in range(6)}) > 1
 
 
 def test_choices_differ_and_repeat(server):
-    a = complete(server, "Hello", max_tokens=16, temperature=2, top_k=0, top_p=1, n=3, seed=7)["choices"]
-    b = complete(server, "Hello", max_tokens=16, temperature=2, top_k=0, top_p=1, n=3, seed=7)["choices"]
+    a = complete(server, "Hello", max_tokens=16, temperature=20, top_k=0, top_p=1, min_p=0, n=3, seed=7)["choices"]
+    b = complete(server, "Hello", max_tokens=16, temperature=20, top_k=0, top_p=1, min_p=0, n=3, seed=7)["choices"]
     assert [c["text"] for c in a] == [c["text"] for c in b]
     assert len({c["text"] for c in a}) > 1
 
