@@ -1,37 +1,9 @@
-/* Bodies of POST completions: whatever is parsed must encode as a job and decode again. */
-#include "contract/codec.h"
-#include "router/dialects/dialect.h"
-
-#include <stdint.h>
-#include <stdlib.h>
+/* Bodies of POST completions. */
+#include "tests/fuzz/dialect_parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    struct qn_json *doc, *again;
-    struct qn_error e = {0};
-    if (qn_json_parse((const char *)data, n, &doc, &e))
-        return 0;
-    struct qn_arena *arena = qn_arena_new(64 * 1024 * 1024);
-    struct qn_request rq = {.doc = doc, .arena = arena};
-    if (qn_openai_complete.parse(&rq, &e) == QN_OK) {
-        if (rq.n_jobs == 0 || rq.n_jobs > QN_REQUEST_JOBS_MAX)
-            abort();
-        for (size_t i = 0; i < rq.n_jobs; i++) {
-            struct qn_buf wire;
-            struct qn_job job;
-            qn_buf_init(&wire, 64 * 1024 * 1024);
-            if (qn_job_encode(&rq.jobs[i], &wire) || qn_json_parse(wire.data, wire.len, &again, &e))
-                abort();
-            struct qn_jref root = qn_json_root(again);
-            if (qn_job_decode(&root, &job, arena, &e))
-                abort();
-            qn_json_free(again);
-            qn_buf_deinit(&wire);
-        }
-    }
-    qn_arena_free(arena);
-    qn_json_free(doc);
-    return 0;
+    return fuzz_dialect_parse(&qn_openai_complete, data, n);
 }
