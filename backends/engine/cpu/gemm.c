@@ -1,32 +1,20 @@
 /* Matrix products: activations are made ready once for all weights that share them, then work items
  * of a few panels each are taken by the threads.
  *
- * Eight bits per activation cost nothing that a large model's answers show, and small models cost
- * nothing: matrices of fewer than FINE_WEIGHTS are multiplied by what the rounding left over as
- * well, rounded to eight bits in its turn, which makes sixteen. A matrix's size decides and not the
- * batch's, so that a token's logits do not depend on its company.
- *
  * Our own kernels and no BLAS: OpenBLAS reaches a third of the machine's multiply-add rate here,
  * and knows no block types. */
-#include "engine/cpu/cpu.h"
+#include "engine/cpu/activations.h"
 
 #include <string.h>
 #include <sys/mman.h>
-
-/* The activations of one product call: groups of `columns` rows, the last narrower. */
-struct activations {
-    char *block, *plain; /* for block and for plain weights; NULL when not needed */
-    char *rest;          /* what rounding to `block` left over, rounded; NULL when not needed */
-    size_t block_bytes, plain_bytes; /* of one full group */
-    int64_t groups;
-    int columns, last; /* width of all groups but the last, and of the last */
-};
 
 struct job {
     struct cpu_device *dev;
     const struct qn_tensor *x;
     const struct qn_linear *parts;
-    struct activations act;
+    struct cpu_forms forms;
+    size_t group_bytes; /* of the activations of one group of rows */
+    int64_t groups;
     int64_t start[QN_LINEAR_MAX + 1]; /* items before each product */
     int64_t step[QN_LINEAR_MAX];      /* rows of one item */
 };
@@ -37,8 +25,6 @@ enum {
     ITEM_PANELS = 8,         /* an item of many: what stays in the second cache */
     COLUMN_GROUPS = 8,       /* groups that meet one panel before the next panel's turn */
     SMALL_MACS = 128 * 1024, /* a product below this stays on one thread */
-    FINE_WEIGHTS =
-        1 << 20, /* a smaller matrix of block weights also meets what rounding left over */
 };
 
 static int64_t divide_up(int64_t a, int64_t b)
@@ -46,16 +32,10 @@ static int64_t divide_up(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-static size_t aligned(size_t n)
-{
-    return (n + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
-}
-
 size_t cpu_matmul_bytes(int64_t rows, int64_t cols)
 {
-    size_t groups = (size_t)divide_up(rows, CPU_COLUMNS_MAX) + 1;
-    return groups * (aligned((size_t)cols * 4 * CPU_COLUMNS_MAX) +
-                     2 * aligned((size_t)divide_up(cols, 32) * ACT_BYTES(CPU_COLUMNS_MAX)));
+    return (size_t)divide_up(rows, CPU_COLUMNS_MAX) *
+           cpu_group_bytes(&(struct cpu_forms){true, true, true}, cols);
 }
 
 int64_t cpu_matmul_floats(int64_t cols)
@@ -63,98 +43,44 @@ int64_t cpu_matmul_floats(int64_t cols)
     return CPU_COLUMNS_MAX * cols;
 }
 
-static int width_for(int rows)
-{
-    return rows > 4 ? 8 : rows > 2 ? 4 : rows;
-}
-
-static int width_index(int width)
-{
-    return width == 8 ? 3 : width / 2;
-}
-
 static bool panels(const struct qn_tensor *w)
 {
     return w->mem->layout == CPU_LAYOUT_PANELS;
 }
 
-static bool fine(const struct qn_tensor *w)
+static char *group_at(const struct job *j, int64_t g)
 {
-    return panels(w) && qn_dtype(w->dtype)->block > 1 && w->shape[0] * w->shape[1] < FINE_WEIGHTS;
+    return (char *)j->dev->rows + (size_t)g * j->group_bytes;
 }
 
-/* left [n][cols] = x less what the rounded group stands for. */
-static void left_over(float *left, const char *group, int width, const float *const *x, int n,
-                      int64_t cols)
+static int rows_of_group(const struct job *j, int64_t g)
 {
-    for (int64_t k = 0; k < cols; k += 32, group += ACT_BYTES(width))
-        for (int c = 0; c < n; c++) {
-            const int8_t *q = (const int8_t *)group + ACT_Q(width) + 32 * c;
-            float d;
-            memcpy(&d, group + ACT_D(width) + 4 * c, 4);
-            for (int i = 0; i < 32; i++)
-                left[c * cols + k + i] = x[c][k + i] - d * q[i];
-        }
+    int64_t rows = j->x->shape[0] - g * CPU_COLUMNS_MAX;
+    return (int)(rows < CPU_COLUMNS_MAX ? rows : CPU_COLUMNS_MAX);
 }
 
 static void ready_group(void *arg, int64_t g, int worker)
 {
     const struct job *j = arg;
-    const struct activations *a = &j->act;
-    const struct cpu_kernels *k = j->dev->k;
     const float *x[CPU_COLUMNS_MAX];
-    int64_t first = g * a->columns, rows = j->x->shape[0] - first, cols = j->x->shape[1];
-    int n = (int)(rows < a->columns ? rows : a->columns);
-    int width = g == a->groups - 1 ? a->last : a->columns;
+    int n = rows_of_group(j, g);
     for (int i = 0; i < n; i++)
-        x[i] = cpu_at(j->x, first + i, 0);
-    if (a->plain)
-        k->interleave((float *)(a->plain + (size_t)g * a->plain_bytes), width, x, n, cols);
-    if (a->block)
-        k->round(a->block + (size_t)g * a->block_bytes, width, x, n, cols);
-    if (a->rest) {
-        float *left = j->dev->work + worker * j->dev->work_floats;
-        left_over(left, a->block + (size_t)g * a->block_bytes, width, x, n, cols);
-        for (int i = 0; i < n; i++)
-            x[i] = left + i * cols;
-        k->round(a->rest + (size_t)g * a->block_bytes, width, x, n, cols);
-    }
+        x[i] = cpu_at(j->x, g * CPU_COLUMNS_MAX + i, 0);
+    cpu_group_ready(j->dev->k, &j->forms, group_at(j, g), x, n, j->x->shape[1],
+                    j->dev->work + worker * j->dev->work_floats);
 }
 
 static void ready_activations(struct job *j, int n_parts)
 {
-    struct activations *a = &j->act;
     int64_t rows = j->x->shape[0], cols = j->x->shape[1];
-    bool block = false, plain = false, rest = false;
-    for (int i = 0; i < n_parts; i++) {
-        bool is_block = qn_dtype(j->parts[i].w->dtype)->block > 1;
-        block |= panels(j->parts[i].w) && is_block;
-        plain |= panels(j->parts[i].w) && !is_block;
-        rest |= fine(j->parts[i].w);
-    }
-    if (!block && !plain)
-        return;
-    a->columns = CPU_COLUMNS_MAX;
-    a->groups = divide_up(rows, a->columns);
-    a->last = width_for((int)(rows - (a->groups - 1) * a->columns));
-    a->block_bytes = aligned((size_t)divide_up(cols, 32) * (size_t)ACT_BYTES(a->columns));
-    a->plain_bytes = aligned((size_t)cols * 4 * (size_t)a->columns);
-    char *p = j->dev->rows;
-    if (block) {
-        a->block = p;
-        p += (size_t)a->groups * a->block_bytes;
-    }
-    if (rest) {
-        a->rest = p;
-        p += (size_t)a->groups * a->block_bytes;
-    }
-    if (plain) {
-        a->plain = p;
-        p += (size_t)a->groups * a->plain_bytes;
-    }
-    if ((size_t)(p - (char *)j->dev->rows) > j->dev->rows_bytes)
+    for (int i = 0; i < n_parts; i++)
+        cpu_forms_add(&j->forms, j->parts[i].w);
+    j->groups = divide_up(rows, CPU_COLUMNS_MAX);
+    j->group_bytes = cpu_group_bytes(&j->forms, cols);
+    if ((size_t)j->groups * j->group_bytes > j->dev->rows_bytes)
         cpu_not_reserved("matmul", rows, cols);
-    qn_pool_run(j->dev->pool, ready_group, j, a->groups);
+    if (cpu_forms_any(&j->forms))
+        qn_pool_run(j->dev->pool, ready_group, j, j->groups);
 }
 
 /* The finished tile [nc][16] of one panel into y, without the columns and rows that only fill up.
@@ -177,32 +103,19 @@ static void store_tile(const struct qn_linear *l, const float *tile, int64_t row
 static void panel_times_group(const struct job *j, const struct qn_linear *l, int64_t panel,
                               int64_t g)
 {
-    const struct activations *a = &j->act;
     float tile[CPU_COLUMNS_MAX * CPU_PANEL] __attribute__((aligned(64)));
-    enum qn_dtype t = l->w->dtype;
-    bool last = g == a->groups - 1;
-    int width = last ? a->last : a->columns;
-    int64_t rows = j->x->shape[0] - g * a->columns, cols = j->x->shape[1];
-    const char *act = qn_dtype(t)->block > 1 ? a->block + (size_t)g * a->block_bytes
-                                             : a->plain + (size_t)g * a->plain_bytes;
-    const char *p = (const char *)cpu_data(l->w) + (size_t)panel * cpu_panel_bytes(t, cols);
-    cpu_panel_fn multiply = j->dev->k->panel[t][width_index(width)];
-    multiply(tile, p, act, cols);
-    if (fine(l->w)) {
-        float more[CPU_COLUMNS_MAX * CPU_PANEL] __attribute__((aligned(64)));
-        multiply(more, p, a->rest + (size_t)g * a->block_bytes, cols);
-        for (int i = 0; i < width * CPU_PANEL; i++)
-            tile[i] += more[i];
-    }
-    store_tile(l, tile, g * a->columns, (int)(rows < a->columns ? rows : a->columns),
-               panel * CPU_PANEL);
+    int n = rows_of_group(j, g);
+    const char *p =
+        (const char *)cpu_data(l->w) + (size_t)panel * cpu_panel_bytes(l->w->dtype, l->w->shape[1]);
+    cpu_group_times_panel(j->dev->k, tile, l->w, p, &j->forms, group_at(j, g), n);
+    store_tile(l, tile, g * CPU_COLUMNS_MAX, n, panel * CPU_PANEL);
 }
 
 static void panels_item(const struct job *j, const struct qn_linear *l, int64_t first, int64_t end)
 {
-    for (int64_t g0 = 0; g0 < j->act.groups; g0 += COLUMN_GROUPS)
+    for (int64_t g0 = 0; g0 < j->groups; g0 += COLUMN_GROUPS)
         for (int64_t p = first / CPU_PANEL; p < divide_up(end, CPU_PANEL); p++)
-            for (int64_t g = g0; g < j->act.groups && g < g0 + COLUMN_GROUPS; g++)
+            for (int64_t g = g0; g < j->groups && g < g0 + COLUMN_GROUPS; g++)
                 panel_times_group(j, l, p, g);
 }
 
@@ -246,7 +159,7 @@ static int64_t step_of(const struct job *j, const struct qn_tensor *w)
         return FILE_ROWS;
     int64_t fair = divide_up(out, CPU_PANEL) / (4 * qn_pool_threads(j->dev->pool));
     int64_t n = ITEM_PANELS;
-    if (rows <= j->act.columns)
+    if (rows <= CPU_COLUMNS_MAX)
         n = ITEM_BYTES / (int64_t)cpu_panel_bytes(w->dtype, cols);
     n = n > fair ? fair : n;
     return CPU_PANEL * (n < 1 ? 1 : n);

@@ -1,0 +1,111 @@
+/* Groups of activations: rounded, interleaved, and multiplied by one panel. */
+#include "engine/cpu/activations.h"
+
+#include <string.h>
+
+static size_t aligned(size_t n)
+{
+    return (n + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
+}
+
+static size_t block_bytes(int64_t cols)
+{
+    return aligned((size_t)((cols + 31) / 32) * (size_t)ACT_BYTES(CPU_COLUMNS_MAX));
+}
+
+static size_t plain_bytes(int64_t cols)
+{
+    return aligned((size_t)cols * sizeof(float) * CPU_COLUMNS_MAX);
+}
+
+static bool is_block(const struct qn_tensor *w)
+{
+    return qn_dtype(w->dtype)->block > 1;
+}
+
+/* A mixture's experts count as one matrix. */
+static bool fine(const struct qn_tensor *w)
+{
+    return is_block(w) && qn_tensor_elements(w) < CPU_FINE_WEIGHTS;
+}
+
+void cpu_forms_add(struct cpu_forms *f, const struct qn_tensor *w)
+{
+    if (w->mem->layout != CPU_LAYOUT_PANELS)
+        return;
+    f->block |= is_block(w);
+    f->plain |= !is_block(w);
+    f->rest |= fine(w);
+}
+
+bool cpu_forms_any(const struct cpu_forms *f)
+{
+    return f->block || f->rest || f->plain;
+}
+
+size_t cpu_group_bytes(const struct cpu_forms *f, int64_t cols)
+{
+    return (f->block ? block_bytes(cols) : 0) + (f->rest ? block_bytes(cols) : 0) +
+           (f->plain ? plain_bytes(cols) : 0);
+}
+
+int cpu_group_width(int rows)
+{
+    return rows > 4 ? 8 : rows > 2 ? 4 : rows;
+}
+
+static const char *rest_of(const struct cpu_forms *f, const char *group, int64_t cols)
+{
+    return group + (f->block ? block_bytes(cols) : 0);
+}
+
+static const char *plain_of(const struct cpu_forms *f, const char *group, int64_t cols)
+{
+    return rest_of(f, group, cols) + (f->rest ? block_bytes(cols) : 0);
+}
+
+/* left [n][cols] = x less what the rounded group stands for. */
+static void left_over(float *left, const char *group, int width, const float *const *x, int n,
+                      int64_t cols)
+{
+    for (int64_t k = 0; k < cols; k += 32, group += ACT_BYTES(width))
+        for (int c = 0; c < n; c++) {
+            const int8_t *q = (const int8_t *)group + ACT_Q(width) + 32 * c;
+            float d;
+            memcpy(&d, group + ACT_D(width) + 4 * c, 4);
+            for (int i = 0; i < 32; i++)
+                left[c * cols + k + i] = x[c][k + i] - d * q[i];
+        }
+}
+
+void cpu_group_ready(const struct cpu_kernels *k, const struct cpu_forms *f, char *group,
+                     const float *const *x, int n, int64_t cols, float *left)
+{
+    int width = cpu_group_width(n);
+    if (f->block)
+        k->round(group, width, x, n, cols);
+    if (f->plain)
+        k->interleave((float *)plain_of(f, group, cols), width, x, n, cols);
+    if (f->rest) {
+        const float *rows[CPU_COLUMNS_MAX];
+        left_over(left, group, width, x, n, cols);
+        for (int i = 0; i < n; i++)
+            rows[i] = left + i * cols;
+        k->round((char *)rest_of(f, group, cols), width, rows, n, cols);
+    }
+}
+
+void cpu_group_times_panel(const struct cpu_kernels *k, float *tile, const struct qn_tensor *w,
+                           const char *panel, const struct cpu_forms *f, const char *group, int n)
+{
+    int64_t cols = w->shape[w->ndim - 1];
+    int width = cpu_group_width(n);
+    cpu_panel_fn multiply = k->panel[w->dtype][width == 8 ? 3 : width / 2];
+    multiply(tile, panel, is_block(w) ? group : plain_of(f, group, cols), cols);
+    if (fine(w)) {
+        float more[CPU_COLUMNS_MAX * CPU_PANEL] __attribute__((aligned(64)));
+        multiply(more, panel, rest_of(f, group, cols), cols);
+        for (int i = 0; i < width * CPU_PANEL; i++)
+            tile[i] += more[i];
+    }
+}

@@ -1,0 +1,37 @@
+/* Activations made ready for products with panels: groups of up to eight rows, each in the forms
+ * that the weights which meet it ask for. pack.h has the layouts.
+ *
+ * Eight bits per activation cost nothing that a large model's answers show, and small models cost
+ * nothing: matrices of fewer than CPU_FINE_WEIGHTS are multiplied by what the rounding left over as
+ * well, rounded to eight bits in its turn, which makes sixteen. A matrix's size decides and not the
+ * batch's, so that a token's logits do not depend on its company. */
+#ifndef QN_ENGINE_CPU_ACTIVATIONS_H
+#define QN_ENGINE_CPU_ACTIVATIONS_H
+
+#include "engine/cpu/cpu.h"
+
+enum { CPU_FINE_WEIGHTS = 1 << 20 };
+
+/* What a group holds, one after the other. */
+struct cpu_forms {
+    bool block; /* rounded to eight bits, for block weights */
+    bool rest;  /* what rounding left over, rounded, for small matrices of block weights */
+    bool plain; /* as they are, for F32, F16 and BF16 weights */
+};
+
+/* Adds what w needs; nothing when w is as in the file. */
+void cpu_forms_add(struct cpu_forms *f, const struct qn_tensor *w);
+bool cpu_forms_any(const struct cpu_forms *f);
+size_t cpu_group_bytes(const struct cpu_forms *f, int64_t cols); /* of a full group, aligned */
+int cpu_group_width(int rows); /* 1 to 8 rows as the kernels take them: 1, 2, 4 or 8 */
+
+/* Makes n rows x[0] .. x[n - 1] of `cols` ready in `group`, filled up to cpu_group_width(n). left
+ * has room for n·cols floats. */
+void cpu_group_ready(const struct cpu_kernels *k, const struct cpu_forms *f, char *group,
+                     const float *const *x, int n, int64_t cols, float *left);
+
+/* tile [cpu_group_width(n)][16] = the panel at `panel`, one of w's, times a group of n rows. */
+void cpu_group_times_panel(const struct cpu_kernels *k, float *tile, const struct qn_tensor *w,
+                           const char *panel, const struct cpu_forms *f, const char *group, int n);
+
+#endif
