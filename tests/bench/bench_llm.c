@@ -1,10 +1,17 @@
-/* How fast a language model's network runs on this machine, and how much of the machine it uses.
+/* How fast a language model's network runs on this machine.
  *
- *   bench_llm MODEL [--threads N] [--prompt 128,512] [--generate N] [--depth 0,1024] [--reps N]
+ *   bench_llm [--limits] [--reps N] MODEL THREADS TEST...
  *
- * One JSON object on stdout. Speeds are medians of --reps runs. "others" is the number of
- * processors that other programs kept busy meanwhile: figures taken beside them mean little. The
- * text is random ids; a network's speed does not depend on them. */
+ *   pp512       a prompt of 512 tokens on an empty context
+ *   tg32        32 tokens generated one after another, from an empty context
+ *   tg32@2048   the same after 2048 tokens
+ *   tg32x4      four sequences together, 32 tokens each
+ *
+ * One JSON object a line on stdout: first what loading took, then one for each test, in their
+ * order. That is the contract which llm.py --vs expects of any program (docs/performance.md);
+ * --limits adds what the machine can do at best and each test's share of it. Each test warms up and
+ * is then the median of --reps runs. "others" is the number of processors that other programs kept
+ * busy meanwhile. The text is random ids; a network's speed does not depend on them. */
 #include "limits.h"
 
 #include "base/buf.h"
@@ -20,12 +27,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { LIST_MAX = 8, REPS_MAX = 32, CHUNK = 512, PARALLEL = 4, ROOM = 16 };
+enum { REPS_MAX = 32, CHUNK = 512, PARALLEL_MAX = 16, ROOM = 16 };
 
 struct options {
     const char *model;
-    int threads, generate, reps;
-    int prompt[LIST_MAX], prompts, depth[LIST_MAX], depths;
+    int threads, reps;
+    bool limits;
+    char **tests;
+    int n_tests;
 };
 
 struct bench {
@@ -34,13 +43,12 @@ struct bench {
     struct qn_weights *weights;
     struct qn_net *net;
     int32_t ids[CHUNK];
-    float *logits; /* [PARALLEL, vocab] */
+    float *logits; /* [PARALLEL_MAX, vocab] */
     struct limits limits;
     double flop_token;     /* of the layers' matrices, for one token */
     double flop_attention; /* for one token per token it looks back on */
     double matrix_bytes;   /* read for one generated token */
     double kv_bytes;       /* of one token in the cache */
-    int printed;           /* tests so far */
 };
 
 struct sample {
@@ -74,20 +82,6 @@ static double all_cpu_s(void)
         fclose(f);
     }
     return (v[0] + v[1] + v[2] + v[5] + v[6] + v[7]) / (double)sysconf(_SC_CLK_TCK);
-}
-
-static double status_mib(const char *key)
-{
-    char line[256];
-    double kib = 0;
-    size_t n = strlen(key);
-    FILE *f = fopen("/proc/self/status", "r");
-    while (f && fgets(line, sizeof line, f))
-        if (strncmp(line, key, n) == 0 && line[n] == ':')
-            kib = atof(line + n + 1);
-    if (f)
-        fclose(f);
-    return kib / 1024;
 }
 
 struct watch {
@@ -150,7 +144,7 @@ static void generate(struct bench *b, struct qn_seq **s, int k, int n)
 {
     size_t vocab = (size_t)qn_net_info(b->net)->vocab;
     for (int i = 0; i < n; i++) {
-        struct qn_chunk c[PARALLEL];
+        struct qn_chunk c[PARALLEL_MAX];
         for (int j = 0; j < k; j++)
             c[j] = (struct qn_chunk){.seq = s[j],
                                      .tokens = &b->ids[(i + j) % CHUNK],
@@ -166,74 +160,78 @@ static struct sample median(struct sample *v, int n)
     return v[n / 2];
 }
 
-static void print_test(struct bench *b, const char *name, int n, int depth, int parallel,
-                       struct sample *v, double flop, double bytes)
+struct test {
+    const char *name;
+    bool prompt;
+    int n, depth, parallel;
+};
+
+static void print_test(const struct bench *b, const struct test *t, struct sample *v, double flop,
+                       double bytes)
 {
     struct sample m = median(v, b->o.reps);
-    double total = (double)n * parallel;
-    printf("%s\n {\"test\":\"%s\",\"tokens\":%d,\"depth\":%d,\"parallel\":%d,\"tokens_s\":%.2f,"
-           "\"slowest\":%.2f,\"fastest\":%.2f,\"others\":%.2f,\"gflop_s\":%.1f,\"gb_s\":%.2f,"
-           "\"share_of_fma\":%.3f,\"share_of_int8\":%.3f,\"share_of_read\":%.3f}",
-           b->printed++ ? "," : "", name, n, depth, parallel, total / m.seconds,
-           total / v[b->o.reps - 1].seconds, total / v[0].seconds, m.others,
-           flop / m.seconds * 1e-9, bytes / m.seconds * 1e-9,
-           b->limits.fma_gflop_s > 0 ? flop / m.seconds * 1e-9 / b->limits.fma_gflop_s : 0.0,
-           b->limits.int8_gop_s > 0 ? flop / m.seconds * 1e-9 / b->limits.int8_gop_s : 0.0,
-           bytes / m.seconds * 1e-9 / b->limits.read_gb_s);
+    printf("{\"test\":\"%s\",\"tokens_s\":%.2f,\"others\":%.2f", t->name,
+           (double)t->n * t->parallel / m.seconds, m.others);
+    if (b->o.limits)
+        printf(",\"share_of_fma\":%.3f,\"share_of_int8\":%.3f,\"share_of_read\":%.3f",
+               flop / m.seconds * 1e-9 / b->limits.fma_gflop_s,
+               flop / m.seconds * 1e-9 / b->limits.int8_gop_s,
+               bytes / m.seconds * 1e-9 / b->limits.read_gb_s);
+    printf("}\n");
     fflush(stdout);
 }
 
-static void bench_prompt(struct bench *b, int n)
+static void bench_prompt(struct bench *b, const struct test *t)
 {
     struct sample v[REPS_MAX];
-    struct qn_seq *s = new_seq(b, n);
-    prompt(b, s, n < 32 ? n : 32); /* warms up */
+    struct qn_seq *s = new_seq(b, t->n);
+    prompt(b, s, t->n < 64 ? t->n : 64); /* warms up */
     for (int r = 0; r < b->o.reps; r++) {
         qn_seq_truncate(s, 0);
         struct watch w = watch_start();
-        prompt(b, s, n);
+        prompt(b, s, t->n);
         v[r] = watch_stop(w);
     }
-    double flop = n * (b->flop_token + b->flop_attention * n / 2);
-    print_test(b, "prompt", n, 0, 1, v, flop, b->matrix_bytes * ((n + CHUNK - 1) / CHUNK));
+    double flop = t->n * (b->flop_token + b->flop_attention * t->n / 2);
+    print_test(b, t, v, flop, b->matrix_bytes * ((t->n + CHUNK - 1) / CHUNK));
     qn_seq_free(s);
 }
 
-static void bench_generate(struct bench *b, int depth, int parallel)
+static void bench_generate(struct bench *b, const struct test *t)
 {
     struct sample v[REPS_MAX];
-    struct qn_seq *s[PARALLEL];
-    int n = b->o.generate;
-    for (int j = 0; j < parallel; j++) {
-        s[j] = new_seq(b, depth + n);
-        if (depth)
-            prompt(b, s[j], depth);
+    struct qn_seq *s[PARALLEL_MAX];
+    for (int j = 0; j < t->parallel; j++) {
+        s[j] = new_seq(b, t->depth + t->n);
+        if (t->depth)
+            prompt(b, s[j], t->depth);
     }
-    generate(b, s, parallel, n < 4 ? n : 4);
+    generate(b, s, t->parallel, t->n < 4 ? t->n : 4);
     for (int r = 0; r < b->o.reps; r++) {
-        for (int j = 0; j < parallel; j++)
-            qn_seq_truncate(s[j], depth);
+        for (int j = 0; j < t->parallel; j++)
+            qn_seq_truncate(s[j], t->depth);
         struct watch w = watch_start();
-        generate(b, s, parallel, n);
+        generate(b, s, t->parallel, t->n);
         v[r] = watch_stop(w);
     }
-    double seen = depth + n / 2.0;
-    double flop = (double)n * parallel * (b->flop_token + b->flop_attention * seen);
-    double bytes = n * (b->matrix_bytes + parallel * b->kv_bytes * seen);
-    print_test(b, "generate", n, depth, parallel, v, flop, bytes);
-    for (int j = 0; j < parallel; j++)
+    double seen = t->depth + t->n / 2.0;
+    double flop = (double)t->n * t->parallel * (b->flop_token + b->flop_attention * seen);
+    double bytes = t->n * (b->matrix_bytes + t->parallel * b->kv_bytes * seen);
+    print_test(b, t, v, flop, bytes);
+    for (int j = 0; j < t->parallel; j++)
         qn_seq_free(s[j]);
 }
 
 /* ---- the whole ---- */
 
+/* 0 where the file does not say: a share then leaves out what it would have counted. */
 static double metadata(const struct bench *b, const char *key)
 {
     char full[128];
     uint32_t v = 0;
     struct qn_error e = {0};
     snprintf(full, sizeof full, "%s.%s", qn_net_info(b->net)->architecture, key);
-    need(qn_weights_u32(b->weights, full, &v, &e), &e);
+    need(qn_weights_u32_opt(b->weights, full, &v, &e), &e);
     return v;
 }
 
@@ -247,7 +245,7 @@ static void load(struct bench *b)
     double loaded = now_s();
 
     const struct qn_net_info *info = qn_net_info(b->net);
-    b->logits = qn_xcalloc((size_t)PARALLEL * (size_t)info->vocab, sizeof *b->logits);
+    b->logits = qn_xcalloc((size_t)PARALLEL_MAX * (size_t)info->vocab, sizeof *b->logits);
     for (int i = 0; i < CHUNK; i++)
         b->ids[i] = (int32_t)((uint32_t)i * 2654435761u % (uint32_t)info->vocab);
     struct qn_seq *s = new_seq(b, 1);
@@ -262,85 +260,93 @@ static void load(struct bench *b)
                         metadata(b, "attention.key_length");
     b->matrix_bytes = (double)qn_weights_prepared_bytes(b->weights);
     b->kv_bytes = (double)info->kv_token_bytes;
-    printf(
-        "{\"model\":\"%s\",\"device\":\"%s\",\"threads\":%d,\"architecture\":\"%s\","
-        "\"parameters\":%lld,\"file_mib\":%.1f,\n"
-        " \"load_s\":%.3f,\"first_token_s\":%.3f,\"loaded_rss_mib\":%.1f,\"kv_token_bytes\":%lld,"
-        "\n",
-        b->o.model, qn_device_name(b->dev), b->o.threads, info->architecture,
-        (long long)info->parameters,
-        (double)qn_gguf_file_bytes(qn_weights_gguf(b->weights)) / 1048576, loaded - start,
-        first - start, status_mib("VmRSS"), (long long)info->kv_token_bytes);
-}
-
-static int list(const char *s, int *out)
-{
-    int n = 0;
-    while (*s && n < LIST_MAX) {
-        char *end;
-        out[n++] = (int)strtol(s, &end, 10);
-        s = *end ? end + 1 : end;
-    }
-    return n;
+    printf("{\"device\":\"%s\",\"threads\":%d,\"file_mib\":%.1f,\"kv_token_bytes\":%lld,"
+           "\"load_s\":%.3f,\"first_token_s\":%.3f",
+           qn_device_name(b->dev), b->o.threads,
+           (double)qn_gguf_file_bytes(qn_weights_gguf(b->weights)) / 1048576,
+           (long long)info->kv_token_bytes, loaded - start, first - start);
+    if (b->o.limits)
+        printf(",\"read_gb_s\":%.1f,\"fma_gflop_s\":%.0f,\"int8_gop_s\":%.0f", b->limits.read_gb_s,
+               b->limits.fma_gflop_s, b->limits.int8_gop_s);
+    printf("}\n");
+    fflush(stdout);
 }
 
 static void usage(void)
 {
-    fprintf(stderr, "usage: bench_llm MODEL [--threads N] [--prompt 128,512] [--generate N] "
-                    "[--depth 0,1024] [--reps N]\n");
+    fprintf(stderr, "usage: bench_llm [--limits] [--reps N] MODEL THREADS TEST...\n"
+                    "tests: pp512 tg32 tg32@2048 tg32x4\n");
     exit(2);
+}
+
+/* The number at *s, which moves past it. */
+static int number(const char **s, int least, int most)
+{
+    char *end;
+    long n = strtol(*s, &end, 10);
+    if (end == *s || n < least || n > most)
+        usage();
+    *s = end;
+    return (int)n;
+}
+
+static struct test test_of(const char *name)
+{
+    struct test t = {.name = name, .prompt = strncmp(name, "pp", 2) == 0, .parallel = 1};
+    const char *s = name + 2;
+    if (!t.prompt && strncmp(name, "tg", 2) != 0)
+        usage();
+    t.n = number(&s, 1, 1 << 20);
+    if (!t.prompt && *s == '@') {
+        s++;
+        t.depth = number(&s, 0, 1 << 20);
+    }
+    if (!t.prompt && *s == 'x') {
+        s++;
+        t.parallel = number(&s, 1, PARALLEL_MAX);
+    }
+    if (*s)
+        usage();
+    return t;
 }
 
 static struct options parse(int argc, char **argv)
 {
-    struct options o = {.threads = (int)sysconf(_SC_NPROCESSORS_ONLN),
-                        .generate = 32,
-                        .reps = 3,
-                        .prompt = {128, 512},
-                        .prompts = 2,
-                        .depth = {0, 1024},
-                        .depths = 2};
-    for (int i = 1; i < argc; i++) {
-        if (argv[i][0] != '-') {
-            o.model = argv[i];
-            continue;
-        }
-        if (i + 1 == argc)
-            usage();
+    struct options o = {.reps = 1};
+    int i = 1;
+    for (; i < argc && strncmp(argv[i], "--", 2) == 0; i++) {
         const char *value = argv[i + 1];
-        if (strcmp(argv[i], "--threads") == 0)
-            o.threads = atoi(value);
-        else if (strcmp(argv[i], "--prompt") == 0)
-            o.prompts = list(value, o.prompt);
-        else if (strcmp(argv[i], "--generate") == 0)
-            o.generate = atoi(value);
-        else if (strcmp(argv[i], "--depth") == 0)
-            o.depths = list(value, o.depth);
-        else if (strcmp(argv[i], "--reps") == 0)
-            o.reps = atoi(value);
-        else
+        if (strcmp(argv[i], "--limits") == 0) {
+            o.limits = true;
+        } else if (strcmp(argv[i], "--reps") == 0 && value) {
+            o.reps = number(&value, 1, REPS_MAX);
+            i++;
+        } else {
             usage();
-        i++;
+        }
     }
-    if (!o.model || o.threads < 1 || o.generate < 1 || o.reps < 1 || o.reps > REPS_MAX)
+    if (argc - i < 2)
         usage();
+    o.model = argv[i];
+    const char *threads = argv[i + 1];
+    o.threads = number(&threads, 1, 128);
+    o.tests = argv + i + 2;
+    o.n_tests = argc - i - 2;
+    for (int t = 0; t < o.n_tests; t++)
+        test_of(o.tests[t]); /* complains before anything is loaded */
     return o;
 }
 
 int main(int argc, char **argv)
 {
     struct bench b = {.o = parse(argc, argv)};
-    b.limits = limits_measure(b.o.threads);
+    if (b.o.limits)
+        b.limits = limits_measure(b.o.threads);
     load(&b);
-    printf(" \"limits\":{\"read_gb_s\":%.1f,\"fma_gflop_s\":%.0f,\"int8_gop_s\":%.0f},\n"
-           " \"tests\":[",
-           b.limits.read_gb_s, b.limits.fma_gflop_s, b.limits.int8_gop_s);
-    for (int i = 0; i < b.o.prompts; i++)
-        bench_prompt(&b, b.o.prompt[i]);
-    for (int i = 0; i < b.o.depths; i++)
-        bench_generate(&b, b.o.depth[i], 1);
-    bench_generate(&b, 0, PARALLEL);
-    printf("],\n \"peak_rss_mib\":%.1f}\n", status_mib("VmHWM"));
+    for (int i = 0; i < b.o.n_tests; i++) {
+        struct test t = test_of(b.o.tests[i]);
+        (t.prompt ? bench_prompt : bench_generate)(&b, &t);
+    }
     qn_net_free(b.net);
     qn_weights_close(b.weights);
     qn_device_free(b.dev);
