@@ -69,7 +69,8 @@ void qn_rms_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_ten
                  const struct qn_tensor *w, float eps)
 {
     CHECK(qn_tensor_same_shape(y, x) && y->ndim <= 3 && f32_rows(x) && f32_rows(y), y, x, w);
-    CHECK(w->ndim == 1 && f32_rows(w) && w->shape[0] == x->shape[x->ndim - 1], y, x, w);
+    CHECK(f32_rows(w) && w->shape[w->ndim - 1] == x->shape[x->ndim - 1], y, x, w);
+    CHECK(w->ndim == 1 || (w->ndim == 2 && x->ndim == 3 && w->shape[0] == x->shape[1]), y, x, w);
     dev->ops->rms_norm(dev, y, x, w, eps);
 }
 
@@ -163,6 +164,108 @@ void qn_copy(struct qn_device *dev, struct qn_tensor *dst, const struct qn_tenso
     CHECK(qn_tensor_same_shape(dst, src), dst, src, NULL);
     CHECK(halves || (dst->dtype == src->dtype && plain(dst->dtype)), dst, src, NULL);
     dev->ops->copy(dev, dst, src);
+}
+
+void qn_sigmoid_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *gate,
+                    const struct qn_tensor *x)
+{
+    CHECK(qn_tensor_same_shape(y, gate) && qn_tensor_same_shape(y, x), y, gate, x);
+    CHECK(y->ndim <= 3 && f32_rows(y) && f32_rows(gate) && f32_rows(x), y, gate, x);
+    dev->ops->sigmoid_mul(dev, y, gate, x);
+}
+
+void qn_sigmoid(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x)
+{
+    CHECK(qn_tensor_same_shape(y, x) && y->ndim == 2 && f32_rows(x) && f32_rows(y), y, x, NULL);
+    dev->ops->sigmoid(dev, y, x);
+}
+
+void qn_l2_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x, float eps,
+                float scale)
+{
+    CHECK(qn_tensor_same_shape(y, x) && y->ndim <= 3 && f32_rows(x) && f32_rows(y), y, x, NULL);
+    dev->ops->l2_norm(dev, y, x, eps, scale);
+}
+
+/* ---- recurrent layers ---- */
+
+/* The spans lie within `rows` rows, and each has a state of this shape. */
+static void check_states(const struct qn_span *spans, const struct qn_tensor *states, int n_spans,
+                         const struct qn_tensor *rows, size_t ndim, const int64_t *shape)
+{
+    CHECK(n_spans >= 1 && n_spans <= QN_SPANS_MAX, rows, NULL, NULL);
+    for (int i = 0; i < n_spans; i++) {
+        const struct qn_span *s = &spans[i];
+        const struct qn_tensor *t = &states[i];
+        CHECK(s->n >= 1 && s->row >= 0 && s->row + (int64_t)s->n <= rows->shape[0], rows, t, NULL);
+        CHECK(t->dtype == QN_F32 && t->ndim == (int)ndim && qn_tensor_contiguous(t), rows, t, NULL);
+        for (size_t d = 0; d < ndim; d++)
+            CHECK(t->shape[d] == shape[d], rows, t, NULL);
+    }
+}
+
+static bool f32_shape(const struct qn_tensor *t, size_t ndim, const int64_t *shape)
+{
+    if (t->ndim != (int)ndim || !f32_rows(t))
+        return false;
+    for (size_t i = 0; i < ndim; i++)
+        if (t->shape[i] != shape[i])
+            return false;
+    return true;
+}
+
+void qn_short_conv(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
+                   const struct qn_tensor *w, const struct qn_tensor *bias, bool silu,
+                   const struct qn_span *spans, const struct qn_tensor *states, int n_spans)
+{
+    CHECK(x->ndim == 2 && f32_rows(x) && f32_rows(y) && qn_tensor_same_shape(x, y), y, x, w);
+    int64_t kernel = w->shape[0], channels = x->shape[1];
+    CHECK(f32_shape(w, QN_SHAPE(kernel, channels)), y, x, w);
+    CHECK(kernel >= 2 && kernel <= QN_CONV_MAX, y, x, w);
+    CHECK(!bias || f32_shape(bias, QN_SHAPE(channels)), y, x, bias);
+    check_states(spans, states, n_spans, x, QN_SHAPE(kernel - 1, channels));
+    dev->ops->short_conv(dev, y, x, w, bias, silu, spans, states, n_spans);
+}
+
+void qn_time_steps(struct qn_device *dev, struct qn_tensor *decay, struct qn_tensor *dt,
+                   const struct qn_tensor *raw, const struct qn_tensor *bias,
+                   const struct qn_tensor *a)
+{
+    CHECK(raw->ndim == 2 && f32_rows(raw), decay, raw, a);
+    CHECK(f32_shape(decay, QN_SHAPE(raw->shape[0], raw->shape[1])), decay, raw, a);
+    CHECK(!dt || f32_shape(dt, QN_SHAPE(raw->shape[0], raw->shape[1])), dt, raw, a);
+    CHECK(f32_shape(bias, QN_SHAPE(raw->shape[1])), bias, raw, a);
+    CHECK(f32_shape(a, QN_SHAPE(raw->shape[1])), bias, raw, a);
+    dev->ops->time_steps(dev, decay, dt, raw, bias, a);
+}
+
+void qn_delta_rule(struct qn_device *dev, struct qn_tensor *out, const struct qn_delta *d,
+                   const struct qn_span *spans, const struct qn_tensor *states, int n_spans)
+{
+    const struct qn_tensor *q = d->q, *k = d->k, *v = d->v;
+    CHECK(k->ndim == 3 && f32_rows(k) && f32_rows(q) && qn_tensor_same_shape(q, k), q, k, v);
+    CHECK(v->ndim == 3 && f32_rows(v) && v->shape[1] % k->shape[1] == 0, q, k, v);
+    CHECK(v->shape[2] % 16 == 0 && v->shape[0] == k->shape[0], q, k, v);
+    CHECK(f32_rows(out) && qn_tensor_same_shape(out, v), out, v, NULL);
+    CHECK(f32_shape(d->decay, QN_SHAPE(v->shape[0], v->shape[1])), d->decay, v, NULL);
+    CHECK(f32_shape(d->beta, QN_SHAPE(v->shape[0], v->shape[1])), d->beta, v, NULL);
+    check_states(spans, states, n_spans, v, QN_SHAPE(v->shape[1], k->shape[2], v->shape[2]));
+    dev->ops->delta_rule(dev, out, d, spans, states, n_spans);
+}
+
+void qn_mamba2_scan(struct qn_device *dev, struct qn_tensor *out, const struct qn_scan *d,
+                    const struct qn_span *spans, const struct qn_tensor *states, int n_spans)
+{
+    const struct qn_tensor *x = d->x, *b = d->b, *c = d->c;
+    CHECK(b->ndim == 3 && f32_rows(b) && f32_rows(c) && qn_tensor_same_shape(b, c), x, b, c);
+    CHECK(x->ndim == 3 && f32_rows(x) && x->shape[1] % b->shape[1] == 0, x, b, c);
+    CHECK(x->shape[2] % 16 == 0 && x->shape[0] == b->shape[0], x, b, c);
+    CHECK(f32_rows(out) && qn_tensor_same_shape(out, x), out, x, NULL);
+    CHECK(f32_shape(d->decay, QN_SHAPE(x->shape[0], x->shape[1])), d->decay, x, NULL);
+    CHECK(f32_shape(d->dt, QN_SHAPE(x->shape[0], x->shape[1])), d->dt, x, NULL);
+    CHECK(f32_shape(d->d, QN_SHAPE(x->shape[1])), d->d, x, NULL);
+    check_states(spans, states, n_spans, x, QN_SHAPE(x->shape[1], b->shape[2], x->shape[2]));
+    dev->ops->mamba2_scan(dev, out, d, spans, states, n_spans);
 }
 
 qn_err qn_read(struct qn_device *dev, void *host, const struct qn_tensor *t)

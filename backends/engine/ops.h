@@ -34,8 +34,8 @@ enum qn_rope_pairs {
 enum { QN_LINEAR_MAX = 8, QN_SPANS_MAX = 256 };
 
 /* y = x·wᵀ.  x [rows, cols], w [out, cols] any type, y [rows, out]. Block weights meet activations
- * rounded to 8 bits per 32 columns (16 when the matrix is small); F32, F16 and BF16 weights meet them
- * as they are. */
+ * rounded to 8 bits per 32 columns (16 when the matrix is small); F32, F16 and BF16 weights meet
+ * them as they are. */
 void qn_matmul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
                const struct qn_tensor *w);
 
@@ -49,7 +49,7 @@ void qn_get_rows(struct qn_device *dev, struct qn_tensor *y, const struct qn_ten
                  const struct qn_tensor *ids);
 
 /* y = x / sqrt(mean(x²) + eps) · w over the innermost dimension.  x, y [.., d] (may be one), w [d]
- * f32. */
+ * f32, or [heads, d] for x [rows, heads, d]. */
 void qn_rms_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
                  const struct qn_tensor *w, float eps);
 
@@ -85,6 +85,61 @@ void qn_softmax(struct qn_device *dev, struct qn_tensor *y,
  * types. */
 void qn_copy(struct qn_device *dev, struct qn_tensor *dst, const struct qn_tensor *src);
 
+/* y = x · sigmoid(gate), all [rows, d] or [rows, heads, d]; y may be x or gate. */
+void qn_sigmoid_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *gate,
+                    const struct qn_tensor *x);
+/* y = 1 / (1 + e^-x), both [rows, n] with few columns (one a head); y may be x. */
+void qn_sigmoid(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x);
+/* y = scale · x / sqrt(sum(x²) + eps) over the innermost dimension.  x, y [.., d], may be one. */
+void qn_l2_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x, float eps,
+                float scale);
+
+/* ---- recurrent layers: spans[i] has its state in states[i], f32 and contiguous, which the
+ * operation reads and leaves as the span's last token does. Only row and n of a span are read.
+ * Batch and chunks change nothing: a span's bits depend on its rows and its state alone. ---- */
+
+enum { QN_CONV_MAX = 16 /* longest kernel of qn_short_conv */ };
+
+/* Causal depthwise convolution over a sequence's tokens: y[t] = bias + sum over j < kernel of w[j]
+ * · x[t + 1 - kernel + j], then silu if asked for.  x, y [rows, channels] (not one), w [kernel,
+ * channels], kernel 2 .. QN_CONV_MAX, bias [channels] or NULL, state [kernel - 1, channels]: the
+ * inputs before the first token, oldest first. */
+void qn_short_conv(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
+                   const struct qn_tensor *w, const struct qn_tensor *bias, bool silu,
+                   const struct qn_span *spans, const struct qn_tensor *states, int n_spans);
+
+/* dt = softplus(raw + bias), decay = e^(dt·a).  raw, decay, dt [rows, heads], dt may be NULL or
+ * raw, bias, a [heads]; a is negative in a sound model. Source: arXiv:2312.00752, algorithm 2. */
+void qn_time_steps(struct qn_device *dev, struct qn_tensor *decay, struct qn_tensor *dt,
+                   const struct qn_tensor *raw, const struct qn_tensor *bias,
+                   const struct qn_tensor *a);
+
+/* Gated delta rule, a state S [k_dim, v_dim] for each value head:
+ *   S = decay·S + k ⊗ beta·(v - decay·Sᵀk),  out = Sᵀq
+ * v_heads is a multiple of k_heads; v_dim a multiple of 16; state [v_heads, k_dim, v_dim].
+ * Source: arXiv:2412.06464, eq. 10. */
+struct qn_delta {
+    const struct qn_tensor *q, *k;        /* [rows, k_heads, k_dim], normalised and scaled before */
+    const struct qn_tensor *v;            /* [rows, v_heads, v_dim] */
+    const struct qn_tensor *decay, *beta; /* [rows, v_heads] */
+    bool tiled; /* value head h reads key head h % k_heads, else h / (v_heads / k_heads) */
+};
+void qn_delta_rule(struct qn_device *dev, struct qn_tensor *out, const struct qn_delta *d,
+                   const struct qn_span *spans, const struct qn_tensor *states, int n_spans);
+
+/* Mamba-2's recurrence, a state S [states, head_dim] for each head:
+ *   S = decay·S + b ⊗ dt·x,  out = Sᵀc + d·x
+ * heads is a multiple of groups, head h reads group h / (heads / groups); head_dim a multiple of
+ * 16; state [heads, states, head_dim]. Source: arXiv:2405.21060, eq. 2 with a scalar decay. */
+struct qn_scan {
+    const struct qn_tensor *x;          /* [rows, heads, head_dim] */
+    const struct qn_tensor *b, *c;      /* [rows, groups, states] */
+    const struct qn_tensor *decay, *dt; /* [rows, heads] */
+    const struct qn_tensor *d;          /* [heads] */
+};
+void qn_mamba2_scan(struct qn_device *dev, struct qn_tensor *out, const struct qn_scan *d,
+                    const struct qn_span *spans, const struct qn_tensor *states, int n_spans);
+
 /* One device's implementation: every member MUST be set; arguments are checked before the call.
  * Called on the compute thread. */
 struct qn_ops {
@@ -108,6 +163,22 @@ struct qn_ops {
                      const struct qn_tensor *up);
     void (*softmax)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x);
     void (*copy)(struct qn_device *, struct qn_tensor *dst, const struct qn_tensor *src);
+
+    void (*sigmoid_mul)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *gate,
+                        const struct qn_tensor *x);
+    void (*sigmoid)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x);
+    void (*l2_norm)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x, float eps,
+                    float scale);
+    void (*short_conv)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x,
+                       const struct qn_tensor *w, const struct qn_tensor *bias, bool silu,
+                       const struct qn_span *spans, const struct qn_tensor *states, int n_spans);
+    void (*time_steps)(struct qn_device *, struct qn_tensor *decay, struct qn_tensor *dt,
+                       const struct qn_tensor *raw, const struct qn_tensor *bias,
+                       const struct qn_tensor *a);
+    void (*delta_rule)(struct qn_device *, struct qn_tensor *out, const struct qn_delta *d,
+                       const struct qn_span *spans, const struct qn_tensor *states, int n_spans);
+    void (*mamba2_scan)(struct qn_device *, struct qn_tensor *out, const struct qn_scan *d,
+                        const struct qn_span *spans, const struct qn_tensor *states, int n_spans);
 
     qn_err (*read)(struct qn_device *, void *host, const struct qn_tensor *t);
     void (*write)(struct qn_device *, struct qn_tensor *t, const void *host);

@@ -26,6 +26,32 @@ struct cpu_attend {
     float *work; /* cpu_attend_floats() of them */
 };
 
+/* What the kernels of recurrent.h read; steps from token to token are in floats. */
+enum { CPU_CONV_MAX = QN_CONV_MAX };
+struct cpu_conv {
+    float *y; /* [n][channels] */
+    const float *x, *w, *bias;
+    float *state; /* [kernel - 1][channels] */
+    int64_t y_row, x_row, w_row, state_row, channels;
+    int n, kernel;
+    bool silu;
+};
+struct cpu_delta {
+    float *out;
+    const float *q, *k, *v, *decay, *beta;
+    float *state; /* [k_dim][v_dim], columns first .. end of it */
+    int64_t out_row, q_row, k_row, v_row, decay_row, beta_row, k_dim, v_dim, first, end;
+    int n;
+};
+struct cpu_scan {
+    float *out;
+    const float *x, *b, *c, *decay, *dt;
+    float d;
+    float *state; /* [states][head_dim], columns first .. end of it */
+    int64_t out_row, x_row, b_row, c_row, decay_row, dt_row, states, head_dim, first, end;
+    int n;
+};
+
 /* One panel of 16 weight rows times one group of nc activations, as pack.h lays them out, over all
  * columns: y [nc][16]. */
 typedef void (*cpu_panel_fn)(float *y, const void *panel, const void *activations, int64_t cols);
@@ -36,12 +62,16 @@ struct cpu_kernels {
     bool (*supported)(void);
     void (*rms_norm)(float *y, const float *x, const float *w, int64_t n, float eps);
     void (*silu_mul)(float *y, const float *gate, const float *up, int64_t n);
+    void (*sigmoid_mul)(float *y, const float *gate, const float *x, int64_t n);
     void (*softmax)(float *y, const float *x, int64_t n);
     void (*add)(float *y, const float *a, const float *b, int64_t n);
     float (*dot)(const float *a, const float *b, int64_t n);
     void (*narrow)(uint16_t *f16, const float *x, int64_t n);
     void (*widen)(float *y, const uint16_t *f16, int64_t n);
     void (*attend)(const struct cpu_attend *a);
+    void (*conv)(const struct cpu_conv *a);
+    void (*delta)(const struct cpu_delta *a);
+    void (*scan)(const struct cpu_scan *a);
     /* Activations for products: n rows x[0] .. x[n - 1] (n <= nc) as one group of nc. `round` for
      * block weights (cols a multiple of 32), `interleave` for plain ones. */
     void (*round)(void *group, int nc, const float *const *x, int n, int64_t cols);
@@ -146,5 +176,20 @@ void cpu_kv_store(struct qn_device *, const struct qn_span *spans, int n_spans,
                   const struct qn_tensor *k, const struct qn_tensor *v);
 void cpu_attention(struct qn_device *, struct qn_tensor *out, const struct qn_tensor *q,
                    const struct qn_span *spans, int n_spans, float scale);
+void cpu_sigmoid_mul(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *gate,
+                     const struct qn_tensor *x);
+void cpu_sigmoid(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x);
+void cpu_l2_norm(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x, float eps,
+                 float scale);
+void cpu_short_conv(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x,
+                    const struct qn_tensor *w, const struct qn_tensor *bias, bool silu,
+                    const struct qn_span *spans, const struct qn_tensor *states, int n_spans);
+void cpu_time_steps(struct qn_device *, struct qn_tensor *decay, struct qn_tensor *dt,
+                    const struct qn_tensor *raw, const struct qn_tensor *bias,
+                    const struct qn_tensor *a);
+void cpu_delta_rule(struct qn_device *, struct qn_tensor *out, const struct qn_delta *d,
+                    const struct qn_span *spans, const struct qn_tensor *states, int n_spans);
+void cpu_mamba2_scan(struct qn_device *, struct qn_tensor *out, const struct qn_scan *d,
+                     const struct qn_span *spans, const struct qn_tensor *states, int n_spans);
 
 #endif

@@ -2,6 +2,7 @@
  * and meets four columns of an activation broadcast to all rows. No sums across lanes are ever
  * needed. */
 #include "engine/cpu/attend.h"
+#include "engine/cpu/recurrent.h"
 
 #include <immintrin.h>
 
@@ -299,12 +300,16 @@ const struct cpu_kernels cpu_kernels_avx512 = {
     .supported = supported,
     .rms_norm = lanes_rms_norm,
     .silu_mul = lanes_silu_mul,
+    .sigmoid_mul = lanes_sigmoid_mul,
     .softmax = lanes_softmax,
     .add = lanes_add,
     .dot = lanes_dot,
     .narrow = lanes_narrow,
     .widen = lanes_widen,
     .attend = attend,
+    .conv = lanes_conv,
+    .delta = lanes_delta,
+    .scan = lanes_scan,
     .round = lanes_round,
     .interleave = lanes_interleave,
     .panel = {[QN_F32] = ROW(f32),

@@ -1,5 +1,6 @@
 /* The kernels of any processor: plain C over the same panels as the fast ones. */
 #include "engine/cpu/attend.h"
+#include "engine/cpu/recurrent.h"
 
 enum { P = CPU_PANEL };
 
@@ -165,12 +166,16 @@ const struct cpu_kernels cpu_kernels_generic = {
     .supported = supported,
     .rms_norm = lanes_rms_norm,
     .silu_mul = lanes_silu_mul,
+    .sigmoid_mul = lanes_sigmoid_mul,
     .softmax = lanes_softmax,
     .add = lanes_add,
     .dot = lanes_dot,
     .narrow = lanes_narrow,
     .widen = lanes_widen,
     .attend = attend,
+    .conv = lanes_conv,
+    .delta = lanes_delta,
+    .scan = lanes_scan,
     .round = lanes_round,
     .interleave = lanes_interleave,
     .panel = {[QN_F32] = ROW(f32),

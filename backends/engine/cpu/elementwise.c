@@ -58,6 +58,18 @@ void cpu_silu_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn_te
     run(dev, &(struct job){.row = silu_mul_row, .y = y, .a = gate, .b = up});
 }
 
+static void sigmoid_mul_row(const struct job *j, int64_t r)
+{
+    int64_t inner = j->y->ndim == 3 ? j->y->shape[1] : 1, i = r / inner, h = r % inner;
+    j->k->sigmoid_mul(cpu_at(j->y, i, h), cpu_at(j->a, i, h), cpu_at(j->b, i, h), j->cols);
+}
+
+void cpu_sigmoid_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *gate,
+                     const struct qn_tensor *x)
+{
+    run(dev, &(struct job){.row = sigmoid_mul_row, .y = y, .a = gate, .b = x});
+}
+
 static void get_row(const struct job *j, int64_t r)
 {
     int32_t id = ((const int32_t *)cpu_data(j->b))[r];

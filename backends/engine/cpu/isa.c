@@ -119,6 +119,90 @@ static void try_attend(const struct cpu_kernels *k, struct trial *t, int side)
     });
 }
 
+static void try_sigmoid_mul(const struct cpu_kernels *k, struct trial *t, int side)
+{
+    t->n = 100;
+    k->sigmoid_mul(t->out[side], t->x[0], t->x[1], t->n);
+}
+
+/* Three tokens of 100 channels; out: what they give, then the state they leave. */
+static void try_conv(const struct cpu_kernels *k, struct trial *t, int side)
+{
+    float *state = t->out[side] + 3 * 100;
+    t->n = (3 + 3) * 100;
+    memcpy(state, t->x[3], 3 * 100 * sizeof *state);
+    k->conv(&(struct cpu_conv){
+        .y = t->out[side],
+        .x = t->x[0],
+        .w = t->w[0],
+        .bias = t->gain,
+        .state = state,
+        .y_row = 100,
+        .x_row = COLS,
+        .w_row = COLS,
+        .state_row = 100,
+        .channels = 100,
+        .n = 3,
+        .kernel = 4,
+        .silu = true,
+    });
+}
+
+enum { TOKENS = 5, STATES = 12, COLUMNS = 80 }; /* whole blocks of columns and a rest */
+
+static void try_delta(const struct cpu_kernels *k, struct trial *t, int side)
+{
+    float *state = t->out[side] + TOKENS * COLUMNS;
+    t->n = (TOKENS + STATES) * COLUMNS;
+    memcpy(state, t->w[0], STATES * COLUMNS * sizeof *state);
+    k->delta(&(struct cpu_delta){
+        .out = t->out[side],
+        .q = t->x[0] + 100,
+        .k = t->x[0] + 120,
+        .v = t->x[0],
+        .decay = t->x[5],
+        .beta = t->x[6],
+        .state = state,
+        .out_row = COLUMNS,
+        .q_row = COLS,
+        .k_row = COLS,
+        .v_row = COLS,
+        .decay_row = 1,
+        .beta_row = 1,
+        .k_dim = STATES,
+        .v_dim = COLUMNS,
+        .end = COLUMNS,
+        .n = TOKENS,
+    });
+}
+
+static void try_scan(const struct cpu_kernels *k, struct trial *t, int side)
+{
+    float *state = t->out[side] + TOKENS * COLUMNS;
+    t->n = (TOKENS + STATES) * COLUMNS;
+    memcpy(state, t->w[0], STATES * COLUMNS * sizeof *state);
+    k->scan(&(struct cpu_scan){
+        .out = t->out[side],
+        .x = t->x[0],
+        .b = t->x[0] + 100,
+        .c = t->x[0] + 120,
+        .decay = t->x[5],
+        .dt = t->x[6],
+        .d = 0.5f,
+        .state = state,
+        .out_row = COLUMNS,
+        .x_row = COLS,
+        .b_row = COLS,
+        .c_row = COLS,
+        .decay_row = 1,
+        .dt_row = 1,
+        .states = STATES,
+        .head_dim = COLUMNS,
+        .end = COLUMNS,
+        .n = TOKENS,
+    });
+}
+
 static const float *const *rows_of(struct trial *t, const float *rows[8])
 {
     for (int i = 0; i < 8; i++)
@@ -234,6 +318,10 @@ int cpu_kernels_try(const struct cpu_kernels *set, struct cpu_kernels *out)
     TRY(narrow)
     TRY(widen)
     TRY(attend)
+    TRY(sigmoid_mul)
+    TRY(conv)
+    TRY(delta)
+    TRY(scan)
     TRY(round)
     TRY(interleave)
     for (int type = 0; type < QN_DTYPE_COUNT; type++) {

@@ -1,27 +1,45 @@
 /* Normalisation over the innermost dimension. */
 #include "engine/cpu/cpu.h"
 
+#include <math.h>
+
 struct job {
     const struct cpu_kernels *k;
+    void (*row)(const struct job *j, float *y, const float *x, int64_t middle, int64_t n);
     struct qn_tensor *y;
     const struct qn_tensor *x, *w;
-    float eps;
+    float eps, scale;
     int64_t inner, rows, chunk; /* rows of the middle dimension; of all; per item */
 };
+
+static void rms_row(const struct job *j, float *y, const float *x, int64_t middle, int64_t n)
+{
+    const float *w = j->w->ndim == 2 ? cpu_at(j->w, middle, 0) : cpu_data(j->w);
+    j->k->rms_norm(y, x, w, n, j->eps);
+}
+
+static void l2_row(const struct job *j, float *y, const float *x, int64_t middle, int64_t n)
+{
+    float f = j->scale / sqrtf(j->k->dot(x, x, n) + j->eps);
+    (void)middle;
+    for (int64_t i = 0; i < n; i++)
+        y[i] = x[i] * f;
+}
+
+static void softmax_row(const struct job *j, float *y, const float *x, int64_t middle, int64_t n)
+{
+    (void)middle;
+    j->k->softmax(y, x, n);
+}
 
 static void norm_rows(void *arg, int64_t item, int worker)
 {
     const struct job *j = arg;
     (void)worker;
     int64_t end = (item + 1) * j->chunk < j->rows ? (item + 1) * j->chunk : j->rows;
-    for (int64_t r = item * j->chunk; r < end; r++) {
-        float *y = cpu_at(j->y, r / j->inner, r % j->inner);
-        const float *x = cpu_at(j->x, r / j->inner, r % j->inner);
-        if (j->w)
-            j->k->rms_norm(y, x, cpu_data(j->w), j->x->shape[j->x->ndim - 1], j->eps);
-        else
-            j->k->softmax(y, x, j->x->shape[j->x->ndim - 1]);
-    }
+    for (int64_t r = item * j->chunk; r < end; r++)
+        j->row(j, cpu_at(j->y, r / j->inner, r % j->inner),
+               cpu_at(j->x, r / j->inner, r % j->inner), r % j->inner, j->x->shape[j->x->ndim - 1]);
 }
 
 static void run(struct qn_device *dev, struct job *j)
@@ -40,10 +58,16 @@ static void run(struct qn_device *dev, struct job *j)
 void cpu_rms_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
                   const struct qn_tensor *w, float eps)
 {
-    run(dev, &(struct job){.y = y, .x = x, .w = w, .eps = eps});
+    run(dev, &(struct job){.row = rms_row, .y = y, .x = x, .w = w, .eps = eps});
 }
 
 void cpu_softmax(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x)
 {
-    run(dev, &(struct job){.y = y, .x = x});
+    run(dev, &(struct job){.row = softmax_row, .y = y, .x = x});
+}
+
+void cpu_l2_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x, float eps,
+                 float scale)
+{
+    run(dev, &(struct job){.row = l2_row, .y = y, .x = x, .eps = eps, .scale = scale});
 }
