@@ -211,17 +211,21 @@ qn_err qn_weights_prepare(struct qn_weights *w, struct qn_device *dev, struct qn
 qn_err qn_weights_copy_vector(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t,
                               const char *what, struct qn_error *e)
 {
-    assert(t->dtype == QN_F32 && t->ndim == 1);
-    size_t bytes = qn_tensor_bytes(t);
+    assert(t->ndim == 1 && t->mem == w->file);
+    if (qn_dtype(t->dtype)->block != 1)
+        return qn_fail(e, QN_EUNSUPPORTED, "tensor %s is %s; vectors must be F32, F16 or BF16", what,
+                       qn_dtype(t->dtype)->name);
     float *v = qn_alloc_sized((size_t)t->shape[0], sizeof *v, SIZE_MAX);
     struct qn_mem *mem = NULL;
-    qn_err err = v ? qn_read(dev, v, t) : qn_fail(e, QN_ENOMEM, "no memory for tensor %s", what);
+    qn_err err = v ? QN_OK : qn_fail(e, QN_ENOMEM, "no memory for tensor %s", what);
+    if (!err)
+        qn_dtype(t->dtype)->dequant(v, (const char *)t->mem->host + t->offset, t->shape[0]);
     for (int64_t i = 0; i < t->shape[0] && !err; i++)
         if (!isfinite(v[i]))
             err = qn_fail(e, QN_EFORMAT, "tensor %s holds the number %g", what,
                           (double)v[i]);
     if (!err)
-        err = qn_mem_new(dev, bytes, &mem, e);
+        err = qn_mem_new(dev, (size_t)t->shape[0] * sizeof *v, &mem, e);
     if (!err) {
         keep(w, mem);
         *t = qn_tensor_make(QN_F32, 1, t->shape, mem, 0);

@@ -1,51 +1,79 @@
 /* The forward pass of a decoder: tokens of several sequences in, logits out.
  *
  * One batch holds the new tokens of every chunk, row after row. Products treat all rows alike;
- * only attention and the cache look at whose row it is. Nothing here allocates: activations come
- * from the scratch that was sized at load. Source: arXiv:1706.03762, with the pre-norm block of
- * arXiv:2302.13971. */
+ * only what mixes tokens looks at whose row it is. Nothing here allocates: activations come from
+ * the scratch that was sized at load. Source: arXiv:1706.03762, with the pre-norm layer of
+ * arXiv:2302.13971 and its variants by the architecture's row. */
 #include "nets/decoder.h"
 
 #include <assert.h>
-#include <math.h>
 
-struct batch {
-    int32_t rows, spans, outputs;
-};
+/* ---- what blocks share ---- */
 
-static struct qn_tensor f32_2d(struct qn_net *net, int64_t rows, int64_t cols)
+struct qn_tensor qn_block_f32(struct qn_net *net, int64_t rows, int64_t cols)
 {
     return qn_scratch_tensor(net->scratch, QN_F32, QN_SHAPE(rows, cols));
 }
 
-static struct qn_tensor as_heads(const struct qn_tensor *t, int64_t heads, int64_t head_dim)
+size_t qn_block_f32_bytes(int64_t rows, int64_t cols)
+{
+    return qn_scratch_need(QN_F32, rows * cols);
+}
+
+struct qn_tensor qn_block_heads(const struct qn_tensor *t, int64_t heads, int64_t head_dim)
 {
     return qn_tensor_reshape(t, QN_SHAPE(t->shape[0], heads, head_dim));
 }
 
-static const struct qn_tensor *or_null(const struct qn_tensor *bias)
+const struct qn_tensor *qn_block_or_null(const struct qn_tensor *t)
 {
-    return bias->ndim ? bias : NULL;
+    return t->ndim ? t : NULL;
 }
 
-size_t qn_decoder_scratch_bytes(const struct qn_decoder_shape *s, int32_t rows)
+struct qn_tensor qn_batch_wanted(struct qn_net *net, const struct qn_batch *b,
+                                 const struct qn_tensor *t)
 {
-    int64_t n = rows, q = (int64_t)s->heads * s->head_dim, kv = (int64_t)s->kv_heads * s->head_dim;
-    size_t stream = 2 * qn_scratch_need(QN_F32, n * s->dim) + qn_scratch_need(QN_F32, n * q);
-    size_t place = 2 * qn_scratch_need(QN_I32, n) + qn_scratch_need(QN_F32, n * s->rope_dim);
-    size_t attention = qn_scratch_need(QN_F32, n * q) + 2 * qn_scratch_need(QN_F32, n * kv);
-    size_t ffn = 2 * qn_scratch_need(QN_F32, n * s->ff);
-    size_t logits = qn_scratch_need(QN_F32, (int64_t)QN_NET_LOGIT_ROWS * s->dim) +
-                    qn_scratch_need(QN_F32, (int64_t)QN_NET_LOGIT_ROWS * s->vocab);
-    size_t widest = attention > ffn ? attention : ffn;
-    return stream + place + (widest > logits ? widest : logits);
+    if (!b->last)
+        return *t;
+    for (int32_t i = 0; i < b->outputs; i++) {
+        struct qn_tensor from = qn_tensor_slice(t, 0, net->out_row[i], 1);
+        struct qn_tensor to = qn_tensor_slice(t, 0, i, 1);
+        if (net->out_row[i] != i)
+            qn_copy(net->dev, &to, &from);
+    }
+    return qn_tensor_slice(t, 0, 0, b->outputs);
 }
+
+/* ---- room ---- */
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+size_t qn_decoder_scratch_bytes(const struct qn_net *net, int32_t rows)
+{
+    const struct qn_decoder_shape *s = &net->shape;
+    size_t stream = 3 * qn_block_f32_bytes(rows, s->dim), place = 2 * qn_scratch_need(QN_I32, rows);
+    for (int32_t r = 0; r < net->ropes; r++)
+        place += qn_block_f32_bytes(rows, 2 * net->rope[r].freq.shape[0]);
+    size_t widest = qn_block_f32_bytes(QN_NET_LOGIT_ROWS, s->dim) +
+                    qn_block_f32_bytes(QN_NET_LOGIT_ROWS, s->vocab);
+    for (int32_t i = 0; i < s->layers; i++) {
+        const struct qn_decoder_layer *l = &net->layer[i];
+        widest = larger(widest, l->mixer->scratch_bytes(net, l, rows));
+        widest = larger(widest, l->ffn->scratch_bytes(net, l, rows));
+    }
+    return stream + place + widest;
+}
+
+/* ---- the pass ---- */
 
 /* Lays the chunks' tokens side by side and notes which rows' logits go where. */
-static struct batch gather(struct qn_net *net, const struct qn_chunk *chunks, size_t n_chunks)
+static struct qn_batch gather(struct qn_net *net, const struct qn_chunk *chunks, size_t n_chunks)
 {
     assert(n_chunks <= QN_SPANS_MAX);
-    struct batch b = {0, (int32_t)n_chunks, 0};
+    struct qn_batch b = {.spans = (int32_t)n_chunks};
     for (size_t c = 0; c < n_chunks; c++) {
         const struct qn_chunk *chunk = &chunks[c];
         struct qn_seq *seq = chunk->seq;
@@ -67,98 +95,73 @@ static struct batch gather(struct qn_net *net, const struct qn_chunk *chunks, si
     return b;
 }
 
-/* mixed = attention(rope(norm(x)·W_q), rope(norm(x)·W_k), norm(x)·W_v). */
-static void attend(struct qn_net *net, const struct qn_decoder_layer *l, const struct batch *b,
-                   struct qn_tensor *mixed, const struct qn_tensor *x, struct qn_tensor *h,
-                   const struct qn_tensor *angles)
+/* x [rows, dim] = what the tokens mean by themselves. */
+static void embed(struct qn_net *net, const struct qn_batch *b, struct qn_tensor *x)
 {
-    const struct qn_decoder_shape *s = &net->shape;
-    struct qn_device *dev = net->dev;
-    size_t mark = qn_scratch_mark(net->scratch);
+    struct qn_tensor ids = qn_scratch_tensor(net->scratch, QN_I32, QN_SHAPE(b->rows));
+    qn_write(net->dev, &ids, net->ids);
+    qn_get_rows(net->dev, x, &net->embedding, &ids);
+}
 
-    struct qn_tensor q = f32_2d(net, b->rows, (int64_t)s->heads * s->head_dim);
-    struct qn_tensor k = f32_2d(net, b->rows, (int64_t)s->kv_heads * s->head_dim);
-    struct qn_tensor v = f32_2d(net, b->rows, (int64_t)s->kv_heads * s->head_dim);
-    struct qn_tensor qh = as_heads(&q, s->heads, s->head_dim);
-    struct qn_tensor kh = as_heads(&k, s->kv_heads, s->head_dim);
-    struct qn_tensor vh = as_heads(&v, s->kv_heads, s->head_dim);
-    struct qn_tensor mixed_h = as_heads(mixed, s->heads, s->head_dim);
-
-    qn_rms_norm(dev, h, x, &l->attn_norm, s->eps);
-    const struct qn_linear qkv[] = {{&q, &l->q, or_null(&l->q_b)},
-                                    {&k, &l->k, or_null(&l->k_b)},
-                                    {&v, &l->v, or_null(&l->v_b)}};
-    qn_matmul_many(dev, h, qkv, 3);
-    if (net->arch->qk_norm) {
-        qn_rms_norm(dev, &qh, &qh, &l->q_norm, s->eps);
-        qn_rms_norm(dev, &kh, &kh, &l->k_norm, s->eps);
+/* The angles of every row, once for all layers. */
+static void place(struct qn_net *net, struct qn_batch *b)
+{
+    struct qn_tensor pos = qn_scratch_tensor(net->scratch, QN_I32, QN_SHAPE(b->rows));
+    qn_write(net->dev, &pos, net->positions);
+    for (int32_t r = 0; r < net->ropes; r++) {
+        const struct qn_tensor *freq = &net->rope[r].freq;
+        b->angles[r] =
+            qn_scratch_tensor(net->scratch, QN_F32, QN_SHAPE(b->rows, 2, freq->shape[0]));
+        qn_rope_table(net->dev, &b->angles[r], &pos, freq, 1.0f);
     }
-    qn_rope(dev, &qh, angles, net->arch->pairs);
-    qn_rope(dev, &kh, angles, net->arch->pairs);
-    qn_kv_store(dev, net->spans, b->spans, &kh, &vh);
-    qn_attention(dev, &mixed_h, &qh, net->spans, b->spans, 1.0f / sqrtf((float)s->head_dim));
-
-    qn_scratch_reset(net->scratch, mark);
 }
 
-/* After the last attention no row needs another: those whose logits are wanted move to the front,
- * the others end here. */
-static void keep_wanted_rows(struct qn_net *net, struct batch *b, struct qn_tensor *mixed,
-                             struct qn_tensor *x, struct qn_tensor *h)
+/* y = norm(x), y may be x; without a norm y is x. */
+static void norm(struct qn_net *net, struct qn_tensor *y, const struct qn_tensor *x,
+                 const struct qn_norm *n)
 {
-    struct qn_tensor *moved[] = {mixed, x};
-    for (int t = 0; t < 2; t++) {
-        for (int32_t i = 0; i < b->outputs; i++) {
-            struct qn_tensor from = qn_tensor_slice(moved[t], 0, net->out_row[i], 1);
-            struct qn_tensor to = qn_tensor_slice(moved[t], 0, i, 1);
-            if (net->out_row[i] != i)
-                qn_copy(net->dev, &to, &from);
-        }
-        *moved[t] = qn_tensor_slice(moved[t], 0, 0, b->outputs);
+    if (n->w.ndim)
+        qn_rms_norm(net->dev, y, x, &n->w, net->shape.eps);
+    else if (y != x)
+        qn_copy(net->dev, y, x);
+}
+
+/* x += post_norm(block(norm(x))), twice. In the last layer only wanted rows come out. */
+static void run_layer(struct qn_net *net, const struct qn_decoder_layer *l, struct qn_batch *b,
+                      struct qn_tensor *x, struct qn_tensor *h, struct qn_tensor *out)
+{
+    if (b->last)
+        *out = qn_tensor_slice(out, 0, 0, b->outputs);
+    norm(net, h, x, &l->mixer_norm);
+    l->mixer->forward(net, l, b, out, h);
+    if (b->last) {
+        *x = qn_batch_wanted(net, b, x);
+        *h = qn_tensor_slice(h, 0, 0, b->outputs);
+        b->rows = b->outputs;
     }
-    *h = qn_tensor_slice(h, 0, 0, b->outputs);
-    b->rows = b->outputs;
-}
+    if (b->rows == 0)
+        return;
+    norm(net, out, out, &l->mixer_post_norm);
+    qn_add(net->dev, x, x, out);
 
-/* x += W_o · mixed. */
-static void project(struct qn_net *net, const struct qn_decoder_layer *l,
-                    const struct qn_tensor *mixed, struct qn_tensor *x, struct qn_tensor *h)
-{
-    const struct qn_linear o = {h, &l->o, or_null(&l->o_b)};
-    qn_matmul_many(net->dev, mixed, &o, 1);
-    qn_add(net->dev, x, x, h);
-}
-
-/* x += W_down · (silu(norm(x)·W_gate) · norm(x)·W_up). */
-static void feed_forward(struct qn_net *net, const struct qn_decoder_layer *l,
-                         const struct batch *b, struct qn_tensor *x, struct qn_tensor *h)
-{
-    size_t mark = qn_scratch_mark(net->scratch);
-    struct qn_tensor gate = f32_2d(net, b->rows, net->shape.ff);
-    struct qn_tensor up = f32_2d(net, b->rows, net->shape.ff);
-
-    qn_rms_norm(net->dev, h, x, &l->ffn_norm, net->shape.eps);
-    const struct qn_linear both[] = {{&gate, &l->gate, NULL}, {&up, &l->up, NULL}};
-    qn_matmul_many(net->dev, h, both, 2);
-    qn_silu_mul(net->dev, &gate, &gate, &up);
-    qn_matmul(net->dev, h, &gate, &l->down);
-    qn_add(net->dev, x, x, h);
-
-    qn_scratch_reset(net->scratch, mark);
+    norm(net, h, x, &l->ffn_norm);
+    l->ffn->forward(net, l, b, out, h);
+    norm(net, out, out, &l->ffn_post_norm);
+    qn_add(net->dev, x, x, out);
 }
 
 /* norm(x)·W_out, a few rows at a time, each straight to its reader. */
-static void logits(struct qn_net *net, const struct batch *b, const struct qn_tensor *x)
+static void logits(struct qn_net *net, const struct qn_batch *b, const struct qn_tensor *x)
 {
     for (int32_t done = 0; done < b->rows;) {
         int32_t n = b->rows - done;
         if (n > QN_NET_LOGIT_ROWS)
             n = QN_NET_LOGIT_ROWS;
         size_t mark = qn_scratch_mark(net->scratch);
-        struct qn_tensor h = f32_2d(net, n, net->shape.dim);
-        struct qn_tensor y = f32_2d(net, n, net->shape.vocab);
+        struct qn_tensor h = qn_block_f32(net, n, net->shape.dim);
+        struct qn_tensor y = qn_block_f32(net, n, net->shape.vocab);
         struct qn_tensor rows = qn_tensor_slice(x, 0, done, n);
-        qn_rms_norm(net->dev, &h, &rows, &net->output_norm, net->shape.eps);
+        norm(net, &h, &rows, &net->output_norm);
         qn_matmul(net->dev, &y, &h, &net->output);
         for (int32_t i = 0; i < n; i++) {
             struct qn_tensor row = qn_tensor_slice(&y, 0, i, 1);
@@ -175,33 +178,20 @@ void qn_net_forward(struct qn_net *net, struct qn_chunk *chunks, size_t n_chunks
         return;
     const struct qn_decoder_shape *s = &net->shape;
     size_t mark = qn_scratch_mark(net->scratch);
-    struct batch b = gather(net, chunks, n_chunks);
+    struct qn_batch b = gather(net, chunks, n_chunks);
 
-    struct qn_tensor ids = qn_scratch_tensor(net->scratch, QN_I32, QN_SHAPE(b.rows));
-    struct qn_tensor pos = qn_scratch_tensor(net->scratch, QN_I32, QN_SHAPE(b.rows));
-    struct qn_tensor angles =
-        qn_scratch_tensor(net->scratch, QN_F32, QN_SHAPE(b.rows, 2, s->rope_dim / 2));
-    struct qn_tensor x = f32_2d(net, b.rows, s->dim);
-    struct qn_tensor h = f32_2d(net, b.rows, s->dim);
-    struct qn_tensor mixed = f32_2d(net, b.rows, (int64_t)s->heads * s->head_dim);
-
-    qn_write(net->dev, &ids, net->ids);
-    qn_write(net->dev, &pos, net->positions);
-    qn_get_rows(net->dev, &x, &net->embedding, &ids);
-    qn_rope_table(net->dev, &angles, &pos, &net->freq, 1.0f);
+    struct qn_tensor x = qn_block_f32(net, b.rows, s->dim);
+    struct qn_tensor h = qn_block_f32(net, b.rows, s->dim);
+    struct qn_tensor out = qn_block_f32(net, b.rows, s->dim);
+    embed(net, &b, &x);
+    place(net, &b);
     for (int32_t i = 0; i < s->layers; i++) {
         for (size_t c = 0; c < n_chunks; c++) {
             net->spans[c].k_cache = &chunks[c].seq->k[i];
             net->spans[c].v_cache = &chunks[c].seq->v[i];
         }
-        const struct qn_decoder_layer *l = &net->layer[i];
-        attend(net, l, &b, &mixed, &x, &h, &angles);
-        if (i + 1 == s->layers)
-            keep_wanted_rows(net, &b, &mixed, &x, &h);
-        if (b.rows == 0)
-            break;
-        project(net, l, &mixed, &x, &h);
-        feed_forward(net, l, &b, &x, &h);
+        b.last = i + 1 == s->layers;
+        run_layer(net, &net->layer[i], &b, &x, &h, &out);
     }
     logits(net, &b, &x);
 

@@ -1,15 +1,22 @@
-/* The decoder-only transformer that llama, qwen2 and qwen3 are rows of: private to this room.
+/* A decoder: an embedding, layers of two blocks each with norms and sums around them, an output
+ * matrix. Private to this room.
  *
- * nets.c picks the row, decoder_load.c checks a file against it and takes the weights, decoder.c
- * runs them, seq.c keeps what a sequence has seen. Shapes in comments use: dim, heads, kv_heads,
- * head_dim, ff, vocab, rows (tokens of one batch). */
+ * nets.c picks an architecture's row (arch.h), decoder_load.c makes the net from a file (loader.h),
+ * decoder.c runs it, the blocks (block.h) do the work of a layer, rope.c knows positions, seq.c
+ * keeps what a sequence has seen. Shapes in comments use: dim, heads, kv_heads, head_dim, ff,
+ * vocab, rows (tokens of one batch). */
 #ifndef QN_NETS_DECODER_H
 #define QN_NETS_DECODER_H
 
 #include "engine/ops.h"
 #include "engine/scratch.h"
 #include "engine/tensor.h"
+#include "nets/arch.h"
+#include "nets/block.h"
+#include "nets/block_attention.h"
+#include "nets/block_ffn.h"
 #include "nets/nets.h"
+#include "nets/rope.h"
 
 enum {
     QN_NET_LAYERS_MAX = 1024,
@@ -23,32 +30,32 @@ enum {
     QN_NET_LOGIT_ROWS = 8 /* rows of logits computed at a time: bounds their scratch */
 };
 
-/* What tells one architecture of this family from another. */
-struct qn_decoder_arch {
-    const char *name; /* as general.architecture says it, and the prefix of its metadata keys */
-    enum qn_rope_pairs pairs;
-    bool needs_qkv_bias; /* else biases are used where the file has them */
-    bool qk_norm;        /* queries and keys are normalised per head before the rotation */
-};
-
-extern const struct qn_decoder_arch qn_llama, qn_qwen2, qn_qwen3;
-
+/* Of the model as a whole; where layers differ, each layer has its own. */
 struct qn_decoder_shape {
     int32_t layers, dim, heads, kv_heads, head_dim, rope_dim, ff, vocab, context_train;
     float eps;
 };
 
-/* A bias that a file does not have keeps ndim 0. */
+/* A norm that the network does not have keeps w.ndim 0. */
+struct qn_norm {
+    struct qn_tensor w; /* [dim] */
+};
+
+/* The keys and values that a layer keeps of each token; kv_heads 0: none. */
+struct qn_layer_cache {
+    int32_t kv_heads, k_dim, v_dim;
+};
+
 struct qn_decoder_layer {
-    struct qn_tensor attn_norm;      /* [dim] */
-    struct qn_tensor q, k, v;        /* [heads·head_dim, dim], [kv_heads·head_dim, dim] twice */
-    struct qn_tensor q_b, k_b, v_b;  /* their rows */
-    struct qn_tensor q_norm, k_norm; /* [head_dim] */
-    struct qn_tensor o;              /* [dim, heads·head_dim] */
-    struct qn_tensor o_b;            /* [dim] */
-    struct qn_tensor ffn_norm;       /* [dim] */
-    struct qn_tensor gate, up;       /* [ff, dim] */
-    struct qn_tensor down;           /* [dim, ff] */
+    int32_t index;
+    const struct qn_block *mixer; /* what brings tokens together */
+    const struct qn_block *ffn;   /* what works on each alone */
+    struct qn_norm mixer_norm, mixer_post_norm, ffn_norm, ffn_post_norm;
+    struct qn_layer_cache cache;
+
+    /* the weights of its blocks; those it does not use stay zero */
+    struct qn_attention attention;
+    struct qn_ffn dense;
 };
 
 struct qn_net {
@@ -57,13 +64,13 @@ struct qn_net {
     struct qn_decoder_shape shape;
     struct qn_net_info info;
 
-    struct qn_tensor embedding;   /* [vocab, dim], as in the file */
-    struct qn_tensor output_norm; /* [dim] */
-    struct qn_tensor output;      /* [vocab, dim], laid out for products */
+    struct qn_tensor embedding; /* [vocab, dim], as in the file */
+    struct qn_norm output_norm;
+    struct qn_tensor output; /* [vocab, dim], laid out for products */
     struct qn_decoder_layer *layer;
 
-    struct qn_mem *freq_mem;
-    struct qn_tensor freq; /* [rope_dim/2] f32, radians per position */
+    struct qn_rope rope[QN_NET_ROPES_MAX]; /* the rotations its layers choose from */
+    int32_t ropes;
 
     /* Room for one batch, made at load. */
     int32_t max_chunk;
@@ -87,6 +94,6 @@ qn_err qn_decoder_load(struct qn_net **out, const struct qn_decoder_arch *arch,
                        qn_net_progress progress, void *ctx, struct qn_error *e);
 
 /* Bytes of scratch that a batch of `rows` tokens needs. */
-size_t qn_decoder_scratch_bytes(const struct qn_decoder_shape *s, int32_t rows);
+size_t qn_decoder_scratch_bytes(const struct qn_net *net, int32_t rows);
 
 #endif

@@ -1,6 +1,7 @@
 /* The table of network architectures: which row serves a file. */
 #include "nets/nets.h"
 
+#include "nets/arch.h"
 #include "nets/decoder.h"
 
 #include <string.h>

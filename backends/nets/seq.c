@@ -27,12 +27,13 @@ qn_err qn_seq_new(struct qn_net *net, int32_t context, struct qn_seq **out, stru
     s->context = context;
     s->k = qn_xcalloc((size_t)shape->layers, sizeof *s->k);
     s->v = qn_xcalloc((size_t)shape->layers, sizeof *s->v);
-    size_t at = 0, step = bytes / (size_t)shape->layers / 2;
+    size_t at = 0;
     for (int32_t i = 0; i < shape->layers; i++) {
-        const int64_t cache[] = {shape->kv_heads, context, shape->head_dim};
-        s->k[i] = qn_tensor_make(QN_F16, 3, cache, s->mem, at);
-        s->v[i] = qn_tensor_make(QN_F16, 3, cache, s->mem, at + step);
-        at += 2 * step;
+        const struct qn_layer_cache *c = &net->layer[i].cache;
+        s->k[i] = qn_tensor_make(QN_F16, QN_SHAPE(c->kv_heads, context, c->k_dim), s->mem, at);
+        at += qn_tensor_bytes(&s->k[i]);
+        s->v[i] = qn_tensor_make(QN_F16, QN_SHAPE(c->kv_heads, context, c->v_dim), s->mem, at);
+        at += qn_tensor_bytes(&s->v[i]);
     }
     *out = s;
     return QN_OK;

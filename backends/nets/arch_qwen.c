@@ -1,0 +1,19 @@
+/* Qwen, dense. Qwen 2 and 2.5: a llama block with biases on queries, keys and values, and the two
+ * halves of a head as rotated pairs. Qwen 3: no biases, queries and keys normalised per head
+ * instead; the head's width no longer follows from the model's. Sources: arXiv:2407.10671,
+ * arXiv:2505.09388. */
+#include "nets/arch.h"
+
+const struct qn_decoder_arch qn_qwen2 = {
+    .name = "qwen2",
+    .pairs = QN_ROPE_HALVES,
+    .needs_qkv_bias = true,
+    .norms = QN_PRE_NORMS,
+};
+
+const struct qn_decoder_arch qn_qwen3 = {
+    .name = "qwen3",
+    .pairs = QN_ROPE_HALVES,
+    .qk_norm = QN_QK_NORM_HEAD,
+    .norms = QN_PRE_NORMS,
+};

@@ -1,0 +1,15 @@
+/* The dense feed-forward block. Private to this room. */
+#ifndef QN_NETS_BLOCK_FFN_H
+#define QN_NETS_BLOCK_FFN_H
+
+#include "nets/block.h"
+
+struct qn_ffn {
+    int32_t width;             /* ff */
+    struct qn_tensor gate, up; /* [ff, dim] */
+    struct qn_tensor down;     /* [dim, ff] */
+};
+
+extern const struct qn_block qn_block_ffn;
+
+#endif

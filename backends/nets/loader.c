@@ -1,0 +1,319 @@
+/* Metadata and tensors of a model file, checked as they are taken. */
+#include "nets/loader.h"
+
+#include "base/buf.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_MAX = 128 };
+
+void qn_loader_init(struct qn_loader *l, struct qn_weights *w, struct qn_device *dev,
+                    const char *arch, struct qn_error *e)
+{
+    *l = (struct qn_loader){.w = w, .dev = dev, .arch = arch, .e = e};
+    l->taken = qn_xcalloc(qn_gguf_tensor_count(qn_weights_gguf(w)) + 1, 1);
+}
+
+void qn_loader_deinit(struct qn_loader *l)
+{
+    free(l->taken);
+    free(l->matrices);
+}
+
+/* ---- metadata ---- */
+
+static const char *key_of(const struct qn_loader *l, char key[KEY_MAX], const char *name)
+{
+    snprintf(key, KEY_MAX, "%s.%s", l->arch, name);
+    return key;
+}
+
+bool qn_loader_has_key(const struct qn_loader *l, const char *name)
+{
+    char key[KEY_MAX];
+    return qn_gguf_has(qn_weights_gguf(l->w), key_of(l, key, name));
+}
+
+static qn_err in_range(const struct qn_loader *l, const char *key, int64_t v, int32_t min,
+                       int32_t max)
+{
+    if (v < min || v > max)
+        return qn_fail(l->e, QN_EFORMAT, "metadata %s is %" PRId64 "; this version takes %d to %d",
+                       key, v, min, max);
+    return QN_OK;
+}
+
+qn_err qn_loader_count(struct qn_loader *l, const char *name, int32_t min, int32_t max,
+                       int32_t fallback, int32_t *out)
+{
+    char key[KEY_MAX];
+    int64_t v;
+    const struct qn_gguf *g = qn_weights_gguf(l->w);
+    if (!qn_gguf_has(g, key_of(l, key, name)) && fallback != QN_LOADER_MUST) {
+        *out = fallback;
+        return QN_OK;
+    }
+    qn_err err = qn_gguf_i64(g, key, INT64_MIN, INT64_MAX, &v, l->e);
+    if (err == QN_OK)
+        err = in_range(l, key, v, min, max);
+    if (err == QN_OK)
+        *out = (int32_t)v;
+    return err;
+}
+
+/* Item i of an array of whole numbers or flags, which lies unaligned in the file. */
+static int64_t array_item(const char *raw, enum qn_gguf_type type, size_t i)
+{
+    int32_t i32;
+    uint32_t u32;
+    int64_t i64;
+    switch (type) {
+    case QN_GGUF_U8:
+    case QN_GGUF_BOOL:
+        return (uint8_t)raw[i];
+    case QN_GGUF_I8:
+        return (int8_t)raw[i];
+    case QN_GGUF_U32:
+        memcpy(&u32, raw + i * sizeof u32, sizeof u32);
+        return u32;
+    case QN_GGUF_I32:
+        memcpy(&i32, raw + i * sizeof i32, sizeof i32);
+        return i32;
+    default: /* 64 bits; read as signed, what is too large is out of every range */
+        memcpy(&i64, raw + i * sizeof i64, sizeof i64);
+        return i64;
+    }
+}
+
+static bool whole_numbers(enum qn_gguf_type t)
+{
+    return t == QN_GGUF_U8 || t == QN_GGUF_I8 || t == QN_GGUF_BOOL || t == QN_GGUF_U32 ||
+           t == QN_GGUF_I32 || t == QN_GGUF_U64 || t == QN_GGUF_I64;
+}
+
+qn_err qn_loader_counts(struct qn_loader *l, const char *name, int32_t min, int32_t max,
+                        int32_t fallback, int32_t n, int32_t *out)
+{
+    char key[KEY_MAX];
+    const struct qn_gguf *g = qn_weights_gguf(l->w);
+    qn_err err;
+    if (!qn_gguf_has(g, key_of(l, key, name)) || qn_gguf_kv_type(g, key) != QN_GGUF_ARRAY) {
+        int32_t v;
+        err = qn_loader_count(l, name, min, max, fallback, &v);
+        for (int32_t i = 0; i < n && err == QN_OK; i++)
+            out[i] = v;
+        return err;
+    }
+    enum qn_gguf_type item;
+    size_t count;
+    if ((err = qn_gguf_array(g, key, &item, &count, l->e)) != QN_OK)
+        return err;
+    if (!whole_numbers(item) || count < (size_t)n)
+        return qn_fail(l->e, QN_EFORMAT, "metadata %s is no list of %d whole numbers", key, n);
+    const char *raw = qn_gguf_array_raw(g, key);
+    for (int32_t i = 0; i < n; i++) {
+        int64_t v = array_item(raw, item, (size_t)i);
+        if ((err = in_range(l, key, v, min, max)) != QN_OK)
+            return err;
+        out[i] = (int32_t)v;
+    }
+    return QN_OK;
+}
+
+qn_err qn_loader_real(struct qn_loader *l, const char *name, float *out)
+{
+    char key[KEY_MAX];
+    qn_err err = qn_weights_f32_opt(l->w, key_of(l, key, name), out, l->e);
+    if (err == QN_OK && !isfinite(*out))
+        return qn_fail(l->e, QN_EFORMAT, "metadata %s is %g", key, (double)*out);
+    return err;
+}
+
+qn_err qn_loader_positive(struct qn_loader *l, const char *name, float *out)
+{
+    char key[KEY_MAX];
+    qn_err err = qn_loader_real(l, name, out);
+    if (err == QN_OK && !(*out > 0))
+        return qn_fail(l->e, QN_EFORMAT, "metadata %s is %g, it must be above 0",
+                       key_of(l, key, name), (double)*out);
+    return err;
+}
+
+qn_err qn_loader_flag(struct qn_loader *l, const char *name, bool *out)
+{
+    char key[KEY_MAX];
+    return qn_weights_bool_opt(l->w, key_of(l, key, name), out, l->e);
+}
+
+qn_err qn_loader_text(struct qn_loader *l, const char *name, const char **out)
+{
+    char key[KEY_MAX];
+    return qn_weights_str_opt(l->w, key_of(l, key, name), out, l->e);
+}
+
+/* ---- tensors ---- */
+
+/* The name in full; a longer one than any file may have is found in none. */
+static void name_of(char name[QN_GGUF_NAME_MAX + 1], const char *fmt, va_list ap)
+{
+    vsnprintf(name, QN_GGUF_NAME_MAX + 1, fmt, ap);
+}
+
+static bool in_file(const struct qn_loader *l, const char *name)
+{
+    return qn_gguf_tensor_find(qn_weights_gguf(l->w), name) != NULL;
+}
+
+bool qn_loader_has(const struct qn_loader *l, const char *fmt, ...)
+{
+    char name[QN_GGUF_NAME_MAX + 1];
+    va_list ap;
+    va_start(ap, fmt);
+    name_of(name, fmt, ap);
+    va_end(ap);
+    return in_file(l, name);
+}
+
+static void mark(struct qn_loader *l, const char *name)
+{
+    const struct qn_gguf *g = qn_weights_gguf(l->w);
+    l->taken[qn_gguf_tensor_find(g, name) - qn_gguf_tensor_at(g, 0)] = 1;
+}
+
+void qn_loader_ignore(struct qn_loader *l, const char *fmt, ...)
+{
+    char name[QN_GGUF_NAME_MAX + 1];
+    va_list ap;
+    va_start(ap, fmt);
+    name_of(name, fmt, ap);
+    va_end(ap);
+    if (in_file(l, name))
+        mark(l, name);
+}
+
+/* The tensor as it lies in the file, if it has this shape. */
+static qn_err take(struct qn_loader *l, struct qn_tensor *t, const char *name, size_t ndim,
+                   const int64_t *shape)
+{
+    struct qn_tensor found;
+    qn_err err = qn_weights_get(l->w, l->dev, &found, l->e, "%s", name);
+    if (err == QN_OK)
+        err = qn_weights_expect(&found, name, l->e, ndim, shape);
+    if (err != QN_OK)
+        return err;
+    mark(l, name);
+    *t = found;
+    return QN_OK;
+}
+
+static void lay_out_later(struct qn_loader *l, struct qn_tensor *t)
+{
+    if (l->n_matrices == l->cap_matrices) {
+        l->cap_matrices = l->cap_matrices ? 2 * l->cap_matrices : 256;
+        l->matrices = qn_xrealloc(l->matrices, l->cap_matrices * sizeof *l->matrices);
+    }
+    l->matrices[l->n_matrices++] = t;
+    int64_t cols = t->shape[t->ndim - 1];
+    l->widest = cols > l->widest ? cols : l->widest;
+}
+
+qn_err qn_loader_matrix(struct qn_loader *l, struct qn_tensor *t, enum qn_need need, int64_t rows,
+                        int64_t cols, const char *fmt, ...)
+{
+    char name[QN_GGUF_NAME_MAX + 1];
+    va_list ap;
+    va_start(ap, fmt);
+    name_of(name, fmt, ap);
+    va_end(ap);
+    if (need == QN_OPTIONAL && !in_file(l, name))
+        return QN_OK;
+    qn_err err = take(l, t, name, 2, (const int64_t[]){rows, cols});
+    if (err == QN_OK)
+        lay_out_later(l, t);
+    return err;
+}
+
+qn_err qn_loader_stacked(struct qn_loader *l, struct qn_tensor *const *parts, const int64_t *rows,
+                         int n_parts, int64_t cols, const char *fmt, ...)
+{
+    char name[QN_GGUF_NAME_MAX + 1];
+    va_list ap;
+    va_start(ap, fmt);
+    name_of(name, fmt, ap);
+    va_end(ap);
+    int64_t all = 0, at = 0;
+    for (int i = 0; i < n_parts; i++)
+        all += rows[i];
+    struct qn_tensor whole;
+    qn_err err = take(l, &whole, name, 2, (const int64_t[]){all, cols});
+    for (int i = 0; i < n_parts && err == QN_OK; at += rows[i++]) {
+        *parts[i] = qn_tensor_slice(&whole, 0, at, rows[i]);
+        lay_out_later(l, parts[i]);
+    }
+    return err;
+}
+
+qn_err qn_loader_table(struct qn_loader *l, struct qn_tensor *t, enum qn_need need, int64_t rows,
+                       int64_t cols, const char *fmt, ...)
+{
+    char name[QN_GGUF_NAME_MAX + 1];
+    va_list ap;
+    va_start(ap, fmt);
+    name_of(name, fmt, ap);
+    va_end(ap);
+    if (need == QN_OPTIONAL && !in_file(l, name))
+        return QN_OK;
+    return take(l, t, name, 2, (const int64_t[]){rows, cols});
+}
+
+qn_err qn_loader_vector(struct qn_loader *l, struct qn_tensor *t, enum qn_need need, int64_t n,
+                        const char *fmt, ...)
+{
+    char name[QN_GGUF_NAME_MAX + 1];
+    va_list ap;
+    va_start(ap, fmt);
+    name_of(name, fmt, ap);
+    va_end(ap);
+    if (need == QN_OPTIONAL && !in_file(l, name))
+        return QN_OK;
+    struct qn_tensor found;
+    qn_err err = take(l, &found, name, 1, &n);
+    if (err == QN_OK)
+        err = qn_weights_copy_vector(l->w, l->dev, &found, name, l->e);
+    if (err == QN_OK)
+        *t = found;
+    return err;
+}
+
+static qn_err refuse_the_rest(const struct qn_loader *l)
+{
+    const struct qn_gguf *g = qn_weights_gguf(l->w);
+    for (size_t i = 0; i < qn_gguf_tensor_count(g); i++) {
+        struct qn_gguf_str s = qn_gguf_tensor_at(g, i)->name;
+        if (!l->taken[i])
+            return qn_fail(l->e, QN_EUNSUPPORTED,
+                           "tensor %.*s has no place in a %s network as this version knows it",
+                           (int)s.n, s.s, l->arch);
+    }
+    return QN_OK;
+}
+
+qn_err qn_loader_finish(struct qn_loader *l, qn_net_progress progress, void *ctx)
+{
+    qn_err err = refuse_the_rest(l);
+    double done = 0, all = 0;
+    for (size_t i = 0; i < l->n_matrices; i++)
+        all += (double)qn_tensor_bytes(l->matrices[i]);
+    for (size_t i = 0; i < l->n_matrices && err == QN_OK; i++) {
+        done += (double)qn_tensor_bytes(l->matrices[i]);
+        err = qn_weights_prepare(l->w, l->dev, l->matrices[i], l->e);
+        if (err == QN_OK && progress && !progress(ctx, done / all))
+            err = qn_fail(l->e, QN_ECANCELLED, "loading was stopped");
+    }
+    return err;
+}
