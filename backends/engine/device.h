@@ -37,6 +37,7 @@ void qn_device_set_threads(struct qn_device *dev, int threads);
 struct qn_reserve {
     int64_t rows, cols;
     int64_t heads, head_dim;
+    int64_t experts, experts_used; /* of a mixture: in all, and by one row; 0 without one */
 };
 qn_err qn_device_reserve(struct qn_device *dev, const struct qn_reserve *need, struct qn_error *e);
 
@@ -50,7 +51,8 @@ void qn_mem_free(struct qn_mem *m); /* NULL allowed */
 qn_err qn_read(struct qn_device *dev, void *host, const struct qn_tensor *t);
 void qn_write(struct qn_device *dev, struct qn_tensor *t, const void *host);
 
-/* Lays a matrix [rows, cols] out anew for qn_matmul on this device; t becomes the new one and *out
+/* Lays a matrix [rows, cols] out anew for qn_matmul on this device, or experts' matrices [experts,
+ * rows, cols] for qn_matmul_experts; t becomes the new one and *out
  * its memory, which the caller frees. The values are the same but for their order. Uses the
  * device's threads. QN_ENOMEM; QN_EUNSUPPORTED names the type. */
 qn_err qn_weight_prepare(struct qn_device *dev, struct qn_tensor *t, struct qn_mem **out,

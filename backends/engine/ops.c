@@ -55,6 +55,76 @@ void qn_matmul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tenso
     qn_matmul_many(dev, x, &part, 1);
 }
 
+static bool choices(const struct qn_tensor *ids)
+{
+    return ids->ndim == 2 && ids->dtype == QN_I32 && qn_tensor_contiguous(ids) &&
+           ids->shape[1] >= 1 && ids->shape[1] <= QN_EXPERTS_USED_MAX;
+}
+
+void qn_choose_experts(struct qn_device *dev, struct qn_tensor *ids, struct qn_tensor *weights,
+                       const struct qn_tensor *logits, const struct qn_route *route)
+{
+    const struct qn_tensor *b = route->bias;
+    int64_t experts = logits->shape[1];
+    CHECK(logits->ndim == 2 && f32_rows(logits) && experts <= QN_EXPERTS_MAX, logits, ids, b);
+    CHECK(choices(ids) && ids->shape[0] == logits->shape[0], ids, logits, b);
+    CHECK(qn_tensor_same_shape(weights, ids) && f32_rows(weights), weights, ids, logits);
+    CHECK(qn_tensor_contiguous(weights), weights, ids, logits);
+    if (route->groups > 1) {
+        CHECK(experts % route->groups == 0 && route->groups_used >= 1, logits, ids, b);
+        CHECK(route->groups_used <= route->groups, logits, ids, b);
+        CHECK(experts / route->groups * route->groups_used >= ids->shape[1], logits, ids, b);
+    } else {
+        CHECK(ids->shape[1] <= experts, ids, logits, b);
+    }
+    if (b)
+        CHECK(b->ndim == 1 && b->shape[0] == experts && f32_rows(b), b, ids, logits);
+    if (ids->shape[0] > 0)
+        dev->ops->choose_experts(dev, ids, weights, logits, route);
+}
+
+/* Experts' matrices w, prepared, take rows of x to rows of y. */
+static void check_experts(const struct qn_tensor *y, const struct qn_tensor *x,
+                          const struct qn_tensor *w, const struct qn_tensor *bias)
+{
+    CHECK(w->ndim == 3 && w->mem->layout != 0 && w->shape[0] <= QN_EXPERTS_MAX, y, x, w);
+    CHECK(x->ndim == 2 && f32_rows(x) && x->shape[1] == w->shape[2], y, x, w);
+    CHECK(y->ndim == 2 && f32_rows(y) && y->shape[1] == w->shape[1], y, x, w);
+    if (bias)
+        CHECK(bias->ndim == 2 && f32_rows(bias) && bias->shape[0] == w->shape[0] &&
+                  bias->shape[1] == w->shape[1],
+              y, bias, w);
+}
+
+void qn_matmul_experts(struct qn_device *dev, const struct qn_tensor *x,
+                       const struct qn_tensor *ids, const struct qn_expert_linear *parts,
+                       int n_parts)
+{
+    int64_t n = qn_tensor_elements(ids);
+    CHECK(n_parts >= 1 && n_parts <= QN_LINEAR_MAX && choices(ids), x, ids, NULL);
+    CHECK(x->shape[0] == n || x->shape[0] == ids->shape[0], x, ids, NULL);
+    for (int i = 0; i < n_parts; i++) {
+        check_experts(parts[i].y, x, parts[i].w, parts[i].bias);
+        CHECK(parts[i].y->shape[0] == n, parts[i].y, ids, parts[i].w);
+        CHECK(parts[i].w->shape[0] == parts[0].w->shape[0], parts[i].w, parts[0].w, NULL);
+    }
+    if (n > 0)
+        dev->ops->matmul_experts(dev, x, ids, parts, n_parts);
+}
+
+void qn_sum_experts(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
+                    const struct qn_tensor *w, const struct qn_tensor *bias,
+                    const struct qn_tensor *ids, const struct qn_tensor *weights)
+{
+    CHECK(choices(ids) && y->shape[0] == ids->shape[0], y, x, ids);
+    CHECK(x->shape[0] == qn_tensor_elements(ids), y, x, ids);
+    CHECK(qn_tensor_same_shape(weights, ids) && f32_rows(weights), weights, x, ids);
+    CHECK(qn_tensor_contiguous(weights), weights, x, ids);
+    check_experts(y, x, w, bias);
+    if (ids->shape[0] > 0)
+        dev->ops->sum_experts(dev, y, x, w, bias, ids, weights);
+}
+
 void qn_get_rows(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *table,
                  const struct qn_tensor *ids)
 {
@@ -144,6 +214,14 @@ void qn_silu_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn_ten
     CHECK(qn_tensor_same_shape(y, gate) && qn_tensor_same_shape(y, up), y, gate, up);
     CHECK(y->ndim <= 2 && f32_rows(y) && f32_rows(gate) && f32_rows(up), y, gate, up);
     dev->ops->silu_mul(dev, y, gate, up);
+}
+
+void qn_swiglu_clamped(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *gate,
+                       const struct qn_tensor *up, float alpha, float limit)
+{
+    CHECK(qn_tensor_same_shape(y, gate) && qn_tensor_same_shape(y, up), y, gate, up);
+    CHECK(y->ndim <= 2 && f32_rows(y) && f32_rows(gate) && f32_rows(up), y, gate, up);
+    dev->ops->swiglu_clamped(dev, y, gate, up, alpha, limit);
 }
 
 void qn_softmax(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x)
@@ -283,7 +361,7 @@ void qn_write(struct qn_device *dev, struct qn_tensor *t, const void *host)
 qn_err qn_weight_prepare(struct qn_device *dev, struct qn_tensor *t, struct qn_mem **out,
                          struct qn_error *e)
 {
-    CHECK(t->ndim == 2 && t->mem->layout == 0, t, NULL, NULL);
+    CHECK((t->ndim == 2 || t->ndim == 3) && t->mem->layout == 0, t, NULL, NULL);
     return dev->ops->weight_prepare(dev, t, out, e);
 }
 

@@ -31,7 +31,7 @@ enum qn_rope_pairs {
     QN_ROPE_NEIGHBOURS /* pairs are (2i, 2i + 1): llama as GGUF stores it */
 };
 
-enum { QN_LINEAR_MAX = 8, QN_SPANS_MAX = 256 };
+enum { QN_LINEAR_MAX = 8, QN_SPANS_MAX = 256, QN_EXPERTS_MAX = 1024, QN_EXPERTS_USED_MAX = 64 };
 
 /* y = x·wᵀ.  x [rows, cols], w [out, cols] any type, y [rows, out]. Block weights meet activations
  * rounded to 8 bits per 32 columns (16 when the matrix is small); F32, F16 and BF16 weights meet
@@ -42,6 +42,46 @@ void qn_matmul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tenso
 /* Up to QN_LINEAR_MAX products of the same x, which is rounded once and read once. */
 void qn_matmul_many(struct qn_device *dev, const struct qn_tensor *x, const struct qn_linear *parts,
                     int n_parts);
+
+/* Which experts of a mixture each row goes to, and with what weight.  logits [rows, experts]; ids
+ * [rows, used] i32 and weights [rows, used] get the chosen ones, best first, equals in the order of
+ * their numbers. Every id is a valid one and no row has one twice, whatever the logits are (NaN is
+ * the worst). Sources: arXiv:2101.03961, arXiv:2401.04088 (softmax), arXiv:2412.19437 section 2.1.2
+ * (sigmoid, bias, groups). */
+struct qn_route {
+    enum qn_route_score {
+        QN_ROUTE_SOFTMAX,          /* weight: softmax over all experts */
+        QN_ROUTE_SIGMOID,          /* weight: the logit's sigmoid */
+        QN_ROUTE_SOFTMAX_OF_CHOSEN /* chosen by logit; weight: softmax over the chosen */
+    } score;
+    const struct qn_tensor *bias; /* [experts] f32, added for the choice only; or NULL */
+    int32_t groups;               /* above 1: experts stand in so many equal groups, and only ... */
+    int32_t groups_used; /* ... those of the best groups (by the sum of their best two) may win */
+    bool normalise;      /* a row's weights are divided by their sum */
+    float scale;         /* multiplies the weights in the end */
+};
+void qn_choose_experts(struct qn_device *dev, struct qn_tensor *ids, struct qn_tensor *weights,
+                       const struct qn_tensor *logits, const struct qn_route *route);
+
+/* One product of several that share their input and their choice of experts. */
+struct qn_expert_linear {
+    struct qn_tensor *y;          /* [rows·used, out] */
+    const struct qn_tensor *w;    /* [experts, out, cols], prepared */
+    const struct qn_tensor *bias; /* [experts, out] f32, or NULL */
+};
+
+/* y[r·used + i] = x·w[ids[r, i]]ᵀ + bias[ids[r, i]] for up to QN_LINEAR_MAX products.  ids [rows,
+ * used] i32; x [rows, cols], or [rows·used, cols] where each choice has an input of its own. An id
+ * out of range is our own bug. */
+void qn_matmul_experts(struct qn_device *dev, const struct qn_tensor *x,
+                       const struct qn_tensor *ids, const struct qn_expert_linear *parts,
+                       int n_parts);
+
+/* y[r] = sum over i of weights[r, i]·(x[r·used + i]·w[ids[r, i]]ᵀ + bias[ids[r, i]]), added up in
+ * the order of the experts' numbers.  y [rows, out], x [rows·used, cols], weights [rows, used]. */
+void qn_sum_experts(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
+                    const struct qn_tensor *w, const struct qn_tensor *bias,
+                    const struct qn_tensor *ids, const struct qn_tensor *weights);
 
 /* y[i] = table[ids[i]], widened to f32.  table [n, d] any type as in the file, ids [rows] i32, y
  * [rows, d]. An id out of range is our own bug. */
@@ -78,6 +118,10 @@ void qn_add(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *
             const struct qn_tensor *b); /* y = a + b, y may be a or b */
 void qn_silu_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *gate,
                  const struct qn_tensor *up); /* y = gate·sigmoid(gate)·up, y may be either */
+/* y = g·sigmoid(alpha·g)·(u + 1) with g = gate, at most limit, and u = up within ±limit; y may be
+ * either. Source: the published code of gpt-oss. */
+void qn_swiglu_clamped(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *gate,
+                       const struct qn_tensor *up, float alpha, float limit);
 void qn_softmax(struct qn_device *dev, struct qn_tensor *y,
                 const struct qn_tensor *x); /* over the innermost; y may be x */
 
@@ -145,6 +189,14 @@ void qn_mamba2_scan(struct qn_device *dev, struct qn_tensor *out, const struct q
 struct qn_ops {
     void (*matmul_many)(struct qn_device *, const struct qn_tensor *x,
                         const struct qn_linear *parts, int n_parts);
+    void (*choose_experts)(struct qn_device *, struct qn_tensor *ids, struct qn_tensor *weights,
+                           const struct qn_tensor *logits, const struct qn_route *route);
+    void (*matmul_experts)(struct qn_device *, const struct qn_tensor *x,
+                           const struct qn_tensor *ids, const struct qn_expert_linear *parts,
+                           int n_parts);
+    void (*sum_experts)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x,
+                        const struct qn_tensor *w, const struct qn_tensor *bias,
+                        const struct qn_tensor *ids, const struct qn_tensor *weights);
     void (*get_rows)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *table,
                      const struct qn_tensor *ids);
     void (*rms_norm)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x,
@@ -161,6 +213,8 @@ struct qn_ops {
                 const struct qn_tensor *b);
     void (*silu_mul)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *gate,
                      const struct qn_tensor *up);
+    void (*swiglu_clamped)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *gate,
+                           const struct qn_tensor *up, float alpha, float limit);
     void (*softmax)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x);
     void (*copy)(struct qn_device *, struct qn_tensor *dst, const struct qn_tensor *src);
 

@@ -174,7 +174,7 @@ int main(int argc, char **argv)
     struct qn_error e;
     struct qn_buf out;
     check(qn_device_cpu_new(argc > 1 ? atoi(argv[1]) : 1, &dev, &e), &e);
-    check(qn_device_reserve(dev, &(struct qn_reserve){PROMPT, COLS, 16, 128}, &e), &e);
+    check(qn_device_reserve(dev, &(struct qn_reserve){.rows = PROMPT, .cols = COLS}, &e), &e);
     qn_buf_init(&out, 1 << 20);
     struct qn_jw j = qn_jw_to(&out);
     double read = read_gb_s();

@@ -65,8 +65,12 @@ static void with_every_device(void (*test)(void))
             qn_rng_init(&rng, 7);
             if (qn_device_cpu_new(threads, &dev, &e))
                 fail_msg("%s", e.message);
-            assert_int_equal(qn_device_reserve(dev, &(struct qn_reserve){64, 1280, 32, 256}, &e),
-                             0);
+            assert_int_equal(
+                qn_device_reserve(
+                    dev,
+                    &(struct qn_reserve){.rows = 64, .cols = 1280, .heads = 32, .head_dim = 256},
+                    &e),
+                0);
             assert_int_equal(qn_scratch_new(dev, 96 << 20, &scratch, &e), 0);
             test();
             qn_scratch_free(scratch);

@@ -122,6 +122,7 @@ struct cpu_device {
     size_t rows_bytes;
     float *work;         /* per thread, one after another */
     int64_t work_floats; /* of one thread */
+    int32_t *choices;    /* a mixture's rows by expert: cpu_experts_ints() of them */
     struct qn_reserve reserved;
 };
 
@@ -158,6 +159,15 @@ qn_err cpu_weight_prepare(struct qn_device *, struct qn_tensor *t, struct qn_mem
                           struct qn_error *e);
 size_t cpu_matmul_bytes(int64_t rows, int64_t cols); /* of cpu_device.rows */
 int64_t cpu_matmul_floats(int64_t cols);             /* of each thread's work */
+void cpu_choose_experts(struct qn_device *, struct qn_tensor *ids, struct qn_tensor *weights,
+                        const struct qn_tensor *logits, const struct qn_route *route);
+void cpu_matmul_experts(struct qn_device *, const struct qn_tensor *x, const struct qn_tensor *ids,
+                        const struct qn_expert_linear *parts, int n_parts);
+void cpu_sum_experts(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x,
+                     const struct qn_tensor *w, const struct qn_tensor *bias,
+                     const struct qn_tensor *ids, const struct qn_tensor *weights);
+size_t cpu_experts_bytes(const struct qn_reserve *r); /* of cpu_device.rows */
+int64_t cpu_experts_ints(const struct qn_reserve *r);
 void cpu_get_rows(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *table,
                   const struct qn_tensor *ids);
 void cpu_rms_norm(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x,
@@ -167,6 +177,8 @@ void cpu_add(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *a,
              const struct qn_tensor *b);
 void cpu_silu_mul(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *gate,
                   const struct qn_tensor *up);
+void cpu_swiglu_clamped(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *gate,
+                        const struct qn_tensor *up, float alpha, float limit);
 void cpu_copy(struct qn_device *, struct qn_tensor *dst, const struct qn_tensor *src);
 void cpu_rope_table(struct qn_device *, struct qn_tensor *table, const struct qn_tensor *pos,
                     const struct qn_tensor *freq, float scale);

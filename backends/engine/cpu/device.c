@@ -73,8 +73,12 @@ static qn_err reserve(struct qn_device *dev, const struct qn_reserve *need, stru
         .cols = larger(need->cols, d->reserved.cols),
         .heads = larger(need->heads, d->reserved.heads),
         .head_dim = larger(need->head_dim, d->reserved.head_dim),
+        .experts = larger(need->experts, d->reserved.experts),
+        .experts_used = larger(need->experts_used, d->reserved.experts_used),
     };
-    size_t bytes = (cpu_matmul_bytes(r.rows, r.cols) + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
+    size_t bytes = cpu_matmul_bytes(r.rows, r.cols);
+    if (bytes < cpu_experts_bytes(&r))
+        bytes = cpu_experts_bytes(&r);
     if (bytes > d->rows_bytes) {
         void *p = aligned_alloc(CPU_ALIGN, bytes);
         if (!p)
@@ -82,6 +86,13 @@ static qn_err reserve(struct qn_device *dev, const struct qn_reserve *need, stru
         free(d->rows);
         d->rows = p;
         d->rows_bytes = bytes;
+    }
+    if (cpu_experts_ints(&r) > cpu_experts_ints(&d->reserved)) {
+        free(d->choices);
+        d->choices = qn_alloc_sized((size_t)cpu_experts_ints(&r), sizeof *d->choices, SIZE_MAX);
+        if (!d->choices)
+            return qn_fail(e, QN_ENOMEM, "no memory for %lld choices of experts",
+                           (long long)(r.rows * r.experts_used));
     }
     int64_t floats = larger(cpu_attend_floats(r.head_dim), cpu_matmul_floats(r.cols));
     if (floats > d->work_floats) {
@@ -104,6 +115,7 @@ static void free_device(struct qn_device *dev)
     qn_pool_free(d->pool);
     free(d->rows);
     free(d->work);
+    free(d->choices);
     free(d);
 }
 
@@ -125,6 +137,9 @@ static void set_threads(struct qn_device *dev, int threads)
 
 static const struct qn_ops ops = {
     .matmul_many = cpu_matmul_many,
+    .choose_experts = cpu_choose_experts,
+    .matmul_experts = cpu_matmul_experts,
+    .sum_experts = cpu_sum_experts,
     .get_rows = cpu_get_rows,
     .rms_norm = cpu_rms_norm,
     .rope_table = cpu_rope_table,
@@ -133,6 +148,7 @@ static const struct qn_ops ops = {
     .attention = cpu_attention,
     .add = cpu_add,
     .silu_mul = cpu_silu_mul,
+    .swiglu_clamped = cpu_swiglu_clamped,
     .softmax = cpu_softmax,
     .copy = cpu_copy,
     .sigmoid_mul = cpu_sigmoid_mul,
@@ -166,7 +182,9 @@ qn_err qn_device_cpu_new(int threads, struct qn_device **out, struct qn_error *e
     snprintf(d->name, sizeof d->name, "cpu %s", k->name);
     err = qn_pool_new(threads, &d->pool, e);
     if (!err)
-        err = reserve(&d->base, &(struct qn_reserve){1, 4096, 16, 128}, e);
+        err =
+            reserve(&d->base,
+                    &(struct qn_reserve){.rows = 1, .cols = 4096, .heads = 16, .head_dim = 128}, e);
     if (err) {
         free_device(&d->base);
         return err;

@@ -10,6 +10,7 @@ struct job {
     void (*row)(const struct job *j, int64_t r);
     struct qn_tensor *y;
     const struct qn_tensor *a, *b;
+    float alpha, limit;
     int64_t rows, cols, chunk; /* chunk: rows per item */
 };
 
@@ -68,6 +69,32 @@ void cpu_sigmoid_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn
                      const struct qn_tensor *x)
 {
     run(dev, &(struct job){.row = sigmoid_mul_row, .y = y, .a = gate, .b = x});
+}
+
+/* g·sigmoid(alpha·g)·(u + 1) is silu(alpha·g)·(u + 1)/alpha: a tile at a time. */
+static void swiglu_clamped_row(const struct job *j, int64_t r)
+{
+    enum { TILE = 256 };
+    float *y = cpu_at(j->y, r, 0), g[TILE], u[TILE], limit = j->limit;
+    const float *gate = cpu_at(j->a, r, 0), *up = cpu_at(j->b, r, 0), inverse = 1 / j->alpha;
+    for (int64_t first = 0; first < j->cols; first += TILE) {
+        int n = (int)(j->cols - first < TILE ? j->cols - first : TILE);
+        for (int i = 0; i < n; i++) {
+            float a = gate[first + i], b = up[first + i];
+            g[i] = (a < limit ? a : limit) * j->alpha;
+            b = b < limit ? b : limit;
+            u[i] = ((b > -limit ? b : -limit) + 1) * inverse;
+        }
+        j->k->silu_mul(y + first, g, u, n);
+    }
+}
+
+void cpu_swiglu_clamped(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *gate,
+                        const struct qn_tensor *up, float alpha, float limit)
+{
+    run(dev,
+        &(struct job){
+            .row = swiglu_clamped_row, .y = y, .a = gate, .b = up, .alpha = alpha, .limit = limit});
 }
 
 static void get_row(const struct job *j, int64_t r)

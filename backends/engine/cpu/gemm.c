@@ -180,19 +180,22 @@ void cpu_matmul_many(struct qn_device *dev, const struct qn_tensor *x,
 }
 
 struct packing {
-    const struct qn_tensor *from;
+    const struct qn_tensor *from; /* [rows, cols] or [experts, rows, cols] */
     char *to;
 };
 
-static void pack_item(void *arg, int64_t panel, int worker)
+/* Panel i, counted through all experts: none holds rows of two. */
+static void pack_item(void *arg, int64_t i, int worker)
 {
     const struct packing *p = arg;
     const struct qn_tensor *w = p->from;
-    int64_t rows = w->shape[0] - panel * CPU_PANEL;
+    int64_t rows = w->shape[w->ndim - 2], cols = w->shape[w->ndim - 1];
+    int64_t panels_each = divide_up(rows, CPU_PANEL), first = i % panels_each * CPU_PANEL;
+    const void *from = w->ndim == 2 ? cpu_at(w, first, 0) : cpu_at(w, i / panels_each, first);
     (void)worker;
-    cpu_pack_panel(w->dtype, p->to + (size_t)panel * cpu_panel_bytes(w->dtype, w->shape[1]),
-                   cpu_at(w, panel * CPU_PANEL, 0), (size_t)w->stride[0],
-                   (int)(rows < CPU_PANEL ? rows : CPU_PANEL), w->shape[1]);
+    cpu_pack_panel(w->dtype, p->to + (size_t)i * cpu_panel_bytes(w->dtype, cols), from,
+                   (size_t)w->stride[w->ndim - 2],
+                   (int)(rows - first < CPU_PANEL ? rows - first : CPU_PANEL), cols);
 }
 
 qn_err cpu_weight_prepare(struct qn_device *dev, struct qn_tensor *t, struct qn_mem **out,
@@ -201,8 +204,9 @@ qn_err cpu_weight_prepare(struct qn_device *dev, struct qn_tensor *t, struct qn_
     if (t->dtype == QN_I32)
         return qn_fail(e, QN_EUNSUPPORTED, "a matrix of type %s cannot be multiplied",
                        qn_dtype(t->dtype)->name);
-    int64_t n = divide_up(t->shape[0], CPU_PANEL);
-    qn_err err = qn_mem_new(dev, (size_t)n * cpu_panel_bytes(t->dtype, t->shape[1]), out, e);
+    int64_t n = divide_up(t->shape[t->ndim - 2], CPU_PANEL) * (t->ndim == 3 ? t->shape[0] : 1);
+    qn_err err =
+        qn_mem_new(dev, (size_t)n * cpu_panel_bytes(t->dtype, t->shape[t->ndim - 1]), out, e);
     if (err)
         return err;
     (*out)->layout = CPU_LAYOUT_PANELS;

@@ -1,0 +1,277 @@
+/* Products with the matrices of a mixture's experts.
+ *
+ * Each row of the batch has chosen some experts; a choice is one row for one expert. Choices are
+ * sorted by expert, gathered in groups of up to eight that the panel kernels take, and made ready
+ * once for all products that share them. Work items are a few panels of one expert, or, where the
+ * experts' results are added up, a few panels of all of them in turn: then no two threads write the
+ * same number, and the order of a row's sum is that of its experts' numbers whoever else is in the
+ * batch. With few rows only the panels of chosen experts are read. */
+#include "engine/cpu/activations.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ITEM_BYTES = 64 * 1024,  /* weights of an item when each meets few rows */
+    ITEM_PANELS = 8,         /* panels of an item when each meets many */
+    GROUPS_AT_ONCE = 8,      /* groups that meet one panel before the next panel's turn */
+    SMALL_MACS = 128 * 1024, /* less work than this stays on one thread */
+};
+
+/* Up to eight choices of one expert: choice[first] .. choice[first + n - 1]. */
+struct group {
+    int32_t first, n;
+};
+
+/* An expert that some row has chosen. */
+struct active {
+    int32_t expert, first_group, groups;
+};
+
+struct job {
+    struct cpu_device *dev;
+    const struct qn_tensor *x, *ids;
+    const struct qn_expert_linear *parts;
+    int n_parts;
+    const struct qn_tensor *weights; /* [rows, used]: results are added up; else NULL */
+    int64_t choices, used;
+
+    int32_t *choice; /* row·used + i, sorted by expert */
+    struct group *group;
+    struct active *active;
+    int64_t n_groups, n_active;
+
+    struct cpu_forms forms;
+    size_t group_bytes;
+    bool one_row;                  /* all groups hold the same row: the first serves for all */
+    int64_t step[QN_LINEAR_MAX];   /* panels of one item */
+    int64_t chunks[QN_LINEAR_MAX]; /* items of one expert */
+    int64_t all_chunks;            /* of all products */
+};
+
+static int64_t divide_up(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* Every expert begins a group of its own. */
+static int64_t groups_max(int64_t choices, int64_t experts)
+{
+    return choices / CPU_COLUMNS_MAX + (experts < choices ? experts : choices);
+}
+
+size_t cpu_experts_bytes(const struct qn_reserve *r)
+{
+    return (size_t)groups_max(r->rows * r->experts_used, r->experts) *
+           cpu_group_bytes(&(struct cpu_forms){true, true, true}, r->cols);
+}
+
+int64_t cpu_experts_ints(const struct qn_reserve *r)
+{
+    int64_t choices = r->rows * r->experts_used;
+    return choices + 2 * groups_max(choices, r->experts) + 3 * r->experts;
+}
+
+/* A counting sort of the choices, and the groups it makes. */
+static void sort_choices(struct job *j)
+{
+    const struct qn_reserve *r = &j->dev->reserved;
+    int64_t experts = j->parts[0].w->shape[0];
+    const int32_t *ids = cpu_data(j->ids);
+    int32_t next[QN_EXPERTS_MAX + 1] = {0};
+    if (j->choices > r->rows * r->experts_used || experts > r->experts)
+        cpu_not_reserved("experts", j->choices, experts);
+    j->choice = j->dev->choices;
+    j->group = (struct group *)(j->choice + j->choices);
+    j->active = (struct active *)(j->group + groups_max(j->choices, experts));
+    for (int64_t i = 0; i < j->choices; i++) {
+        if (ids[i] < 0 || ids[i] >= experts) {
+            fprintf(stderr, "experts: number %d of %lld\n", (int)ids[i], (long long)experts);
+            abort();
+        }
+        next[ids[i] + 1]++;
+    }
+    for (int64_t e = 0; e < experts; e++) {
+        int32_t first = next[e], end = first + next[e + 1];
+        next[e + 1] = end;
+        if (end == first)
+            continue;
+        struct active *a = &j->active[j->n_active++];
+        *a = (struct active){(int32_t)e, (int32_t)j->n_groups, 0};
+        for (int32_t i = first; i < end; i += CPU_COLUMNS_MAX, a->groups++)
+            j->group[j->n_groups++] =
+                (struct group){i, end - i < CPU_COLUMNS_MAX ? end - i : CPU_COLUMNS_MAX};
+    }
+    for (int64_t i = 0; i < j->choices; i++)
+        j->choice[next[ids[i]]++] = (int32_t)i;
+}
+
+static char *group_at(const struct job *j, int64_t g)
+{
+    return (char *)j->dev->rows + (j->one_row ? 0 : (size_t)g * j->group_bytes);
+}
+
+static void ready_group(void *arg, int64_t g, int worker)
+{
+    const struct job *j = arg;
+    const struct group *group = &j->group[g];
+    bool own = j->x->shape[0] == j->choices; /* each choice has an input of its own */
+    const float *x[CPU_COLUMNS_MAX];
+    for (int i = 0; i < group->n; i++) {
+        int32_t choice = j->choice[group->first + i];
+        x[i] = cpu_at(j->x, own ? choice : choice / j->used, 0);
+    }
+    cpu_group_ready(j->dev->k, &j->forms, group_at(j, g), x, group->n, j->x->shape[1],
+                    j->dev->work + worker * j->dev->work_floats);
+}
+
+static void run(const struct job *j, qn_pool_fn fn, int64_t n, bool alone)
+{
+    if (!alone) {
+        qn_pool_run(j->dev->pool, fn, (void *)j, n);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++)
+        fn((void *)j, i, 0);
+}
+
+static void ready_activations(struct job *j)
+{
+    int64_t cols = j->x->shape[1], n;
+    for (int i = 0; i < j->n_parts; i++)
+        cpu_forms_add(&j->forms, j->parts[i].w);
+    j->group_bytes = cpu_group_bytes(&j->forms, cols);
+    j->one_row = j->x->shape[0] == 1;
+    n = j->one_row ? 1 : j->n_groups;
+    if ((size_t)n * j->group_bytes > j->dev->rows_bytes ||
+        cpu_matmul_floats(cols) > j->dev->work_floats)
+        cpu_not_reserved("experts", j->x->shape[0], cols);
+    run(j, ready_group, n, j->choices * cols < CPU_SMALL);
+}
+
+static const char *panel_at(const struct qn_tensor *w, int32_t expert, int64_t panel)
+{
+    int64_t each = divide_up(w->shape[1], CPU_PANEL);
+    return (const char *)cpu_data(w) +
+           (size_t)(expert * each + panel) * cpu_panel_bytes(w->dtype, w->shape[2]);
+}
+
+/* One row of a finished tile into y or, weighted, onto it. */
+static void store(const struct job *j, const struct qn_expert_linear *l, const float *tile,
+                  int32_t choice, int32_t expert, int64_t first)
+{
+    int64_t row = j->weights ? choice / j->used : choice;
+    int64_t out = l->w->shape[1] - first < CPU_PANEL ? l->w->shape[1] - first : CPU_PANEL;
+    const float *bias = l->bias ? (const float *)cpu_at(l->bias, expert, 0) + first : NULL;
+    float *y = (float *)cpu_at(l->y, row, 0) + first;
+    if (j->weights) {
+        float weight = ((const float *)cpu_data(j->weights))[choice];
+        for (int64_t o = 0; o < out; o++)
+            y[o] += weight * (tile[o] + (bias ? bias[o] : 0));
+    } else {
+        for (int64_t o = 0; o < out; o++)
+            y[o] = tile[o] + (bias ? bias[o] : 0);
+    }
+}
+
+static void panel_times_group(const struct job *j, const struct qn_expert_linear *l, int32_t expert,
+                              int64_t panel, int64_t g)
+{
+    float tile[CPU_COLUMNS_MAX * CPU_PANEL] __attribute__((aligned(64)));
+    const struct group *group = &j->group[g];
+    cpu_group_times_panel(j->dev->k, tile, l->w, panel_at(l->w, expert, panel), &j->forms,
+                          group_at(j, g), group->n);
+    for (int i = 0; i < group->n; i++)
+        store(j, l, tile + i * CPU_PANEL, j->choice[group->first + i], expert, panel * CPU_PANEL);
+}
+
+static void expert_panels(const struct job *j, const struct qn_expert_linear *l,
+                          const struct active *a, int64_t first, int64_t end)
+{
+    for (int32_t g0 = 0; g0 < a->groups; g0 += GROUPS_AT_ONCE)
+        for (int64_t p = first; p < end; p++)
+            for (int32_t g = g0; g < a->groups && g < g0 + GROUPS_AT_ONCE; g++)
+                panel_times_group(j, l, a->expert, p, a->first_group + g);
+}
+
+static int64_t end_of(const struct job *j, int part, int64_t first)
+{
+    int64_t panels = divide_up(j->parts[part].w->shape[1], CPU_PANEL);
+    return first + j->step[part] < panels ? first + j->step[part] : panels;
+}
+
+static void product_item(void *arg, int64_t i, int worker)
+{
+    const struct job *j = arg;
+    const struct active *a = &j->active[i / j->all_chunks];
+    int64_t chunk = i % j->all_chunks;
+    int p = 0;
+    (void)worker;
+    while (chunk >= j->chunks[p])
+        chunk -= j->chunks[p++];
+    int64_t first = chunk * j->step[p];
+    expert_panels(j, &j->parts[p], a, first, end_of(j, p, first));
+}
+
+static void sum_item(void *arg, int64_t i, int worker)
+{
+    const struct job *j = arg;
+    const struct qn_expert_linear *l = &j->parts[0];
+    int64_t first = i * j->step[0], end = end_of(j, 0, first), out = l->w->shape[1];
+    int64_t cols = end * CPU_PANEL < out ? (end - first) * CPU_PANEL : out - first * CPU_PANEL;
+    (void)worker;
+    for (int64_t r = 0; r < l->y->shape[0]; r++)
+        memset((float *)cpu_at(l->y, r, 0) + first * CPU_PANEL, 0, (size_t)cols * sizeof(float));
+    for (int64_t a = 0; a < j->n_active; a++)
+        expert_panels(j, l, &j->active[a], first, end);
+}
+
+static void multiply(struct job *j)
+{
+    int64_t panels[QN_LINEAR_MAX], all = 0, macs = 0;
+    j->choices = qn_tensor_elements(j->ids);
+    j->used = j->ids->shape[1];
+    sort_choices(j);
+    ready_activations(j);
+    for (int i = 0; i < j->n_parts; i++) {
+        const struct qn_tensor *w = j->parts[i].w;
+        panels[i] = divide_up(w->shape[1], CPU_PANEL);
+        all += panels[i] * (j->weights ? 1 : j->n_active);
+        macs += j->choices * w->shape[1] * w->shape[2];
+    }
+    bool few = j->choices <= CPU_COLUMNS_MAX * j->n_active;
+    int64_t fair = all / (4 * qn_pool_threads(j->dev->pool));
+    for (int i = 0; i < j->n_parts; i++) {
+        const struct qn_tensor *w = j->parts[i].w;
+        size_t bytes = cpu_panel_bytes(w->dtype, w->shape[2]);
+        int64_t n = few ? ITEM_BYTES / (int64_t)bytes : ITEM_PANELS;
+        if (j->weights && few)
+            n /= j->n_active;
+        n = n > fair ? fair : n;
+        j->step[i] = n < 1 ? 1 : n;
+        j->chunks[i] = divide_up(panels[i], j->step[i]);
+        j->all_chunks += j->chunks[i];
+    }
+    if (j->weights)
+        run(j, sum_item, j->chunks[0], macs < SMALL_MACS);
+    else
+        run(j, product_item, j->n_active * j->all_chunks, macs < SMALL_MACS);
+}
+
+void cpu_matmul_experts(struct qn_device *dev, const struct qn_tensor *x,
+                        const struct qn_tensor *ids, const struct qn_expert_linear *parts,
+                        int n_parts)
+{
+    multiply(
+        &(struct job){.dev = cpu(dev), .x = x, .ids = ids, .parts = parts, .n_parts = n_parts});
+}
+
+void cpu_sum_experts(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
+                     const struct qn_tensor *w, const struct qn_tensor *bias,
+                     const struct qn_tensor *ids, const struct qn_tensor *weights)
+{
+    const struct qn_expert_linear down = {y, w, bias};
+    multiply(&(struct job){
+        .dev = cpu(dev), .x = x, .ids = ids, .parts = &down, .n_parts = 1, .weights = weights});
+}
