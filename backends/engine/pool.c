@@ -2,10 +2,13 @@
  *
  * One 32-bit word says everything: how many workers are inside the current run (low bits), whether
  * it may still be joined (OPEN), and which run it is (the rest). A worker joins by counting itself
- * in with a compare-and-swap, takes items from a counter until none is left, and counts itself out.
- * The caller works too; when it finds no more items it clears OPEN and waits only for workers that
- * are inside: one that never woke up is not waited for. The word is also the futex, with one
- * wake-up bit for the workers and one for the caller. */
+ * in with a compare-and-swap, takes items until none is left, and counts itself out. Each thread
+ * has a range of items and takes them from its front; when it is empty it helps another from the
+ * back. So neighbours in memory are read by one thread, front to back: with two threads taking
+ * turns at pieces of 64 KiB this machine's memory gave two thirds of its bandwidth. The caller
+ * works too; when it finds no more items it clears OPEN and waits only for workers that are inside:
+ * one that never woke up is not waited for. The word is also the futex, with one wake-up bit for
+ * the workers and one for the caller. */
 #include "engine/pool.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -32,6 +35,11 @@ enum { SPIN_US = 20 };
 static const int64_t held_up_ns = 300 * 1000;
 static const int64_t alone_min_ns = 4 * 1000 * 1000, alone_max_ns = 128 * 1000 * 1000;
 
+/* Items not yet taken: the first in the low half, the end in the high half. */
+struct range {
+    _Alignas(64) atomic_ullong ends;
+};
+
 struct worker {
     struct qn_pool *pool;
     pthread_t thread;
@@ -40,14 +48,13 @@ struct worker {
 
 struct qn_pool {
     _Alignas(64) atomic_uint word;
-    _Alignas(64) atomic_llong next; /* the next item to take */
     _Alignas(64) atomic_int asleep; /* workers that are, or are about to be, in the futex */
     atomic_bool caller_asleep;
     qn_pool_fn fn; /* of the current run: written before OPEN, read only by those inside */
     void *arg;
-    int64_t n;
     int64_t alone_ns, alone_until; /* the caller's: how long it works alone, and until when */
     int threads;
+    struct range *ranges;    /* [threads] */
     struct worker workers[]; /* threads - 1 */
 };
 
@@ -77,11 +84,28 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/* The next item of a range, from its back where `back`; -1 when it is empty. */
+static int64_t take(struct range *r, bool back)
+{
+    unsigned long long ends = atomic_load_explicit(&r->ends, memory_order_relaxed);
+    for (;;) {
+        uint32_t first = (uint32_t)ends, end = (uint32_t)(ends >> 32);
+        if (first == end)
+            return -1;
+        unsigned long long left = back ? ends - (1ull << 32) : ends + 1;
+        if (atomic_compare_exchange_weak_explicit(&r->ends, &ends, left, memory_order_relaxed,
+                                                  memory_order_relaxed))
+            return back ? end - 1 : first;
+    }
+}
+
 static void take_items(struct qn_pool *p, int worker)
 {
-    int64_t i;
-    while ((i = atomic_fetch_add_explicit(&p->next, 1, memory_order_relaxed)) < p->n)
-        p->fn(p->arg, i, worker);
+    for (int i = 0; i < p->threads; i++) {
+        struct range *r = &p->ranges[(worker + i) % p->threads];
+        for (int64_t item; (item = take(r, i > 0)) >= 0;)
+            p->fn(p->arg, item, worker);
+    }
 }
 
 static bool joinable(unsigned word, unsigned last_run)
@@ -170,6 +194,7 @@ static void judge(struct qn_pool *p, int64_t waited, int64_t whole, int64_t now)
 void qn_pool_run(struct qn_pool *p, qn_pool_fn fn, void *arg, int64_t n)
 {
     int64_t start = p->threads > 1 && n > 1 ? now_ns() : 0;
+    assert(n <= INT32_MAX);
     if (p->threads == 1 || n <= 1 || start < p->alone_until) {
         for (int64_t i = 0; i < n; i++)
             fn(arg, i, 0);
@@ -177,8 +202,11 @@ void qn_pool_run(struct qn_pool *p, qn_pool_fn fn, void *arg, int64_t n)
     }
     p->fn = fn;
     p->arg = arg;
-    p->n = n;
-    atomic_store_explicit(&p->next, 0, memory_order_relaxed);
+    for (int i = 0; i < p->threads; i++) {
+        unsigned long long first = (unsigned long long)(n * i / p->threads),
+                           end = (unsigned long long)(n * (i + 1) / p->threads);
+        atomic_store_explicit(&p->ranges[i].ends, end << 32 | first, memory_order_relaxed);
+    }
     unsigned word = atomic_load(&p->word);
     assert(!(word & (INSIDE | OPEN)));
     atomic_store(&p->word, (word + RUN) | OPEN);
@@ -203,6 +231,11 @@ qn_err qn_pool_new(int threads, struct qn_pool **out, struct qn_error *e)
     if (!p)
         return qn_fail(e, QN_ENOMEM, "no memory for a pool of %d threads", threads);
     memset(p, 0, bytes);
+    p->ranges = aligned_alloc(64, (size_t)threads * sizeof *p->ranges);
+    if (!p->ranges) {
+        free(p);
+        return qn_fail(e, QN_ENOMEM, "no memory for a pool of %d threads", threads);
+    }
     p->threads = 1;
     /* Signals belong to the program's own threads, but for those that a worker's own instruction
      * causes: blocked, they would kill the process before its handler can say why. */
@@ -237,6 +270,7 @@ void qn_pool_free(struct qn_pool *p)
     futex_wake(&p->word, QN_POOL_THREADS_MAX, WAKE_WORKERS);
     for (int i = 0; i < p->threads - 1; i++)
         pthread_join(p->workers[i].thread, NULL);
+    free(p->ranges);
     free(p);
 }
 

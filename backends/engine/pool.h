@@ -1,6 +1,7 @@
-/* Worker threads for slices of one operation. Work items are taken from a counter, so a thread that
- * the system has set aside delays nobody but its own item; waiting threads spin for about 20 us and
- * then sleep, so that they never take the processor from another program. */
+/* Worker threads for slices of one operation. Work items are taken one at a time and any thread may
+ * take any, so a thread that the system has set aside delays nobody but its own item; waiting
+ * threads spin for about 20 us and then sleep, so that they never take the processor from another
+ * program. */
 #ifndef QN_ENGINE_POOL_H
 #define QN_ENGINE_POOL_H
 
