@@ -139,7 +139,8 @@ void qn_l2_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_tens
                 float scale);
 
 /* ---- recurrent layers: spans[i] has its state in states[i], f32 and contiguous, which the
- * operation reads and leaves as the span's last token does. Only row and n of a span are read.
+ * operation reads and leaves as the span's last token does; the order of a matrix's elements in it
+ * is the device's own, zeros mean zeros. Only row and n of a span are read.
  * Batch and chunks change nothing: a span's bits depend on its rows and its state alone. ---- */
 
 enum { QN_CONV_MAX = 16 /* longest kernel of qn_short_conv */ };

@@ -167,6 +167,13 @@ static void test_conv(void **state)
     with_every_device(conv);
 }
 
+/* Where the CPU keeps element [i, j] of a state matrix: in blocks of 64 columns. */
+static int64_t place(int64_t i, int64_t j, int64_t rows, int64_t columns)
+{
+    int64_t block = j / 64 * 64, wide = columns - block < 64 ? columns - block : 64;
+    return block * rows + i * wide + j - block;
+}
+
 /* ---- gated delta rule ---- */
 
 static struct qn_tensor in_unit(int64_t rows, int64_t heads)
@@ -185,8 +192,9 @@ static void delta_reference(const struct qn_delta *d, const struct qn_tensor *ou
     int64_t dk = d->k->shape[2], dv = d->v->shape[2];
     int64_t kh = d->tiled ? h % k_heads : h / (heads / k_heads);
     double *s = calloc((size_t)(dk * dv), sizeof *s);
-    for (int64_t i = 0; i < dk * dv; i++)
-        s[i] = data(was)[h * dk * dv + i];
+    for (int64_t i = 0; i < dk; i++)
+        for (int64_t j = 0; j < dv; j++)
+            s[i * dv + j] = data(was)[h * dk * dv + place(i, j, dk, dv)];
     for (int64_t r = span->row; r < span->row + span->n; r++) {
         double decay = at(d->decay, r, 0, h), beta = at(d->beta, r, 0, h);
         for (int64_t j = 0; j < dv; j++) {
@@ -200,8 +208,9 @@ static void delta_reference(const struct qn_delta *d, const struct qn_tensor *ou
             near("delta", at(out, r, h, j), read, 2e-5);
         }
     }
-    for (int64_t i = 0; i < dk * dv; i++)
-        near("delta state", data(left)[h * dk * dv + i], s[i], 2e-5);
+    for (int64_t i = 0; i < dk; i++)
+        for (int64_t j = 0; j < dv; j++)
+            near("delta state", data(left)[h * dk * dv + place(i, j, dk, dv)], s[i * dv + j], 2e-5);
     free(s);
 }
 
@@ -259,8 +268,9 @@ static void scan_reference(const struct qn_scan *d, const struct qn_tensor *out,
     int64_t heads = d->x->shape[1], group = h / (heads / d->b->shape[1]);
     int64_t states = d->b->shape[2], dim = d->x->shape[2];
     double *s = calloc((size_t)(states * dim), sizeof *s);
-    for (int64_t i = 0; i < states * dim; i++)
-        s[i] = data(was)[h * states * dim + i];
+    for (int64_t i = 0; i < states; i++)
+        for (int64_t j = 0; j < dim; j++)
+            s[i * dim + j] = data(was)[h * states * dim + place(i, j, states, dim)];
     for (int64_t r = span->row; r < span->row + span->n; r++)
         for (int64_t j = 0; j < dim; j++) {
             double x = at(d->x, r, h, j), y = data(d->d)[h] * x;
@@ -271,8 +281,10 @@ static void scan_reference(const struct qn_scan *d, const struct qn_tensor *out,
             }
             near("scan", at(out, r, h, j), y, 2e-5);
         }
-    for (int64_t i = 0; i < states * dim; i++)
-        near("scan state", data(left)[h * states * dim + i], s[i], 2e-5);
+    for (int64_t i = 0; i < states; i++)
+        for (int64_t j = 0; j < dim; j++)
+            near("scan state", data(left)[h * states * dim + place(i, j, states, dim)],
+                 s[i * dim + j], 2e-5);
     free(s);
 }
 

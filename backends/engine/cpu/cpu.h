@@ -26,7 +26,8 @@ struct cpu_attend {
     float *work; /* cpu_attend_floats() of them */
 };
 
-/* What the kernels of recurrent.h read; steps from token to token are in floats. */
+/* What the kernels of recurrent.h read; steps from token to token are in floats, columns multiples
+ * of 16. */
 enum { CPU_CONV_MAX = QN_CONV_MAX };
 struct cpu_conv {
     float *y; /* [n][channels] */
@@ -39,16 +40,16 @@ struct cpu_conv {
 struct cpu_delta {
     float *out;
     const float *q, *k, *v, *decay, *beta;
-    float *state; /* [k_dim][v_dim], columns first .. end of it */
-    int64_t out_row, q_row, k_row, v_row, decay_row, beta_row, k_dim, v_dim, first, end;
+    float *state; /* [k_dim][columns] */
+    int64_t out_row, q_row, k_row, v_row, decay_row, beta_row, k_dim, columns;
     int n;
 };
 struct cpu_scan {
     float *out;
     const float *x, *b, *c, *decay, *dt;
     float d;
-    float *state; /* [states][head_dim], columns first .. end of it */
-    int64_t out_row, x_row, b_row, c_row, decay_row, dt_row, states, head_dim, first, end;
+    float *state; /* [states][columns] */
+    int64_t out_row, x_row, b_row, c_row, decay_row, dt_row, states, columns;
     int n;
 };
 

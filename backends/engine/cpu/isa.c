@@ -170,8 +170,7 @@ static void try_delta(const struct cpu_kernels *k, struct trial *t, int side)
         .decay_row = 1,
         .beta_row = 1,
         .k_dim = STATES,
-        .v_dim = COLUMNS,
-        .end = COLUMNS,
+        .columns = COLUMNS,
         .n = TOKENS,
     });
 }
@@ -197,8 +196,7 @@ static void try_scan(const struct cpu_kernels *k, struct trial *t, int side)
         .decay_row = 1,
         .dt_row = 1,
         .states = STATES,
-        .head_dim = COLUMNS,
-        .end = COLUMNS,
+        .columns = COLUMNS,
         .n = TOKENS,
     });
 }

@@ -64,7 +64,7 @@ delta_columns(const int nv, const struct cpu_delta *a, int64_t c)
         const float *k = a->k + t * a->k_row, *q = a->q + t * a->q_row;
         vec seen[DELTA_VECS] = {{0}}, asked[DELTA_VECS] = {{0}};
         for (int64_t i = 0; i < a->k_dim; i++) {
-            float *row = a->state + i * a->v_dim + c;
+            float *row = a->state + i * a->columns + c;
             for (int j = 0; j < nv; j++) {
                 vec s = vec_load(row + j * WIDTH) * decay + wrote[i] * u[j];
                 vec_store(row + j * WIDTH, s);
@@ -82,7 +82,7 @@ delta_columns(const int nv, const struct cpu_delta *a, int64_t c)
         }
     }
     for (int64_t i = 0; i < a->k_dim; i++) {
-        float *row = a->state + i * a->v_dim + c;
+        float *row = a->state + i * a->columns + c;
         for (int j = 0; j < nv; j++)
             vec_store(row + j * WIDTH, vec_load(row + j * WIDTH) * decay + wrote[i] * u[j]);
     }
@@ -90,10 +90,10 @@ delta_columns(const int nv, const struct cpu_delta *a, int64_t c)
 
 static void lanes_delta(const struct cpu_delta *a)
 {
-    int64_t c = a->first;
-    for (; c + DELTA_VECS * WIDTH <= a->end; c += DELTA_VECS * WIDTH)
+    int64_t c = 0;
+    for (; c + DELTA_VECS * WIDTH <= a->columns; c += DELTA_VECS * WIDTH)
         delta_columns(DELTA_VECS, a, c);
-    for (; c < a->end; c += WIDTH)
+    for (; c < a->columns; c += WIDTH)
         delta_columns(1, a, c);
 }
 
@@ -118,7 +118,7 @@ scan_columns(const int nv, const int nt, const struct cpu_scan *a, int t, int64_
         }
     }
     for (int64_t n = 0; n < a->states; n++) {
-        float *row = a->state + n * a->head_dim + c;
+        float *row = a->state + n * a->columns + c;
         for (int j = 0; j < nv; j++) {
             vec s = vec_load(row + j * WIDTH);
             for (int i = 0; i < nt; i++) {
@@ -135,10 +135,10 @@ scan_columns(const int nv, const int nt, const struct cpu_scan *a, int t, int64_
 
 static void lanes_scan(const struct cpu_scan *a)
 {
-    int64_t c = a->first;
-    for (int64_t step; c < a->end; c += step * WIDTH) {
+    int64_t c = 0;
+    for (int64_t step; c < a->columns; c += step * WIDTH) {
         int t = 0;
-        step = c + SCAN_VECS * WIDTH <= a->end ? SCAN_VECS : 1;
+        step = c + SCAN_VECS * WIDTH <= a->columns ? SCAN_VECS : 1;
         for (; t + SCAN_TOKENS <= a->n; t += SCAN_TOKENS) {
             if (step == SCAN_VECS)
                 scan_columns(SCAN_VECS, SCAN_TOKENS, a, t, c);
