@@ -23,42 +23,13 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "scripts", "gguf")]
 import make_random_gguf
+from cases import FLOATS, cases
 from reference import Network
 
 ISAS = ("generic", "avx2", "avxvnni", "avx512")
-FLOATS = ("f32", "f16", "bf16")
-QUANTISED = ("q8_0", "q4_0", "q4_k", "q5_k", "q6_k")
 FLOAT_LIMIT, ROUNDED_LIMIT = 3e-3, 0.02
 MOVED_FLOAT, MOVED_ROUNDED = 2e-4, 0.01    # among our own ways, RMS over spread
 PROMPT, GREEDY, SKIP = 40, 64, 77
-
-# Where activations are rounded, random layers multiply the error: more of the stream is the token
-# itself then, as it is in trained models.
-STEADY = ["--separate-output", "--embedding-std", "1"]
-
-# Matrices of a million weights and more meet activations of eight bits, smaller ones of sixteen.
-LARGE = STEADY + [w for pair in ("dim=1024", "ff=1024", "heads=8", "kv_heads=8", "head_dim=128", "layers=1")
-                  for w in ("--set", pair)]
-
-
-def cases():
-    for arch in ("llama", "qwen2", "qwen3"):
-        for kind in FLOATS:
-            yield arch, kind, []
-        for kind in QUANTISED:
-            yield arch, kind, STEADY
-        yield arch, "q4_k_m", STEADY
-        yield arch, "f16", ["--rope-linear", "4", "--separate-output"]
-        yield arch, "q6_k", ["--embedding-std", "0.3", "--set", "layers=1"]
-    yield "llama", "f32", ["--rope-freqs"]
-    yield "llama", "q8_0", STEADY + ["--rope-freqs"]
-    yield "llama", "f32", ["--set", "kv_heads=4"]
-    yield "qwen3", "f16", ["--set", "heads=8", "--set", "kv_heads=1", "--set", "head_dim=64"]
-    yield "llama", "f32", ["--set", "dim=72", "--set", "head_dim=18", "--set", "ff=100"]
-    yield "llama", "q5_k_m", STEADY
-    for kind in QUANTISED:
-        yield "qwen3", kind, LARGE
-
 
 def probe(tool, isa, *arguments):
     done = subprocess.run([tool, *map(str, arguments)], env=dict(os.environ, QUINCE_ISA=isa),

@@ -1,0 +1,50 @@
+"""Which models the golden tests make: (architecture, type, options of make_random_gguf).
+
+The options are for the preset small-<architecture>; one of them may be another --preset."""
+FLOATS = ("f32", "f16", "bf16")
+QUANTISED = ("q8_0", "q4_0", "q4_k", "q5_k", "q6_k")
+
+# Where activations are rounded, random layers multiply the error: more of the stream is the token
+# itself then, as it is in trained models.
+STEADY = ["--separate-output", "--embedding-std", "1"]
+
+
+def numbers(**values):
+    return [word for key, value in values.items() for word in ("--set", "%s=%s" % (key, value))]
+
+
+# Matrices of a million weights and more meet activations of eight bits, smaller ones of sixteen.
+LARGE = STEADY + numbers(dim=1024, ff=1024, heads=8, kv_heads=8, head_dim=128, layers=1)
+
+
+def types():
+    """Every type, on the architectures that everything else is a variant of."""
+    for arch in ("llama", "qwen2", "qwen3"):
+        for kind in FLOATS:
+            yield arch, kind, []
+        for kind in QUANTISED:
+            yield arch, kind, STEADY
+        yield arch, "q4_k_m", STEADY
+        yield arch, "q6_k", ["--embedding-std", "0.3", *numbers(layers=1)]
+    yield "llama", "q5_k_m", STEADY
+    for kind in QUANTISED:
+        yield "qwen3", kind, LARGE
+    yield "qwen2", "f32", ["--vectors", "f16"]
+
+
+def shapes():
+    yield "llama", "f32", numbers(kv_heads=4)
+    yield "qwen3", "f16", numbers(heads=8, kv_heads=1, head_dim=64)
+    yield "llama", "f32", numbers(dim=72, head_dim=18, ff=100)
+
+
+def positions():
+    for arch in ("llama", "qwen2", "qwen3"):
+        yield arch, "f16", ["--rope-linear", "4", "--separate-output"]
+    yield "llama", "f32", ["--rope-freqs"]
+    yield "llama", "q8_0", STEADY + ["--rope-freqs"]
+
+
+def cases():
+    for family in (types, shapes, positions):
+        yield from family()
