@@ -164,40 +164,55 @@ void qn_rope(struct qn_device *dev, struct qn_tensor *x, const struct qn_tensor 
     dev->ops->rope(dev, x, table, pairs);
 }
 
-/* Both caches hold past + n tokens of this shape, and the span lies within the batch. */
-static void check_span(const struct qn_span *s, const struct qn_tensor *rows, int64_t kv_heads)
+static bool cached(enum qn_dtype t)
 {
-    const struct qn_tensor *k = s->k_cache, *v = s->v_cache;
-    CHECK(k->ndim == 3 && k->dtype == QN_F16 && k->stride[2] == 2, k, v, rows);
-    CHECK(v->dtype == QN_F16 && v->stride[2] == 2 && qn_tensor_same_shape(k, v), k, v, rows);
-    CHECK(kv_heads == 0 || k->shape[0] == kv_heads, k, v, rows);
-    CHECK(k->shape[2] == rows->shape[2], k, v, rows);
-    CHECK(s->n >= 1 && s->row >= 0 && s->row + (int64_t)s->n <= rows->shape[0], k, v, rows);
-    CHECK(s->past >= 0 && s->past + (int64_t)s->n <= k->shape[1], k, v, rows);
+    return t == QN_F32 || t == QN_F16 || t == QN_BF16 || t == QN_Q8_0 || t == QN_Q4_0;
 }
 
-void qn_kv_store(struct qn_device *dev, const struct qn_span *spans, int n_spans,
-                 const struct qn_tensor *k, const struct qn_tensor *v)
+static void check_spans(const struct qn_kv_layer *c, const struct qn_span *spans, int n_spans,
+                        const struct qn_tensor *rows)
 {
-    CHECK(k->ndim == 3 && f32_rows(k) && f32_rows(v) && qn_tensor_same_shape(k, v), k, v, NULL);
-    for (int i = 0; i < n_spans; i++)
-        check_span(&spans[i], k, k->shape[1]);
-    dev->ops->kv_store(dev, spans, n_spans, k, v);
+    CHECK(n_spans >= 1 && n_spans <= QN_SPANS_MAX, rows, NULL, NULL);
+    CHECK(cached(c->k_type) && cached(c->v_type), rows, NULL, NULL);
+    CHECK(c->k_dim % qn_dtype(c->k_type)->block == 0, rows, NULL, NULL);
+    CHECK(c->v_dim % qn_dtype(c->v_type)->block == 0, rows, NULL, NULL);
+    for (int i = 0; i < n_spans; i++) {
+        const struct qn_span *s = &spans[i];
+        CHECK(s->n >= 1 && s->row >= 0 && s->row + (int64_t)s->n <= rows->shape[0], rows, NULL,
+              NULL);
+        CHECK(s->past >= 0 && s->pages, rows, NULL, NULL);
+    }
+}
+
+void qn_kv_store(struct qn_device *dev, const struct qn_kv_layer *cache,
+                 const struct qn_span *spans, int n_spans, const struct qn_tensor *k,
+                 const struct qn_tensor *v)
+{
+    CHECK(k->ndim == 3 && f32_rows(k), k, v, NULL);
+    CHECK(k->shape[1] == cache->kv_heads && k->shape[2] == cache->k_dim, k, v, NULL);
+    CHECK(cache->v_in_k ? !v : v && v->ndim == 3 && f32_rows(v), k, v, NULL);
+    if (v) {
+        CHECK(v->shape[0] == k->shape[0] && v->shape[1] == cache->kv_heads, k, v, NULL);
+        CHECK(v->shape[2] == cache->v_dim, k, v, NULL);
+    }
+    check_spans(cache, spans, n_spans, k);
+    dev->ops->kv_store(dev, cache, spans, n_spans, k, v);
 }
 
 void qn_attention(struct qn_device *dev, struct qn_tensor *out, const struct qn_tensor *q,
-                  const struct qn_span *spans, int n_spans, float scale)
+                  const struct qn_kv_layer *cache, const struct qn_span *spans, int n_spans,
+                  const struct qn_attend_params *params)
 {
-    CHECK(q->ndim == 3 && f32_rows(q) && f32_rows(out) && qn_tensor_same_shape(q, out), q, out,
-          NULL);
-    CHECK(n_spans >= 1 && n_spans <= QN_SPANS_MAX, q, out, NULL);
-    for (int i = 0; i < n_spans; i++) {
-        const struct qn_tensor *k = spans[i].k_cache;
-        check_span(&spans[i], q, 0);
-        CHECK(k->shape[0] == spans[0].k_cache->shape[0], q, out, k);
-        CHECK(q->shape[1] % k->shape[0] == 0, q, out, k);
-    }
-    dev->ops->attention(dev, out, q, spans, n_spans, scale);
+    const struct qn_tensor *sinks = params->sinks;
+    CHECK(q->ndim == 3 && f32_rows(q) && out->ndim == 3 && f32_rows(out), q, out, NULL);
+    CHECK(q->shape[0] == out->shape[0] && q->shape[1] == out->shape[1], q, out, NULL);
+    CHECK(q->shape[2] == cache->k_dim && out->shape[2] == cache->v_dim, q, out, NULL);
+    CHECK(q->shape[1] % cache->kv_heads == 0, q, out, NULL);
+    CHECK(params->window >= 0 && params->chunk >= 0, q, out, NULL);
+    if (sinks)
+        CHECK(sinks->ndim == 1 && f32_rows(sinks) && sinks->shape[0] == q->shape[1], q, out, sinks);
+    check_spans(cache, spans, n_spans, q);
+    dev->ops->attention(dev, out, q, cache, spans, n_spans, params);
 }
 
 void qn_add(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *a,

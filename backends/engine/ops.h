@@ -17,13 +17,37 @@ struct qn_linear {
     const struct qn_tensor *bias; /* [out] f32, or NULL */
 };
 
-/* The rows of a batch that belong to one sequence, and that sequence's cache. */
+enum { QN_KV_PAGE = 32 }; /* tokens of one page of the cache */
+
+/* Where one layer's keys and values lie in the pages of a pool: page p begins at p·page_bytes of
+ * mem; within it, head h has QN_KV_PAGE rows of keys at k_offset + h·head_bytes, one after another,
+ * and as many rows of values at v_offset + h·head_bytes. */
+struct qn_kv_layer {
+    struct qn_mem *mem;
+    size_t page_bytes, head_bytes, k_offset, v_offset;
+    size_t k_row, v_row;          /* bytes from one row to the next */
+    enum qn_dtype k_type, v_type; /* F32, F16, BF16, Q8_0 or Q4_0 */
+    int32_t kv_heads, k_dim, v_dim;
+    bool v_in_k; /* values are the first v_dim elements of the keys */
+};
+
+/* The rows of a batch that belong to one sequence, and that sequence's pages. */
 struct qn_span {
-    const struct qn_tensor *k_cache; /* [kv_heads, context, head_dim] f16 */
-    const struct qn_tensor *v_cache; /* the same shape */
-    int32_t row;                     /* its first row in the batch */
-    int32_t n;                       /* its rows, at least 1 */
-    int32_t past;                    /* tokens in the cache before them: the first row's position */
+    int32_t row;          /* its first row in the batch */
+    int32_t n;            /* its rows, at least 1 */
+    int32_t past;         /* tokens in the cache before them: the first row's position */
+    const int32_t *pages; /* token t is row t % QN_KV_PAGE of page pages[t / QN_KV_PAGE]; entries
+                           * that no row sees may be -1 */
+};
+
+/* What a row of attention sees, and what happens to its scores. */
+struct qn_attend_params {
+    float scale;    /* scores are q·k·scale */
+    float softcap;  /* then softcap·tanh(score / softcap), unless 0 */
+    int32_t window; /* the row at position p sees p - window + 1 .. p; 0: all before it */
+    int32_t chunk;  /* and nothing before the last multiple of chunk; 0: no such limit */
+    const struct qn_tensor
+        *sinks; /* [heads] f32 or NULL: one more score per head, without a value */
 };
 
 enum qn_rope_pairs {
@@ -103,16 +127,19 @@ void qn_rope_table(struct qn_device *dev, struct qn_tensor *table, const struct 
 void qn_rope(struct qn_device *dev, struct qn_tensor *x, const struct qn_tensor *table,
              enum qn_rope_pairs pairs);
 
-/* Appends the batch's keys and values to each sequence's cache.  k, v [rows, kv_heads, head_dim].
- */
-void qn_kv_store(struct qn_device *dev, const struct qn_span *spans, int n_spans,
-                 const struct qn_tensor *k, const struct qn_tensor *v);
+/* Appends the batch's keys and values to each sequence's cache, rounded to its types.
+ * k [rows, kv_heads, k_dim], v [rows, kv_heads, v_dim], or NULL where values lie in the keys. */
+void qn_kv_store(struct qn_device *dev, const struct qn_kv_layer *cache,
+                 const struct qn_span *spans, int n_spans, const struct qn_tensor *k,
+                 const struct qn_tensor *v);
 
-/* Causal attention of every row over its own sequence: row i of a span sees past + i + 1 keys, its
- * own included (qn_kv_store comes before).  q, out [rows, heads, head_dim], heads a multiple of
- * kv_heads; head h reads cache head h / (heads / kv_heads). scores are multiplied by scale. */
+/* Causal attention of every row over its own sequence: row i of a span sees the keys up to and with
+ * its own, position past + i (qn_kv_store comes before), within window and chunk.  q [rows, heads,
+ * k_dim], out [rows, heads, v_dim], heads a multiple of kv_heads; head h reads cache head
+ * h / (heads / kv_heads). A row's result does not depend on the other spans nor on threads. */
 void qn_attention(struct qn_device *dev, struct qn_tensor *out, const struct qn_tensor *q,
-                  const struct qn_span *spans, int n_spans, float scale);
+                  const struct qn_kv_layer *cache, const struct qn_span *spans, int n_spans,
+                  const struct qn_attend_params *params);
 
 void qn_add(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *a,
             const struct qn_tensor *b); /* y = a + b, y may be a or b */
@@ -206,10 +233,12 @@ struct qn_ops {
                        const struct qn_tensor *freq, float scale);
     void (*rope)(struct qn_device *, struct qn_tensor *x, const struct qn_tensor *table,
                  enum qn_rope_pairs pairs);
-    void (*kv_store)(struct qn_device *, const struct qn_span *spans, int n_spans,
-                     const struct qn_tensor *k, const struct qn_tensor *v);
+    void (*kv_store)(struct qn_device *, const struct qn_kv_layer *cache,
+                     const struct qn_span *spans, int n_spans, const struct qn_tensor *k,
+                     const struct qn_tensor *v);
     void (*attention)(struct qn_device *, struct qn_tensor *out, const struct qn_tensor *q,
-                      const struct qn_span *spans, int n_spans, float scale);
+                      const struct qn_kv_layer *cache, const struct qn_span *spans, int n_spans,
+                      const struct qn_attend_params *params);
     void (*add)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *a,
                 const struct qn_tensor *b);
     void (*silu_mul)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *gate,

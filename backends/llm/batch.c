@@ -187,12 +187,12 @@ static struct slot *take_slot(struct qn_batch *b, const int32_t *prompt, size_t 
         victim = source;
     int32_t own = common_prefix(victim, prompt, n);
     if (victim == source || own >= shared) {
-        b->m.seq_truncate(victim->seq, own);
-        victim->n = own;
-    } else {
-        b->m.seq_copy(victim->seq, source->seq, shared);
+        victim->n = b->m.seq_truncate(victim->seq, own);
+    } else if (b->m.seq_fork(victim->seq, source->seq, shared, NULL) == QN_OK) {
         memcpy(victim->tokens, source->tokens, (size_t)shared * sizeof *victim->tokens);
         victim->n = shared;
+    } else {
+        victim->n = 0;
     }
     return victim;
 }
@@ -544,6 +544,12 @@ bool qn_batch_step(struct qn_batch *b)
         return false;
     b->step++;
     int64_t start = qn_now_us();
+    for (size_t i = 0; i < p.n; i++) {
+        /* The model's cache has pages for every slot's whole context: this cannot fail. */
+        qn_err err = b->m.seq_reserve(p.chunks[i].seq, p.chunks[i].n, NULL);
+        assert(err == QN_OK);
+        (void)err;
+    }
     b->m.forward(b->m.ctx, p.chunks, p.n);
     if (p.prompts) {
         /* Half old, half new: the cost per token grows with the context and shrinks with the piece,

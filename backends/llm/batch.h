@@ -18,8 +18,8 @@
 
 enum {
     QN_BATCH_SLOTS_MAX = 256,
-    QN_BATCH_STEP_MS = 180,    /* what a step with prompt pieces aims at: below a slice's 250 ms */
-    QN_BATCH_CHUNK_FIRST = 64, /* tokens of the first prompt piece, before speed is known */
+    QN_BATCH_STEP_MS = 180,     /* what a step with prompt pieces aims at: below a slice's 250 ms */
+    QN_BATCH_CHUNK_FIRST = 64,  /* tokens of the first prompt piece, before speed is known */
     QN_BATCH_CHUNK_MIN = 16,    /* a piece beside running answers: less would be all overhead */
     QN_BATCH_CHUNK_ALONE = 64,  /* a piece when no answer runs that it could hold up */
     QN_BATCH_LOGIT_ROWS = 32,   /* prompt tokens per step when each one's logits are wanted */
@@ -34,8 +34,10 @@ struct qn_batch_model {
     qn_err (*seq_new)(void *ctx, int32_t context, struct qn_seq **out,
                       struct qn_error *e); /* MUST, all */
     void (*seq_free)(struct qn_seq *s);
-    void (*seq_truncate)(struct qn_seq *s, int32_t len);
-    void (*seq_copy)(struct qn_seq *dst, const struct qn_seq *src, int32_t len);
+    int32_t (*seq_truncate)(struct qn_seq *s, int32_t len); /* as in nets.h, also the next two */
+    qn_err (*seq_fork)(struct qn_seq *dst, const struct qn_seq *src, int32_t len,
+                       struct qn_error *e);
+    qn_err (*seq_reserve)(struct qn_seq *s, int32_t n, struct qn_error *e);
     void (*forward)(void *ctx, struct qn_chunk *chunks, size_t n);
     const char *(*token_bytes)(void *ctx, int32_t id, size_t *len); /* lent */
     bool (*token_is_control)(void *ctx, int32_t id);                /* adds nothing to the text */

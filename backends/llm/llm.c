@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "engine/device.h"
+#include "engine/ops.h"
 #include "engine/pool.h"
 #include "engine/weights.h"
 #include "llm/batch.h"
@@ -202,12 +203,20 @@ static qn_err llm_load(const struct qn_load *opts, struct qn_progress *p, void *
         .seq_new = model_seq_new,
         .seq_free = qn_seq_free,
         .seq_truncate = qn_seq_truncate,
-        .seq_copy = qn_seq_copy,
+        .seq_fork = qn_seq_fork,
+        .seq_reserve = qn_seq_reserve,
         .forward = model_forward,
         .token_bytes = model_token_bytes,
         .token_is_control = model_token_is_control,
         .token_is_end = model_token_is_end,
     };
+    /* Whole pages for every slot, so that none ever waits for another's. */
+    const struct qn_kv_config cache = {.tokens = (m->context + QN_KV_PAGE - 1) / QN_KV_PAGE *
+                                                 QN_KV_PAGE * (int64_t)slots,
+                                       .k = QN_F16,
+                                       .v = QN_F16};
+    if (!err)
+        err = qn_net_kv_init(m->net, &cache, e);
     if (!err)
         err = qn_batch_new(&model, slots, m->context, &m->batch, e);
     if (err)

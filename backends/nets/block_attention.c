@@ -47,7 +47,8 @@ static qn_err load(struct qn_loader *l, struct qn_net *net, struct qn_decoder_la
         return qn_fail(l->e, QN_EFORMAT,
                        "%d attention heads cannot share %d key-value heads evenly", a->heads,
                        a->kv_heads);
-    layer->cache = (struct qn_layer_cache){a->kv_heads, a->head_dim, a->head_dim};
+    layer->cache =
+        (struct qn_kv_shape){.kv_heads = a->kv_heads, .k_dim = a->head_dim, .v_dim = a->head_dim};
     if ((err = qn_loader_matrix(l, &a->q, must, q, dim, "blk.%d.attn_q.weight", i)) != QN_OK ||
         (err = qn_loader_matrix(l, &a->k, must, kv, dim, "blk.%d.attn_k.weight", i)) != QN_OK ||
         (err = qn_loader_matrix(l, &a->v, must, kv, dim, "blk.%d.attn_v.weight", i)) != QN_OK ||
@@ -81,6 +82,9 @@ static void forward(struct qn_net *net, const struct qn_decoder_layer *layer,
                     const struct qn_batch *b, struct qn_tensor *out, const struct qn_tensor *in)
 {
     const struct qn_attention *a = &layer->attention;
+    const struct qn_kv_layer *cache = qn_kv_layer_at(net->kv, layer->index);
+    const struct qn_span *spans = net->spans[qn_kv_group_of(net->kv, layer->index)];
+    const struct qn_attend_params params = {.scale = a->scale};
     struct qn_device *dev = net->dev;
     size_t mark = qn_scratch_mark(net->scratch);
 
@@ -105,8 +109,8 @@ static void forward(struct qn_net *net, const struct qn_decoder_layer *layer,
         qn_rope(dev, &qh, &b->angles[a->rope], net->arch->pairs);
         qn_rope(dev, &kh, &b->angles[a->rope], net->arch->pairs);
     }
-    qn_kv_store(dev, net->spans, b->spans, &kh, &vh);
-    qn_attention(dev, &mixed_h, &qh, net->spans, b->spans, a->scale);
+    qn_kv_store(dev, cache, spans, b->spans, &kh, &vh);
+    qn_attention(dev, &mixed_h, &qh, cache, spans, b->spans, &params);
 
     struct qn_tensor wanted = qn_batch_wanted(net, b, &mixed);
     const struct qn_linear o = {out, &a->o, qn_block_or_null(&a->o_b)};

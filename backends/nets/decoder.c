@@ -5,6 +5,7 @@
  * the scratch that was sized at load. Source: arXiv:1706.03762, with the pre-norm layer of
  * arXiv:2302.13971 and its variants by the architecture's row. */
 #include "nets/decoder.h"
+#include "nets/seq.h"
 
 #include <assert.h>
 
@@ -78,8 +79,10 @@ static struct qn_batch gather(struct qn_net *net, const struct qn_chunk *chunks,
         const struct qn_chunk *chunk = &chunks[c];
         struct qn_seq *seq = chunk->seq;
         assert(chunk->n >= 1 && chunk->n <= net->max_chunk - b.rows);
-        assert(chunk->n <= seq->context - seq->len);
-        net->spans[c] = (struct qn_span){.row = b.rows, .n = chunk->n, .past = seq->len};
+        assert(seq->len + (int64_t)chunk->n <= (int64_t)seq->table.n * QN_KV_PAGE);
+        for (int g = 0; g < QN_KV_GROUPS; g++)
+            net->spans[g][c] = (struct qn_span){
+                .row = b.rows, .n = chunk->n, .past = seq->len, .pages = seq->table.page[g]};
         int32_t first_out = chunk->all_logits ? 0 : chunk->n - 1;
         for (int32_t i = 0; i < chunk->n; i++, b.rows++) {
             assert(chunk->tokens[i] >= 0 && chunk->tokens[i] < net->shape.vocab);
@@ -186,16 +189,12 @@ void qn_net_forward(struct qn_net *net, struct qn_chunk *chunks, size_t n_chunks
     embed(net, &b, &x);
     place(net, &b);
     for (int32_t i = 0; i < s->layers; i++) {
-        for (size_t c = 0; c < n_chunks; c++) {
-            net->spans[c].k_cache = &chunks[c].seq->k[i];
-            net->spans[c].v_cache = &chunks[c].seq->v[i];
-        }
         b.last = i + 1 == s->layers;
         run_layer(net, &net->layer[i], &b, &x, &h, &out);
     }
     logits(net, &b, &x);
 
     for (size_t c = 0; c < n_chunks; c++)
-        chunks[c].seq->len += chunks[c].n;
+        qn_seq_advance(chunks[c].seq, chunks[c].n);
     qn_scratch_reset(net->scratch, mark);
 }

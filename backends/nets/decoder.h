@@ -15,6 +15,7 @@
 #include "nets/block.h"
 #include "nets/block_attention.h"
 #include "nets/block_ffn.h"
+#include "nets/kv.h"
 #include "nets/nets.h"
 #include "nets/rope.h"
 
@@ -41,17 +42,12 @@ struct qn_norm {
     struct qn_tensor w; /* [dim] */
 };
 
-/* The keys and values that a layer keeps of each token; kv_heads 0: none. */
-struct qn_layer_cache {
-    int32_t kv_heads, k_dim, v_dim;
-};
-
 struct qn_decoder_layer {
     int32_t index;
     const struct qn_block *mixer; /* what brings tokens together */
     const struct qn_block *ffn;   /* what works on each alone */
     struct qn_norm mixer_norm, mixer_post_norm, ffn_norm, ffn_post_norm;
-    struct qn_layer_cache cache;
+    struct qn_kv_shape cache; /* what it keeps of each token */
 
     /* the weights of its blocks; those it does not use stay zero */
     struct qn_attention attention;
@@ -69,6 +65,8 @@ struct qn_net {
     struct qn_tensor output; /* [vocab, dim], laid out for products */
     struct qn_decoder_layer *layer;
 
+    struct qn_kv *kv; /* NULL before qn_net_kv_init */
+
     struct qn_rope rope[QN_NET_ROPES_MAX]; /* the rotations its layers choose from */
     int32_t ropes;
 
@@ -78,15 +76,7 @@ struct qn_net {
     int32_t *ids, *positions; /* [max_chunk] */
     int32_t *out_row;         /* [max_chunk]: batch rows whose logits are wanted, in order */
     float **out_to;           /* [max_chunk]: where each of them goes */
-    struct qn_span *spans;    /* [QN_SPANS_MAX] */
-};
-
-/* One allocation holds keys and values of all layers; pages no token has reached cost nothing. */
-struct qn_seq {
-    struct qn_device *dev;
-    struct qn_mem *mem;
-    struct qn_tensor *k, *v; /* [layers] of [kv_heads, context, head_dim] f16 */
-    int32_t layers, context, len;
+    struct qn_span *spans[QN_KV_GROUPS]; /* [QN_SPANS_MAX]: the same rows, each group's pages */
 };
 
 qn_err qn_decoder_load(struct qn_net **out, const struct qn_decoder_arch *arch,

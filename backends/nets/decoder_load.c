@@ -185,7 +185,8 @@ static qn_err make_room(struct qn_loader *l, struct qn_net *net, int32_t max_chu
     net->positions = qn_xcalloc(n, sizeof *net->positions);
     net->out_row = qn_xcalloc(n, sizeof *net->out_row);
     net->out_to = qn_xcalloc(n, sizeof *net->out_to);
-    net->spans = qn_xcalloc(QN_SPANS_MAX, sizeof *net->spans);
+    for (int g = 0; g < QN_KV_GROUPS; g++)
+        net->spans[g] = qn_xcalloc(QN_SPANS_MAX, sizeof *net->spans[g]);
     return QN_OK;
 }
 
@@ -194,8 +195,8 @@ static void fill_info(struct qn_net *net, const struct qn_weights *w)
     const struct qn_decoder_shape *s = &net->shape;
     int64_t cached = 0;
     for (int32_t i = 0; i < s->layers; i++) {
-        const struct qn_layer_cache *c = &net->layer[i].cache;
-        cached += (int64_t)c->kv_heads * (c->k_dim + c->v_dim);
+        const struct qn_kv_shape *c = &net->layer[i].cache;
+        cached += (int64_t)c->kv_heads * (c->k_dim + (c->v_in_k ? 0 : c->v_dim));
     }
     net->info = (struct qn_net_info){
         .architecture = net->arch->name,
@@ -266,6 +267,8 @@ void qn_net_free(struct qn_net *net)
     free(net->positions);
     free(net->out_row);
     free(net->out_to);
-    free(net->spans);
+    for (int g = 0; g < QN_KV_GROUPS; g++)
+        free(net->spans[g]);
+    qn_kv_free(net->kv);
     free(net);
 }

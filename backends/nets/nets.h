@@ -1,5 +1,5 @@
-/* Decoder networks behind one small interface: open a model, keep sequences, push tokens, get logits.
- * Compute thread only, but for the pool inside the device. */
+/* Decoder networks behind one small interface: open a model, keep sequences, push tokens, get
+ * logits. Compute thread only, but for the pool inside the device. */
 #ifndef QN_NETS_NETS_H
 #define QN_NETS_NETS_H
 
@@ -18,39 +18,69 @@ struct qn_net_info {
     const char *architecture; /* "qwen3" */
     int32_t vocab;            /* rows of the output matrix */
     int32_t layers;
-    int32_t context_train;    /* tokens the model was trained on */
+    int32_t context_train; /* tokens the model was trained on */
     int64_t parameters;
-    int64_t weight_bytes;     /* bytes of weights held for computing, laid out anew or mapped */
-    int64_t kv_token_bytes;   /* bytes of cache one token of one sequence needs */
+    int64_t weight_bytes;   /* bytes of weights held for computing, laid out anew or mapped */
+    int64_t kv_token_bytes; /* bytes of cache one token of one sequence needs, in F16 */
 };
 
-/* progress: MAY be NULL; called on the same thread with 0..1; returns false to give up (QN_ECANCELLED). */
+/* progress: MAY be NULL; called on the same thread with 0..1; returns false to give up
+ * (QN_ECANCELLED). */
 typedef bool (*qn_net_progress)(void *ctx, double fraction);
 
 /* Loads every tensor onto dev; w may be closed only after qn_net_free when the net borrows from the
- * mapping. max_chunk: most tokens of one qn_net_forward call. Unknown architecture or type: QN_EUNSUPPORTED with its name. */
+ * mapping. max_chunk: most tokens of one qn_net_forward call. Unknown architecture or type:
+ * QN_EUNSUPPORTED with its name. */
 qn_err qn_net_load(struct qn_net **out, struct qn_weights *w, struct qn_device *dev, int max_chunk,
                    qn_net_progress progress, void *ctx, struct qn_error *e);
 void qn_net_free(struct qn_net *net);
 const struct qn_net_info *qn_net_info(const struct qn_net *net);
 
-/* A sequence with room for `context` tokens. QN_ENOMEM with the size in the message. */
+/* The memory that the net's sequences share. */
+struct qn_kv_config {
+    int64_t tokens;     /* of all sequences together; rounded up to whole pages */
+    enum qn_dtype k, v; /* F16 (as usual), BF16, F32, Q8_0 or Q4_0 */
+};
+/* Reserves it, once, after the load and before the first sequence; memory is committed as it is
+ * used. QN_EINVAL: a type or size that cannot be; QN_ENOMEM. */
+qn_err qn_net_kv_init(struct qn_net *net, const struct qn_kv_config *config, struct qn_error *e);
+/* Bytes of cache that one sequence of so many tokens takes with these types, windows considered. */
+int64_t qn_net_kv_seq_bytes(const struct qn_net *net, enum qn_dtype k, enum qn_dtype v,
+                            int64_t tokens);
+/* Pages of 32 tokens: those that no sequence holds, and all. Of nets with two kinds of pages, the
+ * kind that is scarcer. */
+void qn_net_kv_pages(const struct qn_net *net, int64_t *free_pages, int64_t *total);
+/* Bytes of the cache that have ever been used, which the system has committed. */
+int64_t qn_net_kv_bytes(const struct qn_net *net);
+
+/* An empty sequence of at most `context` tokens; it takes no pages yet. QN_EINVAL. */
 qn_err qn_seq_new(struct qn_net *net, int32_t context, struct qn_seq **out, struct qn_error *e);
-void qn_seq_free(struct qn_seq *s);
+void qn_seq_free(struct qn_seq *s); /* NULL allowed; its pages go back */
 int32_t qn_seq_len(const struct qn_seq *s);
-void qn_seq_truncate(struct qn_seq *s, int32_t len);                       /* forget all after len */
-void qn_seq_copy(struct qn_seq *dst, const struct qn_seq *src, int32_t len); /* dst becomes src's first len tokens */
+/* Takes the pages that n more tokens need: before every qn_net_forward. Nothing is taken twice.
+ * QN_EBUSY: the pool has too few; other sequences must give some back. QN_ECONTEXT: more than the
+ * sequence's context. */
+qn_err qn_seq_reserve(struct qn_seq *s, int32_t n, struct qn_error *e);
+/* Forgets all after len, and what was reserved; returns the length that is left. That is less than
+ * len, mostly 0, where the state at len is no longer known: behind a sliding window, or between two
+ * snapshots of a recurrent layer. */
+int32_t qn_seq_truncate(struct qn_seq *s, int32_t len);
+/* dst becomes src's first len tokens. Whole pages are shared; one that both write into is copied by
+ * whoever writes first. QN_ECONTEXT: dst is too short. QN_EUNSUPPORTED: the state at len is no
+ * longer known (see qn_seq_truncate); dst is then empty. Both belong to one net. */
+qn_err qn_seq_fork(struct qn_seq *dst, const struct qn_seq *src, int32_t len, struct qn_error *e);
 
 /* One piece of work: n tokens appended to seq. A seq appears at most once per call. */
 struct qn_chunk {
     struct qn_seq *seq;
     const int32_t *tokens; /* [n] */
     int32_t n;
-    bool all_logits;       /* logits of every token, else of the last alone */
-    float *logits;         /* out: [n or 1, vocab] f32, or NULL when none are wanted */
+    bool all_logits; /* logits of every token, else of the last alone */
+    float *logits;   /* out: [n or 1, vocab] f32, or NULL when none are wanted */
 };
 
-/* Runs all chunks as one batch. The sum of n is at most max_chunk and every seq has room (asserted).
+/* Runs all chunks as one batch. The sum of n is at most max_chunk and every seq has reserved room
+ * (asserted).
  * Never fails after a successful load. Allocates nothing. */
 void qn_net_forward(struct qn_net *net, struct qn_chunk *chunks, size_t n_chunks);
 

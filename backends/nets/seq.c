@@ -1,40 +1,59 @@
-/* Sequences: the keys and values of the tokens seen so far, one allocation each.
- *
- * Every layer has [kv_heads, context, head_dim] keys, then values of the same shape, so that one
- * head's cache is read front to back. The memory is committed by the system as tokens fill it. */
+/* Sequences: which pages of the net's cache hold the tokens seen so far. */
+#include "nets/seq.h"
+
 #include "base/buf.h"
 #include "nets/decoder.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
+/* What every layer keeps of a token; the caller frees it. */
+static struct qn_kv_shape *shapes_of(const struct qn_net *net)
+{
+    struct qn_kv_shape *shapes = qn_xcalloc((size_t)net->shape.layers, sizeof *shapes);
+    for (int32_t i = 0; i < net->shape.layers; i++)
+        shapes[i] = net->layer[i].cache;
+    return shapes;
+}
+
+qn_err qn_net_kv_init(struct qn_net *net, const struct qn_kv_config *config, struct qn_error *e)
+{
+    assert(!net->kv);
+    struct qn_kv_shape *shapes = shapes_of(net);
+    qn_err err = qn_kv_new(net->dev, shapes, net->shape.layers, config, &net->kv, e);
+    free(shapes);
+    return err;
+}
+
+int64_t qn_net_kv_seq_bytes(const struct qn_net *net, enum qn_dtype k, enum qn_dtype v,
+                            int64_t tokens)
+{
+    struct qn_kv_shape *shapes = shapes_of(net);
+    int64_t bytes = qn_kv_seq_bytes(shapes, net->shape.layers, k, v, tokens, net->max_chunk);
+    free(shapes);
+    return bytes;
+}
+
+void qn_net_kv_pages(const struct qn_net *net, int64_t *free_pages, int64_t *total)
+{
+    qn_kv_pages(net->kv, free_pages, total);
+}
+
+int64_t qn_net_kv_bytes(const struct qn_net *net)
+{
+    return net->kv ? qn_kv_bytes_touched(net->kv) : 0;
+}
+
 qn_err qn_seq_new(struct qn_net *net, int32_t context, struct qn_seq **out, struct qn_error *e)
 {
-    const struct qn_decoder_shape *shape = &net->shape;
+    assert(net->kv);
     if (context < 1 || context > QN_NET_CONTEXT_MAX)
         return qn_fail(e, QN_EINVAL, "a context of %d tokens: choose 1 to %d", context,
                        QN_NET_CONTEXT_MAX);
     struct qn_seq *s = qn_xcalloc(1, sizeof *s);
-    size_t bytes = (size_t)net->info.kv_token_bytes * (size_t)context;
-    qn_err err = qn_mem_new(net->dev, bytes, &s->mem, e);
-    if (err != QN_OK) {
-        free(s);
-        return qn_fail(e, err, "a context of %d tokens needs %zu MiB of memory for its cache",
-                       context, bytes >> 20);
-    }
-    s->dev = net->dev;
-    s->layers = shape->layers;
+    s->net = net;
     s->context = context;
-    s->k = qn_xcalloc((size_t)shape->layers, sizeof *s->k);
-    s->v = qn_xcalloc((size_t)shape->layers, sizeof *s->v);
-    size_t at = 0;
-    for (int32_t i = 0; i < shape->layers; i++) {
-        const struct qn_layer_cache *c = &net->layer[i].cache;
-        s->k[i] = qn_tensor_make(QN_F16, QN_SHAPE(c->kv_heads, context, c->k_dim), s->mem, at);
-        at += qn_tensor_bytes(&s->k[i]);
-        s->v[i] = qn_tensor_make(QN_F16, QN_SHAPE(c->kv_heads, context, c->v_dim), s->mem, at);
-        at += qn_tensor_bytes(&s->v[i]);
-    }
+    qn_kv_table_init(&s->table, net->kv, context);
     *out = s;
     return QN_OK;
 }
@@ -43,9 +62,7 @@ void qn_seq_free(struct qn_seq *s)
 {
     if (!s)
         return;
-    qn_mem_free(s->mem);
-    free(s->k);
-    free(s->v);
+    qn_kv_table_deinit(&s->table);
     free(s);
 }
 
@@ -54,23 +71,40 @@ int32_t qn_seq_len(const struct qn_seq *s)
     return s->len;
 }
 
-void qn_seq_truncate(struct qn_seq *s, int32_t len)
+qn_err qn_seq_reserve(struct qn_seq *s, int32_t n, struct qn_error *e)
 {
-    assert(len >= 0 && len <= s->len);
-    s->len = len;
+    assert(n >= 0);
+    if (n > s->context - s->len)
+        return qn_fail(e, QN_ECONTEXT, "%d tokens do not fit after %d of %d", (int)n, (int)s->len,
+                       (int)s->context);
+    return qn_kv_table_reserve(&s->table, s->len, n, e);
 }
 
-void qn_seq_copy(struct qn_seq *dst, const struct qn_seq *src, int32_t len)
+void qn_seq_advance(struct qn_seq *s, int32_t n)
 {
-    assert(dst != src && dst->layers == src->layers);
-    assert(len >= 0 && len <= src->len && len <= dst->context);
-    for (int32_t i = 0; i < src->layers && len > 0; i++) {
-        struct qn_tensor from = qn_tensor_slice(&src->k[i], 1, 0, len);
-        struct qn_tensor to = qn_tensor_slice(&dst->k[i], 1, 0, len);
-        qn_copy(dst->dev, &to, &from);
-        from = qn_tensor_slice(&src->v[i], 1, 0, len);
-        to = qn_tensor_slice(&dst->v[i], 1, 0, len);
-        qn_copy(dst->dev, &to, &from);
-    }
+    s->len += n;
+    qn_kv_table_slide(&s->table, s->len);
+}
+
+int32_t qn_seq_truncate(struct qn_seq *s, int32_t len)
+{
+    assert(len >= 0 && len <= s->len);
+    s->len = qn_kv_table_whole_at(&s->table, len) ? len : 0;
+    qn_kv_table_cut(&s->table, s->len);
+    return s->len;
+}
+
+qn_err qn_seq_fork(struct qn_seq *dst, const struct qn_seq *src, int32_t len, struct qn_error *e)
+{
+    assert(dst != src && dst->net == src->net && len >= 0 && len <= src->len);
+    qn_seq_truncate(dst, 0);
+    if (len > dst->context)
+        return qn_fail(e, QN_ECONTEXT, "%d tokens do not fit a context of %d", (int)len,
+                       (int)dst->context);
+    if (!qn_kv_table_whole_at(&src->table, len))
+        return qn_fail(e, QN_EUNSUPPORTED, "the first %d of %d tokens have left the window",
+                       (int)len, (int)src->len);
+    qn_kv_table_share(&dst->table, &src->table, len);
     dst->len = len;
+    return QN_OK;
 }

@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 enum { REPS_MAX = 32, CHUNK = 512, PARALLEL_MAX = 16, ROOM = 16 };
+enum { KV_TOKENS = 1 << 18 }; /* more than any test: what is not used costs nothing */
 
 struct options {
     const char *model;
@@ -127,6 +128,12 @@ static struct qn_seq *new_seq(struct bench *b, int tokens)
     return s;
 }
 
+static void reserve(struct qn_seq *s, int n)
+{
+    struct qn_error e = {0};
+    need(qn_seq_reserve(s, n, &e), &e);
+}
+
 /* Appends n tokens, with the last one's logits. */
 static void prompt(struct bench *b, struct qn_seq *s, int n)
 {
@@ -135,6 +142,7 @@ static void prompt(struct bench *b, struct qn_seq *s, int n)
         struct qn_chunk c = {.seq = s, .tokens = b->ids, .n = step};
         done += step;
         c.logits = done == n ? b->logits : NULL;
+        reserve(s, step);
         qn_net_forward(b->net, &c, 1);
     }
 }
@@ -145,6 +153,8 @@ static void generate(struct bench *b, struct qn_seq **s, int k, int n)
     size_t vocab = (size_t)qn_net_info(b->net)->vocab;
     for (int i = 0; i < n; i++) {
         struct qn_chunk c[PARALLEL_MAX];
+        for (int j = 0; j < k; j++)
+            reserve(s[j], 1);
         for (int j = 0; j < k; j++)
             c[j] = (struct qn_chunk){.seq = s[j],
                                      .tokens = &b->ids[(i + j) % CHUNK],
@@ -242,6 +252,7 @@ static void load(struct bench *b)
     double start = now_s();
     need(qn_weights_open(&b->weights, b->o.model, &e), &e);
     need(qn_net_load(&b->net, b->weights, b->dev, CHUNK, NULL, NULL, &e), &e);
+    need(qn_net_kv_init(b->net, &(struct qn_kv_config){KV_TOKENS, QN_F16, QN_F16}, &e), &e);
     double loaded = now_s();
 
     const struct qn_net_info *info = qn_net_info(b->net);

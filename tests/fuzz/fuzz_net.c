@@ -16,8 +16,11 @@ static void run(struct qn_net *net)
     int32_t vocab = qn_net_info(net)->vocab;
     const int32_t ids[TOKENS] = {0, vocab - 1, vocab / 2};
     struct qn_seq *s;
-    if (vocab > VOCAB_MAX || qn_seq_new(net, TOKENS, &s, NULL) != QN_OK)
+    const struct qn_kv_config cache = {TOKENS, QN_F16, QN_F16};
+    if (vocab > VOCAB_MAX || qn_net_kv_init(net, &cache, NULL) != QN_OK)
         return;
+    if (qn_seq_new(net, TOKENS, &s, NULL) != QN_OK || qn_seq_reserve(s, TOKENS, NULL) != QN_OK)
+        abort();
     struct qn_chunk c = {.seq = s, .tokens = ids, .n = TOKENS, .logits = logits};
     qn_net_forward(net, &c, 1);
     qn_seq_free(s);

@@ -331,73 +331,192 @@ static void test_rope(void **state)
     with_every_device(rope);
 }
 
-/* heads over kv_heads, head_dim, and for each of three sequences its past and its new rows. */
-static void attention_of(int64_t heads, int64_t kv_heads, int64_t hd, const int past[3],
-                         const int n[3])
+/* ---- attention ---- */
+
+/* One case: its shapes, what a row sees, and for each of three sequences its past and new rows. */
+struct attention {
+    int64_t heads, kv_heads, k_dim, v_dim;
+    enum qn_dtype k, v;
+    bool v_in_k, sinks;
+    float softcap;
+    int32_t window, chunk;
+    int past[3], n[3];
+    double tolerance; /* of an output; inputs are within -1 and 1 */
+};
+
+enum { PAGES = 40, SEQ_PAGES = 12, SEEN_MAX = SEQ_PAGES * QN_KV_PAGE };
+
+static struct qn_kv_layer cache_of(const struct attention *a)
+{
+    struct qn_kv_layer c = {.k_type = a->k,
+                            .v_type = a->v_in_k ? a->k : a->v,
+                            .kv_heads = (int32_t)a->kv_heads,
+                            .k_dim = (int32_t)a->k_dim,
+                            .v_dim = (int32_t)a->v_dim,
+                            .v_in_k = a->v_in_k};
+    c.k_row = qn_dtype_bytes(qn_dtype(a->k), a->k_dim);
+    c.v_row = a->v_in_k ? c.k_row : qn_dtype_bytes(qn_dtype(a->v), a->v_dim);
+    c.k_offset = 64;
+    c.v_offset = a->v_in_k ? c.k_offset : c.k_offset + c.k_row * QN_KV_PAGE;
+    c.head_bytes = (c.k_row + (a->v_in_k ? 0 : c.v_row)) * QN_KV_PAGE;
+    c.page_bytes = 64 + c.head_bytes * (size_t)a->kv_heads;
+    assert_int_equal(qn_mem_new(dev, c.page_bytes * PAGES, &c.mem, NULL), QN_OK);
+    return c;
+}
+
+/* The row of token t of a sequence, as the cache holds it. */
+static void cached_row(const struct qn_kv_layer *c, const int32_t *pages, int64_t head, int64_t t,
+                       float *k, float *v)
+{
+    const char *page = (char *)c->mem->host + (size_t)pages[t / QN_KV_PAGE] * c->page_bytes +
+                       (size_t)head * c->head_bytes;
+    size_t row = (size_t)(t % QN_KV_PAGE);
+    qn_dtype(c->k_type)->dequant(k, page + c->k_offset + row * c->k_row, c->k_dim);
+    qn_dtype(c->v_type)->dequant(v, page + c->v_offset + row * c->v_row, c->v_dim);
+}
+
+static bool sees(const struct attention *a, int64_t pos, int64_t key)
+{
+    return key <= pos && !(a->window && key <= pos - a->window) &&
+           !(a->chunk && key / a->chunk != pos / a->chunk);
+}
+
+/* What row i of a sequence should be, in double precision, from the cache as it is. */
+static void attention_ref(const struct attention *a, const struct qn_kv_layer *c,
+                          const int32_t *pages, int64_t pos, int64_t head, const float *q,
+                          const float *sinks, double *ref)
+{
+    static float k[640], v[640];
+    double score[SEEN_MAX], sum = sinks ? exp((double)sinks[head]) : 0;
+    int64_t kv = head / (a->heads / a->kv_heads);
+    for (int64_t j = 0; j <= pos; j++) {
+        double dot = 0;
+        score[j] = 0;
+        if (!sees(a, pos, j))
+            continue;
+        cached_row(c, pages, kv, j, k, v);
+        for (int64_t i = 0; i < a->k_dim; i++)
+            dot += (double)q[i] * (double)k[i];
+        dot /= sqrt((double)a->k_dim);
+        if (a->softcap != 0)
+            dot = (double)a->softcap * tanh(dot / (double)a->softcap);
+        sum += score[j] = exp(dot);
+    }
+    for (int64_t i = 0; i < a->v_dim; i++)
+        ref[i] = 0;
+    for (int64_t j = 0; j <= pos; j++) {
+        if (score[j] == 0)
+            continue;
+        cached_row(c, pages, kv, j, k, v);
+        for (int64_t i = 0; i < a->v_dim; i++)
+            ref[i] += score[j] / sum * (double)v[i];
+    }
+}
+
+/* Stores the past of each sequence, fills the rest of the pages with NAN, and takes pages that no
+ * row of a window sees away; then the new rows. */
+static void fill_past(const struct attention *a, const struct qn_kv_layer *c, int32_t *pages, int s)
 {
     size_t mark = qn_scratch_mark(scratch);
-    int total = n[0] + n[1] + n[2], row = 0;
-    struct qn_tensor q = fresh(QN_SHAPE(total, heads + 1, hd)),
-                     out = fresh(QN_SHAPE(total, heads, hd));
-    struct qn_tensor k = fresh(QN_SHAPE(total, kv_heads, hd)),
-                     v = fresh(QN_SHAPE(total, kv_heads, hd));
-    struct qn_tensor kc[3], vc[3];
-    struct qn_span spans[3];
-    q = qn_tensor_slice(&q, 1, 1, heads); /* a strided view, as of a fused QKV row */
-    for (int s = 0; s < 3; s++) {
-        struct qn_tensor fk = fresh(QN_SHAPE(kv_heads, 200, hd)),
-                         fv = fresh(QN_SHAPE(kv_heads, 200, hd));
-        kc[s] = qn_scratch_tensor(scratch, QN_F16, QN_SHAPE(kv_heads, 200, hd));
-        vc[s] = qn_scratch_tensor(scratch, QN_F16, QN_SHAPE(kv_heads, 200, hd));
-        for (int64_t i = 0; i < kv_heads * 200 * hd; i++) /* past the end of use lies garbage */
-            if (i / hd % 200 >= past[s])
-                data(&fk)[i] = data(&fv)[i] = NAN;
-        qn_copy(dev, &kc[s], &fk);
-        qn_copy(dev, &vc[s], &fv);
-        spans[s] = (struct qn_span){&kc[s], &vc[s], row, n[s], past[s]};
-        row += n[s];
+    for (int t = 0; t < a->past[s]; t += 32) {
+        int n = a->past[s] - t < 32 ? a->past[s] - t : 32;
+        struct qn_tensor k = fresh(QN_SHAPE(n, a->kv_heads, a->k_dim));
+        struct qn_tensor v = fresh(QN_SHAPE(n, a->kv_heads, a->v_dim));
+        struct qn_span span = {.row = 0, .n = n, .past = t, .pages = pages};
+        qn_kv_store(dev, c, &span, 1, &k, a->v_in_k ? NULL : &v);
+        qn_scratch_reset(scratch, mark);
     }
-    qn_kv_store(dev, spans, 3, &k, &v);
-    float scale = 1.0f / sqrtf((float)hd);
-    qn_attention(dev, &out, &q, spans, 3, scale);
+    for (int i = 0; a->window && i < SEQ_PAGES; i++)
+        if ((i + 1) * QN_KV_PAGE <= a->past[s] - a->window + 1)
+            pages[i] = -1;
+}
+
+static void attention_of(const struct attention *a)
+{
+    size_t mark = qn_scratch_mark(scratch);
+    int total = a->n[0] + a->n[1] + a->n[2], row = 0;
+    struct qn_tensor q = fresh(QN_SHAPE(total, a->heads + 1, a->k_dim));
+    struct qn_tensor out = fresh(QN_SHAPE(total, a->heads, a->v_dim));
+    struct qn_tensor k = fresh(QN_SHAPE(total, a->kv_heads, a->k_dim));
+    struct qn_tensor v = fresh(QN_SHAPE(total, a->kv_heads, a->v_dim));
+    struct qn_tensor sinks = fresh(QN_SHAPE(a->heads));
+    struct qn_kv_layer c = cache_of(a);
+    struct qn_span spans[3];
+    int32_t pages[3][SEQ_PAGES];
+    double ref[640];
+    const struct qn_attend_params params = {.scale = 1.0f / sqrtf((float)a->k_dim),
+                                            .softcap = a->softcap,
+                                            .window = a->window,
+                                            .chunk = a->chunk,
+                                            .sinks = a->sinks ? &sinks : NULL};
+    assert_int_equal(
+        qn_device_reserve(
+            dev, &(struct qn_reserve){.rows = 1, .cols = 1, .heads = a->heads, .head_dim = 640},
+            NULL),
+        QN_OK);
+    q = qn_tensor_slice(&q, 1, 1, a->heads); /* a strided view, as of a fused QKV row */
+    memset(c.mem->host, 0xff, c.mem->bytes); /* past the end of use lies NAN */
+    for (int s = 0; s < 3; s++) {
+        for (int i = 0; i < SEQ_PAGES; i++)
+            pages[s][i] = (7 * (SEQ_PAGES * s + i) + 3) % PAGES; /* no two alike */
+        fill_past(a, &c, pages[s], s);
+        spans[s] = (struct qn_span){row, a->n[s], a->past[s], pages[s]};
+        row += a->n[s];
+    }
+    qn_kv_store(dev, &c, spans, 3, &k, a->v_in_k ? NULL : &v);
+    qn_attention(dev, &out, &q, &c, spans, 3, &params);
     for (int s = 0; s < 3; s++)
-        for (int i = 0; i < n[s]; i++)
-            for (int64_t h = 0; h < heads; h++) {
-                int64_t kv = h / (heads / kv_heads), sees = past[s] + i + 1;
-                double p[200], sum = 0, ref[256] = {0};
-                const float *qr = cpu_at(&q, spans[s].row + i, h);
+        for (int i = 0; i < a->n[s]; i++)
+            for (int64_t h = 0; h < a->heads; h++) {
                 const float *got = cpu_at(&out, spans[s].row + i, h);
-                for (int64_t j = 0; j < sees; j++) {
-                    const uint16_t *kr = cpu_at(&kc[s], kv, j);
-                    double dot = 0;
-                    for (int64_t c = 0; c < hd; c++)
-                        dot += (double)qr[c] * qn_f16_to_f32(kr[c]);
-                    sum += p[j] = exp(dot * scale);
-                }
-                for (int64_t j = 0; j < sees; j++) {
-                    const uint16_t *vr = cpu_at(&vc[s], kv, j);
-                    for (int64_t c = 0; c < hd; c++)
-                        ref[c] += p[j] / sum * qn_f16_to_f32(vr[c]);
-                }
-                for (int64_t c = 0; c < hd; c++)
-                    if (!(fabs(got[c] - ref[c]) < 3e-6))
-                        fail_msg(
-                            "%s: heads %d/%d dim %d, sequence %d row %d head %d [%d]: %g, not %g",
-                            qn_device_name(dev), (int)heads, (int)kv_heads, (int)hd, s, i, (int)h,
-                            (int)c, (double)got[c], ref[c]);
+                attention_ref(a, &c, pages[s], a->past[s] + i, h, cpu_at(&q, spans[s].row + i, h),
+                              a->sinks ? data(&sinks) : NULL, ref);
+                for (int64_t d = 0; d < a->v_dim; d++)
+                    if (!(fabs((double)got[d] - ref[d]) < a->tolerance))
+                        fail_msg("%s: %s and %s, heads %d/%d dim %d/%d window %d chunk %d: "
+                                 "sequence %d row %d head %d [%d]: %g, not %g",
+                                 qn_device_name(dev), qn_dtype(a->k)->name, qn_dtype(a->v)->name,
+                                 (int)a->heads, (int)a->kv_heads, (int)a->k_dim, (int)a->v_dim,
+                                 (int)a->window, (int)a->chunk, s, i, (int)h, (int)d,
+                                 (double)got[d], ref[d]);
             }
+    qn_mem_free(c.mem);
     qn_scratch_reset(scratch, mark);
 }
 
 static void attention(void)
 {
-    attention_of(4, 2, 64, (int[]){0, 5, 130}, (int[]){1, 1, 1});
-    attention_of(4, 2, 64, (int[]){63, 64, 65}, (int[]){1, 2, 3});
-    attention_of(3, 1, 16, (int[]){0, 0, 90}, (int[]){70, 1, 33});
-    attention_of(16, 8, 128, (int[]){0, 17, 150}, (int[]){40, 1, 9});
-    attention_of(32, 1, 40, (int[]){0, 3, 64}, (int[]){2, 1, 5}); /* a group wider than one block */
-    attention_of(7, 7, 256, (int[]){1, 0, 12}, (int[]){5, 6, 1});
-    attention_of(5, 5, 12, (int[]){1, 0, 12}, (int[]){5, 6, 1});
+    static const struct attention cases[] = {
+        {4, 2, 64, 64, .past = {0, 5, 130}, .n = {1, 1, 1}},
+        {4, 2, 64, 64, .past = {63, 64, 65}, .n = {1, 2, 3}},
+        {3, 1, 16, 16, .past = {0, 0, 90}, .n = {70, 1, 33}},
+        {16, 8, 128, 128, .past = {0, 17, 150}, .n = {40, 1, 9}},
+        {40, 1, 40, 40, .past = {0, 3, 64}, .n = {2, 1, 5}}, /* a group wider than one block */
+        {7, 7, 256, 256, .past = {1, 0, 12}, .n = {5, 6, 1}},
+        {5, 5, 12, 12, .past = {1, 0, 12}, .n = {5, 6, 1}},
+        {4, 2, 64, 64, .window = 40, .past = {0, 200, 39}, .n = {100, 1, 3}},
+        {4, 2, 64, 64, .window = 1, .past = {0, 31, 32}, .n = {3, 2, 1}},
+        {4, 2, 64, 64, .window = 20, .past = {300, 64, 31}, .n = {1, 70, 2}},
+        {4, 2, 64, 64, .chunk = 50, .past = {0, 49, 130}, .n = {120, 2, 1}},
+        {4, 1, 64, 64, .sinks = true, .past = {0, 100, 3}, .n = {9, 1, 40}},
+        {4, 1, 64, 64, .sinks = true, .window = 16, .past = {0, 100, 3}, .n = {9, 1, 40}},
+        {8, 2, 96, 96, .softcap = 1.5f, .past = {0, 100, 3}, .n = {9, 1, 40}},
+        {6, 2, 192, 128, .past = {0, 100, 3}, .n = {40, 1, 4}},
+        {16, 1, 576, 512, .v_in_k = true, .past = {0, 100, 3}, .n = {5, 1, 2}},
+    };
+    static const enum qn_dtype types[][2] = {{QN_F16, QN_F16},   {QN_F32, QN_F32},
+                                             {QN_BF16, QN_BF16}, {QN_Q8_0, QN_Q8_0},
+                                             {QN_Q8_0, QN_Q4_0}, {QN_Q4_0, QN_F16}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+            struct attention a = cases[i];
+            a.k = types[t][0];
+            a.v = types[t][1];
+            a.tolerance = 3e-6;
+            if (a.k_dim % 32 && qn_dtype(a.k)->block > 1)
+                continue;
+            attention_of(&a);
+        }
 }
 
 static void test_attention(void **state)

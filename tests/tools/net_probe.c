@@ -40,6 +40,8 @@ static int open_probe(struct probe *p, const char *path)
         err = qn_weights_open(&p->weights, path, &e);
     if (err == QN_OK)
         err = qn_net_load(&p->net, p->weights, p->dev, CHUNK, NULL, NULL, &e);
+    if (err == QN_OK)
+        err = qn_net_kv_init(p->net, &(struct qn_kv_config){8 * CONTEXT, QN_F16, QN_F16}, &e);
     if (err != QN_OK) {
         fprintf(stderr, "net_probe: %s\n", e.message);
         return 1;
@@ -66,6 +68,15 @@ static struct qn_seq *new_seq(struct probe *p)
     return s;
 }
 
+static void reserve(struct qn_seq *s, int n)
+{
+    struct qn_error e = {0};
+    if (qn_seq_reserve(s, n, &e) != QN_OK) {
+        fprintf(stderr, "net_probe: %s\n", e.message);
+        exit(1);
+    }
+}
+
 /* Feeds n tokens in chunks of `step`; out [n, vocab]. */
 static void feed(struct probe *p, struct qn_seq *s, const int32_t *ids, int n, int step, float *out)
 {
@@ -75,6 +86,7 @@ static void feed(struct probe *p, struct qn_seq *s, const int32_t *ids, int n, i
                              .n = i + step <= n ? step : n - i,
                              .all_logits = true,
                              .logits = out ? out + (size_t)i * (size_t)p->vocab : NULL};
+        reserve(s, c.n);
         qn_net_forward(p->net, &c, 1);
     }
 }
@@ -144,6 +156,8 @@ static void run_in_company(struct probe *p, struct texts *t)
         c[1].all_logits = true;
         c[1].logits = t->got + (size_t)i * (size_t)p->vocab;
         c[2].logits = last;
+        for (int j = 0; j < 3; j++)
+            reserve(s[j], c[j].n);
         qn_net_forward(p->net, c, 3);
     }
     free(last);
@@ -168,9 +182,8 @@ static void run_after_copy(struct probe *p, struct texts *t)
     struct qn_seq *from = new_seq(p), *to = new_seq(p);
     feed(p, from, t->a, TEXT, CHUNK, t->got);
     feed(p, to, t->b, TEXT, CHUNK, NULL);
-    qn_seq_copy(to, from, TEXT / 2);
-    if (qn_seq_len(to) != TEXT / 2)
-        fprintf(stderr, "net_probe: a copy of %d tokens has %d\n", TEXT / 2, qn_seq_len(to));
+    if (qn_seq_fork(to, from, TEXT / 2, NULL) != QN_OK || qn_seq_len(to) != TEXT / 2)
+        fprintf(stderr, "net_probe: a fork of %d tokens has %d\n", TEXT / 2, qn_seq_len(to));
     feed(p, to, t->a + TEXT / 2, TEXT / 2, CHUNK, t->got + (size_t)TEXT / 2 * (size_t)p->vocab);
     qn_seq_free(from);
     qn_seq_free(to);

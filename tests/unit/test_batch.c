@@ -18,6 +18,7 @@
 enum { VOCAB = 97, END = 0, CONTROL = 1, CONTEXT = 64, CHUNK = 16 };
 
 struct fake_seq {
+    int32_t reserved;
     int32_t tokens[CONTEXT];
     int32_t n;
 };
@@ -70,19 +71,32 @@ static void fake_seq_free(struct qn_seq *s)
     free(s);
 }
 
-static void fake_truncate(struct qn_seq *s, int32_t len)
+static int32_t fake_truncate(struct qn_seq *s, int32_t len)
 {
     assert_true(len <= fake_of(s)->n);
     fake_of(s)->n = len;
+    fake_of(s)->reserved = 0;
+    return len;
 }
 
-static void fake_copy(struct qn_seq *dst, const struct qn_seq *src, int32_t len)
+static qn_err fake_reserve(struct qn_seq *s, int32_t n, struct qn_error *e)
 {
+    (void)e;
+    assert_true(fake_of(s)->n + n <= CONTEXT);
+    fake_of(s)->reserved = n;
+    return QN_OK;
+}
+
+static qn_err fake_fork(struct qn_seq *dst, const struct qn_seq *src, int32_t len,
+                        struct qn_error *e)
+{
+    (void)e;
     const struct fake_seq *from = (const struct fake_seq *)(const void *)src;
     assert_true(len <= from->n && dst != src);
     memcpy(fake_of(dst)->tokens, from->tokens, (size_t)len * sizeof(int32_t));
     fake_of(dst)->n = len;
     net.copies++;
+    return QN_OK;
 }
 
 static void fake_logits(const struct fake_seq *s, float *row)
@@ -99,7 +113,8 @@ static void fake_forward(void *ctx, struct qn_chunk *chunks, size_t n)
     int total = 0;
     for (size_t i = 0; i < n; i++) {
         struct fake_seq *s = fake_of(chunks[i].seq);
-        assert_true(s->n + chunks[i].n <= CONTEXT);
+        assert_true(s->n + chunks[i].n <= CONTEXT && chunks[i].n <= s->reserved);
+        s->reserved = 0;
         for (size_t k = 0; k < i; k++)
             assert_true(chunks[k].seq != chunks[i].seq);
         for (int32_t t = 0; t < chunks[i].n; t++) {
@@ -138,8 +153,8 @@ static bool fake_end(void *ctx, int32_t id)
 }
 
 static const struct qn_batch_model model = {
-    NULL,      VOCAB,        CHUNK,      fake_seq_new, fake_seq_free, fake_truncate,
-    fake_copy, fake_forward, fake_bytes, fake_control, fake_end,
+    NULL,      VOCAB,        CHUNK,        fake_seq_new, fake_seq_free, fake_truncate,
+    fake_fork, fake_reserve, fake_forward, fake_bytes,   fake_control,  fake_end,
 };
 
 /* What one request's client sees. */

@@ -393,24 +393,38 @@ static void test_progress_stops(void **state)
 
 /* ---- sequences ---- */
 
+static void load_with_cache(struct loaded *l)
+{
+    load_good(l);
+    assert_int_equal(qn_net_kv_init(l->net, &(struct qn_kv_config){1 << 20, QN_F16, QN_F16}, NULL),
+                     QN_OK);
+}
+
+static void forward(struct qn_net *net, struct qn_chunk *chunks, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(qn_seq_reserve(chunks[i].seq, chunks[i].n, NULL), QN_OK);
+    qn_net_forward(net, chunks, n);
+}
+
 static void test_only_wanted_logits_are_written(void **state)
 {
     (void)state;
     struct loaded l;
     struct qn_seq *a, *b;
-    load_good(&l);
+    load_with_cache(&l);
     assert_int_equal(qn_seq_new(l.net, 16, &a, NULL), QN_OK);
     assert_int_equal(qn_seq_new(l.net, 16, &b, NULL), QN_OK);
     const int32_t ids[] = {1, 9, 0, 4, 4};
     float all[5 * VOCAB], last[VOCAB + 1];
     last[VOCAB] = 42;
     struct qn_chunk whole = {.seq = a, .tokens = ids, .n = 5, .all_logits = true, .logits = all};
-    qn_net_forward(l.net, &whole, 1);
+    forward(l.net, &whole, 1);
     assert_int_equal(qn_seq_len(a), 5);
     struct qn_chunk silent = {.seq = b, .tokens = ids, .n = 3};
-    qn_net_forward(l.net, &silent, 1);
+    forward(l.net, &silent, 1);
     struct qn_chunk rest = {.seq = b, .tokens = ids + 3, .n = 2, .logits = last};
-    qn_net_forward(l.net, &rest, 1);
+    forward(l.net, &rest, 1);
     assert_int_equal(qn_seq_len(b), 5);
     for (int i = 0; i < VOCAB; i++)
         assert_true(fabsf(last[i] - all[4 * VOCAB + i]) < 1e-5f);
@@ -428,7 +442,7 @@ static void test_only_wanted_logits_are_written(void **state)
         {.seq = b, .tokens = ids, .n = 2, .all_logits = true, .logits = two},
         {.seq = c, .tokens = ids, .n = 5, .logits = last},
     };
-    qn_net_forward(l.net, three, 3);
+    forward(l.net, three, 3);
     assert_int_equal(qn_seq_len(a), 2);
     for (int i = 0; i < VOCAB; i++) {
         assert_true(fabsf(two[i] - all[i]) < 1e-5f);
@@ -447,7 +461,7 @@ static void test_contexts(void **state)
     struct loaded l;
     struct qn_seq *s, *small;
     struct qn_error e = {0};
-    load_good(&l);
+    load_with_cache(&l);
     assert_int_equal(qn_seq_new(l.net, 0, &s, &e), QN_EINVAL);
     assert_int_equal(qn_seq_new(l.net, 1 << 30, &s, &e), QN_EINVAL);
     assert_non_null(strstr(e.message, "1073741824 tokens"));
@@ -456,16 +470,16 @@ static void test_contexts(void **state)
     const int32_t ids[] = {3, 1, 2};
     float far[VOCAB], near[VOCAB];
     struct qn_chunk c = {.seq = s, .tokens = ids, .n = 3};
-    qn_net_forward(l.net, &c, 1);
-    qn_seq_copy(small, s, 1);
+    forward(l.net, &c, 1);
+    assert_int_equal(qn_seq_fork(small, s, 1, NULL), QN_OK);
     assert_int_equal(qn_seq_len(small), 1);
     qn_seq_truncate(s, 1);
     c = (struct qn_chunk){.seq = s, .tokens = ids + 2, .n = 1, .logits = far};
-    qn_net_forward(l.net, &c, 1);
+    forward(l.net, &c, 1);
     c = (struct qn_chunk){.seq = small, .tokens = ids + 2, .n = 1, .logits = near};
-    qn_net_forward(l.net, &c, 1);
+    forward(l.net, &c, 1);
     assert_memory_equal(far, near, sizeof far);
-    qn_seq_copy(small, s, 0);
+    assert_int_equal(qn_seq_fork(small, s, 0, NULL), QN_OK);
     assert_int_equal(qn_seq_len(small), 0);
     qn_seq_free(small);
     qn_seq_free(s);

@@ -137,32 +137,51 @@ static inline vec vec_from_halves(const uint16_t *p)
 #endif
 }
 
-/* n rows of halves, `wide` floats apart, filled up with zeros; rows up to a whole QUAD are zeros
- * too. Meanwhile the rows at `next` that will be wanted afterwards are asked for (they need not
- * exist): the arithmetic between would leave the memory idle, and then wait for it. */
-static void widen_rows(float *to, const uint16_t *from, int64_t step, int n, int dim, int wide,
-                       uintptr_t next, int64_t next_step)
+/* n rows of any type of cache to rows of `wide` floats, filled up with zeros; rows up to a whole
+ * QUAD are zeros too. Meanwhile the page at `next` that will be wanted afterwards is asked for (it
+ * need not exist): the arithmetic between would leave the memory idle, and then wait for it. */
+static void widen_rows(float *to, const char *from, enum qn_dtype type, size_t step, int n, int dim,
+                       int wide, uintptr_t next, size_t next_step)
 {
     int whole = (n + QUAD - 1) / QUAD * QUAD, full = dim / WIDTH * WIDTH;
     for (int j = 0; j < n; j++) {
-        for (int c = 0; c < dim; c += 32)
-            __builtin_prefetch((const void *)(next + 2 * (uintptr_t)(j * next_step + c)));
-        for (int c = 0; c < full; c += WIDTH)
-            vec_store(to + j * wide + c, vec_from_halves(from + j * step + c));
-        for (int c = full; c < wide; c++)
-            to[j * wide + c] = c < dim ? qn_f16_to_f32(from[j * step + c]) : 0;
+        const char *row = from + (size_t)j * step;
+        float *y = to + j * wide;
+        for (size_t c = 0; c < next_step; c += 64)
+            __builtin_prefetch((const void *)(next + (size_t)j * next_step + c));
+        if (type == QN_F16) {
+            const uint16_t *halves = (const uint16_t *)(const void *)row;
+            for (int c = 0; c < full; c += WIDTH)
+                vec_store(y + c, vec_from_halves(halves + c));
+            for (int c = full; c < dim; c++)
+                y[c] = qn_f16_to_f32(halves[c]);
+        } else {
+            qn_dtype(type)->dequant(y, row, dim);
+        }
+        memset(y + dim, 0, sizeof *y * (size_t)(wide - dim));
     }
     memset(to + n * wide, 0, sizeof *to * (size_t)((whole - n) * wide));
 }
 
-/* One query's scores of a block become weights relative to its highest score so far; the sums kept
- * for the blocks before are brought to the same. n of the nk keys count; s has room for whole
- * vectors. */
-static void soften(float *s, int n, int nk, float *top, float *sum, float *acc, int wide)
+/* score = cap·tanh(score / cap) */
+static void cap_scores(float *s, int n, float cap)
 {
-    if (n > 0) {
-        int end = (n + WIDTH - 1) / WIDTH * WIDTH;
-        for (int j = n; j < end; j++)
+    for (int j = 0; j < n; j += WIDTH) {
+        vec e = vec_exp(vec_load(s + j) * (2 / cap));
+        vec_store(s + j, cap - 2 * cap / (e + 1));
+    }
+}
+
+/* One query's scores of a block become weights relative to its highest score so far; the sums kept
+ * for the blocks before are brought to the same. Of the nk keys those in [from, to) count; s has
+ * room for whole vectors. */
+static void soften(float *s, int from, int to, int nk, float *top, float *sum, float *acc, int wide)
+{
+    if (from < to) {
+        int end = (to + WIDTH - 1) / WIDTH * WIDTH;
+        for (int j = 0; j < from; j++)
+            s[j] = -INFINITY;
+        for (int j = to; j < end; j++)
             s[j] = -INFINITY;
         vec high = vec_load(s), total = {0};
         for (int j = WIDTH; j < end; j += WIDTH) {
@@ -182,46 +201,72 @@ static void soften(float *s, int n, int nk, float *top, float *sum, float *acc, 
             total += e;
         }
         *sum = *sum * f + vec_sum(total);
+    } else {
+        to = 0;
     }
-    for (int j = n > 0 ? n : 0; j < nk; j++)
+    for (int j = to; j < nk; j++)
         s[j] = 0;
+}
+
+/* The first key that the row at position pos sees. */
+static inline int64_t first_key(const struct cpu_attend *a, int64_t pos)
+{
+    int64_t from = a->window && pos >= a->window ? pos - a->window + 1 : 0;
+    int64_t chunk = a->chunk ? pos / a->chunk * a->chunk : 0;
+    return from > chunk ? from : chunk;
 }
 
 static void attend(const struct cpu_attend *a)
 {
-    const int d = a->head_dim, wide = (d + WIDTH - 1) / WIDTH * WIDTH, nq = a->n * a->group;
+    const int kd = (a->k_dim + WIDTH - 1) / WIDTH * WIDTH;
+    const int vd = (a->v_dim + WIDTH - 1) / WIDTH * WIDTH, wide = kd > vd ? kd : vd;
+    const int nq = a->n * a->group;
     float *kv = a->work, *q = kv + CPU_ATTEND_KEYS * wide, *acc = q + CPU_ATTEND_QUERIES * wide;
     float *p = acc + CPU_ATTEND_QUERIES * wide;
     float *top = p + CPU_ATTEND_QUERIES * CPU_ATTEND_KEYS, *sum = top + CPU_ATTEND_QUERIES;
-    int64_t keys = a->first + a->n - 1;
+    int64_t keys = a->first + a->n - 1, start = first_key(a, a->first - 1) / QN_KV_PAGE;
     for (int i = 0; i < nq; i++) {
         const float *from = a->q + i / a->group * a->q_row + i % a->group * a->q_head;
-        for (int c = 0; c < wide; c++) {
-            q[i * wide + c] = c < d ? from[c] * a->scale : 0;
-            acc[i * wide + c] = 0;
-        }
+        for (int c = 0; c < kd; c++)
+            q[i * kd + c] = c < a->k_dim ? from[c] * a->scale : 0;
+        memset(acc + i * vd, 0, sizeof *acc * (size_t)vd);
         top[i] = -INFINITY;
         sum[i] = 0;
     }
-    for (int64_t k0 = 0; k0 < keys; k0 += CPU_ATTEND_KEYS) {
+    for (int64_t page = start; page * QN_KV_PAGE < keys; page++) {
+        int64_t k0 = page * QN_KV_PAGE;
         int nk = keys - k0 < CPU_ATTEND_KEYS ? (int)(keys - k0) : CPU_ATTEND_KEYS;
-        const uint16_t *v = a->v + k0 * a->v_row;
-        widen_rows(kv, a->k + k0 * a->k_row, a->k_row, nk, d, wide, (uintptr_t)v, a->v_row);
-        score(nq, p, q, kv, nk, wide);
+        size_t at = (size_t)a->pages[page] * a->page_bytes, next = at;
+        if (k0 + nk < keys)
+            next = (size_t)a->pages[page + 1] * a->page_bytes;
+        widen_rows(kv, a->k + at, a->k_type, a->k_row, nk, a->k_dim, kd, (uintptr_t)a->v + at,
+                   a->v_row);
+        score(nq, p, q, kv, nk, kd);
         for (int i = 0; i < nq; i++) {
-            int64_t sees = a->first + i / a->group - k0; /* causal: later keys do not count */
-            soften(p + i * CPU_ATTEND_KEYS, sees < nk ? (int)sees : nk, nk, &top[i], &sum[i],
-                   acc + i * wide, wide);
+            int64_t pos = a->first - 1 + i / a->group, from = first_key(a, pos) - k0;
+            int64_t to = pos + 1 - k0; /* causal: later keys do not count */
+            if (a->softcap != 0)
+                cap_scores(p + i * CPU_ATTEND_KEYS, nk, a->softcap);
+            soften(p + i * CPU_ATTEND_KEYS,
+                   from < 0    ? 0
+                   : from > nk ? nk
+                               : (int)from,
+                   to < nk ? (int)to : nk, nk, &top[i], &sum[i], acc + i * vd, vd);
         }
-        widen_rows(kv, v, a->v_row, nk, d, wide,
-                   (uintptr_t)a->k + 2 * (uintptr_t)((k0 + nk) * a->k_row), a->k_row);
-        weigh_all(nq, acc, p, kv, nk, wide);
+        widen_rows(kv, a->v + at, a->v_type, a->v_row, nk, a->v_dim, vd, (uintptr_t)a->k + next,
+                   a->k_row);
+        weigh_all(nq, acc, p, kv, nk, vd);
     }
     for (int i = 0; i < nq; i++) {
-        float *out = a->out + i / a->group * a->out_row + i % a->group * a->out_head,
-              f = 1 / sum[i];
-        for (int c = 0; c < d; c++)
-            out[c] = acc[i * wide + c] * f;
+        float *out = a->out + i / a->group * a->out_row + i % a->group * a->out_head, f = 1;
+        if (a->sinks) {
+            float sink = a->sinks[i % a->group], high = sink > top[i] ? sink : top[i];
+            f = lanes_exp(top[i] - high);
+            sum[i] = sum[i] * f + lanes_exp(sink - high);
+        }
+        f /= sum[i];
+        for (int c = 0; c < a->v_dim; c++)
+            out[c] = acc[i * vd + c] * f;
     }
 }
 

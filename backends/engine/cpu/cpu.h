@@ -11,19 +11,23 @@
 
 enum { CPU_ALIGN = 64 };
 
-/* One sequence's cache head, and some of its queries. */
+/* Some queries of one sequence that share a cache head. */
 struct cpu_attend {
-    float *out;     /* [n][group][head_dim], strides below, in floats */
-    const float *q; /* the same shape */
+    float *out;     /* [n][group][v_dim], strides below, in floats */
+    const float *q; /* [n][group][k_dim] */
     int64_t out_row, q_row, out_head, q_head;
-    const uint16_t *k, *v; /* [keys][head_dim] f16 of one cache head */
-    int64_t k_row, v_row;  /* halves */
-    int n;                 /* query rows */
-    int group;             /* query heads that share this cache head */
-    int head_dim;
-    int64_t first; /* keys that row 0 sees; row i sees first + i */
-    float scale;
-    float *work; /* cpu_attend_floats() of them */
+    const char *k, *v;    /* this head's rows in page 0 */
+    const int32_t *pages; /* of the sequence */
+    size_t page_bytes, k_row, v_row;
+    enum qn_dtype k_type, v_type;
+    int n;     /* query rows */
+    int group; /* query heads that share this cache head */
+    int k_dim, v_dim;
+    int64_t first;         /* keys that row 0 sees, were there no window; row i first + i */
+    int32_t window, chunk; /* as in qn_attend_params */
+    float scale, softcap;
+    const float *sinks; /* [group] or NULL */
+    float *work;        /* cpu_attend_floats() of them */
 };
 
 /* What the kernels of recurrent.h read; steps from token to token are in floats, columns multiples
@@ -101,7 +105,7 @@ qn_err cpu_kernels_choose(const struct cpu_kernels **out, struct qn_error *e);
 
 enum {
     CPU_ATTEND_QUERIES = 32, /* most rows times group of one block */
-    CPU_ATTEND_KEYS = 32,
+    CPU_ATTEND_KEYS = QN_KV_PAGE,
     CPU_ATTEND_PAD = 16 /* heads are filled up to a multiple of it */
 };
 
@@ -185,10 +189,11 @@ void cpu_rope_table(struct qn_device *, struct qn_tensor *table, const struct qn
                     const struct qn_tensor *freq, float scale);
 void cpu_rope(struct qn_device *, struct qn_tensor *x, const struct qn_tensor *table,
               enum qn_rope_pairs pairs);
-void cpu_kv_store(struct qn_device *, const struct qn_span *spans, int n_spans,
-                  const struct qn_tensor *k, const struct qn_tensor *v);
+void cpu_kv_store(struct qn_device *, const struct qn_kv_layer *cache, const struct qn_span *spans,
+                  int n_spans, const struct qn_tensor *k, const struct qn_tensor *v);
 void cpu_attention(struct qn_device *, struct qn_tensor *out, const struct qn_tensor *q,
-                   const struct qn_span *spans, int n_spans, float scale);
+                   const struct qn_kv_layer *cache, const struct qn_span *spans, int n_spans,
+                   const struct qn_attend_params *params);
 void cpu_sigmoid_mul(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *gate,
                      const struct qn_tensor *x);
 void cpu_sigmoid(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x);

@@ -98,6 +98,7 @@ static void try_widen(const struct cpu_kernels *k, struct trial *t, int side)
 
 static void try_attend(const struct cpu_kernels *k, struct trial *t, int side)
 {
+    static const int32_t pages[] = {0, 1, 2};
     t->n = 4 * HEAD;
     k->attend(&(struct cpu_attend){
         .out = t->out[side],
@@ -106,13 +107,18 @@ static void try_attend(const struct cpu_kernels *k, struct trial *t, int side)
         .q_row = 2 * HEAD,
         .out_head = HEAD,
         .q_head = HEAD,
-        .k = t->halves,
-        .v = t->halves + KEYS * HEAD,
-        .k_row = HEAD,
-        .v_row = HEAD,
+        .k = (const char *)t->halves,
+        .v = (const char *)(t->halves + KEYS * HEAD),
+        .pages = pages,
+        .page_bytes = 2 * QN_KV_PAGE * HEAD,
+        .k_row = 2 * HEAD,
+        .v_row = 2 * HEAD,
+        .k_type = QN_F16,
+        .v_type = QN_F16,
         .n = 2,
         .group = 2,
-        .head_dim = HEAD,
+        .k_dim = HEAD,
+        .v_dim = HEAD,
         .first = KEYS - 1,
         .scale = 0.2f,
         .work = t->work[side],
