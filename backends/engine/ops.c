@@ -259,6 +259,14 @@ void qn_copy(struct qn_device *dev, struct qn_tensor *dst, const struct qn_tenso
     dev->ops->copy(dev, dst, src);
 }
 
+void qn_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *a,
+            const struct qn_tensor *b)
+{
+    CHECK(qn_tensor_same_shape(y, a) && qn_tensor_same_shape(y, b), y, a, b);
+    CHECK(y->ndim == 2 && f32_rows(y) && f32_rows(a) && f32_rows(b), y, a, b);
+    dev->ops->mul(dev, y, a, b);
+}
+
 void qn_sigmoid_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *gate,
                     const struct qn_tensor *x)
 {

@@ -156,6 +156,9 @@ void qn_softmax(struct qn_device *dev, struct qn_tensor *y,
  * types. */
 void qn_copy(struct qn_device *dev, struct qn_tensor *dst, const struct qn_tensor *src);
 
+/* y = a · b, element by element, all [rows, d]; y may be a or b. */
+void qn_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *a,
+            const struct qn_tensor *b);
 /* y = x · sigmoid(gate), all [rows, d] or [rows, heads, d]; y may be x or gate. */
 void qn_sigmoid_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *gate,
                     const struct qn_tensor *x);
@@ -248,6 +251,8 @@ struct qn_ops {
     void (*softmax)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x);
     void (*copy)(struct qn_device *, struct qn_tensor *dst, const struct qn_tensor *src);
 
+    void (*mul)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *a,
+                const struct qn_tensor *b);
     void (*sigmoid_mul)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *gate,
                         const struct qn_tensor *x);
     void (*sigmoid)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x);

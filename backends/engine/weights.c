@@ -211,24 +211,25 @@ qn_err qn_weights_prepare(struct qn_weights *w, struct qn_device *dev, struct qn
 qn_err qn_weights_copy_vector(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t,
                               const char *what, struct qn_error *e)
 {
-    assert(t->ndim == 1 && t->mem == w->file);
+    assert(qn_tensor_contiguous(t) && t->mem == w->file);
+    const int64_t n = qn_tensor_elements(t);
     if (qn_dtype(t->dtype)->block != 1)
         return qn_fail(e, QN_EUNSUPPORTED, "tensor %s is %s; vectors must be F32, F16 or BF16", what,
                        qn_dtype(t->dtype)->name);
-    float *v = qn_alloc_sized((size_t)t->shape[0], sizeof *v, SIZE_MAX);
+    float *v = qn_alloc_sized((size_t)n, sizeof *v, SIZE_MAX);
     struct qn_mem *mem = NULL;
     qn_err err = v ? QN_OK : qn_fail(e, QN_ENOMEM, "no memory for tensor %s", what);
     if (!err)
-        qn_dtype(t->dtype)->dequant(v, (const char *)t->mem->host + t->offset, t->shape[0]);
-    for (int64_t i = 0; i < t->shape[0] && !err; i++)
+        qn_dtype(t->dtype)->dequant(v, (const char *)t->mem->host + t->offset, n);
+    for (int64_t i = 0; i < n && !err; i++)
         if (!isfinite(v[i]))
             err = qn_fail(e, QN_EFORMAT, "tensor %s holds the number %g", what,
                           (double)v[i]);
     if (!err)
-        err = qn_mem_new(dev, (size_t)t->shape[0] * sizeof *v, &mem, e);
+        err = qn_mem_new(dev, (size_t)n * sizeof *v, &mem, e);
     if (!err) {
         keep(w, mem);
-        *t = qn_tensor_make(QN_F32, 1, t->shape, mem, 0);
+        *t = qn_tensor_make(QN_F32, t->ndim, t->shape, mem, 0);
         qn_write(dev, t, v);
     }
     free(v);

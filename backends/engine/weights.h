@@ -40,8 +40,8 @@ qn_err qn_weights_expect(const struct qn_tensor *t, const char *what, struct qn_
 qn_err qn_weights_prepare(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t,
                           struct qn_error *e);
 
-/* Copies the vector t, got from w (F32, F16 or BF16), into memory of w as F32: a few bytes in use
- * must not keep pages of the file in memory. QN_EFORMAT when a number is not finite,
+/* Copies t, got from w (F32, F16 or BF16), into memory of w as F32: a few bytes in use must not keep
+ * pages of the file in memory. QN_EFORMAT when a number is not finite,
  * QN_EUNSUPPORTED for another type; `what` names it. */
 qn_err qn_weights_copy_vector(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t,
                               const char *what, struct qn_error *e);

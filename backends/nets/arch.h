@@ -22,6 +22,7 @@ struct qn_norm_names {
     const char *mixer_post; /* after it, before the sum */
     const char *ffn;        /* before the feed-forward block */
     const char *ffn_post;   /* after it, before the sum */
+    const char *output;     /* before the output matrix; NULL: "output_norm" */
 };
 
 struct qn_decoder_arch {
@@ -29,6 +30,7 @@ struct qn_decoder_arch {
     enum qn_rope_pairs pairs;
     bool needs_qkv_bias; /* else biases are used where the file has them */
     enum qn_qk_norm qk_norm;
+    bool recurrent; /* some layers mix otherwise: their heads are 0 in the file */
     struct qn_norm_names norms;
 
     /* MAY be NULL. Called when the metadata that all decoders share are read into net->shape and
@@ -44,5 +46,6 @@ struct qn_decoder_arch {
     }
 
 extern const struct qn_decoder_arch qn_llama, qn_qwen2, qn_qwen3;
+extern const struct qn_decoder_arch qn_lfm2;
 
 #endif

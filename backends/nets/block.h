@@ -54,6 +54,9 @@ struct qn_tensor qn_block_f32(struct qn_net *net, int64_t rows, int64_t cols);
 size_t qn_block_f32_bytes(int64_t rows, int64_t cols);
 /* t [rows, heads·head_dim] as [rows, heads, head_dim]. */
 struct qn_tensor qn_block_heads(const struct qn_tensor *t, int64_t heads, int64_t head_dim);
+/* Columns first and on of t [rows, cols], as [rows, heads, head_dim]. */
+struct qn_tensor qn_block_part(const struct qn_tensor *t, int64_t first, int64_t heads,
+                               int64_t head_dim);
 /* NULL for a tensor that the file does not have. */
 const struct qn_tensor *qn_block_or_null(const struct qn_tensor *t);
 

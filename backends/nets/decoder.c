@@ -26,6 +26,18 @@ struct qn_tensor qn_block_heads(const struct qn_tensor *t, int64_t heads, int64_
     return qn_tensor_reshape(t, QN_SHAPE(t->shape[0], heads, head_dim));
 }
 
+struct qn_tensor qn_block_part(const struct qn_tensor *t, int64_t first, int64_t heads,
+                               int64_t head_dim)
+{
+    struct qn_tensor part = qn_tensor_slice(t, 1, first, heads * head_dim);
+    part.ndim = 3;
+    part.shape[1] = heads;
+    part.shape[2] = head_dim;
+    part.stride[1] = head_dim * t->stride[1];
+    part.stride[2] = t->stride[1];
+    return part;
+}
+
 const struct qn_tensor *qn_block_or_null(const struct qn_tensor *t)
 {
     return t->ndim ? t : NULL;
@@ -63,7 +75,8 @@ size_t qn_decoder_scratch_bytes(const struct qn_net *net, int32_t rows)
     for (int32_t i = 0; i < s->layers; i++) {
         const struct qn_decoder_layer *l = &net->layer[i];
         widest = larger(widest, l->mixer->scratch_bytes(net, l, rows));
-        widest = larger(widest, l->ffn->scratch_bytes(net, l, rows));
+        if (l->ffn)
+            widest = larger(widest, l->ffn->scratch_bytes(net, l, rows));
     }
     return stream + place + widest;
 }
@@ -78,6 +91,7 @@ static struct qn_batch gather(struct qn_net *net, const struct qn_chunk *chunks,
     for (size_t c = 0; c < n_chunks; c++) {
         const struct qn_chunk *chunk = &chunks[c];
         struct qn_seq *seq = chunk->seq;
+        net->seqs[c] = seq;
         assert(chunk->n >= 1 && chunk->n <= net->max_chunk - b.rows);
         assert(seq->len + (int64_t)chunk->n <= (int64_t)seq->table.n * QN_KV_PAGE);
         for (int g = 0; g < QN_KV_GROUPS; g++)
@@ -147,6 +161,8 @@ static void run_layer(struct qn_net *net, const struct qn_decoder_layer *l, stru
     norm(net, out, out, &l->mixer_post_norm);
     qn_add(net->dev, x, x, out);
 
+    if (!l->ffn)
+        return;
     norm(net, h, x, &l->ffn_norm);
     l->ffn->forward(net, l, b, out, h);
     norm(net, out, out, &l->ffn_post_norm);

@@ -14,10 +14,14 @@
 #include "nets/arch.h"
 #include "nets/block.h"
 #include "nets/block_attention.h"
+#include "nets/block_conv.h"
+#include "nets/block_delta.h"
 #include "nets/block_ffn.h"
+#include "nets/block_mamba2.h"
 #include "nets/kv.h"
 #include "nets/nets.h"
 #include "nets/rope.h"
+#include "nets/state.h"
 
 enum {
     QN_NET_LAYERS_MAX = 1024,
@@ -45,13 +49,17 @@ struct qn_norm {
 struct qn_decoder_layer {
     int32_t index;
     const struct qn_block *mixer; /* what brings tokens together */
-    const struct qn_block *ffn;   /* what works on each alone */
+    const struct qn_block *ffn;   /* what works on each alone; NULL: nothing does */
     struct qn_norm mixer_norm, mixer_post_norm, ffn_norm, ffn_post_norm;
-    struct qn_kv_shape cache; /* what it keeps of each token */
+    struct qn_kv_shape cache;    /* what it keeps of each token */
+    struct qn_layer_state state; /* what it keeps of all of them */
 
     /* the weights of its blocks; those it does not use stay zero */
     struct qn_attention attention;
     struct qn_ffn dense;
+    struct qn_short_conv_weights conv;
+    struct qn_mamba2 mamba2;
+    struct qn_delta_net delta;
 };
 
 struct qn_net {
@@ -65,7 +73,9 @@ struct qn_net {
     struct qn_tensor output; /* [vocab, dim], laid out for products */
     struct qn_decoder_layer *layer;
 
-    struct qn_kv *kv; /* NULL before qn_net_kv_init */
+    struct qn_kv *kv;          /* NULL before qn_net_kv_init */
+    size_t state_bytes;        /* of one sequence's recurrent state; 0: it has none */
+    struct qn_mem *state_zero; /* so many bytes that nobody writes: the state of no tokens */
 
     struct qn_rope rope[QN_NET_ROPES_MAX]; /* the rotations its layers choose from */
     int32_t ropes;
@@ -77,6 +87,9 @@ struct qn_net {
     int32_t *out_row;         /* [max_chunk]: batch rows whose logits are wanted, in order */
     float **out_to;           /* [max_chunk]: where each of them goes */
     struct qn_span *spans[QN_KV_GROUPS]; /* [QN_SPANS_MAX]: the same rows, each group's pages */
+    struct qn_seq **seqs;                /* [QN_SPANS_MAX]: whose rows they are */
+    struct qn_span *state_spans;         /* [QN_SPANS_MAX]: see qn_state_next */
+    struct qn_tensor *states;            /* [QN_SPANS_MAX] */
 };
 
 qn_err qn_decoder_load(struct qn_net **out, const struct qn_decoder_arch *arch,

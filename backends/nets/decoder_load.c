@@ -50,16 +50,18 @@ static qn_err plan_layers(struct qn_loader *l, struct qn_net *net)
     struct qn_decoder_shape *s = &net->shape;
     int32_t *heads = qn_xcalloc((size_t)s->layers, 3 * sizeof *heads);
     int32_t *kv_heads = heads + s->layers, *ff = kv_heads + s->layers;
+    const int32_t least = net->arch->recurrent ? 0 : 1;
     qn_err err = qn_loader_counts(l, "attention.head_count", 1, QN_NET_HEADS_MAX, QN_LOADER_MUST,
                                   s->layers, heads);
     s->heads = heads[0];
     if (err == QN_OK)
-        err = qn_loader_counts(l, "attention.head_count_kv", 1, s->heads, s->heads, s->layers,
+        err = qn_loader_counts(l, "attention.head_count_kv", least, s->heads, s->heads, s->layers,
                                kv_heads);
     if (err == QN_OK)
         err = qn_loader_counts(l, "feed_forward_length", 1, QN_NET_FF_MAX, QN_LOADER_MUST,
                                s->layers, ff);
-    s->kv_heads = kv_heads[0];
+    for (int32_t i = 0; i < s->layers; i++) /* 0 in layers without attention */
+        s->kv_heads = kv_heads[i] > s->kv_heads ? kv_heads[i] : s->kv_heads;
     s->ff = ff[0];
     if (err == QN_OK)
         err = read_head_dim(l, s);
@@ -128,12 +130,13 @@ static qn_err count_vocabulary(struct qn_loader *l, struct qn_decoder_shape *s)
 static qn_err load_ends(struct qn_loader *l, struct qn_net *net)
 {
     struct qn_decoder_shape *s = &net->shape;
+    const char *norm = net->arch->norms.output ? net->arch->norms.output : "output_norm";
     qn_err err;
     if ((err = count_vocabulary(l, s)) != QN_OK ||
         (err = qn_loader_table(l, &net->embedding, QN_REQUIRED, s->vocab, s->dim,
                                "token_embd.weight")) != QN_OK ||
-        (err = qn_loader_vector(l, &net->output_norm.w, QN_REQUIRED, s->dim,
-                                "output_norm.weight")) != QN_OK)
+        (err = qn_loader_vector(l, &net->output_norm.w, QN_REQUIRED, s->dim, "%s.weight", norm)) !=
+            QN_OK)
         return err;
     const char *output = qn_loader_has(l, "output.weight") ? "output.weight" : "token_embd.weight";
     return qn_loader_matrix(l, &net->output, QN_REQUIRED, s->vocab, s->dim, "%s", output);
@@ -158,7 +161,7 @@ static qn_err load_layer(struct qn_loader *l, struct qn_net *net, struct qn_deco
         (err = load_norm(l, net, &layer->ffn_post_norm, names->ffn_post, i)) != QN_OK ||
         (err = layer->mixer->load(l, net, layer)) != QN_OK)
         return err;
-    return layer->ffn->load(l, net, layer);
+    return layer->ffn ? layer->ffn->load(l, net, layer) : QN_OK;
 }
 
 /* ---- the whole ---- */
@@ -170,7 +173,7 @@ static qn_err make_room(struct qn_loader *l, struct qn_net *net, int32_t max_chu
         const struct qn_decoder_layer *layer = &net->layer[i];
         if (layer->mixer->reserve)
             layer->mixer->reserve(layer, &need);
-        if (layer->ffn->reserve)
+        if (layer->ffn && layer->ffn->reserve)
             layer->ffn->reserve(layer, &need);
     }
     qn_err err = qn_device_reserve(net->dev, &need, l->e);
@@ -187,6 +190,9 @@ static qn_err make_room(struct qn_loader *l, struct qn_net *net, int32_t max_chu
     net->out_to = qn_xcalloc(n, sizeof *net->out_to);
     for (int g = 0; g < QN_KV_GROUPS; g++)
         net->spans[g] = qn_xcalloc(QN_SPANS_MAX, sizeof *net->spans[g]);
+    net->seqs = qn_xcalloc(QN_SPANS_MAX, sizeof *net->seqs);
+    net->state_spans = qn_xcalloc(QN_SPANS_MAX, sizeof *net->state_spans);
+    net->states = qn_xcalloc(QN_SPANS_MAX, sizeof *net->states);
     return QN_OK;
 }
 
@@ -205,6 +211,7 @@ static void fill_info(struct qn_net *net, const struct qn_weights *w)
         .context_train = s->context_train,
         .parameters = qn_weights_parameters(w),
         .weight_bytes = qn_weights_prepared_bytes(w) + (int64_t)qn_tensor_bytes(&net->embedding),
+        .state_bytes = (int64_t)net->state_bytes,
         .kv_token_bytes = cached * qn_dtype(QN_F16)->block_bytes,
     };
 }
@@ -227,6 +234,10 @@ static qn_err load(struct qn_loader *l, struct qn_net *net, int max_chunk, qn_ne
     for (int32_t i = 0; i < net->shape.layers; i++)
         if ((err = load_layer(l, net, &net->layer[i])) != QN_OK)
             return err;
+    if ((err = qn_state_lay_out(net->layer, net->shape.layers, &net->state_bytes, l->e)) != QN_OK ||
+        (net->state_bytes &&
+         (err = qn_mem_new(net->dev, net->state_bytes, &net->state_zero, l->e)) != QN_OK))
+        return err;
     if ((err = qn_loader_finish(l, progress, ctx)) != QN_OK)
         return err;
     return make_room(l, net, max_chunk);
@@ -269,6 +280,10 @@ void qn_net_free(struct qn_net *net)
     free(net->out_to);
     for (int g = 0; g < QN_KV_GROUPS; g++)
         free(net->spans[g]);
+    free(net->seqs);
+    free(net->state_spans);
+    free(net->states);
+    qn_mem_free(net->state_zero);
     qn_kv_free(net->kv);
     free(net);
 }

@@ -271,6 +271,21 @@ qn_err qn_loader_table(struct qn_loader *l, struct qn_tensor *t, enum qn_need ne
     return take(l, t, name, 2, (const int64_t[]){rows, cols});
 }
 
+/* A copy as f32 of the tensor that has this name and shape. */
+static qn_err copy(struct qn_loader *l, struct qn_tensor *t, enum qn_need need, const char *name,
+                   size_t ndim, const int64_t *shape)
+{
+    struct qn_tensor found;
+    if (need == QN_OPTIONAL && !in_file(l, name))
+        return QN_OK;
+    qn_err err = take(l, &found, name, ndim, shape);
+    if (err == QN_OK)
+        err = qn_weights_copy_vector(l->w, l->dev, &found, name, l->e);
+    if (err == QN_OK)
+        *t = found;
+    return err;
+}
+
 qn_err qn_loader_vector(struct qn_loader *l, struct qn_tensor *t, enum qn_need need, int64_t n,
                         const char *fmt, ...)
 {
@@ -279,15 +294,46 @@ qn_err qn_loader_vector(struct qn_loader *l, struct qn_tensor *t, enum qn_need n
     va_start(ap, fmt);
     name_of(name, fmt, ap);
     va_end(ap);
-    if (need == QN_OPTIONAL && !in_file(l, name))
-        return QN_OK;
-    struct qn_tensor found;
-    qn_err err = take(l, &found, name, 1, &n);
+    return copy(l, t, need, name, 1, &n);
+}
+
+qn_err qn_loader_grid(struct qn_loader *l, struct qn_tensor *t, enum qn_need need, int64_t rows,
+                      int64_t cols, const char *fmt, ...)
+{
+    char name[QN_GGUF_NAME_MAX + 1];
+    va_list ap;
+    va_start(ap, fmt);
+    name_of(name, fmt, ap);
+    va_end(ap);
+    return copy(l, t, need, name, 2, (const int64_t[]){rows, cols});
+}
+
+/* t [rows, cols] becomes [cols, rows] in the same memory. */
+static qn_err turn(struct qn_loader *l, struct qn_tensor *t)
+{
+    const int64_t rows = t->shape[0], cols = t->shape[1];
+    float *was = qn_xcalloc((size_t)(rows * cols), 2 * sizeof *was), *now = was + rows * cols;
+    qn_err err = qn_read(l->dev, was, t);
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t c = 0; c < cols; c++)
+            now[c * rows + r] = was[r * cols + c];
+    *t = qn_tensor_reshape(t, QN_SHAPE(cols, rows));
     if (err == QN_OK)
-        err = qn_weights_copy_vector(l->w, l->dev, &found, name, l->e);
-    if (err == QN_OK)
-        *t = found;
+        qn_write(l->dev, t, now);
+    free(was);
     return err;
+}
+
+qn_err qn_loader_turned(struct qn_loader *l, struct qn_tensor *t, enum qn_need need, int64_t rows,
+                        int64_t cols, const char *fmt, ...)
+{
+    char name[QN_GGUF_NAME_MAX + 1];
+    va_list ap;
+    va_start(ap, fmt);
+    name_of(name, fmt, ap);
+    va_end(ap);
+    qn_err err = copy(l, t, need, name, 2, (const int64_t[]){rows, cols});
+    return err == QN_OK && t->ndim ? turn(l, t) : err;
 }
 
 static qn_err refuse_the_rest(const struct qn_loader *l)

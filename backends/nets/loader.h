@@ -78,6 +78,13 @@ qn_err qn_loader_table(struct qn_loader *l, struct qn_tensor *t, enum qn_need ne
 qn_err qn_loader_vector(struct qn_loader *l, struct qn_tensor *t, enum qn_need need, int64_t n,
                         const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
+/* The same for a small matrix [rows, cols] that is used as it is; qn_loader_turned keeps it the
+ * other way round, as [cols, rows]. */
+qn_err qn_loader_grid(struct qn_loader *l, struct qn_tensor *t, enum qn_need need, int64_t rows,
+                      int64_t cols, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+qn_err qn_loader_turned(struct qn_loader *l, struct qn_tensor *t, enum qn_need need, int64_t rows,
+                        int64_t cols, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+
 /* Says that the tensor of this name, if there is one, means nothing to the network. */
 void qn_loader_ignore(struct qn_loader *l, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

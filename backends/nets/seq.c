@@ -51,6 +51,11 @@ qn_err qn_seq_new(struct qn_net *net, int32_t context, struct qn_seq **out, stru
         return qn_fail(e, QN_EINVAL, "a context of %d tokens: choose 1 to %d", context,
                        QN_NET_CONTEXT_MAX);
     struct qn_seq *s = qn_xcalloc(1, sizeof *s);
+    qn_err err = qn_state_init(&s->state, net, e);
+    if (err != QN_OK) {
+        free(s);
+        return err;
+    }
     s->net = net;
     s->context = context;
     qn_kv_table_init(&s->table, net->kv, context);
@@ -63,6 +68,7 @@ void qn_seq_free(struct qn_seq *s)
     if (!s)
         return;
     qn_kv_table_deinit(&s->table);
+    qn_state_deinit(&s->state);
     free(s);
 }
 
@@ -77,7 +83,8 @@ qn_err qn_seq_reserve(struct qn_seq *s, int32_t n, struct qn_error *e)
     if (n > s->context - s->len)
         return qn_fail(e, QN_ECONTEXT, "%d tokens do not fit after %d of %d", (int)n, (int)s->len,
                        (int)s->context);
-    return qn_kv_table_reserve(&s->table, s->len, n, e);
+    qn_err err = qn_kv_table_reserve(&s->table, s->len, n, e);
+    return err == QN_OK ? qn_state_reserve(s->net, &s->state, s->len, n, e) : err;
 }
 
 void qn_seq_advance(struct qn_seq *s, int32_t n)
@@ -89,9 +96,13 @@ void qn_seq_advance(struct qn_seq *s, int32_t n)
 int32_t qn_seq_truncate(struct qn_seq *s, int32_t len)
 {
     assert(len >= 0 && len <= s->len);
-    s->len = qn_kv_table_whole_at(&s->table, len) ? len : 0;
-    qn_kv_table_cut(&s->table, s->len);
-    return s->len;
+    len = qn_state_reach(&s->state, s->len, len);
+    if (!qn_kv_table_whole_at(&s->table, len))
+        len = 0;
+    qn_kv_table_cut(&s->table, len);
+    qn_state_cut(s->net, &s->state, s->len, len);
+    s->len = len;
+    return len;
 }
 
 qn_err qn_seq_fork(struct qn_seq *dst, const struct qn_seq *src, int32_t len, struct qn_error *e)
@@ -104,7 +115,11 @@ qn_err qn_seq_fork(struct qn_seq *dst, const struct qn_seq *src, int32_t len, st
     if (!qn_kv_table_whole_at(&src->table, len))
         return qn_fail(e, QN_EUNSUPPORTED, "the first %d of %d tokens have left the window",
                        (int)len, (int)src->len);
+    if (qn_state_reach(&src->state, src->len, len) != len)
+        return qn_fail(e, QN_EUNSUPPORTED, "no state is kept after %d of %d tokens", (int)len,
+                       (int)src->len);
     qn_kv_table_share(&dst->table, &src->table, len);
+    qn_state_share(src->net, &dst->state, &src->state, src->len, len);
     dst->len = len;
     return QN_OK;
 }

@@ -1,12 +1,15 @@
-/* What a sequence is inside this room: pages of the net's cache, and how many tokens they hold. */
+/* What a sequence is inside this room: pages of the net's cache, the state of recurrent layers, and
+ * how many tokens they hold. */
 #ifndef QN_NETS_SEQ_H
 #define QN_NETS_SEQ_H
 
 #include "nets/kv.h"
+#include "nets/state.h"
 
 struct qn_seq {
     struct qn_net *net;
     struct qn_kv_table table;
+    struct qn_state state;
     int32_t context, len;
 };
 

@@ -51,6 +51,12 @@ class Weights:
         self.writer.add(name, (n,), self.vectors, values)
         self.count += n
 
+    def grid(self, name, rows, cols, std, mean=0.0):
+        """A small matrix that files never quantise."""
+        values = mean + std * self._rng(name).standard_normal((rows, cols), dtype=np.float32)
+        self.writer.add(name, (rows, cols), self.vectors, values)
+        self.count += rows * cols
+
     def fixed(self, name, values):
         self.writer.add(name, (len(values),), "f32", values)
 

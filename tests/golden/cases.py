@@ -45,6 +45,14 @@ def positions():
     yield "llama", "q8_0", STEADY + ["--rope-freqs"]
 
 
+def hybrids():
+    for arch in ("lfm2",):
+        yield arch, "f32", []
+        yield arch, "f16", ["--vectors", "f16"]
+        yield arch, "q8_0", STEADY
+    yield "lfm2", "q4_k", STEADY
+
+
 def cases():
-    for family in (types, shapes, positions):
+    for family in (types, shapes, positions, hybrids):
         yield from family()

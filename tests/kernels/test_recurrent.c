@@ -372,6 +372,11 @@ static void gates(void)
             for (int j = 0; j < 301; j++)
                 near("gate", at(&y, r, h, j), at(&x, r, h, j) / (1 + exp(-at(&gate, r, h, j))),
                      1e-6);
+    struct qn_tensor product = fresh(QN_SHAPE(9, 903)), factor = fresh(QN_SHAPE(9, 903));
+    struct qn_tensor both = copied(&factor);
+    qn_mul(dev, &both, &both, &product);
+    for (int i = 0; i < 9 * 903; i++)
+        assert_true(data(&both)[i] == (float)(data(&factor)[i] * data(&product)[i]));
     struct qn_tensor was = copied(&x);
     qn_l2_norm(dev, &x, &x, 1e-6f, 0.5f);
     struct qn_tensor w = fresh(QN_SHAPE(3, 301));

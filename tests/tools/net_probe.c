@@ -165,27 +165,54 @@ static void run_in_company(struct probe *p, struct texts *t)
         qn_seq_free(s[j]);
 }
 
-/* Half of a, then b, then back to half of a and on. */
+/* Half of a, then b, then back to half of a, or to what is left of it, and on. */
 static void run_after_truncation(struct probe *p, struct texts *t)
 {
     struct qn_seq *s = new_seq(p);
     feed(p, s, t->a, TEXT / 2, CHUNK, t->got);
     feed(p, s, t->b, TEXT, CHUNK, NULL);
-    qn_seq_truncate(s, TEXT / 2);
-    feed(p, s, t->a + TEXT / 2, TEXT / 2, CHUNK, t->got + (size_t)TEXT / 2 * (size_t)p->vocab);
+    int left = qn_seq_truncate(s, TEXT / 2);
+    feed(p, s, t->a + left, TEXT - left, CHUNK, t->got + (size_t)left * (size_t)p->vocab);
     qn_seq_free(s);
 }
 
-/* The first half of a out of another sequence's cache, into one that held b. */
+/* The first half of a out of another sequence's cache, into one that held b. A net with recurrent
+ * layers can only be forked where its state is: there the other one has no more than that half. */
 static void run_after_copy(struct probe *p, struct texts *t)
 {
     struct qn_seq *from = new_seq(p), *to = new_seq(p);
-    feed(p, from, t->a, TEXT, CHUNK, t->got);
+    int other = qn_net_info(p->net)->state_bytes ? TEXT / 2 : TEXT;
+    feed(p, from, t->a, other, CHUNK, t->got);
     feed(p, to, t->b, TEXT, CHUNK, NULL);
     if (qn_seq_fork(to, from, TEXT / 2, NULL) != QN_OK || qn_seq_len(to) != TEXT / 2)
         fprintf(stderr, "net_probe: a fork of %d tokens has %d\n", TEXT / 2, qn_seq_len(to));
     feed(p, to, t->a + TEXT / 2, TEXT / 2, CHUNK, t->got + (size_t)TEXT / 2 * (size_t)p->vocab);
     qn_seq_free(from);
+    qn_seq_free(to);
+}
+
+/* A long text, and the same again from the copy of the state that its 256th token left: in the same
+ * sequence, and in another that has forked there. The last TEXT tokens are compared. */
+static void run_from_kept(struct probe *p, struct texts *t)
+{
+    enum { LONG = 320, KEPT = 256, SAME = LONG - TEXT };
+    int32_t ids[LONG];
+    for (int i = 0; i < LONG; i++)
+        ids[i] = (i * 29 + 3) % p->vocab;
+    struct qn_seq *s = new_seq(p), *to = new_seq(p);
+    feed(p, s, ids, SAME, CHUNK, NULL);
+    feed(p, s, ids + SAME, TEXT, CHUNK, t->want);
+    if (qn_seq_truncate(s, LONG - 1) != KEPT)
+        fprintf(stderr, "net_probe: cut to %d, not %d tokens\n", qn_seq_len(s), KEPT);
+    feed(p, s, ids + KEPT, SAME - KEPT, 1, NULL);
+    feed(p, s, ids + SAME, TEXT, CHUNK, t->got);
+    printf(",\"from_kept\":%.3g", moved(p, t, 0));
+    if (qn_seq_fork(to, s, KEPT, NULL) != QN_OK)
+        fprintf(stderr, "net_probe: no fork of %d tokens\n", KEPT);
+    qn_seq_free(s);
+    feed(p, to, ids + qn_seq_len(to), SAME - qn_seq_len(to), CHUNK, NULL);
+    feed(p, to, ids + SAME, TEXT, CHUNK, t->got);
+    printf(",\"forked_kept\":%.3g", moved(p, t, 0));
     qn_seq_free(to);
 }
 
@@ -217,7 +244,10 @@ static int sequences(struct probe *p)
     run_after_truncation(p, &t);
     printf(",\"truncated\":%.3g", moved(p, &t, 0));
     run_after_copy(p, &t);
-    printf(",\"copied\":%.3g}\n", moved(p, &t, 0));
+    printf(",\"copied\":%.3g", moved(p, &t, 0));
+    if (qn_net_info(p->net)->state_bytes)
+        run_from_kept(p, &t);
+    printf("}\n");
     free(t.want);
     free(t.got);
     return 0;

@@ -67,6 +67,7 @@ struct cpu_kernels {
     bool (*supported)(void);
     void (*rms_norm)(float *y, const float *x, const float *w, int64_t n, float eps);
     void (*silu_mul)(float *y, const float *gate, const float *up, int64_t n);
+    void (*mul)(float *y, const float *a, const float *b, int64_t n);
     void (*sigmoid_mul)(float *y, const float *gate, const float *x, int64_t n);
     void (*softmax)(float *y, const float *x, int64_t n);
     void (*add)(float *y, const float *a, const float *b, int64_t n);
@@ -194,6 +195,8 @@ void cpu_kv_store(struct qn_device *, const struct qn_kv_layer *cache, const str
 void cpu_attention(struct qn_device *, struct qn_tensor *out, const struct qn_tensor *q,
                    const struct qn_kv_layer *cache, const struct qn_span *spans, int n_spans,
                    const struct qn_attend_params *params);
+void cpu_mul(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *a,
+             const struct qn_tensor *b);
 void cpu_sigmoid_mul(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *gate,
                      const struct qn_tensor *x);
 void cpu_sigmoid(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x);

@@ -151,6 +151,7 @@ static const struct qn_ops ops = {
     .swiglu_clamped = cpu_swiglu_clamped,
     .softmax = cpu_softmax,
     .copy = cpu_copy,
+    .mul = cpu_mul,
     .sigmoid_mul = cpu_sigmoid_mul,
     .sigmoid = cpu_sigmoid,
     .l2_norm = cpu_l2_norm,

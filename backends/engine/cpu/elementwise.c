@@ -59,6 +59,17 @@ void cpu_silu_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn_te
     run(dev, &(struct job){.row = silu_mul_row, .y = y, .a = gate, .b = up});
 }
 
+static void mul_row(const struct job *j, int64_t r)
+{
+    j->k->mul(cpu_at(j->y, r, 0), cpu_at(j->a, r, 0), cpu_at(j->b, r, 0), j->cols);
+}
+
+void cpu_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *a,
+             const struct qn_tensor *b)
+{
+    run(dev, &(struct job){.row = mul_row, .y = y, .a = a, .b = b});
+}
+
 static void sigmoid_mul_row(const struct job *j, int64_t r)
 {
     int64_t inner = j->y->ndim == 3 ? j->y->shape[1] : 1, i = r / inner, h = r % inner;

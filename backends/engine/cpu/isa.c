@@ -125,6 +125,12 @@ static void try_attend(const struct cpu_kernels *k, struct trial *t, int side)
     });
 }
 
+static void try_mul(const struct cpu_kernels *k, struct trial *t, int side)
+{
+    t->n = 100;
+    k->mul(t->out[side], t->x[0], t->x[1], t->n);
+}
+
 static void try_sigmoid_mul(const struct cpu_kernels *k, struct trial *t, int side)
 {
     t->n = 100;
@@ -235,18 +241,6 @@ static void try_interleave(const struct cpu_kernels *k, struct trial *t, int sid
     k->interleave(t->out[side], 8, rows_of(t, rows), 7, COLS);
 }
 
-/* Any codes are valid; bytes of 0x2c to 0x33 are reasonable scales in every form. */
-static void fill_panel(struct trial *t)
-{
-    int codes = COLS / 32 * cpu_code_bytes(t->type);
-    int scales = COLS / cpu_scale_cols(t->type) * cpu_scale_bytes(t->type);
-    uint32_t seed = 1;
-    for (int i = 0; i < codes + scales; i++) {
-        seed = seed * 1664525 + 1013904223;
-        t->panel[i] = (char)(i < codes ? seed >> 24 : 0x2c + (seed >> 29));
-    }
-}
-
 static void try_panel(const struct cpu_kernels *k, struct trial *t, int side)
 {
     const struct qn_dtype_info *d = qn_dtype(t->type);
@@ -257,12 +251,8 @@ static void try_panel(const struct cpu_kernels *k, struct trial *t, int side)
     else
         cpu_kernels_generic.interleave((float *)t->acts[0], t->width, rows_of(t, rows), t->width,
                                        COLS);
-    if (d->block > 1) {
-        fill_panel(t);
-    } else {
-        d->quant(t->file, t->w[0], ROWS * COLS);
-        cpu_pack_panel(t->type, t->panel, t->file, qn_dtype_bytes(d, COLS), ROWS, COLS);
-    }
+    d->quant(t->file, t->w[0], ROWS * COLS);
+    cpu_pack_panel(t->type, t->panel, t->file, qn_dtype_bytes(d, COLS), ROWS, COLS);
     k->panel[t->type][width_index(t->width)](t->out[side], t->panel, t->acts[0], COLS);
 }
 
@@ -338,6 +328,7 @@ int cpu_kernels_try(const struct cpu_kernels *set, struct cpu_kernels *out)
     TRY(narrow)
     TRY(widen)
     TRY(attend)
+    TRY(mul)
     TRY(sigmoid_mul)
     TRY(conv)
     TRY(delta)

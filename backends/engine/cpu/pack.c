@@ -1,123 +1,127 @@
 /* Lays rows of weights out in panels; pack.h says how. */
 #include "engine/cpu/pack.h"
+#include "engine/quant/quant.h"
 
 #include <assert.h>
 #include <string.h>
 
+int cpu_code_bytes(enum qn_dtype t)
+{
+    switch (t) {
+    case QN_Q8_0:
+        return 512;
+    case QN_Q4_0:
+    case QN_Q4_K:
+        return 256;
+    case QN_Q5_K:
+        return 320;
+    case QN_Q6_K:
+        return 384;
+    default:
+        return 0;
+    }
+}
+
+int cpu_scale_bytes(enum qn_dtype t)
+{
+    switch (t) {
+    case QN_Q8_0:
+    case QN_Q4_0:
+        return 32;
+    case QN_Q4_K:
+    case QN_Q5_K:
+        return 64 + 8 * 32;
+    case QN_Q6_K:
+        return 32 + 16 * 16;
+    default:
+        return 0;
+    }
+}
+
 size_t cpu_panel_bytes(enum qn_dtype t, int64_t cols)
 {
     const struct qn_dtype_info *d = qn_dtype(t);
-    size_t bytes;
-    if (d->block == 1)
-        bytes = (size_t)cols * CPU_PANEL * (size_t)d->block_bytes;
-    else
-        bytes = (size_t)(cols / 32) * (size_t)cpu_code_bytes(t) +
-                (size_t)(cols / cpu_scale_cols(t)) * (size_t)cpu_scale_bytes(t);
+    size_t bytes = d->block == 1 ? (size_t)cols * CPU_PANEL * (size_t)d->block_bytes
+                                 : (size_t)(cols / 32) * (size_t)cpu_code_bytes(t) +
+                                       (size_t)(cols / d->block) * (size_t)cpu_scale_bytes(t);
     return (bytes + 63) / 64 * 64;
 }
 
-/* One row's words of four codes in a unit: g are its eight groups. */
-static void put_two_bits(unsigned char *to, const uint32_t g[8])
+/* Eight groups of four codes as words, so that a shift moves four nibbles at once. */
+static void put_codes(enum qn_dtype t, unsigned char *unit, int row, const uint8_t codes[32])
 {
-    for (int v = 0; v < 2; v++) {
-        uint32_t word = 0;
-        for (int i = 0; i < 4; i++)
-            word |= (g[4 * v + i] & 0x03030303) << 2 * i;
-        memcpy(to + 64 * v, &word, 4);
-    }
-}
-
-static void put_nibbles(unsigned char *to, const uint32_t *g, int vectors)
-{
-    for (int v = 0; v < vectors; v++) {
-        uint32_t word = (g[2 * v] & 0x0f0f0f0f) | (g[2 * v + 1] & 0x0f0f0f0f) << 4;
-        memcpy(to + 64 * v, &word, 4);
-    }
-}
-
-/* One more bit of every group, bit `bit` of its codes. */
-static void put_bits(unsigned char *to, const uint32_t g[8], int bit)
-{
-    uint32_t word = 0;
-    for (int i = 0; i < 8; i++)
-        word |= (g[i] >> bit & 0x01010101) << i;
-    memcpy(to, &word, 4);
-}
-
-/* Eight groups of four codes as words, so that a shift moves four codes at once. */
-static void put_codes(enum cpu_codes form, unsigned char *unit, int row, const uint8_t codes[32])
-{
-    uint32_t g[8];
+    uint32_t g[8], v;
     unsigned char *to = unit + 4 * row;
     memcpy(g, codes, 32);
-    switch (form) {
-    case CODES_8:
+    switch (t) {
+    case QN_Q8_0:
         for (int i = 0; i < 8; i++)
             memcpy(to + 64 * i, &g[i], 4);
         return;
-    case CODES_5:
-        put_bits(to + 256, g, 4);
+    case QN_Q5_K:
+        v = 0;
+        for (int i = 0; i < 8; i++)
+            v |= (g[i] >> 4 & 0x01010101) << i;
+        memcpy(to + 256, &v, 4);
         /* fall through */
-    case CODES_4:
-        put_nibbles(to, g, 4);
+    case QN_Q4_0:
+    case QN_Q4_K:
+        for (int i = 0; i < 4; i++) {
+            v = (g[2 * i] & 0x0f0f0f0f) | (g[2 * i + 1] & 0x0f0f0f0f) << 4;
+            memcpy(to + 64 * i, &v, 4);
+        }
         return;
-    case CODES_3:
-        put_bits(to + 128, g, 2);
-        /* fall through */
-    case CODES_2:
-        put_two_bits(to, g);
-        return;
-    case CODES_6:
+    case QN_Q6_K:
         for (int half = 0; half < 2; half++, to += 192) {
             const uint32_t *h = g + 4 * half;
             uint32_t high = 0;
             for (int i = 0; i < 4; i++)
                 high |= (h[i] >> 4 & 0x03030303) << 2 * i;
-            put_nibbles(to, h, 2);
+            for (int i = 0; i < 2; i++) {
+                v = (h[2 * i] & 0x0f0f0f0f) | (h[2 * i + 1] & 0x0f0f0f0f) << 4;
+                memcpy(to + 64 * i, &v, 4);
+            }
             memcpy(to + 128, &high, 4);
         }
         return;
-    case CODES_NONE:
+    default:
         assert(!"a block type without a layout");
     }
 }
 
-/* One row's scales in one record; `first` is the record's place among those of the row's block. */
-static void put_scales(enum cpu_scales form, unsigned char *s, int row,
-                       const struct qn_block_scales *b, int first)
+/* The scales of one block of one row; s is the panel's record of that block. */
+static void put_scales(enum qn_dtype t, unsigned char *s, int row, const unsigned char *block)
 {
-    unsigned char *bytes = s + row;
-    switch (form) {
-    case SCALES_E8M0:
-        bytes[0] = b->scale[first];
+    uint16_t d, dmin;
+    switch (t) {
+    case QN_Q8_0:
+    case QN_Q4_0:
+        d = qn_load_u16(block);
+        memcpy(s + 2 * row, &d, 2);
         return;
-    case SCALES_E4M3:
-        bytes[0] = b->scale[2 * first];
-        bytes[16] = b->scale[2 * first + 1];
-        return;
-    case SCALES_K32:
-    case SCALES_K16:
-        for (int j = 0; j < (form == SCALES_K32 ? 8 : 16); j++)
-            bytes[32 + 16 * j] = b->scale[j];
-        break;
-    case SCALES_K32_MIN:
+    case QN_Q4_K:
+    case QN_Q5_K: {
+        uint8_t scale[8], min[8];
+        qn_k_head(block, &d, &dmin, scale, min);
+        memcpy(s + 2 * row, &d, 2);
+        memcpy(s + 32 + 2 * row, &dmin, 2);
         for (int j = 0; j < 8; j++) {
-            bytes[64 + 32 * j] = b->scale[j];
-            bytes[80 + 32 * j] = b->min[j];
+            s[64 + 32 * j + row] = scale[j];
+            s[64 + 32 * j + 16 + row] = min[j];
         }
-        break;
-    case SCALES_K16_MIN:
-        for (int j = 0; j < 16; j++)
-            bytes[64 + 16 * j] = (unsigned char)(b->scale[j] | b->min[j] << 4);
-        break;
-    case SCALES_HALF:
-    case SCALES_HALF_MIN:
-    case SCALES_WIDE:
-        break;
+        return;
     }
-    memcpy(s + 2 * row, &b->d, 2);
-    if (form == SCALES_HALF_MIN || form == SCALES_K32_MIN || form == SCALES_K16_MIN)
-        memcpy(s + 32 + 2 * row, &b->dmin, 2);
+    case QN_Q6_K: {
+        int8_t scale[16];
+        qn_q6_k_head(block, &d, scale);
+        memcpy(s + 2 * row, &d, 2);
+        for (int j = 0; j < 16; j++)
+            s[32 + 16 * j + row] = (unsigned char)scale[j];
+        return;
+    }
+    default:
+        assert(!"a block type without a layout");
+    }
 }
 
 /* Sixteen rows become columns by way of a tile that stays in the first cache. */
@@ -153,23 +157,15 @@ void cpu_pack_panel(enum qn_dtype t, void *panel, const void *rows, size_t row_b
     }
     if (n < CPU_PANEL)
         memset(panel, 0, cpu_panel_bytes(t, cols));
-    const struct cpu_layout *l = cpu_layout(t);
-    const int code_bytes = cpu_code_bytes(t), scale_bytes = cpu_scale_bytes(t);
-    const int records = d->block > cpu_scale_cols(t) ? d->block / cpu_scale_cols(t) : 1;
-    unsigned char *codes = panel, *scales = codes + cols / 32 * code_bytes;
+    unsigned char *codes = panel, *scales = codes + cols / 32 * cpu_code_bytes(t);
     for (int r = 0; r < n; r++) {
         const unsigned char *row = (const unsigned char *)rows + (size_t)r * row_bytes;
-        unsigned char *record = scales;
-        struct qn_block_scales s;
         uint8_t c[32];
         for (int64_t g = 0; g < cols / 32; g++) {
             d->codes(c, row, g);
-            put_codes(l->codes, codes + g * code_bytes, r, c);
+            put_codes(t, codes + g * cpu_code_bytes(t), r, c);
         }
-        for (int64_t b = 0; b < cols / d->block; b++) {
-            d->scales(&s, row + b * d->block_bytes);
-            for (int i = 0; i < records; i++, record += scale_bytes)
-                put_scales(l->scales, record, r, &s, i);
-        }
+        for (int64_t b = 0; b < cols / d->block; b++)
+            put_scales(t, scales + b * cpu_scale_bytes(t), r, row + b * d->block_bytes);
     }
 }

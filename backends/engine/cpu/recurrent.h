@@ -154,6 +154,12 @@ static void lanes_scan(const struct cpu_scan *a)
     }
 }
 
+static void lanes_mul(float *y, const float *a, const float *b, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        y[i] = a[i] * b[i];
+}
+
 /* y = x · sigmoid(gate). */
 static void lanes_sigmoid_mul(float *y, const float *gate, const float *x, int64_t n)
 {

@@ -28,6 +28,7 @@ def wants_more_bits(layer, layers):
 class Layout:
     pre = "llama-bpe"                      # the pre-tokenizer's name
     norms = ("attn_norm", "ffn_norm")      # of a layer, each [dim]
+    output_norm = "output_norm"
     qkv_bias = False
     qk_norm = False                        # per head
 
@@ -69,7 +70,7 @@ class Layout:
         # a tied matrix serves both ends: the last norm makes up for its other scale
         level = 1.0 if a.separate_output else unembedding / embedding
         w.matrix("token_embd.weight", a.vocab, a.dim, embedding, more_bits=not a.separate_output)
-        w.vector("output_norm.weight", a.dim, 0.1 * level, level)
+        w.vector(self.output_norm + ".weight", a.dim, 0.1 * level, level)
         if a.separate_output:
             w.matrix("output.weight", a.vocab, a.dim, unembedding, more_bits=True)
         if a.rope_freqs:
