@@ -118,8 +118,10 @@ void qn_sum_experts(struct qn_device *dev, struct qn_tensor *y, const struct qn_
 {
     CHECK(choices(ids) && y->shape[0] == ids->shape[0], y, x, ids);
     CHECK(x->shape[0] == qn_tensor_elements(ids), y, x, ids);
-    CHECK(qn_tensor_same_shape(weights, ids) && f32_rows(weights), weights, x, ids);
-    CHECK(qn_tensor_contiguous(weights), weights, x, ids);
+    if (weights) {
+        CHECK(qn_tensor_same_shape(weights, ids) && f32_rows(weights), weights, x, ids);
+        CHECK(qn_tensor_contiguous(weights), weights, x, ids);
+    }
     check_experts(y, x, w, bias);
     if (ids->shape[0] > 0)
         dev->ops->sum_experts(dev, y, x, w, bias, ids, weights);
@@ -229,6 +231,14 @@ void qn_silu_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn_ten
     CHECK(qn_tensor_same_shape(y, gate) && qn_tensor_same_shape(y, up), y, gate, up);
     CHECK(y->ndim <= 2 && f32_rows(y) && f32_rows(gate) && f32_rows(up), y, gate, up);
     dev->ops->silu_mul(dev, y, gate, up);
+}
+
+void qn_scale_rows(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
+                   const struct qn_tensor *s)
+{
+    CHECK(qn_tensor_same_shape(y, x) && y->ndim == 2 && f32_rows(y) && f32_rows(x), y, x, s);
+    CHECK(s->ndim == 2 && f32_rows(s) && s->shape[0] == x->shape[0] && s->shape[1] == 1, y, x, s);
+    dev->ops->scale_rows(dev, y, x, s);
 }
 
 void qn_swiglu_clamped(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *gate,

@@ -102,7 +102,8 @@ void qn_matmul_experts(struct qn_device *dev, const struct qn_tensor *x,
                        int n_parts);
 
 /* y[r] = sum over i of weights[r, i]·(x[r·used + i]·w[ids[r, i]]ᵀ + bias[ids[r, i]]), added up in
- * the order of the experts' numbers.  y [rows, out], x [rows·used, cols], weights [rows, used]. */
+ * the order of the experts' numbers.  y [rows, out], x [rows·used, cols], weights [rows, used] or
+ * NULL for ones. */
 void qn_sum_experts(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
                     const struct qn_tensor *w, const struct qn_tensor *bias,
                     const struct qn_tensor *ids, const struct qn_tensor *weights);
@@ -145,6 +146,9 @@ void qn_add(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *
             const struct qn_tensor *b); /* y = a + b, y may be a or b */
 void qn_silu_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *gate,
                  const struct qn_tensor *up); /* y = gate·sigmoid(gate)·up, y may be either */
+/* y[i] = s[i]·x[i].  x, y [rows, d] (may be one), s [rows, 1]. */
+void qn_scale_rows(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
+                   const struct qn_tensor *s);
 /* y = g·sigmoid(alpha·g)·(u + 1) with g = gate, at most limit, and u = up within ±limit; y may be
  * either. Source: the published code of gpt-oss. */
 void qn_swiglu_clamped(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *gate,
@@ -246,6 +250,8 @@ struct qn_ops {
                 const struct qn_tensor *b);
     void (*silu_mul)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *gate,
                      const struct qn_tensor *up);
+    void (*scale_rows)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x,
+                       const struct qn_tensor *s);
     void (*swiglu_clamped)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *gate,
                            const struct qn_tensor *up, float alpha, float limit);
     void (*softmax)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x);

@@ -10,6 +10,7 @@
 
 struct qn_loader;
 struct qn_net;
+struct qn_moe_style;
 
 enum qn_qk_norm {
     QN_QK_NORM_NONE,
@@ -32,6 +33,7 @@ struct qn_decoder_arch {
     enum qn_qk_norm qk_norm;
     bool recurrent; /* some layers mix otherwise: their heads are 0 in the file */
     struct qn_norm_names norms;
+    const struct qn_moe_style *moe; /* see block_moe.h; NULL: dense feed-forward blocks only */
 
     /* MAY be NULL. Called when the metadata that all decoders share are read into net->shape and
      * every layer has the values that follow from them: reads what only this architecture has and
@@ -45,7 +47,7 @@ struct qn_decoder_arch {
         .mixer = "attn_norm", .ffn = "ffn_norm"                                                    \
     }
 
-extern const struct qn_decoder_arch qn_llama, qn_qwen2, qn_qwen3;
+extern const struct qn_decoder_arch qn_llama, qn_qwen2, qn_qwen3, qn_qwen2moe, qn_qwen3moe;
 extern const struct qn_decoder_arch qn_lfm2;
 
 #endif

@@ -18,6 +18,7 @@
 #include "nets/block_delta.h"
 #include "nets/block_ffn.h"
 #include "nets/block_mamba2.h"
+#include "nets/block_moe.h"
 #include "nets/kv.h"
 #include "nets/nets.h"
 #include "nets/rope.h"
@@ -60,6 +61,7 @@ struct qn_decoder_layer {
     struct qn_short_conv_weights conv;
     struct qn_mamba2 mamba2;
     struct qn_delta_net delta;
+    struct qn_moe moe;
 };
 
 struct qn_net {

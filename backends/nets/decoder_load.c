@@ -9,18 +9,6 @@
 
 /* ---- metadata ---- */
 
-/* Kinds of model that share an architecture's name but not its network. */
-static qn_err refuse_variants(struct qn_loader *l)
-{
-    int32_t experts;
-    qn_err err = qn_loader_count(l, "expert_count", 0, INT32_MAX, 0, &experts);
-    if (err == QN_OK && experts > 0)
-        return qn_fail(l->e, QN_EUNSUPPORTED,
-                       "a mixture of %d experts is not supported; this version runs dense models",
-                       experts);
-    return err;
-}
-
 static qn_err read_head_dim(struct qn_loader *l, struct qn_decoder_shape *s)
 {
     int32_t value_dim;
@@ -86,8 +74,7 @@ static qn_err read_metadata(struct qn_loader *l, struct qn_net *net)
     struct qn_decoder_shape *s = &net->shape;
     const int32_t must = QN_LOADER_MUST;
     qn_err err;
-    if ((err = refuse_variants(l)) != QN_OK ||
-        (err = qn_loader_count(l, "block_count", 1, QN_NET_LAYERS_MAX, must, &s->layers)) !=
+    if ((err = qn_loader_count(l, "block_count", 1, QN_NET_LAYERS_MAX, must, &s->layers)) !=
             QN_OK ||
         (err = qn_loader_count(l, "embedding_length", 1, QN_NET_DIM_MAX, must, &s->dim)) != QN_OK ||
         (err = qn_loader_count(l, "context_length", 1, QN_NET_CONTEXT_MAX, must,
@@ -95,7 +82,7 @@ static qn_err read_metadata(struct qn_loader *l, struct qn_net *net)
         return err;
     s->eps = 1e-5f;
     net->layer = qn_xcalloc((size_t)s->layers, sizeof *net->layer);
-    if ((err = plan_layers(l, net)) != QN_OK)
+    if ((err = plan_layers(l, net)) != QN_OK || (err = qn_moe_configure(l, net)) != QN_OK)
         return err;
     return qn_loader_positive(l, "attention.layer_norm_rms_epsilon", &s->eps);
 }

@@ -238,6 +238,22 @@ qn_err qn_loader_matrix(struct qn_loader *l, struct qn_tensor *t, enum qn_need n
     return err;
 }
 
+qn_err qn_loader_experts(struct qn_loader *l, struct qn_tensor *t, enum qn_need need,
+                         int64_t experts, int64_t rows, int64_t cols, const char *fmt, ...)
+{
+    char name[QN_GGUF_NAME_MAX + 1];
+    va_list ap;
+    va_start(ap, fmt);
+    name_of(name, fmt, ap);
+    va_end(ap);
+    if (need == QN_OPTIONAL && !in_file(l, name))
+        return QN_OK;
+    qn_err err = take(l, t, name, 3, (const int64_t[]){experts, rows, cols});
+    if (err == QN_OK)
+        lay_out_later(l, t);
+    return err;
+}
+
 qn_err qn_loader_stacked(struct qn_loader *l, struct qn_tensor *const *parts, const int64_t *rows,
                          int n_parts, int64_t cols, const char *fmt, ...)
 {
@@ -334,6 +350,17 @@ qn_err qn_loader_turned(struct qn_loader *l, struct qn_tensor *t, enum qn_need n
     va_end(ap);
     qn_err err = copy(l, t, need, name, 2, (const int64_t[]){rows, cols});
     return err == QN_OK && t->ndim ? turn(l, t) : err;
+}
+
+int64_t qn_loader_cols(const struct qn_loader *l, const char *fmt, ...)
+{
+    char name[QN_GGUF_NAME_MAX + 1];
+    va_list ap;
+    va_start(ap, fmt);
+    name_of(name, fmt, ap);
+    va_end(ap);
+    const struct qn_gguf_tensor *t = qn_gguf_tensor_find(qn_weights_gguf(l->w), name);
+    return t && t->ndim >= 1 && t->ne[0] <= INT32_MAX ? (int64_t)t->ne[0] : 0;
 }
 
 static qn_err refuse_the_rest(const struct qn_loader *l)

@@ -69,6 +69,11 @@ qn_err qn_loader_stacked(struct qn_loader *l, struct qn_tensor *const *parts, co
                          int n_parts, int64_t cols, const char *fmt, ...)
     __attribute__((format(printf, 6, 7)));
 
+/* Experts' matrices [experts, rows, cols] for qn_matmul_experts; otherwise as above. */
+qn_err qn_loader_experts(struct qn_loader *l, struct qn_tensor *t, enum qn_need need,
+                         int64_t experts, int64_t rows, int64_t cols, const char *fmt, ...)
+    __attribute__((format(printf, 7, 8)));
+
 /* A table [rows, cols] read by rows, as it lies in the file. */
 qn_err qn_loader_table(struct qn_loader *l, struct qn_tensor *t, enum qn_need need, int64_t rows,
                        int64_t cols, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
@@ -84,6 +89,11 @@ qn_err qn_loader_grid(struct qn_loader *l, struct qn_tensor *t, enum qn_need nee
                       int64_t cols, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 qn_err qn_loader_turned(struct qn_loader *l, struct qn_tensor *t, enum qn_need need, int64_t rows,
                         int64_t cols, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+
+/* The length of the rows of a tensor, for widths that no key of the metadata tells; 0 when the file
+ * does not have it. */
+int64_t qn_loader_cols(const struct qn_loader *l, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Says that the tensor of this name, if there is one, means nothing to the network. */
 void qn_loader_ignore(struct qn_loader *l, const char *fmt, ...)

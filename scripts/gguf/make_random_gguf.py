@@ -60,13 +60,23 @@ class Weights:
     def fixed(self, name, values):
         self.writer.add(name, (len(values),), "f32", values)
 
-    def matrix(self, name, rows, cols, std, more_bits=False):
-        kind = "q6_k" if more_bits and self.kind in MIXES else MIXES.get(self.kind, self.kind)
+    def matrix(self, name, rows, cols, std, more_bits=False, kind=None):
+        """kind: one of its own, as the routers of mixtures have in every file."""
+        self._blocks(name, (rows, cols), std, more_bits, kind)
+
+    def experts(self, name, n, rows, cols, std, more_bits=False):
+        self._blocks(name, (n, rows, cols), std, more_bits, None)
+
+    def _blocks(self, name, shape, std, more_bits, kind):
+        cols = shape[-1]
+        if not kind:
+            kind = "q6_k" if more_bits and self.kind in MIXES else MIXES.get(self.kind, self.kind)
         if cols % quants.TYPES[kind][1]:
             kind = "q8_0" if cols % 32 == 0 else "f16"
+        rows = int(np.prod(shape[:-1]))
         self.count += rows * cols
         make = self._repeated if self.repeat else self._fresh
-        self.writer.add(name, (rows, cols), kind, lambda: make(name, rows, cols, kind, std))
+        self.writer.add(name, shape, kind, lambda: make(name, rows, cols, kind, std))
 
     def _fresh(self, name, rows, cols, kind, std):
         rng = self._rng(name)
@@ -116,7 +126,7 @@ def metadata(a, layout):
 
 
 def build(a):
-    layout = LAYOUTS[a.arch]
+    layout = LAYOUTS[getattr(a, "layout", a.arch)]
     w = Weights(Writer(metadata(a, layout)), a, layout.parameters(a) > EXACT_LIMIT)
     layout.tensors(w, a)
     return w

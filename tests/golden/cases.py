@@ -53,6 +53,15 @@ def hybrids():
     yield "lfm2", "q4_k", STEADY
 
 
+def mixtures():
+    for arch in ("mixtral", "qwen2moe", "qwen3moe"):
+        for kind in ("f32", "q8_0", "q4_k_m"):
+            yield arch, kind, STEADY
+    yield "qwen3moe-merged", "f16", STEADY
+    for kind in ("f16", "bf16", "q4_0", "q4_k", "q5_k", "q6_k"):
+        yield "qwen3moe", kind, STEADY + numbers(experts=5, used=3)
+
+
 def cases():
-    for family in (types, shapes, positions, hybrids):
+    for family in (types, shapes, positions, hybrids, mixtures):
         yield from family()

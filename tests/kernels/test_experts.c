@@ -288,7 +288,10 @@ static void products_of(enum qn_dtype dtype, int experts, int64_t out, int64_t c
     qn_matmul_experts(dev, &x, &ids, two, 2);
     qn_matmul_experts(dev, &own, &ids, &(struct qn_expert_linear){&c, &w, NULL}, 1);
     struct qn_tensor sum = offset_view(rows, out), weights = fresh(QN_SHAPE(rows, used));
-    qn_sum_experts(dev, &sum, &own, &w, &bias, &ids, &weights);
+    if (out % 2) /* without weights they are ones */
+        for (int64_t i = 0; i < rows * used; i++)
+            data(&weights)[i] = 1;
+    qn_sum_experts(dev, &sum, &own, &w, &bias, &ids, out % 2 ? NULL : &weights);
     for (int64_t r = 0; r < rows; r++)
         for (int64_t o = 0; o < out; o++) {
             double ref = 0, ref_slack = 1e-6, slack;
@@ -365,6 +368,21 @@ static void test_company(void **state)
     with_every_device(company);
 }
 
+static void scale_rows(void)
+{
+    struct qn_tensor x = offset_view(9, 300), y = offset_view(9, 300), s = offset_view(9, 1);
+    qn_scale_rows(dev, &y, &x, &s);
+    for (int r = 0; r < 9; r++)
+        for (int i = 0; i < 300; i++)
+            assert_true(at(&y, r, i) == (float)(at(&x, r, i) * at(&s, r, 0)));
+}
+
+static void test_scale_rows(void **state)
+{
+    (void)state;
+    with_every_device(scale_rows);
+}
+
 static void swiglu_clamped(void)
 {
     struct qn_tensor g = offset_view(5, 300), u = offset_view(5, 300), y = offset_view(5, 300);
@@ -390,9 +408,9 @@ static void test_swiglu_clamped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_choices),        cmocka_unit_test(test_hostile_logits),
-        cmocka_unit_test(test_products),       cmocka_unit_test(test_company),
-        cmocka_unit_test(test_swiglu_clamped),
+        cmocka_unit_test(test_choices),    cmocka_unit_test(test_hostile_logits),
+        cmocka_unit_test(test_products),   cmocka_unit_test(test_company),
+        cmocka_unit_test(test_scale_rows), cmocka_unit_test(test_swiglu_clamped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -183,6 +183,8 @@ void cpu_add(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *a,
              const struct qn_tensor *b);
 void cpu_silu_mul(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *gate,
                   const struct qn_tensor *up);
+void cpu_scale_rows(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x,
+                    const struct qn_tensor *s);
 void cpu_swiglu_clamped(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *gate,
                         const struct qn_tensor *up, float alpha, float limit);
 void cpu_copy(struct qn_device *, struct qn_tensor *dst, const struct qn_tensor *src);

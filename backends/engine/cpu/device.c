@@ -148,6 +148,7 @@ static const struct qn_ops ops = {
     .attention = cpu_attention,
     .add = cpu_add,
     .silu_mul = cpu_silu_mul,
+    .scale_rows = cpu_scale_rows,
     .swiglu_clamped = cpu_swiglu_clamped,
     .softmax = cpu_softmax,
     .copy = cpu_copy,

@@ -82,6 +82,20 @@ void cpu_sigmoid_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn
     run(dev, &(struct job){.row = sigmoid_mul_row, .y = y, .a = gate, .b = x});
 }
 
+static void scale_row(const struct job *j, int64_t r)
+{
+    float *y = cpu_at(j->y, r, 0), s = *(const float *)cpu_at(j->b, r, 0);
+    const float *x = cpu_at(j->a, r, 0);
+    for (int64_t i = 0; i < j->cols; i++)
+        y[i] = s * x[i];
+}
+
+void cpu_scale_rows(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
+                    const struct qn_tensor *s)
+{
+    run(dev, &(struct job){.row = scale_row, .y = y, .a = x, .b = s});
+}
+
 /* g·sigmoid(alpha·g)·(u + 1) is silu(alpha·g)·(u + 1)/alpha: a tile at a time. */
 static void swiglu_clamped_row(const struct job *j, int64_t r)
 {

@@ -34,7 +34,8 @@ struct job {
     const struct qn_tensor *x, *ids;
     const struct qn_expert_linear *parts;
     int n_parts;
-    const struct qn_tensor *weights; /* [rows, used]: results are added up; else NULL */
+    bool sum;                        /* a row's results are added up ... */
+    const struct qn_tensor *weights; /* ... times these [rows, used], unless NULL */
     int64_t choices, used;
 
     int32_t *choice; /* row·used + i, sorted by expert */
@@ -161,12 +162,12 @@ static const char *panel_at(const struct qn_tensor *w, int32_t expert, int64_t p
 static void store(const struct job *j, const struct qn_expert_linear *l, const float *tile,
                   int32_t choice, int32_t expert, int64_t first)
 {
-    int64_t row = j->weights ? choice / j->used : choice;
+    int64_t row = j->sum ? choice / j->used : choice;
     int64_t out = l->w->shape[1] - first < CPU_PANEL ? l->w->shape[1] - first : CPU_PANEL;
     const float *bias = l->bias ? (const float *)cpu_at(l->bias, expert, 0) + first : NULL;
     float *y = (float *)cpu_at(l->y, row, 0) + first;
-    if (j->weights) {
-        float weight = ((const float *)cpu_data(j->weights))[choice];
+    if (j->sum) {
+        float weight = j->weights ? ((const float *)cpu_data(j->weights))[choice] : 1;
         for (int64_t o = 0; o < out; o++)
             y[o] += weight * (tile[o] + (bias ? bias[o] : 0));
     } else {
@@ -237,7 +238,7 @@ static void multiply(struct job *j)
     for (int i = 0; i < j->n_parts; i++) {
         const struct qn_tensor *w = j->parts[i].w;
         panels[i] = divide_up(w->shape[1], CPU_PANEL);
-        all += panels[i] * (j->weights ? 1 : j->n_active);
+        all += panels[i] * (j->sum ? 1 : j->n_active);
         macs += j->choices * w->shape[1] * w->shape[2];
     }
     bool few = j->choices <= CPU_COLUMNS_MAX * j->n_active;
@@ -246,14 +247,14 @@ static void multiply(struct job *j)
         const struct qn_tensor *w = j->parts[i].w;
         size_t bytes = cpu_panel_bytes(w->dtype, w->shape[2]);
         int64_t n = few ? ITEM_BYTES / (int64_t)bytes : ITEM_PANELS;
-        if (j->weights && few)
+        if (j->sum && few)
             n /= j->n_active;
         n = n > fair ? fair : n;
         j->step[i] = n < 1 ? 1 : n;
         j->chunks[i] = divide_up(panels[i], j->step[i]);
         j->all_chunks += j->chunks[i];
     }
-    if (j->weights)
+    if (j->sum)
         run(j, sum_item, j->chunks[0], macs < SMALL_MACS);
     else
         run(j, product_item, j->n_active * j->all_chunks, macs < SMALL_MACS);
@@ -272,6 +273,11 @@ void cpu_sum_experts(struct qn_device *dev, struct qn_tensor *y, const struct qn
                      const struct qn_tensor *ids, const struct qn_tensor *weights)
 {
     const struct qn_expert_linear down = {y, w, bias};
-    multiply(&(struct job){
-        .dev = cpu(dev), .x = x, .ids = ids, .parts = &down, .n_parts = 1, .weights = weights});
+    multiply(&(struct job){.dev = cpu(dev),
+                           .x = x,
+                           .ids = ids,
+                           .parts = &down,
+                           .n_parts = 1,
+                           .sum = true,
+                           .weights = weights});
 }
