@@ -6,7 +6,7 @@ from container import F32, U32
 from .dense import Llama, Qwen2, Qwen3
 from .layout import Layout, preset, wants_more_bits
 
-ROUTER_STD = 2.0                           # of the router's logits: clear choices, as trained routers make
+ROUTER_STD = 3.0                           # of the router's logits: clear choices, as trained routers make
 
 
 class Mixture:
