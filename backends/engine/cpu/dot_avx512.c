@@ -10,8 +10,8 @@
 
 enum {
     P = CPU_PANEL,
-    AHEAD = 8192
-}; /* AHEAD: bytes of codes that are asked for before their turn */
+    AHEAD = 8192 /* bytes of a panel that are asked for before their turn */
+};
 
 INLINE __m512i load(const void *p)
 {
@@ -114,17 +114,17 @@ INLINE __m512i dot(__m512i acc, const __m512i *w, int first, int n, const char *
 INLINE void simple_panel(enum qn_dtype t, int code_bytes, int shift, int nc, float *y,
                          const void *panel, const void *acts, int64_t cols)
 {
-    const char *unit = panel, *scale = unit + cols / 32 * code_bytes, *act = acts;
-    const int64_t next =
-        (int64_t)cpu_panel_bytes(t, cols); /* to the same place of the next panel */
+    const char *unit = panel, *scale = unit, *act = acts;
     __m512 sum[8];
     for (int c = 0; c < nc; c++)
         sum[c] = _mm512_setzero_ps();
     for (int64_t k = 0; k < cols / 32; k++, unit += code_bytes, scale += 32, act += ACT_BYTES(nc)) {
         __m512i w[8], acc[8];
-        if (nc <= 4) {
-            ask(unit + AHEAD, code_bytes);
-            ask(scale + next, 32);
+        if (k % 2 == 0) {
+            scale = unit;
+            unit += 64;
+            if (nc <= 4)
+                ask(unit + AHEAD, 64 + 2 * code_bytes);
         }
         unpack(t, unit, w);
         __m512 d = halves(scale);
@@ -147,16 +147,16 @@ INLINE void simple_panel(enum qn_dtype t, int code_bytes, int shift, int nc, flo
 INLINE void min_panel(enum qn_dtype t, int code_bytes, int nc, float *y, const void *panel,
                       const void *acts, int64_t cols)
 {
-    const char *unit = panel, *scale = unit + cols / 32 * code_bytes, *act = acts;
-    const int64_t next =
-        (int64_t)cpu_panel_bytes(t, cols); /* to the same place of the next panel */
+    const char *unit = panel, *act = acts;
     __m512 sum[8];
     for (int c = 0; c < nc; c++)
         sum[c] = _mm512_setzero_ps();
-    for (int64_t b = 0; b < cols / 256; b++, scale += 320) {
+    for (int64_t b = 0; b < cols / 256; b++) {
+        const char *scale = unit;
         __m512 d = halves(scale), dmin = halves(scale + 32);
         if (nc <= 4)
-            ask(scale + next, 320);
+            ask(scale + AHEAD, 320);
+        unit += 320;
         for (int j = 0; j < 8; j++, unit += code_bytes, act += ACT_BYTES(nc)) {
             __m512i w[8], acc[8];
             if (nc <= 4)
@@ -186,15 +186,16 @@ INLINE void min_panel(enum qn_dtype t, int code_bytes, int nc, float *y, const v
 /* Q6_K: a signed scale per 16 columns, one factor per 256, offset 32. */
 INLINE void q6_panel(int nc, float *y, const void *panel, const void *acts, int64_t cols)
 {
-    const char *unit = panel, *scale = unit + cols / 32 * 384, *act = acts;
-    const int64_t next = (int64_t)cpu_panel_bytes(QN_Q6_K, cols);
+    const char *unit = panel, *act = acts;
     __m512 sum[8];
     for (int c = 0; c < nc; c++)
         sum[c] = _mm512_setzero_ps();
-    for (int64_t b = 0; b < cols / 256; b++, scale += 288) {
+    for (int64_t b = 0; b < cols / 256; b++) {
+        const char *scale = unit;
         __m512 d = halves(scale);
         if (nc <= 4)
-            ask(scale + next, 288);
+            ask(scale + AHEAD, 320);
+        unit += 320;
         for (int j = 0; j < 8; j++, unit += 384, act += ACT_BYTES(nc)) {
             __m512i w[8];
             if (nc <= 4)

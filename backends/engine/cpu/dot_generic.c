@@ -86,25 +86,29 @@ static inline void scale_add(enum qn_dtype t, float *y, const uint8_t *s, int j,
     }
 }
 
-static inline __attribute__((always_inline)) void block_panel(enum qn_dtype t, int code_bytes,
-                                                              int scale_bytes, int groups, int nc,
-                                                              float *y, const void *panel,
-                                                              const void *acts, int64_t cols)
+static inline __attribute__((always_inline)) void
+block_panel(enum qn_dtype t, int nc, float *y, const void *panel, const void *acts, int64_t cols)
 {
-    const uint8_t *unit = panel, *scales = unit + cols / 32 * code_bytes;
+    const int units = cpu_record_units(t), per_unit = units == 2 ? 32 : 0; /* bytes of scales */
+    const uint8_t *record = panel;
     const char *act = acts;
     memset(y, 0, sizeof *y * P * (size_t)nc);
-    for (int64_t k = 0; k < cols / 32; k++, unit += code_bytes, act += ACT_BYTES(nc)) {
-        uint8_t codes[8][64];
-        unpack(t, unit, codes);
-        for (int c = 0; c < nc; c++) {
-            const int8_t *q = (const int8_t *)act + ACT_Q(nc) + 32 * c;
-            int32_t lo[P] = {0}, hi[P] = {0};
-            dot16(lo, codes, q);
-            dot16(hi, codes + 4, q + 16);
-            scale_add(t, y + P * c, scales + k / groups * scale_bytes, (int)(k % groups), lo, hi,
-                      act, nc, c);
+    for (int64_t u = 0; u < cols / 32; u += units) {
+        const uint8_t *unit = record + cpu_scale_bytes(t);
+        for (int i = 0; i < units && u + i < cols / 32; i++) {
+            uint8_t codes[8][64];
+            unpack(t, unit, codes);
+            for (int c = 0; c < nc; c++) {
+                const int8_t *q = (const int8_t *)act + ACT_Q(nc) + 32 * c;
+                int32_t lo[P] = {0}, hi[P] = {0};
+                dot16(lo, codes, q);
+                dot16(hi, codes + 4, q + 16);
+                scale_add(t, y + P * c, record + per_unit * i, i, lo, hi, act, nc, c);
+            }
+            unit += cpu_code_bytes(t);
+            act += ACT_BYTES(nc);
         }
+        record = unit;
     }
 }
 
@@ -125,16 +129,16 @@ plain_panel(enum qn_dtype t, int nc, float *y, const void *panel, const void *ac
     }
 }
 
-#define BLOCK(name, t, nc, code_bytes, scale_bytes, groups)                                        \
+#define BLOCK(name, t, nc)                                                                         \
     static void name##_##nc(float *y, const void *panel, const void *acts, int64_t cols)           \
     {                                                                                              \
-        block_panel(t, code_bytes, scale_bytes, groups, nc, y, panel, acts, cols);                 \
+        block_panel(t, nc, y, panel, acts, cols);                                                  \
     }
-#define BLOCKS(name, t, ...)                                                                       \
-    BLOCK(name, t, 1, __VA_ARGS__)                                                                 \
-    BLOCK(name, t, 2, __VA_ARGS__)                                                                 \
-    BLOCK(name, t, 4, __VA_ARGS__)                                                                 \
-    BLOCK(name, t, 8, __VA_ARGS__)
+#define BLOCKS(name, t)                                                                            \
+    BLOCK(name, t, 1)                                                                              \
+    BLOCK(name, t, 2)                                                                              \
+    BLOCK(name, t, 4)                                                                              \
+    BLOCK(name, t, 8)
 #define PLAIN(name, t, nc)                                                                         \
     static void name##_##nc(float *y, const void *panel, const void *acts, int64_t cols)           \
     {                                                                                              \
@@ -145,11 +149,11 @@ plain_panel(enum qn_dtype t, int nc, float *y, const void *panel, const void *ac
 PLAINS(f32, QN_F32)
 PLAINS(f16, QN_F16)
 PLAINS(bf16, QN_BF16)
-BLOCKS(q8_0, QN_Q8_0, 512, 32, 1)
-BLOCKS(q4_0, QN_Q4_0, 256, 32, 1)
-BLOCKS(q4_k, QN_Q4_K, 256, 320, 8)
-BLOCKS(q5_k, QN_Q5_K, 320, 320, 8)
-BLOCKS(q6_k, QN_Q6_K, 384, 288, 8)
+BLOCKS(q8_0, QN_Q8_0)
+BLOCKS(q4_0, QN_Q4_0)
+BLOCKS(q4_k, QN_Q4_K)
+BLOCKS(q5_k, QN_Q5_K)
+BLOCKS(q6_k, QN_Q6_K)
 
 static bool supported(void)
 {

@@ -27,24 +27,29 @@ int cpu_scale_bytes(enum qn_dtype t)
     switch (t) {
     case QN_Q8_0:
     case QN_Q4_0:
-        return 32;
+        return 2 * 32;
     case QN_Q4_K:
     case QN_Q5_K:
         return 64 + 8 * 32;
     case QN_Q6_K:
-        return 32 + 16 * 16;
+        return 32 + 16 * 16 + 32;
     default:
         return 0;
     }
 }
 
+int cpu_record_units(enum qn_dtype t)
+{
+    return qn_dtype(t)->block == 256 ? 8 : qn_dtype(t)->block == 32 ? 2 : 0;
+}
+
 size_t cpu_panel_bytes(enum qn_dtype t, int64_t cols)
 {
     const struct qn_dtype_info *d = qn_dtype(t);
-    size_t bytes = d->block == 1 ? (size_t)cols * CPU_PANEL * (size_t)d->block_bytes
-                                 : (size_t)(cols / 32) * (size_t)cpu_code_bytes(t) +
-                                       (size_t)(cols / d->block) * (size_t)cpu_scale_bytes(t);
-    return (bytes + 63) / 64 * 64;
+    if (d->block == 1)
+        return ((size_t)cols * CPU_PANEL * (size_t)d->block_bytes + 63) / 64 * 64;
+    int64_t units = cols / 32, records = (units + cpu_record_units(t) - 1) / cpu_record_units(t);
+    return (size_t)(units * cpu_code_bytes(t) + records * cpu_scale_bytes(t));
 }
 
 /* Eight groups of four codes as words, so that a shift moves four nibbles at once. */
@@ -157,15 +162,19 @@ void cpu_pack_panel(enum qn_dtype t, void *panel, const void *rows, size_t row_b
     }
     if (n < CPU_PANEL)
         memset(panel, 0, cpu_panel_bytes(t, cols));
-    unsigned char *codes = panel, *scales = codes + cols / 32 * cpu_code_bytes(t);
+    const int units = cpu_record_units(t), per_block = d->block / 32;
+    const size_t scale_bytes = (size_t)cpu_scale_bytes(t), code_bytes = (size_t)cpu_code_bytes(t);
     for (int r = 0; r < n; r++) {
         const unsigned char *row = (const unsigned char *)rows + (size_t)r * row_bytes;
+        unsigned char *record = panel;
         uint8_t c[32];
-        for (int64_t g = 0; g < cols / 32; g++) {
-            d->codes(c, row, g);
-            put_codes(t, codes + g * cpu_code_bytes(t), r, c);
-        }
-        for (int64_t b = 0; b < cols / d->block; b++)
-            put_scales(t, scales + b * cpu_scale_bytes(t), r, row + b * d->block_bytes);
+        for (int64_t u = 0; u < cols / 32;
+             u += units, record += scale_bytes + (size_t)units * code_bytes)
+            for (int i = 0; i < units && u + i < cols / 32; i++) {
+                d->codes(c, row, u + i);
+                put_codes(t, record + scale_bytes + (size_t)i * code_bytes, r, c);
+                if (i % per_block == 0)
+                    put_scales(t, record + 32 * i, r, row + (u + i) / per_block * d->block_bytes);
+            }
     }
 }
