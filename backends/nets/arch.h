@@ -48,6 +48,6 @@ struct qn_decoder_arch {
     }
 
 extern const struct qn_decoder_arch qn_llama, qn_qwen2, qn_qwen3, qn_qwen2moe, qn_qwen3moe;
-extern const struct qn_decoder_arch qn_lfm2;
+extern const struct qn_decoder_arch qn_lfm2, qn_mamba2_arch, qn_falcon_h1;
 
 #endif

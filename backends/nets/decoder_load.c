@@ -39,19 +39,20 @@ static qn_err plan_layers(struct qn_loader *l, struct qn_net *net)
     int32_t *heads = qn_xcalloc((size_t)s->layers, 3 * sizeof *heads);
     int32_t *kv_heads = heads + s->layers, *ff = kv_heads + s->layers;
     const int32_t least = net->arch->recurrent ? 0 : 1;
-    qn_err err = qn_loader_counts(l, "attention.head_count", 1, QN_NET_HEADS_MAX, QN_LOADER_MUST,
-                                  s->layers, heads);
-    s->heads = heads[0];
+    qn_err err = qn_loader_counts(l, "attention.head_count", least, QN_NET_HEADS_MAX,
+                                  QN_LOADER_MUST, s->layers, heads);
+    for (int32_t i = 0; i < s->layers; i++) /* 0 in layers without attention */
+        s->heads = heads[i] > s->heads ? heads[i] : s->heads;
     if (err == QN_OK)
         err = qn_loader_counts(l, "attention.head_count_kv", least, s->heads, s->heads, s->layers,
                                kv_heads);
     if (err == QN_OK)
-        err = qn_loader_counts(l, "feed_forward_length", 1, QN_NET_FF_MAX, QN_LOADER_MUST,
+        err = qn_loader_counts(l, "feed_forward_length", least, QN_NET_FF_MAX, QN_LOADER_MUST,
                                s->layers, ff);
-    for (int32_t i = 0; i < s->layers; i++) /* 0 in layers without attention */
+    for (int32_t i = 0; i < s->layers; i++)
         s->kv_heads = kv_heads[i] > s->kv_heads ? kv_heads[i] : s->kv_heads;
     s->ff = ff[0];
-    if (err == QN_OK)
+    if (err == QN_OK && s->heads > 0)
         err = read_head_dim(l, s);
     for (int32_t i = 0; i < s->layers && err == QN_OK; i++) {
         net->layer[i] = (struct qn_decoder_layer){
@@ -134,7 +135,9 @@ static qn_err load_norm(struct qn_loader *l, const struct qn_net *net, struct qn
 {
     if (!name)
         return QN_OK;
-    return qn_loader_vector(l, &n->w, QN_REQUIRED, net->shape.dim, "blk.%d.%s.weight", layer, name);
+    /* Falcon H1's files leave ".weight" away */
+    const char *end = qn_loader_has(l, "blk.%d.%s", layer, name) ? "" : ".weight";
+    return qn_loader_vector(l, &n->w, QN_REQUIRED, net->shape.dim, "blk.%d.%s%s", layer, name, end);
 }
 
 static qn_err load_layer(struct qn_loader *l, struct qn_net *net, struct qn_decoder_layer *layer)
@@ -211,7 +214,7 @@ static qn_err load(struct qn_loader *l, struct qn_net *net, int max_chunk, qn_ne
         return err;
     if (net->arch->configure && (err = net->arch->configure(l, net)) != QN_OK)
         return err;
-    if (net->ropes == 0) {
+    if (net->ropes == 0 && net->shape.rope_dim > 0) {
         if ((err = qn_rope_load(&net->rope[0], l, net->shape.rope_dim)) != QN_OK)
             return err;
         net->ropes = 1;

@@ -6,8 +6,9 @@
 
 #include <string.h>
 
-static const struct qn_decoder_arch *const architectures[] = {&qn_llama,    &qn_qwen2,    &qn_qwen3,
-                                                              &qn_qwen2moe, &qn_qwen3moe, &qn_lfm2};
+static const struct qn_decoder_arch *const architectures[] = {
+    &qn_llama,    &qn_qwen2, &qn_qwen3,       &qn_qwen2moe,
+    &qn_qwen3moe, &qn_lfm2,  &qn_mamba2_arch, &qn_falcon_h1};
 
 enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
 

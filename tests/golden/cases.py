@@ -46,11 +46,13 @@ def positions():
 
 
 def hybrids():
-    for arch in ("lfm2",):
+    for arch in ("lfm2", "mamba2", "falcon-h1"):
         yield arch, "f32", []
-        yield arch, "f16", ["--vectors", "f16"]
         yield arch, "q8_0", STEADY
+    yield "lfm2", "f16", ["--vectors", "f16"]
     yield "lfm2", "q4_k", STEADY
+    yield "mamba2", "f16", numbers(groups=4, ssm_heads=4, ssm_norm=0)
+    yield "mamba2", "f32", numbers(inner=160, ssm_heads=2, states=17)
 
 
 def mixtures():

@@ -16,7 +16,7 @@ class Decoder:
         self.layers, self.dim = self.get("block_count"), self.get("embedding_length")
         self.heads = self.get("attention.head_count")
         self.kv_heads = self.get("attention.head_count_kv", self.heads)
-        self.head_dim = self.get("attention.key_length", self.dim // self.heads)
+        self.head_dim = self.get("attention.key_length", self.dim // max(1, self.heads))
         self.eps = self.get("attention.layer_norm_rms_epsilon", 1e-5)
         self.scale = self.head_dim ** -0.5
         self.rope_dim = self.get("rope.dimension_count", self.head_dim)

@@ -1,0 +1,43 @@
+/* Mamba 2 alone, and beside attention in every layer (Falcon H1, whose multipliers its files have
+ * in the weights already). Sources: arXiv:2405.21060, arXiv:2507.22448. */
+#include "nets/arch.h"
+
+#include "nets/decoder.h"
+#include "nets/loader.h"
+
+static qn_err configure(struct qn_loader *l, struct qn_net *net, const struct qn_block *mixer)
+{
+    struct qn_mamba2 shape = {0};
+    qn_err err = qn_mamba2_configure(l, &shape);
+    for (int32_t i = 0; i < net->shape.layers && err == QN_OK; i++) {
+        net->layer[i].mamba2 = shape;
+        net->layer[i].mixer = mixer;
+    }
+    return err;
+}
+
+static qn_err configure_mamba2(struct qn_loader *l, struct qn_net *net)
+{
+    for (int32_t i = 0; i < net->shape.layers; i++)
+        net->layer[i].ffn = NULL;
+    return configure(l, net, &qn_block_mamba2);
+}
+
+static qn_err configure_falcon_h1(struct qn_loader *l, struct qn_net *net)
+{
+    return configure(l, net, &qn_block_attention_and_mamba2);
+}
+
+const struct qn_decoder_arch qn_mamba2_arch = {
+    .name = "mamba2",
+    .recurrent = true,
+    .norms = {.mixer = "attn_norm"},
+    .configure = configure_mamba2,
+};
+
+const struct qn_decoder_arch qn_falcon_h1 = {
+    .name = "falcon-h1",
+    .pairs = QN_ROPE_HALVES,
+    .norms = QN_PRE_NORMS,
+    .configure = configure_falcon_h1,
+};
