@@ -146,6 +146,16 @@ void qn_rms_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_ten
     dev->ops->rms_norm(dev, y, x, w, eps);
 }
 
+void qn_layer_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
+                   const struct qn_tensor *w, const struct qn_tensor *b, float eps)
+{
+    CHECK(qn_tensor_same_shape(y, x) && y->ndim <= 3 && f32_rows(x) && f32_rows(y), y, x, w);
+    CHECK(w->ndim == 1 && f32_rows(w) && w->shape[0] == x->shape[x->ndim - 1], y, x, w);
+    if (b)
+        CHECK(b->ndim == 1 && f32_rows(b) && b->shape[0] == w->shape[0], y, x, b);
+    dev->ops->layer_norm(dev, y, x, w, b, eps);
+}
+
 void qn_rope_table(struct qn_device *dev, struct qn_tensor *table, const struct qn_tensor *pos,
                    const struct qn_tensor *freq, float scale)
 {
@@ -247,6 +257,26 @@ void qn_swiglu_clamped(struct qn_device *dev, struct qn_tensor *y, const struct 
     CHECK(qn_tensor_same_shape(y, gate) && qn_tensor_same_shape(y, up), y, gate, up);
     CHECK(y->ndim <= 2 && f32_rows(y) && f32_rows(gate) && f32_rows(up), y, gate, up);
     dev->ops->swiglu_clamped(dev, y, gate, up, alpha, limit);
+}
+
+void qn_gelu_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *gate,
+                 const struct qn_tensor *up)
+{
+    CHECK(qn_tensor_same_shape(y, gate) && qn_tensor_same_shape(y, up), y, gate, up);
+    CHECK(y->ndim <= 2 && f32_rows(y) && f32_rows(gate) && f32_rows(up), y, gate, up);
+    dev->ops->gelu_mul(dev, y, gate, up);
+}
+
+void qn_scale(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x, float factor)
+{
+    CHECK(qn_tensor_same_shape(y, x) && y->ndim <= 2 && f32_rows(y) && f32_rows(x), y, x, NULL);
+    dev->ops->scale(dev, y, x, factor);
+}
+
+void qn_softcap(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x, float limit)
+{
+    CHECK(qn_tensor_same_shape(y, x) && y->ndim <= 2 && f32_rows(y) && f32_rows(x), y, x, NULL);
+    dev->ops->softcap(dev, y, x, limit);
 }
 
 void qn_softmax(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x)

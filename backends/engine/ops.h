@@ -118,6 +118,11 @@ void qn_get_rows(struct qn_device *dev, struct qn_tensor *y, const struct qn_ten
 void qn_rms_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
                  const struct qn_tensor *w, float eps);
 
+/* y = (x - mean(x)) / sqrt(variance(x) + eps) · w + b over the innermost dimension.  x, y [.., d]
+ * (may be one), w [d] f32, b [d] f32 or NULL. Source: arXiv:1607.06450. */
+void qn_layer_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
+                   const struct qn_tensor *w, const struct qn_tensor *b, float eps);
+
 /* cos and sin of pos·freq·, once per batch.  table [rows, 2, n/2], pos [rows] i32, freq [n/2] in
  * radians per position, scale multiplies both (1 unless the model says otherwise). */
 void qn_rope_table(struct qn_device *dev, struct qn_tensor *table, const struct qn_tensor *pos,
@@ -149,6 +154,13 @@ void qn_silu_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn_ten
 /* y[i] = s[i]·x[i].  x, y [rows, d] (may be one), s [rows, 1]. */
 void qn_scale_rows(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
                    const struct qn_tensor *s);
+/* y = gelu(gate)·up by the approximation with tanh, y may be either. Source: arXiv:1606.08415. */
+void qn_gelu_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *gate,
+                 const struct qn_tensor *up);
+void qn_scale(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
+              float factor); /* y = factor·x, [rows, d]; y may be x */
+/* y = limit·tanh(x / limit), [rows, d]; y may be x. Source: arXiv:2408.00118. */
+void qn_softcap(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x, float limit);
 /* y = g·sigmoid(alpha·g)·(u + 1) with g = gate, at most limit, and u = up within ±limit; y may be
  * either. Source: the published code of gpt-oss. */
 void qn_swiglu_clamped(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *gate,
@@ -236,6 +248,8 @@ struct qn_ops {
                      const struct qn_tensor *ids);
     void (*rms_norm)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x,
                      const struct qn_tensor *w, float eps);
+    void (*layer_norm)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x,
+                       const struct qn_tensor *w, const struct qn_tensor *b, float eps);
     void (*rope_table)(struct qn_device *, struct qn_tensor *table, const struct qn_tensor *pos,
                        const struct qn_tensor *freq, float scale);
     void (*rope)(struct qn_device *, struct qn_tensor *x, const struct qn_tensor *table,
@@ -252,6 +266,11 @@ struct qn_ops {
                      const struct qn_tensor *up);
     void (*scale_rows)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x,
                        const struct qn_tensor *s);
+    void (*gelu_mul)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *gate,
+                     const struct qn_tensor *up);
+    void (*scale)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x, float factor);
+    void (*softcap)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x,
+                    float limit);
     void (*swiglu_clamped)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *gate,
                            const struct qn_tensor *up, float alpha, float limit);
     void (*softmax)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x);

@@ -223,6 +223,20 @@ static void norms(void)
                 assert_true(fabs(at(&y, r, j) - ref) <= 2e-6 * fabs(ref) + 1e-7);
             }
         }
+        struct qn_tensor b = fresh(QN_SHAPE(n));
+        qn_layer_norm(dev, &y, &x, &w, i % 2 ? &b : NULL, 1e-5f);
+        for (int r = 0; r < 40; r++) {
+            double mean = 0, variance = 0;
+            for (int64_t j = 0; j < n; j++)
+                mean += at(&x, r, j) / (double)n;
+            for (int64_t j = 0; j < n; j++)
+                variance += (at(&x, r, j) - mean) * (at(&x, r, j) - mean) / (double)n;
+            for (int64_t j = 0; j < n; j++) {
+                double ref = (at(&x, r, j) - mean) / sqrt(variance + 1e-5) * data(&w)[j];
+                ref += i % 2 ? data(&b)[j] : 0;
+                assert_true(fabs(at(&y, r, j) - ref) <= 5e-6 * (1 + fabs(ref)));
+            }
+        }
         qn_softmax(dev, &y, &x);
         for (int r = 0; r < 40; r++) {
             double sum = 0;
@@ -271,6 +285,21 @@ static void elementwise(void)
             double ref = at(&a, r, j) / (1 + exp(-at(&a, r, j))) * at(&b, r, j);
             assert_true(fabs(at(&y, r, j) - ref) <= 1e-6 * fabs(ref) + 1e-30);
         }
+    qn_gelu_mul(dev, &y, &a, &b);
+    for (int r = 0; r < 9; r++)
+        for (int j = 0; j < 3001; j++) {
+            double g = at(&a, r, j), z = sqrt(2 / acos(-1)) * (g + 0.044715 * g * g * g);
+            double ref = 0.5 * g * (1 + tanh(z)) * at(&b, r, j);
+            assert_true(fabs(at(&y, r, j) - ref) <= 1e-6 * fabs(ref) + 1e-6);
+        }
+    qn_softcap(dev, &y, &a, 30);
+    for (int r = 0; r < 9; r++)
+        for (int j = 0; j < 3001; j++)
+            assert_true(fabs(at(&y, r, j) - 30 * tanh(at(&a, r, j) / 30)) <= 1e-5);
+    qn_scale(dev, &y, &a, -0.3f);
+    for (int r = 0; r < 9; r++)
+        for (int j = 0; j < 3001; j++)
+            assert_true(at(&y, r, j) == (float)(-0.3f * (float)at(&a, r, j)));
     double before = at(&a, 8, 3000);
     qn_add(dev, &a, &a, &b); /* in place */
     assert_true(at(&a, 8, 3000) == (float)(before + at(&b, 8, 3000)));

@@ -178,6 +178,12 @@ void cpu_get_rows(struct qn_device *, struct qn_tensor *y, const struct qn_tenso
                   const struct qn_tensor *ids);
 void cpu_rms_norm(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x,
                   const struct qn_tensor *w, float eps);
+void cpu_layer_norm(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x,
+                    const struct qn_tensor *w, const struct qn_tensor *b, float eps);
+void cpu_gelu_mul(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *gate,
+                  const struct qn_tensor *up);
+void cpu_scale(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x, float factor);
+void cpu_softcap(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x, float limit);
 void cpu_softmax(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x);
 void cpu_add(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *a,
              const struct qn_tensor *b);

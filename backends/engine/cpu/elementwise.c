@@ -10,7 +10,7 @@ struct job {
     void (*row)(const struct job *j, int64_t r);
     struct qn_tensor *y;
     const struct qn_tensor *a, *b;
-    float alpha, limit;
+    float alpha, limit; /* of swiglu_clamped; alpha: scale's factor; limit: softcap's, too */
     int64_t rows, cols, chunk; /* chunk: rows per item */
 };
 
@@ -82,7 +82,7 @@ void cpu_sigmoid_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn
     run(dev, &(struct job){.row = sigmoid_mul_row, .y = y, .a = gate, .b = x});
 }
 
-static void scale_row(const struct job *j, int64_t r)
+static void scale_each_row(const struct job *j, int64_t r)
 {
     float *y = cpu_at(j->y, r, 0), s = *(const float *)cpu_at(j->b, r, 0);
     const float *x = cpu_at(j->a, r, 0);
@@ -93,13 +93,73 @@ static void scale_row(const struct job *j, int64_t r)
 void cpu_scale_rows(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
                     const struct qn_tensor *s)
 {
-    run(dev, &(struct job){.row = scale_row, .y = y, .a = x, .b = s});
+    run(dev, &(struct job){.row = scale_each_row, .y = y, .a = x, .b = s});
 }
 
-/* g·sigmoid(alpha·g)·(u + 1) is silu(alpha·g)·(u + 1)/alpha: a tile at a time. */
+/* Formulas that come down to another kernel are brought to its form a tile at a time. */
+enum { TILE = 256 };
+
+/* gelu(x) = x·sigmoid(2·sqrt(2/pi)·(x + 0.044715·x³)), so with s = 2·sqrt(2/pi)·(1 + 0.044715·x²)
+ * gelu(g)·u is silu(g·s)·u/s. */
+static void gelu_mul_row(const struct job *j, int64_t r)
+{
+    float *y = cpu_at(j->y, r, 0), g[TILE], u[TILE];
+    const float *gate = cpu_at(j->a, r, 0), *up = cpu_at(j->b, r, 0);
+    for (int64_t first = 0; first < j->cols; first += TILE) {
+        int n = (int)(j->cols - first < TILE ? j->cols - first : TILE);
+        for (int i = 0; i < n; i++) {
+            float a = gate[first + i], s = 1.5957691216f * (1 + 0.044715f * a * a);
+            g[i] = a * s;
+            u[i] = up[first + i] / s;
+        }
+        j->k->silu_mul(y + first, g, u, n);
+    }
+}
+
+void cpu_gelu_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *gate,
+                  const struct qn_tensor *up)
+{
+    run(dev, &(struct job){.row = gelu_mul_row, .y = y, .a = gate, .b = up});
+}
+
+static void scale_row(const struct job *j, int64_t r)
+{
+    float *y = cpu_at(j->y, r, 0);
+    const float *x = cpu_at(j->a, r, 0), factor = j->alpha;
+    for (int64_t i = 0; i < j->cols; i++)
+        y[i] = factor * x[i];
+}
+
+void cpu_scale(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x, float factor)
+{
+    run(dev, &(struct job){.row = scale_row, .y = y, .a = x, .alpha = factor});
+}
+
+/* tanh(a) = 2·sigmoid(2a) - 1. */
+static void softcap_row(const struct job *j, int64_t r)
+{
+    float *y = cpu_at(j->y, r, 0), g[TILE], u[TILE], limit = j->limit;
+    const float *x = cpu_at(j->a, r, 0), twice = 2 / limit;
+    for (int64_t first = 0; first < j->cols; first += TILE) {
+        int n = (int)(j->cols - first < TILE ? j->cols - first : TILE);
+        for (int i = 0; i < n; i++) {
+            g[i] = x[first + i] * twice;
+            u[i] = 2 * limit;
+        }
+        j->k->sigmoid_mul(y + first, g, u, n);
+        for (int i = 0; i < n; i++)
+            y[first + i] -= limit;
+    }
+}
+
+void cpu_softcap(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x, float limit)
+{
+    run(dev, &(struct job){.row = softcap_row, .y = y, .a = x, .limit = limit});
+}
+
+/* g·sigmoid(alpha·g)·(u + 1) is silu(alpha·g)·(u + 1)/alpha. */
 static void swiglu_clamped_row(const struct job *j, int64_t r)
 {
-    enum { TILE = 256 };
     float *y = cpu_at(j->y, r, 0), g[TILE], u[TILE], limit = j->limit;
     const float *gate = cpu_at(j->a, r, 0), *up = cpu_at(j->b, r, 0), inverse = 1 / j->alpha;
     for (int64_t first = 0; first < j->cols; first += TILE) {

@@ -7,7 +7,7 @@ struct job {
     const struct cpu_kernels *k;
     void (*row)(const struct job *j, float *y, const float *x, int64_t middle, int64_t n);
     struct qn_tensor *y;
-    const struct qn_tensor *x, *w;
+    const struct qn_tensor *x, *w, *b;
     float eps, scale;
     int64_t inner, rows, chunk; /* rows of the middle dimension; of all; per item */
 };
@@ -16,6 +16,28 @@ static void rms_row(const struct job *j, float *y, const float *x, int64_t middl
 {
     const float *w = j->w->ndim == 2 ? cpu_at(j->w, middle, 0) : cpu_data(j->w);
     j->k->rms_norm(y, x, w, n, j->eps);
+}
+
+/* What is left when the mean is taken off has its variance as its mean square. */
+static void layer_row(const struct job *j, float *y, const float *x, int64_t middle, int64_t n)
+{
+    enum { SUMS = 16 };
+    float sum[SUMS] = {0}, mean = 0;
+    (void)middle;
+    int64_t i = 0;
+    for (; i + SUMS <= n; i += SUMS)
+        for (int s = 0; s < SUMS; s++)
+            sum[s] += x[i + s];
+    for (; i < n; i++)
+        sum[0] += x[i];
+    for (int s = 0; s < SUMS; s++)
+        mean += sum[s];
+    mean /= (float)n;
+    for (i = 0; i < n; i++)
+        y[i] = x[i] - mean;
+    j->k->rms_norm(y, y, cpu_data(j->w), n, j->eps);
+    if (j->b)
+        j->k->add(y, y, cpu_data(j->b), n);
 }
 
 static void l2_row(const struct job *j, float *y, const float *x, int64_t middle, int64_t n)
@@ -59,6 +81,12 @@ void cpu_rms_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_te
                   const struct qn_tensor *w, float eps)
 {
     run(dev, &(struct job){.row = rms_row, .y = y, .x = x, .w = w, .eps = eps});
+}
+
+void cpu_layer_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
+                    const struct qn_tensor *w, const struct qn_tensor *b, float eps)
+{
+    run(dev, &(struct job){.row = layer_row, .y = y, .x = x, .w = w, .b = b, .eps = eps});
 }
 
 void cpu_softmax(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x)
