@@ -7,15 +7,25 @@
 #include "engine/ops.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct qn_loader;
 struct qn_net;
 struct qn_moe_style;
 
+/* Whether queries and keys are normalised before the rotation. */
 enum qn_qk_norm {
     QN_QK_NORM_NONE,
-    QN_QK_NORM_HEAD /* queries and keys are normalised per head before the rotation */
+    QN_QK_NORM_HEAD, /* each head by itself, all with the same weights [head_dim] */
+    QN_QK_NORM_WIDTH /* all heads together, weights [heads·head_dim] */
 };
+
+enum qn_norm_kind {
+    QN_NORM_RMS,
+    QN_NORM_LAYER /* with the mean taken off; biases where the file has them */
+};
+
+enum qn_act { QN_ACT_SILU, QN_ACT_GELU };
 
 /* What the file calls the norms of a layer; NULL: it has none there. */
 struct qn_norm_names {
@@ -31,8 +41,12 @@ struct qn_decoder_arch {
     enum qn_rope_pairs pairs;
     bool needs_qkv_bias; /* else biases are used where the file has them */
     enum qn_qk_norm qk_norm;
-    bool recurrent; /* some layers mix otherwise: their heads are 0 in the file */
+    enum qn_norm_kind norm; /* of every norm but those of queries and keys */
     struct qn_norm_names norms;
+    bool parallel;    /* both blocks read the same normalised input; outputs are added at once */
+    enum qn_act act;  /* of the dense feed-forward blocks */
+    bool merged_gate; /* the file keeps gate and up as one matrix, named up */
+    bool recurrent;   /* some layers mix otherwise: their heads are 0 in the file */
     const struct qn_moe_style *moe; /* see block_moe.h; NULL: dense feed-forward blocks only */
 
     /* MAY be NULL. Called when the metadata that all decoders share are read into net->shape and
@@ -41,13 +55,33 @@ struct qn_decoder_arch {
     qn_err (*configure)(struct qn_loader *l, struct qn_net *net);
 };
 
-/* The pre-norm block of llama and most others. */
+/* For `configure`: layers with a sliding window and layers without, by turns. In every `period`
+ * layers the last sees all tokens, the others the last `window` of them; the file may have a window
+ * of its own and another period, or a list with a flag for each layer. A window of 0 means none. */
+qn_err qn_arch_windows(struct qn_loader *l, struct qn_net *net, int32_t window, int32_t period);
+
+/* For `configure`: a second rotation, for the layers with a window. Its base is the file's
+ * rope.freq_base_swa, or else `base`; `plain`: it takes no part in the scaling of the first. */
+qn_err qn_arch_window_rope(struct qn_loader *l, struct qn_net *net, float base, bool plain);
+
+/* The pre-norm block of llama and most others, and norms on both sides of each block. */
 #define QN_PRE_NORMS                                                                               \
     {                                                                                              \
         .mixer = "attn_norm", .ffn = "ffn_norm"                                                    \
     }
+#define QN_BOTH_NORMS                                                                              \
+    {                                                                                              \
+        .mixer = "attn_norm", .mixer_post = "post_attention_norm", .ffn = "ffn_norm",              \
+        .ffn_post = "post_ffw_norm"                                                                \
+    }
 
-extern const struct qn_decoder_arch qn_llama, qn_qwen2, qn_qwen3, qn_qwen2moe, qn_qwen3moe;
+extern const struct qn_decoder_arch qn_llama, qn_mistral3, qn_smollm3, qn_granite, qn_ernie4_5;
+extern const struct qn_decoder_arch qn_qwen2, qn_qwen3, qn_qwen2moe, qn_qwen3moe, qn_seed_oss;
+extern const struct qn_decoder_arch qn_gemma, qn_gemma2, qn_gemma3;
+extern const struct qn_decoder_arch qn_phi3;
+extern const struct qn_decoder_arch qn_olmo2, qn_exaone4;
+extern const struct qn_decoder_arch qn_glm4;
+extern const struct qn_decoder_arch qn_command_r, qn_cohere2;
 extern const struct qn_decoder_arch qn_lfm2, qn_mamba2_arch, qn_falcon_h1;
 
 #endif

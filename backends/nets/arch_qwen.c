@@ -36,3 +36,10 @@ const struct qn_decoder_arch qn_qwen3moe = {
     .norms = QN_PRE_NORMS,
     .moe = &(const struct qn_moe_style){.score = QN_ROUTE_SOFTMAX, .normalise = true},
 };
+
+/* Seed-OSS: Qwen 2's biases, with another name for the second norm. */
+const struct qn_decoder_arch qn_seed_oss = {
+    .name = "seed_oss",
+    .pairs = QN_ROPE_HALVES,
+    .norms = {.mixer = "attn_norm", .ffn = "post_attention_norm"},
+};

@@ -3,71 +3,126 @@
 #include "nets/decoder.h"
 #include "nets/loader.h"
 
-#include <string.h>
+#include <math.h>
 
-static qn_err load_biases(struct qn_loader *l, const struct qn_net *net,
+static int64_t q_width(const struct qn_attention *a)
+{
+    return (int64_t)a->heads * a->head_dim;
+}
+
+static int64_t kv_width(const struct qn_attention *a)
+{
+    return (int64_t)a->kv_heads * a->head_dim;
+}
+
+static bool has_cache(const struct qn_decoder_layer *layer)
+{
+    return layer->attention.cache_of == layer->index;
+}
+
+/* ---- loading ---- */
+
+/* One matrix with the rows of queries, keys and values below each other, and so its bias. */
+static qn_err load_merged(struct qn_loader *l, const struct qn_net *net,
                           struct qn_decoder_layer *layer)
 {
     struct qn_attention *a = &layer->attention;
-    const int64_t q = (int64_t)a->heads * a->head_dim, kv = (int64_t)a->kv_heads * a->head_dim;
-    const enum qn_need need = net->arch->needs_qkv_bias ? QN_REQUIRED : QN_OPTIONAL;
+    const int64_t q = q_width(a), kv = kv_width(a);
+    struct qn_tensor bias = {0};
+    qn_err err = qn_loader_stacked(l, (struct qn_tensor *const[]){&a->q, &a->k, &a->v},
+                                   (const int64_t[]){q, kv, kv}, 3, net->shape.dim,
+                                   "blk.%d.attn_qkv.weight", layer->index);
+    if (err == QN_OK)
+        err = qn_loader_vector(l, &bias, QN_OPTIONAL, q + 2 * kv, "blk.%d.attn_qkv.bias",
+                               layer->index);
+    if (err != QN_OK || !bias.ndim)
+        return err;
+    a->q_b = qn_tensor_slice(&bias, 0, 0, q);
+    a->k_b = qn_tensor_slice(&bias, 0, q, kv);
+    a->v_b = qn_tensor_slice(&bias, 0, q + kv, kv);
+    return QN_OK;
+}
+
+static qn_err load_separate(struct qn_loader *l, const struct qn_net *net,
+                            struct qn_decoder_layer *layer)
+{
+    struct qn_attention *a = &layer->attention;
+    const int64_t dim = net->shape.dim, q = q_width(a), kv = kv_width(a);
+    const enum qn_need must = QN_REQUIRED, bias = net->arch->needs_qkv_bias ? must : QN_OPTIONAL;
     const int i = layer->index;
     qn_err err;
-    if ((err = qn_loader_vector(l, &a->q_b, need, q, "blk.%d.attn_q.bias", i)) != QN_OK ||
-        (err = qn_loader_vector(l, &a->k_b, need, kv, "blk.%d.attn_k.bias", i)) != QN_OK ||
-        (err = qn_loader_vector(l, &a->v_b, need, kv, "blk.%d.attn_v.bias", i)) != QN_OK)
+    if ((err = qn_loader_matrix(l, &a->q, must, q, dim, "blk.%d.attn_q.weight", i)) != QN_OK ||
+        (err = qn_loader_vector(l, &a->q_b, bias, q, "blk.%d.attn_q.bias", i)) != QN_OK)
         return err;
-    return qn_loader_vector(l, &a->o_b, QN_OPTIONAL, net->shape.dim, "blk.%d.attn_output.bias", i);
+    if (!has_cache(layer)) { /* some files have keys and values all the same */
+        qn_loader_ignore(l, "blk.%d.attn_k.weight", i);
+        qn_loader_ignore(l, "blk.%d.attn_v.weight", i);
+        return QN_OK;
+    }
+    const enum qn_need v = a->v_norm ? QN_OPTIONAL : must;
+    if ((err = qn_loader_matrix(l, &a->k, must, kv, dim, "blk.%d.attn_k.weight", i)) != QN_OK ||
+        (err = qn_loader_matrix(l, &a->v, v, kv, dim, "blk.%d.attn_v.weight", i)) != QN_OK ||
+        (err = qn_loader_vector(l, &a->k_b, bias, kv, "blk.%d.attn_k.bias", i)) != QN_OK)
+        return err;
+    return qn_loader_vector(l, &a->v_b, bias, kv, "blk.%d.attn_v.bias", i);
 }
 
 static qn_err load_qk_norm(struct qn_loader *l, const struct qn_net *net,
                            struct qn_decoder_layer *layer)
 {
     struct qn_attention *a = &layer->attention;
+    const bool wide = net->arch->qk_norm == QN_QK_NORM_WIDTH;
     const int i = layer->index;
-    qn_err err;
     if (net->arch->qk_norm == QN_QK_NORM_NONE)
         return QN_OK;
-    if ((err = qn_loader_vector(l, &a->q_norm, QN_REQUIRED, a->head_dim,
-                                "blk.%d.attn_q_norm.weight", i)) != QN_OK)
+    qn_err err = qn_loader_vector(l, &a->q_norm, QN_REQUIRED, wide ? q_width(a) : a->head_dim,
+                                  "blk.%d.attn_q_norm.weight", i);
+    if (err != QN_OK)
         return err;
-    return qn_loader_vector(l, &a->k_norm, QN_REQUIRED, a->head_dim, "blk.%d.attn_k_norm.weight",
-                            i);
+    if (!has_cache(layer)) {
+        qn_loader_ignore(l, "blk.%d.attn_k_norm.weight", i);
+        return QN_OK;
+    }
+    return qn_loader_vector(l, &a->k_norm, QN_REQUIRED, wide ? kv_width(a) : a->head_dim,
+                            "blk.%d.attn_k_norm.weight", i);
 }
 
 static qn_err load(struct qn_loader *l, struct qn_net *net, struct qn_decoder_layer *layer)
 {
     struct qn_attention *a = &layer->attention;
-    const int64_t dim = net->shape.dim, q = (int64_t)a->heads * a->head_dim;
-    const int64_t kv = (int64_t)a->kv_heads * a->head_dim;
-    const enum qn_need must = QN_REQUIRED;
+    const int64_t dim = net->shape.dim;
     const int i = layer->index;
-    qn_err err;
     if (a->kv_heads < 1 || a->heads % a->kv_heads)
         return qn_fail(l->e, QN_EFORMAT,
                        "%d attention heads cannot share %d key-value heads evenly", a->heads,
                        a->kv_heads);
-    layer->cache =
-        (struct qn_kv_shape){.kv_heads = a->kv_heads, .k_dim = a->head_dim, .v_dim = a->head_dim};
-    if ((err = qn_loader_matrix(l, &a->q, must, q, dim, "blk.%d.attn_q.weight", i)) != QN_OK ||
-        (err = qn_loader_matrix(l, &a->k, must, kv, dim, "blk.%d.attn_k.weight", i)) != QN_OK ||
-        (err = qn_loader_matrix(l, &a->v, must, kv, dim, "blk.%d.attn_v.weight", i)) != QN_OK ||
-        (err = qn_loader_matrix(l, &a->o, must, dim, q, "blk.%d.attn_output.weight", i)) != QN_OK)
+    if (has_cache(layer))
+        layer->cache = (struct qn_kv_shape){.kv_heads = a->kv_heads,
+                                            .k_dim = a->head_dim,
+                                            .v_dim = a->head_dim,
+                                            .window = a->window ? a->window : a->chunk};
+    qn_err err = qn_loader_has(l, "blk.%d.attn_qkv.weight", i) ? load_merged(l, net, layer)
+                                                               : load_separate(l, net, layer);
+    if (err != QN_OK || (err = load_qk_norm(l, net, layer)) != QN_OK ||
+        (err = qn_loader_matrix(l, &a->o, QN_REQUIRED, dim, q_width(a), "blk.%d.attn_output.weight",
+                                i)) != QN_OK ||
+        (err = qn_loader_vector(l, &a->o_b, QN_OPTIONAL, dim, "blk.%d.attn_output.bias", i)) !=
+            QN_OK)
         return err;
     /* the rotary angles once more, in files of early converters: nothing a network needs */
     qn_loader_ignore(l, "blk.%d.attn_rot_embd.weight", i);
     qn_loader_ignore(l, "blk.%d.attn.rotary_emb.inv_freq", i);
-    err = load_biases(l, net, layer);
-    return err == QN_OK ? load_qk_norm(l, net, layer) : err;
+    return QN_OK;
 }
+
+/* ---- running ---- */
 
 static size_t scratch_bytes(const struct qn_net *net, const struct qn_decoder_layer *layer,
                             int64_t rows)
 {
     (void)net;
     const struct qn_attention *a = &layer->attention;
-    const int64_t q = (int64_t)a->heads * a->head_dim, kv = (int64_t)a->kv_heads * a->head_dim;
-    return 2 * qn_block_f32_bytes(rows, q) + 2 * qn_block_f32_bytes(rows, kv);
+    return 2 * qn_block_f32_bytes(rows, q_width(a)) + 2 * qn_block_f32_bytes(rows, kv_width(a));
 }
 
 static void reserve(const struct qn_decoder_layer *layer, struct qn_reserve *need)
@@ -77,44 +132,86 @@ static void reserve(const struct qn_decoder_layer *layer, struct qn_reserve *nee
     need->head_dim = a->head_dim > need->head_dim ? a->head_dim : need->head_dim;
 }
 
+/* x [rows, heads·head_dim], xh the same by heads. */
+static void normalise(struct qn_net *net, struct qn_tensor *x, struct qn_tensor *xh,
+                      const struct qn_tensor *w)
+{
+    if (net->arch->qk_norm == QN_QK_NORM_WIDTH)
+        qn_rms_norm(net->dev, x, x, w, net->shape.eps);
+    else
+        qn_rms_norm(net->dev, xh, xh, w, net->shape.eps);
+}
+
+/* Queries of far positions are made longer, for softmax over many keys grows flat. Source: the
+ * published code of Llama 4. */
+static void warm(struct qn_net *net, const struct qn_attention *a, struct qn_tensor *q)
+{
+    for (int64_t r = 0; r < q->shape[0]; r++) {
+        int32_t steps = net->positions[r] / a->warm_every;
+        struct qn_tensor row = qn_tensor_slice(q, 0, r, 1);
+        if (steps > 0)
+            qn_scale(net->dev, &row, &row, 1 + a->warmth * log1pf((float)steps));
+    }
+}
+
+/* What the new tokens will be remembered by. */
+static void remember(struct qn_net *net, const struct qn_decoder_layer *layer,
+                     const struct qn_batch *b, struct qn_tensor *k, struct qn_tensor *v)
+{
+    const struct qn_attention *a = &layer->attention;
+    struct qn_tensor kh = qn_block_heads(k, a->kv_heads, a->head_dim);
+    struct qn_tensor vh = qn_block_heads(v, a->kv_heads, a->head_dim);
+    if (!a->v.ndim)
+        qn_copy(net->dev, v, k);
+    if (a->k_norm.ndim)
+        normalise(net, k, &kh, &a->k_norm);
+    if (a->v_norm)
+        qn_l2_norm(net->dev, &vh, &vh, net->shape.eps * (float)a->head_dim,
+                   sqrtf((float)a->head_dim));
+    if (a->rope >= 0)
+        qn_rope(net->dev, &kh, &b->angles[a->rope], net->arch->pairs);
+    qn_kv_store(net->dev, qn_kv_layer_at(net->kv, layer->index),
+                net->spans[qn_kv_group_of(net->kv, layer->index)], b->spans, &kh, &vh);
+}
+
 /* out = W_o · attention(rope(norm(W_q·in)), rope(norm(W_k·in)), W_v·in). */
 static void forward(struct qn_net *net, const struct qn_decoder_layer *layer,
                     const struct qn_batch *b, struct qn_tensor *out, const struct qn_tensor *in)
 {
     const struct qn_attention *a = &layer->attention;
-    const struct qn_kv_layer *cache = qn_kv_layer_at(net->kv, layer->index);
-    const struct qn_span *spans = net->spans[qn_kv_group_of(net->kv, layer->index)];
-    const struct qn_attend_params params = {.scale = a->scale};
-    struct qn_device *dev = net->dev;
+    const bool own = has_cache(layer);
     size_t mark = qn_scratch_mark(net->scratch);
-
-    struct qn_tensor q = qn_block_f32(net, b->rows, (int64_t)a->heads * a->head_dim);
-    struct qn_tensor k = qn_block_f32(net, b->rows, (int64_t)a->kv_heads * a->head_dim);
-    struct qn_tensor v = qn_block_f32(net, b->rows, (int64_t)a->kv_heads * a->head_dim);
-    struct qn_tensor mixed = qn_block_f32(net, b->rows, (int64_t)a->heads * a->head_dim);
+    struct qn_tensor q = qn_block_f32(net, b->rows, q_width(a));
+    struct qn_tensor k = qn_block_f32(net, b->rows, kv_width(a));
+    struct qn_tensor v = qn_block_f32(net, b->rows, kv_width(a));
+    struct qn_tensor mixed = qn_block_f32(net, b->rows, q_width(a));
     struct qn_tensor qh = qn_block_heads(&q, a->heads, a->head_dim);
-    struct qn_tensor kh = qn_block_heads(&k, a->kv_heads, a->head_dim);
-    struct qn_tensor vh = qn_block_heads(&v, a->kv_heads, a->head_dim);
     struct qn_tensor mixed_h = qn_block_heads(&mixed, a->heads, a->head_dim);
 
     const struct qn_linear qkv[] = {{&q, &a->q, qn_block_or_null(&a->q_b)},
                                     {&k, &a->k, qn_block_or_null(&a->k_b)},
                                     {&v, &a->v, qn_block_or_null(&a->v_b)}};
-    qn_matmul_many(dev, in, qkv, 3);
-    if (a->q_norm.ndim) {
-        qn_rms_norm(dev, &qh, &qh, &a->q_norm, net->shape.eps);
-        qn_rms_norm(dev, &kh, &kh, &a->k_norm, net->shape.eps);
-    }
-    if (a->rope >= 0) {
-        qn_rope(dev, &qh, &b->angles[a->rope], net->arch->pairs);
-        qn_rope(dev, &kh, &b->angles[a->rope], net->arch->pairs);
-    }
-    qn_kv_store(dev, cache, spans, b->spans, &kh, &vh);
-    qn_attention(dev, &mixed_h, &qh, cache, spans, b->spans, &params);
+    qn_matmul_many(net->dev, in, qkv, !own ? 1 : a->v.ndim ? 3 : 2);
+    if (own)
+        remember(net, layer, b, &k, &v);
+    if (a->q_norm.ndim)
+        normalise(net, &q, &qh, &a->q_norm);
+    if (a->rope >= 0)
+        qn_rope(net->dev, &qh, &b->angles[a->rope], net->arch->pairs);
+    if (a->warm_every > 0)
+        warm(net, a, &q);
+
+    const struct qn_attend_params params = {.scale = a->scale,
+                                            .softcap = a->softcap,
+                                            .window = a->window,
+                                            .chunk = a->chunk,
+                                            .sinks = qn_block_or_null(&a->sinks)};
+    qn_attention(net->dev, &mixed_h, &qh, qn_kv_layer_at(net->kv, a->cache_of),
+                 net->spans[qn_kv_group_of(net->kv, a->cache_of)], b->spans, &params);
 
     struct qn_tensor wanted = qn_batch_wanted(net, b, &mixed);
     const struct qn_linear o = {out, &a->o, qn_block_or_null(&a->o_b)};
-    qn_matmul_many(dev, &wanted, &o, 1);
+    qn_matmul_many(net->dev, &wanted, &o, 1);
     qn_scratch_reset(net->scratch, mark);
 }
 

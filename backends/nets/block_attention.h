@@ -7,12 +7,21 @@
 /* What the file does not have keeps ndim 0. */
 struct qn_attention {
     int32_t heads, kv_heads, head_dim;
-    int32_t rope; /* which of the net's rotations; -1: none */
-    float scale;  /* of the scores */
+    int32_t rope;     /* which of the net's rotations; -1: none */
+    int32_t window;   /* tokens a query sees at most, its own included; 0: all */
+    int32_t chunk;    /* nothing before the last multiple of it; 0: no such limit */
+    int32_t cache_of; /* the layer whose keys and values it reads: its own, or one before it */
+    float scale;      /* of the scores */
+    float softcap;    /* of the scores; 0: none */
+    bool v_norm;      /* values are normalised per head, too, without weights */
+    /* Queries at position p are multiplied by 1 + warmth·ln(1 + floor(p / warm_every)); 0: not */
+    float warmth;
+    int32_t warm_every;
 
     struct qn_tensor q, k, v;        /* [heads·head_dim, dim], [kv_heads·head_dim, dim] twice */
     struct qn_tensor q_b, k_b, v_b;  /* their rows */
-    struct qn_tensor q_norm, k_norm; /* [head_dim] */
+    struct qn_tensor q_norm, k_norm; /* [head_dim], or as wide as q and k */
+    struct qn_tensor sinks;          /* [heads] */
     struct qn_tensor o;              /* [dim, heads·head_dim] */
     struct qn_tensor o_b;            /* [dim] */
 };

@@ -2,18 +2,35 @@
 #include "nets/decoder.h"
 #include "nets/loader.h"
 
+static qn_err load_gate_and_up(struct qn_loader *l, const struct qn_net *net, struct qn_ffn *f,
+                               int i)
+{
+    const int64_t dim = net->shape.dim, ff = f->width;
+    if (net->arch->merged_gate)
+        return qn_loader_stacked(l, (struct qn_tensor *const[]){&f->gate, &f->up},
+                                 (const int64_t[]){ff, ff}, 2, dim, "blk.%d.ffn_up.weight", i);
+    qn_err err = qn_loader_matrix(l, &f->gate, QN_REQUIRED, ff, dim, "blk.%d.ffn_gate.weight", i);
+    if (err == QN_OK)
+        err = qn_loader_matrix(l, &f->up, QN_REQUIRED, ff, dim, "blk.%d.ffn_up.weight", i);
+    if (err == QN_OK)
+        err = qn_loader_vector(l, &f->gate_b, QN_OPTIONAL, ff, "blk.%d.ffn_gate.bias", i);
+    if (err == QN_OK)
+        err = qn_loader_vector(l, &f->up_b, QN_OPTIONAL, ff, "blk.%d.ffn_up.bias", i);
+    return err;
+}
+
 static qn_err load(struct qn_loader *l, struct qn_net *net, struct qn_decoder_layer *layer)
 {
     struct qn_ffn *f = &layer->dense;
-    const int64_t dim = net->shape.dim, ff = f->width;
-    const enum qn_need must = QN_REQUIRED;
+    const int64_t dim = net->shape.dim;
     const int i = layer->index;
-    qn_err err;
-    if ((err = qn_loader_matrix(l, &f->gate, must, ff, dim, "blk.%d.ffn_gate.weight", i)) !=
-            QN_OK ||
-        (err = qn_loader_matrix(l, &f->up, must, ff, dim, "blk.%d.ffn_up.weight", i)) != QN_OK)
-        return err;
-    return qn_loader_matrix(l, &f->down, must, dim, ff, "blk.%d.ffn_down.weight", i);
+    qn_err err = load_gate_and_up(l, net, f, i);
+    if (err == QN_OK)
+        err =
+            qn_loader_matrix(l, &f->down, QN_REQUIRED, dim, f->width, "blk.%d.ffn_down.weight", i);
+    if (err == QN_OK)
+        err = qn_loader_vector(l, &f->down_b, QN_OPTIONAL, dim, "blk.%d.ffn_down.bias", i);
+    return err;
 }
 
 static size_t scratch_bytes(const struct qn_net *net, const struct qn_decoder_layer *layer,
@@ -31,10 +48,15 @@ static void forward(struct qn_net *net, const struct qn_decoder_layer *layer,
     struct qn_tensor gate = qn_block_f32(net, b->rows, f->width);
     struct qn_tensor up = qn_block_f32(net, b->rows, f->width);
 
-    const struct qn_linear both[] = {{&gate, &f->gate, NULL}, {&up, &f->up, NULL}};
+    const struct qn_linear both[] = {{&gate, &f->gate, qn_block_or_null(&f->gate_b)},
+                                     {&up, &f->up, qn_block_or_null(&f->up_b)}};
     qn_matmul_many(net->dev, in, both, 2);
-    qn_silu_mul(net->dev, &gate, &gate, &up);
-    qn_matmul(net->dev, out, &gate, &f->down);
+    if (net->arch->act == QN_ACT_GELU)
+        qn_gelu_mul(net->dev, &gate, &gate, &up);
+    else
+        qn_silu_mul(net->dev, &gate, &gate, &up);
+    const struct qn_linear down = {out, &f->down, qn_block_or_null(&f->down_b)};
+    qn_matmul_many(net->dev, &gate, &down, 1);
     qn_scratch_reset(net->scratch, mark);
 }
 

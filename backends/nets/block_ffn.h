@@ -5,9 +5,11 @@
 #include "nets/block.h"
 
 struct qn_ffn {
-    int32_t width;             /* ff */
-    struct qn_tensor gate, up; /* [ff, dim] */
-    struct qn_tensor down;     /* [dim, ff] */
+    int32_t width;                 /* ff */
+    struct qn_tensor gate, up;     /* [ff, dim] */
+    struct qn_tensor down;         /* [dim, ff] */
+    struct qn_tensor gate_b, up_b; /* [ff]; what the file does not have keeps ndim 0 */
+    struct qn_tensor down_b;       /* [dim] */
 };
 
 extern const struct qn_block qn_block_ffn;

@@ -118,18 +118,26 @@ static void embed(struct qn_net *net, const struct qn_batch *b, struct qn_tensor
     struct qn_tensor ids = qn_scratch_tensor(net->scratch, QN_I32, QN_SHAPE(b->rows));
     qn_write(net->dev, &ids, net->ids);
     qn_get_rows(net->dev, x, &net->embedding, &ids);
+    if (net->embedding_scale != 1)
+        qn_scale(net->dev, x, x, net->embedding_scale);
 }
 
 /* The angles of every row, once for all layers. */
-static void place(struct qn_net *net, struct qn_batch *b)
+static void place(struct qn_net *net, struct qn_batch *b, const struct qn_chunk *chunks)
 {
     struct qn_tensor pos = qn_scratch_tensor(net->scratch, QN_I32, QN_SHAPE(b->rows));
     qn_write(net->dev, &pos, net->positions);
     for (int32_t r = 0; r < net->ropes; r++) {
-        const struct qn_tensor *freq = &net->rope[r].freq;
+        const struct qn_rope *rope = &net->rope[r];
         b->angles[r] =
-            qn_scratch_tensor(net->scratch, QN_F32, QN_SHAPE(b->rows, 2, freq->shape[0]));
-        qn_rope_table(net->dev, &b->angles[r], &pos, freq, 1.0f);
+            qn_scratch_tensor(net->scratch, QN_F32, QN_SHAPE(b->rows, 2, rope->freq.shape[0]));
+        for (int32_t c = 0; c < b->spans; c++) {
+            const struct qn_span *s = &net->spans[0][c];
+            struct qn_tensor at = qn_tensor_slice(&pos, 0, s->row, s->n);
+            struct qn_tensor angles = qn_tensor_slice(&b->angles[r], 0, s->row, s->n);
+            bool far = rope->near > 0 && chunks[c].seq->context > rope->near;
+            qn_rope_table(net->dev, &angles, &at, far ? &rope->far : &rope->freq, rope->scale);
+        }
     }
 }
 
@@ -137,13 +145,26 @@ static void place(struct qn_net *net, struct qn_batch *b)
 static void norm(struct qn_net *net, struct qn_tensor *y, const struct qn_tensor *x,
                  const struct qn_norm *n)
 {
-    if (n->w.ndim)
+    if (n->w.ndim && net->arch->norm == QN_NORM_LAYER)
+        qn_layer_norm(net->dev, y, x, &n->w, qn_block_or_null(&n->b), net->shape.eps);
+    else if (n->w.ndim)
         qn_rms_norm(net->dev, y, x, &n->w, net->shape.eps);
     else if (y != x)
         qn_copy(net->dev, y, x);
 }
 
-/* x += post_norm(block(norm(x))), twice. In the last layer only wanted rows come out. */
+/* x += scale · post_norm(out), which is spent. */
+static void add_block(struct qn_net *net, struct qn_tensor *x, struct qn_tensor *out,
+                      const struct qn_norm *post)
+{
+    norm(net, out, out, post);
+    if (net->residual_scale != 1)
+        qn_scale(net->dev, out, out, net->residual_scale);
+    qn_add(net->dev, x, x, out);
+}
+
+/* x += post_norm(block(norm(x))), twice; the second block of a parallel layer reads what the first
+ * one does. In the last layer only wanted rows come out. */
 static void run_layer(struct qn_net *net, const struct qn_decoder_layer *l, struct qn_batch *b,
                       struct qn_tensor *x, struct qn_tensor *h, struct qn_tensor *out)
 {
@@ -153,20 +174,19 @@ static void run_layer(struct qn_net *net, const struct qn_decoder_layer *l, stru
     l->mixer->forward(net, l, b, out, h);
     if (b->last) {
         *x = qn_batch_wanted(net, b, x);
-        *h = qn_tensor_slice(h, 0, 0, b->outputs);
+        *h = qn_batch_wanted(net, b, h);
         b->rows = b->outputs;
     }
     if (b->rows == 0)
         return;
-    norm(net, out, out, &l->mixer_post_norm);
-    qn_add(net->dev, x, x, out);
+    add_block(net, x, out, &l->mixer_post_norm);
 
     if (!l->ffn)
         return;
-    norm(net, h, x, &l->ffn_norm);
+    if (!net->arch->parallel)
+        norm(net, h, x, &l->ffn_norm);
     l->ffn->forward(net, l, b, out, h);
-    norm(net, out, out, &l->ffn_post_norm);
-    qn_add(net->dev, x, x, out);
+    add_block(net, x, out, &l->ffn_post_norm);
 }
 
 /* norm(x)·W_out, a few rows at a time, each straight to its reader. */
@@ -182,6 +202,10 @@ static void logits(struct qn_net *net, const struct qn_batch *b, const struct qn
         struct qn_tensor rows = qn_tensor_slice(x, 0, done, n);
         norm(net, &h, &rows, &net->output_norm);
         qn_matmul(net->dev, &y, &h, &net->output);
+        if (net->logit_scale != 1)
+            qn_scale(net->dev, &y, &y, net->logit_scale);
+        if (net->logit_softcap > 0)
+            qn_softcap(net->dev, &y, &y, net->logit_softcap);
         for (int32_t i = 0; i < n; i++) {
             struct qn_tensor row = qn_tensor_slice(&y, 0, i, 1);
             qn_read(net->dev, net->out_to[done + i], &row);
@@ -203,7 +227,7 @@ void qn_net_forward(struct qn_net *net, struct qn_chunk *chunks, size_t n_chunks
     struct qn_tensor h = qn_block_f32(net, b.rows, s->dim);
     struct qn_tensor out = qn_block_f32(net, b.rows, s->dim);
     embed(net, &b, &x);
-    place(net, &b);
+    place(net, &b, chunks);
     for (int32_t i = 0; i < s->layers; i++) {
         b.last = i + 1 == s->layers;
         run_layer(net, &net->layer[i], &b, &x, &h, &out);

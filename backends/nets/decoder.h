@@ -33,6 +33,7 @@ enum {
     QN_NET_VOCAB_MAX = 1 << 24,
     QN_NET_CONTEXT_MAX = 1 << 24,
     QN_NET_CHUNK_MAX = 4096,
+    QN_NET_WINDOW_MAX = 1 << 30,
     QN_NET_LOGIT_ROWS = 8 /* rows of logits computed at a time: bounds their scratch */
 };
 
@@ -44,7 +45,7 @@ struct qn_decoder_shape {
 
 /* A norm that the network does not have keeps w.ndim 0. */
 struct qn_norm {
-    struct qn_tensor w; /* [dim] */
+    struct qn_tensor w, b; /* [dim] */
 };
 
 struct qn_decoder_layer {
@@ -79,7 +80,11 @@ struct qn_net {
     size_t state_bytes;        /* of one sequence's recurrent state; 0: it has none */
     struct qn_mem *state_zero; /* so many bytes that nobody writes: the state of no tokens */
 
-    struct qn_rope rope[QN_NET_ROPES_MAX]; /* the rotations its layers choose from */
+    /* 1 unless the architecture's configure says otherwise; softcap 0: none */
+    float embedding_scale, residual_scale, logit_scale, logit_softcap;
+
+    struct qn_rope
+        rope[QN_NET_ROPES_MAX]; /* the rotations its layers choose from: [0] by default */
     int32_t ropes;
 
     /* Room for one batch, made at load. */

@@ -5,6 +5,7 @@
 #include "nets/loader.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- metadata ---- */
@@ -62,6 +63,7 @@ static qn_err plan_layers(struct qn_loader *l, struct qn_net *net)
             .attention = {.heads = heads[i],
                           .kv_heads = kv_heads[i],
                           .head_dim = s->head_dim,
+                          .cache_of = i,
                           .scale = 1.0f / sqrtf((float)s->head_dim)},
             .dense = {.width = ff[i]},
         };
@@ -85,7 +87,10 @@ static qn_err read_metadata(struct qn_loader *l, struct qn_net *net)
     net->layer = qn_xcalloc((size_t)s->layers, sizeof *net->layer);
     if ((err = plan_layers(l, net)) != QN_OK || (err = qn_moe_configure(l, net)) != QN_OK)
         return err;
-    return qn_loader_positive(l, "attention.layer_norm_rms_epsilon", &s->eps);
+    return qn_loader_positive(l,
+                              net->arch->norm == QN_NORM_LAYER ? "attention.layer_norm_epsilon"
+                                                               : "attention.layer_norm_rms_epsilon",
+                              &s->eps);
 }
 
 /* ---- tensors ---- */
@@ -115,6 +120,17 @@ static qn_err count_vocabulary(struct qn_loader *l, struct qn_decoder_shape *s)
     return err;
 }
 
+static qn_err load_norm(struct qn_loader *l, const struct qn_net *net, struct qn_norm *n,
+                        const char *name)
+{
+    /* Falcon H1's files leave ".weight" away */
+    const char *end = qn_loader_has(l, "%s", name) ? "" : ".weight";
+    qn_err err = qn_loader_vector(l, &n->w, QN_REQUIRED, net->shape.dim, "%s%s", name, end);
+    if (err == QN_OK && net->arch->norm == QN_NORM_LAYER)
+        err = qn_loader_vector(l, &n->b, QN_OPTIONAL, net->shape.dim, "%s.bias", name);
+    return err;
+}
+
 static qn_err load_ends(struct qn_loader *l, struct qn_net *net)
 {
     struct qn_decoder_shape *s = &net->shape;
@@ -123,32 +139,33 @@ static qn_err load_ends(struct qn_loader *l, struct qn_net *net)
     if ((err = count_vocabulary(l, s)) != QN_OK ||
         (err = qn_loader_table(l, &net->embedding, QN_REQUIRED, s->vocab, s->dim,
                                "token_embd.weight")) != QN_OK ||
-        (err = qn_loader_vector(l, &net->output_norm.w, QN_REQUIRED, s->dim, "%s.weight", norm)) !=
-            QN_OK)
+        (err = load_norm(l, net, &net->output_norm, norm)) != QN_OK)
         return err;
     const char *output = qn_loader_has(l, "output.weight") ? "output.weight" : "token_embd.weight";
     return qn_loader_matrix(l, &net->output, QN_REQUIRED, s->vocab, s->dim, "%s", output);
 }
 
-static qn_err load_norm(struct qn_loader *l, const struct qn_net *net, struct qn_norm *n,
-                        const char *name, int32_t layer)
+static qn_err load_norms(struct qn_loader *l, const struct qn_net *net,
+                         struct qn_decoder_layer *layer)
 {
-    if (!name)
-        return QN_OK;
-    /* Falcon H1's files leave ".weight" away */
-    const char *end = qn_loader_has(l, "blk.%d.%s", layer, name) ? "" : ".weight";
-    return qn_loader_vector(l, &n->w, QN_REQUIRED, net->shape.dim, "blk.%d.%s%s", layer, name, end);
+    const struct qn_norm_names *names = &net->arch->norms;
+    struct qn_norm *norms[] = {&layer->mixer_norm, &layer->mixer_post_norm, &layer->ffn_norm,
+                               &layer->ffn_post_norm};
+    const char *const called[] = {names->mixer, names->mixer_post, names->ffn, names->ffn_post};
+    qn_err err = QN_OK;
+    for (int i = 0; i < 4 && err == QN_OK; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "blk.%d.%s", layer->index, called[i] ? called[i] : "");
+        if (called[i])
+            err = load_norm(l, net, norms[i], name);
+    }
+    return err;
 }
 
 static qn_err load_layer(struct qn_loader *l, struct qn_net *net, struct qn_decoder_layer *layer)
 {
-    const struct qn_norm_names *names = &net->arch->norms;
-    const int32_t i = layer->index;
     qn_err err;
-    if ((err = load_norm(l, net, &layer->mixer_norm, names->mixer, i)) != QN_OK ||
-        (err = load_norm(l, net, &layer->mixer_post_norm, names->mixer_post, i)) != QN_OK ||
-        (err = load_norm(l, net, &layer->ffn_norm, names->ffn, i)) != QN_OK ||
-        (err = load_norm(l, net, &layer->ffn_post_norm, names->ffn_post, i)) != QN_OK ||
+    if ((err = load_norms(l, net, layer)) != QN_OK ||
         (err = layer->mixer->load(l, net, layer)) != QN_OK)
         return err;
     return layer->ffn ? layer->ffn->load(l, net, layer) : QN_OK;
@@ -215,7 +232,8 @@ static qn_err load(struct qn_loader *l, struct qn_net *net, int max_chunk, qn_ne
     if (net->arch->configure && (err = net->arch->configure(l, net)) != QN_OK)
         return err;
     if (net->ropes == 0 && net->shape.rope_dim > 0) {
-        if ((err = qn_rope_load(&net->rope[0], l, net->shape.rope_dim)) != QN_OK)
+        const struct qn_rope_form form = {.dim = net->shape.rope_dim};
+        if ((err = qn_rope_load(&net->rope[0], l, &form)) != QN_OK)
             return err;
         net->ropes = 1;
     }
@@ -244,6 +262,7 @@ qn_err qn_decoder_load(struct qn_net **out, const struct qn_decoder_arch *arch,
     struct qn_net *net = qn_xcalloc(1, sizeof *net);
     net->arch = arch;
     net->dev = dev;
+    net->embedding_scale = net->residual_scale = net->logit_scale = 1;
     qn_loader_init(&l, w, dev, arch->name, e);
     qn_err err = load(&l, net, max_chunk, progress, ctx);
     qn_loader_deinit(&l);

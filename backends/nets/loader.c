@@ -39,6 +39,13 @@ bool qn_loader_has_key(const struct qn_loader *l, const char *name)
     return qn_gguf_has(qn_weights_gguf(l->w), key_of(l, key, name));
 }
 
+bool qn_loader_has_list(const struct qn_loader *l, const char *name)
+{
+    char key[KEY_MAX];
+    const struct qn_gguf *g = qn_weights_gguf(l->w);
+    return qn_gguf_has(g, key_of(l, key, name)) && qn_gguf_kv_type(g, key) == QN_GGUF_ARRAY;
+}
+
 static qn_err in_range(const struct qn_loader *l, const char *key, int64_t v, int32_t min,
                        int32_t max)
 {
@@ -102,7 +109,7 @@ qn_err qn_loader_counts(struct qn_loader *l, const char *name, int32_t min, int3
     char key[KEY_MAX];
     const struct qn_gguf *g = qn_weights_gguf(l->w);
     qn_err err;
-    if (!qn_gguf_has(g, key_of(l, key, name)) || qn_gguf_kv_type(g, key) != QN_GGUF_ARRAY) {
+    if (!qn_loader_has_list(l, name)) {
         int32_t v;
         err = qn_loader_count(l, name, min, max, fallback, &v);
         for (int32_t i = 0; i < n && err == QN_OK; i++)
@@ -111,7 +118,7 @@ qn_err qn_loader_counts(struct qn_loader *l, const char *name, int32_t min, int3
     }
     enum qn_gguf_type item;
     size_t count;
-    if ((err = qn_gguf_array(g, key, &item, &count, l->e)) != QN_OK)
+    if ((err = qn_gguf_array(g, key_of(l, key, name), &item, &count, l->e)) != QN_OK)
         return err;
     if (!whole_numbers(item) || count < (size_t)n)
         return qn_fail(l->e, QN_EFORMAT, "metadata %s is no list of %d whole numbers", key, n);

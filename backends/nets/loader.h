@@ -51,6 +51,7 @@ qn_err qn_loader_flag(struct qn_loader *l, const char *key, bool *out);
 /* Lent until the weights are closed. */
 qn_err qn_loader_text(struct qn_loader *l, const char *key, const char **out);
 bool qn_loader_has_key(const struct qn_loader *l, const char *key);
+bool qn_loader_has_list(const struct qn_loader *l, const char *key);
 
 /* ---- tensors ---- */
 

@@ -7,14 +7,24 @@
 #include <string.h>
 
 static const struct qn_decoder_arch *const architectures[] = {
-    &qn_llama,    &qn_qwen2, &qn_qwen3,       &qn_qwen2moe,
-    &qn_qwen3moe, &qn_lfm2,  &qn_mamba2_arch, &qn_falcon_h1};
+    /* a line for each family */
+    /* clang-format off */
+    &qn_llama, &qn_mistral3, &qn_smollm3, &qn_granite, &qn_ernie4_5,
+    &qn_qwen2, &qn_qwen3, &qn_qwen2moe, &qn_qwen3moe, &qn_seed_oss,
+    &qn_gemma, &qn_gemma2, &qn_gemma3,
+    &qn_phi3,
+    &qn_olmo2, &qn_exaone4,
+    &qn_glm4,
+    &qn_command_r, &qn_cohere2,
+    &qn_lfm2, &qn_mamba2_arch, &qn_falcon_h1,
+    /* clang-format on */
+};
 
 enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
 
 static qn_err unknown(const char *name, struct qn_error *e)
 {
-    char known[256] = "";
+    char known[512] = "";
     for (int i = 0; i < ARCHITECTURES; i++) {
         strncat(known, i ? ", " : "", sizeof known - strlen(known) - 1);
         strncat(known, architectures[i]->name, sizeof known - strlen(known) - 1);

@@ -7,21 +7,32 @@
 #include "engine/device.h"
 #include "engine/tensor.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct qn_loader;
-struct qn_scratch;
 
 /* One way to rotate; a net has one or more of them, and each layer uses one or none. */
 struct qn_rope {
     struct qn_mem *mem;
     struct qn_tensor freq; /* [n/2] f32, radians per position; n: the rotated elements of a head */
+    struct qn_tensor far;  /* the same for sequences with room for more than `near` tokens */
+    int32_t near;          /* 0: freq serves all */
+    float scale;           /* of sines and cosines */
 };
 
-/* freq[i] = base^(-2i/dim), scaled as the file's metadata and its rotary divisors say. dim is even,
- * at most QN_NET_HEAD_DIM_MAX. QN_EFORMAT, QN_EUNSUPPORTED (a scaling this version does not know).
- */
-qn_err qn_rope_load(struct qn_rope *r, struct qn_loader *l, int32_t dim);
+/* What an architecture wants; zeros mean what most want. */
+struct qn_rope_form {
+    int32_t dim;          /* n: even, at most QN_NET_HEAD_DIM_MAX */
+    float base;           /* of the frequencies; 0: as the file says, or 10000 */
+    bool plain;           /* without the scaling and the divisors that the file asks for */
+    float log_multiplier; /* for yarn: what the scores' growth is divided by, as ln(factor)·0.1·this
+                             + 1 */
+};
+
+/* freq[i] = base^(-2i/dim), scaled as the file's metadata and its rotary divisors say. QN_EFORMAT,
+ * QN_EUNSUPPORTED (a scaling this version does not know). */
+qn_err qn_rope_load(struct qn_rope *r, struct qn_loader *l, const struct qn_rope_form *form);
 void qn_rope_deinit(struct qn_rope *r);
 
 #endif

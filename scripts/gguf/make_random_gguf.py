@@ -142,6 +142,7 @@ def options(argv=None):
     p.add_argument("--separate-output", action="store_true", help="an output matrix of its own")
     p.add_argument("--rope-freqs", action="store_true", help="Llama 3's tensor of rotary divisors")
     p.add_argument("--rope-linear", type=float, metavar="FACTOR", help="linear rotary scaling")
+    p.add_argument("--rope-yarn", type=float, metavar="FACTOR", help="yarn scaling of a context of 64 tokens")
     p.add_argument("--vectors", choices=("f32", "f16", "bf16"), default="f32", help="the type of norms and biases")
     p.add_argument("--logit-std", type=float, default=1.5)
     p.add_argument("--embedding-std", type=float, help="how much of the stream is the token itself")

@@ -41,6 +41,7 @@ def shapes():
 def positions():
     for arch in ("llama", "qwen2", "qwen3"):
         yield arch, "f16", ["--rope-linear", "4", "--separate-output"]
+    yield "qwen3", "f32", ["--rope-yarn", "4"]
     yield "llama", "f32", ["--rope-freqs"]
     yield "llama", "q8_0", STEADY + ["--rope-freqs"]
 
@@ -64,6 +65,17 @@ def mixtures():
         yield "qwen3moe", kind, STEADY + numbers(experts=5, used=3)
 
 
+def dense():
+    for arch in ("gemma", "gemma2", "gemma3", "mistral3", "smollm3", "phi3", "granite", "olmo2", "glm4",
+                 "command-r", "cohere2", "exaone4", "seed_oss", "ernie4_5"):
+        yield arch, "f32", []
+        yield arch, "q8_0", STEADY
+    yield "phi3", "f32", numbers(longrope=64)      # the tests' sequences have room for 512
+    yield "phi3", "f32", numbers(longrope=1024)
+    yield "olmo2", "f32", numbers(window=12, layers=5) + ["--rope-yarn", "8"]
+    yield "gemma3", "f32", ["--rope-linear", "8"]
+
+
 def cases():
-    for family in (types, shapes, positions, hybrids, mixtures):
+    for family in (types, shapes, positions, dense, hybrids, mixtures):
         yield from family()

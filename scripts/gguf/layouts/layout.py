@@ -30,7 +30,8 @@ class Layout:
     norms = ("attn_norm", "ffn_norm")      # of a layer, each [dim]
     output_norm = "output_norm"
     qkv_bias = False
-    qk_norm = False                        # per head
+    qk_norm = False                        # "head": each by itself, "width": all together
+    merged_qkv = merged_gate = False       # matrices below each other in one
 
     def metadata(self, a):
         """Keys without the architecture's prefix."""
@@ -46,11 +47,17 @@ class Layout:
             "attention.value_length": (U32, a.head_dim),
             "attention.layer_norm_rms_epsilon": (F32, a.eps),
             "rope.freq_base": (F32, a.rope_base),
-            "rope.dimension_count": (U32, a.head_dim),
+            "rope.dimension_count": (U32, getattr(a, "rope_dim", a.head_dim)),
         }
+        if getattr(a, "window", 0):
+            meta["attention.sliding_window"] = (U32, a.window)
         if a.rope_linear:
             meta["rope.scaling.type"] = (STR, "linear")
             meta["rope.scaling.factor"] = (F32, a.rope_linear)
+        if a.rope_yarn:
+            meta["rope.scaling.type"] = (STR, "yarn")
+            meta["rope.scaling.factor"] = (F32, a.rope_yarn)
+            meta["rope.scaling.original_context_length"] = (U32, 64)
         return meta
 
     def parameters(self, a):
@@ -88,19 +95,23 @@ class Layout:
 
     def attention(self, w, a, i, b):
         qd, kd = a.heads * a.head_dim, a.kv_heads * a.head_dim
-        for part, rows in (("q", qd), ("k", kd), ("v", kd)):
+        if self.merged_qkv:
+            w.matrix(b + "attn_qkv.weight", qd + 2 * kd, a.dim, 1 / np.sqrt(a.dim))
+        for part, rows in () if self.merged_qkv else (("q", qd), ("k", kd), ("v", kd)):
             w.matrix(b + "attn_%s.weight" % part, rows, a.dim, 1 / np.sqrt(a.dim),
                      part == "v" and wants_more_bits(i, a.layers))
             if self.qkv_bias:
                 w.vector(b + "attn_%s.bias" % part, rows, 0.2, 0.0)
         if self.qk_norm:
-            w.vector(b + "attn_q_norm.weight", a.head_dim, 0.1, 1.0)
-            w.vector(b + "attn_k_norm.weight", a.head_dim, 0.1, 1.0)
+            wide = self.qk_norm == "width"
+            w.vector(b + "attn_q_norm.weight", qd if wide else a.head_dim, 0.1, 1.0)
+            w.vector(b + "attn_k_norm.weight", kd if wide else a.head_dim, 0.1, 1.0)
         w.matrix(b + "attn_output.weight", a.dim, qd, self.deep(a) / np.sqrt(qd))
 
     def ffn(self, w, a, i, b):
-        w.matrix(b + "ffn_gate.weight", a.ff, a.dim, 1 / np.sqrt(a.dim))
-        w.matrix(b + "ffn_up.weight", a.ff, a.dim, 1 / np.sqrt(a.dim))
+        if not self.merged_gate:
+            w.matrix(b + "ffn_gate.weight", a.ff, a.dim, 1 / np.sqrt(a.dim))
+        w.matrix(b + "ffn_up.weight", (2 if self.merged_gate else 1) * a.ff, a.dim, 1 / np.sqrt(a.dim))
         w.matrix(b + "ffn_down.weight", a.dim, a.ff, 2 * self.deep(a) / np.sqrt(a.ff), wants_more_bits(i, a.layers))
 
     @staticmethod

@@ -98,6 +98,9 @@ class Decoder:
             out[:, h] = self.weigh(i, h, scores) @ v[:, h // group]
         return out
 
+    def warm(self, i, q):
+        return q
+
     def score_cap(self):
         return None
 
@@ -113,6 +116,7 @@ class Decoder:
             at = np.arange(self.length, self.length + n, dtype=np.float64)
             q, k = (rope.rotate(t, at, *turn, self.pairs) for t in (q, k))
         k, v = self.remember(i, k, v)
+        q = self.warm(i, q)
         return self.project(self.look(i, q, k, v).reshape(n, -1), "blk.%d.attn_output" % i)
 
     def mixer(self, i, h):

@@ -2,16 +2,32 @@
 import numpy as np
 
 
-def frequencies(get, dim, base, divisors=None):
+def yarn(angular, dim, base, factor, original, fast, slow, extrapolated):
+    """arXiv:2309.00071, section 3.2: pairs that turn more than `fast` times within the original context
+    keep their frequency, those below `slow` turns are stretched, others in between."""
+    pair = lambda turns: dim * np.log(original / (turns * 2 * np.pi)) / (2 * np.log(base))
+    low, high = max(np.floor(pair(fast)), 0), min(np.ceil(pair(slow)), dim - 1)
+    kept = 1 - np.clip((np.arange(dim // 2) - low) / max(high - low, 0.001), 0, 1)
+    kept = kept * extrapolated
+    return angular / factor * (1 - kept) + angular * kept
+
+
+def frequencies(get, dim, base, divisors=None, log_multiplier=0.0):
     """Radians per position of each pair, [dim / 2], and what sines and cosines are multiplied by.
-    get(key, default): the file's metadata. divisors: Llama 3's tensor rope_freqs."""
+    get(key, default): the file's metadata. divisors: Llama 3's tensor rope_freqs, or longrope's."""
     angular = base ** (-np.arange(0, dim, 2) / dim)
     if divisors is not None:
         angular = angular / divisors
-    kind = get("rope.scaling.type", b"none")
+    kind, factor = get("rope.scaling.type", b"none"), get("rope.scaling.factor", 1.0)
+    scale = get("rope.scaling.attn_factor", 1.0)
     if kind == b"linear":
-        angular = angular / get("rope.scaling.factor")
-    return angular, 1.0
+        angular = angular / factor
+    if kind == b"yarn":
+        angular = yarn(angular, dim, base, factor, get("rope.scaling.original_context_length"),
+                       get("rope.scaling.yarn_beta_fast", 32.0), get("rope.scaling.yarn_beta_slow", 1.0),
+                       get("rope.scaling.yarn_ext_factor", 1.0))
+        scale *= (1 + 0.1 * np.log(factor)) / (1 + 0.1 * log_multiplier * np.log(factor))
+    return angular, scale
 
 
 def rotate(x, positions, angular, scale, pairs):

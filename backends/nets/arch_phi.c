@@ -1,0 +1,19 @@
+/* Phi 3, 3.5 and 4: a llama block whose files keep queries, keys and values as one matrix, and gate
+ * and up as another. Part of each head may be rotated, and long contexts have divisors of their
+ * own. Source: arXiv:2404.14219. */
+#include "nets/decoder.h"
+#include "nets/loader.h"
+
+static qn_err configure_phi3(struct qn_loader *l, struct qn_net *net)
+{
+    return qn_arch_windows(l, net, 0,
+                           QN_NET_LAYERS_MAX + 1); /* the file's window is every layer's */
+}
+
+const struct qn_decoder_arch qn_phi3 = {
+    .name = "phi3",
+    .pairs = QN_ROPE_HALVES,
+    .norms = QN_PRE_NORMS,
+    .merged_gate = true,
+    .configure = configure_phi3,
+};
