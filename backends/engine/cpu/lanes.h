@@ -9,7 +9,7 @@
 
 #include <math.h>
 #include <string.h>
-#if defined(__F16C__)
+#if defined(__F16C__) || defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
@@ -226,37 +226,82 @@ static inline float lanes_dot(const float *a, const float *b, int64_t n)
     return sum;
 }
 
-/* x = d·q with q in -127 .. 127, rounded to nearest, ties to even: adding 1.5·2^23 leaves the
- * rounded number in the low byte of the mantissa. */
-static inline void lanes_round_block(char *block, int nc, int c, const float *x)
+/* q = 32 numbers in -127 .. 127 with x = d·q, rounded to nearest, ties to even; returns d. half are
+ * the sums of their first and last 16. Within a byte also where x is not finite. */
+#if defined(__AVX512F__)
+static inline float round_32(int8_t *q, int32_t half[2], const float *x)
 {
-    const float shift = 12582912.0f;
-    int8_t *q = (int8_t *)block + ACT_Q(nc) + 32 * c;
+    const __m128i flip = _mm_set1_epi8((char)0x80), zero = _mm_setzero_si128();
+    __m512 v[2] = {_mm512_loadu_ps(x), _mm512_loadu_ps(x + 16)};
+    float top = _mm512_reduce_max_ps(_mm512_max_ps(_mm512_abs_ps(v[0]), _mm512_abs_ps(v[1])));
+    __m512 inv = _mm512_set1_ps(top > 1e-30f ? 127 / top : 0);
+    for (int i = 0; i < 2; i++) {
+        __m128i code = _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(_mm512_mul_ps(v[i], inv)));
+        __m128i sums = _mm_sad_epu8(_mm_xor_si128(code, flip), zero);
+        half[i] = _mm_cvtsi128_si32(sums) + _mm_extract_epi16(sums, 4) - 16 * 128;
+        _mm_storeu_si128((__m128i *)(q + 16 * i), code);
+    }
+    return top / 127;
+}
+#elif defined(__AVX2__)
+static inline float round_32(int8_t *q, int32_t half[2], const float *x)
+{
+    const __m256 sign = _mm256_set1_ps(-0.0f);
+    const __m128i flip = _mm_set1_epi8((char)0x80), zero = _mm_setzero_si128();
+    __m256 v[4], high = _mm256_setzero_ps();
+    for (int i = 0; i < 4; i++) {
+        v[i] = _mm256_loadu_ps(x + 8 * i);
+        high = _mm256_max_ps(high, _mm256_andnot_ps(sign, v[i]));
+    }
+    __m128 h = _mm_max_ps(_mm256_castps256_ps128(high), _mm256_extractf128_ps(high, 1));
+    h = _mm_max_ps(h, _mm_movehl_ps(h, h));
+    float top = _mm_cvtss_f32(_mm_max_ss(h, _mm_movehdup_ps(h)));
+    __m256 inv = _mm256_set1_ps(top > 1e-30f ? 127 / top : 0);
+    for (int i = 0; i < 2; i++) {
+        __m256i a = _mm256_cvtps_epi32(_mm256_mul_ps(v[2 * i], inv));
+        __m256i b = _mm256_cvtps_epi32(_mm256_mul_ps(v[2 * i + 1], inv));
+        __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(a, b), 0xd8);
+        __m128i code =
+            _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+        __m128i sums = _mm_sad_epu8(_mm_xor_si128(code, flip), zero);
+        half[i] = _mm_cvtsi128_si32(sums) + _mm_extract_epi16(sums, 4) - 16 * 128;
+        _mm_storeu_si128((__m128i *)(q + 16 * i), code);
+    }
+    return top / 127;
+}
+#else
+static inline float round_32(int8_t *q, int32_t half[2], const float *x)
+{
+    const float shift = 12582912.0f; /* 1.5·2^23 leaves the rounded number in the lowest byte */
     float top = 0;
-    int32_t code[32], half[2] = {0, 0};
     for (int j = 0; j < 32; j++) {
         float m = fabsf(x[j]);
         top = m > top ? m : top;
     }
-    float d = top / 127, inv = top > 1e-30f ? 127 / top : 0;
+    float inv = top > 1e-30f ? 127 / top : 0;
+    half[0] = half[1] = 0;
     for (int j = 0; j < 32; j++) {
         float v = x[j] * inv + shift;
         int32_t bits;
         memcpy(&bits, &v, 4);
-        code[j] = (int8_t)bits; /* within a byte also where x is not finite */
-        q[j] = (int8_t)code[j];
+        q[j] = (int8_t)bits;
+        half[j / 16] += q[j];
     }
-    for (int j = 0; j < 16; j++) {
-        half[0] -= code[j];
-        half[1] -= code[j + 16];
-    }
-    int32_t nsum = half[0] + half[1];
-    float ds = -d * (float)nsum;
+    return top / 127;
+}
+#endif
+
+static inline void lanes_round_block(char *block, int nc, int c, const float *x)
+{
+    int32_t half[2];
+    float d = round_32((int8_t *)block + ACT_Q(nc) + 32 * c, half, x);
+    float ds = d * (float)(half[0] + half[1]);
+    int32_t nsum = -half[0] - half[1], nhalf[2] = {-half[0], -half[1]};
     memcpy(block + ACT_D(nc) + 4 * c, &d, 4);
     memcpy(block + ACT_DS(nc) + 4 * c, &ds, 4);
     memcpy(block + ACT_NSUM(nc) + 4 * c, &nsum, 4);
-    memcpy(block + ACT_NHALF0(nc) + 4 * c, &half[0], 4);
-    memcpy(block + ACT_NHALF1(nc) + 4 * c, &half[1], 4);
+    memcpy(block + ACT_NHALF0(nc) + 4 * c, &nhalf[0], 4);
+    memcpy(block + ACT_NHALF1(nc) + 4 * c, &nhalf[1], 4);
 }
 
 static void lanes_round(void *group, int nc, const float *const *x, int n, int64_t cols)
