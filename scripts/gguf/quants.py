@@ -7,6 +7,10 @@ compared. Everything works on whole arrays; rows must be a multiple of the type'
 """
 import numpy as np
 
+import low_bits
+import grid_types
+from halves import half, half_bytes, inverse, stored
+
 # name: (number in the file, values per block, bytes per block)
 TYPES = {
     "f32": (0, 1, 4),
@@ -17,6 +21,24 @@ TYPES = {
     "q5_k": (13, 256, 176),
     "q6_k": (14, 256, 210),
     "bf16": (30, 1, 2),
+    "q4_1": (3, 32, 20),
+    "q5_0": (6, 32, 22),
+    "q5_1": (7, 32, 24),
+    "q2_k": (10, 256, 84),
+    "q3_k": (11, 256, 110),
+    "iq2_xxs": (16, 256, 66),
+    "iq2_xs": (17, 256, 74),
+    "iq3_xxs": (18, 256, 98),
+    "iq1_s": (19, 256, 50),
+    "iq4_nl": (20, 32, 18),
+    "iq3_s": (21, 256, 110),
+    "iq2_s": (22, 256, 82),
+    "iq4_xs": (23, 256, 136),
+    "iq1_m": (29, 256, 56),
+    "tq1_0": (34, 256, 54),
+    "tq2_0": (35, 256, 66),
+    "mxfp4": (39, 32, 17),
+    "nvfp4": (40, 64, 36),
 }
 BY_NUMBER = {number: name for name, (number, _, _) in TYPES.items()}
 
@@ -27,23 +49,6 @@ def nbytes(name, count):
     if count % block:
         raise ValueError("%d values are not a multiple of %s's block of %d" % (count, name, block))
     return count // block * size
-
-
-def _half_bytes(x):
-    return np.ascontiguousarray(x, np.float16).view(np.uint8).reshape(-1, 2)
-
-
-def _half(raw):
-    return np.ascontiguousarray(raw).view(np.float16).astype(np.float32)
-
-
-def _inverse(x):
-    return np.where(x != 0, 1.0 / np.where(x != 0, x, 1), 0)
-
-
-def _stored(x):
-    """What a value becomes once it has been stored as a half."""
-    return np.asarray(x, np.float16).astype(np.float32)
 
 
 def _pack_f32(x):
@@ -59,7 +64,7 @@ def _pack_f16(x):
 
 
 def _unpack_f16(raw):
-    return _half(raw)
+    return half(raw)
 
 
 def _pack_bf16(x):
@@ -76,13 +81,13 @@ def _unpack_bf16(raw):
 def _pack_q8_0(x):
     b = x.reshape(-1, 32)
     d = np.abs(b).max(axis=1) / 127.0
-    q = np.rint(b * _inverse(d)[:, None]).astype(np.int8)
-    return np.concatenate([_half_bytes(d), q.view(np.uint8)], axis=1)
+    q = np.rint(b * inverse(d)[:, None]).astype(np.int8)
+    return np.concatenate([half_bytes(d), q.view(np.uint8)], axis=1)
 
 
 def _unpack_q8_0(raw):
     b = raw.reshape(-1, 34)
-    return _half(b[:, :2]) * np.ascontiguousarray(b[:, 2:]).view(np.int8)
+    return half(b[:, :2]) * np.ascontiguousarray(b[:, 2:]).view(np.int8)
 
 
 # Q4_0: half scale, 16 bytes; the low nibbles are the first 16 values, offset 8.
@@ -90,14 +95,14 @@ def _pack_q4_0(x):
     b = x.reshape(-1, 32)
     extreme = b[np.arange(b.shape[0]), np.abs(b).argmax(axis=1)]
     d = extreme / -8.0
-    q = np.clip(np.floor(b * _inverse(d)[:, None] + 8.5), 0, 15).astype(np.uint8)
-    return np.concatenate([_half_bytes(d), q[:, :16] | (q[:, 16:] << 4)], axis=1)
+    q = np.clip(np.floor(b * inverse(d)[:, None] + 8.5), 0, 15).astype(np.uint8)
+    return np.concatenate([half_bytes(d), q[:, :16] | (q[:, 16:] << 4)], axis=1)
 
 
 def _unpack_q4_0(raw):
     b = raw.reshape(-1, 18)
     q = np.concatenate([b[:, 2:] & 15, b[:, 2:] >> 4], axis=1).astype(np.int8) - 8
-    return _half(b[:, :2]) * q
+    return half(b[:, :2]) * q
 
 
 # Q4_K and Q5_K: 8 groups of 32 with a 6-bit scale and a 6-bit minimum each, both in units of a
@@ -123,18 +128,18 @@ def _groups_of_32(x, top):
     g = x.reshape(-1, 8, 32)
     low = np.minimum(g.min(axis=2), 0)
     step = (g.max(axis=2) - low) / top
-    d, dmin = _stored(step.max(axis=1) / 63), _stored(-low.min(axis=1) / 63)
-    ls = np.clip(np.rint(step * _inverse(d)[:, None]), 0, 63)
-    lm = np.clip(np.rint(-low * _inverse(dmin)[:, None]), 0, 63)
+    d, dmin = stored(step.max(axis=1) / 63), stored(-low.min(axis=1) / 63)
+    ls = np.clip(np.rint(step * inverse(d)[:, None]), 0, 63)
+    lm = np.clip(np.rint(-low * inverse(dmin)[:, None]), 0, 63)
     unit = (d[:, None] * ls)[:, :, None]
-    q = np.rint((g + (dmin[:, None] * lm)[:, :, None]) * _inverse(unit))
+    q = np.rint((g + (dmin[:, None] * lm)[:, :, None]) * inverse(unit))
     return d, dmin, ls, lm, np.clip(q, 0, top).astype(np.uint8)
 
 
 def _pack_q4_k(x):
     d, dmin, ls, lm, q = _groups_of_32(x, 15)
     nibbles = (q[:, 0::2] | (q[:, 1::2] << 4)).reshape(-1, 128)
-    return np.concatenate([_half_bytes(d), _half_bytes(dmin), _pack_six(ls, lm), nibbles], axis=1)
+    return np.concatenate([half_bytes(d), half_bytes(dmin), _pack_six(ls, lm), nibbles], axis=1)
 
 
 def _nibbles_of_groups(raw):
@@ -149,7 +154,7 @@ def _scaled_groups(d, dmin, six, q):
 
 def _unpack_q4_k(raw):
     b = raw.reshape(-1, 144)
-    return _scaled_groups(_half(b[:, 0:2]), _half(b[:, 2:4]), b[:, 4:16],
+    return _scaled_groups(half(b[:, 0:2]), half(b[:, 2:4]), b[:, 4:16],
                           _nibbles_of_groups(np.ascontiguousarray(b[:, 16:])))
 
 
@@ -160,7 +165,7 @@ def _pack_q5_k(x):
         high |= (q[:, group] >> 4) << group
     low = q & 15
     nibbles = (low[:, 0::2] | (low[:, 1::2] << 4)).reshape(-1, 128)
-    return np.concatenate([_half_bytes(d), _half_bytes(dmin), _pack_six(ls, lm), high, nibbles], axis=1)
+    return np.concatenate([half_bytes(d), half_bytes(dmin), _pack_six(ls, lm), high, nibbles], axis=1)
 
 
 def _unpack_q5_k(raw):
@@ -168,7 +173,7 @@ def _unpack_q5_k(raw):
     q = _nibbles_of_groups(np.ascontiguousarray(b[:, 48:])).copy()
     for group in range(8):
         q[:, group] |= ((b[:, 16:48] >> group) & 1) << 4
-    return _scaled_groups(_half(b[:, 0:2]), _half(b[:, 2:4]), b[:, 4:16], q)
+    return _scaled_groups(half(b[:, 0:2]), half(b[:, 2:4]), b[:, 4:16], q)
 
 
 # Q6_K: 16 groups of 16 with a signed byte as scale, in units of a half. Each half of 128 values is
@@ -180,16 +185,16 @@ def _pack_q6_k(x):
     extreme = g[rows, cols, np.abs(g).argmax(axis=2)]
     step = extreme / -32.0
     widest = step[np.arange(g.shape[0]), np.abs(step).argmax(axis=1)]
-    d = _stored(widest / -128.0)
-    ls = np.clip(np.rint(step * _inverse(d)[:, None]), -128, 127)
+    d = stored(widest / -128.0)
+    ls = np.clip(np.rint(step * inverse(d)[:, None]), -128, 127)
     unit = (d[:, None] * ls)[:, :, None]
-    q = (np.clip(np.rint(g * _inverse(unit)), -32, 31) + 32).astype(np.uint8)
+    q = (np.clip(np.rint(g * inverse(unit)), -32, 31) + 32).astype(np.uint8)
     run = q.reshape(-1, 2, 4, 32)
     low = np.concatenate([(run[:, :, 0] & 15) | ((run[:, :, 2] & 15) << 4),
                           (run[:, :, 1] & 15) | ((run[:, :, 3] & 15) << 4)], axis=2).reshape(-1, 128)
     top = run >> 4
     high = (top[:, :, 0] | (top[:, :, 1] << 2) | (top[:, :, 2] << 4) | (top[:, :, 3] << 6)).reshape(-1, 64)
-    return np.concatenate([low, high, ls.astype(np.int8).view(np.uint8), _half_bytes(d)], axis=1)
+    return np.concatenate([low, high, ls.astype(np.int8).view(np.uint8), half_bytes(d)], axis=1)
 
 
 def _unpack_q6_k(raw):
@@ -199,14 +204,16 @@ def _unpack_q6_k(raw):
                   (low[:, :, 1] & 15) | (((high >> 2) & 3) << 4),
                   (low[:, :, 0] >> 4) | (((high >> 4) & 3) << 4),
                   (low[:, :, 1] >> 4) | ((high >> 6) << 4)], axis=2).astype(np.int8) - 32
-    scale = np.ascontiguousarray(b[:, 192:208]).view(np.int8) * _half(b[:, 208:210])
+    scale = np.ascontiguousarray(b[:, 192:208]).view(np.int8) * half(b[:, 208:210])
     return (scale[:, :, None] * q.reshape(-1, 16, 16)).reshape(-1, 256)
 
 
 _PACK = {"f32": _pack_f32, "f16": _pack_f16, "bf16": _pack_bf16, "q8_0": _pack_q8_0,
-         "q4_0": _pack_q4_0, "q4_k": _pack_q4_k, "q5_k": _pack_q5_k, "q6_k": _pack_q6_k}
+         "q4_0": _pack_q4_0, "q4_k": _pack_q4_k, "q5_k": _pack_q5_k, "q6_k": _pack_q6_k,
+         **low_bits.PACK}
 _UNPACK = {"f32": _unpack_f32, "f16": _unpack_f16, "bf16": _unpack_bf16, "q8_0": _unpack_q8_0,
-           "q4_0": _unpack_q4_0, "q4_k": _unpack_q4_k, "q5_k": _unpack_q5_k, "q6_k": _unpack_q6_k}
+           "q4_0": _unpack_q4_0, "q4_k": _unpack_q4_k, "q5_k": _unpack_q5_k, "q6_k": _unpack_q6_k,
+           **low_bits.UNPACK, **grid_types.UNPACK}
 
 
 def pack(x, name):
@@ -220,3 +227,11 @@ def unpack(raw, name, shape):
     """Blocks back to float32 values of a shape (outermost first)."""
     raw = np.frombuffer(raw, np.uint8)
     return np.ascontiguousarray(_UNPACK[name](raw), np.float32).reshape(shape)
+
+
+def random(name, count, std, rng):
+    """The bytes of `count` normally distributed values; of a type of grids, of random blocks."""
+    _, block, size = TYPES[name]
+    if name in grid_types.UNPACK:
+        return grid_types.random_blocks(name, count // block, size, std, rng)
+    return pack(rng.standard_normal(count, dtype=np.float32) * np.float32(std), name)
