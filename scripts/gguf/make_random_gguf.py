@@ -5,8 +5,8 @@
   make_random_gguf.py --preset small-llama --type q8_0 --set layers=3 --separate-output OUT.gguf
 
 To an engine's arithmetic such a file is like the real model, so speed, memory and agreement with
-other engines can be measured without any download. Types: f32 f16 bf16 q8_0 q4_0 q4_k q5_k q6_k,
-and the mixes q4_k_m, q5_k_m (Q6_K for the output matrix and for part of attn_v and ffn_down).
+other engines can be measured without any download. Types: all of quants.py, and mixes as people
+publish them (q4_k_m: Q4_K, but Q6_K for the output matrix and for part of attn_v and ffn_down).
 Files above 100 million parameters repeat blocks of random weights, which makes them in seconds.
 Needs python3-numpy.
 """
@@ -24,9 +24,18 @@ from layouts import LAYOUTS, PRESETS
 from vocabulary import byte_level_bpe
 
 # general.file_type of a pure file or a mix
-FILE_TYPES = {"f32": 0, "f16": 1, "q4_0": 2, "q8_0": 7, "q4_k": 14, "q4_k_m": 15,
-              "q5_k": 16, "q5_k_m": 17, "q6_k": 18, "bf16": 32}
-MIXES = {"q4_k_m": "q4_k", "q5_k_m": "q5_k"}
+FILE_TYPES = {"f32": 0, "f16": 1, "q4_0": 2, "q4_1": 3, "q8_0": 7, "q5_0": 8, "q5_1": 9, "q2_k": 10, "q3_k": 11,
+              "q3_k_m": 12, "q4_k": 14, "q4_k_m": 15, "q5_k": 16, "q5_k_m": 17, "q6_k": 18, "iq2_xxs": 19,
+              "iq2_xs": 20, "q2_k_s": 21, "iq3_xxs": 23, "iq1_s": 24, "iq4_nl": 25, "iq3_s": 26, "iq2_s": 28,
+              "iq4_xs": 30, "iq4_xs_m": 30, "iq1_m": 31, "bf16": 32, "tq1_0": 36, "tq2_0": 37, "mxfp4": 38,
+              "mxfp4_moe": 38, "nvfp4": 39}
+# A mix: most matrices, those that want more bits, the vocabulary's matrices, experts' matrices.
+MIXES = {"q2_k_s": ("q2_k", "q4_k", "q6_k", "q2_k"),
+         "q3_k_m": ("q3_k", "q5_k", "q6_k", "q3_k"),
+         "q4_k_m": ("q4_k", "q6_k", "q6_k", "q4_k"),
+         "q5_k_m": ("q5_k", "q6_k", "q6_k", "q5_k"),
+         "iq4_xs_m": ("iq4_xs", "q5_k", "q6_k", "iq4_xs"),
+         "mxfp4_moe": ("q8_0", "q8_0", "q8_0", "mxfp4")}
 EXACT_LIMIT = 100e6                        # parameters; above it random blocks repeat
 POOL_VALUES = 1 << 22
 CHATML = ("{% for m in messages %}{{'<|im_start|>' + m['role'] + '\n' + m['content'] + "
@@ -70,7 +79,10 @@ class Weights:
     def _blocks(self, name, shape, std, more_bits, kind):
         cols = shape[-1]
         if not kind:
-            kind = "q6_k" if more_bits and self.kind in MIXES else MIXES.get(self.kind, self.kind)
+            most, more, vocabulary, experts = MIXES.get(self.kind, (self.kind,) * 4)
+            kind = experts if "_exps." in name else most
+            if more_bits and "_exps." not in name:
+                kind = vocabulary if name in ("token_embd.weight", "output.weight") else more
         if cols % quants.TYPES[kind][1]:
             kind = "q8_0" if cols % 32 == 0 else "f16"
         rows = int(np.prod(shape[:-1]))
@@ -82,16 +94,14 @@ class Weights:
         rng = self._rng(name)
         step = max(1, POOL_VALUES // cols)
         for r in range(0, rows, step):
-            x = rng.standard_normal((min(step, rows - r), cols), dtype=np.float32)
-            yield quants.pack(x * np.float32(std), kind)
+            yield quants.random(kind, min(step, rows - r) * cols, std, rng)
 
     def _repeated(self, name, rows, cols, kind, std):
         """Turns of one pool of packed blocks, starting at a random block each."""
         _, block, size = quants.TYPES[kind]
         key = (kind, float(std))
         if key not in self.pools:
-            x = self._rng("pool").standard_normal(POOL_VALUES, dtype=np.float32)
-            self.pools[key] = memoryview(quants.pack(x * np.float32(std), kind))
+            self.pools[key] = memoryview(quants.random(kind, POOL_VALUES, std, self._rng("pool")))
         pool, left, rng = self.pools[key], quants.nbytes(kind, rows * cols), self._rng(name)
         while left:
             start = int(rng.integers(0, POOL_VALUES // block // 2)) * size

@@ -3,6 +3,8 @@
 The options are for the preset small-<architecture>; one of them may be another --preset."""
 FLOATS = ("f32", "f16", "bf16")
 QUANTISED = ("q8_0", "q4_0", "q4_k", "q5_k", "q6_k")
+RARER = ("q4_1", "q5_0", "q5_1", "q2_k", "q3_k", "iq4_nl", "iq4_xs", "mxfp4", "nvfp4", "tq1_0", "tq2_0",
+         "iq3_s", "iq3_xxs", "iq2_s", "iq2_xs", "iq2_xxs", "iq1_m", "iq1_s")
 
 # Where activations are rounded, random layers multiply the error: more of the stream is the token
 # itself then, as it is in trained models.
@@ -29,6 +31,12 @@ def types():
     yield "llama", "q5_k_m", STEADY
     for kind in QUANTISED:
         yield "qwen3", kind, LARGE
+    for kind in RARER:
+        yield "llama", kind, STEADY
+    for kind in ("mxfp4", "q2_k", "q3_k", "iq4_xs", "q5_1", "nvfp4", "iq2_xs", "iq1_s"):
+        yield "llama", kind, LARGE
+    for kind in ("q2_k_s", "q3_k_m", "iq4_xs_m"):
+        yield "llama", kind, STEADY
     yield "qwen2", "f32", ["--vectors", "f16"]
 
 
