@@ -21,13 +21,15 @@ static const struct named file_types[] = {
     {18, "Q6_K"},    {19, "IQ2_XXS"}, {20, "IQ2_XS"}, {21, "Q2_K_S"}, {22, "IQ3_XS"},
     {23, "IQ3_XXS"}, {24, "IQ1_S"},   {25, "IQ4_NL"}, {26, "IQ3_S"},  {27, "IQ3_M"},
     {28, "IQ2_S"},   {29, "IQ2_M"},   {30, "IQ4_XS"}, {31, "IQ1_M"},  {32, "BF16"},
-    {36, "TQ1_0"},   {37, "TQ2_0"},   {38, "MXFP4"},
+    {36, "TQ1_0"},   {37, "TQ2_0"},   {38, "MXFP4"},  {39, "NVFP4"},
 };
 
 static const struct named tensor_types[] = {
-    {0, "F32"},   {1, "F16"},   {2, "Q4_0"},  {3, "Q4_1"},   {6, "Q5_0"},
-    {7, "Q5_1"},  {8, "Q8_0"},  {10, "Q2_K"}, {11, "Q3_K"},  {12, "Q4_K"},
-    {13, "Q5_K"}, {14, "Q6_K"}, {30, "BF16"}, {39, "MXFP4"},
+    {0, "F32"},      {1, "F16"},     {2, "Q4_0"},     {3, "Q4_1"},   {6, "Q5_0"},    {7, "Q5_1"},
+    {8, "Q8_0"},     {10, "Q2_K"},   {11, "Q3_K"},    {12, "Q4_K"},  {13, "Q5_K"},   {14, "Q6_K"},
+    {16, "IQ2_XXS"}, {17, "IQ2_XS"}, {18, "IQ3_XXS"}, {19, "IQ1_S"}, {20, "IQ4_NL"}, {21, "IQ3_S"},
+    {22, "IQ2_S"},   {23, "IQ4_XS"}, {29, "IQ1_M"},   {30, "BF16"},  {34, "TQ1_0"},  {35, "TQ2_0"},
+    {39, "MXFP4"},   {40, "NVFP4"},
 };
 
 static const char *name_of(const struct named *table, size_t n, uint32_t id)
@@ -84,8 +86,8 @@ static int64_t cache_of_token(const struct qn_gguf *g, const struct qn_inspectio
     int64_t heads = number_of(g, in, "attention.head_count", 0);
     if (heads == 0)
         return 0;
-    int64_t key = number_of(g, in, "attention.key_length",
-                            number_of(g, in, "embedding_length", 0) / heads);
+    int64_t key =
+        number_of(g, in, "attention.key_length", number_of(g, in, "embedding_length", 0) / heads);
     int64_t value = number_of(g, in, "attention.value_length", key);
     int64_t bytes = number_of(g, in, "attention.head_count_kv", heads) * (key + value) * 2;
     int64_t layers = number_of(g, in, "block_count", 0);

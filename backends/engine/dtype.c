@@ -100,15 +100,15 @@ static void bf16_quant(void *out, const float *in, int64_t n)
 }
 
 static const struct qn_dtype_info table[QN_DTYPE_COUNT] = {
-    [QN_F32] = {"F32", 0, 1, 4, f32_copy_in, f32_copy_out, NULL},
-    [QN_F16] = {"F16", 1, 1, 2, f16_dequant, f16_quant, NULL},
-    [QN_BF16] = {"BF16", 30, 1, 2, bf16_dequant, bf16_quant, NULL},
-    [QN_I32] = {"I32", 26, 1, 4, NULL, NULL, NULL},
-    [QN_Q8_0] = {"Q8_0", 8, 32, 34, qn_q8_0_dequant, qn_q8_0_quant, qn_q8_0_codes},
-    [QN_Q4_0] = {"Q4_0", 2, 32, 18, qn_q4_0_dequant, qn_q4_0_quant, qn_q4_0_codes},
-    [QN_Q4_K] = {"Q4_K", 12, 256, 144, qn_q4_k_dequant, qn_q4_k_quant, qn_q4_k_codes},
-    [QN_Q5_K] = {"Q5_K", 13, 256, 176, qn_q5_k_dequant, qn_q5_k_quant, qn_q5_k_codes},
-    [QN_Q6_K] = {"Q6_K", 14, 256, 210, qn_q6_k_dequant, qn_q6_k_quant, qn_q6_k_codes},
+    [QN_F32] = {"F32", 0, 1, 4, f32_copy_in, f32_copy_out, NULL, NULL},
+    [QN_F16] = {"F16", 1, 1, 2, f16_dequant, f16_quant, NULL, NULL},
+    [QN_BF16] = {"BF16", 30, 1, 2, bf16_dequant, bf16_quant, NULL, NULL},
+    [QN_I32] = {"I32", 26, 1, 4, NULL, NULL, NULL, NULL},
+#define ROW(c, name, number, elements, bytes)                                                      \
+    [QN_##name] = {#name,          number,         elements,       bytes, qn_##c##_dequant,        \
+                   qn_##c##_quant, qn_##c##_codes, qn_##c##_scales},
+    QN_BLOCK_TYPES(ROW)
+#undef ROW
 };
 
 /* All of GGUF's numbers, so that a message can name what is missing. Gaps are types since removed.
@@ -119,7 +119,7 @@ static const char *const ggml_names[] = {
     "Q6_K",  "Q8_K",       "IQ2_XXS",    "IQ2_XS",     "IQ3_XXS",  "IQ1_S",    "IQ4_NL",
     "IQ3_S", "IQ2_S",      "IQ4_XS",     "I8",         "I16",      "I32",      "I64",
     "F64",   "IQ1_M",      "BF16",       "Q4_0_4_4",   "Q4_0_4_8", "Q4_0_8_8", "TQ1_0",
-    "TQ2_0", "IQ4_NL_4_4", "IQ4_NL_4_8", "IQ4_NL_8_8", "MXFP4",
+    "TQ2_0", "IQ4_NL_4_4", "IQ4_NL_4_8", "IQ4_NL_8_8", "MXFP4",    "NVFP4",    "Q1_0",
 };
 
 const struct qn_dtype_info *qn_dtype(enum qn_dtype t)

@@ -81,7 +81,7 @@ class Weights:
         if not kind:
             most, more, vocabulary, experts = MIXES.get(self.kind, (self.kind,) * 4)
             kind = experts if "_exps." in name else most
-            if more_bits and "_exps." not in name:
+            if more_bits and (kind == most or "_exps." not in name):
                 kind = vocabulary if name in ("token_embd.weight", "output.weight") else more
         if cols % quants.TYPES[kind][1]:
             kind = "q8_0" if cols % 32 == 0 else "f16"

@@ -32,11 +32,10 @@ def types():
     for kind in QUANTISED:
         yield "qwen3", kind, LARGE
     for kind in RARER:
-        yield "llama", kind, STEADY
-    for kind in ("mxfp4", "q2_k", "q3_k", "iq4_xs", "q5_1", "nvfp4", "iq2_xs", "iq1_s"):
-        yield "llama", kind, LARGE
-    for kind in ("q2_k_s", "q3_k_m", "iq4_xs_m"):
-        yield "llama", kind, STEADY
+        yield "llama", kind, STEADY + numbers(layers=1, vocab=512)
+    for kind in ("mxfp4", "q2_k", "q3_k", "iq4_xs", "iq2_xs"):
+        yield "llama", kind, LARGE + numbers(vocab=512)
+    yield "llama", "q3_k_m", STEADY + numbers(vocab=512)
     yield "qwen2", "f32", ["--vectors", "f16"]
 
 

@@ -105,12 +105,36 @@ static void test_blocks_by_hand(void **state)
     assert_true(x[198] == 0.25f * -3 * (0x29 - 32) && x[199] == 0.25f * -3 * -32 && x[0] == 0);
 }
 
-/* Error after one way through the type, relative to the largest of the 32 around it. */
+/* Error after one way through the type, of numbers from -1 to 1. */
 static void test_rounding(void **state)
 {
     static const double most[QN_DTYPE_COUNT] = {
-        [QN_F32] = 0,         [QN_F16] = 0x1p-11,   [QN_BF16] = 0x1p-8,   [QN_Q8_0] = 0.51 / 127,
-        [QN_Q4_0] = 1.05 / 8, [QN_Q4_K] = 1.3 / 15, [QN_Q5_K] = 1.0 / 15, [QN_Q6_K] = 1.2 / 32,
+        [QN_F32] = 0,
+        [QN_F16] = 0x1p-11,
+        [QN_BF16] = 0x1p-8,
+        [QN_Q8_0] = 0.51 / 127,
+        [QN_Q4_0] = 1.05 / 8, /* codes -8 to 7: the other end may lie half a step further off */
+        [QN_Q4_1] = 1.05 / 15,
+        [QN_Q5_0] = 1.05 / 16,
+        [QN_Q5_1] = 1.05 / 31,
+        [QN_Q2_K] = 1.3 / 3,
+        [QN_Q3_K] = 1.3 / 4,
+        [QN_Q4_K] = 1.3 / 15,
+        [QN_Q5_K] = 1.0 / 15,
+        [QN_Q6_K] = 1.2 / 32,
+        [QN_IQ4_NL] = 14.5 / 113, /* the way from 113 to 127 */
+        [QN_IQ4_XS] = 18.0 / 113,
+        [QN_IQ3_XXS] = 0.5, /* a grid has no point near some of its cube's */
+        [QN_IQ3_S] = 0.4,
+        [QN_IQ2_XXS] = 1.3, /* the sign of one in eight may be wrong */
+        [QN_IQ2_XS] = 1.3,
+        [QN_IQ2_S] = 0.7,
+        [QN_IQ1_S] = 1.2,
+        [QN_IQ1_M] = 1.2,
+        [QN_TQ1_0] = 0.505,
+        [QN_TQ2_0] = 0.505,
+        [QN_MXFP4] = 0.26, /* between 4 and 6, of up to 7 */
+        [QN_NVFP4] = 0.19,
     };
     struct qn_rng rng;
     float x[1024], y[1024];
@@ -133,53 +157,99 @@ static void test_rounding(void **state)
             if (!(fabs(y[i] - x[i]) <= most[t] * 1.0) || (x[i] == 0 && y[i] != 0))
                 fail_msg("%s: %g became %g", d->name, (double)x[i], (double)y[i]);
     }
-    assert_null(qn_dtype_by_ggml(10));
-    assert_string_equal(qn_ggml_type_name(10), "Q2_K");
+    assert_null(qn_dtype_by_ggml(9));
+    assert_string_equal(qn_ggml_type_name(9), "Q8_1");
     assert_string_equal(qn_ggml_type_name(4711), "number 4711");
 }
 
-/* Codes are what the file's nibbles and bits mean: d·code - offset gives back the weights. */
-static void test_codes(void **state)
+/* A small float of the bits of a scale byte, as SCALES_E4M3 and SCALES_E8M0 have them. */
+static double byte_scale(enum cpu_scales form, uint8_t b)
+{
+    if (form == SCALES_E8M0)
+        return ldexp(1, b - 128);
+    return ldexp(b >> 3 ? 8 + (b & 7) : (b & 7) * 2, (b >> 3) - 11);
+}
+
+/* Codes and scales, by what pack.h says they stand for, are the weights of the file. */
+static void test_codes_and_scales(void **state)
 {
     unsigned char b[256];
     uint8_t codes[32];
     float x[256], y[256];
     (void)state;
     for (int i = 0; i < 256; i++)
-        x[i] = (float)((i * 97) % 251 - 125);
+        x[i] = (float)((i * 97) % 251 - 125) * (float)(1 + i / 16);
     for (int t = 0; t < QN_DTYPE_COUNT; t++) {
         const struct qn_dtype_info *d = qn_dtype(t);
+        const struct cpu_layout *l = cpu_layout(t);
+        struct qn_block_scales s = {0};
         if (d->block == 1)
             continue;
         d->quant(b, x, d->block);
         d->dequant(y, b, d->block);
-        for (int g = 0; g < d->block / 32; g++) {
-            d->codes(codes, b, g);
-            /* Within sixteen weights of one scale, weights and codes are on one line. */
-            for (int half = 0; half < 2; half++) {
-                const float *w = y + 32 * g + 16 * half;
-                const uint8_t *c = codes + 16 * half;
-                int lo = 0, hi = 0;
-                for (int i = 0; i < 16; i++) {
-                    lo = c[i] < c[lo] ? i : lo;
-                    hi = c[i] > c[hi] ? i : hi;
-                }
-                assert_true(c[hi] > c[lo]);
-                double step = (double)(w[hi] - w[lo]) / (c[hi] - c[lo]);
-                for (int i = 0; i < 16; i++)
-                    assert_true(fabs(w[lo] + step * (c[i] - c[lo]) - w[i]) < 1e-3);
+        d->scales(&s, b);
+        for (int i = 0; i < d->block; i++) {
+            double f = qn_f16_to_f32(s.d), m = 0, v;
+            if (i % 32 == 0)
+                d->codes(codes, b, i / 32);
+            v = codes[i % 32];
+            assert_true(v + (l->levels ? l->levels[codes[i % 32]] - v + l->offset : 0) <= l->top);
+            v = l->levels ? l->levels[codes[i % 32]] : v - l->offset;
+            switch (l->scales) {
+            case SCALES_HALF:
+            case SCALES_WIDE:
+                break;
+            case SCALES_HALF_MIN:
+                m = -qn_f16_to_f32(s.dmin);
+                break;
+            case SCALES_E8M0:
+                f = byte_scale(SCALES_E8M0, s.scale[i / 32]);
+                break;
+            case SCALES_E4M3:
+                f = byte_scale(SCALES_E4M3, s.scale[i / 16]);
+                break;
+            case SCALES_K32:
+                f *= (int8_t)s.scale[i / 32];
+                break;
+            case SCALES_K16:
+                f *= (int8_t)s.scale[i / 16];
+                break;
+            case SCALES_K32_MIN:
+                f *= s.scale[i / 32];
+                m = (double)qn_f16_to_f32(s.dmin) * s.min[i / 32];
+                break;
+            case SCALES_K16_MIN:
+                f *= s.scale[i / 16];
+                m = (double)qn_f16_to_f32(s.dmin) * s.min[i / 16];
             }
+            double want = l->unit * (f * v - m);
+            if (!(fabs(want - y[i]) <= 1e-6 * (fabs(want) + fabs(m))))
+                fail_msg("%s: weight %d is %g, not %g", d->name, i, want, (double)y[i]);
         }
+    }
+}
+
+/* What is laid out anew takes little more than the file for the types people run. */
+static void test_panel_sizes(void **state)
+{
+    static const enum qn_dtype grids[] = {QN_IQ2_XXS, QN_IQ2_XS, QN_IQ2_S, QN_IQ3_XXS,
+                                          QN_IQ3_S,   QN_IQ1_S,  QN_IQ1_M, QN_TQ1_0};
+    (void)state;
+    for (int t = 0; t < QN_DTYPE_COUNT; t++) {
+        double most = 1.06;
+        for (size_t i = 0; i < sizeof grids / sizeof *grids; i++)
+            most = grids[i] == (enum qn_dtype)t ? 2.1 : most;
+        double file = (double)qn_dtype_bytes(qn_dtype(t), 4096) * CPU_PANEL;
+        assert_true((double)cpu_panel_bytes(t, 4096) <= most * file);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_halves),
-        cmocka_unit_test(test_blocks_by_hand),
-        cmocka_unit_test(test_rounding),
-        cmocka_unit_test(test_codes),
+        cmocka_unit_test(test_halves),      cmocka_unit_test(test_blocks_by_hand),
+        cmocka_unit_test(test_rounding),    cmocka_unit_test(test_codes_and_scales),
+        cmocka_unit_test(test_panel_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIM = 8, HEADS = 2, KV = 4, FF = 12, VOCAB = 10, TYPE_F32 = 0, TYPE_Q2_K = 10 };
+enum { DIM = 8, HEADS = 2, KV = 4, FF = 12, VOCAB = 10, TYPE_F32 = 0, TYPE_Q8_1 = 9 };
 enum { VALUE_U32 = 4, VALUE_F32 = 6, VALUE_STRING = 8 };
 
 /* ---- a GGUF file in memory ---- */
@@ -338,9 +338,9 @@ static const struct change spoilt[] = {
      .says = "token_embd.weight"},
     {.tensor = "blk.0.attn_q.weight",
      .ne = {DIM, DIM},
-     .type = TYPE_Q2_K,
+     .type = TYPE_Q8_1,
      .want = QN_EUNSUPPORTED,
-     .says = "Q2_K"},
+     .says = "Q8_1"},
     {.tensor = "blk.0.attn_q.weight",
      .ne = {DIM, DIM},
      .type = 12,

@@ -10,8 +10,8 @@
 
 enum {
     P = CPU_PANEL,
-    AHEAD = 8192 /* bytes of a panel that are asked for before their turn */
-};
+    AHEAD = 8192
+}; /* AHEAD: bytes of codes that are asked for before their turn */
 
 INLINE __m512i load(const void *p)
 {
@@ -60,44 +60,119 @@ INLINE __m512i and_or(__m512i a, __m512i mask, __m512i b)
     return _mm512_ternarylogic_epi32(a, mask, b, 0xEA);
 }
 
-/* The codes of 32 columns, one vector per group. */
-INLINE void unpack(enum qn_dtype t, const char *unit, __m512i w[8])
+/* Sixteen levels, each with the type's offset, in every quarter of a vector. */
+INLINE __m512i levels_of(enum qn_dtype t)
 {
-    const __m512i low = _mm512_set1_epi8(15);
-    if (t == QN_Q8_0) {
+    const struct cpu_layout *l = cpu_layout(t);
+    if (!l->levels)
+        return _mm512_setzero_si512();
+    __m128i v = _mm_loadu_si128((const __m128i *)l->levels);
+    return _mm512_broadcast_i32x4(_mm_add_epi8(v, _mm_set1_epi8((char)l->offset)));
+}
+
+/* What the codes of 32 columns stand for, offset included, one vector per group. */
+INLINE void unpack(enum qn_dtype t, const char *unit, __m512i levels, __m512i w[8])
+{
+    const enum cpu_codes form = cpu_layout(t)->codes;
+    const __m512i low = _mm512_set1_epi8(15), two = _mm512_set1_epi8(3);
+    if (form == CODES_8) {
         for (int g = 0; g < 8; g++)
             w[g] = load(unit + 64 * g);
-    } else if (t == QN_Q6_K) {
-        const __m512i two = _mm512_set1_epi8(0x30);
+    } else if (form == CODES_6) {
+        const __m512i top = _mm512_set1_epi8(0x30);
         for (int h = 0; h < 2; h++) {
             __m512i a = load(unit + 192 * h), b = load(unit + 192 * h + 64);
             __m512i high = load(unit + 192 * h + 128);
-            w[4 * h] = and_or(_mm512_slli_epi16(high, 4), two, _mm512_and_si512(a, low));
-            w[4 * h + 1] = and_or(_mm512_slli_epi16(high, 2), two,
+            w[4 * h] = and_or(_mm512_slli_epi16(high, 4), top, _mm512_and_si512(a, low));
+            w[4 * h + 1] = and_or(_mm512_slli_epi16(high, 2), top,
                                   _mm512_and_si512(_mm512_srli_epi16(a, 4), low));
-            w[4 * h + 2] = and_or(high, two, _mm512_and_si512(b, low));
-            w[4 * h + 3] = and_or(_mm512_srli_epi16(high, 2), two,
+            w[4 * h + 2] = and_or(high, top, _mm512_and_si512(b, low));
+            w[4 * h + 3] = and_or(_mm512_srli_epi16(high, 2), top,
                                   _mm512_and_si512(_mm512_srli_epi16(b, 4), low));
         }
-    } else {
+    } else if (form == CODES_4 || form == CODES_5) {
         for (int v = 0; v < 4; v++) {
             __m512i both = load(unit + 64 * v);
             w[2 * v] = _mm512_and_si512(both, low);
             w[2 * v + 1] = _mm512_and_si512(_mm512_srli_epi16(both, 4), low);
         }
-        if (t == QN_Q5_K) {
-            const __m512i bit = _mm512_set1_epi8(16);
-            __m512i high = load(unit + 256);
-            w[0] = and_or(_mm512_slli_epi16(high, 4), bit, w[0]);
-            w[1] = and_or(_mm512_slli_epi16(high, 3), bit, w[1]);
-            w[2] = and_or(_mm512_slli_epi16(high, 2), bit, w[2]);
-            w[3] = and_or(_mm512_slli_epi16(high, 1), bit, w[3]);
-            w[4] = and_or(high, bit, w[4]);
-            w[5] = and_or(_mm512_srli_epi16(high, 1), bit, w[5]);
-            w[6] = and_or(_mm512_srli_epi16(high, 2), bit, w[6]);
-            w[7] = and_or(_mm512_srli_epi16(high, 3), bit, w[7]);
+    } else {
+        for (int v = 0; v < 2; v++) {
+            __m512i four = load(unit + 64 * v);
+            w[4 * v] = _mm512_and_si512(four, two);
+            w[4 * v + 1] = _mm512_and_si512(_mm512_srli_epi16(four, 2), two);
+            w[4 * v + 2] = _mm512_and_si512(_mm512_srli_epi16(four, 4), two);
+            w[4 * v + 3] = _mm512_and_si512(_mm512_srli_epi16(four, 6), two);
         }
     }
+    if (form == CODES_5) {
+        const __m512i bit = _mm512_set1_epi8(16);
+        __m512i high = load(unit + 256);
+        w[0] = and_or(_mm512_slli_epi16(high, 4), bit, w[0]);
+        w[1] = and_or(_mm512_slli_epi16(high, 3), bit, w[1]);
+        w[2] = and_or(_mm512_slli_epi16(high, 2), bit, w[2]);
+        w[3] = and_or(_mm512_slli_epi16(high, 1), bit, w[3]);
+        w[4] = and_or(high, bit, w[4]);
+        w[5] = and_or(_mm512_srli_epi16(high, 1), bit, w[5]);
+        w[6] = and_or(_mm512_srli_epi16(high, 2), bit, w[6]);
+        w[7] = and_or(_mm512_srli_epi16(high, 3), bit, w[7]);
+    } else if (form == CODES_3) {
+        const __m512i bit = _mm512_set1_epi8(4);
+        __m512i high = load(unit + 128);
+        w[0] = and_or(_mm512_slli_epi16(high, 2), bit, w[0]);
+        w[1] = and_or(_mm512_slli_epi16(high, 1), bit, w[1]);
+        w[2] = and_or(high, bit, w[2]);
+        w[3] = and_or(_mm512_srli_epi16(high, 1), bit, w[3]);
+        w[4] = and_or(_mm512_srli_epi16(high, 2), bit, w[4]);
+        w[5] = and_or(_mm512_srli_epi16(high, 3), bit, w[5]);
+        w[6] = and_or(_mm512_srli_epi16(high, 4), bit, w[6]);
+        w[7] = and_or(_mm512_srli_epi16(high, 5), bit, w[7]);
+    }
+    if (cpu_layout(t)->levels)
+        for (int g = 0; g < 8; g++)
+            w[g] = _mm512_shuffle_epi8(levels, w[g]);
+}
+
+/* The scales of the i-th run of those at s, a run being the 16 or 32 columns that have a scale of
+ * their own; d is their first factor, where they have one. */
+INLINE __m512 scales_of(enum qn_dtype t, const char *s, __m512 d, int i)
+{
+    switch (cpu_layout(t)->scales) {
+    case SCALES_E8M0: {
+        __m128i e = _mm_subs_epu8(_mm_loadu_si128((const __m128i *)s), _mm_set1_epi8(1));
+        return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu8_epi32(e), 23));
+    }
+    case SCALES_E4M3: {
+        __m512i e = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(s + 16 * i)));
+        return _mm512_mul_ps(_mm512_castsi512_ps(_mm512_slli_epi32(e, 20)),
+                             _mm512_set1_ps(0x1p119f));
+    }
+    case SCALES_K32:
+    case SCALES_K16:
+        return _mm512_mul_ps(d, signed_bytes(s + 32 + 16 * i));
+    case SCALES_K32_MIN:
+        return _mm512_mul_ps(d, unsigned_bytes(s + 64 + 32 * i));
+    case SCALES_K16_MIN: {
+        __m128i v = _mm_loadu_si128((const __m128i *)(s + 64 + 16 * i));
+        v = _mm_and_si128(v, _mm_set1_epi8(15));
+        return _mm512_mul_ps(d, _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(v)));
+    }
+    default: /* SCALES_HALF, SCALES_HALF_MIN, SCALES_WIDE */
+        return d;
+    }
+}
+
+/* One half of a record, with the type's unit. */
+INLINE __m512 factor(enum qn_dtype t, const char *p)
+{
+    __m512 d = halves(p);
+    return cpu_layout(t)->unit == 1 ? d : _mm512_mul_ps(d, _mm512_set1_ps(cpu_layout(t)->unit));
+}
+
+/* The high nibbles of 16 bytes, as 32-bit numbers. */
+INLINE __m512i high_nibbles(const char *p)
+{
+    return _mm512_srli_epi32(_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p)), 4);
 }
 
 /* acc + the product of groups first .. first + n - 1 of column c. */
@@ -109,108 +184,99 @@ INLINE __m512i dot(__m512i acc, const __m512i *w, int first, int n, const char *
     return acc;
 }
 
-/* Q8_0 and Q4_0: one scale per 32 columns. The codes' offset is taken off by starting the sums at
- * -offset · (sum of q). */
-INLINE void simple_panel(enum qn_dtype t, int code_bytes, int shift, int nc, float *y,
-                         const void *panel, const void *acts, int64_t cols)
+/* The start of a sum that takes the offset of its codes off: -offset · (sum of q), from the sums
+ * at p. */
+INLINE __m512i less_offset(enum qn_dtype t, const char *p)
 {
-    const char *unit = panel, *scale = unit, *act = acts;
-    __m512 sum[8];
-    for (int c = 0; c < nc; c++)
-        sum[c] = _mm512_setzero_ps();
-    for (int64_t k = 0; k < cols / 32; k++, unit += code_bytes, scale += 32, act += ACT_BYTES(nc)) {
-        __m512i w[8], acc[8];
-        if (k % 2 == 0) {
-            scale = unit;
-            unit += 64;
-            if (nc <= 4)
-                ask(unit + AHEAD, 64 + 2 * code_bytes);
-        }
-        unpack(t, unit, w);
-        __m512 d = halves(scale);
-        for (int c = 0; c < nc; c++)
-            acc[c] = _mm512_slli_epi32(all_i32(act + ACT_NSUM(nc) + 4 * c), shift);
-#pragma GCC unroll 8
-        for (int g = 0; g < 8; g++)
-#pragma GCC unroll 8
-            for (int c = 0; c < nc; c++)
-                acc[c] = _mm512_dpbusd_epi32(acc[c], w[g], all_i32(act + 32 * c + 4 * g));
-        for (int c = 0; c < nc; c++)
-            sum[c] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(acc[c]),
-                                     _mm512_mul_ps(d, all_f32(act + ACT_D(nc) + 4 * c)), sum[c]);
-    }
-    for (int c = 0; c < nc; c++)
-        _mm512_storeu_ps(y + P * c, sum[c]);
+    const int offset = cpu_layout(t)->offset;
+    return offset ? _mm512_slli_epi32(all_i32(p), __builtin_ctz((unsigned)offset))
+                  : _mm512_setzero_si512();
 }
 
-/* Q4_K and Q5_K: a scale and a minimum per 32 columns, two factors per 256. */
-INLINE void min_panel(enum qn_dtype t, int code_bytes, int nc, float *y, const void *panel,
-                      const void *acts, int64_t cols)
+/* 32 columns with one scale s, and perhaps a minimum m. */
+INLINE void unit_of_one(enum qn_dtype t, int nc, __m512 sum[8], const __m512i w[8], __m512 s,
+                        __m512 m, const char *act)
 {
-    const char *unit = panel, *act = acts;
-    __m512 sum[8];
+    const enum cpu_scales form = cpu_layout(t)->scales;
+    __m512i acc[8];
     for (int c = 0; c < nc; c++)
-        sum[c] = _mm512_setzero_ps();
-    for (int64_t b = 0; b < cols / 256; b++) {
-        const char *scale = unit;
-        __m512 d = halves(scale), dmin = halves(scale + 32);
-        if (nc <= 4)
-            ask(scale + AHEAD, 320);
-        unit += 320;
-        for (int j = 0; j < 8; j++, unit += code_bytes, act += ACT_BYTES(nc)) {
-            __m512i w[8], acc[8];
-            if (nc <= 4)
-                ask(unit + AHEAD, code_bytes);
-            unpack(t, unit, w);
-            __m512 ds = _mm512_mul_ps(d, unsigned_bytes(scale + 64 + 32 * j));
-            __m512 dm = _mm512_mul_ps(dmin, unsigned_bytes(scale + 80 + 32 * j));
-            for (int c = 0; c < nc; c++)
-                acc[c] = _mm512_setzero_si512();
+        acc[c] = less_offset(t, act + ACT_NSUM(nc) + 4 * c);
 #pragma GCC unroll 8
-            for (int g = 0; g < 8; g++)
+    for (int g = 0; g < 8; g++)
 #pragma GCC unroll 8
-                for (int c = 0; c < nc; c++)
-                    acc[c] = _mm512_dpbusd_epi32(acc[c], w[g], all_i32(act + 32 * c + 4 * g));
-            for (int c = 0; c < nc; c++) {
-                sum[c] =
-                    _mm512_fmadd_ps(_mm512_cvtepi32_ps(acc[c]),
-                                    _mm512_mul_ps(ds, all_f32(act + ACT_D(nc) + 4 * c)), sum[c]);
-                sum[c] = _mm512_fnmadd_ps(dm, all_f32(act + ACT_DS(nc) + 4 * c), sum[c]);
-            }
-        }
+        for (int c = 0; c < nc; c++)
+            acc[c] = _mm512_dpbusd_epi32(acc[c], w[g], all_i32(act + 32 * c + 4 * g));
+    for (int c = 0; c < nc; c++) {
+        sum[c] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(acc[c]),
+                                 _mm512_mul_ps(s, all_f32(act + ACT_D(nc) + 4 * c)), sum[c]);
+        if (form == SCALES_HALF_MIN)
+            sum[c] = _mm512_fmadd_ps(m, all_f32(act + ACT_DS(nc) + 4 * c), sum[c]);
+        else if (form == SCALES_K32_MIN)
+            sum[c] = _mm512_fnmadd_ps(m, all_f32(act + ACT_DS(nc) + 4 * c), sum[c]);
     }
-    for (int c = 0; c < nc; c++)
-        _mm512_storeu_ps(y + P * c, sum[c]);
 }
 
-/* Q6_K: a signed scale per 16 columns, one factor per 256, offset 32. */
-INLINE void q6_panel(int nc, float *y, const void *panel, const void *acts, int64_t cols)
+/* 32 columns with two scales, s0 and s1, and for SCALES_K16_MIN two minima in units of m. */
+INLINE void unit_of_two(enum qn_dtype t, int nc, __m512 sum[8], const __m512i w[8], __m512 s0,
+                        __m512 s1, __m512 m, const char *minima, const char *act)
 {
+    const bool min = cpu_layout(t)->scales == SCALES_K16_MIN;
+    __m512i m0 = min ? high_nibbles(minima) : _mm512_setzero_si512();
+    __m512i m1 = min ? high_nibbles(minima + 16) : m0;
+    for (int c = 0; c < nc; c++) {
+        const char *n0 = act + ACT_NHALF0(nc) + 4 * c, *n1 = act + ACT_NHALF1(nc) + 4 * c;
+        __m512i lo = dot(less_offset(t, n0), w, 0, 4, act, c);
+        __m512i hi = dot(less_offset(t, n1), w, 4, 4, act, c);
+        __m512 part = _mm512_mul_ps(_mm512_cvtepi32_ps(lo), s0);
+        part = _mm512_fmadd_ps(_mm512_cvtepi32_ps(hi), s1, part);
+        if (min) { /* sums of 16 fit 16 bits, and a minimum has no other */
+            __m512i both = _mm512_madd_epi16(m0, all_i32(n0));
+            both = _mm512_dpwssd_epi32(both, m1, all_i32(n1));
+            part = _mm512_fmadd_ps(_mm512_cvtepi32_ps(both), m, part);
+        }
+        sum[c] = _mm512_fmadd_ps(part, all_f32(act + ACT_D(nc) + 4 * c), sum[c]);
+    }
+}
+
+INLINE void block_panel(enum qn_dtype t, int nc, float *y, const void *panel, const void *acts,
+                        int64_t cols)
+{
+    const enum cpu_scales form = cpu_layout(t)->scales;
+    const int code_bytes = cpu_code_bytes(t), scale_bytes = cpu_scale_bytes(t);
+    const int units = cpu_record_units(t), step = cpu_scale_step(t);
+    const bool two = form == SCALES_K16 || form == SCALES_K16_MIN || form == SCALES_E4M3;
+    const bool factors = form != SCALES_E8M0 && form != SCALES_E4M3;
+    const bool minima = form == SCALES_HALF_MIN || form == SCALES_K32_MIN || form == SCALES_K16_MIN;
     const char *unit = panel, *act = acts;
-    __m512 sum[8];
+    const __m512i levels = levels_of(t);
+    __m512 sum[8], d = _mm512_setzero_ps(), dmin = d;
     for (int c = 0; c < nc; c++)
         sum[c] = _mm512_setzero_ps();
-    for (int64_t b = 0; b < cols / 256; b++) {
+    for (int64_t u = 0; u < cols / 32; u += units) {
         const char *scale = unit;
-        __m512 d = halves(scale);
+        unit += scale_bytes;
         if (nc <= 4)
-            ask(scale + AHEAD, 320);
-        unit += 320;
-        for (int j = 0; j < 8; j++, unit += 384, act += ACT_BYTES(nc)) {
+            ask(scale + AHEAD, scale_bytes);
+        for (int j = 0; j < units && u + j < cols / 32;
+             j++, unit += code_bytes, act += ACT_BYTES(nc)) {
+            const char *s = scale + step * j;
+            const int i = step ? 0 : j; /* this unit's place among what s has */
             __m512i w[8];
             if (nc <= 4)
-                ask(unit + AHEAD, 384);
-            unpack(QN_Q6_K, unit, w);
-            __m512 s0 = _mm512_mul_ps(d, signed_bytes(scale + 32 + 32 * j));
-            __m512 s1 = _mm512_mul_ps(d, signed_bytes(scale + 48 + 32 * j));
-            for (int c = 0; c < nc; c++) {
-                __m512i lo = _mm512_slli_epi32(all_i32(act + ACT_NHALF0(nc) + 4 * c), 5);
-                __m512i hi = _mm512_slli_epi32(all_i32(act + ACT_NHALF1(nc) + 4 * c), 5);
-                lo = dot(lo, w, 0, 4, act, c);
-                hi = dot(hi, w, 4, 4, act, c);
-                __m512 part = _mm512_mul_ps(_mm512_cvtepi32_ps(lo), s0);
-                part = _mm512_fmadd_ps(_mm512_cvtepi32_ps(hi), s1, part);
-                sum[c] = _mm512_fmadd_ps(part, all_f32(act + ACT_D(nc) + 4 * c), sum[c]);
+                ask(unit + AHEAD, code_bytes);
+            if (factors && i == 0)
+                d = factor(t, s);
+            if (minima && i == 0)
+                dmin = factor(t, s + 32);
+            unpack(t, unit, levels, w);
+            if (two) {
+                unit_of_two(t, nc, sum, w, scales_of(t, s, d, 2 * i), scales_of(t, s, d, 2 * i + 1),
+                            dmin, s + 64 + 32 * i, act);
+            } else {
+                __m512 m = dmin;
+                if (form == SCALES_K32_MIN)
+                    m = _mm512_mul_ps(dmin, unsigned_bytes(s + 80 + 32 * i));
+                unit_of_one(t, nc, sum, w, scales_of(t, s, d, i), m, act);
             }
         }
     }
@@ -278,11 +344,8 @@ INLINE void plain_panel(enum qn_dtype t, int nc, float *y, const void *panel, co
 KERNELS(f32, plain_panel, QN_F32, )
 KERNELS(f16, plain_panel, QN_F16, )
 KERNELS(bf16, plain_panel, QN_BF16, )
-KERNELS(q8_0, simple_panel, QN_Q8_0, 512, 7, )
-KERNELS(q4_0, simple_panel, QN_Q4_0, 256, 3, )
-KERNELS(q4_k, min_panel, QN_Q4_K, 256, )
-KERNELS(q5_k, min_panel, QN_Q5_K, 320, )
-KERNELS(q6_k, q6_panel, )
+#define BLOCK_KERNELS(c, name, number, elements, bytes) KERNELS(c, block_panel, QN_##name, )
+QN_BLOCK_TYPES(BLOCK_KERNELS)
 
 static bool supported(void)
 {
@@ -295,6 +358,8 @@ static bool supported(void)
     {                                                                                              \
         name##_1, name##_2, name##_4, name##_8                                                     \
     }
+
+#define BLOCK_ROW(c, name, number, elements, bytes) [QN_##name] = ROW(c),
 
 const struct cpu_kernels cpu_kernels_avx512 = {
     .name = "avx512",
@@ -317,9 +382,5 @@ const struct cpu_kernels cpu_kernels_avx512 = {
     .panel = {[QN_F32] = ROW(f32),
               [QN_F16] = ROW(f16),
               [QN_BF16] = ROW(bf16),
-              [QN_Q8_0] = ROW(q8_0),
-              [QN_Q4_0] = ROW(q4_0),
-              [QN_Q4_K] = ROW(q4_k),
-              [QN_Q5_K] = ROW(q5_k),
-              [QN_Q6_K] = ROW(q6_k)},
+              QN_BLOCK_TYPES(BLOCK_ROW)},
 };

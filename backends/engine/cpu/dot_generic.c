@@ -4,36 +4,45 @@
 
 enum { P = CPU_PANEL };
 
-/* The codes of 32 columns: [8 groups][16 rows][4 columns]. */
-static inline void unpack(enum qn_dtype t, const uint8_t *unit, uint8_t codes[8][64])
+/* The code of group g, byte i of its vector. */
+static inline int code_at(enum cpu_codes form, const uint8_t *unit, int g, int i)
 {
-    if (t == QN_Q8_0) {
-        memcpy(codes, unit, 512);
-    } else if (t == QN_Q6_K) {
-        for (int half = 0; half < 2; half++, unit += 192)
-            for (int g = 0; g < 4; g++)
-                for (int i = 0; i < 64; i++)
-                    codes[4 * half + g][i] =
-                        (uint8_t)((unit[64 * (g / 2) + i] >> 4 * (g & 1) & 15) |
-                                  (unit[128 + i] >> 2 * g & 3) << 4);
-    } else {
-        for (int g = 0; g < 8; g++)
-            for (int i = 0; i < 64; i++)
-                codes[g][i] = (uint8_t)(unit[64 * (g / 2) + i] >> 4 * (g & 1) & 15);
-        if (t == QN_Q5_K)
-            for (int g = 0; g < 8; g++)
-                for (int i = 0; i < 64; i++)
-                    codes[g][i] = (uint8_t)(codes[g][i] | (unit[256 + i] >> g & 1) << 4);
+    switch (form) {
+    case CODES_8:
+        return unit[64 * g + i];
+    case CODES_6:
+        unit += 192 * (g / 4);
+        return (unit[64 * (g % 4 / 2) + i] >> 4 * (g & 1) & 15) | (unit[128 + i] >> 2 * (g % 4) & 3)
+                                                                      << 4;
+    case CODES_5:
+        return (unit[64 * (g / 2) + i] >> 4 * (g & 1) & 15) | (unit[256 + i] >> g & 1) << 4;
+    case CODES_4:
+        return unit[64 * (g / 2) + i] >> 4 * (g & 1) & 15;
+    case CODES_3:
+        return (unit[64 * (g / 4) + i] >> 2 * (g % 4) & 3) | (unit[128 + i] >> g & 1) << 2;
+    default:
+        return unit[64 * (g / 4) + i] >> 2 * (g % 4) & 3;
     }
 }
 
-/* sum[row] += codes · q over the 16 columns of four groups. */
-static inline void dot16(int32_t sum[P], uint8_t codes[4][64], const int8_t *q)
+/* What the codes of 32 columns stand for: [8 groups][16 rows][4 columns]. */
+static inline void unpack(enum qn_dtype t, const uint8_t *unit, int8_t w[8][64])
+{
+    const struct cpu_layout *l = cpu_layout(t);
+    for (int g = 0; g < 8; g++)
+        for (int i = 0; i < 64; i++) {
+            int code = code_at(l->codes, unit, g, i);
+            w[g][i] = l->levels ? l->levels[code] : (int8_t)(code - l->offset);
+        }
+}
+
+/* sum[row] += w · q over the 16 columns of four groups. */
+static inline void dot16(int32_t sum[P], int8_t w[4][64], const int8_t *q)
 {
     for (int g = 0; g < 4; g++)
         for (int r = 0; r < P; r++)
             for (int i = 0; i < 4; i++)
-                sum[r] += codes[g][4 * r + i] * q[4 * g + i];
+                sum[r] += w[g][4 * r + i] * q[4 * g + i];
 }
 
 static inline float get_f32(const char *p)
@@ -57,31 +66,57 @@ static inline float half_at(const uint8_t *p, int row)
     return qn_f16_to_f32(h);
 }
 
-/* What 32 columns bring: lo and hi are the products of their two halves, s the block's scales. */
+static inline float bits_f32(uint32_t bits)
+{
+    float f;
+    memcpy(&f, &bits, 4);
+    return f;
+}
+
+/* What 32 columns, the j-th of their record s, bring: lo and hi are the products of their two
+ * halves. */
 static inline void scale_add(enum qn_dtype t, float *y, const uint8_t *s, int j,
                              const int32_t lo[P], const int32_t hi[P], const char *act, int nc,
                              int c)
 {
+    const float unit = cpu_layout(t)->unit;
     float d = get_f32(act + ACT_D(nc) + 4 * c), ds = get_f32(act + ACT_DS(nc) + 4 * c);
-    int32_t n0 = get_i32(act + ACT_NHALF0(nc) + 4 * c), n1 = get_i32(act + ACT_NHALF1(nc) + 4 * c);
+    float n0 = (float)get_i32(act + ACT_NHALF0(nc) + 4 * c) * d;
+    float n1 = (float)get_i32(act + ACT_NHALF1(nc) + 4 * c) * d;
     for (int r = 0; r < P; r++) {
-        float w = half_at(s, r);
-        switch (t) {
-        case QN_Q8_0:
-            y[r] += w * d * (float)(lo[r] + hi[r] + 128 * (n0 + n1));
+        float l = (float)lo[r] * d, h = (float)hi[r] * d, both = (float)(lo[r] + hi[r]) * d;
+        const uint8_t *b = s + r;
+        switch (cpu_layout(t)->scales) {
+        case SCALES_HALF:
+        case SCALES_WIDE:
+            y[r] += half_at(s, r) * both;
             break;
-        case QN_Q4_0:
-            y[r] += w * d * (float)(lo[r] + hi[r] + 8 * (n0 + n1));
+        case SCALES_HALF_MIN:
+            y[r] += half_at(s, r) * both + half_at(s + 32, r) * ds;
             break;
-        case QN_Q6_K: {
-            int8_t s0 = (int8_t)s[32 + 32 * j + r], s1 = (int8_t)s[32 + 32 * j + 16 + r];
-            y[r] += w * d *
-                    ((float)s0 * (float)(lo[r] + 32 * n0) + (float)s1 * (float)(hi[r] + 32 * n1));
+        case SCALES_E8M0: /* 2^-128 and 2^-127 count as nothing */
+            y[r] += bits_f32((b[0] ? b[0] - 1u : 0) << 23) * both;
             break;
-        }
-        default: /* Q4_K and Q5_K */
-            y[r] += w * (float)s[64 + 32 * j + r] * d * (float)(lo[r] + hi[r]) -
-                    half_at(s + 32, r) * (float)s[64 + 32 * j + 16 + r] * ds;
+        case SCALES_E4M3:
+            y[r] += 0x1p119f *
+                    (bits_f32((uint32_t)b[0] << 20) * l + bits_f32((uint32_t)b[16] << 20) * h);
+            break;
+        case SCALES_K32:
+            y[r] += unit * half_at(s, r) * (float)(int8_t)b[32 + 16 * j] * both;
+            break;
+        case SCALES_K16:
+            b += 32 + 32 * j;
+            y[r] += unit * half_at(s, r) * ((float)(int8_t)b[0] * l + (float)(int8_t)b[16] * h);
+            break;
+        case SCALES_K32_MIN:
+            b += 64 + 32 * j;
+            y[r] += unit *
+                    (half_at(s, r) * (float)b[0] * both - half_at(s + 32, r) * (float)b[16] * ds);
+            break;
+        default: /* SCALES_K16_MIN */
+            b += 64 + 32 * j;
+            y[r] += half_at(s, r) * ((float)(b[0] & 15) * l + (float)(b[16] & 15) * h) +
+                    half_at(s + 32, r) * ((float)(b[0] >> 4) * n0 + (float)(b[16] >> 4) * n1);
         }
     }
 }
@@ -89,26 +124,26 @@ static inline void scale_add(enum qn_dtype t, float *y, const uint8_t *s, int j,
 static inline __attribute__((always_inline)) void
 block_panel(enum qn_dtype t, int nc, float *y, const void *panel, const void *acts, int64_t cols)
 {
-    const int units = cpu_record_units(t), per_unit = units == 2 ? 32 : 0; /* bytes of scales */
-    const uint8_t *record = panel;
+    const int units = cpu_record_units(t), step = cpu_scale_step(t);
+    const uint8_t *unit = panel;
     const char *act = acts;
     memset(y, 0, sizeof *y * P * (size_t)nc);
     for (int64_t u = 0; u < cols / 32; u += units) {
-        const uint8_t *unit = record + cpu_scale_bytes(t);
+        const uint8_t *scales = unit;
+        unit += cpu_scale_bytes(t);
         for (int i = 0; i < units && u + i < cols / 32; i++) {
-            uint8_t codes[8][64];
-            unpack(t, unit, codes);
+            int8_t w[8][64];
+            unpack(t, unit, w);
             for (int c = 0; c < nc; c++) {
                 const int8_t *q = (const int8_t *)act + ACT_Q(nc) + 32 * c;
                 int32_t lo[P] = {0}, hi[P] = {0};
-                dot16(lo, codes, q);
-                dot16(hi, codes + 4, q + 16);
-                scale_add(t, y + P * c, record + per_unit * i, i, lo, hi, act, nc, c);
+                dot16(lo, w, q);
+                dot16(hi, w + 4, q + 16);
+                scale_add(t, y + P * c, scales + step * i, i, lo, hi, act, nc, c);
             }
             unit += cpu_code_bytes(t);
             act += ACT_BYTES(nc);
         }
-        record = unit;
     }
 }
 
@@ -129,31 +164,19 @@ plain_panel(enum qn_dtype t, int nc, float *y, const void *panel, const void *ac
     }
 }
 
-#define BLOCK(name, t, nc)                                                                         \
+#define KERNEL(name, fn, t, nc)                                                                    \
     static void name##_##nc(float *y, const void *panel, const void *acts, int64_t cols)           \
     {                                                                                              \
-        block_panel(t, nc, y, panel, acts, cols);                                                  \
+        fn(t, nc, y, panel, acts, cols);                                                           \
     }
-#define BLOCKS(name, t)                                                                            \
-    BLOCK(name, t, 1)                                                                              \
-    BLOCK(name, t, 2)                                                                              \
-    BLOCK(name, t, 4)                                                                              \
-    BLOCK(name, t, 8)
-#define PLAIN(name, t, nc)                                                                         \
-    static void name##_##nc(float *y, const void *panel, const void *acts, int64_t cols)           \
-    {                                                                                              \
-        plain_panel(t, nc, y, panel, acts, cols);                                                  \
-    }
-#define PLAINS(name, t) PLAIN(name, t, 1) PLAIN(name, t, 2) PLAIN(name, t, 4) PLAIN(name, t, 8)
+#define KERNELS(name, fn, t)                                                                       \
+    KERNEL(name, fn, t, 1) KERNEL(name, fn, t, 2) KERNEL(name, fn, t, 4) KERNEL(name, fn, t, 8)
+#define BLOCK_KERNELS(c, name, number, elements, bytes) KERNELS(c, block_panel, QN_##name)
 
-PLAINS(f32, QN_F32)
-PLAINS(f16, QN_F16)
-PLAINS(bf16, QN_BF16)
-BLOCKS(q8_0, QN_Q8_0)
-BLOCKS(q4_0, QN_Q4_0)
-BLOCKS(q4_k, QN_Q4_K)
-BLOCKS(q5_k, QN_Q5_K)
-BLOCKS(q6_k, QN_Q6_K)
+KERNELS(f32, plain_panel, QN_F32)
+KERNELS(f16, plain_panel, QN_F16)
+KERNELS(bf16, plain_panel, QN_BF16)
+QN_BLOCK_TYPES(BLOCK_KERNELS)
 
 static bool supported(void)
 {
@@ -164,6 +187,8 @@ static bool supported(void)
     {                                                                                              \
         name##_1, name##_2, name##_4, name##_8                                                     \
     }
+
+#define BLOCK_ROW(c, name, number, elements, bytes) [QN_##name] = ROW(c),
 
 const struct cpu_kernels cpu_kernels_generic = {
     .name = "generic",
@@ -186,9 +211,5 @@ const struct cpu_kernels cpu_kernels_generic = {
     .panel = {[QN_F32] = ROW(f32),
               [QN_F16] = ROW(f16),
               [QN_BF16] = ROW(bf16),
-              [QN_Q8_0] = ROW(q8_0),
-              [QN_Q4_0] = ROW(q4_0),
-              [QN_Q4_K] = ROW(q4_k),
-              [QN_Q5_K] = ROW(q5_k),
-              [QN_Q6_K] = ROW(q6_k)},
+              QN_BLOCK_TYPES(BLOCK_ROW)},
 };

@@ -1,47 +1,8 @@
 /* Lays rows of weights out in panels; pack.h says how. */
 #include "engine/cpu/pack.h"
-#include "engine/quant/quant.h"
 
 #include <assert.h>
 #include <string.h>
-
-int cpu_code_bytes(enum qn_dtype t)
-{
-    switch (t) {
-    case QN_Q8_0:
-        return 512;
-    case QN_Q4_0:
-    case QN_Q4_K:
-        return 256;
-    case QN_Q5_K:
-        return 320;
-    case QN_Q6_K:
-        return 384;
-    default:
-        return 0;
-    }
-}
-
-int cpu_scale_bytes(enum qn_dtype t)
-{
-    switch (t) {
-    case QN_Q8_0:
-    case QN_Q4_0:
-        return 2 * 32;
-    case QN_Q4_K:
-    case QN_Q5_K:
-        return 64 + 8 * 32;
-    case QN_Q6_K:
-        return 32 + 16 * 16 + 32;
-    default:
-        return 0;
-    }
-}
-
-int cpu_record_units(enum qn_dtype t)
-{
-    return qn_dtype(t)->block == 256 ? 8 : qn_dtype(t)->block == 32 ? 2 : 0;
-}
 
 size_t cpu_panel_bytes(enum qn_dtype t, int64_t cols)
 {
@@ -52,81 +13,108 @@ size_t cpu_panel_bytes(enum qn_dtype t, int64_t cols)
     return (size_t)(units * cpu_code_bytes(t) + records * cpu_scale_bytes(t));
 }
 
-/* Eight groups of four codes as words, so that a shift moves four nibbles at once. */
-static void put_codes(enum qn_dtype t, unsigned char *unit, int row, const uint8_t codes[32])
+/* One row's words of four codes in a unit: g are its eight groups. */
+static void put_two_bits(unsigned char *to, const uint32_t g[8])
 {
-    uint32_t g[8], v;
+    for (int v = 0; v < 2; v++) {
+        uint32_t word = 0;
+        for (int i = 0; i < 4; i++)
+            word |= (g[4 * v + i] & 0x03030303) << 2 * i;
+        memcpy(to + 64 * v, &word, 4);
+    }
+}
+
+static void put_nibbles(unsigned char *to, const uint32_t *g, int vectors)
+{
+    for (int v = 0; v < vectors; v++) {
+        uint32_t word = (g[2 * v] & 0x0f0f0f0f) | (g[2 * v + 1] & 0x0f0f0f0f) << 4;
+        memcpy(to + 64 * v, &word, 4);
+    }
+}
+
+/* One more bit of every group, bit `bit` of its codes. */
+static void put_bits(unsigned char *to, const uint32_t g[8], int bit)
+{
+    uint32_t word = 0;
+    for (int i = 0; i < 8; i++)
+        word |= (g[i] >> bit & 0x01010101) << i;
+    memcpy(to, &word, 4);
+}
+
+/* Eight groups of four codes as words, so that a shift moves four codes at once. */
+static void put_codes(enum cpu_codes form, unsigned char *unit, int row, const uint8_t codes[32])
+{
+    uint32_t g[8];
     unsigned char *to = unit + 4 * row;
     memcpy(g, codes, 32);
-    switch (t) {
-    case QN_Q8_0:
+    switch (form) {
+    case CODES_8:
         for (int i = 0; i < 8; i++)
             memcpy(to + 64 * i, &g[i], 4);
         return;
-    case QN_Q5_K:
-        v = 0;
-        for (int i = 0; i < 8; i++)
-            v |= (g[i] >> 4 & 0x01010101) << i;
-        memcpy(to + 256, &v, 4);
+    case CODES_5:
+        put_bits(to + 256, g, 4);
         /* fall through */
-    case QN_Q4_0:
-    case QN_Q4_K:
-        for (int i = 0; i < 4; i++) {
-            v = (g[2 * i] & 0x0f0f0f0f) | (g[2 * i + 1] & 0x0f0f0f0f) << 4;
-            memcpy(to + 64 * i, &v, 4);
-        }
+    case CODES_4:
+        put_nibbles(to, g, 4);
         return;
-    case QN_Q6_K:
+    case CODES_3:
+        put_bits(to + 128, g, 2);
+        /* fall through */
+    case CODES_2:
+        put_two_bits(to, g);
+        return;
+    case CODES_6:
         for (int half = 0; half < 2; half++, to += 192) {
             const uint32_t *h = g + 4 * half;
             uint32_t high = 0;
             for (int i = 0; i < 4; i++)
                 high |= (h[i] >> 4 & 0x03030303) << 2 * i;
-            for (int i = 0; i < 2; i++) {
-                v = (h[2 * i] & 0x0f0f0f0f) | (h[2 * i + 1] & 0x0f0f0f0f) << 4;
-                memcpy(to + 64 * i, &v, 4);
-            }
+            put_nibbles(to, h, 2);
             memcpy(to + 128, &high, 4);
         }
         return;
-    default:
+    case CODES_NONE:
         assert(!"a block type without a layout");
     }
 }
 
-/* The scales of one block of one row; s is the panel's record of that block. */
-static void put_scales(enum qn_dtype t, unsigned char *s, int row, const unsigned char *block)
+/* One row's scales at s, those of the unit that is the i-th of its block, or of all its units. */
+static void put_scales(enum cpu_scales form, unsigned char *s, int row,
+                       const struct qn_block_scales *b, int i)
 {
-    uint16_t d, dmin;
-    switch (t) {
-    case QN_Q8_0:
-    case QN_Q4_0:
-        d = qn_load_u16(block);
-        memcpy(s + 2 * row, &d, 2);
+    unsigned char *bytes = s + row;
+    switch (form) {
+    case SCALES_E8M0:
+        bytes[0] = b->scale[i];
         return;
-    case QN_Q4_K:
-    case QN_Q5_K: {
-        uint8_t scale[8], min[8];
-        qn_k_head(block, &d, &dmin, scale, min);
-        memcpy(s + 2 * row, &d, 2);
-        memcpy(s + 32 + 2 * row, &dmin, 2);
+    case SCALES_E4M3:
+        bytes[0] = b->scale[2 * i];
+        bytes[16] = b->scale[2 * i + 1];
+        return;
+    case SCALES_K32:
+    case SCALES_K16:
+        for (int j = 0; j < (form == SCALES_K32 ? 8 : 16); j++)
+            bytes[32 + 16 * j] = b->scale[j];
+        break;
+    case SCALES_K32_MIN:
         for (int j = 0; j < 8; j++) {
-            s[64 + 32 * j + row] = scale[j];
-            s[64 + 32 * j + 16 + row] = min[j];
+            bytes[64 + 32 * j] = b->scale[j];
+            bytes[80 + 32 * j] = b->min[j];
         }
-        return;
-    }
-    case QN_Q6_K: {
-        int8_t scale[16];
-        qn_q6_k_head(block, &d, scale);
-        memcpy(s + 2 * row, &d, 2);
+        break;
+    case SCALES_K16_MIN:
         for (int j = 0; j < 16; j++)
-            s[32 + 16 * j + row] = (unsigned char)scale[j];
-        return;
+            bytes[64 + 16 * j] = (unsigned char)(b->scale[j] | b->min[j] << 4);
+        break;
+    case SCALES_HALF:
+    case SCALES_HALF_MIN:
+    case SCALES_WIDE:
+        break;
     }
-    default:
-        assert(!"a block type without a layout");
-    }
+    memcpy(s + 2 * row, &b->d, 2);
+    if (form == SCALES_HALF_MIN || form == SCALES_K32_MIN || form == SCALES_K16_MIN)
+        memcpy(s + 32 + 2 * row, &b->dmin, 2);
 }
 
 /* Sixteen rows become columns by way of a tile that stays in the first cache. */
@@ -162,19 +150,25 @@ void cpu_pack_panel(enum qn_dtype t, void *panel, const void *rows, size_t row_b
     }
     if (n < CPU_PANEL)
         memset(panel, 0, cpu_panel_bytes(t, cols));
-    const int units = cpu_record_units(t), per_block = d->block / 32;
-    const size_t scale_bytes = (size_t)cpu_scale_bytes(t), code_bytes = (size_t)cpu_code_bytes(t);
+    const struct cpu_layout *l = cpu_layout(t);
+    const int units = cpu_record_units(t), per_block = d->block / 32, step = cpu_scale_step(t);
     for (int r = 0; r < n; r++) {
         const unsigned char *row = (const unsigned char *)rows + (size_t)r * row_bytes;
-        unsigned char *record = panel;
+        unsigned char *scales = panel, *codes = scales;
+        struct qn_block_scales s;
         uint8_t c[32];
-        for (int64_t u = 0; u < cols / 32;
-             u += units, record += scale_bytes + (size_t)units * code_bytes)
-            for (int i = 0; i < units && u + i < cols / 32; i++) {
-                d->codes(c, row, u + i);
-                put_codes(t, record + scale_bytes + (size_t)i * code_bytes, r, c);
-                if (i % per_block == 0)
-                    put_scales(t, record + 32 * i, r, row + (u + i) / per_block * d->block_bytes);
+        for (int64_t u = 0; u < cols / 32; u++, codes += cpu_code_bytes(t)) {
+            int in_block = (int)(u % per_block), in_record = (int)(u % units);
+            if (in_record == 0) {
+                scales = codes;
+                codes += cpu_scale_bytes(t);
             }
+            if (in_block == 0)
+                d->scales(&s, row + u / per_block * d->block_bytes);
+            if (step || in_record == 0)
+                put_scales(l->scales, scales + step * in_record, r, &s, in_block);
+            d->codes(c, row, u);
+            put_codes(l->codes, codes, r, c);
+        }
     }
 }

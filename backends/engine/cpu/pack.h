@@ -2,18 +2,21 @@
  *
  * Weights: panels of 16 rows, the last filled up with zeros. Plain types: [cols][16] elements.
  * Block types: records, one after another, of sixteen rows side by side: the scales of a few units,
- * then their codes. So a panel is read front to back, in one stream: with all scales behind all
- * codes, which makes two, this memory gave a fifth less. A unit is 32 columns; a record has 8 units
- * for types with blocks of 256, 2 for those with blocks of 32 (the last may have 1).
+ * filled up to whole lines of 64 bytes, then their codes. So a panel is read front to back, in one
+ * stream: with all scales behind all codes, which makes two, this memory gave a fifth less. The
+ * last record may have fewer units, but room for all scales. A panel of the types people run takes
+ * what the file takes, within 6 in a hundred. Only the types of grids (IQ1 to IQ3) and of five
+ * numbers to a byte (TQ1_0) are wider than their file: looking a grid up takes longer than reading
+ * a few bits more.
  *
- *   group    4 columns: 64 bytes, [16 rows][4 columns], one unsigned code each; a unit has 8
- *   Q8_0     codes: groups 0..7 (512 bytes)                            scales: 2 × d f16[16]
- *   Q4_0     codes: 4 vectors, group 2v low, group 2v+1 high nibble    scales: 2 × d f16[16]
- *   Q4_K     codes: as Q4_0    scales: d f16[16], dmin f16[16], 8 × {scale u8[16], min u8[16]}
- *   Q5_K     codes: as Q4_0, then one vector whose bit g is the fifth bit of group g
- *            scales: as Q4_K
- *   Q6_K     codes: per 16 columns 2 vectors as Q4_0 and one vector whose bits 2g, 2g+1 are the
- *            high bits of group g    scales: d f16[16], 16 × scale i8[16], 32 bytes unused
+ * A unit is 32 columns, eight groups of four. A vector is 64 bytes, [16 rows][4 columns]:
+ *   CODES_8  8 vectors, one a group
+ *   CODES_6  for each half of the groups 2 vectors as CODES_4 and one whose bits 2g, 2g + 1 are the
+ *            high bits of group g
+ *   CODES_5  as CODES_4, then one vector whose bit g is the fifth bit of group g
+ *   CODES_4  4 vectors, group 2v in the low, group 2v + 1 in the high nibbles
+ *   CODES_3  as CODES_2, then one vector whose bit g is the third bit of group g
+ *   CODES_2  2 vectors, group 4v + i in bits 2i, 2i + 1
  *
  * Activations: groups of `nc` rows ("columns" of a product), nc one of 1, 2, 4, 8, the last filled
  * up with zeros. For plain weights [cols][nc] f32. For block weights one cpu_act block per 32
@@ -21,6 +24,7 @@
 #ifndef QN_ENGINE_CPU_PACK_H
 #define QN_ENGINE_CPU_PACK_H
 
+#include "engine/quant/quant.h"
 #include "engine/tensor.h"
 
 #include <stddef.h>
@@ -37,11 +41,89 @@ enum { CPU_PANEL = 16, CPU_COLUMNS_MAX = 8, CPU_LAYOUT_PANELS = 1 };
 #define ACT_NHALF1(nc) (48 * (nc)) /* int32 -(sum of the last 16 q) */
 #define ACT_BYTES(nc) (52 * (nc))
 
-/* Of a panel's records: units in one, bytes of its scales, bytes of one unit's codes; 0 for plain
- * types. */
-int cpu_record_units(enum qn_dtype t);
-int cpu_scale_bytes(enum qn_dtype t);
-int cpu_code_bytes(enum qn_dtype t);
+enum cpu_codes { CODES_NONE, CODES_2, CODES_3, CODES_4, CODES_5, CODES_6, CODES_8 };
+
+/* The scales of a record. Weight = unit·s·(code - offset), or with a minimum unit·(s·code - m). The
+ * first four are one unit's after another's, the others of eight units together. */
+enum cpu_scales {
+    SCALES_HALF,     /* 2 units: s f16[16] */
+    SCALES_HALF_MIN, /* 1 unit: s f16[16], -m f16[16] */
+    SCALES_E8M0,     /* 4 units: e u8[16], s = 2^(e - 128) */
+    SCALES_E4M3,     /* 2 units: 2 × u8[16], of 16 columns each: half of a float of 4 + 3 bits */
+    SCALES_WIDE,     /* 8 units: s f16[16] */
+    SCALES_K32,      /* 8 units: d f16[16], 8 × i8[16]: s = d·i8 of 32 columns */
+    SCALES_K16,      /* 8 units: d f16[16], 16 × i8[16], of 16 columns each */
+    SCALES_K32_MIN,  /* 8 units: d, dmin f16[16], 8 × {u8[16], u8[16]}: s = d·u8, m = dmin·u8 */
+    SCALES_K16_MIN   /* 8 units: d, dmin f16[16], 16 × u8[16]: s = d·low, m = dmin·high nibble */
+};
+
+/* How one block type is laid out. `offset` is a power of two, or 0 for types with a minimum; where
+ * there are `levels`, a code stands for levels[code] + offset before it is multiplied. */
+struct cpu_layout {
+    uint8_t codes, scales;
+    uint8_t offset;
+    uint8_t top; /* the largest number to multiply: code, or level + offset */
+    const int8_t *levels;
+    float unit;
+};
+
+/* Inline with a constant table, so that a kernel for one type has none of the other types' code. */
+static inline const struct cpu_layout *cpu_layout(enum qn_dtype t)
+{
+    static const struct cpu_layout table[QN_DTYPE_COUNT] = {
+        [QN_Q8_0] = {CODES_8, SCALES_HALF, 128, 255, NULL, 1},
+        [QN_Q4_0] = {CODES_4, SCALES_HALF, 8, 15, NULL, 1},
+        [QN_Q4_1] = {CODES_4, SCALES_HALF_MIN, 0, 15, NULL, 1},
+        [QN_Q5_0] = {CODES_5, SCALES_HALF, 16, 31, NULL, 1},
+        [QN_Q5_1] = {CODES_5, SCALES_HALF_MIN, 0, 31, NULL, 1},
+        [QN_Q2_K] = {CODES_2, SCALES_K16_MIN, 0, 3, NULL, 1},
+        [QN_Q3_K] = {CODES_3, SCALES_K16, 4, 7, NULL, 1},
+        [QN_Q4_K] = {CODES_4, SCALES_K32_MIN, 0, 15, NULL, 1},
+        [QN_Q5_K] = {CODES_5, SCALES_K32_MIN, 0, 31, NULL, 1},
+        [QN_Q6_K] = {CODES_6, SCALES_K16, 32, 63, NULL, 1},
+        [QN_IQ4_NL] = {CODES_4, SCALES_HALF, 128, 241, qn_iq4_levels, 1},
+        [QN_IQ4_XS] = {CODES_4, SCALES_K32, 128, 241, qn_iq4_levels, 1},
+        [QN_IQ3_XXS] = {CODES_4, SCALES_K32, 64, 126, qn_iq3_xxs_levels, 0.25f},
+        [QN_IQ3_S] = {CODES_4, SCALES_K32, 16, 31, qn_iq3_s_levels, 1},
+        [QN_IQ2_XXS] = {CODES_3, SCALES_K32, 64, 107, qn_iq2_levels, 0.125f},
+        [QN_IQ2_XS] = {CODES_3, SCALES_K16, 64, 107, qn_iq2_levels, 0.125f},
+        [QN_IQ2_S] = {CODES_3, SCALES_K16, 64, 107, qn_iq2_levels, 0.125f},
+        [QN_IQ1_S] = {CODES_2, SCALES_K32_MIN, 0, 3, NULL, 0.125f},
+        [QN_IQ1_M] = {CODES_3, SCALES_K16, 16, 25, qn_iq1_m_levels, 0.125f},
+        [QN_TQ1_0] = {CODES_2, SCALES_WIDE, 1, 3, NULL, 1},
+        [QN_TQ2_0] = {CODES_2, SCALES_WIDE, 1, 3, NULL, 1},
+        [QN_MXFP4] = {CODES_4, SCALES_E8M0, 16, 28, qn_fp4_levels, 1},
+        [QN_NVFP4] = {CODES_4, SCALES_E4M3, 16, 28, qn_fp4_levels, 1},
+    };
+    return &table[t];
+}
+
+/* Of a panel's records: units in one, bytes of its scales, from one unit's scales to the next's (0
+ * where they belong to all), bytes of one unit's codes, which are 0 for plain types. */
+static inline int cpu_record_units(enum qn_dtype t)
+{
+    static const uint8_t units[] = {2, 1, 4, 2, 8, 8, 8, 8, 8};
+    return units[cpu_layout(t)->scales];
+}
+
+static inline int cpu_scale_bytes(enum qn_dtype t)
+{
+    static const uint16_t bytes[] = {64, 64, 64, 64, 64, 192, 320, 320, 320};
+    return bytes[cpu_layout(t)->scales];
+}
+
+static inline int cpu_scale_step(enum qn_dtype t)
+{
+    static const uint8_t step[] = {32, 64, 16, 32, 0, 0, 0, 0, 0};
+    return step[cpu_layout(t)->scales];
+}
+
+static inline int cpu_code_bytes(enum qn_dtype t)
+{
+    static const uint8_t vectors[] = {0, 2, 3, 4, 5, 6, 8};
+    return 64 * vectors[cpu_layout(t)->codes];
+}
+
 size_t cpu_panel_bytes(enum qn_dtype t, int64_t cols);
 
 /* Writes one panel from n (1 to 16) rows of the file's layout, row_bytes apart. */

@@ -25,12 +25,6 @@ void qn_k_scales_pack(unsigned char out[12], const uint8_t scale[8], const uint8
     }
 }
 
-int qn_clamp_code(float v, int max)
-{
-    float r = roundf(v);
-    return r < 0 ? 0 : r > (float)max ? max : (int)r;
-}
-
 void qn_k_fit(const float *x, int levels, float *d, float *dmin, uint8_t scale[8], uint8_t min[8])
 {
     float width[8], low[8], widest = 0, lowest = 0;
@@ -51,12 +45,4 @@ void qn_k_fit(const float *x, int levels, float *d, float *dmin, uint8_t scale[8
         scale[j] = (uint8_t)(*d > 0 ? qn_clamp_code(width[j] / *d, 63) : 0);
         min[j] = (uint8_t)(*dmin > 0 ? qn_clamp_code(low[j] / *dmin, 63) : 0);
     }
-}
-
-void qn_k_head(const void *block, uint16_t *d, uint16_t *dmin, uint8_t scale[8], uint8_t min[8])
-{
-    const unsigned char *b = block;
-    *d = qn_load_u16(b);
-    *dmin = qn_load_u16(b + 2);
-    qn_k_scales_unpack(b + 4, scale, min);
 }

@@ -46,3 +46,8 @@ void qn_q4_0_codes(uint8_t out[32], const void *row, int64_t group)
         out[j + BLOCK / 2] = b[j] >> 4;
     }
 }
+
+void qn_q4_0_scales(struct qn_block_scales *out, const void *block)
+{
+    out->d = qn_load_u16(block);
+}

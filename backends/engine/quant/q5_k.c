@@ -49,3 +49,11 @@ void qn_q5_k_codes(uint8_t out[32], const void *row, int64_t group)
     for (int j = 0; j < 32; j++)
         out[j] = (uint8_t)((low[j] >> shift & 15) | (high[j] >> bit & 1) << 4);
 }
+
+void qn_q5_k_scales(struct qn_block_scales *out, const void *block)
+{
+    const unsigned char *b = block;
+    out->d = qn_load_u16(b);
+    out->dmin = qn_load_u16(b + 2);
+    qn_k_scales_unpack(b + SCALES, out->scale, out->min);
+}

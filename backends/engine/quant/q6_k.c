@@ -61,9 +61,9 @@ void qn_q6_k_codes(uint8_t out[32], const void *row, int64_t group)
         out[j] = (uint8_t)((low[j] >> shift & 15) | (high[j] >> 2 * run & 3) << 4);
 }
 
-void qn_q6_k_head(const void *block, uint16_t *d, int8_t scale[16])
+void qn_q6_k_scales(struct qn_block_scales *out, const void *block)
 {
     const unsigned char *b = block;
-    *d = qn_load_u16(b + FACTOR);
-    memcpy(scale, b + SCALES, 16);
+    out->d = qn_load_u16(b + FACTOR);
+    memcpy(out->scale, b + SCALES, 16);
 }

@@ -39,3 +39,8 @@ void qn_q8_0_codes(uint8_t out[32], const void *row, int64_t group)
     for (int j = 0; j < BLOCK; j++)
         out[j] = b[2 + j] ^ 0x80;
 }
+
+void qn_q8_0_scales(struct qn_block_scales *out, const void *block)
+{
+    out->d = qn_load_u16(block);
+}

@@ -1,9 +1,11 @@
 /* Block types: each file beside this one defines one type's layout (public GGUF formats, ggml) by
  * its portable reference code, which is one row of the table in dtype.c.
  *
- * _codes gives the unsigned codes of the row's weights 32·group .. + 31, for laying rows out anew:
- * a weight is scale·(code - offset) or scale·code - minimum. Blocks in a file have no alignment:
- * halves are read byte by byte. n is a multiple of the block.
+ * _codes gives the unsigned codes of the row's weights 32·group .. + 31 and _scales the scales of
+ * one block, for laying rows out anew (cpu/pack.h says what they stand for): a weight is
+ * scale·(code - offset), scale·code - minimum, or scale·levels[code] where codes are not evenly
+ * spaced. Blocks in a file have no alignment: halves are read byte by byte. n is a multiple of the
+ * block.
  */
 #ifndef QN_ENGINE_QUANT_QUANT_H
 #define QN_ENGINE_QUANT_QUANT_H
@@ -12,16 +14,19 @@
 
 #include <string.h>
 
-#define QN_QUANT_DECLARE(name)                                                                     \
-    void qn_##name##_dequant(float *out, const void *in, int64_t n);                               \
-    void qn_##name##_quant(void *out, const float *in, int64_t n);                                 \
-    void qn_##name##_codes(uint8_t out[32], const void *row, int64_t group)
+#define QN_QUANT_DECLARE(c, name, number, elements, bytes)                                         \
+    void qn_##c##_dequant(float *out, const void *in, int64_t n);                                  \
+    void qn_##c##_quant(void *out, const float *in, int64_t n);                                    \
+    void qn_##c##_codes(uint8_t out[32], const void *row, int64_t group);                          \
+    void qn_##c##_scales(struct qn_block_scales *out, const void *block);
+QN_BLOCK_TYPES(QN_QUANT_DECLARE)
+#undef QN_QUANT_DECLARE
 
-QN_QUANT_DECLARE(q8_0);
-QN_QUANT_DECLARE(q4_0);
-QN_QUANT_DECLARE(q4_k);
-QN_QUANT_DECLARE(q5_k);
-QN_QUANT_DECLARE(q6_k);
+/* What each code stands for, for types whose codes are not evenly spaced: of E2M1 numbers (twice
+ * the number), IQ4, IQ2 (magnitude + 4·negative), IQ3 (magnitude + 8·negative) and IQ1_M (in
+ * eighths: ternary code + 4·negative delta). Filled up with zeros. */
+extern const int8_t qn_fp4_levels[16], qn_iq4_levels[16], qn_iq2_levels[16], qn_iq3_xxs_levels[16],
+    qn_iq3_s_levels[16], qn_iq1_m_levels[16];
 
 static inline uint16_t qn_load_u16(const unsigned char *p)
 {
@@ -34,6 +39,17 @@ static inline void qn_store_u16(unsigned char *p, uint16_t v)
     p[1] = (unsigned char)(v >> 8);
 }
 
+static inline uint32_t qn_load_u32(const unsigned char *p)
+{
+    return (uint32_t)qn_load_u16(p) | (uint32_t)qn_load_u16(p + 2) << 16;
+}
+
+static inline void qn_store_u32(unsigned char *p, uint32_t v)
+{
+    qn_store_u16(p, (uint16_t)v);
+    qn_store_u16(p + 2, (uint16_t)(v >> 16));
+}
+
 static inline float qn_load_f16(const unsigned char *p)
 {
     return qn_f16_to_f32(qn_load_u16(p));
@@ -41,14 +57,49 @@ static inline float qn_load_f16(const unsigned char *p)
 
 /* The twelve bytes that hold eight 6-bit scales and eight 6-bit minima of Q4_K and Q5_K. */
 void qn_k_scales_unpack(const unsigned char in[12], uint8_t scale[8], uint8_t min[8]);
-/* The head of a Q4_K or Q5_K block: bits of the halves d and dmin, then its scales and minima. */
-void qn_k_head(const void *block, uint16_t *d, uint16_t *dmin, uint8_t scale[8], uint8_t min[8]);
-/* The bits of the half d and the sixteen scales of a Q6_K block. */
-void qn_q6_k_head(const void *block, uint16_t *d, int8_t scale[16]);
 void qn_k_scales_pack(unsigned char out[12], const uint8_t scale[8], const uint8_t min[8]);
 /* Scales of one superblock of 256 for codes 0 .. levels: x ≈ d·scale·code - dmin·min, by range. */
 void qn_k_fit(const float *x, int levels, float *d, float *dmin, uint8_t scale[8], uint8_t min[8]);
+/* The codes of 32 weights of five bits; and one more code put where all bits are still 0. */
+void qn_five_bits(uint8_t out[32], const unsigned char high[4], const unsigned char low[16]);
+void qn_put_five_bits(unsigned char high[4], unsigned char low[16], int j, int code);
+/* The halves d and m for x ≈ d·code + m with codes 0 .. levels, written to head and rounded. */
+void qn_range_fit(const float *x, int n, int levels, unsigned char *head, float *d, float *m);
+/* The half d and codes 0, 1, 2 for x ≈ d·(code - 1), of 256 weights. */
+uint16_t qn_ternary_fit(const float *x, uint8_t code[256]);
+/* The index of the level nearest to x. */
+int qn_nearest_level(const int8_t *levels, int n, float x);
 /* round(v) held within 0 .. max. */
 int qn_clamp_code(float v, int max);
+
+/* Grids of the IQ types: those of all [3]^8 or [8]^4 that are used, by index. */
+enum qn_grid {
+    QN_GRID_IQ2_XXS,
+    QN_GRID_IQ2_XS,
+    QN_GRID_IQ2_S,
+    QN_GRID_IQ1,
+    QN_GRID_IQ3_XXS,
+    QN_GRID_IQ3_S
+};
+/* Points [n][dim] of digits: dim 8 and digits 0 .. 2, for IQ3 dim 4 and digits 0 .. 7. Lent. */
+const uint8_t *qn_grid_points(enum qn_grid g);
+/* The index of the point whose levels (of its digits) are nearest to x [dim]. */
+int qn_grid_nearest(enum qn_grid g, const int8_t *levels, const float *x);
+/* The square of the distance of point `index` from x. */
+float qn_grid_error(enum qn_grid g, const int8_t *levels, const float *x, int index);
+/* Seven bits tell the signs of eight weights: an even number of them is negative. Bit j of the
+ * result: weight j is negative. */
+uint8_t qn_even_signs(unsigned seven);
+/* The even signs nearest to those of x: where they are odd, the smallest weight gives way. */
+uint8_t qn_nearest_even_signs(const float x[8]);
+/* Blocks of 256 as x = unit·d·scale·levels[code] with a scale for `per` weights; exact. */
+void qn_iq_dequant(float *out, const void *in, int64_t n, enum qn_dtype t, const int8_t *levels,
+                   int per, float unit);
+/* The half d and scales s (0 .. s_max) of 256 / per runs: unit·d·(2s + 1) ≈ want[run]. */
+uint16_t qn_iq_fit(const float *want, int runs, int s_max, float unit, uint8_t *s);
+/* want[run] so that the largest magnitude of each run becomes `top`. */
+void qn_iq_want(float *want, const float *x, int per, int top);
+/* want[run] for ternary weights: of a normal distribution, the level that serves best. */
+void qn_iq1_want(float *want, const float *x, int per);
 
 #endif
