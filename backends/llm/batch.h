@@ -1,47 +1,44 @@
-/* Continuous batching: several requests share every forward pass.
+/* Continuous batching: any number of requests share every forward pass.
  *
- * A slot is one sequence with its cache of keys and values; a choice of a request occupies one.
- * Each step carries one token of every generating slot and, in what room is left, pieces of
+ * A choice of a request is an answer. A running answer owns a sequence, whose cache lies in pages
+ * of the model's pool; it runs while pages last. Each step carries one row of every answer that is
+ * generating (more where guessed tokens are put to the test) and, in what room is left, pieces of
  * prompts, so that a long prompt never stops the others; the pieces' size follows the measured
- * speed. A slot keeps its tokens after a choice has ended: whoever comes next with the same
- * beginning computes only the rest, in that slot or from a copy of it. Choices of one request share
- * its prompt so, too.
+ * speed.
  *
- * Everything the batch needs of a model is in struct qn_batch_model, so that it can be tested with
- * a network that is written down in a test. Compute thread only. */
+ * Requests start in the order they came, when the pages for their prompt can be had. What an answer
+ * has computed stays in a prefix tree after it: who begins alike computes only the rest. When pages
+ * run out, the tree gives up what was used longest ago; then the youngest answer waits: its tokens
+ * are kept, its cache is computed again later, and its client sees a pause and nothing else. A
+ * request that finds another one computing the same beginning waits for it.
+ *
+ * Everything the batch needs of a model is in struct qn_batch_model. Compute thread only. */
 #ifndef QN_LLM_BATCH_H
 #define QN_LLM_BATCH_H
 
+#include "llm/model.h"
 #include "llm/output.h"
 #include "llm/sampler.h"
-#include "nets/nets.h"
 
 enum {
-    QN_BATCH_SLOTS_MAX = 256,
+    QN_BATCH_SEQS_MAX = 256,     /* answers in one step */
+    QN_BATCH_REQUESTS_MAX = 256, /* requests in the batch, those that wait included */
     QN_BATCH_STEP_MS = 180,     /* what a step with prompt pieces aims at: below a slice's 250 ms */
     QN_BATCH_CHUNK_FIRST = 64,  /* tokens of the first prompt piece, before speed is known */
     QN_BATCH_CHUNK_MIN = 16,    /* a piece beside running answers: less would be all overhead */
     QN_BATCH_CHUNK_ALONE = 64,  /* a piece when no answer runs that it could hold up */
-    QN_BATCH_LOGIT_ROWS = 32,   /* prompt tokens per step when each one's logits are wanted */
+    QN_BATCH_LOGIT_ROWS = 32,   /* rows of a step beyond one per answer: prompt tokens when each
+                                   one's logits are wanted, guessed tokens */
     QN_BATCH_PROGRESS_MS = 500, /* between two PROGRESS events */
     QN_BATCH_ECHO_MAX = 64 * 1024 * 1024 /* bytes of a prompt's log-probabilities */
 };
 
-struct qn_batch_model {
-    void *ctx;
-    int32_t vocab;
-    int max_chunk; /* tokens of one forward, at least the number of slots */
-    qn_err (*seq_new)(void *ctx, int32_t context, struct qn_seq **out,
-                      struct qn_error *e); /* MUST, all */
-    void (*seq_free)(struct qn_seq *s);
-    int32_t (*seq_truncate)(struct qn_seq *s, int32_t len); /* as in nets.h, also the next two */
-    qn_err (*seq_fork)(struct qn_seq *dst, const struct qn_seq *src, int32_t len,
-                       struct qn_error *e);
-    qn_err (*seq_reserve)(struct qn_seq *s, int32_t n, struct qn_error *e);
-    void (*forward)(void *ctx, struct qn_chunk *chunks, size_t n);
-    const char *(*token_bytes)(void *ctx, int32_t id, size_t *len); /* lent */
-    bool (*token_is_control)(void *ctx, int32_t id);                /* adds nothing to the text */
-    bool (*token_is_end)(void *ctx, int32_t id);
+struct qn_batch_config {
+    int seqs;               /* answers at a time, 1 to QN_BATCH_SEQS_MAX */
+    int32_t context;        /* tokens of one sequence */
+    bool speculate;         /* guess tokens that repeat the text so far */
+    bool context_shift;     /* forget the older half instead of ending when the context is full */
+    struct qn_draft *draft; /* guesses by a smaller model, NULL: none; lent */
 };
 
 /* A request, ready to compute. Strings, and the bias list in sampling, are lent until the request
@@ -51,6 +48,7 @@ struct qn_batch_request {
     struct qn_out out;
     int32_t *prompt; /* [n_prompt], n_prompt >= 1, ids checked */
     size_t n_prompt;
+    size_t keep; /* the prompt's first tokens that a context shift never forgets */
     struct qn_sampler_params sampling;
     int64_t choices;         /* n, at least 1 */
     int64_t max_tokens;      /* -1: to the end of the context */
@@ -62,19 +60,35 @@ struct qn_batch_request {
 };
 
 struct qn_batch;
+struct qn_prefix;
 
-/* QN_ENOMEM when the caches do not fit. */
-qn_err qn_batch_new(const struct qn_batch_model *model, int slots, int32_t context,
+/* QN_ENOMEM when the pool has no room for one sequence of this context, or memory none for the
+ * logits. */
+qn_err qn_batch_new(const struct qn_batch_model *model, const struct qn_batch_config *config,
                     struct qn_batch **out, struct qn_error *e);
 void qn_batch_free(struct qn_batch *b);
 
-/* True when qn_batch_add would find a slot: ask before the work of making a prompt. */
+/* True when qn_batch_add would take a request: ask before the work of making a prompt. */
 bool qn_batch_has_room(const struct qn_batch *b);
-/* QN_EBUSY without a free slot; QN_ECONTEXT for a prompt longer than the context. */
+/* QN_EBUSY when QN_BATCH_REQUESTS_MAX are there; QN_ECONTEXT for a prompt longer than the context.
+ */
 qn_err qn_batch_add(struct qn_batch *b, const struct qn_batch_request *r, struct qn_error *e);
 /* Forgets the request; no event follows. Nothing happens when it has ended already. */
 void qn_batch_cancel(struct qn_batch *b, const void *key);
 /* One forward pass; false when there was nothing to compute. */
 bool qn_batch_step(struct qn_batch *b);
+
+/* The tree, lent: to save it and to fill it. */
+struct qn_prefix *qn_batch_prefix(struct qn_batch *b);
+
+/* Counts since the start, for the log and the tests. */
+struct qn_batch_stats {
+    int64_t steps, computed; /* forward passes; tokens in them */
+    int64_t cached;          /* prompt tokens that did not have to be computed */
+    int64_t preempted;       /* answers that had to wait for pages */
+    int64_t evicted;         /* times the tree gave something up */
+    int64_t guessed, right;  /* speculated tokens, and those that came true */
+};
+const struct qn_batch_stats *qn_batch_stats(const struct qn_batch *b);
 
 #endif

@@ -2,12 +2,14 @@
 
 #include "base/buf.h"
 #include "base/log.h"
-#include "base/str.h"
 #include "engine/device.h"
 #include "engine/ops.h"
 #include "engine/pool.h"
 #include "engine/weights.h"
 #include "llm/batch.h"
+#include "llm/draft.h"
+#include "llm/fit.h"
+#include "llm/options.h"
 #include "llm/prompt.h"
 #include "nets/nets.h"
 #include "nets/tokenizer.h"
@@ -16,47 +18,87 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct llm {
-    struct qn_device *dev;
+enum { STATES_PER_SEQ = 5 }; /* of a recurrent model: one that is worked on, copies to go back to */
+
+/* A network in its file, and the vocabulary of the answers: what a struct qn_batch_model stands on.
+ */
+struct lm {
     struct qn_weights *weights;
     struct qn_net *net;
-    struct qn_tokenizer *tok;
-    struct qn_prompter *prompter;
-    struct qn_sampler_params defaults;
-    struct qn_batch *batch;
-    int32_t context;
+    const struct qn_tokenizer *tok;
 };
 
-/* struct qn_batch_model over the network and the tokenizer. */
+struct llm {
+    struct qn_device *dev;
+    struct qn_tokenizer *tok;
+    struct lm main, small; /* small: the draft model, if there is one */
+    struct qn_prompter *prompter;
+    struct qn_sampler_params defaults;
+    struct qn_draft *draft;
+    struct qn_batch *batch;
+    int32_t context;
+    bool context_shift;
+};
+
 static qn_err model_seq_new(void *ctx, int32_t context, struct qn_seq **out, struct qn_error *e)
 {
-    struct llm *m = ctx;
+    struct lm *m = ctx;
     return qn_seq_new(m->net, context, out, e);
+}
+
+static void model_pages(void *ctx, int64_t *free_pages, int64_t *total)
+{
+    struct lm *m = ctx;
+    qn_net_kv_pages(m->net, free_pages, total);
 }
 
 static void model_forward(void *ctx, struct qn_chunk *chunks, size_t n)
 {
-    struct llm *m = ctx;
+    struct lm *m = ctx;
     qn_net_forward(m->net, chunks, n);
 }
 
 static const char *model_token_bytes(void *ctx, int32_t id, size_t *len)
 {
-    struct llm *m = ctx;
+    struct lm *m = ctx;
     return qn_token_bytes(m->tok, id, len);
 }
 
 /* Rows of the output matrix beyond the vocabulary (padding) stand for nothing, too. */
 static bool model_token_is_control(void *ctx, int32_t id)
 {
-    struct llm *m = ctx;
+    struct lm *m = ctx;
     return qn_token_is_control(m->tok, id);
 }
 
 static bool model_token_is_end(void *ctx, int32_t id)
 {
-    struct llm *m = ctx;
+    struct lm *m = ctx;
     return qn_token_is_end(m->tok, id);
+}
+
+static struct qn_batch_model model_of(struct lm *m, int max_chunk)
+{
+    const struct qn_net_info *info = qn_net_info(m->net);
+    return (struct qn_batch_model){
+        .ctx = m,
+        .vocab = info->vocab,
+        .page = QN_KV_PAGE,
+        .max_chunk = max_chunk,
+        .rewinds = info->state_bytes == 0,
+        .seq_new = model_seq_new,
+        .seq_free = qn_seq_free,
+        .seq_len = qn_seq_len,
+        .seq_reserve = qn_seq_reserve,
+        .seq_truncate = qn_seq_truncate,
+        .seq_forkable = qn_seq_forkable,
+        .seq_fork = qn_seq_fork,
+        .pages = model_pages,
+        .forward = model_forward,
+        .token_bytes = model_token_bytes,
+        .token_is_control = model_token_is_control,
+        .token_is_end = model_token_is_end,
+    };
 }
 
 static bool on_progress(void *ctx, double fraction)
@@ -81,71 +123,29 @@ static int64_t memory_available(void)
     return kib < 0 ? INT64_MAX : kib * 1024;
 }
 
-static qn_err read_options(const struct qn_load *opts, int *slots, struct qn_error *e)
-{
-    struct qn_jref v;
-    for (bool more = qn_json_first(&opts->options, &v); more; more = qn_json_next(&v)) {
-        if (!qn_str_eq(v.key, "slots"))
-            return qn_fail_param(e, QN_EINVAL, v.key,
-                                 "unknown option \"%s\" for a language model: \"slots\" exists",
-                                 v.key);
-        int64_t n = *slots;
-        qn_err err = qn_json_i64_opt(&v, 1, QN_BATCH_SLOTS_MAX, &n, e);
-        if (err)
-            return err;
-        *slots = (int)n;
-    }
-    return QN_OK;
-}
-
-/* Tokens per sequence: what was asked for, within what the model was trained on; without a wish,
- * QN_LLM_CONTEXT, halved until the caches fit into nine tenths of the free memory. */
-static qn_err choose_context(const struct qn_net_info *info, int64_t asked, int slots, int32_t *out,
-                             struct qn_error *e)
-{
-    int64_t free_bytes = memory_available() / 10 * 9;
-    int64_t per_token = info->kv_token_bytes * slots;
-    int64_t train = info->context_train > 0 ? info->context_train : QN_LLM_CONTEXT;
-    int64_t context = asked > 0 ? asked : QN_LLM_CONTEXT;
-    if (context > QN_LLM_CONTEXT_MAX)
-        context = QN_LLM_CONTEXT_MAX;
-    if (context > train) {
-        if (asked > 0)
-            qn_warn(
-                "llm",
-                "context asked=%lld trained=%lld: the model cannot use more than it was trained on",
-                (long long)asked, (long long)train);
-        context = train;
-    }
-    while (asked <= 0 && context > QN_LLM_CONTEXT_MIN && context * per_token > free_bytes)
-        context /= 2;
-    if (context * per_token > free_bytes)
-        return qn_fail(e, QN_ENOMEM,
-                       "a context of %lld tokens for %d slots needs %lld MiB, but only %lld MiB "
-                       "are free: load the "
-                       "model with a smaller context or fewer slots, or unload another model",
-                       (long long)context, slots, (long long)(context * per_token >> 20),
-                       (long long)(free_bytes >> 20));
-    *out = (int32_t)context;
-    return QN_OK;
-}
-
 /* The router may know of more processors than the pool can use. */
 static int usable(int threads)
 {
     return threads > QN_POOL_THREADS_MAX ? QN_POOL_THREADS_MAX : threads;
 }
 
+static void lm_close(struct lm *m)
+{
+    if (m->net)
+        qn_net_free(m->net);
+    qn_weights_close(m->weights);
+}
+
 static void llm_unload(void *self)
 {
     struct llm *m = self;
     qn_batch_free(m->batch);
+    qn_draft_free(m->draft);
     qn_prompter_free(m->prompter);
+    lm_close(&m->small);
+    lm_close(&m->main);
     if (m->tok)
         qn_tokenizer_free(m->tok);
-    if (m->net)
-        qn_net_free(m->net);
-    qn_weights_close(m->weights);
     qn_device_free(m->dev);
     free(m);
 }
@@ -165,20 +165,79 @@ static qn_err about_file(const char *path, struct qn_error *e)
     return qn_fail(e, why.code, "%s: %s%s", path, why.message, advice);
 }
 
+/* The cache's memory for `tokens` tokens of one sequence. */
+static int64_t cache_bytes(const struct lm *m, enum qn_dtype type, int64_t tokens)
+{
+    return qn_net_kv_seq_bytes(m->net, type, type, tokens);
+}
+
+static qn_err init_cache(struct lm *m, enum qn_dtype type, int64_t tokens, struct qn_error *e)
+{
+    /* One page more than the contexts: a shared last page is copied before it is written to. */
+    const struct qn_kv_config cache = {.tokens = tokens + QN_KV_PAGE, .k = type, .v = type};
+    return qn_net_kv_init(m->net, &cache, e);
+}
+
+/* The draft model must mean the same by its ids; rows of padding may differ. */
+static qn_err check_vocabulary(const struct llm *m, const struct qn_tokenizer *other,
+                               struct qn_error *e)
+{
+    int32_t n = qn_tokenizer_size(m->tok);
+    bool same = qn_tokenizer_size(other) == n;
+    for (int32_t id = 0; id < n && same; id++) {
+        size_t a, b;
+        const char *x = qn_token_bytes(m->tok, id, &a), *y = qn_token_bytes(other, id, &b);
+        same = a == b && memcmp(x, y, a) == 0;
+    }
+    return same ? QN_OK
+                : qn_fail_param(e, QN_EINVAL, "draft_model",
+                                "the draft model has another vocabulary than the model itself: "
+                                "choose a smaller model of the same family");
+}
+
+static qn_err load_draft(struct llm *m, const struct qn_llm_options *o, int64_t pool,
+                         struct qn_error *e)
+{
+    if (!o->draft_model)
+        return QN_OK;
+    struct qn_tokenizer *tok = NULL;
+    qn_err err = qn_weights_open(&m->small.weights, o->draft_model, e);
+    if (!err)
+        err = qn_tokenizer_new(qn_weights_gguf(m->small.weights), &tok, e);
+    if (!err)
+        err = check_vocabulary(m, tok, e);
+    if (tok)
+        qn_tokenizer_free(tok);
+    if (!err)
+        err = qn_net_load(&m->small.net, m->small.weights, m->dev, QN_DRAFT_READ + QN_DRAFT_SEQS,
+                          NULL, NULL, e);
+    if (!err)
+        err = init_cache(&m->small, o->cache, pool, e);
+    if (err)
+        return about_file(o->draft_model, e);
+    if (qn_net_info(m->small.net)->state_bytes || qn_net_info(m->main.net)->state_bytes)
+        return qn_fail_param(e, QN_EUNSUPPORTED, "draft_model",
+                             "models with a recurrent state cannot take tokens back, so they "
+                             "neither guess nor are guessed for: load without draft_model");
+    m->small.tok = m->tok;
+    struct qn_batch_model model = model_of(&m->small, QN_DRAFT_READ + QN_DRAFT_SEQS);
+    return qn_draft_new(&model, qn_tokenizer_size(m->tok), m->context, &m->draft, e);
+}
+
 static qn_err llm_load(const struct qn_load *opts, struct qn_progress *p, void **self,
                        struct qn_ready *ready, struct qn_error *e)
 {
     if (opts->n_files != 1)
         return qn_fail(e, QN_EINVAL, "a language model is one GGUF file, not %zu files",
                        opts->n_files);
-    int slots = QN_LLM_SLOTS;
     struct llm *m = qn_xcalloc(1, sizeof *m);
-    qn_err err = read_options(opts, &slots, e);
+    struct qn_llm_options o;
+    qn_err err = qn_llm_options_read(&opts->options, &o, e);
     if (!err)
         err = qn_device_cpu_new(usable(opts->threads), &m->dev, e);
     if (!err)
-        err = qn_weights_open(&m->weights, opts->files[0], e);
-    const struct qn_gguf *g = err ? NULL : qn_weights_gguf(m->weights);
+        err = qn_weights_open(&m->main.weights, opts->files[0], e);
+    const struct qn_gguf *g = err ? NULL : qn_weights_gguf(m->main.weights);
     if (!err)
         err = qn_tokenizer_new(g, &m->tok, e);
     if (!err)
@@ -186,49 +245,67 @@ static qn_err llm_load(const struct qn_load *opts, struct qn_progress *p, void *
     if (!err)
         err = qn_sampler_defaults(g, &m->defaults, e);
     if (!err)
-        err = qn_net_load(&m->net, m->weights, m->dev, QN_LLM_CHUNK_MAX, on_progress, p, e);
+        err =
+            qn_net_load(&m->main.net, m->main.weights, m->dev, QN_LLM_CHUNK_MAX, on_progress, p, e);
     if (err)
         goto fail;
-    const struct qn_net_info *info = qn_net_info(m->net);
+    m->main.tok = m->tok;
+    const struct qn_net_info *info = qn_net_info(m->main.net);
     if (info->vocab < qn_tokenizer_size(m->tok)) {
         err = qn_fail(e, QN_EFORMAT, "the tokenizer has %d tokens, the output matrix only %d rows",
                       (int)qn_tokenizer_size(m->tok), (int)info->vocab);
         goto fail;
     }
-    err = choose_context(info, opts->context, slots, &m->context, e);
-    struct qn_batch_model model = {
-        .ctx = m,
-        .vocab = info->vocab,
-        .max_chunk = QN_LLM_CHUNK_MAX,
-        .seq_new = model_seq_new,
-        .seq_free = qn_seq_free,
-        .seq_truncate = qn_seq_truncate,
-        .seq_fork = qn_seq_fork,
-        .seq_reserve = qn_seq_reserve,
-        .forward = model_forward,
-        .token_bytes = model_token_bytes,
-        .token_is_control = model_token_is_control,
-        .token_is_end = model_token_is_end,
+    int64_t probe = info->context_train > 0 ? info->context_train : QN_LLM_CONTEXT_GUESS;
+    struct qn_fit_facts facts = {
+        .asked = opts->context,
+        .trained = info->context_train,
+        .token_bytes = (cache_bytes(&m->main, o.cache, probe) + probe - 1) / probe,
+        .slots = o.slots,
+        .free_bytes = memory_available(),
+        .state_bytes = info->state_bytes * STATES_PER_SEQ,
     };
-    /* Whole pages for every slot, so that none ever waits for another's. */
-    const struct qn_kv_config cache = {.tokens = (m->context + QN_KV_PAGE - 1) / QN_KV_PAGE *
-                                                 QN_KV_PAGE * (int64_t)slots,
-                                       .k = QN_F16,
-                                       .v = QN_F16};
+    struct qn_fit fit;
+    err = qn_llm_fit(&facts, &fit, e);
+    if (err)
+        goto fail;
+    m->context = fit.context;
+    m->context_shift = o.context_shift;
+    if (opts->context > fit.context)
+        qn_warn("llm",
+                "context asked=%lld trained=%lld: the model cannot use more than it was trained on",
+                (long long)opts->context, (long long)info->context_train);
+    err = init_cache(&m->main, o.cache, fit.pool, e);
     if (!err)
-        err = qn_net_kv_init(m->net, &cache, e);
+        err = load_draft(m, &o, fit.pool, e);
+    struct qn_batch_config config = {.seqs = fit.seqs,
+                                     .context = m->context,
+                                     .kept = fit.kept,
+                                     .speculate = o.speculate,
+                                     .context_shift = o.context_shift,
+                                     .draft = m->draft};
+    struct qn_batch_model model = model_of(&m->main, QN_LLM_CHUNK_MAX);
     if (!err)
-        err = qn_batch_new(&model, slots, m->context, &m->batch, e);
+        err = qn_batch_new(&model, &config, &m->batch, e);
     if (err)
         goto fail;
     ready->context = m->context;
-    ready->slots = slots;
+    ready->slots = config.seqs;
     ready->memory_bytes =
-        info->weight_bytes + info->kv_token_bytes * slots * m->context +
-        (int64_t)info->vocab * (QN_BATCH_LOGIT_ROWS + slots) * (int64_t)sizeof(float);
-    qn_info("llm", "model=%s arch=%s parameters=%lld context=%d slots=%d device=\"%s\" threads=%d",
-            opts->name, info->architecture, (long long)info->parameters, (int)m->context, slots,
-            qn_device_name(m->dev), qn_device_threads(m->dev));
+        info->weight_bytes + facts.token_bytes * fit.pool + info->state_bytes * config.seqs +
+        (int64_t)info->vocab * (QN_BATCH_LOGIT_ROWS + config.seqs) * (int64_t)sizeof(float);
+    if (m->small.net)
+        ready->memory_bytes +=
+            qn_net_info(m->small.net)->weight_bytes + cache_bytes(&m->small, o.cache, fit.pool);
+    qn_info("llm",
+            "model=%s arch=%s parameters=%lld context=%d%s trained=%d cache=%s pool_tokens=%lld "
+            "pool_mib=%lld slots=%d draft=%s device=\"%s\" threads=%d",
+            opts->name, info->architecture, (long long)info->parameters, (int)m->context,
+            opts->context > 0 ? "" : " (automatic)", (int)info->context_train,
+            qn_llm_cache_name(o.cache), (long long)fit.pool,
+            (long long)(facts.token_bytes * fit.pool >> 20), config.seqs,
+            o.draft_model ? o.draft_model : "none", qn_device_name(m->dev),
+            qn_device_threads(m->dev));
     *self = m;
     return QN_OK;
 fail:
@@ -256,7 +333,7 @@ static qn_err llm_start(void *self, const struct qn_job *job, struct qn_sink *ou
 {
     struct llm *m = self;
     if (!qn_batch_has_room(m->batch))
-        return qn_fail(e, QN_EBUSY, "all slots are taken");
+        return qn_fail(e, QN_EBUSY, "too many requests are waiting");
     struct qn_batch_request r = {
         .key = job,
         .out = {out, sink_send, sink_full},

@@ -71,6 +71,8 @@ int32_t qn_seq_truncate(struct qn_seq *s, int32_t len);
  * whoever writes first. QN_ECONTEXT: dst is too short. QN_EUNSUPPORTED: the state at len is no
  * longer known (see qn_seq_truncate); dst is then empty. Both belong to one net. */
 qn_err qn_seq_fork(struct qn_seq *dst, const struct qn_seq *src, int32_t len, struct qn_error *e);
+/* The longest length up to len that qn_seq_fork can give of src, 0 when none. */
+int32_t qn_seq_forkable(const struct qn_seq *src, int32_t len);
 
 /* One piece of work: n tokens appended to seq. A seq appears at most once per call. */
 struct qn_chunk {

@@ -123,3 +123,9 @@ qn_err qn_seq_fork(struct qn_seq *dst, const struct qn_seq *src, int32_t len, st
     dst->len = len;
     return QN_OK;
 }
+
+int32_t qn_seq_forkable(const struct qn_seq *src, int32_t len)
+{
+    len = qn_state_reach(&src->state, src->len, len < src->len ? len : src->len);
+    return qn_kv_table_whole_at(&src->table, len) ? len : 0;
+}

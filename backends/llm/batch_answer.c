@@ -1,0 +1,219 @@
+/* What logits mean for an answer: the next token, its text and log-probabilities, the end; and the
+ * prompt's own log-probabilities where they are wanted. */
+#include "llm/batch_private.h"
+
+#include "base/clock.h"
+
+#include <math.h>
+#include <string.h>
+
+void qn_gen_fail(struct qn_batch *b, struct gen *g, qn_err code, const char *message)
+{
+    struct qn_event ev;
+    qn_event_init(&ev, QN_EV_ERROR);
+    qn_fail(&ev.error, code, "%s", message);
+    struct qn_out out = g->r.out;
+    qn_gen_remove(b, g);
+    out.send(out.ctx, &ev);
+}
+
+/* Ends the choice, and its request when that was the last. */
+static void finish(struct qn_batch *b, struct answer *a, enum qn_finish why, const char *stop)
+{
+    struct gen *g = a->gen;
+    qn_output_finish(&a->output, why, stop);
+    qn_answer_retire(b, a);
+    qn_output_deinit(&a->output);
+    a->state = ANSWER_DONE;
+    if (++g->done < g->r.choices)
+        return;
+    int64_t now = qn_now_us();
+    int64_t first = g->first_us ? g->first_us : now;
+    struct qn_event ev;
+    qn_event_init(&ev, QN_EV_USAGE);
+    ev.usage.prompt = (int64_t)g->r.n_prompt;
+    ev.usage.cached = g->cached;
+    ev.usage.output = g->output;
+    ev.usage.prompt_ms = (double)(first - g->start_us) / 1000.0;
+    ev.usage.output_ms = (double)(now - first) / 1000.0;
+    struct qn_out out = g->r.out;
+    out.send(out.ctx, &ev);
+    qn_gen_remove(b, g);
+    qn_event_init(&ev, QN_EV_END);
+    out.send(out.ctx, &ev);
+}
+
+static struct qn_logprob logprob_of(const struct qn_batch *b, int32_t id, double value)
+{
+    struct qn_logprob p = {.id = id, .logprob = value};
+    p.bytes = b->m.token_bytes(b->m.ctx, id, &p.len);
+    return p;
+}
+
+/* The token's own log-probability and its n likeliest rivals', from an untouched row. */
+static size_t logprobs_from(struct qn_batch *b, const float *row, int32_t id, int64_t n,
+                            struct qn_logprob *self, struct qn_logprob top[QN_JOB_TOP_LOGPROBS_MAX])
+{
+    double norm = qn_log_sum_exp(row, b->m.vocab);
+    *self = logprob_of(b, id, (double)row[id] - norm);
+    size_t found = n > 0 ? qn_top_logits(row, b->m.vocab, (size_t)n, b->top) : 0;
+    for (size_t i = 0; i < found; i++)
+        top[i] = logprob_of(b, b->top[i].id, (double)b->top[i].logit - norm);
+    return found;
+}
+
+/* Prompt tokens [from, to) have been computed; rows [to - from, vocab] are their logits. Row i
+ * speaks of the token after it. */
+static void note_prompt_logprobs(struct qn_batch *b, struct gen *g, int32_t from, int32_t to,
+                                 const float *rows)
+{
+    struct qn_logprob self, top[QN_JOB_TOP_LOGPROBS_MAX];
+    struct qn_buf *json = &g->echo_json;
+    if (from == 0) {
+        qn_buf_char(json, '[');
+        if (g->r.echo_skip == 0) {
+            struct qn_jw w = qn_jw_to(json);
+            self = logprob_of(b, g->r.prompt[0], NAN);
+            qn_logprob_write(&w, &self, NULL, 0);
+        }
+    }
+    for (int32_t i = from; i < to; i++) {
+        size_t about = (size_t)i + 1;
+        if (about >= g->r.n_prompt || about < g->r.echo_skip)
+            continue;
+        if (json->len > 1)
+            qn_buf_char(json, ',');
+        size_t n = logprobs_from(b, rows + (size_t)(i - from) * (size_t)b->m.vocab,
+                                 g->r.prompt[about], g->r.logprobs, &self, top);
+        struct qn_jw w = qn_jw_to(json);
+        qn_logprob_write(&w, &self, top, n);
+    }
+    if ((size_t)to == g->r.n_prompt)
+        qn_buf_char(json, ']');
+}
+
+static void send_echo(struct answer *a)
+{
+    struct gen *g = a->gen;
+    struct qn_event ev;
+    qn_event_init(&ev, QN_EV_TEXT);
+    ev.index = a->index;
+    ev.text = g->r.echo_text;
+    ev.logprobs = qn_wants_prompt_logprobs(g) ? qn_buf_cstr(&g->echo_json) : NULL;
+    g->r.out.send(g->r.out.ctx, &ev);
+}
+
+static void send_progress(struct answer *a)
+{
+    struct gen *g = a->gen;
+    int64_t now = qn_now_us();
+    if (g->prompt_known || now - g->progress_us < QN_BATCH_PROGRESS_MS * 1000)
+        return;
+    g->progress_us = now;
+    struct qn_event ev;
+    qn_event_init(&ev, QN_EV_PROGRESS);
+    ev.done = a->computed;
+    ev.total = (int64_t)g->r.n_prompt;
+    g->r.out.send(g->r.out.ctx, &ev);
+}
+
+/* The logits after all known tokens are there: choose the next token, say it, and see whether that
+ * was the end. True: there is one token more to compute. */
+static bool advance(struct qn_batch *b, struct answer *a, float *row)
+{
+    struct gen *g = a->gen;
+    bool logprobs = g->r.logprobs >= 0;
+    if (logprobs)
+        memcpy(b->plain, row, (size_t)b->m.vocab * sizeof *row);
+    int32_t id = qn_sampler_pick(&a->sampler, &b->work, row, a->tokens, (size_t)a->known);
+    if (id < 0) {
+        qn_gen_fail(
+            b, g, QN_EINTERNAL,
+            "the model computed no finite number for the next token: its file may be damaged");
+        return false;
+    }
+    a->generated++;
+    g->output++;
+    if (!g->r.ignore_eos && b->m.token_is_end(b->m.ctx, id)) {
+        finish(b, a, QN_FINISH_STOP, NULL);
+        return false;
+    }
+    struct qn_logprob self, top[QN_JOB_TOP_LOGPROBS_MAX];
+    size_t n_top = logprobs ? logprobs_from(b, b->plain, id, g->r.logprobs, &self, top) : 0;
+    size_t len = 0;
+    const char *bytes = "";
+    if (!b->m.token_is_control(b->m.ctx, id) && !b->m.token_is_end(b->m.ctx, id))
+        bytes = b->m.token_bytes(b->m.ctx, id, &len);
+    const char *stop = qn_output_token(&a->output, bytes, len, logprobs ? &self : NULL, top, n_top);
+    if (stop) {
+        finish(b, a, QN_FINISH_STOP, stop);
+        return false;
+    }
+    bool full = a->known == b->config.context;
+    if (a->generated == g->r.max_tokens ||
+        (full && !(b->config.context_shift && qn_answer_shift(b, a)))) {
+        finish(b, a, QN_FINISH_LENGTH, NULL);
+        return false;
+    }
+    a->tokens[a->known++] = id;
+    return true;
+}
+
+/* Rows [1 + guessed, vocab] speak of the tokens after the last known one and after each guess.
+ * Draws from them as if they had come one by one; the first draw that is not the guess makes the
+ * rest of no use. */
+static void settle_generated(struct qn_batch *b, struct answer *a, float *rows, int32_t guessed)
+{
+    struct qn_spec_luck *luck = a->by_draft ? &a->drafts : &a->repeats;
+    int32_t guess[QN_SPEC_MAX], right = 0;
+    memcpy(guess, a->tokens + a->known, (size_t)guessed * sizeof *guess);
+    b->stats.guessed += guessed;
+    for (int32_t i = 0;; i++) {
+        a->computed = a->known;
+        if (!advance(b, a, rows + (size_t)i * (size_t)b->m.vocab))
+            return;
+        if (i == guessed || a->tokens[a->known - 1] != guess[i])
+            break;
+        right++;
+        b->stats.right++;
+    }
+    qn_spec_pass(&a->repeats, right + 1);
+    qn_spec_pass(&a->drafts, right + 1);
+    qn_spec_note(luck, guessed, right);
+    if (right < guessed)
+        a->computed = b->m.seq_truncate(a->seq, a->computed);
+}
+
+void qn_piece_settle(struct qn_batch *b, const struct qn_chunk *c, const struct piece *piece)
+{
+    struct answer *a = piece->answer;
+    struct gen *g = a->gen;
+    float *last = c->logits;
+    if (qn_answer_wants_rows(a)) {
+        note_prompt_logprobs(b, g, a->computed, a->computed + piece->n, c->logits);
+        last += (size_t)(piece->n - 1) * (size_t)b->m.vocab;
+        if (g->echo_json.overflow) {
+            qn_gen_fail(
+                b, g, QN_ELIMIT,
+                "the prompt's log-probabilities are too many to send: ask for fewer alternatives");
+            return;
+        }
+    }
+    a->computed += piece->n - piece->guessed;
+    if (a->computed < a->known) {
+        send_progress(a);
+        return;
+    }
+    if (a->generated == 0) {
+        g->prompt_known = true;
+        if (!g->first_us)
+            g->first_us = qn_now_us();
+        if (g->r.echo_text)
+            send_echo(a);
+        if (g->r.max_tokens == 0) {
+            finish(b, a, QN_FINISH_LENGTH, NULL);
+            return;
+        }
+    }
+    settle_generated(b, a, last, piece->guessed);
+}

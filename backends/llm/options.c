@@ -1,0 +1,87 @@
+/* See options.h. */
+#include "llm/options.h"
+
+#include "base/str.h"
+#include "llm/batch.h"
+
+#include <stddef.h>
+
+enum kind { COUNT, TRUTH, TEXT, CACHE };
+
+static const struct row {
+    const char *name;
+    enum kind kind;
+    size_t offset;
+} rows[] = {
+    {"slots", COUNT, offsetof(struct qn_llm_options, slots)},
+    {"cache_type", CACHE, offsetof(struct qn_llm_options, cache)},
+    {"speculate", TRUTH, offsetof(struct qn_llm_options, speculate)},
+    {"context_shift", TRUTH, offsetof(struct qn_llm_options, context_shift)},
+    {"draft_model", TEXT, offsetof(struct qn_llm_options, draft_model)},
+    {"prefix_cache", TEXT, offsetof(struct qn_llm_options, prefix_cache)},
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+static const struct {
+    const char *name;
+    enum qn_dtype type;
+} caches[] = {{"f16", QN_F16}, {"q8_0", QN_Q8_0}, {"q4_0", QN_Q4_0}, {"f32", QN_F32}};
+enum { CACHES = sizeof caches / sizeof *caches };
+
+const char *qn_llm_cache_name(enum qn_dtype t)
+{
+    for (size_t i = 0; i < CACHES; i++)
+        if (caches[i].type == t)
+            return caches[i].name;
+    return "";
+}
+
+static qn_err read_cache(const struct qn_jref *v, enum qn_dtype *out, struct qn_error *e)
+{
+    const char *text;
+    qn_err err = qn_json_str(v, &text, e);
+    if (err)
+        return err;
+    for (size_t i = 0; i < CACHES; i++)
+        if (qn_str_ieq(text, caches[i].name)) {
+            *out = caches[i].type;
+            return QN_OK;
+        }
+    return qn_json_fail(v, e, "unknown type '%.40s': f16, q8_0, q4_0 and f32 exist", text);
+}
+
+static qn_err read_value(const struct row *r, const struct qn_jref *v, void *at, struct qn_error *e)
+{
+    switch (r->kind) {
+    case COUNT:
+        return qn_json_i64_opt(v, 0, QN_BATCH_SEQS_MAX, at, e);
+    case TRUTH:
+        return qn_json_bool_opt(v, at, e);
+    case TEXT:
+        return qn_json_str_opt(v, at, e);
+    case CACHE:
+        break;
+    }
+    return read_cache(v, at, e);
+}
+
+qn_err qn_llm_options_read(const struct qn_jref *object, struct qn_llm_options *out,
+                           struct qn_error *e)
+{
+    *out = (struct qn_llm_options){.cache = QN_F16, .speculate = true};
+    struct qn_jref v;
+    for (bool more = qn_json_first(object, &v); more; more = qn_json_next(&v)) {
+        size_t i = 0;
+        while (i < ROWS && !qn_str_eq(rows[i].name, v.key))
+            i++;
+        if (i == ROWS)
+            return qn_fail_param(e, QN_EINVAL, v.key,
+                                 "unknown option \"%s\" for a language model: slots, cache_type, "
+                                 "speculate, context_shift, draft_model and prefix_cache exist",
+                                 v.key);
+        qn_err err = read_value(&rows[i], &v, (char *)out + rows[i].offset, e);
+        if (err)
+            return err;
+    }
+    return QN_OK;
+}
