@@ -36,6 +36,7 @@ enum {
 struct qn_batch_config {
     int seqs;               /* answers at a time, 1 to QN_BATCH_SEQS_MAX */
     int32_t context;        /* tokens of one sequence */
+    int kept;               /* past sequences the tree keeps at most; 0: as pages allow */
     bool speculate;         /* guess tokens that repeat the text so far */
     bool context_shift;     /* forget the older half instead of ending when the context is full */
     struct qn_draft *draft; /* guesses by a smaller model, NULL: none; lent */

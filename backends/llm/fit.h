@@ -28,6 +28,8 @@ struct qn_fit_facts {
 struct qn_fit {
     int32_t context; /* tokens of one sequence */
     int64_t pool;    /* tokens of all, at least one context */
+    int seqs;        /* answers at a time */
+    int kept;        /* past sequences whose state is kept; 0: as many as there are pages for */
 };
 
 /* A context that was asked for is taken, within what the model was trained on, or refused when nine
