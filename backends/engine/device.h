@@ -38,6 +38,7 @@ struct qn_reserve {
     int64_t rows, cols;
     int64_t heads, head_dim;
     int64_t experts, experts_used; /* of a mixture: in all, and by one row; 0 without one */
+    int64_t experts_cols;          /* of their matrices */
 };
 qn_err qn_device_reserve(struct qn_device *dev, const struct qn_reserve *need, struct qn_error *e);
 

@@ -100,9 +100,12 @@ void qn_matmul_experts(struct qn_device *dev, const struct qn_tensor *x,
                        const struct qn_tensor *ids, const struct qn_expert_linear *parts,
                        int n_parts)
 {
-    int64_t n = qn_tensor_elements(ids);
-    CHECK(n_parts >= 1 && n_parts <= QN_LINEAR_MAX && choices(ids), x, ids, NULL);
-    CHECK(x->shape[0] == n || x->shape[0] == ids->shape[0], x, ids, NULL);
+    int64_t n = ids ? qn_tensor_elements(ids) : x->shape[0];
+    CHECK(n_parts >= 1 && n_parts <= QN_LINEAR_MAX, x, ids, NULL);
+    if (ids)
+        CHECK(choices(ids) && (x->shape[0] == n || x->shape[0] == ids->shape[0]), x, ids, NULL);
+    else
+        CHECK(n % parts[0].w->shape[0] == 0, x, parts[0].w, NULL);
     for (int i = 0; i < n_parts; i++) {
         check_experts(parts[i].y, x, parts[i].w, parts[i].bias);
         CHECK(parts[i].y->shape[0] == n, parts[i].y, ids, parts[i].w);

@@ -95,8 +95,9 @@ struct qn_expert_linear {
 };
 
 /* y[r·used + i] = x·w[ids[r, i]]ᵀ + bias[ids[r, i]] for up to QN_LINEAR_MAX products.  ids [rows,
- * used] i32; x [rows, cols], or [rows·used, cols] where each choice has an input of its own. An id
- * out of range is our own bug. */
+ * used] i32; x [rows, cols], or [rows·used, cols] where each choice has an input of its own. ids
+ * NULL: every row goes to all experts, each with an input of its own (a matrix per head). An id out
+ * of range is our own bug. */
 void qn_matmul_experts(struct qn_device *dev, const struct qn_tensor *x,
                        const struct qn_tensor *ids, const struct qn_expert_linear *parts,
                        int n_parts);

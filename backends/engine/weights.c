@@ -192,6 +192,17 @@ static void keep(struct qn_weights *w, struct qn_mem *mem)
     w->made_bytes += (int64_t)mem->bytes;
 }
 
+static void forget(struct qn_weights *w, struct qn_mem *mem)
+{
+    for (size_t i = 0; i < w->n_made; i++)
+        if (w->made[i] == mem) {
+            w->made_bytes -= (int64_t)mem->bytes;
+            qn_mem_free(mem);
+            w->made[i] = w->made[--w->n_made];
+            return;
+        }
+}
+
 qn_err qn_weights_prepare(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t,
                           struct qn_error *e)
 {
@@ -205,6 +216,35 @@ qn_err qn_weights_prepare(struct qn_weights *w, struct qn_device *dev, struct qn
     keep(w, mem);
     if (before.mem == w->file)
         drop_pages(w);
+    else
+        forget(w, before.mem);
+    return QN_OK;
+}
+
+qn_err qn_weights_turn(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t,
+                       struct qn_error *e)
+{
+    const struct qn_dtype_info *from = qn_dtype(t->dtype);
+    const int64_t n = t->shape[0], rows = t->shape[1], cols = t->shape[2];
+    const enum qn_dtype to = t->dtype == QN_F16 || from->block > 1 ? QN_F16 : QN_F32;
+    struct qn_tensor turned = qn_tensor_make(to, 3, (const int64_t[]){n, cols, rows}, NULL, 0);
+    float *row = qn_xcalloc((size_t)cols, sizeof *row);
+    qn_err err = qn_mem_new(dev, qn_tensor_bytes(&turned), &turned.mem, e);
+    for (int64_t i = 0; i < n && !err; i++)
+        for (int64_t r = 0; r < rows; r++) {
+            from->dequant(row,
+                          (const char *)t->mem->host + t->offset + i * t->stride[0] +
+                              r * t->stride[1],
+                          cols);
+            char *out = (char *)turned.mem->host + i * turned.stride[0] + r * turned.stride[2];
+            for (int64_t c = 0; c < cols; c++)
+                qn_dtype(to)->quant(out + c * turned.stride[1], row + c, 1);
+        }
+    free(row);
+    if (err)
+        return err;
+    keep(w, turned.mem);
+    *t = turned;
     return QN_OK;
 }
 

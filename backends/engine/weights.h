@@ -40,6 +40,11 @@ qn_err qn_weights_expect(const struct qn_tensor *t, const char *what, struct qn_
 qn_err qn_weights_prepare(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t,
                           struct qn_error *e);
 
+/* t [n, rows, cols], got from w, becomes [n, cols, rows] in memory of w: F16 where it was F16 or a
+ * block type, else F32. Preparing it gives that memory back. QN_ENOMEM. */
+qn_err qn_weights_turn(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t,
+                       struct qn_error *e);
+
 /* Copies t, got from w (F32, F16 or BF16), into memory of w as F32: a few bytes in use must not keep
  * pages of the file in memory. QN_EFORMAT when a number is not finite,
  * QN_EUNSUPPORTED for another type; `what` names it. */

@@ -82,6 +82,7 @@ extern const struct qn_decoder_arch qn_phi3;
 extern const struct qn_decoder_arch qn_olmo2, qn_exaone4;
 extern const struct qn_decoder_arch qn_glm4;
 extern const struct qn_decoder_arch qn_command_r, qn_cohere2;
+extern const struct qn_decoder_arch qn_deepseek, qn_deepseek2;
 extern const struct qn_decoder_arch qn_lfm2, qn_mamba2_arch, qn_falcon_h1;
 
 #endif

@@ -92,6 +92,10 @@ static qn_err load(struct qn_loader *l, struct qn_net *net, struct qn_decoder_la
     struct qn_attention *a = &layer->attention;
     const int64_t dim = net->shape.dim;
     const int i = layer->index;
+    if (net->shape.value_dim != net->shape.head_dim)
+        return qn_fail(l->e, QN_EUNSUPPORTED,
+                       "values %d wide beside keys %d wide are not supported", net->shape.value_dim,
+                       net->shape.head_dim);
     if (a->kv_heads < 1 || a->heads % a->kv_heads)
         return qn_fail(l->e, QN_EFORMAT,
                        "%d attention heads cannot share %d key-value heads evenly", a->heads,

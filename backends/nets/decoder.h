@@ -18,6 +18,7 @@
 #include "nets/block_delta.h"
 #include "nets/block_ffn.h"
 #include "nets/block_mamba2.h"
+#include "nets/block_mla.h"
 #include "nets/block_moe.h"
 #include "nets/kv.h"
 #include "nets/nets.h"
@@ -39,7 +40,8 @@ enum {
 
 /* Of the model as a whole; where layers differ, each layer has its own. */
 struct qn_decoder_shape {
-    int32_t layers, dim, heads, kv_heads, head_dim, rope_dim, ff, vocab, context_train;
+    int32_t layers, dim, heads, kv_heads, head_dim, value_dim, rope_dim, ff, vocab;
+    int32_t context_train;
     float eps;
 };
 
@@ -63,6 +65,7 @@ struct qn_decoder_layer {
     struct qn_mamba2 mamba2;
     struct qn_delta_net delta;
     struct qn_moe moe;
+    struct qn_mla mla;
 };
 
 struct qn_net {

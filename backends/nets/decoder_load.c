@@ -12,7 +12,6 @@
 
 static qn_err read_head_dim(struct qn_loader *l, struct qn_decoder_shape *s)
 {
-    int32_t value_dim;
     qn_err err;
     if (!qn_loader_has_key(l, "attention.key_length") && s->dim % s->heads)
         return qn_fail(l->e, QN_EFORMAT, "%d attention heads do not divide a width of %d", s->heads,
@@ -20,14 +19,10 @@ static qn_err read_head_dim(struct qn_loader *l, struct qn_decoder_shape *s)
     if ((err = qn_loader_count(l, "attention.key_length", 2, QN_NET_HEAD_DIM_MAX, s->dim / s->heads,
                                &s->head_dim)) != QN_OK ||
         (err = qn_loader_count(l, "attention.value_length", 2, QN_NET_HEAD_DIM_MAX, s->head_dim,
-                               &value_dim)) != QN_OK ||
+                               &s->value_dim)) != QN_OK ||
         (err = qn_loader_count(l, "rope.dimension_count", 2, s->head_dim, s->head_dim,
                                &s->rope_dim)) != QN_OK)
         return err;
-    if (value_dim != s->head_dim)
-        return qn_fail(l->e, QN_EUNSUPPORTED,
-                       "values %d wide beside keys %d wide are not supported", value_dim,
-                       s->head_dim);
     if (s->rope_dim % 2)
         return qn_fail(l->e, QN_EFORMAT, "a rotated width of %d is not even", s->rope_dim);
     return QN_OK;
@@ -175,7 +170,11 @@ static qn_err load_layer(struct qn_loader *l, struct qn_net *net, struct qn_deco
 
 static qn_err make_room(struct qn_loader *l, struct qn_net *net, int32_t max_chunk)
 {
-    struct qn_reserve need = {.rows = max_chunk, .cols = l->widest, .heads = 1, .head_dim = 1};
+    struct qn_reserve need = {.rows = max_chunk,
+                              .cols = l->widest,
+                              .experts_cols = l->widest_experts,
+                              .heads = 1,
+                              .head_dim = 1};
     for (int32_t i = 0; i < net->shape.layers; i++) {
         const struct qn_decoder_layer *layer = &net->layer[i];
         if (layer->mixer->reserve)

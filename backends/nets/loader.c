@@ -227,6 +227,8 @@ static void lay_out_later(struct qn_loader *l, struct qn_tensor *t)
     l->matrices[l->n_matrices++] = t;
     int64_t cols = t->shape[t->ndim - 1];
     l->widest = cols > l->widest ? cols : l->widest;
+    if (t->ndim == 3 && cols > l->widest_experts)
+        l->widest_experts = cols;
 }
 
 qn_err qn_loader_matrix(struct qn_loader *l, struct qn_tensor *t, enum qn_need need, int64_t rows,
@@ -256,6 +258,49 @@ qn_err qn_loader_experts(struct qn_loader *l, struct qn_tensor *t, enum qn_need 
     if (need == QN_OPTIONAL && !in_file(l, name))
         return QN_OK;
     qn_err err = take(l, t, name, 3, (const int64_t[]){experts, rows, cols});
+    if (err == QN_OK)
+        lay_out_later(l, t);
+    return err;
+}
+
+/* Rows first .. first + n of each head's: a view of the file. */
+static qn_err take_heads(struct qn_loader *l, struct qn_tensor *t, const char *name, int64_t heads,
+                         int64_t rows, int64_t first, int64_t n, int64_t cols)
+{
+    struct qn_tensor whole;
+    qn_err err = take(l, &whole, name, 2, (const int64_t[]){heads * rows, cols});
+    if (err != QN_OK)
+        return err;
+    whole = qn_tensor_reshape(&whole, QN_SHAPE(heads, rows, cols));
+    *t = qn_tensor_slice(&whole, 1, first, n);
+    return QN_OK;
+}
+
+qn_err qn_loader_heads(struct qn_loader *l, struct qn_tensor *t, int64_t heads, int64_t rows,
+                       int64_t first, int64_t n, int64_t cols, const char *fmt, ...)
+{
+    char name[QN_GGUF_NAME_MAX + 1];
+    va_list ap;
+    va_start(ap, fmt);
+    name_of(name, fmt, ap);
+    va_end(ap);
+    qn_err err = take_heads(l, t, name, heads, rows, first, n, cols);
+    if (err == QN_OK)
+        lay_out_later(l, t);
+    return err;
+}
+
+qn_err qn_loader_heads_turned(struct qn_loader *l, struct qn_tensor *t, int64_t heads, int64_t rows,
+                              int64_t first, int64_t n, int64_t cols, const char *fmt, ...)
+{
+    char name[QN_GGUF_NAME_MAX + 1];
+    va_list ap;
+    va_start(ap, fmt);
+    name_of(name, fmt, ap);
+    va_end(ap);
+    qn_err err = take_heads(l, t, name, heads, rows, first, n, cols);
+    if (err == QN_OK)
+        err = qn_weights_turn(l->w, l->dev, t, l->e);
     if (err == QN_OK)
         lay_out_later(l, t);
     return err;

@@ -25,6 +25,7 @@ struct qn_loader {
     const char *arch; /* the prefix of metadata keys */
     struct qn_error *e;
     int64_t widest;              /* the longest row of any matrix taken so far */
+    int64_t widest_experts;      /* the same of experts' matrices */
     uint8_t *taken;              /* [tensors in the file] */
     struct qn_tensor **matrices; /* taken and not yet laid out: where they are kept */
     size_t n_matrices, cap_matrices;
@@ -74,6 +75,15 @@ qn_err qn_loader_stacked(struct qn_loader *l, struct qn_tensor *const *parts, co
 qn_err qn_loader_experts(struct qn_loader *l, struct qn_tensor *t, enum qn_need need,
                          int64_t experts, int64_t rows, int64_t cols, const char *fmt, ...)
     __attribute__((format(printf, 7, 8)));
+
+/* A matrix [heads·rows, cols] as a matrix for each head, made of rows first .. first + n of the
+ * head's own: [heads, n, cols], or turned, [heads, cols, n]. For qn_matmul_experts. */
+qn_err qn_loader_heads(struct qn_loader *l, struct qn_tensor *t, int64_t heads, int64_t rows,
+                       int64_t first, int64_t n, int64_t cols, const char *fmt, ...)
+    __attribute__((format(printf, 8, 9)));
+qn_err qn_loader_heads_turned(struct qn_loader *l, struct qn_tensor *t, int64_t heads, int64_t rows,
+                              int64_t first, int64_t n, int64_t cols, const char *fmt, ...)
+    __attribute__((format(printf, 8, 9)));
 
 /* A table [rows, cols] read by rows, as it lies in the file. */
 qn_err qn_loader_table(struct qn_loader *l, struct qn_tensor *t, enum qn_need need, int64_t rows,

@@ -16,6 +16,7 @@ static const struct qn_decoder_arch *const architectures[] = {
     &qn_olmo2, &qn_exaone4,
     &qn_glm4,
     &qn_command_r, &qn_cohere2,
+    &qn_deepseek, &qn_deepseek2,
     &qn_lfm2, &qn_mamba2_arch, &qn_falcon_h1,
     /* clang-format on */
 };

@@ -67,6 +67,9 @@ def mixtures():
     for arch in ("mixtral", "qwen2moe", "qwen3moe"):
         for kind in ("f32", "q8_0", "q4_k_m"):
             yield arch, kind, STEADY
+    for arch in ("deepseek2", "deepseek3", "deepseek2-old"):
+        for kind in ("f32", "q8_0"):
+            yield arch, kind, STEADY
     yield "qwen3moe-merged", "f16", STEADY
     for kind in ("f16", "bf16", "q4_0", "q4_k", "q5_k", "q6_k"):
         yield "qwen3moe", kind, STEADY + numbers(experts=5, used=3)

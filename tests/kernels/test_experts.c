@@ -56,7 +56,7 @@ static double at(const struct qn_tensor *t, int64_t i, int64_t j)
 static void with_every_device(void (*test)(void))
 {
     const struct qn_reserve need = {
-        .rows = ROWS, .cols = COLS, .experts = EXPERTS, .experts_used = USED};
+        .rows = ROWS, .cols = COLS, .experts_cols = COLS, .experts = EXPERTS, .experts_used = USED};
     for (int i = 0; cpu_kernels_all[i]; i++) {
         if (!cpu_kernels_all[i]->supported())
             continue;
@@ -287,6 +287,17 @@ static void products_of(enum qn_dtype dtype, int experts, int64_t out, int64_t c
     const struct qn_expert_linear two[] = {{&a, &w, NULL}, {&b, &w, &bias}};
     qn_matmul_experts(dev, &x, &ids, two, 2);
     qn_matmul_experts(dev, &own, &ids, &(struct qn_expert_linear){&c, &w, NULL}, 1);
+    if (rows % experts == 0) { /* no choice: each row goes to all */
+        struct qn_tensor whole = qn_tensor_slice(&own, 0, 0, rows), y = offset_view(rows, out);
+        double slack;
+        qn_matmul_experts(dev, &whole, NULL, &(struct qn_expert_linear){&y, &w, NULL}, 1);
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t o = 0; o < out; o++) {
+                const float *row = data(&wf) + (r % experts * out + o) * cols;
+                double ref = dot(row, &whole, r, cols, rounded, &slack);
+                assert_true(fabs(at(&y, r, o) - ref) <= slack);
+            }
+    }
     struct qn_tensor sum = offset_view(rows, out), weights = fresh(QN_SHAPE(rows, used));
     if (out % 2) /* without weights they are ones */
         for (int64_t i = 0; i < rows * used; i++)
@@ -326,6 +337,7 @@ static void products(void)
         products_of(t, 8, 40, block == 1 ? 70 : block, 1, 2);
         products_of(t, 4, 17, block == 1 ? 33 : block, 5, 4);
         products_of(t, 3, 5, block == 1 ? 64 : block, ROWS, 1);
+        products_of(t, 5, 20, block == 1 ? 40 : block, 10, 2);
         products_of(t, 16, 33, block == 1 ? 96 : block, 33, USED);
     }
     products_of(QN_Q4_0, 9, 128, 1024, 3, 3); /* large enough for eight bits to be all */

@@ -75,6 +75,7 @@ static qn_err reserve(struct qn_device *dev, const struct qn_reserve *need, stru
         .head_dim = larger(need->head_dim, d->reserved.head_dim),
         .experts = larger(need->experts, d->reserved.experts),
         .experts_used = larger(need->experts_used, d->reserved.experts_used),
+        .experts_cols = larger(need->experts_cols, d->reserved.experts_cols),
     };
     size_t bytes = cpu_matmul_bytes(r.rows, r.cols);
     if (bytes < cpu_experts_bytes(&r))

@@ -65,7 +65,7 @@ static int64_t groups_max(int64_t choices, int64_t experts)
 size_t cpu_experts_bytes(const struct qn_reserve *r)
 {
     return (size_t)groups_max(r->rows * r->experts_used, r->experts) *
-           cpu_group_bytes(&(struct cpu_forms){true, true, true}, r->cols);
+           cpu_group_bytes(&(struct cpu_forms){true, true, true}, r->experts_cols);
 }
 
 int64_t cpu_experts_ints(const struct qn_reserve *r)
@@ -74,12 +74,16 @@ int64_t cpu_experts_ints(const struct qn_reserve *r)
     return choices + 2 * groups_max(choices, r->experts) + 3 * r->experts;
 }
 
+static int32_t expert_of(const struct job *j, int64_t choice)
+{
+    return j->ids ? ((const int32_t *)cpu_data(j->ids))[choice] : (int32_t)(choice % j->used);
+}
+
 /* A counting sort of the choices, and the groups it makes. */
 static void sort_choices(struct job *j)
 {
     const struct qn_reserve *r = &j->dev->reserved;
     int64_t experts = j->parts[0].w->shape[0];
-    const int32_t *ids = cpu_data(j->ids);
     int32_t next[QN_EXPERTS_MAX + 1] = {0};
     if (j->choices > r->rows * r->experts_used || experts > r->experts)
         cpu_not_reserved("experts", j->choices, experts);
@@ -87,11 +91,12 @@ static void sort_choices(struct job *j)
     j->group = (struct group *)(j->choice + j->choices);
     j->active = (struct active *)(j->group + groups_max(j->choices, experts));
     for (int64_t i = 0; i < j->choices; i++) {
-        if (ids[i] < 0 || ids[i] >= experts) {
-            fprintf(stderr, "experts: number %d of %lld\n", (int)ids[i], (long long)experts);
+        int32_t id = expert_of(j, i);
+        if (id < 0 || id >= experts) {
+            fprintf(stderr, "experts: number %d of %lld\n", (int)id, (long long)experts);
             abort();
         }
-        next[ids[i] + 1]++;
+        next[id + 1]++;
     }
     for (int64_t e = 0; e < experts; e++) {
         int32_t first = next[e], end = first + next[e + 1];
@@ -105,7 +110,7 @@ static void sort_choices(struct job *j)
                 (struct group){i, end - i < CPU_COLUMNS_MAX ? end - i : CPU_COLUMNS_MAX};
     }
     for (int64_t i = 0; i < j->choices; i++)
-        j->choice[next[ids[i]]++] = (int32_t)i;
+        j->choice[next[expert_of(j, i)]++] = (int32_t)i;
 }
 
 static char *group_at(const struct job *j, int64_t g)
@@ -231,8 +236,8 @@ static void sum_item(void *arg, int64_t i, int worker)
 static void multiply(struct job *j)
 {
     int64_t panels[QN_LINEAR_MAX], all = 0, macs = 0;
-    j->choices = qn_tensor_elements(j->ids);
-    j->used = j->ids->shape[1];
+    j->choices = j->ids ? qn_tensor_elements(j->ids) : j->x->shape[0];
+    j->used = j->ids ? j->ids->shape[1] : j->parts[0].w->shape[0];
     sort_choices(j);
     ready_activations(j);
     for (int i = 0; i < j->n_parts; i++) {

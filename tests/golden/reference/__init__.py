@@ -12,9 +12,9 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "scripts", "gguf"))
 from container import Reader
 
-from . import dense, hybrid, mixture
+from . import dense, hybrid, latent, mixture
 
-NETWORKS = {**dense.NETWORKS, **hybrid.NETWORKS, **mixture.NETWORKS}
+NETWORKS = {**dense.NETWORKS, **hybrid.NETWORKS, **mixture.NETWORKS, **latent.NETWORKS}
 
 
 def Network(path, half_cache=True):
