@@ -97,7 +97,7 @@ static double cached_gmac_s(enum qn_dtype t, int nc)
 {
     static char panel[CPU_PANEL * 256 * 4] __attribute__((aligned(64)));
     static char acts[CPU_COLUMNS_MAX * 256 * 4] __attribute__((aligned(64)));
-    struct spinning s = {cpu(dev)->k->panel[t][nc == 8 ? 3 : nc / 2], panel, acts, 2000};
+    struct spinning s = {cpu(dev)->k->panel[t][nc == 8 ? 3 : nc / 2], panel, acts, 20000};
     int threads = qn_device_threads(dev);
     double best = 0;
     for (int run = 0; run < RUNS; run++) {

@@ -105,6 +105,135 @@ static void test_blocks_by_hand(void **state)
     assert_true(x[198] == 0.25f * -3 * (0x29 - 32) && x[199] == 0.25f * -3 * -32 && x[0] == 0);
 }
 
+static void test_low_bits_by_hand(void **state)
+{
+    unsigned char b[256];
+    float x[256];
+    (void)state;
+
+    memset(b, 0, sizeof b); /* Q4_1: d = 2, m = -1 */
+    put_half(b, 2);
+    put_half(b + 2, -1);
+    b[4 + 3] = 0xf1;
+    qn_dtype(QN_Q4_1)->dequant(x, b, 32);
+    assert_true(x[3] == 1 && x[19] == 29 && x[0] == -1);
+
+    memset(b, 0, sizeof b); /* Q5_0: bit 17 of the four bytes is the fifth bit of weight 17 */
+    put_half(b, 2);
+    b[2 + 2] = 2, b[6 + 1] = 0x30;
+    qn_dtype(QN_Q5_0)->dequant(x, b, 32);
+    assert_true(x[17] == 2 * (19 - 16) && x[1] == -32 && x[16] == -32);
+
+    memset(b, 0, sizeof b); /* Q5_1 */
+    put_half(b, 0.5f);
+    put_half(b + 2, 4);
+    b[4 + 3] = 0x80, b[8 + 15] = 0xa0;
+    qn_dtype(QN_Q5_1)->dequant(x, b, 32);
+    assert_true(x[31] == 0.5f * 26 + 4 && x[15] == 4);
+
+    memset(b, 0, sizeof b); /* Q2_K: weight 200 is the second half's run 2: bits 4, 5 */
+    put_half(b + 80, 0.5f);
+    put_half(b + 82, 0.25f);
+    b[200 / 16] = 0x5b, b[16 + 32 + 8] = 0x30;
+    qn_dtype(QN_Q2_K)->dequant(x, b, 256);
+    assert_true(x[200] == 0.5f * 11 * 3 - 0.25f * 5 && x[201] == -1.25f && x[72] == 0);
+
+    memset(b, 0, sizeof b); /* Q3_K: weight 77 is run 2; its scale, 42 - 32, is number 4 */
+    put_half(b + 108, 0.5f);
+    b[96 + 4] = 0x0a, b[96 + 8] = 2 << 2;
+    b[32 + 13] = 2 << 4, b[13] = 1 << 2;
+    qn_dtype(QN_Q3_K)->dequant(x, b, 256);
+    assert_true(x[77] == 0.5f * 10 * 2 && x[78] == 0.5f * 10 * -4 && x[0] == 0.5f * -32 * -4);
+
+    memset(b, 0, sizeof b); /* IQ4_NL */
+    put_half(b, 0.25f);
+    b[2 + 5] = 0x0f;
+    qn_dtype(QN_IQ4_NL)->dequant(x, b, 32);
+    assert_true(x[5] == 0.25f * 113 && x[21] == 0.25f * -127);
+
+    memset(b, 0, sizeof b); /* IQ4_XS: scale of group 3 is 37 - 32 */
+    put_half(b, 2);
+    b[2] = 2 << 6, b[4 + 1] = 5 << 4, b[8 + 48 + 2] = 0x90;
+    qn_dtype(QN_IQ4_XS)->dequant(x, b, 256);
+    assert_true(x[96 + 2] == 10 * -127 && x[96 + 18] == 10 * 13 && x[0] == -64 * -127);
+
+    memset(b, 0, sizeof b); /* MXFP4: 2^1; 0xd is -3, 7 is 6, 1 is a half */
+    b[0] = 128, b[1] = 0x7d, b[2] = 1;
+    qn_dtype(QN_MXFP4)->dequant(x, b, 32);
+    assert_true(x[0] == -6 && x[16] == 12 && x[1] == 1 && x[31] == 0);
+
+    memset(b, 0, sizeof b); /* NVFP4: 0x41 is 2·(1 + 1/8), 0x02 is 2/8·2^-6; 0xe is -4, 2 is 1 */
+    b[2] = 0x41, b[4 + 16 + 3] = 0x2e;
+    b[0] = 0x02, b[4] = 0x02;
+    qn_dtype(QN_NVFP4)->dequant(x, b, 64);
+    assert_true(x[35] == -9 && x[43] == 2.25f && x[0] == 0.00390625f && x[63] == 0);
+
+    memset(b, 0, sizeof b); /* TQ2_0: weight 229 is the second half's run 3 */
+    put_half(b + 64, 3);
+    b[32 + 5] = 0x80;
+    qn_dtype(QN_TQ2_0)->dequant(x, b, 256);
+    assert_true(x[229] == 3 && x[101] == -3 && x[197] == -3);
+
+    memset(b, 0, sizeof b); /* TQ1_0: 0.2012 in base three is 177/243: 187/256, rounded up */
+    put_half(b + 52, 3);
+    b[50] = 187;
+    qn_dtype(QN_TQ1_0)->dequant(x, b, 256);
+    assert_true(x[242] == 3 && x[246] == -3 && x[250] == 0 && x[254] == 3 && x[0] == -3);
+}
+
+/* Grids begin, lowest digit first: 0, 2, 11, 02, 22 of three (IQ2, IQ1), 0, 2, 4, 11 of eight
+ * (IQ3_XXS), 0, 1, 2, 5, 7, 01 of eight (IQ3_S). */
+static void test_grids_by_hand(void **state)
+{
+    unsigned char b[256];
+    float x[256];
+    (void)state;
+
+    memset(b, 0, sizeof b); /* IQ2_XXS: 8·(2·3 + 1)/8 = 7; one sign given, the eighth follows */
+    put_half(b, 8);
+    b[2] = 2, b[6] = 2, b[9] = 3 << 4;
+    qn_dtype(QN_IQ2_XXS)->dequant(x, b, 256);
+    assert_true(x[0] == 7 * 25 && x[1] == 7 * -25 && x[2] == 7 * 8 && x[7] == 7 * -8);
+    assert_true(x[8] == 7 * 8 && x[32] == 8);
+
+    memset(b, 0, sizeof b); /* IQ2_XS: point 1 with two signs; scale 2 of the second 16 */
+    put_half(b, 8);
+    b[2 + 4] = 1, b[2 + 5] = 3 << 1, b[66] = 2 << 4;
+    qn_dtype(QN_IQ2_XS)->dequant(x, b, 256);
+    assert_true(x[16] == 5 * -43 && x[17] == 5 * -8 && x[23] == 5 * 8 && x[0] == 8);
+
+    memset(b, 0, sizeof b); /* IQ2_S: point 4 as 22; signs stand apart; scale 1 of the last 16 */
+    put_half(b, 8);
+    b[2 + 31] = 4, b[34 + 31] = 0x80, b[74 + 7] = 1 << 4;
+    qn_dtype(QN_IQ2_S)->dequant(x, b, 256);
+    assert_true(x[248] == 3 * 43 && x[249] == 3 * 43 && x[250] == 3 * 8 && x[255] == 3 * -8);
+
+    memset(b, 0, sizeof b); /* IQ3_XXS: point 3 as the second four; 4·(2·1 + 1)/4 */
+    put_half(b, 4);
+    b[3] = 3, b[66] = 1 << 4, b[69] = 1 << 4;
+    qn_dtype(QN_IQ3_XXS)->dequant(x, b, 256);
+    assert_true(x[4] == 3 * -12 && x[5] == 3 * 12 && x[6] == 3 * 4 && x[7] == 3 * -4);
+
+    memset(b, 0, sizeof b); /* IQ3_S: point 5 */
+    put_half(b, 0.5f);
+    b[2 + 9] = 5, b[74 + 4] = 0x20, b[106] = 3 << 4;
+    qn_dtype(QN_IQ3_S)->dequant(x, b, 256);
+    assert_true(x[36] == 3.5f && x[37] == 3.5f * -3 && x[38] == 3.5f && x[0] == 0.5f);
+
+    memset(b, 0, sizeof b); /* IQ1_S: point 1; scale 2; an eighth is taken off in group 1 only */
+    put_half(b, 8);
+    b[2 + 4] = 1, b[34 + 3] = 0xa0;
+    qn_dtype(QN_IQ1_S)->dequant(x, b, 256);
+    assert_true(x[32] == 40 - 5 && x[33] == -40 - 5 && x[0] == -8 + 1);
+
+    memset(b, 0, sizeof b); /* IQ1_M: the half 0x4800 is 8; point 2 as the second eight, less 1/8 */
+    b[48 + 5] = 8 << 4, b[48 + 7] = 4 << 4;
+    b[1] = 2, b[32] = 0x80, b[48] = 3;
+    qn_dtype(QN_IQ1_M)->dequant(x, b, 256);
+    assert_true(x[8] == 7 * (0 - 1) && x[10] == 7 * (-8 - 1) && x[0] == 7 * (-8 + 1));
+    assert_true(x[16] == -8 + 1);
+}
+
 /* Error after one way through the type, of numbers from -1 to 1. */
 static void test_rounding(void **state)
 {
@@ -247,8 +376,9 @@ static void test_panel_sizes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_halves),      cmocka_unit_test(test_blocks_by_hand),
-        cmocka_unit_test(test_rounding),    cmocka_unit_test(test_codes_and_scales),
+        cmocka_unit_test(test_halves),           cmocka_unit_test(test_blocks_by_hand),
+        cmocka_unit_test(test_low_bits_by_hand), cmocka_unit_test(test_grids_by_hand),
+        cmocka_unit_test(test_rounding),         cmocka_unit_test(test_codes_and_scales),
         cmocka_unit_test(test_panel_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
