@@ -54,7 +54,7 @@ static qn_err read_value(const struct row *r, const struct qn_jref *v, void *at,
 {
     switch (r->kind) {
     case COUNT:
-        return qn_json_i64_opt(v, 0, QN_BATCH_SEQS_MAX, at, e);
+        return qn_json_i64_opt(v, 1, QN_BATCH_SEQS_MAX, at, e);
     case TRUTH:
         return qn_json_bool_opt(v, at, e);
     case TEXT:

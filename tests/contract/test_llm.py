@@ -22,7 +22,7 @@ def llm():
 
 def test_ready_tells_what_it_has(llm):
     assert llm.ready["context"] > 0
-    assert llm.ready["slots"] == 4
+    assert llm.ready["slots"] == 64
     assert llm.ready["memory_bytes"] > 1_000_000
 
 
