@@ -64,6 +64,9 @@ qn_err qn_arch_windows(struct qn_loader *l, struct qn_net *net, int32_t window, 
  * rope.freq_base_swa, or else `base`; `plain`: it takes no part in the scaling of the first. */
 qn_err qn_arch_window_rope(struct qn_loader *l, struct qn_net *net, float base, bool plain);
 
+/* For `configure`: Granite's four multipliers, and whether it rotates. */
+qn_err qn_arch_granite(struct qn_loader *l, struct qn_net *net);
+
 /* The pre-norm block of llama and most others, and norms on both sides of each block. */
 #define QN_PRE_NORMS                                                                               \
     {                                                                                              \
@@ -83,6 +86,8 @@ extern const struct qn_decoder_arch qn_olmo2, qn_exaone4;
 extern const struct qn_decoder_arch qn_glm4;
 extern const struct qn_decoder_arch qn_command_r, qn_cohere2;
 extern const struct qn_decoder_arch qn_deepseek, qn_deepseek2;
-extern const struct qn_decoder_arch qn_lfm2, qn_mamba2_arch, qn_falcon_h1;
+extern const struct qn_decoder_arch qn_lfm2, qn_lfm2moe;
+extern const struct qn_decoder_arch qn_mamba2_arch, qn_falcon_h1, qn_granitehybrid;
+extern const struct qn_decoder_arch qn_qwen3next, qn_qwen35, qn_qwen35moe;
 
 #endif

@@ -2,6 +2,7 @@
  * Source: arXiv:2511.23404. */
 #include "nets/arch.h"
 
+#include "nets/block_moe.h"
 #include "nets/decoder.h"
 #include "nets/loader.h"
 
@@ -18,6 +19,17 @@ static qn_err configure(struct qn_loader *l, struct qn_net *net)
     }
     return err;
 }
+
+/* Its experts are chosen by sigmoids with a bias; the first layers are dense. */
+const struct qn_decoder_arch qn_lfm2moe = {
+    .name = "lfm2moe",
+    .pairs = QN_ROPE_HALVES,
+    .recurrent = true,
+    .qk_norm = QN_QK_NORM_HEAD,
+    .norms = {.mixer = "attn_norm", .ffn = "ffn_norm", .output = "token_embd_norm"},
+    .moe = &(const struct qn_moe_style){.score = QN_ROUTE_SIGMOID, .normalise = true},
+    .configure = configure,
+};
 
 const struct qn_decoder_arch qn_lfm2 = {
     .name = "lfm2",

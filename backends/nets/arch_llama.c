@@ -59,7 +59,7 @@ const struct qn_decoder_arch qn_smollm3 = {
 };
 
 /* Granite 3 and later: four multipliers (arXiv:2408.13359), and rotation may be off. */
-static qn_err configure_granite(struct qn_loader *l, struct qn_net *net)
+qn_err qn_arch_granite(struct qn_loader *l, struct qn_net *net)
 {
     float attention = net->layer[0].attention.scale, logits = 1;
     bool rotates = true;
@@ -82,7 +82,7 @@ const struct qn_decoder_arch qn_granite = {
     .name = "granite",
     .pairs = QN_ROPE_NEIGHBOURS,
     .norms = QN_PRE_NORMS,
-    .configure = configure_granite,
+    .configure = qn_arch_granite,
 };
 
 /* ERNIE 4.5, dense. */

@@ -1,7 +1,9 @@
-/* Mamba 2 alone, and beside attention in every layer (Falcon H1, whose multipliers its files have
- * in the weights already). Sources: arXiv:2405.21060, arXiv:2507.22448. */
+/* Mamba 2 alone; beside attention in every layer (Falcon H1, whose multipliers its files have in
+ * the weights already); in most layers, with attention in those that have key-value heads (Granite
+ * 4). Sources: arXiv:2405.21060, arXiv:2507.22448, and Granite 4's published definition. */
 #include "nets/arch.h"
 
+#include "nets/block_moe.h"
 #include "nets/decoder.h"
 #include "nets/loader.h"
 
@@ -23,6 +25,17 @@ static qn_err configure_mamba2(struct qn_loader *l, struct qn_net *net)
     return configure(l, net, &qn_block_mamba2);
 }
 
+static qn_err configure_granite(struct qn_loader *l, struct qn_net *net)
+{
+    qn_err err = qn_arch_granite(l, net);
+    if (err == QN_OK)
+        err = configure(l, net, &qn_block_mamba2);
+    for (int32_t i = 0; i < net->shape.layers && err == QN_OK; i++)
+        if (net->layer[i].attention.kv_heads > 0)
+            net->layer[i].mixer = &qn_block_attention;
+    return err;
+}
+
 static qn_err configure_falcon_h1(struct qn_loader *l, struct qn_net *net)
 {
     return configure(l, net, &qn_block_attention_and_mamba2);
@@ -33,6 +46,15 @@ const struct qn_decoder_arch qn_mamba2_arch = {
     .recurrent = true,
     .norms = {.mixer = "attn_norm"},
     .configure = configure_mamba2,
+};
+
+const struct qn_decoder_arch qn_granitehybrid = {
+    .name = "granitehybrid",
+    .recurrent = true,
+    .pairs = QN_ROPE_NEIGHBOURS,
+    .norms = QN_PRE_NORMS,
+    .moe = &(const struct qn_moe_style){.score = QN_ROUTE_SOFTMAX, .normalise = true},
+    .configure = configure_granite,
 };
 
 const struct qn_decoder_arch qn_falcon_h1 = {

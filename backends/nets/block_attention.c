@@ -10,6 +10,12 @@ static int64_t q_width(const struct qn_attention *a)
     return (int64_t)a->heads * a->head_dim;
 }
 
+/* What q gives. */
+static int64_t q_rows(const struct qn_attention *a)
+{
+    return a->gated ? 2 * q_width(a) : q_width(a);
+}
+
 static int64_t kv_width(const struct qn_attention *a)
 {
     return (int64_t)a->kv_heads * a->head_dim;
@@ -27,7 +33,7 @@ static qn_err load_merged(struct qn_loader *l, const struct qn_net *net,
                           struct qn_decoder_layer *layer)
 {
     struct qn_attention *a = &layer->attention;
-    const int64_t q = q_width(a), kv = kv_width(a);
+    const int64_t q = q_rows(a), kv = kv_width(a);
     struct qn_tensor bias = {0};
     qn_err err = qn_loader_stacked(l, (struct qn_tensor *const[]){&a->q, &a->k, &a->v},
                                    (const int64_t[]){q, kv, kv}, 3, net->shape.dim,
@@ -47,7 +53,7 @@ static qn_err load_separate(struct qn_loader *l, const struct qn_net *net,
                             struct qn_decoder_layer *layer)
 {
     struct qn_attention *a = &layer->attention;
-    const int64_t dim = net->shape.dim, q = q_width(a), kv = kv_width(a);
+    const int64_t dim = net->shape.dim, q = q_rows(a), kv = kv_width(a);
     const enum qn_need must = QN_REQUIRED, bias = net->arch->needs_qkv_bias ? must : QN_OPTIONAL;
     const int i = layer->index;
     qn_err err;
@@ -126,7 +132,8 @@ static size_t scratch_bytes(const struct qn_net *net, const struct qn_decoder_la
 {
     (void)net;
     const struct qn_attention *a = &layer->attention;
-    return 2 * qn_block_f32_bytes(rows, q_width(a)) + 2 * qn_block_f32_bytes(rows, kv_width(a));
+    return qn_block_f32_bytes(rows, q_rows(a)) + qn_block_f32_bytes(rows, q_width(a)) +
+           2 * qn_block_f32_bytes(rows, kv_width(a));
 }
 
 static void reserve(const struct qn_decoder_layer *layer, struct qn_reserve *need)
@@ -185,11 +192,12 @@ static void forward(struct qn_net *net, const struct qn_decoder_layer *layer,
     const struct qn_attention *a = &layer->attention;
     const bool own = has_cache(layer);
     size_t mark = qn_scratch_mark(net->scratch);
-    struct qn_tensor q = qn_block_f32(net, b->rows, q_width(a));
+    struct qn_tensor q = qn_block_f32(net, b->rows, q_rows(a));
     struct qn_tensor k = qn_block_f32(net, b->rows, kv_width(a));
     struct qn_tensor v = qn_block_f32(net, b->rows, kv_width(a));
     struct qn_tensor mixed = qn_block_f32(net, b->rows, q_width(a));
-    struct qn_tensor qh = qn_block_heads(&q, a->heads, a->head_dim);
+    struct qn_tensor all = qn_block_heads(&q, a->heads, q_rows(a) / a->heads);
+    struct qn_tensor qh = qn_tensor_slice(&all, 2, 0, a->head_dim);
     struct qn_tensor mixed_h = qn_block_heads(&mixed, a->heads, a->head_dim);
 
     const struct qn_linear qkv[] = {{&q, &a->q, qn_block_or_null(&a->q_b)},
@@ -212,6 +220,10 @@ static void forward(struct qn_net *net, const struct qn_decoder_layer *layer,
                                             .sinks = qn_block_or_null(&a->sinks)};
     qn_attention(net->dev, &mixed_h, &qh, qn_kv_layer_at(net->kv, a->cache_of),
                  net->spans[qn_kv_group_of(net->kv, a->cache_of)], b->spans, &params);
+    if (a->gated) {
+        struct qn_tensor gate = qn_tensor_slice(&all, 2, a->head_dim, a->head_dim);
+        qn_sigmoid_mul(net->dev, &mixed_h, &gate, &mixed_h);
+    }
 
     struct qn_tensor wanted = qn_batch_wanted(net, b, &mixed);
     const struct qn_linear o = {out, &a->o, qn_block_or_null(&a->o_b)};

@@ -13,12 +13,15 @@ struct qn_attention {
     int32_t cache_of; /* the layer whose keys and values it reads: its own, or one before it */
     float scale;      /* of the scores */
     float softcap;    /* of the scores; 0: none */
+    bool gated;       /* see q; the gate's sigmoid multiplies what a head gives */
     bool v_norm;      /* values are normalised per head, too, without weights */
     /* Queries at position p are multiplied by 1 + warmth·ln(1 + floor(p / warm_every)); 0: not */
     float warmth;
     int32_t warm_every;
 
-    struct qn_tensor q, k, v;        /* [heads·head_dim, dim], [kv_heads·head_dim, dim] twice */
+    /* [heads·head_dim, dim], [kv_heads·head_dim, dim] twice. Gated: after each head's rows of q as
+     * many of its gate */
+    struct qn_tensor q, k, v;
     struct qn_tensor q_b, k_b, v_b;  /* their rows */
     struct qn_tensor q_norm, k_norm; /* [head_dim], or as wide as q and k */
     struct qn_tensor sinks;          /* [heads] */

@@ -43,8 +43,8 @@ static qn_err plan_layers(struct qn_loader *l, struct qn_net *net)
         err = qn_loader_counts(l, "attention.head_count_kv", least, s->heads, s->heads, s->layers,
                                kv_heads);
     if (err == QN_OK)
-        err = qn_loader_counts(l, "feed_forward_length", least, QN_NET_FF_MAX, QN_LOADER_MUST,
-                               s->layers, ff);
+        err = qn_loader_counts(l, "feed_forward_length", least, QN_NET_FF_MAX,
+                               net->arch->moe ? 0 : QN_LOADER_MUST, s->layers, ff);
     for (int32_t i = 0; i < s->layers; i++)
         s->kv_heads = kv_heads[i] > s->kv_heads ? kv_heads[i] : s->kv_heads;
     s->ff = ff[0];

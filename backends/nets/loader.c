@@ -203,6 +203,22 @@ void qn_loader_ignore(struct qn_loader *l, const char *fmt, ...)
         mark(l, name);
 }
 
+void qn_loader_ignore_all(struct qn_loader *l, const char *fmt, ...)
+{
+    char start[QN_GGUF_NAME_MAX + 1];
+    va_list ap;
+    va_start(ap, fmt);
+    name_of(start, fmt, ap);
+    va_end(ap);
+    const struct qn_gguf *g = qn_weights_gguf(l->w);
+    const size_t n = strlen(start);
+    for (size_t i = 0; i < qn_gguf_tensor_count(g); i++) {
+        struct qn_gguf_str s = qn_gguf_tensor_at(g, i)->name;
+        if (s.n >= n && memcmp(s.s, start, n) == 0)
+            l->taken[i] = 1;
+    }
+}
+
 /* The tensor as it lies in the file, if it has this shape. */
 static qn_err take(struct qn_loader *l, struct qn_tensor *t, const char *name, size_t ndim,
                    const int64_t *shape)

@@ -110,6 +110,10 @@ int64_t qn_loader_cols(const struct qn_loader *l, const char *fmt, ...)
 void qn_loader_ignore(struct qn_loader *l, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* The same of all tensors whose names begin so. */
+void qn_loader_ignore_all(struct qn_loader *l, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* QN_EUNSUPPORTED names a tensor of the file that nobody took: leaving it out would change the
  * model's answers. Else lays all matrices out; progress as in qn_net_load. */
 qn_err qn_loader_finish(struct qn_loader *l, qn_net_progress progress, void *ctx);

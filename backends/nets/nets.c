@@ -17,7 +17,9 @@ static const struct qn_decoder_arch *const architectures[] = {
     &qn_glm4,
     &qn_command_r, &qn_cohere2,
     &qn_deepseek, &qn_deepseek2,
-    &qn_lfm2, &qn_mamba2_arch, &qn_falcon_h1,
+    &qn_lfm2, &qn_lfm2moe,
+    &qn_mamba2_arch, &qn_falcon_h1, &qn_granitehybrid,
+    &qn_qwen3next, &qn_qwen35, &qn_qwen35moe,
     /* clang-format on */
 };
 

@@ -1,13 +1,15 @@
 """Decoders with recurrent layers, alone or between layers of attention."""
 import numpy as np
 
-from container import ARR, I32, U32
+from container import ARR, BOOL, I32, U32
 
+from .dense import Granite
 from .layout import Layout, preset
+from .mixture import Mixture
 
 
 class Lfm2(Layout):
-    pre, qk_norm, output_norm = "lfm2", True, "token_embd_norm"
+    pre, qk_norm, output_norm = "lfm2", "head", "token_embd_norm"
 
     def recurrent(self, a, i):
         return i % a.interval != a.interval - 1
@@ -23,6 +25,16 @@ class Lfm2(Layout):
         w.matrix(b + "shortconv.in_proj.weight", 3 * a.dim, a.dim, 1 / np.sqrt(a.dim))
         w.grid(b + "shortconv.conv.weight", a.dim, a.kernel, 1 / np.sqrt(a.kernel))
         w.matrix(b + "shortconv.out_proj.weight", a.dim, a.dim, self.deep(a) / np.sqrt(a.dim))
+
+
+class Lfm2Moe(Mixture, Lfm2):
+    choice_bias = True
+
+    def metadata(self, a):
+        return {**super().metadata(a), "expert_gating_func": (U32, 2), "leading_dense_block_count": (U32, a.dense)}
+
+    def is_dense(self, a, i):
+        return i < a.dense
 
 
 class Mamba2(Layout):
@@ -76,9 +88,30 @@ class FalconH1(Layout):
         self.ffn(w, a, i, b)
 
 
+class GraniteHybrid(Granite):
+    def recurrent(self, a, i):
+        return i % a.interval != a.interval - 1
+
+    def metadata(self, a):
+        kv = [0 if self.recurrent(a, i) else a.kv_heads for i in range(a.layers)]
+        return {**super().metadata(a), **Mamba2.ssm(a), "attention.head_count_kv": (ARR, (I32, kv)),
+                "rope.scaling.finetuned": (BOOL, a.rotates == 1)}
+
+    def mixer(self, w, a, i, b):
+        if not self.recurrent(a, i):
+            return self.attention(w, a, i, b)
+        mamba2(w, a, b, self.deep(a))
+
+
+class GraniteMixture(Mixture, GraniteHybrid):
+    def metadata(self, a):
+        return {**super().metadata(a), "expert_shared_feed_forward_length": (U32, a.shared_ff)}
+
+
 class Qwen35(Layout):
-    pre, qk_norm, norms = "qwen35", True, ("attn_norm", "post_attention_norm")
-    older = False                          # one matrix for q, k, v and z, one for write strengths and decays
+    pre, qk_norm, norms = "qwen35", "head", ("attn_norm", "post_attention_norm")
+    merged_inputs = False                  # one matrix for q, k, v and z
+    merged_gates = False                   # one matrix for write strengths and decays
 
     def metadata(self, a):
         third = a.rope_dim // 6
@@ -94,12 +127,14 @@ class Qwen35(Layout):
         if (i + 1) % a.interval == 0:
             return self.gated_attention(w, a, i, b)
         key, heads, std = a.groups * a.states, a.ssm_heads, 1 / np.sqrt(a.dim)
-        if self.older:
+        if self.merged_inputs:
             w.matrix(b + "ssm_in.weight", 2 * key + 2 * a.inner, a.dim, std)
-            w.matrix(b + "ssm_ba.weight", 2 * heads, a.dim, std)
         else:
             w.matrix(b + "attn_qkv.weight", 2 * key + a.inner, a.dim, std)
             w.matrix(b + "attn_gate.weight", a.inner, a.dim, std)
+        if self.merged_gates:
+            w.matrix(b + "ssm_ba.weight", 2 * heads, a.dim, std)
+        else:
             w.matrix(b + "ssm_beta.weight", heads, a.dim, std)
             w.matrix(b + "ssm_alpha.weight", heads, a.dim, std)
         w.grid(b + "ssm_conv1d.weight", 2 * key + a.inner, a.kernel, 1 / np.sqrt(a.kernel))
@@ -117,7 +152,29 @@ class Qwen35(Layout):
         w.matrix(b + "attn_output.weight", a.dim, qd, 2 * self.deep(a) / np.sqrt(qd))
 
 
-LAYOUTS = {"lfm2": Lfm2(), "mamba2": Mamba2(), "falcon-h1": FalconH1(), "qwen35": Qwen35()}
+class Qwen35Moe(Mixture, Qwen35):
+    shared_router = True
+
+    def metadata(self, a):
+        return {**super().metadata(a), "expert_shared_feed_forward_length": (U32, a.shared_ff)}
+
+
+class Qwen3Next(Qwen35Moe):
+    pre, merged_gates = "qwen2", True
+
+    def metadata(self, a):
+        meta = super().metadata(a)
+        del meta["rope.dimension_sections"]
+        return meta
+
+
+class Qwen3NextOlder(Qwen3Next):
+    merged_inputs = True
+
+
+LAYOUTS = {"lfm2": Lfm2(), "lfm2moe": Lfm2Moe(), "mamba2": Mamba2(), "falcon-h1": FalconH1(),
+           "granitehybrid": GraniteHybrid(), "granite-mixture": GraniteMixture(), "qwen35": Qwen35(),
+           "qwen35moe": Qwen35Moe(), "qwen3next": Qwen3Next(), "qwen3next-older": Qwen3NextOlder()}
 
 PRESETS = {
     "lfm2-1.2b": preset("lfm2", 2048, 16, 8192, 32, 8, 64, 65536, 1e-5, 1e6, 128000, kernel=3, interval=3),
@@ -130,9 +187,29 @@ PRESETS = {
                              inner=1536, states=128, ssm_heads=24, groups=1, ssm_norm=0),
     "small-falcon-h1": preset("falcon-h1", 256, 2, 512, 4, 2, 64, 2048, 1e-5, 1e6, 2048, kernel=4, inner=512,
                               states=32, ssm_heads=8, groups=2, ssm_norm=1),
+    "granite-4.0-h-350m": preset("granitehybrid", 768, 32, 2048, 12, 4, 64, 100352, 1e-5, 1e4, 131072, kernel=4,
+                                 inner=1536, states=128, ssm_heads=48, groups=1, ssm_norm=1, interval=10, rotates=0),
+    "small-granitehybrid": preset("granitehybrid", 256, 3, 512, 4, 2, 64, 2048, 1e-5, 1e4, 2048, kernel=4, inner=512,
+                                  states=32, ssm_heads=8, groups=1, ssm_norm=1, interval=3, rotates=0),
+    "small-granite-mixture": preset("granitehybrid", 256, 3, 256, 4, 2, 64, 2048, 1e-5, 1e4, 2048,
+                                    layout="granite-mixture", kernel=4, inner=512, states=32, ssm_heads=8, groups=1,
+                                    ssm_norm=1, interval=3, rotates=1, experts=8, used=3, expert_ff=256,
+                                    shared_ff=256),
     "qwen3.5-0.8b": preset("qwen35", 1024, 24, 3584, 8, 2, 256, 248320, 1e-6, 1e7, 262144, interval=4,
                            rope_dim=64, kernel=4, inner=2048, states=128, ssm_heads=16, groups=16),
     "small-qwen35": preset("qwen35", 256, 4, 512, 4, 2, 64, 2048, 1e-6, 1e7, 2048, interval=4, rope_dim=32,
                            kernel=4, inner=512, states=64, ssm_heads=8, groups=4),
+    "small-qwen35moe": preset("qwen35moe", 256, 4, 512, 4, 2, 64, 2048, 1e-6, 1e7, 2048, interval=4, rope_dim=32,
+                              kernel=4, inner=512, states=64, ssm_heads=8, groups=4, experts=8, used=3,
+                              expert_ff=256, shared_ff=256),
+    "small-qwen3next": preset("qwen3next", 256, 4, 512, 4, 2, 64, 2048, 1e-6, 1e7, 2048, interval=4, rope_dim=16,
+                              kernel=4, inner=512, states=64, ssm_heads=8, groups=4, experts=8, used=3,
+                              expert_ff=256, shared_ff=256),
+    "small-qwen3next-older": preset("qwen3next", 256, 4, 512, 4, 2, 64, 2048, 1e-6, 1e7, 2048,
+                                    layout="qwen3next-older", interval=4, rope_dim=16, kernel=4, inner=512,
+                                    states=64, ssm_heads=8, groups=4, experts=8, used=3, expert_ff=256,
+                                    shared_ff=256),
+    "small-lfm2moe": preset("lfm2moe", 256, 4, 512, 4, 2, 64, 2048, 1e-5, 1e6, 2048, kernel=3, interval=3, dense=1,
+                            experts=8, used=3, expert_ff=256),
     "small-lfm2": preset("lfm2", 256, 4, 512, 4, 2, 64, 2048, 1e-5, 1e6, 2048, kernel=3, interval=3),
 }

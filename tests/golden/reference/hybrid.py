@@ -2,7 +2,9 @@
 import numpy as np
 
 from .decoder import Decoder
+from .dense import Granite
 from .maths import rms_norm, sigmoid, silu
+from .mixture import Mixture
 
 
 def softplus(x):
@@ -61,6 +63,11 @@ class Lfm2(Recurrent):                     # arXiv:2511.23404
         return self.project(self.norm(x, "token_embd_norm"), name)
 
 
+class Lfm2Moe(Mixture, Lfm2):              # the choice, not the weights, adds a bias to the sigmoids
+    def scores(self, logits):
+        return sigmoid(logits)
+
+
 class Mamba2(Recurrent):                   # arXiv:2405.21060
     def layer(self, i, x):
         return x + self.mamba2(i, self.norm(x, "blk.%d.attn_norm" % i))
@@ -72,6 +79,14 @@ class FalconH1(Recurrent):                 # arXiv:2507.22448; its multipliers a
 
     def mixer(self, i, h):
         return self.attention(i, h) + self.mamba2(i, h)
+
+
+class GraniteHybrid(Mixture, Granite, Recurrent):
+    def mixer(self, i, h):
+        return self.mamba2(i, h) if self.has("blk.%d.ssm_in.weight" % i) else self.attention(i, h)
+
+    def rotation(self, i):
+        return super().rotation(i) if self.get("rope.scaling.finetuned", True) else None
 
 
 class GatedDelta(Recurrent):               # arXiv:2412.06464, as Qwen3-Next and Qwen3.5 have it
@@ -126,7 +141,7 @@ class GatedDelta(Recurrent):               # arXiv:2412.06464, as Qwen3-Next and
     def attention(self, i, h):             # half of each head's queries is a gate
         b, n = "blk.%d." % i, h.shape[0]
         both = self.project(h, b + "attn_q").reshape(n, self.heads, 2, self.head_dim)
-        self.gate = sigmoid(both[:, :, 1]).reshape(n, -1)
+        self.output_gate = sigmoid(both[:, :, 1]).reshape(n, -1)
         return super().attention(i, h)
 
     def qkv(self, i, h):
@@ -136,7 +151,7 @@ class GatedDelta(Recurrent):               # arXiv:2412.06464, as Qwen3-Next and
 
     def look(self, i, q, k, v):
         seen = super().look(i, q, k, v)
-        return seen * self.gate.reshape(seen.shape)
+        return seen * self.output_gate.reshape(seen.shape)
 
     def mixer(self, i, h):
         full = (i + 1) % self.get("full_attention_interval", 4) == 0
@@ -152,4 +167,13 @@ class Qwen35(GatedDelta):                  # the file has value heads in another
         return np.arange(value_heads) % key_heads
 
 
-NETWORKS = {"lfm2": Lfm2, "mamba2": Mamba2, "falcon-h1": FalconH1, "qwen35": Qwen35}
+class Qwen3Next(Mixture, GatedDelta):
+    pass
+
+
+class Qwen35Moe(Mixture, Qwen35):
+    pass
+
+
+NETWORKS = {"lfm2": Lfm2, "lfm2moe": Lfm2Moe, "mamba2": Mamba2, "falcon-h1": FalconH1, "granitehybrid": GraniteHybrid,
+            "qwen3next": Qwen3Next, "qwen35": Qwen35, "qwen35moe": Qwen35Moe}
