@@ -16,8 +16,10 @@ struct qn_moe_style;
 /* Whether queries and keys are normalised before the rotation. */
 enum qn_qk_norm {
     QN_QK_NORM_NONE,
-    QN_QK_NORM_HEAD, /* each head by itself, all with the same weights [head_dim] */
-    QN_QK_NORM_WIDTH /* all heads together, weights [heads·head_dim] */
+    QN_QK_NORM_HEAD,         /* each head by itself, all with the same weights [head_dim] */
+    QN_QK_NORM_HEAD_OR_NONE, /* so where the file has the weights */
+    QN_QK_NORM_HEAD_LATE,    /* so, but after the rotation */
+    QN_QK_NORM_WIDTH         /* all heads together, weights [heads·head_dim] */
 };
 
 enum qn_norm_kind {
@@ -86,6 +88,9 @@ extern const struct qn_decoder_arch qn_olmo2, qn_exaone4;
 extern const struct qn_decoder_arch qn_glm4;
 extern const struct qn_decoder_arch qn_command_r, qn_cohere2;
 extern const struct qn_decoder_arch qn_deepseek, qn_deepseek2;
+extern const struct qn_decoder_arch qn_gpt_oss, qn_llama4, qn_granitemoe;
+extern const struct qn_decoder_arch qn_olmoe, qn_glm4moe, qn_ernie4_5_moe, qn_dots1;
+extern const struct qn_decoder_arch qn_bailingmoe2, qn_hunyuan_moe, qn_minimax_m2;
 extern const struct qn_decoder_arch qn_lfm2, qn_lfm2moe;
 extern const struct qn_decoder_arch qn_mamba2_arch, qn_falcon_h1, qn_granitehybrid;
 extern const struct qn_decoder_arch qn_qwen3next, qn_qwen35, qn_qwen35moe;

@@ -27,16 +27,10 @@ static qn_err read_kinds(struct qn_loader *l, int32_t layers, int32_t *recurrent
 static qn_err configure(struct qn_loader *l, struct qn_net *net, bool tiled)
 {
     struct qn_delta_net shape = {.tiled = tiled};
-    int32_t guesses, *recurrent = NULL;
     qn_err err = qn_delta_configure(l, &shape);
-    if (err == QN_OK) /* layers at the end that guess tokens further ahead: not used here */
-        err = qn_loader_count(l, "nextn_predict_layers", 0, net->shape.layers - 1, 0, &guesses);
     if (err != QN_OK)
         return err;
-    net->shape.layers -= guesses;
-    for (int32_t i = 0; i < guesses; i++)
-        qn_loader_ignore_all(l, "blk.%d.", net->shape.layers + i);
-    recurrent = qn_xcalloc((size_t)net->shape.layers, sizeof *recurrent);
+    int32_t *recurrent = qn_xcalloc((size_t)net->shape.layers, sizeof *recurrent);
     err = read_kinds(l, net->shape.layers, recurrent);
     for (int32_t i = 0; i < net->shape.layers && err == QN_OK; i++) {
         struct qn_decoder_layer *layer = &net->layer[i];

@@ -85,6 +85,14 @@ const struct qn_decoder_arch qn_granite = {
     .configure = qn_arch_granite,
 };
 
+const struct qn_decoder_arch qn_granitemoe = {
+    .name = "granitemoe",
+    .pairs = QN_ROPE_NEIGHBOURS,
+    .norms = QN_PRE_NORMS,
+    .moe = &(const struct qn_moe_style){.score = QN_ROUTE_SOFTMAX, .normalise = true},
+    .configure = configure_granite,
+};
+
 /* ERNIE 4.5, dense. */
 const struct qn_decoder_arch qn_ernie4_5 = {
     .name = "ernie4_5",

@@ -79,7 +79,9 @@ static qn_err load_qk_norm(struct qn_loader *l, const struct qn_net *net,
     struct qn_attention *a = &layer->attention;
     const bool wide = net->arch->qk_norm == QN_QK_NORM_WIDTH;
     const int i = layer->index;
-    if (net->arch->qk_norm == QN_QK_NORM_NONE)
+    if (net->arch->qk_norm == QN_QK_NORM_NONE ||
+        (net->arch->qk_norm == QN_QK_NORM_HEAD_OR_NONE &&
+         !qn_loader_has(l, "blk.%d.attn_q_norm.weight", i)))
         return QN_OK;
     qn_err err = qn_loader_vector(l, &a->q_norm, QN_REQUIRED, wide ? q_width(a) : a->head_dim,
                                   "blk.%d.attn_q_norm.weight", i);
@@ -117,7 +119,9 @@ static qn_err load(struct qn_loader *l, struct qn_net *net, struct qn_decoder_la
         (err = qn_loader_matrix(l, &a->o, QN_REQUIRED, dim, q_width(a), "blk.%d.attn_output.weight",
                                 i)) != QN_OK ||
         (err = qn_loader_vector(l, &a->o_b, QN_OPTIONAL, dim, "blk.%d.attn_output.bias", i)) !=
-            QN_OK)
+            QN_OK ||
+        (err = qn_loader_vector(l, &a->sinks, QN_OPTIONAL, a->heads, "blk.%d.attn_sinks.weight",
+                                i)) != QN_OK)
         return err;
     /* the rotary angles once more, in files of early converters: nothing a network needs */
     qn_loader_ignore(l, "blk.%d.attn_rot_embd.weight", i);
@@ -153,12 +157,34 @@ static void normalise(struct qn_net *net, struct qn_tensor *x, struct qn_tensor 
         qn_rms_norm(net->dev, xh, xh, w, net->shape.eps);
 }
 
+/* Gives each head of x length sqrt(head_dim), as a norm without weights does. */
+static void level(struct qn_net *net, const struct qn_attention *a, struct qn_tensor *xh)
+{
+    qn_l2_norm(net->dev, xh, xh, net->shape.eps * (float)a->head_dim, sqrtf((float)a->head_dim));
+}
+
+/* Norms and rotation of queries or keys; w: the norm's weights, ndim 0 without. */
+static void turn(struct qn_net *net, const struct qn_attention *a, const struct qn_batch *b,
+                 struct qn_tensor *x, const struct qn_tensor *w)
+{
+    const bool late = net->arch->qk_norm == QN_QK_NORM_HEAD_LATE;
+    struct qn_tensor xh = qn_block_heads(x, x->shape[1] / a->head_dim, a->head_dim);
+    if (w->ndim && !late)
+        normalise(net, x, &xh, w);
+    if (a->rope >= 0)
+        qn_rope(net->dev, &xh, &b->angles[a->rope], net->arch->pairs);
+    if (w->ndim && late)
+        normalise(net, x, &xh, w);
+    if (a->bare_norm)
+        level(net, a, &xh);
+}
+
 /* Queries of far positions are made longer, for softmax over many keys grows flat. Source: the
  * published code of Llama 4. */
 static void warm(struct qn_net *net, const struct qn_attention *a, struct qn_tensor *q)
 {
     for (int64_t r = 0; r < q->shape[0]; r++) {
-        int32_t steps = net->positions[r] / a->warm_every;
+        int32_t steps = (net->positions[r] + a->warm_from) / a->warm_every;
         struct qn_tensor row = qn_tensor_slice(q, 0, r, 1);
         if (steps > 0)
             qn_scale(net->dev, &row, &row, 1 + a->warmth * log1pf((float)steps));
@@ -174,13 +200,9 @@ static void remember(struct qn_net *net, const struct qn_decoder_layer *layer,
     struct qn_tensor vh = qn_block_heads(v, a->kv_heads, a->head_dim);
     if (!a->v.ndim)
         qn_copy(net->dev, v, k);
-    if (a->k_norm.ndim)
-        normalise(net, k, &kh, &a->k_norm);
+    turn(net, a, b, k, &a->k_norm);
     if (a->v_norm)
-        qn_l2_norm(net->dev, &vh, &vh, net->shape.eps * (float)a->head_dim,
-                   sqrtf((float)a->head_dim));
-    if (a->rope >= 0)
-        qn_rope(net->dev, &kh, &b->angles[a->rope], net->arch->pairs);
+        level(net, a, &vh);
     qn_kv_store(net->dev, qn_kv_layer_at(net->kv, layer->index),
                 net->spans[qn_kv_group_of(net->kv, layer->index)], b->spans, &kh, &vh);
 }
@@ -206,10 +228,7 @@ static void forward(struct qn_net *net, const struct qn_decoder_layer *layer,
     qn_matmul_many(net->dev, in, qkv, !own ? 1 : a->v.ndim ? 3 : 2);
     if (own)
         remember(net, layer, b, &k, &v);
-    if (a->q_norm.ndim)
-        normalise(net, &q, &qh, &a->q_norm);
-    if (a->rope >= 0)
-        qn_rope(net->dev, &qh, &b->angles[a->rope], net->arch->pairs);
+    turn(net, a, b, &q, &a->q_norm);
     if (a->warm_every > 0)
         warm(net, a, &q);
 

@@ -15,9 +15,11 @@ struct qn_attention {
     float softcap;    /* of the scores; 0: none */
     bool gated;       /* see q; the gate's sigmoid multiplies what a head gives */
     bool v_norm;      /* values are normalised per head, too, without weights */
-    /* Queries at position p are multiplied by 1 + warmth·ln(1 + floor(p / warm_every)); 0: not */
+    bool bare_norm;   /* queries and keys are normalised after the rotation, without weights */
+    /* Queries at position p are multiplied by 1 + warmth·ln(1 + floor((p + warm_from) /
+     * warm_every)); warm_every 0: not */
     float warmth;
-    int32_t warm_every;
+    int32_t warm_every, warm_from;
 
     /* [heads·head_dim, dim], [kv_heads·head_dim, dim] twice. Gated: after each head's rows of q as
      * many of its gate */

@@ -67,6 +67,16 @@ static qn_err plan_layers(struct qn_loader *l, struct qn_net *net)
     return err;
 }
 
+/* Layers at the end that guess tokens further ahead are no part of the answer. */
+static qn_err leave_out_guesses(struct qn_loader *l, struct qn_decoder_shape *s)
+{
+    int32_t guesses;
+    qn_err err = qn_loader_count(l, "nextn_predict_layers", 0, s->layers - 1, 0, &guesses);
+    for (int32_t i = 0; i < guesses && err == QN_OK; i++)
+        qn_loader_ignore_all(l, "blk.%d.", --s->layers);
+    return err;
+}
+
 static qn_err read_metadata(struct qn_loader *l, struct qn_net *net)
 {
     struct qn_decoder_shape *s = &net->shape;
@@ -77,6 +87,8 @@ static qn_err read_metadata(struct qn_loader *l, struct qn_net *net)
         (err = qn_loader_count(l, "embedding_length", 1, QN_NET_DIM_MAX, must, &s->dim)) != QN_OK ||
         (err = qn_loader_count(l, "context_length", 1, QN_NET_CONTEXT_MAX, must,
                                &s->context_train)) != QN_OK)
+        return err;
+    if ((err = leave_out_guesses(l, s)) != QN_OK)
         return err;
     s->eps = 1e-5f;
     net->layer = qn_xcalloc((size_t)s->layers, sizeof *net->layer);

@@ -86,12 +86,17 @@ static double pair_of(double turns, const struct scaling *s, int32_t dim, double
 }
 
 /* 0 for pairs that keep their frequency, 1 for those that are stretched in full. */
-static double stretched(const struct scaling *s, int64_t pair, int32_t dim, double base)
+static double stretched(const struct scaling *s, const struct qn_rope_form *form, int64_t pair,
+                        double base)
 {
+    const int32_t dim = form->dim;
     if (s->kind != YARN)
         return 1;
-    double low = floor(pair_of(s->beta_fast, s, dim, base));
-    double high = ceil(pair_of(s->beta_slow, s, dim, base));
+    double low = pair_of(s->beta_fast, s, dim, base), high = pair_of(s->beta_slow, s, dim, base);
+    if (!form->exact_ramp) {
+        low = floor(low);
+        high = ceil(high);
+    }
     low = low < 0 ? 0 : low;
     high = high > dim - 1 ? dim - 1 : high;
     double ramp = ((double)pair - low) / (high - low > 0.001 ? high - low : 0.001);
@@ -103,7 +108,7 @@ static void fill(float *freq, const struct qn_rope_form *form, double base, cons
 {
     for (int64_t i = 0; i < form->dim / 2; i++) {
         double f = pow(base, -2.0 * (double)i / (double)form->dim) / (double)divisors[i];
-        double part = stretched(s, i, form->dim, base);
+        double part = stretched(s, form, i, base);
         freq[i] = (float)(f * (1 - part) + f / (double)s->factor * part);
     }
 }

@@ -26,6 +26,7 @@ struct qn_rope_form {
     int32_t dim;          /* n: even, at most QN_NET_HEAD_DIM_MAX */
     float base;           /* of the frequencies; 0: as the file says, or 10000 */
     bool plain;           /* without the scaling and the divisors that the file asks for */
+    bool exact_ramp;      /* for yarn: its ramp begins and ends between pairs, not at whole ones */
     float log_multiplier; /* for yarn: what the scores' growth is divided by, as ln(factor)·0.1·this
                              + 1 */
 };

@@ -72,6 +72,12 @@ def mixtures():
     for arch in ("mixtral", "qwen2moe", "qwen3moe"):
         for kind in ("f32", "q8_0", "q4_k_m"):
             yield arch, kind, STEADY
+    for arch in ("granitemoe", "olmoe", "deepseek", "glm4moe", "glm4moe-normed", "ernie4_5-moe", "dots1",
+                 "bailingmoe2", "hunyuan-moe", "minimax-m2", "gpt-oss", "llama4"):
+        yield arch, "f32", STEADY
+        yield arch, "q8_0", STEADY
+    yield "gpt-oss", "mxfp4_moe", STEADY + ["--rope-yarn", "32"]
+    yield "gpt-oss", "f32", STEADY + ["--rope-yarn", "32"]
     for arch in ("deepseek2", "deepseek3", "deepseek2-old"):
         for kind in ("f32", "q8_0"):
             yield arch, kind, STEADY

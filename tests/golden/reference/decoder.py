@@ -65,6 +65,10 @@ class Decoder:
         """How many tokens layer i sees, its own included; None: all."""
         return None
 
+    def chunk(self, i):
+        """Into pieces of how many tokens, that do not see each other, layer i cuts the text; None: it does not."""
+        return None
+
     def qkv(self, i, h):
         return [self.project(h, "blk.%d.attn_%s" % (i, part)) for part in "qkv"]
 
@@ -73,6 +77,10 @@ class Decoder:
         if self.has("blk.%d.attn_q_norm.weight" % i):
             q = self.norm(q, "blk.%d.attn_q_norm" % i)
             k = self.norm(k, "blk.%d.attn_k_norm" % i)
+        return q, k
+
+    def turned_heads(self, i, q, k):
+        """The same after the rotation."""
         return q, k
 
     def remember(self, i, k, v):
@@ -91,6 +99,8 @@ class Decoder:
         hidden = key > position
         if window:
             hidden |= key <= position - window
+        if self.chunk(i):
+            hidden |= key < position // self.chunk(i) * self.chunk(i)
         out = np.empty(q.shape[:2] + v.shape[2:])
         for h in range(q.shape[1]):
             scores = softcap(q[:, h] @ k[:, h // group].T * self.scale, self.score_cap())
@@ -115,6 +125,7 @@ class Decoder:
         if turn is not None:
             at = np.arange(self.length, self.length + n, dtype=np.float64)
             q, k = (rope.rotate(t, at, *turn, self.pairs) for t in (q, k))
+        q, k = self.turned_heads(i, q, k)
         k, v = self.remember(i, k, v)
         q = self.warm(i, q)
         return self.project(self.look(i, q, k, v).reshape(n, -1), "blk.%d.attn_output" % i)

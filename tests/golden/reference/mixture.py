@@ -1,9 +1,10 @@
 """Mixtures of experts (arXiv:2101.03961, arXiv:2401.04088), each as far as it differs."""
 import numpy as np
 
+from . import rope
 from .decoder import Decoder
-from .dense import Llama, Qwen2, Qwen3
-from .maths import sigmoid, silu, softmax
+from .dense import Granite, Llama, Merged, Qwen2, Qwen3
+from .maths import rms_norm, sigmoid, silu, softmax
 
 
 class Mixture:
@@ -51,6 +52,9 @@ class Mixture:
             gate, up = self.stack(b + "gate_exps", e)(x), self.stack(b + "up_exps", e)(x)
         return self.stack(b + "down_exps", e)(self.gate(gate, up))
 
+    def weighed(self, b, e, weight, x):
+        return weight * self.expert(b, e, x)
+
     def mixture(self, i, h):
         b = "blk.%d.ffn_" % i
         logits = self.project(h, b + "gate_inp")
@@ -59,7 +63,7 @@ class Mixture:
             scores = self.scores(logits[t])
             chosen = self.choose(i, scores, logits[t])
             for e, weight in zip(chosen, self.weights(scores[chosen])):
-                out[t] += weight * self.expert(b, e, x)
+                out[t] += self.weighed(b, e, weight, x)
         return out
 
     def shared(self, i, h):
@@ -89,4 +93,113 @@ class Qwen3Moe(Mixture, Qwen3):
     pass
 
 
-NETWORKS = {"llama": Mixtral, "qwen2moe": Qwen2Moe, "qwen3moe": Qwen3Moe}
+class GraniteMoe(Mixture, Granite):
+    pass
+
+
+class Sigmoid(Mixture):
+    """Scores are each expert's own."""
+    normalise = False
+
+    def scores(self, logits):
+        return sigmoid(logits) if self.get("expert_gating_func", 2) == 2 else softmax(logits)
+
+
+class DeepSeek(Mixture, Llama):            # arXiv:2401.06066
+    normalise = False
+
+
+class Olmoe(Mixture, Decoder):             # arXiv:2409.02060
+    normalise = False
+
+    def qkv(self, i, h):
+        q, k, v = super().qkv(i, h)
+        return self.norm(q, "blk.%d.attn_q_norm" % i), self.norm(k, "blk.%d.attn_k_norm" % i), v
+
+    def normed_heads(self, i, q, k):
+        return q, k
+
+
+class MiniMaxM2(Sigmoid, Olmoe):
+    normalise = True
+
+
+class Glm4Moe(Sigmoid, Decoder):           # arXiv:2508.06471
+    def setup(self):
+        super().setup()
+        self.layers -= self.get("nextn_predict_layers", 0)
+
+    def layer(self, i, x):
+        x = x + self.mixer(i, self.norm(x, "blk.%d.attn_norm" % i))
+        return x + self.ffn(i, self.norm(x, "blk.%d.post_attention_norm" % i))
+
+
+class Dots1(Sigmoid, Qwen3):               # arXiv:2506.05767
+    pass
+
+
+class BailingMoe2(Sigmoid, Merged):
+    def ffn(self, i, h):                   # only its attention is merged
+        return Sigmoid.ffn(self, i, h) if self.has("blk.%d.ffn_gate_inp.weight" % i) else Decoder.ffn(self, i, h)
+
+
+class HunyuanMoe(Mixture, Decoder):
+    """Queries and keys are normalised after they are rotated."""
+    def normed_heads(self, i, q, k):
+        return q, k
+
+    def turned_heads(self, i, q, k):
+        return super().normed_heads(i, q, k)
+
+
+class GptOss(Mixture, Decoder):            # arXiv:2508.10925
+    def layer(self, i, x):
+        x = x + self.mixer(i, self.norm(x, "blk.%d.attn_norm" % i))
+        return x + self.ffn(i, self.norm(x, "blk.%d.post_attention_norm" % i))
+
+    def window(self, i):
+        return self.get("attention.sliding_window") if i % 2 == 0 else None
+
+    def rotation(self, i):
+        return rope.frequencies(self.get, self.rope_dim, self.get("rope.freq_base"), exact=True)
+
+    def weigh(self, i, head, scores):
+        """The sink takes its part of the attention and gives nothing."""
+        sink = np.full((len(scores), 1), self.weight("blk.%d.attn_sinks.weight" % i)[head])
+        return softmax(np.concatenate([scores, sink], axis=1))[:, :-1]
+
+    def scores(self, logits):
+        return logits
+
+    def weights(self, chosen):
+        return softmax(chosen)
+
+    def gate(self, gate, up):
+        gate, up = np.minimum(gate, 7), np.clip(up, -7, 7)
+        return gate * sigmoid(1.702 * gate) * (up + 1)
+
+
+class Llama4(Sigmoid, Llama):
+    """Hugging Face's modeling_llama4."""
+    def chunk(self, i):
+        return self.get("attention.sliding_window", 8192) if i % 4 < 3 else None
+
+    def rotation(self, i):
+        return super().rotation(i) if i % 4 < 3 else None
+
+    def turned_heads(self, i, q, k):
+        return (q, k) if i % 4 == 3 else (rms_norm(q, 1, self.eps), rms_norm(k, 1, self.eps))
+
+    def warm(self, i, q):
+        at = self.length + np.arange(q.shape[0])
+        warmth = 1 + 0.1 * np.log(1 + np.floor((at + 1) / 8192))
+        return q if i % 4 < 3 else q * warmth[:, None, None]
+
+    def weighed(self, b, e, weight, x):
+        return self.expert(b, e, weight * x)
+
+
+NETWORKS = {"granitemoe": GraniteMoe, "deepseek": DeepSeek, "olmoe": Olmoe, "minimax-m2": MiniMaxM2,
+            "glm4moe": Glm4Moe, "dots1": Dots1, "bailingmoe2": BailingMoe2, "hunyuan-moe": HunyuanMoe,
+            "ernie4_5-moe": Mixtral, "gpt-oss": GptOss, "llama4": Llama4, "llama": Mixtral,
+             "qwen2moe": Qwen2Moe, "qwen3moe": Qwen3Moe}

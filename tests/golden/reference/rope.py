@@ -2,17 +2,21 @@
 import numpy as np
 
 
-def yarn(angular, dim, base, factor, original, fast, slow, extrapolated):
+def yarn(angular, dim, base, factor, original, fast, slow, extrapolated, exact):
     """arXiv:2309.00071, section 3.2: pairs that turn more than `fast` times within the original context
-    keep their frequency, those below `slow` turns are stretched, others in between."""
+    keep their frequency, those below `slow` turns are stretched, others in between. exact: the two
+    bounds are not moved to whole pairs."""
     pair = lambda turns: dim * np.log(original / (turns * 2 * np.pi)) / (2 * np.log(base))
-    low, high = max(np.floor(pair(fast)), 0), min(np.ceil(pair(slow)), dim - 1)
+    low, high = pair(fast), pair(slow)
+    if not exact:
+        low, high = np.floor(low), np.ceil(high)
+    low, high = max(low, 0), min(high, dim - 1)
     kept = 1 - np.clip((np.arange(dim // 2) - low) / max(high - low, 0.001), 0, 1)
     kept = kept * extrapolated
     return angular / factor * (1 - kept) + angular * kept
 
 
-def frequencies(get, dim, base, divisors=None, log_multiplier=0.0):
+def frequencies(get, dim, base, divisors=None, log_multiplier=0.0, exact=False):
     """Radians per position of each pair, [dim / 2], and what sines and cosines are multiplied by.
     get(key, default): the file's metadata. divisors: Llama 3's tensor rope_freqs, or longrope's."""
     angular = base ** (-np.arange(0, dim, 2) / dim)
@@ -25,7 +29,7 @@ def frequencies(get, dim, base, divisors=None, log_multiplier=0.0):
     if kind == b"yarn":
         angular = yarn(angular, dim, base, factor, get("rope.scaling.original_context_length"),
                        get("rope.scaling.yarn_beta_fast", 32.0), get("rope.scaling.yarn_beta_slow", 1.0),
-                       get("rope.scaling.yarn_ext_factor", 1.0))
+                       get("rope.scaling.yarn_ext_factor", 1.0), exact)
         scale *= (1 + 0.1 * np.log(factor)) / (1 + 0.1 * log_multiplier * np.log(factor))
     return angular, scale
 
