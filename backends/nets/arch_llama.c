@@ -90,7 +90,7 @@ const struct qn_decoder_arch qn_granitemoe = {
     .pairs = QN_ROPE_NEIGHBOURS,
     .norms = QN_PRE_NORMS,
     .moe = &(const struct qn_moe_style){.score = QN_ROUTE_SOFTMAX, .normalise = true},
-    .configure = configure_granite,
+    .configure = qn_arch_granite,
 };
 
 /* ERNIE 4.5, dense. */

@@ -70,9 +70,9 @@ static qn_err plan_layers(struct qn_loader *l, struct qn_net *net)
 /* Layers at the end that guess tokens further ahead are no part of the answer. */
 static qn_err leave_out_guesses(struct qn_loader *l, struct qn_decoder_shape *s)
 {
-    int32_t guesses;
+    int32_t guesses = 0;
     qn_err err = qn_loader_count(l, "nextn_predict_layers", 0, s->layers - 1, 0, &guesses);
-    for (int32_t i = 0; i < guesses && err == QN_OK; i++)
+    for (int32_t i = 0; err == QN_OK && i < guesses; i++)
         qn_loader_ignore_all(l, "blk.%d.", --s->layers);
     return err;
 }
