@@ -1,18 +1,16 @@
-/* Byte-level BPE: each word begins as its bytes, and the merge with the lowest rank goes first.
- * Merges are kept as pairs of token ids, so no string is built while text is tokenised.
+/* BPE: each word begins as its bytes, or as its characters, and the merge with the lowest rank goes
+ * first. Merges are kept as pairs of token ids, so no string is built while text is tokenised.
  * Source: Sennrich et al., arXiv:1508.07909; GPT-2's byte-level alphabet. */
 #include "nets/pieces.h"
 
 #include "base/buf.h"
 #include "base/hash.h"
-#include "base/log.h"
 #include "base/rand.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define MERGES "tokenizer.ggml.merges"
-#define PRE "tokenizer.ggml.pre"
 
 struct qn_bpe_slot {
     uint64_t pair; /* left token, right token */
@@ -39,6 +37,13 @@ static qn_err bad_merge(size_t i, struct qn_gguf_str s, const char *why, struct 
     return qn_fail(e, QN_EFORMAT, "merge %zu (%.*s): %s", i, s.n < 80 ? (int)s.n : 80, s.s, why);
 }
 
+/* The bytes of text that a part of a merge stands for; -1: it cannot be written so. */
+static int part_bytes(const struct qn_vocab *v, const char *s, size_t n, char *out)
+{
+    return v->model == QN_VOCAB_BPE ? qn_byte_level_decode(s, n, out)
+                                    : qn_unescape_spaces(s, n, out);
+}
+
 static qn_err add_merge(struct qn_bpe *b, const struct qn_vocab *v, size_t i, struct qn_gguf_str s,
                         char *bytes, struct qn_error *e)
 {
@@ -50,9 +55,8 @@ static qn_err add_merge(struct qn_bpe *b, const struct qn_vocab *v, size_t i, st
         return bad_merge(i, s, "two parts with a space between them are expected", e);
     }
     size_t first = (size_t)(space - s.s);
-    int left_n = qn_byte_level_decode(s.s, first, bytes);
-    int right_n =
-        left_n < 0 ? -1 : qn_byte_level_decode(space + 1, s.n - first - 1, bytes + left_n);
+    int left_n = part_bytes(v, s.s, first, bytes);
+    int right_n = left_n < 0 ? -1 : part_bytes(v, space + 1, s.n - first - 1, bytes + left_n);
     if (left_n < 0 || right_n < 0) {
         return bad_merge(i, s, "not in the byte-level alphabet", e);
     }
@@ -107,25 +111,13 @@ static qn_err read_merges(struct qn_bpe *b, const struct qn_vocab *v, const stru
     return err;
 }
 
-qn_err qn_bpe_init(struct qn_bpe *b, const struct qn_vocab *v, const struct qn_gguf *g,
-                   struct qn_error *e)
+qn_err qn_bpe_init(struct qn_bpe *b, const struct qn_pretokenizer *pre, const struct qn_vocab *v,
+                   const struct qn_gguf *g, struct qn_error *e)
 {
-    *b = (struct qn_bpe){.mask = 0};
+    *b = (struct qn_bpe){.pre = pre};
+    b->words_apart = v->model == QN_VOCAB_RAW && qn_vocab_words_apart(v);
     qn_random_bytes(&b->seed, sizeof b->seed);
-    struct qn_gguf_str pre = {"default", 7};
-    qn_err err = QN_OK;
-    if (qn_gguf_has(g, PRE)) {
-        err = qn_gguf_str(g, PRE, &pre, e);
-    } else {
-        qn_warn("tokenizer", "the file names no pre-tokenizer: words may be cut differently than "
-                             "in training; convert the model again if answers are poor");
-    }
-    if (err == QN_OK) {
-        err = qn_pretokenizer_new(pre.s, pre.n, &b->pre, e);
-    }
-    if (err == QN_OK) {
-        err = read_merges(b, v, g, e);
-    }
+    qn_err err = read_merges(b, v, g, e);
     if (err != QN_OK) {
         qn_bpe_deinit(b);
     }
@@ -134,57 +126,70 @@ qn_err qn_bpe_init(struct qn_bpe *b, const struct qn_vocab *v, const struct qn_g
 
 void qn_bpe_deinit(struct qn_bpe *b)
 {
-    qn_pretokenizer_free(b->pre);
     free(b->slot);
     *b = (struct qn_bpe){.mask = 0};
 }
 
-static bool rank(const void *ctx, const char *text, const struct qn_merge_sym *left,
-                 const struct qn_merge_sym *right, uint32_t *priority, int32_t *id)
+static int32_t rank(const void *ctx, const char *s, size_t len, int32_t left, int32_t right,
+                    uint32_t *priority)
 {
-    (void)text;
-    if (left->id < 0 || right->id < 0) {
-        return false;
+    (void)s;
+    (void)len;
+    if (left < 0 || right < 0) {
+        return -1;
     }
-    const struct qn_bpe_slot *slot = slot_of(ctx, pair_of(left->id, right->id));
+    const struct qn_bpe_slot *slot = slot_of(ctx, pair_of(left, right));
     *priority = slot->rank;
-    *id = slot->id;
-    return slot->id >= 0;
+    return slot->id;
 }
 
-static qn_err word(const struct qn_bpe *b, struct qn_tokenizing *z, const char *s, size_t n,
-                   struct qn_error *e)
+static qn_err byte_words(const struct qn_bpe *b, struct qn_tokenizing *z, const char *text,
+                         size_t len, struct qn_error *e)
 {
-    const struct qn_vocab *v = z->vocab;
-    if (qn_pretokenizer_ignores_merges(b->pre)) {
-        int32_t id = qn_vocab_find_text(v, s, n);
-        if (id >= 0) {
-            return qn_tokenizing_push(z, id, e);
+    const struct qn_word_way way = {.rank = rank,
+                                    .ctx = b,
+                                    .bytes = true,
+                                    .take_whole =
+                                        (qn_pretokenizer_flags(b->pre) & QN_PRE_WHOLE_TOKENS) != 0};
+    struct qn_pieces pieces = {0};
+    qn_pretokenize(b->pre, text, len, &pieces);
+    qn_err err = QN_OK;
+    for (size_t i = 0, from = 0; i < pieces.n && err == QN_OK; from = pieces.end[i++]) {
+        err = qn_word_tokens(z, &way, text + from, pieces.end[i] - from, e);
+    }
+    qn_pieces_deinit(&pieces);
+    return err;
+}
+
+/* The same over characters; a piece can be a whole line, and is cut into its words where no token
+ * joins words. */
+static qn_err raw_words(const struct qn_bpe *b, struct qn_tokenizing *z, const char *text,
+                        size_t len, struct qn_error *e)
+{
+    unsigned flags = qn_pretokenizer_flags(b->pre);
+    struct qn_word_way way = {.rank = rank, .ctx = b};
+    struct qn_pieces pieces = {0};
+    size_t n;
+    char *plain = qn_spaced_text(text, len, false, &n);
+    if (plain == NULL) {
+        return qn_fail(e, QN_ENOMEM, "no memory to tokenise %zu bytes", len);
+    }
+    qn_pretokenize(b->pre, plain, n, &pieces);
+    qn_err err = QN_OK;
+    for (size_t i = 0, from = 0; i < pieces.n && err == QN_OK; i++) {
+        way.take_whole = (flags & QN_PRE_WHOLE_LINES) != 0 && plain[from] == '\n';
+        for (size_t to; from < pieces.end[i] && err == QN_OK; from = to) {
+            to = b->words_apart ? qn_spaced_word_end(plain, from, pieces.end[i]) : pieces.end[i];
+            err = qn_word_tokens(z, &way, plain + from, to - from, e);
         }
     }
-    qn_err err = qn_merge_start(&z->merge, n, e);
-    if (err != QN_OK) {
-        return err;
-    }
-    for (size_t i = 0; i < n; i++) {
-        qn_merge_add(&z->merge, (uint32_t)i, 1, v->byte_id[(unsigned char)s[i]]);
-    }
-    qn_merge_run(&z->merge, s, rank, b);
-    for (int32_t i = 0; i >= 0 && err == QN_OK; i = z->merge.sym[i].next) {
-        int32_t id = z->merge.sym[i].id;
-        err = qn_tokenizing_push(z, id >= 0 ? id : z->unknown, e);
-    }
+    qn_pieces_deinit(&pieces);
+    free(plain);
     return err;
 }
 
 qn_err qn_bpe_text(const struct qn_bpe *b, struct qn_tokenizing *z, const char *text, size_t len,
                    struct qn_error *e)
 {
-    qn_err err = qn_pretokenize(b->pre, text, len, &z->pieces, e);
-    size_t from = 0;
-    for (size_t i = 0; i < z->pieces.n && err == QN_OK; i++) {
-        err = word(b, z, text + from, z->pieces.end[i] - from, e);
-        from = z->pieces.end[i];
-    }
-    return err;
+    return (z->vocab->model == QN_VOCAB_BPE ? byte_words : raw_words)(b, z, text, len, e);
 }

@@ -1,4 +1,5 @@
-/* See merge.h. A binary heap of candidate pairs with outdated ones left in until they come up. */
+/* See merge.h. Short words look at every pair for the best one; long ones keep a binary heap of
+ * candidates in which outdated ones stay until they come up. */
 #include "nets/merge.h"
 
 #include "base/buf.h"
@@ -6,9 +7,10 @@
 #include <assert.h>
 #include <stdlib.h>
 
+enum { SHORT = 24 }; /* symbols of a word for which a heap does not pay */
+
 qn_err qn_merge_start(struct qn_merge *m, size_t n, struct qn_error *e)
 {
-    m->n = 0;
     m->heap_n = 0;
     if (n <= m->cap) {
         return QN_OK;
@@ -26,87 +28,132 @@ qn_err qn_merge_start(struct qn_merge *m, size_t n, struct qn_error *e)
     return QN_OK;
 }
 
-void qn_merge_add(struct qn_merge *m, uint32_t at, uint32_t len, int32_t id)
-{
-    assert(m->n < m->cap);
-    int32_t i = (int32_t)m->n++;
-    m->sym[i] = (struct qn_merge_sym){at, len, i - 1, -1, id};
-    if (i > 0) {
-        m->sym[i - 1].next = i;
-    }
-}
-
-static void push(struct qn_merge *m, struct qn_merge_pair p)
+static void push(struct qn_merge *m, uint64_t key)
 {
     assert(m->heap_n < 2 * m->cap);
     size_t i = m->heap_n++;
-    while (i > 0 && m->heap[(i - 1) / 2].key > p.key) {
+    while (i > 0 && m->heap[(i - 1) / 2] > key) {
         m->heap[i] = m->heap[(i - 1) / 2];
         i = (i - 1) / 2;
     }
-    m->heap[i] = p;
+    m->heap[i] = key;
 }
 
-static struct qn_merge_pair pop(struct qn_merge *m)
+static uint64_t pop(struct qn_merge *m)
 {
-    struct qn_merge_pair top = m->heap[0];
-    struct qn_merge_pair p = m->heap[--m->heap_n];
+    uint64_t top = m->heap[0];
+    uint64_t key = m->heap[--m->heap_n];
     size_t i = 0;
-    for (;;) {
-        size_t child = 2 * i + 1;
-        if (child >= m->heap_n) {
-            break;
-        }
-        if (child + 1 < m->heap_n && m->heap[child + 1].key < m->heap[child].key) {
+    for (size_t child; (child = 2 * i + 1) < m->heap_n; i = child) {
+        if (child + 1 < m->heap_n && m->heap[child + 1] < m->heap[child]) {
             child++;
         }
-        if (m->heap[child].key >= p.key) {
+        if (m->heap[child] >= key) {
             break;
         }
         m->heap[i] = m->heap[child];
-        i = child;
     }
-    m->heap[i] = p;
+    m->heap[i] = key;
     return top;
 }
 
-static void try_pair(struct qn_merge *m, const char *text, int32_t left, int32_t right,
-                     qn_merge_rank rank, const void *ctx)
+/* What one run works on. */
+struct joining {
+    struct qn_merge_sym *sym;
+    const char *word;
+    uint32_t n;
+    qn_merge_rank rank;
+    const void *ctx;
+};
+
+/* What the symbol and the next become, or -1. */
+static int32_t pair(const struct joining *j, uint32_t left, uint32_t *priority)
 {
-    uint32_t priority;
-    struct qn_merge_pair p = {.right = right};
-    if (left < 0 || right < 0 ||
-        !rank(ctx, text, &m->sym[left], &m->sym[right], &priority, &p.id)) {
-        return;
+    const struct qn_merge_sym *l = &j->sym[left];
+    if (l->next >= j->n) {
+        return -1;
     }
-    p.key = (uint64_t)priority << 32 | (uint32_t)left;
-    p.len = m->sym[left].len + m->sym[right].len;
-    push(m, p);
+    const struct qn_merge_sym *r = &j->sym[l->next];
+    return j->rank(j->ctx, j->word + left, r->next - left, l->id, r->id, priority);
 }
 
-void qn_merge_run(struct qn_merge *m, const char *text, qn_merge_rank rank, const void *ctx)
+static void join(const struct joining *j, uint32_t left, int32_t id)
 {
-    for (size_t i = 1; i < m->n; i++) {
-        try_pair(m, text, (int32_t)i - 1, (int32_t)i, rank, ctx);
+    struct qn_merge_sym *l = &j->sym[left], *r = &j->sym[l->next];
+    l->id = id;
+    l->next = r->next;
+    r->id = -2;
+    if (l->next < j->n) {
+        j->sym[l->next].prev = left;
+    }
+}
+
+static void run_short(const struct joining *j, uint32_t count)
+{
+    struct {
+        uint32_t left, priority;
+        int32_t id; /* -1: may not be joined */
+    } p[SHORT];
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < count; i++, left = j->sym[left].next) {
+        p[i].left = left;
+        p[i].id = pair(j, left, &p[i].priority);
+    }
+    for (;;) {
+        uint32_t best = count;
+        for (uint32_t i = 0; i < count; i++) {
+            if (p[i].id >= 0 && (best == count || p[i].priority < p[best].priority)) {
+                best = i;
+            }
+        }
+        if (best == count) {
+            return;
+        }
+        join(j, p[best].left, p[best].id);
+        count--;
+        for (uint32_t i = best + 1; i < count; i++) {
+            p[i] = p[i + 1];
+        }
+        for (uint32_t i = best > 0 ? best - 1 : 0; i <= best; i++) {
+            p[i].id = pair(j, p[i].left, &p[i].priority);
+        }
+    }
+}
+
+static void try_pair(struct qn_merge *m, const struct joining *j, uint32_t left)
+{
+    uint32_t priority;
+    if (left != QN_MERGE_NONE && pair(j, left, &priority) >= 0) {
+        push(m, (uint64_t)priority << 32 | left);
+    }
+}
+
+void qn_merge_run(struct qn_merge *m, const char *word, size_t n, qn_merge_rank rank,
+                  const void *ctx)
+{
+    struct joining j = {m->sym, word, (uint32_t)n, rank, ctx};
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < j.n && count <= SHORT; i = j.sym[i].next) {
+        count++;
+    }
+    if (count <= SHORT) {
+        run_short(&j, count);
+        return;
+    }
+    for (uint32_t i = 0; i < j.n; i = j.sym[i].next) {
+        try_pair(m, &j, i);
     }
     while (m->heap_n > 0) {
-        struct qn_merge_pair p = pop(m);
-        int32_t left = (int32_t)(uint32_t)p.key;
-        struct qn_merge_sym *l = &m->sym[left], *r = &m->sym[p.right];
-        /* A symbol grows only by taking the one after it, so equal lengths mean an unchanged pair.
-         */
-        if (l->len == 0 || r->len == 0 || l->len + r->len != p.len) {
+        uint64_t key = pop(m);
+        uint32_t left = (uint32_t)key, priority;
+        /* Outdated when the symbol is gone, or when what now stands here has another priority. */
+        int32_t id = j.sym[left].id == -2 ? -1 : pair(&j, left, &priority);
+        if (id < 0 || priority != key >> 32) {
             continue;
         }
-        l->len = p.len;
-        l->id = p.id;
-        r->len = 0;
-        l->next = r->next;
-        if (r->next >= 0) {
-            m->sym[r->next].prev = left;
-        }
-        try_pair(m, text, l->prev, left, rank, ctx);
-        try_pair(m, text, left, l->next, rank, ctx);
+        join(&j, left, id);
+        try_pair(m, &j, j.sym[left].prev);
+        try_pair(m, &j, left);
     }
 }
 
@@ -114,5 +161,5 @@ void qn_merge_deinit(struct qn_merge *m)
 {
     free(m->sym);
     free(m->heap);
-    *m = (struct qn_merge){.n = 0};
+    *m = (struct qn_merge){.heap_n = 0};
 }

@@ -1,104 +1,226 @@
-/* One row per name that GGUF files use in tokenizer.ggml.pre. A family has one or several
- * expressions; each is applied to what the ones before it left: its matches become pieces, and so
- * does the text between them. A look-ahead sees no further than the piece it works on.
- * Source: tokenizer.json of the models; the names: llama.cpp's converter. */
+/* One row per name that GGUF files use in tokenizer.ggml.pre. A family has one or several steps;
+ * each is applied to what the ones before it left: its matches become pieces, and so does the text
+ * between them. A look-ahead sees no further than the piece it works on.
+ * Source: tokenizer.json of the models; the names and the order of steps: llama.cpp's converter. */
 #include "nets/pretokenize.h"
 
-#include "base/buf.h"
+#include "nets/cut.h"
 
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
+#include "base/buf.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- Word rules */
+
 enum {
-    STEPS_MAX = 10 * 1000 * 1000, /* of one match, in PCRE2's count */
-    HEAP_MAX_KIB = 64 * 1024,     /* of one match */
-    PATTERNS_MAX = 6
+    LETTERS = QN_CHS_LETTER,
+    MARKED = QN_CHS_LETTER | QN_CHS_MARK,
+    SYMBOLS = QN_CHS_ANY & ~(QN_CHS_WHITE | QN_CHS_LETTER | QN_CHS_NUMBER),
+    PUNCTUATION = 1 << QN_CH_PUNCT | 1 << QN_CH_SYMBOL
 };
 
-/* Parts that families share. */
-#define CONTRACTION "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
-#define WORD "[^\\r\\n\\p{L}\\p{N}]?\\p{L}+"
-#define SYMBOLS " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*"
-#define SPACES "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
-#define GPT2 "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)"
-#define LLAMA3 CONTRACTION "|" WORD "|\\p{N}{1,3}|" SYMBOLS "|" SPACES
-#define QWEN2 CONTRACTION "|" WORD "|\\p{N}|" SYMBOLS "|" SPACES
-/* Words whose capitals stand in front, as in GPT-4o's tokenizer. */
-#define UPPER "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]"
-#define LOWER "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
-#define CASED(suffix)                                                                              \
-    "[^\\r\\n\\p{L}\\p{N}]?" UPPER "*" LOWER "+" suffix "|[^\\r\\n\\p{L}\\p{N}]?" UPPER "+" LOWER  \
-    "*" suffix
-#define CASED_REST " ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" SPACES
-#define CJK_SYLLABLES "[\\x{4e00}-\\x{9fa5}\\x{0800}-\\x{4e00}\\x{ac00}-\\x{d7ff}]+"
-#define DEEPSEEK_V3                                                                                \
-    "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|"                                       \
-    "[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\\r\\n]*|" SPACES
-#define BLOOM " ?[^(\\s|.,!?\\x{2026}\\x{3002}\\x{ff0c}\\x{3001}\\x{0964}\\x{06d4}\\x{060c})]+"
+static const struct qn_word_rule gpt2_rule = {.contraction = QN_CONTRACTION_LOWER,
+                                              .letters = QN_LETTERS_SPACED,
+                                              .letter = LETTERS,
+                                              .digits = QN_DIGITS_SPACED,
+                                              .symbol = SYMBOLS,
+                                              .tail = "",
+                                              .space = QN_SPACE_PLAIN};
+
+/* Llama 3's expression and the many that differ from it in one part. */
+#define LLAMA3                                                                                     \
+    .contraction = QN_CONTRACTION_ANY, .letters = QN_LETTERS_PREFIXED, .letter = LETTERS,          \
+    .symbol = SYMBOLS, .tail = "\r\n"
+static const struct qn_word_rule llama3_rule = {LLAMA3, .digits = 3};
+static const struct qn_word_rule qwen2_rule = {LLAMA3, .digits = 1};
+static const struct qn_word_rule minicpm5_rule = {LLAMA3, .digits = QN_DIGITS_ALL};
+static const struct qn_word_rule jais2_rule = {LLAMA3, .digits = 3, .space = QN_SPACE_CASCADE};
+static const struct qn_word_rule qwen35_rule = {.contraction = QN_CONTRACTION_ANY,
+                                                .letters = QN_LETTERS_PREFIXED,
+                                                .letter = MARKED,
+                                                .digits = 1,
+                                                .symbol = SYMBOLS & ~QN_CHS_MARK,
+                                                .tail = "\r\n"};
+static const struct qn_word_rule seed_coder_rule = {.contraction = QN_CONTRACTION_ANY,
+                                                    .letters = QN_LETTERS_PREFIXED,
+                                                    .letter = LETTERS,
+                                                    .digits = 1,
+                                                    .symbol = SYMBOLS,
+                                                    .tail = ""};
+static const struct qn_word_rule ufakzeka_rule = {.letters = QN_LETTERS_PREFIXED,
+                                                  .letter = LETTERS,
+                                                  .digits = 1,
+                                                  .symbol = SYMBOLS,
+                                                  .tail = "\r\n"};
+static const struct qn_word_rule exaone_moe_rule = {.contraction = QN_CONTRACTION_ANY,
+                                                    .letters = QN_LETTERS_PHRASE,
+                                                    .digits = 1,
+                                                    .symbol = SYMBOLS,
+                                                    .tail = "\r\n/",
+                                                    .tail_max = 1};
+
+/* GPT-4o's words begin with their capitals. */
+#define CASED .letters = QN_LETTERS_CASED, .symbol = SYMBOLS
+static const struct qn_word_rule gpt4o_rule = {CASED, .contraction = QN_CONTRACTION_SUFFIX,
+                                               .digits = 3, .tail = "\r\n/"};
+static const struct qn_word_rule youtu_rule = {CASED, .contraction = QN_CONTRACTION_SUFFIX,
+                                               .digits = 1, .tail = "\r\n/"};
+static const struct qn_word_rule tekken_rule = {CASED, .digits = 1, .tail = "\r\n/"};
+static const struct qn_word_rule kimi_rule = {CASED, .contraction = QN_CONTRACTION_SUFFIX,
+                                              .han_apart = true, .digits = 3, .tail = "\r\n"};
+
+static const struct qn_word_rule deepseek_rule = {
+    .letters = QN_LETTERS_CODE, .letter = MARKED, .symbol = PUNCTUATION, .tail = "\r\n"};
+static const struct qn_word_rule spark_rule = {.letters = QN_LETTERS_CODE,
+                                               .letter = MARKED,
+                                               .symbol = PUNCTUATION,
+                                               .tail = "",
+                                               .line_alone = true,
+                                               .space = QN_SPACE_PLAIN};
+
+/* ---- Sets of characters */
+
+#define SET(name, kinds, ...)                                                                      \
+    static const uint32_t name##_ranges[][2] = {__VA_ARGS__};                                      \
+    static const struct qn_charset name = {kinds, name##_ranges,                                   \
+                                           sizeof name##_ranges / sizeof name##_ranges[0]}
+
+static const struct qn_charset numbers = {QN_CHS_NUMBER, NULL, 0};
+static const struct qn_charset digits = {1 << QN_CH_DIGIT, NULL, 0};
+static const struct qn_charset letters = {LETTERS, NULL, 0};
+static const struct qn_charset punctuation = {1 << QN_CH_PUNCT, NULL, 0};
+static const struct qn_charset lines = {1 << QN_CH_NEWLINE, NULL, 0};
+static const struct qn_charset visible = {QN_CHS_ANY & ~QN_CHS_WHITE, NULL, 0};
+SET(line_feed, 0, {'\n', '\n'});
+SET(falcon_marks, 1 << QN_CH_PUNCT, {'$', '$'}, {'+', '+'}, {'<', '>'}, {'^', '^'}, {'`', '`'},
+    {'|', '|'}, {'~', '~'});
+SET(default_marks, 1 << QN_CH_PUNCT, {'$', '$'}, {'+', '+'}, {'<', '>'}, {'^', '^'}, {'|', '|'},
+    {'~', '~'});
+SET(chameleon_marks, 1 << QN_CH_PUNCT, {'!', '/'}, {':', '@'}, {'[', '`'}, {'{', '~'});
+SET(cjk, 0, {0x3040, 0x30ff}, {0x4e00, 0x9fa5});
+SET(cjk_syllables, 0, {0x800, 0x9fa5}, {0xac00, 0xd7ff});
+SET(hangul, 0, {0x3131, 0x318e}, {0xac00, 0xd7a3});
+SET(bopomofo, 0, {0x3105, 0x312f});
+SET(youtu_marks, 0, {0x2014, 0x2014}, {0x2018, 0x2019}, {0x201c, 0x201d}, {0x2026, 0x2026},
+    {0x3001, 0x303f}, {0xfe30, 0xfe4f}, {0xff01, 0xff01}, {0xff0c, 0xff0c}, {0xff1a, 0xff1b});
+/* Thai, Lao, Khmer, Myanmar and the scripts of China, Japan and Korea, which write no spaces. */
+SET(afmoe_asian, 0, {0xe00, 0xeff}, {0x1000, 0x109f}, {0x1100, 0x11ff}, {0x1780, 0x17ff},
+    {0x2f00, 0x2fdf}, {0x3040, 0x30ff}, {0x3400, 0x4dbf}, {0x4e00, 0x9fff}, {0xa9e0, 0xa9ff},
+    {0xaa60, 0xaa7f}, {0xac00, 0xd7af}, {0xf900, 0xfaff}, {0xff65, 0xff9f});
+/* "[^(\s|.,!?…。，、।۔،)]": between these. */
+SET(bloom_words, 0, {0x00, 0x08}, {0x0e, 0x1f}, {0x22, 0x27}, {0x2a, 0x2b}, {0x2d, 0x2d},
+    {0x2f, 0x3e}, {0x40, 0x7b}, {0x7d, 0x84}, {0x86, 0x9f}, {0xa1, 0x60b}, {0x60d, 0x6d3},
+    {0x6d5, 0x963}, {0x965, 0x167f}, {0x1681, 0x1fff}, {0x200b, 0x2025}, {0x2027, 0x2027},
+    {0x202a, 0x202e}, {0x2030, 0x205e}, {0x2060, 0x2fff}, {0x3003, 0xff0b}, {0xff0d, 0x10ffff});
 /* DeepSeek-LLM's letters: the cased alphabets, as its tokenizer.json lists them. */
-#define DEEPSEEK_LETTERS                                                                           \
-    "A-Za-z\\x{b5}\\x{c0}-\\x{d6}\\x{d8}-\\x{f6}\\x{f8}-\\x{1ba}\\x{1bc}-\\x{1bf}"                 \
-    "\\x{1c4}-\\x{293}\\x{295}-\\x{2af}\\x{370}-\\x{373}\\x{376}\\x{377}\\x{37b}-\\x{37d}"         \
-    "\\x{37f}\\x{386}\\x{388}-\\x{38a}\\x{38c}\\x{38e}-\\x{3a1}\\x{3a3}-\\x{3f5}"                  \
-    "\\x{3f7}-\\x{481}\\x{48a}-\\x{52f}\\x{531}-\\x{556}\\x{10a0}-\\x{10c5}"                       \
-    "\\x{13a0}-\\x{13f5}\\x{13f8}-\\x{13fd}\\x{1c90}-\\x{1cba}\\x{1cbd}-\\x{1cbf}"                 \
-    "\\x{1d00}-\\x{1d2b}\\x{1d6b}-\\x{1d77}\\x{1d79}-\\x{1d9a}\\x{1e00}-\\x{1f15}"                 \
-    "\\x{1f18}-\\x{1f1d}\\x{1f20}-\\x{1f45}\\x{1f48}-\\x{1f4d}\\x{1f50}-\\x{1f57}\\x{1f59}"        \
-    "\\x{1f5b}\\x{1f5d}\\x{1f5f}-\\x{1f7d}\\x{1f80}-\\x{1fb4}\\x{1fb6}-\\x{1fbc}\\x{1fbe}"         \
-    "\\x{1fc2}-\\x{1fc4}\\x{1fc6}-\\x{1fcc}\\x{1fd0}-\\x{1fd3}\\x{1fd6}-\\x{1fdb}"                 \
-    "\\x{1fe0}-\\x{1fec}\\x{1ff2}-\\x{1ff4}\\x{1ff6}-\\x{1ffc}\\x{2102}\\x{2107}"                  \
-    "\\x{210a}-\\x{2113}\\x{2115}\\x{2119}-\\x{211d}\\x{2124}\\x{2126}\\x{2128}"                   \
-    "\\x{212a}-\\x{212d}\\x{212f}-\\x{2134}\\x{2139}\\x{213c}-\\x{213f}\\x{2145}-\\x{2149}"        \
-    "\\x{214e}\\x{2183}\\x{2184}\\x{2c00}-\\x{2c7b}\\x{2c7e}-\\x{2ce4}\\x{2ceb}-\\x{2cee}"         \
-    "\\x{2cf2}\\x{2cf3}\\x{a640}-\\x{a66d}\\x{a680}-\\x{a69b}\\x{a722}-\\x{a76f}"                  \
-    "\\x{a771}-\\x{a787}\\x{a78b}-\\x{a78e}\\x{ab70}-\\x{abbf}\\x{fb00}-\\x{fb06}"                 \
-    "\\x{fb13}-\\x{fb17}\\x{ff21}-\\x{ff3a}\\x{ff41}-\\x{ff5a}\\x{10400}-\\x{1044f}"               \
-    "\\x{104b0}-\\x{104d3}\\x{104d8}-\\x{104fb}\\x{10c80}-\\x{10cb2}\\x{10cc0}-\\x{10cf2}"         \
-    "\\x{118a0}-\\x{118df}\\x{1e900}-\\x{1e943}"
+SET(deepseek_letters, 0, {0x41, 0x5a}, {0x61, 0x7a}, {0xb5, 0xb5}, {0xc0, 0xd6}, {0xd8, 0xf6},
+    {0xf8, 0x1ba}, {0x1bc, 0x1bf}, {0x1c4, 0x293}, {0x295, 0x2af}, {0x370, 0x373}, {0x376, 0x376},
+    {0x377, 0x377}, {0x37b, 0x37d}, {0x37f, 0x37f}, {0x386, 0x386}, {0x388, 0x38a}, {0x38c, 0x38c},
+    {0x38e, 0x3a1}, {0x3a3, 0x3f5}, {0x3f7, 0x481}, {0x48a, 0x52f}, {0x531, 0x556},
+    {0x10a0, 0x10c5}, {0x13a0, 0x13f5}, {0x13f8, 0x13fd}, {0x1c90, 0x1cba}, {0x1cbd, 0x1cbf},
+    {0x1d00, 0x1d2b}, {0x1d6b, 0x1d77}, {0x1d79, 0x1d9a}, {0x1e00, 0x1f15}, {0x1f18, 0x1f1d},
+    {0x1f20, 0x1f45}, {0x1f48, 0x1f4d}, {0x1f50, 0x1f57}, {0x1f59, 0x1f59}, {0x1f5b, 0x1f5b},
+    {0x1f5d, 0x1f5d}, {0x1f5f, 0x1f7d}, {0x1f80, 0x1fb4}, {0x1fb6, 0x1fbc}, {0x1fbe, 0x1fbe},
+    {0x1fc2, 0x1fc4}, {0x1fc6, 0x1fcc}, {0x1fd0, 0x1fd3}, {0x1fd6, 0x1fdb}, {0x1fe0, 0x1fec},
+    {0x1ff2, 0x1ff4}, {0x1ff6, 0x1ffc}, {0x2102, 0x2102}, {0x2107, 0x2107}, {0x210a, 0x2113},
+    {0x2115, 0x2115}, {0x2119, 0x211d}, {0x2124, 0x2124}, {0x2126, 0x2126}, {0x2128, 0x2128},
+    {0x212a, 0x212d}, {0x212f, 0x2134}, {0x2139, 0x2139}, {0x213c, 0x213f}, {0x2145, 0x2149},
+    {0x214e, 0x214e}, {0x2183, 0x2183}, {0x2184, 0x2184}, {0x2c00, 0x2c7b}, {0x2c7e, 0x2ce4},
+    {0x2ceb, 0x2cee}, {0x2cf2, 0x2cf2}, {0x2cf3, 0x2cf3}, {0xa640, 0xa66d}, {0xa680, 0xa69b},
+    {0xa722, 0xa76f}, {0xa771, 0xa787}, {0xa78b, 0xa78e}, {0xab70, 0xabbf}, {0xfb00, 0xfb06},
+    {0xfb13, 0xfb17}, {0xff21, 0xff3a}, {0xff41, 0xff5a}, {0x10400, 0x1044f}, {0x104b0, 0x104d3},
+    {0x104d8, 0x104fb}, {0x10c80, 0x10cb2}, {0x10cc0, 0x10cf2}, {0x118a0, 0x118df},
+    {0x1e900, 0x1e943});
+SET(deepseek_marks, 0, {'!', '/'}, {':', '~'}, {0x2018, 0x201f}, {0x3000, 0x3002}, {0xff01, 0xff0f},
+    {0xff1a, 0xff5e});
 
-static const char *const gpt2[] = {GPT2, NULL};
-static const char *const llama3[] = {LLAMA3, NULL};
-static const char *const qwen2[] = {QWEN2, NULL};
-static const char *const qwen35[] = {CONTRACTION "|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}|"
-                                                 " ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|" SPACES,
-                                     NULL};
-static const char *const digits_gpt2[] = {"\\p{N}", GPT2, NULL};
-static const char *const plain[] = {"[\\p{P}\\$\\+<=>\\^~\\|]+", GPT2, "\\p{N}+", "[0-9][0-9][0-9]",
-                                    NULL};
-static const char *const falcon[] = {"[\\p{P}\\$\\+<=>\\^~\\|`]+", GPT2, "[0-9][0-9][0-9]", NULL};
-/* The look-behind keeps runs of spaces inside a line from being tried at each of their places. */
-static const char *const deepseek_llm[] = {
-    "[\\r\\n]",
-    "\\s?[" DEEPSEEK_LETTERS "]+",
-    "\\s?[!-/:-~\\x{ff01}-\\x{ff0f}\\x{ff1a}-\\x{ff5e}\\x{2018}-\\x{201f}\\x{3000}-\\x{3002}]+",
-    "(?<!\\s)\\s+$",
-    CJK_SYLLABLES,
-    "\\p{N}+",
-    NULL};
-static const char *const deepseek_coder[] = {"[\\r\\n]",    "\\s?\\p{L}+", "\\s?\\p{P}+",
-                                             CJK_SYLLABLES, "\\p{N}",      NULL};
-static const char *const deepseek_v3[] = {
-    "\\p{N}{1,3}", "[\\x{4e00}-\\x{9fa5}\\x{3040}-\\x{309f}\\x{30a0}-\\x{30ff}]+", DEEPSEEK_V3,
-    NULL};
-static const char *const tekken[] = {CASED("") "|\\p{N}|" CASED_REST, NULL};
-static const char *const gpt4o[] = {CASED(CONTRACTION "?") "|\\p{N}{1,3}|" CASED_REST, NULL};
-static const char *const bloom[] = {BLOOM, NULL};
-static const char *const viking[] = {BLOOM, "\\p{N}", NULL};
-static const char *const bailing[] = {
-    "'(?i:[sdmt]|ll|ve|re)|" WORD "|\\p{N}|" SYMBOLS "|\\s*[\\r\\n]|\\s+(?!\\S)|\\s+", NULL};
-static const char *const seed_coder[] = {
-    CONTRACTION "|" WORD "|\\p{N}| ?[^\\s\\p{L}\\p{N}\\r\\n]+|" SPACES, NULL};
+/* ---- Families: their steps */
 
-enum { IGNORE_MERGES = 1, ADD_BOS = 2 };
+#define WORDS(name)                                                                                \
+    {                                                                                              \
+        .kind = QN_CUT_WORDS, .rule = &(name)                                                      \
+    }
+#define RUNS(name, most)                                                                           \
+    {                                                                                              \
+        .kind = QN_CUT_RUNS, .set = &(name), .max = (most)                                         \
+    }
+#define SPACED(name)                                                                               \
+    {                                                                                              \
+        .kind = QN_CUT_SPACED, .set = &(name)                                                      \
+    }
+#define BLANK(name)                                                                                \
+    {                                                                                              \
+        .kind = QN_CUT_BLANK, .set = &(name)                                                       \
+    }
+#define RIGHT(which, name)                                                                         \
+    {                                                                                              \
+        .kind = QN_CUT_RIGHT##which, .set = &(name)                                                \
+    }
+#define CUT(which)                                                                                 \
+    {                                                                                              \
+        .kind = QN_CUT_##which                                                                     \
+    }
 
-static const struct row {
+static const struct qn_cut gpt2[] = {WORDS(gpt2_rule), CUT(END)};
+static const struct qn_cut digits_gpt2[] = {RUNS(numbers, 1), WORDS(gpt2_rule), CUT(END)};
+static const struct qn_cut llama3[] = {WORDS(llama3_rule), CUT(END)};
+static const struct qn_cut jais2[] = {WORDS(jais2_rule), CUT(END)};
+static const struct qn_cut qwen2[] = {WORDS(qwen2_rule), CUT(END)};
+static const struct qn_cut qwen35[] = {WORDS(qwen35_rule), CUT(END)};
+static const struct qn_cut minicpm5[] = {RUNS(numbers, 3), WORDS(minicpm5_rule), CUT(END)};
+static const struct qn_cut seed_coder[] = {WORDS(seed_coder_rule), CUT(END)};
+static const struct qn_cut ufakzeka[] = {WORDS(ufakzeka_rule), CUT(END)};
+static const struct qn_cut exaone_moe[] = {WORDS(exaone_moe_rule), CUT(END)};
+static const struct qn_cut gpt4o[] = {WORDS(gpt4o_rule), CUT(END)};
+static const struct qn_cut tekken[] = {WORDS(tekken_rule), CUT(END)};
+static const struct qn_cut kimi[] = {WORDS(kimi_rule), CUT(END)};
+static const struct qn_cut tiny_aya[] = {RIGHT(_WORD, digits), WORDS(gpt4o_rule), CUT(END)};
+static const struct qn_cut youtu[] = {RUNS(hangul, 0), RUNS(youtu_marks, 0), RUNS(bopomofo, 0),
+                                      RUNS(cjk, 0),    WORDS(youtu_rule),    CUT(END)};
+static const struct qn_cut plain[] = {RUNS(default_marks, 0), WORDS(gpt2_rule), RUNS(numbers, 0),
+                                      CUT(THREES), CUT(END)};
+static const struct qn_cut falcon[] = {RUNS(falcon_marks, 0), WORDS(gpt2_rule), CUT(THREES),
+                                       CUT(END)};
+static const struct qn_cut chameleon[] = {CUT(LITERALS),    CUT(INDENT),
+                                          RUNS(numbers, 1), RUNS(chameleon_marks, 1),
+                                          WORDS(gpt2_rule), CUT(END)};
+static const struct qn_cut bloom[] = {BLANK(bloom_words), CUT(END)};
+static const struct qn_cut viking[] = {BLANK(bloom_words), RUNS(numbers, 1), CUT(END)};
+static const struct qn_cut deepseek_llm[] = {
+    RUNS(lines, 1), SPACED(deepseek_letters), SPACED(deepseek_marks),
+    CUT(TRAILING),  RUNS(cjk_syllables, 0),   RUNS(numbers, 0),
+    CUT(END)};
+static const struct qn_cut deepseek_coder[] = {RUNS(lines, 1),      SPACED(letters),
+                                               SPACED(punctuation), RUNS(cjk_syllables, 0),
+                                               RUNS(numbers, 1),    CUT(END)};
+static const struct qn_cut deepseek_v3[] = {RUNS(numbers, 3), RUNS(cjk, 0), WORDS(deepseek_rule),
+                                            CUT(END)};
+static const struct qn_cut spark[] = {RUNS(numbers, 3), RUNS(cjk, 0), WORDS(spark_rule),
+                                      RUNS(numbers, 1), CUT(END)};
+static const struct qn_cut afmoe[] = {RIGHT(, numbers), RUNS(afmoe_asian, 0), WORDS(deepseek_rule),
+                                      CUT(END)};
+static const struct qn_cut superbpe[] = {RUNS(numbers, 0), RIGHT(_INSIDE, digits), CUT(END)};
+static const struct qn_cut laguna[] = {RUNS(line_feed, 0), WORDS(qwen2_rule), CUT(END)};
+static const struct qn_cut gemma4[] = {RUNS(line_feed, 0), CUT(END)};
+static const struct qn_cut whitespace[] = {RUNS(visible, 0), CUT(END)};
+
+/* ---- Names */
+
+enum {
+    WHOLE = QN_PRE_WHOLE_TOKENS,
+    BOS = QN_PRE_ADDS_BOS,
+    RAW = QN_PRE_RAW_TEXT,
+    LINES = QN_PRE_WHOLE_LINES
+};
+
+struct qn_pretokenizer {
     const char *name;
-    const char *const *patterns;
+    const struct qn_cut *steps;
     unsigned flags;
-} table[] = {
+};
+
+static const struct qn_pretokenizer table[] = {
     {"default", plain, 0},
     {"gpt-2", gpt2, 0},
     {"phi-2", gpt2, 0},
@@ -119,32 +241,46 @@ static const struct row {
     {"a.x-4.0", gpt2, 0},
     {"mellum", gpt2, 0},
     {"exaone4", gpt2, 0},
-    {"llama3", llama3, IGNORE_MERGES | ADD_BOS},
-    {"llama-v3", llama3, IGNORE_MERGES | ADD_BOS},
-    {"llama-bpe", llama3, IGNORE_MERGES | ADD_BOS},
-    {"falcon3", llama3, IGNORE_MERGES | ADD_BOS},
-    {"falcon-h1", llama3, IGNORE_MERGES | ADD_BOS},
-    {"pixtral", llama3, IGNORE_MERGES | ADD_BOS},
-    {"midm-2.0", llama3, IGNORE_MERGES | ADD_BOS},
-    {"lfm2", llama3, IGNORE_MERGES | ADD_BOS},
+    {"llama3", llama3, WHOLE | BOS},
+    {"llama-v3", llama3, WHOLE | BOS},
+    {"llama-bpe", llama3, WHOLE | BOS},
+    {"falcon3", llama3, WHOLE | BOS},
+    {"falcon-h1", llama3, WHOLE | BOS},
+    {"pixtral", llama3, WHOLE | BOS},
+    {"midm-2.0", llama3, WHOLE | BOS},
+    {"lfm2", llama3, WHOLE | BOS},
+    {"jina-v5-nano", llama3, WHOLE | BOS},
     {"dbrx", llama3, 0},
     {"smaug-bpe", llama3, 0},
     {"glm4", llama3, 0},
     {"chatglm-bpe", llama3, 0},
+    {"jais-2", jais2, 0},
+    {"minicpm5", minicpm5, WHOLE},
     {"qwen2", qwen2, 0},
     {"deepseek-r1-qwen", qwen2, 0},
+    {"f2llmv2", qwen2, 0},
     {"stablelm2", qwen2, 0},
     {"hunyuan", qwen2, 0},
     {"megrez", qwen2, 0},
     {"solar-open", qwen2, 0},
     {"grok-2", qwen2, 0},
     {"kormo", qwen2, 0},
+    {"bailingmoe", qwen2, 0},
+    {"bailingmoe2", qwen2, 0},
+    {"llada-moe", qwen2, 0},
     {"qwen35", qwen35, 0},
+    {"ufakzeka", ufakzeka, 0},
+    {"laguna", laguna, 0},
+    {"seed-coder", seed_coder, 0},
+    {"exaone-moe", exaone_moe, 0},
     {"deepseek-llm", deepseek_llm, 0},
     {"deepseek-coder", deepseek_coder, 0},
     {"deepseek-v3", deepseek_v3, 0},
     {"hunyuan-dense", deepseek_v3, 0},
     {"joyai-llm", deepseek_v3, 0},
+    {"hy_v4", deepseek_v3, 0},
+    {"spark2_5", spark, 0},
+    {"afmoe", afmoe, 0},
     {"smollm", digits_gpt2, 0},
     {"starcoder", digits_gpt2, 0},
     {"refact", digits_gpt2, 0},
@@ -154,97 +290,48 @@ static const struct row {
     {"minerva-7b", digits_gpt2, 0},
     {"mellum2", digits_gpt2, 0},
     {"falcon", falcon, 0},
-    {"tekken", tekken, IGNORE_MERGES | ADD_BOS},
+    {"chameleon", chameleon, BOS},
+    {"tekken", tekken, WHOLE | BOS},
     {"gpt-4o", gpt4o, 0},
     {"llama4", gpt4o, 0},
     {"kanana2", gpt4o, 0},
+    {"talkie", gpt4o, 0},
     {"minimax-m2", gpt4o, 0},
+    {"granite-embed-multi-97m", gpt4o, WHOLE},
+    {"tiny_aya", tiny_aya, 0},
+    {"cohere2moe", tiny_aya, 0},
+    {"kimi-k2", kimi, 0},
+    {"youtu", youtu, WHOLE},
+    {"superbpe", superbpe, 0},
     {"bloom", bloom, 0},
     {"poro-chat", bloom, 0},
     {"gpt3-finnish", bloom, 0},
     {"viking", viking, 0},
-    {"bailingmoe", bailing, 0},
-    {"bailingmoe2", bailing, 0},
-    {"llada-moe", bailing, 0},
-    {"seed-coder", seed_coder, 0},
+    {"gemma4", gemma4, RAW | LINES | BOS},
+    {"granite-embed-multi-311m", gemma4, RAW | LINES | BOS},
+    {"sarvam-moe", gemma4, RAW},
+    {"whitespace", whitespace, RAW},
 };
 
-struct qn_pretokenizer {
-    const struct row *row;
-    pcre2_match_context *limits;
-    pcre2_code *code[PATTERNS_MAX];
-    size_t n;
-};
-
-static const struct row *find_row(const char *name, size_t len)
+qn_err qn_pretokenizer_find(const char *name, size_t len, const struct qn_pretokenizer **out,
+                            struct qn_error *e)
 {
+    qn_unicode_init();
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         if (strlen(table[i].name) == len && memcmp(table[i].name, name, len) == 0) {
-            return &table[i];
+            *out = &table[i];
+            return QN_OK;
         }
     }
-    return NULL;
+    return qn_fail(e, QN_EUNSUPPORTED,
+                   "this version does not know the pre-tokenizer \"%.*s\" (tokenizer.ggml.pre); "
+                   "use a newer quince, or another conversion of the model",
+                   len < 80 ? (int)len : 80, name);
 }
 
-qn_err qn_pretokenizer_new(const char *name, size_t len, struct qn_pretokenizer **out,
-                           struct qn_error *e)
+unsigned qn_pretokenizer_flags(const struct qn_pretokenizer *p)
 {
-    const struct row *row = find_row(name, len);
-    if (row == NULL) {
-        return qn_fail(e, QN_EUNSUPPORTED,
-                       "this version does not know the pre-tokenizer \"%.*s\" (tokenizer.ggml.pre)",
-                       len < 80 ? (int)len : 80, name);
-    }
-    struct qn_pretokenizer *p = qn_xcalloc(1, sizeof *p);
-    p->row = row;
-    p->limits = pcre2_match_context_create(NULL);
-    if (p->limits == NULL) {
-        qn_pretokenizer_free(p);
-        return qn_fail(e, QN_ENOMEM, "no memory for the pre-tokenizer");
-    }
-    pcre2_set_match_limit(p->limits, STEPS_MAX);
-    pcre2_set_heap_limit(p->limits, HEAP_MAX_KIB);
-    for (; row->patterns[p->n] != NULL; p->n++) {
-        int code;
-        PCRE2_SIZE at;
-        p->code[p->n] =
-            pcre2_compile((PCRE2_SPTR)row->patterns[p->n], PCRE2_ZERO_TERMINATED,
-                          PCRE2_UTF | PCRE2_UCP | PCRE2_DOLLAR_ENDONLY, &code, &at, NULL);
-        if (p->code[p->n] == NULL) {
-            PCRE2_UCHAR why[128];
-            pcre2_get_error_message(code, why, sizeof why);
-            qn_err err = qn_fail(e, QN_EINTERNAL, "pre-tokenizer %s: expression %zu at %zu: %s",
-                                 row->name, p->n, (size_t)at, (const char *)why);
-            qn_pretokenizer_free(p);
-            return err;
-        }
-        /* Where the system forbids generated code this fails, and the interpreter does the work. */
-        (void)pcre2_jit_compile(p->code[p->n], PCRE2_JIT_COMPLETE);
-    }
-    *out = p;
-    return QN_OK;
-}
-
-void qn_pretokenizer_free(struct qn_pretokenizer *p)
-{
-    if (p == NULL) {
-        return;
-    }
-    for (size_t i = 0; i < PATTERNS_MAX; i++) {
-        pcre2_code_free(p->code[i]);
-    }
-    pcre2_match_context_free(p->limits);
-    free(p);
-}
-
-bool qn_pretokenizer_ignores_merges(const struct qn_pretokenizer *p)
-{
-    return (p->row->flags & IGNORE_MERGES) != 0;
-}
-
-bool qn_pretokenizer_adds_bos(const struct qn_pretokenizer *p)
-{
-    return (p->row->flags & ADD_BOS) != 0;
+    return p->flags;
 }
 
 void qn_pieces_deinit(struct qn_pieces *p)
@@ -253,79 +340,31 @@ void qn_pieces_deinit(struct qn_pieces *p)
     *p = (struct qn_pieces){.n = 0};
 }
 
-static void add(struct qn_pieces *p, size_t end)
+void qn_pieces_grow(struct qn_pieces *p)
 {
-    if (p->n == p->cap) {
-        p->cap = p->cap == 0 ? 64 : 2 * p->cap;
-        p->end = qn_xrealloc(p->end, p->cap * sizeof *p->end);
-    }
-    p->end[p->n++] = (uint32_t)end;
+    p->cap = p->cap == 0 ? 64 : 2 * p->cap;
+    p->end = qn_xrealloc(p->end, p->cap * sizeof *p->end);
 }
 
-/* Cuts text[from..to) at every match of one expression. */
-static qn_err cut(const struct qn_pretokenizer *p, const pcre2_code *code, pcre2_match_data *match,
-                  const char *text, size_t from, size_t to, struct qn_pieces *out,
-                  struct qn_error *e)
-{
-    PCRE2_SPTR piece = (PCRE2_SPTR)text + from;
-    size_t len = to - from;
-    for (size_t at = 0; at < len;) {
-        int rc = pcre2_match(code, piece, len, at, PCRE2_NO_UTF_CHECK, match, p->limits);
-        if (rc == PCRE2_ERROR_JIT_STACKLIMIT) {
-            rc = pcre2_match(code, piece, len, at, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, match,
-                             p->limits);
-        }
-        if (rc == PCRE2_ERROR_NOMATCH) {
-            break;
-        }
-        if (rc < 0) {
-            PCRE2_UCHAR why[128];
-            pcre2_get_error_message(rc, why, sizeof why);
-            return qn_fail(e, rc == PCRE2_ERROR_NOMEMORY ? QN_ENOMEM : QN_ELIMIT,
-                           "the text cannot be cut into words (%s)", (const char *)why);
-        }
-        const PCRE2_SIZE *where = pcre2_get_ovector_pointer(match);
-        if (where[1] <= where[0]) {
-            break; /* no expression of the table matches nothing; never loop over it */
-        }
-        if (where[0] > at) {
-            add(out, from + where[0]);
-        }
-        add(out, from + where[1]);
-        at = where[1];
-    }
-    if (out->n == 0 || out->end[out->n - 1] < to) {
-        add(out, to);
-    }
-    return QN_OK;
-}
-
-qn_err qn_pretokenize(const struct qn_pretokenizer *p, const char *text, size_t len,
-                      struct qn_pieces *out, struct qn_error *e)
+void qn_pretokenize(const struct qn_pretokenizer *p, const char *text, size_t len,
+                    struct qn_pieces *out)
 {
     out->n = 0;
     if (len == 0) {
-        return QN_OK;
-    }
-    pcre2_match_data *match = pcre2_match_data_create(1, NULL);
-    if (match == NULL) {
-        return qn_fail(e, QN_ENOMEM, "no memory for the pre-tokenizer");
+        return;
     }
     struct qn_pieces before = {0};
-    qn_err err = QN_OK;
-    add(out, len);
-    for (size_t i = 0; i < p->n && err == QN_OK; i++) {
+    qn_cut(p->steps, text, 0, len, out);
+    for (const struct qn_cut *step = p->steps + 1; step->kind != QN_CUT_END; step++) {
         struct qn_pieces swap = before;
         before = *out;
         *out = swap;
         out->n = 0;
         size_t from = 0;
-        for (size_t k = 0; k < before.n && err == QN_OK; k++) {
-            err = cut(p, p->code[i], match, text, from, before.end[k], out, e);
+        for (size_t k = 0; k < before.n; k++) {
+            qn_cut(step, text, from, before.end[k], out);
             from = before.end[k];
         }
     }
     qn_pieces_deinit(&before);
-    pcre2_match_data_free(match);
-    return err;
 }

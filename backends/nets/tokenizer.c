@@ -7,6 +7,7 @@
 #include "nets/special.h"
 
 #include "base/buf.h"
+#include "base/log.h"
 #include "base/str.h"
 
 #include <ctype.h>
@@ -87,18 +88,6 @@ void qn_tokens_deinit(struct qn_tokens *t)
 {
     free(t->v);
     *t = (struct qn_tokens){.n = 0};
-}
-
-qn_err qn_tokenizing_push(struct qn_tokenizing *z, int32_t id, struct qn_error *e)
-{
-    if (id < 0) {
-        return QN_OK;
-    }
-    if (z->out->n >= z->max_tokens) {
-        return qn_fail(e, QN_ELIMIT, "the text has more than %zu tokens", z->max_tokens);
-    }
-    qn_tokens_push(z->out, id);
-    return QN_OK;
 }
 
 /* A token id of the metadata; `otherwise` when there is none and it is in range. */
@@ -207,6 +196,7 @@ static qn_err read_ids(struct qn_tokenizer *t, const struct qn_gguf *g, struct q
     static const struct {
         int32_t bos, eos, unknown, separator; /* when the file does not say */
     } usual[] = {[QN_VOCAB_BPE] = {-1, -1, -1, -1},
+                 [QN_VOCAB_RAW] = {-1, -1, -1, -1},
                  [QN_VOCAB_SPM] = {1, 2, 0, -1},
                  [QN_VOCAB_WORDPIECE] = {101, -1, 100, 102}};
     enum qn_vocab_model m = t->vocab.model;
@@ -232,7 +222,8 @@ static qn_err read_ids(struct qn_tokenizer *t, const struct qn_gguf *g, struct q
 static qn_err read_additions(struct qn_tokenizer *t, const struct qn_gguf *g, struct qn_error *e)
 {
     enum qn_vocab_model m = t->vocab.model;
-    t->adds_bos = m != QN_VOCAB_BPE || qn_pretokenizer_adds_bos(t->bpe.pre);
+    unsigned pre = t->bpe.pre != NULL ? qn_pretokenizer_flags(t->bpe.pre) : QN_PRE_ADDS_BOS;
+    t->adds_bos = (pre & QN_PRE_ADDS_BOS) != 0;
     t->adds_separator = m == QN_VOCAB_WORDPIECE;
     t->space_prefix = m == QN_VOCAB_SPM;
     qn_err err = read_flag(g, KEY("add_bos_token"), &t->adds_bos, e);
@@ -245,6 +236,10 @@ static qn_err read_additions(struct qn_tokenizer *t, const struct qn_gguf *g, st
     if (err == QN_OK && m == QN_VOCAB_SPM) {
         err = read_flag(g, KEY("add_space_prefix"), &t->space_prefix, e);
     }
+    /* Files of this family say no and mean yes. */
+    t->adds_bos = t->adds_bos || (pre & QN_PRE_WHOLE_LINES) != 0;
+    /* Elsewhere separators stand between two texts only, which is the caller's affair. */
+    t->adds_separator = t->adds_separator && m == QN_VOCAB_WORDPIECE;
     /* Asking for a token that the vocabulary does not have asks for nothing. */
     t->adds_bos = t->adds_bos && t->bos >= 0;
     t->adds_eos = t->adds_eos && t->eos >= 0;
@@ -252,43 +247,87 @@ static qn_err read_additions(struct qn_tokenizer *t, const struct qn_gguf *g, st
     return err;
 }
 
-static qn_err model_of(const struct qn_gguf *g, enum qn_vocab_model *out, struct qn_error *e)
+/* The file's pre-tokenizer: BPE cannot do without. */
+static qn_err read_pretokenizer(const struct qn_gguf *g, const char *model_pre,
+                                const struct qn_pretokenizer **out, struct qn_error *e)
+{
+    struct qn_gguf_str pre = {"default", 7};
+    qn_err err = QN_OK;
+    if (model_pre != NULL) {
+        pre = (struct qn_gguf_str){model_pre, strlen(model_pre)};
+    } else if (qn_gguf_has(g, KEY("pre"))) {
+        err = qn_gguf_str(g, KEY("pre"), &pre, e);
+    } else {
+        qn_warn("tokenizer", "the file names no pre-tokenizer: words may be cut differently than "
+                             "in training; convert the model again if answers are poor");
+    }
+    return err != QN_OK ? err : qn_pretokenizer_find(pre.s, pre.n, out, e);
+}
+
+/* Which kind of vocabulary the file has and, for BPE, how words are cut. */
+static qn_err model_of(const struct qn_gguf *g, enum qn_vocab_model *out,
+                       const struct qn_pretokenizer **pre, struct qn_error *e)
 {
     static const struct {
         const char *name;
         enum qn_vocab_model model;
-    } models[] = {{"gpt2", QN_VOCAB_BPE}, {"llama", QN_VOCAB_SPM}, {"bert", QN_VOCAB_WORDPIECE}};
+        const char *pre; /* what the model implies whatever the file says; NULL: nothing */
+    } models[] = {{"gpt2", QN_VOCAB_BPE, NULL},
+                  {"gemma4", QN_VOCAB_RAW, "gemma4"},
+                  {"llama", QN_VOCAB_SPM, NULL},
+                  {"bert", QN_VOCAB_WORDPIECE, NULL}};
     struct qn_gguf_str s;
     qn_err err = qn_gguf_str(g, KEY("model"), &s, e);
     if (err != QN_OK) {
         return err;
     }
     for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
-        if (s.n == strlen(models[i].name) && memcmp(s.s, models[i].name, s.n) == 0) {
-            *out = models[i].model;
-            return QN_OK;
+        if (s.n != strlen(models[i].name) || memcmp(s.s, models[i].name, s.n) != 0) {
+            continue;
         }
+        *out = models[i].model;
+        if (*out == QN_VOCAB_BPE || *out == QN_VOCAB_RAW) {
+            err = read_pretokenizer(g, models[i].pre, pre, e);
+            if (err == QN_OK && (qn_pretokenizer_flags(*pre) & QN_PRE_RAW_TEXT) != 0) {
+                *out = QN_VOCAB_RAW;
+            }
+        }
+        return err;
     }
     return qn_fail(e, QN_EUNSUPPORTED,
-                   "this version does not know the tokenizer \"%.*s\" (tokenizer.ggml.model)",
+                   "this version does not know the tokenizer \"%.*s\" (tokenizer.ggml.model); use "
+                   "a newer quince, or another conversion of the model",
                    s.n < 80 ? (int)s.n : 80, s.s);
+}
+
+static qn_err init_model(struct qn_tokenizer *t, const struct qn_pretokenizer *pre,
+                         const struct qn_gguf *g, struct qn_error *e)
+{
+    switch (t->vocab.model) {
+    case QN_VOCAB_BPE:
+    case QN_VOCAB_RAW:
+        return qn_bpe_init(&t->bpe, pre, &t->vocab, g, e);
+    case QN_VOCAB_SPM:
+        qn_spm_init(&t->spm, &t->vocab);
+        return QN_OK;
+    case QN_VOCAB_WORDPIECE:
+        return qn_wordpiece_init(&t->wordpiece, g, e);
+    }
+    return QN_OK;
 }
 
 qn_err qn_tokenizer_new(const struct qn_gguf *g, struct qn_tokenizer **out, struct qn_error *e)
 {
     enum qn_vocab_model model = QN_VOCAB_BPE;
-    qn_err err = model_of(g, &model, e);
+    const struct qn_pretokenizer *pre = NULL;
+    qn_err err = model_of(g, &model, &pre, e);
     if (err != QN_OK) {
         return err;
     }
     struct qn_tokenizer *t = qn_xcalloc(1, sizeof *t);
     err = qn_vocab_init(&t->vocab, model, g, e);
-    if (err == QN_OK && model == QN_VOCAB_BPE) {
-        err = qn_bpe_init(&t->bpe, &t->vocab, g, e);
-    } else if (err == QN_OK && model == QN_VOCAB_SPM) {
-        qn_spm_init(&t->spm, &t->vocab);
-    } else if (err == QN_OK) {
-        err = qn_wordpiece_init(&t->wordpiece, g, e);
+    if (err == QN_OK) {
+        err = init_model(t, pre, g, e);
     }
     if (err == QN_OK) {
         err = read_ids(t, g, e);
@@ -333,6 +372,7 @@ static qn_err plain_text(const struct qn_tokenizer *t, struct qn_tokenizing *z, 
 {
     switch (t->vocab.model) {
     case QN_VOCAB_BPE:
+    case QN_VOCAB_RAW:
         return qn_bpe_text(&t->bpe, z, text, len, e);
     case QN_VOCAB_SPM:
         return qn_spm_text(&t->spm, z, text, len, t->space_prefix && after_special, e);
@@ -424,6 +464,7 @@ qn_err qn_tokenize(const struct qn_tokenizer *t, const char *text, size_t len, u
         len = repaired.len;
     }
     size_t before = out->n;
+    qn_tokenizing_start(&z, len);
     if (err == QN_OK) {
         err = whole_text(t, &z, text, len, flags, e);
     }
@@ -431,8 +472,7 @@ qn_err qn_tokenize(const struct qn_tokenizer *t, const char *text, size_t len, u
         out->n = before;
     }
     qn_buf_deinit(&repaired);
-    qn_merge_deinit(&z.merge);
-    qn_pieces_deinit(&z.pieces);
+    qn_tokenizing_end(&z);
     return err;
 }
 

@@ -50,8 +50,7 @@ int qn_byte_level_decode(const char *s, size_t n, char *out)
     return len;
 }
 
-/* s with "▁" as space; fewer bytes than before or as many. */
-static int unescape_spaces(const char *s, size_t n, char *out)
+int qn_unescape_spaces(const char *s, size_t n, char *out)
 {
     int len = 0;
     for (size_t i = 0; i < n;) {
@@ -80,6 +79,12 @@ static int byte_of_text(struct qn_gguf_str s)
     return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
+/* Whether spaces are "▁" and bytes "<0xAB>". */
+static bool writes_spaces(const struct qn_vocab *v)
+{
+    return v->model == QN_VOCAB_SPM || v->model == QN_VOCAB_RAW;
+}
+
 /* Writes the bytes of a token to out and tells whether text can reach it through the index. */
 static bool decode_token(struct qn_vocab *v, int32_t id, struct qn_gguf_str s, char *out)
 {
@@ -91,8 +96,8 @@ static bool decode_token(struct qn_vocab *v, int32_t id, struct qn_gguf_str s, c
     if (special) {
         /* Written as they are; whether they can also come out of merges is a matter of bytes. */
         len = v->model == QN_VOCAB_BPE ? qn_byte_level_decode(s.s, s.n, out) : (int)s.n;
-        found = len >= 0 && (v->model != QN_VOCAB_SPM || memchr(s.s, ' ', s.n) == NULL) &&
-                (size_t)len == s.n;
+        found =
+            len >= 0 && (!writes_spaces(v) || memchr(s.s, ' ', s.n) == NULL) && (size_t)len == s.n;
         memcpy(out, s.s, s.n);
         len = (int)s.n;
     } else if (v->model == QN_VOCAB_BPE) {
@@ -107,7 +112,7 @@ static bool decode_token(struct qn_vocab *v, int32_t id, struct qn_gguf_str s, c
         }
     } else {
         int byte = byte_of_text(s);
-        if (byte >= 0 && v->model == QN_VOCAB_SPM) {
+        if (byte >= 0 && writes_spaces(v)) {
             out[0] = (char)byte;
             len = 1;
             if (v->byte_id[byte] < 0) {
@@ -116,7 +121,7 @@ static bool decode_token(struct qn_vocab *v, int32_t id, struct qn_gguf_str s, c
             t->kind = QN_TOKEN_BYTE;
         } else {
             found = memchr(s.s, ' ', s.n) == NULL; /* a written space would be "▁" */
-            len = unescape_spaces(s.s, s.n, out);
+            len = qn_unescape_spaces(s.s, s.n, out);
         }
     }
     t->s = out;
@@ -124,20 +129,19 @@ static bool decode_token(struct qn_vocab *v, int32_t id, struct qn_gguf_str s, c
     return found && len > 0;
 }
 
-static uint64_t hash_of(const struct qn_vocab *v, const char *s, size_t n)
+uint64_t qn_vocab_hash(const struct qn_vocab *v, const char *s, size_t n)
 {
     return qn_hash_bytes(v->seed, s, n);
 }
 
 /* The slot of the token with these bytes, or the free one where it belongs. */
-static struct qn_vocab_slot *slot_of(const struct qn_vocab *v, const char *s, size_t n)
+static struct qn_vocab_slot *slot_of(const struct qn_vocab *v, uint64_t hash, const char *s,
+                                     size_t n)
 {
-    uint64_t h = hash_of(v, s, n);
-    uint32_t tag = (uint32_t)(h >> 32);
-    for (size_t i = (size_t)h & v->mask;; i = (i + 1) & v->mask) {
+    uint32_t tag = (uint32_t)(hash >> 32);
+    for (size_t i = (size_t)hash & v->mask;; i = (i + 1) & v->mask) {
         struct qn_vocab_slot *slot = &v->slot[i];
         if (slot->id < 0) {
-            slot->tag = tag;
             return slot;
         }
         if (slot->tag == tag) {
@@ -151,32 +155,34 @@ static struct qn_vocab_slot *slot_of(const struct qn_vocab *v, const char *s, si
 
 int32_t qn_vocab_find(const struct qn_vocab *v, const char *s, size_t n)
 {
-    if (n == 0 || n > v->longest) {
-        return -1;
-    }
-    uint64_t h = hash_of(v, s, n);
-    uint32_t tag = (uint32_t)(h >> 32);
-    for (size_t i = (size_t)h & v->mask;; i = (i + 1) & v->mask) {
-        const struct qn_vocab_slot *slot = &v->slot[i];
-        if (slot->id < 0) {
-            return -1;
-        }
-        if (slot->tag == tag) {
-            const struct qn_token *t = &v->token[slot->id];
-            if (t->n == n && memcmp(t->s, s, n) == 0) {
-                return slot->id;
-            }
-        }
-    }
+    return n == 0 || n > v->longest ? -1 : slot_of(v, qn_vocab_hash(v, s, n), s, n)->id;
 }
 
-int32_t qn_vocab_find_text(const struct qn_vocab *v, const char *s, size_t n)
+int32_t qn_vocab_find_hashed(const struct qn_vocab *v, uint64_t hash, const char *s, size_t n)
 {
-    int32_t id = qn_vocab_find(v, s, n);
+    int32_t id = slot_of(v, hash, s, n)->id;
     if (id < 0 || v->token[id].kind == QN_TOKEN_CONTROL || v->token[id].kind == QN_TOKEN_UNKNOWN) {
         return -1;
     }
     return id;
+}
+
+int32_t qn_vocab_find_text(const struct qn_vocab *v, const char *s, size_t n)
+{
+    return n == 0 || n > v->longest ? -1 : qn_vocab_find_hashed(v, qn_vocab_hash(v, s, n), s, n);
+}
+
+bool qn_vocab_words_apart(const struct qn_vocab *v)
+{
+    for (int32_t i = 0; i < v->n; i++) {
+        const struct qn_token *t = &v->token[i];
+        for (uint32_t k = 1; t->kind != QN_TOKEN_CONTROL && k < t->n; k++) {
+            if (t->s[k] == ' ' && t->s[k - 1] != ' ') {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
 /* The kinds and, for SentencePiece, the scores. */
@@ -230,9 +236,11 @@ static qn_err read_numbers(struct qn_vocab *v, const struct qn_gguf *g, struct q
 
 static void insert(struct qn_vocab *v, int32_t id)
 {
-    struct qn_vocab_slot *slot = slot_of(v, v->token[id].s, v->token[id].n);
+    const struct qn_token *t = &v->token[id];
+    uint64_t hash = qn_vocab_hash(v, t->s, t->n);
+    struct qn_vocab_slot *slot = slot_of(v, hash, t->s, t->n);
     if (slot->id < 0) {
-        slot->id = id;
+        *slot = (struct qn_vocab_slot){(uint32_t)(hash >> 32), id};
     }
 }
 
@@ -273,8 +281,10 @@ qn_err qn_vocab_init(struct qn_vocab *v, enum qn_vocab_model model, const struct
     v->bytes = qn_alloc_sized(total + 1, 1, QN_VOCAB_BYTES_MAX);
     v->token = qn_alloc_sized(count, sizeof *v->token, SIZE_MAX);
     v->slot = qn_alloc_sized(slots, sizeof *v->slot, SIZE_MAX);
+    v->joined = qn_alloc_sized(count, sizeof *v->joined, SIZE_MAX);
     bool *found = qn_alloc_sized(count, sizeof *found, SIZE_MAX);
-    if (v->bytes == NULL || v->token == NULL || v->slot == NULL || found == NULL) {
+    if (v->bytes == NULL || v->token == NULL || v->slot == NULL || v->joined == NULL ||
+        found == NULL) {
         err = qn_fail(e, QN_ENOMEM, "no memory for %zu tokens of %zu bytes", count, total);
         goto out;
     }
@@ -320,5 +330,6 @@ void qn_vocab_deinit(struct qn_vocab *v)
     free(v->score);
     free(v->bytes);
     free(v->slot);
+    free(v->joined);
     *v = (struct qn_vocab){.n = 0};
 }

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "formats/gguf.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,7 +18,12 @@ enum {
     QN_TOKEN_TEXT_MAX = 256 * 1024 * 1024   /* bytes of one text to tokenise */
 };
 
-enum qn_vocab_model { QN_VOCAB_BPE, QN_VOCAB_SPM, QN_VOCAB_WORDPIECE };
+enum qn_vocab_model {
+    QN_VOCAB_BPE, /* over bytes */
+    QN_VOCAB_RAW, /* BPE over characters, with spaces and bytes written as SentencePiece does */
+    QN_VOCAB_SPM,
+    QN_VOCAB_WORDPIECE
+};
 
 enum qn_token_kind { /* tokenizer.ggml.token_type, numbered as in the file */
                      QN_TOKEN_NORMAL = 1,
@@ -37,6 +43,8 @@ struct qn_token {
     uint8_t flags; /* QN_TOKEN_* */
 };
 
+enum { QN_JOINED = 1 }; /* joining the symbols of this token's text gives this token */
+
 struct qn_vocab_slot {
     uint32_t tag; /* the upper half of the hash */
     int32_t id;   /* -1: free */
@@ -45,9 +53,10 @@ struct qn_vocab_slot {
 struct qn_vocab {
     enum qn_vocab_model model;
     int32_t n;
-    struct qn_token *token; /* [n] */
-    float *score;           /* [n] for SentencePiece, else NULL */
-    char *bytes;            /* what the tokens point into */
+    struct qn_token *token;  /* [n] */
+    float *score;            /* [n] for SentencePiece, else NULL */
+    _Atomic uint8_t *joined; /* [n] QN_JOINED where that is known: the one thing found out later */
+    char *bytes;             /* what the tokens point into */
     uint64_t seed;
     struct qn_vocab_slot *slot; /* [mask + 1], tokens that text may become, and control tokens */
     size_t mask;
@@ -67,8 +76,19 @@ int32_t qn_vocab_find(const struct qn_vocab *v, const char *s, size_t n);
 /* The same, but never a control, unknown or byte token: what plain text may become. */
 int32_t qn_vocab_find_text(const struct qn_vocab *v, const char *s, size_t n);
 
+/* qn_vocab_find_text for n > 0 bytes of which the hash is known. */
+uint64_t qn_vocab_hash(const struct qn_vocab *v, const char *s, size_t n);
+int32_t qn_vocab_find_hashed(const struct qn_vocab *v, uint64_t hash, const char *s, size_t n);
+
+/* Whether no token that text may become has a space behind another character: then no word reaches
+ * into the next, and words can be tokenised one by one. */
+bool qn_vocab_words_apart(const struct qn_vocab *v);
+
 /* Undoes GPT-2's byte-level alphabet: each character of s stands for one byte. Returns the number
  * of bytes written to out (room for n), or -1 when a character is not in the alphabet. */
 int qn_byte_level_decode(const char *s, size_t n, char *out);
+
+/* Undoes SentencePiece's "▁": returns the bytes written to out, at most n. */
+int qn_unescape_spaces(const char *s, size_t n, char *out);
 
 #endif

@@ -32,9 +32,15 @@ static inline uint64_t qn_hash_bytes(uint64_t seed, const void *data, size_t n)
         p += 8;
         n -= 8;
     }
+    /* Up to 7 bytes more, some of them twice; how many there are is in h. */
     uint64_t tail = 0;
-    for (size_t i = 0; i < n; i++) {
-        tail |= (uint64_t)p[i] << (8 * i);
+    if (n >= 4) {
+        uint32_t low, high;
+        memcpy(&low, p, 4);
+        memcpy(&high, p + n - 4, 4);
+        tail = (uint64_t)high << 32 | low;
+    } else if (n > 0) {
+        tail = (uint64_t)p[0] << 16 | (uint64_t)p[n / 2] << 8 | p[n - 1];
     }
     return qn_hash_u64(seed, tail ^ h);
 }

@@ -67,6 +67,14 @@ size_t qn_utf8_decode(const char *s, size_t n, uint32_t *cp)
 bool qn_utf8_valid(const char *s, size_t n)
 {
     for (size_t i = 0; i < n;) {
+        uint64_t eight;
+        if (n - i >= sizeof eight) {
+            memcpy(&eight, s + i, sizeof eight);
+            if ((eight & 0x8080808080808080u) == 0) {
+                i += sizeof eight;
+                continue;
+            }
+        }
         if ((unsigned char)s[i] < 0x80) {
             i++;
             continue;
