@@ -36,7 +36,6 @@ OWNERS = {
     "libwebsockets": ["router/ws.c"],
     "cblas.h": ["backends/engine/cpu/gemm.c"],
     "vulkan/": ["backends/engine/vulkan/"],
-    "pcre2.h": ["backends/nets/pretokenize.c"],
     "utf8proc.h": ["backends/nets/wordpiece.c"],
     "histedit.h": ["cli/"],
     "editline/": ["cli/"],

@@ -3,14 +3,16 @@
 
     scripts/unicode_classes.py /usr/share/unicode > backends/nets/unicode_ranges.inc
 
-Needs UnicodeData.txt and PropList.txt (Debian: unicode-data). A range holds until the next one
-begins; the classes are those of backends/nets/unicode.h.
+Needs UnicodeData.txt and PropList.txt of Unicode 15.0 (Debian 12: unicode-data); what 15.1 added is
+written down here. A range holds until the next one begins; the classes are those of
+backends/nets/unicode.h.
 """
 import sys
 
 CLASSES = {"Lu": "UPPER", "Ll": "LOWER", "Lt": "TITLE", "Lm": "MODIFIER", "Lo": "LETTER",
            "Mn": "MARK", "Mc": "MARK", "Me": "MARK", "Nd": "DIGIT", "Nl": "NUMBER", "No": "NUMBER"}
 LIMIT = 0x110000
+ADDED = [(0x2EBF0, 0x2EE5D, "LETTER"), (0x2FFC, 0x2FFF, "SYMBOL"), (0x31EF, 0x31EF, "SYMBOL")]
 
 
 def main():
@@ -31,6 +33,8 @@ def main():
             ends = field[0].strip().split("..")
             for p in range(int(ends[0], 16), int(ends[-1], 16) + 1):
                 classes[p] = "SPACE"
+    for begin, end, kind in ADDED:
+        classes[begin:end + 1] = [kind] * (end + 1 - begin)
     classes[ord("\n")] = classes[ord("\r")] = "NEWLINE"
     print("/* Made by scripts/unicode_classes.py from the Unicode Character Database; not edited. */")
     print("/* clang-format off */")

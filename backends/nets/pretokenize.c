@@ -1,7 +1,10 @@
 /* One row per name that GGUF files use in tokenizer.ggml.pre. A family has one or several steps;
  * each is applied to what the ones before it left: its matches become pieces, and so does the text
  * between them. A look-ahead sees no further than the piece it works on.
- * Source: tokenizer.json of the models; the names and the order of steps: llama.cpp's converter. */
+ * Source: tokenizer.json of the models; the names and the order of steps: llama.cpp's converter.
+ * llama.cpp itself simplifies some expressions: in those of GPT-4o's kind, marks are no letters to
+ * it and only ASCII has capitals; in Kimi's and Youtu's nothing has. Here they cut as in training.
+ */
 #include "nets/pretokenize.h"
 
 #include "nets/cut.h"

@@ -1,5 +1,5 @@
 /* The table of character classes, spread from ranges at first use: 208 KiB that every tokenizer of
- * the process shares. Source: Unicode 15.0, UnicodeData.txt, PropList.txt, Scripts.txt. */
+ * the process shares. Source: Unicode 15.1, UnicodeData.txt, PropList.txt, Scripts.txt. */
 #include "nets/unicode.h"
 
 #include <pthread.h>

@@ -1,4 +1,7 @@
 /* How each family cuts text: cases worked out by hand from the families' published expressions. */
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/path.h"
 #include "base/rand.h"
 #include "base/str.h"
 #include "nets/pretokenize.h"
@@ -112,14 +115,61 @@ static void names_what_it_does_not_know(void **state)
     assert_int_equal(qn_pretokenizer_flags(p), QN_PRE_WHOLE_TOKENS | QN_PRE_ADDS_BOS);
 }
 
+/* tests/unit/pretokenize_cases.txt: see the script that makes it. */
+static void cuts_as_the_expressions_say(void **state)
+{
+    (void)state;
+    struct qn_buf file;
+    struct qn_error e = {0};
+    qn_buf_init(&file, 1 << 20);
+    if (qn_file_read("tests/unit/pretokenize_cases.txt", &file, &e) != QN_OK) {
+        fail_msg("%s", e.message);
+    }
+    struct qn_json *doc = NULL;
+    const char *text = NULL;
+    int count = 0;
+    char *rest = NULL;
+    for (char *line = strtok_r(qn_buf_cstr(&file), "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) {
+        if (*line == '"') {
+            qn_json_free(doc);
+            assert_int_equal(qn_json_parse(line, strlen(line), &doc, &e), QN_OK);
+            struct qn_jref root = qn_json_root(doc);
+            text = qn_json_raw_str(&root);
+            continue;
+        }
+        size_t name_n = strcspn(line, " ");
+        const struct qn_pretokenizer *p = NULL;
+        struct qn_pieces out = {0};
+        assert_non_null(text);
+        assert_int_equal(qn_pretokenizer_find(line, name_n, &p, &e), QN_OK);
+        qn_pretokenize(p, text, strlen(text), &out);
+        char *at = line + name_n;
+        size_t end = 0;
+        for (size_t k = 0; k < out.n; k++) {
+            end += strtoul(at, &at, 10);
+            if (out.end[k] != end) {
+                fail_msg("%.*s, %s: piece %zu ends at %u, expected %zu", (int)name_n, line, text, k,
+                         out.end[k], end);
+            }
+        }
+        assert_int_equal(*at, '\0');
+        assert_int_equal(end, strlen(text));
+        qn_pieces_deinit(&out);
+        count++;
+    }
+    assert_true(count > 1000);
+    qn_json_free(doc);
+    qn_buf_deinit(&file);
+}
+
 static const char *const families[] = {"default", "gpt-2",        "llama3",         "qwen2",
                                        "qwen35",  "deepseek-llm", "deepseek-coder", "deepseek-v3",
                                        "smollm",  "falcon",       "tekken",         "gpt-4o",
                                        "bloom",   "viking",       "bailingmoe",     "seed-coder"};
 
 /* Pieces are never empty, end on characters, and together are the text. */
-static void check_cover(const struct qn_pretokenizer *p, const char *text,
-                        size_t len)
+static void check_cover(const struct qn_pretokenizer *p, const char *text, size_t len)
 {
     struct qn_pieces out = {0};
     qn_pretokenize(p, text, len, &out);
@@ -184,6 +234,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cuts_as_published),
+        cmocka_unit_test(cuts_as_the_expressions_say),
         cmocka_unit_test(names_what_it_does_not_know),
         cmocka_unit_test(pieces_cover_any_text),
         cmocka_unit_test(long_runs_are_cheap),
