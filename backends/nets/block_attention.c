@@ -163,20 +163,20 @@ static void level(struct qn_net *net, const struct qn_attention *a, struct qn_te
     qn_l2_norm(net->dev, xh, xh, net->shape.eps * (float)a->head_dim, sqrtf((float)a->head_dim));
 }
 
-/* Norms and rotation of queries or keys; w: the norm's weights, ndim 0 without. */
+/* Norms and rotation of queries or keys: x and xh as above; w: the norm's weights, ndim 0 without.
+ */
 static void turn(struct qn_net *net, const struct qn_attention *a, const struct qn_batch *b,
-                 struct qn_tensor *x, const struct qn_tensor *w)
+                 struct qn_tensor *x, struct qn_tensor *xh, const struct qn_tensor *w)
 {
     const bool late = net->arch->qk_norm == QN_QK_NORM_HEAD_LATE;
-    struct qn_tensor xh = qn_block_heads(x, x->shape[1] / a->head_dim, a->head_dim);
     if (w->ndim && !late)
-        normalise(net, x, &xh, w);
+        normalise(net, x, xh, w);
     if (a->rope >= 0)
-        qn_rope(net->dev, &xh, &b->angles[a->rope], net->arch->pairs);
+        qn_rope(net->dev, xh, &b->angles[a->rope], net->arch->pairs);
     if (w->ndim && late)
-        normalise(net, x, &xh, w);
+        normalise(net, x, xh, w);
     if (a->bare_norm)
-        level(net, a, &xh);
+        level(net, a, xh);
 }
 
 /* Queries of far positions are made longer, for softmax over many keys grows flat. Source: the
@@ -200,7 +200,7 @@ static void remember(struct qn_net *net, const struct qn_decoder_layer *layer,
     struct qn_tensor vh = qn_block_heads(v, a->kv_heads, a->head_dim);
     if (!a->v.ndim)
         qn_copy(net->dev, v, k);
-    turn(net, a, b, k, &a->k_norm);
+    turn(net, a, b, k, &kh, &a->k_norm);
     if (a->v_norm)
         level(net, a, &vh);
     qn_kv_store(net->dev, qn_kv_layer_at(net->kv, layer->index),
@@ -228,7 +228,7 @@ static void forward(struct qn_net *net, const struct qn_decoder_layer *layer,
     qn_matmul_many(net->dev, in, qkv, !own ? 1 : a->v.ndim ? 3 : 2);
     if (own)
         remember(net, layer, b, &k, &v);
-    turn(net, a, b, &q, &a->q_norm);
+    turn(net, a, b, &q, &qh, &a->q_norm);
     if (a->warm_every > 0)
         warm(net, a, &q);
 
