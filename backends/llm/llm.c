@@ -9,6 +9,7 @@
 #include "llm/batch.h"
 #include "llm/draft.h"
 #include "llm/fit.h"
+#include "llm/lm.h"
 #include "llm/options.h"
 #include "llm/prompt.h"
 #include "nets/nets.h"
@@ -20,18 +21,10 @@
 
 enum { STATES_PER_SEQ = 5 }; /* of a recurrent model: one that is worked on, copies to go back to */
 
-/* A network in its file, and the vocabulary of the answers: what a struct qn_batch_model stands on.
- */
-struct lm {
-    struct qn_weights *weights;
-    struct qn_net *net;
-    const struct qn_tokenizer *tok;
-};
-
 struct llm {
     struct qn_device *dev;
     struct qn_tokenizer *tok;
-    struct lm main, small; /* small: the draft model, if there is one */
+    struct qn_lm main, small; /* small: the draft model, if there is one */
     struct qn_prompter *prompter;
     struct qn_sampler_params defaults;
     struct qn_draft *draft;
@@ -39,67 +32,6 @@ struct llm {
     int32_t context;
     bool context_shift;
 };
-
-static qn_err model_seq_new(void *ctx, int32_t context, struct qn_seq **out, struct qn_error *e)
-{
-    struct lm *m = ctx;
-    return qn_seq_new(m->net, context, out, e);
-}
-
-static void model_pages(void *ctx, int64_t *free_pages, int64_t *total)
-{
-    struct lm *m = ctx;
-    qn_net_kv_pages(m->net, free_pages, total);
-}
-
-static void model_forward(void *ctx, struct qn_chunk *chunks, size_t n)
-{
-    struct lm *m = ctx;
-    qn_net_forward(m->net, chunks, n);
-}
-
-static const char *model_token_bytes(void *ctx, int32_t id, size_t *len)
-{
-    struct lm *m = ctx;
-    return qn_token_bytes(m->tok, id, len);
-}
-
-/* Rows of the output matrix beyond the vocabulary (padding) stand for nothing, too. */
-static bool model_token_is_control(void *ctx, int32_t id)
-{
-    struct lm *m = ctx;
-    return qn_token_is_control(m->tok, id);
-}
-
-static bool model_token_is_end(void *ctx, int32_t id)
-{
-    struct lm *m = ctx;
-    return qn_token_is_end(m->tok, id);
-}
-
-static struct qn_batch_model model_of(struct lm *m, int max_chunk)
-{
-    const struct qn_net_info *info = qn_net_info(m->net);
-    return (struct qn_batch_model){
-        .ctx = m,
-        .vocab = info->vocab,
-        .page = QN_KV_PAGE,
-        .max_chunk = max_chunk,
-        .rewinds = info->state_bytes == 0,
-        .seq_new = model_seq_new,
-        .seq_free = qn_seq_free,
-        .seq_len = qn_seq_len,
-        .seq_reserve = qn_seq_reserve,
-        .seq_truncate = qn_seq_truncate,
-        .seq_forkable = qn_seq_forkable,
-        .seq_fork = qn_seq_fork,
-        .pages = model_pages,
-        .forward = model_forward,
-        .token_bytes = model_token_bytes,
-        .token_is_control = model_token_is_control,
-        .token_is_end = model_token_is_end,
-    };
-}
 
 static bool on_progress(void *ctx, double fraction)
 {
@@ -129,21 +61,14 @@ static int usable(int threads)
     return threads > QN_POOL_THREADS_MAX ? QN_POOL_THREADS_MAX : threads;
 }
 
-static void lm_close(struct lm *m)
-{
-    if (m->net)
-        qn_net_free(m->net);
-    qn_weights_close(m->weights);
-}
-
 static void llm_unload(void *self)
 {
     struct llm *m = self;
     qn_batch_free(m->batch);
     qn_draft_free(m->draft);
     qn_prompter_free(m->prompter);
-    lm_close(&m->small);
-    lm_close(&m->main);
+    qn_lm_close(&m->small);
+    qn_lm_close(&m->main);
     if (m->tok)
         qn_tokenizer_free(m->tok);
     qn_device_free(m->dev);
@@ -166,12 +91,12 @@ static qn_err about_file(const char *path, struct qn_error *e)
 }
 
 /* The cache's memory for `tokens` tokens of one sequence. */
-static int64_t cache_bytes(const struct lm *m, enum qn_dtype type, int64_t tokens)
+static int64_t cache_bytes(const struct qn_lm *m, enum qn_dtype type, int64_t tokens)
 {
     return qn_net_kv_seq_bytes(m->net, type, type, tokens);
 }
 
-static qn_err init_cache(struct lm *m, enum qn_dtype type, int64_t tokens, struct qn_error *e)
+static qn_err init_cache(struct qn_lm *m, enum qn_dtype type, int64_t tokens, struct qn_error *e)
 {
     /* One page more than the contexts: a shared last page is copied before it is written to. */
     const struct qn_kv_config cache = {.tokens = tokens + QN_KV_PAGE, .k = type, .v = type};
@@ -220,7 +145,7 @@ static qn_err load_draft(struct llm *m, const struct qn_llm_options *o, int64_t 
                              "models with a recurrent state cannot take tokens back, so they "
                              "neither guess nor are guessed for: load without draft_model");
     m->small.tok = m->tok;
-    struct qn_batch_model model = model_of(&m->small, QN_DRAFT_READ + QN_DRAFT_SEQS);
+    struct qn_batch_model model = qn_lm_model(&m->small, QN_DRAFT_READ + QN_DRAFT_SEQS);
     return qn_draft_new(&model, qn_tokenizer_size(m->tok), m->context, &m->draft, e);
 }
 
@@ -284,7 +209,7 @@ static qn_err llm_load(const struct qn_load *opts, struct qn_progress *p, void *
                                      .speculate = o.speculate,
                                      .context_shift = o.context_shift,
                                      .draft = m->draft};
-    struct qn_batch_model model = model_of(&m->main, QN_LLM_CHUNK_MAX);
+    struct qn_batch_model model = qn_lm_model(&m->main, QN_LLM_CHUNK_MAX);
     if (!err)
         err = qn_batch_new(&model, &config, &m->batch, e);
     if (err)
