@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "contract/job.h"
+#include "router/load_options.h"
 #include "router/residency.h"
 
 #include <stdio.h>
@@ -42,9 +43,12 @@ struct place {
     struct qn_child *child; /* NULL until first needed */
     struct list waiting, held;
     int64_t context_asked; /* by a load; QN_UNSET: none */
+    char *options_asked;   /* by a load: a JSON object; NULL: none */
     int64_t size_bytes;
     int64_t kv_token_bytes; /* 0: not known */
-    int64_t context; /* the running child was started with */
+    int64_t context;        /* the running child was started with */
+    char *options;          /* and these; NULL: none was started */
+    char cache_type[16];    /* that is wanted; "": the child's own */
     bool stale;      /* the running child has other settings than asked for: restart it first */
     bool unloading;  /* until its process has gone */
     bool retry;      /* the last load failed, and somebody has asked again since */
@@ -65,7 +69,7 @@ struct qn_inventory {
     struct qn_catalog *catalog;
     struct qn_http_client *client;
     struct qn_inventory_config config;
-    char *backend_dir;
+    char *backend_dir, *load_options, *cache_dir;
     struct place *places;
     struct watcher *watchers;
     size_t n_waiting;
@@ -231,9 +235,77 @@ static int64_t wanted_context(const struct place *p, const struct qn_model_row *
     return saved != QN_UNSET ? saved : p->inv->config.context;
 }
 
+/* What a load says, then what is saved for the model, then the settings. */
+enum { LAYERS = 3 };
+static void option_layers(const struct place *p, const struct qn_model_row *row,
+                          const char *layers[static LAYERS])
+{
+    layers[0] = p->options_asked ? p->options_asked : "{}";
+    layers[1] = row->options;
+    layers[2] = p->inv->load_options;
+}
+
+static qn_err file_of_model(void *ctx, const char *name, struct qn_buf *path, struct qn_error *e)
+{
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    qn_err err = qn_inventory_find(ctx, name, &snap, &row, e);
+    if (err)
+        return err;
+    if (row->n_files < 1)
+        err = qn_fail_param(e, QN_ENOTFOUND, "model", "model '%.200s' has no file", name);
+    else
+        qn_buf_str(path, row->files[0]);
+    qn_snapshot_unref(snap);
+    return err;
+}
+
+/* The JSON object of options for the child. */
+static qn_err wanted_options(const struct place *p, const struct qn_model_row *row,
+                             struct qn_buf *out, struct qn_error *e)
+{
+    const char *layers[LAYERS];
+    option_layers(p, row, layers);
+    struct qn_load_places places = {.model_file = file_of_model,
+                                    .ctx = p->inv,
+                                    .cache_dir = p->inv->cache_dir,
+                                    .name = p->name};
+    qn_buf_init(out, OPTIONS_MAX);
+    return qn_load_options_merge(p->type, layers, LAYERS, &places, out, e);
+}
+
+/* The memory that will be needed depends on it. */
+static void note_cache_type(struct place *p, const struct qn_model_row *row)
+{
+    const char *layers[LAYERS], *text = "";
+    option_layers(p, row, layers);
+    p->cache_type[0] = '\0';
+    for (int i = 0; i < LAYERS && !p->cache_type[0]; i++) {
+        struct qn_json *doc;
+        if (qn_json_parse(layers[i], strlen(layers[i]), &doc, NULL))
+            continue;
+        struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, "cache_type");
+        qn_json_str_opt(&v, &text, NULL);
+        snprintf(p->cache_type, sizeof p->cache_type, "%s", text);
+        text = "";
+        qn_json_free(doc);
+    }
+}
+
+/* Options that cannot be made sense of are refused when the child is started with them. */
+static bool wants_other_options(const struct place *p, const struct qn_model_row *row)
+{
+    struct qn_buf wanted;
+    bool other = wanted_options(p, row, &wanted, NULL) || !p->options ||
+                 !qn_str_eq(p->options, qn_buf_cstr(&wanted));
+    qn_buf_deinit(&wanted);
+    return other;
+}
+
 static int64_t estimate(const struct place *p, int64_t context)
 {
     struct qn_memory_facts facts = {
+        .cache_type = p->cache_type,
         .file_bytes = p->size_bytes,
         .kv_token_bytes = p->kv_token_bytes,
         .context = context,
@@ -252,12 +324,14 @@ static qn_err start(struct place *p, int threads, struct qn_error *e)
     if (err)
         return err;
     struct qn_buf options;
-    qn_buf_init(&options, OPTIONS_MAX);
-    struct qn_jw w = qn_jw_to(&options);
-    qn_jw_obj(&w);
-    if (inv->config.slots > 0)
-        qn_jw_ki64(&w, "slots", inv->config.slots);
-    qn_jw_obj_end(&w);
+    err = wanted_options(p, row, &options, e);
+    if (err) {
+        qn_buf_deinit(&options);
+        qn_snapshot_unref(snap);
+        return err;
+    }
+    free(p->options);
+    p->options = qn_xstrdup(qn_buf_cstr(&options));
     char *program = qn_path_join(inv->backend_dir, p->type->binary);
     /* Its state may not have been told yet: what held for the process before this one is over. */
     p->unloading = p->stale = p->retry = false;
@@ -304,9 +378,7 @@ static size_t residents(struct qn_inventory *inv, const struct place *without, u
                     (p->waiting.n > 0 && p->waiting.first->ticket < ticket),
             .leaving = s == QN_INST_DRAINING,
             .last_use_ms = p->used_ms,
-            .memory_bytes = status.memory_bytes > 0
-                                ? status.memory_bytes
-                                : estimate(p, p->context),
+            .memory_bytes = status.memory_bytes > 0 ? status.memory_bytes : estimate(p, p->context),
         };
         places[n++] = p;
     }
@@ -550,8 +622,14 @@ qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
     /* A load that names no context takes a running model as it is, and starts another afresh. */
     if (options && (options->context != QN_UNSET || !has_process(s)))
         p->context_asked = options->context;
+    bool named = options && options->options && strcmp(options->options, "{}") != 0;
+    if (named || (options && !has_process(s))) {
+        free(p->options_asked);
+        p->options_asked = named ? qn_xstrdup(options->options) : NULL;
+    }
+    note_cache_type(p, row);
     if (options && has_process(s))
-        p->stale = wanted_context(p, row) != p->context;
+        p->stale = wanted_context(p, row) != p->context || wants_other_options(p, row);
     qn_snapshot_unref(snap);
 
     struct qn_lease *x = qn_xcalloc(1, sizeof *x);
@@ -607,6 +685,8 @@ static bool unload_place(struct place *p)
     qn_fail(&e, QN_ECANCELLED, "model '%s' was unloaded while the request waited for it", p->name);
     refuse_waiting(p, &e);
     p->context_asked = QN_UNSET;
+    free(p->options_asked);
+    p->options_asked = NULL;
     qn_child_stop(p->child, QN_CHILD_STOP_GRACE_MS);
     p->unloading = has_process(state_of(p));
     return true;
@@ -673,6 +753,10 @@ void qn_inventory_new(struct qn_loop *l, struct qn_catalog *catalog, struct qn_h
     inv->config = *config;
     inv->backend_dir = qn_xstrdup(config->backend_dir);
     inv->config.backend_dir = inv->backend_dir;
+    inv->load_options = qn_xstrdup(config->load_options ? config->load_options : "{}");
+    inv->config.load_options = inv->load_options;
+    inv->cache_dir = qn_xstrdup(config->cache_dir ? config->cache_dir : "");
+    inv->config.cache_dir = inv->cache_dir;
     if (config->idle_ms > 0)
         inv->idle_timer = qn_timer_start(l, IDLE_CHECK_MS, IDLE_CHECK_MS, check_idle, inv);
     *out = inv;
@@ -687,6 +771,8 @@ void qn_inventory_free(struct qn_inventory *inv)
         inv->places = p->next;
         qn_child_free(p->child);
         free(p->name);
+        free(p->options_asked);
+        free(p->options);
         free(p);
     }
     while (inv->watchers) {
@@ -698,6 +784,8 @@ void qn_inventory_free(struct qn_inventory *inv)
     qn_timer_stop(inv->settle_timer);
     qn_timer_stop(inv->idle_timer);
     free(inv->backend_dir);
+    free(inv->load_options);
+    free(inv->cache_dir);
     free(inv);
 }
 

@@ -28,8 +28,11 @@ struct qn_inventory_config {
                                      is asked before each load and must not block */
     int threads;                  /* of the machine, >= 1 */
     int64_t context, slots;       /* 0: the child chooses */
-    int64_t queue_limit;          /* waiting leases */
-    int64_t idle_ms;              /* 0: never unload for idleness */
+    const char
+        *load_options;     /* JSON object: options of loading that nobody set otherwise; copied */
+    const char *cache_dir; /* where children keep files for their next start; copied */
+    int64_t queue_limit;   /* waiting leases */
+    int64_t idle_ms;       /* 0: never unload for idleness */
 };
 
 void qn_inventory_new(struct qn_loop *l, struct qn_catalog *catalog, struct qn_http_client *client,
@@ -47,6 +50,7 @@ qn_err qn_inventory_find(struct qn_inventory *inv, const char *name, struct qn_s
 struct qn_load_options {
     int64_t context; /* QN_UNSET: as it runs; else as saved for the model, else the setting, else
                         the child's choice */
+    const char *options; /* JSON object of further ones by name, lent; NULL or {}: the same */
 };
 
 struct qn_lease;

@@ -3,6 +3,7 @@
 #include "router/settings.h"
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -33,6 +34,7 @@
 extern char **environ;
 
 enum { DRAIN_CHECK_MS = 20, CHILDREN_LIMIT_MS = 13000, DESCRIPTORS = 4 * QN_HTTP_CONNECTIONS_MAX };
+enum { LOAD_OPTIONS_MAX = 4096 };
 
 struct program {
     struct qn_settings settings;
@@ -166,7 +168,26 @@ static void raise_descriptor_limit(void)
                 (unsigned long long)limit.rlim_cur, strerror(errno));
 }
 
-static struct qn_inventory_config inventory_config(const struct qn_settings *s)
+/* The settings that are options of loading, where they say something. */
+static void write_load_options(const struct qn_settings *s, struct qn_buf *out)
+{
+    struct qn_jw w = qn_jw_to(out);
+    qn_jw_obj(&w);
+    if (s->slots > 0)
+        qn_jw_ki64(&w, "slots", s->slots);
+    if (!qn_str_eq(s->cache_type, "f16"))
+        qn_jw_kstr(&w, "cache_type", s->cache_type);
+    if (s->no_speculation)
+        qn_jw_kbool(&w, "speculate", false);
+    if (s->context_shift)
+        qn_jw_kbool(&w, "context_shift", true);
+    if (s->prefix_cache)
+        qn_jw_kbool(&w, "prefix_cache", true);
+    qn_jw_obj_end(&w);
+}
+
+static struct qn_inventory_config inventory_config(const struct qn_settings *s,
+                                                   const char *load_options, const char *cache_dir)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     int64_t machine = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
@@ -182,6 +203,8 @@ static struct qn_inventory_config inventory_config(const struct qn_settings *s)
                                     : 1,
         .context = s->context,
         .slots = s->slots,
+        .load_options = load_options,
+        .cache_dir = cache_dir,
         .queue_limit = s->queue_limit,
         .idle_ms = s->idle_s * 1000,
     };
@@ -197,6 +220,19 @@ static void read_builtin(struct program *p)
         p->starter[0] = '\0';
     }
     qn_catalog_flush(p->catalog); /* the first request must find them */
+}
+
+static void open_inventory(struct program *p)
+{
+    struct qn_buf options;
+    qn_buf_init(&options, LOAD_OPTIONS_MAX);
+    write_load_options(&p->settings, &options);
+    char *cache = qn_path_join(p->settings.data_dir, "prefixes");
+    struct qn_inventory_config config =
+        inventory_config(&p->settings, qn_buf_cstr(&options), cache);
+    qn_inventory_new(p->loop, p->catalog, p->client, &config, &p->inventory);
+    free(cache);
+    qn_buf_deinit(&options);
 }
 
 static qn_err open_all(struct program *p, struct qn_error *e)
@@ -217,8 +253,7 @@ static qn_err open_all(struct program *p, struct qn_error *e)
         err = qn_http_client_new(p->loop, &p->client, e);
     if (err)
         goto out;
-    struct qn_inventory_config config = inventory_config(s);
-    qn_inventory_new(p->loop, p->catalog, p->client, &config, &p->inventory);
+    open_inventory(p);
     p->services.loop = p->loop;
     p->services.catalog = p->catalog;
     p->services.inventory = p->inventory;

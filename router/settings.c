@@ -48,6 +48,14 @@ static const struct row table[] = {
      "context length to load models with; 0: the model's own, as far as it is sensible"},
     {"slots", NUMBER, AT(slots), "0", 0, 256, EVERYWHERE, "N",
      "requests one model works on at once; 0: the model's process chooses"},
+    {"cache-type", TEXT, AT(cache_type), "f16", 0, 0, EVERYWHERE, "TYPE",
+     "how models keep their context: f16, or q8_0 and q4_0 for less memory and less precision"},
+    {"no-speculation", TRUTH, AT(no_speculation), "false", 0, 0, EVERYWHERE, NULL,
+     "do not guess tokens that repeat the text so far (answers are the same either way)"},
+    {"context-shift", TRUTH, AT(context_shift), "false", 0, 0, EVERYWHERE, NULL,
+     "when the context is full, forget its older half and go on instead of ending the answer"},
+    {"prefix-cache", TRUTH, AT(prefix_cache), "false", 0, 0, EVERYWHERE, NULL,
+     "keep the computed beginnings of prompts on disk while a model is unloaded"},
     {"memory-limit", NUMBER, AT(memory_limit_mb), "0", -1, INT64_C(1) << 30, EVERYWHERE, "MIB",
      "memory for all models together; 0: what is free, at most nine tenths of the machine's; "
      "-1: no limit"},
@@ -127,6 +135,15 @@ static const struct row *row_find(const char *name)
     return NULL;
 }
 
+static bool cache_type_known(const char *text)
+{
+    static const char *const known[] = {"f16", "q8_0", "q4_0", "f32"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (qn_str_eq(text, known[i]))
+            return true;
+    return false;
+}
+
 /* where: how the user wrote it, for messages: "--port", "QUINCE_PORT", "config.json: port". */
 static qn_err set_text(struct qn_settings *s, const struct row *r, const char *where,
                        const char *text, struct qn_error *e)
@@ -150,6 +167,9 @@ static qn_err set_text(struct qn_settings *s, const struct row *r, const char *w
         if (r->offset == AT(log_level) && !qn_log_level_parse(text, &level))
             return qn_fail_param(e, QN_EINVAL, r->name,
                                  "%s must be error, warn, info or debug, not '%.80s'", where, text);
+        if (r->offset == AT(cache_type) && !cache_type_known(text))
+            return qn_fail_param(e, QN_EINVAL, r->name,
+                                 "%s must be f16, q8_0, q4_0 or f32, not '%.80s'", where, text);
         if (!*text)
             return qn_fail_param(e, QN_EINVAL, r->name, "%s must not be empty", where);
         char *copy = qn_xstrdup(text), *old;

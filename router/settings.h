@@ -23,6 +23,10 @@ struct qn_settings {
     int64_t threads;
     int64_t context;
     int64_t slots;
+    char *cache_type;
+    bool no_speculation;
+    bool context_shift;
+    bool prefix_cache;
     int64_t memory_limit_mb;
     int64_t idle_s;
     int64_t body_limit_mb;

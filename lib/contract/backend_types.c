@@ -5,14 +5,29 @@
 
 #include <stddef.h>
 
+/* What 32 numbers of a cache take. */
+static int64_t cache_block_bytes(const char *type)
+{
+    static const struct {
+        const char *name;
+        int64_t bytes;
+    } known[] = {{"q8_0", 34}, {"q4_0", 18}, {"f32", 128}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (type && qn_str_eq(type, known[i].name))
+            return known[i].bytes;
+    return 64;
+}
+
 /* Weights laid out for computing take about the file's size; caches and scratch come on top. A
- * child that may choose its context takes what fits, at least this. */
+ * child that may choose its context takes what fits, at least this; without a number of answers the
+ * cache needs room for one. */
 static int64_t llm_memory(const struct qn_memory_facts *f)
 {
-    enum { TOKEN_BYTES = 64 * 1024, CONTEXT_LEAST = 512, SLOTS = 4, BASE = 64 * 1024 * 1024 };
+    enum { TOKEN_BYTES = 64 * 1024, CONTEXT_LEAST = 512, BASE = 64 * 1024 * 1024, F16_BYTES = 64 };
     int64_t token = f->kv_token_bytes > 0 ? f->kv_token_bytes : TOKEN_BYTES;
     int64_t context = f->context > 0 ? f->context : CONTEXT_LEAST;
-    int64_t slots = f->slots > 0 ? f->slots : SLOTS, caches, sum;
+    int64_t slots = f->slots > 0 && f->context > 0 ? f->slots : 1, caches, sum;
+    token = token / F16_BYTES * cache_block_bytes(f->cache_type);
     if (__builtin_mul_overflow(token, context, &caches) ||
         __builtin_mul_overflow(caches, slots, &caches) ||
         __builtin_add_overflow(f->file_bytes + f->file_bytes / 10 + BASE, caches, &sum))
@@ -20,11 +35,19 @@ static int64_t llm_memory(const struct qn_memory_facts *f)
     return sum;
 }
 
+static const struct qn_load_option llm_options[] = {
+    {"slots", QN_LOAD_VALUE},       {"cache_type", QN_LOAD_VALUE},
+    {"speculate", QN_LOAD_VALUE},   {"context_shift", QN_LOAD_VALUE},
+    {"draft_model", QN_LOAD_MODEL}, {"prefix_cache", QN_LOAD_CACHE_FILE},
+    {NULL, QN_LOAD_VALUE},
+};
+
 static const struct qn_backend_type types[] = {
     {
         .type = "llm",
         .binary = "quince-llm",
         .recipe = "llamacpp",
+        .load_options = llm_options,
         .tasks = 1u << QN_TASK_CHAT | 1u << QN_TASK_COMPLETE,
         .memory_estimate = llm_memory,
     },

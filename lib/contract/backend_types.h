@@ -13,12 +13,26 @@ struct qn_memory_facts {
     int64_t kv_token_bytes; /* cache that one token of one answer needs */
     int64_t context;        /* tokens of each answer at a time */
     int64_t slots;          /* answers at a time */
+    const char *cache_type; /* "q8_0", NULL: the child's own */
+};
+
+/* How the router hands an option of loading down. */
+enum qn_load_kind {
+    QN_LOAD_VALUE,     /* as it is */
+    QN_LOAD_MODEL,     /* the name of a model becomes its file; "": none */
+    QN_LOAD_CACHE_FILE /* true becomes a file in the server's data folder, false is left out */
+};
+
+struct qn_load_option {
+    const char *name; /* in load requests, among a model's saved options, and for the child */
+    enum qn_load_kind kind;
 };
 
 struct qn_backend_type {
     const char *type;    /* "llm": the key of residency limits and of catalog rows */
     const char *binary;  /* "quince-llm", beside quinced */
     const char *recipe;  /* the name Lemonade's API gives it: "llamacpp" */
+    const struct qn_load_option *load_options; /* ends with a NULL name */
     unsigned tasks;      /* bit 1 << enum qn_task */
     /* Bytes a loaded model will need. */
     int64_t (*memory_estimate)(const struct qn_memory_facts *facts);

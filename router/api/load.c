@@ -6,6 +6,7 @@
 #include "contract/job.h"
 #include "router/answer.h"
 #include "router/inventory.h"
+#include "router/load_options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +17,16 @@ struct asker {
     struct qn_services *sv;
     struct qn_http *http;
     struct qn_lease *lease;
-    char *name; /* as asked; NULL: unload all */
+    char *name;      /* as asked; NULL: unload all */
+    char *options;   /* that a successful load saves, a JSON object; NULL: none */
+    int64_t context; /* with them */
 };
 
 static void asker_free(struct asker *a)
 {
     qn_lease_release(a->lease);
     free(a->name);
+    free(a->options);
     free(a);
 }
 
@@ -49,6 +53,76 @@ static void answer(struct asker *a, const char *message)
     qn_buf_deinit(&body);
 }
 
+static void write_member(struct qn_jw *w, const struct qn_jref *v, struct qn_buf *scratch)
+{
+    qn_buf_clear(scratch);
+    qn_json_print(v, scratch);
+    qn_jw_key(w, v->key);
+    qn_jw_raw(w, qn_buf_cstr(scratch), scratch->len);
+}
+
+/* The options of the model's backend type that the request names. */
+static qn_err read_options(struct qn_services *sv, const char *name, const struct qn_jref *body,
+                           struct qn_buf *out, struct qn_error *e)
+{
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    qn_err err = qn_inventory_find(sv->inventory, name, &snap, &row, e);
+    if (err)
+        return err;
+    const struct qn_backend_type *type = qn_backend_type_find(row->type);
+    if (type)
+        qn_load_options_of(type, body, out);
+    else
+        qn_buf_str(out, "{}");
+    qn_snapshot_unref(snap);
+    return out->overflow ? qn_fail(e, QN_ELIMIT, "the options have more than %d bytes", OPTIONS_MAX)
+                         : QN_OK;
+}
+
+/* Keeps what the load named among the model's saved options, the others as they are. */
+static void save_options(struct qn_services *sv, const char *name,
+                         const struct qn_load_options *asked)
+{
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    struct qn_json *old, *news;
+    if (qn_inventory_find(sv->inventory, name, &snap, &row, NULL))
+        return;
+    if (qn_json_parse(asked->options, strlen(asked->options), &news, NULL)) {
+        qn_snapshot_unref(snap);
+        return;
+    }
+    struct qn_jref added = qn_json_root(news), it;
+    struct qn_buf text, value;
+    qn_buf_init(&text, OPTIONS_MAX);
+    qn_buf_init(&value, OPTIONS_MAX);
+    struct qn_jw w = qn_jw_to(&text);
+    qn_jw_obj(&w);
+    if (qn_json_parse(row->options, strlen(row->options), &old, NULL) == QN_OK) {
+        struct qn_jref root = qn_json_root(old);
+        for (bool more = qn_json_first(&root, &it); more; more = qn_json_next(&it)) {
+            struct qn_jref newer = qn_json_get(&added, it.key);
+            if (qn_json_type(&newer) != QN_JSON_ABSENT ||
+                (asked->context != QN_UNSET && qn_str_eq(it.key, "ctx_size")))
+                continue;
+            write_member(&w, &it, &value);
+        }
+        qn_json_free(old);
+    }
+    for (bool more = qn_json_first(&added, &it); more; more = qn_json_next(&it))
+        write_member(&w, &it, &value);
+    if (asked->context != QN_UNSET)
+        qn_jw_ki64(&w, "ctx_size", asked->context);
+    qn_jw_obj_end(&w);
+    qn_json_free(news);
+    if (!text.overflow)
+        qn_catalog_set_options(sv->catalog, row->name, qn_buf_cstr(&text), NULL, NULL);
+    qn_buf_deinit(&text);
+    qn_buf_deinit(&value);
+    qn_snapshot_unref(snap);
+}
+
 static void load_gone(void *ctx)
 {
     asker_free(ctx); /* gives the waiting lease back; a load that runs goes on */
@@ -63,43 +137,11 @@ static void load_done(void *ctx, const struct qn_error *e)
         qn_answer_problem(a->http, QN_FAMILY_STATUS,
                           &(struct qn_problem){.error = e, .loading = true, .model = a->name});
     } else {
+        if (a->options)
+            save_options(a->sv, a->name, &(struct qn_load_options){a->context, a->options});
         answer(a, "Model loaded");
     }
     asker_free(a);
-}
-
-/* Keeps ctx_size among the model's saved options, the others as they are. */
-static void save_options(struct qn_services *sv, const char *name, int64_t context)
-{
-    struct qn_snapshot *snap;
-    const struct qn_model_row *row;
-    struct qn_json *old;
-    if (qn_inventory_find(sv->inventory, name, &snap, &row, NULL))
-        return;
-    struct qn_buf text, value;
-    qn_buf_init(&text, OPTIONS_MAX);
-    qn_buf_init(&value, OPTIONS_MAX);
-    struct qn_jw w = qn_jw_to(&text);
-    qn_jw_obj(&w);
-    if (qn_json_parse(row->options, strlen(row->options), &old, NULL) == QN_OK) {
-        struct qn_jref root = qn_json_root(old), it;
-        for (bool more = qn_json_first(&root, &it); more; more = qn_json_next(&it)) {
-            if (qn_str_eq(it.key, "ctx_size"))
-                continue;
-            qn_buf_clear(&value);
-            qn_json_print(&it, &value);
-            qn_jw_key(&w, it.key);
-            qn_jw_raw(&w, qn_buf_cstr(&value), value.len);
-        }
-        qn_json_free(old);
-    }
-    qn_jw_ki64(&w, "ctx_size", context);
-    qn_jw_obj_end(&w);
-    if (!text.overflow)
-        qn_catalog_set_options(sv->catalog, row->name, qn_buf_cstr(&text), NULL, NULL);
-    qn_buf_deinit(&text);
-    qn_buf_deinit(&value);
-    qn_snapshot_unref(snap);
 }
 
 void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id)
@@ -110,7 +152,9 @@ void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id)
     struct qn_load_options options = {.context = QN_UNSET};
     bool save = false;
     struct asker *a = NULL;
+    struct qn_buf named;
     (void)id;
+    qn_buf_init(&named, OPTIONS_MAX);
     qn_err err = qn_api_body(h, false, &doc, &e);
     if (!err) {
         struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, "model_name");
@@ -121,6 +165,9 @@ void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id)
         v = qn_json_get(&root, "save_options");
         if (!err)
             err = qn_json_bool_opt(&v, &save, &e);
+        if (!err)
+            err = read_options(sv, name, &root, &named, &e);
+        options.options = qn_buf_cstr(&named);
     }
     if (!err && sv->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
@@ -129,6 +176,8 @@ void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id)
         a->sv = sv;
         a->http = h;
         a->name = qn_xstrdup(name);
+        a->options = save ? qn_xstrdup(options.options) : NULL;
+        a->context = options.context;
         err = qn_inventory_acquire(sv->inventory, name, &options, load_done, a, &a->lease, &e);
     }
     if (err) {
@@ -137,9 +186,8 @@ void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id)
             asker_free(a);
     } else {
         qn_http_on_gone(h, load_gone, a);
-        if (save && options.context != QN_UNSET)
-            save_options(sv, name, options.context);
     }
+    qn_buf_deinit(&named);
     qn_json_free(doc);
 }
 

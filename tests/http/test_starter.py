@@ -158,3 +158,21 @@ def test_unload_and_first_use_again(server):
     begun = time.monotonic()
     assert server.chat(MODEL, "hello").status == 200
     assert time.monotonic() - begun < 10
+
+
+def test_options_of_loading(server):
+    """Another type of cache, a draft model (here the model itself) and speculation change no answer."""
+    ask = lambda: server.chat(MODEL, "What is the capital of France?", temperature=0).json["choices"][0]["message"]  # noqa: E731
+    load = lambda **options: server.post("/v1/load", {"model_name": MODEL, **options})  # noqa: E731
+    before = ask()
+    for options in ({"cache_type": "f32"}, {"draft_model": MODEL}, {"speculate": False, "slots": 2}):
+        reply = load(**options)
+        assert reply.status == 200, reply.body
+        assert ask() == before
+    assert server.get("/v1/health").json["all_models_loaded"][0]["slots"] == 2
+    reply = load(cache_type="q3")
+    assert reply.status >= 400 and "q8_0" in reply.json["error"]["message"], reply.body
+    reply = load(draft_model="nobody")
+    assert reply.status >= 400 and "nobody" in reply.json["error"]["message"], reply.body
+    assert load(cache_type="f16", speculate=True).status == 200
+    assert ask() == before

@@ -290,12 +290,16 @@ static void memory_follows_the_models_own_numbers(void **state)
     const struct qn_backend_type *t = qn_backend_type_find("llm");
     const int64_t mib = 1024 * 1024;
     /* Qwen3-0.6B: 112 KiB a token, 4 answers of 4096 tokens: 1792 MiB. */
-    struct qn_memory_facts f = {400 * mib, 112 * 1024, 4096, 4};
+    struct qn_memory_facts f = {400 * mib, 112 * 1024, 4096, 4, NULL};
     assert_int_equal(t->memory_estimate(&f), (440 + 1792 + 64) * mib);
-    /* The child may choose: it makes do with 512 tokens. */
+    /* In blocks of 34 bytes for 32 numbers instead of 64 bytes: 952 MiB. */
+    f.cache_type = "q8_0";
+    assert_int_equal(t->memory_estimate(&f), (440 + 952 + 64) * mib);
+    f.cache_type = NULL;
+    /* The child may choose: it makes do with one answer of 512 tokens. */
     f.context = f.slots = 0;
-    assert_int_equal(t->memory_estimate(&f), (440 + 224 + 64) * mib);
-    f = (struct qn_memory_facts){400 * mib, INT64_MAX / 2, INT64_MAX / 2, 256};
+    assert_int_equal(t->memory_estimate(&f), (440 + 56 + 64) * mib);
+    f = (struct qn_memory_facts){400 * mib, INT64_MAX / 2, INT64_MAX / 2, 256, NULL};
     assert_int_equal(t->memory_estimate(&f), INT64_MAX);
 }
 

@@ -1,0 +1,109 @@
+/* See load_options.h. */
+#include "router/load_options.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATH_LIMIT = 8192 };
+
+void qn_load_options_of(const struct qn_backend_type *type, const struct qn_jref *object,
+                        struct qn_buf *out)
+{
+    struct qn_jw w = qn_jw_to(out);
+    qn_jw_obj(&w);
+    for (const struct qn_load_option *o = type->load_options; o->name; o++) {
+        struct qn_jref v = qn_json_get(object, o->name);
+        if (qn_json_type(&v) <= QN_JSON_NULL)
+            continue;
+        struct qn_buf value;
+        qn_buf_init(&value, out->limit);
+        qn_json_print(&v, &value);
+        qn_jw_key(&w, o->name);
+        qn_jw_raw(&w, qn_buf_cstr(&value), value.len);
+        qn_buf_deinit(&value);
+    }
+    qn_jw_obj_end(&w);
+}
+
+/* CACHE_DIR/NAME.prefix, the name without what a file's name must not hold. */
+static void cache_file(const struct qn_load_places *places, struct qn_buf *path)
+{
+    qn_buf_fmt(path, "%s/", places->cache_dir);
+    for (const char *s = places->name; *s; s++)
+        qn_buf_char(path, isalnum((unsigned char)*s) || strchr("-_.", *s) ? *s : '_');
+    qn_buf_str(path, ".prefix");
+}
+
+static qn_err write_model(const struct qn_load_option *o, const struct qn_jref *v,
+                          const struct qn_load_places *places, struct qn_jw *w, struct qn_error *e)
+{
+    const char *name;
+    struct qn_buf path;
+    qn_err err = qn_json_str(v, &name, e);
+    if (err || !*name)
+        return err;
+    qn_buf_init(&path, PATH_LIMIT);
+    err = places->model_file(places->ctx, name, &path, e);
+    if (!err)
+        qn_jw_kstr(w, o->name, qn_buf_cstr(&path));
+    qn_buf_deinit(&path);
+    return err;
+}
+
+static qn_err write_cache(const struct qn_load_option *o, const struct qn_jref *v,
+                          const struct qn_load_places *places, struct qn_jw *w, struct qn_error *e)
+{
+    bool wanted;
+    struct qn_buf path;
+    qn_err err = qn_json_bool(v, &wanted, e);
+    if (err || !wanted)
+        return err;
+    qn_buf_init(&path, PATH_LIMIT);
+    cache_file(places, &path);
+    qn_jw_kstr(w, o->name, qn_buf_cstr(&path));
+    qn_buf_deinit(&path);
+    return QN_OK;
+}
+
+static qn_err write_option(const struct qn_load_option *o, const struct qn_jref *v,
+                           const struct qn_load_places *places, struct qn_jw *w, struct qn_error *e)
+{
+    if (o->kind == QN_LOAD_MODEL)
+        return write_model(o, v, places, w, e);
+    if (o->kind == QN_LOAD_CACHE_FILE)
+        return write_cache(o, v, places, w, e);
+    struct qn_buf value;
+    qn_buf_init(&value, PATH_LIMIT);
+    qn_json_print(v, &value);
+    qn_jw_key(w, o->name);
+    qn_jw_raw(w, qn_buf_cstr(&value), value.len);
+    qn_buf_deinit(&value);
+    return QN_OK;
+}
+
+qn_err qn_load_options_merge(const struct qn_backend_type *type, const char *const *layers,
+                             size_t n, const struct qn_load_places *places, struct qn_buf *out,
+                             struct qn_error *e)
+{
+    struct qn_json **docs = qn_xcalloc(n, sizeof(struct qn_json *));
+    qn_err err = QN_OK;
+    for (size_t i = 0; i < n && !err; i++)
+        err = qn_json_parse(layers[i], strlen(layers[i]), &docs[i], e);
+    struct qn_jw w = qn_jw_to(out);
+    qn_jw_obj(&w);
+    for (const struct qn_load_option *o = type->load_options; o->name && !err; o++) {
+        for (size_t i = 0; i < n; i++) {
+            struct qn_jref root = qn_json_root(docs[i]), v = qn_json_get(&root, o->name);
+            if (qn_json_type(&v) <= QN_JSON_NULL)
+                continue;
+            err = write_option(o, &v, places, &w, e);
+            break;
+        }
+    }
+    qn_jw_obj_end(&w);
+    for (size_t i = 0; i < n; i++)
+        qn_json_free(docs[i]);
+    free(docs);
+    return err;
+}

@@ -1,0 +1,30 @@
+/* What a child is told to load with, besides its files and its context: the options of its backend
+ * type, each from the strongest layer that names it. The child judges the values. Pure. */
+#ifndef QN_ROUTER_LOAD_OPTIONS_H
+#define QN_ROUTER_LOAD_OPTIONS_H
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "contract/backend_types.h"
+
+/* What only the house knows. */
+struct qn_load_places {
+    /* Appends the file of the model of that name. QN_ENOTFOUND. */
+    qn_err (*model_file)(void *ctx, const char *name, struct qn_buf *path, struct qn_error *e);
+    void *ctx;
+    const char *cache_dir; /* where files of past prompts lie */
+    const char *name;      /* of the model that is loaded */
+};
+
+/* Appends to out the JSON object of `object`'s members that are options of this type: what a load
+ * request asks for. A false value is one, too. */
+void qn_load_options_of(const struct qn_backend_type *type, const struct qn_jref *object,
+                        struct qn_buf *out);
+
+/* Appends the JSON object for the child. layers [n]: JSON objects, strongest first; what else they
+ * hold, and null, is left out. QN_ENOTFOUND: a draft model that is not known; QN_EINVAL. */
+qn_err qn_load_options_merge(const struct qn_backend_type *type, const char *const *layers,
+                             size_t n, const struct qn_load_places *places, struct qn_buf *out,
+                             struct qn_error *e);
+
+#endif

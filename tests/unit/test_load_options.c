@@ -1,0 +1,94 @@
+/* What a child is told to load with: which layer wins, and what only the house can fill in. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "base/str.h"
+#include "router/load_options.h"
+
+#include <string.h>
+
+static qn_err file_of(void *ctx, const char *name, struct qn_buf *path, struct qn_error *e)
+{
+    (void)ctx;
+    if (!qn_str_eq(name, "small"))
+        return qn_fail_param(e, QN_ENOTFOUND, "model", "model '%s' is not known here", name);
+    qn_buf_str(path, "/models/small.gguf");
+    return QN_OK;
+}
+
+static const struct qn_load_places places = {
+    .model_file = file_of, .cache_dir = "/data/prefixes", .name = "user.a/b c"};
+
+static qn_err merge(const char *asked, const char *saved, const char *settings, char out[256],
+                    struct qn_error *e)
+{
+    const char *layers[] = {asked, saved, settings};
+    struct qn_buf text;
+    qn_buf_init(&text, 4096);
+    qn_err err = qn_load_options_merge(qn_backend_type_find("llm"), layers, 3, &places, &text, e);
+    strncpy(out, qn_buf_cstr(&text), 255);
+    qn_buf_deinit(&text);
+    return err;
+}
+
+static void the_strongest_layer_wins(void **state)
+{
+    (void)state;
+    char out[256] = "";
+    assert_int_equal(merge("{}", "{}", "{}", out, NULL), QN_OK);
+    assert_string_equal(out, "{}");
+    assert_int_equal(merge("{\"cache_type\":\"q4_0\",\"speculate\":null}",
+                           "{\"ctx_size\":9,\"cache_type\":\"q8_0\",\"speculate\":false}",
+                           "{\"slots\":3,\"speculate\":true}", out, NULL),
+                     QN_OK);
+    assert_string_equal(out, "{\"slots\":3,\"cache_type\":\"q4_0\",\"speculate\":false}");
+}
+
+static void names_and_wishes_become_files(void **state)
+{
+    (void)state;
+    char out[256] = "";
+    struct qn_error e = {0};
+    assert_int_equal(merge("{\"draft_model\":\"small\"}", "{\"prefix_cache\":true}", "{}", out, &e),
+                     QN_OK);
+    assert_string_equal(out, "{\"draft_model\":\"/models/small.gguf\","
+                             "\"prefix_cache\":\"/data/prefixes/user.a_b_c.prefix\"}");
+    /* What is switched off by a stronger layer is left out. */
+    assert_int_equal(merge("{\"draft_model\":\"\",\"prefix_cache\":false}",
+                           "{\"draft_model\":\"small\",\"prefix_cache\":true}", "{}", out, &e),
+                     QN_OK);
+    assert_string_equal(out, "{}");
+    assert_int_equal(merge("{\"draft_model\":\"nobody\"}", "{}", "{}", out, &e), QN_ENOTFOUND);
+    assert_non_null(strstr(e.message, "nobody"));
+    assert_int_equal(merge("{\"prefix_cache\":\"/etc/passwd\"}", "{}", "{}", out, &e), QN_EINVAL);
+    assert_string_equal(e.param, "prefix_cache");
+}
+
+static void a_request_names_options_of_its_type_only(void **state)
+{
+    (void)state;
+    const char *body = "{\"model_name\":\"x\",\"cache_type\":\"q8_0\",\"speculate\":false,"
+                       "\"slots\":null,\"secret\":1}";
+    struct qn_json *doc;
+    struct qn_buf out;
+    qn_buf_init(&out, 4096);
+    assert_int_equal(qn_json_parse(body, strlen(body), &doc, NULL), QN_OK);
+    struct qn_jref root = qn_json_root(doc);
+    qn_load_options_of(qn_backend_type_find("llm"), &root, &out);
+    assert_string_equal(qn_buf_cstr(&out), "{\"cache_type\":\"q8_0\",\"speculate\":false}");
+    qn_buf_deinit(&out);
+    qn_json_free(doc);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_strongest_layer_wins),
+        cmocka_unit_test(names_and_wishes_become_files),
+        cmocka_unit_test(a_request_names_options_of_its_type_only),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
