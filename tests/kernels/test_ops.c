@@ -36,7 +36,8 @@ static float *data(const struct qn_tensor *t)
 static struct qn_tensor fresh(size_t ndim, const int64_t *shape)
 {
     struct qn_tensor t = qn_scratch_tensor(scratch, QN_F32, ndim, shape);
-    for (int64_t i = 0; i < qn_tensor_elements(&t); i++)
+    int64_t n = qn_tensor_elements(&t);
+    for (int64_t i = 0; i < n; i++)
         data(&t)[i] = normal();
     return t;
 }
@@ -120,14 +121,13 @@ static void products_of(enum qn_dtype dtype, int64_t out, int64_t cols, int64_t 
     const struct qn_dtype_info *d = qn_dtype(dtype);
     size_t mark = qn_scratch_mark(scratch);
     struct qn_error e;
-    struct qn_tensor wf = fresh(QN_SHAPE(out, cols)), bias = fresh(QN_SHAPE(out));
+    struct qn_tensor wf = qn_scratch_tensor(scratch, QN_F32, QN_SHAPE(out, cols));
+    struct qn_tensor some = fresh(QN_SHAPE(out < 17 ? out : 17, cols)), bias = fresh(QN_SHAPE(out));
     struct qn_tensor file = qn_scratch_tensor(scratch, dtype, QN_SHAPE(out, cols));
     size_t row_bytes = qn_dtype_bytes(d, cols); /* grids take long: rows recur after 17 */
-    for (int64_t o = 0; o < out; o++)
-        if (o < 17)
-            d->quant(cpu_at(&file, o, 0), data(&wf) + o * cols, cols);
-        else
-            memcpy(cpu_at(&file, o, 0), cpu_at(&file, o - 17, 0), row_bytes);
+    d->quant(cpu_data(&file), data(&some), qn_tensor_elements(&some));
+    for (int64_t o = 17; o < out; o++)
+        memcpy(cpu_at(&file, o, 0), cpu_at(&file, o - 17, 0), row_bytes);
     d->dequant(data(&wf), cpu_data(&file), out * cols);
     struct qn_tensor prepared = file;
     struct qn_mem *mem;
