@@ -262,6 +262,29 @@ void qn_swiglu_clamped(struct qn_device *dev, struct qn_tensor *y, const struct 
     dev->ops->swiglu_clamped(dev, y, gate, up, alpha, limit);
 }
 
+void qn_scale_cols(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
+                   const struct qn_tensor *w)
+{
+    CHECK(qn_tensor_same_shape(y, x) && y->ndim == 2 && f32_rows(y) && f32_rows(x), y, x, w);
+    CHECK(w->ndim == 1 && f32_rows(w) && w->shape[0] == x->shape[1], y, x, w);
+    dev->ops->scale_cols(dev, y, x, w);
+}
+
+void qn_match_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
+                   const struct qn_tensor *like)
+{
+    CHECK(qn_tensor_same_shape(y, x) && qn_tensor_same_shape(y, like), y, x, like);
+    CHECK(y->ndim == 2 && f32_rows(y) && f32_rows(x) && f32_rows(like), y, x, like);
+    dev->ops->match_norm(dev, y, x, like);
+}
+
+void qn_cut_below(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
+                  float times)
+{
+    CHECK(qn_tensor_same_shape(y, x) && y->ndim == 2 && f32_rows(y) && f32_rows(x), y, x, NULL);
+    dev->ops->cut_below(dev, y, x, times);
+}
+
 void qn_gelu_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *gate,
                  const struct qn_tensor *up)
 {

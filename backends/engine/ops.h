@@ -155,6 +155,16 @@ void qn_silu_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn_ten
 /* y[i] = s[i]·x[i].  x, y [rows, d] (may be one), s [rows, 1]. */
 void qn_scale_rows(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
                    const struct qn_tensor *s);
+/* y[r] = w·x[r], element by element.  x, y [rows, d] (may be one), w [d]. */
+void qn_scale_cols(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
+                   const struct qn_tensor *w);
+/* Every row of y is that of x made as long as that of like.  All [rows, d]; y may be x. */
+void qn_match_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
+                   const struct qn_tensor *like);
+/* y = max(0, x - (mean + times·deviation)), both over the row.  x, y [rows, d], may be one. Source:
+ * arXiv:2506.06644. */
+void qn_cut_below(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
+                  float times);
 /* y = gelu(gate)·up by the approximation with tanh, y may be either. Source: arXiv:1606.08415. */
 void qn_gelu_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *gate,
                  const struct qn_tensor *up);
@@ -267,6 +277,12 @@ struct qn_ops {
                      const struct qn_tensor *up);
     void (*scale_rows)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x,
                        const struct qn_tensor *s);
+    void (*scale_cols)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x,
+                       const struct qn_tensor *w);
+    void (*match_norm)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x,
+                       const struct qn_tensor *like);
+    void (*cut_below)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x,
+                      float times);
     void (*gelu_mul)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *gate,
                      const struct qn_tensor *up);
     void (*scale)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x, float factor);

@@ -26,6 +26,7 @@ struct qn_batch {
     int32_t outputs;                           /* rows whose logits are wanted: net->out_row */
     bool last;                                 /* in the last layer: see qn_batch_wanted */
     struct qn_tensor angles[QN_NET_ROPES_MAX]; /* of each of the net's rotations */
+    struct qn_tensor inputs;                   /* of each layer's own: see layer_inputs.h */
 };
 
 struct qn_block {

@@ -51,6 +51,8 @@ static void forward(struct qn_net *net, const struct qn_decoder_layer *layer,
     const struct qn_linear both[] = {{&gate, &f->gate, qn_block_or_null(&f->gate_b)},
                                      {&up, &f->up, qn_block_or_null(&f->up_b)}};
     qn_matmul_many(net->dev, in, both, 2);
+    if (f->cut > 0)
+        qn_cut_below(net->dev, &gate, &gate, f->cut);
     if (net->arch->act == QN_ACT_GELU)
         qn_gelu_mul(net->dev, &gate, &gate, &up);
     else

@@ -5,7 +5,9 @@
 #include "nets/block.h"
 
 struct qn_ffn {
-    int32_t width;                 /* ff */
+    int32_t width; /* ff */
+    float
+        cut; /* gates below mean + cut·(standard deviation) of their row do not count; 0: all do */
     struct qn_tensor gate, up;     /* [ff, dim] */
     struct qn_tensor down;         /* [dim, ff] */
     struct qn_tensor gate_b, up_b; /* [ff]; what the file does not have keeps ndim 0 */

@@ -78,7 +78,8 @@ size_t qn_decoder_scratch_bytes(const struct qn_net *net, int32_t rows)
         if (l->ffn)
             widest = larger(widest, l->ffn->scratch_bytes(net, l, rows));
     }
-    return stream + place + widest;
+    widest = larger(widest, qn_layer_input_bytes(net, rows));
+    return stream + place + qn_layer_inputs_bytes(net, rows) + qn_altup_bytes(net, rows) + widest;
 }
 
 /* ---- the pass ---- */
@@ -113,13 +114,14 @@ static struct qn_batch gather(struct qn_net *net, const struct qn_chunk *chunks,
 }
 
 /* x [rows, dim] = what the tokens mean by themselves. */
-static void embed(struct qn_net *net, const struct qn_batch *b, struct qn_tensor *x)
+static void embed(struct qn_net *net, struct qn_batch *b, struct qn_tensor *x)
 {
     struct qn_tensor ids = qn_scratch_tensor(net->scratch, QN_I32, QN_SHAPE(b->rows));
     qn_write(net->dev, &ids, net->ids);
     qn_get_rows(net->dev, x, &net->embedding, &ids);
     if (net->embedding_scale != 1)
         qn_scale(net->dev, x, x, net->embedding_scale);
+    qn_layer_inputs_make(net, b, &ids, x);
 }
 
 /* The angles of every row, once for all layers. */
@@ -141,9 +143,8 @@ static void place(struct qn_net *net, struct qn_batch *b, const struct qn_chunk 
     }
 }
 
-/* y = norm(x), y may be x; without a norm y is x. */
-static void norm(struct qn_net *net, struct qn_tensor *y, const struct qn_tensor *x,
-                 const struct qn_norm *n)
+void qn_norm_apply(struct qn_net *net, struct qn_tensor *y, const struct qn_tensor *x,
+                   const struct qn_norm *n)
 {
     if (n->w.ndim && net->arch->norm == QN_NORM_LAYER)
         qn_layer_norm(net->dev, y, x, &n->w, qn_block_or_null(&n->b), net->shape.eps);
@@ -157,7 +158,7 @@ static void norm(struct qn_net *net, struct qn_tensor *y, const struct qn_tensor
 static void add_block(struct qn_net *net, struct qn_tensor *x, struct qn_tensor *out,
                       const struct qn_norm *post)
 {
-    norm(net, out, out, post);
+    qn_norm_apply(net, out, out, post);
     if (net->residual_scale != 1)
         qn_scale(net->dev, out, out, net->residual_scale);
     qn_add(net->dev, x, x, out);
@@ -170,7 +171,7 @@ static void run_layer(struct qn_net *net, const struct qn_decoder_layer *l, stru
 {
     if (b->last)
         *out = qn_tensor_slice(out, 0, 0, b->outputs);
-    norm(net, h, x, &l->mixer_norm);
+    qn_norm_apply(net, h, x, &l->mixer_norm);
     l->mixer->forward(net, l, b, out, h);
     if (b->last) {
         *x = qn_batch_wanted(net, b, x);
@@ -181,12 +182,18 @@ static void run_layer(struct qn_net *net, const struct qn_decoder_layer *l, stru
         return;
     add_block(net, x, out, &l->mixer_post_norm);
 
-    if (!l->ffn)
-        return;
-    if (!net->arch->parallel)
-        norm(net, h, x, &l->ffn_norm);
-    l->ffn->forward(net, l, b, out, h);
-    add_block(net, x, out, &l->ffn_post_norm);
+    if (l->ffn) {
+        if (!net->arch->parallel)
+            qn_norm_apply(net, h, x, &l->ffn_norm);
+        l->ffn->forward(net, l, b, out, h);
+        add_block(net, x, out, &l->ffn_post_norm);
+    }
+    if (net->inputs.width) {
+        qn_layer_input_run(net, l, b, out, x);
+        qn_add(net->dev, x, x, out);
+    }
+    if (l->out_scale != 1)
+        qn_scale(net->dev, x, x, l->out_scale);
 }
 
 /* norm(x)·W_out, a few rows at a time, each straight to its reader. */
@@ -200,7 +207,7 @@ static void logits(struct qn_net *net, const struct qn_batch *b, const struct qn
         struct qn_tensor h = qn_block_f32(net, n, net->shape.dim);
         struct qn_tensor y = qn_block_f32(net, n, net->shape.vocab);
         struct qn_tensor rows = qn_tensor_slice(x, 0, done, n);
-        norm(net, &h, &rows, &net->output_norm);
+        qn_norm_apply(net, &h, &rows, &net->output_norm);
         qn_matmul(net->dev, &y, &h, &net->output);
         if (net->logit_scale != 1)
             qn_scale(net->dev, &y, &y, net->logit_scale);
@@ -228,7 +235,9 @@ void qn_net_forward(struct qn_net *net, struct qn_chunk *chunks, size_t n_chunks
     struct qn_tensor out = qn_block_f32(net, b.rows, s->dim);
     embed(net, &b, &x);
     place(net, &b, chunks);
-    for (int32_t i = 0; i < s->layers; i++) {
+    if (net->altup.streams)
+        qn_altup_run(net, &b, &x, &h, &out);
+    for (int32_t i = 0; i < s->layers && !net->altup.streams; i++) {
         b.last = i + 1 == s->layers;
         run_layer(net, &net->layer[i], &b, &x, &h, &out);
     }

@@ -11,6 +11,7 @@
 #include "engine/ops.h"
 #include "engine/scratch.h"
 #include "engine/tensor.h"
+#include "nets/altup.h"
 #include "nets/arch.h"
 #include "nets/block.h"
 #include "nets/block_attention.h"
@@ -21,6 +22,7 @@
 #include "nets/block_mla.h"
 #include "nets/block_moe.h"
 #include "nets/kv.h"
+#include "nets/layer_inputs.h"
 #include "nets/nets.h"
 #include "nets/rope.h"
 #include "nets/state.h"
@@ -66,6 +68,9 @@ struct qn_decoder_layer {
     struct qn_delta_net delta;
     struct qn_moe moe;
     struct qn_mla mla;
+    struct qn_layer_input input;
+    struct qn_altup_layer altup;
+    float out_scale; /* of the stream when the layer is done */
 };
 
 struct qn_net {
@@ -78,6 +83,8 @@ struct qn_net {
     struct qn_norm output_norm;
     struct qn_tensor output; /* [vocab, dim], laid out for products */
     struct qn_decoder_layer *layer;
+    struct qn_layer_inputs inputs;
+    struct qn_altup altup;
 
     struct qn_kv *kv;          /* NULL before qn_net_kv_init */
     size_t state_bytes;        /* of one sequence's recurrent state; 0: it has none */
@@ -105,6 +112,10 @@ struct qn_net {
 qn_err qn_decoder_load(struct qn_net **out, const struct qn_decoder_arch *arch,
                        struct qn_weights *w, struct qn_device *dev, int max_chunk,
                        qn_net_progress progress, void *ctx, struct qn_error *e);
+
+/* y = norm(x), y may be x; without a norm y is x. */
+void qn_norm_apply(struct qn_net *net, struct qn_tensor *y, const struct qn_tensor *x,
+                   const struct qn_norm *n);
 
 /* Bytes of scratch that a batch of `rows` tokens needs. */
 size_t qn_decoder_scratch_bytes(const struct qn_net *net, int32_t rows);

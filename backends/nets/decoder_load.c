@@ -169,10 +169,21 @@ static qn_err load_norms(struct qn_loader *l, const struct qn_net *net,
     return err;
 }
 
+static qn_err load_out_scale(struct qn_loader *l, struct qn_decoder_layer *layer)
+{
+    struct qn_tensor t = {0};
+    qn_err err =
+        qn_loader_vector(l, &t, QN_OPTIONAL, 1, "blk.%d.layer_output_scale.weight", layer->index);
+    layer->out_scale = 1;
+    return err == QN_OK && t.ndim ? qn_read(l->dev, &layer->out_scale, &t) : err;
+}
+
 static qn_err load_layer(struct qn_loader *l, struct qn_net *net, struct qn_decoder_layer *layer)
 {
     qn_err err;
-    if ((err = load_norms(l, net, layer)) != QN_OK ||
+    if ((err = load_norms(l, net, layer)) != QN_OK || (err = load_out_scale(l, layer)) != QN_OK ||
+        (err = qn_layer_input_load(l, net, layer)) != QN_OK ||
+        (err = qn_altup_layer_load(l, net, layer)) != QN_OK ||
         (err = layer->mixer->load(l, net, layer)) != QN_OK)
         return err;
     return layer->ffn ? layer->ffn->load(l, net, layer) : QN_OK;
@@ -228,7 +239,8 @@ static void fill_info(struct qn_net *net, const struct qn_weights *w)
         .layers = s->layers,
         .context_train = s->context_train,
         .parameters = qn_weights_parameters(w),
-        .weight_bytes = qn_weights_prepared_bytes(w) + (int64_t)qn_tensor_bytes(&net->embedding),
+        .weight_bytes = qn_weights_prepared_bytes(w) + (int64_t)qn_tensor_bytes(&net->embedding) +
+                        (net->inputs.width ? (int64_t)qn_tensor_bytes(&net->inputs.table) : 0),
         .state_bytes = (int64_t)net->state_bytes,
         .kv_token_bytes = cached * qn_dtype(QN_F16)->block_bytes,
     };
@@ -248,7 +260,8 @@ static qn_err load(struct qn_loader *l, struct qn_net *net, int max_chunk, qn_ne
             return err;
         net->ropes = 1;
     }
-    if ((err = load_ends(l, net)) != QN_OK)
+    if ((err = load_ends(l, net)) != QN_OK || (err = qn_layer_inputs_load(l, net)) != QN_OK ||
+        (err = qn_altup_load(l, net)) != QN_OK)
         return err;
     for (int32_t i = 0; i < net->shape.layers; i++)
         if ((err = load_layer(l, net, &net->layer[i])) != QN_OK)

@@ -151,6 +151,30 @@ qn_err qn_loader_positive(struct qn_loader *l, const char *name, float *out)
     return err;
 }
 
+qn_err qn_loader_reals(struct qn_loader *l, const char *name, int32_t n, float *out)
+{
+    char key[KEY_MAX];
+    enum qn_gguf_type item = QN_GGUF_F32;
+    size_t count = 0;
+    const struct qn_gguf *g = qn_weights_gguf(l->w);
+    const bool list = qn_loader_has_list(l, name);
+    qn_err err = list ? qn_gguf_array(g, key_of(l, key, name), &item, &count, l->e)
+                      : qn_loader_real(l, name, &out[0]);
+    if (err == QN_OK && list && (item != QN_GGUF_F32 || count < (size_t)n))
+        return qn_fail(l->e, QN_EFORMAT, "metadata %s is no list of %d numbers", key, n);
+    for (int32_t i = 0; i < n && err == QN_OK; i++) {
+        if (list)
+            memcpy(&out[i], (const char *)qn_gguf_array_raw(g, key) + (size_t)i * sizeof *out,
+                   sizeof *out);
+        else
+            out[i] = out[0];
+        if (!(isfinite(out[i]) && out[i] >= 0))
+            return qn_fail(l->e, QN_EFORMAT, "metadata %s holds %g", key_of(l, key, name),
+                           (double)out[i]);
+    }
+    return err;
+}
+
 qn_err qn_loader_flag(struct qn_loader *l, const char *name, bool *out)
 {
     char key[KEY_MAX];
@@ -184,6 +208,13 @@ bool qn_loader_has(const struct qn_loader *l, const char *fmt, ...)
     name_of(name, fmt, ap);
     va_end(ap);
     return in_file(l, name);
+}
+
+/* How many dimensions the tensor has in the file; 0: it is not there. */
+static int dims(const struct qn_loader *l, const char *name)
+{
+    const struct qn_gguf_tensor *t = qn_gguf_tensor_find(qn_weights_gguf(l->w), name);
+    return t ? t->ndim : 0;
 }
 
 static void mark(struct qn_loader *l, const char *name)
@@ -334,7 +365,11 @@ qn_err qn_loader_stacked(struct qn_loader *l, struct qn_tensor *const *parts, co
     for (int i = 0; i < n_parts; i++)
         all += rows[i];
     struct qn_tensor whole;
-    qn_err err = take(l, &whole, name, 2, (const int64_t[]){all, cols});
+    bool piled = dims(l, name) == 3;
+    const int64_t pile[] = {n_parts, all / n_parts, cols}, flat[] = {all, cols};
+    qn_err err = take(l, &whole, name, piled ? 3 : 2, piled ? pile : flat);
+    if (err == QN_OK)
+        whole = qn_tensor_reshape(&whole, 2, flat);
     for (int i = 0; i < n_parts && err == QN_OK; at += rows[i++]) {
         *parts[i] = qn_tensor_slice(&whole, 0, at, rows[i]);
         lay_out_later(l, parts[i]);

@@ -48,6 +48,8 @@ qn_err qn_loader_counts(struct qn_loader *l, const char *key, int32_t min, int32
 /* Numbers and flags; *out holds what an absent key means. `positive` must be above 0. */
 qn_err qn_loader_positive(struct qn_loader *l, const char *key, float *out);
 qn_err qn_loader_real(struct qn_loader *l, const char *key, float *out);
+/* A number for each of n layers, finite and not below 0: one for all, or a list of at least n. */
+qn_err qn_loader_reals(struct qn_loader *l, const char *key, int32_t n, float *out);
 qn_err qn_loader_flag(struct qn_loader *l, const char *key, bool *out);
 /* Lent until the weights are closed. */
 qn_err qn_loader_text(struct qn_loader *l, const char *key, const char **out);
@@ -66,7 +68,8 @@ qn_err qn_loader_matrix(struct qn_loader *l, struct qn_tensor *t, enum qn_need n
                         int64_t cols, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 
 /* Several matrices of the same input that the file keeps as one, below each other: part i gets the
- * next rows[i] rows. */
+ * next rows[i] rows. Parts with rows alike may also be the planes of a tensor [parts, rows, cols].
+ */
 qn_err qn_loader_stacked(struct qn_loader *l, struct qn_tensor *const *parts, const int64_t *rows,
                          int n_parts, int64_t cols, const char *fmt, ...)
     __attribute__((format(printf, 6, 7)));

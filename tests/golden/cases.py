@@ -91,6 +91,11 @@ def dense():
                  "command-r", "cohere2", "exaone4", "seed_oss", "ernie4_5"):
         yield arch, "f32", []
         yield arch, "q8_0", STEADY
+    for arch in ("gemma3n", "gemma4"):
+        yield arch, "f32", []
+        yield arch, "q8_0", STEADY
+    yield "gemma4", "f32", numbers(input=0, shared=0)
+    yield "exaone4", "f32", numbers(window=0)
     yield "phi3", "f32", numbers(longrope=64)      # the tests' sequences have room for 512
     yield "phi3", "f32", numbers(longrope=1024)
     yield "olmo2", "f32", numbers(window=12, layers=5) + ["--rope-yarn", "8"]

@@ -301,6 +301,28 @@ static void elementwise(void)
     for (int r = 0; r < 9; r++)
         for (int j = 0; j < 3001; j++)
             assert_true(fabs(at(&y, r, j) - 30 * tanh(at(&a, r, j) / 30)) <= 1e-5);
+    struct qn_tensor w = fresh(QN_SHAPE(3001));
+    qn_scale_cols(dev, &y, &b, &w);
+    for (int r = 0; r < 9; r++)
+        for (int j = 0; j < 3001; j++)
+            assert_true(at(&y, r, j) == (float)at(&b, r, j) * data(&w)[j]);
+    struct qn_tensor cut = offset_view(9, 3001);
+    qn_match_norm(dev, &y, &b, &a);
+    qn_cut_below(dev, &cut, &b, 0.7f);
+    for (int r = 0; r < 9; r++) {
+        double mean = 0, square = 0, like = 0;
+        for (int j = 0; j < 3001; j++) {
+            mean += at(&b, r, j) / 3001;
+            square += at(&b, r, j) * at(&b, r, j) / 3001;
+            like += at(&a, r, j) * at(&a, r, j) / 3001;
+        }
+        double edge = mean + 0.7 * sqrt(square - mean * mean);
+        for (int j = 0; j < 3001; j++) {
+            double longer = at(&b, r, j) * sqrt(like / square);
+            assert_true(fabs(at(&y, r, j) - longer) <= 1e-5 * fabs(longer));
+            assert_true(fabs(at(&cut, r, j) - fmax(0, at(&b, r, j) - edge)) <= 1e-5);
+        }
+    }
     qn_scale(dev, &y, &a, -0.3f);
     for (int r = 0; r < 9; r++)
         for (int j = 0; j < 3001; j++)

@@ -180,6 +180,11 @@ void cpu_rms_norm(struct qn_device *, struct qn_tensor *y, const struct qn_tenso
                   const struct qn_tensor *w, float eps);
 void cpu_layer_norm(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x,
                     const struct qn_tensor *w, const struct qn_tensor *b, float eps);
+void cpu_scale_cols(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x,
+                    const struct qn_tensor *w);
+void cpu_match_norm(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x,
+                    const struct qn_tensor *like);
+void cpu_cut_below(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x, float times);
 void cpu_gelu_mul(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *gate,
                   const struct qn_tensor *up);
 void cpu_scale(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x, float factor);

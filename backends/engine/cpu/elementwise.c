@@ -10,7 +10,7 @@ struct job {
     void (*row)(const struct job *j, int64_t r);
     struct qn_tensor *y;
     const struct qn_tensor *a, *b;
-    float alpha, limit; /* of swiglu_clamped; alpha: scale's factor; limit: softcap's, too */
+    float alpha, limit;        /* of swiglu_clamped; alpha: scale's factor; limit: softcap's, too */
     int64_t rows, cols, chunk; /* chunk: rows per item */
 };
 
@@ -133,6 +133,20 @@ static void scale_row(const struct job *j, int64_t r)
 void cpu_scale(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x, float factor)
 {
     run(dev, &(struct job){.row = scale_row, .y = y, .a = x, .alpha = factor});
+}
+
+static void scale_cols_row(const struct job *j, int64_t r)
+{
+    float *y = cpu_at(j->y, r, 0);
+    const float *x = cpu_at(j->a, r, 0), *w = cpu_data(j->b);
+    for (int64_t i = 0; i < j->cols; i++)
+        y[i] = w[i] * x[i];
+}
+
+void cpu_scale_cols(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
+                    const struct qn_tensor *w)
+{
+    run(dev, &(struct job){.row = scale_cols_row, .y = y, .a = x, .b = w});
 }
 
 /* tanh(a) = 2·sigmoid(2a) - 1. */

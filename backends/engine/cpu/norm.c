@@ -5,25 +5,23 @@
 
 struct job {
     const struct cpu_kernels *k;
-    void (*row)(const struct job *j, float *y, const float *x, int64_t middle, int64_t n);
+    void (*row)(const struct job *j, float *y, const float *x, int64_t r, int64_t n);
     struct qn_tensor *y;
     const struct qn_tensor *x, *w, *b;
     float eps, scale;
     int64_t inner, rows, chunk; /* rows of the middle dimension; of all; per item */
 };
 
-static void rms_row(const struct job *j, float *y, const float *x, int64_t middle, int64_t n)
+static void rms_row(const struct job *j, float *y, const float *x, int64_t r, int64_t n)
 {
-    const float *w = j->w->ndim == 2 ? cpu_at(j->w, middle, 0) : cpu_data(j->w);
+    const float *w = j->w->ndim == 2 ? cpu_at(j->w, r % j->inner, 0) : cpu_data(j->w);
     j->k->rms_norm(y, x, w, n, j->eps);
 }
 
-/* What is left when the mean is taken off has its variance as its mean square. */
-static void layer_row(const struct job *j, float *y, const float *x, int64_t middle, int64_t n)
+static float mean_of(const float *x, int64_t n)
 {
     enum { SUMS = 16 };
     float sum[SUMS] = {0}, mean = 0;
-    (void)middle;
     int64_t i = 0;
     for (; i + SUMS <= n; i += SUMS)
         for (int s = 0; s < SUMS; s++)
@@ -32,25 +30,53 @@ static void layer_row(const struct job *j, float *y, const float *x, int64_t mid
         sum[0] += x[i];
     for (int s = 0; s < SUMS; s++)
         mean += sum[s];
-    mean /= (float)n;
-    for (i = 0; i < n; i++)
+    return mean / (float)n;
+}
+
+/* What is left when the mean is taken off has its variance as its mean square. */
+static void layer_row(const struct job *j, float *y, const float *x, int64_t r, int64_t n)
+{
+    const float mean = mean_of(x, n);
+    (void)r;
+    for (int64_t i = 0; i < n; i++)
         y[i] = x[i] - mean;
     j->k->rms_norm(y, y, cpu_data(j->w), n, j->eps);
     if (j->b)
         j->k->add(y, y, cpu_data(j->b), n);
 }
 
-static void l2_row(const struct job *j, float *y, const float *x, int64_t middle, int64_t n)
+static void cut_row(const struct job *j, float *y, const float *x, int64_t r, int64_t n)
 {
-    float f = j->scale / sqrtf(j->k->dot(x, x, n) + j->eps);
-    (void)middle;
+    const float mean = mean_of(x, n);
+    (void)r;
+    for (int64_t i = 0; i < n; i++)
+        y[i] = x[i] - mean;
+    const float edge = j->scale * sqrtf(j->k->dot(y, y, n) / (float)n);
+    for (int64_t i = 0; i < n; i++)
+        y[i] = y[i] > edge ? y[i] - edge : 0;
+}
+
+/* Not longer than a thousandth: of zeros nothing long can be made. */
+static void match_row(const struct job *j, float *y, const float *x, int64_t r, int64_t n)
+{
+    const float *like = cpu_at(j->w, r, 0);
+    float square = j->k->dot(x, x, n) / (float)n, want = j->k->dot(like, like, n) / (float)n;
+    float f = sqrtf(want / (square > 1e-5f ? square : 1e-5f));
     for (int64_t i = 0; i < n; i++)
         y[i] = x[i] * f;
 }
 
-static void softmax_row(const struct job *j, float *y, const float *x, int64_t middle, int64_t n)
+static void l2_row(const struct job *j, float *y, const float *x, int64_t r, int64_t n)
 {
-    (void)middle;
+    float f = j->scale / sqrtf(j->k->dot(x, x, n) + j->eps);
+    (void)r;
+    for (int64_t i = 0; i < n; i++)
+        y[i] = x[i] * f;
+}
+
+static void softmax_row(const struct job *j, float *y, const float *x, int64_t r, int64_t n)
+{
+    (void)r;
     j->k->softmax(y, x, n);
 }
 
@@ -61,7 +87,7 @@ static void norm_rows(void *arg, int64_t item, int worker)
     int64_t end = (item + 1) * j->chunk < j->rows ? (item + 1) * j->chunk : j->rows;
     for (int64_t r = item * j->chunk; r < end; r++)
         j->row(j, cpu_at(j->y, r / j->inner, r % j->inner),
-               cpu_at(j->x, r / j->inner, r % j->inner), r % j->inner, j->x->shape[j->x->ndim - 1]);
+               cpu_at(j->x, r / j->inner, r % j->inner), r, j->x->shape[j->x->ndim - 1]);
 }
 
 static void run(struct qn_device *dev, struct job *j)
@@ -87,6 +113,18 @@ void cpu_layer_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_
                     const struct qn_tensor *w, const struct qn_tensor *b, float eps)
 {
     run(dev, &(struct job){.row = layer_row, .y = y, .x = x, .w = w, .b = b, .eps = eps});
+}
+
+void cpu_match_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
+                    const struct qn_tensor *like)
+{
+    run(dev, &(struct job){.row = match_row, .y = y, .x = x, .w = like});
+}
+
+void cpu_cut_below(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
+                   float times)
+{
+    run(dev, &(struct job){.row = cut_row, .y = y, .x = x, .scale = times});
 }
 
 void cpu_softmax(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x)

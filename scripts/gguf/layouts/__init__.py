@@ -1,7 +1,8 @@
 """What the files of each architecture hold: metadata keys and tensors, with random values whose scale
 keeps the residual stream level. layout.py is the plain decoder; each family has a file with LAYOUTS
 (architecture: its layout) and PRESETS (name: its numbers)."""
-from . import dense, hybrid, latent, mixture
+from . import dense, gemma, hybrid, latent, mixture
 
-LAYOUTS = {**dense.LAYOUTS, **hybrid.LAYOUTS, **mixture.LAYOUTS, **latent.LAYOUTS}
-PRESETS = {**dense.PRESETS, **hybrid.PRESETS, **mixture.PRESETS, **latent.PRESETS}
+FAMILIES = (dense, gemma, hybrid, mixture, latent)
+LAYOUTS = {name: layout for family in FAMILIES for name, layout in family.LAYOUTS.items()}
+PRESETS = {name: numbers for family in FAMILIES for name, numbers in family.PRESETS.items()}

@@ -31,6 +31,8 @@ class Layout:
     output_norm = "output_norm"
     qkv_bias = False
     qk_norm = False                        # "head": each by itself, "width": all together
+    q_level = 1.0                          # about what the norm of queries multiplies them by
+    post_level = 1.0                       # and what the norms after blocks leave of their outputs
     merged_qkv = merged_gate = False       # matrices below each other in one
 
     def metadata(self, a):
@@ -86,7 +88,8 @@ class Layout:
     def layer(self, w, a, i):
         b = "blk.%d." % i
         for name in self.norms:
-            w.vector(b + name + ".weight", a.dim, 0.1, 1.0)
+            level = self.post_level if name in ("post_attention_norm", "post_ffw_norm") else 1.0
+            w.vector(b + name + ".weight", a.dim, 0.1 * level, level)
         self.mixer(w, a, i, b)
         self.ffn(w, a, i, b)
 
@@ -104,7 +107,7 @@ class Layout:
                 w.vector(b + "attn_%s.bias" % part, rows, 0.2, 0.0)
         if self.qk_norm:
             wide = self.qk_norm == "width"
-            w.vector(b + "attn_q_norm.weight", qd if wide else a.head_dim, 0.1, 1.0)
+            w.vector(b + "attn_q_norm.weight", qd if wide else a.head_dim, 0.1 * self.q_level, self.q_level)
             w.vector(b + "attn_k_norm.weight", kd if wide else a.head_dim, 0.1, 1.0)
         w.matrix(b + "attn_output.weight", a.dim, qd, self.deep(a) / np.sqrt(qd))
 

@@ -12,9 +12,10 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "scripts", "gguf"))
 from container import Reader
 
-from . import dense, hybrid, latent, mixture
+from . import dense, gemma, hybrid, latent, mixture
 
-NETWORKS = {**dense.NETWORKS, **hybrid.NETWORKS, **mixture.NETWORKS, **latent.NETWORKS}
+FAMILIES = (dense, gemma, hybrid, mixture, latent)
+NETWORKS = {name: network for family in FAMILIES for name, network in family.NETWORKS.items()}
 
 
 def Network(path, half_cache=True):

@@ -154,7 +154,8 @@ class Exaone4(PostNorms):                  # arXiv:2507.11407
         return self.get("attention.sliding_window") if i % 4 < 3 else None
 
     def rotation(self, i):
-        return super().rotation(i) if self.window(i) else None
+        windows = self.get("attention.sliding_window")
+        return super().rotation(i) if self.window(i) or not windows else None
 
 
 class CommandR(Llama):
