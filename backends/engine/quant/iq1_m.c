@@ -17,8 +17,7 @@ void qn_iq1_m_codes(uint8_t out[32], const void *row, int64_t group)
     for (int l = 0; l < 4; l++) {
         int high = b[HIGH + 2 * g + l / 2] >> l % 2 * 4 & 15;
         int index = b[4 * g + l] | (high & 7) << 8;
-        for (int j = 0; j < 8; j++)
-            out[8 * l + j] = (uint8_t)(points[8 * index + j] | (high >> 3) << 2);
+        qn_put_signed_point(out + 8 * l, points + 8 * index, high & 8 ? 0xff : 0, 2);
     }
 }
 

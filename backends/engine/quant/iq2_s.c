@@ -15,9 +15,7 @@ void qn_iq2_s_codes(uint8_t out[32], const void *row, int64_t group)
     int g = (int)(group % 8);
     for (int l = 0; l < 4; l++) {
         int index = b[LOW + 4 * g + l] | (b[HIGH + g] >> 2 * l & 3) << 8;
-        for (int j = 0; j < 8; j++)
-            out[8 * l + j] =
-                (uint8_t)(points[8 * index + j] | (b[SIGNS + 4 * g + l] >> j & 1) << 2);
+        qn_put_signed_point(out + 8 * l, points + 8 * index, b[SIGNS + 4 * g + l], 2);
     }
 }
 

@@ -12,10 +12,8 @@ void qn_iq2_xs_codes(uint8_t out[32], const void *row, int64_t group)
     const uint8_t *points = qn_grid_points(QN_GRID_IQ2_XS);
     b += group % 8 * 8;
     for (int l = 0; l < 4; l++) {
-        unsigned word = qn_load_u16(b + 2 * l), signs = qn_even_signs(word >> 9);
-        for (int j = 0; j < 8; j++)
-            out[8 * l + j] =
-                (uint8_t)(points[8 * (word & 511) + (unsigned)j] | (signs >> j & 1) << 2);
+        unsigned word = qn_load_u16(b + 2 * l);
+        qn_put_signed_point(out + 8 * l, points + 8 * (word & 511), qn_even_signs(word >> 9), 2);
     }
 }
 

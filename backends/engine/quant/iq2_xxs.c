@@ -14,10 +14,8 @@ void qn_iq2_xxs_codes(uint8_t out[32], const void *row, int64_t group)
     const uint8_t *points = qn_grid_points(QN_GRID_IQ2_XXS);
     b += group % 8 * 8;
     uint32_t word = qn_load_u32(b + 4);
-    for (int j = 0; j < 32; j++) {
-        uint8_t signs = qn_even_signs(word >> 7 * (j / 8));
-        out[j] = (uint8_t)(points[8 * b[j / 8] + j % 8] | (signs >> j % 8 & 1) << 2);
-    }
+    for (int l = 0; l < 4; l++)
+        qn_put_signed_point(out + 8 * l, points + 8 * b[l], qn_even_signs(word >> 7 * l), 2);
 }
 
 void qn_iq2_xxs_scales(struct qn_block_scales *out, const void *block)

@@ -16,10 +16,10 @@ void qn_iq3_s_codes(uint8_t out[32], const void *row, int64_t group)
     int g = (int)(group % 8);
     for (int k = 0; k < 8; k++) {
         int index = b[LOW + 8 * g + k] | (b[HIGH + g] >> k & 1) << 8;
-        int signs = b[SIGNS + 4 * g + k / 2] >> k % 2 * 4;
-        for (int j = 0; j < 4; j++)
-            out[4 * k + j] = (uint8_t)(points[4 * index + j] | (signs >> j & 1) << 3);
+        memcpy(out + 4 * k, points + 4 * index, 4);
     }
+    for (int l = 0; l < 4; l++)
+        qn_put_signed_point(out + 8 * l, out + 8 * l, b[SIGNS + 4 * g + l], 3);
 }
 
 void qn_iq3_s_scales(struct qn_block_scales *out, const void *block)

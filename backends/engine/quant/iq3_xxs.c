@@ -15,11 +15,10 @@ void qn_iq3_xxs_codes(uint8_t out[32], const void *row, int64_t group)
     const uint8_t *points = qn_grid_points(QN_GRID_IQ3_XXS);
     int g = (int)(group % 8);
     uint32_t word = qn_load_u32(b + WORDS + 4 * g);
-    for (int j = 0; j < 32; j++) {
-        uint8_t signs = qn_even_signs(word >> 7 * (j / 8));
-        int point = b[INDICES + 8 * g + j / 4];
-        out[j] = (uint8_t)(points[4 * point + j % 4] | (signs >> j % 8 & 1) << 3);
-    }
+    for (int k = 0; k < 8; k++)
+        memcpy(out + 4 * k, points + 4 * b[INDICES + 8 * g + k], 4);
+    for (int l = 0; l < 4; l++)
+        qn_put_signed_point(out + 8 * l, out + 8 * l, qn_even_signs(word >> 7 * l), 3);
 }
 
 void qn_iq3_xxs_scales(struct qn_block_scales *out, const void *block)

@@ -5,10 +5,12 @@
 
 void qn_five_bits(uint8_t out[32], const unsigned char high[4], const unsigned char low[16])
 {
-    for (int j = 0; j < 32; j++) {
-        int nibble = low[j % 16] >> (j < 16 ? 0 : 4) & 15;
-        out[j] = (uint8_t)(nibble | (high[j / 8] >> j % 8 & 1) << 4);
+    for (int j = 0; j < 16; j++) {
+        out[j] = low[j] & 15;
+        out[j + 16] = low[j] >> 4;
     }
+    for (int k = 0; k < 4; k++)
+        qn_put_signed_point(out + 8 * k, out + 8 * k, high[k], 4);
 }
 
 void qn_put_five_bits(unsigned char high[4], unsigned char low[16], int j, int code)

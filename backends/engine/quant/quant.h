@@ -50,6 +50,25 @@ static inline void qn_store_u32(unsigned char *p, uint32_t v)
     qn_store_u16(p + 2, (uint16_t)(v >> 16));
 }
 
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "bytes of words are taken in order");
+
+/* Bit j of b as byte j of the result, 0 or 1. */
+static inline uint64_t qn_bits_to_bytes(uint8_t b)
+{
+    uint64_t each = b * 0x0101010101010101u & 0x8040201008040201u;
+    return (each + 0x7f7f7f7f7f7f7f7fu) >> 7 & 0x0101010101010101u;
+}
+
+/* Eight digits of a point with bits of signs on top: bit j of signs is bit `top` of code j. */
+static inline void qn_put_signed_point(uint8_t out[8], const uint8_t point[8], uint8_t signs,
+                                       int top)
+{
+    uint64_t digits;
+    memcpy(&digits, point, 8);
+    digits |= qn_bits_to_bytes(signs) << top;
+    memcpy(out, &digits, 8);
+}
+
 static inline float qn_load_f16(const unsigned char *p)
 {
     return qn_f16_to_f32(qn_load_u16(p));
