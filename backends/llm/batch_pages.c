@@ -90,8 +90,10 @@ bool qn_answer_secure(struct qn_batch *b, struct answer *a, int32_t n)
 
 bool qn_answer_shift(struct qn_batch *b, struct answer *a)
 {
-    int32_t keep = least((int32_t)a->gen->r.keep, b->config.context / 2);
-    int32_t n = (b->config.context - keep) / 2;
+    /* Whole pages: what is kept is rounded up, what goes is rounded down. */
+    int32_t page = b->m.page, keep = least((int32_t)a->gen->r.keep, b->config.context / 2);
+    keep = (keep + page - 1) / page * page;
+    int32_t n = (b->config.context - keep) / 2 / page * page;
     if (!b->m.seq_shift || n < 1 || a->computed < keep + n)
         return false;
     struct qn_error e = {0};

@@ -1,6 +1,7 @@
 #include "llm/llm.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "engine/device.h"
 #include "engine/ops.h"
@@ -9,8 +10,11 @@
 #include "llm/batch.h"
 #include "llm/draft.h"
 #include "llm/fit.h"
+#include "llm/keep.h"
 #include "llm/lm.h"
 #include "llm/options.h"
+#include "llm/prefix.h"
+#include "llm/prefix_file.h"
 #include "llm/prompt.h"
 #include "nets/nets.h"
 #include "nets/tokenizer.h"
@@ -31,6 +35,8 @@ struct llm {
     struct qn_batch *batch;
     int32_t context;
     bool context_shift;
+    char *prefix_file; /* NULL: beginnings are not kept on disk */
+    uint64_t prefix_key;
 };
 
 static bool on_progress(void *ctx, double fraction)
@@ -61,9 +67,45 @@ static int usable(int threads)
     return threads > QN_POOL_THREADS_MAX ? QN_POOL_THREADS_MAX : threads;
 }
 
+/* Takes up what the tree knew when the model was unloaded. That it cannot costs time, no more. */
+static void restore_prefixes(struct llm *m, const struct qn_llm_options *o)
+{
+    if (!o->prefix_cache)
+        return;
+    const struct qn_gguf *g = qn_weights_gguf(m->main.weights);
+    struct qn_batch_model model = qn_lm_model(&m->main, QN_LLM_CHUNK_MAX);
+    struct qn_error e = {0};
+    int64_t tokens, start = qn_now_us();
+    m->prefix_file = qn_xstrdup(o->prefix_cache);
+    m->prefix_key =
+        qn_prefix_key(qn_gguf_data(g), qn_gguf_file_bytes(g), qn_llm_cache_name(o->cache));
+    qn_err err = qn_prefix_restore(qn_batch_prefix(m->batch), &model, m->context, m->prefix_key,
+                                   m->prefix_file, &tokens, &e);
+    if (err && err != QN_ENOTFOUND)
+        qn_warn("llm", "prefix_file=\"%s\" not used: %s", m->prefix_file, e.message);
+    if (tokens > 0)
+        qn_info("llm", "prefix_tokens=%lld restored ms=%lld", (long long)tokens,
+                (long long)(qn_now_us() - start) / 1000);
+}
+
+static void save_prefixes(struct llm *m)
+{
+    struct qn_batch_model model = qn_lm_model(&m->main, QN_LLM_CHUNK_MAX);
+    struct qn_error e = {0};
+    int64_t start = qn_now_us(), tokens = qn_prefix_tokens(qn_batch_prefix(m->batch));
+    if (qn_prefix_save(qn_batch_prefix(m->batch), &model, m->prefix_key, m->prefix_file, &e))
+        qn_warn("llm", "prefix_file=\"%s\" not written: %s", m->prefix_file, e.message);
+    else
+        qn_info("llm", "prefix_tokens=%lld saved ms=%lld", (long long)tokens,
+                (long long)(qn_now_us() - start) / 1000);
+}
+
 static void llm_unload(void *self)
 {
     struct llm *m = self;
+    if (m->batch && m->prefix_file)
+        save_prefixes(m);
+    free(m->prefix_file);
     qn_batch_free(m->batch);
     qn_draft_free(m->draft);
     qn_prompter_free(m->prompter);
@@ -214,6 +256,7 @@ static qn_err llm_load(const struct qn_load *opts, struct qn_progress *p, void *
         err = qn_batch_new(&model, &config, &m->batch, e);
     if (err)
         goto fail;
+    restore_prefixes(m, &o);
     ready->context = m->context;
     ready->slots = config.seqs;
     ready->memory_bytes =
@@ -276,6 +319,7 @@ static qn_err llm_start(void *self, const struct qn_job *job, struct qn_sink *ou
         return err;
     r.prompt = prompt.tokens;
     r.n_prompt = prompt.n;
+    r.keep = m->context_shift ? qn_prompt_keep(m->prompter, job, m->context, &prompt) : 0;
     r.echo_text = prompt.echo_text;
     r.echo_skip = prompt.echo_skip;
     const char *stops[QN_JOB_STOPS_MAX + 1];

@@ -20,7 +20,7 @@ struct qn_batch_model {
     int max_chunk; /* tokens of one forward, at least the sequences of a step */
     bool rewinds;  /* seq_truncate goes back to any length: without it nothing is speculated */
 
-    /* All MUST be set but for seq_shift. A new sequence is empty and has no pages. */
+    /* All MUST be set unless said otherwise. A new sequence is empty and has no pages. */
     qn_err (*seq_new)(void *ctx, int32_t context, struct qn_seq **out, struct qn_error *e);
     void (*seq_free)(struct qn_seq *s);
     int32_t (*seq_len)(const struct qn_seq *s);
@@ -35,9 +35,14 @@ struct qn_batch_model {
      * QN_EBUSY: no page for the copy; dst is empty then. */
     qn_err (*seq_fork)(struct qn_seq *dst, const struct qn_seq *src, int32_t len,
                        struct qn_error *e);
-    /* MAY. Drops the tokens [from, from + n); those after it move down. QN_EUNSUPPORTED; QN_EBUSY.
-     */
+    /* MAY. Drops the tokens [from, from + n), whole pages; those after them move down.
+     * QN_EUNSUPPORTED; QN_EBUSY. */
     qn_err (*seq_shift)(struct qn_seq *s, int32_t from, int32_t n, struct qn_error *e);
+    /* MAY, both or none: see qn_seq_save and qn_seq_restore in nets.h. */
+    qn_err (*seq_save)(const struct qn_seq *s, int32_t from, qn_seq_sink write, void *ctx,
+                       struct qn_error *e);
+    qn_err (*seq_restore)(struct qn_seq *s, int32_t len, qn_seq_source read, void *ctx,
+                          struct qn_error *e);
     void (*pages)(void *ctx, int64_t *free, int64_t *total);
 
     void (*forward)(void *ctx, struct qn_chunk *chunks, size_t n);

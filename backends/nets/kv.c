@@ -215,6 +215,14 @@ void qn_kv_pages(const struct qn_kv *kv, int64_t *free_pages, int64_t *total)
             *free_pages = available(&kv->pool[g]);
 }
 
+void *qn_kv_page(const struct qn_kv *kv, enum qn_kv_group g, int32_t page, size_t *bytes)
+{
+    const struct pool *p = &kv->pool[g];
+    assert(page >= 0 && page < p->fresh);
+    *bytes = p->page_bytes;
+    return (char *)p->mem->host + (size_t)page * p->page_bytes;
+}
+
 int64_t qn_kv_bytes_touched(const struct qn_kv *kv)
 {
     int64_t bytes = 0;
@@ -317,16 +325,21 @@ qn_err qn_kv_table_reserve(struct qn_kv_table *t, int32_t len, int32_t n, struct
     return QN_OK;
 }
 
+void qn_kv_table_forget(struct qn_kv_table *t, const int32_t first[QN_KV_GROUPS])
+{
+    for (int g = 0; g < QN_KV_GROUPS; g++) {
+        for (; t->page[g] && t->first[g] < first[g]; t->first[g]++) {
+            give(&t->kv->pool[g], t->page[g][t->first[g]]);
+            t->page[g][t->first[g]] = -1;
+        }
+    }
+}
+
 void qn_kv_table_slide(struct qn_kv_table *t, int32_t len)
 {
-    const int g = QN_KV_WINDOW;
-    int32_t first = first_needed(QN_KV_WINDOW, t->kv->window, len);
-    if (!t->page[g])
-        return;
-    for (; t->first[g] < first; t->first[g]++) {
-        give(&t->kv->pool[g], t->page[g][t->first[g]]);
-        t->page[g][t->first[g]] = -1;
-    }
+    const int32_t first[QN_KV_GROUPS] = {[QN_KV_WINDOW] =
+                                             first_needed(QN_KV_WINDOW, t->kv->window, len)};
+    qn_kv_table_forget(t, first);
 }
 
 bool qn_kv_table_whole_at(const struct qn_kv_table *t, int32_t len)
@@ -352,4 +365,46 @@ void qn_kv_table_share(struct qn_kv_table *dst, const struct qn_kv_table *src, i
                 dst->kv->pool[g].refs[dst->page[g][i]]++;
         }
     }
+}
+
+qn_err qn_kv_table_own(struct qn_kv_table *t, int32_t from, struct qn_error *e)
+{
+    for (int g = 0; g < QN_KV_GROUPS; g++) {
+        int32_t shared = 0;
+        for (int32_t i = from > t->first[g] ? from : t->first[g]; t->page[g] && i < t->n; i++)
+            shared += t->kv->pool[g].refs[t->page[g][i]] > 1;
+        if (shared > available(&t->kv->pool[g]))
+            return qn_fail(e, QN_EBUSY, "the cache has %d pages of %d tokens left, not %d",
+                           (int)available(&t->kv->pool[g]), QN_KV_PAGE, (int)shared);
+    }
+    for (int g = 0; g < QN_KV_GROUPS; g++) {
+        struct pool *p = &t->kv->pool[g];
+        for (int32_t i = from > t->first[g] ? from : t->first[g]; t->page[g] && i < t->n; i++) {
+            int32_t old = t->page[g][i];
+            if (p->refs[old] == 1)
+                continue;
+            t->page[g][i] = take(p);
+            copy_page(t->kv, p, t->page[g][i], old);
+            give(p, old);
+        }
+    }
+    return QN_OK;
+}
+
+void qn_kv_table_cut_out(struct qn_kv_table *t, int32_t from, int32_t n)
+{
+    assert(from >= 0 && n >= 0 && from + n <= t->n);
+    for (int g = 0; g < QN_KV_GROUPS; g++) {
+        if (!t->page[g])
+            continue;
+        for (int32_t i = from > t->first[g] ? from : t->first[g]; i < from + n; i++)
+            give(&t->kv->pool[g], t->page[g][i]);
+        memmove(t->page[g] + from, t->page[g] + from + n,
+                (size_t)(t->n - from - n) * sizeof *t->page[g]);
+        if (t->first[g] >= from + n)
+            t->first[g] -= n;
+        else if (t->first[g] > from)
+            t->first[g] = from;
+    }
+    t->n -= n;
 }

@@ -46,6 +46,8 @@ enum qn_kv_group qn_kv_group_of(const struct qn_kv *kv, int32_t i);
 int64_t qn_kv_seq_bytes(const struct qn_kv_shape *shapes, int32_t layers, enum qn_dtype k,
                         enum qn_dtype v, int64_t tokens, int32_t chunk);
 void qn_kv_pages(const struct qn_kv *kv, int64_t *free_pages, int64_t *total);
+/* One page in the host's memory, and its size. Lent. */
+void *qn_kv_page(const struct qn_kv *kv, enum qn_kv_group g, int32_t page, size_t *bytes);
 int64_t qn_kv_bytes_touched(const struct qn_kv *kv); /* of pages that were ever in use */
 
 /* ---- the pages of one sequence ---- */
@@ -70,6 +72,13 @@ void qn_kv_table_slide(struct qn_kv_table *t, int32_t len);
 bool qn_kv_table_whole_at(const struct qn_kv_table *t, int32_t len);
 /* Keeps the pages of the first len tokens. */
 void qn_kv_table_cut(struct qn_kv_table *t, int32_t len);
+/* Makes entries [from, n) the table's alone: copies of those that others share. All or nothing:
+ * QN_EBUSY when the pool has too few. */
+qn_err qn_kv_table_own(struct qn_kv_table *t, int32_t from, struct qn_error *e);
+/* Gives entries [from, from + n) back; those after them move down. */
+void qn_kv_table_cut_out(struct qn_kv_table *t, int32_t from, int32_t n);
+/* Gives back what each group still has before entry first[g]. */
+void qn_kv_table_forget(struct qn_kv_table *t, const int32_t first[QN_KV_GROUPS]);
 /* dst, emptied first, shares src's pages of the first len tokens. */
 void qn_kv_table_share(struct qn_kv_table *dst, const struct qn_kv_table *src, int32_t len);
 

@@ -71,6 +71,20 @@ int32_t qn_seq_truncate(struct qn_seq *s, int32_t len);
  * whoever writes first. QN_ECONTEXT: dst is too short. QN_EUNSUPPORTED: the state at len is no
  * longer known (see qn_seq_truncate); dst is then empty. Both belong to one net. */
 qn_err qn_seq_fork(struct qn_seq *dst, const struct qn_seq *src, int32_t len, struct qn_error *e);
+/* Forgets tokens [from, from + n), whole pages of 32; those after them move down, their keys turned to
+ * their new positions. QN_EUNSUPPORTED: recurrent nets; QN_EBUSY: too few pages to copy those that
+ * others share; QN_EINVAL, QN_ENOMEM. The sequence is then as it was. */
+qn_err qn_seq_shift(struct qn_seq *s, int32_t from, int32_t n, struct qn_error *e);
+/* Where the bytes of a stored sequence go, and come from; false: no more. */
+typedef bool (*qn_seq_sink)(void *ctx, const void *data, size_t n);
+typedef bool (*qn_seq_source)(void *ctx, void *data, size_t n);
+/* Writes what s keeps of its tokens from `from` on: whole pages, 0 for recurrent nets. QN_EIO. */
+qn_err qn_seq_save(const struct qn_seq *s, int32_t from, qn_seq_sink write, void *ctx,
+                   struct qn_error *e);
+/* Appends what was saved to s, whose length is the `from` of then; `len` is all it has afterwards.
+ * QN_EFORMAT, and s is empty; QN_EBUSY: too few pages, and s is as it was. */
+qn_err qn_seq_restore(struct qn_seq *s, int32_t len, qn_seq_source read, void *ctx,
+                      struct qn_error *e);
 /* The longest length up to len that qn_seq_fork can give of src, 0 when none. */
 int32_t qn_seq_forkable(const struct qn_seq *src, int32_t len);
 

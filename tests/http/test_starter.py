@@ -176,3 +176,34 @@ def test_options_of_loading(server):
     assert reply.status >= 400 and "nobody" in reply.json["error"]["message"], reply.body
     assert load(cache_type="f16", speculate=True).status == 200
     assert ask() == before
+
+
+def test_beginnings_outlive_an_unload(server):
+    question = "Which command lists the models?"
+    load = lambda **options: server.post("/v1/load", {"model_name": MODEL, **options}).status  # noqa: E731
+    assert load(prefix_cache=True) == 200
+    first = server.chat(MODEL, question, temperature=0).json
+    assert server.post("/v1/unload", {"model_name": MODEL}).status == 200
+    assert load(prefix_cache=True) == 200
+    again = server.chat(MODEL, question, temperature=0).json
+    assert again["choices"][0]["message"] == first["choices"][0]["message"]
+    usage = again["usage"]
+    assert usage["prompt_tokens_details"]["cached_tokens"] == usage["prompt_tokens"] - 1
+    # Without the wish nothing is taken up.
+    assert load(prefix_cache=False) == 200
+    usage = server.chat(MODEL, question, temperature=0).json["usage"]
+    assert usage["prompt_tokens_details"]["cached_tokens"] == 0
+
+
+def test_context_shift_goes_on_where_the_context_ends(server):
+    load = lambda **options: server.post("/v1/load", {"model_name": MODEL, "ctx_size": 128, **options}).status  # noqa: E731
+    ask = {"max_tokens": 300, "ignore_eos": True, "temperature": 0}
+    assert load(context_shift=False) == 200
+    reply = server.post("/v1/completions", {"model": MODEL, "prompt": "Hello", **ask}).json
+    assert reply["usage"]["completion_tokens"] < 130
+    assert load(context_shift=True) == 200
+    reply = server.post("/v1/completions", {"model": MODEL, "prompt": "Hello", **ask}).json
+    assert reply["usage"]["completion_tokens"] == 300
+    reply = server.chat(MODEL, "Tell me about quince.", **ask).json
+    assert reply["usage"]["completion_tokens"] == 300
+    assert load(context_shift=False, ctx_size=0) == 200

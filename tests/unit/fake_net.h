@@ -204,7 +204,7 @@ static inline qn_err fake_shift(struct qn_seq *seq, int32_t from, int32_t n, str
         return qn_fail(e, QN_EUNSUPPORTED, "this network cannot");
     struct fake_seq *s = fake_of(seq);
     int32_t tokens[LONGEST], len = s->n;
-    assert_true(from + n <= len);
+    assert_true(from + n <= len && from % PAGE == 0 && n % PAGE == 0);
     text_of(s, tokens);
     fake_truncate(seq, from);
     assert_int_equal(fake_reserve(seq, len - n - from, NULL), QN_OK);

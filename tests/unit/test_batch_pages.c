@@ -194,7 +194,7 @@ static void a_full_context_forgets_its_older_half(void **state)
     qn_batch_add(b, &r, NULL);
     run_out(b);
     assert_int_equal(c.usage.usage.output, 70);
-    /* By hand: when the 65th token comes, tokens 10 to 36 go. */
+    /* By hand: when the 65th token comes, tokens 12 to 35 go: whole pages. */
     char want[1024] = "";
     int n = 60;
     memcpy(tokens, prompt, sizeof prompt);
@@ -202,8 +202,8 @@ static void a_full_context_forgets_its_older_half(void **state)
         int32_t id = next_of(tokens, n);
         sprintf(want + strlen(want), "%d.", (int)id);
         if (n == CONTEXT) {
-            memmove(tokens + 10, tokens + 37, (CONTEXT - 37) * sizeof *tokens);
-            n -= 27;
+            memmove(tokens + 12, tokens + 36, (CONTEXT - 36) * sizeof *tokens);
+            n -= 24;
         }
         tokens[n++] = id;
     }
@@ -213,7 +213,7 @@ static void a_full_context_forgets_its_older_half(void **state)
     r = request(&c, prompt, 60, 1);
     qn_batch_add(b, &r, NULL);
     run_out(b);
-    assert_int_equal(c.usage.usage.cached, 10);
+    assert_int_equal(c.usage.usage.cached, 12);
     client_deinit(&c);
     /* A network that cannot: the answer ends at the context's end, as without the option. */
     net.no_shift = true;
