@@ -3,7 +3,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
-#include "formats/gguf.h"
+#include "formats/gguf_split.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -47,22 +47,29 @@ static void copy_text(char *out, size_t n, struct qn_gguf_str s)
     out[qn_utf8_whole(out, len)] = '\0';
 }
 
-/* Sums the elements and finds the type that holds most of them. */
-static void weigh_tensors(const struct qn_gguf *g, struct qn_inspection *out, uint32_t *commonest)
+enum { TYPES = 64 };
+
+static void weigh_part(const struct qn_gguf *g, uint64_t by_type[TYPES], uint64_t *total)
 {
-    enum { TYPES = 64 };
-    uint64_t by_type[TYPES] = {0};
-    uint64_t total = 0;
     for (size_t i = 0; i < qn_gguf_tensor_count(g); i++) {
         const struct qn_gguf_tensor *t = qn_gguf_tensor_at(g, i);
         uint64_t n = 1;
         for (int d = 0; d < t->ndim; d++)
             if (__builtin_mul_overflow(n, t->ne[d], &n) || n > INT64_MAX / 2)
                 n = INT64_MAX / 2;
-        total = total + n > INT64_MAX ? INT64_MAX : total + n;
+        *total = *total + n > INT64_MAX ? INT64_MAX : *total + n;
         if (t->type < TYPES)
             by_type[t->type] = by_type[t->type] + n > INT64_MAX ? INT64_MAX : by_type[t->type] + n;
     }
+}
+
+/* Sums the elements and finds the type that holds most of them. */
+static void weigh_tensors(struct qn_gguf *const *parts, size_t n_parts, struct qn_inspection *out,
+                          uint32_t *commonest)
+{
+    uint64_t by_type[TYPES] = {0}, total = 0;
+    for (size_t i = 0; i < n_parts; i++)
+        weigh_part(parts[i], by_type, &total);
     out->parameters = (int64_t)total;
     *commonest = 0;
     for (uint32_t i = 1; i < TYPES; i++)
@@ -94,8 +101,10 @@ static int64_t cache_of_token(const struct qn_gguf *g, const struct qn_inspectio
     return layers * bytes < INT32_MAX ? layers * bytes : INT32_MAX;
 }
 
-static qn_err read_header(const struct qn_gguf *g, struct qn_inspection *out, struct qn_error *e)
+static qn_err read_header(struct qn_gguf *const *parts, size_t n_parts, struct qn_inspection *out,
+                          struct qn_error *e)
 {
+    const struct qn_gguf *g = parts[0];
     struct qn_gguf_str text;
     qn_err err = qn_gguf_str(g, "general.architecture", &text, e);
     if (err)
@@ -110,10 +119,11 @@ static qn_err read_header(const struct qn_gguf *g, struct qn_inspection *out, st
     if (qn_gguf_i64(g, key, 0, INT32_MAX, &out->context_length, NULL))
         out->context_length = 0;
     out->kv_token_bytes = cache_of_token(g, out);
-    out->size_bytes = (int64_t)qn_gguf_file_bytes(g);
+    for (size_t i = 0; i < n_parts; i++)
+        out->size_bytes += (int64_t)qn_gguf_file_bytes(parts[i]);
     out->chat_template = qn_gguf_has(g, "tokenizer.chat_template");
     uint32_t commonest;
-    weigh_tensors(g, out, &commonest);
+    weigh_tensors(parts, n_parts, out, &commonest);
     int64_t file_type;
     const char *name = NULL;
     if (qn_gguf_i64(g, "general.file_type", 0, UINT32_MAX, &file_type, NULL) == QN_OK)
@@ -127,12 +137,14 @@ static qn_err read_header(const struct qn_gguf *g, struct qn_inspection *out, st
 qn_err qn_registry_inspect(const char *path, struct qn_inspection *out, struct qn_error *e)
 {
     *out = (struct qn_inspection){0};
-    struct qn_gguf *g;
-    qn_err err = qn_gguf_open(path, &g, e);
+    struct qn_gguf *parts[QN_GGUF_PARTS_MAX];
+    size_t n;
+    qn_err err = qn_gguf_open_parts(path, parts, &n, e);
     if (err)
         return err;
-    err = read_header(g, out, e);
-    qn_gguf_close(g);
+    err = read_header(parts, n, out, e);
+    for (size_t i = 0; i < n; i++)
+        qn_gguf_close(parts[i]);
     return err;
 }
 

@@ -2,6 +2,7 @@
 #include "engine/weights.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "formats/gguf_split.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -15,10 +16,17 @@
 
 enum { STRINGS_MAX = 64 * 1024 * 1024 };
 
-struct qn_weights {
+/* One file of the model. */
+struct part {
     struct qn_gguf *gguf;
     struct qn_mem *file; /* the mapping as memory of `dev`; made at the first get */
-    bool mapped;         /* from a file: pages that leave memory come back from there */
+    size_t first;        /* the number of its first tensor among all */
+};
+
+struct qn_weights {
+    struct part *part; /* the first has the metadata */
+    size_t n_parts, n_tensors;
+    bool mapped; /* from files: pages that leave memory come back from there */
     struct qn_device *dev;
     struct qn_mem **made; /* matrices laid out anew and copies of vectors */
     size_t n_made, cap_made;
@@ -26,22 +34,56 @@ struct qn_weights {
     struct qn_arena *strings; /* NUL-terminated copies of metadata strings */
 };
 
+/* QN_EFORMAT for a name that an earlier part has, too. */
+static qn_err check_names(const struct qn_weights *w, size_t part, struct qn_error *e)
+{
+    const struct qn_gguf *g = w->part[part].gguf;
+    for (size_t i = 0; part > 0 && i < qn_gguf_tensor_count(g); i++) {
+        struct qn_gguf_str s = qn_gguf_tensor_at(g, i)->name;
+        char name[QN_GGUF_NAME_MAX + 1];
+        snprintf(name, sizeof name, "%.*s", (int)s.n, s.s);
+        for (size_t p = 0; p < part; p++)
+            if (qn_gguf_tensor_find(w->part[p].gguf, name))
+                return qn_fail(e, QN_EFORMAT, "tensor %s is in part %zu and in part %zu", name,
+                               p + 1, part + 1);
+    }
+    return QN_OK;
+}
+
+/* Over n parsed files, which it owns from then on (also when it fails). */
+static qn_err over(struct qn_weights **out, struct qn_gguf *const *parts, size_t n,
+                   struct qn_error *e)
+{
+    struct qn_weights *w = qn_xcalloc(1, sizeof *w);
+    w->part = qn_xcalloc(n, sizeof *w->part);
+    w->n_parts = n;
+    w->strings = qn_arena_new(STRINGS_MAX);
+    for (size_t i = 0; i < n; i++) {
+        w->part[i] = (struct part){.gguf = parts[i], .first = w->n_tensors};
+        w->n_tensors += qn_gguf_tensor_count(parts[i]);
+    }
+    qn_err err = QN_OK;
+    for (size_t i = 0; i < n && !err; i++)
+        err = check_names(w, i, e);
+    if (err)
+        qn_weights_close(w);
+    else
+        *out = w;
+    return err;
+}
+
 qn_err qn_weights_from_gguf(struct qn_weights **out, struct qn_gguf *g, struct qn_error *e)
 {
-    (void)e;
-    struct qn_weights *w = qn_xcalloc(1, sizeof *w);
-    w->gguf = g;
-    w->strings = qn_arena_new(STRINGS_MAX);
-    *out = w;
-    return QN_OK;
+    return over(out, &g, 1, e);
 }
 
 qn_err qn_weights_open(struct qn_weights **out, const char *path, struct qn_error *e)
 {
-    struct qn_gguf *g;
-    qn_err err = qn_gguf_open(path, &g, e);
+    struct qn_gguf *parts[QN_GGUF_PARTS_MAX];
+    size_t n;
+    qn_err err = qn_gguf_open_parts(path, parts, &n, e);
     if (!err)
-        err = qn_weights_from_gguf(out, g, e);
+        err = over(out, parts, n, e);
     if (!err)
         (*out)->mapped = true;
     return err;
@@ -54,22 +96,55 @@ void qn_weights_close(struct qn_weights *w)
     for (size_t i = 0; i < w->n_made; i++)
         qn_mem_free(w->made[i]);
     free(w->made);
-    qn_mem_free(w->file);
-    qn_gguf_close(w->gguf);
+    for (size_t i = 0; i < w->n_parts; i++) {
+        qn_mem_free(w->part[i].file);
+        qn_gguf_close(w->part[i].gguf);
+    }
+    free(w->part);
     qn_arena_free(w->strings);
     free(w);
 }
 
 const struct qn_gguf *qn_weights_gguf(const struct qn_weights *w)
 {
-    return w->gguf;
+    return w->part[0].gguf;
 }
 
-static const struct qn_gguf_tensor *
-find(const struct qn_weights *w, char name[QN_GGUF_NAME_MAX + 1], const char *fmt, va_list ap)
+size_t qn_weights_tensors(const struct qn_weights *w)
+{
+    return w->n_tensors;
+}
+
+static const struct part *part_of(const struct qn_weights *w, size_t i)
+{
+    const struct part *p = &w->part[w->n_parts - 1];
+    while (p->first > i)
+        p--;
+    return p;
+}
+
+const struct qn_gguf_tensor *qn_weights_tensor(const struct qn_weights *w, size_t i)
+{
+    const struct part *p = part_of(w, i);
+    return qn_gguf_tensor_at(p->gguf, i - p->first);
+}
+
+int64_t qn_weights_find(const struct qn_weights *w, const char *name)
+{
+    for (size_t p = 0; p < w->n_parts; p++) {
+        const struct qn_gguf_tensor *t = qn_gguf_tensor_find(w->part[p].gguf, name);
+        if (t)
+            return (int64_t)w->part[p].first + (t - qn_gguf_tensor_at(w->part[p].gguf, 0));
+    }
+    return -1;
+}
+
+/* The number of the tensor so named, or -1. */
+static int64_t find(const struct qn_weights *w, char name[QN_GGUF_NAME_MAX + 1], const char *fmt,
+                    va_list ap)
 {
     int n = vsnprintf(name, QN_GGUF_NAME_MAX + 1, fmt, ap);
-    return n < 0 || n > QN_GGUF_NAME_MAX ? NULL : qn_gguf_tensor_find(w->gguf, name);
+    return n < 0 || n > QN_GGUF_NAME_MAX ? -1 : qn_weights_find(w, name);
 }
 
 bool qn_weights_has(const struct qn_weights *w, const char *fmt, ...)
@@ -77,9 +152,9 @@ bool qn_weights_has(const struct qn_weights *w, const char *fmt, ...)
     char name[QN_GGUF_NAME_MAX + 1];
     va_list ap;
     va_start(ap, fmt);
-    const struct qn_gguf_tensor *t = find(w, name, fmt, ap);
+    int64_t i = find(w, name, fmt, ap);
     va_end(ap);
-    return t != NULL;
+    return i >= 0;
 }
 
 /* Checks one entry of the file's table and reverses its shape. */
@@ -125,21 +200,22 @@ qn_err qn_weights_get(struct qn_weights *w, struct qn_device *dev, struct qn_ten
     char name[QN_GGUF_NAME_MAX + 1];
     va_list ap;
     va_start(ap, fmt);
-    const struct qn_gguf_tensor *g = find(w, name, fmt, ap);
+    int64_t i = find(w, name, fmt, ap);
     va_end(ap);
-    if (!g)
+    if (i < 0)
         return qn_fail(e, QN_ENOTFOUND, "tensor %s is missing from the model file", name);
+    const struct qn_gguf_tensor *g = qn_weights_tensor(w, (size_t)i);
+    struct part *p = &w->part[part_of(w, (size_t)i) - w->part];
     qn_err err = read_entry(g, name, t, e);
     if (err)
         return err;
-    if (w->file && w->dev != dev)
+    if (w->dev && w->dev != dev)
         return qn_fail(e, QN_EUNSUPPORTED, "tensor %s: one file, one device", name);
-    if (!w->file) {
-        w->file = qn_mem_borrow(dev, qn_gguf_data(w->gguf), qn_gguf_file_bytes(w->gguf));
-        w->dev = dev;
-    }
-    t->mem = w->file;
-    t->offset = (size_t)((const char *)g->data - (const char *)w->file->host);
+    w->dev = dev;
+    if (!p->file)
+        p->file = qn_mem_borrow(dev, qn_gguf_data(p->gguf), qn_gguf_file_bytes(p->gguf));
+    t->mem = p->file;
+    t->offset = (size_t)((const char *)g->data - (const char *)p->file->host);
     return QN_OK;
 }
 
@@ -166,12 +242,20 @@ qn_err qn_weights_expect(const struct qn_tensor *t, const char *what, struct qn_
                    what, have, want);
 }
 
+static bool in_file(const struct qn_weights *w, const struct qn_mem *mem)
+{
+    for (size_t i = 0; i < w->n_parts; i++)
+        if (mem && w->part[i].file == mem)
+            return true;
+    return false;
+}
+
 /* All of the file's pages may leave memory, those that reading ahead brought in, too; what is read
  * again comes back. Advice: nothing to do if refused. Other memory than a file's would be lost. */
-static void drop_pages(const struct qn_weights *w)
+static void drop_pages(const struct qn_weights *w, const struct qn_mem *file)
 {
     if (w->mapped)
-        madvise((void *)qn_gguf_data(w->gguf), qn_gguf_file_bytes(w->gguf), MADV_DONTNEED);
+        madvise(file->host, file->bytes, MADV_DONTNEED);
 }
 
 /* Asks for [p, p + n) of the mapping in large pieces: sixteen rows read in turn look like chance.
@@ -208,14 +292,14 @@ qn_err qn_weights_prepare(struct qn_weights *w, struct qn_device *dev, struct qn
 {
     struct qn_tensor before = *t;
     struct qn_mem *mem;
-    if (before.mem == w->file && w->mapped)
-        read_ahead((const char *)w->file->host + before.offset, qn_tensor_bytes(&before));
+    if (in_file(w, before.mem) && w->mapped)
+        read_ahead((const char *)before.mem->host + before.offset, qn_tensor_bytes(&before));
     qn_err err = qn_weight_prepare(dev, t, &mem, e);
     if (err)
         return err;
     keep(w, mem);
-    if (before.mem == w->file)
-        drop_pages(w);
+    if (in_file(w, before.mem))
+        drop_pages(w, before.mem);
     else
         forget(w, before.mem);
     return QN_OK;
@@ -232,10 +316,9 @@ qn_err qn_weights_turn(struct qn_weights *w, struct qn_device *dev, struct qn_te
     qn_err err = qn_mem_new(dev, qn_tensor_bytes(&turned), &turned.mem, e);
     for (int64_t i = 0; i < n && !err; i++)
         for (int64_t r = 0; r < rows; r++) {
-            from->dequant(row,
-                          (const char *)t->mem->host + t->offset + i * t->stride[0] +
-                              r * t->stride[1],
-                          cols);
+            from->dequant(
+                row, (const char *)t->mem->host + t->offset + i * t->stride[0] + r * t->stride[1],
+                cols);
             char *out = (char *)turned.mem->host + i * turned.stride[0] + r * turned.stride[2];
             for (int64_t c = 0; c < cols; c++)
                 qn_dtype(to)->quant(out + c * turned.stride[1], row + c, 1);
@@ -251,11 +334,11 @@ qn_err qn_weights_turn(struct qn_weights *w, struct qn_device *dev, struct qn_te
 qn_err qn_weights_copy_vector(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t,
                               const char *what, struct qn_error *e)
 {
-    assert(qn_tensor_contiguous(t) && t->mem == w->file);
+    assert(qn_tensor_contiguous(t) && in_file(w, t->mem));
     const int64_t n = qn_tensor_elements(t);
     if (qn_dtype(t->dtype)->block != 1)
-        return qn_fail(e, QN_EUNSUPPORTED, "tensor %s is %s; vectors must be F32, F16 or BF16", what,
-                       qn_dtype(t->dtype)->name);
+        return qn_fail(e, QN_EUNSUPPORTED, "tensor %s is %s; vectors must be F32, F16 or BF16",
+                       what, qn_dtype(t->dtype)->name);
     float *v = qn_alloc_sized((size_t)n, sizeof *v, SIZE_MAX);
     struct qn_mem *mem = NULL;
     qn_err err = v ? QN_OK : qn_fail(e, QN_ENOMEM, "no memory for tensor %s", what);
@@ -263,8 +346,7 @@ qn_err qn_weights_copy_vector(struct qn_weights *w, struct qn_device *dev, struc
         qn_dtype(t->dtype)->dequant(v, (const char *)t->mem->host + t->offset, n);
     for (int64_t i = 0; i < n && !err; i++)
         if (!isfinite(v[i]))
-            err = qn_fail(e, QN_EFORMAT, "tensor %s holds the number %g", what,
-                          (double)v[i]);
+            err = qn_fail(e, QN_EFORMAT, "tensor %s holds the number %g", what, (double)v[i]);
     if (!err)
         err = qn_mem_new(dev, (size_t)n * sizeof *v, &mem, e);
     if (!err) {
@@ -279,8 +361,8 @@ qn_err qn_weights_copy_vector(struct qn_weights *w, struct qn_device *dev, struc
 int64_t qn_weights_parameters(const struct qn_weights *w)
 {
     int64_t sum = 0;
-    for (size_t i = 0; i < qn_gguf_tensor_count(w->gguf); i++) {
-        const struct qn_gguf_tensor *t = qn_gguf_tensor_at(w->gguf, i);
+    for (size_t i = 0; i < w->n_tensors; i++) {
+        const struct qn_gguf_tensor *t = qn_weights_tensor(w, i);
         uint64_t n = 1;
         for (int d = 0; d < t->ndim; d++)
             if (__builtin_mul_overflow(n, t->ne[d], &n) || n > INT64_MAX / 2)
@@ -300,7 +382,7 @@ qn_err qn_weights_u32(const struct qn_weights *w, const char *key, uint32_t *out
                       struct qn_error *e)
 {
     int64_t v;
-    qn_err err = qn_gguf_i64(w->gguf, key, 0, UINT32_MAX, &v, e);
+    qn_err err = qn_gguf_i64(w->part[0].gguf, key, 0, UINT32_MAX, &v, e);
     if (!err)
         *out = (uint32_t)v;
     return err;
@@ -309,13 +391,13 @@ qn_err qn_weights_u32(const struct qn_weights *w, const char *key, uint32_t *out
 qn_err qn_weights_u32_opt(const struct qn_weights *w, const char *key, uint32_t *out,
                           struct qn_error *e)
 {
-    return qn_gguf_has(w->gguf, key) ? qn_weights_u32(w, key, out, e) : QN_OK;
+    return qn_gguf_has(w->part[0].gguf, key) ? qn_weights_u32(w, key, out, e) : QN_OK;
 }
 
 qn_err qn_weights_f32(const struct qn_weights *w, const char *key, float *out, struct qn_error *e)
 {
     double v;
-    qn_err err = qn_gguf_f64(w->gguf, key, &v, e);
+    qn_err err = qn_gguf_f64(w->part[0].gguf, key, &v, e);
     if (!err)
         *out = (float)v;
     return err;
@@ -324,19 +406,19 @@ qn_err qn_weights_f32(const struct qn_weights *w, const char *key, float *out, s
 qn_err qn_weights_f32_opt(const struct qn_weights *w, const char *key, float *out,
                           struct qn_error *e)
 {
-    return qn_gguf_has(w->gguf, key) ? qn_weights_f32(w, key, out, e) : QN_OK;
+    return qn_gguf_has(w->part[0].gguf, key) ? qn_weights_f32(w, key, out, e) : QN_OK;
 }
 
 qn_err qn_weights_bool_opt(const struct qn_weights *w, const char *key, bool *out,
                            struct qn_error *e)
 {
-    return qn_gguf_has(w->gguf, key) ? qn_gguf_bool(w->gguf, key, out, e) : QN_OK;
+    return qn_gguf_has(w->part[0].gguf, key) ? qn_gguf_bool(w->part[0].gguf, key, out, e) : QN_OK;
 }
 
 qn_err qn_weights_str(struct qn_weights *w, const char *key, const char **out, struct qn_error *e)
 {
     struct qn_gguf_str s;
-    qn_err err = qn_gguf_str(w->gguf, key, &s, e);
+    qn_err err = qn_gguf_str(w->part[0].gguf, key, &s, e);
     if (err)
         return err;
     char *copy = s.n < STRINGS_MAX ? qn_arena_try(w->strings, s.n + 1) : NULL;
@@ -351,5 +433,5 @@ qn_err qn_weights_str(struct qn_weights *w, const char *key, const char **out, s
 qn_err qn_weights_str_opt(struct qn_weights *w, const char *key, const char **out,
                           struct qn_error *e)
 {
-    return qn_gguf_has(w->gguf, key) ? qn_weights_str(w, key, out, e) : QN_OK;
+    return qn_gguf_has(w->part[0].gguf, key) ? qn_weights_str(w, key, out, e) : QN_OK;
 }

@@ -1,6 +1,7 @@
-/* A model file's named tensors and its metadata. Shapes are reversed once, here: outermost first.
+/* A model's named tensors and its metadata. Shapes are reversed once, here: outermost first.
  *
- * The file is mapped; a tensor got from it borrows the mapping. Every tensor's size is checked
+ * A model is one file, or several parts of one. Files are mapped; a tensor got from one borrows the
+ * mapping. Every tensor's size is checked
  * against the file before it is lent. Compute thread only. */
 #ifndef QN_ENGINE_WEIGHTS_H
 #define QN_ENGINE_WEIGHTS_H
@@ -15,11 +16,18 @@
 
 struct qn_weights;
 
+/* The other parts of a model lie beside its first, whose path is given: see formats/gguf_split.h.
+ */
 qn_err qn_weights_open(struct qn_weights **w, const char *path, struct qn_error *e);
 /* Over a parsed GGUF, which it owns from then on (also when it fails). */
 qn_err qn_weights_from_gguf(struct qn_weights **w, struct qn_gguf *g, struct qn_error *e);
 void qn_weights_close(struct qn_weights *w); /* NULL allowed; frees what it made */
 const struct qn_gguf *qn_weights_gguf(const struct qn_weights *w); /* lent: vocabulary, template */
+
+/* The tensors of all parts, by number, and the number of the one so named, or -1. */
+size_t qn_weights_tensors(const struct qn_weights *w);
+const struct qn_gguf_tensor *qn_weights_tensor(const struct qn_weights *w, size_t i);
+int64_t qn_weights_find(const struct qn_weights *w, const char *name);
 
 bool qn_weights_has(const struct qn_weights *w, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -45,9 +53,9 @@ qn_err qn_weights_prepare(struct qn_weights *w, struct qn_device *dev, struct qn
 qn_err qn_weights_turn(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t,
                        struct qn_error *e);
 
-/* Copies t, got from w (F32, F16 or BF16), into memory of w as F32: a few bytes in use must not keep
- * pages of the file in memory. QN_EFORMAT when a number is not finite,
- * QN_EUNSUPPORTED for another type; `what` names it. */
+/* Copies t, got from w (F32, F16 or BF16), into memory of w as F32: a few bytes in use must not
+ * keep pages of the file in memory. QN_EFORMAT when a number is not finite, QN_EUNSUPPORTED for
+ * another type; `what` names it. */
 qn_err qn_weights_copy_vector(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t,
                               const char *what, struct qn_error *e);
 

@@ -16,7 +16,7 @@ void qn_loader_init(struct qn_loader *l, struct qn_weights *w, struct qn_device 
                     const char *arch, struct qn_error *e)
 {
     *l = (struct qn_loader){.w = w, .dev = dev, .arch = arch, .e = e};
-    l->taken = qn_xcalloc(qn_gguf_tensor_count(qn_weights_gguf(w)) + 1, 1);
+    l->taken = qn_xcalloc(qn_weights_tensors(w) + 1, 1);
 }
 
 void qn_loader_deinit(struct qn_loader *l)
@@ -197,7 +197,7 @@ static void name_of(char name[QN_GGUF_NAME_MAX + 1], const char *fmt, va_list ap
 
 static bool in_file(const struct qn_loader *l, const char *name)
 {
-    return qn_gguf_tensor_find(qn_weights_gguf(l->w), name) != NULL;
+    return qn_weights_find(l->w, name) >= 0;
 }
 
 bool qn_loader_has(const struct qn_loader *l, const char *fmt, ...)
@@ -213,14 +213,13 @@ bool qn_loader_has(const struct qn_loader *l, const char *fmt, ...)
 /* How many dimensions the tensor has in the file; 0: it is not there. */
 static int dims(const struct qn_loader *l, const char *name)
 {
-    const struct qn_gguf_tensor *t = qn_gguf_tensor_find(qn_weights_gguf(l->w), name);
-    return t ? t->ndim : 0;
+    int64_t i = qn_weights_find(l->w, name);
+    return i < 0 ? 0 : qn_weights_tensor(l->w, (size_t)i)->ndim;
 }
 
 static void mark(struct qn_loader *l, const char *name)
 {
-    const struct qn_gguf *g = qn_weights_gguf(l->w);
-    l->taken[qn_gguf_tensor_find(g, name) - qn_gguf_tensor_at(g, 0)] = 1;
+    l->taken[qn_weights_find(l->w, name)] = 1;
 }
 
 void qn_loader_ignore(struct qn_loader *l, const char *fmt, ...)
@@ -241,10 +240,9 @@ void qn_loader_ignore_all(struct qn_loader *l, const char *fmt, ...)
     va_start(ap, fmt);
     name_of(start, fmt, ap);
     va_end(ap);
-    const struct qn_gguf *g = qn_weights_gguf(l->w);
     const size_t n = strlen(start);
-    for (size_t i = 0; i < qn_gguf_tensor_count(g); i++) {
-        struct qn_gguf_str s = qn_gguf_tensor_at(g, i)->name;
+    for (size_t i = 0; i < qn_weights_tensors(l->w); i++) {
+        struct qn_gguf_str s = qn_weights_tensor(l->w, i)->name;
         if (s.n >= n && memcmp(s.s, start, n) == 0)
             l->taken[i] = 1;
     }
@@ -462,15 +460,17 @@ int64_t qn_loader_cols(const struct qn_loader *l, const char *fmt, ...)
     va_start(ap, fmt);
     name_of(name, fmt, ap);
     va_end(ap);
-    const struct qn_gguf_tensor *t = qn_gguf_tensor_find(qn_weights_gguf(l->w), name);
-    return t && t->ndim >= 1 && t->ne[0] <= INT32_MAX ? (int64_t)t->ne[0] : 0;
+    int64_t i = qn_weights_find(l->w, name);
+    if (i < 0)
+        return 0;
+    const struct qn_gguf_tensor *t = qn_weights_tensor(l->w, (size_t)i);
+    return t->ndim >= 1 && t->ne[0] <= INT32_MAX ? (int64_t)t->ne[0] : 0;
 }
 
 static qn_err refuse_the_rest(const struct qn_loader *l)
 {
-    const struct qn_gguf *g = qn_weights_gguf(l->w);
-    for (size_t i = 0; i < qn_gguf_tensor_count(g); i++) {
-        struct qn_gguf_str s = qn_gguf_tensor_at(g, i)->name;
+    for (size_t i = 0; i < qn_weights_tensors(l->w); i++) {
+        struct qn_gguf_str s = qn_weights_tensor(l->w, i)->name;
         if (!l->taken[i])
             return qn_fail(l->e, QN_EUNSUPPORTED,
                            "tensor %.*s has no place in a %s network as this version knows it",

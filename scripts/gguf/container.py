@@ -69,6 +69,17 @@ class Writer:
                     raise ValueError("%s: %d bytes written, %d expected" % (name, f.tell() - start, want))
                 f.write(b"\0" * (-f.tell() % ALIGNMENT))
 
+    def write_parts(self, stem, count):
+        """The same as files STEM-00001-of-0000N.gguf: metadata in the first, tensors spread over all.
+        Gives the first one's path."""
+        for i in range(count):
+            split = {"split.no": (U16, i), "split.count": (U16, count),
+                     "split.tensors.count": (I32, len(self.tensors))}
+            part = Writer({**self.meta, **split} if i == 0 else split)
+            part.tensors = self.tensors[i::count]
+            part.write("%s-%05d-of-%05d.gguf" % (stem, i + 1, count))
+        return "%s-%05d-of-%05d.gguf" % (stem, 1, count)
+
 
 class Reader:
     """A file's metadata as {key: value} in .meta and its tensors by name. For files we trust."""

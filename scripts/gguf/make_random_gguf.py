@@ -153,6 +153,7 @@ def options(argv=None):
     p.add_argument("--rope-freqs", action="store_true", help="Llama 3's tensor of rotary divisors")
     p.add_argument("--rope-linear", type=float, metavar="FACTOR", help="linear rotary scaling")
     p.add_argument("--rope-yarn", type=float, metavar="FACTOR", help="yarn scaling of a context of 64 tokens")
+    p.add_argument("--parts", type=int, metavar="N", help="also N files OUT-00001-of-0000N.gguf")
     p.add_argument("--vectors", choices=("f32", "f16", "bf16"), default="f32", help="the type of norms and biases")
     p.add_argument("--logit-std", type=float, default=1.5)
     p.add_argument("--embedding-std", type=float, help="how much of the stream is the token itself")
@@ -173,6 +174,8 @@ def main():
     a = options()
     w = build(a)
     w.writer.write(a.out)
+    if a.parts:
+        w.writer.write_parts(a.out, a.parts)
     print("%s: %s %s, %d tensors, %.1f M parameters, %.1f MB"
           % (a.out, a.arch, a.type, len(w.writer.tensors), w.count / 1e6, os.path.getsize(a.out) / 1e6))
 

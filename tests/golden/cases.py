@@ -40,6 +40,7 @@ def types():
 
 
 def shapes():
+    yield "llama", "f32", ["--parts", "3"]
     yield "llama", "f32", numbers(kv_heads=4)
     yield "qwen3", "f16", numbers(heads=8, kv_heads=1, head_dim=64)
     yield "llama", "f32", numbers(dim=72, head_dim=18, ff=100)

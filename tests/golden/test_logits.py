@@ -62,8 +62,11 @@ def compare(ours, theirs, kind, leads):
 def run(tool, isas, folder, arch, kind, extra):
     path, raw = os.path.join(folder, "model.gguf"), os.path.join(folder, "logits.f32")
     a = make_random_gguf.options(["--preset", "small-" + arch, "--type", kind, *extra, path])
-    make_random_gguf.build(a).writer.write(path)
+    writer = make_random_gguf.build(a).writer
+    writer.write(path)
     network = Network(path)
+    if a.parts:
+        path = writer.write_parts(path, a.parts)
     text, leads = [int(t) for t in np.random.default_rng(7).integers(0, a.vocab, PROMPT + GREEDY)], []
     if kind in FLOATS:
         tokens, leads = network.greedy(text[:PROMPT], GREEDY)
