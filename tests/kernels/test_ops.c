@@ -83,25 +83,32 @@ static void with_every_device(void (*test)(void))
 
 /* One product against double precision. Quantised weights meet activations rounded to 8 bits per 32
  * columns, so each may be off by half a step: that bound is strict; the mean square must be far
- * less. */
+ * less. In large products of many rows the step is that of 128 columns, and weights are rounded to
+ * 8 bits as well: a step of their scale's reach, which is up to twice what their codes use. */
 static void check_product(const struct qn_tensor *y, const struct qn_tensor *x, const float *w,
                           enum qn_dtype dtype, const struct qn_tensor *bias, const char *what)
 {
     bool rounded = qn_dtype(dtype)->block > 1;
     int64_t cols = x->shape[1], step = y->shape[1] > 128 ? 7 : 1; /* of many, some of each lane */
+    bool wide = rounded && x->shape[0] >= 48 && y->shape[1] * cols >= 1 << 20;
+    int64_t block = wide ? 128 : 32;
     double err2 = 0, ref2 = 0;
-    for (int64_t r = 0; r < y->shape[0]; r++)
+    for (int64_t r = 0; r < y->shape[0]; r += wide ? 7 : 1)
         for (int64_t o = 0; o < y->shape[1]; o += step) {
             double ref = bias ? data(bias)[o] : 0, size = fabs(ref), slack = 0;
-            for (int64_t b = 0; b < cols; b += 32) {
-                double top = 0, sum = 0;
-                for (int64_t i = b; i < cols && i < b + 32; i++) {
-                    ref += w[o * cols + i] * at(x, r, i);
-                    size += fabs(w[o * cols + i] * at(x, r, i));
-                    sum += fabs(w[o * cols + i]);
-                    top = fabs(at(x, r, i)) > top ? fabs(at(x, r, i)) : top;
+            for (int64_t b = 0; b < cols; b += block) {
+                double top_x = 0, top_w = 0, sum_x = 0, sum_w = 0;
+                for (int64_t i = b; i < cols && i < b + block; i++) {
+                    double v = at(x, r, i), u = w[o * cols + i];
+                    ref += u * v;
+                    size += fabs(u * v);
+                    sum_w += fabs(u);
+                    sum_x += fabs(v);
+                    top_w = fmax(top_w, fabs(u));
+                    top_x = fmax(top_x, fabs(v));
                 }
-                slack += rounded ? sum * top / 127 * 0.501 : 0;
+                slack += rounded ? sum_w * top_x / 127 * 0.501 : 0;
+                slack += wide ? sum_x * 2 * top_w / 126.5 * 0.52 : 0;
             }
             double got = at(y, r, o), err = fabs(got - ref);
             if (!(err <= slack + 2e-5 * size + 1e-6))
@@ -178,6 +185,8 @@ static void products(void)
         products_of(t, 33, 1280, 1);
         if (block > 1)
             products_of(t, 1030, 1024, 2); /* large enough for eight bits to be all */
+        if (block > 1 && qn_device_threads(dev) > 1 && cpu(dev)->k->wide_tile)
+            products_of(t, 1041, 1024, 50); /* and with enough rows for the wide form */
     }
 }
 

@@ -18,6 +18,11 @@ static size_t plain_bytes(int64_t cols)
     return aligned((size_t)cols * sizeof(float) * CPU_COLUMNS_MAX);
 }
 
+static size_t wide_bytes(int64_t cols)
+{
+    return aligned((size_t)(cols / CPU_WIDE) * CPU_WIDE_GROUP);
+}
+
 static bool is_block(const struct qn_tensor *w)
 {
     return qn_dtype(w->dtype)->block > 1;
@@ -38,15 +43,21 @@ void cpu_forms_add(struct cpu_forms *f, const struct qn_tensor *w)
     f->rest |= fine(w);
 }
 
+bool cpu_wide(const struct cpu_kernels *k, const struct qn_tensor *w, int64_t rows)
+{
+    return rows >= CPU_WIDE_ROWS && w->mem->layout == CPU_LAYOUT_PANELS && k->wide_tile &&
+           k->wide_panel[w->dtype] && w->shape[w->ndim - 1] % CPU_WIDE == 0 && !fine(w);
+}
+
 bool cpu_forms_any(const struct cpu_forms *f)
 {
-    return f->block || f->rest || f->plain;
+    return f->block || f->rest || f->plain || f->wide;
 }
 
 size_t cpu_group_bytes(const struct cpu_forms *f, int64_t cols)
 {
     return (f->block ? block_bytes(cols) : 0) + (f->rest ? block_bytes(cols) : 0) +
-           (f->plain ? plain_bytes(cols) : 0);
+           (f->plain ? plain_bytes(cols) : 0) + (f->wide ? wide_bytes(cols) : 0);
 }
 
 int cpu_group_width(int rows)
@@ -62,6 +73,11 @@ static const char *rest_of(const struct cpu_forms *f, const char *group, int64_t
 static const char *plain_of(const struct cpu_forms *f, const char *group, int64_t cols)
 {
     return rest_of(f, group, cols) + (f->rest ? block_bytes(cols) : 0);
+}
+
+const char *cpu_wide_of(const struct cpu_forms *f, const char *group, int64_t cols)
+{
+    return plain_of(f, group, cols) + (f->plain ? plain_bytes(cols) : 0);
 }
 
 /* left [n][cols] = x less what the rounded group stands for. */
@@ -86,6 +102,8 @@ void cpu_group_ready(const struct cpu_kernels *k, const struct cpu_forms *f, cha
         k->round(group, width, x, n, cols);
     if (f->plain)
         k->interleave((float *)plain_of(f, group, cols), width, x, n, cols);
+    if (f->wide)
+        k->wide_round((char *)cpu_wide_of(f, group, cols), x, n, cols);
     if (f->rest) {
         const float *rows[CPU_COLUMNS_MAX];
         left_over(left, group, width, x, n, cols);

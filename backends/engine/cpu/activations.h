@@ -4,25 +4,33 @@
  * Eight bits per activation cost nothing that a large model's answers show, and small models cost
  * nothing: matrices of fewer than CPU_FINE_WEIGHTS are multiplied by what the rounding left over as
  * well, rounded to eight bits in its turn, which makes sixteen. A matrix's size decides and not the
- * batch's, so that a token's logits do not depend on its company. */
+ * batch's, so that a small model's logits do not depend on a token's company. Those of a large one
+ * do by what rounding brings: from CPU_WIDE_ROWS rows on its products take the wide form. */
 #ifndef QN_ENGINE_CPU_ACTIVATIONS_H
 #define QN_ENGINE_CPU_ACTIVATIONS_H
 
 #include "engine/cpu/cpu.h"
 
-enum { CPU_FINE_WEIGHTS = 1 << 20 };
+enum {
+    CPU_FINE_WEIGHTS = 1 << 20,
+    CPU_WIDE_ROWS = 48 /* from so many rows on bringing a panel to the wide form pays */
+};
 
 /* What a group holds, one after the other. */
 struct cpu_forms {
     bool block; /* rounded to eight bits, for block weights */
     bool rest;  /* what rounding left over, rounded, for small matrices of block weights */
     bool plain; /* as they are, for F32, F16 and BF16 weights */
+    bool wide;  /* rounded in the wide form of pack.h */
 };
 
 /* Adds what w needs; nothing when w is as in the file. */
 void cpu_forms_add(struct cpu_forms *f, const struct qn_tensor *w);
+/* Whether a product of `rows` rows with w takes the wide form on these kernels. */
+bool cpu_wide(const struct cpu_kernels *k, const struct qn_tensor *w, int64_t rows);
 bool cpu_forms_any(const struct cpu_forms *f);
 size_t cpu_group_bytes(const struct cpu_forms *f, int64_t cols); /* of a full group, aligned */
+const char *cpu_wide_of(const struct cpu_forms *f, const char *group, int64_t cols);
 int cpu_group_width(int rows); /* 1 to 8 rows as the kernels take them: 1, 2, 4 or 8 */
 
 /* Makes n rows x[0] .. x[n - 1] of `cols` ready in `group`, filled up to cpu_group_width(n). left

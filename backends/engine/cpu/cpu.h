@@ -83,6 +83,12 @@ struct cpu_kernels {
     void (*round)(void *group, int nc, const float *const *x, int n, int64_t cols);
     void (*interleave)(float *group, int nc, const float *const *x, int n, int64_t cols);
     cpu_panel_fn panel[QN_DTYPE_COUNT][4]; /* by type, and for nc = 1, 2, 4, 8 */
+    /* The wide form of pack.h, cols a multiple of CPU_WIDE; NULL where the set has none. A group of
+     * eight rows from n of them, one panel, and y [2][8][16] = two such panels times one group. */
+    void (*wide_round)(void *group, const float *const *x, int n, int64_t cols);
+    void (*wide_panel[QN_DTYPE_COUNT])(void *out, const void *panel, int64_t cols);
+    void (*wide_tile)(float *y, const void *first, const void *second, const void *group,
+                      int64_t cols);
 };
 
 extern const struct cpu_kernels cpu_kernels_generic, cpu_kernels_avx2, cpu_kernels_avxvnni,

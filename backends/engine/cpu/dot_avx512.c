@@ -284,6 +284,8 @@ INLINE void block_panel(enum qn_dtype t, int nc, float *y, const void *panel, co
         _mm512_storeu_ps(y + P * c, sum[c]);
 }
 
+#include "engine/cpu/wide_512.h"
+
 INLINE __m512 plain(enum qn_dtype t, const void *panel, int64_t k)
 {
     if (t == QN_F32)
@@ -346,6 +348,12 @@ KERNELS(f16, plain_panel, QN_F16, )
 KERNELS(bf16, plain_panel, QN_BF16, )
 #define BLOCK_KERNELS(c, name, number, elements, bytes) KERNELS(c, block_panel, QN_##name, )
 QN_BLOCK_TYPES(BLOCK_KERNELS)
+#define WIDE_KERNEL(c, name, number, elements, bytes)                                              \
+    static void c##_wide(void *out, const void *panel, int64_t cols)                               \
+    {                                                                                              \
+        wide_panel(QN_##name, out, panel, cols);                                                   \
+    }
+QN_BLOCK_TYPES(WIDE_KERNEL)
 
 static bool supported(void)
 {
@@ -360,6 +368,7 @@ static bool supported(void)
     }
 
 #define BLOCK_ROW(c, name, number, elements, bytes) [QN_##name] = ROW(c),
+#define WIDE_ROW(c, name, number, elements, bytes) [QN_##name] = c##_wide,
 
 const struct cpu_kernels cpu_kernels_avx512 = {
     .name = "avx512",
@@ -383,4 +392,7 @@ const struct cpu_kernels cpu_kernels_avx512 = {
               [QN_F16] = ROW(f16),
               [QN_BF16] = ROW(bf16),
               QN_BLOCK_TYPES(BLOCK_ROW)},
+    .wide_round = wide_round,
+    .wide_panel = {QN_BLOCK_TYPES(WIDE_ROW)},
+    .wide_tile = wide_tile,
 };

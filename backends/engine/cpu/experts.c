@@ -65,7 +65,7 @@ static int64_t groups_max(int64_t choices, int64_t experts)
 size_t cpu_experts_bytes(const struct qn_reserve *r)
 {
     return (size_t)groups_max(r->rows * r->experts_used, r->experts) *
-           cpu_group_bytes(&(struct cpu_forms){true, true, true}, r->experts_cols);
+           cpu_group_bytes(&(struct cpu_forms){true, true, true, false}, r->experts_cols);
 }
 
 int64_t cpu_experts_ints(const struct qn_reserve *r)

@@ -35,12 +35,14 @@ static int64_t divide_up(int64_t a, int64_t b)
 size_t cpu_matmul_bytes(int64_t rows, int64_t cols)
 {
     return (size_t)divide_up(rows, CPU_COLUMNS_MAX) *
-           cpu_group_bytes(&(struct cpu_forms){true, true, true}, cols);
+           cpu_group_bytes(&(struct cpu_forms){true, true, true, true}, cols);
 }
 
+/* Rows of activations, or two panels in wide form. */
 int64_t cpu_matmul_floats(int64_t cols)
 {
-    return CPU_COLUMNS_MAX * cols;
+    int64_t wide = divide_up(cols, CPU_WIDE) * 2 * CPU_WIDE_PANEL / (int64_t)sizeof(float);
+    return wide > CPU_COLUMNS_MAX * cols ? wide : CPU_COLUMNS_MAX * cols;
 }
 
 static bool panels(const struct qn_tensor *w)
@@ -73,8 +75,12 @@ static void ready_group(void *arg, int64_t g, int worker)
 static void ready_activations(struct job *j, int n_parts)
 {
     int64_t rows = j->x->shape[0], cols = j->x->shape[1];
-    for (int i = 0; i < n_parts; i++)
-        cpu_forms_add(&j->forms, j->parts[i].w);
+    for (int i = 0; i < n_parts; i++) {
+        if (cpu_wide(j->dev->k, j->parts[i].w, rows))
+            j->forms.wide = true;
+        else
+            cpu_forms_add(&j->forms, j->parts[i].w);
+    }
     j->groups = divide_up(rows, CPU_COLUMNS_MAX);
     j->group_bytes = cpu_group_bytes(&j->forms, cols);
     if ((size_t)j->groups * j->group_bytes > j->dev->rows_bytes)
@@ -100,14 +106,18 @@ static void store_tile(const struct qn_linear *l, const float *tile, int64_t row
     }
 }
 
+static const char *panel_at(const struct qn_tensor *w, int64_t panel)
+{
+    return (const char *)cpu_data(w) + (size_t)panel * cpu_panel_bytes(w->dtype, w->shape[1]);
+}
+
 static void panel_times_group(const struct job *j, const struct qn_linear *l, int64_t panel,
                               int64_t g)
 {
     float tile[CPU_COLUMNS_MAX * CPU_PANEL] __attribute__((aligned(64)));
     int n = rows_of_group(j, g);
-    const char *p =
-        (const char *)cpu_data(l->w) + (size_t)panel * cpu_panel_bytes(l->w->dtype, l->w->shape[1]);
-    cpu_group_times_panel(j->dev->k, tile, l->w, p, &j->forms, group_at(j, g), n);
+    cpu_group_times_panel(j->dev->k, tile, l->w, panel_at(l->w, panel), &j->forms, group_at(j, g),
+                          n);
     store_tile(l, tile, g * CPU_COLUMNS_MAX, n, panel * CPU_PANEL);
 }
 
@@ -117,6 +127,28 @@ static void panels_item(const struct job *j, const struct qn_linear *l, int64_t 
         for (int64_t p = first / CPU_PANEL; p < divide_up(end, CPU_PANEL); p++)
             for (int64_t g = g0; g < j->groups && g < g0 + COLUMN_GROUPS; g++)
                 panel_times_group(j, l, p, g);
+}
+
+/* Two panels at a time are brought to the wide form and meet all groups. */
+static void wide_item(const struct job *j, const struct qn_linear *l, int64_t first, int64_t end,
+                      float *work)
+{
+    const struct cpu_kernels *k = j->dev->k;
+    const int64_t cols = l->w->shape[1], stop = divide_up(end, CPU_PANEL);
+    char *wide[2] = {(char *)work, (char *)work + cols / CPU_WIDE * CPU_WIDE_PANEL};
+    float tile[2][CPU_COLUMNS_MAX * CPU_PANEL] __attribute__((aligned(64)));
+    for (int64_t p = first / CPU_PANEL; p < stop; p += 2) {
+        int n = stop - p < 2 ? 1 : 2;
+        for (int i = 0; i < n; i++)
+            k->wide_panel[l->w->dtype](wide[i], panel_at(l->w, p + i), cols);
+        for (int64_t g = 0; g < j->groups; g++) {
+            k->wide_tile(tile[0], wide[0], wide[n - 1],
+                         cpu_wide_of(&j->forms, group_at(j, g), cols), cols);
+            for (int i = 0; i < n; i++)
+                store_tile(l, tile[i], g * CPU_COLUMNS_MAX, rows_of_group(j, g),
+                           (p + i) * CPU_PANEL);
+        }
+    }
 }
 
 /* Weights as the file has them: each row is widened once and meets all activations, unrounded. */
@@ -143,10 +175,13 @@ static void item(void *arg, int64_t i, int worker)
     const struct qn_linear *l = &j->parts[p];
     int64_t first = (i - j->start[p]) * j->step[p], out = l->w->shape[0];
     int64_t end = first + j->step[p] < out ? first + j->step[p] : out;
-    if (panels(l->w))
+    float *work = j->dev->work + worker * j->dev->work_floats;
+    if (cpu_wide(j->dev->k, l->w, j->x->shape[0]))
+        wide_item(j, l, first, end, work);
+    else if (panels(l->w))
         panels_item(j, l, first, end);
     else
-        file_rows_item(j, l, first, end, j->dev->work + worker * j->dev->work_floats);
+        file_rows_item(j, l, first, end, work);
 }
 
 /* Rows of one item of this product. */

@@ -39,6 +39,7 @@ struct trial {
     char file[ROWS * COLS * 4], panel[ROWS * COLS * 4], acts[2][8 * COLS * 4];
     float work[2][(CPU_ATTEND_KEYS + 2 * CPU_ATTEND_QUERIES) * (HEAD + CPU_ATTEND_PAD) +
                   CPU_ATTEND_QUERIES * (CPU_ATTEND_KEYS + 2)];
+    char wide[COLS / CPU_WIDE * CPU_WIDE_PANEL];
     enum qn_dtype type;
     int width;       /* 1, 2, 4 or 8 activations */
     int n;           /* floats in each of out */
@@ -274,6 +275,26 @@ static void try_panel(const struct cpu_kernels *k, struct trial *t, int side)
     k->panel[t->type][width_index(t->width)](t->out[side], t->panel, t->acts[0], COLS);
 }
 
+/* The wide form against the exact one: both round activations, but not by the same columns. */
+static void try_wide(const struct cpu_kernels *k, struct trial *t, int side)
+{
+    const float *rows[8];
+    t->n = 8 * CPU_PANEL;
+    t->tolerance = 0.02f;
+    fill_panel(t);
+    rows_of(t, rows);
+    if (!k->wide_tile) {
+        k->round(t->acts[0], 8, rows, 8, COLS);
+        k->panel[t->type][3](t->out[side], t->panel, t->acts[0], COLS);
+        return;
+    }
+    float *tile = t->work[0];
+    k->wide_round(t->acts[0], rows, 8, COLS);
+    k->wide_panel[t->type](t->wide, t->panel, COLS);
+    k->wide_tile(tile, t->wide, t->wide, t->acts[0], COLS);
+    memcpy(t->out[side], tile + t->n, sizeof(float) * (size_t)t->n);
+}
+
 typedef void (*trial_fn)(const struct cpu_kernels *k, struct trial *t, int side);
 
 static _Thread_local sigjmp_buf escape;
@@ -366,6 +387,13 @@ int cpu_kernels_try(const struct cpu_kernels *set, struct cpu_kernels *out)
                     qn_dtype(type)->name, t->width, wrong);
             replaced++;
         }
+        t->type = type;
+        if (!set->wide_panel[type] || !(wrong = compare(set, t, try_wide)))
+            continue;
+        out->wide_panel[type] = NULL;
+        qn_warn("engine", "isa=%s kernel=wide type=%s left_out=\"%s\"", set->name,
+                qn_dtype(type)->name, wrong);
+        replaced++;
     }
     free(t);
     return replaced;

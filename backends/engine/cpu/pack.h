@@ -20,7 +20,12 @@
  *
  * Activations: groups of `nc` rows ("columns" of a product), nc one of 1, 2, 4, 8, the last filled
  * up with zeros. For plain weights [cols][nc] f32. For block weights one cpu_act block per 32
- * columns. */
+ * columns.
+ *
+ * The wide form, for products of many rows with block weights, has one scale for CPU_WIDE columns.
+ * Weights, made from a panel when it is its turn: 32 vectors of signed bytes, [16 rows][4 columns],
+ * then f32[16] scales and int32[16], -128 · the sum of the row's bytes. Activations, groups of
+ * eight rows: [32][8 rows][4 columns] of q + 128, then f32[8] d. */
 #ifndef QN_ENGINE_CPU_PACK_H
 #define QN_ENGINE_CPU_PACK_H
 
@@ -40,6 +45,12 @@ enum { CPU_PANEL = 16, CPU_COLUMNS_MAX = 8, CPU_LAYOUT_PANELS = 1 };
 #define ACT_NHALF0(nc) (44 * (nc)) /* int32 -(sum of the first 16 q) */
 #define ACT_NHALF1(nc) (48 * (nc)) /* int32 -(sum of the last 16 q) */
 #define ACT_BYTES(nc) (52 * (nc))
+
+enum {
+    CPU_WIDE = 128,
+    CPU_WIDE_PANEL = CPU_PANEL * CPU_WIDE + 8 * CPU_PANEL, /* bytes */
+    CPU_WIDE_GROUP = CPU_COLUMNS_MAX * CPU_WIDE + 4 * CPU_COLUMNS_MAX
+};
 
 enum cpu_codes { CODES_NONE, CODES_2, CODES_3, CODES_4, CODES_5, CODES_6, CODES_8 };
 
