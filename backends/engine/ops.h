@@ -58,8 +58,9 @@ enum qn_rope_pairs {
 enum { QN_LINEAR_MAX = 8, QN_SPANS_MAX = 256, QN_EXPERTS_MAX = 1024, QN_EXPERTS_USED_MAX = 64 };
 
 /* y = x·wᵀ.  x [rows, cols], w [out, cols] any type, y [rows, out]. Block weights meet activations
- * rounded to 8 bits per 32 columns (16 when the matrix is small); F32, F16 and BF16 weights meet
- * them as they are. */
+ * rounded to 8 bits per 32 columns (16 when the matrix is small); for many rows and a large matrix a
+ * device may round both to 8 bits per 128 columns. F32, F16 and BF16 weights meet them as they are.
+ */
 void qn_matmul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
                const struct qn_tensor *w);
 

@@ -9,7 +9,9 @@ machine has are forced one after another. What must hold:
                    likeliest token leads clearly, it is ours too over 64 greedy tokens, fed singly
   quantised        RMS of the difference below 2 % of the logits' spread: the engine rounds
                    activations, which the reference does not
-  every way of feeding a text (chunks, company, truncated, copied caches) gives the same logits
+  every way of feeding a text (chunks, company, truncated, copied caches) gives the same logits, but
+                   for rounding: with large quantised matrices, prompts of 48 rows and more are rounded
+                   by 128 columns, fewer rows by 32
 """
 import argparse
 import json
@@ -28,7 +30,7 @@ from reference import Network
 
 ISAS = ("generic", "avx2", "avxvnni", "avx512")
 FLOAT_LIMIT, ROUNDED_LIMIT = 3e-3, 0.02
-MOVED_FLOAT, MOVED_ROUNDED = 2e-4, 0.01    # among our own ways, RMS over spread
+MOVED_FLOAT, MOVED_ROUNDED = 2e-4, 0.02    # among our own ways, RMS over spread
 PROMPT, GREEDY, SKIP = 40, 64, 77
 
 def probe(tool, isa, *arguments):

@@ -284,7 +284,7 @@ INLINE void block_panel(enum qn_dtype t, int nc, float *y, const void *panel, co
         _mm512_storeu_ps(y + P * c, sum[c]);
 }
 
-#include "engine/cpu/wide_512.h"
+#include "engine/cpu/wide_512.inc"
 
 INLINE __m512 plain(enum qn_dtype t, const void *panel, int64_t k)
 {
