@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/crc32.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/path.h"
@@ -230,6 +231,15 @@ static void log_lines_hold_no_control_characters(void **state)
     assert_non_null(strstr(line, " error tag a\\nb\\x1b[2J\\x7f c\\x9b31m \xc3\xa9\xc2\xa0"));
 }
 
+/* The check value of the catalogue of CRCs, and a sum made in two steps. */
+static void damage_shows_in_the_checksum(void **state)
+{
+    (void)state;
+    assert_int_equal(qn_crc32(0, "123456789", 9), 0xcbf43926);
+    assert_int_equal(qn_crc32(qn_crc32(0, "1234", 4), "56789", 5), 0xcbf43926);
+    assert_int_equal(qn_crc32(0, "", 0), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +253,7 @@ int main(void)
         cmocka_unit_test(generator_is_the_published_one),
         cmocka_unit_test(the_wall_clock_reads_as_iso_8601),
         cmocka_unit_test(files_are_written_whole),
+        cmocka_unit_test(damage_shows_in_the_checksum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
