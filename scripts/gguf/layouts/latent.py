@@ -79,6 +79,9 @@ def small(layout, **more):
 
 
 PRESETS = {
+    "deepseek-v2-lite": preset("deepseek2", 2048, 27, 10944, 16, 16, 192, 102400, 1e-6, 1e4, 163840,
+                               rope_dim=64, value_dim=128, latent=512, q_latent=0, dense=1, experts=64, used=6,
+                               expert_ff=1408, shared_ff=2816, groups=0, scale=1.0, yarn=40.0),
     "small-deepseek2": small("deepseek2", q_latent=0, groups=0, scale=1.0, yarn=0.0),
     "small-deepseek3": small("deepseek2", q_latent=128, groups=4, scale=2.5, yarn=40.0),
     "small-deepseek2-old": small("deepseek2-old", q_latent=0, groups=0, scale=1.0, yarn=40.0),

@@ -186,6 +186,8 @@ PRESETS = {
     # qwen3-30b-a3b's proportions in a tenth of its memory
     "qwen3moe-3b": preset("qwen3moe", 1024, 24, 3072, 16, 4, 128, 151936, 1e-6, 1e6, 40960,
                           experts=32, used=4, expert_ff=768),
+    "gpt-oss-20b": preset("gpt-oss", 2880, 24, 2880, 64, 8, 64, 201088, 1e-5, 1.5e5, 131072,
+                          window=128, experts=32, used=4, expert_ff=2880),
     "small-granitemoe": preset("granitemoe", 256, 2, 256, 4, 2, 64, 2048, 1e-6, 1e4, 2048,
                                experts=8, used=3, expert_ff=256),
     "small-olmoe": preset("olmoe", 256, 2, 256, 4, 4, 64, 2048, 1e-5, 1e4, 2048, experts=8, used=3, expert_ff=256),
