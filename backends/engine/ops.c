@@ -451,6 +451,7 @@ qn_err qn_weight_prepare(struct qn_device *dev, struct qn_tensor *t, struct qn_m
                          struct qn_error *e)
 {
     CHECK((t->ndim == 2 || t->ndim == 3) && t->mem->layout == 0, t, NULL, NULL);
+    CHECK(!t->factors || t->dtype == QN_NVFP4, t, NULL, NULL);
     return dev->ops->weight_prepare(dev, t, out, e);
 }
 

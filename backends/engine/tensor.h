@@ -23,6 +23,10 @@ struct qn_tensor {
     int64_t stride[QN_DIMS_MAX]; /* bytes; stride[ndim - 1] is one element (or block) */
     struct qn_mem *mem;
     size_t offset; /* bytes from the start of mem */
+    /* What the matrices of the outermost of three dimensions are multiplied by, one number each, or
+     * one for a whole matrix; NULL: nothing. Lent. Only NVFP4 has it, and only until
+     * qn_weight_prepare takes it into what it makes. */
+    const float *factors;
 };
 
 /* A contiguous tensor at offset in mem. */

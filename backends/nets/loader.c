@@ -23,6 +23,9 @@ void qn_loader_deinit(struct qn_loader *l)
 {
     free(l->taken);
     free(l->matrices);
+    for (size_t i = 0; i < l->n_factors; i++)
+        free(l->factors[i]);
+    free(l->factors);
 }
 
 /* ---- metadata ---- */
@@ -263,6 +266,35 @@ static qn_err take(struct qn_loader *l, struct qn_tensor *t, const char *name, s
     return QN_OK;
 }
 
+/* The factors [n] of the matrix `name`, f32 in the tensor of its name with another end. */
+static qn_err take_factors(struct qn_loader *l, struct qn_tensor *t, const char *name, int64_t n)
+{
+    char other[QN_GGUF_NAME_MAX + 1];
+    struct qn_tensor found;
+    int stem = (int)strlen(name) - (int)strlen(".weight");
+    if (t->dtype != QN_NVFP4 || stem < 0 || strcmp(name + stem, ".weight"))
+        return QN_OK;
+    qn_loader_ignore(l, "%.*s.input_scale", stem, name);
+    snprintf(other, sizeof other, "%.*s.scale", stem, name);
+    if (!in_file(l, other))
+        return QN_OK;
+    qn_err err = take(l, &found, other, 1, &n);
+    if (err != QN_OK)
+        return err;
+    if (found.dtype != QN_F32)
+        return qn_fail(l->e, QN_EFORMAT, "tensor %s has type %s, not F32", other,
+                       qn_dtype(found.dtype)->name);
+    float *factors = qn_xcalloc((size_t)n, sizeof *factors);
+    l->factors = qn_xrealloc(l->factors, (l->n_factors + 1) * sizeof *l->factors);
+    l->factors[l->n_factors++] = factors;
+    err = qn_read(l->dev, factors, &found);
+    for (int64_t i = 0; i < n && err == QN_OK; i++)
+        if (!isfinite(factors[i]))
+            err = qn_fail(l->e, QN_EFORMAT, "tensor %s has a number that is not finite", other);
+    t->factors = factors;
+    return err;
+}
+
 static void lay_out_later(struct qn_loader *l, struct qn_tensor *t)
 {
     if (l->n_matrices == l->cap_matrices) {
@@ -288,6 +320,8 @@ qn_err qn_loader_matrix(struct qn_loader *l, struct qn_tensor *t, enum qn_need n
         return QN_OK;
     qn_err err = take(l, t, name, 2, (const int64_t[]){rows, cols});
     if (err == QN_OK)
+        err = take_factors(l, t, name, 1);
+    if (err == QN_OK)
         lay_out_later(l, t);
     return err;
 }
@@ -303,6 +337,8 @@ qn_err qn_loader_experts(struct qn_loader *l, struct qn_tensor *t, enum qn_need 
     if (need == QN_OPTIONAL && !in_file(l, name))
         return QN_OK;
     qn_err err = take(l, t, name, 3, (const int64_t[]){experts, rows, cols});
+    if (err == QN_OK)
+        err = take_factors(l, t, name, experts);
     if (err == QN_OK)
         lay_out_later(l, t);
     return err;
@@ -368,6 +404,8 @@ qn_err qn_loader_stacked(struct qn_loader *l, struct qn_tensor *const *parts, co
     qn_err err = take(l, &whole, name, piled ? 3 : 2, piled ? pile : flat);
     if (err == QN_OK)
         whole = qn_tensor_reshape(&whole, 2, flat);
+    if (err == QN_OK)
+        err = take_factors(l, &whole, name, 1);
     for (int i = 0; i < n_parts && err == QN_OK; at += rows[i++]) {
         *parts[i] = qn_tensor_slice(&whole, 0, at, rows[i]);
         lay_out_later(l, parts[i]);

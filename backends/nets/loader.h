@@ -29,6 +29,8 @@ struct qn_loader {
     uint8_t *taken;              /* [tensors in the file] */
     struct qn_tensor **matrices; /* taken and not yet laid out: where they are kept */
     size_t n_matrices, cap_matrices;
+    float **factors; /* of matrices that have some, until they are laid out */
+    size_t n_factors;
 };
 
 void qn_loader_init(struct qn_loader *l, struct qn_weights *w, struct qn_device *dev,
@@ -62,7 +64,9 @@ bool qn_loader_has(const struct qn_loader *l, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* A matrix [rows, cols] for qn_matmul. *t must stay where it is until qn_loader_finish, which lays
- * it out. An optional one that is missing keeps ndim 0. QN_ENOTFOUND, QN_EFORMAT, QN_EUNSUPPORTED.
+ * it out. An optional one that is missing keeps ndim 0. With "x.weight" of type NVFP4 goes its
+ * factor "x.scale", if there is one (experts: one each); "x.input_scale", for processors that
+ * multiply such numbers as they are, means nothing here. QN_ENOTFOUND, QN_EFORMAT, QN_EUNSUPPORTED.
  */
 qn_err qn_loader_matrix(struct qn_loader *l, struct qn_tensor *t, enum qn_need need, int64_t rows,
                         int64_t cols, const char *fmt, ...) __attribute__((format(printf, 6, 7)));

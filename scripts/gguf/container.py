@@ -129,4 +129,8 @@ class Reader:
         shape, kind, offset = self.table[name]
         start = self.base + offset
         size = quants.nbytes(kind, int(np.prod(shape)))
-        return quants.unpack(self.raw[start:start + size], kind, shape)
+        values = quants.unpack(self.raw[start:start + size], kind, shape)
+        factor = name[:-len("weight")] + "scale"
+        if kind == "nvfp4" and factor in self.table:   # one for all, or one for each expert
+            values = values * self.tensor(factor).reshape((-1,) + (1,) * (len(shape) - 1))
+        return values

@@ -247,7 +247,7 @@ INLINE void block_panel(enum qn_dtype t, int nc, float *y, const void *panel, co
     const bool two = form == SCALES_K16 || form == SCALES_K16_MIN || form == SCALES_E4M3;
     const bool factors = form != SCALES_E8M0 && form != SCALES_E4M3;
     const bool minima = form == SCALES_HALF_MIN || form == SCALES_K32_MIN || form == SCALES_K16_MIN;
-    const char *unit = panel, *act = acts;
+    const char *unit = (const char *)panel + cpu_head_bytes(t), *act = acts;
     const __m512i levels = levels_of(t);
     __m512 sum[8], d = _mm512_setzero_ps(), dmin = d;
     for (int c = 0; c < nc; c++)
@@ -280,8 +280,11 @@ INLINE void block_panel(enum qn_dtype t, int nc, float *y, const void *panel, co
             }
         }
     }
-    for (int c = 0; c < nc; c++)
+    for (int c = 0; c < nc; c++) {
+        if (cpu_head_bytes(t))
+            sum[c] = _mm512_mul_ps(sum[c], _mm512_loadu_ps(panel));
         _mm512_storeu_ps(y + P * c, sum[c]);
+    }
 }
 
 #include "engine/cpu/wide_512.inc"

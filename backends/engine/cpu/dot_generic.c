@@ -125,7 +125,7 @@ static inline __attribute__((always_inline)) void
 block_panel(enum qn_dtype t, int nc, float *y, const void *panel, const void *acts, int64_t cols)
 {
     const int units = cpu_record_units(t), step = cpu_scale_step(t);
-    const uint8_t *unit = panel;
+    const uint8_t *unit = (const uint8_t *)panel + cpu_head_bytes(t);
     const char *act = acts;
     memset(y, 0, sizeof *y * P * (size_t)nc);
     for (int64_t u = 0; u < cols / 32; u += units) {
@@ -145,6 +145,9 @@ block_panel(enum qn_dtype t, int nc, float *y, const void *panel, const void *ac
             act += ACT_BYTES(nc);
         }
     }
+    if (cpu_head_bytes(t))
+        for (int i = 0; i < P * nc; i++)
+            y[i] *= get_f32((const char *)panel + 4 * (i % P));
 }
 
 static inline __attribute__((always_inline)) void

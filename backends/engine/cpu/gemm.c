@@ -228,9 +228,11 @@ static void pack_item(void *arg, int64_t i, int worker)
     int64_t panels_each = divide_up(rows, CPU_PANEL), first = i % panels_each * CPU_PANEL;
     const void *from = w->ndim == 2 ? cpu_at(w, first, 0) : cpu_at(w, i / panels_each, first);
     (void)worker;
-    cpu_pack_panel(w->dtype, p->to + (size_t)i * cpu_panel_bytes(w->dtype, cols), from,
-                   (size_t)w->stride[w->ndim - 2],
+    char *to = p->to + (size_t)i * cpu_panel_bytes(w->dtype, cols);
+    cpu_pack_panel(w->dtype, to, from, (size_t)w->stride[w->ndim - 2],
                    (int)(rows - first < CPU_PANEL ? rows - first : CPU_PANEL), cols);
+    if (w->factors)
+        cpu_panel_set_factor(to, w->factors[w->ndim == 2 ? 0 : i / panels_each]);
 }
 
 qn_err cpu_weight_prepare(struct qn_device *dev, struct qn_tensor *t, struct qn_mem **out,

@@ -245,8 +245,10 @@ static void try_interleave(const struct cpu_kernels *k, struct trial *t, int sid
 /* Any codes are valid; bytes of 0x2c to 0x33 are reasonable scales in every form. */
 static void fill_panel(struct trial *t)
 {
-    char *p = t->panel;
+    char *p = t->panel + cpu_head_bytes(t->type);
     uint32_t seed = 1;
+    if (cpu_head_bytes(t->type))
+        cpu_panel_set_factor(t->panel, 0.5f);
     for (int u = 0; u < COLS / 32; u++) {
         int scales = u % cpu_record_units(t->type) == 0 ? cpu_scale_bytes(t->type) : 0;
         for (int i = 0; i < scales + cpu_code_bytes(t->type); i++) {

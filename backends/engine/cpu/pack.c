@@ -10,7 +10,7 @@ size_t cpu_panel_bytes(enum qn_dtype t, int64_t cols)
     if (d->block == 1)
         return ((size_t)cols * CPU_PANEL * (size_t)d->block_bytes + 63) / 64 * 64;
     int64_t units = cols / 32, records = (units + cpu_record_units(t) - 1) / cpu_record_units(t);
-    return (size_t)(units * cpu_code_bytes(t) + records * cpu_scale_bytes(t));
+    return (size_t)(cpu_head_bytes(t) + units * cpu_code_bytes(t) + records * cpu_scale_bytes(t));
 }
 
 /* One row's words of four codes in a unit: g are its eight groups. */
@@ -140,6 +140,14 @@ static void put_scales(enum cpu_scales form, unsigned char *s, int row,
 PACK_PLAIN(pack_16, uint16_t)
 PACK_PLAIN(pack_32, uint32_t)
 
+void cpu_panel_set_factor(void *panel, float factor)
+{
+    float head[CPU_PANEL];
+    for (int r = 0; r < CPU_PANEL; r++)
+        head[r] = factor;
+    memcpy(panel, head, sizeof head);
+}
+
 void cpu_pack_panel(enum qn_dtype t, void *panel, const void *rows, size_t row_bytes, int n,
                     int64_t cols)
 {
@@ -151,10 +159,12 @@ void cpu_pack_panel(enum qn_dtype t, void *panel, const void *rows, size_t row_b
     if (n < CPU_PANEL)
         memset(panel, 0, cpu_panel_bytes(t, cols));
     const struct cpu_layout *l = cpu_layout(t);
+    if (cpu_head_bytes(t))
+        cpu_panel_set_factor(panel, 1);
     const int units = cpu_record_units(t), per_block = d->block / 32, step = cpu_scale_step(t);
     for (int r = 0; r < n; r++) {
         const unsigned char *row = (const unsigned char *)rows + (size_t)r * row_bytes;
-        unsigned char *scales = panel, *codes = scales;
+        unsigned char *codes = (unsigned char *)panel + cpu_head_bytes(t), *scales = codes;
         struct qn_block_scales s;
         uint8_t c[32];
         for (int64_t u = 0; u < cols / 32; u++, codes += cpu_code_bytes(t)) {

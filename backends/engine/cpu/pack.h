@@ -60,7 +60,8 @@ enum cpu_scales {
     SCALES_HALF,     /* 2 units: s f16[16] */
     SCALES_HALF_MIN, /* 1 unit: s f16[16], -m f16[16] */
     SCALES_E8M0,     /* 4 units: e u8[16], s = 2^(e - 128) */
-    SCALES_E4M3,     /* 2 units: 2 × u8[16], of 16 columns each: half of a float of 4 + 3 bits */
+    SCALES_E4M3,     /* 2 units: 2 × u8[16], of 16 columns each: half of a float of 4 + 3 bits,
+                      * times a factor of the whole panel: f32[16] before its first record */
     SCALES_WIDE,     /* 8 units: s f16[16] */
     SCALES_K32,      /* 8 units: d f16[16], 8 × i8[16]: s = d·i8 of 32 columns */
     SCALES_K16,      /* 8 units: d f16[16], 16 × i8[16], of 16 columns each */
@@ -129,6 +130,12 @@ static inline int cpu_scale_step(enum qn_dtype t)
     return step[cpu_layout(t)->scales];
 }
 
+/* Bytes before the first record. */
+static inline int cpu_head_bytes(enum qn_dtype t)
+{
+    return cpu_layout(t)->scales == SCALES_E4M3 ? 64 : 0;
+}
+
 static inline int cpu_code_bytes(enum qn_dtype t)
 {
     static const uint8_t vectors[] = {0, 2, 3, 4, 5, 6, 8};
@@ -140,5 +147,8 @@ size_t cpu_panel_bytes(enum qn_dtype t, int64_t cols);
 /* Writes one panel from n (1 to 16) rows of the file's layout, row_bytes apart. */
 void cpu_pack_panel(enum qn_dtype t, void *panel, const void *rows, size_t row_bytes, int n,
                     int64_t cols);
+
+/* Multiplies what a panel of a type with SCALES_E4M3, just written, stands for. */
+void cpu_panel_set_factor(void *panel, float factor);
 
 #endif
