@@ -170,6 +170,18 @@ void qn_rope_table(struct qn_device *dev, struct qn_tensor *table, const struct 
     dev->ops->rope_table(dev, table, pos, freq, scale);
 }
 
+void qn_rope_table_axes(struct qn_device *dev, struct qn_tensor *table, const struct qn_tensor *pos,
+                        const struct qn_tensor *freq, const struct qn_tensor *axis, float scale)
+{
+    CHECK(table->ndim == 3 && f32_rows(table) && qn_tensor_contiguous(table), table, pos, freq);
+    CHECK(pos->ndim == 2 && pos->dtype == QN_I32 && qn_tensor_contiguous(pos), table, pos, freq);
+    CHECK(freq->ndim == 1 && f32_rows(freq) && axis->dtype == QN_I32, axis, pos, freq);
+    CHECK(qn_tensor_same_shape(freq, axis) && qn_tensor_contiguous(axis), axis, pos, freq);
+    CHECK(table->shape[0] == pos->shape[0] && table->shape[1] == 2, table, pos, freq);
+    CHECK(table->shape[2] == freq->shape[0] && pos->shape[1] == QN_ROPE_AXES, table, pos, freq);
+    dev->ops->rope_table_axes(dev, table, pos, freq, axis, scale);
+}
+
 void qn_rope(struct qn_device *dev, struct qn_tensor *x, const struct qn_tensor *table,
              enum qn_rope_pairs pairs)
 {

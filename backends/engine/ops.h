@@ -55,6 +55,8 @@ enum qn_rope_pairs {
     QN_ROPE_NEIGHBOURS /* pairs are (2i, 2i + 1): llama as GGUF stores it */
 };
 
+enum { QN_ROPE_AXES = 4 }; /* time, height, width, and one that no known model uses */
+
 enum { QN_LINEAR_MAX = 8, QN_SPANS_MAX = 256, QN_EXPERTS_MAX = 1024, QN_EXPERTS_USED_MAX = 64 };
 
 /* y = x·wᵀ.  x [rows, cols], w [out, cols] any type, y [rows, out]. Block weights meet activations
@@ -129,6 +131,11 @@ void qn_layer_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_t
  * radians per position, scale multiplies both (1 unless the model says otherwise). */
 void qn_rope_table(struct qn_device *dev, struct qn_tensor *table, const struct qn_tensor *pos,
                    const struct qn_tensor *freq, float scale);
+
+/* The same for tokens that lie in a picture and not in a line: pos [rows, 4], and pair i turns by
+ * the position in column axis[i], axis [n/2] i32. Source: M-RoPE, arXiv:2409.12191, section 2.1. */
+void qn_rope_table_axes(struct qn_device *dev, struct qn_tensor *table, const struct qn_tensor *pos,
+                        const struct qn_tensor *freq, const struct qn_tensor *axis, float scale);
 
 /* Rotates the first n elements of every head of x in place.  x [rows, heads, head_dim], table from
  * qn_rope_table, n <= head_dim. Source: RoFormer, arXiv:2104.09864, eq. 34. */
@@ -264,6 +271,9 @@ struct qn_ops {
                        const struct qn_tensor *w, const struct qn_tensor *b, float eps);
     void (*rope_table)(struct qn_device *, struct qn_tensor *table, const struct qn_tensor *pos,
                        const struct qn_tensor *freq, float scale);
+    void (*rope_table_axes)(struct qn_device *, struct qn_tensor *table,
+                            const struct qn_tensor *pos, const struct qn_tensor *freq,
+                            const struct qn_tensor *axis, float scale);
     void (*rope)(struct qn_device *, struct qn_tensor *x, const struct qn_tensor *table,
                  enum qn_rope_pairs pairs);
     void (*kv_store)(struct qn_device *, const struct qn_kv_layer *cache,

@@ -82,6 +82,7 @@ qn_err qn_arch_granite(struct qn_loader *l, struct qn_net *net);
 
 extern const struct qn_decoder_arch qn_llama, qn_mistral3, qn_smollm3, qn_granite, qn_ernie4_5;
 extern const struct qn_decoder_arch qn_qwen2, qn_qwen3, qn_qwen2moe, qn_qwen3moe, qn_seed_oss;
+extern const struct qn_decoder_arch qn_qwen2vl, qn_qwen3vl, qn_qwen3vlmoe;
 extern const struct qn_decoder_arch qn_gemma, qn_gemma2, qn_gemma3, qn_gemma3n, qn_gemma4;
 extern const struct qn_decoder_arch qn_phi3;
 extern const struct qn_decoder_arch qn_olmo2, qn_exaone4;

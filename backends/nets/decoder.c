@@ -67,7 +67,9 @@ static size_t larger(size_t a, size_t b)
 size_t qn_decoder_scratch_bytes(const struct qn_net *net, int32_t rows)
 {
     const struct qn_decoder_shape *s = &net->shape;
-    size_t stream = 3 * qn_block_f32_bytes(rows, s->dim), place = 2 * qn_scratch_need(QN_I32, rows);
+    size_t stream = 3 * qn_block_f32_bytes(rows, s->dim);
+    size_t place =
+        2 * qn_scratch_need(QN_I32, rows) + qn_scratch_need(QN_I32, QN_ROPE_AXES * (int64_t)rows);
     for (int32_t r = 0; r < net->ropes; r++)
         place += qn_block_f32_bytes(rows, 2 * net->rope[r].freq.shape[0]);
     size_t widest = qn_block_f32_bytes(QN_NET_LOGIT_ROWS, s->dim) +
@@ -100,9 +102,13 @@ static struct qn_batch gather(struct qn_net *net, const struct qn_chunk *chunks,
                 .row = b.rows, .n = chunk->n, .past = seq->len, .pages = seq->table.page[g]};
         int32_t first_out = chunk->all_logits ? 0 : chunk->n - 1;
         for (int32_t i = 0; i < chunk->n; i++, b.rows++) {
-            assert(chunk->tokens[i] >= 0 && chunk->tokens[i] < net->shape.vocab);
-            net->ids[b.rows] = chunk->tokens[i];
-            net->positions[b.rows] = seq->len + i;
+            net->ids[b.rows] = chunk->embeddings ? 0 : chunk->tokens[i];
+            assert(net->ids[b.rows] >= 0 && net->ids[b.rows] < net->shape.vocab);
+            for (int a = 0; a < QN_ROPE_AXES; a++)
+                net->places[b.rows * QN_ROPE_AXES + a] =
+                    chunk->positions ? chunk->positions[i * QN_ROPE_AXES + a] : seq->len + i;
+            net->positions[b.rows] = net->places[b.rows * QN_ROPE_AXES];
+            assert(net->positions[b.rows] >= 0);
             if (!chunk->logits || i < first_out)
                 continue;
             net->out_row[b.outputs] = b.rows;
@@ -113,14 +119,28 @@ static struct qn_batch gather(struct qn_net *net, const struct qn_chunk *chunks,
     return b;
 }
 
-/* x [rows, dim] = what the tokens mean by themselves. */
-static void embed(struct qn_net *net, struct qn_batch *b, struct qn_tensor *x)
+/* Rows of x that belong to chunks with embeddings get part `part` of them. */
+static void place_embeddings(struct qn_net *net, struct qn_tensor *x, const struct qn_batch *b,
+                             const struct qn_chunk *chunks, int32_t part)
+{
+    const int64_t dim = net->shape.dim, width = dim * (1 + net->deepstack);
+    for (int32_t c = 0; c < b->spans; c++)
+        for (int32_t i = 0; i < chunks[c].n && chunks[c].embeddings; i++) {
+            struct qn_tensor row = qn_tensor_slice(x, 0, net->spans[0][c].row + i, 1);
+            qn_write(net->dev, &row, chunks[c].embeddings + i * width + part * dim);
+        }
+}
+
+/* x [rows, dim] = what the tokens mean by themselves, or the embeddings in their place. */
+static void embed(struct qn_net *net, struct qn_batch *b, const struct qn_chunk *chunks,
+                  struct qn_tensor *x)
 {
     struct qn_tensor ids = qn_scratch_tensor(net->scratch, QN_I32, QN_SHAPE(b->rows));
     qn_write(net->dev, &ids, net->ids);
     qn_get_rows(net->dev, x, &net->embedding, &ids);
     if (net->embedding_scale != 1)
         qn_scale(net->dev, x, x, net->embedding_scale);
+    place_embeddings(net, x, b, chunks, 0);
     qn_layer_inputs_make(net, b, &ids, x);
 }
 
@@ -128,7 +148,10 @@ static void embed(struct qn_net *net, struct qn_batch *b, struct qn_tensor *x)
 static void place(struct qn_net *net, struct qn_batch *b, const struct qn_chunk *chunks)
 {
     struct qn_tensor pos = qn_scratch_tensor(net->scratch, QN_I32, QN_SHAPE(b->rows));
+    struct qn_tensor places =
+        qn_scratch_tensor(net->scratch, QN_I32, QN_SHAPE(b->rows, QN_ROPE_AXES));
     qn_write(net->dev, &pos, net->positions);
+    qn_write(net->dev, &places, net->places);
     for (int32_t r = 0; r < net->ropes; r++) {
         const struct qn_rope *rope = &net->rope[r];
         b->angles[r] =
@@ -138,7 +161,12 @@ static void place(struct qn_net *net, struct qn_batch *b, const struct qn_chunk 
             struct qn_tensor at = qn_tensor_slice(&pos, 0, s->row, s->n);
             struct qn_tensor angles = qn_tensor_slice(&b->angles[r], 0, s->row, s->n);
             bool far = rope->near > 0 && chunks[c].seq->context > rope->near;
-            qn_rope_table(net->dev, &angles, &at, far ? &rope->far : &rope->freq, rope->scale);
+            const struct qn_tensor *freq = far ? &rope->far : &rope->freq;
+            struct qn_tensor in = qn_tensor_slice(&places, 0, s->row, s->n);
+            if (rope->axis.ndim)
+                qn_rope_table_axes(net->dev, &angles, &in, freq, &rope->axis, rope->scale);
+            else
+                qn_rope_table(net->dev, &angles, &at, freq, rope->scale);
         }
     }
 }
@@ -196,6 +224,21 @@ static void run_layer(struct qn_net *net, const struct qn_decoder_layer *l, stru
         qn_scale(net->dev, x, x, l->out_scale);
 }
 
+/* x += what embeddings bring for the layer after this one; h is spent. Source: arXiv:2406.04334. */
+static void add_deepstack(struct qn_net *net, const struct qn_batch *b,
+                          const struct qn_chunk *chunks, int32_t layer, struct qn_tensor *x,
+                          struct qn_tensor *h)
+{
+    bool any = false;
+    for (int32_t c = 0; c < b->spans; c++)
+        any = any || chunks[c].embeddings;
+    if (layer >= net->deepstack || !any)
+        return;
+    qn_scale(net->dev, h, x, 0);
+    place_embeddings(net, h, b, chunks, layer + 1);
+    qn_add(net->dev, x, x, h);
+}
+
 /* norm(x)·W_out, a few rows at a time, each straight to its reader. */
 static void logits(struct qn_net *net, const struct qn_batch *b, const struct qn_tensor *x)
 {
@@ -233,13 +276,14 @@ void qn_net_forward(struct qn_net *net, struct qn_chunk *chunks, size_t n_chunks
     struct qn_tensor x = qn_block_f32(net, b.rows, s->dim);
     struct qn_tensor h = qn_block_f32(net, b.rows, s->dim);
     struct qn_tensor out = qn_block_f32(net, b.rows, s->dim);
-    embed(net, &b, &x);
+    embed(net, &b, chunks, &x);
     place(net, &b, chunks);
     if (net->altup.streams)
         qn_altup_run(net, &b, &x, &h, &out);
     for (int32_t i = 0; i < s->layers && !net->altup.streams; i++) {
         b.last = i + 1 == s->layers;
         run_layer(net, &net->layer[i], &b, &x, &h, &out);
+        add_deepstack(net, &b, chunks, i, &x, &h);
     }
     logits(net, &b, &x);
 

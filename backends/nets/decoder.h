@@ -91,6 +91,7 @@ struct qn_net {
     struct qn_mem *state_zero; /* so many bytes that nobody writes: the state of no tokens */
 
     /* 1 unless the architecture's configure says otherwise; softcap 0: none */
+    int32_t deepstack; /* layers that add to the stream what an embedding brings for them */
     float embedding_scale, residual_scale, logit_scale, logit_softcap;
 
     struct qn_rope
@@ -101,6 +102,7 @@ struct qn_net {
     int32_t max_chunk;
     struct qn_scratch *scratch;
     int32_t *ids, *positions; /* [max_chunk] */
+    int32_t *places;          /* [max_chunk, QN_ROPE_AXES] */
     int32_t *out_row;         /* [max_chunk]: batch rows whose logits are wanted, in order */
     float **out_to;           /* [max_chunk]: where each of them goes */
     struct qn_span *spans[QN_KV_GROUPS]; /* [QN_SPANS_MAX]: the same rows, each group's pages */

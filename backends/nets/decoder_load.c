@@ -215,6 +215,7 @@ static qn_err make_room(struct qn_loader *l, struct qn_net *net, int32_t max_chu
     net->max_chunk = max_chunk;
     net->ids = qn_xcalloc(n, sizeof *net->ids);
     net->positions = qn_xcalloc(n, sizeof *net->positions);
+    net->places = qn_xcalloc(n, QN_ROPE_AXES * sizeof *net->places);
     net->out_row = qn_xcalloc(n, sizeof *net->out_row);
     net->out_to = qn_xcalloc(n, sizeof *net->out_to);
     for (int g = 0; g < QN_KV_GROUPS; g++)
@@ -238,6 +239,7 @@ static void fill_info(struct qn_net *net, const struct qn_weights *w)
         .vocab = s->vocab,
         .layers = s->layers,
         .context_train = s->context_train,
+        .embedding_dim = s->dim * (1 + net->deepstack),
         .parameters = qn_weights_parameters(w),
         .weight_bytes = qn_weights_prepared_bytes(w) + (int64_t)qn_tensor_bytes(&net->embedding) +
                         (net->inputs.width ? (int64_t)qn_tensor_bytes(&net->inputs.table) : 0),
@@ -309,6 +311,7 @@ void qn_net_free(struct qn_net *net)
     free(net->layer);
     free(net->ids);
     free(net->positions);
+    free(net->places);
     free(net->out_row);
     free(net->out_to);
     for (int g = 0; g < QN_KV_GROUPS; g++)

@@ -11,6 +11,7 @@ static const struct qn_decoder_arch *const architectures[] = {
     /* clang-format off */
     &qn_llama, &qn_mistral3, &qn_smollm3, &qn_granite, &qn_ernie4_5,
     &qn_qwen2, &qn_qwen3, &qn_qwen2moe, &qn_qwen3moe, &qn_seed_oss,
+    &qn_qwen2vl, &qn_qwen3vl, &qn_qwen3vlmoe,
     &qn_gemma, &qn_gemma2, &qn_gemma3, &qn_gemma3n, &qn_gemma4,
     &qn_phi3,
     &qn_olmo2, &qn_exaone4,

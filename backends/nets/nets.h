@@ -19,6 +19,7 @@ struct qn_net_info {
     int32_t vocab;            /* rows of the output matrix */
     int32_t layers;
     int32_t context_train; /* tokens the model was trained on */
+    int32_t embedding_dim; /* floats of one token's embedding in struct qn_chunk */
     int64_t parameters;
     int64_t weight_bytes;   /* bytes of weights held for computing, laid out anew or mapped */
     int64_t kv_token_bytes; /* bytes of cache one token of one sequence needs, in F16 */
@@ -71,9 +72,9 @@ int32_t qn_seq_truncate(struct qn_seq *s, int32_t len);
  * whoever writes first. QN_ECONTEXT: dst is too short. QN_EUNSUPPORTED: the state at len is no
  * longer known (see qn_seq_truncate); dst is then empty. Both belong to one net. */
 qn_err qn_seq_fork(struct qn_seq *dst, const struct qn_seq *src, int32_t len, struct qn_error *e);
-/* Forgets tokens [from, from + n), whole pages of 32; those after them move down, their keys turned to
- * their new positions. QN_EUNSUPPORTED: recurrent nets; QN_EBUSY: too few pages to copy those that
- * others share; QN_EINVAL, QN_ENOMEM. The sequence is then as it was. */
+/* Forgets tokens [from, from + n), whole pages of 32; those after them move down, their keys turned
+ * to their new positions. QN_EUNSUPPORTED: recurrent nets; QN_EBUSY: too few pages to copy those
+ * that others share; QN_EINVAL, QN_ENOMEM. The sequence is then as it was. */
 qn_err qn_seq_shift(struct qn_seq *s, int32_t from, int32_t n, struct qn_error *e);
 /* Where the bytes of a stored sequence go, and come from; false: no more. */
 typedef bool (*qn_seq_sink)(void *ctx, const void *data, size_t n);
@@ -92,6 +93,12 @@ int32_t qn_seq_forkable(const struct qn_seq *src, int32_t len);
 struct qn_chunk {
     struct qn_seq *seq;
     const int32_t *tokens; /* [n] */
+    /* In place of tokens, or NULL: [n, embedding_dim] f32, what a picture's projector gives */
+    const float *embeddings;
+    /* MAY be NULL: token i is at position qn_seq_len(seq) + i. Else [n, 4]: time, height, width and
+     * 0 of each, none below 0; a network that knows lines only reads the first. A sequence with
+     * positions of its own cannot be shifted. */
+    const int32_t *positions;
     int32_t n;
     bool all_logits; /* logits of every token, else of the last alone */
     float *logits;   /* out: [n or 1, vocab] f32, or NULL when none are wanted */

@@ -125,7 +125,7 @@ static float steepness(const struct scaling *s, const struct qn_rope_form *form)
 static qn_err keep(struct qn_rope *r, struct qn_loader *l, int64_t half, const float *freq,
                    const float *far)
 {
-    qn_err err = qn_mem_new(l->dev, (size_t)half * 2 * sizeof *freq, &r->mem, l->e);
+    qn_err err = qn_mem_new(l->dev, (size_t)half * 3 * sizeof *freq, &r->mem, l->e);
     if (err != QN_OK)
         return err;
     r->freq = qn_tensor_make(QN_F32, 1, &half, r->mem, 0);
@@ -175,6 +175,28 @@ qn_err qn_rope_load(struct qn_rope *r, struct qn_loader *l, const struct qn_rope
     r->near = has_short ? s.original : 0;
     r->scale = steepness(&s, form);
     return keep(r, l, half, freq, far);
+}
+
+qn_err qn_rope_load_axes(struct qn_rope *r, struct qn_loader *l, bool interleaved)
+{
+    const int32_t half = (int32_t)r->freq.shape[0];
+    int32_t sections[QN_ROPE_AXES], axis[HALF_MAX];
+    qn_err err = qn_loader_counts(l, "rope.dimension_sections", 0, half, QN_LOADER_MUST,
+                                  QN_ROPE_AXES, sections);
+    if (err != QN_OK)
+        return err;
+    int32_t all = sections[0] + sections[1] + sections[2] + sections[3];
+    if (all == 0)
+        return qn_fail(l->e, QN_EFORMAT, "metadata %s.rope.dimension_sections are all 0", l->arch);
+    for (int32_t i = 0; i < half; i++) {
+        int32_t at = i % all, a = 0;
+        while (!interleaved && at >= sections[a])
+            at -= sections[a++];
+        axis[i] = interleaved && i / 3 < sections[i % 3] ? i % 3 : a;
+    }
+    r->axis = qn_tensor_make(QN_I32, 1, r->freq.shape, r->mem, 2 * (size_t)half * sizeof(float));
+    qn_write(l->dev, &r->axis, axis);
+    return QN_OK;
 }
 
 void qn_rope_deinit(struct qn_rope *r)

@@ -19,6 +19,7 @@ struct qn_rope {
     struct qn_tensor far;  /* the same for sequences with room for more than `near` tokens */
     int32_t near;          /* 0: freq serves all */
     float scale;           /* of sines and cosines */
+    struct qn_tensor axis; /* [n/2] i32: which axis of a picture turns each pair; ndim 0: a line */
 };
 
 /* What an architecture wants; zeros mean what most want. */
@@ -30,6 +31,10 @@ struct qn_rope_form {
     float log_multiplier; /* for yarn: what the scores' growth is divided by, as ln(factor)·0.1·this
                              + 1 */
 };
+
+/* Which axis turns which pair of r: as many pairs for each as the file's rope.dimension_sections
+ * say, one after another, or by turns (`interleaved`) where time has what is left. QN_EFORMAT. */
+qn_err qn_rope_load_axes(struct qn_rope *r, struct qn_loader *l, bool interleaved);
 
 /* freq[i] = base^(-2i/dim), scaled as the file's metadata and its rotary divisors say. QN_EFORMAT,
  * QN_EUNSUPPORTED (a scaling this version does not know). */

@@ -2,14 +2,16 @@
  *
  *   net_probe logits MODEL IDS SINGLE OUT   logits of every token of IDS (1,2,3) as raw f32 in OUT;
  *                                           the last SINGLE tokens are fed one at a time
- *   net_probe sequences MODEL               feeds the same text in every way the interface allows
- *                                           and prints how far the logits move, as JSON
+ *   net_probe picture MODEL IDS FLOATS OUT  the same of IDS, whose middle third is embeddings out
+ * of the file FLOATS, lying in rows of PICTURE_WIDE net_probe sequences MODEL               feeds
+ * the same text in every way the interface allows and prints how far the logits move, as JSON
  *
  * Exit status: 0, 1 with a message, or 77 where this machine lacks the instructions that
  * QUINCE_ISA asks for. QN_PROBE_THREADS sets the threads (2). */
 #include "base/buf.h"
 #include "base/error.h"
 #include "engine/device.h"
+#include "engine/ops.h"
 #include "engine/weights.h"
 #include "nets/nets.h"
 
@@ -93,27 +95,90 @@ static void feed(struct probe *p, struct qn_seq *s, const int32_t *ids, int n, i
 
 /* ---- logits ---- */
 
-static int logits(struct probe *p, const char *list, int single, const char *path)
+static int read_ids(const char *list, int32_t ids[CONTEXT])
 {
-    int32_t ids[CONTEXT];
     int n = 0;
     for (const char *s = list; *s && n < CONTEXT; n++) {
         char *end;
         ids[n] = (int32_t)strtol(s, &end, 10);
         s = *end ? end + 1 : end;
     }
+    return n;
+}
+
+static int write_floats(const char *path, const float *x, size_t n)
+{
+    FILE *f = fopen(path, "wb");
+    int bad = !f || fwrite(x, sizeof *x, n, f) != n;
+    if (f && fclose(f))
+        bad = 1;
+    if (bad)
+        fprintf(stderr, "net_probe: cannot write %s\n", path);
+    return bad;
+}
+
+static int logits(struct probe *p, const char *list, int single, const char *path)
+{
+    int32_t ids[CONTEXT];
+    int n = read_ids(list, ids);
     float *out = qn_xcalloc((size_t)n * (size_t)p->vocab, sizeof *out);
     struct qn_seq *s = new_seq(p);
     feed(p, s, ids, n - single, CHUNK, out);
     feed(p, s, ids + n - single, single, 1, out + (size_t)(n - single) * (size_t)p->vocab);
     qn_seq_free(s);
-    FILE *f = fopen(path, "wb");
-    size_t want = (size_t)n * (size_t)p->vocab;
-    int bad = !f || fwrite(out, sizeof *out, want, f) != want;
-    if (f && fclose(f))
-        bad = 1;
-    if (bad)
-        fprintf(stderr, "net_probe: cannot write %s\n", path);
+    int bad = write_floats(path, out, (size_t)n * (size_t)p->vocab);
+    free(out);
+    return bad;
+}
+
+/* ---- a picture between two texts ---- */
+
+enum { PICTURE_WIDE = 4 };
+
+/* Where token i of a text of n lies whose second third is a picture: the picture takes as many
+ * steps of time as it is wide or high. */
+static void locate(int32_t at[QN_ROPE_AXES], int i, int n)
+{
+    int third = n / 3, high = (third + PICTURE_WIDE - 1) / PICTURE_WIDE, in = i - third;
+    int steps = high > PICTURE_WIDE ? high : PICTURE_WIDE;
+    bool inside = in >= 0 && in < third;
+    int line = in < third ? i : third + steps + in - third;
+    at[0] = inside ? third : line;
+    at[1] = inside ? third + in / PICTURE_WIDE : line;
+    at[2] = inside ? third + in % PICTURE_WIDE : line;
+    at[3] = 0;
+}
+
+static int picture(struct probe *p, const char *list, const char *floats, const char *path)
+{
+    int32_t ids[CONTEXT], at[CONTEXT][QN_ROPE_AXES];
+    int n = read_ids(list, ids), third = n / 3;
+    size_t width = (size_t)qn_net_info(p->net)->embedding_dim, vocab = (size_t)p->vocab;
+    float *out = qn_xcalloc((size_t)n * vocab, sizeof *out);
+    float *given = qn_xcalloc((size_t)third * width, sizeof *given);
+    FILE *f = fopen(floats, "rb");
+    int bad = !f || fread(given, sizeof *given, (size_t)third * width, f) != (size_t)third * width;
+    if (f)
+        fclose(f);
+    for (int i = 0; i < n; i++)
+        locate(at[i], i, n);
+    struct qn_seq *s = new_seq(p);
+    const int from[] = {0, third, 2 * third, n};
+    for (int part = 0; part < 3 && !bad; part++) {
+        int first = from[part], count = from[part + 1] - first;
+        struct qn_chunk c = {.seq = s,
+                             .tokens = ids + first,
+                             .embeddings = part == 1 ? given : NULL,
+                             .positions = at[first],
+                             .n = count,
+                             .all_logits = true,
+                             .logits = out + (size_t)first * vocab};
+        reserve(s, c.n);
+        qn_net_forward(p->net, &c, 1);
+    }
+    qn_seq_free(s);
+    bad = bad || write_floats(path, out, (size_t)n * vocab);
+    free(given);
     free(out);
     return bad;
 }
@@ -256,14 +321,19 @@ static int sequences(struct probe *p)
 int main(int argc, char **argv)
 {
     bool one = argc == 6 && strcmp(argv[1], "logits") == 0;
-    if (!one && !(argc == 3 && strcmp(argv[1], "sequences") == 0)) {
-        fprintf(stderr, "usage: net_probe logits MODEL IDS SINGLE OUT | sequences MODEL\n");
+    bool pictured = argc == 6 && strcmp(argv[1], "picture") == 0;
+    if (!one && !pictured && !(argc == 3 && strcmp(argv[1], "sequences") == 0)) {
+        fprintf(stderr,
+                "usage: net_probe logits MODEL IDS SINGLE OUT | picture MODEL IDS FLOATS OUT"
+                " | sequences MODEL\n");
         return 2;
     }
     struct probe p = {0};
     int status = open_probe(&p, argv[2]);
     if (status == 0)
-        status = one ? logits(&p, argv[3], atoi(argv[4]), argv[5]) : sequences(&p);
+        status = one        ? logits(&p, argv[3], atoi(argv[4]), argv[5])
+                 : pictured ? picture(&p, argv[3], argv[4], argv[5])
+                            : sequences(&p);
     close_probe(&p);
     return status;
 }

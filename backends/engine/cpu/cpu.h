@@ -207,6 +207,8 @@ void cpu_swiglu_clamped(struct qn_device *, struct qn_tensor *y, const struct qn
 void cpu_copy(struct qn_device *, struct qn_tensor *dst, const struct qn_tensor *src);
 void cpu_rope_table(struct qn_device *, struct qn_tensor *table, const struct qn_tensor *pos,
                     const struct qn_tensor *freq, float scale);
+void cpu_rope_table_axes(struct qn_device *, struct qn_tensor *table, const struct qn_tensor *pos,
+                         const struct qn_tensor *freq, const struct qn_tensor *axis, float scale);
 void cpu_rope(struct qn_device *, struct qn_tensor *x, const struct qn_tensor *table,
               enum qn_rope_pairs pairs);
 void cpu_kv_store(struct qn_device *, const struct qn_kv_layer *cache, const struct qn_span *spans,

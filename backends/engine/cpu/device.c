@@ -144,6 +144,7 @@ static const struct qn_ops ops = {
     .get_rows = cpu_get_rows,
     .rms_norm = cpu_rms_norm,
     .rope_table = cpu_rope_table,
+    .rope_table_axes = cpu_rope_table_axes,
     .rope = cpu_rope,
     .kv_store = cpu_kv_store,
     .attention = cpu_attention,

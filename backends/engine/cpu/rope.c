@@ -3,21 +3,37 @@
 
 #include <math.h>
 
+/* One row; pair i turns by p[axis[i]], or by p[0] without axes. In double: the angle may be 10^5
+ * radians. */
+static void fill_row(float *cos_row, float *sin_row, const int32_t *p, const float *f,
+                     const int32_t *axis, int64_t half, float scale)
+{
+    for (int64_t i = 0; i < half; i++) {
+        double angle = (double)p[axis ? axis[i] : 0] * f[i];
+        cos_row[i] = (float)cos(angle) * scale;
+        sin_row[i] = (float)sin(angle) * scale;
+    }
+}
+
 void cpu_rope_table(struct qn_device *dev, struct qn_tensor *table, const struct qn_tensor *pos,
                     const struct qn_tensor *freq, float scale)
 {
-    (void)dev;
     const int32_t *p = cpu_data(pos);
-    const float *f = cpu_data(freq);
-    int64_t half = table->shape[2];
-    for (int64_t r = 0; r < table->shape[0]; r++) {
-        float *cos_row = cpu_at(table, r, 0), *sin_row = cpu_at(table, r, 1);
-        for (int64_t i = 0; i < half; i++) { /* in double: the angle may be 10^5 radians */
-            double angle = (double)p[r] * f[i];
-            cos_row[i] = (float)cos(angle) * scale;
-            sin_row[i] = (float)sin(angle) * scale;
-        }
-    }
+    (void)dev;
+    for (int64_t r = 0; r < table->shape[0]; r++)
+        fill_row(cpu_at(table, r, 0), cpu_at(table, r, 1), p + r, cpu_data(freq), NULL,
+                 table->shape[2], scale);
+}
+
+void cpu_rope_table_axes(struct qn_device *dev, struct qn_tensor *table,
+                         const struct qn_tensor *pos, const struct qn_tensor *freq,
+                         const struct qn_tensor *axis, float scale)
+{
+    const int32_t *p = cpu_data(pos);
+    (void)dev;
+    for (int64_t r = 0; r < table->shape[0]; r++)
+        fill_row(cpu_at(table, r, 0), cpu_at(table, r, 1), p + QN_ROPE_AXES * r, cpu_data(freq),
+                 cpu_data(axis), table->shape[2], scale);
 }
 
 struct job {

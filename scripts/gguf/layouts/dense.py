@@ -1,7 +1,7 @@
 """Dense decoders."""
 import numpy as np
 
-from container import F32, STR, U32
+from container import ARR, F32, I32, STR, U32
 
 from .layout import Layout, preset
 
@@ -19,6 +19,17 @@ class Qwen2(Layout):
 
 class Qwen3(Layout):
     pre, qk_norm = "qwen2", "head"
+
+
+class Qwen2Vl(Qwen2):
+    def metadata(self, a):
+        return dict(super().metadata(a), **{"rope.dimension_sections": (ARR, (I32, a.sections))})
+
+
+class Qwen3Vl(Qwen3):
+    def metadata(self, a):
+        return dict(super().metadata(a), **{
+            "rope.dimension_sections": (ARR, (I32, a.sections)), "n_deepstack_layers": (U32, a.deepstack)})
 
 
 class SeedOss(Layout):
@@ -97,7 +108,8 @@ class CommandR(Layout):
         return meta
 
 
-LAYOUTS = {"llama": Llama(), "qwen2": Qwen2(), "qwen3": Qwen3(), "seed_oss": SeedOss(), "mistral3": Mistral3(),
+LAYOUTS = {"llama": Llama(), "qwen2": Qwen2(), "qwen3": Qwen3(), "seed_oss": SeedOss(),
+           "qwen2vl": Qwen2Vl(), "qwen3vl": Qwen3Vl(), "mistral3": Mistral3(),
            "smollm3": Llama(), "granite": Granite(), "ernie4_5": Llama(), "gemma": Gemma(), "gemma2": Gemma2(),
            "gemma3": Gemma3(), "phi3": Phi3(), "glm4": Glm4(), "olmo2": Olmo2(), "exaone4": Exaone4(),
            "command-r": CommandR(), "cohere2": CommandR()}
@@ -117,6 +129,9 @@ PRESETS = {
     "small-granite": preset("granite", 256, 2, 512, 4, 2, 64, 2048, 1e-5, 1e7, 2048),
     "small-ernie4_5": preset("ernie4_5", 256, 2, 512, 4, 2, 64, 2048, 1e-5, 5e5, 2048),
     "small-seed_oss": preset("seed_oss", 256, 2, 512, 4, 2, 64, 2048, 1e-6, 1e7, 2048),
+    "small-qwen2vl": preset("qwen2vl", 256, 2, 512, 4, 2, 64, 2048, 1e-6, 1e6, 2048, sections=[8, 12, 12, 0]),
+    "small-qwen3vl": preset("qwen3vl", 256, 3, 512, 4, 2, 64, 2048, 1e-6, 5e6, 2048, sections=[12, 10, 10, 0],
+                            deepstack=2),
     "small-gemma": preset("gemma", 256, 2, 512, 4, 1, 64, 2048, 1e-6, 1e4, 2048),
     "small-gemma2": preset("gemma2", 256, 3, 512, 4, 2, 64, 2048, 1e-6, 1e4, 2048, window=12),
     "small-gemma3": preset("gemma3", 256, 7, 512, 4, 1, 64, 2048, 1e-6, 1e6, 2048, window=12),

@@ -108,6 +108,10 @@ class Decoder:
             out[:, h] = self.weigh(i, h, scores) @ v[:, h // group]
         return out
 
+    def places(self, n):
+        """Positions of the next n tokens."""
+        return np.arange(self.length, self.length + n, dtype=np.float64)
+
     def warm(self, i, q):
         return q
 
@@ -123,7 +127,7 @@ class Decoder:
         q, k = self.normed_heads(i, q, k)
         turn = self.rotation(i)
         if turn is not None:
-            at = np.arange(self.length, self.length + n, dtype=np.float64)
+            at = self.places(n)
             q, k = (rope.rotate(t, at, *turn, self.pairs) for t in (q, k))
         q, k = self.turned_heads(i, q, k)
         k, v = self.remember(i, k, v)

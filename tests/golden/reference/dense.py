@@ -18,6 +18,40 @@ class Qwen3(Decoder):                      # arXiv:2505.09388: queries and keys 
     pass
 
 
+class Picture(Decoder):
+    """Tokens may be embeddings with places [n, 4] (arXiv:2409.12191): each pair of a head turns by its
+    section's axis. The embeddings may have parts for the first layers (arXiv:2406.04334)."""
+    given = at = None
+
+    def axes(self):
+        return np.repeat(np.arange(4), self.get("rope.dimension_sections"))
+
+    def places(self, n):
+        return self.at[:, self.axes()] if self.at is not None else super().places(n)
+
+    def embed(self, tokens):
+        return super().embed(tokens) if self.given is None else self.given[:, :self.dim]
+
+    def layer(self, i, x):
+        x = super().layer(i, x)
+        if self.given is not None and i < self.get("n_deepstack_layers", 0):
+            x = x + self.given[:, (i + 1) * self.dim:(i + 2) * self.dim]
+        return x
+
+    def feed_at(self, tokens, at, given=None):
+        self.at, self.given = np.asarray(at, np.float64), given
+        logits = self.feed(tokens)
+        self.at = self.given = None
+        return logits
+
+
+class Qwen3Vl(Picture):
+    def axes(self):
+        """By turns, as far as the sections of height and width reach; time has the rest."""
+        pair, (_, high, wide, _) = np.arange(self.rope_dim // 2), self.get("rope.dimension_sections")
+        return np.where((pair % 3 == 1) & (pair < 3 * high), 1, np.where((pair % 3 == 2) & (pair < 3 * wide), 2, 0))
+
+
 class SeedOss(Decoder):
     def layer(self, i, x):
         x = x + self.mixer(i, self.norm(x, "blk.%d.attn_norm" % i))
@@ -182,7 +216,7 @@ class Cohere2(CommandR):
 
 
 NETWORKS = {
-    "llama": Llama, "qwen2": Qwen2, "qwen3": Qwen3, "seed_oss": SeedOss, "mistral3": Mistral3,
+    "llama": Llama, "qwen2": Qwen2, "qwen3": Qwen3, "qwen2vl": Picture, "qwen3vl": Qwen3Vl, "seed_oss": SeedOss, "mistral3": Mistral3,
     "smollm3": SmolLM3, "granite": Granite, "ernie4_5": Llama, "gemma": Gemma, "gemma2": Gemma2,
     "gemma3": Gemma3, "phi3": Phi3, "glm4": Glm4, "olmo2": Olmo2, "exaone4": Exaone4,
     "command-r": CommandR, "cohere2": Cohere2,

@@ -35,9 +35,9 @@ def frequencies(get, dim, base, divisors=None, log_multiplier=0.0, exact=False):
 
 
 def rotate(x, positions, angular, scale, pairs):
-    """x [n, heads, head_dim]; the first 2·len(angular) elements of each head turn. pairs: "neighbours"
+    """x [n, heads, head_dim]; positions [n], or [n, pairs] for tokens of a picture; the first 2·len(angular) elements of each head turn. pairs: "neighbours"
     (2i, 2i+1) as llama's files have them, or "halves" (i, i + n/2)."""
-    angle = positions[:, None, None] * angular
+    angle = (positions[:, None, None] if positions.ndim == 1 else positions[:, None, :]) * angular
     cos, sin = scale * np.cos(angle), scale * np.sin(angle)
     out, n = x.copy(), 2 * len(angular)
     if pairs == "neighbours":
