@@ -185,7 +185,7 @@ static void products(void)
         products_of(t, 33, 1280, 1);
         if (block > 1)
             products_of(t, 1030, 1024, 2); /* large enough for eight bits to be all */
-        if (block > 1 && qn_device_threads(dev) > 1 && cpu(dev)->k->wide_tile)
+        if (block > 1 && qn_device_threads(dev) > 1 && cpu(dev)->k->wide[0].tile)
             products_of(t, 1041, 1024, 50); /* and with enough rows for the wide form */
     }
 }

@@ -18,10 +18,10 @@ enum {
 
 /* What a group holds, one after the other. */
 struct cpu_forms {
-    bool block; /* rounded to eight bits, for block weights */
-    bool rest;  /* what rounding left over, rounded, for small matrices of block weights */
-    bool plain; /* as they are, for F32, F16 and BF16 weights */
-    bool wide;  /* rounded in the wide form of pack.h */
+    bool block;   /* rounded to eight bits, for block weights */
+    bool rest;    /* what rounding left over, rounded, for small matrices of block weights */
+    bool plain;   /* as they are, for F32, F16 and BF16 weights */
+    bool wide[2]; /* in the wide forms of pack.h: for block and for plain weights */
 };
 
 /* Adds what w needs; nothing when w is as in the file. */
@@ -29,8 +29,13 @@ void cpu_forms_add(struct cpu_forms *f, const struct qn_tensor *w);
 /* Whether a product of `rows` rows with w takes the wide form on these kernels. */
 bool cpu_wide(const struct cpu_kernels *k, const struct qn_tensor *w, int64_t rows);
 bool cpu_forms_any(const struct cpu_forms *f);
-size_t cpu_group_bytes(const struct cpu_forms *f, int64_t cols); /* of a full group, aligned */
-const char *cpu_wide_of(const struct cpu_forms *f, const char *group, int64_t cols);
+size_t cpu_group_bytes(const struct cpu_kernels *k, const struct cpu_forms *f,
+                       int64_t cols); /* of a full group, aligned */
+const struct cpu_wide *cpu_wide_form(const struct cpu_kernels *k, const struct qn_tensor *w);
+void cpu_forms_add_wide(struct cpu_forms *f, const struct qn_tensor *w);
+/* The group's activations in the form that w takes. */
+const char *cpu_wide_of(const struct cpu_kernels *k, const struct cpu_forms *f, const char *group,
+                        const struct qn_tensor *w);
 int cpu_group_width(int rows); /* 1 to 8 rows as the kernels take them: 1, 2, 4 or 8 */
 
 /* Makes n rows x[0] .. x[n - 1] of `cols` ready in `group`, filled up to cpu_group_width(n). left

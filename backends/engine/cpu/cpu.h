@@ -61,6 +61,15 @@ struct cpu_scan {
  * columns: y [nc][16]. */
 typedef void (*cpu_panel_fn)(float *y, const void *panel, const void *activations, int64_t cols);
 
+/* The wide form of pack.h: products of many rows. */
+struct cpu_wide {
+    bool (*supported)(void);      /* NULL: wherever the set is */
+    int panel_bytes, group_bytes; /* of CPU_WIDE columns; 0: this set has no such form */
+    /* A group of eight rows from n of them, and y [2][8][16] = two panels times one group. */
+    void (*round)(void *group, const float *const *x, int n, int64_t cols);
+    void (*tile)(float *y, const void *first, const void *second, const void *group, int64_t cols);
+};
+
 /* One instruction set's inner loops. Rows are contiguous; y may be an input where ops.h says so. */
 struct cpu_kernels {
     const char *name;
@@ -83,12 +92,10 @@ struct cpu_kernels {
     void (*round)(void *group, int nc, const float *const *x, int n, int64_t cols);
     void (*interleave)(float *group, int nc, const float *const *x, int n, int64_t cols);
     cpu_panel_fn panel[QN_DTYPE_COUNT][4]; /* by type, and for nc = 1, 2, 4, 8 */
-    /* The wide form of pack.h, cols a multiple of CPU_WIDE; NULL where the set has none. A group of
-     * eight rows from n of them, one panel, and y [2][8][16] = two such panels times one group. */
-    void (*wide_round)(void *group, const float *const *x, int n, int64_t cols);
+    struct cpu_wide wide[2];               /* of block types, of plain ones */
+    /* A panel in wide form, cols a multiple of CPU_WIDE; NULL where the set or the type has none.
+     */
     void (*wide_panel[QN_DTYPE_COUNT])(void *out, const void *panel, int64_t cols);
-    void (*wide_tile)(float *y, const void *first, const void *second, const void *group,
-                      int64_t cols);
 };
 
 extern const struct cpu_kernels cpu_kernels_generic, cpu_kernels_avx2, cpu_kernels_avxvnni,
@@ -169,8 +176,9 @@ void cpu_matmul_many(struct qn_device *, const struct qn_tensor *x, const struct
                      int n_parts);
 qn_err cpu_weight_prepare(struct qn_device *, struct qn_tensor *t, struct qn_mem **out,
                           struct qn_error *e);
-size_t cpu_matmul_bytes(int64_t rows, int64_t cols); /* of cpu_device.rows */
-int64_t cpu_matmul_floats(int64_t cols);             /* of each thread's work */
+size_t cpu_matmul_bytes(const struct cpu_kernels *k, int64_t rows,
+                        int64_t cols);   /* of cpu_device.rows */
+int64_t cpu_matmul_floats(int64_t cols); /* of each thread's work */
 void cpu_choose_experts(struct qn_device *, struct qn_tensor *ids, struct qn_tensor *weights,
                         const struct qn_tensor *logits, const struct qn_route *route);
 void cpu_matmul_experts(struct qn_device *, const struct qn_tensor *x, const struct qn_tensor *ids,

@@ -77,7 +77,7 @@ static qn_err reserve(struct qn_device *dev, const struct qn_reserve *need, stru
         .experts_used = larger(need->experts_used, d->reserved.experts_used),
         .experts_cols = larger(need->experts_cols, d->reserved.experts_cols),
     };
-    size_t bytes = cpu_matmul_bytes(r.rows, r.cols);
+    size_t bytes = cpu_matmul_bytes(d->k, r.rows, r.cols);
     if (bytes < cpu_experts_bytes(&r))
         bytes = cpu_experts_bytes(&r);
     if (bytes > d->rows_bytes) {

@@ -287,8 +287,6 @@ INLINE void block_panel(enum qn_dtype t, int nc, float *y, const void *panel, co
     }
 }
 
-#include "engine/cpu/wide_512.inc"
-
 INLINE __m512 plain(enum qn_dtype t, const void *panel, int64_t k)
 {
     if (t == QN_F32)
@@ -298,6 +296,8 @@ INLINE __m512 plain(enum qn_dtype t, const void *panel, int64_t k)
     __m256i h = _mm256_loadu_si256((const __m256i *)((const uint16_t *)panel + k * P));
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(h), 16));
 }
+
+#include "engine/cpu/wide_512.inc"
 
 /* F32, F16, BF16. Few columns need several sums each, or every addition waits for the one before.
  */
@@ -395,7 +395,7 @@ const struct cpu_kernels cpu_kernels_avx512 = {
               [QN_F16] = ROW(f16),
               [QN_BF16] = ROW(bf16),
               QN_BLOCK_TYPES(BLOCK_ROW)},
-    .wide_round = wide_round,
-    .wide_panel = {QN_BLOCK_TYPES(WIDE_ROW)},
-    .wide_tile = wide_tile,
+    .wide = {{NULL, CPU_WIDE_PANEL, CPU_WIDE_GROUP, wide_round, wide_tile},
+             {has_bf16, CPU_PAIRS_PANEL, CPU_PAIRS_GROUP, pairs_round, pairs_tile}},
+    .wide_panel = {[QN_F16] = f16_pairs, [QN_BF16] = bf16_pairs, QN_BLOCK_TYPES(WIDE_ROW)},
 };

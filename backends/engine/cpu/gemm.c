@@ -32,16 +32,16 @@ static int64_t divide_up(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-size_t cpu_matmul_bytes(int64_t rows, int64_t cols)
+size_t cpu_matmul_bytes(const struct cpu_kernels *k, int64_t rows, int64_t cols)
 {
     return (size_t)divide_up(rows, CPU_COLUMNS_MAX) *
-           cpu_group_bytes(&(struct cpu_forms){true, true, true, true}, cols);
+           cpu_group_bytes(k, &(struct cpu_forms){true, true, true, {true, true}}, cols);
 }
 
 /* Rows of activations, or two panels in wide form. */
 int64_t cpu_matmul_floats(int64_t cols)
 {
-    int64_t wide = divide_up(cols, CPU_WIDE) * 2 * CPU_WIDE_PANEL / (int64_t)sizeof(float);
+    int64_t wide = divide_up(cols, CPU_WIDE) * 2 * CPU_PAIRS_PANEL / (int64_t)sizeof(float);
     return wide > CPU_COLUMNS_MAX * cols ? wide : CPU_COLUMNS_MAX * cols;
 }
 
@@ -77,12 +77,12 @@ static void ready_activations(struct job *j, int n_parts)
     int64_t rows = j->x->shape[0], cols = j->x->shape[1];
     for (int i = 0; i < n_parts; i++) {
         if (cpu_wide(j->dev->k, j->parts[i].w, rows))
-            j->forms.wide = true;
+            cpu_forms_add_wide(&j->forms, j->parts[i].w);
         else
             cpu_forms_add(&j->forms, j->parts[i].w);
     }
     j->groups = divide_up(rows, CPU_COLUMNS_MAX);
-    j->group_bytes = cpu_group_bytes(&j->forms, cols);
+    j->group_bytes = cpu_group_bytes(j->dev->k, &j->forms, cols);
     if ((size_t)j->groups * j->group_bytes > j->dev->rows_bytes)
         cpu_not_reserved("matmul", rows, cols);
     if (cpu_forms_any(&j->forms))
@@ -134,16 +134,17 @@ static void wide_item(const struct job *j, const struct qn_linear *l, int64_t fi
                       float *work)
 {
     const struct cpu_kernels *k = j->dev->k;
+    const struct cpu_wide *form = cpu_wide_form(k, l->w);
     const int64_t cols = l->w->shape[1], stop = divide_up(end, CPU_PANEL);
-    char *wide[2] = {(char *)work, (char *)work + cols / CPU_WIDE * CPU_WIDE_PANEL};
+    char *wide[2] = {(char *)work, (char *)work + cols / CPU_WIDE * form->panel_bytes};
     float tile[2][CPU_COLUMNS_MAX * CPU_PANEL] __attribute__((aligned(64)));
     for (int64_t p = first / CPU_PANEL; p < stop; p += 2) {
         int n = stop - p < 2 ? 1 : 2;
         for (int i = 0; i < n; i++)
             k->wide_panel[l->w->dtype](wide[i], panel_at(l->w, p + i), cols);
         for (int64_t g = 0; g < j->groups; g++) {
-            k->wide_tile(tile[0], wide[0], wide[n - 1],
-                         cpu_wide_of(&j->forms, group_at(j, g), cols), cols);
+            form->tile(tile[0], wide[0], wide[n - 1],
+                       cpu_wide_of(k, &j->forms, group_at(j, g), l->w), cols);
             for (int i = 0; i < n; i++)
                 store_tile(l, tile[i], g * CPU_COLUMNS_MAX, rows_of_group(j, g),
                            (p + i) * CPU_PANEL);

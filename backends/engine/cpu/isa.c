@@ -39,7 +39,7 @@ struct trial {
     char file[ROWS * COLS * 4], panel[ROWS * COLS * 4], acts[2][8 * COLS * 4];
     float work[2][(CPU_ATTEND_KEYS + 2 * CPU_ATTEND_QUERIES) * (HEAD + CPU_ATTEND_PAD) +
                   CPU_ATTEND_QUERIES * (CPU_ATTEND_KEYS + 2)];
-    char wide[COLS / CPU_WIDE * CPU_WIDE_PANEL];
+    char wide[COLS / CPU_WIDE * CPU_PAIRS_PANEL] __attribute__((aligned(64)));
     enum qn_dtype type;
     int width;       /* 1, 2, 4 or 8 activations */
     int n;           /* floats in each of out */
@@ -277,23 +277,22 @@ static void try_panel(const struct cpu_kernels *k, struct trial *t, int side)
     k->panel[t->type][width_index(t->width)](t->out[side], t->panel, t->acts[0], COLS);
 }
 
-/* The wide form against the exact one: both round activations, but not by the same columns. */
+/* The wide form against the exact one: both round, but not by the same columns. */
 static void try_wide(const struct cpu_kernels *k, struct trial *t, int side)
 {
     const float *rows[8];
     t->n = 8 * CPU_PANEL;
     t->tolerance = 0.02f;
-    fill_panel(t);
-    rows_of(t, rows);
-    if (!k->wide_tile) {
-        k->round(t->acts[0], 8, rows, 8, COLS);
-        k->panel[t->type][3](t->out[side], t->panel, t->acts[0], COLS);
+    const struct cpu_wide *form = &k->wide[qn_dtype(t->type)->block > 1 ? 0 : 1];
+    if (!form->tile) {
+        t->width = 8;
+        try_panel(k, t, side);
         return;
     }
     float *tile = t->work[0];
-    k->wide_round(t->acts[0], rows, 8, COLS);
+    form->round(t->acts[1], rows_of(t, rows), 8, COLS);
     k->wide_panel[t->type](t->wide, t->panel, COLS);
-    k->wide_tile(tile, t->wide, t->wide, t->acts[0], COLS);
+    form->tile(tile, t->wide, t->wide, t->acts[1], COLS);
     memcpy(t->out[side], tile + t->n, sizeof(float) * (size_t)t->n);
 }
 
@@ -355,6 +354,9 @@ int cpu_kernels_try(const struct cpu_kernels *set, struct cpu_kernels *out)
     *out = *set;
     if (!t)
         return 0; /* the device that needs far more will say so */
+    for (int i = 0; i < 2; i++)
+        if (set->wide[i].supported && !set->wide[i].supported())
+            out->wide[i].panel_bytes = 0;
     memset(t, 0, sizeof *t);
     fill(t->x[0], 8 * COLS, &seed);
     fill(t->w[0], ROWS * COLS, &seed);
@@ -390,7 +392,8 @@ int cpu_kernels_try(const struct cpu_kernels *set, struct cpu_kernels *out)
             replaced++;
         }
         t->type = type;
-        if (!set->wide_panel[type] || !(wrong = compare(set, t, try_wide)))
+        if (!out->wide[qn_dtype(type)->block > 1 ? 0 : 1].panel_bytes || !set->wide_panel[type] ||
+            !(wrong = compare(set, t, try_wide)))
             continue;
         out->wide_panel[type] = NULL;
         qn_warn("engine", "isa=%s kernel=wide type=%s left_out=\"%s\"", set->name,

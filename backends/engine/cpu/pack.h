@@ -22,10 +22,12 @@
  * up with zeros. For plain weights [cols][nc] f32. For block weights one cpu_act block per 32
  * columns.
  *
- * The wide form, for products of many rows with block weights, has one scale for CPU_WIDE columns.
- * Weights, made from a panel when it is its turn: 32 vectors of signed bytes, [16 rows][4 columns],
- * then f32[16] scales and int32[16], -128 · the sum of the row's bytes. Activations, groups of
- * eight rows: [32][8 rows][4 columns] of q + 128, then f32[8] d. */
+ * The wide form, for products of many rows, is made from a panel when it is its turn, CPU_WIDE
+ * columns after CPU_WIDE columns. Of block weights it has one scale for so many: 32 vectors of
+ * signed bytes, [16 rows][4 columns], then f32[16] scales and int32[16], -128 times the sum of the
+ * row's bytes; activations, groups of eight rows: [32][8 rows][4 columns] of q + 128, then f32[8]
+ * d. Of F16 and BF16 weights it has 64 vectors of BF16, [16 rows][2 columns]; activations [64][8
+ * rows][2 columns]. */
 #ifndef QN_ENGINE_CPU_PACK_H
 #define QN_ENGINE_CPU_PACK_H
 
@@ -49,7 +51,9 @@ enum { CPU_PANEL = 16, CPU_COLUMNS_MAX = 8, CPU_LAYOUT_PANELS = 1 };
 enum {
     CPU_WIDE = 128,
     CPU_WIDE_PANEL = CPU_PANEL * CPU_WIDE + 8 * CPU_PANEL, /* bytes */
-    CPU_WIDE_GROUP = CPU_COLUMNS_MAX * CPU_WIDE + 4 * CPU_COLUMNS_MAX
+    CPU_WIDE_GROUP = CPU_COLUMNS_MAX * CPU_WIDE + 4 * CPU_COLUMNS_MAX,
+    CPU_PAIRS_PANEL = 2 * CPU_PANEL * CPU_WIDE, /* the same in BF16 */
+    CPU_PAIRS_GROUP = 2 * CPU_COLUMNS_MAX * CPU_WIDE
 };
 
 enum cpu_codes { CODES_NONE, CODES_2, CODES_3, CODES_4, CODES_5, CODES_6, CODES_8 };
