@@ -201,6 +201,7 @@ void qn_piece_settle(struct qn_batch *b, const struct qn_chunk *c, const struct 
     }
     a->computed += piece->n - piece->guessed;
     if (a->computed < a->known) {
+        qn_answer_mark(b, a);
         send_progress(a);
         return;
     }

@@ -44,6 +44,18 @@ void qn_answer_retire(struct qn_batch *b, struct answer *a)
     b->running--;
 }
 
+void qn_answer_mark(struct qn_batch *b, struct answer *a)
+{
+    struct qn_seq *seq;
+    if (b->m.step == 0 || a->computed % b->m.step != 0 || a->computed > a->exact ||
+        b->m.seq_new(b->m.ctx, b->config.context, &seq, NULL))
+        return;
+    if (b->m.seq_fork(seq, a->seq, a->computed, NULL))
+        b->m.seq_free(seq);
+    else
+        qn_prefix_add(b->prefix, a->tokens, a->computed, seq);
+}
+
 static void preempt(struct qn_batch *b, struct answer *a)
 {
     qn_answer_retire(b, a);

@@ -176,6 +176,12 @@ static void share_out(struct qn_batch *b, int32_t budget)
     }
 }
 
+/* A piece ends where the sequence is to be kept. */
+static int32_t to_next_mark(const struct qn_batch *b, const struct answer *a, int32_t n)
+{
+    return b->m.step > 0 ? least(n, b->m.step - a->computed % b->m.step) : n;
+}
+
 static void plan_prompts(struct qn_batch *b)
 {
     bool rows_lent = false;
@@ -187,6 +193,7 @@ static void plan_prompts(struct qn_batch *b)
             continue;
         if (all)
             n = least(n, QN_BATCH_LOGIT_ROWS - b->plan.extra);
+        n = to_next_mark(b, a, n);
         bool last = n == a->known - a->computed;
         add(b, a, n, 0, all, all ? take_rows(b, n) : last ? take_rows(b, 1) : NULL);
         rows_lent |= all;

@@ -99,6 +99,8 @@ void qn_batch_admit(struct qn_batch *b);
 bool qn_answer_secure(struct qn_batch *b, struct answer *a, int32_t n);
 /* Hands the answer's cache to the tree. */
 void qn_answer_retire(struct qn_batch *b, struct answer *a);
+/* Keeps what a prompt has come to, where the model says so: see qn_batch_model.step. */
+void qn_answer_mark(struct qn_batch *b, struct answer *a);
 /* Forgets the older half of a full context; false when the model cannot. */
 bool qn_answer_shift(struct qn_batch *b, struct answer *a);
 

@@ -15,7 +15,7 @@ qn_err qn_llm_fit(const struct qn_fit_facts *f, struct qn_fit *out, struct qn_er
     context = least(context, trained);
     if (f->asked <= 0 && context > share)
         context = share > QN_LLM_CONTEXT_MIN ? share / QN_LLM_CONTEXT_MIN * QN_LLM_CONTEXT_MIN
-                                            : least(QN_LLM_CONTEXT_MIN, trained);
+                                             : least(QN_LLM_CONTEXT_MIN, trained);
     if (context > most)
         return qn_fail(e, QN_ENOMEM,
                        "a context of %lld tokens needs %lld MiB of memory for its cache, but only "

@@ -34,8 +34,8 @@ struct qn_fit {
 
 /* A context that was asked for is taken, within what the model was trained on, or refused when nine
  * tenths of the free memory cannot hold one (QN_ENOMEM, with the figures). One that was not is the
- * trained one, or what a quarter of the free memory holds. The cache has room for as many contexts as
- * there are answers, as far as that takes no more than a quarter of the free memory (nine tenths
+ * trained one, or what a quarter of the free memory holds. The cache has room for as many contexts
+ * as there are answers, as far as that takes no more than a quarter of the free memory (nine tenths
  * when both were asked for). */
 qn_err qn_llm_fit(const struct qn_fit_facts *f, struct qn_fit *out, struct qn_error *e);
 

@@ -4,6 +4,8 @@
 #include "engine/ops.h"
 #include "engine/weights.h"
 
+enum { WINDOW_STEP = 256 }; /* tokens */
+
 void qn_lm_close(struct qn_lm *m)
 {
     if (m->net)
@@ -56,6 +58,7 @@ struct qn_batch_model qn_lm_model(struct qn_lm *m, int max_chunk)
         .vocab = info->vocab,
         .page = QN_KV_PAGE,
         .max_chunk = max_chunk,
+        .step = info->windows ? WINDOW_STEP : 0,
         .rewinds = info->state_bytes == 0,
         .seq_new = seq_new,
         .seq_free = qn_seq_free,

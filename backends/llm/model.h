@@ -18,6 +18,8 @@ struct qn_batch_model {
     int32_t vocab;
     int32_t page;  /* tokens of one page */
     int max_chunk; /* tokens of one forward, at least the sequences of a step */
+    int32_t step;  /* a prompt's sequence is kept in the tree at its multiples, whole pages, for
+                      models  that cannot fork a longer one there; 0: not */
     bool rewinds;  /* seq_truncate goes back to any length: without it nothing is speculated */
 
     /* All MUST be set unless said otherwise. A new sequence is empty and has no pages. */

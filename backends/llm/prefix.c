@@ -1,5 +1,5 @@
 /* See prefix.h. Invariants: every node begins at a multiple of the page; a node with children ends
- * at one and owns no sequence; a node without children (but the root) owns one whose length is the
+ * at one; a node without children (but the root) owns a sequence, others may; its length is the
  * node's end. */
 #include "llm/prefix.h"
 
@@ -13,7 +13,7 @@ struct node {
     struct node *parent, *child, *next; /* next: the brother */
     int32_t *tokens;                    /* [n], malloc'ed */
     int32_t start, n;                   /* tokens before it, its own */
-    struct qn_seq *seq;                 /* leaves */
+    struct qn_seq *seq;                 /* NULL: those below have all there is */
     int64_t used;                       /* the clock at its last use */
 };
 
@@ -22,14 +22,14 @@ struct qn_prefix {
     struct node root;
     int64_t clock;
     int64_t tokens;
-    int leaves, leaves_max;
+    int seqs, seqs_max;
 };
 
-struct qn_prefix *qn_prefix_new(const struct qn_batch_model *model, int leaves_max)
+struct qn_prefix *qn_prefix_new(const struct qn_batch_model *model, int seqs_max)
 {
     struct qn_prefix *p = qn_xcalloc(1, sizeof *p);
     p->m = model;
-    p->leaves_max = leaves_max;
+    p->seqs_max = seqs_max;
     return p;
 }
 
@@ -125,17 +125,13 @@ static void touch(struct qn_prefix *p, struct node *x)
         x->used = p->clock;
 }
 
-/* The leaf at or below x that can give most of len tokens. */
-static int32_t best_leaf(const struct qn_prefix *p, const struct node *x, int32_t len,
-                         struct qn_seq **src)
+/* The sequence at or below x, or else above it, that can give most of len tokens. */
+static int32_t best_source(const struct qn_prefix *p, const struct node *x, int32_t len,
+                           struct qn_seq **src)
 {
-    const struct node *at = x;
     int32_t best = 0;
+    const struct node *at = x;
     for (;;) {
-        if (at->child) {
-            at = at->child;
-            continue;
-        }
         int32_t have = at->seq ? p->m->seq_forkable(at->seq, len) : 0;
         if (have > best) {
             best = have;
@@ -143,12 +139,23 @@ static int32_t best_leaf(const struct qn_prefix *p, const struct node *x, int32_
         }
         if (best == len)
             return best;
+        if (at->child) {
+            at = at->child;
+            continue;
+        }
         while (at != x && !at->next)
             at = at->parent;
         if (at == x)
-            return best;
+            break;
         at = at->next;
     }
+    while ((x = x->parent) && end_of(x) > best) {
+        if (x->seq) {
+            *src = x->seq;
+            return end_of(x);
+        }
+    }
+    return best;
 }
 
 int32_t qn_prefix_find(struct qn_prefix *p, const int32_t *tokens, int32_t n, struct qn_seq **src)
@@ -160,7 +167,7 @@ int32_t qn_prefix_find(struct qn_prefix *p, const int32_t *tokens, int32_t n, st
     if (known == 0)
         return 0;
     touch(p, last);
-    return best_leaf(p, last, known, src);
+    return best_source(p, last, known, src);
 }
 
 /* A new leaf below `parent` for tokens [from, to). */
@@ -177,7 +184,7 @@ static struct node *leaf_new(struct qn_prefix *p, struct node *parent, const int
     x->next = parent->child;
     parent->child = x;
     p->tokens += x->n;
-    p->leaves++;
+    p->seqs++;
     return x;
 }
 
@@ -231,14 +238,14 @@ static void cut_leaf(struct qn_prefix *p, struct node *x, int32_t keep)
     struct qn_seq *seq = x->seq;
     int32_t left = p->m->seq_truncate(seq, keep);
     x->seq = NULL;
-    while (x->parent && !x->child && left <= x->start) {
+    while (x->parent && !x->child && !x->seq && left <= x->start) {
         struct node *up = x->parent;
         node_remove(p, x);
         x = up;
     }
-    if (!is_leaf(x)) {
+    if (!is_leaf(x) || x->seq) {
         p->m->seq_free(seq);
-        p->leaves--;
+        p->seqs--;
         return;
     }
     p->tokens -= end_of(x) - left;
@@ -257,23 +264,49 @@ bool qn_prefix_evict(struct qn_prefix *p, int64_t pages)
     return true;
 }
 
+/* Makes the leaf x longer, up to tokens [n] that begin with all of it. */
+static void lengthen(struct qn_prefix *p, struct node *x, const int32_t *tokens, int32_t n,
+                     struct qn_seq *seq)
+{
+    p->m->seq_free(x->seq);
+    p->tokens += n - end_of(x);
+    x->n = n - x->start;
+    free(x->tokens);
+    x->tokens = qn_xmalloc((size_t)x->n * sizeof *x->tokens);
+    memcpy(x->tokens, tokens + x->start, (size_t)x->n * sizeof *x->tokens);
+    x->seq = seq;
+}
+
+/* The tree knows all n tokens, the last of them `into` tokens deep in x. Keeps the sequence where
+ * no other can be forked there and a node can end; returns its node. */
+static struct node *add_known(struct qn_prefix *p, struct node *x, int32_t into, int32_t n,
+                              struct qn_seq *seq)
+{
+    struct qn_seq *src = NULL;
+    if (n == 0 || best_source(p, x, n, &src) == n || n % p->m->page != 0) {
+        p->m->seq_free(seq);
+        return x;
+    }
+    if (into < x->n)
+        x = split(x, into);
+    x->seq = seq;
+    p->seqs++;
+    return x;
+}
+
 void qn_prefix_add(struct qn_prefix *p, const int32_t *tokens, int32_t n, struct qn_seq *seq)
 {
     assert(n >= 0 && p->m->seq_len(seq) == n);
     struct node *x;
     int32_t into;
-    int32_t known = walk(p, tokens, n, &x, &into);
-    if (is_leaf(x) && into == x->n) {
-        /* The same, or longer: the newer sequence holds all that the older did. */
-        p->m->seq_free(x->seq);
-        p->tokens += n - end_of(x);
-        x->n = n - x->start;
-        free(x->tokens);
-        x->tokens = qn_xmalloc((size_t)x->n * sizeof *x->tokens);
-        memcpy(x->tokens, tokens + x->start, (size_t)x->n * sizeof *x->tokens);
-        x->seq = seq;
+    int32_t known = walk(p, tokens, n, &x, &into), end = end_of(x);
+    /* A newer sequence holds all that the one before it did, but may not be forked at its end. */
+    bool replaces = is_leaf(x) && into == x->n &&
+                    (end % p->m->page != 0 || p->m->seq_forkable(seq, end) == end);
+    if (replaces) {
+        lengthen(p, x, tokens, n, seq);
     } else if (known == n) {
-        p->m->seq_free(seq);
+        x = add_known(p, x, into, n, seq);
     } else if (into == x->n) {
         x = leaf_new(p, x, tokens, known, n, seq);
     } else {
@@ -282,7 +315,7 @@ void qn_prefix_add(struct qn_prefix *p, const int32_t *tokens, int32_t n, struct
         x = leaf_new(p, parent, tokens, end_of(parent), n, seq);
     }
     touch(p, x);
-    while (p->leaves_max > 0 && p->leaves > p->leaves_max) {
+    while (p->seqs_max > 0 && p->seqs > p->seqs_max) {
         struct node *old = oldest_leaf(p);
         cut_leaf(p, old, old->start);
     }
@@ -304,23 +337,23 @@ void qn_prefix_each(const struct qn_prefix *p, qn_prefix_visit visit, void *ctx)
     size_t n = 0, i = 0;
     int32_t longest = 0;
     for (const struct node *x = p->root.child; x; x = after(x)) {
-        n += is_leaf(x);
+        n += x->seq != NULL;
         longest = end_of(x) > longest ? end_of(x) : longest;
     }
     if (n == 0)
         return;
-    const struct node **leaves = qn_xmalloc(n * sizeof *leaves);
+    const struct node **nodes = qn_xmalloc(n * sizeof *nodes);
     int32_t *tokens = qn_xmalloc((size_t)longest * sizeof *tokens);
     for (const struct node *x = p->root.child; x; x = after(x))
-        if (is_leaf(x))
-            leaves[i++] = x;
-    qsort(leaves, n, sizeof *leaves, later_first);
+        if (x->seq)
+            nodes[i++] = x;
+    qsort(nodes, n, sizeof *nodes, later_first);
     bool more = true;
     for (i = 0; i < n && more; i++) {
-        for (const struct node *x = leaves[i]; x->parent; x = x->parent)
+        for (const struct node *x = nodes[i]; x->parent; x = x->parent)
             memcpy(tokens + x->start, x->tokens, (size_t)x->n * sizeof *tokens);
-        more = visit(ctx, tokens, end_of(leaves[i]), leaves[i]->seq);
+        more = visit(ctx, tokens, end_of(nodes[i]), nodes[i]->seq);
     }
-    free(leaves);
+    free(nodes);
     free(tokens);
 }

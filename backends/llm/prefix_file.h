@@ -1,8 +1,9 @@
 /* The prefix tree on disk, so that a model that is loaded again begins with what it knew.
  *
  * The file belongs to one model with one type of cache: a key says which. It is written beside its
- * name, synced and renamed, so that a crash leaves the old one or none. Each sequence has a checksum.
- * What is damaged, or another model's, is not used, and said once in the log. Compute thread only.
+ * name, synced and renamed, so that a crash leaves the old one or none. Each sequence has a
+ * checksum. What is damaged, or another model's, is not used, and said once in the log. Compute
+ * thread only.
  *
  *   header    "QNPREFIX", version, page, key (64 bits), CRC-32 of these
  *   sequence  tokens n, tokens `from` of them that an earlier sequence has, the n ids, the cache of
@@ -20,8 +21,8 @@ enum {
     QN_PREFIX_FILE_MIB = 1024    /* and no more than about this size */
 };
 
-/* A number for a model file's bytes [n] and whatever else decides what the cache holds: its size, its
- * beginning and samples from all over it. FNV-1a, 64 bits. */
+/* A number for a model file's bytes [n] and whatever else decides what the cache holds: its size,
+ * its beginning and samples from all over it. FNV-1a, 64 bits. */
 uint64_t qn_prefix_key(const void *file, size_t n, const char *salt);
 
 /* QN_EIO, QN_EUNSUPPORTED (a model that cannot be stored). An empty tree removes the file. */

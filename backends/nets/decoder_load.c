@@ -230,9 +230,11 @@ static void fill_info(struct qn_net *net, const struct qn_weights *w)
 {
     const struct qn_decoder_shape *s = &net->shape;
     int64_t cached = 0;
+    bool windows = false;
     for (int32_t i = 0; i < s->layers; i++) {
         const struct qn_kv_shape *c = &net->layer[i].cache;
         cached += (int64_t)c->kv_heads * (c->k_dim + (c->v_in_k ? 0 : c->v_dim));
+        windows |= c->kv_heads > 0 && c->window > 0;
     }
     net->info = (struct qn_net_info){
         .architecture = net->arch->name,
@@ -243,6 +245,7 @@ static void fill_info(struct qn_net *net, const struct qn_weights *w)
         .parameters = qn_weights_parameters(w),
         .weight_bytes = qn_weights_prepared_bytes(w) + (int64_t)qn_tensor_bytes(&net->embedding) +
                         (net->inputs.width ? (int64_t)qn_tensor_bytes(&net->inputs.table) : 0),
+        .windows = windows,
         .state_bytes = (int64_t)net->state_bytes,
         .kv_token_bytes = cached * qn_dtype(QN_F16)->block_bytes,
     };

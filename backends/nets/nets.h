@@ -23,6 +23,7 @@ struct qn_net_info {
     int64_t parameters;
     int64_t weight_bytes;   /* bytes of weights held for computing, laid out anew or mapped */
     int64_t kv_token_bytes; /* bytes of cache one token of one sequence needs, in F16 */
+    bool windows;           /* some layers keep only the newest tokens */
     int64_t state_bytes;    /* bytes of recurrent state each sequence has, and each kept copy of it;
                              * 0: no layer is recurrent, and any prefix can be forked */
 };

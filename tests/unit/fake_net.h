@@ -47,6 +47,7 @@ struct fake_net {
     bool broken;   /* no logit is finite */
     bool parrot;   /* the next token is a function of the last alone: text repeats soon */
     int snapshots; /* > 0: the state is known at its multiples and at the end only */
+    int window;    /* > 0: only its last so many lengths can be gone back to */
     bool no_shift;
     bool wide;           /* forwards of the draft model's width are allowed */
     int row_us, step_us; /* what a forward takes */
@@ -135,6 +136,8 @@ static inline int32_t fake_forkable(const struct qn_seq *seq, int32_t len)
     const struct fake_seq *s = fake_of(seq);
     if (len >= s->n)
         return s->n;
+    if (net.window)
+        return len >= s->n - net.window ? len : 0;
     return net.snapshots ? len - len % net.snapshots : len;
 }
 

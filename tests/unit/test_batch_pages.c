@@ -4,6 +4,7 @@
 
 #include "base/rand.h"
 #include "llm/prefix.h"
+#include "llm/speculate.h"
 
 static void a_dry_pool_makes_requests_wait(void **state)
 {
@@ -181,6 +182,45 @@ static void snapshots_are_the_only_places_to_go_on_from(void **state)
     batch_done(b);
 }
 
+/* Behind a window nothing is known but what was kept on the way. */
+static void marks_on_the_way_are_shared(void **state)
+{
+    (void)state;
+    struct qn_batch_model windowed = model;
+    windowed.step = 16;
+    for (int marks = 0; marks < 2; marks++) {
+        memset(&net, 0, sizeof net);
+        net.total = POOL;
+        net.window = 6;
+        windowed.step = marks ? 16 : 0;
+        struct qn_batch_config config = {.seqs = 2, .context = CONTEXT};
+        struct qn_batch *b;
+        assert_int_equal(qn_batch_new(&windowed, &config, &b, NULL), QN_OK);
+        int32_t prompt[60];
+        fill(prompt, 60, 3);
+        /* 44 tokens in common: two marks of 16. Then ends within the window of 52 tokens. */
+        const int n[] = {50, 60, 50, 56}, changed[] = {0, 44, 0, 50};
+        const int cached[] = {0, 32, 49, 50};
+        for (int i = 0; i < 4; i++) {
+            struct client c;
+            int32_t own[60];
+            memcpy(own, prompt, sizeof own);
+            for (int k = changed[i]; changed[i] && k < n[i]; k++)
+                own[k] = 2 + (prompt[k] + 40) % (VOCAB - 2);
+            struct qn_batch_request r = request(&c, own, (size_t)n[i], 3);
+            qn_batch_add(b, &r, NULL);
+            run_out(b);
+            assert_string_equal(qn_buf_cstr(&c.text[0]), expected(own, (size_t)n[i], 3));
+            if (marks)
+                assert_int_equal(c.usage.usage.cached, cached[i]);
+            else if (i == 1)
+                assert_int_equal(c.usage.usage.cached, 0);
+            client_deinit(&c);
+        }
+        batch_done(b);
+    }
+}
+
 static void a_full_context_forgets_its_older_half(void **state)
 {
     (void)state;
@@ -335,10 +375,16 @@ static void one_mix(uint64_t seed)
     memset(guests, 0, sizeof guests);
     struct qn_batch_config config = {
         .seqs = 1 + below(&rng, 8), .context = CONTEXT, .speculate = below(&rng, 2)};
-    struct qn_batch *b = batch_of(config, CONTEXT / PAGE + 1 + below(&rng, 60));
+    memset(&net, 0, sizeof net);
+    net.total = CONTEXT / PAGE + 1 + below(&rng, 60);
     net.ends = below(&rng, 2);
     net.parrot = below(&rng, 3) == 0;
     net.snapshots = below(&rng, 4) ? 0 : 8;
+    net.window = below(&rng, 3) || net.snapshots ? 0 : QN_SPEC_MAX;
+    struct qn_batch_model kind = model;
+    kind.step = net.window ? 16 : 0;
+    struct qn_batch *b;
+    assert_int_equal(qn_batch_new(&kind, &config, &b, NULL), QN_OK);
     int left = 30;
     for (;;) {
         struct guest *g = &guests[below(&rng, CLIENTS)];
@@ -389,6 +435,7 @@ int main(void)
         cmocka_unit_test(the_same_beginning_is_awaited),
         cmocka_unit_test(a_request_that_never_fits_is_told),
         cmocka_unit_test(snapshots_are_the_only_places_to_go_on_from),
+        cmocka_unit_test(marks_on_the_way_are_shared),
         cmocka_unit_test(a_full_context_forgets_its_older_half),
         cmocka_unit_test(short_prompts_pass_long_ones),
         cmocka_unit_test(random_mixes_change_nothing),
