@@ -7,7 +7,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { SHORT = 24 }; /* symbols of a word for which a heap does not pay */
+enum { SHORT = 32 };     /* bytes of a word for which a heap does not pay */
+#define NEVER UINT32_MAX /* the priority of what may not be joined */
 
 qn_err qn_merge_start(struct qn_merge *m, size_t n, struct qn_error *e)
 {
@@ -66,15 +67,18 @@ struct joining {
     const void *ctx;
 };
 
-/* What the symbol and the next become, or -1. */
+/* What the symbol and the next become, and how soon; -1 and NEVER: they may not be joined. */
 static int32_t pair(const struct joining *j, uint32_t left, uint32_t *priority)
 {
     const struct qn_merge_sym *l = &j->sym[left];
+    *priority = NEVER;
     if (l->next >= j->n) {
         return -1;
     }
     const struct qn_merge_sym *r = &j->sym[l->next];
-    return j->rank(j->ctx, j->word + left, r->next - left, l->id, r->id, priority);
+    int32_t id = j->rank(j->ctx, j->word + left, r->next - left, l->id, r->id, priority);
+    *priority = id < 0 ? NEVER : *priority;
+    return id;
 }
 
 static void join(const struct joining *j, uint32_t left, int32_t id)
@@ -88,35 +92,32 @@ static void join(const struct joining *j, uint32_t left, int32_t id)
     }
 }
 
-static void run_short(const struct joining *j, uint32_t count)
+static void run_short(const struct joining *j)
 {
-    struct {
-        uint32_t left, priority;
-        int32_t id; /* -1: may not be joined */
-    } p[SHORT];
-    uint32_t left = 0;
-    for (uint32_t i = 0; i < count; i++, left = j->sym[left].next) {
-        p[i].left = left;
-        p[i].id = pair(j, left, &p[i].priority);
+    uint32_t priority[SHORT]; /* of the symbol that begins here and the next */
+    int32_t id[SHORT];
+    for (uint32_t i = 0; i < j->n; i++) {
+        priority[i] = NEVER;
+    }
+    for (uint32_t i = 0; i < j->n; i = j->sym[i].next) {
+        id[i] = pair(j, i, &priority[i]);
     }
     for (;;) {
-        uint32_t best = count;
-        for (uint32_t i = 0; i < count; i++) {
-            if (p[i].id >= 0 && (best == count || p[i].priority < p[best].priority)) {
-                best = i;
-            }
+        uint32_t best = NEVER, left = 0;
+        for (uint32_t i = 0; i < j->n; i++) {
+            left = priority[i] < best ? i : left;
+            best = priority[i] < best ? priority[i] : best;
         }
-        if (best == count) {
+        if (best == NEVER) {
             return;
         }
-        join(j, p[best].left, p[best].id);
-        count--;
-        for (uint32_t i = best + 1; i < count; i++) {
-            p[i] = p[i + 1];
+        priority[j->sym[left].next] = NEVER;
+        join(j, left, id[left]);
+        uint32_t prev = j->sym[left].prev;
+        if (prev != QN_MERGE_NONE) {
+            id[prev] = pair(j, prev, &priority[prev]);
         }
-        for (uint32_t i = best > 0 ? best - 1 : 0; i <= best; i++) {
-            p[i].id = pair(j, p[i].left, &p[i].priority);
-        }
+        id[left] = pair(j, left, &priority[left]);
     }
 }
 
@@ -132,12 +133,8 @@ void qn_merge_run(struct qn_merge *m, const char *word, size_t n, qn_merge_rank 
                   const void *ctx)
 {
     struct joining j = {m->sym, word, (uint32_t)n, rank, ctx};
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < j.n && count <= SHORT; i = j.sym[i].next) {
-        count++;
-    }
-    if (count <= SHORT) {
-        run_short(&j, count);
+    if (n <= SHORT) {
+        run_short(&j);
         return;
     }
     for (uint32_t i = 0; i < j.n; i = j.sym[i].next) {

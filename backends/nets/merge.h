@@ -26,7 +26,7 @@ struct qn_merge {
 };
 
 /* The token that the symbols left and right become, which are len bytes at s together, and its
- * priority (smaller is earlier); -1: they may not be joined. */
+ * priority below UINT32_MAX (smaller is earlier); -1: they may not be joined. */
 typedef int32_t (*qn_merge_rank)(const void *ctx, const char *s, size_t len, int32_t left,
                                  int32_t right, uint32_t *priority);
 

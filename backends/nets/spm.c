@@ -3,6 +3,7 @@
 #include "nets/pieces.h"
 
 #include "base/buf.h"
+#include "base/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +15,8 @@ void qn_spm_init(struct qn_spm *s, const struct qn_vocab *v)
     s->words_apart = qn_vocab_words_apart(v);
 }
 
-static int32_t rank(const void *ctx, const char *s, size_t len, int32_t left, int32_t right,
-                    uint32_t *priority)
+static int32_t find(const struct qn_vocab *v, const char *s, size_t len, uint32_t *priority)
 {
-    (void)left;
-    (void)right;
-    const struct qn_vocab *v = ctx;
     int32_t id = qn_vocab_find_text(v, s, len);
     if (id < 0) {
         return -1;
@@ -30,6 +27,25 @@ static int32_t rank(const void *ctx, const char *s, size_t len, int32_t left, in
     memcpy(&bits, &score, sizeof bits);
     *priority = bits >> 31 ? bits : ~bits & 0x7fffffffu;
     return id;
+}
+
+/* Two tokens next to each other were most often looked up a moment ago. */
+static int32_t rank(const void *ctx, const char *s, size_t len, int32_t left, int32_t right,
+                    uint32_t *priority)
+{
+    const struct qn_tokenizing *z = ctx;
+    if (z->pairs == NULL || left < 0 || right < 0) {
+        return find(z->vocab, s, len, priority);
+    }
+    /* 0 is what an empty place holds: it means the first token twice, so that is moved. */
+    uint64_t pair = ((uint64_t)(uint32_t)left << 32 | (uint32_t)right) + 1;
+    struct qn_recent_pair *p = &z->pairs[qn_hash_u64(z->vocab->seed, pair) & (QN_RECENT_PAIRS - 1)];
+    if (p->pair != pair) {
+        p->id = find(z->vocab, s, len, &p->priority);
+        p->pair = pair;
+    }
+    *priority = p->priority;
+    return p->id;
 }
 
 char *qn_spaced_text(const char *text, size_t len, bool prefix, size_t *n)
@@ -59,7 +75,7 @@ char *qn_spaced_text(const char *text, size_t len, bool prefix, size_t *n)
 qn_err qn_spm_text(const struct qn_spm *s, struct qn_tokenizing *z, const char *text, size_t len,
                    bool prefix, struct qn_error *e)
 {
-    const struct qn_word_way way = {.rank = rank, .ctx = z->vocab};
+    const struct qn_word_way way = {.rank = rank, .ctx = z};
     size_t n;
     char *plain = qn_spaced_text(text, len, prefix, &n);
     if (plain == NULL) {

@@ -134,6 +134,27 @@ uint64_t qn_vocab_hash(const struct qn_vocab *v, const char *s, size_t n)
     return qn_hash_bytes(v->seed, s, n);
 }
 
+/* memcmp without a call for what most tokens are. */
+static inline bool same(const char *a, const char *b, size_t n)
+{
+    uint64_t a8, b8, a8_end, b8_end;
+    uint32_t a4, b4, a4_end, b4_end;
+    if (n > 16) {
+        return memcmp(a, b, n) == 0;
+    }
+    if (n >= 8) {
+        memcpy(&a8, a, 8), memcpy(&a8_end, a + n - 8, 8);
+        memcpy(&b8, b, 8), memcpy(&b8_end, b + n - 8, 8);
+        return ((a8 ^ b8) | (a8_end ^ b8_end)) == 0;
+    }
+    if (n >= 4) {
+        memcpy(&a4, a, 4), memcpy(&a4_end, a + n - 4, 4);
+        memcpy(&b4, b, 4), memcpy(&b4_end, b + n - 4, 4);
+        return ((a4 ^ b4) | (a4_end ^ b4_end)) == 0;
+    }
+    return n == 0 || (a[0] == b[0] && a[n / 2] == b[n / 2] && a[n - 1] == b[n - 1]);
+}
+
 /* The slot of the token with these bytes, or the free one where it belongs. */
 static struct qn_vocab_slot *slot_of(const struct qn_vocab *v, uint64_t hash, const char *s,
                                      size_t n)
@@ -146,7 +167,7 @@ static struct qn_vocab_slot *slot_of(const struct qn_vocab *v, uint64_t hash, co
         }
         if (slot->tag == tag) {
             const struct qn_token *t = &v->token[slot->id];
-            if (t->n == n && memcmp(t->s, s, n) == 0) {
+            if (t->n == n && same(t->s, s, n)) {
                 return slot;
             }
         }
@@ -315,6 +336,10 @@ qn_err qn_vocab_init(struct qn_vocab *v, enum qn_vocab_model model, const struct
         if (found[i] && kind != QN_TOKEN_NORMAL && kind != QN_TOKEN_BYTE) {
             insert(v, i);
         }
+    }
+    for (int c = 0; c < 128; c++) {
+        char s = (char)c;
+        v->ascii_id[c] = qn_vocab_find_text(v, &s, 1);
     }
 out:
     free(found);

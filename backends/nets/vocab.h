@@ -60,8 +60,9 @@ struct qn_vocab {
     uint64_t seed;
     struct qn_vocab_slot *slot; /* [mask + 1], tokens that text may become, and control tokens */
     size_t mask;
-    uint32_t longest;     /* bytes of the longest token */
-    int32_t byte_id[256]; /* the token that stands for one byte; -1: none */
+    uint32_t longest;      /* bytes of the longest token */
+    int32_t ascii_id[128]; /* the token that text of one ASCII character becomes; -1: none */
+    int32_t byte_id[256];  /* the token that stands for one byte; -1: none */
 };
 
 /* Reads tokens, token_type and (SentencePiece) scores. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-    RECENT = 4096,           /* words that are remembered, a power of two */
+    RECENT = 16384,          /* words that are remembered, a power of two */
     RECENT_FROM = 32 * 1024, /* bytes of text from which on that pays */
     RECENT_BYTES = 26,
     RECENT_IDS = 7
@@ -25,8 +25,10 @@ struct qn_recent {
 
 void qn_tokenizing_start(struct qn_tokenizing *z, size_t len)
 {
-    if (len >= RECENT_FROM && z->recent == NULL) {
+    if (len >= RECENT_FROM) {
         z->recent = qn_xcalloc(1, sizeof *z->recent);
+        z->pairs =
+            z->vocab->model == QN_VOCAB_SPM ? qn_xcalloc(QN_RECENT_PAIRS, sizeof *z->pairs) : NULL;
     }
 }
 
@@ -34,7 +36,9 @@ void qn_tokenizing_end(struct qn_tokenizing *z)
 {
     qn_merge_deinit(&z->merge);
     free(z->recent);
+    free(z->pairs);
     z->recent = NULL;
+    z->pairs = NULL;
 }
 
 qn_err qn_tokenizing_push(struct qn_tokenizing *z, int32_t id, struct qn_error *e)
@@ -96,7 +100,8 @@ static qn_err join(struct qn_tokenizing *z, const struct qn_word_way *way, const
         for (size_t i = 0, len; i < n; i += len) {
             uint32_t cp;
             len = qn_utf8_decode(s + i, n - i, &cp);
-            qn_merge_add(&z->merge, (uint32_t)i, (uint32_t)len, qn_vocab_find_text(v, s + i, len));
+            qn_merge_add(&z->merge, (uint32_t)i, (uint32_t)len,
+                         cp < 0x80 ? v->ascii_id[cp] : qn_vocab_find_text(v, s + i, len));
         }
     }
     qn_merge_run(&z->merge, s, n, way->rank, way->ctx);

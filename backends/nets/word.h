@@ -10,6 +10,12 @@
 
 struct qn_recent; /* words seen a moment ago */
 
+struct qn_recent_pair { /* two tokens whose texts were joined a moment ago */
+    uint64_t pair;
+    int32_t id; /* the token of both; -1: there is none */
+    uint32_t priority;
+};
+
 /* One call of qn_tokenize: where ids go, how many there may be, and memory that is used again for
  * every stretch of text. */
 struct qn_tokenizing {
@@ -18,7 +24,8 @@ struct qn_tokenizing {
     struct qn_tokens *out;
     size_t max_tokens;
     struct qn_merge merge;
-    struct qn_recent *recent; /* NULL: the text is too short for it to pay */
+    struct qn_recent *recent;     /* NULL: the text is too short for it to pay */
+    struct qn_recent_pair *pairs; /* [QN_RECENT_PAIRS] for SentencePiece; or NULL, as before */
 };
 
 /* How the symbols of a word are joined. */
@@ -28,6 +35,8 @@ struct qn_word_way {
     bool bytes;      /* symbols begin as bytes, not as characters */
     bool take_whole; /* a word that is a token is that token, whatever the ranks say */
 };
+
+enum { QN_RECENT_PAIRS = 16384 };
 
 /* Memory for a text of len bytes to tokenise; the end of that text. */
 void qn_tokenizing_start(struct qn_tokenizing *z, size_t len);
