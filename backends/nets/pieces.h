@@ -3,7 +3,9 @@
 #ifndef QN_NETS_PIECES_H
 #define QN_NETS_PIECES_H
 
+#include "nets/charsmap.h"
 #include "nets/pretokenize.h"
+#include "nets/special.h"
 #include "nets/word.h"
 
 /* BPE over bytes, or over characters. */
@@ -37,6 +39,31 @@ struct qn_wordpiece {
 qn_err qn_wordpiece_init(struct qn_wordpiece *w, const struct qn_gguf *g, struct qn_error *e);
 qn_err qn_wordpiece_text(const struct qn_wordpiece *w, struct qn_tokenizing *z, const char *text,
                          size_t len, struct qn_error *e);
+
+/* SentencePiece's unigram model. */
+struct qn_unigram {
+    struct qn_special tokens; /* all that text may become */
+    struct qn_charsmap map;
+    double unknown_score;
+    bool merge_spaces; /* white space in a row is one space, and one stands before the text */
+    bool words_apart;
+};
+/* Reads tokenizer.ggml.precompiled_charsmap and remove_extra_whitespaces. */
+qn_err qn_unigram_init(struct qn_unigram *u, const struct qn_vocab *v, const struct qn_gguf *g,
+                       struct qn_error *e);
+void qn_unigram_deinit(struct qn_unigram *u);
+/* prefix: a space is put before the first word. */
+qn_err qn_unigram_text(const struct qn_unigram *u, struct qn_tokenizing *z, const char *text,
+                       size_t len, bool prefix, struct qn_error *e);
+
+/* RWKV's longest match. */
+struct qn_rwkv {
+    struct qn_special tokens;
+};
+void qn_rwkv_init(struct qn_rwkv *r, const struct qn_vocab *v);
+void qn_rwkv_deinit(struct qn_rwkv *r);
+qn_err qn_rwkv_text(const struct qn_rwkv *r, struct qn_tokenizing *z, const char *text, size_t len,
+                    struct qn_error *e);
 
 /* For tokenizers that write spaces as U+2581: the text with those spaces undone, behind one more
  * if prefix; *n: its bytes. NULL without memory; the caller's to free. */

@@ -28,6 +28,15 @@ static bool is_prefix(const struct qn_token *a, const struct qn_token *b)
     return a->n <= b->n && memcmp(a->s, b->s, a->n) == 0;
 }
 
+enum { PAIRS_FROM = 1024 };
+
+/* The first two bytes as a number, by which entries ascend; those of one byte come first. */
+static int32_t first_two(const struct qn_token *t)
+{
+    const unsigned char *b = (const unsigned char *)t->s;
+    return b[0] << 8 | (t->n > 1 ? b[1] : 0);
+}
+
 void qn_special_init(struct qn_special *s, const struct qn_vocab *v, unsigned kinds)
 {
     *s = (struct qn_special){.n = 0};
@@ -63,21 +72,36 @@ void qn_special_init(struct qn_special *s, const struct qn_vocab *v, unsigned ki
         }
         s->first[c] = i;
     }
+    if (s->n < PAIRS_FROM) {
+        return;
+    }
+    s->pair = qn_xcalloc(65537, sizeof *s->pair);
+    for (int32_t i = 0, c = 0; c <= 65536; c++) {
+        while (i < s->n && first_two(&v->token[s->entry[i].id]) < c) {
+            i++;
+        }
+        s->pair[c] = i;
+    }
 }
 
 void qn_special_deinit(struct qn_special *s)
 {
     free(s->entry);
+    free(s->pair);
     *s = (struct qn_special){.n = 0};
 }
 
-/* The longest entry that text[0..n) begins with, or -1. */
-static int32_t longest_at(const struct qn_special *s, const struct qn_vocab *v, const char *text,
-                          size_t n)
+int32_t qn_special_longest(const struct qn_special *s, const struct qn_vocab *v, const char *text,
+                           size_t n)
 {
     unsigned char c = (unsigned char)*text;
     struct qn_token here = {.s = text, .n = n > v->longest ? v->longest : (uint32_t)n};
     int32_t low = s->first[c], high = s->first[c + 1]; /* entries below `low` are not above here */
+    if (s->pair != NULL && n > 1) {
+        int32_t two = c << 8 | (unsigned char)text[1];
+        low = s->pair[two];
+        high = s->pair[two + 1];
+    }
     while (low < high) {
         int32_t middle = low + (high - low) / 2;
         if (compare(&v->token[s->entry[middle].id], &here) <= 0) {
@@ -98,7 +122,7 @@ static int32_t longest_at(const struct qn_special *s, const struct qn_vocab *v, 
     while (i >= 0 && v->token[s->entry[i].id].n > common) {
         i = s->entry[i].shorter;
     }
-    return i < 0 ? -1 : s->entry[i].id;
+    return i;
 }
 
 int32_t qn_special_next(const struct qn_special *s, const struct qn_vocab *v, const char *text,
@@ -109,10 +133,10 @@ int32_t qn_special_next(const struct qn_special *s, const struct qn_vocab *v, co
         if (s->first[c] == s->first[c + 1]) {
             continue;
         }
-        int32_t id = longest_at(s, v, text + i, len - i);
-        if (id >= 0) {
+        int32_t found = qn_special_longest(s, v, text + i, len - i);
+        if (found >= 0) {
             *at = i;
-            return id;
+            return s->entry[found].id;
         }
     }
     *at = len;

@@ -23,6 +23,8 @@ struct qn_tokenizer {
     struct qn_bpe bpe;
     struct qn_spm spm;
     struct qn_wordpiece wordpiece;
+    struct qn_unigram unigram;
+    struct qn_rwkv rwkv;
     int32_t bos, eos, unknown, separator; /* -1: none */
     bool adds_bos, adds_eos, adds_separator, space_prefix;
 };
@@ -36,21 +38,40 @@ static const char *const end_texts[] = {
     "<|endoftext|>",
     "<|return|>",
     "<|call|>",
+    "<|calls|>",
+    "<|flush|>",
     "<|end_of_text|>",
     "</s>",
     "<end_of_turn>",
+    "<turn|>",
+    "<|tool_response>",
     "<eos>",
     "<EOT>",
     "_<EOT>",
     "[EOT]",
     "[EOS]",
+    "[e~[",
     "<|end_of_turn|>",
     "<end_of_utterance>",
     "<|fim_pad|>",
+    "<fim-pad>",
+    "<fim_pad>",
+    "<|fim_repo|>",
+    "<fim-repo>",
+    "<reponame>",
     "<|repo_name|>",
     "<|file_sep|>",
     "<\xef\xbd\x9c\x65nd\xe2\x96\x81of\xe2\x96\x81sentence\xef\xbd\x9c>", /* DeepSeek; \x65 is e */
 };
+
+/* Where all of `with` are ends, `token` only ends a part of an answer: in OpenAI's and Solar's
+ * channels <|end|> closes one message, and Gemma 4 does not use </s>. */
+static const struct {
+    const char *token;
+    const char *with[2];
+} part_ends[] = {{"<|end|>", {"<|return|>", "<|call|>"}},
+                 {"<|end|>", {"<|flush|>", "<|calls|>"}},
+                 {"</s>", {"<|tool_response>", "<|tool_response>"}}};
 
 /* Facts about white space next to special tokens, which GGUF files do not carry. In a text that has
  * RSTRIP tokens the white space after them is dropped, with LSTRIP that before them. */
@@ -129,10 +150,23 @@ static void mark_end(struct qn_tokenizer *t, int32_t id)
     }
 }
 
+/* The token with this written form that is an end, or -1. */
+static int32_t end_named(const struct qn_tokenizer *t, const char *text)
+{
+    for (int32_t id = 0; id < t->vocab.n; id++) {
+        const struct qn_token *token = &t->vocab.token[id];
+        if ((token->flags & QN_TOKEN_END) != 0 && token_is(token, text)) {
+            return id;
+        }
+    }
+    return -1;
+}
+
 static qn_err read_ends(struct qn_tokenizer *t, const struct qn_gguf *g, struct qn_error *e)
 {
-    static const char *const keys[] = {KEY("eot_token_id"), KEY("eom_token_id")};
-    mark_end(t, t->eos);
+    static const char *const keys[] = {KEY("eot_token_id"), KEY("eom_token_id"),
+                                       KEY("fim_pad_token_id"), KEY("fim_rep_token_id"),
+                                       KEY("fim_sep_token_id")};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         int32_t id = -1;
         qn_err err = read_id(t, g, keys[i], -1, &id, e);
@@ -143,13 +177,22 @@ static qn_err read_ends(struct qn_tokenizer *t, const struct qn_gguf *g, struct 
     }
     for (int32_t id = 0; id < t->vocab.n; id++) {
         const struct qn_token *token = &t->vocab.token[id];
-        for (size_t i = 0;
-             token->kind == QN_TOKEN_CONTROL && i < sizeof end_texts / sizeof end_texts[0]; i++) {
+        for (size_t i = 0; (token->kind == QN_TOKEN_CONTROL || token->kind == QN_TOKEN_USER) &&
+                           i < sizeof end_texts / sizeof end_texts[0];
+             i++) {
             if (token_is(token, end_texts[i])) {
                 mark_end(t, id);
             }
         }
     }
+    for (size_t i = 0; i < sizeof part_ends / sizeof part_ends[0]; i++) {
+        int32_t id = end_named(t, part_ends[i].token);
+        if (id >= 0 && end_named(t, part_ends[i].with[0]) >= 0 &&
+            end_named(t, part_ends[i].with[1]) >= 0) {
+            t->vocab.token[id].flags &= (uint8_t)~QN_TOKEN_END;
+        }
+    }
+    mark_end(t, t->eos); /* whatever it is called */
     return QN_OK;
 }
 
@@ -195,10 +238,9 @@ static qn_err read_ids(struct qn_tokenizer *t, const struct qn_gguf *g, struct q
 {
     static const struct {
         int32_t bos, eos, unknown, separator; /* when the file does not say */
-    } usual[] = {[QN_VOCAB_BPE] = {-1, -1, -1, -1},
-                 [QN_VOCAB_RAW] = {-1, -1, -1, -1},
-                 [QN_VOCAB_SPM] = {1, 2, 0, -1},
-                 [QN_VOCAB_WORDPIECE] = {101, -1, 100, 102}};
+    } usual[] = {[QN_VOCAB_BPE] = {-1, -1, -1, -1},   [QN_VOCAB_RAW] = {-1, -1, -1, -1},
+                 [QN_VOCAB_SPM] = {1, 2, 0, -1},      [QN_VOCAB_WORDPIECE] = {101, -1, 100, 102},
+                 [QN_VOCAB_UNIGRAM] = {-1, 1, 2, -1}, [QN_VOCAB_RWKV] = {-1, -1, -1, -1}};
     enum qn_vocab_model m = t->vocab.model;
     const char *bos_key = m == QN_VOCAB_WORDPIECE && qn_gguf_has(g, KEY("cls_token_id"))
                               ? KEY("cls_token_id")
@@ -222,8 +264,9 @@ static qn_err read_ids(struct qn_tokenizer *t, const struct qn_gguf *g, struct q
 static qn_err read_additions(struct qn_tokenizer *t, const struct qn_gguf *g, struct qn_error *e)
 {
     enum qn_vocab_model m = t->vocab.model;
-    unsigned pre = t->bpe.pre != NULL ? qn_pretokenizer_flags(t->bpe.pre) : QN_PRE_ADDS_BOS;
-    t->adds_bos = (pre & QN_PRE_ADDS_BOS) != 0;
+    unsigned pre = t->bpe.pre != NULL ? qn_pretokenizer_flags(t->bpe.pre) : 0;
+    t->adds_bos = (pre & QN_PRE_ADDS_BOS) != 0 || m == QN_VOCAB_SPM || m == QN_VOCAB_WORDPIECE;
+    t->adds_eos = m == QN_VOCAB_UNIGRAM;
     t->adds_separator = m == QN_VOCAB_WORDPIECE;
     t->space_prefix = m == QN_VOCAB_SPM;
     qn_err err = read_flag(g, KEY("add_bos_token"), &t->adds_bos, e);
@@ -233,7 +276,7 @@ static qn_err read_additions(struct qn_tokenizer *t, const struct qn_gguf *g, st
     if (err == QN_OK) {
         err = read_flag(g, KEY("add_sep_token"), &t->adds_separator, e);
     }
-    if (err == QN_OK && m == QN_VOCAB_SPM) {
+    if (err == QN_OK && (m == QN_VOCAB_SPM || m == QN_VOCAB_UNIGRAM)) {
         err = read_flag(g, KEY("add_space_prefix"), &t->space_prefix, e);
     }
     /* Files of this family say no and mean yes. */
@@ -272,10 +315,9 @@ static qn_err model_of(const struct qn_gguf *g, enum qn_vocab_model *out,
         const char *name;
         enum qn_vocab_model model;
         const char *pre; /* what the model implies whatever the file says; NULL: nothing */
-    } models[] = {{"gpt2", QN_VOCAB_BPE, NULL},
-                  {"gemma4", QN_VOCAB_RAW, "gemma4"},
-                  {"llama", QN_VOCAB_SPM, NULL},
-                  {"bert", QN_VOCAB_WORDPIECE, NULL}};
+    } models[] = {{"gpt2", QN_VOCAB_BPE, NULL},   {"gemma4", QN_VOCAB_RAW, "gemma4"},
+                  {"llama", QN_VOCAB_SPM, NULL},  {"bert", QN_VOCAB_WORDPIECE, NULL},
+                  {"t5", QN_VOCAB_UNIGRAM, NULL}, {"rwkv", QN_VOCAB_RWKV, NULL}};
     struct qn_gguf_str s;
     qn_err err = qn_gguf_str(g, KEY("model"), &s, e);
     if (err != QN_OK) {
@@ -312,6 +354,11 @@ static qn_err init_model(struct qn_tokenizer *t, const struct qn_pretokenizer *p
         return QN_OK;
     case QN_VOCAB_WORDPIECE:
         return qn_wordpiece_init(&t->wordpiece, g, e);
+    case QN_VOCAB_UNIGRAM:
+        return qn_unigram_init(&t->unigram, &t->vocab, g, e);
+    case QN_VOCAB_RWKV:
+        qn_rwkv_init(&t->rwkv, &t->vocab);
+        return QN_OK;
     }
     return QN_OK;
 }
@@ -358,6 +405,8 @@ void qn_tokenizer_free(struct qn_tokenizer *t)
     qn_special_deinit(&t->special);
     qn_special_deinit(&t->user);
     qn_bpe_deinit(&t->bpe);
+    qn_unigram_deinit(&t->unigram);
+    qn_rwkv_deinit(&t->rwkv);
     qn_vocab_deinit(&t->vocab);
     free(t);
 }
@@ -376,9 +425,14 @@ static qn_err plain_text(const struct qn_tokenizer *t, struct qn_tokenizing *z, 
         return qn_bpe_text(&t->bpe, z, text, len, e);
     case QN_VOCAB_SPM:
         return qn_spm_text(&t->spm, z, text, len, t->space_prefix && after_special, e);
-    default:
+    case QN_VOCAB_WORDPIECE:
         return qn_wordpiece_text(&t->wordpiece, z, text, len, e);
+    case QN_VOCAB_UNIGRAM:
+        return qn_unigram_text(&t->unigram, z, text, len, t->space_prefix, e);
+    case QN_VOCAB_RWKV:
+        return qn_rwkv_text(&t->rwkv, z, text, len, e);
     }
+    return QN_OK;
 }
 
 /* The piece without the marks that kept special tokens from being found in it. */
@@ -538,5 +592,5 @@ bool qn_tokenizer_adds_bos(const struct qn_tokenizer *t)
 
 bool qn_tokenizer_space_prefix(const struct qn_tokenizer *t)
 {
-    return t->space_prefix;
+    return t->space_prefix || t->unigram.merge_spaces;
 }

@@ -1,5 +1,6 @@
-/* Text to token ids and back, as a model's GGUF metadata says: byte-level BPE ("gpt2") with the
- * pre-tokenizer the file names, SentencePiece ("llama") with byte fallback, WordPiece ("bert").
+/* Text to token ids and back, as a model's GGUF metadata says: BPE over bytes or characters ("gpt2",
+ * "gemma4") with the pre-tokenizer the file names, SentencePiece ("llama") with byte fallback and its
+ * unigram model ("t5"), WordPiece ("bert"), longest match ("rwkv").
  * Immutable after construction; any thread may use it. */
 #ifndef QN_NETS_TOKENIZER_H
 #define QN_NETS_TOKENIZER_H

@@ -66,7 +66,9 @@ int qn_unescape_spaces(const char *s, size_t n, char *out)
 
 static int hex_digit(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    return c >= '0' && c <= '9'                 ? c - '0'
+           : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
+                                                : -1;
 }
 
 /* The byte that "<0xAB>" names, or -1. */
@@ -82,7 +84,28 @@ static int byte_of_text(struct qn_gguf_str s)
 /* Whether spaces are "▁" and bytes "<0xAB>". */
 static bool writes_spaces(const struct qn_vocab *v)
 {
-    return v->model == QN_VOCAB_SPM || v->model == QN_VOCAB_RAW;
+    return v->model == QN_VOCAB_SPM || v->model == QN_VOCAB_RAW || v->model == QN_VOCAB_UNIGRAM;
+}
+
+/* Undoes what RWKV's file does to bytes: "\t", "\n", "\r", "\xAB"; "\" before any other character.
+ * Returns the bytes written to out, at most n. */
+static int unescape_python(const char *s, size_t n, char *out)
+{
+    int len = 0;
+    for (size_t i = 0; i < n; i++) {
+        char c = s[i];
+        if (c == '\\' && i + 1 < n) {
+            c = s[++i];
+            if (c == 'x' && i + 2 < n && hex_digit(s[i + 1]) >= 0 && hex_digit(s[i + 2]) >= 0) {
+                c = (char)(hex_digit(s[i + 1]) * 16 + hex_digit(s[i + 2]));
+                i += 2;
+            } else {
+                c = c == 't' ? '\t' : c == 'n' ? '\n' : c == 'r' ? '\r' : c;
+            }
+        }
+        out[len++] = c;
+    }
+    return len;
 }
 
 /* Writes the bytes of a token to out and tells whether text can reach it through the index. */
@@ -110,8 +133,10 @@ static bool decode_token(struct qn_vocab *v, int32_t id, struct qn_gguf_str s, c
         if (len == 1 && v->byte_id[(unsigned char)*out] < 0) {
             v->byte_id[(unsigned char)*out] = id;
         }
+    } else if (v->model == QN_VOCAB_RWKV) {
+        len = unescape_python(s.s, s.n, out);
     } else {
-        int byte = byte_of_text(s);
+        int byte = v->model != QN_VOCAB_UNIGRAM || t->kind == QN_TOKEN_BYTE ? byte_of_text(s) : -1;
         if (byte >= 0 && writes_spaces(v)) {
             out[0] = (char)byte;
             len = 1;
@@ -232,7 +257,7 @@ static qn_err read_numbers(struct qn_vocab *v, const struct qn_gguf *g, struct q
             v->token[i].kind = kind == 0 ? QN_TOKEN_NORMAL : (uint8_t)kind;
         }
     }
-    if (v->model != QN_VOCAB_SPM) {
+    if (v->model != QN_VOCAB_SPM && v->model != QN_VOCAB_UNIGRAM) {
         return QN_OK;
     }
     qn_err err = qn_gguf_array(g, SCORES, &item, &count, e);
@@ -248,7 +273,7 @@ static qn_err read_numbers(struct qn_vocab *v, const struct qn_gguf *g, struct q
     }
     memcpy(v->score, qn_gguf_array_raw(g, SCORES), (size_t)v->n * sizeof *v->score);
     for (int32_t i = 0; i < v->n; i++) {
-        if (isnan(v->score[i])) {
+        if (isnan(v->score[i]) || (v->model == QN_VOCAB_UNIGRAM && isinf(v->score[i]))) {
             return qn_fail(e, QN_EFORMAT, "token %d: its score is not a number", i);
         }
     }

@@ -22,7 +22,9 @@ enum qn_vocab_model {
     QN_VOCAB_BPE, /* over bytes */
     QN_VOCAB_RAW, /* BPE over characters, with spaces and bytes written as SentencePiece does */
     QN_VOCAB_SPM,
-    QN_VOCAB_WORDPIECE
+    QN_VOCAB_WORDPIECE,
+    QN_VOCAB_UNIGRAM,
+    QN_VOCAB_RWKV
 };
 
 enum qn_token_kind { /* tokenizer.ggml.token_type, numbered as in the file */
@@ -54,7 +56,7 @@ struct qn_vocab {
     enum qn_vocab_model model;
     int32_t n;
     struct qn_token *token;  /* [n] */
-    float *score;            /* [n] for SentencePiece, else NULL */
+    float *score;            /* [n] for SentencePiece's two, else NULL */
     _Atomic uint8_t *joined; /* [n] QN_JOINED where that is known: the one thing found out later */
     char *bytes;             /* what the tokens point into */
     uint64_t seed;
@@ -65,7 +67,7 @@ struct qn_vocab {
     int32_t byte_id[256];  /* the token that stands for one byte; -1: none */
 };
 
-/* Reads tokens, token_type and (SentencePiece) scores. */
+/* Reads tokens, token_type and (SentencePiece, unigram) scores. */
 qn_err qn_vocab_init(struct qn_vocab *v, enum qn_vocab_model model, const struct qn_gguf *g,
                      struct qn_error *e);
 void qn_vocab_deinit(struct qn_vocab *v);

@@ -23,6 +23,7 @@ struct qn_tokenizing {
     int32_t unknown; /* the token for what has none; -1: such text is left out */
     struct qn_tokens *out;
     size_t max_tokens;
+    bool after_unknown; /* unigram: the text before ended in unknown characters */
     struct qn_merge merge;
     struct qn_recent *recent;     /* NULL: the text is too short for it to pay */
     struct qn_recent_pair *pairs; /* [QN_RECENT_PAIRS] for SentencePiece; or NULL, as before */

@@ -10,6 +10,7 @@
 
 #include "gguf_file.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -404,6 +405,268 @@ static void spm_rules(void **state)
     qn_tokenizer_free(t);
 }
 
+/* BPE over characters: spaces are "\u2581", what has no token becomes its bytes. */
+static void raw_bpe_rules(void **state)
+{
+    (void)state;
+    static const struct entry tokens[] = {{"<bos>", 'c', 0},
+                                          {"\xe2\x96\x81", 'n', 0},
+                                          {"a", 'n', 0},
+                                          {"b", 'n', 0},
+                                          {"\xe2\x96\x81"
+                                           "a",
+                                           'n', 0},
+                                          {"ab", 'n', 0},
+                                          {"\n", 'n', 0},
+                                          {"\n\n", 'n', 0},
+                                          {"<0xC3>", 'b', 0},
+                                          {"<0xA9>", 'b', 0},
+                                          {"\xe4\xb8\x80", 'n', 0},
+                                          {"\xe4\xb8\x80"
+                                           "a",
+                                           'n', 0}};
+    static const char *const merges[] = {"a b", "\xe2\x96\x81 a", "\xe4\xb8\x80 a"};
+    struct gguf_file f;
+    gguf_begin(&f);
+    gguf_str(&f, "tokenizer.ggml.model", "gemma4");
+    gguf_u32(&f, "tokenizer.ggml.bos_token_id", 0);
+    gguf_bool(&f, "tokenizer.ggml.add_bos_token", false);
+    add_tokens(&f, tokens, sizeof tokens / sizeof tokens[0], false);
+    add_merges(&f, merges, 3);
+    struct qn_tokenizer *t = finish(&f);
+    expect(t, "a a", 0, "2 4"); /* no space in front of the text */
+    expect(t, " ab", 0, "1 5"); /* "a b" comes first */
+    expect(t,
+           "\xe4\xb8\x80"
+           "a",
+           0, "11");
+    expect(t, "\xc3\xa9", 0, "8 9");
+    expect(t, "a\n\nb", 0, "2 7 3"); /* a token of line feeds needs no merge */
+    expect(t, "\n\n\n", 0, "6 6 6");
+    expect(t, "b", QN_TOK_BOS_EOS, "0 3"); /* this family means BOS even where its file says no */
+    assert_false(qn_tokenizer_space_prefix(t));
+    size_t n;
+    assert_memory_equal(qn_token_bytes(t, 4, &n), " a", 2);
+    qn_tokenizer_free(t);
+}
+
+static const struct entry unigram_tokens[] = {{"<pad>", 'c', 0},
+                                              {"</s>", 'c', 0},
+                                              {"<unk>", 'u', 0},
+                                              {"\xe2\x96\x81", 'n', -2},
+                                              {"a", 'n', -3},
+                                              {"b", 'n', -3},
+                                              {"ab", 'n', -5},
+                                              {"\xe2\x96\x81"
+                                               "a",
+                                               'n', -4},
+                                              {"<m>", 'd', 0}};
+
+/* A map of "A" to "a" and of "\xc2\xa0" to a space, laid out by hand: node 0 leads with offset 256
+ * to 256 ^ byte; a leaf's own offset leads to where its text is. */
+static void add_map(struct gguf_file *f, uint32_t leaf, const char *texts, size_t texts_n)
+{
+    enum { NODES = 1024 };
+    uint32_t node[NODES] = {0};
+    node[0] = 256u << 10;
+    node[256 ^ 'A'] = 'A' | 1u << 8 | (512u ^ 256u ^ 'A') << 10; /* to node 512 */
+    node[512] = leaf;
+    node[256 ^ 0xc2] = 0xc2 | (768u ^ 256u ^ 0xc2) << 10; /* children at 768 ^ byte */
+    node[768 ^ 0xa0] = 0xa0 | 1u << 8 | (1000u ^ 768u ^ 0xa0) << 10;
+    node[1000] = 1u << 31 | 2;
+    uint32_t bytes = sizeof node;
+    gguf_array(f, "tokenizer.ggml.precompiled_charsmap", QN_GGUF_U8, 4 + sizeof node + texts_n);
+    gguf_raw(f, &bytes, 4);
+    gguf_raw(f, node, sizeof node);
+    gguf_raw(f, texts, texts_n);
+}
+
+static void begin_unigram(struct gguf_file *f)
+{
+    gguf_begin(f);
+    gguf_str(f, "tokenizer.ggml.model", "t5");
+    add_tokens(f, unigram_tokens, sizeof unigram_tokens / sizeof unigram_tokens[0], false);
+}
+
+static void unigram_rules(void **state)
+{
+    (void)state;
+    struct gguf_file f;
+    begin_unigram(&f);
+    struct qn_tokenizer *t = finish(&f);
+    expect(t, "", 0, "");
+    expect(t, "ab", 0, "6"); /* -5 beats -3 - 3 */
+    expect(t, "aab", 0, "4 6");
+    expect(t, " ab", 0, "3 6");    /* -2 - 5 and -4 - 3 are equal: what was found first stays */
+    expect(t, " aa", 0, "7 4");    /* -4 - 3 beats -2 - 3 - 3 */
+    expect(t, "axyb", 0, "4 2 5"); /* unknown characters in a row are one */
+    expect(t, "x x", 0, "2 3 2");
+    expect(t, "a<m>b", 0, "4 8 5");
+    expect(t, "b", QN_TOK_BOS_EOS, "5 1");
+    expect(t, "Aa", 0, "2 4"); /* no map */
+    assert_false(qn_tokenizer_space_prefix(t));
+    qn_tokenizer_free(t);
+
+    begin_unigram(&f);
+    gguf_bool(&f, "tokenizer.ggml.add_space_prefix", true);
+    gguf_bool(&f, "tokenizer.ggml.remove_extra_whitespaces", true);
+    add_map(&f, 1u << 31 | 0, "a\0 ", 4);
+    t = finish(&f);
+    expect(t, "AB", 0, "7 2");
+    expect(t, "  a  b ", 0, "7 3 5");
+    expect(t,
+           "b\xc2\xa0"
+           "b",
+           0, "3 5 3 5");
+    assert_true(qn_tokenizer_space_prefix(t));
+    qn_tokenizer_free(t);
+
+    begin_unigram(&f);
+    gguf_bool(&f, "tokenizer.ggml.add_space_prefix", true);
+    t = finish(&f);
+    expect(t, "a  b", 0, "7 3 3 5");
+    qn_tokenizer_free(t);
+
+    begin_unigram(&f); /* a text that begins outside the map is no text */
+    add_map(&f, 1u << 31 | 4, "a\0 ", 4);
+    t = finish(&f);
+    expect(t, "Aa", 0, "2 4");
+    qn_tokenizer_free(t);
+    begin_unigram(&f); /* a text that does not end */
+    add_map(&f, 1u << 31 | 0, "a\0 b", 4);
+    refused(&f, QN_EFORMAT, "precompiled_charsmap is broken");
+    begin_unigram(&f);
+    gguf_array(&f, "tokenizer.ggml.precompiled_charsmap", QN_GGUF_U8, 3);
+    gguf_raw(&f, "abc", 3);
+    refused(&f, QN_EFORMAT, "precompiled_charsmap is broken");
+    begin_unigram(&f);
+    gguf_array(&f, "tokenizer.ggml.precompiled_charsmap", QN_GGUF_U8, 8);
+    gguf_raw(&f, "\xff\xff\xff\xff\0\0\0", 8);
+    refused(&f, QN_EFORMAT, "precompiled_charsmap is broken");
+    begin_unigram(&f);
+    gguf_array(&f, "tokenizer.ggml.precompiled_charsmap", QN_GGUF_U32, 1);
+    gguf_raw(&f, &(uint32_t){0}, 4);
+    refused(&f, QN_EFORMAT, "expected an array of bytes");
+    static const struct entry endless[] = {{"a", 'n', INFINITY}};
+    gguf_begin(&f);
+    gguf_str(&f, "tokenizer.ggml.model", "t5");
+    add_tokens(&f, endless, 1, false);
+    refused(&f, QN_EFORMAT, "its score is not a number");
+}
+
+static void rwkv_rules(void **state)
+{
+    (void)state;
+    static const struct entry tokens[] = {{"<s>", 'c', 0},  {"a", 'n', 0},     {"ab", 'n', 0},
+                                          {"\\n", 'n', 0},  {"\\xe4", 'n', 0}, {"\\\\'", 'n', 0},
+                                          {"abcd", 'n', 0}, {"<s", 'n', 0}};
+    struct gguf_file f;
+    gguf_begin(&f);
+    gguf_str(&f, "tokenizer.ggml.model", "rwkv");
+    add_tokens(&f, tokens, sizeof tokens / sizeof tokens[0], false);
+    struct qn_tokenizer *t = finish(&f);
+    expect(t, "abcabcda\n", 0,
+           "2 2"
+           " 1 3"[0]
+               ? "2 6 1 3"
+               : "");
+    expect(t, "\xe4\xb8\x80", 0, "4");
+    expect(t, "\\'a", 0, "5 1");
+    expect(t, "<s>", 0, "7");
+    expect(t, "<s>", QN_TOK_SPECIAL, "0");
+    size_t n;
+    assert_memory_equal(qn_token_bytes(t, 3, &n), "\n", 1);
+    assert_int_equal(n, 1);
+    qn_tokenizer_free(t);
+}
+
+static void ends_of_parts_are_no_ends(void **state)
+{
+    (void)state;
+    static const struct entry tokens[] = {
+        {"<|end|>", 'c', 0}, {"<|return|>", 'c', 0}, {"<|call|>", 'c', 0}, {"[EOT]", 'd', 0}};
+    for (size_t n = 2; n <= 4; n++) {
+        struct gguf_file f;
+        gguf_begin(&f);
+        gguf_str(&f, "tokenizer.ggml.model", "rwkv");
+        add_tokens(&f, tokens, n, false);
+        struct qn_tokenizer *t = finish(&f);
+        assert_int_equal(qn_token_is_end(t, 0), n == 2);
+        assert_true(qn_token_is_end(t, 1));
+        assert_int_equal(qn_token_is_end(t, 3), n == 4);
+        qn_tokenizer_free(t);
+    }
+}
+
+/* Texts that would be expensive if anything looked back or ahead without end: each is as much work
+ * as it is long, or this test does not end before its time limit. */
+static void hard_texts_end(void **state)
+{
+    (void)state;
+    static const char *const units[] = {" ",  "a", "lorem",         "\xcc\x81",
+                                        "\n", "1", "A\xe4\xb8\xad", "\xff"};
+    enum { N = 1 << 20 };
+    static const char *const models[] = {"gpt2", "t5", "llama", "rwkv"};
+    char *text = malloc(N + 8);
+    for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
+        struct gguf_file f;
+        if (m == 0) {
+            begin_bpe(&f, "llama-bpe");
+        } else {
+            gguf_begin(&f);
+            gguf_str(&f, "tokenizer.ggml.model", models[m]);
+            add_tokens(&f, m == 2 ? spm_tokens : unigram_tokens, 9, false);
+        }
+        struct qn_tokenizer *t = finish(&f);
+        for (size_t u = 0; u < sizeof units / sizeof units[0]; u++) {
+            struct qn_tokens out = {0};
+            struct qn_error e = {0};
+            size_t n = 0;
+            while (n < N) {
+                n += (size_t)snprintf(text + n, 8, "%s", units[u]);
+            }
+            assert_int_equal(qn_tokenize(t, text, n, 0, SIZE_MAX, &out, &e), QN_OK);
+            qn_tokens_deinit(&out);
+        }
+        qn_tokenizer_free(t);
+    }
+    free(text);
+}
+
+/* A long text takes another way than its lines alone: words seen a moment ago are remembered. */
+static void long_texts_are_like_short_ones(void **state)
+{
+    const char *name = *state;
+    struct qn_tokenizer *t = load(name);
+    struct qn_buf text;
+    struct qn_tokens once = {0}, all = {0};
+    struct qn_error e = {0};
+    read_file(name, "inp", &text);
+    size_t n = text.len;
+    char *many = malloc(64 * (n + 1));
+    assert_int_equal(qn_tokenize(t, text.data, n, 0, SIZE_MAX, &once, &e), QN_OK);
+    size_t ids = once.n;
+    for (int i = 0; i < 64; i++) {
+        memcpy(many + (size_t)i * n, text.data, n);
+    }
+    assert_int_equal(qn_tokenize(t, many, 2 * n, 0, SIZE_MAX, &all, &e), QN_OK);
+    size_t two = all.n; /* with how one copy joins the next */
+    all.n = 0;
+    assert_int_equal(qn_tokenize(t, many, 64 * n, 0, SIZE_MAX, &all, &e), QN_OK);
+    assert_int_equal(all.n, ids + 63 * (two - ids));
+    for (size_t i = 0; i + 10 < ids; i++) {
+        assert_int_equal(all.v[i], once.v[i]);
+    }
+    for (size_t i = two; i < all.n; i++) {
+        assert_int_equal(all.v[i], all.v[i - (two - ids)]);
+    }
+    free(many);
+    qn_buf_deinit(&text);
+    qn_tokens_deinit(&once);
+    qn_tokens_deinit(&all);
+    qn_tokenizer_free(t);
+}
+
 static void wordpiece_rules(void **state)
 {
     (void)state;
@@ -450,8 +713,8 @@ static void refuses_broken_metadata(void **state)
     gguf_begin(&f);
     refused(&f, QN_ENOTFOUND, "tokenizer.ggml.model is missing");
     gguf_begin(&f);
-    gguf_str(&f, "tokenizer.ggml.model", "rwkv");
-    refused(&f, QN_EUNSUPPORTED, "does not know the tokenizer \"rwkv\"");
+    gguf_str(&f, "tokenizer.ggml.model", "plamo2");
+    refused(&f, QN_EUNSUPPORTED, "does not know the tokenizer \"plamo2\"");
     gguf_begin(&f);
     gguf_str(&f, "tokenizer.ggml.model", "llama");
     refused(&f, QN_ENOTFOUND, "tokenizer.ggml.tokens is missing");
@@ -591,6 +854,11 @@ int main(void)
         cmocka_unit_test(bpe_families_and_flags),
         cmocka_unit_test(merges_never_make_control_tokens),
         cmocka_unit_test(spm_rules),
+        cmocka_unit_test(raw_bpe_rules),
+        cmocka_unit_test(unigram_rules),
+        cmocka_unit_test(rwkv_rules),
+        cmocka_unit_test(ends_of_parts_are_no_ends),
+        cmocka_unit_test(hard_texts_end),
         cmocka_unit_test(wordpiece_rules),
         cmocka_unit_test(refuses_broken_metadata),
         cmocka_unit_test(strange_tokens_do_no_harm),
@@ -603,6 +871,8 @@ int main(void)
         cmocka_unit_test_prestate(round_trips, gpt2),
         cmocka_unit_test_prestate(round_trips, spm),
         cmocka_unit_test_prestate(round_trips, phi3),
+        cmocka_unit_test_prestate(long_texts_are_like_short_ones, gpt2),
+        cmocka_unit_test_prestate(long_texts_are_like_short_ones, spm),
         cmocka_unit_test(real_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
