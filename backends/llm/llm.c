@@ -212,8 +212,8 @@ static qn_err llm_load(const struct qn_load *opts, struct qn_progress *p, void *
     if (!err)
         err = qn_sampler_defaults(g, &m->defaults, e);
     if (!err)
-        err =
-            qn_net_load(&m->main.net, m->main.weights, m->dev, QN_LLM_CHUNK_MAX, on_progress, p, e);
+        err = qn_net_load_stretched(&m->main.net, m->main.weights, m->dev, QN_LLM_CHUNK_MAX,
+                                    o.stretched ? &o.stretch : NULL, on_progress, p, e);
     if (err)
         goto fail;
     m->main.tok = m->tok;

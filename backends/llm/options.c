@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-enum kind { COUNT, TRUTH, TEXT, CACHE };
+enum kind { COUNT, TRUTH, TEXT, CACHE, STRETCH };
 
 static const struct row {
     const char *name;
@@ -18,6 +18,7 @@ static const struct row {
     {"speculate", TRUTH, offsetof(struct qn_llm_options, speculate)},
     {"context_shift", TRUTH, offsetof(struct qn_llm_options, context_shift)},
     {"draft_model", TEXT, offsetof(struct qn_llm_options, draft_model)},
+    {"rope_scaling", STRETCH, offsetof(struct qn_llm_options, stretch)},
     {"prefix_cache", TEXT, offsetof(struct qn_llm_options, prefix_cache)},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -50,6 +51,19 @@ static qn_err read_cache(const struct qn_jref *v, enum qn_dtype *out, struct qn_
     return qn_json_fail(v, e, "unknown type '%.40s': f16, q8_0, q4_0 and f32 exist", text);
 }
 
+static qn_err read_stretch(const struct qn_jref *v, struct qn_llm_options *out, struct qn_error *e)
+{
+    const char *text;
+    struct qn_error why = {0};
+    qn_err err = qn_json_str(v, &text, e);
+    if (err)
+        return err;
+    if (qn_stretch_parse(text, &out->stretch, &why) != QN_OK)
+        return qn_fail_param(e, QN_EINVAL, v->key, "%s", why.message);
+    out->stretched = true;
+    return QN_OK;
+}
+
 static qn_err read_value(const struct row *r, const struct qn_jref *v, void *at, struct qn_error *e)
 {
     switch (r->kind) {
@@ -59,6 +73,7 @@ static qn_err read_value(const struct row *r, const struct qn_jref *v, void *at,
         return qn_json_bool_opt(v, at, e);
     case TEXT:
         return qn_json_str_opt(v, at, e);
+    case STRETCH:
     case CACHE:
         break;
     }
@@ -75,11 +90,14 @@ qn_err qn_llm_options_read(const struct qn_jref *object, struct qn_llm_options *
         while (i < ROWS && !qn_str_eq(rows[i].name, v.key))
             i++;
         if (i == ROWS)
-            return qn_fail_param(e, QN_EINVAL, v.key,
-                                 "unknown option \"%s\" for a language model: slots, cache_type, "
-                                 "speculate, context_shift, draft_model and prefix_cache exist",
-                                 v.key);
-        qn_err err = read_value(&rows[i], &v, (char *)out + rows[i].offset, e);
+            return qn_fail_param(
+                e, QN_EINVAL, v.key,
+                "unknown option \"%s\" for a language model: slots, cache_type, "
+                "speculate, context_shift, draft_model, rope_scaling and prefix_cache exist",
+                v.key);
+        qn_err err = rows[i].kind == STRETCH
+                         ? read_stretch(&v, out, e)
+                         : read_value(&rows[i], &v, (char *)out + rows[i].offset, e);
         if (err)
             return err;
     }

@@ -113,7 +113,8 @@ struct qn_net {
 
 qn_err qn_decoder_load(struct qn_net **out, const struct qn_decoder_arch *arch,
                        struct qn_weights *w, struct qn_device *dev, int max_chunk,
-                       qn_net_progress progress, void *ctx, struct qn_error *e);
+                       const struct qn_stretch *stretch, qn_net_progress progress, void *ctx,
+                       struct qn_error *e);
 
 /* y = norm(x), y may be x; without a norm y is x. */
 void qn_norm_apply(struct qn_net *net, struct qn_tensor *y, const struct qn_tensor *x,

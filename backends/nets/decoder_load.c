@@ -282,7 +282,8 @@ static qn_err load(struct qn_loader *l, struct qn_net *net, int max_chunk, qn_ne
 
 qn_err qn_decoder_load(struct qn_net **out, const struct qn_decoder_arch *arch,
                        struct qn_weights *w, struct qn_device *dev, int max_chunk,
-                       qn_net_progress progress, void *ctx, struct qn_error *e)
+                       const struct qn_stretch *stretch, qn_net_progress progress, void *ctx,
+                       struct qn_error *e)
 {
     if (max_chunk < 1 || max_chunk > QN_NET_CHUNK_MAX)
         return qn_fail(e, QN_EINVAL, "chunks of %d tokens: choose 1 to %d", max_chunk,
@@ -293,12 +294,14 @@ qn_err qn_decoder_load(struct qn_net **out, const struct qn_decoder_arch *arch,
     net->dev = dev;
     net->embedding_scale = net->residual_scale = net->logit_scale = 1;
     qn_loader_init(&l, w, dev, arch->name, e);
+    l.stretch = stretch;
     qn_err err = load(&l, net, max_chunk, progress, ctx);
     qn_loader_deinit(&l);
     if (err != QN_OK) {
         qn_net_free(net);
         return err;
     }
+    net->shape.context_train = qn_rope_context(stretch, net->shape.context_train);
     fill_info(net, w);
     *out = net;
     return QN_OK;

@@ -24,10 +24,11 @@ struct qn_loader {
     struct qn_device *dev;
     const char *arch; /* the prefix of metadata keys */
     struct qn_error *e;
-    int64_t widest;              /* the longest row of any matrix taken so far */
-    int64_t widest_experts;      /* the same of experts' matrices */
-    uint8_t *taken;              /* [tensors in the file] */
-    struct qn_tensor **matrices; /* taken and not yet laid out: where they are kept */
+    const struct qn_stretch *stretch; /* in place of what the file says, or NULL */
+    int64_t widest;                   /* the longest row of any matrix taken so far */
+    int64_t widest_experts;           /* the same of experts' matrices */
+    uint8_t *taken;                   /* [tensors in the file] */
+    struct qn_tensor **matrices;      /* taken and not yet laid out: where they are kept */
     size_t n_matrices, cap_matrices;
     float **factors; /* of matrices that have some, until they are laid out */
     size_t n_factors;

@@ -31,7 +31,7 @@ enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
 
 static qn_err unknown(const char *name, struct qn_error *e)
 {
-    char known[512] = "";
+    char known[900] = "";
     for (int i = 0; i < ARCHITECTURES; i++) {
         strncat(known, i ? ", " : "", sizeof known - strlen(known) - 1);
         strncat(known, architectures[i]->name, sizeof known - strlen(known) - 1);
@@ -43,13 +43,21 @@ static qn_err unknown(const char *name, struct qn_error *e)
 qn_err qn_net_load(struct qn_net **out, struct qn_weights *w, struct qn_device *dev, int max_chunk,
                    qn_net_progress progress, void *ctx, struct qn_error *e)
 {
+    return qn_net_load_stretched(out, w, dev, max_chunk, NULL, progress, ctx, e);
+}
+
+qn_err qn_net_load_stretched(struct qn_net **out, struct qn_weights *w, struct qn_device *dev,
+                             int max_chunk, const struct qn_stretch *stretch,
+                             qn_net_progress progress, void *ctx, struct qn_error *e)
+{
     const char *name;
     qn_err err = qn_weights_str(w, "general.architecture", &name, e);
     if (err != QN_OK)
         return err;
     for (int i = 0; i < ARCHITECTURES; i++)
         if (strcmp(name, architectures[i]->name) == 0)
-            return qn_decoder_load(out, architectures[i], w, dev, max_chunk, progress, ctx, e);
+            return qn_decoder_load(out, architectures[i], w, dev, max_chunk, stretch, progress, ctx,
+                                   e);
     return unknown(name, e);
 }
 

@@ -37,6 +37,20 @@ typedef bool (*qn_net_progress)(void *ctx, double fraction);
  * QN_EUNSUPPORTED with its name. */
 qn_err qn_net_load(struct qn_net **out, struct qn_weights *w, struct qn_device *dev, int max_chunk,
                    qn_net_progress progress, void *ctx, struct qn_error *e);
+
+/* Another stretching of the context than the file's: rotary positions are scaled by a factor. */
+struct qn_stretch {
+    enum { QN_STRETCH_NONE, QN_STRETCH_LINEAR, QN_STRETCH_YARN } kind;
+    float factor;     /* 1 and more */
+    int32_t original; /* tokens of the context that is stretched; 0: the trained one */
+};
+/* "none", "linear:4", "yarn:4" or "yarn:4:32768" (a factor, and the original context). QN_EINVAL.
+ */
+qn_err qn_stretch_parse(const char *text, struct qn_stretch *out, struct qn_error *e);
+/* qn_net_load with it; NULL: as the file says. */
+qn_err qn_net_load_stretched(struct qn_net **out, struct qn_weights *w, struct qn_device *dev,
+                             int max_chunk, const struct qn_stretch *stretch,
+                             qn_net_progress progress, void *ctx, struct qn_error *e);
 void qn_net_free(struct qn_net *net);
 const struct qn_net_info *qn_net_info(const struct qn_net *net);
 

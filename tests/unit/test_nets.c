@@ -197,8 +197,8 @@ struct loaded {
     struct qn_net *net;
 };
 
-static qn_err load(struct loaded *l, const struct change *c, qn_net_progress progress, void *ctx,
-                   struct qn_error *e)
+static qn_err load_as(struct loaded *l, const struct change *c, const struct qn_stretch *stretch,
+                      qn_net_progress progress, void *ctx, struct qn_error *e)
 {
     struct qn_gguf *g;
     *l = (struct loaded){0};
@@ -208,8 +208,14 @@ static qn_err load(struct loaded *l, const struct change *c, qn_net_progress pro
     if (err == QN_OK)
         err = qn_weights_from_gguf(&l->w, g, e);
     if (err == QN_OK)
-        err = qn_net_load(&l->net, l->w, l->dev, 16, progress, ctx, e);
+        err = qn_net_load_stretched(&l->net, l->w, l->dev, 16, stretch, progress, ctx, e);
     return err;
+}
+
+static qn_err load(struct loaded *l, const struct change *c, qn_net_progress progress, void *ctx,
+                   struct qn_error *e)
+{
+    return load_as(l, c, NULL, progress, ctx, e);
 }
 
 static void unload(struct loaded *l)
@@ -493,12 +499,73 @@ static void test_contexts(void **state)
     unload(&l);
 }
 
+/* ---- another context than the file's ---- */
+
+static void test_stretch_texts(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "",         "linear", "linear:0.5", "yarn:4:",     "yarn:x",
+        "spline:4", "none:2", "yarn:4:0",   "yarn:4:8:16", "linear:1e9"};
+    struct qn_stretch s;
+    struct qn_error e = {0};
+    assert_int_equal(qn_stretch_parse("none", &s, &e), QN_OK);
+    assert_int_equal(s.kind, QN_STRETCH_NONE);
+    assert_int_equal(qn_stretch_parse("linear:2.5", &s, &e), QN_OK);
+    assert_true(s.kind == QN_STRETCH_LINEAR && s.factor == 2.5f && s.original == 0);
+    assert_int_equal(qn_stretch_parse("yarn:4:32768", &s, &e), QN_OK);
+    assert_true(s.kind == QN_STRETCH_YARN && s.factor == 4 && s.original == 32768);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (qn_stretch_parse(wrong[i], &s, &e) != QN_EINVAL)
+            fail_msg("\"%s\" was taken", wrong[i]);
+}
+
+/* Logits of three tokens of the file as changed and stretched. */
+static void stretched_logits(const struct change *c, const struct qn_stretch *s, float *out,
+                             int32_t *context)
+{
+    struct loaded l;
+    struct qn_seq *seq;
+    struct qn_error e = {0};
+    const int32_t ids[] = {3, 1, 2};
+    if (load_as(&l, c, s, NULL, NULL, &e) != QN_OK)
+        fail_msg("%s", e.message);
+    *context = qn_net_info(l.net)->context_train;
+    assert_int_equal(qn_net_kv_init(l.net, &(struct qn_kv_config){32, QN_F32, QN_F32}, NULL),
+                     QN_OK);
+    assert_int_equal(qn_seq_new(l.net, 32, &seq, NULL), QN_OK);
+    struct qn_chunk chunk = {.seq = seq, .tokens = ids, .n = 3, .logits = out};
+    forward(l.net, &chunk, 1);
+    qn_seq_free(seq);
+    unload(&l);
+}
+
+static void test_stretch(void **state)
+{
+    (void)state;
+    const struct change as_is = {0}, by_file = {.key = "llama.rope.scaling.factor", .real = 4};
+    const struct qn_stretch four = {QN_STRETCH_LINEAR, 4, 0}, none = {QN_STRETCH_NONE, 1, 0};
+    float plain[VOCAB], file[VOCAB], option[VOCAB], undone[VOCAB];
+    int32_t context;
+    stretched_logits(&as_is, NULL, plain, &context);
+    assert_int_equal(context, 64);
+    stretched_logits(&by_file, NULL, file, &context);
+    stretched_logits(&as_is, &four, option, &context);
+    assert_int_equal(context, 256);
+    stretched_logits(&by_file, &none, undone, &context);
+    assert_memory_equal(file, option, sizeof file);
+    assert_memory_equal(plain, undone, sizeof plain);
+    assert_memory_not_equal(plain, option, sizeof plain);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good_file),
         cmocka_unit_test(test_spoilt_files),
         cmocka_unit_test(test_progress_stops),
+        cmocka_unit_test(test_stretch_texts),
+        cmocka_unit_test(test_stretch),
         cmocka_unit_test(test_only_wanted_logits_are_written),
         cmocka_unit_test(test_contexts),
     };
