@@ -82,10 +82,12 @@ static struct qn_tokenizer *built_in(const char *pre)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    static const char *const names[] = {"default", "gpt-2",        "llama-bpe",  "qwen2",
-                                        "qwen35",  "deepseek-llm", "tekken",     "deepseek-coder",
-                                        "gpt-4o",  "deepseek-v3",  "smollm",     "falcon",
-                                        "bloom",   "viking",       "bailingmoe", "seed-coder"};
+    static const char *const names[] = {
+        "default",     "gpt-2",  "llama-bpe", "qwen2",      "qwen35",     "deepseek-llm",
+        "tekken",      "gpt-4o", "smollm",    "falcon",     "bloom",      "deepseek-coder",
+        "deepseek-v3", "viking", "jais-2",    "seed-coder", "exaone-moe", "chameleon",
+        "spark2_5",    "afmoe",  "kimi-k2",   "youtu",      "superbpe",   "tiny_aya",
+        "minicpm5",    "laguna", "ufakzeka",  "gemma4"};
     enum { NAMES = sizeof names / sizeof names[0] };
     static struct qn_tokenizer *known[NAMES];
     struct qn_gguf *g = NULL;

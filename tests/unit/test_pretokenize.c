@@ -231,7 +231,7 @@ static void long_runs_are_cheap(void **state)
                                        "IMGIMG",
                                        "\xe2\x80\x83",
                                        "=/"};
-    enum { N = 200000 };
+    enum { N = 50000 };
     char *text = malloc(3 * N + 2);
     for (size_t r = 0; r < sizeof runs / sizeof runs[0]; r++) {
         size_t unit = strlen(runs[r]), n = 0;

@@ -605,7 +605,7 @@ static void hard_texts_end(void **state)
     (void)state;
     static const char *const units[] = {" ",  "a", "lorem",         "\xcc\x81",
                                         "\n", "1", "A\xe4\xb8\xad", "\xff"};
-    enum { N = 1 << 20 };
+    enum { N = 1 << 17 };
     static const char *const models[] = {"gpt2", "t5", "llama", "rwkv"};
     char *text = malloc(N + 8);
     for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
