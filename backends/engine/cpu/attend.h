@@ -1,13 +1,18 @@
 /* Attention of a few queries over one cache head, in vectors of the width the including file is
  * compiled for. Each dot_<isa>.c includes this once.
  *
- * Online softmax (Milakov, Gimelshein, arXiv:1805.02867) in blocks of keys. A block of K is widened
- * to f32 once for all queries; QUAD keys meet up to QUERIES queries at a time, so that every vector
- * loaded is used several times. Then a block of V likewise, along its rows. */
+ * Online softmax (Milakov, Gimelshein, arXiv:1805.02867), page by page: QUAD keys meet up to
+ * QUERIES queries at a time, so that every vector loaded is used several times; then the page's
+ * values likewise, along their rows. Few queries read the cache as it is; for more a page is
+ * widened to f32 once. While one page is worked on, the next is asked for: the arithmetic would
+ * leave the memory idle, and then wait for it.
+ *
+ * Each CPU_ATTEND_SPLIT keys have sums of their own, which are then brought together in order, no
+ * matter whether one thread computed them or several: the result is the same to the last bit. */
 #ifndef QN_ENGINE_CPU_ATTEND_H
 #define QN_ENGINE_CPU_ATTEND_H
 
-#include "engine/cpu/lanes.h"
+#include "engine/cpu/cache_rows.h"
 
 /* Queries at once: as many as the processor has registers for. */
 #if defined(__AVX512F__)
@@ -42,15 +47,38 @@ static inline void vec_sums(float *out, vec a, vec b, vec c, vec d)
 #endif
 }
 
-/* s[i][0..3] = q[i] · k[0..3] for nq queries; rows are `wide` floats. */
-static inline __attribute__((always_inline)) void score_quad(const int nq, float *s, const float *q,
-                                                             const float *k, int wide)
+/* Rows as they lie in a page, or widened; `next`: what will be read after them, NULL: nothing. */
+struct attend_rows {
+    const char *at, *next;
+    size_t step;
+};
+
+/* How far ahead rows are asked for: far enough for the memory to answer, near enough that what
+ * comes is not pushed out again. Measured; 16 and 32 are a tenth slower. */
+enum { AHEAD_ROWS = 24 };
+
+/* Asks for the row AHEAD_ROWS after row j. */
+static inline void ask_row(const struct attend_rows *r, int j)
+{
+    const char *row = r->at + (size_t)(j + AHEAD_ROWS) * r->step;
+    if (!r->next)
+        return;
+    if (j + AHEAD_ROWS >= QN_KV_PAGE)
+        row = r->next + (size_t)(j + AHEAD_ROWS - QN_KV_PAGE) * r->step;
+    for (size_t c = 0; c < r->step; c += 64)
+        __builtin_prefetch(row + c);
+}
+
+/* s[i][0..3] = q[i] · k[0..3] for nq queries of `wide` floats. */
+static inline __attribute__((always_inline)) void score_quad(enum qn_dtype type, const int nq,
+                                                             float *s, const float *q, int wide,
+                                                             const char *k, size_t step)
 {
     vec sum[QUERIES][QUAD] = {{{0}}};
     for (int c = 0; c < wide; c += WIDTH) {
         vec kv[QUAD];
         for (int j = 0; j < QUAD; j++)
-            kv[j] = vec_load(k + j * wide + c);
+            kv[j] = cached(type, k + (size_t)j * step, c);
         for (int i = 0; i < nq; i++) {
             vec qv = vec_load(q + i * wide + c);
             for (int j = 0; j < QUAD; j++)
@@ -61,106 +89,132 @@ static inline __attribute__((always_inline)) void score_quad(const int nq, float
         vec_sums(s + i * CPU_ATTEND_KEYS, sum[i][0], sum[i][1], sum[i][2], sum[i][3]);
 }
 
-/* acc[i] += sum over j of p[i][j] · v[j] for nq queries and the n vectors of each row from v on. */
+/* Scores [nq][CPU_ATTEND_KEYS] of nq queries; what lies behind the last key is read, too. */
+static inline __attribute__((always_inline)) void score(enum qn_dtype type, int nq, float *s,
+                                                        const float *q, int wide,
+                                                        const struct attend_rows *k, int keys)
+{
+    for (int j = 0; j < keys; j += QUAD) {
+        const char *row = k->at + (size_t)j * k->step;
+        for (int r = 0; r < QUAD; r++)
+            ask_row(k, j + r);
+        int i = 0;
+        for (; i + QUERIES <= nq; i += QUERIES)
+            score_quad(type, QUERIES, s + i * CPU_ATTEND_KEYS + j, q + i * wide, wide, row,
+                       k->step);
+        for (; i + 2 <= nq; i += 2)
+            score_quad(type, 2, s + i * CPU_ATTEND_KEYS + j, q + i * wide, wide, row, k->step);
+        for (; i < nq; i++)
+            score_quad(type, 1, s + i * CPU_ATTEND_KEYS + j, q + i * wide, wide, row, k->step);
+    }
+}
+
+/* acc[i] += sum over j of p[i][j] · v[j] for nq queries and the n vectors of each row from c on. */
 static inline __attribute__((always_inline)) void
-weigh(const int nq, const int n, float *acc, const float *p, const float *v, int keys, int wide)
+weigh_part(enum qn_dtype type, const int nq, const int n, float *acc, const float *p, int wide,
+           const struct attend_rows *v, int c, int keys, bool ask)
 {
     vec sum[QUERIES][QUAD];
     for (int i = 0; i < nq; i++)
-        for (int c = 0; c < n; c++)
-            sum[i][c] = vec_load(acc + i * wide + c * WIDTH);
+        for (int d = 0; d < n; d++)
+            sum[i][d] = vec_load(acc + i * wide + c + d * WIDTH);
     for (int j = 0; j < keys; j++) {
         vec row[QUAD];
-        for (int c = 0; c < n; c++)
-            row[c] = vec_load(v + j * wide + c * WIDTH);
+        if (ask)
+            ask_row(v, j);
+        for (int d = 0; d < n; d++)
+            row[d] = cached(type, v->at + (size_t)j * v->step, c + d * WIDTH);
         for (int i = 0; i < nq; i++) {
             float w = p[i * CPU_ATTEND_KEYS + j];
-            for (int c = 0; c < n; c++)
-                sum[i][c] += w * row[c];
+            for (int d = 0; d < n; d++)
+                sum[i][d] += w * row[d];
         }
     }
     for (int i = 0; i < nq; i++)
-        for (int c = 0; c < n; c++)
-            vec_store(acc + i * wide + c * WIDTH, sum[i][c]);
+        for (int d = 0; d < n; d++)
+            vec_store(acc + i * wide + c + d * WIDTH, sum[i][d]);
 }
 
-static void score(int nq, float *s, const float *q, const float *k, int keys, int wide)
+static inline __attribute__((always_inline)) void weigh(enum qn_dtype type, int nq, float *acc,
+                                                        const float *p, int wide,
+                                                        const struct attend_rows *v, int keys)
 {
-    int i = 0;
-    for (; i + QUERIES <= nq; i += QUERIES)
-        for (int j = 0; j < keys; j += QUAD)
-            score_quad(QUERIES, s + i * CPU_ATTEND_KEYS + j, q + i * wide, k + j * wide, wide);
-    for (; i + 2 <= nq; i += 2)
-        for (int j = 0; j < keys; j += QUAD)
-            score_quad(2, s + i * CPU_ATTEND_KEYS + j, q + i * wide, k + j * wide, wide);
-    for (; i < nq; i++)
-        for (int j = 0; j < keys; j += QUAD)
-            score_quad(1, s + i * CPU_ATTEND_KEYS + j, q + i * wide, k + j * wide, wide);
-}
-
-static void weigh_all(int nq, float *acc, const float *p, const float *v, int keys, int wide)
-{
-    for (int i = 0, n; i < nq; i += n) {
-        const float *pi = p + i * CPU_ATTEND_KEYS;
-        n = nq - i >= QUERIES ? QUERIES : nq - i >= 2 ? 2 : 1;
-        int c = 0;
-        for (; c + QUAD * WIDTH <= wide; c += QUAD * WIDTH) {
-            if (n == QUERIES)
-                weigh(QUERIES, QUAD, acc + i * wide + c, pi, v + c, keys, wide);
-            else if (n == 2)
-                weigh(2, QUAD, acc + i * wide + c, pi, v + c, keys, wide);
+    int c = 0;
+    for (int n; c < wide; c += n * WIDTH) {
+        n = c + QUAD * WIDTH <= wide ? QUAD : 1;
+        for (int i = 0, m; i < nq; i += m) {
+            m = nq - i >= QUERIES ? QUERIES : nq - i >= 2 ? 2 : 1;
+            float *a = acc + i * wide;
+            const float *w = p + i * CPU_ATTEND_KEYS;
+            if (n == QUAD && m == QUERIES)
+                weigh_part(type, QUERIES, QUAD, a, w, wide, v, c, keys, c == 0 && i == 0);
+            else if (n == QUAD && m == 2)
+                weigh_part(type, 2, QUAD, a, w, wide, v, c, keys, c == 0 && i == 0);
+            else if (n == QUAD)
+                weigh_part(type, 1, QUAD, a, w, wide, v, c, keys, c == 0 && i == 0);
+            else if (m == QUERIES)
+                weigh_part(type, QUERIES, 1, a, w, wide, v, c, keys, c == 0 && i == 0);
+            else if (m == 2)
+                weigh_part(type, 2, 1, a, w, wide, v, c, keys, c == 0 && i == 0);
             else
-                weigh(1, QUAD, acc + i * wide + c, pi, v + c, keys, wide);
-        }
-        for (; c < wide; c += WIDTH) {
-            if (n == QUERIES)
-                weigh(QUERIES, 1, acc + i * wide + c, pi, v + c, keys, wide);
-            else if (n == 2)
-                weigh(2, 1, acc + i * wide + c, pi, v + c, keys, wide);
-            else
-                weigh(1, 1, acc + i * wide + c, pi, v + c, keys, wide);
+                weigh_part(type, 1, 1, a, w, wide, v, c, keys, c == 0 && i == 0);
         }
     }
 }
 
-static inline vec vec_from_halves(const uint16_t *p)
+/* The same for one type each, out of line. */
+#define ATTEND_TYPED(name, type)                                                                   \
+    static __attribute__((noinline)) void score_##name(int nq, float *s, const float *q, int wide, \
+                                                       const struct attend_rows *k, int keys)      \
+    {                                                                                              \
+        score(type, nq, s, q, wide, k, keys);                                                      \
+    }                                                                                              \
+    static __attribute__((noinline)) void weigh_##name(                                            \
+        int nq, float *acc, const float *p, int wide, const struct attend_rows *v, int keys)       \
+    {                                                                                              \
+        weigh(type, nq, acc, p, wide, v, keys);                                                    \
+    }
+ATTEND_TYPED(f32, QN_F32)
+ATTEND_TYPED(f16, QN_F16)
+ATTEND_TYPED(bf16, QN_BF16)
+ATTEND_TYPED(q8_0, QN_Q8_0)
+ATTEND_TYPED(q4_0, QN_Q4_0)
+
+typedef void (*attend_product)(int nq, float *out, const float *in, int wide,
+                               const struct attend_rows *rows, int keys);
+
+static attend_product score_of(enum qn_dtype type)
 {
-#if defined(__AVX512F__)
-    return (vec)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
-#elif defined(__AVX2__)
-    return (vec)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
-#else
-    vec v;
-    for (int i = 0; i < WIDTH; i++)
-        v[i] = qn_f16_to_f32(p[i]);
-    return v;
-#endif
+    return type == QN_F16    ? score_f16
+           : type == QN_F32  ? score_f32
+           : type == QN_BF16 ? score_bf16
+           : type == QN_Q8_0 ? score_q8_0
+                             : score_q4_0;
 }
 
-/* n rows of any type of cache to rows of `wide` floats, filled up with zeros; rows up to a whole
- * QUAD are zeros too. Meanwhile the page at `next` that will be wanted afterwards is asked for (it
- * need not exist): the arithmetic between would leave the memory idle, and then wait for it. */
-static void widen_rows(float *to, const char *from, enum qn_dtype type, size_t step, int n, int dim,
-                       int wide, uintptr_t next, size_t next_step)
+static attend_product weigh_of(enum qn_dtype type)
 {
-    int whole = (n + QUAD - 1) / QUAD * QUAD, full = dim / WIDTH * WIDTH;
+    return type == QN_F16    ? weigh_f16
+           : type == QN_F32  ? weigh_f32
+           : type == QN_BF16 ? weigh_bf16
+           : type == QN_Q8_0 ? weigh_q8_0
+                             : weigh_q4_0;
+}
+
+/* n rows of any type as rows of `wide` floats at `to`, filled up with zeros; rows up to a whole
+ * QUAD are zeros too. */
+static struct attend_rows widened(float *to, const struct attend_rows *from, enum qn_dtype type,
+                                  int n, int dim, int wide)
+{
+    int whole = (n + QUAD - 1) / QUAD * QUAD;
     for (int j = 0; j < n; j++) {
-        const char *row = from + (size_t)j * step;
-        float *y = to + j * wide;
-        for (size_t c = 0; c < next_step; c += 64)
-            __builtin_prefetch((const void *)(next + (size_t)j * next_step + c));
-        if (type == QN_F16) {
-            const uint16_t *halves = (const uint16_t *)(const void *)row;
-            for (int c = 0; c < full; c += WIDTH)
-                vec_store(y + c, vec_from_halves(halves + c));
-            for (int c = full; c < dim; c++)
-                y[c] = qn_f16_to_f32(halves[c]);
-        } else {
-            qn_dtype(type)->dequant(y, row, dim);
-        }
-        memset(y + dim, 0, sizeof *y * (size_t)(wide - dim));
+        ask_row(from, j);
+        widen_row(type, to + j * wide, from->at + (size_t)j * from->step, dim);
+        if (dim < wide)
+            memset(to + j * wide + dim, 0, sizeof *to * (size_t)(wide - dim));
     }
     memset(to + n * wide, 0, sizeof *to * (size_t)((whole - n) * wide));
+    return (struct attend_rows){(const char *)to, NULL, sizeof *to * (size_t)wide};
 }
 
 /* score = cap·tanh(score / cap) */
@@ -208,66 +262,162 @@ static void soften(float *s, int from, int to, int nk, float *top, float *sum, f
         s[j] = 0;
 }
 
-/* The first key that the row at position pos sees. */
-static inline int64_t first_key(const struct cpu_attend *a, int64_t pos)
+/* Sums of some queries over some keys. */
+struct attend_sums {
+    float *acc;       /* [nq][vd] */
+    float *top, *sum; /* [nq] */
+};
+
+/* What one call works with. */
+struct attend_work {
+    const struct cpu_attend *a;
+    int nq, kd, vd; /* queries; dimensions, filled up to whole vectors */
+    float *q;       /* [nq][kd] */
+    float *rows;    /* [CPU_ATTEND_KEYS] widened rows */
+    float *p;       /* [nq][CPU_ATTEND_KEYS] */
+};
+
+static struct attend_sums sums_at(float *at, int nq, int vd)
 {
-    int64_t from = a->window && pos >= a->window ? pos - a->window + 1 : 0;
-    int64_t chunk = a->chunk ? pos / a->chunk * a->chunk : 0;
-    return from > chunk ? from : chunk;
+    return (struct attend_sums){at, at + nq * vd, at + nq * vd + nq};
+}
+
+static void clear_sums(const struct attend_sums *s, int nq, int vd)
+{
+    memset(s->acc, 0, sizeof *s->acc * (size_t)(nq * vd));
+    for (int i = 0; i < nq; i++) {
+        s->top[i] = -INFINITY;
+        s->sum[i] = 0;
+    }
+}
+
+/* Sums over the keys [begin, end), begin at the start of a page. */
+static void attend_range(const struct attend_work *w, const struct attend_sums *sums, int64_t begin,
+                         int64_t end)
+{
+    const struct cpu_attend *a = w->a;
+    const bool widen_k = w->nq > 2 * QUERIES || a->k_dim != w->kd;
+    const bool widen_v = w->nq > 2 * QUERIES || a->v_dim != w->vd;
+    const attend_product score_page = score_of(widen_k ? QN_F32 : a->k_type);
+    const attend_product weigh_page = weigh_of(widen_v ? QN_F32 : a->v_type);
+    clear_sums(sums, w->nq, w->vd);
+    for (int64_t k0 = begin; k0 < end; k0 += QN_KV_PAGE) {
+        int nk = end - k0 < CPU_ATTEND_KEYS ? (int)(end - k0) : CPU_ATTEND_KEYS;
+        size_t at = (size_t)a->pages[k0 / QN_KV_PAGE] * a->page_bytes;
+        bool last = k0 + QN_KV_PAGE >= a->first + a->n - 1;
+        size_t next = last ? 0 : (size_t)a->pages[k0 / QN_KV_PAGE + 1] * a->page_bytes;
+        struct attend_rows k = {a->k + at, a->v + at, a->k_row};
+        struct attend_rows v = {a->v + at, last ? a->v + at : a->k + next, a->v_row};
+        if (widen_k)
+            k = widened(w->rows, &k, a->k_type, nk, a->k_dim, w->kd);
+        score_page(w->nq, w->p, w->q, w->kd, &k, nk);
+        for (int i = 0; i < w->nq; i++) {
+            int64_t pos = a->first - 1 + i / a->group, from = cpu_first_key(a, pos) - k0;
+            int64_t to = pos + 1 - k0; /* causal: later keys do not count */
+            float *p = w->p + i * CPU_ATTEND_KEYS;
+            if (a->softcap != 0)
+                cap_scores(p, nk, a->softcap);
+            soften(p,
+                   from < 0    ? 0
+                   : from > nk ? nk
+                               : (int)from,
+                   to < nk ? (int)to : nk, nk, &sums->top[i], &sums->sum[i], sums->acc + i * w->vd,
+                   w->vd);
+        }
+        if (widen_v)
+            v = widened(w->rows, &v, a->v_type, nk, a->v_dim, w->vd);
+        weigh_page(w->nq, sums->acc, w->p, w->vd, &v, nk);
+    }
+}
+
+/* all += part */
+static void join_sums(const struct attend_sums *all, const struct attend_sums *part, int nq, int vd)
+{
+    for (int i = 0; i < nq; i++) {
+        float top = part->top[i] > all->top[i] ? part->top[i] : all->top[i];
+        float f = lanes_exp(all->top[i] - top), g = lanes_exp(part->top[i] - top);
+        if (part->top[i] == -INFINITY)
+            continue; /* the row sees none of these keys */
+        for (int c = i * vd; c < i * vd + vd; c += WIDTH)
+            vec_store(all->acc + c, vec_load(all->acc + c) * f + vec_load(part->acc + c) * g);
+        all->sum[i] = all->sum[i] * f + part->sum[i] * g;
+        all->top[i] = top;
+    }
+}
+
+static void give_results(const struct attend_work *w, const struct attend_sums *sums)
+{
+    const struct cpu_attend *a = w->a;
+    for (int i = 0; i < w->nq; i++) {
+        float *out = a->out + i / a->group * a->out_row + i % a->group * a->out_head, f = 1;
+        float sum = sums->sum[i], top = sums->top[i];
+        if (a->sinks) {
+            float sink = a->sinks[i % a->group], high = sink > top ? sink : top;
+            f = lanes_exp(top - high);
+            sum = sum * f + lanes_exp(sink - high);
+        }
+        f /= sum;
+        for (int c = 0; c < a->v_dim; c++)
+            out[c] = sums->acc[i * w->vd + c] * f;
+    }
+}
+
+static struct attend_work work_of(const struct cpu_attend *a)
+{
+    struct attend_work w = {.a = a, .nq = a->n * a->group};
+    w.kd = (a->k_dim + WIDTH - 1) / WIDTH * WIDTH;
+    w.vd = (a->v_dim + WIDTH - 1) / WIDTH * WIDTH;
+    w.q = a->work;
+    w.rows = w.q + w.nq * w.kd;
+    w.p = w.rows + CPU_ATTEND_KEYS * (w.kd > w.vd ? w.kd : w.vd);
+    for (int i = 0; i < w.nq; i++) {
+        const float *from = a->q + i / a->group * a->q_row + i % a->group * a->q_head;
+        for (int c = 0; c < w.kd; c++)
+            w.q[i * w.kd + c] = c < a->k_dim ? from[c] * a->scale : 0;
+    }
+    return w;
 }
 
 static void attend(const struct cpu_attend *a)
 {
-    const int kd = (a->k_dim + WIDTH - 1) / WIDTH * WIDTH;
-    const int vd = (a->v_dim + WIDTH - 1) / WIDTH * WIDTH, wide = kd > vd ? kd : vd;
-    const int nq = a->n * a->group;
-    float *kv = a->work, *q = kv + CPU_ATTEND_KEYS * wide, *acc = q + CPU_ATTEND_QUERIES * wide;
-    float *p = acc + CPU_ATTEND_QUERIES * wide;
-    float *top = p + CPU_ATTEND_QUERIES * CPU_ATTEND_KEYS, *sum = top + CPU_ATTEND_QUERIES;
-    int64_t keys = a->first + a->n - 1, start = first_key(a, a->first - 1) / QN_KV_PAGE;
-    for (int i = 0; i < nq; i++) {
-        const float *from = a->q + i / a->group * a->q_row + i % a->group * a->q_head;
-        for (int c = 0; c < kd; c++)
-            q[i * kd + c] = c < a->k_dim ? from[c] * a->scale : 0;
-        memset(acc + i * vd, 0, sizeof *acc * (size_t)vd);
-        top[i] = -INFINITY;
-        sum[i] = 0;
+    const struct attend_work w = work_of(a);
+    float *at = w.p + w.nq * CPU_ATTEND_KEYS;
+    struct attend_sums all = sums_at(at, w.nq, w.vd);
+    struct attend_sums part = sums_at(at + w.nq * (w.vd + 2), w.nq, w.vd);
+    int64_t keys = a->first + a->n - 1;
+    int64_t begin = cpu_first_key(a, a->first - 1) / QN_KV_PAGE * QN_KV_PAGE, end;
+    clear_sums(&all, w.nq, w.vd);
+    for (; begin < keys; begin = end) {
+        end = (begin / CPU_ATTEND_SPLIT + 1) * CPU_ATTEND_SPLIT;
+        end = end < keys ? end : keys;
+        attend_range(&w, &part, begin, end);
+        join_sums(&all, &part, w.nq, w.vd);
     }
-    for (int64_t page = start; page * QN_KV_PAGE < keys; page++) {
-        int64_t k0 = page * QN_KV_PAGE;
-        int nk = keys - k0 < CPU_ATTEND_KEYS ? (int)(keys - k0) : CPU_ATTEND_KEYS;
-        size_t at = (size_t)a->pages[page] * a->page_bytes, next = at;
-        if (k0 + nk < keys)
-            next = (size_t)a->pages[page + 1] * a->page_bytes;
-        widen_rows(kv, a->k + at, a->k_type, a->k_row, nk, a->k_dim, kd, (uintptr_t)a->v + at,
-                   a->v_row);
-        score(nq, p, q, kv, nk, kd);
-        for (int i = 0; i < nq; i++) {
-            int64_t pos = a->first - 1 + i / a->group, from = first_key(a, pos) - k0;
-            int64_t to = pos + 1 - k0; /* causal: later keys do not count */
-            if (a->softcap != 0)
-                cap_scores(p + i * CPU_ATTEND_KEYS, nk, a->softcap);
-            soften(p + i * CPU_ATTEND_KEYS,
-                   from < 0    ? 0
-                   : from > nk ? nk
-                               : (int)from,
-                   to < nk ? (int)to : nk, nk, &top[i], &sum[i], acc + i * vd, vd);
-        }
-        widen_rows(kv, a->v + at, a->v_type, a->v_row, nk, a->v_dim, vd, (uintptr_t)a->k + next,
-                   a->k_row);
-        weigh_all(nq, acc, p, kv, nk, vd);
+    give_results(&w, &all);
+}
+
+/* One split alone, its sums to a->part. */
+static void attend_part(const struct cpu_attend *a, int64_t split)
+{
+    const struct attend_work w = work_of(a);
+    const struct attend_sums part = sums_at(a->part, w.nq, w.vd);
+    int64_t keys = a->first + a->n - 1, end = (split + 1) * CPU_ATTEND_SPLIT;
+    int64_t begin = cpu_first_key(a, a->first - 1) / QN_KV_PAGE * QN_KV_PAGE;
+    begin = begin > split * CPU_ATTEND_SPLIT ? begin : split * CPU_ATTEND_SPLIT;
+    attend_range(&w, &part, begin, end < keys ? end : keys);
+}
+
+/* The sums of n splits, from a->part on, to the result. */
+static void attend_join(const struct cpu_attend *a, int64_t n)
+{
+    const struct attend_work w = work_of(a);
+    struct attend_sums all = sums_at(w.p, w.nq, w.vd);
+    clear_sums(&all, w.nq, w.vd);
+    for (int64_t i = 0; i < n; i++) {
+        struct attend_sums part = sums_at(a->part + i * a->part_step, w.nq, w.vd);
+        join_sums(&all, &part, w.nq, w.vd);
     }
-    for (int i = 0; i < nq; i++) {
-        float *out = a->out + i / a->group * a->out_row + i % a->group * a->out_head, f = 1;
-        if (a->sinks) {
-            float sink = a->sinks[i % a->group], high = sink > top[i] ? sink : top[i];
-            f = lanes_exp(top[i] - high);
-            sum[i] = sum[i] * f + lanes_exp(sink - high);
-        }
-        f /= sum[i];
-        for (int c = 0; c < a->v_dim; c++)
-            out[c] = acc[i * vd + c] * f;
-    }
+    give_results(&w, &all);
 }
 
 #endif

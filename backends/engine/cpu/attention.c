@@ -4,44 +4,45 @@
 struct store {
     const struct cpu_kernels *kernels;
     const struct qn_kv_layer *cache;
-    const struct qn_span *spans;
-    int n_spans;
+    const struct qn_span *span;
     const struct qn_tensor *k, *v;
 };
 
-static void store_row(const struct cpu_kernels *k, enum qn_dtype t, void *to, const float *from,
-                      int64_t n)
-{
-    if (t == QN_F16)
-        k->narrow(to, from, n);
-    else
-        qn_dtype(t)->quant(to, from, n);
-}
+enum { STORE_ROWS = 8 }; /* tokens of one item */
 
-/* Row i of span s, all heads. */
-static void store_token(const struct store *j, const struct qn_span *s, int32_t i)
+/* Row i of the span, all heads. */
+static void store_token(const struct store *j, int32_t i)
 {
     const struct qn_kv_layer *c = j->cache;
-    int32_t at = s->past + i;
-    char *page = (char *)c->mem->host + (size_t)s->pages[at / QN_KV_PAGE] * c->page_bytes;
+    int32_t at = j->span->past + i;
+    char *page = (char *)c->mem->host + (size_t)j->span->pages[at / QN_KV_PAGE] * c->page_bytes;
     char *k = page + c->k_offset + (size_t)(at % QN_KV_PAGE) * c->k_row;
     char *v = page + c->v_offset + (size_t)(at % QN_KV_PAGE) * c->v_row;
     for (int32_t h = 0; h < c->kv_heads; h++) {
         size_t skip = (size_t)h * c->head_bytes;
-        store_row(j->kernels, c->k_type, k + skip, cpu_at(j->k, s->row + i, h), c->k_dim);
+        j->kernels->keep(c->k_type, k + skip, cpu_at(j->k, j->span->row + i, h), c->k_dim);
         if (j->v)
-            store_row(j->kernels, c->v_type, v + skip, cpu_at(j->v, s->row + i, h), c->v_dim);
+            j->kernels->keep(c->v_type, v + skip, cpu_at(j->v, j->span->row + i, h), c->v_dim);
     }
+}
+
+static void store_item(void *arg, int64_t item, int worker)
+{
+    const struct store *j = arg;
+    int32_t first = (int32_t)item * STORE_ROWS, end = first + STORE_ROWS;
+    (void)worker;
+    for (int32_t i = first; i < end && i < j->span->n; i++)
+        store_token(j, i);
 }
 
 void cpu_kv_store(struct qn_device *dev, const struct qn_kv_layer *cache,
                   const struct qn_span *spans, int n_spans, const struct qn_tensor *k,
                   const struct qn_tensor *v)
 {
-    struct store j = {cpu(dev)->k, cache, spans, n_spans, k, v};
-    for (int s = 0; s < n_spans; s++)
-        for (int32_t i = 0; i < spans[s].n; i++)
-            store_token(&j, &spans[s], i);
+    for (int s = 0; s < n_spans; s++) {
+        struct store j = {cpu(dev)->k, cache, &spans[s], k, v};
+        qn_pool_run(cpu(dev)->pool, store_item, &j, (spans[s].n + STORE_ROWS - 1) / STORE_ROWS);
+    }
 }
 
 struct job {
@@ -51,34 +52,39 @@ struct job {
     const struct qn_kv_layer *cache;
     const struct qn_span *spans;
     const struct qn_attend_params *params;
-    int64_t step;  /* query rows of one item */
-    int group;     /* query heads of one item */
-    int64_t parts; /* items that share a cache head, when its group is too wide for one */
+    int group;       /* query heads of one item */
+    int64_t parts;   /* items that share a cache head, when its group is too wide for one */
+    int64_t threads; /* that could share the work */
     int n_spans;
     int64_t start[QN_SPANS_MAX + 1]; /* items before each span */
 };
 
-/* Items of one span, last rows first: they see the most keys, so short ones fill the end. */
-static void attend_item(void *arg, int64_t item, int worker)
+enum { MANY_KEYS = 256, MANY_DIM = 64 };
+
+/* Enough queries that share a page for the kernel that lays it out anew. Short texts and narrow
+ * heads, whose attention costs little, keep their precision. */
+static bool many(const struct job *j, const struct qn_span *s)
 {
-    const struct job *j = arg;
-    int lo = 0, hi = j->n_spans - 1;
-    while (lo < hi) {
-        int mid = (lo + hi + 1) / 2;
-        if (j->start[mid] <= item)
-            lo = mid;
-        else
-            hi = mid - 1;
-    }
-    const struct qn_span *s = &j->spans[lo];
+    return j->dev->k->attend_many && j->cache->k_dim >= MANY_DIM &&
+           (int64_t)s->past + s->n >= MANY_KEYS && (int64_t)s->n * j->group >= CPU_ATTEND_QUERIES;
+}
+
+/* Query rows of one item. */
+static int64_t step_of(const struct job *j, const struct qn_span *s)
+{
+    return (many(j, s) ? CPU_ATTEND_MANY : CPU_ATTEND_QUERIES) / j->group;
+}
+
+/* Query rows from `row` on and heads of item `part` of a span's cache heads. */
+static struct cpu_attend block_of(const struct job *j, const struct qn_span *s, int64_t row,
+                                  int64_t part, int worker)
+{
     const struct qn_kv_layer *c = j->cache;
-    int64_t within = item - j->start[lo], heads = c->kv_heads * j->parts;
-    int64_t blocks = (s->n + j->step - 1) / j->step, block = blocks - 1 - within / heads;
-    int64_t part = within % heads, kv = part / j->parts;
-    int64_t group = j->q->shape[1] / c->kv_heads;
-    int64_t first_head = kv * group + part % j->parts * j->group, row = block * j->step;
+    int64_t step = step_of(j, s), kv = part / j->parts, group = j->q->shape[1] / c->kv_heads;
+    int64_t first_head = kv * group + part % j->parts * j->group,
+            left = (kv + 1) * group - first_head;
     const char *base = (const char *)c->mem->host + (size_t)kv * c->head_bytes;
-    struct cpu_attend a = {
+    return (struct cpu_attend){
         .out = cpu_at(j->out, s->row + row, first_head),
         .q = cpu_at(j->q, s->row + row, first_head),
         .out_row = j->out->stride[0] / 4,
@@ -93,9 +99,8 @@ static void attend_item(void *arg, int64_t item, int worker)
         .v_row = c->v_row,
         .k_type = c->k_type,
         .v_type = c->v_type,
-        .n = (int)(s->n - row < j->step ? s->n - row : j->step),
-        .group = (int)((kv + 1) * group - first_head < j->group ? (kv + 1) * group - first_head
-                                                                : j->group),
+        .n = (int)(s->n - row < step ? s->n - row : step),
+        .group = (int)(left < j->group ? left : j->group),
         .k_dim = c->k_dim,
         .v_dim = c->v_dim,
         .first = s->past + row + 1,
@@ -106,14 +111,85 @@ static void attend_item(void *arg, int64_t item, int worker)
         .sinks = j->params->sinks ? (const float *)cpu_data(j->params->sinks) + first_head : NULL,
         .work = j->dev->work + worker * j->dev->work_floats,
     };
-    j->dev->k->attend(&a);
+}
+
+/* Items of one span, last rows first: they see the most keys, so short ones fill the end. */
+static void attend_item(void *arg, int64_t item, int worker)
+{
+    const struct job *j = arg;
+    int lo = 0, hi = j->n_spans - 1;
+    while (lo < hi) {
+        int mid = (lo + hi + 1) / 2;
+        if (j->start[mid] <= item)
+            lo = mid;
+        else
+            hi = mid - 1;
+    }
+    const struct qn_span *s = &j->spans[lo];
+    int64_t within = item - j->start[lo], heads = j->cache->kv_heads * j->parts;
+    int64_t step = step_of(j, s), blocks = (s->n + step - 1) / step;
+    int64_t row = (blocks - 1 - within / heads) * step;
+    struct cpu_attend a = block_of(j, s, row, within % heads, worker);
+    if (many(j, s))
+        j->dev->k->attend_many(&a);
+    else
+        j->dev->k->attend(&a);
+}
+
+/* ---- one long sequence: its keys are shared out, too ---- */
+
+struct shared {
+    const struct job *job;
+    int64_t first, splits; /* of the keys: first .. first + splits - 1 */
+};
+
+/* Floats of one split's sums. */
+static int64_t part_step(const struct job *j)
+{
+    return (int64_t)j->spans->n * j->group * (j->cache->v_dim + CPU_ATTEND_PAD + 2);
+}
+
+static struct cpu_attend split_of(const struct shared *s, int64_t head, int64_t split, int worker)
+{
+    struct cpu_attend a = block_of(s->job, s->job->spans, 0, head, worker);
+    a.part_step = part_step(s->job);
+    a.part = s->job->dev->parts + (head * s->splits + split) * a.part_step;
+    return a;
+}
+
+static void split_item(void *arg, int64_t item, int worker)
+{
+    const struct shared *s = arg;
+    struct cpu_attend a = split_of(s, item / s->splits, item % s->splits, worker);
+    s->job->dev->k->attend_part(&a, s->first + item % s->splits);
+}
+
+static void join_item(void *arg, int64_t head, int worker)
+{
+    const struct shared *s = arg;
+    struct cpu_attend a = split_of(s, head, 0, worker);
+    s->job->dev->k->attend_join(&a, s->splits);
+}
+
+/* Whether the only span has fewer heads than threads could work on, and its keys do share out. */
+static bool share_keys(const struct job *j, struct shared *s)
+{
+    const struct qn_span *span = j->spans;
+    int64_t heads = j->cache->kv_heads * j->parts, keys = (int64_t)span->past + span->n;
+    struct cpu_attend a = block_of(j, span, 0, 0, 0);
+    int64_t first = cpu_first_key(&a, span->past) / CPU_ATTEND_SPLIT;
+    *s = (struct shared){j, first, (keys - 1) / CPU_ATTEND_SPLIT + 1 - first};
+    return j->n_spans == 1 && span->n <= step_of(j, span) && !many(j, span) && s->splits > 1 &&
+           heads < 4 * j->threads &&
+           heads * s->splits * part_step(j) <=
+               cpu_parts_floats(j->dev->reserved.heads, j->dev->reserved.head_dim);
 }
 
 void cpu_attention(struct qn_device *dev, struct qn_tensor *out, const struct qn_tensor *q,
                    const struct qn_kv_layer *cache, const struct qn_span *spans, int n_spans,
                    const struct qn_attend_params *params)
 {
-    int64_t kv_heads = cache->kv_heads, group = q->shape[1] / kv_heads;
+    int64_t heads = cache->kv_heads, group = q->shape[1] / heads;
     int64_t wide = cache->k_dim > cache->v_dim ? cache->k_dim : cache->v_dim;
     if (cpu_attend_floats(wide) > cpu(dev)->work_floats)
         cpu_not_reserved("attention", q->shape[0], wide);
@@ -124,10 +200,19 @@ void cpu_attention(struct qn_device *dev, struct qn_tensor *out, const struct qn
                     .spans = spans,
                     .params = params,
                     .n_spans = n_spans};
+    struct shared s;
     j.group = (int)(group < CPU_ATTEND_QUERIES ? group : CPU_ATTEND_QUERIES);
     j.parts = (group + j.group - 1) / j.group;
-    j.step = CPU_ATTEND_QUERIES / j.group;
-    for (int i = 0; i < n_spans; i++)
-        j.start[i + 1] = j.start[i] + (spans[i].n + j.step - 1) / j.step * kv_heads * j.parts;
+    j.threads = qn_pool_threads(j.dev->pool);
+    heads *= j.parts;
+    if (share_keys(&j, &s)) {
+        qn_pool_run(j.dev->pool, split_item, &s, heads * s.splits);
+        qn_pool_run(j.dev->pool, join_item, &s, heads);
+        return;
+    }
+    for (int i = 0; i < n_spans; i++) {
+        int64_t step = step_of(&j, &spans[i]);
+        j.start[i + 1] = j.start[i] + (spans[i].n + step - 1) / step * heads;
+    }
     qn_pool_run(j.dev->pool, attend_item, &j, j.start[n_spans]);
 }

@@ -28,6 +28,8 @@ struct cpu_attend {
     float scale, softcap;
     const float *sinks; /* [group] or NULL */
     float *work;        /* cpu_attend_floats() of them */
+    float *part;        /* sums of splits: see attend_part */
+    int64_t part_step;  /* floats from one split's to the next */
 };
 
 /* What the kernels of recurrent.h read; steps from token to token are in floats, columns multiples
@@ -83,7 +85,15 @@ struct cpu_kernels {
     float (*dot)(const float *a, const float *b, int64_t n);
     void (*narrow)(uint16_t *f16, const float *x, int64_t n);
     void (*widen)(float *y, const uint16_t *f16, int64_t n);
-    void (*attend)(const struct cpu_attend *a);
+    /* One row of keys or values, in the cache's type. */
+    void (*keep)(enum qn_dtype type, void *to, const float *from, int64_t n);
+    void (*attend)(const struct cpu_attend *a); /* n·group at most CPU_ATTEND_QUERIES */
+    /* The same in two steps: the sums of one split of the keys, CPU_ATTEND_SPLIT long, to
+     * a->part [n·group][v_dim filled up + 2]; then n of them to the result. */
+    void (*attend_part)(const struct cpu_attend *a, int64_t split);
+    void (*attend_join)(const struct cpu_attend *a, int64_t n);
+    /* MAY be NULL: the same for CPU_ATTEND_MANY, with less precise products. */
+    void (*attend_many)(const struct cpu_attend *a);
     void (*conv)(const struct cpu_conv *a);
     void (*delta)(const struct cpu_delta *a);
     void (*scan)(const struct cpu_scan *a);
@@ -103,6 +113,9 @@ extern const struct cpu_kernels cpu_kernels_generic, cpu_kernels_avx2, cpu_kerne
 /* Whether the processor converts half precision: __builtin_cpu_supports of clang 14 has no name
  * for it. */
 bool cpu_has_f16c(void);
+bool cpu_has_bf16(void); /* AVX512-BF16, likewise */
+
+void cpu_attend_bf16(const struct cpu_attend *a);
 
 /* All sets compiled into this program, best first, generic last, NULL at the end; not all may run
  * here. */
@@ -120,16 +133,32 @@ qn_err cpu_kernels_choose(const struct cpu_kernels **out, struct qn_error *e);
 enum {
     CPU_ATTEND_QUERIES = 32, /* most rows times group of one block */
     CPU_ATTEND_KEYS = QN_KV_PAGE,
-    CPU_ATTEND_PAD = 16 /* heads are filled up to a multiple of it */
+    CPU_ATTEND_SPLIT = 512,      /* keys with sums of their own */
+    CPU_ATTEND_SPLITS_MAX = 128, /* that threads share; longer contexts are not shared */
+    CPU_ATTEND_MANY = 128,
+    CPU_ATTEND_PAD = 32 /* heads are filled up to a multiple of it */
 };
 
-/* Floats of working memory one thread needs for attention: a block of keys or values, queries,
- * sums, scores, and two numbers a query. */
+/* The first key that a query at position pos sees. */
+static inline int64_t cpu_first_key(const struct cpu_attend *a, int64_t pos)
+{
+    int64_t from = a->window && pos >= a->window ? pos - a->window + 1 : 0;
+    int64_t chunk = a->chunk ? pos / a->chunk * a->chunk : 0;
+    return from > chunk ? from : chunk;
+}
+
+/* Floats of working memory one thread needs for attention: a page of keys and one of values,
+ * queries and sums, and of each query its scores and a few numbers. */
 static inline int64_t cpu_attend_floats(int64_t head_dim)
 {
     int64_t wide = (head_dim + CPU_ATTEND_PAD - 1) / CPU_ATTEND_PAD * CPU_ATTEND_PAD;
-    return (CPU_ATTEND_KEYS + 2 * CPU_ATTEND_QUERIES) * wide +
-           CPU_ATTEND_QUERIES * (CPU_ATTEND_KEYS + 2);
+    return (CPU_ATTEND_KEYS + 2 * CPU_ATTEND_MANY) * wide + CPU_ATTEND_MANY * (CPU_ATTEND_KEYS + 2);
+}
+
+/* Floats for the sums of the splits of one row's attention. */
+static inline int64_t cpu_parts_floats(int64_t heads, int64_t head_dim)
+{
+    return CPU_ATTEND_SPLITS_MAX * heads * (head_dim + CPU_ATTEND_PAD + 2);
 }
 
 struct cpu_device {
@@ -141,6 +170,7 @@ struct cpu_device {
     size_t rows_bytes;
     float *work;         /* per thread, one after another */
     int64_t work_floats; /* of one thread */
+    float *parts;        /* sums of splits: cpu_parts_floats() of them */
     int32_t *choices;    /* a mixture's rows by expert: cpu_experts_ints() of them */
     struct qn_reserve reserved;
 };

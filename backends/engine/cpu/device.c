@@ -7,6 +7,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+/* Memory of this size is asked for in the system's large pages: caches are read in pieces of a few KiB
+ * that lie megabytes apart, and each would need its own entry of the address table. */
+enum { HUGE_FROM = 16 << 20 };
+
 static qn_err mem_new(struct qn_device *dev, size_t bytes, struct qn_mem **out, struct qn_error *e)
 {
     void *p = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE,
@@ -14,6 +18,8 @@ static qn_err mem_new(struct qn_device *dev, size_t bytes, struct qn_mem **out, 
     if (p == MAP_FAILED)
         return qn_fail(e, QN_ENOMEM, "no memory for %zu MiB: unload a model or use a smaller one",
                        bytes >> 20);
+    if (bytes >= HUGE_FROM)
+        madvise(p, bytes, MADV_HUGEPAGE); /* advice: it may be refused */
     struct qn_mem *m = qn_xcalloc(1, sizeof *m);
     *m = (struct qn_mem){.dev = dev, .host = p, .bytes = bytes, .owned = 1};
     *out = m;
@@ -95,6 +101,15 @@ static qn_err reserve(struct qn_device *dev, const struct qn_reserve *need, stru
             return qn_fail(e, QN_ENOMEM, "no memory for %lld choices of experts",
                            (long long)(r.rows * r.experts_used));
     }
+    if (cpu_parts_floats(r.heads, r.head_dim) >
+        cpu_parts_floats(d->reserved.heads, d->reserved.head_dim)) {
+        free(d->parts); /* most of it is never touched */
+        d->parts = qn_alloc_sized((size_t)cpu_parts_floats(r.heads, r.head_dim), sizeof *d->parts,
+                                  SIZE_MAX);
+        if (!d->parts)
+            return qn_fail(e, QN_ENOMEM, "no memory for the attention of %lld heads",
+                           (long long)r.heads);
+    }
     int64_t floats = larger(cpu_attend_floats(r.head_dim), cpu_matmul_floats(r.cols));
     if (floats > d->work_floats) {
         qn_err err = room_for_threads(d, floats, qn_pool_threads(d->pool), e);
@@ -116,6 +131,7 @@ static void free_device(struct qn_device *dev)
     qn_pool_free(d->pool);
     free(d->rows);
     free(d->work);
+    free(d->parts);
     free(d->choices);
     free(d);
 }

@@ -22,6 +22,16 @@ bool cpu_has_f16c(void)
 }
 #endif
 
+bool cpu_has_bf16(void)
+{
+#ifdef QN_X86_64
+    unsigned a, b, c, d;
+    return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & 1u << 5);
+#else
+    return false;
+#endif
+}
+
 const struct cpu_kernels *const cpu_kernels_all[] = {
 #ifdef QN_X86_64
     &cpu_kernels_avx512,  &cpu_kernels_avxvnni,
@@ -37,9 +47,9 @@ struct trial {
     float x[8][COLS], w[ROWS][COLS], gain[COLS], out[2][8 * COLS];
     uint16_t halves[2 * KEYS * HEAD];
     char file[ROWS * COLS * 4], panel[ROWS * COLS * 4], acts[2][8 * COLS * 4];
-    float work[2][(CPU_ATTEND_KEYS + 2 * CPU_ATTEND_QUERIES) * (HEAD + CPU_ATTEND_PAD) +
-                  CPU_ATTEND_QUERIES * (CPU_ATTEND_KEYS + 2)];
     char wide[COLS / CPU_WIDE * CPU_PAIRS_PANEL] __attribute__((aligned(64)));
+    float work[2][(CPU_ATTEND_KEYS + 2 * CPU_ATTEND_MANY) * (HEAD + CPU_ATTEND_PAD) +
+                  CPU_ATTEND_MANY * (CPU_ATTEND_KEYS + 2)] __attribute__((aligned(64)));
     enum qn_dtype type;
     int width;       /* 1, 2, 4 or 8 activations */
     int n;           /* floats in each of out */
@@ -97,11 +107,11 @@ static void try_widen(const struct cpu_kernels *k, struct trial *t, int side)
     k->widen(t->out[side], t->halves, t->n);
 }
 
-static void try_attend(const struct cpu_kernels *k, struct trial *t, int side)
+static void try_attend_by(void (*attend)(const struct cpu_attend *), struct trial *t, int side)
 {
     static const int32_t pages[] = {0, 1, 2};
     t->n = 4 * HEAD;
-    k->attend(&(struct cpu_attend){
+    attend(&(struct cpu_attend){
         .out = t->out[side],
         .q = t->x[0],
         .out_row = 2 * HEAD,
@@ -124,6 +134,17 @@ static void try_attend(const struct cpu_kernels *k, struct trial *t, int side)
         .scale = 0.2f,
         .work = t->work[side],
     });
+}
+
+static void try_attend(const struct cpu_kernels *k, struct trial *t, int side)
+{
+    try_attend_by(k->attend, t, side);
+}
+
+static void try_attend_many(const struct cpu_kernels *k, struct trial *t, int side)
+{
+    try_attend_by(k->attend_many ? k->attend_many : k->attend, t, side);
+    t->tolerance = 0.02f; /* products of eight bits of mantissa */
 }
 
 static void try_mul(const struct cpu_kernels *k, struct trial *t, int side)
@@ -352,6 +373,8 @@ int cpu_kernels_try(const struct cpu_kernels *set, struct cpu_kernels *out)
     int replaced = 0;
     uint32_t seed = 1;
     *out = *set;
+    if (!cpu_has_bf16())
+        out->attend_many = NULL;
     if (!t)
         return 0; /* the device that needs far more will say so */
     for (int i = 0; i < 2; i++)
@@ -371,6 +394,11 @@ int cpu_kernels_try(const struct cpu_kernels *set, struct cpu_kernels *out)
     TRY(narrow)
     TRY(widen)
     TRY(attend)
+    if (out->attend_many && (wrong = compare(set, t, try_attend_many))) {
+        out->attend_many = NULL;
+        qn_warn("engine", "isa=%s kernel=attend_many left_out=\"%s\"", set->name, wrong);
+        replaced++;
+    }
     TRY(mul)
     TRY(sigmoid_mul)
     TRY(conv)
