@@ -250,6 +250,7 @@ static void a_full_context_forgets_its_older_half(void **state)
     assert_string_equal(qn_buf_cstr(&c.text[0]), want);
     client_deinit(&c);
     /* Of a text with a hole only the part before it may be shared. */
+    assert_int_equal(qn_prefix_tokens(qn_batch_prefix(b)), 12);
     r = request(&c, prompt, 60, 1);
     qn_batch_add(b, &r, NULL);
     run_out(b);
