@@ -345,6 +345,12 @@ void qn_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *
     dev->ops->mul(dev, y, a, b);
 }
 
+void qn_relu_squared(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x)
+{
+    CHECK(qn_tensor_same_shape(y, x) && y->ndim == 2 && f32_rows(y) && f32_rows(x), y, x, NULL);
+    dev->ops->relu_squared(dev, y, x);
+}
+
 void qn_sigmoid_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *gate,
                     const struct qn_tensor *x)
 {

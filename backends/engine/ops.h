@@ -60,8 +60,9 @@ enum { QN_ROPE_AXES = 4 }; /* time, height, width, and one that no known model u
 enum { QN_LINEAR_MAX = 8, QN_SPANS_MAX = 256, QN_EXPERTS_MAX = 1024, QN_EXPERTS_USED_MAX = 64 };
 
 /* y = x·wᵀ.  x [rows, cols], w [out, cols] any type, y [rows, out]. Block weights meet activations
- * rounded to 8 bits per 32 columns (16 when the matrix is small); for many rows and a large matrix a
- * device may round both to 8 bits per 128 columns. F32, F16 and BF16 weights meet them as they are.
+ * rounded to 8 bits per 32 columns (16 when the matrix is small); for many rows and a large matrix
+ * a device may round both to 8 bits per 128 columns. F32, F16 and BF16 weights meet them as they
+ * are.
  */
 void qn_matmul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
                const struct qn_tensor *w);
@@ -194,6 +195,8 @@ void qn_copy(struct qn_device *dev, struct qn_tensor *dst, const struct qn_tenso
 /* y = a · b, element by element, all [rows, d]; y may be a or b. */
 void qn_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *a,
             const struct qn_tensor *b);
+/* y = max(x, 0)², both [rows, d]; y may be x. */
+void qn_relu_squared(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x);
 /* y = x · sigmoid(gate), all [rows, d] or [rows, heads, d]; y may be x or gate. */
 void qn_sigmoid_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *gate,
                     const struct qn_tensor *x);
@@ -306,6 +309,7 @@ struct qn_ops {
 
     void (*mul)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *a,
                 const struct qn_tensor *b);
+    void (*relu_squared)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x);
     void (*sigmoid_mul)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *gate,
                         const struct qn_tensor *x);
     void (*sigmoid)(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x);

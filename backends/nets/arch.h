@@ -27,7 +27,7 @@ enum qn_norm_kind {
     QN_NORM_LAYER /* with the mean taken off; biases where the file has them */
 };
 
-enum qn_act { QN_ACT_SILU, QN_ACT_GELU };
+enum qn_act { QN_ACT_SILU, QN_ACT_GELU, QN_ACT_RELU_SQUARED /* without a gate */ };
 
 /* What the file calls the norms of a layer; NULL: it has none there. */
 struct qn_norm_names {
@@ -93,7 +93,7 @@ extern const struct qn_decoder_arch qn_gpt_oss, qn_llama4, qn_granitemoe;
 extern const struct qn_decoder_arch qn_olmoe, qn_glm4moe, qn_ernie4_5_moe, qn_dots1;
 extern const struct qn_decoder_arch qn_bailingmoe2, qn_hunyuan_moe, qn_minimax_m2;
 extern const struct qn_decoder_arch qn_lfm2, qn_lfm2moe;
-extern const struct qn_decoder_arch qn_mamba2_arch, qn_falcon_h1, qn_granitehybrid;
+extern const struct qn_decoder_arch qn_mamba2_arch, qn_falcon_h1, qn_granitehybrid, qn_nemotron_h;
 extern const struct qn_decoder_arch qn_qwen3next, qn_qwen35, qn_qwen35moe;
 
 #endif

@@ -1,6 +1,7 @@
 /* Mamba 2 alone; beside attention in every layer (Falcon H1, whose multipliers its files have in
  * the weights already); in most layers, with attention in those that have key-value heads (Granite
- * 4). Sources: arXiv:2405.21060, arXiv:2507.22448, and Granite 4's published definition. */
+ * 4); or each layer one block of three kinds (Nemotron H). Sources: arXiv:2405.21060,
+ * arXiv:2507.22448, arXiv:2504.03624, and Granite 4's published definition. */
 #include "nets/arch.h"
 
 #include "nets/block_moe.h"
@@ -36,6 +37,23 @@ static qn_err configure_granite(struct qn_loader *l, struct qn_net *net)
     return err;
 }
 
+/* Each layer is one block: a feed-forward one where it has a width, attention where it has
+ * key-value heads, else Mamba 2. Nothing rotates. */
+static qn_err configure_nemotron_h(struct qn_loader *l, struct qn_net *net)
+{
+    qn_err err = configure(l, net, &qn_block_mamba2);
+    for (int32_t i = 0; i < net->shape.layers && err == QN_OK; i++) {
+        struct qn_decoder_layer *layer = &net->layer[i];
+        layer->ffn = NULL;
+        layer->attention.rope = -1;
+        if (layer->dense.width > 0)
+            layer->mixer = &qn_block_ffn_alone;
+        else if (layer->attention.kv_heads > 0)
+            layer->mixer = &qn_block_attention;
+    }
+    return err;
+}
+
 static qn_err configure_falcon_h1(struct qn_loader *l, struct qn_net *net)
 {
     return configure(l, net, &qn_block_attention_and_mamba2);
@@ -55,6 +73,14 @@ const struct qn_decoder_arch qn_granitehybrid = {
     .norms = QN_PRE_NORMS,
     .moe = &(const struct qn_moe_style){.score = QN_ROUTE_SOFTMAX, .normalise = true},
     .configure = configure_granite,
+};
+
+const struct qn_decoder_arch qn_nemotron_h = {
+    .name = "nemotron_h",
+    .recurrent = true,
+    .norms = {.mixer = "attn_norm"},
+    .act = QN_ACT_RELU_SQUARED,
+    .configure = configure_nemotron_h,
 };
 
 const struct qn_decoder_arch qn_falcon_h1 = {

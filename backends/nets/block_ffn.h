@@ -15,5 +15,7 @@ struct qn_ffn {
 };
 
 extern const struct qn_block qn_block_ffn;
+/* The same in the place of a layer's mixer (Nemotron H). */
+extern const struct qn_block qn_block_ffn_alone;
 
 #endif

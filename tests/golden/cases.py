@@ -55,7 +55,7 @@ def positions():
 
 
 def hybrids():
-    for arch in ("lfm2", "mamba2", "falcon-h1", "granitehybrid", "qwen35"):
+    for arch in ("lfm2", "mamba2", "falcon-h1", "granitehybrid", "nemotron_h", "qwen35"):
         yield arch, "f32", []
         yield arch, "q8_0", STEADY
     for arch in ("lfm2moe", "granite-mixture", "qwen3next", "qwen3next-older", "qwen35moe"):
@@ -64,6 +64,7 @@ def hybrids():
     yield "lfm2", "q4_k", STEADY
     yield "mamba2", "f16", numbers(groups=4, ssm_heads=4, ssm_norm=0)
     yield "qwen35", "q4_k", STEADY
+    yield "qwen35", "f32", numbers(guesses=1)
     yield "qwen35", "f16", numbers(groups=2, states=48, interval=3)
     yield "granitehybrid", "f32", numbers(rotates=1)
     yield "mamba2", "f32", numbers(inner=160, ssm_heads=2, states=17)

@@ -377,6 +377,10 @@ static void gates(void)
     qn_mul(dev, &both, &both, &product);
     for (int i = 0; i < 9 * 903; i++)
         assert_true(data(&both)[i] == (float)(data(&factor)[i] * data(&product)[i]));
+    qn_relu_squared(dev, &both, &product);
+    for (int i = 0; i < 9 * 903; i++)
+        assert_true(data(&both)[i] ==
+                    (data(&product)[i] > 0 ? (float)(data(&product)[i] * data(&product)[i]) : 0));
     struct qn_tensor was = copied(&x);
     qn_l2_norm(dev, &x, &x, 1e-6f, 0.5f);
     struct qn_tensor w = fresh(QN_SHAPE(3, 301));

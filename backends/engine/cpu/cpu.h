@@ -256,6 +256,7 @@ void cpu_attention(struct qn_device *, struct qn_tensor *out, const struct qn_te
                    const struct qn_attend_params *params);
 void cpu_mul(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *a,
              const struct qn_tensor *b);
+void cpu_relu_squared(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x);
 void cpu_sigmoid_mul(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *gate,
                      const struct qn_tensor *x);
 void cpu_sigmoid(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x);

@@ -178,6 +178,7 @@ static const struct qn_ops ops = {
     .softmax = cpu_softmax,
     .copy = cpu_copy,
     .mul = cpu_mul,
+    .relu_squared = cpu_relu_squared,
     .sigmoid_mul = cpu_sigmoid_mul,
     .sigmoid = cpu_sigmoid,
     .l2_norm = cpu_l2_norm,

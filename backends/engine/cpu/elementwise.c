@@ -70,6 +70,21 @@ void cpu_mul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor 
     run(dev, &(struct job){.row = mul_row, .y = y, .a = a, .b = b});
 }
 
+static void relu_squared_row(const struct job *j, int64_t r)
+{
+    const float *x = cpu_at(j->a, r, 0);
+    float *y = cpu_at(j->y, r, 0);
+    for (int64_t i = 0; i < j->cols; i++) {
+        float v = x[i] > 0 ? x[i] : 0;
+        y[i] = v * v;
+    }
+}
+
+void cpu_relu_squared(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x)
+{
+    run(dev, &(struct job){.row = relu_squared_row, .y = y, .a = x});
+}
+
 static void sigmoid_mul_row(const struct job *j, int64_t r)
 {
     int64_t inner = j->y->ndim == 3 ? j->y->shape[1] : 1, i = r / inner, h = r % inner;

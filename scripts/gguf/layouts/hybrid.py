@@ -1,7 +1,7 @@
 """Decoders with recurrent layers, alone or between layers of attention."""
 import numpy as np
 
-from container import ARR, BOOL, I32, U32
+from container import ARR, BOOL, F32, I32, U32
 
 from .dense import Granite
 from .layout import Layout, preset
@@ -108,6 +108,30 @@ class GraniteMixture(Mixture, GraniteHybrid):
         return {**super().metadata(a), "expert_shared_feed_forward_length": (U32, a.shared_ff)}
 
 
+class NemotronH(Layout):
+    """Layers by turns: Mamba 2, feed-forward, attention, feed-forward."""
+    pre, norms = "pixtral", ("attn_norm",)
+
+    def metadata(self, a):
+        turn = [i % 4 for i in range(a.layers)]
+        meta = {**super().metadata(a), **Mamba2.ssm(a), "attention.layer_norm_epsilon": (F32, a.eps),
+                "feed_forward_length": (ARR, (I32, [a.ff if t % 2 else 0 for t in turn])),
+                "attention.head_count_kv": (ARR, (I32, [a.kv_heads if t == 2 else 0 for t in turn]))}
+        del meta["rope.freq_base"]
+        return meta
+
+    def mixer(self, w, a, i, b):
+        if i % 4 == 0:
+            mamba2(w, a, b, self.deep(a))
+        elif i % 4 == 2:
+            self.attention(w, a, i, b)
+
+    def ffn(self, w, a, i, b):
+        if i % 2:
+            w.matrix(b + "ffn_up.weight", a.ff, a.dim, 1 / np.sqrt(a.dim))
+            w.matrix(b + "ffn_down.weight", a.dim, a.ff, self.deep(a) / np.sqrt(a.ff))
+
+
 class Qwen35(Layout):
     pre, qk_norm, norms = "qwen35", "head", ("attn_norm", "post_attention_norm")
     merged_inputs = False                  # one matrix for q, k, v and z
@@ -117,6 +141,7 @@ class Qwen35(Layout):
         third = a.rope_dim // 6
         sections = [third, third, a.rope_dim // 2 - 2 * third, 0]
         return {**super().metadata(a), "rope.dimension_count": (U32, a.rope_dim),
+                "block_count": (U32, a.layers + a.guesses), "nextn_predict_layers": (U32, a.guesses),
                 "rope.dimension_sections": (ARR, (I32, sections)),
                 "full_attention_interval": (U32, a.interval),
                 "ssm.conv_kernel": (U32, a.kernel), "ssm.inner_size": (U32, a.inner),
@@ -142,6 +167,14 @@ class Qwen35(Layout):
         w.vector(b + "ssm_a", heads, 0.2, -1.0)
         w.vector(b + "ssm_norm.weight", a.inner // heads, 0.1, 1.0)
         w.matrix(b + "ssm_out.weight", a.dim, a.inner, 2 * self.deep(a) / np.sqrt(a.inner))
+
+    def tensors(self, w, a):
+        super().tensors(w, a)
+        for i in range(a.layers, a.layers + a.guesses):        # nothing that plain decoding uses
+            b = "blk.%d." % i
+            self.gated_attention(w, a, i, b)
+            w.vector(b + "nextn.enorm.weight", a.dim, 0.1, 1.0)
+            w.matrix(b + "nextn.eh_proj.weight", a.dim, 2 * a.dim, 1 / np.sqrt(2 * a.dim))
 
     def gated_attention(self, w, a, i, b):
         qd, kd, std = a.heads * a.head_dim, a.kv_heads * a.head_dim, 1 / np.sqrt(a.dim)
@@ -173,7 +206,8 @@ class Qwen3NextOlder(Qwen3Next):
 
 
 LAYOUTS = {"lfm2": Lfm2(), "lfm2moe": Lfm2Moe(), "mamba2": Mamba2(), "falcon-h1": FalconH1(),
-           "granitehybrid": GraniteHybrid(), "granite-mixture": GraniteMixture(), "qwen35": Qwen35(),
+           "granitehybrid": GraniteHybrid(), "nemotron_h": NemotronH(),
+           "granite-mixture": GraniteMixture(), "qwen35": Qwen35(),
            "qwen35moe": Qwen35Moe(), "qwen3next": Qwen3Next(), "qwen3next-older": Qwen3NextOlder()}
 
 PRESETS = {
@@ -191,22 +225,24 @@ PRESETS = {
                                  inner=1536, states=128, ssm_heads=48, groups=1, ssm_norm=1, interval=10, rotates=0),
     "small-granitehybrid": preset("granitehybrid", 256, 3, 512, 4, 2, 64, 2048, 1e-5, 1e4, 2048, kernel=4, inner=512,
                                   states=32, ssm_heads=8, groups=1, ssm_norm=1, interval=3, rotates=0),
+    "small-nemotron_h": preset("nemotron_h", 256, 4, 512, 4, 2, 64, 2048, 1e-5, 1e4, 2048, kernel=4, inner=640,
+                               states=32, ssm_heads=8, groups=2, ssm_norm=1),
     "small-granite-mixture": preset("granitehybrid", 256, 3, 256, 4, 2, 64, 2048, 1e-5, 1e4, 2048,
                                     layout="granite-mixture", kernel=4, inner=512, states=32, ssm_heads=8, groups=1,
                                     ssm_norm=1, interval=3, rotates=1, experts=8, used=3, expert_ff=256,
                                     shared_ff=256),
-    "qwen3.5-0.8b": preset("qwen35", 1024, 24, 3584, 8, 2, 256, 248320, 1e-6, 1e7, 262144, interval=4,
+    "qwen3.5-0.8b": preset("qwen35", 1024, 24, 3584, 8, 2, 256, 248320, 1e-6, 1e7, 262144, interval=4, guesses=0,
                            rope_dim=64, kernel=4, inner=2048, states=128, ssm_heads=16, groups=16),
-    "small-qwen35": preset("qwen35", 256, 4, 512, 4, 2, 64, 2048, 1e-6, 1e7, 2048, interval=4, rope_dim=32,
-                           kernel=4, inner=512, states=64, ssm_heads=8, groups=4),
-    "small-qwen35moe": preset("qwen35moe", 256, 4, 512, 4, 2, 64, 2048, 1e-6, 1e7, 2048, interval=4, rope_dim=32,
-                              kernel=4, inner=512, states=64, ssm_heads=8, groups=4, experts=8, used=3,
+    "small-qwen35": preset("qwen35", 256, 4, 512, 4, 2, 64, 2048, 1e-6, 1e7, 2048, interval=4, guesses=0,
+                           rope_dim=32, kernel=4, inner=512, states=64, ssm_heads=8, groups=4),
+    "small-qwen35moe": preset("qwen35moe", 256, 4, 512, 4, 2, 64, 2048, 1e-6, 1e7, 2048, interval=4, guesses=0,
+                              rope_dim=32, kernel=4, inner=512, states=64, ssm_heads=8, groups=4, experts=8, used=3,
                               expert_ff=256, shared_ff=256),
-    "small-qwen3next": preset("qwen3next", 256, 4, 512, 4, 2, 64, 2048, 1e-6, 1e7, 2048, interval=4, rope_dim=16,
-                              kernel=4, inner=512, states=64, ssm_heads=8, groups=4, experts=8, used=3,
+    "small-qwen3next": preset("qwen3next", 256, 4, 512, 4, 2, 64, 2048, 1e-6, 1e7, 2048, interval=4, guesses=0,
+                              rope_dim=16, kernel=4, inner=512, states=64, ssm_heads=8, groups=4, experts=8, used=3,
                               expert_ff=256, shared_ff=256),
     "small-qwen3next-older": preset("qwen3next", 256, 4, 512, 4, 2, 64, 2048, 1e-6, 1e7, 2048,
-                                    layout="qwen3next-older", interval=4, rope_dim=16, kernel=4, inner=512,
+                                    layout="qwen3next-older", interval=4, guesses=0, rope_dim=16, kernel=4, inner=512,
                                     states=64, ssm_heads=8, groups=4, experts=8, used=3, expert_ff=256,
                                     shared_ff=256),
     "small-lfm2moe": preset("lfm2moe", 256, 4, 512, 4, 2, 64, 2048, 1e-5, 1e6, 2048, kernel=3, interval=3, dense=1,

@@ -89,7 +89,24 @@ class GraniteHybrid(Mixture, Granite, Recurrent):
         return super().rotation(i) if self.get("rope.scaling.finetuned", True) else None
 
 
+class NemotronH(Recurrent):                # arXiv:2504.03624: a layer is one block; nothing rotates
+    def rotation(self, i):
+        return None
+
+    def layer(self, i, x):
+        b, h = "blk.%d." % i, self.norm(x, "blk.%d.attn_norm" % i)
+        if self.has(b + "ssm_in.weight"):
+            return x + self.mamba2(i, h)
+        if self.has(b + "attn_q.weight"):
+            return x + self.attention(i, h)
+        return x + self.project(np.maximum(self.project(h, b + "ffn_up"), 0) ** 2, b + "ffn_down")
+
+
 class GatedDelta(Recurrent):               # arXiv:2412.06464, as Qwen3-Next and Qwen3.5 have it
+    def setup(self):
+        super().setup()
+        self.layers -= self.get("nextn_predict_layers", 0)     # layers that guess tokens further ahead
+
     def normal(self, x):
         return x / np.sqrt((x * x).sum(axis=-1, keepdims=True) + 1e-6)
 
@@ -176,4 +193,5 @@ class Qwen35Moe(Mixture, Qwen35):
 
 
 NETWORKS = {"lfm2": Lfm2, "lfm2moe": Lfm2Moe, "mamba2": Mamba2, "falcon-h1": FalconH1, "granitehybrid": GraniteHybrid,
+            "nemotron_h": NemotronH,
             "qwen3next": Qwen3Next, "qwen35": Qwen35, "qwen35moe": Qwen35Moe}
