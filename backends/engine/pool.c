@@ -33,7 +33,7 @@ enum { SPIN_US = 20 };
 /* Waiting longer than this, and than three quarters of the run: more than slow cores beside fast
  * ones or a last item that is the longest ever explain. */
 static const int64_t held_up_ns = 300 * 1000;
-static const int64_t alone_min_ns = 4 * 1000 * 1000, alone_max_ns = 128 * 1000 * 1000;
+static const int64_t alone_min_ns = 16 * 1000 * 1000, alone_max_ns = 256 * 1000 * 1000;
 
 /* Items not yet taken: the first in the low half, the end in the high half. */
 struct range {
