@@ -25,12 +25,13 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "scripts", "gguf")]
 import make_random_gguf
-from cases import FLOATS, cases
+from cases import FLOATS, LARGE, cases
 from reference import Network
 
 ISAS = ("generic", "avx2", "avxvnni", "avx512")
 FLOAT_LIMIT, ROUNDED_LIMIT = 3e-3, 0.02
-MOVED_FLOAT, MOVED_ROUNDED = 2e-4, 0.02    # among our own ways, RMS over spread
+MOVED_FLOAT, MOVED_ROUNDED = 2e-4, 0.01    # among our own ways, RMS over spread
+MOVED_WIDE = 0.02                          # where one way rounds by 128 columns, another by 32
 PROMPT, GREEDY, SKIP = 40, 64, 77
 
 def probe(tool, isa, *arguments):
@@ -82,7 +83,8 @@ def run(tool, isas, folder, arch, kind, extra):
             continue
         wrong, figure = compare(np.fromfile(raw, np.float32).reshape(theirs.shape), theirs, kind, leads)
         ways = json.loads(probe(tool, isa, "sequences", path))
-        limit = MOVED_FLOAT if kind in FLOATS else MOVED_ROUNDED
+        wide = isa == "avx512" and extra[:len(LARGE)] == LARGE
+        limit = MOVED_FLOAT if kind in FLOATS else MOVED_WIDE if wide else MOVED_ROUNDED
         for name, moved in ways.items():
             if not moved <= limit:
                 wrong = "%s moves the logits by %.3g" % (name, moved)
