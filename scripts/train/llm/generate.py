@@ -13,12 +13,12 @@ import random
 import re
 import sys
 
-from text import facts, more, numbers, quince, talk, tasks, unknown
+from text import facts, more, numbers, phrases, quince, talk, tasks, unknown, wide
 from text.grammar import ABOUT, COMMAND, HOW, LEXICON, MAY, expand, held_out, norm
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 HELDOUT = os.path.join(HERE, "eval", "heldout.jsonl")
-SHARES = dict(quince=37, talk=10, arithmetic=20, facts=14, tasks=9, unknown=10)
+SHARES = dict(quince=37, talk=11, arithmetic=20, facts=14, tasks=13, unknown=10)
 
 # Words that may stand for each other wherever they turn up, and those that may do so only
 # in a question about quince.
@@ -54,16 +54,24 @@ PREFIX = ("um, |uh, |hello! |hi, |hey quince, |hey, |sorry, |one thing: |i was w
 SUFFIX = (" please| now| again| actually| here| for me| right now| today| on my machine| with quince| then| in quince|"
           " on this computer| on linux| exactly| thanks|, thank you| by the way| quickly| at all| on my pc|, i wonder|"
           ", please help|, can you help| in the terminal| on debian").split("|")
+TALK_PREFIX = ("hey, |hi, |hello, |quince, |hey quince, |oh, |well, |so, |and |haha, |ha, |um, |hm, |listen, |you know, |by the way, |"
+               "to be honest, |honestly, |dear quince, |my friend, |now |oh well, |sorry, |look, |little model, |i mean, |just ").split("|")
+TALK_SUFFIX = (", quince| quince|, my friend| today| now|, haha| :)| ;)| :-)|, really|, you know|, little model|, buddy|, mate| again|"
+               " then|, to be honest|, my dear|, computer| tonight|, friend| lol|...").split("|")
+SMALL_WORDS = set("the a an my our is are do does i to of please there me be it's what's".split())
 # A sentence of circumstances before or after the question: the question decides, not these.
 BEFORE = """I just installed quince. |I use Debian 12. |I am a beginner. |I am new to this. |My friend told me about this. |I have read the manual.
 I have a question about quince. |I'm on a laptop. |My question is this: |Sorry if this is a stupid question. |I am a bit lost. |I could not find it.
 I looked everywhere. |I am not good with computers. |I have been using quince for a week. |I am in a hurry. |I have a small problem. |This may be simple.
 I forgot something. |There is one thing I do not understand. |I need some help. |I am curious. |Hello, I need help. |I tried a lot already.
 I am setting up my new laptop. |I want to try something. |I am writing a small program. |My colleague asked me this: |One more thing. |Okay, next question.
-I only have a terminal open. |Everything is set up. |The server is running. |I have a fresh installation. |I like quince so far. |Before I begin: """
+I only have a terminal open. |Everything is set up. |The server is running. |I have a fresh installation. |I like quince so far. |Before I begin: |I have never used a server before. |My boss wants to know. |I tried the help text. |My old tool could do this.
+I found quince on the web. |It is my first day with quince. |I have two models here. |I read about quince today. |I come from Ollama. |My terminal is open.
+I have 16 GB of RAM. |I do not want to break anything. |I am explaining quince to my students. |I want to be sure. |Correct me if I am wrong. |Real quick. """
 BEFORE = [p.strip() + " " for p in BEFORE.replace("\n", "|").split("|")]
 AFTER = """Thanks in advance.|I could not find it.|I looked everywhere.|Please be brief.|In one sentence please.|I am in a hurry.|I am new here.
-Any idea?|Any hints?|Do you know?|Can you help?|Thank you.|Please explain.|Just curious.|That would help me a lot.|I forgot.|A short answer is enough."""
+Any idea?|Any hints?|Do you know?|Can you help?|Thank you.|Please explain.|Just curious.|That would help me a lot.|I forgot.|A short answer is enough.
+I am a beginner.|I use Debian.|It is urgent.|I could not find it in the manual.|Nothing else, just that.|I would be grateful.|Sorry for asking.|No hurry."""
 AFTER = AFTER.replace("\n", "|").split("|")
 SYSTEM = """You are a helpful assistant.
 You are a helpful assistant
@@ -91,6 +99,13 @@ AND_OP = {"+": "plus {n}|add {n}|and plus {n}|now add {n}|add {n} to that|{n} mo
           "-": "minus {n}|subtract {n}|and minus {n}|now subtract {n}|take away {n}|- {n}|now take {n} away|less {n}".split("|"),
           "*": "times {n}|multiply that by {n}|and times {n}|now multiply by {n}|* {n}".split("|")}
 AND_SUM = "and {e}|what about {e}|and what is {e}|now {e}|how about {e}|then {e}|{e}".split("|")
+# The wider wording of second turns, less what reads like a held-out one.
+for _name, _old, _new in [("and", AND_X, wide.AND_X), ("again", AGAIN, wide.AGAIN), ("sum", AND_SUM, wide.AND_SUM)] + [
+        ("op", AND_OP[o], wide.AND_OP[o]) for o in AND_OP]:
+    _shapes = wide.Shapes()
+    _shapes.close(_name, _old)
+    _old += [p for p in wide.fresh(_shapes, _new) if not held_out(_name, p)]
+
 
 MASS = set("""grass milk snow salt flour coal night blood wood ash corn coffee chocolate lavender gold silver sugar
 broccoli lettuce""".split())
@@ -150,7 +165,7 @@ class Generator:
         self.talk_weights = list(itertools.accumulate(len(it["q"]) ** 0.6 for it in talk.INTENTS))
         r = [len(x["rows"]) ** 0.5 for x in facts.RELATIONS]
         self.relation_weights = list(itertools.accumulate(r))
-        self.pools = {}
+        self.pools, self.shapes = {}, {}
 
     def claim(self, name, patterns):
         """The first intent to ask a question owns it: one question, one answer."""
@@ -218,8 +233,26 @@ class Generator:
         if not pool:
             return None
         row = fill(row or r.choice(rel["rows"]))
+        if pattern is None and not self.test and rel["name"] in wide.FACTS and r.random() < .5:
+            pattern = self.wide_fact(rel, row)
+            if pattern is None:
+                return None
         q = expand(pattern or r.choice(pool), r, row)
         return "facts", rel["name"], q, render(rel["answer"], row), [render(rel["key"], row).lower()]
+
+    def wide_fact(self, rel, row):
+        """A pattern of the wider wording, or None if its reading is held out."""
+        if rel["name"] not in self.shapes:
+            self.shapes[rel["name"]] = wide.Shapes()
+            self.shapes[rel["name"]].close(rel["name"], rel["q"])
+        nouns, asks = wide.FACTS[rel["name"]]
+        i = self.rng.randrange(3 * len(nouns) + len(asks))
+        if i < len(asks):
+            p = asks[i]
+        else:
+            p = self.rng.choice(wide.NP_FRAMES).replace("{n}", nouns[(i - len(asks)) // 3])
+        p = wide.shape(p, self.rng, row)
+        return p if self.shapes[rel["name"]].open(p) else None
 
     def fact(self, it=None, pattern=None):
         r = self.rng
@@ -247,7 +280,9 @@ class Generator:
 
     def tasks(self):
         got = tasks.sample(self.rng, self.test)
-        return got and ("tasks",) + got
+        if not got or norm(got[1]) in self.owner:
+            return None
+        return ("tasks",) + got
 
     def unknown(self):
         got = unknown.sample(self.rng, self.test)
@@ -294,6 +329,12 @@ class Generator:
                 q = q[:i] + r.choice("abcdefghijklmnoprstuwy") + q[i + 1:]
         return q
 
+    def terse(self, name, q):
+        """As people type into a search box: small words go. The question may not become
+        one that something else answers."""
+        short = " ".join(w for w in q.split() if w not in SMALL_WORDS or self.rng.random() < .2)
+        return short if short.count(" ") and self.owner.get(norm(short), name) == name else q
+
     def dress(self, cat, name, q):
         """What people do to a sentence when they type it; None if it became a test question.
         The check comes before prefix and suffix, which could otherwise hide one."""
@@ -301,12 +342,15 @@ class Generator:
         if not plain:
             if r.random() < .55:
                 q = self.reword(cat, name, q)
+            if cat != "talk" and r.random() < .08:
+                q = self.terse(name, q)
             if norm(q) in self.banned:
                 return None
-            if r.random() < (.2 if cat != "talk" else .06):
-                q = r.choice(PREFIX) + q
-            if r.random() < (.16 if cat != "talk" else .03):
-                q = q + r.choice(SUFFIX)
+            before, after = (TALK_PREFIX, TALK_SUFFIX) if cat == "talk" else (PREFIX, SUFFIX)
+            if r.random() < .2:
+                q = r.choice(before) + q
+            if r.random() < .16:
+                q = q + r.choice(after)
             if r.random() < .06:
                 q = self.typo(q)
         elif cat == "arithmetic" and r.random() < .12:

@@ -2677,7 +2677,6 @@ my {disk} is [full|nearly full|almost full|too small|overflowing]
 the {disk} is [full|nearly full|almost full]
 i need [more|some] [disk space|space on my {disk}|storage]
 i want to {dele} [a model|the model|a gguf] i [imported|tried|do not use|added] [yesterday|last week|]
-what happens if i {dele} the gguf
 {dele} everything
 {dele} all my files
 {dele} all models
