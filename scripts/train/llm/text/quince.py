@@ -1173,7 +1173,7 @@ why does the name start with user
 can models be renamed
 what name will my model have
 """)
-intent("formats", "Quince reads GGUF files of the architectures llama, qwen2 and qwen3.", ["gguf", "qwen3"], np="""
+intent("formats", "Quince reads GGUF files of many families, such as llama, mistral, qwen2, qwen3, gemma and phi.", ["gguf", "qwen3"], np="""
 the supported [formats|models|model formats|file formats|architectures|model types]
 the model [format|formats|architectures|families]
 the file format
@@ -1206,7 +1206,7 @@ can you recommend a model
 what is a good model [for quince|]
 recommend me a model
 """)
-intent("quants", "Quince reads the types F32, F16, BF16, Q8_0, Q4_0, Q4_K, Q5_K and Q6_K.", ["q4_k", "q8_0"], np="""
+intent("quants", "Quince reads the usual GGUF types, such as F16, Q8_0, Q4_0, Q4_K, Q5_K and Q6_K.", ["q4_k", "q8_0"], np="""
 the supported [quantisations|quantizations|quant types|tensor types|data types|quants]
 the quantisation types
 the [quants|quantizations] quince [reads|supports|knows]
