@@ -73,8 +73,8 @@ def wrong_shape(w):
     tensor(w, "blk.0.attn_q.weight", shape=(64, 32))
 
 
-def vector_as_f16(w):
-    tensor(w, "blk.0.attn_norm.weight", kind="f16")
+def vector_as_blocks(w):
+    tensor(w, "blk.0.attn_norm.weight", kind="q8_0")
 
 
 def merge_of_strangers(w):
@@ -119,7 +119,7 @@ METADATA = [
     ("a tensor is missing", drop_tensor, ["blk.1.ffn_up.weight"]),
     ("a tensor too many", extra_tensor, ["blk.0.ffn_gate_exps.weight"]),
     ("a tensor's shape", wrong_shape, ["blk.0.attn_q.weight", "32"]),
-    ("a vector's type", vector_as_f16, ["blk.0.attn_norm.weight", "F32"]),
+    ("a vector's type", vector_as_blocks, ["blk.0.attn_norm.weight", "Q8_0", "F16"]),
 ]
 
 
