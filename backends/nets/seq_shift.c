@@ -99,7 +99,7 @@ static void turn_page(struct qn_net *net, const struct qn_kv_layer *kv, const st
 qn_err qn_seq_shift(struct qn_seq *s, int32_t from, int32_t n, struct qn_error *e)
 {
     struct qn_net *net = s->net;
-    struct bench b = {NULL};
+    struct bench b = {0};
     if (from < 0 || n < 1 || n > s->len - from || from % QN_KV_PAGE || n % QN_KV_PAGE)
         return qn_fail(e, QN_EINVAL, "tokens %d to %d of %d are not whole pages of %d", (int)from,
                        (int)(from + n), (int)s->len, QN_KV_PAGE);
