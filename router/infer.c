@@ -114,12 +114,19 @@ static void drained(void *ctx)
         r->resume = qn_timer_start(r->sv->loop, 0, 0, resume, r);
 }
 
+static void set_headers(struct run *r)
+{
+    for (size_t i = 0; i < r->rq.n_headers; i++)
+        qn_http_set_header(r->http, r->rq.headers[i].name, r->rq.headers[i].value);
+}
+
 /* Sends what the dialect has written; the head goes first. */
 static void flush(struct run *r)
 {
     if (!r->out.len)
         return;
     if (!r->stream) {
+        set_headers(r);
         qn_http_set_header(r->http, "Cache-Control", "no-cache");
         r->stream = qn_http_stream(r->http, 200, r->dialect->stream_type, drained, r);
         r->reply.started = true;
@@ -143,6 +150,7 @@ static void answer_end(struct run *r, int status)
         qn_stream_end(s);
         return;
     }
+    set_headers(r);
     struct qn_buf body = r->out;
     r->out = (struct qn_buf){0};
     run_free(r);
@@ -205,7 +213,9 @@ static void beat(void *ctx)
 static void wait_for_model(struct run *r)
 {
     struct qn_error e = {0};
-    if (qn_inventory_acquire(r->sv->inventory, r->rq.model, NULL, granted, r, &r->lease, &e))
+    struct qn_load_options options = {.context = r->rq.context};
+    const struct qn_load_options *wanted = r->rq.context == QN_UNSET ? NULL : &options;
+    if (qn_inventory_acquire(r->sv->inventory, r->rq.model, wanted, granted, r, &r->lease, &e))
         fail(r, &e, false);
 }
 
@@ -228,6 +238,8 @@ static void start_jobs(struct run *r)
         if (r->paused)
             qn_upstream_pause(r->jobs[i].up, true);
     }
+    if (r->open == 0)
+        finish(r); /* the model was to be loaded, no more */
 }
 
 /* The model is ready, or will not be. */
@@ -239,6 +251,7 @@ static void granted(void *ctx, const struct qn_error *e)
         fail(r, e, true);
         return;
     }
+    r->reply.granted_ms = qn_now_ms();
     start_jobs(r);
 }
 
@@ -259,7 +272,9 @@ static void job_failed(struct run *r, const struct qn_error *e)
 
 static void tally(struct run *r, const struct qn_event *ev)
 {
-    if (ev->kind == QN_EV_TEXT && r->tally.first_ms <= 0)
+    bool said =
+        ev->kind == QN_EV_TEXT || ev->kind == QN_EV_REASONING || ev->kind == QN_EV_TOOL_CALL;
+    if (said && r->tally.first_ms <= 0)
         r->tally.first_ms = (double)(qn_now_ms() - r->began_ms);
     if (ev->kind != QN_EV_USAGE)
         return;
@@ -337,6 +352,11 @@ static qn_err check_model(struct run *r, struct qn_error *e)
     return err;
 }
 
+static const char *request_header(void *ctx, const char *name)
+{
+    return qn_http_header(ctx, name);
+}
+
 void qn_infer(struct qn_services *sv, struct qn_http *h, const struct qn_dialect *dialect)
 {
     struct run *r = qn_xcalloc(1, sizeof *r);
@@ -354,7 +374,11 @@ void qn_infer(struct qn_services *sv, struct qn_http *h, const struct qn_dialect
         .out = &r->out,
         .id = r->id,
         .created_s = qn_wall_ms() / 1000,
+        .began_ms = r->began_ms,
     };
+    r->rq.context = r->rq.keep_alive_ms = QN_UNSET;
+    r->rq.header = request_header;
+    r->rq.header_ctx = h;
     qn_err err = QN_OK;
     if (sv->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");

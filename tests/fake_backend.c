@@ -9,11 +9,15 @@
  * (default 1000) crash_after    abort after so many words                     hang_after   stop
  * stepping after so many flood_log      lines written to stderr while loading         fail each job
  * ends with this error
+ *   script         array of events as they cross the wire, said one by one instead of words, for
+ * every choice; after a "done" the usage follows by itself echo_job       the answer is the job, as
+ * JSON
  */
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "child/serve.h"
+#include "contract/codec.h"
 #include "formats/gguf.h"
 
 #include <stdio.h>
@@ -21,12 +25,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { JOBS_MAX = 64 };
+enum { JOBS_MAX = 64, SCRIPT_MAX = 16 * 1024 * 1024 };
 
 struct options {
     int64_t load_ms, tokens, token_ms, prefill_ms, slots, context, flood_log;
     int64_t crash_after, hang_after; /* -1: never */
-    bool load_crash, never_ready;
+    bool load_crash, never_ready, echo_job;
+    struct qn_json *script; /* NULL: none; an array of at least one event */
     char load_fail[256], fail[256], word[65536];
 };
 
@@ -52,6 +57,16 @@ static void read_number(const struct qn_jref *root, const char *key, int64_t *ou
 {
     struct qn_jref v = qn_json_get(root, key);
     (void)qn_json_i64_opt(&v, 0, 1000000000, out, NULL);
+}
+
+static qn_err copy_json(const struct qn_jref *v, struct qn_json **out, struct qn_error *e)
+{
+    struct qn_buf text;
+    qn_buf_init(&text, SCRIPT_MAX);
+    qn_json_print(v, &text);
+    qn_err err = qn_json_parse(qn_buf_cstr(&text), text.len, out, e);
+    qn_buf_deinit(&text);
+    return err;
 }
 
 static qn_err read_options(const char *path, struct options *o, struct qn_error *e)
@@ -83,6 +98,11 @@ static qn_err read_options(const char *path, struct options *o, struct qn_error 
         o->load_crash = qn_json_raw_bool(&v);
         v = qn_json_get(&root, "never_ready");
         o->never_ready = qn_json_raw_bool(&v);
+        v = qn_json_get(&root, "echo_job");
+        o->echo_job = qn_json_raw_bool(&v);
+        v = qn_json_get(&root, "script");
+        if (qn_json_count(&v) > 0)
+            err = copy_json(&v, &o->script, e);
         read_text(&root, "load_fail", o->load_fail, sizeof o->load_fail);
         read_text(&root, "fail", o->fail, sizeof o->fail);
         read_text(&root, "word", o->word, sizeof o->word);
@@ -112,6 +132,7 @@ static qn_err load(const struct qn_load *opts, struct qn_progress *p, void **sel
     if (!err && f->o.load_fail[0])
         err = qn_fail(e, QN_EFORMAT, "%s", f->o.load_fail);
     if (err) {
+        qn_json_free(f->o.script);
         free(f);
         return err;
     }
@@ -150,10 +171,10 @@ static qn_err start(void *self, const struct qn_job *job, struct qn_sink *out, s
     return QN_OK;
 }
 
-static void finish(struct fake *f, struct fake_job *j)
+static void finish(struct fake *f, struct fake_job *j, bool done)
 {
     struct qn_event ev;
-    for (int64_t i = 0; i < j->choices; i++) {
+    for (int64_t i = 0; i < j->choices && !done; i++) {
         qn_event_init(&ev, QN_EV_DONE);
         ev.index = i;
         ev.finish = j->limit < f->o.tokens ? QN_FINISH_LENGTH : QN_FINISH_STOP;
@@ -171,15 +192,71 @@ static void finish(struct fake *f, struct fake_job *j)
     j->job = NULL;
 }
 
+/* Says the script's next event for every choice. */
+static void follow_script(struct fake *f, struct fake_job *j)
+{
+    struct qn_jref root = qn_json_root(f->o.script), item;
+    bool there = qn_json_first(&root, &item);
+    for (int64_t i = 0; there && i < j->written; i++)
+        there = qn_json_next(&item);
+    if (!there) {
+        finish(f, j, false);
+        return;
+    }
+    struct qn_arena *arena = qn_arena_new(SCRIPT_MAX);
+    struct qn_event ev;
+    struct qn_error e = {0};
+    if (qn_event_decode(&item, &ev, arena, &e)) {
+        qn_event_init(&ev, QN_EV_ERROR);
+        ev.error = e;
+    }
+    for (int64_t i = 0; i < (ev.kind == QN_EV_ERROR ? 1 : j->choices); i++) {
+        ev.index = i;
+        qn_sink_send(j->out, &ev);
+    }
+    j->written++;
+    j->due_ms += f->o.token_ms;
+    if (ev.kind == QN_EV_DONE)
+        finish(f, j, true);
+    else if (ev.kind == QN_EV_ERROR)
+        j->job = NULL;
+    qn_arena_free(arena);
+}
+
+static void echo_job(struct fake *f, struct fake_job *j)
+{
+    struct qn_buf text;
+    qn_buf_init(&text, SCRIPT_MAX);
+    qn_job_encode(j->job, &text);
+    for (int64_t i = 0; i < j->choices; i++) {
+        struct qn_event ev;
+        qn_event_init(&ev, QN_EV_TEXT);
+        ev.index = i;
+        ev.text = qn_buf_cstr(&text);
+        qn_sink_send(j->out, &ev);
+    }
+    j->written = 1;
+    qn_buf_deinit(&text);
+    finish(f, j, false);
+}
+
 static void speak(struct fake *f, struct fake_job *j)
 {
     if (f->o.crash_after == j->written)
         abort();
     while (f->o.hang_after == j->written)
         sleep(1);
+    if (f->o.script) {
+        follow_script(f, j);
+        return;
+    }
+    if (f->o.echo_job) {
+        echo_job(f, j);
+        return;
+    }
     struct qn_event ev;
     if (j->written == j->limit) {
-        finish(f, j);
+        finish(f, j, false);
         return;
     }
     for (int64_t i = 0; i < j->choices; i++) {
@@ -233,7 +310,9 @@ static void cancel(void *self, const struct qn_job *job)
 
 static void unload(void *self)
 {
-    free(self);
+    struct fake *f = self;
+    qn_json_free(f->o.script);
+    free(f);
 }
 
 int main(int argc, char **argv)

@@ -25,6 +25,7 @@ static const struct qn_field sampling_fields[] = {
     S(top_p, QN_F_F64, .min = 0, .max = 1),
     S(top_k, QN_F_I64, .min = 0, .max = INT32_MAX),
     S(min_p, QN_F_F64, .min = 0, .max = 1),
+    S(typical_p, QN_F_F64, .min = 0, .max = 1),
     S(repeat_penalty, QN_F_F64, .min = 0.01, .max = 100),
     S(repeat_last_n, QN_F_I64, .min = -1, .max = INT32_MAX),
     S(presence_penalty, QN_F_F64, .min = -2, .max = 2),
@@ -37,14 +38,27 @@ static const struct qn_field sampling_fields[] = {
     S(ignore_eos, QN_F_BOOL, .min = 0),
 };
 
+static const char *tool_choice_name(int v)
+{
+    return qn_tool_choice_name((enum qn_tool_choice)v);
+}
+
 #define C(name, type, ...)                                                                         \
     {                                                                                              \
 #name, type, offsetof(struct qn_chat, name), __VA_ARGS__                                   \
     }
 static const struct qn_field chat_fields[] = {
-    C(messages, QN_F_ARRAY, .min = 0),     C(tools, QN_F_ARRAY, .min = 0),
-    C(documents, QN_F_ARRAY, .min = 0),    C(template_vars, QN_F_OBJECT, .min = 0),
+    C(messages, QN_F_ARRAY, .min = 0),
+    C(tools, QN_F_ARRAY, .min = 0),
+    C(documents, QN_F_ARRAY, .min = 0),
+    C(template_vars, QN_F_OBJECT, .min = 0),
     C(continue_last, QN_F_BOOL, .min = 0),
+    C(tool_choice, QN_F_ENUM, .enum_name = tool_choice_name, .enum_count = QN_TOOLS_COUNT),
+    C(tool_name, QN_F_STR, .max = QN_JOB_TOOL_NAME_MAX),
+    C(single_call, QN_F_BOOL, .min = 0),
+    C(think, QN_F_I64, .min = 0, .max = 1),
+    C(effort, QN_F_STR, .max = QN_JOB_EFFORT_MAX),
+    C(reasoning_in_text, QN_F_BOOL, .min = 0),
 };
 
 #define P(name, type, ...)                                                                         \
@@ -56,6 +70,18 @@ static const struct qn_field complete_fields[] = {
     P(prompt_tokens, QN_F_I64S, .max = QN_JOB_PROMPT_BYTES_MAX),
     P(echo, QN_F_BOOL, .min = 0),
     P(suffix, QN_F_STR, .max = QN_JOB_PROMPT_BYTES_MAX),
+};
+
+#define J(wire, member, type, ...)                                                                 \
+    {                                                                                              \
+        wire, type, offsetof(struct qn_job, member), __VA_ARGS__                                   \
+    }
+static const struct qn_field job_fields[] = {
+    J("schema", constrain.schema, QN_F_OBJECT, .min = 0),
+    J("grammar", constrain.grammar, QN_F_STR, .max = QN_JOB_CONSTRAINT_BYTES_MAX),
+    J("truncate", truncate, QN_F_BOOL, .min = 0),
+    J("count_only", count_only, QN_F_BOOL, .min = 0),
+    J("want_tokens", want_tokens, QN_F_BOOL, .min = 0),
 };
 
 static const char *finish_name(int v)
@@ -76,10 +102,18 @@ static const struct qn_field text_fields[] = {
     E("text", text, QN_F_STR, .min = 0),
     E("logprobs", logprobs, QN_F_ARRAY, .min = 0),
 };
+static const struct qn_field tool_call_fields[] = {
+    E("index", index, QN_F_I64, .min = 0, .max = QN_JOB_CHOICES_MAX - 1),
+    E("call", call, QN_F_I64, .min = 0, .max = QN_EVENT_CALLS_MAX - 1),
+    E("id", call_id, QN_F_STR, .max = QN_EVENT_CALL_ID_MAX),
+    E("name", name, QN_F_STR, .max = QN_JOB_TOOL_NAME_MAX),
+    E("arguments", arguments, QN_F_STR, .min = 0),
+};
 static const struct qn_field done_fields[] = {
     E("index", index, QN_F_I64, .min = 0, .max = QN_JOB_CHOICES_MAX - 1),
     E("reason", finish, QN_F_ENUM, .enum_name = finish_name, .enum_count = QN_FINISH_COUNT),
     E("stop", stop, QN_F_STR, .min = 0),
+    E("tokens", tokens, QN_F_ARRAY, .min = 0),
 };
 static const struct qn_field usage_fields[] = {
     E("prompt", usage.prompt, QN_F_I64, .min = 0, .max = INTEGER_MAX),
@@ -98,6 +132,8 @@ static const struct {
 } event_tables[QN_EV_COUNT] = {
     [QN_EV_PROGRESS] = {progress_fields, COUNT(progress_fields)},
     [QN_EV_TEXT] = {text_fields, COUNT(text_fields)},
+    [QN_EV_REASONING] = {text_fields, COUNT(text_fields)},
+    [QN_EV_TOOL_CALL] = {tool_call_fields, COUNT(tool_call_fields)},
     [QN_EV_DONE] = {done_fields, COUNT(done_fields)},
     [QN_EV_USAGE] = {usage_fields, COUNT(usage_fields)},
     [QN_EV_END] = {NULL, 0},
@@ -132,6 +168,7 @@ qn_err qn_job_encode(const struct qn_job *job, struct qn_buf *out)
     qn_jw_obj(&w);
     qn_fields_write(complete_fields, COUNT(complete_fields), &job->complete, &w);
     qn_jw_obj_end(&w);
+    qn_fields_write(job_fields, COUNT(job_fields), job, &w);
     qn_jw_obj_end(&w);
     return out->overflow ? QN_ELIMIT : QN_OK;
 }
@@ -144,6 +181,11 @@ static qn_err check_job(const struct qn_job *job, struct qn_error *e)
     if (job->task == QN_TASK_COMPLETE && !job->complete.prompt &&
         job->complete.prompt_tokens.n == 0)
         return qn_fail_param(e, QN_EINVAL, "prompt", "prompt is missing");
+    if (job->chat.tool_choice == QN_TOOLS_NAMED && !job->chat.tool_name)
+        return qn_fail_param(e, QN_EINVAL, "tool_choice", "tool_choice: the tool has no name");
+    if (job->constrain.schema && job->constrain.grammar)
+        return qn_fail_param(e, QN_EINVAL, "grammar",
+                             "grammar: there is a schema already: give one of them");
     for (size_t i = 0; i < job->sampling.stop.n; i++) {
         size_t n = strlen(job->sampling.stop.v[i]);
         if (n == 0 || n > QN_JOB_STOP_BYTES_MAX)
@@ -180,6 +222,8 @@ qn_err qn_job_decode(const struct qn_jref *object, struct qn_job *job, struct qn
     if (!err)
         err = section_read(object, "complete", complete_fields, COUNT(complete_fields),
                            &job->complete, arena, e);
+    if (!err)
+        err = qn_fields_read(job_fields, COUNT(job_fields), object, job, arena, e);
     return err ? err : check_job(job, e);
 }
 
@@ -212,8 +256,10 @@ qn_err qn_event_decode(const struct qn_jref *object, struct qn_event *ev, struct
                          e);
     if (err)
         return err;
-    if (ev->kind == QN_EV_TEXT && !ev->text)
-        return qn_fail(e, QN_EINVAL, "a text event without text");
+    if ((ev->kind == QN_EV_TEXT || ev->kind == QN_EV_REASONING) && !ev->text)
+        return qn_fail(e, QN_EINVAL, "a %s event without text", name);
+    if (ev->kind == QN_EV_TOOL_CALL && !ev->arguments)
+        return qn_fail(e, QN_EINVAL, "a tool_call event without arguments");
     if (ev->kind == QN_EV_DONE && ev->finish == QN_FINISH_NONE)
         return qn_fail(e, QN_EINVAL, "a done event without a reason");
     if (ev->kind == QN_EV_ERROR && ev->error.code == QN_OK)

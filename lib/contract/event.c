@@ -2,15 +2,16 @@
 #include "contract/event.h"
 
 static const char *const event_names[QN_EV_COUNT] = {
-    [QN_EV_NONE] = "none",   [QN_EV_PROGRESS] = "progress", [QN_EV_TEXT] = "text",
-    [QN_EV_DONE] = "done",   [QN_EV_USAGE] = "usage",       [QN_EV_END] = "end",
-    [QN_EV_ERROR] = "error",
+    [QN_EV_NONE] = "none",   [QN_EV_PROGRESS] = "progress",   [QN_EV_TEXT] = "text",
+    [QN_EV_DONE] = "done",   [QN_EV_USAGE] = "usage",         [QN_EV_END] = "end",
+    [QN_EV_ERROR] = "error", [QN_EV_REASONING] = "reasoning", [QN_EV_TOOL_CALL] = "tool_call",
 };
 
 static const char *const finish_names[QN_FINISH_COUNT] = {
     [QN_FINISH_NONE] = "none",
     [QN_FINISH_STOP] = "stop",
     [QN_FINISH_LENGTH] = "length",
+    [QN_FINISH_TOOLS] = "tool_calls",
 };
 
 void qn_event_init(struct qn_event *ev, enum qn_event_kind kind)

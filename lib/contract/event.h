@@ -1,8 +1,11 @@
 /* What happened: the child's answer to a job, one event after another.
  *
- * Order of a job's events: PROGRESS* then, per choice, TEXT* and one DONE; after the last DONE (of all n choices)
- * exactly one USAGE; then END. Or at any point one ERROR, after which nothing follows. END and
- * ERROR are the last frame of a reply. */
+ * Order of a job's events: PROGRESS* then, per choice, REASONING, TEXT and TOOL_CALL in any number and one DONE; after
+ * the last DONE (of all n choices) exactly one USAGE; then END. Or at any point one ERROR, after which nothing follows.
+ * END and ERROR are the last frame of a reply.
+ *
+ * A tool call is one or more TOOL_CALL events of the same number `call` (from 0, each call's events together and in
+ * order): the first has the name, all have a piece of the arguments, whose concatenation is a JSON object. */
 #ifndef QN_CONTRACT_EVENT_H
 #define QN_CONTRACT_EVENT_H
 
@@ -17,6 +20,8 @@ enum qn_event_kind {
     QN_EV_NONE,
     QN_EV_PROGRESS, /* prompt tokens computed so far */
     QN_EV_TEXT,     /* more text of one choice: whole UTF-8 characters */
+    QN_EV_REASONING, /* more of what it thinks before and between its text */
+    QN_EV_TOOL_CALL, /* the beginning or more of a call of a tool */
     QN_EV_DONE,     /* one choice is complete */
     QN_EV_USAGE,    /* token counts and times of the whole job */
     QN_EV_END,      /* nothing follows */
@@ -28,18 +33,24 @@ enum qn_finish {
     QN_FINISH_NONE,
     QN_FINISH_STOP,   /* end token or stop string */
     QN_FINISH_LENGTH, /* max_tokens or the context's end */
+    QN_FINISH_TOOLS,  /* it called tools and waits for their results */
     QN_FINISH_COUNT
 };
 
 struct qn_event {
     enum qn_event_kind kind;
-    int64_t index;        /* TEXT, DONE: choice, from 0 */
-    const char *text;     /* TEXT; lent until the next event */
-    const char *logprobs; /* TEXT, or NULL: JSON array, one object per token of this text:
+    int64_t index;        /* TEXT, REASONING, TOOL_CALL, DONE: choice, from 0 */
+    const char *text;     /* TEXT, REASONING; lent until the next event */
+    int64_t call;         /* TOOL_CALL: which call of this choice, from 0 */
+    const char *call_id;  /* TOOL_CALL, first event: the id the model itself gave, or NULL */
+    const char *name;     /* TOOL_CALL, first event: the tool; NULL in later ones */
+    const char *arguments;/* TOOL_CALL: the next piece of the arguments' JSON; may be empty */
+    const char *logprobs; /* TEXT, REASONING, or NULL: JSON array, one object per token of this text:
                              {"id":5,"token":"text","bytes":[..],"logprob":-0.1 or null (first prompt token),
                               "top":[{"id","token","bytes","logprob"}, ...]} */
     enum qn_finish finish;   /* DONE */
     const char *stop;        /* DONE: the stop string that ended it, or NULL */
+    const char *tokens;      /* DONE, or NULL: JSON array of prompt and answer, if the job wants them */
     int64_t done, total;     /* PROGRESS: prompt tokens */
     struct {                 /* USAGE */
         int64_t prompt;      /* prompt tokens, cached ones included */
@@ -51,8 +62,13 @@ struct qn_event {
     struct qn_error error;   /* ERROR */
 };
 
+enum {
+    QN_EVENT_CALLS_MAX = 1024, /* tool calls of one choice */
+    QN_EVENT_CALL_ID_MAX = 128
+};
+
 void qn_event_init(struct qn_event *ev, enum qn_event_kind kind);
 const char *qn_event_name(enum qn_event_kind kind); /* "text", "done", ... */
-const char *qn_finish_name(enum qn_finish f);       /* "stop", "length" */
+const char *qn_finish_name(enum qn_finish f);       /* "stop", "length", "tool_calls" */
 
 #endif

@@ -11,6 +11,11 @@ static const char *const task_names[QN_TASK_COUNT] = {
     [QN_TASK_COMPLETE] = "complete",
 };
 
+static const char *const tool_choice_names[QN_TOOLS_COUNT] = {
+    [QN_TOOLS_UNSET] = "unset",       [QN_TOOLS_AUTO] = "auto",   [QN_TOOLS_NONE] = "none",
+    [QN_TOOLS_REQUIRED] = "required", [QN_TOOLS_NAMED] = "named",
+};
+
 void qn_job_init(struct qn_job *job)
 {
     *job = (struct qn_job){
@@ -21,6 +26,7 @@ void qn_job_init(struct qn_job *job)
                 .top_p = NAN,
                 .top_k = QN_UNSET,
                 .min_p = NAN,
+                .typical_p = NAN,
                 .repeat_penalty = NAN,
                 .repeat_last_n = QN_UNSET,
                 .presence_penalty = NAN,
@@ -29,12 +35,18 @@ void qn_job_init(struct qn_job *job)
                 .n = QN_UNSET,
                 .logprobs = QN_UNSET,
             },
+        .chat = {.think = QN_UNSET},
     };
 }
 
 const char *qn_task_name(enum qn_task task)
 {
     return (unsigned)task < QN_TASK_COUNT ? task_names[task] : task_names[QN_TASK_NONE];
+}
+
+const char *qn_tool_choice_name(enum qn_tool_choice c)
+{
+    return (unsigned)c < QN_TOOLS_COUNT ? tool_choice_names[c] : tool_choice_names[QN_TOOLS_UNSET];
 }
 
 enum qn_task qn_task_parse(const char *name)

@@ -29,7 +29,20 @@ enum {
     QN_JOB_CHOICES_MAX = 16,     /* n */
     QN_JOB_TOP_LOGPROBS_MAX = 20,
     QN_JOB_LOGIT_BIAS_MAX = 1024,
-    QN_JOB_PROMPT_BYTES_MAX = 32 * 1024 * 1024
+    QN_JOB_PROMPT_BYTES_MAX = 32 * 1024 * 1024,
+    QN_JOB_CONSTRAINT_BYTES_MAX = 1024 * 1024, /* of a schema or a grammar */
+    QN_JOB_TOOL_NAME_MAX = 256,
+    QN_JOB_EFFORT_MAX = 16
+};
+
+/* May the answer call tools? */
+enum qn_tool_choice {
+    QN_TOOLS_UNSET, /* as AUTO */
+    QN_TOOLS_AUTO,
+    QN_TOOLS_NONE,     /* the template sees the tools, the answer is text */
+    QN_TOOLS_REQUIRED, /* at least one call */
+    QN_TOOLS_NAMED,    /* exactly the tool chat.tool_name */
+    QN_TOOLS_COUNT
 };
 
 struct qn_strings {
@@ -58,6 +71,7 @@ struct qn_sampling {
     double top_p;              /* (0, 1] */
     int64_t top_k;             /* 0: off */
     double min_p;              /* [0, 1]; 0: off */
+    double typical_p;          /* (0, 1]; 1: off */
     double repeat_penalty;     /* > 0; 1: off */
     int64_t repeat_last_n;     /* tokens looked back at by the three penalties; -1: the whole context */
     double presence_penalty;   /* [-2, 2] */
@@ -78,6 +92,12 @@ struct qn_chat {
     const char *documents;    /* JSON array, or NULL */
     const char *template_vars;/* JSON object of further template variables (enable_thinking ...), or NULL */
     bool continue_last;       /* the last message is an assistant's beginning: go on in it */
+    enum qn_tool_choice tool_choice;
+    const char *tool_name;    /* NAMED */
+    bool single_call;         /* at most one tool call in an answer */
+    int64_t think;            /* 0: answer at once, 1: reason first; unset: the model's habit */
+    const char *effort;       /* of reasoning: "minimal", "low", "medium", "high", or NULL */
+    bool reasoning_in_text;   /* reasoning stays in the text as the model writes it */
 };
 
 struct qn_complete {
@@ -87,17 +107,30 @@ struct qn_complete {
     const char *suffix;
 };
 
+/* What the answer's text must be; at most one is set. Reasoning before the answer is free, and so is an answer that
+ * calls tools. */
+struct qn_constrain {
+    const char *schema;  /* a JSON Schema (object): the text is JSON that it allows */
+    const char *grammar; /* GBNF, start symbol "root" */
+};
+
 struct qn_job {
     enum qn_task task;
     const char *id;           /* unique in the router, at most QN_JOB_ID_MAX bytes; in every log line */
     struct qn_sampling sampling;
     struct qn_chat chat;
     struct qn_complete complete;
+    struct qn_constrain constrain;
+    bool truncate;    /* what does not fit the context is left out (oldest messages first, the first system message
+                         never; of a text its beginning) instead of being an error */
+    bool count_only;  /* nothing is computed: DONE (stop) and USAGE with the number of prompt tokens */
+    bool want_tokens; /* DONE carries the tokens of prompt and answer */
 };
 
 /* All fields unset, task NONE. */
 void qn_job_init(struct qn_job *job);
 
+const char *qn_tool_choice_name(enum qn_tool_choice c); /* "auto", "required", ... */
 const char *qn_task_name(enum qn_task task);          /* "chat", "complete" */
 enum qn_task qn_task_parse(const char *name);         /* QN_TASK_NONE when unknown */
 

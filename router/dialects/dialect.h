@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "contract/event.h"
 #include "contract/job.h"
+#include "router/profile.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,20 +18,37 @@
 
 enum {
     QN_REQUEST_JOBS_MAX = 64, /* prompts in one request */
-    QN_REPLY_MAX = 256 * 1024 * 1024
+    QN_REPLY_MAX = 256 * 1024 * 1024,
+    QN_REPLY_HEADERS_MAX = 8
 };
 
 struct qn_problem;
+
+/* A reply header that a dialect asks for: lent strings. */
+struct qn_reply_header {
+    const char *name, *value;
+};
 
 /* A request on its way to jobs. */
 struct qn_request {
     const struct qn_json *doc; /* the body; outlives the request */
     struct qn_arena *arena;    /* for everything parse makes; it holds any body the server takes */
+    enum qn_profile profile;   /* of the listener, or as the request's header says */
+    const char *(*header)(
+        void *ctx, const char *name); /* a request header's value, or NULL; NULL: there are none */
+    void *header_ctx;
     /* filled by parse: */
     const char *model; /* as asked for; NULL: none was named */
     bool stream;
-    struct qn_job *jobs; /* run side by side, 1 to QN_REQUEST_JOBS_MAX; ids are given by infer.c */
+    struct qn_job *jobs; /* run side by side, at most QN_REQUEST_JOBS_MAX; ids are given by infer.c.
+                            None: the model is loaded, then the reply ends */
     size_t n_jobs;
+    int64_t context; /* tokens the model should be loaded with; QN_UNSET (before parse): as it is */
+    int64_t keep_alive_ms; /* how long the model stays loaded after this request: QN_UNSET (before
+                              parse): as configured; < 0: for ever; 0: it is unloaded when the reply
+                              has ended */
+    struct qn_reply_header headers[QN_REPLY_HEADERS_MAX]; /* of the reply, whatever becomes of it */
+    size_t n_headers;
     const void *own; /* whatever the dialect wants to remember for the reply, or NULL */
 };
 
@@ -40,10 +58,12 @@ struct qn_reply {
     const struct qn_request *rq;
     struct qn_arena *arena; /* the request's */
     struct qn_buf *out;
-    const char *id;    /* random letters and digits, for the dialect to put its prefix before */
-    int64_t created_s; /* Unix time */
-    bool started;      /* an earlier byte has reached the client */
-    void *own;         /* the dialect's state between begin and free */
+    const char *id;     /* random letters and digits, for the dialect to put its prefix before */
+    int64_t created_s;  /* Unix time */
+    int64_t began_ms;   /* qn_now_ms when the request came */
+    int64_t granted_ms; /* when its model was ready; 0: it is not yet */
+    bool started;       /* an earlier byte has reached the client */
+    void *own;          /* the dialect's state between begin and free */
 };
 
 struct qn_dialect {
@@ -60,7 +80,8 @@ struct qn_dialect {
     /* MUST. The error body, or, when r->started, the error as the stream's last word. r->own may
      * be NULL: parsing itself may have failed. */
     void (*fail)(struct qn_reply *r, const struct qn_problem *p);
-    /* MUST for streams. Something a client ignores, sent while there is nothing to say. */
+    /* MUST for streams. Something a client ignores, sent while there is nothing to say; a dialect
+     * that has no such form writes nothing. */
     void (*ping)(struct qn_reply *r);
     /* MUST. Frees r->own; NULL allowed. */
     void (*free)(void *own);

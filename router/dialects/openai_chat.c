@@ -1,13 +1,13 @@
-/* POST chat/completions. Messages leave here in the form chat templates read: text parts joined,
- * tool arguments as objects. */
+/* POST chat/completions. Messages leave here in the form chat templates read (talk.h). */
 #include "router/dialects/openai.h"
 
 #include "base/str.h"
 #include "contract/codec.h"
+#include "router/dialects/talk.h"
 
 #include <string.h>
 
-enum { MESSAGES_MAX = 10000, PARTS_MAX = 1000, TOOLS_MAX = 1000 };
+enum { PARTS_MAX = 1000, TOOLS_MAX = 1000 };
 
 static const char prefix[] = "chatcmpl-";
 
@@ -34,84 +34,62 @@ static const struct {
     {"assistant", "assistant", false}, {"tool", "tool", true},        {"function", "tool", true},
 };
 
-/* The text of a content: a string, or an array of text parts, which are joined by line breaks. */
-static qn_err write_content(const struct qn_jref *content, struct qn_jw *w, struct qn_error *e)
+/* A data URL of a picture: a part's "image_url", a string or an object with a url. */
+static qn_err add_image(const struct qn_jref *part, struct qn_talk *t, struct qn_error *e)
+{
+    struct qn_jref v = qn_json_get(part, "image_url");
+    struct qn_jref inner = qn_json_get(&v, "url");
+    const struct qn_jref *at = qn_json_type(&v) == QN_JSON_OBJECT ? &inner : &v;
+    const char *url;
+    qn_err err = qn_json_str(at, &url, e);
+    if (!err && strncmp(url, "data:", 5) != 0)
+        err = qn_json_fail(at, e,
+                           "only pictures within the request are read: give a data URL "
+                           "(data:image/png;base64,...)");
+    if (!err)
+        qn_talk_image(t, url);
+    return err;
+}
+
+/* A content: a string, or an array of parts. */
+static qn_err add_content(const struct qn_jref *content, struct qn_talk *t, struct qn_error *e)
 {
     if (qn_json_type(content) == QN_JSON_STRING) {
-        qn_jw_kstr(w, "content", qn_json_raw_str(content));
+        qn_talk_text(t, qn_json_raw_str(content));
         return QN_OK;
     }
     if (qn_json_type(content) != QN_JSON_ARRAY)
         return qn_json_fail(content, e, "expected a string or an array of parts");
     if (qn_json_count(content) > PARTS_MAX)
         return qn_json_fail(content, e, "at most %d parts are allowed", PARTS_MAX);
-    struct qn_buf text;
-    qn_buf_init(&text, QN_JOB_PROMPT_BYTES_MAX);
+    if (qn_json_count(content) == 0)
+        qn_talk_text(t, "");
     qn_err err = QN_OK;
     struct qn_jref part;
-    bool first = true;
     for (bool more = qn_json_first(content, &part); more && !err; more = qn_json_next(&part)) {
         const char *type, *s;
-        struct qn_jref v = qn_json_get(&part, "type");
-        if (qn_json_type(&part) != QN_JSON_OBJECT) {
+        struct qn_jref v = qn_json_get(&part, "type"), text = qn_json_get(&part, "text");
+        if (qn_json_type(&part) != QN_JSON_OBJECT)
             err = qn_json_fail(&part, e, "expected an object");
+        else if ((err = qn_json_str(&v, &type, e)))
             break;
-        }
-        if ((err = qn_json_str(&v, &type, e)))
-            break;
-        if (!qn_str_eq(type, "text")) {
+        else if (qn_str_eq(type, "image_url"))
+            err = add_image(&part, t, e);
+        else if (!qn_str_eq(type, "text"))
             err = qn_json_fail(
-                &v, e, "parts of type '%.40s' are not supported: this model reads text only", type);
-            break;
-        }
-        v = qn_json_get(&part, "text");
-        if ((err = qn_json_str(&v, &s, e)))
-            break;
-        if (!first)
-            qn_buf_char(&text, '\n');
-        first = false;
-        qn_buf_str(&text, s);
+                &v, e, "parts of type '%.40s' are not supported: text and image_url are", type);
+        else if (!(err = qn_json_str(&text, &s, e)))
+            qn_talk_text(t, s);
     }
-    if (!err && text.overflow)
-        err = qn_json_fail(content, e, "the text is too long");
-    if (!err)
-        qn_jw_kstr(w, "content", qn_buf_cstr(&text));
-    qn_buf_deinit(&text);
     return err;
 }
 
-/* A call's arguments come as text that holds JSON; templates want the object. Text that is not an
- * object (a model's own slip, sent back to us) stays text. */
-static void write_arguments(const struct qn_jref *arguments, struct qn_jw *w)
-{
-    const char *text = qn_json_raw_str(arguments);
-    struct qn_json *doc = NULL;
-    struct qn_buf out;
-    qn_buf_init(&out, QN_JOB_PROMPT_BYTES_MAX);
-    qn_jw_key(w, "arguments");
-    if (qn_json_type(arguments) == QN_JSON_OBJECT) {
-        qn_json_print(arguments, &out);
-    } else if (qn_json_parse(text, strlen(text), &doc, NULL) == QN_OK) {
-        struct qn_jref root = qn_json_root(doc);
-        if (qn_json_type(&root) == QN_JSON_OBJECT)
-            qn_json_print(&root, &out);
-    }
-    if (out.len)
-        qn_jw_raw(w, out.data, out.len);
-    else
-        qn_jw_str(w, text);
-    qn_buf_deinit(&out);
-    qn_json_free(doc);
-}
-
-static qn_err write_calls(const struct qn_jref *calls, struct qn_jw *w, struct qn_error *e)
+static qn_err add_calls(const struct qn_jref *calls, struct qn_talk *t, struct qn_error *e)
 {
     if (qn_json_type(calls) <= QN_JSON_NULL)
         return QN_OK;
     if (qn_json_type(calls) != QN_JSON_ARRAY)
         return qn_json_fail(calls, e, "expected an array");
-    qn_jw_key(w, "tool_calls");
-    qn_jw_arr(w);
     struct qn_jref call;
     for (bool more = qn_json_first(calls, &call); more; more = qn_json_next(&call)) {
         struct qn_jref id = qn_json_get(&call, "id"), function = qn_json_get(&call, "function");
@@ -126,28 +104,18 @@ static qn_err write_calls(const struct qn_jref *calls, struct qn_jw *w, struct q
             err = qn_json_fail(&arguments, e, "expected a string or an object");
         if (err)
             return err;
-        qn_jw_obj(w);
-        if (id_text)
-            qn_jw_kstr(w, "id", id_text);
-        qn_jw_kstr(w, "type", "function");
-        qn_jw_key(w, "function");
-        qn_jw_obj(w);
-        qn_jw_kstr(w, "name", name);
-        write_arguments(&arguments, w);
-        qn_jw_obj_end(w);
-        qn_jw_obj_end(w);
+        qn_talk_call(t, id_text, name, &arguments);
     }
-    qn_jw_arr_end(w);
     return QN_OK;
 }
 
-static qn_err write_message(const struct qn_jref *m, struct qn_jw *w, struct qn_error *e)
+static qn_err add_message(const struct qn_jref *m, struct qn_talk *t, struct qn_error *e)
 {
-    static const char *const texts[] = {"name", "tool_call_id", "reasoning_content"};
+    static const char *const members[] = {"name", "tool_call_id"};
     if (qn_json_type(m) != QN_JSON_OBJECT)
         return qn_json_fail(m, e, "expected an object");
     struct qn_jref v = qn_json_get(m, "role");
-    const char *name;
+    const char *name, *text = NULL;
     qn_err err = qn_json_str(&v, &name, e);
     if (err)
         return err;
@@ -159,24 +127,40 @@ static qn_err write_message(const struct qn_jref *m, struct qn_jw *w, struct qn_
                             "'%.40s' is not a role: expected system, developer, user, assistant "
                             "or tool",
                             name);
-    qn_jw_obj(w);
-    qn_jw_kstr(w, "role", roles[k].role);
-    struct qn_jref content = qn_json_get(m, "content"), calls = qn_json_get(m, "tool_calls");
-    if (qn_json_type(&content) > QN_JSON_NULL || roles[k].content)
-        err = write_content(&content, w, e);
-    else
-        qn_jw_knull(w, "content");
-    for (size_t i = 0; i < sizeof texts / sizeof *texts && !err; i++) {
-        const char *text = NULL;
-        v = qn_json_get(m, texts[i]);
+    qn_talk_message(t, roles[k].role);
+    for (size_t i = 0; i < sizeof members / sizeof *members && !err; i++) {
+        text = NULL;
+        v = qn_json_get(m, members[i]);
         err = qn_json_str_opt(&v, &text, e);
         if (!err && text)
-            qn_jw_kstr(w, texts[i], text);
+            qn_talk_member(t, members[i], text);
     }
+    struct qn_jref content = qn_json_get(m, "content"), calls = qn_json_get(m, "tool_calls");
+    if (!err && (qn_json_type(&content) > QN_JSON_NULL || roles[k].content))
+        err = add_content(&content, t, e);
+    text = NULL;
+    v = qn_json_get(m, "reasoning_content");
     if (!err)
-        err = write_calls(&calls, w, e);
+        err = qn_json_str_opt(&v, &text, e);
+    if (!err && text)
+        qn_talk_reasoning(t, text);
+    return err ? err : add_calls(&calls, t, e);
+}
+
+static qn_err read_messages(const struct qn_jref *v, struct qn_request *rq, struct qn_chat *chat,
+                            struct qn_error *e)
+{
+    if (qn_json_type(v) != QN_JSON_ARRAY)
+        return qn_json_fail(v, e, "expected an array of messages");
+    struct qn_talk t;
+    qn_talk_init(&t);
+    qn_err err = QN_OK;
+    struct qn_jref m;
+    for (bool more = qn_json_first(v, &m); more && !err; more = qn_json_next(&m))
+        err = add_message(&m, &t, e);
     if (!err)
-        qn_jw_obj_end(w);
+        err = qn_talk_end(&t, rq->arena, "messages", &chat->messages, e);
+    qn_talk_deinit(&t);
     return err;
 }
 
@@ -192,32 +176,6 @@ static qn_err keep(struct qn_request *rq, struct qn_buf *buf, const struct qn_jr
     memcpy(copy, qn_buf_cstr(buf), buf->len + 1);
     *out = copy;
     return QN_OK;
-}
-
-static qn_err read_messages(const struct qn_jref *v, struct qn_request *rq, struct qn_chat *chat,
-                            struct qn_error *e)
-{
-    if (qn_json_type(v) != QN_JSON_ARRAY)
-        return qn_json_fail(v, e, "expected an array of messages");
-    size_t n = qn_json_count(v);
-    if (n == 0)
-        return qn_json_fail(v, e, "at least one message is needed");
-    if (n > MESSAGES_MAX)
-        return qn_json_fail(v, e, "at most %d messages are allowed, not %zu", MESSAGES_MAX, n);
-    struct qn_buf out;
-    qn_buf_init(&out, QN_JOB_PROMPT_BYTES_MAX);
-    struct qn_jw w = qn_jw_to(&out);
-    qn_err err = QN_OK;
-    struct qn_jref m;
-    qn_jw_arr(&w);
-    for (bool more = qn_json_first(v, &m); more && !err; more = qn_json_next(&m))
-        err = write_message(&m, &w, e);
-    if (!err) {
-        qn_jw_arr_end(&w);
-        err = keep(rq, &out, v, &chat->messages, e);
-    }
-    qn_buf_deinit(&out);
-    return err;
 }
 
 static qn_err keep_json(const struct qn_jref *v, enum qn_json_type type, struct qn_request *rq,

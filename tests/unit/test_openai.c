@@ -65,7 +65,7 @@ static void complaints(void **state)
          "messages[0].content[0]"},
         {&qn_openai_chat,
          "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"image_url\"}]}]}",
-         "messages[0].content[0].type"},
+         "messages[0].content[0].image_url"},
         {&qn_openai_chat, "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\"}]}]}",
          "messages[0].content[0].text"},
         {&qn_openai_chat, "{\"messages\":[{\"role\":\"assistant\",\"tool_calls\":[{}]}]}",
@@ -194,7 +194,7 @@ static void chat_becomes_a_job(void **state)
         "[{\"role\":\"system\",\"content\":\"S\"},{\"role\":\"user\",\"content\":\"a\\nb\"},"
         "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c1\",\"type\":"
         "\"function\",\"function\":{\"name\":\"f\",\"arguments\":{\"q\":1}}}]},"
-        "{\"role\":\"tool\",\"content\":\"42\",\"tool_call_id\":\"c1\"}]");
+        "{\"role\":\"tool\",\"tool_call_id\":\"c1\",\"content\":\"42\"}]");
     assert_string_equal(j->chat.template_vars, "{\"x\":1,\"enable_thinking\":false}");
     assert_null(j->chat.tools);
     drop(&f);
