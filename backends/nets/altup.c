@@ -106,12 +106,12 @@ size_t qn_altup_bytes(const struct qn_net *net, int64_t rows)
 }
 
 /* modes = tanh(router·(norm(x) / dim)). */
-static void route(struct qn_net *net, const struct qn_altup_layer *a, struct qn_tensor *modes,
-                  const struct qn_tensor *x, struct qn_tensor *h)
+static void route(struct qn_net *net, const struct qn_altup_layer *a, const struct qn_batch *b,
+                  struct qn_tensor *modes, const struct qn_tensor *x, struct qn_tensor *h)
 {
     qn_rms_norm(net->dev, h, x, &a->router_norm, net->shape.eps);
     qn_scale(net->dev, h, h, 1 / (float)net->shape.dim);
-    qn_matmul(net->dev, modes, h, &a->router);
+    qn_block_matmul(net, b, modes, h, &a->router);
     qn_softcap(net->dev, modes, modes, 1);
 }
 
@@ -125,12 +125,12 @@ static void add_scaled(struct qn_net *net, struct qn_tensor *y, const struct qn_
 }
 
 /* predicted[i] = stream[i] + sum over j of coefs[i, j]·stream[j]. */
-static void predict(struct qn_net *net, const struct qn_altup_layer *a, struct work *w,
-                    struct qn_tensor *h)
+static void predict(struct qn_net *net, const struct qn_altup_layer *a, const struct qn_batch *b,
+                    struct work *w, struct qn_tensor *h)
 {
     const int n = net->altup.streams;
-    route(net, a, &w->modes, &w->stream[net->altup.active], h);
-    qn_matmul(net->dev, &w->coefs, &w->modes, &a->predict);
+    route(net, a, b, &w->modes, &w->stream[net->altup.active], h);
+    qn_block_matmul(net, b, &w->coefs, &w->modes, &a->predict);
     for (int i = 0; i < n; i++) {
         qn_copy(net->dev, &w->predicted[i], &w->stream[i]);
         for (int j = 0; j < n; j++)
@@ -139,12 +139,12 @@ static void predict(struct qn_net *net, const struct qn_altup_layer *a, struct w
 }
 
 /* stream[i] = predicted[i] + (1 + coefs[i])·(computed - predicted[active]). Spends computed. */
-static void correct(struct qn_net *net, const struct qn_altup_layer *a, struct work *w,
-                    struct qn_tensor *computed, struct qn_tensor *h)
+static void correct(struct qn_net *net, const struct qn_altup_layer *a, const struct qn_batch *b,
+                    struct work *w, struct qn_tensor *computed, struct qn_tensor *h)
 {
     struct qn_tensor coefs = qn_tensor_slice(&w->coefs, 1, 0, net->altup.streams);
-    route(net, a, &w->modes, computed, h);
-    qn_matmul(net->dev, &coefs, &w->modes, &a->correct);
+    route(net, a, b, &w->modes, computed, h);
+    qn_block_matmul(net, b, &coefs, &w->modes, &a->correct);
     qn_scale(net->dev, h, &w->predicted[net->altup.active], -1);
     qn_add(net->dev, computed, computed, h);
     for (int i = 0; i < net->altup.streams; i++) {
@@ -154,13 +154,13 @@ static void correct(struct qn_net *net, const struct qn_altup_layer *a, struct w
 }
 
 /* laurel = h + norm(up·down·h). */
-static void laurel(struct qn_net *net, const struct qn_altup_layer *a, struct qn_tensor *out,
-                   const struct qn_tensor *h)
+static void laurel(struct qn_net *net, const struct qn_altup_layer *a, const struct qn_batch *b,
+                   struct qn_tensor *out, const struct qn_tensor *h)
 {
     size_t mark = qn_scratch_mark(net->scratch);
     struct qn_tensor narrow = qn_block_f32(net, h->shape[0], a->rank);
-    qn_matmul(net->dev, &narrow, h, &a->laurel_down);
-    qn_matmul(net->dev, out, &narrow, &a->laurel_up);
+    qn_block_matmul(net, b, &narrow, h, &a->laurel_down);
+    qn_block_matmul(net, b, out, &narrow, &a->laurel_up);
     qn_rms_norm(net->dev, out, out, &a->laurel_norm, net->shape.eps);
     qn_add(net->dev, out, out, h);
     qn_scratch_reset(net->scratch, mark);
@@ -170,9 +170,9 @@ static void run_layer(struct qn_net *net, const struct qn_decoder_layer *l, stru
                       struct work *w, struct qn_tensor *h, struct qn_tensor *out)
 {
     struct qn_device *dev = net->dev;
-    predict(net, &l->altup, w, h);
+    predict(net, &l->altup, b, w, h);
     qn_norm_apply(net, h, &w->predicted[net->altup.active], &l->mixer_norm);
-    laurel(net, &l->altup, &w->laurel, h);
+    laurel(net, &l->altup, b, &w->laurel, h);
     l->mixer->forward(net, l, b, out, h);
     qn_norm_apply(net, out, out, &l->mixer_post_norm);
     qn_add(dev, out, out, &w->predicted[net->altup.active]);
@@ -183,7 +183,7 @@ static void run_layer(struct qn_net *net, const struct qn_decoder_layer *l, stru
     l->ffn->forward(net, l, b, out, h);
     qn_norm_apply(net, out, out, &l->ffn_post_norm);
     qn_add(dev, out, out, &w->laurel);
-    correct(net, &l->altup, w, out, h);
+    correct(net, &l->altup, b, w, out, h);
 
     qn_scale_cols(dev, h, &w->stream[net->altup.active], &l->altup.correct_scale);
     qn_layer_input_run(net, l, b, out, h);

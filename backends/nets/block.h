@@ -27,6 +27,7 @@ struct qn_batch {
     bool last;                                 /* in the last layer: see qn_batch_wanted */
     struct qn_tensor angles[QN_NET_ROPES_MAX]; /* of each of the net's rotations */
     struct qn_tensor inputs;                   /* of each layer's own: see layer_inputs.h */
+    const struct qn_adapting *adapting;        /* see adapter.h; NULL: no row has an adapter */
 };
 
 struct qn_block {
@@ -58,6 +59,19 @@ struct qn_tensor qn_block_heads(const struct qn_tensor *t, int64_t heads, int64_
 /* Columns first and on of t [rows, cols], as [rows, heads, head_dim]. */
 struct qn_tensor qn_block_part(const struct qn_tensor *t, int64_t first, int64_t heads,
                                int64_t head_dim);
+/* Products with the net's matrices, as those of ops.h, and what adapters add for rows that go
+ * through some. x has all rows of the batch, or the wanted ones. */
+void qn_block_matmul(struct qn_net *net, const struct qn_batch *b, struct qn_tensor *y,
+                     const struct qn_tensor *x, const struct qn_tensor *w);
+void qn_block_matmul_many(struct qn_net *net, const struct qn_batch *b, const struct qn_tensor *x,
+                          const struct qn_linear *parts, int n_parts);
+void qn_block_matmul_experts(struct qn_net *net, const struct qn_batch *b,
+                             const struct qn_tensor *x, const struct qn_tensor *ids,
+                             const struct qn_expert_linear *parts, int n_parts);
+void qn_block_sum_experts(struct qn_net *net, const struct qn_batch *b, const struct qn_tensor *x,
+                          const struct qn_expert_linear *part, const struct qn_tensor *ids,
+                          const struct qn_tensor *weights);
+
 /* NULL for a tensor that the file does not have. */
 const struct qn_tensor *qn_block_or_null(const struct qn_tensor *t);
 

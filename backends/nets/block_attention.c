@@ -61,8 +61,8 @@ static qn_err load_separate(struct qn_loader *l, const struct qn_net *net,
         (err = qn_loader_vector(l, &a->q_b, bias, q, "blk.%d.attn_q.bias", i)) != QN_OK)
         return err;
     if (!has_cache(layer)) { /* some files have keys and values all the same */
-        qn_loader_ignore(l, "blk.%d.attn_k.weight", i);
-        qn_loader_ignore(l, "blk.%d.attn_v.weight", i);
+        qn_loader_unused(l, "blk.%d.attn_k.weight", i);
+        qn_loader_unused(l, "blk.%d.attn_v.weight", i);
         return QN_OK;
     }
     const enum qn_need v = a->v_norm ? QN_OPTIONAL : must;
@@ -225,7 +225,7 @@ static void forward(struct qn_net *net, const struct qn_decoder_layer *layer,
     const struct qn_linear qkv[] = {{&q, &a->q, qn_block_or_null(&a->q_b)},
                                     {&k, &a->k, qn_block_or_null(&a->k_b)},
                                     {&v, &a->v, qn_block_or_null(&a->v_b)}};
-    qn_matmul_many(net->dev, in, qkv, !own ? 1 : a->v.ndim ? 3 : 2);
+    qn_block_matmul_many(net, b, in, qkv, !own ? 1 : a->v.ndim ? 3 : 2);
     if (own)
         remember(net, layer, b, &k, &v);
     turn(net, a, b, &q, &qh, &a->q_norm);
@@ -246,7 +246,7 @@ static void forward(struct qn_net *net, const struct qn_decoder_layer *layer,
 
     struct qn_tensor wanted = qn_batch_wanted(net, b, &mixed);
     const struct qn_linear o = {out, &a->o, qn_block_or_null(&a->o_b)};
-    qn_matmul_many(net->dev, &wanted, &o, 1);
+    qn_block_matmul_many(net, b, &wanted, &o, 1);
     qn_scratch_reset(net->scratch, mark);
 }
 

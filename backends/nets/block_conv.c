@@ -57,7 +57,6 @@ static void forward(struct qn_net *net, const struct qn_decoder_layer *layer,
 {
     const struct qn_short_conv_weights *w = &layer->conv;
     const int64_t dim = net->shape.dim;
-    struct qn_device *dev = net->dev;
     size_t mark = qn_scratch_mark(net->scratch);
 
     struct qn_tensor all = qn_block_f32(net, batch->rows, 3 * dim);
@@ -66,12 +65,12 @@ static void forward(struct qn_net *net, const struct qn_decoder_layer *layer,
     struct qn_tensor c = qn_tensor_slice(&all, 1, dim, dim);
     struct qn_tensor x = qn_tensor_slice(&all, 1, 2 * dim, dim);
 
-    qn_matmul(dev, &all, in, &w->in);
-    qn_mul(dev, &x, &b, &x);
+    qn_block_matmul(net, batch, &all, in, &w->in);
+    qn_mul(net->dev, &x, &b, &x);
     qn_conv_forward(net, layer, batch, &w->conv, false, &y, &x);
-    qn_mul(dev, &y, &c, &y);
+    qn_mul(net->dev, &y, &c, &y);
     struct qn_tensor wanted = qn_batch_wanted(net, batch, &y);
-    qn_matmul(dev, out, &wanted, &w->out);
+    qn_block_matmul(net, batch, out, &wanted, &w->out);
     qn_scratch_reset(net->scratch, mark);
 }
 

@@ -116,18 +116,18 @@ static void gather_heads(struct qn_net *net, const struct qn_delta_net *d, struc
 }
 
 /* qkv [rows, channels] and z [rows, v_heads·v_dim]. */
-static void project(struct qn_net *net, const struct qn_delta_net *d, const struct qn_tensor *in,
-                    struct qn_tensor *qkv, struct qn_tensor *z)
+static void project(struct qn_net *net, const struct qn_delta_net *d, const struct qn_batch *b,
+                    const struct qn_tensor *in, struct qn_tensor *qkv, struct qn_tensor *z)
 {
     if (!d->in.ndim) {
         const struct qn_linear both[] = {{qkv, &d->qkv, NULL}, {z, &d->z, NULL}};
-        qn_matmul_many(net->dev, in, both, 2);
+        qn_block_matmul_many(net, b, in, both, 2);
         return;
     }
     const int64_t k = d->k_dim, v = d->v_heads / d->k_heads * d->v_dim;
     size_t mark = qn_scratch_mark(net->scratch);
     struct qn_tensor all = qn_block_f32(net, in->shape[0], conv_channels(d) + value_width(d));
-    qn_matmul(net->dev, &all, in, &d->in);
+    qn_block_matmul(net, b, &all, in, &d->in);
     gather_heads(net, d, qkv, 0, &all, 0, k);
     gather_heads(net, d, qkv, key_width(d), &all, k, k);
     gather_heads(net, d, qkv, 2 * key_width(d), &all, 2 * k, v);
@@ -137,20 +137,20 @@ static void project(struct qn_net *net, const struct qn_delta_net *d, const stru
 
 /* beta and decay [rows, v_heads]; alpha is room. */
 static void project_gates(struct qn_net *net, const struct qn_delta_net *d,
-                          const struct qn_tensor *in, struct qn_tensor *beta,
-                          struct qn_tensor *alpha, struct qn_tensor *decay)
+                          const struct qn_batch *b, const struct qn_tensor *in,
+                          struct qn_tensor *beta, struct qn_tensor *alpha, struct qn_tensor *decay)
 {
     if (d->ba.ndim) {
         const int64_t each = d->v_heads / d->k_heads;
         size_t mark = qn_scratch_mark(net->scratch);
         struct qn_tensor ba = qn_block_f32(net, in->shape[0], 2 * (int64_t)d->v_heads);
-        qn_matmul(net->dev, &ba, in, &d->ba);
+        qn_block_matmul(net, b, &ba, in, &d->ba);
         gather_heads(net, d, beta, 0, &ba, 0, each);
         gather_heads(net, d, alpha, 0, &ba, each, each);
         qn_scratch_reset(net->scratch, mark);
     } else {
         const struct qn_linear both[] = {{beta, &d->beta, NULL}, {alpha, &d->alpha, NULL}};
-        qn_matmul_many(net->dev, in, both, 2);
+        qn_block_matmul_many(net, b, in, both, 2);
     }
     qn_sigmoid(net->dev, beta, beta);
     qn_time_steps(net->dev, decay, NULL, alpha, &d->dt_bias, &d->a);
@@ -176,8 +176,8 @@ static void forward(struct qn_net *net, const struct qn_decoder_layer *layer,
     struct qn_tensor v = qn_block_part(&qkv, 2 * key, d->v_heads, d->v_dim);
     struct qn_tensor yh = qn_block_heads(&y, d->v_heads, d->v_dim);
 
-    project(net, d, in, &before, &z);
-    project_gates(net, d, in, &beta, &alpha, &decay);
+    project(net, d, b, in, &before, &z);
+    project_gates(net, d, b, in, &beta, &alpha, &decay);
     qn_conv_forward(net, layer, b, &d->conv, true, &qkv, &before);
     qn_l2_norm(dev, &q, &q, l2_eps, 1.0f / sqrtf((float)d->k_dim));
     qn_l2_norm(dev, &k, &k, l2_eps, 1.0f);
@@ -190,7 +190,7 @@ static void forward(struct qn_net *net, const struct qn_decoder_layer *layer,
     qn_silu_mul(dev, &y, &z, &y);
 
     struct qn_tensor wanted = qn_batch_wanted(net, b, &y);
-    qn_matmul(dev, out, &wanted, &d->out);
+    qn_block_matmul(net, b, out, &wanted, &d->out);
     qn_scratch_reset(net->scratch, mark);
 }
 

@@ -48,22 +48,22 @@ static size_t scratch_bytes(const struct qn_net *net, const struct qn_decoder_la
 }
 
 /* hidden = relu²(up·in + b). */
-static void without_gate(struct qn_net *net, const struct qn_ffn *f, struct qn_tensor *hidden,
-                         const struct qn_tensor *in)
+static void without_gate(struct qn_net *net, const struct qn_ffn *f, const struct qn_batch *b,
+                         struct qn_tensor *hidden, const struct qn_tensor *in)
 {
     const struct qn_linear up = {hidden, &f->up, qn_block_or_null(&f->up_b)};
-    qn_matmul_many(net->dev, in, &up, 1);
+    qn_block_matmul_many(net, b, in, &up, 1);
     qn_relu_squared(net->dev, hidden, hidden);
 }
 
 /* gate = act(gate·in + b) · (up·in + b'). */
-static void with_gate(struct qn_net *net, const struct qn_ffn *f, struct qn_tensor *gate,
-                      const struct qn_tensor *in)
+static void with_gate(struct qn_net *net, const struct qn_ffn *f, const struct qn_batch *b,
+                      struct qn_tensor *gate, const struct qn_tensor *in)
 {
     struct qn_tensor up = qn_block_f32(net, in->shape[0], f->width);
     const struct qn_linear both[] = {{gate, &f->gate, qn_block_or_null(&f->gate_b)},
                                      {&up, &f->up, qn_block_or_null(&f->up_b)}};
-    qn_matmul_many(net->dev, in, both, 2);
+    qn_block_matmul_many(net, b, in, both, 2);
     if (f->cut > 0)
         qn_cut_below(net->dev, gate, gate, f->cut);
     if (net->arch->act == QN_ACT_GELU)
@@ -79,11 +79,11 @@ static void forward(struct qn_net *net, const struct qn_decoder_layer *layer,
     size_t mark = qn_scratch_mark(net->scratch);
     struct qn_tensor hidden = qn_block_f32(net, b->rows, f->width);
     if (net->arch->act == QN_ACT_RELU_SQUARED)
-        without_gate(net, f, &hidden, in);
+        without_gate(net, f, b, &hidden, in);
     else
-        with_gate(net, f, &hidden, in);
+        with_gate(net, f, b, &hidden, in);
     const struct qn_linear down = {out, &f->down, qn_block_or_null(&f->down_b)};
-    qn_matmul_many(net->dev, &hidden, &down, 1);
+    qn_block_matmul_many(net, b, &hidden, &down, 1);
     qn_scratch_reset(net->scratch, mark);
 }
 

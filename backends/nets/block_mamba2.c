@@ -109,7 +109,7 @@ static void forward(struct qn_net *net, const struct qn_decoder_layer *layer,
     struct qn_tensor yh = qn_block_heads(&y, m->heads, m->head_dim);
     struct qn_tensor yg = qn_block_heads(&y, groups, wide / groups);
 
-    qn_matmul(dev, &all, in, &m->in);
+    qn_block_matmul(net, batch, &all, in, &m->in);
     qn_conv_forward(net, layer, batch, &m->conv, true, &xbc, &before);
     qn_time_steps(dev, &decay, &dt, &raw, &m->dt_bias, &m->a);
     const struct qn_scan scan = {.x = &x, .b = &b, .c = &c, .decay = &decay, .dt = &dt, .d = &m->d};
@@ -121,7 +121,7 @@ static void forward(struct qn_net *net, const struct qn_decoder_layer *layer,
         qn_rms_norm(dev, &yg, &yg, &m->norm, net->shape.eps);
 
     struct qn_tensor wanted = qn_batch_wanted(net, batch, &y);
-    qn_matmul(dev, out, &wanted, &m->out);
+    qn_block_matmul(net, batch, out, &wanted, &m->out);
     qn_scratch_reset(net->scratch, mark);
 }
 

@@ -140,22 +140,22 @@ static struct qn_tensor part_of_heads(const struct qn_tensor *t, int64_t first, 
 }
 
 /* q [rows, heads, plain + rope]: all queries, not yet rotated. */
-static void make_queries(struct qn_net *net, const struct qn_mla *m, struct qn_tensor *q,
-                         const struct qn_tensor *in, struct qn_tensor *kv)
+static void make_queries(struct qn_net *net, const struct qn_mla *m, const struct qn_batch *b,
+                         struct qn_tensor *q, const struct qn_tensor *in, struct qn_tensor *kv)
 {
     const int64_t rows = in->shape[0];
     struct qn_tensor flat =
         qn_tensor_reshape(q, QN_SHAPE(rows, (int64_t)m->heads * (m->plain_dim + m->rope_dim)));
     if (!m->q_latent) {
         const struct qn_linear both[] = {{&flat, &m->q, NULL}, {kv, &m->kv_a, NULL}};
-        qn_matmul_many(net->dev, in, both, 2);
+        qn_block_matmul_many(net, b, in, both, 2);
         return;
     }
     struct qn_tensor low = qn_block_f32(net, rows, m->q_latent);
     const struct qn_linear both[] = {{&low, &m->q_a, NULL}, {kv, &m->kv_a, NULL}};
-    qn_matmul_many(net->dev, in, both, 2);
+    qn_block_matmul_many(net, b, in, both, 2);
     qn_rms_norm(net->dev, &low, &low, &m->q_a_norm, net->shape.eps);
-    qn_matmul(net->dev, &flat, &low, &m->q);
+    qn_block_matmul(net, b, &flat, &low, &m->q);
 }
 
 static void forward(struct qn_net *net, const struct qn_decoder_layer *layer,
@@ -178,7 +178,7 @@ static void forward(struct qn_net *net, const struct qn_decoder_layer *layer,
     struct qn_tensor value = qn_block_f32(net, rows, heads * m->value_dim);
 
     struct qn_tensor flat = qn_tensor_reshape(&key, QN_SHAPE(rows, wide));
-    make_queries(net, m, &q, in, &flat);
+    make_queries(net, m, b, &q, in, &flat);
     struct qn_tensor c = qn_tensor_slice(&flat, 1, 0, m->latent);
     qn_rms_norm(dev, &c, &c, &m->kv_a_norm, net->shape.eps);
     struct qn_tensor turning = qn_tensor_slice(&key, 2, m->latent, m->rope_dim);
@@ -187,7 +187,7 @@ static void forward(struct qn_net *net, const struct qn_decoder_layer *layer,
     struct qn_tensor from = part_of_heads(&q, 0, m->plain_dim);
     struct qn_tensor to = part_of_heads(&query, 0, m->latent);
     const struct qn_expert_linear absorb = {&to, &m->k_b, NULL};
-    qn_matmul_experts(dev, &from, NULL, &absorb, 1);
+    qn_block_matmul_experts(net, b, &from, NULL, &absorb, 1);
     from = qn_tensor_slice(&q, 2, m->plain_dim, m->rope_dim);
     turning = qn_tensor_slice(&query, 2, m->latent, m->rope_dim);
     qn_copy(dev, &turning, &from);
@@ -199,9 +199,9 @@ static void forward(struct qn_net *net, const struct qn_decoder_layer *layer,
     from = part_of_heads(&mean, 0, m->latent);
     to = qn_tensor_reshape(&value, QN_SHAPE(rows * heads, (int64_t)m->value_dim));
     const struct qn_expert_linear unfold = {&to, &m->v_b, NULL};
-    qn_matmul_experts(dev, &from, NULL, &unfold, 1);
+    qn_block_matmul_experts(net, b, &from, NULL, &unfold, 1);
     struct qn_tensor wanted = qn_batch_wanted(net, b, &value);
-    qn_matmul(dev, out, &wanted, &m->o);
+    qn_block_matmul(net, b, out, &wanted, &m->o);
     qn_scratch_reset(net->scratch, mark);
 }
 

@@ -173,9 +173,9 @@ static void reserve(const struct qn_decoder_layer *layer, struct qn_reserve *nee
 }
 
 /* out = sum over the chosen experts e of weight_e · down_e(act(gate_e·in) · up_e·in). */
-static void run_experts(struct qn_net *net, const struct qn_moe *m, struct qn_tensor *out,
-                        const struct qn_tensor *in, const struct qn_tensor *ids,
-                        const struct qn_tensor *weights)
+static void run_experts(struct qn_net *net, const struct qn_moe *m, const struct qn_batch *b,
+                        struct qn_tensor *out, const struct qn_tensor *in,
+                        const struct qn_tensor *ids, const struct qn_tensor *weights)
 {
     const struct qn_moe_style *style = net->arch->moe;
     const int64_t choices = qn_tensor_elements(ids), ff = m->width;
@@ -185,11 +185,11 @@ static void run_experts(struct qn_net *net, const struct qn_moe *m, struct qn_te
     if (m->gate_up.ndim) {
         const struct qn_expert_linear merged = {&both, &m->gate_up,
                                                 qn_block_or_null(&m->gate_up_b)};
-        qn_matmul_experts(net->dev, in, ids, &merged, 1);
+        qn_block_matmul_experts(net, b, in, ids, &merged, 1);
     } else {
         const struct qn_expert_linear two[] = {{&gate, &m->gate, qn_block_or_null(&m->gate_b)},
                                                {&up, &m->up, qn_block_or_null(&m->up_b)}};
-        qn_matmul_experts(net->dev, in, ids, two, 2);
+        qn_block_matmul_experts(net, b, in, ids, two, 2);
     }
     if (style->weigh_input) { /* on what has no bias it is the same before the product and after */
         struct qn_tensor each = qn_tensor_reshape(weights, QN_SHAPE(choices, 1));
@@ -200,7 +200,8 @@ static void run_experts(struct qn_net *net, const struct qn_moe *m, struct qn_te
         qn_swiglu_clamped(net->dev, &gate, &gate, &up, clamp_alpha, clamp_limit);
     else
         qn_silu_mul(net->dev, &gate, &gate, &up);
-    qn_sum_experts(net->dev, out, &gate, &m->down, qn_block_or_null(&m->down_b), ids, weights);
+    const struct qn_expert_linear down = {out, &m->down, qn_block_or_null(&m->down_b)};
+    qn_block_sum_experts(net, b, &gate, &down, ids, weights);
 }
 
 static void forward(struct qn_net *net, const struct qn_decoder_layer *layer,
@@ -216,9 +217,9 @@ static void forward(struct qn_net *net, const struct qn_decoder_layer *layer,
     const struct qn_linear router = {&scores, &m->router, qn_block_or_null(&m->router_b)};
 
     if (!m->shared_width) {
-        qn_matmul_many(dev, in, &router, 1);
+        qn_block_matmul_many(net, b, in, &router, 1);
         qn_choose_experts(dev, &ids, &weights, &scores, &m->route);
-        run_experts(net, m, out, in, &ids, &weights);
+        run_experts(net, m, b, out, in, &ids, &weights);
         qn_scratch_reset(net->scratch, mark);
         return;
     }
@@ -230,11 +231,11 @@ static void forward(struct qn_net *net, const struct qn_decoder_layer *layer,
                                       {&gate, &m->shared_gate, NULL},
                                       {&up, &m->shared_up, NULL},
                                       {&part, &m->shared_router, NULL}};
-    qn_matmul_many(dev, in, first, m->shared_router.ndim ? 4 : 3);
+    qn_block_matmul_many(net, b, in, first, m->shared_router.ndim ? 4 : 3);
     qn_choose_experts(dev, &ids, &weights, &scores, &m->route);
-    run_experts(net, m, out, in, &ids, &weights);
+    run_experts(net, m, b, out, in, &ids, &weights);
     qn_silu_mul(dev, &gate, &gate, &up);
-    qn_matmul(dev, &shared, &gate, &m->shared_down);
+    qn_block_matmul(net, b, &shared, &gate, &m->shared_down);
     if (m->shared_router.ndim) {
         qn_sigmoid(dev, &part, &part);
         qn_scale_rows(dev, &shared, &shared, &part);

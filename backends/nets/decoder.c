@@ -138,6 +138,7 @@ static void embed(struct qn_net *net, struct qn_batch *b, const struct qn_chunk 
     struct qn_tensor ids = qn_scratch_tensor(net->scratch, QN_I32, QN_SHAPE(b->rows));
     qn_write(net->dev, &ids, net->ids);
     qn_get_rows(net->dev, x, &net->embedding, &ids);
+    qn_adapt_embedding(net, b, x, &ids);
     if (net->embedding_scale != 1)
         qn_scale(net->dev, x, x, net->embedding_scale);
     place_embeddings(net, x, b, chunks, 0);
@@ -252,6 +253,7 @@ static void logits(struct qn_net *net, const struct qn_batch *b, const struct qn
         struct qn_tensor rows = qn_tensor_slice(x, 0, done, n);
         qn_norm_apply(net, &h, &rows, &net->output_norm);
         qn_matmul(net->dev, &y, &h, &net->output);
+        qn_adapt_logits(net, b, &y, &h, done);
         if (net->logit_scale != 1)
             qn_scale(net->dev, &y, &y, net->logit_scale);
         if (net->logit_softcap > 0)
@@ -270,8 +272,14 @@ void qn_net_forward(struct qn_net *net, struct qn_chunk *chunks, size_t n_chunks
     if (n_chunks == 0)
         return;
     const struct qn_decoder_shape *s = &net->shape;
+    struct qn_chunk sorted[QN_SPANS_MAX];
+    if (net->adapters > 0 && n_chunks > 1) {
+        qn_adapt_sort(sorted, chunks, n_chunks);
+        chunks = sorted;
+    }
     size_t mark = qn_scratch_mark(net->scratch);
     struct qn_batch b = gather(net, chunks, n_chunks);
+    qn_adapt_begin(net, &b, chunks);
 
     struct qn_tensor x = qn_block_f32(net, b.rows, s->dim);
     struct qn_tensor h = qn_block_f32(net, b.rows, s->dim);

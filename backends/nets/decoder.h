@@ -11,6 +11,7 @@
 #include "engine/ops.h"
 #include "engine/scratch.h"
 #include "engine/tensor.h"
+#include "nets/adapter.h"
 #include "nets/altup.h"
 #include "nets/arch.h"
 #include "nets/block.h"
@@ -82,9 +83,17 @@ struct qn_net {
     struct qn_tensor embedding; /* [vocab, dim], as in the file */
     struct qn_norm output_norm;
     struct qn_tensor output; /* [vocab, dim], laid out for products */
+    bool tied;               /* the file has no output matrix: it is the embedding */
     struct qn_decoder_layer *layer;
     struct qn_layer_inputs inputs;
     struct qn_altup altup;
+
+    struct qn_sites sites; /* where adapters may attach */
+    struct qn_adapter *adapter[QN_ADAPTERS_MAX];
+    int32_t adapters;
+    struct qn_adapting *adapting;     /* room of a pass, NULL without adapters */
+    struct qn_scratch *adapt_scratch; /* of adapt_bytes */
+    size_t adapt_bytes;
 
     struct qn_kv *kv;          /* NULL before qn_net_kv_init */
     size_t state_bytes;        /* of one sequence's recurrent state; 0: it has none */

@@ -148,8 +148,14 @@ static qn_err load_ends(struct qn_loader *l, struct qn_net *net)
                                "token_embd.weight")) != QN_OK ||
         (err = load_norm(l, net, &net->output_norm, norm)) != QN_OK)
         return err;
-    const char *output = qn_loader_has(l, "output.weight") ? "output.weight" : "token_embd.weight";
-    return qn_loader_matrix(l, &net->output, QN_REQUIRED, s->vocab, s->dim, "%s", output);
+    net->tied = !qn_loader_has(l, "output.weight");
+    const char *output = net->tied ? "token_embd.weight" : "output.weight";
+    if ((err = qn_loader_matrix(l, &net->output, QN_REQUIRED, s->vocab, s->dim, "%s", output)) !=
+        QN_OK)
+        return err;
+    if (net->tied) /* adapters know it by this name */
+        qn_sites_add(&net->sites, "output.weight", &net->output, 0);
+    return QN_OK;
 }
 
 static qn_err load_norms(struct qn_loader *l, const struct qn_net *net,
@@ -295,6 +301,7 @@ qn_err qn_decoder_load(struct qn_net **out, const struct qn_decoder_arch *arch,
     net->embedding_scale = net->residual_scale = net->logit_scale = 1;
     qn_loader_init(&l, w, dev, arch->name, e);
     l.stretch = stretch;
+    l.sites = &net->sites;
     qn_err err = load(&l, net, max_chunk, progress, ctx);
     qn_loader_deinit(&l);
     if (err != QN_OK) {
@@ -311,6 +318,8 @@ void qn_net_free(struct qn_net *net)
 {
     if (!net)
         return;
+    qn_adapters_free(net);
+    qn_sites_deinit(&net->sites);
     qn_scratch_free(net->scratch);
     for (int32_t r = 0; r < net->ropes; r++)
         qn_rope_deinit(&net->rope[r]);

@@ -67,7 +67,7 @@ void qn_layer_inputs_make(struct qn_net *net, struct qn_batch *b, const struct q
     struct qn_tensor by_layer = qn_block_heads(&from_x, net->shape.layers, in->width);
     qn_get_rows(dev, &from_table, &in->table, ids);
     qn_scale(dev, &from_table, &from_table, sqrtf((float)in->width / 2));
-    qn_matmul(dev, &from_x, x, &in->proj);
+    qn_block_matmul(net, b, &from_x, x, &in->proj);
     qn_scale(dev, &from_x, &from_x, 1 / sqrtf((float)net->shape.dim));
     qn_rms_norm(dev, &by_layer, &by_layer, &in->norm, net->shape.eps);
     qn_scale(dev, &from_x, &from_x, sqrtf(0.5f));
@@ -84,9 +84,9 @@ void qn_layer_input_run(struct qn_net *net, const struct qn_decoder_layer *layer
     struct qn_tensor gate = qn_block_f32(net, b->rows, width);
     struct qn_tensor mine = qn_tensor_slice(&b->inputs, 1, layer->index * width, width);
     mine = qn_batch_wanted(net, b, &mine);
-    qn_matmul(net->dev, &gate, x, &in->gate);
+    qn_block_matmul(net, b, &gate, x, &in->gate);
     qn_gelu_mul(net->dev, &gate, &gate, &mine);
-    qn_matmul(net->dev, out, &gate, &in->proj);
+    qn_block_matmul(net, b, out, &gate, &in->proj);
     qn_rms_norm(net->dev, out, out, &in->norm, net->shape.eps);
     qn_scratch_reset(net->scratch, mark);
 }

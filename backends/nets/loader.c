@@ -236,6 +236,19 @@ void qn_loader_ignore(struct qn_loader *l, const char *fmt, ...)
         mark(l, name);
 }
 
+void qn_loader_unused(struct qn_loader *l, const char *fmt, ...)
+{
+    char name[QN_GGUF_NAME_MAX + 1];
+    va_list ap;
+    va_start(ap, fmt);
+    name_of(name, fmt, ap);
+    va_end(ap);
+    if (!in_file(l, name))
+        return;
+    mark(l, name);
+    qn_sites_add(l->sites, name, NULL, 0);
+}
+
 void qn_loader_ignore_all(struct qn_loader *l, const char *fmt, ...)
 {
     char start[QN_GGUF_NAME_MAX + 1];
@@ -323,6 +336,8 @@ qn_err qn_loader_matrix(struct qn_loader *l, struct qn_tensor *t, enum qn_need n
         err = take_factors(l, t, name, 1);
     if (err == QN_OK)
         lay_out_later(l, t);
+    if (err == QN_OK)
+        qn_sites_add(l->sites, name, t, 0);
     return err;
 }
 
@@ -341,6 +356,8 @@ qn_err qn_loader_experts(struct qn_loader *l, struct qn_tensor *t, enum qn_need 
         err = take_factors(l, t, name, experts);
     if (err == QN_OK)
         lay_out_later(l, t);
+    if (err == QN_OK)
+        qn_sites_add(l->sites, name, t, 0);
     return err;
 }
 
@@ -409,6 +426,8 @@ qn_err qn_loader_stacked(struct qn_loader *l, struct qn_tensor *const *parts, co
     for (int i = 0; i < n_parts && err == QN_OK; at += rows[i++]) {
         *parts[i] = qn_tensor_slice(&whole, 0, at, rows[i]);
         lay_out_later(l, parts[i]);
+        if (!piled)
+            qn_sites_add(l->sites, name, parts[i], at);
     }
     return err;
 }

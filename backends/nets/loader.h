@@ -11,6 +11,7 @@
 
 #include "engine/tensor.h"
 #include "engine/weights.h"
+#include "nets/adapter.h"
 #include "nets/nets.h"
 
 #include <stdbool.h>
@@ -25,6 +26,7 @@ struct qn_loader {
     const char *arch; /* the prefix of metadata keys */
     struct qn_error *e;
     const struct qn_stretch *stretch; /* in place of what the file says, or NULL */
+    struct qn_sites *sites;           /* where products' matrices are noted for adapters */
     int64_t widest;                   /* the longest row of any matrix taken so far */
     int64_t widest_experts;           /* the same of experts' matrices */
     uint8_t *taken;                   /* [tensors in the file] */
@@ -116,6 +118,11 @@ int64_t qn_loader_cols(const struct qn_loader *l, const char *fmt, ...)
 
 /* Says that the tensor of this name, if there is one, means nothing to the network. */
 void qn_loader_ignore(struct qn_loader *l, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The same of a matrix that converters write for every layer but this one never multiplies with: an
+ * adapter may change it, which means as little. */
+void qn_loader_unused(struct qn_loader *l, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* The same of all tensors whose names begin so. */

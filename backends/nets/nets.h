@@ -104,6 +104,30 @@ qn_err qn_seq_restore(struct qn_seq *s, int32_t len, qn_seq_source read, void *c
 /* The longest length up to len that qn_seq_fork can give of src, 0 when none. */
 int32_t qn_seq_forkable(const struct qn_seq *src, int32_t len);
 
+/* ---- adapters: changes to a network's matrices, kept apart from them; see nets/adapter.h ---- */
+
+enum { QN_ADAPTERS_MAX = 16, QN_ADAPTER_RANK_MAX = 1024 };
+
+/* Reads an adapter (GGUF, low-rank pairs) and keeps it with the net as number *index, counted from
+ * 0; w is the net's from then on, also when it fails. QN_EUNSUPPORTED, QN_EFORMAT, QN_ENOTFOUND:
+ * made for another model, or more than pairs of matrices, and the tensor's name says which;
+ * QN_ELIMIT, QN_ENOMEM. */
+qn_err qn_net_adapter_add(struct qn_net *net, struct qn_weights *w, int32_t *index,
+                          struct qn_error *e);
+/* Bytes that all adapters take, with the room to compute them. */
+int64_t qn_net_adapter_bytes(const struct qn_net *net);
+
+/* Which adapters tokens go through, and how strongly. */
+struct qn_mix {
+    int32_t n;
+    struct qn_mix_part {
+        int32_t adapter;
+        float scale; /* finite; times what the adapter's file says */
+    } part[QN_ADAPTERS_MAX];
+};
+/* NULL is the same as none. Order counts. */
+bool qn_mix_equal(const struct qn_mix *a, const struct qn_mix *b);
+
 /* One piece of work: n tokens appended to seq. A seq appears at most once per call. */
 struct qn_chunk {
     struct qn_seq *seq;
@@ -114,6 +138,9 @@ struct qn_chunk {
      * 0 of each, none below 0; a network that knows lines only reads the first. A sequence with
      * positions of its own cannot be shifted. */
     const int32_t *positions;
+    /* NULL: none. All tokens of one sequence go through the same adapters, or its cache would be
+     * neither one's. */
+    const struct qn_mix *mix;
     int32_t n;
     bool all_logits; /* logits of every token, else of the last alone */
     float *logits;   /* out: [n or 1, vocab] f32, or NULL when none are wanted */
