@@ -18,13 +18,13 @@
 /* How long uses of models may wait for the disk: they come with every request. */
 enum { TOUCH_DELAY_S = 5, CHANGE_BYTES_MAX = 64 * 1024 * 1024 };
 
-enum change_kind { CHANGE_PUT, CHANGE_REMOVE, CHANGE_OPTIONS, CHANGE_TOUCH };
+enum change_kind { CHANGE_PUT, CHANGE_REMOVE, CHANGE_OPTIONS, CHANGE_DIGEST, CHANGE_TOUCH };
 
 struct change {
     struct change *next;
     enum change_kind kind;
     struct qn_arena *arena;  /* the copies below */
-    struct qn_model_row row; /* PUT: all; others: the name */
+    struct qn_model_row row; /* PUT: all; DIGEST: the found; others: the name */
     const char *json;        /* OPTIONS */
     int64_t when_s;          /* TOUCH */
     qn_catalog_done done;
@@ -76,6 +76,8 @@ static qn_err apply(struct qn_database *db, const struct change *c, struct qn_er
         return qn_database_remove(db, c->row.name, e);
     case CHANGE_OPTIONS:
         return qn_database_set_options(db, c->row.name, c->json, e);
+    case CHANGE_DIGEST:
+        return qn_database_set_digest(db, &c->row, e);
     case CHANGE_TOUCH:
         return qn_database_touch(db, c->row.name, c->when_s, e);
     }
@@ -265,6 +267,11 @@ void qn_catalog_put(struct qn_catalog *c, const struct qn_model_row *row, qn_cat
     ch->row.labels = copy(a, row->labels);
     ch->row.details = copy(a, row->details);
     ch->row.options = copy(a, row->options);
+    ch->row.facts = copy(a, row->facts);
+    ch->row.digest = copy(a, row->digest);
+    ch->row.digest_of = copy(a, row->digest_of);
+    ch->row.base = copy(a, row->base);
+    ch->row.preset = copy(a, row->preset);
     const char **files = qn_arena_alloc(a, (row->n_files + 1) * sizeof *files);
     for (size_t i = 0; i < row->n_files; i++)
         files[i] = copy(a, row->files[i]);
@@ -282,6 +289,17 @@ void qn_catalog_set_options(struct qn_catalog *c, const char *name, const char *
 {
     struct change *ch = change_new(CHANGE_OPTIONS, name, done, ctx);
     ch->json = copy(ch->arena, options_json);
+    enqueue(c, ch);
+}
+
+void qn_catalog_set_digest(struct qn_catalog *c, const char *name, const char *digest,
+                           const char *digest_of, const char *facts, qn_catalog_done done,
+                           void *ctx)
+{
+    struct change *ch = change_new(CHANGE_DIGEST, name, done, ctx);
+    ch->row.digest = copy(ch->arena, digest);
+    ch->row.digest_of = copy(ch->arena, digest_of);
+    ch->row.facts = copy(ch->arena, facts);
     enqueue(c, ch);
 }
 

@@ -23,10 +23,17 @@ struct qn_model_row {
     const char *labels; /* JSON array of strings */
     const char
         *details; /* JSON object: architecture, parameters, context_length, quantization ... */
-    const char *options; /* JSON object: options saved for this model */
-    bool builtin;        /* shipped with quince: not removable */
+    const char *options;   /* JSON object: options saved for this model */
+    const char *facts;     /* JSON object: what the file says of itself: {"info":{...},"template",
+                              "license","capabilities":[...]}; {} until it has been read */
+    const char *digest;    /* SHA-256 of the files in hexadecimal; "": not computed yet */
+    const char *digest_of; /* what the files looked like then (sizes and times) */
+    const char *base;      /* of a preset: the model it was made from, else "" */
+    const char *preset; /* JSON object: {"system","template","parameters","messages","license"} */
+    bool builtin;       /* shipped with quince: not removable */
     bool suggested;
     int64_t created_s;  /* Unix time */
+    int64_t modified_s; /* Unix time of the file, or of the preset */
     int64_t last_use_s; /* Unix time, 0: never */
 };
 
@@ -64,12 +71,16 @@ struct qn_snapshot *
 qn_catalog_snapshot(struct qn_catalog *c); /* a reference for the caller; any thread */
 
 /* Each returns at once; done MAY be NULL. Rows and strings are copied. */
-void qn_catalog_put(
-    struct qn_catalog *c, const struct qn_model_row *row, qn_catalog_done done,
-    void *ctx); /* insert or replace by name; keeps last_use and created of an existing row */
+void qn_catalog_put(struct qn_catalog *c, const struct qn_model_row *row, qn_catalog_done done,
+                    void *ctx); /* insert or replace by name; keeps last_use, created, options and
+                                   digest of an existing row */
 void qn_catalog_remove(struct qn_catalog *c, const char *name, qn_catalog_done done, void *ctx);
 void qn_catalog_set_options(struct qn_catalog *c, const char *name, const char *options_json,
                             qn_catalog_done done, void *ctx);
+/* What a look at the files found: facts MAY be NULL (as they are). */
+void qn_catalog_set_digest(struct qn_catalog *c, const char *name, const char *digest,
+                           const char *digest_of, const char *facts, qn_catalog_done done,
+                           void *ctx);
 void qn_catalog_touch(struct qn_catalog *c, const char *name,
                       int64_t when_s); /* last use; written lazily */
 

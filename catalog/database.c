@@ -117,10 +117,14 @@ static qn_err put_model(struct qn_database *d, const struct qn_model_row *row, s
     qn_err err =
         prepare(d, &s,
                 "INSERT INTO model(name, type, recipe, checkpoint, size_bytes, labels,"
-                " details, options, builtin, suggested, created_s, last_use_s)"
-                " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
+                " details, options, builtin, suggested, created_s, last_use_s, base, preset,"
+                " facts, digest, digest_of, modified_s)"
+                " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,"
+                " ?17, ?18)"
                 " ON CONFLICT(name) DO UPDATE SET type = ?2, recipe = ?3, checkpoint = ?4,"
-                " size_bytes = ?5, labels = ?6, details = ?7, builtin = ?9, suggested = ?10",
+                " size_bytes = ?5, labels = ?6, details = ?7, builtin = ?9, suggested = ?10,"
+                " base = ?13, preset = ?14, facts = ?15, modified_s = ?18",
+
                 e);
     if (err)
         return err;
@@ -136,6 +140,12 @@ static qn_err put_model(struct qn_database *d, const struct qn_model_row *row, s
     sqlite3_bind_int(s, 10, row->suggested);
     sqlite3_bind_int64(s, 11, row->created_s);
     sqlite3_bind_int64(s, 12, row->last_use_s);
+    bind_text(s, 13, row->base ? row->base : "");
+    bind_text(s, 14, row->preset ? row->preset : "{}");
+    bind_text(s, 15, row->facts ? row->facts : "{}");
+    bind_text(s, 16, row->digest ? row->digest : "");
+    bind_text(s, 17, row->digest_of ? row->digest_of : "");
+    sqlite3_bind_int64(s, 18, row->modified_s);
     return finish(d, s, e);
 }
 
@@ -206,6 +216,24 @@ qn_err qn_database_set_options(struct qn_database *d, const char *name, const ch
     return change_one(d, s, name, e);
 }
 
+qn_err qn_database_set_digest(struct qn_database *d, const struct qn_model_row *row,
+                              struct qn_error *e)
+{
+    sqlite3_stmt *s;
+    qn_err err = prepare(d, &s,
+                         "UPDATE model SET digest = ?2, digest_of = ?3, facts = coalesce(?4, facts)"
+                         " WHERE name = ?1",
+                         e);
+    if (err)
+        return err;
+    bind_text(s, 1, row->name);
+    bind_text(s, 2, row->digest);
+    bind_text(s, 3, row->digest_of);
+    if (row->facts)
+        bind_text(s, 4, row->facts);
+    return change_one(d, s, row->name, e);
+}
+
 qn_err qn_database_touch(struct qn_database *d, const char *name, int64_t when_s,
                          struct qn_error *e)
 {
@@ -252,11 +280,12 @@ static qn_err read_files(struct qn_database *d, struct qn_arena *a, struct qn_mo
 qn_err qn_database_snapshot(struct qn_database *d, struct qn_snapshot **out, struct qn_error *e)
 {
     sqlite3_stmt *s;
-    qn_err err = prepare(d, &s,
-                         "SELECT name, type, recipe, checkpoint, size_bytes, labels, details,"
-                         " options, builtin, suggested, created_s, last_use_s,"
-                         " count(*) OVER () FROM model ORDER BY name",
-                         e);
+    qn_err err =
+        prepare(d, &s,
+                "SELECT name, type, recipe, checkpoint, size_bytes, labels, details,"
+                " options, builtin, suggested, created_s, last_use_s, base, preset, facts,"
+                " digest, digest_of, modified_s, count(*) OVER () FROM model ORDER BY name",
+                e);
     if (err)
         return err;
     struct qn_snapshot *snapshot = qn_snapshot_new();
@@ -265,7 +294,7 @@ qn_err qn_database_snapshot(struct qn_database *d, struct qn_snapshot **out, str
     while (!err && (step = sqlite3_step(s)) == SQLITE_ROW) {
         if (!snapshot->rows)
             snapshot->rows =
-                qn_arena_alloc(a, (size_t)sqlite3_column_int64(s, 12) * sizeof *snapshot->rows);
+                qn_arena_alloc(a, (size_t)sqlite3_column_int64(s, 18) * sizeof *snapshot->rows);
         struct qn_model_row *row = &snapshot->rows[snapshot->n++];
         row->name = text_at(a, s, 0);
         row->type = text_at(a, s, 1);
@@ -279,6 +308,12 @@ qn_err qn_database_snapshot(struct qn_database *d, struct qn_snapshot **out, str
         row->suggested = sqlite3_column_int(s, 9) != 0;
         row->created_s = sqlite3_column_int64(s, 10);
         row->last_use_s = sqlite3_column_int64(s, 11);
+        row->base = text_at(a, s, 12);
+        row->preset = text_at(a, s, 13);
+        row->facts = text_at(a, s, 14);
+        row->digest = text_at(a, s, 15);
+        row->digest_of = text_at(a, s, 16);
+        row->modified_s = sqlite3_column_int64(s, 17);
         err = read_files(d, a, row, e);
     }
     if (!err && step != SQLITE_DONE)

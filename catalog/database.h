@@ -17,6 +17,9 @@ qn_err qn_database_put(struct qn_database *d, const struct qn_model_row *row, st
 qn_err qn_database_remove(struct qn_database *d, const char *name, struct qn_error *e);
 qn_err qn_database_set_options(struct qn_database *d, const char *name, const char *json,
                                struct qn_error *e);
+/* The row's digest, digest_of and, unless NULL, facts. */
+qn_err qn_database_set_digest(struct qn_database *d, const struct qn_model_row *row,
+                              struct qn_error *e);
 qn_err qn_database_touch(struct qn_database *d, const char *name, int64_t when_s,
                          struct qn_error *e);
 

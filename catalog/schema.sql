@@ -22,3 +22,13 @@ CREATE TABLE file (
     path     TEXT NOT NULL,
     PRIMARY KEY (model, position)
 ) STRICT;
+
+-- version 2
+-- base, preset: a model made from another one, with its own system message, parameters and so on.
+-- facts: what the file says of itself. digest: SHA-256 of the files; digest_of: their sizes and times then.
+ALTER TABLE model ADD COLUMN base TEXT NOT NULL DEFAULT '';
+ALTER TABLE model ADD COLUMN preset TEXT NOT NULL DEFAULT '{}';
+ALTER TABLE model ADD COLUMN facts TEXT NOT NULL DEFAULT '{}';
+ALTER TABLE model ADD COLUMN digest TEXT NOT NULL DEFAULT '';
+ALTER TABLE model ADD COLUMN digest_of TEXT NOT NULL DEFAULT '';
+ALTER TABLE model ADD COLUMN modified_s INTEGER NOT NULL DEFAULT 0;

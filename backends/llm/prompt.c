@@ -461,34 +461,62 @@ static qn_err add_start(const struct qn_prompter *p, struct qn_tokens *t, const 
     return QN_OK;
 }
 
-static qn_err make_chat(const struct qn_prompter *p, const struct qn_chat *chat, int32_t context,
-                        struct qn_tokens *t, struct qn_error *e)
-{
-    struct qn_buf text;
-    qn_buf_init(&text, QN_TEMPLATE_OUTPUT_MAX);
-    size_t added;
-    qn_err err = render_chat(p, chat, p->arguments, &text, e);
-    if (!err)
-        err = add_text(p, qn_buf_cstr(&text), text.len, QN_TOK_SPECIAL | QN_TOK_MARKED, "messages",
-                       context, t, e);
-    if (!err)
-        err = add_start(p, t, "messages", &added, e);
-    qn_buf_deinit(&text);
-    return err;
-}
-
-static qn_err take_ids(const struct qn_prompter *p, const struct qn_i64s *ids, struct qn_tokens *t,
-                       struct qn_error *e)
+static qn_err take_ids(const struct qn_prompter *p, const struct qn_i64s *ids, const char *param,
+                       struct qn_tokens *t, struct qn_error *e)
 {
     for (size_t i = 0; i < ids->n; i++) {
         if (ids->v[i] < 0 || ids->v[i] >= qn_tokenizer_size(p->tok))
             return qn_fail_param(
-                e, QN_EINVAL, "prompt",
-                "prompt[%zu]: token %lld is not in the model's vocabulary of %d tokens", i,
+                e, QN_EINVAL, param,
+                "%s[%zu]: token %lld is not in the model's vocabulary of %d tokens", param, i,
                 (long long)ids->v[i], (int)qn_tokenizer_size(p->tok));
         qn_tokens_push(t, (int32_t)ids->v[i]);
     }
     return QN_OK;
+}
+
+/* The rendered conversation in tokens. What comes before it has its own start: a second one in the
+ * middle of the prompt would tell the model that a new document begins. */
+static qn_err add_chat(const struct qn_prompter *p, const struct qn_chat *chat, int32_t context,
+                       struct qn_tokens *t, struct qn_error *e)
+{
+    struct qn_buf text;
+    struct qn_tokens rendered = {0};
+    qn_buf_init(&text, QN_TEMPLATE_OUTPUT_MAX);
+    qn_err err = take_ids(p, &chat->before, "context", t, e);
+    if (!err)
+        err = render_chat(p, chat, p->arguments, &text, e);
+    if (!err)
+        err = add_text(p, qn_buf_cstr(&text), text.len, QN_TOK_SPECIAL | QN_TOK_MARKED, "messages",
+                       context, &rendered, e);
+    size_t from = t->n > 0 && rendered.n > 0 && rendered.v[0] == qn_token_bos(p->tok);
+    for (size_t i = from; i < rendered.n && !err; i++)
+        qn_tokens_push(t, rendered.v[i]);
+    qn_tokens_deinit(&rendered);
+    qn_buf_deinit(&text);
+    return err;
+}
+
+/* The request's own template replaces the model's for this one prompt. */
+static qn_err make_chat(const struct qn_prompter *p, const struct qn_chat *chat, int32_t context,
+                        struct qn_tokens *t, struct qn_error *e)
+{
+    struct qn_prompter own = *p;
+    size_t added;
+    if (chat->template_text) {
+        if (qn_template_new(chat->template_text, strlen(chat->template_text), &own.chat, e)) {
+            if (e && !e->param[0])
+                strcpy(e->param, "template");
+            return e ? e->code : QN_EINVAL;
+        }
+        own.arguments = probe_arguments(&own);
+    }
+    qn_err err = add_chat(&own, chat, context, t, e);
+    if (!err)
+        err = add_start(p, t, "messages", &added, e);
+    if (chat->template_text)
+        qn_template_free(own.chat);
+    return err;
 }
 
 /* prefix token, text before, suffix token, text after, middle token: the model goes on between. */
@@ -500,7 +528,7 @@ static qn_err make_fim(const struct qn_prompter *p, const struct qn_complete *c,
                              "suffix: this model was not trained to fill in the middle of a text");
     qn_tokens_push(t, p->fim[FIM_PREFIX]);
     qn_err err = c->prompt_tokens.n > 0
-                     ? take_ids(p, &c->prompt_tokens, t, e)
+                     ? take_ids(p, &c->prompt_tokens, "prompt", t, e)
                      : add_text(p, c->prompt ? c->prompt : "", c->prompt ? strlen(c->prompt) : 0,
                                 QN_TOK_SPECIAL, "prompt", context, t, e);
     qn_tokens_push(t, p->fim[FIM_SUFFIX]);
@@ -537,7 +565,7 @@ static qn_err make_complete(const struct qn_prompter *p, const struct qn_complet
     if (c->suffix && c->suffix[0])
         err = make_fim(p, c, context, t, e);
     else if (c->prompt_tokens.n > 0)
-        err = take_ids(p, &c->prompt_tokens, t, e);
+        err = take_ids(p, &c->prompt_tokens, "prompt", t, e);
     else
         err = add_text(p, c->prompt ? c->prompt : "", c->prompt ? strlen(c->prompt) : 0,
                        QN_TOK_SPECIAL, "prompt", context, t, e);

@@ -52,6 +52,8 @@ static const struct qn_field chat_fields[] = {
     C(tools, QN_F_ARRAY, .min = 0),
     C(documents, QN_F_ARRAY, .min = 0),
     C(template_vars, QN_F_OBJECT, .min = 0),
+    C(template_text, QN_F_STR, .max = QN_JOB_PROMPT_BYTES_MAX),
+    C(before, QN_F_I64S, .max = QN_JOB_PROMPT_BYTES_MAX),
     C(continue_last, QN_F_BOOL, .min = 0),
     C(tool_choice, QN_F_ENUM, .enum_name = tool_choice_name, .enum_count = QN_TOOLS_COUNT),
     C(tool_name, QN_F_STR, .max = QN_JOB_TOOL_NAME_MAX),

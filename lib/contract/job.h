@@ -91,6 +91,8 @@ struct qn_chat {
     const char *tools;        /* JSON array of {"type":"function","function":{...}}, or NULL */
     const char *documents;    /* JSON array, or NULL */
     const char *template_vars;/* JSON object of further template variables (enable_thinking ...), or NULL */
+    const char *template_text;/* a Jinja chat template instead of the model's own, or NULL */
+    struct qn_i64s before;    /* tokens of an earlier exchange that the conversation follows */
     bool continue_last;       /* the last message is an assistant's beginning: go on in it */
     enum qn_tool_choice tool_choice;
     const char *tool_name;    /* NAMED */

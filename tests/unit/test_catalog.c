@@ -109,12 +109,18 @@ static void rows_outlive_the_program(void **state)
     qn_catalog_set_options(c, "user.b", "{\"context\":512}", on_done, &owner);
     qn_catalog_touch(c, "user.b", 1800000000);
     assert_int_equal(wait_done(3), QN_OK);
+    qn_catalog_set_digest(c, "user.b", "abc", "7:1", "{\"template\":\"x\"}", on_done, &owner);
+    assert_int_equal(wait_done(4), QN_OK);
     /* A row written again keeps what belongs to the user: options, first day, last use. */
     row = sample("user.b", files, 1);
     row.created_s = 1;
     row.size_bytes = 5;
+    row.base = "Alpha";
+    row.preset = "{\"system\":\"s\"}";
+    row.facts = "{\"template\":\"y\"}";
+    row.modified_s = 1700000001;
     qn_catalog_put(c, &row, on_done, &owner);
-    assert_int_equal(wait_done(4), QN_OK);
+    assert_int_equal(wait_done(5), QN_OK);
     qn_catalog_touch(c, "user.b", 1900000000); /* waits lazily: closing must not lose it */
     qn_catalog_close(c);
 
@@ -130,17 +136,24 @@ static void rows_outlive_the_program(void **state)
     assert_int_equal(b->created_s, 1700000000);
     assert_int_equal(b->last_use_s, 1900000000);
     assert_string_equal(b->options, "{\"context\":512}");
+    assert_string_equal(b->digest, "abc");
+    assert_string_equal(b->digest_of, "7:1");
+    assert_string_equal(b->facts, "{\"template\":\"y\"}");
+    assert_string_equal(b->base, "Alpha");
+    assert_string_equal(b->preset, "{\"system\":\"s\"}");
+    assert_int_equal(b->modified_s, 1700000001);
+    assert_string_equal(qn_snapshot_find(s, "Alpha")->preset, "{}");
     assert_null(qn_snapshot_find(s, "USER.B"));
     /* A snapshot does not change under its reader. */
     qn_catalog_remove(c, "user.b", on_done, &owner);
-    assert_int_equal(wait_done(5), QN_OK);
+    assert_int_equal(wait_done(6), QN_OK);
     assert_string_equal(qn_snapshot_find(s, "user.b")->files[0], "/m/a-1.gguf");
     qn_snapshot_unref(s);
     s = qn_catalog_snapshot(c);
     assert_null(qn_snapshot_find(s, "user.b"));
     qn_snapshot_unref(s);
     qn_catalog_remove(c, "user.b", on_done, &owner);
-    assert_int_equal(wait_done(6), QN_ENOTFOUND);
+    assert_int_equal(wait_done(7), QN_ENOTFOUND);
     qn_catalog_close(c);
 }
 

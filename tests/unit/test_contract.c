@@ -59,6 +59,9 @@ static void a_job_survives_the_crossing(void **state)
     job.id = "r7";
     job.chat.messages = "[{\"role\":\"user\",\"content\":\"h\\u00e9\"}]";
     job.chat.template_vars = "{\"enable_thinking\":false}";
+    job.chat.template_text = "{{ messages }}";
+    int64_t before[] = {5, 6};
+    job.chat.before = (struct qn_i64s){before, 2};
     job.sampling.temperature = 0.7;
     job.sampling.max_tokens = 64;
     job.sampling.seed = -3;
@@ -73,6 +76,9 @@ static void a_job_survives_the_crossing(void **state)
     assert_string_equal(back.id, "r7");
     assert_string_equal(back.chat.messages, "[{\"role\":\"user\",\"content\":\"h\xc3\xa9\"}]");
     assert_string_equal(back.chat.template_vars, "{\"enable_thinking\":false}");
+    assert_string_equal(back.chat.template_text, "{{ messages }}");
+    assert_int_equal(back.chat.before.n, 2);
+    assert_int_equal(back.chat.before.v[1], 6);
     assert_true(back.sampling.temperature == 0.7);
     assert_int_equal(back.sampling.max_tokens, 64);
     assert_int_equal(back.sampling.seed, -3);
