@@ -92,19 +92,20 @@ static void tell(void *arg)
     change_free(c);
 }
 
-static void publish(struct qn_catalog *c)
+static qn_err publish(struct qn_catalog *c, struct qn_error *e)
 {
     struct qn_snapshot *fresh;
-    struct qn_error e;
-    if (qn_database_snapshot(c->db, &fresh, &e)) {
-        qn_error_log("catalog", "the picture of the catalog is out of date: %s", e.message);
-        return;
+    qn_err err = qn_database_snapshot(c->db, &fresh, e);
+    if (err) {
+        qn_error_log("catalog", "the picture of the catalog is out of date: %s", e->message);
+        return err;
     }
     pthread_mutex_lock(&c->mutex);
     struct qn_snapshot *old = c->current;
     c->current = fresh;
     pthread_mutex_unlock(&c->mutex);
     qn_snapshot_unref(old);
+    return QN_OK;
 }
 
 static void work_off(struct qn_catalog *c, struct change *list)
@@ -115,9 +116,14 @@ static void work_off(struct qn_catalog *c, struct change *list)
         if (ch->failed && !ch->done && ch->error.code != QN_ENOTFOUND)
             qn_error_log("catalog", "%s", ch->error.message);
     }
-    publish(c);
+    struct qn_error e = {0};
+    bool hidden = publish(c, &e) != QN_OK;
     while (list) {
         struct change *next = list->next;
+        if (hidden && !list->failed) { /* whoever asked would look for it in vain */
+            list->failed = true;
+            list->error = e;
+        }
         if (list->done)
             c->post(c->post_ctx, tell, list);
         else

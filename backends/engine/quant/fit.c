@@ -19,6 +19,15 @@ int qn_nearest_level(const int8_t *levels, int n, float x)
     return best;
 }
 
+float qn_farthest(const float *x, int n)
+{
+    float far = 0;
+    for (int j = 0; j < n; j++)
+        if (fabsf(x[j]) > fabsf(far))
+            far = x[j];
+    return far;
+}
+
 void qn_range_fit(const float *x, int n, int levels, unsigned char *head, float *d, float *m)
 {
     float lo = x[0], hi = x[0];

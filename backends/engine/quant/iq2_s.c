@@ -23,8 +23,7 @@ void qn_iq2_s_scales(struct qn_block_scales *out, const void *block)
 {
     const unsigned char *b = block;
     out->d = qn_load_u16(b);
-    for (int s = 0; s < 16; s++)
-        out->scale[s] = (uint8_t)(2 * (b[SCALES + s / 2] >> s % 2 * 4 & 15) + 1);
+    qn_odd_scales(out->scale, b + SCALES);
 }
 
 void qn_iq2_s_dequant(float *out, const void *in, int64_t n)
@@ -42,8 +41,7 @@ void qn_iq2_s_quant(void *out, const float *in, int64_t n)
         qn_iq_want(want, in + i, 16, 43);
         qn_store_u16(b, qn_iq_fit(want, 16, 15, unit, s));
         d = qn_load_f16(b) * unit;
-        for (int k = 0; k < 8; k++)
-            b[SCALES + k] = (unsigned char)(s[2 * k] | s[2 * k + 1] << 4);
+        qn_put_odd_scales(b + SCALES, s);
         for (int l = 0; l < 32; l++) {
             const float *w = in + i + 8 * l;
             float inv = d > 0 ? 1 / (d * (float)(2 * s[l / 2] + 1)) : 0;

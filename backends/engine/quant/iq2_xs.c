@@ -21,8 +21,7 @@ void qn_iq2_xs_scales(struct qn_block_scales *out, const void *block)
 {
     const unsigned char *b = block;
     out->d = qn_load_u16(b);
-    for (int s = 0; s < 16; s++)
-        out->scale[s] = (uint8_t)(2 * (b[SCALES + s / 2] >> s % 2 * 4 & 15) + 1);
+    qn_odd_scales(out->scale, b + SCALES);
 }
 
 void qn_iq2_xs_dequant(float *out, const void *in, int64_t n)
@@ -39,14 +38,11 @@ void qn_iq2_xs_quant(void *out, const float *in, int64_t n)
         qn_iq_want(want, in + i, 16, 43);
         qn_store_u16(b, qn_iq_fit(want, 16, 15, unit, s));
         d = qn_load_f16(b) * unit;
-        for (int k = 0; k < 8; k++)
-            b[SCALES + k] = (unsigned char)(s[2 * k] | s[2 * k + 1] << 4);
+        qn_put_odd_scales(b + SCALES, s);
         for (int l = 0; l < 32; l++) {
             const float *w = in + i + 8 * l;
             float inv = d > 0 ? 1 / (d * (float)(2 * s[l / 2] + 1)) : 0;
-            uint8_t signs = qn_nearest_even_signs(w);
-            for (int j = 0; j < 8; j++)
-                x[j] = signs >> j & 1 ? -w[j] * inv : w[j] * inv;
+            uint8_t signs = qn_even_magnitudes(x, w, inv);
             int index = qn_grid_nearest(QN_GRID_IQ2_XS, qn_iq2_levels, x);
             qn_store_u16(b + WORDS + 2 * l, (uint16_t)(index | (signs & 127) << 9));
         }

@@ -48,9 +48,7 @@ void qn_iq3_xxs_quant(void *out, const float *in, int64_t n)
             float inv = d > 0 ? 1 / (d * (float)(2 * s[g] + 1)) : 0;
             for (int l = 0; l < 4; l++) {
                 const float *w = in + i + 32 * g + 8 * l;
-                uint8_t signs = qn_nearest_even_signs(w);
-                for (int j = 0; j < 8; j++)
-                    x[j] = signs >> j & 1 ? -w[j] * inv : w[j] * inv;
+                uint8_t signs = qn_even_magnitudes(x, w, inv);
                 for (int k = 0; k < 2; k++)
                     b[INDICES + 8 * g + 2 * l + k] = (unsigned char)qn_grid_nearest(
                         QN_GRID_IQ3_XXS, qn_iq3_xxs_levels, x + 4 * k);

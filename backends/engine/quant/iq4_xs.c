@@ -36,10 +36,7 @@ void qn_iq4_xs_quant(void *out, const float *in, int64_t n)
         float far[8], top = 0;
         unsigned high = 0;
         for (int g = 0; g < 8; g++) {
-            far[g] = 0;
-            for (int j = 0; j < 32; j++)
-                if (fabsf(in[i + 32 * g + j]) > fabsf(far[g]))
-                    far[g] = in[i + 32 * g + j];
+            far[g] = qn_farthest(in + i + 32 * g, 32);
             top = fmaxf(top, fabsf(far[g]));
         }
         memset(b, 0, BYTES);
@@ -62,11 +59,7 @@ void qn_iq4_xs_quant(void *out, const float *in, int64_t n)
 void qn_iq4_xs_codes(uint8_t out[32], const void *row, int64_t group)
 {
     const unsigned char *b = (const unsigned char *)row + group / 8 * BYTES;
-    b += CODES + group % 8 * 16;
-    for (int j = 0; j < 16; j++) {
-        out[j] = b[j] & 15;
-        out[j + 16] = b[j] >> 4;
-    }
+    qn_nibbles(out, b + CODES + group % 8 * 16);
 }
 
 void qn_iq4_xs_scales(struct qn_block_scales *out, const void *block)

@@ -230,7 +230,8 @@ uint8_t qn_even_signs(unsigned seven)
     return (uint8_t)((seven & 127) | (unsigned)__builtin_parity(seven & 127) << 7);
 }
 
-uint8_t qn_nearest_even_signs(const float x[8])
+/* The even signs nearest to those of x: where they are odd, the smallest weight gives way. */
+static uint8_t nearest_even_signs(const float x[8])
 {
     unsigned signs = 0;
     int small = 0;
@@ -240,6 +241,26 @@ uint8_t qn_nearest_even_signs(const float x[8])
             small = j;
     }
     return (uint8_t)(__builtin_parity(signs) ? signs ^ 1u << small : signs);
+}
+
+uint8_t qn_even_magnitudes(float x[8], const float w[8], float inv)
+{
+    uint8_t signs = nearest_even_signs(w);
+    for (int j = 0; j < 8; j++)
+        x[j] = signs >> j & 1 ? -w[j] * inv : w[j] * inv;
+    return signs;
+}
+
+void qn_odd_scales(uint8_t out[16], const unsigned char in[8])
+{
+    for (int s = 0; s < 16; s++)
+        out[s] = (uint8_t)(2 * (in[s / 2] >> s % 2 * 4 & 15) + 1);
+}
+
+void qn_put_odd_scales(unsigned char out[8], const uint8_t scale[16])
+{
+    for (int k = 0; k < 8; k++)
+        out[k] = (unsigned char)(scale[2 * k] | scale[2 * k + 1] << 4);
 }
 
 void qn_iq_dequant(float *out, const void *in, int64_t n, enum qn_dtype t, const int8_t *levels,

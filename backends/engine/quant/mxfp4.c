@@ -53,11 +53,7 @@ void qn_mxfp4_quant(void *out, const float *in, int64_t n)
 
 void qn_mxfp4_codes(uint8_t out[32], const void *row, int64_t group)
 {
-    const unsigned char *b = (const unsigned char *)row + group * BYTES + 1;
-    for (int j = 0; j < BLOCK / 2; j++) {
-        out[j] = b[j] & 15;
-        out[j + BLOCK / 2] = b[j] >> 4;
-    }
+    qn_nibbles(out, (const unsigned char *)row + group * BYTES + 1);
 }
 
 void qn_mxfp4_scales(struct qn_block_scales *out, const void *block)

@@ -44,10 +44,7 @@ void qn_q3_k_quant(void *out, const float *in, int64_t n)
     for (int64_t i = 0; i < n; i += BLOCK, b += BYTES) {
         float far[16], top = 0;
         for (int s = 0; s < 16; s++) {
-            far[s] = 0;
-            for (int j = 0; j < 16; j++)
-                if (fabsf(in[i + 16 * s + j]) > fabsf(far[s]))
-                    far[s] = in[i + 16 * s + j];
+            far[s] = qn_farthest(in + i + 16 * s, 16);
             top = fmaxf(top, fabsf(far[s]));
         }
         memset(b, 0, BYTES);

@@ -2,8 +2,6 @@
  * j + 16 in its high four bits: x = d·(code - 8). */
 #include "engine/quant/quant.h"
 
-#include <math.h>
-
 enum { BLOCK = 32, BYTES = 18 };
 
 void qn_q4_0_dequant(float *out, const void *in, int64_t n)
@@ -23,11 +21,7 @@ void qn_q4_0_quant(void *out, const float *in, int64_t n)
 {
     unsigned char *b = out;
     for (int64_t i = 0; i < n; i += BLOCK, b += BYTES) {
-        float far = 0;
-        for (int j = 0; j < BLOCK; j++)
-            if (fabsf(in[i + j]) > fabsf(far))
-                far = in[i + j];
-        uint16_t h = qn_f32_to_f16(far / -8);
+        uint16_t h = qn_f32_to_f16(qn_farthest(in + i, BLOCK) / -8);
         float d = qn_f16_to_f32(h), inv = d != 0 ? 1 / d : 0;
         qn_store_u16(b, h);
         for (int j = 0; j < BLOCK / 2; j++) {
@@ -40,11 +34,7 @@ void qn_q4_0_quant(void *out, const float *in, int64_t n)
 
 void qn_q4_0_codes(uint8_t out[32], const void *row, int64_t group)
 {
-    const unsigned char *b = (const unsigned char *)row + group * BYTES + 2;
-    for (int j = 0; j < BLOCK / 2; j++) {
-        out[j] = b[j] & 15;
-        out[j + BLOCK / 2] = b[j] >> 4;
-    }
+    qn_nibbles(out, (const unsigned char *)row + group * BYTES + 2);
 }
 
 void qn_q4_0_scales(struct qn_block_scales *out, const void *block)

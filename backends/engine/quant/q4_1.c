@@ -2,8 +2,6 @@
  * j + 16 in its high four bits: x = d·code + m. */
 #include "engine/quant/quant.h"
 
-#include <math.h>
-
 enum { BLOCK = 32, BYTES = 20, CODES = 4 };
 
 void qn_q4_1_dequant(float *out, const void *in, int64_t n)
@@ -35,11 +33,7 @@ void qn_q4_1_quant(void *out, const float *in, int64_t n)
 
 void qn_q4_1_codes(uint8_t out[32], const void *row, int64_t group)
 {
-    const unsigned char *b = (const unsigned char *)row + group * BYTES + CODES;
-    for (int j = 0; j < BLOCK / 2; j++) {
-        out[j] = b[j] & 15;
-        out[j + BLOCK / 2] = b[j] >> 4;
-    }
+    qn_nibbles(out, (const unsigned char *)row + group * BYTES + CODES);
 }
 
 void qn_q4_1_scales(struct qn_block_scales *out, const void *block)

@@ -3,8 +3,6 @@
  * bits: x = d·(code - 16). */
 #include "engine/quant/quant.h"
 
-#include <math.h>
-
 enum { BLOCK = 32, BYTES = 22, HIGH = 2, CODES = 6 };
 
 void qn_q5_0_codes(uint8_t out[32], const void *row, int64_t group)
@@ -30,11 +28,7 @@ void qn_q5_0_quant(void *out, const float *in, int64_t n)
 {
     unsigned char *b = out;
     for (int64_t i = 0; i < n; i += BLOCK, b += BYTES) {
-        float far = 0;
-        for (int j = 0; j < BLOCK; j++)
-            if (fabsf(in[i + j]) > fabsf(far))
-                far = in[i + j];
-        uint16_t h = qn_f32_to_f16(far / -16);
+        uint16_t h = qn_f32_to_f16(qn_farthest(in + i, BLOCK) / -16);
         float d = qn_f16_to_f32(h), inv = d != 0 ? 1 / d : 0;
         memset(b, 0, BYTES);
         qn_store_u16(b, h);

@@ -74,6 +74,16 @@ static inline float qn_load_f16(const unsigned char *p)
     return qn_f16_to_f32(qn_load_u16(p));
 }
 
+/* Sixteen bytes as 32 codes: byte j holds code j in its low and code j + 16 in its high four bits.
+ */
+static inline void qn_nibbles(uint8_t out[32], const unsigned char in[16])
+{
+    for (int j = 0; j < 16; j++) {
+        out[j] = in[j] & 15;
+        out[j + 16] = in[j] >> 4;
+    }
+}
+
 /* The twelve bytes that hold eight 6-bit scales and eight 6-bit minima of Q4_K and Q5_K. */
 void qn_k_scales_unpack(const unsigned char in[12], uint8_t scale[8], uint8_t min[8]);
 void qn_k_scales_pack(unsigned char out[12], const uint8_t scale[8], const uint8_t min[8]);
@@ -86,6 +96,8 @@ void qn_put_five_bits(unsigned char high[4], unsigned char low[16], int j, int c
 void qn_range_fit(const float *x, int n, int levels, unsigned char *head, float *d, float *m);
 /* The half d and codes 0, 1, 2 for x ≈ d·(code - 1), of 256 weights. */
 uint16_t qn_ternary_fit(const float *x, uint8_t code[256]);
+/* Of n weights the one farthest from zero. */
+float qn_farthest(const float *x, int n);
 /* The index of the level nearest to x. */
 int qn_nearest_level(const int8_t *levels, int n, float x);
 /* round(v) held within 0 .. max. */
@@ -109,8 +121,13 @@ float qn_grid_error(enum qn_grid g, const int8_t *levels, const float *x, int in
 /* Seven bits tell the signs of eight weights: an even number of them is negative. Bit j of the
  * result: weight j is negative. */
 uint8_t qn_even_signs(unsigned seven);
-/* The even signs nearest to those of x: where they are odd, the smallest weight gives way. */
-uint8_t qn_nearest_even_signs(const float x[8]);
+/* Eight weights as magnitudes times inv under even signs, which are returned: the one weight that
+ * gave way stays negative. */
+uint8_t qn_even_magnitudes(float x[8], const float w[8], float inv);
+/* Eight bytes of sixteen 4-bit scales, low nibble first: 2·scale + 1; and the bytes of scales 0
+ * .. 15. */
+void qn_odd_scales(uint8_t out[16], const unsigned char in[8]);
+void qn_put_odd_scales(unsigned char out[8], const uint8_t scale[16]);
 /* Blocks of 256 as x = unit·d·scale·levels[code] with a scale for `per` weights; exact. */
 void qn_iq_dequant(float *out, const void *in, int64_t n, enum qn_dtype t, const int8_t *levels,
                    int per, float unit);
