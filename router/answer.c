@@ -1,7 +1,10 @@
 /* Error codes as HTTP, see answer.h. */
 #include "router/answer.h"
 
+#include "base/rand.h"
 #include "base/str.h"
+
+#include <stdio.h>
 
 /* One row per error code. The first status and code hold for a request, the second status for the
  * same error met while its model was being loaded. */
@@ -27,7 +30,24 @@ static const struct {
     [QN_EINTERNAL] = {500, "server_error", "internal_error", 500},
 };
 
+/* Anthropic's types by status, https://docs.anthropic.com/en/api/errors. */
+static const struct {
+    int status;
+    const char *type;
+} anthropic_types[] = {
+    {401, "authentication_error"}, {402, "billing_error"},     {403, "permission_error"},
+    {404, "not_found_error"},      {413, "request_too_large"}, {429, "rate_limit_error"},
+    {503, "overloaded_error"},     {504, "timeout_error"},     {529, "overloaded_error"},
+};
+
 enum { BODY_MAX = 64 * 1024 };
+
+/* One error, ready to be written in any family. */
+struct saying {
+    int status;
+    const char *type, *code, *message;
+    const char *param, *model, *path, *id; /* NULL: none */
+};
 
 static qn_err code_of(const struct qn_problem *p)
 {
@@ -39,48 +59,128 @@ int qn_problem_status(const struct qn_problem *p)
     return p->loading ? table[code_of(p)].loading : table[code_of(p)].status;
 }
 
-void qn_problem_write(const struct qn_problem *p, struct qn_jw *w)
+static const char *anthropic_type(int status)
 {
-    bool load_error = p->loading && qn_problem_status(p) == 500;
-    const char *param = load_error ? "model" : p->error->param;
-    const char *type = table[code_of(p)].type, *code = table[code_of(p)].code;
-    if (load_error)
-        type = code = "model_load_error";
-    else if (code_of(p) == QN_ENOTFOUND && qn_str_eq(param, "model"))
-        type = code = "model_not_found";
+    for (size_t i = 0; i < sizeof anthropic_types / sizeof *anthropic_types; i++)
+        if (anthropic_types[i].status == status)
+            return anthropic_types[i].type;
+    return status < 500 ? "invalid_request_error" : "api_error";
+}
+
+static const char *openai_type(int status)
+{
+    if (status >= 500)
+        return "server_error";
+    return status == 404 ? "not_found_error" : "invalid_request_error";
+}
+
+static void write_anthropic(const struct saying *s, struct qn_jw *w)
+{
+    char id[QN_REQUEST_ID_DIGITS + 1], whole[QN_REQUEST_ID_DIGITS + 8];
+    if (!s->id)
+        qn_random_hex(id, QN_REQUEST_ID_DIGITS);
+    snprintf(whole, sizeof whole, "req_%.*s", QN_REQUEST_ID_DIGITS, s->id ? s->id : id);
+    qn_jw_kstr(w, "type", "error");
+    qn_jw_key(w, "error");
     qn_jw_obj(w);
-    qn_jw_kstr(w, "message", p->error->message);
-    qn_jw_kstr(w, "type", type);
-    qn_jw_kstr(w, "param", *param ? param : NULL);
-    qn_jw_kstr(w, "code", code);
-    if (p->model && (p->loading || qn_str_eq(p->error->param, "model")))
-        qn_jw_kstr(w, "requested_model", p->model);
+    qn_jw_kstr(w, "type", anthropic_type(s->status));
+    /* Programs look for these words to learn that the conversation is too long. */
+    if (qn_str_eq(s->code, "context_length_exceeded")) {
+        char text[QN_ERROR_MESSAGE_MAX + 32];
+        snprintf(text, sizeof text, "prompt is too long: %s", s->message);
+        qn_jw_kstr(w, "message", text);
+    } else {
+        qn_jw_kstr(w, "message", s->message);
+    }
+    qn_jw_obj_end(w);
+    qn_jw_kstr(w, "request_id", whole);
+}
+
+static void write_error(const struct saying *s, enum qn_family family, struct qn_jw *w)
+{
+    qn_jw_obj(w);
+    qn_jw_kstr(w, "message", s->message);
+    qn_jw_kstr(w, "type", family == QN_FAMILY_ENGINES ? openai_type(s->status) : s->type);
+    qn_jw_kstr(w, "param", s->param);
+    if (family == QN_FAMILY_NUMBER)
+        qn_jw_ki64(w, "code", s->status);
+    else
+        qn_jw_kstr(w, "code", s->code);
+    if (s->model)
+        qn_jw_kstr(w, "requested_model", s->model);
+    if (s->path)
+        qn_jw_kstr(w, "path", s->path);
     qn_jw_obj_end(w);
 }
 
-static void open_body(struct qn_jw *w, enum qn_family family, const char *message)
+static void write_body(const struct saying *s, enum qn_family family, struct qn_buf *out)
 {
-    qn_jw_obj(w);
-    if (family == QN_FAMILY_STATUS) {
-        qn_jw_kstr(w, "status", "error");
-        qn_jw_kstr(w, "message", message);
+    struct qn_jw w = qn_jw_to(out);
+    qn_jw_obj(&w);
+    if (family == QN_FAMILY_ANTHROPIC) {
+        write_anthropic(s, &w);
+    } else if (family == QN_FAMILY_TEXT) {
+        qn_jw_kstr(&w, "error", s->message);
+    } else {
+        if (family == QN_FAMILY_STATUS) {
+            qn_jw_kstr(&w, "status", "error");
+            qn_jw_kstr(&w, "message", s->message);
+        }
+        qn_jw_key(&w, "error");
+        write_error(s, family, &w);
     }
-    qn_jw_key(w, "error");
+    qn_jw_obj_end(&w);
 }
 
 void qn_problem_body(const struct qn_problem *p, enum qn_family family, struct qn_buf *out)
 {
-    struct qn_jw w = qn_jw_to(out);
-    open_body(&w, family, p->error->message);
-    qn_problem_write(p, &w);
-    qn_jw_obj_end(&w);
+    qn_err code = code_of(p);
+    struct saying s = {
+        .status = qn_problem_status(p),
+        .type = table[code].type,
+        .code = table[code].code,
+        .message = p->error->message,
+        .param = *p->error->param ? p->error->param : NULL,
+        .id = p->id,
+    };
+    bool load_error = p->loading && s.status == 500;
+    bool about_model = p->loading || qn_str_eq(s.param, "model");
+    if (load_error) {
+        s.param = "model";
+        s.type = s.code = "model_load_error";
+    } else if (code == QN_ENOTFOUND && about_model) {
+        s.type = s.code = "model_not_found";
+    }
+    if (about_model)
+        s.model = p->model;
+    write_body(&s, family, out);
 }
 
-void qn_answer_problem(struct qn_http *h, enum qn_family family, const struct qn_problem *p)
+void qn_plain_body(enum qn_family family, int status, const char *type, const char *message,
+                   const char *path, struct qn_buf *out)
+{
+    struct saying s = {
+        .status = status, .type = type, .code = type, .message = message, .path = path};
+    write_body(&s, family, out);
+}
+
+enum qn_profile qn_request_profile(const struct qn_http *h)
+{
+    const char *name = qn_http_header(h, "X-API-Profile");
+    enum qn_profile p = name ? qn_profile_parse(name) : QN_PROFILE_COUNT;
+    return p == QN_PROFILE_COUNT ? QN_PROFILE_LEMONADE : p;
+}
+
+enum qn_family qn_request_family(const struct qn_http *h)
+{
+    return qn_family_of(qn_request_profile(h), qn_http_path(h));
+}
+
+void qn_answer_problem(struct qn_http *h, const struct qn_problem *p)
 {
     struct qn_buf body;
     qn_buf_init(&body, BODY_MAX);
-    qn_problem_body(p, family, &body);
+    qn_problem_body(p, qn_request_family(h), &body);
     int status = qn_problem_status(p);
     if (status == 503 || status == 429)
         qn_http_set_header(h, "Retry-After", "1");
@@ -88,9 +188,9 @@ void qn_answer_problem(struct qn_http *h, enum qn_family family, const struct qn
     qn_buf_deinit(&body);
 }
 
-void qn_answer_error(struct qn_http *h, enum qn_family family, const struct qn_error *e)
+void qn_answer_error(struct qn_http *h, const struct qn_error *e)
 {
-    qn_answer_problem(h, family, &(struct qn_problem){.error = e});
+    qn_answer_problem(h, &(struct qn_problem){.error = e});
 }
 
 void qn_answer_json(struct qn_http *h, int status, const struct qn_buf *body)
@@ -105,28 +205,12 @@ void qn_answer_json(struct qn_http *h, int status, const struct qn_buf *body)
     qn_http_reply(h, status, "application/json", body->len ? body->data : "", body->len);
 }
 
-void qn_plain_body(enum qn_family family, const char *type, const char *message, const char *path,
-                   struct qn_buf *out)
-{
-    struct qn_jw w = qn_jw_to(out);
-    open_body(&w, family, message);
-    qn_jw_obj(&w);
-    qn_jw_kstr(&w, "message", message);
-    qn_jw_kstr(&w, "type", type);
-    qn_jw_knull(&w, "param");
-    qn_jw_kstr(&w, "code", type);
-    if (path)
-        qn_jw_kstr(&w, "path", path);
-    qn_jw_obj_end(&w);
-    qn_jw_obj_end(&w);
-}
-
-void qn_answer_plain(struct qn_http *h, enum qn_family family, int status, const char *type,
-                     const char *message)
+void qn_answer_plain(struct qn_http *h, int status, const char *type, const char *message)
 {
     struct qn_buf body;
     qn_buf_init(&body, BODY_MAX);
-    qn_plain_body(family, type, message, status == 404 ? qn_http_path(h) : NULL, &body);
+    qn_plain_body(qn_request_family(h), status, type, message,
+                  status == 404 ? qn_http_path(h) : NULL, &body);
     qn_answer_json(h, status, &body);
     qn_buf_deinit(&body);
 }

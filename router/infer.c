@@ -19,8 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ID_DIGITS = 24 };
-
 struct run;
 
 struct job {
@@ -37,7 +35,7 @@ struct run {
     struct qn_reply reply;
     struct qn_json *doc;
     struct qn_buf out;
-    char id[ID_DIGITS + 1];
+    char id[QN_REQUEST_ID_DIGITS + 1];
     struct qn_lease *lease;
     struct job *jobs;
     size_t open;              /* jobs that have not ended */
@@ -160,7 +158,7 @@ static void answer_end(struct run *r, int status)
 
 static void fail(struct run *r, const struct qn_error *e, bool loading)
 {
-    struct qn_problem p = {.error = e, .loading = loading, .model = r->rq.model};
+    struct qn_problem p = {.error = e, .loading = loading, .model = r->rq.model, .id = r->id};
     int status = qn_problem_status(&p);
     qn_log(status >= 500 && e->code != QN_EBUSY ? QN_LOG_WARN : QN_LOG_INFO, "infer",
            "id=%s model=%s status=%d error=%s param=%s message=\"%s\"", r->id,
@@ -365,7 +363,9 @@ void qn_infer(struct qn_services *sv, struct qn_http *h, const struct qn_dialect
     r->http = h;
     r->dialect = dialect;
     r->began_ms = r->wrote_ms = qn_now_ms();
-    qn_random_hex(r->id, ID_DIGITS);
+    qn_random_hex(r->id, QN_REQUEST_ID_DIGITS);
+    if (dialect->id_header)
+        qn_http_set_header(h, dialect->id_header, qn_arena_fmt(qn_http_arena(h), "req_%s", r->id));
     qn_buf_init(&r->out, QN_REPLY_MAX);
     r->rq.arena = qn_http_arena(h);
     r->reply = (struct qn_reply){
@@ -377,6 +377,8 @@ void qn_infer(struct qn_services *sv, struct qn_http *h, const struct qn_dialect
         .began_ms = r->began_ms,
     };
     r->rq.context = r->rq.keep_alive_ms = QN_UNSET;
+    r->rq.profile = qn_request_profile(h);
+    r->rq.family = qn_request_family(h);
     r->rq.header = request_header;
     r->rq.header_ctx = h;
     qn_err err = QN_OK;

@@ -11,88 +11,86 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const prefixes[] = {"/api/v1", "/api/v0", "/v1", "/v0"};
-
 /* More special patterns stand before more general ones. */
 static const struct qn_route table[] = {
-    {"GET", "/live", QN_AT_ROOT, QN_FAMILY_ERROR, qn_api_live, NULL},
-    {"GET", "/health", QN_AT_BOTH, QN_FAMILY_ERROR, qn_api_health, NULL},
-    {"GET", "/stats", QN_AT_PREFIXES, QN_FAMILY_ERROR, qn_api_stats, NULL},
-    {"GET", "/logs", QN_AT_BOTH, QN_FAMILY_ERROR, qn_api_logs, NULL},
-    {"GET", "/models", QN_AT_PREFIXES, QN_FAMILY_ERROR, qn_api_models, NULL},
-    {"POST", "/models/register", QN_AT_PREFIXES, QN_FAMILY_STATUS, qn_api_register, NULL},
-    {"GET", "/models/{id}", QN_AT_PREFIXES, QN_FAMILY_ERROR, qn_api_model, NULL},
-    {"POST", "/load", QN_AT_PREFIXES, QN_FAMILY_STATUS, qn_api_load, NULL},
-    {"POST", "/unload", QN_AT_PREFIXES, QN_FAMILY_STATUS, qn_api_unload, NULL},
-    {"POST", "/chat/completions", QN_AT_PREFIXES, QN_FAMILY_ERROR, NULL, &qn_openai_chat},
-    {"POST", "/completions", QN_AT_PREFIXES, QN_FAMILY_ERROR, NULL, &qn_openai_complete},
+    {"GET", "/live", QN_AT_ROOT, qn_api_live, NULL},
+    {"GET", "/health", QN_AT_BOTH, qn_api_health, NULL},
+    {"GET", "/stats", QN_AT_PREFIXES, qn_api_stats, NULL},
+    {"GET", "/logs", QN_AT_BOTH, qn_api_logs, NULL},
+    {"GET", "/models", QN_AT_PREFIXES, qn_api_models, NULL},
+    {"POST", "/models/register", QN_AT_PREFIXES, qn_api_register, NULL},
+    {"GET", "/models/{id}", QN_AT_PREFIXES, qn_api_model, NULL},
+    {"POST", "/load", QN_AT_PREFIXES, qn_api_load, NULL},
+    {"POST", "/unload", QN_AT_PREFIXES, qn_api_unload, NULL},
+    {"POST", "/chat/completions", QN_AT_PREFIXES, NULL, &qn_openai_chat},
+    {"POST", "/completions", QN_AT_PREFIXES, NULL, &qn_openai_complete},
 };
 
-/* path begins with prefix and a slash follows: the rest, else NULL. */
-static const char *after_prefix(const char *path)
-{
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
-        size_t n = strlen(prefixes[i]);
-        if (!strncmp(path, prefixes[i], n) && path[n] == '/')
-            return path + n;
-    }
-    return NULL;
-}
+/* What path takes; HEAD comes with GET, OPTIONS with any. */
+static const char *const methods[] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
+enum { METHODS = sizeof methods / sizeof *methods };
 
-/* True when path has the pattern's form; *id becomes what stands at {id}, or NULL. */
-static bool matches(const char *pattern, const char *path, const char **id)
+/* True when path has the pattern's form; then hit->id becomes what stands at {id}, or NULL. */
+static bool matches(const char *pattern, const char *path, struct qn_route_hit *hit)
 {
     const char *brace = strchr(pattern, '{');
-    *id = NULL;
+    hit->id = NULL;
+    hit->id_len = 0;
     if (!brace)
         return qn_str_eq(pattern, path);
-    size_t n = (size_t)(brace - pattern);
-    if (strncmp(pattern, path, n) != 0 || !path[n])
+    const char *tail = brace + strlen("{id}");
+    size_t head_len = (size_t)(brace - pattern), tail_len = strlen(tail), n = strlen(path);
+    if (n <= head_len + tail_len || strncmp(pattern, path, head_len) != 0 ||
+        strcmp(path + n - tail_len, tail) != 0)
         return false;
-    *id = path + n;
+    hit->id = path + head_len;
+    hit->id_len = n - head_len - tail_len;
     return true;
 }
 
-static bool row_has(const struct qn_route *row, const char *path, const char **id)
+static bool row_has(const struct qn_route *row, const char *path, struct qn_route_hit *hit)
 {
-    const char *rest = after_prefix(path);
-    if ((row->places & QN_AT_ROOT) && matches(row->pattern, path, id))
+    const char *rest = qn_path_unversioned(path);
+    if ((row->places & QN_AT_ROOT) && matches(row->pattern, path, hit))
         return true;
-    return (row->places & QN_AT_PREFIXES) && rest && matches(row->pattern, rest, id);
+    return (row->places & QN_AT_PREFIXES) && rest && matches(row->pattern, rest, hit);
 }
 
-enum qn_route_found qn_route_find(const char *method, const char *path, const struct qn_route **row,
-                                  const char **id, char allow[static QN_ALLOW_MAX])
+static void write_methods(const bool has[static METHODS], struct qn_route_hit *hit)
 {
-    const char *wanted = qn_str_eq(method, "HEAD") ? "GET" : method, *at = NULL;
-    bool get = false, post = false;
-    *row = NULL;
-    *id = NULL;
-    allow[0] = '\0';
+    size_t n = 0, m = 0;
+    for (size_t i = 0; i < METHODS; i++) {
+        if (!has[i])
+            continue;
+        n += (size_t)snprintf(hit->allow + n, QN_ALLOW_MAX - n, "%s, %s", methods[i],
+                              i == 0 ? "HEAD, " : "");
+        m += (size_t)snprintf(hit->use + m, QN_ALLOW_MAX - m, "%s%s", m ? " or " : "", methods[i]);
+    }
+    snprintf(hit->allow + n, QN_ALLOW_MAX - n, "OPTIONS");
+}
+
+enum qn_route_found qn_route_find(const char *method, const char *path, struct qn_route_hit *hit)
+{
+    const char *wanted = qn_str_eq(method, "HEAD") ? "GET" : method;
+    bool has[METHODS] = {false}, any = false;
+    struct qn_route_hit at;
+    *hit = (struct qn_route_hit){0};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         if (!row_has(&table[i], path, &at))
             continue;
-        *row = &table[i];
-        if (qn_str_eq(table[i].method, wanted)) {
-            *id = at;
-            return QN_ROUTE_FOUND;
+        any = true;
+        if (!hit->row && qn_str_eq(table[i].method, wanted)) {
+            hit->row = &table[i];
+            hit->id = at.id;
+            hit->id_len = at.id_len;
         }
-        get = get || qn_str_eq(table[i].method, "GET");
-        post = post || qn_str_eq(table[i].method, "POST");
+        for (size_t k = 0; k < METHODS; k++)
+            has[k] = has[k] || qn_str_eq(table[i].method, methods[k]);
     }
-    if (!*row)
+    if (!any)
         return QN_ROUTE_NO_PATH;
-    snprintf(allow, QN_ALLOW_MAX, "%s%sOPTIONS", get ? "GET, HEAD, " : "", post ? "POST, " : "");
-    return QN_ROUTE_NO_METHOD;
-}
-
-enum qn_family qn_route_family(const char *path)
-{
-    const struct qn_route *row;
-    const char *id;
-    char allow[QN_ALLOW_MAX];
-    qn_route_find("", path, &row, &id, allow);
-    return row ? row->family : QN_FAMILY_ERROR;
+    write_methods(has, hit);
+    return hit->row ? QN_ROUTE_FOUND : QN_ROUTE_NO_METHOD;
 }
 
 /* Pages served from this machine may read the answers; the guard has turned others away. */
@@ -100,65 +98,78 @@ static void allow_origin(struct qn_http *h, const char *origin)
 {
     qn_http_set_header(h, "Access-Control-Allow-Origin", origin);
     qn_http_set_header(h, "Vary", "Origin");
-    qn_http_set_header(h, "Access-Control-Expose-Headers", "Retry-After");
+    qn_http_set_header(h, "Access-Control-Expose-Headers",
+                       "Retry-After, Allow, Request-Id, X-Request-Id, X-API-Profile, "
+                       "X-Quince-Warning, X-Lemonade-Warning");
 }
 
-/* The answer to a browser's question before a request of another origin. */
-static void answer_options(struct qn_http *h)
+/* The answer to a browser's question before a request of another origin. Headers are those that
+ * the five APIs name and those that their official clients send. */
+static void answer_options(struct qn_http *h, const char *allow)
 {
-    qn_http_set_header(h, "Access-Control-Allow-Methods", "GET, HEAD, POST, OPTIONS");
+    qn_http_set_header(h, "Allow", allow);
+    qn_http_set_header(h, "Access-Control-Allow-Methods", allow);
     qn_http_set_header(
         h, "Access-Control-Allow-Headers",
-        "Content-Type, Authorization, X-Api-Key, X-Stainless-Arch, X-Stainless-Lang, "
-        "X-Stainless-OS, X-Stainless-Package-Version, X-Stainless-Retry-Count, "
-        "X-Stainless-Runtime, X-Stainless-Runtime-Version, X-Stainless-Timeout");
+        "Content-Type, Authorization, X-Api-Key, X-API-Profile, X-Admin-Token, X-Client-Id, "
+        "X-Tenant-Id, X-Client-Session-Id, X-Account-Session-Id, Anthropic-Version, "
+        "Anthropic-Beta, Anthropic-Dangerous-Direct-Browser-Access, OpenAI-Organization, "
+        "OpenAI-Project, OpenAI-Beta, Idempotency-Key, Last-Event-ID, Traceparent, "
+        "Mcp-Protocol-Version, Mcp-Session-Id, X-Stainless-Arch, X-Stainless-Async, "
+        "X-Stainless-Custom-Poll-Interval, X-Stainless-Helper, X-Stainless-Helper-Method, "
+        "X-Stainless-Lang, X-Stainless-OS, X-Stainless-Package-Version, X-Stainless-Poll-Helper, "
+        "X-Stainless-Retry-Count, X-Stainless-Runtime, X-Stainless-Runtime-Version, "
+        "X-Stainless-Timeout");
     qn_http_set_header(h, "Access-Control-Max-Age", "600");
     if (qn_http_header(h, "Access-Control-Request-Private-Network"))
         qn_http_set_header(h, "Access-Control-Allow-Private-Network", "true");
     qn_http_reply(h, 204, NULL, "", 0);
 }
 
+static void answer_no_method(struct qn_http *h, const struct qn_route_hit *hit)
+{
+    char text[QN_ALLOW_MAX + 64];
+    snprintf(text, sizeof text, "Method Not Allowed. Use %s for this endpoint", hit->use);
+    qn_http_set_header(h, "Allow", hit->allow);
+    qn_answer_plain(h, 405, "method_not_allowed", text);
+}
+
 void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
 {
     const char *method = qn_http_method(h), *path = qn_http_path(h);
     const char *host = qn_http_header(h, "Host"), *origin = qn_http_header(h, "Origin");
-    const struct qn_route *row;
-    const char *id;
-    char allow[QN_ALLOW_MAX];
+    struct qn_route_hit hit;
     size_t body_len;
-    enum qn_route_found found = qn_route_find(method, path, &row, &id, allow);
-    enum qn_family family = row ? row->family : QN_FAMILY_ERROR;
+    enum qn_route_found found = qn_route_find(method, path, &hit);
     qn_debug("http", "method=%.16s path=%.200s", method, path);
     qn_http_body(h, &body_len);
+    qn_http_set_header(h, "X-API-Profile", qn_profile_name(qn_request_profile(h)));
 
     if (!host || !qn_auth_host_ok(host, r->host, r->any_numeric)) {
-        qn_answer_plain(h, family, 403, "host_not_allowed",
+        qn_answer_plain(h, 403, "host_not_allowed",
                         "This Host is not allowed: use http://localhost or 127.0.0.1");
     } else if (origin && !qn_auth_origin_ok(origin)) {
-        qn_answer_plain(h, family, 403, "origin_not_allowed",
+        qn_answer_plain(h, 403, "origin_not_allowed",
                         "Origin not allowed: only pages served from this machine may ask");
     } else {
         if (origin)
             allow_origin(h, origin);
         if (qn_str_eq(method, "OPTIONS")) {
-            answer_options(h);
+            answer_options(h, *hit.allow ? hit.allow : "GET, HEAD, POST, OPTIONS");
         } else if (found == QN_ROUTE_NO_PATH) {
-            qn_answer_plain(h, family, 404, "not_found", "The requested endpoint does not exist");
+            qn_answer_plain(h, 404, "not_found", "The requested endpoint does not exist");
         } else if (found == QN_ROUTE_NO_METHOD) {
-            qn_http_set_header(h, "Allow", allow);
-            qn_answer_plain(h, family, 405, "method_not_allowed",
-                            strstr(allow, "POST")
-                                ? "Method Not Allowed. Use POST for this endpoint"
-                                : "Method Not Allowed. Use GET for this endpoint");
+            answer_no_method(h, &hit);
         } else if (qn_str_eq(method, "POST") && body_len > 0 &&
                    !qn_auth_is_json(qn_http_header(h, "Content-Type"))) {
-            qn_answer_plain(h, family, 415, "unsupported_media_type",
+            qn_answer_plain(h, 415, "unsupported_media_type",
                             "The body must be JSON and say so: add the header "
                             "'Content-Type: application/json'");
-        } else if (row->dialect) {
-            qn_infer(r->services, h, row->dialect);
+        } else if (hit.row->dialect) {
+            qn_infer(r->services, h, hit.row->dialect);
         } else {
-            row->handle(r->services, h, id);
+            const char *id = hit.id ? qn_arena_strndup(qn_http_arena(h), hit.id, hit.id_len) : NULL;
+            hit.row->handle(r->services, h, id);
         }
     }
 }
@@ -181,6 +192,6 @@ void qn_routes_refuse(int status, const char *path, struct qn_buf *body)
         i++;
     if (known[i].status != status)
         i = 0;
-    qn_plain_body(path ? qn_route_family(path) : QN_FAMILY_ERROR, known[i].type, known[i].message,
-                  NULL, body);
+    qn_plain_body(qn_family_of(QN_PROFILE_LEMONADE, path ? path : ""), status, known[i].type,
+                  known[i].message, NULL, body);
 }

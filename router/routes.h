@@ -23,9 +23,9 @@ enum qn_places {
 
 struct qn_route {
     const char *method;
-    const char *pattern; /* "/models/{id}": {id} stands at the end and may hold slashes */
+    const char
+        *pattern; /* "/models/{id}": {id} stands for anything, slashes too; more may follow */
     enum qn_places places;
-    enum qn_family family;
     qn_handler handle;                /* this, or */
     const struct qn_dialect *dialect; /* inference in this dialect */
 };
@@ -34,13 +34,16 @@ enum qn_route_found { QN_ROUTE_FOUND, QN_ROUTE_NO_PATH, QN_ROUTE_NO_METHOD };
 
 enum { QN_ALLOW_MAX = 64 };
 
-/* Looks the table up; HEAD counts as GET. FOUND sets *row and *id (lent from path). NO_METHOD sets
- * *row to some row of the path and writes the methods it has, "GET, HEAD", into allow. */
-enum qn_route_found qn_route_find(const char *method, const char *path, const struct qn_route **row,
-                                  const char **id, char allow[static QN_ALLOW_MAX]);
+struct qn_route_hit {
+    const struct qn_route *row; /* FOUND */
+    const char *id;             /* FOUND: what stands at {id}, lent from the path; NULL: no {id} */
+    size_t id_len;
+    char allow[QN_ALLOW_MAX]; /* FOUND, NO_METHOD: what the path takes, "GET, HEAD, OPTIONS" */
+    char use[QN_ALLOW_MAX];   /* the same for people, "GET or POST" */
+};
 
-/* The family of errors for a path, also for paths of no row. */
-enum qn_family qn_route_family(const char *path);
+/* Looks the table up; HEAD counts as GET. */
+enum qn_route_found qn_route_find(const char *method, const char *path, struct qn_route_hit *hit);
 
 /* Takes a request through guards and table to its handler. */
 struct qn_routes {

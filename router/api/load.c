@@ -134,7 +134,7 @@ static void load_done(void *ctx, const struct qn_error *e)
     if (e) {
         a->lease = NULL;
         qn_http_on_gone(a->http, NULL, NULL);
-        qn_answer_problem(a->http, QN_FAMILY_STATUS,
+        qn_answer_problem(a->http,
                           &(struct qn_problem){.error = e, .loading = true, .model = a->name});
     } else {
         if (a->options)
@@ -181,7 +181,7 @@ void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id)
         err = qn_inventory_acquire(sv->inventory, name, &options, load_done, a, &a->lease, &e);
     }
     if (err) {
-        qn_answer_problem(h, QN_FAMILY_STATUS, &(struct qn_problem){.error = &e, .model = name});
+        qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = name});
         if (a)
             asker_free(a);
     } else {
@@ -228,6 +228,6 @@ void qn_api_unload(struct qn_services *sv, struct qn_http *h, const char *id)
             qn_http_on_gone(h, unload_gone, a);
     }
     if (err)
-        qn_answer_problem(h, QN_FAMILY_STATUS, &(struct qn_problem){.error = &e, .model = name});
+        qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = name});
     qn_json_free(doc);
 }

@@ -27,7 +27,7 @@ void qn_api_logs(struct qn_services *sv, struct qn_http *h, const char *id)
     (void)id;
     if (query_i64(h, "after", 0, INT64_MAX - 1, &after, &e) ||
         query_i64(h, "lines", 0, INT32_MAX, &lines, &e)) {
-        qn_answer_error(h, QN_FAMILY_ERROR, &e);
+        qn_answer_error(h, &e);
         return;
     }
     struct qn_buf body;

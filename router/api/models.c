@@ -95,7 +95,7 @@ void qn_api_model(struct qn_services *sv, struct qn_http *h, const char *id)
     const struct qn_model_row *row;
     struct qn_error e = {0};
     if (qn_inventory_find(sv->inventory, id, &snap, &row, &e)) {
-        qn_answer_problem(h, QN_FAMILY_ERROR, &(struct qn_problem){.error = &e, .model = id});
+        qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = id});
         return;
     }
     struct qn_buf body;

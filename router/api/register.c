@@ -47,7 +47,7 @@ static void done(void *ctx, const struct qn_error *e)
     if (a->http) {
         qn_http_on_gone(a->http, NULL, NULL);
         if (e)
-            qn_answer_error(a->http, QN_FAMILY_STATUS, e);
+            qn_answer_error(a->http, e);
         else
             answer(a);
     }
@@ -75,7 +75,7 @@ void qn_api_register(struct qn_services *sv, struct qn_http *h, const char *id)
     if (!err && sv->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (err) {
-        qn_answer_error(h, QN_FAMILY_STATUS, &e);
+        qn_answer_error(h, &e);
     } else {
         struct asker *a = qn_xcalloc(1, sizeof *a);
         a->sv = sv;

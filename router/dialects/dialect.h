@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "contract/event.h"
 #include "contract/job.h"
+#include "router/family.h"
 #include "router/profile.h"
 
 #include <stdbool.h>
@@ -34,6 +35,7 @@ struct qn_request {
     const struct qn_json *doc; /* the body; outlives the request */
     struct qn_arena *arena;    /* for everything parse makes; it holds any body the server takes */
     enum qn_profile profile;   /* of the listener, or as the request's header says */
+    enum qn_family family;     /* of the request's path: the form of its errors */
     const char *(*header)(
         void *ctx, const char *name); /* a request header's value, or NULL; NULL: there are none */
     void *header_ctx;
@@ -69,6 +71,7 @@ struct qn_reply {
 struct qn_dialect {
     enum qn_task task;
     const char *stream_type; /* content type of a streamed reply; a whole one is JSON */
+    const char *id_header;   /* MAY. Reply header that says "req_" and the request's id */
     /* MUST. Fills rq; every complaint names the member at fault in e->param. */
     qn_err (*parse)(struct qn_request *rq, struct qn_error *e);
     /* MUST. Makes r->own; writes nothing. */

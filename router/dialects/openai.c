@@ -281,7 +281,7 @@ void qn_openai_fail(struct qn_reply *r, const struct qn_problem *p)
 {
     if (r->started)
         qn_buf_str(r->out, "data: ");
-    qn_problem_body(p, QN_FAMILY_ERROR, r->out);
+    qn_problem_body(p, r->rq->family, r->out);
     if (r->started)
         qn_buf_str(r->out, "\n\n");
 }

@@ -12,10 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum qn_route_found find(const char *method, const char *path, const char **id, char *allow)
+static struct qn_route_hit hit;
+
+static enum qn_route_found find(const char *method, const char *path)
 {
-    const struct qn_route *row;
-    return qn_route_find(method, path, &row, id, allow);
+    return qn_route_find(method, path, &hit);
 }
 
 static void prefixes(void **state)
@@ -32,19 +33,18 @@ static void prefixes(void **state)
         {"POST", "/completions", false}, {"POST", "/models/register", false},
         {"GET", "/stats", false},        {"GET", "/logs", true},
     };
-    const char *id;
-    char allow[QN_ALLOW_MAX], path[64];
+    char path[64];
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         for (size_t k = 0; k < 4; k++) {
             snprintf(path, sizeof path, "%s%s", prefix[k], rows[i].path);
-            assert_int_equal(find(rows[i].method, path, &id, allow), QN_ROUTE_FOUND);
-            assert_int_equal(find("DELETE", path, &id, allow), QN_ROUTE_NO_METHOD);
+            assert_int_equal(find(rows[i].method, path), QN_ROUTE_FOUND);
+            assert_int_equal(find("DELETE", path), QN_ROUTE_NO_METHOD);
         }
-        assert_int_equal(find(rows[i].method, rows[i].path, &id, allow),
+        assert_int_equal(find(rows[i].method, rows[i].path),
                          rows[i].root ? QN_ROUTE_FOUND : QN_ROUTE_NO_PATH);
     }
-    assert_int_equal(find("GET", "/live", &id, allow), QN_ROUTE_FOUND);
-    assert_int_equal(find("GET", "/v1/live", &id, allow), QN_ROUTE_NO_PATH);
+    assert_int_equal(find("GET", "/live"), QN_ROUTE_FOUND);
+    assert_int_equal(find("GET", "/v1/live"), QN_ROUTE_NO_PATH);
 }
 
 static void unknown_paths(void **state)
@@ -56,34 +56,32 @@ static void unknown_paths(void **state)
                                         "/v1/models/", "/v1/healthy",
                                         "/api/models", "/v1/v1/models",
                                         "/V1/models"};
-    const char *id;
-    char allow[QN_ALLOW_MAX];
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
-        if (find("GET", paths[i], &id, allow) != QN_ROUTE_NO_PATH)
+        if (find("GET", paths[i]) != QN_ROUTE_NO_PATH)
             fail_msg("%s", paths[i]);
 }
 
 static void methods_and_ids(void **state)
 {
     (void)state;
-    const char *id;
-    char allow[QN_ALLOW_MAX];
-    assert_int_equal(find("GET", "/v1/models/user.org/name:Q4", &id, allow), QN_ROUTE_FOUND);
-    assert_string_equal(id, "user.org/name:Q4");
-    assert_int_equal(find("GET", "/v1/models/register", &id, allow), QN_ROUTE_FOUND);
-    assert_string_equal(id, "register");
-    assert_int_equal(find("POST", "/v1/models/register", &id, allow), QN_ROUTE_FOUND);
-    assert_null(id);
-    assert_int_equal(find("HEAD", "/v1/models", &id, allow), QN_ROUTE_FOUND);
-    assert_int_equal(find("HEAD", "/v1/load", &id, allow), QN_ROUTE_NO_METHOD);
-    assert_string_equal(allow, "POST, OPTIONS");
-    assert_int_equal(find("POST", "/v1/models", &id, allow), QN_ROUTE_NO_METHOD);
-    assert_string_equal(allow, "GET, HEAD, OPTIONS");
-    assert_int_equal(find("PUT", "/v1/models/register", &id, allow), QN_ROUTE_NO_METHOD);
-    assert_string_equal(allow, "GET, HEAD, POST, OPTIONS");
-    assert_int_equal(qn_route_family("/v1/load"), QN_FAMILY_STATUS);
-    assert_int_equal(qn_route_family("/v1/chat/completions"), QN_FAMILY_ERROR);
-    assert_int_equal(qn_route_family("/nowhere"), QN_FAMILY_ERROR);
+    assert_int_equal(find("GET", "/v1/models/user.org/name:Q4"), QN_ROUTE_FOUND);
+    assert_int_equal(hit.id_len, strlen("user.org/name:Q4"));
+    assert_string_equal(hit.id, "user.org/name:Q4");
+    assert_int_equal(find("GET", "/v1/models/register"), QN_ROUTE_FOUND);
+    assert_string_equal(hit.id, "register");
+    assert_int_equal(find("POST", "/v1/models/register"), QN_ROUTE_FOUND);
+    assert_null(hit.id);
+    assert_int_equal(find("HEAD", "/v1/models"), QN_ROUTE_FOUND);
+    assert_int_equal(find("HEAD", "/v1/load"), QN_ROUTE_NO_METHOD);
+    assert_string_equal(hit.allow, "POST, OPTIONS");
+    assert_string_equal(hit.use, "POST");
+    assert_int_equal(find("POST", "/v1/models"), QN_ROUTE_NO_METHOD);
+    assert_string_equal(hit.allow, "GET, HEAD, OPTIONS");
+    assert_int_equal(find("PUT", "/v1/models/register"), QN_ROUTE_NO_METHOD);
+    assert_string_equal(hit.allow, "GET, HEAD, POST, OPTIONS");
+    assert_string_equal(hit.use, "GET or POST");
+    assert_int_equal(find("GET", "/v1/models"), QN_ROUTE_FOUND);
+    assert_string_equal(hit.allow, "GET, HEAD, OPTIONS");
 }
 
 static void hosts(void **state)
