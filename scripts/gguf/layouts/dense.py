@@ -117,6 +117,7 @@ LAYOUTS = {"llama": Llama(), "qwen2": Qwen2(), "qwen3": Qwen3(), "seed_oss": See
 PRESETS = {
     "qwen3-0.6b": preset("qwen3", 1024, 28, 3072, 16, 8, 128, 151936, 1e-6, 1e6, 40960),
     "qwen3-1.7b": preset("qwen3", 2048, 28, 6144, 16, 8, 128, 151936, 1e-6, 1e6, 40960),
+    "qwen3-4b": preset("qwen3", 2560, 36, 9728, 32, 8, 128, 151936, 1e-6, 1e6, 40960),
     "llama-3.2-1b": preset("llama", 2048, 16, 8192, 32, 8, 64, 128256, 1e-5, 5e5, 131072),
     "qwen2.5-0.5b": preset("qwen2", 896, 24, 4864, 14, 2, 64, 151936, 1e-6, 1e6, 32768),
     # for comparing logits; rows of 256 and more, so that every type applies
