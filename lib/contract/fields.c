@@ -29,6 +29,27 @@ static void write_error(const struct qn_error *err, struct qn_jw *w)
     qn_jw_obj_end(w);
 }
 
+static void write_loras(const struct qn_field *f, const struct qn_loras *list, struct qn_jw *w)
+{
+    if (!list->given)
+        return;
+    qn_jw_key(w, f->name);
+    qn_jw_arr(w);
+    for (size_t i = 0; i < list->n; i++) {
+        qn_jw_arr(w);
+        if (list->v[i].name)
+            qn_jw_str(w, list->v[i].name);
+        else
+            qn_jw_i64(w, list->v[i].id);
+        if (isnan(list->v[i].scale))
+            qn_jw_null(w);
+        else
+            qn_jw_f64(w, list->v[i].scale);
+        qn_jw_arr_end(w);
+    }
+    qn_jw_arr_end(w);
+}
+
 static void write_one(const struct qn_field *f, const void *base, struct qn_jw *w)
 {
     const void *p = cat(f, base);
@@ -101,6 +122,9 @@ static void write_one(const struct qn_field *f, const void *base, struct qn_jw *
         qn_jw_arr_end(w);
         break;
     }
+    case QN_F_LORAS:
+        write_loras(f, p, w);
+        break;
     case QN_F_ENUM: {
         int v;
         memcpy(&v, p, sizeof v);
@@ -225,6 +249,38 @@ static qn_err read_biases(const struct qn_field *f, const struct qn_jref *v, str
     return err;
 }
 
+/* [id or name, scale or null] */
+static qn_err read_lora(const struct qn_jref *v, struct qn_lora *out, struct qn_arena *arena,
+                        struct qn_error *e)
+{
+    struct qn_jref part;
+    *out = (struct qn_lora){.scale = NAN};
+    if (qn_json_count(v) != 2 || !qn_json_first(v, &part))
+        return qn_json_fail(v, e, "expected [adapter, scale]");
+    qn_err err = qn_json_type(&part) == QN_JSON_STRING
+                     ? copy_string(&part, QN_JOB_LORA_NAME_MAX, &out->name, arena, e)
+                     : qn_json_i64(&part, 0, INT32_MAX, &out->id, e);
+    if (err || !qn_json_next(&part) || qn_json_type(&part) <= QN_JSON_NULL)
+        return err;
+    return qn_json_f64(&part, -QN_JOB_LORA_SCALE_MAX, QN_JOB_LORA_SCALE_MAX, &out->scale, e);
+}
+
+static qn_err read_loras(const struct qn_field *f, const struct qn_jref *v, struct qn_loras *out,
+                         struct qn_arena *arena, struct qn_error *e)
+{
+    size_t n;
+    void *items;
+    qn_err err = list_begin(f, v, sizeof(struct qn_lora), arena, &n, &items, e);
+    struct qn_lora *list = items;
+    struct qn_jref it;
+    size_t i = 0;
+    for (bool more = !err && qn_json_first(v, &it); more && !err; more = qn_json_next(&it))
+        err = read_lora(&it, &list[i++], arena, e);
+    if (!err)
+        *out = (struct qn_loras){.v = list, .n = n, .given = true};
+    return err;
+}
+
 static qn_err read_enum(const struct qn_field *f, const struct qn_jref *v, void *p,
                         struct qn_error *e)
 {
@@ -281,6 +337,8 @@ qn_err qn_field_read(const struct qn_field *f, const struct qn_jref *v, void *ba
         return read_integers(f, v, p, arena, e);
     case QN_F_BIASES:
         return read_biases(f, v, p, arena, e);
+    case QN_F_LORAS:
+        return read_loras(f, v, p, arena, e);
     case QN_F_ENUM:
         return read_enum(f, v, p, e);
     case QN_F_ERROR:

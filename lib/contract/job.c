@@ -34,6 +34,7 @@ void qn_job_init(struct qn_job *job)
                 .seed = QN_UNSET,
                 .n = QN_UNSET,
                 .logprobs = QN_UNSET,
+                .context_shift = QN_UNSET,
             },
         .chat = {.think = QN_UNSET},
     };

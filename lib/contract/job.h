@@ -32,7 +32,10 @@ enum {
     QN_JOB_PROMPT_BYTES_MAX = 32 * 1024 * 1024,
     QN_JOB_CONSTRAINT_BYTES_MAX = 1024 * 1024, /* of a schema or a grammar */
     QN_JOB_TOOL_NAME_MAX = 256,
-    QN_JOB_EFFORT_MAX = 16
+    QN_JOB_EFFORT_MAX = 16,
+    QN_JOB_LORAS_MAX = 16, /* adapters of one answer */
+    QN_JOB_LORA_NAME_MAX = 128,
+    QN_JOB_LORA_SCALE_MAX = 1000 /* either way */
 };
 
 /* May the answer call tools? */
@@ -65,6 +68,19 @@ struct qn_biases {
     size_t n;
 };
 
+/* An adapter that the model was loaded with. */
+struct qn_lora {
+    const char *name; /* NULL: by id */
+    int64_t id;       /* its place in the list it was loaded from, from 0 */
+    double scale;     /* unset: as it was loaded */
+};
+
+struct qn_loras {
+    struct qn_lora *v;
+    size_t n;
+    bool given; /* the answer goes through these and no others; else as the model was loaded */
+};
+
 struct qn_sampling {
     int64_t max_tokens;        /* >= 0 output tokens; unset: to the end of the context */
     double temperature;        /* >= 0; 0 is greedy */
@@ -82,6 +98,8 @@ struct qn_sampling {
     int64_t n;                 /* choices, 1 to QN_JOB_CHOICES_MAX; unset: 1 */
     int64_t logprobs;          /* unset: none; else how many alternatives besides the chosen token, 0 to 20 */
     bool ignore_eos;           /* never end on the model's end token (benchmarks) */
+    struct qn_loras lora;
+    int64_t context_shift;     /* a full context: 1 forgets its older half, 0 ends the answer; unset: as loaded */
 };
 
 struct qn_chat {

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "contract/codec.h"
 #include "router/answer.h"
+#include "router/dialects/adapters.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,7 @@ static const struct {
 };
 
 static const char *const known_common[] = {
-    "model", "stream", "stream_options", "stop", "logit_bias", "logprobs", "user", NULL,
+    "model", "stream", "stream_options", "stop", "logit_bias", "logprobs", "user", "lora", "context_shift", NULL,
 };
 
 static qn_err read_stop(const struct qn_jref *v, struct qn_request *rq, struct qn_sampling *s,
@@ -118,6 +119,8 @@ qn_err qn_openai_common(const struct qn_jref *root, struct qn_request *rq, struc
         if ((err = qn_sampling_read(s, scalars[i].field, &v, e)))
             return err;
     }
+    if ((err = qn_read_adapters(root, rq, s, e)))
+        return err;
     v = qn_json_get(root, "stop");
     if ((err = read_stop(&v, rq, s, e)))
         return err;

@@ -68,6 +68,9 @@ static void a_job_survives_the_crossing(void **state)
     job.sampling.stop = (struct qn_strings){stops, 2};
     job.sampling.logit_bias = (struct qn_biases){biases, 2};
     job.sampling.ignore_eos = true;
+    struct qn_lora loras[] = {{"pirate", 0, NAN}, {NULL, 3, -0.5}};
+    job.sampling.lora = (struct qn_loras){loras, 2, true};
+    job.sampling.context_shift = 0;
     assert_int_equal(qn_job_encode(&job, &f->text), QN_OK);
     struct qn_jref root = parse(f, f->text.data);
     struct qn_error e;
@@ -87,11 +90,40 @@ static void a_job_survives_the_crossing(void **state)
     assert_int_equal(back.sampling.logit_bias.v[1].token, 9);
     assert_true(back.sampling.logit_bias.v[0].bias == -100);
     assert_true(back.sampling.ignore_eos);
+    assert_true(back.sampling.lora.given);
+    assert_int_equal(back.sampling.lora.n, 2);
+    assert_string_equal(back.sampling.lora.v[0].name, "pirate");
+    assert_true(isnan(back.sampling.lora.v[0].scale));
+    assert_null(back.sampling.lora.v[1].name);
+    assert_int_equal(back.sampling.lora.v[1].id, 3);
+    assert_true(back.sampling.lora.v[1].scale == -0.5);
+    assert_int_equal(back.sampling.context_shift, 0);
     /* What was not set stays unset. */
     assert_true(isnan(back.sampling.top_p));
     assert_int_equal(back.sampling.n, QN_UNSET);
     assert_null(back.chat.tools);
     assert_null(back.complete.prompt);
+}
+
+static void no_adapters_is_not_the_same_as_none_named(void **state)
+{
+    struct fixture *f = *state;
+    struct qn_error e;
+    for (int given = 0; given < 2; given++) {
+        struct qn_job job, back;
+        qn_job_init(&job);
+        job.task = QN_TASK_COMPLETE;
+        job.id = "x";
+        job.complete.prompt = "a";
+        job.sampling.lora.given = given;
+        qn_buf_clear(&f->text);
+        assert_int_equal(qn_job_encode(&job, &f->text), QN_OK);
+        struct qn_jref root = parse(f, f->text.data);
+        assert_int_equal(qn_job_decode(&root, &back, f->arena, &e), QN_OK);
+        assert_int_equal(back.sampling.lora.given, given);
+        assert_int_equal(back.sampling.lora.n, 0);
+        assert_int_equal(back.sampling.context_shift, QN_UNSET);
+    }
 }
 
 static void bad_jobs_name_the_field(void **state)
@@ -119,6 +151,18 @@ static void bad_jobs_name_the_field(void **state)
         {"{\"task\":\"complete\",\"id\":\"x\",\"complete\":{\"prompt\":\"a\"},"
          "\"sampling\":{\"stop\":[\"\"]}}",
          "stop"},
+        {"{\"task\":\"complete\",\"id\":\"x\",\"complete\":{\"prompt\":\"a\"},"
+         "\"sampling\":{\"lora\":[[1]]}}",
+         "sampling.lora[0]"},
+        {"{\"task\":\"complete\",\"id\":\"x\",\"complete\":{\"prompt\":\"a\"},"
+         "\"sampling\":{\"lora\":[[-1,1]]}}",
+         "sampling.lora[0][0]"},
+        {"{\"task\":\"complete\",\"id\":\"x\",\"complete\":{\"prompt\":\"a\"},"
+         "\"sampling\":{\"lora\":[[\"a\",1e9]]}}",
+         "sampling.lora[0][1]"},
+        {"{\"task\":\"complete\",\"id\":\"x\",\"complete\":{\"prompt\":\"a\"},"
+         "\"sampling\":{\"context_shift\":2}}",
+         "sampling.context_shift"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct qn_jref root = parse(f, cases[i].text);
@@ -313,6 +357,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_job_survives_the_crossing, setup, teardown),
+        cmocka_unit_test_setup_teardown(no_adapters_is_not_the_same_as_none_named, setup, teardown),
         cmocka_unit_test_setup_teardown(bad_jobs_name_the_field, setup, teardown),
         cmocka_unit_test_setup_teardown(events_survive_the_crossing, setup, teardown),
         cmocka_unit_test_setup_teardown(sampling_fields_are_read_by_name, setup, teardown),

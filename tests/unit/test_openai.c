@@ -42,6 +42,36 @@ static void drop(struct fixture *f)
 #define M "\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]"
 #define P "\"prompt\":\"a\""
 
+static void adapters_are_named_by_id_or_name(void **state)
+{
+    (void)state;
+    struct fixture f;
+    assert_int_equal(parse(&f, &qn_openai_complete,
+                           "{\"lora\":[{\"id\":2,\"scale\":0.5},{\"name\":\"pirate\"}],"
+                           "\"context_shift\":false," P "}"),
+                     QN_OK);
+    const struct qn_sampling *s = &f.rq.jobs[0].sampling;
+    assert_true(s->lora.given);
+    assert_int_equal(s->lora.n, 2);
+    assert_null(s->lora.v[0].name);
+    assert_int_equal(s->lora.v[0].id, 2);
+    assert_true(s->lora.v[0].scale == 0.5);
+    assert_string_equal(s->lora.v[1].name, "pirate");
+    assert_true(isnan(s->lora.v[1].scale));
+    assert_int_equal(s->context_shift, 0);
+    drop(&f);
+    assert_int_equal(parse(&f, &qn_openai_chat, "{\"lora\":[],\"context_shift\":true," M "}"),
+                     QN_OK);
+    assert_true(f.rq.jobs[0].sampling.lora.given);
+    assert_int_equal(f.rq.jobs[0].sampling.lora.n, 0);
+    assert_int_equal(f.rq.jobs[0].sampling.context_shift, 1);
+    drop(&f);
+    assert_int_equal(parse(&f, &qn_openai_chat, "{\"lora\":null," M "}"), QN_OK);
+    assert_false(f.rq.jobs[0].sampling.lora.given);
+    assert_int_equal(f.rq.jobs[0].sampling.context_shift, QN_UNSET);
+    drop(&f);
+}
+
 static void complaints(void **state)
 {
     (void)state;
@@ -94,6 +124,16 @@ static void complaints(void **state)
         {&qn_openai_chat, "{\"logit_bias\":[]," M "}", "logit_bias"},
         {&qn_openai_chat, "{\"logit_bias\":{\"x\":1}," M "}", "logit_bias.x"},
         {&qn_openai_chat, "{\"logit_bias\":{\"5\":101}," M "}", "logit_bias.5"},
+        {&qn_openai_chat, "{\"lora\":{}," M "}", "lora"},
+        {&qn_openai_chat, "{\"lora\":[0]," M "}", "lora[0]"},
+        {&qn_openai_chat, "{\"lora\":[{\"scale\":1}]," M "}", "lora[0].id"},
+        {&qn_openai_chat, "{\"lora\":[{\"id\":0},{\"id\":-1}]," M "}", "lora[1].id"},
+        {&qn_openai_chat, "{\"lora\":[{\"name\":5}]," M "}", "lora[0].name"},
+        {&qn_openai_complete, "{\"lora\":[{\"id\":0,\"scale\":\"big\"}]," P "}", "lora[0].scale"},
+        {&qn_openai_complete, "{\"lora\":[{\"id\":0,\"scale\":1001}]," P "}", "lora[0].scale"},
+        {&qn_openai_complete,
+         "{\"lora\":[{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}]," P "}", "lora"},
+        {&qn_openai_chat, "{\"context_shift\":1," M "}", "context_shift"},
         {&qn_openai_chat, "{\"logprobs\":1," M "}", "logprobs"},
         {&qn_openai_chat, "{\"top_logprobs\":2," M "}", "top_logprobs"},
         {&qn_openai_chat, "{\"logprobs\":true,\"top_logprobs\":21," M "}", "top_logprobs"},
@@ -410,6 +450,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(complaints),
+        cmocka_unit_test(adapters_are_named_by_id_or_name),
         cmocka_unit_test(not_json),
         cmocka_unit_test(chat_becomes_a_job),
         cmocka_unit_test(prompts_become_jobs),
