@@ -6,6 +6,7 @@
 #include "nets/charsmap.h"
 #include "nets/pretokenize.h"
 #include "nets/special.h"
+#include "nets/token_trie.h"
 #include "nets/word.h"
 
 /* BPE over bytes, or over characters. */
@@ -42,7 +43,7 @@ qn_err qn_wordpiece_text(const struct qn_wordpiece *w, struct qn_tokenizing *z, 
 
 /* SentencePiece's unigram model. */
 struct qn_unigram {
-    struct qn_special tokens; /* all that text may become */
+    struct qn_token_trie tokens; /* all that text may become */
     struct qn_charsmap map;
     double unknown_score;
     bool merge_spaces; /* white space in a row is one space, and one stands before the text */
@@ -58,9 +59,9 @@ qn_err qn_unigram_text(const struct qn_unigram *u, struct qn_tokenizing *z, cons
 
 /* RWKV's longest match. */
 struct qn_rwkv {
-    struct qn_special tokens;
+    struct qn_token_trie tokens;
 };
-void qn_rwkv_init(struct qn_rwkv *r, const struct qn_vocab *v);
+qn_err qn_rwkv_init(struct qn_rwkv *r, const struct qn_vocab *v, struct qn_error *e);
 void qn_rwkv_deinit(struct qn_rwkv *r);
 qn_err qn_rwkv_text(const struct qn_rwkv *r, struct qn_tokenizing *z, const char *text, size_t len,
                     struct qn_error *e);

@@ -28,15 +28,6 @@ static bool is_prefix(const struct qn_token *a, const struct qn_token *b)
     return a->n <= b->n && memcmp(a->s, b->s, a->n) == 0;
 }
 
-enum { PAIRS_FROM = 1024 };
-
-/* The first two bytes as a number, by which entries ascend; those of one byte come first. */
-static int32_t first_two(const struct qn_token *t)
-{
-    const unsigned char *b = (const unsigned char *)t->s;
-    return b[0] << 8 | (t->n > 1 ? b[1] : 0);
-}
-
 void qn_special_init(struct qn_special *s, const struct qn_vocab *v, unsigned kinds)
 {
     *s = (struct qn_special){.n = 0};
@@ -72,22 +63,11 @@ void qn_special_init(struct qn_special *s, const struct qn_vocab *v, unsigned ki
         }
         s->first[c] = i;
     }
-    if (s->n < PAIRS_FROM) {
-        return;
-    }
-    s->pair = qn_xcalloc(65537, sizeof *s->pair);
-    for (int32_t i = 0, c = 0; c <= 65536; c++) {
-        while (i < s->n && first_two(&v->token[s->entry[i].id]) < c) {
-            i++;
-        }
-        s->pair[c] = i;
-    }
 }
 
 void qn_special_deinit(struct qn_special *s)
 {
     free(s->entry);
-    free(s->pair);
     *s = (struct qn_special){.n = 0};
 }
 
@@ -97,11 +77,6 @@ int32_t qn_special_longest(const struct qn_special *s, const struct qn_vocab *v,
     unsigned char c = (unsigned char)*text;
     struct qn_token here = {.s = text, .n = n > v->longest ? v->longest : (uint32_t)n};
     int32_t low = s->first[c], high = s->first[c + 1]; /* entries below `low` are not above here */
-    if (s->pair != NULL && n > 1) {
-        int32_t two = c << 8 | (unsigned char)text[1];
-        low = s->pair[two];
-        high = s->pair[two + 1];
-    }
     while (low < high) {
         int32_t middle = low + (high - low) / 2;
         if (compare(&v->token[s->entry[middle].id], &here) <= 0) {

@@ -1,5 +1,4 @@
-/* Finds tokens that stand in text as they are: special ones ("<|im_end|>"), and those of
- * vocabularies that are searched for the longest. Immutable after construction. */
+/* Finds tokens that stand in text as they are, "<|im_end|>". Immutable after construction. */
 #ifndef QN_NETS_SPECIAL_H
 #define QN_NETS_SPECIAL_H
 
@@ -14,15 +13,13 @@ struct qn_special {
     struct qn_special_entry *entry; /* [n] in the order of their bytes */
     int32_t n;
     int32_t first[257]; /* entries that begin with byte c: first[c] to first[c + 1] */
-    int32_t *pair; /* [65537] the same for two bytes, the first one higher; NULL: few entries */
 };
 
 /* The tokens whose kind is in kinds, a mask of 1 << enum qn_token_kind. */
 void qn_special_init(struct qn_special *s, const struct qn_vocab *v, unsigned kinds);
 void qn_special_deinit(struct qn_special *s);
 
-/* The index in entry of the longest one that text[0..n) begins with, n > 0; -1: none. The others
- * that it begins with follow along `shorter`. */
+/* The index in entry of the longest one that text[0..n) begins with, n > 0; -1: none. */
 int32_t qn_special_longest(const struct qn_special *s, const struct qn_vocab *v, const char *text,
                            size_t n);
 

@@ -357,8 +357,7 @@ static qn_err init_model(struct qn_tokenizer *t, const struct qn_pretokenizer *p
     case QN_VOCAB_UNIGRAM:
         return qn_unigram_init(&t->unigram, &t->vocab, g, e);
     case QN_VOCAB_RWKV:
-        qn_rwkv_init(&t->rwkv, &t->vocab);
-        return QN_OK;
+        return qn_rwkv_init(&t->rwkv, &t->vocab, e);
     }
     return QN_OK;
 }

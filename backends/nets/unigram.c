@@ -40,8 +40,8 @@ qn_err qn_unigram_init(struct qn_unigram *u, const struct qn_vocab *v, const str
         }
     }
     if (err == QN_OK) {
-        qn_special_init(&u->tokens, v,
-                        1u << QN_TOKEN_NORMAL | 1u << QN_TOKEN_USER | 1u << QN_TOKEN_UNUSED);
+        err = qn_token_trie_init(
+            &u->tokens, v, 1u << QN_TOKEN_NORMAL | 1u << QN_TOKEN_USER | 1u << QN_TOKEN_UNUSED, e);
     }
     return err;
 }
@@ -49,7 +49,7 @@ qn_err qn_unigram_init(struct qn_unigram *u, const struct qn_vocab *v, const str
 void qn_unigram_deinit(struct qn_unigram *u)
 {
     qn_charsmap_deinit(&u->map);
-    qn_special_deinit(&u->tokens);
+    qn_token_trie_deinit(&u->tokens);
 }
 
 /* The text through the map, with spaces as the model wants them. */
@@ -116,7 +116,6 @@ static qn_err normalise(const struct qn_unigram *u, struct normal *t, const char
 static qn_err best(const struct qn_unigram *u, struct qn_tokenizing *z, const char *s, size_t n,
                    struct qn_error *e)
 {
-    const struct qn_vocab *v = z->vocab;
     struct step {
         double score; /* of the best way here */
         int32_t id;   /* its last token; -1: an unknown character */
@@ -135,15 +134,17 @@ static qn_err best(const struct qn_unigram *u, struct qn_tokenizing *z, const ch
         uint32_t cp;
         len = qn_utf8_decode(s + i, n - i, &cp);
         bool whole = false;
-        for (int32_t k = qn_special_longest(&u->tokens, v, s + i, n - i); k >= 0;
-             k = u->tokens.entry[k].shorter) {
-            int32_t id = u->tokens.entry[k].id;
-            double score =
-                way[i].score + (v->token[id].kind == QN_TOKEN_USER ? 0 : (double)v->score[id]);
-            struct step *to = &way[i + v->token[id].n];
-            whole = whole || v->token[id].n == len;
-            if (score > to->score) {
-                *to = (struct step){score, id, (uint32_t)i};
+        uint32_t node = 0;
+        for (size_t k = i; k < n; k++) {
+            node = qn_token_trie_step(&u->tokens, node, (unsigned char)s[k]);
+            if (node == 0) {
+                break;
+            }
+            const struct qn_token_leaf leaf = u->tokens.leaf[node];
+            double score = way[i].score + (double)leaf.score;
+            whole = whole || (leaf.id >= 0 && k + 1 - i == len);
+            if (leaf.id >= 0 && score > way[k + 1].score) {
+                way[k + 1] = (struct step){score, leaf.id, (uint32_t)i};
             }
         }
         if (!whole && way[i].score + u->unknown_score > way[i + len].score) {
