@@ -4,8 +4,11 @@
  * Online softmax (Milakov, Gimelshein, arXiv:1805.02867), page by page: QUAD keys meet up to
  * QUERIES queries at a time, so that every vector loaded is used several times; then the page's
  * values likewise, along their rows. Few queries read the cache as it is; for more a page is
- * widened to f32 once. While one page is worked on, the next is asked for: the arithmetic would
- * leave the memory idle, and then wait for it.
+ * widened to f32 once. While one page is worked on, the next is asked for, a line at a time between
+ * the products: the processor forgets what it is asked for faster than its memory answers, so a row
+ * asked for at once comes only in part (a quarter slower here), and 8 KiB ahead is just far enough.
+ * A query's reference for its weights rises, and its sums with it, only when a score exceeds it by
+ * HEADROOM: what was a wait for the highest of a page's scores is now a branch hardly ever taken.
  *
  * Each CPU_ATTEND_SPLIT keys have sums of their own, which are then brought together in order, no
  * matter whether one thread computed them or several: the result is the same to the last bit. */
@@ -14,13 +17,12 @@
 
 #include "engine/cpu/cache_rows.h"
 
-/* Queries at once: as many as the processor has registers for. */
+/* Queries, keys and vectors of columns at once: as many as the processor has registers for. */
 #if defined(__AVX512F__)
-enum { QUERIES = 4 };
+enum { QUERIES = 4, QUAD = 4, OCTET = 8 };
 #else
-enum { QUERIES = 2 };
+enum { QUERIES = 2, QUAD = 4, OCTET = 4 };
 #endif
-enum { QUAD = 4 };
 
 /* out[0..3] = the sums of a, b, c and d. */
 static inline void vec_sums(float *out, vec a, vec b, vec c, vec d)
@@ -47,38 +49,62 @@ static inline void vec_sums(float *out, vec a, vec b, vec c, vec d)
 #endif
 }
 
-/* Rows as they lie in a page, or widened; `next`: what will be read after them, NULL: nothing. */
+/* Weights grow to e^HEADROOM before their reference follows. */
+static const float HEADROOM = 8;
+
+/* Whether any lane of a mask is set. */
+static inline bool vec_any(ivec mask)
+{
+#if defined(__AVX512F__)
+    return _mm512_movepi32_mask((__m512i)mask) != 0;
+#elif defined(__AVX2__)
+    return _mm256_movemask_ps((__m256)mask) != 0;
+#else
+    int32_t any = 0;
+    for (int i = 0; i < WIDTH; i++)
+        any |= mask[i];
+    return any != 0;
+#endif
+}
+
+/* Rows as they lie in a page, or widened; `ask`: as many rows that will be read after them, NULL:
+ * none. */
 struct attend_rows {
-    const char *at, *next;
+    const char *at, *ask;
     size_t step;
 };
 
-/* How far ahead rows are asked for: far enough for the memory to answer, near enough that what
- * comes is not pushed out again. Measured; 16 and 32 are a tenth slower. */
-enum { AHEAD_ROWS = 24 };
+/* Bytes of keys or values in a page from which on asking for what follows next is far enough
+ * ahead. */
+enum { NEAR_BYTES = 8192 };
 
-/* Asks for the row AHEAD_ROWS after row j. */
+/* Bytes of n elements of a cached row. */
+static inline int cached_bytes(enum qn_dtype type, int n)
+{
+    const int of_32 = type == QN_F32 ? 128 : type == QN_Q8_0 ? 34 : type == QN_Q4_0 ? 18 : 64;
+    return n * of_32 / 32;
+}
+
 static inline void ask_row(const struct attend_rows *r, int j)
 {
-    const char *row = r->at + (size_t)(j + AHEAD_ROWS) * r->step;
-    if (!r->next)
-        return;
-    if (j + AHEAD_ROWS >= QN_KV_PAGE)
-        row = r->next + (size_t)(j + AHEAD_ROWS - QN_KV_PAGE) * r->step;
-    for (size_t c = 0; c < r->step; c += 64)
-        __builtin_prefetch(row + c);
+    if (r->ask)
+        for (size_t c = 0; c < r->step; c += 64)
+            __builtin_prefetch(r->ask + (size_t)j * r->step + c);
 }
 
 /* s[i][0..3] = q[i] · k[0..3] for nq queries of `wide` floats. */
 static inline __attribute__((always_inline)) void score_quad(enum qn_dtype type, const int nq,
                                                              float *s, const float *q, int wide,
-                                                             const char *k, size_t step)
+                                                             const char *k, const char *ask,
+                                                             size_t step)
 {
     vec sum[QUERIES][QUAD] = {{{0}}};
     for (int c = 0; c < wide; c += WIDTH) {
         vec kv[QUAD];
         for (int j = 0; j < QUAD; j++)
             kv[j] = cached(type, k + (size_t)j * step, c);
+        for (int b = 0; ask && b + 32 < cached_bytes(type, QUAD * WIDTH); b += 64)
+            __builtin_prefetch(ask + cached_bytes(type, QUAD * c) + b);
         for (int i = 0; i < nq; i++) {
             vec qv = vec_load(q + i * wide + c);
             for (int j = 0; j < QUAD; j++)
@@ -96,38 +122,41 @@ static inline __attribute__((always_inline)) void score(enum qn_dtype type, int 
 {
     for (int j = 0; j < keys; j += QUAD) {
         const char *row = k->at + (size_t)j * k->step;
-        for (int r = 0; r < QUAD; r++)
-            ask_row(k, j + r);
-        int i = 0;
-        for (; i + QUERIES <= nq; i += QUERIES)
-            score_quad(type, QUERIES, s + i * CPU_ATTEND_KEYS + j, q + i * wide, wide, row,
-                       k->step);
-        for (; i + 2 <= nq; i += 2)
-            score_quad(type, 2, s + i * CPU_ATTEND_KEYS + j, q + i * wide, wide, row, k->step);
-        for (; i < nq; i++)
-            score_quad(type, 1, s + i * CPU_ATTEND_KEYS + j, q + i * wide, wide, row, k->step);
+        const char *ask = k->ask ? k->ask + (size_t)j * k->step : NULL;
+        for (int i = 0, m; i < nq; i += m, ask = NULL) {
+            float *to = s + i * CPU_ATTEND_KEYS + j;
+            m = nq - i >= QUERIES ? QUERIES : nq - i >= 2 ? 2 : 1;
+            if (m == QUERIES)
+                score_quad(type, QUERIES, to, q + i * wide, wide, row, ask, k->step);
+            else if (m == 2)
+                score_quad(type, 2, to, q + i * wide, wide, row, ask, k->step);
+            else
+                score_quad(type, 1, to, q + i * wide, wide, row, ask, k->step);
+        }
     }
 }
 
 /* acc[i] += sum over j of p[i][j] · v[j] for nq queries and the n vectors of each row from c on. */
 static inline __attribute__((always_inline)) void
 weigh_part(enum qn_dtype type, const int nq, const int n, float *acc, const float *p, int wide,
-           const struct attend_rows *v, int c, int keys, bool ask)
+           const struct attend_rows *v, int c, int keys, const char *ask)
 {
-    vec sum[QUERIES][QUAD];
+    const int bytes = cached_bytes(type, WIDTH), each = bytes > 64 ? 1 : 64 / bytes;
+    vec sum[QUERIES][OCTET];
     for (int i = 0; i < nq; i++)
         for (int d = 0; d < n; d++)
             sum[i][d] = vec_load(acc + i * wide + c + d * WIDTH);
     for (int j = 0; j < keys; j++) {
-        vec row[QUAD];
-        if (ask)
-            ask_row(v, j);
-        for (int d = 0; d < n; d++)
-            row[d] = cached(type, v->at + (size_t)j * v->step, c + d * WIDTH);
-        for (int i = 0; i < nq; i++) {
-            float w = p[i * CPU_ATTEND_KEYS + j];
-            for (int d = 0; d < n; d++)
-                sum[i][d] += w * row[d];
+        const size_t skip = (size_t)j * v->step;
+        float w[QUERIES];
+        for (int i = 0; i < nq; i++)
+            w[i] = p[i * CPU_ATTEND_KEYS + j];
+        for (int d = 0; d < n; d++) {
+            vec part = cached(type, v->at + skip, c + d * WIDTH);
+            if (ask && d % each == 0)
+                __builtin_prefetch(ask + skip + cached_bytes(type, c + d * WIDTH));
+            for (int i = 0; i < nq; i++)
+                sum[i][d] += w[i] * part;
         }
     }
     for (int i = 0; i < nq; i++)
@@ -135,31 +164,37 @@ weigh_part(enum qn_dtype type, const int nq, const int n, float *acc, const floa
             vec_store(acc + i * wide + c + d * WIDTH, sum[i][d]);
 }
 
+static inline __attribute__((always_inline)) void
+weigh_columns(enum qn_dtype type, const int n, int nq, float *acc, const float *p, int wide,
+              const struct attend_rows *v, int c, int keys)
+{
+    const char *ask = v->ask;
+    for (int i = 0, m; i < nq; i += m, ask = NULL) {
+        float *a = acc + i * wide;
+        const float *w = p + i * CPU_ATTEND_KEYS;
+        m = n == OCTET ? 2 : QUERIES;
+        m = nq - i >= m ? m : nq - i >= 2 ? 2 : 1;
+        if (m == 4)
+            weigh_part(type, QUERIES, n, a, w, wide, v, c, keys, ask);
+        else if (m == 2)
+            weigh_part(type, 2, n, a, w, wide, v, c, keys, ask);
+        else
+            weigh_part(type, 1, n, a, w, wide, v, c, keys, ask);
+    }
+}
+
+/* Whole rows at a time for up to two queries, half as much for more. */
 static inline __attribute__((always_inline)) void weigh(enum qn_dtype type, int nq, float *acc,
                                                         const float *p, int wide,
                                                         const struct attend_rows *v, int keys)
 {
     int c = 0;
-    for (int n; c < wide; c += n * WIDTH) {
-        n = c + QUAD * WIDTH <= wide ? QUAD : 1;
-        for (int i = 0, m; i < nq; i += m) {
-            m = nq - i >= QUERIES ? QUERIES : nq - i >= 2 ? 2 : 1;
-            float *a = acc + i * wide;
-            const float *w = p + i * CPU_ATTEND_KEYS;
-            if (n == QUAD && m == QUERIES)
-                weigh_part(type, QUERIES, QUAD, a, w, wide, v, c, keys, c == 0 && i == 0);
-            else if (n == QUAD && m == 2)
-                weigh_part(type, 2, QUAD, a, w, wide, v, c, keys, c == 0 && i == 0);
-            else if (n == QUAD)
-                weigh_part(type, 1, QUAD, a, w, wide, v, c, keys, c == 0 && i == 0);
-            else if (m == QUERIES)
-                weigh_part(type, QUERIES, 1, a, w, wide, v, c, keys, c == 0 && i == 0);
-            else if (m == 2)
-                weigh_part(type, 2, 1, a, w, wide, v, c, keys, c == 0 && i == 0);
-            else
-                weigh_part(type, 1, 1, a, w, wide, v, c, keys, c == 0 && i == 0);
-        }
-    }
+    for (; OCTET > QUAD && nq <= 2 && c + OCTET * WIDTH <= wide; c += OCTET * WIDTH)
+        weigh_columns(type, OCTET, nq, acc, p, wide, v, c, keys);
+    for (; c + QUAD * WIDTH <= wide; c += QUAD * WIDTH)
+        weigh_columns(type, QUAD, nq, acc, p, wide, v, c, keys);
+    for (; c < wide; c += WIDTH)
+        weigh_columns(type, 1, nq, acc, p, wide, v, c, keys);
 }
 
 /* The same for one type each, out of line. */
@@ -226,35 +261,49 @@ static void cap_scores(float *s, int n, float cap)
     }
 }
 
-/* One query's scores of a block become weights relative to its highest score so far; the sums kept
- * for the blocks before are brought to the same. Of the nk keys those in [from, to) count; s has
- * room for whole vectors. */
-static void soften(float *s, int from, int to, int nk, float *top, float *sum, float *acc, int wide)
+/* What a query has so far: sum [WIDTH] of weights relative to e^top, and acc [wide] of values. */
+struct attend_sum {
+    float *top, *sum, *acc;
+};
+
+/* The reference rises to the highest of n scores, a multiple of WIDTH. */
+static __attribute__((noinline)) void raise_top(const struct attend_sum *q, const float *s, int n,
+                                                int wide)
+{
+    vec high = vec_load(s);
+    for (int j = WIDTH; j < n; j += WIDTH) {
+        vec v = vec_load(s + j);
+        high = vec_choose(v > high, v, high);
+    }
+    float top = vec_highest(high), f = lanes_exp(*q->top - top);
+    *q->top = top;
+    vec_store(q->sum, vec_load(q->sum) * f);
+    for (int c = 0; c < wide; c += WIDTH)
+        vec_store(q->acc + c, vec_load(q->acc + c) * f);
+}
+
+/* One query's scores of a page become weights relative to its reference. Of the nk keys those in
+ * [from, to) count; s has room for whole vectors. */
+static void soften(float *s, int from, int to, int nk, const struct attend_sum *q, int wide)
 {
     if (from < to) {
-        int end = (to + WIDTH - 1) / WIDTH * WIDTH;
+        const int end = (to + WIDTH - 1) / WIDTH * WIDTH;
         for (int j = 0; j < from; j++)
             s[j] = -INFINITY;
         for (int j = to; j < end; j++)
             s[j] = -INFINITY;
-        vec high = vec_load(s), total = {0};
-        for (int j = WIDTH; j < end; j += WIDTH) {
-            vec v = vec_load(s + j);
-            high = vec_choose(v > high, v, high);
-        }
-        float f = 1, now = vec_highest(high);
-        if (now > *top) {
-            f = lanes_exp(*top - now);
-            *top = now;
-            for (int c = 0; c < wide; c += WIDTH)
-                vec_store(acc + c, vec_load(acc + c) * f);
-        }
+        ivec above = {0};
+        for (int j = 0; j < end; j += WIDTH)
+            above |= vec_load(s + j) > *q->top + HEADROOM;
+        if (vec_any(above))
+            raise_top(q, s, end, wide);
+        vec total = vec_load(q->sum);
         for (int j = 0; j < end; j += WIDTH) {
-            vec e = vec_exp(vec_load(s + j) - *top); /* of -inf: too small to count, not yet 0 */
+            vec e = vec_exp(vec_load(s + j) - *q->top); /* of -inf: too small to count, not yet 0 */
             vec_store(s + j, e);
             total += e;
         }
-        *sum = *sum * f + vec_sum(total);
+        vec_store(q->sum, total);
     } else {
         to = 0;
     }
@@ -275,6 +324,7 @@ struct attend_work {
     float *q;       /* [nq][kd] */
     float *rows;    /* [CPU_ATTEND_KEYS] widened rows */
     float *p;       /* [nq][CPU_ATTEND_KEYS] */
+    float *total;   /* [nq][WIDTH] sums of weights */
 };
 
 static struct attend_sums sums_at(float *at, int nq, int vd)
@@ -291,6 +341,26 @@ static void clear_sums(const struct attend_sums *s, int nq, int vd)
     }
 }
 
+/* The rows of one page, and what they ask for: what is read next where that is far enough ahead,
+ * else the same rows of the next page. */
+static void rows_of_page(const struct cpu_attend *a, int64_t page, bool last, struct attend_rows *k,
+                         struct attend_rows *v)
+{
+    const size_t at = (size_t)a->pages[page] * a->page_bytes;
+    *k = (struct attend_rows){a->k + at, NULL, a->k_row};
+    *v = (struct attend_rows){a->v + at, NULL, a->v_row};
+    const bool near = a->k != a->v && a->k_row * QN_KV_PAGE >= NEAR_BYTES;
+    if (near)
+        k->ask = v->at;
+    if (last)
+        return;
+    const size_t next = (size_t)a->pages[page + 1] * a->page_bytes;
+    if (!near)
+        k->ask = a->k + next;
+    if (a->k != a->v)
+        v->ask = (near ? a->k : a->v) + next;
+}
+
 /* Sums over the keys [begin, end), begin at the start of a page. */
 static void attend_range(const struct attend_work *w, const struct attend_sums *sums, int64_t begin,
                          int64_t end)
@@ -301,13 +371,11 @@ static void attend_range(const struct attend_work *w, const struct attend_sums *
     const attend_product score_page = score_of(widen_k ? QN_F32 : a->k_type);
     const attend_product weigh_page = weigh_of(widen_v ? QN_F32 : a->v_type);
     clear_sums(sums, w->nq, w->vd);
+    memset(w->total, 0, sizeof *w->total * (size_t)(w->nq * WIDTH));
     for (int64_t k0 = begin; k0 < end; k0 += QN_KV_PAGE) {
         int nk = end - k0 < CPU_ATTEND_KEYS ? (int)(end - k0) : CPU_ATTEND_KEYS;
-        size_t at = (size_t)a->pages[k0 / QN_KV_PAGE] * a->page_bytes;
-        bool last = k0 + QN_KV_PAGE >= a->first + a->n - 1;
-        size_t next = last ? 0 : (size_t)a->pages[k0 / QN_KV_PAGE + 1] * a->page_bytes;
-        struct attend_rows k = {a->k + at, a->v + at, a->k_row};
-        struct attend_rows v = {a->v + at, last ? a->v + at : a->k + next, a->v_row};
+        struct attend_rows k, v;
+        rows_of_page(a, k0 / QN_KV_PAGE, k0 + QN_KV_PAGE >= a->first + a->n - 1, &k, &v);
         if (widen_k)
             k = widened(w->rows, &k, a->k_type, nk, a->k_dim, w->kd);
         score_page(w->nq, w->p, w->q, w->kd, &k, nk);
@@ -315,19 +383,18 @@ static void attend_range(const struct attend_work *w, const struct attend_sums *
             int64_t pos = a->first - 1 + i / a->group, from = cpu_first_key(a, pos) - k0;
             int64_t to = pos + 1 - k0; /* causal: later keys do not count */
             float *p = w->p + i * CPU_ATTEND_KEYS;
+            struct attend_sum q = {&sums->top[i], w->total + i * WIDTH, sums->acc + i * w->vd};
             if (a->softcap != 0)
                 cap_scores(p, nk, a->softcap);
-            soften(p,
-                   from < 0    ? 0
-                   : from > nk ? nk
-                               : (int)from,
-                   to < nk ? (int)to : nk, nk, &sums->top[i], &sums->sum[i], sums->acc + i * w->vd,
-                   w->vd);
+            from = from < 0 ? 0 : from > nk ? nk : from;
+            soften(p, (int)from, to < nk ? (int)to : nk, nk, &q, w->vd);
         }
         if (widen_v)
             v = widened(w->rows, &v, a->v_type, nk, a->v_dim, w->vd);
         weigh_page(w->nq, sums->acc, w->p, w->vd, &v, nk);
     }
+    for (int i = 0; i < w->nq; i++)
+        sums->sum[i] = vec_sum(vec_load(w->total + i * WIDTH));
 }
 
 /* all += part */
@@ -370,6 +437,7 @@ static struct attend_work work_of(const struct cpu_attend *a)
     w.q = a->work;
     w.rows = w.q + w.nq * w.kd;
     w.p = w.rows + CPU_ATTEND_KEYS * (w.kd > w.vd ? w.kd : w.vd);
+    w.total = w.p + w.nq * CPU_ATTEND_KEYS;
     for (int i = 0; i < w.nq; i++) {
         const float *from = a->q + i / a->group * a->q_row + i % a->group * a->q_head;
         for (int c = 0; c < w.kd; c++)
@@ -381,7 +449,7 @@ static struct attend_work work_of(const struct cpu_attend *a)
 static void attend(const struct cpu_attend *a)
 {
     const struct attend_work w = work_of(a);
-    float *at = w.p + w.nq * CPU_ATTEND_KEYS;
+    float *at = w.total + w.nq * WIDTH;
     struct attend_sums all = sums_at(at, w.nq, w.vd);
     struct attend_sums part = sums_at(at + w.nq * (w.vd + 2), w.nq, w.vd);
     int64_t keys = a->first + a->n - 1;
