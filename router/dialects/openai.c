@@ -9,31 +9,61 @@
 #include "contract/codec.h"
 #include "router/answer.h"
 #include "router/dialects/adapters.h"
+#include "router/dialects/keep_alive.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { KOLOSAL_COMPLETION_TOKENS = 16 };
 
 /* Scalars that pass straight to the sampler. Types and ranges are the contract's. */
 static const struct {
     const char *member, *field;
+    bool minus_one; /* -1 stands for "no limit", as if nothing had been said */
 } scalars[] = {
-    {"max_tokens", "max_tokens"},
-    {"max_completion_tokens", "max_tokens"}, /* the newer name wins where both are given */
-    {"temperature", "temperature"},
-    {"top_p", "top_p"},
-    {"top_k", "top_k"},
-    {"min_p", "min_p"},
-    {"repeat_penalty", "repeat_penalty"},
-    {"repeat_last_n", "repeat_last_n"},
-    {"presence_penalty", "presence_penalty"},
-    {"frequency_penalty", "frequency_penalty"},
-    {"seed", "seed"},
-    {"n", "n"},
-    {"ignore_eos", "ignore_eos"},
+    {"max_tokens", "max_tokens", true},
+    {"n_predict", "max_tokens", true},
+    {"max_completion_tokens", "max_tokens",
+     true}, /* the newest name wins where several are given */
+    {"temperature", "temperature", false},
+    {"top_p", "top_p", false},
+    {"top_k", "top_k", true},
+    {"min_p", "min_p", false},
+    {"typical_p", "typical_p", false},
+    {"repetition_penalty", "repeat_penalty", false},
+    {"repeat_penalty", "repeat_penalty", false},
+    {"repeat_last_n", "repeat_last_n", false},
+    {"presence_penalty", "presence_penalty", false},
+    {"frequency_penalty", "frequency_penalty", false},
+    {"seed", "seed", false},
+    {"n", "n", false},
+    {"ignore_eos", "ignore_eos", false},
 };
 
+/* Common members that are read elsewhere, and those of OpenAI's that change nothing here: there is
+ * one tier, nothing is stored of a chat, and every prompt is cached. */
 static const char *const known_common[] = {
-    "model", "stream", "stream_options", "stop", "logit_bias", "logprobs", "user", "lora", "context_shift", NULL,
+    "model",
+    "stream",
+    "stream_options",
+    "stop",
+    "logit_bias",
+    "logprobs",
+    "ctx_size",
+    "keep_alive",
+    "ttl",
+    "lora",
+    "context_shift",
+    "user",
+    "metadata",
+    "store",
+    "service_tier",
+    "safety_identifier",
+    "prompt_cache_key",
+    "prompt_cache_retention",
+    "cache_prompt",
+    NULL,
 };
 
 static qn_err read_stop(const struct qn_jref *v, struct qn_request *rq, struct qn_sampling *s,
@@ -92,6 +122,21 @@ static qn_err read_bias(const struct qn_jref *v, struct qn_request *rq, struct q
     return QN_OK;
 }
 
+/* How the model is loaded for this request, and how long it stays. */
+static qn_err read_stay(const struct qn_jref *root, struct qn_request *rq, struct qn_error *e)
+{
+    struct qn_jref v = qn_json_get(root, "ctx_size");
+    int64_t context = 0; /* the child's choice */
+    qn_err err = qn_json_i64_opt(&v, 0, INT32_MAX, &context, e);
+    if (!err && context > 0)
+        rq->context = context;
+    v = qn_json_get(root, "ttl"); /* as another server calls it */
+    if (!err)
+        err = qn_keep_alive_read(&v, &rq->keep_alive_ms, e);
+    v = qn_json_get(root, "keep_alive");
+    return err ? err : qn_keep_alive_read(&v, &rq->keep_alive_ms, e);
+}
+
 qn_err qn_openai_common(const struct qn_jref *root, struct qn_request *rq, struct qn_sampling *s,
                         struct qn_openai_ask *ask, struct qn_error *e)
 {
@@ -116,16 +161,48 @@ qn_err qn_openai_common(const struct qn_jref *root, struct qn_request *rq, struc
     }
     for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++) {
         v = qn_json_get(root, scalars[i].member);
+        if (scalars[i].minus_one && qn_json_type(&v) == QN_JSON_NUMBER && qn_json_raw_f64(&v) == -1)
+            continue;
         if ((err = qn_sampling_read(s, scalars[i].field, &v, e)))
             return err;
     }
-    if ((err = qn_read_adapters(root, rq, s, e)))
+    if ((err = read_stay(root, rq, e)))
         return err;
     v = qn_json_get(root, "stop");
     if ((err = read_stop(&v, rq, s, e)))
         return err;
     v = qn_json_get(root, "logit_bias");
     return read_bias(&v, rq, s, e);
+}
+
+void qn_openai_defaults(enum qn_profile profile, enum qn_task task, struct qn_sampling *s)
+{
+    /* max_tokens 0: no habit; a completion of Kolosal's has 16. */
+    static const struct {
+        enum qn_profile profile;
+        int64_t max_tokens;
+        double temperature, top_p;
+        int64_t top_k;
+    } habits[] = {
+        {QN_PROFILE_LAYERSCALE, 256, 0.7, 1, QN_UNSET},
+        {QN_PROFILE_DPPAN, 512, 0.8, 0.95, QN_UNSET},
+        {QN_PROFILE_KOLOSAL, 128, 1, 1, QN_UNSET},
+        {QN_PROFILE_LOCALLLM, 0, 0.8, NAN, 40},
+    };
+    for (size_t i = 0; i < sizeof habits / sizeof *habits; i++) {
+        if (habits[i].profile != profile)
+            continue;
+        if (s->max_tokens == QN_UNSET && habits[i].max_tokens > 0)
+            s->max_tokens = profile == QN_PROFILE_KOLOSAL && task == QN_TASK_COMPLETE
+                                ? KOLOSAL_COMPLETION_TOKENS
+                                : habits[i].max_tokens;
+        if (isnan(s->temperature))
+            s->temperature = habits[i].temperature;
+        if (isnan(s->top_p))
+            s->top_p = habits[i].top_p;
+        if (s->top_k == QN_UNSET)
+            s->top_k = habits[i].top_k;
+    }
 }
 
 static bool listed(const char *name, const char *const *list)
@@ -159,6 +236,7 @@ void qn_openai_begin(struct qn_reply *r)
     o->choices = qn_xcalloc(o->n, sizeof *o->choices);
     for (size_t i = 0; i < o->n; i++) {
         qn_buf_init(&o->choices[i].text, QN_REPLY_MAX);
+        qn_buf_init(&o->choices[i].reasoning, QN_REPLY_MAX);
         qn_buf_init(&o->choices[i].logprobs, QN_REPLY_MAX);
         for (size_t k = 0; k < 3; k++)
             qn_buf_init(&o->choices[i].more[k], QN_REPLY_MAX);
@@ -172,10 +250,15 @@ void qn_openai_free(void *own)
     if (!o)
         return;
     for (size_t i = 0; i < o->n; i++) {
-        qn_buf_deinit(&o->choices[i].text);
-        qn_buf_deinit(&o->choices[i].logprobs);
+        struct qn_openai_choice *c = &o->choices[i];
+        qn_buf_deinit(&c->text);
+        qn_buf_deinit(&c->reasoning);
+        qn_buf_deinit(&c->logprobs);
         for (size_t k = 0; k < 3; k++)
-            qn_buf_deinit(&o->choices[i].more[k]);
+            qn_buf_deinit(&c->more[k]);
+        for (size_t k = 0; k < c->n_calls; k++)
+            qn_buf_deinit(&c->calls[k].arguments);
+        free(c->calls);
     }
     free(o->choices);
     free(o);
@@ -189,6 +272,29 @@ struct qn_openai_choice *qn_openai_choice(struct qn_reply *r, size_t job, const 
         return NULL;
     *index = job * o->per_job + (size_t)ev->index;
     return &o->choices[*index];
+}
+
+qn_err qn_openai_take_call(struct qn_reply *r, struct qn_openai_choice *c, size_t index,
+                           const struct qn_event *ev, struct qn_openai_call **call, bool *fresh,
+                           struct qn_error *e)
+{
+    *fresh = ev->name != NULL;
+    if (ev->call + 1 != (int64_t)c->n_calls + *fresh)
+        return qn_fail(e, QN_ECHILD, "the model's process mixed up its calls of tools");
+    if (*fresh) {
+        c->calls = qn_xrealloc(c->calls, (c->n_calls + 1) * sizeof *c->calls);
+        struct qn_openai_call *it = &c->calls[c->n_calls++];
+        /* Ids are unique in a conversation: they come from the reply's random id. */
+        it->id = ev->call_id && *ev->call_id ? qn_arena_strdup(r->arena, ev->call_id)
+                                             : qn_arena_fmt(r->arena, "call_%.24s%zx%llx", r->id,
+                                                            index, (long long)ev->call);
+        it->name = qn_arena_strdup(r->arena, ev->name);
+        qn_buf_init(&it->arguments, QN_REPLY_MAX);
+    }
+    *call = &c->calls[c->n_calls - 1];
+    if (!r->rq->stream && qn_buf_str(&(*call)->arguments, ev->arguments))
+        return qn_fail(e, QN_ELIMIT, "the reply is too long");
+    return QN_OK;
 }
 
 void qn_openai_usage(struct qn_reply *r, const struct qn_event *ev)
@@ -267,10 +373,16 @@ void qn_openai_chunk_end(struct qn_reply *r, struct qn_jw *w)
     qn_buf_str(r->out, "\n\n");
 }
 
+bool qn_openai_ends_late(const struct qn_reply *r)
+{
+    const struct qn_openai_ask *ask = r->rq->own;
+    return r->rq->profile == QN_PROFILE_KOLOSAL && !ask->include_usage;
+}
+
 void qn_openai_stream_end(struct qn_reply *r, const char *prefix, const char *object)
 {
     const struct qn_openai_ask *ask = r->rq->own;
-    if (ask->include_usage) {
+    if (ask->include_usage) { /* a chunk of its own, without choices */
         struct qn_jw w = qn_openai_chunk(r, prefix, object);
         qn_jw_arr_end(&w);
         qn_openai_usage_write(r->own, &w);
@@ -287,6 +399,9 @@ void qn_openai_fail(struct qn_reply *r, const struct qn_problem *p)
     qn_problem_body(p, r->rq->family, r->out);
     if (r->started)
         qn_buf_str(r->out, "\n\n");
+    /* Elsewhere an error is the stream's last word; LocalLLM's clients wait for the end mark. */
+    if (r->started && r->rq->profile == QN_PROFILE_LOCALLLM)
+        qn_buf_str(r->out, "data: [DONE]\n\n");
 }
 
 void qn_openai_ping(struct qn_reply *r)

@@ -1,13 +1,11 @@
-/* POST chat/completions. Messages leave here in the form chat templates read (talk.h). */
+/* POST chat/completions. Members about sampling are in openai.c, messages in openai_messages.c,
+ * tools in openai_tools.c, the answer's form and reasoning in openai_form.c. */
 #include "router/dialects/openai.h"
 
 #include "base/str.h"
 #include "contract/codec.h"
-#include "router/dialects/talk.h"
 
 #include <string.h>
-
-enum { PARTS_MAX = 1000, TOOLS_MAX = 1000 };
 
 static const char prefix[] = "chatcmpl-";
 
@@ -16,253 +14,42 @@ static const char *const known[] = {
     "tools",
     "tool_choice",
     "parallel_tool_calls",
+    "functions",
+    "function_call",
     "response_format",
+    "grammar",
+    "json_schema",
     "top_logprobs",
     "chat_template_kwargs",
     "enable_thinking",
+    "thinking",
+    "reasoning_effort",
+    "reasoning",
+    "reasoning_format",
+    "include_reasoning",
     "documents",
     "continue_final_message",
+    "modalities",
+    "prediction", /* a hint only */
+    "verbosity",
     NULL,
 };
 
-/* Roles as clients write them and as templates read them. */
-static const struct {
-    const char *name, *role;
-    bool content; /* must have one */
-} roles[] = {
-    {"system", "system", true},        {"developer", "system", true}, {"user", "user", true},
-    {"assistant", "assistant", false}, {"tool", "tool", true},        {"function", "tool", true},
-};
-
-/* A data URL of a picture: a part's "image_url", a string or an object with a url. */
-static qn_err add_image(const struct qn_jref *part, struct qn_talk *t, struct qn_error *e)
+/* "modalities": an answer has no sound. */
+static qn_err read_modalities(const struct qn_jref *v, struct qn_error *e)
 {
-    struct qn_jref v = qn_json_get(part, "image_url");
-    struct qn_jref inner = qn_json_get(&v, "url");
-    const struct qn_jref *at = qn_json_type(&v) == QN_JSON_OBJECT ? &inner : &v;
-    const char *url;
-    qn_err err = qn_json_str(at, &url, e);
-    if (!err && strncmp(url, "data:", 5) != 0)
-        err = qn_json_fail(at, e,
-                           "only pictures within the request are read: give a data URL "
-                           "(data:image/png;base64,...)");
-    if (!err)
-        qn_talk_image(t, url);
-    return err;
-}
-
-/* A content: a string, or an array of parts. */
-static qn_err add_content(const struct qn_jref *content, struct qn_talk *t, struct qn_error *e)
-{
-    if (qn_json_type(content) == QN_JSON_STRING) {
-        qn_talk_text(t, qn_json_raw_str(content));
-        return QN_OK;
-    }
-    if (qn_json_type(content) != QN_JSON_ARRAY)
-        return qn_json_fail(content, e, "expected a string or an array of parts");
-    if (qn_json_count(content) > PARTS_MAX)
-        return qn_json_fail(content, e, "at most %d parts are allowed", PARTS_MAX);
-    if (qn_json_count(content) == 0)
-        qn_talk_text(t, "");
-    qn_err err = QN_OK;
-    struct qn_jref part;
-    for (bool more = qn_json_first(content, &part); more && !err; more = qn_json_next(&part)) {
-        const char *type, *s;
-        struct qn_jref v = qn_json_get(&part, "type"), text = qn_json_get(&part, "text");
-        if (qn_json_type(&part) != QN_JSON_OBJECT)
-            err = qn_json_fail(&part, e, "expected an object");
-        else if ((err = qn_json_str(&v, &type, e)))
-            break;
-        else if (qn_str_eq(type, "image_url"))
-            err = add_image(&part, t, e);
-        else if (!qn_str_eq(type, "text"))
-            err = qn_json_fail(
-                &v, e, "parts of type '%.40s' are not supported: text and image_url are", type);
-        else if (!(err = qn_json_str(&text, &s, e)))
-            qn_talk_text(t, s);
-    }
-    return err;
-}
-
-static qn_err add_calls(const struct qn_jref *calls, struct qn_talk *t, struct qn_error *e)
-{
-    if (qn_json_type(calls) <= QN_JSON_NULL)
-        return QN_OK;
-    if (qn_json_type(calls) != QN_JSON_ARRAY)
-        return qn_json_fail(calls, e, "expected an array");
-    struct qn_jref call;
-    for (bool more = qn_json_first(calls, &call); more; more = qn_json_next(&call)) {
-        struct qn_jref id = qn_json_get(&call, "id"), function = qn_json_get(&call, "function");
-        struct qn_jref v = qn_json_get(&function, "name");
-        struct qn_jref arguments = qn_json_get(&function, "arguments");
-        const char *id_text = NULL, *name;
-        qn_err err = qn_json_str_opt(&id, &id_text, e);
-        if (!err)
-            err = qn_json_str(&v, &name, e);
-        if (!err && qn_json_type(&arguments) != QN_JSON_STRING &&
-            qn_json_type(&arguments) != QN_JSON_OBJECT)
-            err = qn_json_fail(&arguments, e, "expected a string or an object");
-        if (err)
-            return err;
-        qn_talk_call(t, id_text, name, &arguments);
-    }
-    return QN_OK;
-}
-
-static qn_err add_message(const struct qn_jref *m, struct qn_talk *t, struct qn_error *e)
-{
-    static const char *const members[] = {"name", "tool_call_id"};
-    if (qn_json_type(m) != QN_JSON_OBJECT)
-        return qn_json_fail(m, e, "expected an object");
-    struct qn_jref v = qn_json_get(m, "role");
-    const char *name, *text = NULL;
-    qn_err err = qn_json_str(&v, &name, e);
-    if (err)
-        return err;
-    size_t k = 0;
-    while (k < sizeof roles / sizeof *roles && !qn_str_eq(roles[k].name, name))
-        k++;
-    if (k == sizeof roles / sizeof *roles)
-        return qn_json_fail(&v, e,
-                            "'%.40s' is not a role: expected system, developer, user, assistant "
-                            "or tool",
-                            name);
-    qn_talk_message(t, roles[k].role);
-    for (size_t i = 0; i < sizeof members / sizeof *members && !err; i++) {
-        text = NULL;
-        v = qn_json_get(m, members[i]);
-        err = qn_json_str_opt(&v, &text, e);
-        if (!err && text)
-            qn_talk_member(t, members[i], text);
-    }
-    struct qn_jref content = qn_json_get(m, "content"), calls = qn_json_get(m, "tool_calls");
-    if (!err && (qn_json_type(&content) > QN_JSON_NULL || roles[k].content))
-        err = add_content(&content, t, e);
-    text = NULL;
-    v = qn_json_get(m, "reasoning_content");
-    if (!err)
-        err = qn_json_str_opt(&v, &text, e);
-    if (!err && text)
-        qn_talk_reasoning(t, text);
-    return err ? err : add_calls(&calls, t, e);
-}
-
-static qn_err read_messages(const struct qn_jref *v, struct qn_request *rq, struct qn_chat *chat,
-                            struct qn_error *e)
-{
-    if (qn_json_type(v) != QN_JSON_ARRAY)
-        return qn_json_fail(v, e, "expected an array of messages");
-    struct qn_talk t;
-    qn_talk_init(&t);
-    qn_err err = QN_OK;
-    struct qn_jref m;
-    for (bool more = qn_json_first(v, &m); more && !err; more = qn_json_next(&m))
-        err = add_message(&m, &t, e);
-    if (!err)
-        err = qn_talk_end(&t, rq->arena, "messages", &chat->messages, e);
-    qn_talk_deinit(&t);
-    return err;
-}
-
-/* Moves what buf holds into the arena, where the job wants it. */
-static qn_err keep(struct qn_request *rq, struct qn_buf *buf, const struct qn_jref *v,
-                   const char **out, struct qn_error *e)
-{
-    if (buf->overflow)
-        return qn_json_fail(v, e, "too long: at most %d bytes", QN_JOB_PROMPT_BYTES_MAX);
-    char *copy = qn_arena_try(rq->arena, buf->len + 1);
-    if (!copy)
-        return qn_json_fail(v, e, "too long");
-    memcpy(copy, qn_buf_cstr(buf), buf->len + 1);
-    *out = copy;
-    return QN_OK;
-}
-
-static qn_err keep_json(const struct qn_jref *v, enum qn_json_type type, struct qn_request *rq,
-                        const char **out, struct qn_error *e)
-{
+    struct qn_jref it;
     if (qn_json_type(v) <= QN_JSON_NULL)
         return QN_OK;
-    if (qn_json_type(v) != type)
-        return qn_json_fail(v, e, "expected %s", qn_json_type_name(type));
-    struct qn_buf text;
-    qn_buf_init(&text, QN_JOB_PROMPT_BYTES_MAX);
-    qn_json_print(v, &text);
-    qn_err err = keep(rq, &text, v, out, e);
-    qn_buf_deinit(&text);
-    return err;
-}
-
-static qn_err read_tools(const struct qn_jref *root, struct qn_request *rq, struct qn_chat *chat,
-                         struct qn_error *e)
-{
-    struct qn_jref tools = qn_json_get(root, "tools"), choice = qn_json_get(root, "tool_choice");
-    struct qn_jref tool;
-    const char *text;
-    if (qn_json_type(&tools) > QN_JSON_NULL && qn_json_type(&tools) != QN_JSON_ARRAY)
-        return qn_json_fail(&tools, e, "expected an array");
-    if (qn_json_count(&tools) > TOOLS_MAX)
-        return qn_json_fail(&tools, e, "at most %d tools are allowed", TOOLS_MAX);
-    for (bool more = qn_json_first(&tools, &tool); more; more = qn_json_next(&tool)) {
-        struct qn_jref type = qn_json_get(&tool, "type"), f = qn_json_get(&tool, "function");
-        struct qn_jref name = qn_json_get(&f, "name");
-        qn_err err = qn_json_str(&type, &text, e);
-        if (!err && !qn_str_eq(text, "function"))
-            err = qn_json_fail(&type, e, "'%.40s' is not supported: only functions are", text);
-        if (!err)
-            err = qn_json_str(&name, &text, e);
-        if (err)
-            return err;
+    if (qn_json_type(v) != QN_JSON_ARRAY)
+        return qn_json_fail(v, e, "expected an array");
+    qn_err err = QN_OK;
+    for (bool more = qn_json_first(v, &it); more && !err; more = qn_json_next(&it)) {
+        const char *name;
+        err = qn_json_str(&it, &name, e);
+        if (!err && !qn_str_eq(name, "text"))
+            err = qn_json_fail(&it, e, "'%.40s' is not supported here: only text is", name);
     }
-    bool use = qn_json_count(&tools) > 0;
-    if (qn_json_type(&choice) == QN_JSON_STRING) {
-        text = qn_json_raw_str(&choice);
-        if (qn_str_eq(text, "none"))
-            use = false;
-        else if (!qn_str_eq(text, "auto"))
-            return qn_json_fail(&choice, e,
-                                "'%.40s' is not supported in this version: only auto and none are",
-                                text);
-    } else if (qn_json_type(&choice) > QN_JSON_NULL) {
-        return qn_json_fail(&choice, e,
-                            "a certain tool cannot be forced in this version: only auto and none "
-                            "are supported");
-    }
-    return use ? keep_json(&tools, QN_JSON_ARRAY, rq, &chat->tools, e) : QN_OK;
-}
-
-/* chat_template_kwargs and enable_thinking, which is the same in short. */
-static qn_err read_template_vars(const struct qn_jref *root, struct qn_request *rq,
-                                 struct qn_chat *chat, struct qn_error *e)
-{
-    struct qn_jref vars = qn_json_get(root, "chat_template_kwargs"), it;
-    struct qn_jref thinking = qn_json_get(root, "enable_thinking");
-    bool on = false;
-    qn_err err = qn_json_bool_opt(&thinking, &on, e);
-    if (err)
-        return err;
-    if (qn_json_type(&thinking) <= QN_JSON_NULL)
-        return keep_json(&vars, QN_JSON_OBJECT, rq, &chat->template_vars, e);
-    if (qn_json_type(&vars) > QN_JSON_NULL && qn_json_type(&vars) != QN_JSON_OBJECT)
-        return qn_json_fail(&vars, e, "expected an object");
-    struct qn_buf text, value;
-    qn_buf_init(&text, QN_JOB_PROMPT_BYTES_MAX);
-    qn_buf_init(&value, QN_JOB_PROMPT_BYTES_MAX);
-    struct qn_jw w = qn_jw_to(&text);
-    qn_jw_obj(&w);
-    for (bool more = qn_json_first(&vars, &it); more; more = qn_json_next(&it)) {
-        if (qn_str_eq(it.key, "enable_thinking"))
-            continue;
-        qn_buf_clear(&value);
-        qn_json_print(&it, &value);
-        qn_jw_key(&w, it.key);
-        qn_jw_raw(&w, qn_buf_cstr(&value), value.len);
-    }
-    qn_jw_kbool(&w, "enable_thinking", on);
-    qn_jw_obj_end(&w);
-    err = keep(rq, &text, &vars, &chat->template_vars, e);
-    qn_buf_deinit(&text);
-    qn_buf_deinit(&value);
     return err;
 }
 
@@ -280,22 +67,6 @@ static qn_err read_logprobs(const struct qn_jref *root, struct qn_sampling *s,
     return qn_sampling_read(s, "logprobs", &top, e);
 }
 
-static qn_err read_format(const struct qn_jref *root, struct qn_error *e)
-{
-    struct qn_jref format = qn_json_get(root, "response_format");
-    if (qn_json_type(&format) <= QN_JSON_NULL)
-        return QN_OK;
-    if (qn_json_type(&format) != QN_JSON_OBJECT)
-        return qn_json_fail(&format, e, "expected an object");
-    struct qn_jref type = qn_json_get(&format, "type");
-    const char *text;
-    qn_err err = qn_json_str(&type, &text, e);
-    if (!err && !qn_str_eq(text, "text"))
-        err =
-            qn_json_fail(&type, e, "'%.40s' is not supported in this version: only text is", text);
-    return err;
-}
-
 static qn_err parse(struct qn_request *rq, struct qn_error *e)
 {
     struct qn_jref root = qn_json_root(rq->doc);
@@ -309,24 +80,30 @@ static qn_err parse(struct qn_request *rq, struct qn_error *e)
     qn_err err = qn_openai_common(&root, rq, &job->sampling, ask, e);
     struct qn_jref v = qn_json_get(&root, "messages");
     if (!err)
-        err = read_messages(&v, rq, &job->chat, e);
+        err = qn_openai_messages(&v, rq, &job->chat, e);
     if (!err)
-        err = read_tools(&root, rq, &job->chat, e);
+        err = qn_openai_tools(&root, rq, &job->chat, ask, e);
     if (!err)
-        err = read_template_vars(&root, rq, &job->chat, e);
+        err = qn_openai_reasoning(&root, rq, &job->chat, ask, e);
+    if (!err)
+        err = qn_openai_constraints(&root, rq, job, e);
     if (!err)
         err = read_logprobs(&root, &job->sampling, ask, e);
-    if (!err)
-        err = read_format(&root, e);
     v = qn_json_get(&root, "documents");
     if (!err)
-        err = keep_json(&v, QN_JSON_ARRAY, rq, &job->chat.documents, e);
+        err = qn_openai_keep_json(&v, QN_JSON_ARRAY, QN_JOB_PROMPT_BYTES_MAX, rq,
+                                  &job->chat.documents, e);
     v = qn_json_get(&root, "continue_final_message");
     if (!err)
         err = qn_json_bool_opt(&v, &job->chat.continue_last, e);
+    v = qn_json_get(&root, "modalities");
     if (!err)
-        qn_openai_unknown(&root, "chat/completions", known);
-    return err;
+        err = read_modalities(&v, e);
+    if (err)
+        return err;
+    qn_openai_defaults(rq->profile, QN_TASK_CHAT, &job->sampling);
+    qn_openai_unknown(&root, "chat/completions", known);
+    return QN_OK;
 }
 
 /* {"token","logprob","bytes"} of one entry, without the closing brace. */
@@ -399,79 +176,206 @@ static void write_logprobs(struct qn_jw *w, bool asked, struct qn_buf *items)
 
 static const char chunk_object[] = "chat.completion.chunk";
 
-static void write_chunk(struct qn_reply *r, size_t index, const char *role, const char *text,
-                        struct qn_buf *items, enum qn_finish finish)
+/* One item of "choices" in a stream is open: its delta is being written. */
+static struct qn_jw open_delta(struct qn_reply *r, size_t index)
 {
     struct qn_jw w = qn_openai_chunk(r, prefix, chunk_object);
     qn_jw_obj(&w);
     qn_jw_ki64(&w, "index", (int64_t)index);
     qn_jw_key(&w, "delta");
     qn_jw_obj(&w);
-    if (role)
-        qn_jw_kstr(&w, "role", role);
-    if (text)
-        qn_jw_kstr(&w, "content", text);
-    qn_jw_obj_end(&w);
-    write_logprobs(&w, items->len > 0, items);
-    qn_jw_kstr(&w, "finish_reason", finish == QN_FINISH_NONE ? NULL : qn_finish_name(finish));
-    qn_jw_obj_end(&w);
+    return w;
+}
+
+/* Closes delta and choice. */
+static void close_delta(struct qn_jw *w, struct qn_buf *items, const char *finish)
+{
+    struct qn_buf none = {0};
+    qn_jw_obj_end(w);
+    write_logprobs(w, items && items->len > 0, items ? items : &none);
+    qn_jw_kstr(w, "finish_reason", finish);
+    qn_jw_obj_end(w);
+}
+
+static const char *finish_name(const struct qn_reply *r, const struct qn_openai_choice *c)
+{
+    const struct qn_openai_ask *ask = r->rq->own;
+    return c->finish == QN_FINISH_TOOLS && ask->functions ? "function_call"
+                                                          : qn_finish_name(c->finish);
+}
+
+/* The first chunk of a choice. A choice that begins by calling a tool has no content. */
+static void begin_choice(struct qn_reply *r, size_t index, struct qn_openai_choice *c, bool content)
+{
+    if (c->begun)
+        return;
+    c->begun = true;
+    struct qn_jw w = open_delta(r, index);
+    qn_jw_kstr(&w, "role", "assistant");
+    qn_jw_kstr(&w, "content", content ? "" : NULL);
+    close_delta(&w, NULL, NULL);
     qn_openai_chunk_end(r, &w);
+}
+
+/* {"name","arguments"}; name NULL: a later piece. */
+static void write_function(struct qn_jw *w, const char *key, const char *name,
+                           const char *arguments)
+{
+    qn_jw_key(w, key);
+    qn_jw_obj(w);
+    if (name)
+        qn_jw_kstr(w, "name", name);
+    qn_jw_kstr(w, "arguments", arguments);
+    qn_jw_obj_end(w);
+}
+
+/* The head of a call: {"id","type","function" of one call of a tool. */
+static void write_call(struct qn_jw *w, const struct qn_openai_call *call, const char *arguments)
+{
+    qn_jw_kstr(w, "id", call->id);
+    qn_jw_kstr(w, "type", "function");
+    write_function(w, "function", call->name, arguments);
+}
+
+static void stream_call(struct qn_reply *r, size_t index, const struct qn_event *ev,
+                        const struct qn_openai_call *call, bool fresh)
+{
+    const struct qn_openai_ask *ask = r->rq->own;
+    if (!fresh && !*ev->arguments)
+        return;
+    struct qn_jw w = open_delta(r, index);
+    if (ask->functions) {
+        write_function(&w, "function_call", fresh ? call->name : NULL, ev->arguments);
+    } else {
+        qn_jw_key(&w, "tool_calls");
+        qn_jw_arr(&w);
+        qn_jw_obj(&w);
+        qn_jw_ki64(&w, "index", ev->call);
+        if (fresh)
+            write_call(&w, call, ev->arguments);
+        else
+            write_function(&w, "function", NULL, ev->arguments);
+        qn_jw_obj_end(&w);
+        qn_jw_arr_end(&w);
+    }
+    close_delta(&w, NULL, NULL);
+    qn_openai_chunk_end(r, &w);
+}
+
+static void end_choice(struct qn_reply *r, size_t index, struct qn_openai_choice *c, bool usage)
+{
+    begin_choice(r, index, c, true);
+    struct qn_jw w = open_delta(r, index);
+    close_delta(&w, &c->logprobs, finish_name(r, c));
+    if (usage) {
+        qn_jw_arr_end(&w);
+        qn_openai_usage_write(r->own, &w);
+        qn_jw_obj_end(&w);
+        qn_buf_str(r->out, "\n\n");
+    } else {
+        qn_openai_chunk_end(r, &w);
+    }
+    qn_buf_clear(&c->logprobs);
+}
+
+/* More text or reasoning. */
+static qn_err say(struct qn_reply *r, size_t index, struct qn_openai_choice *c,
+                  const struct qn_event *ev, struct qn_error *e)
+{
+    const struct qn_openai_ask *ask = r->rq->own;
+    bool text = ev->kind == QN_EV_TEXT;
+    if (!text && ask->hide_reasoning)
+        return QN_OK;
+    /* Only tokens of the content count: those of the reasoning are left out. */
+    qn_err err = text && ask->logprobs && ev->logprobs ? write_tokens(ev, &c->logprobs, e) : QN_OK;
+    if (err)
+        return err;
+    if (!r->rq->stream)
+        return qn_buf_str(text ? &c->text : &c->reasoning, ev->text)
+                   ? qn_fail(e, QN_ELIMIT, "the reply is too long")
+                   : QN_OK;
+    begin_choice(r, index, c, true);
+    struct qn_jw w = open_delta(r, index);
+    qn_jw_kstr(&w, text ? "content" : "reasoning_content", ev->text);
+    close_delta(&w, &c->logprobs, NULL);
+    qn_openai_chunk_end(r, &w);
+    qn_buf_clear(&c->logprobs);
+    return QN_OK;
 }
 
 static qn_err event(struct qn_reply *r, size_t job, const struct qn_event *ev, struct qn_error *e)
 {
     if (ev->kind == QN_EV_USAGE)
         qn_openai_usage(r, ev);
-    if (ev->kind != QN_EV_TEXT && ev->kind != QN_EV_DONE)
+    if (ev->kind != QN_EV_TEXT && ev->kind != QN_EV_REASONING && ev->kind != QN_EV_TOOL_CALL &&
+        ev->kind != QN_EV_DONE)
         return QN_OK;
     size_t index;
     struct qn_openai_choice *c = qn_openai_choice(r, job, ev, &index);
     if (!c)
         return qn_fail(e, QN_ECHILD, "the model's process answered a choice nobody asked for");
-    const struct qn_openai_ask *ask = r->rq->own;
-    qn_err err = QN_OK;
-    if (ev->kind == QN_EV_TEXT && ask->logprobs && ev->logprobs)
-        err = write_tokens(ev, &c->logprobs, e);
-    if (err)
-        return err;
-    if (ev->kind == QN_EV_DONE)
+    if (ev->kind == QN_EV_TEXT || ev->kind == QN_EV_REASONING)
+        return say(r, index, c, ev, e);
+    if (ev->kind == QN_EV_DONE) {
         c->finish = ev->finish;
-    if (!r->rq->stream) {
-        if (ev->kind == QN_EV_TEXT && qn_buf_str(&c->text, ev->text))
-            return qn_fail(e, QN_ELIMIT, "the reply is too long");
+        if (r->rq->stream && !qn_openai_ends_late(r))
+            end_choice(r, index, c, false);
         return QN_OK;
     }
-    if (!c->begun) {
-        struct qn_buf none = {0};
-        write_chunk(r, index, "assistant", "", &none, QN_FINISH_NONE);
-        c->begun = true;
-    }
-    write_chunk(r, index, NULL, ev->kind == QN_EV_TEXT ? ev->text : NULL, &c->logprobs,
-                ev->kind == QN_EV_DONE ? ev->finish : QN_FINISH_NONE);
-    qn_buf_clear(&c->logprobs);
+    struct qn_openai_call *call;
+    bool fresh;
+    qn_err err = qn_openai_take_call(r, c, index, ev, &call, &fresh, e);
+    if (err || !r->rq->stream)
+        return err;
+    begin_choice(r, index, c, false);
+    stream_call(r, index, ev, call, fresh);
     return QN_OK;
+}
+
+/* "message" of a whole reply. */
+static void write_message(struct qn_jw *w, const struct qn_openai_ask *ask,
+                          struct qn_openai_choice *c)
+{
+    qn_jw_key(w, "message");
+    qn_jw_obj(w);
+    qn_jw_kstr(w, "role", "assistant");
+    qn_jw_kstr(w, "content", c->text.len || !c->n_calls ? qn_buf_cstr(&c->text) : NULL);
+    if (c->reasoning.len)
+        qn_jw_kstr(w, "reasoning_content", qn_buf_cstr(&c->reasoning));
+    qn_jw_knull(w, "refusal");
+    if (c->n_calls && ask->functions) {
+        write_function(w, "function_call", c->calls[0].name, qn_buf_cstr(&c->calls[0].arguments));
+    } else if (c->n_calls) {
+        qn_jw_key(w, "tool_calls");
+        qn_jw_arr(w);
+        for (size_t i = 0; i < c->n_calls; i++) {
+            qn_jw_obj(w);
+            write_call(w, &c->calls[i], qn_buf_cstr(&c->calls[i].arguments));
+            qn_jw_obj_end(w);
+        }
+        qn_jw_arr_end(w);
+    }
+    qn_jw_obj_end(w);
 }
 
 static void end(struct qn_reply *r)
 {
+    struct qn_openai *o = r->own;
+    const struct qn_openai_ask *ask = r->rq->own;
     if (r->rq->stream) {
+        for (size_t i = 0; i < o->n && qn_openai_ends_late(r); i++)
+            end_choice(r, i, &o->choices[i], i + 1 == o->n);
         qn_openai_stream_end(r, prefix, chunk_object);
         return;
     }
-    struct qn_openai *o = r->own;
-    const struct qn_openai_ask *ask = r->rq->own;
     struct qn_jw w = qn_openai_open(r, prefix, "chat.completion");
     for (size_t i = 0; i < o->n; i++) {
         struct qn_openai_choice *c = &o->choices[i];
         qn_jw_obj(&w);
         qn_jw_ki64(&w, "index", (int64_t)i);
-        qn_jw_key(&w, "message");
-        qn_jw_obj(&w);
-        qn_jw_kstr(&w, "role", "assistant");
-        qn_jw_kstr(&w, "content", qn_buf_cstr(&c->text));
-        qn_jw_obj_end(&w);
+        write_message(&w, ask, c);
         write_logprobs(&w, ask->logprobs, &c->logprobs);
-        qn_jw_kstr(&w, "finish_reason", qn_finish_name(c->finish));
+        qn_jw_kstr(&w, "finish_reason", finish_name(r, c));
         qn_jw_obj_end(&w);
     }
     qn_jw_arr_end(&w);

@@ -4,12 +4,15 @@
 #include "base/str.h"
 #include "contract/codec.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char prefix[] = "cmpl-";
 static const char object[] = "text_completion";
 
-static const char *const known[] = {"prompt", "echo", "suffix", "best_of", NULL};
+static const char *const known[] = {
+    "prompt", "echo", "suffix", "best_of", "response_format", "grammar", "json_schema", NULL,
+};
 
 /* Columns of the answer's logprobs in struct qn_openai_choice. */
 enum { TOP = 0, TOKENS = 1, OFFSETS = 2 };
@@ -79,6 +82,28 @@ static qn_err read_prompts(const struct qn_jref *v, struct qn_request *rq,
     return err;
 }
 
+/* best_of: so many are written, and the n with the greatest probability per token are told. */
+static qn_err read_best_of(const struct qn_jref *root, const struct qn_request *rq,
+                           struct qn_sampling *s, struct qn_openai_ask *ask, struct qn_error *e)
+{
+    struct qn_jref v = qn_json_get(root, "best_of");
+    int64_t n = s->n == QN_UNSET ? 1 : s->n, best_of = n;
+    ask->n = (size_t)n;
+    qn_err err = qn_json_i64_opt(&v, 1, QN_JOB_CHOICES_MAX, &best_of, e);
+    if (err || best_of == n)
+        return err;
+    if (best_of < n)
+        return qn_json_fail(&v, e, "must not be less than n");
+    if (rq->stream)
+        return qn_json_fail(&v, e,
+                            "the best of several cannot be streamed: it is known at the end");
+    ask->best_of = true;
+    s->n = best_of;
+    if (s->logprobs == QN_UNSET)
+        s->logprobs = 0;
+    return QN_OK;
+}
+
 static qn_err parse(struct qn_request *rq, struct qn_error *e)
 {
     struct qn_jref root = qn_json_root(rq->doc);
@@ -99,12 +124,11 @@ static qn_err parse(struct qn_request *rq, struct qn_error *e)
     v = qn_json_get(&root, "suffix");
     if (!err)
         err = qn_json_str_opt(&v, &job.complete.suffix, e);
-    v = qn_json_get(&root, "best_of");
-    int64_t best_of = 1;
     if (!err)
-        err = qn_json_i64_opt(&v, 1, 20, &best_of, e);
-    if (!err && best_of != 1 && best_of != job.sampling.n)
-        err = qn_json_fail(&v, e, "choosing the best of several is not supported: use n");
+        err = qn_openai_constraints(&root, rq, &job, e);
+    if (!err)
+        err = read_best_of(&root, rq, &job.sampling, ask, e);
+    qn_openai_defaults(rq->profile, QN_TASK_COMPLETE, &job.sampling);
     v = qn_json_get(&root, "prompt");
     if (!err)
         err = read_prompts(&v, rq, &job, e);
@@ -140,6 +164,10 @@ static qn_err add_tokens(struct qn_openai_choice *c, const struct qn_event *ev, 
         struct qn_jref text = qn_json_get(&token, "token"), p = qn_json_get(&token, "logprob");
         struct qn_jref top = qn_json_get(&token, "top");
         bool has_p = qn_json_type(&p) == QN_JSON_NUMBER; /* the very first token has none */
+        if (has_p) {
+            c->logprob_sum += qn_json_raw_f64(&p);
+            c->logprob_n++;
+        }
         comma(&c->more[TOKENS]);
         struct qn_jw w = qn_jw_to(&c->more[TOKENS]);
         qn_jw_str(&w, qn_json_raw_str(&text));
@@ -187,7 +215,7 @@ static void write_column(struct qn_jw *w, const char *name, struct qn_buf *items
 }
 
 static void write_choice(struct qn_jw *w, size_t index, const char *text, bool logprobs,
-                         struct qn_openai_choice *c, enum qn_finish finish)
+                         struct qn_openai_choice *c, enum qn_finish finish, const char *unfinished)
 {
     qn_jw_obj(w);
     qn_jw_kstr(w, "text", text);
@@ -203,8 +231,29 @@ static void write_choice(struct qn_jw *w, size_t index, const char *text, bool l
     } else {
         qn_jw_null(w);
     }
-    qn_jw_kstr(w, "finish_reason", finish == QN_FINISH_NONE ? NULL : qn_finish_name(finish));
+    qn_jw_kstr(w, "finish_reason", finish == QN_FINISH_NONE ? unfinished : qn_finish_name(finish));
     qn_jw_obj_end(w);
+}
+
+/* The finish_reason of a stream's chunks before the last one. */
+static const char *unfinished(const struct qn_reply *r)
+{
+    return r->rq->profile == QN_PROFILE_KOLOSAL ? "" : NULL;
+}
+
+/* The last chunk of a choice, with the usage where Kolosal's clients look for it. */
+static void end_choice(struct qn_reply *r, size_t index, struct qn_openai_choice *c, bool usage)
+{
+    struct qn_jw w = qn_openai_chunk(r, prefix, object);
+    write_choice(&w, index, "", false, c, c->finish, NULL);
+    if (usage) {
+        qn_jw_arr_end(&w);
+        qn_openai_usage_write(r->own, &w);
+        qn_jw_obj_end(&w);
+        qn_buf_str(r->out, "\n\n");
+    } else {
+        qn_openai_chunk_end(r, &w);
+    }
 }
 
 static qn_err event(struct qn_reply *r, size_t job, const struct qn_event *ev, struct qn_error *e)
@@ -219,37 +268,60 @@ static qn_err event(struct qn_reply *r, size_t job, const struct qn_event *ev, s
         return qn_fail(e, QN_ECHILD, "the model's process answered a choice nobody asked for");
     const struct qn_openai_ask *ask = r->rq->own;
     bool text = ev->kind == QN_EV_TEXT;
-    bool logprobs = text && ask->logprobs && ev->logprobs;
-    qn_err err = logprobs ? add_tokens(c, ev, e) : QN_OK;
+    bool tokens = text && (ask->logprobs || ask->best_of) && ev->logprobs;
+    qn_err err = tokens ? add_tokens(c, ev, e) : QN_OK;
     if (err)
         return err;
     if (text)
         c->offset += characters(ev->text);
     else
         c->finish = ev->finish;
-    if (r->rq->stream) {
+    if (!r->rq->stream)
+        return text && qn_buf_str(&c->text, ev->text)
+                   ? qn_fail(e, QN_ELIMIT, "the reply is too long")
+                   : QN_OK;
+    if (text) {
         struct qn_jw w = qn_openai_chunk(r, prefix, object);
-        write_choice(&w, index, text ? ev->text : "", logprobs, c,
-                     text ? QN_FINISH_NONE : ev->finish);
+        write_choice(&w, index, ev->text, tokens, c, QN_FINISH_NONE, unfinished(r));
         qn_openai_chunk_end(r, &w);
-    } else if (text && qn_buf_str(&c->text, ev->text)) {
-        return qn_fail(e, QN_ELIMIT, "the reply is too long");
+    } else if (!qn_openai_ends_late(r)) {
+        end_choice(r, index, c, false);
     }
     return QN_OK;
 }
 
+static double likelihood(const struct qn_openai_choice *c)
+{
+    return c->logprob_n ? c->logprob_sum / (double)c->logprob_n : -INFINITY;
+}
+
+/* The likeliest of a job's choices that has not been told yet. */
+static struct qn_openai_choice *take_best(const struct qn_openai *o, size_t job)
+{
+    struct qn_openai_choice *best = NULL;
+    for (size_t i = job * o->per_job; i < (job + 1) * o->per_job; i++) {
+        struct qn_openai_choice *c = &o->choices[i];
+        if (!c->told && (!best || likelihood(c) > likelihood(best)))
+            best = c;
+    }
+    best->told = true;
+    return best;
+}
+
 static void end(struct qn_reply *r)
 {
+    struct qn_openai *o = r->own;
+    const struct qn_openai_ask *ask = r->rq->own;
     if (r->rq->stream) {
+        for (size_t i = 0; i < o->n && qn_openai_ends_late(r); i++)
+            end_choice(r, i, &o->choices[i], i + 1 == o->n);
         qn_openai_stream_end(r, prefix, object);
         return;
     }
-    struct qn_openai *o = r->own;
-    const struct qn_openai_ask *ask = r->rq->own;
     struct qn_jw w = qn_openai_open(r, prefix, object);
-    for (size_t i = 0; i < o->n; i++) {
-        struct qn_openai_choice *c = &o->choices[i];
-        write_choice(&w, i, qn_buf_cstr(&c->text), ask->logprobs, c, c->finish);
+    for (size_t i = 0; i < r->rq->n_jobs * ask->n; i++) {
+        struct qn_openai_choice *c = ask->best_of ? take_best(o, i / ask->n) : &o->choices[i];
+        write_choice(&w, i, qn_buf_cstr(&c->text), ask->logprobs, c, c->finish, NULL);
     }
     qn_jw_arr_end(&w);
     qn_openai_usage_write(o, &w);

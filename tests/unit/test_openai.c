@@ -9,37 +9,19 @@
 
 #include "router/answer.h"
 #include "router/dialects/dialect.h"
+#include "router/dialects/keep_alive.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct fixture {
-    struct qn_arena *arena;
-    struct qn_json *doc;
-    struct qn_request rq;
-    struct qn_error e;
-};
-
-static qn_err parse(struct fixture *f, const struct qn_dialect *d, const char *body)
-{
-    *f = (struct fixture){.arena = qn_arena_new(64 * 1024 * 1024)};
-    qn_err err = qn_json_parse(body, strlen(body), &f->doc, &f->e);
-    if (err)
-        return err;
-    f->rq.doc = f->doc;
-    f->rq.arena = f->arena;
-    return d->parse(&f->rq, &f->e);
-}
-
-static void drop(struct fixture *f)
-{
-    qn_json_free(f->doc);
-    qn_arena_free(f->arena);
-}
+#include "tests/unit/dialect_play.h"
 
 #define M "\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]"
+#define T                                                                                          \
+    "\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"parameters\":{\"type\":"     \
+    "\"object\"}}},{\"type\":\"function\",\"function\":{\"name\":\"h\",\"strict\":true}}]"
 #define P "\"prompt\":\"a\""
 
 static void adapters_are_named_by_id_or_name(void **state)
@@ -114,7 +96,7 @@ static void complaints(void **state)
         {&qn_openai_chat, "{\"repeat_penalty\":0," M "}", "repeat_penalty"},
         {&qn_openai_chat, "{\"presence_penalty\":3," M "}", "presence_penalty"},
         {&qn_openai_chat, "{\"frequency_penalty\":-3," M "}", "frequency_penalty"},
-        {&qn_openai_chat, "{\"max_tokens\":-1," M "}", "max_tokens"},
+        {&qn_openai_chat, "{\"max_tokens\":-2," M "}", "max_tokens"},
         {&qn_openai_chat, "{\"max_completion_tokens\":1e30," M "}", "max_completion_tokens"},
         {&qn_openai_chat, "{\"seed\":0.5," M "}", "seed"},
         {&qn_openai_chat, "{\"n\":0," M "}", "n"},
@@ -141,8 +123,6 @@ static void complaints(void **state)
         {&qn_openai_chat, "{\"tools\":[{\"type\":\"web\"}]," M "}", "tools[0].type"},
         {&qn_openai_chat, "{\"tools\":[{\"type\":\"function\"}]," M "}", "tools[0].function.name"},
         {&qn_openai_chat, "{\"tool_choice\":\"required\"," M "}", "tool_choice"},
-        {&qn_openai_chat, "{\"response_format\":{\"type\":\"json_object\"}," M "}",
-         "response_format.type"},
         {&qn_openai_chat, "{\"response_format\":\"json\"," M "}", "response_format"},
         {&qn_openai_chat, "{\"chat_template_kwargs\":[]," M "}", "chat_template_kwargs"},
         {&qn_openai_chat, "{\"enable_thinking\":\"no\"," M "}", "enable_thinking"},
@@ -159,7 +139,60 @@ static void complaints(void **state)
         {&qn_openai_complete, "{\"logprobs\":true," P "}", "logprobs"},
         {&qn_openai_complete, "{\"logprobs\":-1," P "}", "logprobs"},
         {&qn_openai_complete, "{\"suffix\":[]," P "}", "suffix"},
-        {&qn_openai_complete, "{\"best_of\":3," P "}", "best_of"},
+        {&qn_openai_complete, "{\"best_of\":17," P "}", "best_of"},
+        {&qn_openai_complete, "{\"best_of\":2,\"n\":3," P "}", "best_of"},
+        {&qn_openai_complete, "{\"best_of\":2,\"stream\":true," P "}", "best_of"},
+        {&qn_openai_chat, "{\"tool_choice\":\"maybe\"," M "}", "tool_choice"},
+        {&qn_openai_chat, "{\"tool_choice\":7," M "}", "tool_choice"},
+        {&qn_openai_chat, "{\"tool_choice\":{\"type\":\"web_search\"}," M "}", "tool_choice.type"},
+        {&qn_openai_chat, "{\"tool_choice\":{\"type\":\"function\",\"function\":{}}," M "}",
+         "tool_choice.function.name"},
+        {&qn_openai_chat,
+         "{" T ",\"tool_choice\":{\"type\":\"function\",\"function\":{\"name\":\"g\"}}," M "}",
+         "tool_choice"},
+        {&qn_openai_chat,
+         "{" T ",\"tool_choice\":{\"type\":\"allowed_tools\",\"allowed_tools\":{\"mode\":\"none\","
+         "\"tools\":[]}}," M "}",
+         "tool_choice.allowed_tools.mode"},
+        {&qn_openai_chat,
+         "{" T ",\"tool_choice\":{\"type\":\"allowed_tools\",\"mode\":\"auto\",\"tools\":5}," M "}",
+         "tool_choice.tools"},
+        {&qn_openai_chat,
+         "{" T ",\"tool_choice\":{\"type\":\"allowed_tools\",\"mode\":\"required\",\"tools\":[]}," M
+         "}",
+         "tool_choice"},
+        {&qn_openai_chat, "{\"parallel_tool_calls\":1," M "}", "parallel_tool_calls"},
+        {&qn_openai_chat, "{\"functions\":[{}]," M "}", "functions[0].name"},
+        {&qn_openai_chat, "{\"functions\":[{\"name\":\"f\"}],\"function_call\":\"x\"," M "}",
+         "function_call"},
+        {&qn_openai_chat,
+         "{\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"\"}}]," M "}",
+         "tools[0].function.name"},
+        {&qn_openai_chat,
+         "{\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"parameters\":[]}}]," M
+         "}",
+         "tools[0].function.parameters"},
+        {&qn_openai_chat, "{\"response_format\":{\"type\":\"xml\"}," M "}", "response_format.type"},
+        {&qn_openai_chat, "{\"response_format\":{\"type\":\"json_schema\"}," M "}",
+         "response_format.json_schema"},
+        {&qn_openai_chat,
+         "{\"response_format\":{\"type\":\"json_schema\",\"json_schema\":{\"name\":\"a\"}}," M "}",
+         "response_format.json_schema.schema"},
+        {&qn_openai_chat,
+         "{\"response_format\":{\"type\":\"json_object\"},\"grammar\":\"root ::= \\\"a\\\"\"," M
+         "}",
+         "grammar"},
+        {&qn_openai_chat, "{\"grammar\":[]," M "}", "grammar"},
+        {&qn_openai_chat, "{\"json_schema\":[]," M "}", "json_schema"},
+        {&qn_openai_chat, "{\"reasoning_effort\":\"some\"," M "}", "reasoning_effort"},
+        {&qn_openai_chat, "{\"reasoning\":{\"effort\":1}," M "}", "reasoning.effort"},
+        {&qn_openai_chat, "{\"thinking\":\"on\"," M "}", "thinking"},
+        {&qn_openai_chat, "{\"thinking\":{\"type\":\"on\"}," M "}", "thinking.type"},
+        {&qn_openai_chat, "{\"reasoning_format\":\"x\"," M "}", "reasoning_format"},
+        {&qn_openai_chat, "{\"modalities\":[\"text\",\"audio\"]," M "}", "modalities[1]"},
+        {&qn_openai_chat, "{\"keep_alive\":\"soon\"," M "}", "keep_alive"},
+        {&qn_openai_chat, "{\"ttl\":[]," M "}", "ttl"},
+        {&qn_openai_chat, "{\"ctx_size\":-1," M "}", "ctx_size"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct fixture f;
@@ -235,7 +268,8 @@ static void chat_becomes_a_job(void **state)
         "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c1\",\"type\":"
         "\"function\",\"function\":{\"name\":\"f\",\"arguments\":{\"q\":1}}}]},"
         "{\"role\":\"tool\",\"tool_call_id\":\"c1\",\"content\":\"42\"}]");
-    assert_string_equal(j->chat.template_vars, "{\"x\":1,\"enable_thinking\":false}");
+    assert_string_equal(j->chat.template_vars, "{\"x\":1}");
+    assert_int_equal(j->chat.think, 0);
     assert_null(j->chat.tools);
     drop(&f);
 }
@@ -263,20 +297,223 @@ static void prompts_become_jobs(void **state)
     drop(&f);
 }
 
-/* Plays events to a dialect and gives what it wrote; the caller frees. */
-static char *play(struct fixture *f, const struct qn_dialect *d, const struct qn_event *events,
-                  size_t n)
+/* A body of chat, and members of the job that it becomes. NULL: not asked about. */
+static void tools_become_a_job(void **state)
 {
-    struct qn_buf out;
-    qn_buf_init(&out, 1 << 20);
-    struct qn_reply r = {
-        .rq = &f->rq, .arena = f->arena, .out = &out, .id = "ID", .created_s = 1700000000};
-    d->begin(&r);
-    for (size_t i = 0; i < n; i++)
-        assert_int_equal(d->event(&r, 0, &events[i], &f->e), QN_OK);
-    d->end(&r);
-    d->free(r.own);
-    return qn_buf_take(&out);
+    (void)state;
+    static const char f[] = "{\"type\":\"function\",\"function\":{\"name\":\"f\",\"parameters\":{"
+                            "\"type\":\"object\"}}}";
+    static const char h[] = "{\"type\":\"function\",\"function\":{\"name\":\"h\",\"strict\":true}}";
+    static const struct {
+        const char *body;
+        bool f, h; /* tools in the job */
+        enum qn_tool_choice choice;
+        const char *name;
+        bool single;
+    } rows[] = {
+        {"{" T "," M "}", true, true, QN_TOOLS_UNSET, NULL, false},
+        {"{" T ",\"tool_choice\":null,\"parallel_tool_calls\":false," M "}", true, true,
+         QN_TOOLS_UNSET, NULL, true},
+        {"{" T ",\"tool_choice\":\"auto\",\"parallel_tool_calls\":true," M "}", true, true,
+         QN_TOOLS_AUTO, NULL, false},
+        {"{" T ",\"tool_choice\":\"none\"," M "}", true, true, QN_TOOLS_NONE, NULL, false},
+        {"{" T ",\"tool_choice\":\"required\"," M "}", true, true, QN_TOOLS_REQUIRED, NULL, false},
+        {"{" T ",\"tool_choice\":{\"type\":\"function\",\"function\":{\"name\":\"h\"}}," M "}",
+         true, true, QN_TOOLS_NAMED, "h", false},
+        {"{" T
+         ",\"tool_choice\":{\"type\":\"allowed_tools\",\"allowed_tools\":{\"mode\":\"required\","
+         "\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"h\"}}]}}," M "}",
+         false, true, QN_TOOLS_REQUIRED, NULL, false},
+        {"{\"tool_choice\":\"auto\",\"tools\":[]," M "}", false, false, QN_TOOLS_UNSET, NULL,
+         false},
+        {"{\"functions\":[{\"name\":\"f\",\"parameters\":{\"type\":\"object\"}}]," M "}", true,
+         false, QN_TOOLS_UNSET, NULL, true},
+        {"{\"functions\":[{\"name\":\"f\",\"parameters\":{\"type\":\"object\"}}],"
+         "\"function_call\":{\"name\":\"f\"}," M "}",
+         true, false, QN_TOOLS_NAMED, "f", true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct fixture x;
+        char tools[512];
+        snprintf(tools, sizeof tools, "[%s%s%s]", rows[i].f ? f : "",
+                 rows[i].f && rows[i].h ? "," : "", rows[i].h ? h : "");
+        if (parse(&x, &qn_openai_chat, rows[i].body))
+            fail_msg("%s: %s", rows[i].body, x.e.message);
+        const struct qn_chat *chat = &x.rq.jobs[0].chat;
+        if (rows[i].f || rows[i].h)
+            assert_string_equal(chat->tools, tools);
+        else
+            assert_null(chat->tools);
+        assert_int_equal(chat->tool_choice, rows[i].choice);
+        assert_int_equal(chat->single_call, rows[i].single);
+        if (rows[i].name)
+            assert_string_equal(chat->tool_name, rows[i].name);
+        drop(&x);
+    }
+}
+
+static void forms_become_a_job(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *members, *schema, *grammar;
+        int64_t think;
+        const char *effort;
+    } rows[] = {
+        {"\"response_format\":{\"type\":\"text\"}", NULL, NULL, QN_UNSET, NULL},
+        {"\"response_format\":{\"type\":\"json_object\"}", "{\"type\":\"object\"}", NULL, QN_UNSET,
+         NULL},
+        {"\"response_format\":{\"type\":\"json_schema\",\"json_schema\":{\"name\":\"n\",\"strict\":"
+         "true,\"schema\":{\"type\":\"array\"}}}",
+         "{\"type\":\"array\"}", NULL, QN_UNSET, NULL},
+        {"\"response_format\":{\"type\":\"json_object\",\"schema\":{\"type\":\"string\"}}",
+         "{\"type\":\"string\"}", NULL, QN_UNSET, NULL},
+        {"\"json_schema\":{\"type\":\"null\"}", "{\"type\":\"null\"}", NULL, QN_UNSET, NULL},
+        {"\"grammar\":\"root ::= [a]\"", NULL, "root ::= [a]", QN_UNSET, NULL},
+        {"\"grammar\":\"\"", NULL, NULL, QN_UNSET, NULL},
+        {"\"reasoning_effort\":\"none\"", NULL, NULL, 0, NULL},
+        {"\"reasoning_effort\":\"minimal\"", NULL, NULL, QN_UNSET, "minimal"},
+        {"\"reasoning_effort\":\"xhigh\"", NULL, NULL, 1, "high"},
+        {"\"reasoning\":{\"effort\":\"low\"}", NULL, NULL, 1, "low"},
+        {"\"thinking\":{\"type\":\"disabled\"}", NULL, NULL, 0, NULL},
+        {"\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":9}", NULL, NULL, 1, NULL},
+        {"\"thinking\":{\"type\":\"adaptive\"}", NULL, NULL, QN_UNSET, NULL},
+        {"\"thinking\":true", NULL, NULL, 1, NULL},
+        {"\"enable_thinking\":true", NULL, NULL, 1, NULL},
+        {"\"chat_template_kwargs\":{\"enable_thinking\":false}", NULL, NULL, 0, NULL},
+        {"\"chat_template_kwargs\":{\"enable_thinking\":false},\"enable_thinking\":true", NULL,
+         NULL, 1, NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct fixture f;
+        char body[1024];
+        snprintf(body, sizeof body, "{%s," M "}", rows[i].members);
+        if (parse(&f, &qn_openai_chat, body))
+            fail_msg("%s: %s", body, f.e.message);
+        const struct qn_job *j = &f.rq.jobs[0];
+        if (!rows[i].schema != !j->constrain.schema || !rows[i].grammar != !j->constrain.grammar ||
+            !rows[i].effort != !j->chat.effort || rows[i].think != j->chat.think)
+            fail_msg("%s: schema %s grammar %s effort %s think %lld", body, j->constrain.schema,
+                     j->constrain.grammar, j->chat.effort, (long long)j->chat.think);
+        if (rows[i].schema)
+            assert_string_equal(j->constrain.schema, rows[i].schema);
+        if (rows[i].grammar)
+            assert_string_equal(j->constrain.grammar, rows[i].grammar);
+        if (rows[i].effort)
+            assert_string_equal(j->chat.effort, rows[i].effort);
+        drop(&f);
+    }
+}
+
+static void deprecated_and_beside(void **state)
+{
+    (void)state;
+    struct fixture f;
+    assert_int_equal(
+        parse(&f, &qn_openai_chat,
+              "{\"messages\":[{\"role\":\"assistant\",\"content\":null,\"function_call\":{\"name\":"
+              "\"f\",\"arguments\":\"{}\"},\"reasoning\":\"hm\"},{\"role\":\"function\",\"name\":"
+              "\"f\","
+              "\"content\":\"1\"},{\"role\":\"assistant\",\"refusal\":\"no\"},{\"role\":\"user\","
+              "\"content\":[{\"type\":\"text\",\"text\":\"see\"},{\"type\":\"image_url\",\"image_"
+              "url\":{"
+              "\"url\":\"data:image/png;base64,AA==\",\"detail\":\"low\"}}]}],"
+              "\"reasoning_format\":\"none\",\"keep_alive\":\"1h30m\",\"ctx_size\":2048,"
+              "\"max_tokens\":-1,\"top_k\":-1}"),
+        QN_OK);
+    assert_string_equal(
+        f.rq.jobs[0].chat.messages,
+        "[{\"role\":\"assistant\",\"content\":null,\"reasoning_content\":\"hm\",\"tool_calls\":[{"
+        "\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":{}}}]},{\"role\":"
+        "\"tool\","
+        "\"name\":\"f\",\"content\":\"1\"},{\"role\":\"assistant\",\"content\":\"no\"},{\"role\":"
+        "\"user\",\"content\":[{\"type\":\"text\",\"text\":\"see\"},{\"type\":\"image_url\","
+        "\"image_url\":{\"url\":\"data:image/png;base64,AA==\"}}]}]");
+    assert_true(f.rq.jobs[0].chat.reasoning_in_text);
+    assert_int_equal(f.rq.keep_alive_ms, 5400000);
+    assert_int_equal(f.rq.context, 2048);
+    assert_true(f.rq.jobs[0].sampling.max_tokens == QN_UNSET);
+    assert_true(f.rq.jobs[0].sampling.top_k == QN_UNSET);
+    drop(&f);
+}
+
+static void keep_alive(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json;
+        int64_t ms;
+    } rows[] = {
+        {"5", 5000},        {"0", 0},
+        {"-1", -1},         {"\"5m\"", 300000},
+        {"\"-1\"", -1},     {"\"-1m\"", -1},
+        {"\"0\"", 0},       {"\"1.5h\"", 5400000},
+        {"\"300ms\"", 300}, {"\"1h2m3s\"", 3723000},
+        {"\"20\"", 20000},  {"null", -7},
+        {"0.25", 250},      {"1e300", 3162240000000},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct qn_json *doc;
+        assert_int_equal(qn_json_parse(rows[i].json, strlen(rows[i].json), &doc, NULL), QN_OK);
+        struct qn_jref root = qn_json_root(doc);
+        int64_t ms = -7;
+        assert_int_equal(qn_keep_alive_read(&root, &ms, NULL), QN_OK);
+        if (ms != rows[i].ms)
+            fail_msg("%s: %lld", rows[i].json, (long long)ms);
+        qn_json_free(doc);
+    }
+    static const char *const bad[] = {"\"\"",  "\"m\"", "\"5x\"",    "\"5m3\"",
+                                      "\"-\"", "true",  "\"1..2s\"", "\"nan\""};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct qn_json *doc;
+        assert_int_equal(qn_json_parse(bad[i], strlen(bad[i]), &doc, NULL), QN_OK);
+        struct qn_jref root = qn_json_root(doc);
+        int64_t ms;
+        if (qn_keep_alive_read(&root, &ms, NULL) != QN_EINVAL)
+            fail_msg("%s passes", bad[i]);
+        qn_json_free(doc);
+    }
+}
+
+/* API.md, C6: what a request that says nothing gets in each profile. */
+static void habits(void **state)
+{
+    (void)state;
+    static const struct {
+        enum qn_profile profile;
+        int64_t chat_tokens, tokens;
+        double temperature, top_p;
+        int64_t top_k;
+    } rows[] = {
+        {QN_PROFILE_LEMONADE, QN_UNSET, QN_UNSET, NAN, NAN, QN_UNSET},
+        {QN_PROFILE_OLLAMA, QN_UNSET, QN_UNSET, NAN, NAN, QN_UNSET},
+        {QN_PROFILE_AUTO, QN_UNSET, QN_UNSET, NAN, NAN, QN_UNSET},
+        {QN_PROFILE_LAYERSCALE, 256, 256, 0.7, 1, QN_UNSET},
+        {QN_PROFILE_DPPAN, 512, 512, 0.8, 0.95, QN_UNSET},
+        {QN_PROFILE_KOLOSAL, 128, 16, 1, 1, QN_UNSET},
+        {QN_PROFILE_LOCALLLM, QN_UNSET, QN_UNSET, 0.8, NAN, 40},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int complete = 0; complete < 2; complete++) {
+            struct fixture f;
+            assert_int_equal(parse_as(&f, complete ? &qn_openai_complete : &qn_openai_chat,
+                                      rows[i].profile, complete ? "{" P "}" : "{" M "}"),
+                             QN_OK);
+            const struct qn_sampling *s = &f.rq.jobs[0].sampling;
+            assert_true(s->max_tokens == (complete ? rows[i].tokens : rows[i].chat_tokens));
+            assert_true(isnan(rows[i].temperature) ? isnan(s->temperature)
+                                                   : s->temperature == rows[i].temperature);
+            assert_true(isnan(rows[i].top_p) ? isnan(s->top_p) : s->top_p == rows[i].top_p);
+            assert_true(s->top_k == rows[i].top_k);
+            drop(&f);
+        }
+    struct fixture f;
+    assert_int_equal(parse_as(&f, &qn_openai_chat, QN_PROFILE_KOLOSAL,
+                              "{\"temperature\":0,\"max_tokens\":3," M "}"),
+                     QN_OK);
+    assert_true(f.rq.jobs[0].sampling.temperature == 0);
+    assert_int_equal(f.rq.jobs[0].sampling.max_tokens, 3);
+    drop(&f);
 }
 
 static const struct qn_event hello[] = {
@@ -304,7 +541,7 @@ static void whole_chat(void **state)
     assert_string_equal(
         text, "{\"id\":\"chatcmpl-ID\",\"object\":\"chat.completion\",\"created\":1700000000,"
               "\"model\":\"m\"," FP ",\"choices\":[{\"index\":0,\"message\":{\"role\":"
-              "\"assistant\",\"content\":\"Hello\\n\\\"x\\\"\"},\"logprobs\":null,"
+              "\"assistant\",\"content\":\"Hello\\n\\\"x\\\"\",\"refusal\":null},\"logprobs\":null,"
               "\"finish_reason\":\"stop\"}]," USAGE "}");
     free(text);
     drop(&f);
@@ -454,6 +691,11 @@ int main(void)
         cmocka_unit_test(not_json),
         cmocka_unit_test(chat_becomes_a_job),
         cmocka_unit_test(prompts_become_jobs),
+        cmocka_unit_test(tools_become_a_job),
+        cmocka_unit_test(forms_become_a_job),
+        cmocka_unit_test(deprecated_and_beside),
+        cmocka_unit_test(keep_alive),
+        cmocka_unit_test(habits),
         cmocka_unit_test(whole_chat),
         cmocka_unit_test(streamed_chat),
         cmocka_unit_test(chat_logprobs),
