@@ -61,7 +61,7 @@ def test_chat_whole(house):
     assert body["id"].startswith("chatcmpl-")
     assert body["model"] == model
     (choice,) = body["choices"]
-    assert choice["message"] == {"role": "assistant", "content": "word word word "}
+    assert choice["message"] == {"role": "assistant", "content": "word word word ", "refusal": None}
     assert choice["finish_reason"] == "stop"
     assert choice["index"] == 0
     assert body["usage"]["prompt_tokens"] == 7
