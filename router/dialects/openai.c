@@ -166,7 +166,7 @@ qn_err qn_openai_common(const struct qn_jref *root, struct qn_request *rq, struc
         if ((err = qn_sampling_read(s, scalars[i].field, &v, e)))
             return err;
     }
-    if ((err = read_stay(root, rq, e)))
+    if ((err = read_stay(root, rq, e)) || (err = qn_read_adapters(root, rq, s, e)))
         return err;
     v = qn_json_get(root, "stop");
     if ((err = read_stop(&v, rq, s, e)))
