@@ -208,6 +208,19 @@ static void beat(void *ctx)
     r->beat = qn_timer_start(r->sv->loop, wait, 0, beat, r);
 }
 
+/* A request that only ends a model's stay. One that is not loaded is where it should be. */
+static void unload_only(struct run *r)
+{
+    struct qn_error e = {0};
+    qn_err err = qn_inventory_unload(r->sv->inventory, r->rq.model, NULL, NULL, &e);
+    if (err && err != QN_ENOTFOUND) {
+        fail(r, &e, false);
+        return;
+    }
+    r->dialect->begin(&r->reply);
+    finish(r);
+}
+
 static void wait_for_model(struct run *r)
 {
     struct qn_error e = {0};
@@ -401,5 +414,8 @@ void qn_infer(struct qn_services *sv, struct qn_http *h, const struct qn_dialect
     qn_http_on_gone(h, gone, r);
     if (r->rq.stream)
         r->beat = qn_timer_start(sv->loop, QN_INFER_BEAT_MS, 0, beat, r);
-    wait_for_model(r);
+    if (r->rq.n_jobs == 0 && r->rq.keep_alive_ms == 0)
+        unload_only(r);
+    else
+        wait_for_model(r);
 }

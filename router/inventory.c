@@ -149,7 +149,7 @@ qn_err qn_inventory_find(struct qn_inventory *inv, const char *name, struct qn_s
     qn_snapshot_unref(*snap);
     *snap = NULL;
     return qn_fail_param(e, QN_ENOTFOUND, "model",
-                         "model '%.200s' is not known here: `quince list` or GET /v1/models shows "
+                         "model '%.200s' not found: `quince list` or GET /v1/models shows "
                          "the names, `quince import FILE.gguf` adds one",
                          name);
 }

@@ -24,6 +24,11 @@ static const struct qn_route table[] = {
     {"POST", "/unload", QN_AT_PREFIXES, qn_api_unload, NULL},
     {"POST", "/chat/completions", QN_AT_PREFIXES, NULL, &qn_openai_chat},
     {"POST", "/completions", QN_AT_PREFIXES, NULL, &qn_openai_complete},
+    {"GET", "/", QN_AT_ROOT, qn_api_ollama_root, NULL},
+    {"GET", "/api/version", QN_AT_ROOT, qn_api_ollama_version, NULL},
+    {"GET", "/api/tags", QN_AT_ROOT, qn_api_ollama_tags, NULL},
+    {"POST", "/api/chat", QN_AT_ROOT, NULL, &qn_ollama_chat},
+    {"POST", "/api/generate", QN_AT_ROOT, NULL, &qn_ollama_generate},
 };
 
 /* What path takes; HEAD comes with GET, OPTIONS with any. */
@@ -134,6 +139,13 @@ static void answer_no_method(struct qn_http *h, const struct qn_route_hit *hit)
     qn_answer_plain(h, 405, "method_not_allowed", text);
 }
 
+/* Ollama never asked for a type, and its documents show requests without one. Pages of other
+ * origins have been turned away before this. */
+static bool takes_any_type(const struct qn_route *row)
+{
+    return row->places == QN_AT_ROOT && qn_str_starts(row->pattern, "/api/");
+}
+
 void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
 {
     const char *method = qn_http_method(h), *path = qn_http_path(h);
@@ -160,7 +172,7 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
             qn_answer_plain(h, 404, "not_found", "The requested endpoint does not exist");
         } else if (found == QN_ROUTE_NO_METHOD) {
             answer_no_method(h, &hit);
-        } else if (qn_str_eq(method, "POST") && body_len > 0 &&
+        } else if (qn_str_eq(method, "POST") && body_len > 0 && !takes_any_type(hit.row) &&
                    !qn_auth_is_json(qn_http_header(h, "Content-Type"))) {
             qn_answer_plain(h, 415, "unsupported_media_type",
                             "The body must be JSON and say so: add the header "

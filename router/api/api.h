@@ -19,6 +19,10 @@ void qn_api_unload(struct qn_services *sv, struct qn_http *h, const char *id);  
 void qn_api_stats(struct qn_services *sv, struct qn_http *h, const char *id);    /* stats.c */
 void qn_api_logs(struct qn_services *sv, struct qn_http *h, const char *id);     /* logs.c */
 
+void qn_api_ollama_root(struct qn_services *sv, struct qn_http *h, const char *id); /* ollama.c */
+void qn_api_ollama_version(struct qn_services *sv, struct qn_http *h, const char *id);
+void qn_api_ollama_tags(struct qn_services *sv, struct qn_http *h, const char *id);
+
 /* The body as a JSON object; an empty body is an error unless `empty` is allowed, and then gives
  * *doc NULL. The caller frees *doc. */
 qn_err qn_api_body(struct qn_http *h, bool empty, struct qn_json **doc, struct qn_error *e);

@@ -91,5 +91,6 @@ struct qn_dialect {
 };
 
 extern const struct qn_dialect qn_openai_chat, qn_openai_complete;
+extern const struct qn_dialect qn_ollama_chat, qn_ollama_generate;
 
 #endif

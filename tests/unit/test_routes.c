@@ -50,11 +50,15 @@ static void prefixes(void **state)
 static void unknown_paths(void **state)
 {
     (void)state;
-    static const char *const paths[] = {"/",           "",
-                                        "/v1",         "/v1/",
-                                        "/v2/models",  "/v1models",
-                                        "/v1/models/", "/v1/healthy",
-                                        "/api/models", "/v1/v1/models",
+    static const char *const paths[] = {"",
+                                        "/v1",
+                                        "/v1/",
+                                        "/v2/models",
+                                        "/v1models",
+                                        "/v1/models/",
+                                        "/v1/healthy",
+                                        "/api/models",
+                                        "/v1/v1/models",
                                         "/V1/models"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         if (find("GET", paths[i]) != QN_ROUTE_NO_PATH)
