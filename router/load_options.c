@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATH_LIMIT = 8192 };
+enum { PATH_LIMIT = 8192, VALUE_LIMIT = 64 * 1024 };
 
 void qn_load_options_of(const struct qn_backend_type *type, const struct qn_jref *object,
                         struct qn_buf *out)
@@ -66,6 +66,25 @@ static qn_err write_cache(const struct qn_load_option *o, const struct qn_jref *
     return QN_OK;
 }
 
+/* The child opens the files and judges what is in them; but it has another working folder than
+ * whoever asks. */
+static qn_err check_adapters(const struct qn_jref *list, struct qn_error *e)
+{
+    struct qn_jref it;
+    if (qn_json_type(list) != QN_JSON_ARRAY)
+        return qn_json_fail(list, e, "expected an array of objects with path, name and scale");
+    for (bool more = qn_json_first(list, &it); more; more = qn_json_next(&it)) {
+        struct qn_jref path = qn_json_get(&it, "path");
+        const char *text;
+        qn_err err = qn_json_str(&path, &text, e);
+        if (err)
+            return err;
+        if (*text != '/')
+            return qn_json_fail(&path, e, "'%.200s' is not an absolute path of a GGUF file", text);
+    }
+    return QN_OK;
+}
+
 static qn_err write_option(const struct qn_load_option *o, const struct qn_jref *v,
                            const struct qn_load_places *places, struct qn_jw *w, struct qn_error *e)
 {
@@ -73,13 +92,17 @@ static qn_err write_option(const struct qn_load_option *o, const struct qn_jref 
         return write_model(o, v, places, w, e);
     if (o->kind == QN_LOAD_CACHE_FILE)
         return write_cache(o, v, places, w, e);
+    qn_err err = o->kind == QN_LOAD_ADAPTERS ? check_adapters(v, e) : QN_OK;
+    if (err)
+        return err;
     struct qn_buf value;
-    qn_buf_init(&value, PATH_LIMIT);
-    qn_json_print(v, &value);
+    qn_buf_init(&value, VALUE_LIMIT);
+    if (qn_json_print(v, &value))
+        err = qn_json_fail(v, e, "has more than %d bytes", VALUE_LIMIT);
     qn_jw_key(w, o->name);
     qn_jw_raw(w, qn_buf_cstr(&value), value.len);
     qn_buf_deinit(&value);
-    return QN_OK;
+    return err;
 }
 
 qn_err qn_load_options_merge(const struct qn_backend_type *type, const char *const *layers,

@@ -38,7 +38,6 @@ struct qn_batch_config {
     int32_t context;        /* tokens of one sequence */
     int kept;               /* past sequences the tree keeps at most; 0: as pages allow */
     bool speculate;         /* guess tokens that repeat the text so far */
-    bool context_shift;     /* forget the older half instead of ending when the context is full */
     struct qn_draft *draft; /* guesses by a smaller model, NULL: none; lent */
 };
 
@@ -49,7 +48,9 @@ struct qn_batch_request {
     struct qn_out out;
     int32_t *prompt; /* [n_prompt], n_prompt >= 1, ids checked */
     size_t n_prompt;
-    size_t keep; /* the prompt's first tokens that a context shift never forgets */
+    struct qn_mix mix;  /* the adapters its tokens go through, each with a scale other than 0 */
+    bool context_shift; /* forget the older half instead of ending when the context is full */
+    size_t keep;        /* the prompt's first tokens that this never forgets */
     struct qn_sampler_params sampling;
     int64_t choices;         /* n, at least 1 */
     int64_t max_tokens;      /* -1: to the end of the context */

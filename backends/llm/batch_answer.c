@@ -151,7 +151,7 @@ static bool advance(struct qn_batch *b, struct answer *a, float *row)
     }
     bool full = a->known == b->config.context;
     if (a->generated == g->r.max_tokens ||
-        (full && !(b->config.context_shift && qn_answer_shift(b, a)))) {
+        (full && !(g->r.context_shift && qn_answer_shift(b, a)))) {
         finish(b, a, QN_FINISH_LENGTH, NULL);
         return false;
     }

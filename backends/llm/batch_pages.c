@@ -34,7 +34,7 @@ void qn_answer_retire(struct qn_batch *b, struct answer *a)
 {
     int32_t left = b->m.seq_truncate(a->seq, least(a->computed, a->exact));
     if (left > 0)
-        qn_prefix_add(b->prefix, a->tokens, left, a->seq);
+        qn_prefix_add(b->prefix, &a->gen->r.mix, a->tokens, left, a->seq);
     else
         b->m.seq_free(a->seq);
     a->seq = NULL;
@@ -53,7 +53,7 @@ void qn_answer_mark(struct qn_batch *b, struct answer *a)
     if (b->m.seq_fork(seq, a->seq, a->computed, NULL))
         b->m.seq_free(seq);
     else
-        qn_prefix_add(b->prefix, a->tokens, a->computed, seq);
+        qn_prefix_add(b->prefix, &a->gen->r.mix, a->tokens, a->computed, seq);
 }
 
 static void preempt(struct qn_batch *b, struct answer *a)
@@ -135,12 +135,15 @@ struct source {
     bool coming; /* much more of it is being computed */
 };
 
-static struct source find_source(struct qn_batch *b, const int32_t *tokens, int32_t n)
+static struct source find_source(struct qn_batch *b, const struct qn_mix *mix,
+                                 const int32_t *tokens, int32_t n)
 {
     struct source s = {0};
-    s.len = qn_prefix_find(b->prefix, tokens, n, &s.seq);
+    s.len = qn_prefix_find(b->prefix, mix, tokens, n, &s.seq);
     int32_t promised = 0;
     for (struct answer *r = qn_first_running(b); r; r = qn_next_running(r)) {
+        if (!qn_mix_equal(&r->gen->r.mix, mix))
+            continue;
         int32_t same = common(r->tokens, tokens, least(n, least(r->known, r->exact)));
         int32_t there = b->m.seq_forkable(r->seq, least(same, r->computed));
         if (there > s.len) {
@@ -177,7 +180,7 @@ static enum began begin(struct qn_batch *b, struct answer *a)
     const int32_t *tokens = fresh ? g->r.prompt : a->tokens;
     int32_t n = fresh ? (int32_t)g->r.n_prompt : a->known;
     /* The last token is always computed: its logits go on. */
-    struct source src = find_source(b, tokens, rows ? 0 : n - 1);
+    struct source src = find_source(b, &g->r.mix, tokens, rows ? 0 : n - 1);
     if (fresh && a->index == 0 && src.coming && !rows)
         return HELD;
     if (!may_fit(b, pages_of(b, n + 1) - src.len / b->m.page))

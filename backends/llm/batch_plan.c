@@ -101,6 +101,7 @@ static void add(struct qn_batch *b, struct answer *a, int32_t n, int32_t guessed
     p->pieces[p->n] = (struct piece){.answer = a, .n = n, .guessed = guessed};
     p->chunks[p->n++] = (struct qn_chunk){.seq = a->seq,
                                           .tokens = a->tokens + a->computed,
+                                          .mix = &a->gen->r.mix,
                                           .n = n,
                                           .all_logits = all,
                                           .logits = logits};

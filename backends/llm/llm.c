@@ -7,6 +7,7 @@
 #include "engine/ops.h"
 #include "engine/pool.h"
 #include "engine/weights.h"
+#include "llm/adapters.h"
 #include "llm/batch.h"
 #include "llm/draft.h"
 #include "llm/fit.h"
@@ -31,11 +32,12 @@ struct llm {
     struct qn_lm main, small; /* small: the draft model, if there is one */
     struct qn_prompter *prompter;
     struct qn_sampler_params defaults;
+    struct qn_adapters adapters;
     struct qn_draft *draft;
     struct qn_batch *batch;
     int32_t context;
-    bool context_shift;
-    char *prefix_file; /* NULL: beginnings are not kept on disk */
+    bool context_shift; /* of answers that do not say */
+    char *prefix_file;  /* NULL: beginnings are not kept on disk */
     uint64_t prefix_key;
 };
 
@@ -109,6 +111,7 @@ static void llm_unload(void *self)
     qn_batch_free(m->batch);
     qn_draft_free(m->draft);
     qn_prompter_free(m->prompter);
+    qn_adapters_deinit(&m->adapters);
     qn_lm_close(&m->small);
     qn_lm_close(&m->main);
     if (m->tok)
@@ -223,6 +226,8 @@ static qn_err llm_load(const struct qn_load *opts, struct qn_progress *p, void *
                       (int)qn_tokenizer_size(m->tok), (int)info->vocab);
         goto fail;
     }
+    if ((err = qn_adapters_load(&m->adapters, m->main.net, &o.lora, e)))
+        goto fail;
     int64_t probe = info->context_train > 0 ? info->context_train : QN_LLM_CONTEXT_GUESS;
     struct qn_fit_facts facts = {
         .asked = opts->context,
@@ -249,7 +254,6 @@ static qn_err llm_load(const struct qn_load *opts, struct qn_progress *p, void *
                                      .context = m->context,
                                      .kept = fit.kept,
                                      .speculate = o.speculate,
-                                     .context_shift = o.context_shift,
                                      .draft = m->draft};
     struct qn_batch_model model = qn_lm_model(&m->main, QN_LLM_CHUNK_MAX);
     if (!err)
@@ -261,18 +265,19 @@ static qn_err llm_load(const struct qn_load *opts, struct qn_progress *p, void *
     ready->slots = config.seqs;
     ready->memory_bytes =
         info->weight_bytes + facts.token_bytes * fit.pool + info->state_bytes * config.seqs +
-        (int64_t)info->vocab * (QN_BATCH_LOGIT_ROWS + config.seqs) * (int64_t)sizeof(float);
+        (int64_t)info->vocab * (QN_BATCH_LOGIT_ROWS + config.seqs) * (int64_t)sizeof(float) +
+        qn_net_adapter_bytes(m->main.net);
     if (m->small.net)
         ready->memory_bytes +=
             qn_net_info(m->small.net)->weight_bytes + cache_bytes(&m->small, o.cache, fit.pool);
     qn_info("llm",
             "model=%s arch=%s parameters=%lld context=%d%s trained=%d cache=%s pool_tokens=%lld "
-            "pool_mib=%lld slots=%d draft=%s device=\"%s\" threads=%d",
+            "pool_mib=%lld slots=%d draft=%s adapters=%d device=\"%s\" threads=%d",
             opts->name, info->architecture, (long long)info->parameters, (int)m->context,
             opts->context > 0 ? "" : " (automatic)", (int)info->context_train,
             qn_llm_cache_name(o.cache), (long long)fit.pool,
             (long long)(facts.token_bytes * fit.pool >> 20), config.seqs,
-            o.draft_model ? o.draft_model : "none", qn_device_name(m->dev),
+            o.draft_model ? o.draft_model : "none", (int)m->adapters.n, qn_device_name(m->dev),
             qn_device_threads(m->dev));
     *self = m;
     return QN_OK;
@@ -309,17 +314,20 @@ static qn_err llm_start(void *self, const struct qn_job *job, struct qn_sink *ou
         .max_tokens = or_else(job->sampling.max_tokens, -1),
         .logprobs = or_else(job->sampling.logprobs, -1),
         .ignore_eos = job->sampling.ignore_eos,
+        .context_shift = or_else(job->sampling.context_shift, m->context_shift) != 0,
     };
     struct qn_prompt prompt = {0};
     qn_err err =
         qn_sampler_resolve(&m->defaults, &job->sampling, qn_tokenizer_size(m->tok), &r.sampling, e);
+    if (!err)
+        err = qn_adapters_mix(&m->adapters, &job->sampling.lora, &r.mix, e);
     if (!err)
         err = qn_prompt_make(m->prompter, job, m->context, &prompt, e);
     if (err)
         return err;
     r.prompt = prompt.tokens;
     r.n_prompt = prompt.n;
-    r.keep = m->context_shift ? qn_prompt_keep(m->prompter, job, m->context, &prompt) : 0;
+    r.keep = r.context_shift ? qn_prompt_keep(m->prompter, job, m->context, &prompt) : 0;
     r.echo_text = prompt.echo_text;
     r.echo_skip = prompt.echo_skip;
     const char *stops[QN_JOB_STOPS_MAX + 1];

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-enum kind { COUNT, TRUTH, TEXT, CACHE, STRETCH };
+enum kind { COUNT, TRUTH, TEXT, CACHE, STRETCH, ADAPTERS };
 
 static const struct row {
     const char *name;
@@ -18,6 +18,7 @@ static const struct row {
     {"speculate", TRUTH, offsetof(struct qn_llm_options, speculate)},
     {"context_shift", TRUTH, offsetof(struct qn_llm_options, context_shift)},
     {"draft_model", TEXT, offsetof(struct qn_llm_options, draft_model)},
+    {"lora", ADAPTERS, offsetof(struct qn_llm_options, lora)},
     {"rope_scaling", STRETCH, offsetof(struct qn_llm_options, stretch)},
     {"prefix_cache", TEXT, offsetof(struct qn_llm_options, prefix_cache)},
 };
@@ -73,6 +74,8 @@ static qn_err read_value(const struct row *r, const struct qn_jref *v, void *at,
         return qn_json_bool_opt(v, at, e);
     case TEXT:
         return qn_json_str_opt(v, at, e);
+    case ADAPTERS:
+        return qn_adapter_options_read(v, at, e);
     case STRETCH:
     case CACHE:
         break;
@@ -93,7 +96,7 @@ qn_err qn_llm_options_read(const struct qn_jref *object, struct qn_llm_options *
             return qn_fail_param(
                 e, QN_EINVAL, v.key,
                 "unknown option \"%s\" for a language model: slots, cache_type, "
-                "speculate, context_shift, draft_model, rope_scaling and prefix_cache exist",
+                "speculate, context_shift, draft_model, lora, rope_scaling and prefix_cache exist",
                 v.key);
         qn_err err = rows[i].kind == STRETCH
                          ? read_stretch(&v, out, e)

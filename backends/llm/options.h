@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "engine/dtype.h"
+#include "llm/adapters.h"
 #include "nets/nets.h"
 
 #include <stdbool.h>
@@ -16,7 +17,8 @@ struct qn_llm_options {
     const char *draft_model;   /* "draft_model": a GGUF file that guesses, or NULL; lent */
     struct qn_stretch stretch; /* "rope_scaling": of the context, as qn_stretch_parse reads it */
     bool stretched;            /* whether it was given: else the file's is used */
-    const char *prefix_cache;  /* "prefix_cache": the file that keeps beginnings, or NULL; lent */
+    struct qn_adapter_options lora; /* "lora": adapters that answers may go through */
+    const char *prefix_cache; /* "prefix_cache": the file that keeps beginnings, or NULL; lent */
 };
 
 /* The defaults, with what the JSON object says put over them. QN_EINVAL names what is unknown. */

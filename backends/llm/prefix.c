@@ -15,6 +15,7 @@ struct node {
     int32_t start, n;                   /* tokens before it, its own */
     struct qn_seq *seq;                 /* NULL: those below have all there is */
     int64_t used;                       /* the clock at its last use */
+    struct qn_mix *mix; /* of a child of the root: what all below it went through; NULL: nothing */
 };
 
 struct qn_prefix {
@@ -57,6 +58,7 @@ static void node_remove(struct qn_prefix *p, struct node *x)
     *at = x->next;
     p->tokens -= x->n;
     free(x->tokens);
+    free(x->mix);
     free(x);
 }
 
@@ -89,8 +91,8 @@ static int32_t common(const int32_t *a, const int32_t *b, int32_t n)
 
 /* Follows tokens [n] from the root. Returns how many the tree knows; *last is the deepest node that
  * shares any of them (the root when none), *into how many of its own tokens match. */
-static int32_t walk(struct qn_prefix *p, const int32_t *tokens, int32_t n, struct node **last,
-                    int32_t *into)
+static int32_t walk(struct qn_prefix *p, const struct qn_mix *mix, const int32_t *tokens, int32_t n,
+                    struct node **last, int32_t *into)
 {
     struct node *x = &p->root;
     int32_t at = 0;
@@ -99,6 +101,8 @@ static int32_t walk(struct qn_prefix *p, const int32_t *tokens, int32_t n, struc
         struct node *best = NULL;
         int32_t shared = 0;
         for (struct node *c = x->child; c; c = c->next) {
+            if (x == &p->root && !qn_mix_equal(c->mix, mix))
+                continue;
             int32_t most = c->n < n - at ? c->n : n - at;
             int32_t same = common(c->tokens, tokens + at, most);
             if (same > shared) {
@@ -158,12 +162,13 @@ static int32_t best_source(const struct qn_prefix *p, const struct node *x, int3
     return best;
 }
 
-int32_t qn_prefix_find(struct qn_prefix *p, const int32_t *tokens, int32_t n, struct qn_seq **src)
+int32_t qn_prefix_find(struct qn_prefix *p, const struct qn_mix *mix, const int32_t *tokens,
+                       int32_t n, struct qn_seq **src)
 {
     struct node *last;
     int32_t into;
     *src = NULL;
-    int32_t known = walk(p, tokens, n, &last, &into);
+    int32_t known = walk(p, mix, tokens, n, &last, &into);
     if (known == 0)
         return 0;
     touch(p, last);
@@ -171,10 +176,14 @@ int32_t qn_prefix_find(struct qn_prefix *p, const int32_t *tokens, int32_t n, st
 }
 
 /* A new leaf below `parent` for tokens [from, to). */
-static struct node *leaf_new(struct qn_prefix *p, struct node *parent, const int32_t *tokens,
-                             int32_t from, int32_t to, struct qn_seq *seq)
+static struct node *leaf_new(struct qn_prefix *p, struct node *parent, const struct qn_mix *mix,
+                             const int32_t *tokens, int32_t from, int32_t to, struct qn_seq *seq)
 {
     struct node *x = qn_xcalloc(1, sizeof *x);
+    if (parent == &p->root && mix && mix->n) {
+        x->mix = qn_xmalloc(sizeof *mix);
+        *x->mix = *mix;
+    }
     x->start = from;
     x->n = to - from;
     x->tokens = qn_xmalloc((size_t)x->n * sizeof *x->tokens);
@@ -198,6 +207,8 @@ static struct node *split(struct node *x, int32_t n)
     memcpy(up->tokens, x->tokens, (size_t)n * sizeof *up->tokens);
     up->parent = x->parent;
     up->used = x->used;
+    up->mix = x->mix;
+    x->mix = NULL;
     struct node **at = &x->parent->child;
     while (*at != x)
         at = &(*at)->next;
@@ -294,12 +305,13 @@ static struct node *add_known(struct qn_prefix *p, struct node *x, int32_t into,
     return x;
 }
 
-void qn_prefix_add(struct qn_prefix *p, const int32_t *tokens, int32_t n, struct qn_seq *seq)
+void qn_prefix_add(struct qn_prefix *p, const struct qn_mix *mix, const int32_t *tokens, int32_t n,
+                   struct qn_seq *seq)
 {
     assert(n >= 0 && p->m->seq_len(seq) == n);
     struct node *x;
     int32_t into;
-    int32_t known = walk(p, tokens, n, &x, &into), end = end_of(x);
+    int32_t known = walk(p, mix, tokens, n, &x, &into), end = end_of(x);
     /* A newer sequence holds all that the one before it did, but may not be forked at its end. */
     bool replaces = is_leaf(x) && into == x->n &&
                     (end % p->m->page != 0 || p->m->seq_forkable(seq, end) == end);
@@ -308,11 +320,11 @@ void qn_prefix_add(struct qn_prefix *p, const int32_t *tokens, int32_t n, struct
     } else if (known == n) {
         x = add_known(p, x, into, n, seq);
     } else if (into == x->n) {
-        x = leaf_new(p, x, tokens, known, n, seq);
+        x = leaf_new(p, x, mix, tokens, known, n, seq);
     } else {
         int32_t cut = whole_pages(p, into);
         struct node *parent = cut > 0 ? split(x, cut) : x->parent;
-        x = leaf_new(p, parent, tokens, end_of(parent), n, seq);
+        x = leaf_new(p, parent, mix, tokens, end_of(parent), n, seq);
     }
     touch(p, x);
     while (p->seqs_max > 0 && p->seqs > p->seqs_max) {
@@ -350,9 +362,12 @@ void qn_prefix_each(const struct qn_prefix *p, qn_prefix_visit visit, void *ctx)
     qsort(nodes, n, sizeof *nodes, later_first);
     bool more = true;
     for (i = 0; i < n && more; i++) {
-        for (const struct node *x = nodes[i]; x->parent; x = x->parent)
+        const struct qn_mix *mix = NULL;
+        for (const struct node *x = nodes[i]; x->parent; x = x->parent) {
             memcpy(tokens + x->start, x->tokens, (size_t)x->n * sizeof *tokens);
-        more = visit(ctx, tokens, end_of(nodes[i]), nodes[i]->seq);
+            mix = x->mix;
+        }
+        more = visit(ctx, mix, tokens, end_of(nodes[i]), nodes[i]->seq);
     }
     free(nodes);
     free(tokens);

@@ -1,4 +1,6 @@
 /* The prefix tree: beginnings of past sequences whose cache is kept for whoever begins alike.
+ * Tokens that went through adapters left another cache: beginnings are shared only within one mix
+ * of them.
  *
  * A radix tree over tokens. Edges are cut at whole pages only, so that a branch shares its pages
  * with its siblings; brothers may still agree on less than a page. A leaf owns a sequence that
@@ -20,13 +22,17 @@ struct qn_prefix;
 struct qn_prefix *qn_prefix_new(const struct qn_batch_model *model, int seqs_max);
 void qn_prefix_free(struct qn_prefix *p); /* NULL allowed */
 
-/* How many of tokens [n] can be had from the tree by forking *src, which is lent until the tree
+/* mix: the adapters that the tokens go through, NULL for none; copied.
+ *
+ * How many of tokens [n] can be had from the tree by forking *src, which is lent until the tree
  * changes; 0 with *src NULL when none. Counts as a use of that beginning. */
-int32_t qn_prefix_find(struct qn_prefix *p, const int32_t *tokens, int32_t n, struct qn_seq **src);
+int32_t qn_prefix_find(struct qn_prefix *p, const struct qn_mix *mix, const int32_t *tokens,
+                       int32_t n, struct qn_seq **src);
 
 /* Keeps a sequence that holds exactly tokens [n]; takes seq, and frees it when the tree can give
  * all of it already. */
-void qn_prefix_add(struct qn_prefix *p, const int32_t *tokens, int32_t n, struct qn_seq *seq);
+void qn_prefix_add(struct qn_prefix *p, const struct qn_mix *mix, const int32_t *tokens, int32_t n,
+                   struct qn_seq *seq);
 
 /* Lets about `pages` pages of the least recently used beginning go; false when the tree is empty.
  * Fewer or none come back where running sequences hold them, too: ask for room, and again. */
@@ -36,8 +42,9 @@ bool qn_prefix_evict(struct qn_prefix *p, int64_t pages);
 int64_t qn_prefix_tokens(const struct qn_prefix *p);
 
 /* Visits the sequences, most recently used first; tokens [n] is all from the root on, lent for the
- * call. A false answer ends the visit. */
-typedef bool (*qn_prefix_visit)(void *ctx, const int32_t *tokens, int32_t n, struct qn_seq *seq);
+ * call, as mix (NULL: no adapters). A false answer ends the visit. */
+typedef bool (*qn_prefix_visit)(void *ctx, const struct qn_mix *mix, const int32_t *tokens,
+                                int32_t n, struct qn_seq *seq);
 void qn_prefix_each(const struct qn_prefix *p, qn_prefix_visit visit, void *ctx);
 
 #endif

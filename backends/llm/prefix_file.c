@@ -90,9 +90,13 @@ struct leaves {
     size_t n;
 };
 
-static bool collect(void *ctx, const int32_t *tokens, int32_t n, struct qn_seq *seq)
+/* What went through adapters stays behind: by the next load they may be others. */
+static bool collect(void *ctx, const struct qn_mix *mix, const int32_t *tokens, int32_t n,
+                    struct qn_seq *seq)
 {
     struct leaves *l = ctx;
+    if (mix)
+        return true;
     struct leaf *x = &l->v[l->n++];
     *x = (struct leaf){qn_xmalloc((size_t)n * sizeof *tokens), n, seq};
     memcpy(x->tokens, tokens, (size_t)n * sizeof *tokens);
@@ -219,7 +223,7 @@ static qn_err get_leaf(struct stream *s, struct qn_prefix *p, const struct qn_ba
                        (int)from);
     if (!get(s, tokens, (size_t)n * sizeof *tokens) || !ids_valid(tokens, n, m->vocab))
         return qn_fail(e, QN_EFORMAT, "the tokens of a sequence are damaged");
-    if (from > 0 && qn_prefix_find(p, tokens, from, &src) < from)
+    if (from > 0 && qn_prefix_find(p, NULL, tokens, from, &src) < from)
         return qn_fail(e, QN_EFORMAT, "what a sequence continues is missing");
     qn_err err = m->seq_new(m->ctx, context, &seq, e);
     if (err)
@@ -233,7 +237,7 @@ static qn_err get_leaf(struct stream *s, struct qn_prefix *p, const struct qn_ba
     if (err)
         m->seq_free(seq);
     else
-        qn_prefix_add(p, tokens, n, seq);
+        qn_prefix_add(p, NULL, tokens, n, seq);
     return err;
 }
 

@@ -266,7 +266,7 @@ static void adapter_free(struct qn_adapter *a)
     free(a);
 }
 
-void qn_adapters_free(struct qn_net *net)
+void qn_net_adapters_free(struct qn_net *net)
 {
     for (int32_t i = 0; i < net->adapters; i++)
         adapter_free(net->adapter[i]);

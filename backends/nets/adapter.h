@@ -39,7 +39,7 @@ struct qn_adapter {
 };
 
 const struct qn_pair *qn_adapter_pair(const struct qn_adapter *a, const struct qn_tensor *w);
-void qn_adapters_free(struct qn_net *net);
+void qn_net_adapters_free(struct qn_net *net);
 
 /* Rows of one batch that go through the same adapters. */
 struct qn_adapt_run {

@@ -318,7 +318,7 @@ void qn_net_free(struct qn_net *net)
 {
     if (!net)
         return;
-    qn_adapters_free(net);
+    qn_net_adapters_free(net);
     qn_sites_deinit(&net->sites);
     qn_scratch_free(net->scratch);
     for (int32_t r = 0; r < net->ropes; r++)

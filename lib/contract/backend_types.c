@@ -39,7 +39,8 @@ static const struct qn_load_option llm_options[] = {
     {"slots", QN_LOAD_VALUE},        {"cache_type", QN_LOAD_VALUE},
     {"speculate", QN_LOAD_VALUE},    {"context_shift", QN_LOAD_VALUE},
     {"draft_model", QN_LOAD_MODEL},  {"prefix_cache", QN_LOAD_CACHE_FILE},
-    {"rope_scaling", QN_LOAD_VALUE}, {NULL, QN_LOAD_VALUE},
+    {"rope_scaling", QN_LOAD_VALUE}, {"lora", QN_LOAD_ADAPTERS},
+    {NULL, QN_LOAD_VALUE},
 };
 
 static const struct qn_backend_type types[] = {

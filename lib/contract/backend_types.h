@@ -20,6 +20,7 @@ struct qn_memory_facts {
 enum qn_load_kind {
     QN_LOAD_VALUE,     /* as it is */
     QN_LOAD_MODEL,     /* the name of a model becomes its file; "": none */
+    QN_LOAD_ADAPTERS,  /* a list of files on this machine: [{"path", "name", "scale"}] */
     QN_LOAD_CACHE_FILE /* true becomes a file in the server's data folder, false is left out */
 };
 

@@ -199,7 +199,7 @@ static void stored(struct probe *p, struct probe *other, const char *file)
         struct qn_seq *s = seq_new(p);
         tree_text(p, ids, i);
         feed(p, s, ids, LENGTH - LAST, NULL);
-        qn_prefix_add(t, ids, LENGTH - LAST, s);
+        qn_prefix_add(t, NULL, ids, LENGTH - LAST, s);
     }
     struct qn_error e = {0};
     if (qn_prefix_save(t, &p->model, 77, file, &e))
@@ -220,7 +220,7 @@ static void stored(struct probe *p, struct probe *other, const char *file)
     for (int i = 0; i < TEXTS; i++) {
         struct qn_seq *src, *s = seq_new(other), *fresh = seq_new(p);
         tree_text(p, ids, i);
-        if (qn_prefix_find(t, ids, LENGTH - LAST, &src) != LENGTH - LAST ||
+        if (qn_prefix_find(t, NULL, ids, LENGTH - LAST, &src) != LENGTH - LAST ||
             qn_seq_fork(s, src, LENGTH - LAST, NULL))
             die("a text is missing in the restored tree");
         feed(other, s, ids + LENGTH - LAST, LAST, got);

@@ -1,6 +1,6 @@
 /* A network written down for the tests of batching: its sequences remember their tokens in pages of
- * a pool, and its next token is a hash of all of them, so any wrong cache, order or mix-up shows in
- * the text. With it, a client that keeps what it is sent. */
+ * a pool, and its next token is a hash of all of them and of the adapters they went through, so any
+ * wrong cache, order or mix-up shows in the text. With it, a client that keeps what it is sent. */
 #ifndef QN_TESTS_FAKE_NET_H
 #define QN_TESTS_FAKE_NET_H
 
@@ -85,10 +85,19 @@ static inline int32_t page_take(void)
     return -1;
 }
 
+/* What of a token's mix its cache shows, above the token itself. */
+static inline int32_t trace_of(const struct qn_mix *mix)
+{
+    int32_t trace = 0;
+    for (int32_t i = 0; mix && i < mix->n; i++)
+        trace = trace * 31 + 1 + mix->part[i].adapter + (int32_t)(mix->part[i].scale * 16);
+    return (trace & 0x7fff) << 16;
+}
+
 static inline int32_t next_of(const int32_t *tokens, int32_t n)
 {
     if (net.parrot)
-        return 2 + (tokens[n - 1] * 5 + 3) % 7;
+        return 2 + ((tokens[n - 1] & 0xffff) * 5 + 3) % 7;
     uint32_t h = 2166136261u;
     for (int32_t i = 0; i < n; i++)
         h = (h ^ (uint32_t)tokens[i]) * 16777619u;
@@ -243,7 +252,7 @@ static inline void fake_forward(void *ctx, struct qn_chunk *chunks, size_t n)
         for (size_t k = 0; k < i; k++)
             assert_true(chunks[k].seq != chunks[i].seq);
         for (int32_t t = 0; t < chunks[i].n; t++) {
-            append(s, chunks[i].tokens[t]);
+            append(s, chunks[i].tokens[t] | trace_of(chunks[i].mix));
             if (chunks[i].logits && (chunks[i].all_logits || t == chunks[i].n - 1))
                 fake_logits(s, chunks[i].logits + (chunks[i].all_logits ? t * VOCAB : 0));
         }
@@ -381,19 +390,27 @@ static inline struct qn_batch_request request(struct client *c, const int32_t *p
 }
 
 /* The greedy text after this prompt, worked out without a batch. */
-static inline const char *expected(const int32_t *prompt, size_t n, int count)
+static inline const char *expected_through(const struct qn_mix *mix, const int32_t *prompt,
+                                           size_t n, int count)
 {
     static char text[1024];
     int32_t tokens[LONGEST + 1];
-    memcpy(tokens, prompt, n * sizeof *prompt);
+    for (size_t i = 0; i < n; i++)
+        tokens[i] = prompt[i] | trace_of(mix);
     text[0] = 0;
     for (int i = 0; i < count; i++) {
-        tokens[n] = next_of(tokens, (int32_t)n);
-        if (tokens[n] == END)
+        int32_t id = next_of(tokens, (int32_t)n);
+        if (id == END)
             break;
-        sprintf(text + strlen(text), "%d.", (int)tokens[n++]);
+        sprintf(text + strlen(text), "%d.", (int)id);
+        tokens[n++] = id | trace_of(mix);
     }
     return text;
+}
+
+static inline const char *expected(const int32_t *prompt, size_t n, int count)
+{
+    return expected_through(NULL, prompt, n, count);
 }
 
 static inline void fill(int32_t *prompt, size_t n, int32_t salt)

@@ -6,6 +6,11 @@
 #include "llm/prefix.h"
 #include "llm/speculate.h"
 
+/* None, and some that differ in the adapters or in one scale alone. */
+enum { MIXES = 3 };
+static const struct qn_mix mixes[MIXES + 1] = {
+    [1] = {1, {{0, 1}}}, [2] = {1, {{0, 0.5f}}}, [3] = {2, {{0, 1}, {1, 2}}}};
+
 static void a_dry_pool_makes_requests_wait(void **state)
 {
     (void)state;
@@ -114,7 +119,7 @@ static void the_tree_forgets_what_was_used_longest_ago(void **state)
     const int check[] = {0, 1, 2};
     for (int i = 0; i < 3; i++) {
         struct qn_seq *src;
-        int32_t known = qn_prefix_find(qn_batch_prefix(b), prompt[check[i]], 31, &src);
+        int32_t known = qn_prefix_find(qn_batch_prefix(b), NULL, prompt[check[i]], 31, &src);
         if (check[i] == 1)
             assert_true(known < cached[i]);
         else
@@ -224,13 +229,13 @@ static void marks_on_the_way_are_shared(void **state)
 static void a_full_context_forgets_its_older_half(void **state)
 {
     (void)state;
-    struct qn_batch *b = batch_of(
-        (struct qn_batch_config){.seqs = 2, .context = CONTEXT, .context_shift = true}, POOL);
+    struct qn_batch *b = batch_of((struct qn_batch_config){.seqs = 2, .context = CONTEXT}, POOL);
     struct client c;
     int32_t prompt[60], tokens[CONTEXT + 1];
     fill(prompt, 60, 3);
     struct qn_batch_request r = request(&c, prompt, 60, 70);
     r.keep = 10;
+    r.context_shift = true;
     qn_batch_add(b, &r, NULL);
     run_out(b);
     assert_int_equal(c.usage.usage.output, 70);
@@ -256,14 +261,42 @@ static void a_full_context_forgets_its_older_half(void **state)
     run_out(b);
     assert_int_equal(c.usage.usage.cached, 12);
     client_deinit(&c);
-    /* A network that cannot: the answer ends at the context's end, as without the option. */
-    net.no_shift = true;
-    r = request(&c, prompt, 60, 70);
-    qn_batch_add(b, &r, NULL);
-    run_out(b);
-    assert_int_equal(c.usage.usage.output, 5);
-    assert_int_equal(c.finish[0], QN_FINISH_LENGTH);
-    client_deinit(&c);
+    /* A network that cannot: the answer ends at the context's end, as where nobody asks for it. */
+    for (int asked = 0; asked < 2; asked++) {
+        net.no_shift = asked;
+        r = request(&c, prompt, 60, 70);
+        r.context_shift = asked;
+        qn_batch_add(b, &r, NULL);
+        run_out(b);
+        assert_int_equal(c.usage.usage.output, 5);
+        assert_int_equal(c.finish[0], QN_FINISH_LENGTH);
+        client_deinit(&c);
+    }
+    batch_done(b);
+}
+
+static void adapters_share_nothing_with_others(void **state)
+{
+    (void)state;
+    struct qn_batch *b =
+        batch_of((struct qn_batch_config){.seqs = 8, .context = CONTEXT, .speculate = true}, POOL);
+    int32_t prompt[40];
+    fill(prompt, 40, 3);
+    for (int again = 0; again < 2; again++) {
+        struct client c[MIXES + 1];
+        for (int i = 0; i <= MIXES; i++) {
+            struct qn_batch_request r = request(&c[i], prompt, 40, 12);
+            r.mix = mixes[i];
+            qn_batch_add(b, &r, NULL);
+        }
+        run_out(b);
+        for (int i = 0; i <= MIXES; i++) {
+            assert_string_equal(qn_buf_cstr(&c[i].text[0]),
+                                expected_through(&mixes[i], prompt, 40, 12));
+            assert_int_equal(c[i].usage.usage.cached, again ? 39 : 0);
+            client_deinit(&c[i]);
+        }
+    }
     batch_done(b);
 }
 
@@ -306,6 +339,7 @@ struct guest {
     bool there;
     int32_t prompt[CONTEXT];
     int n, choices, max;
+    struct qn_mix mix;
     double temperature;
     uint64_t seed;
 };
@@ -313,6 +347,7 @@ struct guest {
 static void seeded(struct qn_batch_request *r, const struct guest *g)
 {
     r->choices = g->choices;
+    r->mix = g->mix;
     r->sampling.temperature = g->temperature;
     r->sampling.seed = g->seed;
 }
@@ -362,6 +397,7 @@ static void arrive(struct qn_batch *b, struct guest *g, struct qn_rng *rng)
     g->max = 1 + below(rng, 40);
     g->temperature = below(rng, 2) ? 0 : 25;
     g->seed = (uint64_t)below(rng, 1000);
+    g->mix = mixes[below(rng, MIXES + 1)];
     struct qn_batch_request r = request(&g->c, g->prompt, (size_t)g->n, g->max);
     seeded(&r, g);
     assert_int_equal(qn_batch_add(b, &r, NULL), QN_OK);
@@ -438,6 +474,7 @@ int main(void)
         cmocka_unit_test(snapshots_are_the_only_places_to_go_on_from),
         cmocka_unit_test(marks_on_the_way_are_shared),
         cmocka_unit_test(a_full_context_forgets_its_older_half),
+        cmocka_unit_test(adapters_share_nothing_with_others),
         cmocka_unit_test(short_prompts_pass_long_ones),
         cmocka_unit_test(random_mixes_change_nothing),
     };

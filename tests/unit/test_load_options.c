@@ -67,6 +67,26 @@ static void names_and_wishes_become_files(void **state)
     assert_string_equal(e.param, "prefix_cache");
 }
 
+static void adapters_are_files_named_in_full(void **state)
+{
+    (void)state;
+    char out[256] = "";
+    struct qn_error e = {0};
+    assert_int_equal(merge("{\"lora\":[{\"path\":\"/a.gguf\",\"scale\":0.5}]}",
+                           "{\"lora\":[{\"path\":\"/b.gguf\"}]}", "{}", out, &e),
+                     QN_OK);
+    assert_string_equal(out, "{\"lora\":[{\"path\":\"/a.gguf\",\"scale\":0.5}]}");
+    static const char *const wrong[][2] = {
+        {"{\"lora\":\"/a.gguf\"}", "lora"},
+        {"{\"lora\":[\"/a.gguf\"]}", "lora[0].path"},
+        {"{\"lora\":[{\"path\":\"/a\"},{\"path\":\"a.gguf\"}]}", "lora[1].path"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_equal(merge(wrong[i][0], "{}", "{}", out, &e), QN_EINVAL);
+        assert_string_equal(e.param, wrong[i][1]);
+    }
+}
+
 static void a_request_names_options_of_its_type_only(void **state)
 {
     (void)state;
@@ -88,6 +108,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_strongest_layer_wins),
         cmocka_unit_test(names_and_wishes_become_files),
+        cmocka_unit_test(adapters_are_files_named_in_full),
         cmocka_unit_test(a_request_names_options_of_its_type_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,9 +31,11 @@ static void every_option_is_read(void **state)
     assert_false(o.context_shift);
     assert_null(o.draft_model);
     assert_null(o.prefix_cache);
+    assert_int_equal(o.lora.n, 0);
     assert_int_equal(read_text("{\"slots\":3,\"cache_type\":\"Q8_0\",\"speculate\":false,"
                                "\"context_shift\":true,\"draft_model\":\"/a.gguf\","
-                               "\"prefix_cache\":\"/b\"}",
+                               "\"lora\":[{\"path\":\"/l.gguf\",\"scale\":-0.5,\"name\":\"n\"},"
+                               "{\"path\":\"/m.gguf\"}],\"prefix_cache\":\"/b\"}",
                                &o, &e),
                      QN_OK);
     assert_int_equal(o.slots, 3);
@@ -43,6 +45,12 @@ static void every_option_is_read(void **state)
     assert_true(o.context_shift);
     assert_string_equal(o.draft_model, "/a.gguf");
     assert_string_equal(o.prefix_cache, "/b");
+    assert_int_equal(o.lora.n, 2);
+    assert_string_equal(o.lora.v[0].path, "/l.gguf");
+    assert_string_equal(o.lora.v[0].name, "n");
+    assert_true(o.lora.v[0].scale == -0.5);
+    assert_null(o.lora.v[1].name);
+    assert_true(o.lora.v[1].scale == 1);
     assert_int_equal(read_text("{}", &o, &e), QN_OK); /* gives the document back */
 }
 
@@ -50,9 +58,17 @@ static void what_is_wrong_is_named(void **state)
 {
     (void)state;
     static const char *const wrong[][2] = {
-        {"{\"slots\":0}", "slots"},           {"{\"slots\":257}", "slots"},
-        {"{\"cache_type\":\"q3\"}", "q8_0"},  {"{\"cache_type\":8}", "cache_type"},
-        {"{\"speculate\":1}", "speculate"},   {"{\"draft_model\":true}", "draft_model"},
+        {"{\"slots\":0}", "slots"},
+        {"{\"slots\":257}", "slots"},
+        {"{\"cache_type\":\"q3\"}", "q8_0"},
+        {"{\"cache_type\":8}", "cache_type"},
+        {"{\"speculate\":1}", "speculate"},
+        {"{\"draft_model\":true}", "draft_model"},
+        {"{\"lora\":{}}", "lora"},
+        {"{\"lora\":[{\"scale\":1}]}", "lora[0].path"},
+        {"{\"lora\":[{\"path\":\"/a\",\"scale\":\"x\"}]}", "lora[0].scale"},
+        {"{\"lora\":[{\"path\":\"/a\",\"name\":\"\"}]}", "lora[0].name"},
+        {"{\"lora\":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]}", "at most 16"},
         {"{\"cache\":\"f16\"}", "cache_type"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct qn_llm_options o;

@@ -30,14 +30,14 @@ static struct qn_seq *seq_of(const int32_t *tokens, int32_t n)
 
 static void add(struct qn_prefix *p, const int32_t *tokens, int32_t n)
 {
-    qn_prefix_add(p, tokens, n, seq_of(tokens, n));
+    qn_prefix_add(p, NULL, tokens, n, seq_of(tokens, n));
 }
 
 /* What is found must really hold the tokens. */
 static int32_t find(struct qn_prefix *p, const int32_t *tokens, int32_t n)
 {
     struct qn_seq *src;
-    int32_t found = qn_prefix_find(p, tokens, n, &src), held[LONGEST];
+    int32_t found = qn_prefix_find(p, NULL, tokens, n, &src), held[LONGEST];
     if (found > 0) {
         assert_true(fake_len(src) >= found);
         text_of(fake_of(src), held);
@@ -145,13 +145,16 @@ static void no_more_sequences_than_allowed(void **state)
 
 struct visited {
     int32_t first[8];
+    int adapters[8];
     int n;
 };
 
-static bool visit(void *ctx, const int32_t *tokens, int32_t n, struct qn_seq *seq)
+static bool visit(void *ctx, const struct qn_mix *mix, const int32_t *tokens, int32_t n,
+                  struct qn_seq *seq)
 {
     struct visited *v = ctx;
     assert_int_equal(fake_len(seq), n);
+    v->adapters[v->n] = mix ? mix->n : 0;
     v->first[v->n++] = tokens[0];
     return v->n < 2;
 }
@@ -171,6 +174,36 @@ static void visits_begin_with_the_latest(void **state)
     tree_done(p);
 }
 
+static void each_mix_has_beginnings_of_its_own(void **state)
+{
+    (void)state;
+    struct qn_prefix *p = tree_new(0);
+    struct qn_mix mix = {2, {{0, 1}, {3, 0.5f}}}, other = {2, {{0, 1}, {3, 0.25f}}};
+    struct qn_seq *src;
+    int32_t a[20], b[20];
+    for (int i = 0; i < 20; i++)
+        a[i] = i + 2;
+    branch(b, a, 10, 20, 40);
+    qn_prefix_add(p, &mix, a, 20, seq_of(a, 20));
+    assert_int_equal(qn_prefix_find(p, NULL, a, 20, &src), 0);
+    assert_int_equal(qn_prefix_find(p, &other, a, 20, &src), 0);
+    assert_int_equal(qn_prefix_find(p, &(struct qn_mix){0}, a, 20, &src), 0);
+    assert_int_equal(qn_prefix_find(p, &mix, a, 20, &src), 20);
+    add(p, a, 20);
+    qn_prefix_add(p, &mix, b, 20, seq_of(b, 20)); /* the upper part of a split is still the mix's */
+    assert_int_equal(qn_prefix_tokens(p), 20 + 32);
+    assert_int_equal(qn_prefix_find(p, &mix, b, 20, &src), 20);
+    assert_int_equal(find(p, b, 20), 10);
+    qn_prefix_find(p, &mix, a, 20, &src);
+    struct visited v = {.n = 0};
+    qn_prefix_each(p, visit, &v);
+    assert_int_equal(v.adapters[0], 2);
+    assert_int_equal(v.adapters[1], 0);
+    mix.part[1].scale = 9; /* the tree keeps what was said then */
+    assert_int_equal(qn_prefix_find(p, &mix, a, 20, &src), 0);
+    tree_done(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +212,7 @@ int main(void)
         cmocka_unit_test(what_was_used_longest_ago_goes_from_its_end),
         cmocka_unit_test(no_more_sequences_than_allowed),
         cmocka_unit_test(visits_begin_with_the_latest),
+        cmocka_unit_test(each_mix_has_beginnings_of_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
