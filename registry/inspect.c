@@ -112,6 +112,11 @@ static qn_err read_header(struct qn_gguf *const *parts, size_t n_parts, struct q
     if (text.n == 0 || text.n >= sizeof out->architecture)
         return qn_fail(e, QN_EFORMAT, "general.architecture has %zu bytes", text.n);
     copy_text(out->architecture, sizeof out->architecture, text);
+    if (qn_gguf_str(g, "general.type", &text, NULL) == QN_OK && text.n == strlen("adapter") &&
+        memcmp(text.s, "adapter", text.n) == 0)
+        return qn_fail(e, QN_EUNSUPPORTED,
+                       "the file is an adapter and no model: load the model it was made for with "
+                       "the option lora, [{\"path\": \"FILE\"}]");
     if (qn_gguf_str(g, "general.name", &text, NULL) == QN_OK)
         copy_text(out->title, sizeof out->title, text);
     char key[128];
