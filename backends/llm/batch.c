@@ -106,6 +106,7 @@ void qn_gen_remove(struct qn_batch *b, struct gen *g)
     free(g->answers);
     free(g->r.prompt);
     free(g->r.echo_text);
+    qn_tools_free(g->r.tools);
     qn_buf_deinit(&g->echo_json);
     free(g);
 }
@@ -132,6 +133,11 @@ qn_err qn_batch_add(struct qn_batch *b, const struct qn_batch_request *r, struct
     for (size_t i = 0; i < r->stops.n; i++)
         if (r->stops.v[i][0])
             g->stops[g->r.stops.n++] = r->stops.v[i];
+    g->parse = (struct qn_parse_config){.syntax = r->syntax,
+                                        .tools = r->tools,
+                                        .thinking = r->thinking,
+                                        .reasoning_in_text = r->reasoning_in_text,
+                                        .single_call = r->single_call};
     g->answers = qn_xcalloc((size_t)r->choices, sizeof *g->answers);
     for (int64_t i = 0; i < r->choices; i++)
         g->answers[i] = (struct answer){.gen = g, .index = i};

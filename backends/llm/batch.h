@@ -30,7 +30,8 @@ enum {
     QN_BATCH_LOGIT_ROWS = 32,   /* rows of a step beyond one per answer: prompt tokens when each
                                    one's logits are wanted, guessed tokens */
     QN_BATCH_PROGRESS_MS = 500, /* between two PROGRESS events */
-    QN_BATCH_ECHO_MAX = 64 * 1024 * 1024 /* bytes of a prompt's log-probabilities */
+    QN_BATCH_ECHO_MAX = 64 * 1024 * 1024,       /* bytes of a prompt's log-probabilities */
+    QN_BATCH_TOKENS_JSON_MAX = 64 * 1024 * 1024 /* bytes of the tokens in DONE */
 };
 
 struct qn_batch_config {
@@ -42,7 +43,8 @@ struct qn_batch_config {
 };
 
 /* A request, ready to compute. Strings, and the bias list in sampling, are lent until the request
- * has ended; prompt and echo_text (malloc'ed) the batch takes when qn_batch_add says QN_OK. */
+ * has ended; prompt, echo_text (malloc'ed) and tools the batch takes when qn_batch_add says QN_OK.
+ */
 struct qn_batch_request {
     const void *key; /* who asks: for qn_batch_cancel */
     struct qn_out out;
@@ -57,8 +59,12 @@ struct qn_batch_request {
     int64_t logprobs;        /* alternatives per token, -1: none wanted */
     struct qn_strings stops; /* at most QN_JOB_STOPS_MAX + 1; empty ones are left out */
     bool ignore_eos;
-    char *echo_text;  /* what the reply begins with, NULL: nothing */
-    size_t echo_skip; /* the prompt's first tokens that are not part of echo_text */
+    char *echo_text;         /* what the reply begins with, NULL: nothing */
+    size_t echo_skip;        /* the prompt's first tokens that are not part of echo_text */
+    bool want_tokens;        /* DONE carries the tokens of prompt and answer */
+    struct qn_syntax syntax; /* call NULL: all that is said is text */
+    struct qn_tools *tools;  /* NULL: calls are text */
+    bool thinking, reasoning_in_text, single_call; /* see struct qn_parse_config */
 };
 
 struct qn_batch;

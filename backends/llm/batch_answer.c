@@ -17,11 +17,29 @@ void qn_gen_fail(struct qn_batch *b, struct gen *g, qn_err code, const char *mes
     out.send(out.ctx, &ev);
 }
 
-/* Ends the choice, and its request when that was the last. */
-static void finish(struct qn_batch *b, struct answer *a, enum qn_finish why, const char *stop)
+/* The tokens of prompt and answer as a JSON array. */
+static void write_tokens(const struct answer *a, int32_t last, struct qn_buf *json)
+{
+    struct qn_jw w = qn_jw_to(json);
+    qn_jw_arr(&w);
+    for (int32_t i = 0; i < a->known; i++)
+        qn_jw_i64(&w, a->tokens[i]);
+    if (last >= 0)
+        qn_jw_i64(&w, last);
+    qn_jw_arr_end(&w);
+}
+
+/* Ends the choice, and its request when that was the last. last: a token that was said and is not
+ * among the known ones; -1: none. */
+static void finish(struct qn_batch *b, struct answer *a, enum qn_finish why, int32_t last)
 {
     struct gen *g = a->gen;
-    qn_output_finish(&a->output, why, stop);
+    struct qn_buf tokens;
+    qn_buf_init(&tokens, QN_BATCH_TOKENS_JSON_MAX);
+    if (g->r.want_tokens)
+        write_tokens(a, last, &tokens);
+    qn_output_finish(&a->output, why, g->r.want_tokens ? qn_buf_cstr(&tokens) : NULL);
+    qn_buf_deinit(&tokens);
     qn_answer_retire(b, a);
     qn_output_deinit(&a->output);
     a->state = ANSWER_DONE;
@@ -117,6 +135,16 @@ static void send_progress(struct answer *a)
     g->r.out.send(g->r.out.ctx, &ev);
 }
 
+/* Whether the token adds to what is said. Control tokens do where they are marks that somebody
+ * looks for. */
+static bool speaks(const struct qn_batch *b, const struct gen *g, int32_t id)
+{
+    if (b->m.token_is_end(b->m.ctx, id))
+        return false;
+    return !b->m.token_is_control(b->m.ctx, id) ||
+           (g->r.syntax.call && b->m.token_is_mark && b->m.token_is_mark(b->m.ctx, id));
+}
+
 /* The logits after all known tokens are there: choose the next token, say it, and see whether that
  * was the end. True: there is one token more to compute. */
 static bool advance(struct qn_batch *b, struct answer *a, float *row)
@@ -135,24 +163,23 @@ static bool advance(struct qn_batch *b, struct answer *a, float *row)
     a->generated++;
     g->output++;
     if (!g->r.ignore_eos && b->m.token_is_end(b->m.ctx, id)) {
-        finish(b, a, QN_FINISH_STOP, NULL);
+        finish(b, a, QN_FINISH_STOP, -1);
         return false;
     }
     struct qn_logprob self, top[QN_JOB_TOP_LOGPROBS_MAX];
     size_t n_top = logprobs ? logprobs_from(b, b->plain, id, g->r.logprobs, &self, top) : 0;
     size_t len = 0;
     const char *bytes = "";
-    if (!b->m.token_is_control(b->m.ctx, id) && !b->m.token_is_end(b->m.ctx, id))
+    if (speaks(b, g, id))
         bytes = b->m.token_bytes(b->m.ctx, id, &len);
-    const char *stop = qn_output_token(&a->output, bytes, len, logprobs ? &self : NULL, top, n_top);
-    if (stop) {
-        finish(b, a, QN_FINISH_STOP, stop);
+    if (qn_output_token(&a->output, bytes, len, logprobs ? &self : NULL, top, n_top)) {
+        finish(b, a, QN_FINISH_STOP, id);
         return false;
     }
     bool full = a->known == b->config.context;
     if (a->generated == g->r.max_tokens ||
         (full && !(g->r.context_shift && qn_answer_shift(b, a)))) {
-        finish(b, a, QN_FINISH_LENGTH, NULL);
+        finish(b, a, QN_FINISH_LENGTH, id);
         return false;
     }
     a->tokens[a->known++] = id;
@@ -212,7 +239,7 @@ void qn_piece_settle(struct qn_batch *b, const struct qn_chunk *c, const struct 
         if (g->r.echo_text)
             send_echo(a);
         if (g->r.max_tokens == 0) {
-            finish(b, a, QN_FINISH_LENGTH, NULL);
+            finish(b, a, QN_FINISH_LENGTH, -1);
             return;
         }
     }

@@ -212,7 +212,8 @@ static enum began begin(struct qn_batch *b, struct answer *a)
         memcpy(a->tokens, tokens, (size_t)n * sizeof *tokens);
         a->known = n;
         qn_sampler_init(&a->sampler, &g->r.sampling, a->index);
-        qn_output_init(&a->output, a->index, &g->r.out, &g->r.stops, g->r.logprobs >= 0);
+        qn_output_init(&a->output, a->index, &g->r.out, &g->r.stops, g->r.logprobs >= 0,
+                       g->r.syntax.call ? &g->parse : NULL);
         if (g->launched++ == 0)
             g->cached = src.len;
         b->stats.cached += src.len;

@@ -39,6 +39,7 @@ struct answer {
 struct gen { /* one request */
     struct gen *next;
     struct qn_batch_request r;
+    struct qn_parse_config parse;            /* of r */
     struct answer *answers;                  /* [r.choices] */
     int64_t launched, done;                  /* choices */
     int64_t cached, output;                  /* tokens, for usage */

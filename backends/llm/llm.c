@@ -220,6 +220,7 @@ static qn_err llm_load(const struct qn_load *opts, struct qn_progress *p, void *
     if (err)
         goto fail;
     m->main.tok = m->tok;
+    m->main.marks = qn_prompter_marks(m->prompter);
     const struct qn_net_info *info = qn_net_info(m->main.net);
     if (info->vocab < qn_tokenizer_size(m->tok)) {
         err = qn_fail(e, QN_EFORMAT, "the tokenizer has %d tokens, the output matrix only %d rows",
@@ -270,15 +271,17 @@ static qn_err llm_load(const struct qn_load *opts, struct qn_progress *p, void *
     if (m->small.net)
         ready->memory_bytes +=
             qn_net_info(m->small.net)->weight_bytes + cache_bytes(&m->small, o.cache, fit.pool);
-    qn_info("llm",
-            "model=%s arch=%s parameters=%lld context=%d%s trained=%d cache=%s pool_tokens=%lld "
-            "pool_mib=%lld slots=%d draft=%s adapters=%d device=\"%s\" threads=%d",
-            opts->name, info->architecture, (long long)info->parameters, (int)m->context,
-            opts->context > 0 ? "" : " (automatic)", (int)info->context_train,
-            qn_llm_cache_name(o.cache), (long long)fit.pool,
-            (long long)(facts.token_bytes * fit.pool >> 20), config.seqs,
-            o.draft_model ? o.draft_model : "none", (int)m->adapters.n, qn_device_name(m->dev),
-            qn_device_threads(m->dev));
+    qn_info(
+        "llm",
+        "model=%s arch=%s parameters=%lld context=%d%s trained=%d cache=%s pool_tokens=%lld "
+        "pool_mib=%lld slots=%d draft=%s adapters=%d device=\"%s\" threads=%d calls=%s thinking=%s",
+        opts->name, info->architecture, (long long)info->parameters, (int)m->context,
+        opts->context > 0 ? "" : " (automatic)", (int)info->context_train,
+        qn_llm_cache_name(o.cache), (long long)fit.pool,
+        (long long)(facts.token_bytes * fit.pool >> 20), config.seqs,
+        o.draft_model ? o.draft_model : "none", (int)m->adapters.n, qn_device_name(m->dev),
+        qn_device_threads(m->dev), qn_syntax_calls(qn_prompter_syntax(m->prompter)),
+        qn_syntax_thinking(qn_prompter_syntax(m->prompter)));
     *self = m;
     return QN_OK;
 fail:
@@ -299,6 +302,29 @@ static bool sink_full(void *ctx)
 static int64_t or_else(int64_t v, int64_t otherwise)
 {
     return v == QN_UNSET ? otherwise : v;
+}
+
+/* The whole answer to a job that only counts. */
+static void send_count(const struct qn_out *out, const struct qn_prompt *prompt, bool want_tokens)
+{
+    struct qn_buf json;
+    qn_buf_init(&json, QN_BATCH_TOKENS_JSON_MAX);
+    struct qn_jw w = qn_jw_to(&json);
+    qn_jw_arr(&w);
+    for (size_t i = 0; i < prompt->n; i++)
+        qn_jw_i64(&w, prompt->tokens[i]);
+    qn_jw_arr_end(&w);
+    struct qn_event ev;
+    qn_event_init(&ev, QN_EV_DONE);
+    ev.finish = QN_FINISH_STOP;
+    ev.tokens = want_tokens ? qn_buf_cstr(&json) : NULL;
+    out->send(out->ctx, &ev);
+    qn_buf_deinit(&json);
+    qn_event_init(&ev, QN_EV_USAGE);
+    ev.usage.prompt = (int64_t)prompt->n;
+    out->send(out->ctx, &ev);
+    qn_event_init(&ev, QN_EV_END);
+    out->send(out->ctx, &ev);
 }
 
 static qn_err llm_start(void *self, const struct qn_job *job, struct qn_sink *out,
@@ -325,6 +351,25 @@ static qn_err llm_start(void *self, const struct qn_job *job, struct qn_sink *ou
         err = qn_prompt_make(m->prompter, job, m->context, &prompt, e);
     if (err)
         return err;
+    if (job->count_only) {
+        send_count(&r.out, &prompt, job->want_tokens);
+        qn_prompt_deinit(&prompt);
+        return QN_OK;
+    }
+    if (job->task == QN_TASK_CHAT) {
+        const struct qn_chat *chat = &job->chat;
+        r.syntax = *qn_prompter_syntax(m->prompter);
+        r.thinking = prompt.thinking;
+        r.reasoning_in_text = chat->reasoning_in_text;
+        r.single_call = chat->single_call;
+        if (chat->tools && chat->tool_choice != QN_TOOLS_NONE)
+            err = qn_tools_new(chat->tools, &r.tools, e);
+        if (err) {
+            qn_prompt_deinit(&prompt);
+            return err;
+        }
+    }
+    r.want_tokens = job->want_tokens;
     r.prompt = prompt.tokens;
     r.n_prompt = prompt.n;
     r.keep = r.context_shift ? qn_prompt_keep(m->prompter, job, m->context, &prompt) : 0;
@@ -339,8 +384,10 @@ static qn_err llm_start(void *self, const struct qn_job *job, struct qn_sink *ou
     err = qn_batch_add(m->batch, &r, e);
     if (err == QN_ECONTEXT)
         strcpy(e->param, job->task == QN_TASK_CHAT ? "messages" : "prompt");
-    if (err)
+    if (err) {
         qn_prompt_deinit(&prompt);
+        qn_tools_free(r.tools);
+    }
     return err;
 }
 

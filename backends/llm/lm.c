@@ -50,6 +50,12 @@ static bool token_is_end(void *ctx, int32_t id)
     return qn_token_is_end(m->tok, id);
 }
 
+static bool token_is_mark(void *ctx, int32_t id)
+{
+    struct qn_lm *m = ctx;
+    return m->marks && id < qn_tokenizer_size(m->tok) && m->marks[id];
+}
+
 struct qn_batch_model qn_lm_model(struct qn_lm *m, int max_chunk)
 {
     const struct qn_net_info *info = qn_net_info(m->net);
@@ -75,5 +81,6 @@ struct qn_batch_model qn_lm_model(struct qn_lm *m, int max_chunk)
         .token_bytes = token_bytes,
         .token_is_control = token_is_control,
         .token_is_end = token_is_end,
+        .token_is_mark = token_is_mark,
     };
 }

@@ -11,6 +11,7 @@ struct qn_lm {
     struct qn_weights *weights;     /* owned; NULL: none */
     struct qn_net *net;             /* owned; NULL: none */
     const struct qn_tokenizer *tok; /* lent */
+    const bool *marks;              /* [vocabulary] control tokens that are marks; lent; NULL: none */
 };
 
 void qn_lm_close(struct qn_lm *m);

@@ -62,37 +62,60 @@ void qn_output_clean(struct qn_buf *out, const char *bytes, size_t n)
     }
 }
 
+static void say(void *ctx, bool reasoning, const char *bytes, size_t n, uint64_t at);
+static void call(void *ctx, int64_t number, const char *id, const char *name,
+                 const char *arguments);
+
 void qn_output_init(struct qn_output *o, int64_t index, const struct qn_out *out,
-                    const struct qn_strings *stops, bool logprobs)
+                    const struct qn_strings *stops, bool logprobs,
+                    const struct qn_parse_config *parse)
 {
     memset(o, 0, sizeof *o);
     o->index = index;
     o->out = *out;
     o->stops = *stops;
     o->logprobs = logprobs;
+    if (parse && qn_parse_needed(parse))
+        o->parse = qn_parse_new(parse, &(struct qn_parse_sink){o, say, call});
     qn_buf_init(&o->held, QN_OUTPUT_HELD_MAX);
     qn_buf_init(&o->shown, 4 * (size_t)QN_OUTPUT_HELD_MAX);
     qn_buf_init(&o->json, QN_OUTPUT_HELD_MAX);
 }
 
+/* Tokens [0, n) of those that wait are done with. */
+static void forget_tokens(struct qn_output *o, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(o->tokens[i].json);
+    o->n_tokens -= n;
+    if (n)
+        memmove(o->tokens, o->tokens + n, o->n_tokens * sizeof *o->tokens);
+}
+
 void qn_output_deinit(struct qn_output *o)
 {
-    for (size_t i = 0; i < o->n_tokens; i++)
-        free(o->tokens[i].json);
+    forget_tokens(o, o->n_tokens);
     free(o->tokens);
+    qn_parse_free(o->parse);
     qn_buf_deinit(&o->held);
     qn_buf_deinit(&o->shown);
     qn_buf_deinit(&o->json);
     memset(o, 0, sizeof *o);
 }
 
+static size_t tokens_before(const struct qn_output *o, uint64_t until)
+{
+    size_t n = 0;
+    while (n < o->n_tokens && o->tokens[n].start < until)
+        n++;
+    return n;
+}
+
 /* Sends the first n held bytes, with the log-probabilities of the tokens that begin before `until`
- * (an offset in the raw text). Sends nothing when there is neither. */
+ * (an offset in all that came). Sends nothing when there is neither. */
 static void show(struct qn_output *o, size_t n, uint64_t until)
 {
-    size_t reported = 0;
-    while (reported < o->n_tokens && o->tokens[reported].start < until)
-        reported++;
+    size_t reported = tokens_before(o, until);
     qn_buf_clear(&o->shown);
     qn_output_clean(&o->shown, qn_buf_cstr(&o->held), n);
     if (n == 0 && reported == 0)
@@ -103,20 +126,26 @@ static void show(struct qn_output *o, size_t n, uint64_t until)
         if (i)
             qn_buf_char(&o->json, ',');
         qn_buf_str(&o->json, o->tokens[i].json);
-        free(o->tokens[i].json);
     }
     qn_buf_char(&o->json, ']');
-    o->n_tokens -= reported;
-    if (reported)
-        memmove(o->tokens, o->tokens + reported, o->n_tokens * sizeof *o->tokens);
+    forget_tokens(o, reported);
     struct qn_event ev;
-    qn_event_init(&ev, QN_EV_TEXT);
+    qn_event_init(&ev, o->reasoning ? QN_EV_REASONING : QN_EV_TEXT);
     ev.index = o->index;
     ev.text = qn_buf_cstr(&o->shown);
     ev.logprobs = o->logprobs ? qn_buf_cstr(&o->json) : NULL;
     o->out.send(o->out.ctx, &ev);
     qn_buf_drop(&o->held, n);
     o->base += n;
+}
+
+/* Something else follows: what is held is complete. */
+static void show_held(struct qn_output *o)
+{
+    if (o->held.len)
+        show(o, qn_utf8_whole(o->held.data, o->held.len), o->base + o->held.len);
+    o->base += o->held.len;
+    qn_buf_clear(&o->held);
 }
 
 /* The stop string completed first within held, or NULL; *at is where it begins. Only matches that
@@ -168,44 +197,88 @@ static void remember(struct qn_output *o, const struct qn_logprob *self,
     qn_buf_init(&json, QN_OUTPUT_HELD_MAX);
     struct qn_jw w = qn_jw_to(&json);
     qn_logprob_write(&w, self, top, n_top);
-    o->tokens[o->n_tokens++] = (struct qn_output_token){o->base + o->held.len, qn_buf_take(&json)};
+    o->tokens[o->n_tokens++] = (struct qn_output_token){o->raw, qn_buf_take(&json)};
 }
 
-const char *qn_output_token(struct qn_output *o, const char *bytes, size_t len,
-                            const struct qn_logprob *self, const struct qn_logprob *top,
-                            size_t n_top)
+/* Takes n bytes of text or reasoning that stood at `at`, and shows what is safe to show. */
+static void say(void *ctx, bool reasoning, const char *bytes, size_t n, uint64_t at)
 {
-    if (o->logprobs && self)
-        remember(o, self, top, n_top);
-    if (len == 0)
-        return NULL;
-    qn_buf_add(&o->held, bytes, len);
-    size_t at;
-    const char *stop = find_stop(o, len, &at);
-    if (stop) {
-        show(o, at, o->base + at);
-        qn_buf_clear(&o->held);
-        for (size_t i = 0; i < o->n_tokens; i++)
-            free(o->tokens[i].json);
-        o->n_tokens = 0;
-        return stop;
+    struct qn_output *o = ctx;
+    if (o->stop)
+        return;
+    if (o->reasoning != reasoning || at != o->base + o->held.len) {
+        show_held(o);
+        forget_tokens(o, tokens_before(o, at)); /* the tokens of marks and calls */
+        o->base = at;
+        o->reasoning = reasoning;
     }
-    size_t ready = o->held.len - stop_prefix(o);
+    qn_buf_add(&o->held, bytes, n);
+    size_t stop_at, ready = o->held.len;
+    if (!reasoning) {
+        o->stop = find_stop(o, n, &stop_at);
+        if (o->stop) {
+            show(o, stop_at, o->base + stop_at);
+            qn_buf_clear(&o->held);
+            forget_tokens(o, o->n_tokens);
+            return;
+        }
+        ready -= stop_prefix(o);
+    }
     size_t whole = qn_utf8_whole(o->held.data, o->held.len);
     if (whole < ready)
         ready = whole;
     if (ready > 0)
         show(o, ready, o->base + ready);
-    return NULL;
 }
 
-void qn_output_finish(struct qn_output *o, enum qn_finish finish, const char *stop)
+static void call(void *ctx, int64_t number, const char *id, const char *name, const char *arguments)
 {
-    show(o, qn_utf8_whole(qn_buf_cstr(&o->held), o->held.len), UINT64_MAX);
+    struct qn_output *o = ctx;
+    if (o->stop)
+        return;
+    show_held(o);
+    o->called = true;
+    struct qn_event ev;
+    qn_event_init(&ev, QN_EV_TOOL_CALL);
+    ev.index = o->index;
+    ev.call = number;
+    ev.call_id = id;
+    ev.name = name;
+    ev.arguments = arguments;
+    o->out.send(o->out.ctx, &ev);
+}
+
+bool qn_output_token(struct qn_output *o, const char *bytes, size_t len,
+                     const struct qn_logprob *self, const struct qn_logprob *top, size_t n_top)
+{
+    if (o->logprobs && self)
+        remember(o, self, top, n_top);
+    if (len == 0)
+        return false;
+    uint64_t at = o->raw;
+    o->raw += len;
+    if (!o->parse)
+        say(o, false, bytes, len, at);
+    else
+        qn_parse_feed(o->parse, bytes, len);
+    return o->stop || (o->parse && qn_parse_over(o->parse));
+}
+
+void qn_output_finish(struct qn_output *o, enum qn_finish finish, const char *tokens)
+{
+    if (o->parse) {
+        qn_parse_end(o->parse);
+        show_held(o);
+    } else {
+        show(o, qn_utf8_whole(qn_buf_cstr(&o->held), o->held.len), UINT64_MAX);
+    }
     struct qn_event ev;
     qn_event_init(&ev, QN_EV_DONE);
     ev.index = o->index;
-    ev.finish = finish;
-    ev.stop = stop;
+    if (o->stop)
+        finish = QN_FINISH_STOP; /* it may have come with the last bytes */
+    ev.finish = o->called && finish == QN_FINISH_STOP ? QN_FINISH_TOOLS : finish;
+    ev.stop = o->stop;
+    ev.tokens = tokens;
     o->out.send(o->out.ctx, &ev);
 }

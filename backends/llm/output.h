@@ -1,16 +1,18 @@
-/* From tokens to the text of one choice: whole UTF-8 characters, stop strings, log-probabilities.
+/* From tokens to the events of one choice: text, reasoning and calls of tools (calls.h finds them),
+ * whole UTF-8 characters, stop strings, log-probabilities.
  *
  * Text that may still turn out to be the beginning of a stop string, or half a character, is held
  * back; a stop string is never shown, not even a part of it. Bytes that can never become UTF-8 show
  * as U+FFFD. Of several stop strings the one completed first ends the text (of two completed by the
- * same byte the longer), so the text does not depend on how it was cut into tokens.
- * Compute thread only. */
+ * same byte the longer), so the text does not depend on how it was cut into tokens. Stop strings
+ * are looked for in text only, not in reasoning or calls, nor across them. Compute thread only. */
 #ifndef QN_LLM_OUTPUT_H
 #define QN_LLM_OUTPUT_H
 
 #include "base/buf.h"
 #include "base/json.h"
 #include "contract/event.h"
+#include "llm/calls.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,26 +50,33 @@ struct qn_output {
     struct qn_out out;
     struct qn_strings stops; /* lent, none empty */
     bool logprobs;
+    struct qn_parse *parse;         /* NULL: all is text */
+    bool reasoning;                 /* what is held is */
+    bool called;                    /* it has called a tool */
+    const char *stop;               /* the stop string that ended it */
     struct qn_buf held;             /* bytes not shown yet */
     struct qn_buf shown;            /* scratch: the event's text */
     struct qn_buf json;             /* scratch: the event's logprobs */
-    uint64_t base;                  /* bytes of the raw text before held */
+    uint64_t raw;                   /* bytes that came */
+    uint64_t base;                  /* offset of held in them */
     struct qn_output_token *tokens; /* in order, not reported yet */
     size_t n_tokens, cap_tokens;
 };
 
+/* parse: how to find reasoning and calls; NULL, or where it can find none: all is text. */
 void qn_output_init(struct qn_output *o, int64_t index, const struct qn_out *out,
-                    const struct qn_strings *stops, bool logprobs);
+                    const struct qn_strings *stops, bool logprobs,
+                    const struct qn_parse_config *parse);
 void qn_output_deinit(struct qn_output *o);
 
-/* One more token with the bytes it adds to the text (none for control tokens). self and top are for
- * the log-probabilities and may be NULL when none were asked for. Returns the stop string that the
- * text now ends with, which ended it (call qn_output_finish), or NULL. */
-const char *qn_output_token(struct qn_output *o, const char *bytes, size_t len,
-                            const struct qn_logprob *self, const struct qn_logprob *top,
-                            size_t n_top);
+/* One more token with the bytes it adds to what is said (none for control tokens that are no
+ * marks). self and top are for the log-probabilities and may be NULL when none were asked for.
+ * True: a stop string, or the one call that was allowed, has ended it: call qn_output_finish. */
+bool qn_output_token(struct qn_output *o, const char *bytes, size_t len,
+                     const struct qn_logprob *self, const struct qn_logprob *top, size_t n_top);
 
-/* Shows what is held, but for half a character, and sends DONE. stop: as qn_output_token said. */
-void qn_output_finish(struct qn_output *o, enum qn_finish finish, const char *stop);
+/* Shows what is held, but for half a character, and sends DONE. finish: why no token follows; a
+ * STOP after calls is said to be for them. tokens: see event.h, or NULL. */
+void qn_output_finish(struct qn_output *o, enum qn_finish finish, const char *tokens);
 
 #endif

@@ -67,6 +67,8 @@ struct qn_prompter {
     bool has_fim;
     int32_t fim[FIM_COUNT];
     enum arguments arguments;
+    struct qn_syntax syntax;
+    bool *marks; /* [vocabulary] */
 };
 
 /* The token whose written form is exactly text; -1: none. */
@@ -114,7 +116,42 @@ void qn_prompter_free(struct qn_prompter *p)
         return;
     if (p->chat)
         qn_template_free(p->chat);
+    free(p->marks);
     free(p);
+}
+
+const struct qn_syntax *qn_prompter_syntax(const struct qn_prompter *p)
+{
+    return &p->syntax;
+}
+
+const bool *qn_prompter_marks(const struct qn_prompter *p)
+{
+    return p->marks;
+}
+
+static bool has_token(const void *ctx, const char *text)
+{
+    return token_of(ctx, text) >= 0;
+}
+
+/* Finds the syntax that the template's source speaks of. */
+static void find_syntax(struct qn_prompter *p, const struct qn_gguf_str *source)
+{
+    char *text = qn_xstrndup(source->s, source->n);
+    p->syntax = qn_syntax_find(text, has_token, p->tok);
+    free(text);
+    int32_t n = qn_tokenizer_size(p->tok);
+    p->marks = qn_xcalloc((size_t)n, sizeof *p->marks);
+    for (int32_t i = 0; i < n; i++) {
+        size_t len;
+        const char *bytes = qn_token_bytes(p->tok, i, &len);
+        if (!qn_token_is_control(p->tok, i) || memchr(bytes, 0, len))
+            continue;
+        char *written = qn_xstrndup(bytes, len);
+        p->marks[i] = qn_syntax_marks(&p->syntax, written);
+        free(written);
+    }
 }
 
 void qn_prompt_deinit(struct qn_prompt *p)
@@ -413,6 +450,8 @@ qn_err qn_prompter_new(const struct qn_gguf *g, const struct qn_tokenizer *tok,
     if (!err)
         err = qn_template_new(source.s, source.n, &p->chat, e);
     if (!err)
+        find_syntax(p, &source);
+    if (!err)
         err = find_fim(p, g, e);
     if (!err)
         p->arguments = probe_arguments(p);
@@ -478,7 +517,7 @@ static qn_err take_ids(const struct qn_prompter *p, const struct qn_i64s *ids, c
 /* The rendered conversation in tokens. What comes before it has its own start: a second one in the
  * middle of the prompt would tell the model that a new document begins. */
 static qn_err add_chat(const struct qn_prompter *p, const struct qn_chat *chat, int32_t context,
-                       struct qn_tokens *t, struct qn_error *e)
+                       struct qn_tokens *t, bool *thinking, struct qn_error *e)
 {
     struct qn_buf text;
     struct qn_tokens rendered = {0};
@@ -492,6 +531,8 @@ static qn_err add_chat(const struct qn_prompter *p, const struct qn_chat *chat, 
     size_t from = t->n > 0 && rendered.n > 0 && rendered.v[0] == qn_token_bos(p->tok);
     for (size_t i = from; i < rendered.n && !err; i++)
         qn_tokens_push(t, rendered.v[i]);
+    if (!err)
+        *thinking = qn_syntax_begun(&p->syntax, qn_buf_cstr(&text), text.len);
     qn_tokens_deinit(&rendered);
     qn_buf_deinit(&text);
     return err;
@@ -499,7 +540,7 @@ static qn_err add_chat(const struct qn_prompter *p, const struct qn_chat *chat, 
 
 /* The request's own template replaces the model's for this one prompt. */
 static qn_err make_chat(const struct qn_prompter *p, const struct qn_chat *chat, int32_t context,
-                        struct qn_tokens *t, struct qn_error *e)
+                        struct qn_tokens *t, bool *thinking, struct qn_error *e)
 {
     struct qn_prompter own = *p;
     size_t added;
@@ -511,7 +552,7 @@ static qn_err make_chat(const struct qn_prompter *p, const struct qn_chat *chat,
         }
         own.arguments = probe_arguments(&own);
     }
-    qn_err err = add_chat(&own, chat, context, t, e);
+    qn_err err = add_chat(&own, chat, context, t, thinking, e);
     if (!err)
         err = add_start(p, t, "messages", &added, e);
     if (chat->template_text)
@@ -593,7 +634,7 @@ qn_err qn_prompt_make(const struct qn_prompter *p, const struct qn_job *job, int
     qn_err err;
     if (job->task == QN_TASK_CHAT) {
         out->stop = p->stop;
-        err = make_chat(p, &job->chat, context, &t, e);
+        err = make_chat(p, &job->chat, context, &t, &out->thinking, e);
     } else if (job->task == QN_TASK_COMPLETE) {
         err = make_complete(p, &job->complete, context, &t, out, e);
     } else {

@@ -7,6 +7,7 @@
 #define QN_LLM_PROMPT_H
 
 #include "contract/job.h"
+#include "llm/calls.h"
 #include "nets/tokenizer.h"
 
 struct qn_prompter;
@@ -17,12 +18,18 @@ qn_err qn_prompter_new(const struct qn_gguf *g, const struct qn_tokenizer *tok,
                        struct qn_prompter **out, struct qn_error *e);
 void qn_prompter_free(struct qn_prompter *p);
 
+/* How this model marks reasoning and calls. */
+const struct qn_syntax *qn_prompter_syntax(const struct qn_prompter *p);
+/* [vocabulary] The control tokens among its marks. Lent. */
+const bool *qn_prompter_marks(const struct qn_prompter *p);
+
 struct qn_prompt {
     int32_t *tokens; /* malloc'ed, at least one */
     size_t n;
     char *echo_text;  /* malloc'ed: what complete.echo shows; NULL when not asked for */
     size_t echo_skip; /* first tokens that are not part of echo_text */
     const char *stop; /* a stop string the prompt's form needs, or NULL */
+    bool thinking;    /* its end has begun the model's reasoning */
 };
 void qn_prompt_deinit(struct qn_prompt *p);
 

@@ -5,7 +5,8 @@
  * END and ERROR are the last frame of a reply.
  *
  * A tool call is one or more TOOL_CALL events of the same number `call` (from 0, each call's events together and in
- * order): the first has the name, all have a piece of the arguments, whose concatenation is a JSON object. */
+ * order): the first has the name, all have a piece of the arguments, whose concatenation is a JSON object,
+ * or the beginning of one where the answer was cut off or the model lost its way. */
 #ifndef QN_CONTRACT_EVENT_H
 #define QN_CONTRACT_EVENT_H
 

@@ -70,13 +70,13 @@ static void run(struct seen *s, const char *const *pieces, size_t n, const char 
     seen_init(s);
     struct qn_strings list = {stops, n_stops};
     struct qn_output o;
-    qn_output_init(&o, 0, &(struct qn_out){s, see, never_full}, &list, true);
-    const char *stop = NULL;
-    for (size_t i = 0; i < n && !stop; i++) {
+    qn_output_init(&o, 0, &(struct qn_out){s, see, never_full}, &list, true, NULL);
+    bool over = false;
+    for (size_t i = 0; i < n && !over; i++) {
         struct qn_logprob self = {(int32_t)i + 1, pieces[i], strlen(pieces[i]), -0.5};
-        stop = qn_output_token(&o, pieces[i], strlen(pieces[i]), &self, NULL, 0);
+        over = qn_output_token(&o, pieces[i], strlen(pieces[i]), &self, NULL, 0);
     }
-    qn_output_finish(&o, stop ? QN_FINISH_STOP : QN_FINISH_LENGTH, stop);
+    qn_output_finish(&o, over ? QN_FINISH_STOP : QN_FINISH_LENGTH, NULL);
     qn_output_deinit(&o);
     assert_int_equal(s->done, 1);
 }
@@ -125,7 +125,7 @@ static void a_zero_byte_is_replaced(void **state)
     seen_init(&s);
     struct qn_strings none = {NULL, 0};
     struct qn_output o;
-    qn_output_init(&o, 0, &(struct qn_out){&s, see, never_full}, &none, true);
+    qn_output_init(&o, 0, &(struct qn_out){&s, see, never_full}, &none, true, NULL);
     struct qn_logprob zero = {7, "\0", 1, -0.5}, top[] = {{7, "\0", 1, -0.5}};
     qn_output_token(&o, "a\0b", 3, &zero, top, 1);
     qn_output_finish(&o, QN_FINISH_LENGTH, NULL);

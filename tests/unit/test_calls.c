@@ -1,0 +1,168 @@
+/* Answers in the syntaxes of the families of models, cut everywhere: the same text, reasoning and
+ * calls come out. What is expected was written by hand from each family's published template or
+ * model card. */
+#include "llm/calls.h"
+
+#include "calls_run.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { THINKING = 1, RAW = 2, NO_TOOLS = 4, SINGLE = 8 };
+
+struct family {
+    const char *template; /* what its template says */
+    const char *calls, *thinking;
+};
+
+struct answer {
+    const struct family *family;
+    const char *what;
+    int flags;
+    const char *text, *seen;
+};
+
+static const char tools_json[] =
+    "[{\"type\":\"function\",\"function\":{\"name\":\"get_weather\",\"parameters\":{\"type\":"
+    "\"object\","
+    "\"properties\":{\"city\":{\"type\":\"string\"},\"days\":{\"type\":\"integer\"},\"metric\":{"
+    "\"type\":"
+    "\"boolean\"},\"where\":{\"type\":\"object\"},\"tags\":{\"type\":\"array\"},\"any\":{},"
+    "\"maybe\":{\"type\":["
+    "\"string\",\"null\"]}}}}},{\"type\":\"function\",\"function\":{\"name\":\"now\","
+    "\"parameters\":{\"type\":"
+    "\"object\",\"properties\":{}}}},{\"type\":\"function\",\"function\":{\"name\":\"python\","
+    "\"parameters\":{"
+    "\"type\":\"object\",\"properties\":{\"code\":{\"type\":\"string\"}}}}}]";
+
+#include "calls_answers.inc"
+
+static void run_answer(const struct answer *a, const struct qn_tools *tools)
+{
+    struct qn_parse_config c = {.syntax = qn_syntax_find(a->family->template, NULL, NULL),
+                                .tools = a->flags & NO_TOOLS ? NULL : tools,
+                                .thinking = a->flags & THINKING,
+                                .reasoning_in_text = a->flags & RAW,
+                                .single_call = a->flags & SINGLE};
+    if (strcmp(qn_syntax_calls(&c.syntax), a->family->calls) ||
+        strcmp(qn_syntax_thinking(&c.syntax), a->family->thinking))
+        fail_msg("\"%s\" was taken for %s, %s", a->family->template, qn_syntax_calls(&c.syntax),
+                 qn_syntax_thinking(&c.syntax));
+    size_t n = strlen(a->text), pairs_to = n <= 160 ? n : 0;
+    for (size_t i = 0; i <= n; i++)
+        for (size_t k = i; k <= (pairs_to ? pairs_to : i); k++) {
+            struct calls_seen s = calls_run(&c, a->text, n, i, k);
+            if (strcmp(s.log.data ? s.log.data : "", a->seen) || s.wrong)
+                fail_msg("%s: %s, cut at %zu and %zu:\n  %s\nexpected%s\n  %s\n", a->family->calls,
+                         a->what, i, k, s.log.data ? s.log.data : "", s.wrong ? " (in order)" : "",
+                         a->seen);
+            qn_buf_deinit(&s.log);
+        }
+    /* And byte by byte. */
+    struct calls_seen s = {0};
+    qn_buf_init(&s.log, 1 << 20);
+    struct qn_parse *p = qn_parse_new(&c, &(struct qn_parse_sink){&s, calls_text, calls_call});
+    for (size_t i = 0; i < n; i++)
+        qn_parse_feed(p, a->text + i, 1);
+    qn_parse_end(p);
+    calls_close(&s, 0);
+    assert_string_equal(qn_buf_cstr(&s.log), a->seen);
+    qn_parse_free(p);
+    qn_buf_deinit(&s.log);
+}
+
+static void answers_cut_everywhere(void **state)
+{
+    (void)state;
+    struct qn_tools *tools;
+    assert_int_equal(qn_tools_new(tools_json, &tools, NULL), QN_OK);
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
+        run_answer(&answers[i], tools);
+    qn_tools_free(tools);
+}
+
+/* Pieces come as soon as they can: what each byte brings out. */
+static void early(void **state)
+{
+    (void)state;
+    struct qn_tools *tools;
+    assert_int_equal(qn_tools_new(tools_json, &tools, NULL), QN_OK);
+    struct qn_parse_config c = {.syntax = qn_syntax_find("<think><tool_call>", NULL, NULL),
+                                .tools = tools};
+    struct calls_seen s = {0};
+    qn_buf_init(&s.log, 1 << 20);
+    struct qn_parse *p = qn_parse_new(&c, &(struct qn_parse_sink){&s, calls_text, calls_call});
+    static const struct {
+        const char *piece, *log;
+    } steps[] = {
+        {"<th", ""},
+        {"ink>\nHm", "R<Hm"},
+        {", so.", "R<Hm, so."},
+        {"\n</thin", "R<Hm, so."},
+        {"k>\n\n", "R<Hm, so."},
+        {"I look", "R<Hm, so.>T<I look"},
+        {" <tool", "R<Hm, so.>T<I look"},
+        {"box", "R<Hm, so.>T<I look <toolbox"},
+        {"\n<tool_call>\n{\"name\": \"get_weather\", ", "R<Hm, so.>T<I look <toolbox"},
+        {"\"arguments\": {\"ci", "R<Hm, so.>T<I look <toolbox>Cget_weather({\"ci"},
+        {"ty\": \"Z\xc3", "R<Hm, so.>T<I look <toolbox>Cget_weather({\"city\": \"Z"},
+        {"\xbc\"}", "R<Hm, so.>T<I look <toolbox>Cget_weather({\"city\": \"Z\xc3\xbc\"}"},
+    };
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        qn_parse_feed(p, steps[i].piece, strlen(steps[i].piece));
+        assert_string_equal(qn_buf_cstr(&s.log), steps[i].log);
+    }
+    qn_parse_free(p);
+    qn_buf_deinit(&s.log);
+    qn_tools_free(tools);
+}
+
+static void types_of_parameters(void **state)
+{
+    (void)state;
+    struct qn_tools *t;
+    assert_int_equal(
+        qn_tools_new(
+            "[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"strict\":true,\"parameters\":{"
+            "\"properties\":{\"a\":{\"type\":\"string\"},\"b\":{\"type\":[\"integer\",\"null\"]},"
+            "\"c\":{\"anyOf\":[{\"type\":\"boolean\"},{\"$ref\":\"#/$defs/x\"}]},\"d\":{\"enum\":["
+            "\"on\",3]},\"e\":{},\"r\":{\"$ref\":\"#/properties/"
+            "r\"}},\"$defs\":{\"x\":{\"type\":\"array\"}}}}},"
+            "{\"name\":\"g\",\"input_schema\":{\"properties\":{\"a\":{\"type\":\"object\"}}}},{"
+            "\"x\":1}]",
+            &t, NULL),
+        QN_OK);
+    assert_int_equal(qn_tools_count(t), 2);
+    assert_int_equal(qn_tools_types(t, "f", "a"), QN_TYPE_STRING);
+    assert_int_equal(qn_tools_types(t, "f", "b"), QN_TYPE_NUMBER | QN_TYPE_NULL);
+    assert_int_equal(qn_tools_types(t, "f", "c"), QN_TYPE_BOOL | QN_TYPE_ARRAY);
+    assert_int_equal(qn_tools_types(t, "f", "d"), QN_TYPE_STRING | QN_TYPE_NUMBER);
+    assert_int_equal(qn_tools_types(t, "f", "e"), QN_TYPE_ANY);
+    assert_int_equal(qn_tools_types(t, "f", "r"), QN_TYPE_ANY); /* round in circles */
+    assert_int_equal(qn_tools_types(t, "f", "none"), QN_TYPE_ANY);
+    assert_int_equal(qn_tools_types(t, "none", "a"), QN_TYPE_ANY);
+    assert_int_equal(qn_tools_types(t, "g", "a"), QN_TYPE_OBJECT);
+    assert_true(qn_tools_strict(t, 0));
+    assert_false(qn_tools_strict(t, 1));
+    assert_string_equal(qn_tools_parameter(t, "f", 1), "b");
+    assert_null(qn_tools_parameter(t, "f", 6));
+    assert_int_equal(qn_tools_find(NULL, "f", 1), -1);
+    qn_tools_free(t);
+    struct qn_error e = {0};
+    assert_int_equal(qn_tools_new("{}", &t, &e), QN_EINVAL);
+    assert_string_equal(e.param, "tools");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_cut_everywhere),
+        cmocka_unit_test(early),
+        cmocka_unit_test(types_of_parameters),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
