@@ -17,7 +17,14 @@
 
 enum { CALL_TIMEOUT_S = 30, PROMPT_MAX = 16 * 1024 * 1024 };
 
-enum { OPTION_SYSTEM, OPTION_MAX_TOKENS, OPTION_TEMPERATURE };
+enum {
+    OPTION_SYSTEM,
+    OPTION_MAX_TOKENS,
+    OPTION_TEMPERATURE,
+    OPTION_THINK,
+    OPTION_NO_THINK,
+    OPTION_HIDE_THINKING
+};
 
 /* Appends what is piped in, to its end, less the line breaks there. After a prompt comes an empty
  * line first. */
@@ -74,7 +81,7 @@ static qn_err default_model(const struct qn_cli *cli, char **out, struct qn_erro
                 : qn_fail(e, QN_ENOTFOUND, "the server knows no model: quince import FILE.gguf");
 }
 
-static const char *wrong_number(const struct qn_cli_args *a)
+static const char *wrong_option(const struct qn_cli_args *a)
 {
     int64_t i;
     double d;
@@ -84,6 +91,8 @@ static const char *wrong_number(const struct qn_cli_args *a)
     v = a->values[OPTION_TEMPERATURE];
     if (v && (!qn_parse_f64(v, &d) || d < 0))
         return "--temperature needs a number from 0";
+    if (a->values[OPTION_THINK] && a->values[OPTION_NO_THINK])
+        return "--think and --no-think exclude each other";
     return NULL;
 }
 
@@ -112,7 +121,7 @@ static qn_err answer_once(struct qn_conversation *c, const char *prompt, bool js
 static int converse(struct qn_cli *cli, const struct qn_cli_args *a, const char *model,
                     const char *prompt)
 {
-    const char *wrong = wrong_number(a);
+    const char *wrong = wrong_option(a);
     bool chat = !prompt && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
     if (wrong)
         return qn_cli_misused(cli, "%s", wrong);
@@ -126,6 +135,10 @@ static int converse(struct qn_cli *cli, const struct qn_cli_args *a, const char 
     qn_conversation_set_system(&c, a->values[OPTION_SYSTEM]);
     c.max_tokens = a->values[OPTION_MAX_TOKENS];
     c.temperature = a->values[OPTION_TEMPERATURE];
+    c.think = a->values[OPTION_THINK]      ? QN_THINK_ON
+              : a->values[OPTION_NO_THINK] ? QN_THINK_OFF
+                                           : QN_THINK_AS_EVER;
+    c.hide_thoughts = a->values[OPTION_HIDE_THINKING] != NULL;
     char *found = NULL;
     qn_err err = QN_OK;
     if (prompt && qn_buf_str(&text, prompt))

@@ -15,6 +15,9 @@ static const struct qn_cli_option run_options[] = {
     {"--system", "TEXT", "a system message to begin with"},
     {"--max-tokens", "N", "longest answer, in tokens"},
     {"--temperature", "T", "randomness; 0 always takes the likeliest token"},
+    {"--think", NULL, "reason before the answer, with models that can"},
+    {"--no-think", NULL, "answer at once, with models that can"},
+    {"--hide-thinking", NULL, "do not show what the model reasons"},
     {0},
 };
 static const struct qn_cli_option logs_options[] = {
@@ -48,9 +51,9 @@ static const struct qn_cli_command table[] = {
     {"run", "run MODEL [PROMPT]", "chat with a model in the terminal",
      "With PROMPT, or with text piped in, prints one answer and ends; with both, the\n"
      "piped text follows PROMPT after an empty line.\n"
-     "In the chat: /help /clear /system /stats /exit; Ctrl-C stops an answer, Ctrl-D\n"
-     "leaves. A line that ends in \\ goes on in the next; \"\"\" begins and ends a text\n"
-     "of many lines.",
+     "In the chat: /help /clear /system /think /stats /exit; Ctrl-C stops an answer,\n"
+     "Ctrl-D leaves. A line that ends in \\ goes on in the next; \"\"\" begins and ends\n"
+     "a text of many lines.",
      run_options, 1, 2, false, qn_cmd_run},
     {"chat", "chat [PROMPT]", "the same with the model used last",
      "Before any was used: with the suggested one.", run_options, 0, 1, false, qn_cmd_chat},

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MESSAGES_MAX = 32 * 1024 * 1024 };
 
@@ -19,9 +20,10 @@ struct answer {
     struct qn_conversation *c;
     struct qn_note note;
     int64_t started_ms;
-    bool done;   /* the stream came to its proper end */
-    bool unread; /* stdout takes no more */
-    bool failed; /* the server said so inside the stream */
+    bool done;     /* the stream came to its proper end */
+    bool unread;   /* stdout takes no more */
+    bool thinking; /* the thoughts shown have not ended */
+    bool failed;   /* the server said so inside the stream */
     struct qn_error error;
 };
 
@@ -30,12 +32,14 @@ void qn_conversation_init(struct qn_conversation *c, const struct qn_cli *cli, c
     *c = (struct qn_conversation){.cli = cli, .model = model};
     qn_buf_init(&c->messages, MESSAGES_MAX);
     qn_buf_init(&c->answer, MESSAGES_MAX);
+    qn_buf_init(&c->thoughts, MESSAGES_MAX);
 }
 
 void qn_conversation_deinit(struct qn_conversation *c)
 {
     qn_buf_deinit(&c->messages);
     qn_buf_deinit(&c->answer);
+    qn_buf_deinit(&c->thoughts);
     free(c->system);
 }
 
@@ -80,6 +84,8 @@ static void build_request(const struct qn_conversation *c, struct qn_buf *body)
         qn_jw_key(&w, "temperature");
         qn_jw_raw(&w, c->temperature, strlen(c->temperature));
     }
+    if (c->think != QN_THINK_AS_EVER)
+        qn_jw_kbool(&w, "enable_thinking", c->think == QN_THINK_ON);
     qn_jw_key(&w, "messages");
     qn_jw_arr(&w);
     size_t list = body->len;
@@ -106,6 +112,40 @@ static void take_usage(struct qn_turn_stats *s, const struct qn_jref *usage)
     s->cached_tokens = (int64_t)qn_json_raw_f64(&v);
 }
 
+/* Dim where that is wanted, between lines that say what it is where it is not. */
+static bool coloured(void)
+{
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    return !(no && no[0]) && term && !qn_str_eq(term, "dumb");
+}
+
+static void end_thoughts(struct answer *a)
+{
+    if (!a->thinking)
+        return;
+    a->thinking = false;
+    fputs(coloured() ? "\033[22m\n\n" : "\n(end of thinking)\n\n", stdout);
+}
+
+static void take_thought(struct answer *a, const char *text)
+{
+    struct qn_conversation *c = a->c;
+    if (!text[0])
+        return;
+    a->note.doing = "thinking:";
+    qn_buf_str(&c->thoughts, text);
+    if (c->silent || c->hide_thoughts || !isatty(STDOUT_FILENO))
+        return;
+    if (!a->thinking) {
+        qn_note_end(&a->note);
+        fputs(coloured() ? "\033[2m" : "(thinking)\n", stdout);
+        while (*text == '\n')
+            text++;
+    }
+    a->thinking = true;
+    a->unread = !qn_print_answer(text, strlen(text));
+}
+
 static void take_text(struct answer *a, const char *text)
 {
     struct qn_conversation *c = a->c;
@@ -117,6 +157,7 @@ static void take_text(struct answer *a, const char *text)
     if (c->silent)
         return;
     qn_note_end(&a->note);
+    end_thoughts(a);
     a->unread = !qn_print_answer(text, strlen(text));
 }
 
@@ -148,8 +189,7 @@ static bool on_chunk(void *ctx, const char *data, size_t n)
         struct qn_jref content = qn_json_get(&delta, "content");
         struct qn_jref thought = qn_json_get(&delta, "reasoning_content");
         struct qn_jref finish = qn_json_get(&choice, "finish_reason");
-        if (qn_json_raw_str(&thought)[0])
-            a->note.doing = "thinking:";
+        take_thought(a, qn_json_raw_str(&thought));
         take_text(a, qn_json_raw_str(&content));
         if (qn_json_type(&finish) == QN_JSON_STRING)
             snprintf(a->c->finish, sizeof a->c->finish, "%s", qn_json_raw_str(&finish));
@@ -203,11 +243,13 @@ qn_err qn_conversation_ask(struct qn_conversation *c, const char *prompt,
     struct answer a = {.c = c, .started_ms = qn_now_ms()};
     add_message(&c->messages, 0, "user", prompt, strlen(prompt));
     qn_buf_clear(&c->answer);
+    qn_buf_clear(&c->thoughts);
     c->finish[0] = '\0';
     c->stats = (struct qn_turn_stats){.asked = true};
     qn_note_begin(&a.note, c->cli, c->model);
     qn_err err = converse(&a, stop, e);
     qn_note_end(&a.note);
+    end_thoughts(&a);
     c->stats.total_ms = (double)(qn_now_ms() - a.started_ms);
     size_t n = c->answer.len;
     if (!c->silent && n && (c->answer.data[n - 1] != '\n' || err))
@@ -225,6 +267,10 @@ void qn_conversation_write(const struct qn_conversation *c, struct qn_jw *w)
     qn_jw_kstr(w, "model", c->model);
     qn_jw_key(w, "content");
     qn_jw_strn(w, c->answer.len ? c->answer.data : "", c->answer.len);
+    if (c->thoughts.len) {
+        qn_jw_key(w, "reasoning");
+        qn_jw_strn(w, c->thoughts.data, c->thoughts.len);
+    }
     qn_jw_kstr(w, "finish_reason", c->finish);
     qn_jw_key(w, "usage");
     qn_jw_obj(w);

@@ -19,6 +19,8 @@ struct qn_turn_stats { /* of the last answer */
 
 enum { QN_FINISH_TEXT_MAX = 24 };
 
+enum qn_think { QN_THINK_AS_EVER, QN_THINK_OFF, QN_THINK_ON }; /* whether a model reasons first */
+
 struct qn_conversation {
     const struct qn_cli *cli;
     const char *model;
@@ -26,9 +28,12 @@ struct qn_conversation {
     const char
         *max_tokens; /* JSON numbers as the user wrote them, checked; NULL: the model's own */
     const char *temperature;
-    bool silent;                     /* answers are kept in `answer` and not printed */
+    enum qn_think think;
+    bool hide_thoughts; /* what it reasons is not shown; it never is where stdout is no terminal */
+    bool silent;        /* answers are kept in `answer` and not printed */
     struct qn_buf messages;          /* JSON objects of the turns so far, comma-separated */
     struct qn_buf answer;            /* the last one's text */
+    struct qn_buf thoughts;          /* what it reasoned before */
     char finish[QN_FINISH_TEXT_MAX]; /* why it ended: "stop", "length" */
     struct qn_turn_stats stats;
 };
@@ -45,7 +50,8 @@ void qn_conversation_set_system(struct qn_conversation *c, const char *text); /*
 qn_err qn_conversation_ask(struct qn_conversation *c, const char *prompt,
                            const volatile sig_atomic_t *stop, struct qn_error *e);
 
-/* The last answer as an object: model, content, finish_reason, usage. */
+/* The last answer as an object: model, content, reasoning (if there was any), finish_reason,
+ * usage. */
 void qn_conversation_write(const struct qn_conversation *c, struct qn_jw *w);
 
 #endif

@@ -39,6 +39,8 @@ static void print_help(void)
     puts("/help            this text\n"
          "/clear           forget the conversation so far\n"
          "/system [TEXT]   set the system message; without TEXT, remove it\n"
+         "/think WORD      on, off: whether the model reasons first; show, hide: whether\n"
+         "                 you see it\n"
          "/stats           tokens and speed of the last answer\n"
          "/exit            leave (also Ctrl-D)\n"
          "Ctrl-C stops an answer. A line that ends in \\ goes on in the next;\n"
@@ -60,6 +62,20 @@ static void print_stats(const struct qn_turn_stats *s)
     putchar('\n');
 }
 
+static void set_think(struct qn_conversation *c, const char *word)
+{
+    if (qn_str_eq(word, "on") || qn_str_eq(word, "off")) {
+        c->think = qn_str_eq(word, "on") ? QN_THINK_ON : QN_THINK_OFF;
+        puts(c->think == QN_THINK_ON ? "Models that can will reason first."
+                                     : "Models will answer at once, if they can.");
+    } else if (qn_str_eq(word, "show") || qn_str_eq(word, "hide")) {
+        c->hide_thoughts = qn_str_eq(word, "hide");
+        puts(c->hide_thoughts ? "Reasoning is not shown." : "Reasoning is shown.");
+    } else {
+        puts("/think needs one of: on, off, show, hide.");
+    }
+}
+
 /* Obeys a line that begins with '/'; blanks at its end go. Returns false to leave. */
 static bool command(struct repl *r, char *line)
 {
@@ -74,6 +90,11 @@ static bool command(struct repl *r, char *line)
         puts("The conversation begins anew.");
     } else if (qn_str_eq(line, "/stats")) {
         print_stats(&r->c->stats);
+    } else if (qn_str_eq(line, "/think") || qn_str_starts(line, "/think ")) {
+        const char *word = line + strlen("/think");
+        while (*word == ' ')
+            word++;
+        set_think(r->c, word);
     } else if (qn_str_eq(line, "/system") || qn_str_starts(line, "/system ")) {
         const char *text = line + strlen("/system");
         while (*text == ' ')

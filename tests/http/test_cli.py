@@ -623,3 +623,41 @@ def test_json_in_a_terminal_needs_a_prompt(cli):
     t = Terminal(cli, "--json", "run", "m")
     assert t.status() == 2
     assert "needs a prompt" in t.screen
+
+
+THOUGHTFUL = [{"ev": "reasoning", "index": 0, "text": "\nLet me \x1b[31msee."}, {"ev": "text", "index": 0, "text": "It is 42."},
+              {"ev": "done", "index": 0, "reason": "stop"}]
+
+
+def test_thoughts_are_shown_on_a_terminal_alone(house, tmp_path):
+    server = house.start()
+    model = house.model(server, "m", script=THOUGHTFUL)
+    cli = Cli(tmp_path, server.port)
+    t = Terminal(cli, "run", model, "hello")
+    assert t.status() == 0
+    assert "\x1b[2mLet me [31msee.\x1b[22m\r\n\r\nIt is 42.\r\n" in t.screen
+    t = Terminal(cli, "run", model, "hello", "--hide-thinking")
+    assert t.status() == 0 and "Let me" not in t.screen and "It is 42." in t.screen
+    assert cli("run", model, "hello").out == "It is 42.\n"
+    answer = json.loads(cli("--json", "run", model, "hello").out)
+    assert answer["content"] == "It is 42." and "Let me" in answer["reasoning"]
+    assert cli("run", model, "hello", "--think", "--no-think").returncode == 2
+
+
+def test_thinking_can_be_switched(house, tmp_path):
+    server = house.start()
+    model = house.model(server, "m", echo_job=True)
+    cli = Cli(tmp_path, server.port)
+    assert '"think":1' in cli("run", model, "hello", "--think").out
+    assert '"think":0' in cli("run", model, "hello", "--no-think").out
+    assert '"think"' not in cli("run", model, "hello").out
+    t = Terminal(cli, "run", model)
+    t.wait_for(">>> ")
+    t.type("/think off\r")
+    t.wait_for("at once")
+    t.type("hello\r")
+    t.wait_for('"think":0')
+    t.type("/think perhaps\r")
+    t.wait_for("needs one of")
+    t.type("/exit\r")
+    assert t.status() == 0
