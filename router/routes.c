@@ -23,6 +23,8 @@ static const struct qn_route table[] = {
     {"POST", "/load", QN_AT_PREFIXES, qn_api_load, NULL},
     {"POST", "/unload", QN_AT_PREFIXES, qn_api_unload, NULL},
     {"POST", "/chat/completions", QN_AT_PREFIXES, NULL, &qn_openai_chat},
+    {"POST", "/messages", QN_AT_PREFIXES, NULL, &qn_anthropic},
+    {"POST", "/messages/count_tokens", QN_AT_PREFIXES, NULL, &qn_anthropic_count},
     {"POST", "/completions", QN_AT_PREFIXES, NULL, &qn_openai_complete},
     {"GET", "/", QN_AT_ROOT, qn_api_ollama_root, NULL},
     {"GET", "/api/version", QN_AT_ROOT, qn_api_ollama_version, NULL},

@@ -92,5 +92,6 @@ struct qn_dialect {
 
 extern const struct qn_dialect qn_openai_chat, qn_openai_complete;
 extern const struct qn_dialect qn_ollama_chat, qn_ollama_generate;
+extern const struct qn_dialect qn_anthropic, qn_anthropic_count;
 
 #endif
