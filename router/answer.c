@@ -173,7 +173,11 @@ enum qn_profile qn_request_profile(const struct qn_http *h)
 
 enum qn_family qn_request_family(const struct qn_http *h)
 {
-    return qn_family_of(qn_request_profile(h), qn_http_path(h));
+    enum qn_family family = qn_family_of(qn_request_profile(h), qn_http_path(h));
+    /* Their client asks for models where everybody does. */
+    if (family == QN_FAMILY_ERROR && qn_http_header(h, "anthropic-version"))
+        family = QN_FAMILY_ANTHROPIC;
+    return family;
 }
 
 void qn_answer_problem(struct qn_http *h, const struct qn_problem *p)

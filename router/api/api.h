@@ -28,6 +28,10 @@ void qn_api_ollama_tags(struct qn_services *sv, struct qn_http *h, const char *i
 qn_err qn_api_body(struct qn_http *h, bool empty, struct qn_json **doc, struct qn_error *e);
 
 struct qn_model_row;
+/* anthropic_models.c: what models.c answers to clients of Anthropic's API. */
+void qn_api_anthropic_models(struct qn_services *sv, struct qn_http *h);
+void qn_api_anthropic_model(struct qn_http *h, const struct qn_model_row *row);
+
 /* One model as /models lists it. */
 void qn_api_model_write(struct qn_jw *w, struct qn_services *sv, const struct qn_model_row *row);
 

@@ -69,8 +69,17 @@ void qn_api_model_write(struct qn_jw *w, struct qn_services *sv, const struct qn
     qn_jw_obj_end(w);
 }
 
+static bool asked_by_anthropic(const struct qn_http *h)
+{
+    return qn_http_header(h, "anthropic-version") != NULL;
+}
+
 void qn_api_models(struct qn_services *sv, struct qn_http *h, const char *id)
 {
+    if (asked_by_anthropic(h)) {
+        qn_api_anthropic_models(sv, h);
+        return;
+    }
     struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
     struct qn_buf body;
     (void)id;
@@ -96,6 +105,11 @@ void qn_api_model(struct qn_services *sv, struct qn_http *h, const char *id)
     struct qn_error e = {0};
     if (qn_inventory_find(sv->inventory, id, &snap, &row, &e)) {
         qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = id});
+        return;
+    }
+    if (asked_by_anthropic(h)) {
+        qn_api_anthropic_model(h, row);
+        qn_snapshot_unref(snap);
         return;
     }
     struct qn_buf body;
