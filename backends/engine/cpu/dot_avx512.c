@@ -255,15 +255,13 @@ INLINE void block_panel(enum qn_dtype t, int nc, float *y, const void *panel, co
     for (int64_t u = 0; u < cols / 32; u += units) {
         const char *scale = unit;
         unit += scale_bytes;
-        if (nc <= 4)
-            ask(scale + AHEAD, scale_bytes);
+        ask(scale + AHEAD, scale_bytes);
         for (int j = 0; j < units && u + j < cols / 32;
              j++, unit += code_bytes, act += ACT_BYTES(nc)) {
             const char *s = scale + step * j;
             const int i = step ? 0 : j; /* this unit's place among what s has */
             __m512i w[8];
-            if (nc <= 4)
-                ask(unit + AHEAD, code_bytes);
+            ask(unit + AHEAD, code_bytes);
             if (factors && i == 0)
                 d = factor(t, s);
             if (minima && i == 0)
@@ -312,8 +310,7 @@ INLINE void plain_panel(enum qn_dtype t, int nc, float *y, const void *panel, co
         sum[i] = _mm512_setzero_ps();
     int64_t k = 0;
     for (; k + depth <= cols; k += depth) {
-        if (nc <= 4)
-            ask((const char *)panel + k * P * size + AHEAD, depth * P * size);
+        ask((const char *)panel + k * P * size + AHEAD, depth * P * size);
 #pragma GCC unroll 16
         for (int i = 0; i < depth; i++) {
             __m512 w = plain(t, panel, k + i);
