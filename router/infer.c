@@ -182,6 +182,8 @@ static void finish(struct run *r)
         return;
     }
     qn_stats_add(r->sv->stats, &r->tally);
+    double ms = r->tally.output_ms;
+    qn_lease_count(r->lease, ms > 0 ? (double)r->tally.output * 1000 / ms : 0);
     qn_info("infer", "id=%s model=%s task=%s prompt=%lld cached=%lld output=%lld ms=%lld", r->id,
             r->rq.model, qn_task_name(r->dialect->task), (long long)r->tally.prompt,
             (long long)r->tally.cached, (long long)r->tally.output,

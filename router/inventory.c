@@ -55,6 +55,7 @@ struct place {
     int threads;     /* told to the running child */
     bool blocked;    /* settle: wants to load and must wait for others to leave */
     int64_t used_ms; /* last lease given or taken back */
+    struct qn_model_count count;
 };
 
 struct watcher {
@@ -651,6 +652,18 @@ qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
 struct qn_child *qn_lease_child(const struct qn_lease *lease)
 {
     return lease->place->child;
+}
+
+void qn_lease_count(struct qn_lease *lease, double tokens_s)
+{
+    lease->place->count.requests++;
+    lease->place->count.last_tokens_s = tokens_s;
+}
+
+struct qn_model_count qn_inventory_count(const struct qn_inventory *inv, const char *name)
+{
+    const struct place *p = place_find(inv, name);
+    return p ? p->count : (struct qn_model_count){0};
 }
 
 void qn_lease_release(struct qn_lease *x)

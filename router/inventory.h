@@ -67,6 +67,14 @@ qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
 struct qn_child *qn_lease_child(const struct qn_lease *lease); /* granted leases only */
 void qn_lease_release(struct qn_lease *lease); /* waiting or granted; NULL allowed */
 
+/* What a model has answered since the server started. */
+struct qn_model_count {
+    int64_t requests;     /* answered to the end */
+    double last_tokens_s; /* of the last one; 0: there was none */
+};
+void qn_lease_count(struct qn_lease *lease, double tokens_s); /* one more */
+struct qn_model_count qn_inventory_count(const struct qn_inventory *inv, const char *name);
+
 /* Stops one model, or all when name is NULL: running jobs finish, waiting ones are told. done MAY
  * be NULL and is called once, not from within. QN_ENOTFOUND: unknown, or not loaded. */
 qn_err qn_inventory_unload(struct qn_inventory *inv, const char *name, void (*done)(void *ctx),

@@ -258,6 +258,8 @@ static qn_err open_all(struct program *p, struct qn_error *e)
     p->services.catalog = p->catalog;
     p->services.inventory = p->inventory;
     p->services.stats = &p->stats;
+    p->services.models_dir = s->models_dir;
+    p->services.started_ms = qn_now_ms();
     err = qn_http_server_new(p->loop, &events, p, (size_t)s->body_limit_mb * 1024 * 1024,
                              &p->server, e);
     if (!err)
@@ -266,10 +268,11 @@ static qn_err open_all(struct program *p, struct qn_error *e)
         err = qn_watch_add(p->loop, p->signal_fd, EPOLLIN, on_signal, p, &p->signal_watch, e);
     if (err)
         goto out;
+    p->services.open_to_others = qn_listen_open_to_others(p->listen);
     p->routes = (struct qn_routes){
         .services = &p->services,
         .host = s->host,
-        .any_numeric = qn_listen_open_to_others(p->listen),
+        .any_numeric = p->services.open_to_others,
     };
 out:
     free(catalog);

@@ -15,6 +15,11 @@
 static const struct qn_route table[] = {
     {"GET", "/live", QN_AT_ROOT, qn_api_live, NULL},
     {"GET", "/health", QN_AT_BOTH, qn_api_health, NULL},
+    {"GET", "/status", QN_AT_ROOT, qn_api_status, NULL},
+    {"GET", "/engines", QN_AT_ROOT, qn_api_engines, NULL},
+    {"POST", "/engines", QN_AT_ROOT, qn_api_engine_add, NULL},
+    {"GET", "/engines/{id}/status", QN_AT_ROOT, qn_api_engine, NULL},
+    {"DELETE", "/engines/{id}", QN_AT_ROOT, qn_api_engine_remove, NULL},
     {"GET", "/stats", QN_AT_PREFIXES, qn_api_stats, NULL},
     {"GET", "/logs", QN_AT_BOTH, qn_api_logs, NULL},
     {"GET", "/models", QN_AT_PREFIXES, qn_api_models, NULL},

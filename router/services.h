@@ -3,7 +3,10 @@
 #ifndef QN_ROUTER_SERVICES_H
 #define QN_ROUTER_SERVICES_H
 
+#include "router/sysinfo.h"
+
 #include <stdbool.h>
+#include <stdint.h>
 
 struct qn_services {
     struct qn_loop *loop;
@@ -11,6 +14,10 @@ struct qn_services {
     struct qn_inventory *inventory;
     struct qn_logs *logs;
     struct qn_stats *stats;
+    const char *models_dir; /* the setting */
+    bool open_to_others;    /* bound beyond loopback */
+    int64_t started_ms;
+    struct qn_cpu_meter cpu;
     bool stopping; /* SIGTERM has come: nothing new is begun */
     bool closed;   /* the catalog has been closed */
 };

@@ -2,16 +2,54 @@
 #include "router/sysinfo.h"
 
 #include <stdio.h>
+#include <string.h>
 
-int64_t qn_free_memory(void)
+enum { CPU_PAUSE_MS = 200 };
+
+/* The line "NAME: n kB" of /proc/meminfo in bytes; -1: it is not there. */
+static int64_t meminfo(const char *name)
 {
     FILE *f = fopen("/proc/meminfo", "re");
     char line[256];
     long long kib = -1;
+    size_t n = strlen(name);
     while (f && kib < 0 && fgets(line, sizeof line, f))
-        if (sscanf(line, "MemAvailable: %lld kB", &kib) != 1)
+        if (strncmp(line, name, n) != 0 || sscanf(line + n, ": %lld kB", &kib) != 1)
             kib = -1;
     if (f)
         fclose(f);
     return kib < 0 ? -1 : kib * 1024;
+}
+
+int64_t qn_free_memory(void)
+{
+    return meminfo("MemAvailable");
+}
+
+int64_t qn_used_memory(void)
+{
+    int64_t total = meminfo("MemTotal"), left = meminfo("MemAvailable");
+    return total < 0 || left < 0 ? -1 : total - left;
+}
+
+double qn_cpu_percent(struct qn_cpu_meter *m, int64_t now_ms)
+{
+    long long user, nice, system, idle, wait, irq, soft, steal;
+    if (m->total && now_ms - m->read_ms < CPU_PAUSE_MS)
+        return m->percent;
+    FILE *f = fopen("/proc/stat", "re");
+    int n = f ? fscanf(f, "cpu %lld %lld %lld %lld %lld %lld %lld %lld", &user, &nice, &system,
+                       &idle, &wait, &irq, &soft, &steal)
+              : 0;
+    if (f)
+        fclose(f);
+    if (n != 8)
+        return m->percent;
+    int64_t busy = user + nice + system + irq + soft + steal, total = busy + idle + wait;
+    if (m->total && total > m->total)
+        m->percent = 100.0 * (double)(busy - m->busy) / (double)(total - m->total);
+    m->read_ms = now_ms;
+    m->busy = busy;
+    m->total = total;
+    return m->percent;
 }

@@ -8,4 +8,15 @@
  * proc(5)); -1 when the system does not say. Takes microseconds. Any thread. */
 int64_t qn_free_memory(void);
 
+/* Bytes of the machine's memory that are in use (MemTotal less MemAvailable); -1: unknown. */
+int64_t qn_used_memory(void);
+
+/* Share of all processors that was busy since the last reading that lies at least 0.2 s back, 0 to
+ * 100; 0 at the first one. */
+struct qn_cpu_meter {
+    int64_t read_ms, busy, total; /* in ticks, as /proc/stat says them */
+    double percent;
+};
+double qn_cpu_percent(struct qn_cpu_meter *m, int64_t now_ms);
+
 #endif

@@ -697,6 +697,8 @@ struct qn_stream *qn_http_stream(struct qn_http *h, int status, const char *cont
            head_only ? MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT)
                      : MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK_BYTES, read_stream,
                                                          h, NULL));
+    /* Some clients wait for the words. */
+    MHD_set_response_options(h->response, MHD_RF_SEND_KEEP_ALIVE_HEADER, MHD_RO_END);
     return h->stream;
 }
 

@@ -4,13 +4,22 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "catalog/catalog.h"
 #include "io/http_server.h"
 #include "router/services.h"
 
+struct qn_load_options;
+
 enum { QN_API_REPLY_MAX = 16 * 1024 * 1024 };
 
-void qn_api_live(struct qn_services *sv, struct qn_http *h, const char *id);     /* health.c */
-void qn_api_health(struct qn_services *sv, struct qn_http *h, const char *id);   /* health.c */
+void qn_api_live(struct qn_services *sv, struct qn_http *h, const char *id);       /* health.c */
+void qn_api_health(struct qn_services *sv, struct qn_http *h, const char *id);     /* health.c */
+void qn_api_status(struct qn_services *sv, struct qn_http *h, const char *id);     /* health.c */
+void qn_api_engines(struct qn_services *sv, struct qn_http *h, const char *id);    /* engines.c */
+void qn_api_engine(struct qn_services *sv, struct qn_http *h, const char *id);     /* engines.c */
+void qn_api_engine_add(struct qn_services *sv, struct qn_http *h, const char *id); /* engines.c */
+void qn_api_engine_remove(struct qn_services *sv, struct qn_http *h,
+                          const char *id);                                       /* engines.c */
 void qn_api_models(struct qn_services *sv, struct qn_http *h, const char *id);   /* models.c */
 void qn_api_model(struct qn_services *sv, struct qn_http *h, const char *id);    /* models.c */
 void qn_api_register(struct qn_services *sv, struct qn_http *h, const char *id); /* register.c */
@@ -26,6 +35,15 @@ void qn_api_ollama_tags(struct qn_services *sv, struct qn_http *h, const char *i
 /* The body as a JSON object; an empty body is an error unless `empty` is allowed, and then gives
  * *doc NULL. The caller frees *doc. */
 qn_err qn_api_body(struct qn_http *h, bool empty, struct qn_json **doc, struct qn_error *e);
+
+/* Keeps what a load named among the model's saved options, the others as they are (load.c). False:
+ * there was nothing to do it with, and done (MAY be NULL) is not called. */
+bool qn_api_save_options(struct qn_services *sv, const char *name,
+                         const struct qn_load_options *asked, qn_catalog_done done, void *ctx);
+
+/* Models as an array of {"engine_id","status"[,"model_path"]}, and how many there are. */
+void qn_api_engines_write(struct qn_services *sv, struct qn_jw *w, bool paths);
+void qn_api_engines_count(struct qn_services *sv, int64_t *ready, int64_t *total);
 
 struct qn_model_row;
 /* anthropic_models.c: what models.c answers to clients of Anthropic's API. */

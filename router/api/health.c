@@ -1,10 +1,13 @@
-/* GET live and health: is the server there, what is loaded. */
+/* GET live, health and status: is the server there, what is loaded. */
 #include "router/api/api.h"
 
 #include "base/clock.h"
+#include "base/str.h"
 #include "router/answer.h"
 #include "router/inventory.h"
 #include "router/residency.h"
+
+#include <string.h>
 
 void qn_api_live(struct qn_services *sv, struct qn_http *h, const char *id)
 {
@@ -50,33 +53,161 @@ static void write_loaded(struct qn_jw *w, const struct qn_loaded *m, const struc
     qn_jw_obj_end(w);
 }
 
+/* What a health report holds. */
+enum {
+    PEER = 1,     /* what Lemonade's clients read */
+    KOLOSAL = 2,  /* the time, the system, and engines as one object of counts */
+    PHONE = 4,    /* LocalLLM's: engines as an array; then the counts are left out */
+    OK_TRUE = 8,  /* "ok":true */
+    HEALTHY = 16, /* status is "healthy", else "ok" */
+    SILENT = 32,  /* nothing: 200, or 503 while no model is loaded */
+};
+
+/* Several APIs own these paths; the profile says whose clients are meant. */
+static int parts_of(enum qn_profile profile, const char *path)
+{
+    if (qn_str_starts(path, "/api/"))
+        return PEER;
+    if (qn_str_eq(path, "/status"))
+        return KOLOSAL | PEER | HEALTHY;
+    if (profile == QN_PROFILE_LAYERSCALE)
+        return SILENT;
+    if (profile == QN_PROFILE_KOLOSAL)
+        return KOLOSAL | PEER | HEALTHY;
+    if (qn_path_unversioned(path))
+        return KOLOSAL | PEER | (profile == QN_PROFILE_AUTO ? HEALTHY : 0);
+    if (profile == QN_PROFILE_AUTO || profile == QN_PROFILE_LOCALLLM)
+        return PHONE | OK_TRUE | KOLOSAL | PEER;
+    return KOLOSAL | PEER | (profile == QN_PROFILE_DPPAN ? OK_TRUE : 0);
+}
+
+static void write_peer(struct qn_jw *w, struct qn_services *sv, const struct qn_loaded *loaded,
+                       size_t n)
+{
+    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    /* Types by the names of today and of before; one limit holds for each. */
+    static const char *const types[] = {"llm",           "embedding", "reranking", "audio",
+                                        "transcription", "image",     "tts"};
+    qn_jw_kstr(w, "model_loaded", qn_inventory_last_used(sv->inventory));
+    qn_jw_key(w, "all_models_loaded");
+    qn_jw_arr(w);
+    for (size_t i = 0; i < n; i++)
+        write_loaded(w, &loaded[i], qn_snapshot_find(snap, loaded[i].name));
+    qn_jw_arr_end(w);
+    qn_jw_key(w, "max_models");
+    qn_jw_obj(w);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        qn_jw_ki64(w, types[i], qn_inventory_config(sv->inventory)->max_loaded);
+    qn_jw_obj_end(w);
+    qn_jw_kbool(w, "stopping", sv->stopping);
+    qn_snapshot_unref(snap);
+}
+
+static void write_kolosal(struct qn_jw *w, struct qn_services *sv, bool counts)
+{
+    int64_t ready, total, used = qn_used_memory();
+    qn_api_engines_count(sv, &ready, &total);
+    qn_jw_ki64(w, "timestamp", qn_wall_ms() / 1000);
+    if (counts) {
+        qn_jw_key(w, "engines");
+        qn_jw_obj(w);
+        qn_jw_ki64(w, "loaded", ready);
+        qn_jw_ki64(w, "unloaded", total - ready);
+        qn_jw_ki64(w, "total", total);
+        qn_jw_obj_end(w);
+    }
+    qn_jw_key(w, "system");
+    qn_jw_obj(w);
+    qn_jw_ki64(w, "uptime_seconds", (qn_now_ms() - sv->started_ms) / 1000);
+    qn_jw_ki64(w, "memory_usage_mb", used < 0 ? 0 : used / 1048576);
+    qn_jw_kf64(w, "cpu_usage_percent", qn_cpu_percent(&sv->cpu, qn_now_ms()));
+    qn_jw_obj_end(w);
+    qn_jw_key(w, "engines_summary");
+    qn_api_engines_write(sv, w, false);
+}
+
+/* The one attempt to load that a model here ever has. */
+static void write_attempt(struct qn_jw *w, const struct qn_loaded *m)
+{
+    qn_jw_obj(w);
+    qn_jw_kstr(w, "key", m->name);
+    qn_jw_kstr(w, "backend", "CPU");
+    qn_jw_key(w, "attempts");
+    qn_jw_arr(w);
+    qn_jw_obj(w);
+    qn_jw_kstr(w, "backend", "CPU");
+    qn_jw_kstr(w, "result", "ok");
+    qn_jw_ki64(w, "duration_ms", m->status.load_ms);
+    qn_jw_obj_end(w);
+    qn_jw_arr_end(w);
+    qn_jw_obj_end(w);
+}
+
+static void write_phone(struct qn_jw *w, const struct qn_loaded *loaded, size_t n)
+{
+    size_t waiting = 0, ready = 0;
+    for (size_t i = 0; i < n; i++) {
+        waiting += loaded[i].waiting;
+        ready += loaded[i].status.state == QN_INST_READY;
+    }
+    qn_jw_kstr(w, "service", "quince");
+    qn_jw_ki64(w, "queue_depth", (int64_t)waiting);
+    qn_jw_ki64(w, "engines_loaded", (int64_t)ready);
+    qn_jw_key(w, "engines");
+    qn_jw_arr(w);
+    for (size_t i = 0; i < n; i++)
+        if (loaded[i].status.state == QN_INST_READY)
+            write_attempt(w, &loaded[i]);
+    qn_jw_arr_end(w);
+    qn_jw_key(w, "aicore"); /* a service of Android's */
+    qn_jw_obj(w);
+    qn_jw_knull(w, "status_code");
+    qn_jw_kstr(w, "status", "unavailable");
+    qn_jw_kstr(w, "model_id", "gemini-nano-aicore");
+    qn_jw_kbool(w, "is_default", true);
+    qn_jw_kstr(w, "error", "AICore is part of Android and does not exist on this system");
+    qn_jw_obj_end(w);
+}
+
 void qn_api_health(struct qn_services *sv, struct qn_http *h, const char *id)
 {
+    int parts = parts_of(qn_request_profile(h), qn_http_path(h));
     struct qn_loaded loaded[QN_RESIDENTS_MAX];
-    size_t n = qn_inventory_loaded(sv->inventory, loaded, QN_RESIDENTS_MAX);
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
-    const struct qn_backend_type *type;
     struct qn_buf body;
     (void)id;
+    if (parts & SILENT) {
+        qn_http_reply(h, qn_inventory_last_used(sv->inventory) ? 200 : 503, NULL, "", 0);
+        return;
+    }
+    size_t n = qn_inventory_loaded(sv->inventory, loaded, QN_RESIDENTS_MAX);
     qn_buf_init(&body, QN_API_REPLY_MAX);
     struct qn_jw w = qn_jw_to(&body);
     qn_jw_obj(&w);
-    qn_jw_kstr(&w, "status", "ok");
+    qn_jw_kstr(&w, "status", parts & HEALTHY ? "healthy" : "ok");
+    if (parts & OK_TRUE)
+        qn_jw_kbool(&w, "ok", true);
     qn_jw_kstr(&w, "version", QN_VERSION);
-    qn_jw_kstr(&w, "model_loaded", qn_inventory_last_used(sv->inventory));
-    qn_jw_key(&w, "all_models_loaded");
-    qn_jw_arr(&w);
-    for (size_t i = 0; i < n; i++)
-        write_loaded(&w, &loaded[i], qn_snapshot_find(snap, loaded[i].name));
-    qn_jw_arr_end(&w);
-    qn_jw_key(&w, "max_models");
-    qn_jw_obj(&w);
-    for (unsigned i = 0; (type = qn_backend_type_at(i)); i++)
-        qn_jw_ki64(&w, type->type, qn_inventory_config(sv->inventory)->max_loaded);
-    qn_jw_obj_end(&w);
-    qn_jw_kbool(&w, "stopping", sv->stopping);
+    if (parts & PHONE)
+        write_phone(&w, loaded, n);
+    if (parts & KOLOSAL)
+        write_kolosal(&w, sv, !(parts & PHONE));
+    if (parts & PEER)
+        write_peer(&w, sv, loaded, n);
     qn_jw_obj_end(&w);
     qn_answer_json(h, 200, &body);
     qn_buf_deinit(&body);
-    qn_snapshot_unref(snap);
+}
+
+/* A browser is sent to the page, programs get the report. */
+void qn_api_status(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    const char *accept = qn_http_header(h, "Accept");
+    const char *html = accept ? strstr(accept, "text/html") : NULL;
+    const char *json = accept ? strstr(accept, "application/json") : NULL;
+    if (html && (!json || html < json)) {
+        qn_http_set_header(h, "Location", "/");
+        qn_http_reply(h, 302, NULL, "", 0);
+    } else {
+        qn_api_health(sv, h, id);
+    }
 }

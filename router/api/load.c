@@ -80,18 +80,17 @@ static qn_err read_options(struct qn_services *sv, const char *name, const struc
                          : QN_OK;
 }
 
-/* Keeps what the load named among the model's saved options, the others as they are. */
-static void save_options(struct qn_services *sv, const char *name,
-                         const struct qn_load_options *asked)
+bool qn_api_save_options(struct qn_services *sv, const char *name,
+                         const struct qn_load_options *asked, qn_catalog_done done, void *ctx)
 {
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
     struct qn_json *old, *news;
     if (qn_inventory_find(sv->inventory, name, &snap, &row, NULL))
-        return;
+        return false;
     if (qn_json_parse(asked->options, strlen(asked->options), &news, NULL)) {
         qn_snapshot_unref(snap);
-        return;
+        return false;
     }
     struct qn_jref added = qn_json_root(news), it;
     struct qn_buf text, value;
@@ -116,11 +115,13 @@ static void save_options(struct qn_services *sv, const char *name,
         qn_jw_ki64(&w, "ctx_size", asked->context);
     qn_jw_obj_end(&w);
     qn_json_free(news);
-    if (!text.overflow)
-        qn_catalog_set_options(sv->catalog, row->name, qn_buf_cstr(&text), NULL, NULL);
+    bool fits = !text.overflow;
+    if (fits)
+        qn_catalog_set_options(sv->catalog, row->name, qn_buf_cstr(&text), done, ctx);
     qn_buf_deinit(&text);
     qn_buf_deinit(&value);
     qn_snapshot_unref(snap);
+    return fits;
 }
 
 static void load_gone(void *ctx)
@@ -138,8 +139,9 @@ static void load_done(void *ctx, const struct qn_error *e)
                           &(struct qn_problem){.error = e, .loading = true, .model = a->name});
     } else {
         if (a->options)
-            save_options(a->sv, a->name, &(struct qn_load_options){a->context, a->options});
-        answer(a, "Model loaded");
+            qn_api_save_options(a->sv, a->name, &(struct qn_load_options){a->context, a->options},
+                                NULL, NULL);
+        answer(a, qn_arena_fmt(qn_http_arena(a->http), "Loaded model: %s", a->name));
     }
     asker_free(a);
 }
@@ -201,7 +203,7 @@ static void unload_gone(void *ctx)
 static void unload_done(void *ctx)
 {
     struct asker *a = ctx;
-    answer(a, a->name ? "Model unloaded" : "All models unloaded");
+    answer(a, a->name ? "Model unloaded successfully" : "All models unloaded successfully");
     asker_free(a);
 }
 

@@ -19,6 +19,9 @@ void qn_api_stats(struct qn_services *sv, struct qn_http *h, const char *id)
     qn_jw_ki64(&w, "output_tokens", s->output);
     qn_jw_ki64(&w, "prompt_tokens", s->prompt);
     qn_jw_ki64(&w, "cache_tokens", s->cached);
+    qn_jw_key(&w, "decode_token_times"); /* of before; it has been empty since */
+    qn_jw_arr(&w);
+    qn_jw_arr_end(&w);
     qn_jw_ki64(&w, "request_count_total", s->requests);
     qn_jw_ki64(&w, "failed_count_total", s->failed);
     qn_jw_ki64(&w, "cancelled_count_total", s->cancelled);

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "contract/codec.h"
+#include "router/dialects/keep_alive.h"
 
 #include <string.h>
 
@@ -321,6 +322,9 @@ static qn_err read_all(const struct qn_jref *root, struct qn_request *rq, struct
     qn_err err = qn_json_str_opt(&v, &rq->model, e);
     if (rq->model && !*rq->model)
         rq->model = NULL;
+    v = qn_json_get(root, "keep_alive"); /* as Ollama's clients write it */
+    if (!err)
+        err = qn_keep_alive_read(&v, &rq->keep_alive_ms, e);
     v = qn_json_get(root, "messages");
     if (!err)
         err = qn_anthropic_talk(&system, &v, rq->arena, &job->chat, e);

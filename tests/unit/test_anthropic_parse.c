@@ -108,6 +108,7 @@ static void complaints(void **state)
         {"{" N "\"system\":[{\"type\":\"image\"}]," M "}", "system[0].type"},
         {"{" N "\"model\":5," M "}", "model"},
         {"{" N "\"stream\":1," M "}", "stream"},
+        {"{" N "\"keep_alive\":\"soon\"," M "}", "keep_alive"},
         {"{" N "\"temperature\":\"hot\"," M "}", "temperature"},
         {"{" N "\"top_p\":2," M "}", "top_p"},
         {"{" N "\"top_k\":1.5," M "}", "top_k"},
@@ -163,7 +164,8 @@ static void members_become_a_job(void **state)
     struct fixture f;
     qn_err err = parse(
         &f, &qn_anthropic,
-        "{\"model\":\"m\",\"max_tokens\":7,\"stream\":true,\"temperature\":0.5,\"top_k\":3,"
+        "{\"model\":\"m\",\"keep_alive\":\"5m\",\"max_tokens\":7,\"stream\":true,\"temperature\":0."
+        "5,\"top_k\":3,"
         "\"top_p\":0.9,\"stop_sequences\":[\"a\",\"b\"],\"metadata\":{\"user_id\":\"u\"},"
         "\"system\":[{\"type\":\"text\",\"text\":\"S\",\"cache_control\":{\"type\":\"ephemeral\"}},"
         "{\"type\":\"text\",\"text\":\"T\"}],\"thinking\":{\"type\":\"disabled\"},"
@@ -200,6 +202,7 @@ static void members_become_a_job(void **state)
     assert_string_equal(j->chat.effort, "high");
     assert_string_equal(j->constrain.schema, "{\"type\":\"object\"}");
     assert_false(j->chat.continue_last);
+    assert_int_equal(f.rq.keep_alive_ms, 300000);
     assert_int_equal(f.rq.n_headers, 0);
     drop(&f);
 }

@@ -1,0 +1,448 @@
+/* Engines, as Kolosal's API calls models: POST engines loads a file by its path, GET lists, DELETE
+ * removes, engines/{id}/status tells about one. The engine "x" is the model "user.x"; what shipped
+ * with quince is an engine, too. */
+#include "router/api/api.h"
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "contract/job.h"
+#include "router/answer.h"
+#include "router/intake.h"
+#include "router/inventory.h"
+#include "router/residency.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CONTEXT_MIN = 128,
+    CONTEXT_MAX = 16 * 1024 * 1024,
+    CONTEXT_PRESET = 4096,
+    LAYERS_PRESET = 100,
+    OPTIONS_MAX = 4096
+};
+
+static const char user_prefix[] = "user.";
+
+static const char *engine_id(const char *model)
+{
+    return qn_str_starts(model, user_prefix) ? model + strlen(user_prefix) : model;
+}
+
+static bool is_engine(const struct qn_model_row *row)
+{
+    return qn_str_eq(row->type, "llm") && row->n_files > 0 && !*row->base;
+}
+
+static const struct qn_loaded *find_loaded(const struct qn_loaded *loaded, size_t n,
+                                           const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (qn_str_eq(loaded[i].name, name))
+            return &loaded[i];
+    return NULL;
+}
+
+static const char *state_name(const struct qn_loaded *m)
+{
+    if (m && m->status.state == QN_INST_READY)
+        return "loaded";
+    return m && m->status.state == QN_INST_LOADING ? "loading" : "unloaded";
+}
+
+void qn_api_engines_write(struct qn_services *sv, struct qn_jw *w, bool paths)
+{
+    struct qn_loaded loaded[QN_RESIDENTS_MAX];
+    size_t n = qn_inventory_loaded(sv->inventory, loaded, QN_RESIDENTS_MAX);
+    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    qn_jw_arr(w);
+    for (size_t i = 0; i < qn_snapshot_count(snap); i++) {
+        const struct qn_model_row *row = qn_snapshot_at(snap, i);
+        if (!is_engine(row))
+            continue;
+        qn_jw_obj(w);
+        qn_jw_kstr(w, "engine_id", engine_id(row->name));
+        qn_jw_kstr(w, "status", state_name(find_loaded(loaded, n, row->name)));
+        if (paths)
+            qn_jw_kstr(w, "model_path", row->files[0]);
+        qn_jw_obj_end(w);
+    }
+    qn_jw_arr_end(w);
+    qn_snapshot_unref(snap);
+}
+
+void qn_api_engines_count(struct qn_services *sv, int64_t *ready, int64_t *total)
+{
+    struct qn_loaded loaded[QN_RESIDENTS_MAX];
+    size_t n = qn_inventory_loaded(sv->inventory, loaded, QN_RESIDENTS_MAX);
+    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    *ready = *total = 0;
+    for (size_t i = 0; i < qn_snapshot_count(snap); i++) {
+        const struct qn_model_row *row = qn_snapshot_at(snap, i);
+        const struct qn_loaded *m = find_loaded(loaded, n, row->name);
+        *total += is_engine(row);
+        *ready += is_engine(row) && m && m->status.state == QN_INST_READY;
+    }
+    qn_snapshot_unref(snap);
+}
+
+void qn_api_engines(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    struct qn_buf body;
+    (void)id;
+    qn_buf_init(&body, QN_API_REPLY_MAX);
+    struct qn_jw w = qn_jw_to(&body);
+    qn_jw_obj(&w);
+    qn_jw_key(&w, "engines");
+    qn_api_engines_write(sv, &w, true);
+    qn_jw_obj_end(&w);
+    qn_answer_json(h, 200, &body);
+    qn_buf_deinit(&body);
+}
+
+/* The model that an engine's id means: the user's own before others. */
+static qn_err find(struct qn_services *sv, const char *id, struct qn_snapshot **snap,
+                   const struct qn_model_row **row, struct qn_error *e)
+{
+    struct qn_buf name;
+    struct qn_error why;
+    qn_buf_init(&name, QN_MODEL_NAME_MAX);
+    qn_buf_fmt(&name, "%s%s", user_prefix, id);
+    qn_err err = qn_inventory_find(sv->inventory, qn_buf_cstr(&name), snap, row, &why);
+    if (err)
+        err = qn_inventory_find(sv->inventory, id, snap, row, &why);
+    qn_buf_deinit(&name);
+    if (err)
+        return qn_fail_param(e, QN_ENOTFOUND, "engine_id", "Engine '%.200s' not found", id);
+    return QN_OK;
+}
+
+/* ---- one engine ---- */
+
+static int64_t saved(const struct qn_jref *options, const char *key, int64_t preset)
+{
+    struct qn_jref v = qn_json_get(options, key);
+    return qn_json_type(&v) == QN_JSON_NUMBER ? (int64_t)qn_json_raw_f64(&v) : preset;
+}
+
+/* "engine_id" to "parameters". context: of the running model, 0: it does not run. */
+static void write_engine(struct qn_jw *w, const struct qn_model_row *row, const char *status,
+                         int64_t context)
+{
+    struct qn_json *doc = NULL;
+    struct qn_jref options = {0};
+    if (qn_json_parse(row->options, strlen(row->options), &doc, NULL) == QN_OK)
+        options = qn_json_root(doc);
+    qn_jw_kstr(w, "engine_id", engine_id(row->name));
+    qn_jw_kstr(w, "status", status);
+    qn_jw_kstr(w, "model_path", row->n_files ? row->files[0] : "");
+    qn_jw_key(w, "parameters");
+    qn_jw_obj(w);
+    qn_jw_ki64(w, "n_ctx", context ? context : saved(&options, "ctx_size", CONTEXT_PRESET));
+    qn_jw_ki64(w, "n_gpu_layers", saved(&options, "n_gpu_layers", LAYERS_PRESET));
+    qn_jw_ki64(w, "main_gpu_id", saved(&options, "main_gpu_id", 0));
+    qn_jw_obj_end(w);
+    qn_json_free(doc);
+}
+
+void qn_api_engine(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    struct qn_loaded loaded[QN_RESIDENTS_MAX];
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    struct qn_error e = {0};
+    struct qn_buf body;
+    if (find(sv, id, &snap, &row, &e)) {
+        qn_answer_error(h, &e);
+        return;
+    }
+    size_t n = qn_inventory_loaded(sv->inventory, loaded, QN_RESIDENTS_MAX);
+    const struct qn_loaded *m = find_loaded(loaded, n, row->name);
+    bool ready = m && m->status.state == QN_INST_READY;
+    int64_t more = ready ? m->status.memory_bytes - row->size_bytes : 0;
+    struct qn_model_count count = qn_inventory_count(sv->inventory, row->name);
+    qn_buf_init(&body, QN_API_REPLY_MAX);
+    struct qn_jw w = qn_jw_to(&body);
+    qn_jw_obj(&w);
+    write_engine(&w, row, state_name(m), ready ? m->status.context : 0);
+    qn_jw_key(&w, "memory_usage");
+    qn_jw_obj(&w);
+    qn_jw_ki64(&w, "model_size_mb", row->size_bytes / 1048576);
+    qn_jw_ki64(&w, "context_size_mb", more > 0 ? more / 1048576 : 0);
+    qn_jw_obj_end(&w);
+    qn_jw_key(&w, "performance");
+    qn_jw_obj(&w);
+    qn_jw_kf64(&w, "last_inference_tps", count.last_tokens_s);
+    qn_jw_ki64(&w, "total_requests", count.requests);
+    qn_jw_obj_end(&w);
+    qn_jw_obj_end(&w);
+    qn_answer_json(h, 200, &body);
+    qn_buf_deinit(&body);
+    qn_snapshot_unref(snap);
+}
+
+/* ---- adding ---- */
+
+struct asker {
+    struct qn_services *sv;
+    struct qn_http *http; /* NULL: it has gone */
+    struct qn_lease *lease;
+    char *name; /* the model's */
+    char *options;
+    int64_t context;
+};
+
+static void asker_free(struct asker *a)
+{
+    qn_lease_release(a->lease);
+    free(a->name);
+    free(a->options);
+    free(a);
+}
+
+static void refuse(struct asker *a, const struct qn_error *e, bool loading)
+{
+    qn_http_on_gone(a->http, NULL, NULL);
+    qn_answer_problem(a->http, &(struct qn_problem){.error = e, .loading = loading});
+    asker_free(a);
+}
+
+/* {"engine_id","status"} and, of an engine that is there, the rest. */
+static void answer(struct asker *a, int status, const char *state)
+{
+    struct qn_snapshot *snap = NULL;
+    const struct qn_model_row *row = NULL;
+    struct qn_buf body;
+    qn_buf_init(&body, QN_API_REPLY_MAX);
+    struct qn_jw w = qn_jw_to(&body);
+    qn_jw_obj(&w);
+    if (qn_inventory_find(a->sv->inventory, a->name, &snap, &row, NULL) == QN_OK) {
+        write_engine(&w, row, state, a->context);
+    } else {
+        qn_jw_kstr(&w, "engine_id", engine_id(a->name));
+        qn_jw_kstr(&w, "status", state);
+    }
+    qn_snapshot_unref(snap);
+    qn_jw_obj_end(&w);
+    qn_http_on_gone(a->http, NULL, NULL);
+    qn_answer_json(a->http, status, &body);
+    qn_buf_deinit(&body);
+    asker_free(a);
+}
+
+static void load_gone(void *ctx)
+{
+    asker_free(ctx); /* gives the waiting lease back; a load that runs goes on */
+}
+
+static void loaded(void *ctx, const struct qn_error *e)
+{
+    struct asker *a = ctx;
+    if (!e) {
+        answer(a, 201, "loaded");
+        return;
+    }
+    a->lease = NULL;
+    refuse(a, e, true);
+}
+
+static void intake_gone(void *ctx)
+{
+    ((struct asker *)ctx)->http = NULL; /* the intake cannot be called off */
+}
+
+/* What the intake says of the model is told in this API's words. */
+static void translate(const struct qn_error *from, struct qn_error *to)
+{
+    const char *param = qn_str_eq(from->param, "checkpoint") ? "model_path" : "engine_id";
+    qn_err code =
+        from->code == QN_ENOTFOUND || from->code == QN_ECONFLICT || from->code == QN_EUNSUPPORTED
+            ? QN_EINVAL
+            : from->code;
+    if (*from->param)
+        qn_fail_param(to, code, param, "%s", from->message);
+    else
+        *to = *from;
+}
+
+/* Its options are in the catalog, or could not be: then the log says so, and it is loaded all the
+ * same. */
+static void load(void *ctx, const struct qn_error *e)
+{
+    struct asker *a = ctx;
+    struct qn_error why = {0};
+    if (!a->http) {
+        asker_free(a);
+        return;
+    }
+    if (e)
+        qn_warn("engines", "model=%s saving its options failed: %s", a->name, e->message);
+    struct qn_load_options options = {.context = a->context};
+    if (qn_inventory_acquire(a->sv->inventory, a->name, &options, loaded, a, &a->lease, &why))
+        refuse(a, &why, false);
+    else
+        qn_http_on_gone(a->http, load_gone, a);
+}
+
+static void registered(void *ctx, const struct qn_error *e)
+{
+    struct asker *a = ctx;
+    struct qn_error why = {0};
+    if (!a->http) {
+        asker_free(a);
+        return;
+    }
+    if (e) {
+        translate(e, &why);
+        refuse(a, &why, false);
+        return;
+    }
+    struct qn_load_options options = {.context = a->context, .options = a->options};
+    if (!qn_api_save_options(a->sv, a->name, &options, load, a))
+        load(a, NULL);
+}
+
+struct wish {
+    const char *id, *path;
+    int64_t context, layers, gpu;
+};
+
+static qn_err read_wish(const struct qn_jref *root, struct wish *out, struct qn_error *e)
+{
+    const struct {
+        const char *key;
+        int64_t min, max, *value;
+    } numbers[] = {
+        {"n_ctx", CONTEXT_MIN, CONTEXT_MAX, &out->context},
+        {"n_gpu_layers", 0, INT32_MAX, &out->layers},
+        {"main_gpu_id", 0, INT32_MAX, &out->gpu},
+    };
+    struct qn_jref v = qn_json_get(root, "engine_id");
+    qn_err err = qn_json_str(&v, &out->id, e);
+    v = qn_json_get(root, "model_path");
+    if (!err)
+        err = qn_json_str(&v, &out->path, e);
+    for (size_t i = 0; !err && i < sizeof numbers / sizeof *numbers; i++) {
+        v = qn_json_get(root, numbers[i].key);
+        err = qn_json_i64_opt(&v, numbers[i].min, numbers[i].max, numbers[i].value, e);
+    }
+    return err;
+}
+
+/* A server that others can reach opens no file they name, unless it lies among its models. */
+static bool may_open(const struct qn_services *sv, const char *path)
+{
+    if (!sv->open_to_others)
+        return true;
+    char *real = realpath(path, NULL), *dir = realpath(sv->models_dir, NULL);
+    size_t n = dir ? strlen(dir) : 0;
+    bool ok = real && dir && !strncmp(real, dir, n) && real[n] == '/';
+    free(real);
+    free(dir);
+    return ok;
+}
+
+static char *write_options(const struct wish *wish)
+{
+    struct qn_buf out;
+    qn_buf_init(&out, OPTIONS_MAX);
+    struct qn_jw w = qn_jw_to(&out);
+    qn_jw_obj(&w);
+    qn_jw_ki64(&w, "n_gpu_layers", wish->layers);
+    qn_jw_ki64(&w, "main_gpu_id", wish->gpu);
+    qn_jw_obj_end(&w);
+    return qn_buf_take(&out);
+}
+
+void qn_api_engine_add(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    struct qn_json *doc;
+    struct qn_error e = {0};
+    struct wish wish = {.context = CONTEXT_PRESET, .layers = LAYERS_PRESET};
+    (void)id;
+    qn_err err = qn_api_body(h, false, &doc, &e);
+    if (!err) {
+        struct qn_jref root = qn_json_root(doc);
+        err = read_wish(&root, &wish, &e);
+    }
+    if (!err && sv->stopping)
+        err = qn_fail(&e, QN_EBUSY, "the server is stopping");
+    if (err) {
+        qn_answer_error(h, &e);
+    } else if (!may_open(sv, wish.path)) {
+        qn_answer_plain(h, 403, "path_not_allowed",
+                        "other machines can reach this server: it opens files of its models "
+                        "folder only");
+    } else {
+        struct asker *a = qn_xcalloc(1, sizeof *a);
+        struct qn_buf name;
+        qn_buf_init(&name, 2 * QN_MODEL_NAME_MAX);
+        qn_buf_fmt(&name, "%s%s", user_prefix, engine_id(wish.id));
+        a->sv = sv;
+        a->http = h;
+        a->name = name.overflow ? qn_xstrdup(wish.id) : qn_xstrdup(qn_buf_cstr(&name));
+        a->options = write_options(&wish);
+        a->context = wish.context;
+        qn_buf_deinit(&name);
+        qn_http_on_gone(h, intake_gone, a);
+        qn_intake_file(sv->loop, sv->catalog, &sv->closed, a->name, wish.path, "llamacpp",
+                       registered, a);
+    }
+    qn_json_free(doc);
+}
+
+/* ---- removing ---- */
+
+static void removed(void *ctx, const struct qn_error *e)
+{
+    struct asker *a = ctx;
+    if (!a->http)
+        asker_free(a);
+    else if (e)
+        refuse(a, e, false);
+    else
+        answer(a, 200, "removed");
+}
+
+/* It is out of memory, and now out of the catalog, too; its file stays. */
+static void forget(void *ctx)
+{
+    struct asker *a = ctx;
+    qn_http_on_gone(a->http, intake_gone, a);
+    qn_catalog_remove(a->sv->catalog, a->name, removed, a);
+}
+
+static void unload_gone(void *ctx)
+{
+    struct asker *a = ctx;
+    qn_inventory_forget(a->sv->inventory, a);
+    asker_free(a);
+}
+
+void qn_api_engine_remove(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    struct qn_error e = {0};
+    qn_err err = find(sv, id, &snap, &row, &e);
+    if (!err && row->builtin) {
+        err = qn_fail_param(&e, QN_EINVAL, "engine_id",
+                            "'%s' ships with quince and cannot be removed: POST /v1/unload takes "
+                            "it out of memory",
+                            row->name);
+        qn_snapshot_unref(snap);
+    }
+    if (err) {
+        qn_answer_error(h, &e);
+        return;
+    }
+    struct asker *a = qn_xcalloc(1, sizeof *a);
+    a->sv = sv;
+    a->http = h;
+    a->name = qn_xstrdup(row->name);
+    qn_snapshot_unref(snap);
+    qn_http_on_gone(h, unload_gone, a);
+    if (qn_inventory_unload(sv->inventory, a->name, forget, a, &e))
+        forget(a); /* it was not loaded */
+}
