@@ -21,7 +21,7 @@ static const char *const scalars[] = {
 static const char *const known[] = {
     "model",          "messages", "max_tokens",  "system",        "stream",
     "stop_sequences", "tools",    "tool_choice", "thinking",      "output_config",
-    "output_format",  "metadata", "betas",       "cache_control",
+    "output_format",  "metadata", "betas",       "cache_control", "keep_alive",
 };
 
 static qn_err read_stops(const struct qn_jref *v, struct qn_arena *arena, struct qn_strings *stop,
