@@ -166,9 +166,11 @@ static void open_at(struct qn_parse *p, const struct qn_opener *o, size_t i)
     }
     p->state = p->after = QN_IN_CALLS;
     p->opener = o;
+    p->form = o->form;
+    p->how = o->how;
     p->opened = i;
     p->mark = p->sent;
-    p->phase = p->nest = p->what = 0;
+    p->phase = p->nest = p->what = p->count = 0;
     p->list = p->any = p->half = p->committed = false;
     p->scan = (struct qn_json_scan){0};
     qn_buf_clear(&p->name);
@@ -289,7 +291,7 @@ static void broken(struct qn_parse *p)
 
 static bool in_calls(struct qn_parse *p)
 {
-    enum qn_step step = p->opener->form(p);
+    enum qn_step step = p->form(p);
     if (step == QN_STEP_MORE && !p->final) {
         if (p->mark == NO_MARK)
             p->sent = p->pos;
@@ -300,10 +302,14 @@ static bool in_calls(struct qn_parse *p)
     if (step == QN_STEP_BAD) {
         broken(p);
     } else {
-        enum qn_parse_state after = p->after;
+        bool reasons = p->after == QN_IN_REASONING;
+        if (reasons && p->c.reasoning_in_text)
+            pass(p, true, p->mark, p->pos);
         to_text(p);
-        if (after == QN_IN_REASONING)
-            p->state = after;
+        if (reasons) {
+            p->state = QN_IN_REASONING;
+            p->skip_space = !p->c.reasoning_in_text;
+        }
     }
     return true;
 }
@@ -394,6 +400,14 @@ void qn_parse_called(struct qn_parse *p)
 }
 
 /* ---- Pieces that forms share ---- */
+
+enum qn_step qn_parse_hand_over(struct qn_parse *p, qn_form form, const void *how)
+{
+    p->form = form;
+    p->how = how;
+    p->phase = p->nest = p->what = p->count = 0;
+    return form(p);
+}
 
 int qn_parse_byte(const struct qn_parse *p)
 {

@@ -120,7 +120,7 @@ static void next_value(struct qn_parse *p, enum phase phase)
 /* The byte c, not yet taken, begins the value of a member. */
 static bool begin_value(struct qn_parse *p, int c, enum meaning *what)
 {
-    const struct qn_json_calls *how = p->opener->how;
+    const struct qn_json_calls *how = p->how;
     if (how->name_is_key && *what == NOTHING && c == '{' && !p->committed) {
         qn_buf_clear(&p->name);
         qn_buf_str(&p->name, qn_buf_cstr(&p->value));
@@ -146,7 +146,7 @@ static bool begin_value(struct qn_parse *p, int c, enum meaning *what)
 
 enum qn_step qn_calls_json(struct qn_parse *p)
 {
-    const struct qn_json_calls *how = p->opener->how;
+    const struct qn_json_calls *how = p->how;
     enum meaning what = (enum meaning)p->what;
     for (;;) {
         int c = qn_parse_byte(p);

@@ -36,7 +36,7 @@ static bool name_complete(struct qn_parse *p, const struct qn_named_calls *how)
 
 enum qn_step qn_calls_named(struct qn_parse *p)
 {
-    const struct qn_named_calls *how = p->opener->how;
+    const struct qn_named_calls *how = p->how;
     for (;;) {
         enum qn_word w;
         enum qn_step step;
@@ -61,10 +61,8 @@ enum qn_step qn_calls_named(struct qn_parse *p)
             c = qn_parse_next(p);
             if (c < 0)
                 return QN_STEP_MORE;
-            if (how->list && (c == '[' || c == '{')) {
-                p->phase = 0;
-                return how->list(p);
-            }
+            if (how->list && (c == '[' || c == '{'))
+                return qn_parse_hand_over(p, qn_calls_json, how->list);
             p->phase = NAME;
             break;
         case NAME:

@@ -2,7 +2,7 @@
 #ifndef QN_LLM_CALLS_NAMED_H
 #define QN_LLM_CALLS_NAMED_H
 
-#include "llm/calls_parse.h"
+#include "llm/calls_json.h"
 
 struct qn_named_calls {
     const char *lead;         /* MAY: all up to and with this is skipped before the name */
@@ -13,8 +13,8 @@ struct qn_named_calls {
                                  behind the separator */
     const char *end[4];       /* what may follow the arguments, in this order */
     const char *text;         /* MAY: the name that begins text */
-    qn_form list;             /* MAY: where [ or { comes instead of a name */
-    bool counted;             /* the name ends in :0, and the whole of it is the id */
+    const struct qn_json_calls *list; /* MAY: where [ or { comes instead of a name */
+    bool counted;                     /* the name ends in :0, and the whole of it is the id */
 };
 
 enum qn_step qn_calls_named(struct qn_parse *p); /* how: struct qn_named_calls */

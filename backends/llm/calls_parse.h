@@ -90,9 +90,11 @@ struct qn_parse {
 
     /* The form's. Cleared when one begins. */
     const struct qn_opener *opener;
+    qn_form form; /* the opener's, until it hands over */
+    const void *how;
     int phase;
-    bool list, any; /* in a list; a call has ended */
-    int nest, what; /* the form's own */
+    bool list, any;        /* in a list; a call has ended */
+    int nest, what, count; /* the form's own */
     struct qn_json_scan scan;
     struct qn_buf name, id, key, value;
 
@@ -113,6 +115,9 @@ enum qn_word qn_parse_peek(const struct qn_parse *p, size_t from, const char *wo
 /* Skips white space; the next byte, or -1 when it has not come. */
 int qn_parse_next(struct qn_parse *p);
 int qn_parse_byte(const struct qn_parse *p); /* the byte at pos, or -1 */
+
+/* Another form reads on from pos. Returns what it says. */
+enum qn_step qn_parse_hand_over(struct qn_parse *p, qn_form form, const void *how);
 
 /* The name and id buffers say whom to call: false when that cannot be a tool. */
 bool qn_parse_callable(const struct qn_parse *p);
