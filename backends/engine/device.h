@@ -53,9 +53,10 @@ qn_err qn_read(struct qn_device *dev, void *host, const struct qn_tensor *t);
 void qn_write(struct qn_device *dev, struct qn_tensor *t, const void *host);
 
 /* Lays a matrix [rows, cols] out anew for qn_matmul on this device, or experts' matrices [experts,
- * rows, cols] for qn_matmul_experts; t becomes the new one and *out
- * its memory, which the caller frees. The values are the same but for their order. Uses the
- * device's threads. QN_ENOMEM; QN_EUNSUPPORTED names the type. */
+ * rows, cols] for qn_matmul_experts; t becomes the new one and *out its memory, which the caller
+ * frees. The values are the same but for their order. *out is NULL, and t as it was, where the
+ * device multiplies this type as the file has it; its pages are then in memory. Uses the device's
+ * threads. QN_ENOMEM; QN_EIO: the file cannot be read; QN_EUNSUPPORTED names the type. */
 qn_err qn_weight_prepare(struct qn_device *dev, struct qn_tensor *t, struct qn_mem **out,
                          struct qn_error *e);
 

@@ -87,7 +87,8 @@ void qn_choose_experts(struct qn_device *dev, struct qn_tensor *ids, struct qn_t
 static void check_experts(const struct qn_tensor *y, const struct qn_tensor *x,
                           const struct qn_tensor *w, const struct qn_tensor *bias)
 {
-    CHECK(w->ndim == 3 && w->mem->layout != 0 && w->shape[0] <= QN_EXPERTS_MAX, y, x, w);
+    CHECK(w->ndim == 3 && w->shape[0] <= QN_EXPERTS_MAX, y, x, w);
+    CHECK(w->mem->layout != 0 || qn_dtype(w->dtype)->block == 1, y, x, w);
     CHECK(x->ndim == 2 && f32_rows(x) && x->shape[1] == w->shape[2], y, x, w);
     CHECK(y->ndim == 2 && f32_rows(y) && y->shape[1] == w->shape[1], y, x, w);
     if (bias)

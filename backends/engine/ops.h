@@ -94,7 +94,7 @@ void qn_choose_experts(struct qn_device *dev, struct qn_tensor *ids, struct qn_t
 /* One product of several that share their input and their choice of experts. */
 struct qn_expert_linear {
     struct qn_tensor *y;          /* [rows·used, out] */
-    const struct qn_tensor *w;    /* [experts, out, cols], prepared */
+    const struct qn_tensor *w;    /* [experts, out, cols], prepared if of a block type */
     const struct qn_tensor *bias; /* [experts, out] f32, or NULL */
 };
 

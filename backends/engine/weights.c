@@ -30,8 +30,8 @@ struct qn_weights {
     struct qn_device *dev;
     struct qn_mem **made; /* matrices laid out anew and copies of vectors */
     size_t n_made, cap_made;
-    int64_t made_bytes;
-    struct qn_arena *strings; /* NUL-terminated copies of metadata strings */
+    int64_t made_bytes, lent_bytes; /* lent: of matrices that are multiplied as the file has them */
+    struct qn_arena *strings;       /* NUL-terminated copies of metadata strings */
 };
 
 /* QN_EFORMAT for a name that an earlier part has, too. */
@@ -84,9 +84,12 @@ qn_err qn_weights_open(struct qn_weights **out, const char *path, struct qn_erro
     qn_err err = qn_gguf_open_parts(path, parts, &n, e);
     if (!err)
         err = over(out, parts, n, e);
-    if (!err)
-        (*out)->mapped = true;
-    return err;
+    if (err)
+        return err;
+    (*out)->mapped = true;
+    for (size_t i = 0; i < n; i++) /* what is not in memory yet is read in large pages; advice */
+        madvise((void *)qn_gguf_data(parts[i]), qn_gguf_file_bytes(parts[i]), MADV_HUGEPAGE);
+    return QN_OK;
 }
 
 void qn_weights_close(struct qn_weights *w)
@@ -297,6 +300,11 @@ qn_err qn_weights_prepare(struct qn_weights *w, struct qn_device *dev, struct qn
     qn_err err = qn_weight_prepare(dev, t, &mem, e);
     if (err)
         return err;
+    if (!mem) {
+        if (in_file(w, before.mem))
+            w->lent_bytes += (int64_t)qn_tensor_bytes(&before);
+        return QN_OK;
+    }
     keep(w, mem);
     if (in_file(w, before.mem))
         drop_pages(w, before.mem);
@@ -375,7 +383,7 @@ int64_t qn_weights_parameters(const struct qn_weights *w)
 
 int64_t qn_weights_prepared_bytes(const struct qn_weights *w)
 {
-    return w->made_bytes;
+    return w->made_bytes + w->lent_bytes;
 }
 
 qn_err qn_weights_u32(const struct qn_weights *w, const char *key, uint32_t *out,

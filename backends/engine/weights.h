@@ -44,7 +44,8 @@ qn_err qn_weights_expect(const struct qn_tensor *t, const char *what, struct qn_
                          size_t ndim, const int64_t *shape);
 
 /* Lays the matrix t, got from w, out anew for qn_matmul (see qn_weight_prepare) and lets the file's
- * pages go. The new memory belongs to w. The file's own tensor may still be got and read. */
+ * pages go, or leaves it in them where the device takes it so. New memory belongs to w. The file's
+ * own tensor may still be got and read. */
 qn_err qn_weights_prepare(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t,
                           struct qn_error *e);
 
@@ -60,8 +61,9 @@ qn_err qn_weights_copy_vector(struct qn_weights *w, struct qn_device *dev, struc
                               const char *what, struct qn_error *e);
 
 int64_t qn_weights_parameters(const struct qn_weights *w); /* elements of all tensors */
-int64_t
-qn_weights_prepared_bytes(const struct qn_weights *w); /* memory made for matrices and vectors */
+/* Bytes that computing reads: memory made for matrices and vectors, and matrices left in the file.
+ */
+int64_t qn_weights_prepared_bytes(const struct qn_weights *w);
 
 /* Metadata. Absent: QN_ENOTFOUND; other type or out of range: QN_EFORMAT. Each message names the
  * key. The _opt forms leave *out as it was when the key is absent. Strings come NUL-terminated and

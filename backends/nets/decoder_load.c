@@ -232,6 +232,13 @@ static qn_err make_room(struct qn_loader *l, struct qn_net *net, int32_t max_chu
     return QN_OK;
 }
 
+/* Bytes of the embedding's rows, unless the output matrix reads the same. */
+static int64_t embedding_bytes(const struct qn_net *net)
+{
+    const struct qn_tensor *a = &net->embedding, *b = &net->output;
+    return a->mem == b->mem && a->offset == b->offset ? 0 : (int64_t)qn_tensor_bytes(a);
+}
+
 static void fill_info(struct qn_net *net, const struct qn_weights *w)
 {
     const struct qn_decoder_shape *s = &net->shape;
@@ -249,7 +256,7 @@ static void fill_info(struct qn_net *net, const struct qn_weights *w)
         .context_train = s->context_train,
         .embedding_dim = s->dim * (1 + net->deepstack),
         .parameters = qn_weights_parameters(w),
-        .weight_bytes = qn_weights_prepared_bytes(w) + (int64_t)qn_tensor_bytes(&net->embedding) +
+        .weight_bytes = qn_weights_prepared_bytes(w) + embedding_bytes(net) +
                         (net->inputs.width ? (int64_t)qn_tensor_bytes(&net->inputs.table) : 0),
         .windows = windows,
         .state_bytes = (int64_t)net->state_bytes,

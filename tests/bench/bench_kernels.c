@@ -79,7 +79,9 @@ static double read_gb_s(void)
 
 /* Products of one panel that stays in the first cache: the limit of the kernel's own arithmetic. */
 struct spinning {
-    cpu_panel_fn fn;
+    cpu_panel_fn fn;  /* of a block type */
+    cpu_rows_fn rows; /* of a plain one */
+    size_t row_bytes;
     const char *panel, *acts;
     int repeats;
 };
@@ -90,14 +92,23 @@ static void spin_panel(void *arg, int64_t i, int worker)
     float y[CPU_COLUMNS_MAX * CPU_PANEL];
     (void)i, (void)worker;
     for (int k = 0; k < s->repeats; k++)
-        s->fn(y, s->panel, s->acts, 256);
+        if (s->fn)
+            s->fn(y, s->panel, s->acts, 256);
+        else
+            s->rows(y, s->panel, s->row_bytes, CPU_PANEL, (const float *)s->acts, 256);
 }
 
 static double cached_gmac_s(enum qn_dtype t, int nc)
 {
     static char panel[CPU_PANEL * 256 * 4] __attribute__((aligned(64)));
     static char acts[CPU_COLUMNS_MAX * 256 * 4] __attribute__((aligned(64)));
-    struct spinning s = {cpu(dev)->k->panel[t][nc == 8 ? 3 : nc / 2], panel, acts, 20000};
+    const int width = nc == 8 ? 3 : nc / 2;
+    struct spinning s = {.fn = cpu(dev)->k->panel[t][width],
+                         .rows = cpu(dev)->k->rows[t][width],
+                         .row_bytes = qn_dtype_bytes(qn_dtype(t), 256),
+                         .panel = panel,
+                         .acts = acts,
+                         .repeats = 20000};
     int threads = qn_device_threads(dev);
     double best = 0;
     for (int run = 0; run < RUNS; run++) {
@@ -156,6 +167,11 @@ static struct figures measure(enum qn_dtype t)
     for (int i = 0; i < matrices; i++) {
         w[i] = qn_tensor_make(t, 2, (int64_t[]){OUT, COLS}, file, 0);
         check(qn_weight_prepare(dev, &w[i], &made[i], &e), &e);
+        if (made[i])
+            continue;
+        check(qn_mem_new(dev, bytes, &made[i], &e), &e); /* multiplied as it is: a copy each */
+        memcpy(made[i]->host, file->host, bytes);
+        w[i].mem = made[i];
     }
     f.prepare_gb_s = (double)bytes * matrices / 1e3 / (double)(now_us() - us);
     struct qn_tensor x = qn_tensor_make(QN_F32, 2, (int64_t[]){PROMPT, COLS}, rest, 0);

@@ -72,9 +72,12 @@ static void test_tables_are_full(void **state)
     (void)state;
     for (int i = 0; cpu_kernels_all[i]; i++)
         for (int t = 0; t < QN_DTYPE_COUNT; t++)
-            for (int w = 0; w < 4; w++)
-                assert_int_equal(cpu_kernels_all[i]->panel[t][w] != NULL,
-                                 qn_dtype(t)->dequant != NULL);
+            for (int w = 0; w < 4; w++) {
+                const struct qn_dtype_info *d = qn_dtype(t);
+                const struct cpu_kernels *k = cpu_kernels_all[i];
+                assert_int_equal(k->panel[t][w] != NULL, d->dequant && d->block > 1);
+                assert_int_equal(k->rows[t][w] != NULL, d->dequant && d->block == 1);
+            }
 }
 
 static void test_choice(void **state)

@@ -59,10 +59,10 @@ static void make_file(void)
     tensor("f32.0", 0, 4, 3, 0);
     tensor("q8.1", 8, 64, 2, 64);
     tensor("q4k", 12, 256, 2, 256);
-    tensor("odd", 8, 40, 2, 0);       /* 40 is no multiple of 32 */
-    tensor("beyond", 0, 1024, 2, 0);  /* 8192 bytes */
+    tensor("odd", 8, 40, 2, 0);      /* 40 is no multiple of 32 */
+    tensor("beyond", 0, 1024, 2, 0); /* 8192 bytes */
     tensor("strange", 9, 256, 1, 0); /* Q8_1 */
-    tensor("last", 0, 1024, 1, 0);    /* exactly all there is */
+    tensor("last", 0, 1024, 1, 0);   /* exactly all there is */
     while (file.len % 32)
         qn_buf_char(&file, 0);
     for (int i = 0; i < 1024; i++) {
@@ -128,7 +128,13 @@ static void test_prepare(void **state)
     assert_int_equal(qn_weights_prepare(w, dev, &t, &e), QN_OK);
     assert_true(t.mem != raw.mem && t.mem->layout != 0);
     assert_true(qn_tensor_same_shape(&t, &raw));
-    assert_true(qn_weights_prepared_bytes(w) >= 2 * 144);
+    int64_t bytes = qn_weights_prepared_bytes(w);
+    assert_true(bytes >= 2 * 144);
+    assert_int_equal(qn_weights_get(w, dev, &t, &e, "f32.0"), QN_OK);
+    raw = t;
+    assert_int_equal(qn_weights_prepare(w, dev, &t, &e), QN_OK);
+    assert_true(t.mem == raw.mem && t.offset == raw.offset); /* no copy of what can be read there */
+    assert_int_equal(qn_weights_prepared_bytes(w), bytes + 4 * 12);
     assert_int_equal(qn_weights_parameters(w), 12 + 128 + 512 + 80 + 2048 + 256 + 1024);
     qn_weights_close(w);
 }

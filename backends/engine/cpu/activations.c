@@ -1,4 +1,4 @@
-/* Groups of activations: rounded, interleaved, and multiplied by one panel. */
+/* Groups of activations: rounded, and multiplied by one panel. */
 #include "engine/cpu/activations.h"
 
 #include <string.h>
@@ -15,7 +15,8 @@ static size_t block_bytes(int64_t cols)
 
 static size_t plain_bytes(int64_t cols)
 {
-    return aligned((size_t)cols * sizeof(float) * CPU_COLUMNS_MAX);
+    return aligned((size_t)(cols + CPU_PLAIN_RUN - 1) / CPU_PLAIN_RUN * CPU_PLAIN_RUN *
+                   sizeof(float) * CPU_COLUMNS_MAX);
 }
 
 static size_t wide_bytes(const struct cpu_wide *w, int64_t cols)
@@ -34,9 +35,43 @@ static bool fine(const struct qn_tensor *w)
     return is_block(w) && qn_tensor_elements(w) < CPU_FINE_WEIGHTS;
 }
 
+bool cpu_in_panels(const struct qn_tensor *w)
+{
+    return !is_block(w) || w->mem->layout == CPU_LAYOUT_PANELS;
+}
+
+const char *cpu_panel_at(const struct qn_tensor *w, int64_t expert, int64_t panel)
+{
+    if (!is_block(w)) {
+        int64_t row = panel * CPU_PANEL;
+        return w->ndim == 2 ? cpu_at(w, row, 0) : cpu_at(w, expert, row);
+    }
+    int64_t each = (w->shape[w->ndim - 2] + CPU_PANEL - 1) / CPU_PANEL;
+    return (const char *)cpu_data(w) +
+           (size_t)(expert * each + panel) * cpu_panel_bytes(w->dtype, w->shape[w->ndim - 1]);
+}
+
+int cpu_panel_rows(const struct qn_tensor *w, int64_t panel)
+{
+    int64_t left = w->shape[w->ndim - 2] - panel * CPU_PANEL;
+    return left < CPU_PANEL ? (int)left : CPU_PANEL;
+}
+
+void cpu_panel_widen(const struct cpu_kernels *k, void *out, const struct qn_tensor *w,
+                     int64_t panel)
+{
+    const char *from = cpu_panel_at(w, 0, panel);
+    const int64_t cols = w->shape[w->ndim - 1];
+    if (is_block(w))
+        k->wide_panel[w->dtype](out, from, cols);
+    else
+        k->wide_rows[w->dtype](out, from, (size_t)w->stride[w->ndim - 2], cpu_panel_rows(w, panel),
+                               cols);
+}
+
 void cpu_forms_add(struct cpu_forms *f, const struct qn_tensor *w)
 {
-    if (w->mem->layout != CPU_LAYOUT_PANELS)
+    if (!cpu_in_panels(w))
         return;
     f->block |= is_block(w);
     f->plain |= !is_block(w);
@@ -50,8 +85,8 @@ const struct cpu_wide *cpu_wide_form(const struct cpu_kernels *k, const struct q
 
 bool cpu_wide(const struct cpu_kernels *k, const struct qn_tensor *w, int64_t rows)
 {
-    return rows >= CPU_WIDE_ROWS && w->mem->layout == CPU_LAYOUT_PANELS &&
-           cpu_wide_form(k, w)->panel_bytes && k->wide_panel[w->dtype] &&
+    return rows >= CPU_WIDE_ROWS && cpu_in_panels(w) && cpu_wide_form(k, w)->panel_bytes &&
+           (is_block(w) ? k->wide_panel[w->dtype] != NULL : k->wide_rows[w->dtype] != NULL) &&
            w->shape[w->ndim - 1] % CPU_WIDE == 0 && qn_tensor_elements(w) >= CPU_FINE_WEIGHTS;
 }
 
@@ -100,6 +135,19 @@ const char *cpu_wide_of(const struct cpu_kernels *k, const struct cpu_forms *f, 
     return wide_at(k, f, group, is_block(w) ? 0 : 1, w->shape[w->ndim - 1]);
 }
 
+static void gather(float *to, int width, const float *const *x, int n, int64_t cols)
+{
+    enum { RUN = CPU_PLAIN_RUN };
+    for (int64_t k = 0; k < cols; k += RUN)
+        for (int c = 0; c < width; c++, to += RUN) {
+            int64_t some = c >= n ? 0 : cols - k < RUN ? cols - k : RUN;
+            for (int64_t i = 0; i < some; i++)
+                to[i] = x[c][k + i];
+            for (int64_t i = some; i < RUN; i++)
+                to[i] = 0;
+        }
+}
+
 /* left [n][cols] = x less what the rounded group stands for. */
 static void left_over(float *left, const char *group, int width, const float *const *x, int n,
                       int64_t cols)
@@ -121,7 +169,7 @@ void cpu_group_ready(const struct cpu_kernels *k, const struct cpu_forms *f, cha
     if (f->block)
         k->round(group, width, x, n, cols);
     if (f->plain)
-        k->interleave((float *)plain_of(f, group, cols), width, x, n, cols);
+        gather((float *)plain_of(f, group, cols), width, x, n, cols);
     for (int i = 0; i < 2; i++)
         if (f->wide[i])
             k->wide[i].round((char *)wide_at(k, f, group, i, cols), x, n, cols);
@@ -135,16 +183,23 @@ void cpu_group_ready(const struct cpu_kernels *k, const struct cpu_forms *f, cha
 }
 
 void cpu_group_times_panel(const struct cpu_kernels *k, float *tile, const struct qn_tensor *w,
-                           const char *panel, const struct cpu_forms *f, const char *group, int n)
+                           int64_t expert, int64_t panel, const struct cpu_forms *f,
+                           const char *group, int n)
 {
-    int64_t cols = w->shape[w->ndim - 1];
-    int width = cpu_group_width(n);
-    cpu_panel_fn multiply = k->panel[w->dtype][width == 8 ? 3 : width / 2];
-    multiply(tile, panel, is_block(w) ? group : plain_of(f, group, cols), cols);
+    const int64_t cols = w->shape[w->ndim - 1];
+    const int width = cpu_group_width(n), i = width == 8 ? 3 : width / 2;
+    const char *from = cpu_panel_at(w, expert, panel);
+    if (!is_block(w)) {
+        k->rows[w->dtype][i](tile, from, (size_t)w->stride[w->ndim - 2], cpu_panel_rows(w, panel),
+                             (const float *)(const void *)plain_of(f, group, cols), cols);
+        return;
+    }
+    cpu_panel_fn multiply = k->panel[w->dtype][i];
+    multiply(tile, from, group, cols);
     if (fine(w)) {
         float more[CPU_COLUMNS_MAX * CPU_PANEL] __attribute__((aligned(64)));
-        multiply(more, panel, rest_of(f, group, cols), cols);
-        for (int i = 0; i < width * CPU_PANEL; i++)
-            tile[i] += more[i];
+        multiply(more, from, rest_of(f, group, cols), cols);
+        for (int j = 0; j < width * CPU_PANEL; j++)
+            tile[j] += more[j];
     }
 }

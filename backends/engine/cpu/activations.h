@@ -24,7 +24,18 @@ struct cpu_forms {
     bool wide[2]; /* in the wide forms of pack.h: for block and for plain weights */
 };
 
-/* Adds what w needs; nothing when w is as in the file. */
+/* Whether w is multiplied by sixteen rows at a time: block weights laid out in panels, plain ones
+ * as they are. */
+bool cpu_in_panels(const struct qn_tensor *w);
+/* Panel number `panel` of w [rows, cols], or of expert's matrix in [experts, rows, cols], and how
+ * many rows it has. */
+const char *cpu_panel_at(const struct qn_tensor *w, int64_t expert, int64_t panel);
+int cpu_panel_rows(const struct qn_tensor *w, int64_t panel);
+/* Brings it to the wide form. */
+void cpu_panel_widen(const struct cpu_kernels *k, void *out, const struct qn_tensor *w,
+                     int64_t panel);
+
+/* Adds what w needs; nothing when its panels are not made. */
 void cpu_forms_add(struct cpu_forms *f, const struct qn_tensor *w);
 /* Whether a product of `rows` rows with w takes the wide form on these kernels. */
 bool cpu_wide(const struct cpu_kernels *k, const struct qn_tensor *w, int64_t rows);
@@ -43,8 +54,10 @@ int cpu_group_width(int rows); /* 1 to 8 rows as the kernels take them: 1, 2, 4 
 void cpu_group_ready(const struct cpu_kernels *k, const struct cpu_forms *f, char *group,
                      const float *const *x, int n, int64_t cols, float *left);
 
-/* tile [cpu_group_width(n)][16] = the panel at `panel`, one of w's, times a group of n rows. */
+/* tile [cpu_group_width(n)][16] = a panel of w, as cpu_panel_at has it, times a group of n rows.
+ */
 void cpu_group_times_panel(const struct cpu_kernels *k, float *tile, const struct qn_tensor *w,
-                           const char *panel, const struct cpu_forms *f, const char *group, int n);
+                           int64_t expert, int64_t panel, const struct cpu_forms *f,
+                           const char *group, int n);
 
 #endif

@@ -62,6 +62,10 @@ struct cpu_scan {
 /* One panel of 16 weight rows times one group of nc activations, as pack.h lays them out, over all
  * columns: y [nc][16]. */
 typedef void (*cpu_panel_fn)(float *y, const void *panel, const void *activations, int64_t cols);
+/* The same of plain weights, n (1 to 16) rows as the file has them, row_bytes apart and aligned to
+ * nothing. What y has beyond n is of no meaning. */
+typedef void (*cpu_rows_fn)(float *y, const void *rows, size_t row_bytes, int n,
+                            const float *activations, int64_t cols);
 
 /* The wide form of pack.h: products of many rows. */
 struct cpu_wide {
@@ -97,15 +101,18 @@ struct cpu_kernels {
     void (*conv)(const struct cpu_conv *a);
     void (*delta)(const struct cpu_delta *a);
     void (*scan)(const struct cpu_scan *a);
-    /* Activations for products: n rows x[0] .. x[n - 1] (n <= nc) as one group of nc. `round` for
-     * block weights (cols a multiple of 32), `interleave` for plain ones. */
+    /* Activations for products with block weights: n rows x[0] .. x[n - 1] (n <= nc) as one group
+     * of nc, cols a multiple of 32. */
     void (*round)(void *group, int nc, const float *const *x, int n, int64_t cols);
-    void (*interleave)(float *group, int nc, const float *const *x, int n, int64_t cols);
-    cpu_panel_fn panel[QN_DTYPE_COUNT][4]; /* by type, and for nc = 1, 2, 4, 8 */
+    cpu_panel_fn panel[QN_DTYPE_COUNT][4]; /* by block type, and for nc = 1, 2, 4, 8 */
+    cpu_rows_fn rows[QN_DTYPE_COUNT][4];   /* by plain type, likewise */
     struct cpu_wide wide[2];               /* of block types, of plain ones */
     /* A panel in wide form, cols a multiple of CPU_WIDE; NULL where the set or the type has none.
      */
     void (*wide_panel[QN_DTYPE_COUNT])(void *out, const void *panel, int64_t cols);
+    /* The same from n rows of plain weights in the file; zeros fill up. */
+    void (*wide_rows[QN_DTYPE_COUNT])(void *out, const void *rows, size_t row_bytes, int n,
+                                      int64_t cols);
 };
 
 extern const struct cpu_kernels cpu_kernels_generic, cpu_kernels_avx2, cpu_kernels_avxvnni,

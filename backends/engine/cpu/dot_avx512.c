@@ -285,52 +285,8 @@ INLINE void block_panel(enum qn_dtype t, int nc, float *y, const void *panel, co
     }
 }
 
-INLINE __m512 plain(enum qn_dtype t, const void *panel, int64_t k)
-{
-    if (t == QN_F32)
-        return _mm512_loadu_ps((const float *)panel + k * P);
-    if (t == QN_F16)
-        return halves((const uint16_t *)panel + k * P);
-    __m256i h = _mm256_loadu_si256((const __m256i *)((const uint16_t *)panel + k * P));
-    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(h), 16));
-}
-
+#include "engine/cpu/plain_512.inc"
 #include "engine/cpu/wide_512.inc"
-
-/* F32, F16, BF16. Few columns need several sums each, or every addition waits for the one before.
- */
-INLINE void plain_panel(enum qn_dtype t, int nc, float *y, const void *panel, const void *acts,
-                        int64_t cols)
-{
-    enum { SUMS = 16 };
-    const int depth = SUMS / nc, size = t == QN_F32 ? 4 : 2;
-    const float *x = acts;
-    __m512 sum[SUMS];
-    for (int i = 0; i < SUMS; i++)
-        sum[i] = _mm512_setzero_ps();
-    int64_t k = 0;
-    for (; k + depth <= cols; k += depth) {
-        ask((const char *)panel + k * P * size + AHEAD, depth * P * size);
-#pragma GCC unroll 16
-        for (int i = 0; i < depth; i++) {
-            __m512 w = plain(t, panel, k + i);
-#pragma GCC unroll 8
-            for (int c = 0; c < nc; c++)
-                sum[i * nc + c] =
-                    _mm512_fmadd_ps(w, _mm512_set1_ps(x[(k + i) * nc + c]), sum[i * nc + c]);
-        }
-    }
-    for (; k < cols; k++) {
-        __m512 w = plain(t, panel, k);
-        for (int c = 0; c < nc; c++)
-            sum[c] = _mm512_fmadd_ps(w, _mm512_set1_ps(x[k * nc + c]), sum[c]);
-    }
-    for (int c = 0; c < nc; c++) {
-        for (int i = 1; i < depth; i++)
-            sum[c] = _mm512_add_ps(sum[c], sum[i * nc + c]);
-        _mm512_storeu_ps(y + P * c, sum[c]);
-    }
-}
 
 #define KERNEL(name, nc, call)                                                                     \
     static void name##_##nc(float *y, const void *panel, const void *acts, int64_t cols)           \
@@ -343,9 +299,18 @@ INLINE void plain_panel(enum qn_dtype t, int nc, float *y, const void *panel, co
     KERNEL(name, 4, fn(__VA_ARGS__ 4, y, panel, acts, cols))                                       \
     KERNEL(name, 8, fn(__VA_ARGS__ 8, y, panel, acts, cols))
 
-KERNELS(f32, plain_panel, QN_F32, )
-KERNELS(f16, plain_panel, QN_F16, )
-KERNELS(bf16, plain_panel, QN_BF16, )
+#define ROWS_KERNEL(name, t, nc)                                                                   \
+    static void name##_rows_##nc(float *y, const void *rows, size_t row_bytes, int n,              \
+                                 const float *x, int64_t cols)                                     \
+    {                                                                                              \
+        plain_rows(t, nc, y, rows, row_bytes, n, x, cols);                                         \
+    }
+#define ROWS_KERNELS(name, t)                                                                      \
+    ROWS_KERNEL(name, t, 1) ROWS_KERNEL(name, t, 2) ROWS_KERNEL(name, t, 4) ROWS_KERNEL(name, t, 8)
+
+ROWS_KERNELS(f32, QN_F32)
+ROWS_KERNELS(f16, QN_F16)
+ROWS_KERNELS(bf16, QN_BF16)
 #define BLOCK_KERNELS(c, name, number, elements, bytes) KERNELS(c, block_panel, QN_##name, )
 QN_BLOCK_TYPES(BLOCK_KERNELS)
 #define WIDE_KERNEL(c, name, number, elements, bytes)                                              \
@@ -367,6 +332,10 @@ static bool supported(void)
         name##_1, name##_2, name##_4, name##_8                                                     \
     }
 
+#define PLAIN_ROW(name)                                                                            \
+    {                                                                                              \
+        name##_rows_1, name##_rows_2, name##_rows_4, name##_rows_8                                 \
+    }
 #define BLOCK_ROW(c, name, number, elements, bytes) [QN_##name] = ROW(c),
 #define WIDE_ROW(c, name, number, elements, bytes) [QN_##name] = c##_wide,
 
@@ -391,12 +360,10 @@ const struct cpu_kernels cpu_kernels_avx512 = {
     .delta = lanes_delta,
     .scan = lanes_scan,
     .round = lanes_round,
-    .interleave = lanes_interleave,
-    .panel = {[QN_F32] = ROW(f32),
-              [QN_F16] = ROW(f16),
-              [QN_BF16] = ROW(bf16),
-              QN_BLOCK_TYPES(BLOCK_ROW)},
+    .panel = {QN_BLOCK_TYPES(BLOCK_ROW)},
+    .rows = {[QN_F32] = PLAIN_ROW(f32), [QN_F16] = PLAIN_ROW(f16), [QN_BF16] = PLAIN_ROW(bf16)},
     .wide = {{NULL, CPU_WIDE_PANEL, CPU_WIDE_GROUP, wide_round, wide_tile},
              {has_bf16, CPU_PAIRS_PANEL, CPU_PAIRS_GROUP, pairs_round, pairs_tile}},
-    .wide_panel = {[QN_F16] = f16_pairs, [QN_BF16] = bf16_pairs, QN_BLOCK_TYPES(WIDE_ROW)},
+    .wide_panel = {QN_BLOCK_TYPES(WIDE_ROW)},
+    .wide_rows = {[QN_F16] = f16_pairs, [QN_BF16] = bf16_pairs},
 };

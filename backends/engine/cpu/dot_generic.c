@@ -1,4 +1,4 @@
-/* The kernels of any processor: plain C over the same panels as the fast ones. */
+/* The kernels of any processor: plain C over the same weights as the fast ones. */
 #include "engine/cpu/attend.h"
 #include "engine/cpu/recurrent.h"
 
@@ -150,20 +150,39 @@ block_panel(enum qn_dtype t, int nc, float *y, const void *panel, const void *ac
             y[i] *= get_f32((const char *)panel + 4 * (i % P));
 }
 
-static inline __attribute__((always_inline)) void
-plain_panel(enum qn_dtype t, int nc, float *y, const void *panel, const void *acts, int64_t cols)
+/* Elements k .. k + n - 1, n at most P, of a row as the file has it. */
+static inline void plain(enum qn_dtype t, float w[P], const char *row, int64_t k, int n)
 {
-    const float *x = acts;
-    memset(y, 0, sizeof *y * P * (size_t)nc);
-    for (int64_t k = 0; k < cols; k++, x += nc) {
-        float w[P];
-        for (int r = 0; r < P; r++)
-            w[r] = t == QN_F32   ? ((const float *)panel)[k * P + r]
-                   : t == QN_F16 ? qn_f16_to_f32(((const uint16_t *)panel)[k * P + r])
-                                 : qn_bf16_to_f32(((const uint16_t *)panel)[k * P + r]);
-        for (int c = 0; c < nc; c++)
-            for (int r = 0; r < P; r++)
-                y[P * c + r] += w[r] * x[c];
+    for (int i = 0; i < n; i++) {
+        uint16_t half;
+        if (t == QN_F32) {
+            memcpy(&w[i], row + 4 * (k + i), 4);
+            continue;
+        }
+        memcpy(&half, row + 2 * (k + i), 2);
+        w[i] = t == QN_F16 ? qn_f16_to_f32(half) : qn_bf16_to_f32(half);
+    }
+}
+
+static inline __attribute__((always_inline)) void plain_rows(enum qn_dtype t, int nc, float *y,
+                                                             const void *rows, size_t row_bytes,
+                                                             int n, const float *x, int64_t cols)
+{
+    for (int r = 0; r < n; r++) {
+        float sum[CPU_COLUMNS_MAX][P] = {{0}};
+        for (int64_t k = 0; k < cols; k += P) {
+            int some = cols - k < P ? (int)(cols - k) : P;
+            float w[P];
+            plain(t, w, (const char *)rows + (size_t)r * row_bytes, k, some);
+            for (int c = 0; c < nc; c++)
+                for (int i = 0; i < some; i++)
+                    sum[c][i] += w[i] * x[nc * k + P * c + i];
+        }
+        for (int c = 0; c < nc; c++) {
+            y[P * c + r] = 0;
+            for (int i = 0; i < P; i++)
+                y[P * c + r] += sum[c][i];
+        }
     }
 }
 
@@ -176,9 +195,18 @@ plain_panel(enum qn_dtype t, int nc, float *y, const void *panel, const void *ac
     KERNEL(name, fn, t, 1) KERNEL(name, fn, t, 2) KERNEL(name, fn, t, 4) KERNEL(name, fn, t, 8)
 #define BLOCK_KERNELS(c, name, number, elements, bytes) KERNELS(c, block_panel, QN_##name)
 
-KERNELS(f32, plain_panel, QN_F32)
-KERNELS(f16, plain_panel, QN_F16)
-KERNELS(bf16, plain_panel, QN_BF16)
+#define ROWS_KERNEL(name, t, nc)                                                                   \
+    static void name##_rows_##nc(float *y, const void *rows, size_t row_bytes, int n,              \
+                                 const float *x, int64_t cols)                                     \
+    {                                                                                              \
+        plain_rows(t, nc, y, rows, row_bytes, n, x, cols);                                         \
+    }
+#define ROWS_KERNELS(name, t)                                                                      \
+    ROWS_KERNEL(name, t, 1) ROWS_KERNEL(name, t, 2) ROWS_KERNEL(name, t, 4) ROWS_KERNEL(name, t, 8)
+
+ROWS_KERNELS(f32, QN_F32)
+ROWS_KERNELS(f16, QN_F16)
+ROWS_KERNELS(bf16, QN_BF16)
 QN_BLOCK_TYPES(BLOCK_KERNELS)
 
 static bool supported(void)
@@ -191,6 +219,10 @@ static bool supported(void)
         name##_1, name##_2, name##_4, name##_8                                                     \
     }
 
+#define PLAIN_ROW(name)                                                                            \
+    {                                                                                              \
+        name##_rows_1, name##_rows_2, name##_rows_4, name##_rows_8                                 \
+    }
 #define BLOCK_ROW(c, name, number, elements, bytes) [QN_##name] = ROW(c),
 
 const struct cpu_kernels cpu_kernels_generic = {
@@ -213,9 +245,6 @@ const struct cpu_kernels cpu_kernels_generic = {
     .delta = lanes_delta,
     .scan = lanes_scan,
     .round = lanes_round,
-    .interleave = lanes_interleave,
-    .panel = {[QN_F32] = ROW(f32),
-              [QN_F16] = ROW(f16),
-              [QN_BF16] = ROW(bf16),
-              QN_BLOCK_TYPES(BLOCK_ROW)},
+    .panel = {QN_BLOCK_TYPES(BLOCK_ROW)},
+    .rows = {[QN_F32] = PLAIN_ROW(f32), [QN_F16] = PLAIN_ROW(f16), [QN_BF16] = PLAIN_ROW(bf16)},
 };

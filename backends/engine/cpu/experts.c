@@ -157,13 +157,6 @@ static void ready_activations(struct job *j)
     run(j, ready_group, n, j->choices * cols < CPU_SMALL);
 }
 
-static const char *panel_at(const struct qn_tensor *w, int32_t expert, int64_t panel)
-{
-    int64_t each = divide_up(w->shape[1], CPU_PANEL);
-    return (const char *)cpu_data(w) +
-           (size_t)(expert * each + panel) * cpu_panel_bytes(w->dtype, w->shape[2]);
-}
-
 /* One row of a finished tile into y or, weighted, onto it. */
 static void store(const struct job *j, const struct qn_expert_linear *l, const float *tile,
                   int32_t choice, int32_t expert, int64_t first)
@@ -187,8 +180,8 @@ static void panel_times_group(const struct job *j, const struct qn_expert_linear
 {
     float tile[CPU_COLUMNS_MAX * CPU_PANEL] __attribute__((aligned(64)));
     const struct group *group = &j->group[g];
-    cpu_group_times_panel(j->dev->k, tile, l->w, panel_at(l->w, expert, panel), &j->forms,
-                          group_at(j, g), group->n);
+    cpu_group_times_panel(j->dev->k, tile, l->w, expert, panel, &j->forms, group_at(j, g),
+                          group->n);
     for (int i = 0; i < group->n; i++)
         store(j, l, tile + i * CPU_PANEL, j->choice[group->first + i], expert, panel * CPU_PANEL);
 }

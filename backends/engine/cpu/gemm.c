@@ -5,8 +5,11 @@
  * and knows no block types. */
 #include "engine/cpu/activations.h"
 
+#include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 struct job {
     struct cpu_device *dev;
@@ -20,7 +23,7 @@ struct job {
 };
 
 enum {
-    FILE_ROWS = 16,          /* rows of one item when weights are as in the file */
+    FILE_ROWS = 16,          /* rows of one item when block weights are as in the file */
     ITEM_BYTES = 64 * 1024,  /* an item of few activations: enough to be worth taking */
     ITEM_PANELS = 8,         /* an item of many: what stays in the second cache */
     COLUMN_GROUPS = 8,       /* groups that meet one panel before the next panel's turn */
@@ -43,11 +46,6 @@ int64_t cpu_matmul_floats(int64_t cols)
 {
     int64_t wide = divide_up(cols, CPU_WIDE) * 2 * CPU_PAIRS_PANEL / (int64_t)sizeof(float);
     return wide > CPU_COLUMNS_MAX * cols ? wide : CPU_COLUMNS_MAX * cols;
-}
-
-static bool panels(const struct qn_tensor *w)
-{
-    return w->mem->layout == CPU_LAYOUT_PANELS;
 }
 
 static char *group_at(const struct job *j, int64_t g)
@@ -106,18 +104,12 @@ static void store_tile(const struct qn_linear *l, const float *tile, int64_t row
     }
 }
 
-static const char *panel_at(const struct qn_tensor *w, int64_t panel)
-{
-    return (const char *)cpu_data(w) + (size_t)panel * cpu_panel_bytes(w->dtype, w->shape[1]);
-}
-
 static void panel_times_group(const struct job *j, const struct qn_linear *l, int64_t panel,
                               int64_t g)
 {
     float tile[CPU_COLUMNS_MAX * CPU_PANEL] __attribute__((aligned(64)));
     int n = rows_of_group(j, g);
-    cpu_group_times_panel(j->dev->k, tile, l->w, panel_at(l->w, panel), &j->forms, group_at(j, g),
-                          n);
+    cpu_group_times_panel(j->dev->k, tile, l->w, 0, panel, &j->forms, group_at(j, g), n);
     store_tile(l, tile, g * CPU_COLUMNS_MAX, n, panel * CPU_PANEL);
 }
 
@@ -141,7 +133,7 @@ static void wide_item(const struct job *j, const struct qn_linear *l, int64_t fi
     for (int64_t p = first / CPU_PANEL; p < stop; p += 2) {
         int n = stop - p < 2 ? 1 : 2;
         for (int i = 0; i < n; i++)
-            k->wide_panel[l->w->dtype](wide[i], panel_at(l->w, p + i), cols);
+            cpu_panel_widen(k, wide[i], l->w, p + i);
         for (int64_t g = 0; g < j->groups; g++) {
             form->tile(tile[0], wide[0], wide[n - 1],
                        cpu_wide_of(k, &j->forms, group_at(j, g), l->w), cols);
@@ -152,7 +144,8 @@ static void wide_item(const struct job *j, const struct qn_linear *l, int64_t fi
     }
 }
 
-/* Weights as the file has them: each row is widened once and meets all activations, unrounded. */
+/* Block weights as the file has them: each row is widened once and meets all activations,
+ * unrounded. */
 static void file_rows_item(const struct job *j, const struct qn_linear *l, int64_t first,
                            int64_t end, float *row)
 {
@@ -179,7 +172,7 @@ static void item(void *arg, int64_t i, int worker)
     float *work = j->dev->work + worker * j->dev->work_floats;
     if (cpu_wide(j->dev->k, l->w, j->x->shape[0]))
         wide_item(j, l, first, end, work);
-    else if (panels(l->w))
+    else if (cpu_in_panels(l->w))
         panels_item(j, l, first, end);
     else
         file_rows_item(j, l, first, end, work);
@@ -191,7 +184,7 @@ static int64_t step_of(const struct job *j, const struct qn_tensor *w)
     int64_t rows = j->x->shape[0], out = w->shape[0], cols = w->shape[1];
     if (rows * out * cols < SMALL_MACS)
         return divide_up(out, CPU_PANEL) * CPU_PANEL;
-    if (!panels(w))
+    if (!cpu_in_panels(w))
         return FILE_ROWS;
     int64_t fair = divide_up(out, CPU_PANEL) / (4 * qn_pool_threads(j->dev->pool));
     int64_t n = ITEM_PANELS;
@@ -236,12 +229,52 @@ static void pack_item(void *arg, int64_t i, int worker)
         cpu_panel_set_factor(to, w->factors[w->ndim == 2 ? 0 : i / panels_each]);
 }
 
+struct bringing_in {
+    char *first;
+    size_t bytes;
+    atomic_int err; /* an errno */
+};
+
+enum { BRING_IN_BYTES = 4 << 20 };
+
+static void bring_in_item(void *arg, int64_t i, int worker)
+{
+    struct bringing_in *b = arg;
+    const size_t at = (size_t)i * BRING_IN_BYTES, left = b->bytes - at;
+    (void)worker;
+    if (madvise(b->first + at, left < BRING_IN_BYTES ? left : BRING_IN_BYTES, MADV_POPULATE_READ))
+        atomic_store(&b->err, errno);
+}
+
+/* Reads the pages that the matrix lies in now, while somebody waits for a load and sees it go on,
+ * and not when the first answer is being computed. */
+static qn_err bring_in(struct qn_device *dev, const struct qn_tensor *t, struct qn_error *e)
+{
+    const size_t before = (uintptr_t)cpu_data(t) % (uintptr_t)sysconf(_SC_PAGESIZE);
+    const size_t rows = (size_t)t->shape[t->ndim - 2];
+    size_t bytes = (rows - 1) * (size_t)t->stride[t->ndim - 2] +
+                   qn_dtype_bytes(qn_dtype(t->dtype), t->shape[t->ndim - 1]);
+    if (t->ndim == 3)
+        bytes += (size_t)(t->shape[0] - 1) * (size_t)t->stride[0];
+    struct bringing_in b = {.first = (char *)cpu_data(t) - before, .bytes = bytes + before};
+    qn_pool_run(cpu(dev)->pool, bring_in_item, &b,
+                divide_up((int64_t)b.bytes, (int64_t)BRING_IN_BYTES));
+    const int err = atomic_load(&b.err);
+    if (err == EFAULT ||
+        err == EHWPOISON) /* others: a system that cannot do it, which costs time */
+        return qn_fail(e, QN_EIO, "a matrix cannot be read from the file: did it become shorter?");
+    return QN_OK;
+}
+
 qn_err cpu_weight_prepare(struct qn_device *dev, struct qn_tensor *t, struct qn_mem **out,
                           struct qn_error *e)
 {
     if (t->dtype == QN_I32)
         return qn_fail(e, QN_EUNSUPPORTED, "a matrix of type %s cannot be multiplied",
                        qn_dtype(t->dtype)->name);
+    *out = NULL;
+    if (qn_dtype(t->dtype)->block == 1)
+        return bring_in(dev, t, e);
     int64_t n = divide_up(t->shape[t->ndim - 2], CPU_PANEL) * (t->ndim == 3 ? t->shape[0] : 1);
     qn_err err =
         qn_mem_new(dev, (size_t)n * cpu_panel_bytes(t->dtype, t->shape[t->ndim - 1]), out, e);

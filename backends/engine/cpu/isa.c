@@ -256,13 +256,6 @@ static void try_round(const struct cpu_kernels *k, struct trial *t, int side)
     }
 }
 
-static void try_interleave(const struct cpu_kernels *k, struct trial *t, int side)
-{
-    const float *rows[8];
-    t->n = 8 * COLS;
-    k->interleave(t->out[side], 8, rows_of(t, rows), 7, COLS);
-}
-
 /* Any codes are valid; bytes of 0x2c to 0x33 are reasonable scales in every form. */
 static void fill_panel(struct trial *t)
 {
@@ -281,21 +274,24 @@ static void fill_panel(struct trial *t)
 
 static void try_panel(const struct cpu_kernels *k, struct trial *t, int side)
 {
-    const struct qn_dtype_info *d = qn_dtype(t->type);
     const float *rows[8];
     t->n = t->width * CPU_PANEL;
-    if (d->block > 1)
-        cpu_kernels_generic.round(t->acts[0], t->width, rows_of(t, rows), t->width, COLS);
-    else
-        cpu_kernels_generic.interleave((float *)t->acts[0], t->width, rows_of(t, rows), t->width,
-                                       COLS);
-    if (d->block > 1) {
-        fill_panel(t);
-    } else {
-        d->quant(t->file, t->w[0], ROWS * COLS);
-        cpu_pack_panel(t->type, t->panel, t->file, qn_dtype_bytes(d, COLS), ROWS, COLS);
-    }
+    cpu_kernels_generic.round(t->acts[0], t->width, rows_of(t, rows), t->width, COLS);
+    fill_panel(t);
     k->panel[t->type][width_index(t->width)](t->out[side], t->panel, t->acts[0], COLS);
+}
+
+/* Fifteen rows of a few columns less, so that all ends are tried. */
+static void try_rows(const struct cpu_kernels *k, struct trial *t, int side)
+{
+    const struct qn_dtype_info *d = qn_dtype(t->type);
+    const int n = ROWS - 1, cols = COLS - 3;
+    t->n = t->width * CPU_PANEL;
+    d->quant(t->file, t->w[0], ROWS * COLS);
+    k->rows[t->type][width_index(t->width)](t->out[side], t->file, qn_dtype_bytes(d, COLS), n,
+                                            t->x[0], cols);
+    for (int c = 0; c < t->width; c++)
+        t->out[side][c * CPU_PANEL + n] = 0;
 }
 
 /* The wide form against the exact one: both round, but not by the same columns. */
@@ -304,15 +300,28 @@ static void try_wide(const struct cpu_kernels *k, struct trial *t, int side)
     const float *rows[8];
     t->n = 8 * CPU_PANEL;
     t->tolerance = 0.02f;
-    const struct cpu_wide *form = &k->wide[qn_dtype(t->type)->block > 1 ? 0 : 1];
-    if (!form->tile) {
+    const struct qn_dtype_info *d = qn_dtype(t->type);
+    const struct cpu_wide *form = &k->wide[d->block > 1 ? 0 : 1];
+    if (!form->tile && d->block > 1) {
         t->width = 8;
         try_panel(k, t, side);
         return;
     }
+    if (!form->tile) {
+        float *plain = t->work[0];
+        d->quant(t->file, t->w[0], ROWS * COLS);
+        for (int i = 0; i < 8 * COLS; i++)
+            plain[i] = t->x[i / CPU_PLAIN_RUN % 8]
+                           [i / (8 * CPU_PLAIN_RUN) * CPU_PLAIN_RUN + i % CPU_PLAIN_RUN];
+        k->rows[t->type][3](t->out[side], t->file, qn_dtype_bytes(d, COLS), ROWS, plain, COLS);
+        return;
+    }
     float *tile = t->work[0];
     form->round(t->acts[1], rows_of(t, rows), 8, COLS);
-    k->wide_panel[t->type](t->wide, t->panel, COLS);
+    if (d->block > 1)
+        k->wide_panel[t->type](t->wide, t->panel, COLS);
+    else
+        k->wide_rows[t->type](t->wide, t->file, qn_dtype_bytes(d, COLS), ROWS, COLS);
     form->tile(tile, t->wide, t->wide, t->acts[1], COLS);
     memcpy(t->out[side], tile + t->n, sizeof(float) * (size_t)t->n);
 }
@@ -366,6 +375,35 @@ static void fill(float *x, int n, uint32_t *seed)
         replaced++;                                                                                \
     }
 
+/* The products of t->type. */
+static int try_products(const struct cpu_kernels *set, struct trial *t, struct cpu_kernels *out)
+{
+    const enum qn_dtype type = t->type;
+    const bool block = qn_dtype(type)->block > 1;
+    const char *wrong;
+    int replaced = 0;
+    if (!set->panel[type][0] && !set->rows[type][0])
+        return 0;
+    for (int i = 0; i < 4; i++) {
+        t->width = 1 << i;
+        if (!(wrong = compare(set, t, block ? try_panel : try_rows)))
+            continue;
+        out->panel[type][i] = cpu_kernels_generic.panel[type][i];
+        out->rows[type][i] = cpu_kernels_generic.rows[type][i];
+        qn_warn("engine", "isa=%s kernel=product type=%s width=%d left_out=\"%s\"", set->name,
+                qn_dtype(type)->name, t->width, wrong);
+        replaced++;
+    }
+    if (!out->wide[block ? 0 : 1].panel_bytes || !(set->wide_panel[type] || set->wide_rows[type]) ||
+        !(wrong = compare(set, t, try_wide)))
+        return replaced;
+    out->wide_panel[type] = NULL;
+    out->wide_rows[type] = NULL;
+    qn_warn("engine", "isa=%s kernel=wide type=%s left_out=\"%s\"", set->name, qn_dtype(type)->name,
+            wrong);
+    return replaced + 1;
+}
+
 int cpu_kernels_try(const struct cpu_kernels *set, struct cpu_kernels *out)
 {
     struct trial *t = aligned_alloc(64, (sizeof *t + 63) / 64 * 64);
@@ -405,28 +443,9 @@ int cpu_kernels_try(const struct cpu_kernels *set, struct cpu_kernels *out)
     TRY(delta)
     TRY(scan)
     TRY(round)
-    TRY(interleave)
     for (int type = 0; type < QN_DTYPE_COUNT; type++) {
-        if (!set->panel[type][0])
-            continue;
-        for (int i = 0; i < 4; i++) {
-            t->type = type;
-            t->width = 1 << i;
-            if (!(wrong = compare(set, t, try_panel)))
-                continue;
-            out->panel[type][i] = cpu_kernels_generic.panel[type][i];
-            qn_warn("engine", "isa=%s kernel=panel type=%s width=%d left_out=\"%s\"", set->name,
-                    qn_dtype(type)->name, t->width, wrong);
-            replaced++;
-        }
         t->type = type;
-        if (!out->wide[qn_dtype(type)->block > 1 ? 0 : 1].panel_bytes || !set->wide_panel[type] ||
-            !(wrong = compare(set, t, try_wide)))
-            continue;
-        out->wide_panel[type] = NULL;
-        qn_warn("engine", "isa=%s kernel=wide type=%s left_out=\"%s\"", set->name,
-                qn_dtype(type)->name, wrong);
-        replaced++;
+        replaced += try_products(set, t, out);
     }
     free(t);
     return replaced;

@@ -313,11 +313,4 @@ static void lanes_round(void *group, int nc, const float *const *x, int n, int64
             lanes_round_block(block, nc, c, c < n ? x[c] + k : zeros);
 }
 
-static void lanes_interleave(float *group, int nc, const float *const *x, int n, int64_t cols)
-{
-    for (int c = 0; c < nc; c++)
-        for (int64_t k = 0; k < cols; k++)
-            group[k * nc + c] = c < n ? x[c][k] : 0;
-}
-
 #endif

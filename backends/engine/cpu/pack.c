@@ -1,4 +1,4 @@
-/* Lays rows of weights out in panels; pack.h says how. */
+/* Lays rows of block weights out in panels; pack.h says how. */
 #include "engine/cpu/pack.h"
 
 #include <assert.h>
@@ -8,7 +8,7 @@ size_t cpu_panel_bytes(enum qn_dtype t, int64_t cols)
 {
     const struct qn_dtype_info *d = qn_dtype(t);
     if (d->block == 1)
-        return ((size_t)cols * CPU_PANEL * (size_t)d->block_bytes + 63) / 64 * 64;
+        return (size_t)cols * CPU_PANEL * (size_t)d->block_bytes;
     int64_t units = cols / 32, records = (units + cpu_record_units(t) - 1) / cpu_record_units(t);
     return (size_t)(cpu_head_bytes(t) + units * cpu_code_bytes(t) + records * cpu_scale_bytes(t));
 }
@@ -117,29 +117,6 @@ static void put_scales(enum cpu_scales form, unsigned char *s, int row,
         memcpy(s + 32 + 2 * row, &b->dmin, 2);
 }
 
-/* Sixteen rows become columns by way of a tile that stays in the first cache. */
-#define PACK_PLAIN(name, type)                                                                     \
-    static void name(unsigned char *panel, const unsigned char *rows, size_t row_bytes, int n,     \
-                     int64_t cols)                                                                 \
-    {                                                                                              \
-        enum { TILE = 1024 / sizeof(type) };                                                       \
-        type tile[CPU_PANEL][TILE] = {{0}}, column[CPU_PANEL];                                     \
-        for (int64_t c0 = 0; c0 < cols; c0 += TILE) {                                              \
-            int w = cols - c0 < TILE ? (int)(cols - c0) : TILE;                                    \
-            for (int r = 0; r < n; r++)                                                            \
-                memcpy(tile[r], rows + (size_t)r * row_bytes + (size_t)c0 * sizeof(type),          \
-                       (size_t)w * sizeof(type));                                                  \
-            for (int c = 0; c < w; c++) {                                                          \
-                for (int r = 0; r < CPU_PANEL; r++)                                                \
-                    column[r] = tile[r][c];                                                        \
-                memcpy(panel + (size_t)(c0 + c) * sizeof column, column, sizeof column);           \
-            }                                                                                      \
-        }                                                                                          \
-    }
-
-PACK_PLAIN(pack_16, uint16_t)
-PACK_PLAIN(pack_32, uint32_t)
-
 void cpu_panel_set_factor(void *panel, float factor)
 {
     float head[CPU_PANEL];
@@ -152,10 +129,6 @@ void cpu_pack_panel(enum qn_dtype t, void *panel, const void *rows, size_t row_b
                     int64_t cols)
 {
     const struct qn_dtype_info *d = qn_dtype(t);
-    if (d->block == 1) {
-        (d->block_bytes == 2 ? pack_16 : pack_32)(panel, rows, row_bytes, n, cols);
-        return;
-    }
     if (n < CPU_PANEL)
         memset(panel, 0, cpu_panel_bytes(t, cols));
     const struct cpu_layout *l = cpu_layout(t);

@@ -1,13 +1,14 @@
 /* How the CPU lays weights and activations out for products.
  *
- * Weights: panels of 16 rows, the last filled up with zeros. Plain types: [cols][16] elements.
- * Block types: records, one after another, of sixteen rows side by side: the scales of a few units,
- * filled up to whole lines of 64 bytes, then their codes. So a panel is read front to back, in one
- * stream: with all scales behind all codes, which makes two, this memory gave a fifth less. The
- * last record may have fewer units, but room for all scales. A panel of the types people run takes
- * what the file takes, within 6 in a hundred. Only the types of grids (IQ1 to IQ3) and of five
- * numbers to a byte (TQ1_0) are wider than their file: looking a grid up takes longer than reading
- * a few bits more.
+ * Weights of plain types (F32, F16, BF16) stay as the file has them, and so in its mapped pages: a
+ * row read along its columns comes as fast as any other layout. Block types: panels of 16 rows, the
+ * last filled up with zeros, of records, one after another, of sixteen rows side by side: the
+ * scales of a few units, filled up to whole lines of 64 bytes, then their codes. So a panel is read
+ * front to back, in one stream: with all scales behind all codes, which makes two, this memory gave
+ * a fifth less. The last record may have fewer units, but room for all scales. A panel of the types
+ * people run takes what the file takes, within 6 in a hundred. Only the types of grids (IQ1 to IQ3)
+ * and of five numbers to a byte (TQ1_0) are wider than their file: looking a grid up takes longer
+ * than reading a few bits more.
  *
  * A unit is 32 columns, eight groups of four. A vector is 64 bytes, [16 rows][4 columns]:
  *   CODES_8  8 vectors, one a group
@@ -19,7 +20,8 @@
  *   CODES_2  2 vectors, group 4v + i in bits 2i, 2i + 1
  *
  * Activations: groups of `nc` rows ("columns" of a product), nc one of 1, 2, 4, 8, the last filled
- * up with zeros. For plain weights [cols][nc] f32. For block weights one cpu_act block per 32
+ * up with zeros. For plain weights [cols / 16][nc][16 columns] f32, the last run filled up with
+ * zeros. For block weights one cpu_act block per 32
  * columns.
  *
  * The wide form, for products of many rows, is made from a panel when it is its turn, CPU_WIDE
@@ -37,7 +39,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CPU_PANEL = 16, CPU_COLUMNS_MAX = 8, CPU_LAYOUT_PANELS = 1 };
+enum { CPU_PANEL = 16, CPU_COLUMNS_MAX = 8, CPU_LAYOUT_PANELS = 1, CPU_PLAIN_RUN = 16 };
 
 /* One block of 32 columns of nc activations: x = d·q. Offsets in bytes, nc of each. */
 #define ACT_Q(nc) 0                /* int8 [nc][32] */
@@ -146,9 +148,10 @@ static inline int cpu_code_bytes(enum qn_dtype t)
     return 64 * vectors[cpu_layout(t)->codes];
 }
 
+/* Of 16 rows of a plain type: as they lie in the file. */
 size_t cpu_panel_bytes(enum qn_dtype t, int64_t cols);
 
-/* Writes one panel from n (1 to 16) rows of the file's layout, row_bytes apart. */
+/* Writes one panel of a block type from n (1 to 16) rows of the file's layout, row_bytes apart. */
 void cpu_pack_panel(enum qn_dtype t, void *panel, const void *rows, size_t row_bytes, int n,
                     int64_t cols);
 
