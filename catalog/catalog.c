@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "catalog/catalog_private.h"
 #include "catalog/database.h"
 
 #include <pthread.h>
@@ -18,7 +19,14 @@
 /* How long uses of models may wait for the disk: they come with every request. */
 enum { TOUCH_DELAY_S = 5, CHANGE_BYTES_MAX = 64 * 1024 * 1024 };
 
-enum change_kind { CHANGE_PUT, CHANGE_REMOVE, CHANGE_OPTIONS, CHANGE_DIGEST, CHANGE_TOUCH };
+enum change_kind {
+    CHANGE_PUT,
+    CHANGE_REMOVE,
+    CHANGE_OPTIONS,
+    CHANGE_DIGEST,
+    CHANGE_TOUCH,
+    CHANGE_TASK
+};
 
 struct change {
     struct change *next;
@@ -28,6 +36,8 @@ struct change {
     const char *json;        /* OPTIONS */
     int64_t when_s;          /* TOUCH */
     qn_catalog_done done;
+    void (*run)(struct qn_database *db, void *ctx); /* TASK */
+    void (*tell)(void *ctx);                        /* TASK */
     void *ctx;
     bool failed;
     struct qn_error error;
@@ -80,6 +90,9 @@ static qn_err apply(struct qn_database *db, const struct change *c, struct qn_er
         return qn_database_set_digest(db, &c->row, e);
     case CHANGE_TOUCH:
         return qn_database_touch(db, c->row.name, c->when_s, e);
+    case CHANGE_TASK:
+        c->run(db, c->ctx);
+        return QN_OK;
     }
     return qn_fail(e, QN_EINTERNAL, "unknown change");
 }
@@ -88,7 +101,10 @@ static qn_err apply(struct qn_database *db, const struct change *c, struct qn_er
 static void tell(void *arg)
 {
     struct change *c = arg;
-    c->done(c->ctx, c->failed ? &c->error : NULL);
+    if (c->kind == CHANGE_TASK)
+        c->tell(c->ctx);
+    else
+        c->done(c->ctx, c->failed ? &c->error : NULL);
     change_free(c);
 }
 
@@ -110,21 +126,24 @@ static qn_err publish(struct qn_catalog *c, struct qn_error *e)
 
 static void work_off(struct qn_catalog *c, struct change *list)
 {
+    bool models = false; /* something has changed that the picture shows */
     for (struct change *ch = list; ch; ch = ch->next) {
+        models = models || ch->kind != CHANGE_TASK;
         ch->failed = apply(c->db, ch, &ch->error) != QN_OK;
         /* A model that was removed meanwhile is no news; anything else is, when nobody waits. */
         if (ch->failed && !ch->done && ch->error.code != QN_ENOTFOUND)
             qn_error_log("catalog", "%s", ch->error.message);
     }
     struct qn_error e = {0};
-    bool hidden = publish(c, &e) != QN_OK;
+    bool hidden = models && publish(c, &e) != QN_OK;
     while (list) {
         struct change *next = list->next;
-        if (hidden && !list->failed) { /* whoever asked would look for it in vain */
+        if (hidden && !list->failed &&
+            list->kind != CHANGE_TASK) { /* whoever asked would look for it in vain */
             list->failed = true;
             list->error = e;
         }
-        if (list->done)
+        if (list->done || list->kind == CHANGE_TASK)
             c->post(c->post_ctx, tell, list);
         else
             change_free(list);
@@ -252,6 +271,15 @@ static void enqueue(struct qn_catalog *c, struct change *ch)
         c->urgent = true;
     pthread_cond_signal(&c->wake);
     pthread_mutex_unlock(&c->mutex);
+}
+
+void qn_catalog_task(struct qn_catalog *c, void (*work)(struct qn_database *db, void *ctx),
+                     void (*after)(void *ctx), void *ctx)
+{
+    struct change *ch = change_new(CHANGE_TASK, "", NULL, ctx);
+    ch->run = work;
+    ch->tell = after;
+    enqueue(c, ch);
 }
 
 static const char *copy(struct qn_arena *a, const char *s)

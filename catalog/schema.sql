@@ -32,3 +32,16 @@ ALTER TABLE model ADD COLUMN facts TEXT NOT NULL DEFAULT '{}';
 ALTER TABLE model ADD COLUMN digest TEXT NOT NULL DEFAULT '';
 ALTER TABLE model ADD COLUMN digest_of TEXT NOT NULL DEFAULT '';
 ALTER TABLE model ADD COLUMN modified_s INTEGER NOT NULL DEFAULT 0;
+
+-- version 3
+-- Answers of the Responses API that a later request may go on from. previous: the answer this one went on from, or ''.
+-- input, body: JSON. used: grows with every use of any answer; the least are removed first.
+CREATE TABLE answer (
+    id       TEXT PRIMARY KEY NOT NULL,
+    previous TEXT NOT NULL,
+    input    TEXT NOT NULL,
+    body     TEXT NOT NULL,
+    bytes    INTEGER NOT NULL,
+    used     INTEGER NOT NULL
+) STRICT;
+CREATE INDEX answer_used ON answer(used);

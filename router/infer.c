@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/rand.h"
 #include "base/str.h"
+#include "catalog/answers.h"
 #include "contract/backend_types.h"
 #include "router/answer.h"
 #include "router/inventory.h"
@@ -20,6 +21,11 @@
 #include <string.h>
 
 struct run;
+
+/* A look at the kept answers on its way: it cannot be called off. */
+struct look {
+    struct run *run; /* NULL: its client has gone */
+};
 
 struct job {
     struct run *run;
@@ -36,6 +42,7 @@ struct run {
     struct qn_json *doc;
     struct qn_buf out;
     char id[QN_REQUEST_ID_DIGITS + 1];
+    struct look *look; /* NULL: none is on its way */
     struct qn_lease *lease;
     struct job *jobs;
     size_t open;              /* jobs that have not ended */
@@ -66,6 +73,8 @@ static void stop_jobs(struct run *r)
 static void run_free(struct run *r)
 {
     stop_jobs(r);
+    if (r->look)
+        r->look->run = NULL;
     qn_timer_stop(r->beat);
     qn_timer_stop(r->resume);
     qn_lease_release(r->lease);
@@ -188,6 +197,10 @@ static void finish(struct run *r)
             r->rq.model, qn_task_name(r->dialect->task), (long long)r->tally.prompt,
             (long long)r->tally.cached, (long long)r->tally.output,
             (long long)(qn_now_ms() - r->began_ms));
+    const struct qn_kept *k = &r->reply.keep;
+    if (k->id && !r->sv->closed) /* before the client can ask for it */
+        qn_catalog_keep_answer(r->sv->catalog,
+                               &(struct qn_answer_row){k->id, k->previous, k->input, k->body});
     if (r->rq.stream)
         flush(r);
     answer_end(r, 200);
@@ -370,6 +383,89 @@ static const char *request_header(void *ctx, const char *name)
     return qn_http_header(ctx, name);
 }
 
+/* The body is there, and so is what it refers to: the request becomes jobs and waits for its model.
+ */
+static void begin(struct run *r)
+{
+    struct qn_error e = {0};
+    qn_err err = r->dialect->parse(&r->rq, &e);
+    if (!err)
+        err = check_model(r, &e);
+    if (err) {
+        fail(r, &e, false);
+        return;
+    }
+    r->jobs = qn_xcalloc(r->rq.n_jobs, sizeof *r->jobs);
+    for (size_t i = 0; i < r->rq.n_jobs; i++)
+        r->rq.jobs[i].id = qn_arena_fmt(r->rq.arena, "%s-%zu", r->id, i);
+    qn_http_on_gone(r->http, gone, r);
+    if (r->rq.stream)
+        r->beat = qn_timer_start(r->sv->loop, QN_INFER_BEAT_MS, 0, beat, r);
+    if (r->rq.n_jobs == 0 && r->rq.keep_alive_ms == 0)
+        unload_only(r);
+    else
+        wait_for_model(r);
+}
+
+static void copy_kept(struct run *r, const struct qn_answers_found *found, struct qn_error *e)
+{
+    struct qn_arena *a = r->rq.arena;
+    struct qn_kept *kept = qn_arena_alloc(a, (found->n + 1) * sizeof *kept);
+    for (size_t i = 0; i < found->n; i++) {
+        const struct qn_answer_row *row = &found->rows[i];
+        const char *from[] = {row->id, row->previous, row->input, row->body};
+        const char **to[] = {&kept[i].id, &kept[i].previous, &kept[i].input, &kept[i].body};
+        for (size_t k = 0; k < sizeof from / sizeof *from; k++) {
+            size_t n = strlen(from[k]) + 1;
+            char *copy = qn_arena_try(a, n);
+            if (!copy) {
+                qn_fail(e, QN_ELIMIT, "the conversation is too long to be gone on with");
+                return;
+            }
+            *to[k] = memcpy(copy, from[k], n);
+        }
+    }
+    r->rq.kept = kept;
+    r->rq.n_kept = found->n;
+    r->rq.n_chain = found->n_chain;
+}
+
+static void found(void *ctx, const struct qn_answers_found *f)
+{
+    struct look *look = ctx;
+    struct run *r = look->run;
+    struct qn_error e = {0};
+    free(look);
+    if (!r)
+        return;
+    r->look = NULL;
+    qn_http_on_gone(r->http, NULL, NULL);
+    if (f->e)
+        e = *f->e;
+    else
+        copy_kept(r, f, &e);
+    if (!e.code && r->sv->stopping)
+        qn_fail(&e, QN_EBUSY, "the server is stopping");
+    if (e.code)
+        fail(r, &e, false);
+    else
+        begin(r);
+}
+
+/* True when the dialect asked for kept answers: the request goes on once they are there. */
+static bool look_up(struct run *r)
+{
+    const char *chain = NULL, *ids[QN_EARLIER_MAX];
+    size_t n = r->dialect->earlier ? r->dialect->earlier(r->rq.doc, r->rq.arena, &chain, ids) : 0;
+    if (n == 0 && !chain)
+        return false;
+    r->look = qn_xcalloc(1, sizeof *r->look);
+    r->look->run = r;
+    qn_http_on_gone(r->http, gone, r);
+    qn_catalog_find_answers(r->sv->catalog, chain, ids, n, found, r->look);
+    return true;
+}
+
 void qn_infer(struct qn_services *sv, struct qn_http *h, const struct qn_dialect *dialect)
 {
     struct run *r = qn_xcalloc(1, sizeof *r);
@@ -402,22 +498,8 @@ void qn_infer(struct qn_services *sv, struct qn_http *h, const struct qn_dialect
     if (!err)
         err = read_body(r, &e);
     r->rq.doc = r->doc;
-    if (!err)
-        err = dialect->parse(&r->rq, &e);
-    if (!err)
-        err = check_model(r, &e);
-    if (err) {
+    if (err)
         fail(r, &e, false);
-        return;
-    }
-    r->jobs = qn_xcalloc(r->rq.n_jobs, sizeof *r->jobs);
-    for (size_t i = 0; i < r->rq.n_jobs; i++)
-        r->rq.jobs[i].id = qn_arena_fmt(r->rq.arena, "%s-%zu", r->id, i);
-    qn_http_on_gone(h, gone, r);
-    if (r->rq.stream)
-        r->beat = qn_timer_start(sv->loop, QN_INFER_BEAT_MS, 0, beat, r);
-    if (r->rq.n_jobs == 0 && r->rq.keep_alive_ms == 0)
-        unload_only(r);
-    else
-        wait_for_model(r);
+    else if (!look_up(r))
+        begin(r);
 }

@@ -123,6 +123,7 @@ static const struct qn_field usage_fields[] = {
     E("prompt", usage.prompt, QN_F_I64, .min = 0, .max = INTEGER_MAX),
     E("cached", usage.cached, QN_F_I64, .min = 0, .max = INTEGER_MAX),
     E("output", usage.output, QN_F_I64, .min = 0, .max = INTEGER_MAX),
+    E("reasoning", usage.reasoning, QN_F_I64, .min = 0, .max = INTEGER_MAX),
     E("prompt_ms", usage.prompt_ms, QN_F_F64, .min = 0, .max = DBL_MAX),
     E("output_ms", usage.output_ms, QN_F_F64, .min = 0, .max = DBL_MAX),
 };

@@ -57,6 +57,7 @@ struct qn_event {
         int64_t prompt;      /* prompt tokens, cached ones included */
         int64_t cached;      /* of those, taken from an earlier prompt's cache */
         int64_t output;      /* tokens generated over all choices */
+        int64_t reasoning;   /* of those, spent on reasoning */
         double prompt_ms;    /* from start to first logits */
         double output_ms;    /* generating */
     } usage;

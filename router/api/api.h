@@ -32,6 +32,11 @@ void qn_api_ollama_root(struct qn_services *sv, struct qn_http *h, const char *i
 void qn_api_ollama_version(struct qn_services *sv, struct qn_http *h, const char *id);
 void qn_api_ollama_tags(struct qn_services *sv, struct qn_http *h, const char *id);
 
+void qn_api_response(struct qn_services *sv, struct qn_http *h, const char *id); /* responses.c */
+void qn_api_response_delete(struct qn_services *sv, struct qn_http *h, const char *id);
+void qn_api_response_cancel(struct qn_services *sv, struct qn_http *h, const char *id);
+void qn_api_response_input(struct qn_services *sv, struct qn_http *h, const char *id);
+
 /* The body as a JSON object; an empty body is an error unless `empty` is allowed, and then gives
  * *doc NULL. The caller frees *doc. */
 qn_err qn_api_body(struct qn_http *h, bool empty, struct qn_json **doc, struct qn_error *e);

@@ -20,7 +20,8 @@
 enum {
     QN_REQUEST_JOBS_MAX = 64, /* prompts in one request */
     QN_REPLY_MAX = 256 * 1024 * 1024,
-    QN_REPLY_HEADERS_MAX = 8
+    QN_REPLY_HEADERS_MAX = 8,
+    QN_EARLIER_MAX = 64 /* single answers that one request may refer to */
 };
 
 struct qn_problem;
@@ -28,6 +29,14 @@ struct qn_problem;
 /* A reply header that a dialect asks for: lent strings. */
 struct qn_reply_header {
     const char *name, *value;
+};
+
+/* An answer that is kept so that a later request can go on from it; catalog/answers.h. */
+struct qn_kept {
+    const char *id;
+    const char *previous; /* id of the answer that it went on from, or "" */
+    const char *input;    /* JSON array: what was new in its request */
+    const char *body;     /* JSON object: the answer */
 };
 
 /* A request on its way to jobs. */
@@ -39,6 +48,9 @@ struct qn_request {
     const char *(*header)(
         void *ctx, const char *name); /* a request header's value, or NULL; NULL: there are none */
     void *header_ctx;
+    const struct qn_kept *kept; /* what `earlier` asked for and is there: first the conversation,
+                                   oldest first, n_chain of them, then single answers */
+    size_t n_kept, n_chain;
     /* filled by parse: */
     const char *model; /* as asked for; NULL: none was named */
     bool stream;
@@ -60,18 +72,23 @@ struct qn_reply {
     const struct qn_request *rq;
     struct qn_arena *arena; /* the request's */
     struct qn_buf *out;
-    const char *id;     /* random letters and digits, for the dialect to put its prefix before */
-    int64_t created_s;  /* Unix time */
-    int64_t began_ms;   /* qn_now_ms when the request came */
-    int64_t granted_ms; /* when its model was ready; 0: it is not yet */
-    bool started;       /* an earlier byte has reached the client */
-    void *own;          /* the dialect's state between begin and free */
+    const char *id;      /* random letters and digits, for the dialect to put its prefix before */
+    int64_t created_s;   /* Unix time */
+    int64_t began_ms;    /* qn_now_ms when the request came */
+    int64_t granted_ms;  /* when its model was ready; 0: it is not yet */
+    bool started;        /* an earlier byte has reached the client */
+    void *own;           /* the dialect's state between begin and free */
+    struct qn_kept keep; /* MAY be set by end: keep this answer; id NULL: nothing is kept */
 };
 
 struct qn_dialect {
     enum qn_task task;
     const char *stream_type; /* content type of a streamed reply; a whole one is JSON */
     const char *id_header;   /* MAY. Reply header that says "req_" and the request's id */
+    /* MAY. Which kept answers parse needs: the one whose whole conversation is wanted (left alone
+     * when none is), and single ones, whose number is given back. doc is an object, unchecked. */
+    size_t (*earlier)(const struct qn_json *doc, struct qn_arena *arena, const char **chain,
+                      const char *ids[QN_EARLIER_MAX]);
     /* MUST. Fills rq; every complaint names the member at fault in e->param. */
     qn_err (*parse)(struct qn_request *rq, struct qn_error *e);
     /* MUST. Makes r->own; writes nothing. */
@@ -90,7 +107,7 @@ struct qn_dialect {
     void (*free)(void *own);
 };
 
-extern const struct qn_dialect qn_openai_chat, qn_openai_complete;
+extern const struct qn_dialect qn_openai_chat, qn_openai_complete, qn_responses;
 extern const struct qn_dialect qn_ollama_chat, qn_ollama_generate;
 extern const struct qn_dialect qn_anthropic, qn_anthropic_count;
 

@@ -303,6 +303,7 @@ void qn_openai_usage(struct qn_reply *r, const struct qn_event *ev)
     o->prompt += ev->usage.prompt;
     o->cached += ev->usage.cached;
     o->output += ev->usage.output;
+    o->reasoning += ev->usage.reasoning;
     o->prompt_ms += ev->usage.prompt_ms;
     o->output_ms += ev->usage.output_ms;
 }
@@ -343,6 +344,10 @@ void qn_openai_usage_write(const struct qn_openai *o, struct qn_jw *w)
     qn_jw_key(w, "prompt_tokens_details");
     qn_jw_obj(w);
     qn_jw_ki64(w, "cached_tokens", o->cached);
+    qn_jw_obj_end(w);
+    qn_jw_key(w, "completion_tokens_details");
+    qn_jw_obj(w);
+    qn_jw_ki64(w, "reasoning_tokens", o->reasoning);
     qn_jw_obj_end(w);
     qn_jw_obj_end(w);
     qn_jw_key(w, "timings");

@@ -81,7 +81,7 @@ struct qn_openai {
     struct qn_openai_choice *choices;
     size_t n; /* jobs × per_job */
     size_t per_job;
-    int64_t prompt, cached, output;
+    int64_t prompt, cached, output, reasoning;
     double prompt_ms, output_ms;
 };
 
@@ -98,6 +98,10 @@ struct qn_openai_choice *qn_openai_choice(struct qn_reply *r, size_t job, const 
 qn_err qn_openai_take_call(struct qn_reply *r, struct qn_openai_choice *c, size_t index,
                            const struct qn_event *ev, struct qn_openai_call **call, bool *fresh,
                            struct qn_error *e);
+
+/* openai_logprobs.c: appends the tokens of an event's logprobs as the items of a list, with commas
+ * between them: {"token","logprob","bytes","top_logprobs":[...]}. */
+qn_err qn_openai_logprobs(const char *tokens, struct qn_buf *out, struct qn_error *e);
 
 /* Sums a USAGE event. */
 void qn_openai_usage(struct qn_reply *r, const struct qn_event *ev);

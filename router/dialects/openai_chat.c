@@ -106,54 +106,6 @@ static qn_err parse(struct qn_request *rq, struct qn_error *e)
     return QN_OK;
 }
 
-/* {"token","logprob","bytes"} of one entry, without the closing brace. */
-static void write_token(const struct qn_jref *token, struct qn_jw *w)
-{
-    struct qn_jref text = qn_json_get(token, "token"), p = qn_json_get(token, "logprob");
-    struct qn_jref bytes = qn_json_get(token, "bytes"), it;
-    qn_jw_obj(w);
-    qn_jw_kstr(w, "token", qn_json_raw_str(&text));
-    if (qn_json_type(&p) == QN_JSON_NUMBER)
-        qn_jw_kf64(w, "logprob", qn_json_raw_f64(&p));
-    else
-        qn_jw_knull(w, "logprob");
-    qn_jw_key(w, "bytes");
-    qn_jw_arr(w);
-    for (bool more = qn_json_first(&bytes, &it); more; more = qn_json_next(&it)) {
-        int64_t byte = 0; /* what is none counts as zero */
-        (void)qn_json_i64(&it, 0, 255, &byte, NULL);
-        qn_jw_i64(w, byte);
-    }
-    qn_jw_arr_end(w);
-}
-
-/* Appends the event's tokens as the items of logprobs.content, with commas between. */
-static qn_err write_tokens(const struct qn_event *ev, struct qn_buf *out, struct qn_error *e)
-{
-    struct qn_json *doc;
-    qn_err err = qn_json_parse(ev->logprobs, strlen(ev->logprobs), &doc, e);
-    if (err)
-        return err;
-    struct qn_jref root = qn_json_root(doc), token, other;
-    for (bool more = qn_json_first(&root, &token); more; more = qn_json_next(&token)) {
-        if (out->len)
-            qn_buf_char(out, ',');
-        struct qn_jw w = qn_jw_to(out);
-        struct qn_jref top = qn_json_get(&token, "top");
-        write_token(&token, &w);
-        qn_jw_key(&w, "top_logprobs");
-        qn_jw_arr(&w);
-        for (bool m = qn_json_first(&top, &other); m; m = qn_json_next(&other)) {
-            write_token(&other, &w);
-            qn_jw_obj_end(&w);
-        }
-        qn_jw_arr_end(&w);
-        qn_jw_obj_end(&w);
-    }
-    qn_json_free(doc);
-    return out->overflow ? qn_fail(e, QN_ELIMIT, "the reply is too long") : QN_OK;
-}
-
 static void write_logprobs(struct qn_jw *w, bool asked, struct qn_buf *items)
 {
     qn_jw_key(w, "logprobs");
@@ -287,7 +239,9 @@ static qn_err say(struct qn_reply *r, size_t index, struct qn_openai_choice *c,
     if (!text && ask->hide_reasoning)
         return QN_OK;
     /* Only tokens of the content count: those of the reasoning are left out. */
-    qn_err err = text && ask->logprobs && ev->logprobs ? write_tokens(ev, &c->logprobs, e) : QN_OK;
+    qn_err err = text && ask->logprobs && ev->logprobs
+                     ? qn_openai_logprobs(ev->logprobs, &c->logprobs, e)
+                     : QN_OK;
     if (err)
         return err;
     if (!r->rq->stream)

@@ -528,8 +528,9 @@ static const struct qn_event hello[] = {
 #define FP "\"system_fingerprint\":\"quince-" QN_VERSION "\""
 #define USAGE                                                                                      \
     "\"usage\":{\"prompt_tokens\":12,\"completion_tokens\":4,\"total_tokens\":16,"                 \
-    "\"prompt_tokens_details\":{\"cached_tokens\":8}},\"timings\":{\"cache_n\":8,\"prompt_n\":4,"  \
-    "\"prompt_ms\":2,\"prompt_per_second\":2000,\"predicted_n\":4,\"predicted_ms\":100,"           \
+    "\"prompt_tokens_details\":{\"cached_tokens\":8},\"completion_tokens_details\":{"              \
+    "\"reasoning_tokens\":0}},\"timings\":{\"cache_n\":8,\"prompt_n\":4,\"prompt_ms\":2,"          \
+    "\"prompt_per_second\":2000,\"predicted_n\":4,\"predicted_ms\":100,"                           \
     "\"predicted_per_second\":40}"
 
 static void whole_chat(void **state)

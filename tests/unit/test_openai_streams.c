@@ -28,8 +28,9 @@
 #define ENDED(reason)                                                                              \
     "},\"logprobs\":null,\"finish_reason\":\"" reason                                              \
     "\"}],\"usage\":{\"prompt_tokens\":2,\"completion_tokens\":3,\"total_tokens\":5,"              \
-    "\"prompt_tokens_details\":{\"cached_tokens\":1}},\"timings\":{\"cache_n\":1,\"prompt_n\":1,"  \
-    "\"prompt_ms\":10,\"prompt_per_second\":100,\"predicted_n\":3,\"predicted_ms\":100,"           \
+    "\"prompt_tokens_details\":{\"cached_tokens\":1},\"completion_tokens_details\":{"              \
+    "\"reasoning_tokens\":0}},\"timings\":{\"cache_n\":1,\"prompt_n\":1,\"prompt_ms\":10,"         \
+    "\"prompt_per_second\":100,\"predicted_n\":3,\"predicted_ms\":100,"                            \
     "\"predicted_per_second\":30}}"
 
 #define TEXT(s)                                                                                    \

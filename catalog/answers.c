@@ -1,0 +1,242 @@
+/* See answers.h. Everything that touches the database here runs on the catalog's thread. */
+#include "catalog/answers.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/log.h"
+#include "catalog/catalog_private.h"
+#include "catalog/database_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FOUND_BYTES_MAX = QN_ANSWERS_BYTES_MAX };
+
+/* One piece of work: what is asked, what came of it, who is told. */
+struct task {
+    struct qn_arena *arena;   /* of the strings below */
+    struct qn_answer_row row; /* keep: all; drop: the id */
+    const char *chain;        /* find */
+    const char **ids;
+    size_t n_ids;
+    struct qn_answer_row *rows; /* what was found */
+    size_t n, n_chain;
+    struct qn_error error; /* code QN_OK: none */
+    qn_answers_fn found;
+    qn_catalog_done done;
+    void *ctx;
+};
+
+static struct task *task_new(void)
+{
+    struct task *t = qn_xcalloc(1, sizeof *t);
+    t->arena = qn_arena_new(FOUND_BYTES_MAX);
+    return t;
+}
+
+static void task_free(struct task *t)
+{
+    qn_arena_free(t->arena);
+    free(t->rows);
+    free(t);
+}
+
+/* Runs one statement whose parameters are texts; NULL ends them. */
+static qn_err run_texts(struct qn_database *d, const char *sql, const char *const *texts,
+                        struct qn_error *e)
+{
+    sqlite3_stmt *s = NULL;
+    if (sqlite3_prepare_v2(d->db, sql, -1, &s, NULL) != SQLITE_OK)
+        return qn_database_fail(d, "preparing a statement", e);
+    for (int i = 0; texts[i]; i++)
+        sqlite3_bind_text(s, i + 1, texts[i], -1, SQLITE_STATIC);
+    qn_err err =
+        sqlite3_step(s) == SQLITE_DONE ? QN_OK : qn_database_fail(d, "changing the catalog", e);
+    sqlite3_finalize(s);
+    return err;
+}
+
+/* Removes what nobody has used for longest until both limits hold. */
+static qn_err trim(struct qn_database *d, struct qn_error *e)
+{
+    char sql[256];
+    snprintf(sql, sizeof sql,
+             "DELETE FROM answer WHERE id IN (SELECT id FROM (SELECT id,"
+             " row_number() OVER w AS place, sum(bytes) OVER w AS total FROM answer"
+             " WINDOW w AS (ORDER BY used DESC)) WHERE place > %d OR total > %d)",
+             QN_ANSWERS_MAX, QN_ANSWERS_BYTES_MAX);
+    return qn_database_exec(d, sql, e);
+}
+
+static void keep(struct qn_database *d, void *ctx)
+{
+    struct task *t = ctx;
+    struct qn_error e = {0};
+    const struct qn_answer_row *r = &t->row;
+    qn_err err = qn_database_exec(d, "BEGIN IMMEDIATE", &e);
+    if (!err)
+        err = run_texts(d,
+                        "INSERT OR REPLACE INTO answer(id, previous, input, body, bytes, used)"
+                        " VALUES(?1, ?2, ?3, ?4, length(CAST(?3 AS BLOB)) + length(CAST(?4 AS"
+                        " BLOB)), (SELECT coalesce(max(used), 0) + 1 FROM answer))",
+                        (const char *[]){r->id, r->previous, r->input, r->body, NULL}, &e);
+    if (!err)
+        err = trim(d, &e);
+    if (!err)
+        err = qn_database_exec(d, "COMMIT", &e);
+    if (!err)
+        return;
+    if (!sqlite3_get_autocommit(d->db))
+        sqlite3_exec(d->db, "ROLLBACK", NULL, NULL, NULL);
+    qn_error_log("catalog", "an answer was not kept: %s", e.message);
+}
+
+static const char *copy_column(struct task *t, sqlite3_stmt *s, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(s, column);
+    size_t n = (size_t)sqlite3_column_bytes(s, column);
+    char *copy = qn_arena_try(t->arena, n + 1);
+    if (copy && text)
+        memcpy(copy, text, n);
+    return copy;
+}
+
+/* Appends the row of an id. QN_ENOTFOUND without a message when there is none. */
+static qn_err read_one(struct qn_database *d, struct task *t, const char *id)
+{
+    sqlite3_stmt *s = NULL;
+    qn_err err = QN_OK;
+    if (sqlite3_prepare_v2(d->db, "SELECT id, previous, input, body FROM answer WHERE id = ?1", -1,
+                           &s, NULL) != SQLITE_OK)
+        return qn_database_fail(d, "preparing a statement", &t->error);
+    sqlite3_bind_text(s, 1, id, -1, SQLITE_STATIC);
+    int step = sqlite3_step(s);
+    if (step == SQLITE_ROW) {
+        t->rows = qn_xrealloc(t->rows, (t->n + 1) * sizeof *t->rows);
+        struct qn_answer_row *row = &t->rows[t->n];
+        *row = (struct qn_answer_row){copy_column(t, s, 0), copy_column(t, s, 1),
+                                      copy_column(t, s, 2), copy_column(t, s, 3)};
+        if (row->id && row->previous && row->input && row->body)
+            t->n++;
+        else
+            err = qn_fail(&t->error, QN_ELIMIT,
+                          "the conversation is too long to be gone on with: at most %d bytes",
+                          FOUND_BYTES_MAX);
+    } else {
+        err = step == SQLITE_DONE ? QN_ENOTFOUND
+                                  : qn_database_fail(d, "reading the catalog", &t->error);
+    }
+    sqlite3_finalize(s);
+    if (!err) /* it has just been of use */
+        err = run_texts(d,
+                        "UPDATE answer SET used = (SELECT max(used) + 1 FROM answer) WHERE id = ?1",
+                        (const char *[]){id, NULL}, &t->error);
+    return err;
+}
+
+/* Reads the chain from its end to its beginning and turns it round. */
+static qn_err read_chain(struct qn_database *d, struct task *t)
+{
+    const char *id = t->chain;
+    qn_err err = QN_OK;
+    while (id && *id && !err) {
+        if (t->n == QN_ANSWER_CHAIN_MAX)
+            return qn_fail(&t->error, QN_ELIMIT,
+                           "the conversation has more than %d answers: begin a new one",
+                           QN_ANSWER_CHAIN_MAX);
+        err = read_one(d, t, id);
+        if (!err)
+            id = t->rows[t->n - 1].previous;
+    }
+    if (err == QN_ENOTFOUND) { /* a conversation without its beginning is another one */
+        t->n = 0;
+        return QN_OK;
+    }
+    for (size_t i = 0; i < t->n / 2; i++) {
+        struct qn_answer_row row = t->rows[i];
+        t->rows[i] = t->rows[t->n - 1 - i];
+        t->rows[t->n - 1 - i] = row;
+    }
+    t->n_chain = t->n;
+    return err;
+}
+
+static void find(struct qn_database *d, void *ctx)
+{
+    struct task *t = ctx;
+    qn_err err = read_chain(d, t);
+    for (size_t i = 0; i < t->n_ids && (!err || err == QN_ENOTFOUND); i++)
+        err = read_one(d, t, t->ids[i]);
+}
+
+static void drop(struct qn_database *d, void *ctx)
+{
+    struct task *t = ctx;
+    qn_err err = run_texts(d, "DELETE FROM answer WHERE id = ?1", (const char *[]){t->row.id, NULL},
+                           &t->error);
+    if (!err && sqlite3_changes(d->db) == 0)
+        qn_fail_param(&t->error, QN_ENOTFOUND, "id", "there is no response '%.80s' here",
+                      t->row.id);
+}
+
+/* The three ways back to the owner. */
+static void kept(void *ctx)
+{
+    task_free(ctx);
+}
+
+static void tell_found(void *ctx)
+{
+    struct task *t = ctx;
+    bool failed = t->error.code != QN_OK;
+    t->found(t->ctx, &(struct qn_answers_found){.rows = t->rows,
+                                                .n = failed ? 0 : t->n,
+                                                .n_chain = failed ? 0 : t->n_chain,
+                                                .e = failed ? &t->error : NULL});
+    task_free(t);
+}
+
+static void tell_done(void *ctx)
+{
+    struct task *t = ctx;
+    t->done(t->ctx, t->error.code ? &t->error : NULL);
+    task_free(t);
+}
+
+void qn_catalog_keep_answer(struct qn_catalog *c, const struct qn_answer_row *row)
+{
+    size_t bytes = strlen(row->input) + strlen(row->body);
+    if (bytes > QN_ANSWER_BYTES_MAX) {
+        qn_warn("catalog", "an answer of %zu bytes is too long to be kept (at most %d)", bytes,
+                QN_ANSWER_BYTES_MAX);
+        return;
+    }
+    struct task *t = task_new();
+    t->row = (struct qn_answer_row){
+        qn_arena_strdup(t->arena, row->id), qn_arena_strdup(t->arena, row->previous),
+        qn_arena_strdup(t->arena, row->input), qn_arena_strdup(t->arena, row->body)};
+    qn_catalog_task(c, keep, kept, t);
+}
+
+void qn_catalog_find_answers(struct qn_catalog *c, const char *chain, const char *const *ids,
+                             size_t n, qn_answers_fn fn, void *ctx)
+{
+    struct task *t = task_new();
+    t->chain = chain ? qn_arena_strdup(t->arena, chain) : NULL;
+    t->ids = qn_arena_alloc(t->arena, (n + 1) * sizeof *t->ids);
+    for (size_t i = 0; i < n; i++)
+        t->ids[t->n_ids++] = qn_arena_strdup(t->arena, ids[i]);
+    t->found = fn;
+    t->ctx = ctx;
+    qn_catalog_task(c, find, tell_found, t);
+}
+
+void qn_catalog_drop_answer(struct qn_catalog *c, const char *id, qn_catalog_done done, void *ctx)
+{
+    struct task *t = task_new();
+    t->row.id = qn_arena_strdup(t->arena, id);
+    t->done = done;
+    t->ctx = ctx;
+    qn_catalog_task(c, drop, tell_done, t);
+}
