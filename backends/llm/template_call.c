@@ -1,4 +1,5 @@
 /* Calls: evaluating arguments, binding them to a macro's parameters, running its body. */
+#include "llm/template_builtin.h"
 #include "llm/template_eval.h"
 
 #include "llm/template.h"
@@ -89,6 +90,12 @@ static enum qn_tflow prepare(struct qn_trun *run, const struct qn_tnode *node,
 {
     QN_T_TRY(qn_teval_arguments(run, &node->kids, args));
     QN_T_TRY(qn_teval_value(run, node->a, callee));
+    /* A schema of an array has a member "items"; schema.items() means the method, as in Python. */
+    if (callee->type != QN_T_FUNCTION && node->a->kind == QN_N_MEMBER) {
+        struct qn_tval object;
+        QN_T_TRY(qn_teval_value(run, node->a->a, &object));
+        QN_T_TRY(qn_tmethod_get(run, &object, node->a->val.s, node->a->val.n, callee));
+    }
     run->at = node->at;
     if (callee->type != QN_T_FUNCTION)
         return qn_trun_fail(run, "%s is not a function and cannot be called",

@@ -171,6 +171,11 @@ enum qn_tflow qn_teval_member(struct qn_trun *run, const struct qn_tval *object,
     }
     if (key->type == QN_T_INT && object->type == QN_T_STRING)
         return string_at(run, object, key->num, out);
+    /* As in Python: what is not there, is under no key. Schemas without a type lead to it. */
+    if (key->type == QN_T_UNDEFINED && qn_tval_is(object, QN_T_DICTS)) {
+        *out = qn_tval_undefined();
+        return QN_T_OK;
+    }
     if (key->type != QN_T_STRING)
         return qn_trun_fail(run, "%s cannot be indexed with %s", qn_ttype_name(object->type),
                             qn_ttype_name(key->type));

@@ -294,6 +294,33 @@ METHOD(method_dictsort)
     return qn_tdict_sorted(run, &fn->self, args, out);
 }
 
+/* Lists are values that others may hold: append and pop change them for all, as in Python. */
+METHOD(method_append)
+{
+    if (args->n != 1)
+        return qn_trun_fail(run, "append takes one value");
+    *out = qn_tval_null();
+    return qn_tlist_push(run, fn->self.list, &args->v[0]);
+}
+
+METHOD(method_pop)
+{
+    const struct qn_tval *at = qn_targ_at(args, 0);
+    struct qn_tlist *list = fn->self.list;
+    if (at && at->type != QN_T_INT)
+        return qn_trun_fail(run, "pop: the place is an integer");
+    double i = at ? at->num : -1;
+    i += i < 0 ? (double)list->n : 0;
+    if (i < 0 || i >= (double)list->n)
+        return qn_trun_fail(run, "pop: the list of %zu has nothing there", list->n);
+    QN_T_TRY(qn_trun_walked(run, list->n));
+    *out = list->items[(size_t)i];
+    list->n--;
+    memmove(list->items + (size_t)i, list->items + (size_t)i + 1,
+            (list->n - (size_t)i) * sizeof *list->items);
+    return QN_T_OK;
+}
+
 enum { STRING = QN_T_BIT(QN_T_STRING) };
 
 static const struct {
@@ -309,7 +336,8 @@ static const struct {
     {STRING, "endswith", method_endswith},     {STRING, "split", method_split},
     {QN_T_DICTS, "get", method_get},           {QN_T_DICTS, "items", method_items},
     {QN_T_DICTS, "keys", method_keys},         {QN_T_DICTS, "values", method_values},
-    {QN_T_DICTS, "dictsort", method_dictsort},
+    {QN_T_DICTS, "dictsort", method_dictsort}, {QN_T_LISTS, "append", method_append},
+    {QN_T_LISTS, "pop", method_pop},
 };
 
 enum qn_tflow qn_tmethod_get(struct qn_trun *run, const struct qn_tval *object, const char *name,

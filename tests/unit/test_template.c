@@ -169,6 +169,23 @@ static void within_limits(const char *source, const char *message)
     qn_buf_deinit(&o.out);
 }
 
+/* As Python has them: chat templates of the wild use them. */
+static void methods_of_lists_and_dicts(void **state)
+{
+    (void)state;
+    renders("{% set n = namespace(l=[1]) %}{% set _ = n.l.append(2) %}{{ n.l.pop(0) }}{{ n.l.pop() "
+            "}}{{ n.l|length }}",
+            "{}", "120");
+    renders("{% set l = [1, 2, 3] %}{{ l.pop(-2) }}{{ l }}", "{}", "2[1, 3]");
+    renders("{% for k, v in s.items() %}{{ k }}{{ v }} {% endfor %}{{ s.items.a }}",
+            "{\"s\":{\"items\":{\"a\":1}}}", "items{\"a\": 1} 1");
+    fails("{{ [].pop() }}", "{}", QN_EFORMAT, "chat template, line 1, column 10: pop: the list of 0 has nothing there");
+    /* A list within itself has no end. */
+    within_limits("{% set l = [] %}{% set _ = l.append(l) %}{{ l }}", "deep");
+    within_limits("{% set l = [] %}{% set _ = l.append(l) %}{{ l|tojson }}", "deep");
+}
+
+
 static void limits(void **state)
 {
     (void)state;
@@ -294,7 +311,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_chat),       cmocka_unit_test(white_space),
-        cmocka_unit_test(scopes),       cmocka_unit_test(time_is_local),
+        cmocka_unit_test(scopes), cmocka_unit_test(methods_of_lists_and_dicts), cmocka_unit_test(time_is_local),
         cmocka_unit_test(json),         cmocka_unit_test(numbers),
         cmocka_unit_test(exceptions),   cmocka_unit_test(places_in_messages),
         cmocka_unit_test(limits),       cmocka_unit_test(deep_sources),
