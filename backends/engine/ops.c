@@ -31,8 +31,9 @@ static bool f32_rows(const struct qn_tensor *t)
     return t->dtype == QN_F32 && t->stride[t->ndim - 1] == 4;
 }
 
-void qn_matmul_many(struct qn_device *dev, const struct qn_tensor *x, const struct qn_linear *parts,
-                    int n_parts)
+/* onto 0: each y is written anew. */
+static void products(struct qn_device *dev, const struct qn_tensor *x,
+                     const struct qn_linear *parts, int n_parts, float onto)
 {
     CHECK(n_parts >= 1 && n_parts <= QN_LINEAR_MAX, x, NULL, NULL);
     CHECK(x->ndim == 2 && f32_rows(x), x, NULL, NULL);
@@ -45,7 +46,21 @@ void qn_matmul_many(struct qn_device *dev, const struct qn_tensor *x, const stru
             CHECK(b->ndim == 1 && b->shape[0] == y->shape[1] && f32_rows(b), y, b, w);
     }
     if (x->shape[0] > 0)
-        dev->ops->matmul_many(dev, x, parts, n_parts);
+        dev->ops->matmul_many(dev, x, parts, n_parts, onto);
+}
+
+void qn_matmul_many(struct qn_device *dev, const struct qn_tensor *x, const struct qn_linear *parts,
+                    int n_parts)
+{
+    products(dev, x, parts, n_parts, 0);
+}
+
+void qn_matmul_onto(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
+                    const struct qn_tensor *w, float factor)
+{
+    const struct qn_linear part = {.y = y, .w = w};
+    if (factor != 0)
+        products(dev, x, &part, 1, factor);
 }
 
 void qn_matmul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,

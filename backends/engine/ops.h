@@ -71,6 +71,10 @@ void qn_matmul(struct qn_device *dev, struct qn_tensor *y, const struct qn_tenso
 void qn_matmul_many(struct qn_device *dev, const struct qn_tensor *x, const struct qn_linear *parts,
                     int n_parts);
 
+/* y += factor·x·wᵀ, otherwise as qn_matmul. */
+void qn_matmul_onto(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
+                    const struct qn_tensor *w, float factor);
+
 /* Which experts of a mixture each row goes to, and with what weight.  logits [rows, experts]; ids
  * [rows, used] i32 and weights [rows, used] get the chosen ones, best first, equals in the order of
  * their numbers. Every id is a valid one and no row has one twice, whatever the logits are (NaN is
@@ -256,8 +260,9 @@ void qn_mamba2_scan(struct qn_device *dev, struct qn_tensor *out, const struct q
 /* One device's implementation: every member MUST be set; arguments are checked before the call.
  * Called on the compute thread. */
 struct qn_ops {
+    /* onto 0: each y is written anew; else y += onto·(x·wᵀ + bias) */
     void (*matmul_many)(struct qn_device *, const struct qn_tensor *x,
-                        const struct qn_linear *parts, int n_parts);
+                        const struct qn_linear *parts, int n_parts, float onto);
     void (*choose_experts)(struct qn_device *, struct qn_tensor *ids, struct qn_tensor *weights,
                            const struct qn_tensor *logits, const struct qn_route *route);
     void (*matmul_experts)(struct qn_device *, const struct qn_tensor *x,

@@ -1,9 +1,9 @@
 /* Products of a pass, and what adapters add to them for the rows that go through some.
  *
- * W·x is computed once for all rows; then each run of rows with the same mix gets
- * scale·B·(A·x) of each adapter in it that changes W. Products of the same input share the reading
- * of it, as the base products do. Where no adapter is in use a product costs one comparison more.
- * Nothing is allocated. */
+ * W·x is computed once for all rows; then scale·B·(A·x) of each adapter that changes W is added
+ * onto each run of rows with the same mix. Products of the same input share the reading of it, as
+ * the base products do. Where no adapter is in use a product costs one comparison more. Nothing is
+ * allocated. */
 #include "nets/adapter.h"
 
 #include "nets/decoder.h"
@@ -89,17 +89,6 @@ static struct qn_tensor room(struct qn_net *net, int64_t rows, int64_t cols)
     return qn_scratch_tensor(net->adapt_scratch, QN_F32, QN_SHAPE(rows, cols));
 }
 
-/* low = scale·A·x has been made: y += B·low. */
-static void add_high(struct qn_net *net, struct qn_tensor *y, const struct qn_tensor *low,
-                     const struct qn_tensor *b)
-{
-    size_t mark = qn_scratch_mark(net->adapt_scratch);
-    struct qn_tensor high = room(net, y->shape[0], y->shape[1]);
-    qn_matmul(net->dev, &high, low, b);
-    qn_add(net->dev, y, y, &high);
-    qn_scratch_reset(net->adapt_scratch, mark);
-}
-
 /* One adapter, and the rows x [n, cols] and row .. row + n of each part's y. */
 static void add_parts(struct qn_net *net, const struct qn_mix_part *m, const struct qn_tensor *x,
                       const struct qn_linear *parts, int n_parts, int64_t row)
@@ -120,8 +109,7 @@ static void add_parts(struct qn_net *net, const struct qn_mix_part *m, const str
         qn_matmul_many(net->dev, x, down, n);
     for (int i = 0; i < n; i++) {
         struct qn_tensor y = qn_tensor_slice(parts[whose[i]].y, 0, row, x->shape[0]);
-        qn_scale(net->dev, &low[i], &low[i], m->scale * pair[i]->scale);
-        add_high(net, &y, &low[i], &pair[i]->b);
+        qn_matmul_onto(net->dev, &y, &low[i], &pair[i]->b, m->scale * pair[i]->scale);
     }
     qn_scratch_reset(net->adapt_scratch, mark);
 }
@@ -240,8 +228,8 @@ void qn_adapt_embedding(struct qn_net *net, const struct qn_batch *b, struct qn_
             size_t mark = qn_scratch_mark(net->adapt_scratch);
             struct qn_tensor low = room(net, run->n, a->rows.shape[1]);
             qn_get_rows(net->dev, &low, &a->rows, &mine);
-            qn_scale(net->dev, &low, &low, run->mix->part[i].scale * a->embedding.scale);
-            add_high(net, &to, &low, &a->embedding.b);
+            qn_matmul_onto(net->dev, &to, &low, &a->embedding.b,
+                           run->mix->part[i].scale * a->embedding.scale);
             qn_scratch_reset(net->adapt_scratch, mark);
         }
     }
@@ -270,9 +258,7 @@ void qn_adapt_logits(struct qn_net *net, const struct qn_batch *b, struct qn_ten
 
 size_t qn_adapt_scratch_bytes(const struct qn_net *net, const struct qn_adapter *a)
 {
-    int64_t used = 1, rank = a->rows.ndim ? a->rows.shape[1] : 1;
-    size_t high = qn_block_f32_bytes(net->max_chunk, net->shape.dim);
-    bool experts = false;
+    int64_t used = 1, rank = a->rows.ndim ? a->rows.shape[1] : 1, high = 0;
     for (int32_t i = 0; i < net->shape.layers; i++) {
         const struct qn_decoder_layer *l = &net->layer[i];
         used = l->moe.used > used ? l->moe.used : used;
@@ -280,15 +266,12 @@ size_t qn_adapt_scratch_bytes(const struct qn_net *net, const struct qn_adapter 
     }
     for (size_t i = 0; i < a->n; i++) {
         const struct qn_tensor *b = &a->pair[i].b;
-        const int64_t rows = a->pair[i].w == &net->output ? QN_NET_LOGIT_ROWS
-                             : b->ndim == 3               ? net->max_chunk * used
-                                                          : net->max_chunk;
-        const size_t bytes = qn_block_f32_bytes(rows, b->shape[b->ndim - 2]);
-        experts |= b->ndim == 3;
         rank = b->shape[b->ndim - 1] > rank ? b->shape[b->ndim - 1] : rank;
-        high = bytes > high ? bytes : high;
+        if (b->ndim == 3 && b->shape[1] > high)
+            high = b->shape[1];
     }
-    size_t low = QN_LINEAR_MAX * qn_block_f32_bytes(net->max_chunk, rank);
-    size_t chosen = experts ? qn_block_f32_bytes(net->max_chunk * used, rank) : 0;
-    return high + (chosen > low ? chosen : low);
+    const int64_t chosen = net->max_chunk * used;
+    size_t dense = QN_LINEAR_MAX * qn_block_f32_bytes(net->max_chunk, rank);
+    size_t experts = high ? qn_block_f32_bytes(chosen, rank) + qn_block_f32_bytes(chosen, high) : 0;
+    return experts > dense ? experts : dense;
 }

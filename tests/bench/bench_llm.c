@@ -1,6 +1,6 @@
 /* How fast a language model's network runs on this machine.
  *
- *   bench_llm [--limits] [--reps N] MODEL THREADS TEST...
+ *   bench_llm [--limits] [--reps N] [--adapter FILE]... MODEL THREADS TEST...
  *
  *   pp512       a prompt of 512 tokens on an empty context
  *   tg32        32 tokens generated one after another, from an empty context
@@ -11,7 +11,8 @@
  * order. That is the contract which llm.py --vs expects of any program (docs/performance.md);
  * --limits adds what the machine can do at best and each test's share of it. Each test warms up and
  * is then the median of --reps runs. "others" is the number of processors that other programs kept
- * busy meanwhile. The text is random ids; a network's speed does not depend on them. */
+ * busy meanwhile. With adapters, sequence i of a test goes through the one in place i modulo their
+ * number. The text is random ids; a network's speed does not depend on them. */
 #include "limits.h"
 
 #include "base/buf.h"
@@ -32,6 +33,8 @@ enum { KV_TOKENS = 1 << 18 }; /* more than any test: what is not used costs noth
 
 struct options {
     const char *model;
+    const char *adapters[QN_ADAPTERS_MAX];
+    int n_adapters;
     int threads, reps;
     bool limits;
     char **tests;
@@ -43,6 +46,7 @@ struct bench {
     struct qn_device *dev;
     struct qn_weights *weights;
     struct qn_net *net;
+    struct qn_mix mix[QN_ADAPTERS_MAX];
     int32_t ids[CHUNK];
     float *logits; /* [PARALLEL_MAX, vocab] */
     struct limits limits;
@@ -134,12 +138,18 @@ static void reserve(struct qn_seq *s, int n)
     need(qn_seq_reserve(s, n, &e), &e);
 }
 
+/* What sequence i goes through. */
+static const struct qn_mix *mix_of(const struct bench *b, int i)
+{
+    return b->o.n_adapters ? &b->mix[i % b->o.n_adapters] : NULL;
+}
+
 /* Appends n tokens, with the last one's logits. */
 static void prompt(struct bench *b, struct qn_seq *s, int n)
 {
     for (int done = 0; done < n;) {
         int step = n - done < CHUNK ? n - done : CHUNK;
-        struct qn_chunk c = {.seq = s, .tokens = b->ids, .n = step};
+        struct qn_chunk c = {.seq = s, .tokens = b->ids, .mix = mix_of(b, 0), .n = step};
         done += step;
         c.logits = done == n ? b->logits : NULL;
         reserve(s, step);
@@ -158,6 +168,7 @@ static void generate(struct bench *b, struct qn_seq **s, int k, int n)
         for (int j = 0; j < k; j++)
             c[j] = (struct qn_chunk){.seq = s[j],
                                      .tokens = &b->ids[(i + j) % CHUNK],
+                                     .mix = mix_of(b, j),
                                      .n = 1,
                                      .logits = b->logits + (size_t)j * vocab};
         qn_net_forward(b->net, c, (size_t)k);
@@ -245,6 +256,17 @@ static double metadata(const struct bench *b, const char *key)
     return v;
 }
 
+static void load_adapters(struct bench *b)
+{
+    struct qn_error e = {0};
+    for (int i = 0; i < b->o.n_adapters; i++) {
+        struct qn_weights *w;
+        b->mix[i] = (struct qn_mix){1, {{0, 1}}};
+        need(qn_weights_open(&w, b->o.adapters[i], &e), &e);
+        need(qn_net_adapter_add(b->net, w, &b->mix[i].part[0].adapter, &e), &e);
+    }
+}
+
 static void load(struct bench *b)
 {
     struct qn_error e = {0};
@@ -252,6 +274,7 @@ static void load(struct bench *b)
     double start = now_s();
     need(qn_weights_open(&b->weights, b->o.model, &e), &e);
     need(qn_net_load(&b->net, b->weights, b->dev, CHUNK, NULL, NULL, &e), &e);
+    load_adapters(b);
     need(qn_net_kv_init(b->net, &(struct qn_kv_config){KV_TOKENS, QN_F16, QN_F16}, &e), &e);
     double loaded = now_s();
 
@@ -285,8 +308,9 @@ static void load(struct bench *b)
 
 static void usage(void)
 {
-    fprintf(stderr, "usage: bench_llm [--limits] [--reps N] MODEL THREADS TEST...\n"
-                    "tests: pp512 tg32 tg32@2048 tg32x4\n");
+    fprintf(stderr,
+            "usage: bench_llm [--limits] [--reps N] [--adapter FILE]... MODEL THREADS TEST...\n"
+            "tests: pp512 tg32 tg32@2048 tg32x4\n");
     exit(2);
 }
 
@@ -331,6 +355,9 @@ static struct options parse(int argc, char **argv)
             o.limits = true;
         } else if (strcmp(argv[i], "--reps") == 0 && value) {
             o.reps = number(&value, 1, REPS_MAX);
+            i++;
+        } else if (strcmp(argv[i], "--adapter") == 0 && value && o.n_adapters < QN_ADAPTERS_MAX) {
+            o.adapters[o.n_adapters++] = value;
             i++;
         } else {
             usage();

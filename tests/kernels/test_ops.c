@@ -165,6 +165,20 @@ static void products_of(enum qn_dtype dtype, int64_t out, int64_t cols, int64_t 
         assert_true(at(&all, r, 0) == at(&was, r, 0));
         assert_true(at(&all, r, 3 * out + 1) == at(&was, r, 3 * out + 1));
     }
+    /* Onto what is there already. */
+    for (int i = 0; i < 2; i++) {
+        const struct qn_linear anew = {&part[i], i ? &file : &prepared, NULL};
+        struct qn_tensor before = fresh(QN_SHAPE(rows, out)), sum = offset_view(rows, out);
+        qn_copy(dev, &sum, &before);
+        qn_matmul_many(dev, &x, &anew, 1);
+        qn_matmul_onto(dev, &sum, &x, anew.w, -0.25f);
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t o = 0; o < out; o++) {
+                double want = at(&before, r, o) - 0.25 * at(&part[i], r, o);
+                assert_true(fabs(at(&sum, r, o) - want) <=
+                            1e-6 * (fabs(at(&before, r, o)) + fabs(at(&part[i], r, o))));
+            }
+    }
     qn_mem_free(mem);
     qn_scratch_reset(scratch, mark);
 }

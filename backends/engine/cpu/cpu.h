@@ -210,7 +210,7 @@ _Noreturn void cpu_not_reserved(const char *op, int64_t rows, int64_t cols);
 enum { CPU_SMALL = 16 * 1024 }; /* elements */
 
 void cpu_matmul_many(struct qn_device *, const struct qn_tensor *x, const struct qn_linear *parts,
-                     int n_parts);
+                     int n_parts, float onto);
 qn_err cpu_weight_prepare(struct qn_device *, struct qn_tensor *t, struct qn_mem **out,
                           struct qn_error *e);
 size_t cpu_matmul_bytes(const struct cpu_kernels *k, int64_t rows,

@@ -15,6 +15,7 @@ struct job {
     struct cpu_device *dev;
     const struct qn_tensor *x;
     const struct qn_linear *parts;
+    float onto; /* 0: each y is written anew; else this times the product is added to it */
     struct cpu_forms forms;
     size_t group_bytes; /* of the activations of one group of rows */
     int64_t groups;
@@ -89,14 +90,17 @@ static void ready_activations(struct job *j, int n_parts)
 
 /* The finished tile [nc][16] of one panel into y, without the columns and rows that only fill up.
  */
-static void store_tile(const struct qn_linear *l, const float *tile, int64_t row, int n,
-                       int64_t first)
+static void store_tile(const struct job *j, const struct qn_linear *l, const float *tile,
+                       int64_t row, int n, int64_t first)
 {
     int64_t out = l->w->shape[0] - first < CPU_PANEL ? l->w->shape[0] - first : CPU_PANEL;
     const float *bias = l->bias ? (const float *)cpu_data(l->bias) + first : NULL;
     for (int c = 0; c < n; c++, tile += CPU_PANEL) {
         float *y = (float *)cpu_at(l->y, row + c, 0) + first;
-        if (out == CPU_PANEL && !bias)
+        if (j->onto != 0)
+            for (int64_t o = 0; o < out; o++)
+                y[o] += j->onto * (tile[o] + (bias ? bias[o] : 0));
+        else if (out == CPU_PANEL && !bias)
             memcpy(y, tile, sizeof *y * CPU_PANEL);
         else
             for (int64_t o = 0; o < out; o++)
@@ -110,7 +114,7 @@ static void panel_times_group(const struct job *j, const struct qn_linear *l, in
     float tile[CPU_COLUMNS_MAX * CPU_PANEL] __attribute__((aligned(64)));
     int n = rows_of_group(j, g);
     cpu_group_times_panel(j->dev->k, tile, l->w, 0, panel, &j->forms, group_at(j, g), n);
-    store_tile(l, tile, g * CPU_COLUMNS_MAX, n, panel * CPU_PANEL);
+    store_tile(j, l, tile, g * CPU_COLUMNS_MAX, n, panel * CPU_PANEL);
 }
 
 static void panels_item(const struct job *j, const struct qn_linear *l, int64_t first, int64_t end)
@@ -138,7 +142,7 @@ static void wide_item(const struct job *j, const struct qn_linear *l, int64_t fi
             form->tile(tile[0], wide[0], wide[n - 1],
                        cpu_wide_of(k, &j->forms, group_at(j, g), l->w), cols);
             for (int i = 0; i < n; i++)
-                store_tile(l, tile[i], g * CPU_COLUMNS_MAX, rows_of_group(j, g),
+                store_tile(j, l, tile[i], g * CPU_COLUMNS_MAX, rows_of_group(j, g),
                            (p + i) * CPU_PANEL);
         }
     }
@@ -154,8 +158,9 @@ static void file_rows_item(const struct job *j, const struct qn_linear *l, int64
     for (int64_t o = first; o < end; o++) {
         qn_dtype(l->w->dtype)->dequant(row, cpu_at(l->w, o, 0), cols);
         for (int64_t r = 0; r < j->x->shape[0]; r++) {
-            float y = j->dev->k->dot(row, cpu_at(j->x, r, 0), cols);
-            ((float *)cpu_at(l->y, r, 0))[o] = y + (bias ? bias[o] : 0);
+            float v = j->dev->k->dot(row, cpu_at(j->x, r, 0), cols) + (bias ? bias[o] : 0);
+            float *y = (float *)cpu_at(l->y, r, 0) + o;
+            *y = j->onto != 0 ? *y + j->onto * v : v;
         }
     }
 }
@@ -195,9 +200,9 @@ static int64_t step_of(const struct job *j, const struct qn_tensor *w)
 }
 
 void cpu_matmul_many(struct qn_device *dev, const struct qn_tensor *x,
-                     const struct qn_linear *parts, int n_parts)
+                     const struct qn_linear *parts, int n_parts, float onto)
 {
-    struct job j = {.dev = cpu(dev), .x = x, .parts = parts};
+    struct job j = {.dev = cpu(dev), .x = x, .parts = parts, .onto = onto};
     if (cpu_matmul_floats(x->shape[1]) > j.dev->work_floats)
         cpu_not_reserved("matmul", x->shape[0], x->shape[1]);
     ready_activations(&j, n_parts);
