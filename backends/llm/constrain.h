@@ -58,9 +58,9 @@ struct qn_constrain_rule {
     const char *text;
 };
 
-/* The start symbol is "root". grammar NULL: the one rule is the whole. In a grammar "<[12]>" is the
- * token 12, and <name> in angle brackets the token that is written like this, brackets included;
- * control tokens can come in no other way. */
+/* The start symbol is "root". grammar NULL: the one rule is the whole. In a grammar <[12]> is the
+ * token 12, and <name> the token that is written like this, brackets included; control tokens can
+ * come in no other way. */
 struct qn_constrain_source {
     const char *grammar;
     const struct qn_constrain_rule *rules;
@@ -80,7 +80,7 @@ void qn_constraint_unref(struct qn_constraint *c); /* NULL allowed */
 
 /* Appends text to a grammar as something that stands for exactly this text: quoted, and with the
  * written forms of control tokens as those tokens. */
-void qn_constrain_quote(const struct qn_constrainer *c, const char *text, struct qn_buf *grammar);
+void qn_constrain_quote(struct qn_constrainer *c, const char *text, struct qn_buf *grammar);
 
 /* Where an answer is in its constraint. All zero: not begun, everything is allowed. */
 struct qn_constraint_state {
