@@ -93,6 +93,7 @@ void qn_gen_remove(struct qn_batch *b, struct gen *g)
             qn_answer_retire(b, a);
         if (a->state != ANSWER_DONE)
             qn_output_deinit(&a->output);
+        qn_constraint_end(&a->constraint);
         free(a->tokens);
     }
     for (size_t i = 0; i < b->plan.n; i++)
@@ -107,6 +108,7 @@ void qn_gen_remove(struct qn_batch *b, struct gen *g)
     free(g->r.prompt);
     free(g->r.echo_text);
     qn_tools_free(g->r.tools);
+    qn_constraint_unref(g->r.constraint);
     qn_buf_deinit(&g->echo_json);
     free(g);
 }

@@ -16,6 +16,7 @@
 #ifndef QN_LLM_BATCH_H
 #define QN_LLM_BATCH_H
 
+#include "llm/constrain.h"
 #include "llm/model.h"
 #include "llm/output.h"
 #include "llm/sampler.h"
@@ -43,8 +44,8 @@ struct qn_batch_config {
 };
 
 /* A request, ready to compute. Strings, and the bias list in sampling, are lent until the request
- * has ended; prompt, echo_text (malloc'ed) and tools the batch takes when qn_batch_add says QN_OK.
- */
+ * has ended; prompt, echo_text (malloc'ed), tools and the reference to
+ * the constraint the batch takes when qn_batch_add says QN_OK. */
 struct qn_batch_request {
     const void *key; /* who asks: for qn_batch_cancel */
     struct qn_out out;
@@ -64,6 +65,8 @@ struct qn_batch_request {
     bool want_tokens;        /* DONE carries the tokens of prompt and answer */
     struct qn_syntax syntax; /* call NULL: all that is said is text */
     struct qn_tools *tools;  /* NULL: calls are text */
+    /* Holds from where the reasoning that the prompt has begun is over; NULL: none. */
+    struct qn_constraint *constraint;
     bool thinking, reasoning_in_text, single_call; /* see struct qn_parse_config */
 };
 

@@ -145,6 +145,24 @@ static bool speaks(const struct qn_batch *b, const struct gen *g, int32_t id)
            (g->r.syntax.call && b->m.token_is_mark && b->m.token_is_mark(b->m.ctx, id));
 }
 
+/* Takes from the row what the request's constraint does not allow. False: the request has failed.
+ */
+static bool constrain(struct qn_batch *b, struct answer *a, float *row)
+{
+    struct qn_constraint *c = a->gen->r.constraint;
+    struct qn_parse *parse = a->output.parse;
+    if (!c)
+        return true;
+    if (!a->constraint.constraint && (!parse || qn_parse_in_text(parse)))
+        qn_constraint_begin(&a->constraint, c);
+    if (qn_constraint_mask(&a->constraint, row, b->m.vocab))
+        return true;
+    qn_gen_fail(b, a->gen, QN_EUNSUPPORTED,
+                "the model's vocabulary has no token for what must come next by the schema or "
+                "grammar: use another model, or none of its unusual characters");
+    return false;
+}
+
 /* The logits after all known tokens are there: choose the next token, say it, and see whether that
  * was the end. True: there is one token more to compute. */
 static bool advance(struct qn_batch *b, struct answer *a, float *row)
@@ -153,6 +171,8 @@ static bool advance(struct qn_batch *b, struct answer *a, float *row)
     bool logprobs = g->r.logprobs >= 0;
     if (logprobs)
         memcpy(b->plain, row, (size_t)b->m.vocab * sizeof *row);
+    if (!constrain(b, a, row))
+        return false;
     int32_t id = qn_sampler_pick(&a->sampler, &b->work, row, a->tokens, (size_t)a->known);
     if (id < 0) {
         qn_gen_fail(
@@ -173,6 +193,11 @@ static bool advance(struct qn_batch *b, struct answer *a, float *row)
     if (speaks(b, g, id))
         bytes = b->m.token_bytes(b->m.ctx, id, &len);
     if (qn_output_token(&a->output, bytes, len, logprobs ? &self : NULL, top, n_top)) {
+        finish(b, a, QN_FINISH_STOP, id);
+        return false;
+    }
+    qn_constraint_accept(&a->constraint, id);
+    if (qn_constraint_done(&a->constraint)) {
         finish(b, a, QN_FINISH_STOP, id);
         return false;
     }

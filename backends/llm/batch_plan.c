@@ -30,6 +30,20 @@ static int32_t guess_limit(const struct qn_batch *b, const struct answer *a, int
     return most > 0 ? (int32_t)most : 0;
 }
 
+/* Guesses that the answer's constraint does not allow would only cost rows. */
+static void drop_forbidden(struct answer *a)
+{
+    struct qn_constraint_state s = {0};
+    int32_t n = 0;
+    if (!a->constraint.constraint)
+        return;
+    qn_constraint_copy(&s, &a->constraint);
+    while (n < a->guesses && qn_constraint_accept(&s, a->tokens[a->known + n]))
+        n++;
+    qn_constraint_end(&s);
+    a->guesses = n;
+}
+
 /* Lets the draft model guess for those that nothing repeats for. */
 static void guess_by_draft(struct qn_batch *b, int32_t rows, int extra)
 {
@@ -56,6 +70,7 @@ static void guess_by_draft(struct qn_batch *b, int32_t rows, int extra)
     for (size_t i = 0; i < n; i++) {
         whose[i]->guesses = wants[i].got;
         whose[i]->by_draft = true;
+        drop_forbidden(whose[i]);
     }
 }
 
@@ -80,6 +95,7 @@ static void guess(struct qn_batch *b)
         most = qn_spec_worth(&a->repeats, &b->cost, rows, 0, most);
         if (most > 0)
             a->guesses = qn_spec_lookup(a->tokens, a->known, most, a->tokens + a->known);
+        drop_forbidden(a);
         extra += a->guesses;
     }
     if (b->config.draft)

@@ -27,6 +27,7 @@ struct answer {
     int32_t exact;  /* the first tokens whose cache is as if nothing had been forgotten */
     int32_t shared; /* tokens of its cache that it began with: others may hold them, too */
     struct qn_sampler sampler;
+    struct qn_constraint_state constraint; /* zero until it begins */
     struct qn_output output;
     int64_t generated;
     int32_t share;   /* prompt tokens of this step */

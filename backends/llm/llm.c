@@ -9,6 +9,7 @@
 #include "engine/weights.h"
 #include "llm/adapters.h"
 #include "llm/batch.h"
+#include "llm/constrain.h"
 #include "llm/draft.h"
 #include "llm/fit.h"
 #include "llm/keep.h"
@@ -31,6 +32,7 @@ struct llm {
     struct qn_tokenizer *tok;
     struct qn_lm main, small; /* small: the draft model, if there is one */
     struct qn_prompter *prompter;
+    struct qn_constrainer *constrainer;
     struct qn_sampler_params defaults;
     struct qn_adapters adapters;
     struct qn_draft *draft;
@@ -109,6 +111,7 @@ static void llm_unload(void *self)
         save_prefixes(m);
     free(m->prefix_file);
     qn_batch_free(m->batch);
+    qn_constrainer_free(m->constrainer);
     qn_draft_free(m->draft);
     qn_prompter_free(m->prompter);
     qn_adapters_deinit(&m->adapters);
@@ -261,6 +264,13 @@ static qn_err llm_load(const struct qn_load *opts, struct qn_progress *p, void *
         err = qn_batch_new(&model, &config, &m->batch, e);
     if (err)
         goto fail;
+    m->constrainer = qn_constrainer_new(&(struct qn_constrain_vocab){
+        .ctx = model.ctx,
+        .n = qn_tokenizer_size(m->tok),
+        .token_bytes = model.token_bytes,
+        .token_is_control = model.token_is_control,
+        .token_is_end = model.token_is_end,
+    });
     restore_prefixes(m, &o);
     ready->context = m->context;
     ready->slots = config.seqs;
@@ -369,6 +379,12 @@ static qn_err llm_start(void *self, const struct qn_job *job, struct qn_sink *ou
             return err;
         }
     }
+    err = qn_constraint_of_job(m->constrainer, &job->constrain, &r.constraint, e);
+    if (err) {
+        qn_prompt_deinit(&prompt);
+        qn_tools_free(r.tools);
+        return err;
+    }
     r.want_tokens = job->want_tokens;
     r.prompt = prompt.tokens;
     r.n_prompt = prompt.n;
@@ -387,6 +403,7 @@ static qn_err llm_start(void *self, const struct qn_job *job, struct qn_sink *ou
     if (err) {
         qn_prompt_deinit(&prompt);
         qn_tools_free(r.tools);
+        qn_constraint_unref(r.constraint);
     }
     return err;
 }
