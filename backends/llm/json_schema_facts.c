@@ -58,7 +58,7 @@ static bool read_count(struct js *js, const struct qn_jref *s, const char *key, 
                        uint32_t *best)
 {
     bool has;
-    double v;
+    double v = 0;
     if (!read_number(js, s, key, &has, &v) || !has)
         return !js->err;
     if (!(v >= 0) || v != floor(v)) {
@@ -74,7 +74,7 @@ static bool read_count(struct js *js, const struct qn_jref *s, const char *key, 
 static bool read_bounds(struct js *js, const struct qn_jref *s, struct facts *f)
 {
     bool has;
-    double v;
+    double v = 0;
     /* In draft 4 exclusiveMinimum is a word about minimum. */
     struct qn_jref above = qn_json_get(s, "exclusiveMinimum"),
                    below = qn_json_get(s, "exclusiveMaximum");
