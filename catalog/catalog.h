@@ -72,8 +72,8 @@ qn_catalog_snapshot(struct qn_catalog *c); /* a reference for the caller; any th
 
 /* Each returns at once; done MAY be NULL. Rows and strings are copied. */
 void qn_catalog_put(struct qn_catalog *c, const struct qn_model_row *row, qn_catalog_done done,
-                    void *ctx); /* insert or replace by name; keeps last_use, created, options and
-                                   digest of an existing row */
+                    void *ctx); /* insert or replace by name; keeps last_use, created and options of
+                                   an existing row, and its digest where none is given */
 void qn_catalog_remove(struct qn_catalog *c, const char *name, qn_catalog_done done, void *ctx);
 void qn_catalog_set_options(struct qn_catalog *c, const char *name, const char *options_json,
                             qn_catalog_done done, void *ctx);

@@ -123,7 +123,9 @@ static qn_err put_model(struct qn_database *d, const struct qn_model_row *row, s
                 " ?17, ?18)"
                 " ON CONFLICT(name) DO UPDATE SET type = ?2, recipe = ?3, checkpoint = ?4,"
                 " size_bytes = ?5, labels = ?6, details = ?7, builtin = ?9, suggested = ?10,"
-                " base = ?13, preset = ?14, facts = ?15, modified_s = ?18",
+                " base = ?13, preset = ?14, facts = ?15, modified_s = ?18,"
+                " digest = CASE ?16 WHEN '' THEN digest ELSE ?16 END,"
+                " digest_of = CASE ?16 WHEN '' THEN digest_of ELSE ?17 END",
 
                 e);
     if (err)

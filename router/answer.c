@@ -168,7 +168,7 @@ enum qn_profile qn_request_profile(const struct qn_http *h)
 {
     const char *name = qn_http_header(h, "X-API-Profile");
     enum qn_profile p = name ? qn_profile_parse(name) : QN_PROFILE_COUNT;
-    return p == QN_PROFILE_COUNT ? QN_PROFILE_LEMONADE : p;
+    return p == QN_PROFILE_COUNT ? (enum qn_profile)qn_http_tag(h) : p;
 }
 
 enum qn_family qn_request_family(const struct qn_http *h)

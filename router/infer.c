@@ -13,6 +13,7 @@
 #include "contract/backend_types.h"
 #include "router/answer.h"
 #include "router/inventory.h"
+#include "router/preset.h"
 #include "router/stats.h"
 #include "router/upstream.h"
 
@@ -192,7 +193,8 @@ static void finish(struct run *r)
     }
     qn_stats_add(r->sv->stats, &r->tally);
     double ms = r->tally.output_ms;
-    qn_lease_count(r->lease, ms > 0 ? (double)r->tally.output * 1000 / ms : 0);
+    if (r->lease) /* none is needed to unload */
+        qn_lease_count(r->lease, ms > 0 ? (double)r->tally.output * 1000 / ms : 0);
     qn_info("infer", "id=%s model=%s task=%s prompt=%lld cached=%lld output=%lld ms=%lld", r->id,
             r->rq.model, qn_task_name(r->dialect->task), (long long)r->tally.prompt,
             (long long)r->tally.cached, (long long)r->tally.output,
@@ -239,7 +241,7 @@ static void unload_only(struct run *r)
 static void wait_for_model(struct run *r)
 {
     struct qn_error e = {0};
-    struct qn_load_options options = {.context = r->rq.context};
+    struct qn_load_options options = {.context = r->rq.context, .at_least = true};
     const struct qn_load_options *wanted = r->rq.context == QN_UNSET ? NULL : &options;
     if (qn_inventory_acquire(r->sv->inventory, r->rq.model, wanted, granted, r, &r->lease, &e))
         fail(r, &e, false);
@@ -278,6 +280,8 @@ static void granted(void *ctx, const struct qn_error *e)
         return;
     }
     r->reply.granted_ms = qn_now_ms();
+    if (r->rq.keep_alive_ms != QN_UNSET)
+        qn_lease_keep(r->lease, r->rq.keep_alive_ms);
     start_jobs(r);
 }
 
@@ -358,8 +362,9 @@ static qn_err read_body(struct run *r, struct qn_error *e)
     return QN_OK;
 }
 
-/* The named model must exist and be of a kind that can do this task. */
-static qn_err check_model(struct run *r, struct qn_error *e)
+/* The named model must exist and be of a kind that can do this task. A preset's defaults come into
+ * the request. */
+static qn_err take_model(struct run *r, struct qn_error *e)
 {
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
@@ -374,6 +379,8 @@ static qn_err check_model(struct run *r, struct qn_error *e)
     if (!type || !qn_backend_type_can(type, r->dialect->task))
         err = qn_fail_param(e, QN_EUNSUPPORTED, "model",
                             "model '%s' cannot do this: it is of type %s", row->name, row->type);
+    if (!err)
+        err = qn_preset_apply(row->preset, &r->rq, e);
     qn_snapshot_unref(snap);
     return err;
 }
@@ -390,7 +397,7 @@ static void begin(struct run *r)
     struct qn_error e = {0};
     qn_err err = r->dialect->parse(&r->rq, &e);
     if (!err)
-        err = check_model(r, &e);
+        err = take_model(r, &e);
     if (err) {
         fail(r, &e, false);
         return;

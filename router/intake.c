@@ -7,6 +7,8 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "contract/backend_types.h"
+#include "registry/digest.h"
+#include "registry/facts.h"
 #include "registry/inspect.h"
 #include "registry/registry.h"
 #include "router/inventory.h"
@@ -40,9 +42,14 @@ static qn_err put_builtin(struct qn_catalog *catalog, const struct qn_registry_e
     qn_err err = qn_registry_inspect(entry->file, &facts, e);
     if (err)
         return err;
-    struct qn_buf details;
+    struct qn_buf details, said;
+    struct qn_stamp stamp;
     qn_buf_init(&details, DETAILS_MAX);
+    qn_buf_init(&said, QN_FACTS_MAX);
     qn_inspection_json(&facts, &details);
+    if ((err = qn_registry_facts(entry->file, &said, e)) ||
+        (err = qn_registry_stamp(entry->file, &stamp, e)))
+        goto out;
     const char *files[] = {entry->file};
     struct qn_model_row row = {
         .name = entry->name,
@@ -54,6 +61,8 @@ static qn_err put_builtin(struct qn_catalog *catalog, const struct qn_registry_e
         .size_bytes = facts.size_bytes,
         .labels = entry->labels,
         .details = qn_buf_cstr(&details),
+        .facts = qn_buf_cstr(&said),
+        .modified_s = stamp.modified_s,
         .options = "{}",
         .builtin = true,
         .suggested = entry->suggested,
@@ -65,8 +74,10 @@ static qn_err put_builtin(struct qn_catalog *catalog, const struct qn_registry_e
         row.options = old->options;
     qn_catalog_put(catalog, &row, NULL, NULL);
     qn_snapshot_unref(snap);
+out:
     qn_buf_deinit(&details);
-    return QN_OK;
+    qn_buf_deinit(&said);
+    return err;
 }
 
 qn_err qn_intake_builtin(struct qn_catalog *catalog, const char *dir, char *starter,
@@ -104,9 +115,12 @@ qn_err qn_intake_builtin(struct qn_catalog *catalog, const char *dir, char *star
 struct intake {
     struct qn_catalog *catalog;
     const bool *closed;
-    char *name, *path, *recipe;
+    char *name, *path, *recipe, *preset, *digest;
+    bool replace;
     char *real; /* the file's absolute path */
     struct qn_inspection facts;
+    struct qn_buf said;
+    struct qn_stamp stamp;
     struct qn_error error;
     qn_intake_done done;
     void *ctx;
@@ -117,7 +131,10 @@ static void intake_free(struct intake *in)
     free(in->name);
     free(in->path);
     free(in->recipe);
+    free(in->preset);
+    free(in->digest);
     free(in->real);
+    qn_buf_deinit(&in->said);
     free(in);
 }
 
@@ -147,7 +164,9 @@ static void inspect(void *ctx)
         qn_fail_param(&in->error, QN_EINVAL, "checkpoint", "cannot read %s: %s", in->path,
                       strerror(errno));
     } else if (!(in->real = qn_path_absolute(in->path, &why)) ||
-               qn_registry_inspect(in->real, &in->facts, &why)) {
+               qn_registry_inspect(in->real, &in->facts, &why) ||
+               qn_registry_facts(in->real, &in->said, &why) ||
+               qn_registry_stamp(in->real, &in->stamp, &why)) {
         qn_fail_param(&in->error, QN_EINVAL, "checkpoint", "%s", why.message);
     }
 }
@@ -164,7 +183,14 @@ static void put(void *ctx)
     struct qn_snapshot *snap = qn_catalog_snapshot(in->catalog);
     const struct qn_model_row *old = qn_snapshot_find(snap, in->name);
     bool same = old && old->n_files == 1 && qn_str_eq(old->files[0], in->real);
-    if (old && !same) {
+    if (old && old->builtin && in->replace) {
+        qn_fail_param(&in->error, QN_ECONFLICT, "model",
+                      "'%s' ships with quince: choose another name", in->name);
+        qn_snapshot_unref(snap);
+        on_put(in, &in->error);
+        return;
+    }
+    if (old && !same && !in->replace) {
         qn_fail_param(&in->error, QN_ECONFLICT, "model_name",
                       "the name '%s' belongs to another file (%s): choose another one", in->name,
                       old->n_files ? old->files[0] : "");
@@ -186,7 +212,12 @@ static void put(void *ctx)
         .size_bytes = in->facts.size_bytes,
         .labels = "[\"custom\"]",
         .details = qn_buf_cstr(&details),
+        .facts = qn_buf_cstr(&in->said),
+        .modified_s = in->stamp.modified_s,
         .options = old ? old->options : "{}",
+        .preset = in->preset,
+        .digest = in->digest,
+        .digest_of = in->digest ? in->stamp.text : NULL,
         .created_s = qn_wall_ms() / 1000,
     };
     qn_catalog_put(in->catalog, &row, on_put, in);
@@ -208,31 +239,54 @@ static bool steps_aside(const char *name)
     }
 }
 
-/* Names appear in URLs, argument lists and log lines: letters, digits and . _ - / : only. */
-static bool name_ok(const char *name)
+/* Names appear in URLs, argument lists and log lines. */
+bool qn_intake_name_ok(const char *name)
 {
-    if (!qn_str_starts(name, "user.") || !name[5] || strlen(name) > QN_MODEL_NAME_MAX)
+    if (!*name || strlen(name) > QN_MODEL_NAME_MAX)
         return false;
-    for (const char *p = name + 5; *p; p++)
+    for (const char *p = name; *p; p++)
         if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ||
               strchr("._-/:+@", *p)))
             return false;
     return !qn_str_ends(name, ":latest") && !qn_str_ends(name, "/") && !steps_aside(name);
 }
 
-void qn_intake_file(struct qn_loop *l, struct qn_catalog *catalog, const bool *closed,
-                    const char *name, const char *path, const char *recipe, qn_intake_done done,
-                    void *ctx)
+static struct intake *intake_new(struct qn_catalog *catalog, const bool *closed,
+                                 const struct qn_intake_wish *wish, qn_intake_done done, void *ctx)
 {
     struct intake *in = qn_xcalloc(1, sizeof *in);
     in->catalog = catalog;
     in->closed = closed;
-    in->name = qn_xstrdup(name);
-    in->path = qn_xstrdup(path);
-    in->recipe = qn_xstrdup(recipe);
+    in->name = qn_xstrdup(wish->name);
+    in->path = qn_xstrdup(wish->path);
+    in->recipe = qn_xstrdup(wish->recipe);
+    in->preset = wish->preset ? qn_xstrdup(wish->preset) : NULL;
+    in->digest = wish->digest ? qn_xstrdup(wish->digest) : NULL;
+    in->replace = wish->replace;
     in->done = done;
     in->ctx = ctx;
-    if (!name_ok(name))
+    qn_buf_init(&in->said, QN_FACTS_MAX);
+    return in;
+}
+
+void qn_intake_model(struct qn_loop *l, struct qn_catalog *catalog, const bool *closed,
+                     const struct qn_intake_wish *wish, qn_intake_done done, void *ctx)
+{
+    struct intake *in = intake_new(catalog, closed, wish, done, ctx);
+    if (!qn_intake_name_ok(wish->name))
+        qn_fail_param(&in->error, QN_EINVAL, "model", "'%.80s' cannot be a model's name",
+                      wish->name);
+    qn_loop_work(l, inspect, put, in);
+}
+
+void qn_intake_file(struct qn_loop *l, struct qn_catalog *catalog, const bool *closed,
+                    const char *name, const char *path, const char *recipe, qn_intake_done done,
+                    void *ctx)
+{
+    struct qn_intake_wish wish = {.name = name, .path = path, .recipe = recipe};
+    struct intake *in = intake_new(catalog, closed, &wish, done, ctx);
+    if (!qn_str_starts(name, "user.") || !qn_intake_name_ok(name + 5) ||
+        strlen(name) > QN_MODEL_NAME_MAX)
         qn_fail_param(
             &in->error, QN_EINVAL, "model_name",
             "'%.80s' cannot be a model's name: it must be user. and then letters, "

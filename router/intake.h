@@ -19,8 +19,26 @@ qn_err qn_intake_builtin(struct qn_catalog *catalog, const char *dir, char *star
 /* Called once on the loop; e is NULL on success. */
 typedef void (*qn_intake_done)(void *ctx, const struct qn_error *e);
 
-/* Registers a file that lies on this disk, without copying it: a worker inspects it, then it is put
- * into the catalog. name must be "user." and more; QN_ECONFLICT when it belongs to another file.
+/* A model that is to be known by a name. */
+struct qn_intake_wish {
+    const char *name; /* see qn_intake_name_ok */
+    const char *path; /* absolute */
+    const char *recipe;
+    const char *preset; /* JSON object, or NULL: none */
+    const char *digest; /* of the file, hexadecimal, or NULL: not known yet */
+    bool replace;       /* what has the name now; models that ship with quince stay */
+};
+
+/* Letters, digits and . _ - / : + @, no tag ":latest", and nothing that steps out of a folder. */
+bool qn_intake_name_ok(const char *name);
+
+/* Takes in a file that lies on this disk, without copying it: a worker inspects it, then it is put
+ * into the catalog. QN_ECONFLICT when the name belongs to another file. Called off by nobody: see
+ * qn_intake_file. */
+void qn_intake_model(struct qn_loop *l, struct qn_catalog *catalog, const bool *closed,
+                     const struct qn_intake_wish *wish, qn_intake_done done, void *ctx);
+
+/* The same for files that users bring: the name must be "user." and more.
  * Cannot be called off: an asker that is gone must ignore the answer. *closed becomes true when
  * the catalog has been closed while the worker was busy; it must outlive the loop. */
 void qn_intake_file(struct qn_loop *l, struct qn_catalog *catalog, const bool *closed,

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTIONS_MAX = 64 * 1024, IDLE_CHECK_MS = 1000 };
+enum { OPTIONS_MAX = 64 * 1024 };
 
 struct place;
 
@@ -56,6 +56,7 @@ struct place {
     bool blocked;    /* settle: wants to load and must wait for others to leave */
     int64_t used_ms; /* last lease given or taken back */
     struct qn_model_count count;
+    int64_t keep_ms; /* how long it stays after that; < 0: for ever; QN_UNSET: as configured */
 };
 
 struct watcher {
@@ -76,7 +77,8 @@ struct qn_inventory {
     size_t n_waiting;
     uint64_t tickets;
     struct qn_timer *settle_timer; /* runs when settle is due */
-    struct qn_timer *idle_timer;
+    struct qn_timer *idle_timer;   /* runs when the first model's stay is over */
+    int64_t idle_at_ms;
 };
 
 static void settle(void *ctx);
@@ -135,6 +137,37 @@ static void strip_latest(const char *name, char out[static QN_MODEL_NAME_MAX + 1
     out[n] = '\0';
 }
 
+/* Ways to mean a row without writing its name, better ones first. */
+static const struct way {
+    const char *prefix; /* of the row's name that is left out */
+    bool any_case;
+} ways[] = {{"user.", false}, {"", true}, {"user.", true}};
+#define COUNT(a) (sizeof(a) / sizeof(a)[0])
+
+static const struct qn_model_row *find_loosely(const struct qn_snapshot *snap, const char *name,
+                                               const struct way *way)
+{
+    size_t n = strlen(way->prefix);
+    for (size_t i = 0; i < qn_snapshot_count(snap); i++) {
+        const struct qn_model_row *row = qn_snapshot_at(snap, i);
+        if (strncmp(row->name, way->prefix, n) != 0)
+            continue;
+        if (way->any_case ? qn_str_ieq(row->name + n, name) : qn_str_eq(row->name + n, name))
+            return row;
+    }
+    return NULL;
+}
+
+const struct qn_model_row *qn_inventory_computes(const struct qn_snapshot *snap,
+                                                 const struct qn_model_row *row)
+{
+    const struct qn_model_row *base = *row->base ? qn_snapshot_find(snap, row->base) : NULL;
+    bool same = base && base->n_files == row->n_files && qn_str_eq(base->type, row->type);
+    for (size_t i = 0; same && i < row->n_files; i++)
+        same = qn_str_eq(base->files[i], row->files[i]);
+    return same ? base : row;
+}
+
 qn_err qn_inventory_find(struct qn_inventory *inv, const char *name, struct qn_snapshot **snap,
                          const struct qn_model_row **row, struct qn_error *e)
 {
@@ -144,6 +177,8 @@ qn_err qn_inventory_find(struct qn_inventory *inv, const char *name, struct qn_s
     if (!*row && strlen(name) <= QN_MODEL_NAME_MAX) {
         strip_latest(name, plain);
         *row = qn_snapshot_find(*snap, plain);
+        for (size_t way = 0; way < COUNT(ways) && !*row; way++)
+            *row = find_loosely(*snap, plain, &ways[way]);
     }
     if (*row)
         return QN_OK;
@@ -172,7 +207,7 @@ static struct place *place_get(struct qn_inventory *inv, const struct qn_model_r
     p->inv = inv;
     p->name = qn_xstrdup(row->name);
     p->type = qn_backend_type_find(row->type);
-    p->context_asked = QN_UNSET;
+    p->context_asked = p->keep_ms = QN_UNSET;
     p->next = inv->places;
     inv->places = p;
     return p;
@@ -204,6 +239,7 @@ static void on_state(void *ctx, struct qn_child *c)
     if (!has_process(s)) {
         p->unloading = false;
         p->stale = false;
+        p->keep_ms = QN_UNSET;
     }
     settle_soon(p->inv);
 }
@@ -580,6 +616,57 @@ static size_t by_ticket(struct qn_inventory *inv, struct place **out, size_t max
     return n;
 }
 
+/* How long a model stays after its last use; < 0: for ever. */
+static int64_t stay_of(const struct place *p)
+{
+    if (p->keep_ms != QN_UNSET)
+        return p->keep_ms;
+    return p->inv->config.idle_ms > 0 ? p->inv->config.idle_ms : -1;
+}
+
+/* When its stay is over; INT64_MAX: never, or not while it is used as it is now. */
+static int64_t leaves_at(const struct place *p)
+{
+    int64_t keep = stay_of(p);
+    if (state_of(p) != QN_INST_READY || p->held.n || p->waiting.n || keep < 0)
+        return INT64_MAX;
+    return keep < INT64_MAX - p->used_ms ? p->used_ms + keep : INT64_MAX;
+}
+
+static void check_stays(void *ctx);
+
+/* One timer, for the first that has to go. */
+static void watch_stays(struct qn_inventory *inv)
+{
+    int64_t first = INT64_MAX;
+    for (const struct place *p = inv->places; p; p = p->next)
+        if (leaves_at(p) < first)
+            first = leaves_at(p);
+    if (inv->idle_timer && inv->idle_at_ms == first)
+        return;
+    qn_timer_stop(inv->idle_timer);
+    inv->idle_timer = NULL;
+    inv->idle_at_ms = first;
+    if (first == INT64_MAX)
+        return;
+    int64_t wait = first - qn_now_ms();
+    inv->idle_timer = qn_timer_start(inv->loop, wait > 0 ? wait : 0, 0, check_stays, inv);
+}
+
+static void check_stays(void *ctx)
+{
+    struct qn_inventory *inv = ctx;
+    int64_t now = qn_now_ms();
+    qn_timer_stop(inv->idle_timer);
+    inv->idle_timer = NULL;
+    for (struct place *p = inv->places; p; p = p->next)
+        if (leaves_at(p) <= now) {
+            qn_info("inventory", "model=%s unloaded=idle", p->name);
+            qn_child_stop(p->child, QN_CHILD_STOP_GRACE_MS);
+        }
+    watch_stays(inv);
+}
+
 static void settle(void *ctx)
 {
     struct qn_inventory *inv = ctx;
@@ -590,6 +677,7 @@ static void settle(void *ctx)
     for (size_t i = 0; i < n; i++)
         settle_place(order[i]);
     share_threads(inv);
+    watch_stays(inv);
     tell_watchers(inv);
 }
 
@@ -608,6 +696,7 @@ qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
                        "%lld requests are waiting for models already: try again in a moment",
                        (long long)inv->config.queue_limit);
     }
+    row = qn_inventory_computes(snap, row);
     if (!qn_backend_type_find(row->type)) {
         err = qn_fail_param(e, QN_EUNSUPPORTED, "model",
                             "model '%s' is of type '%s', which this version cannot run", row->name,
@@ -620,6 +709,9 @@ qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
     int64_t known = saved_i64(row->details, "kv_token_bytes");
     p->kv_token_bytes = known != QN_UNSET ? known : 0;
     enum qn_inst_state s = state_of(p);
+    if (options && options->at_least && s == QN_INST_READY &&
+        qn_child_status(p->child).context >= options->context)
+        options = NULL;
     /* A load that names no context takes a running model as it is, and starts another afresh. */
     if (options && (options->context != QN_UNSET || !has_process(s)))
         p->context_asked = options->context;
@@ -664,6 +756,12 @@ struct qn_model_count qn_inventory_count(const struct qn_inventory *inv, const c
 {
     const struct place *p = place_find(inv, name);
     return p ? p->count : (struct qn_model_count){0};
+}
+
+void qn_lease_keep(struct qn_lease *lease, int64_t keep_alive_ms)
+{
+    lease->place->keep_ms = keep_alive_ms;
+    settle_soon(lease->place->inv);
 }
 
 void qn_lease_release(struct qn_lease *x)
@@ -715,7 +813,7 @@ qn_err qn_inventory_unload(struct qn_inventory *inv, const char *name, void (*do
         qn_err err = qn_inventory_find(inv, name, &snap, &row, e);
         if (err)
             return err;
-        struct place *p = place_find(inv, row->name);
+        struct place *p = place_find(inv, qn_inventory_computes(snap, row)->name);
         if (!p || !unload_place(p)) {
             err = qn_fail_param(e, QN_ENOTFOUND, "model", "model '%s' is not loaded", row->name);
             qn_snapshot_unref(snap);
@@ -744,18 +842,6 @@ void qn_inventory_forget(struct qn_inventory *inv, void *ctx)
             w->done = NULL;
 }
 
-static void check_idle(void *ctx)
-{
-    struct qn_inventory *inv = ctx;
-    int64_t now = qn_now_ms();
-    for (struct place *p = inv->places; p; p = p->next)
-        if (state_of(p) == QN_INST_READY && !p->held.n && !p->waiting.n &&
-            now - p->used_ms >= inv->config.idle_ms) {
-            qn_info("inventory", "model=%s unloaded=idle", p->name);
-            qn_child_stop(p->child, QN_CHILD_STOP_GRACE_MS);
-        }
-}
-
 void qn_inventory_new(struct qn_loop *l, struct qn_catalog *catalog, struct qn_http_client *client,
                       const struct qn_inventory_config *config, struct qn_inventory **out)
 {
@@ -770,8 +856,6 @@ void qn_inventory_new(struct qn_loop *l, struct qn_catalog *catalog, struct qn_h
     inv->config.load_options = inv->load_options;
     inv->cache_dir = qn_xstrdup(config->cache_dir ? config->cache_dir : "");
     inv->config.cache_dir = inv->cache_dir;
-    if (config->idle_ms > 0)
-        inv->idle_timer = qn_timer_start(l, IDLE_CHECK_MS, IDLE_CHECK_MS, check_idle, inv);
     *out = inv;
 }
 
@@ -802,6 +886,15 @@ void qn_inventory_free(struct qn_inventory *inv)
     free(inv);
 }
 
+/* In use, it would stay as long from this moment on. */
+static int64_t stays_ms(const struct place *p)
+{
+    int64_t keep = stay_of(p);
+    bool used = p->held.n || p->waiting.n || state_of(p) != QN_INST_READY;
+    int64_t left = used ? keep : p->used_ms + keep - qn_now_ms();
+    return keep < 0 ? -1 : left > 0 ? left : 0;
+}
+
 size_t qn_inventory_loaded(const struct qn_inventory *inv, struct qn_loaded *out, size_t max)
 {
     size_t n = 0;
@@ -813,6 +906,7 @@ size_t qn_inventory_loaded(const struct qn_inventory *inv, struct qn_loaded *out
                 .status = qn_child_status(p->child),
                 .holders = p->held.n,
                 .waiting = p->waiting.n,
+                .stays_ms = stays_ms(p),
             };
     return n;
 }

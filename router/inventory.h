@@ -32,7 +32,7 @@ struct qn_inventory_config {
         *load_options;     /* JSON object: options of loading that nobody set otherwise; copied */
     const char *cache_dir; /* where children keep files for their next start; copied */
     int64_t queue_limit;   /* waiting leases */
-    int64_t idle_ms;       /* 0: never unload for idleness */
+    int64_t idle_ms;       /* how long a model stays loaded without use; 0: for ever */
 };
 
 void qn_inventory_new(struct qn_loop *l, struct qn_catalog *catalog, struct qn_http_client *client,
@@ -40,16 +40,23 @@ void qn_inventory_new(struct qn_loop *l, struct qn_catalog *catalog, struct qn_h
 /* Kills what still runs. No lease may be left, and the loop must have ended. */
 void qn_inventory_free(struct qn_inventory *inv);
 
-/* The row of a name a client gave; ":latest" at its end means nothing. The row is lent by *snap,
- * which the caller unrefs. QN_ENOTFOUND (param "model") lists what to do. */
+/* The row of a name a client gave: ":latest" at its end means nothing, "user." at its beginning may
+ * be left out, and case does not matter where no name is written exactly so. The row is lent by
+ * *snap, which the caller unrefs. QN_ENOTFOUND (param "model") lists what to do. */
 qn_err qn_inventory_find(struct qn_inventory *inv, const char *name, struct qn_snapshot **snap,
                          const struct qn_model_row **row, struct qn_error *e);
+
+/* The model that computes for a row: of a preset the one it was made from, while that is there and
+ * still has the same files; else the row itself. */
+const struct qn_model_row *qn_inventory_computes(const struct qn_snapshot *snap,
+                                                 const struct qn_model_row *row);
 
 /* Settings of one load. They hold until the model is unloaded on request or loaded with others; an
  * eviction, an idle unload or a crash does not end them. */
 struct qn_load_options {
     int64_t context; /* QN_UNSET: as it runs; else as saved for the model, else the setting, else
                         the child's choice */
+    bool at_least;   /* a model that runs with more context will do */
     const char *options; /* JSON object of further ones by name, lent; NULL or {}: the same */
 };
 
@@ -65,6 +72,9 @@ qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
                             const struct qn_load_options *options, qn_lease_fn fn, void *ctx,
                             struct qn_lease **out, struct qn_error *e);
 struct qn_child *qn_lease_child(const struct qn_lease *lease); /* granted leases only */
+/* How long the model stays loaded after its last use, from now on and until it is unloaded; < 0:
+ * for ever; 0: not at all. Granted leases only. */
+void qn_lease_keep(struct qn_lease *lease, int64_t keep_alive_ms);
 void qn_lease_release(struct qn_lease *lease); /* waiting or granted; NULL allowed */
 
 /* What a model has answered since the server started. */
@@ -88,6 +98,7 @@ struct qn_loaded {
     const char *type;
     struct qn_child_status status;
     size_t holders, waiting;
+    int64_t stays_ms; /* until it is unloaded if nobody uses it meanwhile; < 0: for ever */
 };
 size_t qn_inventory_loaded(const struct qn_inventory *inv, struct qn_loaded *out, size_t max);
 const char *qn_inventory_last_used(const struct qn_inventory *inv); /* loaded and ready; or NULL */

@@ -31,7 +31,7 @@ struct qn_listen {
     int fds[SOCKETS_MAX];
     struct qn_watch *watches[SOCKETS_MAX];
     size_t n;
-    int port;
+    int port, tag;
     bool open_to_others;
     struct qn_timer *rest;
 };
@@ -67,7 +67,7 @@ static void on_readable(void *ctx, uint32_t events)
             if (fd >= 0) {
                 int on = 1;
                 setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-                qn_http_server_add(ls->server, fd, &addr, len);
+                qn_http_server_add(ls->server, fd, &addr, len, ls->tag);
                 continue;
             }
             if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
@@ -227,12 +227,13 @@ static qn_err addresses(const char *host, struct addrinfo **v4, struct addrinfo 
 }
 
 qn_err qn_listen_open(struct qn_loop *l, struct qn_http_server *server, const char *host, int port,
-                      bool insecure, struct qn_listen **out, struct qn_error *e)
+                      bool insecure, int tag, struct qn_listen **out, struct qn_error *e)
 {
     struct addrinfo *v4 = NULL, *v6 = NULL, *last;
     struct qn_listen *ls = qn_xcalloc(1, sizeof *ls);
     ls->loop = l;
     ls->server = server;
+    ls->tag = tag;
     qn_err err = addresses(host, &v4, &v6, e);
     if (err)
         goto out;

@@ -11,12 +11,15 @@
 #include "io/http_client.h"
 #include "io/http_server.h"
 #include "io/loop.h"
+#include "router/blobs.h"
 #include "router/intake.h"
 #include "router/inventory.h"
 #include "router/listen.h"
+#include "router/listeners.h"
 #include "router/logs.h"
 #include "router/routes.h"
 #include "router/stats.h"
+#include "router/survey.h"
 #include "router/sysinfo.h"
 
 #include <errno.h>
@@ -44,6 +47,8 @@ struct program {
     struct qn_inventory *inventory;
     struct qn_http_server *server;
     struct qn_listen *listen;
+    struct qn_listeners places; /* besides the main port */
+    struct qn_listen *more[QN_LISTENERS_MAX];
     struct qn_services services;
     struct qn_stats stats;
     struct qn_routes routes;
@@ -58,6 +63,11 @@ struct program {
 static void on_request(void *ctx, struct qn_http *h)
 {
     qn_routes_serve(&((struct program *)ctx)->routes, h);
+}
+
+static const char *large_body(void *ctx, const struct qn_http *h)
+{
+    return qn_routes_large_body(&((struct program *)ctx)->routes, h);
 }
 
 static void on_refuse(void *ctx, int status, const char *method, const char *path,
@@ -235,9 +245,42 @@ static void open_inventory(struct program *p)
     qn_buf_deinit(&options);
 }
 
+/* The listeners besides the main one, and whether any of them is open to other machines. */
+static qn_err open_more(struct program *p, struct qn_error *e)
+{
+    const struct qn_settings *s = &p->settings;
+    qn_err err = s->listen ? qn_listeners_read(s->listen, s->host, &p->places, e) : QN_OK;
+    if (!err)
+        err = qn_listeners_ollama(s->ollama_port, s->host, &p->places, e);
+    for (size_t i = 0; i < p->places.n && !err; i++) {
+        const struct qn_listener *l = &p->places.v[i];
+        err = qn_listen_open(p->loop, p->server, l->host, l->port, s->insecure, (int)l->profile,
+                             &p->more[i], e);
+        if (err && l->optional) {
+            qn_info("listen",
+                    "port=%d not_used=1 message=\"%s\" (programs made for Ollama can use port %d)",
+                    l->port, e->message, qn_listen_port(p->listen));
+            err = QN_OK;
+        } else if (!err) {
+            qn_info("listen", "address=%s port=%d profile=%s", l->host, qn_listen_port(p->more[i]),
+                    qn_profile_name(l->profile));
+        }
+    }
+    return err;
+}
+
+static bool open_to_others(const struct program *p)
+{
+    bool any = qn_listen_open_to_others(p->listen);
+    for (size_t i = 0; i < p->places.n; i++)
+        any = any || (p->more[i] && qn_listen_open_to_others(p->more[i]));
+    return any;
+}
+
 static qn_err open_all(struct program *p, struct qn_error *e)
 {
-    static const struct qn_http_events events = {.request = on_request, .refuse = on_refuse};
+    static const struct qn_http_events events = {
+        .request = on_request, .refuse = on_refuse, .large_body = large_body};
     const struct qn_settings *s = &p->settings;
     char *catalog = NULL;
     qn_err err = take_data_dir(p, e);
@@ -260,15 +303,23 @@ static qn_err open_all(struct program *p, struct qn_error *e)
     p->services.stats = &p->stats;
     p->services.models_dir = s->models_dir;
     p->services.started_ms = qn_now_ms();
+    p->services.no_presets = s->no_presets;
+    char *blobs = qn_path_join(s->data_dir, "blobs");
+    p->services.blobs = qn_blobs_new(p->loop, blobs);
+    free(blobs);
+    p->services.survey = qn_survey_new(p->loop, p->catalog, &p->services.closed);
     err = qn_http_server_new(p->loop, &events, p, (size_t)s->body_limit_mb * 1024 * 1024,
                              &p->server, e);
     if (!err)
-        err = qn_listen_open(p->loop, p->server, s->host, (int)s->port, s->insecure, &p->listen, e);
+        err = qn_listen_open(p->loop, p->server, s->host, (int)s->port, s->insecure,
+                             qn_profile_parse(s->profile), &p->listen, e);
+    if (!err)
+        err = open_more(p, e);
     if (!err)
         err = qn_watch_add(p->loop, p->signal_fd, EPOLLIN, on_signal, p, &p->signal_watch, e);
     if (err)
         goto out;
-    p->services.open_to_others = qn_listen_open_to_others(p->listen);
+    p->services.open_to_others = open_to_others(p);
     p->routes = (struct qn_routes){
         .services = &p->services,
         .host = s->host,
@@ -284,6 +335,8 @@ static void close_all(struct program *p)
 {
     qn_timer_stop(p->drain);
     qn_listen_close(p->listen);
+    for (size_t i = 0; i < p->places.n; i++)
+        qn_listen_close(p->more[i]);
     if (p->server)
         qn_http_server_free(p->server);
     qn_inventory_free(p->inventory);
@@ -291,10 +344,14 @@ static void close_all(struct program *p)
         qn_http_client_free(p->client);
     qn_watch_remove(p->signal_watch);
     p->services.closed = true;
+    qn_survey_stop(p->services.survey);
+    qn_blobs_stop(p->services.blobs);
     if (p->catalog)
         qn_catalog_close(p->catalog); /* what is on its way to the catalog is written first */
     if (p->loop)
         qn_loop_free(p->loop);
+    qn_survey_free(p->services.survey);
+    qn_blobs_free(p->services.blobs);
     if (p->signal_fd >= 0)
         close(p->signal_fd);
     if (p->lock_fd >= 0)

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "router/api/api.h"
 #include "router/auth.h"
+#include "router/blobs.h"
 #include "router/dialects/dialect.h"
 #include "router/infer.h"
 
@@ -39,6 +40,17 @@ static const struct qn_route table[] = {
     {"GET", "/", QN_AT_ROOT, qn_api_ollama_root, NULL},
     {"GET", "/api/version", QN_AT_ROOT, qn_api_ollama_version, NULL},
     {"GET", "/api/tags", QN_AT_ROOT, qn_api_ollama_tags, NULL},
+    {"GET", "/api/ps", QN_AT_ROOT, qn_api_ollama_ps, NULL},
+    {"POST", "/api/show", QN_AT_ROOT, qn_api_ollama_show, NULL},
+    {"POST", "/api/create", QN_AT_ROOT, qn_api_ollama_create, NULL},
+    {"POST", "/api/copy", QN_AT_ROOT, qn_api_ollama_copy, NULL},
+    {"DELETE", "/api/delete", QN_AT_ROOT, qn_api_ollama_delete, NULL},
+    {"POST", "/api/pull", QN_AT_ROOT, qn_api_ollama_pull, NULL},
+    {"POST", "/api/push", QN_AT_ROOT, qn_api_ollama_push, NULL},
+    {"GET", "/api/blobs/{id}", QN_AT_ROOT, qn_api_ollama_blob, NULL},
+    {"POST", "/api/blobs/{id}", QN_AT_ROOT, qn_api_ollama_blob_put, NULL},
+    {"POST", "/api/embed", QN_AT_ROOT, qn_api_ollama_embed, NULL},
+    {"POST", "/api/embeddings", QN_AT_ROOT, qn_api_ollama_embeddings, NULL},
     {"POST", "/api/chat", QN_AT_ROOT, NULL, &qn_ollama_chat},
     {"POST", "/api/generate", QN_AT_ROOT, NULL, &qn_ollama_generate},
 };
@@ -196,6 +208,20 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
             hit.row->handle(r->services, h, id);
         }
     }
+}
+
+const char *qn_routes_large_body(struct qn_routes *r, const struct qn_http *h)
+{
+    const char *host = qn_http_header(h, "Host"), *origin = qn_http_header(h, "Origin");
+    struct qn_route_hit hit;
+    if (!qn_str_eq(qn_http_method(h), "POST") ||
+        qn_route_find("POST", qn_http_path(h), &hit) != QN_ROUTE_FOUND ||
+        hit.row->handle != qn_api_ollama_blob_put)
+        return NULL;
+    if (!host || !qn_auth_host_ok(host, r->host, r->any_numeric) ||
+        (origin && !qn_auth_origin_ok(origin)))
+        return NULL;
+    return qn_blobs_dir(r->services->blobs);
 }
 
 void qn_routes_refuse(int status, const char *path, struct qn_buf *body)

@@ -18,8 +18,11 @@ struct qn_services {
     bool open_to_others;    /* bound beyond loopback */
     int64_t started_ms;
     struct qn_cpu_meter cpu;
-    bool stopping; /* SIGTERM has come: nothing new is begun */
-    bool closed;   /* the catalog has been closed */
+    struct qn_survey *survey;
+    struct qn_blobs *blobs;
+    bool no_presets; /* clients may not make models of others */
+    bool stopping;   /* SIGTERM has come: nothing new is begun */
+    bool closed;     /* the catalog has been closed */
 };
 
 #endif

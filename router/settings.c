@@ -7,6 +7,8 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "router/listeners.h"
+#include "router/profile.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -36,6 +38,16 @@ static const struct row table[] = {
      "port to listen on; 0 picks a free one and prints it"},
     {"insecure", TRUTH, AT(insecure), "false", 0, 0, EVERYWHERE, NULL,
      "allow an address that other machines can reach (anybody there may use the server)"},
+    {"profile", TEXT, AT(profile), "lemonade", 0, 0, EVERYWHERE, "NAME",
+     "whose habits the main port follows where APIs differ: lemonade, ollama, auto, layerscale, "
+     "dppan, kolosal or localllm"},
+    {"ollama-port", TEXT, AT(ollama_port), "auto", 0, 0, EVERYWHERE, "PORT",
+     "a port for programs made for Ollama: auto (11434 where it is free), off, or a number"},
+    {"listen", TEXT, AT(listen), "", 0, 0, EVERYWHERE, "LIST",
+     "further places to listen, [ADDRESS:]PORT=PROFILE with commas between; in config.json an "
+     "array of {\"bind\", \"port\", \"profile\"}"},
+    {"no-presets", TRUTH, AT(no_presets), "false", 0, 0, EVERYWHERE, NULL,
+     "answer 501 to requests that make models of others (Ollama's create and copy)"},
     {"data-dir", TEXT, AT(data_dir), "", 0, 0, ELSEWHERE, "DIR",
      "folder of everything the server writes (default: ~/.local/share/quince)"},
     {"log-level", TEXT, AT(log_level), "info", 0, 0, EVERYWHERE, "LEVEL",
@@ -170,7 +182,12 @@ static qn_err set_text(struct qn_settings *s, const struct row *r, const char *w
         if (r->offset == AT(cache_type) && !cache_type_known(text))
             return qn_fail_param(e, QN_EINVAL, r->name,
                                  "%s must be f16, q8_0, q4_0 or f32, not '%.80s'", where, text);
-        if (!*text)
+        if (r->offset == AT(profile) && qn_profile_parse(text) == QN_PROFILE_COUNT)
+            return qn_fail_param(e, QN_EINVAL, r->name,
+                                 "%s must be lemonade, ollama, auto, layerscale, dppan, kolosal or "
+                                 "localllm, not '%.80s'",
+                                 where, text);
+        if (!*text && r->offset != AT(listen))
             return qn_fail_param(e, QN_EINVAL, r->name, "%s must not be empty", where);
         char *copy = qn_xstrdup(text), *old;
         memcpy(&old, at, sizeof old);
@@ -273,14 +290,17 @@ static qn_err read_member(struct qn_settings *s, const char *path, const struct 
     qn_buf_init(&text, 4096);
     qn_buf_init(&where, 8192);
     enum qn_json_type type = qn_json_type(v);
+    qn_err err = QN_OK;
     static const enum qn_json_type wanted[] = {
         [TEXT] = QN_JSON_STRING, [NUMBER] = QN_JSON_NUMBER, [TRUTH] = QN_JSON_BOOL};
-    qn_err err = QN_OK;
-    if (type == QN_JSON_STRING)
+    if (type == QN_JSON_STRING) {
         qn_buf_str(&text, qn_json_raw_str(v));
-    else
+    } else if (r->offset == AT(listen) && type == QN_JSON_ARRAY) {
+        err = qn_listeners_text(v, &text, e);
+        type = QN_JSON_STRING;
+    } else
         qn_json_print(v, &text);
-    if (type != wanted[r->kind] || text.overflow)
+    if (!err && (type != wanted[r->kind] || text.overflow))
         err = qn_fail_param(e, QN_EINVAL, r->name, "%s: %s must be %s", path, r->name,
                             qn_json_type_name(wanted[r->kind]));
     qn_buf_fmt(&where, "%s: %s", path, r->name);

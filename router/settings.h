@@ -17,6 +17,10 @@ struct qn_settings {
     char *host;
     int64_t port;
     bool insecure;
+    char *profile;
+    char *ollama_port;
+    char *listen;
+    bool no_presets;
     char *data_dir;
     char *log_level;
     int64_t max_loaded_models;

@@ -305,7 +305,7 @@ static void on_connection(void *ctx, uint32_t events)
             continue; /* a connection that broke before it was taken */
         int on = 1;
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-        qn_http_server_add(c->http, fd, &addr, len);
+        qn_http_server_add(c->http, fd, &addr, len, 0);
     }
 }
 

@@ -2,6 +2,8 @@
  * mapped when the body is complete, so the kernel can write them back under memory pressure. */
 #include "io/body.h"
 
+#include "base/path.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,6 +23,9 @@ void qn_body_deinit(struct qn_body *b)
         munmap(b->map, b->len);
     if (b->fd >= 0)
         close(b->fd);
+    if (b->name)
+        unlink(b->name);
+    free(b->name);
     qn_buf_deinit(&b->memory);
 }
 
@@ -41,7 +46,7 @@ static qn_err spill(struct qn_body *b, const char *p, size_t n, struct qn_error 
 
 static qn_err open_spool(struct qn_body *b, struct qn_error *e)
 {
-    const char *dir = getenv("TMPDIR");
+    const char *dir = b->dir ? b->dir : getenv("TMPDIR");
     if (!dir || !*dir)
         dir = "/tmp";
     b->fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -52,7 +57,9 @@ static qn_err open_spool(struct qn_body *b, struct qn_error *e)
         if (n < 0 || (size_t)n >= sizeof path)
             return qn_fail(e, QN_EIO, "TMPDIR is too long a path");
         b->fd = mkostemp(path, O_CLOEXEC);
-        if (b->fd >= 0)
+        if (b->fd >= 0 && b->dir)
+            b->name = qn_xstrdup(path); /* it may be kept */
+        else if (b->fd >= 0)
             unlink(path);
     }
     if (b->fd < 0)
@@ -79,6 +86,27 @@ qn_err qn_body_add(struct qn_body *b, const void *p, size_t n, struct qn_error *
     if (!err)
         b->len += n;
     return err;
+}
+
+qn_err qn_body_keep(struct qn_body *b, const char *path, struct qn_error *e)
+{
+    char link[64];
+    if (b->fd < 0)
+        return qn_file_write_atomic(path, qn_buf_cstr(&b->memory), b->len, 0600, e);
+    if (b->name) {
+        if (rename(b->name, path))
+            return qn_fail_errno(e, "rename %s to %s", b->name, path);
+        free(b->name);
+        b->name = NULL;
+        return QN_OK;
+    }
+    snprintf(link, sizeof link, "/proc/self/fd/%d", b->fd);
+    if (linkat(AT_FDCWD, link, AT_FDCWD, path, AT_SYMLINK_FOLLOW)) {
+        if (errno == EEXIST)
+            return qn_fail(e, QN_ECONFLICT, "%s is there already", path);
+        return qn_fail_errno(e, "keep the request body as %s", path);
+    }
+    return QN_OK;
 }
 
 qn_err qn_body_finish(struct qn_body *b, const char **data, size_t *n, struct qn_error *e)

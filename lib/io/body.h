@@ -15,13 +15,18 @@ struct qn_body {
     int fd; /* -1: all in memory */
     size_t len;
     size_t max;
-    void *map; /* of the file, once complete */
+    const char *dir; /* lent: where the file is made; NULL: the folder of temporary files */
+    char *name;      /* of a file that has one, in dir */
+    void *map;       /* of the file, once complete */
 };
 
 void qn_body_init(struct qn_body *b, size_t max);
 void qn_body_deinit(struct qn_body *b);
 qn_err qn_body_add(struct qn_body *b, const void *p, size_t n,
                    struct qn_error *e); /* QN_ELIMIT, QN_EIO */
+/* The whole body, which was collected in b->dir, gets a name on the same file system. QN_ECONFLICT:
+ * the name is taken. */
+qn_err qn_body_keep(struct qn_body *b, const char *path, struct qn_error *e);
 /* No more bytes. Lends them until deinit; never NULL, even when n is 0. */
 qn_err qn_body_finish(struct qn_body *b, const char **data, size_t *n, struct qn_error *e);
 

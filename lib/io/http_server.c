@@ -54,6 +54,7 @@ struct conn {
     bool answering;         /* SERVE: a request was delivered and is not over */
     struct sockaddr_storage addr;
     socklen_t addr_len;
+    int tag;
 };
 
 struct header {
@@ -319,7 +320,8 @@ static void on_peek(void *ctx, uint32_t events)
     refuse(s, fd, head.status, head.method, path);
 }
 
-void qn_http_server_add(struct qn_http_server *s, int fd, const void *addr, unsigned addr_len)
+void qn_http_server_add(struct qn_http_server *s, int fd, const void *addr, unsigned addr_len,
+                        int tag)
 {
     assert(addr_len <= sizeof(struct sockaddr_storage));
     if (s->n_conns >= 2 * QN_HTTP_CONNECTIONS_MAX) {
@@ -334,6 +336,7 @@ void qn_http_server_add(struct qn_http_server *s, int fd, const void *addr, unsi
     struct conn *c = conn_new(s, fd, PEEK, QN_HTTP_HEAD_TIMEOUT_S * 1000);
     memcpy(&c->addr, addr, addr_len);
     c->addr_len = addr_len;
+    c->tag = tag;
     /* Edge-triggered: what has been peeked at stays in the socket and must not wake us again. */
     struct qn_error e;
     if (qn_watch_add(s->loop, fd, EPOLLIN | EPOLLRDHUP | EPOLLET, on_peek, c, &c->watch, &e)) {
@@ -455,9 +458,12 @@ static enum MHD_Result first_call(struct qn_http *h, const char *method)
         refuse_request(h, 431);
         return MHD_NO;
     }
+    struct qn_http_server *s = h->server;
+    if (s->ev.large_body && (h->body.dir = s->ev.large_body(s->ctx, h)) != NULL)
+        h->body.max = SIZE_MAX / 2;
     const char *length = qn_http_header(h, "Content-Length");
     int64_t n;
-    if (length && (!qn_parse_i64(length, &n) || n < 0 || (uint64_t)n > h->server->body_max)) {
+    if (length && (!qn_parse_i64(length, &n) || n < 0 || (uint64_t)n > h->body.max)) {
         refuse_request(h, 413);
         return MHD_NO;
     }
@@ -618,6 +624,16 @@ const char *qn_http_query(const struct qn_http *h, const char *name)
 const char *qn_http_header(const struct qn_http *h, const char *name)
 {
     return MHD_lookup_connection_value(h->mhd, MHD_HEADER_KIND, name);
+}
+
+int qn_http_tag(const struct qn_http *h)
+{
+    return h->conn->tag;
+}
+
+qn_err qn_http_body_keep(struct qn_http *h, const char *path, struct qn_error *e)
+{
+    return qn_body_keep(&h->body, path, e);
 }
 
 const char *qn_http_body(const struct qn_http *h, size_t *n)

@@ -31,23 +31,31 @@ struct qn_http_events {
     /* MUST. Renders the body of an answer the server itself gives (400, 413, 431 ...) as JSON. */
     void (*refuse)(void *ctx, int status, const char *method, const char *path,
                    struct qn_buf *body);
+    /* MAY. A head has come: the folder in which its body is collected, of any size, because it
+     * shall be kept (qn_http_body_keep); NULL: the body is like others. The folder's name is lent
+     * until the request ends. */
+    const char *(*large_body)(void *ctx, const struct qn_http *h);
 };
 
 /* body_max: bytes of a request body. The listening sockets are handed in by qn_http_server_add. */
 qn_err qn_http_server_new(struct qn_loop *l, const struct qn_http_events *ev, void *ctx,
                           size_t body_max, struct qn_http_server **out, struct qn_error *e);
-/* Takes ownership of an accepted, non-blocking socket. */
-void qn_http_server_add(struct qn_http_server *s, int fd, const void *addr, unsigned addr_len);
+/* Takes ownership of an accepted, non-blocking socket. tag: the caller's, for qn_http_tag. */
+void qn_http_server_add(struct qn_http_server *s, int fd, const void *addr, unsigned addr_len,
+                        int tag);
 size_t qn_http_server_active(const struct qn_http_server *s); /* requests not answered to the end */
 void qn_http_server_free(
     struct qn_http_server *s); /* cuts off what is still running (gone is called) */
 
 /* The request. Strings are lent for the request's life. */
+int qn_http_tag(const struct qn_http *h); /* of its connection */
 const char *qn_http_method(const struct qn_http *h);
 const char *qn_http_path(const struct qn_http *h); /* percent-decoded, without the query */
 const char *qn_http_query(const struct qn_http *h, const char *name);  /* decoded; NULL: absent */
 const char *qn_http_header(const struct qn_http *h, const char *name); /* NULL: absent */
 const char *qn_http_body(const struct qn_http *h, size_t *n);
+/* Gives a body that was collected for it a name, on the same file system. QN_ECONFLICT, QN_EIO. */
+qn_err qn_http_body_keep(struct qn_http *h, const char *path, struct qn_error *e);
 struct qn_arena *qn_http_arena(struct qn_http *h); /* freed with the request */
 
 /* Called when the client has gone away before the reply was complete, or the server is being freed:

@@ -31,6 +31,18 @@ void qn_api_logs(struct qn_services *sv, struct qn_http *h, const char *id);    
 void qn_api_ollama_root(struct qn_services *sv, struct qn_http *h, const char *id); /* ollama.c */
 void qn_api_ollama_version(struct qn_services *sv, struct qn_http *h, const char *id);
 void qn_api_ollama_tags(struct qn_services *sv, struct qn_http *h, const char *id);
+void qn_api_ollama_show(struct qn_services *sv, struct qn_http *h,
+                        const char *id); /* ollama_show.c */
+void qn_api_ollama_ps(struct qn_services *sv, struct qn_http *h, const char *id);
+void qn_api_ollama_create(struct qn_services *sv, struct qn_http *h, const char *id); /* _make.c */
+void qn_api_ollama_copy(struct qn_services *sv, struct qn_http *h, const char *id);
+void qn_api_ollama_delete(struct qn_services *sv, struct qn_http *h, const char *id);
+void qn_api_ollama_pull(struct qn_services *sv, struct qn_http *h, const char *id); /* _pull.c */
+void qn_api_ollama_push(struct qn_services *sv, struct qn_http *h, const char *id);
+void qn_api_ollama_blob(struct qn_services *sv, struct qn_http *h, const char *id); /* _blobs.c */
+void qn_api_ollama_blob_put(struct qn_services *sv, struct qn_http *h, const char *id);
+void qn_api_ollama_embed(struct qn_services *sv, struct qn_http *h, const char *id); /* _embed.c */
+void qn_api_ollama_embeddings(struct qn_services *sv, struct qn_http *h, const char *id);
 
 void qn_api_response(struct qn_services *sv, struct qn_http *h, const char *id); /* responses.c */
 void qn_api_response_delete(struct qn_services *sv, struct qn_http *h, const char *id);

@@ -139,8 +139,10 @@ static void load_done(void *ctx, const struct qn_error *e)
                           &(struct qn_problem){.error = e, .loading = true, .model = a->name});
     } else {
         if (a->options)
-            qn_api_save_options(a->sv, a->name, &(struct qn_load_options){a->context, a->options},
-                                NULL, NULL);
+            qn_api_save_options(
+                a->sv, a->name,
+                &(struct qn_load_options){.context = a->context, .options = a->options}, NULL,
+                NULL);
         answer(a, qn_arena_fmt(qn_http_arena(a->http), "Loaded model: %s", a->name));
     }
     asker_free(a);

@@ -15,14 +15,19 @@ static void write_json(struct qn_jw *w, const char *key, const char *json)
     qn_jw_raw(w, json, strlen(json));
 }
 
-static bool is_ready(struct qn_services *sv, const char *name)
+/* Of a preset: the model that computes for it is. */
+static bool is_ready(struct qn_services *sv, const struct qn_model_row *row)
 {
     struct qn_loaded loaded[QN_RESIDENTS_MAX];
     size_t n = qn_inventory_loaded(sv->inventory, loaded, QN_RESIDENTS_MAX);
+    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    const char *name = qn_inventory_computes(snap, row)->name;
+    bool ready = false;
     for (size_t i = 0; i < n; i++)
         if (qn_str_eq(loaded[i].name, name))
-            return loaded[i].status.state == QN_INST_READY;
-    return false;
+            ready = loaded[i].status.state == QN_INST_READY;
+    qn_snapshot_unref(snap);
+    return ready;
 }
 
 void qn_api_model_write(struct qn_jw *w, struct qn_services *sv, const struct qn_model_row *row)
@@ -64,7 +69,7 @@ void qn_api_model_write(struct qn_jw *w, struct qn_services *sv, const struct qn
         write_json(w, "details", row->details);
         qn_json_free(details);
     }
-    qn_jw_kbool(w, "loaded", is_ready(sv, row->name));
+    qn_jw_kbool(w, "loaded", is_ready(sv, row));
     qn_jw_ki64(w, "last_use", row->last_use_s);
     qn_jw_obj_end(w);
 }

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "router/answer.h"
 #include "router/intake.h"
+#include "router/survey.h"
 
 #include <stdlib.h>
 
@@ -44,6 +45,8 @@ static void answer(struct asker *a)
 static void done(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;
+    if (!e && !a->sv->closed)
+        qn_survey_again(a->sv->survey);
     if (a->http) {
         qn_http_on_gone(a->http, NULL, NULL);
         if (e)

@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 
+#include <math.h>
 #include <string.h>
 
 /* A hundred years are as good as for ever, and stay far from overflow. */
@@ -63,6 +64,7 @@ qn_err qn_keep_alive_read(const struct qn_jref *v, int64_t *ms, struct qn_error 
     } else {
         return qn_json_fail(v, e, "expected a number of seconds or a text like \"5m\"");
     }
-    *ms = t < 0 ? -1 : (int64_t)(t > MS_MAX ? MS_MAX : t);
+    /* Less than a millisecond is not nothing. */
+    *ms = t < 0 ? -1 : (int64_t)ceil(t > MS_MAX ? MS_MAX : t);
     return QN_OK;
 }

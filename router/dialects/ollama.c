@@ -5,15 +5,12 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "contract/codec.h"
+#include "router/dialects/keep_alive.h"
 #include "router/dialects/talk.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { IMAGES_MAX = 100, CALLS_MAX = 1000, CONTEXT_MAX = 16 * 1024 * 1024 };
-static const int64_t duration_max_ms = INT64_C(1000) * 3600 * 24 * 365 * 100;
 
 /* What a number means before it goes to the sampler. */
 enum turn {
@@ -57,94 +54,6 @@ static const struct {
     {"use_mlock", QN_JSON_BOOL},      {"penalize_newline", QN_JSON_BOOL},
 };
 
-/* One number and its unit; *text moves behind them. False: there is none. */
-static bool take_span(const char **text, double *ms)
-{
-    static const struct {
-        const char *name;
-        double ms;
-    } units[] = {{"ns", 1e-6}, {"us", 1e-3}, {"\xc2\xb5s", 1e-3}, {"\xce\xbcs", 1e-3},
-                 {"ms", 1},    {"s", 1000},  {"m", 60000},        {"h", 3600000}};
-    const char *p = *text;
-    size_t n = strspn(p, "0123456789."), points = 0;
-    char digits[40];
-    for (size_t i = 0; i < n; i++)
-        points += p[i] == '.';
-    if (n == 0 || n >= sizeof digits || points > 1 || (points && n == 1))
-        return false;
-    memcpy(digits, p, n);
-    digits[n] = '\0';
-    double v = 0;
-    if (digits[0] == '.' || digits[n - 1] == '.') { /* Go reads ".5" and "5." too */
-        char full[sizeof digits + 2];
-        size_t k = 0;
-        if (digits[0] == '.')
-            full[k++] = '0';
-        memcpy(full + k, digits, n);
-        k += n;
-        if (digits[n - 1] == '.')
-            full[k++] = '0';
-        full[k] = '\0';
-        if (!qn_parse_f64(full, &v))
-            return false;
-    } else if (!qn_parse_f64(digits, &v)) {
-        return false;
-    }
-    p += n;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        size_t len = strlen(units[i].name);
-        bool longer = qn_str_eq(units[i].name, "m") && p[1] == 's';
-        if (!longer && strncmp(p, units[i].name, len) == 0) {
-            *ms += v * units[i].ms;
-            *text = p + len;
-            return true;
-        }
-    }
-    return false;
-}
-
-qn_err qn_ollama_duration(const struct qn_jref *v, int64_t *out, struct qn_error *e)
-{
-    double ms = 0;
-    bool negative = false;
-    switch (qn_json_type(v)) {
-    case QN_JSON_ABSENT:
-    case QN_JSON_NULL:
-        return QN_OK;
-    case QN_JSON_NUMBER:
-        ms = qn_json_raw_f64(v) * 1000;
-        negative = ms < 0;
-        break;
-    case QN_JSON_STRING: {
-        const char *p = qn_json_raw_str(v);
-        double seconds;
-        if (qn_parse_f64(p, &seconds)) { /* "300" and "-1", as settings write them */
-            ms = seconds * 1000;
-            negative = ms < 0;
-            break;
-        }
-        negative = *p == '-';
-        p += *p == '-' || *p == '+';
-        bool ok = take_span(&p, &ms);
-        while (ok && *p)
-            ok = take_span(&p, &ms);
-        if (!ok)
-            return qn_json_fail(v, e,
-                                "'%.40s' is not a duration: expected seconds, or a text like "
-                                "\"5m\", \"1h30m\", \"-1\"",
-                                qn_json_raw_str(v));
-        break;
-    }
-    default:
-        return qn_json_fail(v, e, "expected a number of seconds or a text like \"5m\"");
-    }
-    if (negative)
-        *out = -1;
-    else
-        *out = ms >= (double)duration_max_ms ? duration_max_ms : (int64_t)ceil(ms);
-    return QN_OK;
-}
-
 qn_err qn_ollama_common(const struct qn_jref *root, struct qn_request *rq, struct qn_error *e)
 {
     rq->stream = true;
@@ -156,7 +65,7 @@ qn_err qn_ollama_common(const struct qn_jref *root, struct qn_request *rq, struc
     if (!err)
         err = qn_json_bool_opt(&v, &rq->stream, e);
     v = qn_json_get(root, "keep_alive");
-    return err ? err : qn_ollama_duration(&v, &rq->keep_alive_ms, e);
+    return err ? err : qn_keep_alive_read(&v, &rq->keep_alive_ms, e);
 }
 
 static qn_err read_scalar(size_t row, const struct qn_jref *v, struct qn_sampling *s,

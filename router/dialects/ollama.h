@@ -5,10 +5,6 @@
 
 #include "router/dialects/dialect.h"
 
-/* "5m", "1h30m", "-1", 300 (seconds), 1.5: a duration in milliseconds; negative ones become -1,
- * for ever. Absent or null leaves *out as it is. */
-qn_err qn_ollama_duration(const struct qn_jref *v, int64_t *out, struct qn_error *e);
-
 /* Reads "model", "stream" (true unless it says otherwise) and "keep_alive". */
 qn_err qn_ollama_common(const struct qn_jref *root, struct qn_request *rq, struct qn_error *e);
 

@@ -3,6 +3,7 @@
 #include "router/dialects/ollama.h"
 
 #include "base/str.h"
+#include "router/dialects/ollama_template.h"
 #include "router/dialects/talk.h"
 
 #include <string.h>
@@ -54,6 +55,22 @@ static qn_err read_talk(const struct qn_jref *root, struct qn_request *rq, const
     return err;
 }
 
+static qn_err read_template(const char *text, struct qn_arena *arena, const char **out,
+                            struct qn_error *e)
+{
+    struct qn_buf jinja;
+    qn_buf_init(&jinja, QN_JOB_PROMPT_BYTES_MAX);
+    qn_err err = qn_ollama_template(text, &jinja, e);
+    char *copy = err ? NULL : qn_arena_try(arena, jinja.len + 1);
+    if (copy)
+        memcpy(copy, qn_buf_cstr(&jinja), jinja.len + 1);
+    else if (!err)
+        err = qn_fail_param(e, QN_EINVAL, "template", "template: too long");
+    *out = copy;
+    qn_buf_deinit(&jinja);
+    return err;
+}
+
 static qn_err read_prompt(const struct qn_jref *root, struct qn_request *rq, struct qn_job *job,
                           struct qn_error *e)
 {
@@ -89,7 +106,9 @@ static qn_err read_prompt(const struct qn_jref *root, struct qn_request *rq, str
         return QN_OK;
     }
     job->task = QN_TASK_CHAT;
-    job->chat.template_text = text[TEMPLATE];
+    if (text[TEMPLATE] &&
+        (err = read_template(text[TEMPLATE], rq->arena, &job->chat.template_text, e)))
+        return err;
     job->want_tokens = true;
     return read_talk(root, rq, text[SYSTEM], text[PROMPT] ? text[PROMPT] : "", &job->chat, e);
 }

@@ -70,7 +70,7 @@ static void on_accept(void *ctx, uint32_t events)
     socklen_t n = sizeof a;
     int fd = accept4(listen_fd, (struct sockaddr *)&a, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd >= 0)
-        qn_http_server_add(server, fd, &a, n);
+        qn_http_server_add(server, fd, &a, n, 0);
 }
 
 static int dial(void)

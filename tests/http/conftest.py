@@ -51,7 +51,7 @@ class Server:
         self.log_path = self.data_dir / "test-server.log"
         self.data_dir.mkdir(parents=True, exist_ok=True)
         command = [str(BUILD / "bin" / "quinced"), "--port", "0", "--data-dir", str(data_dir),
-                   "--backend-dir", str(backend_dir), *args]
+                   "--backend-dir", str(backend_dir), "--ollama-port", "off", *args]
         if models_dir:
             command += ["--models-dir", str(models_dir)]
         environment = {k: v for k, v in os.environ.items() if not k.startswith("QUINCE_")}

@@ -1,9 +1,25 @@
 """Ollama's API over real sockets: the fake backend says what a model would, the starter model a little."""
 import contextlib
+import datetime
+import hashlib
+import http.client
 import json
+import re
+import socket
+import subprocess
 import time
 
-from conftest import wait_until
+import pytest
+from conftest import BUILD, ROOT, Reply, Server, fake_model, wait_until
+
+
+@pytest.fixture(scope="module")
+def real_server(tmp_path_factory):
+    s = Server(tmp_path_factory.mktemp("ollama") / "data", BUILD / "bin", ROOT / "registry")
+    yield s
+    assert s.stop() == 0
+    log = s.logs()
+    assert "Sanitizer" not in log and "runtime error" not in log, log[-4000:]
 
 
 def lines(reply):
@@ -101,3 +117,299 @@ def test_a_long_load_shows_signs_of_life_that_parsers_skip(house, server):
         assert first == b" " and time.monotonic() - begun < 2
         said = [json.loads(line) for line in response.read().splitlines()]
         assert said[-1]["done"] and said[-1]["load_duration"] >= 2.4e9
+
+
+def test_generate_continues_from_its_context(real_server):
+    body = {"model": "quince-starter", "prompt": "hello", "stream": False, "options": {"temperature": 0}}
+    first = post(real_server, "/api/generate", body).json
+    tokens = first["prompt_eval_count"] + first["eval_count"]
+    assert first["response"] and tokens - len(first["context"]) in (0, 1)  # the end token may be left out
+    second = post(real_server, "/api/generate", {**body, "context": first["context"], "prompt": "thanks"}).json
+    assert second["prompt_eval_count"] > len(first["context"])
+    assert second["context"][:len(first["context"])] == first["context"]
+    raw = post(real_server, "/api/generate", {**body, "raw": True}).json
+    assert raw["response"] and "context" not in raw
+    own = post(real_server, "/api/generate", {**body, "template": "{{ messages[0].content }}"}).json
+    assert own["prompt_eval_count"] < first["prompt_eval_count"]
+    for template, word in (("{% if %}", "template"), ("{{ .Prompt }}", "Jinja")):
+        reply = post(real_server, "/api/generate", {**body, "template": template})
+        assert reply.status == 400 and word in reply.json["error"]
+    reply = post(real_server, "/api/generate", {**body, "suffix": "x"})
+    assert reply.status == 400 and "middle" in reply.json["error"]
+    reply = post(real_server, "/api/generate", {**body, "images": ["iVBORw0KGgo="]})
+    assert reply.status == 400 and "text only" in reply.json["error"]
+    reply = post(real_server, "/api/generate", {**body, "context": [99999999]})
+    assert reply.status == 400 and "context[0]" in reply.json["error"]
+
+
+def test_show_tells_what_the_file_says(real_server):
+    shown = post(real_server, "/api/show", {"model": "QUINCE-starter:latest"}).json
+    assert shown["details"]["family"] == shown["model_info"]["general.architecture"] == "llama"
+    assert shown["details"]["quantization_level"] == "Q8_0" and shown["details"]["parameter_size"] == "5.90M"
+    assert shown["model_info"]["general.parameter_count"] == 5901568
+    assert shown["model_info"]["tokenizer.ggml.tokens"] is None
+    assert shown["model_info"]["llama.attention.layer_norm_rms_epsilon"] == 1e-5
+    assert "im_start" in shown["template"] and shown["license"] == "apache-2.0"
+    assert shown["capabilities"] == ["completion"]
+    assert post(real_server, "/api/show", {"name": "quince-starter"}).status == 200
+    assert post(real_server, "/api/show", {}).json == {"error": "model is required"}
+    assert post(real_server, "/api/show", {"model": "x"}).status == 404
+
+
+def test_digests_are_sums_of_the_files(real_server):
+    def tag():
+        found = {m["name"]: m for m in real_server.get("/api/tags").json["models"]}["quince-starter:latest"]
+        assert re.fullmatch("[0-9a-f]{64}", found["digest"])
+        return found if "digest_pending" not in found else None
+    found = wait_until(tag, what="the digest")
+    path = ROOT / "registry/starter/quince-starter.gguf"
+    assert found["digest"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert found["size"] == path.stat().st_size
+    modified = datetime.datetime.fromisoformat(found["modified_at"].replace("Z", "+00:00")).timestamp()
+    assert modified == int(path.stat().st_mtime)
+
+
+def expires_in(server):
+    (model,) = server.get("/api/ps").json["models"]
+    at = datetime.datetime.fromisoformat(model["expires_at"].replace("Z", "+00:00"))
+    return (at - datetime.datetime.now(datetime.timezone.utc)).total_seconds()
+
+
+def test_models_leave_when_their_time_is_over(house):
+    server = house.start("--idle", "1000")
+    model = house.model(server, "m", tokens=1)
+    chat(server, model)
+    assert abs(expires_in(server) - 1000) < 1
+    begun = time.monotonic()
+    chat(server, model, keep_alive="2s")
+    assert abs(expires_in(server) - 2) < 1
+    (shown,) = server.get("/api/ps").json["models"]
+    assert shown["name"] == "user.m:latest" and shown["size_vram"] == 0 and shown["context_length"] == 1000
+    wait_until(lambda: not server.get("/api/ps").json["models"], what="the end of its stay")
+    assert 1.9 < time.monotonic() - begun < 3
+    chat(server, model, keep_alive=-1)
+    assert expires_in(server) > 10 * 365 * 24 * 3600
+    chat(server, model)  # what was asked for holds until it is unloaded
+    assert expires_in(server) > 10 * 365 * 24 * 3600
+    chat(server, model, keep_alive=0)
+    wait_until(lambda: not server.children(), what="the unload")
+    chat(server, model)
+    assert abs(expires_in(server) - 1000) < 1
+    # The same member in other dialects.
+    server.chat(model, keep_alive=1.5)
+    assert abs(expires_in(server) - 1.5) < 1
+
+
+def test_no_model_leaves_while_it_answers(house, server):
+    model = house.model(server, "m", tokens=30, token_ms=50)
+    said = lines(chat(server, model, keep_alive="100ms"))
+    assert said[-1]["eval_count"] == 30
+    wait_until(lambda: not server.children(), what="the unload")
+
+
+def job_of(reply):
+    return json.loads(reply.json["message"]["content"])
+
+
+def test_presets_are_models_everywhere(house, server):
+    base = house.model(server, "base", echo_job=True)
+    reply = post(server, "/api/create", {
+        "model": "mario", "from": base, "system": "You are Mario.", "license": ["MIT", "more"],
+        "parameters": {"temperature": 0.25, "stop": ["END"], "num_ctx": 512, "num_predict": 9},
+        "messages": [{"role": "user", "content": "hey"}, {"role": "assistant", "content": "Mamma mia!"}]})
+    assert [line["status"] for line in lines(reply)][-1] == "success"
+    job = job_of(chat(server, "mario:latest", stream=False))
+    assert [(m["role"], m["content"]) for m in job["chat"]["messages"]] == [
+        ("system", "You are Mario."), ("user", "hey"), ("assistant", "Mamma mia!"), ("user", "hi")]
+    assert job["sampling"]["temperature"] == 0.25 and job["sampling"]["max_tokens"] == 9
+    assert job["sampling"]["stop"] == ["END"]
+    # The request's own words win.
+    job = job_of(post(server, "/api/chat", {
+        "model": "mario", "stream": False, "options": {"temperature": 1, "stop": ["X"]},
+        "messages": [{"role": "system", "content": "Be Luigi."}, {"role": "user", "content": "hi"}]}))
+    assert [m["content"] for m in job["chat"]["messages"]] == ["Be Luigi.", "hey", "Mamma mia!", "hi"]
+    assert job["sampling"]["temperature"] == 1 and job["sampling"]["stop"] == ["X"]
+    # Other dialects, and every list.
+    job = json.loads(server.chat("mario").json["choices"][0]["message"]["content"])
+    assert job["chat"]["messages"][0]["content"] == "You are Mario."
+    assert "mario" in [m["id"] for m in server.get("/v1/models").json["data"]]
+    assert "mario:latest" in [m["name"] for m in server.get("/api/tags").json["models"]]
+    shown = post(server, "/api/show", {"model": "mario"}).json
+    assert shown["system"] == "You are Mario." and shown["license"] == "MIT\nmore"
+    assert shown["details"]["parent_model"] == base
+    assert shown["parameters"].split() == ["temperature", "0.25", "stop", '"END"', "num_ctx", "512", "num_predict", "9"]
+    assert 'PARAMETER stop "END"' in shown["modelfile"] and "MESSAGE assistant" in shown["modelfile"]
+    assert {m["id"]: m["loaded"] for m in server.get("/v1/models").json["data"]} == {"mario": True, base: True}
+    # One process computes for both, with the context that the preset wants.
+    assert len(server.children()) == 1
+    assert [m["context_length"] for m in server.get("/api/ps").json["models"]] == [512]
+
+
+def test_presets_of_presets_and_deleting(house, server):
+    base = house.model(server, "base", echo_job=True)
+    post(server, "/api/create", {"model": "one", "from": base, "system": "one", "parameters": {"top_k": 7, "seed": 1}})
+    made = post(server, "/api/create", {"model": "two", "from": "one", "parameters": {"seed": 2}, "stream": False})
+    assert made.json == {"status": "success"}
+    job = job_of(chat(server, "two", stream=False))
+    assert job["sampling"]["top_k"] == 7 and job["sampling"]["seed"] == 2
+    assert job["chat"]["messages"][0]["content"] == "one"
+    for model in ("one", base):
+        reply = server.request("DELETE", "/api/delete", {"model": model})
+        assert (reply.status, reply.body) == (200, b"")
+    assert [m["name"] for m in server.get("/api/tags").json["models"]] == ["two:latest"]
+    assert job_of(chat(server, "two", stream=False))["sampling"]["top_k"] == 7
+    assert server.request("DELETE", "/api/delete", {"model": "one"}).status == 404
+
+
+def test_modelfiles(house, server):
+    base = house.model(server, "base", echo_job=True)
+    text = f'# mine\nFROM {base}\nparameter temperature 0.5\nPARAMETER stop "<|a|>"\nPARAMETER stop b\n' \
+           'SYSTEM """Line one\nline two"""\nMESSAGE user Is it?\nMESSAGE assistant yes\n'
+    assert lines(post(server, "/api/create", {"name": "old", "modelfile": text}))[-1] == {"status": "success"}
+    job = job_of(chat(server, "old", stream=False))
+    assert job["sampling"]["temperature"] == 0.5 and job["sampling"]["stop"] == ["<|a|>", "b"]
+    assert [m["content"] for m in job["chat"]["messages"]] == ["Line one\nline two", "Is it?", "yes", "hi"]
+    reply = post(server, "/api/create", {"model": "x", "modelfile": "FROM a\nDANCE now"})
+    assert reply.status == 400 and "line 2" in reply.json["error"]
+
+
+def test_copies(house, server):
+    base = house.model(server, "base", tokens=1)
+    reply = post(server, "/api/copy", {"source": base, "destination": "backup"})
+    assert (reply.status, reply.body) == (200, b"")
+    server.request("DELETE", "/api/delete", {"model": base})
+    assert chat(server, "backup", stream=False).json["message"]["content"] == "word "
+    assert post(server, "/api/copy", {"source": "nobody", "destination": "x"}).status == 404
+    assert post(server, "/api/copy", {"source": "backup", "destination": "../x"}).status == 400
+
+
+def test_what_cannot_be_made(house, server):
+    base = house.model(server, "base")
+    for body, status in [({"from": base}, 400), ({"model": "x"}, 400), ({"model": "x", "from": "nobody"}, 404),
+                         ({"model": "a b", "from": base}, 400), ({"model": "x", "from": base, "quantize": "q4_0"}, 400),
+                         ({"model": "x", "from": base, "adapters": {"a": "b"}}, 400),
+                         ({"model": "x", "from": base, "parameters": {"temperature": "hot"}}, 400),
+                         ({"model": "x", "from": base, "messages": [{"role": "king"}]}, 400),
+                         ({"model": "x", "from": base, "template": "{{ .Prompt }}"}, 400),
+                         ({"model": "x", "files": {"a": "sha256:12"}}, 400),
+                         ({"model": "x", "files": {"a": "sha256:" + "0" * 64}}, 404)]:
+        reply = post(server, "/api/create", body)
+        assert reply.status == status and isinstance(reply.json["error"], str), (body, reply.status, reply.body)
+    strict = house.start("--no-presets")
+    for path in ("create", "copy", "push"):
+        assert post(strict, f"/api/{path}", {"model": "x"}).status == 501
+
+
+def test_built_in_models_stay(real_server):
+    assert real_server.request("DELETE", "/api/delete", {"model": "quince-starter"}).status == 400
+    reply = post(real_server, "/api/create", {"model": "quince-starter", "from": "quince-starter"})
+    assert reply.status == 409
+    # A preset over the real thing.
+    post(real_server, "/api/create", {"model": "short", "from": "quince-starter", "parameters": {"num_predict": 2}})
+    said = chat(real_server, "short", stream=False).json
+    assert said["eval_count"] == 2 and said["done_reason"] == "length"
+    real_server.request("DELETE", "/api/delete", {"model": "short"})
+
+
+def test_blobs(house, server):
+    data = fake_model(house.tmp_path, tokens=2).read_bytes() + b"\0" * 3_000_000
+    digest = "sha256:" + hashlib.sha256(data).hexdigest()
+    assert server.request("HEAD", f"/api/blobs/{digest}").status == 404
+    assert server.request("HEAD", "/api/blobs/sha256:xyz").status == 400
+    reply = server.request("POST", f"/api/blobs/{digest}", data, headers={})
+    assert (reply.status, reply.body) == (201, b"")
+    assert server.request("HEAD", f"/api/blobs/{digest}").status == 200
+    assert server.request("POST", f"/api/blobs/{digest}", data, headers={}).status == 200
+    wrong = server.request("POST", "/api/blobs/sha256:" + "0" * 64, data, headers={})
+    assert wrong.status == 400 and "mismatch" in wrong.json["error"]
+    folder = server.data_dir / "blobs"
+    assert [f.name for f in folder.iterdir()] == [digest.replace(":", "-")]
+    made = post(server, "/api/create", {"model": "mine", "files": {"x.gguf": digest}, "system": "s"})
+    assert lines(made)[-1] == {"status": "success"}, made.body
+    assert chat(server, "mine", stream=False).json["eval_count"] == 2
+    (tag,) = server.get("/api/tags").json["models"]
+    assert tag["size"] == len(data) and "digest_pending" not in tag
+    server.request("DELETE", "/api/delete", {"model": "mine"})
+    wait_until(lambda: not list(folder.iterdir()), what="the blob's end")
+    # What is no model is no model.
+    junk = b"junk" * 10
+    digest = "sha256:" + hashlib.sha256(junk).hexdigest()
+    assert server.request("POST", f"/api/blobs/{digest}", junk, headers={}).status == 201
+    assert post(server, "/api/create", {"model": "x", "files": {"x": digest}}).status == 400
+
+
+def test_large_blobs_need_no_memory(house):
+    server = house.start("--body-limit", "1")
+    data = b"GGUF" + b"\0" * (64 * 1024 * 1024)
+    before = server.rss_kib()
+    digest = "sha256:" + hashlib.sha256(data).hexdigest()
+    assert server.request("POST", f"/api/blobs/{digest}", data, headers={}).status == 201
+    assert server.rss_kib() - before < 16 * 1024
+    assert server.request("POST", "/api/chat", b"x" * (2 * 1024 * 1024)).status == 413
+    foreign = {"Origin": "http://evil.example"}
+    assert server.request("POST", "/api/blobs/sha256:" + "1" * 64, data, headers=foreign).status == 413
+
+
+def test_pull_and_push(house, server):
+    model = house.model(server, "m")
+    states = lines(post(server, "/api/pull", {"model": model}))
+    assert states[0] == {"status": "pulling manifest"} and states[-1] == {"status": "success"}
+    assert post(server, "/api/pull", {"name": model, "stream": False}).json == {"status": "success"}
+    reply = post(server, "/api/pull", {"model": "llama3.2"})
+    assert reply.status == 404 and "import" in reply.json["error"]
+    assert post(server, "/api/push", {"model": model}).status == 501
+
+
+def test_embeddings_are_read_and_refused(house, server):
+    model = house.model(server, "m")
+    for path, body, param in [("embed", {"model": model, "input": ["a", "b"]}, "cannot make embeddings"),
+                              ("embeddings", {"model": model, "prompt": "a"}, "cannot make embeddings"),
+                              ("embed", {"model": model}, "input"), ("embed", {"model": model, "input": [1]}, "input[0]"),
+                              ("embed", {"model": model, "input": "a", "truncate": 1}, "truncate"),
+                              ("embed", {"model": model, "input": "a", "dimensions": -1}, "dimensions"),
+                              ("embed", {"model": model, "input": "a", "keep_alive": "x"}, "keep_alive"),
+                              ("embed", {"input": "a"}, "model is required"), ("embeddings", {"model": model}, "prompt")]:
+        reply = post(server, f"/api/{path}", body)
+        assert reply.status == 400 and param in reply.json["error"], reply.body
+    assert post(server, "/api/embed", {"model": "nobody", "input": "a"}).status == 404
+
+
+def free_port():
+    with contextlib.closing(socket.socket()) as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def ask(port, path, headers=None):
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as c:
+        c.request("GET", path, headers=headers or {})
+        return Reply(c.getresponse())
+
+
+def test_listeners_and_profiles(house):
+    ollama, auto = free_port(), free_port()
+    server = house.start("--listen", f"{auto}=auto, 127.0.0.1:0=dppan", "--ollama-port", str(ollama))
+    assert server.get("/live").headers["X-API-Profile"] == "lemonade"
+    assert ask(ollama, "/live").headers["X-API-Profile"] == "ollama"
+    assert ask(auto, "/live").headers["X-API-Profile"] == "auto"
+    assert ask(ollama, "/live", {"X-API-Profile": "kolosal"}).headers["X-API-Profile"] == "kolosal"
+    assert ask(ollama, "/live", {"X-API-Profile": "nonsense"}).headers["X-API-Profile"] == "ollama"
+    assert ask(ollama, "/").body == b"Ollama is running"
+    # OpenAI's routes are there, too.
+    house.model(server, "m", tokens=1)
+    assert ask(ollama, "/v1/models").json["data"][0]["id"] == "user.m"
+    # Another server does without a port that is taken if nobody asked for it by name.
+    refused = subprocess.run([str(BUILD / "bin/quinced"), "--port", "0", "--data-dir", str(house.tmp_path / "other"),
+                              "--ollama-port", str(ollama)], capture_output=True, text=True)
+    assert refused.returncode != 0 and f"port {ollama}" in refused.stderr
+    main = house.start("--profile", "layerscale")
+    assert main.get("/live").headers["X-API-Profile"] == "layerscale"
+
+
+def test_listeners_in_the_file(house):
+    port = free_port()
+    folder = house.tmp_path / "data-0"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({"listen": [{"bind": "127.0.0.1", "port": port, "profile": "localllm"}]}))
+    house.start()
+    assert ask(port, "/live").headers["X-API-Profile"] == "localllm"

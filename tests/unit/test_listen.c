@@ -77,7 +77,7 @@ static void both_loopbacks(void **state)
     (void)state;
     struct qn_listen *ls;
     struct qn_error e = {0};
-    assert_int_equal(qn_listen_open(loop, server, "localhost", 0, false, &ls, &e), QN_OK);
+    assert_int_equal(qn_listen_open(loop, server, "localhost", 0, false, 0, &ls, &e), QN_OK);
     int port = qn_listen_port(ls);
     assert_true(port > 0);
     assert_false(qn_listen_open_to_others(ls));
@@ -85,14 +85,14 @@ static void both_loopbacks(void **state)
     if (has_v6())
         assert_true(connects(AF_INET6, port));
     struct qn_listen *other;
-    assert_int_equal(qn_listen_open(loop, server, "localhost", port, false, &other, &e),
+    assert_int_equal(qn_listen_open(loop, server, "localhost", port, false, 0, &other, &e),
                      QN_ECONFLICT);
     char text[32];
     snprintf(text, sizeof text, "port %d on 127.0.0.1", port);
     assert_non_null(strstr(e.message, text));
     assert_non_null(strstr(e.message, "--port"));
     qn_listen_close(ls);
-    assert_int_equal(qn_listen_open(loop, server, "127.0.0.1", port, false, &other, &e), QN_OK);
+    assert_int_equal(qn_listen_open(loop, server, "127.0.0.1", port, false, 0, &other, &e), QN_OK);
     qn_listen_close(other);
 }
 
@@ -101,14 +101,14 @@ static void refused_addresses(void **state)
     (void)state;
     struct qn_listen *ls;
     struct qn_error e = {0};
-    assert_int_equal(qn_listen_open(loop, server, "0.0.0.0", 0, false, &ls, &e), QN_EINVAL);
+    assert_int_equal(qn_listen_open(loop, server, "0.0.0.0", 0, false, 0, &ls, &e), QN_EINVAL);
     assert_string_equal(e.param, "host");
     assert_non_null(strstr(e.message, "--insecure"));
-    assert_int_equal(qn_listen_open(loop, server, "0.0.0.0", 0, true, &ls, &e), QN_OK);
+    assert_int_equal(qn_listen_open(loop, server, "0.0.0.0", 0, true, 0, &ls, &e), QN_OK);
     assert_true(qn_listen_open_to_others(ls));
     qn_listen_close(ls);
     if (has_v6()) {
-        assert_int_equal(qn_listen_open(loop, server, "[::1]", 0, false, &ls, &e), QN_OK);
+        assert_int_equal(qn_listen_open(loop, server, "[::1]", 0, false, 0, &ls, &e), QN_OK);
         qn_listen_close(ls);
     }
 }

@@ -1,0 +1,27 @@
+/* A model's files as a sum: SHA-256 over all of them in order, and what they looked like then, so
+ * that a sum need not be made again. */
+#ifndef QN_REGISTRY_DIGEST_H
+#define QN_REGISTRY_DIGEST_H
+
+#include "base/error.h"
+#include "base/sha256.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum { QN_STAMP_MAX = 80 };
+
+struct qn_stamp {
+    char text[QN_STAMP_MAX]; /* changes when a file's size or time of change does */
+    int64_t modified_s;      /* the newest file's, Unix time */
+};
+
+/* path: of a split model its first file. QN_ENOTFOUND, QN_EIO. Blocking, any thread. */
+qn_err qn_registry_stamp(const char *path, struct qn_stamp *out, struct qn_error *e);
+
+/* Reads every byte: takes seconds for large models. QN_ECANCELLED as soon as *stop is set.
+ * Blocking, any thread. */
+qn_err qn_registry_digest(const char *path, const atomic_bool *stop,
+                          char out[static QN_SHA256_HEX + 1], struct qn_error *e);
+
+#endif

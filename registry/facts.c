@@ -1,0 +1,209 @@
+/* See facts.h. What a model can do is told from its chat template and its vocabulary: templates
+ * that read `tools` can show them, those that speak of thinking come with models that do it. */
+#include "registry/facts.h"
+
+#include "base/json.h"
+#include "base/str.h"
+#include "formats/gguf.h"
+#include "registry/inspect.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    KEY_MAX = 255,
+    TEXT_MAX = 4096,
+    INFO_MAX = 256 * 1024,
+    TEMPLATE_MAX = 256 * 1024,
+    LICENSE_MAX = 128 * 1024
+};
+
+#define COUNT(a) (sizeof(a) / sizeof(a)[0])
+
+/* Words by which templates betray what their models can do. */
+static const char *const tool_words[] = {"tools", "functions"};
+static const char *const thinking_words[] = {
+    "enable_thinking",  "<think>", "</think>",    "reasoning_content",
+    "reasoning_effort", "[THINK]", "<|channel|>", "thinking",
+};
+/* The token before the middle that a model fills in. */
+static const char *const middle_keys[] = {"tokenizer.ggml.fim_mid_token_id",
+                                          "tokenizer.ggml.middle_token_id"};
+static const char *const middle_tokens[] = {
+    "<|fim_middle|>",
+    "<fim_middle>",
+    "<fim-middle>",
+    "<\xef\xbd\x9c"
+    "fim\xe2\x96\x81"
+    "end\xef\xbd\x9c>",
+    "<MID>",
+};
+
+static bool holds(struct qn_gguf_str text, const char *word)
+{
+    return text.n > 0 && memmem(text.s, text.n, word, strlen(word)) != NULL;
+}
+
+static bool holds_one(struct qn_gguf_str text, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (holds(text, words[i]))
+            return true;
+    return false;
+}
+
+static bool fills_in(const struct qn_gguf *g)
+{
+    enum qn_gguf_type type;
+    size_t n;
+    for (size_t i = 0; i < COUNT(middle_keys); i++)
+        if (qn_gguf_has(g, middle_keys[i]))
+            return true;
+    if (qn_gguf_array(g, "tokenizer.ggml.tokens", &type, &n, NULL) || type != QN_GGUF_STRING)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        struct qn_gguf_str token = qn_gguf_array_str(g, "tokenizer.ggml.tokens", i);
+        for (size_t k = 0; k < COUNT(middle_tokens); k++)
+            if (token.n == strlen(middle_tokens[k]) &&
+                memcmp(token.s, middle_tokens[k], token.n) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* Networks that make vectors say how they pool. */
+static bool embeds(const struct qn_gguf *g, const char *architecture)
+{
+    char key[128];
+    snprintf(key, sizeof key, "%s.pooling_type", architecture);
+    return qn_gguf_has(g, key);
+}
+
+static void write_capabilities(struct qn_jw *w, const struct qn_gguf *g,
+                               const struct qn_inspection *in, struct qn_gguf_str chat)
+{
+    qn_jw_key(w, "capabilities");
+    qn_jw_arr(w);
+    if (embeds(g, in->architecture)) {
+        qn_jw_str(w, "embedding");
+    } else {
+        qn_jw_str(w, "completion");
+        if (holds_one(chat, tool_words, COUNT(tool_words)))
+            qn_jw_str(w, "tools");
+        if (fills_in(g))
+            qn_jw_str(w, "insert");
+        if (holds_one(chat, thinking_words, COUNT(thinking_words)))
+            qn_jw_str(w, "thinking");
+    }
+    qn_jw_arr_end(w);
+}
+
+/* A single-precision number as short as it can be written. */
+static void write_float(struct qn_jw *w, double v)
+{
+    char text[40];
+    float f = (float)v;
+    for (int digits = 6; digits <= 9; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, v);
+        if (strtof(text, NULL) == f)
+            break;
+    }
+    double shown = v;
+    (void)qn_parse_f64(text, &shown); /* what is no number is written as null */
+    qn_jw_f64(w, shown);
+}
+
+static void write_value(struct qn_jw *w, const struct qn_gguf *g, const char *key)
+{
+    int64_t i;
+    double f;
+    bool b;
+    struct qn_gguf_str s;
+    switch (qn_gguf_kv_type(g, key)) {
+    case QN_GGUF_ARRAY:
+        qn_jw_knull(w, key);
+        break;
+    case QN_GGUF_STRING:
+        if (qn_gguf_str(g, key, &s, NULL) == QN_OK && s.n <= TEXT_MAX) {
+            qn_jw_key(w, key);
+            qn_jw_strn(w, s.s, s.n);
+        }
+        break;
+    case QN_GGUF_BOOL:
+        if (qn_gguf_bool(g, key, &b, NULL) == QN_OK)
+            qn_jw_kbool(w, key, b);
+        break;
+    case QN_GGUF_F32:
+    case QN_GGUF_F64:
+        if (qn_gguf_f64(g, key, &f, NULL) == QN_OK) {
+            qn_jw_key(w, key);
+            write_float(w, f);
+        }
+        break;
+    default:
+        if (qn_gguf_i64(g, key, INT64_MIN, INT64_MAX, &i, NULL) == QN_OK)
+            qn_jw_ki64(w, key, i);
+    }
+}
+
+static void write_info(struct qn_buf *out, const struct qn_gguf *g, const struct qn_inspection *in)
+{
+    struct qn_jw w = qn_jw_to(out);
+    qn_jw_obj(&w);
+    qn_jw_ki64(&w, "general.parameter_count", in->parameters);
+    for (size_t i = 0; i < qn_gguf_kv_count(g); i++) {
+        struct qn_gguf_str name = qn_gguf_kv_key(g, i);
+        char key[KEY_MAX + 1];
+        if (name.n > KEY_MAX || memchr(name.s, 0, name.n) || !qn_utf8_valid(name.s, name.n))
+            continue;
+        memcpy(key, name.s, name.n);
+        key[name.n] = '\0';
+        if (!qn_str_eq(key, "tokenizer.chat_template") &&
+            !qn_str_eq(key, "general.parameter_count"))
+            write_value(&w, g, key);
+    }
+    qn_jw_obj_end(&w);
+}
+
+static void write_text(struct qn_jw *w, const char *key, struct qn_gguf_str s, size_t most)
+{
+    if (s.n == 0 || s.n > most)
+        return;
+    qn_jw_key(w, key);
+    qn_jw_strn(w, s.s, s.n);
+}
+
+qn_err qn_registry_facts(const char *path, struct qn_buf *out, struct qn_error *e)
+{
+    struct qn_inspection in;
+    struct qn_gguf *g;
+    qn_err err = qn_registry_inspect(path, &in, e);
+    if (!err)
+        err = qn_gguf_open(path, &g, e);
+    if (err)
+        return err;
+    struct qn_gguf_str chat = {0}, license = {0};
+    if (qn_gguf_str(g, "tokenizer.chat_template", &chat, NULL))
+        chat = (struct qn_gguf_str){0};
+    if (qn_gguf_str(g, "general.license", &license, NULL))
+        license = (struct qn_gguf_str){0};
+    struct qn_buf info;
+    qn_buf_init(&info, INFO_MAX);
+    write_info(&info, g, &in);
+    struct qn_jw w = qn_jw_to(out);
+    qn_jw_obj(&w);
+    if (!info.overflow) { /* a file that says so much is no help to anybody who looks at it */
+        qn_jw_key(&w, "info");
+        qn_jw_raw(&w, info.data, info.len);
+    }
+    write_text(&w, "template", chat, TEMPLATE_MAX);
+    write_text(&w, "license", license, LICENSE_MAX);
+    write_capabilities(&w, g, &in, chat);
+    qn_jw_obj_end(&w);
+    qn_buf_deinit(&info);
+    qn_gguf_close(g);
+    return out->overflow ? qn_fail(e, QN_ELIMIT, "%s: its metadata have more than %d bytes", path,
+                                   QN_FACTS_MAX)
+                         : QN_OK;
+}

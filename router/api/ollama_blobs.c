@@ -1,0 +1,77 @@
+/* HEAD and POST /api/blobs/:digest: files that create makes models of. */
+#include "router/api/api.h"
+
+#include "base/buf.h"
+#include "base/path.h"
+#include "router/answer.h"
+#include "router/blobs.h"
+
+#include <stdlib.h>
+
+/* The sum cannot be called off for one client, so this outlives one that leaves. */
+struct asker {
+    struct qn_http *http; /* NULL: gone */
+};
+
+static void gone(void *ctx)
+{
+    ((struct asker *)ctx)->http = NULL;
+}
+
+static void done(void *ctx, const struct qn_error *e)
+{
+    struct asker *a = ctx;
+    if (a->http) {
+        qn_http_on_gone(a->http, NULL, NULL);
+        if (e)
+            qn_answer_error(a->http, e);
+        else
+            qn_http_reply(a->http, 201, NULL, "", 0);
+    }
+    free(a);
+}
+
+/* True when it is there; else the request has been answered where it is no digest. */
+static bool is_there(struct qn_services *sv, struct qn_http *h, const char *digest, bool *answered)
+{
+    struct qn_error e = {0};
+    char *path = qn_blob_path(sv->blobs, digest);
+    *answered = !path;
+    if (!path) {
+        qn_fail_param(&e, QN_EINVAL, "digest",
+                      "'%.100s' is not a digest: expected sha256: and 64 hexadecimal digits",
+                      digest);
+        qn_answer_error(h, &e);
+        return false;
+    }
+    bool there = qn_file_exists(path);
+    free(path);
+    return there;
+}
+
+void qn_api_ollama_blob(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    struct qn_error e = {0};
+    bool answered;
+    if (is_there(sv, h, id, &answered)) {
+        qn_http_reply(h, 200, NULL, "", 0);
+    } else if (!answered) {
+        qn_fail_param(&e, QN_ENOTFOUND, "digest", "blob \"%s\" not found", id);
+        qn_answer_error(h, &e);
+    }
+}
+
+void qn_api_ollama_blob_put(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    bool answered;
+    if (is_there(sv, h, id, &answered)) {
+        qn_http_reply(h, 200, NULL, "", 0);
+        return;
+    }
+    if (answered)
+        return;
+    struct asker *a = qn_xcalloc(1, sizeof *a);
+    a->http = h;
+    qn_http_on_gone(h, gone, a);
+    qn_blob_put(sv->blobs, h, id, done, a);
+}

@@ -1,0 +1,102 @@
+/* POST /api/embed and /api/embeddings, read in full. No kind of model that this version runs makes
+ * vectors, and that is what the answer says. */
+#include "router/api/ollama.h"
+
+#include "base/str.h"
+#include "contract/job.h"
+#include "router/answer.h"
+#include "router/dialects/keep_alive.h"
+#include "router/dialects/ollama.h"
+#include "router/inventory.h"
+
+#include <string.h>
+
+enum { INPUTS_MAX = 2048, DIMENSIONS_MAX = 65536 };
+
+/* What both have: model, keep_alive, options. */
+static qn_err read_common(struct qn_http *h, const struct qn_jref *root, const char **name,
+                          struct qn_error *e)
+{
+    struct qn_job job;
+    int64_t ms, context;
+    struct qn_jref v = qn_json_get(root, "keep_alive"), options = qn_json_get(root, "options");
+    qn_job_init(&job);
+    qn_err err = qn_ollama_model_of(root, name, e);
+    if (!err)
+        err = qn_keep_alive_read(&v, &ms, e);
+    return err ? err : qn_ollama_options(&options, qn_http_arena(h), &job.sampling, &context, e);
+}
+
+static qn_err read_text(const struct qn_jref *v, struct qn_error *e)
+{
+    const char *text;
+    qn_err err = qn_json_str(v, &text, e);
+    if (!err && strlen(text) > QN_JOB_PROMPT_BYTES_MAX)
+        err = qn_json_fail(v, e, "too long: at most %d bytes", QN_JOB_PROMPT_BYTES_MAX);
+    return err;
+}
+
+/* "input": a text or several. */
+static qn_err read_inputs(const struct qn_jref *root, struct qn_error *e)
+{
+    struct qn_jref v = qn_json_get(root, "input"), it;
+    bool truncate;
+    int64_t dimensions;
+    if (qn_json_type(&v) != QN_JSON_ARRAY && qn_json_type(&v) != QN_JSON_STRING)
+        return qn_json_fail(&v, e, "expected a text or an array of texts");
+    if (qn_json_count(&v) > INPUTS_MAX)
+        return qn_json_fail(&v, e, "at most %d texts are allowed", INPUTS_MAX);
+    qn_err err = qn_json_type(&v) == QN_JSON_STRING ? read_text(&v, e) : QN_OK;
+    for (bool more = qn_json_first(&v, &it); more && !err; more = qn_json_next(&it))
+        err = read_text(&it, e);
+    v = qn_json_get(root, "truncate");
+    if (!err)
+        err = qn_json_bool_opt(&v, &truncate, e);
+    v = qn_json_get(root, "dimensions");
+    return err ? err : qn_json_i64_opt(&v, 0, DIMENSIONS_MAX, &dimensions, e);
+}
+
+static qn_err read_prompt(const struct qn_jref *root, struct qn_error *e)
+{
+    struct qn_jref v = qn_json_get(root, "prompt");
+    return read_text(&v, e);
+}
+
+static void serve(struct qn_services *sv, struct qn_http *h,
+                  qn_err (*read)(const struct qn_jref *root, struct qn_error *e))
+{
+    struct qn_json *doc = NULL;
+    struct qn_error e = {0};
+    struct qn_snapshot *snap = NULL;
+    const struct qn_model_row *row;
+    const char *name = NULL;
+    qn_err err = qn_api_body(h, false, &doc, &e);
+    if (!err) {
+        struct qn_jref root = qn_json_root(doc);
+        err = read_common(h, &root, &name, &e);
+        if (!err)
+            err = read(&root, &e);
+    }
+    if (!err)
+        err = qn_inventory_find(sv->inventory, name, &snap, &row, &e);
+    if (!err)
+        qn_fail_param(&e, QN_EUNSUPPORTED, "model",
+                      "model '%s' cannot make embeddings: it is of type %s, and this version runs "
+                      "no model that can",
+                      row->name, row->type);
+    qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = name});
+    qn_snapshot_unref(snap);
+    qn_json_free(doc);
+}
+
+void qn_api_ollama_embed(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    (void)id;
+    serve(sv, h, read_inputs);
+}
+
+void qn_api_ollama_embeddings(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    (void)id;
+    serve(sv, h, read_prompt);
+}

@@ -1,0 +1,12 @@
+/* Chat templates that clients of Ollama's API bring. */
+#ifndef QN_ROUTER_DIALECTS_OLLAMA_TEMPLATE_H
+#define QN_ROUTER_DIALECTS_OLLAMA_TEMPLATE_H
+
+#include "base/buf.h"
+#include "base/error.h"
+
+/* Appends the Jinja template that does what text asks for: text itself when it is Jinja. Templates
+ * in Go's language are QN_EUNSUPPORTED (param "template"). */
+qn_err qn_ollama_template(const char *text, struct qn_buf *out, struct qn_error *e);
+
+#endif
