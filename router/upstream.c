@@ -33,11 +33,18 @@ struct qn_upstream {
     struct qn_timer *wait_timer; /* for the other half of a bad end */
     bool paused;
     bool in_event, cancelled;
-    int status;             /* of the reply, once it has ended */
-    struct qn_error broken; /* the connection's error, code QN_OK: none */
-    bool died;
-    struct qn_error death;
+    int status;              /* of the reply, once it has ended */
+    struct qn_error *broken; /* the connection's error; NULL: none */
+    struct qn_error *death;  /* the process has died: why; NULL: it has not */
 };
+
+/* Errors are large, and most replies have none. */
+static struct qn_error *keep_error(const struct qn_error *e)
+{
+    struct qn_error *copy = qn_xmalloc(sizeof *copy);
+    *copy = *e;
+    return copy;
+}
 
 static void free_all(struct qn_upstream *u)
 {
@@ -47,6 +54,8 @@ static void free_all(struct qn_upstream *u)
     qn_timer_stop(u->pump_timer);
     qn_timer_stop(u->wait_timer);
     qn_frame_reader_deinit(&u->reader);
+    free(u->broken);
+    free(u->death);
     free(u);
 }
 
@@ -114,16 +123,16 @@ static void conclude(struct qn_upstream *u, bool patient)
     bool reply_over = u->post == NULL;
     if (u->paused)
         return; /* resuming comes back here */
-    if (patient && !(reply_over && (u->died || u->broken.code == QN_OK))) {
+    if (patient && !(reply_over && (u->death || !u->broken))) {
         if (!u->wait_timer)
             u->wait_timer = qn_timer_start(u->loop, LAST_WORDS_MS, 0, on_wait_over, u);
         return;
     }
-    if (u->died)
-        e = u->death;
-    else if (u->broken.code != QN_OK)
+    if (u->death)
+        e = *u->death;
+    else if (u->broken)
         qn_fail(&e, QN_ECHILD, "the connection to the model's process broke: %s",
-                u->broken.message);
+                u->broken->message);
     else if (u->status == 200)
         qn_fail(&e, QN_ECHILD, "the model's process ended its answer too early");
     else
@@ -147,7 +156,7 @@ static void pump(struct qn_upstream *u)
     while (!u->paused) {
         qn_err err = qn_frame_next(&u->reader, &f, &e);
         if (err == QN_EBUSY) {
-            if (!u->post || u->died)
+            if (!u->post || u->death)
                 conclude(u, true);
             return;
         }
@@ -182,8 +191,8 @@ static void on_end(void *ctx, int status, const char *body, size_t n, const stru
     struct qn_upstream *u = ctx;
     u->post = NULL;
     u->status = status;
-    if (status == 0)
-        u->broken = *e;
+    if (status == 0 && !u->broken)
+        u->broken = keep_error(e);
     /* A refused job (400) or one that came too late (503) has its ERROR frame as the body; any
      * other status is a fault between router and child and says nothing to a client. */
     if (status == 400 || status == 503)
@@ -195,10 +204,11 @@ static void on_end(void *ctx, int status, const char *body, size_t n, const stru
 static void on_died(void *ctx)
 {
     struct qn_upstream *u = ctx;
-    u->died = true;
-    u->death = *qn_child_status(u->child).error;
-    if (u->death.code == QN_OK)
-        qn_fail(&u->death, QN_ECHILD, "the model was unloaded before the answer was complete");
+    if (u->death)
+        return;
+    u->death = keep_error(qn_child_status(u->child).error);
+    if (u->death->code == QN_OK)
+        qn_fail(u->death, QN_ECHILD, "the model was unloaded before the answer was complete");
     /* What it sent before its end may still be on the way, unless the connection has ended too. */
     qn_timer_stop(u->wait_timer);
     u->wait_timer = qn_timer_start(u->loop, u->post ? LAST_WORDS_MS : 0, 0, on_wait_over, u);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_BLOCK = 4096, LARGEST_BLOCK = 1024 * 1024, ALIGN = 16 };
+enum { FIRST_BLOCK = 2048, LARGEST_BLOCK = 1024 * 1024, ALIGN = 16 };
 
 struct block {
     struct block *next;

@@ -17,6 +17,7 @@
 
 enum {
     REPLY_MAX = 64 * 1024, /* of a reply that is not 200 */
+    READ_BYTES = 2048,     /* at once; each stream has as much memory */
     CONNECT_MS = 10 * 1000
 };
 
@@ -292,6 +293,7 @@ static bool set_options(struct qn_post *p, const char *url, const char *bearer, 
     SET(CURLOPT_FORBID_REUSE, 1L);
     SET(CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
     SET(CURLOPT_HTTPHEADER, p->headers);
+    SET(CURLOPT_BUFFERSIZE, (long)READ_BYTES);
     SET(CURLOPT_POST, 1L);
     SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)n);
     SET(CURLOPT_COPYPOSTFIELDS, n ? (const char *)body : "");

@@ -28,9 +28,10 @@
 #include <unistd.h>
 
 enum {
-    POOL_BYTES =
-        128 * 1024, /* the daemon's memory per connection: a head, its parse, one chunk each way */
-    BLOCK_BYTES = 32 * 1024, /* one chunk of a streamed reply */
+    /* The daemon's memory per connection, half of which it touches at once: a head, its parse, one
+     * chunk each way. */
+    POOL_BYTES = 24 * 1024,
+    BLOCK_BYTES = 1024, /* one read of a streamed reply where chunks are not understood */
     REQUEST_ARENA_MAX = 512 * 1024 * 1024,
     IDLE_MS = 75 * 1000,        /* between requests */
     BODY_STALL_MS = 60 * 1000,  /* a body that does not arrive */

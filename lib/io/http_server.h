@@ -5,7 +5,9 @@
  *
  * Limits: heads over QN_HTTP_HEAD_MAX get 431, bodies over the server's body_max 413 (at the first
  * byte past it, or by Content-Length before any), incomplete heads are dropped after
- * QN_HTTP_HEAD_TIMEOUT_MS. The on_refuse callback renders the body of such answers. */
+ * QN_HTTP_HEAD_TIMEOUT_MS. The on_refuse callback renders the body of such answers, but
+ * for a later head of a connection that is far over the limit: libmicrohttpd refuses that itself.
+ */
 #ifndef QN_IO_HTTP_SERVER_H
 #define QN_IO_HTTP_SERVER_H
 
@@ -19,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { QN_HTTP_HEAD_MAX = 32 * 1024, QN_HTTP_HEAD_TIMEOUT_S = 10, QN_HTTP_CONNECTIONS_MAX = 1024 };
+enum { QN_HTTP_HEAD_MAX = 16 * 1024, QN_HTTP_HEAD_TIMEOUT_S = 10, QN_HTTP_CONNECTIONS_MAX = 1024 };
 
 struct qn_http_server;
 struct qn_http; /* one request and its reply; valid until its `gone` callback or the end of the

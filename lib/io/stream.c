@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEEP_BYTES = 16 * 1024 }; /* an empty buffer up to this size is kept for the next write */
+enum {
+    FIRST_BYTES = 1024,
+    KEEP_BYTES = 16 * 1024 /* an empty buffer up to this size is kept for the next write */
+};
 
 struct qn_stream {
     char *data;
@@ -46,7 +49,7 @@ static void make_room(struct qn_stream *s, size_t n)
     s->head = 0;
     if (s->cap - s->len >= n)
         return;
-    size_t cap = s->cap ? s->cap : 4096;
+    size_t cap = s->cap ? s->cap : FIRST_BYTES;
     while (cap - s->len < n) {
         assert(cap <= SIZE_MAX / 2);
         cap *= 2;

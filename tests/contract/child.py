@@ -20,7 +20,7 @@ PATIENCE = 60  # seconds for anything that should take far less, sanitizers incl
 class Child:
     """Starts PROGRAM (in build/bin) and loads FILES; `ready` is what it said of itself."""
 
-    def __init__(self, program, files, name="test", load=True, **fields):
+    def __init__(self, program, files, name="test", load=True, quiet=False, **fields):
         self.secret = secrets.token_hex(32)
         listener = socket.socket()
         listener.bind(("127.0.0.1", 0))
@@ -34,7 +34,8 @@ class Child:
         # Out of the way of 3 and 4 first: a socket may have one of these numbers here.
         high = [os.dup2(s.fileno(), 200 + i, inheritable=False) for i, s in enumerate((listener, theirs))]
         self.process = subprocess.Popen([str(BUILD / "bin" / program), "--name", name], close_fds=False,
-                                        preexec_fn=place, stderr=sys.stderr)
+                                        preexec_fn=place,
+                                        stderr=subprocess.DEVNULL if quiet else sys.stderr)
         for fd in high:
             os.close(fd)
         theirs.close()

@@ -45,6 +45,7 @@ class Reply:
 
 class Server:
     """One running quinced."""
+    own_session = True  # what stops the tests' terminal does not stop it
 
     def __init__(self, data_dir, backend_dir, models_dir=None, args=()):
         self.data_dir = pathlib.Path(data_dir)
@@ -57,7 +58,7 @@ class Server:
         environment = {k: v for k, v in os.environ.items() if not k.startswith("QUINCE_")}
         self.log = open(self.log_path, "ab")
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True,
-                                        env=environment, start_new_session=True)
+                                        env=environment, start_new_session=self.own_session)
         self.port = self._wait_ready()
 
     def _wait_ready(self):

@@ -28,7 +28,7 @@ NOT_FOUND = [
     ("/nodes/x/y/z", "text"), ("/admin/x", "text"), ("/metrics/x/y", "text"), ("/sessions/a/b", "text"),
     ("/api/nothing", "text"), ("/v1/sessions/a/b/c", "number"), ("/v1/documents/a/b", "number"),
     ("/v1/tenants/a/b", "number"), ("/v1/aicore/x", "number"), ("/health/x", "number"),
-    ("/engines/a/b/c", "engines"), ("/nowhere", "error"), ("/v1/nowhere", "error"), ("/api/v1/nowhere", "error"),
+    ("/engines/", "engines"), ("/nowhere", "error"), ("/v1/nowhere", "error"), ("/api/v1/nowhere", "error"),
 ]
 
 

@@ -445,6 +445,14 @@ static void refusals_script(void)
     say(second, big);
     hear(second, NULL);
     CHECK(strncmp(reply, "HTTP/1.1 431 ", 13) == 0);
+    close(second);
+    memcpy(big + 18 * 1024, "\r\n\r\n", 5); /* and in our words where the daemon has room for it */
+    second = dial();
+    say(second, "GET /late HTTP/1.1\r\nHost: x\r\n\r\n");
+    hear(second, "late");
+    say(second, big);
+    hear(second, NULL);
+    CHECK(strncmp(reply, "HTTP/1.1 431 ", 13) == 0);
     CHECK(strstr(reply, "{\"refused\":431,"));
     close(second);
     free(big);
