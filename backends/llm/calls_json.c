@@ -114,7 +114,7 @@ static void next_value(struct qn_parse *p, enum phase phase)
 {
     p->scan = (struct qn_json_scan){0};
     qn_buf_clear(&p->value);
-    p->phase = phase;
+    p->phase = (int)phase;
 }
 
 /* The byte c, not yet taken, begins the value of a member. */
@@ -195,7 +195,7 @@ enum qn_step qn_calls_json(struct qn_parse *p)
             qn_buf_init(&key, QN_PARSE_HEAD_MAX);
             bool good = qn_parse_unquote(&p->value, &key);
             what = meaning_of(qn_buf_cstr(&key));
-            p->what = what;
+            p->what = (int)what;
             qn_buf_clear(&p->value);
             qn_buf_str(&p->value, qn_buf_cstr(&key));
             qn_buf_deinit(&key);
@@ -216,7 +216,7 @@ enum qn_step qn_calls_json(struct qn_parse *p)
         case VALUE:
             if (!begin_value(p, c, &what))
                 return QN_STEP_BAD;
-            p->what = what;
+            p->what = (int)what;
             break;
         case STREAM:
             step = qn_parse_object(p);
