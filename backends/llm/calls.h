@@ -38,6 +38,10 @@ bool qn_syntax_marks(const struct qn_syntax *s, const char *text);
 /* Whether a prompt that ends so has begun the model's reasoning. */
 bool qn_syntax_begun(const struct qn_syntax *s, const char *prompt, size_t n);
 
+/* The marks around reasoning, for who wants to write them; either MAY be NULL. False: it has none,
+ * or they are no plain pair. */
+bool qn_syntax_tags(const struct qn_syntax *s, const char **open, const char **close);
+
 struct qn_parse_config {
     struct qn_syntax syntax;
     const struct qn_tools *tools; /* lent; NULL: calls are text */

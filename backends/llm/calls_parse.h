@@ -49,6 +49,7 @@ struct qn_thinking {
     const char *open, *close;        /* open NULL: openers do it */
     const char *close_too;           /* MAY: ends it as well, and is seen again as text is */
     bool anywhere;                   /* open counts within text, too */
+    bool words;                      /* its marks are sentences: nobody else writes them */
     const struct qn_opener *openers; /* MAY */
     const char *const *tokens;       /* MAY: further control tokens, NULL at the end */
 };

@@ -50,6 +50,7 @@ static const struct qn_thinking granite_tags = {.name = "granite",
                                                 .openers = granite_answer};
 static const struct qn_thinking granite_words = {.name = "granite-3.2",
                                                  .signs = {"Here is my thought process:"},
+                                                 .words = true,
                                                  .open = "Here is my thought process:",
                                                  .close = "Here is my response:"};
 static const struct qn_opener hunyuan_answer[] = {DROP_FIRST("<answer>"), DROP("</answer>"),
@@ -535,4 +536,15 @@ bool qn_syntax_begun(const struct qn_syntax *s, const char *prompt, size_t n)
     while (len > 0 && strchr(" \t\r\n", open[len - 1]))
         len--;
     return len > 0 && n >= len && memcmp(prompt + n - len, open, len) == 0;
+}
+
+bool qn_syntax_tags(const struct qn_syntax *s, const char **open, const char **close)
+{
+    if (!s->think || !s->think->open || s->think->words)
+        return false;
+    if (open)
+        *open = s->think->open;
+    if (close)
+        *close = s->think->close;
+    return true;
 }

@@ -1,20 +1,14 @@
 #include "llm/prompt.h"
 
 #include "base/buf.h"
-#include "base/clock.h"
-#include "base/json.h"
-#include "base/str.h"
-#include "llm/marks.h"
 #include "llm/output.h"
-#include "llm/template.h"
+#include "llm/prompt_render.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    PROMPT_JSON_MAX = 3 * QN_JOB_PROMPT_BYTES_MAX, /* messages, tools and variables together */
-    CONTINUE_TAIL_MAX = 1024, /* bytes that a template may put behind the last message */
     PROMPT_TOKENS_SLACK =
         4096 /* counted beyond four contexts, so that the message can name the number */
 };
@@ -58,15 +52,12 @@ static const char *const fim_texts[][FIM_COUNT] = {
 };
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
-enum arguments { AS_OBJECTS, AS_TEXT }; /* how the template gets a function's arguments */
-
 struct qn_prompter {
     const struct qn_tokenizer *tok;
-    struct qn_template *chat;
+    struct qn_renderer chat;
     const char *stop;
     bool has_fim;
     int32_t fim[FIM_COUNT];
-    enum arguments arguments;
     struct qn_syntax syntax;
     bool *marks; /* [vocabulary] */
 };
@@ -114,8 +105,7 @@ void qn_prompter_free(struct qn_prompter *p)
 {
     if (!p)
         return;
-    if (p->chat)
-        qn_template_free(p->chat);
+    qn_renderer_deinit(&p->chat);
     free(p->marks);
     free(p);
 }
@@ -161,278 +151,6 @@ void qn_prompt_deinit(struct qn_prompt *p)
     memset(p, 0, sizeof *p);
 }
 
-/* Writes a message's content as the text that every template reads: parts become one string. */
-static qn_err write_content(const struct qn_prompter *p, struct qn_jw *w,
-                            const struct qn_jref *content, struct qn_error *e)
-{
-    enum qn_json_type type = qn_json_type(content);
-    if (type == QN_JSON_NULL || type == QN_JSON_STRING) {
-        qn_marks_write(p->tok, w, content);
-        return QN_OK;
-    }
-    if (type != QN_JSON_ARRAY)
-        return qn_json_fail(content, e, "expected a string or an array of parts");
-    struct qn_buf text;
-    qn_buf_init(&text, QN_JOB_PROMPT_BYTES_MAX);
-    qn_err err = QN_OK;
-    struct qn_jref part;
-    for (bool more = qn_json_first(content, &part); more && !err; more = qn_json_next(&part)) {
-        struct qn_jref kind_ref = qn_json_get(&part, "type"), text_ref = qn_json_get(&part, "text");
-        const char *kind, *s;
-        err = qn_json_str(&kind_ref, &kind, e);
-        if (!err && !qn_str_eq(kind, "text")) {
-            char path[QN_ERROR_PARAM_MAX];
-            qn_json_path(&part, path, sizeof path);
-            err = qn_fail_param(
-                e, QN_EUNSUPPORTED, path,
-                "%s: a part of type \"%s\" is not possible with this model: it reads text only",
-                path, kind);
-        }
-        if (!err)
-            err = qn_json_str(&text_ref, &s, e);
-        if (!err) {
-            if (text.len > 0)
-                qn_buf_char(&text, '\n');
-            qn_buf_str(&text, s);
-        }
-    }
-    if (!err)
-        qn_marks_write_str(p->tok, w, qn_buf_cstr(&text), text.len);
-    qn_buf_deinit(&text);
-    return err;
-}
-
-/* A function's arguments: the API carries them as JSON in a string, most templates print an object
- * with tojson and would quote the string once more. */
-static void write_arguments(const struct qn_prompter *p, struct qn_jw *w,
-                            const struct qn_jref *arguments)
-{
-    struct qn_json *doc = NULL;
-    struct qn_jref inner = {0};
-    const char *text = qn_json_raw_str(arguments);
-    if (qn_json_type(arguments) == QN_JSON_STRING &&
-        qn_json_parse(text, strlen(text), &doc, NULL) == QN_OK)
-        inner = qn_json_root(doc);
-    qn_marks_write(p->tok, w, qn_json_type(&inner) == QN_JSON_OBJECT ? &inner : arguments);
-    qn_json_free(doc);
-}
-
-static bool all_objects(const struct qn_jref *list)
-{
-    struct qn_jref it;
-    bool all = qn_json_type(list) == QN_JSON_ARRAY;
-    for (bool more = qn_json_first(list, &it); more && all; more = qn_json_next(&it))
-        all = qn_json_type(&it) == QN_JSON_OBJECT;
-    return all;
-}
-
-static void write_tool_calls(const struct qn_prompter *p, struct qn_jw *w,
-                             const struct qn_jref *calls)
-{
-    struct qn_jref call, member, part;
-    qn_jw_arr(w);
-    for (bool more = qn_json_first(calls, &call); more; more = qn_json_next(&call)) {
-        qn_jw_obj(w);
-        for (bool m = qn_json_first(&call, &member); m; m = qn_json_next(&member)) {
-            qn_marks_write_key(p->tok, w, member.key);
-            if (!qn_str_eq(member.key, "function") || qn_json_type(&member) != QN_JSON_OBJECT) {
-                qn_marks_write(p->tok, w, &member);
-                continue;
-            }
-            qn_jw_obj(w);
-            for (bool f = qn_json_first(&member, &part); f; f = qn_json_next(&part)) {
-                qn_marks_write_key(p->tok, w, part.key);
-                if (qn_str_eq(part.key, "arguments"))
-                    write_arguments(p, w, &part);
-                else
-                    qn_marks_write(p->tok, w, &part);
-            }
-            qn_jw_obj_end(w);
-        }
-        qn_jw_obj_end(w);
-    }
-    qn_jw_arr_end(w);
-}
-
-/* form: whether function arguments are written as the objects they describe, or as they came. */
-static qn_err write_messages(const struct qn_prompter *p, struct qn_jw *w,
-                             const struct qn_jref *messages, enum arguments form,
-                             struct qn_error *e)
-{
-    if (qn_json_type(messages) != QN_JSON_ARRAY || qn_json_count(messages) == 0)
-        return qn_fail_param(e, QN_EINVAL, "messages",
-                             "messages: expected an array with at least one message");
-    qn_jw_arr(w);
-    struct qn_jref m;
-    for (bool more = qn_json_first(messages, &m); more; more = qn_json_next(&m)) {
-        struct qn_jref role_ref = qn_json_get(&m, "role");
-        const char *role;
-        qn_err err = qn_json_str(&role_ref, &role, e);
-        if (err)
-            return err;
-        qn_jw_obj(w);
-        struct qn_jref member;
-        for (bool any = qn_json_first(&m, &member); any; any = qn_json_next(&member)) {
-            qn_marks_write_key(p->tok, w, member.key);
-            if (form == AS_OBJECTS && qn_str_eq(member.key, "tool_calls") && all_objects(&member))
-                write_tool_calls(p, w, &member);
-            else if (!qn_str_eq(member.key, "content"))
-                qn_marks_write(p->tok, w, &member);
-            else if ((err = write_content(p, w, &member, e)) != QN_OK)
-                return err;
-        }
-        qn_jw_obj_end(w);
-    }
-    qn_jw_arr_end(w);
-    return QN_OK;
-}
-
-static void write_token(struct qn_jw *w, const char *key, const struct qn_tokenizer *tok,
-                        int32_t id)
-{
-    size_t len = 0;
-    const char *text = id >= 0 ? qn_token_bytes(tok, id, &len) : "";
-    qn_jw_key(w, key);
-    qn_jw_strn(w, text, len);
-}
-
-/* A JSON array or object that came as text, written under key; checked, as the router may be
- * broken. */
-static qn_err write_foreign(const struct qn_prompter *p, struct qn_jw *w, const char *key,
-                            const char *json, struct qn_error *e)
-{
-    if (!json)
-        return QN_OK;
-    struct qn_json *doc;
-    qn_err err = qn_json_parse(json, strlen(json), &doc, e);
-    if (err)
-        return err;
-    struct qn_jref root = qn_json_root(doc);
-    qn_jw_key(w, key);
-    qn_marks_write(p->tok, w, &root);
-    qn_json_free(doc);
-    return QN_OK;
-}
-
-/* The template's variables as one JSON object. The request's own come last: of equal names the last
- * one wins, so add_generation_prompt or enable_thinking can be set by a request. */
-static qn_err write_vars(const struct qn_prompter *p, const struct qn_chat *chat,
-                         enum arguments form, struct qn_buf *out, struct qn_error *e)
-{
-    struct qn_json *doc = NULL;
-    qn_err err = qn_json_parse(chat->messages ? chat->messages : "null",
-                               chat->messages ? strlen(chat->messages) : 4, &doc, e);
-    if (err)
-        return err;
-    struct qn_jref messages = {
-        .node = qn_json_root(doc).node, .up = &(struct qn_jref){0}, .key = "messages"};
-    struct qn_jw w = qn_jw_to(out);
-    qn_jw_obj(&w);
-    qn_jw_key(&w, "messages");
-    err = write_messages(p, &w, &messages, form, e);
-    qn_json_free(doc);
-    if (!err)
-        err = write_foreign(p, &w, "tools", chat->tools, e);
-    if (!err)
-        err = write_foreign(p, &w, "documents", chat->documents, e);
-    if (err)
-        return err;
-    qn_jw_kbool(&w, "add_generation_prompt", !chat->continue_last);
-    write_token(&w, "bos_token", p->tok, qn_token_bos(p->tok));
-    write_token(&w, "eos_token", p->tok, qn_token_eos(p->tok));
-    struct qn_json *extra = NULL;
-    if (chat->template_vars) {
-        err = qn_json_parse(chat->template_vars, strlen(chat->template_vars), &extra, e);
-        if (err)
-            return err;
-        struct qn_jref root = qn_json_root(extra), v;
-        for (bool more = qn_json_first(&root, &v); more; more = qn_json_next(&v)) {
-            qn_jw_key(&w, v.key);
-            qn_marks_write(p->tok, &w, &v);
-        }
-        qn_json_free(extra);
-    }
-    qn_jw_obj_end(&w);
-    if (out->overflow)
-        return qn_fail_param(e, QN_ELIMIT, "messages", "messages: more than %d bytes",
-                             (int)PROMPT_JSON_MAX);
-    return QN_OK;
-}
-
-/* Cuts the rendering behind the last message's content, so that the model goes on in it. Templates
- * trim contents, so only the trimmed text is looked for. */
-static qn_err cut_after_last(struct qn_buf *text, const struct qn_jref *vars, struct qn_error *e)
-{
-    struct qn_jref messages = qn_json_get(vars, "messages"), m, content = {0};
-    for (bool more = qn_json_first(&messages, &m); more; more = qn_json_next(&m))
-        content = (struct qn_jref){.node = qn_json_get(&m, "content").node};
-    const char *s = qn_json_raw_str(&content);
-    size_t n = strlen(s);
-    while (n > 0 && strchr(" \t\r\n", *s))
-        s++, n--;
-    while (n > 0 && strchr(" \t\r\n", s[n - 1]))
-        n--;
-    for (size_t at = text->len; n > 0 && at >= n && text->len - at <= CONTINUE_TAIL_MAX; at--) {
-        if (memcmp(text->data + at - n, s, n) == 0) {
-            text->len = at;
-            text->data[at] = '\0';
-            return QN_OK;
-        }
-    }
-    return qn_fail_param(
-        e, QN_EINVAL, "messages",
-        "messages: the last message cannot be continued: it has no text, or the model's chat "
-        "template does not show it unchanged");
-}
-
-static qn_err render_chat(const struct qn_prompter *p, const struct qn_chat *chat,
-                          enum arguments form, struct qn_buf *text, struct qn_error *e)
-{
-    struct qn_buf json;
-    qn_buf_init(&json, PROMPT_JSON_MAX);
-    struct qn_json *doc = NULL;
-    qn_err err = write_vars(p, chat, form, &json, e);
-    if (!err)
-        err = qn_json_parse(qn_buf_cstr(&json), json.len, &doc, e);
-    if (err)
-        goto out;
-    struct qn_jref vars = qn_json_root(doc);
-    err = qn_template_render(p->chat, &vars, qn_wall_ms(), text, e);
-    if (err && e && !e->param[0])
-        strcpy(e->param, "messages");
-    if (!err && chat->continue_last)
-        err = cut_after_last(text, &vars, e);
-out:
-    qn_json_free(doc);
-    qn_buf_deinit(&json);
-    return err;
-}
-
-/* Whether the template prints arguments that are objects. Some put them into a text with +, which
- * makes nothing useful of an object. */
-static enum arguments probe_arguments(const struct qn_prompter *p)
-{
-    static const char *const contents[] = {"null", "\"\""};
-    for (size_t i = 0; i < COUNT(contents); i++) {
-        char messages[256];
-        snprintf(
-            messages, sizeof messages,
-            "[{\"role\":\"user\",\"content\":\"x\"},{\"role\":\"assistant\",\"content\":%s,"
-            "\"tool_calls\":[{\"id\":\"call00001\",\"type\":\"function\",\"function\":{\"name\":"
-            "\"f\",\"arguments\":\"{\\\"needle\\\":1}\"}}]}]",
-            contents[i]);
-        struct qn_chat chat = {.messages = messages};
-        struct qn_buf text;
-        qn_buf_init(&text, QN_TEMPLATE_OUTPUT_MAX);
-        qn_err err = render_chat(p, &chat, AS_OBJECTS, &text, NULL);
-        bool printed = !err && strstr(qn_buf_cstr(&text), "needle") != NULL;
-        qn_buf_deinit(&text);
-        if (printed)
-            return AS_OBJECTS;
-    }
-    return AS_TEXT;
-}
-
 qn_err qn_prompter_new(const struct qn_gguf *g, const struct qn_tokenizer *tok,
                        struct qn_prompter **out, struct qn_error *e)
 {
@@ -448,13 +166,11 @@ qn_err qn_prompter_new(const struct qn_gguf *g, const struct qn_tokenizer *tok,
         p->stop = plain_stop;
     }
     if (!err)
-        err = qn_template_new(source.s, source.n, &p->chat, e);
+        err = qn_renderer_init(&p->chat, tok, source.s, source.n, e);
     if (!err)
         find_syntax(p, &source);
     if (!err)
         err = find_fim(p, g, e);
-    if (!err)
-        p->arguments = probe_arguments(p);
     if (err) {
         qn_prompter_free(p);
         return err;
@@ -514,49 +230,163 @@ static qn_err take_ids(const struct qn_prompter *p, const struct qn_i64s *ids, c
     return QN_OK;
 }
 
+/* Says with the model's own marks whether it is to reason, where its template has no word for it.
+ */
+static void settle_thinking(const struct qn_prompter *p, const struct qn_renderer *r,
+                            const struct qn_chat *chat, struct qn_buf *text, bool *thinking)
+{
+    const char *open, *close;
+    *thinking = qn_syntax_begun(&p->syntax, qn_buf_cstr(text), text->len);
+    if (chat->think == QN_UNSET || chat->continue_last ||
+        !qn_syntax_tags(&p->syntax, &open, &close))
+        return;
+    if (chat->think && !*thinking && !r->manner.think_switch) {
+        qn_buf_fmt(text, "%s\n", open);
+        *thinking = true;
+    } else if (!chat->think && (*thinking || !r->manner.think_switch)) {
+        qn_buf_fmt(text, "%s\n\n%s\n\n", *thinking ? "" : open, close);
+        *thinking = false;
+    }
+}
+
 /* The rendered conversation in tokens. What comes before it has its own start: a second one in the
- * middle of the prompt would tell the model that a new document begins. */
-static qn_err add_chat(const struct qn_prompter *p, const struct qn_chat *chat, int32_t context,
+ * middle of the prompt would tell the model that a new document begins. room: tokens that the
+ * prompt may have where what comes before is to be cut to fit; 0: it is not. */
+static qn_err add_chat(const struct qn_prompter *p, const struct qn_renderer *r,
+                       const struct qn_chat *chat, int32_t context, size_t room,
                        struct qn_tokens *t, bool *thinking, struct qn_error *e)
 {
     struct qn_buf text;
     struct qn_tokens rendered = {0};
+    struct qn_i64s before = chat->before;
     qn_buf_init(&text, QN_TEMPLATE_OUTPUT_MAX);
-    qn_err err = take_ids(p, &chat->before, "context", t, e);
-    if (!err)
-        err = render_chat(p, chat, p->arguments, &text, e);
-    if (!err)
+    qn_err err = qn_render_chat(r, chat, &text, e);
+    if (!err) {
+        settle_thinking(p, r, chat, &text, thinking);
         err = add_text(p, qn_buf_cstr(&text), text.len, QN_TOK_SPECIAL | QN_TOK_MARKED, "messages",
                        context, &rendered, e);
+    }
+    if (!err && room && before.n + rendered.n > room) {
+        size_t over = before.n + rendered.n - room;
+        over = over < before.n ? over : before.n;
+        before.v += over;
+        before.n -= over;
+    }
+    if (!err)
+        err = take_ids(p, &before, "context", t, e);
     size_t from = t->n > 0 && rendered.n > 0 && rendered.v[0] == qn_token_bos(p->tok);
     for (size_t i = from; i < rendered.n && !err; i++)
         qn_tokens_push(t, rendered.v[i]);
-    if (!err)
-        *thinking = qn_syntax_begun(&p->syntax, qn_buf_cstr(&text), text.len);
     qn_tokens_deinit(&rendered);
     qn_buf_deinit(&text);
     return err;
 }
 
+/* Tokens that a prompt may have when what does not fit is to be left out: the answer needs some,
+ * too. */
+static size_t room_for_prompt(int32_t context, int64_t max_tokens)
+{
+    int64_t answer = max_tokens > 0 ? max_tokens : context / 4;
+    if (answer > context / 2)
+        answer = context / 2;
+    return (size_t)(context - answer > 0 ? context - answer : 1);
+}
+
+/* As many of the last turns as fit, found by halving: a turn more never makes a prompt shorter. */
+static qn_err add_last_turns(const struct qn_prompter *p, const struct qn_renderer *r,
+                             const struct qn_chat *chat, int32_t context, size_t room,
+                             struct qn_tokens *t, bool *thinking, struct qn_error *e)
+{
+    qn_err err = add_chat(p, r, chat, context, room, t, thinking, e);
+    size_t turns = qn_conversation_turns(chat->messages), fails = 0, fits = turns;
+    if ((err && err != QN_ECONTEXT) || (!err && t->n <= room) || turns < 2)
+        return err;
+    struct qn_buf messages;
+    qn_buf_init(&messages, QN_JOB_PROMPT_BYTES_MAX);
+    for (size_t drop = turns - 1; fits - fails > 1;) {
+        struct qn_chat shorter = *chat;
+        struct qn_tokens tokens = {0};
+        bool begun = false;
+        qn_buf_clear(&messages);
+        qn_conversation_drop(chat->messages, drop, &messages);
+        shorter.messages = qn_buf_cstr(&messages);
+        qn_err tried = add_chat(p, r, &shorter, context, room, &tokens, &begun, e);
+        /* What not even the last turn alone fits in is left to those who check the length. */
+        bool good = (!tried && tokens.n <= room) || drop == turns - 1;
+        if (good) {
+            qn_tokens_deinit(t);
+            *t = tokens;
+            *thinking = begun;
+            err = tried;
+            fits = drop;
+        } else {
+            qn_tokens_deinit(&tokens);
+            fails = drop;
+        }
+        if (tried && tried != QN_ECONTEXT)
+            break;
+        drop = fails + (fits - fails) / 2;
+    }
+    qn_buf_deinit(&messages);
+    return err;
+}
+
+/* The conversation as this template can show it. */
+static qn_err fit_chat(const struct qn_prompter *p, const struct qn_renderer *r,
+                       struct qn_chat *chat, struct qn_buf *messages, struct qn_error *e)
+{
+    const struct qn_manner *m = &r->manner;
+    const char *told = NULL;
+    if (chat->tools && !m->tools) {
+        told = chat->tool_choice == QN_TOOLS_NONE ? NULL : chat->tools;
+        chat->tools = NULL;
+    }
+    /* Only families that were taught degrees of effort know the middle ones. */
+    if (chat->effort && strcmp(chat->effort, "minimal") == 0) {
+        if (chat->think == QN_UNSET && m->think_switch)
+            chat->think = 0;
+        chat->effort = "low";
+    }
+    if (chat->think == 0 && !chat->effort && p->syntax.think &&
+        !qn_syntax_tags(&p->syntax, NULL, NULL))
+        chat->effort = "low"; /* harmony reasons always */
+    const char *s = chat->messages;
+    if (!s || !(told || strstr(s, "\"tool") || (m->thinking && strstr(s, "reasoning_content")) ||
+                (!m->system && (strstr(s, "\"system\"") || strstr(s, "\"developer\"")))))
+        return QN_OK;
+    qn_err err = qn_conversation_fit(s, told, m, messages, e);
+    chat->messages = qn_buf_cstr(messages);
+    return err;
+}
+
 /* The request's own template replaces the model's for this one prompt. */
-static qn_err make_chat(const struct qn_prompter *p, const struct qn_chat *chat, int32_t context,
+static qn_err make_chat(const struct qn_prompter *p, const struct qn_job *job, int32_t context,
                         struct qn_tokens *t, bool *thinking, struct qn_error *e)
 {
-    struct qn_prompter own = *p;
+    struct qn_chat chat = job->chat;
+    struct qn_renderer own = {0};
+    const struct qn_renderer *r = &p->chat;
+    struct qn_buf messages;
     size_t added;
-    if (chat->template_text) {
-        if (qn_template_new(chat->template_text, strlen(chat->template_text), &own.chat, e)) {
-            if (e && !e->param[0])
-                strcpy(e->param, "template");
-            return e ? e->code : QN_EINVAL;
-        }
-        own.arguments = probe_arguments(&own);
+    qn_buf_init(&messages, QN_JOB_PROMPT_BYTES_MAX);
+    qn_err err = QN_OK;
+    if (chat.template_text) {
+        err = qn_renderer_init(&own, p->tok, chat.template_text, strlen(chat.template_text), e);
+        if (err && e && !e->param[0])
+            strcpy(e->param, "template");
+        r = &own;
     }
-    qn_err err = add_chat(&own, chat, context, t, thinking, e);
+    if (!err)
+        err = fit_chat(p, r, &chat, &messages, e);
+    if (!err && job->truncate)
+        err = add_last_turns(p, r, &chat, context,
+                             room_for_prompt(context, job->sampling.max_tokens), t, thinking, e);
+    else if (!err)
+        err = add_chat(p, r, &chat, context, 0, t, thinking, e);
     if (!err)
         err = add_start(p, t, "messages", &added, e);
-    if (chat->template_text)
-        qn_template_free(own.chat);
+    qn_renderer_deinit(&own);
+    qn_buf_deinit(&messages);
     return err;
 }
 
@@ -626,6 +456,16 @@ static qn_err make_complete(const struct qn_prompter *p, const struct qn_complet
     return QN_OK;
 }
 
+/* Leaves out the beginning of what is too long, but for the start token. */
+static void keep_end(const struct qn_prompter *p, struct qn_tokens *t, size_t room)
+{
+    if (t->n <= room)
+        return;
+    size_t start = t->v[0] == qn_token_bos(p->tok) && room > 1;
+    memmove(t->v + start, t->v + (t->n - room + start), (room - start) * sizeof *t->v);
+    t->n = room;
+}
+
 qn_err qn_prompt_make(const struct qn_prompter *p, const struct qn_job *job, int32_t context,
                       struct qn_prompt *out, struct qn_error *e)
 {
@@ -634,9 +474,11 @@ qn_err qn_prompt_make(const struct qn_prompter *p, const struct qn_job *job, int
     qn_err err;
     if (job->task == QN_TASK_CHAT) {
         out->stop = p->stop;
-        err = make_chat(p, &job->chat, context, &t, &out->thinking, e);
+        err = make_chat(p, job, context, &t, &out->thinking, e);
     } else if (job->task == QN_TASK_COMPLETE) {
         err = make_complete(p, &job->complete, context, &t, out, e);
+        if (!err && job->truncate)
+            keep_end(p, &t, room_for_prompt(context, job->sampling.max_tokens));
     } else {
         err = qn_fail(e, QN_EUNSUPPORTED, "a language model cannot do the task \"%s\"",
                       qn_task_name(job->task));
