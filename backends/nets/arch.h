@@ -94,6 +94,7 @@ extern const struct qn_decoder_arch qn_olmoe, qn_glm4moe, qn_ernie4_5_moe, qn_do
 extern const struct qn_decoder_arch qn_bailingmoe2, qn_hunyuan_moe, qn_minimax_m2;
 extern const struct qn_decoder_arch qn_lfm2, qn_lfm2moe;
 extern const struct qn_decoder_arch qn_mamba2_arch, qn_falcon_h1, qn_granitehybrid, qn_nemotron_h;
+extern const struct qn_decoder_arch qn_nemotron_h_moe;
 extern const struct qn_decoder_arch qn_qwen3next, qn_qwen35, qn_qwen35moe;
 
 #endif

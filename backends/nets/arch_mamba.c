@@ -37,16 +37,20 @@ static qn_err configure_granite(struct qn_loader *l, struct qn_net *net)
     return err;
 }
 
-/* Each layer is one block: a feed-forward one where it has a width, attention where it has
+/* Each layer is one block: a mixture where it has a router, a feed-forward one where it has a
+ * width, attention where it has
  * key-value heads, else Mamba 2. Nothing rotates. */
 static qn_err configure_nemotron_h(struct qn_loader *l, struct qn_net *net)
 {
     qn_err err = configure(l, net, &qn_block_mamba2);
     for (int32_t i = 0; i < net->shape.layers && err == QN_OK; i++) {
         struct qn_decoder_layer *layer = &net->layer[i];
+        const bool mixture = layer->ffn == &qn_block_moe;
         layer->ffn = NULL;
         layer->attention.rope = -1;
-        if (layer->dense.width > 0)
+        if (mixture)
+            layer->mixer = &qn_block_moe_alone;
+        else if (layer->dense.width > 0)
             layer->mixer = &qn_block_ffn_alone;
         else if (layer->attention.kv_heads > 0)
             layer->mixer = &qn_block_attention;
@@ -80,6 +84,16 @@ const struct qn_decoder_arch qn_nemotron_h = {
     .recurrent = true,
     .norms = {.mixer = "attn_norm"},
     .act = QN_ACT_RELU_SQUARED,
+    .configure = configure_nemotron_h,
+};
+
+/* Nemotron 3: mixtures in place of the feed-forward blocks. */
+const struct qn_decoder_arch qn_nemotron_h_moe = {
+    .name = "nemotron_h_moe",
+    .recurrent = true,
+    .norms = {.mixer = "attn_norm"},
+    .act = QN_ACT_RELU_SQUARED,
+    .moe = &(const struct qn_moe_style){.score = QN_ROUTE_SIGMOID, .gate = QN_MOE_RELU_SQUARED},
     .configure = configure_nemotron_h,
 };
 

@@ -92,6 +92,11 @@ static qn_err load_router(struct qn_loader *l, const struct qn_net *net, struct 
     return qn_loader_vector(l, &m->choice_b, QN_OPTIONAL, m->experts, "blk.%d.exp_probs_b.bias", i);
 }
 
+static bool gated(const struct qn_net *net)
+{
+    return net->arch->moe->gate != QN_MOE_RELU_SQUARED;
+}
+
 static qn_err load_experts(struct qn_loader *l, const struct qn_net *net, struct qn_moe *m, int i)
 {
     const int64_t dim = net->shape.dim, n = m->experts, ff = m->width;
@@ -107,11 +112,13 @@ static qn_err load_experts(struct qn_loader *l, const struct qn_net *net, struct
             return err;
         return qn_loader_grid(l, &m->gate_up_b, may, n, 2 * ff, "blk.%d.ffn_gate_up_exps.bias", i);
     }
-    if ((err = qn_loader_experts(l, &m->gate, must, n, ff, dim, "blk.%d.ffn_gate_exps.weight",
-                                 i)) != QN_OK ||
-        (err = qn_loader_experts(l, &m->up, must, n, ff, dim, "blk.%d.ffn_up_exps.weight", i)) !=
-            QN_OK ||
-        (err = qn_loader_grid(l, &m->gate_b, may, n, ff, "blk.%d.ffn_gate_exps.bias", i)) != QN_OK)
+    if ((err = qn_loader_experts(l, &m->up, must, n, ff, dim, "blk.%d.ffn_up_exps.weight", i)) !=
+        QN_OK)
+        return err;
+    if (gated(net) && ((err = qn_loader_experts(l, &m->gate, must, n, ff, dim,
+                                                "blk.%d.ffn_gate_exps.weight", i)) != QN_OK ||
+                       (err = qn_loader_grid(l, &m->gate_b, may, n, ff, "blk.%d.ffn_gate_exps.bias",
+                                             i)) != QN_OK))
         return err;
     return qn_loader_grid(l, &m->up_b, may, n, ff, "blk.%d.ffn_up_exps.bias", i);
 }
@@ -123,9 +130,10 @@ static qn_err load_shared(struct qn_loader *l, const struct qn_net *net, struct 
     qn_err err;
     if (!ff)
         return QN_OK;
-    if ((err = qn_loader_matrix(l, &m->shared_gate, must, ff, dim, "blk.%d.ffn_gate_shexp.weight",
-                                i)) != QN_OK ||
-        (err = qn_loader_matrix(l, &m->shared_up, must, ff, dim, "blk.%d.ffn_up_shexp.weight",
+    if (gated(net) && (err = qn_loader_matrix(l, &m->shared_gate, must, ff, dim,
+                                              "blk.%d.ffn_gate_shexp.weight", i)) != QN_OK)
+        return err;
+    if ((err = qn_loader_matrix(l, &m->shared_up, must, ff, dim, "blk.%d.ffn_up_shexp.weight",
                                 i)) != QN_OK ||
         (err = qn_loader_matrix(l, &m->shared_down, must, dim, ff, "blk.%d.ffn_down_shexp.weight",
                                 i)) != QN_OK ||
@@ -172,36 +180,56 @@ static void reserve(const struct qn_decoder_layer *layer, struct qn_reserve *nee
     need->experts_used = m->used > need->experts_used ? m->used : need->experts_used;
 }
 
-/* out = sum over the chosen experts e of weight_e · down_e(act(gate_e·in) · up_e·in). */
-static void run_experts(struct qn_net *net, const struct qn_moe *m, const struct qn_batch *b,
-                        struct qn_tensor *out, const struct qn_tensor *in,
-                        const struct qn_tensor *ids, const struct qn_tensor *weights)
+/* hidden [choices, width] = what the chosen experts' down meets: relu²(up_e·in). */
+static void without_gate(struct qn_net *net, const struct qn_moe *m, const struct qn_batch *b,
+                         struct qn_tensor *hidden, const struct qn_tensor *in,
+                         const struct qn_tensor *ids)
 {
-    const struct qn_moe_style *style = net->arch->moe;
-    const int64_t choices = qn_tensor_elements(ids), ff = m->width;
-    struct qn_tensor both = qn_block_f32(net, choices, 2 * ff);
-    struct qn_tensor gate = qn_tensor_slice(&both, 1, 0, ff);
-    struct qn_tensor up = qn_tensor_slice(&both, 1, ff, ff);
+    const struct qn_expert_linear up = {hidden, &m->up, qn_block_or_null(&m->up_b)};
+    qn_block_matmul_experts(net, b, in, ids, &up, 1);
+    qn_relu_squared(net->dev, hidden, hidden);
+}
+
+/* The same as act(gate_e·in) · up_e·in; both [choices, 2·width] has it in its first half. */
+static void with_gate(struct qn_net *net, const struct qn_moe *m, const struct qn_batch *b,
+                      struct qn_tensor *both, const struct qn_tensor *in,
+                      const struct qn_tensor *ids, const struct qn_tensor *weights)
+{
+    struct qn_tensor gate = qn_tensor_slice(both, 1, 0, m->width);
+    struct qn_tensor up = qn_tensor_slice(both, 1, m->width, m->width);
     if (m->gate_up.ndim) {
-        const struct qn_expert_linear merged = {&both, &m->gate_up,
-                                                qn_block_or_null(&m->gate_up_b)};
+        const struct qn_expert_linear merged = {both, &m->gate_up, qn_block_or_null(&m->gate_up_b)};
         qn_block_matmul_experts(net, b, in, ids, &merged, 1);
     } else {
         const struct qn_expert_linear two[] = {{&gate, &m->gate, qn_block_or_null(&m->gate_b)},
                                                {&up, &m->up, qn_block_or_null(&m->up_b)}};
         qn_block_matmul_experts(net, b, in, ids, two, 2);
     }
-    if (style->weigh_input) { /* on what has no bias it is the same before the product and after */
-        struct qn_tensor each = qn_tensor_reshape(weights, QN_SHAPE(choices, 1));
-        qn_scale_rows(net->dev, &both, &both, &each);
-        weights = NULL;
+    if (weights) { /* on what has no bias it is the same before the product and after */
+        struct qn_tensor each =
+            qn_tensor_reshape(weights, QN_SHAPE(qn_tensor_elements(weights), 1));
+        qn_scale_rows(net->dev, both, both, &each);
     }
-    if (style->gate == QN_MOE_CLAMPED)
+    if (net->arch->moe->gate == QN_MOE_CLAMPED)
         qn_swiglu_clamped(net->dev, &gate, &gate, &up, clamp_alpha, clamp_limit);
     else
         qn_silu_mul(net->dev, &gate, &gate, &up);
+}
+
+/* out = sum over the chosen experts e of weight_e · down_e(hidden_e(in)). */
+static void run_experts(struct qn_net *net, const struct qn_moe *m, const struct qn_batch *b,
+                        struct qn_tensor *out, const struct qn_tensor *in,
+                        const struct qn_tensor *ids, const struct qn_tensor *weights)
+{
+    const bool into = net->arch->moe->weigh_input, gates = gated(net);
+    struct qn_tensor all = qn_block_f32(net, qn_tensor_elements(ids), (gates ? 2 : 1) * m->width);
+    struct qn_tensor hidden = qn_tensor_slice(&all, 1, 0, m->width);
+    if (gates)
+        with_gate(net, m, b, &all, in, ids, into ? weights : NULL);
+    else
+        without_gate(net, m, b, &hidden, in, ids);
     const struct qn_expert_linear down = {out, &m->down, qn_block_or_null(&m->down_b)};
-    qn_block_sum_experts(net, b, &gate, &down, ids, weights);
+    qn_block_sum_experts(net, b, &hidden, &down, ids, into ? NULL : weights);
 }
 
 static void forward(struct qn_net *net, const struct qn_decoder_layer *layer,
@@ -227,15 +255,20 @@ static void forward(struct qn_net *net, const struct qn_decoder_layer *layer,
     struct qn_tensor up = qn_block_f32(net, b->rows, m->shared_width);
     struct qn_tensor shared = qn_block_f32(net, b->rows, net->shape.dim);
     struct qn_tensor part = qn_block_f32(net, b->rows, 1);
-    const struct qn_linear first[] = {router,
-                                      {&gate, &m->shared_gate, NULL},
-                                      {&up, &m->shared_up, NULL},
-                                      {&part, &m->shared_router, NULL}};
-    qn_block_matmul_many(net, b, in, first, m->shared_router.ndim ? 4 : 3);
+    struct qn_linear first[4] = {router, {&up, &m->shared_up, NULL}};
+    int n = 2;
+    if (gated(net))
+        first[n++] = (struct qn_linear){&gate, &m->shared_gate, NULL};
+    if (m->shared_router.ndim)
+        first[n++] = (struct qn_linear){&part, &m->shared_router, NULL};
+    qn_block_matmul_many(net, b, in, first, n);
     qn_choose_experts(dev, &ids, &weights, &scores, &m->route);
     run_experts(net, m, b, out, in, &ids, &weights);
-    qn_silu_mul(dev, &gate, &gate, &up);
-    qn_block_matmul(net, b, &shared, &gate, &m->shared_down);
+    if (gated(net))
+        qn_silu_mul(dev, &up, &gate, &up);
+    else
+        qn_relu_squared(dev, &up, &up);
+    qn_block_matmul(net, b, &shared, &up, &m->shared_down);
     if (m->shared_router.ndim) {
         qn_sigmoid(dev, &part, &part);
         qn_scale_rows(dev, &shared, &shared, &part);
@@ -246,3 +279,18 @@ static void forward(struct qn_net *net, const struct qn_decoder_layer *layer,
 
 const struct qn_block qn_block_moe = {
     .load = load, .scratch_bytes = scratch_bytes, .reserve = reserve, .forward = forward};
+
+/* Where few rows are all that is asked for it looks at those alone. */
+static void forward_alone(struct qn_net *net, const struct qn_decoder_layer *layer,
+                          const struct qn_batch *b, struct qn_tensor *out,
+                          const struct qn_tensor *in)
+{
+    struct qn_tensor rows = qn_batch_wanted(net, b, in);
+    struct qn_batch wanted = *b;
+    wanted.rows = (int32_t)rows.shape[0];
+    if (wanted.rows > 0)
+        forward(net, layer, &wanted, out, &rows);
+}
+
+const struct qn_block qn_block_moe_alone = {
+    .load = load, .scratch_bytes = scratch_bytes, .reserve = reserve, .forward = forward_alone};

@@ -9,8 +9,12 @@
  * and scale goes before it. */
 struct qn_moe_style {
     enum qn_route_score score;
-    bool normalise;                                        /* weights are divided by their sum */
-    enum qn_moe_gate { QN_MOE_SILU, QN_MOE_CLAMPED } gate; /* CLAMPED: qn_swiglu_clamped */
+    bool normalise; /* weights are divided by their sum */
+    enum qn_moe_gate {
+        QN_MOE_SILU,
+        QN_MOE_CLAMPED,     /* qn_swiglu_clamped */
+        QN_MOE_RELU_SQUARED /* no gate: down(relu²(up·x)), the shared expert's, too */
+    } gate;
     bool weigh_input; /* weights multiply what goes into the experts, not what comes out */
 };
 
@@ -34,6 +38,8 @@ struct qn_moe {
 };
 
 extern const struct qn_block qn_block_moe;
+/* The same in a mixer's place. */
+extern const struct qn_block qn_block_moe_alone;
 
 /* Gives every layer that has a router in the file this block; nothing when the file has no experts.
  * QN_EUNSUPPORTED when it has and the architecture's row does not speak of them. */

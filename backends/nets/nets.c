@@ -22,7 +22,7 @@ static const struct qn_decoder_arch *const architectures[] = {
     &qn_olmoe, &qn_glm4moe, &qn_ernie4_5_moe, &qn_dots1,
     &qn_bailingmoe2, &qn_hunyuan_moe, &qn_minimax_m2,
     &qn_lfm2, &qn_lfm2moe,
-    &qn_mamba2_arch, &qn_falcon_h1, &qn_granitehybrid, &qn_nemotron_h,
+    &qn_mamba2_arch, &qn_falcon_h1, &qn_granitehybrid, &qn_nemotron_h, &qn_nemotron_h_moe,
     &qn_qwen3next, &qn_qwen35, &qn_qwen35moe,
     /* clang-format on */
 };

@@ -60,6 +60,8 @@ def hybrids():
         yield arch, "q8_0", STEADY
     for arch in ("lfm2moe", "granite-mixture", "qwen3next", "qwen3next-older", "qwen35moe"):
         yield arch, "f16", STEADY
+    yield "nemotron_h_moe", "f32", STEADY
+    yield "nemotron_h_moe", "q8_0", STEADY
     yield "lfm2", "f16", ["--vectors", "f16"]
     yield "lfm2", "q4_k", STEADY
     yield "mamba2", "f16", numbers(groups=4, ssm_heads=4, ssm_norm=0)

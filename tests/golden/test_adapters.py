@@ -44,6 +44,7 @@ CASES = (
     ("cohere2", "f32", [], "f32", ""),
     ("lfm2", "f32", [], "f32", ""),
     ("falcon-h1", "f32", [], "f32", ""),
+    ("nemotron_h_moe", "f32", STEADY, "f32", ""),        # a mixture without gates in a mixer's place
     ("qwen35", "f32", [], "f32", ""),
     ("qwen3next-older", "f16", STEADY, "f32", ""),
     ("mixtral", "f32", STEADY, "f32", ""),

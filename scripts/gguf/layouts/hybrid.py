@@ -132,6 +132,27 @@ class NemotronH(Layout):
             w.matrix(b + "ffn_down.weight", a.dim, a.ff, self.deep(a) / np.sqrt(a.ff))
 
 
+class NemotronHMoe(Mixture, NemotronH):
+    """Mixtures in place of the feed-forward blocks; nothing has a gate."""
+    choice_bias = True
+
+    def metadata(self, a):
+        return {**super().metadata(a), "expert_shared_feed_forward_length": (U32, a.shared_ff),
+                "expert_weights_norm": (BOOL, True), "expert_group_count": (U32, 1)}
+
+    def ffn(self, w, a, i, b):
+        if i % 2:
+            super().ffn(w, a, i, b)
+
+    def experts(self, w, a, i, b):
+        w.experts(b + "ffn_up_exps.weight", a.experts, a.expert_ff, a.dim, 1 / np.sqrt(a.dim))
+        w.experts(b + "ffn_down_exps.weight", a.experts, a.dim, a.expert_ff, self.deep(a) / np.sqrt(a.expert_ff))
+
+    def shared(self, w, a, b):
+        w.matrix(b + "ffn_up_shexp.weight", a.shared_ff, a.dim, 1 / np.sqrt(a.dim))
+        w.matrix(b + "ffn_down_shexp.weight", a.dim, a.shared_ff, self.deep(a) / np.sqrt(a.shared_ff))
+
+
 class Qwen35(Layout):
     pre, qk_norm, norms = "qwen35", "head", ("attn_norm", "post_attention_norm")
     merged_inputs = False                  # one matrix for q, k, v and z
@@ -206,7 +227,7 @@ class Qwen3NextOlder(Qwen3Next):
 
 
 LAYOUTS = {"lfm2": Lfm2(), "lfm2moe": Lfm2Moe(), "mamba2": Mamba2(), "falcon-h1": FalconH1(),
-           "granitehybrid": GraniteHybrid(), "nemotron_h": NemotronH(),
+           "granitehybrid": GraniteHybrid(), "nemotron_h": NemotronH(), "nemotron_h_moe": NemotronHMoe(),
            "granite-mixture": GraniteMixture(), "qwen35": Qwen35(),
            "qwen35moe": Qwen35Moe(), "qwen3next": Qwen3Next(), "qwen3next-older": Qwen3NextOlder()}
 
@@ -227,6 +248,9 @@ PRESETS = {
                                   states=32, ssm_heads=8, groups=1, ssm_norm=1, interval=3, rotates=0),
     "small-nemotron_h": preset("nemotron_h", 256, 4, 512, 4, 2, 64, 2048, 1e-5, 1e4, 2048, kernel=4, inner=640,
                                states=32, ssm_heads=8, groups=2, ssm_norm=1),
+    "small-nemotron_h_moe": preset("nemotron_h_moe", 256, 4, 256, 4, 2, 64, 2048, 1e-5, 1e4, 2048, kernel=4,
+                                   inner=640, states=32, ssm_heads=8, groups=2, ssm_norm=1, experts=8, used=3,
+                                   expert_ff=256, shared_ff=512, scale=2.5),
     "small-granite-mixture": preset("granitehybrid", 256, 3, 256, 4, 2, 64, 2048, 1e-5, 1e4, 2048,
                                     layout="granite-mixture", kernel=4, inner=512, states=32, ssm_heads=8, groups=1,
                                     ssm_norm=1, interval=3, rotates=1, experts=8, used=3, expert_ff=256,

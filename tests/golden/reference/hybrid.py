@@ -4,7 +4,7 @@ import numpy as np
 from .decoder import Decoder
 from .dense import Granite
 from .maths import rms_norm, sigmoid, silu
-from .mixture import Mixture
+from .mixture import Mixture, Sigmoid
 
 
 def softplus(x):
@@ -102,6 +102,20 @@ class NemotronH(Recurrent):                # arXiv:2504.03624: a layer is one bl
         return x + self.project(np.maximum(self.project(h, b + "ffn_up"), 0) ** 2, b + "ffn_down")
 
 
+class NemotronHMoe(Sigmoid, NemotronH):    # Nemotron 3's published definition: no gates, squared rectifiers
+    def expert(self, b, e, x):
+        return self.stack(b + "down_exps", e)(np.maximum(self.stack(b + "up_exps", e)(x), 0) ** 2)
+
+    def shared(self, i, h):
+        b = "blk.%d.ffn_" % i
+        return self.project(np.maximum(self.project(h, b + "up_shexp"), 0) ** 2, b + "down_shexp")
+
+    def layer(self, i, x):
+        if not self.has("blk.%d.ffn_gate_inp.weight" % i):
+            return super().layer(i, x)
+        return x + self.ffn(i, self.norm(x, "blk.%d.attn_norm" % i))
+
+
 class GatedDelta(Recurrent):               # arXiv:2412.06464, as Qwen3-Next and Qwen3.5 have it
     def setup(self):
         super().setup()
@@ -193,5 +207,5 @@ class Qwen35Moe(Mixture, Qwen35):
 
 
 NETWORKS = {"lfm2": Lfm2, "lfm2moe": Lfm2Moe, "mamba2": Mamba2, "falcon-h1": FalconH1, "granitehybrid": GraniteHybrid,
-            "nemotron_h": NemotronH,
+            "nemotron_h": NemotronH, "nemotron_h_moe": NemotronHMoe,
             "qwen3next": Qwen3Next, "qwen35": Qwen35, "qwen35moe": Qwen35Moe}
