@@ -169,9 +169,10 @@ void qn_layer_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_t
                    const struct qn_tensor *w, const struct qn_tensor *b, float eps)
 {
     CHECK(qn_tensor_same_shape(y, x) && y->ndim <= 3 && f32_rows(x) && f32_rows(y), y, x, w);
-    CHECK(w->ndim == 1 && f32_rows(w) && w->shape[0] == x->shape[x->ndim - 1], y, x, w);
+    CHECK(f32_rows(w) && w->shape[w->ndim - 1] == x->shape[x->ndim - 1], y, x, w);
+    CHECK(w->ndim == 1 || (w->ndim == 2 && x->ndim == 3 && w->shape[0] == x->shape[1]), y, x, w);
     if (b)
-        CHECK(b->ndim == 1 && f32_rows(b) && b->shape[0] == w->shape[0], y, x, b);
+        CHECK(b->ndim == 1 && b->shape[0] == x->shape[x->ndim - 1] && f32_rows(b), y, x, b);
     dev->ops->layer_norm(dev, y, x, w, b, eps);
 }
 

@@ -128,7 +128,8 @@ void qn_rms_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_ten
                  const struct qn_tensor *w, float eps);
 
 /* y = (x - mean(x)) / sqrt(variance(x) + eps) · w + b over the innermost dimension.  x, y [.., d]
- * (may be one), w [d] f32, b [d] f32 or NULL. Source: arXiv:1607.06450. */
+ * (may be one), w [d] f32, or [heads, d] for x [rows, heads, d], b [d] f32 or NULL. Source:
+ * arXiv:1607.06450. */
 void qn_layer_norm(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *x,
                    const struct qn_tensor *w, const struct qn_tensor *b, float eps);
 

@@ -19,6 +19,8 @@ enum qn_qk_norm {
     QN_QK_NORM_HEAD,         /* each head by itself, all with the same weights [head_dim] */
     QN_QK_NORM_HEAD_OR_NONE, /* so where the file has the weights */
     QN_QK_NORM_HEAD_LATE,    /* so, but after the rotation */
+    QN_QK_NORM_EACH_OR_NONE, /* each head by itself with weights of its own [heads, head_dim], the
+                              * mean taken off, where the file has them */
     QN_QK_NORM_WIDTH         /* all heads together, weights [heads·head_dim] */
 };
 

@@ -1,6 +1,7 @@
 /* Command R and Command R7B: one LayerNorm without bias, then both blocks side by side, and logits
- * scaled down. In Command R7B three of four layers have a window, and only those know positions.
- * Source: the published model definitions of CohereForAI. */
+ * scaled down. Command R+ normalises queries and keys as well. In Command R7B three of four layers
+ * have a window, and only those know positions. Source: the published model definitions of
+ * CohereForAI. */
 #include "nets/decoder.h"
 #include "nets/loader.h"
 
@@ -12,6 +13,7 @@ static qn_err configure_command_r(struct qn_loader *l, struct qn_net *net)
 const struct qn_decoder_arch qn_command_r = {
     .name = "command-r",
     .pairs = QN_ROPE_NEIGHBOURS,
+    .qk_norm = QN_QK_NORM_EACH_OR_NONE,
     .norm = QN_NORM_LAYER,
     .norms = {.mixer = "attn_norm"},
     .parallel = true,

@@ -73,26 +73,37 @@ static qn_err load_separate(struct qn_loader *l, const struct qn_net *net,
     return qn_loader_vector(l, &a->v_b, bias, kv, "blk.%d.attn_v.bias", i);
 }
 
+/* Of so many heads' queries or keys, called attn_<name>_norm. */
+static qn_err load_norm(struct qn_loader *l, const struct qn_net *net, struct qn_tensor *w,
+                        const char *name, int32_t heads, int32_t head_dim, int i)
+{
+    const int64_t wide = (int64_t)heads * head_dim;
+    if (net->arch->qk_norm == QN_QK_NORM_EACH_OR_NONE)
+        return qn_loader_grid(l, w, QN_REQUIRED, heads, head_dim, "blk.%d.attn_%s_norm.weight", i,
+                              name);
+    return qn_loader_vector(l, w, QN_REQUIRED,
+                            net->arch->qk_norm == QN_QK_NORM_WIDTH ? wide : head_dim,
+                            "blk.%d.attn_%s_norm.weight", i, name);
+}
+
 static qn_err load_qk_norm(struct qn_loader *l, const struct qn_net *net,
                            struct qn_decoder_layer *layer)
 {
     struct qn_attention *a = &layer->attention;
-    const bool wide = net->arch->qk_norm == QN_QK_NORM_WIDTH;
+    const enum qn_qk_norm kind = net->arch->qk_norm;
     const int i = layer->index;
-    if (net->arch->qk_norm == QN_QK_NORM_NONE ||
-        (net->arch->qk_norm == QN_QK_NORM_HEAD_OR_NONE &&
+    if (kind == QN_QK_NORM_NONE ||
+        ((kind == QN_QK_NORM_HEAD_OR_NONE || kind == QN_QK_NORM_EACH_OR_NONE) &&
          !qn_loader_has(l, "blk.%d.attn_q_norm.weight", i)))
         return QN_OK;
-    qn_err err = qn_loader_vector(l, &a->q_norm, QN_REQUIRED, wide ? q_width(a) : a->head_dim,
-                                  "blk.%d.attn_q_norm.weight", i);
+    qn_err err = load_norm(l, net, &a->q_norm, "q", a->heads, a->head_dim, i);
     if (err != QN_OK)
         return err;
     if (!has_cache(layer)) {
         qn_loader_ignore(l, "blk.%d.attn_k_norm.weight", i);
         return QN_OK;
     }
-    return qn_loader_vector(l, &a->k_norm, QN_REQUIRED, wide ? kv_width(a) : a->head_dim,
-                            "blk.%d.attn_k_norm.weight", i);
+    return load_norm(l, net, &a->k_norm, "k", a->kv_heads, a->head_dim, i);
 }
 
 static qn_err load(struct qn_loader *l, struct qn_net *net, struct qn_decoder_layer *layer)
@@ -153,6 +164,8 @@ static void normalise(struct qn_net *net, struct qn_tensor *x, struct qn_tensor 
 {
     if (net->arch->qk_norm == QN_QK_NORM_WIDTH)
         qn_rms_norm(net->dev, x, x, w, net->shape.eps);
+    else if (net->arch->qk_norm == QN_QK_NORM_EACH_OR_NONE)
+        qn_layer_norm(net->dev, xh, xh, w, NULL, net->shape.eps);
     else
         qn_rms_norm(net->dev, xh, xh, w, net->shape.eps);
 }

@@ -25,7 +25,7 @@ struct qn_attention {
      * many of its gate */
     struct qn_tensor q, k, v;
     struct qn_tensor q_b, k_b, v_b;  /* their rows */
-    struct qn_tensor q_norm, k_norm; /* [head_dim], or as wide as q and k */
+    struct qn_tensor q_norm, k_norm; /* [head_dim], as wide as q and k, or [heads, head_dim] */
     struct qn_tensor sinks;          /* [heads] */
     struct qn_tensor o;              /* [dim, heads·head_dim] */
     struct qn_tensor o_b;            /* [dim] */

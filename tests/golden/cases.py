@@ -94,7 +94,7 @@ def mixtures():
 
 def dense():
     for arch in ("gemma", "gemma2", "gemma3", "mistral3", "smollm3", "phi3", "granite", "olmo2", "glm4",
-                 "command-r", "cohere2", "exaone4", "seed_oss", "ernie4_5", "qwen2vl", "qwen3vl"):
+                 "command-r", "command-r-plus", "cohere2", "exaone4", "seed_oss", "ernie4_5", "qwen2vl", "qwen3vl"):
         yield arch, "f32", []
         yield arch, "q8_0", STEADY
     for arch in ("gemma3n", "gemma4"):

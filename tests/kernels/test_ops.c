@@ -274,6 +274,22 @@ static void norms(void)
                 assert_true(fabs(at(&y, r, j) - exp(at(&x, r, j)) / sum) <= 2e-6);
         }
     }
+    /* Each head with weights of its own. */
+    struct qn_tensor xh = fresh(QN_SHAPE(4, 3, 40)), wh = fresh(QN_SHAPE(3, 40));
+    struct qn_tensor yh = fresh(QN_SHAPE(4, 3, 40));
+    qn_layer_norm(dev, &yh, &xh, &wh, NULL, 1e-5f);
+    for (int i = 0; i < 12; i++) {
+        const float *from = data(&xh) + i * 40;
+        double mean = 0, variance = 0;
+        for (int j = 0; j < 40; j++)
+            mean += from[j] / 40.0;
+        for (int j = 0; j < 40; j++)
+            variance += (from[j] - mean) * (from[j] - mean) / 40;
+        for (int j = 0; j < 40; j++) {
+            double ref = (from[j] - mean) / sqrt(variance + 1e-5) * data(&wh)[i % 3 * 40 + j];
+            assert_true(fabs(data(&yh)[i * 40 + j] - ref) <= 5e-6 * (1 + fabs(ref)));
+        }
+    }
     /* Per head, in place, within a wider tensor: the q norm of qwen3 on one third of a QKV row. */
     struct qn_tensor qkv = fresh(QN_SHAPE(5, 9, 32)), w = fresh(QN_SHAPE(32));
     struct qn_tensor was = fresh(QN_SHAPE(5, 9, 32)), q = qn_tensor_slice(&qkv, 1, 3, 3);

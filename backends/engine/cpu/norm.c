@@ -12,10 +12,14 @@ struct job {
     int64_t inner, rows, chunk; /* rows of the middle dimension; of all; per item */
 };
 
+static const float *weights_of(const struct job *j, int64_t r)
+{
+    return j->w->ndim == 2 ? cpu_at(j->w, r % j->inner, 0) : cpu_data(j->w);
+}
+
 static void rms_row(const struct job *j, float *y, const float *x, int64_t r, int64_t n)
 {
-    const float *w = j->w->ndim == 2 ? cpu_at(j->w, r % j->inner, 0) : cpu_data(j->w);
-    j->k->rms_norm(y, x, w, n, j->eps);
+    j->k->rms_norm(y, x, weights_of(j, r), n, j->eps);
 }
 
 static float mean_of(const float *x, int64_t n)
@@ -37,10 +41,9 @@ static float mean_of(const float *x, int64_t n)
 static void layer_row(const struct job *j, float *y, const float *x, int64_t r, int64_t n)
 {
     const float mean = mean_of(x, n);
-    (void)r;
     for (int64_t i = 0; i < n; i++)
         y[i] = x[i] - mean;
-    j->k->rms_norm(y, y, cpu_data(j->w), n, j->eps);
+    j->k->rms_norm(y, y, weights_of(j, r), n, j->eps);
     if (j->b)
         j->k->add(y, y, cpu_data(j->b), n);
 }

@@ -108,7 +108,14 @@ class CommandR(Layout):
         return meta
 
 
-LAYOUTS = {"llama": Llama(), "qwen2": Qwen2(), "qwen3": Qwen3(), "seed_oss": SeedOss(),
+class CommandRPlus(CommandR):
+    def attention(self, w, a, i, b):
+        super().attention(w, a, i, b)
+        w.grid(b + "attn_q_norm.weight", a.heads, a.head_dim, 0.2, 1.0)
+        w.grid(b + "attn_k_norm.weight", a.kv_heads, a.head_dim, 0.2, 1.0)
+
+
+LAYOUTS = {"command-r-plus": CommandRPlus(), "llama": Llama(), "qwen2": Qwen2(), "qwen3": Qwen3(), "seed_oss": SeedOss(),
            "qwen2vl": Qwen2Vl(), "qwen3vl": Qwen3Vl(), "mistral3": Mistral3(),
            "smollm3": Llama(), "granite": Granite(), "ernie4_5": Llama(), "gemma": Gemma(), "gemma2": Gemma2(),
            "gemma3": Gemma3(), "phi3": Phi3(), "glm4": Glm4(), "olmo2": Olmo2(), "exaone4": Exaone4(),
@@ -140,6 +147,7 @@ PRESETS = {
     "small-glm4": preset("glm4", 256, 2, 512, 4, 2, 64, 2048, 1e-5, 1e4, 2048, rope_dim=32),
     "small-olmo2": preset("olmo2", 256, 2, 512, 4, 2, 64, 2048, 1e-6, 5e5, 2048, window=0),
     "small-exaone4": preset("exaone4", 256, 5, 512, 4, 2, 64, 2048, 1e-5, 1e6, 2048, window=12),
+    "small-command-r-plus": preset("command-r", 256, 2, 512, 4, 2, 64, 2048, 1e-5, 8e6, 2048, layout="command-r-plus"),
     "small-command-r": preset("command-r", 256, 2, 512, 4, 2, 64, 2048, 1e-5, 8e6, 2048),
     "small-cohere2": preset("cohere2", 256, 5, 512, 4, 2, 64, 2048, 1e-5, 5e4, 2048, window=12),
     # as little as a test of anything but arithmetic needs
