@@ -5,8 +5,9 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-/* Appends the Jinja template that does what text asks for: text itself when it is Jinja. Templates
- * in Go's language are QN_EUNSUPPORTED (param "template"). */
+/* Appends the Jinja template that does what text asks for: text itself when it is Jinja, a
+ * translation when it is in Go's language, as Ollama's are. QN_EUNSUPPORTED (param "template"): it
+ * says something that has no translation. */
 qn_err qn_ollama_template(const char *text, struct qn_buf *out, struct qn_error *e);
 
 #endif

@@ -131,7 +131,9 @@ def test_generate_continues_from_its_context(real_server):
     assert raw["response"] and "context" not in raw
     own = post(real_server, "/api/generate", {**body, "template": "{{ messages[0].content }}"}).json
     assert own["prompt_eval_count"] < first["prompt_eval_count"]
-    for template, word in (("{% if %}", "template"), ("{{ .Prompt }}", "Jinja")):
+    go = post(real_server, "/api/generate", {**body, "template": "{{ .Prompt }}"}).json
+    assert go["prompt_eval_count"] == own["prompt_eval_count"]
+    for template, word in (("{% if %}", "template"), ("{{ .Nothing }}", "Jinja")):
         reply = post(real_server, "/api/generate", {**body, "template": template})
         assert reply.status == 400 and word in reply.json["error"]
     reply = post(real_server, "/api/generate", {**body, "suffix": "x"})
@@ -290,7 +292,7 @@ def test_what_cannot_be_made(house, server):
                          ({"model": "x", "from": base, "adapters": {"a": "b"}}, 400),
                          ({"model": "x", "from": base, "parameters": {"temperature": "hot"}}, 400),
                          ({"model": "x", "from": base, "messages": [{"role": "king"}]}, 400),
-                         ({"model": "x", "from": base, "template": "{{ .Prompt }}"}, 400),
+                         ({"model": "x", "from": base, "template": "{{ .Nothing }}"}, 400),
                          ({"model": "x", "files": {"a": "sha256:12"}}, 400),
                          ({"model": "x", "files": {"a": "sha256:" + "0" * 64}}, 404)]:
         reply = post(server, "/api/create", body)
