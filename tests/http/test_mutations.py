@@ -10,7 +10,7 @@ import random
 
 import pytest
 
-COUNT = int(os.environ.get("QUINCE_TEST_MUTATIONS", "120"))
+COUNT = int(os.environ.get("QUINCE_TEST_MUTATIONS", "300"))
 SEED = os.environ.get("QUINCE_TEST_SEED", "1")
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer", "minimum": 0}, "b": {"enum": ["x", None]}},
@@ -74,7 +74,7 @@ BODIES = {
         "keep_alive": "5m", "options": {"temperature": 0.5, "num_predict": 5, "top_k": 4, "stop": ["x"], "seed": 1,
                                         "num_ctx": 512, "repeat_penalty": 1.1, "min_p": 0.1}},
     "/api/generate": {
-        "prompt": "p", "system": "s", "suffix": "", "template": "{{ .Prompt }}", "raw": False, "stream": False,
+        "prompt": "p", "system": "s", "suffix": "", "template": "{{ messages[-1].content }}", "raw": False, "stream": False,
         "images": ["iVBORw0KGgo="], "format": "json", "context": [1, 2, 3], "think": False, "keep_alive": 300,
         "options": {"temperature": 0, "num_predict": 3, "stop": "x", "mirostat": 0}},
     "/engines": {"engine_id": "e", "model_path": "/nonexistent/x.gguf", "n_ctx": 512, "n_gpu_layers": 3,
