@@ -313,6 +313,24 @@ qn_err qn_weights_prepare(struct qn_weights *w, struct qn_device *dev, struct qn
     return QN_OK;
 }
 
+qn_err qn_weights_pile(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t,
+                       const struct qn_tensor *parts, struct qn_error *e)
+{
+    struct qn_tensor whole = qn_tensor_make(t->dtype, 3, t->shape, NULL, 0);
+    const size_t each = qn_tensor_bytes(&parts[0]);
+    qn_err err = qn_mem_new(dev, qn_tensor_bytes(&whole), &whole.mem, e);
+    if (err)
+        return err;
+    for (int64_t i = 0; i < t->shape[0]; i++) {
+        assert(qn_tensor_contiguous(&parts[i]) && parts[i].dtype == t->dtype);
+        memcpy((char *)whole.mem->host + (size_t)i * each,
+               (const char *)parts[i].mem->host + parts[i].offset, each);
+    }
+    keep(w, whole.mem);
+    *t = whole;
+    return QN_OK;
+}
+
 qn_err qn_weights_turn(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t,
                        struct qn_error *e)
 {

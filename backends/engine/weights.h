@@ -49,6 +49,11 @@ qn_err qn_weights_expect(const struct qn_tensor *t, const char *what, struct qn_
 qn_err qn_weights_prepare(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t,
                           struct qn_error *e);
 
+/* t [n, rows, cols] becomes its n parts [rows, cols], got from w and of its type, one after another
+ * in memory of w. Preparing it gives that memory back. QN_ENOMEM. */
+qn_err qn_weights_pile(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t,
+                       const struct qn_tensor *parts, struct qn_error *e);
+
 /* t [n, rows, cols], got from w, becomes [n, cols, rows] in memory of w: F16 where it was F16 or a
  * block type, else F32. Preparing it gives that memory back. QN_ENOMEM. */
 qn_err qn_weights_turn(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t,

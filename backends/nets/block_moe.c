@@ -70,7 +70,8 @@ qn_err qn_moe_configure(struct qn_loader *l, struct qn_net *net)
         if (!qn_loader_has(l, "blk.%d.ffn_gate_inp.weight", i))
             continue;
         *m = (struct qn_moe){.experts = experts, .used = used, .route = route};
-        if ((err = width_of(l, i, "ffn_down_exps", &m->width)) != QN_OK ||
+        const bool apart = qn_loader_has(l, "blk.%d.ffn_down.0.weight", i);
+        if ((err = width_of(l, i, apart ? "ffn_down.0" : "ffn_down_exps", &m->width)) != QN_OK ||
             (err = width_of(l, i, "ffn_down_shexp", &m->shared_width)) != QN_OK)
             return err;
         net->layer[i].ffn = &qn_block_moe;
@@ -112,13 +113,13 @@ static qn_err load_experts(struct qn_loader *l, const struct qn_net *net, struct
             return err;
         return qn_loader_grid(l, &m->gate_up_b, may, n, 2 * ff, "blk.%d.ffn_gate_up_exps.bias", i);
     }
-    if ((err = qn_loader_experts(l, &m->up, must, n, ff, dim, "blk.%d.ffn_up_exps.weight", i)) !=
-        QN_OK)
-        return err;
     if (gated(net) && ((err = qn_loader_experts(l, &m->gate, must, n, ff, dim,
                                                 "blk.%d.ffn_gate_exps.weight", i)) != QN_OK ||
                        (err = qn_loader_grid(l, &m->gate_b, may, n, ff, "blk.%d.ffn_gate_exps.bias",
                                              i)) != QN_OK))
+        return err;
+    if ((err = qn_loader_experts(l, &m->up, must, n, ff, dim, "blk.%d.ffn_up_exps.weight", i)) !=
+        QN_OK)
         return err;
     return qn_loader_grid(l, &m->up_b, may, n, ff, "blk.%d.ffn_up_exps.bias", i);
 }

@@ -12,6 +12,12 @@
 
 enum { KEY_MAX = 128 };
 
+/* A matrix for each expert, which become one tensor when they are laid out. */
+struct qn_pile {
+    const struct qn_tensor *whole;
+    struct qn_tensor *parts;
+};
+
 void qn_loader_init(struct qn_loader *l, struct qn_weights *w, struct qn_device *dev,
                     const char *arch, struct qn_error *e)
 {
@@ -25,6 +31,9 @@ void qn_loader_deinit(struct qn_loader *l)
     free(l->matrices);
     for (size_t i = 0; i < l->n_factors; i++)
         free(l->factors[i]);
+    for (size_t i = 0; i < l->n_piles; i++)
+        free(l->piles[i].parts);
+    free(l->piles);
     free(l->factors);
 }
 
@@ -341,6 +350,47 @@ qn_err qn_loader_matrix(struct qn_loader *l, struct qn_tensor *t, enum qn_need n
     return err;
 }
 
+/* The name of one expert's tensor where all of them would be "x_exps.weight"; false for others. */
+static bool single_of(char single[QN_GGUF_NAME_MAX + 1], const char *name, int64_t expert)
+{
+    static const char end[] = "_exps.weight";
+    const size_t n = strlen(name), m = strlen(end);
+    if (n < m || strcmp(name + n - m, end))
+        return false;
+    snprintf(single, QN_GGUF_NAME_MAX + 1, "%.*s.%" PRId64 ".weight", (int)(n - m), name, expert);
+    return true;
+}
+
+static qn_err take_singles(struct qn_loader *l, struct qn_tensor *t, const char *name,
+                           const int64_t shape[3])
+{
+    struct qn_tensor *parts = qn_xcalloc((size_t)shape[0], sizeof *parts);
+    qn_err err = QN_OK;
+    l->piles = qn_xrealloc(l->piles, (l->n_piles + 1) * sizeof *l->piles);
+    l->piles[l->n_piles++] = (struct qn_pile){t, parts};
+    for (int64_t i = 0; i < shape[0] && err == QN_OK; i++) {
+        char single[QN_GGUF_NAME_MAX + 1];
+        single_of(single, name, i);
+        err = take(l, &parts[i], single, 2, shape + 1);
+        if (err == QN_OK && parts[i].dtype != parts[0].dtype)
+            err = qn_fail(l->e, QN_EUNSUPPORTED,
+                          "tensor %s has type %s, that of the first expert %s: this version takes "
+                          "experts of one type",
+                          single, qn_dtype(parts[i].dtype)->name, qn_dtype(parts[0].dtype)->name);
+    }
+    *t = qn_tensor_make(parts[0].dtype, 3, shape, parts[0].mem, parts[0].offset);
+    return err;
+}
+
+/* What came in pieces becomes whole. */
+static qn_err pile_up(struct qn_loader *l, struct qn_tensor *t)
+{
+    for (size_t i = 0; i < l->n_piles; i++)
+        if (l->piles[i].whole == t)
+            return qn_weights_pile(l->w, l->dev, t, l->piles[i].parts, l->e);
+    return QN_OK;
+}
+
 qn_err qn_loader_experts(struct qn_loader *l, struct qn_tensor *t, enum qn_need need,
                          int64_t experts, int64_t rows, int64_t cols, const char *fmt, ...)
 {
@@ -351,8 +401,11 @@ qn_err qn_loader_experts(struct qn_loader *l, struct qn_tensor *t, enum qn_need 
     va_end(ap);
     if (need == QN_OPTIONAL && !in_file(l, name))
         return QN_OK;
-    qn_err err = take(l, t, name, 3, (const int64_t[]){experts, rows, cols});
-    if (err == QN_OK)
+    char single[QN_GGUF_NAME_MAX + 1];
+    const int64_t shape[] = {experts, rows, cols};
+    const bool apart = !in_file(l, name) && single_of(single, name, 0) && in_file(l, single);
+    qn_err err = apart ? take_singles(l, t, name, shape) : take(l, t, name, 3, shape);
+    if (err == QN_OK && !apart)
         err = take_factors(l, t, name, experts);
     if (err == QN_OK)
         lay_out_later(l, t);
@@ -544,7 +597,9 @@ qn_err qn_loader_finish(struct qn_loader *l, qn_net_progress progress, void *ctx
         all += (double)qn_tensor_bytes(l->matrices[i]);
     for (size_t i = 0; i < l->n_matrices && err == QN_OK; i++) {
         done += (double)qn_tensor_bytes(l->matrices[i]);
-        err = qn_weights_prepare(l->w, l->dev, l->matrices[i], l->e);
+        err = pile_up(l, l->matrices[i]);
+        if (err == QN_OK)
+            err = qn_weights_prepare(l->w, l->dev, l->matrices[i], l->e);
         if (err == QN_OK && progress && !progress(ctx, done / all))
             err = qn_fail(l->e, QN_ECANCELLED, "loading was stopped");
     }

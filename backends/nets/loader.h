@@ -20,6 +20,8 @@
 
 enum qn_need { QN_REQUIRED, QN_OPTIONAL };
 
+struct qn_pile;
+
 struct qn_loader {
     struct qn_weights *w;
     struct qn_device *dev;
@@ -32,6 +34,8 @@ struct qn_loader {
     uint8_t *taken;                   /* [tensors in the file] */
     struct qn_tensor **matrices;      /* taken and not yet laid out: where they are kept */
     size_t n_matrices, cap_matrices;
+    struct qn_pile *piles; /* of matrices that the file has in pieces */
+    size_t n_piles;
     float **factors; /* of matrices that have some, until they are laid out */
     size_t n_factors;
 };
@@ -81,7 +85,8 @@ qn_err qn_loader_stacked(struct qn_loader *l, struct qn_tensor *const *parts, co
                          int n_parts, int64_t cols, const char *fmt, ...)
     __attribute__((format(printf, 6, 7)));
 
-/* Experts' matrices [experts, rows, cols] for qn_matmul_experts; otherwise as above. */
+/* Experts' matrices [experts, rows, cols] for qn_matmul_experts; otherwise as above. Where there is
+ * no "x_exps.weight", files of 2023 have "x.0.weight" and on, one for each expert. */
 qn_err qn_loader_experts(struct qn_loader *l, struct qn_tensor *t, enum qn_need need,
                          int64_t experts, int64_t rows, int64_t cols, const char *fmt, ...)
     __attribute__((format(printf, 7, 8)));

@@ -86,6 +86,8 @@ def mixtures():
         for kind in ("f32", "q8_0"):
             yield arch, kind, STEADY
     yield "qwen3moe-merged", "f16", STEADY
+    for kind in ("f32", "f16", "q4_k"):
+        yield "mixtral-apart", kind, STEADY
     for kind in ("f16", "bf16", "q4_0", "q4_k", "q5_k", "q6_k"):
         yield "qwen3moe", kind, STEADY + numbers(experts=5, used=3)
     for kind in ("nvfp4", "q3_k", "iq2_xs"):           # the first has factors for each expert

@@ -75,6 +75,15 @@ class Mixtral(Mixture, Llama):
     pass
 
 
+class MixtralApart(Mixtral):
+    """As in files of 2023: a tensor for each expert."""
+    def experts(self, w, a, i, b):
+        for e in range(a.experts):
+            for part in ("gate", "up"):
+                w.matrix(b + "ffn_%s.%d.weight" % (part, e), a.expert_ff, a.dim, 1 / np.sqrt(a.dim))
+            w.matrix(b + "ffn_down.%d.weight" % e, a.dim, a.expert_ff, 2 * self.deep(a) / np.sqrt(a.expert_ff))
+
+
 class Qwen2Moe(Mixture, Qwen2):
     shared_router = True
 
@@ -180,7 +189,7 @@ class Llama4(Sigmoid, Llama):
 LAYOUTS = {"granitemoe": GraniteMoe(), "olmoe": Olmoe(), "glm4moe": Glm4Moe(), "glm4moe-normed": Glm4MoeNormed(),
            "ernie4_5-moe": Ernie45Moe(), "dots1": Dots1(), "bailingmoe2": BailingMoe2(), "hunyuan-moe": HunyuanMoe(),
            "minimax-m2": MiniMaxM2(), "gpt-oss": GptOss(), "llama4": Llama4(), "deepseek": Mixtral(),
-           "mixtral": Mixtral(), "qwen3moe-merged": Qwen3MoeMerged(), "qwen2moe": Qwen2Moe(), "qwen3moe": Qwen3Moe()}
+           "mixtral": Mixtral(), "mixtral-apart": MixtralApart(), "qwen3moe-merged": Qwen3MoeMerged(), "qwen2moe": Qwen2Moe(), "qwen3moe": Qwen3Moe()}
 
 PRESETS = {
     # qwen3-30b-a3b's proportions in a tenth of its memory
@@ -213,6 +222,8 @@ PRESETS = {
                             window=12, experts=8, used=3, expert_ff=256),
     "small-llama4": preset("llama4", 256, 4, 512, 4, 2, 64, 2048, 1e-5, 5e5, 2048,
                            window=24, experts=8, used=1, expert_ff=256, shared_ff=256),
+    "small-mixtral-apart": preset("llama", 256, 2, 512, 4, 2, 64, 2048, 1e-5, 1e6, 2048,
+                                  layout="mixtral-apart", experts=4, used=2, expert_ff=256),
     "small-mixtral": preset("llama", 256, 2, 512, 4, 2, 64, 2048, 1e-5, 1e6, 2048,
                             layout="mixtral", experts=8, used=2, expert_ff=512),
     "small-qwen2moe": preset("qwen2moe", 256, 2, 512, 4, 4, 64, 2048, 1e-6, 1e6, 2048,

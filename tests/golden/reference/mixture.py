@@ -82,7 +82,10 @@ class Mixture:
 
 
 class Mixtral(Mixture, Llama):             # arXiv:2401.04088
-    pass
+    def stack(self, name, e):
+        """In files of 2023 each expert has a tensor of its own."""
+        single = name.replace("_exps", ".%d" % e)
+        return (lambda x: self.project(x, single)) if self.has(single + ".weight") else super().stack(name, e)
 
 
 class Qwen2Moe(Mixture, Qwen2):            # the chosen weights stay as they are
