@@ -362,12 +362,46 @@ static qn_err read_body(struct run *r, struct qn_error *e)
     return QN_OK;
 }
 
+/* The model that was used last and is loaded, else the first that ships with quince, else NULL. */
+static const char *stand_in(struct run *r)
+{
+    const char *name = qn_inventory_last_used(r->sv->inventory);
+    struct qn_snapshot *snap = qn_catalog_snapshot(r->sv->catalog);
+    for (size_t i = 0; !name && i < qn_snapshot_count(snap); i++)
+        if (qn_snapshot_at(snap, i)->builtin)
+            name = qn_snapshot_at(snap, i)->name;
+    if (name)
+        name = qn_arena_strdup(r->rq.arena, name);
+    qn_snapshot_unref(snap);
+    return name;
+}
+
+/* Clients of some APIs name no model, or any. */
+static void choose_model(struct run *r)
+{
+    enum qn_profile p = r->rq.profile;
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    if (!r->rq.model && p != QN_PROFILE_LEMONADE && p != QN_PROFILE_KOLOSAL)
+        r->rq.model = stand_in(r);
+    if (!r->rq.model || p != QN_PROFILE_LAYERSCALE)
+        return;
+    const char *other = NULL;
+    if (qn_inventory_find(r->sv->inventory, r->rq.model, &snap, &row, NULL) == QN_OK)
+        qn_snapshot_unref(snap);
+    else
+        other = stand_in(r);
+    if (other)
+        r->rq.model = other;
+}
+
 /* The named model must exist and be of a kind that can do this task. A preset's defaults come into
  * the request. */
 static qn_err take_model(struct run *r, struct qn_error *e)
 {
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
+    choose_model(r);
     if (!r->rq.model)
         return qn_fail_param(e, QN_EINVAL, "model",
                              "no model was named: add \"model\" (GET /v1/models or `quince list` "

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import pathlib
+import socket
 import statistics
 import subprocess
 import sys
@@ -97,7 +98,9 @@ class Bench:
             os.symlink(self.conftest.BUILD / "tests" / "fake_backend", contract.BUILD / "bin" / "quince-llm")
         child = contract.Child("quince-llm", [model], quiet=True)
         self.stack.callback(child.kill)
-        port = 20000 + os.getpid() % 20000 + len(list(self.folder.glob("nginx-*")))
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
         folder = self.folder / f"nginx-{name}"
         folder.mkdir()
         (folder / "nginx.conf").write_text(NGINX.format(folder=folder, child=child.port, port=port))

@@ -79,6 +79,31 @@ def test_an_unknown_profile_is_the_listeners(shared):
     assert shared.get("/live", headers={"X-API-Profile": "nobody"}).headers["X-API-Profile"] == "lemonade"
 
 
+def test_requests_that_name_no_model_or_any(house):
+    """Kolosal's and Lemonade's clients must name one; others get the one used last, LayerScale's whatever they say."""
+    server = house.start()
+    house.model(server, "b", tokens=1)
+    model = house.model(server, "a", tokens=1)
+
+    def chat(profile, **fields):
+        return server.post("/v1/chat/completions", {"messages": [{"role": "user", "content": "x"}], **fields},
+                           headers={"X-API-Profile": profile})
+    for profile in ("lemonade", "kolosal", "auto", "layerscale"):
+        assert chat(profile).status == 400, profile  # nothing is loaded, and nothing ships with this server
+    assert server.chat(model).status == 200
+    for profile in ("lemonade", "kolosal"):
+        assert (chat(profile).status, chat(profile).json["error"]["param"]) == (400, "model")
+    for profile in ("auto", "localllm", "layerscale", "dppan", "ollama"):
+        assert (chat(profile).status, chat(profile).json["model"]) == (200, model), profile
+    for profile in ("auto", "localllm", "dppan", "ollama"):
+        assert chat(profile, model="meta-llama/Llama-4").status == 404, profile
+    assert chat("layerscale", model="meta-llama/Llama-4").json["model"] == model
+    assert chat("layerscale", model="user.b").json["model"] == "user.b"
+    reply = server.post("/v1/messages", {"max_tokens": 5, "messages": [{"role": "user", "content": "2 + 2?"}]},
+                        headers={"X-API-Profile": "layerscale"})
+    assert (reply.status, reply.json["model"]) == (200, "user.b")
+
+
 def test_methods(shared):
     for method in ("GET", "HEAD", "PUT", "DELETE", "PATCH"):
         for prefix in ("/api/v0", "/api/v1", "/v0", "/v1"):

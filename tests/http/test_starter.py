@@ -207,3 +207,29 @@ def test_context_shift_goes_on_where_the_context_ends(server):
     reply = server.chat(MODEL, "Tell me about quince.", **ask).json
     assert reply["usage"]["completion_tokens"] == 300
     assert load(context_shift=False, ctx_size=0) == 200
+
+
+def test_anthropics_messages(server):
+    """Whole, streamed and counted: the same words, the same tokens."""
+    body = {"model": MODEL, "max_tokens": 40, "temperature": 0,
+            "messages": [{"role": "user", "content": "What is the capital of France?"}]}
+    whole = server.post("/v1/messages", body).json
+    assert "Paris" in whole["content"][0]["text"] and whole["stop_reason"] == "end_turn"
+    again = server.post("/v1/messages", body).json
+    assert again["usage"]["cache_read_input_tokens"] > 0
+    assert again["usage"]["input_tokens"] + again["usage"]["cache_read_input_tokens"] == \
+        whole["usage"]["input_tokens"] + whole["usage"]["cache_read_input_tokens"]
+    c = server.connect()
+    c.request("POST", "/v1/messages", json.dumps({**body, "stream": True}), {"Content-Type": "application/json"})
+    said = list(events(c.getresponse()))
+    c.close()
+    assert "".join(x["delta"]["text"] for x in said if x["type"] == "content_block_delta") == \
+        whole["content"][0]["text"]
+    assert said[-2]["usage"]["output_tokens"] == whole["usage"]["output_tokens"]
+    counted = server.post("/v1/messages/count_tokens", {k: body[k] for k in ("model", "messages")}).json
+    assert counted == {"input_tokens": again["usage"]["input_tokens"] + again["usage"]["cache_read_input_tokens"]}
+    cut = server.post("/v1/messages", {**body, "max_tokens": 1}).json
+    assert (cut["stop_reason"], cut["usage"]["output_tokens"]) == ("max_tokens", 1)
+    stopped = server.post("/v1/messages", {**body, "stop_sequences": ["Par"]}).json
+    assert (stopped["stop_reason"], stopped["stop_sequence"]) == ("stop_sequence", "Par")
+    assert "Par" not in stopped["content"][0]["text"] if stopped["content"] else True
