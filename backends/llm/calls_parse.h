@@ -43,6 +43,8 @@ struct qn_opener {
     unsigned flags;
 };
 
+struct qn_writing; /* calls_force.h */
+
 struct qn_thinking {
     const char *name;
     const char *signs[4];            /* the template has one of these */
@@ -60,7 +62,8 @@ struct qn_calling {
     const char *lacks[3]; /* and none of these */
     const char *token;    /* MAY: or, where no template says more, the vocabulary has this token */
     const struct qn_opener *openers;
-    const char *const *tokens; /* MAY: control tokens beyond the openers, NULL at the end */
+    const char *const *tokens;        /* MAY: control tokens beyond the openers, NULL at the end */
+    const struct qn_writing *writing; /* how to make it call */
 };
 
 extern const struct qn_thinking *const qn_thinkings[]; /* NULL at the end; the first that fits */

@@ -1,6 +1,7 @@
 /* How the families of models mark their reasoning and their calls: a row each, and how a row is
  * found. What a family writes is read off its chat template and its model card; those who differ in
  * nothing but their marks share a form. */
+#include "llm/calls_force.h"
 #include "llm/calls_harmony.h"
 #include "llm/calls_json.h"
 #include "llm/calls_literal.h"
@@ -118,8 +119,17 @@ const struct qn_thinking *const qn_thinkings[] = {&harmony_think,
 
 /* Its messages are found with its reasoning. */
 static const struct qn_opener no_openers[] = {END_OF_OPENERS};
-static const struct qn_calling harmony = {
-    .name = "harmony", .signs = {"<|channel|>", "<|start|>", "functions."}, .openers = no_openers};
+static const struct qn_writing harmony_writing = {.begin = "",
+                                                  .before = "<|channel|>commentary to=functions.",
+                                                  .after = " <|constrain|>json<|message|>",
+                                                  .end = "",
+                                                  .between = NULL,
+                                                  .close = "",
+                                                  .arguments = QN_WRITE_JSON};
+static const struct qn_calling harmony = {.name = "harmony",
+                                          .signs = {"<|channel|>", "<|start|>", "functions."},
+                                          .openers = no_openers,
+                                          .writing = &harmony_writing};
 
 static const struct qn_literal_calls gemma_calls = {.before = "call:",
                                                     .quote = "<|\"|>",
@@ -130,11 +140,20 @@ static const struct qn_literal_calls gemma_calls = {.before = "call:",
 static const struct qn_opener gemma_openers[] = {
     {"<|tool_call>", qn_calls_literal, &gemma_calls, 0}, END_OF_OPENERS};
 static const char *const gemma_tokens[] = {"<tool_call|>", "<|\"|>", NULL};
+static const struct qn_writing gemma_writing = {.begin = "",
+                                                .before = "<|tool_call>call:",
+                                                .after = "{",
+                                                .end = "}<tool_call|>",
+                                                .between = "",
+                                                .close = "",
+                                                .arguments = QN_WRITE_GEMMA,
+                                                .how = &gemma_calls};
 static const struct qn_calling gemma = {.name = "gemma-4",
                                         .signs = {"<|tool_call>call:"},
                                         .token = "<|tool_call>",
                                         .openers = gemma_openers,
-                                        .tokens = gemma_tokens};
+                                        .tokens = gemma_tokens,
+                                        .writing = &gemma_writing};
 
 static const struct qn_literal_calls function_gemma_calls = {.before = "call:",
                                                              .quote = "<escape>",
@@ -145,11 +164,20 @@ static const struct qn_literal_calls function_gemma_calls = {.before = "call:",
 static const struct qn_opener function_gemma_openers[] = {
     {"<start_function_call>", qn_calls_literal, &function_gemma_calls, 0}, END_OF_OPENERS};
 static const char *const function_gemma_tokens[] = {"<end_function_call>", "<escape>", NULL};
+static const struct qn_writing function_gemma_writing = {.begin = "",
+                                                         .before = "<start_function_call>call:",
+                                                         .after = "{",
+                                                         .end = "}<end_function_call>",
+                                                         .between = "",
+                                                         .close = "",
+                                                         .arguments = QN_WRITE_GEMMA,
+                                                         .how = &function_gemma_calls};
 static const struct qn_calling function_gemma = {.name = "function-gemma",
                                                  .signs = {"<start_function_call>"},
                                                  .token = "<start_function_call>",
                                                  .openers = function_gemma_openers,
-                                                 .tokens = function_gemma_tokens};
+                                                 .tokens = function_gemma_tokens,
+                                                 .writing = &function_gemma_writing};
 
 static const struct qn_named_calls kimi_calls = {
     .prefix = "functions.",
@@ -163,10 +191,18 @@ static const struct qn_opener kimi_openers[] = {
     END_OF_OPENERS};
 static const char *const kimi_tokens[] = {"<|tool_call_argument_begin|>", "<|tool_call_end|>",
                                           NULL};
+static const struct qn_writing kimi_writing = {.begin = "<|tool_calls_section_begin|>",
+                                               .before = "<|tool_call_begin|>functions.",
+                                               .after = ":0<|tool_call_argument_begin|>",
+                                               .end = "<|tool_call_end|>",
+                                               .between = NULL,
+                                               .close = "<|tool_calls_section_end|>",
+                                               .arguments = QN_WRITE_JSON};
 static const struct qn_calling kimi = {.name = "kimi-k2",
                                        .signs = {"<|tool_call_argument_begin|>"},
                                        .openers = kimi_openers,
-                                       .tokens = kimi_tokens};
+                                       .tokens = kimi_tokens,
+                                       .writing = &kimi_writing};
 
 #define BAR "\xef\xbd\x9c" /* U+FF5C */
 #define GAP "\xe2\x96\x81" /* U+2581 */
@@ -196,8 +232,19 @@ static const struct qn_opener dsml_openers[] = {
     {"<" DSML "function_calls>", qn_calls_xml, &dsml_functions, QN_OPEN_THROUGH},
     END_OF_OPENERS};
 static const char *const dsml_tokens[] = {DSML, NULL};
-static const struct qn_calling dsml = {
-    .name = "deepseek-v3.2", .signs = {"DSML"}, .openers = dsml_openers, .tokens = dsml_tokens};
+static const struct qn_writing dsml_writing = {.begin = "<" DSML "tool_calls>\n",
+                                               .before = "<" DSML "invoke name=\"",
+                                               .after = "\">\n",
+                                               .end = "</" DSML "invoke>",
+                                               .between = "\n",
+                                               .close = "\n</" DSML "tool_calls>",
+                                               .arguments = QN_WRITE_TAGS,
+                                               .how = &dsml_calls};
+static const struct qn_calling dsml = {.name = "deepseek-v3.2",
+                                       .signs = {"DSML"},
+                                       .openers = dsml_openers,
+                                       .tokens = dsml_tokens,
+                                       .writing = &dsml_writing};
 
 #define DS(words) "<" BAR words BAR ">"
 static const struct qn_named_calls deepseek_calls = {
@@ -211,11 +258,32 @@ static const struct qn_opener deepseek_openers[] = {
     END_OF_OPENERS};
 static const char *const deepseek_tokens[] = {DS("tool" GAP "sep"), DS("tool" GAP "call" GAP "end"),
                                               NULL};
+static const struct qn_writing deepseek_writing = {.begin = DS("tool" GAP "calls" GAP "begin"),
+                                                   .before = DS("tool" GAP "call" GAP "begin"),
+                                                   .after = DS("tool" GAP "sep"),
+                                                   .end = DS("tool" GAP "call" GAP "end"),
+                                                   .between = "",
+                                                   .close = DS("tool" GAP "calls" GAP "end"),
+                                                   .arguments = QN_WRITE_JSON};
 static const struct qn_calling deepseek = {.name = "deepseek",
                                            .signs = {DS("tool" GAP "sep")},
                                            .token = DS("tool" GAP "sep"),
                                            .openers = deepseek_openers,
-                                           .tokens = deepseek_tokens};
+                                           .tokens = deepseek_tokens,
+                                           .writing = &deepseek_writing};
+static const struct qn_writing deepseek_r1_writing = {
+    .begin = DS("tool" GAP "calls" GAP "begin"),
+    .before = DS("tool" GAP "call" GAP "begin") "function" DS("tool" GAP "sep"),
+    .after = "\n```json\n",
+    .end = "\n```" DS("tool" GAP "call" GAP "end"),
+    .between = "\n",
+    .close = DS("tool" GAP "calls" GAP "end"),
+    .arguments = QN_WRITE_JSON};
+static const struct qn_calling deepseek_r1 = {.name = "deepseek-r1",
+                                              .signs = {DS("tool" GAP "sep"), "```json"},
+                                              .openers = deepseek_openers,
+                                              .tokens = deepseek_tokens,
+                                              .writing = &deepseek_r1_writing};
 
 static const struct qn_json_calls bare_json = {.close = {NULL}};
 static const struct qn_named_calls mistral_calls = {
@@ -223,34 +291,81 @@ static const struct qn_named_calls mistral_calls = {
 static const struct qn_opener mistral_openers[] = {
     {"[TOOL_CALLS]", qn_calls_named, &mistral_calls, 0}, END_OF_OPENERS};
 static const char *const mistral_tokens[] = {"[ARGS]", "[CALL_ID]", NULL};
+static const struct qn_writing mistral_writing = {.begin = "",
+                                                  .before = "[TOOL_CALLS]",
+                                                  .after = "[ARGS]",
+                                                  .end = "",
+                                                  .between = "",
+                                                  .close = "",
+                                                  .arguments = QN_WRITE_JSON};
 static const struct qn_calling mistral = {.name = "mistral",
-                                          .signs = {"[TOOL_CALLS]"},
-                                          .token = "[TOOL_CALLS]",
+                                          .signs = {"[TOOL_CALLS]", "[ARGS]"},
+                                          .token = "[ARGS]",
                                           .openers = mistral_openers,
-                                          .tokens = mistral_tokens};
+                                          .tokens = mistral_tokens,
+                                          .writing = &mistral_writing};
+static const struct qn_writing mistral_list_writing = {.begin = "[TOOL_CALLS][",
+                                                       .before = "{\"name\": \"",
+                                                       .after = "\", \"arguments\": ",
+                                                       .end = "}",
+                                                       .between = ", ",
+                                                       .close = "]",
+                                                       .arguments = QN_WRITE_JSON};
+static const struct qn_calling mistral_list = {.name = "mistral-list",
+                                               .signs = {"[TOOL_CALLS]"},
+                                               .token = "[TOOL_CALLS]",
+                                               .openers = mistral_openers,
+                                               .tokens = mistral_tokens,
+                                               .writing = &mistral_list_writing};
 
 static const struct qn_json_calls cohere_calls = {.close = {"<|END_ACTION|>"}};
 static const struct qn_opener cohere_openers[] = {
     {"<|START_ACTION|>", qn_calls_json, &cohere_calls, QN_OPEN_THROUGH}, END_OF_OPENERS};
 static const char *const cohere_tokens[] = {"<|END_ACTION|>", NULL};
+static const struct qn_writing cohere_writing = {.begin = "<|START_ACTION|>[\n    ",
+                                                 .before =
+                                                     "{\"tool_call_id\": \"0\", \"tool_name\": \"",
+                                                 .after = "\", \"parameters\": ",
+                                                 .end = "}",
+                                                 .between = NULL,
+                                                 .close = "\n]<|END_ACTION|>",
+                                                 .arguments = QN_WRITE_JSON};
 static const struct qn_calling cohere = {.name = "command-r7b",
                                          .signs = {"<|START_ACTION|>"},
                                          .openers = cohere_openers,
-                                         .tokens = cohere_tokens};
+                                         .tokens = cohere_tokens,
+                                         .writing = &cohere_writing};
 static const struct qn_opener action_openers[] = {{"Action:", qn_calls_json, &bare_json, 0},
                                                   END_OF_OPENERS};
-static const struct qn_calling command_r = {
-    .name = "command-r", .signs = {"Action:", "tool_name"}, .openers = action_openers};
+static const struct qn_writing command_r_writing = {.begin = "Action: ```json\n[\n",
+                                                    .before = "    {\"tool_name\": \"",
+                                                    .after = "\", \"parameters\": ",
+                                                    .end = "}",
+                                                    .between = ",\n",
+                                                    .close = "\n]\n```",
+                                                    .arguments = QN_WRITE_JSON};
+static const struct qn_calling command_r = {.name = "command-r",
+                                            .signs = {"Action:", "tool_name"},
+                                            .openers = action_openers,
+                                            .writing = &command_r_writing};
 
 static const struct qn_json_calls apertus_calls = {.close = {"<|tools_suffix|>"},
                                                    .name_is_key = true};
 static const struct qn_opener apertus_openers[] = {
     {"<|tools_prefix|>", qn_calls_json, &apertus_calls, QN_OPEN_THROUGH}, END_OF_OPENERS};
 static const char *const apertus_tokens[] = {"<|tools_suffix|>", NULL};
+static const struct qn_writing apertus_writing = {.begin = "<|tools_prefix|>[",
+                                                  .before = "{\"",
+                                                  .after = "\": ",
+                                                  .end = "}",
+                                                  .between = ", ",
+                                                  .close = "]<|tools_suffix|>",
+                                                  .arguments = QN_WRITE_JSON};
 static const struct qn_calling apertus = {.name = "apertus",
                                           .signs = {"<|tools_prefix|>"},
                                           .openers = apertus_openers,
-                                          .tokens = apertus_tokens};
+                                          .tokens = apertus_tokens,
+                                          .writing = &apertus_writing};
 
 static const struct qn_json_calls bar_calls = {.close = {"<|/tool_call|>"}};
 static const struct qn_json_calls tag_json = {.close = {"</tool_call>"}};
@@ -258,15 +373,30 @@ static const struct qn_opener bar_openers[] = {{"<|tool_call|>", qn_calls_json, 
                                                {"<tool_call>", qn_calls_json, &tag_json, 0},
                                                END_OF_OPENERS};
 static const char *const bar_tokens[] = {"<|/tool_call|>", NULL};
+static const struct qn_writing granite_writing = {.begin = "<|tool_call|>[",
+                                                  .before = "{\"name\": \"",
+                                                  .after = "\", \"arguments\": ",
+                                                  .end = "}",
+                                                  .between = ", ",
+                                                  .close = "]",
+                                                  .arguments = QN_WRITE_JSON};
 static const struct qn_calling granite = {.name = "granite",
                                           .signs = {"<|tool_call|>"},
                                           .token = "<|tool_call|>",
                                           .openers = bar_openers,
-                                          .tokens = bar_tokens};
+                                          .tokens = bar_tokens,
+                                          .writing = &granite_writing};
 static const struct qn_opener functools_openers[] = {{"functools", qn_calls_json, &bare_json, 0},
                                                      END_OF_OPENERS};
+static const struct qn_writing phi_writing = {.begin = "functools[",
+                                              .before = "{\"name\": \"",
+                                              .after = "\", \"arguments\": ",
+                                              .end = "}",
+                                              .between = ", ",
+                                              .close = "]",
+                                              .arguments = QN_WRITE_JSON};
 static const struct qn_calling phi = {
-    .name = "phi-4", .signs = {"functools"}, .openers = functools_openers};
+    .name = "phi-4", .signs = {"functools"}, .openers = functools_openers, .writing = &phi_writing};
 
 static const struct qn_xml_calls seed_calls = {.call = "<function=",
                                                .name_end = ">",
@@ -279,8 +409,18 @@ static const struct qn_xml_calls seed_calls = {.call = "<function=",
                                                .lines = true};
 static const struct qn_opener seed_openers[] = {{"<seed:tool_call>", qn_calls_xml, &seed_calls, 0},
                                                 END_OF_OPENERS};
-static const struct qn_calling seed = {
-    .name = "seed-oss", .signs = {"<seed:tool_call>"}, .openers = seed_openers};
+static const struct qn_writing seed_writing = {.begin = "<seed:tool_call>\n",
+                                               .before = "<function=",
+                                               .after = ">\n",
+                                               .end = "</function>",
+                                               .between = "\n</seed:tool_call>\n<seed:tool_call>\n",
+                                               .close = "\n</seed:tool_call>",
+                                               .arguments = QN_WRITE_TAGS,
+                                               .how = &seed_calls};
+static const struct qn_calling seed = {.name = "seed-oss",
+                                       .signs = {"<seed:tool_call>"},
+                                       .openers = seed_openers,
+                                       .writing = &seed_writing};
 
 static const struct qn_xml_calls minimax_calls = {.call = "<invoke name=\"",
                                                   .name_end = "\">",
@@ -294,10 +434,19 @@ static const struct qn_xml_calls minimax_calls = {.call = "<invoke name=\"",
 static const struct qn_opener minimax_openers[] = {
     {"<minimax:tool_call>", qn_calls_xml, &minimax_calls, QN_OPEN_THROUGH}, END_OF_OPENERS};
 static const char *const minimax_tokens[] = {"</minimax:tool_call>", NULL};
+static const struct qn_writing minimax_writing = {.begin = "<minimax:tool_call>\n",
+                                                  .before = "<invoke name=\"",
+                                                  .after = "\">\n",
+                                                  .end = "</invoke>",
+                                                  .between = "\n",
+                                                  .close = "\n</minimax:tool_call>",
+                                                  .arguments = QN_WRITE_TAGS,
+                                                  .how = &minimax_calls};
 static const struct qn_calling minimax = {.name = "minimax-m2",
                                           .signs = {"minimax:tool_call"},
                                           .openers = minimax_openers,
-                                          .tokens = minimax_tokens};
+                                          .tokens = minimax_tokens,
+                                          .writing = &minimax_writing};
 
 static const struct qn_xml_calls qwen_calls = {.call = "<function=",
                                                .name_end = ">",
@@ -312,8 +461,18 @@ static const struct qn_opener qwen_openers[] = {
     {"<tool_call>", qn_calls_xml, &qwen_calls, 0},
     {"<function=", qn_calls_xml, &qwen_calls, QN_OPEN_KEEP}, /* it forgets the outer tag */
     END_OF_OPENERS};
-static const struct qn_calling qwen_coder = {
-    .name = "qwen3-coder", .signs = {"<function=", "<parameter="}, .openers = qwen_openers};
+static const struct qn_writing qwen_coder_writing = {.begin = "<tool_call>\n",
+                                                     .before = "<function=",
+                                                     .after = ">\n",
+                                                     .end = "</function>",
+                                                     .between = "\n</tool_call>\n<tool_call>\n",
+                                                     .close = "\n</tool_call>",
+                                                     .arguments = QN_WRITE_TAGS,
+                                                     .how = &qwen_calls};
+static const struct qn_calling qwen_coder = {.name = "qwen3-coder",
+                                             .signs = {"<function=", "<parameter="},
+                                             .openers = qwen_openers,
+                                             .writing = &qwen_coder_writing};
 
 static const struct qn_xml_calls glm_calls = {.call = "",
                                               .key = "<arg_key>",
@@ -325,8 +484,19 @@ static const struct qn_opener glm_openers[] = {
     {"<tool_call>", qn_calls_xml, &glm_calls, QN_OPEN_THROUGH}, END_OF_OPENERS};
 static const char *const glm_tokens[] = {"</tool_call>", "<arg_key>",    "</arg_key>",
                                          "<arg_value>",  "</arg_value>", NULL};
-static const struct qn_calling glm = {
-    .name = "glm-4.5", .signs = {"<arg_key>"}, .openers = glm_openers, .tokens = glm_tokens};
+static const struct qn_writing glm_writing = {.begin = "<tool_call>",
+                                              .before = "",
+                                              .after = "\n",
+                                              .end = "",
+                                              .between = "</tool_call>\n<tool_call>",
+                                              .close = "</tool_call>",
+                                              .arguments = QN_WRITE_TAGS,
+                                              .how = &glm_calls};
+static const struct qn_calling glm = {.name = "glm-4.5",
+                                      .signs = {"<arg_key>"},
+                                      .openers = glm_openers,
+                                      .tokens = glm_tokens,
+                                      .writing = &glm_writing};
 
 static const struct qn_literal_calls method_calls = {
     .before = "", .open = '(', .equals = '=', .end = ')', .method = ".call"};
@@ -336,17 +506,34 @@ static const struct qn_opener function_openers[] = {
     {"<function=", qn_calls_named, &function_calls, 0},
     {"<|python_tag|>", qn_calls_python, &python_tag, 0},
     END_OF_OPENERS};
+static const struct qn_writing functionary_writing = {.begin = "",
+                                                      .before = "<function=",
+                                                      .after = ">",
+                                                      .end = "</function>",
+                                                      .between = "",
+                                                      .close = "",
+                                                      .arguments = QN_WRITE_JSON};
 static const struct qn_calling functionary = {.name = "functionary-3.1",
                                               .signs = {"<function", "</function>"},
                                               .openers = function_openers,
-                                              .lacks = {"<tool_call>", "<parameter="}};
+                                              .lacks = {"<tool_call>", "<parameter="},
+                                              .writing = &functionary_writing};
 static const struct qn_named_calls recipient_calls = {.separator = {"\n"}, .text = "all"};
 static const struct qn_opener recipient_openers[] = {
     {">>>", qn_calls_named, &recipient_calls, 0},
     {"", qn_calls_named, &recipient_calls, QN_OPEN_KNOWN | QN_OPEN_START},
     END_OF_OPENERS};
-static const struct qn_calling functionary_v3 = {
-    .name = "functionary-3.2", .signs = {">>>"}, .openers = recipient_openers};
+static const struct qn_writing functionary_v3_writing = {.begin = "",
+                                                         .before = "",
+                                                         .after = "\n",
+                                                         .end = "",
+                                                         .between = ">>>",
+                                                         .close = "",
+                                                         .arguments = QN_WRITE_JSON};
+static const struct qn_calling functionary_v3 = {.name = "functionary-3.2",
+                                                 .signs = {">>>"},
+                                                 .openers = recipient_openers,
+                                                 .writing = &functionary_v3_writing};
 
 static const struct qn_json_calls lfm_json = {.close = {"<|tool_call_end|>"}};
 static const struct qn_literal_calls lfm_calls = {.before = "",
@@ -357,25 +544,48 @@ static const struct qn_literal_calls lfm_calls = {.before = "",
                                                   .close = {"<|tool_call_end|>"},
                                                   .json = &lfm_json};
 static const struct qn_opener lfm_openers[] = {
-    {"<|tool_call_start|>", qn_calls_literal, &lfm_calls, 0}, END_OF_OPENERS};
+    {"<|tool_call_start|>", qn_calls_literal, &lfm_calls, 0},
+    /* as its own earlier calls are told where its template has no place for them */
+    {"<tool_call>", qn_calls_json, &tag_json, QN_OPEN_KNOWN},
+    END_OF_OPENERS};
 static const char *const lfm_tokens[] = {"<|tool_call_end|>", NULL};
+static const struct qn_writing lfm_writing = {.begin = "<|tool_call_start|>[",
+                                              .before = "",
+                                              .after = "(",
+                                              .end = ")",
+                                              .between = ", ",
+                                              .close = "]<|tool_call_end|>",
+                                              .arguments = QN_WRITE_PYTHON};
 static const struct qn_calling lfm = {.name = "lfm2",
                                       .signs = {"List of tools: ["},
                                       .token = "<|tool_call_start|>",
                                       .openers = lfm_openers,
-                                      .tokens = lfm_tokens};
-static const struct qn_calling lfm_token = {
-    .name = "lfm2", .signs = {"<|tool_call_start|>"}, .openers = lfm_openers, .tokens = lfm_tokens};
+                                      .tokens = lfm_tokens,
+                                      .writing = &lfm_writing};
+static const struct qn_calling lfm_token = {.name = "lfm2",
+                                            .signs = {"<|tool_call_start|>"},
+                                            .openers = lfm_openers,
+                                            .tokens = lfm_tokens,
+                                            .writing = &lfm_writing};
 
 static const struct qn_opener giga_openers[] = {
     {"function call<|role_sep|>", qn_calls_json, &bare_json, 0},
     DROP("<|message_sep|>"),
     END_OF_OPENERS};
 static const char *const giga_tokens[] = {"<|role_sep|>", NULL};
+static const struct qn_writing giga_writing = {.begin =
+                                                   "<|message_sep|>\n\nfunction call<|role_sep|>\n",
+                                               .before = "{\"name\": \"",
+                                               .after = "\", \"arguments\": ",
+                                               .end = "}",
+                                               .between = NULL,
+                                               .close = "",
+                                               .arguments = QN_WRITE_JSON};
 static const struct qn_calling giga = {.name = "gigachat",
                                        .signs = {"<|role_sep|>", "function call"},
                                        .openers = giga_openers,
-                                       .tokens = giga_tokens};
+                                       .tokens = giga_tokens,
+                                       .writing = &giga_writing};
 
 static const struct qn_named_calls mcp_calls = {.lead = "<tool_name>",
                                                 .separator = {"</tool_name>\n<arguments>"},
@@ -383,8 +593,15 @@ static const struct qn_named_calls mcp_calls = {.lead = "<tool_name>",
 static const struct qn_opener mcp_openers[] = {{"<use_mcp_tool>", qn_calls_named, &mcp_calls, 0},
                                                {"<tool_call>", qn_calls_json, &tag_json, 0},
                                                END_OF_OPENERS};
+static const struct qn_writing hermes_writing = {.begin = "<tool_call>\n",
+                                                 .before = "{\"name\": \"",
+                                                 .after = "\", \"arguments\": ",
+                                                 .end = "}",
+                                                 .between = "\n</tool_call>\n<tool_call>\n",
+                                                 .close = "\n</tool_call>",
+                                                 .arguments = QN_WRITE_JSON};
 static const struct qn_calling mcp = {
-    .name = "mcp", .signs = {"<use_mcp_tool>"}, .openers = mcp_openers};
+    .name = "mcp", .signs = {"<use_mcp_tool>"}, .openers = mcp_openers, .writing = &hermes_writing};
 
 static const struct qn_json_calls lines_calls = {.close = {"</tool_calls>"}};
 static const struct qn_named_calls hunyuan_calls = {
@@ -395,13 +612,25 @@ static const struct qn_opener lines_openers[] = {
     {"<tool_call>", qn_calls_named, &hunyuan_calls, 0},
     DROP("</tool_calls>"),
     END_OF_OPENERS};
-static const struct qn_calling lines = {
-    .name = "tool-calls", .signs = {"<tool_calls>"}, .openers = lines_openers};
+static const struct qn_writing lines_writing = {.begin = "<tool_calls>[",
+                                                .before = "{\"name\": \"",
+                                                .after = "\", \"arguments\": ",
+                                                .end = "}",
+                                                .between = ", ",
+                                                .close = "]</tool_calls>",
+                                                .arguments = QN_WRITE_JSON};
+static const struct qn_calling lines = {.name = "tool-calls",
+                                        .signs = {"<tool_calls>"},
+                                        .openers = lines_openers,
+                                        .writing = &lines_writing};
 
 static const struct qn_opener hermes_openers[] = {{"<tool_call>", qn_calls_json, &tag_json, 0},
                                                   END_OF_OPENERS};
-static const struct qn_calling hermes = {
-    .name = "hermes", .signs = {"<tool_call>"}, .token = "<tool_call>", .openers = hermes_openers};
+static const struct qn_calling hermes = {.name = "hermes",
+                                         .signs = {"<tool_call>"},
+                                         .token = "<tool_call>",
+                                         .openers = hermes_openers,
+                                         .writing = &hermes_writing};
 
 static const struct qn_literal_calls list_calls = {.before = "",
                                                    .open = '(',
@@ -415,18 +644,36 @@ static const struct qn_opener llama4_openers[] = {
     {"{", qn_calls_json, &bare_json, QN_OPEN_KNOWN | QN_OPEN_START | QN_OPEN_KEEP},
     END_OF_OPENERS};
 static const char *const llama4_tokens[] = {"<|python_end|>", NULL};
+static const struct qn_writing llama4_writing = {.begin = "[",
+                                                 .before = "",
+                                                 .after = "(",
+                                                 .end = ")",
+                                                 .between = ", ",
+                                                 .close = "]",
+                                                 .arguments = QN_WRITE_PYTHON};
 static const struct qn_calling llama4 = {.name = "llama-4",
                                          .signs = {"<|python_start|>"},
                                          .openers = llama4_openers,
-                                         .tokens = llama4_tokens};
+                                         .tokens = llama4_tokens,
+                                         .writing = &llama4_writing};
 
 static const struct qn_opener llama3_openers[] = {
     {"<|python_tag|>", qn_calls_python, &python_tag, 0},
     {"<function=", qn_calls_named, &function_calls, QN_OPEN_KNOWN},
     {"{", qn_calls_json, &bare_json, QN_OPEN_KNOWN | QN_OPEN_START | QN_OPEN_KEEP},
     END_OF_OPENERS};
-static const struct qn_calling llama3 = {
-    .name = "llama-3", .signs = {"ipython"}, .token = "<|python_tag|>", .openers = llama3_openers};
+static const struct qn_writing llama3_writing = {.begin = "",
+                                                 .before = "{\"name\": \"",
+                                                 .after = "\", \"parameters\": ",
+                                                 .end = "}",
+                                                 .between = NULL,
+                                                 .close = "",
+                                                 .arguments = QN_WRITE_JSON};
+static const struct qn_calling llama3 = {.name = "llama-3",
+                                         .signs = {"ipython"},
+                                         .token = "<|python_tag|>",
+                                         .openers = llama3_openers,
+                                         .writing = &llama3_writing};
 
 /* Whoever was not taught a syntax was asked for this one, and may fall back on any habit; names of
  * tools that there are tell calls from text. */
@@ -443,17 +690,38 @@ static const struct qn_opener generic_openers[] = {
     {"{", qn_calls_json, &plain_json, QN_OPEN_KNOWN | QN_OPEN_START | QN_OPEN_KEEP},
     {"[", qn_calls_json, &plain_json, QN_OPEN_KNOWN | QN_OPEN_START | QN_OPEN_KEEP},
     END_OF_OPENERS};
-static const struct qn_calling generic = {.name = "generic", .openers = generic_openers};
+static const struct qn_calling generic = {
+    .name = "generic", .openers = generic_openers, .writing = &hermes_writing};
 
-const struct qn_calling *const qn_callings[] = {&harmony,   &gemma,       &function_gemma,
-                                                &kimi,      &dsml,        &deepseek,
-                                                &mistral,   &cohere,      &command_r,
-                                                &apertus,   &granite,     &phi,
-                                                &seed,      &minimax,     &glm,
-                                                &lfm_token, &lfm,         &giga,
-                                                &mcp,       &lines,       &qwen_coder,
-                                                &hermes,    &functionary, &functionary_v3,
-                                                &llama4,    &llama3,      &generic,
+const struct qn_calling *const qn_callings[] = {&harmony,
+                                                &gemma,
+                                                &function_gemma,
+                                                &kimi,
+                                                &dsml,
+                                                &deepseek_r1,
+                                                &deepseek,
+                                                &mistral,
+                                                &mistral_list,
+                                                &cohere,
+                                                &command_r,
+                                                &apertus,
+                                                &granite,
+                                                &phi,
+                                                &seed,
+                                                &minimax,
+                                                &glm,
+                                                &lfm_token,
+                                                &lfm,
+                                                &giga,
+                                                &mcp,
+                                                &lines,
+                                                &qwen_coder,
+                                                &hermes,
+                                                &functionary,
+                                                &functionary_v3,
+                                                &llama4,
+                                                &llama3,
+                                                &generic,
                                                 NULL};
 
 /* ---- Finding a row ---- */

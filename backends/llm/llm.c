@@ -9,6 +9,7 @@
 #include "engine/weights.h"
 #include "llm/adapters.h"
 #include "llm/batch.h"
+#include "llm/calls_force.h"
 #include "llm/constrain.h"
 #include "llm/draft.h"
 #include "llm/fit.h"
@@ -379,7 +380,13 @@ static qn_err llm_start(void *self, const struct qn_job *job, struct qn_sink *ou
             return err;
         }
     }
-    err = qn_constraint_of_job(m->constrainer, &job->constrain, &r.constraint, e);
+    struct qn_forcing forcing = {.syntax = r.syntax,
+                                 .tools = r.tools,
+                                 .thinking = r.thinking,
+                                 .may_think = job->chat.think != 0};
+    err = job->task == QN_TASK_CHAT
+              ? qn_force(m->constrainer, job, &forcing, &r.constraint, e)
+              : qn_constraint_of_job(m->constrainer, &job->constrain, &r.constraint, e);
     if (err) {
         qn_prompt_deinit(&prompt);
         qn_tools_free(r.tools);
