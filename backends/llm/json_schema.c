@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALTERNATIVES_MAX = 1024 };
+enum { ALTERNATIVES_MAX = 1024, REFS_MAX = 64 };
 
 bool js_fail(struct js *js, const struct qn_jref *ref, qn_err code, const char *fmt, ...)
 {
@@ -423,6 +423,21 @@ static const struct qn_gx *make_value(struct js *js, const struct conj *c)
     return x;
 }
 
+/* A branch that leads back, by $ref alone, to a schema whose branches are being taken has no end. */
+static void check_end(struct js *js, const struct conj *c, const struct qn_jref *branch)
+{
+    const struct qn_jref *at = branch;
+    for (int step = 0; at && step < REFS_MAX && !js->err; step++) {
+        for (size_t i = 0; i < c->n; i++)
+            if (c->v[i].ref->node == at->node)
+                js_fail(js, branch, QN_EUNSUPPORTED, "refers back to itself without an end");
+        const struct qn_jref *ref = js_get(js, at, "$ref");
+        at = ref && qn_json_type(ref) == QN_JSON_STRING
+                 ? js_resolve(js, at, qn_json_raw_str(ref))
+                 : NULL;
+    }
+}
+
 /* anyOf or oneOf of one part: all the rest with each of its branches. */
 static const struct qn_gx *make_branches(struct js *js, const struct conj *c, size_t part,
                                          const struct qn_jref *list, bool one)
@@ -442,6 +457,7 @@ static const struct qn_gx *make_branches(struct js *js, const struct conj *c, si
     for (bool more = qn_json_first(list, &it); more; more = qn_json_next(&it), i++) {
         branch[i] = conj_copy(js, c);
         branch[i].v[part].done |= one ? DONE_ONE_OF : DONE_ANY_OF;
+        check_end(js, c, js_keep(js, &it));
         conj_add(js, &branch[i], js_keep(js, &it), 0);
         made[i] = conj_copy(js, &branch[i]);
     }

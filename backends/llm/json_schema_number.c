@@ -272,8 +272,9 @@ const struct qn_gx *js_number(struct js *js, const struct conj *c, const struct 
         return qn_gx_never(js->g);
     ctx.digits = integer && !f->has_multiple ? DIGITS_INTEGER : DIGITS_MAX;
     ctx.parts = integer ? 0 : f->has_multiple ? ctx.factor_parts : DIGITS_MAX - 1;
-    if (f->min > 1e15 || f->max < -1e15) {
-        js_fail(js, c->v[0].ref, QN_EUNSUPPORTED, "only numbers beyond 1e15 are allowed");
+    if (f->min >= pow(10, (double)ctx.digits) || f->max <= -pow(10, (double)ctx.digits)) {
+        js_fail(js, c->v[0].ref, QN_EUNSUPPORTED, "only numbers of more than %zu digits are valid",
+                ctx.digits);
         return qn_gx_never(js->g);
     }
     set_bound(&ctx.min, f->min, f->above, ctx.digits, ctx.parts, true);
