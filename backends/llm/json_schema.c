@@ -423,7 +423,8 @@ static const struct qn_gx *make_value(struct js *js, const struct conj *c)
     return x;
 }
 
-/* A branch that leads back, by $ref alone, to a schema whose branches are being taken has no end. */
+/* A branch that leads back, by $ref alone, to a schema whose branches are being taken has no end.
+ */
 static void check_end(struct js *js, const struct conj *c, const struct qn_jref *branch)
 {
     const struct qn_jref *at = branch;
@@ -432,9 +433,8 @@ static void check_end(struct js *js, const struct conj *c, const struct qn_jref 
             if (c->v[i].ref->node == at->node)
                 js_fail(js, branch, QN_EUNSUPPORTED, "refers back to itself without an end");
         const struct qn_jref *ref = js_get(js, at, "$ref");
-        at = ref && qn_json_type(ref) == QN_JSON_STRING
-                 ? js_resolve(js, at, qn_json_raw_str(ref))
-                 : NULL;
+        at = ref && qn_json_type(ref) == QN_JSON_STRING ? js_resolve(js, at, qn_json_raw_str(ref))
+                                                        : NULL;
     }
 }
 

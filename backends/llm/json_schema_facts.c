@@ -169,11 +169,9 @@ static bool read_not(struct js *js, const struct qn_jref *s, struct facts *f)
     if (qn_json_type(&type) != QN_JSON_ABSENT) {
         if (!js_type_word(js, not, &types))
             return false;
-        /* Without integers a number has a fraction that is not zero: that is not told apart here.
-         */
-        if (types & TYPE_INTEGER && !(types & TYPE_FRACTION))
-            return js_fail(js, not, QN_EUNSUPPORTED, "numbers that are not integers");
         f->types &= ~types;
+        if ((types & TYPE_INTEGER) && !(types & TYPE_FRACTION))
+            f->no_integer = not ;
     }
     if (qn_json_type(&pattern) != QN_JSON_ABSENT) {
         f->types &= TYPE_STRING;
@@ -240,6 +238,9 @@ bool js_facts(struct js *js, const struct conj *c, struct facts *out)
         out->string_words |=
             has_key(s, string_keys) || js_known_format(qn_json_raw_str(&format), NULL);
     }
+    /* Such a number has a fraction that is not zero: that is not told apart here. */
+    if (out->no_integer && (out->types & TYPE_FRACTION))
+        return js_fail(js, out->no_integer, QN_EUNSUPPORTED, "numbers that are not integers");
     return !js->err;
 }
 

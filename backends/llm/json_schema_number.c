@@ -9,10 +9,11 @@
 #include <string.h>
 
 enum {
-    DIGITS_MAX = 15,     /* of a number that is compared or divided */
-    DIGITS_INTEGER = 18, /* of an integer that is only compared */
-    FACTOR_MAX = 4096,   /* of multipleOf, as a whole number */
-    BOUND_DIGITS = 330   /* a double's digits before the point, and more */
+    DIGITS_MAX = 15,       /* of a number that is compared or divided */
+    DIGITS_INTEGER = 18,   /* of an integer that is only compared */
+    FACTOR_STATES = 30000, /* digits times the factor, where nothing else bounds the digits */
+    FACTOR_MAX = 4096,     /* of multipleOf, as a whole number */
+    BOUND_DIGITS = 330     /* a double's digits before the point, and more */
 };
 
 /* A bound's size; its sign is apart. */
@@ -261,6 +262,23 @@ static bool read_factor(struct js *js, const struct conj *c, const struct facts 
     return true;
 }
 
+/* Digits before the point that a number between the bounds can have, or that it shall have: with a
+ * large factor each digit more costs as many states as the factor says. */
+static size_t whole_digits(const struct facts *f, const struct number_ctx *c)
+{
+    double largest = fmax(fabs(f->min), fabs(f->max));
+    size_t most = DIGITS_MAX;
+    if (isfinite(largest)) {
+        size_t n = 1;
+        for (double v = largest; v >= 10; v /= 10)
+            n++;
+        return n;
+    }
+    if (c->factor * most > FACTOR_STATES)
+        most = FACTOR_STATES / c->factor;
+    return most;
+}
+
 const struct qn_gx *js_number(struct js *js, const struct conj *c, const struct facts *f,
                               bool integer)
 {
@@ -277,6 +295,8 @@ const struct qn_gx *js_number(struct js *js, const struct conj *c, const struct 
                 ctx.digits);
         return qn_gx_never(js->g);
     }
+    if (f->has_multiple && whole_digits(f, &ctx) + ctx.parts < ctx.digits)
+        ctx.digits = whole_digits(f, &ctx) + ctx.parts;
     set_bound(&ctx.min, f->min, f->above, ctx.digits, ctx.parts, true);
     set_bound(&ctx.max, f->max, f->below, ctx.digits, ctx.parts, false);
     struct qn_dfa_plan plan = {

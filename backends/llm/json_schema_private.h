@@ -81,10 +81,11 @@ struct js {
 
 /* What a conjunction asks for, keyword by keyword. */
 struct facts {
-    unsigned types;    /* explicit ones */
-    bool has_enum;     /* only listed values */
-    double min, max;   /* -INFINITY, INFINITY */
-    bool above, below; /* exclusive */
+    unsigned types;                   /* explicit ones */
+    const struct qn_jref *no_integer; /* where integers are excluded, but no other numbers */
+    bool has_enum;                    /* only listed values */
+    double min, max;                  /* -INFINITY, INFINITY */
+    bool above, below;                /* exclusive */
     bool has_multiple;
     double multiple[8];
     size_t n_multiple;
