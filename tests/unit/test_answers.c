@@ -1,0 +1,181 @@
+/* catalog/answers.c: what is kept is found again, alone and as the conversation it belongs to, also
+ * after a restart; what nobody uses goes first when there is too much. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "catalog/answers.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char dir[64], path[128];
+
+static void post_at_once(void *ctx, void (*fn)(void *), void *arg)
+{
+    (void)ctx;
+    fn(arg);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    strcpy(dir, "/tmp/qn-answers-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/catalog.db", dir);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -r %s", dir);
+    return system(command);
+}
+
+static struct qn_catalog *open_catalog(void)
+{
+    struct qn_catalog *c = NULL;
+    struct qn_error e = {0};
+    if (qn_catalog_open(path, post_at_once, NULL, &c, &e))
+        fail_msg("%s", e.message);
+    return c;
+}
+
+static void keep(struct qn_catalog *c, const char *id, const char *previous)
+{
+    char input[64], body[64];
+    snprintf(input, sizeof input, "[\"%s\"]", id);
+    snprintf(body, sizeof body, "{\"id\":\"%s\"}", id);
+    qn_catalog_keep_answer(c, &(struct qn_answer_row){id, previous, input, body});
+}
+
+/* The ids that were found, "a b|c": behind the bar the single ones. */
+static void note(void *ctx, const struct qn_answers_found *f)
+{
+    struct qn_buf *out = ctx;
+    qn_buf_clear(out);
+    if (f->e)
+        qn_buf_fmt(out, "error %d", f->e->code);
+    for (size_t i = 0; i < f->n; i++) {
+        char input[64], body[64];
+        snprintf(input, sizeof input, "[\"%s\"]", f->rows[i].id);
+        snprintf(body, sizeof body, "{\"id\":\"%s\"}", f->rows[i].id);
+        assert_string_equal(f->rows[i].input, input);
+        assert_string_equal(f->rows[i].body, body);
+        qn_buf_fmt(out, "%s%s", i == 0 ? "" : i == f->n_chain ? "|" : " ", f->rows[i].id);
+    }
+}
+
+static void expect(struct qn_catalog *c, const char *chain, const char *id, const char *expected)
+{
+    struct qn_buf out;
+    qn_buf_init(&out, 1 << 20);
+    qn_catalog_find_answers(c, chain, &id, id ? 1 : 0, note, &out);
+    qn_catalog_flush(c);
+    assert_string_equal(qn_buf_cstr(&out), expected);
+    qn_buf_deinit(&out);
+}
+
+static void note_error(void *ctx, const struct qn_error *e)
+{
+    *(qn_err *)ctx = e ? e->code : QN_OK;
+}
+
+static void conversations(void **state)
+{
+    (void)state;
+    struct qn_catalog *c = open_catalog();
+    keep(c, "a", "");
+    keep(c, "b", "a");
+    keep(c, "c", "b");
+    keep(c, "x", "");
+    expect(c, "c", NULL, "a b c");
+    expect(c, "a", "x", "a|x");
+    expect(c, NULL, "b", "b");
+    expect(c, "nobody", "x", "x");
+    expect(c, "nobody", "nobody", "");
+    qn_catalog_close(c);
+
+    c = open_catalog();
+    expect(c, "c", NULL, "a b c");
+    qn_err code = QN_EINTERNAL;
+    qn_catalog_drop_answer(c, "b", note_error, &code);
+    qn_catalog_flush(c);
+    assert_int_equal(code, QN_OK);
+    qn_catalog_drop_answer(c, "b", note_error, &code);
+    qn_catalog_flush(c);
+    assert_int_equal(code, QN_ENOTFOUND);
+    expect(c, "c", NULL, ""); /* a link is missing */
+    expect(c, NULL, "c", "c");
+    keep(c, "loop", "loop"); /* no program writes this, but a file may say it */
+    expect(c, "loop", NULL, "error 6");
+    qn_catalog_close(c);
+}
+
+static void the_least_used_go_first(void **state)
+{
+    (void)state;
+    struct qn_catalog *c = open_catalog();
+    char id[16];
+    for (int i = 0; i < QN_ANSWERS_MAX; i++) {
+        snprintf(id, sizeof id, "%d", i);
+        keep(c, id, i == 1 ? "0" : "");
+    }
+    expect(c, "1", NULL, "0 1"); /* both are of use again */
+    keep(c, "new", "");
+    keep(c, "newer", "");
+    expect(c, NULL, "2", "");
+    expect(c, NULL, "3", "");
+    expect(c, NULL, "4", "4");
+    expect(c, "1", "new", "0 1|new");
+    qn_catalog_close(c);
+
+    /* The same by their size: all but the last two would be too much. */
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    char sql[256];
+    snprintf(sql, sizeof sql,
+             "DELETE FROM answer WHERE id NOT IN ('0', '1', 'new'); UPDATE answer SET bytes = %d",
+             QN_ANSWERS_BYTES_MAX / 3 + 1);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    c = open_catalog();
+    expect(c, NULL, "0", "0");
+    keep(c, "last", "");
+    expect(c, NULL, "1", "");
+    expect(c, NULL, "0", "0");
+    expect(c, NULL, "new", "new");
+    expect(c, NULL, "last", "last");
+    qn_catalog_close(c);
+}
+
+static void too_long_a_one_is_not_kept(void **state)
+{
+    (void)state;
+    struct qn_catalog *c = open_catalog();
+    char *body = malloc((size_t)QN_ANSWER_BYTES_MAX + 1);
+    memset(body, 'x', QN_ANSWER_BYTES_MAX);
+    body[QN_ANSWER_BYTES_MAX] = '\0';
+    qn_catalog_keep_answer(c, &(struct qn_answer_row){"a", "", "[]", body});
+    expect(c, NULL, "a", "");
+    free(body);
+    qn_catalog_close(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(conversations, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_least_used_go_first, setup, teardown),
+        cmocka_unit_test_setup_teardown(too_long_a_one_is_not_kept, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
