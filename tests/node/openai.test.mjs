@@ -4,11 +4,17 @@ import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import OpenAI from "openai";
+import { zodFunction, zodResponseFormat } from "openai/helpers/zod";
+import { z } from "zod";
 
 import { Server } from "./server.mjs";
 
 let server;
 let client;
+const text = (s) => ({ ev: "text", text: s });
+const done = (reason = "stop") => ({ ev: "done", reason });
+const call = (n, name, args) => ({ ev: "tool_call", call: n, ...(name ? { name } : {}), arguments: args });
+const weather = { type: "function", function: { name: "weather", parameters: { type: "object" } } };
 const messages = [{ role: "user", content: "hello" }];
 
 before(async () => {
@@ -16,6 +22,14 @@ before(async () => {
     quick: { tokens: 3 },
     long: { tokens: 100000, token_ms: 5 },
     broken: { load_fail: "the file is broken" },
+    echo: { echo_job: true },
+    thinker: { script: [{ ev: "reasoning", text: "Hm" }, { ev: "reasoning", text: "m." }, text("Yes."), done()] },
+    caller: { script: [call(0, "weather", ""), call(0, null, '{"city":"'), call(0, null, 'Rome"}'),
+      call(1, "weather", '{"city":"Oslo"}'), done("tool_calls")] },
+    json: { script: [text('{"name":"Ada",'), text('"age":36}'), done()] },
+    short: { script: [text("cut o"), done("length")] },
+    fallen: { script: [text("a"), { ev: "error", error: { code: "internal", message: "it fell" } }] },
+    full: { script: [{ ev: "error", error: { code: "context", message: "too long a prompt" } }] },
   });
   client = new OpenAI({ baseURL: `${server.url}/v1`, apiKey: "any", maxRetries: 0 });
 });
@@ -27,7 +41,8 @@ after(async () => {
 test("models are listed and retrieved", async () => {
   const ids = [];
   for await (const model of await client.models.list()) ids.push(model.id);
-  assert.deepEqual(ids.sort(), ["user.broken", "user.long", "user.quick"]);
+  assert.deepEqual(ids.sort(), ["broken", "caller", "echo", "fallen", "full", "json", "long", "quick", "short", "thinker"]
+    .map((name) => `user.${name}`));
   const model = await client.models.retrieve("user.quick");
   assert.equal(model.object, "model");
 });
@@ -110,4 +125,162 @@ test("errors are typed", async () => {
     assert.match(e.message, /the file is broken/);
     return true;
   });
+});
+
+/** What the dialect made of a request: the job, as the echoing model says it. */
+async function jobOf(body) {
+  const reply = await client.chat.completions.create({ model: "user.echo", messages, ...body });
+  return JSON.parse(reply.choices[0].message.content);
+}
+
+test("reasoning stands beside the content", async () => {
+  const reply = await client.chat.completions.create({ model: "user.thinker", messages });
+  assert.equal(reply.choices[0].message.reasoning_content, "Hmm.");
+  assert.equal(reply.choices[0].message.content, "Yes.");
+  let thought = "";
+  let said = "";
+  for await (const chunk of await client.chat.completions.create({ model: "user.thinker", messages, stream: true })) {
+    thought += chunk.choices[0].delta.reasoning_content ?? "";
+    said += chunk.choices[0].delta.content ?? "";
+  }
+  assert.deepEqual([thought, said], ["Hmm.", "Yes."]);
+});
+
+test("tools are called, whole and streamed", async () => {
+  const reply = await client.chat.completions.create({ model: "user.caller", messages, tools: [weather] });
+  const [choice] = reply.choices;
+  assert.equal(choice.finish_reason, "tool_calls");
+  assert.equal(choice.message.content, null);
+  assert.deepEqual(choice.message.tool_calls.map((c) => [c.type, c.function.name, JSON.parse(c.function.arguments).city]),
+    [["function", "weather", "Rome"], ["function", "weather", "Oslo"]]);
+  const ids = choice.message.tool_calls.map((c) => c.id);
+  assert.ok(ids.every((id) => /^call_/.test(id)));
+  assert.equal(new Set(ids).size, 2);
+  const final = await client.chat.completions.stream({ model: "user.caller", messages, tools: [weather] }).finalChatCompletion();
+  assert.equal(final.choices[0].finish_reason, "tool_calls");
+  assert.deepEqual(final.choices[0].message.tool_calls.map((c) => c.function.arguments),
+    choice.message.tool_calls.map((c) => c.function.arguments));
+});
+
+test("a round of tools goes back to the model", async () => {
+  // The scripted model calls again and again: the helper stops at its limit, and has called ours each time.
+  const asked = [];
+  const runner = client.chat.completions.runTools({
+    model: "user.caller", messages,
+    tools: [{ type: "function", function: { name: "weather", parse: JSON.parse,
+      function: ({ city }) => { asked.push(city); return "sunny"; }, parameters: { type: "object" } } }],
+  }, { maxChatCompletions: 2 });
+  await runner.done();
+  assert.deepEqual(asked, ["Rome", "Oslo", "Rome", "Oslo"]);
+  const job = await jobOf({ messages: runner.messages.slice(0, 4), tools: [weather] });
+  assert.deepEqual(job.chat.messages.map((m) => m.role), ["user", "assistant", "tool", "tool"]);
+  assert.deepEqual(job.chat.messages[1].tool_calls[1].function, { name: "weather", arguments: { city: "Oslo" } });
+  assert.equal(job.chat.messages[2].content, "sunny");
+  assert.equal(job.chat.messages[2].tool_call_id, job.chat.messages[1].tool_calls[0].id);
+});
+
+test("which tools may be called becomes part of the job", async () => {
+  const other = { type: "function", function: { name: "other", parameters: {} } };
+  let job = await jobOf({ tools: [weather, other], tool_choice: "required", parallel_tool_calls: false });
+  assert.equal(job.chat.tool_choice, "required");
+  assert.equal(job.chat.single_call, true);
+  job = await jobOf({ tools: [weather, other], tool_choice: { type: "function", function: { name: "other" } } });
+  assert.equal(job.chat.tool_choice, "named");
+  assert.equal(job.chat.tool_name, "other");
+  job = await jobOf({ tools: [weather, other], tool_choice: { type: "allowed_tools", allowed_tools: {
+    mode: "auto", tools: [{ type: "function", function: { name: "other" } }] } } });
+  assert.deepEqual(job.chat.tools.map((t) => t.function.name), ["other"]);
+  job = await jobOf({ tools: [weather], tool_choice: "none" });
+  assert.equal(job.chat.tool_choice, "none");
+});
+
+test("structured output is parsed by the client and constrained by its schema", async () => {
+  const Person = z.object({ name: z.string(), age: z.number() });
+  const format = zodResponseFormat(Person, "person");
+  const reply = await client.chat.completions.parse({ model: "user.json", messages, response_format: format });
+  assert.deepEqual(reply.choices[0].message.parsed, { name: "Ada", age: 36 });
+  const stream = client.chat.completions.stream({ model: "user.json", messages, response_format: format });
+  assert.deepEqual((await stream.finalChatCompletion()).choices[0].message.parsed, { name: "Ada", age: 36 });
+  const job = await jobOf({ response_format: format });
+  assert.deepEqual(job.schema.required, ["name", "age"]);
+  assert.deepEqual((await jobOf({ response_format: { type: "json_object" } })).schema, { type: "object" });
+  await assert.rejects(client.chat.completions.parse({ model: "user.short", messages, response_format: format }),
+    OpenAI.LengthFinishReasonError);
+});
+
+test("calls are parsed by the client's schema", async () => {
+  const tools = [zodFunction({ name: "weather", parameters: z.object({ city: z.string() }) })];
+  const reply = await client.chat.completions.parse({ model: "user.caller", messages, tools });
+  assert.deepEqual(reply.choices[0].message.tool_calls.map((c) => c.function.parsed_arguments), [{ city: "Rome" }, { city: "Oslo" }]);
+});
+
+test("deprecated functions are answered in their own form", async () => {
+  const reply = await client.chat.completions.create({
+    model: "user.caller", messages, functions: [weather.function], function_call: "auto" });
+  assert.equal(reply.choices[0].finish_reason, "function_call");
+  assert.deepEqual(reply.choices[0].message.function_call, { name: "weather", arguments: '{"city":"Rome"}' });
+});
+
+test("members that change nothing here are accepted", async () => {
+  const reply = await client.chat.completions.create({
+    model: "user.quick", messages, store: true, metadata: { a: "b" }, user: "me", service_tier: "auto",
+    prediction: { type: "content", content: "word" }, modalities: ["text"], verbosity: "low", safety_identifier: "s",
+    prompt_cache_key: "k", seed: 7, logit_bias: { 5: -100 }, reasoning_effort: "low", max_completion_tokens: 2,
+  });
+  assert.equal(reply.choices[0].message.content, "word word ");
+});
+
+test("several choices, with the probabilities of their tokens", async () => {
+  const reply = await client.chat.completions.create({ model: "user.quick", messages, n: 2, logprobs: true, top_logprobs: 1 });
+  assert.deepEqual(reply.choices.map((c) => [c.index, c.message.content]), [[0, "word word word "], [1, "word word word "]]);
+  assert.equal(reply.choices[1].logprobs.content.length, 3);
+  assert.equal(reply.choices[1].logprobs.content[0].logprob, -0.5);
+});
+
+test("completions of several prompts, with echo and the best of several", async () => {
+  const reply = await client.completions.create({ model: "user.quick", prompt: ["a", "b"], n: 2, best_of: 3, logprobs: 0 });
+  assert.deepEqual(reply.choices.map((c) => c.index), [0, 1, 2, 3]);
+  assert.equal(reply.choices[3].logprobs.tokens.length, 3);
+  const job = JSON.parse((await client.completions.create({
+    model: "user.echo", prompt: [1, 2, 3], suffix: "end", echo: true, max_tokens: 4 })).choices[0].text);
+  assert.deepEqual(job.complete, { prompt_tokens: [1, 2, 3], echo: true, suffix: "end" });
+});
+
+test("errors in mid-stream and a full context have their types", async () => {
+  const stream = await client.chat.completions.create({ model: "user.fallen", messages, stream: true });
+  await assert.rejects(async () => { for await (const chunk of stream) assert.ok(chunk); }, (e) => {
+    assert.ok(e instanceof OpenAI.APIError);
+    assert.match(e.message, /it fell/);
+    return true;
+  });
+  for (const wanted of [true, false]) {
+    await assert.rejects(client.chat.completions.create({ model: "user.full", messages, stream: wanted }), (e) => {
+      assert.ok(e instanceof OpenAI.BadRequestError);
+      assert.equal(e.code, "context_length_exceeded");
+      return true;
+    });
+  }
+});
+
+test("a full queue says when to come back, and the client does", async () => {
+  const crowded = await Server.start({ slow: { load_ms: 1200, tokens: 1 } }, ["--queue-limit", "1"]);
+  try {
+    const statuses = [];
+    const watched = async (url, init) => {
+      const reply = await fetch(url, init);
+      statuses.push(`${reply.status} ${reply.headers.get("retry-after")}`);
+      return reply;
+    };
+    const options = { baseURL: `${crowded.url}/v1`, apiKey: "any" };
+    const first = new OpenAI(options).chat.completions.create({ model: "user.slow", messages });
+    await sleep(100);
+    const patient = new OpenAI({ ...options, maxRetries: 5, fetch: watched });
+    const reply = await patient.chat.completions.create({ model: "user.slow", messages });
+    assert.equal(reply.choices[0].message.content, "word ");
+    assert.equal((await first).choices[0].message.content, "word ");
+    assert.equal(statuses[0], "503 1");
+    assert.equal(statuses.at(-1), "200 null");
+  } finally {
+    assert.equal(await crowded.stop(), 0);
+  }
 });

@@ -25,8 +25,8 @@ function gguf(metadata) {
 }
 
 export class Server {
-  /** models: name -> options of the fake backend; the model is called "user.NAME". */
-  static async start(models) {
+  /** models: name -> options of the fake backend; the model is called "user.NAME". args: of quinced. */
+  static async start(models, args = []) {
     const server = new Server();
     server.dir = mkdtempSync(path.join(tmpdir(), "quince-node-"));
     const backends = path.join(server.dir, "backends");
@@ -36,7 +36,7 @@ export class Server {
     const env = Object.fromEntries(Object.entries(process.env).filter(([k]) => !k.startsWith("QUINCE_")));
     server.process = spawn(path.join(build, "bin/quinced"),
       ["--port", "0", "--ollama-port", "off", "--data-dir", path.join(server.dir, "data"), "--backend-dir", backends,
-        "--models-dir", server.dir], { env, stdio: ["ignore", "pipe", "ignore"] });
+        "--models-dir", server.dir, ...args], { env, stdio: ["ignore", "pipe", "ignore"] });
     for await (const line of createInterface({ input: server.process.stdout })) {
       const ready = /ready at (http:\/\/localhost:\d+)/.exec(line);
       if (ready) { server.url = ready[1]; break; }
