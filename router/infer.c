@@ -170,6 +170,8 @@ static void fail(struct run *r, const struct qn_error *e, bool loading)
 {
     struct qn_problem p = {.error = e, .loading = loading, .model = r->rq.model, .id = r->id};
     int status = qn_problem_status(&p);
+    if (status == 404 && r->rq.profile == QN_PROFILE_DPPAN)
+        status = 422; /* how a cluster's clients know an unknown model */
     qn_log(status >= 500 && e->code != QN_EBUSY ? QN_LOG_WARN : QN_LOG_INFO, "infer",
            "id=%s model=%s status=%d error=%s param=%s message=\"%s\"", r->id,
            r->rq.model ? r->rq.model : "", status, qn_err_name(e->code), e->param, e->message);

@@ -41,6 +41,7 @@ static void finish(struct qn_batch *b, struct answer *a, enum qn_finish why, int
     qn_output_finish(&a->output, why, g->r.want_tokens ? qn_buf_cstr(&tokens) : NULL);
     qn_buf_deinit(&tokens);
     qn_answer_retire(b, a);
+    g->reasoned += a->output.reasoned;
     qn_output_deinit(&a->output);
     a->state = ANSWER_DONE;
     if (++g->done < g->r.choices)
@@ -52,6 +53,7 @@ static void finish(struct qn_batch *b, struct answer *a, enum qn_finish why, int
     ev.usage.prompt = (int64_t)g->r.n_prompt;
     ev.usage.cached = g->cached;
     ev.usage.output = g->output;
+    ev.usage.reasoning = g->reasoned;
     ev.usage.prompt_ms = (double)(first - g->start_us) / 1000.0;
     ev.usage.output_ms = (double)(now - first) / 1000.0;
     struct qn_out out = g->r.out;

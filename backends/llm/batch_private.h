@@ -43,7 +43,7 @@ struct gen { /* one request */
     struct qn_parse_config parse;            /* of r */
     struct answer *answers;                  /* [r.choices] */
     int64_t launched, done;                  /* choices */
-    int64_t cached, output;                  /* tokens, for usage */
+    int64_t cached, output, reasoned;        /* tokens, for usage */
     const char *stops[QN_JOB_STOPS_MAX + 1]; /* r.stops.v points here */
     bool prompt_known;          /* the first choice has computed it: the others may begin */
     int64_t start_us, first_us; /* first_us 0: no logits yet */

@@ -503,6 +503,11 @@ bool qn_parse_over(const struct qn_parse *p)
     return p->over;
 }
 
+bool qn_parse_in_reasoning(const struct qn_parse *p)
+{
+    return p->state == QN_IN_REASONING;
+}
+
 bool qn_parse_in_text(const struct qn_parse *p)
 {
     return p->state == QN_IN_TEXT && p->pos == p->in.len;

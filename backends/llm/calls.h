@@ -76,5 +76,6 @@ int64_t qn_parse_calls(const struct qn_parse *p); /* calls so far */
 bool qn_parse_over(const struct qn_parse *p);     /* single_call, and it has been made */
 /* The next byte would be the answer's text or begin a call: no reasoning, no call, no half mark. */
 bool qn_parse_in_text(const struct qn_parse *p);
+bool qn_parse_in_reasoning(const struct qn_parse *p); /* the last byte was of reasoning or its mark */
 
 #endif

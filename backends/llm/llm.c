@@ -392,6 +392,8 @@ static qn_err llm_start(void *self, const struct qn_job *job, struct qn_sink *ou
         qn_tools_free(r.tools);
         return err;
     }
+    if (job->sampling.max_with_prompt && r.max_tokens > (int64_t)prompt.n)
+        r.max_tokens -= (int64_t)prompt.n;
     r.want_tokens = job->want_tokens;
     r.prompt = prompt.tokens;
     r.n_prompt = prompt.n;

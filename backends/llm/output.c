@@ -257,10 +257,13 @@ bool qn_output_token(struct qn_output *o, const char *bytes, size_t len,
         return false;
     uint64_t at = o->raw;
     o->raw += len;
-    if (!o->parse)
+    if (!o->parse) {
         say(o, false, bytes, len, at);
-    else
+    } else {
+        bool before = qn_parse_in_reasoning(o->parse);
         qn_parse_feed(o->parse, bytes, len);
+        o->reasoned += before || qn_parse_in_reasoning(o->parse);
+    }
     return o->stop || (o->parse && qn_parse_over(o->parse));
 }
 

@@ -58,6 +58,7 @@ struct qn_output {
     struct qn_buf shown;            /* scratch: the event's text */
     struct qn_buf json;             /* scratch: the event's logprobs */
     uint64_t raw;                   /* bytes that came */
+    int64_t reasoned;               /* tokens that were reasoning or its marks */
     uint64_t base;                  /* offset of held in them */
     struct qn_output_token *tokens; /* in order, not reported yet */
     size_t n_tokens, cap_tokens;

@@ -21,6 +21,7 @@
     }
 static const struct qn_field sampling_fields[] = {
     S(max_tokens, QN_F_I64, .min = 0, .max = INT32_MAX),
+    S(max_with_prompt, QN_F_BOOL, .min = 0),
     S(temperature, QN_F_F64, .min = 0, .max = 100),
     S(top_p, QN_F_F64, .min = 0, .max = 1),
     S(top_k, QN_F_I64, .min = 0, .max = INT32_MAX),

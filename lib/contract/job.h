@@ -83,6 +83,7 @@ struct qn_loras {
 
 struct qn_sampling {
     int64_t max_tokens;        /* >= 0 output tokens; unset: to the end of the context */
+    bool max_with_prompt;      /* max_tokens counts the prompt's tokens too, if it is more than those */
     double temperature;        /* >= 0; 0 is greedy */
     double top_p;              /* (0, 1] */
     int64_t top_k;             /* 0: off */

@@ -177,6 +177,8 @@ qn_err qn_openai_common(const struct qn_jref *root, struct qn_request *rq, struc
 
 void qn_openai_defaults(enum qn_profile profile, enum qn_task task, struct qn_sampling *s)
 {
+    s->max_with_prompt = profile == QN_PROFILE_LOCALLLM ||
+                         (profile == QN_PROFILE_LEMONADE && task == QN_TASK_COMPLETE);
     /* max_tokens 0: no habit; a completion of Kolosal's has 16. */
     static const struct {
         enum qn_profile profile;

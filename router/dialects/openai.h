@@ -25,7 +25,8 @@ qn_err qn_openai_common(const struct qn_jref *root, struct qn_request *rq, struc
                         struct qn_openai_ask *ask, struct qn_error *e);
 
 /* What max_tokens, temperature and so on are where the request is silent, by the profile's habit;
- * where the profile has none, the model's own values apply. */
+ * where the profile has none, the model's own values apply. In LocalLLM's profile, and for
+ * completions in Lemonade's, max_tokens counts the prompt too. */
 void qn_openai_defaults(enum qn_profile profile, enum qn_task task, struct qn_sampling *s);
 
 /* Moves what buf holds into the request's arena; v is what is blamed for its length. */
