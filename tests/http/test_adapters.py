@@ -98,7 +98,8 @@ def test_an_adapter_is_no_model(server, adapter):
 def test_context_shift_is_a_request_s_choice(server):
     def length(**fields):
         reply = server.post("/v1/completions", {"model": MODEL, "prompt": "Hello", "max_tokens": 300,
-                                                "ignore_eos": True, "temperature": 0, **fields})
+                                                "ignore_eos": True, "temperature": 0, **fields},
+                            headers={"X-API-Profile": "auto"})  # 300 tokens besides the prompt's
         assert reply.status == 200, reply.body
         return reply.json["usage"]["completion_tokens"]
 

@@ -56,7 +56,10 @@ class Terminal:
         self.screen, self.mark = "", 0
         pid, fd = pty.fork()
         if pid == 0:
-            os.execve(QUINCE, [QUINCE, "--port", str(cli.port), *args], environment(cli.home))
+            try:
+                os.execve(QUINCE, [QUINCE, "--port", str(cli.port), *args], environment(cli.home))
+            finally:
+                os._exit(127)  # without the program, this child would go on with the tests as well
         self.pid, self.fd = pid, fd
 
     def read(self, timeout):
