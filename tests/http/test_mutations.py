@@ -77,6 +77,17 @@ BODIES = {
         "prompt": "p", "system": "s", "suffix": "", "template": "{{ messages[-1].content }}", "raw": False, "stream": False,
         "images": ["iVBORw0KGgo="], "format": "json", "context": [1, 2, 3], "think": False, "keep_alive": 300,
         "options": {"temperature": 0, "num_predict": 3, "stop": "x", "mirostat": 0}},
+    "/v1/load": {"model_name": "user.m", "ctx_size": 512, "save_options": True, "llamacpp_args": "--no-mmap",
+                 "slots": 2, "cache_type": "q8_0"},
+    "/v1/unload": {"model_name": "user.m"},
+    "/v1/models/register": {"model_name": "user.n", "checkpoint": "/nonexistent/x.gguf", "recipe": "llamacpp"},
+    "/api/show": {"model": "user.m", "verbose": True},
+    "/api/create": {"model": "p", "from": "user.m", "system": "s", "template": "{{ messages[-1].content }}",
+                    "parameters": {"temperature": 0.5, "stop": ["x"]}, "license": "l",
+                    "messages": [{"role": "user", "content": "q"}], "stream": False},
+    "/api/copy": {"source": "user.m", "destination": "copy"},
+    "/api/embed": {"model": "user.m", "input": ["a", "b"], "truncate": True, "dimensions": 4},
+    "/api/embeddings": {"model": "user.m", "prompt": "a"},
     "/engines": {"engine_id": "e", "model_path": "/nonexistent/x.gguf", "n_ctx": 512, "n_gpu_layers": 3,
                  "main_gpu_id": 0},
 }
@@ -144,11 +155,13 @@ def check_reply(path, response, data):
     """A valid reply of its kind."""
     kind = response.headers["Content-Type"] or ""
     if response.status != 200:
-        assert 400 <= response.status < 500, (response.status, data[:500])
+        # What Lemonade does not do either is 501, a valid answer of theirs.
+        assert 400 <= response.status < 500 or (response.status == 501 and path.startswith("/api/")), \
+            (response.status, data[:500])
         error = json.loads(data)
         if path.startswith("/v1/messages"):
             assert error["type"] == "error" and error["error"]["message"]
-        elif path.startswith("/api/"):
+        elif path.startswith("/api/") and not path.startswith("/api/v"):
             assert isinstance(error["error"], str) and error["error"]
         else:
             assert error["error"]["message"] and error["error"]["type"]
@@ -160,8 +173,13 @@ def check_reply(path, response, data):
     elif kind.startswith("application/x-ndjson"):
         for line in data.decode().splitlines():
             json.loads(line)
-    else:
+    elif path != "/api/copy":  # which says nothing
         json.loads(data)
+
+
+# What is not asked of a model's words: nothing says how many of these succeed.
+MANAGEMENT = {"/v1/load", "/v1/unload", "/v1/models/register", "/api/show", "/api/create", "/api/copy", "/api/embed",
+              "/api/embeddings", "/engines"}
 
 
 @pytest.mark.parametrize("path", BODIES)
@@ -169,7 +187,7 @@ def test_spoilt_requests(house, path):
     server = house.start()
     house.model(server, "m", tokens=2)
     rng = random.Random(f"{SEED}{path}")
-    whole = {**BODIES[path], **({} if path == "/engines" else {"model": "user.m"})}
+    whole = {**BODIES[path], **({} if path in MANAGEMENT else {"model": "user.m"})}
     seen = {200: 0}
     connection = server.connect(20)
     for i in range(COUNT):
@@ -187,6 +205,6 @@ def test_spoilt_requests(house, path):
         if response.will_close:
             connection.close()
     connection.close()
-    assert seen[200] > COUNT / 20 or path == "/engines", seen
-    assert sum(n for status, n in seen.items() if status != 200) > COUNT / 4, seen
+    assert path in MANAGEMENT or seen[200] > COUNT / 20, seen
+    assert sum(n for status, n in seen.items() if status != 200) > COUNT / 8, seen
     assert server.get("/live").status == 200
