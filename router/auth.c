@@ -62,9 +62,20 @@ bool qn_auth_host_ok(const char *host, const char *own, bool numeric)
            (inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1);
 }
 
+/* Origins of programs on this machine that show pages: no web site can have one. */
+static const char *const program_origins[] = {
+    "app://",
+    "tauri://",
+    "vscode-webview://",
+    "vscode-file://",
+};
+
 bool qn_auth_origin_ok(const char *origin)
 {
     char name[NAME_MAX_BYTES + 1];
+    for (size_t i = 0; i < sizeof program_origins / sizeof *program_origins; i++)
+        if (!strncasecmp(origin, program_origins[i], strlen(program_origins[i])))
+            return true;
     if (!strncasecmp(origin, "http://", 7))
         origin += 7;
     else if (!strncasecmp(origin, "https://", 8))

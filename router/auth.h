@@ -10,8 +10,8 @@
  * own: the host setting, accepted as well; any numeric address is accepted when `numeric`. */
 bool qn_auth_host_ok(const char *host, const char *own, bool numeric);
 
-/* True when an Origin header's value is a page served from this machine ("http://localhost:3000").
- */
+/* True when an Origin header's value is a page served from this machine ("http://localhost:3000"),
+ * or of a program on it ("vscode-webview://..."). */
 bool qn_auth_origin_ok(const char *origin);
 
 /* True when a Content-Type's value says JSON. */

@@ -39,6 +39,8 @@ static const struct qn_route table[] = {
     {"DELETE", "/responses/{id}", QN_AT_PREFIXES, qn_api_response_delete, NULL},
     {"GET", "/", QN_AT_ROOT, qn_api_ollama_root, NULL},
     {"GET", "/api/version", QN_AT_ROOT, qn_api_ollama_version, NULL},
+    {"GET", "/api/status", QN_AT_ROOT, qn_api_ollama_status, NULL},
+    {"POST", "/api/me", QN_AT_ROOT, qn_api_ollama_me, NULL},
     {"GET", "/api/tags", QN_AT_ROOT, qn_api_ollama_tags, NULL},
     {"GET", "/api/ps", QN_AT_ROOT, qn_api_ollama_ps, NULL},
     {"POST", "/api/show", QN_AT_ROOT, qn_api_ollama_show, NULL},

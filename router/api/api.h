@@ -30,6 +30,8 @@ void qn_api_logs(struct qn_services *sv, struct qn_http *h, const char *id);    
 
 void qn_api_ollama_root(struct qn_services *sv, struct qn_http *h, const char *id); /* ollama.c */
 void qn_api_ollama_version(struct qn_services *sv, struct qn_http *h, const char *id);
+void qn_api_ollama_status(struct qn_services *sv, struct qn_http *h, const char *id);
+void qn_api_ollama_me(struct qn_services *sv, struct qn_http *h, const char *id);
 void qn_api_ollama_tags(struct qn_services *sv, struct qn_http *h, const char *id);
 void qn_api_ollama_show(struct qn_services *sv, struct qn_http *h,
                         const char *id); /* ollama_show.c */

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "contract/job.h"
 #include "router/answer.h"
+#include "router/dialects/keep_alive.h"
 #include "router/inventory.h"
 #include "router/load_options.h"
 
@@ -20,6 +21,7 @@ struct asker {
     char *name;      /* as asked; NULL: unload all */
     char *options;   /* that a successful load saves, a JSON object; NULL: none */
     int64_t context; /* with them */
+    int64_t keep_ms; /* how long it stays; QN_UNSET: as it is */
 };
 
 static void asker_free(struct asker *a)
@@ -92,6 +94,7 @@ bool qn_api_save_options(struct qn_services *sv, const char *name,
         qn_snapshot_unref(snap);
         return false;
     }
+    row = qn_inventory_computes(snap, row); /* it is what will be loaded */
     struct qn_jref added = qn_json_root(news), it;
     struct qn_buf text, value;
     qn_buf_init(&text, OPTIONS_MAX);
@@ -138,6 +141,8 @@ static void load_done(void *ctx, const struct qn_error *e)
         qn_answer_problem(a->http,
                           &(struct qn_problem){.error = e, .loading = true, .model = a->name});
     } else {
+        if (a->keep_ms != QN_UNSET)
+            qn_lease_keep(a->lease, a->keep_ms);
         if (a->options)
             qn_api_save_options(
                 a->sv, a->name,
@@ -154,6 +159,7 @@ void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id)
     struct qn_error e = {0};
     const char *name = NULL;
     struct qn_load_options options = {.context = QN_UNSET};
+    int64_t keep_ms = QN_UNSET;
     bool save = false;
     struct asker *a = NULL;
     struct qn_buf named;
@@ -169,6 +175,9 @@ void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id)
         v = qn_json_get(&root, "save_options");
         if (!err)
             err = qn_json_bool_opt(&v, &save, &e);
+        v = qn_json_get(&root, "keep_alive");
+        if (!err)
+            err = qn_keep_alive_read(&v, &keep_ms, &e);
         if (!err)
             err = read_options(sv, name, &root, &named, &e);
         options.options = qn_buf_cstr(&named);
@@ -182,6 +191,7 @@ void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id)
         a->name = qn_xstrdup(name);
         a->options = save ? qn_xstrdup(options.options) : NULL;
         a->context = options.context;
+        a->keep_ms = keep_ms;
         err = qn_inventory_acquire(sv->inventory, name, &options, load_done, a, &a->lease, &e);
     }
     if (err) {

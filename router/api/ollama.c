@@ -18,9 +18,36 @@ static const char api_version[] = "0.16.1";
 void qn_api_ollama_root(struct qn_services *sv, struct qn_http *h, const char *id)
 {
     static const char running[] = "Ollama is running";
+    static const char page[] =
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>quince</title>"
+        "<h1>quince is running</h1><p>Programs for OpenAI's, Ollama's, Anthropic's or Lemonade's "
+        "API can use this address. <a href=\"/v1/models\">Models</a>, "
+        "<a href=\"/v1/health\">health</a>, <a href=\"/v1/stats\">statistics</a>.</html>\n";
+    const char *accept = qn_http_header(h, "Accept");
     (void)sv;
     (void)id;
+    if (accept && strstr(accept, "text/html")) { /* a person looks */
+        qn_http_reply(h, 200, "text/html; charset=utf-8", page, sizeof page - 1);
+        return;
+    }
     qn_http_reply(h, 200, "text/plain; charset=utf-8", running, sizeof running - 1);
+}
+
+/* What runs elsewhere: nothing does. */
+void qn_api_ollama_status(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    static const char body[] = "{\"cloud\":{\"disabled\":true,\"source\":\"quince\"}}";
+    (void)sv;
+    (void)id;
+    qn_http_reply(h, 200, "application/json", body, sizeof body - 1);
+}
+
+/* Nobody signs in to a server of their own. */
+void qn_api_ollama_me(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    (void)sv;
+    (void)id;
+    qn_answer_plain(h, 401, "unauthorized", "unauthorized: quince has no accounts");
 }
 
 void qn_api_ollama_version(struct qn_services *sv, struct qn_http *h, const char *id)

@@ -31,6 +31,15 @@ static void done(void *ctx, const struct qn_error *e)
     free(a);
 }
 
+/* Files are for making models. */
+static bool refused(struct qn_services *sv, struct qn_http *h)
+{
+    if (sv->no_presets)
+        qn_answer_plain(h, 501, "not_implemented",
+                        "making models is switched off by the setting no-presets");
+    return sv->no_presets;
+}
+
 /* True when it is there; else the request has been answered where it is no digest. */
 static bool is_there(struct qn_services *sv, struct qn_http *h, const char *digest, bool *answered)
 {
@@ -53,6 +62,8 @@ void qn_api_ollama_blob(struct qn_services *sv, struct qn_http *h, const char *i
 {
     struct qn_error e = {0};
     bool answered;
+    if (refused(sv, h))
+        return;
     if (is_there(sv, h, id, &answered)) {
         qn_http_reply(h, 200, NULL, "", 0);
     } else if (!answered) {
@@ -64,6 +75,8 @@ void qn_api_ollama_blob(struct qn_services *sv, struct qn_http *h, const char *i
 void qn_api_ollama_blob_put(struct qn_services *sv, struct qn_http *h, const char *id)
 {
     bool answered;
+    if (refused(sv, h))
+        return;
     if (is_there(sv, h, id, &answered)) {
         qn_http_reply(h, 200, NULL, "", 0);
         return;

@@ -41,7 +41,14 @@ def test_root_and_version(server):
     assert (reply.status, reply.body) == (200, b"Ollama is running")
     reply = server.request("HEAD", "/")
     assert (reply.status, reply.body) == (200, b"")
+    page = server.get("/", headers={"Accept": "text/html,application/xhtml+xml"})
+    assert page.headers["Content-Type"].startswith("text/html") and b"quince" in page.body
     assert server.get("/api/version").json["version"] == "0.16.1"
+    assert server.get("/api/status").json["cloud"]["disabled"] is True
+    assert post(server, "/api/me", {}).status == 401
+    # Programs that show pages of their own may ask; web sites may not.
+    assert server.get("/api/version", headers={"Origin": "vscode-webview://abc"}).status == 200
+    assert server.get("/api/version", headers={"Origin": "https://evil.example"}).status == 403
     assert server.request("HEAD", "/api/version").status == 200
 
 
@@ -197,9 +204,11 @@ def test_models_leave_when_their_time_is_over(house):
     wait_until(lambda: not server.children(), what="the unload")
     chat(server, model)
     assert abs(expires_in(server) - 1000) < 1
-    # The same member in other dialects.
+    # The same member in other dialects, and where models are loaded.
     server.chat(model, keep_alive=1.5)
     assert abs(expires_in(server) - 1.5) < 1
+    server.post("/v1/load", {"model_name": model, "keep_alive": "3m"})
+    assert abs(expires_in(server) - 180) < 1
 
 
 def test_no_model_leaves_while_it_answers(house, server):
@@ -300,6 +309,7 @@ def test_what_cannot_be_made(house, server):
     strict = house.start("--no-presets")
     for path in ("create", "copy", "push"):
         assert post(strict, f"/api/{path}", {"model": "x"}).status == 501
+    assert strict.request("HEAD", "/api/blobs/sha256:" + "0" * 64).status == 501
 
 
 def test_built_in_models_stay(real_server):

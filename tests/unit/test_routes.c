@@ -123,9 +123,10 @@ static void hosts(void **state)
 static void origins(void **state)
 {
     (void)state;
-    static const char *const good[] = {"http://localhost", "http://localhost:3000",
+    static const char *const good[] = {"http://localhost",       "http://localhost:3000",
                                        "https://127.0.0.1:8443", "HTTP://[::1]:5",
-                                       "http://app.localhost:1"};
+                                       "http://app.localhost:1", "app://obsidian.md",
+                                       "vscode-webview://0abc",  "tauri://localhost"};
     static const char *const bad[] = {"null",
                                       "",
                                       "http://evil.example",
@@ -135,6 +136,8 @@ static void origins(void **state)
                                       "http://localhost@evil.example",
                                       "http://localhost/evil",
                                       "ftp://localhost",
+                                      "app:",
+                                      "xapp://a",
                                       "chrome-extension://abc"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         if (!qn_auth_origin_ok(good[i]))
