@@ -24,6 +24,7 @@ struct state {
     struct qn_buf header; /* whole replies: a tool_use up to its input */
     int64_t expected;     /* prompt tokens, before usage says it */
     int64_t prompt, cached, output;
+    int64_t thought; /* of output */
 };
 
 static void begin(struct qn_reply *r)
@@ -49,14 +50,20 @@ static void free_state(void *own)
 
 /* ---- pieces of both forms ---- */
 
-/* input_tokens are those that no cache had. */
-static void write_usage(struct qn_jw *w, int64_t prompt, int64_t cached, int64_t output)
+/* Opens the object. input_tokens are those that no cache had. */
+static void write_usage(struct qn_jw *w, const struct state *s, bool ended)
 {
     qn_jw_obj(w);
-    qn_jw_ki64(w, "input_tokens", prompt - cached);
+    qn_jw_ki64(w, "input_tokens", ended ? s->prompt - s->cached : s->expected);
     qn_jw_ki64(w, "cache_creation_input_tokens", 0);
-    qn_jw_ki64(w, "cache_read_input_tokens", cached);
-    qn_jw_ki64(w, "output_tokens", output);
+    qn_jw_ki64(w, "cache_read_input_tokens", ended ? s->cached : 0);
+    qn_jw_ki64(w, "output_tokens", ended ? s->output : 0);
+    if (!ended)
+        return;
+    qn_jw_key(w, "output_tokens_details");
+    qn_jw_obj(w);
+    qn_jw_ki64(w, "thinking_tokens", s->thought);
+    qn_jw_obj_end(w);
 }
 
 static const char *stop_reason(const struct qn_reply *r)
@@ -92,10 +99,7 @@ static void write_tail(const struct qn_reply *r, struct qn_jw *w, const char *re
     qn_jw_knull(w, "stop_details");
     qn_jw_knull(w, "container");
     qn_jw_key(w, "usage");
-    if (reason)
-        write_usage(w, s->prompt, s->cached, s->output);
-    else
-        write_usage(w, s->expected, 0, 0);
+    write_usage(w, s, reason != NULL);
     qn_jw_kstr(w, "service_tier", "standard");
     qn_jw_obj_end(w);
     if (ask->warnings) {
@@ -221,7 +225,7 @@ static void stream_end(struct qn_reply *r)
     qn_jw_knull(&w, "container");
     qn_jw_obj_end(&w);
     qn_jw_key(&w, "usage");
-    write_usage(&w, s->prompt, s->cached, s->output);
+    write_usage(&w, s, true);
     qn_jw_obj_end(&w);
     close_event(r, &w);
     w = open_event(r, "message_stop");
@@ -360,6 +364,7 @@ static qn_err event(struct qn_reply *r, size_t job, const struct qn_event *ev, s
         s->prompt = ev->usage.prompt;
         s->cached = ev->usage.cached;
         s->output = ev->usage.output;
+        s->thought = ev->usage.reasoning;
         return QN_OK;
     default:
         return QN_OK;

@@ -233,3 +233,20 @@ def test_anthropics_messages(server):
     stopped = server.post("/v1/messages", {**body, "stop_sequences": ["Par"]}).json
     assert (stopped["stop_reason"], stopped["stop_sequence"]) == ("stop_sequence", "Par")
     assert "Par" not in stopped["content"][0]["text"] if stopped["content"] else True
+
+
+def test_anthropics_tools_and_schemas(server):
+    """A demanded tool is called with arguments of its schema; a schema decides the text."""
+    schema = {"type": "object", "properties": {"city": {"enum": ["Paris", "Rome"]}}, "required": ["city"],
+              "additionalProperties": False}
+    body = {"model": MODEL, "max_tokens": 100, "messages": [{"role": "user", "content": "The weather in Paris?"}]}
+    reply = server.post("/v1/messages", {**body, "tools": [{"name": "get_weather", "input_schema": schema}],
+                                         "tool_choice": {"type": "any"}})
+    assert reply.status == 200, reply.body
+    calls = [b for b in reply.json["content"] if b["type"] == "tool_use"]
+    assert calls and calls[0]["name"] == "get_weather" and calls[0]["input"]["city"] in ("Paris", "Rome")
+    assert reply.json["stop_reason"] == "tool_use"
+    reply = server.post("/v1/messages", {**body, "output_config": {"format": {"type": "json_schema",
+                                                                              "schema": schema}}})
+    assert reply.status == 200, reply.body
+    assert json.loads(reply.json["content"][0]["text"])["city"] in ("Paris", "Rome")

@@ -40,7 +40,8 @@
           ",\"delta\":{\"stop_reason\":\"" reason "\",\"stop_sequence\":" sequence                 \
           ",\"stop_details\":null,\"container\":null},\"usage\":{"                                 \
           "\"input_tokens\":4,\"cache_creation_input_tokens\":0,"                                  \
-          "\"cache_read_input_tokens\":8,\"output_tokens\":5}")                                    \
+          "\"cache_read_input_tokens\":8,\"output_tokens\":5,"                                     \
+          "\"output_tokens_details\":{\"thinking_tokens\":3}}")                                    \
     EVENT("message_stop", "")
 
 #define SAYS(t)                                                                                    \
@@ -61,7 +62,7 @@
     }
 #define USED                                                                                       \
     {                                                                                              \
-        .kind = QN_EV_USAGE, .usage = {.prompt = 12, .cached = 8, .output = 5 }                    \
+        .kind = QN_EV_USAGE, .usage = {.prompt = 12, .cached = 8, .output = 5, .reasoning = 3 }    \
     }
 
 enum { EVENTS_MAX = 10 };
@@ -186,7 +187,8 @@ static void whole_replies(void **state)
                  "\"content\":[%s],\"stop_reason\":\"%s\",\"stop_sequence\":%s,\"stop_details\":"
                  "null,\"container\":null,\"usage\":{\"input_tokens\":4,"
                  "\"cache_creation_input_tokens\":0,\"cache_read_input_tokens\":8,"
-                 "\"output_tokens\":5,\"service_tier\":\"standard\"}}",
+                 "\"output_tokens\":5,\"output_tokens_details\":{\"thinking_tokens\":3},"
+                 "\"service_tier\":\"standard\"}}",
                  cases[i].content, cases[i].reason, cases[i].sequence);
         if (strcmp(text, expected) != 0)
             fail_msg("%s:\n%s\ninstead of\n%s", cases[i].what, text, expected);
