@@ -71,7 +71,7 @@ struct qn_inventory {
     struct qn_catalog *catalog;
     struct qn_http_client *client;
     struct qn_inventory_config config;
-    char *backend_dir, *load_options, *cache_dir;
+    char *backend_dir, *load_options, *data_dir;
     struct place *places;
     struct watcher *watchers;
     size_t n_waiting;
@@ -305,7 +305,7 @@ static qn_err wanted_options(const struct place *p, const struct qn_model_row *r
     option_layers(p, row, layers);
     struct qn_load_places places = {.model_file = file_of_model,
                                     .ctx = p->inv,
-                                    .cache_dir = p->inv->cache_dir,
+                                    .data_dir = p->inv->data_dir,
                                     .name = p->name};
     qn_buf_init(out, OPTIONS_MAX);
     return qn_load_options_merge(p->type, layers, LAYERS, &places, out, e);
@@ -854,8 +854,8 @@ void qn_inventory_new(struct qn_loop *l, struct qn_catalog *catalog, struct qn_h
     inv->config.backend_dir = inv->backend_dir;
     inv->load_options = qn_xstrdup(config->load_options ? config->load_options : "{}");
     inv->config.load_options = inv->load_options;
-    inv->cache_dir = qn_xstrdup(config->cache_dir ? config->cache_dir : "");
-    inv->config.cache_dir = inv->cache_dir;
+    inv->data_dir = qn_xstrdup(config->data_dir ? config->data_dir : "");
+    inv->config.data_dir = inv->data_dir;
     *out = inv;
 }
 
@@ -882,7 +882,7 @@ void qn_inventory_free(struct qn_inventory *inv)
     qn_timer_stop(inv->idle_timer);
     free(inv->backend_dir);
     free(inv->load_options);
-    free(inv->cache_dir);
+    free(inv->data_dir);
     free(inv);
 }
 

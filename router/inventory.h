@@ -30,7 +30,7 @@ struct qn_inventory_config {
     int64_t context, slots;       /* 0: the child chooses */
     const char
         *load_options;     /* JSON object: options of loading that nobody set otherwise; copied */
-    const char *cache_dir; /* where children keep files for their next start; copied */
+    const char *data_dir; /* where children keep files for their next start; copied */
     int64_t queue_limit;   /* waiting leases */
     int64_t idle_ms;       /* how long a model stays loaded without use; 0: for ever */
 };

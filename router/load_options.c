@@ -26,10 +26,10 @@ void qn_load_options_of(const struct qn_backend_type *type, const struct qn_jref
     qn_jw_obj_end(&w);
 }
 
-/* CACHE_DIR/NAME.prefix, the name without what a file's name must not hold. */
+/* DATA_DIR/prefixes/NAME.prefix, the name without what a file's name must not hold. */
 static void cache_file(const struct qn_load_places *places, struct qn_buf *path)
 {
-    qn_buf_fmt(path, "%s/", places->cache_dir);
+    qn_buf_fmt(path, "%s/prefixes/", places->data_dir);
     for (const char *s = places->name; *s; s++)
         qn_buf_char(path, isalnum((unsigned char)*s) || strchr("-_.", *s) ? *s : '_');
     qn_buf_str(path, ".prefix");
@@ -66,6 +66,27 @@ static qn_err write_cache(const struct qn_load_option *o, const struct qn_jref *
     return QN_OK;
 }
 
+/* A number of GiB; 0 is left out. */
+static qn_err write_weights(const struct qn_load_option *o, const struct qn_jref *v,
+                            const struct qn_load_places *places, struct qn_jw *w,
+                            struct qn_error *e)
+{
+    int64_t gib;
+    struct qn_buf folder;
+    qn_err err = qn_json_i64(v, 0, QN_WEIGHT_CACHE_GIB_MAX, &gib, e);
+    if (err || gib == 0)
+        return err;
+    qn_buf_init(&folder, PATH_LIMIT);
+    qn_buf_fmt(&folder, "%s/weights", places->data_dir);
+    qn_jw_key(w, o->name);
+    qn_jw_obj(w);
+    qn_jw_kstr(w, "folder", qn_buf_cstr(&folder));
+    qn_jw_ki64(w, "gib", gib);
+    qn_jw_obj_end(w);
+    qn_buf_deinit(&folder);
+    return QN_OK;
+}
+
 /* The child opens the files and judges what is in them; but it has another working folder than
  * whoever asks. */
 static qn_err check_adapters(const struct qn_jref *list, struct qn_error *e)
@@ -92,6 +113,8 @@ static qn_err write_option(const struct qn_load_option *o, const struct qn_jref 
         return write_model(o, v, places, w, e);
     if (o->kind == QN_LOAD_CACHE_FILE)
         return write_cache(o, v, places, w, e);
+    if (o->kind == QN_LOAD_WEIGHT_CACHE)
+        return write_weights(o, v, places, w, e);
     qn_err err = o->kind == QN_LOAD_ADAPTERS ? check_adapters(v, e) : QN_OK;
     if (err)
         return err;

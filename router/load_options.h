@@ -12,8 +12,9 @@ struct qn_load_places {
     /* Appends the file of the model of that name. QN_ENOTFOUND. */
     qn_err (*model_file)(void *ctx, const char *name, struct qn_buf *path, struct qn_error *e);
     void *ctx;
-    const char *cache_dir; /* where files of past prompts lie */
-    const char *name;      /* of the model that is loaded */
+    const char
+        *data_dir;    /* of the server: in prefixes/ past prompts lie, in weights/ laid-out ones */
+    const char *name; /* of the model that is loaded */
 };
 
 /* Appends to out the JSON object of `object`'s members that are options of this type: what a load

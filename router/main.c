@@ -193,11 +193,13 @@ static void write_load_options(const struct qn_settings *s, struct qn_buf *out)
         qn_jw_kbool(&w, "context_shift", true);
     if (s->prefix_cache)
         qn_jw_kbool(&w, "prefix_cache", true);
+    if (s->weight_cache_gib > 0)
+        qn_jw_ki64(&w, "weight_cache", s->weight_cache_gib);
     qn_jw_obj_end(&w);
 }
 
 static struct qn_inventory_config inventory_config(const struct qn_settings *s,
-                                                   const char *load_options, const char *cache_dir)
+                                                   const char *load_options)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     int64_t machine = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
@@ -214,7 +216,7 @@ static struct qn_inventory_config inventory_config(const struct qn_settings *s,
         .context = s->context,
         .slots = s->slots,
         .load_options = load_options,
-        .cache_dir = cache_dir,
+        .data_dir = s->data_dir,
         .queue_limit = s->queue_limit,
         .idle_ms = s->idle_s * 1000,
     };
@@ -237,11 +239,8 @@ static void open_inventory(struct program *p)
     struct qn_buf options;
     qn_buf_init(&options, LOAD_OPTIONS_MAX);
     write_load_options(&p->settings, &options);
-    char *cache = qn_path_join(p->settings.data_dir, "prefixes");
-    struct qn_inventory_config config =
-        inventory_config(&p->settings, qn_buf_cstr(&options), cache);
+    struct qn_inventory_config config = inventory_config(&p->settings, qn_buf_cstr(&options));
     qn_inventory_new(p->loop, p->catalog, p->client, &config, &p->inventory);
-    free(cache);
     qn_buf_deinit(&options);
 }
 

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "contract/backend_types.h"
 #include "router/listeners.h"
 #include "router/profile.h"
 
@@ -68,6 +69,10 @@ static const struct row table[] = {
      "when the context is full, forget its older half and go on instead of ending the answer"},
     {"prefix-cache", TRUTH, AT(prefix_cache), "false", 0, 0, EVERYWHERE, NULL,
      "keep the computed beginnings of prompts on disk while a model is unloaded"},
+    {"weight-cache", NUMBER, AT(weight_cache_gib), "16", 0, QN_WEIGHT_CACHE_GIB_MAX, EVERYWHERE,
+     "GIB",
+     "disk for models' weights laid out for computing, so that they load faster the next "
+     "time; 0: none"},
     {"memory-limit", NUMBER, AT(memory_limit_mb), "0", -1, INT64_C(1) << 30, EVERYWHERE, "MIB",
      "memory for all models together; 0: what is free, at most nine tenths of the machine's; "
      "-1: no limit"},

@@ -31,6 +31,7 @@ struct qn_settings {
     bool no_speculation;
     bool context_shift;
     bool prefix_cache;
+    int64_t weight_cache_gib;
     int64_t memory_limit_mb;
     int64_t idle_s;
     int64_t body_limit_mb;

@@ -59,5 +59,12 @@ void qn_write(struct qn_device *dev, struct qn_tensor *t, const void *host);
  * threads. QN_ENOMEM; QN_EIO: the file cannot be read; QN_EUNSUPPORTED names the type. */
 qn_err qn_weight_prepare(struct qn_device *dev, struct qn_tensor *t, struct qn_mem **out,
                          struct qn_error *e);
+/* t becomes the matrix that qn_weight_prepare made of it before, perhaps in another process, and
+ * whose bytes are at host: mapped, lent, 64-byte aligned. Any bytes are safe to compute with.
+ * *out as above. QN_EFORMAT: it would have another size or alignment; QN_EIO. */
+qn_err qn_weight_adopt(struct qn_device *dev, struct qn_tensor *t, const void *host, size_t bytes,
+                       struct qn_mem **out, struct qn_error *e);
+/* Changes whenever what qn_weight_prepare makes does; 0: nothing that may be kept. */
+uint32_t qn_device_layouts(const struct qn_device *dev);
 
 #endif

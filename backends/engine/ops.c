@@ -149,8 +149,7 @@ void qn_sum_experts(struct qn_device *dev, struct qn_tensor *y, const struct qn_
 void qn_get_rows(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *table,
                  const struct qn_tensor *ids)
 {
-    CHECK(y->ndim == 2 && f32_rows(y) && table->ndim == 2 && table->mem->layout == 0, y, table,
-          ids);
+    CHECK(y->ndim == 2 && f32_rows(y) && table->ndim == 2, y, table, ids);
     CHECK(ids->ndim == 1 && ids->dtype == QN_I32 && ids->stride[0] == 4, y, table, ids);
     CHECK(y->shape[0] == ids->shape[0] && y->shape[1] == table->shape[1], y, table, ids);
     dev->ops->get_rows(dev, y, table, ids);
@@ -488,6 +487,18 @@ qn_err qn_weight_prepare(struct qn_device *dev, struct qn_tensor *t, struct qn_m
     CHECK((t->ndim == 2 || t->ndim == 3) && t->mem->layout == 0, t, NULL, NULL);
     CHECK(!t->factors || t->dtype == QN_NVFP4, t, NULL, NULL);
     return dev->ops->weight_prepare(dev, t, out, e);
+}
+
+qn_err qn_weight_adopt(struct qn_device *dev, struct qn_tensor *t, const void *host, size_t bytes,
+                       struct qn_mem **out, struct qn_error *e)
+{
+    CHECK((t->ndim == 2 || t->ndim == 3) && t->mem->layout == 0, t, NULL, NULL);
+    return dev->ops->weight_adopt(dev, t, host, bytes, out, e);
+}
+
+uint32_t qn_device_layouts(const struct qn_device *dev)
+{
+    return dev->layouts;
 }
 
 void qn_device_free(struct qn_device *dev)

@@ -117,7 +117,8 @@ void qn_sum_experts(struct qn_device *dev, struct qn_tensor *y, const struct qn_
                     const struct qn_tensor *w, const struct qn_tensor *bias,
                     const struct qn_tensor *ids, const struct qn_tensor *weights);
 
-/* y[i] = table[ids[i]], widened to f32.  table [n, d] any type as in the file, ids [rows] i32, y
+/* y[i] = table[ids[i]], widened to f32.  table [n, d] any type, prepared or as in
+ * the file, ids [rows] i32, y
  * [rows, d]. An id out of range is our own bug. */
 void qn_get_rows(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *table,
                  const struct qn_tensor *ids);
@@ -337,6 +338,8 @@ struct qn_ops {
     qn_err (*reserve)(struct qn_device *, const struct qn_reserve *need, struct qn_error *e);
     qn_err (*weight_prepare)(struct qn_device *, struct qn_tensor *t, struct qn_mem **out,
                              struct qn_error *e);
+    qn_err (*weight_adopt)(struct qn_device *, struct qn_tensor *t, const void *host, size_t bytes,
+                           struct qn_mem **out, struct qn_error *e);
     qn_err (*mem_new)(struct qn_device *, size_t bytes, struct qn_mem **out, struct qn_error *e);
     void (*mem_free)(struct qn_device *, struct qn_mem *m);
     void (*set_threads)(struct qn_device *, int threads);
@@ -348,6 +351,8 @@ struct qn_ops {
 struct qn_device {
     const struct qn_ops *ops;
     const char *name;
+    uint32_t layouts; /* a number for what weight_prepare makes of each type; 0: it may not be kept
+                       * beyond the process */
 };
 
 #endif

@@ -2,6 +2,9 @@
 #include "engine/weights.h"
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "engine/kept.h"
 #include "formats/gguf_split.h"
 
 #include <assert.h>
@@ -31,6 +34,7 @@ struct qn_weights {
     struct qn_mem **made; /* matrices laid out anew and copies of vectors */
     size_t n_made, cap_made;
     int64_t made_bytes, lent_bytes; /* lent: of matrices that are multiplied as the file has them */
+    struct qn_kept *kept;           /* or NULL */
     struct qn_arena *strings;       /* NUL-terminated copies of metadata strings */
 };
 
@@ -96,6 +100,7 @@ void qn_weights_close(struct qn_weights *w)
 {
     if (!w)
         return;
+    qn_kept_free(w->kept); /* it may be reading what was made */
     for (size_t i = 0; i < w->n_made; i++)
         qn_mem_free(w->made[i]);
     free(w->made);
@@ -253,14 +258,6 @@ static bool in_file(const struct qn_weights *w, const struct qn_mem *mem)
     return false;
 }
 
-/* All of the file's pages may leave memory, those that reading ahead brought in, too; what is read
- * again comes back. Advice: nothing to do if refused. Other memory than a file's would be lost. */
-static void drop_pages(const struct qn_weights *w, const struct qn_mem *file)
-{
-    if (w->mapped)
-        madvise(file->host, file->bytes, MADV_DONTNEED);
-}
-
 /* Asks for [p, p + n) of the mapping in large pieces: sixteen rows read in turn look like chance.
  */
 static void read_ahead(const void *p, size_t n)
@@ -290,9 +287,77 @@ static void forget(struct qn_weights *w, struct qn_mem *mem)
         }
 }
 
+/* All of the file's pages may leave memory, those that reading ahead brought in, too; what is read
+ * again comes back. Advice: nothing to do if refused. Other memory than a file's would be lost. */
+static void drop_pages(const struct qn_weights *w, const struct qn_mem *file)
+{
+    if (w->mapped)
+        madvise(file->host, file->bytes, MADV_DONTNEED);
+}
+
+void qn_weights_keep_in(struct qn_weights *w, struct qn_device *dev, const char *folder,
+                        int64_t limit_bytes, const char *path)
+{
+    uint64_t identity = qn_device_layouts(dev);
+    assert(!w->kept && w->n_made == 0);
+    if (!w->mapped || identity == 0)
+        return;
+    for (size_t i = 0; i < w->n_parts; i++)
+        identity = qn_hash_u64(identity, qn_gguf_identity(w->part[i].gguf));
+    w->kept = qn_kept_new(folder, limit_bytes, path, identity);
+}
+
+void qn_weights_keep(struct qn_weights *w)
+{
+    if (w->kept)
+        qn_kept_write(w->kept);
+}
+
+void qn_weights_keep_wait(struct qn_weights *w)
+{
+    if (w->kept)
+        qn_kept_wait(w->kept);
+}
+
+static struct qn_laidout_matrix name_of(const struct qn_weights *w, const struct qn_tensor *t)
+{
+    struct qn_laidout_matrix m = {
+        .source = t->offset, .dtype = (uint32_t)t->dtype, .ndim = (uint32_t)t->ndim};
+    while (w->part[m.part].file != t->mem)
+        m.part++;
+    memcpy(m.shape, t->shape, sizeof m.shape);
+    memcpy(m.stride, t->stride, sizeof m.stride);
+    return m;
+}
+
+/* t, of a file, becomes the kept matrix made of it. False: there is none that will do. */
+static bool take_kept(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t)
+{
+    if (!w->kept || !in_file(w, t->mem))
+        return false;
+    struct qn_laidout_matrix which = name_of(w, t);
+    struct qn_error e = {0};
+    struct qn_mem *mem;
+    size_t bytes;
+    const void *data = qn_kept_find(w->kept, &which, &bytes);
+    if (!data)
+        return false;
+    drop_pages(w, t->mem);
+    if (qn_weight_adopt(dev, t, data, bytes, &mem, &e) != QN_OK) {
+        qn_warn("engine", "a kept matrix is not used: %s", e.message);
+        return false;
+    }
+    which.bytes = bytes;
+    qn_kept_add(w->kept, &which, data, true);
+    keep(w, mem);
+    return true;
+}
+
 qn_err qn_weights_prepare(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t,
                           struct qn_error *e)
 {
+    if (take_kept(w, dev, t))
+        return QN_OK;
     struct qn_tensor before = *t;
     struct qn_mem *mem;
     if (in_file(w, before.mem) && w->mapped)
@@ -306,10 +371,16 @@ qn_err qn_weights_prepare(struct qn_weights *w, struct qn_device *dev, struct qn
         return QN_OK;
     }
     keep(w, mem);
-    if (in_file(w, before.mem))
-        drop_pages(w, before.mem);
-    else
+    if (!in_file(w, before.mem)) {
         forget(w, before.mem);
+        return QN_OK;
+    }
+    drop_pages(w, before.mem);
+    if (w->kept) {
+        struct qn_laidout_matrix which = name_of(w, &before);
+        which.bytes = mem->bytes;
+        qn_kept_add(w->kept, &which, mem->host, false);
+    }
     return QN_OK;
 }
 

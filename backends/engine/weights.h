@@ -54,6 +54,14 @@ qn_err qn_weights_prepare(struct qn_weights *w, struct qn_device *dev, struct qn
 qn_err qn_weights_pile(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t,
                        const struct qn_tensor *parts, struct qn_error *e);
 
+/* Keeps laid-out matrices in files of this folder, limit_bytes in all, and takes those that are
+ * there (engine/kept.h). Between opening w, whose path this is, and the first prepare. */
+void qn_weights_keep_in(struct qn_weights *w, struct qn_device *dev, const char *folder,
+                        int64_t limit_bytes, const char *path);
+/* After the last prepare: begins to write what is new, in the background. */
+void qn_weights_keep(struct qn_weights *w);
+void qn_weights_keep_wait(struct qn_weights *w); /* until it is written, or cannot be */
+
 /* t [n, rows, cols], got from w, becomes [n, cols, rows] in memory of w: F16 where it was F16 or a
  * block type, else F32. Preparing it gives that memory back. QN_ENOMEM. */
 qn_err qn_weights_turn(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t,

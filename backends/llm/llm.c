@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { KEPT_PARAMETERS = 1 << 26 }; /* smaller models are laid out in no time */
 enum { STATES_PER_SEQ = 5 }; /* of a recurrent model: one that is worked on, copies to go back to */
 
 struct llm {
@@ -169,13 +170,23 @@ static qn_err check_vocabulary(const struct llm *m, const struct qn_tokenizer *o
                                 "choose a smaller model of the same family");
 }
 
+/* Laid-out weights are kept where that is wanted and saves time. */
+static qn_err open_weights(struct llm *m, struct qn_lm *lm, const char *path,
+                           const struct qn_llm_options *o, struct qn_error *e)
+{
+    qn_err err = qn_weights_open(&lm->weights, path, e);
+    if (!err && o->weights.folder && qn_weights_parameters(lm->weights) >= KEPT_PARAMETERS)
+        qn_weights_keep_in(lm->weights, m->dev, o->weights.folder, o->weights.gib << 30, path);
+    return err;
+}
+
 static qn_err load_draft(struct llm *m, const struct qn_llm_options *o, int64_t pool,
                          struct qn_error *e)
 {
     if (!o->draft_model)
         return QN_OK;
     struct qn_tokenizer *tok = NULL;
-    qn_err err = qn_weights_open(&m->small.weights, o->draft_model, e);
+    qn_err err = open_weights(m, &m->small, o->draft_model, o, e);
     if (!err)
         err = qn_tokenizer_new(qn_weights_gguf(m->small.weights), &tok, e);
     if (!err)
@@ -210,7 +221,7 @@ static qn_err llm_load(const struct qn_load *opts, struct qn_progress *p, void *
     if (!err)
         err = qn_device_cpu_new(usable(opts->threads), &m->dev, e);
     if (!err)
-        err = qn_weights_open(&m->main.weights, opts->files[0], e);
+        err = open_weights(m, &m->main, opts->files[0], &o, e);
     const struct qn_gguf *g = err ? NULL : qn_weights_gguf(m->main.weights);
     if (!err)
         err = qn_tokenizer_new(g, &m->tok, e);
@@ -273,6 +284,9 @@ static qn_err llm_load(const struct qn_load *opts, struct qn_progress *p, void *
         .token_is_end = model.token_is_end,
     });
     restore_prefixes(m, &o);
+    qn_weights_keep(m->main.weights);
+    if (m->small.weights)
+        qn_weights_keep(m->small.weights);
     ready->context = m->context;
     ready->slots = config.seqs;
     ready->memory_bytes =

@@ -2,11 +2,12 @@
 #include "llm/options.h"
 
 #include "base/str.h"
+#include "contract/backend_types.h"
 #include "llm/batch.h"
 
 #include <stddef.h>
 
-enum kind { COUNT, TRUTH, TEXT, CACHE, STRETCH, ADAPTERS };
+enum kind { COUNT, TRUTH, TEXT, CACHE, STRETCH, ADAPTERS, WEIGHTS };
 
 static const struct row {
     const char *name;
@@ -21,6 +22,7 @@ static const struct row {
     {"lora", ADAPTERS, offsetof(struct qn_llm_options, lora)},
     {"rope_scaling", STRETCH, offsetof(struct qn_llm_options, stretch)},
     {"prefix_cache", TEXT, offsetof(struct qn_llm_options, prefix_cache)},
+    {"weight_cache", WEIGHTS, offsetof(struct qn_llm_options, weights)},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -52,6 +54,13 @@ static qn_err read_cache(const struct qn_jref *v, enum qn_dtype *out, struct qn_
     return qn_json_fail(v, e, "unknown type '%.40s': f16, q8_0, q4_0 and f32 exist", text);
 }
 
+static qn_err read_weights(const struct qn_jref *v, struct qn_weight_cache *out, struct qn_error *e)
+{
+    struct qn_jref folder = qn_json_get(v, "folder"), gib = qn_json_get(v, "gib");
+    qn_err err = qn_json_str(&folder, &out->folder, e);
+    return err ? err : qn_json_i64(&gib, 1, QN_WEIGHT_CACHE_GIB_MAX, &out->gib, e);
+}
+
 static qn_err read_stretch(const struct qn_jref *v, struct qn_llm_options *out, struct qn_error *e)
 {
     const char *text;
@@ -74,6 +83,8 @@ static qn_err read_value(const struct row *r, const struct qn_jref *v, void *at,
         return qn_json_bool_opt(v, at, e);
     case TEXT:
         return qn_json_str_opt(v, at, e);
+    case WEIGHTS:
+        return read_weights(v, at, e);
     case ADAPTERS:
         return qn_adapter_options_read(v, at, e);
     case STRETCH:
@@ -96,7 +107,8 @@ qn_err qn_llm_options_read(const struct qn_jref *object, struct qn_llm_options *
             return qn_fail_param(
                 e, QN_EINVAL, v.key,
                 "unknown option \"%s\" for a language model: slots, cache_type, "
-                "speculate, context_shift, draft_model, lora, rope_scaling and prefix_cache exist",
+                "speculate, context_shift, draft_model, lora, rope_scaling, prefix_cache and "
+                "weight_cache exist",
                 v.key);
         qn_err err = rows[i].kind == STRETCH
                          ? read_stretch(&v, out, e)

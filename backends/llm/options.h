@@ -18,6 +18,10 @@ struct qn_llm_options {
     struct qn_stretch stretch; /* "rope_scaling": of the context, as qn_stretch_parse reads it */
     bool stretched;            /* whether it was given: else the file's is used */
     struct qn_adapter_options lora; /* "lora": adapters that answers may go through */
+    struct qn_weight_cache {
+        const char *folder; /* NULL: none; lent */
+        int64_t gib;
+    } weights;                /* "weight_cache": {"folder": .., "gib": ..}, see engine/kept.h */
     const char *prefix_cache; /* "prefix_cache": the file that keeps beginnings, or NULL; lent */
 };
 

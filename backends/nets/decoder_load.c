@@ -288,8 +288,12 @@ static qn_err load(struct qn_loader *l, struct qn_net *net, int max_chunk, qn_ne
         (net->state_bytes &&
          (err = qn_mem_new(net->dev, net->state_bytes, &net->state_zero, l->e)) != QN_OK))
         return err;
+    /* Rows are looked up in what is laid out for products, or a tied table would be held twice. */
+    const bool one_table = net->tied && !net->output.factors;
     if ((err = qn_loader_finish(l, progress, ctx)) != QN_OK)
         return err;
+    if (one_table)
+        net->embedding = net->output;
     return make_room(l, net, max_chunk);
 }
 

@@ -36,10 +36,15 @@ static int64_t llm_memory(const struct qn_memory_facts *f)
 }
 
 static const struct qn_load_option llm_options[] = {
-    {"slots", QN_LOAD_VALUE},        {"cache_type", QN_LOAD_VALUE},
-    {"speculate", QN_LOAD_VALUE},    {"context_shift", QN_LOAD_VALUE},
-    {"draft_model", QN_LOAD_MODEL},  {"prefix_cache", QN_LOAD_CACHE_FILE},
-    {"rope_scaling", QN_LOAD_VALUE}, {"lora", QN_LOAD_ADAPTERS},
+    {"slots", QN_LOAD_VALUE},
+    {"cache_type", QN_LOAD_VALUE},
+    {"speculate", QN_LOAD_VALUE},
+    {"context_shift", QN_LOAD_VALUE},
+    {"draft_model", QN_LOAD_MODEL},
+    {"prefix_cache", QN_LOAD_CACHE_FILE},
+    {"rope_scaling", QN_LOAD_VALUE},
+    {"lora", QN_LOAD_ADAPTERS},
+    {"weight_cache", QN_LOAD_WEIGHT_CACHE},
     {NULL, QN_LOAD_VALUE},
 };
 

@@ -21,8 +21,11 @@ enum qn_load_kind {
     QN_LOAD_VALUE,     /* as it is */
     QN_LOAD_MODEL,     /* the name of a model becomes its file; "": none */
     QN_LOAD_ADAPTERS,  /* a list of files on this machine: [{"path", "name", "scale"}] */
-    QN_LOAD_CACHE_FILE /* true becomes a file in the server's data folder, false is left out */
+    QN_LOAD_CACHE_FILE,  /* true becomes a file in the server's data folder, false is left out */
+    QN_LOAD_WEIGHT_CACHE /* a number of GiB becomes {"folder", "gib"}, 0 is left out */
 };
+
+enum { QN_WEIGHT_CACHE_GIB_MAX = 1 << 20 };
 
 struct qn_load_option {
     const char *name; /* in load requests, among a model's saved options, and for the child */

@@ -65,6 +65,7 @@ struct qn_gguf {
     bool mapped;
     uint32_t version;
     uint64_t seed;
+    uint64_t identity;
     struct kv *kvs;
     size_t kv_count;
     struct index kv_index;
@@ -448,6 +449,17 @@ qn_err qn_gguf_parse(const void *data, size_t n, struct qn_gguf **out, struct qn
     return parse_owned(data, n, false, out, e);
 }
 
+/* The time of the last change of its inode, which no program can set, is among what counts: bytes
+ * written over in place under an old date are noticed. Not its device: some systems number devices
+ * anew at every start. */
+static uint64_t identity_of(const struct stat *st)
+{
+    const int64_t what[] = {(int64_t)st->st_ino,          (int64_t)st->st_size,
+                            (int64_t)st->st_mtim.tv_sec,  (int64_t)st->st_mtim.tv_nsec,
+                            (int64_t)st->st_ctim.tv_sec, (int64_t)st->st_ctim.tv_nsec};
+    return qn_hash_bytes(1, what, sizeof what);
+}
+
 qn_err qn_gguf_open(const char *path, struct qn_gguf **out, struct qn_error *e)
 {
     /* O_NONBLOCK: a named pipe must not hold us up before fstat can tell what it is. */
@@ -476,6 +488,9 @@ qn_err qn_gguf_open(const char *path, struct qn_gguf **out, struct qn_error *e)
     }
     struct qn_error inner = {0};
     err = parse_owned(data, (size_t)st.st_size, true, out, &inner);
+    if (err == QN_OK) {
+        (*out)->identity = identity_of(&st);
+    }
     return err == QN_OK ? QN_OK : qn_fail(e, err, "%s: %s", path, inner.message);
 }
 
@@ -495,6 +510,11 @@ void qn_gguf_close(struct qn_gguf *g)
         munmap((void *)g->data, g->size);
     }
     free(g);
+}
+
+uint64_t qn_gguf_identity(const struct qn_gguf *g)
+{
+    return g->identity;
 }
 
 uint32_t qn_gguf_version(const struct qn_gguf *g)

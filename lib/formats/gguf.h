@@ -51,6 +51,9 @@ qn_err qn_gguf_open(const char *path, struct qn_gguf **out, struct qn_error *e);
 qn_err qn_gguf_parse(const void *data, size_t n, struct qn_gguf **out, struct qn_error *e);
 void qn_gguf_close(struct qn_gguf *g); /* NULL allowed */
 
+/* Stands for the file as it was when it was opened: another one, or the same after any change, has
+ * another number. 0: no file. Comparable on one machine only. */
+uint64_t qn_gguf_identity(const struct qn_gguf *g);
 uint32_t qn_gguf_version(const struct qn_gguf *g);
 size_t qn_gguf_file_bytes(const struct qn_gguf *g);
 const void *qn_gguf_data(const struct qn_gguf *g); /* the start of the mapping */

@@ -1,6 +1,6 @@
 /* How fast a language model's network runs on this machine.
  *
- *   bench_llm [--limits] [--reps N] [--adapter FILE]... MODEL THREADS TEST...
+ *   bench_llm [--limits] [--reps N] [--kept DIR] [--adapter FILE]... MODEL THREADS TEST...
  *
  *   pp512       a prompt of 512 tokens on an empty context
  *   tg32        32 tokens generated one after another, from an empty context
@@ -8,7 +8,9 @@
  *   tg32x4      four sequences together, 32 tokens each
  *
  * One JSON object a line on stdout: first what loading took, then one for each test, in their
- * order. That is the contract which llm.py --vs expects of any program (docs/performance.md);
+ * order. With --kept laid-out weights are kept in that folder, and the first run, which writes
+ * them, ends when they are. That is the contract which llm.py --vs expects of any program
+ * (docs/performance.md);
  * --limits adds what the machine can do at best and each test's share of it. Each test warms up and
  * is then the median of --reps runs. "others" is the number of processors that other programs kept
  * busy meanwhile. With adapters, sequence i of a test goes through the one in place i modulo their
@@ -37,6 +39,7 @@ struct options {
     int n_adapters;
     int threads, reps;
     bool limits;
+    const char *kept;
     char **tests;
     int n_tests;
 };
@@ -273,6 +276,8 @@ static void load(struct bench *b)
     need(qn_device_cpu_new(b->o.threads, &b->dev, &e), &e);
     double start = now_s();
     need(qn_weights_open(&b->weights, b->o.model, &e), &e);
+    if (b->o.kept)
+        qn_weights_keep_in(b->weights, b->dev, b->o.kept, INT64_MAX, b->o.model);
     need(qn_net_load(&b->net, b->weights, b->dev, CHUNK, NULL, NULL, &e), &e);
     load_adapters(b);
     need(qn_net_kv_init(b->net, &(struct qn_kv_config){KV_TOKENS, QN_F16, QN_F16}, &e), &e);
@@ -308,9 +313,9 @@ static void load(struct bench *b)
 
 static void usage(void)
 {
-    fprintf(stderr,
-            "usage: bench_llm [--limits] [--reps N] [--adapter FILE]... MODEL THREADS TEST...\n"
-            "tests: pp512 tg32 tg32@2048 tg32x4\n");
+    fprintf(stderr, "usage: bench_llm [--limits] [--reps N] [--kept DIR] [--adapter FILE]... MODEL "
+                    "THREADS TEST...\n"
+                    "tests: pp512 tg32 tg32@2048 tg32x4\n");
     exit(2);
 }
 
@@ -359,6 +364,9 @@ static struct options parse(int argc, char **argv)
         } else if (strcmp(argv[i], "--adapter") == 0 && value && o.n_adapters < QN_ADAPTERS_MAX) {
             o.adapters[o.n_adapters++] = value;
             i++;
+        } else if (strcmp(argv[i], "--kept") == 0 && value) {
+            o.kept = value;
+            i++;
         } else {
             usage();
         }
@@ -385,6 +393,8 @@ int main(int argc, char **argv)
         struct test t = test_of(b.o.tests[i]);
         (t.prompt ? bench_prompt : bench_generate)(&b, &t);
     }
+    qn_weights_keep(b.weights);
+    qn_weights_keep_wait(b.weights);
     qn_net_free(b.net);
     qn_weights_close(b.weights);
     qn_device_free(b.dev);

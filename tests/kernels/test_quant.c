@@ -358,6 +358,38 @@ static void test_codes_and_scales(void **state)
     }
 }
 
+/* Sixteen rows and eleven, laid out: each is found again. */
+static void test_rows_of_panels(void **state)
+{
+    enum { COLS = 512 };
+    static unsigned char file[CPU_PANEL * COLS * 4], panel[CPU_PANEL * COLS * 4];
+    float x[COLS], want[COLS], got[COLS];
+    (void)state;
+    for (int t = 0; t < QN_DTYPE_COUNT; t++) {
+        const struct qn_dtype_info *d = qn_dtype(t);
+        const size_t row_bytes = qn_dtype_bytes(d, COLS);
+        if (d->block == 1)
+            continue;
+        for (int r = 0; r < CPU_PANEL; r++) {
+            for (int i = 0; i < COLS; i++)
+                x[i] = (float)((i * 97 + r * 61) % 251 - 125) * (float)(1 + i / 16) / 64;
+            d->quant(file + (size_t)r * row_bytes, x, COLS);
+        }
+        for (int n = CPU_PANEL; n >= 11; n -= 5) {
+            cpu_pack_panel(t, panel, file, row_bytes, n, COLS);
+            for (int r = 0; r < CPU_PANEL; r++) {
+                if (r < n)
+                    d->dequant(want, file + (size_t)r * row_bytes, COLS);
+                cpu_unpack_row(t, got, panel, r, COLS);
+                for (int i = 0; i < COLS && r < n; i++)
+                    if (!(fabsf(got[i] - want[i]) <= 1e-5f * (1 + fabsf(want[i]))))
+                        fail_msg("%s: weight %d of row %d is %g, not %g", d->name, i, r,
+                                 (double)got[i], (double)want[i]);
+            }
+        }
+    }
+}
+
 /* What is laid out anew takes little more than the file for the types people run. */
 static void test_panel_sizes(void **state)
 {
@@ -379,7 +411,7 @@ int main(void)
         cmocka_unit_test(test_halves),           cmocka_unit_test(test_blocks_by_hand),
         cmocka_unit_test(test_low_bits_by_hand), cmocka_unit_test(test_grids_by_hand),
         cmocka_unit_test(test_rounding),         cmocka_unit_test(test_codes_and_scales),
-        cmocka_unit_test(test_panel_sizes),
+        cmocka_unit_test(test_rows_of_panels),   cmocka_unit_test(test_panel_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

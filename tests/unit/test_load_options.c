@@ -20,7 +20,7 @@ static qn_err file_of(void *ctx, const char *name, struct qn_buf *path, struct q
 }
 
 static const struct qn_load_places places = {
-    .model_file = file_of, .cache_dir = "/data/prefixes", .name = "user.a/b c"};
+    .model_file = file_of, .data_dir = "/data", .name = "user.a/b c"};
 
 static qn_err merge(const char *asked, const char *saved, const char *settings, char out[256],
                     struct qn_error *e)
@@ -67,6 +67,19 @@ static void names_and_wishes_become_files(void **state)
     assert_string_equal(e.param, "prefix_cache");
 }
 
+static void a_limit_of_disk_becomes_a_folder(void **state)
+{
+    (void)state;
+    char out[256] = "";
+    struct qn_error e = {0};
+    assert_int_equal(merge("{}", "{}", "{\"weight_cache\":16}", out, &e), QN_OK);
+    assert_string_equal(out, "{\"weight_cache\":{\"folder\":\"/data/weights\",\"gib\":16}}");
+    assert_int_equal(merge("{\"weight_cache\":0}", "{}", "{\"weight_cache\":16}", out, &e), QN_OK);
+    assert_string_equal(out, "{}");
+    assert_int_equal(merge("{\"weight_cache\":-1}", "{}", "{}", out, &e), QN_EINVAL);
+    assert_string_equal(e.param, "weight_cache");
+}
+
 static void adapters_are_files_named_in_full(void **state)
 {
     (void)state;
@@ -107,6 +120,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_strongest_layer_wins),
+        cmocka_unit_test(a_limit_of_disk_becomes_a_folder),
         cmocka_unit_test(names_and_wishes_become_files),
         cmocka_unit_test(adapters_are_files_named_in_full),
         cmocka_unit_test(a_request_names_options_of_its_type_only),

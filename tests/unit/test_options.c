@@ -31,11 +31,13 @@ static void every_option_is_read(void **state)
     assert_false(o.context_shift);
     assert_null(o.draft_model);
     assert_null(o.prefix_cache);
+    assert_null(o.weights.folder);
     assert_int_equal(o.lora.n, 0);
     assert_int_equal(read_text("{\"slots\":3,\"cache_type\":\"Q8_0\",\"speculate\":false,"
                                "\"context_shift\":true,\"draft_model\":\"/a.gguf\","
                                "\"lora\":[{\"path\":\"/l.gguf\",\"scale\":-0.5,\"name\":\"n\"},"
-                               "{\"path\":\"/m.gguf\"}],\"prefix_cache\":\"/b\"}",
+                               "{\"path\":\"/m.gguf\"}],\"prefix_cache\":\"/b\","
+                               "\"weight_cache\":{\"folder\":\"/w\",\"gib\":3}}",
                                &o, &e),
                      QN_OK);
     assert_int_equal(o.slots, 3);
@@ -45,6 +47,8 @@ static void every_option_is_read(void **state)
     assert_true(o.context_shift);
     assert_string_equal(o.draft_model, "/a.gguf");
     assert_string_equal(o.prefix_cache, "/b");
+    assert_string_equal(o.weights.folder, "/w");
+    assert_int_equal(o.weights.gib, 3);
     assert_int_equal(o.lora.n, 2);
     assert_string_equal(o.lora.v[0].path, "/l.gguf");
     assert_string_equal(o.lora.v[0].name, "n");
@@ -69,6 +73,8 @@ static void what_is_wrong_is_named(void **state)
         {"{\"lora\":[{\"path\":\"/a\",\"scale\":\"x\"}]}", "lora[0].scale"},
         {"{\"lora\":[{\"path\":\"/a\",\"name\":\"\"}]}", "lora[0].name"},
         {"{\"lora\":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]}", "at most 16"},
+        {"{\"weight_cache\":{\"gib\":3}}", "folder"},
+        {"{\"weight_cache\":{\"folder\":\"/w\",\"gib\":0}}", "gib"},
         {"{\"cache\":\"f16\"}", "cache_type"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct qn_llm_options o;

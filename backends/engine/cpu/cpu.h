@@ -213,6 +213,8 @@ void cpu_matmul_many(struct qn_device *, const struct qn_tensor *x, const struct
                      int n_parts, float onto);
 qn_err cpu_weight_prepare(struct qn_device *, struct qn_tensor *t, struct qn_mem **out,
                           struct qn_error *e);
+qn_err cpu_weight_adopt(struct qn_device *, struct qn_tensor *t, const void *host, size_t bytes,
+                        struct qn_mem **out, struct qn_error *e);
 size_t cpu_matmul_bytes(const struct cpu_kernels *k, int64_t rows,
                         int64_t cols);   /* of cpu_device.rows */
 int64_t cpu_matmul_floats(int64_t cols); /* of each thread's work */

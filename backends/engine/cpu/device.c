@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* Memory of this size is asked for in the system's large pages: caches are read in pieces of a few KiB
- * that lie megabytes apart, and each would need its own entry of the address table. */
+/* Memory of this size is asked for in the system's large pages: caches are read in pieces of a few
+ * KiB that lie megabytes apart, and each would need its own entry of the address table. */
 enum { HUGE_FROM = 16 << 20 };
 
 static qn_err mem_new(struct qn_device *dev, size_t bytes, struct qn_mem **out, struct qn_error *e)
@@ -190,6 +190,7 @@ static const struct qn_ops ops = {
     .write = write_tensor,
     .reserve = reserve,
     .weight_prepare = cpu_weight_prepare,
+    .weight_adopt = cpu_weight_adopt,
     .mem_new = mem_new,
     .mem_free = mem_free,
     .set_threads = set_threads,
@@ -206,6 +207,7 @@ qn_err qn_device_cpu_new(int threads, struct qn_device **out, struct qn_error *e
     struct cpu_device *d = qn_xcalloc(1, sizeof *d);
     d->base.ops = &ops;
     d->base.name = d->name;
+    d->base.layouts = CPU_LAYOUTS;
     d->k = k;
     snprintf(d->name, sizeof d->name, "cpu %s", k->name);
     err = qn_pool_new(threads, &d->pool, e);

@@ -4,34 +4,13 @@
 
 enum { P = CPU_PANEL };
 
-/* The code of group g, byte i of its vector. */
-static inline int code_at(enum cpu_codes form, const uint8_t *unit, int g, int i)
-{
-    switch (form) {
-    case CODES_8:
-        return unit[64 * g + i];
-    case CODES_6:
-        unit += 192 * (g / 4);
-        return (unit[64 * (g % 4 / 2) + i] >> 4 * (g & 1) & 15) | (unit[128 + i] >> 2 * (g % 4) & 3)
-                                                                      << 4;
-    case CODES_5:
-        return (unit[64 * (g / 2) + i] >> 4 * (g & 1) & 15) | (unit[256 + i] >> g & 1) << 4;
-    case CODES_4:
-        return unit[64 * (g / 2) + i] >> 4 * (g & 1) & 15;
-    case CODES_3:
-        return (unit[64 * (g / 4) + i] >> 2 * (g % 4) & 3) | (unit[128 + i] >> g & 1) << 2;
-    default:
-        return unit[64 * (g / 4) + i] >> 2 * (g % 4) & 3;
-    }
-}
-
 /* What the codes of 32 columns stand for: [8 groups][16 rows][4 columns]. */
 static inline void unpack(enum qn_dtype t, const uint8_t *unit, int8_t w[8][64])
 {
     const struct cpu_layout *l = cpu_layout(t);
     for (int g = 0; g < 8; g++)
         for (int i = 0; i < 64; i++) {
-            int code = code_at(l->codes, unit, g, i);
+            int code = cpu_code_at(l->codes, unit, g, i);
             w[g][i] = l->levels ? l->levels[code] : (int8_t)(code - l->offset);
         }
 }

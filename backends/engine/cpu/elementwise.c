@@ -1,5 +1,5 @@
 /* Operations that touch each element once: sums, gates, copies, table rows. */
-#include "engine/cpu/cpu.h"
+#include "engine/cpu/activations.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -218,7 +218,11 @@ static void get_row(const struct job *j, int64_t r)
         fprintf(stderr, "get_rows: row %d of %lld\n", (int)id, (long long)j->a->shape[0]);
         abort();
     }
-    qn_dtype(j->a->dtype)->dequant(cpu_at(j->y, r, 0), cpu_at(j->a, id, 0), j->cols);
+    if (j->a->mem->layout == CPU_LAYOUT_PANELS)
+        cpu_unpack_row(j->a->dtype, cpu_at(j->y, r, 0), cpu_panel_at(j->a, 0, id / CPU_PANEL),
+                       id % CPU_PANEL, j->cols);
+    else
+        qn_dtype(j->a->dtype)->dequant(cpu_at(j->y, r, 0), cpu_at(j->a, id, 0), j->cols);
 }
 
 void cpu_get_rows(struct qn_device *dev, struct qn_tensor *y, const struct qn_tensor *table,

@@ -5,11 +5,7 @@
  * and knows no block types. */
 #include "engine/cpu/activations.h"
 
-#include <errno.h>
-#include <stdatomic.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 struct job {
     struct cpu_device *dev;
@@ -211,84 +207,4 @@ void cpu_matmul_many(struct qn_device *dev, const struct qn_tensor *x,
         j.start[i + 1] = j.start[i] + divide_up(parts[i].w->shape[0], j.step[i]);
     }
     qn_pool_run(j.dev->pool, item, &j, j.start[n_parts]);
-}
-
-struct packing {
-    const struct qn_tensor *from; /* [rows, cols] or [experts, rows, cols] */
-    char *to;
-};
-
-/* Panel i, counted through all experts: none holds rows of two. */
-static void pack_item(void *arg, int64_t i, int worker)
-{
-    const struct packing *p = arg;
-    const struct qn_tensor *w = p->from;
-    int64_t rows = w->shape[w->ndim - 2], cols = w->shape[w->ndim - 1];
-    int64_t panels_each = divide_up(rows, CPU_PANEL), first = i % panels_each * CPU_PANEL;
-    const void *from = w->ndim == 2 ? cpu_at(w, first, 0) : cpu_at(w, i / panels_each, first);
-    (void)worker;
-    char *to = p->to + (size_t)i * cpu_panel_bytes(w->dtype, cols);
-    cpu_pack_panel(w->dtype, to, from, (size_t)w->stride[w->ndim - 2],
-                   (int)(rows - first < CPU_PANEL ? rows - first : CPU_PANEL), cols);
-    if (w->factors)
-        cpu_panel_set_factor(to, w->factors[w->ndim == 2 ? 0 : i / panels_each]);
-}
-
-struct bringing_in {
-    char *first;
-    size_t bytes;
-    atomic_int err; /* an errno */
-};
-
-enum { BRING_IN_BYTES = 4 << 20 };
-
-static void bring_in_item(void *arg, int64_t i, int worker)
-{
-    struct bringing_in *b = arg;
-    const size_t at = (size_t)i * BRING_IN_BYTES, left = b->bytes - at;
-    (void)worker;
-    if (madvise(b->first + at, left < BRING_IN_BYTES ? left : BRING_IN_BYTES, MADV_POPULATE_READ))
-        atomic_store(&b->err, errno);
-}
-
-/* Reads the pages that the matrix lies in now, while somebody waits for a load and sees it go on,
- * and not when the first answer is being computed. */
-static qn_err bring_in(struct qn_device *dev, const struct qn_tensor *t, struct qn_error *e)
-{
-    const size_t before = (uintptr_t)cpu_data(t) % (uintptr_t)sysconf(_SC_PAGESIZE);
-    const size_t rows = (size_t)t->shape[t->ndim - 2];
-    size_t bytes = (rows - 1) * (size_t)t->stride[t->ndim - 2] +
-                   qn_dtype_bytes(qn_dtype(t->dtype), t->shape[t->ndim - 1]);
-    if (t->ndim == 3)
-        bytes += (size_t)(t->shape[0] - 1) * (size_t)t->stride[0];
-    struct bringing_in b = {.first = (char *)cpu_data(t) - before, .bytes = bytes + before};
-    qn_pool_run(cpu(dev)->pool, bring_in_item, &b,
-                divide_up((int64_t)b.bytes, (int64_t)BRING_IN_BYTES));
-    const int err = atomic_load(&b.err);
-    if (err == EFAULT ||
-        err == EHWPOISON) /* others: a system that cannot do it, which costs time */
-        return qn_fail(e, QN_EIO, "a matrix cannot be read from the file: did it become shorter?");
-    return QN_OK;
-}
-
-qn_err cpu_weight_prepare(struct qn_device *dev, struct qn_tensor *t, struct qn_mem **out,
-                          struct qn_error *e)
-{
-    if (t->dtype == QN_I32)
-        return qn_fail(e, QN_EUNSUPPORTED, "a matrix of type %s cannot be multiplied",
-                       qn_dtype(t->dtype)->name);
-    *out = NULL;
-    if (qn_dtype(t->dtype)->block == 1)
-        return bring_in(dev, t, e);
-    int64_t n = divide_up(t->shape[t->ndim - 2], CPU_PANEL) * (t->ndim == 3 ? t->shape[0] : 1);
-    qn_err err =
-        qn_mem_new(dev, (size_t)n * cpu_panel_bytes(t->dtype, t->shape[t->ndim - 1]), out, e);
-    if (err)
-        return err;
-    (*out)->layout = CPU_LAYOUT_PANELS;
-    madvise((*out)->host, (*out)->bytes, MADV_HUGEPAGE); /* all of it will be used; advice only */
-    struct packing p = {t, (*out)->host};
-    qn_pool_run(cpu(dev)->pool, pack_item, &p, n);
-    *t = qn_tensor_make(t->dtype, t->ndim, t->shape, *out, 0);
-    return QN_OK;
 }

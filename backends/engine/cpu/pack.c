@@ -1,4 +1,4 @@
-/* Lays rows of block weights out in panels; pack.h says how. */
+/* Lays rows of block weights out in panels, and finds single ones there again; pack.h says how. */
 #include "engine/cpu/pack.h"
 
 #include <assert.h>
@@ -152,6 +152,81 @@ void cpu_pack_panel(enum qn_dtype t, void *panel, const void *rows, size_t row_b
                 put_scales(l->scales, scales + step * in_record, r, &s, in_block);
             d->codes(c, row, u);
             put_codes(l->codes, codes, r, c);
+        }
+    }
+}
+
+/* What the codes of one half of a unit are multiplied by, and what is added then. */
+struct line {
+    float s, m;
+};
+
+static float half_at(const unsigned char *p)
+{
+    uint16_t h;
+    memcpy(&h, p, sizeof h);
+    return qn_f16_to_f32(h);
+}
+
+static float float_of(uint32_t bits)
+{
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+/* Of unit j of a record whose scales are at s (where they are one unit's after another's, of the
+ * unit itself), for columns 16·half .. + 15. */
+static struct line line_of(enum qn_dtype t, const unsigned char *s, int row, int j, int half)
+{
+    const float unit = cpu_layout(t)->unit, d = half_at(s + 2 * row);
+    const unsigned char *b = s + row;
+    switch (cpu_layout(t)->scales) {
+    case SCALES_HALF_MIN:
+        return (struct line){d, half_at(s + 32 + 2 * row)};
+    case SCALES_E8M0:
+        return (struct line){float_of((b[0] ? b[0] - 1u : 0) << 23), 0};
+    case SCALES_E4M3:
+        return (struct line){0x1p119f * float_of((uint32_t)b[16 * half] << 20), 0};
+    case SCALES_K32:
+        return (struct line){unit * d * (float)(int8_t)b[32 + 16 * j], 0};
+    case SCALES_K16:
+        return (struct line){unit * d * (float)(int8_t)b[32 + 32 * j + 16 * half], 0};
+    case SCALES_K32_MIN:
+        b += 64 + 32 * j;
+        return (struct line){unit * d * (float)b[0],
+                             -unit * half_at(s + 32 + 2 * row) * (float)b[16]};
+    case SCALES_K16_MIN:
+        b += 64 + 32 * j + 16 * half;
+        return (struct line){d * (float)(b[0] & 15),
+                             -half_at(s + 32 + 2 * row) * (float)(b[0] >> 4)};
+    default: /* SCALES_HALF, SCALES_WIDE */
+        return (struct line){d, 0};
+    }
+}
+
+void cpu_unpack_row(enum qn_dtype t, float *out, const void *panel, int row, int64_t cols)
+{
+    const struct cpu_layout *l = cpu_layout(t);
+    const int units = cpu_record_units(t), step = cpu_scale_step(t);
+    const unsigned char *codes = (const unsigned char *)panel + cpu_head_bytes(t), *scales = codes;
+    float factor = 1;
+    if (cpu_head_bytes(t))
+        memcpy(&factor, (const float *)panel + row, sizeof factor);
+    for (int64_t u = 0; u < cols / 32; u++, codes += cpu_code_bytes(t)) {
+        const int j = (int)(u % units);
+        if (j == 0) {
+            scales = codes;
+            codes += cpu_scale_bytes(t);
+        }
+        struct line of[2];
+        for (int half = 0; half < 2; half++)
+            of[half] = line_of(t, scales + step * j, row, step ? 0 : j, half);
+        for (int i = 0; i < 32; i++) {
+            const struct line x = of[i / 16];
+            const int code = cpu_code_at(l->codes, codes, i / 4, 4 * row + i % 4);
+            const int w = l->levels ? l->levels[code] : code - l->offset;
+            out[32 * u + i] = factor * (x.s * (float)w + x.m);
         }
     }
 }

@@ -41,6 +41,9 @@
 
 enum { CPU_PANEL = 16, CPU_COLUMNS_MAX = 8, CPU_LAYOUT_PANELS = 1, CPU_PLAIN_RUN = 16 };
 
+/* Raised with every change of what cpu_pack_panel writes: panels are kept on disk. */
+enum { CPU_LAYOUTS = 1 };
+
 /* One block of 32 columns of nc activations: x = d·q. Offsets in bytes, nc of each. */
 #define ACT_Q(nc) 0                /* int8 [nc][32] */
 #define ACT_D(nc) (32 * (nc))      /* float d */
@@ -148,12 +151,36 @@ static inline int cpu_code_bytes(enum qn_dtype t)
     return 64 * vectors[cpu_layout(t)->codes];
 }
 
+/* The code of group g, byte i of its vector, in the unit's codes. */
+static inline int cpu_code_at(enum cpu_codes form, const uint8_t *unit, int g, int i)
+{
+    switch (form) {
+    case CODES_8:
+        return unit[64 * g + i];
+    case CODES_6:
+        unit += 192 * (g / 4);
+        return (unit[64 * (g % 4 / 2) + i] >> 4 * (g & 1) & 15) | (unit[128 + i] >> 2 * (g % 4) & 3)
+                                                                      << 4;
+    case CODES_5:
+        return (unit[64 * (g / 2) + i] >> 4 * (g & 1) & 15) | (unit[256 + i] >> g & 1) << 4;
+    case CODES_4:
+        return unit[64 * (g / 2) + i] >> 4 * (g & 1) & 15;
+    case CODES_3:
+        return (unit[64 * (g / 4) + i] >> 2 * (g % 4) & 3) | (unit[128 + i] >> g & 1) << 2;
+    default:
+        return unit[64 * (g / 4) + i] >> 2 * (g % 4) & 3;
+    }
+}
+
 /* Of 16 rows of a plain type: as they lie in the file. */
 size_t cpu_panel_bytes(enum qn_dtype t, int64_t cols);
 
 /* Writes one panel of a block type from n (1 to 16) rows of the file's layout, row_bytes apart. */
 void cpu_pack_panel(enum qn_dtype t, void *panel, const void *rows, size_t row_bytes, int n,
                     int64_t cols);
+
+/* out [cols] = row number `row` (0 to 15) of a panel of a block type. */
+void cpu_unpack_row(enum qn_dtype t, float *out, const void *panel, int row, int64_t cols);
 
 /* Multiplies what a panel of a type with SCALES_E4M3, just written, stands for. */
 void cpu_panel_set_factor(void *panel, float factor);
