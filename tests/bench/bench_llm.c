@@ -209,7 +209,7 @@ static void bench_prompt(struct bench *b, const struct test *t)
 {
     struct sample v[REPS_MAX];
     struct qn_seq *s = new_seq(b, t->n);
-    prompt(b, s, t->n < 64 ? t->n : 64); /* warms up */
+    prompt(b, s, t->n); /* warms up: all memory that it takes is there afterwards */
     for (int r = 0; r < b->o.reps; r++) {
         qn_seq_truncate(s, 0);
         struct watch w = watch_start();
