@@ -71,9 +71,11 @@ typedef void (*cpu_rows_fn)(float *y, const void *rows, size_t row_bytes, int n,
 struct cpu_wide {
     bool (*supported)(void);      /* NULL: wherever the set is */
     int panel_bytes, group_bytes; /* of CPU_WIDE columns; 0: this set has no such form */
-    /* A group of eight rows from n of them, and y [2][8][16] = two panels times one group. */
+    /* A group of eight rows from n of them, and y [2][8][16] = two panels times one group. While it
+     * multiplies, tile asks for the memory [ask, ask_end), as much of it as it finds time for. */
     void (*round)(void *group, const float *const *x, int n, int64_t cols);
-    void (*tile)(float *y, const void *first, const void *second, const void *group, int64_t cols);
+    void (*tile)(float *y, const void *first, const void *second, const void *group, int64_t cols,
+                 const char *ask, const char *ask_end);
 };
 
 /* One instruction set's inner loops. Rows are contiguous; y may be an input where ops.h says so. */

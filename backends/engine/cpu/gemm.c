@@ -121,7 +121,8 @@ static void panels_item(const struct job *j, const struct qn_linear *l, int64_t 
                 panel_times_group(j, l, p, g);
 }
 
-/* Two panels at a time are brought to the wide form and meet all groups. */
+/* Two panels at a time are brought to the wide form and meet all groups; meanwhile the next two are
+ * asked for, each group a share of them. */
 static void wide_item(const struct job *j, const struct qn_linear *l, int64_t first, int64_t end,
                       float *work)
 {
@@ -130,13 +131,18 @@ static void wide_item(const struct job *j, const struct qn_linear *l, int64_t fi
     const int64_t cols = l->w->shape[1], stop = divide_up(end, CPU_PANEL);
     char *wide[2] = {(char *)work, (char *)work + cols / CPU_WIDE * form->panel_bytes};
     float tile[2][CPU_COLUMNS_MAX * CPU_PANEL] __attribute__((aligned(64)));
+    const int64_t panels = divide_up(l->w->shape[0], CPU_PANEL);
+    const int64_t bytes = cpu_panel_at(l->w, 0, 1) - cpu_panel_at(l->w, 0, 0);
     for (int64_t p = first / CPU_PANEL; p < stop; p += 2) {
         int n = stop - p < 2 ? 1 : 2;
+        const char *next = cpu_panel_at(l->w, 0, p + 2);
+        const int64_t coming = p + 2 >= panels ? 0 : p + 3 >= panels ? 1 : 2;
+        const int64_t share = divide_up(coming * bytes, j->groups * CPU_ALIGN) * CPU_ALIGN;
         for (int i = 0; i < n; i++)
             cpu_panel_widen(k, wide[i], l->w, p + i);
-        for (int64_t g = 0; g < j->groups; g++) {
+        for (int64_t g = 0; g < j->groups; g++, next += share) {
             form->tile(tile[0], wide[0], wide[n - 1],
-                       cpu_wide_of(k, &j->forms, group_at(j, g), l->w), cols);
+                       cpu_wide_of(k, &j->forms, group_at(j, g), l->w), cols, next, next + share);
             for (int i = 0; i < n; i++)
                 store_tile(j, l, tile[i], g * CPU_COLUMNS_MAX, rows_of_group(j, g),
                            (p + i) * CPU_PANEL);

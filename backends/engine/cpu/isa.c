@@ -322,7 +322,7 @@ static void try_wide(const struct cpu_kernels *k, struct trial *t, int side)
         k->wide_panel[t->type](t->wide, t->panel, COLS);
     else
         k->wide_rows[t->type](t->wide, t->file, qn_dtype_bytes(d, COLS), ROWS, COLS);
-    form->tile(tile, t->wide, t->wide, t->acts[1], COLS);
+    form->tile(tile, t->wide, t->wide, t->acts[1], COLS, NULL, NULL);
     memcpy(t->out[side], tile + t->n, sizeof(float) * (size_t)t->n);
 }
 
