@@ -25,7 +25,8 @@ def environment(home, **more):
     """Nothing of the tester's own settings; a data directory that belongs to the test."""
     clean = {k: v for k, v in os.environ.items() if not k.startswith("QUINCE_") and k != "LANG"
              and not k.startswith("LC_")}
-    return {**clean, "TERM": "xterm", "HOME": str(home), "QUINCE_DATA_DIR": str(home / "data"), **more}
+    return {**clean, "TERM": "xterm", "HOME": str(home), "QUINCE_DATA_DIR": str(home / "data"),
+            "QUINCE_OLLAMA_PORT": "off", **more}
 
 
 class Cli:

@@ -194,6 +194,39 @@ static void a_second_server_is_turned_away(void **state)
     qn_catalog_close(c);
 }
 
+/* A database of the first version, as the program of that day wrote it. */
+static void an_old_catalog_grows(void **state)
+{
+    (void)state;
+    static const char first[] =
+        "CREATE TABLE model (name TEXT PRIMARY KEY NOT NULL, type TEXT NOT NULL, recipe TEXT NOT "
+        "NULL, checkpoint TEXT NOT NULL, size_bytes INTEGER NOT NULL, labels TEXT NOT NULL, "
+        "details "
+        "TEXT NOT NULL, options TEXT NOT NULL DEFAULT '{}', builtin INTEGER NOT NULL, suggested "
+        "INTEGER NOT NULL, created_s INTEGER NOT NULL, last_use_s INTEGER NOT NULL DEFAULT 0) "
+        "STRICT;"
+        "CREATE TABLE file (model TEXT NOT NULL REFERENCES model(name) ON DELETE CASCADE, position "
+        "INTEGER NOT NULL, path TEXT NOT NULL, PRIMARY KEY (model, position)) STRICT;"
+        "INSERT INTO model VALUES('user.old', 'llm', 'llamacpp', '/m', 5, '[]', '{}', "
+        "'{\"ctx_size\":9}', 0, 0, 1700000000, 0);"
+        "INSERT INTO file VALUES('user.old', 0, '/m'); PRAGMA user_version = 1;";
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, first, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    struct qn_catalog *c = open_catalog();
+    struct qn_snapshot *s = qn_catalog_snapshot(c);
+    const struct qn_model_row *row = qn_snapshot_find(s, "user.old");
+    assert_non_null(row);
+    assert_string_equal(row->options, "{\"ctx_size\":9}");
+    assert_string_equal(row->preset, "{}");
+    assert_string_equal(row->facts, "{}");
+    assert_string_equal(row->digest, "");
+    assert_string_equal(row->base, "");
+    qn_snapshot_unref(s);
+    qn_catalog_close(c);
+}
+
 static void a_newer_schema_is_left_alone(void **state)
 {
     (void)state;
@@ -250,6 +283,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(rows_outlive_the_program, setup, teardown),
         cmocka_unit_test_setup_teardown(a_flush_waits_for_what_was_asked, setup, teardown),
         cmocka_unit_test_setup_teardown(a_second_server_is_turned_away, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_old_catalog_grows, setup, teardown),
         cmocka_unit_test_setup_teardown(a_newer_schema_is_left_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(damage_is_reported_and_never_deleted, setup, teardown),
     };
