@@ -70,7 +70,7 @@ def test_refused_requests_answer_in_their_family(shared, path, body, family):
 def test_profiles_change_the_form(shared, profile, family):
     reply = shared.post("/v1/chat/completions", {"model": "nobody", "messages": [{"role": "user", "content": "x"}]},
                         headers={"X-API-Profile": profile})
-    assert reply.status == 404
+    assert reply.status == (422 if profile == "dppan" else 404)
     assert reply.headers["X-API-Profile"] == profile
     assert form(reply.json) == family
 
@@ -95,8 +95,9 @@ def test_requests_that_name_no_model_or_any(house):
         assert (chat(profile).status, chat(profile).json["error"]["param"]) == (400, "model")
     for profile in ("auto", "localllm", "layerscale", "dppan", "ollama"):
         assert (chat(profile).status, chat(profile).json["model"]) == (200, model), profile
-    for profile in ("auto", "localllm", "dppan", "ollama"):
+    for profile in ("auto", "localllm", "ollama"):
         assert chat(profile, model="meta-llama/Llama-4").status == 404, profile
+    assert chat("dppan", model="meta-llama/Llama-4").status == 422
     assert chat("layerscale", model="meta-llama/Llama-4").json["model"] == model
     assert chat("layerscale", model="user.b").json["model"] == "user.b"
     reply = server.post("/v1/messages", {"max_tokens": 5, "messages": [{"role": "user", "content": "2 + 2?"}]},
