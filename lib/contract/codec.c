@@ -77,6 +77,16 @@ static const struct qn_field complete_fields[] = {
     P(suffix, QN_F_STR, .max = QN_JOB_PROMPT_BYTES_MAX),
 };
 
+#define M(name, type, ...)                                                                         \
+    {                                                                                              \
+#name, type, offsetof(struct qn_measure, name), __VA_ARGS__                                \
+    }
+static const struct qn_field measure_fields[] = {
+    M(inputs, QN_F_ARRAY, .min = 0),
+    M(query, QN_F_STR, .max = QN_JOB_PROMPT_BYTES_MAX),
+    M(dimensions, QN_F_I64, .min = 1, .max = QN_JOB_DIMENSIONS_MAX),
+};
+
 #define J(wire, member, type, ...)                                                                 \
     {                                                                                              \
         wire, type, offsetof(struct qn_job, member), __VA_ARGS__                                   \
@@ -120,6 +130,14 @@ static const struct qn_field done_fields[] = {
     E("stop", stop, QN_F_STR, .min = 0),
     E("tokens", tokens, QN_F_ARRAY, .min = 0),
 };
+static const struct qn_field vector_fields[] = {
+    E("index", index, QN_F_I64, .min = 0, .max = QN_JOB_INPUTS_MAX - 1),
+    E("vector", vector, QN_F_ARRAY, .min = 0),
+};
+static const struct qn_field score_fields[] = {
+    E("index", index, QN_F_I64, .min = 0, .max = QN_JOB_INPUTS_MAX - 1),
+    E("score", score, QN_F_F64, .min = -DBL_MAX, .max = DBL_MAX),
+};
 static const struct qn_field usage_fields[] = {
     E("prompt", usage.prompt, QN_F_I64, .min = 0, .max = INTEGER_MAX),
     E("cached", usage.cached, QN_F_I64, .min = 0, .max = INTEGER_MAX),
@@ -141,6 +159,8 @@ static const struct {
     [QN_EV_REASONING] = {text_fields, COUNT(text_fields)},
     [QN_EV_TOOL_CALL] = {tool_call_fields, COUNT(tool_call_fields)},
     [QN_EV_DONE] = {done_fields, COUNT(done_fields)},
+    [QN_EV_VECTOR] = {vector_fields, COUNT(vector_fields)},
+    [QN_EV_SCORE] = {score_fields, COUNT(score_fields)},
     [QN_EV_USAGE] = {usage_fields, COUNT(usage_fields)},
     [QN_EV_END] = {NULL, 0},
     [QN_EV_ERROR] = {error_fields, COUNT(error_fields)},
@@ -174,6 +194,12 @@ qn_err qn_job_encode(const struct qn_job *job, struct qn_buf *out)
     qn_jw_obj(&w);
     qn_fields_write(complete_fields, COUNT(complete_fields), &job->complete, &w);
     qn_jw_obj_end(&w);
+    if (job->measure.inputs) {
+        qn_jw_key(&w, "measure");
+        qn_jw_obj(&w);
+        qn_fields_write(measure_fields, COUNT(measure_fields), &job->measure, &w);
+        qn_jw_obj_end(&w);
+    }
     qn_fields_write(job_fields, COUNT(job_fields), job, &w);
     qn_jw_obj_end(&w);
     return out->overflow ? QN_ELIMIT : QN_OK;
@@ -187,6 +213,10 @@ static qn_err check_job(const struct qn_job *job, struct qn_error *e)
     if (job->task == QN_TASK_COMPLETE && !job->complete.prompt &&
         job->complete.prompt_tokens.n == 0)
         return qn_fail_param(e, QN_EINVAL, "prompt", "prompt is missing");
+    if ((job->task == QN_TASK_EMBED || job->task == QN_TASK_RERANK) && !job->measure.inputs)
+        return qn_fail_param(e, QN_EINVAL, "input", "input is missing");
+    if (job->task == QN_TASK_RERANK && !job->measure.query)
+        return qn_fail_param(e, QN_EINVAL, "query", "query is missing");
     if (job->chat.tool_choice == QN_TOOLS_NAMED && !job->chat.tool_name)
         return qn_fail_param(e, QN_EINVAL, "tool_choice", "tool_choice: the tool has no name");
     if (job->constrain.schema && job->constrain.grammar)
@@ -229,6 +259,9 @@ qn_err qn_job_decode(const struct qn_jref *object, struct qn_job *job, struct qn
         err = section_read(object, "complete", complete_fields, COUNT(complete_fields),
                            &job->complete, arena, e);
     if (!err)
+        err = section_read(object, "measure", measure_fields, COUNT(measure_fields), &job->measure,
+                           arena, e);
+    if (!err)
         err = qn_fields_read(job_fields, COUNT(job_fields), object, job, arena, e);
     return err ? err : check_job(job, e);
 }
@@ -266,6 +299,8 @@ qn_err qn_event_decode(const struct qn_jref *object, struct qn_event *ev, struct
         return qn_fail(e, QN_EINVAL, "a %s event without text", name);
     if (ev->kind == QN_EV_TOOL_CALL && !ev->arguments)
         return qn_fail(e, QN_EINVAL, "a tool_call event without arguments");
+    if (ev->kind == QN_EV_VECTOR && !ev->vector)
+        return qn_fail(e, QN_EINVAL, "a vector event without a vector");
     if (ev->kind == QN_EV_DONE && ev->finish == QN_FINISH_NONE)
         return qn_fail(e, QN_EINVAL, "a done event without a reason");
     if (ev->kind == QN_EV_ERROR && ev->error.code == QN_OK)

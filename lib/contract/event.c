@@ -5,6 +5,7 @@ static const char *const event_names[QN_EV_COUNT] = {
     [QN_EV_NONE] = "none",   [QN_EV_PROGRESS] = "progress",   [QN_EV_TEXT] = "text",
     [QN_EV_DONE] = "done",   [QN_EV_USAGE] = "usage",         [QN_EV_END] = "end",
     [QN_EV_ERROR] = "error", [QN_EV_REASONING] = "reasoning", [QN_EV_TOOL_CALL] = "tool_call",
+    [QN_EV_VECTOR] = "vector", [QN_EV_SCORE] = "score",
 };
 
 static const char *const finish_names[QN_FINISH_COUNT] = {

@@ -4,6 +4,8 @@
  * the last DONE (of all n choices) exactly one USAGE; then END. Or at any point one ERROR, after which nothing follows.
  * END and ERROR are the last frame of a reply.
  *
+ * Of EMBED and RERANK: one VECTOR or SCORE for every input, one DONE (stop), one USAGE, END.
+ *
  * A tool call is one or more TOOL_CALL events of the same number `call` (from 0, each call's events together and in
  * order): the first has the name, all have a piece of the arguments, whose concatenation is a JSON object,
  * or the beginning of one where the answer was cut off or the model lost its way. */
@@ -23,6 +25,8 @@ enum qn_event_kind {
     QN_EV_TEXT,     /* more text of one choice: whole UTF-8 characters */
     QN_EV_REASONING, /* more of what it thinks before and between its text */
     QN_EV_TOOL_CALL, /* the beginning or more of a call of a tool */
+    QN_EV_VECTOR,   /* what one input of an EMBED became */
+    QN_EV_SCORE,    /* how well one input of a RERANK fits */
     QN_EV_DONE,     /* one choice is complete */
     QN_EV_USAGE,    /* token counts and times of the whole job */
     QN_EV_END,      /* nothing follows */
@@ -40,7 +44,9 @@ enum qn_finish {
 
 struct qn_event {
     enum qn_event_kind kind;
-    int64_t index;        /* TEXT, REASONING, TOOL_CALL, DONE: choice, from 0 */
+    int64_t index;        /* TEXT, REASONING, TOOL_CALL, DONE: choice, from 0; VECTOR, SCORE: input */
+    const char *vector;   /* VECTOR: JSON array of numbers */
+    double score;         /* SCORE: the greater, the better; the model's own measure */
     const char *text;     /* TEXT, REASONING; lent until the next event */
     int64_t call;         /* TOOL_CALL: which call of this choice, from 0 */
     const char *call_id;  /* TOOL_CALL, first event: the id the model itself gave, or NULL */

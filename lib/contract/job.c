@@ -9,6 +9,8 @@ static const char *const task_names[QN_TASK_COUNT] = {
     [QN_TASK_NONE] = "none",
     [QN_TASK_CHAT] = "chat",
     [QN_TASK_COMPLETE] = "complete",
+    [QN_TASK_EMBED] = "embed",
+    [QN_TASK_RERANK] = "rerank",
 };
 
 static const char *const tool_choice_names[QN_TOOLS_COUNT] = {
@@ -37,6 +39,7 @@ void qn_job_init(struct qn_job *job)
                 .context_shift = QN_UNSET,
             },
         .chat = {.think = QN_UNSET},
+        .measure = {.dimensions = QN_UNSET},
     };
 }
 

@@ -19,6 +19,8 @@ enum qn_task {
     QN_TASK_NONE,
     QN_TASK_CHAT,     /* messages in, an assistant turn out */
     QN_TASK_COMPLETE, /* text in, its continuation out */
+    QN_TASK_EMBED,    /* texts in, a vector of each out */
+    QN_TASK_RERANK,   /* a question and texts in, how well each answers it out */
     QN_TASK_COUNT
 };
 
@@ -32,6 +34,8 @@ enum {
     QN_JOB_PROMPT_BYTES_MAX = 32 * 1024 * 1024,
     QN_JOB_CONSTRAINT_BYTES_MAX = 1024 * 1024, /* of a schema or a grammar */
     QN_JOB_TOOL_NAME_MAX = 256,
+    QN_JOB_INPUTS_MAX = 2048, /* texts of one EMBED or RERANK */
+    QN_JOB_DIMENSIONS_MAX = 65536,
     QN_JOB_EFFORT_MAX = 16,
     QN_JOB_LORAS_MAX = 16, /* adapters of one answer */
     QN_JOB_LORA_NAME_MAX = 128,
@@ -128,6 +132,13 @@ struct qn_complete {
     const char *suffix;
 };
 
+/* Texts that are measured, for EMBED and RERANK: 1 to QN_JOB_INPUTS_MAX. */
+struct qn_measure {
+    const char *inputs; /* JSON array: of each a string, or (EMBED) an array of token ids */
+    const char *query;  /* RERANK: what they are compared with */
+    int64_t dimensions; /* EMBED: of each vector; unset: the model's own */
+};
+
 /* What the answer's text must be; at most one is set. Reasoning before the answer is free, and so is an answer that
  * calls tools. */
 struct qn_constrain {
@@ -142,6 +153,7 @@ struct qn_job {
     struct qn_chat chat;
     struct qn_complete complete;
     struct qn_constrain constrain;
+    struct qn_measure measure;
     bool truncate;    /* what does not fit the context is left out (oldest messages first, the first system message
                          never; of a text its beginning) instead of being an error */
     bool count_only;  /* nothing is computed: DONE (stop) and USAGE with the number of prompt tokens */

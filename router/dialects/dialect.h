@@ -107,7 +107,7 @@ struct qn_dialect {
     void (*free)(void *own);
 };
 
-extern const struct qn_dialect qn_openai_chat, qn_openai_complete, qn_responses;
+extern const struct qn_dialect qn_openai_chat, qn_openai_complete, qn_responses, qn_openai_embed, qn_rerank;
 extern const struct qn_dialect qn_ollama_chat, qn_ollama_generate;
 extern const struct qn_dialect qn_anthropic, qn_anthropic_count;
 

@@ -110,6 +110,20 @@ def test_responses_have_every_prefix_and_method(house, server):
         assert server.get(path).status == 404
 
 
+@pytest.mark.parametrize("path,body", [
+    ("embeddings", {"input": "x"}), ("rerank", {"query": "q", "documents": ["a"]}),
+    ("reranking", {"query": "q", "documents": ["a"]}), ("reranker", {"query": "q", "documents": ["a"]})])
+def test_a_language_model_makes_no_vectors(house, server, path, body):
+    model = house.model(server, "quick")
+    reply = server.post(f"/v1/{path}", {"model": model, **body})
+    assert reply.status == 400
+    assert reply.json["error"]["param"] == "model"
+    assert "it is of type llm" in reply.json["error"]["message"]
+    assert server.post(f"/v1/{path}", {"model": "nobody", **body}).status == 404
+    assert server.post(f"/v1/{path}", {"model": model}).status == 400
+    assert server.get(f"/v1/{path}").status == 405
+
+
 @pytest.fixture(scope="module")
 def starter(tmp_path_factory):
     s = Server(tmp_path_factory.mktemp("starter") / "data", BUILD / "bin", ROOT / "registry")

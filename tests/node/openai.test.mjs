@@ -262,6 +262,14 @@ test("errors in mid-stream and a full context have their types", async () => {
   }
 });
 
+test("a model that makes no vectors says so", async () => {
+  await assert.rejects(client.embeddings.create({ model: "user.quick", input: ["a", "b"], dimensions: 8 }), (e) => {
+    assert.ok(e instanceof OpenAI.BadRequestError);
+    assert.match(e.message, /it is of type llm/);
+    return true;
+  });
+});
+
 test("a full queue says when to come back, and the client does", async () => {
   const crowded = await Server.start({ slow: { load_ms: 1200, tokens: 1 } }, ["--queue-limit", "1"]);
   try {

@@ -1,0 +1,10 @@
+/* Bodies of POST embeddings and rerank. */
+#include "tests/fuzz/dialect_parse.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    fuzz_dialect_parse(&qn_rerank, data, n);
+    return fuzz_dialect_parse(&qn_openai_embed, data, n);
+}
