@@ -250,3 +250,50 @@ def test_anthropics_tools_and_schemas(server):
                                                                               "schema": schema}}})
     assert reply.status == 200, reply.body
     assert json.loads(reply.json["content"][0]["text"])["city"] in ("Paris", "Rome")
+
+
+WEATHER = {"type": "function", "function": {
+    "name": "get_weather", "description": "Weather of a city",
+    "parameters": {"type": "object", "required": ["city", "unit"], "additionalProperties": False, "properties": {
+        "city": {"type": "string", "maxLength": 20}, "unit": {"type": "string", "enum": ["C", "F"]}}}}}
+NOW = {"type": "function", "function": {"name": "now", "parameters": {"type": "object", "properties": {}}}}
+
+
+def ask(server, **fields):
+    reply = server.post("/v1/chat/completions", {
+        "model": MODEL, "messages": [{"role": "user", "content": "What is the weather in Paris?"}],
+        "tools": [WEATHER, NOW], "max_tokens": 200, **fields})
+    assert reply.status == 200, reply.body
+    return reply.json["choices"][0]
+
+
+def test_a_tool_has_to_be_called(server):
+    """Even a model that was never taught tools calls one, with arguments by its schema, at any temperature."""
+    for seed in range(6):
+        choice = ask(server, tool_choice="required", temperature=1.5, seed=seed, parallel_tool_calls=False)
+        assert choice["finish_reason"] == "tool_calls"
+        (call,) = choice["message"]["tool_calls"]
+        arguments = json.loads(call["function"]["arguments"])
+        if call["function"]["name"] == "get_weather":
+            assert set(arguments) == {"city", "unit"}
+            assert arguments["unit"] in ("C", "F") and len(arguments["city"]) <= 20
+        else:
+            assert call["function"]["name"] == "now"
+    named = ask(server, tool_choice={"type": "function", "function": {"name": "now"}})
+    assert [c["function"]["name"] for c in named["message"]["tool_calls"]] == ["now"]
+
+
+def test_tools_that_may_not_be_called(server):
+    choice = ask(server, tool_choice="none")
+    assert choice["finish_reason"] == "stop" and choice["message"]["content"]
+    assert not choice["message"].get("tool_calls")
+
+
+def test_results_of_tools_are_read(server):
+    """A template without tools shows calls and results as text: the conversation goes on."""
+    choice = ask(server, messages=[
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": None,
+         "tool_calls": [{"id": "a", "type": "function", "function": {"name": "now", "arguments": "{}"}}]},
+        {"role": "tool", "tool_call_id": "a", "content": "12:00"}])
+    assert choice["finish_reason"] in ("stop", "tool_calls")

@@ -238,9 +238,100 @@ static void silent_tokens_come_with_the_text(void **state)
     seen_deinit(&s);
 }
 
+/* ---- Reasoning and calls ---- */
+
+struct heard {
+    struct qn_buf log; /* T<text> R<reasoning> C0<name:arguments> D<finish,stop>, the ids of their
+                          tokens behind */
+};
+
+static void hear(void *ctx, const struct qn_event *ev)
+{
+    struct heard *h = ctx;
+    static const char kinds[QN_EV_COUNT] = {
+        [QN_EV_TEXT] = 'T', [QN_EV_REASONING] = 'R', [QN_EV_TOOL_CALL] = 'C', [QN_EV_DONE] = 'D'};
+    qn_buf_fmt(&h->log, "%c<", kinds[ev->kind]);
+    if (ev->kind == QN_EV_TOOL_CALL)
+        qn_buf_fmt(&h->log, "%d %s:%s", (int)ev->call, ev->name ? ev->name : "", ev->arguments);
+    else if (ev->kind == QN_EV_DONE)
+        qn_buf_fmt(&h->log, "%s,%s,%s", qn_finish_name(ev->finish), ev->stop ? ev->stop : "",
+                   ev->tokens ? ev->tokens : "");
+    else
+        qn_buf_str(&h->log, ev->text);
+    qn_buf_char(&h->log, '>');
+    struct qn_json *doc = NULL;
+    if (ev->logprobs && qn_json_parse(ev->logprobs, strlen(ev->logprobs), &doc, NULL) == QN_OK) {
+        struct qn_jref root = qn_json_root(doc), it;
+        for (bool more = qn_json_first(&root, &it); more; more = qn_json_next(&it)) {
+            struct qn_jref id = qn_json_get(&it, "id");
+            qn_buf_fmt(&h->log, "%d ", (int)qn_json_raw_f64(&id));
+        }
+    }
+    qn_json_free(doc);
+}
+
+/* Tokens 1, 2, ... of a model with think tags and Hermes' calls. */
+static void hears(const char *const *pieces, size_t n, const char *stop, bool single,
+                  enum qn_finish finish, const char *expected)
+{
+    struct heard h;
+    struct qn_tools *tools;
+    struct qn_output o;
+    qn_buf_init(&h.log, 1 << 20);
+    assert_int_equal(qn_tools_new("[{\"function\":{\"name\":\"f\"}}]", &tools, NULL), QN_OK);
+    struct qn_parse_config c = {.syntax = qn_syntax_find("<think><tool_call>", NULL, NULL),
+                                .tools = tools,
+                                .single_call = single};
+    struct qn_strings stops = {&stop, stop != NULL};
+    qn_output_init(&o, 0, &(struct qn_out){&h, hear, never_full}, &stops, true, &c);
+    bool over = false;
+    for (size_t i = 0; i < n && !over; i++) {
+        struct qn_logprob self = {(int32_t)i + 1, pieces[i], strlen(pieces[i]), -0.5};
+        over = qn_output_token(&o, pieces[i], strlen(pieces[i]), &self, NULL, 0);
+    }
+    qn_output_finish(&o, over ? QN_FINISH_STOP : finish, "[1]");
+    assert_string_equal(qn_buf_cstr(&h.log), expected);
+    qn_output_deinit(&o);
+    qn_tools_free(tools);
+    qn_buf_deinit(&h.log);
+}
+
+#define PIECES(...)                                                                                \
+    (const char *[]){__VA_ARGS__}, sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *)
+
+static void reasoning_and_calls_have_events_of_their_own(void **state)
+{
+    (void)state;
+    hears(PIECES("<think>", "\n", "Hm", "\n", "</think>", "\n\n", "So", "\n", "<tool_call>",
+                 "{\"name\": \"f\", ", "\"arguments\": {", "}}", "</tool_call>"),
+          NULL, false, QN_FINISH_STOP, "R<Hm>3 T<So>7 C<0 f:>C<0 :{>C<0 :}>D<tool_calls,,[1]>");
+    /* Marks in pieces; a token that begins in a text is that text's. */
+    hears(PIECES("<th", "ink>a", "b</thi", "nk>c"), NULL, false, QN_FINISH_STOP,
+          "R<a>R<b>3 T<c>D<stop,,[1]>");
+    /* It was cut off in the middle of a call. */
+    hears(PIECES("<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": 1"), NULL, false,
+          QN_FINISH_LENGTH, "C<0 f:>C<0 :{\"a\": 1>D<length,,[1]>");
+    hears(PIECES("<tool_call>{\"name\": \"f\"}</tool_call>", "<tool_call>"), NULL, true,
+          QN_FINISH_LENGTH, "C<0 f:>C<0 :{}>D<tool_calls,,[1]>");
+}
+
+static void stop_strings_are_looked_for_in_text(void **state)
+{
+    (void)state;
+    hears(PIECES("<think>a END b</think>", "c EN", "D d"), "END", false, QN_FINISH_LENGTH,
+          "R<a END b>T<c >2 D<stop,END,[1]>");
+    /* Neither in calls nor across them. */
+    hears(PIECES("E", "<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": \"END\"}}</tool_call>",
+                 "ND"),
+          "END", false, QN_FINISH_STOP,
+          "T<E>1 C<0 f:>C<0 :{\"a\": \"END\"}>T<ND>3 D<tool_calls,,[1]>");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reasoning_and_calls_have_events_of_their_own),
+        cmocka_unit_test(stop_strings_are_looked_for_in_text),
         cmocka_unit_test(plain_text_passes_at_once),
         cmocka_unit_test(characters_are_never_split),
         cmocka_unit_test(a_zero_byte_is_replaced),
