@@ -1,6 +1,7 @@
 #include "llm/prompt.h"
 
 #include "base/buf.h"
+#include "base/log.h"
 #include "llm/output.h"
 #include "llm/prompt_render.h"
 
@@ -55,6 +56,8 @@ static const char *const fim_texts[][FIM_COUNT] = {
 struct qn_prompter {
     const struct qn_tokenizer *tok;
     struct qn_renderer chat;
+    struct qn_renderer
+        with_tools; /* of files that have a template of its own for tools; else empty */
     const char *stop;
     bool has_fim;
     int32_t fim[FIM_COUNT];
@@ -106,6 +109,7 @@ void qn_prompter_free(struct qn_prompter *p)
     if (!p)
         return;
     qn_renderer_deinit(&p->chat);
+    qn_renderer_deinit(&p->with_tools);
     free(p->marks);
     free(p);
 }
@@ -125,12 +129,17 @@ static bool has_token(const void *ctx, const char *text)
     return token_of(ctx, text) >= 0;
 }
 
-/* Finds the syntax that the template's source speaks of. */
-static void find_syntax(struct qn_prompter *p, const struct qn_gguf_str *source)
+/* Finds the syntax that the templates speak of. */
+static void find_syntax(struct qn_prompter *p, const struct qn_gguf_str *source,
+                        const struct qn_gguf_str *tools)
 {
-    char *text = qn_xstrndup(source->s, source->n);
-    p->syntax = qn_syntax_find(text, has_token, p->tok);
-    free(text);
+    struct qn_buf text;
+    qn_buf_init(&text, 2 * (size_t)QN_TEMPLATE_SOURCE_MAX + 1);
+    qn_buf_add(&text, source->s, source->n);
+    qn_buf_char(&text, '\n');
+    qn_buf_add(&text, tools->s, tools->n);
+    p->syntax = qn_syntax_find(qn_buf_cstr(&text), has_token, p->tok);
+    qn_buf_deinit(&text);
     int32_t n = qn_tokenizer_size(p->tok);
     p->marks = qn_xcalloc((size_t)n, sizeof *p->marks);
     for (int32_t i = 0; i < n; i++) {
@@ -156,7 +165,8 @@ qn_err qn_prompter_new(const struct qn_gguf *g, const struct qn_tokenizer *tok,
 {
     struct qn_prompter *p = qn_xcalloc(1, sizeof *p);
     p->tok = tok;
-    struct qn_gguf_str source = {plain_template, sizeof plain_template - 1};
+    struct qn_gguf_str source = {plain_template, sizeof plain_template - 1}, tools = {"", 0};
+    struct qn_error why = {0};
     qn_err err = QN_OK;
     if (qn_gguf_has(g, "tokenizer.chat_template")) {
         err = qn_gguf_str(g, "tokenizer.chat_template", &source, e);
@@ -167,8 +177,15 @@ qn_err qn_prompter_new(const struct qn_gguf *g, const struct qn_tokenizer *tok,
     }
     if (!err)
         err = qn_renderer_init(&p->chat, tok, source.s, source.n, e);
+    if (!err && qn_gguf_has(g, "tokenizer.chat_template.tool_use"))
+        err = qn_gguf_str(g, "tokenizer.chat_template.tool_use", &tools, e);
+    /* The model is of use without it. */
+    if (!err && tools.n && qn_renderer_init(&p->with_tools, tok, tools.s, tools.n, &why)) {
+        qn_warn("llm", "the chat template for tools is not used: %s", why.message);
+        tools = (struct qn_gguf_str){"", 0};
+    }
     if (!err)
-        find_syntax(p, &source);
+        find_syntax(p, &source, &tools);
     if (!err)
         err = find_fim(p, g, e);
     if (err) {
@@ -368,6 +385,8 @@ static qn_err make_chat(const struct qn_prompter *p, const struct qn_job *job, i
     const struct qn_renderer *r = &p->chat;
     struct qn_buf messages;
     size_t added;
+    if (p->with_tools.chat && (chat.tools || (chat.messages && strstr(chat.messages, "\"tool"))))
+        r = &p->with_tools;
     qn_buf_init(&messages, QN_JOB_PROMPT_BYTES_MAX);
     qn_err err = QN_OK;
     if (chat.template_text) {

@@ -36,6 +36,7 @@ struct file {
     const char *specials[8]; /* control tokens 256, 257, ...; the first is the
                                 start token */
     const char *chat_template;
+    const char *tool_template;
     bool add_bos;
 };
 
@@ -62,6 +63,8 @@ static void file_write(struct gguf_file *g, const struct file *f)
     gguf_bool(g, "tokenizer.ggml.add_bos_token", f->add_bos);
     if (f->chat_template)
         gguf_str(g, "tokenizer.chat_template", f->chat_template);
+    if (f->tool_template)
+        gguf_str(g, "tokenizer.chat_template.tool_use", f->tool_template);
     gguf_end(g);
 }
 
@@ -474,6 +477,28 @@ static void what_does_not_fit_is_left_out(void **state)
     model_close(&m);
 }
 
+static void a_template_for_tools(void **state)
+{
+    (void)state;
+    struct model m;
+    model_open(&m, (struct file){.specials = {"<s>"},
+                                 .chat_template = "{{ messages[0].content }}",
+                                 .tool_template = "{{ tools[0].function.name }}:{{ "
+                                                  "messages[0].content }}<tool_call>"});
+    assert_string_equal(qn_syntax_calls(qn_prompter_syntax(m.p)), "hermes");
+    struct qn_job job = chat_job(hi);
+    assert_prompt(&m, &job, "Hi");
+    job.chat.tools = "[{\"type\":\"function\",\"function\":{\"name\":\"f\"}}]";
+    assert_prompt(&m, &job, "f:Hi<tool_call>");
+    model_close(&m);
+    model_open(&m, (struct file){.specials = {"<s>"},
+                                 .chat_template = "{{ messages[0].content }}",
+                                 .tool_template = "{% nonsense"});
+    job.chat.tools = NULL;
+    assert_prompt(&m, &job, "Hi");
+    model_close(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -488,6 +513,7 @@ int main(void)
         cmocka_unit_test(fill_in_the_middle),
         cmocka_unit_test(endless_prompts_are_cut_short),
         cmocka_unit_test(reasoning_is_asked_for),
+        cmocka_unit_test(a_template_for_tools),
         cmocka_unit_test(what_does_not_fit_is_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
