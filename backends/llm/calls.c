@@ -10,11 +10,6 @@
 
 #define NO_MARK SIZE_MAX
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 /* ---- Beginning ---- */
 
 static void add_openers(struct qn_parse *p, const struct qn_opener *o)
@@ -85,7 +80,7 @@ void qn_parse_free(struct qn_parse *p)
 /* in[from, to) as text or reasoning; leading white space that belongs to a mark is left out. */
 static void pass(struct qn_parse *p, bool reasoning, size_t from, size_t to)
 {
-    while (p->skip_space && from < to && is_space(p->in.data[from]))
+    while (p->skip_space && from < to && qn_parse_is_space(p->in.data[from]))
         from++;
     if (from >= to)
         return;
@@ -98,7 +93,7 @@ static void pass(struct qn_parse *p, bool reasoning, size_t from, size_t to)
 /* Where in[from, to) ends without the white space at its end. */
 static size_t trimmed(const struct qn_parse *p, size_t from, size_t to)
 {
-    while (to > from && is_space(p->in.data[to - 1]))
+    while (to > from && qn_parse_is_space(p->in.data[to - 1]))
         to--;
     return to;
 }
@@ -198,7 +193,7 @@ static bool in_text(struct qn_parse *p)
     size_t i = p->pos;
     for (; i < p->in.len; i++) {
         if (!p->text_first[(unsigned char)p->in.data[i]]) {
-            fresh &= is_space(p->in.data[i]);
+            fresh &= qn_parse_is_space(p->in.data[i]);
             continue;
         }
         enum qn_word thinks = QN_WORD_NO;
@@ -207,7 +202,7 @@ static bool in_text(struct qn_parse *p)
         const struct qn_opener *o = NULL;
         enum qn_word opens = find_opener(p, i, fresh, false, &o);
         /* An empty mark waits until it is sure that nothing longer comes, and for a first word. */
-        if (opens == QN_WORD_YES && !o->text[0] && is_space(p->in.data[i]))
+        if (opens == QN_WORD_YES && !o->text[0] && qn_parse_is_space(p->in.data[i]))
             opens = QN_WORD_NO;
         if (thinks == QN_WORD_MORE || opens == QN_WORD_MORE)
             break;
@@ -221,7 +216,7 @@ static bool in_text(struct qn_parse *p)
                 open_at(p, o, i);
             return true;
         }
-        fresh &= is_space(p->in.data[i]);
+        fresh &= qn_parse_is_space(p->in.data[i]);
     }
     size_t end = trimmed(p, p->sent, i);
     if (p->final && i == p->in.len && p->calls == 0)
@@ -409,6 +404,11 @@ enum qn_step qn_parse_hand_over(struct qn_parse *p, qn_form form, const void *ho
     return form(p);
 }
 
+bool qn_parse_is_space(int c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
 int qn_parse_byte(const struct qn_parse *p)
 {
     return p->pos < p->in.len ? (unsigned char)p->in.data[p->pos] : -1;
@@ -416,7 +416,7 @@ int qn_parse_byte(const struct qn_parse *p)
 
 int qn_parse_next(struct qn_parse *p)
 {
-    while (p->pos < p->in.len && is_space(p->in.data[p->pos]))
+    while (p->pos < p->in.len && qn_parse_is_space(p->in.data[p->pos]))
         p->pos++;
     return qn_parse_byte(p);
 }

@@ -88,7 +88,7 @@ static bool word(struct qn_parse *p, const struct qn_literal_calls *how)
     static const struct {
         const char *word, *json;
     } words[] = {{"True", "true"}, {"False", "false"}, {"None", "null"}};
-    while (p->value.len && isspace((unsigned char)p->value.data[p->value.len - 1]))
+    while (p->value.len && qn_parse_is_space(p->value.data[p->value.len - 1]))
         p->value.data[--p->value.len] = '\0';
     const char *s = qn_buf_cstr(&p->value);
     for (size_t i = 0; i < 3; i++)

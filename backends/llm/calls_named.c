@@ -8,6 +8,8 @@
 
 enum phase { LEAD, NAME_FIRST, NAME, CALL_ID, KIND_NAME, FENCE, ARGUMENTS, END };
 
+enum { SPACE_SEEN = 1 }; /* p->what: behind the name */
+
 static bool in_name(int c)
 {
     return c > ' ' && c != 0x7f && !strchr("<>[]{}()\"'`,\\", c);
@@ -95,15 +97,15 @@ enum qn_step qn_calls_named(struct qn_parse *p)
                 p->phase = FENCE;
                 goto separated;
             }
-            /* White space may stand between the name and what separates it, nowhere else. */
-            if (isspace(c)) {
-                c = qn_parse_next(p);
-                if (c < 0)
-                    return QN_STEP_MORE;
-                if (in_name(c))
-                    return QN_STEP_BAD;
+            /* White space may stand between the name and what separates it, nowhere else. It is
+             * taken one by one: the separator may be white space itself. */
+            if (qn_parse_is_space(c)) {
+                p->what = SPACE_SEEN;
+                p->pos++;
                 break;
             }
+            if (p->what == SPACE_SEEN)
+                return QN_STEP_BAD;
             if (!in_name(c) || p->name.len == QN_PARSE_NAME_MAX)
                 return QN_STEP_BAD;
             qn_buf_char(&p->name, (char)c);
@@ -135,7 +137,7 @@ enum qn_step qn_calls_named(struct qn_parse *p)
                 p->pos++;
                 break;
             }
-            if (!isspace(c) && c != '`' && c != '{')
+            if (!qn_parse_is_space(c) && c != '`' && c != '{')
                 return QN_STEP_BAD;
             p->phase = FENCE;
             goto separated;

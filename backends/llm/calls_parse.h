@@ -116,6 +116,8 @@ enum qn_word { QN_WORD_NO, QN_WORD_YES, QN_WORD_MORE };
 /* Takes the word if it stands at pos. MORE: it may still come. */
 enum qn_word qn_parse_word(struct qn_parse *p, const char *word);
 enum qn_word qn_parse_peek(const struct qn_parse *p, size_t from, const char *word);
+/* JSON's white space. */
+bool qn_parse_is_space(int c);
 /* Skips white space; the next byte, or -1 when it has not come. */
 int qn_parse_next(struct qn_parse *p);
 int qn_parse_byte(const struct qn_parse *p); /* the byte at pos, or -1 */

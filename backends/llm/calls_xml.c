@@ -4,7 +4,6 @@
 
 #include "base/str.h"
 
-#include <ctype.h>
 #include <string.h>
 
 enum phase { BLOCK, NAME, PARAMETER, KEY, VALUE_MARK, VALUE_BEGIN, STRING, OTHER, AFTER };
@@ -30,7 +29,7 @@ static enum qn_word value_ends(const struct qn_parse *p, const struct qn_xml_cal
     if (w != QN_WORD_YES)
         return w;
     at += strlen(how->value_end);
-    while (at < p->in.len && isspace((unsigned char)p->in.data[at]))
+    while (at < p->in.len && qn_parse_is_space(p->in.data[at]))
         at++;
     if (at == p->in.len)
         return p->final ? QN_WORD_YES : QN_WORD_MORE;
@@ -62,9 +61,9 @@ static void add_value(struct qn_parse *p, unsigned types, struct qn_buf *out)
     struct qn_json_scan scan = {0};
     struct qn_buf json;
     size_t from = 0, to = n;
-    while (from < to && isspace((unsigned char)s[from]))
+    while (from < to && qn_parse_is_space(s[from]))
         from++;
-    while (to > from && isspace((unsigned char)s[to - 1]))
+    while (to > from && qn_parse_is_space(s[to - 1]))
         to--;
     static const struct {
         const char *python, *json;
@@ -162,7 +161,7 @@ enum qn_step qn_calls_xml(struct qn_parse *p)
             w = how->name_end ? qn_parse_word(p, how->name_end) : QN_WORD_NO;
             if (c < 0 || w == QN_WORD_MORE)
                 return QN_STEP_MORE;
-            if (w == QN_WORD_YES || (!how->name_end && (isspace(c) || c == '<'))) {
+            if (w == QN_WORD_YES || (!how->name_end && (qn_parse_is_space(c) || c == '<'))) {
                 if (!qn_parse_callable(p))
                     return QN_STEP_BAD;
                 p->phase = PARAMETER;
