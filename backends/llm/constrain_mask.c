@@ -254,6 +254,28 @@ const struct qn_mask *qn_mask_of(struct qn_mask_maker *k, struct qn_constraint_n
     return n->mask;
 }
 
+/* n at most 64 logits. What is rarer is gone through one by one, so that no branch has to be guessed
+ * for each token. */
+static void apply_word(uint64_t word, float *logits, int32_t n)
+{
+    float kept[64];
+    uint64_t valid = n < 64 ? (1ull << n) - 1 : UINT64_MAX;
+    word &= valid;
+    if (__builtin_popcountll(word) > 24) {
+        for (uint64_t left = ~word & valid; left; left &= left - 1)
+            logits[__builtin_ctzll(left)] = -INFINITY;
+        return;
+    }
+    size_t count = 0;
+    for (uint64_t left = word; left; left &= left - 1)
+        kept[count++] = logits[__builtin_ctzll(left)];
+    for (int32_t i = 0; i < n; i++)
+        logits[i] = -INFINITY;
+    count = 0;
+    for (uint64_t left = word; left; left &= left - 1)
+        logits[__builtin_ctzll(left)] = kept[count++];
+}
+
 void qn_mask_apply(const struct qn_mask *m, const struct qn_trie *t, bool accept, float *logits,
                    int32_t vocab)
 {
@@ -270,9 +292,7 @@ void qn_mask_apply(const struct qn_mask *m, const struct qn_trie *t, bool accept
             int32_t n = tokens - from < 64 ? tokens - from : 64;
             if (word == UINT64_MAX)
                 continue;
-            for (int32_t i = 0; i < n; i++)
-                if (!(word >> i & 1))
-                    logits[from + i] = -INFINITY;
+            apply_word(word, logits + from, n);
         }
         for (int32_t i = tokens; i < vocab; i++)
             logits[i] = -INFINITY;
