@@ -1,7 +1,6 @@
 /* See constrain.h. Sources become constraints here, and what was compiled is kept. */
 #include "llm/constrain.h"
 
-#include "base/clock.h"
 #include "base/str.h"
 #include "llm/constrain_mask.h"
 #include "llm/gbnf.h"
@@ -172,7 +171,7 @@ static qn_err compile(struct qn_constrainer *c, const struct qn_constrain_source
 {
     struct qn_grammar g;
     qn_err err = QN_OK;
-    qn_grammar_init(&g, qn_now_us() + QN_CONSTRAIN_COMPILE_MS * 1000);
+    qn_grammar_init(&g, qn_compile_now_us() + QN_CONSTRAIN_COMPILE_MS * 1000);
     if (s->grammar)
         err = qn_gbnf_parse(&g, s->grammar, &c->vocab, e);
     if (!err)

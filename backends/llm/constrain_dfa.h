@@ -38,6 +38,9 @@ static inline uint32_t qn_dfa_step(const struct qn_dfa *d, uint32_t s, uint8_t b
     return d->next[(size_t)s * d->classes + d->of[byte]];
 }
 
+/* The clock of deadlines: this thread's processor time, so that a busy machine changes nothing. */
+int64_t qn_compile_now_us(void);
+
 void qn_dfa_deinit(struct qn_dfa *d);
 bool qn_dfa_is_empty(const struct qn_dfa *d);              /* accepts nothing */
 bool qn_dfa_continues(const struct qn_dfa *d, uint32_t s); /* some byte may follow */
@@ -55,7 +58,7 @@ struct qn_dfa_plan {
      */
     bool (*step)(void *ctx, const void *from, size_t n, uint8_t byte, struct qn_buf *to);
     uint8_t (*flags)(void *ctx, const void *state, size_t n);
-    int64_t deadline_us; /* by qn_now_us */
+    int64_t deadline_us; /* by qn_compile_now_us */
 };
 /* QN_ELIMIT when it has too many states or the time is over (the message says which). */
 qn_err qn_dfa_build(struct qn_dfa_plan *plan, const void *start, size_t n, struct qn_dfa *out,

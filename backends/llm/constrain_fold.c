@@ -4,7 +4,6 @@
  * Small rules without loops are put where they are used, so that what they say ends up in one
  * automaton with its neighbours; others (a string, a number) stay rules of their own, whose states,
  * and thereby masks, all places that use them share. */
-#include "base/clock.h"
 #include "llm/constrain_grammar.h"
 
 #include <stdlib.h>
@@ -117,7 +116,7 @@ static void inline_rules(struct qn_grammar *g)
             const struct qn_gx *x = g->rules[i].body;
             small[i] = is_regular(x) && is_finite(x) && weight(x) <= INLINE_MAX;
         }
-        for (uint32_t i = 0; i < g->n_rules && qn_now_us() < g->deadline_us; i++) {
+        for (uint32_t i = 0; i < g->n_rules && qn_compile_now_us() < g->deadline_us; i++) {
             const struct qn_gx *made = rewrite(g, g->rules[i].body, inline_leaf, small);
             changed = changed || made != g->rules[i].body;
             g->rules[i].body = made;
@@ -178,7 +177,7 @@ static const struct qn_gx *fold_list(struct qn_grammar *g, const struct qn_gx *x
 
 static const struct qn_gx *fold(struct qn_grammar *g, const struct qn_gx *x)
 {
-    if (g->full || qn_now_us() > g->deadline_us)
+    if (g->full || qn_compile_now_us() > g->deadline_us)
         return x;
     const struct qn_gx *whole = is_regular(x) ? fold_whole(g, x) : NULL;
     if (whole)
@@ -223,7 +222,7 @@ static const struct qn_gx *prune_leaf(struct qn_grammar *g, const struct qn_gx *
 static void prune(struct qn_grammar *g)
 {
     bool *good = qn_xcalloc(g->n_rules, sizeof *good);
-    for (bool changed = true; changed && qn_now_us() < g->deadline_us;) {
+    for (bool changed = true; changed && qn_compile_now_us() < g->deadline_us;) {
         changed = false;
         /* Rules refer mostly to later ones. */
         for (uint32_t i = g->n_rules; i-- > 0;) {
@@ -253,7 +252,7 @@ qn_err qn_grammar_fold(struct qn_grammar *g, struct qn_error *e)
     err = qn_grammar_check(g, e);
     if (err)
         return err;
-    if (qn_now_us() > g->deadline_us)
+    if (qn_compile_now_us() > g->deadline_us)
         return qn_fail(e, QN_ELIMIT, "takes too long to compile");
     if (g->rules[0].body->kind == QN_GX_NEVER)
         return qn_fail(e, QN_EINVAL, "no text can satisfy it");

@@ -69,7 +69,7 @@ struct qn_grammar {
     struct qn_dfa *dfas;
     uint32_t n_dfas, cap_dfas;
     uint64_t states;     /* of all dfas */
-    int64_t deadline_us; /* by qn_now_us */
+    int64_t deadline_us; /* by qn_compile_now_us */
     bool full;           /* a limit was met: what was made since is incomplete */
 };
 

@@ -254,8 +254,8 @@ const struct qn_mask *qn_mask_of(struct qn_mask_maker *k, struct qn_constraint_n
     return n->mask;
 }
 
-/* n at most 64 logits. What is rarer is gone through one by one, so that no branch has to be guessed
- * for each token. */
+/* n at most 64 logits. What is rarer is gone through one by one, so that no branch has to be
+ * guessed for each token. */
 static void apply_word(uint64_t word, float *logits, int32_t n)
 {
     float kept[64];

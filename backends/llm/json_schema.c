@@ -1,7 +1,6 @@
 /* See json_schema.h. Source: JSON Schema core and validation, 2020-12, and their earlier drafts. */
 #include "llm/json_schema_private.h"
 
-#include "base/clock.h"
 #include "base/hash.h"
 #include "base/str.h"
 #include "llm/constrain_regex.h"
@@ -528,7 +527,7 @@ qn_err qn_json_schema_add(struct qn_grammar *g, uint32_t rule, const char *schem
     g->rules[rule].body = js.err ? qn_gx_never(g) : js_rule(&js, &all);
     while (js.next_job < js.n_jobs && !js.err && !g->full) {
         struct job job = js.jobs[js.next_job++];
-        if (qn_now_us() > g->deadline_us)
+        if (qn_compile_now_us() > g->deadline_us)
             js_fail(&js, job.all.v[0].ref, QN_ELIMIT, "the schema takes too long to compile");
         const struct qn_gx *body = make(&js, &job.all);
         g->rules[job.rule].body = body;
