@@ -140,11 +140,13 @@ static void gather(float *to, int width, const float *const *x, int n, int64_t c
     enum { RUN = CPU_PLAIN_RUN };
     for (int64_t k = 0; k < cols; k += RUN)
         for (int c = 0; c < width; c++, to += RUN) {
-            int64_t some = c >= n ? 0 : cols - k < RUN ? cols - k : RUN;
-            for (int64_t i = 0; i < some; i++)
-                to[i] = x[c][k + i];
-            for (int64_t i = some; i < RUN; i++)
-                to[i] = 0;
+            if (c < n && cols - k >= RUN) {
+                memcpy(to, x[c] + k, RUN * sizeof *to); /* a vector or two */
+                continue;
+            }
+            memset(to, 0, RUN * sizeof *to);
+            if (c < n)
+                memcpy(to, x[c] + k, (size_t)(cols - k) * sizeof *to);
         }
 }
 
