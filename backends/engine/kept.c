@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -21,6 +20,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -304,9 +304,7 @@ static void *write_in_background(void *arg)
     struct qn_kept *k = arg;
     struct qn_error e = {0};
     int64_t start = qn_now_us();
-    /* Only when nobody else wants the processor; of this thread alone. Refused: it is in the way.
-     */
-    sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){0});
+    setpriority(PRIO_PROCESS, (id_t)gettid(), 19); /* this thread: last in the queue */
     qn_err err = write_file(k, &e);
     if (err == QN_EBUSY || err == QN_ECANCELLED)
         qn_debug("engine", "laid_out=\"%s\" not written: %s", k->file, e.message);

@@ -4,10 +4,10 @@
  * One file for each model, named by a hash of its path, in a folder of the user's own. What it
  * holds is used only if the model's files are those it was made of (number, size and times of the
  * inode) and this version lays weights out the same way; everything in it is checked before use
- * (formats/laidout.h). It is written in the background, when nothing else wants the processor,
- * beside its place, and renamed when it is whole. The folder has a limit: what was used longest ago
- * goes first. A full disk, or anything else that stands in the way, is logged and costs time only.
- * Compute thread only. */
+ * (formats/laidout.h). It is written in the background, at the lowest priority, beside its place,
+ * and renamed when it is whole. The folder has a limit: what was used longest ago goes first. A
+ * full disk, or anything else that stands in the way, is logged and costs time only. Compute thread
+ * only. */
 #ifndef QN_ENGINE_KEPT_H
 #define QN_ENGINE_KEPT_H
 
