@@ -311,7 +311,7 @@ static qn_err open_all(struct program *p, struct qn_error *e)
                              &p->server, e);
     if (!err)
         err = qn_listen_open(p->loop, p->server, s->host, (int)s->port, s->insecure,
-                             qn_profile_parse(s->profile), &p->listen, e);
+                             (int)qn_profile_parse(s->profile), &p->listen, e);
     if (!err)
         err = open_more(p, e);
     if (!err)

@@ -18,7 +18,7 @@ static void shows(const char *text, const char *vars, const char *wanted)
 {
     struct qn_buf jinja, out;
     struct qn_error e = {0};
-    struct qn_template *t;
+    struct qn_template *t = NULL;
     struct qn_json *doc;
     qn_buf_init(&jinja, 1024 * 1024);
     qn_buf_init(&out, 1024 * 1024);
