@@ -86,6 +86,8 @@ BODIES = {
                     "parameters": {"temperature": 0.5, "stop": ["x"]}, "license": "l",
                     "messages": [{"role": "user", "content": "q"}], "stream": False},
     "/api/copy": {"source": "user.m", "destination": "copy"},
+    "/v1/embeddings": {"model": "user.m", "input": ["a", "b"], "encoding_format": "float", "dimensions": 4},
+    "/v1/reranking": {"model": "user.m", "query": "q", "documents": ["a", "b"], "top_n": 1},
     "/api/embed": {"model": "user.m", "input": ["a", "b"], "truncate": True, "dimensions": 4},
     "/api/embeddings": {"model": "user.m", "prompt": "a"},
     "/engines": {"engine_id": "e", "model_path": "/nonexistent/x.gguf", "n_ctx": 512, "n_gpu_layers": 3,
@@ -179,7 +181,7 @@ def check_reply(path, response, data):
 
 # What is not asked of a model's words: nothing says how many of these succeed.
 MANAGEMENT = {"/v1/load", "/v1/unload", "/v1/models/register", "/api/show", "/api/create", "/api/copy", "/api/embed",
-              "/api/embeddings", "/engines"}
+              "/api/embeddings", "/v1/embeddings", "/v1/reranking", "/engines"}
 
 
 @pytest.mark.parametrize("path", BODIES)
