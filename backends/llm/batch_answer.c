@@ -139,12 +139,12 @@ static void send_progress(struct answer *a)
 
 /* Whether the token adds to what is said. Control tokens do where they are marks that somebody
  * looks for. */
-static bool speaks(const struct qn_batch *b, const struct gen *g, int32_t id)
+static bool speaks(const struct qn_batch *b, const struct answer *a, int32_t id)
 {
     if (b->m.token_is_end(b->m.ctx, id))
         return false;
     return !b->m.token_is_control(b->m.ctx, id) ||
-           (g->r.syntax.call && b->m.token_is_mark && b->m.token_is_mark(b->m.ctx, id));
+           (a->output.parse && b->m.token_is_mark && b->m.token_is_mark(b->m.ctx, id));
 }
 
 /* Takes from the row what the request's constraint does not allow. False: the request has failed.
@@ -192,7 +192,7 @@ static bool advance(struct qn_batch *b, struct answer *a, float *row)
     size_t n_top = logprobs ? logprobs_from(b, b->plain, id, g->r.logprobs, &self, top) : 0;
     size_t len = 0;
     const char *bytes = "";
-    if (speaks(b, g, id))
+    if (speaks(b, a, id))
         bytes = b->m.token_bytes(b->m.ctx, id, &len);
     if (qn_output_token(&a->output, bytes, len, logprobs ? &self : NULL, top, n_top)) {
         finish(b, a, QN_FINISH_STOP, id);
