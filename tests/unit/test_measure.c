@@ -88,6 +88,40 @@ static void jobs(void **state)
     }
 }
 
+/* Vectors and scores cross between the processes; what is no such event does not. */
+static void events_cross(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json;
+        qn_err err;
+    } rows[] = {
+        {"{\"ev\":\"vector\",\"index\":2047,\"vector\":[0.5,-1]}", QN_OK},
+        {"{\"ev\":\"score\",\"index\":3,\"score\":-2.5}", QN_OK},
+        {"{\"ev\":\"vector\",\"index\":2048,\"vector\":[]}", QN_EINVAL},
+        {"{\"ev\":\"vector\",\"index\":0}", QN_EINVAL},
+        {"{\"ev\":\"vector\",\"index\":0,\"vector\":{}}", QN_EINVAL},
+        {"{\"ev\":\"score\",\"index\":-1,\"score\":1}", QN_EINVAL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct qn_json *doc;
+        struct qn_event ev;
+        struct qn_buf out;
+        struct qn_arena *arena = qn_arena_new(1 << 20);
+        qn_buf_init(&out, 1 << 20);
+        assert_int_equal(qn_json_parse(rows[i].json, strlen(rows[i].json), &doc, NULL), QN_OK);
+        struct qn_jref root = qn_json_root(doc);
+        assert_int_equal(qn_event_decode(&root, &ev, arena, NULL), rows[i].err);
+        if (rows[i].err == QN_OK) {
+            assert_int_equal(qn_event_encode(&ev, &out), QN_OK);
+            assert_string_equal(qn_buf_cstr(&out), rows[i].json);
+        }
+        qn_buf_deinit(&out);
+        qn_json_free(doc);
+        qn_arena_free(arena);
+    }
+}
+
 static const struct qn_event vectors[] = {
     {.kind = QN_EV_VECTOR, .index = 1, .vector = "[0.5]"},
     {.kind = QN_EV_VECTOR, .index = 0, .vector = "[1,-2]"},
@@ -171,7 +205,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(complaints),      cmocka_unit_test(jobs),
         cmocka_unit_test(embeddings),      cmocka_unit_test(reranking),
-        cmocka_unit_test(broken_children),
+        cmocka_unit_test(broken_children), cmocka_unit_test(events_cross),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

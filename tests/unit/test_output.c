@@ -327,11 +327,39 @@ static void stop_strings_are_looked_for_in_text(void **state)
           "T<E>1 C<0 f:>C<0 :{\"a\": \"END\"}>T<ND>3 D<tool_calls,,[1]>");
 }
 
+static void ignore(void *ctx, const struct qn_event *ev)
+{
+    (void)ctx;
+    (void)ev;
+}
+
+/* Tokens are counted as reasoning from the mark that opens it to the one that closes it. */
+static void reasoning_is_counted(void **state)
+{
+    (void)state;
+    static const char *const pieces[] = {"<think>", "a", " b", "</think>", "c", "d"};
+    struct qn_strings none = {NULL, 0};
+    struct qn_output o;
+    struct qn_parse_config config = {
+        .syntax = qn_syntax_find("{{ '<think>' }}{{ '</think>' }}", NULL, NULL)};
+    assert_non_null(config.syntax.think);
+    for (int begun = 0; begun < 2; begun++) { /* the prompt may have begun it */
+        config.thinking = begun;
+        qn_output_init(&o, 0, &(struct qn_out){NULL, ignore, never_full}, &none, false, &config);
+        for (size_t i = (size_t)begun; i < sizeof pieces / sizeof *pieces; i++)
+            qn_output_token(&o, pieces[i], strlen(pieces[i]), NULL, NULL, 0);
+        assert_int_equal(o.reasoned, begun ? 3 : 4);
+        qn_output_finish(&o, QN_FINISH_STOP, NULL);
+        qn_output_deinit(&o);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reasoning_and_calls_have_events_of_their_own),
         cmocka_unit_test(stop_strings_are_looked_for_in_text),
+        cmocka_unit_test(reasoning_is_counted),
         cmocka_unit_test(plain_text_passes_at_once),
         cmocka_unit_test(characters_are_never_split),
         cmocka_unit_test(a_zero_byte_is_replaced),
