@@ -311,7 +311,7 @@ def test_a_context_that_no_memory_holds(house):
 
 
 def test_the_file_shrinks_while_the_model_runs(house):
-    model = good(house, "shrinks", preset="small-llama", kind="q8_0")
+    model = good(house, "shrinks", preset="small-llama", kind="f16")  # used where the file has it
     path = house.folder / "shrinks.gguf"
     copy = path.read_bytes()
     assert house.chat(model, max_tokens=2).status == 200
