@@ -159,16 +159,14 @@ void qn_blob_put(struct qn_blobs *b, struct qn_http *h, const char *digest, qn_b
     qn_loop_work(b->loop, check, checked, p);
 }
 
-void qn_blob_release(const struct qn_blobs *b, const struct qn_snapshot *snap,
-                     const struct qn_model_row *row)
+void qn_blob_release(const struct qn_blobs *b, const struct qn_snapshot *snap, const char *path)
 {
-    const char *path = row->files[0];
     size_t n = strlen(b->dir);
     if (strncmp(path, b->dir, n) != 0 || path[n] != '/')
         return;
     for (size_t i = 0; i < qn_snapshot_count(snap); i++) {
         const struct qn_model_row *other = qn_snapshot_at(snap, i);
-        if (other != row && other->n_files && qn_str_eq(other->files[0], path))
+        if (other->n_files && qn_str_eq(other->files[0], path))
             return;
     }
     if (unlink(path))

@@ -32,9 +32,8 @@ typedef void (*qn_blob_done)(void *ctx, const struct qn_error *e);
 void qn_blob_put(struct qn_blobs *b, struct qn_http *h, const char *digest, qn_blob_done done,
                  void *ctx);
 
-/* The row is about to leave the catalog: its file goes, too, if it is a blob that no other row
- * has. */
-void qn_blob_release(const struct qn_blobs *b, const struct qn_snapshot *snap,
-                     const struct qn_model_row *row);
+/* A row with this file has left the catalog: the file goes, too, if it is a blob that no row has.
+ */
+void qn_blob_release(const struct qn_blobs *b, const struct qn_snapshot *snap, const char *path);
 
 #endif

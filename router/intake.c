@@ -198,6 +198,7 @@ static void put(void *ctx)
         on_put(in, &in->error);
         return;
     }
+    bool again = same && !in->replace;
     struct qn_buf details;
     qn_buf_init(&details, DETAILS_MAX);
     qn_inspection_json(&in->facts, &details);
@@ -210,12 +211,14 @@ static void put(void *ctx)
         .files = files,
         .n_files = 1,
         .size_bytes = in->facts.size_bytes,
-        .labels = "[\"custom\"]",
+        /* Who makes a file known again changes nothing of what the user made of it. */
+        .labels = again ? old->labels : "[\"custom\"]",
+        .base = again ? old->base : NULL,
         .details = qn_buf_cstr(&details),
         .facts = qn_buf_cstr(&in->said),
         .modified_s = in->stamp.modified_s,
         .options = old ? old->options : "{}",
-        .preset = in->preset,
+        .preset = again && !in->preset ? old->preset : in->preset,
         .digest = in->digest,
         .digest_of = in->digest ? in->stamp.text : NULL,
         .created_s = qn_wall_ms() / 1000,

@@ -168,8 +168,9 @@ const struct qn_model_row *qn_inventory_computes(const struct qn_snapshot *snap,
     return same ? base : row;
 }
 
-qn_err qn_inventory_find(struct qn_inventory *inv, const char *name, struct qn_snapshot **snap,
-                         const struct qn_model_row **row, struct qn_error *e)
+static qn_err find_row(struct qn_inventory *inv, const char *name, bool exactly,
+                       struct qn_snapshot **snap, const struct qn_model_row **row,
+                       struct qn_error *e)
 {
     char plain[QN_MODEL_NAME_MAX + 1];
     *snap = qn_catalog_snapshot(inv->catalog);
@@ -177,7 +178,7 @@ qn_err qn_inventory_find(struct qn_inventory *inv, const char *name, struct qn_s
     if (!*row && strlen(name) <= QN_MODEL_NAME_MAX) {
         strip_latest(name, plain);
         *row = qn_snapshot_find(*snap, plain);
-        for (size_t way = 0; way < COUNT(ways) && !*row; way++)
+        for (size_t way = 0; way < COUNT(ways) && !*row && !exactly; way++)
             *row = find_loosely(*snap, plain, &ways[way]);
     }
     if (*row)
@@ -188,6 +189,19 @@ qn_err qn_inventory_find(struct qn_inventory *inv, const char *name, struct qn_s
                          "model '%.200s' not found: `quince list` or GET /v1/models shows "
                          "the names, `quince import FILE.gguf` adds one",
                          name);
+}
+
+qn_err qn_inventory_find(struct qn_inventory *inv, const char *name, struct qn_snapshot **snap,
+                         const struct qn_model_row **row, struct qn_error *e)
+{
+    return find_row(inv, name, false, snap, row, e);
+}
+
+qn_err qn_inventory_find_exactly(struct qn_inventory *inv, const char *name,
+                                 struct qn_snapshot **snap, const struct qn_model_row **row,
+                                 struct qn_error *e)
+{
+    return find_row(inv, name, true, snap, row, e);
 }
 
 static struct place *place_find(const struct qn_inventory *inv, const char *name)
@@ -303,10 +317,8 @@ static qn_err wanted_options(const struct place *p, const struct qn_model_row *r
 {
     const char *layers[LAYERS];
     option_layers(p, row, layers);
-    struct qn_load_places places = {.model_file = file_of_model,
-                                    .ctx = p->inv,
-                                    .data_dir = p->inv->data_dir,
-                                    .name = p->name};
+    struct qn_load_places places = {
+        .model_file = file_of_model, .ctx = p->inv, .data_dir = p->inv->data_dir, .name = p->name};
     qn_buf_init(out, OPTIONS_MAX);
     return qn_load_options_merge(p->type, layers, LAYERS, &places, out, e);
 }
@@ -681,6 +693,15 @@ static void settle(void *ctx)
     tell_watchers(inv);
 }
 
+/* True when who wants at least so much context is served by what runs, is being loaded or was asked
+ * for by others who still wait: their context never shrinks. */
+static bool has_enough(const struct place *p, enum qn_inst_state s, int64_t context)
+{
+    if (p->waiting.n && p->context_asked != QN_UNSET && p->context_asked >= context)
+        return true;
+    return s == QN_INST_READY && !p->stale && qn_child_status(p->child).context >= context;
+}
+
 qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
                             const struct qn_load_options *options, qn_lease_fn fn, void *ctx,
                             struct qn_lease **out, struct qn_error *e)
@@ -709,8 +730,7 @@ qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
     int64_t known = saved_i64(row->details, "kv_token_bytes");
     p->kv_token_bytes = known != QN_UNSET ? known : 0;
     enum qn_inst_state s = state_of(p);
-    if (options && options->at_least && s == QN_INST_READY &&
-        qn_child_status(p->child).context >= options->context)
+    if (options && options->at_least && has_enough(p, s, options->context))
         options = NULL;
     /* A load that names no context takes a running model as it is, and starts another afresh. */
     if (options && (options->context != QN_UNSET || !has_process(s)))

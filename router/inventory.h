@@ -29,10 +29,10 @@ struct qn_inventory_config {
     int threads;                  /* of the machine, >= 1 */
     int64_t context, slots;       /* 0: the child chooses */
     const char
-        *load_options;     /* JSON object: options of loading that nobody set otherwise; copied */
+        *load_options;    /* JSON object: options of loading that nobody set otherwise; copied */
     const char *data_dir; /* where children keep files for their next start; copied */
-    int64_t queue_limit;   /* waiting leases */
-    int64_t idle_ms;       /* how long a model stays loaded without use; 0: for ever */
+    int64_t queue_limit;  /* waiting leases */
+    int64_t idle_ms;      /* how long a model stays loaded without use; 0: for ever */
 };
 
 void qn_inventory_new(struct qn_loop *l, struct qn_catalog *catalog, struct qn_http_client *client,
@@ -50,6 +50,11 @@ qn_err qn_inventory_find(struct qn_inventory *inv, const char *name, struct qn_s
  * still has the same files; else the row itself. */
 const struct qn_model_row *qn_inventory_computes(const struct qn_snapshot *snap,
                                                  const struct qn_model_row *row);
+
+/* The same for what cannot be taken back: the name as it is written, but for ":latest". */
+qn_err qn_inventory_find_exactly(struct qn_inventory *inv, const char *name,
+                                 struct qn_snapshot **snap, const struct qn_model_row **row,
+                                 struct qn_error *e);
 
 /* Settings of one load. They hold until the model is unloaded on request or loaded with others; an
  * eviction, an idle unload or a crash does not end them. */

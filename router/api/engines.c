@@ -101,17 +101,20 @@ void qn_api_engines(struct qn_services *sv, struct qn_http *h, const char *id)
     qn_buf_deinit(&body);
 }
 
+typedef qn_err (*finder)(struct qn_inventory *inv, const char *name, struct qn_snapshot **snap,
+                         const struct qn_model_row **row, struct qn_error *e);
+
 /* The model that an engine's id means: the user's own before others. */
-static qn_err find(struct qn_services *sv, const char *id, struct qn_snapshot **snap,
-                   const struct qn_model_row **row, struct qn_error *e)
+static qn_err find(struct qn_services *sv, finder by_name, const char *id,
+                   struct qn_snapshot **snap, const struct qn_model_row **row, struct qn_error *e)
 {
     struct qn_buf name;
     struct qn_error why;
     qn_buf_init(&name, QN_MODEL_NAME_MAX);
     qn_buf_fmt(&name, "%s%s", user_prefix, id);
-    qn_err err = qn_inventory_find(sv->inventory, qn_buf_cstr(&name), snap, row, &why);
+    qn_err err = by_name(sv->inventory, qn_buf_cstr(&name), snap, row, &why);
     if (err)
-        err = qn_inventory_find(sv->inventory, id, snap, row, &why);
+        err = by_name(sv->inventory, id, snap, row, &why);
     qn_buf_deinit(&name);
     if (err)
         return qn_fail_param(e, QN_ENOTFOUND, "engine_id", "Engine '%.200s' not found", id);
@@ -153,7 +156,7 @@ void qn_api_engine(struct qn_services *sv, struct qn_http *h, const char *id)
     const struct qn_model_row *row;
     struct qn_error e = {0};
     struct qn_buf body;
-    if (find(sv, id, &snap, &row, &e)) {
+    if (find(sv, qn_inventory_find, id, &snap, &row, &e)) {
         qn_answer_error(h, &e);
         return;
     }
@@ -425,7 +428,11 @@ void qn_api_engine_remove(struct qn_services *sv, struct qn_http *h, const char 
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
     struct qn_error e = {0};
-    qn_err err = find(sv, id, &snap, &row, &e);
+    qn_err err = find(sv, qn_inventory_find_exactly, id, &snap, &row, &e);
+    if (!err && !is_engine(row)) {
+        err = qn_fail_param(&e, QN_ENOTFOUND, "engine_id", "Engine '%.200s' not found", id);
+        qn_snapshot_unref(snap);
+    }
     if (!err && row->builtin) {
         err = qn_fail_param(&e, QN_EINVAL, "engine_id",
                             "'%s' ships with quince and cannot be removed: POST /v1/unload takes "

@@ -25,6 +25,7 @@ struct asker {
     struct qn_http *http; /* NULL: gone */
     bool lines;           /* the success is told as a stream of states, else as one */
     bool silent;          /* or by the status alone */
+    char *file;           /* of a model that is being deleted; NULL: it had none */
 };
 
 static void gone(void *ctx)
@@ -60,6 +61,11 @@ static void done(void *ctx, const struct qn_error *e)
     struct asker *a = ctx;
     if (!e && !a->sv->closed)
         qn_survey_again(a->sv->survey);
+    if (!e && !a->sv->closed && a->file) {
+        struct qn_snapshot *snap = qn_catalog_snapshot(a->sv->catalog);
+        qn_blob_release(a->sv->blobs, snap, a->file);
+        qn_snapshot_unref(snap);
+    }
     if (a->http) {
         qn_http_on_gone(a->http, NULL, NULL);
         if (e)
@@ -67,6 +73,7 @@ static void done(void *ctx, const struct qn_error *e)
         else
             answer(a);
     }
+    free(a->file);
     free(a);
 }
 
@@ -486,7 +493,7 @@ static qn_err delete_model(struct qn_services *sv, struct qn_http *h, const char
 {
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
-    qn_err err = qn_inventory_find(sv->inventory, name, &snap, &row, e);
+    qn_err err = qn_inventory_find_exactly(sv->inventory, name, &snap, &row, e);
     if (err)
         return err;
     if (row->builtin) {
@@ -498,7 +505,7 @@ static qn_err delete_model(struct qn_services *sv, struct qn_http *h, const char
         if (qn_inventory_computes(snap, row) == row)
             (void)qn_inventory_unload(sv->inventory, row->name, NULL, NULL, NULL);
         if (row->n_files)
-            qn_blob_release(sv->blobs, snap, row);
+            a->file = qn_xstrdup(row->files[0]);
         qn_catalog_remove(sv->catalog, row->name, done, a);
     }
     qn_snapshot_unref(snap);

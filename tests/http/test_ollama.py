@@ -272,6 +272,23 @@ def test_presets_of_presets_and_deleting(house, server):
     assert server.request("DELETE", "/api/delete", {"model": "one"}).status == 404
 
 
+def test_registering_again_keeps_what_was_made_of_a_model(house, server):
+    base = house.model(server, "base", echo_job=True)
+    post(server, "/api/create", {"model": "user.base", "from": base, "system": "stay", "stream": False})
+    server.register(base, server.get(f"/v1/models/{base}").json["checkpoint"])
+    assert job_of(chat(server, base, stream=False))["chat"]["messages"][0]["content"] == "stay"
+
+
+def test_a_repeated_deletion_takes_no_other_model(house, server):
+    base = house.model(server, "base", echo_job=True)
+    assert base == "user.base"
+    post(server, "/api/copy", {"source": base, "destination": "base"})
+    assert server.request("DELETE", "/api/delete", {"model": "base"}).status == 200
+    assert server.request("DELETE", "/api/delete", {"model": "base"}).status == 404
+    assert server.request("DELETE", "/engines/base").status == 200  # an engine's id is its name without "user."
+    assert server.request("DELETE", "/engines/BASE").status == 404
+
+
 def test_modelfiles(house, server):
     base = house.model(server, "base", echo_job=True)
     text = f'# mine\nFROM {base}\nparameter temperature 0.5\nPARAMETER stop "<|a|>"\nPARAMETER stop b\n' \
