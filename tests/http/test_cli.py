@@ -228,7 +228,8 @@ def test_logs(cli, server):
         assert set(json.loads(line)) >= {"seq", "timestamp", "severity", "line"}
     assert cli("logs", "--lines", "0").out == ""
     with subprocess.Popen([QUINCE, "--port", str(server.port), "logs", "--follow", "--lines", "0"],
-                          stdout=subprocess.PIPE, env=environment(cli.home)) as following:
+                          stdout=subprocess.PIPE, env=environment(cli.home),
+                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as following:
         def spoken():
             server.chat("nobody")  # again and again: what came before it followed is not shown
             return select.select([following.stdout], [], [], 0.2)[0]
