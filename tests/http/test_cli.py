@@ -58,6 +58,7 @@ class Terminal:
         pid, fd = pty.fork()
         if pid == 0:
             try:
+                signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored where the tests run in the background
                 os.execve(QUINCE, [QUINCE, "--port", str(cli.port), *args], environment(cli.home))
             finally:
                 os._exit(127)  # without the program, this child would go on with the tests as well
