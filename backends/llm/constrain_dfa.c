@@ -247,7 +247,7 @@ qn_err qn_dfa_build(struct qn_dfa_plan *plan, const void *start, size_t n, struc
     if (intern(&b, plan->classes, start, n) == QN_DFA_DEAD)
         err = qn_fail(e, QN_ELIMIT, "too large");
     for (uint32_t s = 0; s < b.n && !err; s++) {
-        if (s % 64 == 0 && qn_compile_now_us() > plan->deadline_us) {
+        if (qn_compile_now_us() > plan->deadline_us) {
             err = qn_fail(e, QN_ELIMIT, "takes too long to compile");
             break;
         }

@@ -175,7 +175,16 @@ const struct qn_gx *qn_gx_seq(struct qn_grammar *g, const struct qn_gx *const *v
     for (size_t i = 0; i < n; i++)
         if (v[i]->kind == QN_GX_NEVER)
             return &never;
-    return n == 0 ? &empty : n == 1 ? v[0] : list_of(g, QN_GX_SEQ, v, n);
+    /* Empty parts go, so that what allows only the empty text is the empty text. */
+    struct qn_gx_list some = {0};
+    for (size_t i = 0; i < n; i++)
+        if (v[i]->kind != QN_GX_EMPTY)
+            qn_gx_push(&some, v[i]);
+    const struct qn_gx *x = some.n == 0   ? &empty
+                            : some.n == 1 ? some.v[0]
+                                          : list_of(g, QN_GX_SEQ, some.v, some.n);
+    qn_gx_list_deinit(&some);
+    return x;
 }
 
 const struct qn_gx *qn_gx_alt(struct qn_grammar *g, const struct qn_gx *const *v, size_t n)

@@ -46,10 +46,12 @@ static uint32_t node(struct nfa *f, struct node v)
     return f->n++;
 }
 
-/* A byte of lo..hi, then next. Those made since `since` are used again. */
+/* A byte of lo..hi, then next. Those made since `since` are used again, the last few of them: the
+ * ranges of a set ascend, so what they share is near. */
 static uint32_t bytes(struct nfa *f, uint8_t lo, uint8_t hi, uint32_t next, uint32_t since)
 {
-    for (uint32_t i = since; i < f->n; i++)
+    enum { NEAR = 256 };
+    for (uint32_t i = f->n - since > NEAR ? f->n - NEAR : since; i < f->n; i++)
         if (f->v[i].kind == NODE_BYTES && f->v[i].lo == lo && f->v[i].hi == hi && f->v[i].a == next)
             return i;
     return node(f, (struct node){.kind = NODE_BYTES, .lo = lo, .hi = hi, .a = next});
@@ -171,8 +173,13 @@ static uint32_t emit_repeat(struct nfa *f, const struct qn_gx *x, uint32_t next)
             end = node(f, (struct node){.kind = NODE_SPLIT, .a = start, .b = next});
         }
     }
-    for (uint32_t i = 0; i < x->repeat.min && !f->full; i++)
-        end = emit(f, body, end);
+    for (uint32_t i = 0; i < x->repeat.min && !f->full; i++) {
+        uint32_t made = f->n, start = emit(f, body, end);
+        /* A turn that makes nothing is like all that would follow, and never fills f. */
+        if (start == end && f->n == made)
+            break;
+        end = start;
+    }
     return end;
 }
 

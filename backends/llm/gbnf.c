@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPEAT_MAX = 1000000, CLASS_MAX = 65536 };
+enum { REPEAT_MAX = 1000000, CLASS_MAX = 4096 };
 
 struct parser {
     const char *text, *at;

@@ -127,7 +127,14 @@ const struct qn_jref *js_resolve(struct js *js, const struct qn_jref *schema, co
     const char *id = qn_json_raw_str(&root_id);
     size_t n = hash ? (size_t)(hash - ref) : strlen(ref);
     if (n > 0 && !(strncmp(id, ref, n) == 0 && (id[n] == 0 || strcmp(id + n, "#") == 0))) {
-        char *base = qn_arena_strndup(js->g->arena, ref, n < 1024 ? n : 1024);
+        size_t kept = n < 1024 ? n : 1024;
+        char *base = qn_arena_try(js->g->arena, kept + 1);
+        if (!base) {
+            js_fail(js, schema, QN_ELIMIT, "the schema is too large");
+            return NULL;
+        }
+        memcpy(base, ref, kept);
+        base[kept] = 0;
         at = find_named(js, js->root, NULL, base);
         if (!at) {
             js_fail(js, schema, QN_EUNSUPPORTED,

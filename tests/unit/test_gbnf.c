@@ -108,6 +108,32 @@ static void mistakes_are_named_with_their_line(void **state)
     qn_constrainer_free(c);
 }
 
+/* A class of 4096 characters is compiled, one of 4097 is not. */
+static void classes_are_bounded(void **state)
+{
+    struct qn_constrain_vocab v = byte_vocab();
+    struct qn_constrainer *c = qn_constrainer_new(&v);
+    (void)state;
+    for (int n = 4096; n <= 4097; n++) {
+        struct qn_constraint *k = NULL;
+        struct qn_error e = {0};
+        struct qn_buf text;
+        qn_buf_init(&text, 1 << 20);
+        qn_buf_str(&text, "root ::= [");
+        for (int i = 0; i < n; i++)
+            qn_buf_fmt(&text, "\\u%04x", 0x1000u + 2u * (unsigned)i);
+        qn_buf_str(&text, "]");
+        assert_int_equal(
+            qn_constraint_of_job(c, &(struct qn_constrain){.grammar = qn_buf_cstr(&text)}, &k, &e),
+            n == 4096 ? QN_OK : QN_ELIMIT);
+        if (k)
+            assert_true(says(k, "\xe1\x80\x82") && !says(k, "\xe1\x80\x81"));
+        qn_constraint_unref(k);
+        qn_buf_deinit(&text);
+    }
+    qn_constrainer_free(c);
+}
+
 static bool allows(struct qn_constraint_state *s, int32_t id)
 {
     float logits[BYTE_VOCAB_N] = {0};
@@ -153,6 +179,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_construct_allows_what_it_says),
         cmocka_unit_test(mistakes_are_named_with_their_line),
+        cmocka_unit_test(classes_are_bounded),
         cmocka_unit_test(control_tokens_come_only_where_the_grammar_names_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
