@@ -7,6 +7,10 @@
 #include <math.h>
 #include <string.h>
 
+static const char too_hard[] = "the schema or grammar takes too much work or memory to follow: "
+                               "make it simpler, with fewer ways "
+                               "to read the same text";
+
 void qn_gen_fail(struct qn_batch *b, struct gen *g, qn_err code, const char *message)
 {
     struct qn_event ev;
@@ -159,6 +163,10 @@ static bool constrain(struct qn_batch *b, struct answer *a, float *row)
         qn_constraint_begin(&a->constraint, c);
     if (qn_constraint_mask(&a->constraint, row, b->m.vocab))
         return true;
+    if (a->constraint.too_hard) {
+        qn_gen_fail(b, a->gen, QN_ELIMIT, too_hard);
+        return false;
+    }
     qn_gen_fail(b, a->gen, QN_EUNSUPPORTED,
                 "the model's vocabulary has no token for what must come next by the schema or "
                 "grammar: use another model, or none of its unusual characters");
@@ -188,6 +196,11 @@ static bool advance(struct qn_batch *b, struct answer *a, float *row)
         finish(b, a, QN_FINISH_STOP, -1);
         return false;
     }
+    /* Before it is said: an answer that broke its constraint would be worse than none. */
+    if (!qn_constraint_accept(&a->constraint, id)) {
+        qn_gen_fail(b, g, QN_ELIMIT, too_hard);
+        return false;
+    }
     struct qn_logprob self, top[QN_JOB_TOP_LOGPROBS_MAX];
     size_t n_top = logprobs ? logprobs_from(b, b->plain, id, g->r.logprobs, &self, top) : 0;
     size_t len = 0;
@@ -198,7 +211,6 @@ static bool advance(struct qn_batch *b, struct answer *a, float *row)
         finish(b, a, QN_FINISH_STOP, id);
         return false;
     }
-    qn_constraint_accept(&a->constraint, id);
     if (qn_constraint_done(&a->constraint)) {
         finish(b, a, QN_FINISH_STOP, id);
         return false;

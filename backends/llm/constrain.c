@@ -224,6 +224,12 @@ qn_err qn_constraint_compile(struct qn_constrainer *c, const struct qn_constrain
     k->program = program;
     qn_machine_init(&k->machine, &k->program);
     qn_mask_maker_init(&k->masks, &c->trie, &k->machine);
+    if (!k->machine.start) {
+        k->refs = 1;
+        qn_constraint_unref(k);
+        return qn_fail_param(e, QN_ELIMIT, param, "%s: too many rules before the first character",
+                             param);
+    }
     link_newest(k);
     keep_bounds(c);
     *out = k;
@@ -342,6 +348,9 @@ bool qn_constraint_mask(struct qn_constraint_state *s, float *logits, int32_t vo
     const struct qn_trie *t = &c->owner->trie;
     qn_machine_tidy(&c->machine);
     const struct qn_mask *m = qn_mask_of(&c->masks, s->node);
+    s->too_hard = !m;
+    if (!m)
+        return false;
     qn_mask_apply(m, t, s->node->accept, logits, vocab);
     return m->count > 0 || (s->node->accept && s->node->n > 0 && t->n_end > 0);
 }

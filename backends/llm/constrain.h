@@ -86,6 +86,7 @@ void qn_constrain_quote(struct qn_constrainer *c, const char *text, struct qn_bu
 struct qn_constraint_state {
     struct qn_constraint *constraint;
     struct qn_constraint_node *node;
+    bool too_hard; /* the last mask was more work, or more memory, than the limits allow */
 };
 
 /* From here on the constraint holds. The state takes a reference of its own. */
@@ -97,7 +98,8 @@ void qn_constraint_copy(struct qn_constraint_state *to, const struct qn_constrai
 
 /* Sets the logits [vocab] of all tokens that may not come next to -INFINITY. End tokens stay where
  * the text may end. False when nothing may come next (qn_constraint_done), or when what must come
- * has no token in this vocabulary. */
+ * has no token in this vocabulary, or when a limit was met (s->too_hard; the logits are as they
+ * were). */
 bool qn_constraint_mask(struct qn_constraint_state *s, float *logits, int32_t vocab);
 /* Whether the token may come next; end tokens as in qn_constraint_mask. */
 bool qn_constraint_allows(struct qn_constraint_state *s, int32_t id);

@@ -162,7 +162,11 @@ static void close_over(struct qn_machine *m)
 {
     struct qn_closure *w = m->work;
     const struct qn_program *p = m->p;
-    while (w->n > 0 && w->n_out < QN_MACHINE_PLACES_MAX && w->steps++ < QN_MACHINE_CLOSURE_MAX) {
+    while (w->n > 0 && w->n_out < QN_MACHINE_PLACES_MAX && w->steps < QN_MACHINE_CLOSURE_MAX) {
+        if (m->bytes > QN_MACHINE_BYTES_HARD)
+            return; /* intern says so */
+        w->steps++;
+        m->steps++;
         struct todo t = w->todo[--w->n];
         if (seen_before(m, t))
             continue;
@@ -245,6 +249,11 @@ static struct qn_constraint_node *intern(struct qn_machine *m)
 {
     struct qn_closure *w = m->work;
     size_t n = 0;
+    /* A closure that was cut short for memory has not found all. */
+    if (m->bytes > QN_MACHINE_BYTES_HARD)
+        m->short_of_bytes = true;
+    if (m->short_of_bytes)
+        return NULL;
     qsort(w->out, w->n_out, sizeof *w->out, by_place);
     for (size_t i = 0; i < w->n_out; i++)
         if (i == 0 || by_place(&w->out[n - 1], &w->out[i]) != 0)
@@ -263,8 +272,6 @@ static struct qn_constraint_node *intern(struct qn_machine *m)
         if (same)
             return node;
     }
-    if (m->bytes > QN_MACHINE_BYTES_HARD)
-        return NULL;
     size_t bytes = sizeof *node + n * sizeof *node->v;
     node = qn_xcalloc(1, bytes);
     node->hash = h;
@@ -341,7 +348,7 @@ struct qn_constraint_node *qn_machine_step(struct qn_machine *m, struct qn_const
     struct qn_constraint_node *to = intern(m);
     if (to)
         from->to[byte] = to;
-    else
+    else if (!m->short_of_bytes)
         from->first[byte >> 6] &= ~(1ull << (byte & 63));
     return to;
 }
@@ -363,7 +370,8 @@ void qn_machine_init(struct qn_machine *m, const struct qn_program *p)
     later(m->work, p->entry[0], NULL);
     close_over(m);
     m->start = intern(m);
-    m->start->refs = 1;
+    if (m->start)
+        m->start->refs = 1;
 }
 
 static void free_node(struct qn_machine *m, struct qn_constraint_node *n)
@@ -402,6 +410,7 @@ void qn_machine_deinit(struct qn_machine *m)
 
 void qn_machine_tidy(struct qn_machine *m)
 {
+    m->short_of_bytes = false;
     if (m->bytes <= QN_MACHINE_BYTES_MAX)
         return;
     uint32_t seen = ++m->epoch;
@@ -415,7 +424,10 @@ void qn_machine_tidy(struct qn_machine *m)
                 free_node(m, n);
                 continue;
             }
-            /* What it knew of others is gone with them. */
+            /* What it knew of others is gone with them; its mask can be made again. */
+            m->bytes -= qn_mask_bytes(n->mask);
+            qn_mask_free(n->mask);
+            n->mask = NULL;
             if (n->to) {
                 m->bytes -= 256 * sizeof(struct qn_constraint_node *);
                 free(n->to);

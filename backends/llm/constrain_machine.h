@@ -43,8 +43,12 @@ struct qn_machine {
     struct qn_constraint_node **nodes; /* [node_mask + 1] */
     struct qn_stack **stacks;          /* [stack_mask + 1] */
     uint32_t node_mask, stack_mask, n_nodes, n_stacks;
-    struct qn_constraint_node *start; /* holds one reference */
+    struct qn_constraint_node *start; /* holds one reference; NULL: its closure found nothing
+                                         within QN_MACHINE_CLOSURE_MAX */
     size_t bytes;                     /* of all that, masks included */
+    size_t steps;                     /* of all closures so far, the measure of work */
+    bool short_of_bytes; /* since the last tidying QN_MACHINE_BYTES_HARD was met: what led nowhere
+                            may have led on */
     uint32_t epoch;
     struct qn_closure *work;
 };

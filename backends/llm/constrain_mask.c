@@ -119,7 +119,8 @@ static void walk_state(struct qn_mask_maker *k, struct lexical *x)
     memset(k->scratch, 0, t->words * sizeof *k->scratch);
     k->states[0] = x->state;
     k->counts[0] = 0;
-    for (uint32_t i = 0; i < t->n;) {
+    size_t visited = 0;
+    for (uint32_t i = 0; i < t->n; visited++) {
         const struct qn_trie_node *v = &t->v[i];
         uint32_t from = k->states[v->depth - 1], count = k->counts[v->depth - 1];
         uint32_t to = qn_dfa_step(d, from, v->byte);
@@ -150,6 +151,7 @@ static void walk_state(struct qn_mask_maker *k, struct lexical *x)
     }
     x->inside = pack(t, k->scratch);
     k->bytes += sizeof *x + x->inside->bytes + cap * sizeof *x->exits;
+    k->work += visited / QN_MASK_WALK_STEP;
 }
 
 static struct lexical *lexical_of(struct qn_mask_maker *k, const struct qn_place *place)
@@ -195,13 +197,18 @@ static struct lexical *lexical_of(struct qn_mask_maker *k, const struct qn_place
     return x;
 }
 
+static bool over_limit(const struct qn_mask_maker *k)
+{
+    return k->work >= QN_MASK_WORK_MAX || k->machine->short_of_bytes;
+}
+
 /* Tokens below the tree's node `top` whose rest may follow `start`. */
 static void walk_below(struct qn_mask_maker *k, struct qn_constraint_node *start, uint32_t top)
 {
     const struct qn_trie *t = k->trie;
     uint32_t end = t->v[top].skip;
     k->nodes[t->v[top].depth] = start;
-    for (uint32_t i = top + 1; i < end && k->work < QN_MASK_WORK_MAX;) {
+    for (uint32_t i = top + 1; i < end && !over_limit(k);) {
         const struct qn_trie_node *v = &t->v[i];
         struct qn_constraint_node *from = k->nodes[v->depth - 1];
         if (!(from->first[v->byte >> 6] >> (v->byte & 63) & 1)) {
@@ -209,8 +216,9 @@ static void walk_below(struct qn_mask_maker *k, struct qn_constraint_node *start
             continue;
         }
         bool known = from->to && from->to[v->byte];
+        size_t steps = k->machine->steps;
         struct qn_constraint_node *to = qn_machine_step(k->machine, from, v->byte);
-        k->work += known ? 1 : 1 + from->n;
+        k->work += (known ? 1 : 1 + from->n) + (k->machine->steps - steps);
         if (!to) {
             i = v->skip;
             continue;
@@ -239,16 +247,20 @@ const struct qn_mask *qn_mask_of(struct qn_mask_maker *k, struct qn_constraint_n
         return n->mask;
     memset(k->bits, 0, k->trie->words * sizeof *k->bits);
     k->work = 0;
-    for (uint32_t i = 0; i < n->n; i++) {
+    for (uint32_t i = 0; i < n->n && !over_limit(k); i++) {
         const struct lexical *x = lexical_of(k, &n->v[i]);
+        size_t steps = k->machine->steps;
         add_mask(k, x->inside);
         struct qn_constraint_node *after =
             x->n_exits > 0 ? qn_machine_leave(k->machine, &n->v[i]) : NULL;
+        k->work += k->machine->steps - steps;
         if (!after || after->n == 0)
             continue;
         for (uint32_t e = 0; e < x->n_exits; e++)
             walk_below(k, after, x->exits[e]);
     }
+    if (over_limit(k))
+        return NULL;
     n->mask = pack(k->trie, k->bits);
     k->machine->bytes += n->mask->bytes;
     return n->mask;

@@ -13,8 +13,8 @@
 #include "llm/constrain_trie.h"
 
 enum {
-    QN_MASK_WORK_MAX = 4 << 20, /* steps of the machine for one mask; tokens that were not reached
-                                   by then are left out */
+    QN_MASK_WORK_MAX = 8 << 20, /* steps of the machine for one mask, its closures' included */
+    QN_MASK_WALK_STEP = 16,      /* nodes of the tree that cost an automaton as much as one step */
     QN_MASK_LEXICAL_MAX =
         32 << 20 /* bytes of what is known of automata's states of one constraint */
 };
@@ -43,7 +43,8 @@ struct qn_mask_maker {
 void qn_mask_maker_init(struct qn_mask_maker *k, const struct qn_trie *t, struct qn_machine *m);
 void qn_mask_maker_deinit(struct qn_mask_maker *k);
 
-/* The node's mask, lent as long as the node. */
+/* The node's mask, lent as long as the node and until qn_machine_tidy. NULL: a limit of work or of
+ * memory was met on the way. */
 const struct qn_mask *qn_mask_of(struct qn_mask_maker *k, struct qn_constraint_node *n);
 /* Sets the logits [vocab] of all tokens but these, and the end tokens if the node accepts, to
  * -INFINITY. */

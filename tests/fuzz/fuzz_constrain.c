@@ -24,8 +24,11 @@ static void walk(struct qn_constraint *k, struct qn_rng *r, bool json)
         int32_t allowed[BYTE_VOCAB_N];
         size_t n = 0, len;
         memset(logits, 0, sizeof logits);
-        if (!qn_constraint_mask(&s, logits, BYTE_VOCAB_N))
+        if (!qn_constraint_mask(&s, logits, BYTE_VOCAB_N)) {
+            if (s.too_hard)
+                break;
             abort(); /* every byte is a token: there is always a way on */
+        }
         for (int32_t id = 0; id < BYTE_VOCAB_N; id++)
             if (logits[id] == 0)
                 allowed[n++] = id;

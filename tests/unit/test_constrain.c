@@ -257,6 +257,32 @@ static void a_missing_token_is_told(void **state)
     qn_constrainer_free(c);
 }
 
+/* Thousands of ways to read one text: the work of a mask is bounded, and the bound is told. */
+static void too_many_ways_are_told(void **state)
+{
+    struct qn_buf text;
+    struct qn_constraint_state s = {0};
+    float logits[BYTE_VOCAB_N] = {0};
+    (void)state;
+    qn_buf_init(&text, 1 << 20);
+    qn_buf_str(&text, "root ::= y0\n");
+    for (int i = 0; i < 14; i++)
+        qn_buf_fmt(&text, "y%d ::= y%d y%d\n", i, i + 1, i + 1);
+    qn_buf_str(&text, "y14 ::= \"\" | [a-z] y0 \"z\"\n");
+    struct qn_constraint *k = grammar(qn_buf_cstr(&text));
+    qn_buf_deinit(&text);
+    qn_constraint_begin(&s, k);
+    bool more = true;
+    for (int i = 0; i < 4 && more; i++)
+        more = qn_constraint_mask(&s, logits, BYTE_VOCAB_N) && qn_constraint_accept(&s, 'a');
+    assert_false(more);
+    assert_true(s.too_hard);
+    for (int i = 0; i < 256; i++)
+        assert_true(logits[i] == 0 || logits[i] == -INFINITY);
+    qn_constraint_end(&s);
+    qn_constraint_unref(k);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +293,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(rules_of_a_grammar_may_be_schemas, set_up, tear_down),
         cmocka_unit_test_setup_teardown(memory_stays_bounded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_missing_token_is_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(too_many_ways_are_told, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
