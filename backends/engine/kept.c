@@ -158,13 +158,22 @@ static int longest_ago_first(const void *a, const void *b)
     return (x->used_s > y->used_s) - (x->used_s < y->used_s);
 }
 
+/* Whether the open file is the one that has this name now. A lock tells nothing until this is true:
+ * who held it before may have renamed the file, so that it is in use under its final name. */
+static bool has_name(int fd, int folder, const char *name)
+{
+    struct stat mine, named;
+    return fstat(fd, &mine) == 0 && fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           mine.st_dev == named.st_dev && mine.st_ino == named.st_ino;
+}
+
 /* Removes the rest of a write that never ended; whoever still writes holds its lock. */
 static void remove_unfinished(int folder, const char *name)
 {
     int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return;
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && has_name(fd, folder, name))
         unlinkat(folder, name, 0);
     close(fd);
 }
@@ -251,7 +260,8 @@ static qn_err put(const struct qn_kept *k, int fd, const void *data, size_t n, u
     return QN_OK;
 }
 
-/* Everything into the locked, empty file fd. */
+/* Everything into the locked file fd. Its head comes last, when the rest is on the disk: a file
+ * whose matrices are not all there has none and is never read. */
 static qn_err write_all(struct qn_kept *k, int fd, struct qn_error *e)
 {
     struct qn_buf begin;
@@ -266,13 +276,17 @@ static qn_err write_all(struct qn_kept *k, int fd, struct qn_error *e)
         err = qn_fail_errno(e, "reserve %" PRIu64 " MiB", size >> 20);
     if (!err && ftruncate(fd, (off_t)size) != 0)
         err = qn_fail_errno(e, "size");
+    for (uint32_t i = 0; i < k->n && !err; i++)
+        err = put(k, fd, k->data[i], (size_t)k->matrix[i].bytes, k->matrix[i].at, e);
+    if (!err && fdatasync(fd) != 0)
+        err = qn_fail_errno(e, "sync");
     if (!err)
         err = put(k, fd, begin.data, begin.len, 0, e);
     qn_buf_deinit(&begin);
-    for (uint32_t i = 0; i < k->n && !err; i++)
-        err = put(k, fd, k->data[i], (size_t)k->matrix[i].bytes, k->matrix[i].at, e);
     if (!err && fsync(fd) != 0)
         err = qn_fail_errno(e, "sync");
+    if (!err && !has_name(fd, AT_FDCWD, k->new_file))
+        err = qn_fail(e, QN_EBUSY, "another process replaced it");
     if (!err && rename(k->new_file, k->file) != 0)
         err = qn_fail_errno(e, "rename");
     if (!err)
@@ -288,12 +302,12 @@ static qn_err write_file(struct qn_kept *k, struct qn_error *e)
     int fd = open(k->new_file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return qn_fail_errno(e, "create");
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0 || !has_name(fd, AT_FDCWD, k->new_file)) {
         close(fd);
         return qn_fail(e, QN_EBUSY, "another process writes it");
     }
     err = write_all(k, fd, e);
-    if (err)
+    if (err && has_name(fd, AT_FDCWD, k->new_file))
         unlink(k->new_file);
     close(fd);
     return err;
