@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REF_DEPTH_MAX = 8 }; /* schemas within schemas that are looked into for a type */
+enum {
+    REF_DEPTH_MAX = 8,    /* schemas within schemas that are looked into for a type */
+    TYPE_STEPS_MAX = 1000 /* schemas that are looked at for one parameter's type */
+};
 
 struct tool {
     const char *name;
@@ -138,15 +141,17 @@ static struct qn_jref follow(const struct qn_jref *root, const char *ref)
     return at;
 }
 
-static unsigned types_of(const struct qn_jref *root, const struct qn_jref *schema, int depth)
+/* *steps: schemas that may still be looked at; past them, as past the depth, any type may be. */
+static unsigned types_of(const struct qn_jref *root, const struct qn_jref *schema, int depth,
+                         int *steps)
 {
     struct qn_jref it, type = qn_json_get(schema, "type"), ref = qn_json_get(schema, "$ref");
     unsigned mask = 0;
-    if (depth == REF_DEPTH_MAX || qn_json_type(schema) != QN_JSON_OBJECT)
+    if (depth == REF_DEPTH_MAX || --*steps < 0 || qn_json_type(schema) != QN_JSON_OBJECT)
         return QN_TYPE_ANY;
     if (qn_json_type(&ref) == QN_JSON_STRING) {
         struct qn_jref at = follow(root, qn_json_raw_str(&ref));
-        return types_of(root, &at, depth + 1);
+        return types_of(root, &at, depth + 1, steps);
     }
     if (qn_json_type(&type) == QN_JSON_STRING)
         mask = type_named(qn_json_raw_str(&type));
@@ -157,8 +162,9 @@ static unsigned types_of(const struct qn_jref *root, const struct qn_jref *schem
     static const char *const either[] = {"anyOf", "oneOf"};
     for (size_t i = 0; i < 2; i++) {
         struct qn_jref list = qn_json_get(schema, either[i]);
-        for (bool more = qn_json_first(&list, &it); more; more = qn_json_next(&it))
-            mask |= types_of(root, &it, depth + 1);
+        for (bool more = qn_json_first(&list, &it); more && mask != QN_TYPE_ANY;
+             more = qn_json_next(&it))
+            mask |= types_of(root, &it, depth + 1, steps);
     }
     struct qn_jref values = qn_json_get(schema, "enum"), only = qn_json_get(schema, "const");
     for (bool more = qn_json_first(&values, &it); more; more = qn_json_next(&it))
@@ -177,7 +183,8 @@ static struct qn_jref properties(const struct qn_tools *t, const char *tool, str
 unsigned qn_tools_types(const struct qn_tools *t, const char *tool, const char *parameter)
 {
     struct qn_jref root, all = properties(t, tool, &root), one = qn_json_get(&all, parameter);
-    return types_of(&root, &one, 0);
+    int steps = TYPE_STEPS_MAX;
+    return types_of(&root, &one, 0, &steps);
 }
 
 const char *qn_tools_parameter(const struct qn_tools *t, const char *tool, size_t i)

@@ -133,6 +133,31 @@ static void early(void **state)
     qn_tools_free(tools);
 }
 
+/* References that fan out are given up after a thousand schemas: anything may be. */
+static void types_that_fan_out(void **state)
+{
+    (void)state;
+    static const char *const refers[] = {"#/properties/x", "#/$defs/b", "#/$defs/c"};
+    static const char *const opens[] = {"{\"x\":{\"anyOf\":[", "},\"y\":{\"anyOf\":[",
+                                        "}},\"$defs\":{\"b\":{\"anyOf\":["};
+    struct qn_buf b;
+    struct qn_tools *t;
+    qn_buf_init(&b, 1 << 20);
+    qn_buf_str(&b, "[{\"name\":\"f\",\"input_schema\":{\"properties\":");
+    for (int k = 0; k < 3; k++) {
+        qn_buf_str(&b, opens[k]);
+        for (int i = 0; i < 1000; i++)
+            qn_buf_fmt(&b, "%s{\"$ref\":\"%s\"}", i ? "," : "", refers[k]);
+        qn_buf_str(&b, "]");
+    }
+    qn_buf_str(&b, "},\"c\":{\"type\":\"string\"}}}}]");
+    assert_int_equal(qn_tools_new(qn_buf_cstr(&b), &t, NULL), QN_OK);
+    assert_int_equal(qn_tools_types(t, "f", "x"), QN_TYPE_ANY); /* round in circles */
+    assert_int_equal(qn_tools_types(t, "f", "y"), QN_TYPE_ANY); /* a million strings */
+    qn_tools_free(t);
+    qn_buf_deinit(&b);
+}
+
 static void types_of_parameters(void **state)
 {
     (void)state;
@@ -175,6 +200,7 @@ int main(void)
         cmocka_unit_test(answers_cut_everywhere),
         cmocka_unit_test(early),
         cmocka_unit_test(types_of_parameters),
+        cmocka_unit_test(types_that_fan_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
