@@ -9,6 +9,7 @@
 #include "llm/calls_parse.h"
 #include "llm/calls_xml.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +25,28 @@ struct writer {
     struct qn_buf last; /* rules that follow the one being written */
     struct qn_constrain_rule *rules;
     size_t n, cap;
+    size_t bytes;     /* of the rules' texts */
+    bool full;        /* rules or names were left out: there are more than the limits allow */
     bool any_objects; /* arguments are any object: the schemas were too much */
 };
+
+/* A text of the arena's; "" when there is no more room. */
+__attribute__((format(printf, 2, 3))) static const char *text_of(struct writer *w, const char *fmt,
+                                                                 ...)
+{
+    va_list ap, again;
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, again);
+    va_end(again);
+    char *p = n < 0 || w->full ? NULL : qn_arena_try(w->arena, (size_t)n + 1);
+    if (p)
+        vsnprintf(p, (size_t)n + 1, fmt, ap);
+    else
+        w->full = true;
+    va_end(ap);
+    return p ? p : "";
+}
 
 static void quote(struct writer *w, struct qn_buf *out, const char *text)
 {
@@ -35,15 +56,20 @@ static void quote(struct writer *w, struct qn_buf *out, const char *text)
     }
 }
 
-/* A rule of constrain.h; its name is lent by the arena. */
+/* A rule of constrain.h; its name is lent by the arena. "": the rules are too many, no more of them
+ * are kept. */
 static const char *rule(struct writer *w, enum qn_constrain_kind kind, const char *text)
 {
+    w->bytes += strlen(text) + 1;
+    w->full |= w->bytes > QN_CONSTRAIN_BYTES_MAX;
+    const char *name = text_of(w, "r%zu", w->n), *kept = text_of(w, "%s", text);
+    if (w->full)
+        return "";
     if (w->n == w->cap) {
         w->cap = w->cap ? 2 * w->cap : 16;
         w->rules = qn_xrealloc(w->rules, w->cap * sizeof *w->rules);
     }
-    const char *name = qn_arena_fmt(w->arena, "r%zu", w->n);
-    w->rules[w->n++] = (struct qn_constrain_rule){name, kind, qn_arena_strdup(w->arena, text)};
+    w->rules[w->n++] = (struct qn_constrain_rule){name, kind, kept};
     return name;
 }
 
@@ -54,6 +80,8 @@ static const char *schema_rule(struct writer *w, const struct qn_jref *root,
     static const char *const definitions[] = {"$defs", "definitions"};
     struct qn_buf text;
     struct qn_jref member;
+    if (w->full)
+        return "";
     qn_buf_init(&text, QN_CONSTRAIN_BYTES_MAX);
     struct qn_jw jw = qn_jw_to(&text);
     qn_jw_obj(&jw);
@@ -65,7 +93,9 @@ static const char *schema_rule(struct writer *w, const struct qn_jref *root,
         qn_jw_raw(&jw, qn_buf_cstr(&value), value.len);
         qn_buf_deinit(&value);
     }
-    for (size_t i = 0; i < 2 && root != schema; i++) {
+    /* Not every parameter carries them all: there may be a hundred parameters. */
+    bool refers = strstr(qn_buf_cstr(&text), "\"$ref\"") != NULL;
+    for (size_t i = 0; i < 2 && refers && root != schema; i++) {
         struct qn_jref d = qn_json_get(root, definitions[i]);
         if (qn_json_type(&d) != QN_JSON_OBJECT)
             continue;
@@ -77,6 +107,7 @@ static const char *schema_rule(struct writer *w, const struct qn_jref *root,
         qn_buf_deinit(&value);
     }
     qn_jw_obj_end(&jw);
+    w->full |= text.overflow;
     const char *name = rule(w, QN_RULE_SCHEMA, qn_buf_cstr(&text));
     qn_buf_deinit(&text);
     return name;
@@ -88,6 +119,8 @@ static const char *arguments_rule(struct writer *w, size_t tool)
     struct qn_jref root = qn_tools_parameters(w->f->tools, tool), member;
     struct qn_buf text;
     qn_buf_init(&text, QN_CONSTRAIN_BYTES_MAX);
+    if (w->full)
+        return "";
     if (w->any_objects)
         return rule(w, QN_RULE_SCHEMA, "{\"type\":\"object\"}");
     if (qn_json_type(&root) != QN_JSON_OBJECT)
@@ -107,6 +140,7 @@ static const char *arguments_rule(struct writer *w, size_t tool)
         qn_buf_deinit(&value);
     }
     qn_jw_obj_end(&jw);
+    w->full |= text.overflow;
     const char *name = rule(w, QN_RULE_SCHEMA, qn_buf_cstr(&text));
     qn_buf_deinit(&text);
     return name;
@@ -139,18 +173,18 @@ static void tag_parameter(struct writer *w, const struct qn_jref *root,
     const struct qn_xml_calls *how = w->w->how;
     const char *line = how->lines ? "\n" : "";
     bool is_string = types == QN_TYPE_STRING;
-    char *open = qn_arena_fmt(w->arena, "%s%s%s%s%s%s", how->key, schema->key,
-                              !how->string ? how->key_end
-                              : is_string  ? how->string
-                                           : how->other,
-                              how->value[0] ? "\n" : "", how->value, line);
-    char *end = qn_arena_fmt(w->arena, "%s%s", line, how->value_end);
+    const char *open = text_of(w, "%s%s%s%s%s%s", how->key, schema->key,
+                               !how->string ? how->key_end
+                               : is_string  ? how->string
+                                            : how->other,
+                               how->value[0] ? "\n" : "", how->value, line);
+    const char *end = text_of(w, "%s%s", line, how->value_end);
     quote(w, &w->g, open);
     if (is_string)
         bare_string(w, schema, end);
     else
         qn_buf_fmt(&w->g, " %s", schema_rule(w, root, schema));
-    quote(w, &w->g, qn_arena_fmt(w->arena, "%s\n", end));
+    quote(w, &w->g, text_of(w, "%s\n", end));
 }
 
 /* Gemma's own way of writing values; what is in containers is free. */
@@ -186,7 +220,7 @@ static void literal_parameter(struct writer *w, const struct qn_jref *root,
                               const struct qn_jref *schema, unsigned types)
 {
     bool python = w->w->arguments == QN_WRITE_PYTHON;
-    quote(w, &w->g, qn_arena_fmt(w->arena, "%s%s", schema->key, python ? "=" : ":"));
+    quote(w, &w->g, text_of(w, "%s%s", schema->key, python ? "=" : ":"));
     if (python)
         qn_buf_fmt(&w->g, " %s", schema_rule(w, root, schema));
     else
@@ -234,7 +268,7 @@ static void parameters(struct writer *w, size_t tool)
         must = optional ? must : k;
     }
     size_t i = 0;
-    for (bool more = n && qn_json_first(&all, &it); more; more = qn_json_next(&it))
+    for (bool more = n && qn_json_first(&all, &it); more && !w->full; more = qn_json_next(&it))
         parameter(w, tool, &root, &it, i++);
     /* t<i>-<k>: the optional ones from k on, each behind a comma. */
     for (k = must; k < n; k++) {
@@ -271,12 +305,11 @@ static void write_tool(struct writer *w, size_t tool)
         arguments = arguments_rule(w, tool);
     } else {
         parameters(w, tool);
-        arguments = qn_arena_fmt(w->arena, "a%zu", tool);
+        arguments = text_of(w, "a%zu", tool);
     }
     qn_buf_fmt(&w->g, "c%zu ::=", tool);
     quote(w, &w->g,
-          qn_arena_fmt(w->arena, "%s%s%s", w->w->before, qn_tools_name(w->f->tools, tool),
-                       w->w->after));
+          text_of(w, "%s%s%s", w->w->before, qn_tools_name(w->f->tools, tool), w->w->after));
     qn_buf_fmt(&w->g, " %s", arguments);
     quote(w, &w->g, w->w->end);
     qn_buf_char(&w->g, '\n');
@@ -286,7 +319,7 @@ static void write_tool(struct writer *w, size_t tool)
 static void write_calls(struct writer *w, int only, bool single)
 {
     size_t n = qn_tools_count(w->f->tools);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n && !w->full; i++)
         if (only < 0 || i == (size_t)only)
             write_tool(w, i);
     qn_buf_str(&w->g, "call ::=");
@@ -339,9 +372,11 @@ static qn_err compile(struct writer *w, const char *param, struct qn_constraint 
                       struct qn_error *e)
 {
     qn_buf_add(&w->g, qn_buf_cstr(&w->last), w->last.len);
-    if (w->g.overflow || w->last.overflow)
-        return qn_fail_param(e, QN_ELIMIT, param, "%s: more than %d bytes", param,
-                             (int)QN_CONSTRAIN_BYTES_MAX);
+    if (w->full || w->g.overflow || w->last.overflow)
+        return qn_fail_param(e, QN_ELIMIT, param,
+                             "%s: more than %d bytes of grammar and schemas; send fewer tools or "
+                             "smaller schemas",
+                             param, (int)QN_CONSTRAIN_BYTES_MAX);
     struct qn_constrain_source source = {
         .grammar = qn_buf_cstr(&w->g), .rules = w->rules, .n_rules = w->n, .param = param};
     return qn_constraint_compile(w->c, &source, out, e);

@@ -468,6 +468,46 @@ static void strict_tools(void **state)
     qn_constrainer_free(c);
 }
 
+/* Tools whose schemas are more than a constraint may be are refused; definitions that nothing
+ * refers to count once at most. */
+static void too_much(void **state)
+{
+    (void)state;
+    struct qn_job job;
+    qn_job_init(&job);
+    job.chat.tool_choice = QN_TOOLS_REQUIRED;
+    for (int refers = 0; refers < 2; refers++) {
+        struct qn_constrainer *c = constrainer();
+        struct qn_constraint *made;
+        struct qn_tools *tools;
+        struct qn_error e = {0};
+        struct qn_buf b;
+        qn_buf_init(&b, 1 << 20);
+        qn_buf_str(&b, "[{\"name\":\"f\",\"input_schema\":{\"type\":\"object\",\"$defs\":{"
+                       "\"d\":{\"type\":\"integer\",\"description\":\"");
+        for (int i = 0; i < 45000; i++)
+            qn_buf_char(&b, 'x');
+        qn_buf_str(&b, "\"}},\"properties\":{");
+        for (int i = 0; i < 100; i++)
+            qn_buf_fmt(&b, "%s\"p%d\":%s", i ? "," : "", i,
+                       refers ? "{\"$ref\":\"#/$defs/d\"}" : "{\"type\":\"integer\"}");
+        qn_buf_str(&b, "}}}]");
+        assert_int_equal(qn_tools_new(qn_buf_cstr(&b), &tools, NULL), QN_OK);
+        struct qn_forcing f = {
+            .syntax = qn_syntax_find("<tool_call><function=f><parameter=p>", NULL, NULL),
+            .tools = tools};
+        assert_int_equal(f.syntax.call->writing->arguments, QN_WRITE_TAGS);
+        assert_int_equal(qn_force(c, &job, &f, &made, &e), refers ? QN_ELIMIT : QN_OK);
+        if (refers)
+            assert_string_equal(e.param, "tools");
+        else
+            qn_constraint_unref(made);
+        qn_tools_free(tools);
+        qn_constrainer_free(c);
+        qn_buf_deinit(&b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -475,6 +515,7 @@ int main(void)
         cmocka_unit_test(calls_by_hand),
         cmocka_unit_test(answers_by_schema),
         cmocka_unit_test(strict_tools),
+        cmocka_unit_test(too_much),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
