@@ -3,8 +3,10 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "contract/event.h"
 #include "contract/job.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -201,8 +203,9 @@ static void assistant(struct fitting *f, const struct qn_jref *m, size_t from, s
         size_t i = 0;
         qn_jw_key(&f->w, "tool_calls");
         qn_jw_arr(&f->w);
-        for (bool more = qn_json_first(&calls, &call); more; more = qn_json_next(&call), i++)
-            if (i >= from && i < to)
+        for (bool more = qn_json_first(&calls, &call); more && i < to && !f->w.out->overflow;
+             more = qn_json_next(&call), i++)
+            if (i >= from)
                 write_raw(&f->w, &call);
         qn_jw_arr_end(&f->w);
     }
@@ -236,11 +239,14 @@ static void one_by_one(struct fitting *f, struct qn_jref *m, size_t n)
         n_results++;
         last = results;
     }
+    /* A result each: those past as many as there can be calls follow in their order. */
+    const size_t n_looked_at = n_results < QN_EVENT_CALLS_MAX ? n_results : QN_EVENT_CALLS_MAX;
     bool *done = qn_xcalloc(n_results + 1, sizeof *done);
-    for (bool more = qn_json_first(&calls, &call); more; more = qn_json_next(&call), i++) {
+    for (bool more = qn_json_first(&calls, &call); more && !f->w.out->overflow;
+         more = qn_json_next(&call), i++) {
         struct qn_jref id = qn_json_get(&call, "id"), r = *m;
         assistant(f, m, i, i + 1, n);
-        for (size_t k = 0; k < n_results; k++) {
+        for (size_t k = 0; k < n_looked_at; k++) {
             qn_json_next(&r);
             struct qn_jref whose = qn_json_get(&r, "tool_call_id");
             bool named = qn_json_raw_str(&id)[0] && qn_json_raw_str(&whose)[0];
@@ -310,6 +316,14 @@ static bool beginning(struct fitting *f, const char *tools, struct qn_jref *m, b
     return more;
 }
 
+static qn_err too_many_calls(size_t message, struct qn_error *e)
+{
+    char param[64];
+    snprintf(param, sizeof param, "messages[%zu].tool_calls", message);
+    return qn_fail_param(e, QN_EINVAL, param, "%s: at most %d calls are allowed", param,
+                         QN_EVENT_CALLS_MAX);
+}
+
 qn_err qn_conversation_fit(const char *messages, const char *tools, const struct qn_manner *manner,
                            struct qn_buf *out, struct qn_error *e)
 {
@@ -326,7 +340,7 @@ qn_err qn_conversation_fit(const char *messages, const char *tools, const struct
     bool more = qn_json_type(&root) == QN_JSON_ARRAY && qn_json_first(&root, &m);
     if (more)
         more = beginning(&f, tools, &m, more);
-    for (; more; more = qn_json_next(&m)) {
+    for (; more && !err && !out->overflow; more = qn_json_next(&m)) {
         const char *role = role_of(&m);
         struct qn_jref calls = qn_json_get(&m, "tool_calls");
         size_t n = qn_json_type(&calls) == QN_JSON_ARRAY ? qn_json_count(&calls) : 0;
@@ -339,7 +353,9 @@ qn_err qn_conversation_fit(const char *messages, const char *tools, const struct
             continue;
         }
         end_results(&f);
-        if (qn_str_eq(role, "assistant") && n > 1 && manner->calls && !manner->many_calls)
+        if (n > QN_EVENT_CALLS_MAX)
+            err = too_many_calls(m.index, e);
+        else if (qn_str_eq(role, "assistant") && n > 1 && manner->calls && !manner->many_calls)
             one_by_one(&f, &m, n);
         else if (qn_str_eq(role, "assistant"))
             assistant(&f, &m, 0, n, n);
@@ -354,7 +370,7 @@ qn_err qn_conversation_fit(const char *messages, const char *tools, const struct
         qn_jw_obj_end(&f.w);
     }
     qn_jw_arr_end(&f.w);
-    if (out->overflow || f.lead.overflow || f.results.overflow)
+    if (!err && (out->overflow || f.lead.overflow || f.results.overflow))
         err = qn_fail_param(e, QN_ELIMIT, "messages", "messages: more than %d bytes",
                             QN_JOB_PROMPT_BYTES_MAX);
     qn_buf_deinit(&f.lead);

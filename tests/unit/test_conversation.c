@@ -169,6 +169,30 @@ static void nonsense(void **state)
     qn_buf_deinit(&out);
 }
 
+/* A message's calls have a limit, which is that of an answer's. */
+static void too_many_calls(void **state)
+{
+    (void)state;
+    struct qn_manner one = all;
+    one.many_calls = false;
+    for (int n = 1024; n <= 1025; n++) {
+        struct qn_buf talk, out;
+        struct qn_error e = {0};
+        qn_buf_init(&talk, 1 << 20);
+        qn_buf_init(&out, 1 << 20);
+        qn_buf_str(&talk, "[" U("u") ",{\"role\":\"assistant\",\"tool_calls\":[{}");
+        for (int i = 1; i < n; i++)
+            qn_buf_str(&talk, ",{}");
+        qn_buf_str(&talk, "]}]");
+        qn_err err = qn_conversation_fit(qn_buf_cstr(&talk), NULL, &one, &out, &e);
+        assert_int_equal(err, n > 1024 ? QN_EINVAL : QN_OK);
+        if (err)
+            assert_string_equal(e.param, "messages[1].tool_calls");
+        qn_buf_deinit(&talk);
+        qn_buf_deinit(&out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +204,7 @@ int main(void)
         cmocka_unit_test(reasoning_under_its_other_name),
         cmocka_unit_test(oldest_turns_go),
         cmocka_unit_test(nonsense),
+        cmocka_unit_test(too_many_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
