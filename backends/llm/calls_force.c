@@ -91,6 +91,7 @@ static const char *schema_rule(struct writer *w, const struct qn_jref *root,
         qn_json_print(&member, &value);
         qn_jw_key(&jw, member.key);
         qn_jw_raw(&jw, qn_buf_cstr(&value), value.len);
+        w->full |= value.overflow;
         qn_buf_deinit(&value);
     }
     /* Not every parameter carries them all: there may be a hundred parameters. */
@@ -104,6 +105,7 @@ static const char *schema_rule(struct writer *w, const struct qn_jref *root,
         qn_json_print(&d, &value);
         qn_jw_key(&jw, definitions[i]);
         qn_jw_raw(&jw, qn_buf_cstr(&value), value.len);
+        w->full |= value.overflow;
         qn_buf_deinit(&value);
     }
     qn_jw_obj_end(&jw);
@@ -137,6 +139,7 @@ static const char *arguments_rule(struct writer *w, size_t tool)
         qn_json_print(&member, &value);
         qn_jw_key(&jw, member.key);
         qn_jw_raw(&jw, qn_buf_cstr(&value), value.len);
+        w->full |= value.overflow;
         qn_buf_deinit(&value);
     }
     qn_jw_obj_end(&jw);
