@@ -20,7 +20,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { ROWS = 40, COLS = 64, MATRIX = ROWS * COLS / 32 * 34, LIMIT = 1 << 20 };
@@ -194,6 +196,35 @@ static void damage_is_not_used(void **state)
     assert_int_equal(round_of(model, LIMIT), 2); /* in the link's place */
 }
 
+static char unfinished[210], finished[200]; /* renamed when a writer asks for its lock */
+
+/* In the system's place: between opening and locking, another process ends its write. */
+int flock(int fd, int operation)
+{
+    if (unfinished[0])
+        assert_int_equal(rename(unfinished, finished), 0);
+    unfinished[0] = 0;
+    return (int)syscall(SYS_flock, fd, operation);
+}
+
+static void a_file_in_use_is_not_written(void **state)
+{
+    char text[8] = {0};
+    (void)state;
+    clear();
+    round_of(model, LIMIT);
+    assert_int_equal(files(finished), 1);
+    assert_int_equal(unlink(finished), 0);
+    snprintf(unfinished, sizeof unfinished, "%s.new", finished);
+    assert_int_equal(qn_file_write_atomic(unfinished, "live", 4, 0600, NULL), QN_OK);
+    assert_int_equal(round_of(model, LIMIT), 0);
+    assert_int_equal(unfinished[0], 0);
+    int fd = open(finished, O_RDONLY);
+    assert_int_equal(read(fd, text, sizeof text), 4);
+    assert_string_equal(text, "live");
+    close(fd);
+}
+
 static void what_was_used_longest_ago_goes(void **state)
 {
     char second[90], third[90], path[200];
@@ -295,6 +326,7 @@ int main(void)
         cmocka_unit_test(the_next_load_takes_them),
         cmocka_unit_test(a_changed_model_is_another),
         cmocka_unit_test(damage_is_not_used),
+        cmocka_unit_test(a_file_in_use_is_not_written),
         cmocka_unit_test(what_was_used_longest_ago_goes),
         cmocka_unit_test(leftovers_go),
         cmocka_unit_test(a_changed_layout_has_another_number),
