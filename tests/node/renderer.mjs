@@ -26,6 +26,12 @@ function raised(error) {
   return /^\s+at (file:|<anonymous>)/.test(frames[0] ?? "") && / FunctionValue\.value /.test(frames[1] ?? "");
 }
 
+// Methods that Jinja's lists and dictionaries have from Python, that real templates call, and that the reference does
+// not know (a member named "items" hides the method there). What ours makes of them is in test_template.c.
+const beyond = /\.(append|pop)\(|\.items\(\)/;
+const lacks = (source, error) =>
+  beyond.test(source) && error.message.startsWith("Cannot call something that is not a function");
+
 const compiled = new Map();
 export function renderReference(source, vars) {
   try {
@@ -34,7 +40,7 @@ export function renderReference(source, vars) {
     // What is not a whole character becomes U+FFFD when it leaves JavaScript.
     return { text: Buffer.from(text, "utf8").toString("utf8") };
   } catch (error) {
-    return { error: error.message, raised: raised(error) };
+    return { error: error.message, raised: raised(error), lacks: lacks(source, error) };
   }
 }
 
@@ -43,7 +49,8 @@ export function renderReference(source, vars) {
 export function difference(reference, ours) {
   const show = () => `reference: ${JSON.stringify(reference)}\nours:      ${JSON.stringify(ours)}`;
   if (reference.error === undefined) return reference.text === ours.text ? null : show();
-  if (ours.error === undefined) return show();
+  if (ours.error === undefined) return reference.lacks ? null : show();
+  if (reference.lacks) return null;
   if (reference.raised !== (ours.code === "invalid")) return show();
   return !reference.raised || reference.error === ours.error ? null : show();
 }
