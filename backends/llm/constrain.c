@@ -25,6 +25,7 @@ struct qn_constrainer {
     struct qn_trie trie;
     bool has_trie;
     struct qn_constraint *newest, *oldest;
+    size_t programs; /* bytes of all that live, those that only a request holds included */
 };
 
 struct qn_constrainer *qn_constrainer_new(const struct qn_constrain_vocab *v)
@@ -64,10 +65,17 @@ void qn_constraint_ref(struct qn_constraint *c)
     c->refs++;
 }
 
+/* What of a constraint stays as it was compiled. */
+static size_t program_bytes(const struct qn_constraint *k)
+{
+    return sizeof *k + k->key.cap + qn_program_bytes(&k->program);
+}
+
 void qn_constraint_unref(struct qn_constraint *c)
 {
     if (!c || --c->refs > 0)
         return;
+    c->owner->programs -= program_bytes(c);
     qn_mask_maker_deinit(&c->masks);
     qn_machine_deinit(&c->machine);
     qn_program_deinit(&c->program);
@@ -94,8 +102,7 @@ void qn_constrainer_free(struct qn_constrainer *c)
 
 static size_t constraint_bytes(const struct qn_constraint *k)
 {
-    return sizeof *k + k->key.cap + qn_program_bytes(&k->program) + k->machine.bytes +
-           k->masks.bytes;
+    return program_bytes(k) + k->machine.bytes + k->masks.bytes;
 }
 
 /* What was used longest ago goes when all together is too much; the newest stays. */
@@ -108,6 +115,13 @@ static void keep_bounds(struct qn_constrainer *c)
         if (all > QN_CONSTRAIN_CACHE_BYTES && k != c->newest)
             evict(k);
     }
+}
+
+bool qn_constrainer_has_room(struct qn_constrainer *c)
+{
+    while (c->oldest && c->programs > QN_CONSTRAIN_LIVE_BYTES)
+        evict(c->oldest);
+    return c->programs <= QN_CONSTRAIN_LIVE_BYTES;
 }
 
 static void make_key(const struct qn_constrain_source *s, struct qn_buf *key)
@@ -222,6 +236,7 @@ qn_err qn_constraint_compile(struct qn_constrainer *c, const struct qn_constrain
     k->refs = 2;
     k->key = key;
     k->program = program;
+    c->programs += program_bytes(k);
     qn_machine_init(&k->machine, &k->program);
     qn_mask_maker_init(&k->masks, &c->trie, &k->machine);
     if (!k->machine.start) {

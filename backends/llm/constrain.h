@@ -25,6 +25,8 @@ enum {
     QN_CONSTRAIN_RULES_MAX = 65536,       /* rules of a grammar, those of its schemas included */
     QN_CONSTRAIN_STATES_MAX = 262144,     /* states of all terminals of one constraint */
     QN_CONSTRAIN_COMPILE_MS = 1500,       /* processor time of compiling one */
+    QN_CONSTRAIN_LIVE_BYTES = 512 << 20,  /* compiled constraints of all requests at hand, beyond
+                                             which none is compiled more */
     QN_CONSTRAIN_CACHE_BYTES = 128 << 20, /* compiled constraints and masks of one model */
 };
 
@@ -45,6 +47,9 @@ struct qn_constraint;  /* compiled; lives while somebody holds it */
 struct qn_constrainer *qn_constrainer_new(const struct qn_constrain_vocab *v);
 /* NULL allowed. Every constraint and state must have been given back before. */
 void qn_constrainer_free(struct qn_constrainer *c);
+/* Whether one more may be compiled. False: those that requests hold are more than
+ * QN_CONSTRAIN_LIVE_BYTES, so wait until some of them are done. */
+bool qn_constrainer_has_room(struct qn_constrainer *c);
 
 enum qn_constrain_kind {
     QN_RULE_SCHEMA, /* JSON that the schema in `text` allows */

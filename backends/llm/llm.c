@@ -356,7 +356,7 @@ static qn_err llm_start(void *self, const struct qn_job *job, struct qn_sink *ou
                         struct qn_error *e)
 {
     struct llm *m = self;
-    if (!qn_batch_has_room(m->batch))
+    if (!qn_batch_has_room(m->batch) || !qn_constrainer_has_room(m->constrainer))
         return qn_fail(e, QN_EBUSY, "too many requests are waiting");
     struct qn_batch_request r = {
         .key = job,

@@ -168,6 +168,7 @@ static void the_same_source_is_compiled_once(void **state)
     (void)state;
     assert_ptr_equal(a, b);
     assert_ptr_not_equal(a, c);
+    assert_true(qn_constrainer_has_room(maker));
     qn_constraint_unref(a);
     qn_constraint_unref(b);
     qn_constraint_unref(c);
