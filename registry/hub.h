@@ -1,0 +1,85 @@
+/* What a hub says about a repository: its files with sizes and sums at one commit. Three hubs speak
+ * through this one header: Hugging Face (hub_hf.c), ModelScope (hub_modelscope.c) and Ollama's
+ * registry (hub_ollama.c). Blocking, for workers; everything that comes back is hostile and is
+ * checked before it is in a struct here: paths are safe to append to a folder (qn_ref_path_ok). */
+#ifndef QN_REGISTRY_HUB_H
+#define QN_REGISTRY_HUB_H
+
+#include "base/error.h"
+#include "registry/ref.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct qn_arena;
+struct qn_web; /* registry/web.h */
+
+enum { QN_REPO_FILES_MAX = 20000, QN_SEARCH_MAX = 50 };
+
+/* Where the hubs are. Fixed for the life of the program; the strings are lent. */
+struct qn_hubs {
+    const char *hf_endpoint;         /* "https://huggingface.co", no slash at the end */
+    const char *modelscope_endpoint; /* "https://modelscope.cn" */
+    const char *ollama_registry;     /* "https://registry.ollama.ai" */
+    const char *hf_token;            /* NULL: none */
+};
+
+/* Where a token comes from: HF_TOKEN, else the file HF_TOKEN_PATH, else $HF_HOME/token, else
+ * ~/.cache/huggingface/token. malloc'ed; NULL: there is none. Reads a small file. */
+char *qn_hub_token(const char *const *env);
+
+struct qn_repo_file {
+    const char *path;   /* in the repository, '/' between folders */
+    int64_t size_bytes; /* < 0: unknown */
+    char sha256[65];    /* of the contents, lower-case hexadecimal; "": the hub does not say */
+    char git_sha1[41];  /* git's blob id (only for files that are not in LFS); "": unknown */
+    const char *url;    /* where its bytes are */
+    const char *role;   /* what the hub itself says that it is ("main", "mmproj", "template",
+                           "params", "license", "system", "adapter"); NULL: resolution finds out */
+};
+
+/* One repository at one commit. Immutable; one arena holds everything. */
+struct qn_repo {
+    enum qn_hub_kind hub;
+    const char *id;       /* "owner/name" as the hub spells it; URL: the file's name */
+    const char *revision; /* as asked for: "main", "master", a tag */
+    char commit[65]; /* 40 hexadecimal digits of git, 64 of an Ollama manifest's SHA-256; URL: "" */
+    const struct qn_repo_file *files; /* sorted by path, no path twice */
+    size_t n;
+    bool gated;           /* the hub asks for a token for its files */
+    const char *token;    /* to be sent with the files' requests; lent from qn_hubs; NULL: none */
+    const char *pipeline; /* what the hub says that it is for ("text-generation"); NULL: nothing */
+    struct qn_arena *arena;
+};
+
+/* A plain URL gives a repository of one file (or of all shards, where the name says there are more)
+ * without asking anybody. QN_ENOTFOUND (repository or revision), QN_EUNSUPPORTED (gated: what to
+ * do; offline; a local path), QN_EBUSY (asked too often), QN_EFORMAT, QN_EIO, QN_ETIMEOUT,
+ * QN_ECANCELLED. */
+qn_err qn_hub_repo(const struct qn_hubs *hubs, const struct qn_web *web, const struct qn_ref *ref,
+                   struct qn_repo **out, struct qn_error *e);
+void qn_repo_free(struct qn_repo *repo); /* NULL allowed */
+
+/* What a search finds, best first. */
+struct qn_found_repo {
+    const char *id;
+    int64_t downloads, likes;
+    const char *updated; /* ISO 8601, or "" */
+    bool gguf, gated;
+};
+struct qn_search {
+    const struct qn_found_repo *v;
+    size_t n;
+    int64_t total; /* < 0: the hub does not say */
+    struct qn_arena *arena;
+};
+
+/* hub: HF or MODELSCOPE (Ollama has no search). limit: 1 to QN_SEARCH_MAX. gguf: only repositories
+ * with GGUF files. */
+qn_err qn_hub_search(const struct qn_hubs *hubs, const struct qn_web *web, enum qn_hub_kind hub,
+                     const char *query, int limit, bool gguf, struct qn_search **out,
+                     struct qn_error *e);
+void qn_search_free(struct qn_search *s); /* NULL allowed */
+
+#endif

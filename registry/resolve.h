@@ -1,0 +1,69 @@
+/* Which of a repository's files make the model that was asked for. Pure. The rules are those that
+ * users of Lemonade and llama.cpp know:
+ *
+ *   "*"                         every .gguf, the first in order is the one to load
+ *   a path with an ending       exactly that file, and its shards
+ *   ""                          the first .gguf that is no projector and no draft
+ *   a quantisation              Q4_K_M, UD-Q4_K_XL, IQ4_NL, MXFP4_MOE, BF16 ...: the variant of
+ * that name else                        the one file that ends in VARIANT.gguf, in any case of
+ * letters else                        a folder VARIANT, X-VARIANT or X_VARIANT
+ *
+ * Projectors (mmproj) and drafts (mtp-*, dflash-*) are never variants. Nothing is ever replaced by
+ * something else: what is not there is an error that lists what is. */
+#ifndef QN_REGISTRY_RESOLVE_H
+#define QN_REGISTRY_RESOLVE_H
+
+#include "base/error.h"
+#include "registry/hub.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct qn_choice_file {
+    const struct qn_repo_file *file; /* lent by the repository */
+    const char *role; /* static: "main" (exactly one, the file to load), "shard", "mmproj",
+                         "draft", "template", "params", "license", "system", "adapter" */
+};
+
+struct qn_choice {
+    char variant[QN_REF_VARIANT_MAX + 1]; /* as qn_variants names it, else as asked for */
+    struct qn_choice_file *files;         /* main first, then shards in order, then the rest */
+    size_t n;
+    int64_t size_bytes; /* of all files; < 0: not all are known */
+};
+
+/* mmproj: the projector's file name; "auto": the best one if the repository has any; NULL or "":
+ * none. The choice lends from repo, which must outlive it. QN_ENOTFOUND and QN_EINVAL (ambiguous)
+ * list what there is to choose from. */
+qn_err qn_resolve(const struct qn_repo *repo, const char *variant, const char *mmproj,
+                  struct qn_choice **out, struct qn_error *e);
+void qn_choice_free(struct qn_choice *c); /* NULL allowed */
+
+/* What a repository offers, for people to choose from. */
+struct qn_variant {
+    char name[QN_REF_VARIANT_MAX +
+              1]; /* "Q4_K_M"; where two have the same, the file without its ending */
+    const struct qn_repo_file **files; /* in order; the first is the one to load */
+    size_t n;
+    bool sharded;
+    int64_t size_bytes; /* < 0: not known */
+};
+struct qn_variants {
+    struct qn_variant *v; /* most usual first: Q4_K_M, UD-Q4_K_XL, Q8_0, Q4_0, then by name */
+    size_t n;
+    const struct qn_repo_file **mmproj, **drafts; /* sorted by name */
+    size_t n_mmproj, n_drafts;
+    const char *kind;   /* static: "gguf", "whisper", "diffusion", "onnx-ryzenai", "unknown" */
+    const char *recipe; /* static: "llamacpp", "whispercpp", "sd-cpp", "ryzenai-llm" */
+    char suggested_name[QN_REF_REPO_MAX + 1];
+    const char *labels[4]; /* static: "vision", "embeddings", "reranking" */
+    size_t n_labels;
+};
+void qn_variants(const struct qn_repo *repo, struct qn_variants **out);
+void qn_variants_free(struct qn_variants *v); /* NULL allowed */
+
+/* The quantisation in a file's or folder's name in capitals ("UD-Q4_K_XL"), or false. */
+bool qn_quantization_of(const char *name, char out[static 32]);
+
+#endif
