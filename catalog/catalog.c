@@ -24,6 +24,8 @@ enum change_kind {
     CHANGE_REMOVE,
     CHANGE_OPTIONS,
     CHANGE_DIGEST,
+    CHANGE_ALIAS,
+    CHANGE_FORGET,
     CHANGE_TOUCH,
     CHANGE_TASK
 };
@@ -33,7 +35,8 @@ struct change {
     enum change_kind kind;
     struct qn_arena *arena;  /* the copies below */
     struct qn_model_row row; /* PUT: all; DIGEST: the found; others: the name */
-    const char *json;        /* OPTIONS */
+    const char *json;        /* OPTIONS; ALIAS: the model, NULL: none */
+    bool forgotten;          /* FORGET; the name is the path */
     int64_t when_s;          /* TOUCH */
     qn_catalog_done done;
     void (*run)(struct qn_database *db, void *ctx); /* TASK */
@@ -88,6 +91,10 @@ static qn_err apply(struct qn_database *db, const struct change *c, struct qn_er
         return qn_database_set_options(db, c->row.name, c->json, e);
     case CHANGE_DIGEST:
         return qn_database_set_digest(db, &c->row, e);
+    case CHANGE_ALIAS:
+        return qn_database_set_alias(db, c->row.name, c->json, e);
+    case CHANGE_FORGET:
+        return qn_database_set_forgotten(db, c->row.name, c->forgotten, e);
     case CHANGE_TOUCH:
         return qn_database_touch(db, c->row.name, c->when_s, e);
     case CHANGE_TASK:
@@ -287,6 +294,21 @@ static const char *copy(struct qn_arena *a, const char *s)
     return s ? qn_arena_strdup(a, s) : NULL;
 }
 
+static void copy_files(struct qn_arena *a, const struct qn_model_row *from, struct qn_model_row *to)
+{
+    const char **files = qn_arena_alloc(a, (from->n_files + 1) * sizeof *files);
+    const char **roles = qn_arena_alloc(a, (from->n_files + 1) * sizeof *roles);
+    int64_t *sizes = qn_arena_alloc(a, (from->n_files + 1) * sizeof *sizes);
+    for (size_t i = 0; i < from->n_files; i++) {
+        files[i] = copy(a, from->files[i]);
+        roles[i] = from->roles ? copy(a, from->roles[i]) : "main";
+        sizes[i] = from->sizes ? from->sizes[i] : -1;
+    }
+    to->files = files;
+    to->roles = roles;
+    to->sizes = sizes;
+}
+
 void qn_catalog_put(struct qn_catalog *c, const struct qn_model_row *row, qn_catalog_done done,
                     void *ctx)
 {
@@ -306,10 +328,13 @@ void qn_catalog_put(struct qn_catalog *c, const struct qn_model_row *row, qn_cat
     ch->row.digest_of = copy(a, row->digest_of);
     ch->row.base = copy(a, row->base);
     ch->row.preset = copy(a, row->preset);
-    const char **files = qn_arena_alloc(a, (row->n_files + 1) * sizeof *files);
-    for (size_t i = 0; i < row->n_files; i++)
-        files[i] = copy(a, row->files[i]);
-    ch->row.files = files;
+    ch->row.checkpoints = copy(a, row->checkpoints);
+    ch->row.hub = copy(a, row->hub);
+    ch->row.revision = copy(a, row->revision);
+    ch->row.commit = copy(a, row->commit);
+    ch->row.keeper = copy(a, row->keeper);
+    ch->row.extras = copy(a, row->extras);
+    copy_files(a, row, &ch->row);
     enqueue(c, ch);
 }
 
@@ -334,6 +359,22 @@ void qn_catalog_set_digest(struct qn_catalog *c, const char *name, const char *d
     ch->row.digest = copy(ch->arena, digest);
     ch->row.digest_of = copy(ch->arena, digest_of);
     ch->row.facts = copy(ch->arena, facts);
+    enqueue(c, ch);
+}
+
+void qn_catalog_set_alias(struct qn_catalog *c, const char *name, const char *model,
+                          qn_catalog_done done, void *ctx)
+{
+    struct change *ch = change_new(CHANGE_ALIAS, name, done, ctx);
+    ch->json = copy(ch->arena, model);
+    enqueue(c, ch);
+}
+
+void qn_catalog_set_forgotten(struct qn_catalog *c, const char *path, bool forgotten,
+                              qn_catalog_done done, void *ctx)
+{
+    struct change *ch = change_new(CHANGE_FORGET, path, done, ctx);
+    ch->forgotten = forgotten;
     enqueue(c, ch);
 }
 

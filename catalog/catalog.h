@@ -12,12 +12,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Strings of a row that is put may be NULL: "" or {} then, and QN_KEEPER_USER. */
+#define QN_KEEPER_QUINCE "quince"
+#define QN_KEEPER_USER "user"
+
 struct qn_model_row {
     const char *name;         /* "quince-starter", "user.my-model": unique, case-sensitive */
     const char *type;         /* backend type: "llm" */
     const char *recipe;       /* "llamacpp" */
     const char *checkpoint;   /* where it came from: a path or a hub name */
-    const char *const *files; /* absolute paths, n_files of them */
+    const char *const *files; /* absolute paths, n_files of them; none: known, but not here */
+    const char *const *roles; /* of each file: "main", "shard", "mmproj", ...; to put, NULL means
+                                 that all are "main" */
+    const int64_t *sizes;     /* of each file in bytes, < 0: unknown; to put, NULL: unknown */
     size_t n_files;
     int64_t size_bytes; /* of all files */
     const char *labels; /* JSON array of strings */
@@ -30,7 +37,14 @@ struct qn_model_row {
     const char *digest_of; /* what the files looked like then (sizes and times) */
     const char *base;      /* of a preset: the model it was made from, else "" */
     const char *preset; /* JSON object: {"system","template","parameters","messages","license"} */
-    bool builtin;       /* shipped with quince: not removable */
+    const char *checkpoints; /* JSON object: a checkpoint by role, {"main":"...","mmproj":"..."} */
+    const char *hub;      /* "huggingface", "modelscope", "ollama", "url"; "": from this machine */
+    const char *revision; /* what was asked for there: "main"; may be "" */
+    const char *commit;   /* which state of the repository that was; may be "" */
+    const char *keeper;   /* who may delete the files: QN_KEEPER_QUINCE, QN_KEEPER_USER, or the name
+                             of the program in whose folder they were found ("lm-studio") */
+    const char *extras;   /* JSON object of what lists of models show as it is (image_defaults) */
+    bool builtin;         /* shipped with quince: not removable */
     bool suggested;
     int64_t created_s;  /* Unix time */
     int64_t modified_s; /* Unix time of the file, or of the preset */
@@ -45,6 +59,18 @@ size_t qn_snapshot_count(const struct qn_snapshot *s);
 const struct qn_model_row *qn_snapshot_at(const struct qn_snapshot *s, size_t i);
 const struct qn_model_row *qn_snapshot_find(const struct qn_snapshot *s,
                                             const char *name); /* NULL: none */
+
+/* Further names of models, sorted by name. The model need not exist. */
+struct qn_alias_row {
+    const char *name, *model;
+};
+size_t qn_snapshot_alias_count(const struct qn_snapshot *s);
+const struct qn_alias_row *qn_snapshot_alias_at(const struct qn_snapshot *s, size_t i);
+const char *qn_snapshot_alias(const struct qn_snapshot *s,
+                              const char *name); /* the model or NULL */
+
+/* True for a file of another program that the user has taken off the list. */
+bool qn_snapshot_forgotten(const struct qn_snapshot *s, const char *path);
 
 struct qn_catalog;
 
@@ -81,6 +107,12 @@ void qn_catalog_set_options(struct qn_catalog *c, const char *name, const char *
 void qn_catalog_set_digest(struct qn_catalog *c, const char *name, const char *digest,
                            const char *digest_of, const char *facts, qn_catalog_done done,
                            void *ctx);
+/* Makes name mean model, or nothing any more: model NULL, QN_ENOTFOUND when it meant nothing. */
+void qn_catalog_set_alias(struct qn_catalog *c, const char *name, const char *model,
+                          qn_catalog_done done, void *ctx);
+/* The file is not to be listed again when it is found in another program's folder, or it is. */
+void qn_catalog_set_forgotten(struct qn_catalog *c, const char *path, bool forgotten,
+                              qn_catalog_done done, void *ctx);
 void qn_catalog_touch(struct qn_catalog *c, const char *name,
                       int64_t when_s); /* last use; written lazily */
 

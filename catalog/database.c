@@ -118,12 +118,14 @@ static qn_err put_model(struct qn_database *d, const struct qn_model_row *row, s
         prepare(d, &s,
                 "INSERT INTO model(name, type, recipe, checkpoint, size_bytes, labels,"
                 " details, options, builtin, suggested, created_s, last_use_s, base, preset,"
-                " facts, digest, digest_of, modified_s)"
+                " facts, digest, digest_of, modified_s, checkpoints, hub, revision, commit_id,"
+                " keeper, extras)"
                 " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,"
-                " ?17, ?18)"
+                " ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)"
                 " ON CONFLICT(name) DO UPDATE SET type = ?2, recipe = ?3, checkpoint = ?4,"
                 " size_bytes = ?5, labels = ?6, details = ?7, builtin = ?9, suggested = ?10,"
-                " base = ?13, preset = ?14, facts = ?15, modified_s = ?18,"
+                " base = ?13, preset = ?14, facts = ?15, modified_s = ?18, checkpoints = ?19,"
+                " hub = ?20, revision = ?21, commit_id = ?22, keeper = ?23, extras = ?24,"
                 " digest = CASE ?16 WHEN '' THEN digest ELSE ?16 END,"
                 " digest_of = CASE ?16 WHEN '' THEN digest_of ELSE ?17 END",
 
@@ -148,6 +150,12 @@ static qn_err put_model(struct qn_database *d, const struct qn_model_row *row, s
     bind_text(s, 16, row->digest ? row->digest : "");
     bind_text(s, 17, row->digest_of ? row->digest_of : "");
     sqlite3_bind_int64(s, 18, row->modified_s);
+    bind_text(s, 19, row->checkpoints ? row->checkpoints : "{}");
+    bind_text(s, 20, row->hub ? row->hub : "");
+    bind_text(s, 21, row->revision ? row->revision : "");
+    bind_text(s, 22, row->commit ? row->commit : "");
+    bind_text(s, 23, row->keeper ? row->keeper : QN_KEEPER_USER);
+    bind_text(s, 24, row->extras ? row->extras : "{}");
     return finish(d, s, e);
 }
 
@@ -160,12 +168,17 @@ static qn_err put_files(struct qn_database *d, const struct qn_model_row *row, s
     bind_text(s, 1, row->name);
     err = finish(d, s, e);
     for (size_t i = 0; i < row->n_files && !err; i++) {
-        err = prepare(d, &s, "INSERT INTO file(model, position, path) VALUES(?1, ?2, ?3)", e);
+        err = prepare(d, &s,
+                      "INSERT INTO file(model, position, path, role, size_bytes)"
+                      " VALUES(?1, ?2, ?3, ?4, ?5)",
+                      e);
         if (err)
             return err;
         bind_text(s, 1, row->name);
         sqlite3_bind_int64(s, 2, (sqlite3_int64)i);
         bind_text(s, 3, row->files[i]);
+        bind_text(s, 4, row->roles ? row->roles[i] : "main");
+        sqlite3_bind_int64(s, 5, row->sizes ? row->sizes[i] : -1);
         err = finish(d, s, e);
     }
     return err;
@@ -236,6 +249,40 @@ qn_err qn_database_set_digest(struct qn_database *d, const struct qn_model_row *
     return change_one(d, s, row->name, e);
 }
 
+qn_err qn_database_set_alias(struct qn_database *d, const char *name, const char *model,
+                             struct qn_error *e)
+{
+    sqlite3_stmt *s;
+    qn_err err = prepare(d, &s,
+                         model ? "INSERT INTO alias(name, model) VALUES(?1, ?2)"
+                                 " ON CONFLICT(name) DO UPDATE SET model = ?2"
+                               : "DELETE FROM alias WHERE name = ?1",
+                         e);
+    if (err)
+        return err;
+    bind_text(s, 1, name);
+    if (model)
+        bind_text(s, 2, model);
+    err = finish(d, s, e);
+    if (!err && sqlite3_changes(d->db) == 0)
+        err = qn_fail_param(e, QN_ENOTFOUND, "alias", "there is no alias '%.200s'", name);
+    return err;
+}
+
+qn_err qn_database_set_forgotten(struct qn_database *d, const char *path, bool forgotten,
+                                 struct qn_error *e)
+{
+    sqlite3_stmt *s;
+    qn_err err = prepare(d, &s,
+                         forgotten ? "INSERT OR IGNORE INTO forgotten(path) VALUES(?1)"
+                                   : "DELETE FROM forgotten WHERE path = ?1",
+                         e);
+    if (err)
+        return err;
+    bind_text(s, 1, path);
+    return finish(d, s, e);
+}
+
 qn_err qn_database_touch(struct qn_database *d, const char *name, int64_t when_s,
                          struct qn_error *e)
 {
@@ -260,19 +307,70 @@ static qn_err read_files(struct qn_database *d, struct qn_arena *a, struct qn_mo
                          struct qn_error *e)
 {
     sqlite3_stmt *s;
-    qn_err err = prepare(
-        d, &s, "SELECT path, count(*) OVER () FROM file WHERE model = ?1 ORDER BY position", e);
+    qn_err err =
+        prepare(d, &s,
+                "SELECT path, role, size_bytes, count(*) OVER () FROM file WHERE model = ?1"
+                " ORDER BY position",
+                e);
     if (err)
         return err;
     bind_text(s, 1, row->name);
-    const char **files = NULL;
+    const char **files = NULL, **roles = NULL;
+    int64_t *sizes = NULL;
     int step;
     while ((step = sqlite3_step(s)) == SQLITE_ROW) {
-        if (!files)
-            files = qn_arena_alloc(a, (size_t)sqlite3_column_int64(s, 1) * sizeof *files);
-        files[row->n_files++] = text_at(a, s, 0);
+        if (!files) {
+            size_t n = (size_t)sqlite3_column_int64(s, 3);
+            files = qn_arena_alloc(a, n * sizeof *files);
+            roles = qn_arena_alloc(a, n * sizeof *roles);
+            sizes = qn_arena_alloc(a, n * sizeof *sizes);
+        }
+        files[row->n_files] = text_at(a, s, 0);
+        roles[row->n_files] = text_at(a, s, 1);
+        sizes[row->n_files++] = sqlite3_column_int64(s, 2);
     }
     row->files = files;
+    row->roles = roles;
+    row->sizes = sizes;
+    if (step != SQLITE_DONE)
+        err = qn_database_fail(d, "reading the catalog", e);
+    sqlite3_finalize(s);
+    return err;
+}
+
+static qn_err read_aliases(struct qn_database *d, struct qn_snapshot *out, struct qn_error *e)
+{
+    sqlite3_stmt *s;
+    qn_err err = prepare(d, &s, "SELECT name, model, count(*) OVER () FROM alias ORDER BY name", e);
+    if (err)
+        return err;
+    int step;
+    while ((step = sqlite3_step(s)) == SQLITE_ROW) {
+        if (!out->aliases)
+            out->aliases = qn_arena_alloc(out->arena, (size_t)sqlite3_column_int64(s, 2) *
+                                                          sizeof *out->aliases);
+        out->aliases[out->n_aliases++] =
+            (struct qn_alias_row){text_at(out->arena, s, 0), text_at(out->arena, s, 1)};
+    }
+    if (step != SQLITE_DONE)
+        err = qn_database_fail(d, "reading the catalog", e);
+    sqlite3_finalize(s);
+    return err;
+}
+
+static qn_err read_forgotten(struct qn_database *d, struct qn_snapshot *out, struct qn_error *e)
+{
+    sqlite3_stmt *s;
+    qn_err err = prepare(d, &s, "SELECT path, count(*) OVER () FROM forgotten ORDER BY path", e);
+    if (err)
+        return err;
+    int step;
+    while ((step = sqlite3_step(s)) == SQLITE_ROW) {
+        if (!out->forgotten)
+            out->forgotten = qn_arena_alloc(out->arena, (size_t)sqlite3_column_int64(s, 1) *
+                                                            sizeof *out->forgotten);
+        out->forgotten[out->n_forgotten++] = text_at(out->arena, s, 0);
+    }
     if (step != SQLITE_DONE)
         err = qn_database_fail(d, "reading the catalog", e);
     sqlite3_finalize(s);
@@ -286,7 +384,8 @@ qn_err qn_database_snapshot(struct qn_database *d, struct qn_snapshot **out, str
         prepare(d, &s,
                 "SELECT name, type, recipe, checkpoint, size_bytes, labels, details,"
                 " options, builtin, suggested, created_s, last_use_s, base, preset, facts,"
-                " digest, digest_of, modified_s, count(*) OVER () FROM model ORDER BY name",
+                " digest, digest_of, modified_s, checkpoints, hub, revision, commit_id, keeper,"
+                " extras, count(*) OVER () FROM model ORDER BY name",
                 e);
     if (err)
         return err;
@@ -296,7 +395,7 @@ qn_err qn_database_snapshot(struct qn_database *d, struct qn_snapshot **out, str
     while (!err && (step = sqlite3_step(s)) == SQLITE_ROW) {
         if (!snapshot->rows)
             snapshot->rows =
-                qn_arena_alloc(a, (size_t)sqlite3_column_int64(s, 18) * sizeof *snapshot->rows);
+                qn_arena_alloc(a, (size_t)sqlite3_column_int64(s, 24) * sizeof *snapshot->rows);
         struct qn_model_row *row = &snapshot->rows[snapshot->n++];
         row->name = text_at(a, s, 0);
         row->type = text_at(a, s, 1);
@@ -316,11 +415,21 @@ qn_err qn_database_snapshot(struct qn_database *d, struct qn_snapshot **out, str
         row->digest = text_at(a, s, 15);
         row->digest_of = text_at(a, s, 16);
         row->modified_s = sqlite3_column_int64(s, 17);
+        row->checkpoints = text_at(a, s, 18);
+        row->hub = text_at(a, s, 19);
+        row->revision = text_at(a, s, 20);
+        row->commit = text_at(a, s, 21);
+        row->keeper = text_at(a, s, 22);
+        row->extras = text_at(a, s, 23);
         err = read_files(d, a, row, e);
     }
     if (!err && step != SQLITE_DONE)
         err = qn_database_fail(d, "reading the catalog", e);
     sqlite3_finalize(s);
+    if (!err)
+        err = read_aliases(d, snapshot, e);
+    if (!err)
+        err = read_forgotten(d, snapshot, e);
     if (err)
         qn_snapshot_unref(snapshot);
     else

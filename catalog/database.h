@@ -20,6 +20,11 @@ qn_err qn_database_set_options(struct qn_database *d, const char *name, const ch
 /* The row's digest, digest_of and, unless NULL, facts. */
 qn_err qn_database_set_digest(struct qn_database *d, const struct qn_model_row *row,
                               struct qn_error *e);
+/* model NULL: the name means nothing any more. */
+qn_err qn_database_set_alias(struct qn_database *d, const char *name, const char *model,
+                             struct qn_error *e);
+qn_err qn_database_set_forgotten(struct qn_database *d, const char *path, bool forgotten,
+                                 struct qn_error *e);
 qn_err qn_database_touch(struct qn_database *d, const char *name, int64_t when_s,
                          struct qn_error *e);
 

@@ -45,3 +45,25 @@ CREATE TABLE answer (
     used     INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX answer_used ON answer(used);
+
+-- version 4
+-- checkpoints: a JSON object, role ("main", "mmproj", ...) to checkpoint. hub: "huggingface", "modelscope", "ollama",
+-- "url" or "" (a file of this machine); revision, commit_id: what was asked for there and what it was.
+-- keeper: who may delete the files: "quince" (it fetched them), "user", or the program whose folder they lie in.
+-- extras: a JSON object of what the model lists show as it is (image_defaults, components).
+-- alias: further names. forgotten: files of other programs that the user took off the list; they are not listed again.
+ALTER TABLE model ADD COLUMN checkpoints TEXT NOT NULL DEFAULT '{}';
+ALTER TABLE model ADD COLUMN hub TEXT NOT NULL DEFAULT '';
+ALTER TABLE model ADD COLUMN revision TEXT NOT NULL DEFAULT '';
+ALTER TABLE model ADD COLUMN commit_id TEXT NOT NULL DEFAULT '';
+ALTER TABLE model ADD COLUMN keeper TEXT NOT NULL DEFAULT 'user';
+ALTER TABLE model ADD COLUMN extras TEXT NOT NULL DEFAULT '{}';
+ALTER TABLE file ADD COLUMN role TEXT NOT NULL DEFAULT 'main';
+ALTER TABLE file ADD COLUMN size_bytes INTEGER NOT NULL DEFAULT -1;
+CREATE TABLE alias (
+    name  TEXT PRIMARY KEY NOT NULL,
+    model TEXT NOT NULL
+) STRICT;
+CREATE TABLE forgotten (
+    path TEXT PRIMARY KEY NOT NULL
+) STRICT;

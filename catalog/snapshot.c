@@ -47,3 +47,38 @@ const struct qn_model_row *qn_snapshot_find(const struct qn_snapshot *s, const c
 {
     return s->n ? bsearch(name, s->rows, s->n, sizeof *s->rows, compare) : NULL;
 }
+
+size_t qn_snapshot_alias_count(const struct qn_snapshot *s)
+{
+    return s->n_aliases;
+}
+
+const struct qn_alias_row *qn_snapshot_alias_at(const struct qn_snapshot *s, size_t i)
+{
+    return &s->aliases[i];
+}
+
+static int compare_alias(const void *key, const void *row)
+{
+    return strcmp(key, ((const struct qn_alias_row *)row)->name);
+}
+
+const char *qn_snapshot_alias(const struct qn_snapshot *s, const char *name)
+{
+    if (!s->n_aliases)
+        return NULL;
+    const struct qn_alias_row *row =
+        bsearch(name, s->aliases, s->n_aliases, sizeof *s->aliases, compare_alias);
+    return row ? row->model : NULL;
+}
+
+static int compare_path(const void *key, const void *path)
+{
+    return strcmp(key, *(const char *const *)path);
+}
+
+bool qn_snapshot_forgotten(const struct qn_snapshot *s, const char *path)
+{
+    return s->n_forgotten &&
+           bsearch(path, s->forgotten, s->n_forgotten, sizeof *s->forgotten, compare_path) != NULL;
+}

@@ -12,6 +12,10 @@ struct qn_snapshot {
     struct qn_arena *arena;    /* every string and list of the rows */
     struct qn_model_row *rows; /* sorted by name, in bytes' order */
     size_t n;
+    struct qn_alias_row *aliases; /* likewise */
+    size_t n_aliases;
+    const char **forgotten; /* paths in bytes' order */
+    size_t n_forgotten;
 };
 
 struct qn_snapshot *qn_snapshot_new(void); /* empty, one reference */

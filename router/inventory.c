@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "contract/control.h"
 #include "contract/job.h"
 #include "router/load_options.h"
 #include "router/residency.h"
@@ -180,6 +181,12 @@ static qn_err find_row(struct qn_inventory *inv, const char *name, bool exactly,
         *row = qn_snapshot_find(*snap, plain);
         for (size_t way = 0; way < COUNT(ways) && !*row && !exactly; way++)
             *row = find_loosely(*snap, plain, &ways[way]);
+    }
+    if (!*row && !exactly) { /* of an alias, which never hides a model */
+        const char *model = qn_snapshot_alias(*snap, name);
+        if (!model && strlen(name) <= QN_MODEL_NAME_MAX)
+            model = qn_snapshot_alias(*snap, plain);
+        *row = model ? qn_snapshot_find(*snap, model) : NULL;
     }
     if (*row)
         return QN_OK;
@@ -386,12 +393,18 @@ static qn_err start(struct place *p, int threads, struct qn_error *e)
     p->unloading = p->stale = p->retry = false;
     p->context = wanted_context(p, row);
     p->threads = threads;
+    /* What else the model has (the further parts of a split file, say) is found beside these. */
+    const char *mains[QN_CONTROL_FILES_MAX];
+    size_t n_mains = 0;
+    for (size_t i = 0; i < row->n_files && n_mains < QN_CONTROL_FILES_MAX; i++)
+        if (qn_str_eq(row->roles[i], "main"))
+            mains[n_mains++] = row->files[i];
     struct qn_child_spec spec = {
         .type = p->type->type,
         .program = program,
         .name = p->name,
-        .files = row->files,
-        .n_files = row->n_files,
+        .files = mains,
+        .n_files = n_mains,
         .options = qn_buf_cstr(&options),
         .threads = threads,
         .context = p->context,

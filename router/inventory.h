@@ -41,7 +41,8 @@ void qn_inventory_new(struct qn_loop *l, struct qn_catalog *catalog, struct qn_h
 void qn_inventory_free(struct qn_inventory *inv);
 
 /* The row of a name a client gave: ":latest" at its end means nothing, "user." at its beginning may
- * be left out, and case does not matter where no name is written exactly so. The row is lent by
+ * be left out, case does not matter where no name is written exactly so, and aliases mean their
+ * models. The row is lent by
  * *snap, which the caller unrefs. QN_ENOTFOUND (param "model") lists what to do. */
 qn_err qn_inventory_find(struct qn_inventory *inv, const char *name, struct qn_snapshot **snap,
                          const struct qn_model_row **row, struct qn_error *e);

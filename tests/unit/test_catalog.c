@@ -157,6 +157,65 @@ static void rows_outlive_the_program(void **state)
     qn_catalog_close(c);
 }
 
+static void what_a_hub_and_a_user_say_is_kept(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"/m/s/a.gguf", "/m/s/p.gguf"};
+    static const char *const roles[] = {"main", "mmproj"};
+    static const int64_t sizes[] = {7, 8};
+    struct qn_catalog *c = open_catalog();
+    struct qn_model_row row = sample("user.b", files, 2);
+    qn_catalog_put(c, &row, NULL, NULL);
+    row.name = "user.c";
+    row.roles = roles;
+    row.sizes = sizes;
+    row.checkpoints = "{\"main\":\"o/r:Q8_0\"}";
+    row.hub = "huggingface";
+    row.revision = "main";
+    row.commit = "0123";
+    row.keeper = QN_KEEPER_QUINCE;
+    row.extras = "{\"image_defaults\":{}}";
+    qn_catalog_put(c, &row, NULL, NULL);
+    qn_catalog_set_alias(c, "z", "user.b", NULL, NULL);
+    qn_catalog_set_alias(c, "a", "user.b", NULL, NULL);
+    qn_catalog_set_alias(c, "z", "user.c", NULL, NULL);
+    qn_catalog_set_forgotten(c, "/x", true, NULL, NULL);
+    qn_catalog_set_forgotten(c, "/x", true, NULL, NULL);
+    qn_catalog_set_forgotten(c, "/y", true, NULL, NULL);
+    qn_catalog_set_forgotten(c, "/y", false, on_done, &owner);
+    assert_int_equal(wait_done(1), QN_OK);
+    qn_catalog_close(c);
+    c = open_catalog();
+    struct qn_snapshot *s = qn_catalog_snapshot(c);
+    const struct qn_model_row *b = qn_snapshot_find(s, "user.b"),
+                              *r = qn_snapshot_find(s, "user.c");
+    assert_string_equal(b->roles[1], "main");
+    assert_int_equal(b->sizes[1], -1);
+    assert_string_equal(b->checkpoints, "{}");
+    assert_string_equal(b->hub, "");
+    assert_string_equal(b->keeper, QN_KEEPER_USER);
+    assert_string_equal(r->roles[1], "mmproj");
+    assert_int_equal(r->sizes[1], 8);
+    assert_string_equal(r->checkpoints, row.checkpoints);
+    assert_string_equal(r->hub, "huggingface");
+    assert_string_equal(r->revision, "main");
+    assert_string_equal(r->commit, "0123");
+    assert_string_equal(r->keeper, QN_KEEPER_QUINCE);
+    assert_string_equal(r->extras, row.extras);
+    assert_int_equal(qn_snapshot_alias_count(s), 2);
+    assert_string_equal(qn_snapshot_alias_at(s, 0)->name, "a");
+    assert_string_equal(qn_snapshot_alias(s, "z"), "user.c");
+    assert_null(qn_snapshot_alias(s, "user.c"));
+    assert_true(qn_snapshot_forgotten(s, "/x"));
+    assert_false(qn_snapshot_forgotten(s, "/y"));
+    qn_snapshot_unref(s);
+    qn_catalog_set_alias(c, "z", NULL, on_done, &owner);
+    assert_int_equal(wait_done(2), QN_OK);
+    qn_catalog_set_alias(c, "z", NULL, on_done, &owner);
+    assert_int_equal(wait_done(3), QN_ENOTFOUND);
+    qn_catalog_close(c);
+}
+
 static void a_flush_waits_for_what_was_asked(void **state)
 {
     (void)state;
@@ -223,6 +282,8 @@ static void an_old_catalog_grows(void **state)
     assert_string_equal(row->facts, "{}");
     assert_string_equal(row->digest, "");
     assert_string_equal(row->base, "");
+    assert_string_equal(row->keeper, QN_KEEPER_USER);
+    assert_string_equal(row->roles[0], "main");
     qn_snapshot_unref(s);
     qn_catalog_close(c);
 }
@@ -281,6 +342,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(rows_outlive_the_program, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_a_hub_and_a_user_say_is_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(a_flush_waits_for_what_was_asked, setup, teardown),
         cmocka_unit_test_setup_teardown(a_second_server_is_turned_away, setup, teardown),
         cmocka_unit_test_setup_teardown(an_old_catalog_grows, setup, teardown),
