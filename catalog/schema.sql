@@ -67,3 +67,36 @@ CREATE TABLE alias (
 CREATE TABLE forgotten (
     path TEXT PRIMARY KEY NOT NULL
 ) STRICT;
+
+-- version 5
+-- Downloads, and the files of each. wish: JSON, what was asked for. state: downloading, paused, completed, cancelled or
+-- error. A file's bytes that are there are counted beside its partial file, not here.
+CREATE TABLE download (
+    id         TEXT PRIMARY KEY NOT NULL,
+    model      TEXT NOT NULL,
+    wish       TEXT NOT NULL,
+    state      TEXT NOT NULL,
+    error      TEXT NOT NULL,
+    error_name TEXT NOT NULL,
+    priority   INTEGER NOT NULL,
+    created_s  INTEGER NOT NULL,
+    changed_s  INTEGER NOT NULL
+) STRICT;
+CREATE TABLE download_file (
+    download    TEXT NOT NULL REFERENCES download(id) ON DELETE CASCADE,
+    position    INTEGER NOT NULL,
+    hub         TEXT NOT NULL,
+    repo        TEXT NOT NULL,
+    revision    TEXT NOT NULL,
+    commit_id   TEXT NOT NULL,
+    path        TEXT NOT NULL,
+    role        TEXT NOT NULL,
+    url         TEXT NOT NULL,
+    partial     TEXT NOT NULL,
+    etag        TEXT NOT NULL,
+    sha256      TEXT NOT NULL,
+    git_sha1    TEXT NOT NULL,
+    size_bytes  INTEGER NOT NULL,
+    done        INTEGER NOT NULL,
+    PRIMARY KEY (download, position)
+) STRICT;

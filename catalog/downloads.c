@@ -1,0 +1,385 @@
+/* See downloads.h. Everything that touches the database here runs on the catalog's thread. */
+#include "catalog/downloads.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/log.h"
+#include "catalog/catalog_private.h"
+#include "catalog/database_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One piece of work: what is asked, what came of it, who is told. */
+struct task {
+    struct qn_arena *arena; /* of all strings below */
+    struct qn_download_row row;
+    struct qn_download_file file;
+    size_t position;
+    struct qn_download_row *rows; /* what was found */
+    size_t n;
+    struct qn_error error; /* code QN_OK: none */
+    qn_downloads_fn found;
+    qn_catalog_done done;
+    void *ctx;
+};
+
+/* limit: of what is read; what is to be written was bounded by its owner. */
+static struct task *task_new(size_t limit)
+{
+    struct task *t = qn_xcalloc(1, sizeof *t);
+    t->arena = qn_arena_new(limit);
+    return t;
+}
+
+static void task_free(struct task *t)
+{
+    qn_arena_free(t->arena);
+    free(t);
+}
+
+static const char *copy(struct task *t, const char *s)
+{
+    return qn_arena_strdup(t->arena, s ? s : "");
+}
+
+static void copy_file(struct task *t, const struct qn_download_file *from,
+                      struct qn_download_file *to)
+{
+    *to = (struct qn_download_file){
+        .hub = copy(t, from->hub),
+        .repo = copy(t, from->repo),
+        .revision = copy(t, from->revision),
+        .commit = copy(t, from->commit),
+        .path = copy(t, from->path),
+        .role = copy(t, from->role),
+        .url = copy(t, from->url),
+        .partial = copy(t, from->partial),
+        .etag = copy(t, from->etag),
+        .sha256 = copy(t, from->sha256),
+        .git_sha1 = copy(t, from->git_sha1),
+        .size_bytes = from->size_bytes,
+        .done = from->done,
+    };
+}
+
+static void copy_row(struct task *t, const struct qn_download_row *row)
+{
+    t->row = *row;
+    t->row.id = copy(t, row->id);
+    t->row.model = copy(t, row->model);
+    t->row.wish = copy(t, row->wish);
+    t->row.state = copy(t, row->state);
+    t->row.error = copy(t, row->error);
+    t->row.error_name = copy(t, row->error_name);
+    t->row.files = NULL;
+}
+
+static bool prepare(struct qn_database *d, sqlite3_stmt **s, const char *sql, struct qn_error *e)
+{
+    if (sqlite3_prepare_v2(d->db, sql, -1, s, NULL) == SQLITE_OK)
+        return true;
+    qn_database_fail(d, "preparing a statement", e);
+    return false;
+}
+
+static void bind_text(sqlite3_stmt *s, int i, const char *text)
+{
+    sqlite3_bind_text(s, i, text, -1, SQLITE_STATIC);
+}
+
+static qn_err finish(struct qn_database *d, sqlite3_stmt *s, struct qn_error *e)
+{
+    qn_err err =
+        sqlite3_step(s) == SQLITE_DONE ? QN_OK : qn_database_fail(d, "changing the catalog", e);
+    sqlite3_finalize(s);
+    return err;
+}
+
+static qn_err put_job(struct qn_database *d, const struct qn_download_row *r, struct qn_error *e)
+{
+    sqlite3_stmt *s;
+    if (!prepare(d, &s,
+                 "INSERT INTO download(id, model, wish, state, error, error_name, priority,"
+                 " created_s, changed_s) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+                 " ON CONFLICT(id) DO UPDATE SET model = ?2, wish = ?3, state = ?4, error = ?5,"
+                 " error_name = ?6, priority = ?7, created_s = ?8, changed_s = ?9",
+                 e))
+        return e->code;
+    bind_text(s, 1, r->id);
+    bind_text(s, 2, r->model);
+    bind_text(s, 3, r->wish);
+    bind_text(s, 4, r->state);
+    bind_text(s, 5, r->error);
+    bind_text(s, 6, r->error_name);
+    sqlite3_bind_int64(s, 7, r->priority);
+    sqlite3_bind_int64(s, 8, r->created_s);
+    sqlite3_bind_int64(s, 9, r->changed_s);
+    return finish(d, s, e);
+}
+
+static qn_err put_files(struct qn_database *d, const struct qn_download_row *r, struct qn_error *e)
+{
+    sqlite3_stmt *s;
+    if (!prepare(d, &s, "DELETE FROM download_file WHERE download = ?1", e))
+        return e->code;
+    bind_text(s, 1, r->id);
+    qn_err err = finish(d, s, e);
+    if (err)
+        return err;
+    if (!prepare(d, &s,
+                 "INSERT INTO download_file(download, position, hub, repo, revision, commit_id,"
+                 " path, role, url, partial, etag, sha256, git_sha1, size_bytes, done)"
+                 " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+                 e))
+        return e->code;
+    for (size_t i = 0; i < r->n_files && !err; i++) {
+        const struct qn_download_file *f = &r->files[i];
+        bind_text(s, 1, r->id);
+        sqlite3_bind_int64(s, 2, (sqlite3_int64)i);
+        bind_text(s, 3, f->hub);
+        bind_text(s, 4, f->repo);
+        bind_text(s, 5, f->revision);
+        bind_text(s, 6, f->commit);
+        bind_text(s, 7, f->path);
+        bind_text(s, 8, f->role);
+        bind_text(s, 9, f->url);
+        bind_text(s, 10, f->partial);
+        bind_text(s, 11, f->etag);
+        bind_text(s, 12, f->sha256);
+        bind_text(s, 13, f->git_sha1);
+        sqlite3_bind_int64(s, 14, f->size_bytes);
+        sqlite3_bind_int(s, 15, f->done);
+        if (sqlite3_step(s) != SQLITE_DONE)
+            err = qn_database_fail(d, "changing the catalog", e);
+        sqlite3_reset(s);
+    }
+    sqlite3_finalize(s);
+    return err;
+}
+
+static void put(struct qn_database *d, void *ctx)
+{
+    struct task *t = ctx;
+    qn_err err = qn_database_exec(d, "BEGIN IMMEDIATE", &t->error);
+    if (!err)
+        err = put_job(d, &t->row, &t->error);
+    if (!err)
+        err = put_files(d, &t->row, &t->error);
+    if (!err)
+        err = qn_database_exec(d, "COMMIT", &t->error);
+    if (err && !sqlite3_get_autocommit(d->db))
+        sqlite3_exec(d->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
+/* Runs a statement that must change exactly one row. */
+static void change_one(struct qn_database *d, struct task *t, sqlite3_stmt *s)
+{
+    if (!finish(d, s, &t->error) && sqlite3_changes(d->db) == 0)
+        qn_fail_param(&t->error, QN_ENOTFOUND, "id", "there is no download '%.200s'", t->row.id);
+}
+
+static void mark(struct qn_database *d, void *ctx)
+{
+    struct task *t = ctx;
+    sqlite3_stmt *s;
+    if (!prepare(d, &s,
+                 "UPDATE download SET state = ?2, error = ?3, error_name = ?4, priority = ?5,"
+                 " changed_s = ?6 WHERE id = ?1",
+                 &t->error))
+        return;
+    bind_text(s, 1, t->row.id);
+    bind_text(s, 2, t->row.state);
+    bind_text(s, 3, t->row.error);
+    bind_text(s, 4, t->row.error_name);
+    sqlite3_bind_int64(s, 5, t->row.priority);
+    sqlite3_bind_int64(s, 6, t->row.changed_s);
+    change_one(d, t, s);
+}
+
+static void mark_file(struct qn_database *d, void *ctx)
+{
+    struct task *t = ctx;
+    sqlite3_stmt *s;
+    if (!prepare(d, &s,
+                 "UPDATE download_file SET etag = ?3, size_bytes = ?4, done = ?5"
+                 " WHERE download = ?1 AND position = ?2",
+                 &t->error))
+        return;
+    bind_text(s, 1, t->row.id);
+    sqlite3_bind_int64(s, 2, (sqlite3_int64)t->position);
+    bind_text(s, 3, t->file.etag);
+    sqlite3_bind_int64(s, 4, t->file.size_bytes);
+    sqlite3_bind_int(s, 5, t->file.done);
+    change_one(d, t, s);
+}
+
+static void drop(struct qn_database *d, void *ctx)
+{
+    struct task *t = ctx;
+    sqlite3_stmt *s;
+    if (!prepare(d, &s, "DELETE FROM download WHERE id = ?1", &t->error))
+        return;
+    bind_text(s, 1, t->row.id);
+    change_one(d, t, s);
+}
+
+/* A text of the current row; NULL when the arena's limit is reached. */
+static const char *column(struct task *t, sqlite3_stmt *s, int i)
+{
+    const unsigned char *text = sqlite3_column_text(s, i);
+    size_t n = (size_t)sqlite3_column_bytes(s, i);
+    char *out = qn_arena_try(t->arena, n + 1);
+    if (out && text)
+        memcpy(out, text, n);
+    return out;
+}
+
+static qn_err too_much(struct task *t)
+{
+    return qn_fail(&t->error, QN_ELIMIT, "the catalog's downloads have more than %d bytes",
+                   QN_DOWNLOADS_BYTES_MAX);
+}
+
+/* Reads one download's files; the number of them is known beforehand. */
+static qn_err read_files(struct qn_database *d, struct task *t, struct qn_download_row *row,
+                         size_t count)
+{
+    sqlite3_stmt *s;
+    struct qn_download_file *files = qn_arena_try(t->arena, (count + 1) * sizeof *files);
+    if (!files)
+        return too_much(t);
+    row->files = files;
+    if (!prepare(d, &s,
+                 "SELECT hub, repo, revision, commit_id, path, role, url, partial, etag, sha256,"
+                 " git_sha1, size_bytes, done FROM download_file WHERE download = ?1"
+                 " ORDER BY position LIMIT ?2",
+                 &t->error))
+        return t->error.code;
+    bind_text(s, 1, row->id);
+    sqlite3_bind_int64(s, 2, (sqlite3_int64)count);
+    int step = SQLITE_DONE;
+    qn_err err = QN_OK;
+    while (!err && (step = sqlite3_step(s)) == SQLITE_ROW) {
+        struct qn_download_file *f = &files[row->n_files++];
+        const char **texts[] = {&f->hub,  &f->repo,   &f->revision, &f->commit,
+                                &f->path, &f->role,   &f->url,      &f->partial,
+                                &f->etag, &f->sha256, &f->git_sha1};
+        for (int i = 0; i < 11 && !err; i++)
+            if (!(*texts[i] = column(t, s, i)))
+                err = too_much(t);
+        f->size_bytes = sqlite3_column_int64(s, 11);
+        f->done = sqlite3_column_int(s, 12) != 0;
+    }
+    if (!err && step != SQLITE_DONE)
+        err = qn_database_fail(d, "reading the catalog", &t->error);
+    sqlite3_finalize(s);
+    return err;
+}
+
+static void find(struct qn_database *d, void *ctx)
+{
+    struct task *t = ctx;
+    sqlite3_stmt *s;
+    t->rows = qn_arena_try(t->arena, QN_DOWNLOADS_MAX * sizeof *t->rows);
+    if (!t->rows || !prepare(d, &s,
+                             "SELECT id, model, wish, state, error, error_name, priority,"
+                             " created_s, changed_s, (SELECT count(*) FROM download_file"
+                             " WHERE download = id) FROM download ORDER BY created_s, rowid",
+                             &t->error))
+        return;
+    int step = SQLITE_DONE;
+    qn_err err = QN_OK;
+    while (!err && t->n < QN_DOWNLOADS_MAX && (step = sqlite3_step(s)) == SQLITE_ROW) {
+        struct qn_download_row *r = &t->rows[t->n];
+        const char **texts[] = {&r->id, &r->model, &r->wish, &r->state, &r->error, &r->error_name};
+        for (int i = 0; i < 6 && !err; i++)
+            if (!(*texts[i] = column(t, s, i)))
+                err = too_much(t);
+        r->priority = sqlite3_column_int64(s, 6);
+        r->created_s = sqlite3_column_int64(s, 7);
+        r->changed_s = sqlite3_column_int64(s, 8);
+        sqlite3_int64 count = sqlite3_column_int64(s, 9);
+        if (!err)
+            err = read_files(d, t, r,
+                             count > QN_DOWNLOAD_FILES_MAX ? QN_DOWNLOAD_FILES_MAX : (size_t)count);
+        t->n++;
+    }
+    if (!err && step != SQLITE_DONE && step != SQLITE_ROW)
+        qn_database_fail(d, "reading the catalog", &t->error);
+    sqlite3_finalize(s);
+}
+
+static void tell_done(void *ctx)
+{
+    struct task *t = ctx;
+    if (t->done)
+        t->done(t->ctx, t->error.code ? &t->error : NULL);
+    else if (t->error.code)
+        qn_error_log("catalog", "download=%s not_written=1 message=\"%s\"", t->row.id,
+                     t->error.message);
+    task_free(t);
+}
+
+static void tell_found(void *ctx)
+{
+    struct task *t = ctx;
+    bool failed = t->error.code != QN_OK;
+    t->found(t->ctx, t->rows, failed ? 0 : t->n, failed ? &t->error : NULL);
+    task_free(t);
+}
+
+void qn_catalog_find_downloads(struct qn_catalog *c, qn_downloads_fn fn, void *ctx)
+{
+    struct task *t = task_new(QN_DOWNLOADS_BYTES_MAX);
+    t->found = fn;
+    t->ctx = ctx;
+    qn_catalog_task(c, find, tell_found, t);
+}
+
+void qn_catalog_put_download(struct qn_catalog *c, const struct qn_download_row *row,
+                             qn_catalog_done done, void *ctx)
+{
+    struct task *t = task_new(SIZE_MAX);
+    copy_row(t, row);
+    struct qn_download_file *files = qn_arena_alloc(t->arena, (row->n_files + 1) * sizeof *files);
+    for (size_t i = 0; i < row->n_files; i++)
+        copy_file(t, &row->files[i], &files[i]);
+    t->row.files = files;
+    t->done = done;
+    t->ctx = ctx;
+    qn_catalog_task(c, put, tell_done, t);
+}
+
+void qn_catalog_mark_download(struct qn_catalog *c, const struct qn_download_row *row,
+                              qn_catalog_done done, void *ctx)
+{
+    struct task *t = task_new(SIZE_MAX);
+    copy_row(t, row);
+    t->done = done;
+    t->ctx = ctx;
+    qn_catalog_task(c, mark, tell_done, t);
+}
+
+void qn_catalog_mark_download_file(struct qn_catalog *c, const char *id, size_t position,
+                                   const struct qn_download_file *file, qn_catalog_done done,
+                                   void *ctx)
+{
+    struct task *t = task_new(SIZE_MAX);
+    t->row.id = copy(t, id);
+    t->position = position;
+    copy_file(t, file, &t->file);
+    t->done = done;
+    t->ctx = ctx;
+    qn_catalog_task(c, mark_file, tell_done, t);
+}
+
+void qn_catalog_remove_download(struct qn_catalog *c, const char *id, qn_catalog_done done,
+                                void *ctx)
+{
+    struct task *t = task_new(SIZE_MAX);
+    t->row.id = copy(t, id);
+    t->done = done;
+    t->ctx = ctx;
+    qn_catalog_task(c, drop, tell_done, t);
+}
