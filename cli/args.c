@@ -76,19 +76,34 @@ qn_err qn_args_globals(struct qn_globals *g, int argc, char **argv, int *i, stru
     return QN_OK;
 }
 
-/* As take_global, for the command's own options. */
+/* As take_global, for the command's own options. The room for all that are given was checked. */
 static int take_own(const struct qn_cli_command *c, int argc, char **argv, int i,
                     struct qn_cli_args *a)
 {
     for (int o = 0; c->options && c->options[o].name; o++) {
-        const char *v = NULL;
-        int n = take(c->options[o].name, c->options[o].value != NULL, argc, argv, i, &v);
-        if (n) {
-            a->values[o] = v;
-            return n;
+        struct qn_cli_given g = {.option = o};
+        int n = take(c->options[o].name, c->options[o].value != NULL, argc, argv, i, &g.value);
+        if (n > 0 && c->options[o].second) {
+            if (i + n >= argc)
+                return -1;
+            g.second = argv[i + n++];
         }
+        if (n > 0) {
+            a->values[o] = g.value;
+            a->given[a->n_given++] = g;
+        }
+        if (n)
+            return n;
     }
     return 0;
+}
+
+static qn_err needs_value(const struct qn_cli_command *c, const char *word, struct qn_error *e)
+{
+    for (const struct qn_cli_option *o = c->options; o && o->name; o++)
+        if (o->second && qn_str_eq(o->name, word))
+            return qn_fail(e, QN_EINVAL, "%s needs two values: %s %s", word, o->value, o->second);
+    return qn_fail(e, QN_EINVAL, "%s needs a value", word);
 }
 
 qn_err qn_args_sort(const struct qn_cli_command *c, struct qn_globals *g, int argc, char **argv,
@@ -103,11 +118,13 @@ qn_err qn_args_sort(const struct qn_cli_command *c, struct qn_globals *g, int ar
             words_only = true;
             i++;
         } else if (!words_only && argv[i][0] == '-' && argv[i][1] != '\0') {
+            if (a->n_given == QN_CLI_GIVEN_MAX)
+                return qn_fail(e, QN_EINVAL, "more than %d options", QN_CLI_GIVEN_MAX);
             int n = take_global(g, argc, argv, i);
             if (n == 0)
                 n = take_own(c, argc, argv, i, a);
             if (n < 0)
-                return qn_fail(e, QN_EINVAL, "%s needs a value", argv[i]);
+                return needs_value(c, argv[i], e);
             if (n == 0)
                 return unknown(argv[i], e);
             i += n;

@@ -17,19 +17,28 @@ struct qn_cli {
     bool json;           /* machine-readable output */
 };
 
-/* An option of a subcommand: "--name" with or without a value. */
+/* An option of a subcommand: "--name" with or without a value, or with two. */
 struct qn_cli_option {
     const char *name;  /* "--system" */
     const char *value; /* what stands for the value in the help, NULL: a switch */
     const char *help;
+    const char *second; /* what stands for a second value, NULL: there is none */
 };
 
-enum { QN_CLI_ARGS_MAX = 16 };
+enum { QN_CLI_OPTIONS_MAX = 16, QN_CLI_WORDS_MAX = 64, QN_CLI_GIVEN_MAX = 64 };
+
+/* An option as it was given: some may be given more than once. */
+struct qn_cli_given {
+    int option;                 /* its place in the option table */
+    const char *value, *second; /* "" for a switch; second: NULL when it takes one value */
+};
 
 struct qn_cli_args {
-    const char *values[QN_CLI_ARGS_MAX]; /* by the option table's order; NULL: not given; "" for a
-                                            switch */
-    const char *words[QN_CLI_ARGS_MAX];  /* what is not an option */
+    const char *values[QN_CLI_OPTIONS_MAX];      /* by the option table's order, the last one given;
+                                                    NULL: not given; "" for a switch */
+    struct qn_cli_given given[QN_CLI_GIVEN_MAX]; /* all, in order */
+    int n_given;
+    const char *words[QN_CLI_WORDS_MAX]; /* what is not an option */
     int n_words;
     char **rest; /* of a raw command: everything after its name, NULL at the end */
 };
@@ -40,8 +49,8 @@ struct qn_cli_command {
     const char *summary;                 /* one line */
     const char *details;                 /* more lines for `quince help NAME`, or NULL */
     const struct qn_cli_option *options; /* ends with a NULL name; may be NULL */
-    int min_words, max_words;
-    bool raw; /* takes its arguments as they are (serve) */
+    int min_words, max_words;            /* at most QN_CLI_WORDS_MAX */
+    bool raw;                            /* takes its arguments as they are (serve) */
     int (*run)(struct qn_cli *cli, const struct qn_cli_args *args);
 };
 
@@ -56,6 +65,9 @@ int qn_cli_misused(const struct qn_cli *cli, const char *fmt, ...)
 int qn_cmd_serve(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_status(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_list(struct qn_cli *cli, const struct qn_cli_args *a);
+int qn_cmd_show(struct qn_cli *cli, const struct qn_cli_args *a);
+int qn_cmd_search(struct qn_cli *cli, const struct qn_cli_args *a);
+int qn_cmd_delete(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_import(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_load(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_unload(struct qn_cli *cli, const struct qn_cli_args *a);

@@ -25,8 +25,7 @@ struct exchange {
 static void on_event(void *ctx, const char *event, const char *data, size_t n)
 {
     struct exchange *x = ctx;
-    (void)event;
-    if (!x->stopped && !x->fn(x->ctx, data, n))
+    if (!x->stopped && !x->fn(x->ctx, event, data, n))
         x->stopped = true;
 }
 
@@ -208,19 +207,46 @@ static qn_err exchange(struct exchange *x, const struct qn_cli *cli,
     return status_of(x) >= 300 ? reply_error(cli, x, e) : QN_OK;
 }
 
+/* Performs what begin() answered `err` for, and parses the reply. */
+static qn_err finish(struct exchange *x, const struct qn_cli *cli, qn_err err, long timeout_s,
+                     const struct qn_client_wait *wait, struct qn_json **out, struct qn_error *e)
+{
+    if (!err) {
+        curl_easy_setopt(x->curl, CURLOPT_TIMEOUT, timeout_s);
+        err = exchange(x, cli, wait, e);
+    }
+    if (!err && qn_json_parse(qn_buf_cstr(&x->body), x->body.len, out, NULL))
+        err = stranger(cli, e);
+    end(x);
+    return err;
+}
+
 qn_err qn_client_call(const struct qn_cli *cli, const char *path, const char *body, long timeout_s,
                       const struct qn_client_wait *wait, struct qn_json **out, struct qn_error *e)
 {
     struct exchange x;
     qn_err err = begin(&x, cli, path, body, e);
-    if (!err) {
-        curl_easy_setopt(x.curl, CURLOPT_TIMEOUT, timeout_s);
-        err = exchange(&x, cli, wait, e);
+    return finish(&x, cli, err, timeout_s, wait, out, e);
+}
+
+qn_err qn_client_send(const struct qn_cli *cli, const char *method, const char *path,
+                      const char *body, long timeout_s, struct qn_json **out, struct qn_error *e)
+{
+    struct exchange x;
+    qn_err err = begin(&x, cli, path, body, e);
+    if (!err)
+        curl_easy_setopt(x.curl, CURLOPT_CUSTOMREQUEST, method);
+    return finish(&x, cli, err, timeout_s, NULL, out, e);
+}
+
+void qn_client_escape(struct qn_buf *out, const char *text, bool keep_slash)
+{
+    for (const char *s = text; *s; s++) {
+        unsigned char c = (unsigned char)*s;
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                     strchr("-._~", c) || (keep_slash && c == '/');
+        qn_buf_fmt(out, plain ? "%c" : "%%%02X", c);
     }
-    if (!err && qn_json_parse(qn_buf_cstr(&x.body), x.body.len, out, NULL))
-        err = stranger(cli, e);
-    end(&x);
-    return err;
 }
 
 enum qn_presence qn_client_probe(const struct qn_cli *cli)

@@ -27,6 +27,14 @@ struct qn_client_wait {
 qn_err qn_client_call(const struct qn_cli *cli, const char *path, const char *body, long timeout_s,
                       const struct qn_client_wait *wait, struct qn_json **out, struct qn_error *e);
 
+/* The same with a method of its own ("DELETE"); body MAY be NULL. */
+qn_err qn_client_send(const struct qn_cli *cli, const char *method, const char *path,
+                      const char *body, long timeout_s, struct qn_json **out, struct qn_error *e);
+
+/* Appends text as a part of a path or a query: what is not a letter, a digit or one of -._~ is
+ * percent-encoded (RFC 3986, section 2.3). keep_slash: '/' stays, too. */
+void qn_client_escape(struct qn_buf *out, const char *text, bool keep_slash);
+
 enum qn_presence {
     QN_NOBODY,   /* nothing listens there */
     QN_SERVER,   /* a quince server */
@@ -37,9 +45,9 @@ enum qn_presence {
 /* Who is at cli's address? */
 enum qn_presence qn_client_probe(const struct qn_cli *cli);
 
-/* One event's data ("[DONE]" included). Return false to stop the stream: the connection is closed
- * and the call answers QN_ECANCELLED. */
-typedef bool (*qn_client_event)(void *ctx, const char *data, size_t n);
+/* One event's name ("message" when it has none) and data ("[DONE]" included). Return false to stop
+ * the stream: the connection is closed and the call answers QN_ECANCELLED. */
+typedef bool (*qn_client_event)(void *ctx, const char *event, const char *data, size_t n);
 
 /* POSTs and hands over the reply's events. wait MAY be NULL. */
 qn_err qn_client_stream(const struct qn_cli *cli, const char *path, const char *body,

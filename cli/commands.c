@@ -8,25 +8,40 @@
 #include <ctype.h>
 
 static const struct qn_cli_option import_options[] = {
-    {"--name", "NAME", "the name it gets: user.NAME (default: the file's)"},
+    {"--name", "NAME", "the name it gets: user.NAME (default: the file's)", NULL},
+    {0},
+};
+static const struct qn_cli_option list_options[] = {
+    {"--all", NULL, "also those that can be downloaded", NULL},
+    {"--downloaded", NULL, "only those that are here (as without options)", NULL},
+    {0},
+};
+static const struct qn_cli_option search_options[] = {
+    {"--limit", "N", "how many at most, 1 to 50 (default 20)", NULL},
+    {"--source", "HUB", "huggingface (default) or modelscope", NULL},
+    {"--any", NULL, "also repositories without GGUF files", NULL},
+    {0},
+};
+static const struct qn_cli_option delete_options[] = {
+    {"--yes", NULL, "do not ask", NULL},
     {0},
 };
 static const struct qn_cli_option run_options[] = {
-    {"--system", "TEXT", "a system message to begin with"},
-    {"--max-tokens", "N", "longest answer, in tokens"},
-    {"--temperature", "T", "randomness; 0 always takes the likeliest token"},
-    {"--think", NULL, "reason before the answer, with models that can"},
-    {"--no-think", NULL, "answer at once, with models that can"},
-    {"--hide-thinking", NULL, "do not show what the model reasons"},
+    {"--system", "TEXT", "a system message to begin with", NULL},
+    {"--max-tokens", "N", "longest answer, in tokens", NULL},
+    {"--temperature", "T", "randomness; 0 always takes the likeliest token", NULL},
+    {"--think", NULL, "reason before the answer, with models that can", NULL},
+    {"--no-think", NULL, "answer at once, with models that can", NULL},
+    {"--hide-thinking", NULL, "do not show what the model reasons", NULL},
     {0},
 };
 static const struct qn_cli_option logs_options[] = {
-    {"--follow", NULL, "go on printing until Ctrl-C"},
-    {"--lines", "N", "how many lines to begin with (default 100)"},
+    {"--follow", NULL, "go on printing until Ctrl-C", NULL},
+    {"--lines", "N", "how many lines to begin with (default 100)", NULL},
     {0},
 };
 static const struct qn_cli_option load_options[] = {
-    {"--ctx-size", "N", "tokens of context each conversation gets"},
+    {"--ctx-size", "N", "tokens of context each conversation gets", NULL},
     {0},
 };
 
@@ -38,8 +53,19 @@ static const struct qn_cli_command table[] = {
      NULL, 0, 0, true, qn_cmd_serve},
     {"status", "status", "is the server running, and what is loaded?", NULL, NULL, 0, 0, false,
      qn_cmd_status},
-    {"list", "list [FILTER]", "the models this server knows",
-     "With FILTER, those whose name contains it.", NULL, 0, 1, false, qn_cmd_list},
+    {"list", "list [FILTER] [--all]", "the models that are here",
+     "With FILTER, those whose name contains it or that have it as a label (vision,\n"
+     "embeddings, ...). With --all, also those of the server's list that can be\n"
+     "downloaded.",
+     list_options, 0, 1, false, qn_cmd_list},
+    {"show", "show MODEL", "everything about one model", NULL, NULL, 1, 1, false, qn_cmd_show},
+    {"search", "search WORD...", "find models on Hugging Face",
+     "`quince pull OWNER/REPO` downloads what was found.", search_options, 1, QN_CLI_WORDS_MAX,
+     false, qn_cmd_search},
+    {"delete", "delete MODEL... [--yes]", "remove models from this machine",
+     "Asks first. Frees the files that no other model uses; files that other programs\n"
+     "or you put there yourself stay.",
+     delete_options, 1, QN_CLI_WORDS_MAX, false, qn_cmd_delete},
     {"import", "import FILE.gguf [--name user.NAME]",
      "make a local GGUF file known, without copying it",
      "The file stays where it is; quince never moves or deletes it.", import_options, 1, 1, false,
@@ -98,7 +124,8 @@ void qn_commands_print_one(const struct qn_cli_command *c, FILE *out)
         fprintf(out, "%s\n", c->details);
     for (const struct qn_cli_option *o = c->options; o && o->name; o++) {
         char left[40];
-        snprintf(left, sizeof left, "%s %s", o->name, o->value ? o->value : "");
+        snprintf(left, sizeof left, "%s %s %s", o->name, o->value ? o->value : "",
+                 o->second ? o->second : "");
         fprintf(out, "%s  %-22s %s\n", o == c->options ? "\n" : "", left, o->help);
     }
 }

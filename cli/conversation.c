@@ -7,6 +7,7 @@
 #include "cli/client.h"
 #include "cli/note.h"
 #include "cli/print.h"
+#include "cli/screen.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,19 +113,13 @@ static void take_usage(struct qn_turn_stats *s, const struct qn_jref *usage)
     s->cached_tokens = (int64_t)qn_json_raw_f64(&v);
 }
 
-/* Dim where that is wanted, between lines that say what it is where it is not. */
-static bool coloured(void)
-{
-    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
-    return !(no && no[0]) && term && !qn_str_eq(term, "dumb");
-}
-
+/* Thoughts are dim where that is wanted, between lines that say what it is where it is not. */
 static void end_thoughts(struct answer *a)
 {
     if (!a->thinking)
         return;
     a->thinking = false;
-    fputs(coloured() ? "\033[22m\n\n" : "\n(end of thinking)\n\n", stdout);
+    fputs(qn_screen_coloured(stdout) ? "\033[22m\n\n" : "\n(end of thinking)\n\n", stdout);
 }
 
 static void take_thought(struct answer *a, const char *text)
@@ -138,7 +133,7 @@ static void take_thought(struct answer *a, const char *text)
         return;
     if (!a->thinking) {
         qn_note_end(&a->note);
-        fputs(coloured() ? "\033[2m" : "(thinking)\n", stdout);
+        fputs(qn_screen_coloured(stdout) ? "\033[2m" : "(thinking)\n", stdout);
         while (*text == '\n')
             text++;
     }
@@ -161,9 +156,10 @@ static void take_text(struct answer *a, const char *text)
     a->unread = !qn_print_answer(text, strlen(text));
 }
 
-static bool on_chunk(void *ctx, const char *data, size_t n)
+static bool on_chunk(void *ctx, const char *event, const char *data, size_t n)
 {
     struct answer *a = ctx;
+    (void)event;
     struct qn_json *doc;
     if (qn_str_eq(data, "[DONE]")) {
         a->done = true;

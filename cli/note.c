@@ -6,22 +6,20 @@
 #include "base/str.h"
 #include "cli/client.h"
 #include "cli/print.h"
+#include "cli/screen.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 enum { PERIOD_MS = 1000, ASK_TIMEOUT_S = 1, TEXT_MAX = 60 };
 
 void qn_note_begin(struct qn_note *n, const struct qn_cli *cli, const char *model)
 {
-    const char *term = getenv("TERM");
     *n = (struct qn_note){
         .cli = cli,
         .model = model,
         .doing = "waiting for",
         .begun_ms = qn_now_ms(),
-        .enabled = isatty(STDERR_FILENO) && term && !qn_str_eq(term, "dumb"),
+        .enabled = qn_screen_live(stderr),
     };
     n->drawn_ms = n->begun_ms;
 }

@@ -2,13 +2,12 @@
 #include "cli/table.h"
 
 #include "cli/print.h"
+#include "cli/screen.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 enum { GAP = 2, NARROWEST = 12, WIDEST_OTHER = 11 };
 
@@ -77,9 +76,8 @@ static void write_text(struct qn_buf *out, const char *s, size_t n)
     }
 }
 
-/* Writes s in at most `width` columns and returns how many. What is too long loses its middle:
- * names of models differ at both ends. */
-static size_t write_cell(struct qn_buf *out, const char *s, size_t width)
+/* Names of models differ at both ends. */
+size_t qn_table_fit(struct qn_buf *out, const char *s, size_t width)
 {
     size_t bytes, used = columns_of(s);
     if (used <= width) {
@@ -108,20 +106,26 @@ void qn_table_write(const struct qn_table *t, size_t width, struct qn_buf *out)
             size_t n = columns_of(t->cells[r * t->columns + c]);
             widths[c] = n > widths[c] ? n : widths[c];
         }
-    size_t others = 0;
+    size_t others = 0, last = 0;
     for (size_t c = 1; c < t->columns; c++) {
+        if (c + 1 == t->columns)
+            last = widths[c];
         widths[c] = widths[c] > WIDEST_OTHER ? WIDEST_OTHER : widths[c];
         others += widths[c] + GAP;
     }
     size_t room = others + NARROWEST < width ? width - others : NARROWEST;
     widths[0] = widths[0] > room ? room : widths[0];
+    size_t spare = others + widths[0] < width ? width - others - widths[0] : 0;
+    size_t *end = &widths[t->columns - 1];
+    if (last > *end)
+        *end = last - *end < spare ? last : *end + spare;
     for (size_t r = 0; r < t->rows; r++) {
         size_t owed = 0; /* spaces; none is written at a line's end */
         for (size_t c = 0; c < t->columns; c++) {
             const char *cell = t->cells[r * t->columns + c];
             for (; cell[0] && owed; owed--)
                 qn_buf_char(out, ' ');
-            owed += widths[c] - write_cell(out, cell, widths[c]) + GAP;
+            owed += widths[c] - qn_table_fit(out, cell, widths[c]) + GAP;
         }
         qn_buf_char(out, '\n');
     }
@@ -129,13 +133,10 @@ void qn_table_write(const struct qn_table *t, size_t width, struct qn_buf *out)
 
 void qn_table_print(const struct qn_table *t)
 {
-    struct winsize w = {0};
-    size_t width = QN_TABLE_WIDTH;
-    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > width)
-        width = w.ws_col;
     struct qn_buf text;
+    size_t width = qn_screen_width(stdout);
     qn_buf_init(&text, SIZE_MAX - 1);
-    qn_table_write(t, width, &text);
+    qn_table_write(t, width > QN_TABLE_WIDTH ? width : QN_TABLE_WIDTH, &text);
     fwrite(qn_buf_cstr(&text), 1, text.len, stdout);
     qn_buf_deinit(&text);
 }

@@ -1,5 +1,6 @@
 /* Tables for terminals of 80 columns: the first column gives way, the others are as wide as they
- * need to be, within reason. Widths are columns of the terminal, not bytes or characters. */
+ * need to be, within reason; room that is left goes to the last one. Widths are columns of the
+ * terminal, not bytes or characters. */
 #ifndef QN_CLI_TABLE_H
 #define QN_CLI_TABLE_H
 
@@ -16,6 +17,9 @@ void qn_table_row(struct qn_table *t, const char *const *cells); /* copied; NULL
 void qn_table_write(const struct qn_table *t, size_t width, struct qn_buf *out);
 /* On stdout; wider than QN_TABLE_WIDTH only on a terminal that is. */
 void qn_table_print(const struct qn_table *t);
+/* s in at most `width` columns: what is too long loses its middle. Returns the columns used. What
+ * must not be shown becomes '?'. */
+size_t qn_table_fit(struct qn_buf *out, const char *s, size_t width);
 void qn_table_free(struct qn_table *t);
 
 /* "7.9 MB", "1.2 GB" (powers of 1000) into out. */

@@ -5,7 +5,6 @@ import http.server
 import json
 import os
 import pathlib
-import pty
 import re
 import select
 import signal
@@ -15,94 +14,13 @@ import threading
 import time
 
 import pytest
-from conftest import BUILD, ROOT, wait_until
-
-QUINCE = str(BUILD / "bin" / "quince")
-CTRL_C, CTRL_D, UP = b"\x03", b"\x04", b"\x1b[A"
-
-
-def environment(home, **more):
-    """Nothing of the tester's own settings; a data directory that belongs to the test."""
-    clean = {k: v for k, v in os.environ.items() if not k.startswith("QUINCE_") and k != "LANG"
-             and not k.startswith("LC_")}
-    return {**clean, "TERM": "xterm", "HOME": str(home), "QUINCE_DATA_DIR": str(home / "data"),
-            "QUINCE_OLLAMA_PORT": "off", **more}
-
-
-class Cli:
-    """`quince` for one server."""
-
-    def __init__(self, home, port):
-        self.home, self.port = home, port
-
-    def __call__(self, *args, stdin=None, timeout=60, **env):
-        given = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
-        done = subprocess.run([QUINCE, "--port", str(self.port), *args], capture_output=True,
-                              timeout=timeout, env=environment(self.home, **env), **given)
-        done.out, done.err = done.stdout.decode(), done.stderr.decode()
-        assert done.returncode >= 0, f"ended by a signal: {done.err}"
-        assert "Sanitizer" not in done.err and "runtime error" not in done.err, done.err
-        return done
+from cli_kit import CTRL_C, CTRL_D, QUINCE, UP, Cli, Terminal, environment
+from conftest import ROOT, wait_until
 
 
 @pytest.fixture
 def cli(tmp_path, server):
     return Cli(tmp_path, server.port)
-
-
-class Terminal:
-    """A program on a terminal of its own. `screen` is everything it has written."""
-
-    def __init__(self, cli, *args):
-        self.screen, self.mark = "", 0
-        pid, fd = pty.fork()
-        if pid == 0:
-            try:
-                signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored where the tests run in the background
-                os.execve(QUINCE, [QUINCE, "--port", str(cli.port), *args], environment(cli.home))
-            finally:
-                os._exit(127)  # without the program, this child would go on with the tests as well
-        self.pid, self.fd = pid, fd
-
-    def read(self, timeout):
-        if not select.select([self.fd], [], [], timeout)[0]:
-            return False
-        try:
-            data = os.read(self.fd, 65536)
-        except OSError:
-            return False
-        self.screen += data.decode(errors="replace")
-        return bool(data)
-
-    def wait_for(self, text, timeout=20):
-        """Waits for text after the last one waited for; returns what came up to it."""
-        deadline = time.monotonic() + timeout
-        while text not in self.screen[self.mark:]:
-            if time.monotonic() > deadline or (not self.read(0.2) and self.ended()):
-                raise AssertionError(f"{text!r} did not come; after the mark: {self.screen[self.mark:]!r}")
-        begin, self.mark = self.mark, self.screen.index(text, self.mark) + len(text)
-        return self.screen[begin:self.mark]
-
-    def ended(self):
-        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-
-    def type(self, data):
-        os.write(self.fd, data.encode() if isinstance(data, str) else data)
-
-    def status(self, timeout=20):
-        """Waits for the end and returns the exit status."""
-        deadline = time.monotonic() + timeout
-        while time.monotonic() < deadline and not self.ended():
-            self.read(0.05)
-        while self.read(0):
-            pass
-        if not self.ended():
-            os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
-            raise AssertionError(f"did not end: {self.screen!r}")
-        status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-        os.close(self.fd)
-        return status
 
 
 def stop_background_server(said):
@@ -128,8 +46,8 @@ def test_help_and_man_page_agree(tmp_path):
     entries = set(re.findall(r"^\.B[IR]? (\w+)", man, re.M))
     overview = cli("help")
     assert overview.returncode == 0 and overview.err == ""
-    assert {"serve", "status", "list", "import", "load", "unload", "run", "chat", "logs", "version",
-            "help"} == {c["name"] for c in commands}
+    assert {"serve", "status", "list", "show", "search", "delete", "import", "load", "unload", "run", "chat",
+            "logs", "version", "help"} == {c["name"] for c in commands}
     for c in commands:
         assert c["name"] in entries, f"the man page does not explain {c['name']}"
         assert re.search(rf"^  {c['name']} +\S", overview.out, re.M)

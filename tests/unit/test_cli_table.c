@@ -54,6 +54,16 @@ static void long_names_lose_their_middle(void **state)
                  "\u65e5\u672c\u8a9e\u2026\u30eb\u306e\u540d\u524d  1.0 MB  never\n");
 }
 
+static void the_last_column_takes_what_is_left(void **state)
+{
+    (void)state;
+    assert_table(40, (const char *const[]){"tiny", "1.0 MB", "chat, vision, reasoning"},
+                 "Model  Size    Last\ntiny   1.0 MB  chat, vision, reasoning\n");
+    /* 30 columns less 5 + 2 and 6 + 2 leave 15: 7, the ellipsis, 7. */
+    assert_table(30, (const char *const[]){"tiny", "1.0 MB", "chat, vision, reasoning"},
+                 "Model  Size    Last\ntiny   1.0 MB  chat, v\u2026asoning\n");
+}
+
 static void no_line_is_too_wide(void **state)
 {
     (void)state;
@@ -131,6 +141,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_stand_under_each_other),
         cmocka_unit_test(long_names_lose_their_middle),
+        cmocka_unit_test(the_last_column_takes_what_is_left),
         cmocka_unit_test(no_line_is_too_wide),
         cmocka_unit_test(hostile_names_are_disarmed),
         cmocka_unit_test(glyphs),

@@ -1,0 +1,50 @@
+/* See ask.h. Questions stand on stderr: what is asked is no part of the output. */
+#include "cli/ask.h"
+
+#include "base/str.h"
+#include "cli/print.h"
+#include "cli/screen.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ANSWER_MAX = 256 };
+
+bool qn_ask_possible(const struct qn_cli *cli)
+{
+    return !cli->json && isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+}
+
+bool qn_ask_line(const char *question, char *out, size_t n)
+{
+    char line[ANSWER_MAX];
+    fflush(stdout);
+    qn_print_safe(stderr, question);
+    fputc(' ', stderr);
+    fflush(stderr);
+    if (!fgets(line, sizeof line, stdin)) {
+        fputc('\n', stderr);
+        return false;
+    }
+    if (!strchr(line, '\n')) /* the rest of it is no answer to the next question */
+        for (int c = getchar(); c != '\n' && c != EOF;)
+            c = getchar();
+    char *from = line, *to = line + strlen(line);
+    while (isspace((unsigned char)*from))
+        from++;
+    while (to > from && isspace((unsigned char)to[-1]))
+        to--;
+    *to = '\0';
+    snprintf(out, n, "%s", from);
+    return true;
+}
+
+bool qn_ask_yes(const char *question)
+{
+    char text[ANSWER_MAX * 4], answer[8];
+    snprintf(text, sizeof text, "%s [y/N]", question);
+    return qn_ask_line(text, answer, sizeof answer) &&
+           (qn_str_ieq(answer, "y") || qn_str_ieq(answer, "yes"));
+}

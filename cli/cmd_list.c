@@ -1,0 +1,139 @@
+/* list: the models that are here, and those that can be downloaded. */
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/entry.h"
+#include "cli/table.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+enum { CALL_TIMEOUT_S = 30, LABELS_MAX = 4096 };
+
+enum { OPTION_ALL, OPTION_DOWNLOADED };
+
+static bool shown(const struct qn_jref *it, bool downloaded, const char *filter)
+{
+    struct qn_jref here = qn_json_get(it, "downloaded");
+    return qn_json_raw_bool(&here) == downloaded && qn_entry_matches(it, filter);
+}
+
+static size_t count(const struct qn_jref *list, bool downloaded, const char *filter)
+{
+    struct qn_jref it;
+    size_t n = 0;
+    for (bool more = qn_json_first(list, &it); more; more = qn_json_next(&it))
+        n += shown(&it, downloaded, filter);
+    return n;
+}
+
+static void print_local(const struct qn_jref *list, const char *filter)
+{
+    static const char *const titles[] = {"Model", "Size", "Params", "Quant", "Loaded", "Last used"};
+    struct qn_table *t = qn_table_new(6, titles);
+    struct qn_jref it;
+    for (bool more = qn_json_first(list, &it); more; more = qn_json_next(&it)) {
+        struct qn_entry m;
+        if (!shown(&it, true, filter))
+            continue;
+        qn_entry_read(&it, &m);
+        char bytes[16], params[16], when[25] = "never";
+        qn_human_bytes(m.size_bytes, bytes);
+        qn_human_count(m.parameters, params);
+        if (m.last_use_s > 0)
+            qn_wall_format(m.last_use_s * 1000, when);
+        when[10] = '\0'; /* the day is enough */
+        const char *cells[] = {m.id, bytes, params, m.quantization, m.loaded ? "yes" : "no", when};
+        qn_table_row(t, cells);
+    }
+    qn_table_print(t);
+    qn_table_free(t);
+}
+
+static void print_available(const struct qn_jref *list, const char *filter)
+{
+    static const char *const titles[] = {"Model", "Size", "Recipe", "Labels"};
+    struct qn_table *t = qn_table_new(4, titles);
+    struct qn_buf labels;
+    qn_buf_init(&labels, LABELS_MAX);
+    struct qn_jref it;
+    for (bool more = qn_json_first(list, &it); more; more = qn_json_next(&it)) {
+        struct qn_entry m;
+        if (!shown(&it, false, filter))
+            continue;
+        qn_entry_read(&it, &m);
+        char bytes[16] = "-";
+        if (m.size_bytes > 0)
+            qn_human_bytes(m.size_bytes, bytes);
+        qn_buf_clear(&labels);
+        qn_entry_labels(&it, &labels);
+        const char *cells[] = {m.id, bytes, m.recipe, qn_buf_cstr(&labels)};
+        qn_table_row(t, cells);
+    }
+    qn_table_print(t);
+    qn_table_free(t);
+    qn_buf_deinit(&labels);
+}
+
+static void print_tables(const struct qn_jref *list, const char *filter, bool all)
+{
+    size_t local = count(list, true, filter), available = count(list, false, filter);
+    if (all)
+        puts("Local");
+    if (local)
+        print_local(list, filter);
+    else
+        puts(filter[0] ? "No model that is here has that in its name"
+                       : "No model is here yet: quince pull NAME fetches one");
+    if (all) {
+        puts("\nAvailable for download");
+        if (available)
+            print_available(list, filter);
+        else
+            puts(filter[0] ? "No model in the list has that in its name"
+                           : "The server's list has no more models");
+    } else if (available && (isatty(STDOUT_FILENO) || !local)) {
+        printf("\n%zu more can be downloaded: quince list %s--all\n", available,
+               filter[0] ? "FILTER " : "");
+    }
+}
+
+/* An array of the server's own entries. */
+static void print_json(const struct qn_jref *list, const char *filter, bool all)
+{
+    struct qn_buf b;
+    qn_buf_init(&b, SIZE_MAX - 1);
+    qn_buf_char(&b, '[');
+    struct qn_jref it;
+    for (bool more = qn_json_first(list, &it); more; more = qn_json_next(&it)) {
+        if (!shown(&it, true, filter) && !(all && shown(&it, false, filter)))
+            continue;
+        if (b.len > 1)
+            qn_buf_char(&b, ',');
+        qn_json_print(&it, &b);
+    }
+    qn_buf_char(&b, ']');
+    puts(qn_buf_cstr(&b));
+    qn_buf_deinit(&b);
+}
+
+int qn_cmd_list(struct qn_cli *cli, const struct qn_cli_args *a)
+{
+    struct qn_json *doc = NULL;
+    struct qn_error e;
+    bool all = a->values[OPTION_ALL] != NULL;
+    if (all && a->values[OPTION_DOWNLOADED])
+        return qn_cli_misused(cli, "--all and --downloaded exclude each other");
+    if (qn_client_call(cli, "/api/v1/models?show_all=true", NULL, CALL_TIMEOUT_S, NULL, &doc, &e))
+        return qn_cli_failed(cli, &e);
+    struct qn_jref root = qn_json_root(doc), data = qn_json_get(&root, "data");
+    const char *filter = a->n_words ? a->words[0] : "";
+    if (cli->json)
+        print_json(&data, filter, all);
+    else
+        print_tables(&data, filter, all);
+    qn_json_free(doc);
+    return QN_EXIT_OK;
+}
