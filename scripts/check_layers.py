@@ -30,7 +30,7 @@ ROOMS = {
 OWNERS = {
     "cjson/": ["lib/base/json.c"],
     "microhttpd.h": ["lib/io/http_server.c", "lib/io/http_server_private.h"],
-    "curl/": ["lib/io/http_client.c", "registry/download.c", "registry/hub.c", "cli/client.c"],
+    "curl/": ["lib/io/http_client.c", "registry/download", "registry/web", "cli/client.c"],
     "archive": ["registry/unpack.c"],
     "sqlite3.h": ["catalog/"],
     "libwebsockets": ["router/ws.c"],
