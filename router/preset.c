@@ -79,15 +79,12 @@ static qn_err join(const char *system, const struct qn_jref *before, struct qn_r
     for (; more; more = qn_json_next(&m))
         add(&w, &m, &scratch);
     qn_jw_arr_end(&w);
-    char *copy = out.overflow || scratch.overflow ? NULL : qn_arena_try(rq->arena, out.len + 1);
-    if (copy)
-        memcpy(copy, qn_buf_cstr(&out), out.len + 1);
-    else
+    chat->messages = scratch.overflow ? NULL : qn_arena_take(rq->arena, &out);
+    if (!chat->messages)
         err = qn_fail_param(e, QN_EINVAL, "messages",
                             "messages: too long together with those of the model's preset: at most "
                             "%d bytes",
                             QN_JOB_PROMPT_BYTES_MAX);
-    chat->messages = copy;
     qn_buf_deinit(&out);
     qn_buf_deinit(&scratch);
     qn_json_free(doc);

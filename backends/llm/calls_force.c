@@ -73,6 +73,17 @@ static const char *rule(struct writer *w, enum qn_constrain_kind kind, const cha
     return name;
 }
 
+static void put_member(struct writer *w, struct qn_jw *jw, const char *key, const struct qn_jref *v)
+{
+    struct qn_buf value;
+    qn_buf_init(&value, QN_CONSTRAIN_BYTES_MAX);
+    qn_json_print(v, &value);
+    qn_jw_key(jw, key);
+    qn_jw_raw(jw, qn_buf_cstr(&value), value.len);
+    w->full |= value.overflow;
+    qn_buf_deinit(&value);
+}
+
 /* A parameter's schema with the definitions that it may refer to. */
 static const char *schema_rule(struct writer *w, const struct qn_jref *root,
                                const struct qn_jref *schema)
@@ -86,13 +97,7 @@ static const char *schema_rule(struct writer *w, const struct qn_jref *root,
     struct qn_jw jw = qn_jw_to(&text);
     qn_jw_obj(&jw);
     for (bool more = qn_json_first(schema, &member); more; more = qn_json_next(&member)) {
-        struct qn_buf value;
-        qn_buf_init(&value, QN_CONSTRAIN_BYTES_MAX);
-        qn_json_print(&member, &value);
-        qn_jw_key(&jw, member.key);
-        qn_jw_raw(&jw, qn_buf_cstr(&value), value.len);
-        w->full |= value.overflow;
-        qn_buf_deinit(&value);
+        put_member(w, &jw, member.key, &member);
     }
     /* Not every parameter carries them all: there may be a hundred parameters. */
     bool refers = strstr(qn_buf_cstr(&text), "\"$ref\"") != NULL;
@@ -100,13 +105,7 @@ static const char *schema_rule(struct writer *w, const struct qn_jref *root,
         struct qn_jref d = qn_json_get(root, definitions[i]);
         if (qn_json_type(&d) != QN_JSON_OBJECT)
             continue;
-        struct qn_buf value;
-        qn_buf_init(&value, QN_CONSTRAIN_BYTES_MAX);
-        qn_json_print(&d, &value);
-        qn_jw_key(&jw, definitions[i]);
-        qn_jw_raw(&jw, qn_buf_cstr(&value), value.len);
-        w->full |= value.overflow;
-        qn_buf_deinit(&value);
+        put_member(w, &jw, definitions[i], &d);
     }
     qn_jw_obj_end(&jw);
     w->full |= text.overflow;
@@ -134,13 +133,7 @@ static const char *arguments_rule(struct writer *w, size_t tool)
     for (bool more = qn_json_first(&root, &member); more; more = qn_json_next(&member)) {
         if (qn_str_eq(member.key, "type"))
             continue;
-        struct qn_buf value;
-        qn_buf_init(&value, QN_CONSTRAIN_BYTES_MAX);
-        qn_json_print(&member, &value);
-        qn_jw_key(&jw, member.key);
-        qn_jw_raw(&jw, qn_buf_cstr(&value), value.len);
-        w->full |= value.overflow;
-        qn_buf_deinit(&value);
+        put_member(w, &jw, member.key, &member);
     }
     qn_jw_obj_end(&jw);
     w->full |= text.overflow;

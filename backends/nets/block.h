@@ -30,6 +30,10 @@ struct qn_batch {
     const struct qn_adapting *adapting;        /* see adapter.h; NULL: no row has an adapter */
 };
 
+typedef void (*qn_block_forward)(struct qn_net *net, const struct qn_decoder_layer *layer,
+                                 const struct qn_batch *b, struct qn_tensor *out,
+                                 const struct qn_tensor *in);
+
 struct qn_block {
     /* Takes the layer's tensors (named "blk.<index>.…"), checks what the block needs of the layer,
      * and fills layer->cache when it keeps keys and values. */
@@ -41,8 +45,7 @@ struct qn_block {
     void (*reserve)(const struct qn_decoder_layer *layer, struct qn_reserve *need);
     /* out = block(in).  in [rows, dim], left as it is; out [rows, dim], other memory. A mixer in
      * the last layer gives only the wanted rows: out [outputs, dim]. Gives its scratch back. */
-    void (*forward)(struct qn_net *net, const struct qn_decoder_layer *layer,
-                    const struct qn_batch *b, struct qn_tensor *out, const struct qn_tensor *in);
+    qn_block_forward forward;
 };
 
 /* After the last layer's mixing no row needs another. In the last layer this moves the rows whose
@@ -50,6 +53,11 @@ struct qn_block {
  * it gives t. A mixer calls it before its last product. */
 struct qn_tensor qn_batch_wanted(struct qn_net *net, const struct qn_batch *b,
                                  const struct qn_tensor *t);
+
+/* Runs `forward`, which knows nothing of wanted rows, on those alone. */
+void qn_block_wanted(qn_block_forward forward, struct qn_net *net,
+                     const struct qn_decoder_layer *layer, const struct qn_batch *b,
+                     struct qn_tensor *out, const struct qn_tensor *in);
 
 /* Scratch tensors [rows, cols] f32, and the bytes of one. */
 struct qn_tensor qn_block_f32(struct qn_net *net, int64_t rows, int64_t cols);

@@ -286,11 +286,7 @@ static void forward_alone(struct qn_net *net, const struct qn_decoder_layer *lay
                           const struct qn_batch *b, struct qn_tensor *out,
                           const struct qn_tensor *in)
 {
-    struct qn_tensor rows = qn_batch_wanted(net, b, in);
-    struct qn_batch wanted = *b;
-    wanted.rows = (int32_t)rows.shape[0];
-    if (wanted.rows > 0)
-        forward(net, layer, &wanted, out, &rows);
+    qn_block_wanted(forward, net, layer, b, out, in);
 }
 
 const struct qn_block qn_block_moe_alone = {

@@ -57,6 +57,17 @@ struct qn_tensor qn_batch_wanted(struct qn_net *net, const struct qn_batch *b,
     return qn_tensor_slice(t, 0, 0, b->outputs);
 }
 
+void qn_block_wanted(qn_block_forward forward, struct qn_net *net,
+                     const struct qn_decoder_layer *layer, const struct qn_batch *b,
+                     struct qn_tensor *out, const struct qn_tensor *in)
+{
+    struct qn_tensor rows = qn_batch_wanted(net, b, in);
+    struct qn_batch wanted = *b;
+    wanted.rows = (int32_t)rows.shape[0];
+    if (wanted.rows > 0)
+        forward(net, layer, &wanted, out, &rows);
+}
+
 /* ---- room ---- */
 
 static size_t larger(size_t a, size_t b)

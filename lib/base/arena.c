@@ -95,6 +95,14 @@ char *qn_arena_strdup(struct qn_arena *a, const char *s)
     return qn_arena_strndup(a, s, strlen(s));
 }
 
+char *qn_arena_take(struct qn_arena *a, struct qn_buf *buf)
+{
+    char *p = buf->overflow ? NULL : qn_arena_try(a, buf->len + 1);
+    if (p)
+        memcpy(p, qn_buf_cstr(buf), buf->len + 1);
+    return p;
+}
+
 char *qn_arena_fmt(struct qn_arena *a, const char *fmt, ...)
 {
     va_list ap, again;

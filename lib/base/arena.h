@@ -2,6 +2,8 @@
 #ifndef QN_BASE_ARENA_H
 #define QN_BASE_ARENA_H
 
+#include "base/buf.h"
+
 #include <stddef.h>
 
 struct qn_arena;
@@ -16,6 +18,8 @@ void *qn_arena_try(struct qn_arena *a, size_t n);
 char *qn_arena_strdup(struct qn_arena *a, const char *s);
 char *qn_arena_strndup(struct qn_arena *a, const char *s, size_t n);
 char *qn_arena_fmt(struct qn_arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* What buf holds and a zero byte; NULL past the limit, and when buf has overflowed: a part never passes for the whole. */
+char *qn_arena_take(struct qn_arena *a, struct qn_buf *buf);
 size_t qn_arena_used(const struct qn_arena *a); /* bytes given out */
 
 #endif

@@ -109,5 +109,6 @@ void qn_jw_ki64(struct qn_jw *w, const char *key, int64_t v);
 void qn_jw_kf64(struct qn_jw *w, const char *key, double v);
 void qn_jw_kbool(struct qn_jw *w, const char *key, bool v);
 void qn_jw_knull(struct qn_jw *w, const char *key);
+void qn_jw_kitems(struct qn_jw *w, const char *key, struct qn_buf *items); /* a list; items: trusted, with commas between */
 
 #endif

@@ -191,3 +191,11 @@ void qn_jw_knull(struct qn_jw *w, const char *key)
     qn_jw_key(w, key);
     qn_jw_null(w);
 }
+
+void qn_jw_kitems(struct qn_jw *w, const char *key, struct qn_buf *items)
+{
+    qn_jw_key(w, key);
+    qn_jw_arr(w);
+    qn_jw_raw(w, qn_buf_cstr(items), items->len);
+    qn_jw_arr_end(w);
+}

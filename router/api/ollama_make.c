@@ -288,12 +288,9 @@ static qn_err make_preset(const struct qn_jref *body, const char *base_text, str
     if (!err)
         err = put_messages(&w, body, &base, arena, e);
     qn_jw_obj_end(&w);
-    char *copy = text.overflow ? NULL : qn_arena_try(arena, text.len + 1);
-    if (!err && !copy)
+    *out = err ? NULL : qn_arena_take(arena, &text);
+    if (!err && !*out)
         err = qn_fail(e, QN_ELIMIT, "the model's settings have more than %d bytes", QN_PRESET_MAX);
-    if (!err)
-        memcpy(copy, qn_buf_cstr(&text), text.len + 1);
-    *out = copy;
     qn_buf_deinit(&text);
     qn_json_free(base_doc);
     return err;

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "contract/codec.h"
 #include "router/dialects/keep_alive.h"
+#include "router/dialects/stops.h"
 
 #include <string.h>
 
@@ -24,43 +25,12 @@ static const char *const known[] = {
     "output_format",  "metadata", "betas",       "cache_control", "keep_alive",
 };
 
-static qn_err read_stops(const struct qn_jref *v, struct qn_arena *arena, struct qn_strings *stop,
-                         struct qn_error *e)
-{
-    struct qn_jref it;
-    if (qn_json_type(v) <= QN_JSON_NULL)
-        return QN_OK;
-    if (qn_json_type(v) != QN_JSON_ARRAY)
-        return qn_json_fail(v, e, "expected an array of strings");
-    size_t n = qn_json_count(v);
-    if (n > QN_JOB_STOPS_MAX)
-        return qn_json_fail(v, e, "at most %d are allowed, not %zu", QN_JOB_STOPS_MAX, n);
-    stop->v = qn_arena_alloc(arena, (n + 1) * sizeof *stop->v);
-    for (bool more = qn_json_first(v, &it); more; more = qn_json_next(&it)) {
-        const char *text;
-        qn_err err = qn_json_str(&it, &text, e);
-        if (err)
-            return err;
-        if (!*text)
-            return qn_json_fail(&it, e, "a stop sequence must not be empty");
-        if (strlen(text) > QN_JOB_STOP_BYTES_MAX)
-            return qn_json_fail(&it, e, "a stop sequence has at most %d bytes",
-                                QN_JOB_STOP_BYTES_MAX);
-        stop->v[stop->n++] = text;
-    }
-    return QN_OK;
-}
-
 /* Moves what buf holds into the arena; it is what v asks for. */
 static qn_err keep(struct qn_arena *arena, struct qn_buf *buf, const struct qn_jref *v,
                    const char **out, struct qn_error *e)
 {
-    char *copy = buf->overflow ? NULL : qn_arena_try(arena, buf->len + 1);
-    if (!copy)
-        return qn_json_fail(v, e, "too long");
-    memcpy(copy, qn_buf_cstr(buf), buf->len + 1);
-    *out = copy;
-    return QN_OK;
+    *out = qn_arena_take(arena, buf);
+    return *out ? QN_OK : qn_json_fail(v, e, "too long");
 }
 
 /* One of their tools in the form templates read. */
@@ -334,7 +304,7 @@ static qn_err read_all(const struct qn_jref *root, struct qn_request *rq, struct
     }
     v = qn_json_get(root, "stop_sequences");
     if (!err)
-        err = read_stops(&v, rq->arena, &job->sampling.stop, e);
+        err = qn_stops_read(&v, 0, rq->arena, &job->sampling.stop, e);
     v = qn_json_get(root, "tools");
     if (!err)
         err = read_tools(&v, rq->arena, &job->chat, e);

@@ -226,16 +226,6 @@ static void write_parameters(const struct file *f, struct qn_jw *w)
     qn_jw_obj_end(w);
 }
 
-static void write_list(struct qn_jw *w, const char *key, struct qn_buf *items)
-{
-    if (!items->len)
-        return;
-    qn_jw_key(w, key);
-    qn_jw_arr(w);
-    qn_jw_raw(w, items->data, items->len);
-    qn_jw_arr_end(w);
-}
-
 static void write_file(struct file *f, struct qn_buf *out)
 {
     struct {
@@ -249,9 +239,12 @@ static void write_file(struct file *f, struct qn_buf *out)
             qn_jw_key(&w, texts[i].key);
             qn_jw_strn(&w, texts[i].text->s, texts[i].text->n);
         }
-    write_list(&w, "license", &f->licenses);
-    write_list(&w, "adapters", &f->adapters);
-    write_list(&w, "messages", &f->messages);
+    if (f->licenses.len)
+        qn_jw_kitems(&w, "license", &f->licenses);
+    if (f->adapters.len)
+        qn_jw_kitems(&w, "adapters", &f->adapters);
+    if (f->messages.len)
+        qn_jw_kitems(&w, "messages", &f->messages);
     if (f->n_parameters)
         write_parameters(f, &w);
     qn_jw_obj_end(&w);

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "contract/codec.h"
 #include "router/dialects/keep_alive.h"
+#include "router/dialects/stops.h"
 #include "router/dialects/talk.h"
 
 #include <string.h>
@@ -95,36 +96,6 @@ static qn_err read_scalar(size_t row, const struct qn_jref *v, struct qn_samplin
     return qn_sampling_read(s, scalars[row].field, v, e);
 }
 
-static qn_err read_stop(const struct qn_jref *v, struct qn_arena *arena, struct qn_sampling *s,
-                        struct qn_error *e)
-{
-    enum qn_json_type type = qn_json_type(v);
-    if (type <= QN_JSON_NULL)
-        return QN_OK;
-    if (type != QN_JSON_STRING && type != QN_JSON_ARRAY)
-        return qn_json_fail(v, e, "expected an array of strings");
-    size_t n = type == QN_JSON_ARRAY ? qn_json_count(v) : 1;
-    if (n > QN_JOB_STOPS_MAX)
-        return qn_json_fail(v, e, "at most %d stop strings are allowed, not %zu", QN_JOB_STOPS_MAX,
-                            n);
-    s->stop.v = qn_arena_alloc(arena, (n + 1) * sizeof *s->stop.v);
-    s->stop.n = 0;
-    struct qn_jref item = *v;
-    bool more = type == QN_JSON_STRING || qn_json_first(v, &item);
-    for (; more; more = type == QN_JSON_ARRAY && qn_json_next(&item)) {
-        const char *text;
-        qn_err err = qn_json_str(&item, &text, e);
-        if (err)
-            return err;
-        if (strlen(text) > QN_JOB_STOP_BYTES_MAX)
-            return qn_json_fail(&item, e, "a stop string has at most %d bytes",
-                                QN_JOB_STOP_BYTES_MAX);
-        if (*text)
-            s->stop.v[s->stop.n++] = qn_arena_strdup(arena, text);
-    }
-    return QN_OK;
-}
-
 qn_err qn_ollama_options(const struct qn_jref *options, struct qn_arena *arena,
                          struct qn_sampling *s, int64_t *context, struct qn_error *e)
 {
@@ -149,7 +120,7 @@ qn_err qn_ollama_options(const struct qn_jref *options, struct qn_arena *arena,
     if (!err && n > 0)
         *context = n;
     v = qn_json_get(options, "stop");
-    return err ? err : read_stop(&v, arena, s, e);
+    return err ? err : qn_stops_read(&v, QN_STOPS_ONE | QN_STOPS_EMPTY, arena, &s->stop, e);
 }
 
 static qn_err read_format(const struct qn_jref *v, struct qn_request *rq, struct qn_job *job,
@@ -168,13 +139,10 @@ static qn_err read_format(const struct qn_jref *v, struct qn_request *rq, struct
     struct qn_buf out;
     qn_buf_init(&out, QN_JOB_CONSTRAINT_BYTES_MAX);
     qn_json_print(v, &out);
-    char *copy = out.overflow ? NULL : qn_arena_try(rq->arena, out.len + 1);
-    if (copy)
-        memcpy(copy, qn_buf_cstr(&out), out.len + 1);
+    job->constrain.schema = qn_arena_take(rq->arena, &out);
     qn_buf_deinit(&out);
-    if (!copy)
+    if (!job->constrain.schema)
         return qn_json_fail(v, e, "too long: at most %d bytes", QN_JOB_CONSTRAINT_BYTES_MAX);
-    job->constrain.schema = copy;
     return QN_OK;
 }
 

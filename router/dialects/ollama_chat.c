@@ -68,12 +68,9 @@ static qn_err read_tools(const struct qn_jref *v, struct qn_request *rq, struct 
         qn_jw_obj_end(&w);
     }
     qn_jw_arr_end(&w);
-    char *copy = err || out.overflow ? NULL : qn_arena_try(rq->arena, out.len + 1);
-    if (copy)
-        memcpy(copy, qn_buf_cstr(&out), out.len + 1);
-    else if (!err)
+    chat->tools = err ? NULL : qn_arena_take(rq->arena, &out);
+    if (!err && !chat->tools)
         err = qn_json_fail(v, e, "too long: at most %d bytes", QN_JOB_PROMPT_BYTES_MAX);
-    chat->tools = copy;
     qn_buf_deinit(&out);
     qn_buf_deinit(&one);
     return err;

@@ -61,12 +61,9 @@ static qn_err read_template(const char *text, struct qn_arena *arena, const char
     struct qn_buf jinja;
     qn_buf_init(&jinja, QN_JOB_PROMPT_BYTES_MAX);
     qn_err err = qn_ollama_template(text, &jinja, e);
-    char *copy = err ? NULL : qn_arena_try(arena, jinja.len + 1);
-    if (copy)
-        memcpy(copy, qn_buf_cstr(&jinja), jinja.len + 1);
-    else if (!err)
+    *out = err ? NULL : qn_arena_take(arena, &jinja);
+    if (!err && !*out)
         err = qn_fail_param(e, QN_EINVAL, "template", "template: too long");
-    *out = copy;
     qn_buf_deinit(&jinja);
     return err;
 }

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "router/answer.h"
+#include "router/dialects/logprobs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,17 +64,6 @@ void qn_ollama_free(void *own)
     free(o);
 }
 
-/* A list of items that stand in buf with commas between. */
-static void write_items(struct qn_jw *w, const char *key, struct qn_buf *items)
-{
-    if (!items->len)
-        return;
-    qn_jw_key(w, key);
-    qn_jw_arr(w);
-    qn_jw_raw(w, items->data, items->len);
-    qn_jw_arr_end(w);
-}
-
 /* {"model","created_at", and what there is to say, in the form's words; the object stays open. */
 static struct qn_jw open_object(struct qn_reply *r, bool done)
 {
@@ -92,7 +82,8 @@ static struct qn_jw open_object(struct qn_reply *r, bool done)
     }
     if (o->thinking.len)
         qn_jw_kstr(&w, "thinking", qn_buf_cstr(&o->thinking));
-    write_items(&w, "tool_calls", &o->calls);
+    if (o->calls.len)
+        qn_jw_kitems(&w, "tool_calls", &o->calls);
     if (o->form->chat)
         qn_jw_obj_end(&w);
     qn_jw_kbool(&w, "done", done);
@@ -111,7 +102,8 @@ static void write_line(struct qn_reply *r)
 {
     struct reply *o = r->own;
     struct qn_jw w = open_object(r, false);
-    write_items(&w, "logprobs", &o->logprobs);
+    if (o->logprobs.len)
+        qn_jw_kitems(&w, "logprobs", &o->logprobs);
     qn_jw_obj_end(&w);
     qn_buf_char(r->out, '\n');
     said(o);
@@ -184,56 +176,12 @@ static qn_err add_call(struct qn_reply *r, const struct qn_event *ev, struct qn_
     return QN_OK;
 }
 
-static void write_token(const struct qn_jref *token, struct qn_jw *w)
-{
-    struct qn_jref text = qn_json_get(token, "token"), p = qn_json_get(token, "logprob");
-    struct qn_jref bytes = qn_json_get(token, "bytes"), it;
-    qn_jw_obj(w);
-    qn_jw_kstr(w, "token", qn_json_raw_str(&text));
-    qn_jw_kf64(w, "logprob", qn_json_raw_f64(&p));
-    qn_jw_key(w, "bytes");
-    qn_jw_arr(w);
-    for (bool more = qn_json_first(&bytes, &it); more; more = qn_json_next(&it)) {
-        int64_t byte = 0; /* what is none counts as zero */
-        (void)qn_json_i64(&it, 0, 255, &byte, NULL);
-        qn_jw_i64(w, byte);
-    }
-    qn_jw_arr_end(w);
-}
-
-static qn_err add_logprobs(struct reply *o, const struct qn_event *ev, struct qn_error *e)
-{
-    struct qn_json *doc;
-    qn_err err = qn_json_parse(ev->logprobs, strlen(ev->logprobs), &doc, e);
-    if (err)
-        return err;
-    struct qn_jref root = qn_json_root(doc), token, other;
-    for (bool more = qn_json_first(&root, &token); more; more = qn_json_next(&token)) {
-        struct qn_jref top = qn_json_get(&token, "top");
-        struct qn_jw w = qn_jw_to(&o->logprobs);
-        w.comma = o->logprobs.len > 0;
-        write_token(&token, &w);
-        if (qn_json_count(&top)) {
-            qn_jw_key(&w, "top_logprobs");
-            qn_jw_arr(&w);
-            for (bool m = qn_json_first(&top, &other); m; m = qn_json_next(&other)) {
-                write_token(&other, &w);
-                qn_jw_obj_end(&w);
-            }
-            qn_jw_arr_end(&w);
-        }
-        qn_jw_obj_end(&w);
-    }
-    qn_json_free(doc);
-    return o->logprobs.overflow ? qn_fail(e, QN_ELIMIT, "the reply is too long") : QN_OK;
-}
-
 static qn_err add_text(struct qn_reply *r, const struct qn_event *ev, struct qn_error *e)
 {
     struct reply *o = r->own;
     close_call(r);
     struct qn_buf *to = ev->kind == QN_EV_TEXT ? &o->text : &o->thinking;
-    qn_err err = ev->logprobs ? add_logprobs(o, ev, e) : QN_OK;
+    qn_err err = ev->logprobs ? qn_logprobs_add(ev->logprobs, false, &o->logprobs, e) : QN_OK;
     if (!err && qn_buf_str(to, ev->text))
         err = qn_fail(e, QN_ELIMIT, "the reply is too long");
     if (!err && r->rq->stream)
@@ -296,7 +244,8 @@ void qn_ollama_end(struct qn_reply *r)
         qn_jw_ki64(&w, "eval_count", o->output);
         qn_jw_ki64(&w, "eval_duration", ns(o->output_ms));
     }
-    write_items(&w, "logprobs", &o->logprobs);
+    if (o->logprobs.len)
+        qn_jw_kitems(&w, "logprobs", &o->logprobs);
     qn_jw_obj_end(&w);
     if (r->rq->stream)
         qn_buf_char(r->out, '\n');

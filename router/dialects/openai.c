@@ -10,6 +10,7 @@
 #include "router/answer.h"
 #include "router/dialects/adapters.h"
 #include "router/dialects/keep_alive.h"
+#include "router/dialects/stops.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -65,38 +66,6 @@ static const char *const known_common[] = {
     "cache_prompt",
     NULL,
 };
-
-static qn_err read_stop(const struct qn_jref *v, struct qn_request *rq, struct qn_sampling *s,
-                        struct qn_error *e)
-{
-    enum qn_json_type type = qn_json_type(v);
-    if (type <= QN_JSON_NULL)
-        return QN_OK;
-    if (type != QN_JSON_STRING && type != QN_JSON_ARRAY)
-        return qn_json_fail(v, e, "expected a string or an array of strings");
-    size_t n = type == QN_JSON_ARRAY ? qn_json_count(v) : 1;
-    if (n > QN_JOB_STOPS_MAX)
-        return qn_json_fail(v, e, "at most %d stop strings are allowed, not %zu", QN_JOB_STOPS_MAX,
-                            n);
-    s->stop.v = qn_arena_alloc(rq->arena, (n + 1) * sizeof *s->stop.v);
-    struct qn_jref item = *v;
-    bool more = type == QN_JSON_STRING || qn_json_first(v, &item);
-    while (more) {
-        const char *text;
-        qn_err err = qn_json_str(&item, &text, e);
-        if (err)
-            return err;
-        if (strlen(text) > QN_JOB_STOP_BYTES_MAX)
-            return qn_json_fail(&item, e, "a stop string has at most %d bytes",
-                                QN_JOB_STOP_BYTES_MAX);
-        if (!*text && type == QN_JSON_ARRAY)
-            return qn_json_fail(&item, e, "a stop string must not be empty");
-        if (*text) /* chat programs send "" for "no stop string" */
-            s->stop.v[s->stop.n++] = text;
-        more = type == QN_JSON_ARRAY && qn_json_next(&item);
-    }
-    return QN_OK;
-}
 
 static qn_err read_bias(const struct qn_jref *v, struct qn_request *rq, struct qn_sampling *s,
                         struct qn_error *e)
@@ -169,7 +138,7 @@ qn_err qn_openai_common(const struct qn_jref *root, struct qn_request *rq, struc
     if ((err = read_stay(root, rq, e)) || (err = qn_read_adapters(root, rq, s, e)))
         return err;
     v = qn_json_get(root, "stop");
-    if ((err = read_stop(&v, rq, s, e)))
+    if ((err = qn_stops_read(&v, QN_STOPS_ONE, rq->arena, &s->stop, e)))
         return err;
     v = qn_json_get(root, "logit_bias");
     return read_bias(&v, rq, s, e);

@@ -100,10 +100,6 @@ qn_err qn_openai_take_call(struct qn_reply *r, struct qn_openai_choice *c, size_
                            const struct qn_event *ev, struct qn_openai_call **call, bool *fresh,
                            struct qn_error *e);
 
-/* openai_logprobs.c: appends the tokens of an event's logprobs as the items of a list, with commas
- * between them: {"token","logprob","bytes","top_logprobs":[...]}. */
-qn_err qn_openai_logprobs(const char *tokens, struct qn_buf *out, struct qn_error *e);
-
 /* Sums a USAGE event. */
 void qn_openai_usage(struct qn_reply *r, const struct qn_event *ev);
 

@@ -1,5 +1,6 @@
 /* POST chat/completions. Members about sampling are in openai.c, messages in openai_messages.c,
  * tools in openai_tools.c, the answer's form and reasoning in openai_form.c. */
+#include "router/dialects/logprobs.h"
 #include "router/dialects/openai.h"
 
 #include "base/str.h"
@@ -240,7 +241,7 @@ static qn_err say(struct qn_reply *r, size_t index, struct qn_openai_choice *c,
         return QN_OK;
     /* Only tokens of the content count: those of the reasoning are left out. */
     qn_err err = text && ask->logprobs && ev->logprobs
-                     ? qn_openai_logprobs(ev->logprobs, &c->logprobs, e)
+                     ? qn_logprobs_add(ev->logprobs, true, &c->logprobs, e)
                      : QN_OK;
     if (err)
         return err;

@@ -11,12 +11,8 @@ qn_err qn_openai_keep(struct qn_request *rq, struct qn_buf *buf, const struct qn
 {
     if (buf->overflow)
         return qn_json_fail(v, e, "too long: at most %zu bytes", buf->limit);
-    char *copy = qn_arena_try(rq->arena, buf->len + 1);
-    if (!copy)
-        return qn_json_fail(v, e, "too long");
-    memcpy(copy, qn_buf_cstr(buf), buf->len + 1);
-    *out = copy;
-    return QN_OK;
+    *out = qn_arena_take(rq->arena, buf);
+    return *out ? QN_OK : qn_json_fail(v, e, "too long");
 }
 
 qn_err qn_openai_keep_json(const struct qn_jref *v, enum qn_json_type type, size_t limit,

@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "router/answer.h"
+#include "router/dialects/logprobs.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -83,14 +84,6 @@ static struct qn_jw open_item_event(struct qn_reply *r, struct state *s, const c
     return w;
 }
 
-static void write_list(struct qn_jw *w, const char *key, struct qn_buf *items)
-{
-    qn_jw_key(w, key);
-    qn_jw_arr(w);
-    qn_jw_raw(w, qn_buf_cstr(items), items->len);
-    qn_jw_arr_end(w);
-}
-
 /* The one part of a reasoning item or a message. */
 static void write_part(struct qn_jw *w, struct item *it, bool summary, bool empty)
 {
@@ -103,7 +96,7 @@ static void write_part(struct qn_jw *w, struct item *it, bool summary, bool empt
         qn_jw_key(w, "annotations");
         qn_jw_arr(w);
         qn_jw_arr_end(w);
-        write_list(w, "logprobs", empty ? &none : &it->logprobs);
+        qn_jw_kitems(w, "logprobs", empty ? &none : &it->logprobs);
     }
     qn_jw_kstr(w, "text", empty ? "" : qn_buf_cstr(&it->text));
     qn_jw_obj_end(w);
@@ -303,7 +296,7 @@ static void close_item(struct qn_reply *r, struct state *s)
     if (it->kind == CALL)
         qn_jw_kstr(&w, "name", it->name);
     if (it->kind == MESSAGE)
-        write_list(&w, "logprobs", &it->logprobs);
+        qn_jw_kitems(&w, "logprobs", &it->logprobs);
     qn_jw_kstr(&w, it->kind == CALL ? "arguments" : "text", qn_buf_cstr(&it->text));
     close_event(r, &w);
     if (part_events[k].done)
@@ -348,7 +341,7 @@ static qn_err say_more(struct qn_reply *r, struct state *s, const char *piece, c
     struct item *it = &s->items[s->n - 1];
     struct qn_buf tokens;
     qn_buf_init(&tokens, QN_REPLY_MAX);
-    qn_err err = logprobs ? qn_openai_logprobs(logprobs, &tokens, e) : QN_OK;
+    qn_err err = logprobs ? qn_logprobs_add(logprobs, true, &tokens, e) : QN_OK;
     if (!err && tokens.len) {
         if (it->logprobs.len)
             qn_buf_char(&it->logprobs, ',');
@@ -362,7 +355,7 @@ static qn_err say_more(struct qn_reply *r, struct state *s, const char *piece, c
         if (part_events[k].index)
             qn_jw_ki64(&w, part_events[k].index, 0);
         if (it->kind == MESSAGE)
-            write_list(&w, "logprobs", &tokens);
+            qn_jw_kitems(&w, "logprobs", &tokens);
         qn_jw_kstr(&w, "delta", piece);
         close_event(r, &w);
     }

@@ -41,15 +41,6 @@ static void part_of_text(struct qn_talk *t)
     t->texts = 0;
 }
 
-/* The writer's key, then items in brackets. */
-static void write_list(struct qn_talk *t, const char *key, struct qn_buf *items)
-{
-    qn_jw_key(&t->w, key);
-    qn_jw_arr(&t->w);
-    qn_jw_raw(&t->w, qn_buf_cstr(items), items->len);
-    qn_jw_arr_end(&t->w);
-}
-
 static void close_message(struct qn_talk *t)
 {
     if (!t->open)
@@ -57,14 +48,14 @@ static void close_message(struct qn_talk *t)
     t->open = false;
     if (t->images) {
         part_of_text(t);
-        write_list(t, "content", &t->parts);
+        qn_jw_kitems(&t->w, "content", &t->parts);
     } else {
         qn_jw_kstr(&t->w, "content", t->content ? qn_buf_cstr(&t->text) : NULL);
     }
     if (t->reasoning.len)
         qn_jw_kstr(&t->w, "reasoning_content", qn_buf_cstr(&t->reasoning));
     if (t->n_calls)
-        write_list(t, "tool_calls", &t->calls);
+        qn_jw_kitems(&t->w, "tool_calls", &t->calls);
     qn_jw_obj_end(&t->w);
     /* A piece that was cut off would otherwise pass for a shorter text. */
     t->out.overflow |=
@@ -170,11 +161,9 @@ qn_err qn_talk_end(struct qn_talk *t, struct qn_arena *arena, const char *what, 
     if (t->n > QN_TALK_MESSAGES_MAX)
         return qn_fail_param(e, QN_EINVAL, what, "%s: at most %d messages are allowed, not %zu",
                              what, QN_TALK_MESSAGES_MAX, t->n);
-    char *copy = t->out.overflow ? NULL : qn_arena_try(arena, t->out.len + 1);
-    if (!copy)
+    *out = qn_arena_take(arena, &t->out);
+    if (!*out)
         return qn_fail_param(e, QN_EINVAL, what, "%s: too long: at most %d bytes", what,
                              QN_JOB_PROMPT_BYTES_MAX);
-    memcpy(copy, qn_buf_cstr(&t->out), t->out.len + 1);
-    *out = copy;
     return QN_OK;
 }

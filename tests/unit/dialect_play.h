@@ -9,6 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Events of a golden stream. */
+#define TEXT(s)                                                                                    \
+    {                                                                                              \
+        .kind = QN_EV_TEXT, .text = s                                                              \
+    }
+#define THINK(s)                                                                                   \
+    {                                                                                              \
+        .kind = QN_EV_REASONING, .text = s                                                         \
+    }
+#define CALL(i, n, a)                                                                              \
+    {                                                                                              \
+        .kind = QN_EV_TOOL_CALL, .call = i, .name = n, .arguments = a                              \
+    }
+#define DONE(f)                                                                                    \
+    {                                                                                              \
+        .kind = QN_EV_DONE, .finish = f                                                            \
+    }
+
 struct fixture {
     struct qn_arena *arena;
     struct qn_json *doc;
@@ -39,6 +57,19 @@ static inline void drop(struct fixture *f)
 {
     qn_json_free(f->doc);
     qn_arena_free(f->arena);
+}
+
+/* The body is refused, with 400, and the words name the member at fault. */
+static inline void complains(const struct qn_dialect *d, const char *body, const char *param)
+{
+    struct fixture f;
+    qn_err err = parse(&f, d, body);
+    struct qn_problem p = {.error = &f.e};
+    if (err == QN_OK || strcmp(f.e.param, param) != 0 || qn_problem_status(&p) != 400)
+        fail_msg("%s: error %d param '%s' message '%s'", body, err, f.e.param, f.e.message);
+    if (!strstr(f.e.message, param))
+        fail_msg("%s: the message does not say where: '%s'", body, f.e.message);
+    drop(&f);
 }
 
 /* Plays events to a dialect and gives what it wrote; the caller frees. */

@@ -14,29 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct fixture {
-    struct qn_arena *arena;
-    struct qn_json *doc;
-    struct qn_request rq;
-    struct qn_error e;
-};
-
-static qn_err parse(struct fixture *f, const struct qn_dialect *d, const char *body)
-{
-    *f = (struct fixture){.arena = qn_arena_new(64 * 1024 * 1024)};
-    qn_err err = qn_json_parse(body, strlen(body), &f->doc, &f->e);
-    if (err)
-        return err;
-    f->rq.doc = f->doc;
-    f->rq.arena = f->arena;
-    return d->parse(&f->rq, &f->e);
-}
-
-static void drop(struct fixture *f)
-{
-    qn_json_free(f->doc);
-    qn_arena_free(f->arena);
-}
+#include "tests/unit/dialect_play.h"
 
 #define N "\"max_tokens\":10,"
 #define M "\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]"
@@ -145,17 +123,8 @@ static void complaints(void **state)
         {"{" N "\"output_format\":{\"type\":\"json_schema\",\"schema\":[]}," M "}",
          "output_format.schema"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct fixture f;
-        qn_err err = parse(&f, &qn_anthropic, rows[i].body);
-        struct qn_problem p = {.error = &f.e};
-        if (err == QN_OK || strcmp(f.e.param, rows[i].param) != 0 || qn_problem_status(&p) != 400)
-            fail_msg("%s: error %d param '%s' message '%s'", rows[i].body, err, f.e.param,
-                     f.e.message);
-        if (!strstr(f.e.message, rows[i].param))
-            fail_msg("%s: the message does not say where: '%s'", rows[i].body, f.e.message);
-        drop(&f);
-    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        complains(&qn_anthropic, rows[i].body, rows[i].param);
 }
 
 static void members_become_a_job(void **state)

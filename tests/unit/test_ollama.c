@@ -18,30 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct fixture {
-    struct qn_arena *arena;
-    struct qn_json *doc;
-    struct qn_request rq;
-    struct qn_error e;
-};
-
-static qn_err parse(struct fixture *f, const struct qn_dialect *d, const char *body)
-{
-    *f = (struct fixture){.arena = qn_arena_new(64 * 1024 * 1024)};
-    f->rq.context = f->rq.keep_alive_ms = QN_UNSET;
-    qn_err err = qn_json_parse(body, strlen(body), &f->doc, &f->e);
-    if (err)
-        return err;
-    f->rq.doc = f->doc;
-    f->rq.arena = f->arena;
-    return d->parse(&f->rq, &f->e);
-}
-
-static void drop(struct fixture *f)
-{
-    qn_json_free(f->doc);
-    qn_arena_free(f->arena);
-}
+#include "tests/unit/dialect_play.h"
 
 #define M "\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]"
 #define P "\"prompt\":\"a\""
@@ -124,17 +101,8 @@ static void complaints(void **state)
         {&qn_ollama_generate, "{\"images\":[\"?\"]," P "}", "images[0]"},
         {&qn_ollama_generate, "{\"format\":1," P "}", "format"},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct fixture f;
-        qn_err err = parse(&f, rows[i].dialect, rows[i].body);
-        struct qn_problem p = {.error = &f.e};
-        if (err == QN_OK || strcmp(f.e.param, rows[i].param) != 0 || qn_problem_status(&p) != 400)
-            fail_msg("%s: error %d param '%s' message '%s'", rows[i].body, err, f.e.param,
-                     f.e.message);
-        if (!strstr(f.e.message, rows[i].param))
-            fail_msg("%s: the message does not say where: '%s'", rows[i].body, f.e.message);
-        drop(&f);
-    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        complains(rows[i].dialect, rows[i].body, rows[i].param);
 }
 
 static void durations(void **state)
@@ -478,7 +446,7 @@ static void golden_thinking(void **state)
                     "\"done\":true,\"done_reason\":\"stop\"," FIGURES "}");
 }
 
-#define CALL(id, n, name, arguments)                                                               \
+#define ONE_CALL(id, n, name, arguments)                                                           \
     "{\"id\":\"" id "\",\"function\":{\"index\":" n ",\"name\":\"" name                            \
     "\",\"arguments\":" arguments "}}"
 #define CALLS(list)                                                                                \
@@ -493,26 +461,27 @@ static void golden_tools(void **state)
     say_call(&t, 0, NULL, NULL, "{\"city\":");
     say_call(&t, 0, NULL, NULL, "\"Tokyo\"}");
     say_done(&t, QN_FINISH_TOOLS, NULL);
-    talk_check(&t, CALLS(CALL("call_012345670", "0", "get_weather",
-                              "{\"city\":\"Tokyo\"}")) ",\"done\":false}\n" LAST("stop"));
+    talk_check(&t, CALLS(ONE_CALL("call_012345670", "0", "get_weather",
+                                  "{\"city\":\"Tokyo\"}")) ",\"done\":false}\n" LAST("stop"));
 
     talk_begin(&t, &qn_ollama_chat, CHAT);
     say_text(&t, QN_EV_TEXT, "Two:");
     say_call(&t, 0, "abc", "one", "{\"a\": [1, 2.5]}");
     say_call(&t, 1, "", "two", "");
     say_done(&t, QN_FINISH_TOOLS, NULL);
-    talk_check(&t,
-               SAYS("Two:") ",\"done\":false}\n" CALLS(CALL(
-                   "abc", "0", "one",
-                   "{\"a\":[1,2.5]}")) ",\"done\":false}\n" CALLS(CALL("call_012345671", "1", "two",
-                                                                       "{}")) ",\"done\":false}"
-                                                                              "\n" LAST("stop"));
+    talk_check(
+        &t,
+        SAYS("Two:") ",\"done\":false}\n" CALLS(ONE_CALL(
+            "abc", "0", "one",
+            "{\"a\":[1,2.5]}")) ",\"done\":false}\n" CALLS(ONE_CALL("call_012345671", "1", "two",
+                                                                    "{}")) ",\"done\":false}"
+                                                                           "\n" LAST("stop"));
 
     talk_begin(&t, &qn_ollama_chat, WHOLE);
     say_call(&t, 0, NULL, "one", "{}");
     say_call(&t, 1, NULL, "two", "{\"b\":true}");
     say_done(&t, QN_FINISH_TOOLS, NULL);
-    talk_check(&t, CALLS(CALL("call_012345670", "0", "one", "{}") "," CALL(
+    talk_check(&t, CALLS(ONE_CALL("call_012345670", "0", "one", "{}") "," ONE_CALL(
                        "call_012345671", "1", "two",
                        "{\"b\":true}")) ",\"done\":true,\"done_reason\":\"stop\"," FIGURES "}");
 

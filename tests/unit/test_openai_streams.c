@@ -33,22 +33,6 @@
     "\"prompt_per_second\":100,\"predicted_n\":3,\"predicted_ms\":100,"                            \
     "\"predicted_per_second\":30}}"
 
-#define TEXT(s)                                                                                    \
-    {                                                                                              \
-        .kind = QN_EV_TEXT, .text = s                                                              \
-    }
-#define THINK(s)                                                                                   \
-    {                                                                                              \
-        .kind = QN_EV_REASONING, .text = s                                                         \
-    }
-#define CALL(i, n, a)                                                                              \
-    {                                                                                              \
-        .kind = QN_EV_TOOL_CALL, .call = i, .name = n, .arguments = a                              \
-    }
-#define DONE(f)                                                                                    \
-    {                                                                                              \
-        .kind = QN_EV_DONE, .finish = f                                                            \
-    }
 #define USAGE                                                                                      \
     {                                                                                              \
         .kind = QN_EV_USAGE, .usage = {                                                            \

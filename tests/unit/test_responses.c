@@ -14,22 +14,6 @@
 
 enum { EVENTS_MAX = 10, STEPS_MAX = 24 };
 
-#define TEXT(s)                                                                                    \
-    {                                                                                              \
-        .kind = QN_EV_TEXT, .text = s                                                              \
-    }
-#define THINK(s)                                                                                   \
-    {                                                                                              \
-        .kind = QN_EV_REASONING, .text = s                                                         \
-    }
-#define CALL(i, n, a)                                                                              \
-    {                                                                                              \
-        .kind = QN_EV_TOOL_CALL, .call = i, .name = n, .arguments = a                              \
-    }
-#define DONE(f)                                                                                    \
-    {                                                                                              \
-        .kind = QN_EV_DONE, .finish = f                                                            \
-    }
 #define USAGE                                                                                      \
     {                                                                                              \
         .kind = QN_EV_USAGE, .usage = {.prompt = 2, .cached = 1, .output = 3, .reasoning = 1 }     \

@@ -1,5 +1,7 @@
-/* Tokens with their probabilities in the form that chat and responses share. */
-#include "router/dialects/openai.h"
+/* See logprobs.h. */
+#include "router/dialects/logprobs.h"
+
+#include "base/json.h"
 
 #include <string.h>
 
@@ -24,7 +26,7 @@ static void write_token(const struct qn_jref *token, struct qn_jw *w)
     qn_jw_arr_end(w);
 }
 
-qn_err qn_openai_logprobs(const char *tokens, struct qn_buf *out, struct qn_error *e)
+qn_err qn_logprobs_add(const char *tokens, bool always, struct qn_buf *out, struct qn_error *e)
 {
     struct qn_json *doc;
     qn_err err = qn_json_parse(tokens, strlen(tokens), &doc, e);
@@ -37,13 +39,15 @@ qn_err qn_openai_logprobs(const char *tokens, struct qn_buf *out, struct qn_erro
         struct qn_jw w = qn_jw_to(out);
         struct qn_jref top = qn_json_get(&token, "top");
         write_token(&token, &w);
-        qn_jw_key(&w, "top_logprobs");
-        qn_jw_arr(&w);
-        for (bool m = qn_json_first(&top, &other); m; m = qn_json_next(&other)) {
-            write_token(&other, &w);
-            qn_jw_obj_end(&w);
+        if (always || qn_json_count(&top)) {
+            qn_jw_key(&w, "top_logprobs");
+            qn_jw_arr(&w);
+            for (bool m = qn_json_first(&top, &other); m; m = qn_json_next(&other)) {
+                write_token(&other, &w);
+                qn_jw_obj_end(&w);
+            }
+            qn_jw_arr_end(&w);
         }
-        qn_jw_arr_end(&w);
         qn_jw_obj_end(&w);
     }
     qn_json_free(doc);
