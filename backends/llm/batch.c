@@ -1,7 +1,6 @@
 /* See batch.h. Requests as they come and go, and the step. */
 #include "llm/batch_private.h"
 
-#include "base/clock.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -143,7 +142,7 @@ qn_err qn_batch_add(struct qn_batch *b, const struct qn_batch_request *r, struct
     g->answers = qn_xcalloc((size_t)r->choices, sizeof *g->answers);
     for (int64_t i = 0; i < r->choices; i++)
         g->answers[i] = (struct answer){.gen = g, .index = i};
-    g->start_us = g->progress_us = qn_now_us();
+    g->start_us = g->progress_us = b->m.now_us();
     qn_buf_init(&g->echo_json, QN_BATCH_ECHO_MAX);
     struct gen **at = &b->gens;
     while (*at)
@@ -170,11 +169,11 @@ bool qn_batch_step(struct qn_batch *b)
     struct plan *p = &b->plan;
     if (p->n == 0)
         return false;
-    int64_t start = qn_now_us();
+    int64_t start = b->m.now_us();
     b->m.forward(b->m.ctx, p->chunks, p->n);
     b->stats.steps++;
     b->stats.computed += p->tokens;
-    qn_batch_learn(b, (double)(qn_now_us() - start) / 1000.0);
+    qn_batch_learn(b, (double)(b->m.now_us() - start) / 1000.0);
     for (size_t i = 0; i < p->n; i++)
         if (p->pieces[i].answer)
             qn_piece_settle(b, &p->chunks[i], &p->pieces[i]);

@@ -2,8 +2,6 @@
  * prompt's own log-probabilities where they are wanted. */
 #include "llm/batch_private.h"
 
-#include "base/clock.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -50,7 +48,7 @@ static void finish(struct qn_batch *b, struct answer *a, enum qn_finish why, int
     a->state = ANSWER_DONE;
     if (++g->done < g->r.choices)
         return;
-    int64_t now = qn_now_us();
+    int64_t now = b->m.now_us();
     int64_t first = g->first_us ? g->first_us : now;
     struct qn_event ev;
     qn_event_init(&ev, QN_EV_USAGE);
@@ -127,10 +125,10 @@ static void send_echo(struct answer *a)
     g->r.out.send(g->r.out.ctx, &ev);
 }
 
-static void send_progress(struct answer *a)
+static void send_progress(struct qn_batch *b, struct answer *a)
 {
     struct gen *g = a->gen;
-    int64_t now = qn_now_us();
+    int64_t now = b->m.now_us();
     if (g->prompt_known || now - g->progress_us < QN_BATCH_PROGRESS_MS * 1000)
         return;
     g->progress_us = now;
@@ -268,13 +266,13 @@ void qn_piece_settle(struct qn_batch *b, const struct qn_chunk *c, const struct 
     a->computed += piece->n - piece->guessed;
     if (a->computed < a->known) {
         qn_answer_mark(b, a);
-        send_progress(a);
+        send_progress(b, a);
         return;
     }
     if (a->generated == 0) {
         g->prompt_known = true;
         if (!g->first_us)
-            g->first_us = qn_now_us();
+            g->first_us = b->m.now_us();
         if (g->r.echo_text)
             send_echo(a);
         if (g->r.max_tokens == 0) {

@@ -2,7 +2,6 @@
 #include "llm/draft.h"
 
 #include "base/buf.h"
-#include "base/clock.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -107,7 +106,7 @@ void qn_draft_guess(struct qn_draft *d, struct qn_draft_want *wants, size_t n)
     size_t count = 0, n_chunks = 0;
     int32_t room = QN_DRAFT_READ;
     assert(n <= QN_DRAFT_SEQS);
-    int64_t start = qn_now_us(), made = 0;
+    int64_t start = d->m.now_us(), made = 0;
     for (size_t i = 0; i < n; i++) {
         struct qn_draft_want *w = &wants[i];
         w->got = 0;
@@ -156,7 +155,7 @@ void qn_draft_guess(struct qn_draft *d, struct qn_draft_want *wants, size_t n)
         count = rest;
     }
     if (made > 0) {
-        double ms = (double)(qn_now_us() - start) / 1000.0 / (double)made;
+        double ms = (double)(d->m.now_us() - start) / 1000.0 / (double)made;
         d->token_ms = d->token_ms > 0 ? (3 * d->token_ms + ms) / 4 : ms;
     }
 }

@@ -1,6 +1,7 @@
 /* See lm.h. */
 #include "llm/lm.h"
 
+#include "base/clock.h"
 #include "engine/ops.h"
 #include "engine/weights.h"
 
@@ -64,6 +65,7 @@ struct qn_batch_model qn_lm_model(struct qn_lm *m, int max_chunk)
         .vocab = info->vocab,
         .page = QN_KV_PAGE,
         .max_chunk = max_chunk,
+        .now_us = qn_now_us,
         .step = info->windows ? WINDOW_STEP : 0,
         .rewinds = info->state_bytes == 0,
         .seq_new = seq_new,

@@ -51,6 +51,7 @@ struct qn_batch_model {
     const char *(*token_bytes)(void *ctx, int32_t id, size_t *len); /* lent */
     bool (*token_is_control)(void *ctx, int32_t id);                /* adds nothing to the text */
     bool (*token_is_end)(void *ctx, int32_t id);
+    int64_t (*now_us)(void); /* the monotonic clock that forward takes its time by */
     /* MAY. Control tokens that say something: see qn_syntax_marks. */
     bool (*token_is_mark)(void *ctx, int32_t id);
 };

@@ -50,7 +50,8 @@ struct fake_net {
     int window;    /* > 0: only its last so many lengths can be gone back to */
     bool no_shift;
     bool wide;           /* forwards of the draft model's width are allowed */
-    int row_us, step_us; /* what a forward takes */
+    int row_us, step_us; /* what a forward takes, on the clock */
+    int64_t now_us;      /* which only forwards move */
     int32_t text[POOL][PAGE];
     int refs[POOL];
 };
@@ -265,8 +266,12 @@ static inline void fake_forward(void *ctx, struct qn_chunk *chunks, size_t n)
         net.most_chunks = (int)n;
     if (total > net.most_rows)
         net.most_rows = total;
-    if (net.step_us)
-        usleep((useconds_t)(net.step_us + net.row_us * total));
+    net.now_us += net.step_us + net.row_us * total;
+}
+
+static inline int64_t fake_now(void)
+{
+    return net.now_us;
 }
 
 static inline const char *fake_bytes(void *ctx, int32_t id, size_t *len)
@@ -294,6 +299,7 @@ static const struct qn_batch_model model = {
     .vocab = VOCAB,
     .page = PAGE,
     .max_chunk = CHUNK,
+    .now_us = fake_now,
     .rewinds = true,
     .seq_new = fake_seq_new,
     .seq_free = fake_seq_free,
