@@ -2,6 +2,7 @@
 #include "router/dialects/measure.h"
 #include "router/dialects/openai.h"
 
+#include "base/base64.h"
 #include "base/str.h"
 
 #include <string.h>
@@ -94,25 +95,6 @@ static qn_err parse(struct qn_request *rq, struct qn_error *e)
     return err;
 }
 
-/* Appends n bytes in base64 (RFC 4648, with padding). */
-static void write_base64(const unsigned char *p, size_t n, struct qn_buf *out)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (size_t i = 0; i < n; i += 3) {
-        unsigned long v = (unsigned long)p[i] << 16;
-        if (i + 1 < n)
-            v |= (unsigned long)p[i + 1] << 8;
-        if (i + 2 < n)
-            v |= p[i + 2];
-        char four[4] = {digits[v >> 18], digits[v >> 12 & 63], digits[v >> 6 & 63], digits[v & 63]};
-        if (i + 1 >= n)
-            four[2] = '=';
-        if (i + 2 >= n)
-            four[3] = '=';
-        qn_buf_add(out, four, sizeof four);
-    }
-}
-
 /* The vector as its float32 bytes, least significant first, in base64. */
 static void write_packed(const char *vector, struct qn_jw *w)
 {
@@ -132,7 +114,7 @@ static void write_packed(const char *vector, struct qn_jw *w)
         }
         qn_json_free(doc);
     }
-    write_base64((const unsigned char *)qn_buf_cstr(&bytes), bytes.len, &text);
+    qn_base64_add(&text, qn_buf_cstr(&bytes), bytes.len);
     qn_jw_strn(w, qn_buf_cstr(&text), text.len);
     qn_buf_deinit(&text);
     qn_buf_deinit(&bytes);

@@ -1,0 +1,17 @@
+/* Base64 with padding (RFC 4648, section 4). */
+#ifndef QN_BASE_BASE64_H
+#define QN_BASE_BASE64_H
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+qn_err qn_base64_add(struct qn_buf *out, const void *p, size_t n); /* QN_ELIMIT */
+
+/* Decodes n characters into out, which has room for n / 4 * 3 + 3 bytes; returns how many there
+ * are. Padding may be missing, line breaks and blanks are skipped. False: something else is there.
+ */
+bool qn_base64_decode(const char *text, size_t n, void *out, size_t *len);
+
+#endif
