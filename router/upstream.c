@@ -95,11 +95,10 @@ static void give_up(struct qn_upstream *u, const struct qn_error *why)
 static bool take_frame(struct qn_upstream *u, const struct qn_frame *f)
 {
     struct qn_arena *arena = qn_arena_new(EVENT_ARENA_MAX);
-    struct qn_jref root = qn_json_root(f->json);
     struct qn_event ev;
     struct qn_error e, why;
     bool alive;
-    qn_err err = qn_event_decode(&root, &ev, arena, &e);
+    qn_err err = qn_event_take(f, &ev, arena, &e);
     qn_json_free(f->json);
     if (err) {
         qn_fail(&why, QN_ECHILD, "the model's process sent an event that cannot be understood: %s",
@@ -236,10 +235,10 @@ qn_err qn_upstream_start(struct qn_child *c, const struct qn_job *job, qn_upstre
     u->job.died = on_died;
     u->job.ctx = u;
     qn_frame_reader_init(&u->reader, QN_FRAME_LINE_MAX);
-    qn_buf_init(&body, QN_FRAME_LINE_MAX);
+    qn_buf_init(&body, (size_t)QN_FRAME_LINE_MAX + QN_FRAME_BYTES_MAX);
     qn_err err = qn_child_job_begin(c, &u->job, e);
-    if (!err && (qn_job_encode(job, &body) != QN_OK || qn_buf_char(&body, '\n') != QN_OK))
-        err = qn_fail(e, QN_ELIMIT, "the request is larger than %d bytes", QN_FRAME_LINE_MAX);
+    if (!err && qn_job_frame(job, &body) != QN_OK)
+        err = qn_fail(e, QN_ELIMIT, "the request is larger than what a model's process takes");
     if (!err) {
         snprintf(url, sizeof url, "%s/run", qn_child_status(c).url);
         err = qn_http_post(qn_child_client(c), url, qn_child_secret(c), body.data, body.len,

@@ -115,15 +115,14 @@ void qn_sink_send(struct qn_sink *s, const struct qn_event *ev)
         return; /* the frame before was too long: the reply has ended with that error */
     qn_buf_clear(&j->frame);
     enum qn_event_kind kind = ev->kind;
-    if (qn_event_encode(ev, &j->frame) || qn_buf_char(&j->frame, '\n')) {
+    if (qn_event_frame(ev, &j->frame)) {
         struct qn_event error;
         qn_event_init(&error, QN_EV_ERROR);
         qn_fail(&error.error, QN_ELIMIT, "one event of the reply is larger than %d MiB",
                 QN_FRAME_LINE_MAX >> 20);
         kind = QN_EV_ERROR;
         qn_buf_clear(&j->frame);
-        qn_event_encode(&error, &j->frame);
-        qn_buf_char(&j->frame, '\n');
+        qn_event_frame(&error, &j->frame);
     }
     r->finished = kind == QN_EV_END || kind == QN_EV_ERROR;
     pthread_mutex_lock(&j->lock);

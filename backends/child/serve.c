@@ -173,8 +173,7 @@ static void write_refusal(struct qn_buf *body, const struct qn_error *e)
     struct qn_event ev;
     qn_event_init(&ev, QN_EV_ERROR);
     ev.error = *e;
-    qn_event_encode(&ev, body);
-    qn_buf_char(body, '\n');
+    qn_event_frame(&ev, body);
 }
 
 static void refuse(struct qn_http *h, int status, const struct qn_error *e)
@@ -217,16 +216,8 @@ static bool authorised(const struct child *c, const struct qn_http *h)
 static qn_err decode_job(const char *body, size_t n, struct qn_job *job, struct qn_arena **arena,
                          struct qn_error *e)
 {
-    while (n > 0 && (body[n - 1] == '\n' || body[n - 1] == '\r'))
-        n--;
-    struct qn_json *doc;
-    qn_err err = qn_json_parse(body, n, &doc, e);
-    if (err)
-        return err;
-    *arena = qn_arena_new(JOB_ARENA_MAX);
-    struct qn_jref root = qn_json_root(doc);
-    err = qn_job_decode(&root, job, *arena, e);
-    qn_json_free(doc);
+    *arena = qn_arena_new((size_t)JOB_ARENA_MAX + QN_FRAME_BYTES_MAX);
+    qn_err err = qn_job_take(body, n, job, *arena, e);
     if (err)
         qn_arena_free(*arena);
     return err;
@@ -334,7 +325,8 @@ static void on_loaded(void *ctx, const struct qn_ready *ready, const struct qn_e
     }
     struct qn_error e = {0};
     static const struct qn_http_events events = {.request = on_request, .refuse = on_refuse};
-    qn_err err = qn_http_server_new(c->loop, &events, c, QN_FRAME_LINE_MAX, &c->http, &e);
+    qn_err err = qn_http_server_new(c->loop, &events, c,
+                                    (size_t)QN_FRAME_LINE_MAX + QN_FRAME_BYTES_MAX, &c->http, &e);
     if (!err)
         err = qn_watch_add(c->loop, QN_FD_LISTEN, EPOLLIN, on_connection, c, &c->listen_watch, &e);
     if (err) {

@@ -15,6 +15,8 @@
 /* Integers cross as JSON numbers, exact up to 2^53. */
 #define INTEGER_MAX 9007199254740991.0
 
+enum { SECONDS_MAX = 1000000000, RATE_HZ_MAX = 768000 };
+
 #define S(name, type, ...)                                                                         \
     {                                                                                              \
 #name, type, offsetof(struct qn_sampling, name), __VA_ARGS__                               \
@@ -87,6 +89,53 @@ static const struct qn_field measure_fields[] = {
     M(dimensions, QN_F_I64, .min = 1, .max = QN_JOB_DIMENSIONS_MAX),
 };
 
+#define T(name, type, ...)                                                                         \
+    {                                                                                              \
+#name, type, offsetof(struct qn_transcribe, name), __VA_ARGS__                             \
+    }
+static const struct qn_field transcribe_fields[] = {
+    T(translate, QN_F_BOOL, .min = 0),
+    T(language, QN_F_STR, .max = QN_JOB_LANGUAGE_MAX),
+    T(prompt, QN_F_STR, .max = QN_JOB_PROMPT_BYTES_MAX),
+    T(words, QN_F_BOOL, .min = 0),
+};
+
+#define V(name, type, ...)                                                                         \
+    {                                                                                              \
+#name, type, offsetof(struct qn_speak, name), __VA_ARGS__                                  \
+    }
+static const struct qn_field speak_fields[] = {
+    V(input, QN_F_STR, .max = QN_JOB_PROMPT_BYTES_MAX),
+    V(voice, QN_F_STR, .max = QN_JOB_VOICE_MAX),
+    V(instructions, QN_F_STR, .max = QN_JOB_PROMPT_BYTES_MAX),
+    V(language, QN_F_STR, .max = QN_JOB_LANGUAGE_MAX),
+    V(speed, QN_F_F64, .min = 0.25, .max = 4),
+    V(format, QN_F_STR, .max = QN_JOB_FORMAT_MAX),
+};
+
+static const char *image_kind_name(int v)
+{
+    return qn_image_kind_name((enum qn_image_kind)v);
+}
+
+#define I(name, type, ...)                                                                         \
+    {                                                                                              \
+#name, type, offsetof(struct qn_image, name), __VA_ARGS__                                  \
+    }
+static const struct qn_field image_fields[] = {
+    I(kind, QN_F_ENUM, .enum_name = image_kind_name, .enum_count = QN_IMAGE_COUNT),
+    I(prompt, QN_F_STR, .max = QN_JOB_PROMPT_BYTES_MAX),
+    I(negative_prompt, QN_F_STR, .max = QN_JOB_PROMPT_BYTES_MAX),
+    I(width, QN_F_I64, .min = QN_JOB_SIDE_MIN, .max = QN_JOB_SIDE_MAX),
+    I(height, QN_F_I64, .min = QN_JOB_SIDE_MIN, .max = QN_JOB_SIDE_MAX),
+    I(steps, QN_F_I64, .min = 1, .max = QN_JOB_STEPS_MAX),
+    I(cfg_scale, QN_F_F64, .min = 0, .max = 100),
+    I(strength, QN_F_F64, .min = 0, .max = 1),
+    I(flow_shift, QN_F_F64, .min = 0, .max = 100),
+    I(sample_method, QN_F_STR, .max = QN_JOB_METHOD_MAX),
+    I(format, QN_F_STR, .max = QN_JOB_FORMAT_MAX),
+};
+
 #define J(wire, member, type, ...)                                                                 \
     {                                                                                              \
         wire, type, offsetof(struct qn_job, member), __VA_ARGS__                                   \
@@ -97,6 +146,7 @@ static const struct qn_field job_fields[] = {
     J("truncate", truncate, QN_F_BOOL, .min = 0),
     J("count_only", count_only, QN_F_BOOL, .min = 0),
     J("want_tokens", want_tokens, QN_F_BOOL, .min = 0),
+    J("pieces", pieces, QN_F_PIECES, .max = QN_JOB_PIECES_MAX),
 };
 
 static const char *finish_name(int v)
@@ -129,6 +179,29 @@ static const struct qn_field done_fields[] = {
     E("reason", finish, QN_F_ENUM, .enum_name = finish_name, .enum_count = QN_FINISH_COUNT),
     E("stop", stop, QN_F_STR, .min = 0),
     E("tokens", tokens, QN_F_ARRAY, .min = 0),
+    E("language", language, QN_F_STR, .max = QN_JOB_LANGUAGE_MAX),
+};
+static const struct qn_field segment_fields[] = {
+    E("text", text, QN_F_STR, .min = 0),
+    E("start", segment.start_s, QN_F_F64, .min = 0, .max = SECONDS_MAX),
+    E("end", segment.end_s, QN_F_F64, .min = 0, .max = SECONDS_MAX),
+    E("temperature", segment.temperature, QN_F_F64, .min = 0, .max = 100),
+    E("avg_logprob", segment.avg_logprob, QN_F_F64, .min = -DBL_MAX, .max = 0),
+    E("compression_ratio", segment.compression_ratio, QN_F_F64, .min = 0, .max = DBL_MAX),
+    E("no_speech_prob", segment.no_speech_prob, QN_F_F64, .min = 0, .max = 1),
+    E("words", segment.words, QN_F_ARRAY, .min = 0),
+    E("tokens", tokens, QN_F_ARRAY, .min = 0),
+    E("logprobs", logprobs, QN_F_ARRAY, .min = 0),
+};
+static const struct qn_field audio_fields[] = {
+    E("format", format, QN_F_STR, .max = QN_JOB_FORMAT_MAX),
+    E("rate_hz", rate_hz, QN_F_I64, .min = 1, .max = RATE_HZ_MAX),
+    E("bytes", bytes, QN_F_I64, .min = 1, .max = QN_FRAME_BYTES_MAX),
+};
+static const struct qn_field image_event_fields[] = {
+    E("index", index, QN_F_I64, .min = 0, .max = QN_JOB_CHOICES_MAX - 1),
+    E("format", format, QN_F_STR, .max = QN_JOB_FORMAT_MAX),
+    E("bytes", bytes, QN_F_I64, .min = 1, .max = QN_FRAME_BYTES_MAX),
 };
 static const struct qn_field vector_fields[] = {
     E("index", index, QN_F_I64, .min = 0, .max = QN_JOB_INPUTS_MAX - 1),
@@ -145,6 +218,7 @@ static const struct qn_field usage_fields[] = {
     E("reasoning", usage.reasoning, QN_F_I64, .min = 0, .max = INTEGER_MAX),
     E("prompt_ms", usage.prompt_ms, QN_F_F64, .min = 0, .max = DBL_MAX),
     E("output_ms", usage.output_ms, QN_F_F64, .min = 0, .max = DBL_MAX),
+    E("audio_ms", usage.audio_ms, QN_F_F64, .min = 0, .max = DBL_MAX),
 };
 static const struct qn_field error_fields[] = {
     E("error", error, QN_F_ERROR, .min = 0),
@@ -161,6 +235,9 @@ static const struct {
     [QN_EV_DONE] = {done_fields, COUNT(done_fields)},
     [QN_EV_VECTOR] = {vector_fields, COUNT(vector_fields)},
     [QN_EV_SCORE] = {score_fields, COUNT(score_fields)},
+    [QN_EV_SEGMENT] = {segment_fields, COUNT(segment_fields)},
+    [QN_EV_AUDIO] = {audio_fields, COUNT(audio_fields)},
+    [QN_EV_IMAGE] = {image_event_fields, COUNT(image_event_fields)},
     [QN_EV_USAGE] = {usage_fields, COUNT(usage_fields)},
     [QN_EV_END] = {NULL, 0},
     [QN_EV_ERROR] = {error_fields, COUNT(error_fields)},
@@ -176,33 +253,93 @@ static qn_err section_read(const struct qn_jref *job, const char *name,
     return qn_fields_read(table, n, &section, base, arena, e);
 }
 
+static void section_write(const char *name, const struct qn_field *table, size_t n,
+                          const void *base, struct qn_jw *w)
+{
+    qn_jw_key(w, name);
+    qn_jw_obj(w);
+    qn_fields_write(table, n, base, w);
+    qn_jw_obj_end(w);
+}
+
+static size_t pieces_bytes(const struct qn_pieces *p)
+{
+    size_t sum = 0; /* at most QN_JOB_PIECES_MAX times what memory holds of one */
+    for (size_t i = 0; i < p->n; i++)
+        sum += p->v[i].len;
+    return sum;
+}
+
 qn_err qn_job_encode(const struct qn_job *job, struct qn_buf *out)
 {
     struct qn_jw w = qn_jw_to(out);
     qn_jw_obj(&w);
     qn_jw_kstr(&w, "task", qn_task_name(job->task));
     qn_jw_kstr(&w, "id", job->id ? job->id : "");
-    qn_jw_key(&w, "sampling");
-    qn_jw_obj(&w);
-    qn_fields_write(sampling_fields, COUNT(sampling_fields), &job->sampling, &w);
-    qn_jw_obj_end(&w);
-    qn_jw_key(&w, "chat");
-    qn_jw_obj(&w);
-    qn_fields_write(chat_fields, COUNT(chat_fields), &job->chat, &w);
-    qn_jw_obj_end(&w);
-    qn_jw_key(&w, "complete");
-    qn_jw_obj(&w);
-    qn_fields_write(complete_fields, COUNT(complete_fields), &job->complete, &w);
-    qn_jw_obj_end(&w);
-    if (job->measure.inputs) {
-        qn_jw_key(&w, "measure");
-        qn_jw_obj(&w);
-        qn_fields_write(measure_fields, COUNT(measure_fields), &job->measure, &w);
-        qn_jw_obj_end(&w);
-    }
+    section_write("sampling", sampling_fields, COUNT(sampling_fields), &job->sampling, &w);
+    section_write("chat", chat_fields, COUNT(chat_fields), &job->chat, &w);
+    section_write("complete", complete_fields, COUNT(complete_fields), &job->complete, &w);
+    if (job->measure.inputs)
+        section_write("measure", measure_fields, COUNT(measure_fields), &job->measure, &w);
+    if (job->task == QN_TASK_TRANSCRIBE)
+        section_write("transcribe", transcribe_fields, COUNT(transcribe_fields), &job->transcribe,
+                      &w);
+    if (job->task == QN_TASK_SPEAK)
+        section_write("speak", speak_fields, COUNT(speak_fields), &job->speak, &w);
+    if (job->task == QN_TASK_IMAGE)
+        section_write("image", image_fields, COUNT(image_fields), &job->image, &w);
     qn_fields_write(job_fields, COUNT(job_fields), job, &w);
+    if (job->pieces.n)
+        qn_jw_ki64(&w, "bytes", (int64_t)pieces_bytes(&job->pieces));
     qn_jw_obj_end(&w);
     return out->overflow ? QN_ELIMIT : QN_OK;
+}
+
+qn_err qn_job_frame(const struct qn_job *job, struct qn_buf *out)
+{
+    if (pieces_bytes(&job->pieces) > QN_FRAME_BYTES_MAX)
+        return QN_ELIMIT;
+    qn_job_encode(job, out);
+    qn_buf_char(out, '\n');
+    for (size_t i = 0; i < job->pieces.n; i++)
+        qn_buf_add(out, job->pieces.v[i].data, job->pieces.v[i].len);
+    return out->overflow ? QN_ELIMIT : QN_OK;
+}
+
+static size_t count_pieces(const struct qn_job *job, enum qn_piece_role role)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < job->pieces.n; i++)
+        n += job->pieces.v[i].role == role;
+    return n;
+}
+
+/* The files and texts that sounds and pictures are made from. */
+static qn_err check_media(const struct qn_job *job, struct qn_error *e)
+{
+    const struct qn_image *image = &job->image;
+    size_t sounds = count_pieces(job, QN_PIECE_AUDIO);
+    size_t pictures = count_pieces(job, QN_PIECE_IMAGE), masks = count_pieces(job, QN_PIECE_MASK);
+    bool of_image = job->task == QN_TASK_IMAGE;
+    if (sounds != (job->task == QN_TASK_TRANSCRIBE))
+        return qn_fail_param(e, QN_EINVAL, "file", "a transcription has one sound, others none");
+    if (job->task == QN_TASK_SPEAK && (!job->speak.input || !job->speak.format))
+        return qn_fail_param(e, QN_EINVAL, "input", "a speech needs input and format");
+    if (of_image && (image->kind == QN_IMAGE_NONE || !image->format))
+        return qn_fail_param(e, QN_EINVAL, "image", "a picture needs kind and format");
+    if (of_image && !image->prompt &&
+        (image->kind == QN_IMAGE_GENERATE || image->kind == QN_IMAGE_EDIT))
+        return qn_fail_param(e, QN_EINVAL, "prompt", "prompt is missing");
+    if (of_image && (image->width == QN_UNSET) != (image->height == QN_UNSET))
+        return qn_fail_param(e, QN_EINVAL, "size", "width and height go together");
+    size_t least = of_image && image->kind != QN_IMAGE_GENERATE;
+    size_t most = of_image && image->kind == QN_IMAGE_EDIT ? QN_JOB_PIECES_MAX : least;
+    if (pictures < least || pictures > most)
+        return qn_fail_param(e, QN_EINVAL, "image", "%zu pictures where %zu to %zu belong",
+                             pictures, least, most);
+    if (masks > (of_image && image->kind == QN_IMAGE_EDIT))
+        return qn_fail_param(e, QN_EINVAL, "mask", "a mask too many");
+    return QN_OK;
 }
 
 /* What a backend may rely on whatever the router sent. */
@@ -229,7 +366,7 @@ static qn_err check_job(const struct qn_job *job, struct qn_error *e)
                                  "stop: each string must have 1 to %d bytes, not %zu",
                                  QN_JOB_STOP_BYTES_MAX, n);
     }
-    return QN_OK;
+    return check_media(job, e);
 }
 
 qn_err qn_job_decode(const struct qn_jref *object, struct qn_job *job, struct qn_arena *arena,
@@ -262,8 +399,46 @@ qn_err qn_job_decode(const struct qn_jref *object, struct qn_job *job, struct qn
         err = section_read(object, "measure", measure_fields, COUNT(measure_fields), &job->measure,
                            arena, e);
     if (!err)
+        err = section_read(object, "transcribe", transcribe_fields, COUNT(transcribe_fields),
+                           &job->transcribe, arena, e);
+    if (!err)
+        err =
+            section_read(object, "speak", speak_fields, COUNT(speak_fields), &job->speak, arena, e);
+    if (!err)
+        err =
+            section_read(object, "image", image_fields, COUNT(image_fields), &job->image, arena, e);
+    if (!err)
         err = qn_fields_read(job_fields, COUNT(job_fields), object, job, arena, e);
     return err ? err : check_job(job, e);
+}
+
+qn_err qn_job_take(const char *frame, size_t n, struct qn_job *job, struct qn_arena *arena,
+                   struct qn_error *e)
+{
+    const char *newline = memchr(frame, '\n', n);
+    size_t line = newline ? (size_t)(newline - frame) : n, left = newline ? n - line - 1 : 0;
+    struct qn_json *doc;
+    qn_err err = qn_json_parse(frame, line, &doc, e);
+    if (err)
+        return err;
+    struct qn_jref root = qn_json_root(doc);
+    err = qn_job_decode(&root, job, arena, e);
+    qn_json_free(doc);
+    if (err)
+        return err;
+    if (pieces_bytes(&job->pieces) != left)
+        return qn_fail(e, QN_EFORMAT, "%zu bytes follow the job's line, its pieces have %zu", left,
+                       pieces_bytes(&job->pieces));
+    char *copy = qn_arena_try(arena, left + 1);
+    if (!copy)
+        return qn_fail(e, QN_ELIMIT, "the job's files are too large");
+    if (left)
+        memcpy(copy, newline + 1, left);
+    for (size_t i = 0; i < job->pieces.n; i++) {
+        job->pieces.v[i].data = copy;
+        copy += job->pieces.v[i].len;
+    }
+    return QN_OK;
 }
 
 qn_err qn_event_encode(const struct qn_event *ev, struct qn_buf *out)
@@ -275,6 +450,28 @@ qn_err qn_event_encode(const struct qn_event *ev, struct qn_buf *out)
     qn_fields_write(event_tables[ev->kind].fields, event_tables[ev->kind].n, ev, &w);
     qn_jw_obj_end(&w);
     return out->overflow ? QN_ELIMIT : QN_OK;
+}
+
+qn_err qn_event_frame(const struct qn_event *ev, struct qn_buf *out)
+{
+    qn_event_encode(ev, out);
+    qn_buf_char(out, '\n');
+    if (ev->kind == QN_EV_AUDIO || ev->kind == QN_EV_IMAGE)
+        qn_buf_add(out, ev->data, (size_t)ev->bytes);
+    return out->overflow ? QN_ELIMIT : QN_OK;
+}
+
+qn_err qn_event_take(const struct qn_frame *f, struct qn_event *ev, struct qn_arena *arena,
+                     struct qn_error *e)
+{
+    struct qn_jref root = qn_json_root(f->json);
+    qn_err err = qn_event_decode(&root, ev, arena, e);
+    if (err)
+        return err;
+    ev->data = f->bytes; /* the frame has as many as the event says */
+    if (f->bytes && ev->kind != QN_EV_AUDIO && ev->kind != QN_EV_IMAGE)
+        return qn_fail(e, QN_EINVAL, "a %s event with bytes", qn_event_name(ev->kind));
+    return QN_OK;
 }
 
 qn_err qn_event_decode(const struct qn_jref *object, struct qn_event *ev, struct qn_arena *arena,
@@ -295,7 +492,14 @@ qn_err qn_event_decode(const struct qn_jref *object, struct qn_event *ev, struct
                          e);
     if (err)
         return err;
-    if ((ev->kind == QN_EV_TEXT || ev->kind == QN_EV_REASONING) && !ev->text)
+    if ((ev->kind == QN_EV_AUDIO || ev->kind == QN_EV_IMAGE) && (!ev->bytes || !ev->format))
+        return qn_fail(e, QN_EINVAL, "an %s event without bytes or format", name);
+    if (ev->kind == QN_EV_AUDIO && !ev->rate_hz)
+        return qn_fail(e, QN_EINVAL, "an audio event without a rate");
+    if (ev->kind == QN_EV_SEGMENT && ev->segment.end_s < ev->segment.start_s)
+        return qn_fail(e, QN_EINVAL, "a segment that ends before it begins");
+    if ((ev->kind == QN_EV_TEXT || ev->kind == QN_EV_REASONING || ev->kind == QN_EV_SEGMENT) &&
+        !ev->text)
         return qn_fail(e, QN_EINVAL, "a %s event without text", name);
     if (ev->kind == QN_EV_TOOL_CALL && !ev->arguments)
         return qn_fail(e, QN_EINVAL, "a tool_call event without arguments");

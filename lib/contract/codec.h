@@ -8,17 +8,31 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "contract/event.h"
+#include "contract/frame.h"
 #include "contract/job.h"
 
 /* Appends the job as one JSON object without a newline. */
 qn_err qn_job_encode(const struct qn_job *job, struct qn_buf *out);
 
-/* Fills *job from an object; strings are copied into arena. QN_EINVAL with the path in param. */
+/* Appends the job's whole frame: the object, a newline, the bytes of its pieces. */
+qn_err qn_job_frame(const struct qn_job *job, struct qn_buf *out);
+
+/* Fills *job from a frame of n bytes, with or without the newline where there are no pieces;
+ * everything is copied into arena. QN_EINVAL, QN_EFORMAT, QN_ELIMIT. */
+qn_err qn_job_take(const char *frame, size_t n, struct qn_job *job, struct qn_arena *arena, struct qn_error *e);
+
+/* Fills *job from an object, its pieces without their bytes; strings are copied into arena. QN_EINVAL with the path in param. */
 qn_err qn_job_decode(const struct qn_jref *object, struct qn_job *job, struct qn_arena *arena, struct qn_error *e);
 
 qn_err qn_event_encode(const struct qn_event *ev, struct qn_buf *out);
 
-/* Strings in *ev are copied into arena. */
+/* Appends the event's whole frame: the object, a newline, its bytes. */
+qn_err qn_event_frame(const struct qn_event *ev, struct qn_buf *out);
+
+/* Fills *ev from a frame; its bytes are lent from there. */
+qn_err qn_event_take(const struct qn_frame *f, struct qn_event *ev, struct qn_arena *arena, struct qn_error *e);
+
+/* Fills *ev from an object, without its bytes; strings are copied into arena. */
 qn_err qn_event_decode(const struct qn_jref *object, struct qn_event *ev, struct qn_arena *arena, struct qn_error *e);
 
 /* A sampling field by its wire name, read with the table's type and range from v (a member of some

@@ -19,6 +19,7 @@ enum qn_field_type {
     QN_F_STRS,    /* struct qn_strings; max: most items */
     QN_F_I64S,    /* struct qn_i64s; max: most items */
     QN_F_BIASES,  /* struct qn_biases as [[token, bias], ...]; max: most items */
+    QN_F_PIECES,  /* struct qn_pieces as [[role, bytes], ...], without the bytes; max: most items */
     QN_F_LORAS,   /* struct qn_loras as [[id or name, scale or null], ...]; max: most items */
     QN_F_ENUM,    /* int-sized enum; names in `names`, index 0 is never sent */
     QN_F_ERROR    /* struct qn_error as {"code","param","message"} */

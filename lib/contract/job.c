@@ -6,16 +6,26 @@
 #include <math.h>
 
 static const char *const task_names[QN_TASK_COUNT] = {
-    [QN_TASK_NONE] = "none",
-    [QN_TASK_CHAT] = "chat",
-    [QN_TASK_COMPLETE] = "complete",
-    [QN_TASK_EMBED] = "embed",
-    [QN_TASK_RERANK] = "rerank",
+    [QN_TASK_NONE] = "none",   [QN_TASK_CHAT] = "chat",     [QN_TASK_COMPLETE] = "complete",
+    [QN_TASK_EMBED] = "embed", [QN_TASK_RERANK] = "rerank", [QN_TASK_TRANSCRIBE] = "transcribe",
+    [QN_TASK_SPEAK] = "speak", [QN_TASK_IMAGE] = "image",
 };
 
 static const char *const tool_choice_names[QN_TOOLS_COUNT] = {
     [QN_TOOLS_UNSET] = "unset",       [QN_TOOLS_AUTO] = "auto",   [QN_TOOLS_NONE] = "none",
     [QN_TOOLS_REQUIRED] = "required", [QN_TOOLS_NAMED] = "named",
+};
+
+static const char *const role_names[QN_PIECE_COUNT] = {
+    [QN_PIECE_NONE] = "none",
+    [QN_PIECE_AUDIO] = "audio",
+    [QN_PIECE_IMAGE] = "image",
+    [QN_PIECE_MASK] = "mask",
+};
+
+static const char *const image_names[QN_IMAGE_COUNT] = {
+    [QN_IMAGE_NONE] = "none",           [QN_IMAGE_GENERATE] = "generate", [QN_IMAGE_EDIT] = "edit",
+    [QN_IMAGE_VARIATION] = "variation", [QN_IMAGE_UPSCALE] = "upscale",
 };
 
 void qn_job_init(struct qn_job *job)
@@ -40,6 +50,16 @@ void qn_job_init(struct qn_job *job)
             },
         .chat = {.think = QN_UNSET},
         .measure = {.dimensions = QN_UNSET},
+        .speak = {.speed = NAN},
+        .image =
+            {
+                .width = QN_UNSET,
+                .height = QN_UNSET,
+                .steps = QN_UNSET,
+                .cfg_scale = NAN,
+                .strength = NAN,
+                .flow_shift = NAN,
+            },
     };
 }
 
@@ -51,6 +71,16 @@ const char *qn_task_name(enum qn_task task)
 const char *qn_tool_choice_name(enum qn_tool_choice c)
 {
     return (unsigned)c < QN_TOOLS_COUNT ? tool_choice_names[c] : tool_choice_names[QN_TOOLS_UNSET];
+}
+
+const char *qn_piece_role_name(enum qn_piece_role r)
+{
+    return (unsigned)r < QN_PIECE_COUNT ? role_names[r] : role_names[QN_PIECE_NONE];
+}
+
+const char *qn_image_kind_name(enum qn_image_kind k)
+{
+    return (unsigned)k < QN_IMAGE_COUNT ? image_names[k] : image_names[QN_IMAGE_NONE];
 }
 
 enum qn_task qn_task_parse(const char *name)

@@ -21,6 +21,9 @@ enum qn_task {
     QN_TASK_COMPLETE, /* text in, its continuation out */
     QN_TASK_EMBED,    /* texts in, a vector of each out */
     QN_TASK_RERANK,   /* a question and texts in, how well each answers it out */
+    QN_TASK_TRANSCRIBE, /* sound in, what is said in it out */
+    QN_TASK_SPEAK,    /* text in, sound out */
+    QN_TASK_IMAGE,    /* a description, pictures or both in, pictures out */
     QN_TASK_COUNT
 };
 
@@ -39,7 +42,15 @@ enum {
     QN_JOB_EFFORT_MAX = 16,
     QN_JOB_LORAS_MAX = 16, /* adapters of one answer */
     QN_JOB_LORA_NAME_MAX = 128,
-    QN_JOB_LORA_SCALE_MAX = 1000 /* either way */
+    QN_JOB_LORA_SCALE_MAX = 1000, /* either way */
+    QN_JOB_PIECES_MAX = 17, /* files of one job: 16 pictures and a mask */
+    QN_JOB_LANGUAGE_MAX = 16,
+    QN_JOB_VOICE_MAX = 128,
+    QN_JOB_FORMAT_MAX = 16,  /* "mp3", "png" */
+    QN_JOB_METHOD_MAX = 32,  /* name of a sampling method */
+    QN_JOB_STEPS_MAX = 1000,
+    QN_JOB_SIDE_MIN = 16,    /* of a picture, pixels */
+    QN_JOB_SIDE_MAX = 4096
 };
 
 /* May the answer call tools? */
@@ -139,6 +150,66 @@ struct qn_measure {
     int64_t dimensions; /* EMBED: of each vector; unset: the model's own */
 };
 
+/* Bytes that cross behind the job's line as they are: a file of the request. */
+enum qn_piece_role {
+    QN_PIECE_NONE,
+    QN_PIECE_AUDIO, /* TRANSCRIBE: a sound file */
+    QN_PIECE_IMAGE, /* IMAGE: a picture that it starts from; several of an EDIT in their order */
+    QN_PIECE_MASK,  /* IMAGE, EDIT: a picture, white where it is to be changed */
+    QN_PIECE_COUNT
+};
+
+struct qn_piece {
+    enum qn_piece_role role;
+    const char *data; /* lent */
+    size_t len;
+};
+
+struct qn_pieces {
+    struct qn_piece *v;
+    size_t n;
+};
+
+/* Sampling: temperature, seed; logprobs are those of SEGMENT. */
+struct qn_transcribe {
+    bool translate;       /* into English */
+    const char *language; /* that is spoken, ISO 639 code; NULL: find out */
+    const char *prompt;   /* what was said before, or words to expect; or NULL */
+    bool words;           /* segments carry the times of their words */
+};
+
+struct qn_speak {
+    const char *input;
+    const char *voice;        /* or NULL: the model's own */
+    const char *instructions; /* how to speak, or NULL */
+    const char *language;     /* of the input, ISO 639 code, or NULL: as the voice's */
+    double speed;             /* 0.25 to 4; unset: 1 */
+    const char *format;       /* "mp3", "opus", "aac", "flac", "wav", "pcm": what AUDIO events add up to;
+                                 a child refuses one that it cannot write (QN_EUNSUPPORTED) */
+};
+
+enum qn_image_kind {
+    QN_IMAGE_NONE,
+    QN_IMAGE_GENERATE,  /* from the prompt */
+    QN_IMAGE_EDIT,      /* from pictures and the prompt, within the mask if there is one */
+    QN_IMAGE_VARIATION, /* from one picture */
+    QN_IMAGE_UPSCALE,   /* one picture, as much larger as the model makes it */
+    QN_IMAGE_COUNT
+};
+
+/* Sampling: seed, n. What is unset is as the model was loaded or likes it best. */
+struct qn_image {
+    enum qn_image_kind kind;
+    const char *prompt, *negative_prompt;
+    int64_t width, height;     /* pixels; both or none */
+    int64_t steps;             /* of denoising */
+    double cfg_scale;          /* how much the prompt counts; 1: without guidance */
+    double strength;           /* [0, 1]: how far it may go from the picture */
+    double flow_shift;         /* of flow-matching models */
+    const char *sample_method; /* "euler_a", ...; names are the child's */
+    const char *format;        /* "png", "jpeg", "webp": of the pictures that come back */
+};
+
 /* What the answer's text must be; at most one is set. Reasoning before the answer is free, and so is an answer that
  * calls tools. */
 struct qn_constrain {
@@ -154,6 +225,10 @@ struct qn_job {
     struct qn_complete complete;
     struct qn_constrain constrain;
     struct qn_measure measure;
+    struct qn_transcribe transcribe;
+    struct qn_speak speak;
+    struct qn_image image;
+    struct qn_pieces pieces;
     bool truncate;    /* what does not fit the context is left out (oldest messages first, the first system message
                          never; of a text its beginning) instead of being an error */
     bool count_only;  /* nothing is computed: DONE (stop) and USAGE with the number of prompt tokens */
@@ -164,6 +239,8 @@ struct qn_job {
 void qn_job_init(struct qn_job *job);
 
 const char *qn_tool_choice_name(enum qn_tool_choice c); /* "auto", "required", ... */
+const char *qn_piece_role_name(enum qn_piece_role r); /* "audio", "image", "mask" */
+const char *qn_image_kind_name(enum qn_image_kind k); /* "generate", "edit", ... */
 const char *qn_task_name(enum qn_task task);          /* "chat", "complete" */
 enum qn_task qn_task_parse(const char *name);         /* QN_TASK_NONE when unknown */
 
