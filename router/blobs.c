@@ -1,5 +1,6 @@
 /* See blobs.h. A file first has a name that says it has not been checked; what a crash leaves under
- * such a name is removed when the next server makes its folder. */
+ * such a name, or under that of a body on its way (io/body.c), is removed when the next server
+ * starts. */
 #include "router/blobs.h"
 
 #include "base/buf.h"
@@ -7,6 +8,7 @@
 #include "base/path.h"
 #include "base/rand.h"
 #include "base/str.h"
+#include "io/body.h"
 #include "registry/digest.h"
 
 #include <dirent.h>
@@ -36,12 +38,23 @@ struct put {
     void *ctx;
 };
 
+static void remove_left(const char *dir)
+{
+    DIR *d = opendir(dir);
+    for (struct dirent *f = d ? readdir(d) : NULL; f; f = readdir(d))
+        if (qn_str_starts(f->d_name, unchecked) || qn_str_starts(f->d_name, QN_BODY_NAME))
+            unlinkat(dirfd(d), f->d_name, 0);
+    if (d)
+        closedir(d);
+}
+
 struct qn_blobs *qn_blobs_new(struct qn_loop *l, const char *dir)
 {
     struct qn_blobs *b = qn_xcalloc(1, sizeof *b);
     b->loop = l;
     b->dir = qn_xstrdup(dir);
     atomic_init(&b->stop, false);
+    remove_left(dir);
     return b;
 }
 
@@ -59,16 +72,6 @@ void qn_blobs_free(struct qn_blobs *b)
     free(b);
 }
 
-static void remove_unchecked(const char *dir)
-{
-    DIR *d = opendir(dir);
-    for (struct dirent *f = d ? readdir(d) : NULL; f; f = readdir(d))
-        if (qn_str_starts(f->d_name, unchecked))
-            unlinkat(dirfd(d), f->d_name, 0);
-    if (d)
-        closedir(d);
-}
-
 const char *qn_blobs_dir(struct qn_blobs *b)
 {
     struct qn_error e = {0};
@@ -78,7 +81,6 @@ const char *qn_blobs_dir(struct qn_blobs *b)
         qn_error_log("blobs", "%s", e.message);
         return NULL;
     }
-    remove_unchecked(b->dir);
     b->made = true;
     return b->dir;
 }
@@ -159,16 +161,31 @@ void qn_blob_put(struct qn_blobs *b, struct qn_http *h, const char *digest, qn_b
     qn_loop_work(b->loop, check, checked, p);
 }
 
+/* Rows name files by paths without links. */
+static bool is_blob(const struct qn_blobs *b, const char *path)
+{
+    char *dir = realpath(b->dir, NULL);
+    size_t n = dir ? strlen(dir) : 0;
+    bool is = dir && strncmp(path, dir, n) == 0 && path[n] == '/';
+    free(dir);
+    return is;
+}
+
+static bool has_file(const struct qn_model_row *row, const char *path)
+{
+    for (size_t i = 0; i < row->n_files; i++)
+        if (qn_str_eq(row->files[i], path))
+            return true;
+    return false;
+}
+
 void qn_blob_release(const struct qn_blobs *b, const struct qn_snapshot *snap, const char *path)
 {
-    size_t n = strlen(b->dir);
-    if (strncmp(path, b->dir, n) != 0 || path[n] != '/')
+    if (!is_blob(b, path))
         return;
-    for (size_t i = 0; i < qn_snapshot_count(snap); i++) {
-        const struct qn_model_row *other = qn_snapshot_at(snap, i);
-        if (other->n_files && qn_str_eq(other->files[0], path))
+    for (size_t i = 0; i < qn_snapshot_count(snap); i++)
+        if (has_file(qn_snapshot_at(snap, i), path))
             return;
-    }
     if (unlink(path))
         qn_warn("blobs", "cannot remove %s: %s", path, strerror(errno));
 }

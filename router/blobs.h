@@ -12,7 +12,8 @@ enum { QN_BLOB_PREFIX = 7 }; /* of "sha256:" before the digits */
 
 struct qn_blobs;
 
-/* dir is copied and made when the first file comes. */
+/* dir is copied and made when the first file comes; what a crash has left in it is removed.
+ * Blocking: before the loop runs. */
 struct qn_blobs *qn_blobs_new(struct qn_loop *l, const char *dir);
 void qn_blobs_stop(struct qn_blobs *b); /* gives sums up; before the loop is freed */
 void qn_blobs_free(struct qn_blobs *b); /* NULL allowed */

@@ -637,6 +637,14 @@ struct qn_child_status qn_child_status(const struct qn_child *c)
     };
 }
 
+bool qn_child_has_files(const struct qn_child *c, const char *const *files, size_t n)
+{
+    bool same = c->n_files == n;
+    for (size_t i = 0; i < n && same; i++)
+        same = qn_str_eq(c->files[i], files[i]);
+    return same;
+}
+
 const char *qn_child_name(const struct qn_child *c)
 {
     return c->name;

@@ -93,6 +93,8 @@ void qn_child_set_threads(struct qn_child *c,
 
 struct qn_child_status qn_child_status(const struct qn_child *c);
 const char *qn_child_name(const struct qn_child *c);
+/* True when these, in this order, are the files it was last started with. */
+bool qn_child_has_files(const struct qn_child *c, const char *const *files, size_t n);
 const char *qn_child_type(const struct qn_child *c);
 
 /* Appends the last QN_CHILD_LOG_TAIL lines the process wrote, one per line. */

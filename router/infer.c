@@ -227,11 +227,12 @@ static void beat(void *ctx)
     r->beat = qn_timer_start(r->sv->loop, wait, 0, beat, r);
 }
 
-/* A request that only ends a model's stay. One that is not loaded is where it should be. */
+/* A request that only ends a model's stay: as with "keep_alive": 0 in any other, who uses it may
+ * finish. One that is not loaded is where it should be. */
 static void unload_only(struct run *r)
 {
     struct qn_error e = {0};
-    qn_err err = qn_inventory_unload(r->sv->inventory, r->rq.model, NULL, NULL, &e);
+    qn_err err = qn_inventory_leave(r->sv->inventory, r->rq.model, &e);
     if (err && err != QN_ENOTFOUND) {
         fail(r, &e, false);
         return;

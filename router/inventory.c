@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/path.h"
+#include "base/sha256.h"
 #include "base/str.h"
 #include "contract/control.h"
 #include "contract/job.h"
@@ -46,15 +47,17 @@ struct place {
     int64_t context_asked; /* by a load; QN_UNSET: none */
     char *options_asked;   /* by a load: a JSON object; NULL: none */
     int64_t size_bytes;
-    int64_t kv_token_bytes; /* 0: not known */
-    int64_t context;        /* the running child was started with */
-    char *options;          /* and these; NULL: none was started */
-    char cache_type[16];    /* that is wanted; "": the child's own */
-    bool stale;      /* the running child has other settings than asked for: restart it first */
-    bool unloading;  /* until its process has gone */
-    bool retry;      /* the last load failed, and somebody has asked again since */
-    int threads;     /* told to the running child */
-    bool blocked;    /* settle: wants to load and must wait for others to leave */
+    int64_t kv_token_bytes;         /* 0: not known */
+    int64_t context;                /* the running child was started with */
+    char *options;                  /* and these; NULL: none was started */
+    char cache_type[16];            /* that is wanted; "": the child's own */
+    char digest[QN_SHA256_HEX + 1]; /* of the file the child was started with; "": not known yet */
+    bool stale;     /* the running child has other settings or files than it should: restart it
+                       first */
+    bool unloading; /* until its process has gone */
+    bool retry;   /* the last load failed, and somebody has asked again or for other files since */
+    int threads;  /* told to the running child */
+    bool blocked; /* settle: wants to load and must wait for others to leave */
     int64_t used_ms; /* last lease given or taken back */
     struct qn_model_count count;
     int64_t keep_ms; /* how long it stays after that; < 0: for ever; QN_UNSET: as configured */
@@ -259,6 +262,7 @@ static void on_state(void *ctx, struct qn_child *c)
     qn_info("inventory", "model=%s state=%s", p->name, qn_inst_state_name(s));
     if (!has_process(s)) {
         p->unloading = false;
+        p->retry |= p->stale && s == QN_INST_FAILED; /* it was not what is wanted now */
         p->stale = false;
         p->keep_ms = QN_UNSET;
     }
@@ -358,6 +362,23 @@ static bool wants_other_options(const struct place *p, const struct qn_model_row
     return other;
 }
 
+static void note_digest(struct place *p, const struct qn_model_row *row)
+{
+    if (snprintf(p->digest, sizeof p->digest, "%s", row->digest) >= (int)sizeof p->digest)
+        p->digest[0] = '\0';
+}
+
+/* True when what runs is made of other files than the row names, or of a file that has been
+ * replaced since. A sum that comes to be known only now is that of the file that runs. */
+static bool has_other_files(struct place *p, const struct qn_model_row *row)
+{
+    if (!qn_child_has_files(p->child, row->files, row->n_files))
+        return true;
+    if (!*p->digest)
+        note_digest(p, row);
+    return *row->digest && !qn_str_eq(p->digest, row->digest);
+}
+
 static int64_t estimate(const struct place *p, int64_t context)
 {
     struct qn_memory_facts facts = {
@@ -391,7 +412,9 @@ static qn_err start(struct place *p, int threads, struct qn_error *e)
     char *program = qn_path_join(inv->backend_dir, p->type->binary);
     /* Its state may not have been told yet: what held for the process before this one is over. */
     p->unloading = p->stale = p->retry = false;
+    p->keep_ms = QN_UNSET;
     p->context = wanted_context(p, row);
+    note_digest(p, row);
     p->threads = threads;
     /* What else the model has (the further parts of a split file, say) is found beside these. */
     const char *mains[QN_CONTROL_FILES_MAX];
@@ -743,6 +766,7 @@ qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
     int64_t known = saved_i64(row->details, "kv_token_bytes");
     p->kv_token_bytes = known != QN_UNSET ? known : 0;
     enum qn_inst_state s = state_of(p);
+    bool other_files = has_process(s) && has_other_files(p, row);
     if (options && options->at_least && has_enough(p, s, options->context))
         options = NULL;
     /* A load that names no context takes a running model as it is, and starts another afresh. */
@@ -756,6 +780,7 @@ qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
     note_cache_type(p, row);
     if (options && has_process(s))
         p->stale = wanted_context(p, row) != p->context || wants_other_options(p, row);
+    p->stale |= other_files;
     qn_snapshot_unref(snap);
 
     struct qn_lease *x = qn_xcalloc(1, sizeof *x);
@@ -820,10 +845,10 @@ void qn_lease_release(struct qn_lease *x)
     free(x);
 }
 
-static bool unload_place(struct place *p)
+static void unload_place(struct place *p)
 {
-    if (!p->child || !has_process(state_of(p)))
-        return false;
+    if (!has_process(state_of(p)))
+        return;
     p->unloading = true;
     struct qn_error e = {0};
     qn_fail(&e, QN_ECANCELLED, "model '%s' was unloaded while the request waited for it", p->name);
@@ -833,7 +858,22 @@ static bool unload_place(struct place *p)
     p->options_asked = NULL;
     qn_child_stop(p->child, QN_CHILD_STOP_GRACE_MS);
     p->unloading = has_process(state_of(p));
-    return true;
+}
+
+/* The place that computes for a model. */
+static qn_err find_place(struct qn_inventory *inv, const char *name, struct place **out,
+                         struct qn_error *e)
+{
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    qn_err err = qn_inventory_find(inv, name, &snap, &row, e);
+    if (err)
+        return err;
+    *out = place_find(inv, qn_inventory_computes(snap, row)->name);
+    if (!*out || !has_process(state_of(*out)))
+        err = qn_fail_param(e, QN_ENOTFOUND, "model", "model '%s' is not loaded", row->name);
+    qn_snapshot_unref(snap);
+    return err;
 }
 
 qn_err qn_inventory_unload(struct qn_inventory *inv, const char *name, void (*done)(void *ctx),
@@ -841,18 +881,11 @@ qn_err qn_inventory_unload(struct qn_inventory *inv, const char *name, void (*do
 {
     struct watcher *w = NULL;
     if (name) {
-        struct qn_snapshot *snap;
-        const struct qn_model_row *row;
-        qn_err err = qn_inventory_find(inv, name, &snap, &row, e);
+        struct place *p;
+        qn_err err = find_place(inv, name, &p, e);
         if (err)
             return err;
-        struct place *p = place_find(inv, qn_inventory_computes(snap, row)->name);
-        if (!p || !unload_place(p)) {
-            err = qn_fail_param(e, QN_ENOTFOUND, "model", "model '%s' is not loaded", row->name);
-            qn_snapshot_unref(snap);
-            return err;
-        }
-        qn_snapshot_unref(snap);
+        unload_place(p);
         w = qn_xcalloc(1, sizeof *w);
         w->name = qn_xstrdup(p->name);
     } else {
@@ -866,6 +899,34 @@ qn_err qn_inventory_unload(struct qn_inventory *inv, const char *name, void (*do
     inv->watchers = w;
     settle_soon(inv);
     return QN_OK;
+}
+
+qn_err qn_inventory_leave(struct qn_inventory *inv, const char *name, struct qn_error *e)
+{
+    struct place *p;
+    qn_err err = find_place(inv, name, &p, e);
+    if (err)
+        return err;
+    p->keep_ms = 0;
+    settle_soon(inv);
+    return QN_OK;
+}
+
+void qn_inventory_changed(struct qn_inventory *inv, const char *name)
+{
+    struct place *p = place_find(inv, name);
+    if (!p || !has_process(state_of(p)))
+        return;
+    struct qn_snapshot *snap = qn_catalog_snapshot(inv->catalog);
+    const struct qn_model_row *row = qn_snapshot_find(snap, name);
+    if (!row) {
+        unload_place(p);
+    } else if (qn_inventory_computes(snap, row) != row || has_other_files(p, row)) {
+        p->stale = true; /* for who comes before it has left */
+        p->keep_ms = 0;
+    }
+    qn_snapshot_unref(snap);
+    settle_soon(inv);
 }
 
 void qn_inventory_forget(struct qn_inventory *inv, void *ctx)

@@ -95,6 +95,15 @@ struct qn_model_count qn_inventory_count(const struct qn_inventory *inv, const c
  * be NULL and is called once, not from within. QN_ENOTFOUND: unknown, or not loaded. */
 qn_err qn_inventory_unload(struct qn_inventory *inv, const char *name, void (*done)(void *ctx),
                            void *ctx, struct qn_error *e);
+/* Its stay is over: it leaves as soon as nobody uses it or waits for it. QN_ENOTFOUND: unknown, or
+ * not loaded. */
+qn_err qn_inventory_leave(struct qn_inventory *inv, const char *name, struct qn_error *e);
+
+/* The row of this name (written exactly so) has been replaced or removed. What runs for it with
+ * other files leaves: when nobody uses it any more, or, where there is no such row, as after an
+ * unload. */
+void qn_inventory_changed(struct qn_inventory *inv, const char *name);
+
 /* The caller of an unload is gone: its done is not called. */
 void qn_inventory_forget(struct qn_inventory *inv, void *ctx);
 

@@ -53,7 +53,7 @@ static qn_err open_spool(struct qn_body *b, struct qn_error *e)
     if (b->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
         /* A file system without nameless files: take the name away at once. */
         char path[4096];
-        int n = snprintf(path, sizeof path, "%s/quince-XXXXXX", dir);
+        int n = snprintf(path, sizeof path, "%s/" QN_BODY_NAME "XXXXXX", dir);
         if (n < 0 || (size_t)n >= sizeof path)
             return qn_fail(e, QN_EIO, "TMPDIR is too long a path");
         b->fd = mkostemp(path, O_CLOEXEC);

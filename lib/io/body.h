@@ -10,6 +10,9 @@
 
 enum { QN_BODY_MEMORY_MAX = 1024 * 1024 };
 
+/* How the names of files begin, where the file system has none without. */
+#define QN_BODY_NAME "quince-"
+
 struct qn_body {
     struct qn_buf memory;
     int fd; /* -1: all in memory */

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "contract/job.h"
 #include "router/answer.h"
+#include "router/blobs.h"
 #include "router/intake.h"
 #include "router/inventory.h"
 #include "router/residency.h"
@@ -192,6 +193,7 @@ struct asker {
     struct qn_http *http; /* NULL: it has gone */
     struct qn_lease *lease;
     char *name; /* the model's */
+    char *file; /* of one that is being removed */
     char *options;
     int64_t context;
 };
@@ -200,6 +202,7 @@ static void asker_free(struct asker *a)
 {
     qn_lease_release(a->lease);
     free(a->name);
+    free(a->file);
     free(a->options);
     free(a);
 }
@@ -400,6 +403,14 @@ void qn_api_engine_add(struct qn_services *sv, struct qn_http *h, const char *id
 static void removed(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;
+    if (!e && !a->sv->closed) {
+        qn_inventory_changed(a->sv->inventory, a->name); /* somebody may have loaded it meanwhile */
+        if (a->file) {
+            struct qn_snapshot *snap = qn_catalog_snapshot(a->sv->catalog);
+            qn_blob_release(a->sv->blobs, snap, a->file);
+            qn_snapshot_unref(snap);
+        }
+    }
     if (!a->http)
         asker_free(a);
     else if (e)
@@ -408,7 +419,8 @@ static void removed(void *ctx, const struct qn_error *e)
         answer(a, 200, "removed");
 }
 
-/* It is out of memory, and now out of the catalog, too; its file stays. */
+/* It is out of memory, and now out of the catalog, too; its file stays, unless a client has sent
+ * it. */
 static void forget(void *ctx)
 {
     struct asker *a = ctx;
@@ -448,6 +460,7 @@ void qn_api_engine_remove(struct qn_services *sv, struct qn_http *h, const char 
     a->sv = sv;
     a->http = h;
     a->name = qn_xstrdup(row->name);
+    a->file = qn_xstrdup(row->files[0]);
     qn_snapshot_unref(snap);
     qn_http_on_gone(h, unload_gone, a);
     if (qn_inventory_unload(sv->inventory, a->name, forget, a, &e))

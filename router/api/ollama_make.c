@@ -25,7 +25,8 @@ struct asker {
     struct qn_http *http; /* NULL: gone */
     bool lines;           /* the success is told as a stream of states, else as one */
     bool silent;          /* or by the status alone */
-    char *file;           /* of a model that is being deleted; NULL: it had none */
+    char *name;           /* of the row that is replaced or removed */
+    char *file;           /* that it had before; NULL: none */
 };
 
 static void gone(void *ctx)
@@ -33,11 +34,16 @@ static void gone(void *ctx)
     ((struct asker *)ctx)->http = NULL;
 }
 
-static struct asker *asker_new(struct qn_services *sv, struct qn_http *h)
+static struct asker *asker_new(struct qn_services *sv, struct qn_http *h, const char *name)
 {
     struct asker *a = qn_xcalloc(1, sizeof *a);
+    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    const struct qn_model_row *old = qn_snapshot_find(snap, name);
     a->sv = sv;
     a->http = h;
+    a->name = qn_xstrdup(name);
+    a->file = old && old->n_files ? qn_xstrdup(old->files[0]) : NULL;
+    qn_snapshot_unref(snap);
     qn_http_on_gone(h, gone, a);
     return a;
 }
@@ -56,16 +62,24 @@ static void answer(const struct asker *a)
         qn_http_reply(a->http, 200, "application/json", state, sizeof state - 1);
 }
 
-static void done(void *ctx, const struct qn_error *e)
+/* The catalog has changed, and only now: a request that came in between found what was there
+ * before, and must not go on with it. */
+static void settle(const struct asker *a)
 {
-    struct asker *a = ctx;
-    if (!e && !a->sv->closed)
-        qn_survey_again(a->sv->survey);
-    if (!e && !a->sv->closed && a->file) {
+    qn_inventory_changed(a->sv->inventory, a->name);
+    qn_survey_again(a->sv->survey);
+    if (a->file) {
         struct qn_snapshot *snap = qn_catalog_snapshot(a->sv->catalog);
         qn_blob_release(a->sv->blobs, snap, a->file);
         qn_snapshot_unref(snap);
     }
+}
+
+static void done(void *ctx, const struct qn_error *e)
+{
+    struct asker *a = ctx;
+    if (!e && !a->sv->closed)
+        settle(a);
     if (a->http) {
         qn_http_on_gone(a->http, NULL, NULL);
         if (e)
@@ -73,6 +87,7 @@ static void done(void *ctx, const struct qn_error *e)
         else
             answer(a);
     }
+    free(a->name);
     free(a->file);
     free(a);
 }
@@ -115,16 +130,6 @@ static qn_err new_name(struct qn_services *sv, const char *given, const char *pa
                              "%s: '%s' ships with quince: choose another name", param, name);
     *out = name;
     return QN_OK;
-}
-
-/* What had the name before has other files, perhaps, and must not go on answering. */
-static void leave_old(struct qn_services *sv, const char *name)
-{
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
-    const struct qn_model_row *old = qn_snapshot_find(snap, name);
-    if (old && qn_inventory_computes(snap, old) == old)
-        (void)qn_inventory_unload(sv->inventory, name, NULL, NULL, NULL); /* if it is loaded */
-    qn_snapshot_unref(snap);
 }
 
 /* ---- what a preset consists of ---- */
@@ -339,9 +344,8 @@ static qn_err create_from(struct qn_services *sv, struct qn_http *h, const char 
         row.last_use_s = 0;
         if (qn_str_eq(row.base, name)) /* made from itself: it stays what it was */
             row.base = "";
-        struct asker *a = asker_new(sv, h);
+        struct asker *a = asker_new(sv, h, name);
         a->lines = lines;
-        leave_old(sv, name);
         qn_catalog_put(sv->catalog, &row, done, a);
     }
     qn_snapshot_unref(snap);
@@ -379,9 +383,8 @@ static qn_err create_of_blob(struct qn_services *sv, struct qn_http *h, const ch
                                       .preset = preset,
                                       .digest = digest + QN_BLOB_PREFIX,
                                       .replace = true};
-        struct asker *a = asker_new(sv, h);
+        struct asker *a = asker_new(sv, h, name);
         a->lines = lines;
-        leave_old(sv, name);
         qn_intake_model(sv->loop, sv->catalog, &sv->closed, &wish, done, a);
     }
     free(path);
@@ -460,9 +463,8 @@ static qn_err copy(struct qn_services *sv, struct qn_http *h, const struct qn_jr
     row.builtin = row.suggested = false;
     row.created_s = row.modified_s = qn_wall_ms() / 1000;
     row.last_use_s = 0;
-    struct asker *a = asker_new(sv, h);
+    struct asker *a = asker_new(sv, h, name);
     a->silent = true;
-    leave_old(sv, name);
     qn_catalog_put(sv->catalog, &row, done, a);
     qn_snapshot_unref(snap);
     return QN_OK;
@@ -496,13 +498,8 @@ static qn_err delete_model(struct qn_services *sv, struct qn_http *h, const char
     if (row->builtin) {
         err = qn_fail_param(e, QN_EINVAL, "model", "'%s' ships with quince and stays", row->name);
     } else {
-        struct asker *a = asker_new(sv, h);
+        struct asker *a = asker_new(sv, h, row->name);
         a->silent = true;
-        /* Another model may compute for this one; and one that is not loaded is out already. */
-        if (qn_inventory_computes(snap, row) == row)
-            (void)qn_inventory_unload(sv->inventory, row->name, NULL, NULL, NULL);
-        if (row->n_files)
-            a->file = qn_xstrdup(row->files[0]);
         qn_catalog_remove(sv->catalog, row->name, done, a);
     }
     qn_snapshot_unref(snap);

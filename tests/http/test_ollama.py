@@ -7,10 +7,11 @@ import json
 import re
 import socket
 import subprocess
+import threading
 import time
 
 import pytest
-from conftest import BUILD, ROOT, Reply, Server, fake_model, wait_until
+from conftest import BUILD, ROOT, Reply, Server, events, fake_model, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +112,78 @@ def test_loading_and_unloading(house, server):
     # Nothing is loaded only to be unloaded.
     assert post(server, "/api/chat", {"model": model, "messages": [], "keep_alive": 0}).json["done_reason"] == "unload"
     assert not server.children()
+
+
+def test_an_unload_lets_others_finish(house, server):
+    model = house.model(server, "m", load_ms=300, tokens=30, token_ms=40)
+    unload = {"model": model, "keep_alive": 0, "stream": False}
+    waiting = threading.Thread(target=lambda: replies.append(chat(server, model, stream=False)))
+    replies = []
+    waiting.start()
+    wait_until(server.children, what="the load")
+    assert post(server, "/api/chat", unload).json["done_reason"] == "unload"
+    waiting.join()
+    assert replies[0].status == 200, replies[0].body
+    wait_until(lambda: not server.children(), what="the unload")
+    with contextlib.closing(server.stream(model)[0]) as first:
+        (pid,) = server.children()
+        assert post(server, "/api/generate", {**unload, "prompt": ""}).json["done_reason"] == "unload"
+        connection, second = server.stream(model)
+        assert next(events(second))["choices"] and server.children() == [pid]
+        connection.close()
+        first.close()
+    wait_until(lambda: not server.children(), what="the unload")
+
+
+def send_blob(server, path):
+    digest = "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
+    server.request("POST", f"/api/blobs/{digest}", path.read_bytes(), headers={})
+    return digest
+
+
+def said_by(server, model):
+    reply = chat(server, model, stream=False)
+    assert reply.status == 200, reply.body
+    return reply.json["message"]["content"]
+
+
+def test_a_replaced_model_is_not_asked_any_more(house, server):
+    digests = [send_blob(server, fake_model(house.tmp_path, word=word, tokens=1)) for word in ("one", "two")]
+    make = {"model": "mine", "stream": False}
+    assert post(server, "/api/create", {**make, "files": {"x": digests[0]}}).status == 200
+    over = threading.Event()
+
+    def ask():
+        while not over.is_set():
+            chat(server, "mine", stream=False)
+    askers = [threading.Thread(target=ask) for _ in range(3)]
+    for t in askers:
+        t.start()
+    try:
+        for i in range(1, 7):
+            digest = send_blob(server, house.tmp_path / f"fake-{i % 2}.gguf")
+            assert post(server, "/api/create", {**make, "files": {"x": digest}}).status == 200
+            assert said_by(server, "mine") == ("one", "two")[i % 2]
+            # The other file belongs to nobody any more.
+            assert [f.name for f in (server.data_dir / "blobs").iterdir()] == [digest.replace(":", "-")]
+    finally:
+        over.set()
+        for t in askers:
+            t.join()
+
+
+def test_a_file_that_is_replaced_is_loaded_again(house, server):
+    def digest():
+        (tag,) = server.get("/api/tags").json["models"]
+        return None if "digest_pending" in tag else tag["digest"]
+    path = fake_model(house.tmp_path, word="one", tokens=1)
+    server.register("user.m", path)
+    old = wait_until(digest, what="the sum")
+    assert said_by(server, "user.m") == "one"
+    fake_model(house.tmp_path, word="two!", tokens=1).rename(path)
+    server.register("user.m", path)
+    wait_until(lambda: digest() != old, what="the new sum")
+    assert said_by(server, "user.m") == "two!"
 
 
 def test_a_long_load_shows_signs_of_life_that_parsers_skip(house, server):
@@ -365,6 +438,27 @@ def test_blobs(house, server):
     digest = "sha256:" + hashlib.sha256(junk).hexdigest()
     assert server.request("POST", f"/api/blobs/{digest}", junk, headers={}).status == 201
     assert post(server, "/api/create", {"model": "x", "files": {"x": digest}}).status == 400
+
+
+@pytest.mark.parametrize("remove", ["/api/delete", "/engines/mine"])
+def test_blobs_go_with_their_model_behind_a_link(house, remove):
+    (house.tmp_path / "real").mkdir()
+    (house.tmp_path / "data-0").symlink_to(house.tmp_path / "real")
+    server = house.start()
+    digest = send_blob(server, fake_model(house.tmp_path))
+    assert post(server, "/api/create", {"model": "mine", "files": {"x": digest}}).status == 200
+    assert server.request("DELETE", remove, {"model": "mine"}).status == 200
+    wait_until(lambda: not list((server.data_dir / "blobs").iterdir()), what="the blob's end")
+
+
+def test_what_a_crash_left_of_blobs_goes(house):
+    folder = house.tmp_path / "data-0" / "blobs"
+    folder.mkdir(parents=True)
+    kept = folder / ("sha256-" + "0" * 64)
+    for f in (kept, folder / "unchecked-0123456789abcdef", folder / "quince-aB3xYz"):
+        f.write_bytes(b"x")
+    house.start()
+    assert list(folder.iterdir()) == [kept]
 
 
 def test_large_blobs_need_no_memory(house):
