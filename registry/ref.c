@@ -283,23 +283,26 @@ static qn_err read_modelscope(const char *text, const char *path, struct qn_ref 
     return read_repo(text, behind_models(path), out, e);
 }
 
-/* [library/]name[:tag], user/name[:tag], and the registry's v2/.../manifests/tag. */
+/* [library/]name[:tag], user/name[:tag], their pages of tags, and the registry's own
+ * v2/owner/name/manifests/tag. */
 static qn_err read_ollama(const char *text, const char *path, struct qn_ref *out,
                           struct qn_error *e)
 {
-    if (qn_str_starts(path, "v2/"))
+    bool api = qn_str_starts(path, "v2/") && strstr(path, "/manifests/");
+    if (api)
         path += strlen("v2/");
-    size_t n = strcspn(path, ":");
-    const char *manifests = strstr(path, "/manifests/"), *tags = strstr(path, "/tags");
-    const char *tag = path[n] ? path + n + 1 : "";
-    if (manifests) {
-        n = (size_t)(manifests - path);
-        tag = manifests + strlen("/manifests/");
-    } else if (tags && (size_t)(tags - path) < n) {
-        n = (size_t)(tags - path);
-    }
-    if (n && path[n - 1] == '/')
+    bool library = qn_str_starts(path, "library/");
+    if (library)
+        path += strlen("library/");
+    const char *manifests = api ? strstr(path, "/manifests/") : NULL;
+    size_t n = manifests ? (size_t)(manifests - path) : strcspn(path, ":");
+    const char *tag = manifests ? manifests + strlen("/manifests/") : path[n] ? path + n + 1 : "";
+    if (!path[n] && n > 0 && path[n - 1] == '/')
         n--;
+    const char *slash = memchr(path, '/', n);
+    if (slash && !path[n] && (library || memchr(slash + 1, '/', n - (size_t)(slash + 1 - path))) &&
+        qn_str_ends(path, "/tags"))
+        n -= strlen("/tags");
     bool bare = !memchr(path, '/', n);
     const char *owner = bare ? "library/" : "";
     size_t owner_len = strlen(owner);
@@ -310,7 +313,7 @@ static qn_err read_ollama(const char *text, const char *path, struct qn_ref *out
             e, text,
             "is not a model: `quince list --all` shows the built-in names; others are owner/repo "
             "(Hugging Face), name:tag (Ollama), an address or a path");
-    if (path[strcspn(path, ":")] && !*tag)
+    if (path[n] == ':' && !*tag)
         return bad(e, text, "ends in nothing: leave out the ':' or name a tag after it");
     if (!*tag)
         tag = "latest";
