@@ -438,10 +438,10 @@ qn_err qn_ref_parse(const char *text, enum qn_hub_kind plain, struct qn_ref *out
 static void print_plain(const struct qn_ref *ref, struct qn_buf *out)
 {
     qn_buf_str(out, ref->hub == QN_HUB_URL || ref->hub == QN_HUB_LOCAL ? ref->url : ref->repo);
-    if (*ref->variant)
-        qn_buf_fmt(out, ":%s", ref->variant);
     if (*ref->revision)
         qn_buf_fmt(out, "@%s", ref->revision);
+    if (*ref->variant)
+        qn_buf_fmt(out, ":%s", ref->variant);
 }
 
 void qn_ref_print(const struct qn_ref *ref, struct qn_buf *out)

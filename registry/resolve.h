@@ -23,7 +23,7 @@
 struct qn_choice_file {
     const struct qn_repo_file *file; /* lent by the repository */
     const char *role; /* static: "main" (exactly one, the file to load), "shard", "mmproj",
-                         "draft", "template", "params", "license", "system", "adapter" */
+                         "draft", "extra", "template", "params", "license", "system", "adapter" */
 };
 
 struct qn_choice {
@@ -57,7 +57,7 @@ struct qn_variants {
     const char *kind;   /* static: "gguf", "whisper", "diffusion", "onnx-ryzenai", "unknown" */
     const char *recipe; /* static: "llamacpp", "whispercpp", "sd-cpp", "ryzenai-llm" */
     char suggested_name[QN_REF_REPO_MAX + 1];
-    const char *labels[4]; /* static: "vision", "embeddings", "reranking" */
+    const char *labels[4]; /* static: "vision", "embeddings", "reranking", "image", ... */
     size_t n_labels;
 };
 void qn_variants(const struct qn_repo *repo, struct qn_variants **out);

@@ -1,0 +1,416 @@
+/* See resolve.h. A repository's files are sorted by path, so "the first" is the same for everybody.
+ */
+#include "registry/resolve.h"
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "registry/variant.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How many names a message lists. */
+enum { NAMES_MAX = 12 };
+
+struct choosing {
+    const struct qn_repo *repo;
+    struct qn_choice *choice;
+    struct qn_error *e;
+};
+
+static void add(struct qn_choice *c, const struct qn_repo_file *file, const char *role)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (c->files[i].file == file)
+            return;
+    c->files[c->n++] = (struct qn_choice_file){file, role};
+}
+
+static void add_name(struct qn_buf *out, size_t i, const char *name)
+{
+    if (i < NAMES_MAX)
+        qn_buf_fmt(out, "%s%s", i ? ", " : "", name);
+    else if (i == NAMES_MAX)
+        qn_buf_str(out, ", ...");
+}
+
+/* "Q4_K_M, Q8_0": what can be asked for instead. */
+static void list_variants(const struct qn_repo *repo, struct qn_buf *out)
+{
+    struct qn_variants *v;
+    qn_variants(repo, &v);
+    for (size_t i = 0; i < v->n; i++)
+        add_name(out, i, v->v[i].name);
+    if (!v->n)
+        for (size_t i = 0; i < repo->n; i++)
+            add_name(out, i, repo->files[i].path);
+    qn_variants_free(v);
+}
+
+static qn_err not_there(const struct choosing *a, const char *what, const char *variant)
+{
+    struct qn_buf names;
+    qn_buf_init(&names, QN_ERROR_MESSAGE_MAX);
+    list_variants(a->repo, &names);
+    qn_err err =
+        qn_fail_param(a->e, QN_ENOTFOUND, "variant", "%.200s has no %s '%.200s'; there is: %s",
+                      a->repo->id, what, variant, names.len ? qn_buf_cstr(&names) : "nothing");
+    qn_buf_deinit(&names);
+    return err;
+}
+
+/* The file that is to be loaded, and with it the shards of its series, all of which have to be
+ * there. */
+static qn_err add_main(const struct choosing *a, const struct qn_repo_file *file)
+{
+    struct qn_shard shard;
+    if (!qn_shard_of(file->path, &shard)) {
+        add(a->choice, file, "main");
+        return QN_OK;
+    }
+    for (int i = 1; i <= shard.count; i++) {
+        const struct qn_repo_file *part = NULL;
+        for (size_t k = 0; k < a->repo->n && !part; k++) {
+            struct qn_shard other;
+            const char *path = a->repo->files[k].path;
+            if (qn_shard_of(path, &other) && other.number == i && other.count == shard.count &&
+                other.stem_len == shard.stem_len && !strncmp(path, file->path, shard.stem_len))
+                part = &a->repo->files[k];
+        }
+        if (!part)
+            return qn_fail_param(
+                a->e, QN_ENOTFOUND, "variant",
+                "part %d of %d of %.200s is missing in %.200s: its owner has to upload it", i,
+                shard.count, file->path, a->repo->id);
+        add(a->choice, part, i == 1 ? "main" : "shard");
+    }
+    return QN_OK;
+}
+
+static const struct qn_repo_file *first_main(const struct qn_repo *repo)
+{
+    for (size_t i = 0; i < repo->n; i++)
+        if (qn_file_kind_of(repo->files[i].path) == QN_FILE_GGUF)
+            return &repo->files[i];
+    return NULL;
+}
+
+/* What is neither of the model nor worth keeping beside it. */
+static bool is_paper(const char *path)
+{
+    const char *base = strrchr(path, '/');
+    base = base ? base + 1 : path;
+    return *base == '.' || qn_str_ieq(base, "README.md");
+}
+
+/* A repository without GGUF whose one model file says which it is: all of it is wanted, since such
+ * models keep voices and settings in files of their own. */
+static qn_err choose_whole(const struct choosing *a)
+{
+    const struct qn_repo_file *found = NULL;
+    size_t n = 0;
+    for (int pass = 0; pass < 2 && !n; pass++)
+        for (size_t i = 0; i < a->repo->n; i++) {
+            const char *path = a->repo->files[i].path;
+            if (pass == 0 ? qn_has_ending(path, ".onnx") || qn_has_ending(path, ".safetensors") ||
+                                qn_has_ending(path, ".pth")
+                          : qn_has_ending(path, ".bin")) {
+                found = &a->repo->files[i];
+                n++;
+            }
+        }
+    if (n != 1) {
+        struct qn_buf names;
+        qn_buf_init(&names, QN_ERROR_MESSAGE_MAX);
+        list_variants(a->repo, &names);
+        qn_err err = qn_fail_param(
+            a->e, QN_EUNSUPPORTED, "variant",
+            "%.200s has no GGUF file to choose by itself: name a file as %.200s:FILE, or look "
+            "for a repository with GGUF in its name (quince search); there is: %s",
+            a->repo->id, a->repo->id, names.len ? qn_buf_cstr(&names) : "nothing");
+        qn_buf_deinit(&names);
+        return err;
+    }
+    add(a->choice, found, "main");
+    for (size_t i = 0; i < a->repo->n; i++)
+        if (!is_paper(a->repo->files[i].path))
+            add(a->choice, &a->repo->files[i], "extra");
+    return QN_OK;
+}
+
+static qn_err choose_all(const struct choosing *a)
+{
+    const struct qn_repo_file *first = first_main(a->repo);
+    if (!first)
+        return choose_whole(a);
+    qn_err err = add_main(a, first);
+    bool projector = false;
+    for (size_t i = 0; i < a->repo->n && !err; i++) {
+        enum qn_file_kind kind = qn_file_kind_of(a->repo->files[i].path);
+        const char *role = kind == QN_FILE_DRAFT                  ? "draft"
+                           : kind == QN_FILE_MMPROJ && !projector ? "mmproj"
+                                                                  : "extra";
+        projector = projector || kind == QN_FILE_MMPROJ;
+        if (kind != QN_FILE_OTHER)
+            add(a->choice, &a->repo->files[i], role);
+    }
+    return err;
+}
+
+/* An exact path, or the name of a file in some folder if there is only one. */
+static const struct qn_repo_file *find_file(const struct qn_repo *repo, const char *name,
+                                            size_t *n_found)
+{
+    const struct qn_repo_file *found = NULL;
+    *n_found = 0;
+    for (size_t i = 0; i < repo->n; i++)
+        if (qn_str_eq(repo->files[i].path, name)) {
+            *n_found = 1;
+            return &repo->files[i];
+        }
+    for (size_t i = 0; i < repo->n && !strchr(name, '/'); i++) {
+        const char *base = strrchr(repo->files[i].path, '/');
+        if (base && qn_str_eq(base + 1, name)) {
+            found = &repo->files[i];
+            ++*n_found;
+        }
+    }
+    return found;
+}
+
+static qn_err ambiguous(const struct choosing *a, const char *variant, const struct qn_buf *names)
+{
+    return qn_fail_param(a->e, QN_EINVAL, "variant",
+                         "'%.200s' means more than one file of %.200s; name one: %s", variant,
+                         a->repo->id, names->data);
+}
+
+/* The one variant of that name. */
+static qn_err choose_variant(const struct choosing *a, const char *variant, bool *done)
+{
+    struct qn_variants *all;
+    qn_err err = QN_OK;
+    qn_variants(a->repo, &all);
+    for (size_t i = 0; i < all->n && !*done; i++) {
+        const struct qn_variant *v = &all->v[i];
+        if (!qn_str_ieq(v->name, variant))
+            continue;
+        *done = true;
+        memcpy(a->choice->variant, v->name, sizeof v->name);
+        err = add_main(a, v->files[0]);
+        for (size_t k = 1; k < v->n && !err; k++)
+            add(a->choice, v->files[k], "shard");
+    }
+    qn_variants_free(all);
+    return err;
+}
+
+/* Files that end in VARIANT.gguf; the parts of a series are one. A quantisation has to be a word of
+ * its own there: BF16 is no F16. */
+static qn_err choose_ending(const struct choosing *a, const char *variant, bool *done)
+{
+    const struct qn_repo_file *found = NULL;
+    struct qn_buf names;
+    size_t n = 0, len = strlen(variant);
+    char quantization[32];
+    bool word = qn_quantization_of(variant, quantization) && strlen(quantization) == len;
+    qn_buf_init(&names, QN_ERROR_MESSAGE_MAX);
+    for (size_t i = 0; i < a->repo->n; i++) {
+        const struct qn_repo_file *f = &a->repo->files[i];
+        struct qn_shard shard;
+        if (qn_file_kind_of(f->path) != QN_FILE_GGUF)
+            continue;
+        bool part = qn_shard_of(f->path, &shard);
+        size_t stem = part ? shard.stem_len : strlen(f->path) - strlen(".gguf");
+        if ((part && shard.number != 1) || stem < len ||
+            strncasecmp(f->path + stem - len, variant, len) != 0)
+            continue;
+        if (word && stem > len && isalnum((unsigned char)f->path[stem - len - 1]))
+            continue;
+        add_name(&names, n++, f->path);
+        found = f;
+    }
+    *done = n > 0;
+    qn_err err = n > 1 ? ambiguous(a, variant, &names) : n ? add_main(a, found) : QN_OK;
+    qn_buf_deinit(&names);
+    return err;
+}
+
+/* A folder at the top: VARIANT, or one that ends in -VARIANT or _VARIANT. */
+static bool folder_fits(const char *path, const char *variant, bool whole)
+{
+    size_t n = strcspn(path, "/"), len = strlen(variant);
+    if (path[n] != '/' || n < len || strncasecmp(path + n - len, variant, len) != 0)
+        return false;
+    return n == len ? whole : !whole && (path[n - len - 1] == '-' || path[n - len - 1] == '_');
+}
+
+static qn_err choose_folder(const struct choosing *a, const char *variant, bool *done)
+{
+    for (int whole = 1; whole >= 0; whole--) {
+        const struct qn_repo_file *first = NULL;
+        for (size_t i = 0; i < a->repo->n; i++) {
+            const struct qn_repo_file *f = &a->repo->files[i];
+            if (qn_file_kind_of(f->path) != QN_FILE_GGUF || !folder_fits(f->path, variant, whole))
+                continue;
+            size_t n = strcspn(f->path, "/");
+            if (!first) {
+                qn_err err = add_main(a, first = f);
+                if (err)
+                    return err;
+            } else if (strcspn(first->path, "/") != n || strncmp(first->path, f->path, n) != 0) {
+                struct qn_buf names;
+                qn_buf_init(&names, QN_ERROR_MESSAGE_MAX);
+                add_name(&names, 0, first->path);
+                add_name(&names, 1, f->path);
+                qn_err err = ambiguous(a, variant, &names);
+                qn_buf_deinit(&names);
+                return err;
+            } else {
+                add(a->choice, f, "shard");
+            }
+        }
+        if (first) {
+            *done = true;
+            return QN_OK;
+        }
+    }
+    return QN_OK;
+}
+
+static qn_err choose(const struct choosing *a, const char *variant)
+{
+    bool done = false;
+    size_t n;
+    if (qn_str_eq(variant, "*"))
+        return choose_all(a);
+    if (!*variant) {
+        const struct qn_repo_file *first = first_main(a->repo);
+        return first ? add_main(a, first) : choose_whole(a);
+    }
+    const struct qn_repo_file *file = find_file(a->repo, variant, &n);
+    if (n == 1)
+        return add_main(a, file);
+    if (n > 1)
+        return qn_fail_param(a->e, QN_EINVAL, "variant",
+                             "%.200s has more than one '%.200s': name it with its folder",
+                             a->repo->id, variant);
+    if (qn_is_model_file(variant))
+        return not_there(a, "file", variant);
+    qn_err err = choose_variant(a, variant, &done);
+    if (!err && !done)
+        err = choose_ending(a, variant, &done);
+    if (!err && !done)
+        err = choose_folder(a, variant, &done);
+    return err || done ? err : not_there(a, "variant", variant);
+}
+
+/* The projector in half precision before others; one from the model's own folder before all. */
+static const struct qn_repo_file *best_projector(const struct qn_repo *repo, const char *main_path)
+{
+    static const char *const precisions[] = {"F16", "BF16", "Q8_0", "F32"};
+    enum { PRECISIONS = sizeof precisions / sizeof *precisions };
+    const char *slash = strrchr(main_path, '/');
+    size_t folder = slash ? (size_t)(slash - main_path) + 1 : 0, best_rank = SIZE_MAX;
+    const struct qn_repo_file *best = NULL;
+    for (size_t i = 0; i < repo->n; i++) {
+        const char *path = repo->files[i].path;
+        char quantization[32];
+        if (qn_file_kind_of(path) != QN_FILE_MMPROJ)
+            continue;
+        const char *base = strrchr(path, '/');
+        bool near = base ? (size_t)(base - path) + 1 == folder && !strncmp(path, main_path, folder)
+                         : folder == 0;
+        size_t rank = 0;
+        while (rank < PRECISIONS && !(qn_quantization_of(path, quantization) &&
+                                      qn_str_eq(quantization, precisions[rank])))
+            rank++;
+        rank += near ? 0 : PRECISIONS + 1;
+        if (rank < best_rank) {
+            best_rank = rank;
+            best = &repo->files[i];
+        }
+    }
+    return best;
+}
+
+static qn_err add_projector(const struct choosing *a, const char *mmproj)
+{
+    const struct qn_repo_file *file;
+    size_t n = 1;
+    if (!mmproj || !*mmproj)
+        return QN_OK;
+    if (qn_str_eq(mmproj, "auto")) {
+        file = best_projector(a->repo, a->choice->files[0].file->path);
+    } else {
+        file = find_file(a->repo, mmproj, &n);
+        if (n != 1)
+            return qn_fail_param(a->e, n ? QN_EINVAL : QN_ENOTFOUND, "mmproj",
+                                 "%.200s has %s projector '%.200s'", a->repo->id,
+                                 n ? "more than one" : "no", mmproj);
+    }
+    if (file)
+        add(a->choice, file, "mmproj");
+    return QN_OK;
+}
+
+/* A hub that says itself what each file is. */
+static qn_err choose_by_roles(const struct choosing *a)
+{
+    for (size_t i = 0; i < a->repo->n; i++)
+        if (qn_str_eq(a->repo->files[i].role, "main"))
+            add(a->choice, &a->repo->files[i], a->choice->n ? "shard" : "main");
+    if (!a->choice->n)
+        return qn_fail_param(a->e, QN_EUNSUPPORTED, "model",
+                             "%.200s holds no GGUF model (newer models of Ollama's library may be "
+                             "of a kind that only "
+                             "Ollama runs): look for one on Hugging Face with `quince search`",
+                             a->repo->id);
+    for (size_t i = 0; i < a->repo->n; i++)
+        add(a->choice, &a->repo->files[i], a->repo->files[i].role);
+    return QN_OK;
+}
+
+qn_err qn_resolve(const struct qn_repo *repo, const char *variant, const char *mmproj,
+                  struct qn_choice **out, struct qn_error *e)
+{
+    struct qn_choice *c = qn_xcalloc(1, sizeof *c);
+    struct choosing a = {.repo = repo, .choice = c, .e = e};
+    bool roles = false, unknown = false;
+    qn_err err = QN_OK;
+    *out = NULL;
+    c->files = qn_xcalloc(repo->n + 1, sizeof *c->files);
+    if (!variant)
+        variant = "";
+    for (size_t i = 0; i < repo->n; i++)
+        roles = roles || repo->files[i].role;
+    if (strlen(variant) >= sizeof c->variant)
+        err = qn_fail_param(e, QN_EINVAL, "variant", "the variant's name is longer than %zu bytes",
+                            sizeof c->variant - 1);
+    else
+        memcpy(c->variant, variant, strlen(variant) + 1);
+    if (!err)
+        err = roles ? choose_by_roles(&a) : choose(&a, variant);
+    if (!err && !roles)
+        err = add_projector(&a, mmproj);
+    for (size_t i = 0; i < c->n && !err; i++) {
+        unknown = unknown || c->files[i].file->size_bytes < 0;
+        c->size_bytes += c->files[i].file->size_bytes;
+    }
+    if (unknown)
+        c->size_bytes = -1;
+    if (err)
+        qn_choice_free(c);
+    else
+        *out = c;
+    return err;
+}
+
+void qn_choice_free(struct qn_choice *c)
+{
+    if (!c)
+        return;
+    free(c->files);
+    free(c);
+}
