@@ -27,7 +27,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { QN_STORE_PATH_MAX = 1024, QN_STORE_COMMIT_MAX = 64, QN_STORE_BLOB_MAX = 64 };
+enum {
+    QN_STORE_PATH_MAX = 1024,
+    QN_STORE_COMMIT_MAX = 64,
+    QN_STORE_BLOB_MAX = 64,
+    QN_STORE_GRACE_S = 600
+};
 
 struct qn_store;
 
@@ -121,12 +126,13 @@ enum qn_store_waste {
 };
 struct qn_store_cleaner {
     void *ctx;
-    bool dry;                                       /* only tell */
+    int64_t grace_s; /* what changed less long ago stays, since somebody may be about to link it:
+                        QN_STORE_GRACE_S */
+    bool dry;        /* only tell */
     bool (*wanted)(void *ctx, const char *partial); /* MAY: true keeps a partial */
     void (*found)(void *ctx, enum qn_store_waste what, const char *path, int64_t size_bytes);
 };
-/* Goes through the whole store. Files that changed in the last minutes stay: somebody may be about
- * to link them. */
+/* Goes through the whole store. Folders that are not there are fine. */
 qn_err qn_store_clean(const struct qn_store *s, const struct qn_store_cleaner *cleaner,
                       struct qn_error *e);
 
