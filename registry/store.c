@@ -57,7 +57,10 @@ char *qn_store_hf_cache(const char *const *env)
 struct qn_store *qn_store_new(const char *cache, const char *own)
 {
     struct qn_store *s = qn_xcalloc(1, sizeof *s);
-    s->roots[QN_HUB_HF] = qn_xstrdup(cache);
+    size_t n = strlen(cache);
+    while (n > 1 && cache[n - 1] == '/') /* paths are told by their beginning */
+        n--;
+    s->roots[QN_HUB_HF] = qn_xstrndup(cache, n);
     s->roots[QN_HUB_MODELSCOPE] = qn_path_join(own, "modelscope");
     s->roots[QN_HUB_OLLAMA] = qn_path_join(own, "ollama");
     s->roots[QN_HUB_URL] = qn_path_join(own, "url");

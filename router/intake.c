@@ -1,6 +1,7 @@
 /* Models into the catalog, see intake.h. */
 #include "router/intake.h"
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -19,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DETAILS_MAX = 64 * 1024 };
+enum { DETAILS_MAX = 64 * 1024, WISH_MAX = 64 * 1024 * 1024 };
 
 /* The backend type a recipe stands for. */
 static const struct qn_backend_type *type_of(const char *recipe)
@@ -115,9 +116,15 @@ qn_err qn_intake_builtin(struct qn_catalog *catalog, const char *dir, char *star
 struct intake {
     struct qn_catalog *catalog;
     const bool *closed;
-    char *name, *path, *recipe, *preset, *digest;
-    bool replace;
-    char *real; /* the file's absolute path */
+    struct qn_arena *arena;
+    struct qn_intake_wish wish; /* its strings are the arena's */
+    struct qn_intake_origin origin;
+    bool as_they_are; /* the files' paths are kept */
+    const char **files, **roles;
+    int64_t *sizes;
+    size_t n_files;
+    int64_t size_bytes;
+    bool header; /* the main file is a GGUF, and facts and said hold what it says */
     struct qn_inspection facts;
     struct qn_buf said;
     struct qn_stamp stamp;
@@ -128,12 +135,7 @@ struct intake {
 
 static void intake_free(struct intake *in)
 {
-    free(in->name);
-    free(in->path);
-    free(in->recipe);
-    free(in->preset);
-    free(in->digest);
-    free(in->real);
+    qn_arena_free(in->arena);
     qn_buf_deinit(&in->said);
     free(in);
 }
@@ -142,33 +144,145 @@ static void on_put(void *ctx, const struct qn_error *e)
 {
     struct intake *in = ctx;
     if (!e)
-        qn_info("intake", "model=%s registered=1", in->name);
+        qn_info("intake", "model=%s registered=1", in->wish.name);
     in->done(in->ctx, e);
     intake_free(in);
 }
 
-/* Worker: the file must be a regular one that can be read and is a model. */
+/* A file must be a regular one that can be read. */
+static qn_err measure(const char *path, int64_t *size_bytes, struct qn_error *e)
+{
+    struct stat st;
+    if (stat(path, &st))
+        return qn_fail_param(e, errno == ENOENT ? QN_ENOTFOUND : QN_EINVAL, "checkpoint",
+                             "cannot open %s: %s", path, strerror(errno));
+    if (!S_ISREG(st.st_mode))
+        return qn_fail_param(e, QN_EINVAL, "checkpoint", "%s is not a regular file", path);
+    if (access(path, R_OK))
+        return qn_fail_param(e, QN_EINVAL, "checkpoint", "cannot read %s: %s", path,
+                             strerror(errno));
+    *size_bytes = st.st_size;
+    return QN_OK;
+}
+
+/* What models of other types than "llm" say in their headers is their backends' business. */
+static qn_err read_header(struct intake *in, const char *path, struct qn_error *e)
+{
+    qn_err err = qn_registry_inspect(path, &in->facts, e);
+    if (err == QN_EFORMAT && !qn_str_eq(type_of(in->wish.recipe)->type, "llm"))
+        return QN_OK;
+    in->header = !err;
+    if (!err)
+        err = qn_registry_facts(path, &in->said, e);
+    return err;
+}
+
+/* Worker: the files must be there, and a model. */
 static void inspect(void *ctx)
 {
     struct intake *in = ctx;
-    struct stat st;
     struct qn_error why = {0};
+    char *real = NULL;
     if (in->error.code)
         return;
-    if (stat(in->path, &st)) {
-        qn_fail_param(&in->error, errno == ENOENT ? QN_ENOTFOUND : QN_EINVAL, "checkpoint",
-                      "cannot open %s: %s", in->path, strerror(errno));
-    } else if (!S_ISREG(st.st_mode)) {
-        qn_fail_param(&in->error, QN_EINVAL, "checkpoint", "%s is not a regular file", in->path);
-    } else if (access(in->path, R_OK)) {
-        qn_fail_param(&in->error, QN_EINVAL, "checkpoint", "cannot read %s: %s", in->path,
-                      strerror(errno));
-    } else if (!(in->real = qn_path_absolute(in->path, &why)) ||
-               qn_registry_inspect(in->real, &in->facts, &why) ||
-               qn_registry_facts(in->real, &in->said, &why) ||
-               qn_registry_stamp(in->real, &in->stamp, &why)) {
-        qn_fail_param(&in->error, QN_EINVAL, "checkpoint", "%s", why.message);
+    for (size_t i = 0; i < in->n_files; i++) {
+        if (measure(in->files[i], &in->sizes[i], &in->error))
+            return;
+        in->size_bytes += in->sizes[i];
     }
+    if (!in->as_they_are && !(real = qn_path_absolute(in->files[0], &why))) {
+        qn_fail_param(&in->error, QN_EINVAL, "checkpoint", "%s", why.message);
+        return;
+    }
+    if (real)
+        in->files[0] = in->wish.path = qn_arena_strdup(in->arena, real);
+    free(real);
+    if (read_header(in, in->wish.path, &why) ||
+        qn_registry_stamp(in->wish.path, &in->stamp, &why)) {
+        qn_fail_param(&in->error, QN_EINVAL, "checkpoint", "%s", why.message);
+        return;
+    }
+    /* Of a split file that lies as it is, all parts count, which the header's reader has found. */
+    if (!in->as_they_are && in->header)
+        in->size_bytes = in->facts.size_bytes;
+}
+
+static bool same_files(const struct intake *in, const struct qn_model_row *old)
+{
+    bool same = old->n_files == in->n_files;
+    for (size_t i = 0; same && i < in->n_files; i++)
+        same = qn_str_eq(old->files[i], in->files[i]);
+    return same;
+}
+
+/* A row without files is known, but not here: whoever brings its files may have its name. */
+static qn_err check_name(const struct intake *in, const struct qn_model_row *old,
+                         struct qn_error *e)
+{
+    if (!old || !old->n_files)
+        return QN_OK;
+    if (in->wish.replace)
+        return old->builtin
+                   ? qn_fail_param(e, QN_ECONFLICT, "model",
+                                   "'%s' ships with quince: choose another name", in->wish.name)
+                   : QN_OK;
+    return same_files(in, old)
+               ? QN_OK
+               : qn_fail_param(e, QN_ECONFLICT, "model_name",
+                               "the name '%s' belongs to another file (%s): choose another one",
+                               in->wish.name, old->files[0]);
+}
+
+static const char *first(const char *a, const char *b)
+{
+    return a ? a : b;
+}
+
+static void put_row(struct intake *in, const struct qn_model_row *old)
+{
+    const struct qn_intake_origin *o = &in->origin;
+    /* Who makes a file known again changes nothing of what the user made of it. */
+    bool again = old && !in->wish.replace;
+    struct qn_buf details;
+    qn_buf_init(&details, DETAILS_MAX);
+    if (in->header)
+        qn_inspection_json(&in->facts, &details);
+    struct qn_model_row row = {
+        .name = in->wish.name,
+        .type = type_of(in->wish.recipe)->type,
+        .recipe = in->wish.recipe,
+        .checkpoint = first(o->checkpoint, in->wish.path),
+        .files = in->files,
+        .roles = in->roles,
+        .sizes = in->sizes,
+        .n_files = in->n_files,
+        .size_bytes = in->size_bytes,
+        .labels = o->labels ? o->labels
+                  : again   ? old->labels
+                            : "[\"custom\"]",
+        .base = again ? old->base : NULL,
+        .details = in->header ? qn_buf_cstr(&details) : NULL,
+        .facts = in->header ? qn_buf_cstr(&in->said) : NULL,
+        .modified_s = in->stamp.modified_s,
+        .options = o->options ? o->options
+                   : old      ? old->options
+                              : "{}",
+        .preset = again && !in->wish.preset ? old->preset : in->wish.preset,
+        .digest = in->wish.digest,
+        .digest_of = in->wish.digest ? in->stamp.text : NULL,
+        .checkpoints = o->checkpoints,
+        .hub = o->hub,
+        .revision = o->revision,
+        .commit = o->commit,
+        .keeper = o->keeper,
+        .extras = o->extras ? o->extras
+                  : again   ? old->extras
+                            : NULL,
+        .suggested = o->suggested || (again && old->suggested),
+        .created_s = qn_wall_ms() / 1000,
+    };
+    qn_catalog_put(in->catalog, &row, on_put, in);
+    qn_buf_deinit(&details);
 }
 
 static void put(void *ctx)
@@ -181,51 +295,12 @@ static void put(void *ctx)
         return;
     }
     struct qn_snapshot *snap = qn_catalog_snapshot(in->catalog);
-    const struct qn_model_row *old = qn_snapshot_find(snap, in->name);
-    bool same = old && old->n_files == 1 && qn_str_eq(old->files[0], in->real);
-    if (old && old->builtin && in->replace) {
-        qn_fail_param(&in->error, QN_ECONFLICT, "model",
-                      "'%s' ships with quince: choose another name", in->name);
-        qn_snapshot_unref(snap);
+    const struct qn_model_row *old = qn_snapshot_find(snap, in->wish.name);
+    if (check_name(in, old, &in->error))
         on_put(in, &in->error);
-        return;
-    }
-    if (old && !same && !in->replace) {
-        qn_fail_param(&in->error, QN_ECONFLICT, "model_name",
-                      "the name '%s' belongs to another file (%s): choose another one", in->name,
-                      old->n_files ? old->files[0] : "");
-        qn_snapshot_unref(snap);
-        on_put(in, &in->error);
-        return;
-    }
-    bool again = same && !in->replace;
-    struct qn_buf details;
-    qn_buf_init(&details, DETAILS_MAX);
-    qn_inspection_json(&in->facts, &details);
-    const char *files[] = {in->real};
-    struct qn_model_row row = {
-        .name = in->name,
-        .type = type_of(in->recipe)->type,
-        .recipe = in->recipe,
-        .checkpoint = in->real,
-        .files = files,
-        .n_files = 1,
-        .size_bytes = in->facts.size_bytes,
-        /* Who makes a file known again changes nothing of what the user made of it. */
-        .labels = again ? old->labels : "[\"custom\"]",
-        .base = again ? old->base : NULL,
-        .details = qn_buf_cstr(&details),
-        .facts = qn_buf_cstr(&in->said),
-        .modified_s = in->stamp.modified_s,
-        .options = old ? old->options : "{}",
-        .preset = again && !in->preset ? old->preset : in->preset,
-        .digest = in->digest,
-        .digest_of = in->digest ? in->stamp.text : NULL,
-        .created_s = qn_wall_ms() / 1000,
-    };
-    qn_catalog_put(in->catalog, &row, on_put, in);
+    else
+        put_row(in, old);
     qn_snapshot_unref(snap);
-    qn_buf_deinit(&details);
 }
 
 /* True when a part between slashes is empty, "." or "..": clients fold such paths, and no folder
@@ -254,22 +329,60 @@ bool qn_intake_name_ok(const char *name)
     return !qn_str_ends(name, ":latest") && !qn_str_ends(name, "/") && !steps_aside(name);
 }
 
+static const char *copy(struct qn_arena *a, const char *s)
+{
+    return s ? qn_arena_strdup(a, s) : NULL;
+}
+
+static void copy_files(struct intake *in, const struct qn_intake_origin *o)
+{
+    in->as_they_are = o && o->n_files > 0;
+    in->n_files = in->as_they_are ? o->n_files : 1;
+    in->files = qn_arena_alloc(in->arena, in->n_files * sizeof *in->files);
+    in->roles = qn_arena_alloc(in->arena, in->n_files * sizeof *in->roles);
+    in->sizes = qn_arena_alloc(in->arena, in->n_files * sizeof *in->sizes);
+    for (size_t i = 0; i < in->n_files; i++) {
+        in->files[i] = in->as_they_are ? copy(in->arena, o->files[i]) : in->wish.path;
+        in->roles[i] = in->as_they_are ? copy(in->arena, o->roles[i]) : "main";
+    }
+}
+
 static struct intake *intake_new(struct qn_catalog *catalog, const bool *closed,
                                  const struct qn_intake_wish *wish, qn_intake_done done, void *ctx)
 {
     struct intake *in = qn_xcalloc(1, sizeof *in);
+    struct qn_arena *a = in->arena = qn_arena_new(WISH_MAX);
     in->catalog = catalog;
     in->closed = closed;
-    in->name = qn_xstrdup(wish->name);
-    in->path = qn_xstrdup(wish->path);
-    in->recipe = qn_xstrdup(wish->recipe);
-    in->preset = wish->preset ? qn_xstrdup(wish->preset) : NULL;
-    in->digest = wish->digest ? qn_xstrdup(wish->digest) : NULL;
-    in->replace = wish->replace;
+    in->wish = (struct qn_intake_wish){.name = copy(a, wish->name),
+                                       .path = copy(a, wish->path),
+                                       .recipe = copy(a, wish->recipe),
+                                       .preset = copy(a, wish->preset),
+                                       .digest = copy(a, wish->digest),
+                                       .replace = wish->replace};
+    const struct qn_intake_origin *o = wish->origin;
+    if (o)
+        in->origin = (struct qn_intake_origin){.checkpoint = copy(a, o->checkpoint),
+                                               .checkpoints = copy(a, o->checkpoints),
+                                               .hub = copy(a, o->hub),
+                                               .revision = copy(a, o->revision),
+                                               .commit = copy(a, o->commit),
+                                               .keeper = copy(a, o->keeper),
+                                               .labels = copy(a, o->labels),
+                                               .extras = copy(a, o->extras),
+                                               .options = copy(a, o->options),
+                                               .suggested = o->suggested};
+    copy_files(in, o);
     in->done = done;
     in->ctx = ctx;
     qn_buf_init(&in->said, QN_FACTS_MAX);
     return in;
+}
+
+static void unknown_recipe(const char *recipe, struct qn_error *e)
+{
+    qn_fail_param(e, QN_EUNSUPPORTED, "recipe",
+                  "recipe '%.40s' is not supported in this version: llamacpp is", recipe);
 }
 
 void qn_intake_model(struct qn_loop *l, struct qn_catalog *catalog, const bool *closed,
@@ -279,6 +392,8 @@ void qn_intake_model(struct qn_loop *l, struct qn_catalog *catalog, const bool *
     if (!qn_intake_name_ok(wish->name))
         qn_fail_param(&in->error, QN_EINVAL, "model", "'%.80s' cannot be a model's name",
                       wish->name);
+    else if (!type_of(wish->recipe))
+        unknown_recipe(wish->recipe, &in->error);
     qn_loop_work(l, inspect, put, in);
 }
 
@@ -301,7 +416,6 @@ void qn_intake_file(struct qn_loop *l, struct qn_catalog *catalog, const bool *c
                       "version)",
                       path);
     else if (!type_of(recipe))
-        qn_fail_param(&in->error, QN_EUNSUPPORTED, "recipe",
-                      "recipe '%.40s' is not supported in this version: llamacpp is", recipe);
+        unknown_recipe(recipe, &in->error);
     qn_loop_work(l, inspect, put, in);
 }

@@ -19,10 +19,28 @@ qn_err qn_intake_builtin(struct qn_catalog *catalog, const char *dir, char *star
 /* Called once on the loop; e is NULL on success. */
 typedef void (*qn_intake_done)(void *ctx, const struct qn_error *e);
 
+/* What is known of a model's files besides themselves. Any string MAY be NULL: see struct
+ * qn_model_row. */
+struct qn_intake_origin {
+    /* All files, the one that is the wish's path among them, with their roles; none: that one is
+     * the main and only file, and its links are followed. The catalog keeps these paths as they
+     * are: the store's links have the names that parts of a split file are found by. */
+    const char *const *files, *const *roles;
+    size_t n_files;
+    const char *checkpoint, *checkpoints;
+    const char *hub, *revision, *commit;
+    const char *keeper;
+    const char *labels;  /* JSON array; NULL: ["custom"], or as they are */
+    const char *extras;  /* JSON object */
+    const char *options; /* JSON object; NULL: as they are */
+    bool suggested;
+};
+
 /* A model that is to be known by a name. */
 struct qn_intake_wish {
-    const char *name; /* see qn_intake_name_ok */
-    const char *path; /* absolute */
+    const char *name;                      /* see qn_intake_name_ok */
+    const char *path;                      /* absolute: the file to load */
+    const struct qn_intake_origin *origin; /* MAY be NULL: a file of the user's */
     const char *recipe;
     const char *preset; /* JSON object, or NULL: none */
     const char *digest; /* of the file, hexadecimal, or NULL: not known yet */
@@ -32,9 +50,10 @@ struct qn_intake_wish {
 /* Letters, digits and . _ - / : + @, no tag ":latest", and nothing that steps out of a folder. */
 bool qn_intake_name_ok(const char *name);
 
-/* Takes in a file that lies on this disk, without copying it: a worker inspects it, then it is put
- * into the catalog. QN_ECONFLICT when the name belongs to another file. Called off by nobody: see
- * qn_intake_file. */
+/* Takes in files that lie on this disk, without copying them: a worker inspects them, then they are
+ * put into the catalog. Names of files that were found elsewhere or come from a hub are not bound
+ * to begin with "user.". QN_ECONFLICT when the name belongs to another file. Called off by nobody:
+ * see qn_intake_file. */
 void qn_intake_model(struct qn_loop *l, struct qn_catalog *catalog, const bool *closed,
                      const struct qn_intake_wish *wish, qn_intake_done done, void *ctx);
 

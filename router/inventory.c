@@ -368,11 +368,24 @@ static void note_digest(struct place *p, const struct qn_model_row *row)
         p->digest[0] = '\0';
 }
 
+/* What a child gets of a row's files. What else the model has (the further parts of a split file,
+ * say) is found beside these. */
+static size_t main_files(const struct qn_model_row *row,
+                         const char *out[static QN_CONTROL_FILES_MAX])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < row->n_files && n < QN_CONTROL_FILES_MAX; i++)
+        if (qn_str_eq(row->roles[i], "main"))
+            out[n++] = row->files[i];
+    return n;
+}
+
 /* True when what runs is made of other files than the row names, or of a file that has been
  * replaced since. A sum that comes to be known only now is that of the file that runs. */
 static bool has_other_files(struct place *p, const struct qn_model_row *row)
 {
-    if (!qn_child_has_files(p->child, row->files, row->n_files))
+    const char *mains[QN_CONTROL_FILES_MAX];
+    if (!qn_child_has_files(p->child, mains, main_files(row, mains)))
         return true;
     if (!*p->digest)
         note_digest(p, row);
@@ -416,18 +429,13 @@ static qn_err start(struct place *p, int threads, struct qn_error *e)
     p->context = wanted_context(p, row);
     note_digest(p, row);
     p->threads = threads;
-    /* What else the model has (the further parts of a split file, say) is found beside these. */
     const char *mains[QN_CONTROL_FILES_MAX];
-    size_t n_mains = 0;
-    for (size_t i = 0; i < row->n_files && n_mains < QN_CONTROL_FILES_MAX; i++)
-        if (qn_str_eq(row->roles[i], "main"))
-            mains[n_mains++] = row->files[i];
     struct qn_child_spec spec = {
         .type = p->type->type,
         .program = program,
         .name = p->name,
         .files = mains,
-        .n_files = n_mains,
+        .n_files = main_files(row, mains),
         .options = qn_buf_cstr(&options),
         .threads = threads,
         .context = p->context,

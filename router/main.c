@@ -11,6 +11,7 @@
 #include "io/http_client.h"
 #include "io/http_server.h"
 #include "io/loop.h"
+#include "registry/store.h"
 #include "router/blobs.h"
 #include "router/intake.h"
 #include "router/inventory.h"
@@ -226,12 +227,21 @@ static struct qn_inventory_config inventory_config(const struct qn_settings *s,
 static void read_builtin(struct program *p)
 {
     struct qn_error e = {0};
-    if (qn_intake_builtin(p->catalog, p->settings.models_dir, p->starter, sizeof p->starter, &e)) {
-        qn_error_log("main", "models_dir=%s builtin_models=unusable message=\"%s\"",
-                     p->settings.models_dir, e.message);
+    if (qn_intake_builtin(p->catalog, p->settings.builtin_dir, p->starter, sizeof p->starter, &e)) {
+        qn_error_log("main", "builtin_dir=%s builtin_models=unusable message=\"%s\"",
+                     p->settings.builtin_dir, e.message);
         p->starter[0] = '\0';
     }
     qn_catalog_flush(p->catalog); /* the first request must find them */
+}
+
+/* Hugging Face's cache, and folders of our own for other hubs. */
+static struct qn_store *open_store(const struct qn_settings *s)
+{
+    char *own = qn_path_join(s->data_dir, "hub");
+    struct qn_store *store = qn_store_new(s->models_dir, own);
+    free(own);
+    return store;
 }
 
 static void open_inventory(struct program *p)
@@ -300,7 +310,10 @@ static qn_err open_all(struct program *p, struct qn_error *e)
     p->services.catalog = p->catalog;
     p->services.inventory = p->inventory;
     p->services.stats = &p->stats;
+    p->services.builtin_dir = s->builtin_dir;
     p->services.models_dir = s->models_dir;
+    p->services.extra_models_dir = s->extra_models_dir;
+    p->services.store = open_store(s);
     p->services.started_ms = qn_now_ms();
     p->services.no_presets = s->no_presets;
     char *blobs = qn_path_join(s->data_dir, "blobs");
@@ -351,6 +364,7 @@ static void close_all(struct program *p)
         qn_loop_free(p->loop);
     qn_survey_free(p->services.survey);
     qn_blobs_free(p->services.blobs);
+    qn_store_free(p->services.store);
     if (p->signal_fd >= 0)
         close(p->signal_fd);
     if (p->lock_fd >= 0)

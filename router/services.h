@@ -14,8 +14,10 @@ struct qn_services {
     struct qn_inventory *inventory;
     struct qn_logs *logs;
     struct qn_stats *stats;
-    const char *models_dir; /* the setting */
-    bool open_to_others;    /* bound beyond loopback */
+    const char *builtin_dir, *models_dir,
+        *extra_models_dir; /* the settings; the last MAY be NULL */
+    struct qn_store *store;
+    bool open_to_others; /* bound beyond loopback */
     int64_t started_ms;
     struct qn_cpu_meter cpu;
     struct qn_survey *survey;

@@ -8,12 +8,14 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "contract/backend_types.h"
+#include "registry/store.h"
 #include "router/listeners.h"
 #include "router/profile.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum kind { TEXT, NUMBER, TRUTH };
 
@@ -84,8 +86,15 @@ static const struct row table[] = {
      "requests that may wait for a model; more are told to come back later"},
     {"drain", NUMBER, AT(drain_s), "30", 0, 3600, EVERYWHERE, "SECONDS",
      "time that running answers get to finish when the server is told to stop"},
-    {"models-dir", TEXT, AT(models_dir), "", 0, 0, EVERYWHERE, "DIR",
+    {"builtin-dir", TEXT, AT(builtin_dir), "", 0, 0, EVERYWHERE, "DIR",
      "folder of the built-in list of models (default: the one quince came with)"},
+    {"models-dir", TEXT, AT(models_dir), "", 0, 0, EVERYWHERE, "DIR",
+     "folder of downloads from Hugging Face, shared with other programs (default: HF_HUB_CACHE, "
+     "HF_HOME/hub or ~/.cache/huggingface/hub)"},
+    {"extra-models-dir", TEXT, AT(extra_models_dir), "", 0, 0, EVERYWHERE, "DIRS",
+     "further folders whose models are listed, with : between; in config.json also an array"},
+    {"no-discovery", TRUTH, AT(no_discovery), "false", 0, 0, EVERYWHERE, NULL,
+     "do not look for models of llama.cpp, LM Studio, Ollama and Hugging Face's programs"},
     {"backend-dir", TEXT, AT(backend_dir), "", 0, 0, EVERYWHERE, "DIR",
      "folder of the programs that run models (default: beside quinced)"},
 };
@@ -192,7 +201,7 @@ static qn_err set_text(struct qn_settings *s, const struct row *r, const char *w
                                  "%s must be lemonade, ollama, auto, layerscale, dppan, kolosal or "
                                  "localllm, not '%.80s'",
                                  where, text);
-        if (!*text && r->offset != AT(listen))
+        if (!*text && r->offset != AT(listen) && r->offset != AT(extra_models_dir))
             return qn_fail_param(e, QN_EINVAL, r->name, "%s must not be empty", where);
         char *copy = qn_xstrdup(text), *old;
         memcpy(&old, at, sizeof old);
@@ -281,6 +290,22 @@ static qn_err read_flags(struct qn_settings *s, size_t n, const char *const *arg
     return QN_OK;
 }
 
+/* An array of folders as the flag takes them. */
+static qn_err folders_text(const struct qn_jref *v, struct qn_buf *out, struct qn_error *e)
+{
+    struct qn_jref it;
+    for (bool more = qn_json_first(v, &it); more; more = qn_json_next(&it)) {
+        const char *folder;
+        qn_err err = qn_json_str(&it, &folder, e);
+        if (!err && strchr(folder, ':'))
+            err = qn_json_fail(&it, e, "a folder's path cannot have a colon here");
+        if (err)
+            return err;
+        qn_buf_fmt(out, "%s%s", out->len ? ":" : "", folder);
+    }
+    return QN_OK;
+}
+
 static qn_err read_member(struct qn_settings *s, const char *path, const struct qn_jref *v,
                           struct qn_error *e)
 {
@@ -300,6 +325,9 @@ static qn_err read_member(struct qn_settings *s, const char *path, const struct 
         [TEXT] = QN_JSON_STRING, [NUMBER] = QN_JSON_NUMBER, [TRUTH] = QN_JSON_BOOL};
     if (type == QN_JSON_STRING) {
         qn_buf_str(&text, qn_json_raw_str(v));
+    } else if (r->offset == AT(extra_models_dir) && type == QN_JSON_ARRAY) {
+        err = folders_text(v, &text, e);
+        type = QN_JSON_STRING;
     } else if (r->offset == AT(listen) && type == QN_JSON_ARRAY) {
         err = qn_listeners_text(v, &text, e);
         type = QN_JSON_STRING;
@@ -350,7 +378,7 @@ out:
 
 /* The folder of models.json: beside an installed program in ../share/quince/models, else in the
  * source tree that the build folder's bin/ lies in. */
-static char *default_models_dir(void)
+static char *default_builtin_dir(void)
 {
     static const char *const places[] = {"../share/quince/models", "../../registry",
                                          "../../../registry"};
@@ -364,6 +392,17 @@ static char *default_models_dir(void)
     }
     free(self);
     return found ? found : qn_xstrdup("/usr/share/quince/models");
+}
+
+static void make_absolute(char **path)
+{
+    char *here = **path == '/' ? NULL : getcwd(NULL, 0);
+    if (!here)
+        return;
+    char *whole = qn_path_join(here, *path);
+    free(*path);
+    free(here);
+    *path = whole;
 }
 
 qn_err qn_settings_read(struct qn_settings *s, size_t n_args, const char *const *args,
@@ -406,7 +445,10 @@ qn_err qn_settings_read(struct qn_settings *s, size_t n_args, const char *const 
     if (err)
         return err;
     if (!s->models_dir)
-        s->models_dir = default_models_dir();
+        s->models_dir = qn_store_hf_cache(env);
+    make_absolute(&s->models_dir); /* the catalog keeps paths below it */
+    if (!s->builtin_dir)
+        s->builtin_dir = default_builtin_dir();
     if (!s->backend_dir)
         s->backend_dir = qn_path_self_dir();
     return QN_OK;

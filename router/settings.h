@@ -37,7 +37,10 @@ struct qn_settings {
     int64_t body_limit_mb;
     int64_t queue_limit;
     int64_t drain_s;
+    char *builtin_dir;
     char *models_dir;
+    char *extra_models_dir;
+    bool no_discovery;
     char *backend_dir;
 };
 

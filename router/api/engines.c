@@ -336,16 +336,23 @@ static qn_err read_wish(const struct qn_jref *root, struct wish *out, struct qn_
     return err;
 }
 
+static bool lies_in(const char *real, const char *folder)
+{
+    char *dir = realpath(folder, NULL);
+    size_t n = dir ? strlen(dir) : 0;
+    bool inside = dir && !strncmp(real, dir, n) && real[n] == '/';
+    free(dir);
+    return inside;
+}
+
 /* A server that others can reach opens no file they name, unless it lies among its models. */
 static bool may_open(const struct qn_services *sv, const char *path)
 {
     if (!sv->open_to_others)
         return true;
-    char *real = realpath(path, NULL), *dir = realpath(sv->models_dir, NULL);
-    size_t n = dir ? strlen(dir) : 0;
-    bool ok = real && dir && !strncmp(real, dir, n) && real[n] == '/';
+    char *real = realpath(path, NULL);
+    bool ok = real && (lies_in(real, sv->builtin_dir) || lies_in(real, sv->models_dir));
     free(real);
-    free(dir);
     return ok;
 }
 

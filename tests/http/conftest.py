@@ -54,8 +54,11 @@ class Server:
         command = [str(BUILD / "bin" / "quinced"), "--port", "0", "--data-dir", str(data_dir),
                    "--backend-dir", str(backend_dir), "--ollama-port", "off", *args]
         if models_dir:
-            command += ["--models-dir", str(models_dir)]
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("QUINCE_")}
+            command += ["--builtin-dir", str(models_dir)]
+        # What other programs of this machine have downloaded is none of the tests' business.
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(
+            ("QUINCE_", "HF_", "HUGGINGFACE_", "XDG_", "LLAMA_", "OLLAMA_"))}
+        environment["HOME"] = str(self.data_dir / "home")
         self.log = open(self.log_path, "ab")
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True,
                                         env=environment, start_new_session=self.own_session)

@@ -354,7 +354,7 @@ def home(house, tmp_path):
     """A user's home for a server that the CLI starts itself."""
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "config.json").write_text(json.dumps(
-        {"models-dir": str(house.models_dir), "backend-dir": str(house.backend_dir)}))
+        {"builtin-dir": str(house.models_dir), "backend-dir": str(house.backend_dir)}))
     return tmp_path
 
 

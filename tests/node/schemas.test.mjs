@@ -42,7 +42,7 @@ before(async () => {
   writeFileSync(path.join(dir, "models.json"), "{}");
   const env = Object.fromEntries(Object.entries(process.env).filter(([k]) => !k.startsWith("QUINCE_")));
   server = spawn(path.join(build, "bin/quinced"), ["--port", "0", "--ollama-port", "off", "--data-dir", path.join(dir, "data"),
-    "--backend-dir", path.join(build, "bin"), "--models-dir", dir], { env, stdio: ["ignore", "pipe", "ignore"] });
+    "--backend-dir", path.join(build, "bin"), "--builtin-dir", dir], { env, stdio: ["ignore", "pipe", "ignore"] });
   for await (const line of createInterface({ input: server.stdout })) {
     const ready = /ready at (http:\/\/localhost:\d+)/.exec(line);
     if (ready) { url = ready[1]; break; }

@@ -36,7 +36,7 @@ export class Server {
     const env = Object.fromEntries(Object.entries(process.env).filter(([k]) => !k.startsWith("QUINCE_")));
     server.process = spawn(path.join(build, "bin/quinced"),
       ["--port", "0", "--ollama-port", "off", "--data-dir", path.join(server.dir, "data"), "--backend-dir", backends,
-        "--models-dir", server.dir, ...args], { env, stdio: ["ignore", "pipe", "ignore"] });
+        "--builtin-dir", server.dir, ...args], { env, stdio: ["ignore", "pipe", "ignore"] });
     for await (const line of createInterface({ input: server.process.stdout })) {
       const ready = /ready at (http:\/\/localhost:\d+)/.exec(line);
       if (ready) { server.url = ready[1]; break; }
