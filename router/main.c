@@ -66,9 +66,11 @@ static void on_request(void *ctx, struct qn_http *h)
     qn_routes_serve(&((struct program *)ctx)->routes, h);
 }
 
-static const char *large_body(void *ctx, const struct qn_http *h)
+static const char *large_body(void *ctx, const struct qn_http *h, int64_t *reserve_bytes)
 {
-    return qn_routes_large_body(&((struct program *)ctx)->routes, h);
+    const struct program *p = ctx;
+    *reserve_bytes = p->settings.disk_reserve_mb * INT64_C(1048576);
+    return qn_routes_large_body(&p->routes, h);
 }
 
 static void on_refuse(void *ctx, int status, const char *method, const char *path,

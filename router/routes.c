@@ -216,7 +216,7 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
     }
 }
 
-const char *qn_routes_large_body(struct qn_routes *r, const struct qn_http *h)
+const char *qn_routes_large_body(const struct qn_routes *r, const struct qn_http *h)
 {
     const char *host = qn_http_header(h, "Host"), *origin = qn_http_header(h, "Origin");
     struct qn_route_hit hit;
@@ -225,7 +225,7 @@ const char *qn_routes_large_body(struct qn_routes *r, const struct qn_http *h)
         hit.row->handle != qn_api_ollama_blob_put)
         return NULL;
     if (!host || !qn_auth_host_ok(host, r->host, r->any_numeric) ||
-        (origin && !qn_auth_origin_ok(origin)))
+        (origin && !qn_auth_origin_ok(origin)) || r->services->no_presets || r->services->stopping)
         return NULL;
     return qn_blobs_dir(r->services->blobs);
 }
@@ -242,6 +242,8 @@ void qn_routes_refuse(int status, const char *path, struct qn_buf *body)
          "may be"},
         {431, "headers_too_large", "The request's headers are too large"},
         {503, "overloaded", "Too many connections: try again in a moment"},
+        {507, "disk_full",
+         "The disk has no room for this file: free some, or lower the setting disk-reserve"},
     };
     size_t i = 0;
     while (i + 1 < sizeof known / sizeof *known && known[i].status != status)

@@ -55,7 +55,7 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h);
 
 /* The folder in which a request's body is collected because it shall be kept, whatever its size;
  * NULL for most requests. For qn_http_events. */
-const char *qn_routes_large_body(struct qn_routes *r, const struct qn_http *h);
+const char *qn_routes_large_body(const struct qn_routes *r, const struct qn_http *h);
 
 /* Renders the body of an answer that the HTTP server gives by itself. */
 void qn_routes_refuse(int status, const char *path, struct qn_buf *body);

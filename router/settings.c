@@ -82,6 +82,8 @@ static const struct row table[] = {
      "unload a model that nobody has used for so long; 0: never"},
     {"body-limit", NUMBER, AT(body_limit_mb), "32", 1, 1024, EVERYWHERE, "MIB",
      "largest request body that is accepted"},
+    {"disk-reserve", NUMBER, AT(disk_reserve_mb), "1024", 0, INT64_C(1) << 40, EVERYWHERE, "MIB",
+     "space that files sent by clients leave free on the disk of the data folder"},
     {"queue-limit", NUMBER, AT(queue_limit), "256", 1, 100000, EVERYWHERE, "N",
      "requests that may wait for a model; more are told to come back later"},
     {"drain", NUMBER, AT(drain_s), "30", 0, 3600, EVERYWHERE, "SECONDS",

@@ -35,6 +35,7 @@ struct qn_settings {
     int64_t memory_limit_mb;
     int64_t idle_s;
     int64_t body_limit_mb;
+    int64_t disk_reserve_mb;
     int64_t queue_limit;
     int64_t drain_s;
     char *builtin_dir;

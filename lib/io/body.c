@@ -2,13 +2,14 @@
  * mapped when the body is complete, so the kernel can write them back under memory pressure. */
 #include "io/body.h"
 
-#include "base/path.h"
-
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 void qn_body_init(struct qn_body *b, size_t max)
@@ -36,7 +37,8 @@ static qn_err spill(struct qn_body *b, const char *p, size_t n, struct qn_error 
         if (done < 0) {
             if (errno == EINTR)
                 continue;
-            return qn_fail_errno(e, "store the request body");
+            return errno == ENOSPC ? qn_fail(e, QN_ELIMIT, "the disk is full")
+                                   : qn_fail_errno(e, "store the request body");
         }
         p += done;
         n -= (size_t)done;
@@ -64,35 +66,58 @@ static qn_err open_spool(struct qn_body *b, struct qn_error *e)
     }
     if (b->fd < 0)
         return qn_fail_errno(e, "create a temporary file in %s", dir);
-    return spill(b, b->memory.data, b->memory.len, e);
+    return QN_OK;
+}
+
+/* What is kept for longer than its request must not fill the disk. */
+static qn_err check_disk(const struct qn_body *b, struct qn_error *e)
+{
+    struct statvfs fs;
+    if (!b->dir)
+        return QN_OK;
+    if (fstatvfs(b->fd, &fs))
+        return qn_fail_errno(e, "ask how full %s is", b->dir);
+    int64_t left = (int64_t)fs.f_bavail * (int64_t)fs.f_frsize - (int64_t)b->memory.len;
+    if (left < b->reserve_bytes)
+        return qn_fail(e, QN_ELIMIT, "the disk of %s has %lld MiB left, and %lld shall stay free",
+                       b->dir, (long long)(left >> 20), (long long)(b->reserve_bytes >> 20));
+    return QN_OK;
+}
+
+qn_err qn_body_store(struct qn_body *b, struct qn_error *e)
+{
+    qn_err err = b->fd < 0 ? open_spool(b, e) : QN_OK;
+    if (!err)
+        err = check_disk(b, e);
+    if (!err)
+        err = spill(b, b->memory.data, b->memory.len, e);
+    qn_buf_clear(&b->memory);
+    return err;
+}
+
+bool qn_body_full(const struct qn_body *b, size_t n)
+{
+    return n > QN_BODY_MEMORY_MAX - b->memory.len;
+}
+
+bool qn_body_unstored(const struct qn_body *b)
+{
+    return b->fd >= 0 ? b->memory.len > 0 : b->dir != NULL;
 }
 
 qn_err qn_body_add(struct qn_body *b, const void *p, size_t n, struct qn_error *e)
 {
+    assert(!qn_body_full(b, n));
     if (n > b->max - b->len)
         return qn_fail(e, QN_ELIMIT, "the request body is larger than %zu bytes", b->max);
-    qn_err err = QN_OK;
-    if (b->fd < 0 && n <= QN_BODY_MEMORY_MAX - b->memory.len) {
-        err = qn_buf_add(&b->memory, p, n);
-    } else {
-        if (b->fd < 0) {
-            err = open_spool(b, e);
-            qn_buf_deinit(&b->memory);
-            qn_buf_init(&b->memory, QN_BODY_MEMORY_MAX);
-        }
-        if (!err)
-            err = spill(b, p, n, e);
-    }
-    if (!err)
-        b->len += n;
-    return err;
+    b->len += n;
+    return qn_buf_add(&b->memory, p, n);
 }
 
 qn_err qn_body_keep(struct qn_body *b, const char *path, struct qn_error *e)
 {
     char link[64];
-    if (b->fd < 0)
-        return qn_file_write_atomic(path, qn_buf_cstr(&b->memory), b->len, 0600, e);
+    assert(b->fd >= 0);
     if (b->name) {
         if (rename(b->name, path))
             return qn_fail_errno(e, "rename %s to %s", b->name, path);
@@ -112,8 +137,8 @@ qn_err qn_body_keep(struct qn_body *b, const char *path, struct qn_error *e)
 qn_err qn_body_finish(struct qn_body *b, const char **data, size_t *n, struct qn_error *e)
 {
     *n = b->len;
-    if (b->fd < 0) {
-        *data = qn_buf_cstr(&b->memory);
+    if (b->fd < 0 || b->len == 0) {
+        *data = b->fd < 0 ? qn_buf_cstr(&b->memory) : "";
         return QN_OK;
     }
     void *map = mmap(NULL, b->len, PROT_READ, MAP_PRIVATE, b->fd, 0);

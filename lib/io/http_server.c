@@ -72,9 +72,11 @@ struct qn_http {
     char *target; /* as sent */
     char *path, *query;
     const char *method;
-    struct qn_body body;
+    struct qn_body *body;
+    struct storing *storing; /* the body is a worker's now; NULL: it is not */
     const char *body_data;
     size_t body_len;
+    struct qn_error stored; /* why it could not be stored */
     bool seen, delivered, in_handler;
     bool suspended; /* by us, and not resumed since */
     bool queued;    /* the daemon has the response */
@@ -88,6 +90,15 @@ struct qn_http {
     struct qn_stream *stream;
     void (*drained)(void *ctx);
     void *drained_ctx;
+};
+
+/* A worker takes a body's bytes to its file. The request may end meanwhile: then the body is freed
+ * when the worker is back. */
+struct storing {
+    struct storing *next; /* of the server's, while http is there */
+    struct qn_http *http; /* NULL: it has ended */
+    struct qn_body *body;
+    struct qn_error error;
 };
 
 struct qn_http_server {
@@ -105,6 +116,7 @@ struct qn_http_server {
     size_t n_conns;
     struct conn *adding; /* being handed to the daemon */
     struct qn_http *requests;
+    struct storing *storing;
     size_t active;
     char scratch[QN_HTTP_HEAD_MAX + 1];
 };
@@ -460,25 +472,88 @@ static enum MHD_Result first_call(struct qn_http *h, const char *method)
         return MHD_NO;
     }
     struct qn_http_server *s = h->server;
-    if (s->ev.large_body && (h->body.dir = s->ev.large_body(s->ctx, h)) != NULL)
-        h->body.max = SIZE_MAX / 2;
+    struct qn_body *b = h->body;
+    if (s->ev.large_body && (b->dir = s->ev.large_body(s->ctx, h, &b->reserve_bytes)) != NULL)
+        b->max = SIZE_MAX / 2;
     const char *length = qn_http_header(h, "Content-Length");
     int64_t n;
-    if (length && (!qn_parse_i64(length, &n) || n < 0 || (uint64_t)n > h->body.max)) {
+    if (length && (!qn_parse_i64(length, &n) || n < 0 || (uint64_t)n > b->max)) {
         refuse_request(h, 413);
         return MHD_NO;
     }
     return MHD_YES;
 }
 
+static void store(void *ctx)
+{
+    struct storing *w = ctx;
+    (void)qn_body_store(w->body, &w->error); /* stored() sees it */
+}
+
+static void body_free(struct qn_body *b)
+{
+    qn_body_deinit(b);
+    free(b);
+}
+
+/* The request goes on without it, or ends. */
+static void storing_end(struct qn_http *h)
+{
+    struct storing **at = &h->server->storing;
+    while (*at != h->storing)
+        at = &(*at)->next;
+    *at = h->storing->next;
+    h->storing->http = NULL;
+    h->storing = NULL;
+}
+
+static void stored(void *ctx)
+{
+    struct storing *w = ctx;
+    struct qn_http *h = w->http;
+    if (!h) {
+        body_free(w->body);
+        free(w);
+        return;
+    }
+    storing_end(h);
+    h->stored = w->error;
+    free(w);
+    resume(h);
+}
+
+/* The connection sleeps until the file has what memory holds. */
+static void store_body(struct qn_http *h)
+{
+    struct storing *w = qn_xcalloc(1, sizeof *w);
+    w->http = h;
+    w->body = h->body;
+    h->storing = w;
+    w->next = h->server->storing;
+    h->server->storing = w;
+    suspend(h);
+    qn_loop_work(h->server->loop, store, stored, w);
+}
+
+/* True when the body could not be kept: the request has been refused. */
+static bool store_failed(struct qn_http *h)
+{
+    if (h->stored.code == QN_OK)
+        return false;
+    qn_warn("http", "path=%s refused: %s", h->path, h->stored.message);
+    refuse_request(h, h->stored.code == QN_ELIMIT ? 507 : 500);
+    return true;
+}
+
 static enum MHD_Result body_call(struct qn_http *h, const char *data, size_t *size)
 {
     struct qn_error e;
-    qn_err err = qn_body_add(&h->body, data, *size, &e);
-    if (err) {
-        if (err != QN_ELIMIT)
-            qn_error_log("http", "%s", e.message);
-        refuse_request(h, err == QN_ELIMIT ? 413 : 500);
+    if (qn_body_full(h->body, *size)) {
+        store_body(h); /* and then the same bytes come again */
+        return MHD_YES;
+    }
+    if (qn_body_add(h->body, data, *size, &e)) {
+        refuse_request(h, 413);
         return MHD_NO;
     }
     *size = 0;
@@ -490,7 +565,7 @@ static enum MHD_Result deliver(struct qn_http *h)
 {
     struct qn_http_server *s = h->server;
     struct qn_error e;
-    if (qn_body_finish(&h->body, &h->body_data, &h->body_len, &e)) {
+    if (qn_body_finish(h->body, &h->body_data, &h->body_len, &e)) {
         qn_error_log("http", "%s", e.message);
         refuse_request(h, 500);
         return MHD_NO;
@@ -519,8 +594,14 @@ static enum MHD_Result on_access(void *ctx, struct MHD_Connection *mhd, const ch
     h->mhd = mhd;
     if (!h->seen)
         return first_call(h, method);
+    if (h->aborted || (!h->delivered && store_failed(h)))
+        return MHD_NO;
     if (*size > 0)
         return body_call(h, data, size);
+    if (!h->delivered && qn_body_unstored(h->body)) {
+        store_body(h);
+        return MHD_YES;
+    }
     if (!h->delivered && deliver(h) != MHD_YES)
         return MHD_NO;
     if (h->aborted)
@@ -542,7 +623,8 @@ static void *on_uri(void *ctx, const char *uri, struct MHD_Connection *mhd)
     h->conn = info->socket_context;
     h->arena = qn_arena_new(REQUEST_ARENA_MAX);
     h->target = qn_arena_strdup(h->arena, uri);
-    qn_body_init(&h->body, s->body_max);
+    h->body = qn_xcalloc(1, sizeof *h->body);
+    qn_body_init(h->body, s->body_max);
     h->conn->deadline_ms = qn_now_ms() + QN_HTTP_HEAD_TIMEOUT_S * 1000;
     return h;
 }
@@ -573,7 +655,10 @@ static void on_completed(void *ctx, struct MHD_Connection *mhd, void **con_cls,
     if (h->response)
         MHD_destroy_response(h->response);
     qn_stream_free(h->stream);
-    qn_body_deinit(&h->body);
+    if (h->storing)
+        storing_end(h);
+    else
+        body_free(h->body);
     qn_arena_free(h->arena);
     free(h);
 }
@@ -634,7 +719,7 @@ int qn_http_tag(const struct qn_http *h)
 
 qn_err qn_http_body_keep(struct qn_http *h, const char *path, struct qn_error *e)
 {
-    return qn_body_keep(&h->body, path, e);
+    return qn_body_keep(h->body, path, e);
 }
 
 const char *qn_http_body(const struct qn_http *h, size_t *n)
@@ -771,6 +856,10 @@ void qn_http_server_free(struct qn_http_server *s)
         tell_gone(h);
         h->aborted = true;
         resume(h);
+    }
+    for (struct storing *w = s->storing; w; w = w->next) {
+        w->http->aborted = true;
+        resume(w->http);
     }
     qn_watch_remove(s->watch);
     qn_timer_stop(s->again);

@@ -35,8 +35,9 @@ struct qn_http_events {
                    struct qn_buf *body);
     /* MAY. A head has come: the folder in which its body is collected, of any size, because it
      * shall be kept (qn_http_body_keep); NULL: the body is like others. The folder's name is lent
-     * until the request ends. */
-    const char *(*large_body)(void *ctx, const struct qn_http *h);
+     * until the loop has ended. *reserve_bytes: of its disk, that stay free: a body that would take
+     * them is refused with 507. */
+    const char *(*large_body)(void *ctx, const struct qn_http *h, int64_t *reserve_bytes);
 };
 
 /* body_max: bytes of a request body. The listening sockets are handed in by qn_http_server_add. */

@@ -451,6 +451,19 @@ def test_blobs_go_with_their_model_behind_a_link(house, remove):
     wait_until(lambda: not list((server.data_dir / "blobs").iterdir()), what="the blob's end")
 
 
+def test_blobs_that_are_not_taken(house):
+    digest = "sha256:" + "0" * 64
+    full = house.start("--disk-reserve", str(1 << 40))  # more than any disk has
+    for n in (10, 3_000_000):
+        reply = full.request("POST", f"/api/blobs/{digest}", b"x" * n, headers={})
+        assert reply.status == 507 and "disk-reserve" in reply.json["error"], reply.body
+    assert not list((full.data_dir / "blobs").iterdir())
+    strict = house.start("--no-presets", "--body-limit", "1")
+    assert strict.request("POST", f"/api/blobs/{digest}", b"x", headers={}).status == 501
+    assert strict.request("POST", f"/api/blobs/{digest}", b"x" * 3_000_000, headers={}).status == 413
+    assert not (strict.data_dir / "blobs").exists()
+
+
 def test_what_a_crash_left_of_blobs_goes(house):
     folder = house.tmp_path / "data-0" / "blobs"
     folder.mkdir(parents=True)

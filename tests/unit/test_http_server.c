@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/statvfs.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -105,6 +106,31 @@ static void on_tick(void *ctx)
     }
 }
 
+/* ---- bodies that are kept ---- */
+
+static char blob_dir[64], blob_path[96];
+static int64_t blob_reserve;
+static pthread_t loop_thread;
+static atomic_int stores, stores_on_loop, slow_store_ms;
+
+/* In the C library's place: what stores a body asks it each time how full the disk is. */
+int fstatvfs(int fd, struct statvfs *fs)
+{
+    (void)fd;
+    stores++;
+    stores_on_loop += pthread_equal(pthread_self(), loop_thread) != 0;
+    usleep((useconds_t)(slow_store_ms * 1000));
+    *fs = (struct statvfs){.f_frsize = 4096, .f_bavail = 1024};
+    return 0;
+}
+
+static const char *large_body(void *ctx, const struct qn_http *h, int64_t *reserve_bytes)
+{
+    (void)ctx;
+    *reserve_bytes = blob_reserve;
+    return strcmp(qn_http_path(h), "/blob") == 0 ? blob_dir : NULL;
+}
+
 static void on_request(void *ctx, struct qn_http *h)
 {
     (void)ctx;
@@ -127,6 +153,10 @@ static void on_request(void *ctx, struct qn_http *h)
         int len = snprintf(text, sizeof text, "%s|%s|%s", q ? q : "-", x ? x : "-",
                            qn_http_query(h, "none") ? "?" : "-");
         qn_http_reply(h, 200, "text/plain", text, (size_t)len);
+    } else if (strcmp(path, "/blob") == 0) {
+        struct qn_error e = {0};
+        qn_err err = qn_http_body_keep(h, blob_path, &e);
+        qn_http_reply(h, err ? 500 : 201, "text/plain", e.message, err ? strlen(e.message) : 0);
     } else if (strcmp(path, "/late") == 0) {
         qn_loop_post(loop, late_reply, h);
     } else if (strcmp(path, "/keep") == 0) {
@@ -175,12 +205,18 @@ static void on_accept(void *ctx, uint32_t events)
 static int set_up(void **state)
 {
     (void)state;
-    struct qn_http_events ev = {.request = on_request, .refuse = on_refuse};
+    struct qn_http_events ev = {
+        .request = on_request, .refuse = on_refuse, .large_body = large_body};
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t n = sizeof a;
     kept = NULL;
     kept_stream = NULL;
-    gone_calls = drained_calls = 0;
+    gone_calls = drained_calls = stores = stores_on_loop = slow_store_ms = 0;
+    blob_reserve = 0;
+    loop_thread = pthread_self();
+    strcpy(blob_dir, "/tmp/quince-blob-XXXXXX");
+    assert_non_null(mkdtemp(blob_dir));
+    snprintf(blob_path, sizeof blob_path, "%s/kept", blob_dir);
     assert_int_equal(qn_loop_new(&loop, NULL), QN_OK);
     assert_int_equal(qn_http_server_new(loop, &ev, NULL, BODY_MAX, &server, NULL), QN_OK);
     listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -198,6 +234,8 @@ static int tear_down(void **state)
     close(listen_fd);
     qn_http_server_free(server);
     qn_loop_free(loop);
+    unlink(blob_path);
+    assert_int_equal(rmdir(blob_dir), 0); /* nothing else is left */
     return 0;
 }
 
@@ -662,6 +700,107 @@ static void two_hundred_streams_at_once(void **state)
     assert_int_equal(qn_http_server_active(server), 0);
 }
 
+static void post_blob(int fd, size_t n, size_t sent)
+{
+    char head[128];
+    char *body = malloc(sent + 1);
+    for (size_t i = 0; i < sent; i++)
+        body[i] = (char)(i * 31 % 251);
+    snprintf(head, sizeof head, "POST /blob HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n\r\n", n);
+    say(fd, head);
+    put(fd, body, sent);
+    free(body);
+}
+
+static void check_kept(size_t n)
+{
+    FILE *f = fopen(blob_path, "rb");
+    size_t i = 0;
+    CHECK(f);
+    for (int c; (c = fgetc(f)) != EOF; i++)
+        CHECK((char)c == (char)(i * 31 % 251));
+    fclose(f);
+    CHECK(i == n);
+    CHECK(unlink(blob_path) == 0);
+}
+
+static void blob_script(void)
+{
+    static const size_t sizes[] = {0, 5, 1024 * 1024, 3 * BODY_MAX + 1};
+    int fd = dial();
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        post_blob(fd, sizes[i], sizes[i]);
+        hear(fd, "\r\n\r\n");
+        CHECK(strstr(reply, "HTTP/1.1 201 "));
+        check_kept(sizes[i]);
+    }
+    close(fd);
+}
+
+static void *slow_blob(void *arg)
+{
+    int fd = dial();
+    post_blob(fd, BODY_MAX, BODY_MAX);
+    hear(fd, "\r\n\r\n");
+    CHECK(strstr(reply, "HTTP/1.1 201 "));
+    close(fd);
+    return arg;
+}
+
+static void slow_disk_script(void)
+{
+    pthread_t t;
+    char text[64];
+    slow_store_ms = 300;
+    CHECK(pthread_create(&t, NULL, slow_blob, NULL) == 0);
+    while (!stores)
+        usleep(1000);
+    int64_t begun = qn_now_ms();
+    int fd = dial();
+    say(fd, "GET /late HTTP/1.0\r\n\r\n");
+    CHECK(recv(fd, text, sizeof text, 0) > 0);
+    CHECK(qn_now_ms() - begun < 200);
+    close(fd);
+    pthread_join(t, NULL);
+    check_kept(BODY_MAX);
+    CHECK(stores_on_loop == 0);
+}
+
+static void bodies_that_are_kept_are_stored_by_workers(void **state)
+{
+    (void)state;
+    play(blob_script);
+    play(slow_disk_script);
+}
+
+static void full_disk_script(void)
+{
+    int fd = dial();
+    post_blob(fd, BODY_MAX, BODY_MAX);
+    hear(fd, "}");
+    CHECK(strstr(reply, "HTTP/1.1 507 "));
+    close(fd);
+    CHECK(access(blob_path, F_OK) != 0);
+    fd = dial(); /* leaves while a worker has its body */
+    slow_store_ms = 100;
+    stores = 0;
+    post_blob(fd, BODY_MAX, 2 * 1024 * 1024);
+    while (!stores)
+        usleep(1000);
+    close(fd);
+    fd = dial(); /* and this one is there when the server goes */
+    post_blob(fd, BODY_MAX, 2 * 1024 * 1024);
+    while (stores < 2)
+        usleep(1000);
+}
+
+static void a_kept_body_leaves_the_reserve_of_its_disk(void **state)
+{
+    (void)state;
+    blob_reserve = 4096 * 1024 - 512 * 1024; /* of the 4 MiB that fstatvfs says are left */
+    play(full_disk_script);
+}
+
 static void open_and_leave_script(void)
 {
     static int fds[3];
@@ -694,6 +833,8 @@ int main(void)
         T(head_gets_no_body),
         T(chunked_bodies_and_100_continue),
         T(a_big_body_is_spooled_whole),
+        T(bodies_that_are_kept_are_stored_by_workers),
+        T(a_kept_body_leaves_the_reserve_of_its_disk),
         T(bad_requests_are_refused_in_our_words),
         T(streams_flow_as_they_are_written),
         T(a_slow_reader_holds_the_writer_back),
