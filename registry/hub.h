@@ -23,6 +23,7 @@ struct qn_hubs {
     const char *modelscope_endpoint; /* "https://modelscope.cn" */
     const char *ollama_registry;     /* "https://registry.ollama.ai" */
     const char *hf_token;            /* NULL: none */
+    const char *modelscope_token;    /* NULL: none */
 };
 
 /* Where a token comes from: HF_TOKEN, else the file HF_TOKEN_PATH, else $HF_HOME/token, else
@@ -36,7 +37,8 @@ struct qn_repo_file {
     char git_sha1[41];  /* git's blob id (only for files that are not in LFS); "": unknown */
     const char *url;    /* where its bytes are */
     const char *role;   /* what the hub itself says that it is ("main", "mmproj", "template",
-                           "params", "license", "system", "adapter"); NULL: resolution finds out */
+                           "params", "license", "system", "messages", "adapter"); NULL: resolution
+                           finds out */
 };
 
 /* One repository at one commit. Immutable; one arena holds everything. */
@@ -60,6 +62,13 @@ struct qn_repo {
 qn_err qn_hub_repo(const struct qn_hubs *hubs, const struct qn_web *web, const struct qn_ref *ref,
                    struct qn_repo **out, struct qn_error *e);
 void qn_repo_free(struct qn_repo *repo); /* NULL allowed */
+
+/* QN_EUNSUPPORTED with what to do when its files need a token and there is none: said before
+ * anything is fetched. */
+qn_err qn_repo_may_fetch(const struct qn_repo *repo, struct qn_error *e);
+
+/* What it means that the server refused one of its files with this HTTP status: always an error. */
+qn_err qn_repo_refused(const struct qn_repo *repo, int status, struct qn_error *e);
 
 /* What a search finds, best first. */
 struct qn_found_repo {

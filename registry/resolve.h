@@ -23,7 +23,8 @@
 struct qn_choice_file {
     const struct qn_repo_file *file; /* lent by the repository */
     const char *role; /* static: "main" (exactly one, the file to load), "shard", "mmproj",
-                         "draft", "extra", "template", "params", "license", "system", "adapter" */
+                         "draft", "extra", "template", "params", "license", "system", "messages",
+                         "adapter" */
 };
 
 struct qn_choice {
