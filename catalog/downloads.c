@@ -38,29 +38,36 @@ static void task_free(struct task *t)
     free(t);
 }
 
+/* The strings of a file's row, in the order of its columns. */
+static const size_t texts_at[] = {
+    offsetof(struct qn_download_file, hub),      offsetof(struct qn_download_file, repo),
+    offsetof(struct qn_download_file, revision), offsetof(struct qn_download_file, commit),
+    offsetof(struct qn_download_file, path),     offsetof(struct qn_download_file, role),
+    offsetof(struct qn_download_file, url),      offsetof(struct qn_download_file, partial),
+    offsetof(struct qn_download_file, etag),     offsetof(struct qn_download_file, sha256),
+    offsetof(struct qn_download_file, git_sha1),
+};
+enum { FILE_TEXTS = sizeof texts_at / sizeof *texts_at };
+
+static const char **text_of(struct qn_download_file *f, size_t i)
+{
+    return (const char **)(void *)((char *)f + texts_at[i]);
+}
+
+void qn_download_file_copy(const struct qn_download_file *from, struct qn_arena *a,
+                           struct qn_download_file *to)
+{
+    struct qn_download_file copied = *from;
+    for (size_t i = 0; i < FILE_TEXTS; i++) {
+        const char **text = text_of(&copied, i);
+        *text = qn_arena_strdup(a, *text ? *text : "");
+    }
+    *to = copied;
+}
+
 static const char *copy(struct task *t, const char *s)
 {
     return qn_arena_strdup(t->arena, s ? s : "");
-}
-
-static void copy_file(struct task *t, const struct qn_download_file *from,
-                      struct qn_download_file *to)
-{
-    *to = (struct qn_download_file){
-        .hub = copy(t, from->hub),
-        .repo = copy(t, from->repo),
-        .revision = copy(t, from->revision),
-        .commit = copy(t, from->commit),
-        .path = copy(t, from->path),
-        .role = copy(t, from->role),
-        .url = copy(t, from->url),
-        .partial = copy(t, from->partial),
-        .etag = copy(t, from->etag),
-        .sha256 = copy(t, from->sha256),
-        .git_sha1 = copy(t, from->git_sha1),
-        .size_bytes = from->size_bytes,
-        .done = from->done,
-    };
 }
 
 static void copy_row(struct task *t, const struct qn_download_row *row)
@@ -134,22 +141,13 @@ static qn_err put_files(struct qn_database *d, const struct qn_download_row *r, 
                  e))
         return e->code;
     for (size_t i = 0; i < r->n_files && !err; i++) {
-        const struct qn_download_file *f = &r->files[i];
+        struct qn_download_file f = r->files[i];
         bind_text(s, 1, r->id);
         sqlite3_bind_int64(s, 2, (sqlite3_int64)i);
-        bind_text(s, 3, f->hub);
-        bind_text(s, 4, f->repo);
-        bind_text(s, 5, f->revision);
-        bind_text(s, 6, f->commit);
-        bind_text(s, 7, f->path);
-        bind_text(s, 8, f->role);
-        bind_text(s, 9, f->url);
-        bind_text(s, 10, f->partial);
-        bind_text(s, 11, f->etag);
-        bind_text(s, 12, f->sha256);
-        bind_text(s, 13, f->git_sha1);
-        sqlite3_bind_int64(s, 14, f->size_bytes);
-        sqlite3_bind_int(s, 15, f->done);
+        for (size_t k = 0; k < FILE_TEXTS; k++)
+            bind_text(s, 3 + (int)k, *text_of(&f, k));
+        sqlite3_bind_int64(s, 14, f.size_bytes);
+        sqlite3_bind_int(s, 15, f.done);
         if (sqlite3_step(s) != SQLITE_DONE)
             err = qn_database_fail(d, "changing the catalog", e);
         sqlite3_reset(s);
@@ -262,11 +260,8 @@ static qn_err read_files(struct qn_database *d, struct task *t, struct qn_downlo
     qn_err err = QN_OK;
     while (!err && (step = sqlite3_step(s)) == SQLITE_ROW) {
         struct qn_download_file *f = &files[row->n_files++];
-        const char **texts[] = {&f->hub,  &f->repo,   &f->revision, &f->commit,
-                                &f->path, &f->role,   &f->url,      &f->partial,
-                                &f->etag, &f->sha256, &f->git_sha1};
-        for (int i = 0; i < 11 && !err; i++)
-            if (!(*texts[i] = column(t, s, i)))
+        for (size_t i = 0; i < FILE_TEXTS && !err; i++)
+            if (!(*text_of(f, i) = column(t, s, (int)i)))
                 err = too_much(t);
         f->size_bytes = sqlite3_column_int64(s, 11);
         f->done = sqlite3_column_int(s, 12) != 0;
@@ -344,7 +339,7 @@ void qn_catalog_put_download(struct qn_catalog *c, const struct qn_download_row 
     copy_row(t, row);
     struct qn_download_file *files = qn_arena_alloc(t->arena, (row->n_files + 1) * sizeof *files);
     for (size_t i = 0; i < row->n_files; i++)
-        copy_file(t, &row->files[i], &files[i]);
+        qn_download_file_copy(&row->files[i], t->arena, &files[i]);
     t->row.files = files;
     t->done = done;
     t->ctx = ctx;
@@ -368,7 +363,7 @@ void qn_catalog_mark_download_file(struct qn_catalog *c, const char *id, size_t 
     struct task *t = task_new(SIZE_MAX);
     t->row.id = copy(t, id);
     t->position = position;
-    copy_file(t, file, &t->file);
+    qn_download_file_copy(file, t->arena, &t->file);
     t->done = done;
     t->ctx = ctx;
     qn_catalog_task(c, mark_file, tell_done, t);

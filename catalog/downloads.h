@@ -46,6 +46,11 @@ struct qn_download_row {
     size_t n_files;
 };
 
+struct qn_arena;
+/* A copy whose strings are the arena's; NULL becomes "". */
+void qn_download_file_copy(const struct qn_download_file *from, struct qn_arena *a,
+                           struct qn_download_file *to);
+
 /* Rows are lent for the time of the call, oldest first; e is NULL unless the database failed. */
 typedef void (*qn_downloads_fn)(void *ctx, const struct qn_download_row *rows, size_t n,
                                 const struct qn_error *e);

@@ -1,0 +1,153 @@
+/* Downloads of models: who asked for what, what runs, what waits. A job belongs to one model name
+ * and is kept in the catalog, so that it goes on by itself after whatever ended the server; clients
+ * only watch it. Whoever asks for a model that is being downloaded watches the same job, and jobs
+ * that need the same file fetch it once.
+ *
+ * What a job does outside of the loop is a table of functions (struct qn_pull_steps), so tests can
+ * put their own in the place of the network and the disk. Loop thread only, unless it says
+ * otherwise. */
+#ifndef QN_ROUTER_PULLS_H
+#define QN_ROUTER_PULLS_H
+
+#include "base/error.h"
+#include "catalog/catalog.h"
+#include "catalog/downloads.h"
+#include "io/loop.h"
+#include "router/pull_order.h"
+#include "router/pull_view.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    QN_PULL_THREADS_MAX = 3,
+    QN_PULL_RESOLVES_MAX = 2,   /* at a time: workers have other things to do, too */
+    QN_PULL_FINISHED_MAX = 100, /* jobs that are over and still listed */
+    QN_PULL_PRIORITY_MAX = 100,
+    QN_PULL_TICK_MS = 200,
+    QN_PULL_ETAG_MAX = 256
+};
+#define QN_PULL_DISK_FULL "disk_full" /* error_name of a job that goes on when there is room */
+
+/* Which files an order means. Everything is the arena's. */
+struct qn_pull_plan {
+    struct qn_arena *arena;
+    struct qn_pull_order order; /* what was asked for, with what the files say in addition */
+    struct qn_download_file *files;
+    size_t n;
+};
+void qn_pull_plan_free(struct qn_pull_plan *plan); /* NULL allowed */
+
+/* How far a file is. Written by the thread that fetches it, read by the loop. */
+struct qn_pull_meter {
+    _Atomic int64_t here_bytes, before_bytes;
+    _Atomic int64_t size_bytes; /* < 0: not known yet */
+};
+
+/* One file of a run. */
+struct qn_pull_part {
+    const struct qn_download_file *file; /* does not change meanwhile */
+    struct qn_pull_meter *meter;
+    /* Set by the step: */
+    char etag[QN_PULL_ETAG_MAX];
+    atomic_bool done; /* complete, checked, in its place; set after the etag */
+};
+
+struct qn_pull_steps {
+    void *ctx;
+    /* Worker; blocking. Asks the hubs. */
+    qn_err (*resolve)(void *ctx, const struct qn_pull_order *order, const atomic_bool *stop,
+                      struct qn_pull_plan **out, struct qn_error *e);
+    /* A thread of its own; blocking. Ends early with QN_ECANCELLED when *stop is set. QN_EIO with
+     * the param QN_PULL_DISK_FULL: there is no room. */
+    qn_err (*fetch)(void *ctx, struct qn_pull_part *parts, size_t n, const atomic_bool *stop,
+                    struct qn_error *e);
+    /* Loop. All files are there: unpacks what is an archive and makes the model known. done is
+     * called once on the loop, not from within; *stop as above. */
+    void (*finish)(void *ctx, const struct qn_pull_order *order,
+                   const struct qn_download_file *files, size_t n, const atomic_bool *stop,
+                   void (*done)(void *arg, const struct qn_error *e), void *arg);
+    /* Worker; blocking. How many bytes of a file are there. */
+    int64_t (*have)(void *ctx, const struct qn_download_file *file);
+    /* Worker; blocking. Throws away what is there of files of a download that was given up. */
+    void (*discard)(void *ctx, const struct qn_download_file *files, size_t n);
+};
+
+struct qn_pulls_config {
+    struct qn_loop *loop;
+    struct qn_catalog *catalog;
+    const bool *closed; /* becomes true when the catalog has been closed; outlives the loop */
+    struct qn_pull_steps steps;
+    int threads;  /* 1 to QN_PULL_THREADS_MAX jobs fetch at a time */
+    bool offline; /* jobs wait */
+};
+
+struct qn_pulls;
+struct qn_pull_client; /* somebody who watches a job */
+
+/* Reads the jobs of the last run and goes on with those that were not over. */
+struct qn_pulls *qn_pulls_new(const struct qn_pulls_config *config);
+/* The server is about to stop: steps at work are stopped, clients are told, nothing new begins.
+ * What has come is kept. */
+void qn_pulls_drain(struct qn_pulls *p);
+/* Joins the threads; before the catalog is closed. NULL allowed, as below. */
+void qn_pulls_stop(struct qn_pulls *p);
+void qn_pulls_free(struct qn_pulls *p); /* after the loop */
+
+struct qn_pull_events {
+    /* MAY be set: figures have changed; at most every QN_PULL_TICK_MS. */
+    void (*progress)(void *ctx, const struct qn_pull_view *v);
+    /* MAY be set: the job is in the catalog: it will go on whatever happens. */
+    void (*kept)(void *ctx, const struct qn_pull_view *v);
+    /* MUST be set: it is over. e is NULL when the model is there. Called once, last; the client is
+     * gone when it returns. */
+    void (*end)(void *ctx, const struct qn_pull_view *v, const struct qn_error *e);
+};
+
+struct qn_pull_wish {
+    const struct qn_pull_order *order;
+    int64_t priority; /* QN_UNSET_PRIORITY: as it is, 0 for a new job */
+    bool until_gone;  /* the job is cancelled when the last client leaves who said so, unless
+                         somebody else wants it for good */
+};
+#define QN_UNSET_PRIORITY INT64_MIN
+
+/* Begins the download, or joins the one that runs. Events are not called from within. QN_ECONFLICT:
+ * another download of that name is not over; QN_EBUSY: stopping, or too many jobs. */
+qn_err qn_pulls_ask(struct qn_pulls *p, const struct qn_pull_wish *wish,
+                    const struct qn_pull_events *ev, void *ctx, struct qn_pull_client **out,
+                    struct qn_error *e);
+/* The client does not want to know any more; no event follows. NULL allowed. */
+void qn_pull_leave(struct qn_pull_client *c);
+
+/* All jobs, oldest first. */
+void qn_pulls_each(const struct qn_pulls *p, void (*fn)(void *ctx, const struct qn_pull_view *v),
+                   void *ctx);
+/* One job; false: there is none. */
+bool qn_pulls_view(const struct qn_pulls *p, const char *id,
+                   void (*fn)(void *ctx, const struct qn_pull_view *v), void *ctx);
+
+enum qn_pull_control {
+    QN_PULL_DO_PAUSE,
+    QN_PULL_DO_RESUME,
+    QN_PULL_DO_CANCEL, /* and throw away what has come */
+    QN_PULL_DO_REMOVE  /* from the list; cancels first what runs */
+};
+/* QN_ENOTFOUND: no such job; QN_ECONFLICT: not in its present state. */
+qn_err qn_pulls_control(struct qn_pulls *p, const char *id, enum qn_pull_control what,
+                        struct qn_error *e);
+qn_err qn_pulls_set_priority(struct qn_pulls *p, const char *id, int64_t priority,
+                             struct qn_error *e);
+
+/* The model is being deleted: what is downloaded for it is cancelled and taken off the list. */
+void qn_pulls_forget_model(struct qn_pulls *p, const char *model);
+
+/* The paths of all partial files that jobs still want, sorted; malloc'ed, the caller frees the
+ * strings and the list. For whoever cleans up. */
+size_t qn_pulls_partials(const struct qn_pulls *p, char ***out);
+
+bool qn_pulls_offline(const struct qn_pulls *p);
+
+#endif
