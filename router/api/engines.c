@@ -11,6 +11,7 @@
 #include "router/blobs.h"
 #include "router/intake.h"
 #include "router/inventory.h"
+#include "router/may_open.h"
 #include "router/residency.h"
 
 #include <stdlib.h>
@@ -336,26 +337,6 @@ static qn_err read_wish(const struct qn_jref *root, struct wish *out, struct qn_
     return err;
 }
 
-static bool lies_in(const char *real, const char *folder)
-{
-    char *dir = realpath(folder, NULL);
-    size_t n = dir ? strlen(dir) : 0;
-    bool inside = dir && !strncmp(real, dir, n) && real[n] == '/';
-    free(dir);
-    return inside;
-}
-
-/* A server that others can reach opens no file they name, unless it lies among its models. */
-static bool may_open(const struct qn_services *sv, const char *path)
-{
-    if (!sv->open_to_others)
-        return true;
-    char *real = realpath(path, NULL);
-    bool ok = real && (lies_in(real, sv->builtin_dir) || lies_in(real, sv->models_dir));
-    free(real);
-    return ok;
-}
-
 static char *write_options(const struct wish *wish)
 {
     struct qn_buf out;
@@ -383,11 +364,7 @@ void qn_api_engine_add(struct qn_services *sv, struct qn_http *h, const char *id
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (err) {
         qn_answer_error(h, &e);
-    } else if (!may_open(sv, wish.path)) {
-        qn_answer_plain(h, 403, "path_not_allowed",
-                        "other machines can reach this server: it opens files of its models "
-                        "folder only");
-    } else {
+    } else if (qn_may_open(sv, h, wish.path)) {
         struct asker *a = qn_xcalloc(1, sizeof *a);
         struct qn_buf name;
         qn_buf_init(&name, 2 * QN_MODEL_NAME_MAX);

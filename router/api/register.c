@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "router/answer.h"
 #include "router/intake.h"
+#include "router/may_open.h"
 #include "router/survey.h"
 
 #include <stdlib.h>
@@ -79,7 +80,7 @@ void qn_api_register(struct qn_services *sv, struct qn_http *h, const char *id)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (err) {
         qn_answer_error(h, &e);
-    } else {
+    } else if (qn_may_open(sv, h, checkpoint)) {
         struct asker *a = qn_xcalloc(1, sizeof *a);
         a->sv = sv;
         a->http = h;

@@ -183,6 +183,12 @@ def wait_until(condition, timeout=10, what="condition"):
     raise AssertionError(f"{what} did not become true in {timeout} s")
 
 
+def free_port():
+    with contextlib.closing(socket.socket()) as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
 def fake_model(folder, **options):
     """A model file for the fake backend; options say how it behaves (tests/fake_backend.c)."""
     n = len(list(folder.glob("*.gguf")))

@@ -2,7 +2,7 @@
 import json
 
 import pytest
-from conftest import QUICK, events, raw_connection, text_of, wait_until
+from conftest import QUICK, events, fake_model, free_port, raw_connection, text_of, wait_until
 
 PREFIXES = ["/api/v0", "/api/v1", "/v0", "/v1"]
 
@@ -354,6 +354,30 @@ def test_least_recently_used_goes(house):
     assert server.chat(names[2]).status == 200
     loaded = {m["model_name"] for m in server.get("/v1/health").json["all_models_loaded"]}
     assert loaded == {names[0], names[2]}
+
+
+def test_an_open_server_opens_files_of_its_folders_only(house):
+    folders = [house.tmp_path / name for name in ("hub", "one", "two")]
+    for folder in folders:
+        folder.mkdir()
+    server = house.start("--listen", f"0.0.0.0:{free_port()}=lemonade", "--insecure", "--models-dir", str(folders[0]),
+                         "--extra-models-dir", f"{folders[1]}:{folders[2]}")
+    outside = fake_model(house.tmp_path)
+    (folders[2] / "link.gguf").symlink_to(outside)
+    asks = {"/v1/models/register": lambda path: {"model_name": "user.x", "checkpoint": path},
+            "/engines": lambda path: {"engine_id": "x", "model_path": path},
+            "/v1/load": lambda path: {"model_name": "user.m", "lora": [{"path": path}]}}
+    server.register("user.m", fake_model(folders[0]))
+    for path, body in asks.items():
+        for file in (outside, folders[2] / "link.gguf", folders[1] / ".." / outside.name, "/nowhere", "/etc/passwd",
+                     folders[0]):
+            reply = server.post(path, body(str(file)))
+            assert reply.status == 403 and b"path_not_allowed" in reply.body, (path, file, reply.body)
+    for folder in folders:
+        inside = fake_model(folder)
+        for path, body in asks.items():
+            assert server.post(path, body(str(inside))).status in (200, 201), path
+        assert server.request("DELETE", "/engines/x").status == 200
 
 
 def test_register_checks_the_file(house):

@@ -5,13 +5,12 @@ import hashlib
 import http.client
 import json
 import re
-import socket
 import subprocess
 import threading
 import time
 
 import pytest
-from conftest import BUILD, ROOT, Reply, Server, events, fake_model, wait_until
+from conftest import BUILD, ROOT, Reply, Server, events, fake_model, free_port, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -508,12 +507,6 @@ def test_embeddings_are_read_and_refused(house, server):
         reply = post(server, f"/api/{path}", body)
         assert reply.status == 400 and param in reply.json["error"], reply.body
     assert post(server, "/api/embed", {"model": "nobody", "input": "a"}).status == 404
-
-
-def free_port():
-    with contextlib.closing(socket.socket()) as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def ask(port, path, headers=None):

@@ -1,0 +1,45 @@
+/* See may_open.h. */
+#include "router/may_open.h"
+
+#include "router/answer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool lies_in(const char *real, const char *folder)
+{
+    char *dir = realpath(folder, NULL);
+    size_t n = dir ? strlen(dir) : 0;
+    bool inside = dir && !strncmp(real, dir, n) && real[n] == '/';
+    free(dir);
+    return inside;
+}
+
+/* folders: with : between, or NULL. */
+static bool lies_in_one(const char *real, const char *folders)
+{
+    bool inside = false;
+    for (const char *at = folders; at && *at && !inside;) {
+        size_t n = strcspn(at, ":");
+        char *folder = strndup(at, n);
+        inside = folder && *folder && lies_in(real, folder);
+        free(folder);
+        at += n + (at[n] == ':');
+    }
+    return inside;
+}
+
+bool qn_may_open(const struct qn_services *sv, struct qn_http *h, const char *path)
+{
+    if (!sv->open_to_others)
+        return true;
+    char *real = realpath(path, NULL);
+    bool may = real && (lies_in(real, sv->builtin_dir) || lies_in(real, sv->models_dir) ||
+                        lies_in_one(real, sv->extra_models_dir));
+    free(real);
+    if (!may)
+        qn_answer_plain(h, 403, "path_not_allowed",
+                        "other machines can reach this server: it opens files of its models' "
+                        "folders only (the settings models-dir and extra-models-dir)");
+    return may;
+}
