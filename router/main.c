@@ -11,7 +11,9 @@
 #include "io/http_client.h"
 #include "io/http_server.h"
 #include "io/loop.h"
+#include "registry/hub.h"
 #include "registry/store.h"
+#include "registry/web.h"
 #include "router/blobs.h"
 #include "router/intake.h"
 #include "router/inventory.h"
@@ -51,6 +53,10 @@ struct program {
     struct qn_listeners places; /* besides the main port */
     struct qn_listen *more[QN_LISTENERS_MAX];
     struct qn_services services;
+    struct qn_rate rate; /* of all downloads */
+    struct qn_web web;
+    struct qn_hubs hubs;
+    char *hf_token;
     struct qn_stats stats;
     struct qn_routes routes;
     int lock_fd, signal_fd;
@@ -256,6 +262,28 @@ static void open_inventory(struct program *p)
     qn_buf_deinit(&options);
 }
 
+static void open_hubs(struct program *p)
+{
+    const struct qn_settings *s = &p->settings;
+    p->hf_token = qn_hub_token((const char *const *)environ);
+    p->rate.bytes_s = s->bandwidth_limit_kib * 1024;
+    p->web = (struct qn_web){
+        .offline = s->offline,
+        .allow_private = s->allow_private_hubs,
+        .endpoints = {s->hf_endpoint, s->modelscope_endpoint, s->ollama_registry},
+        .rate = &p->rate,
+    };
+    p->hubs = (struct qn_hubs){
+        .hf_endpoint = s->hf_endpoint,
+        .modelscope_endpoint = s->modelscope_endpoint,
+        .ollama_registry = s->ollama_registry,
+        .hf_token = p->hf_token,
+    };
+    p->services.web = &p->web;
+    p->services.hubs = &p->hubs;
+    p->services.model_source = s->default_model_source;
+}
+
 /* The listeners besides the main one, and whether any of them is open to other machines. */
 static qn_err open_more(struct program *p, struct qn_error *e)
 {
@@ -316,6 +344,7 @@ static qn_err open_all(struct program *p, struct qn_error *e)
     p->services.models_dir = s->models_dir;
     p->services.extra_models_dir = s->extra_models_dir;
     p->services.store = open_store(s);
+    open_hubs(p);
     p->services.started_ms = qn_now_ms();
     p->services.no_presets = s->no_presets;
     char *blobs = qn_path_join(s->data_dir, "blobs");
@@ -367,6 +396,7 @@ static void close_all(struct program *p)
     qn_survey_free(p->services.survey);
     qn_blobs_free(p->services.blobs);
     qn_store_free(p->services.store);
+    free(p->hf_token);
     if (p->signal_fd >= 0)
         close(p->signal_fd);
     if (p->lock_fd >= 0)

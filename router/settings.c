@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "contract/backend_types.h"
+#include "registry/ref.h"
 #include "registry/store.h"
 #include "router/listeners.h"
 #include "router/profile.h"
@@ -97,6 +98,22 @@ static const struct row table[] = {
      "further folders whose models are listed, with : between; in config.json also an array"},
     {"no-discovery", TRUTH, AT(no_discovery), "false", 0, 0, EVERYWHERE, NULL,
      "do not look for models of llama.cpp, LM Studio, Ollama and Hugging Face's programs"},
+    {"offline", TRUTH, AT(offline), "false", 0, 0, EVERYWHERE, NULL,
+     "ask no other machine for anything: downloads wait, models that are here work"},
+    {"hf-endpoint", TEXT, AT(hf_endpoint), "", 0, 0, EVERYWHERE, "URL",
+     "where Hugging Face is (default: HF_ENDPOINT, or https://huggingface.co)"},
+    {"modelscope-endpoint", TEXT, AT(modelscope_endpoint), "https://modelscope.cn", 0, 0,
+     EVERYWHERE, "URL", "where ModelScope is"},
+    {"ollama-registry", TEXT, AT(ollama_registry), "https://registry.ollama.ai", 0, 0, EVERYWHERE,
+     "URL", "where Ollama's models are"},
+    {"default-model-source", TEXT, AT(default_model_source), "huggingface", 0, 0, EVERYWHERE, "HUB",
+     "the hub that names like owner/repository mean: huggingface or modelscope"},
+    {"allow-private-hubs", TRUTH, AT(allow_private_hubs), "false", 0, 0, EVERYWHERE, NULL,
+     "download also over http and from addresses inside your network"},
+    {"bandwidth-limit", NUMBER, AT(bandwidth_limit_kib), "0", 0, INT64_C(1) << 30, EVERYWHERE,
+     "KIB", "KiB per second for all downloads together; 0: no limit"},
+    {"download-threads", NUMBER, AT(download_threads), "3", 1, 3, EVERYWHERE, "N",
+     "models that are downloaded at a time; others wait"},
     {"backend-dir", TEXT, AT(backend_dir), "", 0, 0, EVERYWHERE, "DIR",
      "folder of the programs that run models (default: beside quinced)"},
 };
@@ -407,6 +424,24 @@ static void make_absolute(char **path)
     *path = whole;
 }
 
+/* Hugging Face's own programs know this variable. */
+static char *default_hf_endpoint(const char *const *env)
+{
+    static const char name[] = "HF_ENDPOINT=";
+    for (; env && *env; env++)
+        if (qn_str_starts(*env, name) && (*env)[sizeof name - 1])
+            return qn_xstrdup(*env + sizeof name - 1);
+    return qn_xstrdup("https://huggingface.co");
+}
+
+/* Paths are appended to endpoints. */
+static void cut_slashes(char *url)
+{
+    size_t n = strlen(url);
+    while (n && url[n - 1] == '/')
+        url[--n] = '\0';
+}
+
 qn_err qn_settings_read(struct qn_settings *s, size_t n_args, const char *const *args,
                         const char *const *env, enum qn_settings_wish *wish, struct qn_error *e)
 {
@@ -449,6 +484,17 @@ qn_err qn_settings_read(struct qn_settings *s, size_t n_args, const char *const 
     if (!s->models_dir)
         s->models_dir = qn_store_hf_cache(env);
     make_absolute(&s->models_dir); /* the catalog keeps paths below it */
+    if (!s->hf_endpoint)
+        s->hf_endpoint = default_hf_endpoint(env);
+    if (qn_hub_kind_parse(s->default_model_source) != QN_HUB_HF &&
+        qn_hub_kind_parse(s->default_model_source) != QN_HUB_MODELSCOPE)
+        return qn_fail_param(e, QN_EINVAL, "default-model-source",
+                             "default-model-source: '%.40s' is not a hub: huggingface and "
+                             "modelscope are",
+                             s->default_model_source);
+    char **urls[] = {&s->hf_endpoint, &s->modelscope_endpoint, &s->ollama_registry};
+    for (size_t i = 0; i < sizeof urls / sizeof *urls; i++)
+        cut_slashes(*urls[i]);
     if (!s->builtin_dir)
         s->builtin_dir = default_builtin_dir();
     if (!s->backend_dir)

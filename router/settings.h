@@ -42,6 +42,14 @@ struct qn_settings {
     char *models_dir;
     char *extra_models_dir;
     bool no_discovery;
+    bool offline;
+    char *hf_endpoint;
+    char *modelscope_endpoint;
+    char *ollama_registry;
+    char *default_model_source;
+    bool allow_private_hubs;
+    int64_t bandwidth_limit_kib;
+    int64_t download_threads;
     char *backend_dir;
 };
 

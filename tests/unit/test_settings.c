@@ -79,6 +79,24 @@ static void layers(void **state)
     qn_settings_deinit(&s);
 }
 
+static void hubs(void **state)
+{
+    (void)state;
+    struct qn_settings s = {0};
+    struct qn_error e = {0};
+    write_config("{}");
+    assert_int_equal(read_with(&s, NULL, NULL, &e), QN_OK);
+    assert_string_equal(s.hf_endpoint, "https://huggingface.co");
+    assert_string_equal(s.modelscope_endpoint, "https://modelscope.cn");
+    assert_int_equal(read_with(&s, NULL, "HF_ENDPOINT=https://hf-mirror.com/", &e), QN_OK);
+    assert_string_equal(s.hf_endpoint, "https://hf-mirror.com");
+    assert_int_equal(
+        read_with(&s, "--hf-endpoint=http://h:1//", "HF_ENDPOINT=https://hf-mirror.com", &e),
+        QN_OK);
+    assert_string_equal(s.hf_endpoint, "http://h:1");
+    qn_settings_deinit(&s);
+}
+
 static void complaints(void **state)
 {
     (void)state;
@@ -95,6 +113,7 @@ static void complaints(void **state)
         {"{}", "--insecure=maybe", NULL, "must be true or false"},
         {"{}", "--host=", NULL, "must not be empty"},
         {"{}", "--log-level=loud", NULL, "error, warn, info or debug"},
+        {"{}", "--default-model-source=ollama", NULL, "'ollama' is not a hub"},
         {"{}", NULL, "QUINCE_PROT=1", "did you mean QUINCE_PORT?"},
         {"{}", NULL, "QUINCE_PORT=x", "QUINCE_PORT must be a whole number"},
         {"{\"prot\": 1}", NULL, NULL, "'prot' is not a setting; did you mean port"},
@@ -138,6 +157,7 @@ static void wishes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hubs),
         cmocka_unit_test(layers),
         cmocka_unit_test(complaints),
         cmocka_unit_test(wishes),
