@@ -79,12 +79,15 @@ void qn_matmul_onto(struct qn_device *dev, struct qn_tensor *y, const struct qn_
  * [rows, used] i32 and weights [rows, used] get the chosen ones, best first, equals in the order of
  * their numbers. Every id is a valid one and no row has one twice, whatever the logits are (NaN is
  * the worst). Sources: arXiv:2101.03961, arXiv:2401.04088 (softmax), arXiv:2412.19437 section 2.1.2
- * (sigmoid, bias, groups). */
+ * (sigmoid, bias, groups), arXiv:2409.12136 (sparsemixer; near: less than 2 % away, as published).
+ * */
 struct qn_route {
     enum qn_route_score {
-        QN_ROUTE_SOFTMAX,          /* weight: softmax over all experts */
-        QN_ROUTE_SIGMOID,          /* weight: the logit's sigmoid */
-        QN_ROUTE_SOFTMAX_OF_CHOSEN /* chosen by logit; weight: softmax over the chosen */
+        QN_ROUTE_SOFTMAX,           /* weight: softmax over all experts */
+        QN_ROUTE_SIGMOID,           /* weight: the logit's sigmoid */
+        QN_ROUTE_SOFTMAX_OF_CHOSEN, /* chosen by logit; weight: softmax over the chosen */
+        QN_ROUTE_SPARSEMIXER        /* chosen by logit; weight: softmax over those not chosen before
+                                     * whose logits come near the chosen one's */
     } score;
     const struct qn_tensor *bias; /* [experts] f32, added for the choice only; or NULL */
     int32_t groups;               /* above 1: experts stand in so many equal groups, and only ... */

@@ -86,7 +86,7 @@ extern const struct qn_decoder_arch qn_llama, qn_mistral3, qn_smollm3, qn_granit
 extern const struct qn_decoder_arch qn_qwen2, qn_qwen3, qn_qwen2moe, qn_qwen3moe, qn_seed_oss;
 extern const struct qn_decoder_arch qn_qwen2vl, qn_qwen3vl, qn_qwen3vlmoe;
 extern const struct qn_decoder_arch qn_gemma, qn_gemma2, qn_gemma3, qn_gemma3n, qn_gemma4;
-extern const struct qn_decoder_arch qn_phi3;
+extern const struct qn_decoder_arch qn_phi3, qn_phimoe;
 extern const struct qn_decoder_arch qn_olmo2, qn_exaone4;
 extern const struct qn_decoder_arch qn_glm4;
 extern const struct qn_decoder_arch qn_command_r, qn_cohere2;

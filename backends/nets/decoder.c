@@ -263,7 +263,8 @@ static void logits(struct qn_net *net, const struct qn_batch *b, const struct qn
         struct qn_tensor y = qn_block_f32(net, n, net->shape.vocab);
         struct qn_tensor rows = qn_tensor_slice(x, 0, done, n);
         qn_norm_apply(net, &h, &rows, &net->output_norm);
-        qn_matmul(net->dev, &y, &h, &net->output);
+        const struct qn_linear output = {&y, &net->output, qn_block_or_null(&net->output_b)};
+        qn_matmul_many(net->dev, &h, &output, 1);
         qn_adapt_logits(net, b, &y, &h, done);
         if (net->logit_scale != 1)
             qn_scale(net->dev, &y, &y, net->logit_scale);

@@ -82,8 +82,9 @@ struct qn_net {
 
     struct qn_tensor embedding; /* [vocab, dim], as in the file */
     struct qn_norm output_norm;
-    struct qn_tensor output; /* [vocab, dim], laid out for products */
-    bool tied;               /* the file has no output matrix: it is the embedding */
+    struct qn_tensor output;   /* [vocab, dim], laid out for products */
+    struct qn_tensor output_b; /* [vocab]; ndim 0: none */
+    bool tied;                 /* the file has no output matrix: it is the embedding */
     struct qn_decoder_layer *layer;
     struct qn_layer_inputs inputs;
     struct qn_altup altup;

@@ -94,10 +94,12 @@ static qn_err read_metadata(struct qn_loader *l, struct qn_net *net)
     net->layer = qn_xcalloc((size_t)s->layers, sizeof *net->layer);
     if ((err = plan_layers(l, net)) != QN_OK || (err = qn_moe_configure(l, net)) != QN_OK)
         return err;
-    return qn_loader_positive(l,
-                              net->arch->norm == QN_NORM_LAYER ? "attention.layer_norm_epsilon"
-                                                               : "attention.layer_norm_rms_epsilon",
-                              &s->eps);
+    /* Phi 3.5 MoE's files call it by the other norm's name */
+    const bool layer_norm =
+        net->arch->norm == QN_NORM_LAYER && qn_loader_has_key(l, "attention.layer_norm_epsilon");
+    return qn_loader_positive(
+        l, layer_norm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon",
+        &s->eps);
 }
 
 /* ---- tensors ---- */
@@ -152,6 +154,8 @@ static qn_err load_ends(struct qn_loader *l, struct qn_net *net)
     const char *output = net->tied ? "token_embd.weight" : "output.weight";
     if ((err = qn_loader_matrix(l, &net->output, QN_REQUIRED, s->vocab, s->dim, "%s", output)) !=
         QN_OK)
+        return err;
+    if ((err = qn_loader_vector(l, &net->output_b, QN_OPTIONAL, s->vocab, "output.bias")) != QN_OK)
         return err;
     if (net->tied) /* adapters know it by this name */
         qn_sites_add(&net->sites, "output.weight", &net->output, 0);

@@ -13,7 +13,7 @@ static const struct qn_decoder_arch *const architectures[] = {
     &qn_qwen2, &qn_qwen3, &qn_qwen2moe, &qn_qwen3moe, &qn_seed_oss,
     &qn_qwen2vl, &qn_qwen3vl, &qn_qwen3vlmoe,
     &qn_gemma, &qn_gemma2, &qn_gemma3, &qn_gemma3n, &qn_gemma4,
-    &qn_phi3,
+    &qn_phi3, &qn_phimoe,
     &qn_olmo2, &qn_exaone4,
     &qn_glm4,
     &qn_command_r, &qn_cohere2,

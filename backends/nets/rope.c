@@ -54,7 +54,8 @@ int32_t qn_rope_context(const struct qn_stretch *stretch, int32_t trained)
 static qn_err read_kind(struct qn_loader *l, struct scaling *s)
 {
     static const char *const names[] = {"none", "linear", "yarn", "longrope"};
-    const char *type = "none";
+    /* files with longrope's divisors do not say its name */
+    const char *type = qn_loader_has(l, "rope_factors_long.weight") ? "longrope" : "none";
     qn_err err = qn_loader_text(l, "rope.scaling.type", &type);
     if (err != QN_OK)
         return err;

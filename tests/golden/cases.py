@@ -80,6 +80,9 @@ def mixtures():
                  "bailingmoe2", "hunyuan-moe", "minimax-m2", "gpt-oss", "llama4"):
         yield arch, "f32", STEADY
         yield arch, "q8_0", STEADY
+    yield "phimoe", "f32", STEADY
+    yield "phimoe", "f32", STEADY + numbers(longrope=64)
+    yield "phimoe", "q8_0", STEADY + numbers(longrope=1024)
     yield "gpt-oss", "mxfp4_moe", STEADY + ["--rope-yarn", "32"]
     yield "gpt-oss", "f32", STEADY + ["--rope-yarn", "32"]
     for arch in ("deepseek2", "deepseek3", "deepseek2-old"):
@@ -106,6 +109,7 @@ def dense():
     yield "exaone4", "f32", numbers(window=0)
     yield "phi3", "f32", numbers(longrope=64)      # the tests' sequences have room for 512
     yield "phi3", "f32", numbers(longrope=1024)
+    yield "phi3", "f32", numbers(longrope=64, longrope_named=1)
     yield "olmo2", "f32", numbers(window=12, layers=5) + ["--rope-yarn", "8"]
     yield "gemma3", "f32", ["--rope-linear", "8"]
 

@@ -128,6 +128,18 @@ static void choose_plainly(const float *logit, int experts, int used, const stru
         weights[i] = score[best];
         sum += score[best];
     }
+    for (int i = 0; i < used && p->score == QN_ROUTE_SPARSEMIXER; i++) {
+        double top = logit[ids[i]], near = 0;
+        for (int e = 0; e < experts; e++) {
+            bool before = false;
+            for (int b = 0; b < i; b++)
+                before |= ids[b] == e;
+            if (!before && (top - logit[e]) / fmax(fabs(logit[e]), top) <= 0.02)
+                near += exp(logit[e] - top);
+        }
+        sum += 1 / near - weights[i];
+        weights[i] = 1 / near;
+    }
     bool divide = p->normalise || p->score == QN_ROUTE_SOFTMAX_OF_CHOSEN;
     for (int i = 0; i < used; i++)
         weights[i] = weights[i] / (divide ? sum : 1) * p->scale;
@@ -160,7 +172,7 @@ static void check_choice(int experts, int used, const struct qn_route *p)
 static void choices(void)
 {
     struct qn_tensor bias = fresh(QN_SHAPE(EXPERTS));
-    for (int score = 0; score < 3; score++)
+    for (int score = 0; score < 4; score++)
         for (int normalise = 0; normalise < 2; normalise++) {
             struct qn_route p = {.score = score, .normalise = normalise, .scale = 1};
             check_choice(8, 2, &p);
@@ -168,7 +180,7 @@ static void choices(void)
             check_choice(EXPERTS, 1, &p);
             p.scale = 2.5f;
             check_choice(EXPERTS, USED, &p);
-            if (score == QN_ROUTE_SOFTMAX_OF_CHOSEN)
+            if (score >= QN_ROUTE_SOFTMAX_OF_CHOSEN)
                 continue;
             p.bias = &bias;
             check_choice(EXPERTS, USED, &p);
@@ -198,7 +210,7 @@ static void hostile_logits(void)
         data(&logits)[i] = bad[i / 16 < 5 ? i / 16 : (int)(qn_rng_u64(&rng) % 5)];
     for (int i = 0; i < 16; i++) /* one NaN among numbers */
         data(&logits)[20 * 16 + i] = i == 2 ? NAN : (float)(i - 8);
-    for (int score = 0; score < 3; score++)
+    for (int score = 0; score < 4; score++)
         for (int groups = 1; groups <= 4; groups += 3) {
             struct qn_route p = {.score = score, .groups = groups, .groups_used = 2, .scale = 1};
             memset(cpu_data(&ids), 0xff, 40 * 4 * 4);

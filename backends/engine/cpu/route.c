@@ -52,6 +52,26 @@ static void keep_best_groups(float *value, int experts, int groups, int used)
             value[e] = -INFINITY;
 }
 
+/* The weights of ids [used] by QN_ROUTE_SPARSEMIXER. How near another logit comes is measured by
+ * the larger of it and the chosen one. open [experts] is room for what was not chosen before. */
+static void sparsemix(float *weights, const int32_t *ids, int used, const float *logit, int experts,
+                      float *open)
+{
+    const float near = 0.02f; /* twice the noise that training put on the logits */
+    memcpy(open, logit, (size_t)experts * sizeof *open);
+    for (int i = 0; i < used; i++) {
+        const float top = logit[ids[i]];
+        float sum = 0;
+        for (int e = 0; e < experts; e++) {
+            float by = fabsf(logit[e]) > top ? fabsf(logit[e]) : top;
+            if (!((top - open[e]) / by > near))
+                sum += expf(open[e] - top);
+        }
+        weights[i] = 1 / sum;
+        open[ids[i]] = -INFINITY;
+    }
+}
+
 static void route_row(const struct job *j, int64_t r, float *score)
 {
     const struct qn_route *p = j->route;
@@ -79,6 +99,8 @@ static void route_row(const struct job *j, int64_t r, float *score)
         weights[i] = score[ids[i]];
     if (p->score == QN_ROUTE_SOFTMAX_OF_CHOSEN)
         k->softmax(weights, weights, used);
+    else if (p->score == QN_ROUTE_SPARSEMIXER)
+        sparsemix(weights, ids, used, logit, experts, score);
     float factor = p->scale;
     if (p->normalise) {
         float sum = 1e-20f; /* all may be zero */

@@ -68,13 +68,13 @@ class Gemma3(Layout):
     norms, qk_norm = BOTH, "head"
 
 
-class Phi3(Layout):
-    merged_qkv = merged_gate = True
-
+class LongRope(Layout):
     def metadata(self, a):
         meta = super().metadata(a)
         if a.longrope:
-            meta.update({"rope.scaling.type": (STR, "longrope"), "rope.scaling.attn_factor": (F32, 1.19),
+            if a.longrope_named:           # real files leave the name to the tensors
+                meta["rope.scaling.type"] = (STR, "longrope")
+            meta.update({"rope.scaling.attn_factor": (F32, 1.19),
                          "rope.scaling.original_context_length": (U32, a.longrope)})
         return meta
 
@@ -84,6 +84,10 @@ class Phi3(Layout):
             pairs = np.arange(a.rope_dim // 2)
             w.fixed("rope_factors_short.weight", 1 + 0.01 * pairs)
             w.fixed("rope_factors_long.weight", 1 + 0.5 * pairs)
+
+
+class Phi3(LongRope):
+    merged_qkv = merged_gate = True
 
 
 class Glm4(Layout):
@@ -143,7 +147,8 @@ PRESETS = {
     "small-gemma": preset("gemma", 256, 2, 512, 4, 1, 64, 2048, 1e-6, 1e4, 2048),
     "small-gemma2": preset("gemma2", 256, 3, 512, 4, 2, 64, 2048, 1e-6, 1e4, 2048, window=12),
     "small-gemma3": preset("gemma3", 256, 7, 512, 4, 1, 64, 2048, 1e-6, 1e6, 2048, window=12),
-    "small-phi3": preset("phi3", 256, 2, 512, 4, 2, 64, 2048, 1e-5, 1e4, 2048, rope_dim=48, window=20, longrope=0),
+    "small-phi3": preset("phi3", 256, 2, 512, 4, 2, 64, 2048, 1e-5, 1e4, 2048, rope_dim=48, window=20, longrope=0,
+                         longrope_named=0),
     "small-glm4": preset("glm4", 256, 2, 512, 4, 2, 64, 2048, 1e-5, 1e4, 2048, rope_dim=32),
     "small-olmo2": preset("olmo2", 256, 2, 512, 4, 2, 64, 2048, 1e-6, 5e5, 2048, window=0),
     "small-exaone4": preset("exaone4", 256, 5, 512, 4, 2, 64, 2048, 1e-5, 1e6, 2048, window=12),

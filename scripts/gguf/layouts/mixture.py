@@ -3,7 +3,7 @@ import numpy as np
 
 from container import BOOL, F32, U32
 
-from .dense import Granite, Llama, Qwen2, Qwen3
+from .dense import Granite, Llama, LongRope, Qwen2, Qwen3
 from .layout import Layout, preset, wants_more_bits
 
 ROUTER_STD = 3.0                           # of the router's logits: clear choices, as trained routers make
@@ -186,7 +186,26 @@ class Llama4(Sigmoid, Llama):
         return i % 2 == 0
 
 
-LAYOUTS = {"granitemoe": GraniteMoe(), "olmoe": Olmoe(), "glm4moe": Glm4Moe(), "glm4moe-normed": Glm4MoeNormed(),
+class PhiMoe(Mixture, LongRope):
+    """LayerNorm and a bias on everything but the experts; the norms' epsilon has the other kind's key."""
+    qkv_bias = True
+
+    def ends(self, w, a):
+        super().ends(w, a)
+        w.vector("output_norm.bias", a.dim, 0.2, 0.0)
+        w.vector("output.bias", a.vocab, 0.5, 0.0)
+
+    def layer(self, w, a, i):
+        super().layer(w, a, i)
+        for name in ("attn_norm", "ffn_norm"):
+            w.vector("blk.%d.%s.bias" % (i, name), a.dim, 0.2, 0.0)
+
+    def attention(self, w, a, i, b):
+        super().attention(w, a, i, b)
+        w.vector(b + "attn_output.bias", a.dim, 0.2 * self.deep(a), 0.0)
+
+
+LAYOUTS = {"phimoe": PhiMoe(), "granitemoe": GraniteMoe(), "olmoe": Olmoe(), "glm4moe": Glm4Moe(), "glm4moe-normed": Glm4MoeNormed(),
            "ernie4_5-moe": Ernie45Moe(), "dots1": Dots1(), "bailingmoe2": BailingMoe2(), "hunyuan-moe": HunyuanMoe(),
            "minimax-m2": MiniMaxM2(), "gpt-oss": GptOss(), "llama4": Llama4(), "deepseek": Mixtral(),
            "mixtral": Mixtral(), "mixtral-apart": MixtralApart(), "qwen3moe-merged": Qwen3MoeMerged(), "qwen2moe": Qwen2Moe(), "qwen3moe": Qwen3Moe()}
@@ -220,6 +239,8 @@ PRESETS = {
     # windows and chunks so short that a test's text crosses them
     "small-gpt-oss": preset("gpt-oss", 256, 3, 256, 4, 2, 64, 2048, 1e-5, 1.5e5, 2048,
                             window=12, experts=8, used=3, expert_ff=256),
+    "small-phimoe": preset("phimoe", 256, 2, 256, 4, 2, 64, 2048, 1e-5, 1e4, 2048, window=30,
+                           rope_dim=64, longrope=0, longrope_named=0, experts=8, used=2, expert_ff=256),
     "small-llama4": preset("llama4", 256, 4, 512, 4, 2, 64, 2048, 1e-5, 5e5, 2048,
                            window=24, experts=8, used=1, expert_ff=256, shared_ff=256),
     "small-mixtral-apart": preset("llama", 256, 2, 512, 4, 2, 64, 2048, 1e-5, 1e6, 2048,

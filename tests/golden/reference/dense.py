@@ -148,11 +148,8 @@ class Merged(Decoder):
         return self.project(self.act(gate) * up, "blk.%d.ffn_down" % i)
 
 
-class Phi3(Merged):                        # arXiv:2404.14219; longrope arXiv:2402.13753
+class LongRope:                            # arXiv:2402.13753; mixed into a network
     context = 512                          # of the sequences that the tests make
-
-    def window(self, i):
-        return self.get("attention.sliding_window")
 
     def rotation(self, i):
         if not self.has("rope_factors_long.weight"):
@@ -160,6 +157,11 @@ class Phi3(Merged):                        # arXiv:2404.14219; longrope arXiv:24
         far = self.context > self.get("rope.scaling.original_context_length")
         return rope.frequencies(self.get, self.rope_dim, self.get("rope.freq_base"),
                                 self.weight("rope_factors_%s.weight" % ("long" if far else "short")))
+
+
+class Phi3(LongRope, Merged):              # arXiv:2404.14219
+    def window(self, i):
+        return self.get("attention.sliding_window")
 
 
 class Glm4(BothNorms, Merged):

@@ -6,7 +6,7 @@ def rms_norm(x, weight, eps):              # arXiv:1910.07467
     return x / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + eps) * weight
 
 
-def layer_norm(x, weight, eps):            # arXiv:1607.06450, without a bias
+def layer_norm(x, weight, eps):            # arXiv:1607.06450, before its bias
     away = x - x.mean(axis=-1, keepdims=True)
     return away / np.sqrt(np.mean(away * away, axis=-1, keepdims=True) + eps) * weight
 

@@ -3,8 +3,8 @@ import numpy as np
 
 from . import rope
 from .decoder import Decoder
-from .dense import Granite, Llama, Merged, Qwen2, Qwen3
-from .maths import rms_norm, sigmoid, silu, softmax
+from .dense import Granite, Llama, LongRope, Merged, Qwen2, Qwen3
+from .maths import layer_norm, rms_norm, sigmoid, silu, softmax
 
 
 class Mixture:
@@ -182,6 +182,26 @@ class GptOss(Mixture, Decoder):            # arXiv:2508.10925
         return gate * sigmoid(1.702 * gate) * (up + 1)
 
 
+class PhiMoe(Mixture, LongRope, Decoder):
+    """Hugging Face's modeling_phimoe: LayerNorm, and the router of arXiv:2409.12136."""
+    def norm(self, x, name):
+        return layer_norm(x, self.weight(name + ".weight"), self.eps) + self.weight(name + ".bias")
+
+    def window(self, i):
+        return self.get("attention.sliding_window")
+
+    def mixture(self, i, h):
+        b, out = "blk.%d.ffn_" % i, np.zeros_like(h)
+        for t, logits in enumerate(self.project(h, b + "gate_inp")):
+            left = logits.copy()
+            for _ in range(self.used):
+                e, most = int(np.argmax(left)), left.max()
+                far = (most - logits) / np.maximum(np.abs(logits), most) > 2 * 0.01
+                out[t] += softmax(np.where(far, -np.inf, left))[e] * self.expert(b, e, h[t])
+                left[e] = -np.inf
+        return out
+
+
 class Llama4(Sigmoid, Llama):
     """Hugging Face's modeling_llama4."""
     def chunk(self, i):
@@ -202,7 +222,7 @@ class Llama4(Sigmoid, Llama):
         return self.expert(b, e, weight * x)
 
 
-NETWORKS = {"granitemoe": GraniteMoe, "deepseek": DeepSeek, "olmoe": Olmoe, "minimax-m2": MiniMaxM2,
+NETWORKS = {"phimoe": PhiMoe, "granitemoe": GraniteMoe, "deepseek": DeepSeek, "olmoe": Olmoe, "minimax-m2": MiniMaxM2,
             "glm4moe": Glm4Moe, "dots1": Dots1, "bailingmoe2": BailingMoe2, "hunyuan-moe": HunyuanMoe,
             "ernie4_5-moe": Mixtral, "gpt-oss": GptOss, "llama4": Llama4, "llama": Mixtral,
              "qwen2moe": Qwen2Moe, "qwen3moe": Qwen3Moe}
