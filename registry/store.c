@@ -64,6 +64,7 @@ struct qn_store *qn_store_new(const char *cache, const char *own)
     s->roots[QN_HUB_MODELSCOPE] = qn_path_join(own, "modelscope");
     s->roots[QN_HUB_OLLAMA] = qn_path_join(own, "ollama");
     s->roots[QN_HUB_URL] = qn_path_join(own, "url");
+    s->unpacked = qn_path_join(own, "unpacked");
     return s;
 }
 
@@ -73,6 +74,7 @@ void qn_store_free(struct qn_store *s)
         return;
     for (size_t i = 0; i < QN_HUB_COUNT; i++)
         free(s->roots[i]);
+    free(s->unpacked);
     free(s);
 }
 
@@ -267,6 +269,14 @@ static qn_err rel_of(const struct qn_store_spot *spot, const char *middle, const
 static char *absolute(const struct qn_store *s, const struct qn_store_spot *spot, const char *rel)
 {
     return qn_path_join(qn_store_root(s, spot->hub), rel);
+}
+
+qn_err qn_store_unpacked(const struct qn_store *s, const char *sum, char **path, struct qn_error *e)
+{
+    if (!qn_store_blob_ok(sum))
+        return qn_fail(e, QN_EINVAL, "'%.80s' is no sum", sum);
+    *path = qn_path_join(s->unpacked, sum);
+    return QN_OK;
 }
 
 /* ---- finding ---- */

@@ -105,6 +105,11 @@ qn_err qn_store_each(const struct qn_store *s, enum qn_hub_kind hub,
 /* True when quince fetched the blob that this path (of qn_store_find) leads to. */
 bool qn_store_fetched(const struct qn_store *s, const char *path);
 
+/* The folder for what an archive holds, <own>/unpacked/<sum of the archive>, malloc'ed; it need not
+ * be there. What lies in it is quince's own, without links. */
+qn_err qn_store_unpacked(const struct qn_store *s, const char *sum, char **path,
+                         struct qn_error *e);
+
 struct qn_store_freed {
     size_t files;       /* blobs (or other files) that went */
     int64_t size_bytes; /* of these, on the disk */
@@ -114,7 +119,7 @@ struct qn_store_freed {
 /* Takes files out of the store (paths as of qn_store_find): each link that quince made, and its
  * blob when no other link leads to it and quince fetched it; then empty folders and references to
  * snapshots that are gone. Paths outside the store are left alone and count as kept. *out adds up;
- * it begins at zero. */
+ * it begins at zero. Files below qn_store_unpacked go as they are. */
 qn_err qn_store_remove(const struct qn_store *s, const char *const *paths, size_t n,
                        struct qn_store_freed *out, struct qn_error *e);
 

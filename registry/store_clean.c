@@ -200,14 +200,61 @@ static qn_err remove_one(int root, const struct place *p, struct qn_store_freed 
     return err;
 }
 
+/* The path below the folder of unpacked archives, or NULL. */
+static const char *unpacked_rel(const struct qn_store *s, const char *path)
+{
+    size_t n = strlen(s->unpacked);
+    bool below = !strncmp(path, s->unpacked, n) && path[n] == '/' && qn_ref_path_ok(path + n + 1);
+    return below ? path + n + 1 : NULL;
+}
+
+static qn_err remove_unpacked(const struct qn_store *s, const char *rel, struct qn_store_freed *out,
+                              struct qn_error *e)
+{
+    struct stat st;
+    char parent[QN_STORE_REL_MAX];
+    const char *name = qn_path_base(rel);
+    int root = open(s->unpacked, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (root < 0)
+        return errno == ENOENT ? QN_OK : qn_fail_errno(e, "open %s", s->unpacked);
+    snprintf(parent, sizeof parent, "%.*s", (int)(name - rel), rel);
+    int at = qn_store_open_at(root, *parent ? parent : ".", O_RDONLY | O_DIRECTORY);
+    qn_err err = QN_OK;
+    if (at >= 0 && !fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW)) {
+        if (!S_ISREG(st.st_mode) || unlinkat(at, name, 0)) {
+            err = qn_fail(e, QN_EIO, "%s/%s cannot be removed", s->unpacked, rel);
+        } else {
+            out->files++;
+            out->size_bytes += st.st_size;
+        }
+    }
+    if (at >= 0)
+        close(at);
+    for (char *slash; !err && *parent; *slash = '\0') { /* folders that are empty now */
+        slash = strrchr(parent, '/');
+        if (slash && !slash[1]) {
+            *slash = '\0';
+            slash = strrchr(parent, '/');
+        }
+        if (unlinkat(root, parent, AT_REMOVEDIR) || !slash)
+            break;
+    }
+    close(root);
+    return err;
+}
+
 qn_err qn_store_remove(const struct qn_store *s, const char *const *paths, size_t n,
                        struct qn_store_freed *out, struct qn_error *e)
 {
     qn_err err = QN_OK;
     for (size_t i = 0; i < n && !err; i++) {
-        const char *rel;
+        const char *rel = unpacked_rel(s, paths[i]);
         struct place p;
         int root;
+        if (rel) {
+            err = remove_unpacked(s, rel, out, e);
+            continue;
+        }
         enum qn_hub_kind hub = qn_store_hub_of(s, paths[i], &rel);
         if (hub == QN_HUB_COUNT || !take_apart(rel, &p)) {
             out->kept++;

@@ -15,6 +15,7 @@ enum {
 
 struct qn_store {
     char *roots[QN_HUB_COUNT]; /* NULL: a hub that keeps nothing here */
+    char *unpacked;
 };
 
 /* A descriptor of the hub's root; made when `make` is set. QN_ENOTFOUND: there is none. *fd is -1

@@ -19,14 +19,20 @@ void qn_api_engines(struct qn_services *sv, struct qn_http *h, const char *id); 
 void qn_api_engine(struct qn_services *sv, struct qn_http *h, const char *id);     /* engines.c */
 void qn_api_engine_add(struct qn_services *sv, struct qn_http *h, const char *id); /* engines.c */
 void qn_api_engine_remove(struct qn_services *sv, struct qn_http *h,
-                          const char *id);                                       /* engines.c */
-void qn_api_models(struct qn_services *sv, struct qn_http *h, const char *id);   /* models.c */
-void qn_api_model(struct qn_services *sv, struct qn_http *h, const char *id);    /* models.c */
-void qn_api_register(struct qn_services *sv, struct qn_http *h, const char *id); /* register.c */
-void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id);     /* load.c */
-void qn_api_unload(struct qn_services *sv, struct qn_http *h, const char *id);   /* load.c */
-void qn_api_stats(struct qn_services *sv, struct qn_http *h, const char *id);    /* stats.c */
-void qn_api_logs(struct qn_services *sv, struct qn_http *h, const char *id);     /* logs.c */
+                          const char *id);                                          /* engines.c */
+void qn_api_models(struct qn_services *sv, struct qn_http *h, const char *id);      /* models.c */
+void qn_api_model(struct qn_services *sv, struct qn_http *h, const char *id);       /* models.c */
+void qn_api_register(struct qn_services *sv, struct qn_http *h, const char *id);    /* register.c */
+void qn_api_model_files(struct qn_services *sv, struct qn_http *h, const char *id); /* files.c */
+void qn_api_delete(struct qn_services *sv, struct qn_http *h, const char *id);      /* delete.c */
+void qn_api_cleanup(struct qn_services *sv, struct qn_http *h, const char *id);     /* delete.c */
+void qn_api_aliases(struct qn_services *sv, struct qn_http *h, const char *id);     /* aliases.c */
+void qn_api_alias_add(struct qn_services *sv, struct qn_http *h, const char *id);
+void qn_api_alias_remove(struct qn_services *sv, struct qn_http *h, const char *id);
+void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id);   /* load.c */
+void qn_api_unload(struct qn_services *sv, struct qn_http *h, const char *id); /* load.c */
+void qn_api_stats(struct qn_services *sv, struct qn_http *h, const char *id);  /* stats.c */
+void qn_api_logs(struct qn_services *sv, struct qn_http *h, const char *id);   /* logs.c */
 
 void qn_api_ollama_root(struct qn_services *sv, struct qn_http *h, const char *id); /* ollama.c */
 void qn_api_ollama_version(struct qn_services *sv, struct qn_http *h, const char *id);

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "router/answer.h"
 #include "router/blobs.h"
+#include "router/custody.h"
 #include "router/dialects/modelfile.h"
 #include "router/dialects/ollama.h"
 #include "router/dialects/ollama_template.h"
@@ -48,6 +49,13 @@ static struct asker *asker_new(struct qn_services *sv, struct qn_http *h, const 
     return a;
 }
 
+static void asker_free(struct asker *a)
+{
+    free(a->name);
+    free(a->file);
+    free(a);
+}
+
 static void answer(const struct asker *a)
 {
     static const char states[] = "{\"status\":\"reading model metadata\"}\n"
@@ -87,9 +95,7 @@ static void done(void *ctx, const struct qn_error *e)
         else
             answer(a);
     }
-    free(a->name);
-    free(a->file);
-    free(a);
+    asker_free(a);
 }
 
 /* Lemonade's own server answers so; programs may depend on it. */
@@ -487,22 +493,30 @@ void qn_api_ollama_copy(struct qn_services *sv, struct qn_http *h, const char *i
     qn_json_free(doc);
 }
 
+static void deleted(void *ctx, const struct qn_custody_result *result, const struct qn_error *e)
+{
+    struct asker *a = ctx;
+    (void)result;
+    if (a->http) {
+        qn_http_on_gone(a->http, NULL, NULL);
+        if (e)
+            qn_answer_error(a->http, e);
+        else
+            answer(a);
+    }
+    asker_free(a);
+}
+
 static qn_err delete_model(struct qn_services *sv, struct qn_http *h, const char *name,
                            struct qn_error *e)
 {
-    struct qn_snapshot *snap;
-    const struct qn_model_row *row;
-    qn_err err = qn_inventory_find_exactly(sv->inventory, name, &snap, &row, e);
-    if (err)
-        return err;
-    if (row->builtin) {
-        err = qn_fail_param(e, QN_EINVAL, "model", "'%s' ships with quince and stays", row->name);
-    } else {
-        struct asker *a = asker_new(sv, h, row->name);
-        a->silent = true;
-        qn_catalog_remove(sv->catalog, row->name, done, a);
+    struct asker *a = asker_new(sv, h, name);
+    a->silent = true;
+    qn_err err = qn_custody_delete(sv, name, deleted, a, e);
+    if (err) {
+        qn_http_on_gone(h, NULL, NULL);
+        asker_free(a);
     }
-    qn_snapshot_unref(snap);
     return err;
 }
 

@@ -452,6 +452,29 @@ static void other_hubs_have_folders_of_their_own(void **state)
     assert_int_equal(qn_store_spot(&repo, &file, &s, NULL), QN_EINVAL);
 }
 
+static void what_was_unpacked_goes_as_it_is(void **state)
+{
+    (void)state;
+    char *folder, command[256], file[256];
+    struct qn_store_freed freed = {0};
+    assert_int_equal(qn_store_unpacked(store, "../x", &folder, NULL), QN_EINVAL);
+    assert_int_equal(qn_store_unpacked(store, SUM, &folder, NULL), QN_OK);
+    snprintf(command, sizeof command, "mkdir -p %s/a/b %s/c", folder, folder);
+    assert_int_equal(system(command), 0);
+    snprintf(file, sizeof file, "%s/a/b/m.gguf", folder);
+    write_file(file, "hello");
+    assert_int_equal(qn_store_remove(store, (const char *[]){file}, 1, &freed, NULL), QN_OK);
+    assert_int_equal(freed.files, 1);
+    assert_int_equal(freed.size_bytes, 5);
+    snprintf(file, sizeof file, "%s/a", folder);
+    assert_int_equal(access(file, F_OK), -1);
+    assert_int_equal(access(folder, F_OK), 0); /* c is empty, but nobody's business here */
+    snprintf(file, sizeof file, "%s/../../hub/x", folder);
+    assert_int_equal(qn_store_remove(store, (const char *[]){file}, 1, &freed, NULL), QN_OK);
+    assert_int_equal(freed.kept, 1);
+    free(folder);
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -464,6 +487,7 @@ int main(void)
         CASE(the_cache_is_read_without_asking_anybody),
         CASE(deletion_frees_what_nothing_else_uses),
         CASE(a_clean_up_takes_what_was_left_behind),
+        CASE(what_was_unpacked_goes_as_it_is),
         CASE(other_hubs_have_folders_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

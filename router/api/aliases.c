@@ -1,0 +1,161 @@
+/* GET, POST and DELETE internal/aliases: further names of models. */
+#include "router/api/api.h"
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "router/answer.h"
+#include "router/intake.h"
+#include "router/inventory.h"
+
+#include <stdlib.h>
+
+/* A change of the catalog cannot be called off, so this outlives a client that leaves. */
+struct asker {
+    struct qn_http *http; /* NULL: gone */
+    char *alias, *model;  /* model NULL: the alias was removed */
+};
+
+static void gone(void *ctx)
+{
+    ((struct asker *)ctx)->http = NULL;
+}
+
+static void write_one(struct qn_jw *w, const char *alias, const char *model)
+{
+    qn_jw_kstr(w, "alias", alias);
+    if (model) {
+        qn_jw_kstr(w, "model_name", model);
+        qn_jw_kstr(w, "model", model);
+    }
+}
+
+void qn_api_aliases(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    struct qn_buf body;
+    (void)id;
+    qn_buf_init(&body, QN_API_REPLY_MAX);
+    struct qn_jw w = qn_jw_to(&body);
+    qn_jw_obj(&w);
+    qn_jw_key(&w, "aliases");
+    qn_jw_arr(&w);
+    for (size_t i = 0; i < qn_snapshot_alias_count(snap); i++) {
+        const struct qn_alias_row *row = qn_snapshot_alias_at(snap, i);
+        qn_jw_obj(&w);
+        write_one(&w, row->name, row->model);
+        qn_jw_obj_end(&w);
+    }
+    qn_jw_arr_end(&w);
+    qn_jw_obj_end(&w);
+    qn_answer_json(h, 200, &body);
+    qn_buf_deinit(&body);
+    qn_snapshot_unref(snap);
+}
+
+static void changed(void *ctx, const struct qn_error *e)
+{
+    struct asker *a = ctx;
+    if (a->http) {
+        qn_http_on_gone(a->http, NULL, NULL);
+        if (e) {
+            qn_answer_error(a->http, e);
+        } else {
+            struct qn_buf body;
+            qn_buf_init(&body, QN_API_REPLY_MAX);
+            struct qn_jw w = qn_jw_to(&body);
+            qn_jw_obj(&w);
+            qn_jw_kstr(&w, "status", "success");
+            write_one(&w, a->alias, a->model);
+            qn_jw_obj_end(&w);
+            qn_answer_json(a->http, 200, &body);
+            qn_buf_deinit(&body);
+        }
+    }
+    free(a->alias);
+    free(a->model);
+    free(a);
+}
+
+static void change(struct qn_services *sv, struct qn_http *h, const char *alias, const char *model)
+{
+    struct asker *a = qn_xcalloc(1, sizeof *a);
+    a->http = h;
+    a->alias = qn_xstrdup(alias);
+    a->model = model ? qn_xstrdup(model) : NULL;
+    qn_http_on_gone(h, gone, a);
+    qn_catalog_set_alias(sv->catalog, a->alias, a->model, changed, a);
+}
+
+/* An alias means a model that is there, never another alias, and hides no model. */
+static qn_err check(struct qn_services *sv, const char *alias, const char *name, char **model,
+                    struct qn_error *e)
+{
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    if (!qn_intake_name_ok(alias))
+        return qn_fail_param(e, QN_EINVAL, "alias",
+                             "'%.80s' cannot be a name: letters, digits and . _ - / : + @", alias);
+    qn_err err = qn_inventory_find(sv->inventory, name, &snap, &row, e);
+    if (err)
+        return err;
+    const char *meant = qn_snapshot_alias(snap, alias);
+    if (qn_snapshot_find(snap, alias))
+        err = qn_fail_param(e, QN_ECONFLICT, "alias", "'%s' is a model's own name", alias);
+    else if (meant && !qn_str_eq(meant, row->name) && qn_snapshot_find(snap, meant))
+        err = qn_fail_param(e, QN_ECONFLICT, "alias",
+                            "'%s' means %s already: `quince alias remove %s` takes it back", alias,
+                            meant, alias);
+    else
+        *model = qn_xstrdup(row->name);
+    qn_snapshot_unref(snap);
+    return err;
+}
+
+void qn_api_alias_add(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    struct qn_json *doc;
+    struct qn_error e = {0};
+    const char *alias = NULL, *name = NULL;
+    char *model = NULL;
+    (void)id;
+    qn_err err = qn_api_body(h, false, &doc, &e);
+    if (!err) {
+        struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, "alias");
+        err = qn_json_str(&v, &alias, &e);
+        v = qn_json_get(&root, "model_name");
+        if (qn_json_type(&v) == QN_JSON_ABSENT)
+            v = qn_json_get(&root, "model");
+        if (!err)
+            err = qn_json_str(&v, &name, &e);
+    }
+    if (!err && sv->stopping)
+        err = qn_fail(&e, QN_EBUSY, "the server is stopping");
+    if (!err)
+        err = check(sv, alias, name, &model, &e);
+    if (err)
+        qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = name});
+    else
+        change(sv, h, alias, model);
+    free(model);
+    qn_json_free(doc);
+}
+
+/* The name stands in the path, or in the body. */
+void qn_api_alias_remove(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    struct qn_json *doc = NULL;
+    struct qn_error e = {0};
+    const char *alias = id;
+    qn_err err = id ? QN_OK : qn_api_body(h, false, &doc, &e);
+    if (!err && !id) {
+        struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, "alias");
+        err = qn_json_str(&v, &alias, &e);
+    }
+    if (!err && sv->stopping)
+        err = qn_fail(&e, QN_EBUSY, "the server is stopping");
+    if (err)
+        qn_answer_error(h, &e);
+    else
+        change(sv, h, alias, NULL);
+    qn_json_free(doc);
+}

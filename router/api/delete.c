@@ -1,0 +1,132 @@
+/* POST delete, and what is left of models: POST internal/cleanup-cache. */
+#include "router/api/api.h"
+
+#include "base/buf.h"
+#include "router/answer.h"
+#include "router/custody.h"
+
+#include <stdlib.h>
+
+/* Neither can be called off, so this outlives a client that leaves. */
+struct asker {
+    struct qn_http *http; /* NULL: gone */
+};
+
+static void gone(void *ctx)
+{
+    ((struct asker *)ctx)->http = NULL;
+}
+
+static struct asker *asker_new(struct qn_http *h)
+{
+    struct asker *a = qn_xcalloc(1, sizeof *a);
+    a->http = h;
+    qn_http_on_gone(h, gone, a);
+    return a;
+}
+
+static void write_deleted(struct qn_http *h, const struct qn_custody_result *r)
+{
+    struct qn_buf body, message;
+    qn_buf_init(&message, QN_API_REPLY_MAX);
+    qn_buf_fmt(&message, "Deleted model: %s", r->model);
+    qn_buf_init(&body, QN_API_REPLY_MAX);
+    struct qn_jw w = qn_jw_to(&body);
+    qn_jw_obj(&w);
+    qn_jw_kstr(&w, "status", "success");
+    qn_jw_kstr(&w, "message", qn_buf_cstr(&message));
+    qn_jw_kstr(&w, "model_name", r->model);
+    qn_jw_ki64(&w, "freed_bytes", r->freed.size_bytes);
+    qn_jw_ki64(&w, "files_removed", (int64_t)r->freed.files);
+    qn_jw_ki64(&w, "files_kept", (int64_t)r->freed.kept);
+    if (r->note)
+        qn_jw_kstr(&w, "note", r->note);
+    qn_jw_obj_end(&w);
+    qn_answer_json(h, 200, &body);
+    qn_buf_deinit(&body);
+    qn_buf_deinit(&message);
+}
+
+static void deleted(void *ctx, const struct qn_custody_result *result, const struct qn_error *e)
+{
+    struct asker *a = ctx;
+    if (a->http) {
+        qn_http_on_gone(a->http, NULL, NULL);
+        if (e)
+            qn_answer_error(a->http, e);
+        else
+            write_deleted(a->http, result);
+    }
+    free(a);
+}
+
+/* "model_name", or "model" as newer clients call it. */
+static qn_err read_name(const struct qn_jref *root, const char **name, struct qn_error *e)
+{
+    struct qn_jref v = qn_json_get(root, "model_name");
+    if (qn_json_type(&v) == QN_JSON_ABSENT) {
+        struct qn_jref other = qn_json_get(root, "model");
+        if (qn_json_type(&other) != QN_JSON_ABSENT)
+            return qn_json_str(&other, name, e);
+    }
+    return qn_json_str(&v, name, e);
+}
+
+void qn_api_delete(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    struct qn_json *doc;
+    struct qn_error e = {0};
+    const char *name = NULL;
+    (void)id;
+    qn_err err = qn_api_body(h, false, &doc, &e);
+    if (!err) {
+        struct qn_jref root = qn_json_root(doc);
+        err = read_name(&root, &name, &e);
+    }
+    if (!err && sv->stopping)
+        err = qn_fail(&e, QN_EBUSY, "the server is stopping");
+    if (!err) {
+        struct asker *a = asker_new(h);
+        err = qn_custody_delete(sv, name, deleted, a, &e);
+        if (err) {
+            qn_http_on_gone(h, NULL, NULL);
+            free(a);
+        }
+    }
+    if (err)
+        qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = name});
+    qn_json_free(doc);
+}
+
+static void cleaned(void *ctx, struct qn_buf *report, const struct qn_error *e)
+{
+    struct asker *a = ctx;
+    if (a->http) {
+        qn_http_on_gone(a->http, NULL, NULL);
+        if (e)
+            qn_answer_error(a->http, e);
+        else
+            qn_answer_json(a->http, 200, report);
+    }
+    free(a);
+}
+
+void qn_api_cleanup(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    struct qn_json *doc;
+    struct qn_error e = {0};
+    bool dry = false;
+    (void)id;
+    qn_err err = qn_api_body(h, true, &doc, &e);
+    if (!err && doc) {
+        struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, "dry_run");
+        err = qn_json_bool_opt(&v, &dry, &e);
+    }
+    if (!err && sv->stopping)
+        err = qn_fail(&e, QN_EBUSY, "the server is stopping");
+    if (err)
+        qn_answer_error(h, &e);
+    else
+        qn_custody_clean(sv, dry, NULL, 0, cleaned, asker_new(h));
+    qn_json_free(doc);
+}

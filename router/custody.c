@@ -1,0 +1,252 @@
+/* See custody.h. A deletion goes through the loop, the catalog and a worker: unload, forget, remove
+ * the row, then free what no row has any more. */
+#include "router/custody.h"
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "router/blobs.h"
+#include "router/inventory.h"
+#include "router/survey.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILES_TEXT_MAX = 1024 * 1024, REPORT_MAX = 16 * 1024 * 1024, NOTE_MAX = 256 };
+
+struct leaving {
+    struct qn_services *sv;
+    struct qn_arena *arena; /* of the strings below */
+    const char *name, *keeper;
+    const char **files;
+    int64_t *sizes;
+    size_t n_files;
+    struct qn_custody_result result;
+    char note[NOTE_MAX];
+    struct qn_error error;
+    qn_custody_done done;
+    void *ctx;
+};
+
+static void finish(struct leaving *l)
+{
+    l->result.model = l->name;
+    if (l->result.freed.kept && !l->note[0])
+        snprintf(l->note, sizeof l->note, "%s",
+                 qn_str_eq(l->keeper, QN_KEEPER_QUINCE)
+                     ? "some of its files stay: other models or programs use them"
+                     : "its files stay where they are: quince did not fetch them");
+    if (l->note[0])
+        l->result.note = l->note;
+    if (!l->error.code)
+        qn_info("custody", "model=%s deleted=1 freed_bytes=%lld files=%zu kept=%zu", l->name,
+                (long long)l->result.freed.size_bytes, l->result.freed.files, l->result.freed.kept);
+    l->done(l->ctx, &l->result, l->error.code ? &l->error : NULL);
+    qn_arena_free(l->arena);
+    free(l);
+}
+
+static bool has_file(const struct qn_snapshot *snap, const char *path)
+{
+    for (size_t i = 0; i < qn_snapshot_count(snap); i++) {
+        const struct qn_model_row *row = qn_snapshot_at(snap, i);
+        for (size_t k = 0; k < row->n_files; k++)
+            if (qn_str_eq(row->files[k], path))
+                return true;
+    }
+    return false;
+}
+
+/* Worker. */
+static void free_files(void *ctx)
+{
+    struct leaving *l = ctx;
+    qn_store_remove(l->sv->store, l->files, l->n_files, &l->result.freed, &l->error);
+}
+
+static void freed(void *ctx)
+{
+    finish(ctx);
+}
+
+/* The row is gone: what it alone had may go. */
+static void on_removed(void *ctx, const struct qn_error *e)
+{
+    struct leaving *l = ctx;
+    if (e || l->sv->closed) {
+        if (e)
+            l->error = *e;
+        finish(l);
+        return;
+    }
+    qn_inventory_changed(l->sv->inventory, l->name);
+    qn_survey_again(l->sv->survey);
+    struct qn_snapshot *snap = qn_catalog_snapshot(l->sv->catalog);
+    bool ours = qn_str_eq(l->keeper, QN_KEEPER_QUINCE);
+    size_t n = 0, all = l->n_files;
+    for (size_t i = 0; i < all; i++) {
+        bool there = !ours && qn_file_exists(l->files[i]);
+        qn_blob_release(l->sv->blobs, snap, l->files[i]); /* if a client sent it */
+        if (ours && !has_file(snap, l->files[i])) {
+            l->files[n++] = l->files[i];
+        } else if (there && !qn_file_exists(l->files[i])) {
+            l->result.freed.files++;
+            l->result.freed.size_bytes += l->sizes[i];
+        } else {
+            l->result.freed.kept++;
+        }
+    }
+    qn_snapshot_unref(snap);
+    l->n_files = n;
+    if (n)
+        qn_loop_work(l->sv->loop, free_files, freed, l);
+    else
+        finish(l);
+}
+
+static void on_unloaded(void *ctx)
+{
+    struct leaving *l = ctx;
+    if (l->sv->closed) {
+        qn_fail(&l->error, QN_EBUSY, "the server is stopping");
+        finish(l);
+        return;
+    }
+    qn_catalog_remove(l->sv->catalog, l->name, on_removed, l);
+}
+
+/* Files of other programs stay, and the answer says so. */
+static void note_keeper(struct leaving *l)
+{
+    if (!l->n_files || qn_str_eq(l->keeper, QN_KEEPER_QUINCE) ||
+        qn_str_eq(l->keeper, QN_KEEPER_USER))
+        return;
+    snprintf(l->note, sizeof l->note,
+             "its files belong to %.40s and stay where they are; the model is off quince's list",
+             l->keeper);
+    qn_catalog_set_forgotten(l->sv->catalog, l->files[0], true, NULL, NULL);
+}
+
+qn_err qn_custody_delete(struct qn_services *sv, const char *name, qn_custody_done done, void *ctx,
+                         struct qn_error *e)
+{
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    qn_err err = qn_inventory_find_exactly(sv->inventory, name, &snap, &row, e);
+    if (err)
+        return err;
+    if (row->builtin) {
+        err = qn_fail_param(e, QN_EINVAL, "model", "'%s' ships with quince and stays", row->name);
+        qn_snapshot_unref(snap);
+        return err;
+    }
+    struct leaving *l = qn_xcalloc(1, sizeof *l);
+    l->sv = sv;
+    l->arena = qn_arena_new(FILES_TEXT_MAX);
+    l->name = qn_arena_strdup(l->arena, row->name);
+    l->keeper = qn_arena_strdup(l->arena, row->keeper);
+    l->files = qn_arena_alloc(l->arena, (row->n_files + 1) * sizeof *l->files);
+    l->sizes = qn_arena_alloc(l->arena, (row->n_files + 1) * sizeof *l->sizes);
+    for (size_t i = 0; i < row->n_files; i++) {
+        l->sizes[i] = row->sizes[i] > 0 ? row->sizes[i] : 0;
+        l->files[l->n_files++] = qn_arena_strdup(l->arena, row->files[i]);
+    }
+    l->done = done;
+    l->ctx = ctx;
+    note_keeper(l);
+    /* Another model may compute for this one; and one that is not loaded is out already. */
+    if (qn_inventory_computes(snap, row) != row ||
+        qn_inventory_unload(sv->inventory, l->name, on_unloaded, l, NULL))
+        on_unloaded(l);
+    qn_snapshot_unref(snap);
+    return QN_OK;
+}
+
+/* ---- cleaning up ---- */
+
+struct cleaning {
+    struct qn_store *store;
+    bool dry;
+    char *const *wanted;
+    size_t n_wanted;
+    struct qn_buf report;
+    struct qn_jw w;
+    int64_t size_bytes;
+    struct qn_error error;
+    qn_custody_cleaned done;
+    void *ctx;
+};
+
+static int compare(const void *key, const void *path)
+{
+    return strcmp(key, *(char *const *)path);
+}
+
+static bool is_wanted(void *ctx, const char *partial)
+{
+    const struct cleaning *c = ctx;
+    return c->n_wanted && bsearch(partial, c->wanted, c->n_wanted, sizeof *c->wanted, compare);
+}
+
+static void on_waste(void *ctx, enum qn_store_waste what, const char *path, int64_t size_bytes)
+{
+    static const char *const kinds[] = {
+        [QN_WASTE_PARTIAL] = "partial", [QN_WASTE_BLOB] = "blob", [QN_WASTE_FOLDER] = "folder"};
+    struct cleaning *c = ctx;
+    c->size_bytes += size_bytes;
+    qn_jw_obj(&c->w);
+    qn_jw_kstr(&c->w, "path", path);
+    qn_jw_ki64(&c->w, "size_bytes", size_bytes);
+    qn_jw_kstr(&c->w, "kind", kinds[what]);
+    qn_jw_obj_end(&c->w);
+}
+
+/* Worker. */
+static void clean(void *ctx)
+{
+    struct cleaning *c = ctx;
+    struct qn_store_cleaner cleaner = {.ctx = c,
+                                       .dry = c->dry,
+                                       .grace_s = QN_STORE_GRACE_S,
+                                       .wanted = is_wanted,
+                                       .found = on_waste};
+    qn_jw_obj(&c->w);
+    qn_jw_key(&c->w, "files");
+    qn_jw_arr(&c->w);
+    qn_store_clean(c->store, &cleaner, &c->error);
+    qn_jw_arr_end(&c->w);
+    qn_jw_ki64(&c->w, "freed_bytes", c->size_bytes);
+    qn_jw_kbool(&c->w, "dry_run", c->dry);
+    qn_jw_kstr(&c->w, "status", "success");
+    qn_jw_obj_end(&c->w);
+    if (!c->error.code && c->report.overflow)
+        qn_fail(&c->error, QN_ELIMIT, "there is more to clean up than fits in an answer");
+}
+
+static void cleaned(void *ctx)
+{
+    struct cleaning *c = ctx;
+    if (!c->error.code && !c->dry)
+        qn_info("custody", "cleaned=1 freed_bytes=%lld", (long long)c->size_bytes);
+    c->done(c->ctx, &c->report, c->error.code ? &c->error : NULL);
+    qn_buf_deinit(&c->report);
+    free(c);
+}
+
+void qn_custody_clean(struct qn_services *sv, bool dry, char *const *wanted, size_t n_wanted,
+                      qn_custody_cleaned done, void *ctx)
+{
+    struct cleaning *c = qn_xcalloc(1, sizeof *c);
+    c->store = sv->store;
+    c->dry = dry;
+    c->wanted = wanted;
+    c->n_wanted = n_wanted;
+    c->done = done;
+    c->ctx = ctx;
+    qn_buf_init(&c->report, REPORT_MAX);
+    c->w = qn_jw_to(&c->report);
+    qn_loop_work(sv->loop, clean, cleaned, c);
+}
