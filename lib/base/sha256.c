@@ -1,9 +1,12 @@
 /* See sha256.h. Names are the standard's: a to h, w, the constants of sections 4.2.2 and 5.3.3. */
 #include "base/sha256.h"
 
+#include "base/sha256_blocks.h"
+
+#include <stdatomic.h>
 #include <string.h>
 
-static const uint32_t k[64] = {
+const uint32_t qn_sha256_k[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
     0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
@@ -34,7 +37,7 @@ static void take_block(uint32_t state[static 8], const unsigned char *p)
     for (int t = 0; t < 64; t++) {
         uint32_t a = v[0], e = v[4];
         uint32_t s1 = rotr(e, 6) ^ rotr(e, 11) ^ rotr(e, 25), ch = (e & v[5]) ^ (~e & v[6]);
-        uint32_t t1 = v[7] + s1 + ch + k[t] + w[t];
+        uint32_t t1 = v[7] + s1 + ch + qn_sha256_k[t] + w[t];
         uint32_t s0 = rotr(a, 2) ^ rotr(a, 13) ^ rotr(a, 22);
         uint32_t t2 = s0 + ((a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]));
         memmove(v + 1, v, 7 * sizeof *v);
@@ -43,6 +46,26 @@ static void take_block(uint32_t state[static 8], const unsigned char *p)
     }
     for (int i = 0; i < 8; i++)
         state[i] += v[i];
+}
+
+void qn_sha256_blocks_portable(uint32_t state[static 8], const unsigned char *p, size_t n)
+{
+    for (; n; n--, p += 64)
+        take_block(state, p);
+}
+
+/* Chosen once; threads that choose at the same time choose the same. */
+static void take_blocks(uint32_t state[static 8], const unsigned char *p, size_t n)
+{
+    static _Atomic(qn_sha256_blocks) chosen;
+    qn_sha256_blocks f = atomic_load_explicit(&chosen, memory_order_relaxed);
+    if (!f) {
+        f = qn_sha256_blocks_x86();
+        if (!f)
+            f = qn_sha256_blocks_portable;
+        atomic_store_explicit(&chosen, f, memory_order_relaxed);
+    }
+    f(state, p, n);
 }
 
 void qn_sha256_init(struct qn_sha256 *s)
@@ -65,10 +88,12 @@ void qn_sha256_add(struct qn_sha256 *s, const void *data, size_t n)
         n -= take;
         if (take < room)
             return;
-        take_block(s->state, s->block);
+        take_blocks(s->state, s->block, 1);
     }
-    for (; n >= sizeof s->block; p += sizeof s->block, n -= sizeof s->block)
-        take_block(s->state, p);
+    size_t whole = n / sizeof s->block;
+    take_blocks(s->state, p, whole);
+    p += whole * sizeof s->block;
+    n -= whole * sizeof s->block;
     if (n)
         memcpy(s->block, p, n);
 }

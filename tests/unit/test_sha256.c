@@ -1,5 +1,5 @@
-/* base/sha256.c against the examples of FIPS 180-4's companion documents, and in pieces of every
- * size. */
+/* base/sha256.c against the examples of FIPS 180-4's companion documents, in pieces of every size,
+ * and its portable loop against the processor's; base/sha1.c likewise, and as git uses it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,10 @@
 
 #include <cmocka.h>
 
+#include "base/rand.h"
+#include "base/sha1.h"
 #include "base/sha256.h"
+#include "base/sha256_blocks.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -54,9 +57,79 @@ static void a_million_letters_in_pieces(void **state)
     }
 }
 
+static void both_loops_agree(void **state)
+{
+    (void)state;
+    static unsigned char data[64 * 40];
+    qn_sha256_blocks fast = qn_sha256_blocks_x86();
+    struct qn_rng rng;
+    qn_rng_init(&rng, 5);
+    if (!fast)
+        skip();
+    for (int round = 0; round < 200; round++) {
+        uint32_t a[8], b[8];
+        for (size_t i = 0; i < sizeof data; i++)
+            data[i] = (unsigned char)qn_rng_u64(&rng);
+        for (int i = 0; i < 8; i++)
+            a[i] = b[i] = (uint32_t)qn_rng_u64(&rng);
+        size_t n = (size_t)(qn_rng_u64(&rng) % 40);
+        fast(a, data + round % 16, n ? n - 1 : 0);
+        qn_sha256_blocks_portable(b, data + round % 16, n ? n - 1 : 0);
+        assert_memory_equal(a, b, sizeof a);
+    }
+}
+
+static void sha1_of(const char *text, char hex[static QN_SHA1_HEX + 1])
+{
+    struct qn_sha1 s;
+    qn_sha1_init(&s);
+    qn_sha1_add(&s, text, strlen(text));
+    qn_sha1_hex(&s, hex);
+}
+
+static void sha1_examples(void **state)
+{
+    (void)state;
+    char hex[QN_SHA1_HEX + 1];
+    sha1_of("abc", hex);
+    assert_string_equal(hex, "a9993e364706816aba3e25717850c26c9cd0d89d");
+    sha1_of("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", hex);
+    assert_string_equal(hex, "84983e441c3bd26ebaae4aa1f95129e5e54670f1");
+    for (size_t piece = 1; piece <= 1000; piece = piece * 3 + 1) {
+        static char letters[1000];
+        struct qn_sha1 s;
+        memset(letters, 'a', sizeof letters);
+        qn_sha1_init(&s);
+        for (size_t left = 1000000, n; left; left -= n) {
+            n = piece < left ? piece : left;
+            qn_sha1_add(&s, letters, n);
+        }
+        qn_sha1_hex(&s, hex);
+        assert_string_equal(hex, "34aa973cd4c4daa4f61eeb2bdbad27316534016f");
+    }
+}
+
+/* What `git hash-object` says of an empty file and of "hello\n". */
+static void git_names(void **state)
+{
+    (void)state;
+    struct qn_sha1 s;
+    char hex[QN_SHA1_HEX + 1];
+    qn_sha1_init_git(&s, 0);
+    qn_sha1_hex(&s, hex);
+    assert_string_equal(hex, "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391");
+    qn_sha1_init_git(&s, 6);
+    qn_sha1_add(&s, "hello\n", 6);
+    qn_sha1_hex(&s, hex);
+    assert_string_equal(hex, "ce013625030ba8dba906f756967f9e9ca394464a");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_loops_agree),
+        cmocka_unit_test(sha1_examples),
+        cmocka_unit_test(git_names),
         cmocka_unit_test(published_examples),
         cmocka_unit_test(a_million_letters_in_pieces),
     };

@@ -1,0 +1,97 @@
+/* See sha1.h. Names are the standard's: a to e, w, the constants of sections 4.2.1 and 5.3.1. */
+#include "base/sha1.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static uint32_t rotl(uint32_t x, int n)
+{
+    return x << n | x >> (32 - n);
+}
+
+static void take_block(uint32_t state[static 5], const unsigned char *p)
+{
+    uint32_t w[80], a = state[0], b = state[1], c = state[2], d = state[3], e = state[4];
+    for (int t = 0; t < 16; t++)
+        w[t] = (uint32_t)p[4 * t] << 24 | (uint32_t)p[4 * t + 1] << 16 |
+               (uint32_t)p[4 * t + 2] << 8 | p[4 * t + 3];
+    for (int t = 16; t < 80; t++)
+        w[t] = rotl(w[t - 3] ^ w[t - 8] ^ w[t - 14] ^ w[t - 16], 1);
+    for (int t = 0; t < 80; t++) {
+        uint32_t f, k;
+        if (t < 20) {
+            f = (b & c) | (~b & d);
+            k = 0x5a827999;
+        } else if (t < 40) {
+            f = b ^ c ^ d;
+            k = 0x6ed9eba1;
+        } else if (t < 60) {
+            f = (b & c) | (b & d) | (c & d);
+            k = 0x8f1bbcdc;
+        } else {
+            f = b ^ c ^ d;
+            k = 0xca62c1d6;
+        }
+        uint32_t next = rotl(a, 5) + f + e + k + w[t];
+        e = d;
+        d = c;
+        c = rotl(b, 30);
+        b = a;
+        a = next;
+    }
+    state[0] += a;
+    state[1] += b;
+    state[2] += c;
+    state[3] += d;
+    state[4] += e;
+}
+
+void qn_sha1_init(struct qn_sha1 *s)
+{
+    static const uint32_t begin[5] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
+    memcpy(s->state, begin, sizeof begin);
+    s->bytes = 0;
+}
+
+void qn_sha1_init_git(struct qn_sha1 *s, uint64_t size)
+{
+    char head[40];
+    int n = snprintf(head, sizeof head, "blob %llu", (unsigned long long)size);
+    qn_sha1_init(s);
+    qn_sha1_add(s, head, (size_t)n + 1);
+}
+
+void qn_sha1_add(struct qn_sha1 *s, const void *data, size_t n)
+{
+    const unsigned char *p = data;
+    size_t held = s->bytes % sizeof s->block;
+    s->bytes += n;
+    if (held) {
+        size_t room = sizeof s->block - held, take = n < room ? n : room;
+        memcpy(s->block + held, p, take);
+        p += take;
+        n -= take;
+        if (take < room)
+            return;
+        take_block(s->state, s->block);
+    }
+    for (; n >= sizeof s->block; p += sizeof s->block, n -= sizeof s->block)
+        take_block(s->state, p);
+    if (n)
+        memcpy(s->block, p, n);
+}
+
+void qn_sha1_hex(struct qn_sha1 *s, char out[static QN_SHA1_HEX + 1])
+{
+    static const char hex[] = "0123456789abcdef";
+    uint64_t bits = s->bytes * 8;
+    size_t held = s->bytes % sizeof s->block;
+    unsigned char pad[72] = {0x80};
+    size_t n = (held < 56 ? 56 : 120) - held;
+    for (size_t i = 0; i < 8; i++)
+        pad[n + i] = (unsigned char)(bits >> (56 - 8 * i));
+    qn_sha1_add(s, pad, n + 8);
+    for (size_t i = 0; i < QN_SHA1_HEX; i++)
+        out[i] = hex[s->state[i / 8] >> (28 - 4 * (i % 8)) & 15];
+    out[QN_SHA1_HEX] = '\0';
+}

@@ -1,0 +1,27 @@
+/* SHA-1, in pieces: only to compare with sums that others have published (git's names for files).
+ * It protects against accidents, not against forgers. Source: FIPS 180-4. */
+#ifndef QN_BASE_SHA1_H
+#define QN_BASE_SHA1_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { QN_SHA1_BYTES = 20, QN_SHA1_HEX = 40 };
+
+struct qn_sha1 {
+    uint32_t state[5];
+    uint64_t bytes; /* taken so far */
+    unsigned char block[64];
+};
+
+void qn_sha1_init(struct qn_sha1 *s);
+/* Begins the sum of a git blob of size bytes: git puts "blob SIZE" and a NUL before the contents.
+ */
+void qn_sha1_init_git(struct qn_sha1 *s, uint64_t size);
+void qn_sha1_add(struct qn_sha1 *s, const void *data, size_t n);
+
+/* Ends the sum and writes it in lower-case hexadecimal with a NUL; s must be initialised before it
+ * is used again. */
+void qn_sha1_hex(struct qn_sha1 *s, char out[static QN_SHA1_HEX + 1]);
+
+#endif
