@@ -243,6 +243,15 @@ def house(tmp_path, fake_backend_dir):
 
 
 @pytest.fixture
+def hub():
+    """A hub of models that misbehaves on request: hub_server.py."""
+    from hub_server import Hub
+    h = Hub()
+    yield h
+    h.close()
+
+
+@pytest.fixture
 def server(house):
     return house.start()
 
