@@ -31,15 +31,17 @@ static void print_deleted(const struct qn_cli *cli, const struct qn_jref *reply,
         qn_print_json(reply);
         return;
     }
-    struct qn_jref freed = qn_json_get(reply, "freed_bytes");
+    struct qn_jref freed = qn_json_get(reply, "freed_bytes"), note = qn_json_get(reply, "note");
     fputs("Deleted ", stdout);
     qn_print_safe(stdout, id);
-    if (qn_json_type(&freed) == QN_JSON_NUMBER) {
+    if (qn_json_raw_f64(&freed) > 0) {
         char bytes[16];
         qn_human_bytes(qn_json_raw_f64(&freed), bytes);
         printf(" (%s freed)", bytes);
     }
     putchar('\n');
+    if (qn_json_raw_str(&note)[0])
+        qn_print_line(qn_json_raw_str(&note));
 }
 
 static qn_err delete_one(struct qn_cli *cli, const struct qn_cli_args *a, const char *name,

@@ -1,50 +1,29 @@
-/* import: a model file of this machine becomes known, without a copy. */
+/* import: a model file of this machine becomes known, without a copy; or a JSON definition does. */
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "cli/definition.h"
+#include "cli/import.h"
 #include "cli/launch.h"
 #include "cli/print.h"
+#include "cli/wish.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum { CALL_TIMEOUT_S = 30, REQUEST_MAX = 1024 * 1024, NAME_BYTES = 128 };
+enum { CALL_TIMEOUT_S = 120, REQUEST_MAX = 1024 * 1024, FILE_MAX = 16 * 1024 * 1024 };
 
-static void print_reply(const struct qn_json *doc)
+enum { OPTION_NAME };
+
+static qn_err call_register(struct qn_cli *cli, struct qn_buf *body, struct qn_json **reply,
+                            struct qn_error *e)
 {
-    struct qn_jref root = qn_json_root(doc);
-    qn_print_json(&root);
-}
-
-/* "My Model.Q4_K_M.gguf" -> "user.My-Model.Q4_K_M" */
-static void name_from_file(const char *path, char out[static NAME_BYTES])
-{
-    const char *base = qn_path_base(path);
-    size_t n = strlen(base);
-    if (qn_str_ends(base, ".gguf"))
-        n -= 5;
-    size_t used = (size_t)snprintf(out, NAME_BYTES, "user.");
-    for (size_t i = 0; i < n && used + 1 < NAME_BYTES; i++) {
-        unsigned char c = (unsigned char)base[i];
-        out[used++] = isalnum(c) || c == '.' || c == '_' || c == '-' ? (char)c : '-';
-    }
-    out[used] = '\0';
-}
-
-/* The name in the catalog: what was asked for, or after the file. */
-static void choose_name(const char *wanted, const char *path, struct qn_buf *out)
-{
-    char own[NAME_BYTES];
-    name_from_file(path, own);
-    if (wanted)
-        qn_buf_fmt(out, "%s%s", qn_str_starts(wanted, "user.") ? "" : "user.", wanted);
-    else
-        qn_buf_str(out, own);
+    return body->overflow ? qn_fail(e, QN_EINVAL, "the definition is too long")
+                          : qn_client_call(cli, "/api/v1/models/register", qn_buf_cstr(body),
+                                           CALL_TIMEOUT_S, NULL, reply, e);
 }
 
 static void print_imported(const char *name, const char *path)
@@ -57,17 +36,30 @@ static void print_imported(const char *name, const char *path)
     qn_print_line(name);
 }
 
-int qn_cmd_import(struct qn_cli *cli, const struct qn_cli_args *a)
+/* The name in the catalog: what was asked for, or after the file. */
+static void choose_name(const char *wanted, const char *path, struct qn_buf *out)
+{
+    char own[QN_WISH_NAME_MAX];
+    qn_wish_name("", qn_path_base(path), own);
+    if (wanted)
+        qn_buf_fmt(out, "%s%s", qn_str_starts(wanted, "user.") ? "" : "user.", wanted);
+    else
+        qn_buf_str(out, own);
+}
+
+int qn_import_file(struct qn_cli *cli, const char *file, const char *wanted, bool quiet)
 {
     struct qn_error e = {0};
+    if (qn_str_starts(file, "file://"))
+        file += 7;
     /* A file of another machine is named as that machine knows it. */
-    char *path = cli->at.local ? qn_path_absolute(a->words[0], &e) : qn_xstrdup(a->words[0]);
+    char *path = cli->at.local ? qn_path_absolute(file, &e) : qn_xstrdup(file);
     if (!path)
         return qn_cli_failed(cli, &e);
     struct qn_buf name, body;
     qn_buf_init(&name, REQUEST_MAX);
     qn_buf_init(&body, REQUEST_MAX);
-    choose_name(a->values[0], path, &name);
+    choose_name(wanted, path, &name);
     struct qn_jw w = qn_jw_to(&body);
     qn_jw_obj(&w);
     qn_jw_kstr(&w, "model_name", qn_buf_cstr(&name));
@@ -77,15 +69,97 @@ int qn_cmd_import(struct qn_cli *cli, const struct qn_cli_args *a)
     struct qn_json *doc = NULL;
     qn_err err = qn_launch_server(cli, &e);
     if (!err)
-        err = qn_client_call(cli, "/api/v1/models/register", qn_buf_cstr(&body), CALL_TIMEOUT_S,
-                             NULL, &doc, &e);
-    if (!err && cli->json)
-        print_reply(doc);
-    else if (!err)
+        err = call_register(cli, &body, &doc, &e);
+    if (!err && cli->json) {
+        struct qn_jref root = qn_json_root(doc);
+        qn_print_json(&root);
+    } else if (!err && quiet) {
+        qn_print_line(qn_buf_cstr(&name));
+    } else if (!err) {
         print_imported(qn_buf_cstr(&name), path);
+    }
     qn_json_free(doc);
     qn_buf_deinit(&body);
     qn_buf_deinit(&name);
     free(path);
     return err ? qn_cli_failed(cli, &e) : QN_EXIT_OK;
+}
+
+static void print_registered(const struct qn_cli *cli, const struct qn_json *reply)
+{
+    struct qn_jref root = qn_json_root(reply), name = qn_json_get(&root, "model_name");
+    struct qn_jref model = qn_json_get(&root, "model"), here = qn_json_get(&model, "downloaded");
+    if (cli->json) {
+        qn_print_json(&root);
+        return;
+    }
+    fputs("Registered ", stdout);
+    qn_print_line(qn_json_raw_str(&name));
+    fputs(qn_json_raw_bool(&here) ? "Chat with it: quince run " : "Fetch it: quince pull ", stdout);
+    qn_print_line(qn_json_raw_str(&name));
+}
+
+/* One after the other; the first that is refused ends it. */
+static qn_err import_definitions(struct qn_cli *cli, const struct qn_json *doc, const char *name,
+                                 struct qn_error *e)
+{
+    struct qn_definition_walk walk = {.root = qn_json_root(doc)};
+    struct qn_jref definition;
+    size_t n = 0;
+    qn_err err = QN_OK;
+    while (!err && qn_definition_next(&walk, &definition)) {
+        struct qn_buf body;
+        struct qn_json *reply = NULL;
+        qn_buf_init(&body, REQUEST_MAX);
+        if (name && n)
+            err = qn_fail(e, QN_EINVAL, "--name names one model, and the file defines several");
+        if (!err)
+            err = qn_definition_register(&definition, name, &body, e);
+        if (!err)
+            err = call_register(cli, &body, &reply, e);
+        if (!err)
+            print_registered(cli, reply);
+        qn_json_free(reply);
+        qn_buf_deinit(&body);
+        n++;
+    }
+    return err || n ? err : qn_fail(e, QN_EINVAL, "the file defines no model");
+}
+
+static qn_err read_definitions(const char *path, struct qn_buf *text, struct qn_error *e)
+{
+    char chunk[16384];
+    size_t n;
+    if (!qn_str_eq(path, "-"))
+        return qn_file_read(path, text, e);
+    while ((n = fread(chunk, 1, sizeof chunk, stdin)) > 0)
+        if (qn_buf_add(text, chunk, n))
+            return qn_fail(e, QN_ELIMIT, "the text piped in is larger than %d bytes", FILE_MAX);
+    return ferror(stdin) ? qn_fail_errno(e, "reading the text piped in") : QN_OK;
+}
+
+static int import_json(struct qn_cli *cli, const char *path, const char *name)
+{
+    struct qn_error e = {0}, syntax = {0};
+    struct qn_buf text;
+    struct qn_json *doc = NULL;
+    qn_buf_init(&text, FILE_MAX);
+    qn_err err = read_definitions(path, &text, &e);
+    if (!err && qn_json_parse(qn_buf_cstr(&text), text.len, &doc, &syntax))
+        err = qn_fail(&e, QN_EFORMAT, "%.256s is no JSON: %.500s", path, syntax.message);
+    if (!err)
+        err = qn_launch_server(cli, &e);
+    if (!err)
+        err = import_definitions(cli, doc, name, &e);
+    qn_json_free(doc);
+    qn_buf_deinit(&text);
+    return err ? qn_cli_failed(cli, &e) : QN_EXIT_OK;
+}
+
+int qn_cmd_import(struct qn_cli *cli, const struct qn_cli_args *a)
+{
+    const char *path = a->words[0], *name = a->values[OPTION_NAME];
+    return qn_str_eq(path, "-") || qn_str_ends(path, ".json")
+               ? import_json(cli, path, name)
+               : qn_import_file(cli, path, name, false);
 }

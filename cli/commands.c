@@ -7,6 +7,32 @@
 
 #include <ctype.h>
 
+static const struct qn_cli_option pull_options[] = {
+    {"--variant", "NAME", "which of several: a quantization, file or folder", NULL},
+    {"--name", "NAME", "the name it gets: user.NAME", NULL},
+    {"--alias", "NAME", "a further name for it", NULL},
+    {"--recipe", "RECIPE", "what runs it: llamacpp, whispercpp, sd-cpp, ...", NULL},
+    {"--label", "LABEL", "vision, embeddings, ...; may be repeated", NULL},
+    {"--checkpoint", "TYPE", "one of its parts, main first; may be repeated", "CHECKPOINT"},
+    {"--source", "HUB", "huggingface (default) or modelscope", NULL},
+    {"--yes", NULL, "do not ask: take what is recommended", NULL},
+    {"--quiet", NULL, "print the model's name in the end and nothing else", NULL},
+    {0},
+};
+static const struct qn_cli_option downloads_options[] = {
+    {"--once", NULL, "print them once also on a terminal", NULL},
+    {0},
+};
+static const struct qn_cli_option export_options[] = {
+    {"--output", "FILE", "where to (default: standard output)", NULL},
+    {"--yes", NULL, "replace a file that exists", NULL},
+    {0},
+};
+static const struct qn_cli_option cleanup_options[] = {
+    {"--dry-run", NULL, "only tell what would go", NULL},
+    {"--yes", NULL, "do not ask", NULL},
+    {0},
+};
 static const struct qn_cli_option import_options[] = {
     {"--name", "NAME", "the name it gets: user.NAME (default: the file's)", NULL},
     {0},
@@ -62,14 +88,33 @@ static const struct qn_cli_command table[] = {
     {"search", "search WORD...", "find models on Hugging Face",
      "`quince pull OWNER/REPO` downloads what was found.", search_options, 1, QN_CLI_WORDS_MAX,
      false, qn_cmd_search},
+    {"pull", "pull MODEL [OPTIONS]", "download a model",
+     "MODEL is a name of `quince list --all`; OWNER/REPO[:VARIANT] of Hugging Face\n"
+     "(also hf.co/...); llama3.2:1b as Ollama calls it; a URL; or a file of this\n"
+     "machine, which stays where it is. Where there are several variants and none is\n"
+     "named, a person is asked, and a script gets the recommended one. With --json,\n"
+     "each event is a line. With --checkpoint, MODEL is the name it gets.\n"
+     "Ctrl-C asks whether the server shall go on; a download that was broken off goes\n"
+     "on where it stopped.",
+     pull_options, 1, 1, false, qn_cmd_pull},
+    {"downloads", "downloads [pause|resume|cancel|remove MODEL...]", "what is being downloaded",
+     "On a terminal, until all has come or Ctrl-C.", downloads_options, 0, QN_CLI_WORDS_MAX, false,
+     qn_cmd_downloads},
     {"delete", "delete MODEL... [--yes]", "remove models from this machine",
      "Asks first. Frees the files that no other model uses; files that other programs\n"
      "or you put there yourself stay.",
      delete_options, 1, QN_CLI_WORDS_MAX, false, qn_cmd_delete},
-    {"import", "import FILE.gguf [--name user.NAME]",
-     "make a local GGUF file known, without copying it",
-     "The file stays where it is; quince never moves or deletes it.", import_options, 1, 1, false,
-     qn_cmd_import},
+    {"import", "import FILE [--name user.NAME]", "make a local model file known, without a copy",
+     "FILE is a GGUF file, which stays where it is; quince never moves or deletes it.\n"
+     "Or a JSON definition (- reads it from a pipe), as `quince export` writes it.",
+     import_options, 1, 1, false, qn_cmd_import},
+    {"export", "export MODEL [--output FILE]", "a model's definition as JSON, for `quince import`",
+     NULL, export_options, 1, 1, false, qn_cmd_export},
+    {"alias", "alias add NAME MODEL | remove NAME | list", "further names of models", NULL, NULL, 1,
+     3, false, qn_cmd_alias},
+    {"cleanup", "cleanup [--dry-run] [--yes]", "delete what downloads left behind",
+     "Partial files that no download wants and files that no model uses; asks first.",
+     cleanup_options, 0, 0, false, qn_cmd_cleanup},
     {"load", "load MODEL [--ctx-size N]", "load a model into memory", NULL, load_options, 1, 1,
      false, qn_cmd_load},
     {"unload", "unload [MODEL]", "free a model's memory; without a name, every model's",
@@ -123,9 +168,9 @@ void qn_commands_print_one(const struct qn_cli_command *c, FILE *out)
     if (c->details)
         fprintf(out, "%s\n", c->details);
     for (const struct qn_cli_option *o = c->options; o && o->name; o++) {
-        char left[40];
-        snprintf(left, sizeof left, "%s %s %s", o->name, o->value ? o->value : "",
-                 o->second ? o->second : "");
+        char left[64];
+        snprintf(left, sizeof left, "%s%s%s%s%s", o->name, o->value ? " " : "",
+                 o->value ? o->value : "", o->second ? " " : "", o->second ? o->second : "");
         fprintf(out, "%s  %-22s %s\n", o == c->options ? "\n" : "", left, o->help);
     }
 }

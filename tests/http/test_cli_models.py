@@ -143,6 +143,8 @@ def test_delete(tmp_path, stub):
     assert done.returncode == 1 and "nobody" in done.err
     assert done.out == "Deleted Qwen3-0.6B-GGUF (381 MB freed)\nDeleted other (381 MB freed)\n"
     assert [b["model_name"] for b in server.bodies("POST /api/v1/delete")] == [HERE["id"], "other"]
+    server.routes["POST /api/v1/delete"] = {"status": "success", "freed_bytes": 0, "note": "x.gguf stays: it is yours"}
+    assert cli("delete", HERE["id"], "--yes").out == "Deleted Qwen3-0.6B-GGUF\nx.gguf stays: it is yours\n"
     lines = cli("delete", HERE["id"], "nobody", "--yes", "--json").out.splitlines()
     assert json.loads(lines[0])["status"] == "success" and json.loads(lines[1])["error"]["code"] == "not_found"
 
@@ -156,6 +158,105 @@ def test_delete_asks(tmp_path, stub, answer, deleted):
     assert t.status() == (0 if deleted else 1)
     assert bool(server.bodies("POST /api/v1/delete")) == deleted
     assert ("Deleted" if deleted else "was not deleted") in t.screen
+
+
+DEFINITION = {"model_name": "Gemma-3-4b-it-GGUF", "checkpoint": "owner/Gemma-3-4b-it-GGUF:Q4_0",
+              "recipe": "llamacpp", "labels": ["hot", "vision"], "size": 3.34}
+
+
+def test_export(tmp_path, stub):
+    cli = Cli(tmp_path, stub(models(THERE, model("user.local", checkpoint="/x/y.gguf"))).port)
+    done = cli("export", THERE["id"])
+    assert json.loads(done.out) == DEFINITION and done.err == ""
+    assert "/x/y.gguf" in cli("export", "user.local").err
+    path = tmp_path / "gemma.json"
+    done = cli("export", THERE["id"], "--output", str(path))
+    assert (done.returncode, done.out) == (0, "") and json.loads(path.read_text()) == DEFINITION
+    # What is there is replaced only when that was said.
+    path.write_text("precious")
+    done = cli("export", THERE["id"], "--output", str(path))
+    assert done.returncode == 1 and "--yes" in done.err and path.read_text() == "precious"
+    t = Terminal(Cli(tmp_path, cli.port), "export", THERE["id"], "--output", str(path))
+    t.wait_for("Replace it? [y/N]")
+    t.type("n\r")
+    assert t.status() == 1 and path.read_text() == "precious"
+    assert cli("export", THERE["id"], "--output", str(path), "--yes").returncode == 0
+    assert json.loads(path.read_text()) == DEFINITION
+    assert cli("export", THERE["id"], "--output", "/nowhere/x").returncode == 1
+    assert cli("export", "nobody").returncode == 1
+
+
+def test_import_of_definitions(tmp_path, stub):
+    server = stub({"POST /api/v1/models/register": lambda q, body: {
+        "status": "success", "model_name": body["model_name"], "model": {"downloaded": "local" in body["model_name"]}}})
+    cli = Cli(tmp_path, server.port)
+    path = tmp_path / "defs.json"
+    path.write_text(json.dumps(DEFINITION))
+    done = cli("import", str(path))
+    assert done.out == ("Registered user.Gemma-3-4b-it-GGUF\nFetch it: quince pull user.Gemma-3-4b-it-GGUF\n")
+    rest = {k: v for k, v in DEFINITION.items() if k != "model_name"}
+    assert server.bodies("POST /api/v1/models/register") == [{"model_name": "user.Gemma-3-4b-it-GGUF"} | rest]
+    assert "user.mine" in cli("import", str(path), "--name", "mine").out
+    # From a pipe; several by name.
+    several = {"local": {"checkpoint": "o/a"}, "user.b": {"checkpoint": "o/b"}}
+    done = cli("import", "-", stdin=json.dumps(several).encode())
+    assert "Chat with it: quince run user.local\nRegistered user.b\n" in done.out
+    assert [json.loads(line)["status"] for line in cli("import", "-", "--json", stdin=json.dumps(several).encode())
+            .out.splitlines()] == ["success"] * 2
+    for text, part in [("{oops", "no JSON"), ("[]", "defines no model"), ('{"checkpoint":"x"}', "no name"),
+                       ('{"a":1}', "expected the definition")]:
+        path.write_text(text)
+        done = cli("import", str(path))
+        assert done.returncode == 1 and part in done.err, text
+    assert cli("import", "-", "--name", "x", stdin=json.dumps(several).encode()).returncode == 1
+    assert cli("import", str(tmp_path / "none.json")).returncode == 1
+
+
+def test_aliases(tmp_path, stub):
+    kept = [{"alias": "gemma", "model_name": THERE["id"]}]
+    server = stub({"GET /internal/aliases": {"aliases": kept}, "POST /internal/aliases": {"status": "success"},
+                   "DELETE /internal/aliases": {"status": "success"}})
+    cli = Cli(tmp_path, server.port)
+    assert cli("alias", "list").out == "Alias  Model\ngemma  Gemma-3-4b-it-GGUF\n"
+    assert json.loads(cli("alias", "list", "--json").out) == kept
+    assert cli("alias", "add", "gemma", THERE["id"]).out == "gemma means Gemma-3-4b-it-GGUF\n"
+    assert cli("alias", "remove", "gemma").out == "gemma is no alias any more\n"
+    assert [(name, body) for name, _, body in server.asked[-2:]] == [
+        ("POST /internal/aliases", kept[0]), ("DELETE /internal/aliases", {"alias": "gemma"})]
+    server.routes["POST /internal/aliases"] = (409, {"error": {"message": "gemma is a model's name", "param": "alias"}})
+    done = cli("alias", "add", "gemma", "x")
+    assert done.returncode == 1 and "gemma is a model's name" in done.err
+    server.routes["GET /internal/aliases"] = {"aliases": []}
+    assert "alias add" in cli("alias", "list").out
+    for args in ((), ("add",), ("add", "x"), ("remove",), ("rename", "a", "b"), ("list", "x")):
+        assert cli("alias", *args).returncode == 2
+
+
+WASTE = {"status": "success", "dry_run": True, "freed_bytes": 3000000, "files": [
+    {"path": "/c/models--o--r/blobs/aa.quince.incomplete", "size_bytes": 1000000, "kind": "partial"},
+    {"path": "/c/models--o--r/blobs/bb", "size_bytes": 2000000, "kind": "unused"}]}
+
+
+def test_cleanup(tmp_path, stub):
+    name = "POST /internal/cleanup-cache"
+    server = stub({name: lambda q, body: {**WASTE, "dry_run": body["dry_run"]}})
+    cli = Cli(tmp_path, server.port)
+    table = ("Path                                        Size    What\n"
+             "/c/models--o--r/blobs/aa.quince.incomplete  1.0 MB  partial\n"
+             "/c/models--o--r/blobs/bb                    2.0 MB  unused\n")
+    assert cli("cleanup", "--dry-run").out == table + "3.0 MB would be freed\n"
+    assert server.bodies(name) == [{"dry_run": True}]
+    assert json.loads(cli("cleanup", "--dry-run", "--json").out) == WASTE
+    assert cli("cleanup").returncode == 2
+    assert cli("cleanup", "--yes").out == "3.0 MB freed\n"
+    assert server.bodies(name)[-1] == {"dry_run": False} and len(server.bodies(name)) == 3
+    for answer, deleted in (("n", False), ("y", True)):
+        t = Terminal(cli, "cleanup")
+        t.wait_for("Delete these (3.0 MB)? [y/N]")
+        t.type(answer + "\r")
+        assert t.status() == 0 and (server.bodies(name)[-1] == {"dry_run": False}) == deleted
+    server.routes[name] = {"status": "success", "freed_bytes": 0, "files": []}
+    assert cli("cleanup", "--dry-run").out == "There is nothing to clean up\n"
 
 
 def test_no_output_is_wide_or_steers_the_terminal(tmp_path, stub):

@@ -1,0 +1,127 @@
+/* See wish.h. */
+#include "cli/wish.h"
+
+#include "base/json.h"
+#include "base/path.h"
+#include "base/str.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+bool qn_wish_is_path(const char *word)
+{
+    static const char *const beginnings[] = {"/", "./", "../", "~/", "file://"};
+    struct stat st;
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+        if (qn_str_starts(word, beginnings[i]))
+            return true;
+    /* "model.gguf" is meant as a file; a folder "owner/repo" may well be chance. */
+    return qn_str_ends(word, ".gguf") && stat(word, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* Where the last part of the word begins: names of hosts have colons, too. */
+static const char *last_part(const char *word)
+{
+    const char *slash = strrchr(word, '/');
+    return slash ? slash + 1 : word;
+}
+
+bool qn_wish_takes_variant(const char *word)
+{
+    return strchr(word, '/') && !strstr(word, "://");
+}
+
+const char *qn_wish_variant(const char *word, size_t *n)
+{
+    /* The variant may be a path itself: the first colon after "owner/" counts. */
+    const char *slash = strchr(word, '/'), *colon = slash ? strchr(slash, ':') : NULL;
+    if (!qn_wish_takes_variant(word) || !colon)
+        return NULL;
+    *n = strcspn(colon + 1, "@");
+    return *n ? colon + 1 : NULL;
+}
+
+void qn_wish_with_variant(const char *word, const char *variant, struct qn_buf *out)
+{
+    const char *at = strchr(last_part(word), '@');
+    size_t head = at ? (size_t)(at - word) : strlen(word);
+    qn_buf_add(out, word, head);
+    qn_buf_fmt(out, ":%s%s", variant, at ? at : "");
+}
+
+static const char *const endings[] = {".gguf", ".safetensors", ".bin", ".onnx"};
+
+void qn_wish_name(const char *suggested, const char *variant, char out[static QN_WISH_NAME_MAX])
+{
+    char text[QN_WISH_NAME_MAX];
+    bool file = false;
+    const char *last = last_part(variant);
+    size_t n = strlen(last);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (!file && qn_str_ends(last, endings[i])) {
+            file = true;
+            n -= strlen(endings[i]);
+        }
+    if (file)
+        snprintf(text, sizeof text, "%.*s", (int)(n < sizeof text ? n : sizeof text - 1), last);
+    else
+        snprintf(text, sizeof text, "%s%s%s", suggested, suggested[0] && variant[0] ? "-" : "",
+                 variant);
+    size_t used = (size_t)snprintf(out, QN_WISH_NAME_MAX, "user.");
+    for (const char *s = text; *s && used + 1 < QN_WISH_NAME_MAX; s++) {
+        unsigned char c = (unsigned char)*s;
+        out[used++] = isalnum(c) || strchr("._-", c) ? (char)c : '-';
+    }
+    out[used] = '\0';
+}
+
+static void write_labels(const struct qn_wish *w, const struct qn_jref *suggested,
+                         struct qn_jw *out)
+{
+    struct qn_jref it;
+    bool some = suggested && qn_json_count(suggested);
+    if (!w->n_labels && !some)
+        return;
+    qn_jw_key(out, "labels");
+    qn_jw_arr(out);
+    for (bool more = some && qn_json_first(suggested, &it); more; more = qn_json_next(&it))
+        qn_jw_str(out, qn_json_raw_str(&it));
+    for (int i = 0; i < w->n_labels; i++)
+        qn_jw_str(out, w->labels[i]);
+    qn_jw_arr_end(out);
+}
+
+static void write_checkpoints(const struct qn_wish *w, const char *main_checkpoint,
+                              struct qn_jw *out)
+{
+    if (!w->n_checkpoints) {
+        if (main_checkpoint)
+            qn_jw_kstr(out, "checkpoint", main_checkpoint);
+        return;
+    }
+    qn_jw_key(out, "checkpoints");
+    qn_jw_obj(out);
+    for (int i = 0; i < w->n_checkpoints; i++)
+        qn_jw_kstr(out, w->checkpoints[i].type, w->checkpoints[i].checkpoint);
+    qn_jw_obj_end(out);
+}
+
+void qn_wish_write(const struct qn_wish *w, const struct qn_wish_found *found, struct qn_buf *out)
+{
+    const char *recipe = w->recipe ? w->recipe : found->recipe;
+    struct qn_jw j = qn_jw_to(out);
+    qn_jw_obj(&j);
+    qn_jw_kstr(&j, "model_name", found->name);
+    write_checkpoints(w, found->checkpoint, &j);
+    if (recipe)
+        qn_jw_kstr(&j, "recipe", recipe);
+    if (found->mmproj)
+        qn_jw_kstr(&j, "mmproj", found->mmproj);
+    write_labels(w, found->labels, &j);
+    if (w->source)
+        qn_jw_kstr(&j, "source", w->source);
+    qn_jw_kbool(&j, "stream", true);
+    qn_jw_obj_end(&j);
+}
