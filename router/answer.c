@@ -151,6 +151,8 @@ void qn_problem_body(const struct qn_problem *p, enum qn_family family, struct q
     } else if (code == QN_ENOTFOUND && about_model) {
         s.type = s.code = "model_not_found";
     }
+    if (p->type)
+        s.type = p->type;
     if (about_model)
         s.model = p->model;
     write_body(&s, family, out);

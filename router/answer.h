@@ -19,6 +19,7 @@ struct qn_problem {
     const struct qn_error *error;
     bool loading;      /* it happened while the model was being loaded: never the request's fault */
     const char *model; /* the name the client asked for, or NULL */
+    const char *type;  /* MAY. Instead of the error code's own type */
     const char *id;    /* of the request: QN_REQUEST_ID_DIGITS letters and digits, or NULL */
 };
 

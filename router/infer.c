@@ -12,6 +12,7 @@
 #include "catalog/answers.h"
 #include "contract/backend_types.h"
 #include "router/answer.h"
+#include "router/dialects/form.h"
 #include "router/inventory.h"
 #include "router/preset.h"
 #include "router/stats.h"
@@ -41,6 +42,7 @@ struct run {
     struct qn_request rq;
     struct qn_reply reply;
     struct qn_json *doc;
+    struct qn_multipart files; /* lent from the body */
     struct qn_buf out;
     char id[QN_REQUEST_ID_DIGITS + 1];
     struct look *look; /* NULL: none is on its way */
@@ -136,7 +138,8 @@ static void flush(struct run *r)
     if (!r->stream) {
         set_headers(r);
         qn_http_set_header(r->http, "Cache-Control", "no-cache");
-        r->stream = qn_http_stream(r->http, 200, r->dialect->stream_type, drained, r);
+        const char *type = r->reply.type ? r->reply.type : r->dialect->stream_type;
+        r->stream = qn_http_stream(r->http, 200, type, drained, r);
         r->reply.started = true;
     }
     qn_stream_write(r->stream, r->out.data, r->out.len);
@@ -152,23 +155,34 @@ static void answer_end(struct run *r, int status)
     struct qn_http *h = r->http;
     qn_http_on_gone(h, NULL, NULL);
     if (r->stream) {
+        bool cut = r->reply.cut;
         flush(r);
         struct qn_stream *s = r->stream;
         run_free(r);
-        qn_stream_end(s);
+        if (cut)
+            qn_http_abort(h);
+        else
+            qn_stream_end(s);
         return;
     }
     set_headers(r);
+    const char *type = status == 200 ? r->reply.type : NULL;
     struct qn_buf body = r->out;
     r->out = (struct qn_buf){0};
     run_free(r);
-    qn_answer_json(h, status, &body);
+    if (type)
+        qn_http_reply(h, status, type, qn_buf_cstr(&body), body.len);
+    else
+        qn_answer_json(h, status, &body);
     qn_buf_deinit(&body);
 }
 
 static void fail(struct run *r, const struct qn_error *e, bool loading)
 {
     struct qn_problem p = {.error = e, .loading = loading, .model = r->rq.model, .id = r->id};
+    struct qn_error words;
+    if (r->dialect->reword)
+        r->dialect->reword(&r->rq, &p, &words);
     int status = qn_problem_status(&p);
     if (status == 404 && r->rq.profile == QN_PROFILE_DPPAN)
         status = 422; /* how a cluster's clients know an unknown model */
@@ -348,11 +362,16 @@ static void on_event(void *ctx, const struct qn_event *ev)
     }
 }
 
-/* The body as a JSON object. */
+/* The body as a JSON object, or as a form's fields and files. */
 static qn_err read_body(struct run *r, struct qn_error *e)
 {
     size_t n;
     const char *body = qn_http_body(r->http, &n);
+    if (r->dialect->form) {
+        r->rq.files = &r->files;
+        return qn_form_read(qn_http_header(r->http, "Content-Type"), body, n, r->rq.arena, &r->doc,
+                            &r->files, e);
+    }
     if (!n)
         return qn_fail(e, QN_EFORMAT, "the request body is empty: a JSON object is needed");
     struct qn_error why = {0};

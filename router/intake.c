@@ -22,20 +22,10 @@
 
 enum { DETAILS_MAX = 64 * 1024, WISH_MAX = 64 * 1024 * 1024 };
 
-/* The backend type a recipe stands for. */
-static const struct qn_backend_type *type_of(const char *recipe)
-{
-    const struct qn_backend_type *t;
-    for (unsigned i = 0; (t = qn_backend_type_at(i)); i++)
-        if (qn_str_eq(t->recipe, recipe))
-            return t;
-    return NULL;
-}
-
 static qn_err put_builtin(struct qn_catalog *catalog, const struct qn_registry_entry *entry,
                           struct qn_error *e)
 {
-    const struct qn_backend_type *type = type_of(entry->recipe);
+    const struct qn_backend_type *type = qn_backend_type_of(entry->recipe);
     if (!type)
         return qn_fail(e, QN_EUNSUPPORTED, "%s: recipe '%s' is not known", entry->name,
                        entry->recipe);
@@ -169,7 +159,7 @@ static qn_err measure(const char *path, int64_t *size_bytes, struct qn_error *e)
 static qn_err read_header(struct intake *in, const char *path, struct qn_error *e)
 {
     qn_err err = qn_registry_inspect(path, &in->facts, e);
-    if (err == QN_EFORMAT && !qn_str_eq(type_of(in->wish.recipe)->type, "llm"))
+    if (err == QN_EFORMAT && !qn_str_eq(qn_backend_type_of(in->wish.recipe)->type, "llm"))
         return QN_OK;
     in->header = !err;
     if (!err)
@@ -249,7 +239,7 @@ static void put_row(struct intake *in, const struct qn_model_row *old)
         qn_inspection_json(&in->facts, &details);
     struct qn_model_row row = {
         .name = in->wish.name,
-        .type = type_of(in->wish.recipe)->type,
+        .type = qn_backend_type_of(in->wish.recipe)->type,
         .recipe = in->wish.recipe,
         .checkpoint = first(o->checkpoint, in->wish.path),
         .files = in->files,
@@ -392,7 +382,7 @@ void qn_intake_model(struct qn_loop *l, struct qn_catalog *catalog, const bool *
     if (!qn_intake_name_ok(wish->name))
         qn_fail_param(&in->error, QN_EINVAL, "model", "'%.80s' cannot be a model's name",
                       wish->name);
-    else if (!type_of(wish->recipe))
+    else if (!qn_backend_type_of(wish->recipe))
         unknown_recipe(wish->recipe, &in->error);
     qn_loop_work(l, inspect, put, in);
 }
@@ -415,7 +405,7 @@ void qn_intake_file(struct qn_loop *l, struct qn_catalog *catalog, const bool *c
                       "'%.200s' is not an absolute path of a GGUF file (downloads are not in this "
                       "version)",
                       path);
-    else if (!type_of(recipe))
+    else if (!qn_backend_type_of(recipe))
         unknown_recipe(recipe, &in->error);
     qn_loop_work(l, inspect, put, in);
 }

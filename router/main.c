@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "catalog/catalog.h"
+#include "contract/backend_types.h"
 #include "io/http_client.h"
 #include "io/http_server.h"
 #include "io/loop.h"
@@ -323,6 +324,7 @@ static qn_err open_all(struct program *p, struct qn_error *e)
     const struct qn_settings *s = &p->settings;
     char *catalog = NULL;
     qn_err err = take_data_dir(p, e);
+    qn_backend_types_look(s->backend_dir);
     if (!err)
         err = qn_loop_new(&p->loop, e);
     if (!err) {

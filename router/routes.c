@@ -44,6 +44,13 @@ static const struct qn_route table[] = {
     {"POST", "/rerank", QN_AT_PREFIXES, NULL, &qn_rerank},
     {"POST", "/reranking", QN_AT_PREFIXES, NULL, &qn_rerank},
     {"POST", "/reranker", QN_AT_PREFIXES, NULL, &qn_rerank},
+    {"POST", "/audio/transcriptions", QN_AT_PREFIXES, NULL, &qn_openai_transcribe},
+    {"POST", "/audio/translations", QN_AT_PREFIXES, NULL, &qn_openai_translate},
+    {"POST", "/audio/speech", QN_AT_PREFIXES, NULL, &qn_openai_speech},
+    {"POST", "/images/generations", QN_AT_PREFIXES, NULL, &qn_openai_generate},
+    {"POST", "/images/edits", QN_AT_PREFIXES, NULL, &qn_openai_edit},
+    {"POST", "/images/variations", QN_AT_PREFIXES, NULL, &qn_openai_vary},
+    {"POST", "/images/upscale", QN_AT_PREFIXES, NULL, &qn_upscale},
     {"GET", "/responses/{id}/input_items", QN_AT_PREFIXES, qn_api_response_input, NULL},
     {"POST", "/responses/{id}/cancel", QN_AT_PREFIXES, qn_api_response_cancel, NULL},
     {"GET", "/responses/{id}", QN_AT_PREFIXES, qn_api_response, NULL},
@@ -210,6 +217,7 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
         } else if (found == QN_ROUTE_NO_METHOD) {
             answer_no_method(h, &hit);
         } else if (qn_str_eq(method, "POST") && body_len > 0 && !takes_any_type(hit.row) &&
+                   !(hit.row->dialect && hit.row->dialect->form) &&
                    !qn_auth_is_json(qn_http_header(h, "Content-Type"))) {
             qn_answer_plain(h, 415, "unsupported_media_type",
                             "The body must be JSON and say so: add the header "

@@ -22,7 +22,7 @@ ROOMS = {
     "llm": ("backends/llm", ["child", "contract", "nets", "engine", "formats", "base"]),
     "registry": ("registry", ["formats", "base"]),
     "catalog": ("catalog", ["base"]),
-    "router": ("router", ["contract", "io", "registry", "catalog", "base"]),
+    "router": ("router", ["contract", "io", "registry", "catalog", "formats", "base"]),
     "cli": ("cli", ["formats", "base"]),
 }
 

@@ -10,8 +10,12 @@
  * stepping after so many flood_log      lines written to stderr while loading         fail each job
  * ends with this error
  *   script         array of events as they cross the wire, said one by one instead of words, for
- * every choice; after a "done" the usage follows by itself echo_job       the answer is the job, as
- * JSON
+ * every choice; after a "done" the usage follows by itself (an audio or image event's bytes are its
+ * member "raw", a text, as often as its member "times" says) echo_job       the answer is the job,
+ * as JSON            echo_piece   the answer is this file of the job, from 0
+ *
+ * An answer is words: of a TRANSCRIBE each is a segment of one second, of a SPEAK a piece of the
+ * sound, of an IMAGE all are one picture.
  */
 #include "base/clock.h"
 #include "base/json.h"
@@ -30,6 +34,7 @@ enum { JOBS_MAX = 64, SCRIPT_MAX = 16 * 1024 * 1024 };
 struct options {
     int64_t load_ms, tokens, token_ms, prefill_ms, slots, context, flood_log;
     int64_t crash_after, hang_after; /* -1: never */
+    int64_t echo_piece;              /* -1: none */
     bool load_crash, never_ready, echo_job;
     struct qn_json *script; /* NULL: none; an array of at least one event */
     char load_fail[256], fail[256], word[65536];
@@ -71,8 +76,12 @@ static qn_err copy_json(const struct qn_jref *v, struct qn_json **out, struct qn
 
 static qn_err read_options(const char *path, struct options *o, struct qn_error *e)
 {
-    *o = (struct options){
-        .tokens = 5, .slots = 4, .context = 1000, .crash_after = -1, .hang_after = -1};
+    *o = (struct options){.tokens = 5,
+                          .slots = 4,
+                          .context = 1000,
+                          .crash_after = -1,
+                          .hang_after = -1,
+                          .echo_piece = -1};
     strcpy(o->word, "word ");
     struct qn_gguf *g;
     qn_err err = qn_gguf_open(path, &g, e);
@@ -94,6 +103,7 @@ static qn_err read_options(const char *path, struct options *o, struct qn_error 
         read_number(&root, "flood_log", &o->flood_log);
         read_number(&root, "crash_after", &o->crash_after);
         read_number(&root, "hang_after", &o->hang_after);
+        read_number(&root, "echo_piece", &o->echo_piece);
         struct qn_jref v = qn_json_get(&root, "load_crash");
         o->load_crash = qn_json_raw_bool(&v);
         v = qn_json_get(&root, "never_ready");
@@ -181,6 +191,8 @@ static void finish(struct fake *f, struct fake_job *j, bool done)
         qn_sink_send(j->out, &ev);
     }
     qn_event_init(&ev, QN_EV_USAGE);
+    if (j->job->task == QN_TASK_TRANSCRIBE || j->job->task == QN_TASK_SPEAK)
+        ev.usage.audio_ms = (double)j->written * 1000;
     ev.usage.prompt = 7;
     ev.usage.cached = 3;
     ev.usage.output = j->written * j->choices;
@@ -190,6 +202,44 @@ static void finish(struct fake *f, struct fake_job *j, bool done)
     qn_event_init(&ev, QN_EV_END);
     qn_sink_send(j->out, &ev);
     j->job = NULL;
+}
+
+/* The answer's next words in the form that the job's task has: bytes of a sound or a picture, a
+ * segment, or text. */
+static void say(struct fake_job *j, const char *p, size_t n)
+{
+    const struct qn_job *job = j->job;
+    struct qn_event ev;
+    for (int64_t i = 0; i < j->choices; i++) {
+        qn_event_init(&ev, job->task == QN_TASK_TRANSCRIBE ? QN_EV_SEGMENT
+                           : job->task == QN_TASK_SPEAK    ? QN_EV_AUDIO
+                           : job->task == QN_TASK_IMAGE    ? QN_EV_IMAGE
+                                                           : QN_EV_TEXT);
+        ev.index = i;
+        ev.text = p;
+        ev.segment.start_s = (double)j->written;
+        ev.segment.end_s = (double)j->written + 1;
+        ev.format = job->task == QN_TASK_SPEAK ? job->speak.format : job->image.format;
+        ev.rate_hz = 24000;
+        ev.data = p;
+        ev.bytes = (int64_t)n;
+        if (job->sampling.logprobs != QN_UNSET)
+            ev.logprobs =
+                "[{\"id\":5,\"token\":\"word \",\"bytes\":[119],\"logprob\":-0.5,\"top\":[]}]";
+        qn_sink_send(j->out, &ev);
+    }
+}
+
+/* The bytes of a script's event. */
+static void read_raw(const struct qn_jref *item, struct qn_event *ev, struct qn_buf *raw)
+{
+    struct qn_jref text = qn_json_get(item, "raw");
+    int64_t times = 1;
+    read_number(item, "times", &times);
+    for (int64_t i = 0; i < times; i++)
+        qn_buf_str(raw, qn_json_raw_str(&text));
+    ev->data = qn_buf_cstr(raw);
+    ev->bytes = (int64_t)raw->len;
 }
 
 /* Says the script's next event for every choice. */
@@ -206,10 +256,14 @@ static void follow_script(struct fake *f, struct fake_job *j)
     struct qn_arena *arena = qn_arena_new(SCRIPT_MAX);
     struct qn_event ev;
     struct qn_error e = {0};
+    struct qn_buf raw;
+    qn_buf_init(&raw, SCRIPT_MAX);
     if (qn_event_decode(&item, &ev, arena, &e)) {
         qn_event_init(&ev, QN_EV_ERROR);
         ev.error = e;
     }
+    if (ev.kind == QN_EV_AUDIO || ev.kind == QN_EV_IMAGE)
+        read_raw(&item, &ev, &raw);
     for (int64_t i = 0; i < (ev.kind == QN_EV_ERROR ? 1 : j->choices); i++) {
         ev.index = i;
         qn_sink_send(j->out, &ev);
@@ -220,6 +274,7 @@ static void follow_script(struct fake *f, struct fake_job *j)
         finish(f, j, true);
     else if (ev.kind == QN_EV_ERROR)
         j->job = NULL;
+    qn_buf_deinit(&raw);
     qn_arena_free(arena);
 }
 
@@ -228,15 +283,30 @@ static void echo_job(struct fake *f, struct fake_job *j)
     struct qn_buf text;
     qn_buf_init(&text, SCRIPT_MAX);
     qn_job_encode(j->job, &text);
-    for (int64_t i = 0; i < j->choices; i++) {
-        struct qn_event ev;
-        qn_event_init(&ev, QN_EV_TEXT);
-        ev.index = i;
-        ev.text = qn_buf_cstr(&text);
-        qn_sink_send(j->out, &ev);
-    }
+    say(j, qn_buf_cstr(&text), text.len);
     j->written = 1;
     qn_buf_deinit(&text);
+    finish(f, j, false);
+}
+
+static void echo_piece(struct fake *f, struct fake_job *j)
+{
+    const struct qn_pieces *pieces = &j->job->pieces;
+    if ((size_t)f->o.echo_piece < pieces->n)
+        say(j, pieces->v[f->o.echo_piece].data, pieces->v[f->o.echo_piece].len);
+    j->written = 1;
+    finish(f, j, false);
+}
+
+/* All words at once: a picture comes whole. */
+static void paint(struct fake *f, struct fake_job *j)
+{
+    struct qn_buf words;
+    qn_buf_init(&words, SCRIPT_MAX);
+    for (int64_t i = 0; i < j->limit; i++)
+        qn_buf_str(&words, f->o.word);
+    say(j, qn_buf_cstr(&words), words.len);
+    qn_buf_deinit(&words);
     finish(f, j, false);
 }
 
@@ -254,20 +324,19 @@ static void speak(struct fake *f, struct fake_job *j)
         echo_job(f, j);
         return;
     }
-    struct qn_event ev;
+    if (f->o.echo_piece >= 0) {
+        echo_piece(f, j);
+        return;
+    }
+    if (j->job->task == QN_TASK_IMAGE) {
+        paint(f, j);
+        return;
+    }
     if (j->written == j->limit) {
         finish(f, j, false);
         return;
     }
-    for (int64_t i = 0; i < j->choices; i++) {
-        qn_event_init(&ev, QN_EV_TEXT);
-        ev.index = i;
-        ev.text = f->o.word;
-        if (j->job->sampling.logprobs != QN_UNSET)
-            ev.logprobs =
-                "[{\"id\":5,\"token\":\"word \",\"bytes\":[119],\"logprob\":-0.5,\"top\":[]}]";
-        qn_sink_send(j->out, &ev);
-    }
+    say(j, f->o.word, strlen(f->o.word));
     j->written++;
     j->due_ms += f->o.token_ms;
 }

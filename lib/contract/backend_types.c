@@ -1,9 +1,12 @@
 /* See backend_types.h: one row per backend type. */
 #include "contract/backend_types.h"
 
+#include "base/path.h"
 #include "base/str.h"
 
 #include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 /* What 32 numbers of a cache take. */
 static int64_t cache_block_bytes(const char *type)
@@ -35,6 +38,16 @@ static int64_t llm_memory(const struct qn_memory_facts *f)
     return sum;
 }
 
+/* Sounds and pictures have no cache that grows with the answer. */
+static int64_t media_memory(const struct qn_memory_facts *f)
+{
+    enum { BASE = 256 * 1024 * 1024 };
+    int64_t sum;
+    return __builtin_add_overflow(f->file_bytes + f->file_bytes / 10, BASE, &sum) ? INT64_MAX : sum;
+}
+
+static const struct qn_load_option no_options[] = {{NULL, QN_LOAD_VALUE}};
+
 static const struct qn_load_option llm_options[] = {
     {"slots", QN_LOAD_VALUE},
     {"cache_type", QN_LOAD_VALUE},
@@ -57,19 +70,62 @@ static const struct qn_backend_type types[] = {
         .tasks = 1u << QN_TASK_CHAT | 1u << QN_TASK_COMPLETE,
         .memory_estimate = llm_memory,
     },
+    {
+        .type = "asr",
+        .binary = "quince-asr",
+        .recipe = "whispercpp",
+        .load_options = no_options,
+        .optional = true,
+        .tasks = 1u << QN_TASK_TRANSCRIBE,
+        .memory_estimate = media_memory,
+    },
+    {
+        .type = "tts",
+        .binary = "quince-tts",
+        .recipe = "kokoro",
+        .load_options = no_options,
+        .optional = true,
+        .tasks = 1u << QN_TASK_SPEAK,
+        .memory_estimate = media_memory,
+    },
+    {
+        .type = "image",
+        .binary = "quince-image",
+        .recipe = "sd-cpp",
+        .load_options = no_options,
+        .optional = true,
+        .tasks = 1u << QN_TASK_IMAGE,
+        .memory_estimate = media_memory,
+    },
 };
 
-const struct qn_backend_type *qn_backend_type_at(unsigned i)
-{
-    return i < sizeof types / sizeof *types ? &types[i] : NULL;
-}
+enum { TYPES = sizeof types / sizeof *types };
+
+static bool missing[TYPES];
 
 const struct qn_backend_type *qn_backend_type_find(const char *type)
 {
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    for (size_t i = 0; i < TYPES; i++)
         if (qn_str_eq(types[i].type, type))
             return &types[i];
     return NULL;
+}
+
+const struct qn_backend_type *qn_backend_type_of(const char *recipe)
+{
+    for (size_t i = 0; i < TYPES; i++)
+        if (qn_str_eq(types[i].recipe, recipe) && !missing[i])
+            return &types[i];
+    return NULL;
+}
+
+void qn_backend_types_look(const char *dir)
+{
+    for (size_t i = 0; i < TYPES; i++) {
+        char *path = qn_path_join(dir, types[i].binary);
+        missing[i] = types[i].optional && access(path, X_OK) != 0;
+        free(path);
+    }
 }
 
 bool qn_backend_type_can(const struct qn_backend_type *t, enum qn_task task)

@@ -37,13 +37,18 @@ struct qn_backend_type {
     const char *binary;  /* "quince-llm", beside quinced */
     const char *recipe;  /* the name Lemonade's API gives it: "llamacpp" */
     const struct qn_load_option *load_options; /* ends with a NULL name */
+    bool optional;       /* without its binary, models of this type do not come in */
     unsigned tasks;      /* bit 1 << enum qn_task */
     /* Bytes a loaded model will need. */
     int64_t (*memory_estimate)(const struct qn_memory_facts *facts);
 };
 
 const struct qn_backend_type *qn_backend_type_find(const char *type); /* NULL when unknown */
-const struct qn_backend_type *qn_backend_type_at(unsigned i);         /* NULL past the end */
+/* The type that runs a recipe's models; NULL when there is none, or when its binary is missing. */
+const struct qn_backend_type *qn_backend_type_of(const char *recipe);
+/* Looks which of the optional binaries lie in dir; until then all count as there. Before any thread
+ * starts. */
+void qn_backend_types_look(const char *dir);
 bool qn_backend_type_can(const struct qn_backend_type *t, enum qn_task task);
 
 #endif

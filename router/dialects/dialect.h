@@ -25,6 +25,7 @@ enum {
 };
 
 struct qn_problem;
+struct qn_multipart;
 
 /* A reply header that a dialect asks for: lent strings. */
 struct qn_reply_header {
@@ -41,7 +42,8 @@ struct qn_kept {
 
 /* A request on its way to jobs. */
 struct qn_request {
-    const struct qn_json *doc; /* the body; outlives the request */
+    const struct qn_json *doc; /* the body, or a form's text fields; outlives the request */
+    const struct qn_multipart *files; /* of a form; NULL: the body is JSON */
     struct qn_arena *arena;    /* for everything parse makes; it holds any body the server takes */
     enum qn_profile profile;   /* of the listener, or as the request's header says */
     enum qn_family family;     /* of the request's path: the form of its errors */
@@ -78,6 +80,10 @@ struct qn_reply {
     int64_t granted_ms;  /* when its model was ready; 0: it is not yet */
     bool started;        /* an earlier byte has reached the client */
     void *own;           /* the dialect's state between begin and free */
+    const char *type;    /* MAY be set before the first byte is written: the content type, instead of
+                            the dialect's for streams and JSON; lent for the request */
+    bool cut;            /* MAY be set by fail: the reply has no way to say that it failed, so the
+                            connection is broken off */
     struct qn_kept keep; /* MAY be set by end: keep this answer; id NULL: nothing is kept */
 };
 
@@ -85,6 +91,7 @@ struct qn_dialect {
     enum qn_task task;
     const char *stream_type; /* content type of a streamed reply; a whole one is JSON */
     const char *id_header;   /* MAY. Reply header that says "req_" and the request's id */
+    bool form;               /* the body is multipart/form-data */
     /* MAY. Which kept answers parse needs: the one whose whole conversation is wanted (left alone
      * when none is), and single ones, whose number is given back. doc is an object, unchecked. */
     size_t (*earlier)(const struct qn_json *doc, struct qn_arena *arena, const char **chain,
@@ -100,6 +107,9 @@ struct qn_dialect {
     /* MUST. The error body, or, when r->started, the error as the stream's last word. r->own may
      * be NULL: parsing itself may have failed. */
     void (*fail)(struct qn_reply *r, const struct qn_problem *p);
+    /* MAY. Says an error in the words that this endpoint's clients know: fills *words and points
+     * p->error at it, before the error has its status. */
+    void (*reword)(const struct qn_request *rq, struct qn_problem *p, struct qn_error *words);
     /* MUST for streams. Something a client ignores, sent while there is nothing to say; a dialect
      * that has no such form writes nothing. */
     void (*ping)(struct qn_reply *r);
@@ -109,6 +119,8 @@ struct qn_dialect {
 
 extern const struct qn_dialect qn_openai_chat, qn_openai_complete, qn_responses, qn_openai_embed, qn_rerank;
 extern const struct qn_dialect qn_ollama_chat, qn_ollama_generate;
+extern const struct qn_dialect qn_openai_transcribe, qn_openai_translate, qn_openai_speech;
+extern const struct qn_dialect qn_openai_generate, qn_openai_edit, qn_openai_vary, qn_upscale;
 extern const struct qn_dialect qn_anthropic, qn_anthropic_count;
 
 #endif

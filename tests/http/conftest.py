@@ -110,9 +110,9 @@ class Server:
                   {"Content-Type": "application/json"})
         return c, c.getresponse()
 
-    def register(self, name, path):
+    def register(self, name, path, recipe="llamacpp"):
         reply = self.post("/v1/models/register",
-                          {"model_name": name, "checkpoint": str(path), "recipe": "llamacpp"})
+                          {"model_name": name, "checkpoint": str(path), "recipe": recipe})
         assert reply.status == 200, reply.body
         return name
 
@@ -201,7 +201,8 @@ def fake_model(folder, **options):
 @pytest.fixture(scope="session")
 def fake_backend_dir(tmp_path_factory):
     folder = tmp_path_factory.mktemp("backends")
-    shutil.copy(BUILD / "tests" / "fake_backend", folder / "quince-llm")
+    for kind in ("llm", "asr", "tts", "image"):
+        shutil.copy(BUILD / "tests" / "fake_backend", folder / f"quince-{kind}")
     return folder
 
 
@@ -220,8 +221,8 @@ class House:
         self.servers.append(server)
         return server
 
-    def model(self, server, name, **options):
-        return server.register(f"user.{name}", fake_model(self.tmp_path, **options))
+    def model(self, server, name, recipe="llamacpp", **options):
+        return server.register(f"user.{name}", fake_model(self.tmp_path, **options), recipe)
 
 
 @pytest.fixture

@@ -25,13 +25,15 @@ function gguf(metadata) {
 }
 
 export class Server {
-  /** models: name -> options of the fake backend; the model is called "user.NAME". args: of quinced. */
+  /** models: name -> options of the fake backend, and the recipe; the model is called "user.NAME". args: of quinced. */
   static async start(models, args = []) {
     const server = new Server();
     server.dir = mkdtempSync(path.join(tmpdir(), "quince-node-"));
     const backends = path.join(server.dir, "backends");
     mkdirSync(backends);
-    copyFileSync(path.join(build, "tests/fake_backend"), path.join(backends, "quince-llm"));
+    for (const kind of ["llm", "asr", "tts", "image"]) {
+      copyFileSync(path.join(build, "tests/fake_backend"), path.join(backends, `quince-${kind}`));
+    }
     writeFileSync(path.join(server.dir, "models.json"), "{}");
     const env = Object.fromEntries(Object.entries(process.env).filter(([k]) => !k.startsWith("QUINCE_")));
     server.process = spawn(path.join(build, "bin/quinced"),
@@ -42,13 +44,13 @@ export class Server {
       if (ready) { server.url = ready[1]; break; }
     }
     if (!server.url) throw new Error("quinced did not start");
-    for (const [name, options] of Object.entries(models)) {
+    for (const [name, { recipe = "llamacpp", ...options }] of Object.entries(models)) {
       const file = path.join(server.dir, `${name}.gguf`);
       writeFileSync(file, gguf({ "general.architecture": "llama", "fake.options": JSON.stringify(options) }));
       const reply = await fetch(`${server.url}/v1/models/register`, {
         method: "POST",
         headers: { "content-type": "application/json" },
-        body: JSON.stringify({ model_name: `user.${name}`, checkpoint: file, recipe: "llamacpp" }),
+        body: JSON.stringify({ model_name: `user.${name}`, checkpoint: file, recipe }),
       });
       if (!reply.ok) throw new Error(await reply.text());
     }
