@@ -219,14 +219,21 @@ void qn_catalog_keep_answer(struct qn_catalog *c, const struct qn_answer_row *ro
     qn_catalog_task(c, keep, kept, t);
 }
 
+/* Ids come from clients, of any length. */
+static bool is_id(const char *id)
+{
+    return strnlen(id, QN_ANSWER_ID_MAX + 1) <= QN_ANSWER_ID_MAX;
+}
+
 void qn_catalog_find_answers(struct qn_catalog *c, const char *chain, const char *const *ids,
                              size_t n, qn_answers_fn fn, void *ctx)
 {
     struct task *t = task_new();
-    t->chain = chain ? qn_arena_strdup(t->arena, chain) : NULL;
+    t->chain = chain && is_id(chain) ? qn_arena_strdup(t->arena, chain) : NULL;
     t->ids = qn_arena_alloc(t->arena, (n + 1) * sizeof *t->ids);
     for (size_t i = 0; i < n; i++)
-        t->ids[t->n_ids++] = qn_arena_strdup(t->arena, ids[i]);
+        if (is_id(ids[i]))
+            t->ids[t->n_ids++] = qn_arena_strdup(t->arena, ids[i]);
     t->found = fn;
     t->ctx = ctx;
     qn_catalog_task(c, find, tell_found, t);
@@ -235,7 +242,7 @@ void qn_catalog_find_answers(struct qn_catalog *c, const char *chain, const char
 void qn_catalog_drop_answer(struct qn_catalog *c, const char *id, qn_catalog_done done, void *ctx)
 {
     struct task *t = task_new();
-    t->row.id = qn_arena_strdup(t->arena, id);
+    t->row.id = qn_arena_strndup(t->arena, id, strnlen(id, QN_ANSWER_ID_MAX + 1));
     t->done = done;
     t->ctx = ctx;
     qn_catalog_task(c, drop, tell_done, t);

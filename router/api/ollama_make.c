@@ -121,8 +121,8 @@ static qn_err new_name(struct qn_services *sv, const char *given, const char *pa
     size_t n = strlen(given);
     if (qn_str_ends(given, ":latest"))
         n -= strlen(":latest");
-    char *name = qn_arena_strndup(arena, given, n);
-    if (!qn_intake_name_ok(name))
+    char *name = n <= QN_MODEL_NAME_MAX ? qn_arena_strndup(arena, given, n) : NULL;
+    if (!name || !qn_intake_name_ok(name))
         return qn_fail_param(e, QN_EINVAL, param,
                              "%s: '%.80s' cannot be a model's name: letters, digits and . _ - / : "
                              "+ @ can",

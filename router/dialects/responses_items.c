@@ -6,6 +6,7 @@
 #include "router/dialects/talk.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char qn_responses_reasoning_mark[] = "quince:";
@@ -15,6 +16,14 @@ enum { ID_MAX = 64, REFERENCES_MAX = 256 };
 /* A kept answer, opened. */
 struct opened {
     struct qn_json *input, *body;
+    struct qn_jref sent, root, said; /* its input's items; its body, and that one's output */
+};
+
+/* An item of a kept answer by the id it has written in it. */
+struct named {
+    const char *id;
+    size_t place; /* the first of several has the name */
+    struct qn_jref item;
 };
 
 /* The conversation in the making. */
@@ -22,11 +31,13 @@ struct turn {
     struct qn_talk talk;
     const struct qn_request *rq;
     const struct opened *kept; /* rq->n_kept of them */
-    bool system;               /* the open message is a system's */
-    bool assistant;            /* the open message is an assistant's, */
-    bool acted;                /* and it has said or called something */
-    size_t references;         /* so far */
-    bool by_reference;         /* an item that is referred to is being added */
+    struct named *names;       /* of their items, sorted, once somebody asks; NULL: nobody has */
+    size_t n_names;
+    bool system;       /* the open message is a system's */
+    bool assistant;    /* the open message is an assistant's, */
+    bool acted;        /* and it has said or called something */
+    size_t references; /* so far */
+    bool by_reference; /* an item that is referred to is being added */
 };
 
 static void begin_message(struct turn *t, const char *role)
@@ -207,41 +218,90 @@ static void input_id(const char *answer_id, size_t i, char out[ID_MAX])
              i);
 }
 
-/* Looks for the item among those of the kept answers. */
-static bool find_item(const struct turn *t, const char *id, struct qn_jref *root,
-                      struct qn_jref *list, struct qn_jref *item)
+static int compare_names(const void *a, const void *b)
 {
+    const struct named *x = a, *y = b;
+    int order = strcmp(x->id, y->id);
+    return order ? order : x->place < y->place ? -1 : 1;
+}
+
+/* Counts the items that have a name and, when names is not NULL, notes them. */
+static size_t name_items(const struct qn_jref *list, size_t n, struct named *names)
+{
+    struct qn_jref it;
+    for (bool more = qn_json_first(list, &it); more; more = qn_json_next(&it)) {
+        struct qn_jref id = qn_json_get(&it, "id");
+        if (qn_json_type(&id) != QN_JSON_STRING)
+            continue;
+        if (names)
+            names[n] = (struct named){.id = qn_json_raw_str(&id), .place = n, .item = it};
+        n++;
+    }
+    return n;
+}
+
+static void name_all(struct turn *t)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < t->rq->n_kept; k++)
+        n = name_items(&t->kept[k].sent, name_items(&t->kept[k].said, n, NULL), NULL);
+    t->names = qn_xcalloc(n + 1, sizeof *t->names);
+    t->n_names = n;
+    n = 0;
+    for (size_t k = 0; k < t->rq->n_kept; k++)
+        n = name_items(&t->kept[k].sent, name_items(&t->kept[k].said, n, t->names), t->names);
+    qsort(t->names, n, sizeof *t->names, compare_names);
+}
+
+/* Items of an input that brought no name have one all the same, by their place. */
+static bool find_unnamed(const struct turn *t, const char *id, struct qn_jref *item)
+{
+    const char *mark = strchr(id, 'i');
+    char own[ID_MAX];
+    if (!mark || strlen(id) >= ID_MAX)
+        return false;
+    size_t place = strtoul(mark + 1, NULL, 16); /* what else stands there shows in the comparison */
     for (size_t k = 0; k < t->rq->n_kept; k++) {
-        *root = qn_json_root(t->kept[k].body);
-        *list = qn_json_get(root, "output");
-        for (bool more = qn_json_first(list, item); more; more = qn_json_next(item)) {
-            struct qn_jref v = qn_json_get(item, "id");
-            if (qn_str_eq(qn_json_raw_str(&v), id))
-                return true;
-        }
-        *list = qn_json_root(t->kept[k].input);
-        size_t i = 0;
-        for (bool more = qn_json_first(list, item); more; more = qn_json_next(item), i++) {
-            struct qn_jref v = qn_json_get(item, "id");
-            char own[ID_MAX];
-            input_id(t->rq->kept[k].id, i, own);
-            if (qn_str_eq(qn_json_raw_str(&v), id) || qn_str_eq(own, id))
-                return true;
-        }
+        input_id(t->rq->kept[k].id, place, own);
+        if (!qn_str_eq(own, id))
+            continue;
+        bool there = qn_json_first(&t->kept[k].sent, item);
+        while (there && place-- > 0)
+            there = qn_json_next(item);
+        return there;
     }
     return false;
 }
 
+/* Looks for the item among those of the kept answers. */
+static bool find_item(struct turn *t, const char *id, struct qn_jref *item)
+{
+    if (!t->names)
+        name_all(t);
+    size_t low = 0, high = t->n_names;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(t->names[middle].id, id) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == t->n_names || !qn_str_eq(t->names[low].id, id))
+        return find_unnamed(t, id, item);
+    *item = t->names[low].item;
+    return true;
+}
+
 static qn_err add_reference(struct turn *t, const struct qn_jref *item, struct qn_error *e)
 {
-    struct qn_jref v = qn_json_get(item, "id"), root, list, other;
+    struct qn_jref v = qn_json_get(item, "id"), other;
     const char *id;
     qn_err err = qn_json_str(&v, &id, e);
     if (err)
         return err;
     if (++t->references > REFERENCES_MAX)
         return qn_json_fail(item, e, "at most %d references are allowed", REFERENCES_MAX);
-    if (t->by_reference || !find_item(t, id, &root, &list, &other))
+    if (t->by_reference || !find_item(t, id, &other))
         return qn_json_fail(&v, e, "there is no item '%.80s' here (any more)", id);
     t->by_reference = true;
     err = add_item(t, &other, e);
@@ -302,14 +362,19 @@ static qn_err open_kept(const struct qn_request *rq, struct opened *kept, struct
         err = qn_json_parse(k->input, strlen(k->input), &kept[i].input, e);
         if (!err)
             err = qn_json_parse(k->body, strlen(k->body), &kept[i].body, e);
+        if (err)
+            break;
+        kept[i].sent = qn_json_root(kept[i].input);
+        kept[i].root = qn_json_root(kept[i].body);
+        kept[i].said = qn_json_get(&kept[i].root, "output");
     }
     return err;
 }
 
 /* A reference is kept as what it stands for: the answer it points into may go. */
-static void print_items(const struct turn *t, const struct qn_jref *list, struct qn_buf *out)
+static void print_items(struct turn *t, const struct qn_jref *list, struct qn_buf *out)
 {
-    struct qn_jref item, root, other_list, other;
+    struct qn_jref item, other;
     qn_buf_char(out, '[');
     for (bool more = qn_json_first(list, &item); more; more = qn_json_next(&item)) {
         struct qn_jref type = qn_json_get(&item, "type"), role = qn_json_get(&item, "role");
@@ -318,7 +383,7 @@ static void print_items(const struct turn *t, const struct qn_jref *list, struct
         bool refers = !typed || qn_str_eq(qn_json_raw_str(&type), "item_reference");
         if (item.index)
             qn_buf_char(out, ',');
-        if (refers && find_item(t, qn_json_raw_str(&id), &root, &other_list, &other))
+        if (refers && find_item(t, qn_json_raw_str(&id), &other))
             qn_json_print(&other, out);
         else
             qn_json_print(&item, out);
@@ -327,7 +392,7 @@ static void print_items(const struct turn *t, const struct qn_jref *list, struct
 }
 
 /* The items of a request as they are kept: an array, also of a text alone. */
-static qn_err keep_input(const struct turn *t, const struct qn_jref *input, struct qn_request *rq,
+static qn_err keep_input(struct turn *t, const struct qn_jref *input, struct qn_request *rq,
                          struct qn_responses_ask *ask, struct qn_error *e)
 {
     struct qn_buf text;
@@ -366,11 +431,9 @@ static qn_err converse(struct turn *t, const struct qn_jref *input, const char *
         qn_talk_text(&t->talk, instructions);
     }
     for (size_t i = 0; i < rq->n_chain && !err; i++) {
-        struct qn_jref list = qn_json_root(t->kept[i].input), body = qn_json_root(t->kept[i].body);
-        err = add_items(t, &list, e);
-        list = qn_json_get(&body, "output");
+        err = add_items(t, &t->kept[i].sent, e);
         if (!err)
-            err = add_items(t, &list, e);
+            err = add_items(t, &t->kept[i].said, e);
     }
     if (!err && qn_json_type(input) == QN_JSON_STRING) {
         begin_message(t, "user");
@@ -399,6 +462,7 @@ qn_err qn_responses_input(const struct qn_jref *input, const char *instructions,
     if (!err)
         err = keep_input(&t, input, rq, ask, e);
     qn_talk_deinit(&t.talk);
+    free(t.names);
     for (size_t i = 0; i < rq->n_kept; i++) {
         qn_json_free(kept[i].input);
         qn_json_free(kept[i].body);

@@ -170,12 +170,29 @@ static void too_long_a_one_is_not_kept(void **state)
     qn_catalog_close(c);
 }
 
+/* Ids come from clients, whose bodies may be larger than all answers together. */
+static void no_id_is_too_long_to_be_asked_for(void **state)
+{
+    (void)state;
+    struct qn_catalog *c = open_catalog();
+    size_t n = (size_t)QN_ANSWERS_BYTES_MAX + 1;
+    char *id = malloc(n + 1);
+    memset(id, 'x', n);
+    id[n] = '\0';
+    keep(c, "a", "");
+    expect(c, id, "a", "a");
+    expect(c, "a", id, "a");
+    free(id);
+    qn_catalog_close(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(conversations, setup, teardown),
         cmocka_unit_test_setup_teardown(the_least_used_go_first, setup, teardown),
         cmocka_unit_test_setup_teardown(too_long_a_one_is_not_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(no_id_is_too_long_to_be_asked_for, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

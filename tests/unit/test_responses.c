@@ -11,6 +11,7 @@
 #include "tests/unit/dialect_play.h"
 
 #include <stdio.h>
+#include <time.h>
 
 enum { EVENTS_MAX = 10, STEPS_MAX = 24 };
 
@@ -391,6 +392,78 @@ static void kept(void **state)
     drop(&f);
 }
 
+enum { MANY = 100000, REFERENCES = 256 };
+
+/* Items of kept answers are found by the id they brought, else by their place; the first of several
+ * is meant. So many of them and so many references would take minutes if each looked at all. */
+static void references(void **state)
+{
+    (void)state;
+    static const char kept_body[] = "{\"output\":[{\"id\":\"twice\",\"role\":\"user\",\"content\":"
+                                    "\"said\"}]}";
+    struct fixture f = {.arena = qn_arena_new(1 << 26)};
+    struct qn_buf input, body, expected;
+    qn_buf_init(&input, 1 << 26);
+    qn_buf_init(&body, 1 << 20);
+    qn_buf_init(&expected, 1 << 20);
+    qn_buf_str(&input, "[{\"id\":\"twice\",\"role\":\"user\",\"content\":\"sent\"}");
+    for (int i = 1; i < MANY; i++)
+        qn_buf_fmt(&input, ",{\"%s\":\"id%d\",\"role\":\"user\",\"content\":\"%d\"}",
+                   i % 2 ? "id" : "no", i, i);
+    qn_buf_str(&input, "]");
+    struct qn_kept kept[] = {
+        {.id = "resp_" DIGITS, .previous = "", .input = qn_buf_cstr(&input), .body = kept_body}};
+    qn_buf_str(&body, "{\"model\":\"m\",\"input\":[");
+    qn_buf_str(&expected, "[");
+    for (int i = 0; i < REFERENCES; i++) {
+        int item = i == 0 ? 0 : MANY - i;
+        qn_buf_fmt(&body, "%s{\"type\":\"item_reference\",\"id\":\"", i ? "," : "");
+        if (i == 0)
+            qn_buf_str(&body, "twice");
+        else if (item % 2)
+            qn_buf_fmt(&body, "id%d", item);
+        else
+            qn_buf_fmt(&body, "msg_" DIGITS "i%02x", item);
+        qn_buf_str(&body, "\"}");
+        qn_buf_fmt(&expected, "%s{\"role\":\"user\",\"content\":\"", i ? "," : "");
+        qn_buf_fmt(&expected, i ? "%d" : "said", item);
+        qn_buf_str(&expected, "\"}");
+    }
+    qn_buf_str(&expected, "]");
+    qn_buf_str(&body, "]}");
+    assert_int_equal(qn_json_parse(qn_buf_cstr(&body), body.len, &f.doc, NULL), QN_OK);
+    f.rq = (struct qn_request){.doc = f.doc, .arena = f.arena, .kept = kept, .n_kept = 1};
+    clock_t begun = clock();
+    if (qn_responses.parse(&f.rq, &f.e))
+        fail_msg("%s", f.e.message);
+    assert_true(clock() - begun < 3 * CLOCKS_PER_SEC);
+    assert_string_equal(f.rq.jobs[0].chat.messages, qn_buf_cstr(&expected));
+    drop(&f);
+
+    static const char *const absent[] = {"id2",
+                                         "twic",
+                                         "msg_" DIGITS "i00x",
+                                         "msg_" DIGITS "i186a0",
+                                         "msg_f123456789abcdef01234567i01",
+                                         "i",
+                                         ""};
+    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) {
+        f = (struct fixture){.arena = qn_arena_new(1 << 26)};
+        qn_buf_clear(&body);
+        qn_buf_fmt(&body,
+                   "{\"model\":\"m\",\"input\":[{\"type\":\"item_reference\",\"id\":\"%s\"}]}",
+                   absent[i]);
+        assert_int_equal(qn_json_parse(qn_buf_cstr(&body), body.len, &f.doc, NULL), QN_OK);
+        f.rq = (struct qn_request){.doc = f.doc, .arena = f.arena, .kept = kept, .n_kept = 1};
+        assert_int_equal(qn_responses.parse(&f.rq, &f.e), QN_EINVAL);
+        assert_string_equal(f.e.param, "input[0].id");
+        drop(&f);
+    }
+    qn_buf_deinit(&input);
+    qn_buf_deinit(&body);
+    qn_buf_deinit(&expected);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -399,6 +472,7 @@ int main(void)
         cmocka_unit_test(fails_while_loading),
         cmocka_unit_test(earlier),
         cmocka_unit_test(kept),
+        cmocka_unit_test(references),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
