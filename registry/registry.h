@@ -1,5 +1,22 @@
-/* The built-in list: models that exist in the world, with what is needed to get and run them.
- * Read once at start from registry/models.json; immutable afterwards. */
+/* The built-in list: models that exist in the world, with what is needed to get and run them, and
+ * which checkpoints Ollama's names stand for. Read once at start from registry/models.json and
+ * registry/ollama_names.json; immutable afterwards, any thread may read it.
+ *
+ * An entry of models.json is an object under the model's name:
+ *
+ *   checkpoint      "owner/repo[:VARIANT]" as of ref.h, or, of a shipped file, its path
+ *   checkpoints     instead of it, one for each role: {"main": ..., "mmproj": ..., "draft": ...,
+ *                   "text_encoder": ..., "vae": ...}
+ *   mmproj          the projector's file in the main repository
+ *   recipe          which kind of program runs it
+ *   source          "modelscope": the hub of its checkpoints; else Hugging Face
+ *   size            of all files in GB (10^9 bytes), rounded
+ *   labels          what it can do
+ *   suggested       true: shown first
+ *   shipped         true: its file comes with quince
+ *   image_defaults  {"steps", "cfg_scale", "width", "height", "sampling_method", "flow_shift"}
+ *   recipe_options  options of loading
+ */
 #ifndef QN_REGISTRY_REGISTRY_H
 #define QN_REGISTRY_REGISTRY_H
 
@@ -7,26 +24,64 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-enum { QN_REGISTRY_FILE_MAX = 16 * 1024 * 1024, QN_REGISTRY_ENTRIES_MAX = 10000 };
+enum {
+    QN_REGISTRY_FILE_MAX = 16 * 1024 * 1024,
+    QN_REGISTRY_ENTRIES_MAX = 10000,
+    QN_REGISTRY_PARTS_MAX = 8
+};
 
 struct qn_registry;
 
+/* One checkpoint that a model is made of. */
+struct qn_registry_part {
+    const char *role; /* "main", "mmproj", "draft", "text_encoder", "vae" */
+    const char *checkpoint;
+};
+
 struct qn_registry_entry {
-    const char *name;       /* "quince-starter" */
-    const char *recipe;     /* "llamacpp" */
-    const char *checkpoint; /* as in the file: a path relative to its folder, or a hub's name */
-    const char *file;       /* absolute path when the checkpoint ships with quince, else NULL */
-    const char *labels;     /* JSON array of strings */
+    const char *name;   /* "quince-starter" */
+    const char *recipe; /* "llamacpp" */
+    const char *
+        type; /* what it is for: "llm", "embedding", "reranking", "transcription", "image", "tts" */
+    const char *checkpoint; /* the main one, as in the file; entries of ModelScope with its host
+                               before it */
+    struct qn_registry_part parts[QN_REGISTRY_PARTS_MAX]; /* the main one first */
+    size_t n_parts;
+    const char *mmproj;      /* the projector's file in the main checkpoint's repository, or NULL */
+    const char *checkpoints; /* JSON object: the checkpoint of each role, mmproj's too */
+    const char *hub;         /* "huggingface", "modelscope"; "" for a shipped file */
+    const char *file;        /* absolute path when the checkpoint ships with quince, else NULL */
+    const char *labels;      /* JSON array of strings */
+    const char *options;     /* JSON object: recipe_options */
+    const char *extras;      /* JSON object: what lists show as it is ({"image_defaults":{...}}) */
+    const char *unsupported; /* why it cannot be run here, for people; NULL: it can */
+    int64_t size_bytes;      /* of all files, rounded; 0: not known */
     bool suggested;
 };
 
-/* dir holds models.json and the files it names. A wrong entry is QN_EINVAL with its path in the
- * document; a shipped file that is not there is QN_ENOTFOUND with the file's name. Blocking. */
+/* dir holds both files and those that models.json names. A wrong entry is QN_EINVAL with its path
+ * in the document; a shipped file that is not there is QN_ENOTFOUND with the file's name. A folder
+ * without ollama_names.json has none. Blocking. */
 qn_err qn_registry_open(const char *dir, struct qn_registry **out, struct qn_error *e);
 void qn_registry_close(struct qn_registry *r); /* NULL allowed */
 
-size_t qn_registry_count(const struct qn_registry *r);
+size_t qn_registry_count(const struct qn_registry *r); /* 0 for NULL */
 const struct qn_registry_entry *qn_registry_at(const struct qn_registry *r, size_t i);
+
+/* By name: as it is written, with "builtin." before it, or in another case of letters where no name
+ * is written exactly so. NULL: none; r may be NULL. */
+const struct qn_registry_entry *qn_registry_find(const struct qn_registry *r, const char *name);
+
+/* The checkpoint that a name of Ollama's library ("qwen3:8b", "qwen3", "library/qwen3:latest")
+ * stands for, chosen so that every program runs it; NULL: ask Ollama's registry. r may be NULL. */
+const char *qn_registry_ollama(const struct qn_registry *r, const char *name);
+
+/* Why models of a recipe cannot be run here; NULL: they can, or the recipe is not known. */
+const char *qn_recipe_unsupported(const char *recipe);
+
+/* Recipes by which models can be known. */
+bool qn_recipe_known(const char *recipe);
 
 #endif

@@ -71,13 +71,10 @@ out:
     return err;
 }
 
-qn_err qn_intake_builtin(struct qn_catalog *catalog, const char *dir, char *starter,
+qn_err qn_intake_builtin(struct qn_catalog *catalog, const struct qn_registry *list, char *starter,
                          size_t starter_size, struct qn_error *e)
 {
-    struct qn_registry *list;
-    qn_err err = qn_registry_open(dir, &list, e);
-    if (err)
-        return err;
+    qn_err err = QN_OK;
     *starter = '\0';
     for (size_t i = 0; i < qn_registry_count(list) && !err; i++) {
         const struct qn_registry_entry *entry = qn_registry_at(list, i);
@@ -98,7 +95,6 @@ qn_err qn_intake_builtin(struct qn_catalog *catalog, const char *dir, char *star
             qn_catalog_remove(catalog, row->name, NULL, NULL);
     }
     qn_snapshot_unref(snap);
-    qn_registry_close(list);
     return err;
 }
 

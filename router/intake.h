@@ -10,10 +10,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Puts the models that ship with quince, as DIR/models.json lists them, into the catalog and takes
- * away built-in rows that are no longer listed. starter (at least 201 bytes) becomes the first
- * name. Blocking: before the loop runs. */
-qn_err qn_intake_builtin(struct qn_catalog *catalog, const char *dir, char *starter,
+struct qn_registry;
+
+/* Puts the models of the list that ship with quince into the catalog and takes away built-in rows
+ * that are no longer listed. starter (at least 201 bytes) becomes the first name. Blocking: before
+ * the loop runs. */
+qn_err qn_intake_builtin(struct qn_catalog *catalog, const struct qn_registry *list, char *starter,
                          size_t starter_size, struct qn_error *e);
 
 /* Called once on the loop; e is NULL on success. */

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "contract/control.h"
 #include "contract/job.h"
+#include "registry/registry.h"
 #include "router/load_options.h"
 #include "router/residency.h"
 
@@ -195,6 +196,16 @@ static qn_err find_row(struct qn_inventory *inv, const char *name, bool exactly,
         return QN_OK;
     qn_snapshot_unref(*snap);
     *snap = NULL;
+    const struct qn_registry_entry *listed = qn_registry_find(inv->config.registry, name);
+    if (listed && listed->unsupported)
+        return qn_fail_param(e, QN_ENOTFOUND, "model",
+                             "model '%.200s' cannot be run here: it is %s", listed->name,
+                             listed->unsupported);
+    if (listed)
+        return qn_fail_param(
+            e, QN_ENOTFOUND, "model",
+            "model '%.200s' is not downloaded: `quince pull %.200s` gets it (%.1f GB)",
+            listed->name, listed->name, (double)listed->size_bytes / 1e9);
     return qn_fail_param(e, QN_ENOTFOUND, "model",
                          "model '%.200s' not found: `quince list` or GET /v1/models shows "
                          "the names, `quince import FILE.gguf` adds one",

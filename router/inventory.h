@@ -20,10 +20,13 @@ enum { QN_MODEL_NAME_MAX = 200 };
 
 struct qn_inventory;
 
+struct qn_registry;
+
 struct qn_inventory_config {
-    const char *backend_dir;      /* copied */
-    int64_t max_loaded;           /* of one type; < 0: no limit */
-    int64_t memory_bytes;         /* <= 0: no limit */
+    const struct qn_registry *registry; /* MAY be NULL: models that could be had; outlives it */
+    const char *backend_dir;            /* copied */
+    int64_t max_loaded;                 /* of one type; < 0: no limit */
+    int64_t memory_bytes;               /* <= 0: no limit */
     int64_t (*free_memory)(void); /* MAY: bytes the machine has left, < 0: unknown. Loop thread; it
                                      is asked before each load and must not block */
     int threads;                  /* of the machine, >= 1 */
@@ -43,7 +46,8 @@ void qn_inventory_free(struct qn_inventory *inv);
 /* The row of a name a client gave: ":latest" at its end means nothing, "user." at its beginning may
  * be left out, case does not matter where no name is written exactly so, and aliases mean their
  * models. The row is lent by
- * *snap, which the caller unrefs. QN_ENOTFOUND (param "model") lists what to do. */
+ * *snap, which the caller unrefs. QN_ENOTFOUND (param "model") says what to do: a model of the
+ * built-in list has to be pulled first. */
 qn_err qn_inventory_find(struct qn_inventory *inv, const char *name, struct qn_snapshot **snap,
                          const struct qn_model_row **row, struct qn_error *e);
 

@@ -13,6 +13,7 @@
 #include "io/http_server.h"
 #include "io/loop.h"
 #include "registry/hub.h"
+#include "registry/registry.h"
 #include "registry/store.h"
 #include "registry/web.h"
 #include "router/blobs.h"
@@ -54,7 +55,8 @@ struct program {
     struct qn_listeners places; /* besides the main port */
     struct qn_listen *more[QN_LISTENERS_MAX];
     struct qn_services services;
-    struct qn_rate rate; /* of all downloads */
+    struct qn_rate rate;          /* of all downloads */
+    struct qn_registry *registry; /* NULL: the list cannot be read */
     struct qn_web web;
     struct qn_hubs hubs;
     char *hf_token;
@@ -236,7 +238,10 @@ static struct qn_inventory_config inventory_config(const struct qn_settings *s,
 static void read_builtin(struct program *p)
 {
     struct qn_error e = {0};
-    if (qn_intake_builtin(p->catalog, p->settings.builtin_dir, p->starter, sizeof p->starter, &e)) {
+    qn_err err = qn_registry_open(p->settings.builtin_dir, &p->registry, &e);
+    if (!err)
+        err = qn_intake_builtin(p->catalog, p->registry, p->starter, sizeof p->starter, &e);
+    if (err) {
         qn_error_log("main", "builtin_dir=%s builtin_models=unusable message=\"%s\"",
                      p->settings.builtin_dir, e.message);
         p->starter[0] = '\0';
@@ -259,6 +264,7 @@ static void open_inventory(struct program *p)
     qn_buf_init(&options, LOAD_OPTIONS_MAX);
     write_load_options(&p->settings, &options);
     struct qn_inventory_config config = inventory_config(&p->settings, qn_buf_cstr(&options));
+    config.registry = p->registry;
     qn_inventory_new(p->loop, p->catalog, p->client, &config, &p->inventory);
     qn_buf_deinit(&options);
 }
@@ -279,6 +285,7 @@ static void open_hubs(struct program *p)
         .modelscope_endpoint = s->modelscope_endpoint,
         .ollama_registry = s->ollama_registry,
         .hf_token = p->hf_token,
+        .modelscope_token = getenv("MODELSCOPE_API_TOKEN"),
     };
     p->services.web = &p->web;
     p->services.hubs = &p->hubs;
@@ -340,6 +347,7 @@ static qn_err open_all(struct program *p, struct qn_error *e)
     open_inventory(p);
     p->services.loop = p->loop;
     p->services.catalog = p->catalog;
+    p->services.registry = p->registry;
     p->services.inventory = p->inventory;
     p->services.stats = &p->stats;
     p->services.builtin_dir = s->builtin_dir;
@@ -398,6 +406,7 @@ static void close_all(struct program *p)
     qn_survey_free(p->services.survey);
     qn_blobs_free(p->services.blobs);
     qn_store_free(p->services.store);
+    qn_registry_close(p->registry);
     free(p->hf_token);
     if (p->signal_fd >= 0)
         close(p->signal_fd);

@@ -11,6 +11,7 @@
 struct qn_services {
     struct qn_loop *loop;
     struct qn_catalog *catalog;
+    const struct qn_registry *registry; /* the built-in list; NULL: it cannot be read */
     struct qn_inventory *inventory;
     struct qn_logs *logs;
     struct qn_stats *stats;
@@ -20,7 +21,7 @@ struct qn_services {
     const struct qn_web *web;   /* how other machines are asked; copy it to give it a stop flag */
     const struct qn_hubs *hubs; /* where they are */
     const char *model_source;   /* the setting: which of them plain names mean */
-    bool open_to_others; /* bound beyond loopback */
+    bool open_to_others;        /* bound beyond loopback */
     int64_t started_ms;
     struct qn_cpu_meter cpu;
     struct qn_survey *survey;

@@ -59,6 +59,128 @@ static void shipped_files_become_absolute(void **state)
     free(file);
 }
 
+/* What an entry says in the list's several forms comes out in one. */
+static void entries_in_all_forms(void **state)
+{
+    (void)state;
+    struct qn_registry *r;
+    struct qn_error e = {0};
+    if (open_list("{\"Flux\":{\"checkpoints\":{\"vae\":\"c/d:split/vae.safetensors\",\"main\":\"a/"
+                  "b:m.safetensors\"},"
+                  "\"recipe\":\"sd-cpp\",\"size\":16.1,\"labels\":[\"image\",\"edit\"],"
+                  "\"suggested\":true,"
+                  "\"image_defaults\":{\"steps\":4},\"recipe_options\":{\"steps\":4}},"
+                  "\"Seeing\":{\"checkpoint\":\"o/"
+                  "r:Q4_0\",\"mmproj\":\"mmproj-F16.gguf\",\"recipe\":\"llamacpp\","
+                  "\"source\":\"modelscope\",\"labels\":[\"chat\",\"vision\"]},"
+                  "\"Npu\":{\"checkpoint\":\"amd/x\",\"recipe\":\"ryzenai-llm\"}}",
+                  &r, &e))
+        fail_msg("%s", e.message);
+    const struct qn_registry_entry *x = qn_registry_find(r, "Flux");
+    assert_string_equal(x->checkpoint, "a/b:m.safetensors");
+    assert_int_equal(x->n_parts, 2);
+    assert_string_equal(x->parts[0].role, "main");
+    assert_string_equal(x->parts[1].role, "vae");
+    assert_string_equal(x->parts[1].checkpoint, "c/d:split/vae.safetensors");
+    assert_string_equal(x->checkpoints,
+                        "{\"main\":\"a/b:m.safetensors\",\"vae\":\"c/d:split/vae.safetensors\"}");
+    assert_string_equal(x->type, "image");
+    assert_string_equal(x->extras, "{\"image_defaults\":{\"steps\":4}}");
+    assert_string_equal(x->options, "{\"steps\":4}");
+    assert_int_equal(x->size_bytes, 16100000000);
+    assert_true(x->suggested);
+    assert_null(x->unsupported);
+    x = qn_registry_find(r, "builtin.seeing"); /* neither the prefix nor case matters */
+    assert_string_equal(x->name, "Seeing");
+    assert_string_equal(x->checkpoint, "modelscope.cn/o/r:Q4_0");
+    assert_string_equal(x->hub, "modelscope");
+    assert_string_equal(x->mmproj, "mmproj-F16.gguf");
+    assert_string_equal(x->checkpoints,
+                        "{\"main\":\"modelscope.cn/o/r:Q4_0\",\"mmproj\":\"mmproj-F16.gguf\"}");
+    assert_string_equal(x->type, "llm");
+    assert_non_null(strstr(qn_registry_find(r, "Npu")->unsupported, "NPU"));
+    assert_null(qn_registry_find(r, "nobody"));
+    assert_null(qn_registry_find(NULL, "Flux"));
+    qn_registry_close(r);
+}
+
+static void names_of_ollama(void **state)
+{
+    (void)state;
+    char *path = qn_path_join(dir, "ollama_names.json");
+    const char *names = "{\"qwen3:8b\":\"unsloth/Qwen3-8B-GGUF:Q4_K_M\",\"qwen3\":\"o/r\"}";
+    assert_int_equal(qn_file_write_atomic(path, names, strlen(names), 0644, NULL), QN_OK);
+    struct qn_registry *r;
+    assert_int_equal(open_list("{}", &r, NULL), QN_OK);
+    static const struct {
+        const char *name, *checkpoint;
+    } cases[] = {
+        {"qwen3:8b", "unsloth/Qwen3-8B-GGUF:Q4_K_M"},
+        {"library/qwen3:8B", "unsloth/Qwen3-8B-GGUF:Q4_K_M"},
+        {"qwen3", "o/r"},
+        {"qwen3:latest", "o/r"},
+        {"https://ollama.com/library/qwen3", "o/r"},
+        {"qwen3:70b", NULL},
+        {"someone/qwen3:8b", NULL},
+        {"hf.co/library/qwen3", NULL},
+        {"", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *found = qn_registry_ollama(r, cases[i].name);
+        if (!cases[i].checkpoint != !found)
+            fail_msg("%s: %s", cases[i].name, found ? found : "none");
+        if (found)
+            assert_string_equal(found, cases[i].checkpoint);
+    }
+    qn_registry_close(r);
+    names = "{\"a\":\"not a checkpoint\"}";
+    assert_int_equal(qn_file_write_atomic(path, names, strlen(names), 0644, NULL), QN_OK);
+    assert_int_equal(open_list("{}", &r, NULL), QN_EINVAL);
+    free(path);
+}
+
+/* The list that quince comes with. tests/http/test_registry_list.py checks its form. */
+static void the_list_that_ships(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *checkpoint, *type;
+        int64_t size_bytes;
+    } known[] = {
+        {"Qwen3-0.6B-GGUF", "unsloth/Qwen3-0.6B-GGUF:Q4_0", "llm", 380000000},
+        {"Gemma-3-4b-it-GGUF", "ggml-org/gemma-3-4b-it-GGUF:Q4_K_M", "llm", 3340000000},
+        {"gpt-oss-120b-mxfp-GGUF", "ggml-org/gpt-oss-120b-GGUF:*", "llm", 63400000000},
+        {"nomic-embed-text-v1-GGUF", "nomic-ai/nomic-embed-text-v1-GGUF:Q4_K_S", "embedding",
+         78100000},
+        {"bge-reranker-v2-m3-GGUF", "pqnet/bge-reranker-v2-m3-Q8_0-GGUF", "reranking", 636000000},
+        {"Whisper-Tiny", "ggerganov/whisper.cpp:ggml-tiny.bin", "transcription", 75000000},
+        {"SD-Turbo", "stabilityai/sd-turbo:sd_turbo.safetensors", "image", 5210000000},
+        {"kokoro-v1", "mikkoph/kokoro-onnx", "tts", 354000000},
+    };
+    struct qn_registry *r;
+    struct qn_error e = {0};
+    if (qn_registry_open("registry", &r, &e))
+        fail_msg("%s", e.message);
+    assert_true(qn_registry_count(r) >= 110);
+    assert_non_null(qn_registry_find(r, "quince-starter")->file);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const struct qn_registry_entry *x = qn_registry_find(r, known[i].name);
+        if (!x)
+            fail_msg("%s is missing", known[i].name);
+        assert_string_equal(x->checkpoint, known[i].checkpoint);
+        assert_string_equal(x->type, known[i].type);
+        assert_int_equal(x->size_bytes, known[i].size_bytes);
+    }
+    for (size_t i = 0; i < qn_registry_count(r); i++) {
+        const struct qn_registry_entry *x = qn_registry_at(r, i);
+        bool npu = !strcmp(x->recipe, "flm") || !strcmp(x->recipe, "ryzenai-llm");
+        assert_int_equal(x->unsupported != NULL, npu);
+    }
+    assert_string_equal(qn_registry_ollama(r, "llama3.2"),
+                        "unsloth/Llama-3.2-3B-Instruct-GGUF:Q4_K_M");
+    qn_registry_close(r);
+}
+
 static void a_wrong_entry_is_named(void **state)
 {
     (void)state;
@@ -70,11 +192,24 @@ static void a_wrong_entry_is_named(void **state)
         {"[]", QN_EINVAL, "models.json"},
         {"{", QN_EFORMAT, "JSON"},
         {"{\"m\":5}", QN_EINVAL, "m.recipe"},
-        {"{\"m\":{\"recipe\":\"x\"}}", QN_EINVAL, "m.checkpoint"},
-        {"{\"m\":{\"recipe\":\"x\",\"checkpoint\":\"y\",\"labels\":[1]}}", QN_EINVAL,
+        {"{\"m\":{\"recipe\":\"x\"}}", QN_EINVAL, "m.recipe"},
+        {"{\"m\":{\"recipe\":\"llamacpp\"}}", QN_EINVAL, "m.checkpoint"},
+        {"{\"m\":{\"recipe\":\"llamacpp\",\"checkpoint\":\"a b/c\"}}", QN_EINVAL, "m.checkpoint"},
+        {"{\"m\":{\"recipe\":\"llamacpp\",\"checkpoints\":{\"vae\":\"a/b\"}}}", QN_EINVAL,
+         "m.checkpoints.main"},
+        {"{\"m\":{\"recipe\":\"llamacpp\",\"checkpoints\":{\"main\":\"a/b\",\"wing\":\"a/b\"}}}",
+         QN_EINVAL, "m.checkpoints"},
+        {"{\"m\":{\"recipe\":\"llamacpp\",\"checkpoint\":\"a/b\",\"labels\":[1]}}", QN_EINVAL,
          "m.labels[0]"},
-        {"{\"m\":{\"recipe\":\"x\",\"checkpoint\":\"gone.gguf\",\"shipped\":true}}", QN_ENOTFOUND,
-         "gone.gguf"},
+        {"{\"m\":{\"recipe\":\"llamacpp\",\"checkpoint\":\"a/b\",\"mmproj\":\"../x\"}}", QN_EINVAL,
+         "m.mmproj"},
+        {"{\"m\":{\"recipe\":\"llamacpp\",\"checkpoint\":\"a/b\",\"size\":-1}}", QN_EINVAL,
+         "m.size"},
+        {"{\"m\":{\"recipe\":\"llamacpp\",\"checkpoint\":\"a/b\",\"source\":\"x\"}}", QN_EINVAL,
+         "m.source"},
+        {"{\"m\":{\"recipe\":\"llamacpp\",\"checkpoint\":\"a/b\"},\"M\":{}}", QN_EINVAL, "twice"},
+        {"{\"m\":{\"recipe\":\"llamacpp\",\"checkpoint\":\"gone.gguf\",\"shipped\":true}}",
+         QN_ENOTFOUND, "gone.gguf"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct qn_registry *r = NULL;
@@ -155,6 +290,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(shipped_files_become_absolute, setup, teardown),
+        cmocka_unit_test_setup_teardown(entries_in_all_forms, setup, teardown),
+        cmocka_unit_test_setup_teardown(names_of_ollama, setup, teardown),
+        cmocka_unit_test(the_list_that_ships),
         cmocka_unit_test_setup_teardown(a_wrong_entry_is_named, setup, teardown),
         cmocka_unit_test_setup_teardown(a_header_tells_what_a_model_is, setup, teardown),
     };
