@@ -1,0 +1,14 @@
+/* What computes beside the processor: graphics processors and neural ones, from sysfs and from
+ * Vulkan, joined by their place on the bus. */
+#ifndef QN_PROBE_DEVICES_H
+#define QN_PROBE_DEVICES_H
+
+#include "base/json.h"
+#include "probe/files.h"
+#include "probe/vulkan.h"
+
+/* Writes the members "gpus" and "npus" of an open object. vulkan [n]: what Vulkan found. */
+void qn_probe_devices(const struct qn_probe_root *root, const struct qn_vulkan_device *vulkan,
+                      size_t n, struct qn_jw *w);
+
+#endif
