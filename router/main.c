@@ -17,6 +17,7 @@
 #include "registry/store.h"
 #include "registry/web.h"
 #include "router/blobs.h"
+#include "router/devices.h"
 #include "router/intake.h"
 #include "router/inventory.h"
 #include "router/listen.h"
@@ -360,6 +361,9 @@ static qn_err open_all(struct program *p, struct qn_error *e)
     char *blobs = qn_path_join(s->data_dir, "blobs");
     p->services.blobs = qn_blobs_new(p->loop, blobs);
     free(blobs);
+    char *probe = qn_path_join(s->backend_dir, "quince-probe");
+    p->services.devices = qn_devices_new(p->loop, probe, s->models_dir);
+    free(probe);
     p->services.survey = qn_survey_new(p->loop, p->catalog, &p->services.closed);
     err = qn_http_server_new(p->loop, &events, p, (size_t)s->body_limit_mb * 1024 * 1024,
                              &p->server, e);
@@ -405,6 +409,7 @@ static void close_all(struct program *p)
         qn_loop_free(p->loop);
     qn_survey_free(p->services.survey);
     qn_blobs_free(p->services.blobs);
+    qn_devices_free(p->services.devices);
     qn_store_free(p->services.store);
     qn_registry_close(p->registry);
     free(p->hf_token);

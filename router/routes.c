@@ -22,6 +22,8 @@ static const struct qn_route table[] = {
     {"GET", "/engines/{id}/status", QN_AT_ROOT, qn_api_engine, NULL},
     {"DELETE", "/engines/{id}", QN_AT_ROOT, qn_api_engine_remove, NULL},
     {"GET", "/stats", QN_AT_PREFIXES, qn_api_stats, NULL},
+    {"GET", "/system-info", QN_AT_PREFIXES, qn_api_system_info, NULL},
+    {"GET", "/system-stats", QN_AT_PREFIXES, qn_api_system_stats, NULL},
     {"GET", "/logs", QN_AT_BOTH, qn_api_logs, NULL},
     {"GET", "/models", QN_AT_PREFIXES, qn_api_models, NULL},
     {"POST", "/models/register", QN_AT_PREFIXES, qn_api_register, NULL},

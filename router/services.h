@@ -26,6 +26,7 @@ struct qn_services {
     struct qn_cpu_meter cpu;
     struct qn_survey *survey;
     struct qn_blobs *blobs;
+    struct qn_devices *devices;
     bool no_presets; /* clients may not make models of others */
     bool stopping;   /* SIGTERM has come: nothing new is begun */
     bool closed;     /* the catalog has been closed */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -16,12 +17,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/path.h"
 #include "contract/control.h"
 
 enum {
     BACKLOG = 128,
     FIRST_FREE_FD = 16, /* our descriptors move past the numbers the child will use */
-    LOG_PIPE_BYTES = 256 * 1024
+    LOG_PIPE_BYTES = 256 * 1024,
+    END_MS = 1000 /* for a program that has said all */
 };
 
 /* What a child may know of our environment: how to find programs, files and drivers, and, in builds
@@ -215,4 +220,80 @@ bool qn_process_reap(const struct qn_process *p, bool wait, char text[static 64]
         snprintf(text, 64, "was killed by signal %d (%s)", info.si_status,
                  strsignal(info.si_status));
     return true;
+}
+
+/* Reads until the end of file or until the time is over. */
+static qn_err read_all(int fd, int64_t limit_ms, struct qn_buf *out, struct qn_error *e)
+{
+    int64_t end = qn_now_ms() + limit_ms;
+    char piece[4096];
+    for (;;) {
+        int64_t left = end - qn_now_ms();
+        struct pollfd wait = {.fd = fd, .events = POLLIN};
+        int n = left > 0 ? poll(&wait, 1, (int)left) : 0;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n ? qn_fail_errno(e, "wait for a program")
+                     : qn_fail(e, QN_ETIMEOUT, "no answer within %lld s",
+                               (long long)(limit_ms / 1000));
+        ssize_t got = read(fd, piece, sizeof piece);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return qn_fail_errno(e, "read from a program");
+        if (got == 0)
+            return QN_OK;
+        qn_buf_add(out, piece, (size_t)got);
+        if (out->overflow)
+            return qn_fail(e, QN_ELIMIT, "it prints too much");
+    }
+}
+
+/* A program may have closed its output and still hang, in a driver's last words for example. */
+static bool ends_within(pid_t pid, int ms)
+{
+    int fd = pidfd_open(pid, 0);
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    bool ended = fd >= 0 && poll(&wait, 1, ms) > 0;
+    if (fd >= 0)
+        close(fd);
+    return ended;
+}
+
+qn_err qn_spawn_output(char *const argv[], int64_t limit_ms, struct qn_buf *out, struct qn_error *e)
+{
+    char *env[PASSED + 1];
+    posix_spawn_file_actions_t fa;
+    posix_spawnattr_t at;
+    struct qn_error why = {0};
+    int fds[2], status = 0;
+    pid_t pid = 0;
+    if (pipe2(fds, O_CLOEXEC) < 0)
+        return qn_fail_errno(e, "open a pipe");
+    fill_environment(env);
+    posix_spawn_file_actions_init(&fa);
+    posix_spawnattr_init(&at);
+    int failed = posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
+    failed = failed ? failed : posix_spawn_file_actions_adddup2(&fa, fds[1], 1);
+    failed = failed ? failed : plan_attributes(&at);
+    failed = failed ? failed : posix_spawn(&pid, argv[0], &fa, &at, argv, env);
+    posix_spawn_file_actions_destroy(&fa);
+    posix_spawnattr_destroy(&at);
+    close(fds[1]);
+    qn_err err = failed ? QN_EIO : read_all(fds[0], limit_ms, out, &why);
+    close(fds[0]);
+    if (failed) {
+        errno = failed;
+        return qn_fail_errno(e, "start %s", argv[0]);
+    }
+    if (err || !ends_within(pid, END_MS))
+        kill(-pid, SIGKILL);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (err)
+        return qn_fail(e, err, "%s: %s", qn_path_base(argv[0]), why.message);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        return qn_fail(e, QN_ECHILD, "%s failed: status %d", qn_path_base(argv[0]), status);
+    return QN_OK;
 }

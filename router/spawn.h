@@ -1,11 +1,13 @@
-/* Starts a backend's process: its descriptors, environment, process group, pidfd and log pipe.
- * Knows nothing of models or states. */
+/* Starts processes: a backend's with its descriptors, environment, process group, pidfd and log
+ * pipe; and others that print something and end. Knows nothing of models or states. */
 #ifndef QN_ROUTER_SPAWN_H
 #define QN_ROUTER_SPAWN_H
 
+#include "base/buf.h"
 #include "base/error.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct qn_process {
@@ -19,6 +21,12 @@ struct qn_process {
 /* program: absolute path; name: argv is `program --name name`. All descriptors are close-on-exec
  * and the caller's to close. QN_ENOTFOUND: no such program. */
 qn_err qn_spawn(const char *program, const char *name, struct qn_process *out, struct qn_error *e);
+
+/* Runs argv (argv[0] is the program's path) with a child's environment and takes what it prints on
+ * its standard output, up to out's limit; its standard error is ours. Blocking, any thread.
+ * QN_ETIMEOUT after limit_ms, QN_ECHILD when it ends with anything but 0: it is gone then. */
+qn_err qn_spawn_output(char *const argv[], int64_t limit_ms, struct qn_buf *out,
+                       struct qn_error *e);
 
 /* Signals the whole group; nothing happens when it is gone already. */
 void qn_process_signal(const struct qn_process *p, int sig);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CPU_PAUSE_MS = 200 };
+enum { CPU_PAUSE_MS = 200, CARDS_MAX = 8 };
 
 /* The line "NAME: n kB" of /proc/meminfo in bytes; -1: it is not there. */
 static int64_t meminfo(const char *name)
@@ -52,4 +52,29 @@ double qn_cpu_percent(struct qn_cpu_meter *m, int64_t now_ms)
     m->busy = busy;
     m->total = total;
     return m->percent;
+}
+
+/* Of sysfs: a file that holds one number; -1: there is none. */
+static int64_t card_number(int card, const char *name)
+{
+    char path[96];
+    long long n = -1;
+    snprintf(path, sizeof path, "/sys/class/drm/card%d/device/%s", card, name);
+    FILE *f = fopen(path, "re");
+    if (f && fscanf(f, "%lld", &n) != 1)
+        n = -1;
+    if (f)
+        fclose(f);
+    return n;
+}
+
+struct qn_gpu_use qn_gpu_use(void)
+{
+    struct qn_gpu_use use = {-1, -1};
+    for (int card = 0; card < CARDS_MAX && use.percent < 0; card++) {
+        use.percent = card_number(card, "gpu_busy_percent");
+        if (use.percent >= 0)
+            use.used_bytes = card_number(card, "mem_info_vram_used");
+    }
+    return use;
 }

@@ -19,4 +19,11 @@ struct qn_cpu_meter {
 };
 double qn_cpu_percent(struct qn_cpu_meter *m, int64_t now_ms);
 
+/* How busy the first graphics processor is whose driver tells (amdgpu), and how much of its memory
+ * is in use; -1: no driver tells. Takes microseconds. */
+struct qn_gpu_use {
+    int64_t percent, used_bytes;
+};
+struct qn_gpu_use qn_gpu_use(void);
+
 #endif

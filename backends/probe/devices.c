@@ -164,12 +164,8 @@ static void name_of(const struct qn_probe_root *root, const struct pci *p,
     if (!*out)
         listed_name(root, p, out);
     if (!*out)
-        snprintf(out, QN_PROBE_LINE_MAX, "%s %04x:%04x",
-                 p->vendor == VENDOR_AMD      ? "AMD"
-                 : p->vendor == VENDOR_NVIDIA ? "NVIDIA"
-                 : p->vendor == VENDOR_INTEL  ? "Intel"
-                                              : "Graphics",
-                 p->vendor & 0xffff, p->device & 0xffff);
+        snprintf(out, QN_PROBE_LINE_MAX, "%s %04x:%04x", vendor_name(p->vendor), p->vendor & 0xffff,
+                 p->device & 0xffff);
 }
 
 /* Vulkan knows. Without it: memory of its own that is little beside the share of the machine's is
