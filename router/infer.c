@@ -417,6 +417,27 @@ static void choose_model(struct run *r)
         r->rq.model = other;
 }
 
+/* True when the model's file says what it can do, and reasoning is not among it. A preset may have
+ * a template of its own that does. */
+static bool cannot_reason(const struct qn_model_row *row)
+{
+    struct qn_json *facts, *preset = NULL;
+    if (qn_json_parse(row->facts, strlen(row->facts), &facts, NULL))
+        return false;
+    struct qn_jref root = qn_json_root(facts), list = qn_json_get(&root, "capabilities"), it;
+    bool cannot = qn_json_type(&list) == QN_JSON_ARRAY;
+    for (bool more = qn_json_first(&list, &it); more && cannot; more = qn_json_next(&it))
+        cannot = !qn_str_eq(qn_json_raw_str(&it), "thinking");
+    if (cannot && qn_json_parse(row->preset, strlen(row->preset), &preset, NULL) == QN_OK) {
+        root = qn_json_root(preset);
+        struct qn_jref own = qn_json_get(&root, "jinja");
+        cannot = qn_json_type(&own) != QN_JSON_STRING;
+    }
+    qn_json_free(facts);
+    qn_json_free(preset);
+    return cannot;
+}
+
 /* The named model must exist and be of a kind that can do this task. A preset's defaults come into
  * the request. */
 static qn_err take_model(struct run *r, struct qn_error *e)
@@ -435,6 +456,9 @@ static qn_err take_model(struct run *r, struct qn_error *e)
     if (!type || !qn_backend_type_can(type, r->dialect->task))
         err = qn_fail_param(e, QN_EUNSUPPORTED, "model",
                             "model '%s' cannot do this: it is of type %s", row->name, row->type);
+    if (!err && r->rq.must_reason && cannot_reason(row)) /* in Ollama's words */
+        err = qn_fail_param(e, QN_EUNSUPPORTED, "think", "\"%s\" does not support thinking",
+                            r->rq.model);
     if (!err)
         err = qn_preset_apply(row->preset, &r->rq, e);
     qn_snapshot_unref(snap);

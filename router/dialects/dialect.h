@@ -63,6 +63,7 @@ struct qn_request {
     int64_t keep_alive_ms; /* how long the model stays loaded after this request: QN_UNSET (before
                               parse): as configured; < 0: for ever; 0: it is unloaded when the reply
                               has ended */
+    bool must_reason;      /* a model that is known not to reason is refused */
     struct qn_reply_header headers[QN_REPLY_HEADERS_MAX]; /* of the reply, whatever becomes of it */
     size_t n_headers;
     const void *own; /* whatever the dialect wants to remember for the reply, or NULL */

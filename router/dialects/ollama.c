@@ -177,6 +177,7 @@ qn_err qn_ollama_answering(const struct qn_jref *root, struct qn_request *rq, st
     v = qn_json_get(root, "think");
     if (!err)
         err = read_think(&v, job, e);
+    rq->must_reason = job->chat.think == 1;
     bool logprobs = false, shift;
     int64_t top = 0;
     v = qn_json_get(root, "logprobs");

@@ -70,7 +70,7 @@ BODIES = {
                      {"role": "assistant", "content": "", "thinking": "h", "tool_calls": [
                          {"function": {"name": "f", "arguments": {"a": 1}}}]},
                      {"role": "tool", "tool_name": "f", "content": "r"}],
-        "tools": [{"type": "function", "function": FUNCTION}], "format": SCHEMA, "think": True, "stream": True,
+        "tools": [{"type": "function", "function": FUNCTION}], "format": SCHEMA, "think": False, "stream": True,
         "keep_alive": "5m", "options": {"temperature": 0.5, "num_predict": 5, "top_k": 4, "stop": ["x"], "seed": 1,
                                         "num_ctx": 512, "repeat_penalty": 1.1, "min_p": 0.1}},
     "/api/generate": {

@@ -10,7 +10,7 @@ import threading
 import time
 
 import pytest
-from conftest import BUILD, ROOT, Reply, Server, events, fake_model, free_port, wait_until
+from conftest import BUILD, ROOT, Reply, Server, events, fake_model, free_port, gguf, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +100,26 @@ def test_tools_and_thinking(house, server):
                      {"index": 1, "name": "now", "arguments": {}}]
     assert said[0]["message"]["thinking"] == "hm"
     assert said[-1]["done_reason"] == "stop"
+
+
+def test_only_models_that_reason_are_asked_to(house, server):
+    plain, thinker = fake_model(house.tmp_path, echo_job=True), house.tmp_path / "thinker.gguf"
+    thinker.write_bytes(gguf({"general.architecture": "llama", "fake.options": json.dumps({"echo_job": True}),
+                              "tokenizer.chat_template": "{{ messages[0].content }}<think>"}))
+    server.register("user.plain", plain)
+    server.register("user.thinker", thinker)
+    for think in (True, "high"):
+        reply = chat(server, "user.plain", think=think)
+        assert (reply.status, reply.json["error"]) == (400, '"user.plain" does not support thinking')
+        reply = post(server, "/api/generate", {"model": "user.plain", "prompt": "x", "think": think})
+        assert reply.status == 400
+        assert job_of(chat(server, "user.thinker", think=think, stream=False))["chat"]["think"] == 1
+    assert chat(server, "user.plain", think=False).status == 200
+    # Other dialects ask for effort where there may be none.
+    assert server.chat("user.plain", reasoning_effort="high").status == 200
+    # A preset with a template of its own may reason.
+    post(server, "/api/create", {"model": "own", "from": "user.plain", "template": "{{ .Prompt }}"})
+    assert chat(server, "own", think=True).status == 200
 
 
 def test_loading_and_unloading(house, server):
