@@ -6,9 +6,11 @@
 #include "cli/client.h"
 #include "cli/launch.h"
 #include "cli/note.h"
+#include "cli/offer.h"
 #include "cli/print.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { REQUEST_MAX = 1024 * 1024 };
 
@@ -23,20 +25,24 @@ int qn_cmd_load(struct qn_cli *cli, const struct qn_cli_args *a)
     int64_t context = 0;
     if (a->values[0] && (!qn_parse_i64(a->values[0], &context) || context < 1))
         return qn_cli_misused(cli, "--ctx-size needs a number of tokens");
+    struct qn_error e;
+    char *pulled = NULL;
+    qn_err err = qn_launch_server(cli, &e);
+    if (!err && qn_offer(cli, a->words[0], &pulled))
+        return QN_EXIT_FAILED; /* it has been said why */
+    const char *model = pulled ? pulled : a->words[0];
     struct qn_buf body;
     qn_buf_init(&body, REQUEST_MAX);
     struct qn_jw w = qn_jw_to(&body);
     qn_jw_obj(&w);
-    qn_jw_kstr(&w, "model_name", a->words[0]);
+    qn_jw_kstr(&w, "model_name", model);
     if (context)
         qn_jw_ki64(&w, "ctx_size", context);
     qn_jw_obj_end(&w);
     struct qn_json *doc = NULL;
-    struct qn_error e;
-    qn_err err = qn_launch_server(cli, &e);
     if (!err) {
         struct qn_note note;
-        qn_note_begin(&note, cli, a->words[0]);
+        qn_note_begin(&note, cli, model);
         const struct qn_client_wait wait = {.tick = qn_note_tick, .ctx = &note};
         err = qn_client_call(cli, "/api/v1/load", qn_buf_cstr(&body), 0, &wait, &doc, &e);
         qn_note_end(&note);
@@ -44,10 +50,11 @@ int qn_cmd_load(struct qn_cli *cli, const struct qn_cli_args *a)
     if (!err && cli->json) {
         print_reply(doc);
     } else if (!err) {
-        qn_print_safe(stdout, a->words[0]);
+        qn_print_safe(stdout, model);
         puts(" is loaded");
     }
     qn_json_free(doc);
+    free(pulled);
     qn_buf_deinit(&body);
     return err ? qn_cli_failed(cli, &e) : QN_EXIT_OK;
 }

@@ -7,6 +7,7 @@
 #include "cli/client.h"
 #include "cli/conversation.h"
 #include "cli/launch.h"
+#include "cli/offer.h"
 #include "cli/repl.h"
 
 #include <stdio.h>
@@ -140,6 +141,7 @@ static int converse(struct qn_cli *cli, const struct qn_cli_args *a, const char 
                                            : QN_THINK_AS_EVER;
     c.hide_thoughts = a->values[OPTION_HIDE_THINKING] != NULL;
     char *found = NULL;
+    bool declined = false;
     qn_err err = QN_OK;
     if (prompt && qn_buf_str(&text, prompt))
         err = qn_fail(&e, QN_ELIMIT, "the prompt is larger than %d bytes", PROMPT_MAX);
@@ -154,13 +156,16 @@ static int converse(struct qn_cli *cli, const struct qn_cli_args *a, const char 
     if (!err && !model) {
         err = default_model(cli, &found, &e);
         c.model = found;
+    } else if (!err) {
+        declined = qn_offer(cli, model, &found) != QN_OK;
+        c.model = found ? found : model;
     }
-    if (!err)
+    if (!err && !declined)
         err = chat ? qn_repl(&c, &e) : answer_once(&c, qn_buf_cstr(&text), cli->json, &e);
     qn_conversation_deinit(&c);
     qn_buf_deinit(&text);
     free(found);
-    if (err && ferror(stdout))
+    if (declined || (err && ferror(stdout)))
         return QN_EXIT_FAILED; /* main says why, when it is worth saying */
     return err ? qn_cli_failed(cli, &e) : QN_EXIT_OK;
 }

@@ -322,3 +322,35 @@ def test_no_color(tmp_path, stub):
         assert t.status() == 0
         assert not re.search(r"\x1b\[[0-9;]*m", t.screen)
         assert ("\x1b" in t.screen) == ("NO_COLOR" in env)
+
+
+CHAT = "POST /v1/chat/completions"
+
+
+@pytest.mark.parametrize("command", ["run", "load"])
+@pytest.mark.parametrize("name, answer", [("Gemma-3-4b-it-GGUF", "y"), ("unsloth/Qwen3-8B-GGUF:Q8_0", "y"),
+                                          ("Gemma-3-4b-it-GGUF", "n")])
+def test_using_a_model_offers_to_fetch_it(tmp_path, stub, command, name, answer):
+    server = stub(models(HERE, THERE) | {VARIANTS: THREE, PULL: complete(), "POST /api/v1/load": {"status": "success"}})
+    server.routes |= {route: b'data: {"choices":[{"delta":{"content":"yes"}}]}\n\ndata: [DONE]\n\n'
+                      for route in (CHAT, "POST /api/v1/chat/completions")}
+    t = Terminal(Cli(tmp_path, server.port), command, name, *["hello"] * (command == "run"))
+    t.wait_for(f"{name} is not on this machine yet. Download it")
+    t.type(answer + "\r")
+    assert t.status() == (0 if answer == "y" else 1)
+    used = [body.get("model") or body.get("model_name") for asked, _, body in server.asked
+            if asked.endswith(("completions", "load"))]
+    if answer == "n":
+        assert not used and not server.bodies(PULL)
+    else:
+        assert used == [server.bodies(PULL)[0]["model_name"]] == ["user.Qwen3-8B-GGUF-Q8_0" if "/" in name else name]
+        assert ("yes" if command == "run" else "is loaded") in t.screen
+
+
+def test_nothing_is_offered_in_a_script_or_for_a_name_nobody_knows(tmp_path, stub):
+    server = stub(models(THERE) | {"POST /api/v1/load": (404, {"error": {"message": "not here"}})})
+    cli = Cli(tmp_path, server.port)
+    assert cli("load", THERE["id"]).returncode == 1
+    assert [name for name, _, _ in server.asked] == ["POST /api/v1/load"]
+    t = Terminal(cli, "load", "nobody")
+    assert t.status() == 1 and "not here" in t.screen and "Download" not in t.screen
