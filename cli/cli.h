@@ -79,6 +79,7 @@ int qn_cmd_unload(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_run(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_chat(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_logs(struct qn_cli *cli, const struct qn_cli_args *a);
+int qn_cmd_completion(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_version(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_help(struct qn_cli *cli, const struct qn_cli_args *a);
 

@@ -130,6 +130,10 @@ static const struct qn_cli_command table[] = {
      "Before any was used: with the suggested one.", run_options, 0, 1, false, qn_cmd_chat},
     {"logs", "logs [--follow] [--lines N]", "the server's log", NULL, logs_options, 0, 0, false,
      qn_cmd_logs},
+    {"completion", "completion bash|zsh", "a script that completes commands in a shell",
+     "For bash, in ~/.bashrc:  eval \"$(quince completion bash)\"\n"
+     "For zsh, in ~/.zshrc behind compinit:  eval \"$(quince completion zsh)\"",
+     NULL, 1, QN_CLI_WORDS_MAX, false, qn_cmd_completion},
     {"version", "version", "this program's version", NULL, NULL, 0, 0, false, qn_cmd_version},
     {"help", "help [COMMAND]", "this text, or more about one command", NULL, NULL, 0, 1, false,
      qn_cmd_help},
@@ -142,6 +146,11 @@ const struct qn_cli_command *qn_commands_find(const char *name)
         if (qn_str_eq(table[i].name, name))
             return &table[i];
     return NULL;
+}
+
+const struct qn_cli_command *qn_commands_at(size_t i)
+{
+    return i < COMMANDS ? &table[i] : NULL;
 }
 
 void qn_commands_print(FILE *out)

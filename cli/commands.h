@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 const struct qn_cli_command *qn_commands_find(const char *name); /* NULL: there is none */
+const struct qn_cli_command *qn_commands_at(size_t i);           /* in order; NULL past the last */
 
 /* Every command in a line, and the options for all. */
 void qn_commands_print(FILE *out);

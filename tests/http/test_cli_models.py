@@ -1,10 +1,12 @@
 """Commands about the models that are here and those that could be: `quince` against a server that
 answers in the documented shapes."""
 import json
+import pathlib
 import re
+import subprocess
 
 import pytest
-from cli_kit import CTRL_C, Cli, Stub, Terminal
+from cli_kit import QUINCE, Cli, Stub, Terminal, environment
 
 
 def model(name, downloaded=True, **more):
@@ -257,6 +259,33 @@ def test_cleanup(tmp_path, stub):
         assert t.status() == 0 and (server.bodies(name)[-1] == {"dry_run": False}) == deleted
     server.routes[name] = {"status": "success", "freed_bytes": 0, "files": []}
     assert cli("cleanup", "--dry-run").out == "There is nothing to clean up\n"
+
+
+@pytest.mark.parametrize("line, expected", [
+    ("quince show Q", ["Qwen3-0.6B-GGUF"]), ("quince pull ", ["Qwen3-0.6B-GGUF", "Gemma-3-4b-it-GGUF", "llama3.2:1b"]),
+    ("quince run ", ["Qwen3-0.6B-GGUF"]), ("quince pull llama3.2:", ["1b"]), ("quince downloads ca", ["cancel"]),
+    ("quince --port 9 unl", ["unload"]), ("quince import ", [])])
+def test_completion_in_bash(tmp_path, stub, line, expected):
+    port = stub(models(HERE, THERE, model("llama3.2:1b", False))).port
+    cli = Cli(tmp_path, port)
+    script = cli("completion", "bash").out + f"""
+COMP_LINE='{line}' COMP_POINT={len(line)}
+_quince
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+    env = environment(tmp_path, QUINCE_PORT=str(port))
+    env["PATH"] = f"{pathlib.Path(QUINCE).parent}:{env['PATH']}"
+    done = subprocess.run(["bash", "--norc", "-u", "-c", script], capture_output=True, text=True, env=env, timeout=30)
+    assert done.stderr == "" and done.stdout.split() == expected
+
+
+def test_completion_without_a_server(tmp_path):
+    cli = Cli(tmp_path, 1)
+    done = cli("completion", "words", "--", "run", "")
+    assert (done.returncode, done.out, done.err) == (0, "", "")
+    assert "compdef _quince quince" in cli("completion", "zsh").out
+    for args in (("fish",), ("bash", "x"), ("words",)):
+        assert cli("completion", *args).returncode == 2
 
 
 def test_no_output_is_wide_or_steers_the_terminal(tmp_path, stub):

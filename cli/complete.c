@@ -1,0 +1,113 @@
+/* See complete.h. A usage tells what its words are: small letters are typed as they stand, MODEL
+ * is a model's name. */
+#include "cli/complete.h"
+
+#include "base/str.h"
+#include "cli/commands.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static const struct qn_cli_option globals[] = {
+    {"--host", "HOST", NULL, NULL},
+    {"--port", "PORT", NULL, NULL},
+    {"--api-key", "KEY", NULL, NULL},
+    {"--json", NULL, NULL, NULL},
+    {"--help", NULL, NULL, NULL},
+    {"--version", NULL, NULL, NULL},
+    {0},
+};
+
+static void offer(const char *candidate, size_t n, const char *prefix, struct qn_buf *out)
+{
+    size_t typed = strlen(prefix);
+    if (typed <= n && strncmp(candidate, prefix, typed) == 0) {
+        qn_buf_add(out, candidate, n);
+        qn_buf_char(out, '\n');
+    }
+}
+
+static void offer_options(const struct qn_cli_option *o, const char *prefix, struct qn_buf *out)
+{
+    for (; o && o->name; o++)
+        offer(o->name, strlen(o->name), prefix, out);
+}
+
+static void offer_commands(const char *prefix, struct qn_buf *out)
+{
+    const struct qn_cli_command *c;
+    for (size_t i = 0; (c = qn_commands_at(i)); i++)
+        offer(c->name, strlen(c->name), prefix, out);
+}
+
+/* How many words belong to the option at the beginning of words: 0 when it is none of these. */
+static int option_words(const struct qn_cli_option *o, const char *word)
+{
+    for (; o && o->name; o++)
+        if (qn_str_eq(o->name, word))
+            return 1 + (o->value != NULL) + (o->second != NULL);
+    return 0;
+}
+
+/* The words of a usage, one after the other: "pause" of "downloads [pause|...]". */
+static const char *next_word(const char *usage, size_t *n)
+{
+    usage += strspn(usage, " |[]");
+    *n = strcspn(usage, " |[]");
+    return *n ? usage : NULL;
+}
+
+static bool is_small(const char *word, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (word[i] < 'a' || word[i] > 'z')
+            return false;
+    return n > 0;
+}
+
+/* The actions of a command, when it has some: its usage's small words behind its own name. */
+static bool offer_actions(const struct qn_cli_command *c, const char *prefix, struct qn_buf *out)
+{
+    size_t n;
+    bool some = false;
+    const char *w = next_word(c->usage, &n);
+    for (w = next_word(w + n, &n); w; w = next_word(w + n, &n))
+        if (is_small(w, n)) {
+            offer(w, n, prefix, out);
+            some = true;
+        }
+    return some;
+}
+
+enum qn_complete_names qn_complete(const char *const *words, int n, struct qn_buf *out)
+{
+    const char *last = words[n - 1];
+    const struct qn_cli_command *c = NULL;
+    int at = 0, plain = 0; /* plain: words behind the command that are no options */
+    while (at < n - 1) {
+        int own = option_words(c ? c->options : NULL, words[at]);
+        int taken = own ? own : option_words(globals, words[at]);
+        if (taken && at + taken >= n)
+            return QN_COMPLETE_NOTHING; /* an option's value */
+        if (!taken && c)
+            plain++;
+        else if (!taken && !(c = qn_commands_find(words[at])))
+            return QN_COMPLETE_NOTHING;
+        at += taken ? taken : 1;
+    }
+    if (last[0] == '-') {
+        offer_options(c ? c->options : NULL, last, out);
+        offer_options(globals, last, out);
+        return QN_COMPLETE_NOTHING;
+    }
+    if (!c || qn_str_eq(c->name, "help")) {
+        offer_commands(last, out);
+        return QN_COMPLETE_NOTHING;
+    }
+    if (c->raw || plain >= c->max_words || (plain == 0 && offer_actions(c, last, out)))
+        return QN_COMPLETE_NOTHING;
+    if (!strstr(c->usage, "MODEL"))
+        return QN_COMPLETE_NOTHING;
+    return qn_str_eq(c->name, "pull") || qn_str_eq(c->name, "show") ? QN_COMPLETE_LIST
+                                                                    : QN_COMPLETE_MODELS;
+}
