@@ -183,6 +183,15 @@ static void hold(struct dl *dl, int64_t now)
         dl->pieces[i].window_ms += ms;
 }
 
+static void resume(struct dl *dl)
+{
+    for (size_t i = 0; i < dl->pieces_n; i++)
+        if (dl->pieces[i].file && dl->pieces[i].paused) {
+            dl->pieces[i].paused = false;
+            curl_easy_pause(dl->pieces[i].easy, CURLPAUSE_CONT);
+        }
+}
+
 static void run(struct dl *dl, struct qn_fetch_file *files)
 {
     int64_t tick = qn_now_ms();
@@ -201,6 +210,7 @@ static void run(struct dl *dl, struct qn_fetch_file *files)
             hold(dl, now);
             continue;
         }
+        resume(dl);
         while (!dl->err && start_one(dl, now))
             ;
         int running;

@@ -132,6 +132,11 @@ static size_t take_body(char *data, size_t size, size_t n, void *ctx)
 {
     struct dl_piece *p = ctx;
     (void)size;
+    /* curl would go on reading as long as there is something. */
+    if (p->dl->hold_until_ms && qn_now_ms() < p->dl->hold_until_ms) {
+        p->paused = true;
+        return CURL_WRITEFUNC_PAUSE;
+    }
     p->window_bytes += (int64_t)n;
     if (p->verdict == DL_UNJUDGED)
         judge(p);
@@ -182,6 +187,7 @@ static void ask(struct dl_piece *p)
     p->head = (struct qn_reply_head){.retry_after_s = -1};
     p->verdict = DL_UNJUDGED;
     p->scrap = 0;
+    p->paused = false;
     p->why[0] = '\0';
     p->window_ms = qn_now_ms();
     p->window_bytes = 0;

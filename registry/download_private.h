@@ -77,6 +77,7 @@ struct dl_piece {
     struct qn_reply_head head;
     bool ranged; /* asked for a range */
     bool cached; /* began at final_url */
+    bool paused; /* curl keeps its bytes, because the rate is used up */
     enum dl_verdict verdict;
     int64_t begin, end; /* the bytes it is to fetch */
     int64_t pos;        /* the next one to come; the last `held` before it are in the buffer */

@@ -257,7 +257,9 @@ qn_err qn_ranges_open(const char *path, struct qn_ranges **out, struct qn_error 
     qn_err err = QN_OK;
     *out = NULL;
     r->fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (r->fd < 0 || fstat(r->fd, &st)) {
+    if (r->fd < 0 && errno == ELOOP) {
+        err = qn_fail(e, QN_EFORMAT, "%s: this is a link", path);
+    } else if (r->fd < 0 || fstat(r->fd, &st)) {
         err = qn_fail_errno(e, "open %s", path);
     } else if (!S_ISREG(st.st_mode) || !read_at(r->fd, &r->head, HEAD_BYTES, 0) ||
                !head_in_order(&r->head, st.st_size)) {

@@ -271,7 +271,6 @@ void qn_way_prepare(struct qn_way *w, CURL *easy, struct curl_slist **headers)
 bool qn_way_hopeless(const struct qn_way *w, CURLcode code)
 {
     switch (code) {
-    case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_URL_MALFORMAT:
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:

@@ -38,13 +38,14 @@ class Fault:
     status, headers, body                         an error instead of the file
     redirect   a Location (absolute or relative)  cut       close after so many bytes of the body
     hang       seconds before anything is said    rate      bytes a second
+    raw        these bytes instead of a reply, then the connection is closed
     etag       instead of the right one; None: no ETag at all
     data       other bytes than the file's        length    another Content-Length
     no_ranges  Range is disregarded               no_length the body ends with the connection
     endless    the body goes on for ever          total     another total in Content-Range
     first      another first byte in Content-Range, and the bytes from there
     encoding   a Content-Encoding to claim        host      only on this server: "api" or "files"
-    from_byte  only for requests that begin at this byte or later
+    no_if_range  If-Range is disregarded          from_byte only for requests from there on
     """
 
     def __init__(self, key, times=None, skip=0, host=None, from_byte=0, **options):
@@ -194,6 +195,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         o = fault.options if fault else {}
         if "hang" in o:
             time.sleep(o["hang"])
+        if "raw" in o:
+            self.wfile.write(o["raw"])
+            self.close_connection = True
+            return
         if "redirect" in o:
             self.reply(o.get("status", 302), b"", {"Location": o["redirect"], **o.get("headers", {})})
             return
@@ -203,11 +208,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         data = o.get("data", data)
         etag = o.get("etag", etag)
         head = {"ETag": etag, "Accept-Ranges": "bytes", "Content-Type": "application/octet-stream",
-                **dict(headers), **o.get("headers", {})}
+                **dict(headers)}
         status, first, last = 200, 0, len(data) - 1
         wanted = self.seen.range
         if_range = self.headers.get("If-Range")
-        if wanted and not o.get("no_ranges") and (not if_range or if_range == etag):
+        if wanted and not o.get("no_ranges") and (not if_range or if_range == etag or o.get("no_if_range")):
             first, last = wanted[0], min(wanted[1] if wanted[1] is not None else last, last)
             if first >= len(data):
                 self.reply(416, b"", {"Content-Range": f"bytes */{o.get('total', len(data))}"})
@@ -223,6 +228,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             head["Content-Length"] = str(o.get("length", len(body)))
         else:
             head["Connection"] = "close"
+        head.update(o.get("headers", {}))
         self.seen.status = status
         self.send_response(status)
         for k, v in head.items():
@@ -245,8 +251,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
             body = body[:o["cut"]]
         rate = o.get("rate") or self.hub.rate
         step = max(1, min(65536, int(rate / 50))) if rate else 1 << 20
-        if rate:
-            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 16384)
         begun, view = time.monotonic(), memoryview(body)
         for at in range(0, len(body), step):
             if self.hub.closing:

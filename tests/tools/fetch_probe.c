@@ -111,6 +111,20 @@ static int run_ask(const struct qn_web *web, const struct qn_jref *plan)
     return 0;
 }
 
+/* Of this program alone; getrusage counts what ran before exec. */
+static int64_t peak_kib(void)
+{
+    char line[256];
+    long long kib = 0;
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "VmHWM: %lld", &kib) == 1)
+            break;
+    if (f)
+        fclose(f);
+    return kib;
+}
+
 static void print_result(qn_err err, const struct qn_error *e, const struct qn_fetch_watch *watch,
                          int64_t ms)
 {
@@ -128,6 +142,7 @@ static void print_result(qn_err err, const struct qn_error *e, const struct qn_f
     qn_jw_ki64(&w, "need_bytes", watch->need_bytes);
     qn_jw_ki64(&w, "free_bytes", watch->free_bytes);
     qn_jw_ki64(&w, "ms", ms);
+    qn_jw_ki64(&w, "peak_kib", peak_kib());
     qn_jw_ki64(&w, "progress_calls", progress_calls);
     qn_jw_ki64(&w, "progress_gap_ms", progress_calls > 2 ? shortest_ms : -1);
     qn_jw_key(&w, "files");
