@@ -146,7 +146,7 @@ static void strip_latest(const char *name, char out[static QN_MODEL_NAME_MAX + 1
 static const struct way {
     const char *prefix; /* of the row's name that is left out */
     bool any_case;
-} ways[] = {{"user.", false}, {"", true}, {"user.", true}};
+} ways[] = {{"user.", false}, {"extra.", false}, {"", true}, {"user.", true}, {"extra.", true}};
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
 static const struct qn_model_row *find_loosely(const struct qn_snapshot *snap, const char *name,

@@ -43,11 +43,10 @@ void qn_inventory_new(struct qn_loop *l, struct qn_catalog *catalog, struct qn_h
 /* Kills what still runs. No lease may be left, and the loop must have ended. */
 void qn_inventory_free(struct qn_inventory *inv);
 
-/* The row of a name a client gave: ":latest" at its end means nothing, "user." at its beginning may
- * be left out, case does not matter where no name is written exactly so, and aliases mean their
- * models. The row is lent by
- * *snap, which the caller unrefs. QN_ENOTFOUND (param "model") says what to do: a model of the
- * built-in list has to be pulled first. */
+/* The row of a name a client gave: ":latest" at its end means nothing, "user." or "extra." at its
+ * beginning may be left out, case does not matter where no name is written exactly so, and aliases
+ * mean their models. The row is lent by *snap, which the caller unrefs. QN_ENOTFOUND (param
+ * "model") says what to do: a model of the built-in list has to be pulled first. */
 qn_err qn_inventory_find(struct qn_inventory *inv, const char *name, struct qn_snapshot **snap,
                          const struct qn_model_row **row, struct qn_error *e);
 

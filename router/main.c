@@ -18,6 +18,7 @@
 #include "registry/web.h"
 #include "router/blobs.h"
 #include "router/devices.h"
+#include "router/discovery.h"
 #include "router/intake.h"
 #include "router/inventory.h"
 #include "router/listen.h"
@@ -365,6 +366,10 @@ static qn_err open_all(struct program *p, struct qn_error *e)
     p->services.devices = qn_devices_new(p->loop, probe, s->models_dir);
     free(probe);
     p->services.survey = qn_survey_new(p->loop, p->catalog, &p->services.closed);
+    p->services.discovery = qn_discovery_new(
+        &p->services, &(struct qn_discovery_config){.env = (const char *const *)environ,
+                                                    .folders = s->extra_models_dir,
+                                                    .programs = !s->no_discovery});
     err = qn_http_server_new(p->loop, &events, p, (size_t)s->body_limit_mb * 1024 * 1024,
                              &p->server, e);
     if (!err)
@@ -402,12 +407,14 @@ static void close_all(struct program *p)
     qn_watch_remove(p->signal_watch);
     p->services.closed = true;
     qn_survey_stop(p->services.survey);
+    qn_discovery_stop(p->services.discovery);
     qn_blobs_stop(p->services.blobs);
     if (p->catalog)
         qn_catalog_close(p->catalog); /* what is on its way to the catalog is written first */
     if (p->loop)
         qn_loop_free(p->loop);
     qn_survey_free(p->services.survey);
+    qn_discovery_free(p->services.discovery);
     qn_blobs_free(p->services.blobs);
     qn_devices_free(p->services.devices);
     qn_store_free(p->services.store);

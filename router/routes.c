@@ -27,6 +27,7 @@ static const struct qn_route table[] = {
     {"GET", "/logs", QN_AT_BOTH, qn_api_logs, NULL},
     {"GET", "/models", QN_AT_PREFIXES, qn_api_models, NULL},
     {"POST", "/models/register", QN_AT_PREFIXES, qn_api_register, NULL},
+    {"POST", "/models/rescan", QN_AT_PREFIXES, qn_api_rescan, NULL},
     {"GET", "/models/{id}/files", QN_AT_PREFIXES, qn_api_model_files, NULL},
     {"GET", "/models/{id}", QN_AT_PREFIXES, qn_api_model, NULL},
     {"POST", "/delete", QN_AT_PREFIXES, qn_api_delete, NULL},

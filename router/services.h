@@ -18,6 +18,7 @@ struct qn_services {
     const char *builtin_dir, *models_dir,
         *extra_models_dir; /* the settings; the last MAY be NULL */
     struct qn_store *store;
+    struct qn_discovery *discovery;
     const struct qn_web *web;   /* how other machines are asked; copy it to give it a stop flag */
     const struct qn_hubs *hubs; /* where they are */
     const char *model_source;   /* the setting: which of them plain names mean */

@@ -59,12 +59,18 @@ static void looked(void *ctx)
     next(s);
 }
 
+/* Of other programs' files nobody wants to read every byte. */
+static bool is_ours(const struct qn_model_row *row)
+{
+    return qn_str_eq(row->keeper, QN_KEEPER_QUINCE) || qn_str_eq(row->keeper, QN_KEEPER_USER);
+}
+
 /* The first row after the last one that has a file; its place may have been anywhere. */
 static const struct qn_model_row *after(const struct qn_snapshot *snap, const char *name)
 {
     for (size_t i = 0; i < qn_snapshot_count(snap); i++) {
         const struct qn_model_row *row = qn_snapshot_at(snap, i);
-        if ((!name || strcmp(row->name, name) > 0) && row->n_files > 0)
+        if ((!name || strcmp(row->name, name) > 0) && row->n_files > 0 && is_ours(row))
             return row;
     }
     return NULL;

@@ -1,0 +1,391 @@
+/* See found.h: the list that grows, folders of files, caches in Hugging Face's layout. */
+#include "registry/found.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "registry/found_private.h"
+#include "registry/resolve.h"
+#include "registry/variant.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ARENA_MAX = 256 * 1024 * 1024, NAME_LEN_MAX = 150 };
+
+bool qn_finding_stopped(const struct qn_finding *f)
+{
+    return atomic_load(f->stop) || f->found->n >= QN_FOUND_MAX ||
+           f->n_entries >= QN_FOUND_ENTRIES_MAX;
+}
+
+const char *qn_finding_env(const struct qn_finding *f, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *const *env = f->places->env; env && *env; env++)
+        if (!strncmp(*env, name, n) && (*env)[n] == '=' && (*env)[n + 1])
+            return *env + n + 1;
+    return NULL;
+}
+
+char *qn_finding_home(const struct qn_finding *f, const char *below)
+{
+    const char *home = qn_finding_env(f, "HOME");
+    return home ? qn_path_join(home, below) : NULL;
+}
+
+/* ---- listing ---- */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct qn_finding_entry *)a)->name,
+                  ((const struct qn_finding_entry *)b)->name);
+}
+
+size_t qn_finding_list(struct qn_finding *f, const char *path, struct qn_finding_entry **out)
+{
+    *out = NULL;
+    if (qn_finding_stopped(f))
+        return 0;
+    DIR *dir = opendir(path);
+    if (!dir) {
+        if (errno != ENOENT && errno != ENOTDIR)
+            qn_warn("found", "folder=\"%s\" not_read=1 message=\"%s\"", path, strerror(errno));
+        return 0;
+    }
+    size_t n = 0, cap = 0;
+    for (struct dirent *d; (d = readdir(dir)) && f->n_entries < QN_FOUND_ENTRIES_MAX;) {
+        struct stat st;
+        if (d->d_name[0] == '.' || fstatat(dirfd(dir), d->d_name, &st, 0) ||
+            (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+            continue;
+        if (n == cap) {
+            cap = cap ? 2 * cap : 32;
+            *out = qn_xrealloc(*out, cap * sizeof **out);
+        }
+        (*out)[n++] = (struct qn_finding_entry){qn_xstrdup(d->d_name), S_ISDIR(st.st_mode)};
+        f->n_entries++;
+    }
+    closedir(dir);
+    if (n)
+        qsort(*out, n, sizeof **out, by_name);
+    return n;
+}
+
+void qn_finding_unlist(struct qn_finding_entry *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(list[i].name);
+    free(list);
+}
+
+/* ---- the models ---- */
+
+/* What names of models may not have becomes a dash. */
+static const char *fit_name(struct qn_arena *a, const char *text)
+{
+    static const char fine[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:";
+    char *name = qn_arena_strndup(a, text, strnlen(text, NAME_LEN_MAX));
+    for (char *p = name; *p; p++)
+        if (!strchr(fine, *p))
+            *p = '-';
+    size_t n = strlen(name);
+    if (qn_str_ends(name, ":latest"))
+        name[n - strlen(":latest")] = '\0';
+    return name;
+}
+
+static bool is_known(const struct qn_finding *f, const struct stat *st)
+{
+    for (size_t i = 0; i < f->found->n; i++)
+        if (f->found->v[i].device == st->st_dev && f->found->v[i].inode == st->st_ino)
+            return true;
+    return false;
+}
+
+void qn_finding_add(struct qn_finding *f, const struct qn_finding_of *of, const char *const *files,
+                    const char *const *roles, size_t n)
+{
+    struct qn_arena *a = f->found->arena;
+    struct qn_found_model m = {.program = of->program, .n_files = n};
+    const char **paths = qn_arena_alloc(a, n * sizeof *paths);
+    const char **kinds = qn_arena_alloc(a, n * sizeof *kinds);
+    if (f->found->n >= QN_FOUND_MAX)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        struct stat st;
+        if (stat(files[i], &st) || !S_ISREG(st.st_mode) || access(files[i], R_OK)) {
+            qn_warn("found", "file=\"%s\" not_read=1 message=\"%s\"", files[i], strerror(errno));
+            return;
+        }
+        if (i == 0 && is_known(f, &st))
+            return;
+        if (i == 0) {
+            m.device = st.st_dev;
+            m.inode = st.st_ino;
+        }
+        m.size_bytes += st.st_size;
+        if (!qn_str_eq(roles[i], "mmproj") && st.st_mtime > m.modified_s)
+            m.modified_s = st.st_mtime;
+        paths[i] = qn_arena_strdup(a, files[i]);
+        kinds[i] = qn_arena_strdup(a, roles[i]);
+    }
+    m.fetched = qn_store_fetched(f->places->store, files[0]);
+    m.files = paths;
+    m.roles = kinds;
+    m.checkpoint = qn_arena_strdup(a, of->checkpoint);
+    m.hub = qn_arena_strdup(a, of->hub ? of->hub : "");
+    m.revision = qn_arena_strdup(a, of->revision ? of->revision : "");
+    m.commit = qn_arena_strdup(a, of->commit ? of->commit : "");
+    m.digest = qn_arena_strdup(a, of->digest && n == 1 ? of->digest : "");
+    m.preset = of->preset ? qn_arena_strdup(a, of->preset) : NULL;
+    for (size_t i = 0; i < QN_FOUND_NAMES; i++)
+        if (of->names[i] && *of->names[i])
+            m.names[m.n_names++] = fit_name(a, of->names[i]);
+    if (f->found->n == f->cap) {
+        f->cap = f->cap ? 2 * f->cap : 64;
+        f->found->v = qn_xrealloc(f->found->v, f->cap * sizeof *f->found->v);
+    }
+    f->found->v[f->found->n++] = m;
+}
+
+/* A file's name without what says that it is a file: its ending and its number in a series. */
+static void stem_of(const char *path, char out[static NAME_MAX + 1])
+{
+    const char *base = qn_path_base(path);
+    struct qn_shard shard;
+    size_t n = qn_shard_of(base, &shard)      ? shard.stem_len
+               : qn_has_ending(base, ".gguf") ? strlen(base) - strlen(".gguf")
+                                              : strlen(base);
+    snprintf(out, NAME_MAX + 1, "%.*s", (int)(n > NAME_MAX ? NAME_MAX : n), base);
+}
+
+static bool says_nothing(const char *stem)
+{
+    return qn_str_ieq(stem, "model") || qn_str_ieq(stem, "ggml-model") ||
+           !strncasecmp(stem, "ggml-model-", 11);
+}
+
+/* A model of a repository: the file, the rest of its series, its projector. */
+static void add_resolved(struct qn_finding *f, const struct qn_repo *repo, size_t i,
+                         bool projectors, const struct qn_finding_of *known)
+{
+    struct qn_choice *choice;
+    struct qn_error why = {0};
+    const char *path = repo->files[i].path;
+    if (qn_resolve(repo, path, projectors ? "auto" : NULL, &choice, &why)) {
+        qn_info("found", "file=\"%s\" not_listed=1 message=\"%s\"", repo->files[i].url,
+                why.message);
+        return;
+    }
+    char stem[NAME_MAX + 1], own[QN_REF_REPO_MAX + NAME_MAX + 8], whole[sizeof own + 8];
+    const char *name = qn_path_base(repo->id);
+    struct qn_finding_of of = *known;
+    struct qn_buf checkpoint;
+    qn_buf_init(&checkpoint, PATH_MAX * 2);
+    stem_of(path, stem);
+    bool nameless = says_nothing(stem);
+    snprintf(own, sizeof own, "%.250s/%s", name, stem);
+    snprintf(whole, sizeof whole, "%.250s/%s", repo->id, stem);
+    const char *names[] = {stem, own, whole};
+    for (size_t k = 0; k < QN_FOUND_NAMES; k++) {
+        size_t from = k + nameless;
+        of.names[k] = !*name ? (k ? NULL : stem) : from < 3 ? names[from] : NULL;
+    }
+    if (*of.hub)
+        qn_buf_fmt(&checkpoint, "%s:%s", repo->id, path);
+    else
+        qn_buf_str(&checkpoint, repo->files[i].url);
+    of.checkpoint = qn_buf_cstr(&checkpoint);
+    of.digest = repo->files[i].sha256;
+    const char **files = qn_xcalloc(choice->n, sizeof *files);
+    const char **roles = qn_xcalloc(choice->n, sizeof *roles);
+    for (size_t k = 0; k < choice->n; k++) {
+        files[k] = choice->files[k].file->url;
+        roles[k] = choice->files[k].role;
+    }
+    qn_finding_add(f, &of, files, roles, choice->n);
+    free(files);
+    free(roles);
+    qn_buf_deinit(&checkpoint);
+    qn_choice_free(choice);
+}
+
+/* Every file of a repository that a model begins with. */
+static void add_repo(struct qn_finding *f, const struct qn_repo *repo, bool projectors,
+                     const struct qn_finding_of *known)
+{
+    for (size_t i = 0; i < repo->n && !qn_finding_stopped(f); i++) {
+        struct qn_shard shard;
+        const char *path = repo->files[i].path;
+        if (qn_file_kind_of(path) == QN_FILE_GGUF &&
+            (!qn_shard_of(path, &shard) || shard.number == 1))
+            add_resolved(f, repo, i, projectors, known);
+    }
+}
+
+/* ---- folders ---- */
+
+/* The GGUF files that lie in one folder, as a repository of that name. */
+static void add_folder(struct qn_finding *f, const char *path, const struct qn_finding_entry *list,
+                       size_t n, const struct qn_finding_of *known, const char *id, bool top)
+{
+    struct qn_arena *a = qn_arena_new(ARENA_MAX);
+    struct qn_repo_file *files = qn_arena_alloc(a, (n + 1) * sizeof *files);
+    struct qn_repo repo = {.hub = QN_HUB_LOCAL, .id = id, .revision = "", .files = files};
+    size_t models = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct qn_shard shard;
+        enum qn_file_kind kind = qn_file_kind_of(list[i].name);
+        if (list[i].folder || kind == QN_FILE_OTHER)
+            continue;
+        models += kind == QN_FILE_GGUF && (!qn_shard_of(list[i].name, &shard) || shard.number == 1);
+        files[repo.n++] = (struct qn_repo_file){
+            .path = list[i].name, .url = qn_arena_fmt(a, "%s/%s", path, list[i].name)};
+    }
+    /* In a folder of unrelated models nobody knows whose the projector is. */
+    add_repo(f, &repo, !top || models == 1, known);
+    qn_arena_free(a);
+}
+
+/* The last two components of a path. */
+static const char *last_two(const char *path)
+{
+    const char *p = qn_path_base(path);
+    if (p > path + 1)
+        p--;
+    while (p > path && p[-1] != '/')
+        p--;
+    return p;
+}
+
+struct walking {
+    struct qn_finding *f;
+    struct qn_finding_of known, outside; /* outside: above PUBLISHER/REPO */
+    bool owners;
+};
+
+static void walk(struct walking *w, const char *path, int depth)
+{
+    struct qn_finding_entry *list;
+    size_t n = qn_finding_list(w->f, path, &list);
+    bool repo = w->owners && depth >= 2;
+    if (n)
+        add_folder(w->f, path, list, n, repo ? &w->known : &w->outside,
+                   depth == 0 ? ""
+                   : repo     ? last_two(path)
+                              : qn_path_base(path),
+                   depth == 0);
+    for (size_t i = 0; i < n && depth < QN_FOUND_DEPTH_MAX && !qn_finding_stopped(w->f); i++) {
+        if (!list[i].folder)
+            continue;
+        char *below = qn_path_join(path, list[i].name);
+        walk(w, below, depth + 1);
+        free(below);
+    }
+    qn_finding_unlist(list, n);
+}
+
+void qn_finding_folder(struct qn_finding *f, const char *path, const char *program, bool owners)
+{
+    struct walking w = {.f = f,
+                        .known = {.program = program, .hub = "huggingface"},
+                        .outside = {.program = program, .hub = ""},
+                        .owners = owners};
+    walk(&w, path, 0);
+}
+
+/* ---- caches ---- */
+
+struct cache {
+    struct qn_finding *f;
+    const struct qn_store *store;
+    enum qn_hub_kind hub;
+};
+
+static bool add_cached(void *ctx, const char *id)
+{
+    const struct cache *c = ctx;
+    struct qn_repo *repo = NULL;
+    for (size_t nth = 0; !qn_store_cached(c->store, c->hub, id, "", nth, &repo, NULL); nth++) {
+        struct qn_finding_of known = {.program = "huggingface",
+                                      .hub = qn_hub_kind_name(c->hub),
+                                      .revision = nth ? "" : repo->revision,
+                                      .commit = repo->commit};
+        bool any = repo->n > 0;
+        add_repo(c->f, repo, true, &known);
+        qn_repo_free(repo);
+        if (any)
+            break;
+    }
+    return !qn_finding_stopped(c->f);
+}
+
+void qn_finding_store(struct qn_finding *f, const struct qn_store *store, enum qn_hub_kind hub)
+{
+    struct cache c = {f, store, hub};
+    struct qn_error why = {0};
+    if (qn_store_each(store, hub, add_cached, &c, &why))
+        qn_warn("found", "folder=\"%s\" not_read=1 message=\"%s\"", qn_store_root(store, hub),
+                why.message);
+}
+
+/* The user's folders: one that is not there is a mistake somebody wants to know of. */
+static void add_folders(struct qn_finding *f, const char *folders)
+{
+    for (const char *p = folders; p && *p;) {
+        size_t n = strcspn(p, ":");
+        char *path = qn_xstrndup(p, n);
+        while (n > 1 && path[n - 1] == '/')
+            path[--n] = '\0';
+        if (n && access(path, F_OK))
+            qn_warn("found", "extra_models_dir=\"%s\" not_read=1 message=\"%s\"", path,
+                    strerror(errno));
+        else if (n)
+            qn_finding_folder(f, path, "folder", false);
+        free(path);
+        p += strcspn(p, ":");
+        p += *p == ':';
+    }
+}
+
+qn_err qn_found_scan(const struct qn_found_places *places, const atomic_bool *stop,
+                     struct qn_found **out, struct qn_error *e)
+{
+    struct qn_found *found = qn_xcalloc(1, sizeof *found);
+    struct qn_finding f = {.places = places, .stop = stop, .found = found};
+    found->arena = qn_arena_new(ARENA_MAX);
+    qn_finding_store(&f, places->store, QN_HUB_HF);
+    qn_finding_store(&f, places->store, QN_HUB_MODELSCOPE);
+    if (places->programs)
+        qn_finding_programs(&f);
+    add_folders(&f, places->folders);
+    if (atomic_load(stop)) {
+        qn_found_free(found);
+        return qn_fail(e, QN_ECANCELLED, "the search for models was called off");
+    }
+    if (qn_finding_stopped(&f))
+        qn_warn("found", "models=%zu entries=%zu message=\"there is more than is looked at\"",
+                found->n, f.n_entries);
+    *out = found;
+    return QN_OK;
+}
+
+void qn_found_free(struct qn_found *f)
+{
+    if (!f)
+        return;
+    free(f->v);
+    qn_arena_free(f->arena);
+    free(f);
+}

@@ -1,0 +1,50 @@
+/* POST models/rescan: look again for models that other programs have put on this disk. */
+#include "router/api/api.h"
+
+#include "base/buf.h"
+#include "router/answer.h"
+#include "router/discovery.h"
+
+#include <stdlib.h>
+
+struct asker {
+    struct qn_http *http; /* NULL: gone */
+};
+
+static void gone(void *ctx)
+{
+    ((struct asker *)ctx)->http = NULL;
+}
+
+static void done(void *ctx, size_t found)
+{
+    struct asker *a = ctx;
+    if (a->http) {
+        struct qn_buf body;
+        qn_http_on_gone(a->http, NULL, NULL);
+        qn_buf_init(&body, QN_API_REPLY_MAX);
+        struct qn_jw w = qn_jw_to(&body);
+        qn_jw_obj(&w);
+        qn_jw_kstr(&w, "status", "success");
+        qn_jw_ki64(&w, "found", (int64_t)found);
+        qn_jw_obj_end(&w);
+        qn_answer_json(a->http, 200, &body);
+        qn_buf_deinit(&body);
+    }
+    free(a);
+}
+
+void qn_api_rescan(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    struct qn_error e = {0};
+    (void)id;
+    if (sv->stopping) {
+        qn_fail(&e, QN_EBUSY, "the server is stopping");
+        qn_answer_error(h, &e);
+        return;
+    }
+    struct asker *a = qn_xcalloc(1, sizeof *a);
+    a->http = h;
+    qn_http_on_gone(h, gone, a);
+    qn_discovery_again(sv->discovery, done, a);
+}
