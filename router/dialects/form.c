@@ -39,11 +39,14 @@ static qn_err write_field(const struct qn_multipart *m, size_t i, struct qn_aren
     const struct qn_part *p = &m->v[i];
     bool list, other;
     size_t n = bare_length(p->name, &list);
-    for (size_t k = 0; k < i; k++)
-        if (!is_file(&m->v[k]) && same_field(&m->v[k], p))
-            return list ? QN_OK /* it has been written */
-                        : qn_fail_param(e, QN_EINVAL, p->name, "%s: the form has this field twice",
-                                        p->name);
+    for (size_t k = 0; k < i; k++) {
+        if (is_file(&m->v[k]) || !same_field(&m->v[k], p))
+            continue;
+        bare_length(m->v[k].name, &other);
+        return list && other ? QN_OK /* it has been written */
+                             : qn_fail_param(e, QN_EINVAL, p->name,
+                                             "%s: the form has this field twice", p->name);
+    }
     if (!list && !p->len)
         return QN_OK;
     qn_jw_key(w, qn_arena_strndup(arena, p->name, n));

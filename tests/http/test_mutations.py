@@ -88,11 +88,34 @@ BODIES = {
     "/api/copy": {"source": "user.m", "destination": "copy"},
     "/v1/embeddings": {"model": "user.m", "input": ["a", "b"], "encoding_format": "float", "dimensions": 4},
     "/v1/reranking": {"model": "user.m", "query": "q", "documents": ["a", "b"], "top_n": 1},
+    "/v1/audio/speech": {"input": "Hello", "voice": {"id": "af_sky"}, "instructions": "i", "speed": 1.5, "language": "en",
+                         "response_format": "opus", "stream_format": "sse", "stream": False},
+    "/v1/images/generations": {
+        "prompt": "p", "negative_prompt": "n", "size": "64x64", "n": 2, "steps": 4, "cfg_scale": 1.5, "strength": 0.5,
+        "seed": 7, "sample_method": "euler_a", "flow_shift": 3, "response_format": "url", "output_format": "webp",
+        "stream": True, "partial_images": 1, "keep_alive": "5m"},
+    "/v1/images/upscale": {"image": "data:image/png;base64,iVBORw0KGgo=", "response_format": "b64_json"},
     "/api/embed": {"model": "user.m", "input": ["a", "b"], "truncate": True, "dimensions": 4},
     "/api/embeddings": {"model": "user.m", "prompt": "a"},
     "/engines": {"engine_id": "e", "model_path": "/nonexistent/x.gguf", "n_ctx": 512, "n_gpu_layers": 3,
                  "main_gpu_id": 0},
 }
+
+# Fields and files.
+FORMS = {
+    "/v1/audio/transcriptions": [
+        ("file", b"fLaC\0\0"), ("model", "user.m"), ("language", "German"), ("prompt", "p"), ("temperature", "0.5"),
+        ("response_format", "verbose_json"), ("timestamp_granularities[]", "word"), ("keep_alive", "5m")],
+    "/v1/audio/translations": [("file", b"OggS\0\r\n--bx"), ("model", "user.m"), ("stream", "true"), ("include[]", "logprobs")],
+    "/v1/images/edits": [
+        ("image[]", b"\x89PNG\r\n\x1a\n"), ("image[]", b"\xff\xd8\xff"), ("mask", b"\x89PNG\r\n\x1a\n\0"), ("model", "user.m"),
+        ("prompt", "p"), ("size", "64x64"), ("n", "2"), ("steps", "4"), ("cfg_scale", "1"), ("seed", "-1"), ("stream", "1")],
+    "/v1/images/variations": [("image", b"RIFF\0\0\0\0WEBP"), ("model", "user.m"), ("n", "1"), ("width", "64"), ("height", "64")],
+}
+
+RECIPES = {"/v1/audio/transcriptions": "whispercpp", "/v1/audio/translations": "whispercpp", "/v1/audio/speech": "kokoro",
+           **dict.fromkeys(["/v1/images/generations", "/v1/images/upscale", "/v1/images/edits", "/v1/images/variations"],
+                           "sd-cpp")}
 
 VALUES = [
     None, True, False, 0, 1, -1, 1.5, -0.5, 1e30, -1e300, 2**31, 2**53, 2**63, 10**30, "", " ", "x", "\ud83d\ude00",
@@ -175,6 +198,8 @@ def check_reply(path, response, data):
     elif kind.startswith("application/x-ndjson"):
         for line in data.decode().splitlines():
             json.loads(line)
+    elif kind.startswith(("audio/", "text/plain")):
+        assert data
     elif path != "/api/copy":  # which says nothing
         json.loads(data)
 
@@ -187,7 +212,7 @@ MANAGEMENT = {"/v1/load", "/v1/unload", "/v1/models/register", "/api/show", "/ap
 @pytest.mark.parametrize("path", BODIES)
 def test_spoilt_requests(house, path):
     server = house.start()
-    house.model(server, "m", tokens=2)
+    house.model(server, "m", RECIPES.get(path, "llamacpp"), tokens=2)
     rng = random.Random(f"{SEED}{path}")
     whole = {**BODIES[path], **({} if path in MANAGEMENT else {"model": "user.m"})}
     seen = {200: 0}
@@ -209,4 +234,57 @@ def test_spoilt_requests(house, path):
     connection.close()
     assert path in MANAGEMENT or seen[200] > COUNT / 20, seen
     assert sum(n for status, n in seen.items() if status != 200) > COUNT / 8, seen
+    assert server.get("/live").status == 200
+
+
+def form(parts):
+    out = b""
+    for name, value in parts:
+        file = b'; filename="f"' if isinstance(value, bytes) else b""
+        value = value if isinstance(value, bytes) else value.encode("utf-8", "surrogatepass")
+        out += b'--b\r\nContent-Disposition: form-data; name="' + name.encode() + b'"' + file + b"\r\n\r\n" + value + b"\r\n"
+    return out + b"--b--\r\n"
+
+
+def spoil_form(parts, rng):
+    """Parts replaced, lost, doubled or shuffled, or the bytes damaged."""
+    parts = list(parts)
+    at = rng.randrange(len(parts))
+    what = rng.randrange(5)
+    if what == 0:
+        parts[at] = (parts[at][0], str(rng.choice(VALUES)))
+    elif what == 1:
+        del parts[at]
+    elif what == 2:
+        parts[at:at] = [parts[at]] * rng.choice([1, 20, 300])
+    elif what == 3:
+        rng.shuffle(parts)
+        parts[at] = (rng.choice(["", "[]", "file", "image", "model"]), parts[at][1])
+    else:
+        return damage(form(parts), rng)
+    return form(parts)
+
+
+@pytest.mark.parametrize("path", FORMS)
+def test_spoilt_forms(house, path):
+    server = house.start()
+    house.model(server, "m", RECIPES[path], tokens=2)
+    rng = random.Random(f"{SEED}{path}")
+    seen = {200: 0}
+    connection = server.connect(20)
+    for i in range(COUNT):
+        raw = form(FORMS[path]) if i == 0 else spoil_form(FORMS[path], rng)
+        try:
+            connection.request("POST", path, raw, {"Content-Type": "multipart/form-data; boundary=b"})
+            response = connection.getresponse()
+            data = response.read()
+            check_reply(path, response, data)
+        except (OSError, http.client.HTTPException, AssertionError, ValueError) as e:
+            raise AssertionError(f"seed {SEED}, request {i}: {type(e).__name__} {e}\n{raw[:3000]!r}") from e
+        assert i or response.status == 200, data
+        seen[response.status] = seen.get(response.status, 0) + 1
+        if response.will_close:
+            connection.close()
+    connection.close()
+    assert seen[200] > COUNT / 20 and sum(n for status, n in seen.items() if status != 200) > COUNT / 8, seen
     assert server.get("/live").status == 200
