@@ -1,12 +1,14 @@
 """Every example of Lemonade's server document whose endpoint exists here, as a test: the request as written
 there (host and model replaced by what exists here), the reply with every member and type that the document
 shows. What needs a kind of model that does not exist yet is checked for its refusal."""
+import base64
 import json
 
 import pytest
 
 from conftest import events, fake_model
 from shapes import check
+from test_media import WAV, form
 
 CHAT = {
     "id": "0", "object": "chat.completion", "created": 1742927481, "model": "Qwen3-0.6B-GGUF",
@@ -274,6 +276,63 @@ def test_what_a_language_model_cannot_do(lemonade, path, body):
     reply = lemonade.post(f"/api/v1/{path}", {"model": "user.Qwen3-0.6B-GGUF", **body})
     assert reply.status in (400, 404)
     check(reply.json, {"error": {"message": "x", "type": "x"}})
+
+
+PICTURE = {"created": 1742927481, "data": [{"b64_json": "x"}]}
+PNG = b"\x89PNG\r\n\x1a\n\0"
+
+
+@pytest.fixture
+def media(house):
+    server = house.start("--max-loaded-models", "2")
+    for name, recipe in (("Whisper-Tiny", "whispercpp"), ("kokoro-v1", "kokoro"), ("SD-Turbo", "sd-cpp"),
+                         ("Flux-2-Klein-4B", "sd-cpp"), ("RealESRGAN-x4plus", "sd-cpp")):
+        house.model(server, name, recipe, tokens=2)
+    return server
+
+
+def post_form(server, path, fields, *files):
+    body, headers = form([*fields.items(), *files])
+    return server.post("/api/v1/" + path, body, headers=headers)
+
+
+def test_transcription(media):
+    reply = post_form(media, "audio/transcriptions", {"model": "user.Whisper-Tiny"}, ("file", WAV, "audio.wav"))
+    assert reply.status == 200
+    check(reply.json, {"text": "Hello, this is a sample transcription of the audio file."})
+
+
+def test_images_are_generated_and_made_larger(media):
+    first = media.post("/api/v1/images/generations", {
+        "model": "user.SD-Turbo", "prompt": "A serene mountain landscape at sunset", "size": "512x512", "steps": 4,
+        "response_format": "b64_json"})
+    assert first.status == 200
+    check(first.json, PICTURE)
+    image = base64.b64encode(PNG).decode()  # what a real model would have made
+    reply = media.post("/api/v1/images/upscale", {"image": image, "model": "user.RealESRGAN-x4plus"})
+    assert reply.status == 200
+    check(reply.json, PICTURE)
+
+
+def test_an_image_is_edited(media):
+    reply = post_form(media, "images/edits", {
+        "model": "user.Flux-2-Klein-4B", "prompt": "Add a red barn and mountains in the background, photorealistic",
+        "size": "512x512", "n": "1", "response_format": "b64_json"}, ("image", PNG, "source_image.png"))
+    assert reply.status == 200
+    check(reply.json, PICTURE)
+
+
+def test_an_image_is_varied(media):
+    reply = post_form(media, "images/variations", {"model": "user.Flux-2-Klein-4B", "size": "512x512", "n": "1",
+                                                   "response_format": "b64_json"}, ("image", PNG, "source_image.png"))
+    assert reply.status == 200
+    check(reply.json, PICTURE)
+
+
+def test_speech(media):
+    reply = media.post("/api/v1/audio/speech", {"model": "user.kokoro-v1", "input": "Lemonade can speak!", "speed": 1.0,
+                                                "steps": 4, "response_format": "mp3"})
+    assert reply.status == 200 and reply.headers["Content-Type"] == "audio/mpeg" and reply.body
 
 
 def test_a_registered_file_is_a_model(house, lemonade):
