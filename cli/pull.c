@@ -150,7 +150,7 @@ static qn_err look_up(struct pull *p, struct qn_error *e)
     struct qn_buf path;
     struct qn_variants_view view;
     qn_buf_init(&path, TEXT_MAX);
-    qn_buf_str(&path, "/api/v1/pull/variants?checkpoint=");
+    qn_buf_str(&path, "/api/v1/pull/variants?limit=all&checkpoint=");
     qn_client_escape(&path, p->wish->word, false);
     if (p->wish->source) {
         qn_buf_str(&path, "&source=");

@@ -138,10 +138,12 @@ static qn_err url_repo(const struct qn_ref *ref, struct qn_repo **out, struct qn
 
 struct qn_web qn_hub_web(const struct qn_web *web)
 {
-    enum { TRIES = 2 };
+    enum { TRIES = 2, STALL_S = 20 };
     struct qn_web few = *web;
     if (few.retries == 0 || few.retries > TRIES)
         few.retries = TRIES;
+    if (few.stall_s == 0)
+        few.stall_s = STALL_S;
     return few;
 }
 

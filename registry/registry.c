@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct name_row {
     const char *name, *checkpoint;
@@ -18,6 +19,7 @@ struct qn_registry {
     struct qn_arena *arena;
     struct qn_registry_entry *entries;
     size_t n;
+    int64_t modified_s;
     struct name_row *names; /* of Ollama's library, without "library/" and ":latest" */
     size_t n_names;
 };
@@ -323,7 +325,11 @@ qn_err qn_registry_open(const char *dir, struct qn_registry **out, struct qn_err
     r->arena = qn_arena_new(ARENA_MAX);
     *out = NULL;
     qn_err err = read_document(dir, "models.json", r, read_list, e);
-    char *names = qn_path_join(dir, "ollama_names.json");
+    char *list = qn_path_join(dir, "models.json"), *names = qn_path_join(dir, "ollama_names.json");
+    struct stat st;
+    if (stat(list, &st) == 0)
+        r->modified_s = st.st_mtime;
+    free(list);
     if (!err && qn_file_exists(names))
         err = read_document(dir, "ollama_names.json", r, read_names, e);
     free(names);
@@ -345,6 +351,11 @@ void qn_registry_close(struct qn_registry *r)
 size_t qn_registry_count(const struct qn_registry *r)
 {
     return r ? r->n : 0;
+}
+
+int64_t qn_registry_modified_s(const struct qn_registry *r)
+{
+    return r->modified_s;
 }
 
 const struct qn_registry_entry *qn_registry_at(const struct qn_registry *r, size_t i)

@@ -67,7 +67,8 @@ struct qn_registry_entry {
 qn_err qn_registry_open(const char *dir, struct qn_registry **out, struct qn_error *e);
 void qn_registry_close(struct qn_registry *r); /* NULL allowed */
 
-size_t qn_registry_count(const struct qn_registry *r); /* 0 for NULL */
+size_t qn_registry_count(const struct qn_registry *r);       /* 0 for NULL */
+int64_t qn_registry_modified_s(const struct qn_registry *r); /* of models.json, Unix time */
 const struct qn_registry_entry *qn_registry_at(const struct qn_registry *r, size_t i);
 
 /* By name: as it is written, with "builtin." before it, or in another case of letters where no name

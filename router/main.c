@@ -19,6 +19,7 @@
 #include "router/blobs.h"
 #include "router/devices.h"
 #include "router/discovery.h"
+#include "router/inquiry.h"
 #include "router/intake.h"
 #include "router/inventory.h"
 #include "router/listen.h"
@@ -28,6 +29,7 @@
 #include "router/stats.h"
 #include "router/survey.h"
 #include "router/sysinfo.h"
+#include "router/updates.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -290,6 +292,8 @@ static void open_hubs(struct program *p)
         .modelscope_token = getenv("MODELSCOPE_API_TOKEN"),
     };
     p->services.web = &p->web;
+    p->services.inquiries = qn_inquiries_new(p->loop, &p->web);
+    p->services.updates = qn_updates_new();
     p->services.hubs = &p->hubs;
     p->services.model_source = s->default_model_source;
 }
@@ -408,6 +412,7 @@ static void close_all(struct program *p)
     p->services.closed = true;
     qn_survey_stop(p->services.survey);
     qn_discovery_stop(p->services.discovery);
+    qn_inquiries_stop(p->services.inquiries);
     qn_blobs_stop(p->services.blobs);
     if (p->catalog)
         qn_catalog_close(p->catalog); /* what is on its way to the catalog is written first */
@@ -415,6 +420,8 @@ static void close_all(struct program *p)
         qn_loop_free(p->loop);
     qn_survey_free(p->services.survey);
     qn_discovery_free(p->services.discovery);
+    qn_inquiries_free(p->services.inquiries);
+    qn_updates_free(p->services.updates);
     qn_blobs_free(p->services.blobs);
     qn_devices_free(p->services.devices);
     qn_store_free(p->services.store);

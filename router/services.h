@@ -21,8 +21,10 @@ struct qn_services {
     struct qn_discovery *discovery;
     const struct qn_web *web;   /* how other machines are asked; copy it to give it a stop flag */
     const struct qn_hubs *hubs; /* where they are */
-    const char *model_source;   /* the setting: which of them plain names mean */
-    bool open_to_others;        /* bound beyond loopback */
+    struct qn_inquiries *inquiries; /* questions to them */
+    struct qn_updates *updates;     /* what was found out about newer files */
+    const char *model_source;       /* the setting: which of them plain names mean */
+    bool open_to_others;            /* bound beyond loopback */
     int64_t started_ms;
     struct qn_cpu_meter cpu;
     struct qn_survey *survey;

@@ -60,6 +60,16 @@ void qn_api_response_delete(struct qn_services *sv, struct qn_http *h, const cha
 void qn_api_response_cancel(struct qn_services *sv, struct qn_http *h, const char *id);
 void qn_api_response_input(struct qn_services *sv, struct qn_http *h, const char *id);
 
+void qn_api_variants(struct qn_services *sv, struct qn_http *h, const char *id); /* variants.c */
+void qn_api_search(struct qn_services *sv, struct qn_http *h, const char *id);   /* search.c */
+void qn_api_check_updates(struct qn_services *sv, struct qn_http *h,
+                          const char *id); /* updates.c */
+
+/* Answers that a question to a hub failed; failed: the status when it was the hub's fault
+ * (hub_answer.c). */
+void qn_api_hub_problem(struct qn_services *sv, struct qn_http *h, const struct qn_error *e,
+                        int failed);
+
 /* The body as a JSON object; an empty body is an error unless `empty` is allowed, and then gives
  * *doc NULL. The caller frees *doc. */
 qn_err qn_api_body(struct qn_http *h, bool empty, struct qn_json **doc, struct qn_error *e);

@@ -1,18 +1,39 @@
-/* GET models and models/{id}: what can be used. */
+/* GET models and models/{id}: what can be used, and, with show_all, what could be had. */
 #include "router/api/api.h"
 
 #include "base/str.h"
+#include "registry/registry.h"
 #include "router/answer.h"
 #include "router/inventory.h"
 #include "router/residency.h"
+#include "router/updates.h"
 
 #include <string.h>
 
-/* The catalog keeps these as JSON text that was checked on its way in. */
+/* The catalog and the registry keep these as JSON text that was checked on its way in. */
 static void write_json(struct qn_jw *w, const char *key, const char *json)
 {
     qn_jw_key(w, key);
     qn_jw_raw(w, json, strlen(json));
+}
+
+/* Members of a JSON object, among others. */
+static void write_members(struct qn_jw *w, const char *json)
+{
+    struct qn_json *doc;
+    struct qn_jref it;
+    struct qn_buf text;
+    if (qn_json_parse(json, strlen(json), &doc, NULL))
+        return;
+    struct qn_jref root = qn_json_root(doc);
+    qn_buf_init(&text, QN_API_REPLY_MAX);
+    for (bool more = qn_json_first(&root, &it); more; more = qn_json_next(&it)) {
+        qn_buf_clear(&text);
+        if (qn_json_print(&it, &text) == QN_OK)
+            write_json(w, it.key, qn_buf_cstr(&text));
+    }
+    qn_buf_deinit(&text);
+    qn_json_free(doc);
 }
 
 /* Of a preset: the model that computes for it is. */
@@ -30,53 +51,170 @@ static bool is_ready(struct qn_services *sv, const struct qn_model_row *row)
     return ready;
 }
 
-void qn_api_model_write(struct qn_jw *w, struct qn_services *sv, const struct qn_model_row *row)
+/* What every entry has, wherever its model is. */
+struct entry {
+    const char *name, *checkpoint, *checkpoints, *recipe, *type, *labels, *options, *extras;
+    const char
+        *source; /* who brought it: "builtin", "local", or the program that it was found with */
+    const char *registry; /* the hub; NULL: none */
+    int64_t created_s, size_bytes;
+    bool downloaded, suggested, update;
+};
+
+static void write_entry(struct qn_jw *w, const struct entry *x)
 {
-    qn_jw_obj(w);
-    qn_jw_kstr(w, "id", row->name);
+    qn_jw_kstr(w, "id", x->name);
     qn_jw_kstr(w, "object", "model");
-    qn_jw_ki64(w, "created", row->created_s);
+    qn_jw_ki64(w, "created", x->created_s);
     qn_jw_kstr(w, "owned_by", "lemonade");
-    qn_jw_kstr(w, "checkpoint", row->checkpoint);
-    qn_jw_key(w, "checkpoints");
-    qn_jw_obj(w);
-    qn_jw_kstr(w, "main", row->checkpoint);
-    qn_jw_obj_end(w);
-    qn_jw_kstr(w, "recipe", row->recipe);
-    qn_jw_kstr(w, "type", row->type);
-    qn_jw_kf64(w, "size", (double)row->size_bytes / 1e9);
-    qn_jw_ki64(w, "size_bytes", row->size_bytes);
-    qn_jw_kbool(w, "downloaded", row->n_files > 0);
-    qn_jw_kbool(w, "suggested", row->suggested);
-    write_json(w, "labels", row->labels);
+    qn_jw_kstr(w, "checkpoint", x->checkpoint);
+    if (qn_str_eq(x->checkpoints, "{}")) {
+        qn_jw_key(w, "checkpoints");
+        qn_jw_obj(w);
+        qn_jw_kstr(w, "main", x->checkpoint);
+        qn_jw_obj_end(w);
+    } else {
+        write_json(w, "checkpoints", x->checkpoints);
+    }
+    qn_jw_kstr(w, "recipe", x->recipe);
+    qn_jw_kstr(w, "type", x->type);
+    if (x->size_bytes > 0) {
+        qn_jw_kf64(w, "size", (double)x->size_bytes / 1e9);
+        qn_jw_ki64(w, "size_bytes", x->size_bytes);
+    }
+    qn_jw_kbool(w, "downloaded", x->downloaded);
+    qn_jw_kbool(w, "suggested", x->suggested);
+    write_json(w, "labels", x->labels);
     qn_jw_key(w, "components");
     qn_jw_arr(w);
     qn_jw_arr_end(w);
-    write_json(w, "recipe_options", row->options);
-    qn_jw_kstr(w, "source", row->builtin ? "builtin" : "local");
-    qn_jw_kbool(w, "update_available", false);
-    struct qn_json *details = NULL;
-    if (qn_json_parse(row->details, strlen(row->details), &details, NULL) == QN_OK) {
-        struct qn_jref root = qn_json_root(details), v = qn_json_get(&root, "parameters");
-        qn_jw_ki64(w, "parameters", (int64_t)qn_json_raw_f64(&v));
-        v = qn_json_get(&root, "quantization");
-        qn_jw_kstr(w, "quantization", qn_json_raw_str(&v));
-        v = qn_json_get(&root, "context_length");
-        if (qn_json_type(&v) == QN_JSON_NUMBER) {
-            qn_jw_ki64(w, "context_length", (int64_t)qn_json_raw_f64(&v));
-            qn_jw_ki64(w, "max_context_window", (int64_t)qn_json_raw_f64(&v));
-        }
-        write_json(w, "details", row->details);
-        qn_json_free(details);
+    write_json(w, "recipe_options", x->options);
+    qn_jw_kstr(w, "source", x->source);
+    qn_jw_kstr(w, "registry_source", x->registry);
+    qn_jw_kbool(w, "update_available", x->update);
+    write_members(w, x->extras);
+}
+
+/* What the file says of itself. */
+static void write_details(struct qn_jw *w, const struct qn_model_row *row)
+{
+    struct qn_json *details;
+    if (qn_json_parse(row->details, strlen(row->details), &details, NULL))
+        return;
+    struct qn_jref root = qn_json_root(details), v = qn_json_get(&root, "parameters");
+    qn_jw_ki64(w, "parameters", (int64_t)qn_json_raw_f64(&v));
+    v = qn_json_get(&root, "quantization");
+    qn_jw_kstr(w, "quantization", qn_json_raw_str(&v));
+    v = qn_json_get(&root, "context_length");
+    if (qn_json_type(&v) == QN_JSON_NUMBER) {
+        qn_jw_ki64(w, "context_length", (int64_t)qn_json_raw_f64(&v));
+        qn_jw_ki64(w, "max_context_window", (int64_t)qn_json_raw_f64(&v));
     }
+    write_json(w, "details", row->details);
+    qn_json_free(details);
+}
+
+static const char *source_of(const struct qn_services *sv, const struct qn_model_row *row)
+{
+    if (row->builtin || (*row->hub && qn_registry_find(sv->registry, row->name)))
+        return "builtin";
+    return qn_str_eq(row->keeper, QN_KEEPER_QUINCE) || qn_str_eq(row->keeper, QN_KEEPER_USER)
+               ? "local"
+               : row->keeper;
+}
+
+/* name: the row's, or an alias of it. */
+static void write_row(struct qn_jw *w, struct qn_services *sv, const struct qn_model_row *row,
+                      const char *name)
+{
+    const struct entry x = {
+        .name = name,
+        .checkpoint = row->checkpoint,
+        .checkpoints = row->checkpoints,
+        .recipe = row->recipe,
+        .type = row->type,
+        .labels = row->labels,
+        .options = row->options,
+        .extras = row->extras,
+        .source = source_of(sv, row),
+        .registry = *row->hub ? row->hub : NULL,
+        .created_s = row->created_s,
+        .size_bytes = row->size_bytes,
+        .downloaded = row->n_files > 0,
+        .suggested = row->suggested,
+        .update = qn_updates_has(sv->updates, row),
+    };
+    qn_jw_obj(w);
+    write_entry(w, &x);
+    if (name != row->name)
+        qn_jw_kstr(w, "alias_of", row->name);
+    write_details(w, row);
     qn_jw_kbool(w, "loaded", is_ready(sv, row));
     qn_jw_ki64(w, "last_use", row->last_use_s);
+    qn_jw_obj_end(w);
+}
+
+void qn_api_model_write(struct qn_jw *w, struct qn_services *sv, const struct qn_model_row *row)
+{
+    write_row(w, sv, row, row->name);
+}
+
+/* A model of the built-in list that is not here. */
+static void write_listed(struct qn_jw *w, const struct qn_registry_entry *listed, int64_t created_s)
+{
+    const struct entry x = {
+        .name = listed->name,
+        .checkpoint = listed->checkpoint,
+        .checkpoints = listed->checkpoints,
+        .recipe = listed->recipe,
+        .type = listed->type,
+        .labels = listed->labels,
+        .options = listed->options,
+        .extras = listed->extras,
+        .source = "builtin",
+        .registry = *listed->hub ? listed->hub : NULL,
+        .created_s = created_s,
+        .size_bytes = listed->size_bytes,
+        .suggested = listed->suggested,
+    };
+    qn_jw_obj(w);
+    write_entry(w, &x);
+    if (listed->unsupported)
+        qn_jw_kstr(w, "unsupported", listed->unsupported);
+    qn_jw_kbool(w, "loaded", false);
+    qn_jw_ki64(w, "last_use", 0);
     qn_jw_obj_end(w);
 }
 
 static bool asked_by_anthropic(const struct qn_http *h)
 {
     return qn_http_header(h, "anthropic-version") != NULL;
+}
+
+static bool is_true(const char *text)
+{
+    return text && (qn_str_ieq(text, "true") || qn_str_eq(text, "1"));
+}
+
+static void write_all(struct qn_jw *w, struct qn_services *sv, const struct qn_snapshot *snap,
+                      bool all)
+{
+    for (size_t i = 0; i < qn_snapshot_count(snap); i++) {
+        const struct qn_model_row *row = qn_snapshot_at(snap, i);
+        if (all || row->n_files > 0)
+            qn_api_model_write(w, sv, row);
+    }
+    for (size_t i = 0; i < qn_snapshot_alias_count(snap); i++) {
+        const struct qn_alias_row *alias = qn_snapshot_alias_at(snap, i);
+        const struct qn_model_row *row = qn_snapshot_find(snap, alias->model);
+        if (row && (all || row->n_files > 0) && !qn_snapshot_find(snap, alias->name))
+            write_row(w, sv, row, alias->name);
+    }
+    for (size_t i = 0; all && i < qn_registry_count(sv->registry); i++) {
+        const struct qn_registry_entry *listed = qn_registry_at(sv->registry, i);
+        if (!listed->file && !qn_snapshot_find(snap, listed->name))
+            write_listed(w, listed, qn_registry_modified_s(sv->registry));
+    }
 }
 
 void qn_api_models(struct qn_services *sv, struct qn_http *h, const char *id)
@@ -94,8 +232,7 @@ void qn_api_models(struct qn_services *sv, struct qn_http *h, const char *id)
     qn_jw_kstr(&w, "object", "list");
     qn_jw_key(&w, "data");
     qn_jw_arr(&w);
-    for (size_t i = 0; i < qn_snapshot_count(snap); i++)
-        qn_api_model_write(&w, sv, qn_snapshot_at(snap, i));
+    write_all(&w, sv, snap, is_true(qn_http_query(h, "show_all")));
     qn_jw_arr_end(&w);
     qn_jw_obj_end(&w);
     qn_answer_json(h, 200, &body);
@@ -105,22 +242,30 @@ void qn_api_models(struct qn_services *sv, struct qn_http *h, const char *id)
 
 void qn_api_model(struct qn_services *sv, struct qn_http *h, const char *id)
 {
-    struct qn_snapshot *snap;
+    struct qn_snapshot *snap = NULL;
     const struct qn_model_row *row;
+    const struct qn_registry_entry *listed = NULL;
     struct qn_error e = {0};
+    struct qn_buf body;
     if (qn_inventory_find(sv->inventory, id, &snap, &row, &e)) {
+        row = NULL;
+        listed = qn_registry_find(sv->registry, id);
+    }
+    if (!row && (!listed || asked_by_anthropic(h))) {
         qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = id});
         return;
     }
-    if (asked_by_anthropic(h)) {
+    if (row && asked_by_anthropic(h)) {
         qn_api_anthropic_model(h, row);
         qn_snapshot_unref(snap);
         return;
     }
-    struct qn_buf body;
     qn_buf_init(&body, QN_API_REPLY_MAX);
     struct qn_jw w = qn_jw_to(&body);
-    qn_api_model_write(&w, sv, row);
+    if (row)
+        qn_api_model_write(&w, sv, row);
+    else
+        write_listed(&w, listed, qn_registry_modified_s(sv->registry));
     qn_answer_json(h, 200, &body);
     qn_buf_deinit(&body);
     qn_snapshot_unref(snap);

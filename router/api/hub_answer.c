@@ -1,0 +1,22 @@
+/* How failures of questions to hubs are answered: that the hub failed is not the request's fault.
+ */
+#include "router/api/api.h"
+
+#include "registry/web.h"
+#include "router/answer.h"
+
+void qn_api_hub_problem(struct qn_services *sv, struct qn_http *h, const struct qn_error *e,
+                        int failed)
+{
+    if (sv->web->offline && e->code == QN_EUNSUPPORTED) {
+        qn_answer_plain(h, 400, "lemond_offline", e->message);
+    } else if (e->code == QN_EIO || e->code == QN_EFORMAT || e->code == QN_ETIMEOUT ||
+               e->code == QN_ELIMIT) {
+        qn_answer_plain(h, failed, "hub_error", e->message);
+    } else if (e->code == QN_EBUSY) {
+        qn_http_set_header(h, "Retry-After", "60");
+        qn_answer_plain(h, 429, "rate_limited", e->message);
+    } else {
+        qn_answer_error(h, e);
+    }
+}

@@ -1,0 +1,231 @@
+/* GET pull/variants: what a repository of a hub offers, for people to choose from. */
+#include "router/api/api.h"
+
+#include "base/str.h"
+#include "registry/hub.h"
+#include "registry/resolve.h"
+#include "router/answer.h"
+#include "router/inquiry.h"
+#include "router/inventory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { VARIANTS_SHOWN = 5, VARIANTS_MAX = 1000 };
+#define ROOM_BESIDE ((int64_t)512 << 20) /* for a context and the program itself */
+
+struct asker {
+    struct qn_services *sv;
+    struct qn_http *http; /* NULL: gone */
+    struct qn_inquiry *inquiry;
+    struct qn_ref ref;
+    char *checkpoint; /* as the client wrote it */
+    int64_t limit;
+    struct qn_repo *repo; /* the answer */
+};
+
+static void gone(void *ctx)
+{
+    struct asker *a = ctx;
+    a->http = NULL;
+    qn_inquiry_stop(a->inquiry);
+}
+
+/* Worker. */
+static qn_err ask(void *ctx, const struct qn_web *web, struct qn_error *e)
+{
+    struct asker *a = ctx;
+    return qn_hub_repo(a->sv->hubs, web, &a->ref, &a->repo, e);
+}
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static void write_names(struct qn_jw *w, const char *key, const struct qn_repo_file *const *files,
+                        size_t n)
+{
+    qn_jw_key(w, key);
+    qn_jw_arr(w);
+    for (size_t i = 0; i < n; i++)
+        qn_jw_str(w, base_of(files[i]->path));
+    qn_jw_arr_end(w);
+}
+
+static void write_size(struct qn_jw *w, const char *key, int64_t size_bytes)
+{
+    if (size_bytes < 0)
+        qn_jw_knull(w, key);
+    else
+        qn_jw_ki64(w, key, size_bytes);
+}
+
+/* Whether a model of so many bytes can be loaded by what this machine may use for models. */
+static void write_fits(struct qn_jw *w, const struct qn_services *sv, int64_t size_bytes)
+{
+    int64_t room = qn_inventory_config(sv->inventory)->memory_bytes;
+    if (size_bytes < 0)
+        qn_jw_knull(w, "fits");
+    else
+        qn_jw_kbool(w, "fits", room <= 0 || size_bytes <= room - ROOM_BESIDE);
+}
+
+static void write_variant(struct qn_jw *w, const struct qn_services *sv, const struct qn_variant *v)
+{
+    qn_jw_obj(w);
+    qn_jw_kstr(w, "name", v->name);
+    qn_jw_kstr(w, "primary_file", v->files[0]->path);
+    qn_jw_key(w, "files");
+    qn_jw_arr(w);
+    for (size_t i = 0; i < v->n; i++)
+        qn_jw_str(w, v->files[i]->path);
+    qn_jw_arr_end(w);
+    qn_jw_kbool(w, "sharded", v->sharded);
+    write_size(w, "size_bytes", v->size_bytes);
+    write_fits(w, sv, v->size_bytes);
+    qn_jw_obj_end(w);
+}
+
+/* Hubs that say themselves what each file is hold one model under a tag. */
+static void write_tag(struct qn_jw *w, const struct asker *a, const struct qn_choice *c)
+{
+    qn_jw_obj(w);
+    qn_jw_kstr(w, "name", a->ref.variant);
+    qn_jw_kstr(w, "primary_file", c->files[0].file->path);
+    qn_jw_key(w, "files");
+    qn_jw_arr(w);
+    for (size_t i = 0; i < c->n; i++)
+        qn_jw_str(w, c->files[i].file->path);
+    qn_jw_arr_end(w);
+    qn_jw_kbool(w, "sharded", false);
+    write_size(w, "size_bytes", c->size_bytes);
+    write_fits(w, a->sv, c->size_bytes);
+    qn_jw_obj_end(w);
+}
+
+static void write_head(struct qn_jw *w, const struct asker *a, const struct qn_variants *v)
+{
+    qn_jw_kstr(w, "checkpoint", a->checkpoint);
+    qn_jw_kstr(w, "source", qn_hub_kind_name(a->repo->hub));
+    qn_jw_kstr(w, "recipe", v->recipe);
+    qn_jw_kstr(w, "repo_kind", v->kind);
+    qn_jw_kstr(w, "commit", a->repo->commit);
+    qn_jw_kbool(w, "gated", a->repo->gated);
+    qn_jw_kstr(w, "suggested_name", v->suggested_name);
+    qn_jw_key(w, "suggested_labels");
+    qn_jw_arr(w);
+    for (size_t i = 0; i < v->n_labels; i++)
+        qn_jw_str(w, v->labels[i]);
+    qn_jw_arr_end(w);
+    write_names(w, "mmproj_files", v->mmproj, v->n_mmproj);
+    write_names(w, "draft_files", v->drafts, v->n_drafts);
+}
+
+static qn_err write_reply(const struct asker *a, struct qn_buf *body, struct qn_error *e)
+{
+    struct qn_variants *v;
+    struct qn_choice *tag = NULL;
+    struct qn_jw w = qn_jw_to(body);
+    qn_err err = QN_OK;
+    qn_variants(a->repo, &v);
+    if (a->repo->hub == QN_HUB_OLLAMA)
+        err = qn_resolve(a->repo, a->ref.variant, NULL, &tag, e);
+    else if (!v->n && !qn_str_eq(v->kind, "onnx-ryzenai"))
+        err = qn_fail_param(e, QN_EFORMAT, "checkpoint",
+                            "%.200s holds no model files that quince knows (GGUF above all)",
+                            a->repo->id);
+    if (!err) {
+        size_t n = tag ? 1 : v->n;
+        qn_jw_obj(&w);
+        write_head(&w, a, v);
+        qn_jw_ki64(&w, "variants_total", (int64_t)n);
+        qn_jw_key(&w, "variants");
+        qn_jw_arr(&w);
+        if (tag)
+            write_tag(&w, a, tag);
+        for (size_t i = 0; !tag && i < v->n && (int64_t)i < a->limit; i++)
+            write_variant(&w, a->sv, &v->v[i]);
+        qn_jw_arr_end(&w);
+        qn_jw_obj_end(&w);
+    }
+    qn_choice_free(tag);
+    qn_variants_free(v);
+    return err;
+}
+
+static void answer(struct asker *a)
+{
+    struct qn_buf body;
+    struct qn_error e = {0};
+    qn_buf_init(&body, QN_API_REPLY_MAX);
+    if (write_reply(a, &body, &e))
+        qn_api_hub_problem(a->sv, a->http, &e, 500);
+    else
+        qn_answer_json(a->http, 200, &body);
+    qn_buf_deinit(&body);
+}
+
+static void done(void *ctx, const struct qn_error *e)
+{
+    struct asker *a = ctx;
+    if (a->http) {
+        qn_http_on_gone(a->http, NULL, NULL);
+        if (e)
+            qn_api_hub_problem(a->sv, a->http, e, 500);
+        else
+            answer(a);
+    }
+    qn_repo_free(a->repo);
+    free(a->checkpoint);
+    free(a);
+}
+
+static qn_err read_query(struct qn_services *sv, const struct qn_http *h, struct asker *a,
+                         struct qn_error *e)
+{
+    const char *checkpoint = qn_http_query(h, "checkpoint"), *source = qn_http_query(h, "source");
+    const char *limit = qn_http_query(h, "limit");
+    enum qn_hub_kind plain = qn_hub_kind_parse(source && *source ? source : sv->model_source);
+    if (!checkpoint || !*checkpoint)
+        return qn_fail_param(e, QN_EINVAL, "checkpoint", "the query needs checkpoint=owner/repo");
+    if (plain != QN_HUB_HF && plain != QN_HUB_MODELSCOPE)
+        return qn_fail_param(e, QN_EINVAL, "source",
+                             "source must be huggingface or modelscope, not '%.40s'", source);
+    if (!strchr(checkpoint, '/'))
+        return qn_fail_param(e, QN_EINVAL, "checkpoint",
+                             "checkpoint must be owner/repo, not '%.100s'", checkpoint);
+    qn_err err = qn_ref_parse(checkpoint, plain, &a->ref, e);
+    if (!err && a->ref.hub > QN_HUB_OLLAMA)
+        err = qn_fail_param(e, QN_EINVAL, "checkpoint",
+                            "checkpoint must be a repository, not an address or a path");
+    if (!err && limit && !qn_str_eq(limit, "all") &&
+        (!qn_parse_i64(limit, &a->limit) || a->limit < 1 || a->limit > VARIANTS_MAX))
+        err = qn_fail_param(e, QN_EINVAL, "limit",
+                            "limit must be all or a whole number from 1 to %d", VARIANTS_MAX);
+    if (!err && qn_str_eq(limit, "all"))
+        a->limit = INT64_MAX;
+    a->checkpoint = qn_xstrdup(checkpoint);
+    return err;
+}
+
+void qn_api_variants(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    struct asker *a = qn_xcalloc(1, sizeof *a);
+    struct qn_error e = {0};
+    (void)id;
+    a->sv = sv;
+    a->http = h;
+    a->limit = VARIANTS_SHOWN;
+    qn_err err = read_query(sv, h, a, &e);
+    if (!err)
+        err = qn_inquire(sv->inquiries, ask, done, a, &a->inquiry, &e);
+    if (err) {
+        qn_api_hub_problem(sv, h, &e, 500);
+        free(a->checkpoint);
+        free(a);
+        return;
+    }
+    qn_http_on_gone(h, gone, a);
+}
