@@ -14,18 +14,24 @@ enum { CALL_TIMEOUT_S = 30, LABELS_MAX = 4096 };
 
 enum { OPTION_ALL, OPTION_DOWNLOADED };
 
-static bool shown(const struct qn_jref *it, bool downloaded, const char *filter)
+/* Where a model stands. */
+enum place { HERE, AVAILABLE, UNSUPPORTED /* listed, but nothing here can run it */ };
+
+static bool shown(const struct qn_jref *it, enum place place, const char *filter)
 {
-    struct qn_jref here = qn_json_get(it, "downloaded");
-    return qn_json_raw_bool(&here) == downloaded && qn_entry_matches(it, filter);
+    struct qn_jref here = qn_json_get(it, "downloaded"), why = qn_json_get(it, "unsupported");
+    enum place is = qn_json_raw_bool(&here)    ? HERE
+                    : qn_json_raw_str(&why)[0] ? UNSUPPORTED
+                                               : AVAILABLE;
+    return is == place && qn_entry_matches(it, filter);
 }
 
-static size_t count(const struct qn_jref *list, bool downloaded, const char *filter)
+static size_t count(const struct qn_jref *list, enum place place, const char *filter)
 {
     struct qn_jref it;
     size_t n = 0;
     for (bool more = qn_json_first(list, &it); more; more = qn_json_next(&it))
-        n += shown(&it, downloaded, filter);
+        n += shown(&it, place, filter);
     return n;
 }
 
@@ -36,7 +42,7 @@ static void print_local(const struct qn_jref *list, const char *filter)
     struct qn_jref it;
     for (bool more = qn_json_first(list, &it); more; more = qn_json_next(&it)) {
         struct qn_entry m;
-        if (!shown(&it, true, filter))
+        if (!shown(&it, HERE, filter))
             continue;
         qn_entry_read(&it, &m);
         char bytes[16], params[16], when[25] = "never";
@@ -61,7 +67,7 @@ static void print_available(const struct qn_jref *list, const char *filter)
     struct qn_jref it;
     for (bool more = qn_json_first(list, &it); more; more = qn_json_next(&it)) {
         struct qn_entry m;
-        if (!shown(&it, false, filter))
+        if (!shown(&it, AVAILABLE, filter))
             continue;
         qn_entry_read(&it, &m);
         char bytes[16] = "-";
@@ -79,7 +85,8 @@ static void print_available(const struct qn_jref *list, const char *filter)
 
 static void print_tables(const struct qn_jref *list, const char *filter, bool all)
 {
-    size_t local = count(list, true, filter), available = count(list, false, filter);
+    size_t local = count(list, HERE, filter), available = count(list, AVAILABLE, filter);
+    size_t unsupported = count(list, UNSUPPORTED, filter);
     if (all)
         puts("Local");
     if (local)
@@ -94,6 +101,8 @@ static void print_tables(const struct qn_jref *list, const char *filter, bool al
         else
             puts(filter[0] ? "No model in the list has that in its name"
                            : "The server's list has no more models");
+        if (unsupported)
+            printf("\n%zu more cannot be run here: quince show NAME says why\n", unsupported);
     } else if (available && (isatty(STDOUT_FILENO) || !local)) {
         printf("\n%zu more can be downloaded: quince list %s--all\n", available,
                filter[0] ? "FILTER " : "");
@@ -108,7 +117,8 @@ static void print_json(const struct qn_jref *list, const char *filter, bool all)
     qn_buf_char(&b, '[');
     struct qn_jref it;
     for (bool more = qn_json_first(list, &it); more; more = qn_json_next(&it)) {
-        if (!shown(&it, true, filter) && !(all && shown(&it, false, filter)))
+        bool here = shown(&it, HERE, filter);
+        if (!here && !(all && qn_entry_matches(&it, filter)))
             continue;
         if (b.len > 1)
             qn_buf_char(&b, ',');

@@ -116,8 +116,10 @@ static void print_model(const struct qn_jref *entry, const struct qn_jref *files
         line("Loaded", m.loaded ? "yes" : "no");
         line("Last used", used);
     }
+    struct qn_jref why = qn_json_get(entry, "unsupported");
+    line("Unsupported", qn_json_raw_str(&why));
     print_files(files);
-    if (!m.downloaded) {
+    if (!m.downloaded && !qn_json_raw_str(&why)[0]) {
         fputs("\nFetch it: quince pull ", stdout);
         qn_print_line(m.id);
     }

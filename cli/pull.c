@@ -39,8 +39,9 @@ struct pull {
     struct qn_json *known;    /* the server's entry, when it knows the word */
     struct qn_json *variants; /* else what the repository offers */
     char name[QN_WISH_NAME_MAX];
-    struct qn_buf checkpoint; /* empty for a model that the server knows */
-    const char *recipe, *mmproj;
+    struct qn_buf reference;  /* the word as a hub's */
+    struct qn_buf checkpoint; /* with its variant; empty for a model that the server knows */
+    const char *recipe;
     struct qn_jref variants_root, labels; /* of `variants` */
     double size_bytes;                    /* 0: not known */
     size_t files;
@@ -79,9 +80,9 @@ static qn_err ask_variant(const struct pull *p, const struct qn_variants_view *v
 {
     char question[64];
     fputs("What ", stderr);
-    qn_print_safe(stderr, p->wish->word);
+    qn_print_safe(stderr, p->reference.data);
     fputs(" has:\n\n", stderr);
-    qn_variants_print(view);
+    qn_variants_print(view, false);
     fputc('\n', stderr);
     snprintf(question, sizeof question, "Which one? Number or name, q for none [%zu]",
              view->preferred + 1);
@@ -96,6 +97,9 @@ static qn_err ask_variant(const struct pull *p, const struct qn_variants_view *v
         case QN_CHOSEN_NAME:
             *name = typed;
             return QN_OK;
+        case QN_CHOSEN_ALL:
+            qn_variants_print(view, true);
+            break;
         case QN_CHOSEN_NONE:
             return qn_fail(e, QN_ECANCELLED, "nothing was chosen");
         case QN_CHOSEN_NONSENSE:
@@ -111,10 +115,10 @@ static void take_variant(struct pull *p, const struct qn_variants_view *view, co
     struct qn_jref suggested = qn_json_get(&p->variants_root, "suggested_name");
     const struct qn_offer *o = qn_variants_find(view, variant);
     char own[QN_WISH_NAME_MAX];
-    if (in_word || !variant[0] || !qn_wish_takes_variant(p->wish->word))
-        qn_buf_str(&p->checkpoint, p->wish->word);
+    if (in_word || !variant[0] || !qn_wish_takes_variant(p->reference.data))
+        qn_buf_str(&p->checkpoint, p->reference.data);
     else
-        qn_wish_with_variant(p->wish->word, variant, &p->checkpoint);
+        qn_wish_with_variant(p->reference.data, variant, &p->checkpoint);
     qn_wish_name(qn_json_raw_str(&suggested), variant, own);
     if (p->wish->name)
         set_own_name(p, p->wish->name);
@@ -128,14 +132,14 @@ static qn_err choose(struct pull *p, const struct qn_variants_view *view, struct
 {
     char typed[ANSWER_MAX] = "";
     size_t n = 0;
-    const char *inside = qn_wish_variant(p->wish->word, &n), *name = "";
+    const char *inside = qn_wish_variant(p->reference.data, &n), *name = "";
     bool asks = view->n > 1 && !p->wish->yes && speaks(p) && qn_ask_possible(p->cli);
     qn_err err = QN_OK;
     if (inside)
         snprintf(typed, sizeof typed, "%.*s", (int)(n < sizeof typed ? n : 0), inside);
     if (inside || p->wish->variant)
         name = inside ? typed : p->wish->variant;
-    else if (asks && qn_wish_takes_variant(p->wish->word))
+    else if (asks && qn_wish_takes_variant(p->reference.data))
         err = ask_variant(p, view, typed, &name, e);
     else if (view->n)
         name = view->v[view->preferred].name;
@@ -144,14 +148,38 @@ static qn_err choose(struct pull *p, const struct qn_variants_view *view, struct
     return err;
 }
 
+/* A name without '/' that Ollama's library does not know either is most likely misspelt. */
+static qn_err explain(const struct pull *p, qn_err err, struct qn_error *e)
+{
+    struct qn_error why = *e;
+    if (err != QN_ENOTFOUND || strchr(p->wish->word, '/'))
+        return err;
+    return qn_fail(e, err,
+                   "'%.200s' is no model of the list (quince list --all), and not in Ollama's "
+                   "library: %s",
+                   p->wish->word, why.message);
+}
+
+/* An address of a file: what it is and how large will be seen. */
+static void take_address(struct pull *p)
+{
+    char path[TEXT_MAX], name[QN_WISH_NAME_MAX];
+    snprintf(path, sizeof path, "%.*s", (int)strcspn(p->wish->word, "?#"), p->wish->word);
+    const char *last = strrchr(path, '/');
+    qn_wish_name("", last ? last + 1 : path, name);
+    qn_buf_str(&p->checkpoint, p->wish->word);
+    set_own_name(p, p->wish->name ? p->wish->name : name);
+}
+
 /* The word is no name that the server knows: what does the hub say of it? */
 static qn_err look_up(struct pull *p, struct qn_error *e)
 {
     struct qn_buf path;
     struct qn_variants_view view;
+    qn_wish_reference(p->wish->word, &p->reference);
     qn_buf_init(&path, TEXT_MAX);
     qn_buf_str(&path, "/api/v1/pull/variants?limit=all&checkpoint=");
-    qn_client_escape(&path, p->wish->word, false);
+    qn_client_escape(&path, qn_buf_cstr(&p->reference), false);
     if (p->wish->source) {
         qn_buf_str(&path, "&source=");
         qn_client_escape(&path, p->wish->source, false);
@@ -161,15 +189,12 @@ static qn_err look_up(struct pull *p, struct qn_error *e)
                                                 &p->variants, e);
     qn_buf_deinit(&path);
     if (err)
-        return err;
+        return explain(p, err, e);
     p->variants_root = qn_json_root(p->variants);
     p->labels = qn_json_get(&p->variants_root, "suggested_labels");
     struct qn_jref recipe = qn_json_get(&p->variants_root, "recipe");
-    struct qn_jref mmproj = qn_json_get(&p->variants_root, "mmproj_files");
     if (qn_json_raw_str(&recipe)[0])
         p->recipe = qn_json_raw_str(&recipe);
-    if (qn_json_count(&mmproj))
-        p->mmproj = "auto";
     qn_variants_read(&view, &p->variants_root, qn_pull_memory(p->cli));
     err = choose(p, &view, e);
     qn_variants_deinit(&view);
@@ -194,7 +219,10 @@ static qn_err plan(struct pull *p, struct qn_error *e)
     }
     err = find_known(p, w->word, e);
     if (!err && !p->known) {
-        err = look_up(p, e);
+        if (qn_wish_is_address(w->word))
+            take_address(p);
+        else
+            err = look_up(p, e);
         if (!err)
             err = find_known(p, p->name, e);
     }
@@ -340,7 +368,6 @@ static qn_err fetch(struct pull *p, struct qn_error *e)
         .name = p->name,
         .checkpoint = p->checkpoint.len ? p->checkpoint.data : NULL,
         .recipe = p->recipe,
-        .mmproj = p->mmproj,
         .labels = &p->labels,
     };
     qn_buf_init(&body, TEXT_MAX);
@@ -417,6 +444,7 @@ int qn_pull(struct qn_cli *cli, const struct qn_wish *wish, char **name)
     struct qn_error e = {0};
     bool was_here = false;
     interrupted = 0;
+    qn_buf_init(&p.reference, TEXT_MAX);
     qn_buf_init(&p.checkpoint, TEXT_MAX);
     qn_err err = qn_launch_server(cli, &e);
     if (!err)
@@ -435,6 +463,7 @@ int qn_pull(struct qn_cli *cli, const struct qn_wish *wish, char **name)
         print_done(&p, was_here);
     if (!err && name)
         *name = qn_xstrdup(p.name);
+    qn_buf_deinit(&p.reference);
     qn_buf_deinit(&p.checkpoint);
     qn_json_free(p.variants);
     qn_json_free(p.known);

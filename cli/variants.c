@@ -47,20 +47,31 @@ static bool better(const struct qn_offer *a, const struct qn_offer *b)
     return a->size_bytes > 0 && a->size_bytes < b->size_bytes;
 }
 
+static enum qn_fit judge(const struct qn_jref *variant, double size_bytes, double memory_bytes)
+{
+    enum qn_fit own = qn_fit_judge(size_bytes, memory_bytes);
+    struct qn_jref fits = qn_json_get(variant, "fits");
+    if (qn_json_type(&fits) != QN_JSON_BOOL)
+        return own;
+    if (!qn_json_raw_bool(&fits))
+        return QN_FIT_NOT;
+    return own == QN_FIT_TIGHT || own == QN_FIT_NOT ? QN_FIT_TIGHT : QN_FIT_GOOD;
+}
+
 void qn_variants_read(struct qn_variants_view *out, const struct qn_jref *reply,
                       double memory_bytes)
 {
     struct qn_jref list = qn_json_get(reply, "variants"), it;
-    *out = (struct qn_variants_view){.all = qn_json_count(&list)};
-    out->v = qn_xcalloc(QN_VARIANTS_SHOWN, sizeof *out->v);
-    for (bool more = qn_json_first(&list, &it); more && out->n < QN_VARIANTS_SHOWN;
+    *out = (struct qn_variants_view){0};
+    out->v = qn_xcalloc(QN_VARIANTS_MAX, sizeof *out->v);
+    for (bool more = qn_json_first(&list, &it); more && out->n < QN_VARIANTS_MAX;
          more = qn_json_next(&it)) {
         struct qn_jref name = qn_json_get(&it, "name"), size = qn_json_get(&it, "size_bytes");
         struct qn_jref files = qn_json_get(&it, "files");
         struct qn_offer *o = &out->v[out->n];
         *o = (struct qn_offer){qn_json_raw_str(&name), qn_json_raw_f64(&size),
                                qn_json_count(&files), QN_FIT_UNKNOWN};
-        o->fit = qn_fit_judge(o->size_bytes, memory_bytes);
+        o->fit = judge(&it, o->size_bytes, memory_bytes);
         if (out->n && better(o, &out->v[out->preferred]))
             out->preferred = out->n;
         out->n++;
@@ -103,6 +114,8 @@ enum qn_chosen qn_variants_answer(const struct qn_variants_view *view, const cha
     }
     if (qn_str_ieq(answer, "q") || qn_str_ieq(answer, "quit"))
         return QN_CHOSEN_NONE;
+    if (qn_str_ieq(answer, "a") || qn_str_ieq(answer, "all"))
+        return QN_CHOSEN_ALL;
     if (!is_number(answer))
         return QN_CHOSEN_NAME;
     if (!qn_parse_i64(answer, &number) || number < 1 || (size_t)number > view->n)
@@ -111,12 +124,18 @@ enum qn_chosen qn_variants_answer(const struct qn_variants_view *view, const cha
     return QN_CHOSEN_ONE;
 }
 
-void qn_variants_print(const struct qn_variants_view *view)
+void qn_variants_print(const struct qn_variants_view *view, bool all)
 {
+    size_t rows = all || view->n <= QN_VARIANTS_SHOWN ? view->n : QN_VARIANTS_SHOWN;
+    size_t hidden = 0;
     static const char *const titles[] = {"     Variant", "Size", "Memory", ""};
     struct qn_table *t = qn_table_new(4, titles);
     for (size_t i = 0; i < view->n; i++) {
         const struct qn_offer *o = &view->v[i];
+        if (i >= rows && i != view->preferred) {
+            hidden++;
+            continue;
+        }
         char name[CELL_MAX], bytes[16] = "-", note[64] = "";
         snprintf(name, sizeof name, "%3zu  %s", i + 1, o->name);
         if (o->size_bytes > 0)
@@ -132,8 +151,8 @@ void qn_variants_print(const struct qn_variants_view *view)
     qn_buf_init(&text, SIZE_MAX - 1);
     qn_table_write(t, qn_screen_width(stderr), &text);
     fwrite(qn_buf_cstr(&text), 1, text.len, stderr);
-    if (view->all > view->n)
-        fprintf(stderr, "and %zu more\n", view->all - view->n);
+    if (hidden)
+        fprintf(stderr, "     and %zu more: a shows all\n", hidden);
     qn_buf_deinit(&text);
     qn_table_free(t);
 }

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { QN_VARIANTS_SHOWN = 200 };
+enum { QN_VARIANTS_MAX = 500, QN_VARIANTS_SHOWN = 12 };
 
 enum qn_fit { QN_FIT_UNKNOWN, QN_FIT_GOOD, QN_FIT_TIGHT, QN_FIT_NOT };
 
@@ -30,11 +30,12 @@ struct qn_offer {
 };
 
 struct qn_variants_view {
-    struct qn_offer *v; /* the first QN_VARIANTS_SHOWN, in the server's order; strings are lent */
-    size_t n, all;
+    struct qn_offer *v; /* the first QN_VARIANTS_MAX, in the server's order; strings are lent */
+    size_t n;
     size_t preferred; /* the first that fits well; else the smallest that may; else the smallest */
 };
 
+/* A variant that the server says does not fit, does not, and what it says fits is at most tight. */
 void qn_variants_read(struct qn_variants_view *out, const struct qn_jref *reply,
                       double memory_bytes);
 void qn_variants_deinit(struct qn_variants_view *view);
@@ -42,15 +43,15 @@ void qn_variants_deinit(struct qn_variants_view *view);
 /* The variant of that name, letters' case aside; NULL: none. */
 const struct qn_offer *qn_variants_find(const struct qn_variants_view *view, const char *name);
 
-enum qn_chosen { QN_CHOSEN_ONE, QN_CHOSEN_NAME, QN_CHOSEN_NONE, QN_CHOSEN_NONSENSE };
+enum qn_chosen { QN_CHOSEN_ONE, QN_CHOSEN_NAME, QN_CHOSEN_NONE, QN_CHOSEN_ALL, QN_CHOSEN_NONSENSE };
 
 /* What a person answers: a number from 1 or a variant's name or nothing (the preferred one): ONE,
- * with *index; another word: NAME, it may still exist; "q": NONE; a number that is not in the list:
- * NONSENSE. */
+ * with *index; another word: NAME, it may still exist; "q": NONE; "a": ALL are to be shown; a
+ * number that is not in the list: NONSENSE. */
 enum qn_chosen qn_variants_answer(const struct qn_variants_view *view, const char *answer,
                                   size_t *index);
 
-/* The numbered table, on stderr. */
-void qn_variants_print(const struct qn_variants_view *view);
+/* The numbered table, on stderr: all of it, or QN_VARIANTS_SHOWN rows. */
+void qn_variants_print(const struct qn_variants_view *view, bool all);
 
 #endif

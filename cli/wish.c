@@ -28,30 +28,67 @@ static const char *last_part(const char *word)
     return slash ? slash + 1 : word;
 }
 
-bool qn_wish_takes_variant(const char *word)
+/* Hosts whose pages are repositories; what follows them there is owner/name. */
+static const char *const pages[] = {"https://hf.co/", "https://huggingface.co/",
+                                    "https://modelscope.cn/", "https://www.modelscope.cn/"};
+static const char ollama[] = "ollama.com/";
+
+/* The reference that a repository's page means, NULL: it is none, or that of a file or revision. */
+static const char *page_of(const char *word)
 {
-    return strchr(word, '/') && !strstr(word, "://");
+    static const char *const deeper[] = {"/blob/", "/resolve/", "/tree/"};
+    for (size_t i = 0; i < sizeof deeper / sizeof *deeper; i++)
+        if (strstr(word, deeper[i]))
+            return NULL;
+    for (size_t i = 0; i < sizeof pages / sizeof *pages; i++)
+        if (qn_str_starts(word, pages[i]))
+            return word + strlen("https://");
+    return NULL;
 }
 
-const char *qn_wish_variant(const char *word, size_t *n)
+bool qn_wish_is_address(const char *word)
+{
+    if (!strstr(word, "://"))
+        return false;
+    for (size_t i = 0; i < sizeof pages / sizeof *pages; i++)
+        if (qn_str_starts(word, pages[i]))
+            return false;
+    return true;
+}
+
+void qn_wish_reference(const char *word, struct qn_buf *out)
+{
+    const char *page = page_of(word);
+    qn_buf_fmt(out, "%s%s", strchr(word, '/') ? "" : ollama, page ? page : word);
+}
+
+bool qn_wish_takes_variant(const char *reference)
+{
+    return strchr(reference, '/') && !strstr(reference, "://") &&
+           !qn_str_starts(reference, ollama) && !qn_str_starts(reference, "library/") &&
+           !qn_str_starts(reference, "registry.ollama.ai/");
+}
+
+const char *qn_wish_variant(const char *reference, size_t *n)
 {
     /* The variant may be a path itself: the first colon after "owner/" counts. */
-    const char *slash = strchr(word, '/'), *colon = slash ? strchr(slash, ':') : NULL;
-    if (!qn_wish_takes_variant(word) || !colon)
+    const char *slash = strchr(reference, '/'), *colon = slash ? strchr(slash, ':') : NULL;
+    if (!qn_wish_takes_variant(reference) || !colon)
         return NULL;
     *n = strcspn(colon + 1, "@");
     return *n ? colon + 1 : NULL;
 }
 
-void qn_wish_with_variant(const char *word, const char *variant, struct qn_buf *out)
+void qn_wish_with_variant(const char *reference, const char *variant, struct qn_buf *out)
 {
-    const char *at = strchr(last_part(word), '@');
-    size_t head = at ? (size_t)(at - word) : strlen(word);
-    qn_buf_add(out, word, head);
+    const char *at = strchr(last_part(reference), '@');
+    size_t head = at ? (size_t)(at - reference) : strlen(reference);
+    qn_buf_add(out, reference, head);
     qn_buf_fmt(out, ":%s%s", variant, at ? at : "");
 }
 
-static const char *const endings[] = {".gguf", ".safetensors", ".bin", ".onnx"};
+static const char *const endings[] = {".gguf",   ".safetensors", ".bin", ".onnx",
+                                      ".tar.gz", ".tar.zst",     ".zip", ".7z"};
 
 void qn_wish_name(const char *suggested, const char *variant, char out[static QN_WISH_NAME_MAX])
 {
@@ -117,8 +154,6 @@ void qn_wish_write(const struct qn_wish *w, const struct qn_wish_found *found, s
     write_checkpoints(w, found->checkpoint, &j);
     if (recipe)
         qn_jw_kstr(&j, "recipe", recipe);
-    if (found->mmproj)
-        qn_jw_kstr(&j, "mmproj", found->mmproj);
     write_labels(w, found->labels, &j);
     if (w->source)
         qn_jw_kstr(&j, "source", w->source);

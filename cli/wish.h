@@ -29,14 +29,24 @@ struct qn_wish {
 /* True for a file or folder of this machine: by how it is written, or because it is there. */
 bool qn_wish_is_path(const char *word);
 
-/* The variant within the word: what follows ':' after the last '/', up to '@'; lent, *n its length.
- * NULL: there is none, and one may be put there (not into addresses and paths, nor into names
- * without '/', whose tag is no variant). */
-const char *qn_wish_variant(const char *word, size_t *n);
-bool qn_wish_takes_variant(const char *word);
+/* True for an address that is no repository's page: one file, or an archive. */
+bool qn_wish_is_address(const char *word);
 
-/* Appends the word with the variant in it: before '@', else at its end. */
-void qn_wish_with_variant(const char *word, const char *variant, struct qn_buf *out);
+/* Appends the word as a reference to a hub: a repository's page without "https://", so that a
+ * variant can be put behind it; a name without '/', which can only be one of Ollama's library, with
+ * its host before it; any other as it is. */
+void qn_wish_reference(const char *word, struct qn_buf *out);
+
+/* The variant within a reference: what follows ':' behind "owner/", up to '@'; lent, *n its length.
+ * NULL: there is none. */
+const char *qn_wish_variant(const char *reference, size_t *n);
+
+/* May a variant be put into it? Not into addresses, and not into Ollama's names, whose tag is all
+ * there is to say. */
+bool qn_wish_takes_variant(const char *reference);
+
+/* Appends the reference with the variant in it: before '@', else at its end. */
+void qn_wish_with_variant(const char *reference, const char *variant, struct qn_buf *out);
 
 /* "user.Qwen3-8B-GGUF-Q4_K_M" from the server's suggestion and the variant; a variant that is a
  * file gives its own name. Only letters, digits and ._- remain. */
@@ -46,7 +56,7 @@ void qn_wish_name(const char *suggested, const char *variant, char out[static QN
 struct qn_wish_found {
     const char *name;       /* the model's */
     const char *checkpoint; /* with its variant; NULL for a model that the server knows */
-    const char *recipe, *mmproj;
+    const char *recipe;
     const struct qn_jref *labels; /* an array */
 };
 

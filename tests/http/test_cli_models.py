@@ -58,6 +58,13 @@ def test_list_has_two_sections(tmp_path, stub):
     assert [m["id"] for m in json.loads(cli("list", "--json").out)] == ["Qwen3-0.6B-GGUF"]
     assert "No model that is here" in cli("list", "gemma").out and "--all" in cli("list", "gemma").out
     assert cli("list", "--all", "--downloaded").returncode == 2
+    npu = model("Phi-4-NPU", False, recipe="ryzenai-llm", unsupported="for AMD's NPU alone")
+    server.routes |= models(HERE, THERE, npu)
+    out = cli("list", "--all").out
+    assert "Phi-4-NPU" not in out and out.endswith("\n1 more cannot be run here: quince show NAME says why\n")
+    assert "Unsupported   for AMD's NPU alone" in cli("show", "Phi-4-NPU").out
+    assert [m["id"] for m in json.loads(cli("list", "phi", "--all", "--json").out)] == ["Phi-4-NPU"]
+    server.routes |= models(HERE, THERE, UNSIZED)
     t = Terminal(cli, "list")
     assert t.status() == 0 and "2 more can be downloaded: quince list --all" in t.shown()
 

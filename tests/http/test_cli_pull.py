@@ -81,6 +81,8 @@ def test_quiet_and_json(tmp_path, stub):
      {"model_name": "user.Qwen3-8B-GGUF-Q8_0", "checkpoint": "unsloth/Qwen3-8B-GGUF:Q8_0"}),
     (["hf.co/unsloth/Qwen3-8B-GGUF", "--variant", "Q8_0"], "hf.co/unsloth/Qwen3-8B-GGUF",
      {"model_name": "user.Qwen3-8B-GGUF-Q8_0", "checkpoint": "hf.co/unsloth/Qwen3-8B-GGUF:Q8_0"}),
+    (["https://huggingface.co/unsloth/Qwen3-8B-GGUF"], "huggingface.co/unsloth/Qwen3-8B-GGUF",
+     {"model_name": "user.Qwen3-8B-GGUF-Q4_K_M", "checkpoint": "huggingface.co/unsloth/Qwen3-8B-GGUF:Q4_K_M"}),
     # Nobody can be asked: the most usual one that fits.
     (["unsloth/Qwen3-8B-GGUF"], "unsloth/Qwen3-8B-GGUF",
      {"model_name": "user.Qwen3-8B-GGUF-Q4_K_M", "checkpoint": "unsloth/Qwen3-8B-GGUF:Q4_K_M"}),
@@ -93,7 +95,7 @@ def test_a_repository(tmp_path, stub, args, asked, body):
     server = stub(models() | {VARIANTS: THREE, PULL: complete()})
     done = Cli(tmp_path, server.port)("pull", *args)
     assert done.returncode == 0, done.err
-    assert server.queries(VARIANTS) == [{"checkpoint": asked}]
+    assert server.queries(VARIANTS) == [{"checkpoint": asked, "limit": "all"}]
     assert server.bodies(PULL) == [{"recipe": "llamacpp", "stream": True} | body]
     size = "850 kB in 2 files" if "Q8_0" in body["checkpoint"] else "492 kB"
     assert done.out.splitlines()[:2] == [f"Pulling {body['model_name']}: {size}", f"  from {body['checkpoint']}"]
@@ -103,10 +105,49 @@ def test_a_vision_model_of_modelscope(tmp_path, stub):
     offer = variants(("Q4_K_M", 5, 1), suggested_labels=["vision"], mmproj_files=["mmproj-F16.gguf", "mmproj-F32.gguf"])
     server = stub(models() | {VARIANTS: offer, PULL: complete()})
     assert Cli(tmp_path, server.port)("pull", "o/r", "--source", "modelscope").returncode == 0
-    assert server.queries(VARIANTS) == [{"checkpoint": "o/r", "source": "modelscope"}]
+    assert server.queries(VARIANTS) == [{"checkpoint": "o/r", "source": "modelscope", "limit": "all"}]
     assert server.bodies(PULL)[0] == {
-        "model_name": "user.Qwen3-8B-GGUF-Q4_K_M", "checkpoint": "o/r:Q4_K_M", "recipe": "llamacpp", "mmproj": "auto",
+        "model_name": "user.Qwen3-8B-GGUF-Q4_K_M", "checkpoint": "o/r:Q4_K_M", "recipe": "llamacpp",
         "labels": ["vision"], "source": "modelscope", "stream": True}
+
+
+def test_a_name_of_ollama(tmp_path, stub):
+    offer = variants(("1b", 1300000000, 4), suggested_name="llama3.2", source="ollama")
+    server = stub(models() | {VARIANTS: offer, PULL: complete()})
+    cli = Cli(tmp_path, server.port)
+    assert cli("pull", "llama3.2:1b").out.startswith(
+        "Pulling user.llama3.2-1b: 1.3 GB in 4 files\n  from ollama.com/llama3.2:1b\n")
+    assert server.queries(VARIANTS) == [{"checkpoint": "ollama.com/llama3.2:1b", "limit": "all"}]
+    assert server.bodies(PULL)[0]["checkpoint"] == "ollama.com/llama3.2:1b"
+    server.routes[VARIANTS] = (404, {"error": {"message": "there is no library/qwne3"}})
+    done = cli("pull", "qwne3")
+    assert done.returncode == 1 and "is no model of the list (quince list --all)" in done.err
+
+
+def test_an_address(tmp_path, stub):
+    server = stub(models() | {PULL: complete()})
+    cli = Cli(tmp_path, server.port)
+    assert cli("pull", "https://example.org/d/Model-Q4_0.gguf?download=1#x").returncode == 0
+    assert cli("pull", "http://example.org/a.tar.gz", "--name", "mine", "--recipe", "llamacpp").returncode == 0
+    assert server.bodies(PULL) == [
+        {"model_name": "user.Model-Q4_0", "checkpoint": "https://example.org/d/Model-Q4_0.gguf?download=1#x", "stream": True},
+        {"model_name": "user.mine", "checkpoint": "http://example.org/a.tar.gz", "recipe": "llamacpp", "stream": True}]
+    assert not server.queries(VARIANTS)
+
+
+def test_a_long_table_is_cut(tmp_path, stub):
+    many = variants(*[(f"Q{i}", 900000 * GB if i < 14 else 5, 1) for i in range(20)])
+    server = stub(models() | {VARIANTS: many})
+    t = Terminal(Cli(tmp_path, server.port), "pull", "o/r")
+    t.wait_for("Which one?")
+    first = t.shown()
+    assert [line.split()[:2] for line in first if line.startswith(" ")][1:] == [
+        [str(i + 1), f"Q{i}"] for i in [*range(12), 14]] + [["and", "7"]]
+    t.type("a\r")
+    t.wait_for("Q19")
+    t.wait_for("Which one?")
+    t.type("q\r")
+    assert t.status() == 1
 
 
 def test_a_variant_that_is_here_already(tmp_path, stub):
@@ -150,10 +191,9 @@ def test_a_file_of_this_machine(tmp_path, stub):
 def test_a_person_chooses(tmp_path, stub, typed, checkpoint):
     server = stub(models() | {VARIANTS: THREE, PULL: complete()})
     t = Terminal(Cli(tmp_path, server.port), "pull", "unsloth/Qwen3-8B-GGUF")
-    t.wait_for("Which one?")
     for line in typed.split("\r")[:-1]:
+        t.wait_for("[y/N]" if line == "y" else "for none [1]")
         t.type(line + "\r")
-        t.wait_for("\n")
     assert t.status() == (0 if checkpoint else 1)
     shown = t.shown()
     assert [line for line in shown if "Variant" in line or re.match(r" +\d  ", line)][:4] == [

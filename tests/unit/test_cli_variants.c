@@ -65,6 +65,28 @@ static void recommended(void **state)
     }
 }
 
+static void the_server_knows_its_memory(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json;
+        double memory;
+        enum qn_fit fit;
+    } cases[] = {
+        {"{\"variants\":[{\"size_bytes\":5e9,\"fits\":false}]}", 64e9, QN_FIT_NOT},
+        {"{\"variants\":[{\"size_bytes\":5e9,\"fits\":true}]}", 0, QN_FIT_GOOD},
+        {"{\"variants\":[{\"size_bytes\":5e9,\"fits\":true}]}", 6e9, QN_FIT_TIGHT},
+        {"{\"variants\":[{\"size_bytes\":5e9,\"fits\":true}]}", 5e9, QN_FIT_TIGHT},
+        {"{\"variants\":[{\"size_bytes\":5e9,\"fits\":null}]}", 5e9, QN_FIT_NOT},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct qn_variants_view v;
+        read(&v, cases[i].json, cases[i].memory);
+        assert_int_equal(v.v[0].fit, cases[i].fit);
+        drop(&v);
+    }
+}
+
 static void answers(void **state)
 {
     (void)state;
@@ -123,6 +145,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fits),
         cmocka_unit_test(recommended),
+        cmocka_unit_test(the_server_knows_its_memory),
         cmocka_unit_test(answers),
         cmocka_unit_test(odd_replies),
     };

@@ -28,7 +28,8 @@ static void variants_in_words(void **state)
         {"owner/repo:sub/file.gguf", true, "sub/file.gguf", NULL},
         {"hf.co/owner/repo:UD-Q4_K_XL", true, "UD-Q4_K_XL", NULL},
         {"hf.co/owner/repo", true, NULL, "hf.co/owner/repo:Q8_0"},
-        {"llama3.2:1b", false, NULL, NULL},
+        {"ollama.com/llama3.2:1b", false, NULL, NULL},
+        {"library/llama3.2", false, NULL, NULL},
         {"https://host:8080/m.gguf", false, NULL, NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -47,6 +48,31 @@ static void variants_in_words(void **state)
             assert_string_equal(out.data, cases[i].with);
             qn_buf_deinit(&out);
         }
+    }
+}
+
+static void references(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *word, *reference;
+        bool address;
+    } cases[] = {
+        {"owner/repo:Q4_0", "owner/repo:Q4_0", false},
+        {"llama3.2:1b", "ollama.com/llama3.2:1b", false},
+        {"https://huggingface.co/owner/repo", "huggingface.co/owner/repo", false},
+        {"https://hf.co/owner/repo:Q8_0", "hf.co/owner/repo:Q8_0", false},
+        {"https://huggingface.co/o/r/blob/main/x.gguf",
+         "https://huggingface.co/o/r/blob/main/x.gguf", false},
+        {"https://example.org/x.gguf", "https://example.org/x.gguf", true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct qn_buf out;
+        qn_buf_init(&out, 256);
+        qn_wish_reference(cases[i].word, &out);
+        assert_string_equal(out.data, cases[i].reference);
+        assert_int_equal(qn_wish_is_address(cases[i].word), cases[i].address);
+        qn_buf_deinit(&out);
     }
 }
 
@@ -112,15 +138,13 @@ static void bodies(void **state)
     struct qn_jref labels = qn_json_root(doc);
     assert_body(&(struct qn_wish){0}, &(struct qn_wish_found){.name = "Qwen3-0.6B-GGUF"},
                 "{\"model_name\":\"Qwen3-0.6B-GGUF\",\"stream\":true}");
-    assert_body(&(struct qn_wish){.labels = {"hot"}, .n_labels = 1, .source = "modelscope"},
-                &(struct qn_wish_found){.name = "user.x",
-                                        .checkpoint = "o/r:Q4_0",
-                                        .recipe = "llamacpp",
-                                        .mmproj = "auto",
-                                        .labels = &labels},
-                "{\"model_name\":\"user.x\",\"checkpoint\":\"o/r:Q4_0\",\"recipe\":\"llamacpp\","
-                "\"mmproj\":\"auto\",\"labels\":[\"vision\",\"hot\"],\"source\":\"modelscope\","
-                "\"stream\":true}");
+    assert_body(
+        &(struct qn_wish){.labels = {"hot"}, .n_labels = 1, .source = "modelscope"},
+        &(struct qn_wish_found){
+            .name = "user.x", .checkpoint = "o/r:Q4_0", .recipe = "llamacpp", .labels = &labels},
+        "{\"model_name\":\"user.x\",\"checkpoint\":\"o/r:Q4_0\",\"recipe\":\"llamacpp\","
+        "\"labels\":[\"vision\",\"hot\"],\"source\":\"modelscope\","
+        "\"stream\":true}");
     assert_body(&(struct qn_wish){.checkpoints = {{"main", "o/r:a"}, {"vae", "o/v"}},
                                   .n_checkpoints = 2,
                                   .recipe = "sd-cpp"},
@@ -134,6 +158,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(variants_in_words),
+        cmocka_unit_test(references),
         cmocka_unit_test(names),
         cmocka_unit_test(paths),
         cmocka_unit_test(bodies),
