@@ -23,7 +23,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { VARIANTS_TIMEOUT_S = 120, TEXT_MAX = 64 * 1024, ANSWER_MAX = 256, ID_MAX = 512 };
+enum {
+    VARIANTS_TIMEOUT_S = 120,
+    TEXT_MAX = 64 * 1024,
+    ANSWER_MAX = 256,
+    NAME_ROOM = 512,
+    ID_MAX = 640
+};
 
 static volatile sig_atomic_t interrupted;
 
@@ -38,7 +44,7 @@ struct pull {
     const struct qn_wish *wish;
     struct qn_json *known;    /* the server's entry, when it knows the word */
     struct qn_json *variants; /* else what the repository offers */
-    char name[QN_WISH_NAME_MAX];
+    char name[NAME_ROOM];     /* cut, which the server refuses as too long */
     struct qn_buf reference;  /* the word as a hub's */
     struct qn_buf checkpoint; /* with its variant; empty for a model that the server knows */
     const char *recipe;
