@@ -28,7 +28,7 @@ import make_random_gguf
 from cases import FLOATS, LARGE, cases
 from reference import Network
 
-ISAS = ("generic", "avx2", "avxvnni", "avx512")
+ISAS = ("generic", "avx2", "avxvnni", "avx512", "amx")
 FLOAT_LIMIT, ROUNDED_LIMIT = 3e-3, 0.02
 MOVED_FLOAT, MOVED_ROUNDED = 2e-4, 0.01    # among our own ways, RMS over spread
 MOVED_WIDE = 0.02                          # where one way rounds by 128 columns, another by 32
@@ -83,7 +83,7 @@ def run(tool, isas, folder, arch, kind, extra):
             continue
         wrong, figure = compare(np.fromfile(raw, np.float32).reshape(theirs.shape), theirs, kind, leads)
         ways = json.loads(probe(tool, isa, "sequences", path))
-        wide = isa == "avx512" and extra[:len(LARGE)] == LARGE
+        wide = isa in ("avx512", "amx") and extra[:len(LARGE)] == LARGE
         limit = MOVED_FLOAT if kind in FLOATS else MOVED_WIDE if wide else MOVED_ROUNDED
         for name, moved in ways.items():
             if not moved <= limit:

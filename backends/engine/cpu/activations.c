@@ -19,9 +19,9 @@ static size_t plain_bytes(int64_t cols)
                    sizeof(float) * CPU_COLUMNS_MAX);
 }
 
-static size_t wide_bytes(const struct cpu_wide *w, int64_t cols)
+size_t cpu_wide_bytes(const struct cpu_wide *form, int64_t cols)
 {
-    return aligned((size_t)(cols / CPU_WIDE) * (size_t)w->group_bytes);
+    return aligned((size_t)(cols / CPU_WIDE) * (size_t)form->group_bytes);
 }
 
 static bool is_block(const struct qn_tensor *w)
@@ -78,33 +78,27 @@ void cpu_forms_add(struct cpu_forms *f, const struct qn_tensor *w)
     f->rest |= fine(w);
 }
 
-const struct cpu_wide *cpu_wide_form(const struct cpu_kernels *k, const struct qn_tensor *w)
+int cpu_wide_form(const struct qn_tensor *w)
 {
-    return &k->wide[is_block(w) ? 0 : 1];
+    return is_block(w) ? 0 : 1;
 }
 
 bool cpu_wide(const struct cpu_kernels *k, const struct qn_tensor *w, int64_t rows)
 {
-    return rows >= CPU_WIDE_ROWS && cpu_in_panels(w) && cpu_wide_form(k, w)->panel_bytes &&
+    return rows >= CPU_WIDE_ROWS && cpu_in_panels(w) && k->wide[cpu_wide_form(w)].panel_bytes &&
            (is_block(w) ? k->wide_panel[w->dtype] != NULL : k->wide_rows[w->dtype] != NULL) &&
            w->shape[w->ndim - 1] % CPU_WIDE == 0 && qn_tensor_elements(w) >= CPU_FINE_WEIGHTS;
 }
 
-void cpu_forms_add_wide(struct cpu_forms *f, const struct qn_tensor *w)
-{
-    f->wide[is_block(w) ? 0 : 1] = true;
-}
-
 bool cpu_forms_any(const struct cpu_forms *f)
 {
-    return f->block || f->rest || f->plain || f->wide[0] || f->wide[1];
+    return f->block || f->rest || f->plain;
 }
 
-size_t cpu_group_bytes(const struct cpu_kernels *k, const struct cpu_forms *f, int64_t cols)
+size_t cpu_group_bytes(const struct cpu_forms *f, int64_t cols)
 {
     return (f->block ? block_bytes(cols) : 0) + (f->rest ? block_bytes(cols) : 0) +
-           (f->plain ? plain_bytes(cols) : 0) + (f->wide[0] ? wide_bytes(&k->wide[0], cols) : 0) +
-           (f->wide[1] ? wide_bytes(&k->wide[1], cols) : 0);
+           (f->plain ? plain_bytes(cols) : 0);
 }
 
 int cpu_group_width(int rows)
@@ -120,19 +114,6 @@ static const char *rest_of(const struct cpu_forms *f, const char *group, int64_t
 static const char *plain_of(const struct cpu_forms *f, const char *group, int64_t cols)
 {
     return rest_of(f, group, cols) + (f->rest ? block_bytes(cols) : 0);
-}
-
-static const char *wide_at(const struct cpu_kernels *k, const struct cpu_forms *f,
-                           const char *group, int form, int64_t cols)
-{
-    group = plain_of(f, group, cols) + (f->plain ? plain_bytes(cols) : 0);
-    return group + (form == 1 && f->wide[0] ? wide_bytes(&k->wide[0], cols) : 0);
-}
-
-const char *cpu_wide_of(const struct cpu_kernels *k, const struct cpu_forms *f, const char *group,
-                        const struct qn_tensor *w)
-{
-    return wide_at(k, f, group, is_block(w) ? 0 : 1, w->shape[w->ndim - 1]);
 }
 
 static void gather(float *to, int width, const float *const *x, int n, int64_t cols)
@@ -172,9 +153,6 @@ void cpu_group_ready(const struct cpu_kernels *k, const struct cpu_forms *f, cha
         k->round(group, width, x, n, cols);
     if (f->plain)
         gather((float *)plain_of(f, group, cols), width, x, n, cols);
-    for (int i = 0; i < 2; i++)
-        if (f->wide[i])
-            k->wide[i].round((char *)wide_at(k, f, group, i, cols), x, n, cols);
     if (f->rest) {
         const float *rows[CPU_COLUMNS_MAX];
         left_over(left, group, width, x, n, cols);

@@ -18,10 +18,9 @@ enum {
 
 /* What a group holds, one after the other. */
 struct cpu_forms {
-    bool block;   /* rounded to eight bits, for block weights */
-    bool rest;    /* what rounding left over, rounded, for small matrices of block weights */
-    bool plain;   /* as they are, for F32, F16 and BF16 weights */
-    bool wide[2]; /* in the wide forms of pack.h: for block and for plain weights */
+    bool block; /* rounded to eight bits, for block weights */
+    bool rest;  /* what rounding left over, rounded, for small matrices of block weights */
+    bool plain; /* as they are, for F32, F16 and BF16 weights */
 };
 
 /* Whether w is multiplied by sixteen rows at a time: block weights laid out in panels, plain ones
@@ -39,14 +38,11 @@ void cpu_panel_widen(const struct cpu_kernels *k, void *out, const struct qn_ten
 void cpu_forms_add(struct cpu_forms *f, const struct qn_tensor *w);
 /* Whether a product of `rows` rows with w takes the wide form on these kernels. */
 bool cpu_wide(const struct cpu_kernels *k, const struct qn_tensor *w, int64_t rows);
+/* Which of the two wide forms: 0 of block weights, 1 of plain ones. */
+int cpu_wide_form(const struct qn_tensor *w);
+size_t cpu_wide_bytes(const struct cpu_wide *form, int64_t cols); /* of a full group, aligned */
 bool cpu_forms_any(const struct cpu_forms *f);
-size_t cpu_group_bytes(const struct cpu_kernels *k, const struct cpu_forms *f,
-                       int64_t cols); /* of a full group, aligned */
-const struct cpu_wide *cpu_wide_form(const struct cpu_kernels *k, const struct qn_tensor *w);
-void cpu_forms_add_wide(struct cpu_forms *f, const struct qn_tensor *w);
-/* The group's activations in the form that w takes. */
-const char *cpu_wide_of(const struct cpu_kernels *k, const struct cpu_forms *f, const char *group,
-                        const struct qn_tensor *w);
+size_t cpu_group_bytes(const struct cpu_forms *f, int64_t cols); /* of a full group, aligned */
 int cpu_group_width(int rows); /* 1 to 8 rows as the kernels take them: 1, 2, 4 or 8 */
 
 /* Makes n rows x[0] .. x[n - 1] of `cols` ready in `group`, filled up to cpu_group_width(n). left

@@ -71,11 +71,16 @@ typedef void (*cpu_rows_fn)(float *y, const void *rows, size_t row_bytes, int n,
 struct cpu_wide {
     bool (*supported)(void);      /* NULL: wherever the set is */
     int panel_bytes, group_bytes; /* of CPU_WIDE columns; 0: this set has no such form */
-    /* A group of eight rows from n of them, and y [2][8][16] = two panels times one group. While it
-     * multiplies, tile asks for the memory [ask, ask_end), as much of it as it finds time for. */
+    int rows;                     /* of one group: a multiple of 8, at most CPU_WIDE_GROUP_ROWS */
+    /* A group of n rows, 1 to `rows`, and y [2][rows][16] = two panels times one group, of whose
+     * rows only the first n mean something. While it multiplies, tile asks for the memory [ask,
+     * ask_end), as much of it as it finds time for. */
     void (*round)(void *group, const float *const *x, int n, int64_t cols);
-    void (*tile)(float *y, const void *first, const void *second, const void *group, int64_t cols,
-                 const char *ask, const char *ask_end);
+    void (*tile)(float *y, const void *first, const void *second, const void *group, int n,
+                 int64_t cols, const char *ask, const char *ask_end);
+    /* Before a thread's first tile and after its last; MAY be NULL. */
+    void (*begin)(void);
+    void (*end)(void);
 };
 
 /* One instruction set's inner loops. Rows are contiguous; y may be an input where ops.h says so. */
@@ -109,6 +114,7 @@ struct cpu_kernels {
     cpu_panel_fn panel[QN_DTYPE_COUNT][4]; /* by block type, and for nc = 1, 2, 4, 8 */
     cpu_rows_fn rows[QN_DTYPE_COUNT][4];   /* by plain type, likewise */
     struct cpu_wide wide[2];               /* of block types, of plain ones */
+    struct cpu_wide wide_else[2];          /* where the former cannot be used; none: zeros */
     /* A panel in wide form, cols a multiple of CPU_WIDE; NULL where the set or the type has none.
      */
     void (*wide_panel[QN_DTYPE_COUNT])(void *out, const void *panel, int64_t cols);
@@ -118,11 +124,14 @@ struct cpu_kernels {
 };
 
 extern const struct cpu_kernels cpu_kernels_generic, cpu_kernels_avx2, cpu_kernels_avxvnni,
-    cpu_kernels_avx512;
+    cpu_kernels_avx512, cpu_kernels_amx;
 /* Whether the processor converts half precision: __builtin_cpu_supports of clang 14 has no name
  * for it. */
 bool cpu_has_f16c(void);
 bool cpu_has_bf16(void); /* AVX512-BF16, likewise */
+/* Tiles of bytes, which the first call asks the kernel for, and of BF16. */
+bool cpu_has_amx(void);
+bool cpu_has_amx_bf16(void);
 
 void cpu_attend_bf16(const struct cpu_attend *a);
 
@@ -145,7 +154,8 @@ enum {
     CPU_ATTEND_SPLIT = 512,      /* keys with sums of their own */
     CPU_ATTEND_SPLITS_MAX = 128, /* that threads share; longer contexts are not shared */
     CPU_ATTEND_MANY = 128,
-    CPU_ATTEND_PAD = 32 /* heads are filled up to a multiple of it */
+    CPU_WIDE_GROUP_ROWS = 32, /* most rows of one group in wide form */
+    CPU_ATTEND_PAD = 32       /* heads are filled up to a multiple of it */
 };
 
 /* The first key that a query at position pos sees. */

@@ -1,6 +1,7 @@
 /* Kernels for AVX-512 with VNNI: one vector is one group of a panel, sixteen rows by four columns,
  * and meets four columns of an activation broadcast to all rows. No sums across lanes are ever
  * needed. */
+#include "engine/cpu/amx.h"
 #include "engine/cpu/attend.h"
 #include "engine/cpu/recurrent.h"
 
@@ -339,31 +340,46 @@ static bool supported(void)
 #define BLOCK_ROW(c, name, number, elements, bytes) [QN_##name] = ROW(c),
 #define WIDE_ROW(c, name, number, elements, bytes) [QN_##name] = c##_wide,
 
+/* What the set with tiles has as well. */
+#define BOTH_SETS                                                                                  \
+    .rms_norm = lanes_rms_norm, .silu_mul = lanes_silu_mul, .mul = lanes_mul,                      \
+    .sigmoid_mul = lanes_sigmoid_mul, .softmax = lanes_softmax, .add = lanes_add,                  \
+    .dot = lanes_dot, .narrow = lanes_narrow, .widen = lanes_widen, .keep = keep_row,              \
+    .attend = attend, .attend_part = attend_part, .attend_join = attend_join,                      \
+    .attend_many = cpu_attend_bf16, .conv = lanes_conv, .delta = lanes_delta, .scan = lanes_scan,  \
+    .round = lanes_round, .panel = {QN_BLOCK_TYPES(BLOCK_ROW)},                                    \
+    .rows = {[QN_F32] = PLAIN_ROW(f32), [QN_F16] = PLAIN_ROW(f16), [QN_BF16] = PLAIN_ROW(bf16)},   \
+    .wide_panel = {QN_BLOCK_TYPES(WIDE_ROW)},                                                      \
+    .wide_rows = {[QN_F16] = f16_pairs, [QN_BF16] = bf16_pairs}
+#define WIDE_BYTES                                                                                 \
+    {                                                                                              \
+        NULL, CPU_WIDE_PANEL, CPU_WIDE_GROUP, CPU_COLUMNS_MAX, wide_round, wide_tile, NULL, NULL   \
+    }
+#define WIDE_PAIRS                                                                                 \
+    {                                                                                              \
+        has_bf16, CPU_PAIRS_PANEL, CPU_PAIRS_GROUP, CPU_COLUMNS_MAX, pairs_round, pairs_tile,      \
+            NULL, NULL                                                                             \
+    }
+
 const struct cpu_kernels cpu_kernels_avx512 = {
     .name = "avx512",
     .supported = supported,
-    .rms_norm = lanes_rms_norm,
-    .silu_mul = lanes_silu_mul,
-    .mul = lanes_mul,
-    .sigmoid_mul = lanes_sigmoid_mul,
-    .softmax = lanes_softmax,
-    .add = lanes_add,
-    .dot = lanes_dot,
-    .narrow = lanes_narrow,
-    .widen = lanes_widen,
-    .keep = keep_row,
-    .attend = attend,
-    .attend_part = attend_part,
-    .attend_join = attend_join,
-    .attend_many = cpu_attend_bf16,
-    .conv = lanes_conv,
-    .delta = lanes_delta,
-    .scan = lanes_scan,
-    .round = lanes_round,
-    .panel = {QN_BLOCK_TYPES(BLOCK_ROW)},
-    .rows = {[QN_F32] = PLAIN_ROW(f32), [QN_F16] = PLAIN_ROW(f16), [QN_BF16] = PLAIN_ROW(bf16)},
-    .wide = {{NULL, CPU_WIDE_PANEL, CPU_WIDE_GROUP, wide_round, wide_tile},
-             {has_bf16, CPU_PAIRS_PANEL, CPU_PAIRS_GROUP, pairs_round, pairs_tile}},
-    .wide_panel = {QN_BLOCK_TYPES(WIDE_ROW)},
-    .wide_rows = {[QN_F16] = f16_pairs, [QN_BF16] = bf16_pairs},
+    .wide = {WIDE_BYTES, WIDE_PAIRS},
+    BOTH_SETS,
+};
+
+static bool with_tiles(void)
+{
+    return supported() && cpu_has_amx();
+}
+
+const struct cpu_kernels cpu_kernels_amx = {
+    .name = "amx",
+    .supported = with_tiles,
+    .wide = {{NULL, CPU_WIDE_PANEL, CPU_TILES_GROUP, CPU_TILES_ROWS, cpu_tiles_round,
+              cpu_tiles_tile, cpu_tiles_begin, cpu_tiles_end},
+             {cpu_has_amx_bf16, CPU_PAIRS_PANEL, CPU_TILES_PAIRS_GROUP, CPU_TILES_ROWS,
+              cpu_tiles_pairs_round, cpu_tiles_pairs_tile, cpu_tiles_begin, cpu_tiles_end}},
+    .wide_else = {WIDE_BYTES, WIDE_PAIRS},
+    BOTH_SETS,
 };

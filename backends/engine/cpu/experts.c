@@ -65,8 +65,7 @@ static int64_t groups_max(int64_t choices, int64_t experts)
 size_t cpu_experts_bytes(const struct qn_reserve *r)
 {
     return (size_t)groups_max(r->rows * r->experts_used, r->experts) *
-           cpu_group_bytes(NULL, &(struct cpu_forms){true, true, true, {false, false}},
-                           r->experts_cols);
+           cpu_group_bytes(&(struct cpu_forms){true, true, true}, r->experts_cols);
 }
 
 int64_t cpu_experts_ints(const struct qn_reserve *r)
@@ -148,7 +147,7 @@ static void ready_activations(struct job *j)
     int64_t cols = j->x->shape[1], n;
     for (int i = 0; i < j->n_parts; i++)
         cpu_forms_add(&j->forms, j->parts[i].w);
-    j->group_bytes = cpu_group_bytes(j->dev->k, &j->forms, cols);
+    j->group_bytes = cpu_group_bytes(&j->forms, cols);
     j->one_row = j->x->shape[0] == 1;
     n = j->one_row ? 1 : j->n_groups;
     if ((size_t)n * j->group_bytes > j->dev->rows_bytes ||

@@ -15,6 +15,11 @@ struct job {
     struct cpu_forms forms;
     size_t group_bytes; /* of the activations of one group of rows */
     int64_t groups;
+    struct wide {
+        char *at; /* groups of activations in this wide form, after the others; NULL: not needed */
+        size_t bytes;
+        int64_t groups;
+    } wide[2];
     int64_t start[QN_LINEAR_MAX + 1]; /* items before each product */
     int64_t step[QN_LINEAR_MAX];      /* rows of one item */
 };
@@ -34,8 +39,12 @@ static int64_t divide_up(int64_t a, int64_t b)
 
 size_t cpu_matmul_bytes(const struct cpu_kernels *k, int64_t rows, int64_t cols)
 {
-    return (size_t)divide_up(rows, CPU_COLUMNS_MAX) *
-           cpu_group_bytes(k, &(struct cpu_forms){true, true, true, {true, true}}, cols);
+    size_t bytes = (size_t)divide_up(rows, CPU_COLUMNS_MAX) *
+                   cpu_group_bytes(&(struct cpu_forms){true, true, true}, cols);
+    for (int i = 0; i < 2; i++)
+        if (k->wide[i].panel_bytes)
+            bytes += (size_t)divide_up(rows, k->wide[i].rows) * cpu_wide_bytes(&k->wide[i], cols);
+    return bytes;
 }
 
 /* Rows of activations, or two panels in wide form. */
@@ -50,38 +59,73 @@ static char *group_at(const struct job *j, int64_t g)
     return (char *)j->dev->rows + (size_t)g * j->group_bytes;
 }
 
-static int rows_of_group(const struct job *j, int64_t g)
+/* Rows of group g, of `most` rows a group. */
+static int rows_of_group(const struct job *j, int64_t g, int most)
 {
-    int64_t rows = j->x->shape[0] - g * CPU_COLUMNS_MAX;
-    return (int)(rows < CPU_COLUMNS_MAX ? rows : CPU_COLUMNS_MAX);
+    int64_t rows = j->x->shape[0] - g * most;
+    return (int)(rows < most ? rows : most);
 }
 
-static void ready_group(void *arg, int64_t g, int worker)
+static void ready_group(const struct job *j, int64_t g, float *work)
 {
-    const struct job *j = arg;
     const float *x[CPU_COLUMNS_MAX];
-    int n = rows_of_group(j, g);
+    int n = rows_of_group(j, g, CPU_COLUMNS_MAX);
     for (int i = 0; i < n; i++)
         x[i] = cpu_at(j->x, g * CPU_COLUMNS_MAX + i, 0);
-    cpu_group_ready(j->dev->k, &j->forms, group_at(j, g), x, n, j->x->shape[1],
-                    j->dev->work + worker * j->dev->work_floats);
+    cpu_group_ready(j->dev->k, &j->forms, group_at(j, g), x, n, j->x->shape[1], work);
+}
+
+static void ready_wide(const struct job *j, int form, int64_t g)
+{
+    const struct cpu_wide *wide = &j->dev->k->wide[form];
+    const float *x[CPU_WIDE_GROUP_ROWS];
+    int n = rows_of_group(j, g, wide->rows);
+    for (int i = 0; i < n; i++)
+        x[i] = cpu_at(j->x, g * wide->rows + i, 0);
+    wide->round(j->wide[form].at + (size_t)g * j->wide[form].bytes, x, n, j->x->shape[1]);
+}
+
+/* The groups of all forms that are needed, one after another. */
+static void ready_item(void *arg, int64_t i, int worker)
+{
+    const struct job *j = arg;
+    const int64_t groups = cpu_forms_any(&j->forms) ? j->groups : 0;
+    if (i < groups)
+        ready_group(j, i, j->dev->work + worker * j->dev->work_floats);
+    else if (i < groups + j->wide[0].groups)
+        ready_wide(j, 0, i - groups);
+    else
+        ready_wide(j, 1, i - groups - j->wide[0].groups);
 }
 
 static void ready_activations(struct job *j, int n_parts)
 {
-    int64_t rows = j->x->shape[0], cols = j->x->shape[1];
+    const struct cpu_kernels *k = j->dev->k;
+    const int64_t rows = j->x->shape[0], cols = j->x->shape[1];
+    bool wide[2] = {false, false};
     for (int i = 0; i < n_parts; i++) {
-        if (cpu_wide(j->dev->k, j->parts[i].w, rows))
-            cpu_forms_add_wide(&j->forms, j->parts[i].w);
+        if (cpu_wide(k, j->parts[i].w, rows))
+            wide[cpu_wide_form(j->parts[i].w)] = true;
         else
             cpu_forms_add(&j->forms, j->parts[i].w);
     }
     j->groups = divide_up(rows, CPU_COLUMNS_MAX);
-    j->group_bytes = cpu_group_bytes(j->dev->k, &j->forms, cols);
-    if ((size_t)j->groups * j->group_bytes > j->dev->rows_bytes)
+    j->group_bytes = cpu_group_bytes(&j->forms, cols);
+    size_t bytes = (size_t)j->groups * j->group_bytes;
+    int64_t items = cpu_forms_any(&j->forms) ? j->groups : 0;
+    for (int i = 0; i < 2; i++) {
+        if (!wide[i])
+            continue;
+        j->wide[i] = (struct wide){.at = (char *)j->dev->rows + bytes,
+                                   .bytes = cpu_wide_bytes(&k->wide[i], cols),
+                                   .groups = divide_up(rows, k->wide[i].rows)};
+        bytes += (size_t)j->wide[i].groups * j->wide[i].bytes;
+        items += j->wide[i].groups;
+    }
+    if (bytes > j->dev->rows_bytes)
         cpu_not_reserved("matmul", rows, cols);
-    if (cpu_forms_any(&j->forms))
-        qn_pool_run(j->dev->pool, ready_group, j, j->groups);
+    if (items > 0)
+        qn_pool_run(j->dev->pool, ready_item, j, items);
 }
 
 /* The finished tile [nc][16] of one panel into y, without the columns and rows that only fill up.
@@ -108,7 +152,7 @@ static void panel_times_group(const struct job *j, const struct qn_linear *l, in
                               int64_t g)
 {
     float tile[CPU_COLUMNS_MAX * CPU_PANEL] __attribute__((aligned(64)));
-    int n = rows_of_group(j, g);
+    int n = rows_of_group(j, g, CPU_COLUMNS_MAX);
     cpu_group_times_panel(j->dev->k, tile, l->w, 0, panel, &j->forms, group_at(j, g), n);
     store_tile(j, l, tile, g * CPU_COLUMNS_MAX, n, panel * CPU_PANEL);
 }
@@ -127,27 +171,33 @@ static void wide_item(const struct job *j, const struct qn_linear *l, int64_t fi
                       float *work)
 {
     const struct cpu_kernels *k = j->dev->k;
-    const struct cpu_wide *form = cpu_wide_form(k, l->w);
+    const struct cpu_wide *form = &k->wide[cpu_wide_form(l->w)];
+    const struct wide *x = &j->wide[cpu_wide_form(l->w)];
     const int64_t cols = l->w->shape[1], stop = divide_up(end, CPU_PANEL);
     char *wide[2] = {(char *)work, (char *)work + cols / CPU_WIDE * form->panel_bytes};
-    float tile[2][CPU_COLUMNS_MAX * CPU_PANEL] __attribute__((aligned(64)));
+    float tile[2 * CPU_WIDE_GROUP_ROWS * CPU_PANEL] __attribute__((aligned(64)));
     const int64_t panels = divide_up(l->w->shape[0], CPU_PANEL);
     const int64_t bytes = cpu_panel_at(l->w, 0, 1) - cpu_panel_at(l->w, 0, 0);
+    if (form->begin)
+        form->begin();
     for (int64_t p = first / CPU_PANEL; p < stop; p += 2) {
-        int n = stop - p < 2 ? 1 : 2;
+        int two = stop - p < 2 ? 1 : 2;
         const char *next = cpu_panel_at(l->w, 0, p + 2);
         const int64_t coming = p + 2 >= panels ? 0 : p + 3 >= panels ? 1 : 2;
-        const int64_t share = divide_up(coming * bytes, j->groups * CPU_ALIGN) * CPU_ALIGN;
-        for (int i = 0; i < n; i++)
+        const int64_t share = divide_up(coming * bytes, x->groups * CPU_ALIGN) * CPU_ALIGN;
+        for (int i = 0; i < two; i++)
             cpu_panel_widen(k, wide[i], l->w, p + i);
-        for (int64_t g = 0; g < j->groups; g++, next += share) {
-            form->tile(tile[0], wide[0], wide[n - 1],
-                       cpu_wide_of(k, &j->forms, group_at(j, g), l->w), cols, next, next + share);
-            for (int i = 0; i < n; i++)
-                store_tile(j, l, tile[i], g * CPU_COLUMNS_MAX, rows_of_group(j, g),
+        for (int64_t g = 0; g < x->groups; g++, next += share) {
+            const int n = rows_of_group(j, g, form->rows);
+            form->tile(tile, wide[0], wide[two - 1], x->at + (size_t)g * x->bytes, n, cols, next,
+                       next + share);
+            for (int i = 0; i < two; i++)
+                store_tile(j, l, tile + i * form->rows * CPU_PANEL, g * form->rows, n,
                            (p + i) * CPU_PANEL);
         }
     }
+    if (form->end)
+        form->end();
 }
 
 /* Block weights as the file has them: each row is widened once and meets all activations,

@@ -11,6 +11,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #ifdef QN_X86_64
 #include <cpuid.h>
@@ -32,10 +34,56 @@ bool cpu_has_bf16(void)
 #endif
 }
 
+#ifdef QN_X86_64
+/* Whether the system saves the registers of tiles: two bits of extended control register 0. */
+static bool system_saves_tiles(void)
+{
+    const unsigned saves = 3u << 17;
+    unsigned a, b, c, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE))
+        return false;
+    __asm__ volatile("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
+    return (a & saves) == saves;
+}
+
+/* Whether palette 1 has the eight tiles of 16 rows of 64 bytes that dot_amx.c is written for. */
+static bool has_tiles(void)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid_count(0x1d, 1, &a, &b, &c, &d) && (b & 0xffff) >= 64 && b >> 16 >= 8 &&
+           (c & 0xffff) >= 16;
+}
+
+/* Linux gives a process the state of tiles when it asks; its threads have it, too. An older kernel
+ * does not know the question, and one without such state refuses. */
+static bool may_use_tiles(void)
+{
+    enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
+    return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+}
+
+static bool amx_bits(unsigned bits)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & bits) == bits;
+}
+
+bool cpu_has_amx(void)
+{
+    const unsigned tile = 1u << 24, int8 = 1u << 25;
+    return amx_bits(tile | int8) && system_saves_tiles() && has_tiles() && may_use_tiles();
+}
+
+bool cpu_has_amx_bf16(void)
+{
+    return amx_bits(1u << 22) && cpu_has_amx() && cpu_has_bf16();
+}
+#endif
+
 const struct cpu_kernels *const cpu_kernels_all[] = {
 #ifdef QN_X86_64
-    &cpu_kernels_avx512,  &cpu_kernels_avxvnni,
-    &cpu_kernels_avx2,
+    &cpu_kernels_amx,     &cpu_kernels_avx512,
+    &cpu_kernels_avxvnni, &cpu_kernels_avx2,
 #endif
     &cpu_kernels_generic, NULL,
 };
@@ -47,6 +95,7 @@ struct trial {
     float x[8][COLS], w[ROWS][COLS], gain[COLS], out[2][8 * COLS];
     uint16_t halves[2 * KEYS * HEAD];
     char file[ROWS * COLS * 4], panel[ROWS * COLS * 4], acts[2][8 * COLS * 4];
+    char group[2 * CPU_WIDE_GROUP_ROWS * COLS] __attribute__((aligned(64)));
     char wide[COLS / CPU_WIDE * CPU_PAIRS_PANEL] __attribute__((aligned(64)));
     float work[2][(CPU_ATTEND_KEYS + 2 * CPU_ATTEND_MANY) * (HEAD + CPU_ATTEND_PAD) +
                   CPU_ATTEND_MANY * (CPU_ATTEND_KEYS + 2)] __attribute__((aligned(64)));
@@ -294,36 +343,53 @@ static void try_rows(const struct cpu_kernels *k, struct trial *t, int side)
         t->out[side][c * CPU_PANEL + n] = 0;
 }
 
-/* The wide form against the exact one: both round, but not by the same columns. */
-static void try_wide(const struct cpu_kernels *k, struct trial *t, int side)
+/* What a wide form is compared to: the exact products, as the first rows of the first panel and as
+ * the last of the second. */
+static void try_exact(const struct cpu_kernels *k, struct trial *t, int side)
 {
-    const float *rows[8];
-    t->n = 8 * CPU_PANEL;
-    t->tolerance = 0.02f;
     const struct qn_dtype_info *d = qn_dtype(t->type);
-    const struct cpu_wide *form = &k->wide[d->block > 1 ? 0 : 1];
-    if (!form->tile && d->block > 1) {
+    if (d->block > 1) {
         t->width = 8;
         try_panel(k, t, side);
-        return;
-    }
-    if (!form->tile) {
+    } else {
         float *plain = t->work[0];
         d->quant(t->file, t->w[0], ROWS * COLS);
         for (int i = 0; i < 8 * COLS; i++)
             plain[i] = t->x[i / CPU_PLAIN_RUN % 8]
                            [i / (8 * CPU_PLAIN_RUN) * CPU_PLAIN_RUN + i % CPU_PLAIN_RUN];
         k->rows[t->type][3](t->out[side], t->file, qn_dtype_bytes(d, COLS), ROWS, plain, COLS);
+    }
+    memcpy(t->out[side] + 8 * CPU_PANEL, t->out[side], sizeof(float) * 8 * CPU_PANEL);
+}
+
+/* The wide form against the exact one: both round, but not by the same columns. */
+static void try_wide(const struct cpu_kernels *k, struct trial *t, int side)
+{
+    const struct qn_dtype_info *d = qn_dtype(t->type);
+    const struct cpu_wide *form = &k->wide[d->block > 1 ? 0 : 1];
+    const float *rows[CPU_WIDE_GROUP_ROWS];
+    t->n = 2 * 8 * CPU_PANEL;
+    t->tolerance = 0.02f;
+    if (!form->tile) {
+        try_exact(k, t, side);
         return;
     }
     float *tile = t->work[0];
-    form->round(t->acts[1], rows_of(t, rows), 8, COLS);
+    for (int i = 0; i < form->rows; i++)
+        rows[i] = t->x[i % 8];
+    form->round(t->group, rows, form->rows, COLS);
     if (d->block > 1)
         k->wide_panel[t->type](t->wide, t->panel, COLS);
     else
         k->wide_rows[t->type](t->wide, t->file, qn_dtype_bytes(d, COLS), ROWS, COLS);
-    form->tile(tile, t->wide, t->wide, t->acts[1], COLS, NULL, NULL);
-    memcpy(t->out[side], tile + t->n, sizeof(float) * (size_t)t->n);
+    if (form->begin)
+        form->begin();
+    form->tile(tile, t->wide, t->wide, t->group, form->rows, COLS, NULL, NULL);
+    if (form->end)
+        form->end();
+    memcpy(t->out[side], tile, sizeof(float) * 8 * CPU_PANEL);
+    memcpy(t->out[side] + 8 * CPU_PANEL, tile + (2 * form->rows - 8) * CPU_PANEL,
+           sizeof(float) * 8 * CPU_PANEL);
 }
 
 typedef void (*trial_fn)(const struct cpu_kernels *k, struct trial *t, int side);
@@ -395,13 +461,41 @@ static int try_products(const struct cpu_kernels *set, struct trial *t, struct c
         replaced++;
     }
     if (!out->wide[block ? 0 : 1].panel_bytes || !(set->wide_panel[type] || set->wide_rows[type]) ||
-        !(wrong = compare(set, t, try_wide)))
+        !(wrong = compare(out, t, try_wide)))
         return replaced;
     out->wide_panel[type] = NULL;
     out->wide_rows[type] = NULL;
     qn_warn("engine", "isa=%s kernel=wide type=%s left_out=\"%s\"", set->name, qn_dtype(type)->name,
             wrong);
     return replaced + 1;
+}
+
+static void leave_unsupported(struct cpu_wide *form, const struct cpu_wide *other)
+{
+    if (form->supported && !form->supported())
+        *form = *other;
+    if (form->supported && !form->supported())
+        form->panel_bytes = 0;
+}
+
+/* Puts another in the place of a wide form that fails; how many were replaced. */
+static int try_forms(const struct cpu_kernels *set, struct trial *t, struct cpu_kernels *out)
+{
+    static const enum qn_dtype types[] = {QN_Q8_0, QN_BF16};
+    const char *wrong;
+    int replaced = 0;
+    for (int i = 0; i < 2; i++) {
+        leave_unsupported(&out->wide[i], &set->wide_else[i]);
+        t->type = types[i];
+        if (!out->wide[i].panel_bytes || !set->wide_else[i].tile ||
+            !(wrong = compare(out, t, try_wide)))
+            continue;
+        out->wide[i] = set->wide_else[i];
+        leave_unsupported(&out->wide[i], &set->wide_else[i]);
+        qn_warn("engine", "isa=%s kernel=wide form=%d left_out=\"%s\"", set->name, i, wrong);
+        replaced++;
+    }
+    return replaced;
 }
 
 int cpu_kernels_try(const struct cpu_kernels *set, struct cpu_kernels *out)
@@ -415,9 +509,6 @@ int cpu_kernels_try(const struct cpu_kernels *set, struct cpu_kernels *out)
         out->attend_many = NULL;
     if (!t)
         return 0; /* the device that needs far more will say so */
-    for (int i = 0; i < 2; i++)
-        if (set->wide[i].supported && !set->wide[i].supported())
-            out->wide[i].panel_bytes = 0;
     memset(t, 0, sizeof *t);
     fill(t->x[0], 8 * COLS, &seed);
     fill(t->w[0], ROWS * COLS, &seed);
@@ -443,6 +534,7 @@ int cpu_kernels_try(const struct cpu_kernels *set, struct cpu_kernels *out)
     TRY(delta)
     TRY(scan)
     TRY(round)
+    replaced += try_forms(set, t, out);
     for (int type = 0; type < QN_DTYPE_COUNT; type++) {
         t->type = type;
         replaced += try_products(set, t, out);
@@ -478,5 +570,5 @@ qn_err cpu_kernels_choose(const struct cpu_kernels **out, struct qn_error *e)
         if (forced)
             return qn_fail(e, QN_EUNSUPPORTED, "QUINCE_ISA=%s: this processor cannot run it", want);
     }
-    return qn_fail(e, QN_EINVAL, "QUINCE_ISA=%s: not generic, avx2, avxvnni or avx512", want);
+    return qn_fail(e, QN_EINVAL, "QUINCE_ISA=%s: not generic, avx2, avxvnni, avx512 or amx", want);
 }

@@ -29,7 +29,7 @@
  * signed bytes, [16 rows][4 columns], then f32[16] scales and int32[16], -128 times the sum of the
  * row's bytes; activations, groups of eight rows: [32][8 rows][4 columns] of q + 128, then f32[8]
  * d. Of F16 and BF16 weights it has 64 vectors of BF16, [16 rows][2 columns]; activations [64][8
- * rows][2 columns]. */
+ * rows][2 columns]. Tiles take the same panels and activations of their own (amx.h). */
 #ifndef QN_ENGINE_CPU_PACK_H
 #define QN_ENGINE_CPU_PACK_H
 
