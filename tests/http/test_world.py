@@ -6,10 +6,11 @@ import threading
 import time
 
 import pytest
-from conftest import ROOT, wait_until
+from conftest import ROOT, Server, gguf, wait_until
 from hub_others import ModelScope, OllamaRegistry
 from hub_server import TOKEN
 from shapes import check
+from test_found import put_hf
 
 SEED_VARIANTS = {
     "checkpoint": "unsloth/Qwen3-8B-GGUF",
@@ -27,7 +28,7 @@ SEED_VARIANTS = {
 }
 
 
-def world(house, hub, *args, env=None):
+def world(house, hub, *args):
     return house.start("--hf-endpoint", hub.url, "--modelscope-endpoint", hub.url, "--ollama-registry", hub.url, *args)
 
 
@@ -112,7 +113,7 @@ def test_a_repository_that_is_not_there(house, hub):
     ({"status": 403}, 404), ({"status": 500}, 500), ({"status": 429}, 429), ({"body": b"<html>"}, 500),
     ({"body": b"[]"}, 500), ({"body": b'{"sha":"..","siblings":[]}'}, 500),
 ])
-def test_a_hub_that_fails(house, hub, fault, status, monkeypatch):
+def test_a_hub_that_fails(house, hub, fault, status):
     hub.repo("o/r", {"m.gguf": b"x"})
     server = world(house, hub)
     hub.fault("/api/models/o/r", **fault)
@@ -132,7 +133,7 @@ def test_no_hub_at_all(house):
     assert reply.status == 500 and "127.0.0.1" in reply.json["error"]["message"]
 
 
-def test_gated_repositories_and_the_token(house, hub, monkeypatch):
+def test_gated_repositories_and_the_token(house, hub):
     hub.repo("o/gated", {"m-Q4_0.gguf": b"x"}, gated="manual")
     hub.repo("o/private", {"m-Q4_0.gguf": b"x"}, private=True)
     server = world(house, hub)
@@ -145,7 +146,6 @@ def test_gated_repositories_and_the_token(house, hub, monkeypatch):
     token.parent.mkdir(parents=True)
     token.write_text(TOKEN + "\n")
     server.stop()
-    from conftest import Server
     again = Server(server.data_dir, house.backend_dir, house.models_dir, ["--hf-endpoint", hub.url])
     house.servers.append(again)
     assert again.get("/v1/pull/variants?checkpoint=o/private").status == 200
@@ -245,6 +245,31 @@ def test_the_server_stops_while_hubs_are_asked(house, hub):
     gate.set()
     for c in held:
         c.close()
+
+
+def test_updates(house, hub):
+    """Models of Hugging Face's cache: a new commit counts only when it changed a file that is here."""
+    old, model = "a" * 40, gguf({"general.architecture": "llama", "general.name": "m", "fake.options": "{}"})
+    data = house.tmp_path / "found"
+    put_hf(data / "home/.cache/huggingface/hub", "o/same", {"same-Q4_0.gguf": model}, old)
+    put_hf(data / "home/.cache/huggingface/hub", "o/other", {"other-Q4_0.gguf": model + b"x"}, old)
+    put_hf(data / "home/.cache/huggingface/hub", "o/gone", {"gone-Q4_0.gguf": model + b"y"}, old)
+    hub.repo("o/same", {"same-Q4_0.gguf": model, "README.md": b"new words"}, commit="b" * 40)
+    hub.repo("o/other", {"other-Q4_0.gguf": model + b"z"}, commit="b" * 40)
+    server = Server(data, house.backend_dir, house.models_dir, ["--hf-endpoint", hub.url])
+    house.servers.append(server)
+    entries = lambda: {m["id"]: m for m in server.get("/v1/models").json["data"]}
+    wait_until(lambda: len(entries()) == 3, what="three models")
+    reply = server.post("/v1/models/check-updates", {})
+    assert reply.status == 200, reply.body
+    assert reply.json["status"] == "success" and reply.json["updates_available"] == 1
+    assert reply.json["models"] == ["extra.other-Q4_0"]
+    assert [m["model_name"] for m in reply.json["not_checked"]] == ["extra.gone-Q4_0"]
+    assert {k for k, m in entries().items() if m["update_available"]} == {"extra.other-Q4_0"}
+    # The next question finds that all is well again.
+    hub.repo("o/other", {"other-Q4_0.gguf": model + b"x"}, commit="c" * 40)
+    assert server.post("/v1/models/check-updates", {}).json["updates_available"] == 0
+    assert not any(m["update_available"] for m in entries().values())
 
 
 @pytest.fixture
