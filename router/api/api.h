@@ -29,11 +29,11 @@ void qn_api_cleanup(struct qn_services *sv, struct qn_http *h, const char *id); 
 void qn_api_aliases(struct qn_services *sv, struct qn_http *h, const char *id);     /* aliases.c */
 void qn_api_alias_add(struct qn_services *sv, struct qn_http *h, const char *id);
 void qn_api_alias_remove(struct qn_services *sv, struct qn_http *h, const char *id);
-void qn_api_rescan(struct qn_services *sv, struct qn_http *h, const char *id); /* rescan.c */
-void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id);   /* load.c */
-void qn_api_unload(struct qn_services *sv, struct qn_http *h, const char *id); /* load.c */
-void qn_api_stats(struct qn_services *sv, struct qn_http *h, const char *id);  /* stats.c */
-void qn_api_logs(struct qn_services *sv, struct qn_http *h, const char *id);   /* logs.c */
+void qn_api_rescan(struct qn_services *sv, struct qn_http *h, const char *id);      /* rescan.c */
+void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id);        /* load.c */
+void qn_api_unload(struct qn_services *sv, struct qn_http *h, const char *id);      /* load.c */
+void qn_api_stats(struct qn_services *sv, struct qn_http *h, const char *id);       /* stats.c */
+void qn_api_logs(struct qn_services *sv, struct qn_http *h, const char *id);        /* logs.c */
 void qn_api_system_info(struct qn_services *sv, struct qn_http *h, const char *id); /* system.c */
 void qn_api_system_stats(struct qn_services *sv, struct qn_http *h, const char *id);
 
@@ -87,6 +87,10 @@ struct qn_model_row;
 /* anthropic_models.c: what models.c answers to clients of Anthropic's API. */
 void qn_api_anthropic_models(struct qn_services *sv, struct qn_http *h);
 void qn_api_anthropic_model(struct qn_http *h, const struct qn_model_row *row);
+
+/* What a model is for, as Lemonade's clients know it; of a catalog row's type and labels
+ * (models.c). */
+const char *qn_api_type_name(const char *type, const char *labels);
 
 /* One model as /models lists it. */
 void qn_api_model_write(struct qn_jw *w, struct qn_services *sv, const struct qn_model_row *row);

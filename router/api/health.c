@@ -26,7 +26,7 @@ static void write_loaded(struct qn_jw *w, const struct qn_loaded *m, const struc
     qn_jw_kstr(w, "model_name", m->name);
     qn_jw_kstr(w, "checkpoint", row ? row->checkpoint : NULL);
     qn_jw_kf64(w, "last_use", (double)(qn_wall_ms() - ago_ms) / 1000);
-    qn_jw_kstr(w, "type", m->type);
+    qn_jw_kstr(w, "type", qn_api_type_name(m->type, row ? row->labels : "[]"));
     qn_jw_kstr(w, "device", "cpu");
     qn_jw_kstr(w, "recipe", row ? row->recipe : NULL);
     qn_jw_key(w, "recipe_options");

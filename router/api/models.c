@@ -2,6 +2,7 @@
 #include "router/api/api.h"
 
 #include "base/str.h"
+#include "contract/backend_types.h"
 #include "registry/registry.h"
 #include "router/answer.h"
 #include "router/inventory.h"
@@ -34,6 +35,17 @@ static void write_members(struct qn_jw *w, const char *json)
     }
     qn_buf_deinit(&text);
     qn_json_free(doc);
+}
+
+const char *qn_api_type_name(const char *type, const char *labels)
+{
+    if (qn_str_eq(type, "asr"))
+        return "transcription";
+    if (qn_str_eq(type, "llm") && strstr(labels, "\"embeddings\""))
+        return "embedding";
+    if (qn_str_eq(type, "llm") && strstr(labels, "\"reranking\""))
+        return "reranking";
+    return type;
 }
 
 /* Of a preset: the model that computes for it is. */
@@ -132,7 +144,7 @@ static void write_row(struct qn_jw *w, struct qn_services *sv, const struct qn_m
         .checkpoint = row->checkpoint,
         .checkpoints = row->checkpoints,
         .recipe = row->recipe,
-        .type = row->type,
+        .type = qn_api_type_name(row->type, row->labels),
         .labels = row->labels,
         .options = row->options,
         .extras = row->extras,
@@ -159,9 +171,21 @@ void qn_api_model_write(struct qn_jw *w, struct qn_services *sv, const struct qn
     write_row(w, sv, row, row->name);
 }
 
+/* Why a model of the list cannot be run here, or NULL. */
+static const char *why_not(const struct qn_registry_entry *listed)
+{
+    if (listed->unsupported)
+        return listed->unsupported;
+    return qn_backend_type_of(listed->recipe)
+               ? NULL
+               : "there is no program here that runs models of this kind: this "
+                 "installation of quince came without it";
+}
+
 /* A model of the built-in list that is not here. */
 static void write_listed(struct qn_jw *w, const struct qn_registry_entry *listed, int64_t created_s)
 {
+    const char *why = why_not(listed);
     const struct entry x = {
         .name = listed->name,
         .checkpoint = listed->checkpoint,
@@ -175,12 +199,12 @@ static void write_listed(struct qn_jw *w, const struct qn_registry_entry *listed
         .registry = *listed->hub ? listed->hub : NULL,
         .created_s = created_s,
         .size_bytes = listed->size_bytes,
-        .suggested = listed->suggested,
+        .suggested = listed->suggested && !why,
     };
     qn_jw_obj(w);
     write_entry(w, &x);
-    if (listed->unsupported)
-        qn_jw_kstr(w, "unsupported", listed->unsupported);
+    if (why)
+        qn_jw_kstr(w, "unsupported", why);
     qn_jw_kbool(w, "loaded", false);
     qn_jw_ki64(w, "last_use", 0);
     qn_jw_obj_end(w);

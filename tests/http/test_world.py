@@ -300,7 +300,21 @@ def test_the_list_of_all(full_list, house):
     assert "vision" in by_id["Gemma-3-4b-it-GGUF"]["labels"]
     assert by_id["SD-Turbo"]["image_defaults"] == {"steps": 4, "cfg_scale": 1.0, "width": 512, "height": 512}
     assert by_id["Flux-2-Klein-4B"]["checkpoints"].keys() == {"main", "text_encoder", "vae"}
+    assert by_id["Whisper-Tiny"]["type"] == "transcription" and by_id["kokoro-v1"]["type"] == "tts"
+    assert by_id["nomic-embed-text-v1-GGUF"]["type"] == "embedding"
+    # The tests' servers have a program for every kind; without one a model is not suggested.
+    assert "unsupported" not in by_id["Whisper-Tiny"] and by_id["Whisper-Tiny"]["suggested"]
     assert "NPU" in by_id["Qwen2.5-0.5B-Instruct-CPU"]["unsupported"]
+
+
+def test_kinds_that_no_program_runs(house, hub, full_list, tmp_path):
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    (bare / "quince-llm").symlink_to(house.backend_dir / "quince-llm")
+    server = house.start("--backend-dir", str(bare))
+    by_id = {m["id"]: m for m in server.get("/v1/models?show_all=true").json["data"]}
+    assert "no program" in by_id["Whisper-Tiny"]["unsupported"] and not by_id["Whisper-Tiny"]["suggested"]
+    assert "unsupported" not in by_id["Qwen3-0.6B-GGUF"]
 
 
 def test_one_model_that_is_not_here(full_list):
