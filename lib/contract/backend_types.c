@@ -46,19 +46,19 @@ static int64_t media_memory(const struct qn_memory_facts *f)
     return __builtin_add_overflow(f->file_bytes + f->file_bytes / 10, BASE, &sum) ? INT64_MAX : sum;
 }
 
-static const struct qn_load_option no_options[] = {{NULL, QN_LOAD_VALUE}};
+static const struct qn_load_option no_options[] = {{NULL, QN_LOAD_VALUE, QN_JSON_ABSENT}};
 
 static const struct qn_load_option llm_options[] = {
-    {"slots", QN_LOAD_VALUE},
-    {"cache_type", QN_LOAD_VALUE},
-    {"speculate", QN_LOAD_VALUE},
-    {"context_shift", QN_LOAD_VALUE},
-    {"draft_model", QN_LOAD_MODEL},
-    {"prefix_cache", QN_LOAD_CACHE_FILE},
-    {"rope_scaling", QN_LOAD_VALUE},
-    {"lora", QN_LOAD_ADAPTERS},
-    {"weight_cache", QN_LOAD_WEIGHT_CACHE},
-    {NULL, QN_LOAD_VALUE},
+    {"slots", QN_LOAD_VALUE, QN_JSON_NUMBER},
+    {"cache_type", QN_LOAD_VALUE, QN_JSON_STRING},
+    {"speculate", QN_LOAD_VALUE, QN_JSON_BOOL},
+    {"context_shift", QN_LOAD_VALUE, QN_JSON_BOOL},
+    {"draft_model", QN_LOAD_MODEL, QN_JSON_STRING},
+    {"prefix_cache", QN_LOAD_CACHE_FILE, QN_JSON_BOOL},
+    {"rope_scaling", QN_LOAD_VALUE, QN_JSON_STRING},
+    {"lora", QN_LOAD_ADAPTERS, QN_JSON_ARRAY},
+    {"weight_cache", QN_LOAD_WEIGHT_CACHE, QN_JSON_NUMBER},
+    {NULL, QN_LOAD_VALUE, QN_JSON_ABSENT},
 };
 
 static const struct qn_backend_type types[] = {

@@ -2,6 +2,7 @@
 #ifndef QN_CONTRACT_BACKEND_TYPES_H
 #define QN_CONTRACT_BACKEND_TYPES_H
 
+#include "base/json.h"
 #include "contract/job.h"
 
 #include <stdbool.h>
@@ -30,6 +31,7 @@ enum { QN_WEIGHT_CACHE_GIB_MAX = 1 << 20 };
 struct qn_load_option {
     const char *name; /* in load requests, among a model's saved options, and for the child */
     enum qn_load_kind kind;
+    enum qn_json_type type; /* of its value in requests */
 };
 
 struct qn_backend_type {

@@ -187,7 +187,9 @@ void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id)
         err = qn_json_str(&v, &name, &e);
         v = qn_json_get(&root, "ctx_size");
         if (!err)
-            err = qn_json_i64_opt(&v, 0, CONTEXT_MAX, &options.context, &e);
+            err = qn_json_i64_opt(&v, -1, CONTEXT_MAX, &options.context, &e);
+        if (!err && qn_json_type(&v) == QN_JSON_NUMBER && options.context < 0)
+            options.context = 0; /* as newer clients say that the model may choose */
         v = qn_json_get(&root, "save_options");
         if (!err)
             err = qn_json_bool_opt(&v, &save, &e);

@@ -1,0 +1,327 @@
+/* GET, POST and DELETE models/{id}/options: the options that a model is loaded with, by layers,
+ * without loading it. The context's length "by itself" is -1 to clients and 0 to us. */
+#include "router/api/api.h"
+
+#include "base/str.h"
+#include "contract/backend_types.h"
+#include "router/answer.h"
+#include "router/inventory.h"
+#include "router/may_open.h"
+#include "router/residency.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPTIONS_MAX = 64 * 1024, CONTEXT_MAX = 16 * 1024 * 1024 };
+#define CONTEXT "ctx_size"
+
+/* What an answer shows of a model. */
+struct view {
+    const struct qn_model_row *row;     /* that is asked about */
+    const struct qn_backend_type *type; /* of the model that computes for it */
+    const char *saved;                  /* JSON objects, strongest first */
+    const char *wanted;                 /* saved with a dry run's changes */
+    const char *defaults;               /* the settings */
+    int64_t default_context;
+};
+
+/* The value of an option in a JSON object, as it is. False: there is none. */
+static bool write_value(struct qn_jw *w, const char *json, const char *name)
+{
+    struct qn_json *doc;
+    if (qn_json_parse(json, strlen(json), &doc, NULL))
+        return false;
+    struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, name);
+    bool there = qn_json_type(&v) > QN_JSON_NULL;
+    struct qn_buf text;
+    qn_buf_init(&text, OPTIONS_MAX);
+    if (there && qn_json_print(&v, &text) == QN_OK) {
+        qn_jw_key(w, name);
+        qn_jw_raw(w, qn_buf_cstr(&text), text.len);
+    }
+    qn_buf_deinit(&text);
+    qn_json_free(doc);
+    return there;
+}
+
+/* The context that a JSON object asks for; QN_UNSET: it does not say. */
+static int64_t context_of(const char *json)
+{
+    struct qn_json *doc;
+    int64_t out = QN_UNSET;
+    if (qn_json_parse(json, strlen(json), &doc, NULL))
+        return out;
+    struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, CONTEXT);
+    qn_json_i64_opt(&v, 0, CONTEXT_MAX, &out, NULL);
+    qn_json_free(doc);
+    return out;
+}
+
+static int64_t shown_context(int64_t context)
+{
+    return context > 0 ? context : -1;
+}
+
+/* A whole body for POST load: every option from the strongest of two layers, null where the model's
+ * process decides. */
+static void write_layers(struct qn_jw *w, const char *key, const struct view *v, const char *layer)
+{
+    int64_t context = context_of(layer);
+    qn_jw_key(w, key);
+    qn_jw_obj(w);
+    qn_jw_kstr(w, "model_name", v->row->name);
+    qn_jw_ki64(w, CONTEXT, shown_context(context != QN_UNSET ? context : v->default_context));
+    for (const struct qn_load_option *o = v->type->load_options; o->name; o++)
+        if (!write_value(w, layer, o->name) && !write_value(w, v->defaults, o->name))
+            qn_jw_knull(w, o->name);
+    qn_jw_obj_end(w);
+}
+
+static void write_saved(struct qn_jw *w, const struct view *v)
+{
+    int64_t context = context_of(v->saved);
+    qn_jw_key(w, "saved");
+    qn_jw_obj(w);
+    if (context != QN_UNSET)
+        qn_jw_ki64(w, CONTEXT, shown_context(context));
+    for (const struct qn_load_option *o = v->type->load_options; o->name; o++)
+        write_value(w, v->saved, o->name);
+    qn_jw_obj_end(w);
+}
+
+/* The context of a load: what is asked for, else what it runs with, else what the model was trained
+ * on as far as that is known. */
+static int64_t resolved_context(const struct qn_services *sv, const struct view *v)
+{
+    int64_t wanted = context_of(v->wanted), trained = 0;
+    if (wanted == QN_UNSET)
+        wanted = v->default_context;
+    if (wanted > 0)
+        return wanted;
+    struct qn_loaded loaded[QN_RESIDENTS_MAX];
+    size_t n = qn_inventory_loaded(sv->inventory, loaded, QN_RESIDENTS_MAX);
+    for (size_t i = 0; i < n; i++)
+        if (qn_str_eq(loaded[i].name, v->row->name) && loaded[i].status.state == QN_INST_READY)
+            return loaded[i].status.context;
+    struct qn_json *details;
+    if (qn_json_parse(v->row->details, strlen(v->row->details), &details, NULL) == QN_OK) {
+        struct qn_jref root = qn_json_root(details), length = qn_json_get(&root, "context_length");
+        qn_json_i64_opt(&length, 0, INT64_C(1) << 40, &trained, NULL);
+        qn_json_free(details);
+    }
+    return trained;
+}
+
+static void answer(const struct qn_services *sv, struct qn_http *h, const struct view *v)
+{
+    struct qn_buf body;
+    qn_buf_init(&body, QN_API_REPLY_MAX);
+    struct qn_jw w = qn_jw_to(&body);
+    qn_jw_obj(&w);
+    qn_jw_kstr(&w, "model_name", v->row->name);
+    qn_jw_kstr(&w, "recipe", v->row->recipe);
+    write_saved(&w, v);
+    write_layers(&w, "effective", v, v->wanted);
+    write_layers(&w, "defaults", v, "{}");
+    qn_jw_ki64(&w, "resolved_ctx_size", resolved_context(sv, v));
+    qn_jw_obj_end(&w);
+    qn_answer_json(h, 200, &body);
+    qn_buf_deinit(&body);
+}
+
+/* Of a preset, the options of the model that computes for it are meant. */
+static qn_err find(struct qn_services *sv, const char *id, struct qn_snapshot **snap,
+                   struct view *v, struct qn_error *e)
+{
+    qn_err err = qn_inventory_find(sv->inventory, id, snap, &v->row, e);
+    if (err)
+        return err;
+    const struct qn_inventory_config *config = qn_inventory_config(sv->inventory);
+    v->row = qn_inventory_computes(*snap, v->row);
+    v->type = qn_backend_type_find(v->row->type);
+    v->saved = v->wanted = v->row->options;
+    v->defaults = config->load_options;
+    v->default_context = config->context;
+    if (v->type)
+        return QN_OK;
+    qn_snapshot_unref(*snap);
+    return qn_fail_param(e, QN_EUNSUPPORTED, "model", "models of the type '%.40s' have no options",
+                         v->row->type);
+}
+
+void qn_api_options(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    struct qn_snapshot *snap;
+    struct view v;
+    struct qn_error e = {0};
+    if (find(sv, id, &snap, &v, &e)) {
+        qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = id});
+        return;
+    }
+    answer(sv, h, &v);
+    qn_snapshot_unref(snap);
+}
+
+static const struct qn_load_option *option_find(const struct qn_backend_type *type,
+                                                const char *name)
+{
+    for (const struct qn_load_option *o = type->load_options; o->name; o++)
+        if (qn_str_eq(o->name, name))
+            return o;
+    return NULL;
+}
+
+static qn_err check_member(struct qn_services *sv, struct qn_http *h,
+                           const struct qn_backend_type *type, const struct qn_jref *v,
+                           bool *answered, struct qn_error *e)
+{
+    static const char *const beside[] = {"model_name", "dry_run"};
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
+        if (qn_str_eq(v->key, beside[i]))
+            return QN_OK;
+    if (qn_json_type(v) == QN_JSON_NULL &&
+        (qn_str_eq(v->key, CONTEXT) || option_find(type, v->key)))
+        return QN_OK;
+    if (qn_str_eq(v->key, CONTEXT)) {
+        int64_t context;
+        qn_err err = qn_json_i64(v, -1, CONTEXT_MAX, &context, e);
+        return !err && context == 0
+                   ? qn_json_fail(v, e,
+                                  "must be a number of tokens, or -1 for the model's own choice")
+                   : err;
+    }
+    const struct qn_load_option *o = option_find(type, v->key);
+    if (!o)
+        return qn_json_fail(v, e, "is not an option of models of this kind");
+    if (qn_json_type(v) != o->type)
+        return qn_json_fail(v, e, "expected %s", qn_json_type_name(o->type));
+    struct qn_jref it;
+    for (bool more = o->kind == QN_LOAD_ADAPTERS && qn_json_first(v, &it); more;
+         more = qn_json_next(&it)) {
+        struct qn_jref path = qn_json_get(&it, "path");
+        const char *text;
+        qn_err err = qn_json_str(&path, &text, e);
+        if (err)
+            return err;
+        if ((*answered = !qn_may_open(sv, h, text)))
+            return QN_OK;
+    }
+    return QN_OK;
+}
+
+/* Saved options with the request's changes: null takes one away. */
+static void merge(const struct qn_backend_type *type, const char *saved,
+                  const struct qn_jref *changes, struct qn_buf *out)
+{
+    struct qn_jw w = qn_jw_to(out);
+    struct qn_jref c = qn_json_get(changes, CONTEXT);
+    int64_t context = context_of(saved), asked;
+    if (qn_json_type(&c) == QN_JSON_NULL)
+        context = QN_UNSET;
+    else if (qn_json_i64(&c, -1, CONTEXT_MAX, &asked, NULL) == QN_OK)
+        context = asked < 0 ? 0 : asked;
+    qn_jw_obj(&w);
+    if (context != QN_UNSET)
+        qn_jw_ki64(&w, CONTEXT, context);
+    for (const struct qn_load_option *o = type->load_options; o->name; o++) {
+        struct qn_jref v = qn_json_get(changes, o->name);
+        struct qn_buf text;
+        qn_buf_init(&text, OPTIONS_MAX);
+        if (qn_json_type(&v) == QN_JSON_ABSENT) {
+            write_value(&w, saved, o->name);
+        } else if (qn_json_type(&v) != QN_JSON_NULL && qn_json_print(&v, &text) == QN_OK) {
+            qn_jw_key(&w, o->name);
+            qn_jw_raw(&w, qn_buf_cstr(&text), text.len);
+        }
+        qn_buf_deinit(&text);
+    }
+    qn_jw_obj_end(&w);
+}
+
+/* The change cannot be called off, so this outlives a client that leaves. */
+struct asker {
+    struct qn_services *sv;
+    struct qn_http *http; /* NULL: gone */
+    char *name;
+};
+
+static void gone(void *ctx)
+{
+    ((struct asker *)ctx)->http = NULL;
+}
+
+static void saved(void *ctx, const struct qn_error *e)
+{
+    struct asker *a = ctx;
+    if (a->http) {
+        qn_http_on_gone(a->http, NULL, NULL);
+        if (e)
+            qn_answer_error(a->http, e);
+        else
+            qn_api_options(a->sv, a->http, a->name);
+    }
+    free(a->name);
+    free(a);
+}
+
+static void save(struct qn_services *sv, struct qn_http *h, const char *name, const char *options)
+{
+    struct asker *a = qn_xcalloc(1, sizeof *a);
+    a->sv = sv;
+    a->http = h;
+    a->name = qn_xstrdup(name);
+    qn_http_on_gone(h, gone, a);
+    qn_catalog_set_options(sv->catalog, name, options, saved, a);
+}
+
+void qn_api_options_set(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    struct qn_snapshot *snap = NULL;
+    struct qn_json *doc = NULL;
+    struct qn_error e = {0};
+    struct qn_buf merged;
+    struct view v;
+    bool dry = false, answered = false;
+    qn_buf_init(&merged, OPTIONS_MAX);
+    qn_err err = find(sv, id, &snap, &v, &e);
+    if (err)
+        snap = NULL;
+    if (!err && sv->stopping)
+        err = qn_fail(&e, QN_EBUSY, "the server is stopping");
+    if (!err)
+        err = qn_api_body(h, false, &doc, &e);
+    if (!err) {
+        struct qn_jref root = qn_json_root(doc), it, d = qn_json_get(&root, "dry_run");
+        err = qn_json_bool_opt(&d, &dry, &e);
+        for (bool more = qn_json_first(&root, &it); more && !err && !answered;
+             more = qn_json_next(&it))
+            err = check_member(sv, h, v.type, &it, &answered, &e);
+        if (!err && !answered)
+            merge(v.type, v.saved, &root, &merged);
+    }
+    if (!err && merged.overflow)
+        err = qn_fail(&e, QN_ELIMIT, "the options have more than %d bytes", OPTIONS_MAX);
+    v.wanted = qn_buf_cstr(&merged);
+    if (err)
+        qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = id});
+    else if (!answered && dry)
+        answer(sv, h, &v);
+    else if (!answered)
+        save(sv, h, v.row->name, v.wanted);
+    qn_snapshot_unref(snap);
+    qn_buf_deinit(&merged);
+    qn_json_free(doc);
+}
+
+void qn_api_options_reset(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    struct qn_snapshot *snap;
+    struct view v;
+    struct qn_error e = {0};
+    if (find(sv, id, &snap, &v, &e)) {
+        qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = id});
+        return;
+    }
+    save(sv, h, v.row->name, "{}");
+    qn_snapshot_unref(snap);
+}
