@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "router/blobs.h"
 #include "router/inventory.h"
+#include "router/pulls.h"
 #include "router/survey.h"
 
 #include <stdio.h>
@@ -157,6 +158,7 @@ qn_err qn_custody_delete(struct qn_services *sv, const char *name, qn_custody_do
     l->done = done;
     l->ctx = ctx;
     note_keeper(l);
+    qn_pulls_forget_model(sv->pulls, l->name);
     /* Another model may compute for this one; and one that is not loaded is out already. */
     if (qn_inventory_computes(snap, row) != row ||
         qn_inventory_unload(sv->inventory, l->name, on_unloaded, l, NULL))

@@ -15,6 +15,7 @@
 #include "router/dialects/form.h"
 #include "router/inventory.h"
 #include "router/preset.h"
+#include "router/pull_first.h"
 #include "router/stats.h"
 #include "router/upstream.h"
 
@@ -45,7 +46,8 @@ struct run {
     struct qn_multipart files; /* lent from the body */
     struct qn_buf out;
     char id[QN_REQUEST_ID_DIGITS + 1];
-    struct look *look; /* NULL: none is on its way */
+    struct look *look;           /* NULL: none is on its way */
+    struct qn_pull_first *first; /* NULL: the model needs not be downloaded */
     struct qn_lease *lease;
     struct job *jobs;
     size_t open;              /* jobs that have not ended */
@@ -80,6 +82,7 @@ static void run_free(struct run *r)
         r->look->run = NULL;
     qn_timer_stop(r->beat);
     qn_timer_stop(r->resume);
+    qn_pull_first_leave(r->first);
     qn_lease_release(r->lease);
     r->dialect->free(r->reply.own);
     qn_json_free(r->doc);
@@ -470,15 +473,11 @@ static const char *request_header(void *ctx, const char *name)
     return qn_http_header(ctx, name);
 }
 
-/* The body is there, and so is what it refers to: the request becomes jobs and waits for its model.
- */
-static void begin(struct run *r)
+/* The request has been understood: it becomes jobs and waits for its model. */
+static void go_on(struct run *r)
 {
     struct qn_error e = {0};
-    qn_err err = r->dialect->parse(&r->rq, &e);
-    if (!err)
-        err = take_model(r, &e);
-    if (err) {
+    if (take_model(r, &e)) {
         fail(r, &e, false);
         return;
     }
@@ -492,6 +491,33 @@ static void begin(struct run *r)
         unload_only(r);
     else
         wait_for_model(r);
+}
+
+/* The model has been downloaded, or cannot be. */
+static void installed(void *ctx, const struct qn_error *e)
+{
+    struct run *r = ctx;
+    r->first = NULL;
+    qn_http_on_gone(r->http, NULL, NULL);
+    if (e)
+        fail(r, e, true);
+    else
+        go_on(r);
+}
+
+/* The body is there, and so is what it refers to. */
+static void begin(struct run *r)
+{
+    struct qn_error e = {0};
+    qn_err err = r->dialect->parse(&r->rq, &e);
+    if (!err && r->dialect->installs && r->rq.model)
+        err = qn_pull_first(r->sv, r->rq.model, installed, r, &r->first, &e);
+    if (err)
+        fail(r, &e, false);
+    else if (r->first)
+        qn_http_on_gone(r->http, gone, r);
+    else
+        go_on(r);
 }
 
 static void copy_kept(struct run *r, const struct qn_answers_found *found, struct qn_error *e)

@@ -25,6 +25,7 @@
 #include "router/listen.h"
 #include "router/listeners.h"
 #include "router/logs.h"
+#include "router/pull_world.h"
 #include "router/routes.h"
 #include "router/stats.h"
 #include "router/survey.h"
@@ -64,6 +65,7 @@ struct program {
     struct qn_web web;
     struct qn_hubs hubs;
     char *hf_token;
+    struct qn_pull_world world;
     struct qn_stats stats;
     struct qn_routes routes;
     int lock_fd, signal_fd;
@@ -140,6 +142,7 @@ static void on_signal(void *ctx, uint32_t events)
     qn_info("main", "signal=%u stopping=when_idle running=%zu limit_s=%lld", info.ssi_signo,
             qn_http_server_active(p->server), (long long)p->settings.drain_s);
     p->services.stopping = true;
+    qn_pulls_drain(p->services.pulls);
     p->drain_until_ms = qn_now_ms() + p->settings.drain_s * 1000;
     p->drain = qn_timer_start(p->loop, 0, DRAIN_CHECK_MS, on_drain, p);
 }
@@ -298,6 +301,27 @@ static void open_hubs(struct program *p)
     p->services.model_source = s->default_model_source;
 }
 
+/* Downloads go on where the last run left them. */
+static void open_pulls(struct program *p)
+{
+    p->world = (struct qn_pull_world){.loop = p->loop,
+                                      .catalog = p->catalog,
+                                      .closed = &p->services.closed,
+                                      .web = &p->web,
+                                      .hubs = &p->hubs,
+                                      .store = p->services.store,
+                                      .survey = p->services.survey};
+    p->services.pulls = qn_pulls_new(&(struct qn_pulls_config){
+        .loop = p->loop,
+        .catalog = p->catalog,
+        .closed = &p->services.closed,
+        .steps = qn_pull_world_steps(&p->world),
+        .threads = (int)p->settings.download_threads,
+        .offline = p->settings.offline,
+    });
+    qn_catalog_flush(p->catalog); /* the first request must find them */
+}
+
 /* The listeners besides the main one, and whether any of them is open to other machines. */
 static qn_err open_more(struct program *p, struct qn_error *e)
 {
@@ -374,6 +398,7 @@ static qn_err open_all(struct program *p, struct qn_error *e)
         &p->services, &(struct qn_discovery_config){.env = (const char *const *)environ,
                                                     .folders = s->extra_models_dir,
                                                     .programs = !s->no_discovery});
+    open_pulls(p);
     err = qn_http_server_new(p->loop, &events, p, (size_t)s->body_limit_mb * 1024 * 1024,
                              &p->server, e);
     if (!err)
@@ -409,6 +434,7 @@ static void close_all(struct program *p)
     if (p->client)
         qn_http_client_free(p->client);
     qn_watch_remove(p->signal_watch);
+    qn_pulls_stop(p->services.pulls);
     p->services.closed = true;
     qn_survey_stop(p->services.survey);
     qn_discovery_stop(p->services.discovery);
@@ -418,6 +444,7 @@ static void close_all(struct program *p)
         qn_catalog_close(p->catalog); /* what is on its way to the catalog is written first */
     if (p->loop)
         qn_loop_free(p->loop);
+    qn_pulls_free(p->services.pulls);
     qn_survey_free(p->services.survey);
     qn_discovery_free(p->services.discovery);
     qn_inquiries_free(p->services.inquiries);

@@ -176,6 +176,7 @@ void qn_pull_finish(struct qn_pull_job *j)
 /* Files to throw away: a plain copy, the job may be gone before the worker begins. */
 struct rubbish {
     struct qn_pulls *pulls;
+    struct qn_snapshot *models;
     struct qn_arena *arena;
     struct qn_download_file *files;
     size_t n;
@@ -185,12 +186,13 @@ static void discard_work(void *ctx)
 {
     struct rubbish *r = ctx;
     const struct qn_pull_steps *s = &r->pulls->config.steps;
-    s->discard(s->ctx, r->files, r->n);
+    s->discard(s->ctx, r->files, r->n, r->models);
 }
 
 static void discarded(void *ctx)
 {
     struct rubbish *r = ctx;
+    qn_snapshot_unref(r->models);
     qn_arena_free(r->arena);
     free(r);
 }
@@ -199,6 +201,7 @@ void qn_pull_discard(struct qn_pull_job *j)
 {
     struct rubbish *r = qn_xcalloc(1, sizeof *r);
     r->pulls = j->pulls;
+    r->models = qn_catalog_snapshot(j->pulls->config.catalog);
     r->arena = qn_arena_new(QN_DOWNLOADS_BYTES_MAX);
     r->files = qn_arena_alloc(r->arena, (j->plan->n + 1) * sizeof *r->files);
     for (size_t i = 0; j->blobs && i < j->plan->n; i++) {

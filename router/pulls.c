@@ -173,7 +173,7 @@ static bool some_yield(const struct qn_pulls *p)
 static void begin_resolving(struct qn_pulls *p)
 {
     for (struct qn_pull_job *j = p->jobs; j && p->resolving < QN_PULL_RESOLVES_MAX; j = j->next)
-        if (j->wants_resolve && !j->run)
+        if (j->wants_resolve && !j->run && (!p->config.offline || j->plan->order.local))
             qn_pull_resolve(j);
 }
 
@@ -188,9 +188,9 @@ static void schedule(void *ctx)
     for (struct qn_pull_job *j = p->jobs; j; j = j->next)
         if (j->m.state == QN_PULL_WAITING && !has_work(j, &all) && all)
             qn_pull_handle(j, QN_PULL_DONE);
+    begin_resolving(p);
     if (p->config.offline)
         return;
-    begin_resolving(p);
     struct qn_pull_job *j;
     while (p->fetching < (size_t)p->config.threads && (j = most(p)))
         qn_pull_handle(j, QN_PULL_TURN);
@@ -429,13 +429,15 @@ qn_err qn_pulls_control(struct qn_pulls *p, const char *id, enum qn_pull_control
     if (p->stopping)
         return qn_fail(e, QN_EBUSY, "the server is stopping");
     struct qn_pull_machine tried = j->m;
-    if (qn_pull_step(&tried, events[what]) & QN_PULL_FX_REFUSE)
+    if (qn_pull_step(&tried, events[what]) & QN_PULL_FX_REFUSE) {
+        if (qn_pull_is_over(j->m.state)) /* what is over stays as it is */
+            return QN_OK;
         return qn_fail_param(e, QN_ECONFLICT, "action",
                              "the download of %s is %s: that cannot be done with it now",
                              j->plan->order.model,
-                             qn_pull_is_over(j->m.state) || j->m.state == QN_PULL_CANCELLING
-                                 ? qn_pull_status(j->m.state)
-                                 : "complete and being put in its place");
+                             j->m.state == QN_PULL_FINISHING ? "complete and being put in its place"
+                                                             : "being cancelled");
+    }
     if (what == QN_PULL_DO_RESUME)
         j->wanted = true;
     qn_pull_handle(j, events[what]);
@@ -456,7 +458,7 @@ qn_err qn_pulls_set_priority(struct qn_pulls *p, const char *id, int64_t priorit
 
 void qn_pulls_forget_model(struct qn_pulls *p, const char *model)
 {
-    for (struct qn_pull_job *j = p->jobs; j; j = j->next)
+    for (struct qn_pull_job *j = p ? p->jobs : NULL; j; j = j->next)
         if (qn_str_eq(j->plan->order.model, model)) {
             if (j->m.state != QN_PULL_FINISHING)
                 qn_pull_handle(j, QN_PULL_REMOVE);

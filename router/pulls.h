@@ -71,8 +71,10 @@ struct qn_pull_steps {
                    void (*done)(void *arg, const struct qn_error *e), void *arg);
     /* Worker; blocking. How many bytes of a file are there. */
     int64_t (*have)(void *ctx, const struct qn_download_file *file);
-    /* Worker; blocking. Throws away what is there of files of a download that was given up. */
-    void (*discard)(void *ctx, const struct qn_download_file *files, size_t n);
+    /* Worker; blocking. Throws away what is there of files of a download that was given up, but for
+     * what models of the catalog use. */
+    void (*discard)(void *ctx, const struct qn_download_file *files, size_t n,
+                    const struct qn_snapshot *models);
 };
 
 struct qn_pulls_config {
@@ -135,13 +137,15 @@ enum qn_pull_control {
     QN_PULL_DO_CANCEL, /* and throw away what has come */
     QN_PULL_DO_REMOVE  /* from the list; cancels first what runs */
 };
-/* QN_ENOTFOUND: no such job; QN_ECONFLICT: not in its present state. */
+/* A job that is over is left as it is by what makes no sense for it. QN_ENOTFOUND: no such job;
+ * QN_ECONFLICT: all its files are here and it is being made known, or it is being cancelled. */
 qn_err qn_pulls_control(struct qn_pulls *p, const char *id, enum qn_pull_control what,
                         struct qn_error *e);
 qn_err qn_pulls_set_priority(struct qn_pulls *p, const char *id, int64_t priority,
                              struct qn_error *e);
 
-/* The model is being deleted: what is downloaded for it is cancelled and taken off the list. */
+/* The model is being deleted: what is downloaded for it is cancelled and taken off the list. NULL
+ * allowed. */
 void qn_pulls_forget_model(struct qn_pulls *p, const char *model);
 
 /* The paths of all partial files that jobs still want, sorted; malloc'ed, the caller frees the

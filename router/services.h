@@ -28,6 +28,7 @@ struct qn_services {
     int64_t started_ms;
     struct qn_cpu_meter cpu;
     struct qn_survey *survey;
+    struct qn_pulls *pulls;
     struct qn_blobs *blobs;
     struct qn_devices *devices;
     bool no_presets; /* clients may not make models of others */

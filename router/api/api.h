@@ -37,6 +37,10 @@ void qn_api_logs(struct qn_services *sv, struct qn_http *h, const char *id);    
 void qn_api_system_info(struct qn_services *sv, struct qn_http *h, const char *id); /* system.c */
 void qn_api_system_stats(struct qn_services *sv, struct qn_http *h, const char *id);
 
+void qn_api_pull(struct qn_services *sv, struct qn_http *h, const char *id);      /* pull.c */
+void qn_api_downloads(struct qn_services *sv, struct qn_http *h, const char *id); /* downloads.c */
+void qn_api_downloads_control(struct qn_services *sv, struct qn_http *h, const char *id);
+
 void qn_api_ollama_root(struct qn_services *sv, struct qn_http *h, const char *id); /* ollama.c */
 void qn_api_ollama_version(struct qn_services *sv, struct qn_http *h, const char *id);
 void qn_api_ollama_status(struct qn_services *sv, struct qn_http *h, const char *id);

@@ -4,12 +4,15 @@
 #include "base/buf.h"
 #include "router/answer.h"
 #include "router/custody.h"
+#include "router/pulls.h"
 
 #include <stdlib.h>
 
 /* Neither can be called off, so this outlives a client that leaves. */
 struct asker {
     struct qn_http *http; /* NULL: gone */
+    char **wanted;        /* partials that stay: downloads need them */
+    size_t n_wanted;
 };
 
 static void gone(void *ctx)
@@ -108,6 +111,9 @@ static void cleaned(void *ctx, struct qn_buf *report, const struct qn_error *e)
         else
             qn_answer_json(a->http, 200, report);
     }
+    for (size_t i = 0; i < a->n_wanted; i++)
+        free(a->wanted[i]);
+    free(a->wanted);
     free(a);
 }
 
@@ -124,9 +130,12 @@ void qn_api_cleanup(struct qn_services *sv, struct qn_http *h, const char *id)
     }
     if (!err && sv->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
-    if (err)
+    if (err) {
         qn_answer_error(h, &e);
-    else
-        qn_custody_clean(sv, dry, NULL, 0, cleaned, asker_new(h));
+    } else {
+        struct asker *a = asker_new(h);
+        a->n_wanted = qn_pulls_partials(sv->pulls, &a->wanted);
+        qn_custody_clean(sv, dry, a->wanted, a->n_wanted, cleaned, a);
+    }
     qn_json_free(doc);
 }

@@ -5,10 +5,12 @@
 #include "base/str.h"
 #include "contract/job.h"
 #include "router/answer.h"
+#include "router/api/pull.h"
 #include "router/dialects/keep_alive.h"
 #include "router/inventory.h"
 #include "router/load_options.h"
 #include "router/may_open.h"
+#include "router/pull_first.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -169,6 +171,49 @@ static void load_done(void *ctx, const struct qn_error *e)
     asker_free(a);
 }
 
+/* A load whose model is being downloaded. */
+struct installer {
+    struct qn_services *sv;
+    struct qn_http *http;
+    struct qn_pull_first *first;
+};
+
+static void install_gone(void *ctx)
+{
+    struct installer *in = ctx;
+    qn_pull_first_leave(in->first);
+    free(in);
+}
+
+static void installed(void *ctx, const struct qn_error *e)
+{
+    struct installer in = *(struct installer *)ctx;
+    free(ctx);
+    qn_http_on_gone(in.http, NULL, NULL);
+    if (e)
+        qn_api_pull_refuse(in.sv, in.http, NULL, e);
+    else
+        qn_api_load(in.sv, in.http, NULL);
+}
+
+/* True when the model has to come first: the request is taken care of. */
+static bool install_first(struct qn_services *sv, struct qn_http *h, const char *name)
+{
+    struct qn_error e = {0};
+    struct installer *in = qn_xcalloc(1, sizeof *in);
+    in->sv = sv;
+    in->http = h;
+    qn_err err = qn_pull_first(sv, name, installed, in, &in->first, &e);
+    if (in->first) {
+        qn_http_on_gone(h, install_gone, in);
+        return true;
+    }
+    free(in);
+    if (err)
+        qn_api_pull_refuse(sv, h, name, &e);
+    return err != QN_OK;
+}
+
 void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id)
 {
     struct qn_json *doc;
@@ -196,6 +241,8 @@ void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id)
         v = qn_json_get(&root, "keep_alive");
         if (!err)
             err = qn_keep_alive_read(&v, &keep_ms, &e);
+        if (!err && !sv->stopping && install_first(sv, h, name))
+            goto out;
         if (!err)
             err = read_options(sv, name, &root, &named, &e);
         options.options = qn_buf_cstr(&named);

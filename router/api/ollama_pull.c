@@ -1,41 +1,222 @@
-/* Ollama's pull and push. A model that is here needs no pull; until there are downloads any other
- * name gets an error that says what to do. */
+/* Ollama's pull and push. Pull watches a download job as POST pull does (pull.c), and tells it in
+ * Ollama's lines. The job goes on when its client leaves. */
 #include "router/api/ollama.h"
 
+#include "base/buf.h"
 #include "base/str.h"
+#include "registry/web.h"
 #include "router/answer.h"
+#include "router/api/pull.h"
 #include "router/inventory.h"
+#include "router/pull_request.h"
 
-static void answer_pulled(struct qn_http *h, const struct qn_model_row *row, bool lines)
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LINE_MAX = 16 * 1024,
+    FILES_A_TICK = 16,
+    HOLD_TICKS = 1000 / QN_PULL_TICK_MS, /* an error within a second is a status of its own */
+    ORDER_BYTES_MAX = 1024 * 1024
+};
+
+struct asker {
+    struct qn_services *sv;
+    struct qn_http *http;
+    struct qn_pull_client *client;
+    struct qn_stream *stream; /* NULL: its head has not been sent */
+    char *name;
+    bool lines;  /* wants them; else one answer */
+    size_t told; /* files that have been told to be complete */
+    int ticks;
+};
+
+static void asker_free(struct asker *a)
 {
-    char digest[QN_OLLAMA_DIGEST_MAX];
+    free(a->name);
+    free(a);
+}
+
+static void gone(void *ctx)
+{
+    struct asker *a = ctx;
+    qn_pull_leave(a->client);
+    asker_free(a);
+}
+
+static void say(struct asker *a, const char *line)
+{
+    qn_stream_write(a->stream, line, strlen(line));
+}
+
+static void say_status(struct asker *a, const char *status)
+{
+    char line[96];
+    snprintf(line, sizeof line, "{\"status\":\"%s\"}\n", status);
+    say(a, line);
+}
+
+static void begin_stream(struct asker *a)
+{
+    if (a->stream)
+        return;
+    a->stream = qn_http_stream(a->http, 200, "application/x-ndjson", NULL, NULL);
+    say_status(a, "pulling manifest");
+}
+
+/* {"status":"pulling 0123456789ab","digest":"sha256:...","total":N,"completed":N} */
+static void say_file(struct asker *a, const struct qn_pull_view_file *f)
+{
+    struct qn_buf line, status, digest;
+    qn_buf_init(&line, LINE_MAX);
+    qn_buf_init(&status, LINE_MAX);
+    qn_buf_init(&digest, LINE_MAX);
+    qn_buf_fmt(&status, "pulling %.12s", *f->sum ? f->sum : f->path);
+    qn_buf_fmt(&digest, "%s:%s",
+               strlen(f->sum) == 64 ? "sha256"
+               : *f->sum            ? "git"
+                                    : "file",
+               *f->sum ? f->sum : f->path);
+    struct qn_jw w = qn_jw_to(&line);
+    qn_jw_obj(&w);
+    qn_jw_kstr(&w, "status", qn_buf_cstr(&status));
+    qn_jw_kstr(&w, "digest", qn_buf_cstr(&digest));
+    qn_jw_ki64(&w, "total", f->size_bytes < 0 ? f->here_bytes : f->size_bytes);
+    qn_jw_ki64(&w, "completed", f->here_bytes);
+    qn_jw_obj_end(&w);
+    qn_buf_char(&line, '\n');
+    say(a, qn_buf_cstr(&line));
+    qn_buf_deinit(&line);
+    qn_buf_deinit(&status);
+    qn_buf_deinit(&digest);
+}
+
+/* Complete files once each, then those that are coming. */
+static void say_files(struct asker *a, const struct qn_pull_view *v)
+{
+    begin_stream(a);
+    for (; a->told < v->n && v->files[a->told].done; a->told++)
+        say_file(a, &v->files[a->told]);
+    size_t said = 0;
+    for (size_t i = a->told; i < v->n && said < FILES_A_TICK; i++)
+        if (v->files[i].here_bytes > 0 && !v->files[i].done) {
+            say_file(a, &v->files[i]);
+            said++;
+        }
+}
+
+static void on_progress(void *ctx, const struct qn_pull_view *v)
+{
+    struct asker *a = ctx;
+    a->ticks++;
+    if (!a->lines || (a->stream && qn_stream_full(a->stream)))
+        return;
+    if (v->n && qn_str_eq(v->phase, "fetching"))
+        say_files(a, v);
+    else if (a->ticks >= HOLD_TICKS)
+        begin_stream(a);
+}
+
+static void say_error(struct asker *a, const struct qn_error *e)
+{
+    struct qn_buf line;
+    qn_buf_init(&line, LINE_MAX);
+    struct qn_jw w = qn_jw_to(&line);
+    qn_jw_obj(&w);
+    qn_jw_kstr(&w, "error", e->message);
+    qn_jw_obj_end(&w);
+    qn_buf_char(&line, '\n');
+    say(a, qn_buf_cstr(&line));
+    qn_buf_deinit(&line);
+}
+
+static void say_success(struct asker *a)
+{
+    say_status(a, "verifying sha256 digest");
+    say_status(a, "writing manifest");
+    say_status(a, "success");
+}
+
+static void answer_success(struct qn_http *h)
+{
     struct qn_buf body;
-    qn_buf_init(&body, QN_API_REPLY_MAX);
-    if (lines) {
-        qn_ollama_digest(row, digest);
-        qn_buf_str(&body, "{\"status\":\"pulling manifest\"}\n");
-        qn_buf_fmt(&body,
-                   "{\"status\":\"pulling %.12s\",\"digest\":\"sha256:%s\",\"total\":%lld,"
-                   "\"completed\":%lld}\n",
-                   digest, digest, (long long)row->size_bytes, (long long)row->size_bytes);
-        qn_buf_str(&body, "{\"status\":\"verifying sha256 digest\"}\n"
-                          "{\"status\":\"writing manifest\"}\n{\"status\":\"success\"}\n");
-        qn_http_reply(h, 200, "application/x-ndjson", body.data, body.len);
-    } else {
-        qn_buf_str(&body, "{\"status\":\"success\"}");
-        qn_answer_json(h, 200, &body);
-    }
+    qn_buf_init(&body, LINE_MAX);
+    qn_buf_str(&body, "{\"status\":\"success\"}");
+    qn_answer_json(h, 200, &body);
     qn_buf_deinit(&body);
+}
+
+static void on_end(void *ctx, const struct qn_pull_view *v, const struct qn_error *e)
+{
+    struct asker *a = ctx;
+    qn_http_on_gone(a->http, NULL, NULL);
+    if (e && !a->stream) {
+        qn_api_pull_refuse(a->sv, a->http, a->name, e);
+    } else if (!a->lines) {
+        answer_success(a->http);
+    } else {
+        if (e) {
+            say_error(a, e);
+        } else {
+            say_files(a, v);
+            say_success(a);
+        }
+        qn_stream_end(a->stream);
+    }
+    asker_free(a);
+}
+
+static const struct qn_pull_events events = {.progress = on_progress, .end = on_end};
+
+/* A model that is here: what there would be to say if it had just come. */
+static void answer_here(struct qn_services *sv, struct qn_http *h, const char *name, bool lines)
+{
+    struct qn_snapshot *snap = NULL;
+    const struct qn_model_row *row;
+    char digest[QN_OLLAMA_DIGEST_MAX];
+    if (!lines || qn_inventory_find(sv->inventory, name, &snap, &row, NULL)) {
+        answer_success(h);
+        return;
+    }
+    struct asker a = {.sv = sv, .http = h, .lines = true};
+    qn_ollama_digest(row, digest);
+    begin_stream(&a);
+    say_file(&a, &(struct qn_pull_view_file){.path = row->name,
+                                             .sum = digest,
+                                             .size_bytes = row->size_bytes,
+                                             .here_bytes = row->size_bytes});
+    say_success(&a);
+    qn_stream_end(a.stream);
+    qn_snapshot_unref(snap);
+}
+
+static void ask(struct qn_services *sv, struct qn_http *h, const struct qn_pull_order *o,
+                const char *name, bool lines)
+{
+    struct qn_error e = {0};
+    struct asker *a = qn_xcalloc(1, sizeof *a);
+    a->sv = sv;
+    a->http = h;
+    a->name = qn_xstrdup(name);
+    a->lines = lines;
+    struct qn_pull_wish wish = {.order = o, .priority = QN_UNSET_PRIORITY};
+    if (qn_pulls_ask(sv->pulls, &wish, &events, a, &a->client, &e)) {
+        qn_api_pull_refuse(sv, h, name, &e);
+        asker_free(a);
+    } else {
+        qn_http_on_gone(h, gone, a);
+    }
 }
 
 void qn_api_ollama_pull(struct qn_services *sv, struct qn_http *h, const char *id)
 {
     struct qn_json *doc = NULL;
     struct qn_error e = {0};
-    struct qn_snapshot *snap = NULL;
-    const struct qn_model_row *row;
+    struct qn_pull_asked asked = {0};
     const char *name = NULL;
     bool lines = true;
+    struct qn_arena *arena = qn_arena_new(ORDER_BYTES_MAX);
     (void)id;
     qn_err err = qn_api_body(h, false, &doc, &e);
     if (!err) {
@@ -44,17 +225,18 @@ void qn_api_ollama_pull(struct qn_services *sv, struct qn_http *h, const char *i
         if (!err)
             err = qn_json_bool_opt(&v, &lines, &e);
     }
-    if (!err && (err = qn_inventory_find(sv->inventory, name, &snap, &row, NULL)))
-        qn_fail_param(&e, QN_ENOTFOUND, "model",
-                      "pull model manifest: '%.200s' is not on this machine, and this version does "
-                      "not download: fetch a GGUF file and make it known with `quince import "
-                      "FILE.gguf`",
-                      name);
+    if (!err)
+        err = qn_pull_by_name(sv, name, true, true, arena, &asked, &e);
+    if (!err && sv->stopping)
+        err = qn_fail(&e, QN_EBUSY, "the server is stopping");
+    asked.order.local = sv->web->offline;
     if (err)
         qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = name});
+    else if (asked.here)
+        answer_here(sv, h, asked.order.model, lines);
     else
-        answer_pulled(h, row, lines);
-    qn_snapshot_unref(snap);
+        ask(sv, h, &asked.order, name, lines);
+    qn_arena_free(arena);
     qn_json_free(doc);
 }
 

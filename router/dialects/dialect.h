@@ -93,6 +93,7 @@ struct qn_dialect {
     const char *stream_type; /* content type of a streamed reply; a whole one is JSON */
     const char *id_header;   /* MAY. Reply header that says "req_" and the request's id */
     bool form;               /* the body is multipart/form-data */
+    bool installs; /* a model that is known but not here is downloaded at its first use */
     /* MAY. Which kept answers parse needs: the one whose whole conversation is wanted (left alone
      * when none is), and single ones, whose number is given back. doc is an object, unchecked. */
     size_t (*earlier)(const struct qn_json *doc, struct qn_arena *arena, const char **chain,

@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -255,6 +256,36 @@ def hub():
 @pytest.fixture
 def server(house):
     return house.start()
+
+
+def model_file(name, size=4096):
+    """A GGUF file that the fake backend takes, padded with bytes that differ everywhere."""
+    head = gguf({"general.architecture": "llama", "general.name": name, "fake.options": "{}"})
+    return head + random.Random(name).randbytes(max(0, size - len(head)))
+
+
+class Depot:
+    """Starts servers over one data folder and one hub."""
+
+    def __init__(self, house, hub):
+        self.house, self.hub = house, hub
+        self.data = house.tmp_path / "data"
+        self.cache = self.data / "home" / ".cache" / "huggingface" / "hub"
+
+    def start(self, *args):
+        server = Server(self.data, self.house.backend_dir, self.house.models_dir,
+                        ("--hf-endpoint", self.hub.url, "--allow-private-hubs", "--no-discovery", *args))
+        self.house.servers.append(server)
+        return server
+
+    def listed(self, entries):
+        (self.house.models_dir / "models.json").write_text(json.dumps(entries))
+
+    def blobs(self, repo):
+        return self.cache / ("models--" + repo.replace("/", "--")) / "blobs"
+
+    def leftovers(self):
+        return [p for p in self.cache.rglob("*incomplete*")]
 
 
 class Ticker(threading.Thread):

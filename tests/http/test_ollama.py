@@ -510,8 +510,9 @@ def test_pull_and_push(house, server):
     states = lines(post(server, "/api/pull", {"model": model}))
     assert states[0] == {"status": "pulling manifest"} and states[-1] == {"status": "success"}
     assert post(server, "/api/pull", {"name": model, "stream": False}).json == {"status": "success"}
-    reply = post(server, "/api/pull", {"model": "llama3.2"})
-    assert reply.status == 404 and "import" in reply.json["error"]
+    offline = house.start("--offline")
+    reply = post(offline, "/api/pull", {"model": "llama3.2"})
+    assert reply.status == 400 and "not on this machine" in reply.json["error"]
     assert post(server, "/api/push", {"model": model}).status == 501
 
 

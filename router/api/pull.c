@@ -1,0 +1,317 @@
+/* POST pull: a model is fetched from its hub and made known. Whoever asks watches the job: as one
+ * answer at its end, as server-sent events, or, with "subscribe": false, not at all. The job goes
+ * on when its client leaves, unless the client said cancel_on_disconnect and nobody else wants it.
+ */
+#include "router/api/pull.h"
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "registry/web.h"
+#include "router/answer.h"
+#include "router/api/api.h"
+#include "router/pull_request.h"
+
+#include <stdlib.h>
+
+enum {
+    EVENT_MAX = 64 * 1024,
+    HOLD_TICKS = 1000 / QN_PULL_TICK_MS,  /* an error within a second is a status of its own */
+    ALIVE_TICKS = 1000 / QN_PULL_TICK_MS, /* between comments while nothing comes */
+    ORDER_BYTES_MAX = 1024 * 1024
+};
+
+struct asker {
+    struct qn_services *sv;
+    struct qn_http *http;
+    struct qn_pull_client *client;
+    struct qn_stream *stream; /* NULL: its head has not been sent */
+    char *model, *recipe, *checkpoint;
+    bool events;   /* wants them */
+    bool snapshot; /* wants the job's state when it is kept, and no more */
+    size_t file;   /* that events are about */
+    int ticks, quiet;
+};
+
+static void asker_free(struct asker *a)
+{
+    free(a->model);
+    free(a->recipe);
+    free(a->checkpoint);
+    free(a);
+}
+
+static void gone(void *ctx)
+{
+    struct asker *a = ctx;
+    qn_pull_leave(a->client);
+    asker_free(a);
+}
+
+bool qn_api_pull_offline(const struct qn_services *sv, const struct qn_error *e)
+{
+    return sv->web->offline && (e->code == QN_ENOTFOUND || e->code == QN_EUNSUPPORTED);
+}
+
+const char *qn_api_pull_code(const struct qn_services *sv, const struct qn_error *e)
+{
+    if (qn_str_eq(e->param, QN_PULL_DISK_FULL))
+        return QN_PULL_DISK_FULL;
+    return qn_api_pull_offline(sv, e) ? "lemond_offline" : qn_err_name(e->code);
+}
+
+void qn_api_pull_refuse(struct qn_services *sv, struct qn_http *h, const char *model,
+                        const struct qn_error *e)
+{
+    if (qn_str_eq(e->param, QN_PULL_DISK_FULL))
+        qn_answer_plain(h, 507, QN_PULL_DISK_FULL, e->message);
+    else if (qn_api_pull_offline(sv, e))
+        qn_answer_plain(h, 400, "lemond_offline", e->message);
+    else if (e->code == QN_ENOTFOUND && qn_str_eq(e->param, "model"))
+        qn_answer_plain(h, 400, "unknown_model", e->message);
+    else
+        qn_answer_problem(h, &(struct qn_problem){.error = e, .model = model});
+}
+
+/* ---- one answer ---- */
+
+static void write_success(struct qn_jw *w, const char *model, const char *recipe,
+                          const char *checkpoint)
+{
+    struct qn_buf message;
+    qn_buf_init(&message, EVENT_MAX);
+    qn_buf_fmt(&message, "Installed model: %s", model);
+    qn_jw_kstr(w, "status", "success");
+    qn_jw_kstr(w, "message", qn_buf_cstr(&message));
+    qn_jw_kstr(w, "model_name", model);
+    qn_jw_kstr(w, "checkpoint", checkpoint);
+    qn_jw_kstr(w, "recipe", recipe);
+    qn_buf_deinit(&message);
+}
+
+static void answer_success(struct qn_http *h, const struct qn_pull_order *o)
+{
+    struct qn_buf body;
+    qn_buf_init(&body, EVENT_MAX);
+    struct qn_jw w = qn_jw_to(&body);
+    qn_jw_obj(&w);
+    write_success(&w, o->model, o->recipe, o->n ? o->checkpoints[0].ref : "");
+    qn_jw_obj_end(&w);
+    qn_answer_json(h, 200, &body);
+    qn_buf_deinit(&body);
+}
+
+/* ---- events ---- */
+
+static void begin_stream(struct asker *a)
+{
+    if (a->stream)
+        return;
+    qn_http_set_header(a->http, "Cache-Control", "no-cache");
+    a->stream = qn_http_stream(a->http, 200, "text/event-stream", NULL, NULL);
+}
+
+/* Writes "event: NAME" with the JSON object that fill writes the members of. */
+static void send_event(struct asker *a, const char *name,
+                       void (*fill)(struct asker *a, struct qn_jw *w, const void *what),
+                       const void *what)
+{
+    struct qn_buf text;
+    qn_buf_init(&text, EVENT_MAX);
+    qn_buf_fmt(&text, "event: %s\ndata: ", name);
+    struct qn_jw w = qn_jw_to(&text);
+    qn_jw_obj(&w);
+    fill(a, &w, what);
+    qn_jw_obj_end(&w);
+    qn_buf_str(&text, "\n\n");
+    begin_stream(a);
+    if (!text.overflow)
+        qn_stream_write(a->stream, text.data, text.len);
+    qn_buf_deinit(&text);
+    a->quiet = 0;
+}
+
+static void fill_progress(struct asker *a, struct qn_jw *w, const void *what)
+{
+    qn_pull_view_progress(what, a->file, w);
+}
+
+static void fill_complete(struct asker *a, struct qn_jw *w, const void *what)
+{
+    const struct qn_pull_view *v = what;
+    int64_t here, total;
+    qn_pull_view_sums(v, &here, &total);
+    qn_jw_ki64(w, "file_index", (int64_t)v->n);
+    qn_jw_ki64(w, "total_files", (int64_t)v->n);
+    qn_jw_ki64(w, "percent", 100);
+    qn_jw_ki64(w, "total_download_size", total);
+    qn_jw_kbool(w, "complete", true);
+    write_success(w, a->model, a->recipe, a->checkpoint);
+}
+
+static void fill_error(struct asker *a, struct qn_jw *w, const void *what)
+{
+    const struct qn_error *e = what;
+    qn_jw_kstr(w, "error", e->message);
+    qn_jw_kstr(w, "status", "error");
+    qn_jw_kstr(w, "message", e->message);
+    qn_jw_kstr(w, "code", qn_api_pull_code(a->sv, e));
+    qn_jw_kstr(w, "model_name", a->model);
+}
+
+/* Files that have come are reported one by one, each once with all its bytes. */
+static void send_progress(struct asker *a, const struct qn_pull_view *v)
+{
+    while (a->file < v->n && v->files[a->file].done) {
+        send_event(a, "progress", fill_progress, v);
+        a->file++;
+    }
+    if (a->file < v->n)
+        send_event(a, "progress", fill_progress, v);
+}
+
+static void on_progress(void *ctx, const struct qn_pull_view *v)
+{
+    struct asker *a = ctx;
+    a->ticks++;
+    if (!a->events || (a->stream && qn_stream_full(a->stream)))
+        return;
+    if (v->n && qn_str_eq(v->phase, "fetching")) {
+        send_progress(a, v);
+    } else if (a->ticks >= HOLD_TICKS && ++a->quiet >= ALIVE_TICKS) {
+        a->quiet = 0;
+        begin_stream(a);
+        qn_stream_write(a->stream, ": waiting\n\n", 11);
+    }
+}
+
+static void on_kept(void *ctx, const struct qn_pull_view *v)
+{
+    struct asker *a = ctx;
+    if (!a->snapshot)
+        return;
+    struct qn_buf body;
+    qn_buf_init(&body, EVENT_MAX);
+    struct qn_jw w = qn_jw_to(&body);
+    qn_pull_view_job(v, &w);
+    qn_http_on_gone(a->http, NULL, NULL);
+    qn_answer_json(a->http, 200, &body);
+    qn_buf_deinit(&body);
+    qn_pull_leave(a->client);
+    asker_free(a);
+}
+
+static void on_end(void *ctx, const struct qn_pull_view *v, const struct qn_error *e)
+{
+    struct asker *a = ctx;
+    qn_http_on_gone(a->http, NULL, NULL);
+    if (e && !a->stream) {
+        qn_api_pull_refuse(a->sv, a->http, a->model, e);
+    } else if (a->events) {
+        if (e) {
+            send_event(a, "error", fill_error, e);
+        } else {
+            send_progress(a, v);
+            send_event(a, "complete", fill_complete, v);
+        }
+        qn_stream_end(a->stream);
+    } else {
+        struct qn_pull_order o = {.model = a->model,
+                                  .recipe = a->recipe,
+                                  .checkpoints = {{"main", a->checkpoint}},
+                                  .n = 1};
+        answer_success(a->http, &o);
+    }
+    asker_free(a);
+}
+
+static const struct qn_pull_events events = {
+    .progress = on_progress, .kept = on_kept, .end = on_end};
+
+/* ---- the request ---- */
+
+struct wants {
+    bool stream, subscribe, until_gone;
+    int64_t priority;
+};
+
+static qn_err read_wants(const struct qn_jref *root, struct wants *out, struct qn_error *e)
+{
+    struct qn_jref v = qn_json_get(root, "stream");
+    *out = (struct wants){.subscribe = true, .priority = QN_UNSET_PRIORITY};
+    qn_err err = qn_json_bool_opt(&v, &out->stream, e);
+    v = qn_json_get(root, "subscribe");
+    if (!err)
+        err = qn_json_bool_opt(&v, &out->subscribe, e);
+    v = qn_json_get(root, "cancel_on_disconnect");
+    if (!err)
+        err = qn_json_bool_opt(&v, &out->until_gone, e);
+    v = qn_json_get(root, "priority");
+    out->until_gone = out->until_gone && out->subscribe; /* who does not watch cannot leave */
+    if (!err)
+        err = qn_json_i64_opt(&v, -QN_PULL_PRIORITY_MAX, QN_PULL_PRIORITY_MAX, &out->priority, e);
+    return err;
+}
+
+static struct asker *asker_new(struct qn_services *sv, struct qn_http *h,
+                               const struct qn_pull_order *o, const struct wants *wants)
+{
+    struct asker *a = qn_xcalloc(1, sizeof *a);
+    a->sv = sv;
+    a->http = h;
+    a->model = qn_xstrdup(o->model);
+    a->recipe = qn_xstrdup(o->recipe);
+    a->checkpoint = qn_xstrdup(o->n ? o->checkpoints[0].ref : "");
+    a->events = wants->stream && wants->subscribe;
+    a->snapshot = !wants->subscribe;
+    return a;
+}
+
+/* The model is here: the same answers, without a job. */
+static void answer_here(struct qn_services *sv, struct qn_http *h, const struct qn_pull_order *o,
+                        const struct wants *wants)
+{
+    if (!wants->stream || !wants->subscribe) {
+        answer_success(h, o);
+        return;
+    }
+    struct asker *a = asker_new(sv, h, o, wants);
+    send_event(a, "complete", fill_complete, &(struct qn_pull_view){0});
+    qn_stream_end(a->stream);
+    asker_free(a);
+}
+
+void qn_api_pull(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    struct qn_json *doc;
+    struct qn_error e = {0};
+    struct qn_pull_asked asked = {0};
+    struct wants wants = {0};
+    struct qn_arena *arena = qn_arena_new(ORDER_BYTES_MAX);
+    (void)id;
+    qn_err err = qn_api_body(h, false, &doc, &e);
+    if (!err) {
+        struct qn_jref root = qn_json_root(doc);
+        err = read_wants(&root, &wants, &e);
+        if (!err)
+            err = qn_pull_by_request(sv, &root, arena, &asked, &e);
+    }
+    if (!err && sv->stopping)
+        err = qn_fail(&e, QN_EBUSY, "the server is stopping");
+    if (err) {
+        qn_api_pull_refuse(sv, h, asked.order.model, &e);
+    } else if (asked.here) {
+        answer_here(sv, h, &asked.order, &wants);
+    } else {
+        struct asker *a = asker_new(sv, h, &asked.order, &wants);
+        struct qn_pull_wish wish = {
+            .order = &asked.order, .priority = wants.priority, .until_gone = wants.until_gone};
+        if (qn_pulls_ask(sv->pulls, &wish, &events, a, &a->client, &e)) {
+            qn_api_pull_refuse(sv, h, a->model, &e);
+            asker_free(a);
+        } else {
+            qn_http_on_gone(h, gone, a);
+        }
+    }
+    qn_arena_free(arena);
+    qn_json_free(doc);
+}

@@ -1,0 +1,19 @@
+/* What the endpoints that download have in common: how their errors are said. */
+#ifndef QN_ROUTER_API_PULL_H
+#define QN_ROUTER_API_PULL_H
+
+#include "io/http_server.h"
+#include "router/pulls.h"
+#include "router/services.h"
+
+/* An error because nothing may be asked for now. */
+bool qn_api_pull_offline(const struct qn_services *sv, const struct qn_error *e);
+
+/* A word for programs: "disk_full", "lemond_offline", or the error's own name. */
+const char *qn_api_pull_code(const struct qn_services *sv, const struct qn_error *e);
+
+/* Answers with it; model MAY be NULL. */
+void qn_api_pull_refuse(struct qn_services *sv, struct qn_http *h, const char *model,
+                        const struct qn_error *e);
+
+#endif

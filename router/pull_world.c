@@ -1,0 +1,528 @@
+/* See pull_world.h. */
+#include "router/pull_world.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "contract/backend_types.h"
+#include "registry/download.h"
+#include "registry/resolve.h"
+#include "router/intake.h"
+#include "router/survey.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PLAN_BYTES_MAX = 64 * 1024 * 1024, LABELS_MAX = 16 * 1024 };
+
+/* ---- places of files ---- */
+
+static qn_err spot_of(const struct qn_download_file *f, struct qn_store_spot *out,
+                      struct qn_error *e)
+{
+    enum qn_hub_kind hub = qn_hub_kind_parse(f->hub);
+    const char *blob = *f->sha256 ? f->sha256 : f->git_sha1;
+    *out = (struct qn_store_spot){.hub = hub};
+    if (hub == QN_HUB_COUNT || strlen(f->repo) >= sizeof out->repo ||
+        strlen(f->commit) >= sizeof out->commit || strlen(f->path) >= sizeof out->path ||
+        strlen(blob) >= sizeof out->blob)
+        return qn_fail(e, QN_EFORMAT,
+                       "the catalog's entry of %.200s is damaged: pull the model "
+                       "again",
+                       f->path);
+    strcpy(out->repo, f->repo);
+    strcpy(out->commit, f->commit);
+    strcpy(out->path, f->path);
+    strcpy(out->blob, blob);
+    return QN_OK;
+}
+
+/* A file of this machine that has only to be made known. */
+static bool is_local(const struct qn_download_file *f)
+{
+    return qn_hub_kind_parse(f->hub) == QN_HUB_LOCAL;
+}
+
+/* ---- which files ---- */
+
+/* A plan on its way. */
+struct planning {
+    const struct qn_pull_world *w;
+    struct qn_pull_plan *plan;
+    const char *recipe; /* what the files need; static */
+    bool vision, embeddings, reranking;
+};
+
+static qn_err add_file(struct planning *p, const struct qn_repo *repo,
+                       const struct qn_choice_file *chosen, const char *role, struct qn_error *e)
+{
+    struct qn_pull_plan *plan = p->plan;
+    struct qn_store_spot spot;
+    char *partial = NULL, *path = NULL;
+    int64_t size = -1;
+    if (plan->n == QN_DOWNLOAD_FILES_MAX)
+        return qn_fail(e, QN_ELIMIT, "%s has more than %d files", repo->id, QN_DOWNLOAD_FILES_MAX);
+    qn_err err = qn_store_spot(repo, chosen->file, &spot, e);
+    if (!err)
+        err = qn_store_partial(p->w->store, &spot, &partial, e);
+    if (err)
+        return err;
+    bool here = qn_store_find(p->w->store, &spot, &path, &size, NULL) == QN_OK &&
+                (chosen->file->size_bytes < 0 || size == chosen->file->size_bytes);
+    qn_download_file_copy(
+        &(struct qn_download_file){.hub = qn_hub_kind_name(spot.hub),
+                                   .repo = spot.repo,
+                                   .revision = repo->revision,
+                                   .commit = spot.commit,
+                                   .path = spot.path,
+                                   .role = role,
+                                   .url = chosen->file->url,
+                                   .partial = partial,
+                                   .sha256 = chosen->file->sha256,
+                                   .git_sha1 = chosen->file->git_sha1,
+                                   .size_bytes = here ? size : chosen->file->size_bytes,
+                                   .done = here},
+        plan->arena, &plan->files[plan->n++]);
+    free(partial);
+    free(path);
+    return QN_OK;
+}
+
+static void note_kind(struct planning *p, const struct qn_repo *repo)
+{
+    struct qn_variants *v;
+    qn_variants(repo, &v);
+    p->recipe = v->recipe;
+    for (size_t i = 0; i < v->n_labels; i++) {
+        p->embeddings = p->embeddings || qn_str_eq(v->labels[i], "embeddings");
+        p->reranking = p->reranking || qn_str_eq(v->labels[i], "reranking");
+    }
+    qn_variants_free(v);
+}
+
+/* What the hub says, or, for an order that may not ask, what the cache knows. */
+static qn_err look_up(struct planning *p, const struct qn_web *web, const struct qn_ref *ref,
+                      struct qn_repo **repo, struct qn_error *e)
+{
+    if (!p->plan->order.local)
+        return qn_hub_repo(p->w->hubs, web, ref, repo, e);
+    if (!qn_store_cached(p->w->store, ref->hub, ref->repo, ref->revision, 0, repo, e))
+        return QN_OK;
+    return qn_fail_param(e, QN_ENOTFOUND, "checkpoint",
+                         "the files of %s are not on this machine: what can be used without "
+                         "downloading has to be in %s",
+                         ref->repo, qn_store_root(p->w->store, ref->hub));
+}
+
+static qn_err add_local(struct planning *p, const struct qn_ref *ref, const char *role,
+                        struct qn_error *e)
+{
+    struct qn_pull_plan *plan = p->plan;
+    if (*ref->url != '/')
+        return qn_fail_param(e, QN_EINVAL, "checkpoint",
+                             "'%.200s' is not an absolute path of a model's file", ref->url);
+    if (plan->n == QN_DOWNLOAD_FILES_MAX)
+        return qn_fail(e, QN_ELIMIT, "at most %d files", QN_DOWNLOAD_FILES_MAX);
+    qn_download_file_copy(&(struct qn_download_file){.hub = qn_hub_kind_name(QN_HUB_LOCAL),
+                                                     .path = ref->url,
+                                                     .partial = ref->url,
+                                                     .role = role,
+                                                     .size_bytes = -1,
+                                                     .done = true},
+                          plan->arena, &plan->files[plan->n++]);
+    return QN_OK;
+}
+
+static qn_err add_checkpoint(struct planning *p, const struct qn_web *web,
+                             const struct qn_pull_checkpoint *c, struct qn_error *e)
+{
+    const struct qn_pull_order *o = &p->plan->order;
+    bool main = qn_str_eq(c->role, "main");
+    struct qn_ref ref;
+    struct qn_repo *repo = NULL;
+    struct qn_choice *choice = NULL;
+    enum qn_hub_kind plain = qn_hub_kind_parse(o->source);
+    qn_err err = qn_ref_parse(c->ref, plain == QN_HUB_MODELSCOPE ? plain : QN_HUB_HF, &ref, e);
+    if (!err && ref.hub == QN_HUB_LOCAL)
+        return add_local(p, &ref, c->role, e);
+    if (!err)
+        err = look_up(p, web, &ref, &repo, e);
+    if (!err)
+        err = qn_resolve(repo, ref.variant, main ? o->mmproj : "", &choice, e);
+    if (!err && main)
+        note_kind(p, repo);
+    for (size_t i = 0; !err && i < choice->n; i++) {
+        const char *role = choice->files[i].role;
+        /* Of further checkpoints the file that was asked for has the role it was asked for in. */
+        if (!main && qn_str_eq(role, "main"))
+            role = c->role;
+        p->vision = p->vision || qn_str_eq(role, "mmproj");
+        err = add_file(p, repo, &choice->files[i], role, e);
+    }
+    qn_choice_free(choice);
+    qn_repo_free(repo);
+    return err;
+}
+
+/* The labels that were given, and those that follow from the files. */
+static void add_labels(struct planning *p)
+{
+    const struct {
+        const char *label;
+        bool holds;
+    } found[] = {{"vision", p->vision}, {"embeddings", p->embeddings}, {"reranking", p->reranking}};
+    struct qn_pull_order *o = &p->plan->order;
+    struct qn_json *doc;
+    if (qn_json_parse(*o->labels ? o->labels : "[]", strlen(*o->labels ? o->labels : "[]"), &doc,
+                      NULL))
+        return;
+    struct qn_buf text;
+    qn_buf_init(&text, LABELS_MAX);
+    struct qn_jw w = qn_jw_to(&text);
+    struct qn_jref root = qn_json_root(doc), it;
+    bool has[3] = {false};
+    qn_jw_arr(&w);
+    for (bool more = qn_json_first(&root, &it); more; more = qn_json_next(&it)) {
+        for (int i = 0; i < 3; i++)
+            has[i] = has[i] || qn_str_eq(qn_json_raw_str(&it), found[i].label);
+        qn_jw_str(&w, qn_json_raw_str(&it));
+    }
+    for (int i = 0; i < 3; i++)
+        if (found[i].holds && !has[i])
+            qn_jw_str(&w, found[i].label);
+    qn_jw_arr_end(&w);
+    if (!text.overflow)
+        o->labels = qn_arena_strdup(p->plan->arena, qn_buf_cstr(&text));
+    qn_buf_deinit(&text);
+    qn_json_free(doc);
+}
+
+/* Before gigabytes come: can what they are be run? */
+static qn_err check_recipe(struct planning *p, struct qn_error *e)
+{
+    struct qn_pull_order *o = &p->plan->order;
+    if (!*o->recipe)
+        o->recipe = qn_arena_strdup(p->plan->arena, p->recipe ? p->recipe : "llamacpp");
+    if (qn_backend_type_of(o->recipe))
+        return QN_OK;
+    return qn_fail_param(e, QN_EUNSUPPORTED, "recipe",
+                         "%s needs the recipe '%.40s', which this version cannot run", o->model,
+                         o->recipe);
+}
+
+static qn_err resolve(void *ctx, const struct qn_pull_order *order, const atomic_bool *stop,
+                      struct qn_pull_plan **out, struct qn_error *e)
+{
+    const struct qn_pull_world *w = ctx;
+    struct qn_web web = *w->web;
+    web.stop = stop;
+    struct qn_arena *a = qn_arena_new(PLAN_BYTES_MAX);
+    struct qn_pull_plan *plan = qn_arena_alloc(a, sizeof *plan);
+    *plan = (struct qn_pull_plan){.arena = a};
+    qn_pull_order_copy(order, a, &plan->order);
+    plan->files = qn_arena_alloc(a, QN_DOWNLOAD_FILES_MAX * sizeof *plan->files);
+    struct planning p = {.w = w, .plan = plan};
+    qn_err err = QN_OK;
+    for (size_t i = 0; i < order->n && !err; i++)
+        err = add_checkpoint(&p, &web, &order->checkpoints[i], e);
+    if (!err)
+        err = check_recipe(&p, e);
+    if (err) {
+        qn_arena_free(a);
+        return err;
+    }
+    add_labels(&p);
+    *out = plan;
+    return QN_OK;
+}
+
+/* ---- fetching ---- */
+
+struct fetching {
+    const struct qn_pull_world *w;
+    struct qn_pull_part **parts; /* of the files below */
+    struct qn_fetch_file *files;
+    size_t n;
+};
+
+static void on_progress(void *ctx, const struct qn_fetch_file *files, size_t n)
+{
+    struct fetching *f = ctx;
+    for (size_t i = 0; i < n; i++) {
+        atomic_store(&f->parts[i]->meter->here_bytes, files[i].done_bytes);
+        atomic_store(&f->parts[i]->meter->size_bytes, files[i].size_bytes);
+    }
+}
+
+static void part_done(struct qn_pull_part *part, const char *etag, int64_t size_bytes)
+{
+    snprintf(part->etag, sizeof part->etag, "%s", etag);
+    atomic_store(&part->meter->size_bytes, size_bytes);
+    atomic_store(&part->meter->here_bytes, size_bytes);
+    atomic_store_explicit(&part->done, true, memory_order_release);
+}
+
+static qn_err on_complete(void *ctx, size_t i, struct qn_error *e)
+{
+    struct fetching *f = ctx;
+    struct qn_store_spot spot;
+    qn_err err = spot_of(f->parts[i]->file, &spot, e);
+    if (!err)
+        err = qn_store_publish(f->w->store, &spot, f->files[i].sum, NULL, e);
+    if (!err)
+        part_done(f->parts[i], f->files[i].etag, f->files[i].size_bytes);
+    return err;
+}
+
+/* What needs no network: a file that is here already, or whose bytes are. */
+static qn_err take_if_here(const struct qn_pull_world *w, struct qn_pull_part *part, bool *here,
+                           struct qn_error *e)
+{
+    struct qn_store_spot spot;
+    char *path = NULL;
+    int64_t size = -1;
+    const int64_t wanted = part->file->size_bytes;
+    qn_err err = spot_of(part->file, &spot, e);
+    *here = false;
+    if (err)
+        return err;
+    if (qn_store_find(w->store, &spot, &path, &size, NULL) == QN_OK)
+        *here = wanted < 0 || size == wanted;
+    else if (qn_store_has_blob(w->store, &spot, &size) && (wanted < 0 || size == wanted)) {
+        err = qn_store_publish(w->store, &spot, NULL, NULL, e);
+        *here = !err;
+    }
+    if (*here)
+        part_done(part, part->file->etag, size);
+    free(path);
+    return err;
+}
+
+static qn_err fetch(void *ctx, struct qn_pull_part *parts, size_t n, const atomic_bool *stop,
+                    struct qn_error *e)
+{
+    const struct qn_pull_world *w = ctx;
+    struct qn_web web = *w->web;
+    struct fetching f = {.w = w};
+    qn_err err = QN_OK;
+    web.stop = stop;
+    f.parts = qn_xcalloc(n + 1, sizeof(struct qn_pull_part *));
+    f.files = qn_xcalloc(n + 1, sizeof *f.files);
+    for (size_t i = 0; i < n && !err; i++) {
+        const struct qn_download_file *file = parts[i].file;
+        bool here;
+        if ((err = take_if_here(w, &parts[i], &here, e)) || here)
+            continue;
+        int64_t before = qn_fetch_have(file->partial, file->size_bytes);
+        atomic_store(&parts[i].meter->before_bytes, before);
+        atomic_store(&parts[i].meter->here_bytes, before);
+        f.parts[f.n] = &parts[i];
+        f.files[f.n++] = (struct qn_fetch_file){
+            .url = file->url,
+            .partial = file->partial,
+            .size_bytes = file->size_bytes,
+            .sha256 = file->sha256,
+            .git_sha1 = file->git_sha1,
+            /* Only Hugging Face's is known; it goes to no other host than the address's own. */
+            .token = qn_hub_kind_parse(file->hub) == QN_HUB_HF ? w->hubs->hf_token : NULL,
+        };
+    }
+    struct qn_fetch_watch watch = {.ctx = &f, .progress = on_progress, .complete = on_complete};
+    if (!err && f.n)
+        err = qn_fetch_run(&web, f.files, f.n, &watch, e);
+    if (err && watch.end == QN_FETCH_DISK_FULL)
+        snprintf(e->param, sizeof e->param, "%s", QN_PULL_DISK_FULL);
+    free(f.parts);
+    free(f.files);
+    return err;
+}
+
+/* ---- the end ---- */
+
+/* A model whose files are all there, on its way into the catalog. */
+struct finishing {
+    const struct qn_pull_world *w;
+    const struct qn_pull_order *order;
+    const struct qn_download_file *files;
+    size_t n;
+    const char **paths, **roles;
+    struct qn_error error;
+    void (*done)(void *arg, const struct qn_error *e);
+    void *arg;
+};
+
+static void finishing_free(struct finishing *f)
+{
+    for (size_t i = 0; i < f->n; i++)
+        free((char *)f->paths[i]);
+    free(f->paths);
+    free(f->roles);
+    free(f);
+}
+
+/* Worker. Where the files are, and what the revisions that were asked for mean from now on. */
+static void find_files(void *ctx)
+{
+    struct finishing *f = ctx;
+    qn_err err = QN_OK;
+    for (size_t i = 0; i < f->n && !err; i++) {
+        const struct qn_download_file *file = &f->files[i];
+        struct qn_store_spot spot;
+        char *path = NULL;
+        f->roles[i] = file->role;
+        if (is_local(file)) {
+            f->paths[i] = qn_xstrdup(file->path);
+            continue;
+        }
+        if (!(err = spot_of(file, &spot, &f->error)))
+            err = qn_store_find(f->w->store, &spot, &path, NULL, &f->error);
+        f->paths[i] = path;
+        bool again = i && qn_str_eq(file->repo, f->files[i - 1].repo);
+        if (!err && !again && *file->revision && *file->commit && !f->order->local)
+            err = qn_store_set_ref(f->w->store, spot.hub, file->repo, file->revision, file->commit,
+                                   &f->error);
+    }
+}
+
+static void taken_in(void *ctx, const struct qn_error *e)
+{
+    struct finishing *f = ctx;
+    if (!e)
+        qn_survey_again(f->w->survey);
+    f->done(f->arg, e);
+    finishing_free(f);
+}
+
+static const struct qn_download_file *main_of(const struct finishing *f, size_t *at)
+{
+    for (*at = 0; *at < f->n; (*at)++)
+        if (qn_str_eq(f->files[*at].role, "main"))
+            return &f->files[*at];
+    return NULL;
+}
+
+static bool is_split(const struct finishing *f)
+{
+    for (size_t i = 0; i < f->n; i++)
+        if (qn_str_eq(f->files[i].role, "shard"))
+            return true;
+    return false;
+}
+
+static void take_in(void *ctx)
+{
+    struct finishing *f = ctx;
+    const struct qn_pull_order *o = f->order;
+    size_t at;
+    const struct qn_download_file *first = main_of(f, &at);
+    if (*f->w->closed)
+        qn_fail(&f->error, QN_EBUSY, "the server is stopping");
+    else if (!first && !f->error.code)
+        qn_fail(&f->error, QN_EFORMAT, "%s has no file to load", o->model);
+    if (f->error.code) {
+        f->done(f->arg, &f->error);
+        finishing_free(f);
+        return;
+    }
+    struct qn_buf checkpoints;
+    qn_buf_init(&checkpoints, QN_PULL_ORDER_MAX);
+    struct qn_jw w = qn_jw_to(&checkpoints);
+    qn_jw_obj(&w);
+    for (size_t i = 0; i < o->n; i++)
+        qn_jw_kstr(&w, o->checkpoints[i].role, o->checkpoints[i].ref);
+    qn_jw_obj_end(&w);
+    bool local = is_local(first);
+    struct qn_intake_origin origin = {
+        .files = f->paths,
+        .roles = f->roles,
+        .n_files = local && f->n == 1 ? 0 : f->n,
+        .checkpoint = o->checkpoints[0].ref,
+        .checkpoints = qn_buf_cstr(&checkpoints),
+        .hub = local ? "" : first->hub,
+        .revision = first->revision,
+        .commit = first->commit,
+        .keeper = local ? QN_KEEPER_USER : QN_KEEPER_QUINCE,
+        .labels = *o->labels ? o->labels : NULL,
+        .extras = *o->extras ? o->extras : NULL,
+        .options = *o->options ? o->options : NULL,
+    };
+    struct qn_intake_wish wish = {
+        .name = o->model,
+        .path = f->paths[at],
+        .origin = &origin,
+        .recipe = o->recipe,
+        .digest = !is_split(f) && *first->sha256 ? first->sha256 : NULL,
+        .replace = true,
+    };
+    qn_intake_model(f->w->loop, f->w->catalog, f->w->closed, &wish, taken_in, f);
+    qn_buf_deinit(&checkpoints);
+}
+
+static void finish(void *ctx, const struct qn_pull_order *order,
+                   const struct qn_download_file *files, size_t n, const atomic_bool *stop,
+                   void (*done)(void *arg, const struct qn_error *e), void *arg)
+{
+    (void)stop; /* it takes no time worth stopping */
+    struct qn_pull_world *w = ctx;
+    struct finishing *f = qn_xcalloc(1, sizeof *f);
+    *f = (struct finishing){
+        .w = w, .order = order, .files = files, .n = n, .done = done, .arg = arg};
+    f->paths = qn_xcalloc(n + 1, sizeof(char *));
+    f->roles = qn_xcalloc(n + 1, sizeof(char *));
+    qn_loop_work(w->loop, find_files, take_in, f);
+}
+
+/* ---- small things ---- */
+
+static int64_t have(void *ctx, const struct qn_download_file *file)
+{
+    (void)ctx;
+    return is_local(file) ? 0 : qn_fetch_have(file->partial, file->size_bytes);
+}
+
+static bool in_catalog(const struct qn_snapshot *models, const char *path)
+{
+    for (size_t i = 0; i < qn_snapshot_count(models); i++) {
+        const struct qn_model_row *row = qn_snapshot_at(models, i);
+        for (size_t k = 0; k < row->n_files; k++)
+            if (qn_str_eq(row->files[k], path))
+                return true;
+    }
+    return false;
+}
+
+static void discard(void *ctx, const struct qn_download_file *files, size_t n,
+                    const struct qn_snapshot *models)
+{
+    const struct qn_pull_world *w = ctx;
+    struct qn_store_freed freed = {0};
+    for (size_t i = 0; i < n; i++) {
+        struct qn_store_spot spot;
+        struct qn_error e = {0};
+        char *path = NULL;
+        if (is_local(&files[i]))
+            continue;
+        qn_fetch_discard(files[i].partial);
+        if (spot_of(&files[i], &spot, &e) == QN_OK &&
+            qn_store_find(w->store, &spot, &path, NULL, NULL) == QN_OK &&
+            !in_catalog(models, path)) {
+            const char *const paths[] = {path};
+            if (qn_store_remove(w->store, paths, 1, &freed, &e))
+                qn_warn("pulls", "file=%s not_removed=1 message=\"%s\"", path, e.message);
+        }
+        free(path);
+    }
+}
+
+struct qn_pull_steps qn_pull_world_steps(struct qn_pull_world *w)
+{
+    return (struct qn_pull_steps){.ctx = w,
+                                  .resolve = resolve,
+                                  .fetch = fetch,
+                                  .finish = finish,
+                                  .have = have,
+                                  .discard = discard};
+}
