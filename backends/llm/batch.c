@@ -1,7 +1,6 @@
 /* See batch.h. Requests as they come and go, and the step. */
 #include "llm/batch_private.h"
 
-
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +92,7 @@ void qn_gen_remove(struct qn_batch *b, struct gen *g)
         if (a->state != ANSWER_DONE)
             qn_output_deinit(&a->output);
         qn_constraint_end(&a->constraint);
+        qn_tokens_deinit(&a->forced);
         free(a->tokens);
     }
     for (size_t i = 0; i < b->plan.n; i++)
@@ -107,6 +107,7 @@ void qn_gen_remove(struct qn_batch *b, struct gen *g)
     free(g->r.prompt);
     free(g->r.echo_text);
     qn_tools_free(g->r.tools);
+    qn_tokens_deinit(&g->r.ending);
     qn_constraint_unref(g->r.constraint);
     qn_buf_deinit(&g->echo_json);
     free(g);

@@ -20,6 +20,7 @@
 #include "llm/model.h"
 #include "llm/output.h"
 #include "llm/sampler.h"
+#include "nets/tokenizer.h"
 
 enum {
     QN_BATCH_SEQS_MAX = 256,     /* answers in one step */
@@ -68,6 +69,8 @@ struct qn_batch_request {
     /* Holds from where the reasoning that the prompt has begun is over; NULL: none. */
     struct qn_constraint *constraint;
     bool thinking, reasoning_in_text, single_call; /* see struct qn_parse_config */
+    int64_t think_budget;    /* tokens of reasoning, then `ending` is said for the model; -1: any */
+    struct qn_tokens ending; /* taken over */
 };
 
 struct qn_batch;

@@ -2,12 +2,18 @@
  * prompt's own log-probabilities where they are wanted. */
 #include "llm/batch_private.h"
 
+#include "base/str.h"
+
 #include <math.h>
 #include <string.h>
 
 static const char too_hard[] = "the schema or grammar takes too much work or memory to follow: "
                                "make it simpler, with fewer ways "
                                "to read the same text";
+
+static const char no_token[] =
+    "the model's vocabulary has no token for what must come next by the schema or grammar: use "
+    "another model, or none of its unusual characters";
 
 void qn_gen_fail(struct qn_batch *b, struct gen *g, qn_err code, const char *message)
 {
@@ -165,10 +171,98 @@ static bool constrain(struct qn_batch *b, struct answer *a, float *row)
         qn_gen_fail(b, a->gen, QN_ELIMIT, too_hard);
         return false;
     }
-    qn_gen_fail(b, a->gen, QN_EUNSUPPORTED,
-                "the model's vocabulary has no token for what must come next by the schema or "
-                "grammar: use another model, or none of its unusual characters");
+    qn_gen_fail(b, a->gen, QN_EUNSUPPORTED, no_token);
     return false;
+}
+
+/* The reasoning has had its tokens, and is not in the middle of a character. */
+static bool reasoned_enough(struct answer *a)
+{
+    const struct gen *g = a->gen;
+    struct qn_output *o = &a->output;
+    return g->r.think_budget >= 0 && g->r.ending.n && o->parse &&
+           o->reasoned >= g->r.think_budget && qn_parse_in_reasoning(o->parse) &&
+           qn_utf8_whole(qn_buf_cstr(&o->held), o->held.len) == o->held.len;
+}
+
+/* True when a constraint that holds already lets these tokens come. */
+static bool may_say(const struct answer *a, const struct qn_tokens *t)
+{
+    struct qn_constraint_state s = {0};
+    bool may = true;
+    if (!a->constraint.constraint)
+        return true;
+    qn_constraint_copy(&s, &a->constraint);
+    for (size_t i = 0; i < t->n && may; i++)
+        may = qn_constraint_accept(&s, t->v[i]);
+    qn_constraint_end(&s);
+    return may;
+}
+
+/* The token that is said for the model; -1: it chooses. */
+static int32_t forced(struct answer *a)
+{
+    if (a->forced_at == a->forced.n && reasoned_enough(a) && may_say(a, &a->gen->r.ending)) {
+        a->forced.n = a->forced_at = 0;
+        for (size_t i = 0; i < a->gen->r.ending.n; i++)
+            qn_tokens_push(&a->forced, a->gen->r.ending.v[i]);
+    }
+    return a->forced_at < a->forced.n ? a->forced.v[a->forced_at++] : -1;
+}
+
+/* The longest token whose bytes these begin with; -1: there is none. */
+static int32_t token_at(const struct qn_batch *b, const char *bytes, size_t n, size_t *len)
+{
+    int32_t best = -1;
+    *len = 0;
+    for (int32_t id = 0; id < b->m.vocab; id++) {
+        size_t k;
+        const char *text = b->m.token_bytes(b->m.ctx, id, &k);
+        if (k > *len && k <= n && !b->m.token_is_control(b->m.ctx, id) && !memcmp(text, bytes, k)) {
+            best = id;
+            *len = k;
+        }
+    }
+    return best;
+}
+
+/* The constraint holds from the end of the reasoning on. A token that goes on behind the mark would
+ * slip past it, so the mark is said alone. -1: no tokens say that. */
+static int32_t without_text(struct qn_batch *b, struct answer *a, int32_t id)
+{
+    size_t n, k;
+    const char *bytes = b->m.token_bytes(b->m.ctx, id, &n);
+    size_t behind = a->gen->r.constraint && !a->constraint.constraint && a->output.parse
+                        ? qn_parse_behind_mark(a->output.parse, bytes, n)
+                        : 0;
+    if (!behind)
+        return id;
+    a->forced.n = a->forced_at = 0;
+    for (n -= behind; n > 0; bytes += k, n -= k) {
+        int32_t part = token_at(b, bytes, n, &k);
+        if (part < 0)
+            return -1;
+        qn_tokens_push(&a->forced, part);
+    }
+    return a->forced.v[a->forced_at++];
+}
+
+/* The model's own choice; -1: the request has failed. */
+static int32_t choose(struct qn_batch *b, struct answer *a, float *row)
+{
+    if (!constrain(b, a, row))
+        return -1;
+    int32_t id = qn_sampler_pick(&a->sampler, &b->work, row, a->tokens, (size_t)a->known);
+    if (id < 0) {
+        qn_gen_fail(
+            b, a->gen, QN_EINTERNAL,
+            "the model computed no finite number for the next token: its file may be damaged");
+        return -1;
+    }
+    id = without_text(b, a, id);
+    if (id < 0)
+        qn_gen_fail(b, a->gen, QN_EUNSUPPORTED, no_token);
+    return id;
 }
 
 /* The logits after all known tokens are there: choose the next token, say it, and see whether that
@@ -179,15 +273,9 @@ static bool advance(struct qn_batch *b, struct answer *a, float *row)
     bool logprobs = g->r.logprobs >= 0;
     if (logprobs)
         memcpy(b->plain, row, (size_t)b->m.vocab * sizeof *row);
-    if (!constrain(b, a, row))
+    int32_t id = forced(a);
+    if (id < 0 && (id = choose(b, a, row)) < 0)
         return false;
-    int32_t id = qn_sampler_pick(&a->sampler, &b->work, row, a->tokens, (size_t)a->known);
-    if (id < 0) {
-        qn_gen_fail(
-            b, g, QN_EINTERNAL,
-            "the model computed no finite number for the next token: its file may be damaged");
-        return false;
-    }
     a->generated++;
     g->output++;
     if (!g->r.ignore_eos && b->m.token_is_end(b->m.ctx, id)) {

@@ -29,6 +29,8 @@ struct answer {
     struct qn_sampler sampler;
     struct qn_constraint_state constraint; /* zero until it begins */
     struct qn_output output;
+    struct qn_tokens forced; /* what is said for the model */
+    size_t forced_at;        /* of them, said */
     int64_t generated;
     int32_t share;   /* prompt tokens of this step */
     int32_t guesses; /* of this step: they lie behind the known tokens */

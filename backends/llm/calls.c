@@ -503,6 +503,29 @@ bool qn_parse_over(const struct qn_parse *p)
     return p->over;
 }
 
+size_t qn_parse_behind_mark(const struct qn_parse *p, const char *bytes, size_t n)
+{
+    if (p->state != QN_IN_REASONING)
+        return 0;
+    const char *mark = p->c.syntax.think->close;
+    size_t len = strlen(mark), held = p->in.len - p->pos, behind = 0;
+    struct qn_buf all;
+    qn_buf_init(&all, QN_PARSE_HELD_MAX);
+    qn_buf_add(&all, p->in.data + p->pos, held);
+    qn_buf_add(&all, bytes, n);
+    for (size_t i = 0; i + len <= all.len; i++) {
+        if (memcmp(all.data + i, mark, len) != 0)
+            continue;
+        i += len;
+        while (i < all.len && qn_parse_is_space(all.data[i]))
+            i++;
+        behind = all.len - i;
+        break;
+    }
+    qn_buf_deinit(&all);
+    return behind < n ? behind : n;
+}
+
 bool qn_parse_in_reasoning(const struct qn_parse *p)
 {
     return p->state == QN_IN_REASONING;

@@ -10,6 +10,7 @@
 #ifndef QN_LLM_CALLS_H
 #define QN_LLM_CALLS_H
 
+#include "base/buf.h"
 #include "llm/calls_tools.h"
 
 #include <stdbool.h>
@@ -41,6 +42,10 @@ bool qn_syntax_begun(const struct qn_syntax *s, const char *prompt, size_t n);
 /* The marks around reasoning, for who wants to write them; either MAY be NULL. False: it has none,
  * or they are no plain pair. */
 bool qn_syntax_tags(const struct qn_syntax *s, const char **open, const char **close);
+
+/* Appends what a model says to end its reasoning and go on to its answer. free: nothing else will
+ * see to it that an answer follows. False: it does not reason. */
+bool qn_syntax_ending(const struct qn_syntax *s, bool free, struct qn_buf *out);
 
 struct qn_parse_config {
     struct qn_syntax syntax;
@@ -76,6 +81,10 @@ int64_t qn_parse_calls(const struct qn_parse *p); /* calls so far */
 bool qn_parse_over(const struct qn_parse *p);     /* single_call, and it has been made */
 /* The next byte would be the answer's text or begin a call: no reasoning, no call, no half mark. */
 bool qn_parse_in_text(const struct qn_parse *p);
-bool qn_parse_in_reasoning(const struct qn_parse *p); /* the last byte was of reasoning or its mark */
+/* How many of the last of these bytes, if they came next, would be text behind the mark that ends
+ * the reasoning, and behind the white space that goes with the mark. */
+size_t qn_parse_behind_mark(const struct qn_parse *p, const char *bytes, size_t n);
+bool qn_parse_in_reasoning(
+    const struct qn_parse *p); /* the last byte was of reasoning or its mark */
 
 #endif

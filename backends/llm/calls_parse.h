@@ -50,6 +50,7 @@ struct qn_thinking {
     const char *signs[4];            /* the template has one of these */
     const char *open, *close;        /* open NULL: openers do it */
     const char *close_too;           /* MAY: ends it as well, and is seen again as text is */
+    const char *then, *answer;       /* MAY: what follows close in any case, and before text */
     bool anywhere;                   /* open counts within text, too */
     bool words;                      /* its marks are sentences: nobody else writes them */
     const struct qn_opener *openers; /* MAY */

@@ -40,6 +40,8 @@ static const struct qn_thinking harmony_think = {.name = "harmony",
                                                  .signs = {"<|channel|>analysis"},
                                                  .close = "<|end|>",
                                                  .close_too = "<|start|>",
+                                                 .then = "<|start|>assistant",
+                                                 .answer = "<|channel|>final<|message|>",
                                                  .openers = harmony_messages,
                                                  .tokens = harmony_tokens};
 static const struct qn_opener granite_answer[] = {DROP_FIRST("<response>"), DROP("</response>"),
@@ -814,5 +816,16 @@ bool qn_syntax_tags(const struct qn_syntax *s, const char **open, const char **c
         *open = s->think->open;
     if (close)
         *close = s->think->close;
+    return true;
+}
+
+bool qn_syntax_ending(const struct qn_syntax *s, bool free, struct qn_buf *out)
+{
+    const struct qn_thinking *t = s->think;
+    if (!t)
+        return false;
+    bool token = !t->open || t->anywhere; /* a mark that stands alone, where others have a line */
+    qn_buf_fmt(out, "%s%s%s%s%s", token ? "" : "\n", t->close, token ? "" : "\n\n",
+               t->then ? t->then : "", t->answer && free ? t->answer : "");
     return true;
 }

@@ -27,6 +27,7 @@
 #include <string.h>
 
 enum { KEPT_PARAMETERS = 1 << 26 }; /* smaller models are laid out in no time */
+enum { ENDING_MAX = 256 };          /* bytes, tokens */
 enum { STATES_PER_SEQ = 5 }; /* of a recurrent model: one that is worked on, copies to go back to */
 
 struct llm {
@@ -352,6 +353,21 @@ static void send_count(const struct qn_out *out, const struct qn_prompt *prompt,
     out->send(out->ctx, &ev);
 }
 
+/* What is said for a model that has reasoned enough. Without it the budget is nothing that could be
+ * kept, which costs tokens and no more. */
+static void make_ending(const struct llm *m, struct qn_batch_request *r)
+{
+    struct qn_buf text;
+    if (r->think_budget < 0)
+        return;
+    qn_buf_init(&text, ENDING_MAX);
+    if (qn_syntax_ending(&r->syntax, !r->tools && !r->constraint, &text) &&
+        qn_tokenize(m->tok, qn_buf_cstr(&text), text.len, QN_TOK_SPECIAL, ENDING_MAX, &r->ending,
+                    NULL))
+        r->ending.n = 0;
+    qn_buf_deinit(&text);
+}
+
 static qn_err llm_start(void *self, const struct qn_job *job, struct qn_sink *out,
                         struct qn_error *e)
 {
@@ -364,6 +380,7 @@ static qn_err llm_start(void *self, const struct qn_job *job, struct qn_sink *ou
         .choices = or_else(job->sampling.n, 1),
         .max_tokens = or_else(job->sampling.max_tokens, -1),
         .logprobs = or_else(job->sampling.logprobs, -1),
+        .think_budget = -1,
         .ignore_eos = job->sampling.ignore_eos,
         .context_shift = or_else(job->sampling.context_shift, m->context_shift) != 0,
     };
@@ -387,6 +404,7 @@ static qn_err llm_start(void *self, const struct qn_job *job, struct qn_sink *ou
         r.thinking = prompt.thinking;
         r.reasoning_in_text = chat->reasoning_in_text;
         r.single_call = chat->single_call;
+        r.think_budget = or_else(chat->think_budget, -1);
         if (chat->tools && chat->tool_choice != QN_TOOLS_NONE)
             err = qn_tools_new(chat->tools, &r.tools, e);
         if (err) {
@@ -406,6 +424,7 @@ static qn_err llm_start(void *self, const struct qn_job *job, struct qn_sink *ou
         qn_tools_free(r.tools);
         return err;
     }
+    make_ending(m, &r);
     if (job->sampling.max_with_prompt && r.max_tokens > (int64_t)prompt.n)
         r.max_tokens -= (int64_t)prompt.n;
     r.want_tokens = job->want_tokens;
@@ -426,6 +445,7 @@ static qn_err llm_start(void *self, const struct qn_job *job, struct qn_sink *ou
     if (err) {
         qn_prompt_deinit(&prompt);
         qn_tools_free(r.tools);
+        qn_tokens_deinit(&r.ending);
         qn_constraint_unref(r.constraint);
     }
     return err;

@@ -64,6 +64,7 @@ static const struct qn_field chat_fields[] = {
     C(tool_name, QN_F_STR, .max = QN_JOB_TOOL_NAME_MAX),
     C(single_call, QN_F_BOOL, .min = 0),
     C(think, QN_F_I64, .min = 0, .max = 1),
+    C(think_budget, QN_F_I64, .min = 0, .max = INT32_MAX),
     C(effort, QN_F_STR, .max = QN_JOB_EFFORT_MAX),
     C(reasoning_in_text, QN_F_BOOL, .min = 0),
 };

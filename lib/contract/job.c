@@ -48,7 +48,7 @@ void qn_job_init(struct qn_job *job)
                 .logprobs = QN_UNSET,
                 .context_shift = QN_UNSET,
             },
-        .chat = {.think = QN_UNSET},
+        .chat = {.think = QN_UNSET, .think_budget = QN_UNSET},
         .measure = {.dimensions = QN_UNSET},
         .speak = {.speed = NAN},
         .image =

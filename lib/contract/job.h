@@ -132,6 +132,8 @@ struct qn_chat {
     const char *tool_name;    /* NAMED */
     bool single_call;         /* at most one tool call in an answer */
     int64_t think;            /* 0: answer at once, 1: reason first; unset: the model's habit */
+    int64_t think_budget;     /* >= 0 tokens of reasoning, then it is ended where the model's marks are known;
+                                 unset: any */
     const char *effort;       /* of reasoning: "minimal", "low", "medium", "high", or NULL */
     bool reasoning_in_text;   /* reasoning stays in the text as the model writes it */
 };

@@ -168,15 +168,14 @@ static void warn(struct qn_buf *list, const char *name)
     qn_buf_fmt(list, "%s%s", list->len ? ", " : "", name);
 }
 
-/* thinking; a budget is nothing a template can be told. */
+/* thinking, and how much of it. */
 static qn_err read_thinking(const struct qn_jref *v, struct qn_chat *chat,
-                            struct qn_anthropic_ask *ask, struct qn_buf *ignored,
-                            struct qn_error *e)
+                            struct qn_anthropic_ask *ask, struct qn_error *e)
 {
     struct qn_jref type = qn_json_get(v, "type"), budget = qn_json_get(v, "budget_tokens");
     struct qn_jref display = qn_json_get(v, "display");
     const char *text, *show = "summarized";
-    int64_t tokens;
+    int64_t tokens = QN_UNSET;
     if (qn_json_type(v) <= QN_JSON_NULL)
         return QN_OK;
     if (qn_json_type(v) != QN_JSON_OBJECT)
@@ -197,8 +196,8 @@ static qn_err read_thinking(const struct qn_jref *v, struct qn_chat *chat,
     if (!qn_str_eq(show, "summarized") && !qn_str_eq(show, "omitted"))
         return qn_json_fail(&display, e, "'%.40s' is not one of summarized and omitted", show);
     ask->hide_thinking = qn_str_eq(show, "omitted");
-    if (qn_json_type(&budget) == QN_JSON_NUMBER)
-        warn(ignored, "thinking.budget_tokens");
+    if (chat->think != 0)
+        chat->think_budget = tokens < INT32_MAX ? tokens : INT32_MAX;
     return QN_OK;
 }
 
@@ -286,7 +285,7 @@ static void tell_ignored(const struct qn_jref *root, struct qn_request *rq,
 }
 
 static qn_err read_all(const struct qn_jref *root, struct qn_request *rq, struct qn_job *job,
-                       struct qn_anthropic_ask *ask, struct qn_buf *ignored, struct qn_error *e)
+                       struct qn_anthropic_ask *ask, struct qn_error *e)
 {
     struct qn_jref v = qn_json_get(root, "model"), system = qn_json_get(root, "system");
     qn_err err = qn_json_str_opt(&v, &rq->model, e);
@@ -312,7 +311,7 @@ static qn_err read_all(const struct qn_jref *root, struct qn_request *rq, struct
         err = read_tool_choice(root, &job->chat, e);
     v = qn_json_get(root, "thinking");
     if (!err)
-        err = read_thinking(&v, &job->chat, ask, ignored, e);
+        err = read_thinking(&v, &job->chat, ask, e);
     return err ? err : read_output(root, rq->arena, job, e);
 }
 
@@ -344,7 +343,7 @@ static qn_err parse(struct qn_request *rq, bool count, struct qn_error *e)
     if (count)
         rq->stream = false;
     if (!err)
-        err = read_all(&root, rq, job, ask, &ignored, e);
+        err = read_all(&root, rq, job, ask, e);
     if (!err)
         tell_ignored(&root, rq, ask, &ignored);
     qn_buf_deinit(&ignored);

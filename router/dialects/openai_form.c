@@ -121,7 +121,22 @@ qn_err qn_openai_effort(const struct qn_jref *v, struct qn_chat *chat, struct qn
     return qn_json_fail(v, e, "'%.40s' is none of none, minimal, low, medium, high, xhigh", text);
 }
 
-/* "thinking": true, false, or {"type":"enabled"}. */
+/* A number of tokens to reason with, as several servers take it: 0 is none, less is any. */
+static qn_err read_budget(const struct qn_jref *v, struct qn_chat *chat, struct qn_error *e)
+{
+    int64_t tokens;
+    if (qn_json_type(v) <= QN_JSON_NULL)
+        return QN_OK;
+    qn_err err = qn_json_i64(v, -1, INT64_C(1) << 53, &tokens, e);
+    if (err)
+        return err;
+    if (tokens == 0)
+        chat->think = 0;
+    chat->think_budget = tokens <= 0 ? QN_UNSET : tokens < INT32_MAX ? tokens : INT32_MAX;
+    return QN_OK;
+}
+
+/* "thinking": true, false, or {"type":"enabled","budget_tokens":1024}. */
 static qn_err read_thinking(const struct qn_jref *v, struct qn_chat *chat, struct qn_error *e)
 {
     bool on = false;
@@ -135,16 +150,17 @@ static qn_err read_thinking(const struct qn_jref *v, struct qn_chat *chat, struc
             return err;
         if (qn_str_eq(text, "adaptive") || qn_str_eq(text, "auto"))
             return QN_OK;
+        struct qn_jref budget = qn_json_get(v, "budget_tokens");
         on = qn_str_eq(text, "enabled");
         if (!on && !qn_str_eq(text, "disabled"))
             return qn_json_fail(&type, e, "'%.40s' is none of enabled, disabled, adaptive", text);
-    } else {
-        qn_err err = qn_json_bool(v, &on, e);
-        if (err)
-            return err;
+        chat->think = on;
+        return on ? read_budget(&budget, chat, e) : QN_OK;
     }
-    chat->think = on;
-    return QN_OK;
+    qn_err err = qn_json_bool(v, &on, e);
+    if (!err)
+        chat->think = on;
+    return err;
 }
 
 /* Where reasoning goes: a member of its own, the text, or nowhere. */
@@ -179,6 +195,12 @@ qn_err qn_openai_reasoning(const struct qn_jref *root, struct qn_request *rq, st
     struct qn_jref effort = qn_json_get(root, "reasoning_effort");
     struct qn_jref reasoning = qn_json_get(root, "reasoning");
     struct qn_jref inner = qn_json_get(&reasoning, "effort");
+    struct qn_jref budgets[] = {
+        qn_json_get(&reasoning, "max_tokens"),
+        qn_json_get(root, "reasoning_budget"),
+        qn_json_get(root, "thinking_budget"),
+        qn_json_get(root, "thinking_budget_tokens"),
+    };
     qn_err err = qn_openai_keep_json(&vars, QN_JSON_OBJECT, QN_JOB_PROMPT_BYTES_MAX, rq,
                                      &chat->template_vars, e);
     /* What is said more plainly wins over what is said before it here. */
@@ -196,5 +218,10 @@ qn_err qn_openai_reasoning(const struct qn_jref *root, struct qn_request *rq, st
         if (!err)
             chat->think = on;
     }
+    struct qn_jref for_template = qn_json_get(&vars, "thinking_budget");
+    if (!err && qn_json_type(&for_template) == QN_JSON_NUMBER)
+        err = read_budget(&for_template, chat, e);
+    for (size_t i = 0; i < sizeof budgets / sizeof *budgets && !err; i++)
+        err = read_budget(&budgets[i], chat, e);
     return err ? err : read_place(root, chat, ask, e);
 }

@@ -8,13 +8,30 @@
 #include <string.h>
 
 static const char *const known[] = {
-    "input",        "instructions",         "tools",
-    "tool_choice",  "parallel_tool_calls",  "text",
-    "reasoning",    "max_output_tokens",    "max_tool_calls",
-    "truncation",   "previous_response_id", "include",
-    "top_logprobs", "background",           "conversation",
-    "prompt",       "chat_template_kwargs", "enable_thinking",
-    "thinking",     "reasoning_effort",     NULL,
+    "input",
+    "instructions",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "text",
+    "reasoning",
+    "max_output_tokens",
+    "max_tool_calls",
+    "truncation",
+    "previous_response_id",
+    "include",
+    "top_logprobs",
+    "background",
+    "conversation",
+    "prompt",
+    "chat_template_kwargs",
+    "enable_thinking",
+    "thinking",
+    "reasoning_effort",
+    "reasoning_budget",
+    "thinking_budget",
+    "thinking_budget_tokens",
+    NULL,
 };
 
 /* Members that only OpenAI's own house can serve: better refused than silently different. */

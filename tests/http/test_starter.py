@@ -2,6 +2,7 @@
 import json
 import re
 import shlex
+import struct
 import subprocess
 import threading
 import time
@@ -297,3 +298,36 @@ def test_results_of_tools_are_read(server):
          "tool_calls": [{"id": "a", "type": "function", "function": {"name": "now", "arguments": "{}"}}]},
         {"role": "tool", "tool_call_id": "a", "content": "12:00"}])
     assert choice["finish_reason"] in ("stop", "tool_calls")
+
+
+def test_reasoning_ends_with_its_budget(server, tmp_path):
+    """The model that ships, with a template that begins its reasoning: what it says there means nothing."""
+    data = (ROOT / "registry" / "starter" / "quince-starter.gguf").read_bytes()
+    key = b"tokenizer.chat_template"
+    at = data.index(key) + len(key) + 4
+    (n,) = struct.unpack_from("<Q", data, at)
+    template = (b"{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
+                b"<|im_start|>assistant\n<think>\n")
+    template = b"{#" + b"x" * (n - len(template) - 4) + b"#}" + template
+    assert len(template) == n
+    path = tmp_path / "thinker.gguf"
+    path.write_bytes(data[:at + 8] + template + data[at + 8 + n:])
+    model = server.register("user.thinker", path)
+
+    def ask(**fields):
+        reply = server.chat(model, "hello", max_tokens=60, ignore_eos=True, temperature=0, **fields)
+        assert reply.status == 200, reply.body
+        return reply.json["choices"][0]["message"], reply.json["usage"]["completion_tokens_details"]["reasoning_tokens"]
+
+    message, tokens = ask()
+    assert tokens > 40 and not message["content"]  # control tokens say nothing and do not count
+    for budget in (1, 7, 30):
+        message, tokens = ask(thinking_budget=budget)
+        assert message["content"] and message["reasoning_content"] and budget <= tokens <= budget + 10
+        assert "think>" not in message["content"] + message["reasoning_content"]
+    schema = {"type": "object", "properties": {"a": {"enum": [1, 2]}}, "required": ["a"], "additionalProperties": False}
+    message, tokens = ask(thinking_budget=7, response_format={"type": "json_schema", "json_schema": {"name": "n", "schema": schema}})
+    assert json.loads(message["content"])["a"] in (1, 2)
+    reply = server.post("/v1/messages", {"model": model, "max_tokens": 40, "messages": [{"role": "user", "content": "x"}],
+                                         "thinking": {"type": "enabled", "budget_tokens": 5}})
+    assert reply.status == 200 and "X-Quince-Warning" not in reply.headers, reply.body

@@ -319,6 +319,7 @@ static const struct qn_batch_model model = {
 /* What one request's client sees. */
 struct client {
     struct qn_buf text[QN_JOB_CHOICES_MAX];
+    struct qn_buf reasoning; /* of all choices */
     struct qn_buf logprobs;
     int done, progress, ended, usages;
     enum qn_finish finish[QN_JOB_CHOICES_MAX];
@@ -336,6 +337,9 @@ static inline void client_send(void *ctx, const struct qn_event *ev)
         qn_buf_str(&c->text[ev->index], ev->text);
         if (ev->logprobs)
             qn_buf_str(&c->logprobs, ev->logprobs);
+        break;
+    case QN_EV_REASONING:
+        qn_buf_str(&c->reasoning, ev->text);
         break;
     case QN_EV_DONE:
         c->finish[ev->index] = ev->finish;
@@ -369,6 +373,7 @@ static inline void client_init(struct client *c)
     for (int i = 0; i < QN_JOB_CHOICES_MAX; i++)
         qn_buf_init(&c->text[i], 1 << 20);
     qn_buf_init(&c->logprobs, 1 << 20);
+    qn_buf_init(&c->reasoning, 1 << 20);
 }
 
 static inline void client_deinit(struct client *c)
@@ -376,6 +381,7 @@ static inline void client_deinit(struct client *c)
     for (int i = 0; i < QN_JOB_CHOICES_MAX; i++)
         qn_buf_deinit(&c->text[i]);
     qn_buf_deinit(&c->logprobs);
+    qn_buf_deinit(&c->reasoning);
 }
 
 static inline struct qn_batch_request request(struct client *c, const int32_t *prompt, size_t n,

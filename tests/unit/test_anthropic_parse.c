@@ -182,15 +182,15 @@ static void choices_and_thinking(void **state)
     static const struct {
         const char *member;
         enum qn_tool_choice choice;
-        int64_t think;
+        int64_t think, budget;
     } rows[] = {
-        {"\"tool_choice\":null", QN_TOOLS_UNSET, QN_UNSET},
-        {"\"tool_choice\":{\"type\":\"auto\"}", QN_TOOLS_AUTO, QN_UNSET},
-        {"\"tool_choice\":{\"type\":\"any\"}", QN_TOOLS_REQUIRED, QN_UNSET},
-        {"\"tool_choice\":{\"type\":\"none\"}", QN_TOOLS_NONE, QN_UNSET},
-        {"\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":1024}", QN_TOOLS_UNSET, 1},
-        {"\"thinking\":{\"type\":\"disabled\"}", QN_TOOLS_UNSET, 0},
-        {"\"thinking\":{\"type\":\"adaptive\"}", QN_TOOLS_UNSET, QN_UNSET},
+        {"\"tool_choice\":null", QN_TOOLS_UNSET, QN_UNSET, QN_UNSET},
+        {"\"tool_choice\":{\"type\":\"auto\"}", QN_TOOLS_AUTO, QN_UNSET, QN_UNSET},
+        {"\"tool_choice\":{\"type\":\"any\"}", QN_TOOLS_REQUIRED, QN_UNSET, QN_UNSET},
+        {"\"tool_choice\":{\"type\":\"none\"}", QN_TOOLS_NONE, QN_UNSET, QN_UNSET},
+        {"\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":1024}", QN_TOOLS_UNSET, 1, 1024},
+        {"\"thinking\":{\"type\":\"disabled\"}", QN_TOOLS_UNSET, 0, QN_UNSET},
+        {"\"thinking\":{\"type\":\"adaptive\"}", QN_TOOLS_UNSET, QN_UNSET, QN_UNSET},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char body[512];
@@ -199,6 +199,7 @@ static void choices_and_thinking(void **state)
         assert_int_equal(parse(&f, &qn_anthropic, body), QN_OK);
         assert_int_equal(f.rq.jobs[0].chat.tool_choice, rows[i].choice);
         assert_true(f.rq.jobs[0].chat.think == rows[i].think);
+        assert_true(f.rq.jobs[0].chat.think_budget == rows[i].budget);
         drop(&f);
     }
 }
@@ -286,7 +287,7 @@ static void what_is_ignored_is_told(void **state)
               "[]," M "}"),
         QN_OK);
     const struct qn_anthropic_ask *ask = f.rq.own;
-    static const char text[] = "Ignored: thinking.budget_tokens, service_tier, ..., mcp_servers";
+    static const char text[] = "Ignored: service_tier, ..., mcp_servers";
     assert_string_equal(ask->warnings, text);
     assert_int_equal(f.rq.n_headers, 2);
     assert_string_equal(f.rq.headers[0].name, "X-Quince-Warning");

@@ -5,6 +5,8 @@
 
 #include "calls_run.h"
 
+#include "llm/calls_parse.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -194,11 +196,64 @@ static void types_of_parameters(void **state)
     assert_string_equal(e.param, "tools");
 }
 
+/* What is said for a model that has reasoned enough ends its reasoning, and nothing of it shows. */
+static void every_reasoning_can_be_ended(void **state)
+{
+    (void)state;
+    struct qn_buf text;
+    qn_buf_init(&text, 4096);
+    for (size_t i = 0; qn_thinkings[i]; i++) {
+        struct qn_syntax syntax = qn_syntax_find("", NULL, NULL);
+        bool channels = !qn_thinkings[i]->open;
+        syntax.think = qn_thinkings[i];
+        struct qn_parse_config c = {.syntax = syntax, .thinking = !channels};
+        qn_buf_clear(&text);
+        qn_buf_str(&text, channels ? "<|channel|>analysis<|message|>I wonder" : "I wonder");
+        assert_true(qn_syntax_ending(&syntax, true, &text));
+        qn_buf_str(&text, "Yes.");
+        struct calls_seen s = calls_run(&c, qn_buf_cstr(&text), text.len, 3, text.len - 4);
+        if (strcmp(qn_buf_cstr(&s.log), "R<I wonder>T<Yes.>") != 0)
+            fail_msg("%s: %s", qn_thinkings[i]->name, qn_buf_cstr(&s.log));
+        qn_buf_deinit(&s.log);
+    }
+    struct qn_syntax none = qn_syntax_find("", NULL, NULL);
+    none.think = NULL;
+    assert_false(qn_syntax_ending(&none, true, &text));
+    qn_buf_deinit(&text);
+}
+
+static void what_stands_behind_the_end_of_reasoning(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *before, *piece;
+        size_t behind;
+    } rows[] = {
+        {"hm", "</think>{", 1},    {"hm</th", "ink>{\"", 2},   {"hm", "</think>", 0},
+        {"hm", "</think>\n\n", 0}, {"hm", "</think>\n {a", 2}, {"hm</think>", "{a", 0},
+        {"hm</th", "{a", 0},       {"h", "a < b", 0},          {"", "</think>x</think>y", 10},
+    };
+    struct qn_syntax syntax = qn_syntax_find("<think>", NULL, NULL);
+    struct qn_parse_config c = {.syntax = syntax, .thinking = true};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct calls_seen s = {0};
+        qn_buf_init(&s.log, 4096);
+        struct qn_parse *p = qn_parse_new(&c, &(struct qn_parse_sink){&s, calls_text, calls_call});
+        qn_parse_feed(p, rows[i].before, strlen(rows[i].before));
+        assert_int_equal(qn_parse_behind_mark(p, rows[i].piece, strlen(rows[i].piece)),
+                         rows[i].behind);
+        qn_parse_free(p);
+        qn_buf_deinit(&s.log);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_cut_everywhere),
         cmocka_unit_test(early),
+        cmocka_unit_test(every_reasoning_can_be_ended),
+        cmocka_unit_test(what_stands_behind_the_end_of_reasoning),
         cmocka_unit_test(types_of_parameters),
         cmocka_unit_test(types_that_fan_out),
     };

@@ -59,6 +59,7 @@ static void a_job_survives_the_crossing(void **state)
     job.id = "r7";
     job.chat.messages = "[{\"role\":\"user\",\"content\":\"h\\u00e9\"}]";
     job.chat.template_vars = "{\"enable_thinking\":false}";
+    job.chat.think_budget = 77;
     job.chat.template_text = "{{ messages }}";
     int64_t before[] = {5, 6};
     job.chat.before = (struct qn_i64s){before, 2};
@@ -79,6 +80,7 @@ static void a_job_survives_the_crossing(void **state)
     assert_string_equal(back.id, "r7");
     assert_string_equal(back.chat.messages, "[{\"role\":\"user\",\"content\":\"h\xc3\xa9\"}]");
     assert_string_equal(back.chat.template_vars, "{\"enable_thinking\":false}");
+    assert_int_equal(back.chat.think_budget, 77);
     assert_string_equal(back.chat.template_text, "{{ messages }}");
     assert_int_equal(back.chat.before.n, 2);
     assert_int_equal(back.chat.before.v[1], 6);

@@ -396,6 +396,38 @@ static void forms_become_a_job(void **state)
     }
 }
 
+/* What clients write who say how long a model may reason. */
+static void budgets(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *members;
+        int64_t think, budget;
+    } rows[] = {
+        {"\"thinking\":{\"type\":\"enabled\",\"budget_tokens\":9}", 1, 9},
+        {"\"thinking\":{\"type\":\"disabled\",\"budget_tokens\":9}", 0, QN_UNSET},
+        {"\"reasoning_budget\":1024", QN_UNSET, 1024},
+        {"\"reasoning_budget\":-1", QN_UNSET, QN_UNSET},
+        {"\"reasoning_budget\":0", 0, QN_UNSET},
+        {"\"thinking_budget\":7,\"enable_thinking\":true", 1, 7},
+        {"\"thinking_budget_tokens\":1e12", QN_UNSET, INT32_MAX},
+        {"\"reasoning\":{\"max_tokens\":5}", QN_UNSET, 5},
+        {"\"chat_template_kwargs\":{\"thinking_budget\":3}", QN_UNSET, 3},
+        {"\"chat_template_kwargs\":{\"thinking_budget\":\"much\"}", QN_UNSET, QN_UNSET},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct fixture f;
+        char body[1024];
+        snprintf(body, sizeof body, "{%s," M "}", rows[i].members);
+        assert_int_equal(parse(&f, &qn_openai_chat, body), QN_OK);
+        const struct qn_chat *chat = &f.rq.jobs[0].chat;
+        if (chat->think != rows[i].think || chat->think_budget != rows[i].budget)
+            fail_msg("%s: think %lld budget %lld", body, (long long)chat->think,
+                     (long long)chat->think_budget);
+        drop(&f);
+    }
+}
+
 static void deprecated_and_beside(void **state)
 {
     (void)state;
@@ -685,6 +717,7 @@ int main(void)
         cmocka_unit_test(prompts_become_jobs),
         cmocka_unit_test(tools_become_a_job),
         cmocka_unit_test(forms_become_a_job),
+        cmocka_unit_test(budgets),
         cmocka_unit_test(deprecated_and_beside),
         cmocka_unit_test(keep_alive),
         cmocka_unit_test(habits),
