@@ -5,7 +5,9 @@
 #include "cli/cli.h"
 #include "cli/client.h"
 #include "cli/entry.h"
+#include "cli/pull.h"
 #include "cli/table.h"
+#include "cli/variants.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -58,10 +60,12 @@ static void print_local(const struct qn_jref *list, const char *filter)
     qn_table_free(t);
 }
 
-static void print_available(const struct qn_jref *list, const char *filter)
+/* memory: what the machine has, or 0. */
+static void print_available(const struct qn_jref *list, const char *filter, double memory)
 {
-    static const char *const titles[] = {"Model", "Size", "Recipe", "Labels"};
-    struct qn_table *t = qn_table_new(4, titles);
+    static const char *const titles[] = {"Model", "Size", "Labels"};
+    struct qn_table *t = qn_table_new(3, titles);
+    bool large = false;
     struct qn_buf labels;
     qn_buf_init(&labels, LABELS_MAX);
     struct qn_jref it;
@@ -70,20 +74,25 @@ static void print_available(const struct qn_jref *list, const char *filter)
         if (!shown(&it, AVAILABLE, filter))
             continue;
         qn_entry_read(&it, &m);
-        char bytes[16] = "-";
+        char bytes[16] = "-", size[24];
         if (m.size_bytes > 0)
             qn_human_bytes(m.size_bytes, bytes);
+        bool fits = qn_fit_judge(m.size_bytes, memory) != QN_FIT_NOT;
+        snprintf(size, sizeof size, "%s%s", bytes, fits ? "" : " !");
+        large = large || !fits;
         qn_buf_clear(&labels);
-        qn_entry_labels(&it, &labels);
-        const char *cells[] = {m.id, bytes, m.recipe, qn_buf_cstr(&labels)};
+        qn_entry_labels(&it, true, &labels);
+        const char *cells[] = {m.id, size, qn_buf_cstr(&labels)};
         qn_table_row(t, cells);
     }
     qn_table_print(t);
+    if (large)
+        puts("\n! is too large for this machine's memory");
     qn_table_free(t);
     qn_buf_deinit(&labels);
 }
 
-static void print_tables(const struct qn_jref *list, const char *filter, bool all)
+static void print_tables(const struct qn_jref *list, const char *filter, bool all, double memory)
 {
     size_t local = count(list, HERE, filter), available = count(list, AVAILABLE, filter);
     size_t unsupported = count(list, UNSUPPORTED, filter);
@@ -97,7 +106,7 @@ static void print_tables(const struct qn_jref *list, const char *filter, bool al
     if (all) {
         puts("\nAvailable for download");
         if (available)
-            print_available(list, filter);
+            print_available(list, filter, memory);
         else
             puts(filter[0] ? "No model in the list has that in its name"
                            : "The server's list has no more models");
@@ -143,7 +152,7 @@ int qn_cmd_list(struct qn_cli *cli, const struct qn_cli_args *a)
     if (cli->json)
         print_json(&data, filter, all);
     else
-        print_tables(&data, filter, all);
+        print_tables(&data, filter, all, qn_pull_memory(cli));
     qn_json_free(doc);
     return QN_EXIT_OK;
 }

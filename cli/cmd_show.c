@@ -94,7 +94,7 @@ static void print_model(const struct qn_jref *entry, const struct qn_jref *files
     char params[16], used[25];
     qn_entry_read(entry, &m);
     qn_buf_init(&labels, TEXT_MAX);
-    qn_entry_labels(entry, &labels);
+    qn_entry_labels(entry, false, &labels);
     qn_human_count(m.parameters, params);
     qn_words_age(m.last_use_s, qn_wall_ms() / 1000, used);
     line("Model", m.id);

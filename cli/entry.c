@@ -49,12 +49,15 @@ void qn_entry_read(const struct qn_jref *entry, struct qn_entry *out)
     };
 }
 
-void qn_entry_labels(const struct qn_jref *entry, struct qn_buf *out)
+void qn_entry_labels(const struct qn_jref *entry, bool telling, struct qn_buf *out)
 {
     struct qn_jref labels = qn_json_get(entry, "labels"), it;
     size_t begin = out->len;
-    for (bool more = qn_json_first(&labels, &it); more; more = qn_json_next(&it))
-        qn_buf_fmt(out, "%s%s", out->len > begin ? ", " : "", qn_json_raw_str(&it));
+    for (bool more = qn_json_first(&labels, &it); more; more = qn_json_next(&it)) {
+        const char *label = qn_json_raw_str(&it);
+        if (!telling || (!qn_str_eq(label, "chat") && !qn_str_eq(label, "hot")))
+            qn_buf_fmt(out, "%s%s", out->len > begin ? ", " : "", label);
+    }
 }
 
 static bool contains(const char *s, const char *part)

@@ -14,8 +14,9 @@ struct qn_entry {
 
 void qn_entry_read(const struct qn_jref *entry, struct qn_entry *out);
 
-/* Its labels with ", " between them. */
-void qn_entry_labels(const struct qn_jref *entry, struct qn_buf *out);
+/* Its labels with ", " between them; with `telling` only those that tell models apart: most are for
+ * chat, and what is popular is no property. */
+void qn_entry_labels(const struct qn_jref *entry, bool telling, struct qn_buf *out);
 
 /* True when its name contains the filter or one of its labels is it; letters' case does not count.
  * An empty filter takes all. */

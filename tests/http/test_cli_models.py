@@ -48,9 +48,9 @@ def test_list_has_two_sections(tmp_path, stub):
     assert cli("list", "--downloaded").out == cli("list").out
     assert cli("list", "--all").out == "Local\n" + cli("list").out + (
         "\nAvailable for download\n"
-        "Model               Size    Recipe    Labels\n"
-        "Gemma-3-4b-it-GGUF  3.3 GB  llamacpp  hot, vision\n"
-        "SD-Turbo            -       sd-cpp    image\n")
+        "Model               Size    Labels\n"
+        "Gemma-3-4b-it-GGUF  3.3 GB  vision\n"
+        "SD-Turbo            -       image\n")
     # Names by any part of them, labels as a whole.
     for filter, found in [("gemma", ["Gemma-3-4b-it-GGUF"]), ("IMAGE", ["SD-Turbo"]), ("imag", []),
                           ("g", ["Qwen3-0.6B-GGUF", "Gemma-3-4b-it-GGUF"]), ("reasoning", ["Qwen3-0.6B-GGUF"])]:
@@ -64,6 +64,9 @@ def test_list_has_two_sections(tmp_path, stub):
     assert "Phi-4-NPU" not in out and out.endswith("\n1 more cannot be run here: quince show NAME says why\n")
     assert "Unsupported   for AMD's NPU alone" in cli("show", "Phi-4-NPU").out
     assert [m["id"] for m in json.loads(cli("list", "phi", "--all", "--json").out)] == ["Phi-4-NPU"]
+    server.routes |= models(THERE, model("Huge-GGUF", False, size=900000))
+    out = cli("list", "--all").out
+    assert "3.3 GB    vision" in out and "900 TB !" in out and out.endswith("\n! is too large for this machine's memory\n")
     server.routes |= models(HERE, THERE, UNSIZED)
     t = Terminal(cli, "list")
     assert t.status() == 0 and "2 more can be downloaded: quince list --all" in t.shown()
