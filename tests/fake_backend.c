@@ -13,6 +13,8 @@
  * every choice; after a "done" the usage follows by itself (an audio or image event's bytes are its
  * member "raw", a text, as often as its member "times" says) echo_job       the answer is the job,
  * as JSON            echo_piece   the answer is this file of the job, from 0
+ *   break_out      what a model that took the process over would try, at each job: "exec",
+ * "connect", "fork", or a file to read; the answer is an error that says how that went
  *
  * An answer is words: of a TRANSCRIBE each is a segment of one second, of a SPEAK a piece of the
  * sound, of an IMAGE all are one picture.
@@ -20,6 +22,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "child/serve.h"
 #include "contract/codec.h"
 #include "formats/gguf.h"
@@ -27,6 +30,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { JOBS_MAX = 64, SCRIPT_MAX = 16 * 1024 * 1024 };
@@ -37,7 +41,7 @@ struct options {
     int64_t echo_piece;              /* -1: none */
     bool load_crash, never_ready, echo_job;
     struct qn_json *script; /* NULL: none; an array of at least one event */
-    char load_fail[256], fail[256], word[65536];
+    char load_fail[256], fail[256], break_out[256], word[65536];
 };
 
 struct fake_job {
@@ -115,6 +119,7 @@ static qn_err read_options(const char *path, struct options *o, struct qn_error 
             err = copy_json(&v, &o->script, e);
         read_text(&root, "load_fail", o->load_fail, sizeof o->load_fail);
         read_text(&root, "fail", o->fail, sizeof o->fail);
+        read_text(&root, "break_out", o->break_out, sizeof o->break_out);
         read_text(&root, "word", o->word, sizeof o->word);
     }
     qn_json_free(doc);
@@ -153,9 +158,33 @@ static qn_err load(const struct qn_load *opts, struct qn_progress *p, void **sel
     return QN_OK;
 }
 
+static qn_err break_out(const char *how, struct qn_error *e)
+{
+    char byte;
+    bool done = true;
+    if (qn_str_eq(how, "exec")) {
+        execl("/bin/true", "true", (char *)NULL);
+    } else if (qn_str_eq(how, "connect")) {
+        close(socket(AF_INET, SOCK_STREAM, 0));
+    } else if (qn_str_eq(how, "fork")) {
+        if (fork() == 0)
+            _exit(0);
+    } else {
+        FILE *f = fopen(how, "re");
+        done = f && fread(&byte, 1, 1, f) == 1;
+        if (f)
+            fclose(f);
+        else
+            return qn_fail_errno(e, "open %s", how);
+    }
+    return qn_fail(e, QN_EINTERNAL, "broke out: %d", done);
+}
+
 static qn_err start(void *self, const struct qn_job *job, struct qn_sink *out, struct qn_error *e)
 {
     struct fake *f = self;
+    if (f->o.break_out[0])
+        return break_out(f->o.break_out, e);
     if (f->o.fail[0])
         return qn_fail_param(e, QN_EINVAL, "messages", "%s", f->o.fail);
     int64_t running = 0;

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "child/jobs.h"
+#include "child/sandbox.h"
 #include "contract/codec.h"
 #include "contract/control.h"
 #include "contract/frame.h"
@@ -363,7 +364,10 @@ static void start_loading(struct child *c, const struct qn_control *m)
     c->threads = (int)m->threads;
     static const struct qn_jobs_events events = {
         .loading = on_loading, .loaded = on_loaded, .output = on_output};
-    if (qn_jobs_new(c->loop, c->backend, m, &events, c, &c->jobs, &e))
+    qn_err err = qn_child_sandbox(c->backend->type, m, &e);
+    if (!err)
+        err = qn_jobs_new(c->loop, c->backend, m, &events, c, &c->jobs, &e);
+    if (err)
         tell_failed(c, &e);
 }
 

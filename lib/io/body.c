@@ -64,6 +64,9 @@ static qn_err open_spool(struct qn_body *b, struct qn_error *e)
         else if (b->fd >= 0)
             unlink(path);
     }
+    /* A process that may make no files keeps it in memory after all. */
+    if (b->fd < 0 && !b->dir && (errno == EACCES || errno == EROFS))
+        b->fd = memfd_create(QN_BODY_NAME, MFD_CLOEXEC);
     if (b->fd < 0)
         return qn_fail_errno(e, "create a temporary file in %s", dir);
     return QN_OK;

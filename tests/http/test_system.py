@@ -123,8 +123,7 @@ def test_odd_files(tmp_path):
 
 def probe_says(folder, fake_backend_dir, text, status=0):
     """A folder of backends whose quince-probe prints this."""
-    for f in fake_backend_dir.iterdir():
-        os.symlink(f, folder / f.name)
+    os.symlink(fake_backend_dir / "quince-llm", folder / "quince-llm")
     script = folder / "quince-probe"
     script.write_text(f"#!/bin/sh\ncat <<'END'\n{text}\nEND\nexit {status}\n")
     script.chmod(0o755)
@@ -168,9 +167,12 @@ def test_system_info(house_with, tmp_path):
     cpu = info["recipes"]["llamacpp"]["backends"]["cpu"]
     assert info["recipes"]["llamacpp"]["default_backend"] == "cpu"
     assert cpu["state"] == "installed" and cpu["message"] == "" and cpu["devices"] == ["cpu"] and cpu["version"]
-    for recipe in ("whispercpp", "sd-cpp", "flm", "ryzenai-llm"):
+    for recipe in ("flm", "ryzenai-llm"):
         for backend in info["recipes"][recipe]["backends"].values():
-            assert backend["state"] == "unsupported" and backend["message"]
+            assert backend["state"] == "unsupported" and "NPU" in backend["message"]
+    whisper = info["recipes"]["whispercpp"]["backends"]["default"]
+    assert whisper["state"] == "unsupported" and "quince-asr is not installed" in whisper["message"]
+    assert "default_backend" not in info["recipes"]["whispercpp"]
     assert info["model_storage"]["total_bytes"] >= info["model_storage"]["free_bytes"] > 0
 
 

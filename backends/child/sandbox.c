@@ -1,0 +1,169 @@
+/* See sandbox.h. */
+#include "child/sandbox.h"
+
+#include "base/log.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "confine/confine.h"
+#include "contract/backend_types.h"
+#include "formats/gguf_split.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { PATH_BYTES_MAX = 4096, ARENA_MAX = 16 * 1024 * 1024 };
+
+/* Killed before the router and before a desktop's programs when memory runs out; -1000 to 1000. */
+static const char oom_score[] = "500";
+
+/* What programs and their libraries read wherever they run, and what says how much memory and how
+ * many processors there are. */
+static const struct qn_confine_path everywhere[] = {
+    {"/proc", false},
+    {"/sys", false},
+    {"/dev/null", true},
+    {"/dev/zero", true},
+    {"/dev/urandom", false},
+    {"/usr/lib", false},
+    {"/lib", false},
+    {"/lib64", false},
+    {"/usr/local/lib", false},
+    {"/usr/share", false},
+    {"/etc/ld.so.cache", false},
+    {"/etc/localtime", false},
+};
+
+enum { EVERYWHERE = sizeof everywhere / sizeof *everywhere };
+
+struct list {
+    struct qn_arena *arena; /* of the names */
+    struct qn_confine_path *paths;
+    size_t n, room;
+};
+
+static void add(struct list *l, const char *path, bool write)
+{
+    if (l->n == l->room) {
+        l->room = l->room ? 2 * l->room : 64;
+        l->paths = qn_xrealloc(l->paths, l->room * sizeof *l->paths);
+    }
+    l->paths[l->n++] = (struct qn_confine_path){qn_arena_strdup(l->arena, path), write};
+}
+
+/* A model of several files is named by its first. */
+static void add_model(struct list *l, const char *path)
+{
+    char part[PATH_BYTES_MAX];
+    size_t n = strlen(path), parts = 0;
+    static const char form[] = "-00001-of-00001.gguf";
+    add(l, path, false);
+    if (n > sizeof form && qn_str_ends(path, ".gguf"))
+        parts = strtoul(path + n - strlen("00001.gguf"), NULL, 10);
+    if (parts > QN_GGUF_PARTS_MAX)
+        return;
+    for (size_t i = 0; i < parts && qn_gguf_part_path(path, i, parts, part, sizeof part); i++)
+        add(l, part, false);
+}
+
+/* Files are written beside, and renamed: their folder is what counts. */
+static void add_folder_of(struct list *l, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char folder[PATH_BYTES_MAX];
+    if (slash && slash != path &&
+        snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path) < PATH_BYTES_MAX)
+        add(l, folder, true);
+}
+
+static void add_option(struct list *l, const struct qn_load_option *o, const struct qn_jref *value)
+{
+    struct qn_jref folder = qn_json_get(value, "folder"), it;
+    switch (o->kind) {
+    case QN_LOAD_VALUE:
+        break;
+    case QN_LOAD_MODEL:
+        add_model(l, qn_json_raw_str(value));
+        break;
+    case QN_LOAD_ADAPTERS:
+        for (bool more = qn_json_first(value, &it); more; more = qn_json_next(&it)) {
+            struct qn_jref path = qn_json_get(&it, "path");
+            add(l, qn_json_raw_str(&path), false);
+        }
+        break;
+    case QN_LOAD_CACHE_FILE:
+        add_folder_of(l, qn_json_raw_str(value));
+        break;
+    case QN_LOAD_WEIGHT_CACHE:
+        qn_mkdirs(qn_json_raw_str(&folder), 0700, NULL); /* a rule needs it to be there */
+        add(l, qn_json_raw_str(&folder), true);
+        break;
+    }
+}
+
+static qn_err add_options(struct list *l, const char *type, const char *options, struct qn_error *e)
+{
+    const struct qn_backend_type *known = qn_backend_type_find(type);
+    struct qn_json *doc;
+    qn_err err = qn_json_parse(options, strlen(options), &doc, e);
+    if (err)
+        return err;
+    struct qn_jref root = qn_json_root(doc);
+    for (const struct qn_load_option *o = known ? known->load_options : NULL; o && o->name; o++) {
+        struct qn_jref value = qn_json_get(&root, o->name);
+        if (qn_json_type(&value) > QN_JSON_NULL)
+            add_option(l, o, &value);
+    }
+    qn_json_free(doc);
+    return QN_OK;
+}
+
+static qn_err confine_files(const char *type, const struct qn_control *load, struct qn_error *e)
+{
+    struct list l = {.arena = qn_arena_new(ARENA_MAX)};
+    for (size_t i = 0; i < EVERYWHERE; i++)
+        add(&l, everywhere[i].path, everywhere[i].write);
+    for (size_t i = 0; i < load->files.n; i++)
+        add_model(&l, load->files.v[i]);
+    qn_err err = add_options(&l, type, load->options, e);
+    if (!err)
+        err = qn_confine_files(l.paths, l.n, e);
+    free(l.paths);
+    qn_arena_free(l.arena);
+    return err;
+}
+
+static void yield_memory_first(void)
+{
+    const struct rlimit none = {0, 0};
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? write(fd, oom_score, sizeof oom_score - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    if (n < 0)
+        qn_debug("child", "oom_score_adj=unchanged");
+    setrlimit(RLIMIT_CORE, &none); /* tens of gigabytes of weights help nobody */
+}
+
+qn_err qn_child_sandbox(const char *type, const struct qn_control *load, struct qn_error *e)
+{
+    yield_memory_first();
+    qn_err err = confine_files(type, load, e);
+    if (err == QN_EUNSUPPORTED) {
+        qn_warn("child", "sandbox=without_files: %s; the model's process can read what you can",
+                e->message);
+        err = QN_OK;
+    }
+    if (!err)
+        err = qn_confine_calls(e);
+    if (err == QN_EUNSUPPORTED) {
+        qn_warn("child", "sandbox=without_calls: %s", e->message);
+        err = QN_OK;
+    }
+    if (!err)
+        *e = (struct qn_error){0};
+    return err;
+}

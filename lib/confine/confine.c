@@ -1,0 +1,194 @@
+/* See confine.h. Sources: landlock(7), seccomp(2), libseccomp's seccomp_rule_add(3). */
+#include "confine/confine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* ---- Files ---- */
+
+/* Rights that later kernels added; the header may be older than the kernel. */
+#ifndef LANDLOCK_ACCESS_FS_TRUNCATE
+#define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)
+#endif
+#ifndef LANDLOCK_ACCESS_FS_IOCTL_DEV
+#define LANDLOCK_ACCESS_FS_IOCTL_DEV (1ULL << 15)
+#endif
+
+static const uint64_t first_rights = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1; /* of version 1 */
+static const uint64_t read_rights = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+static const uint64_t write_rights = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE |
+                                     LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE |
+                                     LANDLOCK_ACCESS_FS_REFER;
+/* Those that a rule for something other than a folder may have. */
+static const uint64_t file_rights = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE |
+                                    LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_TRUNCATE |
+                                    LANDLOCK_ACCESS_FS_IOCTL_DEV;
+
+static uint64_t rights_of(long version)
+{
+    uint64_t all = first_rights;
+    if (version >= 2)
+        all |= LANDLOCK_ACCESS_FS_REFER;
+    if (version >= 3)
+        all |= LANDLOCK_ACCESS_FS_TRUNCATE;
+    if (version >= 5)
+        all |= LANDLOCK_ACCESS_FS_IOCTL_DEV;
+    return all;
+}
+
+static qn_err add_path(int ruleset, uint64_t handled, const struct qn_confine_path *p,
+                       struct qn_error *e)
+{
+    struct stat st;
+    int fd = open(p->path, O_PATH | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT || errno == EACCES ? QN_OK : qn_fail_errno(e, "open %s", p->path);
+    struct landlock_path_beneath_attr rule = {.parent_fd = fd};
+    rule.allowed_access = (read_rights | (p->write ? write_rights : 0)) & handled;
+    if (fstat(fd, &st) != 0 || !S_ISDIR(st.st_mode))
+        rule.allowed_access &= file_rights;
+    long done = syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+    qn_err err = done ? qn_fail_errno(e, "allow %s", p->path) : QN_OK;
+    close(fd);
+    return err;
+}
+
+qn_err qn_confine_files(const struct qn_confine_path *paths, size_t n, struct qn_error *e)
+{
+    long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+    if (version < 1)
+        return qn_fail(e, QN_EUNSUPPORTED, "this kernel has no Landlock, or it is switched off");
+    struct landlock_ruleset_attr attr = {.handled_access_fs = rights_of(version)};
+    int ruleset = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof attr, 0);
+    if (ruleset < 0)
+        return qn_fail_errno(e, "make a Landlock ruleset");
+    qn_err err = QN_OK;
+    for (size_t i = 0; i < n && !err; i++)
+        err = add_path(ruleset, attr.handled_access_fs, &paths[i], e);
+    if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        err = qn_fail_errno(e, "give up new privileges");
+    if (!err && syscall(SYS_landlock_restrict_self, ruleset, 0) != 0)
+        err = qn_fail_errno(e, "apply a Landlock ruleset");
+    close(ruleset);
+    return err;
+}
+
+/* ---- Calls ---- */
+
+struct call {
+    int number;
+    const char *name;
+};
+
+#define CALL(name)                                                                                 \
+    {                                                                                              \
+        SCMP_SYS(name), #name                                                                      \
+    }
+
+/* No child of ours has a use for these. A number below zero: this machine has no such call. */
+static const struct call forbidden[] = {
+    /* programs and processes */
+    CALL(execve), CALL(execveat), CALL(fork), CALL(vfork),
+    /* the network; what is open stays */
+    CALL(socket), CALL(socketpair), CALL(connect), CALL(bind), CALL(listen),
+    /* other processes */
+    CALL(process_vm_readv), CALL(process_vm_writev), CALL(pidfd_getfd), CALL(pidfd_send_signal),
+    CALL(rt_sigqueueinfo), CALL(rt_tgsigqueueinfo), CALL(kcmp), CALL(process_madvise),
+    /* the system's shape */
+    CALL(mount), CALL(umount2), CALL(pivot_root), CALL(chroot), CALL(move_mount), CALL(open_tree),
+    CALL(fsopen), CALL(fsmount), CALL(setns), CALL(unshare), CALL(swapon), CALL(swapoff),
+    CALL(reboot), CALL(kexec_load), CALL(kexec_file_load), CALL(init_module), CALL(finit_module),
+    CALL(delete_module), CALL(acct), CALL(quotactl), CALL(iopl), CALL(ioperm), CALL(settimeofday),
+    CALL(clock_settime), CALL(sethostname), CALL(setdomainname), CALL(syslog),
+    /* ways round what is forbidden, and doors through which much came in */
+    CALL(open_by_handle_at), CALL(io_uring_setup), CALL(io_uring_enter), CALL(io_uring_register),
+    CALL(bpf), CALL(perf_event_open), CALL(userfaultfd), CALL(keyctl), CALL(add_key),
+    CALL(request_key), CALL(personality), CALL(vhangup)};
+
+/* Those that are a matter of their arguments. */
+static const struct call partly[] = {CALL(clone), CALL(kill), CALL(tkill), CALL(tgkill),
+                                     CALL(ptrace)};
+
+static const char *name_of(int number)
+{
+    for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden; i++)
+        if (forbidden[i].number == number)
+            return forbidden[i].name;
+    for (size_t i = 0; i < sizeof partly / sizeof *partly; i++)
+        if (partly[i].number == number)
+            return partly[i].name;
+    return "?";
+}
+
+/* In the thread that tried. Only what a signal handler may call. */
+static void on_forbidden(int signal_number, siginfo_t *info, void *context)
+{
+    static const char before[] = "sandbox: this process tried what it may not and is stopped: ";
+    const char *name = name_of(info->si_syscall);
+    char line[sizeof before + 64];
+    size_t n = sizeof before - 1, m = strlen(name);
+    (void)context;
+    memcpy(line, before, n);
+    memcpy(line + n, name, m);
+    line[n + m] = '\n';
+    ssize_t written = write(STDERR_FILENO, line, n + m + 1);
+    (void)written; /* nobody to tell: the signal says it */
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+/* New processes, as opposed to threads, and signals to others. The leak sanitizer looks at a
+ * process from a second one that it clones and that traces: builds with it leave that out. */
+static int forbid_partly(scmp_filter_ctx filter)
+{
+    const scmp_datum_t self = (scmp_datum_t)getpid();
+    int err = 0;
+#ifndef __SANITIZE_ADDRESS__
+    err = seccomp_rule_add(filter, SCMP_ACT_TRAP, SCMP_SYS(clone), 1,
+                           SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
+    err = err ? err : seccomp_rule_add(filter, SCMP_ACT_TRAP, SCMP_SYS(ptrace), 0);
+#endif
+    /* Its flags lie in memory, where a filter cannot look; the C library then calls clone. */
+    err = err ? err : seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+    err = err ? err
+              : seccomp_rule_add(filter, SCMP_ACT_TRAP, SCMP_SYS(kill), 1,
+                                 SCMP_A0(SCMP_CMP_NE, self));
+    err = err ? err : seccomp_rule_add(filter, SCMP_ACT_TRAP, SCMP_SYS(tkill), 0);
+    return err ? err
+               : seccomp_rule_add(filter, SCMP_ACT_TRAP, SCMP_SYS(tgkill), 1,
+                                  SCMP_A0(SCMP_CMP_NE, self));
+}
+
+qn_err qn_confine_calls(struct qn_error *e)
+{
+    struct sigaction action = {.sa_sigaction = on_forbidden, .sa_flags = SA_SIGINFO};
+    if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) < 0 && errno == EINVAL)
+        return qn_fail(e, QN_EUNSUPPORTED, "this kernel has no filters of system calls");
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    if (!filter)
+        return qn_fail(e, QN_ENOMEM, "no memory for a filter of system calls");
+    int err = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
+    for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden && !err; i++)
+        if (forbidden[i].number >= 0)
+            err = seccomp_rule_add(filter, SCMP_ACT_TRAP, forbidden[i].number, 0);
+    err = err ? err : forbid_partly(filter);
+    sigemptyset(&action.sa_mask);
+    if (!err && sigaction(SIGSYS, &action, NULL) != 0)
+        err = -errno;
+    err = err ? err : seccomp_load(filter);
+    seccomp_release(filter);
+    if (err == 0)
+        return QN_OK;
+    return qn_fail(e, QN_EUNSUPPORTED, "the filter of system calls cannot be used: %s",
+                   strerror(err < 0 ? -err : err));
+}
