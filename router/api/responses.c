@@ -76,17 +76,30 @@ static void show(struct qn_http *h, const struct qn_answer_row *row)
     qn_http_reply(h, 200, "application/json", row->body, strlen(row->body));
 }
 
+/* What was said once is said again as a stream. */
+static void replay(struct qn_http *h, const struct qn_answer_row *row)
+{
+    const char *starting_after = qn_http_query(h, "starting_after");
+    struct qn_error e = {0};
+    struct qn_buf out;
+    int64_t after = -1;
+    qn_err err = QN_OK;
+    qn_buf_init(&out, QN_REPLY_MAX);
+    if (starting_after && (!qn_parse_i64(starting_after, &after) || after < 0 || after > INT32_MAX))
+        err = qn_fail_param(&e, QN_EINVAL, "starting_after",
+                            "starting_after: expected the number of an event");
+    if (!err)
+        err = qn_responses_replay(row->body, after, qn_http_arena(h), &out, &e);
+    if (err)
+        qn_answer_error(h, &e);
+    else
+        qn_http_reply(h, 200, "text/event-stream", qn_buf_cstr(&out), out.len);
+    qn_buf_deinit(&out);
+}
+
 void qn_api_response(struct qn_services *sv, struct qn_http *h, const char *id)
 {
-    const char *stream = qn_http_query(h, "stream");
-    if (qn_str_eq(stream, "true")) {
-        struct qn_error e = {0};
-        qn_fail_param(&e, QN_EUNSUPPORTED, "stream",
-                      "stream: a response that is kept is told whole here");
-        qn_answer_error(h, &e);
-        return;
-    }
-    look_up(sv, h, id, show);
+    look_up(sv, h, id, qn_str_eq(qn_http_query(h, "stream"), "true") ? replay : show);
 }
 
 /* OpenAI's own words for an answer that nobody asked to be written in the background. */

@@ -45,6 +45,11 @@ const char *qn_responses_item_id(const struct qn_jref *item, const char *answer_
 /* Writes that item as a list of input items shows it. */
 void qn_responses_item_write(const struct qn_jref *item, const char *id, struct qn_jw *w);
 
+/* responses_replay.c: appends the stream of an answer that is kept (its response object) to out,
+ * without the events up to number `after`; -1: all. QN_ELIMIT. */
+qn_err qn_responses_replay(const char *body, int64_t after, struct qn_arena *arena,
+                           struct qn_buf *out, struct qn_error *e);
+
 /* responses_parse.c: the request. */
 qn_err qn_responses_parse(struct qn_request *rq, struct qn_error *e);
 size_t qn_responses_earlier(const struct qn_json *doc, struct qn_arena *arena, const char **chain,

@@ -231,6 +231,36 @@ test("a streamed answer is kept, too", async () => {
   assert.equal(kept.output_text, "word word word ");
 });
 
+test("an answer that is kept is told again as a stream", async () => {
+  for (const ask of [
+    { model: "user.thinker" }, { model: "user.caller" }, { model: "user.short" },
+    { model: "user.thinker", reasoning: { summary: "auto" }, include: ["reasoning.encrypted_content"], metadata: { a: "b" } },
+    { model: "user.quick", include: ["message.output_text.logprobs"], top_logprobs: 2 },
+  ]) {
+    const whole = [];
+    let made;
+    for await (const e of await client.responses.create({ ...ask, input: "x", stream: true })) {
+      if (!e.type.endsWith(".delta")) whole.push(e.type);
+      made = e.response ?? made;
+    }
+    const { output_text: _, ...kept } = await client.responses.retrieve(made.id);
+    const events = [];
+    for await (const e of await client.responses.retrieve(made.id, { stream: true })) events.push(e);
+    assert.deepEqual(events.map((e) => e.sequence_number), events.map((_, i) => i));
+    assert.deepEqual(events.filter((e) => !e.type.endsWith(".delta")).map((e) => e.type), whole);
+    assert.deepEqual(events.at(-1).response, kept);
+    assert.deepEqual(events.filter((e) => e.type === "response.output_item.done").map((e) => e.item), kept.output);
+    const text = kept.output.flatMap((i) => i.content ?? []).map((c) => c.text).join("");
+    assert.equal(events.filter((e) => /(output|reasoning)_text.delta$/.test(e.type)).map((e) => e.delta).join(""), text);
+    const rest = [];
+    for await (const e of await client.responses.retrieve(made.id, { stream: true, starting_after: 3 })) rest.push(e);
+    assert.deepEqual(rest, events.slice(4));
+  }
+  await assert.rejects(client.responses.retrieve("resp_none", { stream: true }), OpenAI.NotFoundError);
+  const { id } = await client.responses.create({ model: "user.quick", input: "x" });
+  await assert.rejects(client.responses.retrieve(id, { stream: true, starting_after: -1 }), OpenAI.BadRequestError);
+});
+
 test("an answer that was cut says so", async () => {
   const response = await client.responses.create({ model: "user.short", input: "x" });
   assert.equal(response.status, "incomplete");
