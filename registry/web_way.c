@@ -157,7 +157,8 @@ qn_err qn_way_redirect(struct qn_way *w, const char *location, struct qn_error *
     if (!ok)
         return qn_fail(e, QN_EINVAL, "%s: redirected to nowhere", qn_web_shown(w->url, shown));
     bool was_tls = strncasecmp(w->url, "https:", 6) == 0;
-    qn_err err = check(w->web, next, w->first, &w->private_ok, e);
+    bool private_ok;
+    qn_err err = check(w->web, next, w->first, &private_ok, e);
     /* Also a hub that is itself reached over http may not lead from https back to it. */
     if (!err && was_tls && strncasecmp(next, "https:", 6) != 0 && !w->web->allow_private)
         err = qn_fail(e, QN_EINVAL, "%s: redirected from https to plain http",
@@ -165,6 +166,7 @@ qn_err qn_way_redirect(struct qn_way *w, const char *location, struct qn_error *
     if (!err) {
         free(w->url);
         w->url = qn_xstrdup(next);
+        w->private_ok = private_ok;
     }
     curl_free(next);
     return err;

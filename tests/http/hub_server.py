@@ -128,7 +128,7 @@ class Request:
         self.host, self.method, self.path = host, handler.command, handler.path
         self.headers = dict(handler.headers.items())
         self.range = parse_range(handler.headers.get("Range"))
-        self.status, self.sent, self.at = 0, 0, time.monotonic()
+        self.status, self.sent, self.at, self.ended = 0, 0, time.monotonic(), None
 
     def __repr__(self):
         return f"<{self.host} {self.method} {self.path} {self.range} -> {self.status} {self.sent}>"
@@ -165,6 +165,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.hub.answer(self, urllib.parse.urlsplit(self.path))
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
+        finally:
+            seen.ended = time.monotonic()
 
     do_HEAD = do_POST = do_PUT = do_GET
 

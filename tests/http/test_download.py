@@ -119,12 +119,12 @@ def test_sums_of_git(fetch, hub):
 
 
 def test_a_large_file_comes_by_several_connections_and_a_small_one_by_one(fetch, hub):
-    hub.rate = 20 << 20
+    hub.rate = 10 << 20
     fetch.ok(fetch.file("large", noise(3 * CHUNK)), fetch.file("small", noise(1000)), connections=3)
     large = hub.requests("large")
     assert len(large) == 3 and len(hub.requests("small")) == 1
     # The second and third range are asked for while the first is still coming.
-    assert large[2].at - large[0].at < 0.6
+    assert large[2].at < large[0].ended
 
 
 def test_many_small_files_with_few_descriptors(fetch, hub):
