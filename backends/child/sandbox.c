@@ -69,6 +69,13 @@ static void add_model(struct list *l, const char *path)
         add(l, part, false);
 }
 
+/* A folder of the server's own data; a rule needs it to be there. */
+static void add_own_folder(struct list *l, const char *folder)
+{
+    qn_mkdirs(folder, 0700, NULL); /* who writes there later says what is wrong */
+    add(l, folder, true);
+}
+
 /* Files are written beside, and renamed: their folder is what counts. */
 static void add_folder_of(struct list *l, const char *path)
 {
@@ -76,7 +83,7 @@ static void add_folder_of(struct list *l, const char *path)
     char folder[PATH_BYTES_MAX];
     if (slash && slash != path &&
         snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path) < PATH_BYTES_MAX)
-        add(l, folder, true);
+        add_own_folder(l, folder);
 }
 
 static void add_option(struct list *l, const struct qn_load_option *o, const struct qn_jref *value)
@@ -98,8 +105,7 @@ static void add_option(struct list *l, const struct qn_load_option *o, const str
         add_folder_of(l, qn_json_raw_str(value));
         break;
     case QN_LOAD_WEIGHT_CACHE:
-        qn_mkdirs(qn_json_raw_str(&folder), 0700, NULL); /* a rule needs it to be there */
-        add(l, qn_json_raw_str(&folder), true);
+        add_own_folder(l, qn_json_raw_str(&folder));
         break;
     }
 }
