@@ -72,6 +72,11 @@ static qn_err add_file(struct planning *p, const struct qn_repo *repo,
         return err;
     bool here = qn_store_find(p->w->store, &spot, &path, &size, NULL) == QN_OK &&
                 (chosen->file->size_bytes < 0 || size == chosen->file->size_bytes);
+    if (!here && (err = qn_repo_may_fetch(repo, e))) {
+        free(partial);
+        free(path);
+        return err;
+    }
     qn_download_file_copy(
         &(struct qn_download_file){.hub = qn_hub_kind_name(spot.hub),
                                    .repo = spot.repo,
@@ -301,6 +306,24 @@ static qn_err take_if_here(const struct qn_pull_world *w, struct qn_pull_part *p
     return err;
 }
 
+/* It goes to no other host than the address's own. */
+static const char *token_of(const struct qn_pull_world *w, const struct qn_download_file *file)
+{
+    enum qn_hub_kind hub = qn_hub_kind_parse(file->hub);
+    return hub == QN_HUB_HF           ? w->hubs->hf_token
+           : hub == QN_HUB_MODELSCOPE ? w->hubs->modelscope_token
+                                      : NULL;
+}
+
+/* What it means that a hub refused a file; of a plain address the download has said it. */
+static qn_err explain(const struct qn_pull_world *w, const struct qn_download_file *file,
+                      int status, struct qn_error *e)
+{
+    struct qn_repo repo = {
+        .hub = qn_hub_kind_parse(file->hub), .id = file->repo, .token = token_of(w, file)};
+    return repo.hub == QN_HUB_URL ? e->code : qn_repo_refused(&repo, status, e);
+}
+
 static qn_err fetch(void *ctx, struct qn_pull_part *parts, size_t n, const atomic_bool *stop,
                     struct qn_error *e)
 {
@@ -326,13 +349,14 @@ static qn_err fetch(void *ctx, struct qn_pull_part *parts, size_t n, const atomi
             .size_bytes = file->size_bytes,
             .sha256 = file->sha256,
             .git_sha1 = file->git_sha1,
-            /* Only Hugging Face's is known; it goes to no other host than the address's own. */
-            .token = qn_hub_kind_parse(file->hub) == QN_HUB_HF ? w->hubs->hf_token : NULL,
+            .token = token_of(w, file),
         };
     }
     struct qn_fetch_watch watch = {.ctx = &f, .progress = on_progress, .complete = on_complete};
     if (!err && f.n)
         err = qn_fetch_run(&web, f.files, f.n, &watch, e);
+    if (err && watch.end == QN_FETCH_REFUSED && watch.http_status && watch.failed_file < f.n)
+        err = explain(w, f.parts[watch.failed_file]->file, watch.http_status, e);
     if (err && watch.end == QN_FETCH_DISK_FULL)
         snprintf(e->param, sizeof e->param, "%s", QN_PULL_DISK_FULL);
     free(f.parts);

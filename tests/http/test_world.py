@@ -153,6 +153,25 @@ def test_gated_repositories_and_the_token(house, hub):
     assert TOKEN not in again.logs()
 
 
+def test_pulling_what_is_gated(house, hub):
+    hub.repo("o/gated", {"m-Q4_0.gguf": b"x" * 100}, gated="manual")
+    server = world(house, hub)
+    reply = server.post("/v1/pull", {"model_name": "user.g", "checkpoint": "o/gated:Q4_0", "recipe": "llamacpp"})
+    assert reply.status == 400, reply.body
+    assert "HF_TOKEN" in reply.json["message"] and "https://huggingface.co/o/gated" in reply.json["message"]
+    assert not hub.requests("m-Q4_0.gguf")  # nothing was tried
+    # A token of somebody who may not read it.
+    token = server.data_dir / "home/.cache/huggingface/token"
+    token.parent.mkdir(parents=True, exist_ok=True)
+    token.write_text("hf_other")
+    server.stop()
+    again = Server(server.data_dir, house.backend_dir, house.models_dir, ["--hf-endpoint", hub.url])
+    house.servers.append(again)
+    reply = again.post("/v1/pull", {"model_name": "user.g", "checkpoint": "o/gated:Q4_0", "recipe": "llamacpp"})
+    assert reply.status == 400, reply.body
+    assert "agree to its conditions" in reply.json["message"]
+
+
 def test_offline_asks_nobody(house, hub):
     seed_repo(hub)
     server = world(house, hub, "--offline")
