@@ -2,6 +2,9 @@
 full disks and kills do to them. The hub is the tests' own; its models are tiny, and the fake backend runs them."""
 import hashlib
 import json
+import pathlib
+import subprocess
+import sys
 import threading
 import time
 
@@ -433,6 +436,15 @@ def test_a_stopped_server_goes_on_at_its_next_start(depot):
 def test_kills(depot):
     """The short form of tests/soak/soak_pull.py."""
     kill_and_finish(depot, kills=5, seed=1)
+
+
+def test_a_full_disk(tmp_path, fake_backend_dir):
+    if subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True).returncode:
+        pytest.skip("this system lets nobody mount a small disk")
+    script = pathlib.Path(__file__).with_name("disk_pull.py")
+    run = subprocess.run(["unshare", "-rm", sys.executable, str(script), str(tmp_path), str(fake_backend_dir)],
+                         capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0 and "passed" in run.stdout, run.stdout + run.stderr
 
 
 # ---- loading what is not here ----
