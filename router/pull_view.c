@@ -121,17 +121,20 @@ void qn_pull_view_job(const struct qn_pull_view *v, struct qn_jw *w)
     qn_jw_obj_end(w);
 }
 
+/* The mean of all at first, so that the first figures are no worse than later ones; then what came
+ * longer ago counts less and less. */
 void qn_pull_rate_look(struct qn_pull_rate *r, int64_t bytes, int64_t now_ms)
 {
     int64_t passed = now_ms - r->at_ms;
     if (!r->at_ms || bytes < r->bytes) {
-        r->bytes_s = 0;
+        *r = (struct qn_pull_rate){.begun_ms = now_ms};
     } else if (passed <= 0) {
         return;
     } else {
         double now = (double)(bytes - r->bytes) * 1000.0 / (double)passed;
         double share = 1 - exp(-(double)passed / RATE_WINDOW_MS);
-        r->bytes_s = r->bytes_s > 0 ? r->bytes_s + share * (now - r->bytes_s) : now;
+        double of_all = (double)passed / (double)(now_ms - r->begun_ms);
+        r->bytes_s += (share > of_all ? share : of_all) * (now - r->bytes_s);
     }
     r->bytes = bytes;
     r->at_ms = now_ms;

@@ -50,6 +50,7 @@ void qn_pull_view_job(const struct qn_pull_view *v, struct qn_jw *w);
  */
 struct qn_pull_rate {
     int64_t bytes, at_ms; /* of the last look; at_ms 0: none yet */
+    int64_t begun_ms;     /* the first one */
     double bytes_s;
 };
 void qn_pull_rate_look(struct qn_pull_rate *r, int64_t bytes, int64_t now_ms);
