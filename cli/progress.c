@@ -74,8 +74,6 @@ bool qn_progress_event(struct qn_progress *p, const char *event, const struct qn
     if (!qn_str_eq(event, "progress"))
         return true;
     qn_transfer_update(&p->transfer, data, qn_now_ms());
-    if (!p->told)
-        p->begun_bytes = p->transfer.done;
     p->told = true;
     log_tenth(p);
     qn_progress_draw(p);

@@ -13,8 +13,7 @@ struct qn_progress {
     enum qn_progress_mode mode;
     struct qn_transfer transfer;
     int64_t begun_ms, drawn_ms;
-    double begun_bytes; /* what was here when it was first told */
-    int tenth;          /* the last that was told */
+    int tenth; /* the last that was told */
     bool told, shown;
 };
 

@@ -407,7 +407,7 @@ static void print_done(const struct pull *p, bool was_here)
 {
     const struct qn_transfer *t = &p->progress.transfer;
     double seconds = (double)(qn_now_ms() - p->progress.begun_ms) / 1000;
-    double fetched = t->done - p->progress.begun_bytes;
+    double fetched = t->done - t->earlier;
     if (p->wish->quiet && !p->cli->json) {
         qn_print_line(p->name);
         return;

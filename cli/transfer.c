@@ -45,6 +45,9 @@ void qn_transfer_update(struct qn_transfer *t, const struct qn_jref *told, int64
     t->total_files = small(told, "total_files", t->total_files);
     t->percent = number(told, "percent", t->percent);
     t->told_rate = number(told, "bytes_per_second", -1);
+    if (t->file_index != t->told_index)
+        t->earlier += number(told, "bytes_previously_downloaded", 0);
+    t->told_index = t->file_index;
     double file_done = number(told, "bytes_downloaded", 0);
     double before = number(told, "completed_files_bytes", -1);
     double all = number(told, "cumulative_bytes_downloaded", -1);

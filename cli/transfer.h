@@ -14,6 +14,8 @@ enum { QN_TRANSFER_SAMPLES = 32 };
 /* The whole of it, not the file that is at work. */
 struct qn_transfer {
     int file_index, total_files; /* the one at work, from 1; 0: not known */
+    int told_index;              /* the last file whose earlier bytes were added up */
+    double earlier;              /* of done: bytes that were here before */
     double done, total;          /* bytes of all files; total 0: not known */
     double percent;              /* 0 to 100 */
     double told_rate;            /* bytes/s as the server says; <= 0: it does not */
@@ -24,9 +26,10 @@ struct qn_transfer {
     size_t n_samples, next_sample;
 };
 
-/* Takes what an object tells: file_index, total_files, bytes_downloaded and bytes_total (of
- * the file), total_download_size, cumulative_bytes_downloaded (or completed_files_bytes), percent,
- * bytes_per_second. What is missing stays as it was. *t begins zeroed. now_ms: monotonic. */
+/* Takes what an object tells: file_index, total_files, bytes_downloaded, bytes_total and
+ * bytes_previously_downloaded (of the file), total_download_size, cumulative_bytes_downloaded (or
+ * completed_files_bytes), percent, bytes_per_second. What is missing stays as it was. *t begins
+ * zeroed. now_ms: monotonic. */
 void qn_transfer_update(struct qn_transfer *t, const struct qn_jref *told, int64_t now_ms);
 
 /* Bytes per second over the last seconds; < 0 before that can be said. */

@@ -101,6 +101,17 @@ static void several_files(void **state)
     assert_line(&t, 61, "[2/3]  52 %  3.1 GB of 6.0 GB  30 MB/s  1 min 35 s left");
 }
 
+static void what_was_here_before(void **state)
+{
+    (void)state;
+    struct qn_transfer t = {0};
+    tell(&t, "{\"file_index\":1,\"bytes_previously_downloaded\":100}", 0);
+    tell(&t, "{\"file_index\":1,\"bytes_previously_downloaded\":100}", 1);
+    tell(&t, "{\"file_index\":2,\"bytes_previously_downloaded\":30}", 2);
+    tell(&t, "{\"file_index\":3}", 3);
+    assert_true(t.earlier == 130);
+}
+
 static void the_rate_is_that_of_the_last_seconds(void **state)
 {
     (void)state;
@@ -152,6 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_file),
         cmocka_unit_test(several_files),
+        cmocka_unit_test(what_was_here_before),
         cmocka_unit_test(the_rate_is_that_of_the_last_seconds),
         cmocka_unit_test(figures_that_lie),
     };
