@@ -13,7 +13,7 @@
 
 struct qn_confine_path {
     const char *path; /* a file, or a folder with all in it; symbolic links are followed */
-    bool write;       /* files there may be written, made, renamed and removed, too */
+    bool write; /* files there may be written, made, renamed and removed, too, and folders made */
 };
 
 /* From now on this thread, and those it starts, may open nothing but these paths, on top of what is

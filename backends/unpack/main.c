@@ -1,0 +1,57 @@
+/* The program quince-unpack: takes one archive apart and ends. It is started by the server
+ * (registry/unpack.c) with the archive as descriptor 3, the folder as descriptor 4, and the pipe
+ * for its one line of report, JSON, as descriptor 5; the limits are its arguments. */
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "unpack/extract.h"
+#include "unpack/sandbox.h"
+
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum { ARCHIVE = 3, FOLDER = 4, REPORT = 5, REPORT_MAX = 16 * 1024 };
+
+static void report(const struct qn_unpack_result *r, const char *lacking, const struct qn_error *e)
+{
+    struct qn_buf text;
+    qn_buf_init(&text, REPORT_MAX);
+    struct qn_jw w = qn_jw_to(&text);
+    qn_jw_obj(&w);
+    qn_jw_ki64(&w, "files", r->files);
+    qn_jw_ki64(&w, "size_bytes", r->size_bytes);
+    if (*lacking)
+        qn_jw_kstr(&w, "lacking", lacking);
+    if (e->code) {
+        qn_jw_kstr(&w, "code", qn_err_name(e->code));
+        qn_jw_kstr(&w, "error", e->message);
+    }
+    qn_jw_obj_end(&w);
+    ssize_t n = write(REPORT, text.data, text.len); /* who does not read it does not want it */
+    (void)n;
+    qn_buf_deinit(&text);
+}
+
+int main(int argc, char **argv)
+{
+    struct qn_unpack_limits limits;
+    struct qn_unpack_result result = {0};
+    struct qn_error e = {0};
+    const char *lacking = "";
+    if (argc != 4 || !qn_parse_i64(argv[1], &limits.files) ||
+        !qn_parse_i64(argv[2], &limits.size_bytes) || !qn_parse_i64(argv[3], &limits.ratio) ||
+        limits.files < 1 || limits.size_bytes < 1 || limits.ratio < 1) {
+        fputs("quince-unpack is started by quinced\n", stderr);
+        return 2;
+    }
+    signal(SIGXFSZ, SIG_IGN); /* a file over the limit is an error of write(2) */
+    /* Names in archives are UTF-8, whatever the user's language is. */
+    setlocale(LC_CTYPE, "C.UTF-8");
+    qn_err err = qn_sandbox_enter(FOLDER, limits.size_bytes, &lacking, &e);
+    if (!err)
+        err = qn_unpack_extract(ARCHIVE, FOLDER, &limits, &result, &e);
+    report(&result, lacking, &e);
+    return err ? 1 : 0;
+}

@@ -1,0 +1,33 @@
+/* Archives that models come in become folders. */
+#ifndef QN_REGISTRY_UNPACK_H
+#define QN_REGISTRY_UNPACK_H
+
+#include "base/error.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    QN_UNPACK_FILES_MAX = 10000,
+    QN_UNPACK_RATIO_MAX = 200 /* weights hardly shrink; more than this is no model */
+};
+#define QN_UNPACK_BYTES_MAX ((int64_t)1 << 41) /* 2 TiB, and never more than the disk has */
+
+struct qn_unpacked {
+    int64_t files, size_bytes;
+};
+
+/* True for names that end as archives do: .zip .7z .tar .tar.gz .tgz .tar.zst .tar.xz .tar.bz2. */
+bool qn_unpack_is_archive(const char *path);
+
+/* Unpacks an archive into the folder `dest`, which must not be there; its parent is made. helper:
+ * the program quince-unpack, which does the work in a sandbox (backends/unpack/extract.h has the
+ * rules) in a fresh folder beside dest; when all is well that becomes dest by one rename, and else
+ * it is removed. QN_ECONFLICT: dest is there; QN_ECANCELLED as soon as *stop is set; QN_ECHILD: the
+ * helper died; QN_EFORMAT, QN_ELIMIT, QN_EUNSUPPORTED with the reason in the archive; QN_EIO.
+ * Blocking, any thread. */
+qn_err qn_unpack(const char *helper, const char *archive, const char *dest, const atomic_bool *stop,
+                 struct qn_unpacked *out, struct qn_error *e);
+
+#endif
