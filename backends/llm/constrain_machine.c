@@ -249,10 +249,10 @@ static struct qn_constraint_node *intern(struct qn_machine *m)
 {
     struct qn_closure *w = m->work;
     size_t n = 0;
-    /* A closure that was cut short for memory has not found all. */
-    if (m->bytes > QN_MACHINE_BYTES_HARD)
-        m->short_of_bytes = true;
-    if (m->short_of_bytes)
+    /* A closure that was cut short has not found all. */
+    if (m->bytes > QN_MACHINE_BYTES_HARD || w->n > 0)
+        m->gave_up = true;
+    if (m->gave_up)
         return NULL;
     qsort(w->out, w->n_out, sizeof *w->out, by_place);
     for (size_t i = 0; i < w->n_out; i++)
@@ -348,7 +348,7 @@ struct qn_constraint_node *qn_machine_step(struct qn_machine *m, struct qn_const
     struct qn_constraint_node *to = intern(m);
     if (to)
         from->to[byte] = to;
-    else if (!m->short_of_bytes)
+    else if (!m->gave_up)
         from->first[byte >> 6] &= ~(1ull << (byte & 63));
     return to;
 }
@@ -410,7 +410,7 @@ void qn_machine_deinit(struct qn_machine *m)
 
 void qn_machine_tidy(struct qn_machine *m)
 {
-    m->short_of_bytes = false;
+    m->gave_up = false;
     if (m->bytes <= QN_MACHINE_BYTES_MAX)
         return;
     uint32_t seen = ++m->epoch;

@@ -11,9 +11,8 @@
 #include "llm/constrain_program.h"
 
 enum {
-    QN_MACHINE_PLACES_MAX = 512,     /* places of one node; further ones are given up, which makes
-                                        the language smaller, never larger */
-    QN_MACHINE_CLOSURE_MAX = 100000, /* steps without a byte in one go, likewise */
+    QN_MACHINE_PLACES_MAX = 4096,    /* places of one node */
+    QN_MACHINE_CLOSURE_MAX = 100000, /* steps without a byte in one go */
     QN_MACHINE_BYTES_MAX =
         48 << 20, /* of nodes, stacks and masks, before the unused are forgotten */
     QN_MACHINE_BYTES_HARD = 96 << 20 /* beyond which no byte leads anywhere new */
@@ -43,12 +42,12 @@ struct qn_machine {
     struct qn_constraint_node **nodes; /* [node_mask + 1] */
     struct qn_stack **stacks;          /* [stack_mask + 1] */
     uint32_t node_mask, stack_mask, n_nodes, n_stacks;
-    struct qn_constraint_node *start; /* holds one reference; NULL: its closure found nothing
-                                         within QN_MACHINE_CLOSURE_MAX */
+    struct qn_constraint_node *start; /* holds one reference; NULL: nothing can be
+                                         said, or its closure met a limit */
     size_t bytes;                     /* of all that, masks included */
     size_t steps;                     /* of all closures so far, the measure of work */
-    bool short_of_bytes; /* since the last tidying QN_MACHINE_BYTES_HARD was met: what led nowhere
-                            may have led on */
+    bool gave_up; /* since the last tidying one of these limits was met: what led nowhere may have
+                     led on */
     uint32_t epoch;
     struct qn_closure *work;
 };

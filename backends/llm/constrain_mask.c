@@ -199,7 +199,7 @@ static struct lexical *lexical_of(struct qn_mask_maker *k, const struct qn_place
 
 static bool over_limit(const struct qn_mask_maker *k)
 {
-    return k->work >= QN_MASK_WORK_MAX || k->machine->short_of_bytes;
+    return k->work >= QN_MASK_WORK_MAX || k->machine->gave_up;
 }
 
 /* Tokens below the tree's node `top` whose rest may follow `start`. */

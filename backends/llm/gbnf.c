@@ -2,6 +2,7 @@
 #include "llm/gbnf.h"
 
 #include "base/hash.h"
+#include "base/rand.h"
 #include "base/str.h"
 #include "llm/constrain_trie.h"
 
@@ -11,7 +12,7 @@
 enum { REPEAT_MAX = 1000000, CLASS_MAX = 4096 };
 
 struct parser {
-    const char *text, *at;
+    const char *text, *at, *end;
     struct qn_grammar *g;
     const struct qn_constrain_vocab *v;
     struct qn_error *e;
@@ -19,6 +20,7 @@ struct parser {
     int depth;
     uint32_t *slot; /* hash table of rules by name: number + 1 */
     uint32_t mask;
+    uint64_t seed; /* of the table: names are foreign */
 };
 
 static const struct qn_gx *fail(struct parser *p, qn_err code, const char *what)
@@ -51,7 +53,7 @@ static void skip_space(struct parser *p, bool newlines)
 static uint32_t *name_slot(const struct parser *p, uint32_t *slots, uint32_t mask, const char *name,
                            size_t n)
 {
-    uint32_t i = (uint32_t)qn_hash_bytes(3, name, n) & mask;
+    uint32_t i = (uint32_t)qn_hash_bytes(p->seed, name, n) & mask;
     for (; slots[i]; i = (i + 1) & mask) {
         const char *other = p->g->rules[slots[i] - 1].name;
         if (strncmp(other, name, n) == 0 && other[n] == 0)
@@ -90,7 +92,7 @@ static bool character(struct parser *p, uint32_t *cp)
 {
     static const char plain[] = "\"[]\\-^/'.";
     if (*p->at != '\\') {
-        p->at += qn_utf8_decode(p->at, strlen(p->at), cp);
+        p->at += qn_utf8_decode(p->at, (size_t)(p->end - p->at), cp);
         return true;
     }
     char c = *++p->at;
@@ -221,6 +223,8 @@ static const struct qn_gx *parse_token(struct parser *p)
             return fail(p, QN_EINVAL, "a token's number is not in the vocabulary");
         return token(p, (int32_t)id);
     }
+    if (qn_compile_now_us() > p->g->deadline_us) /* each looks through the vocabulary */
+        return fail(p, QN_ELIMIT, "takes too long to compile");
     for (int32_t id = 0; id < p->v->n; id++) {
         size_t len;
         const char *bytes = p->v->token_bytes(p->v->ctx, id, &len);
@@ -370,7 +374,9 @@ static void parse_rule(struct parser *p)
 qn_err qn_gbnf_parse(struct qn_grammar *g, const char *text, const struct qn_constrain_vocab *v,
                      struct qn_error *e)
 {
-    struct parser p = {.text = text, .at = text, .g = g, .v = v, .e = e, .mask = 255};
+    struct parser p = {
+        .text = text, .at = text, .end = text + strlen(text), .g = g, .v = v, .e = e, .mask = 255};
+    qn_random_bytes(&p.seed, sizeof p.seed);
     if (!qn_utf8_valid(text, strlen(text)))
         return qn_fail(e, QN_EINVAL, "the grammar is not valid UTF-8");
     p.slot = qn_xcalloc(p.mask + 1, sizeof *p.slot);

@@ -1,6 +1,8 @@
 /* Masks, states and the cache of constraints. */
 #include "constrain_says.h"
 
+#include "llm/constrain_machine.h"
+
 #include "base/rand.h"
 
 #include <math.h>
@@ -267,9 +269,9 @@ static void too_many_ways_are_told(void **state)
     (void)state;
     qn_buf_init(&text, 1 << 20);
     qn_buf_str(&text, "root ::= y0\n");
-    for (int i = 0; i < 14; i++)
+    for (int i = 0; i < 11; i++)
         qn_buf_fmt(&text, "y%d ::= y%d y%d\n", i, i + 1, i + 1);
-    qn_buf_str(&text, "y14 ::= \"\" | [a-z] y0 \"z\"\n");
+    qn_buf_str(&text, "y11 ::= \"\" | [a-z] y0 \"z\"\n");
     struct qn_constraint *k = grammar(qn_buf_cstr(&text));
     qn_buf_deinit(&text);
     qn_constraint_begin(&s, k);
@@ -280,6 +282,51 @@ static void too_many_ways_are_told(void **state)
     assert_true(s.too_hard);
     for (int i = 0; i < 256; i++)
         assert_true(logits[i] == 0 || logits[i] == -INFINITY);
+    qn_constraint_end(&s);
+    qn_constraint_unref(k);
+}
+
+/* n ways behind one character, none of which can be told from the others before their own end. */
+static struct qn_constraint *ways(int n, struct qn_error *e)
+{
+    struct qn_buf text;
+    struct qn_constraint *k = NULL;
+    qn_buf_init(&text, 1 << 20);
+    qn_buf_str(&text, "root ::= \"<\" (w0");
+    for (int i = 1; i < n; i++)
+        qn_buf_fmt(&text, " | w%d", i);
+    qn_buf_str(&text, ")\n");
+    for (int i = 0; i < n; i++)
+        qn_buf_fmt(&text, "w%d ::= \"(\" w%d \")%d.\" | \"x\"\n", i, i, i);
+    struct qn_constrain_source source = {.grammar = qn_buf_cstr(&text)};
+    assert_int_equal(qn_constraint_compile(maker, &source, &k, e), QN_OK);
+    qn_buf_deinit(&text);
+    return k;
+}
+
+/* No way is left out in silence: as many as there may be are all followed, and of more the request
+ * hears. */
+static void no_way_is_left_out(void **state)
+{
+    struct qn_constraint_state s = {0};
+    struct qn_error e = {0};
+    float logits[BYTE_VOCAB_N] = {0};
+    char text[32];
+    (void)state;
+    struct qn_constraint *k = ways(1500, &e);
+    for (int i = 0; i < 1500; i += 1499) {
+        qn_constraint_begin(&s, k);
+        int n = snprintf(text, sizeof text, "<((x)%d.)%d.", i, i);
+        assert_true(qn_constraint_accept_bytes(&s, text, (size_t)n));
+        assert_true(qn_constraint_complete(&s));
+        qn_constraint_end(&s);
+    }
+    qn_constraint_unref(k);
+    k = ways(QN_MACHINE_PLACES_MAX + 10, &e);
+    qn_constraint_begin(&s, k);
+    assert_true(qn_constraint_mask(&s, logits, BYTE_VOCAB_N));
+    assert_true(logits['<'] == 0);
+    assert_false(qn_constraint_accept(&s, '<')); /* which ends the request */
     qn_constraint_end(&s);
     qn_constraint_unref(k);
 }
@@ -295,6 +342,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(memory_stays_bounded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_missing_token_is_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(too_many_ways_are_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(no_way_is_left_out, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -174,12 +175,46 @@ static void control_tokens_come_only_where_the_grammar_names_them(void **state)
     qn_constrainer_free(c);
 }
 
+/* Processor seconds that reading a grammar of n rules and a text of 20 n characters takes. */
+static double seconds(int n)
+{
+    struct qn_constrain_vocab v = byte_vocab();
+    struct qn_constrainer *c = qn_constrainer_new(&v);
+    struct qn_constraint *k = NULL;
+    struct qn_buf b;
+    qn_buf_init(&b, QN_CONSTRAIN_BYTES_MAX);
+    qn_buf_str(&b, "root ::= r0 | \"");
+    for (int i = 0; i < n; i++)
+        qn_buf_str(&b, "abcdefghijklmnopqrst");
+    qn_buf_str(&b, "\"\n");
+    for (int i = 0; i < n; i++)
+        qn_buf_fmt(&b, "r%d ::= r%d\n", i, i + 1); /* the last is not defined: no more than read */
+    assert_false(b.overflow);
+    struct qn_constrain_source source = {.grammar = qn_buf_cstr(&b)};
+    clock_t begun = clock();
+    assert_int_equal(qn_constraint_compile(c, &source, &k, NULL), QN_EINVAL);
+    double took = (double)(clock() - begun) / CLOCKS_PER_SEC;
+    qn_buf_deinit(&b);
+    qn_constrainer_free(c);
+    return took;
+}
+
+/* Names of rules that differ in their digits alone once fell into few slots. */
+static void long_grammars_take_time_by_their_length(void **state)
+{
+    (void)state;
+    double one = seconds(3000), eight = seconds(24000);
+    if (eight > 20 * one + 0.1)
+        fail_msg("%g s, and eight times as much %g s", one, eight);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_construct_allows_what_it_says),
         cmocka_unit_test(mistakes_are_named_with_their_line),
         cmocka_unit_test(classes_are_bounded),
+        cmocka_unit_test(long_grammars_take_time_by_their_length),
         cmocka_unit_test(control_tokens_come_only_where_the_grammar_names_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
