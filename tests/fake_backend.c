@@ -1,24 +1,30 @@
 /* A backend without a model, for the router's tests: it behaves as its model file says.
  *
  * The file is a GGUF whose metadata key "fake.options" holds a JSON object:
- *   load_ms        time that loading takes, with progress        load_fail    load ends with this
- * message load_crash     die while loading                             never_ready  load for ever,
- * without progress tokens         words in an answer (default 5)                token_ms     time
- * between two words prefill_ms     time before the first word, with progress     slots        jobs
- * at once (default 4) word           what is repeated (default "word ")            context tokens
- * (default 1000) crash_after    abort after so many words                     hang_after   stop
- * stepping after so many flood_log      lines written to stderr while loading         fail each job
- * ends with this error
- *   script         array of events as they cross the wire, said one by one instead of words, for
- * every choice; after a "done" the usage follows by itself (an audio or image event's bytes are its
- * member "raw", a text, as often as its member "times" says) echo_job       the answer is the job,
- * as JSON            echo_piece   the answer is this file of the job, from 0
- *   break_out      what a model that took the process over would try, at each job: "exec",
- * "connect", "fork", or a file to read; the answer is an error that says how that went
+ * - load_ms: time that loading takes, with progress
+ * - load_fail: load ends with this message
+ * - load_crash: die while loading
+ * - never_ready: load for ever, without progress
+ * - tokens: words in an answer (default 5)
+ * - token_ms: time between two words
+ * - prefill_ms: time before the first word, with progress
+ * - slots: jobs at once (default 4)
+ * - word: what is repeated (default "word ")
+ * - context: tokens (default 1000)
+ * - crash_after: abort after so many words
+ * - hang_after: stop stepping after so many
+ * - flood_log: lines written to stderr while loading
+ * - fail: each job ends with this error
+ * - script: array of events as they cross the wire, said one by one instead of words, for every
+ *   choice; after a "done" the usage follows by itself. The bytes of an audio or image event are
+ *   its member "raw", a text, as often as its member "times" says, whatever its "bytes" are
+ * - echo_job: the answer is the job, as JSON
+ * - echo_piece: the answer is this file of the job, from 0
+ * - break_out: what a model that took the process over would try, at each job: "exec", "connect",
+ *   "fork", or a file to read; the answer is an error that says how that went
  *
  * An answer is words: of a TRANSCRIBE each is a segment of one second, of a SPEAK a piece of the
- * sound, of an IMAGE all are one picture.
- */
+ * sound, of an IMAGE all are one picture. */
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"

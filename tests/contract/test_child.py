@@ -60,9 +60,9 @@ class Child:
             assert message["msg"] in ("loading", "pong"), message
         raise AssertionError(f"control line ended before {kind}")
 
-    def run(self, job, secret=SECRET, timeout=60):
+    def run(self, job, secret=SECRET, timeout=60, tail=b""):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
-        connection.request("POST", "/run", json.dumps(job) + "\n",
+        connection.request("POST", "/run", json.dumps(job).encode() + b"\n" + tail,
                            {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"})
         return connection, connection.getresponse()
 
@@ -145,6 +145,18 @@ def test_bad_jobs_are_answered(child):
             assert last["ev"] == "error" and last["error"]["message"]
         else:
             assert 400 <= response.status < 500
+        connection.close()
+    assert child.events(job())[-1]["ev"] == "end"
+
+
+def test_files_of_a_job_must_be_there(child):
+    """They follow its line, as many bytes as it says."""
+    child.receive("ready")
+    sound = {"task": "transcribe", "id": "x", "pieces": [["audio", 3]], "bytes": 3}
+    for tail in [b"", b"ab", b"abcd"]:
+        connection, response = child.run(sound, tail=tail)
+        assert response.status == 400
+        assert json.loads(response.read())["error"]["message"]
         connection.close()
     assert child.events(job())[-1]["ev"] == "end"
 

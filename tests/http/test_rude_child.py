@@ -7,7 +7,8 @@ import pytest
 from conftest import QUICK, ROOT, House, Ticker, events, fake_model, wait_until
 
 REPLIES = ["not-http", "status-500", "status-401", "frame-garbage", "frame-unknown-event", "frame-wrong-type",
-           "frame-bad-utf8", "frame-negative-bytes", "frame-huge-bytes", "frame-wild-index", "cut-at-once",
+           "frame-bad-utf8", "frame-negative-bytes", "frame-huge-bytes", "frame-wild-index",
+           "frame-bytes-of-a-text", "frame-sound-without-bytes", "cut-in-bytes", "cut-at-once",
            "cut-in-a-frame", "end-without-done", "redirect", "nothing"]
 CONTROL = ["control-garbage", "control-unknown", "control-endless-line", "control-wrong-type"]
 
