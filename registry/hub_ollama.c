@@ -104,7 +104,7 @@ qn_err qn_ollama_repo(const struct qn_hubs *hubs, const struct qn_web *web,
         &reply, e);
     if (!err && (reply.status == 404 || reply.status == 401 || reply.status == 403))
         err = qn_fail_param(
-            e, QN_ENOTFOUND, "model",
+            e, QN_ENOTFOUND, "checkpoint",
             "%.200s:%.100s is not in Ollama's library: https://ollama.com/search shows its names, "
             "`quince search` those of Hugging Face",
             qn_str_starts(ref->repo, "library/") ? ref->repo + strlen("library/") : ref->repo,

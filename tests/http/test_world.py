@@ -212,6 +212,62 @@ def test_ollamas_registry(house, hub):
     assert reply.status == 404 and "qwen3:9b" in reply.json["error"]["message"]
 
 
+def fake_gguf(name, **options):
+    return gguf({"general.architecture": "llama", "general.name": name, "fake.options": json.dumps(options)})
+
+
+def answers(server, model):
+    reply = server.chat(model)
+    assert reply.status == 200, reply.body
+    return True
+
+
+def test_pulling_from_ollamas_registry(house, hub):
+    ollama = OllamaRegistry(hub)
+    data = fake_gguf("tiny")
+    ollama.model("library/tiny", "1b", model=data, template=b"{{ .Prompt }}", license=b"free", params=b"{}")
+    server = world(house, hub)
+    reply = server.post("/api/pull", {"model": "tiny:1b", "stream": False})
+    assert reply.status == 200, reply.body
+    name = [m["id"] for m in server.get("/v1/models").json["data"]][0]
+    files = {f["role"]: f["size_bytes"] for f in server.get(f"/v1/models/{name}/files").json["files"]}
+    assert files["main"] == len(data) and files["template"] == len(b"{{ .Prompt }}")
+    assert answers(server, "tiny:1b")
+    entry = server.get("/v1/models/tiny:1b").json
+    assert entry["registry_source"] == "ollama" and entry["downloaded"]
+    assert server.post("/v1/models/check-updates", {}).json == {
+        "status": "success", "updates_available": 0, "models": [], "checked": 1, "not_checked": []}
+    ollama.model("library/tiny", "1b", model=fake_gguf("tiny, newer"))
+    assert server.post("/v1/models/check-updates", {}).json["models"] == [name]
+
+
+def test_pulling_from_modelscope(house, hub):
+    ms = ModelScope(hub)
+    ms.repo("Qwen/Some-GGUF", {"Some-Q4_K_M.gguf": fake_gguf("some"), "Some-Q8_0.gguf": fake_gguf("some 8")})
+    # Its files come from another host, inside the network here.
+    server = world(house, hub, "--allow-private-hubs")
+    reply = server.post("/v1/pull", {"model_name": "user.some", "checkpoint": "Qwen/Some-GGUF:Q4_K_M",
+                                     "source": "modelscope", "recipe": "llamacpp"})
+    assert reply.status == 200, reply.body
+    entry = server.get("/v1/models/user.some").json
+    assert entry["registry_source"] == "modelscope" and entry["checkpoint"] == "modelscope.cn/Qwen/Some-GGUF:Q4_K_M"
+    assert answers(server, "user.some")
+    assert not hub.requests("/api/models/Qwen/Some-GGUF")
+
+
+def test_names_of_ollamas_library(house, hub):
+    """Those of the table come from where the table says; others from Ollama's registry."""
+    (house.models_dir / "ollama_names.json").write_text(json.dumps({"small:1b": "o/small-GGUF:Q4_0"}))
+    hub.repo("o/small-GGUF", {"small-Q4_0.gguf": fake_gguf("small"), "small-Q8_0.gguf": fake_gguf("small 8")})
+    server = world(house, hub, "--allow-private-hubs")
+    reply = server.post("/api/pull", {"model": "small:1b", "stream": False})
+    assert reply.status == 200, reply.body
+    assert answers(server, "small:1b")
+    assert len(hub.requests("small-Q4_0.gguf")) >= 1 and not hub.requests("small-Q8_0.gguf")
+    reply = server.post("/api/pull", {"model": "small:7b", "stream": False})
+    assert reply.status == 404, reply.body
+
+
 def test_search(house, hub):
     seed_repo(hub)
     hub.repo("o/other", {"x": b"x"})
