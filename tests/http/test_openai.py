@@ -101,7 +101,8 @@ def test_responses_have_every_prefix_and_method(house, server):
         assert server.request("HEAD", path).status == 200
         assert server.get(f"{path}/input_items").json["data"][0]["content"] == [{"type": "input_text", "text": "x"}]
         assert server.post(f"{path}/cancel", {}).status == 400
-        assert server.get(f"{path}?stream=true").status == 400
+        assert server.get(f"{path}?stream=true").headers["Content-Type"] == "text/event-stream"
+        assert server.get(f"{path}?stream=true&starting_after=first").status == 400
         assert server.get(f"{path}/input_items?limit=0").status == 400
         assert server.get(f"{path}/input_items?order=up").status == 400
         assert server.request("PUT", path).status == 405
