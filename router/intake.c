@@ -398,8 +398,8 @@ void qn_intake_file(struct qn_loop *l, struct qn_catalog *catalog, const bool *c
             name);
     else if (*path != '/')
         qn_fail_param(&in->error, QN_EINVAL, "checkpoint",
-                      "'%.200s' is not an absolute path of a GGUF file (downloads are not in this "
-                      "version)",
+                      "'%.200s' is neither the absolute path of a GGUF file nor a model of a hub "
+                      "(owner/repo:VARIANT)",
                       path);
     else if (!qn_backend_type_of(recipe))
         unknown_recipe(recipe, &in->error);

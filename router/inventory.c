@@ -773,10 +773,15 @@ qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
                        (long long)inv->config.queue_limit);
     }
     row = qn_inventory_computes(snap, row);
-    if (!qn_backend_type_find(row->type)) {
+    if (!row->n_files)
+        err = qn_fail_param(e, QN_ENOTFOUND, "model",
+                            "model '%s' is not downloaded: `quince pull %s` gets it", row->name,
+                            row->name);
+    else if (!qn_backend_type_find(row->type))
         err = qn_fail_param(e, QN_EUNSUPPORTED, "model",
                             "model '%s' is of type '%s', which this version cannot run", row->name,
                             row->type);
+    if (err) {
         qn_snapshot_unref(snap);
         return err;
     }

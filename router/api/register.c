@@ -1,13 +1,22 @@
-/* POST models/register: a GGUF file that lies on this disk becomes a model. */
+/* POST models/register: a GGUF file that lies on this disk becomes a model; one of a hub becomes
+ * known, to be pulled later. */
 #include "router/api/api.h"
 
+#include "base/arena.h"
 #include "base/buf.h"
+#include "base/clock.h"
+#include "base/str.h"
+#include "contract/backend_types.h"
+#include "registry/ref.h"
 #include "router/answer.h"
 #include "router/intake.h"
 #include "router/may_open.h"
+#include "router/pull_request.h"
 #include "router/survey.h"
 
 #include <stdlib.h>
+
+enum { ORDER_BYTES_MAX = 1024 * 1024, SIZE_GB_MAX = 1000000 };
 
 /* The intake cannot be called off, so this outlives a client that leaves. */
 struct asker {
@@ -59,34 +68,136 @@ static void done(void *ctx, const struct qn_error *e)
     free(a);
 }
 
+static struct asker *asker_new(struct qn_services *sv, struct qn_http *h, const char *name)
+{
+    struct asker *a = qn_xcalloc(1, sizeof *a);
+    a->sv = sv;
+    a->http = h;
+    a->name = qn_xstrdup(name);
+    qn_http_on_gone(h, gone, a);
+    return a;
+}
+
+/* Several checkpoints, or one that is no file of this machine. */
+static bool is_of_hub(const struct qn_jref *root)
+{
+    struct qn_jref one = qn_json_get(root, "checkpoint"), many = qn_json_get(root, "checkpoints");
+    struct qn_ref ref;
+    if (qn_json_type(&one) != QN_JSON_STRING)
+        return qn_json_type(&many) == QN_JSON_OBJECT;
+    return qn_ref_parse(qn_json_raw_str(&one), QN_HUB_HF, &ref, NULL) == QN_OK &&
+           ref.hub != QN_HUB_LOCAL;
+}
+
+/* The size that a definition states, in GB; what is pulled says better. */
+static qn_err read_size(const struct qn_jref *root, int64_t *bytes, struct qn_error *e)
+{
+    double gb = 0;
+    struct qn_jref v = qn_json_get(root, "size");
+    qn_err err = qn_json_f64_opt(&v, 0, SIZE_GB_MAX, &gb, e);
+    *bytes = (int64_t)(gb * 1e9);
+    return err;
+}
+
+static void put_order(struct qn_services *sv, struct qn_http *h, const struct qn_pull_order *o,
+                      int64_t size_bytes)
+{
+    struct qn_buf checkpoints;
+    qn_buf_init(&checkpoints, QN_PULL_ORDER_MAX);
+    struct qn_jw w = qn_jw_to(&checkpoints);
+    qn_jw_obj(&w);
+    for (size_t i = 0; i < o->n; i++)
+        qn_jw_kstr(&w, o->checkpoints[i].role, o->checkpoints[i].ref);
+    qn_jw_obj_end(&w);
+    const char *recipe = *o->recipe ? o->recipe : "llamacpp";
+    const struct qn_backend_type *type = qn_backend_type_of(recipe);
+    struct qn_model_row row = {
+        .name = o->model,
+        .type = type ? type->type : "llm",
+        .recipe = recipe,
+        .checkpoint = o->checkpoints[0].ref,
+        .checkpoints = qn_buf_cstr(&checkpoints),
+        .size_bytes = size_bytes,
+        .labels = o->labels,
+        .options = *o->options ? o->options : "{}",
+        .extras = *o->extras ? o->extras : "{}",
+        .keeper = QN_KEEPER_QUINCE,
+        .created_s = qn_wall_ms() / 1000,
+    };
+    qn_catalog_put(sv->catalog, &row, done, asker_new(sv, h, o->model));
+    qn_buf_deinit(&checkpoints);
+}
+
+/* A model whose files are here keeps them: it is known already, or its name is taken. */
+static bool is_here(struct qn_services *sv, const struct qn_pull_order *o, bool *same)
+{
+    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    const struct qn_model_row *row = qn_snapshot_find(snap, o->model);
+    bool here = row && row->n_files;
+    *same = here && qn_str_eq(row->checkpoint, o->checkpoints[0].ref);
+    qn_snapshot_unref(snap);
+    return here;
+}
+
+static void register_hub(struct qn_services *sv, struct qn_http *h, const struct qn_jref *root)
+{
+    struct qn_error e = {0};
+    struct qn_pull_asked asked;
+    struct qn_arena *arena = qn_arena_new(ORDER_BYTES_MAX);
+    int64_t size_bytes = 0;
+    bool same = false;
+    qn_err err = qn_pull_by_request(sv, root, arena, &asked, &e);
+    if (!err)
+        err = read_size(root, &size_bytes, &e);
+    if (!err && is_here(sv, &asked.order, &same) && !same)
+        err = qn_fail_param(&e, QN_ECONFLICT, "model_name",
+                            "the name '%s' belongs to another model: choose another one, or delete "
+                            "that one first",
+                            asked.order.model);
+    if (err)
+        qn_answer_error(h, &e);
+    else if (same)
+        done(asker_new(sv, h, asked.order.model), NULL);
+    else
+        put_order(sv, h, &asked.order, size_bytes);
+    qn_arena_free(arena);
+}
+
+static void register_file(struct qn_services *sv, struct qn_http *h, const struct qn_jref *root)
+{
+    struct qn_error e = {0};
+    const char *name = NULL, *checkpoint = NULL, *recipe = "llamacpp";
+    struct qn_jref v = qn_json_get(root, "model_name");
+    qn_err err = qn_json_str(&v, &name, &e);
+    v = qn_json_get(root, "checkpoint");
+    if (!err)
+        err = qn_json_str(&v, &checkpoint, &e);
+    v = qn_json_get(root, "recipe");
+    if (!err)
+        err = qn_json_str_opt(&v, &recipe, &e);
+    if (err)
+        qn_answer_error(h, &e);
+    else if (qn_may_open(sv, h, checkpoint))
+        qn_intake_file(sv->loop, sv->catalog, &sv->closed, name, checkpoint, recipe, done,
+                       asker_new(sv, h, name));
+}
+
 void qn_api_register(struct qn_services *sv, struct qn_http *h, const char *id)
 {
     struct qn_json *doc;
     struct qn_error e = {0};
-    const char *name = NULL, *checkpoint = NULL, *recipe = "llamacpp";
     (void)id;
     qn_err err = qn_api_body(h, false, &doc, &e);
-    if (!err) {
-        struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, "model_name");
-        err = qn_json_str(&v, &name, &e);
-        v = qn_json_get(&root, "checkpoint");
-        if (!err)
-            err = qn_json_str(&v, &checkpoint, &e);
-        v = qn_json_get(&root, "recipe");
-        if (!err)
-            err = qn_json_str_opt(&v, &recipe, &e);
-    }
     if (!err && sv->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (err) {
         qn_answer_error(h, &e);
-    } else if (qn_may_open(sv, h, checkpoint)) {
-        struct asker *a = qn_xcalloc(1, sizeof *a);
-        a->sv = sv;
-        a->http = h;
-        a->name = qn_xstrdup(name);
-        qn_http_on_gone(h, gone, a);
-        qn_intake_file(sv->loop, sv->catalog, &sv->closed, name, checkpoint, recipe, done, a);
+    } else {
+        struct qn_jref root = qn_json_root(doc);
+        if (is_of_hub(&root))
+            register_hub(sv, h, &root);
+        else
+            register_file(sv, h, &root);
     }
     qn_json_free(doc);
 }

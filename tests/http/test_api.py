@@ -403,6 +403,32 @@ def test_register_checks_the_file(house):
         assert reply.json["error"]["message"]
 
 
+def test_register_a_model_of_a_hub(house):
+    """It is known, though not here: lists with show_all have it, and pull needs its name alone."""
+    server = house.start()
+
+    def register(name="user.x", **fields):
+        return server.post("/v1/models/register", {"model_name": name, "recipe": "llamacpp", **fields})
+    reply = register(checkpoint="o/r:Q4_0", labels=["vision"], size=2.5)
+    assert reply.status == 200, reply.body
+    model = reply.json["model"]
+    assert (model["id"], model["checkpoint"], model["downloaded"]) == ("user.x", "o/r:Q4_0", False)
+    assert "vision" in model["labels"] and model["size"] == 2.5
+    assert "user.x" not in [m["id"] for m in server.get("/v1/models").json["data"]]
+    assert "user.x" in [m["id"] for m in server.get("/v1/models?show_all=true").json["data"]]
+    assert server.chat("user.x").status == 404
+    # Another definition takes its place while nothing of it is here; a model that is here keeps its name.
+    parts = {"main": "o/r:a.safetensors", "vae": "o/v:b.safetensors"}
+    reply = register(checkpoints=parts)
+    assert reply.status == 200 and reply.json["model"]["checkpoints"] == parts
+    house.model(server, "here")
+    assert register("user.here", checkpoint="o/r").status == 409
+    for fields in ({"checkpoint": "o/r:Q4_0", "labels": "x"}, {"checkpoints": {"vae": "o/v"}}, {"checkpoints": {}},
+                   {"checkpoint": "o/r", "recipe": "nonsense"}, {"checkpoint": "o/r", "size": -1}, {}):
+        assert register(**fields).status == 400, fields
+    assert register("builtin.x", checkpoint="o/r").status == 400
+
+
 def test_catalog_outlives_the_server(house):
     server = house.start()
     model = house.model(server, "kept", tokens=1)

@@ -51,6 +51,10 @@ def test_from_search_to_deletion(quince, depot, hub):
     done = quince("delete", name, "--yes")
     assert done.returncode == 0 and done.out == f"Deleted {name} (400 kB freed)\n", done.err
     assert not list(depot.blobs(REPO).glob("*")) and "Qwen3" not in quince("list").out
+    # The definition brings it back.
+    done = quince("import", "-", stdin=json.dumps({**definition, "model_name": name}).encode())
+    assert done.returncode == 0 and f"Fetch it: quince pull {name}" in done.out, done.err
+    assert quince("pull", name, "--quiet").out == name + "\n"
     assert quince("cleanup", "--dry-run").returncode == 0
 
 
