@@ -368,10 +368,16 @@ const struct qn_registry_entry *qn_registry_find(const struct qn_registry *r, co
     const struct qn_registry_entry *loosely = NULL;
     if (qn_str_starts(name, "builtin."))
         name += strlen("builtin.");
+    size_t len = strlen(name);
+    if (qn_str_ends(name, ":latest"))
+        len -= strlen(":latest");
     for (size_t i = 0; i < qn_registry_count(r); i++) {
-        if (qn_str_eq(r->entries[i].name, name))
+        const char *listed = r->entries[i].name;
+        if (strncasecmp(listed, name, len) != 0 || listed[len])
+            continue;
+        if (!strncmp(listed, name, len))
             return &r->entries[i];
-        if (!loosely && qn_str_ieq(r->entries[i].name, name))
+        if (!loosely)
             loosely = &r->entries[i];
     }
     return loosely;

@@ -99,6 +99,10 @@ static void entries_in_all_forms(void **state)
                         "{\"main\":\"modelscope.cn/o/r:Q4_0\",\"mmproj\":\"mmproj-F16.gguf\"}");
     assert_string_equal(x->type, "llm");
     assert_non_null(strstr(qn_registry_find(r, "Npu")->unsupported, "NPU"));
+    assert_string_equal(qn_registry_find(r, "Seeing:latest")->name, "Seeing");
+    assert_null(qn_registry_find(r, "Seein"));
+    assert_null(qn_registry_find(r, "Seeing2"));
+    assert_null(qn_registry_find(r, ""));
     assert_null(qn_registry_find(r, "nobody"));
     assert_null(qn_registry_find(NULL, "Flux"));
     qn_registry_close(r);
