@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FOUND_BYTES_MAX = QN_ANSWERS_BYTES_MAX };
-
 /* One piece of work: what is asked, what came of it, who is told. */
 struct task {
     struct qn_arena *arena;   /* of the strings below */
@@ -31,7 +29,7 @@ struct task {
 static struct task *task_new(void)
 {
     struct task *t = qn_xcalloc(1, sizeof *t);
-    t->arena = qn_arena_new(FOUND_BYTES_MAX);
+    t->arena = qn_arena_new(QN_ANSWERS_FOUND_MAX);
     return t;
 }
 
@@ -63,7 +61,7 @@ static qn_err trim(struct qn_database *d, struct qn_error *e)
     char sql[256];
     snprintf(sql, sizeof sql,
              "DELETE FROM answer WHERE id IN (SELECT id FROM (SELECT id,"
-             " row_number() OVER w AS place, sum(bytes) OVER w AS total FROM answer"
+             " row_number() OVER w AS place, sum(bytes) OVER w AS total FROM answer_use"
              " WINDOW w AS (ORDER BY used DESC)) WHERE place > %d OR total > %d)",
              QN_ANSWERS_MAX, QN_ANSWERS_BYTES_MAX);
     return qn_database_exec(d, sql, e);
@@ -77,10 +75,17 @@ static void keep(struct qn_database *d, void *ctx)
     qn_err err = qn_database_exec(d, "BEGIN IMMEDIATE", &e);
     if (!err)
         err = run_texts(d,
-                        "INSERT OR REPLACE INTO answer(id, previous, input, body, bytes, used)"
-                        " VALUES(?1, ?2, ?3, ?4, length(CAST(?3 AS BLOB)) + length(CAST(?4 AS"
-                        " BLOB)), (SELECT coalesce(max(used), 0) + 1 FROM answer))",
+                        "INSERT OR REPLACE INTO answer(id, previous, input, body)"
+                        " VALUES(?1, ?2, ?3, ?4)",
                         (const char *[]){r->id, r->previous, r->input, r->body, NULL}, &e);
+    if (!err) {
+        char bytes[32];
+        snprintf(bytes, sizeof bytes, "%zu", strlen(r->input) + strlen(r->body));
+        err = run_texts(d,
+                        "INSERT OR REPLACE INTO answer_use(id, bytes, used) VALUES(?1, CAST(?2 AS"
+                        " INTEGER), (SELECT coalesce(max(used), 0) + 1 FROM answer_use))",
+                        (const char *[]){r->id, bytes, NULL}, &e);
+    }
     if (!err)
         err = trim(d, &e);
     if (!err)
@@ -122,7 +127,7 @@ static qn_err read_one(struct qn_database *d, struct task *t, const char *id)
         else
             err = qn_fail(&t->error, QN_ELIMIT,
                           "the conversation is too long to be gone on with: at most %d bytes",
-                          FOUND_BYTES_MAX);
+                          QN_ANSWERS_FOUND_MAX);
     } else {
         err = step == SQLITE_DONE ? QN_ENOTFOUND
                                   : qn_database_fail(d, "reading the catalog", &t->error);
@@ -130,7 +135,8 @@ static qn_err read_one(struct qn_database *d, struct task *t, const char *id)
     sqlite3_finalize(s);
     if (!err) /* it has just been of use */
         err = run_texts(d,
-                        "UPDATE answer SET used = (SELECT max(used) + 1 FROM answer) WHERE id = ?1",
+                        "UPDATE answer_use SET used = (SELECT max(used) + 1 FROM answer_use)"
+                        " WHERE id = ?1",
                         (const char *[]){id, NULL}, &t->error);
     return err;
 }

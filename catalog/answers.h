@@ -13,9 +13,10 @@
 enum {
     QN_ANSWERS_MAX = 1000,
     QN_ANSWERS_BYTES_MAX = 256 * 1024 * 1024,
-    QN_ANSWER_BYTES_MAX = 32 * 1024 * 1024, /* input and body of one; a longer one is not kept */
-    QN_ANSWER_CHAIN_MAX = 1000,             /* answers that went on from each other */
-    QN_ANSWER_ID_MAX = 128                  /* bytes of an id; nothing has a longer one */
+    QN_ANSWER_BYTES_MAX = 32 * 1024 * 1024,  /* input and body of one; a longer one is not kept */
+    QN_ANSWERS_FOUND_MAX = 64 * 1024 * 1024, /* bytes that one request may go on from */
+    QN_ANSWER_CHAIN_MAX = 1000,              /* answers that went on from each other */
+    QN_ANSWER_ID_MAX = 128                   /* bytes of an id; nothing has a longer one */
 };
 
 struct qn_answer_row {

@@ -100,3 +100,16 @@ CREATE TABLE download_file (
     done        INTEGER NOT NULL,
     PRIMARY KEY (download, position)
 ) STRICT;
+
+-- version 6
+-- What is changed with every use of an answer lies apart from its text, which may be megabytes. bytes: of input and body.
+CREATE TABLE answer_use (
+    id    TEXT PRIMARY KEY NOT NULL REFERENCES answer(id) ON DELETE CASCADE,
+    bytes INTEGER NOT NULL,
+    used  INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO answer_use SELECT id, bytes, used FROM answer;
+CREATE INDEX answer_use_used ON answer_use(used);
+DROP INDEX answer_used;
+ALTER TABLE answer DROP COLUMN bytes;
+ALTER TABLE answer DROP COLUMN used;

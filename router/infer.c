@@ -14,6 +14,7 @@
 #include "router/answer.h"
 #include "router/dialects/form.h"
 #include "router/inventory.h"
+#include "router/kept.h"
 #include "router/preset.h"
 #include "router/pull_first.h"
 #include "router/stats.h"
@@ -24,11 +25,6 @@
 #include <string.h>
 
 struct run;
-
-/* A look at the kept answers on its way: it cannot be called off. */
-struct look {
-    struct run *run; /* NULL: its client has gone */
-};
 
 struct job {
     struct run *run;
@@ -46,7 +42,7 @@ struct run {
     struct qn_multipart files; /* lent from the body */
     struct qn_buf out;
     char id[QN_REQUEST_ID_DIGITS + 1];
-    struct look *look;           /* NULL: none is on its way */
+    struct qn_kept_look *look;   /* NULL: the request goes on from nothing */
     struct qn_pull_first *first; /* NULL: the model needs not be downloaded */
     struct qn_lease *lease;
     struct job *jobs;
@@ -78,8 +74,7 @@ static void stop_jobs(struct run *r)
 static void run_free(struct run *r)
 {
     stop_jobs(r);
-    if (r->look)
-        r->look->run = NULL;
+    qn_kept_leave(r->look);
     qn_timer_stop(r->beat);
     qn_timer_stop(r->resume);
     qn_pull_first_leave(r->first);
@@ -520,44 +515,14 @@ static void begin(struct run *r)
         go_on(r);
 }
 
-static void copy_kept(struct run *r, const struct qn_answers_found *found, struct qn_error *e)
+static void found(void *ctx, const struct qn_error *why)
 {
-    struct qn_arena *a = r->rq.arena;
-    struct qn_kept *kept = qn_arena_alloc(a, (found->n + 1) * sizeof *kept);
-    for (size_t i = 0; i < found->n; i++) {
-        const struct qn_answer_row *row = &found->rows[i];
-        const char *from[] = {row->id, row->previous, row->input, row->body};
-        const char **to[] = {&kept[i].id, &kept[i].previous, &kept[i].input, &kept[i].body};
-        for (size_t k = 0; k < sizeof from / sizeof *from; k++) {
-            size_t n = strlen(from[k]) + 1;
-            char *copy = qn_arena_try(a, n);
-            if (!copy) {
-                qn_fail(e, QN_ELIMIT, "the conversation is too long to be gone on with");
-                return;
-            }
-            *to[k] = memcpy(copy, from[k], n);
-        }
-    }
-    r->rq.kept = kept;
-    r->rq.n_kept = found->n;
-    r->rq.n_chain = found->n_chain;
-}
-
-static void found(void *ctx, const struct qn_answers_found *f)
-{
-    struct look *look = ctx;
-    struct run *r = look->run;
+    struct run *r = ctx;
     struct qn_error e = {0};
-    free(look);
-    if (!r)
-        return;
-    r->look = NULL;
     qn_http_on_gone(r->http, NULL, NULL);
-    if (f->e)
-        e = *f->e;
-    else
-        copy_kept(r, f, &e);
-    if (!e.code && r->sv->stopping)
+    if (why)
+        e = *why;
+    else if (r->sv->stopping)
         qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (e.code)
         fail(r, &e, false);
@@ -572,10 +537,8 @@ static bool look_up(struct run *r)
     size_t n = r->dialect->earlier ? r->dialect->earlier(r->rq.doc, r->rq.arena, &chain, ids) : 0;
     if (n == 0 && !chain)
         return false;
-    r->look = qn_xcalloc(1, sizeof *r->look);
-    r->look->run = r;
     qn_http_on_gone(r->http, gone, r);
-    qn_catalog_find_answers(r->sv->catalog, chain, ids, n, found, r->look);
+    r->look = qn_kept_look(r->sv, &r->rq, chain, ids, n, found, r);
     return true;
 }
 

@@ -38,6 +38,7 @@ struct qn_kept {
     const char *previous; /* id of the answer that it went on from, or "" */
     const char *input;    /* JSON array: what was new in its request */
     const char *body;     /* JSON object: the answer */
+    struct qn_json *input_doc, *body_doc; /* the two, opened, of an answer that was found */
 };
 
 /* A request on its way to jobs. */

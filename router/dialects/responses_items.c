@@ -15,7 +15,6 @@ enum { ID_MAX = 64, REFERENCES_MAX = 256 };
 
 /* A kept answer, opened. */
 struct opened {
-    struct qn_json *input, *body;
     struct qn_jref sent, root, said; /* its input's items; its body, and that one's output */
 };
 
@@ -353,22 +352,13 @@ static qn_err add_items(struct turn *t, const struct qn_jref *list, struct qn_er
     return err;
 }
 
-/* Opens the kept answers. Their bytes are our own, but they come from a disk. */
-static qn_err open_kept(const struct qn_request *rq, struct opened *kept, struct qn_error *e)
+static void open_kept(const struct qn_request *rq, struct opened *kept)
 {
-    qn_err err = QN_OK;
-    for (size_t i = 0; i < rq->n_kept && !err; i++) {
-        const struct qn_kept *k = &rq->kept[i];
-        err = qn_json_parse(k->input, strlen(k->input), &kept[i].input, e);
-        if (!err)
-            err = qn_json_parse(k->body, strlen(k->body), &kept[i].body, e);
-        if (err)
-            break;
-        kept[i].sent = qn_json_root(kept[i].input);
-        kept[i].root = qn_json_root(kept[i].body);
+    for (size_t i = 0; i < rq->n_kept; i++) {
+        kept[i].sent = qn_json_root(rq->kept[i].input_doc);
+        kept[i].root = qn_json_root(rq->kept[i].body_doc);
         kept[i].said = qn_json_get(&kept[i].root, "output");
     }
-    return err;
 }
 
 /* A reference is kept as what it stands for: the answer it points into may go. */
@@ -456,17 +446,12 @@ qn_err qn_responses_input(const struct qn_jref *input, const char *instructions,
     struct opened *kept = qn_arena_alloc(rq->arena, (rq->n_kept + 1) * sizeof *kept);
     struct turn t = {.rq = rq, .kept = kept};
     qn_talk_init(&t.talk);
-    qn_err err = open_kept(rq, kept, e);
-    if (!err)
-        err = converse(&t, input, instructions, rq, chat, e);
+    open_kept(rq, kept);
+    qn_err err = converse(&t, input, instructions, rq, chat, e);
     if (!err)
         err = keep_input(&t, input, rq, ask, e);
     qn_talk_deinit(&t.talk);
     free(t.names);
-    for (size_t i = 0; i < rq->n_kept; i++) {
-        qn_json_free(kept[i].input);
-        qn_json_free(kept[i].body);
-    }
     return err;
 }
 

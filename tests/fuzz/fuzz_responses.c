@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (qn_responses.earlier(doc, arena, &chain, ids) > QN_EARLIER_MAX)
         abort();
     char *text = qn_arena_strndup(arena, (const char *)data, n);
-    struct qn_kept kept = {"resp_0123456789abcdef01234567", "", text, text};
+    struct qn_kept kept = {"resp_0123456789abcdef01234567", "", text, text, doc, doc};
     struct qn_request rq = {
         .doc = doc, .arena = arena, .kept = &kept, .n_kept = 1, .n_chain = chain != NULL};
     (void)qn_responses.parse(&rq, &e);

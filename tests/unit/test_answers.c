@@ -143,7 +143,8 @@ static void the_least_used_go_first(void **state)
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     char sql[256];
     snprintf(sql, sizeof sql,
-             "DELETE FROM answer WHERE id NOT IN ('0', '1', 'new'); UPDATE answer SET bytes = %d",
+             "PRAGMA foreign_keys = ON; DELETE FROM answer WHERE id NOT IN ('0', '1', 'new');"
+             "UPDATE answer_use SET bytes = %d",
              QN_ANSWERS_BYTES_MAX / 3 + 1);
     assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
@@ -154,6 +155,73 @@ static void the_least_used_go_first(void **state)
     expect(c, NULL, "0", "0");
     expect(c, NULL, "new", "new");
     expect(c, NULL, "last", "last");
+    qn_catalog_close(c);
+}
+
+/* Bytes that this process has written to anything. */
+static long long written(void)
+{
+    long long n = -1;
+    char line[128];
+    FILE *f = fopen("/proc/self/io", "r");
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "wchar: %lld", &n) == 1)
+            break;
+    if (f)
+        fclose(f);
+    return n;
+}
+
+static void keep_large(struct qn_catalog *c, const char *id, const char *previous, size_t n)
+{
+    char *input = malloc(n + 3);
+    memset(input, ' ', n);
+    strcpy(input + n, "[]");
+    qn_catalog_keep_answer(c, &(struct qn_answer_row){id, previous, input, "{}"});
+    free(input);
+}
+
+static void note_size(void *ctx, const struct qn_answers_found *f)
+{
+    size_t *n = ctx;
+    *n = f->e ? 0 : 1;
+    for (size_t i = 0; i < f->n; i++)
+        *n += strlen(f->rows[i].input);
+}
+
+/* To be of use costs an answer a few bytes on the disk, however long it is. */
+static void use_is_noted_apart_from_the_text(void **state)
+{
+    (void)state;
+    const size_t large = 8 * 1024 * 1024;
+    struct qn_catalog *c = open_catalog();
+    size_t found = 0;
+    keep_large(c, "large", "", large);
+    qn_catalog_flush(c);
+    long long before = written();
+    assert_true(before > 0);
+    qn_catalog_find_answers(c, "large", NULL, 0, note_size, &found);
+    qn_catalog_flush(c);
+    assert_int_equal(found, large + 3);
+    assert_true(written() - before < (long long)large / 4);
+    qn_catalog_close(c);
+}
+
+/* What one request goes on from has a limit of its own. */
+static void a_long_conversation_is_refused(void **state)
+{
+    (void)state;
+    struct qn_catalog *c = open_catalog();
+    size_t found = 1;
+    keep_large(c, "a", "", QN_ANSWER_BYTES_MAX - 100);
+    keep_large(c, "b", "a", QN_ANSWER_BYTES_MAX - 100);
+    keep_large(c, "c", "b", 1000);
+    qn_catalog_find_answers(c, "b", NULL, 0, note_size, &found);
+    qn_catalog_flush(c);
+    assert_true(found > 1);
+    qn_catalog_find_answers(c, "c", NULL, 0, note_size, &found);
+    qn_catalog_flush(c);
+    assert_int_equal(found, 0);
     qn_catalog_close(c);
 }
 
@@ -191,6 +259,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(conversations, setup, teardown),
         cmocka_unit_test_setup_teardown(the_least_used_go_first, setup, teardown),
+        cmocka_unit_test_setup_teardown(use_is_noted_apart_from_the_text, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_long_conversation_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(too_long_a_one_is_not_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(no_id_is_too_long_to_be_asked_for, setup, teardown),
     };

@@ -349,6 +349,19 @@ static void earlier(void **state)
     qn_arena_free(arena);
 }
 
+/* As the router does it on a worker. */
+static void open_kept(struct qn_kept *k)
+{
+    assert_int_equal(qn_json_parse(k->input, strlen(k->input), &k->input_doc, NULL), QN_OK);
+    assert_int_equal(qn_json_parse(k->body, strlen(k->body), &k->body_doc, NULL), QN_OK);
+}
+
+static void close_kept(struct qn_kept *k)
+{
+    qn_json_free(k->input_doc);
+    qn_json_free(k->body_doc);
+}
+
 /* What is kept of an answer, and that a later request finds its way through it. */
 static void kept(void **state)
 {
@@ -372,6 +385,7 @@ static void kept(void **state)
                         "\"input_text\",\"text\":\"hi\"}]}]");
     assert_string_equal(r.keep.body, qn_buf_cstr(&out));
 
+    open_kept(&r.keep);
     static const char body[] = "{\"model\":\"m\",\"previous_response_id\":\"resp_ID\",\"input\":[{"
                                "\"type\":\"function_call_output\",\"call_id\":\"call_ID01\","
                                "\"output\":\"42\"}]}";
@@ -387,6 +401,7 @@ static void kept(void **state)
         "\"reasoning_content\":\"hm\",\"tool_calls\":[{\"id\":\"call_ID01\",\"type\":\"function\","
         "\"function\":{\"name\":\"f\",\"arguments\":{}}}]},{\"role\":\"tool\",\"tool_call_id\":"
         "\"call_ID01\",\"content\":\"42\"}]");
+    close_kept(&r.keep);
     drop(&g);
     qn_buf_deinit(&out);
     drop(&f);
@@ -413,6 +428,7 @@ static void references(void **state)
     qn_buf_str(&input, "]");
     struct qn_kept kept[] = {
         {.id = "resp_" DIGITS, .previous = "", .input = qn_buf_cstr(&input), .body = kept_body}};
+    open_kept(kept);
     qn_buf_str(&body, "{\"model\":\"m\",\"input\":[");
     qn_buf_str(&expected, "[");
     for (int i = 0; i < REFERENCES; i++) {
@@ -459,6 +475,7 @@ static void references(void **state)
         assert_string_equal(f.e.param, "input[0].id");
         drop(&f);
     }
+    close_kept(kept);
     qn_buf_deinit(&input);
     qn_buf_deinit(&body);
     qn_buf_deinit(&expected);
