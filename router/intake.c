@@ -384,10 +384,10 @@ void qn_intake_model(struct qn_loop *l, struct qn_catalog *catalog, const bool *
 }
 
 void qn_intake_file(struct qn_loop *l, struct qn_catalog *catalog, const bool *closed,
-                    const char *name, const char *path, const char *recipe, qn_intake_done done,
-                    void *ctx)
+                    const char *name, const char *path, const char *recipe,
+                    const struct qn_intake_origin *origin, qn_intake_done done, void *ctx)
 {
-    struct qn_intake_wish wish = {.name = name, .path = path, .recipe = recipe};
+    struct qn_intake_wish wish = {.name = name, .path = path, .recipe = recipe, .origin = origin};
     struct intake *in = intake_new(catalog, closed, &wish, done, ctx);
     if (!qn_str_starts(name, "user.") || !qn_intake_name_ok(name + 5) ||
         strlen(name) > QN_MODEL_NAME_MAX)

@@ -59,11 +59,11 @@ bool qn_intake_name_ok(const char *name);
 void qn_intake_model(struct qn_loop *l, struct qn_catalog *catalog, const bool *closed,
                      const struct qn_intake_wish *wish, qn_intake_done done, void *ctx);
 
-/* The same for files that users bring: the name must be "user." and more.
+/* The same for files that users bring: the name must be "user." and more. origin MAY be NULL.
  * Cannot be called off: an asker that is gone must ignore the answer. *closed becomes true when
  * the catalog has been closed while the worker was busy; it must outlive the loop. */
 void qn_intake_file(struct qn_loop *l, struct qn_catalog *catalog, const bool *closed,
-                    const char *name, const char *path, const char *recipe, qn_intake_done done,
-                    void *ctx);
+                    const char *name, const char *path, const char *recipe,
+                    const struct qn_intake_origin *origin, qn_intake_done done, void *ctx);
 
 #endif

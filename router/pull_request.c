@@ -344,6 +344,13 @@ static qn_err read_extras(const struct qn_jref *root, struct qn_arena *a, struct
     return err;
 }
 
+qn_err qn_pull_describe(const struct qn_jref *root, struct qn_arena *a, struct qn_pull_order *out,
+                        struct qn_error *e)
+{
+    qn_err err = read_labels(root, a, out, e);
+    return err ? err : read_extras(root, a, out, e);
+}
+
 static qn_err check_new_name(const char *name, struct qn_error *e)
 {
     if (qn_str_starts(name, "user.") && qn_intake_name_ok(name + strlen("user.")) &&

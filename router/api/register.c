@@ -163,23 +163,53 @@ static void register_hub(struct qn_services *sv, struct qn_http *h, const struct
     qn_arena_free(arena);
 }
 
-static void register_file(struct qn_services *sv, struct qn_http *h, const struct qn_jref *root)
+static bool says(const struct qn_jref *root, const char *member)
 {
-    struct qn_error e = {0};
-    const char *name = NULL, *checkpoint = NULL, *recipe = "llamacpp";
-    struct qn_jref v = qn_json_get(root, "model_name");
-    qn_err err = qn_json_str(&v, &name, &e);
+    struct qn_jref v = qn_json_get(root, member);
+    return qn_json_type(&v) != QN_JSON_ABSENT && qn_json_type(&v) != QN_JSON_NULL;
+}
+
+/* A file of this machine, and its projector if one is named. What the request does not say stays as
+ * it was for a model that is known already. */
+static qn_err register_file(struct qn_services *sv, struct qn_http *h, const struct qn_jref *root,
+                            struct qn_error *e)
+{
+    static const char *const labels[] = {"labels", "reasoning", "vision", "embedding", "reranking"};
+    struct qn_arena *a = qn_http_arena(h);
+    struct qn_pull_order said = {.labels = "", .extras = "", .options = ""};
+    const char *name = NULL, *path = NULL, *recipe = "llamacpp", *mmproj = "";
+    struct qn_jref v = qn_json_get(root, "model_name"), p = qn_json_get(root, "mmproj");
+    bool labelled = false;
+    qn_err err = qn_json_str(&v, &name, e);
     v = qn_json_get(root, "checkpoint");
     if (!err)
-        err = qn_json_str(&v, &checkpoint, &e);
+        err = qn_json_str(&v, &path, e);
     v = qn_json_get(root, "recipe");
     if (!err)
-        err = qn_json_str_opt(&v, &recipe, &e);
-    if (err)
-        qn_answer_error(h, &e);
-    else if (qn_may_open(sv, h, checkpoint))
-        qn_intake_file(sv->loop, sv->catalog, &sv->closed, name, checkpoint, recipe, done,
-                       asker_new(sv, h, name));
+        err = qn_json_str_opt(&v, &recipe, e);
+    if (!err)
+        err = qn_json_str_opt(&p, &mmproj, e);
+    if (!err && *mmproj && *mmproj != '/')
+        err = qn_json_fail(&p, e, "a file's projector is named by its absolute path, too");
+    if (!err)
+        err = qn_pull_describe(root, a, &said, e);
+    if (err || !qn_may_open(sv, h, path) || (*mmproj && !qn_may_open(sv, h, mmproj)))
+        return err;
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
+        labelled = labelled || says(root, labels[i]);
+    const char *files[] = {path, mmproj};
+    static const char *const roles[] = {"main", "mmproj"};
+    struct qn_intake_origin origin = {
+        .files = files,
+        .roles = roles,
+        .n_files = *mmproj ? 2 : 0,
+        .labels = labelled ? said.labels : NULL,
+        .extras = *said.extras ? said.extras : NULL,
+        .options = *said.options ? said.options : NULL,
+    };
+    qn_intake_file(sv->loop, sv->catalog, &sv->closed, name, path, recipe, &origin, done,
+                   asker_new(sv, h, name));
+    return QN_OK;
 }
 
 void qn_api_register(struct qn_services *sv, struct qn_http *h, const char *id)
@@ -196,8 +226,8 @@ void qn_api_register(struct qn_services *sv, struct qn_http *h, const char *id)
         struct qn_jref root = qn_json_root(doc);
         if (is_of_hub(&root))
             register_hub(sv, h, &root);
-        else
-            register_file(sv, h, &root);
+        else if (register_file(sv, h, &root, &e))
+            qn_answer_error(h, &e);
     }
     qn_json_free(doc);
 }
