@@ -94,7 +94,7 @@ enum { COLS_MAX = 3 * CPU_WIDE };
 static float x[CPU_TILES_ROWS][COLS_MAX];
 static char panel[2][COLS_MAX / CPU_WIDE * CPU_PAIRS_PANEL] __attribute__((aligned(64)));
 static char group[COLS_MAX / CPU_WIDE * CPU_TILES_PAIRS_GROUP] __attribute__((aligned(64)));
-static float y[2][CPU_TILES_ROWS][CPU_PANEL] __attribute__((aligned(64)));
+static float y[CPU_TILES_ROWS + 1][2 * CPU_PANEL + 3]; /* of two panels side by side, and a rest */
 
 /* A byte of a panel in wide form: row o, column i. */
 static int8_t *byte_at(int p, int o, int i)
@@ -132,6 +132,30 @@ static double rounded(int r, int i)
     return top > 0 ? nearbyint((double)(x[r][i] * (127 / top))) * (double)top / 127 : 0;
 }
 
+/* Rows and columns that are not the tile's stay as they were: -1. */
+static void multiply(const struct cpu_wide *form, int n, int cols, const char *ask,
+                     const char *ask_end)
+{
+    for (int r = 0; r <= CPU_TILES_ROWS; r++)
+        for (int o = 0; o < 2 * CPU_PANEL + 3; o++)
+            y[r][o] = -1;
+    form->begin();
+    form->tile(&(struct cpu_tile){.y = y[0],
+                                  .y_panel = CPU_PANEL,
+                                  .y_row = 2 * CPU_PANEL + 3,
+                                  .first = panel[0],
+                                  .second = panel[1],
+                                  .group = group,
+                                  .n = n,
+                                  .cols = cols,
+                                  .ask = ask,
+                                  .ask_end = ask_end});
+    form->end();
+    for (int r = 0; r <= CPU_TILES_ROWS; r++)
+        for (int o = r < n ? 2 * CPU_PANEL : 0; o < 2 * CPU_PANEL + 3; o++)
+            assert_true(y[r][o] == -1);
+}
+
 static void check_bytes(const struct cpu_wide *form, int n, int cols)
 {
     const float *rows[CPU_TILES_ROWS];
@@ -145,9 +169,7 @@ static void check_bytes(const struct cpu_wide *form, int n, int cols)
             }
     memset(group, 0x7f, sizeof group);
     form->round(group, rows, n, cols);
-    form->begin();
-    form->tile(y[0][0], panel[0], panel[1], group, n, cols, asked, asked + sizeof asked);
-    form->end();
+    multiply(form, n, cols, asked, asked + sizeof asked);
     for (int p = 0; p < 2; p++)
         for (int r = 0; r < n; r++)
             for (int o = 0; o < CPU_PANEL; o++) {
@@ -157,9 +179,9 @@ static void check_bytes(const struct cpu_wide *form, int n, int cols)
                     want += v;
                     size += fabs(v);
                 }
-                if (!(fabs((double)y[p][r][o] - want) <= 1e-6 * size))
+                if (!(fabs((double)y[r][CPU_PANEL * p + o] - want) <= 1e-6 * size))
                     fail_msg("%d rows, %d columns: panel %d row %d output %d is %g, not %g", n,
-                             cols, p, r, o, (double)y[p][r][o], want);
+                             cols, p, r, o, (double)y[r][CPU_PANEL * p + o], want);
             }
 }
 
@@ -173,9 +195,7 @@ static void check_pairs(const struct cpu_wide *form, int n, int cols)
                 *half_at(p, o, i) = qn_f32_to_bf16(uniform());
     memset(group, 0x7f, sizeof group);
     form->round(group, rows, n, cols);
-    form->begin();
-    form->tile(y[0][0], panel[0], panel[1], group, n, cols, NULL, NULL);
-    form->end();
+    multiply(form, n, cols, NULL, NULL);
     for (int p = 0; p < 2; p++)
         for (int r = 0; r < n; r++)
             for (int o = 0; o < CPU_PANEL; o++) {
@@ -186,9 +206,9 @@ static void check_pairs(const struct cpu_wide *form, int n, int cols)
                     want += v;
                     size += fabs(v);
                 }
-                if (!(fabs((double)y[p][r][o] - want) <= 1e-6 * size))
+                if (!(fabs((double)y[r][CPU_PANEL * p + o] - want) <= 1e-6 * size))
                     fail_msg("%d rows, %d columns: panel %d row %d output %d is %g, not %g", n,
-                             cols, p, r, o, (double)y[p][r][o], want);
+                             cols, p, r, o, (double)y[r][CPU_PANEL * p + o], want);
             }
 }
 
@@ -210,11 +230,10 @@ static void test_tiles(void **state)
 }
 
 /* The start-up trial keeps them; where one fails, AVX-512's forms stand in. */
-static void wrong_tile(float *out, const void *first, const void *second, const void *acts, int n,
-                       int64_t cols, const char *asked, const char *ask_end)
+static void wrong_tile(const struct cpu_tile *t)
 {
-    in_c_tile(out, first, second, acts, n, cols, asked, ask_end);
-    out[2 * CPU_TILES_ROWS * CPU_PANEL - 1] += 10;
+    in_c_tile(t);
+    t->y[t->y_panel + (t->n - 1) * t->y_row + CPU_PANEL - 1] += 10;
 }
 
 static void no_begin(void)
@@ -262,7 +281,9 @@ static void check_products(enum qn_dtype type, int64_t rows, int64_t out, int64_
         struct qn_tensor bias = qn_scratch_tensor(scratch, QN_F32, QN_SHAPE(out));
         struct qn_tensor one = qn_scratch_tensor(scratch, QN_F32, QN_SHAPE(17, cols));
         struct qn_tensor w = qn_scratch_tensor(scratch, type, QN_SHAPE(out, cols));
-        struct qn_tensor to = qn_scratch_tensor(scratch, QN_F32, QN_SHAPE(rows, out));
+        struct qn_tensor both = qn_scratch_tensor(scratch, QN_F32, QN_SHAPE(rows, 2 * out));
+        struct qn_tensor to = qn_tensor_slice(&both, 1, 0, out);
+        struct qn_tensor plain = qn_tensor_slice(&both, 1, out, out);
         for (int64_t i = 0; i < rows * cols; i++)
             ((float *)cpu_data(&in))[i] = uniform();
         for (int64_t i = 0; i < out; i++)
@@ -273,21 +294,22 @@ static void check_products(enum qn_dtype type, int64_t rows, int64_t out, int64_
             d->quant(cpu_at(&w, o, 0), cpu_at(&one, o % 17, 0), cols);
         struct qn_mem *mem;
         assert_int_equal(qn_weight_prepare(dev, &w, &mem, &e), QN_OK);
-        qn_matmul_many(dev, &in, &(struct qn_linear){&to, &w, &bias}, 1);
+        const struct qn_linear two[] = {{&to, &w, &bias}, {&plain, &w, NULL}};
+        qn_matmul_many(dev, &in, two, 2);
         qn_matmul_onto(dev, &to, &in, &w, -0.5f);
-        result[side] = malloc(sizeof(float) * (size_t)(rows * out));
+        result[side] = malloc(sizeof(float) * (size_t)(rows * 2 * out));
         assert_non_null(result[side]);
-        memcpy(result[side], cpu_data(&to), sizeof(float) * (size_t)(rows * out));
+        memcpy(result[side], cpu_data(&both), sizeof(float) * (size_t)(rows * 2 * out));
         cpu(dev)->k = was;
         qn_mem_free(mem);
         qn_scratch_free(scratch);
         qn_device_free(dev);
     }
-    for (int64_t i = 0; i < rows * out; i++) {
+    for (int64_t i = 0; i < rows * 2 * out; i++) {
         const double a = (double)result[0][i], b = (double)result[1][i];
         if (!(fabs(a - b) <= (d->block > 1 ? 0 : 1e-4)))
             fail_msg("%s, %d rows: row %d output %d is %.9g, with AVX-512 %.9g", d->name, (int)rows,
-                     (int)(i / out), (int)(i % out), b, a);
+                     (int)(i / out / 2), (int)(i % (2 * out)), b, a);
     }
     free(result[0]);
     free(result[1]);

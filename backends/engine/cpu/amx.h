@@ -17,10 +17,8 @@ enum {
 void cpu_tiles_begin(void);
 void cpu_tiles_end(void);
 void cpu_tiles_round(void *group, const float *const *x, int n, int64_t cols);
-void cpu_tiles_tile(float *y, const void *first, const void *second, const void *group, int n,
-                    int64_t cols, const char *ask, const char *ask_end);
+void cpu_tiles_tile(const struct cpu_tile *t);
 void cpu_tiles_pairs_round(void *group, const float *const *x, int n, int64_t cols);
-void cpu_tiles_pairs_tile(float *y, const void *first, const void *second, const void *group, int n,
-                          int64_t cols, const char *ask, const char *ask_end);
+void cpu_tiles_pairs_tile(const struct cpu_tile *t);
 
 #endif

@@ -67,17 +67,24 @@ typedef void (*cpu_panel_fn)(float *y, const void *panel, const void *activation
 typedef void (*cpu_rows_fn)(float *y, const void *rows, size_t row_bytes, int n,
                             const float *activations, int64_t cols);
 
+/* Two panels in wide form times one group of activations. */
+struct cpu_tile {
+    float *y;               /* row r, output o of panel p: y[p * y_panel + r * y_row + o] */
+    int64_t y_panel, y_row; /* in floats */
+    const void *first, *second, *group;
+    int n; /* rows of the group that mean something, and of y that are written: no others are */
+    int64_t cols;
+    const char *ask, *ask_end; /* memory that is wanted next: asked for as there is time */
+};
+
 /* The wide form of pack.h: products of many rows. */
 struct cpu_wide {
     bool (*supported)(void);      /* NULL: wherever the set is */
     int panel_bytes, group_bytes; /* of CPU_WIDE columns; 0: this set has no such form */
     int rows;                     /* of one group: a multiple of 8, at most CPU_WIDE_GROUP_ROWS */
-    /* A group of n rows, 1 to `rows`, and y [2][rows][16] = two panels times one group, of whose
-     * rows only the first n mean something. While it multiplies, tile asks for the memory [ask,
-     * ask_end), as much of it as it finds time for. */
+    /* A group of n rows, 1 to `rows`. */
     void (*round)(void *group, const float *const *x, int n, int64_t cols);
-    void (*tile)(float *y, const void *first, const void *second, const void *group, int n,
-                 int64_t cols, const char *ask, const char *ask_end);
+    void (*tile)(const struct cpu_tile *t);
     /* Before a thread's first tile and after its last; MAY be NULL. */
     void (*begin)(void);
     void (*end)(void);

@@ -71,15 +71,14 @@ INLINE void clear_sums(void)
     _tile_zero(3);
 }
 
-/* The tiles of sums to sum [2 panels][32 rows][16]; the lower halves only where rows are there. */
-INLINE void store_sums(void *sum, bool lower)
+/* The tiles of sums to two panels' y, rows `row` bytes apart; lower halves only where rows are. */
+INLINE void store_sums(void *first, void *second, int64_t row, bool lower)
 {
-    char *p = sum;
-    _tile_stored(0, p, 64);
-    _tile_stored(1, p + 2 * TILE_BYTES, 64);
+    _tile_stored(0, first, row);
+    _tile_stored(1, second, row);
     if (lower) {
-        _tile_stored(2, p + TILE_BYTES, 64);
-        _tile_stored(3, p + 3 * TILE_BYTES, 64);
+        _tile_stored(2, (char *)first + TILE_ROWS * row, row);
+        _tile_stored(3, (char *)second + TILE_ROWS * row, row);
     }
 }
 
@@ -128,13 +127,13 @@ INLINE void bytes_onto(const char *a, const char *b, const char *x, bool lower)
     }
 }
 
-/* y [rows][16] = or += sums of CPU_WIDE columns of one panel by their scales. */
-INLINE void scale_onto(float *y, const int32_t *sum, int rows, const char *panel, const char *x,
-                       bool first)
+/* y = or += the sums of CPU_WIDE columns of one panel by their scales. */
+INLINE void scale_onto(const struct cpu_tile *t, float *y, const int32_t *sum, const char *panel,
+                       const char *x, bool first)
 {
     const __m512 s = _mm512_loadu_ps((const float *)(panel + CPU_PANEL * CPU_WIDE));
     const char *d = x + HALVES * PAIR_BYTES;
-    for (int c = 0; c < rows; c++, y += CPU_PANEL, sum += CPU_PANEL) {
+    for (int c = 0; c < t->n; c++, y += t->y_row, sum += CPU_PANEL) {
         float by;
         memcpy(&by, d + 4 * c, 4);
         const __m512 v = _mm512_cvtepi32_ps(_mm512_load_si512(sum));
@@ -143,32 +142,31 @@ INLINE void scale_onto(float *y, const int32_t *sum, int rows, const char *panel
     }
 }
 
-void cpu_tiles_tile(float *y, const void *first, const void *second, const void *group, int n,
-                    int64_t cols, const char *ask, const char *ask_end)
+void cpu_tiles_tile(const struct cpu_tile *t)
 {
-    int32_t sum[2 * SUMS] __attribute__((aligned(64)));
-    const char *a = first, *b = second, *x = group;
-    const bool lower = n > TILE_ROWS;
-    const int rows = rows_taken(n);
-    struct ahead ahead = ahead_of(ask, ask_end, cols / CPU_WIDE);
-    for (int64_t k = 0; k < cols; k += CPU_WIDE) {
-        clear_sums();
-        for (int h = 0; h < HALVES; h++)
-            bytes_onto(a + h * TILE_BYTES, b + h * TILE_BYTES, x + h * PAIR_BYTES, lower);
-        ask_ahead(&ahead);
-        if (k > 0) { /* what was multiplied before, while these tiles are */
-            scale_onto(y, sum, rows, a - CPU_WIDE_PANEL, x - CPU_TILES_GROUP, k == CPU_WIDE);
-            scale_onto(y + SUMS, sum + SUMS, rows, b - CPU_WIDE_PANEL, x - CPU_TILES_GROUP,
-                       k == CPU_WIDE);
+    int32_t sum[2][SUMS] __attribute__((aligned(64)));
+    const char *a = t->first, *b = t->second, *x = t->group;
+    const bool lower = t->n > TILE_ROWS;
+    struct ahead ahead = ahead_of(t->ask, t->ask_end, t->cols / CPU_WIDE);
+    for (int64_t k = 0;; k += CPU_WIDE) {
+        if (k < t->cols) {
+            clear_sums();
+            for (int h = 0; h < HALVES; h++)
+                bytes_onto(a + h * TILE_BYTES, b + h * TILE_BYTES, x + h * PAIR_BYTES, lower);
+            ask_ahead(&ahead);
         }
-        store_sums(sum, lower);
+        if (k > 0) { /* what was multiplied before, while these tiles are */
+            const char *d = x - CPU_TILES_GROUP;
+            scale_onto(t, t->y, sum[0], a - CPU_WIDE_PANEL, d, k == CPU_WIDE);
+            scale_onto(t, t->y + t->y_panel, sum[1], b - CPU_WIDE_PANEL, d, k == CPU_WIDE);
+        }
+        if (k == t->cols)
+            return;
+        store_sums(sum[0], sum[1], 64, lower);
         a += CPU_WIDE_PANEL;
         b += CPU_WIDE_PANEL;
         x += CPU_TILES_GROUP;
     }
-    scale_onto(y, sum, rows, a - CPU_WIDE_PANEL, x - CPU_TILES_GROUP, cols == CPU_WIDE);
-    scale_onto(y + SUMS, sum + SUMS, rows, b - CPU_WIDE_PANEL, x - CPU_TILES_GROUP,
-               cols == CPU_WIDE);
 }
 
 /* ---- BF16 ---- */
@@ -186,14 +184,13 @@ void cpu_tiles_pairs_round(void *group, const float *const *x, int n, int64_t co
         }
 }
 
-void cpu_tiles_pairs_tile(float *y, const void *first, const void *second, const void *group, int n,
-                          int64_t cols, const char *ask, const char *ask_end)
+void cpu_tiles_pairs_tile(const struct cpu_tile *t)
 {
-    const char *a = first, *b = second, *x = group;
-    const bool lower = n > TILE_ROWS;
-    struct ahead ahead = ahead_of(ask, ask_end, cols / 32);
+    const char *a = t->first, *b = t->second, *x = t->group;
+    const bool lower = t->n > TILE_ROWS;
+    struct ahead ahead = ahead_of(t->ask, t->ask_end, t->cols / 32);
     clear_sums();
-    for (int64_t k = 0; k < cols; k += 32, a += TILE_BYTES, b += TILE_BYTES, x += PAIR_BYTES) {
+    for (int64_t k = 0; k < t->cols; k += 32, a += TILE_BYTES, b += TILE_BYTES, x += PAIR_BYTES) {
         ask_ahead(&ahead);
         _tile_loadd(4, x, 64);
         _tile_loadd(6, a, 64);
@@ -206,5 +203,14 @@ void cpu_tiles_pairs_tile(float *y, const void *first, const void *second, const
             _tile_dpbf16ps(3, 5, 7);
         }
     }
-    store_sums(y, lower);
+    if (t->n % TILE_ROWS == 0) {
+        store_sums(t->y, t->y + t->y_panel, t->y_row * 4, lower);
+        return;
+    }
+    float sum[2][SUMS] __attribute__((aligned(64))); /* whole tiles do not fit y */
+    store_sums(sum[0], sum[1], 64, lower);
+    for (int p = 0; p < 2; p++)
+        for (int c = 0; c < t->n; c++)
+            memcpy(t->y + p * t->y_panel + c * t->y_row, sum[p] + c * CPU_PANEL,
+                   CPU_PANEL * sizeof(float));
 }

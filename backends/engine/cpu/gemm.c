@@ -189,11 +189,27 @@ static void wide_item(const struct job *j, const struct qn_linear *l, int64_t fi
             cpu_panel_widen(k, wide[i], l->w, p + i);
         for (int64_t g = 0; g < x->groups; g++, next += share) {
             const int n = rows_of_group(j, g, form->rows);
-            form->tile(tile, wide[0], wide[two - 1], x->at + (size_t)g * x->bytes, n, cols, next,
-                       next + share);
-            for (int i = 0; i < two; i++)
-                store_tile(j, l, tile + i * form->rows * CPU_PANEL, g * form->rows, n,
-                           (p + i) * CPU_PANEL);
+            const int64_t row = g * form->rows, out = p * CPU_PANEL;
+            const bool whole =
+                two == 2 && out + 2 * CPU_PANEL <= l->w->shape[0] && !l->bias && j->onto == 0;
+            struct cpu_tile t = {.y = tile,
+                                 .y_panel = form->rows * CPU_PANEL,
+                                 .y_row = CPU_PANEL,
+                                 .first = wide[0],
+                                 .second = wide[two - 1],
+                                 .group = x->at + (size_t)g * x->bytes,
+                                 .n = n,
+                                 .cols = cols,
+                                 .ask = next,
+                                 .ask_end = next + share};
+            if (whole) { /* straight to where it belongs */
+                t.y = (float *)cpu_at(l->y, row, 0) + out;
+                t.y_panel = CPU_PANEL;
+                t.y_row = l->y->stride[0] / (int64_t)sizeof(float);
+            }
+            form->tile(&t);
+            for (int i = 0; i < two && !whole; i++)
+                store_tile(j, l, tile + i * t.y_panel, row, n, out + i * CPU_PANEL);
         }
     }
     if (form->end)

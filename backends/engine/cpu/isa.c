@@ -384,7 +384,14 @@ static void try_wide(const struct cpu_kernels *k, struct trial *t, int side)
         k->wide_rows[t->type](t->wide, t->file, qn_dtype_bytes(d, COLS), ROWS, COLS);
     if (form->begin)
         form->begin();
-    form->tile(tile, t->wide, t->wide, t->group, form->rows, COLS, NULL, NULL);
+    form->tile(&(struct cpu_tile){.y = tile,
+                                  .y_panel = form->rows * CPU_PANEL,
+                                  .y_row = CPU_PANEL,
+                                  .first = t->wide,
+                                  .second = t->wide,
+                                  .group = t->group,
+                                  .n = form->rows,
+                                  .cols = COLS});
     if (form->end)
         form->end();
     memcpy(t->out[side], tile, sizeof(float) * 8 * CPU_PANEL);
