@@ -10,6 +10,7 @@
 #include "registry/download.h"
 #include "registry/resolve.h"
 #include "router/intake.h"
+#include "router/pull_preset.h"
 #include "router/survey.h"
 
 #include <stdio.h>
@@ -373,6 +374,7 @@ struct finishing {
     const struct qn_download_file *files;
     size_t n;
     const char **paths, **roles;
+    struct qn_buf preset; /* "": none */
     struct qn_error error;
     void (*done)(void *arg, const struct qn_error *e);
     void *arg;
@@ -384,6 +386,7 @@ static void finishing_free(struct finishing *f)
         free((char *)f->paths[i]);
     free(f->paths);
     free(f->roles);
+    qn_buf_deinit(&f->preset);
     free(f);
 }
 
@@ -409,6 +412,8 @@ static void find_files(void *ctx)
             err = qn_store_set_ref(f->w->store, spot.hub, file->repo, file->revision, file->commit,
                                    &f->error);
     }
+    if (!err)
+        qn_pull_preset(f->files, f->paths, f->n, &f->preset);
 }
 
 static void taken_in(void *ctx, const struct qn_error *e)
@@ -478,6 +483,7 @@ static void take_in(void *ctx)
         .path = f->paths[at],
         .origin = &origin,
         .recipe = o->recipe,
+        .preset = f->preset.len ? qn_buf_cstr(&f->preset) : NULL,
         .digest = !is_split(f) && *first->sha256 ? first->sha256 : NULL,
         .replace = true,
     };
@@ -494,6 +500,7 @@ static void finish(void *ctx, const struct qn_pull_order *order,
     struct finishing *f = qn_xcalloc(1, sizeof *f);
     *f = (struct finishing){
         .w = w, .order = order, .files = files, .n = n, .done = done, .arg = arg};
+    qn_buf_init(&f->preset, QN_PULL_PRESET_MAX);
     f->paths = qn_xcalloc(n + 1, sizeof(char *));
     f->roles = qn_xcalloc(n + 1, sizeof(char *));
     qn_loop_work(w->loop, find_files, take_in, f);

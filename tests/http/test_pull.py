@@ -10,8 +10,10 @@ import time
 
 import pytest
 from conftest import Depot, Ticker, model_file, wait_until
+from hub_others import OllamaRegistry
 from hub_server import TOKEN
 from kill_pull import kill_and_finish
+from test_media import transcribe
 
 REPO = "unsloth/Phi-4-mini-instruct-GGUF"
 
@@ -257,6 +259,34 @@ def test_ollama_pull(depot):
     reply = server.post("/api/pull", {"model": "hf.co/owner/nothing"})
     assert reply.status == 404 and "owner/nothing" in reply.json["error"]
     assert server.post("/api/pull", {}).status == 400
+
+
+def test_what_ollama_sends_beside_the_weights(depot):
+    """Parameters, a system message and the beginning of a conversation are the model's; nonsense is left out."""
+    ollama = OllamaRegistry(depot.hub)
+    ollama.model("library/tiny", "1b", model=model_file("tiny"), system=b"Be brief.",
+                 params=b'{"temperature": 0.25, "stop": ["END"]}')
+    ollama.model("library/odd", "1b", model=model_file("odd"), system=b"Be odd.", params=b'{"temperature": "hot"}')
+    server = depot.start("--ollama-registry", depot.hub.url)
+    for name in ("tiny:1b", "odd:1b"):
+        reply = server.post("/api/pull", {"model": name, "stream": False})
+        assert reply.status == 200, reply.body
+        assert server.chat(name).status == 200
+    show = server.post("/api/show", {"model": "tiny:1b"}).json
+    assert show["system"] == "Be brief." and "0.25" in show["parameters"] and "END" in show["parameters"]
+    show = server.post("/api/show", {"model": "odd:1b"}).json
+    assert show["system"] == "Be odd." and "hot" not in show.get("parameters", "")
+
+
+def test_transcriptions_install_their_model(depot):
+    """Seed: the model of audio/transcriptions is downloaded at its first use."""
+    depot.hub.repo("ggerganov/whisper.cpp", {"ggml-tiny.bin": model_file("tiny")})
+    depot.listed({"Whisper-Tiny": {"checkpoint": "ggerganov/whisper.cpp:ggml-tiny.bin", "recipe": "whispercpp",
+                                   "size": 0.1, "labels": ["transcription"]}})
+    server = depot.start()
+    reply = transcribe(server, "Whisper-Tiny")
+    assert reply.status == 200 and "text" in reply.json, reply.body
+    assert "Whisper-Tiny" in listed(server)
 
 
 # ---- one transfer for all ----
