@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "contract/backend_types.h"
 #include "registry/ref.h"
 #include "registry/registry.h"
 #include "registry/web.h"
@@ -146,15 +147,28 @@ static qn_err from_row(const struct qn_model_row *row, struct qn_arena *a, struc
     return err;
 }
 
+/* Nobody waits for gigabytes that nothing here can use. */
+static qn_err check_runs(const char *recipe, struct qn_error *e)
+{
+    return qn_backend_type_of(recipe)
+               ? QN_OK
+               : qn_fail_param(e, QN_EUNSUPPORTED, "recipe",
+                               "recipe '%.40s' cannot be run here: this version of quince has no "
+                               "engine for it",
+                               recipe);
+}
+
 static qn_err from_entry(const struct qn_registry_entry *entry, struct qn_arena *a,
                          struct qn_pull_order *o, struct qn_error *e)
 {
-    qn_err err = QN_OK;
     *o = empty_order(a, entry->name);
     if (entry->unsupported)
         return qn_fail_param(e, QN_EUNSUPPORTED, "model_name",
                              "model '%.200s' cannot be run here: it is %s", entry->name,
                              entry->unsupported);
+    qn_err err = check_runs(entry->recipe, e);
+    if (err)
+        return err;
     o->recipe = qn_arena_strdup(a, entry->recipe);
     o->labels = qn_arena_strdup(a, entry->labels);
     o->extras = qn_arena_strdup(a, entry->extras);
@@ -406,6 +420,8 @@ static qn_err new_model(struct qn_services *sv, const char *name, const struct q
                             recipe, qn_recipe_unsupported(recipe));
     else if (!err && *recipe && !qn_recipe_known(recipe))
         err = qn_fail_param(e, QN_EINVAL, "recipe", "recipe '%.40s' is not known", recipe);
+    else if (!err && *recipe)
+        err = check_runs(recipe, e);
     o->recipe = qn_arena_strdup(a, recipe);
     if (!err && checkpoint)
         err = add_checkpoint("main", checkpoint, plain_hub(sv, source), a, o, e);

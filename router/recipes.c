@@ -34,6 +34,8 @@ static const struct engine engines[] = {
 
 enum { ENGINES = sizeof engines / sizeof *engines };
 
+static const char no_engine[] = "This version of quince has no engine for it";
+
 /* NULL: it can be used; else why not. */
 static const char *what_lacks(const struct engine *en, const char *backend_dir, char *room,
                               size_t size)
@@ -42,12 +44,14 @@ static const char *what_lacks(const struct engine *en, const char *backend_dir, 
     if (en->why)
         return en->why;
     if (!type)
-        return "This version of quince has no engine for it";
+        return no_engine;
     char *path = qn_path_join(backend_dir, type->binary);
     bool here = access(path, X_OK) == 0;
     free(path);
     if (here)
         return NULL;
+    if (type->optional) /* it has a place in quince, and no program yet */
+        return no_engine;
     snprintf(room, size, "%s is not installed beside quinced: install quince anew", type->binary);
     return room;
 }

@@ -468,3 +468,5 @@ def test_models_without_their_program_do_not_come_in(house, tmp_path, fake_backe
         reply = server.post("/v1/models/register", {"model_name": "user.x", "checkpoint": str(fake_model(tmp_path)),
                                                     "recipe": recipe})
         assert reply.status == 400 and "is not supported" in reply.json["error"]["message"]
+        reply = server.post("/v1/pull", {"model_name": "user.x", "checkpoint": "owner/repo:file.bin", "recipe": recipe})
+        assert reply.status == 400 and "no engine for it" in reply.json["error"]["message"]

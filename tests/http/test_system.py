@@ -171,7 +171,7 @@ def test_system_info(house_with, tmp_path):
         for backend in info["recipes"][recipe]["backends"].values():
             assert backend["state"] == "unsupported" and "NPU" in backend["message"]
     whisper = info["recipes"]["whispercpp"]["backends"]["default"]
-    assert whisper["state"] == "unsupported" and "quince-asr is not installed" in whisper["message"]
+    assert whisper["state"] == "unsupported" and "no engine for it" in whisper["message"]
     assert "default_backend" not in info["recipes"]["whispercpp"]
     assert info["model_storage"]["total_bytes"] >= info["model_storage"]["free_bytes"] > 0
 
