@@ -22,7 +22,8 @@ struct qn_mem {
 
 /* The CPU as a device, with `threads` threads in all (1: no workers). The kernels' instruction set
  * is chosen and self-tested once per process; the environment QUINCE_ISA (generic, avx2, avxvnni,
- * avx512, amx) forces one: QN_EUNSUPPORTED when this machine lacks it, QN_EINVAL for another name. */
+ * avx512, amx) forces one: QN_EUNSUPPORTED when this machine lacks it, QN_EINVAL for another name.
+ */
 qn_err qn_device_cpu_new(int threads, struct qn_device **out, struct qn_error *e);
 void qn_device_free(struct qn_device *dev); /* NULL allowed; all its memory must be freed before */
 
