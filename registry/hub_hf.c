@@ -109,7 +109,7 @@ qn_err qn_hf_read_search(const struct qn_jref *root, int limit, struct qn_search
         found->gated = qn_json_type(&v) == QN_JSON_STRING || qn_json_raw_bool(&v);
         if (!*updated)
             updated = qn_hub_text(&it, "createdAt");
-        found->updated = qn_arena_strndup(s->arena, updated, strnlen(updated, 40));
+        found->updated = qn_hub_date(s->arena, updated);
         for (bool t = qn_json_first(&tags, &tag); t; t = qn_json_next(&tag))
             found->gguf = found->gguf || qn_str_eq(qn_json_raw_str(&tag), "gguf");
     }

@@ -39,13 +39,14 @@ static qn_err check(const struct qn_jref *root, const char *what, struct qn_erro
                   (qn_json_type(&success) == QN_JSON_BOOL && !qn_json_raw_bool(&success));
     if (!failed)
         return QN_OK;
-    const char *message = text(root, "Message", "message");
-    if (number == 429)
-        return qn_hub_refused(hub_name, 429, what, e);
+    char words[QN_HUB_WORDS_MAX + 1];
+    qn_hub_words(text(root, "Message", "message"), words);
+    if (number == 429 || (number >= 500 && number < 600))
+        return qn_hub_refused(hub_name, (int)number, what, e);
     /* Its own numbers for "no such repository" and "not yours" begin with 1001. */
     return qn_fail_param(e, QN_ENOTFOUND, "checkpoint",
                          "%.200s is not on ModelScope, or is not public (it says: %.200s)", what,
-                         *message ? message : "nothing");
+                         *words ? words : "nothing");
 }
 
 static qn_err add_file(const struct qn_hubs *hubs, struct qn_listing *l, const struct qn_jref *it,
@@ -157,8 +158,7 @@ qn_err qn_modelscope_read_search(const struct qn_jref *root, int limit, struct q
         found->downloads = qn_hub_number(&v);
         v = get(&it, "likes", "Stars");
         found->likes = qn_hub_number(&v);
-        const char *updated = text(&it, "last_modified", "updated_at");
-        found->updated = qn_arena_strndup(s->arena, updated, strnlen(updated, 40));
+        found->updated = qn_hub_date(s->arena, text(&it, "last_modified", "updated_at"));
         found->gguf = strcasestr(id, "gguf") != NULL;
     }
     *out = s;

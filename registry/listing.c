@@ -116,6 +116,21 @@ const char *qn_hub_text(const struct qn_jref *object, const char *key)
     return qn_json_raw_str(&v);
 }
 
+void qn_hub_words(const char *text, char out[static QN_HUB_WORDS_MAX + 1])
+{
+    size_t n = strnlen(text, QN_HUB_WORDS_MAX);
+    for (size_t i = 0; i < n; i++)
+        out[i] = (char)(text[i] > ' ' && text[i] < 0x7f ? text[i] : ' ');
+    out[n] = '\0';
+}
+
+const char *qn_hub_date(struct qn_arena *arena, const char *text)
+{
+    enum { DATE_MAX = 40 };
+    size_t n = strspn(text, "0123456789-:.+TZ ");
+    return text[n] || n > DATE_MAX ? "" : qn_arena_strdup(arena, text);
+}
+
 struct qn_search *qn_search_begin(void)
 {
     struct qn_arena *arena = qn_arena_new(QN_LISTING_ARENA_MAX);

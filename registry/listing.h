@@ -43,6 +43,14 @@ qn_err qn_hub_json(const char *hub, const struct qn_web_reply *reply, struct qn_
 
 /* Whole numbers as hubs write them, 0 to QN_HUB_SIZE_MAX; anything else is -1. */
 int64_t qn_hub_number(const struct qn_jref *v);
+/* A copy of at most QN_HUB_WORDS_MAX bytes in which everything but printable ASCII is a space: text
+ * of a hub's that people will see. */
+enum { QN_HUB_WORDS_MAX = 200 };
+void qn_hub_words(const char *text, char out[static QN_HUB_WORDS_MAX + 1]);
+
+/* A date of the form 2025-04-28T10:00:00.000Z, the arena's, or "". */
+const char *qn_hub_date(struct qn_arena *arena, const char *text);
+
 /* A string, or "". */
 const char *qn_hub_text(const struct qn_jref *object, const char *key);
 

@@ -81,6 +81,13 @@ bool qn_ref_repo_ok(const char *repo)
     return slash && part_ok(repo, (size_t)(slash - repo)) && part_ok(slash + 1, strlen(slash + 1));
 }
 
+/* C0, DEL and, as UTF-8, C1: terminals obey them. */
+static bool is_control(const char *s)
+{
+    unsigned char c = (unsigned char)s[0], next = c ? (unsigned char)s[1] : 0;
+    return c < 0x20 || c == 0x7f || (c == 0xc2 && next >= 0x80 && next < 0xa0);
+}
+
 bool qn_ref_path_ok(const char *path)
 {
     size_t n = strlen(path);
@@ -92,7 +99,7 @@ bool qn_ref_path_ok(const char *path)
             (len == 2 && part[0] == '.' && part[1] == '.'))
             return false;
         for (size_t i = 0; i < len; i++)
-            if ((unsigned char)part[i] < 0x20 || part[i] == 0x7f || part[i] == '\\')
+            if (is_control(part + i) || part[i] == '\\')
                 return false;
         if (!part[len])
             return true;
@@ -400,7 +407,7 @@ qn_err qn_ref_parse(const char *text, enum qn_hub_kind plain, struct qn_ref *out
     if (!qn_utf8_valid(text, n))
         return qn_fail_param(e, QN_EINVAL, "model", "the model's name is not UTF-8");
     for (size_t i = 0; i < n; i++)
-        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
+        if (is_control(text + i))
             return qn_fail_param(e, QN_EINVAL, "model",
                                  "the model's name holds a control character");
 

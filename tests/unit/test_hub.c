@@ -161,6 +161,14 @@ static void test_modelscope_repo(void **state)
         QN_ENOTFOUND);
     assert_non_null(strstr(e.message, "record not found"));
     assert_int_equal(read_with(qn_modelscope_read_repo, "modelscope.cn/o/r",
+                               "{\"Code\":500,\"Message\":\"x\"}", &repo, &e),
+                     QN_EIO);
+    /* Nothing of a hub's words moves a terminal's cursor. */
+    assert_int_equal(read_with(qn_modelscope_read_repo, "modelscope.cn/o/r",
+                               "{\"Code\":404,\"Message\":\"\\u001b[2Jgone\\u009b\"}", &repo, &e),
+                     QN_ENOTFOUND);
+    assert_non_null(strstr(e.message, "it says:  [2Jgone"));
+    assert_int_equal(read_with(qn_modelscope_read_repo, "modelscope.cn/o/r",
                                "{\"Code\":200,\"Data\":{}}", &repo, &e),
                      QN_EFORMAT);
 }
@@ -219,12 +227,13 @@ static void test_searches(void **state)
     struct qn_json *doc;
     struct qn_search *s;
     (void)state;
-    const char *hf =
-        "[{\"id\":\"unsloth/"
-        "Qwen3-8B-GGUF\",\"likes\":10,\"downloads\":1000,\"tags\":[\"x\",\"gguf\"],"
-        "\"createdAt\":\"2025-04-28T10:00:00.000Z\",\"gated\":false},"
-        "{\"id\":\"no-owner\"},{\"id\":\"../x\"},{\"likes\":3},"
-        "{\"id\":\"o/r\",\"gated\":\"auto\",\"downloads\":\"many\"},{\"id\":\"o/third\"}]";
+    const char *hf = "[{\"id\":\"unsloth/"
+                     "Qwen3-8B-GGUF\",\"likes\":10,\"downloads\":1000,\"tags\":[\"x\",\"gguf\"],"
+                     "\"createdAt\":\"2025-04-28T10:00:00.000Z\",\"gated\":false},"
+                     "{\"id\":\"no-owner\"},{\"id\":\"../x\"},{\"likes\":3},"
+                     "{\"id\":\"o/"
+                     "r\",\"gated\":\"auto\",\"downloads\":\"many\",\"lastModified\":\"2025\\u001b["
+                     "31m\"},{\"id\":\"o/third\"}]";
     assert_int_equal(qn_json_parse(hf, strlen(hf), &doc, NULL), QN_OK);
     struct qn_jref root = qn_json_root(doc);
     assert_int_equal(qn_hf_read_search(&root, 2, &s, NULL), QN_OK);
@@ -235,6 +244,7 @@ static void test_searches(void **state)
     assert_true(s->v[0].gguf && !s->v[0].gated);
     assert_string_equal(s->v[0].updated, "2025-04-28T10:00:00.000Z");
     assert_true(s->v[1].gated && !s->v[1].gguf);
+    assert_string_equal(s->v[1].updated, "");
     qn_search_free(s);
     qn_json_free(doc);
 

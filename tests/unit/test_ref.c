@@ -156,6 +156,8 @@ static void test_refused(void **state)
         "o/r r",
         "o/r\n",
         "o/r:\x01",
+        "o/r:\xc2\x9b"
+        "1m",
         "\xff/r",
         "hf.co",
         "hf.co/",
@@ -218,8 +220,20 @@ static void test_too_long(void **state)
 static void test_paths(void **state)
 {
     static const char *const fine[] = {"a", "a/b.gguf", "a b", "...", "a..b", "\xc3\xa9/x"};
-    static const char *const not [] = {"",       "/a",    "a/",   "a//b", ".",    "..",
-                                       "a/../b", "a/./b", "a\\b", "a\nb", "\xff", "a/.."};
+    static const char *const not [] = {"",
+                                       "/a",
+                                       "a/",
+                                       "a//b",
+                                       ".",
+                                       "..",
+                                       "a/../b",
+                                       "a/./b",
+                                       "a\\b",
+                                       "a\nb",
+                                       "\xff",
+                                       "a/..",
+                                       "a\xc2\x9b"
+                                       "b"};
     (void)state;
     for (size_t i = 0; i < COUNT(fine); i++)
         assert_true(qn_ref_path_ok(fine[i]));
