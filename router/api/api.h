@@ -29,6 +29,9 @@ void qn_api_cleanup(struct qn_services *sv, struct qn_http *h, const char *id); 
 void qn_api_aliases(struct qn_services *sv, struct qn_http *h, const char *id);     /* aliases.c */
 void qn_api_alias_add(struct qn_services *sv, struct qn_http *h, const char *id);
 void qn_api_alias_remove(struct qn_services *sv, struct qn_http *h, const char *id);
+void qn_api_user_models(struct qn_services *sv, struct qn_http *h, const char *id); /* views.c */
+void qn_api_recipe_options(struct qn_services *sv, struct qn_http *h, const char *id);
+void qn_api_recipe_options_set(struct qn_services *sv, struct qn_http *h, const char *id);
 void qn_api_rescan(struct qn_services *sv, struct qn_http *h, const char *id);      /* rescan.c */
 void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id);        /* load.c */
 void qn_api_unload(struct qn_services *sv, struct qn_http *h, const char *id);      /* load.c */

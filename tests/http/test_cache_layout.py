@@ -215,3 +215,33 @@ def test_a_file_is_registered_with_what_is_known_of_it(server, tmp_path):
     assert "vision" in reply.json["model"]["labels"]
     assert [f["role"] for f in server.get("/v1/models/user.m/files").json["files"]] == ["main", "mmproj"]
     assert server.chat("user.m").status == 200
+
+
+def test_the_catalog_in_the_form_of_two_files(house, depot):
+    """user_models.json and recipe_options.json, out of one server and into another."""
+    server = depot.start()
+    assert server.get("/internal/user_models.json").json == {}
+    assert server.post("/v1/models/register", {
+        "model_name": "user.Phi", "checkpoint": f"{REPO}:Q4_K_M", "recipe": "llamacpp",
+        "labels": ["tool-calling"], "recipe_options": {"ctx_size": 2048}}).status == 200
+    house.model(server, "own")
+    models = server.get("/internal/user_models.json").json
+    assert set(models) == {"Phi", "own"}
+    assert models["Phi"]["checkpoints"] == {"main": f"{REPO}:Q4_K_M"} and models["Phi"]["recipe"] == "llamacpp"
+    assert models["Phi"]["labels"] == ["custom", "tool-calling"] and models["Phi"]["suggested"] is True
+    assert os.path.isfile(models["own"]["checkpoint"])
+    options = server.get("/internal/recipe_options.json").json
+    assert options == {"user.Phi": {"ctx_size": 2048}}
+    other = house.start("--no-discovery")
+    for name, definition in models.items():
+        assert other.post("/v1/models/register", {"model_name": f"user.{name}", **definition}).status == 200
+    given = {**options, "user.own": {"ctx_size": 512, "slots": 2, "llamacpp_backend": "vulkan"}, "user.gone": {}}
+    reply = other.post("/internal/recipe_options.json", given)
+    assert reply.status == 200 and reply.json == {"status": "success", "not_here": ["user.gone"]}
+    assert other.get("/internal/recipe_options.json").json == {
+        "user.Phi": {"ctx_size": 2048}, "user.own": {"ctx_size": 512, "slots": 2}}
+    assert other.get("/internal/user_models.json").json == models
+    # One wrong entry changes nothing.
+    assert other.post("/internal/recipe_options.json", {"user.own": {"ctx_size": 9}, "user.Phi": 5}).status == 400
+    assert other.get("/internal/recipe_options.json").json["user.own"]["ctx_size"] == 512
+    assert other.post("/internal/recipe_options.json", {"user.none": {}}).json["not_here"] == ["user.none"]

@@ -1,0 +1,221 @@
+/* GET internal/user_models.json, GET and POST internal/recipe_options.json: the catalog in the form
+ * of the two files in which Lemonade keeps the same, for those who move in or out.
+ * `quince import FILE` reads the first. */
+#include "router/api/api.h"
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "contract/backend_types.h"
+#include "router/answer.h"
+#include "router/inventory.h"
+#include "router/load_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPTIONS_MAX = 64 * 1024 };
+
+static const char user[] = "user.";
+
+static void write_json(struct qn_jw *w, const char *key, const char *json)
+{
+    qn_jw_key(w, key);
+    qn_jw_raw(w, json, strlen(json));
+}
+
+/* The members of a JSON object, beside others. */
+static void write_members(struct qn_jw *w, const char *json)
+{
+    struct qn_json *doc;
+    struct qn_jref it;
+    struct qn_buf text;
+    if (qn_json_parse(json, strlen(json), &doc, NULL))
+        return;
+    struct qn_jref root = qn_json_root(doc);
+    qn_buf_init(&text, QN_API_REPLY_MAX);
+    for (bool more = qn_json_first(&root, &it); more; more = qn_json_next(&it)) {
+        qn_buf_clear(&text);
+        if (qn_json_print(&it, &text) == QN_OK)
+            write_json(w, it.key, qn_buf_cstr(&text));
+    }
+    qn_buf_deinit(&text);
+    qn_json_free(doc);
+}
+
+static void write_definition(struct qn_jw *w, const struct qn_model_row *row)
+{
+    qn_jw_key(w, row->name + strlen(user));
+    qn_jw_obj(w);
+    if (qn_str_eq(row->checkpoints, "{}"))
+        qn_jw_kstr(w, "checkpoint", row->checkpoint);
+    else
+        write_json(w, "checkpoints", row->checkpoints);
+    qn_jw_kstr(w, "recipe", row->recipe);
+    write_json(w, "labels", row->labels);
+    qn_jw_kbool(w, "suggested", true); /* or Lemonade would not show it */
+    if (row->size_bytes > 0)
+        qn_jw_kf64(w, "size", (double)row->size_bytes / 1e9);
+    write_members(w, row->extras);
+    qn_jw_obj_end(w);
+}
+
+/* One entry for each row that `wanted` takes. */
+static void answer(struct qn_services *sv, struct qn_http *h,
+                   bool (*wanted)(const struct qn_model_row *row),
+                   void (*write)(struct qn_jw *w, const struct qn_model_row *row))
+{
+    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    struct qn_buf body;
+    qn_buf_init(&body, QN_API_REPLY_MAX);
+    struct qn_jw w = qn_jw_to(&body);
+    qn_jw_obj(&w);
+    for (size_t i = 0; i < qn_snapshot_count(snap); i++)
+        if (wanted(qn_snapshot_at(snap, i)))
+            write(&w, qn_snapshot_at(snap, i));
+    qn_jw_obj_end(&w);
+    qn_answer_json(h, 200, &body);
+    qn_buf_deinit(&body);
+    qn_snapshot_unref(snap);
+}
+
+/* Models made of others are presets, which that file does not know. */
+static bool is_users(const struct qn_model_row *row)
+{
+    return qn_str_starts(row->name, user) && !*row->base;
+}
+
+void qn_api_user_models(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    (void)id;
+    answer(sv, h, is_users, write_definition);
+}
+
+static bool has_options(const struct qn_model_row *row)
+{
+    return !qn_str_eq(row->options, "{}");
+}
+
+static void write_options(struct qn_jw *w, const struct qn_model_row *row)
+{
+    write_json(w, row->name, row->options);
+}
+
+void qn_api_recipe_options(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    (void)id;
+    answer(sv, h, has_options, write_options);
+}
+
+/* An import on its way: what it said is the answer's. */
+struct importing {
+    struct qn_http *http; /* NULL: gone */
+    struct qn_buf body;
+};
+
+static void gone(void *ctx)
+{
+    ((struct importing *)ctx)->http = NULL;
+}
+
+static void imported(void *ctx, const struct qn_error *e)
+{
+    struct importing *im = ctx;
+    if (im->http) {
+        qn_http_on_gone(im->http, NULL, NULL);
+        if (e)
+            qn_answer_error(im->http, e);
+        else
+            qn_answer_json(im->http, 200, &im->body);
+    }
+    qn_buf_deinit(&im->body);
+    free(im);
+}
+
+/* ctx_size and what the model's backend type knows, as JSON; the rest means nothing here. */
+static qn_err options_of(const struct qn_model_row *row, const struct qn_jref *given,
+                         struct qn_buf *out, struct qn_error *e)
+{
+    const struct qn_backend_type *type = qn_backend_type_find(row->type);
+    struct qn_jref context = qn_json_get(given, "ctx_size");
+    int64_t tokens = -1; /* the model's own */
+    if (qn_json_type(given) != QN_JSON_OBJECT)
+        return qn_json_fail(given, e, "expected an object of options");
+    qn_err err = qn_json_i64_opt(&context, -1, INT32_MAX, &tokens, e);
+    if (err)
+        return err;
+    struct qn_buf known;
+    qn_buf_init(&known, OPTIONS_MAX);
+    if (type)
+        qn_load_options_of(type, given, &known);
+    struct qn_jw w = qn_jw_to(out);
+    qn_jw_obj(&w);
+    if (tokens > 0)
+        qn_jw_ki64(&w, "ctx_size", tokens);
+    write_members(&w, known.len ? qn_buf_cstr(&known) : "{}");
+    qn_jw_obj_end(&w);
+    qn_buf_deinit(&known);
+    return QN_OK;
+}
+
+/* Without im it only checks, and counts the models; with it it changes them and writes the names of
+ * those that are not here. */
+static qn_err take_options(struct qn_services *sv, const struct qn_jref *root, struct qn_jw *w,
+                           struct importing *im, size_t *n, struct qn_error *e)
+{
+    size_t left = *n;
+    struct qn_jref it;
+    struct qn_buf text;
+    qn_err err = QN_OK;
+    qn_buf_init(&text, OPTIONS_MAX);
+    for (bool more = qn_json_first(root, &it); more && !err; more = qn_json_next(&it)) {
+        struct qn_snapshot *snap;
+        const struct qn_model_row *row;
+        if (qn_inventory_find_exactly(sv->inventory, it.key, &snap, &row, NULL)) {
+            if (im)
+                qn_jw_str(w, it.key);
+            continue;
+        }
+        qn_buf_clear(&text);
+        err = options_of(row, &it, &text, e);
+        if (!err && im) /* changes are made in the order they are asked for: the last one tells */
+            qn_catalog_set_options(sv->catalog, row->name, qn_buf_cstr(&text),
+                                   --left ? NULL : imported, im);
+        *n += !im;
+        qn_snapshot_unref(snap);
+    }
+    qn_buf_deinit(&text);
+    return err;
+}
+
+void qn_api_recipe_options_set(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    struct qn_json *doc;
+    struct qn_error e = {0};
+    size_t n = 0;
+    (void)id;
+    qn_err err = qn_api_body(h, false, &doc, &e);
+    struct qn_jref root = err ? (struct qn_jref){0} : qn_json_root(doc);
+    if (!err && sv->stopping)
+        err = qn_fail(&e, QN_EBUSY, "the server is stopping");
+    if (!err)
+        err = take_options(sv, &root, NULL, NULL, &n, &e);
+    if (err) {
+        qn_answer_error(h, &e);
+    } else {
+        struct importing *im = qn_xcalloc(1, sizeof *im);
+        im->http = h;
+        qn_http_on_gone(h, gone, im);
+        qn_buf_init(&im->body, QN_API_REPLY_MAX);
+        struct qn_jw w = qn_jw_to(&im->body);
+        qn_jw_obj(&w);
+        qn_jw_kstr(&w, "status", "success");
+        qn_jw_key(&w, "not_here");
+        qn_jw_arr(&w);
+        take_options(sv, &root, &w, im, &n, NULL);
+        qn_jw_arr_end(&w);
+        qn_jw_obj_end(&w);
+        if (!n)
+            imported(im, NULL);
+    }
+    qn_json_free(doc);
+}
