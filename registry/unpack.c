@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { REPORT_MAX = 16 * 1024, POLL_MS = 100, WALK_FDS = 16, WORD = 24 };
+enum { REPORT_MAX = 16 * 1024, POLL_MS = 100, EXIT_MS = 10000, WALK_FDS = 16, WORD = 24 };
 
 bool qn_unpack_is_archive(const char *path)
 {
@@ -85,8 +85,27 @@ static qn_err read_report(int fd, pid_t pid, const atomic_bool *stop, struct qn_
         ssize_t n = read(fd, chunk, sizeof chunk);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n <= 0 || qn_buf_add(out, chunk, (size_t)n))
-            return QN_OK;
+        if (n > 0 && !qn_buf_add(out, chunk, (size_t)n))
+            continue;
+        if (n > 0) { /* it says more than it has to: it is not what it was */
+            kill(pid, SIGKILL);
+            qn_buf_clear(out);
+        }
+        return QN_OK;
+    }
+}
+
+/* The helper has said its last word, and has nothing left to do. */
+static int wait_for(pid_t pid)
+{
+    int status = 0;
+    for (int tick = 0;; tick++) {
+        pid_t ended = waitpid(pid, &status, WNOHANG);
+        if (ended == pid || (ended < 0 && errno != EINTR))
+            return status;
+        if (tick * POLL_MS >= EXIT_MS)
+            kill(pid, SIGKILL);
+        poll(NULL, 0, tick ? POLL_MS : 1);
     }
 }
 
@@ -153,8 +172,7 @@ static qn_err run_helper(const char *helper, const char *archive, const char *fo
         close(ends[1]);
     if (!err) {
         err = read_report(ends[0], pid, stop, &report, e);
-        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-            ;
+        status = wait_for(pid);
         if (!err)
             err = understand(&report, status, out, e);
     }

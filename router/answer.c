@@ -5,6 +5,7 @@
 #include "base/str.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* One row per error code. The first status and code hold for a request, the second status for the
  * same error met while its model was being loaded. */
@@ -40,7 +41,7 @@ static const struct {
     {503, "overloaded_error"},     {504, "timeout_error"},     {529, "overloaded_error"},
 };
 
-enum { BODY_MAX = 64 * 1024 };
+enum { BODY_MAX = 64 * 1024, MODEL_SHOWN_MAX = 1024 };
 
 /* One error, ready to be written in any family. */
 struct saying {
@@ -153,7 +154,7 @@ void qn_problem_body(const struct qn_problem *p, enum qn_family family, struct q
     }
     if (p->type)
         s.type = p->type;
-    if (about_model)
+    if (about_model && p->model && strlen(p->model) <= MODEL_SHOWN_MAX)
         s.model = p->model;
     write_body(&s, family, out);
 }

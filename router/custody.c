@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILES_TEXT_MAX = 1024 * 1024, REPORT_MAX = 16 * 1024 * 1024, NOTE_MAX = 256 };
+enum { FILES_TEXT_MAX = 64 * 1024 * 1024, REPORT_MAX = 16 * 1024 * 1024, NOTE_MAX = 256 };
 
 struct leaving {
     struct qn_services *sv;

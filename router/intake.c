@@ -15,12 +15,13 @@
 #include "router/inventory.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DETAILS_MAX = 64 * 1024, WISH_MAX = 64 * 1024 * 1024 };
+enum { DETAILS_MAX = 64 * 1024, WISH_MAX = 64 * 1024 * 1024, RECIPE_MAX = 64 };
 
 static qn_err put_builtin(struct qn_catalog *catalog, const struct qn_registry_entry *entry,
                           struct qn_error *e)
@@ -333,6 +334,16 @@ static void copy_files(struct intake *in, const struct qn_intake_origin *o)
     }
 }
 
+/* Texts of clients may be as long as a body. */
+static const char *bounded(struct intake *in, const char *s, size_t max, const char *param)
+{
+    if (strnlen(s, max + 1) <= max)
+        return qn_arena_strdup(in->arena, s);
+    qn_fail_param(&in->error, QN_EINVAL, param, "%s: '%.80s...' has more than %zu characters",
+                  param, s, max);
+    return "";
+}
+
 static struct intake *intake_new(struct qn_catalog *catalog, const bool *closed,
                                  const struct qn_intake_wish *wish, qn_intake_done done, void *ctx)
 {
@@ -340,9 +351,9 @@ static struct intake *intake_new(struct qn_catalog *catalog, const bool *closed,
     struct qn_arena *a = in->arena = qn_arena_new(WISH_MAX);
     in->catalog = catalog;
     in->closed = closed;
-    in->wish = (struct qn_intake_wish){.name = copy(a, wish->name),
-                                       .path = copy(a, wish->path),
-                                       .recipe = copy(a, wish->recipe),
+    in->wish = (struct qn_intake_wish){.name = bounded(in, wish->name, QN_MODEL_NAME_MAX, "model"),
+                                       .path = bounded(in, wish->path, PATH_MAX, "checkpoint"),
+                                       .recipe = bounded(in, wish->recipe, RECIPE_MAX, "recipe"),
                                        .preset = copy(a, wish->preset),
                                        .digest = copy(a, wish->digest),
                                        .replace = wish->replace};

@@ -1,6 +1,7 @@
 /* See may_open.h. */
 #include "router/may_open.h"
 
+#include "registry/ref.h"
 #include "router/answer.h"
 
 #include <stdlib.h>
@@ -42,4 +43,16 @@ bool qn_may_open(const struct qn_services *sv, struct qn_http *h, const char *pa
                         "other machines can reach this server: it opens files of its models' "
                         "folders only (the settings models-dir and extra-models-dir)");
     return may;
+}
+
+bool qn_may_open_order(const struct qn_services *sv, struct qn_http *h,
+                       const struct qn_pull_order *order)
+{
+    for (size_t i = 0; i < order->n; i++) {
+        struct qn_ref ref;
+        if (qn_ref_parse(order->checkpoints[i].ref, QN_HUB_HF, &ref, NULL) == QN_OK &&
+            ref.hub == QN_HUB_LOCAL && !qn_may_open(sv, h, ref.url))
+            return false;
+    }
+    return true;
 }

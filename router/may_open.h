@@ -3,6 +3,7 @@
 #define QN_ROUTER_MAY_OPEN_H
 
 #include "io/http_server.h"
+#include "router/pull_order.h"
 #include "router/services.h"
 
 #include <stdbool.h>
@@ -11,5 +12,9 @@
  * any; one that is open to other machines opens what lies in its folders of models, and answers
  * anything else with 403: whether a file is there is nobody's business either. Loop thread. */
 bool qn_may_open(const struct qn_services *sv, struct qn_http *h, const char *path);
+
+/* The same for all files of this machine that an order names. */
+bool qn_may_open_order(const struct qn_services *sv, struct qn_http *h,
+                       const struct qn_pull_order *order);
 
 #endif

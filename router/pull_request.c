@@ -189,7 +189,7 @@ static qn_err from_ollama(struct qn_services *sv, const char *name, struct qn_ar
     size_t n = strlen(name);
     if (qn_str_ends(name, ":latest"))
         n -= strlen(":latest");
-    const char *plain = qn_arena_strndup(a, name, n);
+    const char *plain = n <= QN_MODEL_NAME_MAX ? qn_arena_strndup(a, name, n) : "";
     *o = empty_order(a, plain);
     if (!qn_intake_name_ok(plain))
         return qn_fail_param(e, QN_EINVAL, "model", "'%.200s' cannot be a model's name", name);
@@ -398,10 +398,11 @@ static qn_err new_model(struct qn_services *sv, const char *name, const struct q
     struct qn_pull_order *o = &out->order;
     const char *checkpoint = NULL, *recipe = "", *source = NULL, *mmproj = NULL;
     struct qn_jref v, parts = qn_json_get(root, "checkpoints");
-    *o = empty_order(a, name);
     qn_err err = check_new_name(name, e);
-    if (!err)
-        err = check_free(sv, name, e);
+    if (err)
+        return err;
+    *o = empty_order(a, name);
+    err = check_free(sv, name, e);
     if (!err)
         err = read_source(root, &source, e);
     v = qn_json_get(root, "checkpoint");
@@ -422,7 +423,8 @@ static qn_err new_model(struct qn_services *sv, const char *name, const struct q
         err = qn_fail_param(e, QN_EINVAL, "recipe", "recipe '%.40s' is not known", recipe);
     else if (!err && *recipe)
         err = check_runs(recipe, e);
-    o->recipe = qn_arena_strdup(a, recipe);
+    if (!err)
+        o->recipe = qn_arena_strdup(a, recipe);
     if (!err && checkpoint)
         err = add_checkpoint("main", checkpoint, plain_hub(sv, source), a, o, e);
     if (!err && qn_json_type(&parts) == QN_JSON_OBJECT && !checkpoint)

@@ -9,6 +9,7 @@
 #include "registry/web.h"
 #include "router/answer.h"
 #include "router/api/api.h"
+#include "router/may_open.h"
 #include "router/pull_request.h"
 
 #include <stdlib.h>
@@ -301,7 +302,7 @@ void qn_api_pull(struct qn_services *sv, struct qn_http *h, const char *id)
         qn_api_pull_refuse(sv, h, asked.order.model, &e);
     } else if (asked.here) {
         answer_here(sv, h, &asked.order, &wants);
-    } else {
+    } else if (qn_may_open_order(sv, h, &asked.order)) {
         struct asker *a = asker_new(sv, h, &asked.order, &wants);
         struct qn_pull_wish wish = {
             .order = &asked.order, .priority = wants.priority, .until_gone = wants.until_gone};

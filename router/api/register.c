@@ -158,7 +158,7 @@ static void register_hub(struct qn_services *sv, struct qn_http *h, const struct
         qn_answer_error(h, &e);
     else if (same)
         done(asker_new(sv, h, asked.order.model), NULL);
-    else
+    else if (qn_may_open_order(sv, h, &asked.order))
         put_order(sv, h, &asked.order, size_bytes);
     qn_arena_free(arena);
 }

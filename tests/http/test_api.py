@@ -367,8 +367,10 @@ def test_an_open_server_opens_files_of_its_folders_only(house):
     asks = {"/v1/models/register": lambda path: {"model_name": "user.x", "checkpoint": path},
             "/engines": lambda path: {"engine_id": "x", "model_path": path},
             "/v1/load": lambda path: {"model_name": "user.m", "lora": [{"path": path}]}}
+    roles = {"/v1/models/register": lambda path: {"model_name": "user.y", "checkpoints": {"main": path}},
+             "/v1/pull": lambda path: {"model_name": "user.z", "checkpoint": path}}
     server.register("user.m", fake_model(folders[0]))
-    for path, body in asks.items():
+    for path, body in [*asks.items(), *roles.items()]:
         for file in (outside, folders[2] / "link.gguf", folders[1] / ".." / outside.name, "/nowhere", "/etc/passwd",
                      folders[0]):
             reply = server.post(path, body(str(file)))
@@ -378,6 +380,24 @@ def test_an_open_server_opens_files_of_its_folders_only(house):
         for path, body in asks.items():
             assert server.post(path, body(str(inside))).status in (200, 201), path
         assert server.request("DELETE", "/engines/x").status == 200
+
+
+def test_no_name_is_too_long_to_be_refused(server):
+    long = "x" * 3_000_000
+    for path, body in [("/v1/pull", {"model_name": "user." + long, "checkpoint": "a/b"}),
+                       ("/v1/pull", {"model_name": "user.x", "checkpoint": "a/b", "recipe": long}),
+                       ("/v1/pull", {"model_name": "user.x", "checkpoint": "a/" + long}),
+                       ("/v1/pull", {"model_name": long}),
+                       ("/v1/models/register", {"model_name": "user." + long, "checkpoint": "a/b"}),
+                       ("/v1/models/register", {"model_name": "user.x", "checkpoint": "/" + long}),
+                       ("/v1/models/register", {"model_name": "user.x", "checkpoint": "/x", "recipe": long}),
+                       ("/api/pull", {"model": long}), ("/api/show", {"model": long}), ("/v1/delete", {"model_name": long}),
+                       ("/v1/load", {"model_name": long}), ("/internal/aliases", {"alias": long, "model": long}),
+                       ("/api/create", {"model": long, "from": long}), ("/engines", {"engine_id": long, "model_path": "/x"}),
+                       ("/v1/chat/completions", {"model": long, "messages": [{"role": "user", "content": "x"}]})]:
+        reply = server.post(path, body, timeout=20)
+        assert 400 <= reply.status < 500, (path, reply.status, reply.body[:200])
+    assert server.get("/live").status == 200
 
 
 def test_register_checks_the_file(house):
