@@ -11,6 +11,7 @@
 #include "cli/words.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { CALL_TIMEOUT_S = 30, TEXT_MAX = 64 * 1024, LABEL_COLUMNS = 14 };
@@ -64,11 +65,29 @@ static void print_options(const struct qn_jref *entry)
     qn_buf_deinit(&text);
 }
 
+/* The folder of the first file: how long its part of the path is, with the slash. */
+static size_t folder_of(const struct qn_jref *files)
+{
+    struct qn_jref first = {0};
+    if (!qn_json_first(files, &first))
+        return 0;
+    struct qn_jref path = qn_json_get(&first, "path");
+    const char *text = qn_json_raw_str(&path), *slash = strrchr(text, '/');
+    return slash ? (size_t)(slash - text) + 1 : 0;
+}
+
+/* The files' folder as a whole, since a table would cut it; the files by their names. */
 static void print_files(const struct qn_jref *files)
 {
     static const char *const titles[] = {"File", "Role", "Size", "Here"};
     if (qn_json_count(files) == 0)
         return;
+    struct qn_jref first = {0}, folder;
+    size_t n = folder_of(files);
+    qn_json_first(files, &first);
+    folder = qn_json_get(&first, "path");
+    char *prefix = qn_xstrndup(qn_json_raw_str(&folder), n);
+    line("Folder", prefix);
     struct qn_table *t = qn_table_new(4, titles);
     struct qn_jref it;
     for (bool more = qn_json_first(files, &it); more; more = qn_json_next(&it)) {
@@ -78,13 +97,18 @@ static void print_files(const struct qn_jref *files)
         const char *where = qn_json_raw_str(&path);
         char bytes[16];
         qn_human_bytes(qn_json_raw_f64(&size), bytes);
-        const char *cells[] = {where[0] ? where : qn_json_raw_str(&name), qn_json_raw_str(&role),
-                               bytes, qn_json_raw_bool(&exists) ? "yes" : "no"};
+        bool inside = n && qn_str_starts(where, prefix);
+        const char *cells[] = {!where[0] ? qn_json_raw_str(&name)
+                               : inside  ? where + n
+                                         : where,
+                               qn_json_raw_str(&role), bytes,
+                               qn_json_raw_bool(&exists) ? "yes" : "no"};
         qn_table_row(t, cells);
     }
     putchar('\n');
     qn_table_print(t);
     qn_table_free(t);
+    free(prefix);
 }
 
 static void print_model(const struct qn_jref *entry, const struct qn_jref *files)

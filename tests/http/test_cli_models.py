@@ -103,6 +103,12 @@ mmproj.gguf           mmproj  1.0 kB  no
 """
     assert server.queries(f"GET /api/v1/models/{HERE['id']}/files") == [{"include_paths": "true"}]
     assert json.loads(cli("show", HERE["id"], "--json").out) == {**entry, "files": files}
+    # Where they lie is said in whole; the table has what is different.
+    deep = "/home/somebody/.cache/huggingface/hub/models--unsloth--Qwen3-0.6B-GGUF/snapshots/0123456789abcdef/"
+    server.routes[f"GET /api/v1/models/{HERE['id']}/files"] = {"files": [
+        {**files[0], "path": deep + "a.gguf"}, {**files[1], "path": "/elsewhere/b.gguf"}]}
+    out = cli("show", HERE["id"]).out
+    assert f"Folder        {deep}\n" in out and "\na.gguf " in out and "\n/elsewhere/b.gguf " in out
     # One that is not here has no files, and says how it comes.
     out = cli("show", THERE["id"]).out
     assert "Downloaded    no" in out and out.endswith("Fetch it: quince pull Gemma-3-4b-it-GGUF\n")
