@@ -1,4 +1,5 @@
-/* See pull.h. What it costs and what came of it stand on stdout, everything else on stderr. */
+/* See pull.h. What it costs and what came of it stand on stdout, unless the model is fetched for
+ * something whose output that is; everything else stands on stderr. */
 #include "cli/pull.h"
 
 #include "base/clock.h"
@@ -42,6 +43,7 @@ static void on_interrupt(int signo)
 struct pull {
     struct qn_cli *cli;
     const struct qn_wish *wish;
+    FILE *out;                /* for what it costs and what came of it */
     struct qn_json *known;    /* the server's entry, when it knows the word */
     struct qn_json *variants; /* else what the repository offers */
     char name[NAME_ROOM];     /* cut, which the server refuses as too long */
@@ -259,20 +261,21 @@ static void print_plan(const struct pull *p)
     char bytes[16];
     if (!speaks(p))
         return;
-    fputs("Pulling ", stdout);
-    qn_print_safe(stdout, p->name);
+    fputs("Pulling ", p->out);
+    qn_print_safe(p->out, p->name);
     if (p->size_bytes > 0) {
         qn_human_bytes(p->size_bytes, bytes);
-        printf(": %s", bytes);
+        fprintf(p->out, ": %s", bytes);
         if (p->files > 1)
-            printf(" in %zu files", p->files);
+            fprintf(p->out, " in %zu files", p->files);
     }
-    putchar('\n');
+    fputc('\n', p->out);
     if (p->checkpoint.len) {
-        fputs("  from ", stdout);
-        qn_print_line(p->checkpoint.data);
+        fputs("  from ", p->out);
+        qn_print_safe(p->out, p->checkpoint.data);
+        fputc('\n', p->out);
     }
-    fflush(stdout);
+    fflush(p->out);
 }
 
 /* A model that this machine cannot hold is worth a word before its gigabytes are fetched. */
@@ -414,18 +417,21 @@ static void print_done(const struct pull *p, bool was_here)
     }
     if (p->cli->json)
         return;
-    fputs(was_here ? "" : "Pulled ", stdout);
-    qn_print_safe(stdout, p->name);
+    fputs(was_here ? "" : "Pulled ", p->out);
+    qn_print_safe(p->out, p->name);
     if (was_here)
-        fputs(" is here (already downloaded)", stdout);
+        fputs(" is here (already downloaded)", p->out);
     if (!was_here && fetched > 0) {
         char bytes[16], rate[16], took[24];
         qn_human_bytes(fetched, bytes);
         qn_human_bytes(fetched / (seconds > 0.001 ? seconds : 0.001), rate);
         qn_words_duration(seconds, took);
-        printf(": %s in %s (%s/s)", bytes, took, rate);
+        fprintf(p->out, ": %s in %s (%s/s)", bytes, took, rate);
     }
-    fputs("\nUse it: quince run ", stdout);
+    fputc('\n', p->out);
+    if (p->out == stderr)
+        return; /* it is about to be used */
+    fputs("Use it: quince run ", stdout);
     qn_print_line(p->wish->alias ? p->wish->alias : p->name);
 }
 
@@ -446,7 +452,7 @@ static void print_complete(const struct pull *p, bool was_here)
 
 int qn_pull(struct qn_cli *cli, const struct qn_wish *wish, char **name)
 {
-    struct pull p = {.cli = cli, .wish = wish};
+    struct pull p = {.cli = cli, .wish = wish, .out = name ? stderr : stdout};
     struct qn_error e = {0};
     bool was_here = false;
     interrupted = 0;

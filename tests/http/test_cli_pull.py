@@ -385,7 +385,7 @@ def test_using_a_model_offers_to_fetch_it(tmp_path, stub, command, name, answer)
         assert not used and not server.bodies(PULL)
     else:
         assert used == [server.bodies(PULL)[0]["model_name"]] == ["user.Qwen3-8B-GGUF-Q8_0" if "/" in name else name]
-        assert ("yes" if command == "run" else "is loaded") in t.screen
+        assert ("yes" if command == "run" else "is loaded") in t.screen and "Use it" not in t.screen
 
 
 def test_nothing_is_offered_in_a_script_or_for_a_name_nobody_knows(tmp_path, stub):
