@@ -182,17 +182,35 @@ static bool integrated(const struct qn_probe_root *root, const struct pci *p,
            own <= of_device(root, p, "mem_info_gtt_total") / 2 && own <= INT64_C(4) << 30;
 }
 
-static void write_vulkan(struct qn_jw *w, const struct qn_vulkan_device *v)
+/* The members that every device has; the object stays open. */
+static void write_common(struct qn_jw *w, const char *name, const char *vendor, const char *place,
+                         const char *driver, const char *family)
 {
-    qn_jw_key(w, "vulkan");
-    if (!v) {
-        qn_jw_null(w);
-        return;
-    }
     qn_jw_obj(w);
-    qn_jw_kstr(w, "api", v->api);
-    qn_jw_kstr(w, "driver", v->driver);
-    qn_jw_ki64(w, "memory_bytes", v->memory_bytes);
+    qn_jw_kstr(w, "name", name);
+    qn_jw_kstr(w, "vendor", vendor);
+    qn_jw_kstr(w, "pci", place);
+    qn_jw_kstr(w, "driver", driver);
+    qn_jw_kstr(w, "family", family);
+}
+
+/* Those that graphics processors have besides; ends the object. v MAY be NULL. */
+static void write_graphics(struct qn_jw *w, bool built_in, int64_t vram_bytes,
+                           const struct qn_vulkan_device *v)
+{
+    qn_jw_kbool(w, "integrated", built_in);
+    qn_jw_kbool(w, "software", v && v->type == QN_VULKAN_CPU);
+    qn_jw_ki64(w, "vram_bytes", vram_bytes);
+    qn_jw_key(w, "vulkan");
+    if (v) {
+        qn_jw_obj(w);
+        qn_jw_kstr(w, "api", v->api);
+        qn_jw_kstr(w, "driver", v->driver);
+        qn_jw_ki64(w, "memory_bytes", v->memory_bytes);
+        qn_jw_obj_end(w);
+    } else {
+        qn_jw_null(w);
+    }
     qn_jw_obj_end(w);
 }
 
@@ -204,33 +222,16 @@ static void write_gpu(const struct qn_probe_root *root, struct qn_jw *w, const s
     name_of(root, p, v, name);
     driver_of(root, p, driver);
     gfx_family(root, p, family);
-    qn_jw_obj(w);
-    qn_jw_kstr(w, "name", name);
-    qn_jw_kstr(w, "vendor", vendor_name(p->vendor));
-    qn_jw_kstr(w, "pci", p->address);
-    qn_jw_kstr(w, "driver", driver);
-    qn_jw_kstr(w, "family", family);
-    qn_jw_kbool(w, "integrated", integrated(root, p, v));
-    qn_jw_kbool(w, "software", false);
-    qn_jw_ki64(w, "vram_bytes", own ? own : v ? v->memory_bytes : 0);
-    write_vulkan(w, v);
-    qn_jw_obj_end(w);
+    write_common(w, name, vendor_name(p->vendor), p->address, driver, family);
+    write_graphics(w, integrated(root, p, v), own ? own : v ? v->memory_bytes : 0, v);
 }
 
 /* What only Vulkan sees: drivers that compute on the processor, devices that are on no PCI bus. */
 static void write_vulkan_alone(struct qn_jw *w, const struct qn_vulkan_device *v)
 {
-    qn_jw_obj(w);
-    qn_jw_kstr(w, "name", v->name);
-    qn_jw_kstr(w, "vendor", v->type == QN_VULKAN_CPU ? "other" : vendor_name(v->vendor_id));
-    qn_jw_kstr(w, "pci", v->pci);
-    qn_jw_kstr(w, "driver", "");
-    qn_jw_kstr(w, "family", "");
-    qn_jw_kbool(w, "integrated", v->type == QN_VULKAN_INTEGRATED);
-    qn_jw_kbool(w, "software", v->type == QN_VULKAN_CPU);
-    qn_jw_ki64(w, "vram_bytes", v->type == QN_VULKAN_CPU ? 0 : v->memory_bytes);
-    write_vulkan(w, v);
-    qn_jw_obj_end(w);
+    bool software = v->type == QN_VULKAN_CPU;
+    write_common(w, v->name, software ? "other" : vendor_name(v->vendor_id), v->pci, "", "");
+    write_graphics(w, v->type == QN_VULKAN_INTEGRATED, software ? 0 : v->memory_bytes, v);
 }
 
 static void write_npu(const struct qn_probe_root *root, struct qn_jw *w, const struct pci *p,
@@ -239,12 +240,7 @@ static void write_npu(const struct qn_probe_root *root, struct qn_jw *w, const s
     char name[QN_PROBE_LINE_MAX], driver[QN_PROBE_LINE_MAX];
     name_of(root, p, NULL, name);
     driver_of(root, p, driver);
-    qn_jw_obj(w);
-    qn_jw_kstr(w, "name", name);
-    qn_jw_kstr(w, "vendor", vendor_name(p->vendor));
-    qn_jw_kstr(w, "pci", p->address);
-    qn_jw_kstr(w, "driver", driver);
-    qn_jw_kstr(w, "family", family);
+    write_common(w, name, vendor_name(p->vendor), p->address, driver, family);
     qn_jw_obj_end(w);
 }
 

@@ -1,11 +1,6 @@
 /* catalog/answers.c: what is kept is found again, alone and as the conversation it belongs to, also
  * after a restart; what nobody uses goes first when there is too much. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "catalog_dir.h"
 
 #include "base/buf.h"
 #include "catalog/answers.h"
@@ -14,40 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static char dir[64], path[128];
-
-static void post_at_once(void *ctx, void (*fn)(void *), void *arg)
-{
-    (void)ctx;
-    fn(arg);
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    strcpy(dir, "/tmp/qn-answers-XXXXXX");
-    assert_non_null(mkdtemp(dir));
-    snprintf(path, sizeof path, "%s/catalog.db", dir);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -r %s", dir);
-    return system(command);
-}
-
-static struct qn_catalog *open_catalog(void)
-{
-    struct qn_catalog *c = NULL;
-    struct qn_error e = {0};
-    if (qn_catalog_open(path, post_at_once, NULL, &c, &e))
-        fail_msg("%s", e.message);
-    return c;
-}
 
 static void keep(struct qn_catalog *c, const char *id, const char *previous)
 {
@@ -257,12 +218,12 @@ static void no_id_is_too_long_to_be_asked_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(conversations, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_least_used_go_first, setup, teardown),
-        cmocka_unit_test_setup_teardown(use_is_noted_apart_from_the_text, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_long_conversation_is_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(too_long_a_one_is_not_kept, setup, teardown),
-        cmocka_unit_test_setup_teardown(no_id_is_too_long_to_be_asked_for, setup, teardown),
+        cmocka_unit_test_setup_teardown(conversations, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(the_least_used_go_first, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(use_is_noted_apart_from_the_text, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_long_conversation_is_refused, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(too_long_a_one_is_not_kept, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(no_id_is_too_long_to_be_asked_for, make_dir, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* The catalog: what is written is there after closing, by name, in order; damaged, newer and busy
  * files are refused with advice and left alone. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "catalog_dir.h"
 
 #include "base/buf.h"
 #include "base/path.h"
@@ -25,15 +21,7 @@ struct owner {
     qn_err last;
 };
 
-static char dir[64];
-static char path[128];
 static struct owner owner = {.mutex = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
-
-static void post_at_once(void *ctx, void (*fn)(void *), void *arg)
-{
-    (void)ctx;
-    fn(arg);
-}
 
 static void on_done(void *ctx, const struct qn_error *e)
 {
@@ -57,29 +45,8 @@ static qn_err wait_done(int count)
 
 static int setup(void **state)
 {
-    (void)state;
-    strcpy(dir, "/tmp/qn-catalog-XXXXXX");
-    assert_non_null(mkdtemp(dir));
-    snprintf(path, sizeof path, "%s/catalog.db", dir);
     owner.done = 0;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -r %s", dir);
-    return system(command);
-}
-
-static struct qn_catalog *open_catalog(void)
-{
-    struct qn_catalog *c = NULL;
-    struct qn_error e = {0};
-    if (qn_catalog_open(path, post_at_once, NULL, &c, &e))
-        fail_msg("%s", e.message);
-    return c;
+    return make_dir(state);
 }
 
 static struct qn_model_row sample(const char *name, const char *const *files, size_t n)
@@ -341,13 +308,13 @@ static void damage_is_reported_and_never_deleted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(rows_outlive_the_program, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_a_hub_and_a_user_say_is_kept, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_flush_waits_for_what_was_asked, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_second_server_is_turned_away, setup, teardown),
-        cmocka_unit_test_setup_teardown(an_old_catalog_grows, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_newer_schema_is_left_alone, setup, teardown),
-        cmocka_unit_test_setup_teardown(damage_is_reported_and_never_deleted, setup, teardown),
+        cmocka_unit_test_setup_teardown(rows_outlive_the_program, setup, remove_dir),
+        cmocka_unit_test_setup_teardown(what_a_hub_and_a_user_say_is_kept, setup, remove_dir),
+        cmocka_unit_test_setup_teardown(a_flush_waits_for_what_was_asked, setup, remove_dir),
+        cmocka_unit_test_setup_teardown(a_second_server_is_turned_away, setup, remove_dir),
+        cmocka_unit_test_setup_teardown(an_old_catalog_grows, setup, remove_dir),
+        cmocka_unit_test_setup_teardown(a_newer_schema_is_left_alone, setup, remove_dir),
+        cmocka_unit_test_setup_teardown(damage_is_reported_and_never_deleted, setup, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

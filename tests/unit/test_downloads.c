@@ -1,11 +1,6 @@
 /* catalog/downloads.c: what is written of a download is read again after a restart, in the order in
  * which downloads began; marks change what they name and nothing else. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "catalog_dir.h"
 
 #include "base/buf.h"
 #include "catalog/downloads.h"
@@ -13,40 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static char dir[64], path[128];
-
-static void post_at_once(void *ctx, void (*fn)(void *), void *arg)
-{
-    (void)ctx;
-    fn(arg);
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    strcpy(dir, "/tmp/qn-downloads-XXXXXX");
-    assert_non_null(mkdtemp(dir));
-    snprintf(path, sizeof path, "%s/catalog.db", dir);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -r %s", dir);
-    return system(command);
-}
-
-static struct qn_catalog *open_catalog(void)
-{
-    struct qn_catalog *c = NULL;
-    struct qn_error e = {0};
-    if (qn_catalog_open(path, post_at_once, NULL, &c, &e))
-        fail_msg("%s", e.message);
-    return c;
-}
 
 static const struct qn_download_file two[] = {
     {.hub = "huggingface",
@@ -203,8 +164,8 @@ static void marks_change_what_they_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(rows_outlive_the_program, setup, teardown),
-        cmocka_unit_test_setup_teardown(marks_change_what_they_name, setup, teardown),
+        cmocka_unit_test_setup_teardown(rows_outlive_the_program, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(marks_change_what_they_name, make_dir, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

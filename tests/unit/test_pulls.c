@@ -1,12 +1,7 @@
 /* router/pulls.c with a world of its own: the "hub" knows files by single letters, "REPO:abc" is a
  * model of the files a, b and c, and what has come of each lies in an array instead of on a disk.
  * The loop, the threads and the catalog are real. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "catalog_dir.h"
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -33,7 +28,6 @@ static struct {
     _Atomic bool hub_down;
 } world;
 
-static char dir[64], path[128];
 static struct qn_loop *loop;
 static struct qn_catalog *catalog;
 static struct qn_pulls *pulls;
@@ -209,22 +203,10 @@ static void let_come(int64_t of_a, int64_t of_others)
 
 static int setup(void **state)
 {
-    (void)state;
     memset(&world, 0, sizeof world);
     world.room = INT64_MAX / 2;
     let_come(INT64_MAX / 2, INT64_MAX / 2);
-    strcpy(dir, "/tmp/qn-pulls-XXXXXX");
-    assert_non_null(mkdtemp(dir));
-    snprintf(path, sizeof path, "%s/catalog.db", dir);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -r %s", dir);
-    return system(command);
+    return make_dir(state);
 }
 
 /* ---- running the loop until something is true ---- */
@@ -664,18 +646,18 @@ static void partials_in_use(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(one_model, setup, teardown),
-        cmocka_unit_test_setup_teardown(two_clients_share_a_job, setup, teardown),
-        cmocka_unit_test_setup_teardown(two_models_share_a_file, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_other_goes_on, setup, teardown),
-        cmocka_unit_test_setup_teardown(pause_restart_resume, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_ran_goes_on_by_itself, setup, teardown),
-        cmocka_unit_test_setup_teardown(cancelled_and_removed, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_full_disk_and_room_again, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_hub_that_is_down, setup, teardown),
-        cmocka_unit_test_setup_teardown(priorities, setup, teardown),
-        cmocka_unit_test_setup_teardown(clients_that_leave, setup, teardown),
-        cmocka_unit_test_setup_teardown(partials_in_use, setup, teardown),
+        cmocka_unit_test_setup_teardown(one_model, setup, remove_dir),
+        cmocka_unit_test_setup_teardown(two_clients_share_a_job, setup, remove_dir),
+        cmocka_unit_test_setup_teardown(two_models_share_a_file, setup, remove_dir),
+        cmocka_unit_test_setup_teardown(the_other_goes_on, setup, remove_dir),
+        cmocka_unit_test_setup_teardown(pause_restart_resume, setup, remove_dir),
+        cmocka_unit_test_setup_teardown(what_ran_goes_on_by_itself, setup, remove_dir),
+        cmocka_unit_test_setup_teardown(cancelled_and_removed, setup, remove_dir),
+        cmocka_unit_test_setup_teardown(a_full_disk_and_room_again, setup, remove_dir),
+        cmocka_unit_test_setup_teardown(a_hub_that_is_down, setup, remove_dir),
+        cmocka_unit_test_setup_teardown(priorities, setup, remove_dir),
+        cmocka_unit_test_setup_teardown(clients_that_leave, setup, remove_dir),
+        cmocka_unit_test_setup_teardown(partials_in_use, setup, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
