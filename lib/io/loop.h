@@ -11,7 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { QN_LOOP_SLOW_MS = 20, QN_LOOP_WORKERS = 4 };
+enum {
+    QN_LOOP_SLOW_MS = 20,
+    /* More than the work that may take minutes ever occupies (questions to hubs, sums and scans of
+     * large folders), so that short work, which requests wait for, finds one. */
+    QN_LOOP_WORKERS = 8
+};
 
 struct qn_loop;
 struct qn_watch; /* a descriptor in the set */
