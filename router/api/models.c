@@ -126,19 +126,26 @@ static void write_details(struct qn_jw *w, const struct qn_model_row *row)
     qn_json_free(details);
 }
 
+/* The built-in list's entry for a model that came from a hub under its name; NULL: none. */
+static const struct qn_registry_entry *listed_of(const struct qn_services *sv,
+                                                 const struct qn_model_row *row)
+{
+    return *row->hub ? qn_registry_find(sv->registry, row->name) : NULL;
+}
+
 static const char *source_of(const struct qn_services *sv, const struct qn_model_row *row)
 {
-    if (row->builtin || (*row->hub && qn_registry_find(sv->registry, row->name)))
+    if (row->builtin || listed_of(sv, row))
         return "builtin";
-    return qn_str_eq(row->keeper, QN_KEEPER_QUINCE) || qn_str_eq(row->keeper, QN_KEEPER_USER)
-               ? "local"
-               : row->keeper;
+    bool ours = qn_str_eq(row->keeper, QN_KEEPER_QUINCE) || qn_str_eq(row->keeper, QN_KEEPER_USER);
+    return ours ? "local" : row->keeper;
 }
 
 /* name: the row's, or an alias of it. */
 static void write_row(struct qn_jw *w, struct qn_services *sv, const struct qn_model_row *row,
                       const char *name)
 {
+    const struct qn_registry_entry *listed = listed_of(sv, row);
     const struct entry x = {
         .name = name,
         .checkpoint = row->checkpoint,
@@ -153,7 +160,7 @@ static void write_row(struct qn_jw *w, struct qn_services *sv, const struct qn_m
         .created_s = row->created_s,
         .size_bytes = row->size_bytes,
         .downloaded = row->n_files > 0,
-        .suggested = row->suggested,
+        .suggested = row->suggested || (listed && listed->suggested),
         .update = qn_updates_has(sv->updates, row),
     };
     qn_jw_obj(w);

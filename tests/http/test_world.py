@@ -352,7 +352,7 @@ def full_list(house, hub):
     """A server with the list that ships, without the starter's file."""
     listed = json.loads((ROOT / "registry/models.json").read_text())
     (house.models_dir / "models.json").write_text(json.dumps({k: v for k, v in listed.items() if not v.get("shipped")}))
-    return world(house, hub)
+    return world(house, hub, "--allow-private-hubs")
 
 
 def test_the_list_of_all(full_list, house):
@@ -401,6 +401,35 @@ def test_one_model_that_is_not_here(full_list):
     reply = full_list.get("/api/v1/models/Qwen3-nothing-GGUF")
     assert reply.status == 404
     check(reply.json, {"error": {"message": "x", "type": "not_found"}})
+
+
+def test_the_seeds_models_once_pulled(full_list, hub):
+    """The three examples of the seed's list of models, downloaded."""
+    hub.repo("unsloth/Qwen3-0.6B-GGUF", {"Qwen3-0.6B-Q4_0.gguf": fake_gguf("q"), "Qwen3-0.6B-Q8_0.gguf": b"x"})
+    hub.repo("ggml-org/gemma-3-4b-it-GGUF", {"gemma-3-4b-it-Q4_K_M.gguf": fake_gguf("g"),
+                                             "mmproj-model-f16.gguf": fake_gguf("eye")})
+    hub.repo("stabilityai/sd-turbo", {"sd_turbo.safetensors": b"\x02\0\0\0\0\0\0\0{}", "sd_turbo_ema.safetensors": b"x"})
+    expected = {
+        "Qwen3-0.6B-GGUF": ("unsloth/Qwen3-0.6B-GGUF:Q4_0", "llamacpp", {"reasoning"}),
+        "Gemma-3-4b-it-GGUF": ("ggml-org/gemma-3-4b-it-GGUF:Q4_K_M", "llamacpp", {"vision"}),
+        "SD-Turbo": ("stabilityai/sd-turbo:sd_turbo.safetensors", "sd-cpp", {"image"}),
+    }
+    for name in expected:
+        reply = full_list.post("/api/v1/pull", {"model_name": name})
+        assert reply.status == 200, reply.body
+    listed = {m["id"]: m for m in full_list.get("/api/v1/models").json["data"]}
+    assert set(listed) == set(expected)
+    for name, (checkpoint, recipe, labels) in expected.items():
+        m = listed[name]
+        assert (m["object"], m["owned_by"], m["checkpoint"], m["recipe"]) == ("model", "lemonade", checkpoint, recipe)
+        assert m["downloaded"] is True and m["suggested"] is True and labels <= set(m["labels"])
+        assert m["source"] == "builtin" and m["registry_source"] == "huggingface"
+        assert full_list.get("/api/v1/models/" + name).json["id"] == name
+    assert listed["SD-Turbo"]["image_defaults"] == {"steps": 4, "cfg_scale": 1.0, "width": 512, "height": 512}
+    assert listed["Gemma-3-4b-it-GGUF"]["checkpoints"].keys() == {"main", "mmproj"}
+    # Each is listed once.
+    ids = [m["id"] for m in full_list.get("/api/v1/models?show_all=true").json["data"]]
+    assert len(ids) == len(set(ids)) and set(expected) <= set(ids)
 
 
 def test_a_wrong_list_leaves_the_server_running(house):
