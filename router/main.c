@@ -66,6 +66,7 @@ struct program {
     struct qn_hubs hubs;
     char *hf_token;
     struct qn_pull_world world;
+    char *unpacker;
     struct qn_stats stats;
     struct qn_routes routes;
     int lock_fd, signal_fd;
@@ -304,13 +305,15 @@ static void open_hubs(struct program *p)
 /* Downloads go on where the last run left them. */
 static void open_pulls(struct program *p)
 {
+    p->unpacker = qn_path_join(p->settings.backend_dir, "quince-unpack");
     p->world = (struct qn_pull_world){.loop = p->loop,
                                       .catalog = p->catalog,
                                       .closed = &p->services.closed,
                                       .web = &p->web,
                                       .hubs = &p->hubs,
                                       .store = p->services.store,
-                                      .survey = p->services.survey};
+                                      .survey = p->services.survey,
+                                      .unpacker = p->unpacker};
     p->services.pulls = qn_pulls_new(&(struct qn_pulls_config){
         .loop = p->loop,
         .catalog = p->catalog,
@@ -454,6 +457,7 @@ static void close_all(struct program *p)
     qn_store_free(p->services.store);
     qn_registry_close(p->registry);
     free(p->hf_token);
+    free(p->unpacker);
     if (p->signal_fd >= 0)
         close(p->signal_fd);
     if (p->lock_fd >= 0)

@@ -212,6 +212,7 @@ static bool rests(const struct qn_services *sv, const struct qn_model_row *row, 
     if (!row->n_files)
         return false;
     return !upgrade || sv->web->offline || row->builtin || *row->base || !*row->hub ||
+           qn_str_eq(row->hub, "url") || /* nobody says whether it has changed */
            !qn_str_eq(row->keeper, QN_KEEPER_QUINCE);
 }
 

@@ -9,13 +9,17 @@
 #include "contract/backend_types.h"
 #include "registry/download.h"
 #include "registry/resolve.h"
+#include "registry/unpack.h"
 #include "router/intake.h"
 #include "router/pull_preset.h"
+#include "router/pull_unpack.h"
 #include "router/survey.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define ARCHIVE "archive" /* the role of a file that is to be unpacked */
 
 enum { PLAN_BYTES_MAX = 64 * 1024 * 1024, LABELS_MAX = 16 * 1024 };
 
@@ -123,6 +127,16 @@ static qn_err look_up(struct planning *p, const struct qn_web *web, const struct
                          ref->repo, qn_store_root(p->w->store, ref->hub));
 }
 
+/* The file, when what is asked for is an archive; its model is found when it has been unpacked. */
+static const struct qn_repo_file *archive_of(const struct qn_repo *repo, const char *variant)
+{
+    for (size_t i = 0; i < repo->n; i++)
+        if (qn_unpack_is_archive(repo->files[i].path) &&
+            (qn_str_eq(repo->files[i].path, variant) || (!*variant && repo->n == 1)))
+            return &repo->files[i];
+    return NULL;
+}
+
 static qn_err add_local(struct planning *p, const struct qn_ref *ref, const char *role,
                         struct qn_error *e)
 {
@@ -156,6 +170,12 @@ static qn_err add_checkpoint(struct planning *p, const struct qn_web *web,
         return add_local(p, &ref, c->role, e);
     if (!err)
         err = look_up(p, web, &ref, &repo, e);
+    const struct qn_repo_file *archive = err || !main ? NULL : archive_of(repo, ref.variant);
+    if (archive) {
+        err = add_file(p, repo, &(struct qn_choice_file){archive, ARCHIVE}, ARCHIVE, e);
+        qn_repo_free(repo);
+        return err;
+    }
     if (!err)
         err = qn_resolve(repo, ref.variant, main ? o->mmproj : "", &choice, e);
     if (!err && main)
@@ -373,7 +393,11 @@ struct finishing {
     const struct qn_pull_order *order;
     const struct qn_download_file *files;
     size_t n;
-    const char **paths, **roles;
+    const atomic_bool *stop;
+    struct qn_arena *arena;      /* of the strings below */
+    const char **paths, **roles; /* of the model's files */
+    size_t n_paths;
+    const char *archive;  /* that they came in, NULL: none */
     struct qn_buf preset; /* "": none */
     struct qn_error error;
     void (*done)(void *arg, const struct qn_error *e);
@@ -382,38 +406,73 @@ struct finishing {
 
 static void finishing_free(struct finishing *f)
 {
-    for (size_t i = 0; i < f->n; i++)
-        free((char *)f->paths[i]);
-    free(f->paths);
-    free(f->roles);
+    qn_arena_free(f->arena);
     qn_buf_deinit(&f->preset);
     free(f);
 }
 
-/* Worker. Where the files are, and what the revisions that were asked for mean from now on. */
+/* Where one file is, and what the revision that was asked for means from now on. */
+static qn_err find_file(struct finishing *f, size_t i, const char **out)
+{
+    const struct qn_download_file *file = &f->files[i];
+    struct qn_store_spot spot;
+    char *path = NULL;
+    if (is_local(file)) {
+        *out = file->path;
+        return QN_OK;
+    }
+    qn_err err = spot_of(file, &spot, &f->error);
+    if (!err)
+        err = qn_store_find(f->w->store, &spot, &path, NULL, &f->error);
+    if (path)
+        *out = qn_arena_strdup(f->arena, path);
+    free(path);
+    bool again = i && qn_str_eq(file->repo, f->files[i - 1].repo);
+    if (!err && !again && *file->revision && *file->commit && !f->order->local)
+        err = qn_store_set_ref(f->w->store, spot.hub, file->repo, file->revision, file->commit,
+                               &f->error);
+    return err;
+}
+
+/* Worker. */
 static void find_files(void *ctx)
 {
     struct finishing *f = ctx;
     qn_err err = QN_OK;
     for (size_t i = 0; i < f->n && !err; i++) {
-        const struct qn_download_file *file = &f->files[i];
-        struct qn_store_spot spot;
-        char *path = NULL;
-        f->roles[i] = file->role;
-        if (is_local(file)) {
-            f->paths[i] = qn_xstrdup(file->path);
-            continue;
-        }
-        if (!(err = spot_of(file, &spot, &f->error)))
-            err = qn_store_find(f->w->store, &spot, &path, NULL, &f->error);
-        f->paths[i] = path;
-        bool again = i && qn_str_eq(file->repo, f->files[i - 1].repo);
-        if (!err && !again && *file->revision && *file->commit && !f->order->local)
-            err = qn_store_set_ref(f->w->store, spot.hub, file->repo, file->revision, file->commit,
-                                   &f->error);
+        f->roles[i] = f->files[i].role;
+        if (!(err = find_file(f, i, &f->paths[i])) && qn_str_eq(f->roles[i], ARCHIVE))
+            f->archive = f->paths[i];
     }
-    if (!err)
+    f->n_paths = f->n;
+    if (!err && f->archive) {
+        struct qn_pull_inside inside;
+        err = qn_pull_unpack(f->w->store, f->w->unpacker, f->archive, f->stop, f->arena, &inside,
+                             &f->error);
+        f->paths = inside.paths;
+        f->roles = inside.roles;
+        f->n_paths = inside.n;
+    } else if (!err) {
         qn_pull_preset(f->files, f->paths, f->n, &f->preset);
+    }
+}
+
+/* Worker. The model has what was in it, and an address cannot be asked whether it has changed. */
+static void remove_archive(void *ctx)
+{
+    struct finishing *f = ctx;
+    struct qn_store_freed freed = {0};
+    const char *const paths[] = {f->archive};
+    struct qn_error e = {0};
+    if (qn_store_remove(f->w->store, paths, 1, &freed, &e))
+        qn_warn("pulls", "file=%s not_removed=1 message=\"%s\"", f->archive, e.message);
+}
+
+static void archive_removed(void *ctx)
+{
+    struct finishing *f = ctx;
+    f->done(f->arg, NULL);
+    finishing_free(f);
 }
 
 static void taken_in(void *ctx, const struct qn_error *e)
@@ -421,35 +480,38 @@ static void taken_in(void *ctx, const struct qn_error *e)
     struct finishing *f = ctx;
     if (!e)
         qn_survey_again(f->w->survey);
+    if (!e && f->archive && !*f->w->closed) {
+        qn_loop_work(f->w->loop, remove_archive, archive_removed, f);
+        return;
+    }
     f->done(f->arg, e);
     finishing_free(f);
 }
 
-static const struct qn_download_file *main_of(const struct finishing *f, size_t *at)
+/* The place of a role among the model's files; n_paths: there is none. */
+static size_t place_of(const struct finishing *f, const char *role)
 {
-    for (*at = 0; *at < f->n; (*at)++)
-        if (qn_str_eq(f->files[*at].role, "main"))
-            return &f->files[*at];
-    return NULL;
+    size_t i = 0;
+    while (i < f->n_paths && !qn_str_eq(f->roles[i], role))
+        i++;
+    return i;
 }
 
-static bool is_split(const struct finishing *f)
+/* The sum of the file to load, where the hub has said it and it is the whole of the model. */
+static const char *digest_of(const struct finishing *f, size_t at)
 {
-    for (size_t i = 0; i < f->n; i++)
-        if (qn_str_eq(f->files[i].role, "shard"))
-            return true;
-    return false;
+    bool whole = !f->archive && place_of(f, "shard") == f->n_paths;
+    return whole && *f->files[at].sha256 ? f->files[at].sha256 : NULL;
 }
 
 static void take_in(void *ctx)
 {
     struct finishing *f = ctx;
     const struct qn_pull_order *o = f->order;
-    size_t at;
-    const struct qn_download_file *first = main_of(f, &at);
+    size_t at = place_of(f, "main");
     if (*f->w->closed)
         qn_fail(&f->error, QN_EBUSY, "the server is stopping");
-    else if (!first && !f->error.code)
+    else if (at == f->n_paths && !f->error.code)
         qn_fail(&f->error, QN_EFORMAT, "%s has no file to load", o->model);
     if (f->error.code) {
         f->done(f->arg, &f->error);
@@ -463,11 +525,12 @@ static void take_in(void *ctx)
     for (size_t i = 0; i < o->n; i++)
         qn_jw_kstr(&w, o->checkpoints[i].role, o->checkpoints[i].ref);
     qn_jw_obj_end(&w);
+    const struct qn_download_file *first = &f->files[f->archive ? 0 : at];
     bool local = is_local(first);
     struct qn_intake_origin origin = {
         .files = f->paths,
         .roles = f->roles,
-        .n_files = local && f->n == 1 ? 0 : f->n,
+        .n_files = local && f->n == 1 ? 0 : f->n_paths,
         .checkpoint = o->checkpoints[0].ref,
         .checkpoints = qn_buf_cstr(&checkpoints),
         .hub = local ? "" : first->hub,
@@ -484,7 +547,7 @@ static void take_in(void *ctx)
         .origin = &origin,
         .recipe = o->recipe,
         .preset = f->preset.len ? qn_buf_cstr(&f->preset) : NULL,
-        .digest = !is_split(f) && *first->sha256 ? first->sha256 : NULL,
+        .digest = digest_of(f, at),
         .replace = true,
     };
     qn_intake_model(f->w->loop, f->w->catalog, f->w->closed, &wish, taken_in, f);
@@ -495,14 +558,14 @@ static void finish(void *ctx, const struct qn_pull_order *order,
                    const struct qn_download_file *files, size_t n, const atomic_bool *stop,
                    void (*done)(void *arg, const struct qn_error *e), void *arg)
 {
-    (void)stop; /* it takes no time worth stopping */
     struct qn_pull_world *w = ctx;
     struct finishing *f = qn_xcalloc(1, sizeof *f);
     *f = (struct finishing){
-        .w = w, .order = order, .files = files, .n = n, .done = done, .arg = arg};
+        .w = w, .order = order, .files = files, .n = n, .stop = stop, .done = done, .arg = arg};
     qn_buf_init(&f->preset, QN_PULL_PRESET_MAX);
-    f->paths = qn_xcalloc(n + 1, sizeof(char *));
-    f->roles = qn_xcalloc(n + 1, sizeof(char *));
+    f->arena = qn_arena_new(PLAN_BYTES_MAX);
+    f->paths = qn_arena_alloc(f->arena, (n + 1) * sizeof(char *));
+    f->roles = qn_arena_alloc(f->arena, (n + 1) * sizeof(char *));
     qn_loop_work(w->loop, find_files, take_in, f);
 }
 

@@ -20,6 +20,7 @@ struct qn_pull_world {
     const struct qn_hubs *hubs;
     const struct qn_store *store;
     struct qn_survey *survey; /* is told of new models */
+    const char *unpacker;     /* the program quince-unpack */
 };
 
 struct qn_pull_steps qn_pull_world_steps(struct qn_pull_world *w);

@@ -204,6 +204,7 @@ def fake_backend_dir(tmp_path_factory):
     folder = tmp_path_factory.mktemp("backends")
     for kind in ("llm", "asr", "tts", "image"):
         shutil.copy(BUILD / "tests" / "fake_backend", folder / f"quince-{kind}")
+    shutil.copy(BUILD / "bin" / "quince-unpack", folder)
     return folder
 
 

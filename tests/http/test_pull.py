@@ -1,12 +1,14 @@
 """Downloads over real sockets: POST pull and Ollama's, the jobs behind them, what sharing, pausing, leaving,
 full disks and kills do to them. The hub is the tests' own; its models are tiny, and the fake backend runs them."""
 import hashlib
+import io
 import json
 import pathlib
 import subprocess
 import sys
 import threading
 import time
+import zipfile
 
 import pytest
 from conftest import Depot, Ticker, model_file, wait_until
@@ -287,6 +289,48 @@ def test_transcriptions_install_their_model(depot):
     reply = transcribe(server, "Whisper-Tiny")
     assert reply.status == 200 and "text" in reply.json, reply.body
     assert "Whisper-Tiny" in listed(server)
+
+
+def packed(files):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as z:
+        for name, data in files.items():
+            z.writestr(name, data)
+    return out.getvalue()
+
+
+def test_archives(depot):
+    """From an address and from a repository: taken apart, loaded, deleted with all that came in it."""
+    files = {"model/see-Q4_0.gguf": model_file("see"), "model/mmproj-F16.gguf": model_file("eye"), "README.md": b"#"}
+    depot.hub.files["see.zip"] = packed(files)
+    depot.hub.repo("owner/packed", {"see.zip": packed({**files, "more.txt": b"more"}), "x-Q4_0.gguf": model_file("x")})
+    server = depot.start()
+    for name, checkpoint in (("user.a", depot.hub.plain("see.zip")), ("user.b", "owner/packed:see.zip")):
+        reply = pull(server, model_name=name, checkpoint=checkpoint, recipe="llamacpp")
+        assert reply.status == 200, reply.body
+        assert server.chat(name).status == 200
+        roles = {f["role"]: f for f in server.get(f"/v1/models/{name}/files?include_paths=true").json["files"]}
+        assert roles["main"]["path"].endswith("model/see-Q4_0.gguf") and roles["mmproj"]["path"].endswith("mmproj-F16.gguf")
+        assert pathlib.Path(roles["main"]["path"]).read_bytes() == files["model/see-Q4_0.gguf"]
+        assert not list(depot.data.rglob("see.zip")) and not depot.leftovers()
+    asked = len(depot.hub.log)
+    assert pull(server, model_name="user.a").status == 200 and len(depot.hub.log) == asked
+    for name in ("user.a", "user.b"):
+        reply = server.post("/v1/delete", {"model_name": name})
+        assert reply.status == 200 and reply.json["files_removed"] >= 3, reply.body
+    assert not list(depot.data.rglob("see-Q4_0.gguf"))
+
+
+def test_archives_that_are_refused(depot):
+    for name, data, word in (("none.zip", packed({"a.txt": b"a"}), "no model"), ("broken.zip", b"PK no", ""),
+                             ("evil.zip", packed({"../../evil.gguf": model_file("evil")}), "")):
+        depot.hub.files[name] = data
+    server = depot.start()
+    for name, word in (("none.zip", "no model"), ("broken.zip", ""), ("evil.zip", "")):
+        reply = pull(server, model_name="user.x", checkpoint=depot.hub.plain(name), recipe="llamacpp")
+        assert reply.status >= 400 and word in reply.json["message"], (name, reply.body)
+        assert "user.x" not in listed(server)
+    assert not list(depot.house.tmp_path.rglob("*evil.gguf"))
 
 
 # ---- one transfer for all ----
