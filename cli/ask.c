@@ -6,6 +6,8 @@
 #include "cli/screen.h"
 
 #include <ctype.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,14 +19,28 @@ bool qn_ask_possible(const struct qn_cli *cli)
     return !cli->json && isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
 }
 
+/* Shows the question and waits for a line. Ctrl-C is seen only while this waits, so that one which
+ * comes right behind the question is not missed. */
+static bool wait_answer(const char *question)
+{
+    struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+    sigset_t held, before;
+    sigemptyset(&held);
+    sigaddset(&held, SIGINT);
+    sigprocmask(SIG_BLOCK, &held, &before);
+    qn_print_safe(stderr, question);
+    fputc(' ', stderr);
+    fflush(stderr);
+    int n = ppoll(&in, 1, NULL, &before);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return n > 0;
+}
+
 bool qn_ask_line(const char *question, char *out, size_t n)
 {
     char line[ANSWER_MAX];
     fflush(stdout);
-    qn_print_safe(stderr, question);
-    fputc(' ', stderr);
-    fflush(stderr);
-    if (!fgets(line, sizeof line, stdin)) {
+    if (!wait_answer(question) || !fgets(line, sizeof line, stdin)) {
         fputc('\n', stderr);
         return false;
     }

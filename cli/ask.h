@@ -1,4 +1,5 @@
-/* Questions to the person at the terminal. Ctrl-C there ends the program as anywhere else. */
+/* Questions to the person at the terminal. Ctrl-C there ends the program as anywhere else, unless
+ * somebody handles it: then it is no answer. */
 #ifndef QN_CLI_ASK_H
 #define QN_CLI_ASK_H
 
@@ -12,7 +13,7 @@
 bool qn_ask_possible(const struct qn_cli *cli);
 
 /* Shows the question and reads a line, without blanks at its ends; what does not fit is cut. False
- * at the end of input. */
+ * at the end of input and after Ctrl-C. */
 bool qn_ask_line(const char *question, char *out, size_t n);
 
 /* "QUESTION [y/N] ": true for yes alone. */

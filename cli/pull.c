@@ -17,7 +17,6 @@
 #include "cli/variants.h"
 #include "cli/words.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
