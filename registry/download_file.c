@@ -89,6 +89,16 @@ static void end_full(struct dl *dl, const struct dl_file *f, int64_t need, int64
         (double)need / 1e6, f->pub->partial, (double)room / 1e6);
 }
 
+/* Something could not be written, and why says so; where there is no room left, that is why. */
+static void end_local(struct dl *dl, const struct dl_file *f, const struct qn_error *why)
+{
+    int64_t need, room;
+    if (need_beside(dl, f, &need, &room) && room < DL_DISK_LOW)
+        end_full(dl, f, need, room);
+    else
+        dl_end_with(dl, f, QN_FETCH_LOCAL, why);
+}
+
 bool dl_disk_fits(struct dl *dl)
 {
     dev_t seen = 0, dev;
@@ -212,7 +222,7 @@ bool dl_file_lay_out(struct dl *dl, struct dl_file *f, int64_t size, const char 
     if (!cut(dl, f, size) || (learned && !dl_disk_fits(dl)))
         return false;
     if (qn_ranges_create(f->ranges_path, size, etag, &r, &why)) {
-        dl_end_with(dl, f, QN_FETCH_LOCAL, &why);
+        end_local(dl, f, &why);
         return false;
     }
     adopt(dl, f, r);
@@ -292,7 +302,7 @@ bool dl_file_write(struct dl *dl, struct dl_file *f, int64_t at, const unsigned 
         f->best = f->pub->done_bytes;
     }
     if (f->ranges && wrote && qn_ranges_add(f->ranges, at, (int64_t)wrote, &why)) {
-        dl_end_with(dl, f, QN_FETCH_LOCAL, &why);
+        end_local(dl, f, &why);
         return false;
     }
     if (f->ranges)
@@ -343,13 +353,13 @@ void dl_file_check(struct dl *dl, struct dl_file *f)
         return;
     bool done = qn_verify_poll(dl->verify, f->sum, &synced, sum, &err, &why);
     if (done && err) {
-        dl_end_with(dl, f, QN_FETCH_LOCAL, &why);
+        end_local(dl, f, &why);
         return;
     }
     if (f->ranges && synced > f->synced) {
         f->synced = synced;
         if (qn_ranges_synced(f->ranges, synced, &why))
-            dl_end_with(dl, f, QN_FETCH_LOCAL, &why);
+            end_local(dl, f, &why);
     }
     if (!done || f->state != DL_FULL || dl->err)
         return;

@@ -246,11 +246,14 @@ void dl_piece_begin(struct dl_piece *p, struct dl_file *f, int64_t begin, int64_
 static void release(struct dl_piece *p)
 {
     claim(p->file, p->begin, p->end, false);
-    p->file->dry = false;
-    p->file->running--;
+    struct dl_file *f = p->file;
+    f->dry = false;
+    f->running--;
     p->dl->running--;
     p->file = NULL;
     qn_way_deinit(&p->way);
+    if (!p->dl->err && f->ranges && f->state == DL_OPEN)
+        dl_file_full(p->dl, f);
 }
 
 void dl_piece_drop(struct dl_piece *p)
@@ -421,6 +424,4 @@ void dl_piece_finish(struct dl_piece *p, CURLcode code)
         }
     }
     release(p);
-    if (!dl->err && f->ranges && f->state == DL_OPEN)
-        dl_file_full(dl, f);
 }

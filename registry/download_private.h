@@ -16,12 +16,13 @@
 #include <stdint.h>
 
 enum {
-    DL_BUFFER = 256 * 1024,   /* of one connection: what a kill may lose */
-    DL_OPEN_MAX = 64,         /* files at once, with those that wait for their sums */
-    DL_SPAN_MAX = 4,          /* chunks in one request */
-    DL_ANEW_MAX = 5,          /* times that a file may change at the server */
-    DL_GAIN = 256 * 1024,     /* bytes after which a failure is a first one again */
-    DL_SCRAP_MAX = 64 * 1024, /* of a reply's body that is not the file's */
+    DL_BUFFER = 256 * 1024,    /* of one connection: what a kill may lose */
+    DL_OPEN_MAX = 64,          /* files at once, with those that wait for their sums */
+    DL_SPAN_MAX = 4,           /* chunks in one request */
+    DL_ANEW_MAX = 5,           /* times that a file may change at the server */
+    DL_GAIN = 256 * 1024,      /* bytes after which a failure is a first one again */
+    DL_SCRAP_MAX = 64 * 1024,  /* of a reply's body that is not the file's */
+    DL_DISK_LOW = 1024 * 1024, /* bytes: with less a disk is full */
     DL_TICK_MS = 100
 };
 #define DL_UNTOLD_MAX ((int64_t)16 << 30) /* of a body that does not say how long it is */
@@ -135,8 +136,8 @@ char *dl_ranges_path(const char *partial);
 /* download_piece.c */
 void dl_piece_begin(struct dl_piece *p, struct dl_file *f, int64_t begin, int64_t end);
 void dl_piece_finish(struct dl_piece *p, CURLcode code); /* curl is done with it */
-bool dl_piece_flush(
-    struct dl_piece *p); /* writes what is in the buffer; false: the call has ended */
+/* Writes what is in the buffer. False: the call has ended. */
+bool dl_piece_flush(struct dl_piece *p);
 void dl_piece_drop(struct dl_piece *p); /* gives it up; what came is kept */
 
 #endif

@@ -1,5 +1,6 @@
 """How fast a file arrives over the loopback from nginx: plain `curl -o`, curl followed by sha256sum, and
-quince's engine, which sums and syncs as it goes. In turn, so that all see the same machine; medians."""
+quince's engine, which sums and syncs as it goes. In turn, so that all see the same machine; medians.
+Then the router pulls the same file, and is asked for /live all the while."""
 import argparse
 import json
 import os
@@ -9,8 +10,13 @@ import shutil
 import socket
 import statistics
 import subprocess
+import sys
 import tempfile
+import threading
 import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests" / "http")]
 
 NGINX = """
 daemon off; pid {folder}/nginx.pid; error_log {folder}/error.log; worker_processes 1;
@@ -21,6 +27,8 @@ http {{
     server {{ listen 127.0.0.1:{port}; root {folder}/www; }}
 }}
 """
+
+import conftest  # noqa: E402
 
 
 def free_port():
@@ -37,18 +45,58 @@ def timed(command, **more):
     return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
 
 
+def router_pulls(build, url, size, place):
+    """The router's rate, and how long /live took meanwhile, in milliseconds: p50, p99, the longest. And before."""
+    (place / "backends").mkdir()
+    os.symlink((build / "tests" / "fake_backend").absolute(), place / "backends" / "quince-llm")
+    (place / "models").mkdir()
+    (place / "models" / "models.json").write_text("{}")
+    conftest.Server.own_session = False
+    server = conftest.Server(place / "data", place / "backends", place / "models",
+                             ["--allow-private-hubs", "--no-discovery", "--log-level", "warn"])
+    try:
+        connection = server.connect(60)
+
+        def live(seconds=None, thread=None):
+            took, until = [], time.monotonic() + (seconds or 600)
+            while time.monotonic() < until and (thread is None or thread.is_alive()):
+                began = time.monotonic()
+                connection.request("GET", "/live")
+                connection.getresponse().read()
+                took.append((time.monotonic() - began) * 1000)
+                time.sleep(0.001)
+            took.sort()
+            return {"p50": took[len(took) // 2], "p99": took[len(took) * 99 // 100], "most": took[-1], "n": len(took)}
+
+        before, replies, seconds = live(2), [], []
+
+        def pull():
+            began = time.monotonic()
+            replies.append(server.post("/api/v1/pull", {"model_name": "user.Big", "checkpoint": url, "recipe": "llamacpp"}))
+            seconds.append(time.monotonic() - began)
+
+        thread = threading.Thread(target=pull)
+        thread.start()
+        meanwhile = live(thread=thread)
+        thread.join()
+        assert replies[0].status == 200, replies[0].body
+        return {"mb_s": size / seconds[0] / 1e6, "live_before": before, "live_meanwhile": meanwhile}
+    finally:
+        server.stop()
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__)
-    p.add_argument("--build", default="build", type=pathlib.Path)
     p.add_argument("--mib", default=2048, type=int)
     p.add_argument("--reps", default=3, type=int)
     p.add_argument("--source", default="/dev/shm", help="folder for the file that nginx serves")
     p.add_argument("--to", action="append", help="folder to download to; default: /dev/shm and the temporary folder")
     p.add_argument("--connections", action="append", type=int, help="default: 1 and 8")
     p.add_argument("--only", help="ways whose names contain this, and curl")
+    p.add_argument("--no-router", action="store_true", help="the engine alone")
     p.add_argument("--json", type=argparse.FileType("w"))
     o = p.parse_args()
-    probe = o.build / "tests" / "fetch_probe"
+    probe = conftest.BUILD / "tests" / "fetch_probe"
     folder = pathlib.Path(tempfile.mkdtemp(prefix="quince-bench-", dir=o.source))
     places = [pathlib.Path(tempfile.mkdtemp(prefix="quince-bench-", dir=d)) for d in o.to or ["/dev/shm", tempfile.gettempdir()]]
     server, rows = None, []
@@ -56,14 +104,15 @@ def main():
         (folder / "www").mkdir()
         os.chmod(folder, 0o755)
         block = os.urandom(1 << 20)
-        with open(folder / "www" / "file", "wb") as f:
-            for i in range(o.mib):
+        with open(folder / "www" / "file.gguf", "wb") as f:
+            f.write(conftest.model_file("big", 1 << 20))
+            for i in range(1, o.mib):
                 f.write(i.to_bytes(8, "little") + block[8:])
-        sha256 = subprocess.run(["sha256sum", folder / "www" / "file"], capture_output=True, text=True).stdout[:64]
+        sha256 = subprocess.run(["sha256sum", folder / "www" / "file.gguf"], capture_output=True, text=True).stdout[:64]
         port = free_port()
         (folder / "nginx.conf").write_text(NGINX.format(folder=folder, port=port))
         server = subprocess.Popen(["/usr/sbin/nginx", "-c", folder / "nginx.conf", "-e", folder / "error.log"])
-        url = f"http://127.0.0.1:{port}/file"
+        url = f"http://127.0.0.1:{port}/file.gguf"
         for _ in range(100):
             if subprocess.run(["curl", "-sfI", url], capture_output=True).returncode == 0:
                 break
@@ -102,6 +151,17 @@ def main():
                 rows.append(row)
                 row["runs_s"] = [round(w, 3) for w, _ in runs]
                 print(f"{row['to']:10} {name:24} {row['mb_s']:8.0f} {row['of_curl'] * 100:5.0f} % {cpu:6.2f}  {row['runs_s']}", flush=True)
+            for old in place.iterdir():
+                old.unlink()
+            if not o.no_router:
+                row = {"to": str(place.parent), "way": "router", **router_pulls(conftest.BUILD, url, o.mib << 20, place)}
+                row["of_curl"] = row["mb_s"] * base * 1e6 / (o.mib << 20)
+                rows.append(row)
+                print(f"{row['to']:10} {'the router':24} {row['mb_s']:8.0f} {row['of_curl'] * 100:5.0f} %")
+                for when in ("before", "meanwhile"):
+                    t = row[f"live_{when}"]
+                    print(f"{'':10} /live {when}: p50 {t['p50']:.2f} ms, p99 {t['p99']:.2f} ms, "
+                          f"longest {t['most']:.1f} ms of {t['n']}", flush=True)
         if o.json:
             json.dump(rows, o.json, indent=1)
     finally:

@@ -268,26 +268,30 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
     daemon_threads = True
     request_queue_size = 64
 
-    def __init__(self, hub, host):
-        self.hub, self.host = hub, host
+    def __init__(self, hub, host, tls=None):
+        self.hub, self.host, self.scheme = hub, host, "https" if tls else "http"
         super().__init__(("127.0.0.1", 0), Handler)
+        if tls:
+            self.socket = tls.wrap_socket(self.socket, server_side=True)
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
 
     @property
     def url(self):
-        return f"http://127.0.0.1:{self.server_port}"
+        return f"{self.scheme}://127.0.0.1:{self.server_port}"
 
     def handle_error(self, request, client_address):
         pass  # clients that go away are what these tests are about
 
 
 class Hub:
-    def __init__(self):
+    """tls: an ssl.SSLContext for both servers, which are https then."""
+
+    def __init__(self, tls=None):
         self.repos, self.files, self.faults, self.log = {}, {}, [], []
         self.routes = []  # functions (handler, split url) -> True when they have answered
         self.lock, self.closing, self.rate = threading.Lock(), False, 0
         self.sums = {}
-        self.api, self.cdn = Server(self, "api"), Server(self, "files")
+        self.api, self.cdn = Server(self, "api", tls), Server(self, "files", tls)
 
     @property
     def url(self):

@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import signal
+import ssl
 import subprocess
 import textwrap
 import time
@@ -14,7 +15,7 @@ import zlib
 
 import pytest
 from conftest import BUILD, QUICK
-from hub_server import TOKEN, git_sha1
+from hub_server import TOKEN, Hub, git_sha1
 
 PROBE = BUILD / "tests" / "fetch_probe"
 BUFFER = 256 * 1024
@@ -172,11 +173,13 @@ def test_breaking_without_progress_is_given_up_though_bytes_come(fetch, hub):
 
 # Sizes and sums
 
-@pytest.mark.parametrize("fault", [{"total": 99 << 20}, {"no_ranges": True, "length": 99}, {"data": noise(99)}], ids=["total", "length", "data"])
-@pytest.mark.parametrize("size", [1000, CHUNK + 1000])
-def test_another_length_than_promised(fetch, hub, fault, size):
-    if "total" in fault and size < CHUNK:
-        pytest.skip("small files are not asked for in ranges")
+LENGTHS = {"total": {"total": 99 << 20}, "length": {"no_ranges": True, "length": 99}, "data": {"data": noise(99)}}
+
+
+@pytest.mark.parametrize("what,size", [("total", CHUNK + 1000), ("length", 1000), ("length", CHUNK + 1000), ("data", 1000),
+                                       ("data", CHUNK + 1000)])
+def test_another_length_than_promised(fetch, hub, what, size):
+    fault = LENGTHS[what]
     hub.fault("a", **fault)
     r = fetch.run(fetch.file("a", noise(size)))
     assert (r["end"], r["error"]) == ("damaged", "format"), r
@@ -428,6 +431,39 @@ def test_a_proxy_of_the_environment_is_used(fetch, hub, monkeypatch):
     monkeypatch.setenv("no_proxy", "other.test, .example.test")
     r = fetch.run(fetch.file("a", b"by proxy", url="http://example.test/a"), retries=-1)
     assert r["end"] == "network" and len(asked) == 1
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """One that is good for 127.0.0.1 and signed by nobody but itself."""
+    if not shutil.which("openssl"):
+        pytest.skip("there is no openssl")
+    folder = tmp_path_factory.mktemp("tls")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=hub", "-addext",
+                    "subjectAltName=IP:127.0.0.1", "-keyout", folder / "key", "-out", folder / "cert"],
+                   check=True, capture_output=True)
+    return folder
+
+
+def test_https(certificate, tmp_path):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate / "cert", certificate / "key")
+    hub, plain = Hub(context), Hub()
+    try:
+        fetch = Fetch(hub, tmp_path)
+        file, options = lfs(hub, fetch, noise(CHUNK + 5)), {"endpoints": [hub.url, hub.files_url], "allow_private": False}
+        r = fetch.run(file, **options)
+        assert r["end"] == "refused" and "certificate" in r["message"] and not hub.log  # once, and for good
+        fetch.ok(file, ca_file=str(certificate / "cert"), **options)
+        # Never from https down to http, not even to a configured hub.
+        plain.files["b"] = noise(10)
+        hub.fault("b", redirect=plain.plain("b"))
+        options["endpoints"].append(plain.url)
+        r = fetch.run(fetch.file("b", noise(10)), ca_file=str(certificate / "cert"), **options)
+        assert r["end"] == "refused" and "from https to plain http" in r["message"] and not plain.log
+    finally:
+        hub.close()
+        plain.close()
 
 
 # Stopping, killing, going on
