@@ -79,7 +79,9 @@ static qn_err default_model(const struct qn_cli *cli, char **out, struct qn_erro
     }
     qn_json_free(doc);
     return *out ? QN_OK
-                : qn_fail(e, QN_ENOTFOUND, "the server knows no model: quince import FILE.gguf");
+                : qn_fail(e, QN_ENOTFOUND,
+                          "there is no model here yet: `quince list --all` shows some, quince "
+                          "pull NAME fetches one");
 }
 
 static const char *wrong_option(const struct qn_cli_args *a)

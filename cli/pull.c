@@ -240,6 +240,10 @@ static qn_err plan(struct pull *p, struct qn_error *e)
         set_name(p, m.id);
         if (m.size_bytes > 0)
             p->size_bytes = m.size_bytes;
+        struct qn_jref why = qn_json_get(&root, "unsupported");
+        if (qn_json_raw_str(&why)[0])
+            err = qn_fail(e, QN_EUNSUPPORTED, "%.200s cannot be run here: it is %s", m.id,
+                          qn_json_raw_str(&why));
     }
     return err;
 }

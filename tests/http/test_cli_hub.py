@@ -117,14 +117,26 @@ def test_ctrl_c_and_afterwards(quince, hub, depot, key):
         wait_until(lambda: name in quince("list").out, 20, "the download's end")
     elif key == "p":
         assert name in quince("downloads").out and "paused" in quince("downloads").out
-        assert quince("downloads", "resume", name).returncode == 0
-        wait_until(lambda: name in quince("list").out, 20, "the download's end")
+        assert quince("pull", f"{REPO}:Q8_0", "--quiet").out == name + "\n"
     else:
         wait_until(lambda: not depot.leftovers(), what="the partial file's end")
         assert quince("pull", f"{REPO}:Q8_0").returncode == 0
     assert "word" in quince("run", name, "hello").out
     if key != "c":  # nothing but what was on its way came twice
         assert hub.sent(host="files") <= 700000 + 8 * 128 * 1024
+
+
+def test_downloads_resume(quince, hub):
+    hub.rate = 150000
+    name = "user.Qwen3-0.6B-GGUF-Q8_0"
+    t = Terminal(quince, "pull", f"{REPO}:Q8_0")
+    t.wait_for("kB/s")
+    assert quince("downloads", "pause", name).out == f"Paused {name}\n"
+    assert t.status() == 1  # who watched is told
+    assert "was paused" in t.screen
+    hub.rate = 0
+    assert quince("downloads", "resume", name).returncode == 0
+    wait_until(lambda: name in quince("list").out, 20, "the download's end")
 
 
 def test_failures_say_what_to_do(quince, hub):

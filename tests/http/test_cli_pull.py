@@ -60,6 +60,12 @@ def test_a_model_of_the_list(tmp_path, stub):
     assert len(server.bodies(PULL)) == 1
 
 
+def test_a_model_that_nothing_here_runs(tmp_path, stub):
+    server = stub(models(model("Phi-4-NPU", False, unsupported="for AMD's NPU alone")))
+    done = Cli(tmp_path, server.port)("pull", "Phi-4-NPU")
+    assert (done.returncode, done.out) == (1, "") and "it is for AMD's NPU alone" in done.err
+
+
 def test_quiet_and_json(tmp_path, stub):
     server = stub(models(HERE, THERE) | {PULL: progress(GB, 4 * GB) + complete(model_name=THERE["id"])})
     cli = Cli(tmp_path, server.port)
