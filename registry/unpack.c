@@ -194,11 +194,10 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
     return remove(path);
 }
 
-/* Only what the helper made is there: no links, which are not followed anyway. */
-static void remove_tree(const char *path)
+void qn_unpack_discard(const char *folder)
 {
-    if (nftw(path, remove_entry, WALK_FDS, FTW_DEPTH | FTW_PHYS))
-        qn_warn("unpack", "folder=\"%s\" not_removed=1 message=\"%s\"", path, strerror(errno));
+    if (nftw(folder, remove_entry, WALK_FDS, FTW_DEPTH | FTW_PHYS))
+        qn_warn("unpack", "folder=\"%s\" not_removed=1 message=\"%s\"", folder, strerror(errno));
 }
 
 qn_err qn_unpack(const char *helper, const char *archive, const char *dest, const atomic_bool *stop,
@@ -222,7 +221,7 @@ qn_err qn_unpack(const char *helper, const char *archive, const char *dest, cons
             err = errno == EEXIST ? qn_fail(e, QN_ECONFLICT, "%s is there already", dest)
                                   : qn_fail_errno(e, "rename the unpacked files to %s", dest);
         if (err)
-            remove_tree(qn_buf_cstr(&fresh));
+            qn_unpack_discard(qn_buf_cstr(&fresh));
     }
     free(parent);
     qn_buf_deinit(&fresh);

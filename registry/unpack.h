@@ -30,4 +30,8 @@ bool qn_unpack_is_archive(const char *path);
 qn_err qn_unpack(const char *helper, const char *archive, const char *dest, const atomic_bool *stop,
                  struct qn_unpacked *out, struct qn_error *e);
 
+/* Removes a folder that qn_unpack made, with all in it; what cannot be removed is a warning in the
+ * log. Links are not followed. */
+void qn_unpack_discard(const char *folder);
+
 #endif

@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -130,6 +131,7 @@ qn_err qn_pull_unpack(const struct qn_store *store, const char *helper, const ch
                       struct qn_error *e)
 {
     struct qn_unpacked unpacked;
+    bool fresh = false;
     char *folder = NULL, *blob = qn_path_absolute(archive, e);
     *out = (struct qn_pull_inside){0};
     if (!blob)
@@ -138,11 +140,14 @@ qn_err qn_pull_unpack(const struct qn_store *store, const char *helper, const ch
     /* The folder appears whole, by a rename: one that is there is from an earlier try. */
     if (!err && !qn_file_exists(folder)) {
         err = qn_unpack(helper, archive, folder, stop, &unpacked, e);
+        fresh = !err;
         if (err == QN_ECONFLICT)
             err = QN_OK;
     }
     if (!err)
         err = look_inside(folder, archive, a, out, e);
+    if (err && fresh) /* no model has what is in it */
+        qn_unpack_discard(folder);
     free(folder);
     free(blob);
     return err;

@@ -2,13 +2,16 @@
 cache (blobs, snapshots, refs; what huggingface_hub's scan_cache_dir calls corrupted), never from our code. And what
 deletion takes out of it."""
 import hashlib
+import io
 import os
 import pathlib
 import re
+import shutil
+import zipfile
 
 import pytest
 
-from conftest import Depot, model_file, wait_until
+from conftest import BUILD, Depot, model_file, wait_until
 
 REPO = "unsloth/Phi-4-mini-instruct-GGUF"
 FILES = {"Phi-4-mini-instruct-Q4_K_M.gguf": model_file("q4"),
@@ -245,3 +248,46 @@ def test_the_catalog_in_the_form_of_two_files(house, depot):
     assert other.post("/internal/recipe_options.json", {"user.own": {"ctx_size": 9}, "user.Phi": 5}).status == 400
     assert other.get("/internal/recipe_options.json").json["user.own"]["ctx_size"] == 512
     assert other.post("/internal/recipe_options.json", {"user.none": {}}).json["not_here"] == ["user.none"]
+
+
+def zip_of(files):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as z:
+        for name, data in files.items():
+            z.writestr(name, data)
+    return out.getvalue()
+
+
+@pytest.fixture
+def unpacker(house):
+    """The program that unpacks lies beside those that run models."""
+    target = house.backend_dir / "quince-unpack"
+    if not target.exists():
+        shutil.copy(BUILD / "bin" / "quince-unpack", target)
+
+
+def test_a_model_that_comes_as_an_archive(depot, hub, unpacker):
+    hub.repo("some/archives", {
+        "model.zip": zip_of({"dir/tiny-00001-of-00001.gguf": model_file("zipped"), "dir/mmproj-tiny.gguf": model_file("p"),
+                             "readme.txt": b"hello"}),
+        "evil.zip": zip_of({"../../escape.gguf": model_file("evil"), "x.gguf": model_file("x")}),
+        "none.zip": zip_of({"a.txt": b"nothing"})})
+    server = depot.start()
+    at = f"{hub.url}/some/archives/resolve/main"
+    reply = server.post("/v1/pull", {"model_name": "user.zipped", "checkpoint": f"{at}/model.zip", "recipe": "llamacpp"})
+    assert reply.status == 200, reply.body
+    assert server.chat("user.zipped").status == 200
+    files = server.get("/v1/models/user.zipped/files?include_paths=true").json["files"]
+    assert sorted(f["role"] for f in files) == ["main", "mmproj", "other"]
+    own = pathlib.Path(server.data_dir) / "hub"
+    assert all(f["path"].startswith(str(own / "unpacked")) for f in files)
+    assert not list(own.rglob("*.zip"))  # the archive is not kept beside what it held
+    for name, reason in (("evil", "steps out of its folder"), ("none", "no model")):
+        reply = server.post("/v1/pull", {"model_name": f"user.{name}", "checkpoint": f"{at}/{name}.zip",
+                                         "recipe": "llamacpp"})
+        assert reply.status >= 400 and reason in reply.json["message"], (name, reply.body)
+    assert not list(pathlib.Path(server.data_dir).rglob("escape*"))
+    assert len(list((own / "unpacked").iterdir())) == 1
+    freed = server.post("/v1/delete", {"model_name": "user.zipped"}).json
+    assert freed["freed_bytes"] == sum(f["size_bytes"] for f in files)
+    assert not list((own / "unpacked").iterdir())
