@@ -144,6 +144,14 @@ qn_err qn_custody_delete(struct qn_services *sv, const char *name, qn_custody_do
         qn_snapshot_unref(snap);
         return err;
     }
+    if (!qn_pulls_forget_model(sv->pulls, row->name)) {
+        err = qn_fail_param(e, QN_ECONFLICT, "model",
+                            "what was pulled for '%s' is just being put in its place: try again in "
+                            "a moment",
+                            row->name);
+        qn_snapshot_unref(snap);
+        return err;
+    }
     struct leaving *l = qn_xcalloc(1, sizeof *l);
     l->sv = sv;
     l->arena = qn_arena_new(FILES_TEXT_MAX);
@@ -158,7 +166,6 @@ qn_err qn_custody_delete(struct qn_services *sv, const char *name, qn_custody_do
     l->done = done;
     l->ctx = ctx;
     note_keeper(l);
-    qn_pulls_forget_model(sv->pulls, l->name);
     /* Another model may compute for this one; and one that is not loaded is out already. */
     if (qn_inventory_computes(snap, row) != row ||
         qn_inventory_unload(sv->inventory, l->name, on_unloaded, l, NULL))

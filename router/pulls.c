@@ -332,6 +332,12 @@ static qn_err begin(struct qn_pulls *p, const char *id, const struct qn_pull_wis
                              "%s is being downloaded from %s: wait until that is over, or cancel "
                              "it",
                              order->model, j->plan->order.checkpoints[0].ref);
+    if (j && p->config.offline && !j->plan->order.local && !qn_pull_is_over(j->m.state) &&
+        j->m.state != QN_PULL_FINISHING)
+        return qn_fail_param(e, QN_ENOTFOUND, "checkpoint",
+                             "%s has not come as a whole, and the server is offline: its download "
+                             "goes on when it is started without that setting",
+                             order->model);
     if (!j) {
         trim(p);
         if (count(p) >= QN_DOWNLOADS_MAX)
@@ -456,14 +462,16 @@ qn_err qn_pulls_set_priority(struct qn_pulls *p, const char *id, int64_t priorit
     return QN_OK;
 }
 
-void qn_pulls_forget_model(struct qn_pulls *p, const char *model)
+bool qn_pulls_forget_model(struct qn_pulls *p, const char *model)
 {
     for (struct qn_pull_job *j = p ? p->jobs : NULL; j; j = j->next)
         if (qn_str_eq(j->plan->order.model, model)) {
-            if (j->m.state != QN_PULL_FINISHING)
+            bool may = j->m.state != QN_PULL_FINISHING;
+            if (may)
                 qn_pull_handle(j, QN_PULL_REMOVE);
-            return;
+            return may;
         }
+    return true;
 }
 
 static int compare(const void *a, const void *b)

@@ -145,8 +145,9 @@ qn_err qn_pulls_set_priority(struct qn_pulls *p, const char *id, int64_t priorit
                              struct qn_error *e);
 
 /* The model is being deleted: what is downloaded for it is cancelled and taken off the list. NULL
- * allowed. */
-void qn_pulls_forget_model(struct qn_pulls *p, const char *model);
+ * allowed. False: its files are all here and it is being made known at this moment; nothing
+ * happened. */
+bool qn_pulls_forget_model(struct qn_pulls *p, const char *model);
 
 /* The paths of all partial files that jobs still want, sorted; malloc'ed, the caller frees the
  * strings and the list. For whoever cleans up. */

@@ -222,6 +222,27 @@ def test_local_import_asks_nobody(depot):
     assert len(depot.hub.log) == asked
 
 
+def test_offline_nobody_waits_for_what_cannot_come(depot):
+    """A download of the last run waits until the server is online again; who asks for it now is told."""
+    depot.hub.repo("owner/large", {"m-Q4_0.gguf": model_file("large", 600_000)})
+    slow(depot.hub, "m-Q4_0.gguf", 100_000)
+    server = depot.start()
+    fields = {"model_name": "user.m", "checkpoint": "owner/large:Q4_0"}
+    stream = Stream(server, **fields)
+    next(iter(stream))
+    stream.close()
+    server.stop()
+    server = depot.start("--offline")
+    reply = server.post("/api/v1/pull", fields, timeout=10)
+    assert reply.status == 400 and reply.json["error"]["code"] == "lemond_offline", reply.body
+    assert control(server, "user.m", "pause").json["status"] == "paused"
+    assert server.post("/api/v1/pull", fields, timeout=10).status == 400
+    server.stop()
+    depot.hub.heal()
+    server = depot.start()
+    assert server.post("/api/v1/pull", fields, timeout=30).status == 200
+
+
 def test_gated_repositories(depot):
     depot.hub.repo("owner/gated", {"g-Q4_0.gguf": model_file("g")}, gated=True)
     server = depot.start()

@@ -128,6 +128,8 @@ static void finish(void *ctx, const struct qn_pull_order *order,
     for (size_t i = 0; i < n; i++)
         assert_int_equal(world.here[letter_of(&files[i])], SIZE);
     world.finished++;
+    /* Its files would go while its row comes. */
+    assert_false(qn_pulls_forget_model(pulls, order->model));
     struct finishing *f = malloc(sizeof *f);
     *f = (struct finishing){done, arg};
     qn_loop_post(loop, say_finished, f);
@@ -637,7 +639,8 @@ static void partials_in_use(void **state)
     for (size_t i = 0; i < n; i++)
         free(list[i]);
     free(list);
-    qn_pulls_forget_model(pulls, "m");
+    assert_true(qn_pulls_forget_model(pulls, "m"));
+    assert_true(qn_pulls_forget_model(pulls, "nobody"));
     run_until(one_ended);
     assert_int_equal(qn_pulls_partials(pulls, &list), 0);
     stop();
