@@ -321,19 +321,6 @@ static const char *copy(struct qn_arena *a, const char *s)
     return s ? qn_arena_strdup(a, s) : NULL;
 }
 
-static void copy_files(struct intake *in, const struct qn_intake_origin *o)
-{
-    in->as_they_are = o && o->n_files > 0;
-    in->n_files = in->as_they_are ? o->n_files : 1;
-    in->files = qn_arena_alloc(in->arena, in->n_files * sizeof *in->files);
-    in->roles = qn_arena_alloc(in->arena, in->n_files * sizeof *in->roles);
-    in->sizes = qn_arena_alloc(in->arena, in->n_files * sizeof *in->sizes);
-    for (size_t i = 0; i < in->n_files; i++) {
-        in->files[i] = in->as_they_are ? copy(in->arena, o->files[i]) : in->wish.path;
-        in->roles[i] = in->as_they_are ? copy(in->arena, o->roles[i]) : "main";
-    }
-}
-
 /* Texts of clients may be as long as a body. */
 static const char *bounded(struct intake *in, const char *s, size_t max, const char *param)
 {
@@ -342,6 +329,20 @@ static const char *bounded(struct intake *in, const char *s, size_t max, const c
     qn_fail_param(&in->error, QN_EINVAL, param, "%s: '%.80s...' has more than %zu characters",
                   param, s, max);
     return "";
+}
+
+static void copy_files(struct intake *in, const struct qn_intake_origin *o)
+{
+    in->as_they_are = o && o->n_files > 0;
+    in->n_files = in->as_they_are ? o->n_files : 1;
+    in->files = qn_arena_alloc(in->arena, in->n_files * sizeof *in->files);
+    in->roles = qn_arena_alloc(in->arena, in->n_files * sizeof *in->roles);
+    in->sizes = qn_arena_alloc(in->arena, in->n_files * sizeof *in->sizes);
+    for (size_t i = 0; i < in->n_files; i++) {
+        in->files[i] =
+            in->as_they_are ? bounded(in, o->files[i], PATH_MAX, "checkpoint") : in->wish.path;
+        in->roles[i] = in->as_they_are ? copy(in->arena, o->roles[i]) : "main";
+    }
 }
 
 static struct intake *intake_new(struct qn_catalog *catalog, const bool *closed,

@@ -45,6 +45,20 @@ bool qn_may_open(const struct qn_services *sv, struct qn_http *h, const char *pa
     return may;
 }
 
+bool qn_may_open_options(const struct qn_services *sv, struct qn_http *h,
+                         const struct qn_jref *options)
+{
+    struct qn_jref list = qn_json_get(options, "lora"), it;
+    if (qn_json_type(&list) != QN_JSON_ARRAY)
+        return true;
+    for (bool more = qn_json_first(&list, &it); more; more = qn_json_next(&it)) {
+        struct qn_jref path = qn_json_get(&it, "path");
+        if (qn_json_type(&path) == QN_JSON_STRING && !qn_may_open(sv, h, qn_json_raw_str(&path)))
+            return false;
+    }
+    return true;
+}
+
 bool qn_may_open_order(const struct qn_services *sv, struct qn_http *h,
                        const struct qn_pull_order *order)
 {
@@ -54,5 +68,12 @@ bool qn_may_open_order(const struct qn_services *sv, struct qn_http *h,
             ref.hub == QN_HUB_LOCAL && !qn_may_open(sv, h, ref.url))
             return false;
     }
-    return true;
+    struct qn_json *doc;
+    if (!*order->options ||
+        qn_json_parse(order->options, strlen(order->options), &doc, NULL) != QN_OK)
+        return true;
+    struct qn_jref options = qn_json_root(doc);
+    bool may = qn_may_open_options(sv, h, &options);
+    qn_json_free(doc);
+    return may;
 }

@@ -8,6 +8,7 @@
 #include "router/inventory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* A change of the catalog cannot be called off, so this outlives a client that leaves. */
 struct asker {
@@ -151,6 +152,8 @@ void qn_api_alias_remove(struct qn_services *sv, struct qn_http *h, const char *
         struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, "alias");
         err = qn_json_str(&v, &alias, &e);
     }
+    if (!err && strlen(alias) > QN_MODEL_NAME_MAX)
+        err = qn_fail_param(&e, QN_ENOTFOUND, "alias", "there is no alias '%.200s'", alias);
     if (!err && sv->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (err)

@@ -85,21 +85,6 @@ static qn_err read_options(struct qn_services *sv, const char *name, const struc
                          : QN_OK;
 }
 
-/* True when this server may open the adapters that a load names; else the request is answered. What
- * is no list of paths is refused with the options. */
-static bool may_open_adapters(struct qn_services *sv, struct qn_http *h, const struct qn_json *doc)
-{
-    struct qn_jref root = qn_json_root(doc), list = qn_json_get(&root, "lora"), it;
-    if (qn_json_type(&list) != QN_JSON_ARRAY)
-        return true;
-    for (bool more = qn_json_first(&list, &it); more; more = qn_json_next(&it)) {
-        struct qn_jref path = qn_json_get(&it, "path");
-        if (qn_json_type(&path) == QN_JSON_STRING && !qn_may_open(sv, h, qn_json_raw_str(&path)))
-            return false;
-    }
-    return true;
-}
-
 bool qn_api_save_options(struct qn_services *sv, const char *name,
                          const struct qn_load_options *asked, qn_catalog_done done, void *ctx)
 {
@@ -249,8 +234,11 @@ void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id)
     }
     if (!err && sv->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
-    if (!err && !may_open_adapters(sv, h, doc))
-        goto out;
+    if (!err) {
+        struct qn_jref root = qn_json_root(doc);
+        if (!qn_may_open_options(sv, h, &root))
+            goto out;
+    }
     if (!err) {
         a = qn_xcalloc(1, sizeof *a);
         a->sv = sv;

@@ -9,11 +9,12 @@
 #include "router/answer.h"
 #include "router/inventory.h"
 #include "router/load_options.h"
+#include "router/may_open.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTIONS_MAX = 64 * 1024 };
+enum { OPTIONS_MAX = 64 * 1024, CONTEXT_MAX = 16 * 1024 * 1024 };
 
 static const char user[] = "user.";
 
@@ -140,7 +141,14 @@ static qn_err options_of(const struct qn_model_row *row, const struct qn_jref *g
     int64_t tokens = -1; /* the model's own */
     if (qn_json_type(given) != QN_JSON_OBJECT)
         return qn_json_fail(given, e, "expected an object of options");
-    qn_err err = qn_json_i64_opt(&context, -1, INT32_MAX, &tokens, e);
+    qn_err err = qn_json_i64_opt(&context, -1, CONTEXT_MAX, &tokens, e);
+    /* One of a wrong type would spoil every load. */
+    for (const struct qn_load_option *o = type ? type->load_options : NULL; o && o->name && !err;
+         o++) {
+        struct qn_jref v = qn_json_get(given, o->name);
+        if (qn_json_type(&v) > QN_JSON_NULL && qn_json_type(&v) != o->type)
+            err = qn_json_fail(&v, e, "expected %s", qn_json_type_name(o->type));
+    }
     if (err)
         return err;
     struct qn_buf known;
@@ -187,6 +195,16 @@ static qn_err take_options(struct qn_services *sv, const struct qn_jref *root, s
     return err;
 }
 
+/* True when this server may open every adapter that is named; else the request is answered. */
+static bool may_open_all(struct qn_services *sv, struct qn_http *h, const struct qn_jref *root)
+{
+    struct qn_jref it;
+    for (bool more = qn_json_first(root, &it); more; more = qn_json_next(&it))
+        if (!qn_may_open_options(sv, h, &it))
+            return false;
+    return true;
+}
+
 void qn_api_recipe_options_set(struct qn_services *sv, struct qn_http *h, const char *id)
 {
     struct qn_json *doc;
@@ -201,7 +219,7 @@ void qn_api_recipe_options_set(struct qn_services *sv, struct qn_http *h, const 
         err = take_options(sv, &root, NULL, NULL, &n, &e);
     if (err) {
         qn_answer_error(h, &e);
-    } else {
+    } else if (may_open_all(sv, h, &root)) {
         struct importing *im = qn_xcalloc(1, sizeof *im);
         im->http = h;
         qn_http_on_gone(h, gone, im);

@@ -382,6 +382,48 @@ def test_an_open_server_opens_files_of_its_folders_only(house):
         assert server.request("DELETE", "/engines/x").status == 200
 
 
+def test_adapters_of_saved_options_obey_the_same_rule(house):
+    folder = house.tmp_path / "hub"
+    folder.mkdir()
+    server = house.start("--listen", f"0.0.0.0:{free_port()}=lemonade", "--insecure", "--models-dir", str(folder))
+    model = str(fake_model(folder))
+    server.register("user.m", model)
+    lora = {"lora": [{"path": "/etc/passwd"}]}
+    asks = [("/internal/recipe_options.json", {"user.m": lora}),
+            ("/internal/recipe_options.json", {"user.nobody": {}, "user.m": lora}),
+            ("/v1/pull", {"model_name": "user.z", "checkpoint": model, "recipe_options": lora}),
+            ("/v1/models/register", {"model_name": "user.x", "checkpoint": model, "recipe_options": lora}),
+            ("/v1/models/register", {"model_name": "user.y", "checkpoint": "a/b:Q4_0", "recipe_options": lora})]
+    for path, body in asks:
+        reply = server.post(path, body)
+        assert reply.status == 403 and b"path_not_allowed" in reply.body, (path, body, reply.body)
+    assert server.get("/v1/models/user.m/options").json["saved"] == {}
+    lora["lora"][0]["path"] = model
+    assert server.post(*asks[0]).status == 200
+    assert server.get("/v1/models/user.m/options").json["saved"] == lora
+
+
+def test_options_of_wrong_types_are_not_taken_over(house):
+    server = house.start()
+    name = house.model(server, "good")
+    for options in ({"slots": "many"}, {"lora": "/a.gguf"}, {"ctx_size": 2**30}, {"ctx_size": "long"}, []):
+        reply = server.post("/internal/recipe_options.json", {name: options})
+        assert reply.status == 400, (options, reply.body)
+    assert server.get("/internal/recipe_options.json").json == {}
+
+
+def test_names_of_a_hundred_megabytes(house):
+    """Beyond the room of a change of the catalog, where the setting lets them in at all."""
+    server = house.start("--body-limit", "256")
+    long = "x" * 70_000_000
+    path = str(fake_model(house.tmp_path))
+    reply = server.request("DELETE", "/internal/aliases", {"alias": long}, timeout=60)
+    assert reply.status == 404, reply.body[:200]
+    reply = server.post("/v1/models/register", {"model_name": "user.x", "checkpoint": path, "mmproj": "/" + long})
+    assert reply.status == 400, reply.body[:200]
+    assert server.get("/live").status == 200
+
+
 def test_no_name_is_too_long_to_be_refused(server):
     long = "x" * 3_000_000
     for path, body in [("/v1/pull", {"model_name": "user." + long, "checkpoint": "a/b"}),
