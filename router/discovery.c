@@ -86,13 +86,29 @@ static const struct qn_found_model *find_by_path(const struct qn_found *f, const
     return NULL;
 }
 
+static void one_less(struct qn_discovery *d)
+{
+    if (--d->leaving == 0)
+        next(d);
+}
+
+/* A row on its way out. */
+struct drop {
+    struct qn_discovery *d;
+    char *name;
+};
+
 /* A row that somebody else has removed meanwhile is gone as well. */
 static void on_dropped(void *ctx, const struct qn_error *e)
 {
-    struct qn_discovery *d = ctx;
+    struct drop *drop = ctx;
+    struct qn_discovery *d = drop->d;
     (void)e;
-    if (--d->leaving == 0)
-        next(d);
+    if (!d->sv->closed)
+        qn_inventory_changed(d->sv->inventory, drop->name); /* it may be loaded */
+    free(drop->name);
+    free(drop);
+    one_less(d);
 }
 
 /* Loop. Rows whose files are gone, or are known by another name now, leave. */
@@ -104,8 +120,10 @@ static void drop_gone(struct qn_discovery *d)
         if (!is_found_row(row) || !row->n_files || find_by_path(d->found, row->files[0]))
             continue;
         qn_info("discovery", "model=%s gone=1", row->name);
+        struct drop *drop = qn_xcalloc(1, sizeof *drop);
+        *drop = (struct drop){d, qn_xstrdup(row->name)};
         d->leaving++;
-        qn_catalog_remove(d->sv->catalog, row->name, on_dropped, d);
+        qn_catalog_remove(d->sv->catalog, row->name, on_dropped, drop);
     }
     qn_snapshot_unref(snap);
 }
@@ -249,7 +267,7 @@ static void scanned(void *ctx)
     }
     d->leaving = 1; /* this function itself */
     drop_gone(d);
-    on_dropped(d, NULL);
+    one_less(d);
 }
 
 static void pass(struct qn_discovery *d)

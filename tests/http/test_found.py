@@ -165,7 +165,9 @@ def test_the_list_follows_the_disk(finder):
     assert found["extra.one"]["details"]["title"] == "another, longer name"
     assert finder.server.chat("uno").status == 200
     shutil.rmtree(extra)
+    assert len(finder.server.children()) == 1
     assert finder.rescan() == {}
+    wait_until(lambda: not finder.server.children(), what="the end of the model that has no file any more")
     assert finder.server.chat("uno").status == 404
     assert "extra_models_dir" in finder.server.logs() and "not_read=1" in finder.server.logs()
 
