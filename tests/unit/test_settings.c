@@ -97,6 +97,37 @@ static void hubs(void **state)
     qn_settings_deinit(&s);
 }
 
+static void folders(void **state)
+{
+    (void)state;
+    struct qn_settings s = {0};
+    struct qn_error e = {0};
+    write_config("{}");
+    assert_int_equal(read_with(&s, NULL, "HF_HOME=/f", &e), QN_OK);
+    assert_string_equal(s.models_dir, "/f/hub"); /* where Hugging Face's programs have it */
+    assert_null(s.extra_models_dir);
+    assert_false(s.no_discovery);
+    assert_int_equal(read_with(&s, "--models-dir=/m", "HF_HOME=/f", &e), QN_OK);
+    assert_string_equal(s.models_dir, "/m");
+    char *here = getcwd(NULL, 0), *below = qn_path_join(here, "m");
+    assert_int_equal(read_with(&s, "--models-dir=m", NULL, &e), QN_OK);
+    assert_string_equal(s.models_dir, below);
+    free(below);
+    free(here);
+    assert_int_equal(read_with(&s, "--extra-models-dir=/a:/b", NULL, &e), QN_OK);
+    assert_string_equal(s.extra_models_dir, "/a:/b");
+    write_config("{\"extra-models-dir\": [\"/a\", \"/b c\"]}");
+    assert_int_equal(read_with(&s, NULL, NULL, &e), QN_OK);
+    assert_string_equal(s.extra_models_dir, "/a:/b c");
+    assert_int_equal(read_with(&s, "--extra-models-dir=", NULL, &e), QN_OK);
+    assert_string_equal(s.extra_models_dir, "");
+    write_config("{\"extra-models-dir\": [\"/a:b\"]}");
+    assert_int_equal(read_with(&s, NULL, NULL, &e), QN_EINVAL);
+    write_config("{\"extra-models-dir\": [5]}");
+    assert_int_equal(read_with(&s, NULL, NULL, &e), QN_EINVAL);
+    qn_settings_deinit(&s);
+}
+
 static void complaints(void **state)
 {
     (void)state;
@@ -157,10 +188,8 @@ static void wishes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hubs),
-        cmocka_unit_test(layers),
-        cmocka_unit_test(complaints),
-        cmocka_unit_test(wishes),
+        cmocka_unit_test(hubs),       cmocka_unit_test(layers), cmocka_unit_test(folders),
+        cmocka_unit_test(complaints), cmocka_unit_test(wishes),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }
