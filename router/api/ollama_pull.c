@@ -112,7 +112,7 @@ static void on_progress(void *ctx, const struct qn_pull_view *v)
     a->ticks++;
     if (!a->lines || (a->stream && qn_stream_full(a->stream)))
         return;
-    if (v->n && qn_str_eq(v->phase, "fetching"))
+    if (v->n && (qn_str_eq(v->phase, "fetching") || v->rate_bytes_s > 0))
         say_files(a, v);
     else if (a->ticks >= HOLD_TICKS)
         begin_stream(a);

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { SIZE = 1000, PIECE = 100, LETTERS = 26, WAIT_MS = 10000 };
+enum { SIZE = 1000, PIECE = 100, LETTERS = 26, WAIT_MS = 120000 };
 
 /* ---- the world ---- */
 
