@@ -151,22 +151,20 @@ static void on_forbidden(int signal_number, siginfo_t *info, void *context)
  * process from a second one that it clones and that traces: builds with it leave that out. */
 static int forbid_partly(scmp_filter_ctx filter)
 {
-    const scmp_datum_t self = (scmp_datum_t)getpid();
+    const struct scmp_arg_cmp other = {
+        .arg = 0, .op = SCMP_CMP_NE, .datum_a = (scmp_datum_t)getpid(), .datum_b = 0};
     int err = 0;
 #ifndef __SANITIZE_ADDRESS__
-    err = seccomp_rule_add(filter, SCMP_ACT_TRAP, SCMP_SYS(clone), 1,
-                           SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
+    const struct scmp_arg_cmp no_thread = {
+        .arg = 0, .op = SCMP_CMP_MASKED_EQ, .datum_a = CLONE_THREAD, .datum_b = 0};
+    err = seccomp_rule_add_array(filter, SCMP_ACT_TRAP, SCMP_SYS(clone), 1, &no_thread);
     err = err ? err : seccomp_rule_add(filter, SCMP_ACT_TRAP, SCMP_SYS(ptrace), 0);
 #endif
     /* Its flags lie in memory, where a filter cannot look; the C library then calls clone. */
     err = err ? err : seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
-    err = err ? err
-              : seccomp_rule_add(filter, SCMP_ACT_TRAP, SCMP_SYS(kill), 1,
-                                 SCMP_A0(SCMP_CMP_NE, self));
+    err = err ? err : seccomp_rule_add_array(filter, SCMP_ACT_TRAP, SCMP_SYS(kill), 1, &other);
     err = err ? err : seccomp_rule_add(filter, SCMP_ACT_TRAP, SCMP_SYS(tkill), 0);
-    return err ? err
-               : seccomp_rule_add(filter, SCMP_ACT_TRAP, SCMP_SYS(tgkill), 1,
-                                  SCMP_A0(SCMP_CMP_NE, self));
+    return err ? err : seccomp_rule_add_array(filter, SCMP_ACT_TRAP, SCMP_SYS(tgkill), 1, &other);
 }
 
 qn_err qn_confine_calls(struct qn_error *e)
