@@ -52,6 +52,7 @@ struct qn_pull_view qn_pull_view_of(const struct qn_pull_job *j)
         .error_name = !failed                                        ? ""
                       : qn_str_eq(j->error.param, QN_PULL_DISK_FULL) ? QN_PULL_DISK_FULL
                                                                      : qn_err_name(j->error.code),
+        .recipe = j->plan->order.recipe,
         .main_ref = j->plan->order.n ? j->plan->order.checkpoints[0].ref : "",
         .files = p->scratch,
         .n = n,

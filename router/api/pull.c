@@ -205,6 +205,8 @@ static void on_end(void *ctx, const struct qn_pull_view *v, const struct qn_erro
 {
     struct asker *a = ctx;
     qn_http_on_gone(a->http, NULL, NULL);
+    free(a->recipe);
+    a->recipe = qn_xstrdup(v->recipe);
     if (e && !a->stream) {
         qn_api_pull_refuse(a->sv, a->http, a->model, e);
     } else if (a->events) {

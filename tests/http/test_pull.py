@@ -197,8 +197,9 @@ def test_labels_projector_and_checkpoints(depot):
     assert set(entry["labels"]) == {"custom", "coding", "vision", "reasoning"}
     files = {f["role"]: f["name"] for f in server.get("/v1/models/user.see/files").json["files"]}
     assert files["main"].endswith("see-Q4_0.gguf") and files["mmproj"].endswith("mmproj-F32.gguf")
-    assert pull(server, model_name="user.see2", checkpoints={"mmproj": "owner/see:mmproj-F16.gguf",
-                                                             "main": "owner/see:Q4_0"}).status == 200
+    reply = pull(server, model_name="user.see2", checkpoints={"mmproj": "owner/see:mmproj-F16.gguf",
+                                                              "main": "owner/see:Q4_0"})
+    assert reply.status == 200 and reply.json["recipe"] == "llamacpp"  # found out from the files
     files = {f["role"]: f["name"] for f in server.get("/v1/models/user.see2/files").json["files"]}
     assert files["mmproj"].endswith("mmproj-F16.gguf")
     assert "vision" in server.get("/v1/models/user.see2").json["labels"]
