@@ -163,7 +163,7 @@ void dl_file_open(struct dl *dl, struct dl_file *f)
 {
     struct qn_ranges *r = NULL;
     struct qn_error why;
-    struct stat st;
+    struct stat st, there;
     f->state = DL_OPEN;
     dl->open_count++;
     f->ranges_path = dl_ranges_path(f->pub->partial);
@@ -176,7 +176,9 @@ void dl_file_open(struct dl *dl, struct dl_file *f)
         dl_end(dl, f, QN_FETCH_LOCAL, QN_ECONFLICT, "%s is not a plain file", f->pub->partial);
         return;
     }
-    if (flock(f->fd, LOCK_EX | LOCK_NB)) {
+    /* Who had the lock until now may have finished the file and moved it: then it is not ours. */
+    if (flock(f->fd, LOCK_EX | LOCK_NB) || fstat(f->fd, &st) || lstat(f->pub->partial, &there) ||
+        there.st_dev != st.st_dev || there.st_ino != st.st_ino) {
         dl_end(dl, f, QN_FETCH_LOCAL, QN_EBUSY, "%s is being downloaded by another program",
                f->pub->partial);
         return;

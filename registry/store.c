@@ -378,16 +378,18 @@ qn_err qn_store_partial(const struct qn_store *s, const struct qn_store_spot *sp
     return err;
 }
 
-static qn_err mark_fetched(int repo, const char *blob, struct qn_error *e)
+/* The note has the time of the bytes: what comes into their place later is not quince's. */
+static qn_err mark_fetched(int repo, const char *blob, const struct stat *bytes, struct qn_error *e)
 {
+    const struct timespec times[2] = {bytes->st_mtim, bytes->st_mtim};
     int marks;
     qn_err err = qn_store_make_at(repo, QN_STORE_MARKS, &marks, e);
     if (err)
         return err;
     int mark = openat(marks, blob, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
-    if (mark < 0)
+    if (mark < 0 || futimens(mark, times))
         err = qn_fail_errno(e, "note that %.64s was fetched", blob);
-    else
+    if (mark >= 0)
         close(mark);
     close(marks);
     return err;
@@ -413,7 +415,7 @@ static qn_err settle_blob(int repo, int blobs, const struct qn_store_spot *spot,
         unlinkat(blobs, name, 0);
     else if (fsync(fd))
         err = qn_fail_errno(e, "sync %.200s", spot->path);
-    else if (!(err = mark_fetched(repo, blob, e)) &&
+    else if (!(err = mark_fetched(repo, blob, &st, e)) &&
              (renameat(blobs, name, blobs, blob) || fsync(blobs)))
         err = qn_fail_errno(e, "keep %.200s", spot->path);
     close(fd);

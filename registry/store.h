@@ -6,7 +6,7 @@
  * that a branch or tag meant last /blobs/<sum>.quince.incomplete    ours while it grows (and its
  * .ranges)
  *                      /.quince/<sum>                    an empty file: quince has fetched this
- * blob
+ * blob; its time is that of the blob's bytes
  *
  * What comes from Hugging Face lies in the cache that all programs share. Other hubs have the same
  * layout in folders of our own, <own>/modelscope, <own>/ollama, <own>/url. Our partial files have

@@ -8,6 +8,7 @@
 #include "registry/store_private.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,23 +28,28 @@ struct step {
     char path[QN_STORE_REL_MAX];
     bool (*fn)(void *ctx, const char *path);
     void *ctx;
+    bool missed; /* something was passed over */
 };
 
 static bool walk_below(struct step *s, int at, size_t len, int depth)
 {
     DIR *dir = fdopendir(at);
     if (!dir) {
+        s->missed = true;
         close(at);
         return true;
     }
     bool go = true;
-    for (struct dirent *d; go && (d = readdir(dir));) {
+    for (struct dirent *d; go && (errno = 0, d = readdir(dir));) {
         struct stat st;
         size_t n = strlen(d->d_name);
-        if (qn_str_eq(d->d_name, ".") || qn_str_eq(d->d_name, "..") ||
-            len + n + 2 > sizeof s->path ||
-            fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW))
+        if (qn_str_eq(d->d_name, ".") || qn_str_eq(d->d_name, ".."))
             continue;
+        bool fits = len + n + 2 <= sizeof s->path;
+        if (!fits || fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW)) {
+            s->missed = s->missed || !fits || errno != ENOENT;
+            continue;
+        }
         memcpy(s->path + len, d->d_name, n + 1);
         if (!S_ISDIR(st.st_mode)) {
             go = s->fn(s->ctx, s->path);
@@ -53,16 +59,22 @@ static bool walk_below(struct step *s, int at, size_t len, int depth)
             memcpy(s->path + len + n, "/", 2);
             if (below >= 0)
                 go = walk_below(s, below, len + n + 1, depth + 1);
+            else
+                s->missed = s->missed || errno != ENOENT;
+        } else {
+            s->missed = true;
         }
     }
+    s->missed = s->missed || (go && errno);
     closedir(dir);
     return go;
 }
 
-void qn_store_walk(int at, bool (*fn)(void *ctx, const char *path), void *ctx)
+bool qn_store_walk(int at, bool (*fn)(void *ctx, const char *path), void *ctx)
 {
     struct step s = {.fn = fn, .ctx = ctx};
     walk_below(&s, at, 0, 0);
+    return !s.missed;
 }
 
 bool qn_store_read_ref(int repo, const char *revision, char commit[static QN_STORE_COMMIT_MAX + 1])

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -55,12 +56,19 @@ static bool blob_of(int repo, const char *link, char out[static QN_STORE_BLOB_MA
     return true;
 }
 
+/* A note that is older than its blob is of one that was removed, and fetched again by others. */
 static bool is_marked(int repo, const char *blob)
 {
     char rel[QN_STORE_REL_MAX];
-    struct stat st;
+    struct stat mark, st;
     snprintf(rel, sizeof rel, QN_STORE_MARKS "/%s", blob);
-    return fstatat(repo, rel, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    if (fstatat(repo, rel, &mark, AT_SYMLINK_NOFOLLOW))
+        return false;
+    snprintf(rel, sizeof rel, "blobs/%s", blob);
+    if (fstatat(repo, rel, &st, AT_SYMLINK_NOFOLLOW))
+        return errno == ENOENT;
+    return st.st_mtim.tv_sec < mark.st_mtim.tv_sec ||
+           (st.st_mtim.tv_sec == mark.st_mtim.tv_sec && st.st_mtim.tv_nsec <= mark.st_mtim.tv_nsec);
 }
 
 /* Looks for a link to a blob among all snapshots. */
@@ -74,9 +82,8 @@ static bool see_link(void *ctx, const char *path)
 {
     struct search *s = ctx;
     char rel[QN_STORE_REL_MAX], blob[QN_STORE_BLOB_MAX + 1];
-    if (snprintf(rel, sizeof rel, "snapshots/%s", path) < (int)sizeof rel &&
-        blob_of(s->repo, rel, blob) && qn_str_eq(blob, s->blob))
-        s->found = true;
+    s->found = snprintf(rel, sizeof rel, "snapshots/%s", path) >= (int)sizeof rel ||
+               (blob_of(s->repo, rel, blob) && qn_str_eq(blob, s->blob));
     return !s->found;
 }
 
@@ -85,13 +92,15 @@ static int open_folder(int at, const char *name)
     return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
+/* Also where not every snapshot can be looked at: there may be a link. */
 static bool is_linked(int repo, const char *blob)
 {
     struct search s = {.repo = repo, .blob = blob};
     int fd = open_folder(repo, "snapshots");
-    if (fd >= 0)
-        qn_store_walk(fd, see_link, &s);
-    return s.found;
+    if (fd < 0)
+        return errno != ENOENT;
+    bool all = qn_store_walk(fd, see_link, &s);
+    return s.found || !all;
 }
 
 static void unlink_below(int repo, const char *folder, const char *name)
@@ -326,6 +335,16 @@ static bool is_wanted(const struct cleaning *k, const char *name)
     return wanted;
 }
 
+/* Somebody is fetching it: another quince with the same cache. */
+static bool is_locked(int blobs, const char *partial)
+{
+    int fd = openat(blobs, partial, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+    if (fd >= 0)
+        close(fd);
+    return locked;
+}
+
 /* The partial that a file of blobs/ belongs to: itself, or the one whose ranges it holds. */
 static bool partial_of(const char *name, char out[static NAME_MAX + 1])
 {
@@ -348,7 +367,7 @@ static void clean_blobs(const struct cleaning *k, int repo)
             !is_old(k, &st))
             continue;
         bool part = partial_of(d->d_name, partial);
-        if (part ? is_wanted(k, partial)
+        if (part ? is_wanted(k, partial) || is_locked(dirfd(dir), partial)
                  : !qn_store_blob_ok(d->d_name) || !is_marked(repo, d->d_name) ||
                        is_linked(repo, d->d_name))
             continue;

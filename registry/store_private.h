@@ -48,9 +48,10 @@ const char *qn_store_link_blob(const char *text);
 /* True for the name of a link that is on its way into a snapshot. */
 bool qn_store_is_fresh(const char *name);
 
-/* Calls fn for every file and link below the folder `at`, with its path from there; folders that
- * cannot be read, and what lies deeper than QN_STORE_DEPTH_MAX, count as empty. Takes at. */
-void qn_store_walk(int at, bool (*fn)(void *ctx, const char *path), void *ctx);
+/* Calls fn for every file and link below the folder `at`, with its path from there, until it
+ * answers false. False: something could not be looked at (a folder that cannot be read, what lies
+ * deeper than QN_STORE_DEPTH_MAX); it is passed over. Takes at. */
+bool qn_store_walk(int at, bool (*fn)(void *ctx, const char *path), void *ctx);
 
 /* The commit that refs/<revision> holds; false: there is none. repo: descriptor of its folder. */
 bool qn_store_read_ref(int repo, const char *revision, char commit[static QN_STORE_COMMIT_MAX + 1]);

@@ -9,13 +9,16 @@
 #include "base/arena.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "registry/download.h"
 #include "registry/store.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define COMMIT "0123456789abcdef0123456789abcdef01234567"
@@ -359,6 +362,79 @@ static void deletion_frees_what_nothing_else_uses(void **state)
     free(b);
 }
 
+static void a_blob_stays_where_not_every_snapshot_can_be_looked_at(void **state)
+{
+    (void)state;
+    /* As huggingface_hub links a file that lies deeper than this store makes them. */
+    char deep[256], text[256], *up = text;
+    struct qn_store_freed freed = {0};
+    struct qn_store_spot s = spot(COMMIT, "a.gguf", SUM);
+    char *a = keep(&s, "hello");
+    int n = snprintf(deep, sizeof deep, "snapshots/" LATER);
+    for (int i = 0; i < 20; i++) {
+        n += snprintf(deep + n, sizeof deep - (size_t)n, "/d");
+        up = stpcpy(up, "../");
+    }
+    assert_int_equal(qn_mkdirs(in_cache(deep), 0755, NULL), QN_OK);
+    snprintf(deep + n, sizeof deep - (size_t)n, "/a.gguf");
+    strcpy(up, "../../blobs/" SUM);
+    assert_int_equal(symlink(text, in_cache(deep)), 0);
+    file_is(deep, "hello");
+    assert_int_equal(qn_store_remove(store, (const char *[]){a}, 1, &freed, NULL), QN_OK);
+    file_is(deep, "hello");
+    assert_int_equal(freed.files, 0);
+    assert_int_equal(freed.kept, 1);
+    free(a);
+}
+
+static void what_others_fetched_again_is_theirs(void **state)
+{
+    (void)state;
+    struct qn_store_freed freed = {0};
+    struct qn_store_spot s = spot(COMMIT, "a.gguf", SUM);
+    struct timespec later[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_NOW}};
+    char *a = keep(&s, "hello");
+    assert_true(qn_store_fetched(store, a));
+    /* Another program's clean-up takes the blob, and its user fetches it again. */
+    assert_int_equal(unlink(in_cache("blobs/" SUM)), 0);
+    usleep(20000);
+    write_file(in_cache("blobs/" SUM), "hello");
+    assert_int_equal(utimensat(AT_FDCWD, in_cache("blobs/" SUM), later, 0), 0);
+    assert_false(qn_store_fetched(store, a));
+    assert_int_equal(qn_store_remove(store, (const char *[]){a}, 1, &freed, NULL), QN_OK);
+    assert_int_equal(freed.kept, 1);
+    file_is("blobs/" SUM, "hello");
+    free(a);
+}
+
+/* What happens between the opening of a partial and its lock. */
+static char moved_from[512], moved_to[512];
+
+int flock(int fd, int operation)
+{
+    if (*moved_from) {
+        assert_int_equal(rename(moved_from, moved_to), 0);
+        *moved_from = '\0';
+    }
+    return (int)syscall(SYS_flock, fd, operation);
+}
+
+static void a_file_that_was_finished_meanwhile_is_not_begun_anew(void **state)
+{
+    (void)state;
+    struct qn_store_spot s = spot(COMMIT, "a.gguf", SUM);
+    char *partial;
+    assert_int_equal(qn_store_partial(store, &s, &partial, NULL), QN_OK);
+    write_file(partial, "hello");
+    snprintf(moved_to, sizeof moved_to, "%s", in_cache("blobs/" SUM));
+    snprintf(moved_from, sizeof moved_from, "%s", partial);
+    struct qn_web web = {.allow_private = true, .retries = -1};
+    struct qn_fetch_file file = {.url = "http://127.0.0.1:1/a", .partial = partial};
+    assert_int_equal(qn_fetch_run(&web, &file, 1, NULL, NULL), QN_EBUSY);
+    file_is("blobs/" SUM, "hello");
+    free(partial);
+}
+
 struct waste {
     int n[3];
     int64_t size_bytes;
@@ -416,6 +492,16 @@ static void a_clean_up_takes_what_was_left_behind(void **state)
     assert_int_equal(qn_store_clean(store, &c, NULL), QN_OK);
     assert_int_equal(w.n[0] + w.n[1] + w.n[2], 0); /* all of it is too young */
     c.grace_s = 0;
+    name[strlen(name) - strlen(".ranges")] = '\0';
+    int fd = open(name, O_RDONLY); /* another server is fetching it */
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+    w = (struct waste){.size_bytes = 0};
+    c.dry = true;
+    assert_int_equal(qn_store_clean(store, &c, NULL), QN_OK);
+    assert_int_equal(w.n[QN_WASTE_PARTIAL], 0);
+    close(fd);
+    c.dry = false;
+    w = (struct waste){.size_bytes = 0};
     assert_int_equal(qn_store_clean(store, &c, NULL), QN_OK);
     assert_int_equal(w.n[QN_WASTE_PARTIAL], 2);
     assert_false(there("blobs/" SUM));
@@ -486,6 +572,9 @@ int main(void)
         CASE(links_are_never_followed_out),
         CASE(the_cache_is_read_without_asking_anybody),
         CASE(deletion_frees_what_nothing_else_uses),
+        CASE(a_blob_stays_where_not_every_snapshot_can_be_looked_at),
+        CASE(what_others_fetched_again_is_theirs),
+        CASE(a_file_that_was_finished_meanwhile_is_not_begun_anew),
         CASE(a_clean_up_takes_what_was_left_behind),
         CASE(what_was_unpacked_goes_as_it_is),
         CASE(other_hubs_have_folders_of_their_own),
