@@ -95,7 +95,7 @@ static enum dl_verdict judge_whole(struct dl_piece *p)
     if (f->ranges && (changed || p->begin > 0 || f->pub->done_bytes > 0 || f->running > 1))
         dl_file_anew(p->dl, f, p);
     f->no_ranges = p->ranged;
-    p->begin = p->pos = 0;
+    p->begin = p->end = p->pos = 0;
     int64_t size = f->pub->size_bytes >= 0 ? f->pub->size_bytes : p->head.length;
     if (size < 0)
         return dl_file_lay_out_untold(p->dl, f, &p->end) ? DL_TAKE : DL_ENDED;

@@ -183,6 +183,10 @@ static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_so
 {
     struct qn_way *w = ctx;
     (void)purpose;
+    if (w->plain_token && qn_address_public(&a->addr)) {
+        w->forbidden = true;
+        return CURL_SOCKET_BAD;
+    }
     if (!w->private_ok && !qn_address_public(&a->addr)) {
         w->forbidden = true;
         return CURL_SOCKET_BAD;
@@ -237,7 +241,7 @@ void qn_way_prepare(struct qn_way *w, CURL *easy, struct curl_slist **headers)
 {
     const char *proxy = proxy_for(w->url);
     struct parts first, now;
-    w->forbidden = false;
+    w->forbidden = w->plain_token = false;
     /* The proxy is the user's choice, so its address is not judged; it resolves names for us. */
     if (proxy[0])
         w->private_ok = true;
@@ -260,9 +264,13 @@ void qn_way_prepare(struct qn_way *w, CURL *easy, struct curl_slist **headers)
         if (parts_of(w->url, &now)) {
             struct qn_buf line;
             qn_buf_init(&line, QN_WEB_URL_MAX);
-            if (same_origin(&first, &now) &&
-                !qn_buf_fmt(&line, "Authorization: Bearer %s", w->token))
+            bool tls = strcasecmp(now.scheme, "https") == 0;
+            /* Where a proxy leads nobody here can say. */
+            if (same_origin(&first, &now) && (tls || !proxy[0]) &&
+                !qn_buf_fmt(&line, "Authorization: Bearer %s", w->token)) {
                 *headers = curl_slist_append(*headers, line.data);
+                w->plain_token = !tls;
+            }
             qn_buf_deinit(&line);
             parts_free(&now);
         }
@@ -286,6 +294,11 @@ qn_err qn_way_fail(const struct qn_way *w, CURLcode code, const char *detail, st
 {
     char shown[QN_WEB_SHOWN_MAX];
     qn_web_shown(w->url ? w->url : "", shown);
+    if (w->plain_token && w->forbidden)
+        return qn_fail(e, QN_EINVAL,
+                       "%s: the token would go over plain http to the internet, where others can "
+                       "read it: use https",
+                       shown);
     if (w->forbidden)
         return qn_fail(e, QN_EINVAL,
                        "%s: its name leads into a private network: allow-private-hubs permits it",

@@ -14,8 +14,9 @@ struct qn_way {
     char *first, *url; /* where it began; the hop that comes now. malloc'ed */
     const char *token; /* lent, or NULL */
     int redirects;
-    bool private_ok; /* this hop may connect to addresses inside the user's network */
-    bool forbidden;  /* the last connection was refused by us */
+    bool private_ok;  /* this hop may connect to addresses inside the user's network */
+    bool forbidden;   /* the last connection was refused by us */
+    bool plain_token; /* this hop has the token in it and no TLS around it */
 };
 
 /* Begins at url, which is checked. QN_EUNSUPPORTED (offline), QN_EINVAL. w must be zero or begun.

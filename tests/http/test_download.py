@@ -361,6 +361,16 @@ def test_the_token_stays_with_its_host(fetch, hub):
     assert len(api) < len(files)
 
 
+def test_the_token_never_goes_over_http_to_the_internet(fetch, hub):
+    url = "http://1.1.1.1:9/a"  # nothing is sent there
+    r = ask(fetch, url, token=TOKEN, endpoints=["http://1.1.1.1:9"], allow_private=False, retries=-1)
+    assert r["error"] == "invalid" and "plain http" in r["message"]
+    r = fetch.run(fetch.file("a", b"a", url=url, token=TOKEN), retries=-1)
+    assert r["end"] == "refused" and "plain http" in r["message"]
+    # Without a token, or within the user's own network, http is the user's choice.
+    assert ask(fetch, f"{hub.url}/plain/a", token=TOKEN)["status"] == 200
+
+
 def test_addresses_that_have_run_out_are_asked_for_again(fetch, hub):
     file = lfs(hub, fetch, noise(3 * CHUNK))
     hub.fault("m.gguf", host="files", status=403, skip=1, times=1)
