@@ -395,9 +395,10 @@ static qn_err mark_fetched(int repo, const char *blob, const struct stat *bytes,
     return err;
 }
 
-/* The partial becomes the blob, durably; or the blob is there already. */
+/* The partial becomes the blob, durably; or the blob is there already. whole: it is known that the
+ * partial has all bytes, so that a blob of another size must be the one that is wrong. */
 static qn_err settle_blob(int repo, int blobs, const struct qn_store_spot *spot, const char *blob,
-                          struct qn_error *e)
+                          bool whole, struct qn_error *e)
 {
     char name[128];
     struct stat st, there;
@@ -411,7 +412,7 @@ static qn_err settle_blob(int repo, int blobs, const struct qn_store_spot *spot,
     qn_err err = QN_OK;
     if (fstat(fd, &st) || !S_ISREG(st.st_mode))
         err = qn_fail(e, QN_EIO, "the partial file of %.200s is no file", spot->path);
-    else if (have && there.st_size == st.st_size)
+    else if (have && (!whole || there.st_size == st.st_size))
         unlinkat(blobs, name, 0);
     else if (fsync(fd))
         err = qn_fail_errno(e, "sync %.200s", spot->path);
@@ -482,7 +483,7 @@ qn_err qn_store_publish(const struct qn_store *s, const struct qn_store_spot *sp
     if (!err)
         err = qn_store_make_at(repo, "blobs", &blobs, e);
     if (!err)
-        err = settle_blob(repo, blobs, spot, blob, e);
+        err = settle_blob(repo, blobs, spot, blob, blob == sum, e);
     if (!err)
         err = put_link(repo, spot, blob, e);
     if (!err && path)

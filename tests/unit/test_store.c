@@ -407,6 +407,23 @@ static void what_others_fetched_again_is_theirs(void **state)
     free(a);
 }
 
+static void a_whole_blob_is_not_replaced_by_a_partial(void **state)
+{
+    (void)state;
+    struct qn_store_spot s = spot(COMMIT, "a.gguf", SUM);
+    char *partial, *path;
+    assert_int_equal(qn_store_partial(store, &s, &partial, NULL), QN_OK);
+    write_file(partial, ""); /* a download that never got a byte */
+    write_file(in_cache("blobs/" SUM), "hello");
+    assert_int_equal(qn_store_publish(store, &s, NULL, &path, NULL), QN_OK);
+    file_is("blobs/" SUM, "hello");
+    file_is("snapshots/" COMMIT "/a.gguf", "hello");
+    assert_false(qn_store_fetched(store, path));
+    assert_false(there("blobs/" SUM ".quince.incomplete"));
+    free(partial);
+    free(path);
+}
+
 /* What happens between the opening of a partial and its lock. */
 static char moved_from[512], moved_to[512];
 
@@ -574,6 +591,7 @@ int main(void)
         CASE(deletion_frees_what_nothing_else_uses),
         CASE(a_blob_stays_where_not_every_snapshot_can_be_looked_at),
         CASE(what_others_fetched_again_is_theirs),
+        CASE(a_whole_blob_is_not_replaced_by_a_partial),
         CASE(a_file_that_was_finished_meanwhile_is_not_begun_anew),
         CASE(a_clean_up_takes_what_was_left_behind),
         CASE(what_was_unpacked_goes_as_it_is),
