@@ -321,8 +321,11 @@ static qn_err take_if_here(const struct qn_pull_world *w, struct qn_pull_part *p
         err = qn_store_publish(w->store, &spot, NULL, NULL, e);
         *here = !err;
     }
-    if (*here)
+    if (*here) {
+        /* The server may have been killed between the rename of a complete file and this. */
+        qn_fetch_forget(part->file->partial);
         part_done(part, part->file->etag, size);
+    }
     free(path);
     return err;
 }
