@@ -248,6 +248,21 @@ static qn_err plan(struct pull *p, struct qn_error *e)
     return err;
 }
 
+/* True when the model of that name came from elsewhere than what is asked for. Where two ways of
+ * writing one checkpoint look different the server finds that nothing is missing. */
+static bool is_another(const struct pull *p, const char *checkpoint)
+{
+    static const char *const hosts[] = {"hf.co/", "huggingface.co/"};
+    const char *wanted = p->checkpoint.len ? p->checkpoint.data : "";
+    for (int i = 0; i < p->wish->n_checkpoints; i++)
+        if (qn_str_eq(p->wish->checkpoints[i].type, "main"))
+            wanted = p->wish->checkpoints[i].checkpoint;
+    for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++)
+        if (qn_str_starts(wanted, hosts[i]))
+            wanted += strlen(hosts[i]);
+    return *wanted && *checkpoint && !qn_str_ieq(wanted, checkpoint);
+}
+
 static bool is_here(const struct pull *p)
 {
     struct qn_entry m = {0};
@@ -255,7 +270,7 @@ static bool is_here(const struct pull *p)
         struct qn_jref root = qn_json_root(p->known);
         qn_entry_read(&root, &m);
     }
-    return m.downloaded && !m.update_available;
+    return m.downloaded && !m.update_available && !is_another(p, m.checkpoint);
 }
 
 /* What will happen, and what it costs. */

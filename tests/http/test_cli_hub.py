@@ -24,6 +24,15 @@ def quince(depot, hub, tmp_path):
     return Cli(tmp_path, depot.start("--ollama-registry", hub.url).port)
 
 
+def test_a_name_that_means_something_else_is_not_here(quince):
+    done = quince("pull", f"{REPO}:Q8_0", "--name", "mine")
+    assert done.returncode == 0 and "Pulled user.mine: 700 kB" in done.out
+    done = quince("pull", f"{REPO}:Q4_K_M", "--name", "mine")
+    assert done.returncode == 0 and "already" not in done.out, done.out
+    assert json.loads(quince("show", "user.mine", "--json").out)["checkpoint"] == f"{REPO}:Q4_K_M"
+    assert "(already downloaded)" in quince("pull", f"{REPO}:Q4_K_M", "--name", "mine").out
+
+
 def test_from_search_to_deletion(quince, depot, hub):
     assert re.search(rf"^{REPO} ", quince("search", "qwen3").out, re.M)
     done = quince("pull", REPO)

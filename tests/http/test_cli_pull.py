@@ -157,9 +157,15 @@ def test_a_long_table_is_cut(tmp_path, stub):
 
 
 def test_a_variant_that_is_here_already(tmp_path, stub):
-    server = stub(models(model("user.Qwen3-8B-GGUF-Q4_K_M")) | {VARIANTS: THREE})
-    done = Cli(tmp_path, server.port)("pull", "unsloth/Qwen3-8B-GGUF:Q4_K_M")
+    name, word = "user.Qwen3-8B-GGUF-Q4_K_M", "unsloth/Qwen3-8B-GGUF:Q4_K_M"
+    server = stub(models(model(name, checkpoint=word)) | {VARIANTS: THREE})
+    done = Cli(tmp_path, server.port)("pull", word)
     assert done.returncode == 0 and "already downloaded" in done.out
+    # Another owner's of the same name is not.
+    server = stub(models(model(name, checkpoint="other/Qwen3-8B-GGUF:Q4_K_M")) | {
+        VARIANTS: THREE, PULL: progress(GB, 4 * GB) + complete(model_name=name)})
+    done = Cli(tmp_path, server.port)("pull", word)
+    assert done.returncode == 0 and "already downloaded" not in done.out and server.bodies(PULL)
 
 
 def test_checkpoints_by_type(tmp_path, stub):
