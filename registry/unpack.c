@@ -8,6 +8,7 @@
 #include "base/rand.h"
 #include "base/str.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -18,12 +19,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { REPORT_MAX = 16 * 1024, POLL_MS = 100, EXIT_MS = 10000, WALK_FDS = 16, WORD = 24 };
+enum { SALT = 16, YOUNG_S = 60 };
+#define UNPACKING ".unpacking"
 
 bool qn_unpack_is_archive(const char *path)
 {
@@ -200,28 +205,72 @@ void qn_unpack_discard(const char *folder)
         qn_warn("unpack", "folder=\"%s\" not_removed=1 message=\"%s\"", folder, strerror(errno));
 }
 
+/* ".<16 digits>.unpacking" */
+static bool is_fresh(const char *name)
+{
+    return name[0] == '.' && strspn(name + 1, "0123456789abcdef") == SALT &&
+           qn_str_eq(name + 1 + SALT, UNPACKING);
+}
+
+/* Folders that a server which was killed has left beside the one that comes: old, and unlocked. */
+static void sweep(const char *parent)
+{
+    DIR *dir = opendir(parent);
+    for (struct dirent *d; dir && (d = readdir(dir));) {
+        struct stat st;
+        if (!is_fresh(d->d_name))
+            continue;
+        int fd = openat(dirfd(dir), d->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd >= 0 && !fstat(fd, &st) && time(NULL) - st.st_mtime >= YOUNG_S &&
+            !flock(fd, LOCK_EX | LOCK_NB)) {
+            char *path = qn_path_join(parent, d->d_name);
+            qn_unpack_discard(path);
+            free(path);
+        }
+        if (fd >= 0)
+            close(fd);
+    }
+    if (dir)
+        closedir(dir);
+}
+
+/* Makes the folder and locks it until *lock, which may be -1, is closed. Where folders cannot be
+ * locked (NFS), nobody else can lock them either, and they are left alone. */
+static qn_err make_fresh(const char *path, int *lock, struct qn_error *e)
+{
+    if (mkdir(path, 0755))
+        return qn_fail_errno(e, "make %s", path);
+    *lock = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (*lock >= 0)
+        (void)flock(*lock, LOCK_EX | LOCK_NB);
+    return QN_OK;
+}
+
 qn_err qn_unpack(const char *helper, const char *archive, const char *dest, const atomic_bool *stop,
                  struct qn_unpacked *out, struct qn_error *e)
 {
-    char salt[17];
+    char salt[SALT + 1];
+    int lock = -1;
     struct qn_buf fresh;
     char *parent = qn_xstrndup(dest, (size_t)(qn_path_base(dest) - dest));
     *out = (struct qn_unpacked){0};
-    qn_random_hex(salt, 16);
+    qn_random_hex(salt, SALT);
     qn_buf_init(&fresh, 8192);
-    qn_buf_fmt(&fresh, "%s.%s.unpacking", parent, salt);
+    qn_buf_fmt(&fresh, "%s.%s" UNPACKING, parent, salt);
     qn_err err = *parent ? qn_mkdirs(parent, 0755, e) : QN_OK;
     if (!err && qn_file_exists(dest))
         err = qn_fail(e, QN_ECONFLICT, "%s is there already", dest);
-    if (!err && mkdir(qn_buf_cstr(&fresh), 0755))
-        err = qn_fail_errno(e, "make %s", qn_buf_cstr(&fresh));
-    if (!err) {
+    if (!err)
+        sweep(*parent ? parent : ".");
+    if (!err && !(err = make_fresh(qn_buf_cstr(&fresh), &lock, e))) {
         err = run_helper(helper, archive, qn_buf_cstr(&fresh), stop, out, e);
         if (!err && renameat2(AT_FDCWD, qn_buf_cstr(&fresh), AT_FDCWD, dest, RENAME_NOREPLACE))
             err = errno == EEXIST ? qn_fail(e, QN_ECONFLICT, "%s is there already", dest)
                                   : qn_fail_errno(e, "rename the unpacked files to %s", dest);
         if (err)
             qn_unpack_discard(qn_buf_cstr(&fresh));
+        if (lock >= 0)
+            close(lock);
     }
     free(parent);
     qn_buf_deinit(&fresh);

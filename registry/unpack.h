@@ -24,9 +24,9 @@ bool qn_unpack_is_archive(const char *path);
 /* Unpacks an archive into the folder `dest`, which must not be there; its parent is made. helper:
  * the program quince-unpack, which does the work in a sandbox (backends/unpack/extract.h has the
  * rules) in a fresh folder beside dest; when all is well that becomes dest by one rename, and else
- * it is removed. QN_ECONFLICT: dest is there; QN_ECANCELLED as soon as *stop is set; QN_ECHILD: the
- * helper died; QN_EFORMAT, QN_ELIMIT, QN_EUNSUPPORTED with the reason in the archive; QN_EIO.
- * Blocking, any thread. */
+ * it is removed; so are such folders that a server which was killed has left. QN_ECONFLICT: dest is
+ * there; QN_ECANCELLED as soon as *stop is set; QN_ECHILD: the helper died; QN_EFORMAT, QN_ELIMIT,
+ * QN_EUNSUPPORTED with the reason in the archive; QN_EIO. Blocking, any thread. */
 qn_err qn_unpack(const char *helper, const char *archive, const char *dest, const atomic_bool *stop,
                  struct qn_unpacked *out, struct qn_error *e);
 

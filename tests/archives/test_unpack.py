@@ -8,6 +8,7 @@ damaging honest ones.
 Usage: test_unpack.py UNPACK_PROBE QUINCE_UNPACK"""
 import ctypes
 import ctypes.util
+import fcntl
 import io
 import json
 import os
@@ -231,6 +232,23 @@ def main():
             elif ask(probe, path, dest)["code"] != "conflict":
                 complain(f"honest {form}: unpacked over what was there")
             shutil.rmtree(dest, ignore_errors=True)
+        # What a server that was killed has left goes; what one is at work on, and what just began, stays.
+        left, busy, young = (jail / "in" / f".{digit * 16}.unpacking" for digit in "abc")
+        for folder in (left, busy, young):
+            (folder / "model").mkdir(parents=True)
+            (folder / "model" / "weights").write_text("half")
+            if folder != young:
+                os.utime(folder, (1, 1))
+        lock = os.open(busy, os.O_RDONLY)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        path = archives / "again.tar"
+        assert write(path, "tar", [*GOOD])
+        reply = ask(probe, path, jail / "in" / "again")
+        if reply["code"] != "ok" or left.exists() or not (busy / "model/weights").exists() or not young.exists():
+            complain(f"leftovers: {reply} {sorted(tree(jail / 'in'))}")
+        os.close(lock)
+        for folder in ("again", left, busy, young):
+            shutil.rmtree(jail / "in" / folder, ignore_errors=True)
         before, archives_before = tree(jail), None
         for case in cases(archives):
             seen += 1
