@@ -2,89 +2,16 @@
  * wait at it in the order of their tickets. After everything that changes (a lease comes or goes, a
  * child changes its state) settle() is due once: it asks the residency policy what may load or must
  * leave, and grants what is ready. */
-#include "router/inventory.h"
+#include "router/inventory_private.h"
 
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/log.h"
-#include "base/path.h"
-#include "base/sha256.h"
 #include "base/str.h"
-#include "contract/control.h"
 #include "contract/job.h"
-#include "registry/registry.h"
-#include "router/load_options.h"
 #include "router/residency.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { OPTIONS_MAX = 64 * 1024 };
-
-struct place;
-
-struct qn_lease {
-    struct place *place;
-    struct qn_lease *prev, *next; /* in place->waiting or place->held */
-    uint64_t ticket;
-    bool granted;
-    qn_lease_fn fn;
-    void *ctx;
-};
-
-struct list {
-    struct qn_lease *first, *last;
-    size_t n;
-};
-
-struct place {
-    struct place *next;
-    struct qn_inventory *inv;
-    char *name;
-    const struct qn_backend_type *type;
-    struct qn_child *child; /* NULL until first needed */
-    struct list waiting, held;
-    int64_t context_asked; /* by a load; QN_UNSET: none */
-    char *options_asked;   /* by a load: a JSON object; NULL: none */
-    int64_t size_bytes;
-    int64_t kv_token_bytes;         /* 0: not known */
-    int64_t context;                /* the running child was started with */
-    char *options;                  /* and these; NULL: none was started */
-    char cache_type[16];            /* that is wanted; "": the child's own */
-    char digest[QN_SHA256_HEX + 1]; /* of the file the child was started with; "": not known yet */
-    bool stale;     /* the running child has other settings or files than it should: restart it
-                       first */
-    bool unloading; /* until its process has gone */
-    bool retry;   /* the last load failed, and somebody has asked again or for other files since */
-    int threads;  /* told to the running child */
-    bool blocked; /* settle: wants to load and must wait for others to leave */
-    int64_t used_ms; /* last lease given or taken back */
-    struct qn_model_count count;
-    int64_t keep_ms; /* how long it stays after that; < 0: for ever; QN_UNSET: as configured */
-};
-
-struct watcher {
-    struct watcher *next;
-    char *name; /* NULL: all */
-    void (*done)(void *ctx);
-    void *ctx;
-};
-
-struct qn_inventory {
-    struct qn_loop *loop;
-    struct qn_catalog *catalog;
-    struct qn_http_client *client;
-    struct qn_inventory_config config;
-    char *backend_dir, *load_options, *data_dir;
-    struct place *places;
-    struct watcher *watchers;
-    size_t n_waiting;
-    uint64_t tickets;
-    struct qn_timer *settle_timer; /* runs when settle is due */
-    struct qn_timer *idle_timer;   /* runs when the first model's stay is over */
-    int64_t idle_at_ms;
-};
 
 static void settle(void *ctx);
 
@@ -128,101 +55,6 @@ static bool has_process(enum qn_inst_state s)
 static enum qn_inst_state state_of(const struct place *p)
 {
     return p->child ? qn_child_status(p->child).state : QN_INST_STOPPED;
-}
-
-/* "NAME:latest" is NAME, as clients of other servers are used to. */
-static void strip_latest(const char *name, char out[static QN_MODEL_NAME_MAX + 1])
-{
-    size_t n = strlen(name);
-    if (qn_str_ends(name, ":latest"))
-        n -= strlen(":latest");
-    if (n > QN_MODEL_NAME_MAX)
-        n = QN_MODEL_NAME_MAX;
-    memcpy(out, name, n);
-    out[n] = '\0';
-}
-
-/* Ways to mean a row without writing its name, better ones first. */
-static const struct way {
-    const char *prefix; /* of the row's name that is left out */
-    bool any_case;
-} ways[] = {{"user.", false}, {"extra.", false}, {"", true}, {"user.", true}, {"extra.", true}};
-#define COUNT(a) (sizeof(a) / sizeof(a)[0])
-
-static const struct qn_model_row *find_loosely(const struct qn_snapshot *snap, const char *name,
-                                               const struct way *way)
-{
-    size_t n = strlen(way->prefix);
-    for (size_t i = 0; i < qn_snapshot_count(snap); i++) {
-        const struct qn_model_row *row = qn_snapshot_at(snap, i);
-        if (strncmp(row->name, way->prefix, n) != 0)
-            continue;
-        if (way->any_case ? qn_str_ieq(row->name + n, name) : qn_str_eq(row->name + n, name))
-            return row;
-    }
-    return NULL;
-}
-
-const struct qn_model_row *qn_inventory_computes(const struct qn_snapshot *snap,
-                                                 const struct qn_model_row *row)
-{
-    const struct qn_model_row *base = *row->base ? qn_snapshot_find(snap, row->base) : NULL;
-    bool same = base && base->n_files == row->n_files && qn_str_eq(base->type, row->type);
-    for (size_t i = 0; same && i < row->n_files; i++)
-        same = qn_str_eq(base->files[i], row->files[i]);
-    return same ? base : row;
-}
-
-static qn_err find_row(struct qn_inventory *inv, const char *name, bool exactly,
-                       struct qn_snapshot **snap, const struct qn_model_row **row,
-                       struct qn_error *e)
-{
-    char plain[QN_MODEL_NAME_MAX + 1];
-    *snap = qn_catalog_snapshot(inv->catalog);
-    *row = qn_snapshot_find(*snap, name);
-    if (!*row && strlen(name) <= QN_MODEL_NAME_MAX) {
-        strip_latest(name, plain);
-        *row = qn_snapshot_find(*snap, plain);
-        for (size_t way = 0; way < COUNT(ways) && !*row && !exactly; way++)
-            *row = find_loosely(*snap, plain, &ways[way]);
-    }
-    if (!*row && !exactly) { /* of an alias, which never hides a model */
-        const char *model = qn_snapshot_alias(*snap, name);
-        if (!model && strlen(name) <= QN_MODEL_NAME_MAX)
-            model = qn_snapshot_alias(*snap, plain);
-        *row = model ? qn_snapshot_find(*snap, model) : NULL;
-    }
-    if (*row)
-        return QN_OK;
-    qn_snapshot_unref(*snap);
-    *snap = NULL;
-    const struct qn_registry_entry *listed = qn_registry_find(inv->config.registry, name);
-    if (listed && listed->unsupported)
-        return qn_fail_param(e, QN_ENOTFOUND, "model",
-                             "model '%.200s' cannot be run here: it is %s", listed->name,
-                             listed->unsupported);
-    if (listed)
-        return qn_fail_param(
-            e, QN_ENOTFOUND, "model",
-            "model '%.200s' is not downloaded: `quince pull %.200s` gets it (%.1f GB)",
-            listed->name, listed->name, (double)listed->size_bytes / 1e9);
-    return qn_fail_param(e, QN_ENOTFOUND, "model",
-                         "model '%.200s' not found: `quince list` or GET /v1/models shows "
-                         "the names, `quince import FILE.gguf` adds one",
-                         name);
-}
-
-qn_err qn_inventory_find(struct qn_inventory *inv, const char *name, struct qn_snapshot **snap,
-                         const struct qn_model_row **row, struct qn_error *e)
-{
-    return find_row(inv, name, false, snap, row, e);
-}
-
-qn_err qn_inventory_find_exactly(struct qn_inventory *inv, const char *name,
-                                 struct qn_snapshot **snap, const struct qn_model_row **row,
-                                 struct qn_error *e)
-{
-    return find_row(inv, name, true, snap, row, e);
 }
 
 static struct place *place_find(const struct qn_inventory *inv, const char *name)
@@ -287,182 +119,7 @@ static void on_jobs(void *ctx, struct qn_child *c)
     settle_soon(p->inv);
 }
 
-/* The number that a row's options or details, a JSON object, hold under a name. */
-static int64_t saved_i64(const char *options, const char *name)
-{
-    struct qn_json *doc;
-    int64_t out = QN_UNSET;
-    if (qn_json_parse(options, strlen(options), &doc, NULL))
-        return out;
-    struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, name);
-    qn_json_i64_opt(&v, 0, INT32_MAX, &out, NULL);
-    qn_json_free(doc);
-    return out;
-}
-
-static int64_t wanted_context(const struct place *p, const struct qn_model_row *row)
-{
-    if (p->context_asked != QN_UNSET)
-        return p->context_asked;
-    int64_t saved = saved_i64(row->options, "ctx_size");
-    return saved != QN_UNSET ? saved : p->inv->config.context;
-}
-
-/* What a load says, then what is saved for the model, then the settings. */
-enum { LAYERS = 3 };
-static void option_layers(const struct place *p, const struct qn_model_row *row,
-                          const char *layers[static LAYERS])
-{
-    layers[0] = p->options_asked ? p->options_asked : "{}";
-    layers[1] = row->options;
-    layers[2] = p->inv->load_options;
-}
-
-static qn_err file_of_model(void *ctx, const char *name, struct qn_buf *path, struct qn_error *e)
-{
-    struct qn_snapshot *snap;
-    const struct qn_model_row *row;
-    qn_err err = qn_inventory_find(ctx, name, &snap, &row, e);
-    if (err)
-        return err;
-    if (row->n_files < 1)
-        err = qn_fail_param(e, QN_ENOTFOUND, "model", "model '%.200s' has no file", name);
-    else
-        qn_buf_str(path, row->files[0]);
-    qn_snapshot_unref(snap);
-    return err;
-}
-
-/* The JSON object of options for the child. */
-static qn_err wanted_options(const struct place *p, const struct qn_model_row *row,
-                             struct qn_buf *out, struct qn_error *e)
-{
-    const char *layers[LAYERS];
-    option_layers(p, row, layers);
-    struct qn_load_places places = {
-        .model_file = file_of_model, .ctx = p->inv, .data_dir = p->inv->data_dir, .name = p->name};
-    qn_buf_init(out, OPTIONS_MAX);
-    return qn_load_options_merge(p->type, layers, LAYERS, &places, out, e);
-}
-
-/* The memory that will be needed depends on it. */
-static void note_cache_type(struct place *p, const struct qn_model_row *row)
-{
-    const char *layers[LAYERS], *text = "";
-    option_layers(p, row, layers);
-    p->cache_type[0] = '\0';
-    for (int i = 0; i < LAYERS && !p->cache_type[0]; i++) {
-        struct qn_json *doc;
-        if (qn_json_parse(layers[i], strlen(layers[i]), &doc, NULL))
-            continue;
-        struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, "cache_type");
-        qn_json_str_opt(&v, &text, NULL);
-        snprintf(p->cache_type, sizeof p->cache_type, "%s", text);
-        text = "";
-        qn_json_free(doc);
-    }
-}
-
-/* Options that cannot be made sense of are refused when the child is started with them. */
-static bool wants_other_options(const struct place *p, const struct qn_model_row *row)
-{
-    struct qn_buf wanted;
-    bool other = wanted_options(p, row, &wanted, NULL) || !p->options ||
-                 !qn_str_eq(p->options, qn_buf_cstr(&wanted));
-    qn_buf_deinit(&wanted);
-    return other;
-}
-
-static void note_digest(struct place *p, const struct qn_model_row *row)
-{
-    if (snprintf(p->digest, sizeof p->digest, "%s", row->digest) >= (int)sizeof p->digest)
-        p->digest[0] = '\0';
-}
-
-/* What a child gets of a row's files. What else the model has (the further parts of a split file,
- * say) is found beside these. */
-static size_t main_files(const struct qn_model_row *row,
-                         const char *out[static QN_CONTROL_FILES_MAX])
-{
-    size_t n = 0;
-    for (size_t i = 0; i < row->n_files && n < QN_CONTROL_FILES_MAX; i++)
-        if (qn_str_eq(row->roles[i], "main"))
-            out[n++] = row->files[i];
-    return n;
-}
-
-/* True when what runs is made of other files than the row names, or of a file that has been
- * replaced since. A sum that comes to be known only now is that of the file that runs. */
-static bool has_other_files(struct place *p, const struct qn_model_row *row)
-{
-    const char *mains[QN_CONTROL_FILES_MAX];
-    if (!qn_child_has_files(p->child, mains, main_files(row, mains)))
-        return true;
-    if (!*p->digest)
-        note_digest(p, row);
-    return *row->digest && !qn_str_eq(p->digest, row->digest);
-}
-
-static int64_t estimate(const struct place *p, int64_t context)
-{
-    struct qn_memory_facts facts = {
-        .cache_type = p->cache_type,
-        .file_bytes = p->size_bytes,
-        .kv_token_bytes = p->kv_token_bytes,
-        .context = context,
-        .slots = p->inv->config.slots,
-    };
-    return p->type->memory_estimate(&facts);
-}
-
-/* Starts the child with the row's files. */
-static qn_err start(struct place *p, int threads, struct qn_error *e)
-{
-    struct qn_inventory *inv = p->inv;
-    struct qn_snapshot *snap;
-    const struct qn_model_row *row;
-    qn_err err = qn_inventory_find(inv, p->name, &snap, &row, e);
-    if (err)
-        return err;
-    struct qn_buf options;
-    err = wanted_options(p, row, &options, e);
-    if (err) {
-        qn_buf_deinit(&options);
-        qn_snapshot_unref(snap);
-        return err;
-    }
-    free(p->options);
-    p->options = qn_xstrdup(qn_buf_cstr(&options));
-    char *program = qn_path_join(inv->backend_dir, p->type->binary);
-    /* Its state may not have been told yet: what held for the process before this one is over. */
-    p->unloading = p->stale = p->retry = false;
-    p->keep_ms = QN_UNSET;
-    p->context = wanted_context(p, row);
-    note_digest(p, row);
-    p->threads = threads;
-    const char *mains[QN_CONTROL_FILES_MAX];
-    struct qn_child_spec spec = {
-        .type = p->type->type,
-        .program = program,
-        .name = p->name,
-        .files = mains,
-        .n_files = main_files(row, mains),
-        .options = qn_buf_cstr(&options),
-        .threads = threads,
-        .context = p->context,
-    };
-    static const struct qn_child_events events = {.state = on_state, .jobs = on_jobs};
-    if (p->child)
-        qn_child_respec(p->child, &spec);
-    else
-        err = qn_child_new(inv->loop, inv->client, &spec, &events, p, &p->child, e);
-    if (!err)
-        qn_child_load(p->child);
-    free(program);
-    qn_buf_deinit(&options);
-    qn_snapshot_unref(snap);
-    return err;
-}
+static const struct qn_child_events child_events = {.state = on_state, .jobs = on_jobs};
 
 /* The facts for the policy about every place with a process but `without`. A place counts as busy
  * for a newcomer with this ticket while it is used, or while somebody waits for it who came
@@ -482,7 +139,8 @@ static size_t residents(struct qn_inventory *inv, const struct place *without, u
                     (p->waiting.n > 0 && p->waiting.first->ticket < ticket),
             .leaving = s == QN_INST_DRAINING,
             .last_use_ms = p->used_ms,
-            .memory_bytes = status.memory_bytes > 0 ? status.memory_bytes : estimate(p, p->context),
+            .memory_bytes =
+                status.memory_bytes > 0 ? status.memory_bytes : qn_place_estimate(p, p->context),
         };
         places[n++] = p;
     }
@@ -530,12 +188,12 @@ static void plan(struct place *p)
         refuse_waiting(p, &e);
         return;
     }
-    int64_t context = wanted_context(p, row);
+    int64_t context = qn_place_wanted_context(p, row);
     qn_snapshot_unref(snap);
     size_t n = residents(inv, p, p->waiting.first->ticket, live, places);
     struct qn_resident want = {
         .type = p->type->type,
-        .memory_bytes = estimate(p, context),
+        .memory_bytes = qn_place_estimate(p, context),
     };
     struct qn_budget budget = {
         .max_loaded = (int)inv->config.max_loaded,
@@ -545,7 +203,7 @@ static void plan(struct place *p)
     qn_residency_plan(live, n, &want, &budget, &todo);
     switch (todo.verdict) {
     case QN_PLAN_LOAD:
-        if (start(p, todo.threads, &e))
+        if (qn_place_start(p, todo.threads, &child_events, &e))
             refuse_waiting(p, &e);
         break;
     case QN_PLAN_EVICT:
@@ -787,10 +445,10 @@ qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
     }
     struct place *p = place_get(inv, row);
     p->size_bytes = row->size_bytes;
-    int64_t known = saved_i64(row->details, "kv_token_bytes");
+    int64_t known = qn_row_number(row->details, "kv_token_bytes");
     p->kv_token_bytes = known != QN_UNSET ? known : 0;
     enum qn_inst_state s = state_of(p);
-    bool other_files = has_process(s) && has_other_files(p, row);
+    bool other_files = has_process(s) && qn_place_has_other_files(p, row);
     if (options && options->at_least && has_enough(p, s, options->context))
         options = NULL;
     /* A load that names no context takes a running model as it is, and starts another afresh. */
@@ -801,9 +459,10 @@ qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
         free(p->options_asked);
         p->options_asked = named ? qn_xstrdup(options->options) : NULL;
     }
-    note_cache_type(p, row);
+    qn_place_note_cache_type(p, row);
     if (options && has_process(s))
-        p->stale = wanted_context(p, row) != p->context || wants_other_options(p, row);
+        p->stale =
+            qn_place_wanted_context(p, row) != p->context || qn_place_wants_other_options(p, row);
     p->stale |= other_files;
     qn_snapshot_unref(snap);
 
@@ -945,7 +604,7 @@ void qn_inventory_changed(struct qn_inventory *inv, const char *name)
     const struct qn_model_row *row = qn_snapshot_find(snap, name);
     if (!row) {
         unload_place(p);
-    } else if (qn_inventory_computes(snap, row) != row || has_other_files(p, row)) {
+    } else if (qn_inventory_computes(snap, row) != row || qn_place_has_other_files(p, row)) {
         p->stale = true; /* for who comes before it has left */
         p->keep_ms = 0;
     }

@@ -1,0 +1,90 @@
+/* What inventory.c, inventory_find.c and inventory_start.c share. */
+#ifndef QN_ROUTER_INVENTORY_PRIVATE_H
+#define QN_ROUTER_INVENTORY_PRIVATE_H
+
+#include "base/sha256.h"
+#include "router/inventory.h"
+
+struct place;
+
+struct qn_lease {
+    struct place *place;
+    struct qn_lease *prev, *next; /* in place->waiting or place->held */
+    uint64_t ticket;
+    bool granted;
+    qn_lease_fn fn;
+    void *ctx;
+};
+
+struct list {
+    struct qn_lease *first, *last;
+    size_t n;
+};
+
+struct place {
+    struct place *next;
+    struct qn_inventory *inv;
+    char *name;
+    const struct qn_backend_type *type;
+    struct qn_child *child; /* NULL until first needed */
+    struct list waiting, held;
+    int64_t context_asked; /* by a load; QN_UNSET: none */
+    char *options_asked;   /* by a load: a JSON object; NULL: none */
+    int64_t size_bytes;
+    int64_t kv_token_bytes;         /* 0: not known */
+    int64_t context;                /* the running child was started with */
+    char *options;                  /* and these; NULL: none was started */
+    char cache_type[16];            /* that is wanted; "": the child's own */
+    char digest[QN_SHA256_HEX + 1]; /* of the file the child was started with; "": not known yet */
+    bool stale;     /* the running child has other settings or files than it should: restart it
+                       first */
+    bool unloading; /* until its process has gone */
+    bool retry;   /* the last load failed, and somebody has asked again or for other files since */
+    int threads;  /* told to the running child */
+    bool blocked; /* settle: wants to load and must wait for others to leave */
+    int64_t used_ms; /* last lease given or taken back */
+    struct qn_model_count count;
+    int64_t keep_ms; /* how long it stays after that; < 0: for ever; QN_UNSET: as configured */
+};
+
+struct watcher {
+    struct watcher *next;
+    char *name; /* NULL: all */
+    void (*done)(void *ctx);
+    void *ctx;
+};
+
+struct qn_inventory {
+    struct qn_loop *loop;
+    struct qn_catalog *catalog;
+    struct qn_http_client *client;
+    struct qn_inventory_config config;
+    char *backend_dir, *load_options, *data_dir;
+    struct place *places;
+    struct watcher *watchers;
+    size_t n_waiting;
+    uint64_t tickets;
+    struct qn_timer *settle_timer; /* runs when settle is due */
+    struct qn_timer *idle_timer;   /* runs when the first model's stay is over */
+    int64_t idle_at_ms;
+};
+
+/* The number that a row's options or details, a JSON object, hold under a name; QN_UNSET: none. */
+int64_t qn_row_number(const char *json, const char *name);
+
+/* inventory_start.c: with what a place's child is to run. */
+int64_t qn_place_wanted_context(const struct place *p, const struct qn_model_row *row);
+/* Options that cannot be made sense of are refused when the child is started with them. */
+bool qn_place_wants_other_options(const struct place *p, const struct qn_model_row *row);
+/* The memory that will be needed depends on it. */
+void qn_place_note_cache_type(struct place *p, const struct qn_model_row *row);
+/* True when what runs is made of other files than the row names, or of a file that has been
+ * replaced since. A sum that comes to be known only now is that of the file that runs. */
+bool qn_place_has_other_files(struct place *p, const struct qn_model_row *row);
+/* Bytes it will need with this context. */
+int64_t qn_place_estimate(const struct place *p, int64_t context);
+/* Starts the child with the row's files; events go to the place. */
+qn_err qn_place_start(struct place *p, int threads, const struct qn_child_events *events,
+                      struct qn_error *e);
+
+#endif

@@ -1,0 +1,187 @@
+/* With what a model's child is started: its files, the context and options that were asked for,
+ * saved or set, and the memory that this needs. See inventory_private.h. */
+#include "router/inventory_private.h"
+
+#include "base/json.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "contract/control.h"
+#include "contract/job.h"
+#include "router/load_options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPTIONS_MAX = 64 * 1024 };
+
+int64_t qn_row_number(const char *options, const char *name)
+{
+    struct qn_json *doc;
+    int64_t out = QN_UNSET;
+    if (qn_json_parse(options, strlen(options), &doc, NULL))
+        return out;
+    struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, name);
+    qn_json_i64_opt(&v, 0, INT32_MAX, &out, NULL);
+    qn_json_free(doc);
+    return out;
+}
+
+int64_t qn_place_wanted_context(const struct place *p, const struct qn_model_row *row)
+{
+    if (p->context_asked != QN_UNSET)
+        return p->context_asked;
+    int64_t saved = qn_row_number(row->options, "ctx_size");
+    return saved != QN_UNSET ? saved : p->inv->config.context;
+}
+
+/* What a load says, then what is saved for the model, then the settings. */
+enum { LAYERS = 3 };
+static void option_layers(const struct place *p, const struct qn_model_row *row,
+                          const char *layers[static LAYERS])
+{
+    layers[0] = p->options_asked ? p->options_asked : "{}";
+    layers[1] = row->options;
+    layers[2] = p->inv->load_options;
+}
+
+static qn_err file_of_model(void *ctx, const char *name, struct qn_buf *path, struct qn_error *e)
+{
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    qn_err err = qn_inventory_find(ctx, name, &snap, &row, e);
+    if (err)
+        return err;
+    if (row->n_files < 1)
+        err = qn_fail_param(e, QN_ENOTFOUND, "model", "model '%.200s' has no file", name);
+    else
+        qn_buf_str(path, row->files[0]);
+    qn_snapshot_unref(snap);
+    return err;
+}
+
+/* The JSON object of options for the child. */
+static qn_err wanted_options(const struct place *p, const struct qn_model_row *row,
+                             struct qn_buf *out, struct qn_error *e)
+{
+    const char *layers[LAYERS];
+    option_layers(p, row, layers);
+    struct qn_load_places places = {
+        .model_file = file_of_model, .ctx = p->inv, .data_dir = p->inv->data_dir, .name = p->name};
+    qn_buf_init(out, OPTIONS_MAX);
+    return qn_load_options_merge(p->type, layers, LAYERS, &places, out, e);
+}
+
+void qn_place_note_cache_type(struct place *p, const struct qn_model_row *row)
+{
+    const char *layers[LAYERS], *text = "";
+    option_layers(p, row, layers);
+    p->cache_type[0] = '\0';
+    for (int i = 0; i < LAYERS && !p->cache_type[0]; i++) {
+        struct qn_json *doc;
+        if (qn_json_parse(layers[i], strlen(layers[i]), &doc, NULL))
+            continue;
+        struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, "cache_type");
+        qn_json_str_opt(&v, &text, NULL);
+        snprintf(p->cache_type, sizeof p->cache_type, "%s", text);
+        text = "";
+        qn_json_free(doc);
+    }
+}
+
+bool qn_place_wants_other_options(const struct place *p, const struct qn_model_row *row)
+{
+    struct qn_buf wanted;
+    bool other = wanted_options(p, row, &wanted, NULL) || !p->options ||
+                 !qn_str_eq(p->options, qn_buf_cstr(&wanted));
+    qn_buf_deinit(&wanted);
+    return other;
+}
+
+static void note_digest(struct place *p, const struct qn_model_row *row)
+{
+    if (snprintf(p->digest, sizeof p->digest, "%s", row->digest) >= (int)sizeof p->digest)
+        p->digest[0] = '\0';
+}
+
+/* What a child gets of a row's files. What else the model has (the further parts of a split file,
+ * say) is found beside these. */
+static size_t main_files(const struct qn_model_row *row,
+                         const char *out[static QN_CONTROL_FILES_MAX])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < row->n_files && n < QN_CONTROL_FILES_MAX; i++)
+        if (qn_str_eq(row->roles[i], "main"))
+            out[n++] = row->files[i];
+    return n;
+}
+
+bool qn_place_has_other_files(struct place *p, const struct qn_model_row *row)
+{
+    const char *mains[QN_CONTROL_FILES_MAX];
+    if (!qn_child_has_files(p->child, mains, main_files(row, mains)))
+        return true;
+    if (!*p->digest)
+        note_digest(p, row);
+    return *row->digest && !qn_str_eq(p->digest, row->digest);
+}
+
+int64_t qn_place_estimate(const struct place *p, int64_t context)
+{
+    struct qn_memory_facts facts = {
+        .cache_type = p->cache_type,
+        .file_bytes = p->size_bytes,
+        .kv_token_bytes = p->kv_token_bytes,
+        .context = context,
+        .slots = p->inv->config.slots,
+    };
+    return p->type->memory_estimate(&facts);
+}
+
+qn_err qn_place_start(struct place *p, int threads, const struct qn_child_events *events,
+                      struct qn_error *e)
+{
+    struct qn_inventory *inv = p->inv;
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    qn_err err = qn_inventory_find(inv, p->name, &snap, &row, e);
+    if (err)
+        return err;
+    struct qn_buf options;
+    err = wanted_options(p, row, &options, e);
+    if (err) {
+        qn_buf_deinit(&options);
+        qn_snapshot_unref(snap);
+        return err;
+    }
+    free(p->options);
+    p->options = qn_xstrdup(qn_buf_cstr(&options));
+    char *program = qn_path_join(inv->backend_dir, p->type->binary);
+    /* Its state may not have been told yet: what held for the process before this one is over. */
+    p->unloading = p->stale = p->retry = false;
+    p->keep_ms = QN_UNSET;
+    p->context = qn_place_wanted_context(p, row);
+    note_digest(p, row);
+    p->threads = threads;
+    const char *mains[QN_CONTROL_FILES_MAX];
+    struct qn_child_spec spec = {
+        .type = p->type->type,
+        .program = program,
+        .name = p->name,
+        .files = mains,
+        .n_files = main_files(row, mains),
+        .options = qn_buf_cstr(&options),
+        .threads = threads,
+        .context = p->context,
+    };
+    if (p->child)
+        qn_child_respec(p->child, &spec);
+    else
+        err = qn_child_new(inv->loop, inv->client, &spec, events, p, &p->child, e);
+    if (!err)
+        qn_child_load(p->child);
+    free(program);
+    qn_buf_deinit(&options);
+    qn_snapshot_unref(snap);
+    return err;
+}
