@@ -61,6 +61,17 @@ static bool has_file(const struct qn_snapshot *snap, const char *path)
     return false;
 }
 
+/* A model that was imported from the cache has the blob itself: the link leads to it. */
+static bool is_used(const struct qn_snapshot *snap, const char *path)
+{
+    if (has_file(snap, path))
+        return true;
+    char *real = realpath(path, NULL);
+    bool used = real && has_file(snap, real);
+    free(real);
+    return used;
+}
+
 /* Worker. */
 static void free_files(void *ctx)
 {
@@ -91,7 +102,7 @@ static void on_removed(void *ctx, const struct qn_error *e)
     for (size_t i = 0; i < all; i++) {
         bool there = !ours && qn_file_exists(l->files[i]);
         qn_blob_release(l->sv->blobs, snap, l->files[i]); /* if a client sent it */
-        if (ours && !has_file(snap, l->files[i])) {
+        if (ours && !is_used(snap, l->files[i])) {
             l->files[n++] = l->files[i];
         } else if (there && !qn_file_exists(l->files[i])) {
             l->result.freed.files++;

@@ -591,6 +591,17 @@ static bool in_catalog(const struct qn_snapshot *models, const char *path)
     return false;
 }
 
+/* A model that was imported from the cache has the blob itself: the link leads to it. */
+static bool is_used(const struct qn_snapshot *models, const char *path)
+{
+    if (in_catalog(models, path))
+        return true;
+    char *real = realpath(path, NULL);
+    bool used = real && in_catalog(models, real);
+    free(real);
+    return used;
+}
+
 static void discard(void *ctx, const struct qn_download_file *files, size_t n,
                     const struct qn_snapshot *models)
 {
@@ -604,8 +615,7 @@ static void discard(void *ctx, const struct qn_download_file *files, size_t n,
             continue;
         qn_fetch_discard(files[i].partial);
         if (spot_of(&files[i], &spot, &e) == QN_OK &&
-            qn_store_find(w->store, &spot, &path, NULL, NULL) == QN_OK &&
-            !in_catalog(models, path)) {
+            qn_store_find(w->store, &spot, &path, NULL, NULL) == QN_OK && !is_used(models, path)) {
             const char *const paths[] = {path};
             if (qn_store_remove(w->store, paths, 1, &freed, &e))
                 qn_warn("pulls", "file=%s not_removed=1 message=\"%s\"", path, e.message);

@@ -130,6 +130,18 @@ def test_deleting_one_of_two_models_frees_its_bytes_alone(depot):
     assert list(cache.iterdir()) == []  # nothing is left of the repository
 
 
+def test_a_file_that_was_imported_from_the_cache_stays(depot):
+    """An imported model has the blob itself, not the link of the model that was pulled."""
+    server = depot.start()
+    pull(server, "user.q4", "Q4_K_M")
+    (path,) = cache_of(server).glob("models--*/snapshots/*/Phi-4-mini-instruct-Q4_K_M.gguf")
+    reply = server.post("/v1/models/register", {"model_name": "user.mine", "checkpoint": str(path)})
+    assert reply.status == 200, reply.body
+    reply = server.post("/v1/delete", {"model_name": "user.q4"}).json
+    assert reply["freed_bytes"] == 0 and reply["files_kept"] == 1
+    assert server.chat("user.mine").status == 200
+
+
 def test_a_snapshot_that_another_program_made_keeps_its_blob(depot):
     server = depot.start()
     pull(server, "user.q4", "Q4_K_M")
