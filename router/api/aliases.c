@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "router/answer.h"
+#include "router/api/waiting.h"
 #include "router/intake.h"
 #include "router/inventory.h"
 
@@ -12,14 +13,9 @@
 
 /* A change of the catalog cannot be called off, so this outlives a client that leaves. */
 struct asker {
-    struct qn_http *http; /* NULL: gone */
-    char *alias, *model;  /* model NULL: the alias was removed */
+    struct qn_waiting client;
+    char *alias, *model; /* model NULL: the alias was removed */
 };
-
-static void gone(void *ctx)
-{
-    ((struct asker *)ctx)->http = NULL;
-}
 
 static void write_one(struct qn_jw *w, const char *alias, const char *model)
 {
@@ -56,21 +52,16 @@ void qn_api_aliases(struct qn_services *sv, struct qn_http *h, const char *id)
 static void changed(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;
-    if (a->http) {
-        qn_http_on_gone(a->http, NULL, NULL);
-        if (e) {
-            qn_answer_error(a->http, e);
-        } else {
-            struct qn_buf body;
-            qn_buf_init(&body, QN_API_REPLY_MAX);
-            struct qn_jw w = qn_jw_to(&body);
-            qn_jw_obj(&w);
-            qn_jw_kstr(&w, "status", "success");
-            write_one(&w, a->alias, a->model);
-            qn_jw_obj_end(&w);
-            qn_answer_json(a->http, 200, &body);
-            qn_buf_deinit(&body);
-        }
+    if (qn_waiting_end(&a->client, e)) {
+        struct qn_buf body;
+        qn_buf_init(&body, QN_API_REPLY_MAX);
+        struct qn_jw w = qn_jw_to(&body);
+        qn_jw_obj(&w);
+        qn_jw_kstr(&w, "status", "success");
+        write_one(&w, a->alias, a->model);
+        qn_jw_obj_end(&w);
+        qn_answer_json(a->client.http, 200, &body);
+        qn_buf_deinit(&body);
     }
     free(a->alias);
     free(a->model);
@@ -80,10 +71,9 @@ static void changed(void *ctx, const struct qn_error *e)
 static void change(struct qn_services *sv, struct qn_http *h, const char *alias, const char *model)
 {
     struct asker *a = qn_xcalloc(1, sizeof *a);
-    a->http = h;
     a->alias = qn_xstrdup(alias);
     a->model = model ? qn_xstrdup(model) : NULL;
-    qn_http_on_gone(h, gone, a);
+    qn_waiting_begin(&a->client, h);
     qn_catalog_set_alias(sv->catalog, a->alias, a->model, changed, a);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "router/answer.h"
+#include "router/api/waiting.h"
 #include "router/custody.h"
 #include "router/pulls.h"
 
@@ -10,21 +11,15 @@
 
 /* Neither can be called off, so this outlives a client that leaves. */
 struct asker {
-    struct qn_http *http; /* NULL: gone */
-    char **wanted;        /* partials that stay: downloads need them */
+    struct qn_waiting client;
+    char **wanted; /* partials that stay: downloads need them */
     size_t n_wanted;
 };
-
-static void gone(void *ctx)
-{
-    ((struct asker *)ctx)->http = NULL;
-}
 
 static struct asker *asker_new(struct qn_http *h)
 {
     struct asker *a = qn_xcalloc(1, sizeof *a);
-    a->http = h;
-    qn_http_on_gone(h, gone, a);
+    qn_waiting_begin(&a->client, h);
     return a;
 }
 
@@ -53,13 +48,8 @@ static void write_deleted(struct qn_http *h, const struct qn_custody_result *r)
 static void deleted(void *ctx, const struct qn_custody_result *result, const struct qn_error *e)
 {
     struct asker *a = ctx;
-    if (a->http) {
-        qn_http_on_gone(a->http, NULL, NULL);
-        if (e)
-            qn_answer_error(a->http, e);
-        else
-            write_deleted(a->http, result);
-    }
+    if (qn_waiting_end(&a->client, e))
+        write_deleted(a->client.http, result);
     free(a);
 }
 
@@ -92,7 +82,7 @@ void qn_api_delete(struct qn_services *sv, struct qn_http *h, const char *id)
         struct asker *a = asker_new(h);
         err = qn_custody_delete(sv, name, deleted, a, &e);
         if (err) {
-            qn_http_on_gone(h, NULL, NULL);
+            qn_waiting_never_mind(&a->client);
             free(a);
         }
     }
@@ -104,13 +94,8 @@ void qn_api_delete(struct qn_services *sv, struct qn_http *h, const char *id)
 static void cleaned(void *ctx, struct qn_buf *report, const struct qn_error *e)
 {
     struct asker *a = ctx;
-    if (a->http) {
-        qn_http_on_gone(a->http, NULL, NULL);
-        if (e)
-            qn_answer_error(a->http, e);
-        else
-            qn_answer_json(a->http, 200, report);
-    }
+    if (qn_waiting_end(&a->client, e))
+        qn_answer_json(a->client.http, 200, report);
     for (size_t i = 0; i < a->n_wanted; i++)
         free(a->wanted[i]);
     free(a->wanted);

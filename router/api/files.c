@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "router/answer.h"
+#include "router/api/waiting.h"
 #include "router/inventory.h"
 
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 
 /* A folder may be on a disk that does not answer, so a worker looks. */
 struct look {
-    struct qn_http *http; /* NULL: gone */
+    struct qn_waiting client;
     struct qn_arena *arena;
     const char *name;
     const char **files, **roles;
@@ -22,11 +23,6 @@ struct look {
     size_t n;
     bool paths;
 };
-
-static void gone(void *ctx)
-{
-    ((struct look *)ctx)->http = NULL;
-}
 
 static void look(void *ctx)
 {
@@ -57,9 +53,8 @@ static void write_file(struct qn_jw *w, const struct look *l, size_t i)
 static void looked(void *ctx)
 {
     struct look *l = ctx;
-    if (l->http) {
+    if (qn_waiting_end(&l->client, NULL)) {
         struct qn_buf body;
-        qn_http_on_gone(l->http, NULL, NULL);
         qn_buf_init(&body, QN_API_REPLY_MAX);
         struct qn_jw w = qn_jw_to(&body);
         qn_jw_obj(&w);
@@ -70,7 +65,7 @@ static void looked(void *ctx)
             write_file(&w, l, i);
         qn_jw_arr_end(&w);
         qn_jw_obj_end(&w);
-        qn_answer_json(l->http, 200, &body);
+        qn_answer_json(l->client.http, 200, &body);
         qn_buf_deinit(&body);
     }
     qn_arena_free(l->arena);
@@ -89,7 +84,6 @@ void qn_api_model_files(struct qn_services *sv, struct qn_http *h, const char *i
     const char *paths = qn_http_query(h, "include_paths");
     struct look *l = qn_xcalloc(1, sizeof *l);
     struct qn_arena *a = l->arena = qn_arena_new(QN_API_REPLY_MAX);
-    l->http = h;
     l->paths = paths && !qn_str_eq(paths, "false") && !qn_str_eq(paths, "0");
     l->name = qn_arena_strdup(a, row->name);
     l->n = row->n_files;
@@ -103,6 +97,6 @@ void qn_api_model_files(struct qn_services *sv, struct qn_http *h, const char *i
         l->sizes[i] = row->sizes[i];
     }
     qn_snapshot_unref(snap);
-    qn_http_on_gone(h, gone, l);
+    qn_waiting_begin(&l->client, h);
     qn_loop_work(sv->loop, look, looked, l);
 }

@@ -4,30 +4,21 @@
 #include "base/buf.h"
 #include "base/path.h"
 #include "router/answer.h"
+#include "router/api/waiting.h"
 #include "router/blobs.h"
 
 #include <stdlib.h>
 
 /* The sum cannot be called off for one client, so this outlives one that leaves. */
 struct asker {
-    struct qn_http *http; /* NULL: gone */
+    struct qn_waiting client;
 };
-
-static void gone(void *ctx)
-{
-    ((struct asker *)ctx)->http = NULL;
-}
 
 static void done(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;
-    if (a->http) {
-        qn_http_on_gone(a->http, NULL, NULL);
-        if (e)
-            qn_answer_error(a->http, e);
-        else
-            qn_http_reply(a->http, 201, NULL, "", 0);
-    }
+    if (qn_waiting_end(&a->client, e))
+        qn_http_reply(a->client.http, 201, NULL, "", 0);
     free(a);
 }
 
@@ -84,7 +75,6 @@ void qn_api_ollama_blob_put(struct qn_services *sv, struct qn_http *h, const cha
     if (answered)
         return;
     struct asker *a = qn_xcalloc(1, sizeof *a);
-    a->http = h;
-    qn_http_on_gone(h, gone, a);
+    qn_waiting_begin(&a->client, h);
     qn_blob_put(sv->blobs, h, id, done, a);
 }

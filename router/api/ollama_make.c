@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "router/answer.h"
+#include "router/api/waiting.h"
 #include "router/blobs.h"
 #include "router/custody.h"
 #include "router/dialects/modelfile.h"
@@ -23,17 +24,12 @@
 /* A change of the catalog cannot be called off, so this outlives a client that leaves. */
 struct asker {
     struct qn_services *sv;
-    struct qn_http *http; /* NULL: gone */
-    bool lines;           /* the success is told as a stream of states, else as one */
-    bool silent;          /* or by the status alone */
-    char *name;           /* of the row that is replaced or removed */
-    char *file;           /* that it had before; NULL: none */
+    struct qn_waiting client;
+    bool lines;  /* the success is told as a stream of states, else as one */
+    bool silent; /* or by the status alone */
+    char *name;  /* of the row that is replaced or removed */
+    char *file;  /* that it had before; NULL: none */
 };
-
-static void gone(void *ctx)
-{
-    ((struct asker *)ctx)->http = NULL;
-}
 
 static struct asker *asker_new(struct qn_services *sv, struct qn_http *h, const char *name)
 {
@@ -41,11 +37,10 @@ static struct asker *asker_new(struct qn_services *sv, struct qn_http *h, const 
     struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
     const struct qn_model_row *old = qn_snapshot_find(snap, name);
     a->sv = sv;
-    a->http = h;
     a->name = qn_xstrdup(name);
     a->file = old && old->n_files ? qn_xstrdup(old->files[0]) : NULL;
     qn_snapshot_unref(snap);
-    qn_http_on_gone(h, gone, a);
+    qn_waiting_begin(&a->client, h);
     return a;
 }
 
@@ -63,11 +58,11 @@ static void answer(const struct asker *a)
                                  "{\"status\":\"success\"}\n";
     static const char state[] = "{\"status\":\"success\"}";
     if (a->silent)
-        qn_http_reply(a->http, 200, NULL, "", 0);
+        qn_http_reply(a->client.http, 200, NULL, "", 0);
     else if (a->lines)
-        qn_http_reply(a->http, 200, "application/x-ndjson", states, sizeof states - 1);
+        qn_http_reply(a->client.http, 200, "application/x-ndjson", states, sizeof states - 1);
     else
-        qn_http_reply(a->http, 200, "application/json", state, sizeof state - 1);
+        qn_http_reply(a->client.http, 200, "application/json", state, sizeof state - 1);
 }
 
 /* The catalog has changed, and only now: a request that came in between found what was there
@@ -88,13 +83,8 @@ static void done(void *ctx, const struct qn_error *e)
     struct asker *a = ctx;
     if (!e && !a->sv->closed)
         settle(a);
-    if (a->http) {
-        qn_http_on_gone(a->http, NULL, NULL);
-        if (e)
-            qn_answer_error(a->http, e);
-        else
-            answer(a);
-    }
+    if (qn_waiting_end(&a->client, e))
+        answer(a);
     asker_free(a);
 }
 
@@ -497,13 +487,8 @@ static void deleted(void *ctx, const struct qn_custody_result *result, const str
 {
     struct asker *a = ctx;
     (void)result;
-    if (a->http) {
-        qn_http_on_gone(a->http, NULL, NULL);
-        if (e)
-            qn_answer_error(a->http, e);
-        else
-            answer(a);
-    }
+    if (qn_waiting_end(&a->client, e))
+        answer(a);
     asker_free(a);
 }
 
@@ -514,7 +499,7 @@ static qn_err delete_model(struct qn_services *sv, struct qn_http *h, const char
     a->silent = true;
     qn_err err = qn_custody_delete(sv, name, deleted, a, e);
     if (err) {
-        qn_http_on_gone(h, NULL, NULL);
+        qn_waiting_never_mind(&a->client);
         asker_free(a);
     }
     return err;

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "contract/backend_types.h"
 #include "router/answer.h"
+#include "router/api/waiting.h"
 #include "router/inventory.h"
 #include "router/may_open.h"
 #include "router/residency.h"
@@ -241,25 +242,15 @@ static void merge(const struct qn_backend_type *type, const char *saved,
 /* The change cannot be called off, so this outlives a client that leaves. */
 struct asker {
     struct qn_services *sv;
-    struct qn_http *http; /* NULL: gone */
+    struct qn_waiting client;
     char *name;
 };
-
-static void gone(void *ctx)
-{
-    ((struct asker *)ctx)->http = NULL;
-}
 
 static void saved(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;
-    if (a->http) {
-        qn_http_on_gone(a->http, NULL, NULL);
-        if (e)
-            qn_answer_error(a->http, e);
-        else
-            qn_api_options(a->sv, a->http, a->name);
-    }
+    if (qn_waiting_end(&a->client, e))
+        qn_api_options(a->sv, a->client.http, a->name);
     free(a->name);
     free(a);
 }
@@ -268,9 +259,8 @@ static void save(struct qn_services *sv, struct qn_http *h, const char *name, co
 {
     struct asker *a = qn_xcalloc(1, sizeof *a);
     a->sv = sv;
-    a->http = h;
     a->name = qn_xstrdup(name);
-    qn_http_on_gone(h, gone, a);
+    qn_waiting_begin(&a->client, h);
     qn_catalog_set_options(sv->catalog, name, options, saved, a);
 }
 

@@ -9,6 +9,7 @@
 #include "contract/backend_types.h"
 #include "registry/ref.h"
 #include "router/answer.h"
+#include "router/api/waiting.h"
 #include "router/intake.h"
 #include "router/may_open.h"
 #include "router/pull_request.h"
@@ -21,14 +22,9 @@ enum { ORDER_BYTES_MAX = 1024 * 1024, SIZE_GB_MAX = 1000000 };
 /* The intake cannot be called off, so this outlives a client that leaves. */
 struct asker {
     struct qn_services *sv;
-    struct qn_http *http; /* NULL: gone */
+    struct qn_waiting client;
     char *name;
 };
-
-static void gone(void *ctx)
-{
-    ((struct asker *)ctx)->http = NULL;
-}
 
 static void answer(struct asker *a)
 {
@@ -47,7 +43,7 @@ static void answer(struct asker *a)
         qn_api_model_write(&w, a->sv, row);
     }
     qn_jw_obj_end(&w);
-    qn_answer_json(a->http, 200, &body);
+    qn_answer_json(a->client.http, 200, &body);
     qn_buf_deinit(&body);
     qn_snapshot_unref(snap);
 }
@@ -57,13 +53,8 @@ static void done(void *ctx, const struct qn_error *e)
     struct asker *a = ctx;
     if (!e && !a->sv->closed)
         qn_survey_again(a->sv->survey);
-    if (a->http) {
-        qn_http_on_gone(a->http, NULL, NULL);
-        if (e)
-            qn_answer_error(a->http, e);
-        else
-            answer(a);
-    }
+    if (qn_waiting_end(&a->client, e))
+        answer(a);
     free(a->name);
     free(a);
 }
@@ -72,9 +63,8 @@ static struct asker *asker_new(struct qn_services *sv, struct qn_http *h, const 
 {
     struct asker *a = qn_xcalloc(1, sizeof *a);
     a->sv = sv;
-    a->http = h;
     a->name = qn_xstrdup(name);
-    qn_http_on_gone(h, gone, a);
+    qn_waiting_begin(&a->client, h);
     return a;
 }
 

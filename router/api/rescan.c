@@ -3,32 +3,27 @@
 
 #include "base/buf.h"
 #include "router/answer.h"
+#include "router/api/waiting.h"
 #include "router/discovery.h"
 
 #include <stdlib.h>
 
 struct asker {
-    struct qn_http *http; /* NULL: gone */
+    struct qn_waiting client;
 };
-
-static void gone(void *ctx)
-{
-    ((struct asker *)ctx)->http = NULL;
-}
 
 static void done(void *ctx, size_t found)
 {
     struct asker *a = ctx;
-    if (a->http) {
+    if (qn_waiting_end(&a->client, NULL)) {
         struct qn_buf body;
-        qn_http_on_gone(a->http, NULL, NULL);
         qn_buf_init(&body, QN_API_REPLY_MAX);
         struct qn_jw w = qn_jw_to(&body);
         qn_jw_obj(&w);
         qn_jw_kstr(&w, "status", "success");
         qn_jw_ki64(&w, "found", (int64_t)found);
         qn_jw_obj_end(&w);
-        qn_answer_json(a->http, 200, &body);
+        qn_answer_json(a->client.http, 200, &body);
         qn_buf_deinit(&body);
     }
     free(a);
@@ -44,7 +39,6 @@ void qn_api_rescan(struct qn_services *sv, struct qn_http *h, const char *id)
         return;
     }
     struct asker *a = qn_xcalloc(1, sizeof *a);
-    a->http = h;
-    qn_http_on_gone(h, gone, a);
+    qn_waiting_begin(&a->client, h);
     qn_discovery_again(sv->discovery, done, a);
 }

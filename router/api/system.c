@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "router/answer.h"
+#include "router/api/waiting.h"
 #include "router/devices.h"
 #include "router/inventory.h"
 #include "router/recipes.h"
@@ -19,13 +20,8 @@ static const double gb = 1e9, gib = 1024.0 * 1024 * 1024;
 /* The view comes whether the client is still there or not. */
 struct asker {
     struct qn_services *sv;
-    struct qn_http *http; /* NULL: gone */
+    struct qn_waiting client;
 };
-
-static void gone(void *ctx)
-{
-    ((struct asker *)ctx)->http = NULL;
-}
 
 static const char *text_of(const struct qn_jref *object, const char *key)
 {
@@ -191,12 +187,11 @@ static void write_storage(struct qn_jw *w, struct qn_services *sv,
 static void answer(void *ctx, const struct qn_devices_view *view)
 {
     struct asker *a = ctx;
-    if (a->http) {
+    if (qn_waiting_end(&a->client, NULL)) {
         struct qn_jref root = {0};
         struct qn_buf body;
         if (view->doc)
             root = qn_json_root(view->doc);
-        qn_http_on_gone(a->http, NULL, NULL);
         qn_buf_init(&body, QN_API_REPLY_MAX);
         struct qn_jw w = qn_jw_to(&body);
         qn_jw_obj(&w);
@@ -215,7 +210,7 @@ static void answer(void *ctx, const struct qn_devices_view *view)
         qn_recipes_write(&w, qn_inventory_config(a->sv->inventory)->backend_dir);
         write_storage(&w, a->sv, view);
         qn_jw_obj_end(&w);
-        qn_answer_json(a->http, 200, &body);
+        qn_answer_json(a->client.http, 200, &body);
         qn_buf_deinit(&body);
     }
     free(a);
@@ -226,8 +221,7 @@ void qn_api_system_info(struct qn_services *sv, struct qn_http *h, const char *i
     struct asker *a = qn_xcalloc(1, sizeof *a);
     (void)id;
     a->sv = sv;
-    a->http = h;
-    qn_http_on_gone(h, gone, a);
+    qn_waiting_begin(&a->client, h);
     qn_devices_ask(sv->devices, answer, a);
 }
 
