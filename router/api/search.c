@@ -137,8 +137,8 @@ void qn_api_search(struct qn_services *sv, struct qn_http *h, const char *id)
     qn_err err = read_query(sv, h, a, &e);
     if (!err)
         err = qn_inquire(sv->inquiries, ask, done, a, &a->inquiry, &e);
-    if (err) {
-        qn_api_hub_problem(sv, h, &e, 502);
+    if (err) { /* no hub has been asked */
+        qn_answer_error(h, &e);
         free(a->query);
         free(a);
         return;

@@ -221,8 +221,8 @@ void qn_api_variants(struct qn_services *sv, struct qn_http *h, const char *id)
     qn_err err = read_query(sv, h, a, &e);
     if (!err)
         err = qn_inquire(sv->inquiries, ask, done, a, &a->inquiry, &e);
-    if (err) {
-        qn_api_hub_problem(sv, h, &e, 500);
+    if (err) { /* no hub has been asked */
+        qn_answer_error(h, &e);
         free(a->checkpoint);
         free(a);
         return;

@@ -287,6 +287,25 @@ def test_search(house, hub):
     assert server.get("/api/v1/registry/search?query=qwen3").status == 502
 
 
+def test_too_many_questions_are_our_own_limit(house, hub):
+    """No hub has refused anything: 503, as for everything that there is too much of."""
+    gate = threading.Event()
+    hub.routes.append(lambda h, url: url.path.startswith("/api/models/slow/") and (gate.wait(20), h.reply(404), True)[2])
+    server = world(house, hub)
+    waiting = []
+    for i in range(2 + 64):
+        waiting.append(server.connect())
+        waiting[-1].request("GET", f"/v1/pull/variants?checkpoint=slow/{i}")
+    time.sleep(0.5)
+    for path in ("pull/variants?checkpoint=slow/x", "registry/search?query=qwen3"):
+        reply = server.get("/v1/" + path, timeout=10)
+        assert reply.status == 503 and reply.headers["Retry-After"], reply.body
+        assert "wait already" in reply.json["error"]["message"]
+    gate.set()
+    for connection in waiting:
+        connection.close()
+
+
 def test_a_client_that_leaves_ends_its_question(house, hub):
     gate = threading.Event()
     hub.routes.append(lambda h, url: url.path.startswith("/api/models/slow/") and (gate.wait(20), h.reply(404), True)[2])
