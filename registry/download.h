@@ -44,7 +44,8 @@ struct qn_fetch_file {
     bool complete;      /* it, and what the watch's `complete` does with it, is done */
     char sum[QN_FETCH_SUM_MAX +
              1]; /* SHA-256 of a complete file; its git sum if only that was expected */
-    char etag[QN_WEB_ETAG_MAX]; /* as the server said it last, with its quotes, or "" */
+    char etag[QN_WEB_ETAG_MAX]; /* as the server said it last, with its quotes, or ""; its
+                                   Last-Modified where it says none and no sum was expected */
 };
 
 /* Why a call that failed ended, for whoever decides what to do next. */

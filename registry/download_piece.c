@@ -41,10 +41,22 @@ static enum dl_verdict judge_size(struct dl_piece *p, int64_t says)
     return f->insisted ? wrong_size(p, says) : DL_CHANGED;
 }
 
+/* An ETag, or a date in its place; the two say nothing of each other. */
 static bool other_etag(const struct dl_piece *p)
 {
     const char *before = p->file->ranges ? qn_ranges_etag(p->file->ranges) : "";
-    return before[0] && p->head.etag[0] && strcmp(before, p->head.etag) != 0;
+    const char *now = p->head.etag;
+    return before[0] && now[0] && !strchr(before, '"') == !strchr(now, '"') &&
+           strcmp(before, now) != 0;
+}
+
+/* What no sum will tell, and no ETag does, the date may: whether it is still the same file. */
+static void date_for_etag(struct dl_piece *p)
+{
+    const struct qn_fetch_file *f = p->file->pub;
+    bool summed = (f->sha256 && f->sha256[0]) || (f->git_sha1 && f->git_sha1[0]);
+    if (!summed && !p->head.etag[0])
+        memcpy(p->head.etag, p->head.modified, sizeof p->head.modified);
 }
 
 static void claim(struct dl_file *f, int64_t begin, int64_t end, bool yes)
@@ -109,6 +121,7 @@ static enum dl_verdict judge_whole(struct dl_piece *p)
 static void judge(struct dl_piece *p)
 {
     int status = p->head.status;
+    date_for_etag(p);
     if (status != 200 && status != 206)
         p->verdict = DL_SCRAP;
     else if (p->head.encoded)

@@ -154,6 +154,9 @@ void qn_reply_head_line(struct qn_reply_head *h, const char *line, size_t n, int
     } else if (strcasecmp(text, "etag") == 0) {
         if (len < sizeof h->etag && etag_formed(value))
             memcpy(h->etag, value, len + 1);
+    } else if (strcasecmp(text, "last-modified") == 0) {
+        if (len < sizeof h->modified && !strchr(value, '"'))
+            memcpy(h->modified, value, len + 1);
     } else if (strcasecmp(text, "location") == 0) {
         if (len < sizeof h->location)
             memcpy(h->location, value, len + 1);

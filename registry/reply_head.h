@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { QN_REPLY_DATE_MAX = 48 };
+
 struct qn_reply_head {
     int status;     /* 0: no status line yet */
     int64_t length; /* Content-Length, or -1 */
@@ -18,6 +20,7 @@ struct qn_reply_head {
     int retry_after_s;          /* or -1; at most QN_WEB_RETRY_AFTER_MAX_S + 1 */
     bool encoded;               /* a Content-Encoding other than identity */
     char etag[QN_WEB_ETAG_MAX]; /* with its quotes; "" where there is none or it is malformed */
+    char modified[QN_REPLY_DATE_MAX];  /* Last-Modified as written; "" where none or too long */
     char location[QN_WEB_URL_MAX + 1]; /* of a redirect, as written; "" where none or too long */
 };
 

@@ -225,6 +225,20 @@ def test_a_file_that_changes_starts_anew(fetch, hub):
     assert fetch.path("a").read_bytes() == new
 
 
+def test_a_file_without_etag_and_sum_is_known_by_its_date(fetch, hub):
+    old, new = noise(3 * CHUNK, 1), noise(3 * CHUNK, 2)
+    hub.files["a"] = old
+    hub.fault("a", cut=1000, from_byte=CHUNK, etag=None, headers={"Last-Modified": "Wed, 21 Oct 2015 07:28:00 GMT"})
+    hub.fault("a", etag=None, headers={"Last-Modified": "Wed, 21 Oct 2015 07:28:00 GMT"})
+    r = fetch.run(fetch.file("a", size=None, sha256=None), connections=2, retries=-1)
+    assert r["end"] == "network" and r["files"][0]["done_bytes"] >= CHUNK
+    hub.heal()
+    hub.files["a"] = new
+    hub.fault("a", etag=None, headers={"Last-Modified": "Thu, 22 Oct 2015 07:28:00 GMT"})
+    fetch.ok(fetch.file("a", size=None, sha256=None), connections=2)
+    assert fetch.path("a").read_bytes() == new
+
+
 def test_servers_that_disregard_if_range_are_caught_by_the_etag(fetch, hub):
     data = noise(4 * CHUNK)
     hub.fault("a", etag='"other"', no_if_range=True, from_byte=2 * CHUNK, times=1)
