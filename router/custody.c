@@ -11,6 +11,7 @@
 #include "router/inventory.h"
 #include "router/pulls.h"
 #include "router/survey.h"
+#include "router/used_files.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,28 +51,6 @@ static void finish(struct leaving *l)
     free(l);
 }
 
-static bool has_file(const struct qn_snapshot *snap, const char *path)
-{
-    for (size_t i = 0; i < qn_snapshot_count(snap); i++) {
-        const struct qn_model_row *row = qn_snapshot_at(snap, i);
-        for (size_t k = 0; k < row->n_files; k++)
-            if (qn_str_eq(row->files[k], path))
-                return true;
-    }
-    return false;
-}
-
-/* A model that was imported from the cache has the blob itself: the link leads to it. */
-static bool is_used(const struct qn_snapshot *snap, const char *path)
-{
-    if (has_file(snap, path))
-        return true;
-    char *real = realpath(path, NULL);
-    bool used = real && has_file(snap, real);
-    free(real);
-    return used;
-}
-
 /* Worker. */
 static void free_files(void *ctx)
 {
@@ -102,7 +81,7 @@ static void on_removed(void *ctx, const struct qn_error *e)
     for (size_t i = 0; i < all; i++) {
         bool there = !ours && qn_file_exists(l->files[i]);
         qn_blob_release(l->sv->blobs, snap, l->files[i]); /* if a client sent it */
-        if (ours && !is_used(snap, l->files[i])) {
+        if (ours && !qn_file_is_used(snap, l->files[i])) {
             l->files[n++] = l->files[i];
         } else if (there && !qn_file_exists(l->files[i])) {
             l->result.freed.files++;

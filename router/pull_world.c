@@ -14,6 +14,7 @@
 #include "router/pull_preset.h"
 #include "router/pull_unpack.h"
 #include "router/survey.h"
+#include "router/used_files.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -400,7 +401,9 @@ struct finishing {
     struct qn_arena *arena;      /* of the strings below */
     const char **paths, **roles; /* of the model's files */
     size_t n_paths;
-    const char *archive;  /* that they came in, NULL: none */
+    const char *archive; /* that they came in, NULL: none */
+    const char **old;    /* files that the model had before: an update leaves them behind */
+    size_t n_old;
     struct qn_buf preset; /* "": none */
     struct qn_error error;
     void (*done)(void *arg, const struct qn_error *e);
@@ -460,22 +463,40 @@ static void find_files(void *ctx)
     }
 }
 
-/* Worker. The model has what was in it, and an address cannot be asked whether it has changed. */
-static void remove_archive(void *ctx)
+/* Worker. What nothing has any more: files of before, and an archive, since the model has what was
+ * in it and an address cannot be asked whether it has changed. */
+static void remove_old(void *ctx)
 {
     struct finishing *f = ctx;
     struct qn_store_freed freed = {0};
-    const char *const paths[] = {f->archive};
     struct qn_error e = {0};
-    if (qn_store_remove(f->w->store, paths, 1, &freed, &e))
-        qn_warn("pulls", "file=%s not_removed=1 message=\"%s\"", f->archive, e.message);
+    if (qn_store_remove(f->w->store, f->old, f->n_old, &freed, &e))
+        qn_warn("pulls", "model=%s old_files=not_removed message=\"%s\"", f->order->model,
+                e.message);
+    else if (freed.files)
+        qn_info("pulls", "model=%s old_files=%zu freed_bytes=%lld", f->order->model, freed.files,
+                (long long)freed.size_bytes);
 }
 
-static void archive_removed(void *ctx)
+static void old_removed(void *ctx)
 {
     struct finishing *f = ctx;
     f->done(f->arg, NULL);
     finishing_free(f);
+}
+
+/* Of the files that the model had before only those that quince keeps, and an archive. */
+static void note_old(struct finishing *f)
+{
+    struct qn_snapshot *snap = qn_catalog_snapshot(f->w->catalog);
+    const struct qn_model_row *row = qn_snapshot_find(snap, f->order->model);
+    size_t n = row && qn_str_eq(row->keeper, QN_KEEPER_QUINCE) ? row->n_files : 0;
+    f->old = qn_arena_alloc(f->arena, (n + 1) * sizeof *f->old);
+    for (size_t i = 0; i < n; i++)
+        f->old[f->n_old++] = qn_arena_strdup(f->arena, row->files[i]);
+    if (f->archive)
+        f->old[f->n_old++] = f->archive;
+    qn_snapshot_unref(snap);
 }
 
 static void taken_in(void *ctx, const struct qn_error *e)
@@ -483,8 +504,17 @@ static void taken_in(void *ctx, const struct qn_error *e)
     struct finishing *f = ctx;
     if (!e)
         qn_survey_again(f->w->survey);
-    if (!e && f->archive && !*f->w->closed) {
-        qn_loop_work(f->w->loop, remove_archive, archive_removed, f);
+    if (!e && !*f->w->closed) {
+        struct qn_snapshot *snap = qn_catalog_snapshot(f->w->catalog);
+        size_t n = f->n_old;
+        f->n_old = 0;
+        for (size_t i = 0; i < n; i++)
+            if (!qn_file_is_used(snap, f->old[i]))
+                f->old[f->n_old++] = f->old[i];
+        qn_snapshot_unref(snap);
+    }
+    if (!e && f->n_old && !*f->w->closed) {
+        qn_loop_work(f->w->loop, remove_old, old_removed, f);
         return;
     }
     f->done(f->arg, e);
@@ -521,6 +551,7 @@ static void take_in(void *ctx)
         finishing_free(f);
         return;
     }
+    note_old(f);
     struct qn_buf checkpoints;
     qn_buf_init(&checkpoints, QN_PULL_ORDER_MAX);
     struct qn_jw w = qn_jw_to(&checkpoints);

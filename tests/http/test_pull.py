@@ -576,3 +576,32 @@ def test_deleting_ends_the_download(depot):
     wait_until(lambda: job(server, "user.m") is None, what="the job's end")
     wait_until(lambda: not depot.leftovers(), what="the partial's removal")
     assert "user.m" not in listed(server)
+
+
+# ---- updates ----
+
+def test_an_update_frees_what_the_old_version_had(depot):
+    """And leaves what another model has of it, and what has not changed."""
+    names = ["m-Q4_0.gguf", "mmproj-F16.gguf"]
+    old = {names[0]: model_file("old", 50_000), names[1]: model_file("projector", 9_000)}
+    new = {**old, names[0]: model_file("new", 60_000)}
+    depot.hub.repo("owner/m", old)
+    server = depot.start()
+    wish = {"checkpoint": "owner/m:Q4_0", "mmproj": names[1]}
+    for name in ("user.a", "user.b"):
+        assert pull(server, model_name=name, **wish).status == 200
+
+    def blobs():
+        return sorted(f.read_bytes() for f in depot.blobs("owner/m").iterdir())
+
+    assert server.chat("user.a").status == 200
+    depot.hub.repos["owner/m"].add(new, commit="c" * 40)
+    assert pull(server, model_name="user.a", **wish).status == 200
+    assert blobs() == sorted([*old.values(), new[names[0]]]), "the other model still has the old version"
+    assert pull(server, model_name="user.b", **wish).status == 200
+    wait_until(lambda: blobs() == sorted(new.values()), what="the old version's end")
+    snapshots = depot.blobs("owner/m").parent / "snapshots"
+    assert [s.name for s in snapshots.iterdir()] == ["c" * 40]
+    for name in ("user.a", "user.b"):
+        assert server.chat(name).status == 200
+    server.stop()
