@@ -8,10 +8,13 @@
 #include "base/log.h"
 #include "registry/download_private.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -332,6 +335,12 @@ void qn_fetch_forget(const char *partial)
 
 void qn_fetch_discard(const char *partial)
 {
+    int fd = open(partial, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
+    if (fd >= 0)
+        close(fd);
+    if (locked)
+        return;
     (void)unlink(partial); /* what cannot be removed now is found by the next clean-up */
     qn_fetch_forget(partial);
 }

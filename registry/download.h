@@ -90,7 +90,8 @@ int64_t qn_fetch_have(const char *partial, int64_t size_bytes);
 /* Removes the ranges file of a partial that has been moved; a missing one is fine. */
 void qn_fetch_forget(const char *partial);
 
-/* Removes a partial and its ranges file: a download that was given up. Missing ones are fine. */
+/* Removes a partial and its ranges file: a download that was given up. Missing ones are fine;
+ * what is being downloaded (by another server with the same cache) stays. */
 void qn_fetch_discard(const char *partial);
 
 #endif

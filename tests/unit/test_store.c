@@ -452,6 +452,23 @@ static void a_file_that_was_finished_meanwhile_is_not_begun_anew(void **state)
     free(partial);
 }
 
+static void what_another_server_fetches_is_not_discarded(void **state)
+{
+    (void)state;
+    struct qn_store_spot s = spot(COMMIT, "a.gguf", SUM);
+    char *partial;
+    assert_int_equal(qn_store_partial(store, &s, &partial, NULL), QN_OK);
+    write_file(partial, "hel");
+    int fd = open(partial, O_RDWR);
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+    qn_fetch_discard(partial);
+    assert_true(qn_file_exists(partial));
+    close(fd);
+    qn_fetch_discard(partial);
+    assert_false(qn_file_exists(partial));
+    free(partial);
+}
+
 struct waste {
     int n[3];
     int64_t size_bytes;
@@ -591,6 +608,7 @@ int main(void)
         CASE(deletion_frees_what_nothing_else_uses),
         CASE(a_blob_stays_where_not_every_snapshot_can_be_looked_at),
         CASE(what_others_fetched_again_is_theirs),
+        CASE(what_another_server_fetches_is_not_discarded),
         CASE(a_whole_blob_is_not_replaced_by_a_partial),
         CASE(a_file_that_was_finished_meanwhile_is_not_begun_anew),
         CASE(a_clean_up_takes_what_was_left_behind),
