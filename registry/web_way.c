@@ -305,8 +305,9 @@ qn_err qn_way_fail(const struct qn_way *w, CURLcode code, const char *detail, st
                        shown);
     if (!detail[0])
         detail = curl_easy_strerror(code);
-    return qn_fail(e, code == CURLE_OPERATION_TIMEDOUT ? QN_ETIMEOUT : QN_EIO, "%s: %s", shown,
-                   detail);
+    return qn_fail(e, code == CURLE_OPERATION_TIMEDOUT ? QN_ETIMEOUT : QN_EIO, "%s: %s%s", shown,
+                   detail,
+                   code == CURLE_COULDNT_RESOLVE_HOST ? ": is this machine connected?" : "");
 }
 
 int64_t qn_web_pause_ms(const struct qn_web *web, int failures)
