@@ -133,11 +133,13 @@ static qn_err read_one(struct qn_database *d, struct task *t, const char *id)
                                   : qn_database_fail(d, "reading the catalog", &t->error);
     }
     sqlite3_finalize(s);
-    if (!err) /* it has just been of use */
-        err = run_texts(d,
-                        "UPDATE answer_use SET used = (SELECT max(used) + 1 FROM answer_use)"
-                        " WHERE id = ?1",
-                        (const char *[]){id, NULL}, &t->error);
+    /* It has just been of use. A full disk must not stand in the way of reading. */
+    struct qn_error unwritten = {0};
+    if (!err && run_texts(d,
+                          "UPDATE answer_use SET used = (SELECT max(used) + 1 FROM answer_use)"
+                          " WHERE id = ?1",
+                          (const char *[]){id, NULL}, &unwritten))
+        qn_warn("catalog", "answer=%s use=not_written message=\"%s\"", id, unwritten.message);
     return err;
 }
 

@@ -83,10 +83,11 @@ static size_t write_jobs(const struct qn_jref *jobs, size_t width, bool live, st
 }
 
 /* The array of jobs, whichever way it is wrapped. */
-static qn_err fetch_jobs(const struct qn_cli *cli, struct qn_json **doc, struct qn_jref *root,
-                         struct qn_jref *jobs, struct qn_error *e)
+/* path: all downloads, or those that run or have just ended. */
+static qn_err fetch_jobs(const struct qn_cli *cli, const char *path, struct qn_json **doc,
+                         struct qn_jref *root, struct qn_jref *jobs, struct qn_error *e)
 {
-    qn_err err = qn_client_call(cli, "/api/v1/downloads", NULL, CALL_TIMEOUT_S, NULL, doc, e);
+    qn_err err = qn_client_call(cli, path, NULL, CALL_TIMEOUT_S, NULL, doc, e);
     if (err)
         return err;
     *root = qn_json_root(*doc);
@@ -101,7 +102,7 @@ qn_err qn_downloads_control(const struct qn_cli *cli, const char *id, const char
     struct qn_jref root, jobs, it;
     struct qn_buf body;
     const char *found = NULL;
-    qn_err err = fetch_jobs(cli, &doc, &root, &jobs, e);
+    qn_err err = fetch_jobs(cli, "/api/v1/downloads?all=true", &doc, &root, &jobs, e);
     if (err)
         return err;
     for (bool more = qn_json_first(&jobs, &it); more && !found; more = qn_json_next(&it))
@@ -166,7 +167,7 @@ static int list(const struct qn_cli *cli, bool live)
         struct qn_jref root, jobs;
         struct qn_error e;
         struct qn_buf out;
-        if (fetch_jobs(cli, &doc, &root, &jobs, &e))
+        if (fetch_jobs(cli, "/api/v1/downloads", &doc, &root, &jobs, &e))
             return qn_cli_failed(cli, &e);
         qn_buf_init(&out, SIZE_MAX - 1);
         running = 0;

@@ -46,7 +46,7 @@ static void on_kept(void *ctx, const struct qn_error *e)
     struct qn_pull_job *j = qn_pull_find(k->pulls, k->id);
     if (e)
         qn_error_log("pulls", "download=%s not_written=1 message=\"%s\"", k->id, e->message);
-    else if (j && !j->kept) {
+    if (j && !j->kept) { /* it goes on either way: who only wanted it begun need not wait */
         j->kept = true;
         qn_pull_tell_progress(j);
     }
