@@ -123,9 +123,10 @@ static qn_err look_up(struct planning *p, const struct qn_web *web, const struct
     if (!qn_store_cached(p->w->store, ref->hub, ref->repo, ref->revision, 0, repo, e))
         return QN_OK;
     return qn_fail_param(e, QN_ENOTFOUND, "checkpoint",
-                         "the files of %s are not on this machine: what can be used without "
-                         "downloading has to be in %s",
-                         ref->repo, qn_store_root(p->w->store, ref->hub));
+                         "the files of %s are not on this machine, and nothing is downloaded%s: "
+                         "they have to be in %s",
+                         ref->repo, p->w->web->offline ? " while offline" : " here",
+                         qn_store_root(p->w->store, ref->hub));
 }
 
 /* The file, when what is asked for is an archive; its model is found when it has been unpacked. */

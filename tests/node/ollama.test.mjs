@@ -19,14 +19,17 @@ const weather = {
   },
 };
 
+/* What tells a file of a model that can reason. */
+const thinking = "{{ messages[0].content }}<think>";
+
 before(async () => {
   if (!built) return;
   server = await Server.start({
     quick: { tokens: 3 },
     long: { tokens: 100000, token_ms: 5, slots: 1 },
-    echo: { echo_job: true },
+    echo: { echo_job: true, template: thinking },
     dies: { tokens: 50, token_ms: 2, crash_after: 3 },
-    thinks: { script: [
+    thinks: { template: thinking, script: [
       { ev: "reasoning", index: 0, text: "Let me " }, { ev: "reasoning", index: 0, text: "see." },
       { ev: "text", index: 0, text: "Blue." }, { ev: "done", index: 0, reason: "stop" }] },
     tools: { script: [
@@ -37,7 +40,7 @@ before(async () => {
     json: { script: [
       { ev: "text", index: 0, text: '{"age": 22, "available": ' }, { ev: "text", index: 0, text: "true}" },
       { ev: "done", index: 0, reason: "stop" }] },
-  });
+  }, ["--offline"]);
   client = new Ollama({ host: server.url });
 });
 
@@ -102,6 +105,7 @@ it("thinking", async () => {
   const parts = await collect(await client.chat({ model: "user.thinks", messages, think: true, stream: true }));
   assert.equal(parts.map((p) => p.message.thinking ?? "").join(""), "Let me see.");
   assert.equal(parts.map((p) => p.message.content).join(""), "Blue.");
+  await assert.rejects(client.chat({ model: "user.quick", messages, think: true }), /does not support thinking/);
   const generated = await client.generate({ model: "user.thinks", prompt: "?", think: true });
   assert.deepEqual([generated.thinking, generated.response], ["Let me see.", "Blue."]);
 });
@@ -181,7 +185,7 @@ it("pull of what is here, and of what is not; push", async () => {
   for await (const s of await client.pull({ model: "user.quick", stream: true })) states.push(s.status);
   assert.equal(states[0], "pulling manifest");
   assert.equal(states.at(-1), "success");
-  await assert.rejects(client.pull({ model: "llama3.2" }), /import/);
+  await assert.rejects(client.pull({ model: "llama3.2" }), /offline/);
   await assert.rejects(client.push({ model: "user.quick" }), (e) => e.status_code === 501);
 });
 

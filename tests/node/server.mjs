@@ -25,7 +25,8 @@ function gguf(metadata) {
 }
 
 export class Server {
-  /** models: name -> options of the fake backend, and the recipe; the model is called "user.NAME". args: of quinced. */
+  /** models: name -> options of the fake backend, the recipe and the file's chat template; the model is called
+   *  "user.NAME". args: of quinced. */
   static async start(models, args = []) {
     const server = new Server();
     server.dir = mkdtempSync(path.join(tmpdir(), "quince-node-"));
@@ -38,15 +39,16 @@ export class Server {
     const env = Object.fromEntries(Object.entries(process.env).filter(([k]) => !k.startsWith("QUINCE_")));
     server.process = spawn(path.join(build, "bin/quinced"),
       ["--port", "0", "--ollama-port", "off", "--data-dir", path.join(server.dir, "data"), "--backend-dir", backends,
-        "--builtin-dir", server.dir, ...args], { env, stdio: ["ignore", "pipe", "ignore"] });
+        "--builtin-dir", server.dir, "--no-discovery", ...args], { env, stdio: ["ignore", "pipe", "ignore"] });
     for await (const line of createInterface({ input: server.process.stdout })) {
       const ready = /ready at (http:\/\/localhost:\d+)/.exec(line);
       if (ready) { server.url = ready[1]; break; }
     }
     if (!server.url) throw new Error("quinced did not start");
-    for (const [name, { recipe = "llamacpp", ...options }] of Object.entries(models)) {
+    for (const [name, { recipe = "llamacpp", template, ...options }] of Object.entries(models)) {
       const file = path.join(server.dir, `${name}.gguf`);
-      writeFileSync(file, gguf({ "general.architecture": "llama", "fake.options": JSON.stringify(options) }));
+      writeFileSync(file, gguf({ "general.architecture": "llama", "fake.options": JSON.stringify(options),
+        ...(template && { "tokenizer.chat_template": template }) }));
       const reply = await fetch(`${server.url}/v1/models/register`, {
         method: "POST",
         headers: { "content-type": "application/json" },
