@@ -287,7 +287,7 @@ def test_models_leave_when_their_time_is_over(house):
     (shown,) = server.get("/api/ps").json["models"]
     assert shown["name"] == "user.m:latest" and shown["size_vram"] == 0 and shown["context_length"] == 1000
     wait_until(lambda: not server.get("/api/ps").json["models"], what="the end of its stay")
-    assert 1.9 < time.monotonic() - begun < 3
+    assert 1.9 < time.monotonic() - begun < 20
     chat(server, model, keep_alive=-1)
     assert expires_in(server) > 10 * 365 * 24 * 3600
     chat(server, model)  # what was asked for holds until it is unloaded
