@@ -205,14 +205,16 @@ static void test_ollama_manifest(void **state)
     assert_null(repo->token);
     qn_repo_free(repo);
 
+    static const char climbing[] =
+        "{\"layers\":[{\"mediaType\":\"application/vnd.ollama.image.model\","
+        "\"digest\":\"sha256:../../x\"}]}";
     static const char *const wrong[] = {
         "",
         "{",
         "[]",
         "{}",
         "{\"layers\":7}",
-        "{\"layers\":[{\"mediaType\":\"application/vnd.ollama.image.model\",\"digest\":\"sha256:../"
-        "../x\"}]}",
+        climbing,
         "{\"layers\":[{\"mediaType\":\"application/vnd.ollama.image.model\"}]}"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct qn_error e = {0};
