@@ -15,49 +15,24 @@
 
 static void settle(void *ctx);
 
-static void settle_soon(struct qn_inventory *inv)
+void qn_inventory_settle_soon(struct qn_inventory *inv)
 {
     if (!inv->settle_timer)
         inv->settle_timer = qn_timer_start(inv->loop, 0, 0, settle, inv);
 }
 
-static void list_add(struct list *l, struct qn_lease *x)
-{
-    x->prev = l->last;
-    x->next = NULL;
-    if (l->last)
-        l->last->next = x;
-    else
-        l->first = x;
-    l->last = x;
-    l->n++;
-}
-
-static void list_remove(struct list *l, struct qn_lease *x)
-{
-    if (x->prev)
-        x->prev->next = x->next;
-    else
-        l->first = x->next;
-    if (x->next)
-        x->next->prev = x->prev;
-    else
-        l->last = x->prev;
-    l->n--;
-}
-
-static bool has_process(enum qn_inst_state s)
+bool qn_place_has_process(enum qn_inst_state s)
 {
     return s == QN_INST_LOADING || s == QN_INST_READY || s == QN_INST_DRAINING ||
            s == QN_INST_BACKOFF;
 }
 
-static enum qn_inst_state state_of(const struct place *p)
+enum qn_inst_state qn_place_state(const struct place *p)
 {
     return p->child ? qn_child_status(p->child).state : QN_INST_STOPPED;
 }
 
-static struct place *place_find(const struct qn_inventory *inv, const char *name)
+struct place *qn_place_find(const struct qn_inventory *inv, const char *name)
 {
     struct place *p = inv->places;
     while (p && !qn_str_eq(p->name, name))
@@ -65,9 +40,9 @@ static struct place *place_find(const struct qn_inventory *inv, const char *name
     return p;
 }
 
-static struct place *place_get(struct qn_inventory *inv, const struct qn_model_row *row)
+struct place *qn_place_get(struct qn_inventory *inv, const struct qn_model_row *row)
 {
-    struct place *p = place_find(inv, row->name);
+    struct place *p = qn_place_find(inv, row->name);
     if (p)
         return p;
     p = qn_xcalloc(1, sizeof *p);
@@ -80,43 +55,25 @@ static struct place *place_get(struct qn_inventory *inv, const struct qn_model_r
     return p;
 }
 
-/* Tells every waiting lease that it will not be granted. The callbacks may take and release other
- * leases, so the list is emptied first. */
-static void refuse_waiting(struct place *p, const struct qn_error *why)
-{
-    struct qn_lease *x;
-    struct list gone = p->waiting;
-    p->waiting = (struct list){0};
-    p->inv->n_waiting -= gone.n;
-    for (x = gone.first; x; x = x->next)
-        x->place = NULL;
-    while ((x = gone.first)) {
-        list_remove(&gone, x);
-        if (x->fn)
-            x->fn(x->ctx, why);
-        free(x);
-    }
-}
-
 static void on_state(void *ctx, struct qn_child *c)
 {
     struct place *p = ctx;
     enum qn_inst_state s = qn_child_status(c).state;
     qn_info("inventory", "model=%s state=%s", p->name, qn_inst_state_name(s));
-    if (!has_process(s)) {
+    if (!qn_place_has_process(s)) {
         p->unloading = false;
         p->retry |= p->stale && s == QN_INST_FAILED; /* it was not what is wanted now */
         p->stale = false;
         p->keep_ms = QN_UNSET;
     }
-    settle_soon(p->inv);
+    qn_inventory_settle_soon(p->inv);
 }
 
 static void on_jobs(void *ctx, struct qn_child *c)
 {
     struct place *p = ctx;
     (void)c;
-    settle_soon(p->inv);
+    qn_inventory_settle_soon(p->inv);
 }
 
 static const struct qn_child_events child_events = {.state = on_state, .jobs = on_jobs};
@@ -129,8 +86,8 @@ static size_t residents(struct qn_inventory *inv, const struct place *without, u
 {
     size_t n = 0;
     for (struct place *p = inv->places; p && n < QN_RESIDENTS_MAX; p = p->next) {
-        enum qn_inst_state s = state_of(p);
-        if (p == without || !has_process(s))
+        enum qn_inst_state s = qn_place_state(p);
+        if (p == without || !qn_place_has_process(s))
             continue;
         struct qn_child_status status = qn_child_status(p->child);
         live[n] = (struct qn_resident){
@@ -157,7 +114,7 @@ static int64_t memory_budget(const struct qn_inventory *inv, const struct qn_res
     if (limit <= 0 || room < 0)
         return limit;
     for (size_t i = 0; i < n; i++) {
-        enum qn_inst_state s = state_of(places[i]);
+        enum qn_inst_state s = qn_place_state(places[i]);
         if (s == QN_INST_READY || s == QN_INST_DRAINING)
             room += live[i].memory_bytes;
     }
@@ -172,7 +129,7 @@ static void refuse_for_memory(struct place *p, int64_t needs, int64_t may)
                   "use %lld MiB now. Use a smaller model, a smaller quantisation or a smaller "
                   "context, end other programs, or raise the setting memory-limit",
                   p->name, (long long)(needs >> 20), (long long)(may >> 20));
-    refuse_waiting(p, &e);
+    qn_place_refuse(p, &e);
 }
 
 static void plan(struct place *p)
@@ -185,7 +142,7 @@ static void plan(struct place *p)
     struct qn_plan todo = {0};
     struct qn_error e = {0};
     if (qn_inventory_find(inv, p->name, &snap, &row, &e)) { /* it has left the catalog meanwhile */
-        refuse_waiting(p, &e);
+        qn_place_refuse(p, &e);
         return;
     }
     int64_t context = qn_place_wanted_context(p, row);
@@ -204,7 +161,7 @@ static void plan(struct place *p)
     switch (todo.verdict) {
     case QN_PLAN_LOAD:
         if (qn_place_start(p, todo.threads, &child_events, &e))
-            refuse_waiting(p, &e);
+            qn_place_refuse(p, &e);
         break;
     case QN_PLAN_EVICT:
         p->blocked = true;
@@ -223,35 +180,8 @@ static void plan(struct place *p)
         }
         qn_fail_param(&e, QN_ENOMEM, "model", "model '%s' cannot be loaded: %s", p->name,
                       todo.reason ? todo.reason : "it does not fit");
-        refuse_waiting(p, &e);
+        qn_place_refuse(p, &e);
         break;
-    }
-}
-
-/* True when somebody who came before the ticket waits for room among children of this type. Then
- * nobody later is let in at a ready model, or the earlier one could wait for ever. */
-static bool overtakes(const struct qn_inventory *inv, const struct place *at, uint64_t ticket)
-{
-    for (const struct place *p = inv->places; p; p = p->next)
-        if (p != at && p->blocked && p->waiting.n && p->type == at->type &&
-            p->waiting.first->ticket < ticket)
-            return true;
-    return false;
-}
-
-static void grant(struct place *p)
-{
-    for (size_t left = p->waiting.n; left && p->waiting.n && !p->stale; left--) {
-        if (state_of(p) != QN_INST_READY || overtakes(p->inv, p, p->waiting.first->ticket))
-            break;
-        struct qn_lease *x = p->waiting.first;
-        list_remove(&p->waiting, x);
-        p->inv->n_waiting--;
-        list_add(&p->held, x);
-        x->granted = true;
-        p->used_ms = qn_now_ms();
-        qn_catalog_touch(p->inv->catalog, p->name, qn_wall_ms() / 1000);
-        x->fn(x->ctx, NULL);
     }
 }
 
@@ -261,7 +191,7 @@ static void settle_place(struct place *p)
     p->blocked = false;
     if (!p->waiting.n)
         return;
-    switch (state_of(p)) {
+    switch (qn_place_state(p)) {
     case QN_INST_STOPPED:
         plan(p);
         break;
@@ -273,14 +203,14 @@ static void settle_place(struct place *p)
         struct qn_error e = *qn_child_status(p->child).error;
         if (e.code == QN_OK)
             qn_fail(&e, QN_ECHILD, "model '%s' could not be loaded", p->name);
-        refuse_waiting(p, &e);
+        qn_place_refuse(p, &e);
         break;
     }
     case QN_INST_READY:
         if (p->stale && !p->held.n)
             qn_child_stop(p->child, QN_CHILD_STOP_GRACE_MS);
         else
-            grant(p);
+            qn_place_grant(p);
         break;
     default: /* on its way: its state event comes back here */
         break;
@@ -298,7 +228,7 @@ static void share_threads(struct qn_inventory *inv)
         return;
     qn_residency_threads(live, n, inv->config.threads, threads);
     for (size_t i = 0; i < n; i++)
-        if (state_of(places[i]) == QN_INST_READY && places[i]->threads != threads[i]) {
+        if (qn_place_state(places[i]) == QN_INST_READY && places[i]->threads != threads[i]) {
             places[i]->threads = threads[i];
             qn_child_set_threads(places[i]->child, threads[i]);
         }
@@ -325,22 +255,6 @@ static void tell_watchers(struct qn_inventory *inv)
     }
 }
 
-/* The places with waiting leases, earliest ticket first. */
-static size_t by_ticket(struct qn_inventory *inv, struct place **out, size_t max)
-{
-    size_t n = 0;
-    for (struct place *p = inv->places; p && n < max; p = p->next) {
-        p->blocked = p->blocked && p->waiting.n;
-        if (!p->waiting.n)
-            continue;
-        size_t i = n++;
-        for (; i > 0 && out[i - 1]->waiting.first->ticket > p->waiting.first->ticket; i--)
-            out[i] = out[i - 1];
-        out[i] = p;
-    }
-    return n;
-}
-
 /* How long a model stays after its last use; < 0: for ever. */
 static int64_t stay_of(const struct place *p)
 {
@@ -353,7 +267,7 @@ static int64_t stay_of(const struct place *p)
 static int64_t leaves_at(const struct place *p)
 {
     int64_t keep = stay_of(p);
-    if (state_of(p) != QN_INST_READY || p->held.n || p->waiting.n || keep < 0)
+    if (qn_place_state(p) != QN_INST_READY || p->held.n || p->waiting.n || keep < 0)
         return INT64_MAX;
     return keep < INT64_MAX - p->used_ms ? p->used_ms + keep : INT64_MAX;
 }
@@ -398,7 +312,7 @@ static void settle(void *ctx)
     qn_timer_stop(inv->settle_timer);
     inv->settle_timer = NULL;
     struct place *order[QN_RESIDENTS_MAX];
-    size_t n = by_ticket(inv, order, QN_RESIDENTS_MAX);
+    size_t n = qn_places_by_ticket(inv, order, QN_RESIDENTS_MAX);
     for (size_t i = 0; i < n; i++)
         settle_place(order[i]);
     share_threads(inv);
@@ -406,141 +320,25 @@ static void settle(void *ctx)
     tell_watchers(inv);
 }
 
-/* True when who wants at least so much context is served by what runs, is being loaded or was asked
- * for by others who still wait: their context never shrinks. */
-static bool has_enough(const struct place *p, enum qn_inst_state s, int64_t context)
-{
-    if (p->waiting.n && p->context_asked != QN_UNSET && p->context_asked >= context)
-        return true;
-    return s == QN_INST_READY && !p->stale && qn_child_status(p->child).context >= context;
-}
-
-qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
-                            const struct qn_load_options *options, qn_lease_fn fn, void *ctx,
-                            struct qn_lease **out, struct qn_error *e)
-{
-    struct qn_snapshot *snap;
-    const struct qn_model_row *row;
-    qn_err err = qn_inventory_find(inv, name, &snap, &row, e);
-    if (err)
-        return err;
-    if ((int64_t)inv->n_waiting >= inv->config.queue_limit) {
-        qn_snapshot_unref(snap);
-        return qn_fail(e, QN_EBUSY,
-                       "%lld requests are waiting for models already: try again in a moment",
-                       (long long)inv->config.queue_limit);
-    }
-    row = qn_inventory_computes(snap, row);
-    if (!row->n_files)
-        err = qn_fail_param(e, QN_ENOTFOUND, "model",
-                            "model '%s' is not downloaded: `quince pull %s` gets it", row->name,
-                            row->name);
-    else if (!qn_backend_type_find(row->type))
-        err = qn_fail_param(e, QN_EUNSUPPORTED, "model",
-                            "model '%s' is of type '%s', which this version cannot run", row->name,
-                            row->type);
-    if (err) {
-        qn_snapshot_unref(snap);
-        return err;
-    }
-    struct place *p = place_get(inv, row);
-    p->size_bytes = row->size_bytes;
-    int64_t known = qn_row_number(row->details, "kv_token_bytes");
-    p->kv_token_bytes = known != QN_UNSET ? known : 0;
-    enum qn_inst_state s = state_of(p);
-    bool other_files = has_process(s) && qn_place_has_other_files(p, row);
-    if (options && options->at_least && has_enough(p, s, options->context))
-        options = NULL;
-    /* A load that names no context takes a running model as it is, and starts another afresh. */
-    if (options && (options->context != QN_UNSET || !has_process(s)))
-        p->context_asked = options->context;
-    bool named = options && options->options && strcmp(options->options, "{}") != 0;
-    if (named || (options && !has_process(s))) {
-        free(p->options_asked);
-        p->options_asked = named ? qn_xstrdup(options->options) : NULL;
-    }
-    qn_place_note_cache_type(p, row);
-    if (options && has_process(s))
-        p->stale =
-            qn_place_wanted_context(p, row) != p->context || qn_place_wants_other_options(p, row);
-    p->stale |= other_files;
-    qn_snapshot_unref(snap);
-
-    struct qn_lease *x = qn_xcalloc(1, sizeof *x);
-    x->place = p;
-    x->ticket = ++inv->tickets;
-    x->fn = fn;
-    x->ctx = ctx;
-    list_add(&p->waiting, x);
-    inv->n_waiting++;
-    p->used_ms = qn_now_ms();
-    p->retry = s == QN_INST_FAILED;
-    if (s == QN_INST_LOADING || s == QN_INST_BACKOFF)
-        qn_child_load(p->child); /* it may have been given up: it is wanted again */
-    settle_soon(inv);
-    *out = x;
-    return QN_OK;
-}
-
-struct qn_child *qn_lease_child(const struct qn_lease *lease)
-{
-    return lease->place->child;
-}
-
-void qn_lease_count(struct qn_lease *lease, double tokens_s)
-{
-    lease->place->count.requests++;
-    lease->place->count.last_tokens_s = tokens_s;
-}
-
 struct qn_model_count qn_inventory_count(const struct qn_inventory *inv, const char *name)
 {
-    const struct place *p = place_find(inv, name);
+    const struct place *p = qn_place_find(inv, name);
     return p ? p->count : (struct qn_model_count){0};
-}
-
-void qn_lease_keep(struct qn_lease *lease, int64_t keep_alive_ms)
-{
-    lease->place->keep_ms = keep_alive_ms;
-    settle_soon(lease->place->inv);
-}
-
-void qn_lease_release(struct qn_lease *x)
-{
-    if (!x)
-        return;
-    struct place *p = x->place;
-    if (!p) { /* refuse_waiting is telling others; it will come to this one and free it */
-        x->fn = NULL;
-        return;
-    }
-    if (x->granted) {
-        list_remove(&p->held, x);
-        p->used_ms = qn_now_ms();
-        qn_catalog_touch(p->inv->catalog, p->name, qn_wall_ms() / 1000);
-    } else {
-        list_remove(&p->waiting, x);
-        p->inv->n_waiting--;
-        if (!p->waiting.n && p->child)
-            qn_child_unwant(p->child);
-    }
-    settle_soon(p->inv);
-    free(x);
 }
 
 static void unload_place(struct place *p)
 {
-    if (!has_process(state_of(p)))
+    if (!qn_place_has_process(qn_place_state(p)))
         return;
     p->unloading = true;
     struct qn_error e = {0};
     qn_fail(&e, QN_ECANCELLED, "model '%s' was unloaded while the request waited for it", p->name);
-    refuse_waiting(p, &e);
+    qn_place_refuse(p, &e);
     p->context_asked = QN_UNSET;
     free(p->options_asked);
     p->options_asked = NULL;
     qn_child_stop(p->child, QN_CHILD_STOP_GRACE_MS);
-    p->unloading = has_process(state_of(p));
+    p->unloading = qn_place_has_process(qn_place_state(p));
 }
 
 /* The place that computes for a model. */
@@ -552,8 +350,8 @@ static qn_err find_place(struct qn_inventory *inv, const char *name, struct plac
     qn_err err = qn_inventory_find(inv, name, &snap, &row, e);
     if (err)
         return err;
-    *out = place_find(inv, qn_inventory_computes(snap, row)->name);
-    if (!*out || !has_process(state_of(*out)))
+    *out = qn_place_find(inv, qn_inventory_computes(snap, row)->name);
+    if (!*out || !qn_place_has_process(qn_place_state(*out)))
         err = qn_fail_param(e, QN_ENOTFOUND, "model", "model '%s' is not loaded", row->name);
     qn_snapshot_unref(snap);
     return err;
@@ -580,7 +378,7 @@ qn_err qn_inventory_unload(struct qn_inventory *inv, const char *name, void (*do
     w->ctx = ctx;
     w->next = inv->watchers;
     inv->watchers = w;
-    settle_soon(inv);
+    qn_inventory_settle_soon(inv);
     return QN_OK;
 }
 
@@ -591,14 +389,14 @@ qn_err qn_inventory_leave(struct qn_inventory *inv, const char *name, struct qn_
     if (err)
         return err;
     p->keep_ms = 0;
-    settle_soon(inv);
+    qn_inventory_settle_soon(inv);
     return QN_OK;
 }
 
 void qn_inventory_changed(struct qn_inventory *inv, const char *name)
 {
-    struct place *p = place_find(inv, name);
-    if (!p || !has_process(state_of(p)))
+    struct place *p = qn_place_find(inv, name);
+    if (!p || !qn_place_has_process(qn_place_state(p)))
         return;
     struct qn_snapshot *snap = qn_catalog_snapshot(inv->catalog);
     const struct qn_model_row *row = qn_snapshot_find(snap, name);
@@ -609,7 +407,7 @@ void qn_inventory_changed(struct qn_inventory *inv, const char *name)
         p->keep_ms = 0;
     }
     qn_snapshot_unref(snap);
-    settle_soon(inv);
+    qn_inventory_settle_soon(inv);
 }
 
 void qn_inventory_forget(struct qn_inventory *inv, void *ctx)
@@ -667,7 +465,7 @@ void qn_inventory_free(struct qn_inventory *inv)
 static int64_t stays_ms(const struct place *p)
 {
     int64_t keep = stay_of(p);
-    bool used = p->held.n || p->waiting.n || state_of(p) != QN_INST_READY;
+    bool used = p->held.n || p->waiting.n || qn_place_state(p) != QN_INST_READY;
     int64_t left = used ? keep : p->used_ms + keep - qn_now_ms();
     return keep < 0 ? -1 : left > 0 ? left : 0;
 }
@@ -676,7 +474,7 @@ size_t qn_inventory_loaded(const struct qn_inventory *inv, struct qn_loaded *out
 {
     size_t n = 0;
     for (const struct place *p = inv->places; p && n < max; p = p->next)
-        if (has_process(state_of(p)))
+        if (qn_place_has_process(qn_place_state(p)))
             out[n++] = (struct qn_loaded){
                 .name = p->name,
                 .type = p->type->type,
@@ -692,7 +490,7 @@ const char *qn_inventory_last_used(const struct qn_inventory *inv)
 {
     const struct place *best = NULL;
     for (const struct place *p = inv->places; p; p = p->next)
-        if (state_of(p) == QN_INST_READY && (!best || p->used_ms > best->used_ms))
+        if (qn_place_state(p) == QN_INST_READY && (!best || p->used_ms > best->used_ms))
             best = p;
     return best ? best->name : NULL;
 }

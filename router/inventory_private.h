@@ -1,4 +1,4 @@
-/* What inventory.c, inventory_find.c and inventory_start.c share. */
+/* What inventory.c, inventory_leases.c, inventory_find.c and inventory_start.c share. */
 #ifndef QN_ROUTER_INVENTORY_PRIVATE_H
 #define QN_ROUTER_INVENTORY_PRIVATE_H
 
@@ -71,6 +71,22 @@ struct qn_inventory {
 
 /* The number that a row's options or details, a JSON object, hold under a name; QN_UNSET: none. */
 int64_t qn_row_number(const char *json, const char *name);
+
+/* inventory.c: places and their processes. */
+struct place *qn_place_find(const struct qn_inventory *inv, const char *name); /* or NULL */
+struct place *qn_place_get(struct qn_inventory *inv, const struct qn_model_row *row);
+enum qn_inst_state qn_place_state(const struct place *p);
+bool qn_place_has_process(enum qn_inst_state s);
+/* Something has changed: loads, evictions and grants are thought over in the loop's next turn. */
+void qn_inventory_settle_soon(struct qn_inventory *inv);
+
+/* inventory_leases.c: who waits at a place. */
+/* Tells every waiting lease that it will not be granted. */
+void qn_place_refuse(struct place *p, const struct qn_error *why);
+/* Grants what a ready place can serve. */
+void qn_place_grant(struct place *p);
+/* The places with waiting leases, earliest ticket first. */
+size_t qn_places_by_ticket(struct qn_inventory *inv, struct place **out, size_t max);
 
 /* inventory_start.c: with what a place's child is to run. */
 int64_t qn_place_wanted_context(const struct place *p, const struct qn_model_row *row);
