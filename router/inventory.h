@@ -20,10 +20,12 @@ enum { QN_MODEL_NAME_MAX = 200 };
 
 struct qn_inventory;
 
+struct qn_metrics;
 struct qn_registry;
 
 struct qn_inventory_config {
     const struct qn_registry *registry; /* MAY be NULL: models that could be had; outlives it */
+    struct qn_metrics *metrics;         /* MAY be NULL: nothing is counted */
     const char *backend_dir;            /* copied */
     int64_t max_loaded;                 /* of one type; < 0: no limit */
     int64_t memory_bytes;               /* <= 0: no limit */

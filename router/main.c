@@ -25,6 +25,7 @@
 #include "router/listen.h"
 #include "router/listeners.h"
 #include "router/logs.h"
+#include "router/metrics.h"
 #include "router/pull_world.h"
 #include "router/routes.h"
 #include "router/stats.h"
@@ -273,6 +274,7 @@ static void open_inventory(struct program *p)
     write_load_options(&p->settings, &options);
     struct qn_inventory_config config = inventory_config(&p->settings, qn_buf_cstr(&options));
     config.registry = p->registry;
+    config.metrics = p->services.metrics;
     qn_inventory_new(p->loop, p->catalog, p->client, &config, &p->inventory);
     qn_buf_deinit(&options);
 }
@@ -506,6 +508,7 @@ int main(int argc, char **argv)
     if (qn_log_level_parse(p.settings.log_level, &level))
         qn_log_set_level(level);
     p.services.logs = qn_logs_new();
+    p.services.metrics = qn_metrics_new();
     qn_log_set_sink(qn_logs_add, p.services.logs);
     raise_descriptor_limit();
     err = take_signals(&p, &e);
@@ -525,6 +528,7 @@ int main(int argc, char **argv)
     close_all(&p);
     qn_log_set_sink(NULL, NULL);
     qn_logs_free(p.services.logs);
+    qn_metrics_free(p.services.metrics);
     qn_settings_deinit(&p.settings);
     return status;
 }

@@ -15,6 +15,7 @@ struct qn_services {
     struct qn_inventory *inventory;
     struct qn_logs *logs;
     struct qn_stats *stats;
+    struct qn_metrics *metrics;
     const char *builtin_dir, *models_dir,
         *extra_models_dir; /* the settings; the last MAY be NULL */
     struct qn_store *store;

@@ -1,0 +1,32 @@
+/* How often a duration fell between which bounds: a histogram as Prometheus has them, with bounds
+ * that do not change. Observing is a search of a few bounds and three additions, cheap enough for
+ * every token. Loop thread only. */
+#ifndef QN_ROUTER_HISTOGRAM_H
+#define QN_ROUTER_HISTOGRAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { QN_HISTOGRAM_BOUNDS_MAX = 16 };
+
+/* Upper bounds in seconds, ascending; a value that equals one is within it. What is above the last
+ * counts in the bucket behind it. */
+struct qn_bounds {
+    size_t n;
+    double upper_s[QN_HISTOGRAM_BOUNDS_MAX];
+};
+
+struct qn_histogram {
+    uint64_t buckets[QN_HISTOGRAM_BOUNDS_MAX + 1]; /* each by itself, not cumulative */
+    uint64_t count;
+    double sum_s;
+};
+
+/* Negative values and NANs count as 0: clocks of other processes may have given them. */
+void qn_histogram_observe(struct qn_histogram *h, const struct qn_bounds *b, double seconds);
+
+/* The value below which the share q (0 to 1) of all lies, in seconds: straight between the bounds
+ * of its bucket, the last bound for what is above it; 0 when there is none. */
+double qn_histogram_quantile(const struct qn_histogram *h, const struct qn_bounds *b, double q);
+
+#endif
