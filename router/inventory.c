@@ -482,6 +482,7 @@ size_t qn_inventory_loaded(const struct qn_inventory *inv, struct qn_loaded *out
                 .holders = p->held.n,
                 .waiting = p->waiting.n,
                 .stays_ms = stays_ms(p),
+                .engine = p->engine,
             };
     return n;
 }

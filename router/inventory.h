@@ -22,10 +22,12 @@ struct qn_inventory;
 
 struct qn_metrics;
 struct qn_registry;
+struct qn_packs;
 
 struct qn_inventory_config {
     const struct qn_registry *registry; /* MAY be NULL: models that could be had; outlives it */
     struct qn_metrics *metrics;         /* MAY be NULL: nothing is counted */
+    const struct qn_packs *packs;       /* MAY be NULL: engines of others; outlives it */
     const char *backend_dir;            /* copied */
     int64_t max_loaded;                 /* of one type; < 0: no limit */
     int64_t memory_bytes;               /* <= 0: no limit */
@@ -119,6 +121,7 @@ struct qn_loaded {
     struct qn_child_status status;
     size_t holders, waiting;
     int64_t stays_ms; /* until it is unloaded if nobody uses it meanwhile; < 0: for ever */
+    const char *engine; /* whose program computes: "llamacpp:vulkan" of packs.h; "": quince's own */
 };
 size_t qn_inventory_loaded(const struct qn_inventory *inv, struct qn_loaded *out, size_t max);
 const char *qn_inventory_last_used(const struct qn_inventory *inv); /* loaded and ready; or NULL */

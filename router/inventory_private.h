@@ -3,6 +3,7 @@
 #define QN_ROUTER_INVENTORY_PRIVATE_H
 
 #include "base/sha256.h"
+#include "registry/packs.h"
 #include "router/inventory.h"
 
 struct place;
@@ -31,10 +32,12 @@ struct place {
     int64_t context_asked; /* by a load; QN_UNSET: none */
     char *options_asked;   /* by a load: a JSON object; NULL: none */
     int64_t size_bytes;
-    int64_t kv_token_bytes;         /* 0: not known */
-    int64_t context;                /* the running child was started with */
-    char *options;                  /* and these; NULL: none was started */
-    char cache_type[16];            /* that is wanted; "": the child's own */
+    int64_t kv_token_bytes;                /* 0: not known */
+    int64_t context;                       /* the running child was started with */
+    char *options;                         /* and these; NULL: none was started */
+    char cache_type[16];                   /* that is wanted; "": the child's own */
+    char engine[2 * QN_PACK_WORD_MAX + 2]; /* "RECIPE:BACKEND" of packs.h whose program the child
+                                              runs, set when it is started; "": quince's own */
     char digest[QN_SHA256_HEX + 1]; /* of the file the child was started with; "": not known yet */
     bool stale;     /* the running child has other settings or files than it should: restart it
                        first */

@@ -13,6 +13,7 @@
 #include "io/http_server.h"
 #include "io/loop.h"
 #include "registry/hub.h"
+#include "registry/packs.h"
 #include "registry/registry.h"
 #include "registry/store.h"
 #include "registry/web.h"
@@ -63,6 +64,7 @@ struct program {
     struct qn_services services;
     struct qn_rate rate;          /* of all downloads */
     struct qn_registry *registry; /* NULL: the list cannot be read */
+    struct qn_packs *packs;       /* NULL: likewise */
     struct qn_web web;
     struct qn_hubs hubs;
     char *hf_token;
@@ -275,6 +277,7 @@ static void open_inventory(struct program *p)
     struct qn_inventory_config config = inventory_config(&p->settings, qn_buf_cstr(&options));
     config.registry = p->registry;
     config.metrics = p->services.metrics;
+    config.packs = p->packs;
     qn_inventory_new(p->loop, p->catalog, p->client, &config, &p->inventory);
     qn_buf_deinit(&options);
 }
@@ -325,6 +328,23 @@ static void open_pulls(struct program *p)
         .offline = p->settings.offline,
     });
     qn_catalog_flush(p->catalog); /* the first request must find them */
+}
+
+/* A server without the list computes with its own engine. */
+static void open_packs(struct program *p)
+{
+    const struct qn_settings *s = &p->settings;
+    struct qn_error e = {0};
+    char *engines = qn_path_join(s->data_dir, "engines");
+    if (qn_packs_open(&(struct qn_packs_config){.table = s->packs,
+                                                .engines = engines,
+                                                .path = getenv("PATH"),
+                                                .prefer_system = s->prefer_system},
+                      &p->packs, &e))
+        qn_error_log("main", "packs=unusable message=\"%s\"", e.message);
+    p->services.packs = p->packs;
+    p->services.no_fetch_executables = s->no_fetch_executables;
+    free(engines);
 }
 
 /* The listeners besides the main one, and whether any of them is open to other machines. */
@@ -379,6 +399,7 @@ static qn_err open_all(struct program *p, struct qn_error *e)
         err = qn_http_client_new(p->loop, &p->client, e);
     if (err)
         goto out;
+    open_packs(p);
     open_inventory(p);
     p->services.loop = p->loop;
     p->services.catalog = p->catalog;
@@ -458,6 +479,7 @@ static void close_all(struct program *p)
     qn_devices_free(p->services.devices);
     qn_store_free(p->services.store);
     qn_registry_close(p->registry);
+    qn_packs_close(p->packs);
     free(p->hf_token);
     free(p->unpacker);
     if (p->signal_fd >= 0)

@@ -32,6 +32,8 @@ struct qn_services {
     struct qn_pulls *pulls;
     struct qn_blobs *blobs;
     struct qn_devices *devices;
+    const struct qn_packs *packs; /* engines of others; NULL: the list cannot be read */
+    bool no_fetch_executables;    /* the setting */
     bool no_presets; /* clients may not make models of others */
     bool stopping;   /* SIGTERM has come: nothing new is begun */
     bool closed;     /* the catalog has been closed */

@@ -114,6 +114,12 @@ static const struct row table[] = {
      "KIB", "KiB per second for all downloads together; 0: no limit"},
     {"download-threads", NUMBER, AT(download_threads), "3", 1, 3, EVERYWHERE, "N",
      "models that are downloaded at a time; others wait"},
+    {"packs", TEXT, AT(packs), "", 0, 0, EVERYWHERE, "FILE",
+     "list of other projects' engines that can be installed (default: packs.json of builtin-dir)"},
+    {"prefer-system", TRUTH, AT(prefer_system), "false", 0, 0, EVERYWHERE, NULL,
+     "use a llama-server, whisper-server or sd-server of the path rather than an installed one"},
+    {"no-fetch-executables", TRUTH, AT(no_fetch_executables), "false", 0, 0, EVERYWHERE, NULL,
+     "never download programs; engines that are installed or on the path work"},
     {"backend-dir", TEXT, AT(backend_dir), "", 0, 0, EVERYWHERE, "DIR",
      "folder of the programs that run models (default: beside quinced)"},
 };
@@ -499,6 +505,8 @@ qn_err qn_settings_read(struct qn_settings *s, size_t n_args, const char *const 
         s->builtin_dir = default_builtin_dir();
     if (!s->backend_dir)
         s->backend_dir = qn_path_self_dir();
+    if (!s->packs)
+        s->packs = qn_path_join(s->builtin_dir, "packs.json");
     return QN_OK;
 }
 

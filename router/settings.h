@@ -50,6 +50,9 @@ struct qn_settings {
     bool allow_private_hubs;
     int64_t bandwidth_limit_kib;
     int64_t download_threads;
+    char *packs;
+    bool prefer_system;
+    bool no_fetch_executables;
     char *backend_dir;
 };
 
