@@ -1,16 +1,20 @@
 /* See histogram.h. */
 #include "router/histogram.h"
 
-void qn_histogram_observe(struct qn_histogram *h, const struct qn_bounds *b, double seconds)
+size_t qn_bounds_find(const struct qn_bounds *b, double seconds)
 {
     size_t i = 0;
-    if (!(seconds > 0))
-        seconds = 0;
     while (i < b->n && seconds > b->upper_s[i])
         i++;
-    h->buckets[i]++;
+    return i;
+}
+
+void qn_histogram_add(struct qn_histogram *h, size_t bucket, double seconds)
+{
+    h->buckets[bucket]++;
     h->count++;
-    h->sum_s += seconds;
+    if (seconds > 0)
+        h->sum_s += seconds;
 }
 
 double qn_histogram_quantile(const struct qn_histogram *h, const struct qn_bounds *b, double q)

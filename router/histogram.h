@@ -22,8 +22,12 @@ struct qn_histogram {
     double sum_s;
 };
 
-/* Negative values and NANs count as 0: clocks of other processes may have given them. */
-void qn_histogram_observe(struct qn_histogram *h, const struct qn_bounds *b, double seconds);
+/* The bucket of a value. Negative values and NANs are in the first: clocks of other processes may
+ * have given them. */
+size_t qn_bounds_find(const struct qn_bounds *b, double seconds);
+
+/* Counts a value in the bucket that was found for it. */
+void qn_histogram_add(struct qn_histogram *h, size_t bucket, double seconds);
 
 /* The value below which the share q (0 to 1) of all lies, in seconds: straight between the bounds
  * of its bucket, the last bound for what is above it; 0 when there is none. */

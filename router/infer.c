@@ -15,9 +15,9 @@
 #include "router/dialects/form.h"
 #include "router/inventory.h"
 #include "router/kept.h"
+#include "router/meter.h"
 #include "router/preset.h"
 #include "router/pull_first.h"
-#include "router/stats.h"
 #include "router/upstream.h"
 
 #include <stdio.h>
@@ -54,7 +54,7 @@ struct run {
     bool spoken;  /* part of the answer itself has been sent */
     bool retried; /* a broken child has been forgiven once */
     int64_t began_ms, wrote_ms;
-    struct qn_tally tally;
+    struct qn_meter meter;
 };
 
 static void granted(void *ctx, const struct qn_error *e);
@@ -91,7 +91,7 @@ static void gone(void *ctx)
     struct run *r = ctx;
     qn_info("infer", "id=%s cancelled=client_gone ms=%lld", r->id,
             (long long)(qn_now_ms() - r->began_ms));
-    r->sv->stats->cancelled++;
+    qn_meter_end(&r->meter, QN_METER_CANCELLED);
     run_free(r);
 }
 
@@ -187,7 +187,7 @@ static void fail(struct run *r, const struct qn_error *e, bool loading)
     qn_log(status >= 500 && e->code != QN_EBUSY ? QN_LOG_WARN : QN_LOG_INFO, "infer",
            "id=%s model=%s status=%d error=%s param=%s message=\"%s\"", r->id,
            r->rq.model ? r->rq.model : "", status, qn_err_name(e->code), e->param, e->message);
-    r->sv->stats->failed++;
+    qn_meter_end(&r->meter, QN_METER_ERRORED);
     stop_jobs(r);
     qn_buf_clear(&r->out);
     if (!r->stream && status == 503)
@@ -205,13 +205,13 @@ static void finish(struct run *r)
         fail(r, &e, false);
         return;
     }
-    qn_stats_add(r->sv->stats, &r->tally);
-    double ms = r->tally.output_ms;
+    qn_meter_end(&r->meter, QN_METER_COMPLETED);
+    double ms = r->meter.output_ms;
     if (r->lease) /* none is needed to unload */
-        qn_lease_count(r->lease, ms > 0 ? (double)r->tally.output * 1000 / ms : 0);
+        qn_lease_count(r->lease, ms > 0 ? (double)r->meter.output * 1000 / ms : 0);
     qn_info("infer", "id=%s model=%s task=%s prompt=%lld cached=%lld output=%lld ms=%lld", r->id,
-            r->rq.model, qn_task_name(r->dialect->task), (long long)r->tally.prompt,
-            (long long)r->tally.cached, (long long)r->tally.output,
+            r->rq.model, qn_task_name(r->dialect->task), (long long)r->meter.prompt,
+            (long long)r->meter.cached, (long long)r->meter.output,
             (long long)(qn_now_ms() - r->began_ms));
     const struct qn_kept *k = &r->reply.keep;
     if (k->id && !r->sv->closed) /* before the client can ask for it */
@@ -268,7 +268,6 @@ static void start_jobs(struct run *r)
     r->dialect->free(r->reply.own);
     r->reply.own = NULL;
     r->dialect->begin(&r->reply);
-    r->tally = (struct qn_tally){0};
     for (size_t i = 0; i < r->rq.n_jobs; i++) {
         r->jobs[i] = (struct job){.run = r};
         qn_err err = qn_upstream_start(qn_lease_child(r->lease), &r->rq.jobs[i], on_event,
@@ -295,6 +294,7 @@ static void granted(void *ctx, const struct qn_error *e)
         return;
     }
     r->reply.granted_ms = qn_now_ms();
+    qn_meter_granted(&r->meter);
     if (r->rq.keep_alive_ms != QN_UNSET)
         qn_lease_keep(r->lease, r->rq.keep_alive_ms);
     start_jobs(r);
@@ -309,24 +309,11 @@ static void job_failed(struct run *r, const struct qn_error *e)
     }
     qn_warn("infer", "id=%s model=%s retry=1 message=\"%s\"", r->id, r->rq.model, e->message);
     r->retried = true;
+    qn_meter_again(&r->meter);
     stop_jobs(r);
     qn_lease_release(r->lease);
     r->lease = NULL;
     wait_for_model(r);
-}
-
-static void tally(struct run *r, const struct qn_event *ev)
-{
-    bool said =
-        ev->kind == QN_EV_TEXT || ev->kind == QN_EV_REASONING || ev->kind == QN_EV_TOOL_CALL;
-    if (said && r->tally.first_ms <= 0)
-        r->tally.first_ms = (double)(qn_now_ms() - r->began_ms);
-    if (ev->kind != QN_EV_USAGE)
-        return;
-    r->tally.prompt += ev->usage.prompt;
-    r->tally.cached += ev->usage.cached;
-    r->tally.output += ev->usage.output;
-    r->tally.output_ms += ev->usage.output_ms;
 }
 
 static void on_event(void *ctx, const struct qn_event *ev)
@@ -351,7 +338,7 @@ static void on_event(void *ctx, const struct qn_event *ev)
         return;
     }
     j->done += ev->kind == QN_EV_DONE;
-    tally(r, ev);
+    qn_meter_event(&r->meter, (size_t)(j - r->jobs), ev);
     if (r->dialect->event(&r->reply, (size_t)(j - r->jobs), ev, &e)) {
         fail(r, &e, false);
     } else if (r->rq.stream && r->out.len) {
@@ -450,6 +437,7 @@ static qn_err take_model(struct run *r, struct qn_error *e)
     qn_err err = qn_inventory_find(r->sv->inventory, r->rq.model, &snap, &row, e);
     if (err)
         return err;
+    qn_meter_model(&r->meter, row->name);
     const struct qn_backend_type *type = qn_backend_type_find(row->type);
     if (!type || !qn_backend_type_can(type, r->dialect->task))
         err = qn_fail_param(e, QN_EUNSUPPORTED, "model",
@@ -550,6 +538,7 @@ void qn_infer(struct qn_services *sv, struct qn_http *h, const struct qn_dialect
     r->http = h;
     r->dialect = dialect;
     r->began_ms = r->wrote_ms = qn_now_ms();
+    qn_meter_begin(&r->meter, sv->metrics, sv->stats, NULL);
     qn_random_hex(r->id, QN_REQUEST_ID_DIGITS);
     if (dialect->id_header)
         qn_http_set_header(h, dialect->id_header, qn_arena_fmt(qn_http_arena(h), "req_%s", r->id));

@@ -551,6 +551,7 @@ int main(int argc, char **argv)
     qn_log_set_sink(NULL, NULL);
     qn_logs_free(p.services.logs);
     qn_metrics_free(p.services.metrics);
+    qn_stats_deinit(&p.stats);
     qn_settings_deinit(&p.settings);
     return status;
 }

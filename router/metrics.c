@@ -26,6 +26,7 @@ static const struct qn_bounds bounds[QN_H_COUNT] = {
     [QN_H_QUEUE_WAIT] = {14,
                          {0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180}},
     [QN_H_REQUEST] = {14, {0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 600}},
+    [QN_H_INFERENCE] = {14, {0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 600}},
 };
 
 struct qn_metrics *qn_metrics_new(void)
@@ -48,8 +49,9 @@ void qn_series_add(struct qn_series *s, enum qn_metric what, int64_t n)
 
 void qn_series_observe(struct qn_series *s, enum qn_timing what, double seconds)
 {
+    size_t bucket = qn_bounds_find(&bounds[what], seconds);
     for (; s; s = s->whole)
-        qn_histogram_observe(&s->timings[what], &bounds[what], seconds);
+        qn_histogram_add(&s->timings[what], bucket, seconds);
 }
 
 struct qn_series *qn_metrics_model(struct qn_metrics *m, const char *model)

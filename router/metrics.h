@@ -56,10 +56,17 @@ enum qn_timing {
     QN_H_LOAD,        /* a model's start, until it is ready */
     QN_H_QUEUE_WAIT,  /* from a request's arrival until its model was its */
     QN_H_REQUEST,     /* a whole request that completed */
+    QN_H_INFERENCE,   /* of that, since its model was its */
     QN_H_COUNT
 };
 
 enum { QN_METRIC_MODELS_MAX = 64, QN_METRIC_CLIENTS_MAX = 32, QN_METRIC_LABEL_MAX = 200 };
+
+/* The last request that completed. */
+struct qn_last_request {
+    double first_token_s, tokens_s; /* 0: it had no text */
+    int64_t prompt, cached, output; /* tokens */
+};
 
 /* All numbers of one model, or of everything. */
 struct qn_series {
@@ -67,7 +74,7 @@ struct qn_series {
     char label[QN_METRIC_LABEL_MAX + 1];
     int64_t counts[QN_M_COUNT];
     struct qn_histogram timings[QN_H_COUNT];
-    double first_token_s, tokens_s; /* of the last request that completed; 0: there was none */
+    struct qn_last_request last;
 };
 
 struct qn_client_series {

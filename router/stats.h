@@ -1,24 +1,21 @@
-/* Counts of the inference that went through: the last request's figures and the sums since the
- * start. Loop thread only. */
+/* The figures of the last request that was answered: what GET stats tells. Sums since the start
+ * are in metrics.h. Loop thread only. */
 #ifndef QN_ROUTER_STATS_H
 #define QN_ROUTER_STATS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
+enum { QN_STATS_TIMES_MAX = 16384 }; /* of a longer answer the first ones are kept */
+
 struct qn_stats {
-    double first_ms;                /* last request: until its first piece of text; 0: none came */
-    double output_ms;               /* last request: generating */
-    int64_t prompt, cached, output; /* last request: tokens */
-    int64_t requests, failed, cancelled; /* since the start */
-    int64_t prompt_total, cached_total, output_total;
+    double first_s;   /* from the request's arrival to its first piece of text; 0: none came */
+    double output_ms; /* generating */
+    int64_t prompt, cached, output; /* tokens */
+    float *times_s;                 /* between two pieces of text of its first choice; owned */
+    size_t n_times;
 };
 
-/* One request's counters, gathered while it runs. */
-struct qn_tally {
-    int64_t prompt, cached, output;
-    double first_ms, output_ms;
-};
-
-void qn_stats_add(struct qn_stats *s, const struct qn_tally *t);
+void qn_stats_deinit(struct qn_stats *s);
 
 #endif

@@ -545,7 +545,10 @@ def test_logs_and_stats(house):
     later = server.get(f"/v1/logs?after={logs['last_seq']}").json
     assert later["entries"] == []
     stats = server.get("/v1/stats").json
-    assert stats["output_tokens"] == 3 and stats["input_tokens"] == 7
+    assert stats["output_tokens"] == 3 and stats["prompt_tokens"] == 7
+    assert stats["cache_tokens"] == 3 and stats["input_tokens"] == 4  # what was computed
+    assert len(stats["decode_token_times"]) == 2 and min(stats["decode_token_times"]) >= 0
+    assert stats["request_count_total"] == stats["completed_count_total"] == 1
 
 
 def test_keep_alive_and_pipelining(server):
