@@ -48,6 +48,8 @@ struct saying {
     int status;
     const char *type, *code, *message;
     const char *param, *model, *path, *id; /* NULL: none */
+    const char *words;                     /* the message where nothing else has room */
+    const struct qn_evidence *evidence;    /* NULL: none */
 };
 
 static qn_err code_of(const struct qn_problem *p)
@@ -58,6 +60,11 @@ static qn_err code_of(const struct qn_problem *p)
 int qn_problem_status(const struct qn_problem *p)
 {
     return p->loading ? table[code_of(p)].loading : table[code_of(p)].status;
+}
+
+void qn_problem_words(const struct qn_problem *p, char out[static QN_EVIDENCE_WORDS_MAX])
+{
+    qn_evidence_words(p->evidence, p->error, out);
 }
 
 static const char *anthropic_type(int status)
@@ -91,7 +98,7 @@ static void write_anthropic(const struct saying *s, struct qn_jw *w)
         snprintf(text, sizeof text, "prompt is too long: %s", s->message);
         qn_jw_kstr(w, "message", text);
     } else {
-        qn_jw_kstr(w, "message", s->message);
+        qn_jw_kstr(w, "message", s->words);
     }
     qn_jw_obj_end(w);
     qn_jw_kstr(w, "request_id", whole);
@@ -111,6 +118,12 @@ static void write_error(const struct saying *s, enum qn_family family, struct qn
         qn_jw_kstr(w, "requested_model", s->model);
     if (s->path)
         qn_jw_kstr(w, "path", s->path);
+    if (s->evidence) {
+        qn_jw_key(w, "details");
+        qn_jw_obj(w);
+        qn_evidence_members(s->evidence, w);
+        qn_jw_obj_end(w);
+    }
     qn_jw_obj_end(w);
 }
 
@@ -121,7 +134,7 @@ static void write_body(const struct saying *s, enum qn_family family, struct qn_
     if (family == QN_FAMILY_ANTHROPIC) {
         write_anthropic(s, &w);
     } else if (family == QN_FAMILY_TEXT) {
-        qn_jw_kstr(&w, "error", s->message);
+        qn_jw_kstr(&w, "error", s->words);
     } else {
         if (family == QN_FAMILY_STATUS) {
             qn_jw_kstr(&w, "status", "error");
@@ -136,11 +149,15 @@ static void write_body(const struct saying *s, enum qn_family family, struct qn_
 void qn_problem_body(const struct qn_problem *p, enum qn_family family, struct qn_buf *out)
 {
     qn_err code = code_of(p);
+    char words[QN_EVIDENCE_WORDS_MAX];
+    qn_problem_words(p, words);
     struct saying s = {
         .status = qn_problem_status(p),
         .type = table[code].type,
         .code = table[code].code,
         .message = p->error->message,
+        .words = words,
+        .evidence = p->evidence,
         .param = *p->error->param ? p->error->param : NULL,
         .id = p->id,
     };
@@ -162,8 +179,12 @@ void qn_problem_body(const struct qn_problem *p, enum qn_family family, struct q
 void qn_plain_body(enum qn_family family, int status, const char *type, const char *message,
                    const char *path, struct qn_buf *out)
 {
-    struct saying s = {
-        .status = status, .type = type, .code = type, .message = message, .path = path};
+    struct saying s = {.status = status,
+                       .type = type,
+                       .code = type,
+                       .message = message,
+                       .words = message,
+                       .path = path};
     write_body(&s, family, out);
 }
 

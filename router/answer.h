@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "io/http_server.h"
+#include "router/evidence.h"
 #include "router/family.h"
 
 #include <stdbool.h>
@@ -21,9 +22,14 @@ struct qn_problem {
     const char *model; /* the name the client asked for, or NULL */
     const char *type;  /* MAY. Instead of the error code's own type */
     const char *id;    /* of the request: QN_REQUEST_ID_DIGITS letters and digits, or NULL */
+    const struct qn_evidence *evidence; /* MAY. Of the process whose end is the reason */
 };
 
 int qn_problem_status(const struct qn_problem *p);
+
+/* The message for an answer that has room for a text alone: a dead process's last words included.
+ */
+void qn_problem_words(const struct qn_problem *p, char out[static QN_EVIDENCE_WORDS_MAX]);
 
 /* Appends the whole body. */
 void qn_problem_body(const struct qn_problem *p, enum qn_family family, struct qn_buf *out);

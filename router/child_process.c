@@ -31,6 +31,7 @@ enum {
     LOG_READS_AT_END = 16,
     LOG_READS = 8,     /* buffers of log read per wake-up: 128 KiB */
     LOG_PAUSE_MS = 10, /* then the pipe rests, so a flood costs the loop little */
+    TAIL_BYTES_MAX = QN_CHILD_LOG_TAIL * (QN_CHILD_LOG_LINE_MAX + 1),
     EOF_PATIENCE_MS =
         2000, /* a closed control socket usually means that the process is just ending */
 };
@@ -72,6 +73,8 @@ struct qn_child {
     int64_t ready_context, ready_memory, ready_slots, ready_threads;
     int64_t load_ms, last_use_ms;
     struct qn_error error;
+    bool killed;                  /* by us, with SIGTERM or SIGKILL */
+    struct qn_evidence *evidence; /* NULL: none */
 
     struct qn_child_job *jobs;
     int n_jobs;
@@ -347,11 +350,36 @@ static void bury_jobs(struct qn_child *c)
     }
 }
 
+static void forget_evidence(struct qn_child *c)
+{
+    free(c->evidence);
+    c->evidence = NULL;
+}
+
+/* c->error says why. how is NULL for one that could not be started. */
+static void keep_evidence(struct qn_child *c, const struct qn_process_end *how)
+{
+    struct qn_buf tail;
+    if (!c->evidence)
+        c->evidence = qn_xmalloc(sizeof *c->evidence);
+    qn_buf_init(&tail, TAIL_BYTES_MAX);
+    qn_child_log_print(&c->log, &tail);
+    *c->evidence = (struct qn_evidence){
+        .exit_code = how ? how->exit_code : -1,
+        .signal = how ? how->signal : 0,
+        .by_us = c->killed,
+        .wall_ms = qn_wall_ms(),
+        .error = c->error,
+    };
+    qn_evidence_take_log(c->evidence, qn_buf_cstr(&tail));
+    qn_buf_deinit(&tail);
+}
+
 static void on_exit_seen(void *ctx, uint32_t events)
 {
     (void)events;
     struct qn_child *c = ctx;
-    char how[64];
+    struct qn_process_end how;
     bool more = true;
     /* Whoever else is in its group; the number is still taken. */
     qn_process_signal(&c->proc, SIGKILL);
@@ -360,14 +388,17 @@ static void on_exit_seen(void *ctx, uint32_t events)
     for (int i = 0; more && i < LOG_READS_AT_END && read_log(c, &more); i++)
         ;
     qn_child_log_end(&c->log, qn_now_ms());
-    if (!qn_process_reap(&c->proc, false, how))
+    if (!qn_process_reap(&c->proc, false, &how))
         return;
     bool asked = c->in.state == QN_INST_DRAINING && c->in.end == QN_INST_END_ASKED;
-    if (!asked) {
+    if (asked) {
+        forget_evidence(c);
+    } else {
         if (c->error.code == QN_OK)
-            qn_fail(&c->error, QN_ECHILD, "the model's process %s", how);
-        qn_warn("instance", "model=%s pid=%d process %s: %s", c->name, (int)c->proc.pid, how,
+            qn_fail(&c->error, QN_ECHILD, "the model's process %s", how.text);
+        qn_warn("instance", "model=%s pid=%d process %s: %s", c->name, (int)c->proc.pid, how.text,
                 c->error.message);
+        keep_evidence(c, &how);
     }
     close_process(c);
     bury_jobs(c); /* before a new start forgets the error */
@@ -383,6 +414,7 @@ static void start_process(struct qn_child *c)
     c->began_ms = c->moved_ms = c->pong_ms = qn_now_ms();
     c->progress = 0;
     c->seq = 0;
+    c->killed = false;
     qn_err err = qn_spawn(c->program, c->name, &c->proc, &c->error);
     if (!err) {
         c->has_process = true;
@@ -396,15 +428,16 @@ static void start_process(struct qn_child *c)
         if (!err)
             err = qn_watch_add(c->loop, c->proc.log, EPOLLIN, on_log, c, &c->log_watch, &c->error);
         if (err) {
-            char how[64];
+            struct qn_process_end how;
             qn_process_signal(&c->proc, SIGKILL);
-            qn_process_reap(&c->proc, true, how); /* killed before it has begun: at once */
+            qn_process_reap(&c->proc, true, &how); /* killed before it has begun: at once */
             close_process(c);
         }
     }
     if (err) {
         c->ended_ms = qn_now_ms();
         qn_error_log("instance", "model=%s %s", c->name, c->error.message);
+        keep_evidence(c, NULL);
         if (is_final(err))
             step(c, QN_INST_CHILD_REFUSED);
         step(c, QN_INST_EXITED);
@@ -447,18 +480,35 @@ static void do_stop(struct qn_child *c)
     qn_child_link_send(&c->link, &m);
 }
 
-static void do_term(struct qn_child *c)
+static void do_leave(struct qn_child *c)
 {
-    qn_process_signal(&c->proc, SIGTERM);
     timer_end(&c->leave_timer);
     c->leave_timer = qn_timer_start(c->loop, QN_INST_TERM_MS, 0, on_term_over, c);
 }
 
-static void do_backoff(struct qn_child *c)
+static void do_kill(struct qn_child *c)
+{
+    c->killed = true;
+    qn_process_signal(&c->proc, SIGKILL);
+}
+
+static void do_term(struct qn_child *c)
+{
+    c->killed = true;
+    qn_process_signal(&c->proc, SIGTERM);
+    do_leave(c);
+}
+
+static int64_t backoff_left_ms(const struct qn_child *c)
 {
     int64_t wait = c->ended_ms + c->in.backoff_ms - qn_now_ms();
+    return wait > 0 ? wait : 0;
+}
+
+static void do_backoff(struct qn_child *c)
+{
     timer_end(&c->backoff_timer);
-    c->backoff_timer = qn_timer_start(c->loop, wait, 0, on_backoff_over, c);
+    c->backoff_timer = qn_timer_start(c->loop, backoff_left_ms(c), 0, on_backoff_over, c);
 }
 
 static void step(struct qn_child *c, enum qn_inst_event ev)
@@ -483,8 +533,10 @@ static void step(struct qn_child *c, enum qn_inst_event ev)
             do_stop(c);
         if (fx & QN_FX_TERM)
             do_term(c);
+        if (fx & QN_FX_LEAVE)
+            do_leave(c);
         if (fx & QN_FX_KILL)
-            qn_process_signal(&c->proc, SIGKILL);
+            do_kill(c);
     }
     if (fx & QN_FX_BACKOFF)
         do_backoff(c);
@@ -543,9 +595,9 @@ void qn_child_free(struct qn_child *c)
     if (!c)
         return;
     if (c->has_process) {
-        char how[64];
+        struct qn_process_end how;
         qn_process_signal(&c->proc, SIGKILL);
-        qn_process_reap(&c->proc, true, how);
+        qn_process_reap(&c->proc, true, &how);
         close_process(c);
         if (c->error.code == QN_OK)
             qn_fail(&c->error, QN_ECHILD, "the model was unloaded");
@@ -555,6 +607,7 @@ void qn_child_free(struct qn_child *c)
     timer_end(&c->news_timer);
     spec_free(c);
     qn_child_log_deinit(&c->log);
+    free(c->evidence);
     free(c->type);
     free(c->name);
     if (c->freed)
@@ -603,6 +656,8 @@ void qn_child_stop(struct qn_child *c, int64_t grace_ms)
 {
     c->grace_ms = grace_ms > 0 ? grace_ms : 0;
     step(c, QN_INST_STOP);
+    if (c->in.state == QN_INST_STOPPED)
+        forget_evidence(c);
 }
 
 void qn_child_set_threads(struct qn_child *c, int threads)
@@ -634,6 +689,10 @@ struct qn_child_status qn_child_status(const struct qn_child *c)
         .last_use_ms = c->last_use_ms,
         .url = c->url,
         .error = &c->error,
+        .crashes = c->in.crashes,
+        .crash_loop = c->in.crashes >= QN_INST_CRASH_LOOP,
+        .restart_ms = c->in.state == QN_INST_BACKOFF ? backoff_left_ms(c) : 0,
+        .evidence = c->evidence,
     };
 }
 
@@ -653,11 +712,6 @@ const char *qn_child_name(const struct qn_child *c)
 const char *qn_child_type(const struct qn_child *c)
 {
     return c->type;
-}
-
-void qn_child_log_tail(const struct qn_child *c, struct qn_buf *out)
-{
-    qn_child_log_print(&c->log, out);
 }
 
 /* ---- jobs ---- */

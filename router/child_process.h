@@ -9,6 +9,7 @@
 #include "io/http_client.h"
 #include "io/loop.h"
 #include "router/child_log.h"
+#include "router/evidence.h"
 #include "router/instance.h"
 
 #include <stdbool.h>
@@ -59,6 +60,12 @@ struct qn_child_status {
     const char *url;     /* lent: "http://127.0.0.1:40123"; "" without a process */
     const struct qn_error *error; /* lent: why the last process ended badly; code QN_OK: it did not.
                                      In FAILED this is the error to show. */
+    int crashes;        /* in a row: ends that nobody asked for, with no minute of health between */
+    bool crash_loop;    /* QN_INST_CRASH_LOOP of them: it starts again more and more slowly */
+    int64_t restart_ms; /* BACKOFF: until the next start */
+    /* Lent: of the last process that ended though nobody had asked it to; NULL: there was none, or
+     * it has been stopped on request since. */
+    const struct qn_evidence *evidence;
 };
 
 /* client: for the jobs; must outlive the child. */
@@ -96,9 +103,6 @@ const char *qn_child_name(const struct qn_child *c);
 /* True when these, in this order, are the files it was last started with. */
 bool qn_child_has_files(const struct qn_child *c, const char *const *files, size_t n);
 const char *qn_child_type(const struct qn_child *c);
-
-/* Appends the last QN_CHILD_LOG_TAIL lines the process wrote, one per line. */
-void qn_child_log_tail(const struct qn_child *c, struct qn_buf *out);
 
 /* For upstream.c: a job's registration with its child. */
 struct qn_child_job {

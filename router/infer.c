@@ -178,6 +178,8 @@ static void answer_end(struct run *r, int status)
 static void fail(struct run *r, const struct qn_error *e, bool loading)
 {
     struct qn_problem p = {.error = e, .loading = loading, .model = r->rq.model, .id = r->id};
+    if (r->rq.model)
+        p.evidence = qn_inventory_evidence(r->sv->inventory, r->rq.model, e);
     struct qn_error words;
     if (r->dialect->reword)
         r->dialect->reword(&r->rq, &p, &words);

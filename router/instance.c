@@ -93,19 +93,25 @@ static unsigned forget(struct qn_instance *in)
 {
     in->state = QN_INST_STOPPED;
     in->wanted = false;
-    in->failed_loads = 0;
+    in->failed_loads = in->crashes = 0;
     in->backoff_ms = 0;
     return 0;
 }
 
+/* What has said that it failed ends by itself: how it did so is evidence. */
 static unsigned load_failed(struct qn_instance *in)
 {
-    return drain(in, QN_INST_END_FAILED, QN_FX_KILL);
+    return drain(in, QN_INST_END_FAILED, QN_FX_LEAVE);
 }
 
 static unsigned load_refused(struct qn_instance *in)
 {
-    return drain(in, QN_INST_END_REFUSED, QN_FX_KILL);
+    return drain(in, QN_INST_END_REFUSED, QN_FX_LEAVE);
+}
+
+static unsigned load_hangs(struct qn_instance *in)
+{
+    return drain(in, QN_INST_END_FAILED, QN_FX_KILL);
 }
 
 static unsigned crash_ready(struct qn_instance *in)
@@ -144,6 +150,7 @@ static unsigned become_ready(struct qn_instance *in)
 static unsigned healthy(struct qn_instance *in)
 {
     in->backoff_ms = 0;
+    in->crashes = 0;
     return 0;
 }
 
@@ -160,6 +167,7 @@ static unsigned restart_or_rest(struct qn_instance *in)
 {
     int64_t twice = in->backoff_ms > 0 ? 2 * in->backoff_ms : QN_INST_BACKOFF_FIRST_MS;
     in->backoff_ms = twice < QN_INST_BACKOFF_MAX_MS ? twice : QN_INST_BACKOFF_MAX_MS;
+    in->crashes++;
     if (in->wanted || in->pinned)
         return back_off(in);
     in->state = QN_INST_STOPPED;
@@ -169,7 +177,10 @@ static unsigned restart_or_rest(struct qn_instance *in)
 static unsigned exited_loading(struct qn_instance *in)
 {
     in->failed_loads++;
-    return in->failed_loads >= QN_INST_FAILED_LOADS_MAX ? fail(in) : restart_or_rest(in);
+    if (in->failed_loads < QN_INST_FAILED_LOADS_MAX)
+        return restart_or_rest(in);
+    in->crashes++;
+    return fail(in);
 }
 
 static unsigned exited_draining(struct qn_instance *in)
@@ -202,7 +213,7 @@ static const cell_fn table[QN_INST_STATE_COUNT][QN_INST_EVENT_COUNT] = {
         [QN_INST_CHILD_READY] = become_ready,
         [QN_INST_CHILD_FAILED] = load_failed,
         [QN_INST_CHILD_REFUSED] = load_refused,
-        [QN_INST_UNHEALTHY] = load_failed,
+        [QN_INST_UNHEALTHY] = load_hangs,
         [QN_INST_EXITED] = exited_loading,
     },
     [QN_INST_READY] = {

@@ -41,6 +41,7 @@ enum {
     QN_FX_TERM = 1 << 2,    /* SIGTERM to the group; start the timer of QN_INST_TERM_MS */
     QN_FX_KILL = 1 << 3,    /* SIGKILL to the group */
     QN_FX_BACKOFF = 1 << 4, /* start the timer of backoff_ms, counted from the process's end */
+    QN_FX_LEAVE = 1 << 5,   /* it is about to end by itself: start the timer of QN_INST_TERM_MS */
 };
 
 enum {
@@ -48,6 +49,7 @@ enum {
     QN_INST_BACKOFF_MAX_MS = 30 * 1000,
     QN_INST_HEALTHY_MS = 60 * 1000,
     QN_INST_FAILED_LOADS_MAX = 3,
+    QN_INST_CRASH_LOOP = 3, /* ends that nobody asked for, with no minute of health between */
     QN_INST_TERM_MS = 2000
 };
 
@@ -66,6 +68,7 @@ struct qn_instance {
     bool pinned;          /* restarted even when nobody waits; set by the owner */
     bool was_ready;       /* DRAINING: it had been READY */
     int failed_loads;     /* in a row */
+    int crashes;          /* in a row: ends that nobody asked for, failed loads included */
     int64_t backoff_ms;   /* 0: the next start need not wait */
 };
 

@@ -124,6 +124,18 @@ struct qn_loaded {
     const char *engine; /* whose program computes: "llamacpp:vulkan" of packs.h; "": quince's own */
 };
 size_t qn_inventory_loaded(const struct qn_inventory *inv, struct qn_loaded *out, size_t max);
+/* Models whose processes keep ending, or have failed: what /health shows of them. Lent until the
+ * next turn of the loop. */
+struct qn_crashed {
+    const char *name;
+    const char *type;
+    struct qn_child_status status; /* its evidence is there */
+};
+size_t qn_inventory_crashed(const struct qn_inventory *inv, struct qn_crashed *out, size_t max);
+/* What is left of the process whose end `why`, a lease's or a job's failure, tells of; NULL: it
+ * tells of something else. Lent until the next turn of the loop. */
+const struct qn_evidence *qn_inventory_evidence(struct qn_inventory *inv, const char *name,
+                                                const struct qn_error *why);
 const char *qn_inventory_last_used(const struct qn_inventory *inv); /* loaded and ready; or NULL */
 const struct qn_inventory_config *qn_inventory_config(const struct qn_inventory *inv);
 

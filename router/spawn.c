@@ -13,12 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/path.h"
 #include "contract/control.h"
 
@@ -26,7 +28,8 @@ enum {
     BACKLOG = 128,
     FIRST_FREE_FD = 16, /* our descriptors move past the numbers the child will use */
     LOG_PIPE_BYTES = 256 * 1024,
-    END_MS = 1000 /* for a program that has said all */
+    DESCRIPTORS_MAX = 4096, /* of a child, whatever the router may have */
+    END_MS = 1000           /* for a program that has said all */
 };
 
 /* What a child may know of our environment: how to find programs, files and drivers, and, in builds
@@ -149,6 +152,28 @@ static int start(const char *program, const char *name, int listener, int contro
     return err;
 }
 
+/* No dump of tens of gigabytes of weights, and no leak of descriptors into thousands. The limits
+ * hold for whatever the child starts itself. A process that has ended already needs none. */
+static void limit_resources(pid_t pid)
+{
+    static const struct {
+        __rlimit_resource_t what;
+        rlim_t most;
+    } limits[] = {{RLIMIT_CORE, 0}, {RLIMIT_NOFILE, DESCRIPTORS_MAX}};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        struct rlimit l;
+        if (prlimit(pid, limits[i].what, NULL, &l))
+            continue;
+        if (l.rlim_max > limits[i].most)
+            l.rlim_max = limits[i].most;
+        if (l.rlim_cur > l.rlim_max)
+            l.rlim_cur = l.rlim_max;
+        if (prlimit(pid, limits[i].what, &l, NULL))
+            qn_warn("spawn", "pid=%d limit=%d not_set: %s", (int)pid, (int)limits[i].what,
+                    strerror(errno));
+    }
+}
+
 qn_err qn_spawn(const char *program, const char *name, struct qn_process *out, struct qn_error *e)
 {
     int pair[2] = {-1, -1}, log[2] = {-1, -1}, pidfd = -1, port = 0;
@@ -175,6 +200,7 @@ qn_err qn_spawn(const char *program, const char *name, struct qn_process *out, s
         err = qn_fail_errno(e, "start %s", program);
         goto out;
     }
+    limit_resources(pid);
     pidfd = pidfd_open(pid, 0); /* nobody else reaps it, so the number is still its own */
     if (pidfd < 0) {
         err = qn_fail_errno(e, "watch the process of %s", program);
@@ -201,24 +227,26 @@ void qn_process_signal(const struct qn_process *p, int sig)
     kill(-p->pid, sig); /* ESRCH: it has ended, and that is what was wanted */
 }
 
-bool qn_process_reap(const struct qn_process *p, bool wait, char text[static 64])
+bool qn_process_reap(const struct qn_process *p, bool wait, struct qn_process_end *out)
 {
     siginfo_t info = {0};
     int r;
     do
         r = waitid(P_PIDFD, (id_t)p->pidfd, &info, WEXITED | (wait ? 0 : WNOHANG));
     while (r < 0 && errno == EINTR);
-    if (r < 0) {
-        snprintf(text, 64, "ended");
+    *out = (struct qn_process_end){.exit_code = -1, .text = "ended"};
+    if (r < 0)
         return true;
-    }
     if (info.si_pid == 0)
         return false;
-    if (info.si_code == CLD_EXITED)
-        snprintf(text, 64, "exited with status %d", info.si_status);
-    else
-        snprintf(text, 64, "was killed by signal %d (%s)", info.si_status,
+    if (info.si_code == CLD_EXITED) {
+        out->exit_code = info.si_status;
+        snprintf(out->text, sizeof out->text, "exited with status %d", info.si_status);
+    } else {
+        out->signal = info.si_status;
+        snprintf(out->text, sizeof out->text, "was killed by signal %d (%s)", info.si_status,
                  strsignal(info.si_status));
+    }
     return true;
 }
 

@@ -31,9 +31,14 @@ qn_err qn_spawn_output(char *const argv[], int64_t limit_ms, struct qn_buf *out,
 /* Signals the whole group; nothing happens when it is gone already. */
 void qn_process_signal(const struct qn_process *p, int sig);
 
-/* After the pidfd became readable: collects the exit. text (at least 64 bytes) becomes
- * "exited with status 1" or "was killed by signal 11 (Segmentation fault)". False: it still runs.
- */
-bool qn_process_reap(const struct qn_process *p, bool wait, char text[static 64]);
+/* How a process ended. */
+struct qn_process_end {
+    int exit_code; /* -1: not by itself */
+    int signal;    /* 0: not by one */
+    char text[64]; /* "exited with status 1", "was killed by signal 11 (Segmentation fault)" */
+};
+
+/* After the pidfd became readable: collects the exit. False: it still runs. */
+bool qn_process_reap(const struct qn_process *p, bool wait, struct qn_process_end *out);
 
 #endif

@@ -4,6 +4,8 @@
  * - load_ms: time that loading takes, with progress
  * - load_fail: load ends with this message
  * - load_crash: die while loading
+ * - last_words: lines written to stderr before load_crash, load_fail or crash_after
+ * - exit: with this status instead of dying of SIGABRT
  * - never_ready: load for ever, without progress
  * - tokens: words in an answer (default 5)
  * - token_ms: time between two words
@@ -44,10 +46,11 @@ enum { JOBS_MAX = 64, SCRIPT_MAX = 16 * 1024 * 1024 };
 struct options {
     int64_t load_ms, tokens, token_ms, prefill_ms, slots, context, flood_log;
     int64_t crash_after, hang_after; /* -1: never */
+    int64_t exit;                    /* -1: abort */
     int64_t echo_piece;              /* -1: none */
     bool load_crash, never_ready, echo_job;
     struct qn_json *script; /* NULL: none; an array of at least one event */
-    char load_fail[256], fail[256], break_out[256], word[65536];
+    char load_fail[256], fail[256], break_out[256], last_words[8192], word[65536];
 };
 
 struct fake_job {
@@ -91,6 +94,7 @@ static qn_err read_options(const char *path, struct options *o, struct qn_error 
                           .context = 1000,
                           .crash_after = -1,
                           .hang_after = -1,
+                          .exit = -1,
                           .echo_piece = -1};
     strcpy(o->word, "word ");
     struct qn_gguf *g;
@@ -113,6 +117,7 @@ static qn_err read_options(const char *path, struct options *o, struct qn_error 
         read_number(&root, "flood_log", &o->flood_log);
         read_number(&root, "crash_after", &o->crash_after);
         read_number(&root, "hang_after", &o->hang_after);
+        read_number(&root, "exit", &o->exit);
         read_number(&root, "echo_piece", &o->echo_piece);
         struct qn_jref v = qn_json_get(&root, "load_crash");
         o->load_crash = qn_json_raw_bool(&v);
@@ -125,12 +130,21 @@ static qn_err read_options(const char *path, struct options *o, struct qn_error 
             err = copy_json(&v, &o->script, e);
         read_text(&root, "load_fail", o->load_fail, sizeof o->load_fail);
         read_text(&root, "fail", o->fail, sizeof o->fail);
+        read_text(&root, "last_words", o->last_words, sizeof o->last_words);
         read_text(&root, "break_out", o->break_out, sizeof o->break_out);
         read_text(&root, "word", o->word, sizeof o->word);
     }
     qn_json_free(doc);
     qn_gguf_close(g);
     return err;
+}
+
+static _Noreturn void die(const struct options *o)
+{
+    fputs(o->last_words, stderr);
+    if (o->exit >= 0)
+        _exit((int)o->exit);
+    abort();
 }
 
 static qn_err load(const struct qn_load *opts, struct qn_progress *p, void **self,
@@ -149,9 +163,11 @@ static qn_err load(const struct qn_load *opts, struct qn_progress *p, void **sel
         usleep(5000);
     }
     if (!err && f->o.load_crash)
-        abort();
-    if (!err && f->o.load_fail[0])
+        die(&f->o);
+    if (!err && f->o.load_fail[0]) {
+        fputs(f->o.last_words, stderr);
         err = qn_fail(e, QN_EFORMAT, "%s", f->o.load_fail);
+    }
     if (err) {
         qn_json_free(f->o.script);
         free(f);
@@ -348,7 +364,7 @@ static void paint(struct fake *f, struct fake_job *j)
 static void speak(struct fake *f, struct fake_job *j)
 {
     if (f->o.crash_after == j->written)
-        abort();
+        die(&f->o);
     while (f->o.hang_after == j->written)
         sleep(1);
     if (f->o.script) {

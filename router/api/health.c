@@ -81,6 +81,32 @@ static int parts_of(enum qn_profile profile, const char *path)
     return KOLOSAL | PEER | (profile == QN_PROFILE_DPPAN ? OK_TRUE : 0);
 }
 
+/* Models whose processes end though nobody asks them to, with the evidence. */
+static void write_crashed(struct qn_jw *w, struct qn_services *sv)
+{
+    struct qn_crashed crashed[QN_RESIDENTS_MAX];
+    size_t n = qn_inventory_crashed(sv->inventory, crashed, QN_RESIDENTS_MAX);
+    qn_jw_key(w, "failed_models");
+    qn_jw_arr(w);
+    for (size_t i = 0; i < n; i++) {
+        const struct qn_child_status *s = &crashed[i].status;
+        char time[25];
+        qn_wall_format(s->evidence->wall_ms, time);
+        qn_jw_obj(w);
+        qn_jw_kstr(w, "model_name", crashed[i].name);
+        qn_jw_kstr(w, "status", qn_inst_state_name(s->state));
+        qn_jw_kbool(w, "crash_loop", s->crash_loop);
+        qn_jw_ki64(w, "crashes", s->crashes);
+        if (s->state == QN_INST_BACKOFF)
+            qn_jw_ki64(w, "restart_in_ms", s->restart_ms);
+        qn_jw_kstr(w, "timestamp", time);
+        qn_jw_kstr(w, "message", s->evidence->error.message);
+        qn_evidence_members(s->evidence, w);
+        qn_jw_obj_end(w);
+    }
+    qn_jw_arr_end(w);
+}
+
 static void write_peer(struct qn_jw *w, struct qn_services *sv, const struct qn_loaded *loaded,
                        size_t n)
 {
@@ -94,6 +120,7 @@ static void write_peer(struct qn_jw *w, struct qn_services *sv, const struct qn_
     for (size_t i = 0; i < n; i++)
         write_loaded(w, &loaded[i], qn_snapshot_find(snap, loaded[i].name));
     qn_jw_arr_end(w);
+    write_crashed(w, sv);
     qn_jw_key(w, "max_models");
     qn_jw_obj(w);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)

@@ -142,7 +142,12 @@ static void load_done(void *ctx, const struct qn_error *e)
         a->lease = NULL;
         qn_http_on_gone(a->http, NULL, NULL);
         qn_answer_problem(a->http,
-                          &(struct qn_problem){.error = e, .loading = true, .model = a->name});
+                          &(struct qn_problem){
+                              .error = e,
+                              .loading = true,
+                              .model = a->name,
+                              .evidence = qn_inventory_evidence(a->sv->inventory, a->name, e),
+                          });
     } else {
         if (a->keep_ms != QN_UNSET)
             qn_lease_keep(a->lease, a->keep_ms);

@@ -191,10 +191,12 @@ static void write_response(const struct qn_reply *r, struct state *s, const char
     qn_jw_ki64(w, "created_at", r->created_s);
     qn_jw_kstr(w, "status", status);
     if (p) {
+        char words[QN_EVIDENCE_WORDS_MAX];
+        qn_problem_words(p, words);
         qn_jw_key(w, "error");
         qn_jw_obj(w);
         qn_jw_kstr(w, "code", failure_code(p));
-        qn_jw_kstr(w, "message", p->error->message);
+        qn_jw_kstr(w, "message", words);
         qn_jw_obj_end(w);
     } else {
         qn_jw_knull(w, "error");
@@ -461,9 +463,11 @@ static void fail(struct qn_reply *r, const struct qn_problem *p)
         s->items[s->n - 1].cut = true;
         s->open = false;
     }
+    char words[QN_EVIDENCE_WORDS_MAX];
+    qn_problem_words(p, words);
     struct qn_jw w = open_event(r, s, "error");
     qn_jw_kstr(&w, "code", failure_code(p));
-    qn_jw_kstr(&w, "message", p->error->message);
+    qn_jw_kstr(&w, "message", words);
     qn_jw_kstr(&w, "param", *p->error->param ? p->error->param : NULL);
     close_event(r, &w);
     say_response(r, s, "response.failed", "failed", p);

@@ -62,6 +62,38 @@ static void families(void **state)
                         "\"req_0123456789abcdef01234567\"}");
 }
 
+/* A dead process's last words: as members where there is an error object of ours, else in the text. */
+static void evidence(void **state)
+{
+    (void)state;
+    struct qn_error e = {0};
+    struct qn_evidence ev = {.exit_code = -1, .signal = 6};
+    qn_fail(&e, QN_ECHILD, "it died");
+    ev.error = e;
+    qn_evidence_take_log(&ev, "one\ntwo\nthree\nfour\n");
+    struct qn_problem p = {.error = &e, .evidence = &ev, .id = "0123456789abcdef01234567"};
+    static const struct {
+        enum qn_family family;
+        const char *body;
+    } rows[] = {
+        {QN_FAMILY_ERROR, "{\"error\":{\"message\":\"it died\",\"type\":\"server_error\",\"param\":"
+                          "null,\"code\":\"model_process_failed\",\"details\":{\"exit_code\":null,"
+                          "\"signal\":6,\"signal_name\":\"SIGABRT\",\"killed_by_server\":false,"
+                          "\"log\":[\"one\",\"two\",\"three\",\"four\"]}}}"},
+        {QN_FAMILY_TEXT, "{\"error\":\"it died (its last words: two | three | four)\"}"},
+        {QN_FAMILY_ANTHROPIC, "{\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":"
+                              "\"it died (its last words: two | three | four)\"},\"request_id\":"
+                              "\"req_0123456789abcdef01234567\"}"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct qn_buf out;
+        qn_buf_init(&out, 4096);
+        qn_problem_body(&p, rows[i].family, &out);
+        assert_string_equal(qn_buf_cstr(&out), rows[i].body);
+        qn_buf_deinit(&out);
+    }
+}
+
 /* Anthropic's list of errors: https://docs.anthropic.com/en/api/errors. */
 static void anthropic_types(void **state)
 {
@@ -140,6 +172,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(families),
+        cmocka_unit_test(evidence),
         cmocka_unit_test(anthropic_types),
         cmocka_unit_test(statuses),
         cmocka_unit_test(plain),

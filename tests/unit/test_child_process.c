@@ -489,11 +489,49 @@ static void crashes_while_loading_back_off_then_fail(void **state)
     const struct qn_error *e = qn_child_status(child).error;
     assert_int_equal(e->code, QN_ECHILD);
     assert_non_null(strstr(e->message, "signal 9"));
-    struct qn_buf tail;
-    qn_buf_init(&tail, 65536);
-    qn_child_log_tail(child, &tail);
-    assert_non_null(strstr(qn_buf_cstr(&tail), "last words of a child"));
-    qn_buf_deinit(&tail);
+    struct qn_child_status s = qn_child_status(child);
+    assert_non_null(s.evidence);
+    assert_int_equal(s.evidence->signal, SIGKILL);
+    assert_int_equal(s.evidence->exit_code, -1);
+    assert_false(s.evidence->by_us);
+    assert_non_null(strstr(s.evidence->log, "last words of a child"));
+    assert_true(qn_evidence_of(s.evidence, e));
+    assert_int_equal(s.crashes, 3);
+    assert_true(s.crash_loop);
+    qn_child_stop(child, 0); /* asked for: nothing to tell any more */
+    assert_null(qn_child_status(child).evidence);
+}
+
+/* A child that says why it cannot load leaves by itself, with its own status. */
+static void a_refusal_leaves_its_exit_status(void **state)
+{
+    (void)state;
+    make("refuse");
+    qn_child_load(child);
+    until(QN_INST_FAILED);
+    struct qn_child_status s = qn_child_status(child);
+    assert_int_equal(s.error->code, QN_EFORMAT);
+    assert_non_null(s.evidence);
+    assert_int_equal(s.evidence->exit_code, 1);
+    assert_int_equal(s.evidence->signal, 0);
+    assert_non_null(strstr(s.evidence->log, "is no model"));
+    assert_int_equal(s.crashes, 0);
+}
+
+/* Killed for its silence: the server says that the signal was its own. */
+static void a_hanging_load_is_killed_by_the_server(void **state)
+{
+    (void)state;
+    make("raw-still");
+    qn_child_set_limits(child, &(struct qn_child_limits){.ping_ms = 20, .progress_ms = 100});
+    qn_child_load(child);
+    until(QN_INST_BACKOFF);
+    struct qn_child_status s = qn_child_status(child);
+    assert_int_equal(s.evidence->signal, SIGKILL);
+    assert_true(s.evidence->by_us);
+    assert_non_null(strstr(s.evidence->error.message, "no progress"));
+    assert_true(s.restart_ms > 0 && s.restart_ms <= QN_INST_BACKOFF_FIRST_MS);
+    assert_false(s.crash_loop);
 }
 
 static void a_missing_program_is_final(void **state)
@@ -595,15 +633,15 @@ static void a_flooded_log_is_cut(void **state)
     until(QN_INST_READY);
     assert_true(qn_now_ms() - began < 5000);
     run_for(200);
-    struct qn_buf tail;
-    qn_buf_init(&tail, 65536);
-    qn_child_log_tail(child, &tail);
+    kill(qn_child_status(child).pid, SIGSEGV);
+    until(QN_INST_STOPPED);
+    const struct qn_evidence *left = qn_child_status(child).evidence;
     int lines = 0;
-    for (const char *p = qn_buf_cstr(&tail); *p; p++)
+    for (const char *p = left->log; *p; p++)
         lines += *p == '\n';
     assert_int_equal(lines, 20);
-    assert_non_null(strstr(qn_buf_cstr(&tail), "line 19999"));
-    qn_buf_deinit(&tail);
+    assert_int_equal(left->signal, SIGSEGV);
+    assert_non_null(strstr(left->log, "line 19999"));
 }
 
 static void ready(const char *name)
@@ -816,6 +854,8 @@ int main(int argc, char **argv)
         T(a_stop_breaks_loading_off),
         T(a_refusal_is_final_and_keeps_its_words),
         T(crashes_while_loading_back_off_then_fail),
+        T(a_refusal_leaves_its_exit_status),
+        T(a_hanging_load_is_killed_by_the_server),
         T(a_missing_program_is_final),
         T(children_that_break_the_contract),
         T(no_pong_kills),

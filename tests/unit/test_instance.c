@@ -28,7 +28,7 @@ struct cell {
 static const struct cell expected[QN_INST_STATE_COUNT][QN_INST_EVENT_COUNT] = {
     /*           WANT              UNWANT   STOP              READY    FAILED           REFUSED          UNHEALTHY        BROKEN           EXITED             BACKOFF_OVER      GRACE_OVER       TERM_OVER        HEALTHY */
     /* STOPPED */ {{LO, QN_FX_SPAWN}, {ST, 0}, {ST, 0},          {ST, 0}, {ST, 0},          {ST, 0},          {ST, 0},          {ST, 0},          {ST, 0},             {ST, 0},             {ST, 0},          {ST, 0},          {ST, 0}},
-    /* LOADING */ {{LO, 0},           {LO, 0}, {DR, QN_FX_TERM}, {RE, 0}, {DR, QN_FX_KILL}, {DR, QN_FX_KILL}, {DR, QN_FX_KILL}, {LO, 0},          {ST, 0},             {LO, 0},             {LO, 0},          {LO, 0},          {LO, 0}},
+    /* LOADING */ {{LO, 0},           {LO, 0}, {DR, QN_FX_TERM}, {RE, 0}, {DR, QN_FX_LEAVE},{DR, QN_FX_LEAVE},{DR, QN_FX_KILL}, {LO, 0},          {ST, 0},             {LO, 0},             {LO, 0},          {LO, 0},          {LO, 0}},
     /* READY */   {{RE, 0},           {RE, 0}, {DR, QN_FX_STOP}, {RE, 0}, {DR, QN_FX_KILL}, {DR, QN_FX_KILL}, {DR, QN_FX_KILL}, {DR, QN_FX_STOP}, {ST, 0},             {RE, 0},             {RE, 0},          {RE, 0},          {RE, 0}},
     /* DRAINING */{{DR, 0},           {DR, 0}, {DR, 0},          {DR, 0}, {DR, 0},          {DR, 0},          {DR, QN_FX_KILL}, {DR, 0},          {ST, 0},             {DR, 0},             {DR, QN_FX_TERM}, {DR, QN_FX_KILL}, {DR, 0}},
     /* BACKOFF */ {{BA, 0},           {ST, 0}, {ST, 0},          {BA, 0}, {BA, 0},          {BA, 0},          {BA, 0},          {BA, 0},          {BA, 0},             {LO, QN_FX_SPAWN},   {BA, 0},          {BA, 0},          {BA, 0}},
@@ -70,12 +70,13 @@ static void three_failed_loads_fail_until_asked_again(void **state)
     play(&in, QN_INST_EXITED, BA, QN_FX_BACKOFF);
     assert_int_equal(in.backoff_ms, 500);
     play(&in, QN_INST_BACKOFF_OVER, LO, QN_FX_SPAWN);
-    play(&in, QN_INST_CHILD_FAILED, DR, QN_FX_KILL); /* an orderly failure counts the same */
+    play(&in, QN_INST_CHILD_FAILED, DR, QN_FX_LEAVE); /* an orderly failure counts the same */
     play(&in, QN_INST_EXITED, BA, QN_FX_BACKOFF);
     assert_int_equal(in.backoff_ms, 1000);
     play(&in, QN_INST_BACKOFF_OVER, LO, QN_FX_SPAWN);
     play(&in, QN_INST_UNHEALTHY, DR, QN_FX_KILL);
     play(&in, QN_INST_EXITED, FA, 0);
+    assert_int_equal(in.crashes, 3);
     assert_false(in.wanted);
     play(&in, QN_INST_WANT, LO, QN_FX_SPAWN); /* asked again: all is forgotten */
     assert_int_equal(in.failed_loads, 0);
@@ -89,8 +90,9 @@ static void a_refused_load_is_not_tried_again(void **state)
     struct qn_instance in;
     qn_instance_init(&in, true);
     play(&in, QN_INST_WANT, LO, QN_FX_SPAWN);
-    play(&in, QN_INST_CHILD_REFUSED, DR, QN_FX_KILL);
+    play(&in, QN_INST_CHILD_REFUSED, DR, QN_FX_LEAVE);
     play(&in, QN_INST_EXITED, FA, 0);
+    assert_int_equal(in.crashes, 0);
 }
 
 static void back_off_doubles_to_its_limit_and_health_resets_it(void **state)
@@ -105,13 +107,18 @@ static void back_off_doubles_to_its_limit_and_health_resets_it(void **state)
         assert_int_equal(in.failed_loads, 0);
         play(&in, QN_INST_EXITED, BA, QN_FX_BACKOFF);
         assert_int_equal(in.backoff_ms, waits[i]);
+        assert_int_equal(in.crashes, i + 1);
         play(&in, QN_INST_BACKOFF_OVER, LO, QN_FX_SPAWN);
     }
     play(&in, QN_INST_CHILD_READY, RE, 0);
     play(&in, QN_INST_HEALTHY, RE, 0);
+    assert_int_equal(in.crashes, 0);
     play(&in, QN_INST_UNHEALTHY, DR, QN_FX_KILL);
     play(&in, QN_INST_EXITED, BA, QN_FX_BACKOFF);
     assert_int_equal(in.backoff_ms, 500);
+    assert_int_equal(in.crashes, 1);
+    play(&in, QN_INST_STOP, ST, 0);
+    assert_int_equal(in.crashes, 0);
 }
 
 static void a_crash_that_nobody_waits_for_rests_but_is_remembered(void **state)
@@ -148,6 +155,18 @@ static void wanted_while_draining_starts_anew_at_its_end(void **state)
     play(&in, QN_INST_EXITED, ST, 0);
 }
 
+/* What says that it failed may end by itself, but not take its time over it. */
+static void a_failed_load_that_does_not_end_is_killed(void **state)
+{
+    (void)state;
+    struct qn_instance in;
+    qn_instance_init(&in, false);
+    play(&in, QN_INST_WANT, LO, QN_FX_SPAWN);
+    play(&in, QN_INST_CHILD_REFUSED, DR, QN_FX_LEAVE);
+    play(&in, QN_INST_TERM_OVER, DR, QN_FX_KILL);
+    play(&in, QN_INST_EXITED, FA, 0);
+}
+
 static void a_stop_overrides_a_restart(void **state)
 {
     (void)state;
@@ -181,6 +200,7 @@ int main(void)
         cmocka_unit_test(back_off_doubles_to_its_limit_and_health_resets_it),
         cmocka_unit_test(a_crash_that_nobody_waits_for_rests_but_is_remembered),
         cmocka_unit_test(wanted_while_draining_starts_anew_at_its_end),
+        cmocka_unit_test(a_failed_load_that_does_not_end_is_killed),
         cmocka_unit_test(a_stop_overrides_a_restart),
         cmocka_unit_test(a_pinned_one_backs_off_though_nobody_waits),
     };
