@@ -45,13 +45,14 @@ bool qn_unpack_is_archive(const char *path)
 
 /* Nothing but the three descriptors: the files of the server are none of the helper's business. */
 static qn_err start_helper(const char *helper, int archive, int folder, int pipe_end,
-                           int64_t most_bytes, pid_t *pid, struct qn_error *e)
+                           int64_t most_bytes, bool links, pid_t *pid, struct qn_error *e)
 {
     char files[WORD], bytes[WORD], ratio[WORD];
     snprintf(files, sizeof files, "%d", QN_UNPACK_FILES_MAX);
     snprintf(bytes, sizeof bytes, "%lld", (long long)most_bytes);
     snprintf(ratio, sizeof ratio, "%d", QN_UNPACK_RATIO_MAX);
-    char *argv[] = {(char *)(uintptr_t)qn_path_base(helper), files, bytes, ratio, NULL};
+    char *argv[] = {
+        (char *)(uintptr_t)qn_path_base(helper), files, bytes, ratio, links ? "links" : NULL, NULL};
     char *env[] = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8", NULL};
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
@@ -149,8 +150,9 @@ static int out_of_the_way(int fd)
     return moved;
 }
 
-static qn_err run_helper(const char *helper, const char *archive, const char *folder,
-                         const atomic_bool *stop, struct qn_unpacked *out, struct qn_error *e)
+static qn_err run_helper(const char *helper, enum qn_unpack_kind kind, const char *archive,
+                         const char *folder, const atomic_bool *stop, struct qn_unpacked *out,
+                         struct qn_error *e)
 {
     int ends[2] = {-1, -1}, status = 0;
     struct qn_buf report;
@@ -166,13 +168,14 @@ static qn_err run_helper(const char *helper, const char *archive, const char *fo
         err = qn_fail_errno(e, "prepare to unpack into %s", folder);
     ends[0] = out_of_the_way(ends[0]);
     ends[1] = out_of_the_way(ends[1]);
-    int64_t most = QN_UNPACK_BYTES_MAX;
+    int64_t most =
+        kind == QN_UNPACK_PROGRAM ? QN_UNPACK_PROGRAM_BYTES_MAX : QN_UNPACK_MODEL_BYTES_MAX;
     if (!err && (int64_t)(disk.f_bavail * disk.f_frsize) < most)
         most = (int64_t)(disk.f_bavail * disk.f_frsize);
     if (!err && most < 1)
         err = qn_fail_param(e, QN_EIO, "disk_full", "the disk of %s is full", folder);
     if (!err)
-        err = start_helper(helper, in, to, ends[1], most, &pid, e);
+        err = start_helper(helper, in, to, ends[1], most, kind == QN_UNPACK_PROGRAM, &pid, e);
     if (ends[1] >= 0)
         close(ends[1]);
     if (!err) {
@@ -246,8 +249,9 @@ static qn_err make_fresh(const char *path, int *lock, struct qn_error *e)
     return QN_OK;
 }
 
-qn_err qn_unpack(const char *helper, const char *archive, const char *dest, const atomic_bool *stop,
-                 struct qn_unpacked *out, struct qn_error *e)
+qn_err qn_unpack(const char *helper, enum qn_unpack_kind kind, const char *archive,
+                 const char *dest, const atomic_bool *stop, struct qn_unpacked *out,
+                 struct qn_error *e)
 {
     char salt[SALT + 1];
     int lock = -1;
@@ -263,7 +267,7 @@ qn_err qn_unpack(const char *helper, const char *archive, const char *dest, cons
     if (!err)
         sweep(*parent ? parent : ".");
     if (!err && !(err = make_fresh(qn_buf_cstr(&fresh), &lock, e))) {
-        err = run_helper(helper, archive, qn_buf_cstr(&fresh), stop, out, e);
+        err = run_helper(helper, kind, archive, qn_buf_cstr(&fresh), stop, out, e);
         if (!err && renameat2(AT_FDCWD, qn_buf_cstr(&fresh), AT_FDCWD, dest, RENAME_NOREPLACE))
             err = errno == EEXIST ? qn_fail(e, QN_ECONFLICT, "%s is there already", dest)
                                   : qn_fail_errno(e, "rename the unpacked files to %s", dest);

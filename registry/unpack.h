@@ -1,4 +1,4 @@
-/* Archives that models come in become folders. */
+/* Archives that models or programs come in become folders. */
 #ifndef QN_REGISTRY_UNPACK_H
 #define QN_REGISTRY_UNPACK_H
 
@@ -12,7 +12,13 @@ enum {
     QN_UNPACK_FILES_MAX = 10000,
     QN_UNPACK_RATIO_MAX = 200 /* weights hardly shrink; more than this is no model */
 };
-#define QN_UNPACK_BYTES_MAX ((int64_t)1 << 41) /* 2 TiB, and never more than the disk has */
+/* Never more than the disk has. */
+#define QN_UNPACK_MODEL_BYTES_MAX ((int64_t)1 << 41)   /* 2 TiB */
+#define QN_UNPACK_PROGRAM_BYTES_MAX ((int64_t)1 << 34) /* 16 GiB */
+
+/* What is in it. A program's libraries have several names, so its archive may have links to files
+ * beside them; they become regular files. */
+enum qn_unpack_kind { QN_UNPACK_MODEL, QN_UNPACK_PROGRAM };
 
 struct qn_unpacked {
     int64_t files, size_bytes;
@@ -27,8 +33,9 @@ bool qn_unpack_is_archive(const char *path);
  * it is removed; so are such folders that a server which was killed has left. QN_ECONFLICT: dest is
  * there; QN_ECANCELLED as soon as *stop is set; QN_ECHILD: the helper died; QN_EFORMAT, QN_ELIMIT,
  * QN_EUNSUPPORTED with the reason in the archive; QN_EIO. Blocking, any thread. */
-qn_err qn_unpack(const char *helper, const char *archive, const char *dest, const atomic_bool *stop,
-                 struct qn_unpacked *out, struct qn_error *e);
+qn_err qn_unpack(const char *helper, enum qn_unpack_kind kind, const char *archive,
+                 const char *dest, const atomic_bool *stop, struct qn_unpacked *out,
+                 struct qn_error *e);
 
 /* Removes a folder that qn_unpack made, with all in it; what cannot be removed is a warning in the
  * log. Links are not followed. */

@@ -139,7 +139,7 @@ qn_err qn_pull_unpack(const struct qn_store *store, const char *helper, const ch
     qn_err err = qn_store_unpacked(store, qn_path_base(blob), &folder, e);
     /* The folder appears whole, by a rename: one that is there is from an earlier try. */
     if (!err && !qn_file_exists(folder)) {
-        err = qn_unpack(helper, archive, folder, stop, &unpacked, e);
+        err = qn_unpack(helper, QN_UNPACK_MODEL, archive, folder, stop, &unpacked, e);
         fresh = !err;
         if (err == QN_ECONFLICT)
             err = QN_OK;

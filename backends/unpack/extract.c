@@ -10,17 +10,25 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum { BLOCK = 1024 * 1024, SHOWN = 120 };
 
+/* A link that waits for what it leads to. */
+struct link {
+    char *name, *target;
+};
+
 struct extracting {
     struct archive *archive;
     int folder;
     const struct qn_unpack_limits *limits;
     int64_t most_bytes; /* by size and by ratio */
+    struct link *links;
+    size_t n_links;
     struct qn_unpack_result *out;
     struct qn_error *e;
 };
@@ -111,13 +119,19 @@ static const char *check_name(struct extracting *x, const char *raw,
     return out;
 }
 
-/* What an entry is: regular files and folders only. */
+static bool is_link(struct archive_entry *entry)
+{
+    return archive_entry_symlink(entry) || archive_entry_filetype(entry) == AE_IFLNK;
+}
+
+/* What an entry is: regular files and folders only, and links where they are allowed. */
 static qn_err check_kind(struct extracting *x, struct archive_entry *entry, const char *name)
 {
     char text[SHOWN + 4];
     shown(name, text);
-    if (archive_entry_hardlink(entry) || archive_entry_symlink(entry) ||
-        archive_entry_filetype(entry) == AE_IFLNK)
+    if (!archive_entry_hardlink(entry) && is_link(entry) && x->limits->links)
+        return QN_OK;
+    if (archive_entry_hardlink(entry) || is_link(entry))
         return qn_fail(x->e, QN_EUNSUPPORTED, "'%s' is a link: archives of models have none", text);
     if (archive_entry_is_encrypted(entry))
         return qn_fail(x->e, QN_EUNSUPPORTED, "'%s' is encrypted", text);
@@ -241,6 +255,81 @@ static qn_err make_folder(struct extracting *x, const char *name)
     return QN_OK;
 }
 
+/* A link may lead to what lies beside it and nowhere else. */
+static qn_err note_link(struct extracting *x, const char *name, const char *raw)
+{
+    char target[QN_UNPACK_PATH_MAX + 1], text[SHOWN + 4];
+    shown(name, text);
+    if (!raw || !check_name(x, raw, target) || !*target || strchr(raw, '/'))
+        return qn_fail(x->e, QN_EUNSUPPORTED, "the link '%s' leads to what is not a file beside it",
+                       text);
+    if (x->n_links == QN_UNPACK_LINKS_MAX)
+        return qn_fail(x->e, QN_ELIMIT, "the archive has more than %d links", QN_UNPACK_LINKS_MAX);
+    if (!x->links && !(x->links = calloc(QN_UNPACK_LINKS_MAX, sizeof *x->links)))
+        return qn_fail(x->e, QN_ENOMEM, "no memory for the archive's links");
+    struct link *l = &x->links[x->n_links++];
+    l->name = strdup(name);
+    l->target = strdup(target);
+    return l->name && l->target ? QN_OK
+                                : qn_fail(x->e, QN_ENOMEM, "no memory for the archive's links");
+}
+
+/* Makes the link's name a second name of its file. QN_ENOTFOUND: that is not there (yet). */
+static qn_err make_link(struct extracting *x, const struct link *l)
+{
+    int at = open_parent(x, l->name);
+    if (at < 0)
+        return x->e->code;
+    const char *base = strrchr(l->name, '/');
+    qn_err err = QN_OK;
+    if (linkat(at, l->target, at, base ? base + 1 : l->name, 0)) {
+        if (errno == EEXIST)
+            err = qn_fail(x->e, QN_EFORMAT, "'%.100s' is in the archive twice", l->name);
+        else if (errno == EPERM)
+            err = qn_fail(x->e, QN_EUNSUPPORTED,
+                          "the link '%.100s' leads to a folder, or this disk cannot have it",
+                          l->name);
+        else
+            err = qn_fail_errno(x->e, "make the link '%.100s'", l->name);
+    }
+    close(at);
+    return err;
+}
+
+/* Links may lead to links that come later, so they are gone through until none can be made. */
+static qn_err make_links(struct extracting *x)
+{
+    for (size_t left = x->n_links, before = left + 1; left;) {
+        qn_err err = QN_OK;
+        if (left == before)
+            return qn_fail(x->e, QN_EFORMAT, "a link in the archive leads to nothing: %.200s",
+                           x->links[0].name);
+        before = left;
+        size_t kept = 0;
+        for (size_t i = 0; i < left; i++) {
+            struct link l = x->links[i];
+            err = make_link(x, &l);
+            if (err && err != QN_ENOTFOUND)
+                return err;
+            if (err) { /* those that are made go to the end of the list */
+                x->links[i] = x->links[kept];
+                x->links[kept++] = l;
+            }
+        }
+        left = kept;
+    }
+    return QN_OK;
+}
+
+static void free_links(struct extracting *x)
+{
+    for (size_t i = 0; i < x->n_links; i++) {
+        free(x->links[i].name);
+        free(x->links[i].target);
+    }
+    free(x->links);
+}
+
 /* What macOS adds to archives, and nobody else wants. */
 static bool is_litter(const char *name)
 {
@@ -262,6 +351,8 @@ static qn_err take_entry(struct extracting *x, struct archive_entry *entry)
         return make_folder(x, name);
     if (!*name)
         return qn_fail(x->e, QN_EFORMAT, "a file in the archive has no name");
+    if (is_link(entry))
+        return note_link(x, name, archive_entry_symlink(entry));
     if (archive_entry_size_is_set(entry))
         err = check_size(x, archive_entry_size(entry));
     return err ? err : make_file(x, name);
@@ -294,8 +385,11 @@ qn_err qn_unpack_extract(int archive, int folder, const struct qn_unpack_limits 
                                                       : "it cannot be read");
     if (!err && out->files == 0)
         err = qn_fail(&why, QN_EFORMAT, "the archive is empty");
+    if (!err)
+        err = make_links(&x);
     if (!err && syncfs(folder))
         err = qn_fail_errno(&why, "sync the unpacked files");
     archive_read_free(x.archive);
+    free_links(&x);
     return err ? qn_fail(e, err, "%s", why.message) : QN_OK;
 }

@@ -1,6 +1,7 @@
 /* The program quince-unpack: takes one archive apart and ends. It is started by the server
  * (registry/unpack.c) with the archive as descriptor 3, the folder as descriptor 4, and the pipe
- * for its one line of report, JSON, as descriptor 5; the limits are its arguments. */
+ * for its one line of report, JSON, as descriptor 5; the limits are its arguments, and whether
+ * links are allowed ("links"). */
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -49,12 +50,14 @@ int main(int argc, char **argv)
     struct qn_unpack_result result = {0};
     struct qn_error e = {0};
     const char *lacking = "";
-    if (argc != 4 || !qn_parse_i64(argv[1], &limits.files) ||
-        !qn_parse_i64(argv[2], &limits.size_bytes) || !qn_parse_i64(argv[3], &limits.ratio) ||
-        limits.files < 1 || limits.size_bytes < 1 || limits.ratio < 1) {
+    if (argc < 4 || argc > 5 || (argc == 5 && !qn_str_eq(argv[4], "links")) ||
+        !qn_parse_i64(argv[1], &limits.files) || !qn_parse_i64(argv[2], &limits.size_bytes) ||
+        !qn_parse_i64(argv[3], &limits.ratio) || limits.files < 1 || limits.size_bytes < 1 ||
+        limits.ratio < 1) {
         fputs("quince-unpack is started by quinced\n", stderr);
         return 2;
     }
+    limits.links = argc == 5;
     signal(SIGXFSZ, SIG_IGN); /* a file over the limit is an error of write(2) */
     /* Names in archives are UTF-8, whatever the user's language is. */
     setlocale(LC_CTYPE, "C.UTF-8");

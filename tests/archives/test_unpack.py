@@ -191,6 +191,50 @@ def cases(folder):
         yield Case(f"no archive: {what}", path)
 
 
+def program_links(probe, archives, jail, complain):
+    """Archives of programs may have links, of one kind only: names of files beside them."""
+    libs = [dict(name="llama-b1/", kind=DIR, data=b""), dict(name="llama-b1/lib/", kind=DIR, data=b""),
+            dict(name="llama-b1/libx.so", kind=LNK, link="libx.so.0", data=b""),
+            dict(name="llama-b1/libx.so.0", kind=LNK, link="libx.so.0.0.1", data=b""),
+            dict(name="llama-b1/libx.so.0.0.1", data=b"library"),
+            dict(name="llama-b1/llama-server", data=b"program", mode=0o755)]
+
+    def link(name, to):
+        return dict(name=f"llama-b1/{name}", kind=LNK, link=to, data=b"")
+
+    for form in FORMATS:
+        path, dest = archives / f"program.{form}", jail / "in" / "program"
+        if not write(path, form, libs):
+            continue
+        reply = ask(probe, path, dest)
+        files = {n: (dest / "llama-b1" / n) for n in ("libx.so", "libx.so.0", "libx.so.0.0.1")}
+        if reply["code"] != "ok" or any(f.is_symlink() or f.read_bytes() != b"library" for f in files.values()):
+            complain(f"program {form}: {reply}")
+        shutil.rmtree(dest, ignore_errors=True)
+        before = tree(jail)
+        for what, entries in {
+            "out": [link("a", "../../../etc/passwd")], "absolute": [link("a", "/etc/passwd")],
+            "up": [link("a", "..")], "itself": [link("a", "a")], "below": [link("a", "lib/x")],
+            "nothing": [link("a", "b")], "circle": [link("a", "b"), link("b", "a")],
+            "a folder": [link("a", "lib")], "the folder": [link("a", ".")],
+            "twice": [link("libx.so", "llama-server")], "over a file": [link("llama-server", "libx.so.0.0.1")],
+            "through a link": [link("d", "lib"), dict(name="llama-b1/d/escape", data=b"x")],
+            "control characters": [link("a", "b\nc")], "too many": [link(f"l{i}", "llama-server") for i in range(1001)],
+        }.items():
+            if not write(path, form, [*libs, *entries]):
+                continue
+            reply = ask(probe, path, dest)
+            if reply["code"] in ("ok", "child", "internal", "io") or not reply["message"] or tree(jail) != before:
+                complain(f"program {form}, link {what}: {reply} {set(tree(jail)) - set(before)}")
+                shutil.rmtree(dest, ignore_errors=True)
+    for form in ("tar", "tar.gz"):
+        path = archives / f"hard.{form}"
+        if write(path, form, [*libs, dict(name="llama-b1/h", hard="llama-b1/llama-server", data=b"")]):
+            reply = ask(probe, path, jail / "in" / "program")
+            if reply["code"] != "unsupported":
+                complain(f"program {form}, hard link: {reply}")
+
+
 def tree(folder):
     return {str(p.relative_to(folder)): (os.readlink(p) if p.is_symlink() else p.stat().st_size if p.is_file() else None)
             for p in folder.rglob("*")}
@@ -266,6 +310,11 @@ def main():
         probe.stdin.close()
         if probe.wait() != 0:
             complain("the probe ended with an error")
+        programs = subprocess.Popen([probe_path, helper, "program"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                    text=True)
+        program_links(programs, archives, jail, complain)
+        programs.stdin.close()
+        programs.wait()
     finally:
         shutil.rmtree(base, ignore_errors=True)
     print(f"{seen} hostile archives")

@@ -1,5 +1,5 @@
-/* Unpacks what it is told, for tests/archives/test_unpack.py: unpack_probe HELPER, then for each
- * line "ARCHIVE<tab>DEST" of its input one line of JSON. */
+/* Unpacks what it is told, for tests/archives/test_unpack.py: unpack_probe HELPER [program], then
+ * for each line "ARCHIVE<tab>DEST" of its input one line of JSON. */
 #include "base/buf.h"
 #include "base/json.h"
 #include "registry/unpack.h"
@@ -14,7 +14,7 @@ int main(int argc, char **argv)
     static char line[LINE];
     atomic_bool stop;
     atomic_init(&stop, false);
-    if (argc != 2)
+    if (argc < 2 || argc > 3)
         return 2;
     while (fgets(line, sizeof line, stdin)) {
         char *tab = strchr(line, '\t');
@@ -25,7 +25,8 @@ int main(int argc, char **argv)
             return 2;
         line[strcspn(line, "\n")] = '\0';
         *tab = '\0';
-        qn_err err = qn_unpack(argv[1], line, tab + 1, &stop, &got, &e);
+        qn_err err = qn_unpack(argv[1], argc == 3 ? QN_UNPACK_PROGRAM : QN_UNPACK_MODEL, line,
+                               tab + 1, &stop, &got, &e);
         qn_buf_init(&text, 64 * 1024);
         struct qn_jw w = qn_jw_to(&text);
         qn_jw_obj(&w);
