@@ -2,6 +2,7 @@
 #include "router/auth.h"
 
 #include "base/str.h"
+#include "router/peer.h"
 
 #include <arpa/inet.h>
 #include <stddef.h>
@@ -50,15 +51,32 @@ static bool is_loopback(const char *name)
     return inet_pton(AF_INET6, name, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
-bool qn_auth_host_ok(const char *host, const char *own, bool numeric)
+/* True when a comma-separated list has the word, or "*". */
+static bool listed(const char *list, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *p = list ? list : ""; *p; p += *p == ',') {
+        p += strspn(p, " ");
+        size_t len = strcspn(p, ","), used = len;
+        while (used && p[used - 1] == ' ')
+            used--;
+        if ((used == 1 && *p == '*') || (used == n && n && !strncasecmp(p, word, n)))
+            return true;
+        p += len;
+    }
+    return false;
+}
+
+bool qn_auth_host_ok(const struct qn_auth *a, const char *host)
 {
     char name[NAME_MAX_BYTES + 1];
     unsigned char address[sizeof(struct in6_addr)];
     if (!bare_name(host, name))
         return false;
-    if (is_loopback(name) || qn_str_ieq(name, own))
+    if (is_loopback(name) || qn_str_ieq(name, a->host) || listed(a->allow_hosts, name))
         return true;
-    return numeric &&
+    /* Nobody can make an address point elsewhere. */
+    return a->open_to_others &&
            (inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1);
 }
 
@@ -70,19 +88,159 @@ static const char *const program_origins[] = {
     "vscode-file://",
 };
 
-bool qn_auth_origin_ok(const char *origin)
+/* The authority of an http(s) origin, and the port that goes without saying; NULL: another scheme.
+ */
+static const char *web_origin(const char *origin, const char **port)
+{
+    *port = strncasecmp(origin, "https://", 8) ? ":80" : ":443";
+    if (!strncasecmp(origin, "http://", 7))
+        return origin + 7;
+    return strncasecmp(origin, "https://", 8) ? NULL : origin + 8;
+}
+
+/* True when the page came from the place that it asks. A proxy may have taken https off. */
+static bool own_page(const char *origin, const char *host)
+{
+    const char *port, *authority = web_origin(origin, &port);
+    if (!authority || !*authority || !host)
+        return false;
+    size_t n = strlen(authority), h = strlen(host);
+    if (h == n + strlen(port) && qn_str_eq(host + n, port))
+        h = n;
+    return h == n && !strncasecmp(authority, host, n);
+}
+
+bool qn_auth_origin_ok(const struct qn_auth *a, const char *origin, const char *host)
 {
     char name[NAME_MAX_BYTES + 1];
+    const char *port, *authority = web_origin(origin, &port);
     for (size_t i = 0; i < sizeof program_origins / sizeof *program_origins; i++)
         if (!strncasecmp(origin, program_origins[i], strlen(program_origins[i])))
             return true;
-    if (!strncasecmp(origin, "http://", 7))
-        origin += 7;
-    else if (!strncasecmp(origin, "https://", 8))
-        origin += 8;
-    else
-        return false;
-    return bare_name(origin, name) && is_loopback(name);
+    if (own_page(origin, host) || listed(a->allow_origins, origin))
+        return true;
+    return authority && bare_name(authority, name) && is_loopback(name);
+}
+
+enum qn_verdict qn_auth_guard(const struct qn_auth *a, const struct qn_visit *v)
+{
+    if (!v->host || !qn_auth_host_ok(a, v->host))
+        return QN_BAD_HOST;
+    if (v->origin)
+        return qn_auth_origin_ok(a, v->origin, v->host) ? QN_MAY : QN_BAD_ORIGIN;
+    /* A page's pictures and scripts come without an origin; going to a page does, too. */
+    if (qn_str_ieq(v->site, "cross-site") && !v->navigates && !listed(a->allow_origins, "*"))
+        return QN_BAD_ORIGIN;
+    return QN_MAY;
+}
+
+/* The best of the keys shown. */
+static const struct qn_key_row *best_key(const struct qn_auth *a, const struct qn_visit *v)
+{
+    const struct qn_key_row *best = NULL;
+    for (size_t i = 0; i < sizeof v->secrets / sizeof *v->secrets; i++) {
+        const struct qn_key_row *found = qn_keys_find(a->keys, v->secrets[i]);
+        if (found && (!best || found->admin))
+            best = found;
+    }
+    return best;
+}
+
+/* Another page of this machine may belong to another user of it, and the browser is the owner's. */
+static bool own_program(const struct qn_auth *a, const struct qn_visit *v)
+{
+    bool own = !v->origin || own_page(v->origin, v->host) || listed(a->allow_origins, v->origin);
+    return own && qn_peer_is_own(v->ends);
+}
+
+enum qn_verdict qn_auth_enter(const struct qn_auth *a, const struct qn_visit *v,
+                              enum qn_route_class class, const struct qn_key_row **key)
+{
+    const struct qn_key_row *found = best_key(a, v);
+    *key = found;
+    if (class == QN_OPEN || (class == QN_METRICS && !a->metrics_closed))
+        return QN_MAY;
+    if (class != QN_ADMIN)
+        return found || qn_keys_count(a->keys) == 0 ? QN_MAY : QN_NO_KEY;
+    if (found && found->admin)
+        return QN_MAY;
+    if (!qn_keys_have_admin(a->keys) && own_program(a, v))
+        return QN_MAY;
+    return found || qn_keys_count(a->keys) == 0 ? QN_NO_ADMIN : QN_NO_KEY;
+}
+
+/* What stands after "Bearer". */
+static const char *bearer(const char *authorization)
+{
+    if (!authorization || strncasecmp(authorization, "Bearer ", 7) != 0)
+        return NULL;
+    return authorization + 7 + strspn(authorization + 7, " ");
+}
+
+void qn_auth_visit(const struct qn_http *h, struct qn_visit *v, struct qn_http_ends *ends)
+{
+    const char *mode = qn_http_header(h, "Sec-Fetch-Mode");
+    *v = (struct qn_visit){
+        .host = qn_http_header(h, "Host"),
+        .origin = qn_http_header(h, "Origin"),
+        .site = qn_http_header(h, "Sec-Fetch-Site"),
+        .navigates = qn_str_eq(qn_http_method(h), "GET") && qn_str_ieq(mode, "navigate"),
+        .secrets = {bearer(qn_http_header(h, "Authorization")), qn_http_header(h, "x-api-key"),
+                    qn_http_header(h, "X-Admin-Token")},
+        .ends = qn_http_ends(h, ends) ? ends : NULL,
+    };
+}
+
+enum qn_verdict qn_auth_admit(const struct qn_auth *a, struct qn_http *h, const struct qn_visit *v,
+                              enum qn_route_class class)
+{
+    const struct qn_key_row *row;
+    enum qn_verdict verdict = qn_auth_enter(a, v, class, &row);
+    if (row) { /* keys may go while their requests run */
+        struct qn_key *key = qn_arena_alloc(qn_http_arena(h), sizeof *key);
+        *key = (struct qn_key){qn_arena_strdup(qn_http_arena(h), row->name), row->admin};
+        qn_http_set_about(h, key);
+    }
+    return verdict;
+}
+
+const struct qn_key *qn_auth_key(const struct qn_http *h)
+{
+    return qn_http_about(h);
+}
+
+static const struct {
+    int status;
+    const char *type, *text;
+} verdicts[QN_VERDICTS] = {
+    [QN_MAY] = {200, "", ""},
+    [QN_BAD_HOST] = {403, "host_not_allowed",
+                     "This Host is not allowed: use http://localhost or 127.0.0.1, or add the name "
+                     "to the setting allow-hosts"},
+    [QN_BAD_ORIGIN] = {403, "origin_not_allowed",
+                       "Origin not allowed: only pages served from this machine may ask, and those "
+                       "of the setting allow-origins"},
+    [QN_NO_KEY] = {401, "invalid_api_key",
+                   "Invalid or missing API key: send it as 'Authorization: Bearer KEY' or as "
+                   "'x-api-key: KEY'"},
+    [QN_NO_ADMIN] = {403, "admin_key_required",
+                     "This needs an admin key. Without one, only programs of the user who runs the "
+                     "server may do it, on the server's machine"},
+};
+
+const char *qn_verdict_type(enum qn_verdict v)
+{
+    return verdicts[v].type;
+}
+
+const char *qn_verdict_text(enum qn_verdict v)
+{
+    return verdicts[v].text;
+}
+
+int qn_verdict_status(enum qn_verdict v)
+{
+    return verdicts[v].status;
 }
 
 bool qn_auth_is_json(const char *type)

@@ -1,18 +1,79 @@
-/* Who may ask. Without keys the guard is: the address (loopback), the Host header (against DNS
- * rebinding: a foreign web page whose name is made to point here) and the Origin header (against
- * foreign web pages that simply post here). Pure but for the headers it sets. */
+/* Who may ask. Three doors, one behind the other:
+ * - where a request comes from: the Host header (against DNS rebinding: a foreign web page whose
+ *   name is made to point here), the Origin header and Sec-Fetch-Site (against foreign web pages
+ *   that simply ask);
+ * - its key, when there are any;
+ * - for what changes the server itself, an admin key; while there is none, a program of the same
+ *   user on this machine, which could change the server's files as well. */
 #ifndef QN_ROUTER_AUTH_H
 #define QN_ROUTER_AUTH_H
 
+#include "io/http_server.h"
+#include "router/keys.h"
+
 #include <stdbool.h>
 
-/* True when a Host header's value ("localhost:13305", "[::1]", "127.0.0.1") names this machine.
- * own: the host setting, accepted as well; any numeric address is accepted when `numeric`. */
-bool qn_auth_host_ok(const char *host, const char *own, bool numeric);
+/* What a route needs; a column of the table in routes.c. */
+enum qn_route_class {
+    QN_KEY = 0, /* a key, when there are any */
+    QN_OPEN,    /* nothing: whether the server lives */
+    QN_ADMIN,   /* an admin key, or the user's own programs */
+    QN_METRICS  /* as QN_OPEN, or as QN_KEY where the setting metrics-auth says so */
+};
 
-/* True when an Origin header's value is a page served from this machine ("http://localhost:3000"),
- * or of a program on it ("vscode-webview://..."). */
-bool qn_auth_origin_ok(const char *origin);
+struct qn_auth {
+    const struct qn_keys *keys;
+    const char *host;          /* the setting: where the server listens */
+    const char *allow_hosts;   /* the setting: further names, with commas; "*": any */
+    const char *allow_origins; /* the setting: pages, with commas; "*": any */
+    bool open_to_others;       /* other machines reach it: they name it by its address */
+    bool metrics_closed;
+};
+
+/* What a request says of itself. Strings MAY be NULL. */
+struct qn_visit {
+    const char *host, *origin, *site; /* headers Host, Origin, Sec-Fetch-Site */
+    bool navigates;                   /* a GET by which a browser goes to a page */
+    const char *secrets[4];           /* keys it has shown, wherever */
+    const struct qn_http_ends *ends;  /* of its connection; NULL: unknown */
+};
+
+enum qn_verdict {
+    QN_MAY,
+    QN_BAD_HOST,   /* 403 */
+    QN_BAD_ORIGIN, /* 403 */
+    QN_NO_KEY,     /* 401: none, or a wrong one */
+    QN_NO_ADMIN,   /* 403: a key that does not open this, or another user */
+    QN_VERDICTS
+};
+
+/* The first door. */
+enum qn_verdict qn_auth_guard(const struct qn_auth *a, const struct qn_visit *v);
+/* The others. *key: whose key it is, NULL: none was needed. */
+enum qn_verdict qn_auth_enter(const struct qn_auth *a, const struct qn_visit *v,
+                              enum qn_route_class class, const struct qn_key_row **key);
+
+/* Both for a request over HTTP; what is found out is kept for qn_auth_key. Lent strings of *v live
+ * as long as the request. */
+void qn_auth_visit(const struct qn_http *h, struct qn_visit *v, struct qn_http_ends *ends);
+enum qn_verdict qn_auth_admit(const struct qn_auth *a, struct qn_http *h, const struct qn_visit *v,
+                              enum qn_route_class class);
+
+/* The key a request has shown, NULL: none or a wrong one. It lives as long as the request. */
+const struct qn_key *qn_auth_key(const struct qn_http *h);
+
+/* The words for a refusal: a slug and a sentence that says what to do. */
+const char *qn_verdict_type(enum qn_verdict v);
+const char *qn_verdict_text(enum qn_verdict v);
+int qn_verdict_status(enum qn_verdict v);
+
+/* True when a Host header's value ("localhost:13305", "[::1]", "127.0.0.1") names this machine. */
+bool qn_auth_host_ok(const struct qn_auth *a, const char *host);
+
+/* True when an Origin header's value is the server's own page, a page served from this machine
+ * ("http://localhost:3000"), one of a program on it ("vscode-webview://...") or an allowed one.
+ * host: of the request. */
+bool qn_auth_origin_ok(const struct qn_auth *a, const char *origin, const char *host);
 
 /* True when a Content-Type's value says JSON. */
 bool qn_auth_is_json(const char *content_type);

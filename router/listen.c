@@ -227,7 +227,7 @@ static qn_err addresses(const char *host, struct addrinfo **v4, struct addrinfo 
 }
 
 qn_err qn_listen_open(struct qn_loop *l, struct qn_http_server *server, const char *host, int port,
-                      bool insecure, int tag, struct qn_listen **out, struct qn_error *e)
+                      bool guarded, int tag, struct qn_listen **out, struct qn_error *e)
 {
     struct addrinfo *v4 = NULL, *v6 = NULL, *last;
     struct qn_listen *ls = qn_xcalloc(1, sizeof *ls);
@@ -241,13 +241,13 @@ qn_err qn_listen_open(struct qn_loop *l, struct qn_http_server *server, const ch
         ;
     last->ai_next = v6; /* one list; cut again before it is freed */
     for (const struct addrinfo *a = v4; a && !err; a = a->ai_next)
-        if (!insecure && !is_loopback(a->ai_addr))
-            err =
-                qn_fail_param(e, QN_EINVAL, "host",
-                              "--host %s can be reached from other machines, and this version has "
-                              "no keys to keep strangers out: use localhost, or add --insecure if "
-                              "everybody who can reach it may use it",
-                              host);
+        if (!guarded && !is_loopback(a->ai_addr))
+            err = qn_fail_param(e, QN_EINVAL, "host",
+                                "--host %s can be reached from other machines, and no key keeps "
+                                "strangers out: make one with `quince keys add NAME` while the "
+                                "server listens on localhost, or set QUINCE_API_KEY, or add "
+                                "--insecure if everybody who can reach it may use it",
+                                host);
     bool again = !err;
     for (int tries = 0; again && tries < PORT_TRIES; tries++)
         err = bind_all(ls, v4, host, port, &again, e);

@@ -13,10 +13,10 @@ struct qn_listen;
 
 /* host: "localhost" binds 127.0.0.1 and, where the machine has it, [::1]; any other name or address
  * binds what it stands for. port 0 picks one that is free on all of them. An address that other
- * machines can reach is refused unless `insecure`. tag: of every connection (qn_http_tag).
+ * machines can reach is refused unless `guarded`. tag: of every connection (qn_http_tag).
  * QN_ECONFLICT: the port is taken. */
 qn_err qn_listen_open(struct qn_loop *l, struct qn_http_server *server, const char *host, int port,
-                      bool insecure, int tag, struct qn_listen **out, struct qn_error *e);
+                      bool guarded, int tag, struct qn_listen **out, struct qn_error *e);
 void qn_listen_close(struct qn_listen *ls); /* NULL allowed */
 
 int qn_listen_port(const struct qn_listen *ls);

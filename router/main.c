@@ -17,12 +17,14 @@
 #include "registry/registry.h"
 #include "registry/store.h"
 #include "registry/web.h"
+#include "router/auth.h"
 #include "router/blobs.h"
 #include "router/devices.h"
 #include "router/discovery.h"
 #include "router/inquiry.h"
 #include "router/intake.h"
 #include "router/inventory.h"
+#include "router/keys.h"
 #include "router/listen.h"
 #include "router/listeners.h"
 #include "router/logs.h"
@@ -71,6 +73,8 @@ struct program {
     struct qn_pull_world world;
     char *unpacker;
     struct qn_stats stats;
+    struct qn_auth auth;
+    struct qn_keys *keys;
     struct qn_routes routes;
     int lock_fd, signal_fd;
     struct qn_watch *signal_watch;
@@ -347,6 +351,25 @@ static void open_packs(struct program *p)
     free(engines);
 }
 
+/* Strangers are kept out by keys, or they are wanted. */
+static bool may_be_public(const struct program *p)
+{
+    return p->settings.insecure || qn_keys_count(p->keys) > 0;
+}
+
+/* What of the running server follows from settings that may change while it runs. */
+static void apply_settings(void *ctx)
+{
+    struct program *p = ctx;
+    const struct qn_settings *s = &p->settings;
+    enum qn_log_level level;
+    if (qn_log_level_parse(s->log_level, &level))
+        qn_log_set_level(level);
+    p->auth.allow_hosts = s->allow_hosts;
+    p->auth.allow_origins = s->allow_origins;
+    p->services.no_presets = s->no_presets;
+}
+
 /* The listeners besides the main one, and whether any of them is open to other machines. */
 static qn_err open_more(struct program *p, struct qn_error *e)
 {
@@ -356,8 +379,8 @@ static qn_err open_more(struct program *p, struct qn_error *e)
         err = qn_listeners_ollama(s->ollama_port, s->host, &p->places, e);
     for (size_t i = 0; i < p->places.n && !err; i++) {
         const struct qn_listener *l = &p->places.v[i];
-        err = qn_listen_open(p->loop, p->server, l->host, l->port, s->insecure, (int)l->profile,
-                             &p->more[i], e);
+        err = qn_listen_open(p->loop, p->server, l->host, l->port, may_be_public(p),
+                             (int)l->profile, &p->more[i], e);
         if (err && l->optional) {
             qn_info("listen",
                     "port=%d not_used=1 message=\"%s\" (programs made for Ollama can use port %d)",
@@ -393,6 +416,9 @@ static qn_err open_all(struct program *p, struct qn_error *e)
         catalog = qn_path_join(s->data_dir, "catalog.db");
         err = qn_catalog_open(catalog, catalog_post, p->loop, &p->catalog, e);
     }
+    p->keys = qn_keys_new();
+    if (!err)
+        err = qn_keys_from_env(p->keys, (const char *const *)environ, e);
     if (!err)
         read_builtin(p);
     if (!err)
@@ -406,13 +432,15 @@ static qn_err open_all(struct program *p, struct qn_error *e)
     p->services.registry = p->registry;
     p->services.inventory = p->inventory;
     p->services.stats = &p->stats;
+    p->auth = (struct qn_auth){.keys = p->keys, .host = s->host};
+    p->services.auth = &p->auth;
+    p->services.keys = p->keys;
     p->services.builtin_dir = s->builtin_dir;
     p->services.models_dir = s->models_dir;
     p->services.extra_models_dir = s->extra_models_dir;
     p->services.store = open_store(s);
     open_hubs(p);
     p->services.started_ms = qn_now_ms();
-    p->services.no_presets = s->no_presets;
     char *blobs = qn_path_join(s->data_dir, "blobs");
     p->services.blobs = qn_blobs_new(p->loop, blobs);
     free(blobs);
@@ -428,7 +456,7 @@ static qn_err open_all(struct program *p, struct qn_error *e)
     err = qn_http_server_new(p->loop, &events, p, (size_t)s->body_limit_mb * 1024 * 1024,
                              &p->server, e);
     if (!err)
-        err = qn_listen_open(p->loop, p->server, s->host, (int)s->port, s->insecure,
+        err = qn_listen_open(p->loop, p->server, s->host, (int)s->port, may_be_public(p),
                              (int)qn_profile_parse(s->profile), &p->listen, e);
     if (!err)
         err = open_more(p, e);
@@ -436,12 +464,9 @@ static qn_err open_all(struct program *p, struct qn_error *e)
         err = qn_watch_add(p->loop, p->signal_fd, EPOLLIN, on_signal, p, &p->signal_watch, e);
     if (err)
         goto out;
-    p->services.open_to_others = open_to_others(p);
-    p->routes = (struct qn_routes){
-        .services = &p->services,
-        .host = s->host,
-        .any_numeric = p->services.open_to_others,
-    };
+    p->services.open_to_others = p->auth.open_to_others = open_to_others(p);
+    p->routes = (struct qn_routes){.services = &p->services};
+    apply_settings(p);
 out:
     free(catalog);
     return err;
@@ -480,6 +505,7 @@ static void close_all(struct program *p)
     qn_store_free(p->services.store);
     qn_registry_close(p->registry);
     qn_packs_close(p->packs);
+    qn_keys_free(p->keys);
     free(p->hf_token);
     free(p->unpacker);
     if (p->signal_fd >= 0)

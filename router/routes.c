@@ -12,11 +12,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* More special patterns stand before more general ones. */
+/* More special patterns stand before more general ones. A row that names no class needs a key. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 static const struct qn_route table[] = {
-    {"GET", "/live", QN_AT_ROOT, qn_api_live, NULL},
-    {"GET", "/health", QN_AT_BOTH, qn_api_health, NULL},
-    {"GET", "/status", QN_AT_ROOT, qn_api_status, NULL},
+    {"GET", "/live", QN_AT_ROOT, qn_api_live, NULL, QN_OPEN},
+    {"GET", "/health", QN_AT_BOTH, qn_api_health, NULL, QN_OPEN},
+    {"GET", "/status", QN_AT_ROOT, qn_api_status, NULL, QN_OPEN},
     {"GET", "/engines", QN_AT_ROOT, qn_api_engines, NULL},
     {"POST", "/engines", QN_AT_ROOT, qn_api_engine_add, NULL},
     {"GET", "/engines/{id}/status", QN_AT_ROOT, qn_api_engine, NULL},
@@ -37,14 +39,15 @@ static const struct qn_route table[] = {
     {"DELETE", "/models/{id}/options", QN_AT_PREFIXES, qn_api_options_reset, NULL},
     {"GET", "/models/{id}", QN_AT_PREFIXES, qn_api_model, NULL},
     {"POST", "/delete", QN_AT_PREFIXES, qn_api_delete, NULL},
-    {"POST", "/internal/cleanup-cache", QN_AT_ROOT, qn_api_cleanup, NULL},
-    {"GET", "/internal/user_models.json", QN_AT_ROOT, qn_api_user_models, NULL},
-    {"GET", "/internal/recipe_options.json", QN_AT_ROOT, qn_api_recipe_options, NULL},
-    {"POST", "/internal/recipe_options.json", QN_AT_ROOT, qn_api_recipe_options_set, NULL},
-    {"GET", "/internal/aliases", QN_AT_ROOT, qn_api_aliases, NULL},
-    {"POST", "/internal/aliases", QN_AT_ROOT, qn_api_alias_add, NULL},
-    {"DELETE", "/internal/aliases", QN_AT_ROOT, qn_api_alias_remove, NULL},
-    {"DELETE", "/internal/aliases/{id}", QN_AT_ROOT, qn_api_alias_remove, NULL},
+    {"POST", "/internal/cleanup-cache", QN_AT_ROOT, qn_api_cleanup, NULL, QN_ADMIN},
+    {"GET", "/internal/user_models.json", QN_AT_ROOT, qn_api_user_models, NULL, QN_ADMIN},
+    {"GET", "/internal/recipe_options.json", QN_AT_ROOT, qn_api_recipe_options, NULL, QN_ADMIN},
+    {"POST", "/internal/recipe_options.json", QN_AT_ROOT, qn_api_recipe_options_set, NULL,
+     QN_ADMIN},
+    {"GET", "/internal/aliases", QN_AT_ROOT, qn_api_aliases, NULL, QN_ADMIN},
+    {"POST", "/internal/aliases", QN_AT_ROOT, qn_api_alias_add, NULL, QN_ADMIN},
+    {"DELETE", "/internal/aliases", QN_AT_ROOT, qn_api_alias_remove, NULL, QN_ADMIN},
+    {"DELETE", "/internal/aliases/{id}", QN_AT_ROOT, qn_api_alias_remove, NULL, QN_ADMIN},
     {"POST", "/pull", QN_AT_PREFIXES, qn_api_pull, NULL},
     {"GET", "/downloads", QN_AT_PREFIXES, qn_api_downloads, NULL},
     {"POST", "/downloads/control", QN_AT_PREFIXES, qn_api_downloads_control, NULL},
@@ -70,7 +73,7 @@ static const struct qn_route table[] = {
     {"POST", "/responses/{id}/cancel", QN_AT_PREFIXES, qn_api_response_cancel, NULL},
     {"GET", "/responses/{id}", QN_AT_PREFIXES, qn_api_response, NULL},
     {"DELETE", "/responses/{id}", QN_AT_PREFIXES, qn_api_response_delete, NULL},
-    {"GET", "/", QN_AT_ROOT, qn_api_ollama_root, NULL},
+    {"GET", "/", QN_AT_ROOT, qn_api_ollama_root, NULL, QN_OPEN},
     {"GET", "/api/version", QN_AT_ROOT, qn_api_ollama_version, NULL},
     {"GET", "/api/status", QN_AT_ROOT, qn_api_ollama_status, NULL},
     {"POST", "/api/me", QN_AT_ROOT, qn_api_ollama_me, NULL},
@@ -89,6 +92,12 @@ static const struct qn_route table[] = {
     {"POST", "/api/chat", QN_AT_ROOT, NULL, &qn_ollama_chat},
     {"POST", "/api/generate", QN_AT_ROOT, NULL, &qn_ollama_generate},
 };
+#pragma GCC diagnostic pop
+
+const struct qn_route *qn_route_at(size_t i)
+{
+    return i < sizeof table / sizeof *table ? &table[i] : NULL;
+}
 
 /* What path takes; HEAD comes with GET, OPTIONS with any. */
 static const char *const methods[] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
@@ -205,10 +214,18 @@ static bool takes_any_type(const struct qn_route *row)
     return row->places == QN_AT_ROOT && qn_str_starts(row->pattern, "/api/");
 }
 
+/* Whose doors are DPPAN's or Ollama's gets their form of an error. */
+static void refuse(struct qn_http *h, enum qn_verdict verdict)
+{
+    int status = qn_verdict_status(verdict);
+    if (status == 401)
+        qn_http_set_header(h, "WWW-Authenticate", "Bearer");
+    qn_answer_plain(h, status, qn_verdict_type(verdict), qn_verdict_text(verdict));
+}
+
 void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
 {
     const char *method = qn_http_method(h), *path = qn_http_path(h);
-    const char *host = qn_http_header(h, "Host"), *origin = qn_http_header(h, "Origin");
     struct qn_route_hit hit;
     size_t body_len;
     enum qn_route_found found = qn_route_find(method, path, &hit);
@@ -216,12 +233,13 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
     qn_http_body(h, &body_len);
     qn_http_set_header(h, "X-API-Profile", qn_profile_name(qn_request_profile(h)));
 
-    if (!host || !qn_auth_host_ok(host, r->host, r->any_numeric)) {
-        qn_answer_plain(h, 403, "host_not_allowed",
-                        "This Host is not allowed: use http://localhost or 127.0.0.1");
-    } else if (origin && !qn_auth_origin_ok(origin)) {
-        qn_answer_plain(h, 403, "origin_not_allowed",
-                        "Origin not allowed: only pages served from this machine may ask");
+    struct qn_visit visit;
+    struct qn_http_ends ends;
+    qn_auth_visit(h, &visit, &ends);
+    const char *origin = visit.origin;
+    enum qn_verdict verdict = qn_auth_guard(r->services->auth, &visit);
+    if (verdict != QN_MAY) {
+        refuse(h, verdict);
     } else {
         if (origin)
             allow_origin(h, origin);
@@ -231,6 +249,9 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
             qn_answer_plain(h, 404, "not_found", "The requested endpoint does not exist");
         } else if (found == QN_ROUTE_NO_METHOD) {
             answer_no_method(h, &hit);
+        } else if ((verdict = qn_auth_admit(r->services->auth, h, &visit, hit.row->class)) !=
+                   QN_MAY) {
+            refuse(h, verdict);
         } else if (qn_str_eq(method, "POST") && body_len > 0 && !takes_any_type(hit.row) &&
                    !(hit.row->dialect && hit.row->dialect->form) &&
                    !qn_auth_is_json(qn_http_header(h, "Content-Type"))) {
@@ -248,14 +269,18 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
 
 const char *qn_routes_large_body(const struct qn_routes *r, const struct qn_http *h)
 {
-    const char *host = qn_http_header(h, "Host"), *origin = qn_http_header(h, "Origin");
     struct qn_route_hit hit;
     if (!qn_str_eq(qn_http_method(h), "POST") ||
         qn_route_find("POST", qn_http_path(h), &hit) != QN_ROUTE_FOUND ||
         hit.row->handle != qn_api_ollama_blob_put)
         return NULL;
-    if (!host || !qn_auth_host_ok(host, r->host, r->any_numeric) ||
-        (origin && !qn_auth_origin_ok(origin)) || r->services->no_presets || r->services->stopping)
+    const struct qn_key_row *key;
+    struct qn_visit visit;
+    struct qn_http_ends ends;
+    qn_auth_visit(h, &visit, &ends);
+    if (qn_auth_guard(r->services->auth, &visit) != QN_MAY ||
+        qn_auth_enter(r->services->auth, &visit, hit.row->class, &key) != QN_MAY ||
+        r->services->no_presets || r->services->stopping)
         return NULL;
     return qn_blobs_dir(r->services->blobs);
 }

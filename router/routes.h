@@ -4,6 +4,7 @@
 
 #include "io/http_server.h"
 #include "router/answer.h"
+#include "router/auth.h"
 #include "router/services.h"
 
 #include <stdbool.h>
@@ -28,7 +29,11 @@ struct qn_route {
     enum qn_places places;
     qn_handler handle;                /* this, or */
     const struct qn_dialect *dialect; /* inference in this dialect */
+    enum qn_route_class class;        /* left out: QN_KEY */
 };
+
+/* Row i of the table, NULL behind the last. */
+const struct qn_route *qn_route_at(size_t i);
 
 enum qn_route_found { QN_ROUTE_FOUND, QN_ROUTE_NO_PATH, QN_ROUTE_NO_METHOD };
 
@@ -48,8 +53,6 @@ enum qn_route_found qn_route_find(const char *method, const char *path, struct q
 /* Takes a request through guards and table to its handler. */
 struct qn_routes {
     struct qn_services *services;
-    const char *host; /* the setting */
-    bool any_numeric; /* the server is open to other machines: numeric hosts are fine */
 };
 void qn_routes_serve(struct qn_routes *r, struct qn_http *h);
 

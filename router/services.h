@@ -16,6 +16,8 @@ struct qn_services {
     struct qn_logs *logs;
     struct qn_stats *stats;
     struct qn_metrics *metrics;
+    struct qn_auth *auth; /* who may ask */
+    struct qn_keys *keys;
     const char *builtin_dir, *models_dir,
         *extra_models_dir; /* the settings; the last MAY be NULL */
     struct qn_store *store;

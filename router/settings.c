@@ -20,8 +20,18 @@
 
 enum kind { TEXT, NUMBER, TRUTH };
 
-/* Where a setting may be given. */
-enum { FILE_KEY = 1, ELSEWHERE = 2, EVERYWHERE = FILE_KEY | ELSEWHERE };
+/* Where a setting may be given, and when.
+ * LIVE: takes effect while the server runs (apply_settings in main.c hands it on); others wait for
+ * the next start. BY_HAND: never by a request: it says what is executed, which folders are read,
+ * whom secrets are sent to or which guards are off. */
+enum {
+    FILE_KEY = 1,
+    ELSEWHERE = 2,
+    EVERYWHERE = FILE_KEY | ELSEWHERE,
+    LIVE = 4,
+    BY_HAND = 8,
+    MAY_BE_EMPTY = 16
+};
 
 struct row {
     const char *name;
@@ -40,21 +50,27 @@ static const struct row table[] = {
      "address to listen on; localhost means 127.0.0.1 and [::1]"},
     {"port", NUMBER, AT(port), "13305", 0, 65535, EVERYWHERE, "N",
      "port to listen on; 0 picks a free one and prints it"},
-    {"insecure", TRUTH, AT(insecure), "false", 0, 0, EVERYWHERE, NULL,
+    {"insecure", TRUTH, AT(insecure), "false", 0, 0, EVERYWHERE | BY_HAND, NULL,
      "allow an address that other machines can reach (anybody there may use the server)"},
     {"profile", TEXT, AT(profile), "lemonade", 0, 0, EVERYWHERE, "NAME",
      "whose habits the main port follows where APIs differ: lemonade, ollama, auto, layerscale, "
      "dppan, kolosal or localllm"},
     {"ollama-port", TEXT, AT(ollama_port), "auto", 0, 0, EVERYWHERE, "PORT",
      "a port for programs made for Ollama: auto (11434 where it is free), off, or a number"},
-    {"listen", TEXT, AT(listen), "", 0, 0, EVERYWHERE, "LIST",
+    {"listen", TEXT, AT(listen), "", 0, 0, EVERYWHERE | MAY_BE_EMPTY, "LIST",
      "further places to listen, [ADDRESS:]PORT=PROFILE with commas between; in config.json an "
      "array of {\"bind\", \"port\", \"profile\"}"},
-    {"no-presets", TRUTH, AT(no_presets), "false", 0, 0, EVERYWHERE, NULL,
+    {"no-presets", TRUTH, AT(no_presets), "false", 0, 0, EVERYWHERE | LIVE, NULL,
      "answer 501 to requests that make models of others (Ollama's create and copy)"},
+    {"allow-hosts", TEXT, AT(allow_hosts), "", 0, 0, EVERYWHERE | MAY_BE_EMPTY | LIVE, "NAMES",
+     "further names under which requests may call this server, with commas; * allows any"},
+    {"allow-origins", TEXT, AT(allow_origins), "", 0, 0, EVERYWHERE | MAY_BE_EMPTY | LIVE,
+     "ORIGINS",
+     "web pages of other places that may use the server, https://chat.example.org, with commas; "
+     "* allows any page"},
     {"data-dir", TEXT, AT(data_dir), "", 0, 0, ELSEWHERE, "DIR",
      "folder of everything the server writes (default: ~/.local/share/quince)"},
-    {"log-level", TEXT, AT(log_level), "info", 0, 0, EVERYWHERE, "LEVEL",
+    {"log-level", TEXT, AT(log_level), "info", 0, 0, EVERYWHERE | LIVE, "LEVEL",
      "error, warn, info or debug"},
     {"max-loaded-models", NUMBER, AT(max_loaded_models), "1", -1, 64, EVERYWHERE, "N",
      "models of one type in memory at once; -1: no limit"},
@@ -83,50 +99,52 @@ static const struct row table[] = {
      "unload a model that nobody has used for so long; 0: never"},
     {"body-limit", NUMBER, AT(body_limit_mb), "32", 1, 1024, EVERYWHERE, "MIB",
      "largest request body that is accepted"},
-    {"disk-reserve", NUMBER, AT(disk_reserve_mb), "1024", 0, INT64_C(1) << 40, EVERYWHERE, "MIB",
-     "space that files sent by clients leave free on the disk of the data folder"},
+    {"disk-reserve", NUMBER, AT(disk_reserve_mb), "1024", 0, INT64_C(1) << 40, EVERYWHERE | LIVE,
+     "MIB", "space that files sent by clients leave free on the disk of the data folder"},
     {"queue-limit", NUMBER, AT(queue_limit), "256", 1, 100000, EVERYWHERE, "N",
      "requests that may wait for a model; more are told to come back later"},
-    {"drain", NUMBER, AT(drain_s), "30", 0, 3600, EVERYWHERE, "SECONDS",
+    {"drain", NUMBER, AT(drain_s), "30", 0, 3600, EVERYWHERE | LIVE, "SECONDS",
      "time that running answers get to finish when the server is told to stop"},
-    {"builtin-dir", TEXT, AT(builtin_dir), "", 0, 0, EVERYWHERE, "DIR",
+    {"builtin-dir", TEXT, AT(builtin_dir), "", 0, 0, EVERYWHERE | BY_HAND, "DIR",
      "folder of the built-in list of models (default: the one quince came with)"},
-    {"models-dir", TEXT, AT(models_dir), "", 0, 0, EVERYWHERE, "DIR",
+    {"models-dir", TEXT, AT(models_dir), "", 0, 0, EVERYWHERE | BY_HAND, "DIR",
      "folder of downloads from Hugging Face, shared with other programs (default: HF_HUB_CACHE, "
      "HF_HOME/hub or ~/.cache/huggingface/hub)"},
-    {"extra-models-dir", TEXT, AT(extra_models_dir), "", 0, 0, EVERYWHERE, "DIRS",
+    {"extra-models-dir", TEXT, AT(extra_models_dir), "", 0, 0, EVERYWHERE | MAY_BE_EMPTY | BY_HAND,
+     "DIRS",
      "further folders whose models are listed, with : between; in config.json also an array"},
     {"no-discovery", TRUTH, AT(no_discovery), "false", 0, 0, EVERYWHERE, NULL,
      "do not look for models of llama.cpp, LM Studio, Ollama and Hugging Face's programs"},
     {"offline", TRUTH, AT(offline), "false", 0, 0, EVERYWHERE, NULL,
      "ask no other machine for anything: downloads wait, models that are here work"},
-    {"hf-endpoint", TEXT, AT(hf_endpoint), "", 0, 0, EVERYWHERE, "URL",
+    {"hf-endpoint", TEXT, AT(hf_endpoint), "", 0, 0, EVERYWHERE | BY_HAND, "URL",
      "where Hugging Face is (default: HF_ENDPOINT, or https://huggingface.co)"},
     {"modelscope-endpoint", TEXT, AT(modelscope_endpoint), "https://modelscope.cn", 0, 0,
-     EVERYWHERE, "URL", "where ModelScope is"},
-    {"ollama-registry", TEXT, AT(ollama_registry), "https://registry.ollama.ai", 0, 0, EVERYWHERE,
-     "URL", "where Ollama's models are"},
+     EVERYWHERE | BY_HAND, "URL", "where ModelScope is"},
+    {"ollama-registry", TEXT, AT(ollama_registry), "https://registry.ollama.ai", 0, 0,
+     EVERYWHERE | BY_HAND, "URL", "where Ollama's models are"},
     {"default-model-source", TEXT, AT(default_model_source), "huggingface", 0, 0, EVERYWHERE, "HUB",
      "the hub that names like owner/repository mean: huggingface or modelscope"},
-    {"allow-private-hubs", TRUTH, AT(allow_private_hubs), "false", 0, 0, EVERYWHERE, NULL,
+    {"allow-private-hubs", TRUTH, AT(allow_private_hubs), "false", 0, 0, EVERYWHERE | BY_HAND, NULL,
      "download also over http and from addresses inside your network"},
     {"bandwidth-limit", NUMBER, AT(bandwidth_limit_kib), "0", 0, INT64_C(1) << 30, EVERYWHERE,
      "KIB", "KiB per second for all downloads together; 0: no limit"},
     {"download-threads", NUMBER, AT(download_threads), "3", 1, 3, EVERYWHERE, "N",
      "models that are downloaded at a time; others wait"},
-    {"packs", TEXT, AT(packs), "", 0, 0, EVERYWHERE, "FILE",
+    {"packs", TEXT, AT(packs), "", 0, 0, EVERYWHERE | BY_HAND, "FILE",
      "list of other projects' engines that can be installed (default: packs.json of builtin-dir)"},
-    {"prefer-system", TRUTH, AT(prefer_system), "false", 0, 0, EVERYWHERE, NULL,
+    {"prefer-system", TRUTH, AT(prefer_system), "false", 0, 0, EVERYWHERE | BY_HAND, NULL,
      "use a llama-server, whisper-server or sd-server of the path rather than an installed one"},
-    {"no-fetch-executables", TRUTH, AT(no_fetch_executables), "false", 0, 0, EVERYWHERE, NULL,
-     "never download programs; engines that are installed or on the path work"},
-    {"backend-dir", TEXT, AT(backend_dir), "", 0, 0, EVERYWHERE, "DIR",
+    {"no-fetch-executables", TRUTH, AT(no_fetch_executables), "false", 0, 0, EVERYWHERE | BY_HAND,
+     NULL, "never download programs; engines that are installed or on the path work"},
+    {"backend-dir", TEXT, AT(backend_dir), "", 0, 0, EVERYWHERE | BY_HAND, "DIR",
      "folder of the programs that run models (default: beside quinced)"},
 };
 enum { ROWS = sizeof table / sizeof *table };
 
 /* Names in the environment that begin with QUINCE_ and are not the server's. */
-static const char *const foreign_env[] = {"QUINCE_API_KEY", "QUINCE_TEST_", "QUINCE_ISA="};
+static const char *const foreign_env[] = {"QUINCE_API_KEY", "QUINCE_ADMIN_API_KEY", "QUINCE_TEST_",
+                                          "QUINCE_ISA="};
 
 /* QUINCE_DATA_DIR for data-dir. */
 static void env_name(const struct row *r, char out[static 48])
@@ -226,7 +244,7 @@ static qn_err set_text(struct qn_settings *s, const struct row *r, const char *w
                                  "%s must be lemonade, ollama, auto, layerscale, dppan, kolosal or "
                                  "localllm, not '%.80s'",
                                  where, text);
-        if (!*text && r->offset != AT(listen) && r->offset != AT(extra_models_dir))
+        if (!*text && !(r->scope & MAY_BE_EMPTY))
             return qn_fail_param(e, QN_EINVAL, r->name, "%s must not be empty", where);
         char *copy = qn_xstrdup(text), *old;
         memcpy(&old, at, sizeof old);

@@ -21,6 +21,8 @@ struct qn_settings {
     char *ollama_port;
     char *listen;
     bool no_presets;
+    char *allow_hosts;
+    char *allow_origins;
     char *data_dir;
     char *log_level;
     int64_t max_loaded_models;

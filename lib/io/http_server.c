@@ -84,6 +84,7 @@ struct qn_http {
     struct qn_watch *watch; /* of the client's leaving */
     void (*gone)(void *ctx);
     void *gone_ctx;
+    const void *about; /* the caller's */
     struct header *headers;
     struct MHD_Response *response;
     int status;
@@ -715,6 +716,24 @@ const char *qn_http_header(const struct qn_http *h, const char *name)
 int qn_http_tag(const struct qn_http *h)
 {
     return h->conn->tag;
+}
+
+bool qn_http_ends(const struct qn_http *h, struct qn_http_ends *out)
+{
+    socklen_t peer = sizeof out->peer, own = sizeof out->own;
+    *out = (struct qn_http_ends){0};
+    return getpeername(h->conn->fd, (struct sockaddr *)&out->peer, &peer) == 0 &&
+           getsockname(h->conn->fd, (struct sockaddr *)&out->own, &own) == 0;
+}
+
+void qn_http_set_about(struct qn_http *h, const void *about)
+{
+    h->about = about;
+}
+
+const void *qn_http_about(const struct qn_http *h)
+{
+    return h->about;
 }
 
 qn_err qn_http_body_keep(struct qn_http *h, const char *path, struct qn_error *e)

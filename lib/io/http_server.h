@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 enum { QN_HTTP_HEAD_MAX = 16 * 1024, QN_HTTP_HEAD_TIMEOUT_S = 10, QN_HTTP_CONNECTIONS_MAX = 1024 };
 
@@ -60,6 +61,17 @@ const char *qn_http_body(const struct qn_http *h, size_t *n);
 /* Gives a body that was collected for it a name, on the same file system. QN_ECONFLICT, QN_EIO. */
 qn_err qn_http_body_keep(struct qn_http *h, const char *path, struct qn_error *e);
 struct qn_arena *qn_http_arena(struct qn_http *h); /* freed with the request */
+
+/* The two ends of the request's connection. False when the system does not say. */
+struct qn_http_ends {
+    struct sockaddr_storage peer, own;
+};
+bool qn_http_ends(const struct qn_http *h, struct qn_http_ends *out);
+
+/* One pointer of the caller's, for example to what it has found out about who asks; NULL at first.
+ */
+void qn_http_set_about(struct qn_http *h, const void *about);
+const void *qn_http_about(const struct qn_http *h);
 
 /* Called when the client has gone away before the reply was complete, or the server is being freed:
  * h must not be used after it returns. Set NULL to stop. */

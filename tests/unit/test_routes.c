@@ -88,6 +88,14 @@ static void methods_and_ids(void **state)
     assert_string_equal(hit.allow, "GET, HEAD, OPTIONS");
 }
 
+static const struct qn_auth local = {.host = "localhost"};
+static const struct qn_auth lan = {.host = "0.0.0.0",
+                                   .open_to_others = true,
+                                   .allow_hosts = "box ,chat.example.org",
+                                   .allow_origins = "https://chat.example.org, http://a.example"};
+static const struct qn_auth any = {
+    .host = "0.0.0.0", .open_to_others = true, .allow_hosts = "*", .allow_origins = "*"};
+
 static void hosts(void **state)
 {
     (void)state;
@@ -109,15 +117,20 @@ static void hosts(void **state)
                                       "0.0.0.0",
                                       ":80"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
-        if (!qn_auth_host_ok(good[i], "localhost", false))
+        if (!qn_auth_host_ok(&local, good[i]))
             fail_msg("refused %s", good[i]);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        if (qn_auth_host_ok(bad[i], "localhost", false))
+        if (qn_auth_host_ok(&local, bad[i]))
             fail_msg("accepted %s", bad[i]);
-    assert_true(qn_auth_host_ok("box.lan:13305", "box.lan", false));
-    assert_true(qn_auth_host_ok("192.168.1.2:13305", "0.0.0.0", true));
-    assert_true(qn_auth_host_ok("[fe80::1]:13305", "0.0.0.0", true));
-    assert_false(qn_auth_host_ok("evil.example", "0.0.0.0", true));
+    assert_true(qn_auth_host_ok(&(struct qn_auth){.host = "box.lan"}, "box.lan:13305"));
+    assert_true(qn_auth_host_ok(&lan, "192.168.1.2:13305"));
+    assert_true(qn_auth_host_ok(&lan, "[fe80::1]:13305"));
+    assert_true(qn_auth_host_ok(&lan, "chat.example.org"));
+    assert_true(qn_auth_host_ok(&lan, "Box:13305"));
+    assert_false(qn_auth_host_ok(&lan, "evil.example"));
+    assert_false(qn_auth_host_ok(&lan, "chat.example.org, box"));
+    assert_true(qn_auth_host_ok(&any, "whatever.example"));
+    assert_false(qn_auth_host_ok(&any, "[a"));
 }
 
 static void origins(void **state)
@@ -140,11 +153,105 @@ static void origins(void **state)
                                       "xapp://a",
                                       "chrome-extension://abc"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
-        if (!qn_auth_origin_ok(good[i]))
+        if (!qn_auth_origin_ok(&local, good[i], "127.0.0.1:13305"))
             fail_msg("refused %s", good[i]);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        if (qn_auth_origin_ok(bad[i]))
+        if (qn_auth_origin_ok(&local, bad[i], "127.0.0.1:13305"))
             fail_msg("accepted %s", bad[i]);
+}
+
+/* The server's own page is one of whatever name the request was allowed to use. */
+static void own_and_allowed_origins(void **state)
+{
+    (void)state;
+    static const struct {
+        const struct qn_auth *auth;
+        const char *origin, *host;
+        bool good;
+    } rows[] = {
+        {&lan, "http://192.168.1.2:13305", "192.168.1.2:13305", true},
+        {&lan, "http://192.168.1.2:13306", "192.168.1.2:13305", false},
+        {&lan, "http://192.168.1.3:13305", "192.168.1.2:13305", false},
+        {&lan, "https://box", "box", true},
+        {&lan, "https://box", "box:443", true},
+        {&lan, "http://box", "box:80", true},
+        {&lan, "http://box", "box:443", false},
+        {&lan, "https://CHAT.example.org", "box", true},
+        {&lan, "http://chat.example.org", "box", false},
+        {&lan, "https://chat.example.org.evil", "box", false},
+        {&lan, "http://a.example", "box", true},
+        {&lan, "http://", "", false},
+        {&any, "https://evil.example", "box", true},
+        {&any, "null", "box", true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (qn_auth_origin_ok(rows[i].auth, rows[i].origin, rows[i].host) != rows[i].good)
+            fail_msg("row %zu: %s asks %s", i, rows[i].origin, rows[i].host);
+}
+
+/* Requests of web pages that carry no origin. */
+static void sites(void **state)
+{
+    (void)state;
+    static const struct {
+        const struct qn_auth *auth;
+        const char *site;
+        bool navigates;
+        enum qn_verdict verdict;
+    } rows[] = {
+        {&local, NULL, false, QN_MAY},
+        {&local, "same-origin", false, QN_MAY},
+        {&local, "same-site", false, QN_MAY},
+        {&local, "none", true, QN_MAY},
+        {&local, "cross-site", true, QN_MAY},
+        {&local, "cross-site", false, QN_BAD_ORIGIN},
+        {&lan, "cross-site", false, QN_BAD_ORIGIN},
+        {&any, "cross-site", false, QN_MAY},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct qn_visit v = {
+            .host = "localhost", .site = rows[i].site, .navigates = rows[i].navigates};
+        if (qn_auth_guard(rows[i].auth, &v) != rows[i].verdict)
+            fail_msg("row %zu", i);
+    }
+    assert_int_equal(qn_auth_guard(&local, &(struct qn_visit){.host = NULL}), QN_BAD_HOST);
+    assert_int_equal(qn_auth_guard(&local, &(struct qn_visit){.host = "evil.example"}),
+                     QN_BAD_HOST);
+}
+
+/* Every row of the table: which class it has. A new endpoint is behind the keys, unless it is
+ * written down here as one that strangers may ask. */
+static void classes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *method, *pattern;
+        enum qn_route_class class;
+    } special[] = {
+        {"GET", "/", QN_OPEN},
+        {"GET", "/live", QN_OPEN},
+        {"GET", "/health", QN_OPEN},
+        {"GET", "/status", QN_OPEN},
+        {"GET", "/metrics", QN_METRICS},
+        {"POST", "/params", QN_ADMIN},
+        {"POST", "/log-level", QN_ADMIN},
+    };
+    enum { SPECIAL = sizeof special / sizeof *special };
+    const struct qn_route *row;
+    size_t n = 0;
+    for (; (row = qn_route_at(n)); n++) {
+        bool admin =
+            !strncmp(row->pattern, "/internal/", 10) || !strncmp(row->pattern, "/admin/", 7);
+        enum qn_route_class wanted = admin ? QN_ADMIN : QN_KEY;
+        for (size_t k = 0; k < SPECIAL; k++)
+            if (!strcmp(row->method, special[k].method) &&
+                !strcmp(row->pattern, special[k].pattern))
+                wanted = special[k].class;
+        if (row->class != wanted)
+            fail_msg("%s %s has class %d, not %d", row->method, row->pattern, (int)row->class,
+                     (int)wanted);
+    }
+    assert_true(n > 60);
 }
 
 static void content_types(void **state)
@@ -164,9 +271,15 @@ static void content_types(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prefixes),        cmocka_unit_test(unknown_paths),
-        cmocka_unit_test(methods_and_ids), cmocka_unit_test(hosts),
-        cmocka_unit_test(origins),         cmocka_unit_test(content_types),
+        cmocka_unit_test(prefixes),
+        cmocka_unit_test(unknown_paths),
+        cmocka_unit_test(methods_and_ids),
+        cmocka_unit_test(hosts),
+        cmocka_unit_test(origins),
+        cmocka_unit_test(content_types),
+        cmocka_unit_test(own_and_allowed_origins),
+        cmocka_unit_test(sites),
+        cmocka_unit_test(classes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
