@@ -12,6 +12,7 @@
 #include "catalog/answers.h"
 #include "contract/backend_types.h"
 #include "router/answer.h"
+#include "router/client_id.h"
 #include "router/dialects/form.h"
 #include "router/inventory.h"
 #include "router/kept.h"
@@ -540,7 +541,7 @@ void qn_infer(struct qn_services *sv, struct qn_http *h, const struct qn_dialect
     r->http = h;
     r->dialect = dialect;
     r->began_ms = r->wrote_ms = qn_now_ms();
-    qn_meter_begin(&r->meter, sv->metrics, sv->stats, NULL);
+    qn_meter_begin(&r->meter, sv->metrics, sv->stats, qn_client_id(h));
     qn_random_hex(r->id, QN_REQUEST_ID_DIGITS);
     if (dialect->id_header)
         qn_http_set_header(h, dialect->id_header, qn_arena_fmt(qn_http_arena(h), "req_%s", r->id));

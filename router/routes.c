@@ -8,6 +8,7 @@
 #include "router/blobs.h"
 #include "router/dialects/dialect.h"
 #include "router/infer.h"
+#include "router/metrics.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,6 +24,7 @@ static const struct qn_route table[] = {
     {"POST", "/engines", QN_AT_ROOT, qn_api_engine_add, NULL},
     {"GET", "/engines/{id}/status", QN_AT_ROOT, qn_api_engine, NULL},
     {"DELETE", "/engines/{id}", QN_AT_ROOT, qn_api_engine_remove, NULL},
+    {"GET", "/metrics", QN_AT_ROOT, qn_api_metrics, NULL},
     {"GET", "/stats", QN_AT_PREFIXES, qn_api_stats, NULL},
     {"GET", "/system-info", QN_AT_PREFIXES, qn_api_system_info, NULL},
     {"GET", "/system-stats", QN_AT_PREFIXES, qn_api_system_stats, NULL},
@@ -229,6 +231,7 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
     struct qn_route_hit hit;
     size_t body_len;
     enum qn_route_found found = qn_route_find(method, path, &hit);
+    qn_metric_add(r->services->metrics, QN_M_HTTP_REQUESTS, 1);
     qn_debug("http", "method=%.16s path=%.200s", method, path);
     qn_http_body(h, &body_len);
     qn_http_set_header(h, "X-API-Profile", qn_profile_name(qn_request_profile(h)));

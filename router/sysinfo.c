@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { CPU_PAUSE_MS = 200, CARDS_MAX = 8 };
 
@@ -30,6 +31,16 @@ int64_t qn_used_memory(void)
 {
     int64_t total = meminfo("MemTotal"), left = meminfo("MemAvailable");
     return total < 0 || left < 0 ? -1 : total - left;
+}
+
+int64_t qn_own_memory(void)
+{
+    long long size, resident;
+    FILE *f = fopen("/proc/self/statm", "re");
+    int n = f ? fscanf(f, "%lld %lld", &size, &resident) : 0;
+    if (f)
+        fclose(f);
+    return n == 2 ? resident * sysconf(_SC_PAGESIZE) : -1;
 }
 
 double qn_cpu_percent(struct qn_cpu_meter *m, int64_t now_ms)

@@ -36,6 +36,7 @@ void qn_api_rescan(struct qn_services *sv, struct qn_http *h, const char *id);  
 void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id);        /* load.c */
 void qn_api_unload(struct qn_services *sv, struct qn_http *h, const char *id);      /* load.c */
 void qn_api_stats(struct qn_services *sv, struct qn_http *h, const char *id);       /* stats.c */
+void qn_api_metrics(struct qn_services *sv, struct qn_http *h, const char *id);     /* metrics.c */
 void qn_api_logs(struct qn_services *sv, struct qn_http *h, const char *id);        /* logs.c */
 void qn_api_system_info(struct qn_services *sv, struct qn_http *h, const char *id); /* system.c */
 void qn_api_system_stats(struct qn_services *sv, struct qn_http *h, const char *id);
