@@ -48,7 +48,7 @@ class Server:
     """One running quinced."""
     own_session = True  # what stops the tests' terminal does not stop it
 
-    def __init__(self, data_dir, backend_dir, models_dir=None, args=()):
+    def __init__(self, data_dir, backend_dir, models_dir=None, args=(), env=None):
         self.data_dir = pathlib.Path(data_dir)
         self.log_path = self.data_dir / "test-server.log"
         self.data_dir.mkdir(parents=True, exist_ok=True)
@@ -58,8 +58,9 @@ class Server:
             command += ["--builtin-dir", str(models_dir)]
         # What other programs of this machine have downloaded is none of the tests' business.
         environment = {k: v for k, v in os.environ.items() if not k.startswith(
-            ("QUINCE_", "HF_", "HUGGINGFACE_", "XDG_", "LLAMA_", "OLLAMA_"))}
+            ("QUINCE_", "LEMONADE_", "HF_", "HUGGINGFACE_", "XDG_", "LLAMA_", "OLLAMA_"))}
         environment["HOME"] = str(self.data_dir / "home")
+        environment.update(env or {})
         self.log = open(self.log_path, "ab")
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True,
                                         env=environment, start_new_session=self.own_session)
@@ -218,8 +219,9 @@ class House:
         (self.models_dir / "models.json").write_text("{}")
         self.servers = []
 
-    def start(self, *args):
-        server = Server(self.tmp_path / f"data-{len(self.servers)}", self.backend_dir, self.models_dir, args)
+    def start(self, *args, env=None):
+        server = Server(self.tmp_path / f"data-{len(self.servers)}", self.backend_dir, self.models_dir, args,
+                        env)
         self.servers.append(server)
         return server
 
