@@ -440,7 +440,7 @@ static qn_err open_all(struct program *p, struct qn_error *e)
     if (!err)
         read_builtin(p);
     if (!err)
-        err = qn_http_client_new(p->loop, &p->client, e);
+        qn_http_client_new(p->loop, &p->client);
     if (err)
         goto out;
     open_packs(p);

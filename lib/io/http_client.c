@@ -233,15 +233,23 @@ static int on_timeout(CURLM *multi, long ms, void *ctx)
 
 /* ---- the owner's side ---- */
 
-qn_err qn_http_client_new(struct qn_loop *l, struct qn_http_client **out, struct qn_error *e)
+void qn_http_client_new(struct qn_loop *l, struct qn_http_client **out)
 {
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-        return qn_fail(e, QN_EIO, "libcurl could not start");
     struct qn_http_client *c = qn_xcalloc(1, sizeof *c);
     c->loop = l;
+    *out = c;
+}
+
+/* libcurl with its TLS takes 2 MiB and milliseconds, which a server without a model does not need.
+ */
+static qn_err open_multi(struct qn_http_client *c, struct qn_error *e)
+{
+    if (c->multi)
+        return QN_OK;
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+        return qn_fail(e, QN_EIO, "libcurl could not start");
     c->multi = curl_multi_init();
     if (!c->multi) {
-        free(c);
         curl_global_cleanup();
         return qn_fail(e, QN_EIO, "libcurl could not start");
     }
@@ -249,7 +257,6 @@ qn_err qn_http_client_new(struct qn_loop *l, struct qn_http_client **out, struct
     curl_multi_setopt(c->multi, CURLMOPT_SOCKETDATA, c);
     curl_multi_setopt(c->multi, CURLMOPT_TIMERFUNCTION, on_timeout);
     curl_multi_setopt(c->multi, CURLMOPT_TIMERDATA, c);
-    *out = c;
     return QN_OK;
 }
 
@@ -261,11 +268,13 @@ void qn_http_client_free(struct qn_http_client *c)
         assert(c->posts->cancelled);
         post_free(c->posts);
     }
-    curl_multi_cleanup(c->multi);
+    if (c->multi) {
+        curl_multi_cleanup(c->multi);
+        curl_global_cleanup();
+    }
     qn_timer_stop(c->timer);
     qn_timer_stop(c->chores);
     free(c);
-    curl_global_cleanup();
 }
 
 static bool set_options(struct qn_post *p, const char *url, const char *bearer, const void *body,
@@ -309,6 +318,9 @@ qn_err qn_http_post(struct qn_http_client *c, const char *url, const char *beare
                     size_t n, const struct qn_post_events *ev, void *ctx, struct qn_post **out,
                     struct qn_error *e)
 {
+    qn_err err = open_multi(c, e);
+    if (err)
+        return err;
     struct qn_post *p = qn_xcalloc(1, sizeof *p);
     p->client = c;
     p->ev = *ev;

@@ -21,7 +21,7 @@ struct qn_post_events {
     void (*end)(void *ctx, int status, const char *body, size_t n, const struct qn_error *e);
 };
 
-qn_err qn_http_client_new(struct qn_loop *l, struct qn_http_client **out, struct qn_error *e);
+void qn_http_client_new(struct qn_loop *l, struct qn_http_client **out);
 void qn_http_client_free(struct qn_http_client *c); /* no post may be running */
 
 /* body is copied. bearer: the Authorization token. No proxy, no redirects, no environment. */
