@@ -10,15 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *env_get(const char *const *env, const char *name)
-{
-    size_t n = strlen(name);
-    for (; env && *env; env++)
-        if (!strncmp(*env, name, n) && (*env)[n] == '=')
-            return (*env)[n + 1] ? *env + n + 1 : NULL;
-    return NULL;
-}
-
 /* The first word of a small file, or NULL. A token is printable ASCII. */
 static char *token_of(const char *text)
 {
@@ -43,11 +34,11 @@ static char *token_in(const char *path)
 
 char *qn_hub_token(const char *const *env)
 {
-    const char *value = env_get(env, "HF_TOKEN"), *path = env_get(env, "HF_TOKEN_PATH"),
-               *home = env_get(env, "HF_HOME");
-    const char *cache = env_get(env, "XDG_CACHE_HOME"), *user = env_get(env, "HOME");
+    const char *value = qn_env_get(env, "HF_TOKEN"), *path = qn_env_get(env, "HF_TOKEN_PATH"),
+               *home = qn_env_get(env, "HF_HOME");
+    const char *cache = qn_env_get(env, "XDG_CACHE_HOME"), *user = qn_env_get(env, "HOME");
     if (!value)
-        value = env_get(env, "HUGGING_FACE_HUB_TOKEN");
+        value = qn_env_get(env, "HUGGING_FACE_HUB_TOKEN");
     if (value)
         return token_of(value);
     if (path)

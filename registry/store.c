@@ -19,15 +19,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const char *env_of(const char *const *env, const char *name)
-{
-    size_t n = strlen(name);
-    for (; env && *env; env++)
-        if (!strncmp(*env, name, n) && (*env)[n] == '=' && (*env)[n + 1])
-            return *env + n + 1;
-    return NULL;
-}
-
 char *qn_store_hf_cache(const char *const *env)
 {
     static const struct {
@@ -38,7 +29,7 @@ char *qn_store_hf_cache(const char *const *env)
                 {"XDG_CACHE_HOME", "huggingface/hub"},
                 {"HOME", ".cache/huggingface/hub"}};
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        const char *dir = env_of(env, ways[i].name), *home = env_of(env, "HOME");
+        const char *dir = qn_env_get(env, ways[i].name), *home = qn_env_get(env, "HOME");
         if (!dir)
             continue;
         /* Python's programs expand the home folder in these themselves. */

@@ -116,15 +116,6 @@ const struct qn_key_row *qn_keys_find(const struct qn_keys *k, const char *secre
     return found;
 }
 
-static const char *value_of(const char *const *env, const char *name)
-{
-    size_t n = strlen(name);
-    for (; env && *env; env++)
-        if (!strncmp(*env, name, n) && (*env)[n] == '=' && (*env)[n + 1])
-            return *env + n + 1;
-    return NULL;
-}
-
 static qn_err add_secret(struct qn_keys *k, const char *name, const char *secret, bool admin,
                          struct qn_error *e)
 {
@@ -139,12 +130,12 @@ static qn_err add_secret(struct qn_keys *k, const char *name, const char *secret
 
 qn_err qn_keys_from_env(struct qn_keys *k, const char *const *env, struct qn_error *e)
 {
-    const char *api = value_of(env, "QUINCE_API_KEY");
-    const char *admin = value_of(env, "QUINCE_ADMIN_API_KEY");
+    const char *api = qn_env_get(env, "QUINCE_API_KEY");
+    const char *admin = qn_env_get(env, "QUINCE_ADMIN_API_KEY");
     if (!api)
-        api = value_of(env, "LEMONADE_API_KEY");
+        api = qn_env_get(env, "LEMONADE_API_KEY");
     if (!admin)
-        admin = value_of(env, "LEMONADE_ADMIN_API_KEY");
+        admin = qn_env_get(env, "LEMONADE_ADMIN_API_KEY");
     qn_err err = api ? add_secret(k, "environment", api, !admin, e) : QN_OK;
     if (!err && admin)
         err = add_secret(k, "environment-admin", admin, true, e);

@@ -226,6 +226,16 @@ static qn_err addresses(const char *host, struct addrinfo **v4, struct addrinfo 
     return QN_OK;
 }
 
+static qn_err refuse_public(const char *host, struct qn_error *e)
+{
+    return qn_fail_param(e, QN_EINVAL, "host",
+                         "--host %s can be reached from other machines, and no key keeps "
+                         "strangers out: make one with `quince keys add NAME` while the "
+                         "server listens on localhost, or set QUINCE_API_KEY, or add "
+                         "--insecure if everybody who can reach it may use it",
+                         host);
+}
+
 qn_err qn_listen_open(struct qn_loop *l, struct qn_http_server *server, const char *host, int port,
                       bool guarded, int tag, struct qn_listen **out, struct qn_error *e)
 {
@@ -242,12 +252,7 @@ qn_err qn_listen_open(struct qn_loop *l, struct qn_http_server *server, const ch
     last->ai_next = v6; /* one list; cut again before it is freed */
     for (const struct addrinfo *a = v4; a && !err; a = a->ai_next)
         if (!guarded && !is_loopback(a->ai_addr))
-            err = qn_fail_param(e, QN_EINVAL, "host",
-                                "--host %s can be reached from other machines, and no key keeps "
-                                "strangers out: make one with `quince keys add NAME` while the "
-                                "server listens on localhost, or set QUINCE_API_KEY, or add "
-                                "--insecure if everybody who can reach it may use it",
-                                host);
+            err = refuse_public(host, e);
     bool again = !err;
     for (int tries = 0; again && tries < PORT_TRIES; tries++)
         err = bind_all(ls, v4, host, port, &again, e);
@@ -259,6 +264,48 @@ out:
         freeaddrinfo(v4);
     if (v6)
         freeaddrinfo(v6);
+    if (err) {
+        close_all(ls);
+        free(ls);
+        return err;
+    }
+    *out = ls;
+    return QN_OK;
+}
+
+qn_err qn_listen_adopt(struct qn_loop *l, struct qn_http_server *server, const int *fds, size_t n,
+                       bool guarded, int tag, struct qn_listen **out, struct qn_error *e)
+{
+    struct qn_listen *ls = qn_xcalloc(1, sizeof *ls);
+    qn_err err = QN_OK;
+    ls->loop = l;
+    ls->server = server;
+    ls->tag = tag;
+    for (size_t i = 0; i < n; i++) {
+        struct sockaddr_storage addr;
+        socklen_t len = sizeof addr;
+        char text[INET6_ADDRSTRLEN + 2] = "?";
+        if (ls->n == SOCKETS_MAX) {
+            err = qn_fail(e, QN_ELIMIT, "at most %d sockets can be handed over for one listener",
+                          SOCKETS_MAX);
+            close(fds[i]);
+            continue;
+        }
+        ls->fds[ls->n++] = fds[i];
+        if (err)
+            continue;
+        if (getsockname(fds[i], (struct sockaddr *)&addr, &len))
+            err = qn_fail_errno(e, "look at descriptor %d", fds[i]);
+        else if (!is_loopback((struct sockaddr *)&addr)) {
+            address_text((struct sockaddr *)&addr, text, sizeof text);
+            ls->open_to_others = true;
+            err = guarded ? QN_OK : refuse_public(text, e);
+        }
+        if (!err)
+            err = qn_watch_add(l, fds[i], EPOLLIN, on_readable, ls, &ls->watches[ls->n - 1], e);
+        if (!err && !ls->port)
+            ls->port = bound_port(fds[i]);
+    }
     if (err) {
         close_all(ls);
         free(ls);

@@ -17,6 +17,10 @@ struct qn_listen;
  * QN_ECONFLICT: the port is taken. */
 qn_err qn_listen_open(struct qn_loop *l, struct qn_http_server *server, const char *host, int port,
                       bool guarded, int tag, struct qn_listen **out, struct qn_error *e);
+/* The same over sockets that are in listen already, at most 8; they are this listener's from now
+ * on, also when it fails. Closing them leaves the place to whoever has opened it. */
+qn_err qn_listen_adopt(struct qn_loop *l, struct qn_http_server *server, const int *fds, size_t n,
+                       bool guarded, int tag, struct qn_listen **out, struct qn_error *e);
 void qn_listen_close(struct qn_listen *ls); /* NULL allowed */
 
 int qn_listen_port(const struct qn_listen *ls);

@@ -17,6 +17,7 @@
 #include "registry/registry.h"
 #include "registry/store.h"
 #include "registry/web.h"
+#include "router/activation.h"
 #include "router/auth.h"
 #include "router/blobs.h"
 #include "router/devices.h"
@@ -27,9 +28,9 @@
 #include "router/keys.h"
 #include "router/listen.h"
 #include "router/listeners.h"
-#include "router/live.h"
 #include "router/logs.h"
 #include "router/metrics.h"
+#include "router/notify.h"
 #include "router/pull_world.h"
 #include "router/routes.h"
 #include "router/stats.h"
@@ -56,7 +57,6 @@ enum { LOAD_OPTIONS_MAX = 4096 };
 
 struct program {
     struct qn_settings settings;
-    struct qn_settings_layers layers;
     struct qn_loop *loop;
     struct qn_catalog *catalog;
     struct qn_http_client *client;
@@ -65,6 +65,9 @@ struct program {
     struct qn_listen *listen;
     struct qn_listeners places; /* besides the main port */
     struct qn_listen *more[QN_LISTENERS_MAX];
+    struct qn_activation passed;                 /* sockets from the service manager */
+    struct qn_listen *adopted[QN_PROFILE_COUNT]; /* those that are not for the main port */
+    struct qn_notify *notify;                    /* NULL: no service manager asks */
     struct qn_services services;
     struct qn_rate rate;          /* of all downloads */
     struct qn_registry *registry; /* NULL: the list cannot be read */
@@ -77,7 +80,6 @@ struct program {
     struct qn_stats stats;
     struct qn_auth auth;
     struct qn_keys *keys;
-    struct qn_live *live;
     struct qn_routes routes;
     int lock_fd, signal_fd;
     struct qn_watch *signal_watch;
@@ -138,17 +140,6 @@ static void on_drain(void *ctx)
         qn_loop_stop(p->loop);
 }
 
-static void reload(struct program *p)
-{
-    struct qn_error e = {0};
-    if (p->services.stopping)
-        return;
-    if (qn_live_reload(p->live, &e))
-        qn_error_log("main", "signal=%d settings=unchanged message=\"%s\"", SIGHUP, e.message);
-    else
-        qn_info("main", "signal=%d settings=read_again", SIGHUP);
-}
-
 static void on_signal(void *ctx, uint32_t events)
 {
     struct program *p = ctx;
@@ -156,10 +147,6 @@ static void on_signal(void *ctx, uint32_t events)
     (void)events;
     if (read(p->signal_fd, &info, sizeof info) != (ssize_t)sizeof info)
         return;
-    if (info.ssi_signo == SIGHUP) {
-        reload(p);
-        return;
-    }
     if (p->services.stopping) {
         qn_warn("main", "signal=%u stopping=at_once", info.ssi_signo);
         qn_loop_stop(p->loop);
@@ -168,6 +155,8 @@ static void on_signal(void *ctx, uint32_t events)
     qn_info("main", "signal=%u stopping=when_idle running=%zu limit_s=%lld", info.ssi_signo,
             qn_http_server_active(p->server), (long long)p->settings.drain_s);
     p->services.stopping = true;
+    qn_notify_stopping(p->notify, p->settings.drain_s * 1000 + CHILDREN_LIMIT_MS,
+                       "Finishing what runs");
     qn_pulls_drain(p->services.pulls);
     p->drain_until_ms = qn_now_ms() + p->settings.drain_s * 1000;
     p->drain = qn_timer_start(p->loop, 0, DRAIN_CHECK_MS, on_drain, p);
@@ -308,6 +297,7 @@ static void open_hubs(struct program *p)
 {
     const struct qn_settings *s = &p->settings;
     p->hf_token = qn_hub_token((const char *const *)environ);
+    p->rate.bytes_s = s->bandwidth_limit_kib * 1024;
     p->web = (struct qn_web){
         .offline = s->offline,
         .allow_private = s->allow_private_hubs,
@@ -382,10 +372,49 @@ static void apply_settings(void *ctx)
     enum qn_log_level level;
     if (qn_log_level_parse(s->log_level, &level))
         qn_log_set_level(level);
-    p->rate.bytes_s = s->bandwidth_limit_kib * 1024;
     p->auth.allow_hosts = s->allow_hosts;
     p->auth.allow_origins = s->allow_origins;
     p->services.no_presets = s->no_presets;
+}
+
+/* Opens a listener over the sockets that were passed for it; *out stays NULL when there are none.
+ */
+static qn_err adopt(struct program *p, bool for_main, enum qn_profile profile,
+                    struct qn_listen **out, struct qn_error *e)
+{
+    int fds[QN_ACTIVATION_MAX];
+    size_t n = 0;
+    for (size_t i = 0; i < p->passed.n; i++)
+        if (p->passed.v[i].main == for_main && (for_main || p->passed.v[i].profile == profile))
+            fds[n++] = p->passed.v[i].fd;
+    if (!n)
+        return QN_OK;
+    qn_err err =
+        qn_listen_adopt(p->loop, p->server, fds, n, may_be_public(p), (int)profile, out, e);
+    if (!err)
+        qn_info("listen", "passed=%zu port=%d profile=%s", n, qn_listen_port(*out),
+                qn_profile_name(profile));
+    return err;
+}
+
+static qn_err open_passed(struct program *p, struct qn_error *e)
+{
+    qn_err err = QN_OK;
+    for (int i = 0; i < QN_PROFILE_COUNT && !err; i++)
+        err = adopt(p, false, (enum qn_profile)i, &p->adopted[i], e);
+    return err;
+}
+
+/* The main port, from the service manager or by the settings. */
+static qn_err open_main(struct program *p, struct qn_error *e)
+{
+    const struct qn_settings *s = &p->settings;
+    enum qn_profile profile = qn_profile_parse(s->profile);
+    qn_err err = adopt(p, true, profile, &p->listen, e);
+    if (err || p->listen)
+        return err;
+    return qn_listen_open(p->loop, p->server, s->host, (int)s->port, may_be_public(p), (int)profile,
+                          &p->listen, e);
 }
 
 /* The listeners besides the main one, and whether any of them is open to other machines. */
@@ -397,6 +426,8 @@ static qn_err open_more(struct program *p, struct qn_error *e)
         err = qn_listeners_ollama(s->ollama_port, s->host, &p->places, e);
     for (size_t i = 0; i < p->places.n && !err; i++) {
         const struct qn_listener *l = &p->places.v[i];
+        if (qn_activation_has_port(&p->passed, l->port))
+            continue;
         err = qn_listen_open(p->loop, p->server, l->host, l->port, may_be_public(p),
                              (int)l->profile, &p->more[i], e);
         if (err && l->optional) {
@@ -417,6 +448,8 @@ static bool open_to_others(const struct program *p)
     bool any = qn_listen_open_to_others(p->listen);
     for (size_t i = 0; i < p->places.n; i++)
         any = any || (p->more[i] && qn_listen_open_to_others(p->more[i]));
+    for (int i = 0; i < QN_PROFILE_COUNT; i++)
+        any = any || (p->adopted[i] && qn_listen_open_to_others(p->adopted[i]));
     return any;
 }
 
@@ -426,7 +459,10 @@ static qn_err open_all(struct program *p, struct qn_error *e)
         .request = on_request, .refuse = on_refuse, .large_body = large_body};
     const struct qn_settings *s = &p->settings;
     char *catalog = NULL;
-    qn_err err = take_data_dir(p, e);
+    qn_err err =
+        qn_activation_read((const char *const *)environ, QN_ACTIVATION_FIRST_FD, &p->passed, e);
+    if (!err)
+        err = take_data_dir(p, e);
     qn_backend_types_look(s->backend_dir);
     if (!err)
         err = qn_loop_new(&p->loop, e);
@@ -474,8 +510,9 @@ static qn_err open_all(struct program *p, struct qn_error *e)
     err = qn_http_server_new(p->loop, &events, p, (size_t)s->body_limit_mb * 1024 * 1024,
                              &p->server, e);
     if (!err)
-        err = qn_listen_open(p->loop, p->server, s->host, (int)s->port, may_be_public(p),
-                             (int)qn_profile_parse(s->profile), &p->listen, e);
+        err = open_main(p, e);
+    if (!err)
+        err = open_passed(p, e);
     if (!err)
         err = open_more(p, e);
     if (!err)
@@ -484,12 +521,6 @@ static qn_err open_all(struct program *p, struct qn_error *e)
         goto out;
     p->services.open_to_others = p->auth.open_to_others = open_to_others(p);
     p->routes = (struct qn_routes){.services = &p->services};
-    p->live = qn_live_new(&(struct qn_live_config){.loop = p->loop,
-                                                   .running = &p->settings,
-                                                   .layers = p->layers,
-                                                   .apply = apply_settings,
-                                                   .ctx = p});
-    p->services.live = p->live;
     apply_settings(p);
 out:
     free(catalog);
@@ -500,9 +531,12 @@ out:
 static void close_all(struct program *p)
 {
     qn_timer_stop(p->drain);
+    qn_notify_free(p->notify);
     qn_listen_close(p->listen);
     for (size_t i = 0; i < p->places.n; i++)
         qn_listen_close(p->more[i]);
+    for (int i = 0; i < QN_PROFILE_COUNT; i++)
+        qn_listen_close(p->adopted[i]);
     if (p->server)
         qn_http_server_free(p->server);
     qn_inventory_free(p->inventory);
@@ -514,7 +548,6 @@ static void close_all(struct program *p)
     qn_survey_stop(p->services.survey);
     qn_discovery_stop(p->services.discovery);
     qn_inquiries_stop(p->services.inquiries);
-    qn_live_stop(p->live);
     qn_blobs_stop(p->services.blobs);
     if (p->catalog)
         qn_catalog_close(p->catalog); /* what is on its way to the catalog is written first */
@@ -531,7 +564,6 @@ static void close_all(struct program *p)
     qn_registry_close(p->registry);
     qn_packs_close(p->packs);
     qn_keys_free(p->keys);
-    qn_live_free(p->live);
     free(p->hf_token);
     free(p->unpacker);
     if (p->signal_fd >= 0)
@@ -559,17 +591,23 @@ static void print_ready(const struct program *p)
     fflush(stdout);
 }
 
+static void tell_ready(struct program *p)
+{
+    char text[128];
+    snprintf(text, sizeof text, "Answering on port %d", qn_listen_port(p->listen));
+    p->notify = qn_notify_new((const char *const *)environ);
+    qn_notify_ready(p->notify, p->loop, text);
+}
+
 int main(int argc, char **argv)
 {
     static struct program p = {.lock_fd = -1, .signal_fd = -1};
     struct qn_error e = {0};
     enum qn_settings_wish wish;
     int status = 1;
-    p.layers = (struct qn_settings_layers){.n_args = argc > 0 ? (size_t)argc - 1 : 0,
-                                           .args = (const char *const *)argv + 1,
-                                           .env = (const char *const *)environ};
     qn_err err =
-        qn_settings_read(&p.settings, p.layers.n_args, p.layers.args, p.layers.env, &wish, &e);
+        qn_settings_read(&p.settings, argc > 0 ? (size_t)argc - 1 : 0,
+                         (const char *const *)argv + 1, (const char *const *)environ, &wish, &e);
     if (err) {
         fprintf(stderr, "quinced: %s\n", e.message);
         qn_settings_deinit(&p.settings);
@@ -597,6 +635,7 @@ int main(int argc, char **argv)
                 (int)getpid(), qn_listen_port(p.listen), p.settings.data_dir,
                 p.settings.models_dir);
         print_ready(&p);
+        tell_ready(&p);
         qn_loop_run(p.loop);
         qn_info("main", "stopped=1");
         status = 0;

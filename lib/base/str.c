@@ -197,3 +197,12 @@ bool qn_secret_eq(const char *given, const char *expected)
         diff |= (unsigned char)(given[i] ^ expected[m ? i % m : 0]);
     return diff == 0;
 }
+
+const char *qn_env_get(const char *const *env, const char *name)
+{
+    size_t n = strlen(name);
+    for (; env && *env; env++)
+        if (!strncmp(*env, name, n) && (*env)[n] == '=' && (*env)[n + 1])
+            return *env + n + 1;
+    return NULL;
+}

@@ -29,6 +29,10 @@ bool qn_str_ieq(const char *a, const char *b);    /* ASCII case ignored */
 bool qn_str_starts(const char *s, const char *prefix);
 bool qn_str_ends(const char *s, const char *suffix);
 
+/* The value of NAME=VALUE words ending in NULL, as in environ; NULL: there is none, or it is empty. env
+ * MAY be NULL. */
+const char *qn_env_get(const char *const *env, const char *name);
+
 /* True when the secrets are equal, in a time that depends only on the length of `given`. */
 bool qn_secret_eq(const char *given, const char *expected);
 

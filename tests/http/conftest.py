@@ -48,22 +48,22 @@ class Server:
     """One running quinced."""
     own_session = True  # what stops the tests' terminal does not stop it
 
-    def __init__(self, data_dir, backend_dir, models_dir=None, args=(), env=None):
+    def __init__(self, data_dir, backend_dir, models_dir=None, args=(), env=None, launcher=(), pass_fds=()):
+        """env: more of the environment; launcher: a program that is started instead and becomes quinced."""
         self.data_dir = pathlib.Path(data_dir)
         self.log_path = self.data_dir / "test-server.log"
         self.data_dir.mkdir(parents=True, exist_ok=True)
-        command = [str(BUILD / "bin" / "quinced"), "--port", "0", "--data-dir", str(data_dir),
+        command = [*launcher, str(BUILD / "bin" / "quinced"), "--port", "0", "--data-dir", str(data_dir),
                    "--backend-dir", str(backend_dir), "--ollama-port", "off", *args]
         if models_dir:
             command += ["--builtin-dir", str(models_dir)]
         # What other programs of this machine have downloaded is none of the tests' business.
         environment = {k: v for k, v in os.environ.items() if not k.startswith(
-            ("QUINCE_", "LEMONADE_", "HF_", "HUGGINGFACE_", "XDG_", "LLAMA_", "OLLAMA_"))}
-        environment["HOME"] = str(self.data_dir / "home")
-        environment.update(env or {})
+            ("QUINCE_", "HF_", "HUGGINGFACE_", "XDG_", "LLAMA_", "OLLAMA_", "NOTIFY_", "WATCHDOG_", "LISTEN_"))}
+        environment.update({"HOME": str(self.data_dir / "home"), **(env or {})})
         self.log = open(self.log_path, "ab")
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True,
-                                        env=environment, start_new_session=self.own_session)
+                                        env=environment, start_new_session=self.own_session, pass_fds=pass_fds)
         self.port = self._wait_ready()
 
     def _wait_ready(self):
@@ -219,9 +219,8 @@ class House:
         (self.models_dir / "models.json").write_text("{}")
         self.servers = []
 
-    def start(self, *args, env=None):
-        server = Server(self.tmp_path / f"data-{len(self.servers)}", self.backend_dir, self.models_dir, args,
-                        env)
+    def start(self, *args, **how):
+        server = Server(self.tmp_path / f"data-{len(self.servers)}", self.backend_dir, self.models_dir, args, **how)
         self.servers.append(server)
         return server
 
