@@ -70,7 +70,7 @@ struct qn_child {
     int64_t began_ms, moved_ms, ended_ms; /* of the process: start, last sign of loading, end */
     int64_t grace_ms;
     double progress;
-    int64_t ready_context, ready_memory, ready_slots, ready_threads;
+    int64_t ready_context, ready_memory, ready_gpu, ready_slots, ready_threads;
     int64_t load_ms, last_use_ms;
     struct qn_error error;
     bool killed;                  /* by us, with SIGTERM or SIGKILL */
@@ -162,6 +162,7 @@ static void on_ready(struct qn_child *c, const struct qn_control *m)
     c->progress = 1;
     c->ready_context = m->context;
     c->ready_memory = m->memory_bytes;
+    c->ready_gpu = m->gpu_bytes;
     c->ready_slots = m->slots;
     c->ready_threads = m->threads;
     c->load_ms = qn_now_ms() - c->began_ms;
@@ -336,7 +337,7 @@ static void close_process(struct qn_child *c)
     c->url[0] = 0;
     c->secret[0] = 0;
     c->ended_ms = qn_now_ms();
-    c->ready_context = c->ready_memory = c->ready_slots = c->ready_threads = 0;
+    c->ready_context = c->ready_memory = c->ready_gpu = c->ready_slots = c->ready_threads = 0;
     c->progress = 0;
 }
 
@@ -660,6 +661,11 @@ void qn_child_stop(struct qn_child *c, int64_t grace_ms)
         forget_evidence(c);
 }
 
+void qn_child_set_pinned(struct qn_child *c, bool pinned)
+{
+    c->in.pinned = pinned;
+}
+
 void qn_child_set_threads(struct qn_child *c, int threads)
 {
     if (threads < 1 || threads == c->threads)
@@ -682,10 +688,12 @@ struct qn_child_status qn_child_status(const struct qn_child *c)
         .progress = c->progress,
         .context = c->ready_context,
         .memory_bytes = c->ready_memory,
+        .gpu_bytes = c->ready_gpu,
         .slots = c->ready_slots,
         .threads = c->ready_threads,
         .load_ms = c->in.state == QN_INST_LOADING ? qn_now_ms() - c->began_ms : c->load_ms,
         .jobs = c->n_jobs,
+        .failed_loads = c->in.failed_loads,
         .last_use_ms = c->last_use_ms,
         .url = c->url,
         .error = &c->error,

@@ -52,10 +52,11 @@ struct qn_child_status {
     enum qn_inst_state state;
     pid_t pid;       /* 0: no process */
     double progress; /* LOADING: 0 to 1 */
-    int64_t context, memory_bytes, slots,
+    int64_t context, memory_bytes, gpu_bytes, slots,
         threads;         /* as the child said when it became ready; else 0 */
     int64_t load_ms;     /* how long the last load took; LOADING: so far */
     int jobs;            /* qn_upstream running on it */
+    int failed_loads;    /* in a row */
     int64_t last_use_ms; /* qn_now_ms when a job last began or ended, or the load was asked for */
     const char *url;     /* lent: "http://127.0.0.1:40123"; "" without a process */
     const struct qn_error *error; /* lent: why the last process ended badly; code QN_OK: it did not.
@@ -95,6 +96,7 @@ struct qn_child_limits {
     int64_t ping_ms, pong_ms, stall_ms, progress_ms;
 };
 void qn_child_set_limits(struct qn_child *c, const struct qn_child_limits *limits);
+void qn_child_set_pinned(struct qn_child *c, bool pinned);
 void qn_child_set_threads(struct qn_child *c,
                           int threads); /* now, if it runs, and for later starts */
 

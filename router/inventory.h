@@ -11,12 +11,13 @@
 #include "io/http_client.h"
 #include "io/loop.h"
 #include "router/child_process.h"
+#include "router/kinds.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { QN_MODEL_NAME_MAX = 200 };
+enum { QN_MODEL_NAME_MAX = 200, QN_QUEUED_REASON_MAX = 320 };
 
 struct qn_inventory;
 
@@ -29,8 +30,11 @@ struct qn_inventory_config {
     struct qn_metrics *metrics;         /* MAY be NULL: nothing is counted */
     const struct qn_packs *packs;       /* MAY be NULL: engines of others; outlives it */
     const char *backend_dir;            /* copied */
-    int64_t max_loaded;                 /* of one type; < 0: no limit */
-    int64_t memory_bytes;               /* <= 0: no limit */
+    struct qn_kind_limits max_loaded;
+    const char *groups;           /* JSON, see groups.h; "": none; copied */
+    int64_t memory_bytes;         /* <= 0: no limit */
+    int64_t gpu_bytes;            /* of graphics processors; <= 0: no limit */
+    bool limit_is_wish;           /* a person has chosen memory_bytes: it holds whatever is free */
     int64_t (*free_memory)(void); /* MAY: bytes the machine has left, < 0: unknown. Loop thread; it
                                      is asked before each load and must not block */
     int threads;                  /* of the machine, >= 1 */
@@ -40,10 +44,24 @@ struct qn_inventory_config {
     const char *data_dir; /* where children keep files for their next start; copied */
     int64_t queue_limit;  /* waiting leases */
     int64_t idle_ms;      /* how long a model stays loaded without use; 0: for ever */
+    /* Models are given up when nobody has used them for their evict_idle_timeout, and the one that
+     * is missed least when so much of the machine's memory is in use; a model's own option goes
+     * before it. */
+    bool auto_evict;
+    int pressure_percent;
+    int64_t machine_bytes; /* the machine's memory; 0: unknown */
 };
 
-void qn_inventory_new(struct qn_loop *l, struct qn_catalog *catalog, struct qn_http_client *client,
-                      const struct qn_inventory_config *config, struct qn_inventory **out);
+/* QN_EINVAL: groups that cannot be read. */
+qn_err qn_inventory_new(struct qn_loop *l, struct qn_catalog *catalog,
+                        struct qn_http_client *client, const struct qn_inventory_config *config,
+                        struct qn_inventory **out, struct qn_error *e);
+/* Takes over changed settings: limits, groups, memory, stays and what is loaded next. Who is over a
+ * limit now stays until somebody needs the room. Registry, metrics and packs stay as they were
+ * given first. QN_EINVAL: groups that cannot be read, and nothing
+ * has changed. */
+qn_err qn_inventory_reconfigure(struct qn_inventory *inv, const struct qn_inventory_config *config,
+                                struct qn_error *e);
 /* Kills what still runs. No lease may be left, and the loop must have ended. */
 void qn_inventory_free(struct qn_inventory *inv);
 
@@ -71,6 +89,7 @@ struct qn_load_options {
                         the child's choice */
     bool at_least;   /* a model that runs with more context will do */
     const char *options; /* JSON object of further ones by name, lent; NULL or {}: the same */
+    bool modest;         /* rather QN_EBUSY than in another model's place */
 };
 
 struct qn_lease;
@@ -111,16 +130,32 @@ qn_err qn_inventory_leave(struct qn_inventory *inv, const char *name, struct qn_
  * unload. */
 void qn_inventory_changed(struct qn_inventory *inv, const char *name);
 
+/* Saved options of models have changed: what the house itself obeys of them holds from now on. */
+void qn_inventory_options_changed(struct qn_inventory *inv);
+
+/* Looks once as if so much of the memory were in use (0 to 1): at or above the configured share the
+ * idle model that is missed least leaves, of those that may. */
+void qn_inventory_press(struct qn_inventory *inv, double used);
+
 /* The caller of an unload is gone: its done is not called. */
 void qn_inventory_forget(struct qn_inventory *inv, void *ctx);
 
-/* What is loaded or on its way, for /health. Lent until the next turn of the loop. */
+/* What is loaded, on its way, or waiting to be loaded, for /health. Lent until the next turn of the
+ * loop. */
 struct qn_loaded {
     const char *name;
     const char *type;
-    struct qn_child_status status;
+    enum qn_kind kind;
+    /* "queued" where somebody waits for a model that cannot be loaded yet; else the name of the
+     * process's state. */
+    const char *state;
+    const char *reason; /* queued: why, for people; else "" */
+    const char *device; /* what computes: "cpu", "npu", "remote" */
+    const char *group;  /* the models that share limits with it; NULL: those of its kind */
+    bool pinned;
+    struct qn_child_status status; /* without a process: STOPPED, BACKOFF or FAILED */
     size_t holders, waiting;
-    int64_t stays_ms; /* until it is unloaded if nobody uses it meanwhile; < 0: for ever */
+    int64_t stays_ms;   /* until it is unloaded if nobody uses it meanwhile; < 0: for ever */
     const char *engine; /* whose program computes: "llamacpp:vulkan" of packs.h; "": quince's own */
 };
 size_t qn_inventory_loaded(const struct qn_inventory *inv, struct qn_loaded *out, size_t max);

@@ -50,21 +50,17 @@ void qn_place_refuse(struct place *p, const struct qn_error *why)
     }
 }
 
-/* True when somebody who came before the ticket waits for room among children of this type. Then
- * nobody later is let in at a ready model, or the earlier one could wait for ever. */
-static bool overtakes(const struct qn_inventory *inv, const struct place *at, uint64_t ticket)
+/* True when somebody who came before the ticket waits for this place to become idle. Then nobody
+ * later is let in, or the earlier one could wait for ever. */
+static bool overtakes(const struct place *at, uint64_t ticket)
 {
-    for (const struct place *p = inv->places; p; p = p->next)
-        if (p != at && p->blocked && p->waiting.n && p->type == at->type &&
-            p->waiting.first->ticket < ticket)
-            return true;
-    return false;
+    return at->awaited && at->awaited < ticket;
 }
 
 void qn_place_grant(struct place *p)
 {
     for (size_t left = p->waiting.n; left && p->waiting.n && !p->stale; left--) {
-        if (qn_place_state(p) != QN_INST_READY || overtakes(p->inv, p, p->waiting.first->ticket))
+        if (qn_place_state(p) != QN_INST_READY || overtakes(p, p->waiting.first->ticket))
             break;
         struct qn_lease *x = p->waiting.first;
         list_remove(&p->waiting, x);
@@ -82,7 +78,6 @@ size_t qn_places_by_ticket(struct qn_inventory *inv, struct place **out, size_t 
 {
     size_t n = 0;
     for (struct place *p = inv->places; p && n < max; p = p->next) {
-        p->blocked = p->blocked && p->waiting.n;
         if (!p->waiting.n)
             continue;
         size_t i = n++;
@@ -145,14 +140,16 @@ qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
     if (named || (options && !qn_place_has_process(s))) {
         free(p->options_asked);
         p->options_asked = named ? qn_xstrdup(options->options) : NULL;
+        qn_place_note_again(p);
     }
-    qn_place_note_cache_type(p, row);
+    qn_place_note_options(p, row);
     if (options && qn_place_has_process(s))
         p->stale =
             qn_place_wanted_context(p, row) != p->context || qn_place_wants_other_options(p, row);
     p->stale |= other_files;
     qn_snapshot_unref(snap);
 
+    p->modest = options && options->modest && (!p->waiting.n || p->modest);
     struct qn_lease *x = qn_xcalloc(1, sizeof *x);
     x->place = p;
     x->ticket = ++inv->tickets;
@@ -183,6 +180,7 @@ void qn_lease_count(struct qn_lease *lease, double tokens_s)
 void qn_lease_keep(struct qn_lease *lease, int64_t keep_alive_ms)
 {
     lease->place->keep_ms = keep_alive_ms;
+    lease->place->leave = false;
     qn_inventory_settle_soon(lease->place->inv);
 }
 

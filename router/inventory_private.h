@@ -1,10 +1,11 @@
-/* What inventory.c, inventory_leases.c, inventory_find.c and inventory_start.c share. */
+/* What inventory.c and its neighbours inventory_*.c share. */
 #ifndef QN_ROUTER_INVENTORY_PRIVATE_H
 #define QN_ROUTER_INVENTORY_PRIVATE_H
 
 #include "base/sha256.h"
 #include "registry/packs.h"
 #include "router/inventory.h"
+#include "router/residency.h"
 
 struct place;
 
@@ -22,6 +23,14 @@ struct list {
     size_t n;
 };
 
+/* What its options tell the house. */
+struct qn_place_options {
+    bool pinned;
+    int auto_evict;        /* 1, 0; -1: as configured */
+    int64_t evict_idle_ms; /* where auto_evict holds: how long it stays without use */
+    double weight;         /* how much it is worth beyond the time that loading takes */
+};
+
 struct place {
     struct place *next;
     struct qn_inventory *inv;
@@ -31,7 +40,14 @@ struct place {
     struct list waiting, held;
     int64_t context_asked; /* by a load; QN_UNSET: none */
     char *options_asked;   /* by a load: a JSON object; NULL: none */
+    char *noted;           /* the saved options that were read last; NULL: read them again */
+    struct qn_place_options house;
+    enum qn_kind kind;
+    const struct qn_group *group;      /* NULL: of none */
+    const struct qn_device_use *usage; /* NULL: its device is shared by any number */
+    bool elsewhere;                    /* another machine computes for it */
     int64_t size_bytes;
+    int64_t gpu_bytes;                     /* as the child said when it ran last; 0: not known */
     int64_t kv_token_bytes;                /* 0: not known */
     int64_t context;                       /* the running child was started with */
     char *options;                         /* and these; NULL: none was started */
@@ -45,7 +61,13 @@ struct place {
     bool retry;   /* the last load failed, and somebody has asked again or for other files since */
     int threads;  /* told to the running child */
     bool blocked; /* settle: wants to load and must wait for others to leave */
-    int64_t used_ms; /* last lease given or taken back */
+    char reason[QN_QUEUED_REASON_MAX]; /* of that */
+    uint64_t awaited; /* the ticket of somebody who waits for it to become idle; 0: nobody does */
+    bool alone;       /* its load has failed as if for want of memory: the others leave first */
+    bool tried_alone; /* that has been done */
+    bool modest;      /* nobody is to leave for it */
+    bool leave;       /* it goes as soon as nobody uses it, pinned or not */
+    int64_t used_ms;  /* last lease given or taken back */
     struct qn_model_count count;
     int64_t keep_ms; /* how long it stays after that; < 0: for ever; QN_UNSET: as configured */
 };
@@ -63,6 +85,7 @@ struct qn_inventory {
     struct qn_http_client *client;
     struct qn_inventory_config config;
     char *backend_dir, *load_options, *data_dir;
+    struct qn_groups groups;
     struct place *places;
     struct watcher *watchers;
     size_t n_waiting;
@@ -70,6 +93,7 @@ struct qn_inventory {
     struct qn_timer *settle_timer; /* runs when settle is due */
     struct qn_timer *idle_timer;   /* runs when the first model's stay is over */
     int64_t idle_at_ms;
+    struct qn_timer *pressure_timer; /* runs while models may be given up when memory is short */
 };
 
 /* The number that a row's options or details, a JSON object, hold under a name; QN_UNSET: none. */
@@ -91,12 +115,36 @@ void qn_place_grant(struct place *p);
 /* The places with waiting leases, earliest ticket first. */
 size_t qn_places_by_ticket(struct qn_inventory *inv, struct place **out, size_t max);
 
+/* inventory_options.c: what its options tell the house. */
+enum { QN_OPTION_LAYERS = 3 };
+/* What a load says, then what is saved for the model, then the settings: JSON objects, lent. */
+void qn_place_layers(const struct place *p, const struct qn_model_row *row,
+                     const char *layers[static QN_OPTION_LAYERS]);
+void qn_place_note_options(struct place *p, const struct qn_model_row *row);
+void qn_place_note_again(struct place *p); /* a layer other than the saved one has changed */
+void qn_inventory_note_options(struct qn_inventory *inv); /* of all places */
+
+/* inventory_plan.c: who may load now, and who leaves for it. */
+/* The facts about every place with a process but `without`, as a newcomer with this ticket sees
+ * them: a place counts as busy while it is used, or somebody waits for it who came earlier. */
+size_t qn_places_resident(struct qn_inventory *inv, const struct place *without, uint64_t ticket,
+                          struct qn_resident *live, struct place **places);
+/* Loads a place that somebody waits for, evicts others first, or notes why it has to wait. */
+void qn_place_plan(struct place *p, const struct qn_child_events *events);
+/* A load has failed. True when others will leave, and it is tried once more. */
+bool qn_place_try_alone(struct place *p);
+/* The machine's threads go to the children that have work. */
+void qn_inventory_share_threads(struct qn_inventory *inv);
+
+/* inventory_stays.c: how long an idle model stays. */
+int64_t qn_place_stays_ms(const struct place *p); /* as qn_loaded has it */
+/* Starts the timers for what is loaded now. */
+void qn_inventory_watch_stays(struct qn_inventory *inv);
+
 /* inventory_start.c: with what a place's child is to run. */
 int64_t qn_place_wanted_context(const struct place *p, const struct qn_model_row *row);
 /* Options that cannot be made sense of are refused when the child is started with them. */
 bool qn_place_wants_other_options(const struct place *p, const struct qn_model_row *row);
-/* The memory that will be needed depends on it. */
-void qn_place_note_cache_type(struct place *p, const struct qn_model_row *row);
 /* True when what runs is made of other files than the row names, or of a file that has been
  * replaced since. A sum that comes to be known only now is that of the file that runs. */
 bool qn_place_has_other_files(struct place *p, const struct qn_model_row *row);

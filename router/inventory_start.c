@@ -35,16 +35,6 @@ int64_t qn_place_wanted_context(const struct place *p, const struct qn_model_row
     return saved != QN_UNSET ? saved : p->inv->config.context;
 }
 
-/* What a load says, then what is saved for the model, then the settings. */
-enum { LAYERS = 3 };
-static void option_layers(const struct place *p, const struct qn_model_row *row,
-                          const char *layers[static LAYERS])
-{
-    layers[0] = p->options_asked ? p->options_asked : "{}";
-    layers[1] = row->options;
-    layers[2] = p->inv->load_options;
-}
-
 static qn_err file_of_model(void *ctx, const char *name, struct qn_buf *path, struct qn_error *e)
 {
     struct qn_snapshot *snap;
@@ -64,29 +54,12 @@ static qn_err file_of_model(void *ctx, const char *name, struct qn_buf *path, st
 static qn_err wanted_options(const struct place *p, const struct qn_model_row *row,
                              struct qn_buf *out, struct qn_error *e)
 {
-    const char *layers[LAYERS];
-    option_layers(p, row, layers);
+    const char *layers[QN_OPTION_LAYERS];
+    qn_place_layers(p, row, layers);
     struct qn_load_places places = {
         .model_file = file_of_model, .ctx = p->inv, .data_dir = p->inv->data_dir, .name = p->name};
     qn_buf_init(out, OPTIONS_MAX);
-    return qn_load_options_merge(p->type, layers, LAYERS, &places, out, e);
-}
-
-void qn_place_note_cache_type(struct place *p, const struct qn_model_row *row)
-{
-    const char *layers[LAYERS], *text = "";
-    option_layers(p, row, layers);
-    p->cache_type[0] = '\0';
-    for (int i = 0; i < LAYERS && !p->cache_type[0]; i++) {
-        struct qn_json *doc;
-        if (qn_json_parse(layers[i], strlen(layers[i]), &doc, NULL))
-            continue;
-        struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, "cache_type");
-        qn_json_str_opt(&v, &text, NULL);
-        snprintf(p->cache_type, sizeof p->cache_type, "%s", text);
-        text = "";
-        qn_json_free(doc);
-    }
+    return qn_load_options_merge(p->type, layers, QN_OPTION_LAYERS, &places, out, e);
 }
 
 bool qn_place_wants_other_options(const struct place *p, const struct qn_model_row *row)
@@ -158,7 +131,7 @@ qn_err qn_place_start(struct place *p, int threads, const struct qn_child_events
     p->options = qn_xstrdup(qn_buf_cstr(&options));
     char *program = qn_path_join(inv->backend_dir, p->type->binary);
     /* Its state may not have been told yet: what held for the process before this one is over. */
-    p->unloading = p->stale = p->retry = false;
+    p->unloading = p->stale = p->retry = p->leave = false;
     p->keep_ms = QN_UNSET;
     p->context = qn_place_wanted_context(p, row);
     note_digest(p, row);
@@ -173,6 +146,7 @@ qn_err qn_place_start(struct place *p, int threads, const struct qn_child_events
         .options = qn_buf_cstr(&options),
         .threads = threads,
         .context = p->context,
+        .pinned = p->house.pinned,
     };
     if (p->child)
         qn_child_respec(p->child, &spec);

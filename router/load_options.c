@@ -139,7 +139,7 @@ qn_err qn_load_options_merge(const struct qn_backend_type *type, const char *con
     struct qn_jw w = qn_jw_to(out);
     qn_jw_obj(&w);
     for (const struct qn_load_option *o = type->load_options; o->name && !err; o++) {
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < n && o->kind != QN_LOAD_HOUSE; i++) {
             struct qn_jref root = qn_json_root(docs[i]), v = qn_json_get(&root, o->name);
             if (qn_json_type(&v) <= QN_JSON_NULL)
                 continue;

@@ -25,12 +25,14 @@
 #include "router/inquiry.h"
 #include "router/intake.h"
 #include "router/inventory.h"
+#include "router/inventory_config.h"
 #include "router/keys.h"
 #include "router/listen.h"
 #include "router/listeners.h"
 #include "router/logs.h"
 #include "router/metrics.h"
 #include "router/notify.h"
+#include "router/preload.h"
 #include "router/pull_world.h"
 #include "router/routes.h"
 #include "router/stats.h"
@@ -61,6 +63,7 @@ struct program {
     struct qn_catalog *catalog;
     struct qn_http_client *client;
     struct qn_inventory *inventory;
+    struct qn_preload *preload; /* NULL: nothing to load at start */
     struct qn_http_server *server;
     struct qn_listen *listen;
     struct qn_listeners places; /* besides the main port */
@@ -212,50 +215,6 @@ static void raise_descriptor_limit(void)
                 (unsigned long long)limit.rlim_cur, strerror(errno));
 }
 
-/* The settings that are options of loading, where they say something. */
-static void write_load_options(const struct qn_settings *s, struct qn_buf *out)
-{
-    struct qn_jw w = qn_jw_to(out);
-    qn_jw_obj(&w);
-    if (s->slots > 0)
-        qn_jw_ki64(&w, "slots", s->slots);
-    if (!qn_str_eq(s->cache_type, "f16"))
-        qn_jw_kstr(&w, "cache_type", s->cache_type);
-    if (s->no_speculation)
-        qn_jw_kbool(&w, "speculate", false);
-    if (s->context_shift)
-        qn_jw_kbool(&w, "context_shift", true);
-    if (s->prefix_cache)
-        qn_jw_kbool(&w, "prefix_cache", true);
-    if (s->weight_cache_gib > 0)
-        qn_jw_ki64(&w, "weight_cache", s->weight_cache_gib);
-    qn_jw_obj_end(&w);
-}
-
-static struct qn_inventory_config inventory_config(const struct qn_settings *s,
-                                                   const char *load_options)
-{
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    int64_t machine = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
-    return (struct qn_inventory_config){
-        .backend_dir = s->backend_dir,
-        .max_loaded = s->max_loaded_models,
-        .memory_bytes =
-            s->memory_limit_mb == 0 ? machine / 10 * 9 : s->memory_limit_mb * INT64_C(1048576),
-        /* Who sets a limit has decided; the default must not make the machine swap. */
-        .free_memory = s->memory_limit_mb == 0 ? qn_free_memory : NULL,
-        .threads = s->threads > 0   ? (int)s->threads
-                   : processors > 0 ? (int)processors
-                                    : 1,
-        .context = s->context,
-        .slots = s->slots,
-        .load_options = load_options,
-        .data_dir = s->data_dir,
-        .queue_limit = s->queue_limit,
-        .idle_ms = s->idle_s * 1000,
-    };
-}
-
 /* A server whose shipped models are damaged or missing can still run the user's own. */
 static void read_builtin(struct program *p)
 {
@@ -280,17 +239,17 @@ static struct qn_store *open_store(const struct qn_settings *s)
     return store;
 }
 
-static void open_inventory(struct program *p)
+static qn_err open_inventory(struct program *p, struct qn_error *e)
 {
     struct qn_buf options;
     qn_buf_init(&options, LOAD_OPTIONS_MAX);
-    write_load_options(&p->settings, &options);
-    struct qn_inventory_config config = inventory_config(&p->settings, qn_buf_cstr(&options));
+    struct qn_inventory_config config = qn_inventory_config_of(&p->settings, &options);
     config.registry = p->registry;
     config.metrics = p->services.metrics;
     config.packs = p->packs;
-    qn_inventory_new(p->loop, p->catalog, p->client, &config, &p->inventory);
+    qn_err err = qn_inventory_new(p->loop, p->catalog, p->client, &config, &p->inventory, e);
     qn_buf_deinit(&options);
+    return err;
 }
 
 static void open_hubs(struct program *p)
@@ -375,6 +334,13 @@ static void apply_settings(void *ctx)
     p->auth.allow_hosts = s->allow_hosts;
     p->auth.allow_origins = s->allow_origins;
     p->services.no_presets = s->no_presets;
+    struct qn_buf options;
+    struct qn_error e = {0};
+    qn_buf_init(&options, LOAD_OPTIONS_MAX);
+    const struct qn_inventory_config config = qn_inventory_config_of(s, &options);
+    if (qn_inventory_reconfigure(p->inventory, &config, &e))
+        qn_error_log("main", "settings=not_applied message=\"%s\"", e.message);
+    qn_buf_deinit(&options);
 }
 
 /* Opens a listener over the sockets that were passed for it; *out stays NULL when there are none.
@@ -480,7 +446,9 @@ static qn_err open_all(struct program *p, struct qn_error *e)
     if (err)
         goto out;
     open_packs(p);
-    open_inventory(p);
+    err = open_inventory(p, e);
+    if (err)
+        goto out;
     p->services.loop = p->loop;
     p->services.catalog = p->catalog;
     p->services.registry = p->registry;
@@ -539,6 +507,7 @@ static void close_all(struct program *p)
         qn_listen_close(p->adopted[i]);
     if (p->server)
         qn_http_server_free(p->server);
+    qn_preload_stop(p->preload);
     qn_inventory_free(p->inventory);
     if (p->client)
         qn_http_client_free(p->client);
@@ -636,6 +605,7 @@ int main(int argc, char **argv)
                 p.settings.models_dir);
         print_ready(&p);
         tell_ready(&p);
+        p.preload = qn_preload_start(p.loop, p.inventory, p.settings.preload);
         qn_loop_run(p.loop);
         qn_info("main", "stopped=1");
         status = 0;

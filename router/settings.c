@@ -10,6 +10,8 @@
 #include "contract/backend_types.h"
 #include "registry/ref.h"
 #include "registry/store.h"
+#include "router/groups.h"
+#include "router/kinds.h"
 #include "router/listeners.h"
 #include "router/profile.h"
 
@@ -17,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { SETTING_TEXT_MAX = 64 * 1024 };
 
 enum kind { TEXT, NUMBER, TRUTH };
 
@@ -72,36 +76,51 @@ static const struct row table[] = {
      "folder of everything the server writes (default: ~/.local/share/quince)"},
     {"log-level", TEXT, AT(log_level), "info", 0, 0, EVERYWHERE | LIVE, "LEVEL",
      "error, warn, info or debug"},
-    {"max-loaded-models", NUMBER, AT(max_loaded_models), "1", -1, 64, EVERYWHERE, "N",
-     "models of one type in memory at once; -1: no limit"},
-    {"threads", NUMBER, AT(threads), "0", 0, 1024, EVERYWHERE, "N",
+    {"max-loaded-models", TEXT, AT(max_loaded_models), "1", 0, 0, EVERYWHERE | LIVE, "LIMITS",
+     "models of one kind in memory at once, as N or by kind, llm=2,embedding=-1 (-1: no limit; in "
+     "config.json also an object); kinds are llm, embedding, reranking, transcription, image, tts"},
+    {"groups", TEXT, AT(groups), "", 0, 0, EVERYWHERE | MAY_BE_EMPTY | LIVE, "JSON",
+     "which models may be in memory beside which, {\"NAME\": {\"members\": [...], \"swap\", "
+     "\"exclusive\", \"persistent\"}} (see quince(1))"},
+    {"preload", TEXT, AT(preload), "", 0, 0, EVERYWHERE | MAY_BE_EMPTY, "MODELS",
+     "models to load at start, with commas between; in config.json also an array"},
+    {"threads", NUMBER, AT(threads), "0", 0, 1024, EVERYWHERE | LIVE, "N",
      "processor threads for all models together; 0: as many as the machine has"},
-    {"context", NUMBER, AT(context), "0", 0, 16 * 1024 * 1024, EVERYWHERE, "TOKENS",
+    {"context", NUMBER, AT(context), "0", 0, 16 * 1024 * 1024, EVERYWHERE | LIVE, "TOKENS",
      "context length to load models with; 0: the model's own, as far as it is sensible"},
-    {"slots", NUMBER, AT(slots), "0", 0, 256, EVERYWHERE, "N",
+    {"slots", NUMBER, AT(slots), "0", 0, 256, EVERYWHERE | LIVE, "N",
      "requests one model works on at once; 0: the model's process chooses"},
-    {"cache-type", TEXT, AT(cache_type), "f16", 0, 0, EVERYWHERE, "TYPE",
+    {"cache-type", TEXT, AT(cache_type), "f16", 0, 0, EVERYWHERE | LIVE, "TYPE",
      "how models keep their context: f16, or q8_0 and q4_0 for less memory and less precision"},
-    {"no-speculation", TRUTH, AT(no_speculation), "false", 0, 0, EVERYWHERE, NULL,
+    {"no-speculation", TRUTH, AT(no_speculation), "false", 0, 0, EVERYWHERE | LIVE, NULL,
      "do not guess tokens that repeat the text so far (answers are the same either way)"},
-    {"context-shift", TRUTH, AT(context_shift), "false", 0, 0, EVERYWHERE, NULL,
+    {"context-shift", TRUTH, AT(context_shift), "false", 0, 0, EVERYWHERE | LIVE, NULL,
      "when the context is full, forget its older half and go on instead of ending the answer"},
-    {"prefix-cache", TRUTH, AT(prefix_cache), "false", 0, 0, EVERYWHERE, NULL,
+    {"prefix-cache", TRUTH, AT(prefix_cache), "false", 0, 0, EVERYWHERE | LIVE, NULL,
      "keep the computed beginnings of prompts on disk while a model is unloaded"},
-    {"weight-cache", NUMBER, AT(weight_cache_gib), "16", 0, QN_WEIGHT_CACHE_GIB_MAX, EVERYWHERE,
-     "GIB",
+    {"weight-cache", NUMBER, AT(weight_cache_gib), "16", 0, QN_WEIGHT_CACHE_GIB_MAX,
+     EVERYWHERE | LIVE, "GIB",
      "disk for models' weights laid out for computing, so that they load faster the next "
      "time; 0: none"},
-    {"memory-limit", NUMBER, AT(memory_limit_mb), "0", -1, INT64_C(1) << 30, EVERYWHERE, "MIB",
+    {"memory-limit", NUMBER, AT(memory_limit_mb), "0", -1, INT64_C(1) << 30, EVERYWHERE | LIVE,
+     "MIB",
      "memory for all models together; 0: what is free, at most nine tenths of the machine's; "
      "-1: no limit"},
-    {"idle", NUMBER, AT(idle_s), "0", 0, 31536000, EVERYWHERE, "SECONDS",
+    {"gpu-memory-limit", NUMBER, AT(gpu_memory_limit_mb), "0", 0, INT64_C(1) << 30,
+     EVERYWHERE | LIVE, "MIB",
+     "memory of graphics processors for all models together; 0: no limit"},
+    {"idle", NUMBER, AT(idle_s), "0", 0, 31536000, EVERYWHERE | LIVE, "SECONDS",
      "unload a model that nobody has used for so long; 0: never"},
+    {"auto-evict", TRUTH, AT(auto_evict), "false", 0, 0, EVERYWHERE | LIVE, NULL,
+     "give up idle models by themselves: after their evict_idle_timeout (300 s), and when memory "
+     "runs short"},
+    {"auto-evict-threshold", NUMBER, AT(auto_evict_percent), "90", 1, 100, EVERYWHERE | LIVE,
+     "PERCENT", "share of the machine's memory in use at which auto-evict unloads a model"},
     {"body-limit", NUMBER, AT(body_limit_mb), "32", 1, 1024, EVERYWHERE, "MIB",
      "largest request body that is accepted"},
     {"disk-reserve", NUMBER, AT(disk_reserve_mb), "1024", 0, INT64_C(1) << 40, EVERYWHERE | LIVE,
      "MIB", "space that files sent by clients leave free on the disk of the data folder"},
-    {"queue-limit", NUMBER, AT(queue_limit), "256", 1, 100000, EVERYWHERE, "N",
+    {"queue-limit", NUMBER, AT(queue_limit), "256", 1, 100000, EVERYWHERE | LIVE, "N",
      "requests that may wait for a model; more are told to come back later"},
     {"drain", NUMBER, AT(drain_s), "30", 0, 3600, EVERYWHERE | LIVE, "SECONDS",
      "time that running answers get to finish when the server is told to stop"},
@@ -213,6 +232,23 @@ static bool cache_type_known(const char *text)
     return false;
 }
 
+/* Limits and groups are read once more by the inventory; here their mistakes are found. */
+static qn_err check_residency(const struct row *r, const char *where, const char *text,
+                              struct qn_error *e)
+{
+    struct qn_error why = {0};
+    qn_err err = QN_OK;
+    if (r->offset == AT(max_loaded_models)) {
+        struct qn_kind_limits limits;
+        err = qn_kind_limits_parse(text, &limits, &why);
+    } else if (r->offset == AT(groups)) {
+        struct qn_groups groups;
+        err = qn_groups_parse(text, &groups, &why);
+        qn_groups_free(&groups);
+    }
+    return err ? qn_fail_param(e, QN_EINVAL, r->name, "%s: %s", where, why.message) : QN_OK;
+}
+
 /* where: how the user wrote it, for messages: "--port", "QUINCE_PORT", "config.json: port". */
 static qn_err set_text(struct qn_settings *s, const struct row *r, const char *where,
                        const char *text, struct qn_error *e)
@@ -244,6 +280,9 @@ static qn_err set_text(struct qn_settings *s, const struct row *r, const char *w
                                  "%s must be lemonade, ollama, auto, layerscale, dppan, kolosal or "
                                  "localllm, not '%.80s'",
                                  where, text);
+        qn_err err = check_residency(r, where, text, e);
+        if (err)
+            return err;
         if (!*text && !(r->scope & MAY_BE_EMPTY))
             return qn_fail_param(e, QN_EINVAL, r->name, "%s must not be empty", where);
         char *copy = qn_xstrdup(text), *old;
@@ -349,6 +388,51 @@ static qn_err folders_text(const struct qn_jref *v, struct qn_buf *out, struct q
     return QN_OK;
 }
 
+/* An object of numbers, {"llm": 2}, as the flag takes it; else an array of names. */
+static qn_err list_text(const struct qn_jref *v, struct qn_buf *out, struct qn_error *e)
+{
+    struct qn_jref it;
+    bool object = qn_json_type(v) == QN_JSON_OBJECT;
+    for (bool more = qn_json_first(v, &it); more; more = qn_json_next(&it)) {
+        const char *name = it.key;
+        int64_t n = 0;
+        qn_err err =
+            object ? qn_json_i64(&it, -1, QN_KIND_LIMIT_MAX, &n, e) : qn_json_str(&it, &name, e);
+        if (!err && strpbrk(name, ",="))
+            err = qn_json_fail(&it, e, "cannot have a comma or an equals sign here");
+        if (err)
+            return err;
+        qn_buf_fmt(out, "%s%s", out->len ? "," : "", name);
+        if (object)
+            qn_buf_fmt(out, "=%lld", (long long)n);
+    }
+    return QN_OK;
+}
+
+/* Settings that have a form of their own in the file. *type becomes QN_JSON_STRING where the text
+ * for the flag has been made of it. */
+static qn_err read_structure(const struct row *r, const struct qn_jref *v, struct qn_buf *text,
+                             enum qn_json_type *type, struct qn_error *e)
+{
+    qn_err err = QN_OK;
+    bool array = *type == QN_JSON_ARRAY, object = *type == QN_JSON_OBJECT;
+    if (r->offset == AT(extra_models_dir) && array)
+        err = folders_text(v, text, e);
+    else if (r->offset == AT(listen) && array)
+        err = qn_listeners_text(v, text, e);
+    else if ((r->offset == AT(preload) && array) || (r->offset == AT(max_loaded_models) && object))
+        err = list_text(v, text, e);
+    else if ((r->offset == AT(groups) && object) ||
+             (r->offset == AT(max_loaded_models) && *type == QN_JSON_NUMBER))
+        qn_json_print(v, text);
+    else {
+        qn_json_print(v, text);
+        return QN_OK;
+    }
+    *type = QN_JSON_STRING;
+    return err;
+}
+
 static qn_err read_member(struct qn_settings *s, const char *path, const struct qn_jref *v,
                           struct qn_error *e)
 {
@@ -360,7 +444,7 @@ static qn_err read_member(struct qn_settings *s, const char *path, const struct 
                        near ? "; did you mean " : "", near ? near->name : "");
     }
     struct qn_buf text, where;
-    qn_buf_init(&text, 4096);
+    qn_buf_init(&text, SETTING_TEXT_MAX);
     qn_buf_init(&where, 8192);
     enum qn_json_type type = qn_json_type(v);
     qn_err err = QN_OK;
@@ -368,14 +452,9 @@ static qn_err read_member(struct qn_settings *s, const char *path, const struct 
         [TEXT] = QN_JSON_STRING, [NUMBER] = QN_JSON_NUMBER, [TRUTH] = QN_JSON_BOOL};
     if (type == QN_JSON_STRING) {
         qn_buf_str(&text, qn_json_raw_str(v));
-    } else if (r->offset == AT(extra_models_dir) && type == QN_JSON_ARRAY) {
-        err = folders_text(v, &text, e);
-        type = QN_JSON_STRING;
-    } else if (r->offset == AT(listen) && type == QN_JSON_ARRAY) {
-        err = qn_listeners_text(v, &text, e);
-        type = QN_JSON_STRING;
-    } else
-        qn_json_print(v, &text);
+    } else {
+        err = read_structure(r, v, &text, &type, e);
+    }
     if (!err && (type != wanted[r->kind] || text.overflow))
         err = qn_fail_param(e, QN_EINVAL, r->name, "%s: %s must be %s", path, r->name,
                             qn_json_type_name(wanted[r->kind]));

@@ -25,7 +25,9 @@ struct qn_settings {
     char *allow_origins;
     char *data_dir;
     char *log_level;
-    int64_t max_loaded_models;
+    char *max_loaded_models; /* see qn_kind_limits_parse */
+    char *groups;            /* see qn_groups_parse */
+    char *preload;           /* names with commas between */
     int64_t threads;
     int64_t context;
     int64_t slots;
@@ -35,7 +37,10 @@ struct qn_settings {
     bool prefix_cache;
     int64_t weight_cache_gib;
     int64_t memory_limit_mb;
+    int64_t gpu_memory_limit_mb;
     int64_t idle_s;
+    bool auto_evict;
+    int64_t auto_evict_percent;
     int64_t body_limit_mb;
     int64_t disk_reserve_mb;
     int64_t queue_limit;

@@ -90,6 +90,7 @@ static void add_option(struct list *l, const struct qn_load_option *o, const str
 {
     struct qn_jref folder = qn_json_get(value, "folder"), it;
     switch (o->kind) {
+    case QN_LOAD_HOUSE:
     case QN_LOAD_VALUE:
         break;
     case QN_LOAD_MODEL:

@@ -339,6 +339,7 @@ static void on_loaded(void *ctx, const struct qn_ready *ready, const struct qn_e
     qn_control_init(&m, QN_CTL_READY);
     m.context = ready->context;
     m.memory_bytes = ready->memory_bytes;
+    m.gpu_bytes = ready->gpu_bytes;
     m.slots = ready->slots;
     m.threads = c->threads;
     qn_info("child", "model=%s state=ready context=%lld slots=%lld", c->name,

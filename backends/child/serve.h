@@ -41,6 +41,7 @@ struct qn_load {
 
 struct qn_ready {
     int64_t context;      /* tokens per sequence */
+    int64_t gpu_bytes;    /* of graphics processors' own memory */
     int64_t memory_bytes; /* resident bytes the model needs: weights, caches, scratch */
     int64_t slots;        /* jobs that can run at once */
 };

@@ -46,7 +46,19 @@ static int64_t media_memory(const struct qn_memory_facts *f)
     return __builtin_add_overflow(f->file_bytes + f->file_bytes / 10, BASE, &sum) ? INT64_MAX : sum;
 }
 
-static const struct qn_load_option no_options[] = {{NULL, QN_LOAD_VALUE, QN_JSON_ABSENT}};
+/* What holds for a model of any type, and is the router's business. */
+/* clang-format off */
+#define HOUSE_OPTIONS                                     \
+    {"pinned", QN_LOAD_HOUSE, QN_JSON_BOOL},              \
+    {"auto_evict", QN_LOAD_HOUSE, QN_JSON_BOOL},          \
+    {"evict_idle_timeout", QN_LOAD_HOUSE, QN_JSON_NUMBER}, \
+    {"evict_weight_factor", QN_LOAD_HOUSE, QN_JSON_NUMBER}
+/* clang-format on */
+
+static const struct qn_load_option media_options[] = {
+    HOUSE_OPTIONS,
+    {NULL, QN_LOAD_VALUE, QN_JSON_ABSENT},
+};
 
 static const struct qn_load_option llm_options[] = {
     {"slots", QN_LOAD_VALUE, QN_JSON_NUMBER},
@@ -58,6 +70,7 @@ static const struct qn_load_option llm_options[] = {
     {"rope_scaling", QN_LOAD_VALUE, QN_JSON_STRING},
     {"lora", QN_LOAD_ADAPTERS, QN_JSON_ARRAY},
     {"weight_cache", QN_LOAD_WEIGHT_CACHE, QN_JSON_NUMBER},
+    HOUSE_OPTIONS,
     {NULL, QN_LOAD_VALUE, QN_JSON_ABSENT},
 };
 
@@ -74,7 +87,7 @@ static const struct qn_backend_type types[] = {
         .type = "asr",
         .binary = "quince-asr",
         .recipe = "whispercpp",
-        .load_options = no_options,
+        .load_options = media_options,
         .optional = true,
         .tasks = 1u << QN_TASK_TRANSCRIBE,
         .memory_estimate = media_memory,
@@ -83,7 +96,7 @@ static const struct qn_backend_type types[] = {
         .type = "tts",
         .binary = "quince-tts",
         .recipe = "kokoro",
-        .load_options = no_options,
+        .load_options = media_options,
         .optional = true,
         .tasks = 1u << QN_TASK_SPEAK,
         .memory_estimate = media_memory,
@@ -92,7 +105,7 @@ static const struct qn_backend_type types[] = {
         .type = "image",
         .binary = "quince-image",
         .recipe = "sd-cpp",
-        .load_options = no_options,
+        .load_options = media_options,
         .optional = true,
         .tasks = 1u << QN_TASK_IMAGE,
         .memory_estimate = media_memory,

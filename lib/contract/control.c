@@ -33,6 +33,7 @@ static const struct qn_field loading_fields[] = {F(progress, QN_F_F64, .min = 0,
 static const struct qn_field ready_fields[] = {
     CONTEXT,
     F(memory_bytes, QN_F_I64, .min = 0, .max = INTEGER_MAX),
+    F(gpu_bytes, QN_F_I64, .min = 0, .max = INTEGER_MAX),
     F(slots, QN_F_I64, .min = 1, .max = 65536),
     THREADS,
 };

@@ -3,7 +3,7 @@
  *   down  {"msg":"load","secret":"…64 hex…","name":"qwen3","files":["/a.gguf"],"threads":2,"context":0,"options":{…}}
  *         {"msg":"ping","seq":7}   {"msg":"threads","threads":1}   {"msg":"stop","grace_ms":10000}
  *   up    {"msg":"loading","progress":0.4}
- *         {"msg":"ready","context":4096,"memory_bytes":123,"slots":4,"threads":2}
+ *         {"msg":"ready","context":4096,"memory_bytes":123,"gpu_bytes":0,"slots":4,"threads":2}
  *         {"msg":"failed","error":{"code":"format","param":"","message":"…"}}
  *         {"msg":"pong","seq":7,"jobs":1,"step_age_ms":12}
  */
@@ -53,6 +53,7 @@ struct qn_control {
     double progress; /* 0 to 1 */
     /* READY */
     int64_t memory_bytes, slots;
+    int64_t gpu_bytes; /* of graphics processors' own memory */
     /* FAILED */
     struct qn_error error;
     /* PING, PONG */

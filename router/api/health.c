@@ -7,6 +7,7 @@
 #include "router/inventory.h"
 #include "router/residency.h"
 
+#include <stdio.h>
 #include <string.h>
 
 void qn_api_live(struct qn_services *sv, struct qn_http *h, const char *id)
@@ -15,6 +16,18 @@ void qn_api_live(struct qn_services *sv, struct qn_http *h, const char *id)
     (void)sv;
     (void)id;
     qn_http_reply(h, 200, "application/json", body, sizeof body - 1);
+}
+
+/* Which models it takes turns with, in Lemonade's words; a group is a pool of our own. */
+static void write_pool(struct qn_jw *w, const struct qn_loaded *m)
+{
+    char pool[QN_GROUP_NAME_MAX + 16];
+    if (m->group)
+        snprintf(pool, sizeof pool, "group/%s", m->group);
+    else
+        snprintf(pool, sizeof pool, "standard/%s", qn_kind_name(m->kind));
+    qn_jw_kstr(w, "residency_class", m->group ? "group" : "standard");
+    qn_jw_kstr(w, "slot_pool", pool);
 }
 
 /* row is NULL for a model that has left the catalog while it is loaded. */
@@ -26,8 +39,8 @@ static void write_loaded(struct qn_jw *w, const struct qn_loaded *m, const struc
     qn_jw_kstr(w, "model_name", m->name);
     qn_jw_kstr(w, "checkpoint", row ? row->checkpoint : NULL);
     qn_jw_kf64(w, "last_use", (double)(qn_wall_ms() - ago_ms) / 1000);
-    qn_jw_kstr(w, "type", qn_api_type_name(m->type, row ? row->labels : "[]"));
-    qn_jw_kstr(w, "device", "cpu");
+    qn_jw_kstr(w, "type", qn_kind_name(m->kind));
+    qn_jw_kstr(w, "device", m->device);
     qn_jw_kstr(w, "recipe", row ? row->recipe : NULL);
     qn_jw_key(w, "recipe_options");
     qn_jw_obj(w);
@@ -36,10 +49,16 @@ static void write_loaded(struct qn_jw *w, const struct qn_loaded *m, const struc
     qn_jw_obj_end(w);
     qn_jw_kstr(w, "backend_url", m->status.url);
     qn_jw_ki64(w, "pid", m->status.pid);
-    qn_jw_kstr(w, "status", qn_inst_state_name(m->status.state));
+    qn_jw_kstr(w, "status", m->state);
+    qn_jw_kstr(w, "reason", *m->reason ? m->reason : NULL);
     qn_jw_kbool(w, "loaded", ready);
     qn_jw_kf64(w, "progress", ready ? 1 : m->status.progress);
-    qn_jw_kbool(w, "pinned", false);
+    qn_jw_kbool(w, "pinned", m->pinned);
+    write_pool(w, m);
+    if (m->stays_ms >= 0)
+        qn_jw_kf64(w, "unloads_in_seconds", (double)m->stays_ms / 1000);
+    else
+        qn_jw_knull(w, "unloads_in_seconds");
     qn_jw_kbool(w, "is_busy", m->holders > 0);
     qn_jw_ki64(w, "requests_running", m->status.jobs);
     qn_jw_ki64(w, "requests_waiting", (int64_t)m->waiting);
@@ -107,13 +126,23 @@ static void write_crashed(struct qn_jw *w, struct qn_services *sv)
     qn_jw_arr_end(w);
 }
 
+/* A number for each kind, by the names of today and of before. */
+static void write_kinds(struct qn_jw *w, const char *key, const int64_t of[static QN_KIND_COUNT])
+{
+    static const char *const names[] = {"llm",           "embedding", "reranking", "audio",
+                                        "transcription", "image",     "tts"};
+    qn_jw_key(w, key);
+    qn_jw_obj(w);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        qn_jw_ki64(w, names[i], of[qn_kind_parse(names[i])]);
+    qn_jw_obj_end(w);
+}
+
 static void write_peer(struct qn_jw *w, struct qn_services *sv, const struct qn_loaded *loaded,
                        size_t n)
 {
     struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
-    /* Types by the names of today and of before; one limit holds for each. */
-    static const char *const types[] = {"llm",           "embedding", "reranking", "audio",
-                                        "transcription", "image",     "tts"};
+    int64_t pinned[QN_KIND_COUNT] = {0};
     qn_jw_kstr(w, "model_loaded", qn_inventory_last_used(sv->inventory));
     qn_jw_key(w, "all_models_loaded");
     qn_jw_arr(w);
@@ -121,11 +150,10 @@ static void write_peer(struct qn_jw *w, struct qn_services *sv, const struct qn_
         write_loaded(w, &loaded[i], qn_snapshot_find(snap, loaded[i].name));
     qn_jw_arr_end(w);
     write_crashed(w, sv);
-    qn_jw_key(w, "max_models");
-    qn_jw_obj(w);
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        qn_jw_ki64(w, types[i], qn_inventory_config(sv->inventory)->max_loaded);
-    qn_jw_obj_end(w);
+    write_kinds(w, "max_models", qn_inventory_config(sv->inventory)->max_loaded.of);
+    for (size_t i = 0; i < n; i++)
+        pinned[loaded[i].kind] += loaded[i].pinned;
+    write_kinds(w, "pinned_models", pinned);
     qn_jw_kbool(w, "stopping", sv->stopping);
     qn_snapshot_unref(snap);
 }

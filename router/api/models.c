@@ -6,6 +6,7 @@
 #include "registry/registry.h"
 #include "router/answer.h"
 #include "router/inventory.h"
+#include "router/kinds.h"
 #include "router/residency.h"
 #include "router/updates.h"
 
@@ -39,13 +40,7 @@ static void write_members(struct qn_jw *w, const char *json)
 
 const char *qn_api_type_name(const char *type, const char *labels)
 {
-    if (qn_str_eq(type, "asr"))
-        return "transcription";
-    if (qn_str_eq(type, "llm") && strstr(labels, "\"embeddings\""))
-        return "embedding";
-    if (qn_str_eq(type, "llm") && strstr(labels, "\"reranking\""))
-        return "reranking";
-    return type;
+    return qn_kind_name(qn_kind_of(type, labels));
 }
 
 /* Of a preset: the model that computes for it is. */

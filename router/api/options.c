@@ -249,6 +249,8 @@ struct asker {
 static void saved(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;
+    if (!e && !a->sv->closed)
+        qn_inventory_options_changed(a->sv->inventory);
     if (qn_waiting_end(&a->client, e))
         qn_api_options(a->sv, a->client.http, a->name);
     free(a->name);

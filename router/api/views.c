@@ -109,6 +109,7 @@ void qn_api_recipe_options(struct qn_services *sv, struct qn_http *h, const char
 
 /* An import on its way: what it said is the answer's. */
 struct importing {
+    struct qn_services *sv;
     struct qn_http *http; /* NULL: gone */
     struct qn_buf body;
 };
@@ -121,6 +122,8 @@ static void gone(void *ctx)
 static void imported(void *ctx, const struct qn_error *e)
 {
     struct importing *im = ctx;
+    if (!e && !im->sv->closed)
+        qn_inventory_options_changed(im->sv->inventory);
     if (im->http) {
         qn_http_on_gone(im->http, NULL, NULL);
         if (e)
@@ -221,6 +224,7 @@ void qn_api_recipe_options_set(struct qn_services *sv, struct qn_http *h, const 
         qn_answer_error(h, &e);
     } else if (may_open_all(sv, h, &root)) {
         struct importing *im = qn_xcalloc(1, sizeof *im);
+        im->sv = sv;
         im->http = h;
         qn_http_on_gone(h, gone, im);
         qn_buf_init(&im->body, QN_API_REPLY_MAX);

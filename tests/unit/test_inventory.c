@@ -63,13 +63,13 @@ static void open_inventory(int64_t memory_bytes, int64_t queue_limit)
 {
     struct qn_inventory_config config = {
         .backend_dir = "/nonexistent",
-        .max_loaded = 1,
+        .max_loaded = {{1, 1, 1, 1, 1, 1}},
         .memory_bytes = memory_bytes,
         .free_memory = told_free,
         .threads = 1,
         .queue_limit = queue_limit,
     };
-    qn_inventory_new(loop, catalog, client, &config, &inv);
+    assert_int_equal(qn_inventory_new(loop, catalog, client, &config, &inv, NULL), QN_OK);
 }
 
 static int setup(void **state)

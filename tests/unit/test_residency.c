@@ -8,6 +8,15 @@
 
 #include "router/residency.h"
 
+#define LLM QN_KIND_LLM
+#define ASR QN_KIND_TRANSCRIPTION
+#define TTS QN_KIND_TTS
+#define ALL(n)                                                                                     \
+    {                                                                                              \
+        {                                                                                          \
+            n, n, n, n, n, n                                                                       \
+        }                                                                                          \
+    }
 #define LIVE(...) const struct qn_resident live[] = {__VA_ARGS__}
 #define PLAN(want_, budget_)                                                                       \
     struct qn_plan plan;                                                                           \
@@ -22,21 +31,21 @@ static void an_empty_house_takes_anyone(void **state)
 {
     (void)state;
     struct qn_plan plan;
-    qn_residency_plan(NULL, 0, &(struct qn_resident){.type = "llm"},
-                      &(struct qn_budget){.max_loaded = 1, .threads = 8}, &plan);
+    qn_residency_plan(NULL, 0, &(struct qn_resident){.kind = LLM},
+                      &(struct qn_budget){.max_loaded = ALL(1), .threads = 8}, &plan);
     assert_int_equal(plan.verdict, QN_PLAN_LOAD);
     assert_int_equal(plan.threads, 8);
-    qn_residency_plan(NULL, 0, &(struct qn_resident){.type = "llm"},
-                      &(struct qn_budget){.max_loaded = 0, .threads = 8}, &plan);
+    qn_residency_plan(NULL, 0, &(struct qn_resident){.kind = LLM},
+                      &(struct qn_budget){.max_loaded = ALL(0), .threads = 8}, &plan);
     assert_int_equal(plan.verdict, QN_PLAN_REFUSE);
 }
 
 static void the_least_recently_used_of_its_type_leaves(void **state)
 {
     (void)state;
-    LIVE({.type = "llm", .last_use_ms = 30}, {.type = "asr", .last_use_ms = 1},
-         {.type = "llm", .last_use_ms = 20}, {.type = "llm", .last_use_ms = 25});
-    PLAN(A(.type = "llm"), A(.max_loaded = 3, .threads = 4));
+    LIVE({.kind = LLM, .last_use_ms = 30}, {.kind = ASR, .last_use_ms = 1},
+         {.kind = LLM, .last_use_ms = 20}, {.kind = LLM, .last_use_ms = 25});
+    PLAN(A(.kind = LLM), A(.max_loaded = ALL(3), .threads = 4));
     assert_int_equal(plan.verdict, QN_PLAN_EVICT);
     assert_int_equal(plan.n_evict, 1);
     assert_int_equal(plan.evict[0], 2);
@@ -45,9 +54,9 @@ static void the_least_recently_used_of_its_type_leaves(void **state)
 static void a_lowered_limit_evicts_several_in_order(void **state)
 {
     (void)state;
-    LIVE({.type = "llm", .last_use_ms = 30}, {.type = "llm", .last_use_ms = 20},
-         {.type = "llm", .last_use_ms = 25});
-    PLAN(A(.type = "llm"), A(.max_loaded = 2, .threads = 4));
+    LIVE({.kind = LLM, .last_use_ms = 30}, {.kind = LLM, .last_use_ms = 20},
+         {.kind = LLM, .last_use_ms = 25});
+    PLAN(A(.kind = LLM), A(.max_loaded = ALL(2), .threads = 4));
     assert_int_equal(plan.verdict, QN_PLAN_EVICT);
     assert_int_equal(plan.n_evict, 2);
     assert_int_equal(plan.evict[0], 1);
@@ -57,26 +66,28 @@ static void a_lowered_limit_evicts_several_in_order(void **state)
 static void other_types_have_their_own_places(void **state)
 {
     (void)state;
-    LIVE({.type = "asr"}, {.type = "tts"});
-    PLAN(A(.type = "llm"), A(.max_loaded = 1, .threads = 4));
+    LIVE({.kind = ASR}, {.kind = TTS});
+    PLAN(A(.kind = LLM), A(.max_loaded = ALL(1), .threads = 4));
     assert_int_equal(plan.verdict, QN_PLAN_LOAD);
 }
 
 static void a_busy_one_is_never_evicted(void **state)
 {
     (void)state;
-    LIVE({.type = "llm", .busy = true, .last_use_ms = 1});
-    PLAN(A(.type = "llm"), A(.max_loaded = 1, .threads = 4));
+    LIVE({.kind = LLM, .busy = true, .last_use_ms = 1});
+    PLAN(A(.kind = LLM), A(.max_loaded = ALL(1), .threads = 4));
     assert_int_equal(plan.verdict, QN_PLAN_WAIT);
     assert_int_equal(plan.n_evict, 0);
-    assert_non_null(plan.reason);
+    assert_int_equal(plan.cause, QN_CAUSE_PLACES);
+    assert_int_equal(plan.blocker, 0);
+    assert_true(plan.awaited[0]);
 }
 
 static void the_idle_one_leaves_though_the_busy_one_is_older(void **state)
 {
     (void)state;
-    LIVE({.type = "llm", .busy = true, .last_use_ms = 1}, {.type = "llm", .last_use_ms = 99});
-    PLAN(A(.type = "llm"), A(.max_loaded = 2, .threads = 4));
+    LIVE({.kind = LLM, .busy = true, .last_use_ms = 1}, {.kind = LLM, .last_use_ms = 99});
+    PLAN(A(.kind = LLM), A(.max_loaded = ALL(2), .threads = 4));
     assert_int_equal(plan.verdict, QN_PLAN_EVICT);
     assert_int_equal(plan.evict[0], 1);
 }
@@ -85,8 +96,8 @@ static void nobody_leaves_for_nothing(void **state)
 {
     (void)state;
     /* Two places are needed, one could be had: waiting is right, evicting is not. */
-    LIVE({.type = "llm", .busy = true}, {.type = "llm", .last_use_ms = 5});
-    PLAN(A(.type = "llm"), A(.max_loaded = 1, .threads = 4));
+    LIVE({.kind = LLM, .busy = true}, {.kind = LLM, .last_use_ms = 5});
+    PLAN(A(.kind = LLM), A(.max_loaded = ALL(1), .threads = 4));
     assert_int_equal(plan.verdict, QN_PLAN_WAIT);
     assert_int_equal(plan.n_evict, 0);
 }
@@ -94,17 +105,19 @@ static void nobody_leaves_for_nothing(void **state)
 static void pinned_ones_refuse(void **state)
 {
     (void)state;
-    LIVE({.type = "llm", .pinned = true});
-    PLAN(A(.type = "llm"), A(.max_loaded = 1, .threads = 4));
+    LIVE({.kind = LLM, .pinned = true});
+    PLAN(A(.kind = LLM), A(.max_loaded = ALL(1), .threads = 4));
     assert_int_equal(plan.verdict, QN_PLAN_REFUSE);
-    assert_non_null(plan.reason);
+    assert_int_equal(plan.cause, QN_CAUSE_PLACES);
+    assert_true(plan.kept);
+    assert_int_equal(plan.blocker, 0);
 }
 
 static void a_leaving_one_is_waited_for(void **state)
 {
     (void)state;
-    LIVE({.type = "llm", .leaving = true, .busy = true}, {.type = "llm", .last_use_ms = 3});
-    PLAN(A(.type = "llm"), A(.max_loaded = 2, .threads = 4));
+    LIVE({.kind = LLM, .leaving = true, .busy = true}, {.kind = LLM, .last_use_ms = 3});
+    PLAN(A(.kind = LLM), A(.max_loaded = ALL(2), .threads = 4));
     assert_int_equal(plan.verdict, QN_PLAN_WAIT);
     assert_int_equal(plan.n_evict, 0);
 }
@@ -112,8 +125,8 @@ static void a_leaving_one_is_waited_for(void **state)
 static void no_limit_means_no_limit(void **state)
 {
     (void)state;
-    LIVE({.type = "llm", .busy = true}, {.type = "llm"}, {.type = "llm"});
-    PLAN(A(.type = "llm", .memory_bytes = INT64_MAX / 4), A(.max_loaded = -1, .threads = 4));
+    LIVE({.kind = LLM, .busy = true}, {.kind = LLM}, {.kind = LLM});
+    PLAN(A(.kind = LLM, .memory_bytes = INT64_MAX / 4), A(.max_loaded = ALL(-1), .threads = 4));
     assert_int_equal(plan.verdict, QN_PLAN_LOAD);
     assert_int_equal(plan.threads, 2); /* beside one busy neighbour */
 }
@@ -121,11 +134,11 @@ static void no_limit_means_no_limit(void **state)
 static void memory_is_freed_over_all_types(void **state)
 {
     (void)state;
-    LIVE({.type = "asr", .memory_bytes = 40, .last_use_ms = 1},
-         {.type = "tts", .memory_bytes = 30, .last_use_ms = 2},
-         {.type = "llm", .memory_bytes = 20, .last_use_ms = 0, .pinned = true});
-    PLAN(A(.type = "llm", .memory_bytes = 50),
-         A(.max_loaded = 5, .memory_bytes = 100, .threads = 4));
+    LIVE({.kind = ASR, .memory_bytes = 40, .last_use_ms = 1},
+         {.kind = TTS, .memory_bytes = 30, .last_use_ms = 2},
+         {.kind = LLM, .memory_bytes = 20, .last_use_ms = 0, .pinned = true});
+    PLAN(A(.kind = LLM, .memory_bytes = 50),
+         A(.max_loaded = ALL(5), .memory_bytes = 100, .threads = 4));
     assert_int_equal(plan.verdict, QN_PLAN_EVICT);
     assert_int_equal(plan.n_evict, 1);
     assert_int_equal(plan.evict[0], 0);
@@ -134,9 +147,9 @@ static void memory_is_freed_over_all_types(void **state)
 static void too_big_for_the_house(void **state)
 {
     (void)state;
-    LIVE({.type = "asr", .memory_bytes = 40, .last_use_ms = 1});
-    PLAN(A(.type = "llm", .memory_bytes = 101),
-         A(.max_loaded = 5, .memory_bytes = 100, .threads = 4));
+    LIVE({.kind = ASR, .memory_bytes = 40, .last_use_ms = 1});
+    PLAN(A(.kind = LLM, .memory_bytes = 101),
+         A(.max_loaded = ALL(5), .memory_bytes = 100, .threads = 4));
     assert_int_equal(plan.verdict, QN_PLAN_REFUSE);
     assert_int_equal(plan.n_evict, 0);
 }
@@ -146,16 +159,16 @@ static void a_full_table_waits(void **state)
     (void)state;
     struct qn_resident live[QN_RESIDENTS_MAX];
     for (int i = 0; i < QN_RESIDENTS_MAX; i++)
-        live[i] = (struct qn_resident){.type = "llm", .busy = true};
-    PLAN(A(.type = "llm"), A(.max_loaded = -1, .threads = 4));
+        live[i] = (struct qn_resident){.kind = LLM, .busy = true};
+    PLAN(A(.kind = LLM), A(.max_loaded = ALL(-1), .threads = 4));
     assert_int_equal(plan.verdict, QN_PLAN_WAIT);
 }
 
 static void threads_are_shared_by_the_busy(void **state)
 {
     (void)state;
-    LIVE({.type = "llm", .busy = true}, {.type = "llm"}, {.type = "llm", .busy = true},
-         {.type = "asr", .busy = true});
+    LIVE({.kind = LLM, .busy = true}, {.kind = LLM}, {.kind = LLM, .busy = true},
+         {.kind = ASR, .busy = true});
     int t[4];
     qn_residency_threads(live, 4, 8, t);
     assert_int_equal(t[0], 3);
@@ -166,7 +179,7 @@ static void threads_are_shared_by_the_busy(void **state)
     assert_int_equal(t[0], 1);
     assert_int_equal(t[1], 1);
     assert_int_equal(t[3], 1);
-    const struct qn_resident alone[] = {{.type = "llm"}};
+    const struct qn_resident alone[] = {{.kind = LLM}};
     qn_residency_threads(alone, 1, 6, t);
     assert_int_equal(t[0], 6);
 }

@@ -60,7 +60,7 @@ static void layers(void **state)
     assert_int_equal(s.port, 13305);
     assert_string_equal(s.host, "localhost");
     assert_string_equal(s.data_dir, dir);
-    assert_int_equal(s.max_loaded_models, 1);
+    assert_string_equal(s.max_loaded_models, "1");
     assert_false(s.insecure);
     assert_non_null(s.backend_dir);
     write_config("{\"port\": 1001, \"insecure\": true, \"log-level\": \"debug\"}");
@@ -180,7 +180,7 @@ static void wishes(void **state)
     struct qn_buf text;
     qn_buf_init(&text, 65536);
     qn_settings_help(&text);
-    assert_non_null(strstr(text.data, "--max-loaded-models N"));
+    assert_non_null(strstr(text.data, "--max-loaded-models LIMITS"));
     assert_non_null(strstr(text.data, "QUINCE_MAX_LOADED_MODELS"));
     qn_buf_deinit(&text);
 }

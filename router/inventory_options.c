@@ -1,0 +1,103 @@
+/* What a model's options tell the house itself rather than the child: see QN_LOAD_HOUSE and
+ * inventory_private.h. They are read again only when one of the texts has changed. */
+#include "router/inventory_private.h"
+
+#include "base/json.h"
+#include "base/str.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EVICT_IDLE_PRESET_S = 300, SECONDS_MAX = 31536000 };
+
+void qn_place_layers(const struct place *p, const struct qn_model_row *row,
+                     const char *layers[static QN_OPTION_LAYERS])
+{
+    layers[0] = p->options_asked ? p->options_asked : "{}";
+    layers[1] = row->options;
+    layers[2] = p->inv->load_options;
+}
+
+/* The strongest layer that says something under this name; absent: none does. */
+static struct qn_jref strongest(const struct qn_jref *roots, const char *name)
+{
+    struct qn_jref v = {0};
+    for (int i = 0; i < QN_OPTION_LAYERS; i++) {
+        v = qn_json_get(&roots[i], name);
+        if (qn_json_type(&v) > QN_JSON_NULL)
+            break;
+    }
+    return v;
+}
+
+/* Whoever set them has been told what is wrong: here a value that makes no sense says nothing. */
+static void read_layers(struct place *p, const struct qn_model_row *row,
+                        const struct qn_jref *roots)
+{
+    int64_t idle_s = EVICT_IDLE_PRESET_S;
+    struct qn_place_options o = {.weight = 1};
+    struct qn_jref v = strongest(roots, "auto_evict");
+    o.auto_evict = qn_json_type(&v) == QN_JSON_BOOL ? qn_json_raw_bool(&v) : -1;
+    v = strongest(roots, "evict_idle_timeout");
+    qn_json_i64_opt(&v, 0, SECONDS_MAX, &idle_s, NULL);
+    o.evict_idle_ms = idle_s * 1000;
+    v = strongest(roots, "evict_weight_factor");
+    qn_json_f64_opt(&v, 0, 1e9, &o.weight, NULL);
+    /* Only what is saved pins a model: a load saves it, and so does POST /internal/pin. */
+    v = qn_json_get(&roots[1], "pinned");
+    o.pinned = qn_json_raw_bool(&v);
+    v = strongest(roots, "cache_type");
+    snprintf(p->cache_type, sizeof p->cache_type, "%s", qn_json_raw_str(&v));
+    char backend[96];
+    snprintf(backend, sizeof backend, "%.80s_backend", row->recipe);
+    v = strongest(roots, backend);
+    p->usage = qn_device_use_of(row->recipe, qn_json_raw_str(&v));
+    p->house = o;
+}
+
+void qn_place_note_options(struct place *p, const struct qn_model_row *row)
+{
+    const char *layers[QN_OPTION_LAYERS];
+    struct qn_json *docs[QN_OPTION_LAYERS] = {0};
+    struct qn_jref roots[QN_OPTION_LAYERS] = {0};
+    p->kind = qn_kind_of(row->type, row->labels);
+    if (p->noted && qn_str_eq(p->noted, row->options))
+        return;
+    free(p->noted);
+    p->noted = qn_xstrdup(row->options);
+    qn_place_layers(p, row, layers);
+    for (int i = 0; i < QN_OPTION_LAYERS; i++)
+        if (qn_json_parse(layers[i], strlen(layers[i]), &docs[i], NULL) == QN_OK)
+            roots[i] = qn_json_root(docs[i]);
+    read_layers(p, row, roots);
+    for (int i = 0; i < QN_OPTION_LAYERS; i++)
+        qn_json_free(docs[i]);
+    p->group = qn_groups_of(&p->inv->groups, p->name);
+    p->elsewhere = qn_str_eq(row->recipe, "remote");
+    if (p->child)
+        qn_child_set_pinned(p->child, p->house.pinned);
+}
+
+void qn_place_note_again(struct place *p)
+{
+    free(p->noted);
+    p->noted = NULL;
+}
+
+void qn_inventory_note_options(struct qn_inventory *inv)
+{
+    struct qn_snapshot *snap = qn_catalog_snapshot(inv->catalog);
+    for (struct place *p = inv->places; p; p = p->next) {
+        const struct qn_model_row *row = qn_snapshot_find(snap, p->name);
+        if (row)
+            qn_place_note_options(p, row);
+    }
+    qn_snapshot_unref(snap);
+}
+
+void qn_inventory_options_changed(struct qn_inventory *inv)
+{
+    qn_inventory_note_options(inv);
+    qn_inventory_settle_soon(inv);
+}
