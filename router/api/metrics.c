@@ -167,11 +167,10 @@ static void version(struct qn_buf *out, const struct family *f, const struct sce
 
 static void max_loaded(struct qn_buf *out, const struct family *f, const struct scene *s)
 {
-    static const char *const types[] = {"llm",           "embedding", "reranking",
-                                        "transcription", "image",     "tts"};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        struct qn_labels labels = {1, {{"type", types[i]}}};
-        qn_expose(out, f->name, &labels, (double)qn_inventory_config(s->sv->inventory)->max_loaded);
+    const struct qn_kind_limits *limits = &qn_inventory_config(s->sv->inventory)->max_loaded;
+    for (int k = 0; k < QN_KIND_COUNT; k++) {
+        struct qn_labels labels = {1, {{"type", qn_kind_name((enum qn_kind)k)}}};
+        qn_expose(out, f->name, &labels, (double)limits->of[k]);
     }
 }
 
