@@ -22,7 +22,7 @@ static const struct {
     {true, "/load", ALONE, QN_FAMILY_STATUS},
     {true, "/unload", ALONE, QN_FAMILY_STATUS},
     {true, "/delete", ALONE, QN_FAMILY_STATUS},
-    {true, "/install", ALONE, QN_FAMILY_STATUS},
+    {true, "/install", TREE, QN_FAMILY_STATUS},
     {true, "/uninstall", ALONE, QN_FAMILY_STATUS},
     {true, "/models/register", ALONE, QN_FAMILY_STATUS},
     {true, "/sessions", TREE, QN_FAMILY_NUMBER},

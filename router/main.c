@@ -34,6 +34,7 @@
 #include "router/metrics.h"
 #include "router/notify.h"
 #include "router/preload.h"
+#include "router/pack_jobs.h"
 #include "router/pull_world.h"
 #include "router/routes.h"
 #include "router/stats.h"
@@ -184,6 +185,7 @@ static void on_signal(void *ctx, uint32_t events)
     qn_notify_stopping(p->notify, p->settings.drain_s * 1000 + CHILDREN_LIMIT_MS,
                        "Finishing what runs");
     qn_pulls_drain(p->services.pulls);
+    qn_pack_jobs_drain(p->services.pack_jobs);
     p->drain_until_ms = qn_now_ms() + p->settings.drain_s * 1000;
     p->drain = qn_timer_start(p->loop, 0, DRAIN_CHECK_MS, on_drain, p);
 }
@@ -334,7 +336,7 @@ static void open_packs(struct program *p)
                                                 .path = getenv("PATH"),
                                                 .prefer_system = s->prefer_system},
                       &p->packs, &e))
-        qn_error_log("main", "packs=unusable message=\"%s\"", e.message);
+        qn_warn("main", "packs=unusable message=\"%s\"", e.message);
     p->services.packs = p->packs;
     p->services.no_fetch_executables = s->no_fetch_executables;
     free(engines);
@@ -499,6 +501,7 @@ static qn_err open_all(struct program *p, struct qn_error *e)
                                                     .folders = s->extra_models_dir,
                                                     .programs = !s->no_discovery});
     open_pulls(p);
+    p->services.pack_jobs = qn_pack_jobs_new(&p->services, p->unpacker);
     err = qn_http_server_new(p->loop, &events, p, (size_t)s->body_limit_mb * 1024 * 1024,
                              &p->server, e);
     if (!err)
@@ -543,6 +546,7 @@ static void close_all(struct program *p)
         qn_http_client_free(p->client);
     qn_watch_remove(p->signal_watch);
     qn_pulls_stop(p->services.pulls);
+    qn_pack_jobs_stop(p->services.pack_jobs);
     p->services.closed = true;
     qn_survey_stop(p->services.survey);
     qn_discovery_stop(p->services.discovery);
@@ -554,6 +558,7 @@ static void close_all(struct program *p)
     if (p->loop)
         qn_loop_free(p->loop);
     qn_pulls_free(p->services.pulls);
+    qn_pack_jobs_free(p->services.pack_jobs);
     qn_survey_free(p->services.survey);
     qn_discovery_free(p->services.discovery);
     qn_inquiries_free(p->services.inquiries);

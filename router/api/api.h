@@ -41,6 +41,9 @@ void qn_api_logs(struct qn_services *sv, struct qn_http *h, const char *id);    
 void qn_api_system_info(struct qn_services *sv, struct qn_http *h, const char *id); /* system.c */
 void qn_api_system_stats(struct qn_services *sv, struct qn_http *h, const char *id);
 
+void qn_api_install(struct qn_services *sv, struct qn_http *h, const char *id); /* install.c */
+void qn_api_install_dry_run(struct qn_services *sv, struct qn_http *h, const char *id);
+void qn_api_uninstall(struct qn_services *sv, struct qn_http *h, const char *id);
 void qn_api_pull(struct qn_services *sv, struct qn_http *h, const char *id);      /* pull.c */
 void qn_api_downloads(struct qn_services *sv, struct qn_http *h, const char *id); /* downloads.c */
 void qn_api_downloads_control(struct qn_services *sv, struct qn_http *h, const char *id);

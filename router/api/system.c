@@ -35,12 +35,6 @@ static double number_of(const struct qn_jref *object, const char *key)
     return qn_json_raw_f64(&v);
 }
 
-static bool truth_of(const struct qn_jref *object, const char *key)
-{
-    struct qn_jref v = qn_json_get(object, key);
-    return qn_json_raw_bool(&v);
-}
-
 static void write_system(struct qn_jw *w, const struct qn_jref *root)
 {
     struct qn_jref cpu = qn_json_get(root, "cpu"), board = qn_json_get(root, "board");
@@ -105,14 +99,13 @@ static void write_device(struct qn_jw *w, const struct qn_jref *d)
 
 /* Graphics processors of a kind: a vendor's, built into the processor or not. */
 struct kind {
-    const char *key, *vendor;
-    bool integrated, several; /* several: a list, also when it is empty */
+    const char *key;
+    bool several; /* a list, also when it is empty */
 };
 
 static const struct kind kinds[] = {
-    {"amd_igpu", "amd", true, false},       {"amd_dgpu", "amd", false, true},
-    {"nvidia_dgpu", "nvidia", false, true}, {"intel_igpu", "intel", true, false},
-    {"intel_dgpu", "intel", false, true},   {"other_gpu", "other", false, true},
+    {"amd_igpu", false},   {"amd_dgpu", true},   {"nvidia_dgpu", true},
+    {"intel_igpu", false}, {"intel_dgpu", true}, {"other_gpu", true},
 };
 
 static void write_kind(struct qn_jw *w, const struct qn_jref *gpus, const struct kind *k)
@@ -124,8 +117,7 @@ static void write_kind(struct qn_jw *w, const struct qn_jref *gpus, const struct
         qn_jw_arr(w);
     }
     for (bool more = qn_json_first(gpus, &it); more; more = qn_json_next(&it)) {
-        if (!qn_str_eq(text_of(&it, "vendor"), k->vendor) ||
-            (truth_of(&it, "integrated") != k->integrated && !qn_str_eq(k->vendor, "other")))
+        if (!qn_str_eq(qn_device_key(&it), k->key))
             continue;
         if (!opened) {
             qn_jw_key(w, k->key);
@@ -207,7 +199,13 @@ static void answer(void *ctx, const struct qn_devices_view *view)
             qn_jw_obj(&w);
             qn_jw_obj_end(&w);
         }
-        qn_recipes_write(&w, qn_inventory_config(a->sv->inventory)->backend_dir);
+        qn_recipes_write(&w, &(struct qn_recipes){
+                                 .backend_dir = qn_inventory_config(a->sv->inventory)->backend_dir,
+                                 .packs = a->sv->packs,
+                                 .devices = view->doc,
+                                 .no_fetch = a->sv->no_fetch_executables,
+                             });
+        qn_jw_kbool(&w, "no_fetch_executables", a->sv->no_fetch_executables);
         write_storage(&w, a->sv, view);
         qn_jw_obj_end(&w);
         qn_answer_json(a->client.http, 200, &body);
