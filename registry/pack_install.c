@@ -303,16 +303,14 @@ qn_err qn_pack_install(const struct qn_pack_order *o, struct qn_error *e)
         folder = fresh_work(o->packs);
         err =
             qn_unpack(o->unpacker, QN_UNPACK_PROGRAM, archive, folder, o->web->stop, &unpacked, e);
-        if (err && err != QN_ECANCELLED && err != QN_EIO)
-            qn_fetch_discard(archive); /* it will not become better */
-    }
-    if (!err) {
-        err = complete(o, folder, sha256, size_bytes, e);
-        if (!err)
-            err = publish(o, folder, e);
-        if (err)
-            qn_unpack_discard(folder);
-        else
+        if (!err) {
+            err = complete(o, folder, sha256, size_bytes, e);
+            if (!err)
+                err = publish(o, folder, e);
+            if (err)
+                qn_unpack_discard(folder);
+        }
+        if (err != QN_ECANCELLED && err != QN_EIO) /* what it holds will not become better */
             qn_fetch_discard(archive);
     }
     free(archive);

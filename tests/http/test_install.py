@@ -5,6 +5,7 @@ import json
 import os
 import tarfile
 import threading
+import time
 
 import pytest
 from conftest import House, wait_until
@@ -59,7 +60,7 @@ def test_the_examples_of_the_document(laptop):
     assert info["recipes"]["llamacpp"]["backends"]["metal"] == {**BACKEND, "state": "unsupported",
                                                                 "message": "Requires macOS"}
     assert info["no_fetch_executables"] is False
-    assert sorted(info["unavailable_recipes"]) == ["flm", "ryzenai-llm"]
+    assert {"flm", "ryzenai-llm"} <= set(info["unavailable_recipes"])
     before = engine(server, "llamacpp:vulkan")
     assert before["state"] == "installable" and before["devices"] == ["amd_igpu"] and "version" not in before
     assert before["message"] == "Backend is supported but not installed."
@@ -201,7 +202,6 @@ def hostile():
         "no program": archive("b1", program="llama-cli"),
         "a folder of the program's name": archive("b1", program="x", more=[("llama-server", {"type": tarfile.DIRTYPE}, b"")]),
         "a device": archive("b1", more=[("null", {"type": tarfile.CHRTYPE}, b"")]),
-        "a bomb": archive("b1", more=[("zeros", {}, bytes(100 << 20))]),
     }
 
 
@@ -277,10 +277,7 @@ def test_leftovers_are_swept(releases):
     program = releases.data / "engines" / PLACE / "llama-b1" / "llama-server"
     program.write_text("half")
     program.chmod(0o755)
-    for folder in (work, *work.iterdir()):
-        os.utime(folder, (1, 1))
-    import time
-    time.sleep(1.1)  # what is as young as the server may be its own: files tell whole seconds
+    time.sleep(1.1)  # what is as young as the server may be its own: the times have whole seconds
     server = releases.start()
     wait_until(lambda: not list(work.iterdir()), what="the sweep")
     assert engine(server, NAME)["state"] == "installable"
