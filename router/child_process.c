@@ -127,6 +127,7 @@ static void send_load(struct qn_child *c)
     m.threads = c->threads;
     m.context = c->context;
     m.options = c->options;
+    m.log_level = qn_log_level_name(qn_log_get_level());
     qn_child_link_send(&c->link, &m);
 }
 

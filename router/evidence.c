@@ -90,22 +90,33 @@ void qn_evidence_members(const struct qn_evidence *ev, struct qn_jw *w)
     qn_jw_arr_end(w);
 }
 
+/* "2026-01-31T12:00:00.123Z info …": what our own programs tell of their daily work. */
+static bool is_routine(const char *line)
+{
+    enum { LEVEL_AT = 24 };
+    return strnlen(line, LEVEL_AT) == LEVEL_AT && line[LEVEL_AT - 1] == 'Z' &&
+           (qn_str_starts(line + LEVEL_AT, " info ") || qn_str_starts(line + LEVEL_AT, " debug "));
+}
+
 void qn_evidence_words(const struct qn_evidence *ev, const struct qn_error *e,
                        char out[static QN_EVIDENCE_WORDS_MAX])
 {
-    size_t n = (size_t)snprintf(out, QN_EVIDENCE_WORDS_MAX, "%s", e->message);
-    if (!ev || !*ev->log)
+    const char *lines[WORDS_LINES];
+    size_t n = (size_t)snprintf(out, QN_EVIDENCE_WORDS_MAX, "%s", e->message), told = 0;
+    if (!ev)
         return;
-    const char *from = ev->log + strlen(ev->log);
-    for (int i = 0; i < WORDS_LINES && from > ev->log; i++)
-        from = line_before(ev->log, from);
+    for (const char *line = ev->log; *line; line += strcspn(line, "\n") + 1)
+        if (!is_routine(line))
+            lines[told++ % WORDS_LINES] = line;
+    if (!told)
+        return;
     const char *between = " (its last words: ";
-    while (*from) {
-        size_t whole = strcspn(from, "\n");
+    for (size_t i = told > WORDS_LINES ? told - WORDS_LINES : 0; i < told; i++) {
+        const char *line = lines[i % WORDS_LINES];
+        size_t whole = strcspn(line, "\n");
         n += (size_t)snprintf(out + n, QN_EVIDENCE_WORDS_MAX - n, "%s%.*s", between,
-                              (int)shown(from, whole, WORDS_LINE_MAX), from);
+                              (int)shown(line, whole, WORDS_LINE_MAX), line);
         between = " | ";
-        from += whole + (from[whole] == '\n');
     }
     snprintf(out + n, QN_EVIDENCE_WORDS_MAX - n, ")");
 }

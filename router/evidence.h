@@ -36,7 +36,8 @@ bool qn_evidence_of(const struct qn_evidence *ev, const struct qn_error *e);
 void qn_evidence_members(const struct qn_evidence *ev, struct qn_jw *w);
 
 /* The error's message with the last lines behind it, for answers that have room for a text alone:
- * "… (its last words: a | b)". ev NULL, or without lines: the message as it is. */
+ * "… (its last words: a | b)". What our own programs log of their daily work is left out. ev NULL,
+ * or without lines: the message as it is. */
 void qn_evidence_words(const struct qn_evidence *ev, const struct qn_error *e,
                        char out[static QN_EVIDENCE_WORDS_MAX]);
 

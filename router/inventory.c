@@ -167,6 +167,8 @@ static void unload_place(struct place *p)
 {
     bool there = qn_place_has_process(qn_place_state(p));
     struct qn_error e = {0};
+    if (qn_place_crashed(p) && !there)
+        qn_child_stop(p->child, 0); /* nothing runs: its history is forgotten */
     if (!there && !p->waiting.n)
         return;
     p->unloading = there;
@@ -202,9 +204,9 @@ qn_err qn_inventory_unload(struct qn_inventory *inv, const char *name, void (*do
 {
     struct watcher *w = NULL;
     if (name) {
-        struct place *p;
+        struct place *p = NULL;
         qn_err err = find_place(inv, name, &p, e);
-        if (err)
+        if (err && !(p && qn_place_crashed(p)))
             return err;
         unload_place(p);
         w = qn_xcalloc(1, sizeof *w);

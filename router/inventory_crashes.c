@@ -4,15 +4,21 @@
 
 #include "base/str.h"
 
+bool qn_place_crashed(const struct place *p)
+{
+    if (!p->child)
+        return false;
+    struct qn_child_status s = qn_child_status(p->child);
+    return s.evidence && (s.crashes > 0 || s.state == QN_INST_FAILED);
+}
+
 size_t qn_inventory_crashed(const struct qn_inventory *inv, struct qn_crashed *out, size_t max)
 {
     size_t n = 0;
-    for (const struct place *p = inv->places; p && n < max; p = p->next) {
-        struct qn_child_status s =
-            p->child ? qn_child_status(p->child) : (struct qn_child_status){0};
-        if (s.evidence && (s.crashes > 0 || s.state == QN_INST_FAILED))
-            out[n++] = (struct qn_crashed){.name = p->name, .type = p->type->type, .status = s};
-    }
+    for (const struct place *p = inv->places; p && n < max; p = p->next)
+        if (qn_place_crashed(p))
+            out[n++] = (struct qn_crashed){
+                .name = p->name, .type = p->type->type, .status = qn_child_status(p->child)};
     return n;
 }
 

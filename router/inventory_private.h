@@ -154,4 +154,7 @@ int64_t qn_place_estimate(const struct place *p, int64_t context);
 qn_err qn_place_start(struct place *p, int threads, const struct qn_child_events *events,
                       struct qn_error *e);
 
+/* inventory_crashes.c: its process has ended unasked lately, or cannot be loaded. */
+bool qn_place_crashed(const struct place *p);
+
 #endif

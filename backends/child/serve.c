@@ -2,6 +2,7 @@
  */
 #include "child/serve.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "child/jobs.h"
@@ -19,6 +20,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -31,11 +33,14 @@ enum {
     TERM_GRACE_MS = 1500,  /* for a SIGTERM without a stop line; the router kills after 2 s */
     DRAIN_CHECK_MS = 20,   /* how often a stopping child looks whether its last bytes are sent */
     ACCEPT_PAUSE_MS = 100, /* after running out of descriptors */
+    JOB_ID_MAX = 63,       /* of what the log shows */
     JOB_ARENA_MAX = 3 * QN_FRAME_LINE_MAX
 };
 
 struct reply { /* one POST /run whose answer is on its way */
     struct reply *next;
+    char id[JOB_ID_MAX + 1]; /* the router's log has it, too */
+    int64_t began_ms;
     struct child *child;
     struct qn_http *http;
     struct qn_stream *stream;
@@ -109,8 +114,9 @@ static void tell_failed(struct child *c, const struct qn_error *failure)
 
 /* ---- Replies ---- */
 
-static void reply_remove(struct reply *r)
+static void reply_remove(struct reply *r, const char *how)
 {
+    qn_info("child", "id=%s job=%s ms=%lld", r->id, how, (long long)(qn_now_ms() - r->began_ms));
     struct reply **at = &r->child->replies;
     while (*at != r)
         at = &(*at)->next;
@@ -121,7 +127,7 @@ static void reply_remove(struct reply *r)
 
 static void on_gone(void *ctx)
 {
-    reply_remove(ctx);
+    reply_remove(ctx, "cancelled");
 }
 
 /* Hands over what the job has said, as long as the client keeps reading. */
@@ -136,7 +142,7 @@ static void pump(struct reply *r)
     struct qn_stream *stream = r->stream;
     if (ended) {
         qn_http_on_gone(http, NULL, NULL);
-        reply_remove(r);
+        reply_remove(r, "ended");
     }
     if (bytes.len)
         qn_stream_write(stream, bytes.data, bytes.len);
@@ -255,6 +261,10 @@ static void on_request(void *ctx, struct qn_http *h)
     }
     struct reply *r = qn_xcalloc(1, sizeof *r);
     r->child = c;
+    r->began_ms = qn_now_ms();
+    snprintf(r->id, sizeof r->id, "%s", job.id);
+    /* Before the job can do any harm. */
+    qn_info("child", "id=%s job=begun task=%s", r->id, qn_task_name(job.task));
     err = qn_jobs_add(c->jobs, &job, arena, r, &r->run, &e);
     if (err) {
         free(r);
@@ -362,6 +372,9 @@ static void start_loading(struct child *c, const struct qn_control *m)
         return;
     }
     memcpy(c->secret, m->secret, sizeof c->secret);
+    enum qn_log_level level;
+    if (m->log_level && qn_log_level_parse(m->log_level, &level))
+        qn_log_set_level(level);
     c->threads = (int)m->threads;
     static const struct qn_jobs_events events = {
         .loading = on_loading, .loaded = on_loaded, .output = on_output};

@@ -9,7 +9,7 @@
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 #define INTEGER_MAX 9007199254740991.0
 
-enum { NAME_MAX_BYTES = 512 };
+enum { NAME_MAX_BYTES = 512, LEVEL_MAX_BYTES = 16 };
 
 #define F(name, type, ...)                                                                         \
     {                                                                                              \
@@ -25,6 +25,7 @@ static const struct qn_field load_fields[] = {
     THREADS,
     CONTEXT,
     F(options, QN_F_OBJECT, .min = 0),
+    F(log_level, QN_F_STR, .max = LEVEL_MAX_BYTES),
 };
 static const struct qn_field ping_fields[] = {F(seq, QN_F_I64, .min = 0, .max = INTEGER_MAX)};
 static const struct qn_field threads_fields[] = {THREADS};

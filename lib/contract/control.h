@@ -1,6 +1,6 @@
 /* Messages on fd 4 between the router and a child: one JSON line each.
  *
- *   down  {"msg":"load","secret":"…64 hex…","name":"qwen3","files":["/a.gguf"],"threads":2,"context":0,"options":{…}}
+ *   down  {"msg":"load","secret":"…64 hex…","name":"qwen3","files":["/a.gguf"],"threads":2,"context":0,"options":{…},"log_level":"info"}
  *         {"msg":"ping","seq":7}   {"msg":"threads","threads":1}   {"msg":"stop","grace_ms":10000}
  *   up    {"msg":"loading","progress":0.4}
  *         {"msg":"ready","context":4096,"memory_bytes":123,"gpu_bytes":0,"slots":4,"threads":2}
@@ -43,6 +43,7 @@ struct qn_control {
     enum qn_control_kind kind;
     /* LOAD */
     const char *secret, *name;
+    const char *log_level; /* of what the router's own log takes; NULL: as by default */
     struct qn_strings files; /* absolute paths */
     int64_t threads;         /* LOAD, THREADS, READY */
     int64_t context;         /* LOAD: tokens wanted, 0: the child chooses; READY: tokens it has per sequence */

@@ -313,6 +313,7 @@ static void control_messages_survive_the_crossing(void **state)
     c.threads = 2;
     c.context = 4096;
     c.options = "{\"slots\":2}";
+    c.log_level = "warn";
     assert_int_equal(qn_control_encode(&c, &f->text), QN_OK);
     assert_int_equal(f->text.data[f->text.len - 1], '\n');
     struct qn_jref root = parse(f, f->text.data);
@@ -321,6 +322,7 @@ static void control_messages_survive_the_crossing(void **state)
     assert_string_equal(back.files.v[1], "/b.gguf");
     assert_string_equal(back.options, "{\"slots\":2}");
     assert_int_equal(back.context, 4096);
+    assert_string_equal(back.log_level, "warn");
 
     static const char *const broken[] = {
         "{\"msg\":\"load\",\"secret\":\"x\",\"name\":\"y\"}",

@@ -68,6 +68,10 @@ static void words(void **state)
     qn_evidence_take_log(&ev, "one\n");
     qn_evidence_words(&ev, &e, out);
     assert_string_equal(out, "gone (its last words: one)");
+    qn_evidence_take_log(&ev, "one\n2026-01-31T12:00:00.123Z warn llm two\n"
+                              "2026-01-31T12:00:00.123Z info child id=1 job=begun\n");
+    qn_evidence_words(&ev, &e, out);
+    assert_string_equal(out, "gone (its last words: one | 2026-01-31T12:00:00.123Z warn llm two)");
     ev.error = e;
     assert_true(qn_evidence_of(&ev, &e));
     assert_false(qn_evidence_of(&ev, &other));
