@@ -37,6 +37,7 @@ struct run {
     struct qn_services *sv;
     struct qn_http *http;
     const struct qn_dialect *dialect;
+    const char *as; /* the model, whatever the request names; NULL: as it names */
     struct qn_request rq;
     struct qn_reply reply;
     struct qn_json *doc;
@@ -392,6 +393,12 @@ static void choose_model(struct run *r)
     enum qn_profile p = r->rq.profile;
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
+    const char *last = qn_inventory_last_used(r->sv->inventory);
+    if (r->dialect->last_used) {
+        if (!r->rq.model && last)
+            r->rq.model = qn_arena_strdup(r->rq.arena, last);
+        return;
+    }
     if (!r->rq.model && p != QN_PROFILE_LEMONADE && p != QN_PROFILE_KOLOSAL)
         r->rq.model = stand_in(r);
     if (!r->rq.model || p != QN_PROFILE_LAYERSCALE)
@@ -496,6 +503,8 @@ static void begin(struct run *r)
 {
     struct qn_error e = {0};
     qn_err err = r->dialect->parse(&r->rq, &e);
+    if (r->as)
+        r->rq.model = r->as;
     if (!err && r->dialect->installs && r->rq.model)
         err = qn_pull_first(r->sv, r->rq.model, installed, r, &r->first, &e);
     if (err)
@@ -535,6 +544,12 @@ static bool look_up(struct run *r)
 
 void qn_infer(struct qn_services *sv, struct qn_http *h, const struct qn_dialect *dialect)
 {
+    qn_infer_as(sv, h, dialect, NULL, qn_http_path(h));
+}
+
+void qn_infer_as(struct qn_services *sv, struct qn_http *h, const struct qn_dialect *dialect,
+                 const char *model, const char *path)
+{
     struct run *r = qn_xcalloc(1, sizeof *r);
     struct qn_error e = {0};
     r->sv = sv;
@@ -557,7 +572,8 @@ void qn_infer(struct qn_services *sv, struct qn_http *h, const struct qn_dialect
     };
     r->rq.context = r->rq.keep_alive_ms = QN_UNSET;
     r->rq.profile = qn_request_profile(h);
-    r->rq.family = qn_request_family(h);
+    r->rq.family = qn_family_of(r->rq.profile, path);
+    r->as = model;
     r->rq.header = request_header;
     r->rq.header_ctx = h;
     qn_err err = QN_OK;

@@ -14,4 +14,9 @@ enum { QN_INFER_BEAT_MS = 900 };
 /* Takes the request over and answers it, now or later. */
 void qn_infer(struct qn_services *sv, struct qn_http *h, const struct qn_dialect *dialect);
 
+/* The same for a model that the caller has chosen, whatever the request names; model NULL: as it
+ * names. path: of the route, whose form errors have. Both are lent for the request. */
+void qn_infer_as(struct qn_services *sv, struct qn_http *h, const struct qn_dialect *dialect,
+                 const char *model, const char *path);
+
 #endif

@@ -24,7 +24,14 @@ static const struct qn_route table[] = {
     {"POST", "/engines", QN_AT_ROOT, qn_api_engine_add, NULL},
     {"GET", "/engines/{id}/status", QN_AT_ROOT, qn_api_engine, NULL},
     {"DELETE", "/engines/{id}", QN_AT_ROOT, qn_api_engine_remove, NULL},
-    {"GET", "/metrics", QN_AT_ROOT, qn_api_metrics, NULL},
+    {"GET", "/metrics", QN_AT_ROOT, qn_api_metrics, NULL, QN_METRICS},
+    {"GET", "/running", QN_AT_BOTH, qn_api_running, NULL},
+    {"GET", "/slots", QN_AT_BOTH, qn_api_slots, NULL},
+    {"GET", "/upstream/{id}", QN_AT_ROOT, qn_api_upstream, NULL},
+    {"POST", "/upstream/{id}", QN_AT_ROOT, qn_api_upstream, NULL},
+    {"PUT", "/upstream/{id}", QN_AT_ROOT, qn_api_upstream, NULL},
+    {"PATCH", "/upstream/{id}", QN_AT_ROOT, qn_api_upstream, NULL},
+    {"DELETE", "/upstream/{id}", QN_AT_ROOT, qn_api_upstream, NULL},
     {"GET", "/stats", QN_AT_PREFIXES, qn_api_stats, NULL},
     {"GET", "/system-info", QN_AT_PREFIXES, qn_api_system_info, NULL},
     {"GET", "/system-stats", QN_AT_PREFIXES, qn_api_system_stats, NULL},
@@ -67,6 +74,7 @@ static const struct qn_route table[] = {
     {"POST", "/rerank", QN_AT_PREFIXES, NULL, &qn_rerank},
     {"POST", "/reranking", QN_AT_PREFIXES, NULL, &qn_rerank},
     {"POST", "/reranker", QN_AT_PREFIXES, NULL, &qn_rerank},
+    {"POST", "/tokenize", QN_AT_BOTH, NULL, &qn_tokenize},
     {"POST", "/audio/transcriptions", QN_AT_PREFIXES, NULL, &qn_openai_transcribe},
     {"POST", "/audio/translations", QN_AT_PREFIXES, NULL, &qn_openai_translate},
     {"POST", "/audio/speech", QN_AT_PREFIXES, NULL, &qn_openai_speech},
@@ -212,11 +220,12 @@ static void answer_no_method(struct qn_http *h, const struct qn_route_hit *hit)
     qn_answer_plain(h, 405, "method_not_allowed", text);
 }
 
-/* Ollama never asked for a type, and its documents show requests without one. Pages of other
- * origins have been turned away before this. */
+/* Ollama never asked for a type, and its documents show requests without one; what stands behind a
+ * model has rules of its own. Pages of other origins have been turned away before this. */
 static bool takes_any_type(const struct qn_route *row)
 {
-    return row->places == QN_AT_ROOT && qn_str_starts(row->pattern, "/api/");
+    return row->handle == qn_api_upstream ||
+           (row->places == QN_AT_ROOT && qn_str_starts(row->pattern, "/api/"));
 }
 
 /* Whose doors are DPPAN's or Ollama's gets their form of an error. */

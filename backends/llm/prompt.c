@@ -461,7 +461,7 @@ static qn_err make_complete(const struct qn_prompter *p, const struct qn_complet
                        QN_TOK_SPECIAL, "prompt", context, t, e);
     /* Ids are taken as they are given; text gets the start token. */
     bool ids = c->prompt_tokens.n > 0 && !(c->suffix && c->suffix[0]);
-    if (!err && !ids)
+    if (!err && !ids && !(c->bare && t->n > 0))
         err = add_start(p, t, "prompt", &out->echo_skip, e);
     if (err || !c->echo)
         return err;

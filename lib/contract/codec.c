@@ -78,6 +78,7 @@ static const struct qn_field complete_fields[] = {
     P(prompt_tokens, QN_F_I64S, .max = QN_JOB_PROMPT_BYTES_MAX),
     P(echo, QN_F_BOOL, .min = 0),
     P(suffix, QN_F_STR, .max = QN_JOB_PROMPT_BYTES_MAX),
+    P(bare, QN_F_BOOL, .min = 0),
 };
 
 #define M(name, type, ...)                                                                         \

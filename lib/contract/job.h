@@ -143,6 +143,7 @@ struct qn_complete {
     struct qn_i64s prompt_tokens; /* used instead of prompt when n > 0 */
     bool echo;                /* the reply begins with the prompt (and its logprobs, if asked) */
     const char *suffix;
+    bool bare;                /* the text gets no start token, unless it is empty */
 };
 
 /* Texts that are measured, for EMBED and RERANK: 1 to QN_JOB_INPUTS_MAX. */

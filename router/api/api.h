@@ -37,6 +37,12 @@ void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id);    
 void qn_api_unload(struct qn_services *sv, struct qn_http *h, const char *id);      /* load.c */
 void qn_api_stats(struct qn_services *sv, struct qn_http *h, const char *id);       /* stats.c */
 void qn_api_metrics(struct qn_services *sv, struct qn_http *h, const char *id);     /* metrics.c */
+void qn_api_running(struct qn_services *sv, struct qn_http *h, const char *id);     /* running.c */
+/* The places of a running model (running.c). */
+struct qn_child_status;
+void qn_api_slots_write(struct qn_jw *w, const struct qn_child_status *s);
+void qn_api_slots(struct qn_services *sv, struct qn_http *h, const char *id);       /* running.c */
+void qn_api_upstream(struct qn_services *sv, struct qn_http *h, const char *id);    /* upstream.c */
 void qn_api_logs(struct qn_services *sv, struct qn_http *h, const char *id);        /* logs.c */
 void qn_api_system_info(struct qn_services *sv, struct qn_http *h, const char *id); /* system.c */
 void qn_api_system_stats(struct qn_services *sv, struct qn_http *h, const char *id);

@@ -95,6 +95,7 @@ struct qn_dialect {
     const char *id_header;   /* MAY. Reply header that says "req_" and the request's id */
     bool form;               /* the body is multipart/form-data */
     bool installs; /* a model that is known but not here is downloaded at its first use */
+    bool last_used; /* who names no model means the loaded one that was used last */
     /* MAY. Which kept answers parse needs: the one whose whole conversation is wanted (left alone
      * when none is), and single ones, whose number is given back. doc is an object, unchecked. */
     size_t (*earlier)(const struct qn_json *doc, struct qn_arena *arena, const char **chain,
@@ -124,6 +125,6 @@ extern const struct qn_dialect qn_openai_chat, qn_openai_complete, qn_responses,
 extern const struct qn_dialect qn_ollama_chat, qn_ollama_generate;
 extern const struct qn_dialect qn_openai_transcribe, qn_openai_translate, qn_openai_speech;
 extern const struct qn_dialect qn_openai_generate, qn_openai_edit, qn_openai_vary, qn_upscale;
-extern const struct qn_dialect qn_anthropic, qn_anthropic_count;
+extern const struct qn_dialect qn_anthropic, qn_anthropic_count, qn_tokenize;
 
 #endif
