@@ -71,6 +71,7 @@ struct qn_child {
     int64_t grace_ms;
     double progress;
     int64_t ready_context, ready_memory, ready_gpu, ready_slots, ready_threads;
+    char ready_upstream[QN_CONTROL_UPSTREAM_MAX + 1];
     int64_t load_ms, last_use_ms;
     struct qn_error error;
     bool killed;                  /* by us, with SIGTERM or SIGKILL */
@@ -165,6 +166,7 @@ static void on_ready(struct qn_child *c, const struct qn_control *m)
     c->ready_memory = m->memory_bytes;
     c->ready_gpu = m->gpu_bytes;
     c->ready_slots = m->slots;
+    snprintf(c->ready_upstream, sizeof c->ready_upstream, "%s", m->upstream ? m->upstream : "");
     c->ready_threads = m->threads;
     c->load_ms = qn_now_ms() - c->began_ms;
     c->error = (struct qn_error){0};
@@ -339,6 +341,7 @@ static void close_process(struct qn_child *c)
     c->secret[0] = 0;
     c->ended_ms = qn_now_ms();
     c->ready_context = c->ready_memory = c->ready_gpu = c->ready_slots = c->ready_threads = 0;
+    c->ready_upstream[0] = '\0';
     c->progress = 0;
 }
 
@@ -691,6 +694,7 @@ struct qn_child_status qn_child_status(const struct qn_child *c)
         .memory_bytes = c->ready_memory,
         .gpu_bytes = c->ready_gpu,
         .slots = c->ready_slots,
+        .upstream = c->ready_upstream,
         .threads = c->ready_threads,
         .load_ms = c->in.state == QN_INST_LOADING ? qn_now_ms() - c->began_ms : c->load_ms,
         .jobs = c->n_jobs,

@@ -21,6 +21,7 @@ ROOMS = {
     "engine": ("backends/engine", ["formats", "base"]),
     "nets": ("backends/nets", ["engine", "formats", "base"]),
     "llm": ("backends/llm", ["child", "contract", "nets", "engine", "formats", "base"]),
+    "bridge": ("backends/bridge", ["child", "contract", "formats", "confine", "base"]),
     "probe": ("backends/probe", ["base"]),
     "unpack": ("backends/unpack", ["confine", "base"]),
     "registry": ("registry", ["formats", "base"]),
@@ -33,7 +34,7 @@ ROOMS = {
 OWNERS = {
     "cjson/": ["lib/base/json.c"],
     "microhttpd.h": ["lib/io/http_server.c", "lib/io/http_server_private.h"],
-    "curl/": ["lib/io/http_client.c", "registry/download", "registry/web", "cli/client.c"],
+    "curl/": ["lib/io/http_client.c", "registry/download", "registry/web", "cli/client.c", "backends/bridge/exchange.c"],
     "seccomp.h": ["lib/confine/"],
     "linux/landlock.h": ["lib/confine/"],
     "archive": ["backends/unpack/extract.c"],

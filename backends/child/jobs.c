@@ -55,6 +55,7 @@ struct qn_jobs {
     pthread_mutex_t lock;
     pthread_cond_t wake_cond;
     bool wake, quit;
+    bool loaded; /* self can be woken */
     struct qn_run *incoming, **incoming_end;
     size_t queued, count;
     int threads_wish;   /* 0: none */
@@ -71,6 +72,8 @@ static void wake(struct qn_jobs *j)
 {
     j->wake = true;
     pthread_cond_signal(&j->wake_cond);
+    if (j->loaded && j->backend->wake)
+        j->backend->wake(j->self);
 }
 
 /* With the lock held; true when that was the last reference: run_free it after unlocking. */
@@ -307,6 +310,9 @@ static void *compute(void *arg)
         failure.code = err;
         j->failure = failure;
     }
+    pthread_mutex_lock(&j->lock);
+    j->loaded = err == QN_OK;
+    pthread_mutex_unlock(&j->lock);
     qn_loop_post(j->loop, report_loaded, j);
     if (err)
         return NULL;
@@ -320,6 +326,9 @@ static void *compute(void *arg)
     }
     drop_all(j, extract(&j->started, every), true);
     drop_all(j, extract(&j->backlog, every), false);
+    pthread_mutex_lock(&j->lock);
+    j->loaded = false;
+    pthread_mutex_unlock(&j->lock);
     j->backend->unload(j->self);
     return NULL;
 }

@@ -4,7 +4,6 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "confine/confine.h"
 #include "contract/backend_types.h"
 #include "formats/gguf_split.h"
 
@@ -23,18 +22,18 @@ static const char oom_score[] = "500";
 /* What programs and their libraries read wherever they run, and what says how much memory and how
  * many processors there are. */
 static const struct qn_confine_path everywhere[] = {
-    {"/proc", false},
-    {"/sys", false},
-    {"/dev/null", true},
-    {"/dev/zero", true},
-    {"/dev/urandom", false},
-    {"/usr/lib", false},
-    {"/lib", false},
-    {"/lib64", false},
-    {"/usr/local/lib", false},
-    {"/usr/share", false},
-    {"/etc/ld.so.cache", false},
-    {"/etc/localtime", false},
+    {"/proc", 0},
+    {"/sys", 0},
+    {"/dev/null", QN_CONFINE_WRITE},
+    {"/dev/zero", QN_CONFINE_WRITE},
+    {"/dev/urandom", 0},
+    {"/usr/lib", 0},
+    {"/lib", 0},
+    {"/lib64", 0},
+    {"/usr/local/lib", 0},
+    {"/usr/share", 0},
+    {"/etc/ld.so.cache", 0},
+    {"/etc/localtime", 0},
 };
 
 enum { EVERYWHERE = sizeof everywhere / sizeof *everywhere };
@@ -45,13 +44,13 @@ struct list {
     size_t n, room;
 };
 
-static void add(struct list *l, const char *path, bool write)
+static void add(struct list *l, const char *path, unsigned may)
 {
     if (l->n == l->room) {
         l->room = l->room ? 2 * l->room : 64;
         l->paths = qn_xrealloc(l->paths, l->room * sizeof *l->paths);
     }
-    l->paths[l->n++] = (struct qn_confine_path){qn_arena_strdup(l->arena, path), write};
+    l->paths[l->n++] = (struct qn_confine_path){qn_arena_strdup(l->arena, path), may};
 }
 
 /* A model of several files is named by its first. */
@@ -60,20 +59,20 @@ static void add_model(struct list *l, const char *path)
     char part[PATH_BYTES_MAX];
     size_t n = strlen(path), parts = 0;
     static const char form[] = "-00001-of-00001.gguf";
-    add(l, path, false);
+    add(l, path, 0);
     if (n > sizeof form && qn_str_ends(path, ".gguf"))
         parts = strtoul(path + n - strlen("00001.gguf"), NULL, 10);
     if (parts > QN_GGUF_PARTS_MAX)
         return;
     for (size_t i = 0; i < parts && qn_gguf_part_path(path, i, parts, part, sizeof part); i++)
-        add(l, part, false);
+        add(l, part, 0);
 }
 
 /* A folder of the server's own data; a rule needs it to be there. */
 static void add_own_folder(struct list *l, const char *folder)
 {
     qn_mkdirs(folder, 0700, NULL); /* who writes there later says what is wrong */
-    add(l, folder, true);
+    add(l, folder, QN_CONFINE_WRITE);
 }
 
 /* Files are written beside, and renamed: their folder is what counts. */
@@ -99,7 +98,7 @@ static void add_option(struct list *l, const struct qn_load_option *o, const str
     case QN_LOAD_ADAPTERS:
         for (bool more = qn_json_first(value, &it); more; more = qn_json_next(&it)) {
             struct qn_jref path = qn_json_get(&it, "path");
-            add(l, qn_json_raw_str(&path), false);
+            add(l, qn_json_raw_str(&path), 0);
         }
         break;
     case QN_LOAD_CACHE_FILE:
@@ -128,11 +127,14 @@ static qn_err add_options(struct list *l, const char *type, const char *options,
     return QN_OK;
 }
 
-static qn_err confine_files(const char *type, const struct qn_control *load, struct qn_error *e)
+static qn_err confine_files(const char *type, const struct qn_control *load,
+                            const struct qn_sandbox_needs *needs, struct qn_error *e)
 {
     struct list l = {.arena = qn_arena_new(ARENA_MAX)};
     for (size_t i = 0; i < EVERYWHERE; i++)
-        add(&l, everywhere[i].path, everywhere[i].write);
+        add(&l, everywhere[i].path, everywhere[i].may);
+    for (size_t i = 0; i < needs->n; i++)
+        add(&l, needs->paths[i].path, needs->paths[i].may);
     for (size_t i = 0; i < load->files.n; i++)
         add_model(&l, load->files.v[i]);
     qn_err err = add_options(&l, type, load->options, e);
@@ -155,17 +157,20 @@ static void yield_memory_first(void)
     setrlimit(RLIMIT_CORE, &none); /* tens of gigabytes of weights help nobody */
 }
 
-qn_err qn_child_sandbox(const char *type, const struct qn_control *load, struct qn_error *e)
+qn_err qn_child_sandbox(const char *type, const struct qn_control *load,
+                        const struct qn_sandbox_needs *needs, struct qn_error *e)
 {
+    static const struct qn_sandbox_needs none = {.calls = QN_CONFINE_ALONE};
+    needs = needs ? needs : &none;
     yield_memory_first();
-    qn_err err = confine_files(type, load, e);
+    qn_err err = confine_files(type, load, needs, e);
     if (err == QN_EUNSUPPORTED) {
         qn_warn("child", "sandbox=without_files: %s; the model's process can read what you can",
                 e->message);
         err = QN_OK;
     }
     if (!err)
-        err = qn_confine_calls(e);
+        err = qn_confine_calls_but(needs->calls, e);
     if (err == QN_EUNSUPPORTED) {
         qn_warn("child", "sandbox=without_calls: %s", e->message);
         err = QN_OK;

@@ -351,6 +351,7 @@ static void on_loaded(void *ctx, const struct qn_ready *ready, const struct qn_e
     m.memory_bytes = ready->memory_bytes;
     m.gpu_bytes = ready->gpu_bytes;
     m.slots = ready->slots;
+    m.upstream = ready->upstream;
     m.threads = c->threads;
     qn_info("child", "model=%s state=ready context=%lld slots=%lld", c->name,
             (long long)ready->context, (long long)ready->slots);
@@ -378,7 +379,8 @@ static void start_loading(struct child *c, const struct qn_control *m)
     c->threads = (int)m->threads;
     static const struct qn_jobs_events events = {
         .loading = on_loading, .loaded = on_loaded, .output = on_output};
-    qn_err err = qn_child_sandbox(c->backend->type, m, &e);
+    qn_err err = c->backend->confine ? c->backend->confine(m, &e)
+                                     : qn_child_sandbox(c->backend->type, m, NULL, &e);
     if (!err)
         err = qn_jobs_new(c->loop, c->backend, m, &events, c, &c->jobs, &e);
     if (err)

@@ -1,4 +1,5 @@
-/* All that a backend's main() needs: file descriptors, control lines, /run, the job queue, stepping.
+/* All that a backend's main() needs: file descriptors, control lines, /run, the job queue,
+ * stepping.
  *
  * Two threads. The loop thread owns fd 3 and fd 4, reads requests, writes frames, answers pings.
  * The compute thread calls every function of struct qn_backend, one at a time. Between two calls
@@ -28,14 +29,15 @@ enum { QN_SINK_HIGH = 256 * 1024 };
 
 struct qn_progress; /* reports loading progress */
 void qn_progress_set(struct qn_progress *p, double fraction);
-bool qn_progress_cancelled(const struct qn_progress *p); /* the router asked to stop: give up loading */
+bool qn_progress_cancelled(
+    const struct qn_progress *p); /* the router asked to stop: give up loading */
 
 struct qn_load {
     const char *name;
     const char *const *files; /* absolute paths */
     size_t n_files;
     int threads;
-    int64_t context; /* tokens per sequence; 0: choose */
+    int64_t context;        /* tokens per sequence; 0: choose */
     struct qn_jref options; /* object of backend options */
 };
 
@@ -44,28 +46,42 @@ struct qn_ready {
     int64_t gpu_bytes;    /* of graphics processors' own memory */
     int64_t memory_bytes; /* resident bytes the model needs: weights, caches, scratch */
     int64_t slots;        /* jobs that can run at once */
+    const char *upstream; /* address of a server behind this process that anybody on this machine
+                             may ask; NULL: there is none. Lent until unload */
 };
+
+struct qn_control;
 
 struct qn_backend {
     const char *type; /* "llm" */
     /* MUST. Loads the model; on success *self is what the others get. */
-    qn_err (*load)(const struct qn_load *opts, struct qn_progress *p, void **self, struct qn_ready *ready, struct qn_error *e);
+    qn_err (*load)(const struct qn_load *opts, struct qn_progress *p, void **self,
+                   struct qn_ready *ready, struct qn_error *e);
     /* MUST. Takes a job; QN_EBUSY: no slot is free, serve.c keeps it queued and asks again. job and
      * out stay valid until END or ERROR was sent or cancel returned. Any other error: serve.c sends
      * it as the reply. */
     qn_err (*start)(void *self, const struct qn_job *job, struct qn_sink *out, struct qn_error *e);
-    /* MUST. Advances every running job by one slice (below 250 ms); false when nothing is left to do
-     * (no jobs, or all of them paused by a full sink). */
+    /* MUST. Advances every running job by one slice (below 250 ms); false when nothing is left to
+     * do (no jobs, or all of them paused by a full sink). */
     bool (*step)(void *self);
     /* MUST. Forgets a job that was started; no event may follow. */
     void (*cancel)(void *self, const struct qn_job *job);
+    /* MAY. Gives up what the process shall not have (child/sandbox.h), for a backend that needs
+     * more than its model's files, and starts what it needs before. On the loop's thread, while it
+     * is the only one, before load. NULL: qn_child_sandbox without needs. */
+    qn_err (*confine)(const struct qn_control *load, struct qn_error *e);
+    /* MAY. There is something for step to look at: a job, a cancelled one, a sink with room. For a
+     * step that waits for others than its own processor. On the loop's thread, beside any of the
+     * others; it must not block. */
+    void (*wake)(void *self);
     /* MAY. The router changed how many threads this child may use. */
     void (*threads)(void *self, int threads);
     /* MUST. */
     void (*unload)(void *self);
 };
 
-/* The whole life of a child process: returns its exit status. argv: --name NAME and nothing else. */
+/* The whole life of a child process: returns its exit status. argv: --name NAME and nothing else.
+ */
 int qn_child_main(int argc, char **argv, const struct qn_backend *backend);
 
 #endif

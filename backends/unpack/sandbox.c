@@ -35,7 +35,7 @@ static qn_err set_limits(int64_t file_bytes, struct qn_error *e)
 qn_err qn_sandbox_enter(int folder, int64_t file_bytes, const char **lacking, struct qn_error *e)
 {
     char path[32];
-    struct qn_confine_path only = {.path = path, .write = true};
+    struct qn_confine_path only = {.path = path, .may = QN_CONFINE_WRITE};
     snprintf(path, sizeof path, "/proc/self/fd/%d", folder);
     *lacking = "";
     /* It ends with the server, whatever ends that. */

@@ -46,6 +46,18 @@ static uint64_t rights_of(long version)
     return all;
 }
 
+static uint64_t rights_for(unsigned may)
+{
+    uint64_t rights = read_rights;
+    if (may & QN_CONFINE_WRITE)
+        rights |= write_rights;
+    if (may & QN_CONFINE_RUN)
+        rights |= LANDLOCK_ACCESS_FS_EXECUTE;
+    if (may & QN_CONFINE_DEVICE)
+        rights |= LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_IOCTL_DEV;
+    return rights;
+}
+
 static qn_err add_path(int ruleset, uint64_t handled, const struct qn_confine_path *p,
                        struct qn_error *e)
 {
@@ -54,7 +66,7 @@ static qn_err add_path(int ruleset, uint64_t handled, const struct qn_confine_pa
     if (fd < 0)
         return errno == ENOENT || errno == EACCES ? QN_OK : qn_fail_errno(e, "open %s", p->path);
     struct landlock_path_beneath_attr rule = {.parent_fd = fd};
-    rule.allowed_access = (read_rights | (p->write ? write_rights : 0)) & handled;
+    rule.allowed_access = rights_for(p->may) & handled;
     if (fstat(fd, &st) != 0 || !S_ISDIR(st.st_mode))
         rule.allowed_access &= file_rights;
     long done = syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
@@ -88,22 +100,29 @@ qn_err qn_confine_files(const struct qn_confine_path *paths, size_t n, struct qn
 struct call {
     int number;
     const char *name;
+    unsigned needed; /* by whom: bit 1 << enum qn_confine_need */
 };
 
-#define CALL(name)                                                                                 \
-    {                                                                                              \
-        SCMP_SYS(name), #name                                                                      \
-    }
+enum { CLIENT = 1u << QN_CONFINE_CLIENT, SERVER = 1u << QN_CONFINE_SERVER };
 
-/* No child of ours has a use for these. A number below zero: this machine has no such call. */
+#define NEEDED(name, by)                                                                           \
+    {                                                                                              \
+        SCMP_SYS(name), #name, by                                                                  \
+    }
+#define CALL(name) NEEDED(name, 0)
+
+/* No child that computes has a use for these. A number below zero: this machine has no such call.
+ * A name that is resolved binds a socket for asking the kernel what addresses there are. */
 static const struct call forbidden[] = {
     /* programs and processes */
-    CALL(execve), CALL(execveat), CALL(fork), CALL(vfork),
+    NEEDED(execve, SERVER), CALL(execveat), CALL(fork), CALL(vfork),
     /* the network; what is open stays */
-    CALL(socket), CALL(socketpair), CALL(connect), CALL(bind), CALL(listen),
+    NEEDED(socket, CLIENT | SERVER), NEEDED(socketpair, CLIENT | SERVER), NEEDED(connect, CLIENT),
+    NEEDED(bind, CLIENT | SERVER), NEEDED(listen, SERVER),
     /* other processes */
-    CALL(process_vm_readv), CALL(process_vm_writev), CALL(pidfd_getfd), CALL(pidfd_send_signal),
-    CALL(rt_sigqueueinfo), CALL(rt_tgsigqueueinfo), CALL(kcmp), CALL(process_madvise),
+    CALL(process_vm_readv), CALL(process_vm_writev), CALL(pidfd_getfd),
+    NEEDED(pidfd_send_signal, CLIENT), CALL(rt_sigqueueinfo), CALL(rt_tgsigqueueinfo), CALL(kcmp),
+    CALL(process_madvise),
     /* the system's shape */
     CALL(mount), CALL(umount2), CALL(pivot_root), CALL(chroot), CALL(move_mount), CALL(open_tree),
     CALL(fsopen), CALL(fsmount), CALL(setns), CALL(unshare), CALL(swapon), CALL(swapoff),
@@ -149,7 +168,7 @@ static void on_forbidden(int signal_number, siginfo_t *info, void *context)
 
 /* New processes, as opposed to threads, and signals to others. The leak sanitizer looks at a
  * process from a second one that it clones and that traces: builds with it leave that out. */
-static int forbid_partly(scmp_filter_ctx filter)
+static int forbid_partly(scmp_filter_ctx filter, uint32_t action)
 {
     const struct scmp_arg_cmp other = {
         .arg = 0, .op = SCMP_CMP_NE, .datum_a = (scmp_datum_t)getpid(), .datum_b = 0};
@@ -157,18 +176,24 @@ static int forbid_partly(scmp_filter_ctx filter)
 #ifndef __SANITIZE_ADDRESS__
     const struct scmp_arg_cmp no_thread = {
         .arg = 0, .op = SCMP_CMP_MASKED_EQ, .datum_a = CLONE_THREAD, .datum_b = 0};
-    err = seccomp_rule_add_array(filter, SCMP_ACT_TRAP, SCMP_SYS(clone), 1, &no_thread);
-    err = err ? err : seccomp_rule_add(filter, SCMP_ACT_TRAP, SCMP_SYS(ptrace), 0);
+    err = seccomp_rule_add_array(filter, action, SCMP_SYS(clone), 1, &no_thread);
+    err = err ? err : seccomp_rule_add(filter, action, SCMP_SYS(ptrace), 0);
 #endif
     /* Its flags lie in memory, where a filter cannot look; the C library then calls clone. */
     err = err ? err : seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
-    err = err ? err : seccomp_rule_add_array(filter, SCMP_ACT_TRAP, SCMP_SYS(kill), 1, &other);
-    err = err ? err : seccomp_rule_add(filter, SCMP_ACT_TRAP, SCMP_SYS(tkill), 0);
-    return err ? err : seccomp_rule_add_array(filter, SCMP_ACT_TRAP, SCMP_SYS(tgkill), 1, &other);
+    err = err ? err : seccomp_rule_add_array(filter, action, SCMP_SYS(kill), 1, &other);
+    err = err ? err : seccomp_rule_add(filter, action, SCMP_SYS(tkill), 0);
+    return err ? err : seccomp_rule_add_array(filter, action, SCMP_SYS(tgkill), 1, &other);
 }
 
 qn_err qn_confine_calls(struct qn_error *e)
 {
+    return qn_confine_calls_but(QN_CONFINE_ALONE, e);
+}
+
+qn_err qn_confine_calls_but(enum qn_confine_need need, struct qn_error *e)
+{
+    const uint32_t what = need == QN_CONFINE_SERVER ? SCMP_ACT_ERRNO(EACCES) : SCMP_ACT_TRAP;
     struct sigaction action = {.sa_sigaction = on_forbidden, .sa_flags = SA_SIGINFO};
     if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) < 0 && errno == EINVAL)
         return qn_fail(e, QN_EUNSUPPORTED, "this kernel has no filters of system calls");
@@ -177,9 +202,9 @@ qn_err qn_confine_calls(struct qn_error *e)
         return qn_fail(e, QN_ENOMEM, "no memory for a filter of system calls");
     int err = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
     for (size_t i = 0; i < sizeof forbidden / sizeof *forbidden && !err; i++)
-        if (forbidden[i].number >= 0)
-            err = seccomp_rule_add(filter, SCMP_ACT_TRAP, forbidden[i].number, 0);
-    err = err ? err : forbid_partly(filter);
+        if (forbidden[i].number >= 0 && !(forbidden[i].needed & 1u << need))
+            err = seccomp_rule_add(filter, what, forbidden[i].number, 0);
+    err = err ? err : forbid_partly(filter, what);
     sigemptyset(&action.sa_mask);
     if (!err && sigaction(SIGSYS, &action, NULL) != 0)
         err = -errno;

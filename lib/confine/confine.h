@@ -13,7 +13,14 @@
 
 struct qn_confine_path {
     const char *path; /* a file, or a folder with all in it; symbolic links are followed */
-    bool write; /* files there may be written, made, renamed and removed, too, and folders made */
+    unsigned may;     /* besides reading: QN_CONFINE_WRITE, ... */
+};
+
+enum {
+    QN_CONFINE_WRITE = 1, /* files may be written, made, renamed and removed, and folders made */
+    QN_CONFINE_RUN = 2,   /* this very file may be started as a program */
+    QN_CONFINE_DEVICE =
+        4 /* devices may be written to and told what to do: a graphics processor's */
 };
 
 /* From now on this thread, and those it starts, may open nothing but these paths, on top of what is
@@ -26,5 +33,18 @@ qn_err qn_confine_files(const struct qn_confine_path *paths, size_t n, struct qn
  * one line on the standard error that names the call. Threads can be started, open sockets used.
  * QN_EUNSUPPORTED: this kernel has no filters, and nothing has changed. */
 qn_err qn_confine_calls(struct qn_error *e);
+
+/* What a process must be able to do that does not compute itself. */
+enum qn_confine_need {
+    QN_CONFINE_ALONE,  /* nothing of the sort: as qn_confine_calls */
+    QN_CONFINE_CLIENT, /* connect to servers, and end a process that it has started */
+    QN_CONFINE_SERVER  /* a foreign program that is about to be started in this process: it may
+                          listen, and start what the rules for files let it start. What it may not
+                          fails with EACCES, for its authors knew nothing of a sandbox; it can
+                          connect to nothing */
+};
+
+/* As qn_confine_calls, for a process with such a need. */
+qn_err qn_confine_calls_but(enum qn_confine_need need, struct qn_error *e);
 
 #endif

@@ -60,6 +60,14 @@ static const struct qn_load_option media_options[] = {
     {NULL, QN_LOAD_VALUE, QN_JSON_ABSENT},
 };
 
+/* What another machine computes with is not this one's. */
+static int64_t remote_memory(const struct qn_memory_facts *f)
+{
+    enum { PROCESS = 16 * 1024 * 1024 };
+    (void)f;
+    return PROCESS;
+}
+
 static const struct qn_load_option llm_options[] = {
     {"slots", QN_LOAD_VALUE, QN_JSON_NUMBER},
     {"cache_type", QN_LOAD_VALUE, QN_JSON_STRING},
@@ -109,6 +117,15 @@ static const struct qn_backend_type types[] = {
         .optional = true,
         .tasks = 1u << QN_TASK_IMAGE,
         .memory_estimate = media_memory,
+    },
+    {
+        .type = "remote",
+        .binary = "quince-bridge",
+        .recipe = "remote",
+        .load_options = media_options,
+        .optional = true,
+        .tasks = (1u << QN_TASK_COUNT) - (1u << QN_TASK_CHAT),
+        .memory_estimate = remote_memory,
     },
 };
 

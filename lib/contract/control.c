@@ -37,6 +37,7 @@ static const struct qn_field ready_fields[] = {
     F(gpu_bytes, QN_F_I64, .min = 0, .max = INTEGER_MAX),
     F(slots, QN_F_I64, .min = 1, .max = 65536),
     THREADS,
+    F(upstream, QN_F_STR, .max = QN_CONTROL_UPSTREAM_MAX),
 };
 static const struct qn_field failed_fields[] = {F(error, QN_F_ERROR, .min = 0)};
 static const struct qn_field pong_fields[] = {

@@ -4,6 +4,7 @@
  *         {"msg":"ping","seq":7}   {"msg":"threads","threads":1}   {"msg":"stop","grace_ms":10000}
  *   up    {"msg":"loading","progress":0.4}
  *         {"msg":"ready","context":4096,"memory_bytes":123,"gpu_bytes":0,"slots":4,"threads":2}
+ *         … and "upstream":"http://127.0.0.1:40001", where a server behind the child may be asked
  *         {"msg":"failed","error":{"code":"format","param":"","message":"…"}}
  *         {"msg":"pong","seq":7,"jobs":1,"step_age_ms":12}
  */
@@ -23,7 +24,8 @@ enum {
     QN_FD_CONTROL = 4, /* a stream socket pair's end */
     QN_SECRET_HEX = 64,
     QN_CONTROL_LINE_MAX = 1024 * 1024,
-    QN_CONTROL_FILES_MAX = 64
+    QN_CONTROL_FILES_MAX = 64,
+    QN_CONTROL_UPSTREAM_MAX = 256
 };
 
 enum qn_control_kind {
@@ -55,6 +57,7 @@ struct qn_control {
     /* READY */
     int64_t memory_bytes, slots;
     int64_t gpu_bytes; /* of graphics processors' own memory */
+    const char *upstream; /* NULL: there is none */
     /* FAILED */
     struct qn_error error;
     /* PING, PONG */

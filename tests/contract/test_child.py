@@ -13,6 +13,9 @@ import time
 
 import pytest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import fake_llama
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("QUINCE_TEST_BUILD", ROOT / "build"))
 SECRET = "5e" * 32
@@ -87,15 +90,26 @@ class Child:
 BACKENDS = {
     "fake": (BUILD / "tests" / "fake_backend", None),
     "llm": (BUILD / "bin" / "quince-llm", ROOT / "registry" / "starter" / "quince-starter.gguf"),
+    "bridge": (BUILD / "bin" / "quince-bridge", None),
 }
+
+
+def remote_file(folder, *servers, **fields):
+    """The definition of a model that these servers compute."""
+    path = folder / "remote.json"
+    path.write_text(json.dumps({"quince_remote": 1, "upstreams": [{"url": s.url} for s in servers], **fields}))
+    return path
 
 
 @pytest.fixture(params=list(BACKENDS))
 def child(request, tmp_path):
     program, model = BACKENDS[request.param]
-    c = Child(program, model or fake_file(tmp_path, tokens=200, token_ms=5))
-    yield c
-    c.close()
+    with contextlib.ExitStack() as stack:
+        if request.param == "bridge":
+            model = remote_file(tmp_path, stack.enter_context(fake_llama.serving(tokens=200, token_ms=5)))
+        c = Child(program, model or fake_file(tmp_path, tokens=200, token_ms=5))
+        yield c
+        c.close()
 
 
 def job(**fields):

@@ -91,7 +91,7 @@ static bool can(const char *name, int flags)
 static int files_only(void)
 {
     char *allowed = in_dir("allowed"), *open_dir = in_dir("open"), *none = in_dir("no such");
-    const struct qn_confine_path paths[] = {{allowed, false}, {open_dir, true}, {none, false}};
+    const struct qn_confine_path paths[] = {{allowed, 0}, {open_dir, QN_CONFINE_WRITE}, {none, 0}};
     struct qn_error e = {0};
     qn_err err = qn_confine_files(paths, 3, &e);
     if (err)
@@ -113,7 +113,7 @@ static int files_only(void)
 static int one_file(void)
 {
     char *file = in_dir("allowed/model");
-    const struct qn_confine_path path = {file, false};
+    const struct qn_confine_path path = {file, 0};
     qn_err err = qn_confine_files(&path, 1, NULL);
     if (err)
         return err == QN_EUNSUPPORTED ? UNSUPPORTED : 1;

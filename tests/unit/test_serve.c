@@ -146,7 +146,13 @@ static void tiny_unload(void *self)
 }
 
 static const struct qn_backend tiny = {
-    "tiny", tiny_load, tiny_start, tiny_step, tiny_cancel, tiny_threads, tiny_unload,
+    .type = "tiny",
+    .load = tiny_load,
+    .start = tiny_start,
+    .step = tiny_step,
+    .cancel = tiny_cancel,
+    .threads = tiny_threads,
+    .unload = tiny_unload,
 };
 
 /* ---- The router's side ---- */

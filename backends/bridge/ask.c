@@ -1,0 +1,471 @@
+/* See ask.h. Talks and texts; sounds and pictures are in ask_media.c. */
+#include "bridge/ask.h"
+
+#include "base/json.h"
+#include "base/str.h"
+#include "bridge/ask_private.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ANY = 1u << QN_FLAVOUR_OPENAI | 1u << QN_FLAVOUR_LLAMA | 1u << QN_FLAVOUR_VLLM };
+enum { LLAMA = 1u << QN_FLAVOUR_LLAMA, VLLM = 1u << QN_FLAVOUR_VLLM };
+
+/* Names of sampling on the wire, and who knows them; who does not goes without. */
+static const struct {
+    const char *name;
+    size_t offset;
+    bool integer;
+    unsigned flavours;
+} samplings[] = {
+    {"max_tokens", offsetof(struct qn_sampling, max_tokens), true, ANY},
+    {"temperature", offsetof(struct qn_sampling, temperature), false, ANY},
+    {"top_p", offsetof(struct qn_sampling, top_p), false, ANY},
+    {"presence_penalty", offsetof(struct qn_sampling, presence_penalty), false, ANY},
+    {"frequency_penalty", offsetof(struct qn_sampling, frequency_penalty), false, ANY},
+    {"seed", offsetof(struct qn_sampling, seed), true, ANY},
+    {"n", offsetof(struct qn_sampling, n), true, ANY},
+    {"top_k", offsetof(struct qn_sampling, top_k), true, LLAMA | VLLM},
+    {"min_p", offsetof(struct qn_sampling, min_p), false, LLAMA | VLLM},
+    {"typical_p", offsetof(struct qn_sampling, typical_p), false, LLAMA},
+    {"repeat_penalty", offsetof(struct qn_sampling, repeat_penalty), false, LLAMA},
+    {"repetition_penalty", offsetof(struct qn_sampling, repeat_penalty), false, VLLM},
+    {"repeat_last_n", offsetof(struct qn_sampling, repeat_last_n), true, LLAMA},
+};
+
+static bool knows(const struct qn_ask_to *to, unsigned flavours)
+{
+    return (flavours & 1u << to->flavour) != 0;
+}
+
+static qn_err cannot(struct qn_error *e, const char *param, const char *what)
+{
+    return qn_fail_param(e, QN_EUNSUPPORTED, param, "the server behind this model cannot %s", what);
+}
+
+static void write_raw(struct qn_jw *w, const char *key, const char *json)
+{
+    qn_jw_key(w, key);
+    qn_jw_raw(w, json, strlen(json));
+}
+
+static void write_bias(const struct qn_biases *b, struct qn_jw *w)
+{
+    char id[32];
+    qn_jw_key(w, "logit_bias");
+    qn_jw_obj(w);
+    for (size_t i = 0; i < b->n; i++) {
+        snprintf(id, sizeof id, "%lld", (long long)b->v[i].token);
+        qn_jw_kf64(w, id, b->v[i].bias);
+    }
+    qn_jw_obj_end(w);
+}
+
+/* Adapters by the numbers that llama-server was started with. */
+static qn_err write_loras(const struct qn_loras *l, const struct qn_ask_to *to, struct qn_jw *w,
+                          struct qn_error *e)
+{
+    if (!l->given)
+        return QN_OK;
+    if (!knows(to, LLAMA))
+        return cannot(e, "lora", "choose adapters for one answer");
+    qn_jw_key(w, "lora");
+    qn_jw_arr(w);
+    for (size_t i = 0; i < l->n; i++) {
+        if (l->v[i].name)
+            return cannot(e, "lora", "choose adapters by their names: give their ids");
+        qn_jw_obj(w);
+        qn_jw_ki64(w, "id", l->v[i].id);
+        qn_jw_kf64(w, "scale", isnan(l->v[i].scale) ? 1 : l->v[i].scale);
+        qn_jw_obj_end(w);
+    }
+    qn_jw_arr_end(w);
+    return QN_OK;
+}
+
+static qn_err write_sampling(const struct qn_job *job, const struct qn_ask_to *to, struct qn_jw *w,
+                             struct qn_error *e)
+{
+    const struct qn_sampling *s = &job->sampling;
+    for (size_t i = 0; i < sizeof samplings / sizeof *samplings; i++) {
+        const void *at = (const char *)s + samplings[i].offset;
+        int64_t n;
+        double f;
+        if (!knows(to, samplings[i].flavours))
+            continue;
+        if (samplings[i].integer) {
+            memcpy(&n, at, sizeof n);
+            if (job->count_only && samplings[i].offset == offsetof(struct qn_sampling, max_tokens))
+                n = 1; /* the least that makes a server count the prompt */
+            if (n != QN_UNSET)
+                qn_jw_ki64(w, samplings[i].name, n);
+        } else {
+            memcpy(&f, at, sizeof f);
+            if (!isnan(f))
+                qn_jw_kf64(w, samplings[i].name, f);
+        }
+    }
+    if (s->ignore_eos && knows(to, LLAMA | VLLM))
+        qn_jw_kbool(w, "ignore_eos", true);
+    if (s->stop.n) {
+        qn_jw_key(w, "stop");
+        qn_jw_arr(w);
+        for (size_t i = 0; i < s->stop.n; i++)
+            qn_jw_str(w, s->stop.v[i]);
+        qn_jw_arr_end(w);
+    }
+    if (s->logit_bias.n)
+        write_bias(&s->logit_bias, w);
+    return write_loras(&s->lora, to, w, e);
+}
+
+/* What every streamed request has. */
+static void write_head(const struct qn_ask_to *to, struct qn_jw *w)
+{
+    if (to->model)
+        qn_jw_kstr(w, "model", to->model);
+    qn_jw_kbool(w, "stream", true);
+    qn_jw_key(w, "stream_options");
+    qn_jw_obj(w);
+    qn_jw_kbool(w, "include_usage", true);
+    qn_jw_obj_end(w);
+    if (knows(to, LLAMA)) {
+        qn_jw_kbool(w, "return_progress", true);
+        qn_jw_kbool(w, "timings_per_token", false);
+    }
+}
+
+/* ---- Chat ---- */
+
+/* A call's arguments: templates read objects, servers texts. */
+static void write_call(const struct qn_jref *call, struct qn_jw *w, struct qn_buf *text)
+{
+    struct qn_jref it, f = qn_json_get(call, "function");
+    qn_jw_obj(w);
+    qn_jw_kstr(w, "type", "function");
+    struct qn_jref id = qn_json_get(call, "id");
+    if (qn_json_type(&id) == QN_JSON_STRING)
+        qn_jw_kstr(w, "id", qn_json_raw_str(&id));
+    qn_jw_key(w, "function");
+    qn_jw_obj(w);
+    it = qn_json_get(&f, "name");
+    qn_jw_kstr(w, "name", qn_json_raw_str(&it));
+    it = qn_json_get(&f, "arguments");
+    qn_buf_clear(text);
+    if (qn_json_type(&it) == QN_JSON_STRING)
+        qn_buf_str(text, qn_json_raw_str(&it));
+    else if (qn_json_type(&it) > QN_JSON_NULL)
+        qn_json_print(&it, text);
+    qn_jw_kstr(w, "arguments", text->len ? text->data : "{}");
+    qn_jw_obj_end(w);
+    qn_jw_obj_end(w);
+}
+
+static void write_message(const struct qn_jref *m, const struct qn_ask_to *to, struct qn_jw *w,
+                          struct qn_buf *text)
+{
+    struct qn_jref it, call;
+    qn_jw_obj(w);
+    for (bool more = qn_json_first(m, &it); more; more = qn_json_next(&it)) {
+        if (qn_str_eq(it.key, "reasoning_content") && !knows(to, LLAMA | VLLM))
+            continue;
+        qn_jw_key(w, it.key);
+        if (qn_str_eq(it.key, "tool_calls")) {
+            qn_jw_arr(w);
+            for (bool also = qn_json_first(&it, &call); also; also = qn_json_next(&call))
+                write_call(&call, w, text);
+            qn_jw_arr_end(w);
+        } else {
+            qn_buf_clear(text);
+            qn_json_print(&it, text);
+            qn_jw_raw(w, qn_buf_cstr(text), text->len);
+        }
+    }
+    qn_jw_obj_end(w);
+}
+
+static qn_err write_messages(const struct qn_job *job, const struct qn_ask_to *to, struct qn_jw *w,
+                             struct qn_error *e)
+{
+    struct qn_json *doc;
+    struct qn_buf text;
+    struct qn_jref m;
+    qn_err err = qn_json_parse(job->chat.messages, strlen(job->chat.messages), &doc, e);
+    if (err)
+        return err;
+    struct qn_jref root = qn_json_root(doc);
+    qn_buf_init(&text, QN_ASK_BODY_MAX);
+    qn_jw_key(w, "messages");
+    qn_jw_arr(w);
+    for (bool more = qn_json_first(&root, &m); more; more = qn_json_next(&m))
+        write_message(&m, to, w, &text);
+    qn_jw_arr_end(w);
+    qn_buf_deinit(&text);
+    qn_json_free(doc);
+    return QN_OK;
+}
+
+static void write_tools(const struct qn_chat *c, struct qn_jw *w)
+{
+    if (!c->tools)
+        return;
+    write_raw(w, "tools", c->tools);
+    if (c->tool_choice == QN_TOOLS_NAMED) {
+        qn_jw_key(w, "tool_choice");
+        qn_jw_obj(w);
+        qn_jw_kstr(w, "type", "function");
+        qn_jw_key(w, "function");
+        qn_jw_obj(w);
+        qn_jw_kstr(w, "name", c->tool_name);
+        qn_jw_obj_end(w);
+        qn_jw_obj_end(w);
+    } else if (c->tool_choice != QN_TOOLS_UNSET) {
+        qn_jw_kstr(w, "tool_choice", qn_tool_choice_name(c->tool_choice));
+    }
+    if (c->single_call)
+        qn_jw_kbool(w, "parallel_tool_calls", false);
+}
+
+/* Variables of the chat template, and whether to reason, which is one for most models. */
+static qn_err write_template(const struct qn_job *job, const struct qn_ask_to *to, struct qn_jw *w,
+                             struct qn_error *e)
+{
+    const struct qn_chat *c = &job->chat;
+    struct qn_json *vars = NULL;
+    struct qn_buf value;
+    if (c->effort)
+        qn_jw_kstr(w, "reasoning_effort", c->effort);
+    if (!knows(to, LLAMA | VLLM) || (!c->template_vars && c->think == QN_UNSET))
+        return QN_OK;
+    qn_err err = c->template_vars
+                     ? qn_json_parse(c->template_vars, strlen(c->template_vars), &vars, e)
+                     : QN_OK;
+    if (err)
+        return err;
+    qn_jw_key(w, "chat_template_kwargs");
+    qn_jw_obj(w);
+    struct qn_jref root = vars ? qn_json_root(vars) : (struct qn_jref){0}, it;
+    qn_buf_init(&value, QN_ASK_BODY_MAX);
+    for (bool more = vars && qn_json_first(&root, &it); more; more = qn_json_next(&it)) {
+        if (c->think != QN_UNSET && qn_str_eq(it.key, "enable_thinking"))
+            continue;
+        qn_buf_clear(&value);
+        qn_json_print(&it, &value);
+        qn_jw_key(w, it.key);
+        qn_jw_raw(w, qn_buf_cstr(&value), value.len);
+    }
+    if (c->think != QN_UNSET)
+        qn_jw_kbool(w, "enable_thinking", c->think != 0);
+    qn_jw_obj_end(w);
+    qn_buf_deinit(&value);
+    qn_json_free(vars);
+    return QN_OK;
+}
+
+static qn_err write_constraint(const struct qn_job *job, const struct qn_ask_to *to,
+                               struct qn_jw *w, struct qn_error *e)
+{
+    const struct qn_constrain *c = &job->constrain;
+    if (c->grammar && !knows(to, LLAMA))
+        return cannot(e, "grammar", "keep to a grammar");
+    if (c->grammar)
+        qn_jw_kstr(w, "grammar", c->grammar);
+    if (!c->schema)
+        return QN_OK;
+    if (job->task == QN_TASK_COMPLETE && knows(to, LLAMA)) {
+        write_raw(w, "json_schema", c->schema);
+        return QN_OK;
+    }
+    if (job->task == QN_TASK_COMPLETE && !knows(to, VLLM))
+        return cannot(e, "response_format", "keep a completion to a schema");
+    qn_jw_key(w, "response_format");
+    qn_jw_obj(w);
+    qn_jw_kstr(w, "type", "json_schema");
+    qn_jw_key(w, "json_schema");
+    qn_jw_obj(w);
+    qn_jw_kstr(w, "name", "answer");
+    write_raw(w, "schema", c->schema);
+    qn_jw_obj_end(w);
+    qn_jw_obj_end(w);
+    return QN_OK;
+}
+
+static qn_err refuse_chat(const struct qn_job *job, const struct qn_ask_to *to, struct qn_error *e)
+{
+    const struct qn_chat *c = &job->chat;
+    if (c->before.n)
+        return cannot(e, "context", "go on from the tokens of an earlier answer: send messages");
+    if (c->template_text)
+        return cannot(e, "template", "use another chat template than the model's own");
+    if (c->documents && !knows(to, VLLM))
+        return cannot(e, "documents", "read documents beside the messages");
+    if (c->continue_last && !knows(to, LLAMA | VLLM))
+        return cannot(e, "messages", "go on in a message that an assistant has begun");
+    return QN_OK;
+}
+
+static qn_err ask_chat(const struct qn_job *job, const struct qn_ask_to *to, struct qn_ask *out,
+                       struct qn_error *e)
+{
+    const struct qn_chat *c = &job->chat;
+    struct qn_jw w = qn_jw_to(&out->body);
+    out->path = "/chat/completions";
+    qn_err err = refuse_chat(job, to, e);
+    qn_jw_obj(&w);
+    write_head(to, &w);
+    if (!err)
+        err = write_messages(job, to, &w, e);
+    write_tools(c, &w);
+    if (!err)
+        err = write_template(job, to, &w, e);
+    if (!err)
+        err = write_constraint(job, to, &w, e);
+    if (!err)
+        err = write_sampling(job, to, &w, e);
+    if (c->documents)
+        write_raw(&w, "documents", c->documents);
+    if (c->continue_last && knows(to, VLLM)) {
+        qn_jw_kbool(&w, "continue_final_message", true);
+        qn_jw_kbool(&w, "add_generation_prompt", false);
+    }
+    if (knows(to, LLAMA))
+        qn_jw_kstr(&w, "reasoning_format", c->reasoning_in_text ? "none" : "auto");
+    if (job->sampling.logprobs != QN_UNSET) {
+        qn_jw_kbool(&w, "logprobs", true);
+        qn_jw_ki64(&w, "top_logprobs", job->sampling.logprobs);
+    }
+    qn_jw_obj_end(&w);
+    return err;
+}
+
+/* ---- Texts ---- */
+
+static qn_err ask_complete(const struct qn_job *job, const struct qn_ask_to *to, struct qn_ask *out,
+                           struct qn_error *e)
+{
+    const struct qn_complete *c = &job->complete;
+    struct qn_jw w = qn_jw_to(&out->body);
+    out->path = "/completions";
+    qn_jw_obj(&w);
+    write_head(to, &w);
+    qn_jw_key(&w, "prompt");
+    if (c->prompt_tokens.n) {
+        qn_jw_arr(&w);
+        for (size_t i = 0; i < c->prompt_tokens.n; i++)
+            qn_jw_i64(&w, c->prompt_tokens.v[i]);
+        qn_jw_arr_end(&w);
+    } else {
+        qn_jw_str(&w, c->prompt ? c->prompt : "");
+    }
+    if (c->echo)
+        qn_jw_kbool(&w, "echo", true);
+    if (c->suffix)
+        qn_jw_kstr(&w, "suffix", c->suffix);
+    qn_err err = write_constraint(job, to, &w, e);
+    if (!err)
+        err = write_sampling(job, to, &w, e);
+    if (job->sampling.logprobs != QN_UNSET)
+        qn_jw_ki64(&w, "logprobs", job->sampling.logprobs);
+    qn_jw_obj_end(&w);
+    if (!err && c->echo && knows(to, LLAMA))
+        err = cannot(e, "echo", "begin the answer with the prompt");
+    if (!err && c->suffix && knows(to, LLAMA))
+        err = cannot(e, "suffix", "write what stands before an end");
+    return err;
+}
+
+static qn_err ask_embed(const struct qn_job *job, const struct qn_ask_to *to, size_t first,
+                        struct qn_ask *out, struct qn_error *e)
+{
+    struct qn_json *doc;
+    struct qn_jref it;
+    struct qn_buf text;
+    struct qn_jw w = qn_jw_to(&out->body);
+    qn_err err = qn_json_parse(job->measure.inputs, strlen(job->measure.inputs), &doc, e);
+    if (err)
+        return err;
+    struct qn_jref root = qn_json_root(doc);
+    size_t i = 0;
+    out->path = "/embeddings";
+    out->first = first;
+    qn_buf_init(&text, QN_ASK_BODY_MAX);
+    qn_jw_obj(&w);
+    if (to->model)
+        qn_jw_kstr(&w, "model", to->model);
+    qn_jw_kstr(&w, "encoding_format", "float");
+    if (job->measure.dimensions != QN_UNSET)
+        qn_jw_ki64(&w, "dimensions", job->measure.dimensions);
+    qn_jw_key(&w, "input");
+    qn_jw_arr(&w);
+    for (bool more = qn_json_first(&root, &it); more; more = qn_json_next(&it), i++) {
+        if (i < first || out->inputs == QN_ASK_INPUTS)
+            continue;
+        qn_buf_clear(&text);
+        qn_json_print(&it, &text);
+        qn_jw_raw(&w, qn_buf_cstr(&text), text.len);
+        out->inputs++;
+    }
+    qn_jw_arr_end(&w);
+    qn_jw_obj_end(&w);
+    qn_buf_deinit(&text);
+    qn_json_free(doc);
+    return QN_OK;
+}
+
+static qn_err ask_rerank(const struct qn_job *job, const struct qn_ask_to *to, struct qn_ask *out)
+{
+    struct qn_jw w = qn_jw_to(&out->body);
+    out->path = "/rerank";
+    qn_jw_obj(&w);
+    if (to->model)
+        qn_jw_kstr(&w, "model", to->model);
+    qn_jw_kstr(&w, "query", job->measure.query);
+    write_raw(&w, "documents", job->measure.inputs);
+    qn_jw_obj_end(&w);
+    return QN_OK;
+}
+
+qn_err qn_ask_make(const struct qn_job *job, const struct qn_ask_to *to, size_t first,
+                   struct qn_ask *out, struct qn_error *e)
+{
+    *out = (struct qn_ask){.content_type = "application/json"};
+    qn_buf_init(&out->body, QN_ASK_BODY_MAX);
+    qn_err err = QN_OK;
+    switch (job->task) {
+    case QN_TASK_CHAT:
+        err = ask_chat(job, to, out, e);
+        break;
+    case QN_TASK_COMPLETE:
+        err = ask_complete(job, to, out, e);
+        break;
+    case QN_TASK_EMBED:
+        err = ask_embed(job, to, first, out, e);
+        break;
+    case QN_TASK_RERANK:
+        err = ask_rerank(job, to, out);
+        break;
+    case QN_TASK_TRANSCRIBE:
+        err = qn_ask_transcribe(job, to, out, e);
+        break;
+    case QN_TASK_SPEAK:
+        err = qn_ask_speak(job, to, out, e);
+        break;
+    case QN_TASK_IMAGE:
+        err = qn_ask_image(job, to, out, e);
+        break;
+    case QN_TASK_NONE:
+    case QN_TASK_COUNT:
+        err = qn_fail(e, QN_EINVAL, "a job without a task");
+        break;
+    }
+    if (!err && out->body.overflow)
+        err = qn_fail(e, QN_ELIMIT, "the request is too large for the server behind this model");
+    return err;
+}
+
+void qn_ask_deinit(struct qn_ask *ask)
+{
+    qn_buf_deinit(&ask->body);
+}

@@ -1,0 +1,14 @@
+/* What ask.c and ask_media.c share: each fills *out for one task. */
+#ifndef QN_BRIDGE_ASK_PRIVATE_H
+#define QN_BRIDGE_ASK_PRIVATE_H
+
+#include "bridge/ask.h"
+
+qn_err qn_ask_transcribe(const struct qn_job *job, const struct qn_ask_to *to, struct qn_ask *out,
+                         struct qn_error *e);
+qn_err qn_ask_speak(const struct qn_job *job, const struct qn_ask_to *to, struct qn_ask *out,
+                    struct qn_error *e);
+qn_err qn_ask_image(const struct qn_job *job, const struct qn_ask_to *to, struct qn_ask *out,
+                    struct qn_error *e);
+
+#endif

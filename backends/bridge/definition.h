@@ -1,0 +1,66 @@
+/* What a model that other machines compute is: the file that stands for it in the catalog, and that
+ * only its owner may read, for it may hold a key.
+ *
+ *   {"quince_remote": 1, "model": "Qwen/Qwen3-32B", "api_key": "…", "ca_file": "/etc/ours.pem",
+ *    "flavour": "vllm", "context": 32768, "slots": 16, "timeout_s": 600,
+ *    "upstreams": [{"url": "https://a.example/v1", "weight": 3, "model": "qwen", "api_key": "…"}]}
+ *
+ * Only upstreams and their urls are needed. */
+#ifndef QN_BRIDGE_DEFINITION_H
+#define QN_BRIDGE_DEFINITION_H
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "bridge/balance.h"
+
+#include <stdint.h>
+
+enum {
+    QN_REMOTE_FILE_MAX = 256 * 1024,
+    QN_REMOTE_URL_MAX = 1024,
+    QN_REMOTE_KEY_MAX = 4096,
+    QN_REMOTE_SLOTS = 16,
+    QN_REMOTE_SLOTS_MAX = 256,
+    QN_REMOTE_TIMEOUT_S = 600, /* without a byte */
+    QN_REMOTE_TIMEOUT_MAX_S = 86400
+};
+
+/* Which members beside OpenAI's own a server knows. */
+enum qn_flavour {
+    QN_FLAVOUR_AUTO, /* as its list of models says */
+    QN_FLAVOUR_OPENAI,
+    QN_FLAVOUR_LLAMA, /* llama-server, and quince */
+    QN_FLAVOUR_VLLM,  /* vLLM, SGLang */
+    QN_FLAVOURS
+};
+
+struct qn_upstream_def {
+    const char *url;   /* without a / at its end: ".../v1" */
+    const char *model; /* what it calls the model; NULL: the only one that it has */
+    const char *key;   /* NULL: none */
+    int64_t weight;
+};
+
+struct qn_definition {
+    struct qn_upstream_def v[QN_BALANCE_MAX];
+    size_t n;
+    const char *ca_file; /* NULL: the system's certificates */
+    enum qn_flavour flavour;
+    int64_t context; /* 0: ask */
+    int64_t slots, timeout_s;
+};
+
+/* key: what takes the place of api_key where that is not given; NULL: none. Strings are the
+ * arena's. Errors name the member at fault, never a key. */
+qn_err qn_definition_read(const struct qn_jref *root, const char *key, struct qn_arena *arena,
+                          struct qn_definition *out, struct qn_error *e);
+
+/* An http or https address without a user, a question or a fragment. Pure. */
+bool qn_upstream_url_ok(const char *url);
+
+enum qn_flavour qn_flavour_parse(const char *name); /* QN_FLAVOURS: unknown */
+const char *qn_flavour_name(enum qn_flavour f);
+/* By what lists of models say of their owner; QN_FLAVOUR_OPENAI for one that is not known. */
+enum qn_flavour qn_flavour_of_owner(const char *owned_by);
+
+#endif

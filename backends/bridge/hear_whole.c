@@ -1,0 +1,261 @@
+/* Replies in one piece: vectors, scores, transcripts, pictures. See hear.h. */
+#include "bridge/hear_private.h"
+
+#include "base/base64.h"
+#include "base/str.h"
+#include "contract/frame.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SECONDS_MAX = 1000000000 };
+
+static qn_err bad(const struct qn_jref *at, struct qn_error *e, const char *what)
+{
+    char path[128];
+    qn_json_path(at, path, sizeof path);
+    return qn_fail(e, QN_ECHILD, "sent an answer whose %s %s", path[0] ? path : "whole", what);
+}
+
+/* Every index once; the list's order is the server's. */
+static qn_err take_index(const struct qn_jref *item, size_t n, bool *seen, int64_t *index,
+                         struct qn_error *e)
+{
+    struct qn_jref v = qn_json_get(item, "index");
+    if (qn_json_i64(&v, 0, (int64_t)n - 1, index, NULL) || seen[*index])
+        return bad(&v, e, "is no number of an input, or is there twice");
+    seen[*index] = true;
+    return QN_OK;
+}
+
+static qn_err say_vector(struct qn_hearing *h, int64_t index, const struct qn_jref *v,
+                         struct qn_error *e)
+{
+    struct qn_buf text;
+    struct qn_event ev;
+    struct qn_jref it;
+    bool numbers = qn_json_count(v) > 0;
+    for (bool more = qn_json_first(v, &it); more && numbers; more = qn_json_next(&it))
+        numbers = qn_json_type(&it) == QN_JSON_NUMBER;
+    if (!numbers || qn_json_type(v) != QN_JSON_ARRAY)
+        return bad(v, e, "is no list of numbers");
+    qn_buf_init(&text, QN_SSE_EVENT_MAX);
+    qn_json_print(v, &text);
+    qn_event_init(&ev, QN_EV_VECTOR);
+    ev.index = index;
+    ev.vector = qn_buf_cstr(&text);
+    if (!text.overflow)
+        qn_hear_say(h, &ev);
+    qn_err err = text.overflow ? bad(v, e, "is too long") : QN_OK;
+    qn_buf_deinit(&text);
+    return err;
+}
+
+static qn_err take_vectors(struct qn_hearing *h, const struct qn_jref *root, struct qn_error *e)
+{
+    struct qn_jref list = qn_json_get(root, "data"), it;
+    bool seen[QN_ASK_INPUTS] = {false};
+    int64_t before = h->usage.prompt, index;
+    qn_err err = QN_OK;
+    if (qn_json_count(&list) != h->inputs)
+        return bad(&list, e, "has not one vector for every input");
+    for (bool more = qn_json_first(&list, &it); more && !err; more = qn_json_next(&it)) {
+        struct qn_jref v = qn_json_get(&it, "embedding");
+        err = take_index(&it, h->inputs, seen, &index, e);
+        if (!err)
+            err = say_vector(h, (int64_t)h->first + index, &v, e);
+    }
+    h->answered = h->first + h->inputs;
+    h->usage.prompt = 0;
+    qn_hear_usage(h, root);
+    h->usage.prompt += before;
+    return err;
+}
+
+static size_t count_inputs(const struct qn_job *job)
+{
+    struct qn_json *doc;
+    if (qn_json_parse(job->measure.inputs, strlen(job->measure.inputs), &doc, NULL))
+        return 0;
+    struct qn_jref root = qn_json_root(doc);
+    size_t n = qn_json_count(&root);
+    qn_json_free(doc);
+    return n;
+}
+
+static qn_err take_scores(struct qn_hearing *h, const struct qn_jref *root, struct qn_error *e)
+{
+    struct qn_jref list = qn_json_get(root, "results"), it;
+    bool seen[QN_JOB_INPUTS_MAX] = {false};
+    size_t n = count_inputs(h->job);
+    qn_err err = QN_OK;
+    if (n > QN_JOB_INPUTS_MAX || qn_json_count(&list) != n)
+        return bad(&list, e, "has not one score for every input");
+    for (bool more = qn_json_first(&list, &it); more && !err; more = qn_json_next(&it)) {
+        struct qn_jref v = qn_json_get(&it, "relevance_score");
+        struct qn_event ev;
+        qn_event_init(&ev, QN_EV_SCORE);
+        err = take_index(&it, n, seen, &ev.index, e);
+        if (!err && (qn_json_type(&v) != QN_JSON_NUMBER || !isfinite(qn_json_raw_f64(&v))))
+            err = bad(&v, e, "is no number");
+        ev.score = qn_json_raw_f64(&v);
+        if (!err)
+            qn_hear_say(h, &ev);
+    }
+    qn_hear_usage(h, root);
+    return err;
+}
+
+/* ---- Transcripts ---- */
+
+static double number_or(const struct qn_jref *at, const char *name, double min, double max,
+                        double otherwise)
+{
+    struct qn_jref v = qn_json_get(at, name);
+    double out;
+    bool there = qn_json_type(&v) == QN_JSON_NUMBER && !qn_json_f64(&v, min, max, &out, NULL);
+    return there ? out : otherwise;
+}
+
+/* Words with their times that lie in one segment: OpenAI has them beside the segments,
+ * whisper-server within. */
+static void write_words(const struct qn_jref *list, double start, double end, struct qn_buf *out)
+{
+    struct qn_jw w = qn_jw_to(out);
+    struct qn_jref it;
+    qn_jw_arr(&w);
+    for (bool more = qn_json_first(list, &it); more; more = qn_json_next(&it)) {
+        double from = number_or(&it, "start", 0, SECONDS_MAX, -1);
+        double to = number_or(&it, "end", 0, SECONDS_MAX, from);
+        struct qn_jref word = qn_json_get(&it, "word");
+        if (from < start || from >= end)
+            continue;
+        qn_jw_obj(&w);
+        qn_jw_kstr(&w, "word", qn_json_raw_str(&word));
+        qn_jw_kf64(&w, "start", from);
+        qn_jw_kf64(&w, "end", to);
+        qn_jw_obj_end(&w);
+    }
+    qn_jw_arr_end(&w);
+}
+
+static void say_segment(struct qn_hearing *h, const struct qn_jref *root, const struct qn_jref *seg)
+{
+    struct qn_jref text = qn_json_get(seg, "text"), words = qn_json_get(seg, "words");
+    struct qn_buf list;
+    struct qn_event ev;
+    if (qn_json_type(&words) != QN_JSON_ARRAY)
+        words = qn_json_get(root, "words");
+    qn_event_init(&ev, QN_EV_SEGMENT);
+    ev.text = qn_json_raw_str(&text);
+    ev.segment.start_s = number_or(seg, "start", 0, SECONDS_MAX, h->audio_s);
+    ev.segment.end_s = number_or(seg, "end", ev.segment.start_s, SECONDS_MAX, ev.segment.start_s);
+    ev.segment.temperature = number_or(seg, "temperature", 0, 100, NAN);
+    ev.segment.avg_logprob = number_or(seg, "avg_logprob", -1e300, 0, NAN);
+    ev.segment.compression_ratio = number_or(seg, "compression_ratio", 0, 1e300, NAN);
+    ev.segment.no_speech_prob = number_or(seg, "no_speech_prob", 0, 1, NAN);
+    if (ev.segment.end_s > h->audio_s)
+        h->audio_s = ev.segment.end_s;
+    qn_buf_init(&list, QN_SSE_EVENT_MAX);
+    if (h->job->transcribe.words && qn_json_count(&words)) {
+        write_words(&words, ev.segment.start_s, ev.segment.end_s, &list);
+        ev.segment.words = list.overflow ? NULL : qn_buf_cstr(&list);
+    }
+    qn_hear_say(h, &ev);
+    qn_buf_deinit(&list);
+}
+
+static qn_err take_transcript(struct qn_hearing *h, const struct qn_jref *root, struct qn_error *e)
+{
+    struct qn_jref list = qn_json_get(root, "segments"), text = qn_json_get(root, "text"),
+                   language = qn_json_get(root, "language"), it;
+    if (qn_json_type(&list) != QN_JSON_ARRAY && qn_json_type(&text) != QN_JSON_STRING)
+        return bad(root, e, "has neither segments nor a text");
+    for (bool more = qn_json_first(&list, &it); more; more = qn_json_next(&it))
+        say_segment(h, root, &it);
+    double length = number_or(root, "duration", 0, SECONDS_MAX, h->audio_s);
+    if (!qn_json_count(&list) && *qn_json_raw_str(&text)) { /* a server that knows no times */
+        struct qn_event ev;
+        qn_event_init(&ev, QN_EV_SEGMENT);
+        ev.text = qn_json_raw_str(&text);
+        ev.segment.start_s = 0;
+        ev.segment.end_s = length;
+        qn_hear_say(h, &ev);
+    }
+    h->audio_s = length > h->audio_s ? length : h->audio_s;
+    if (strlen(qn_json_raw_str(&language)) <= QN_JOB_LANGUAGE_MAX)
+        snprintf(h->language, sizeof h->language, "%s", qn_json_raw_str(&language));
+    qn_hear_usage(h, root);
+    return QN_OK;
+}
+
+/* ---- Pictures ---- */
+
+static const char *picture_format(const char *data, size_t n)
+{
+    if (n > 8 && !memcmp(data, "\x89PNG", 4))
+        return "png";
+    if (n > 12 && !memcmp(data, "RIFF", 4) && !memcmp(data + 8, "WEBP", 4))
+        return "webp";
+    return n > 3 && !memcmp(data, "\xff\xd8\xff", 3) ? "jpeg" : NULL;
+}
+
+static qn_err say_picture(struct qn_hearing *h, int64_t index, const struct qn_jref *b64,
+                          struct qn_error *e)
+{
+    const char *text = qn_json_raw_str(b64);
+    size_t n = strlen(text), len = 0;
+    char *bytes = qn_alloc_sized(n / 4 * 3 + 3, 1, QN_FRAME_BYTES_MAX);
+    struct qn_event ev;
+    const char *format =
+        bytes && qn_base64_decode(text, n, bytes, &len) ? picture_format(bytes, len) : NULL;
+    if (!format) {
+        free(bytes);
+        return bad(b64, e, "is no picture: PNG, JPEG and WebP in base64 are understood");
+    }
+    qn_event_init(&ev, QN_EV_IMAGE);
+    ev.index = index;
+    ev.format = format;
+    ev.data = bytes;
+    ev.bytes = (int64_t)len;
+    qn_hear_say(h, &ev);
+    free(bytes);
+    qn_event_init(&ev, QN_EV_DONE);
+    ev.index = index;
+    ev.finish = QN_FINISH_STOP;
+    qn_hear_say(h, &ev);
+    return QN_OK;
+}
+
+static qn_err take_pictures(struct qn_hearing *h, const struct qn_jref *root, struct qn_error *e)
+{
+    struct qn_jref list = qn_json_get(root, "data"), it;
+    qn_err err = QN_OK;
+    if ((int64_t)qn_json_count(&list) != qn_hear_choices(h))
+        return bad(&list, e, "has not as many pictures as were asked for");
+    for (bool more = qn_json_first(&list, &it); more && !err; more = qn_json_next(&it)) {
+        struct qn_jref b64 = qn_json_get(&it, "b64_json");
+        err = say_picture(h, (int64_t)it.index, &b64, e);
+    }
+    return err;
+}
+
+qn_err qn_hear_whole(struct qn_hearing *h, const struct qn_jref *root, struct qn_error *e)
+{
+    if (qn_json_type(root) != QN_JSON_OBJECT)
+        return bad(root, e, "is no object");
+    switch (h->job->task) {
+    case QN_TASK_EMBED:
+        return take_vectors(h, root, e);
+    case QN_TASK_RERANK:
+        return take_scores(h, root, e);
+    case QN_TASK_TRANSCRIBE:
+        return take_transcript(h, root, e);
+    case QN_TASK_IMAGE:
+        return take_pictures(h, root, e);
+    default:
+        return bad(root, e, "belongs to no request of this kind");
+    }
+}
