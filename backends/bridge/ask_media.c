@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BOUNDARY_DIGITS = 32 };
+enum { BOUNDARY_DIGITS = 32, SIZE_BYTES = 48 };
 
 /* A form that grows in a buffer. Names are our own; values and files may be anything but the
  * boundary, which is random. */
@@ -163,11 +163,11 @@ static void write_extra(const struct qn_job *job, struct qn_buf *prompt)
     qn_buf_str(prompt, "</sd_cpp_extra_args>");
 }
 
-static const char *size_of(const struct qn_image *i, char out[static 32])
+static const char *size_of(const struct qn_image *i, char out[static SIZE_BYTES])
 {
     if (i->width == QN_UNSET || i->height == QN_UNSET)
         return NULL;
-    snprintf(out, 32, "%lldx%lld", (long long)i->width, (long long)i->height);
+    snprintf(out, SIZE_BYTES, "%lldx%lld", (long long)i->width, (long long)i->height);
     return out;
 }
 
@@ -175,7 +175,7 @@ static void ask_picture(const struct qn_job *job, const struct qn_ask_to *to, co
                         struct qn_ask *out)
 {
     struct qn_jw w = qn_jw_to(&out->body);
-    char size[32];
+    char size[SIZE_BYTES];
     out->path = "/images/generations";
     qn_jw_obj(&w);
     if (to->model)
@@ -196,7 +196,7 @@ static void ask_changed_picture(const struct qn_job *job, const struct qn_ask_to
                                 const char *prompt, struct qn_ask *out)
 {
     struct form f;
-    char size[32];
+    char size[SIZE_BYTES];
     bool edit = job->image.kind == QN_IMAGE_EDIT || to->api == QN_API_SD;
     out->path = edit ? "/images/edits" : "/images/variations";
     form_begin(&f, out);
