@@ -29,6 +29,7 @@
 #include "router/keys.h"
 #include "router/listen.h"
 #include "router/listeners.h"
+#include "router/live.h"
 #include "router/logs.h"
 #include "router/metrics.h"
 #include "router/notify.h"
@@ -60,6 +61,7 @@ enum { LOAD_OPTIONS_MAX = 4096 };
 
 struct program {
     struct qn_settings settings;
+    struct qn_settings_layers layers;
     struct qn_loop *loop;
     struct qn_catalog *catalog;
     struct qn_http_client *client;
@@ -84,6 +86,7 @@ struct program {
     struct qn_stats stats;
     struct qn_auth auth;
     struct qn_keys *keys;
+    struct qn_live *live;
     struct qn_routes routes;
     int lock_fd, signal_fd;
     struct qn_watch *signal_watch;
@@ -144,6 +147,22 @@ static void on_drain(void *ctx)
         qn_loop_stop(p->loop);
 }
 
+static void reload(struct program *p)
+{
+    struct qn_error e = {0};
+    if (p->services.stopping)
+        return;
+    qn_notify_reloading(p->notify);
+    qn_err err = qn_live_reload(p->live, &e);
+    qn_notify_ready(p->notify, p->loop,
+                    err ? "Settings could not be read again: see the log" : "Settings read again");
+    if (err)
+        qn_error_log("main", "signal=%d settings=unchanged message=\"%s\"", SIGHUP, e.message);
+    else
+        qn_info("main", "signal=%d settings=read_again", SIGHUP);
+    qn_metric_add(p->services.metrics, QN_M_RELOADS, 1);
+}
+
 static void on_signal(void *ctx, uint32_t events)
 {
     struct program *p = ctx;
@@ -151,6 +170,10 @@ static void on_signal(void *ctx, uint32_t events)
     (void)events;
     if (read(p->signal_fd, &info, sizeof info) != (ssize_t)sizeof info)
         return;
+    if (info.ssi_signo == SIGHUP) {
+        reload(p);
+        return;
+    }
     if (p->services.stopping) {
         qn_warn("main", "signal=%u stopping=at_once", info.ssi_signo);
         qn_loop_stop(p->loop);
@@ -258,7 +281,7 @@ static void open_hubs(struct program *p)
 {
     const struct qn_settings *s = &p->settings;
     p->hf_token = qn_hub_token((const char *const *)environ);
-    p->rate.bytes_s = s->bandwidth_limit_kib * 1024;
+    p->rate.bytes_s = s->bandwidth_limit_kib * 1024; /* downloads go on before settings apply */
     p->web = (struct qn_web){
         .offline = s->offline,
         .allow_private = s->allow_private_hubs,
@@ -333,6 +356,7 @@ static void apply_settings(void *ctx)
     enum qn_log_level level;
     if (qn_log_level_parse(s->log_level, &level))
         qn_log_set_level(level);
+    p->rate.bytes_s = s->bandwidth_limit_kib * 1024;
     p->auth.allow_hosts = s->allow_hosts;
     p->auth.allow_origins = s->allow_origins;
     p->services.no_presets = s->no_presets;
@@ -492,6 +516,12 @@ static qn_err open_all(struct program *p, struct qn_error *e)
         goto out;
     p->services.open_to_others = p->auth.open_to_others = open_to_others(p);
     p->routes = (struct qn_routes){.services = &p->services};
+    p->live = qn_live_new(&(struct qn_live_config){.loop = p->loop,
+                                                   .running = &p->settings,
+                                                   .layers = p->layers,
+                                                   .apply = apply_settings,
+                                                   .ctx = p});
+    p->services.live = p->live;
     apply_settings(p);
 out:
     free(catalog);
@@ -521,6 +551,7 @@ static void close_all(struct program *p)
     qn_survey_stop(p->services.survey);
     qn_discovery_stop(p->services.discovery);
     qn_inquiries_stop(p->services.inquiries);
+    qn_live_stop(p->live);
     qn_blobs_stop(p->services.blobs);
     if (p->catalog)
         qn_catalog_close(p->catalog); /* what is on its way to the catalog is written first */
@@ -538,6 +569,7 @@ static void close_all(struct program *p)
     qn_registry_close(p->registry);
     qn_packs_close(p->packs);
     qn_keys_free(p->keys);
+    qn_live_free(p->live);
     free(p->hf_token);
     free(p->unpacker);
     if (p->signal_fd >= 0)
@@ -579,9 +611,11 @@ int main(int argc, char **argv)
     struct qn_error e = {0};
     enum qn_settings_wish wish;
     int status = 1;
+    p.layers = (struct qn_settings_layers){.n_args = argc > 0 ? (size_t)argc - 1 : 0,
+                                           .args = (const char *const *)argv + 1,
+                                           .env = (const char *const *)environ};
     qn_err err =
-        qn_settings_read(&p.settings, argc > 0 ? (size_t)argc - 1 : 0,
-                         (const char *const *)argv + 1, (const char *const *)environ, &wish, &e);
+        qn_settings_read(&p.settings, p.layers.n_args, p.layers.args, p.layers.env, &wish, &e);
     if (err) {
         fprintf(stderr, "quinced: %s\n", e.message);
         qn_settings_deinit(&p.settings);

@@ -18,6 +18,7 @@ struct qn_services {
     struct qn_metrics *metrics;
     struct qn_auth *auth; /* who may ask */
     struct qn_keys *keys;
+    struct qn_live *live; /* the settings, to be changed */
     const char *builtin_dir, *models_dir,
         *extra_models_dir; /* the settings; the last MAY be NULL */
     struct qn_store *store;

@@ -1,7 +1,7 @@
 /* The one table of settings and the reading of its layers, see settings.h. A row gives a setting
  * its flag, its environment name (QUINCE_ and the flag in capitals), its key in config.json (the
  * flag's name) and its line of help. */
-#include "router/settings.h"
+#include "router/settings_private.h"
 
 #include "base/json.h"
 #include "base/log.h"
@@ -22,34 +22,18 @@
 
 enum { SETTING_TEXT_MAX = 64 * 1024 };
 
-enum kind { TEXT, NUMBER, TRUTH };
-
-/* Where a setting may be given, and when.
- * LIVE: takes effect while the server runs (apply_settings in main.c hands it on); others wait for
- * the next start. BY_HAND: never by a request: it says what is executed, which folders are read,
- * whom secrets are sent to or which guards are off. */
+enum { TEXT = QN_SETTING_TEXT, NUMBER = QN_SETTING_NUMBER, TRUTH = QN_SETTING_TRUTH };
 enum {
-    FILE_KEY = 1,
-    ELSEWHERE = 2,
+    FILE_KEY = QN_SETTING_FILE_KEY,
+    ELSEWHERE = QN_SETTING_ELSEWHERE,
     EVERYWHERE = FILE_KEY | ELSEWHERE,
-    LIVE = 4,
-    BY_HAND = 8,
-    MAY_BE_EMPTY = 16
-};
-
-struct row {
-    const char *name;
-    enum kind kind;
-    size_t offset;      /* in struct qn_settings */
-    const char *preset; /* as it would be typed; "" for text means: worked out at start */
-    int64_t min, max;   /* NUMBER */
-    int scope;
-    const char *value; /* what --help shows for the value */
-    const char *help;
+    LIVE = QN_SETTING_LIVE,
+    BY_HAND = QN_SETTING_BY_HAND,
+    MAY_BE_EMPTY = QN_SETTING_MAY_BE_EMPTY
 };
 
 #define AT(member) offsetof(struct qn_settings, member)
-static const struct row table[] = {
+static const struct qn_setting_row table[] = {
     {"host", TEXT, AT(host), "localhost", 0, 0, EVERYWHERE, "ADDRESS",
      "address to listen on; localhost means 127.0.0.1 and [::1]"},
     {"port", NUMBER, AT(port), "13305", 0, 65535, EVERYWHERE, "N",
@@ -75,7 +59,7 @@ static const struct row table[] = {
     {"data-dir", TEXT, AT(data_dir), "", 0, 0, ELSEWHERE, "DIR",
      "folder of everything the server writes (default: ~/.local/share/quince)"},
     {"log-level", TEXT, AT(log_level), "info", 0, 0, EVERYWHERE | LIVE, "LEVEL",
-     "error, warn, info or debug"},
+     "error, warn, info or debug (critical, warning and trace mean the nearest of them)"},
     {"max-loaded-models", TEXT, AT(max_loaded_models), "1", 0, 0, EVERYWHERE | LIVE, "LIMITS",
      "models of one kind in memory at once, as N or by kind, llm=2,embedding=-1 (-1: no limit; in "
      "config.json also an object); kinds are llm, embedding, reranking, transcription, image, tts"},
@@ -146,8 +130,8 @@ static const struct row table[] = {
      "the hub that names like owner/repository mean: huggingface or modelscope"},
     {"allow-private-hubs", TRUTH, AT(allow_private_hubs), "false", 0, 0, EVERYWHERE | BY_HAND, NULL,
      "download also over http and from addresses inside your network"},
-    {"bandwidth-limit", NUMBER, AT(bandwidth_limit_kib), "0", 0, INT64_C(1) << 30, EVERYWHERE,
-     "KIB", "KiB per second for all downloads together; 0: no limit"},
+    {"bandwidth-limit", NUMBER, AT(bandwidth_limit_kib), "0", 0, INT64_C(1) << 30,
+     EVERYWHERE | LIVE, "KIB", "KiB per second for all downloads together; 0: no limit"},
     {"download-threads", NUMBER, AT(download_threads), "3", 1, 3, EVERYWHERE, "N",
      "models that are downloaded at a time; others wait"},
     {"packs", TEXT, AT(packs), "", 0, 0, EVERYWHERE | BY_HAND, "FILE",
@@ -160,13 +144,20 @@ static const struct row table[] = {
      "folder of the programs that run models (default: beside quinced)"},
 };
 enum { ROWS = sizeof table / sizeof *table };
+_Static_assert((int)ROWS <= (int)QN_SETTINGS_MAX,
+               "struct qn_settings has no room to say where all come from");
+
+const struct qn_setting_row *qn_setting_row(size_t i)
+{
+    return i < ROWS ? &table[i] : NULL;
+}
 
 /* Names in the environment that begin with QUINCE_ and are not the server's. */
 static const char *const foreign_env[] = {"QUINCE_API_KEY", "QUINCE_ADMIN_API_KEY", "QUINCE_TEST_",
                                           "QUINCE_ISA="};
 
 /* QUINCE_DATA_DIR for data-dir. */
-static void env_name(const struct row *r, char out[static 48])
+static void env_name(const struct qn_setting_row *r, char out[static 48])
 {
     size_t n = 0;
     for (const char *p = "QUINCE_"; *p; p++)
@@ -201,9 +192,9 @@ static size_t distance(const char *a, const char *b)
 }
 
 /* The row whose name is nearest to a misspelt one, or NULL when none is near. */
-static const struct row *nearest(const char *name)
+static const struct qn_setting_row *nearest(const char *name)
 {
-    const struct row *found = NULL;
+    const struct qn_setting_row *found = NULL;
     size_t best = strlen(name) / 3 + 2;
     for (size_t i = 0; i < ROWS; i++) {
         size_t d = distance(name, table[i].name);
@@ -215,12 +206,19 @@ static const struct row *nearest(const char *name)
     return found;
 }
 
-static const struct row *row_find(const char *name)
+static const struct qn_setting_row *row_find(const char *name)
 {
     for (size_t i = 0; i < ROWS; i++)
         if (qn_str_eq(table[i].name, name))
             return &table[i];
     return NULL;
+}
+
+qn_err qn_setting_unknown(const char *name, const char *where, struct qn_error *e)
+{
+    const struct qn_setting_row *near = nearest(name);
+    return qn_fail_param(e, QN_EINVAL, name, "%s: '%.60s' is not a setting%s%s", where, name,
+                         near ? "; did you mean " : "", near ? near->name : "");
 }
 
 static bool cache_type_known(const char *text)
@@ -233,7 +231,7 @@ static bool cache_type_known(const char *text)
 }
 
 /* Limits and groups are read once more by the inventory; here their mistakes are found. */
-static qn_err check_residency(const struct row *r, const char *where, const char *text,
+static qn_err check_residency(const struct qn_setting_row *r, const char *where, const char *text,
                               struct qn_error *e)
 {
     struct qn_error why = {0};
@@ -250,10 +248,12 @@ static qn_err check_residency(const struct row *r, const char *where, const char
 }
 
 /* where: how the user wrote it, for messages: "--port", "QUINCE_PORT", "config.json: port". */
-static qn_err set_text(struct qn_settings *s, const struct row *r, const char *where,
-                       const char *text, struct qn_error *e)
+static qn_err set_text(struct qn_settings *s, const struct qn_setting_row *r,
+                       enum qn_settings_layer layer, const char *where, const char *text,
+                       struct qn_error *e)
 {
     char *at = (char *)s + r->offset;
+    s->from[r - table] = (unsigned char)layer;
     if (r->kind == TRUTH) {
         bool yes = qn_str_ieq(text, "true") || qn_str_eq(text, "1");
         if (!yes && !qn_str_ieq(text, "false") && !qn_str_eq(text, "0"))
@@ -305,7 +305,7 @@ static qn_err read_env(struct qn_settings *s, const char *const *env, struct qn_
         if (foreign || !equals)
             continue;
         char name[48];
-        const struct row *r = NULL;
+        const struct qn_setting_row *r = NULL;
         for (size_t i = 0; i < ROWS && !r; i++) {
             env_name(&table[i], name);
             if (strlen(name) == (size_t)(equals - *env) && !strncmp(name, *env, strlen(name)))
@@ -317,14 +317,14 @@ static qn_err read_env(struct qn_settings *s, const char *const *env, struct qn_
             for (const char *p = *env + strlen("QUINCE_"); p < equals && n < 31; p++)
                 wanted[n++] = (char)(*p == '_' ? '-' : tolower((unsigned char)*p));
             wanted[n] = '\0';
-            const struct row *near = nearest(wanted);
+            const struct qn_setting_row *near = nearest(wanted);
             if (near)
                 env_name(near, name);
             return qn_fail(e, QN_EINVAL, "the environment's %.*s is not a setting%s%s%s",
                            (int)(equals - *env), *env, near ? "; did you mean " : "",
                            near ? name : "", near ? "?" : " (quinced --help lists them)");
         }
-        qn_err err = set_text(s, r, name, equals + 1, e);
+        qn_err err = set_text(s, r, QN_FROM_ENV, name, equals + 1, e);
         if (err)
             return err;
     }
@@ -347,9 +347,9 @@ static qn_err read_flags(struct qn_settings *s, size_t n, const char *const *arg
             len = sizeof name - 1;
         memcpy(name, word + 2, len);
         name[len] = '\0';
-        const struct row *r = row_find(name);
+        const struct qn_setting_row *r = row_find(name);
         if (!r) {
-            const struct row *near = nearest(name);
+            const struct qn_setting_row *near = nearest(name);
             return qn_fail(e, QN_EINVAL, "--%s is not a setting%s%s%s", name,
                            near ? "; did you mean --" : "", near ? near->name : "",
                            near ? "?" : " (see --help)");
@@ -365,7 +365,7 @@ static qn_err read_flags(struct qn_settings *s, size_t n, const char *const *arg
         }
         char where[72] = "--";
         memcpy(where + 2, r->name, strlen(r->name) + 1);
-        qn_err err = set_text(s, r, where, value, e);
+        qn_err err = set_text(s, r, QN_FROM_FLAG, where, value, e);
         if (err)
             return err;
     }
@@ -411,8 +411,8 @@ static qn_err list_text(const struct qn_jref *v, struct qn_buf *out, struct qn_e
 
 /* Settings that have a form of their own in the file. *type becomes QN_JSON_STRING where the text
  * for the flag has been made of it. */
-static qn_err read_structure(const struct row *r, const struct qn_jref *v, struct qn_buf *text,
-                             enum qn_json_type *type, struct qn_error *e)
+static qn_err read_structure(const struct qn_setting_row *r, const struct qn_jref *v,
+                             struct qn_buf *text, enum qn_json_type *type, struct qn_error *e)
 {
     qn_err err = QN_OK;
     bool array = *type == QN_JSON_ARRAY, object = *type == QN_JSON_OBJECT;
@@ -433,16 +433,18 @@ static qn_err read_structure(const struct row *r, const struct qn_jref *v, struc
     return err;
 }
 
-static qn_err read_member(struct qn_settings *s, const char *path, const struct qn_jref *v,
-                          struct qn_error *e)
+/* path: what the member stands in, for messages. */
+static qn_err read_member(struct qn_settings *s, enum qn_settings_layer layer, const char *path,
+                          const struct qn_jref *v, struct qn_error *e)
 {
-    const struct row *r = row_find(v->key);
-    if (!r || !(r->scope & FILE_KEY)) {
-        const struct row *near = r ? NULL : nearest(v->key);
-        return qn_fail(e, QN_EINVAL, "%s: '%.60s' %s%s%s", path, v->key,
-                       r ? "can only be given as a flag or in the environment" : "is not a setting",
-                       near ? "; did you mean " : "", near ? near->name : "");
-    }
+    size_t i;
+    if (!qn_setting_find(v->key, &i))
+        return qn_setting_unknown(v->key, path, e);
+    const struct qn_setting_row *r = &table[i];
+    if (!(r->scope & FILE_KEY))
+        return qn_fail_param(e, QN_EINVAL, r->name,
+                             "%s: '%s' can only be given as a flag or in the environment", path,
+                             r->name);
     struct qn_buf text, where;
     qn_buf_init(&text, SETTING_TEXT_MAX);
     qn_buf_init(&where, 8192);
@@ -455,44 +457,64 @@ static qn_err read_member(struct qn_settings *s, const char *path, const struct 
     } else {
         err = read_structure(r, v, &text, &type, e);
     }
-    if (!err && (type != wanted[r->kind] || text.overflow))
+    bool as_text = layer == QN_FROM_REQUEST && type >= QN_JSON_BOOL && type <= QN_JSON_STRING;
+    if (!err && ((type != wanted[r->kind] && !as_text) || text.overflow))
         err = qn_fail_param(e, QN_EINVAL, r->name, "%s: %s must be %s", path, r->name,
                             qn_json_type_name(wanted[r->kind]));
     qn_buf_fmt(&where, "%s: %s", path, r->name);
     if (!err)
-        err = set_text(s, r, qn_buf_cstr(&where), qn_buf_cstr(&text), e);
+        err = set_text(s, r, layer, qn_buf_cstr(&where), qn_buf_cstr(&text), e);
     qn_buf_deinit(&text);
     qn_buf_deinit(&where);
     return err;
 }
 
-static qn_err read_file(struct qn_settings *s, struct qn_error *e)
+static qn_err read_object(struct qn_settings *s, enum qn_settings_layer layer, const char *path,
+                          const struct qn_jref *root, struct qn_error *e)
+{
+    qn_err err = QN_OK;
+    struct qn_jref it;
+    if (qn_json_type(root) != QN_JSON_OBJECT)
+        return qn_fail(e, QN_EINVAL, "%s must hold a JSON object", path);
+    for (bool more = qn_json_first(root, &it); more && !err; more = qn_json_next(&it))
+        if (layer != QN_FROM_REQUEST || qn_json_type(&it) != QN_JSON_NULL)
+            err = read_member(s, layer, path, &it, e);
+    return err;
+}
+
+static qn_err read_text(struct qn_settings *s, enum qn_settings_layer layer, const char *path,
+                        const char *text, size_t n, struct qn_error *e)
+{
+    struct qn_json *doc = NULL;
+    struct qn_error why = {0};
+    qn_err err = qn_json_parse(text, n, &doc, &why);
+    if (err)
+        return qn_fail(e, err, "%s: %s", path, why.message);
+    struct qn_jref root = qn_json_root(doc);
+    err = read_object(s, layer, path, &root, e);
+    qn_json_free(doc);
+    return err;
+}
+
+qn_err qn_settings_take(struct qn_settings *s, const struct qn_jref *object, struct qn_error *e)
+{
+    return read_object(s, QN_FROM_REQUEST, "the request", object, e);
+}
+
+/* given: what it will hold; NULL: it is read. */
+static qn_err read_file(struct qn_settings *s, const char *given, struct qn_error *e)
 {
     char *path = qn_path_join(s->data_dir, "config.json");
     struct qn_buf text;
     qn_buf_init(&text, QN_CONFIG_FILE_MAX);
-    struct qn_json *doc = NULL;
-    struct qn_error why = {0};
     qn_err err = QN_OK;
-    if (!qn_file_exists(path))
-        goto out;
-    err = qn_file_read(path, &text, e);
-    if (err)
-        goto out;
-    err = qn_json_parse(qn_buf_cstr(&text), text.len, &doc, &why);
-    if (err) {
-        qn_fail(e, err, "%s: %s", path, why.message);
-        goto out;
+    if (given) {
+        err = read_text(s, QN_FROM_FILE, path, given, strlen(given), e);
+    } else if (qn_file_exists(path)) {
+        err = qn_file_read(path, &text, e);
+        if (!err)
+            err = read_text(s, QN_FROM_FILE, path, qn_buf_cstr(&text), text.len, e);
     }
-    struct qn_jref root = qn_json_root(doc), it;
-    if (qn_json_type(&root) != QN_JSON_OBJECT) {
-        err = qn_fail(e, QN_EINVAL, "%s must hold a JSON object", path);
-        goto out;
-    }
-    for (bool more = qn_json_first(&root, &it); more && !err; more = qn_json_next(&it))
-        err = read_member(s, path, &it, e);
-out:
-    qn_json_free(doc);
     qn_buf_deinit(&text);
     free(path);
     return err;
@@ -545,25 +567,39 @@ static void cut_slashes(char *url)
         url[--n] = '\0';
 }
 
+void qn_settings_presets(struct qn_settings *s)
+{
+    *s = (struct qn_settings){0};
+    for (size_t i = 0; i < ROWS; i++)
+        if (*table[i].preset)
+            set_text(s, &table[i], QN_FROM_DEFAULT, table[i].name, table[i].preset, NULL);
+}
+
 qn_err qn_settings_read(struct qn_settings *s, size_t n_args, const char *const *args,
                         const char *const *env, enum qn_settings_wish *wish, struct qn_error *e)
 {
-    *s = (struct qn_settings){0};
     *wish = QN_WISH_RUN;
-    for (size_t i = 0; i < ROWS; i++)
-        if (*table[i].preset) {
-            qn_err err = set_text(s, &table[i], table[i].name, table[i].preset, e);
-            if (err)
-                return err;
-        }
     for (size_t i = 0; i < n_args; i++) {
         if (qn_str_eq(args[i], "--help") || qn_str_eq(args[i], "-h"))
             *wish = QN_WISH_HELP;
         else if (qn_str_eq(args[i], "--version"))
             *wish = QN_WISH_VERSION;
     }
-    if (*wish != QN_WISH_RUN)
-        return QN_OK;
+    if (*wish == QN_WISH_RUN)
+        return qn_settings_read_again(
+            s, &(struct qn_settings_layers){.n_args = n_args, .args = args, .env = env}, e);
+    qn_settings_presets(s);
+    return QN_OK;
+}
+
+qn_err qn_settings_read_again(struct qn_settings *s, const struct qn_settings_layers *layers,
+                              struct qn_error *e)
+{
+    size_t n_args = layers->n_args;
+    const char *const *args = layers->args;
+    const char *const *env = layers->env;
+    const char *request = layers->request;
+    qn_settings_presets(s);
     /* The file lies in the data folder, which the layers above it name: they are read twice, so
      * that each overwrites what is below it. */
     qn_err err = read_env(s, env, e);
@@ -577,11 +613,13 @@ qn_err qn_settings_read(struct qn_settings *s, size_t n_args, const char *const 
         return qn_fail_param(
             e, QN_EINVAL, "data-dir",
             "there is no home folder to keep data in: give one with --data-dir DIR");
-    err = read_file(s, e);
+    err = read_file(s, layers->file, e);
     if (!err)
         err = read_env(s, env, e);
     if (!err)
         err = read_flags(s, n_args, args, e);
+    if (!err && request)
+        err = read_text(s, QN_FROM_REQUEST, "the request", request, strlen(request), e);
     if (err)
         return err;
     if (!s->models_dir)
@@ -625,7 +663,7 @@ void qn_settings_help(struct qn_buf *out)
                     "key of\nconfig.json in the data folder. A flag beats the environment, which "
                     "beats the file.\n\n");
     for (size_t i = 0; i < ROWS; i++) {
-        const struct row *r = &table[i];
+        const struct qn_setting_row *r = &table[i];
         char env[48];
         env_name(r, env);
         qn_buf_fmt(out, "  --%s%s%s\n      %s", r->name, r->value ? " " : "",

@@ -36,6 +36,16 @@ bool qn_log_level_parse(const char *name, enum qn_log_level *out)
             *out = (enum qn_log_level)i;
             return true;
         }
+    /* What other servers call them. */
+    static const struct {
+        const char *name;
+        enum qn_log_level level;
+    } others[] = {{"critical", QN_LOG_ERROR}, {"warning", QN_LOG_WARN}, {"trace", QN_LOG_DEBUG}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (qn_str_eq(name, others[i].name)) {
+            *out = others[i].level;
+            return true;
+        }
     return false;
 }
 

@@ -86,6 +86,13 @@ void qn_api_options(struct qn_services *sv, struct qn_http *h, const char *id); 
 void qn_api_options_set(struct qn_services *sv, struct qn_http *h, const char *id); /* options.c */
 void qn_api_options_reset(struct qn_services *sv, struct qn_http *h, const char *id);
 
+void qn_api_config(struct qn_services *sv, struct qn_http *h, const char *id); /* config.c */
+void qn_api_config_defaults(struct qn_services *sv, struct qn_http *h, const char *id);
+void qn_api_config_set(struct qn_services *sv, struct qn_http *h, const char *id);
+void qn_api_params_set(struct qn_services *sv, struct qn_http *h, const char *id);
+void qn_api_log_level(struct qn_services *sv, struct qn_http *h, const char *id);
+void qn_api_shutdown(struct qn_services *sv, struct qn_http *h, const char *id);
+
 /* Answers that a question to a hub failed; failed: the status when it was the hub's fault
  * (hub_answer.c). */
 void qn_api_hub_problem(struct qn_services *sv, struct qn_http *h, const struct qn_error *e,

@@ -59,7 +59,8 @@ class Server:
             command += ["--builtin-dir", str(models_dir)]
         # What other programs of this machine have downloaded is none of the tests' business.
         environment = {k: v for k, v in os.environ.items() if not k.startswith(
-            ("QUINCE_", "HF_", "HUGGINGFACE_", "XDG_", "LLAMA_", "OLLAMA_", "NOTIFY_", "WATCHDOG_", "LISTEN_"))}
+            ("QUINCE_", "LEMONADE_", "HF_", "HUGGINGFACE_", "XDG_", "LLAMA_", "OLLAMA_", "NOTIFY_", "WATCHDOG_",
+             "LISTEN_"))}
         environment.update({"HOME": str(self.data_dir / "home"), **(env or {})})
         self.log = open(self.log_path, "ab")
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True,

@@ -233,6 +233,7 @@ static void classes(void **state)
         {"GET", "/health", QN_OPEN},
         {"GET", "/status", QN_OPEN},
         {"GET", "/metrics", QN_METRICS},
+        {"GET", "/params", QN_ADMIN},
         {"POST", "/params", QN_ADMIN},
         {"POST", "/log-level", QN_ADMIN},
     };

@@ -1,0 +1,240 @@
+/* GET internal/config and internal/config/defaults, POST internal/set, GET and POST params, POST
+ * log-level, POST internal/shutdown: the settings of the running server. Names are as in
+ * config.json, with _ for -, as programs made for Lemonade write them. */
+#include "router/api/api.h"
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "router/answer.h"
+#include "router/api/waiting.h"
+#include "router/live.h"
+#include "router/settings.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NAME_BYTES = 64 };
+
+/* What a client has asked to be changed; the change goes on without it. */
+struct asker {
+    struct qn_waiting client;
+    struct qn_live *live;
+    struct qn_json *doc;
+    bool keep;
+    char *level; /* of log-level, whose answer is shorter; NULL: another request */
+};
+
+static void put_name(struct qn_jw *w, const char *name)
+{
+    char out[NAME_BYTES];
+    size_t n = 0;
+    for (; name[n] && n + 1 < sizeof out; n++)
+        out[n] = name[n] == '-' ? '_' : name[n];
+    out[n] = '\0';
+    qn_jw_key(w, out);
+}
+
+static void put_all(struct qn_jw *w, const struct qn_settings *s)
+{
+    struct qn_setting about;
+    qn_jw_obj(w);
+    for (size_t i = 0; qn_setting_at(i, &about); i++) {
+        put_name(w, about.name);
+        qn_setting_print(s, i, w);
+    }
+    qn_jw_obj_end(w);
+}
+
+/* With everything about each, for `quince config`. */
+static void put_details(struct qn_jw *w, const struct qn_live *live)
+{
+    const struct qn_settings *s = qn_live_wanted(live);
+    struct qn_setting about;
+    qn_jw_obj(w);
+    qn_jw_key(w, "settings");
+    qn_jw_arr(w);
+    for (size_t i = 0; qn_setting_at(i, &about); i++) {
+        qn_jw_obj(w);
+        qn_jw_kstr(w, "name", about.name);
+        qn_jw_key(w, "value");
+        qn_setting_print(s, i, w);
+        qn_jw_kstr(w, "from", qn_settings_layer_name(s->from[i]));
+        qn_jw_kbool(w, "live", about.live);
+        qn_jw_kbool(w, "by_hand", about.by_hand);
+        qn_jw_kbool(w, "restart_required", qn_live_waits(live, i));
+        qn_jw_obj_end(w);
+    }
+    qn_jw_arr_end(w);
+    qn_jw_obj_end(w);
+}
+
+static void answer_settings(struct qn_http *h, const struct qn_settings *s,
+                            const struct qn_live *details)
+{
+    struct qn_buf body;
+    qn_buf_init(&body, QN_API_REPLY_MAX);
+    struct qn_jw w = qn_jw_to(&body);
+    if (details)
+        put_details(&w, details);
+    else
+        put_all(&w, s);
+    qn_answer_json(h, 200, &body);
+    qn_buf_deinit(&body);
+}
+
+void qn_api_config(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    (void)id;
+    bool details = qn_str_eq(qn_http_query(h, "details"), "true");
+    answer_settings(h, qn_live_wanted(sv->live), details ? sv->live : NULL);
+}
+
+void qn_api_config_defaults(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    struct qn_settings presets;
+    (void)sv;
+    (void)id;
+    qn_settings_presets(&presets);
+    answer_settings(h, &presets, NULL);
+    qn_settings_deinit(&presets);
+}
+
+/* The names asked for whose new value is not in force: until the next start, or because a stronger
+ * layer has another. */
+static void put_not_in_force(struct qn_jw *w, const struct asker *a, bool overridden)
+{
+    const struct qn_settings *s = qn_live_wanted(a->live);
+    struct qn_jref root = qn_json_root(a->doc), it;
+    qn_jw_key(w, overridden ? "overridden" : "restart_required");
+    qn_jw_arr(w);
+    for (bool more = qn_json_first(&root, &it); more; more = qn_json_next(&it)) {
+        size_t i;
+        if (!qn_setting_find(it.key, &i))
+            continue;
+        bool beaten = a->keep && s->from[i] > QN_FROM_FILE;
+        if (overridden ? beaten : !beaten && qn_live_waits(a->live, i))
+            qn_jw_str(w, it.key);
+    }
+    qn_jw_arr_end(w);
+}
+
+static void put_updated(struct qn_jw *w, const struct asker *a)
+{
+    struct qn_jref root = qn_json_root(a->doc), it;
+    qn_jw_key(w, "updated");
+    qn_jw_obj(w);
+    for (bool more = qn_json_first(&root, &it); more; more = qn_json_next(&it)) {
+        struct qn_buf value;
+        qn_buf_init(&value, QN_API_REPLY_MAX);
+        qn_json_print(&it, &value);
+        qn_jw_key(w, it.key);
+        qn_jw_raw(w, qn_buf_cstr(&value), value.len);
+        qn_buf_deinit(&value);
+    }
+    qn_jw_obj_end(w);
+}
+
+static void changed(void *ctx, const struct qn_error *e)
+{
+    struct asker *a = ctx;
+    if (qn_waiting_end(&a->client, e)) {
+        struct qn_buf body;
+        qn_buf_init(&body, QN_API_REPLY_MAX);
+        struct qn_jw w = qn_jw_to(&body);
+        qn_jw_obj(&w);
+        qn_jw_kstr(&w, "status", "success");
+        if (a->level) {
+            qn_jw_kstr(&w, "level", a->level);
+        } else {
+            put_updated(&w, a);
+            put_not_in_force(&w, a, false);
+            put_not_in_force(&w, a, true);
+        }
+        qn_jw_obj_end(&w);
+        qn_answer_json(a->client.http, 200, &body);
+        qn_buf_deinit(&body);
+    }
+    qn_json_free(a->doc);
+    free(a->level);
+    free(a);
+}
+
+/* Takes doc. level: MAY. */
+static void change(struct qn_services *sv, struct qn_http *h, struct qn_json *doc, bool keep,
+                   const char *level)
+{
+    struct asker *a = qn_xcalloc(1, sizeof *a);
+    *a = (struct asker){.live = sv->live, .doc = doc, .keep = keep};
+    a->level = level ? qn_xstrdup(level) : NULL;
+    struct qn_jref root = qn_json_root(doc);
+    qn_waiting_begin(&a->client, h);
+    qn_live_set(sv->live, &root, keep, changed, a);
+}
+
+static void take_changes(struct qn_services *sv, struct qn_http *h, bool keep)
+{
+    struct qn_json *doc;
+    struct qn_error e = {0};
+    qn_err err = qn_api_body(h, false, &doc, &e);
+    if (!err && sv->stopping) {
+        err = qn_fail(&e, QN_EBUSY, "the server is stopping");
+        qn_json_free(doc);
+    }
+    if (err)
+        qn_answer_error(h, &e);
+    else
+        change(sv, h, doc, keep, NULL);
+}
+
+void qn_api_config_set(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    (void)id;
+    take_changes(sv, h, true);
+}
+
+void qn_api_params_set(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    (void)id;
+    take_changes(sv, h, false);
+}
+
+void qn_api_log_level(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    struct qn_json *doc, *wish = NULL;
+    struct qn_error e = {0};
+    const char *level = NULL;
+    (void)id;
+    qn_err err = qn_api_body(h, false, &doc, &e);
+    if (!err) {
+        struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, "level");
+        err = qn_json_str(&v, &level, &e);
+    }
+    if (!err) {
+        struct qn_buf text;
+        qn_buf_init(&text, QN_API_REPLY_MAX);
+        struct qn_jw w = qn_jw_to(&text);
+        qn_jw_obj(&w);
+        qn_jw_kstr(&w, "log-level", level);
+        qn_jw_obj_end(&w);
+        err = qn_json_parse(qn_buf_cstr(&text), text.len, &wish, &e);
+        qn_buf_deinit(&text);
+    }
+    if (err)
+        qn_answer_error(h, &e);
+    else
+        change(sv, h, wish, false, level);
+    qn_json_free(doc);
+}
+
+/* The same way as a signal: answers that run may end, this one first. */
+void qn_api_shutdown(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    static const char body[] =
+        "{\"status\":\"success\",\"message\":\"The server is shutting down\"}";
+    (void)id;
+    qn_http_reply(h, 200, "application/json", body, sizeof body - 1);
+    if (!sv->stopping)
+        kill(getpid(), SIGTERM);
+}

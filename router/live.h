@@ -1,0 +1,49 @@
+/* Settings that change while the server runs: on SIGHUP config.json is read again, and requests
+ * change single settings, for good or until the server stops. Those marked LIVE take effect at
+ * once, others at the next start; nothing changes unless all that is asked for is right. Loop
+ * thread. */
+#ifndef QN_ROUTER_LIVE_H
+#define QN_ROUTER_LIVE_H
+
+#include "base/json.h"
+#include "io/loop.h"
+#include "router/settings.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct qn_live_config {
+    struct qn_loop *loop;
+    struct qn_settings
+        *running; /* of the server; borrowed. Strings of LIVE settings are replaced */
+    struct qn_settings_layers layers; /* where they came from; file and request are not used */
+    void (*apply)(void *ctx);         /* MUST. Hands the running settings on to whom they concern */
+    void *ctx;
+};
+
+struct qn_live;
+struct qn_live *qn_live_new(const struct qn_live_config *config);
+void qn_live_stop(struct qn_live *l); /* before the loop goes; NULL allowed */
+void qn_live_free(struct qn_live *l); /* after the loop has gone; NULL allowed */
+
+/* Reads everything again. An error leaves all as it was. */
+qn_err qn_live_reload(struct qn_live *l, struct qn_error *e);
+
+/* Sets what a JSON object says, names as in config.json; null takes a setting back to what it is
+ * without it. keep: writes it into config.json. done(ctx, NULL or an error) is called once, and not
+ * from within; then the settings have changed. QN_EINVAL names what no request may change. */
+typedef void (*qn_live_done)(void *ctx, const struct qn_error *e);
+void qn_live_set(struct qn_live *l, const struct qn_jref *changes, bool keep, qn_live_done done,
+                 void *ctx);
+
+/* The settings as they will be after the next start, and what of them is not so yet. */
+const struct qn_settings *qn_live_wanted(const struct qn_live *l);
+bool qn_live_waits(const struct qn_live *l, size_t i); /* for the next start */
+
+/* Writes config.json's new text: `old` (its text, "" when there is none) with what `changes` says,
+ * each on a line of its own. Values are taken as `with` has them; null removes, and with NULL
+ * removes all that changes names. Pure. */
+qn_err qn_live_merge(const char *old, const struct qn_jref *changes, const struct qn_settings *with,
+                     struct qn_buf *out, struct qn_error *e);
+
+#endif
