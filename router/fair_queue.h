@@ -1,0 +1,48 @@
+/* Who is next: a queue that is fair between clients. Each client's requests are served in the order
+ * in which they came, and the clients that wait take turns: whoever sends a hundred requests at
+ * once makes another client's single one wait for one of them at most.
+ *
+ * Turns go by a line of clients. A client that has nothing waiting is in no line and is not
+ * remembered; one that comes goes to its end, and so does one that has been served. So nobody is
+ * passed for ever, however many new clients come.
+ *
+ * Items are embedded in what waits; memory is taken per waiting client only. Finding a client
+ * costs a comparison per waiting client. Pure. */
+#ifndef QN_ROUTER_FAIR_QUEUE_H
+#define QN_ROUTER_FAIR_QUEUE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct qn_fair_client;
+
+struct qn_fair_item {
+    struct qn_fair_client *client;      /* NULL: it does not wait */
+    struct qn_fair_item *before, *next; /* of the same client */
+    struct qn_fair_item *older, *newer; /* of all */
+    uint64_t ticket;
+};
+
+struct qn_fair_queue {                   /* all zero: empty */
+    struct qn_fair_client *first, *last; /* in the order of their turns */
+    struct qn_fair_item *oldest, *newest;
+    size_t n;
+};
+
+/* The item is the caller's and stays where it is; client is copied. Tickets grow. */
+void qn_fair_add(struct qn_fair_queue *q, struct qn_fair_item *x, uint64_t ticket,
+                 const char *client);
+
+/* Whose turn it is, among those with a smaller ticket than `below`; NULL: nobody's. */
+struct qn_fair_item *qn_fair_next(const struct qn_fair_queue *q, uint64_t below);
+
+/* It is served: its client's turn is over. */
+void qn_fair_serve(struct qn_fair_queue *q, struct qn_fair_item *x);
+
+/* It leaves without having been served: nobody's turn changes. */
+void qn_fair_leave(struct qn_fair_queue *q, struct qn_fair_item *x);
+
+/* How many are served before it if nobody comes or leaves. */
+size_t qn_fair_ahead(const struct qn_fair_queue *q, const struct qn_fair_item *x);
+
+#endif

@@ -1,0 +1,224 @@
+/* router/fair_queue.c. Requests are written as letters of clients, capitals and digits apart:
+ * "a1" is client a's first. The expected orders are worked out by hand beside each test. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "base/rand.h"
+#include "router/fair_queue.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MANY = 400 };
+
+static struct qn_fair_queue q;
+static struct qn_fair_item items[MANY];
+static char names[MANY][8];
+static size_t n_items;
+static int count[256]; /* requests of each client so far */
+
+static int setup(void **state)
+{
+    (void)state;
+    q = (struct qn_fair_queue){0};
+    memset(count, 0, sizeof count);
+    n_items = 0;
+    return 0;
+}
+
+/* One request of each letter's client, in this order; tickets are 1, 2, 3 ... */
+static void come(const char *clients)
+{
+    for (; *clients; clients++) {
+        char client[2] = {*clients, '\0'};
+        size_t i = n_items++;
+        snprintf(names[i], sizeof names[i], "%c%d", *clients, ++count[(unsigned char)*clients]);
+        qn_fair_add(&q, &items[i], i + 1, client);
+    }
+}
+
+static size_t index_of(const char *name)
+{
+    size_t i = 0;
+    while (strcmp(names[i], name) != 0)
+        i++;
+    return i;
+}
+
+static void leave(const char *name)
+{
+    qn_fair_leave(&q, &items[index_of(name)]);
+}
+
+/* Serves `turns` requests and compares their names, with blanks between. */
+static void serves(const char *wanted, int turns, uint64_t below)
+{
+    char got[MANY * 4] = "";
+    for (int i = 0; i < turns; i++) {
+        struct qn_fair_item *x = qn_fair_next(&q, below);
+        if (!x)
+            break;
+        qn_fair_serve(&q, x);
+        assert_null(x->client);
+        if (*got)
+            strcat(got, " ");
+        strcat(got, names[x - items]);
+    }
+    assert_string_equal(got, wanted);
+}
+
+static void empty(void **state)
+{
+    (void)state;
+    assert_null(qn_fair_next(&q, UINT64_MAX));
+    assert_int_equal(q.n, 0);
+}
+
+static void one_client_is_served_in_its_order(void **state)
+{
+    (void)state;
+    come("aaaa");
+    serves("a1 a2 a3 a4", 9, UINT64_MAX);
+    assert_null(q.first);
+    assert_null(q.oldest);
+}
+
+/* Three of a come first, then one of b, then two of c: the line is a b c. Round 1: a1 b1 c1;
+ * round 2: a2 c2; round 3: a3. */
+static void clients_take_turns(void **state)
+{
+    (void)state;
+    come("aaabcc");
+    serves("a1 b1 c1 a2 c2 a3", 9, UINT64_MAX);
+}
+
+/* a's first has been served, so the line is b a when c comes: b a c. Then b (whose only one is
+ * served) leaves the line; when it comes again it stands behind c: a c b. */
+static void who_comes_later_stands_behind(void **state)
+{
+    (void)state;
+    come("aaab");
+    serves("a1", 1, UINT64_MAX);
+    come("c");
+    serves("b1", 1, UINT64_MAX);
+    come("b");
+    serves("a2 c1 b2 a3", 9, UINT64_MAX);
+}
+
+/* A new client at every step: a's second still comes after those that were in line before it. */
+static void new_clients_starve_nobody(void **state)
+{
+    (void)state;
+    come("aab");
+    serves("a1", 1, UINT64_MAX); /* line: b a */
+    come("c");                   /* b a c */
+    serves("b1", 1, UINT64_MAX); /* a c */
+    come("d");                   /* a c d */
+    serves("a2", 1, UINT64_MAX);
+    serves("c1 d1", 9, UINT64_MAX);
+}
+
+/* Leaving changes nobody's turn: without a1 it is still a's turn, with a2; without b's only one,
+ * c follows. */
+static void leaving_costs_no_turn(void **state)
+{
+    (void)state;
+    come("aabcc");
+    leave("a1");
+    leave("b1");
+    assert_int_equal(q.n, 3);
+    serves("a2 c1 c2", 9, UINT64_MAX);
+}
+
+/* Tickets: a1=1 b1=2 a2=3 b2=4 c1=5. Below 4 only the first three may go: turns a b a. What is left
+ * keeps its turns: after a1 b1 the line was c a b; a2 went, so it is c b. */
+static void only_small_tickets(void **state)
+{
+    (void)state;
+    come("ababc");
+    serves("a1 b1 a2", 9, 4);
+    assert_int_equal(q.n, 2);
+    serves("c1 b2", 9, UINT64_MAX);
+}
+
+static void the_oldest_is_known(void **state)
+{
+    (void)state;
+    come("aab");
+    assert_int_equal(q.oldest->ticket, 1);
+    leave("a1");
+    assert_int_equal(q.oldest->ticket, 2);
+    qn_fair_serve(&q, &items[index_of("a2")]);
+    assert_int_equal(q.oldest->ticket, 3);
+    assert_ptr_equal(q.oldest, q.newest);
+}
+
+/* Line a b c with a: 3, b: 1, c: 2 waiting is served a1 b1 c1 a2 c2 a3, see above. */
+static void how_many_are_ahead(void **state)
+{
+    (void)state;
+    static const char *const order[] = {"a1", "b1", "c1", "a2", "c2", "a3"};
+    come("aaabcc");
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        assert_int_equal(qn_fair_ahead(&q, &items[index_of(order[i])]), i);
+}
+
+/* Any queue is served as `ahead` says, each client's requests in their order, and nobody has two
+ * turns while another waits. */
+static void any_order_keeps_the_promises(void **state)
+{
+    for (int round = 0; round < 50; round++) {
+        size_t ahead[MANY], left = 0;
+        unsigned char dice[64];
+        setup(state);
+        qn_random_bytes(dice, sizeof dice);
+        for (size_t i = 0; i < sizeof dice; i++) {
+            char client[2] = {(char)('a' + dice[i] % 5), '\0'};
+            come(client);
+            if (dice[i] >= 200 && qn_fair_next(&q, UINT64_MAX))
+                qn_fair_serve(&q, qn_fair_next(&q, UINT64_MAX));
+            else if (dice[i] >= 150)
+                qn_fair_leave(&q, q.oldest);
+        }
+        for (size_t i = 0; i < n_items; i++)
+            if (items[i].client) {
+                ahead[i] = qn_fair_ahead(&q, &items[i]);
+                left++;
+            }
+        assert_int_equal(left, q.n);
+        int turns[256] = {0};
+        uint64_t last[256] = {0};
+        for (size_t i = 0; q.n; i++) {
+            struct qn_fair_item *x = qn_fair_next(&q, UINT64_MAX);
+            unsigned char c = (unsigned char)names[x - items][0];
+            assert_int_equal(ahead[x - items], i);
+            assert_true(x->ticket > last[c]);
+            last[c] = x->ticket;
+            qn_fair_serve(&q, x);
+            turns[c]++;
+            for (size_t k = 0; k < n_items; k++)
+                if (items[k].client)
+                    assert_true(turns[c] <= turns[(unsigned char)names[k][0]] + 1);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(empty, setup),
+        cmocka_unit_test_setup(one_client_is_served_in_its_order, setup),
+        cmocka_unit_test_setup(clients_take_turns, setup),
+        cmocka_unit_test_setup(who_comes_later_stands_behind, setup),
+        cmocka_unit_test_setup(new_clients_starve_nobody, setup),
+        cmocka_unit_test_setup(leaving_costs_no_turn, setup),
+        cmocka_unit_test_setup(only_small_tickets, setup),
+        cmocka_unit_test_setup(the_oldest_is_known, setup),
+        cmocka_unit_test_setup(how_many_are_ahead, setup),
+        cmocka_unit_test_setup(any_order_keeps_the_promises, setup),
+    };
+    return cmocka_run_group_tests_name("fair_queue", tests, NULL, NULL);
+}
