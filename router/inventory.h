@@ -12,6 +12,7 @@
 #include "io/loop.h"
 #include "router/child_process.h"
 #include "router/kinds.h"
+#include "router/queue_spot.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,10 +41,15 @@ struct qn_inventory_config {
     int threads;                  /* of the machine, >= 1 */
     int64_t context, slots;       /* 0: the child chooses */
     const char
-        *load_options;    /* JSON object: options of loading that nobody set otherwise; copied */
-    const char *data_dir; /* where children keep files for their next start; copied */
-    int64_t queue_limit;  /* waiting leases */
-    int64_t idle_ms;      /* how long a model stays loaded without use; 0: for ever */
+        *load_options;      /* JSON object: options of loading that nobody set otherwise; copied */
+    const char *data_dir;   /* where children keep files for their next start; copied */
+    int64_t queue_limit;    /* waiting leases */
+    int64_t max_concurrent; /* answers that one model works on at once; 0: as many as its process
+                               has slots */
+    int64_t max_queue;      /* requests that may wait for one model; < 0: as queue_limit says */
+    int64_t batch_ms;       /* for so long a loaded model also serves who came later than somebody
+                               who waits for its room */
+    int64_t idle_ms;        /* how long a model stays loaded without use; 0: for ever */
     /* Models are given up when nobody has used them for their evict_idle_timeout, and the one that
      * is missed least when so much of the machine's memory is in use; a model's own option goes
      * before it. */
@@ -98,8 +104,27 @@ struct qn_lease;
  * be loaded (the lease is then gone). */
 typedef void (*qn_lease_fn)(void *ctx, const struct qn_error *err);
 
-/* options MAY be NULL. QN_EBUSY at once when the queue is full, QN_ENOTFOUND when there is no such
- * model. */
+/* A request that wants to compute, for its place in the model's queue. */
+struct qn_admission {
+    const char *client; /* whose it is, see client_id.h; copied */
+    int64_t slots;      /* answers that it takes at once, >= 1 */
+    int64_t max_queue;  /* where neither the model nor the setting says how many may wait; < 0: no
+                           limit of its own */
+    bool again;         /* it has been admitted before: no queue is too full for it */
+    /* told, also with QN_EBUSY: */
+    struct qn_queue_spot spot;
+    bool full;       /* QN_EBUSY: because of the model's queue or all queues */
+    bool none_waits; /* that is: nobody may wait for this model at all */
+};
+
+/* Waits for the model and for its turn in the model's queue: first in, first out for each client,
+ * and clients take turns. Nobody waits while the model has free slots. options MAY be NULL.
+ * QN_EBUSY at once when the queue is full, QN_ENOTFOUND when there is no such model. */
+qn_err qn_inventory_admit(struct qn_inventory *inv, const char *name,
+                          const struct qn_load_options *options, struct qn_admission *a,
+                          qn_lease_fn fn, void *ctx, struct qn_lease **out, struct qn_error *e);
+
+/* The same for who wants the model loaded and not to compute: waits for no turn. */
 qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
                             const struct qn_load_options *options, qn_lease_fn fn, void *ctx,
                             struct qn_lease **out, struct qn_error *e);
@@ -114,7 +139,8 @@ struct qn_model_count {
     int64_t requests;     /* answered to the end */
     double last_tokens_s; /* of the last one; 0: there was none */
 };
-void qn_lease_count(struct qn_lease *lease, double tokens_s); /* one more */
+/* One more; what it took tells others how long they will wait. */
+void qn_lease_count(struct qn_lease *lease, double tokens_s);
 struct qn_model_count qn_inventory_count(const struct qn_inventory *inv, const char *name);
 
 /* Stops one model, or all when name is NULL: running jobs finish, waiting ones are told. done MAY

@@ -32,16 +32,39 @@ static void list_remove(struct list *l, struct qn_lease *x)
     l->n--;
 }
 
-/* Tells every waiting lease that it will not be granted. The callbacks may take and release other
- * leases, so the list is emptied first. */
+static struct qn_lease *lease_of(struct qn_fair_item *x)
+{
+    return (struct qn_lease *)((char *)x - offsetof(struct qn_lease, item));
+}
+
+static void wait_for_turn(struct place *p, struct qn_lease *x, const char *client)
+{
+    qn_fair_add(&p->waiting, &x->item, ++p->inv->tickets, client);
+    p->loads_waiting += x->slots == 0;
+    p->inv->n_waiting++;
+}
+
+static void stop_waiting(struct place *p, struct qn_lease *x, bool served)
+{
+    if (served)
+        qn_fair_serve(&p->waiting, &x->item);
+    else
+        qn_fair_leave(&p->waiting, &x->item);
+    p->loads_waiting -= x->slots == 0;
+    p->inv->n_waiting--;
+}
+
+/* The callbacks may take and release other leases, so the queue is emptied first. */
 void qn_place_refuse(struct place *p, const struct qn_error *why)
 {
     struct qn_lease *x;
-    struct list gone = p->waiting;
-    p->waiting = (struct list){0};
-    p->inv->n_waiting -= gone.n;
-    for (x = gone.first; x; x = x->next)
+    struct list gone = {0};
+    while (p->waiting.oldest) {
+        x = lease_of(p->waiting.oldest);
+        stop_waiting(p, x, false);
+        list_add(&gone, x);
         x->place = NULL;
+    }
     while ((x = gone.first)) {
         list_remove(&gone, x);
         if (x->fn)
@@ -50,24 +73,81 @@ void qn_place_refuse(struct place *p, const struct qn_error *why)
     }
 }
 
-/* True when somebody who came before the ticket waits for this place to become idle. Then nobody
- * later is let in, or the earlier one could wait for ever. */
-static bool overtakes(const struct place *at, uint64_t ticket)
+uint64_t qn_place_ticket(const struct place *p)
 {
-    return at->awaited && at->awaited < ticket;
+    return p->waiting.oldest->ticket;
+}
+
+bool qn_place_in_batch(const struct place *p, const struct place *newcomer)
+{
+    int64_t since = lease_of(newcomer->waiting.oldest)->came_ms;
+    if (p->tenant_ms > since)
+        since = p->tenant_ms;
+    return !p->stale && qn_place_state(p) == QN_INST_READY &&
+           qn_now_ms() - since < p->inv->config.batch_ms;
+}
+
+bool qn_place_serves_first(const struct place *p, const struct place *newcomer)
+{
+    return p->waiting.n > 0 &&
+           (qn_place_ticket(p) < qn_place_ticket(newcomer) || qn_place_in_batch(p, newcomer));
+}
+
+/* Who has this ticket or a later one is not let in at a ready model: somebody who came before waits
+ * for it to become idle, who could wait for ever otherwise. */
+static uint64_t first_barred(const struct place *at)
+{
+    return at->awaited ? at->awaited : UINT64_MAX;
+}
+
+/* Answers that it may work on at once; 0: not known before its first process is ready. */
+static int64_t capacity(const struct place *p)
+{
+    int64_t own = p->house.max_concurrent;
+    int64_t limit = own != QN_UNSET ? own : p->inv->config.max_concurrent;
+    return limit > 0 ? limit : p->slots;
+}
+
+/* A process that is granted for the first time. */
+static void note_tenant(struct place *p)
+{
+    struct qn_child_status s = qn_child_status(p->child);
+    if (s.pid == p->tenant)
+        return;
+    p->tenant = s.pid;
+    p->tenant_ms = qn_now_ms();
+    p->slots = s.slots;
+    qn_mean_add(&p->load_ms, (double)s.load_ms);
+}
+
+/* The next that may be granted; NULL: nobody. Who only loads needs no slot and waits for nobody's
+ * turn. */
+static struct qn_lease *next_of(const struct place *p)
+{
+    uint64_t barred = first_barred(p);
+    struct qn_fair_item *x = NULL;
+    if (p->used_slots < capacity(p))
+        x = qn_fair_next(&p->waiting, barred);
+    else if (p->loads_waiting)
+        for (x = p->waiting.oldest; x && lease_of(x)->slots > 0;)
+            x = x->newer;
+    return x && x->ticket < barred ? lease_of(x) : NULL;
 }
 
 void qn_place_grant(struct place *p)
 {
     for (size_t left = p->waiting.n; left && p->waiting.n && !p->stale; left--) {
-        if (qn_place_state(p) != QN_INST_READY || overtakes(p, p->waiting.first->ticket))
+        if (qn_place_state(p) != QN_INST_READY)
             break;
-        struct qn_lease *x = p->waiting.first;
-        list_remove(&p->waiting, x);
-        p->inv->n_waiting--;
+        note_tenant(p);
+        struct qn_lease *x = next_of(p);
+        if (!x)
+            break;
+        stop_waiting(p, x, true);
         list_add(&p->held, x);
+        p->used_slots += x->slots;
         x->granted = true;
-        p->used_ms = qn_now_ms();
+        x->granted_ms = p->used_ms = qn_now_ms();
         qn_catalog_touch(p->inv->catalog, p->name, qn_wall_ms() / 1000);
         x->fn(x->ctx, NULL);
     }
@@ -81,7 +161,7 @@ size_t qn_places_by_ticket(struct qn_inventory *inv, struct place **out, size_t 
         if (!p->waiting.n)
             continue;
         size_t i = n++;
-        for (; i > 0 && out[i - 1]->waiting.first->ticket > p->waiting.first->ticket; i--)
+        for (; i > 0 && qn_place_ticket(out[i - 1]) > qn_place_ticket(p); i--)
             out[i] = out[i - 1];
         out[i] = p;
     }
@@ -97,21 +177,83 @@ static bool has_enough(const struct place *p, enum qn_inst_state s, int64_t cont
     return s == QN_INST_READY && !p->stale && qn_child_status(p->child).context >= context;
 }
 
+/* True when a request that comes now must wait for others or for loading. */
+static bool would_wait(const struct place *p)
+{
+    int64_t before = (int64_t)(p->waiting.n - p->loads_waiting);
+    return qn_place_state(p) != QN_INST_READY || p->stale || first_barred(p) != UINT64_MAX ||
+           p->used_slots + before >= capacity(p);
+}
+
+/* What is told to who comes with so many that wait, itself included, `ahead` of them before it. */
+static struct qn_queue_spot spot_of(const struct place *p, size_t waiting, size_t ahead)
+{
+    bool loaded = qn_place_state(p) == QN_INST_READY && !p->stale;
+    bool loading = qn_place_state(p) == QN_INST_LOADING;
+    int64_t slots = capacity(p);
+    return qn_queue_spot(&(struct qn_queue_facts){
+        .waiting = waiting,
+        .ahead = ahead,
+        .capacity = slots > 0 ? slots : 1,
+        .used = p->used_slots,
+        .answer_ms = p->answer_ms.value,
+        .load_ms = p->load_ms.value,
+        .loaded = loaded,
+        .loading_ms = loading ? qn_child_status(p->child).load_ms : 0,
+    });
+}
+
+/* One that need not wait is never too many. */
+static qn_err check_queues(const struct place *p, struct qn_admission *a, struct qn_error *e)
+{
+    const struct qn_inventory_config *c = &p->inv->config;
+    if (!would_wait(p) || (a && a->again))
+        return QN_OK;
+    size_t waiting = p->waiting.n - p->loads_waiting;
+    int64_t slots = capacity(p) > 0 ? capacity(p) : 1;
+    int64_t begin = slots > p->used_slots ? slots - p->used_slots : 0; /* as soon as it is loaded */
+    int64_t limit = p->house.max_queue != QN_UNSET ? p->house.max_queue : c->max_queue;
+    if (limit < 0)
+        limit = a ? a->max_queue : -1;
+    bool all = (int64_t)p->inv->n_waiting >= c->queue_limit;
+    bool own = a && limit >= 0 && (int64_t)waiting - begin >= limit;
+    if (!all && !own)
+        return QN_OK;
+    if (a) {
+        a->full = true;
+        a->none_waits = own && limit == 0;
+        a->spot = spot_of(p, waiting + 1, waiting);
+    }
+    if (!own)
+        return qn_fail(e, QN_EBUSY,
+                       "%lld requests are waiting for models already: try again in a moment",
+                       (long long)c->queue_limit);
+    if (limit == 0)
+        return qn_fail(e, QN_EBUSY,
+                       "model '%s' is busy with as many requests as it may work on at once: try "
+                       "again in a moment",
+                       p->name);
+    return qn_fail(e, QN_EBUSY,
+                   "%lld requests are waiting for model '%s' already: try again in a moment",
+                   (long long)limit, p->name);
+}
+
 qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
                             const struct qn_load_options *options, qn_lease_fn fn, void *ctx,
                             struct qn_lease **out, struct qn_error *e)
+{
+    return qn_inventory_admit(inv, name, options, NULL, fn, ctx, out, e);
+}
+
+qn_err qn_inventory_admit(struct qn_inventory *inv, const char *name,
+                          const struct qn_load_options *options, struct qn_admission *a,
+                          qn_lease_fn fn, void *ctx, struct qn_lease **out, struct qn_error *e)
 {
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
     qn_err err = qn_inventory_find(inv, name, &snap, &row, e);
     if (err)
         return err;
-    if ((int64_t)inv->n_waiting >= inv->config.queue_limit) {
-        qn_snapshot_unref(snap);
-        return qn_fail(e, QN_EBUSY,
-                       "%lld requests are waiting for models already: try again in a moment",
-                       (long long)inv->config.queue_limit);
-    }
     row = qn_inventory_computes(snap, row);
     if (!row->n_files)
         err = qn_fail_param(e, QN_ENOTFOUND, "model",
@@ -126,6 +268,12 @@ qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
         return err;
     }
     struct place *p = qn_place_get(inv, row);
+    qn_place_note_options(p, row);
+    err = check_queues(p, a, e);
+    if (err) {
+        qn_snapshot_unref(snap);
+        return err;
+    }
     p->size_bytes = row->size_bytes;
     int64_t known = qn_row_number(row->details, "kv_token_bytes");
     p->kv_token_bytes = known != QN_UNSET ? known : 0;
@@ -141,8 +289,8 @@ qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
         free(p->options_asked);
         p->options_asked = named ? qn_xstrdup(options->options) : NULL;
         qn_place_note_again(p);
+        qn_place_note_options(p, row);
     }
-    qn_place_note_options(p, row);
     if (options && qn_place_has_process(s))
         p->stale =
             qn_place_wanted_context(p, row) != p->context || qn_place_wants_other_options(p, row);
@@ -152,12 +300,13 @@ qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
     p->modest = options && options->modest && (!p->waiting.n || p->modest);
     struct qn_lease *x = qn_xcalloc(1, sizeof *x);
     x->place = p;
-    x->ticket = ++inv->tickets;
+    x->slots = a ? a->slots : 0;
     x->fn = fn;
     x->ctx = ctx;
-    list_add(&p->waiting, x);
-    inv->n_waiting++;
-    p->used_ms = qn_now_ms();
+    x->came_ms = p->used_ms = qn_now_ms();
+    wait_for_turn(p, x, a ? a->client : "");
+    if (a)
+        a->spot = spot_of(p, p->waiting.n, qn_fair_ahead(&p->waiting, &x->item));
     p->retry = s == QN_INST_FAILED;
     if (s == QN_INST_LOADING || s == QN_INST_BACKOFF)
         qn_child_load(p->child); /* it may have been given up: it is wanted again */
@@ -175,6 +324,7 @@ void qn_lease_count(struct qn_lease *lease, double tokens_s)
 {
     lease->place->count.requests++;
     lease->place->count.last_tokens_s = tokens_s;
+    qn_mean_add(&lease->place->answer_ms, (double)(qn_now_ms() - lease->granted_ms));
 }
 
 void qn_lease_keep(struct qn_lease *lease, int64_t keep_alive_ms)
@@ -195,11 +345,11 @@ void qn_lease_release(struct qn_lease *x)
     }
     if (x->granted) {
         list_remove(&p->held, x);
+        p->used_slots -= x->slots;
         p->used_ms = qn_now_ms();
         qn_catalog_touch(p->inv->catalog, p->name, qn_wall_ms() / 1000);
     } else {
-        list_remove(&p->waiting, x);
-        p->inv->n_waiting--;
+        stop_waiting(p, x, false);
         if (!p->waiting.n && p->child)
             qn_child_unwant(p->child);
     }

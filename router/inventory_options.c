@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EVICT_IDLE_PRESET_S = 300, SECONDS_MAX = 31536000 };
+enum { EVICT_IDLE_PRESET_S = 300, SECONDS_MAX = 31536000, COUNT_MAX = 100000 };
 
 void qn_place_layers(const struct place *p, const struct qn_model_row *row,
                      const char *layers[static QN_OPTION_LAYERS])
@@ -36,12 +36,16 @@ static void read_layers(struct place *p, const struct qn_model_row *row,
                         const struct qn_jref *roots)
 {
     int64_t idle_s = EVICT_IDLE_PRESET_S;
-    struct qn_place_options o = {.weight = 1};
+    struct qn_place_options o = {.weight = 1, .max_concurrent = QN_UNSET, .max_queue = QN_UNSET};
     struct qn_jref v = strongest(roots, "auto_evict");
     o.auto_evict = qn_json_type(&v) == QN_JSON_BOOL ? qn_json_raw_bool(&v) : -1;
     v = strongest(roots, "evict_idle_timeout");
     qn_json_i64_opt(&v, 0, SECONDS_MAX, &idle_s, NULL);
     o.evict_idle_ms = idle_s * 1000;
+    v = strongest(roots, "max_concurrent");
+    qn_json_i64_opt(&v, 0, COUNT_MAX, &o.max_concurrent, NULL);
+    v = strongest(roots, "max_queue");
+    qn_json_i64_opt(&v, -1, COUNT_MAX, &o.max_queue, NULL);
     v = strongest(roots, "evict_weight_factor");
     qn_json_f64_opt(&v, 0, 1e9, &o.weight, NULL);
     /* Only what is saved pins a model: a load saves it, and so does POST /internal/pin. */

@@ -21,7 +21,7 @@ static struct qn_resident facts_of(const struct place *p)
     };
 }
 
-size_t qn_places_resident(struct qn_inventory *inv, const struct place *without, uint64_t ticket,
+size_t qn_places_resident(struct qn_inventory *inv, const struct place *without,
                           struct qn_resident *live, struct place **places)
 {
     size_t n = 0;
@@ -31,8 +31,8 @@ size_t qn_places_resident(struct qn_inventory *inv, const struct place *without,
             continue;
         struct qn_child_status status = qn_child_status(p->child);
         live[n] = facts_of(p);
-        live[n].busy = p->held.n > 0 || status.jobs > 0 ||
-                       (p->waiting.n > 0 && p->waiting.first->ticket < ticket);
+        live[n].busy =
+            p->held.n > 0 || status.jobs > 0 || (without && qn_place_serves_first(p, without));
         live[n].leaving = s == QN_INST_DRAINING;
         live[n].memory_bytes =
             status.memory_bytes > 0 ? status.memory_bytes : qn_place_estimate(p, p->context);
@@ -158,11 +158,12 @@ static void evict(struct place *p, const struct qn_plan *todo, struct place *con
 static void hold_back(struct place *p, const struct qn_plan *todo, struct place *const *places,
                       size_t n)
 {
-    uint64_t ticket = p->waiting.first->ticket;
+    uint64_t ticket = qn_place_ticket(p);
     p->blocked = true;
     note_reason(p, todo, places, n);
     for (size_t i = 0; i < n; i++)
-        if (todo->awaited[i] && (!places[i]->awaited || places[i]->awaited > ticket))
+        if (todo->awaited[i] && !qn_place_in_batch(places[i], p) &&
+            (!places[i]->awaited || places[i]->awaited > ticket))
             places[i]->awaited = ticket;
 }
 
@@ -182,7 +183,7 @@ void qn_place_plan(struct place *p, const struct qn_child_events *events)
     int64_t context = qn_place_wanted_context(p, row);
     qn_place_note_options(p, row);
     qn_snapshot_unref(snap);
-    size_t n = qn_places_resident(inv, p, p->waiting.first->ticket, live, places);
+    size_t n = qn_places_resident(inv, p, live, places);
     struct qn_resident want = facts_of(p);
     want.memory_bytes = qn_place_estimate(p, context);
     want.gpu_bytes = p->gpu_bytes;
@@ -231,7 +232,7 @@ bool qn_place_try_alone(struct place *p)
     if (p->tried_alone || p->modest || !p->waiting.n || !s.failed_loads ||
         !memory_may_be_why(s.error))
         return false;
-    size_t n = qn_places_resident(p->inv, p, 0, live, places), others = 0;
+    size_t n = qn_places_resident(p->inv, p, live, places), others = 0;
     for (size_t i = 0; i < n; i++)
         others += !live[i].pinned && !live[i].elsewhere && !live[i].leaving;
     if (!others)
@@ -250,7 +251,7 @@ void qn_inventory_share_threads(struct qn_inventory *inv)
     struct qn_resident live[QN_RESIDENTS_MAX];
     struct place *places[QN_RESIDENTS_MAX];
     int threads[QN_RESIDENTS_MAX];
-    size_t n = qn_places_resident(inv, NULL, 0, live, places);
+    size_t n = qn_places_resident(inv, NULL, live, places);
     if (!n)
         return;
     qn_residency_threads(live, n, inv->config.threads, threads);

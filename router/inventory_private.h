@@ -4,15 +4,19 @@
 
 #include "base/sha256.h"
 #include "registry/packs.h"
+#include "router/fair_queue.h"
 #include "router/inventory.h"
+#include "router/queue_spot.h"
 #include "router/residency.h"
 
 struct place;
 
 struct qn_lease {
+    struct qn_fair_item item; /* in place->waiting */
     struct place *place;
-    struct qn_lease *prev, *next; /* in place->waiting or place->held */
-    uint64_t ticket;
+    struct qn_lease *prev, *next; /* in place->held */
+    int64_t slots;                /* answers that it takes at once; 0: none, it only loads */
+    int64_t came_ms, granted_ms;
     bool granted;
     qn_lease_fn fn;
     void *ctx;
@@ -26,9 +30,10 @@ struct list {
 /* What its options tell the house. */
 struct qn_place_options {
     bool pinned;
-    int auto_evict;        /* 1, 0; -1: as configured */
-    int64_t evict_idle_ms; /* where auto_evict holds: how long it stays without use */
-    double weight;         /* how much it is worth beyond the time that loading takes */
+    int auto_evict;                    /* 1, 0; -1: as configured */
+    int64_t evict_idle_ms;             /* where auto_evict holds: how long it stays without use */
+    int64_t max_concurrent, max_queue; /* QN_UNSET: as configured */
+    double weight;                     /* how much it is worth beyond the time that loading takes */
 };
 
 struct place {
@@ -37,7 +42,14 @@ struct place {
     char *name;
     const struct qn_backend_type *type;
     struct qn_child *child; /* NULL until first needed */
-    struct list waiting, held;
+    struct qn_fair_queue waiting;
+    struct list held;
+    size_t loads_waiting; /* of the waiting: those that take no slot */
+    int64_t used_slots;   /* by the held */
+    int64_t slots;        /* of its last process; 0: it has had none yet */
+    pid_t tenant;         /* the process that was granted last */
+    int64_t tenant_ms;    /* since when */
+    struct qn_mean answer_ms, load_ms;
     int64_t context_asked; /* by a load; QN_UNSET: none */
     char *options_asked;   /* by a load: a JSON object; NULL: none */
     char *noted;           /* the saved options that were read last; NULL: read them again */
@@ -110,6 +122,15 @@ void qn_inventory_settle_soon(struct qn_inventory *inv);
 /* inventory_leases.c: who waits at a place. */
 /* Tells every waiting lease that it will not be granted. */
 void qn_place_refuse(struct place *p, const struct qn_error *why);
+/* The ticket of who has waited longest; somebody waits. */
+uint64_t qn_place_ticket(const struct place *p);
+/* A loaded model may go on serving those who came later than a newcomer who waits for its room, so
+ * that models are not exchanged for every single request: for a while from when it was loaded or
+ * from when the other came, whichever is later. Everybody's wait has an end: tickets decide who is
+ * loaded next, and each model's batch takes no longer than that. */
+bool qn_place_in_batch(const struct place *p, const struct place *newcomer);
+/* True when somebody waits at a place who is served before it gives its room to the newcomer. */
+bool qn_place_serves_first(const struct place *p, const struct place *newcomer);
 /* Grants what a ready place can serve. */
 void qn_place_grant(struct place *p);
 /* The places with waiting leases, earliest ticket first. */
@@ -125,9 +146,9 @@ void qn_place_note_again(struct place *p); /* a layer other than the saved one h
 void qn_inventory_note_options(struct qn_inventory *inv); /* of all places */
 
 /* inventory_plan.c: who may load now, and who leaves for it. */
-/* The facts about every place with a process but `without`, as a newcomer with this ticket sees
- * them: a place counts as busy while it is used, or somebody waits for it who came earlier. */
-size_t qn_places_resident(struct qn_inventory *inv, const struct place *without, uint64_t ticket,
+/* The facts about every place with a process but `without`, the newcomer, MAY be NULL, who sees
+ * them: a place counts as busy while it is used, or somebody waits there whom it serves first. */
+size_t qn_places_resident(struct qn_inventory *inv, const struct place *without,
                           struct qn_resident *live, struct place **places);
 /* Loads a place that somebody waits for, evicts others first, or notes why it has to wait. */
 void qn_place_plan(struct place *p, const struct qn_child_events *events);

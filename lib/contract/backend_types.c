@@ -50,6 +50,8 @@ static int64_t media_memory(const struct qn_memory_facts *f)
 /* clang-format off */
 #define HOUSE_OPTIONS                                     \
     {"pinned", QN_LOAD_HOUSE, QN_JSON_BOOL},              \
+    {"max_concurrent", QN_LOAD_HOUSE, QN_JSON_NUMBER},    \
+    {"max_queue", QN_LOAD_HOUSE, QN_JSON_NUMBER},         \
     {"auto_evict", QN_LOAD_HOUSE, QN_JSON_BOOL},          \
     {"evict_idle_timeout", QN_LOAD_HOUSE, QN_JSON_NUMBER}, \
     {"evict_weight_factor", QN_LOAD_HOUSE, QN_JSON_NUMBER}
