@@ -59,6 +59,8 @@ static qn_err code_of(const struct qn_problem *p)
 
 int qn_problem_status(const struct qn_problem *p)
 {
+    if (p->status)
+        return p->status;
     return p->loading ? table[code_of(p)].loading : table[code_of(p)].status;
 }
 

@@ -21,6 +21,7 @@ struct qn_problem {
     bool loading;      /* it happened while the model was being loaded: never the request's fault */
     const char *model; /* the name the client asked for, or NULL */
     const char *type;  /* MAY. Instead of the error code's own type */
+    int status;        /* MAY. Instead of the error code's own status */
     const char *id;    /* of the request: QN_REQUEST_ID_DIGITS letters and digits, or NULL */
     const struct qn_evidence *evidence; /* MAY. Of the process whose end is the reason */
 };

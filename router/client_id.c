@@ -28,6 +28,15 @@ void qn_client_name(const char *key_name, const char *named, const char *agent,
         take("anonymous", out);
 }
 
+const char *qn_client_request_id(struct qn_http *h)
+{
+    char name[QN_CLIENT_ID_MAX + 1];
+    if (!take(qn_http_header(h, "X-Client-Request-Id"), name) &&
+        !take(qn_http_header(h, "X-Request-Id"), name))
+        return NULL;
+    return qn_arena_strdup(qn_http_arena(h), name);
+}
+
 const char *qn_client_id(struct qn_http *h)
 {
     char name[QN_CLIENT_ID_MAX + 1];

@@ -15,6 +15,10 @@ enum { QN_CLIENT_ID_MAX = 64 };
 void qn_client_name(const char *key_name, const char *named, const char *agent,
                     char out[static QN_CLIENT_ID_MAX + 1]);
 
+/* The client's own name for its request, X-Client-Request-Id or else X-Request-Id, with the same
+ * care; NULL: it has none. Lent for the request's life. */
+const char *qn_client_request_id(struct qn_http *h);
+
 /* The client of a request, from X-Client-Id and User-Agent. Lent for the request's life. */
 const char *qn_client_id(struct qn_http *h);
 

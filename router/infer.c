@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "catalog/answers.h"
 #include "contract/backend_types.h"
+#include "router/admission.h"
 #include "router/answer.h"
 #include "router/client_id.h"
 #include "router/dialects/form.h"
@@ -50,12 +51,15 @@ struct run {
     struct job *jobs;
     size_t open;              /* jobs that have not ended */
     struct qn_stream *stream; /* NULL: the head has not been sent */
+    struct qn_admission admission;
     struct qn_timer *beat;
-    struct qn_timer *resume; /* the stream has room again; runs outside the stream's callback */
+    struct qn_timer *deadline; /* NULL: the answer may take any time */
+    struct qn_timer *resume;   /* the stream has room again; runs outside the stream's callback */
     bool paused;
     bool spoken;  /* part of the answer itself has been sent */
     bool retried; /* a broken child has been forgiven once */
-    int64_t began_ms, wrote_ms;
+    bool late;    /* the time that it may take is over */
+    int64_t began_ms, wrote_ms, limit_ms;
     struct qn_meter meter;
 };
 
@@ -78,6 +82,7 @@ static void run_free(struct run *r)
     stop_jobs(r);
     qn_kept_leave(r->look);
     qn_timer_stop(r->beat);
+    qn_timer_stop(r->deadline);
     qn_timer_stop(r->resume);
     qn_pull_first_leave(r->first);
     qn_lease_release(r->lease);
@@ -182,7 +187,15 @@ static void fail(struct run *r, const struct qn_error *e, bool loading)
     struct qn_problem p = {.error = e, .loading = loading, .model = r->rq.model, .id = r->id};
     if (r->rq.model)
         p.evidence = qn_inventory_evidence(r->sv->inventory, r->rq.model, e);
-    struct qn_error words;
+    struct qn_error words, own = *e;
+    int64_t again_s = 1;
+    if (r->late || r->admission.full) {
+        p.error = &own;
+        again_s = qn_admission_refuse(r->rq.profile, r->rq.family, r->late ? NULL : &r->admission,
+                                      &p, &own);
+        qn_metric_add_of(r->sv->metrics, r->rq.model, r->late ? QN_M_TIMED_OUT : QN_M_QUEUE_REFUSED,
+                         1);
+    }
     if (r->dialect->reword)
         r->dialect->reword(&r->rq, &p, &words);
     int status = qn_problem_status(&p);
@@ -194,8 +207,9 @@ static void fail(struct run *r, const struct qn_error *e, bool loading)
     qn_meter_end(&r->meter, QN_METER_ERRORED);
     stop_jobs(r);
     qn_buf_clear(&r->out);
-    if (!r->stream && status == 503)
-        qn_http_set_header(r->http, "Retry-After", "1");
+    if (!r->stream && (status == 503 || status == 429))
+        qn_http_set_header(r->http, "Retry-After",
+                           qn_arena_fmt(r->rq.arena, "%lld", (long long)again_s));
     r->dialect->fail(&r->reply, &p);
     answer_end(r, status);
 }
@@ -257,12 +271,29 @@ static void unload_only(struct run *r)
     finish(r);
 }
 
+/* Answers that the request wants at once; none: its model is to be loaded, no more. */
+static int64_t answers(const struct run *r)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < r->rq.n_jobs; i++)
+        n += r->rq.jobs[i].sampling.n == QN_UNSET ? 1 : r->rq.jobs[i].sampling.n;
+    return n;
+}
+
 static void wait_for_model(struct run *r)
 {
     struct qn_error e = {0};
     struct qn_load_options options = {.context = r->rq.context, .at_least = true};
     const struct qn_load_options *wanted = r->rq.context == QN_UNSET ? NULL : &options;
-    if (qn_inventory_acquire(r->sv->inventory, r->rq.model, wanted, granted, r, &r->lease, &e))
+    r->admission = (struct qn_admission){.client = qn_client_id(r->http),
+                                         .slots = answers(r),
+                                         .max_queue = qn_admission_queue(r->rq.profile),
+                                         .again = r->retried};
+    qn_err err = qn_inventory_admit(r->sv->inventory, r->rq.model, wanted, &r->admission, granted,
+                                    r, &r->lease, &e);
+    if (!r->retried && (!err || r->admission.full))
+        qn_admission_tell(r->http, &r->admission.spot);
+    if (err)
         fail(r, &e, false);
 }
 
@@ -461,6 +492,16 @@ static qn_err take_model(struct run *r, struct qn_error *e)
     return err;
 }
 
+static void too_late(void *ctx)
+{
+    struct run *r = ctx;
+    struct qn_error e = {0};
+    r->late = true;
+    qn_fail(&e, QN_ETIMEOUT, "the answer took longer than the %.3g seconds that it may take",
+            (double)r->limit_ms / 1000);
+    fail(r, &e, false);
+}
+
 static const char *request_header(void *ctx, const char *name)
 {
     return qn_http_header(ctx, name);
@@ -558,6 +599,11 @@ void qn_infer_as(struct qn_services *sv, struct qn_http *h, const struct qn_dial
     r->began_ms = r->wrote_ms = qn_now_ms();
     qn_meter_begin(&r->meter, sv->metrics, sv->stats, qn_client_id(h));
     qn_random_hex(r->id, QN_REQUEST_ID_DIGITS);
+    const char *name = qn_admission_name(h, qn_request_profile(h), r->id);
+    const char *own = qn_client_request_id(h);
+    /* Who names requests wants to find them again. */
+    qn_log(own ? QN_LOG_INFO : QN_LOG_DEBUG, "infer", "id=%s name=%s client=\"%s\" own_name=\"%s\"",
+           r->id, name, qn_client_id(h), own ? own : "");
     if (dialect->id_header)
         qn_http_set_header(h, dialect->id_header, qn_arena_fmt(qn_http_arena(h), "req_%s", r->id));
     qn_buf_init(&r->out, QN_REPLY_MAX);
@@ -579,6 +625,10 @@ void qn_infer_as(struct qn_services *sv, struct qn_http *h, const struct qn_dial
     qn_err err = QN_OK;
     if (sv->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
+    if (!err)
+        err = qn_admission_limit(h, sv->request_timeout_ms, &r->limit_ms, &e);
+    if (!err && r->limit_ms > 0)
+        r->deadline = qn_timer_start(sv->loop, r->limit_ms, 0, too_late, r);
     if (!err)
         err = read_body(r, &e);
     r->rq.doc = r->doc;

@@ -360,6 +360,7 @@ static void apply_settings(void *ctx)
     p->auth.allow_hosts = s->allow_hosts;
     p->auth.allow_origins = s->allow_origins;
     p->services.no_presets = s->no_presets;
+    p->services.request_timeout_ms = s->request_timeout_s * 1000;
     struct qn_buf options;
     struct qn_error e = {0};
     qn_buf_init(&options, LOAD_OPTIONS_MAX);

@@ -192,8 +192,9 @@ static void allow_origin(struct qn_http *h, const char *origin)
     qn_http_set_header(h, "Access-Control-Allow-Origin", origin);
     qn_http_set_header(h, "Vary", "Origin");
     qn_http_set_header(h, "Access-Control-Expose-Headers",
-                       "Retry-After, Allow, Request-Id, X-Request-Id, X-API-Profile, "
-                       "X-Quince-Warning, X-Lemonade-Warning");
+                       "Retry-After, Allow, Request-Id, X-Request-Id, X-Client-Request-Id, "
+                       "X-Client-Id, X-Queue-Position, X-Queue-Depth, X-Estimated-Wait-Ms, "
+                       "X-RateLimit-Client, X-API-Profile, X-Quince-Warning, X-Lemonade-Warning");
 }
 
 /* The answer to a browser's question before a request of another origin. Headers are those that
@@ -205,6 +206,7 @@ static void answer_options(struct qn_http *h, const char *allow)
     qn_http_set_header(
         h, "Access-Control-Allow-Headers",
         "Content-Type, Authorization, X-Api-Key, X-API-Profile, X-Admin-Token, X-Client-Id, "
+        "X-Request-Id, X-Client-Request-Id, X-Request-Timeout, "
         "X-Tenant-Id, X-Client-Session-Id, X-Account-Session-Id, Anthropic-Version, "
         "Anthropic-Beta, Anthropic-Dangerous-Direct-Browser-Access, OpenAI-Organization, "
         "OpenAI-Project, OpenAI-Beta, Idempotency-Key, Last-Event-ID, Traceparent, "

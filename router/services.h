@@ -38,9 +38,10 @@ struct qn_services {
     const struct qn_packs *packs; /* engines of others; NULL: the list cannot be read */
     bool no_fetch_executables;    /* the setting */
     struct qn_pack_jobs *pack_jobs;
-    bool no_presets; /* clients may not make models of others */
-    bool stopping;   /* SIGTERM has come: nothing new is begun */
-    bool closed;     /* the catalog has been closed */
+    int64_t request_timeout_ms; /* that an answer may take; 0: any */
+    bool no_presets;            /* clients may not make models of others */
+    bool stopping;              /* SIGTERM has come: nothing new is begun */
+    bool closed;                /* the catalog has been closed */
 };
 
 #endif

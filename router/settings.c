@@ -106,6 +106,17 @@ static const struct qn_setting_row table[] = {
      "MIB", "space that files sent by clients leave free on the disk of the data folder"},
     {"queue-limit", NUMBER, AT(queue_limit), "256", 1, 100000, EVERYWHERE | LIVE, "N",
      "requests that may wait for a model; more are told to come back later"},
+    {"max-concurrent", NUMBER, AT(max_concurrent), "0", 0, 65536, EVERYWHERE | LIVE, "N",
+     "answers that one model works on at once, further requests wait; 0: as many as its process "
+     "can"},
+    {"max-queue", NUMBER, AT(max_queue), "-1", -1, 100000, EVERYWHERE | LIVE, "N",
+     "requests that may wait for one model, more are told to come back later; -1: as many as "
+     "queue-limit allows"},
+    {"batch-wait", NUMBER, AT(batch_wait_s), "3", 0, 3600, EVERYWHERE | LIVE, "SECONDS",
+     "how long a loaded model also serves requests that came later than one that waits for its "
+     "room, so that models are not exchanged for every request"},
+    {"request-timeout", NUMBER, AT(request_timeout_s), "0", 0, 31536000, EVERYWHERE | LIVE,
+     "SECONDS", "time that an answer may take from the request's arrival to its end; 0: any"},
     {"drain", NUMBER, AT(drain_s), "30", 0, 3600, EVERYWHERE | LIVE, "SECONDS",
      "time that running answers get to finish when the server is told to stop"},
     {"builtin-dir", TEXT, AT(builtin_dir), "", 0, 0, EVERYWHERE | BY_HAND, "DIR",

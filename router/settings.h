@@ -54,7 +54,7 @@ struct qn_settings {
     int64_t auto_evict_percent;
     int64_t body_limit_mb;
     int64_t disk_reserve_mb;
-    int64_t queue_limit;
+    int64_t queue_limit, max_concurrent, max_queue, batch_wait_s, request_timeout_s;
     int64_t drain_s;
     char *builtin_dir;
     char *models_dir;

@@ -344,7 +344,6 @@ static void end(struct qn_reply *r)
 const struct qn_dialect qn_openai_chat = {
     .task = QN_TASK_CHAT,
     .stream_type = "text/event-stream",
-    .id_header = "X-Request-Id",
     .parse = parse,
     .begin = qn_openai_begin,
     .event = event,

@@ -331,7 +331,6 @@ static void end(struct qn_reply *r)
 const struct qn_dialect qn_openai_complete = {
     .task = QN_TASK_COMPLETE,
     .stream_type = "text/event-stream",
-    .id_header = "X-Request-Id",
     .parse = parse,
     .begin = qn_openai_begin,
     .event = event,
