@@ -16,7 +16,7 @@ enum { MANY = 400 };
 
 static struct qn_fair_queue q;
 static struct qn_fair_item items[MANY];
-static char names[MANY][8];
+static char names[MANY][16];
 static size_t n_items;
 static int count[256]; /* requests of each client so far */
 
@@ -56,7 +56,7 @@ static void leave(const char *name)
 /* Serves `turns` requests and compares their names, with blanks between. */
 static void serves(const char *wanted, int turns, uint64_t below)
 {
-    char got[MANY * 4] = "";
+    char got[MANY * 16] = "";
     for (int i = 0; i < turns; i++) {
         struct qn_fair_item *x = qn_fair_next(&q, below);
         if (!x)
