@@ -72,6 +72,7 @@ int qn_cmd_pull(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_downloads(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_export(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_alias(struct qn_cli *cli, const struct qn_cli_args *a);
+int qn_cmd_backends(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_cleanup(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_import(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_load(struct qn_cli *cli, const struct qn_cli_args *a);

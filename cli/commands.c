@@ -33,6 +33,11 @@ static const struct qn_cli_option cleanup_options[] = {
     {"--yes", NULL, "do not ask", NULL},
     {0},
 };
+static const struct qn_cli_option backends_options[] = {
+    {"--all", NULL, "also those that cannot be used here, and why", NULL},
+    {"--force", NULL, "install: also where it is there, or seems not to fit", NULL},
+    {0},
+};
 static const struct qn_cli_option import_options[] = {
     {"--name", "NAME", "the name it gets: user.NAME (default: the file's)", NULL},
     {0},
@@ -115,6 +120,13 @@ static const struct qn_cli_command table[] = {
     {"cleanup", "cleanup [--dry-run] [--yes]", "delete what downloads left behind",
      "Partial files that no download wants and files that no model uses; asks first.",
      cleanup_options, 0, 0, false, qn_cmd_cleanup},
+    {"backends", "backends [install|uninstall RECIPE:BACKEND] [OPTIONS]",
+     "the engines that run models",
+     "quince's own, and those of other projects: `quince backends install\n"
+     "llamacpp:vulkan` fetches llama.cpp's server from its release, checks it and\n"
+     "unpacks it. A llama-server on the path needs no installing. An update is an\n"
+     "install; uninstall first unloads the models that use it.",
+     backends_options, 0, 2, false, qn_cmd_backends},
     {"load", "load MODEL [--ctx-size N]", "load a model into memory", NULL, load_options, 1, 1,
      false, qn_cmd_load},
     {"unload", "unload [MODEL]", "free a model's memory; without a name, every model's",

@@ -47,7 +47,7 @@ def test_help_and_man_page_agree(tmp_path):
     overview = cli("help")
     assert overview.returncode == 0 and overview.err == ""
     assert {"serve", "status", "list", "show", "search", "pull", "downloads", "delete", "import", "export", "alias",
-            "cleanup", "load", "unload", "run", "chat", "logs",
+            "backends", "cleanup", "load", "unload", "run", "chat", "logs",
             "completion", "version", "help"} == {c["name"] for c in commands}
     for c in commands:
         assert c["name"] in entries, f"the man page does not explain {c['name']}"
