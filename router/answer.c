@@ -148,6 +148,18 @@ static void write_body(const struct saying *s, enum qn_family family, struct qn_
     qn_jw_obj_end(&w);
 }
 
+/* Lemonade's clients tell by these whether unpinning a model would help, or unloading one. */
+static void name_conflict(struct saying *s)
+{
+    static const struct {
+        const char *param, *code;
+    } known[] = {{"pinned", "slots_pinned_error"}, {"groups", "router_residency_conflict"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (qn_str_eq(s->param, known[i].param))
+            s->type = s->code = known[i].code;
+    s->param = "model";
+}
+
 void qn_problem_body(const struct qn_problem *p, enum qn_family family, struct qn_buf *out)
 {
     qn_err code = code_of(p);
@@ -170,6 +182,8 @@ void qn_problem_body(const struct qn_problem *p, enum qn_family family, struct q
         s.type = s.code = "model_load_error";
     } else if (code == QN_ENOTFOUND && about_model) {
         s.type = s.code = "model_not_found";
+    } else if (code == QN_ECONFLICT && p->loading) {
+        name_conflict(&s);
     }
     if (p->type)
         s.type = p->type;

@@ -558,6 +558,7 @@ static void close_all(struct program *p)
         qn_catalog_close(p->catalog); /* what is on its way to the catalog is written first */
     if (p->loop)
         qn_loop_free(p->loop);
+    qn_preload_free(p->preload);
     qn_pulls_free(p->services.pulls);
     qn_pack_jobs_free(p->services.pack_jobs);
     qn_survey_free(p->services.survey);
@@ -645,7 +646,7 @@ int main(int argc, char **argv)
                 p.settings.models_dir);
         print_ready(&p);
         tell_ready(&p);
-        p.preload = qn_preload_start(p.loop, p.inventory, p.settings.preload);
+        p.preload = qn_preload_start(&p.services, p.settings.preload);
         qn_loop_run(p.loop);
         qn_info("main", "stopped=1");
         status = 0;

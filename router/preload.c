@@ -4,14 +4,18 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "contract/job.h"
+#include "router/discovery.h"
+#include "router/inventory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct qn_preload {
-    struct qn_inventory *inv;
-    char *names, *rest; /* cut into words as they are reached */
-    const char *name;   /* that is being loaded */
+    struct qn_services *sv;
+    char *names, *rest;    /* cut into words as they are reached */
+    struct qn_buf unknown; /* with commas between */
+    bool searched;
+    char *name; /* that is being loaded; in names */
     struct qn_lease *lease;
     struct qn_timer *next; /* the first one waits for the loop, like every other */
 };
@@ -27,14 +31,29 @@ static void loaded(void *ctx, const struct qn_error *e)
 {
     struct qn_preload *p = ctx;
     if (e) {
-        p->lease = NULL;
         complain(p, e);
     } else {
         qn_info("preload", "model=%s loaded=1", p->name);
         qn_lease_release(p->lease);
-        p->lease = NULL;
     }
+    p->lease = NULL;
     load_next(p);
+}
+
+static void begin(struct qn_preload *p, const char *names)
+{
+    char *copy = qn_xstrdup(names);
+    free(p->names);
+    p->names = p->rest = copy;
+    p->next = qn_timer_start(p->sv->loop, 0, 0, load_next, p);
+}
+
+static void searched(void *ctx, size_t found)
+{
+    struct qn_preload *p = ctx;
+    (void)found;
+    if (!p->sv->closed)
+        begin(p, qn_buf_cstr(&p->unknown));
 }
 
 static void load_next(void *ctx)
@@ -45,23 +64,32 @@ static void load_next(void *ctx)
     p->next = NULL;
     while (!p->lease && (p->name = strsep(&p->rest, ","))) {
         struct qn_error e = {0};
-        while (*p->name == ' ')
-            p->name++;
-        if (*p->name && qn_inventory_acquire(p->inv, p->name, &options, loaded, p, &p->lease, &e)) {
+        p->name += strspn(p->name, " ");
+        if (!*p->name)
+            continue;
+        qn_err err =
+            qn_inventory_acquire(p->sv->inventory, p->name, &options, loaded, p, &p->lease, &e);
+        if (err)
             p->lease = NULL;
+        if (err == QN_ENOTFOUND && !p->searched)
+            qn_buf_fmt(&p->unknown, "%s,", p->name);
+        else if (err)
             complain(p, &e);
-        }
+    }
+    if (!p->lease && p->unknown.len && !p->searched) {
+        p->searched = true;
+        qn_discovery_again(p->sv->discovery, searched, p);
     }
 }
 
-struct qn_preload *qn_preload_start(struct qn_loop *l, struct qn_inventory *inv, const char *names)
+struct qn_preload *qn_preload_start(struct qn_services *sv, const char *names)
 {
     if (!names || !*names)
         return NULL;
     struct qn_preload *p = qn_xcalloc(1, sizeof *p);
-    p->inv = inv;
-    p->names = p->rest = qn_xstrdup(names);
-    p->next = qn_timer_start(l, 0, 0, load_next, p);
+    p->sv = sv;
+    qn_buf_init(&p->unknown, strlen(names) + 1);
+    begin(p, names);
     return p;
 }
 
@@ -70,7 +98,16 @@ void qn_preload_stop(struct qn_preload *p)
     if (!p)
         return;
     qn_timer_stop(p->next);
+    p->next = NULL;
     qn_lease_release(p->lease);
+    p->lease = NULL;
+}
+
+void qn_preload_free(struct qn_preload *p)
+{
+    if (!p)
+        return;
+    qn_buf_deinit(&p->unknown);
     free(p->names);
     free(p);
 }

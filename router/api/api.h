@@ -35,6 +35,8 @@ void qn_api_recipe_options_set(struct qn_services *sv, struct qn_http *h, const 
 void qn_api_rescan(struct qn_services *sv, struct qn_http *h, const char *id);      /* rescan.c */
 void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id);        /* load.c */
 void qn_api_unload(struct qn_services *sv, struct qn_http *h, const char *id);      /* load.c */
+void qn_api_pin(struct qn_services *sv, struct qn_http *h, const char *id); /* residency.c */
+void qn_api_simulate_pressure(struct qn_services *sv, struct qn_http *h, const char *id);
 void qn_api_stats(struct qn_services *sv, struct qn_http *h, const char *id);       /* stats.c */
 void qn_api_metrics(struct qn_services *sv, struct qn_http *h, const char *id);     /* metrics.c */
 void qn_api_running(struct qn_services *sv, struct qn_http *h, const char *id);     /* running.c */

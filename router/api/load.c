@@ -23,8 +23,9 @@ struct asker {
     struct qn_lease *lease;
     char *name;      /* as asked; NULL: unload all */
     char *options;   /* that a successful load saves, a JSON object; NULL: none */
-    int64_t context; /* with them */
+    int64_t context; /* with them; QN_UNSET: none */
     int64_t keep_ms; /* how long it stays; QN_UNSET: as it is */
+    bool saving;     /* until then nothing is freed */
 };
 
 static void asker_free(struct asker *a)
@@ -76,11 +77,21 @@ static qn_err read_options(struct qn_services *sv, const char *name, const struc
     if (err)
         return err;
     const struct qn_backend_type *type = qn_backend_type_find(row->type);
+    /* What the child obeys it judges itself. */
+    for (const struct qn_load_option *o = type ? type->load_options : NULL; o && o->name && !err;
+         o++) {
+        struct qn_jref v = qn_json_get(body, o->name);
+        if (o->kind == QN_LOAD_HOUSE && qn_json_type(&v) > QN_JSON_NULL &&
+            qn_json_type(&v) != o->type)
+            err = qn_json_fail(&v, e, "expected %s", qn_json_type_name(o->type));
+    }
     if (type)
         qn_load_options_of(type, body, out);
     else
         qn_buf_str(out, "{}");
     qn_snapshot_unref(snap);
+    if (err)
+        return err;
     return out->overflow ? qn_fail(e, QN_ELIMIT, "the options have more than %d bytes", OPTIONS_MAX)
                          : QN_OK;
 }
@@ -130,9 +141,36 @@ bool qn_api_save_options(struct qn_services *sv, const char *name,
     return fits;
 }
 
+/* The waiting lease is given back; a load that runs goes on. */
 static void load_gone(void *ctx)
 {
-    asker_free(ctx); /* gives the waiting lease back; a load that runs goes on */
+    struct asker *a = ctx;
+    a->http = NULL;
+    qn_lease_release(a->lease);
+    a->lease = NULL;
+    if (!a->saving)
+        asker_free(a);
+}
+
+static void load_answer(struct asker *a)
+{
+    if (a->http)
+        answer(a, qn_arena_fmt(qn_http_arena(a->http), "Loaded model: %s", a->name));
+    asker_free(a);
+}
+
+/* The model is loaded in any case, but may not be pinned as it was to be. */
+static void load_saved(void *ctx, const struct qn_error *e)
+{
+    struct asker *a = ctx;
+    if (!e && !a->sv->closed)
+        qn_inventory_options_changed(a->sv->inventory);
+    if (e && a->http) {
+        qn_http_on_gone(a->http, NULL, NULL);
+        qn_answer_error(a->http, e);
+        a->http = NULL;
+    }
+    load_answer(a);
 }
 
 static void load_done(void *ctx, const struct qn_error *e)
@@ -148,17 +186,16 @@ static void load_done(void *ctx, const struct qn_error *e)
                               .model = a->name,
                               .evidence = qn_inventory_evidence(a->sv->inventory, a->name, e),
                           });
-    } else {
-        if (a->keep_ms != QN_UNSET)
-            qn_lease_keep(a->lease, a->keep_ms);
-        if (a->options)
-            qn_api_save_options(
-                a->sv, a->name,
-                &(struct qn_load_options){.context = a->context, .options = a->options}, NULL,
-                NULL);
-        answer(a, qn_arena_fmt(qn_http_arena(a->http), "Loaded model: %s", a->name));
+        asker_free(a);
+        return;
     }
-    asker_free(a);
+    if (a->keep_ms != QN_UNSET)
+        qn_lease_keep(a->lease, a->keep_ms);
+    const struct qn_load_options options = {.context = a->context, .options = a->options};
+    /* The lease is held until then, so that nobody evicts what is about to be pinned. */
+    a->saving = a->options && qn_api_save_options(a->sv, a->name, &options, load_saved, a);
+    if (!a->saving)
+        load_answer(a);
 }
 
 /* A load whose model is being downloaded. */
@@ -204,6 +241,17 @@ static bool install_first(struct qn_services *sv, struct qn_http *h, const char 
     return err != QN_OK;
 }
 
+/* That a model is pinned, or no longer, is always kept. */
+static char *to_save(const struct qn_json *doc, bool all, const char *options)
+{
+    struct qn_jref root = qn_json_root(doc), pinned = qn_json_get(&root, "pinned");
+    if (all)
+        return qn_xstrdup(options);
+    if (qn_json_type(&pinned) != QN_JSON_BOOL)
+        return NULL;
+    return qn_xstrdup(qn_json_raw_bool(&pinned) ? "{\"pinned\":true}" : "{\"pinned\":false}");
+}
+
 void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id)
 {
     struct qn_json *doc;
@@ -228,9 +276,8 @@ void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id)
         v = qn_json_get(&root, "save_options");
         if (!err)
             err = qn_json_bool_opt(&v, &save, &e);
-        v = qn_json_get(&root, "keep_alive");
         if (!err)
-            err = qn_keep_alive_read(&v, &keep_ms, &e);
+            err = qn_keep_alive_of(&root, &keep_ms, &e);
         if (!err && !sv->stopping && install_first(sv, h, name))
             goto out;
         if (!err)
@@ -249,8 +296,8 @@ void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id)
         a->sv = sv;
         a->http = h;
         a->name = qn_xstrdup(name);
-        a->options = save ? qn_xstrdup(options.options) : NULL;
-        a->context = options.context;
+        a->options = to_save(doc, save, options.options);
+        a->context = save ? options.context : QN_UNSET;
         a->keep_ms = keep_ms;
         err = qn_inventory_acquire(sv->inventory, name, &options, load_done, a, &a->lease, &e);
     }

@@ -20,9 +20,9 @@ static const char *const scalars[] = {
 
 /* Members that are obeyed, or that ask for nothing. */
 static const char *const known[] = {
-    "model",          "messages", "max_tokens",  "system",        "stream",
-    "stop_sequences", "tools",    "tool_choice", "thinking",      "output_config",
-    "output_format",  "metadata", "betas",       "cache_control", "keep_alive",
+    "model", "messages",      "max_tokens", "system",        "stream",        "stop_sequences",
+    "tools", "tool_choice",   "thinking",   "output_config", "output_format", "metadata",
+    "betas", "cache_control", "keep_alive", "ttl",
 };
 
 /* Moves what buf holds into the arena; it is what v asks for. */
@@ -291,9 +291,8 @@ static qn_err read_all(const struct qn_jref *root, struct qn_request *rq, struct
     qn_err err = qn_json_str_opt(&v, &rq->model, e);
     if (rq->model && !*rq->model)
         rq->model = NULL;
-    v = qn_json_get(root, "keep_alive"); /* as Ollama's clients write it */
     if (!err)
-        err = qn_keep_alive_read(&v, &rq->keep_alive_ms, e);
+        err = qn_keep_alive_of(root, &rq->keep_alive_ms, e);
     v = qn_json_get(root, "messages");
     if (!err)
         err = qn_anthropic_talk(&system, &v, rq->arena, &job->chat, e);

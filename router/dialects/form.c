@@ -198,9 +198,5 @@ qn_err qn_form_job(struct qn_request *rq, enum qn_task task, struct qn_job **job
     qn_err err = qn_json_str_opt(&v, &rq->model, e);
     if (!err && (!rq->model || !*rq->model))
         err = qn_form_missing("model", e);
-    v = qn_json_get(&root, "ttl");
-    if (!err)
-        err = qn_keep_alive_read(&v, &rq->keep_alive_ms, e);
-    v = qn_json_get(&root, "keep_alive");
-    return err ? err : qn_keep_alive_read(&v, &rq->keep_alive_ms, e);
+    return err ? err : qn_keep_alive_of(&root, &rq->keep_alive_ms, e);
 }

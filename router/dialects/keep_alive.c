@@ -68,3 +68,10 @@ qn_err qn_keep_alive_read(const struct qn_jref *v, int64_t *ms, struct qn_error 
     *ms = t < 0 ? -1 : (int64_t)ceil(t > MS_MAX ? MS_MAX : t);
     return QN_OK;
 }
+
+qn_err qn_keep_alive_of(const struct qn_jref *request, int64_t *ms, struct qn_error *e)
+{
+    struct qn_jref ttl = qn_json_get(request, "ttl"), keep = qn_json_get(request, "keep_alive");
+    qn_err err = qn_keep_alive_read(&ttl, ms, e);
+    return err ? err : qn_keep_alive_read(&keep, ms, e);
+}

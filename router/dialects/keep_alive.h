@@ -12,4 +12,7 @@
  * absent or null. QN_EINVAL with the path otherwise. */
 qn_err qn_keep_alive_read(const struct qn_jref *v, int64_t *ms, struct qn_error *e);
 
+/* The same of a request's members: "ttl", as LM Studio's clients call it, or "keep_alive". */
+qn_err qn_keep_alive_of(const struct qn_jref *request, int64_t *ms, struct qn_error *e);
+
 #endif

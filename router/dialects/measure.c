@@ -19,12 +19,8 @@ qn_err qn_measure_job(struct qn_request *rq, enum qn_task task, const struct qn_
     qn_err err = qn_json_str_opt(&v, &rq->model, e);
     if (rq->model && !*rq->model)
         rq->model = NULL;
-    v = qn_json_get(root, "ttl");
     if (!err)
-        err = qn_keep_alive_read(&v, &rq->keep_alive_ms, e);
-    v = qn_json_get(root, "keep_alive");
-    if (!err)
-        err = qn_keep_alive_read(&v, &rq->keep_alive_ms, e);
+        err = qn_keep_alive_of(root, &rq->keep_alive_ms, e);
     v = qn_json_get(root, "truncate");
     return err ? err : qn_json_bool_opt(&v, &job->truncate, e);
 }

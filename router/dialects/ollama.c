@@ -65,8 +65,7 @@ qn_err qn_ollama_common(const struct qn_jref *root, struct qn_request *rq, struc
     v = qn_json_get(root, "stream");
     if (!err)
         err = qn_json_bool_opt(&v, &rq->stream, e);
-    v = qn_json_get(root, "keep_alive");
-    return err ? err : qn_keep_alive_read(&v, &rq->keep_alive_ms, e);
+    return err ? err : qn_keep_alive_of(root, &rq->keep_alive_ms, e);
 }
 
 static qn_err read_scalar(size_t row, const struct qn_jref *v, struct qn_sampling *s,

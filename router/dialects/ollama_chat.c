@@ -10,7 +10,7 @@ enum { TOOLS_MAX = 1000 };
 
 static const char *const known[] = {
     "model", "messages", "tools",    "stream",       "format", "options", "keep_alive",
-    "think", "logprobs", "truncate", "top_logprobs", "shift",  NULL,
+    "think", "logprobs", "truncate", "top_logprobs", "shift",  "ttl",     NULL,
 };
 
 static qn_err read_messages(const struct qn_jref *v, struct qn_request *rq, struct qn_chat *chat,

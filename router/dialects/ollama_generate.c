@@ -9,9 +9,9 @@
 #include <string.h>
 
 static const char *const known[] = {
-    "model",   "prompt",   "suffix",   "images",       "format", "options",
-    "system",  "template", "stream",   "raw",          "think",  "keep_alive",
-    "context", "logprobs", "truncate", "top_logprobs", "shift",  NULL,
+    "model",    "prompt",       "suffix", "images", "format",     "options", "system",
+    "template", "stream",       "raw",    "think",  "keep_alive", "context", "logprobs",
+    "truncate", "top_logprobs", "shift",  "ttl",    NULL,
 };
 
 /* The tokens that an earlier reply gave as its context. */

@@ -99,11 +99,7 @@ static qn_err read_stay(const struct qn_jref *root, struct qn_request *rq, struc
     qn_err err = qn_json_i64_opt(&v, 0, INT32_MAX, &context, e);
     if (!err && context > 0)
         rq->context = context;
-    v = qn_json_get(root, "ttl"); /* as another server calls it */
-    if (!err)
-        err = qn_keep_alive_read(&v, &rq->keep_alive_ms, e);
-    v = qn_json_get(root, "keep_alive");
-    return err ? err : qn_keep_alive_read(&v, &rq->keep_alive_ms, e);
+    return err ? err : qn_keep_alive_of(root, &rq->keep_alive_ms, e);
 }
 
 qn_err qn_openai_common(const struct qn_jref *root, struct qn_request *rq, struct qn_sampling *s,
