@@ -113,3 +113,12 @@ CREATE INDEX answer_use_used ON answer_use(used);
 DROP INDEX answer_used;
 ALTER TABLE answer DROP COLUMN bytes;
 ALTER TABLE answer DROP COLUMN used;
+
+-- version 7
+-- Keys that clients send. Of the secret only its SHA-256 is kept. admin: 1 for those that may change the server itself.
+CREATE TABLE api_key (
+    name      TEXT PRIMARY KEY NOT NULL,
+    sha256    BLOB NOT NULL UNIQUE,
+    admin     INTEGER NOT NULL,
+    created_s INTEGER NOT NULL
+) STRICT;

@@ -28,6 +28,7 @@ struct qn_auth {
     const char *allow_origins; /* the setting: pages, with commas; "*": any */
     bool open_to_others;       /* other machines reach it: they name it by its address */
     bool metrics_closed;
+    bool needs_key; /* without a key strangers could enter, whom nobody has let in */
 };
 
 /* What a request says of itself. Strings MAY be NULL. */

@@ -1,6 +1,8 @@
 /* See client_id.h. */
 #include "router/client_id.h"
 
+#include "router/auth.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -40,6 +42,8 @@ const char *qn_client_request_id(struct qn_http *h)
 const char *qn_client_id(struct qn_http *h)
 {
     char name[QN_CLIENT_ID_MAX + 1];
-    qn_client_name(NULL, qn_http_header(h, "X-Client-Id"), qn_http_header(h, "User-Agent"), name);
+    const struct qn_key *key = qn_auth_key(h);
+    qn_client_name(key ? key->name : NULL, qn_http_header(h, "X-Client-Id"),
+                   qn_http_header(h, "User-Agent"), name);
     return qn_arena_strdup(qn_http_arena(h), name);
 }

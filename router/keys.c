@@ -48,14 +48,22 @@ static size_t place_of(const struct qn_keys *k, const char *name)
     return i;
 }
 
-qn_err qn_keys_add(struct qn_keys *k, const struct qn_key_row *row, struct qn_error *e)
+qn_err qn_keys_room(const struct qn_keys *k, const char *name, struct qn_error *e)
 {
-    if (place_of(k, row->name) < k->n)
+    if (place_of(k, name) < k->n)
         return qn_fail_param(e, QN_ECONFLICT, "name",
                              "there is a key named '%s': remove it first, or choose another name",
-                             row->name);
+                             name);
     if (k->n == QN_KEYS_MAX)
         return qn_fail(e, QN_ELIMIT, "there are %d keys already: remove some", QN_KEYS_MAX);
+    return QN_OK;
+}
+
+qn_err qn_keys_add(struct qn_keys *k, const struct qn_key_row *row, struct qn_error *e)
+{
+    qn_err err = qn_keys_room(k, row->name, e);
+    if (err)
+        return err;
     k->rows = qn_xrealloc(k->rows, (k->n + 1) * sizeof *k->rows);
     k->rows[k->n++] = *row;
     return QN_OK;
@@ -84,6 +92,11 @@ size_t qn_keys_count(const struct qn_keys *k)
 const struct qn_key_row *qn_keys_at(const struct qn_keys *k, size_t i)
 {
     return i < k->n ? &k->rows[i] : NULL;
+}
+
+const struct qn_key_row *qn_keys_named(const struct qn_keys *k, const char *name)
+{
+    return qn_keys_at(k, place_of(k, name));
 }
 
 bool qn_keys_have_admin(const struct qn_keys *k)

@@ -15,7 +15,7 @@ enum {
     QN_KEY_NAME_MAX = 64,     /* bytes: letters, digits and . _ - */
     QN_KEY_SECRET_MAX = 4096, /* bytes: nobody has a longer one */
     QN_KEY_SHORT = 16,        /* secrets below so many bytes can be guessed */
-    QN_KEYS_MAX = 1024
+    QN_KEYS_MAX = 1000
 };
 
 struct qn_key {
@@ -43,8 +43,12 @@ qn_err qn_keys_add(struct qn_keys *k, const struct qn_key_row *row, struct qn_er
 /* QN_ENOTFOUND; QN_ECONFLICT: it comes from the environment. */
 qn_err qn_keys_remove(struct qn_keys *k, const char *name, struct qn_error *e);
 
+/* Whether one of this name could be added: the errors of qn_keys_add. */
+qn_err qn_keys_room(const struct qn_keys *k, const char *name, struct qn_error *e);
+
 size_t qn_keys_count(const struct qn_keys *k);
 const struct qn_key_row *qn_keys_at(const struct qn_keys *k, size_t i); /* as they were added */
+const struct qn_key_row *qn_keys_named(const struct qn_keys *k, const char *name); /* NULL: none */
 bool qn_keys_have_admin(const struct qn_keys *k);
 
 /* Whose secret this is, NULL: nobody's. Takes as long for a wrong secret as for any right one: its

@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "catalog/catalog.h"
+#include "catalog/keys.h"
 #include "contract/backend_types.h"
 #include "io/http_client.h"
 #include "io/http_server.h"
@@ -33,9 +34,10 @@
 #include "router/logs.h"
 #include "router/metrics.h"
 #include "router/notify.h"
-#include "router/preload.h"
 #include "router/pack_jobs.h"
+#include "router/preload.h"
 #include "router/pull_world.h"
+#include "router/rate_limit.h"
 #include "router/routes.h"
 #include "router/stats.h"
 #include "router/survey.h"
@@ -342,6 +344,24 @@ static void open_packs(struct program *p)
     free(engines);
 }
 
+static void take_key(void *ctx, const struct qn_stored_key *stored)
+{
+    struct program *p = ctx;
+    struct qn_key_row row = {.admin = stored->admin, .created_s = stored->created_s};
+    struct qn_error e;
+    memcpy(row.name, stored->name, sizeof row.name);
+    memcpy(row.sum, stored->sum, sizeof row.sum);
+    if (qn_keys_add(p->keys, &row, &e))
+        qn_error_log("auth", "key=%s left_out=1 message=\"%s\"", row.name, e.message);
+}
+
+static qn_err read_keys(struct program *p, struct qn_error *e)
+{
+    p->keys = qn_keys_new();
+    qn_err err = qn_keys_from_env(p->keys, (const char *const *)environ, e);
+    return err ? err : qn_catalog_read_keys(p->catalog, take_key, p, e);
+}
+
 /* Strangers are kept out by keys, or they are wanted. */
 static bool may_be_public(const struct program *p)
 {
@@ -361,6 +381,7 @@ static void apply_settings(void *ctx)
     p->auth.allow_origins = s->allow_origins;
     p->services.no_presets = s->no_presets;
     p->services.request_timeout_ms = s->request_timeout_s * 1000;
+    qn_rate_limit_set(p->services.rate_limit, s->rate_limit, s->rate_burst);
     struct qn_buf options;
     struct qn_error e = {0};
     qn_buf_init(&options, LOAD_OPTIONS_MAX);
@@ -463,9 +484,8 @@ static qn_err open_all(struct program *p, struct qn_error *e)
         catalog = qn_path_join(s->data_dir, "catalog.db");
         err = qn_catalog_open(catalog, catalog_post, p->loop, &p->catalog, e);
     }
-    p->keys = qn_keys_new();
     if (!err)
-        err = qn_keys_from_env(p->keys, (const char *const *)environ, e);
+        err = read_keys(p, e);
     if (!err)
         read_builtin(p);
     if (!err)
@@ -484,6 +504,7 @@ static qn_err open_all(struct program *p, struct qn_error *e)
     p->auth = (struct qn_auth){.keys = p->keys, .host = s->host};
     p->services.auth = &p->auth;
     p->services.keys = p->keys;
+    p->services.rate_limit = qn_rate_limit_new();
     p->services.builtin_dir = s->builtin_dir;
     p->services.models_dir = s->models_dir;
     p->services.extra_models_dir = s->extra_models_dir;
@@ -516,6 +537,7 @@ static qn_err open_all(struct program *p, struct qn_error *e)
     if (err)
         goto out;
     p->services.open_to_others = p->auth.open_to_others = open_to_others(p);
+    p->auth.needs_key = p->auth.open_to_others && !s->insecure;
     p->routes = (struct qn_routes){.services = &p->services};
     p->live = qn_live_new(&(struct qn_live_config){.loop = p->loop,
                                                    .running = &p->settings,
@@ -571,6 +593,7 @@ static void close_all(struct program *p)
     qn_registry_close(p->registry);
     qn_packs_close(p->packs);
     qn_keys_free(p->keys);
+    qn_rate_limit_free(p->services.rate_limit);
     qn_live_free(p->live);
     free(p->hf_token);
     free(p->unpacker);

@@ -1,6 +1,7 @@
 /* The table of endpoints, see routes.h. */
 #include "router/routes.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "router/api/api.h"
@@ -9,6 +10,7 @@
 #include "router/dialects/dialect.h"
 #include "router/infer.h"
 #include "router/metrics.h"
+#include "router/rate_limit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -53,6 +55,9 @@ static const struct qn_route table[] = {
     {"GET", "/internal/config/defaults", QN_AT_ROOT, qn_api_config_defaults, NULL, QN_ADMIN},
     {"POST", "/internal/set", QN_AT_ROOT, qn_api_config_set, NULL, QN_ADMIN},
     {"POST", "/internal/shutdown", QN_AT_ROOT, qn_api_shutdown, NULL, QN_ADMIN},
+    {"GET", "/internal/keys", QN_AT_ROOT, qn_api_keys, NULL, QN_ADMIN},
+    {"POST", "/internal/keys", QN_AT_ROOT, qn_api_key_add, NULL, QN_ADMIN},
+    {"DELETE", "/internal/keys/{id}", QN_AT_ROOT, qn_api_key_remove, NULL, QN_ADMIN},
     {"GET", "/params", QN_AT_PREFIXES, qn_api_config, NULL, QN_ADMIN},
     {"POST", "/params", QN_AT_PREFIXES, qn_api_params_set, NULL, QN_ADMIN},
     {"POST", "/log-level", QN_AT_PREFIXES, qn_api_log_level, NULL, QN_ADMIN},
@@ -240,13 +245,31 @@ static bool takes_any_type(const struct qn_route *row)
            (row->places == QN_AT_ROOT && qn_str_starts(row->pattern, "/api/"));
 }
 
-/* Whose doors are DPPAN's or Ollama's gets their form of an error. */
-static void refuse(struct qn_http *h, enum qn_verdict verdict)
+static void refuse(struct qn_services *sv, struct qn_http *h, enum qn_verdict verdict)
 {
     int status = qn_verdict_status(verdict);
+    bool stranger = verdict == QN_BAD_HOST || verdict == QN_BAD_ORIGIN;
+    qn_metric_add(sv->metrics, stranger ? QN_M_ORIGIN_REFUSED : QN_M_KEY_REFUSED, 1);
     if (status == 401)
         qn_http_set_header(h, "WWW-Authenticate", "Bearer");
     qn_answer_plain(h, status, qn_verdict_type(verdict), qn_verdict_text(verdict));
+}
+
+/* True when the client has asked too often, and been told. */
+static bool too_often(struct qn_services *sv, struct qn_http *h)
+{
+    char client[QN_RATE_NAME_MAX + 1], text[160], seconds[24];
+    qn_rate_limit_client(h, client);
+    int64_t wait_s = qn_rate_limit_take(sv->rate_limit, client, qn_now_ms());
+    if (wait_s == 0)
+        return false;
+    qn_metric_add(sv->metrics, QN_M_RATE_LIMITED, 1);
+    snprintf(seconds, sizeof seconds, "%lld", (long long)wait_s);
+    snprintf(text, sizeof text, "Too many requests of this client: try again in %s s", seconds);
+    qn_http_set_header(h, "Retry-After", seconds);
+    qn_http_set_header(h, "X-RateLimit-Client", client);
+    qn_answer_plain(h, 429, "rate_limit_exceeded", text);
+    return true;
 }
 
 void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
@@ -266,7 +289,7 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
     const char *origin = visit.origin;
     enum qn_verdict verdict = qn_auth_guard(r->services->auth, &visit);
     if (verdict != QN_MAY) {
-        refuse(h, verdict);
+        refuse(r->services, h, verdict);
     } else {
         if (origin)
             allow_origin(h, origin);
@@ -278,7 +301,7 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
             answer_no_method(h, &hit);
         } else if ((verdict = qn_auth_admit(r->services->auth, h, &visit, hit.row->class)) !=
                    QN_MAY) {
-            refuse(h, verdict);
+            refuse(r->services, h, verdict);
         } else if (qn_str_eq(method, "POST") && body_len > 0 && !takes_any_type(hit.row) &&
                    !(hit.row->dialect && hit.row->dialect->form) &&
                    !qn_auth_is_json(qn_http_header(h, "Content-Type"))) {
@@ -286,7 +309,8 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
                             "The body must be JSON and say so: add the header "
                             "'Content-Type: application/json'");
         } else if (hit.row->dialect) {
-            qn_infer(r->services, h, hit.row->dialect);
+            if (!too_often(r->services, h))
+                qn_infer(r->services, h, hit.row->dialect);
         } else {
             const char *id = hit.id ? qn_arena_strndup(qn_http_arena(h), hit.id, hit.id_len) : NULL;
             hit.row->handle(r->services, h, id);

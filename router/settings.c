@@ -56,6 +56,10 @@ static const struct qn_setting_row table[] = {
      "ORIGINS",
      "web pages of other places that may use the server, https://chat.example.org, with commas; "
      "* allows any page"},
+    {"rate-limit", NUMBER, AT(rate_limit), "0", 0, 1000000, EVERYWHERE | LIVE, "N",
+     "requests to models that each client may make in a minute; 0: no limit"},
+    {"rate-burst", NUMBER, AT(rate_burst), "10", 1, 1000000, EVERYWHERE | LIVE, "N",
+     "of these, how many may come at once"},
     {"data-dir", TEXT, AT(data_dir), "", 0, 0, ELSEWHERE, "DIR",
      "folder of everything the server writes (default: ~/.local/share/quince)"},
     {"log-level", TEXT, AT(log_level), "info", 0, 0, EVERYWHERE | LIVE, "LEVEL",

@@ -34,6 +34,8 @@ struct qn_settings {
     bool no_presets;
     char *allow_hosts;
     char *allow_origins;
+    int64_t rate_limit;
+    int64_t rate_burst;
     char *data_dir;
     char *log_level;
     char *max_loaded_models; /* see qn_kind_limits_parse */

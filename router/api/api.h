@@ -93,6 +93,9 @@ void qn_api_config_defaults(struct qn_services *sv, struct qn_http *h, const cha
 void qn_api_config_set(struct qn_services *sv, struct qn_http *h, const char *id);
 void qn_api_params_set(struct qn_services *sv, struct qn_http *h, const char *id);
 void qn_api_log_level(struct qn_services *sv, struct qn_http *h, const char *id);
+void qn_api_keys(struct qn_services *sv, struct qn_http *h, const char *id); /* keys.c */
+void qn_api_key_add(struct qn_services *sv, struct qn_http *h, const char *id);
+void qn_api_key_remove(struct qn_services *sv, struct qn_http *h, const char *id);
 void qn_api_shutdown(struct qn_services *sv, struct qn_http *h, const char *id);
 
 /* Answers that a question to a hub failed; failed: the status when it was the hub's fault

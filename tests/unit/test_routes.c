@@ -228,14 +228,10 @@ static void classes(void **state)
         const char *method, *pattern;
         enum qn_route_class class;
     } special[] = {
-        {"GET", "/", QN_OPEN},
-        {"GET", "/live", QN_OPEN},
-        {"GET", "/health", QN_OPEN},
-        {"GET", "/status", QN_OPEN},
-        {"GET", "/metrics", QN_METRICS},
-        {"GET", "/params", QN_ADMIN},
-        {"POST", "/params", QN_ADMIN},
-        {"POST", "/log-level", QN_ADMIN},
+        {"GET", "/", QN_OPEN},           {"GET", "/live", QN_OPEN},
+        {"GET", "/health", QN_OPEN},     {"GET", "/status", QN_OPEN},
+        {"GET", "/metrics", QN_METRICS}, {"GET", "/params", QN_ADMIN},
+        {"POST", "/params", QN_ADMIN},   {"POST", "/log-level", QN_ADMIN},
     };
     enum { SPECIAL = sizeof special / sizeof *special };
     const struct qn_route *row;

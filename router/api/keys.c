@@ -1,0 +1,175 @@
+/* GET, POST and DELETE internal/keys: the keys that open the server. A secret is made here, shown
+ * once and forgotten. */
+#include "router/api/api.h"
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/rand.h"
+#include "base/str.h"
+#include "catalog/keys.h"
+#include "router/answer.h"
+#include "router/api/waiting.h"
+#include "router/auth.h"
+#include "router/keys.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* "qk-" lets scanners for forgotten secrets find it; 192 random bits cannot be guessed. */
+enum { SECRET_DIGITS = 48 };
+
+/* A change of the catalog cannot be called off, so this outlives a client that leaves. */
+struct asker {
+    struct qn_waiting client;
+    struct qn_services *sv;
+    struct qn_key_row row;
+    char secret[SECRET_DIGITS + 4]; /* of a new key */
+};
+
+static void put_key(struct qn_jw *w, const struct qn_key_row *row)
+{
+    qn_jw_kstr(w, "name", row->name);
+    qn_jw_kbool(w, "admin", row->admin);
+    qn_jw_kstr(w, "from", row->fixed ? "environment" : "catalog");
+    if (row->created_s)
+        qn_jw_ki64(w, "created", row->created_s);
+}
+
+void qn_api_keys(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    const struct qn_key_row *row;
+    struct qn_buf body;
+    (void)id;
+    qn_buf_init(&body, QN_API_REPLY_MAX);
+    struct qn_jw w = qn_jw_to(&body);
+    qn_jw_obj(&w);
+    qn_jw_key(&w, "keys");
+    qn_jw_arr(&w);
+    for (size_t i = 0; (row = qn_keys_at(sv->keys, i)); i++) {
+        qn_jw_obj(&w);
+        put_key(&w, row);
+        qn_jw_obj_end(&w);
+    }
+    qn_jw_arr_end(&w);
+    qn_jw_obj_end(&w);
+    qn_answer_json(h, 200, &body);
+    qn_buf_deinit(&body);
+}
+
+static void finish(struct asker *a, const struct qn_error *e)
+{
+    if (qn_waiting_end(&a->client, e)) {
+        struct qn_buf body;
+        qn_buf_init(&body, QN_API_REPLY_MAX);
+        struct qn_jw w = qn_jw_to(&body);
+        qn_jw_obj(&w);
+        qn_jw_kstr(&w, "status", "success");
+        put_key(&w, &a->row);
+        if (*a->secret) {
+            qn_jw_kstr(&w, "key", a->secret);
+            qn_http_set_header(a->client.http, "Cache-Control", "no-store");
+        }
+        qn_jw_obj_end(&w);
+        qn_answer_json(a->client.http, 200, &body);
+        qn_buf_deinit(&body);
+    }
+    explicit_bzero(a->secret, sizeof a->secret);
+    free(a);
+}
+
+static struct asker *begin(struct qn_services *sv, struct qn_http *h)
+{
+    struct asker *a = qn_xcalloc(1, sizeof *a);
+    a->sv = sv;
+    qn_waiting_begin(&a->client, h);
+    return a;
+}
+
+static void kept(void *ctx, const struct qn_error *e)
+{
+    struct asker *a = ctx;
+    struct qn_error why = {0};
+    if (!e && qn_keys_add(a->sv->keys, &a->row, &why))
+        e = &why;
+    if (!e)
+        qn_info("auth", "key=%s admin=%d added=1", a->row.name, a->row.admin);
+    finish(a, e);
+}
+
+void qn_api_key_add(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    struct qn_json *doc;
+    struct qn_error e = {0};
+    const char *name = NULL;
+    bool admin = false;
+    (void)id;
+    qn_err err = qn_api_body(h, false, &doc, &e);
+    if (!err) {
+        struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, "name");
+        err = qn_json_str(&v, &name, &e);
+        v = qn_json_get(&root, "admin");
+        if (!err)
+            err = qn_json_bool_opt(&v, &admin, &e);
+    }
+    if (!err && !qn_key_name_ok(name))
+        err = qn_fail_param(&e, QN_EINVAL, "name",
+                            "'%.80s' cannot be a key's name: up to %d letters, digits and . _ -",
+                            name, QN_KEY_NAME_MAX);
+    if (!err)
+        err = qn_keys_room(sv->keys, name, &e);
+    if (!err && sv->stopping)
+        err = qn_fail(&e, QN_EBUSY, "the server is stopping");
+    if (err) {
+        qn_answer_error(h, &e);
+    } else {
+        struct asker *a = begin(sv, h);
+        a->row = (struct qn_key_row){.admin = admin, .created_s = (int64_t)time(NULL)};
+        memcpy(a->row.name, name, strlen(name) + 1);
+        memcpy(a->secret, "qk-", 4);
+        qn_random_hex(a->secret + 3, SECRET_DIGITS);
+        qn_key_sum(a->secret, a->row.sum);
+        struct qn_stored_key stored = {.admin = admin, .created_s = a->row.created_s};
+        memcpy(stored.name, a->row.name, sizeof stored.name);
+        memcpy(stored.sum, a->row.sum, sizeof stored.sum);
+        qn_catalog_keep_key(sv->catalog, &stored, kept, a);
+    }
+    qn_json_free(doc);
+}
+
+/* It opens nothing from the moment of the request on. If the catalog cannot forget it, it would be
+ * back at the next start, so then it is back at once and the client learns why. */
+static void dropped(void *ctx, const struct qn_error *e)
+{
+    struct asker *a = ctx;
+    struct qn_error why;
+    if (e && e->code != QN_ENOTFOUND)
+        qn_keys_add(a->sv->keys, &a->row, &why);
+    else
+        qn_info("auth", "key=%s removed=1", a->row.name);
+    finish(a, e && e->code != QN_ENOTFOUND ? e : NULL);
+}
+
+void qn_api_key_remove(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    const struct qn_key_row *row = qn_keys_named(sv->keys, id);
+    struct qn_error e = {0};
+    qn_err err = QN_OK;
+    struct qn_key_row copy = row ? *row : (struct qn_key_row){0};
+    if (row && sv->auth->needs_key && qn_keys_count(sv->keys) == 1)
+        err = qn_fail_param(&e, QN_ECONFLICT, "name",
+                            "'%s' is the last key, and other machines reach this server: anybody "
+                            "there could use it. Let it listen on localhost first",
+                            id);
+    if (!err && sv->stopping)
+        err = qn_fail(&e, QN_EBUSY, "the server is stopping");
+    if (!err)
+        err = qn_keys_remove(sv->keys, id, &e);
+    if (err) {
+        qn_answer_error(h, &e);
+        return;
+    }
+    struct asker *a = begin(sv, h);
+    a->row = copy;
+    qn_catalog_drop_key(sv->catalog, a->row.name, dropped, a);
+}
