@@ -255,6 +255,13 @@ static void refuse(struct qn_services *sv, struct qn_http *h, enum qn_verdict ve
     qn_answer_plain(h, status, qn_verdict_type(verdict), qn_verdict_text(verdict));
 }
 
+/* What gives a model work. */
+static bool is_work(const struct qn_route *row)
+{
+    return row->dialect || row->handle == qn_api_upstream || row->handle == qn_api_ollama_embed ||
+           row->handle == qn_api_ollama_embeddings;
+}
+
 /* True when the client has asked too often, and been told. */
 static bool too_often(struct qn_services *sv, struct qn_http *h)
 {
@@ -308,9 +315,10 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
             qn_answer_plain(h, 415, "unsupported_media_type",
                             "The body must be JSON and say so: add the header "
                             "'Content-Type: application/json'");
+        } else if (is_work(hit.row) && too_often(r->services, h)) {
+            return;
         } else if (hit.row->dialect) {
-            if (!too_often(r->services, h))
-                qn_infer(r->services, h, hit.row->dialect);
+            qn_infer(r->services, h, hit.row->dialect);
         } else {
             const char *id = hit.id ? qn_arena_strndup(qn_http_arena(h), hit.id, hit.id_len) : NULL;
             hit.row->handle(r->services, h, id);
