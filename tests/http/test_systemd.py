@@ -82,6 +82,21 @@ def test_ready_and_stopping(house, manager):
     assert server.stop() == 0
 
 
+def test_reloading(house, manager):
+    """SIGHUP, as ExecReload sends it: the manager hears when it begins and when it has ended."""
+    server = house.start(env={"NOTIFY_SOCKET": manager.path})
+    ready = manager.heard("READY")
+    (server.data_dir / "config.json").write_text('{"log-level": "warn"}')
+    server.process.send_signal(signal.SIGHUP)
+    reloading = manager.heard("RELOADING")
+    assert reloading["RELOADING"] == "1" and int(reloading["MONOTONIC_USEC"]) > 0
+    assert manager.heard("READY") == {**ready, "STATUS": "Settings read again"}
+    (server.data_dir / "config.json").write_text("{")  # what is wrong changes nothing, and the server is as ready
+    server.process.send_signal(signal.SIGHUP)
+    assert manager.heard("RELOADING") and manager.heard("READY")
+    assert server.get("/live").status == 200
+
+
 def test_a_loop_that_hangs_gives_no_sign_of_life(house, manager):
     server = house.start(env={"NOTIFY_SOCKET": manager.path, "WATCHDOG_USEC": "200000"})
     for _ in range(3):
