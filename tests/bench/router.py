@@ -15,6 +15,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "http"), str(ROOT / "tests" / "contract")]
+import router_life  # noqa: E402
 
 NGINX = """
 daemon off; pid {folder}/nginx.pid; error_log {folder}/error.log; worker_processes 1;
@@ -74,6 +75,13 @@ class Bench:
         self.server = conftest.Server(self.folder / "data", backend, self.folder,
                                       ["--queue-limit", "5000", "--log-level", "warn", "--max-loaded-models", "-1"])
         self.stack = contextlib.ExitStack()
+        self.others = 0
+
+    def another(self, *args):
+        """A server of its own for one part."""
+        self.others += 1
+        return self.conftest.Server(self.folder / f"data-{self.others}", self.folder / "backends", self.folder,
+                                    ["--log-level", "warn", *args])
 
     def run(self, *words):
         done = subprocess.run([self.client, *map(str, words)], stdout=subprocess.PIPE, check=True, text=True)
@@ -200,19 +208,29 @@ def main():
     parser.add_argument("--tokens", type=int, default=200, help="of each stream")
     parser.add_argument("--token-ms", type=int, default=20)
     parser.add_argument("--idle", type=int, default=1000, help="idle streams")
-    parser.add_argument("--only", choices=["latency", "tokens", "idle"])
+    parser.add_argument("--only", choices=["latency", "tokens", "idle", *router_life.PARTS])
     parser.add_argument("--json", help="keep every figure in this file")
     options = parser.parse_args()
     os.environ["QUINCE_TEST_BUILD"] = str(pathlib.Path(options.build).resolve())
-    bench, rows = Bench(options), {}
+    bench, rows, life = Bench(options), {}, {}
     try:
+        for name, part in router_life.PARTS.items():
+            if options.only in (None, name):
+                part(bench, life)
         for name, part in {"latency": added_latency, "tokens": token_events, "idle": idle_streams}.items():
             if options.only in (None, name):
                 part(bench, rows)
     finally:
         bench.close()
+    if life:
+        router_life.print_rows(life)
     middle = {key: statistics.median(values) for key, values in rows.items()}
     kinds = list(dict.fromkeys(kind for _, kind in middle))
+    if options.json:
+        pathlib.Path(options.json).write_text(
+            json.dumps({f"{a} {b}": v for (a, b), v in {**rows, **life}.items()}, indent=1))
+    if not rows:
+        return
     ways = [w for w in ("echo", "direct", "nginx", "quince") if any(name == w for name, _ in middle)]
     print("| | " + " | ".join(ways) + " |\n|" + "---|" * (len(ways) + 1))
     for kind in kinds:
@@ -225,8 +243,6 @@ def main():
     if ("quince", "cpu_us_event") in middle:
         print(f"processor time per event: {middle['quince', 'cpu_us_event'] / middle['nginx', 'cpu_us_event']:.2f} "
               "times nginx's")
-    if options.json:
-        pathlib.Path(options.json).write_text(json.dumps({f"{a} {b}": v for (a, b), v in rows.items()}, indent=1))
 
 
 main()
