@@ -1,7 +1,9 @@
 /* See auth.h. */
 #include "router/auth.h"
 
+#include "base/base64.h"
 #include "base/str.h"
+#include "io/http_head.h"
 #include "router/peer.h"
 
 #include <arpa/inet.h>
@@ -188,6 +190,43 @@ void qn_auth_visit(const struct qn_http *h, struct qn_visit *v, struct qn_http_e
         .secrets = {bearer(qn_http_header(h, "Authorization")), qn_http_header(h, "x-api-key"),
                     qn_http_header(h, "X-Admin-Token")},
         .ends = qn_http_ends(h, ends) ? ends : NULL,
+    };
+}
+
+/* The key behind "bearer." among the subprotocols, NULL: none. */
+static const char *offered_key(const struct qn_http_upgrade *u)
+{
+    static const char mark[] = "bearer.";
+    const char *list = qn_http_upgrade_header(u, "Sec-WebSocket-Protocol");
+    while (list && *list) {
+        list += strspn(list, ", \t");
+        size_t n = strcspn(list, ", \t"), skip = sizeof mark - 1, len;
+        if (n > skip && n <= QN_KEY_SECRET_MAX && !strncmp(list, mark, skip)) {
+            char *text = qn_arena_strndup(u->arena, list + skip, n - skip);
+            for (char *c = text; *c; c++)
+                *c = *c == '-' ? '+' : *c == '_' ? '/' : *c;
+            char *key = qn_arena_alloc(u->arena, n + 4);
+            if (qn_base64_decode(text, n - skip, key, &len) && !memchr(key, '\0', len)) {
+                key[len] = '\0';
+                return key;
+            }
+        }
+        list += n;
+    }
+    return NULL;
+}
+
+void qn_auth_visit_socket(const struct qn_http_upgrade *u, struct qn_visit *v,
+                          struct qn_http_ends *ends)
+{
+    *v = (struct qn_visit){
+        .host = qn_http_upgrade_header(u, "Host"),
+        .origin = qn_http_upgrade_header(u, "Origin"),
+        .site = qn_http_upgrade_header(u, "Sec-Fetch-Site"),
+        .secrets = {bearer(qn_http_upgrade_header(u, "Authorization")),
+                    qn_http_upgrade_header(u, "x-api-key"),
+                    qn_query_find(u->query, "api_key", u->arena), offered_key(u)},
+        .ends = qn_http_upgrade_ends(u, ends) ? ends : NULL,
     };
 }
 

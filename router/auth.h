@@ -57,6 +57,11 @@ enum qn_verdict qn_auth_enter(const struct qn_auth *a, const struct qn_visit *v,
 /* Both for a request over HTTP; what is found out is kept for qn_auth_key. Lent strings of *v live
  * as long as the request. */
 void qn_auth_visit(const struct qn_http *h, struct qn_visit *v, struct qn_http_ends *ends);
+/* The same of one that asks for a WebSocket. Browsers cannot give it headers, so its key may also
+ * stand in the address as api_key, or be offered as the subprotocol "bearer." and the key in
+ * base64url. */
+void qn_auth_visit_socket(const struct qn_http_upgrade *u, struct qn_visit *v,
+                          struct qn_http_ends *ends);
 enum qn_verdict qn_auth_admit(const struct qn_auth *a, struct qn_http *h, const struct qn_visit *v,
                               enum qn_route_class class);
 

@@ -3,6 +3,7 @@
 #include "router/logs.h"
 
 #include "base/clock.h"
+#include "base/rand.h"
 #include "base/str.h"
 
 #include <pthread.h>
@@ -12,19 +13,24 @@
 struct entry {
     int64_t seq, wall_ms;
     enum qn_log_level level;
-    char tag[32];
-    char *line;
+    char *tag, *line; /* one piece of memory, the tag first */
 };
 
 struct qn_logs {
     pthread_mutex_t lock;
     int64_t last; /* number of the newest line; it is at (last - 1) % QN_LOGS_LINES */
     struct entry ring[QN_LOGS_LINES];
+    char id[QN_LOGS_ID_DIGITS + 1];
+    struct qn_loop *loop;               /* NULL: nobody follows */
+    bool told;                          /* the loop has been told of more, and has not looked yet */
+    struct qn_logs_follower *followers; /* the loop's */
+    struct qn_logs_follower *turn;      /* the one to be told after this one */
 };
 
 struct qn_logs *qn_logs_new(void)
 {
     struct qn_logs *l = qn_xcalloc(1, sizeof *l);
+    qn_random_hex(l->id, QN_LOGS_ID_DIGITS);
     pthread_mutex_init(&l->lock, NULL);
     return l;
 }
@@ -34,53 +40,203 @@ void qn_logs_free(struct qn_logs *l)
     if (!l)
         return;
     for (size_t i = 0; i < QN_LOGS_LINES; i++)
-        free(l->ring[i].line);
+        free(l->ring[i].tag);
     pthread_mutex_destroy(&l->lock);
     free(l);
+}
+
+const char *qn_logs_id(const struct qn_logs *l)
+{
+    return l->id;
+}
+
+/* On the loop: tells all followers, of whom any may leave meanwhile. */
+static void tell(void *ctx)
+{
+    struct qn_logs *l = ctx;
+    pthread_mutex_lock(&l->lock);
+    l->told = false;
+    pthread_mutex_unlock(&l->lock);
+    for (struct qn_logs_follower *f = l->followers; f; f = l->turn) {
+        l->turn = f->next;
+        f->more(f->ctx);
+    }
+}
+
+/* Under the lock. */
+static void wake(struct qn_logs *l)
+{
+    if (!l->loop || l->told)
+        return;
+    l->told = true;
+    qn_loop_post(l->loop, tell, l);
 }
 
 void qn_logs_add(void *logs, enum qn_log_level level, const char *tag, const char *line)
 {
     struct qn_logs *l = logs;
-    size_t n = strlen(line);
+    size_t n = strlen(line), m = strlen(tag);
     if (n > QN_LOGS_LINE_MAX)
         n = qn_utf8_whole(line, QN_LOGS_LINE_MAX);
-    char *copy = qn_xstrndup(line, n);
+    if (m > QN_LOGS_TAG_MAX)
+        m = qn_utf8_whole(tag, QN_LOGS_TAG_MAX);
+    char *copy = qn_xmalloc(m + n + 2);
+    memcpy(copy, tag, m);
+    copy[m] = '\0';
+    memcpy(copy + m + 1, line, n);
+    copy[m + 1 + n] = '\0';
     pthread_mutex_lock(&l->lock);
     struct entry *e = &l->ring[l->last % QN_LOGS_LINES];
-    char *old = e->line;
-    *e = (struct entry){.seq = ++l->last, .wall_ms = qn_wall_ms(), .level = level, .line = copy};
-    size_t m = strlen(tag);
-    memcpy(e->tag, tag, m < sizeof e->tag ? m : sizeof e->tag - 1);
+    char *old = e->tag;
+    *e = (struct entry){.seq = ++l->last,
+                        .wall_ms = qn_wall_ms(),
+                        .level = level,
+                        .tag = copy,
+                        .line = copy + m + 1};
+    wake(l);
     pthread_mutex_unlock(&l->lock);
     free(old);
 }
 
-void qn_logs_write(struct qn_logs *l, int64_t after, size_t max, struct qn_jw *w)
+void qn_logs_wake(struct qn_logs *l)
 {
     pthread_mutex_lock(&l->lock);
-    int64_t first = l->last > QN_LOGS_LINES ? l->last - QN_LOGS_LINES + 1 : 1;
-    int64_t from = after + 1 > first ? after + 1 : first;
-    if (l->last - from >= (int64_t)max)
-        from = l->last - (int64_t)max + 1;
-    qn_jw_obj(w);
-    qn_jw_key(w, "entries");
-    qn_jw_arr(w);
-    for (int64_t seq = from; seq <= l->last; seq++) {
-        const struct entry *e = &l->ring[(seq - 1) % QN_LOGS_LINES];
-        char time[25];
-        qn_wall_format(e->wall_ms, time);
-        qn_jw_obj(w);
-        qn_jw_ki64(w, "seq", e->seq);
-        qn_jw_kstr(w, "timestamp", time);
-        qn_jw_kstr(w, "severity", qn_log_level_name(e->level));
-        qn_jw_kstr(w, "tag", e->tag);
-        qn_jw_kstr(w, "line", e->line);
-        qn_jw_obj_end(w);
-    }
-    qn_jw_arr_end(w);
-    qn_jw_ki64(w, "first_seq", first);
-    qn_jw_ki64(w, "last_seq", l->last);
-    qn_jw_obj_end(w);
+    wake(l);
     pthread_mutex_unlock(&l->lock);
+}
+
+void qn_logs_follow(struct qn_logs *l, struct qn_loop *loop, struct qn_logs_follower *f)
+{
+    f->next = l->followers;
+    l->followers = f;
+    pthread_mutex_lock(&l->lock);
+    l->loop = loop;
+    pthread_mutex_unlock(&l->lock);
+}
+
+void qn_logs_unfollow(struct qn_logs *l, struct qn_logs_follower *f)
+{
+    struct qn_logs_follower **at = &l->followers;
+    while (*at && *at != f)
+        at = &(*at)->next;
+    if (!*at)
+        return;
+    *at = f->next;
+    if (l->turn == f)
+        l->turn = f->next;
+    if (!l->followers) {
+        pthread_mutex_lock(&l->lock);
+        l->loop = NULL;
+        pthread_mutex_unlock(&l->lock);
+    }
+}
+
+/* ---- reading ---- */
+
+static int64_t first_kept(const struct qn_logs *l)
+{
+    return l->last > QN_LOGS_LINES ? l->last - QN_LOGS_LINES + 1 : 1;
+}
+
+struct qn_logs_range qn_logs_range(struct qn_logs *l)
+{
+    pthread_mutex_lock(&l->lock);
+    struct qn_logs_range r = {.first = first_kept(l), .last = l->last};
+    pthread_mutex_unlock(&l->lock);
+    return r;
+}
+
+/* True when the line has the word model=NAME, or model="NAME" where the name needs quotes. */
+static bool names_model(const char *line, const char *model)
+{
+    static const char word[] = " model=";
+    size_t n = strlen(model);
+    while ((line = strstr(line, word))) {
+        line += sizeof word - 1;
+        const char *name = *line == '"' ? line + 1 : line;
+        if (!strncmp(name, model, n) && (name[n] == ' ' || name[n] == '\0' || name[n] == '"'))
+            return true;
+    }
+    return false;
+}
+
+bool qn_logs_wanted(const struct qn_logs_filter *f, const struct qn_logs_entry *entry)
+{
+    if (!f)
+        return true;
+    if (entry->level > f->most)
+        return false;
+    const char *slash = strchr(entry->tag, '/'); /* "llm/NAME": a child's */
+    bool any = true;
+    for (size_t i = 0; i < 2; i++) {
+        if (!f->models[i])
+            continue;
+        if ((slash && qn_str_eq(slash + 1, f->models[i])) || names_model(entry->line, f->models[i]))
+            return true;
+        any = false;
+    }
+    return any;
+}
+
+static struct qn_logs_entry entry_at(const struct qn_logs *l, int64_t seq)
+{
+    const struct entry *e = &l->ring[(seq - 1) % QN_LOGS_LINES];
+    return (struct qn_logs_entry){
+        .seq = e->seq, .wall_ms = e->wall_ms, .level = e->level, .tag = e->tag, .line = e->line};
+}
+
+int64_t qn_logs_read(struct qn_logs *l, int64_t *next, int64_t last, const struct qn_logs_filter *f,
+                     qn_logs_fn fn, void *ctx)
+{
+    int64_t lost = 0;
+    bool more = true;
+    pthread_mutex_lock(&l->lock);
+    int64_t first = first_kept(l);
+    if (*next < first) {
+        lost = first - *next;
+        *next = first;
+    }
+    if (last > l->last)
+        last = l->last;
+    while (more && *next <= last) {
+        struct qn_logs_entry e = entry_at(l, (*next)++);
+        if (qn_logs_wanted(f, &e))
+            more = fn(ctx, &e);
+    }
+    pthread_mutex_unlock(&l->lock);
+    return lost;
+}
+
+int64_t qn_logs_newest(struct qn_logs *l, int64_t from, int64_t lines,
+                       const struct qn_logs_filter *f)
+{
+    pthread_mutex_lock(&l->lock);
+    int64_t first = first_kept(l), at = l->last + 1;
+    if (from < first)
+        from = first;
+    while (lines > 0 && at > from) {
+        struct qn_logs_entry e = entry_at(l, --at);
+        lines -= qn_logs_wanted(f, &e);
+    }
+    pthread_mutex_unlock(&l->lock);
+    return at > from ? at : from;
+}
+
+static const char *severity(enum qn_log_level level)
+{
+    static const char *const names[] = {"Error", "Warning", "Info", "Debug"};
+    return names[level];
+}
+
+void qn_logs_entry_write(struct qn_jw *w, const struct qn_logs_entry *entry)
+{
+    char time[25];
+    qn_wall_format(entry->wall_ms, time);
+    qn_jw_obj(w);
+    qn_jw_ki64(w, "seq", entry->seq);
+    qn_jw_kstr(w, "timestamp", time);
+    qn_jw_kstr(w, "severity", severity(entry->level));
+    qn_jw_kstr(w, "tag", entry->tag);
+    qn_jw_kstr(w, "line", entry->line);
+    qn_jw_obj_end(w);
 }

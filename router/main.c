@@ -43,6 +43,7 @@
 #include "router/survey.h"
 #include "router/sysinfo.h"
 #include "router/updates.h"
+#include "router/ws.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -76,6 +77,7 @@ struct program {
     struct qn_activation passed;                 /* sockets from the service manager */
     struct qn_listen *adopted[QN_PROFILE_COUNT]; /* those that are not for the main port */
     struct qn_notify *notify;                    /* NULL: no service manager asks */
+    struct qn_listen *sockets; /* the port for WebSockets; NULL: the setting says off */
     struct qn_services services;
     struct qn_rate rate;          /* of all downloads */
     struct qn_registry *registry; /* NULL: the list cannot be read */
@@ -101,6 +103,11 @@ struct program {
 static void on_request(void *ctx, struct qn_http *h)
 {
     qn_routes_serve(&((struct program *)ctx)->routes, h);
+}
+
+static bool on_upgrade(void *ctx, struct qn_http_upgrade *u)
+{
+    return qn_routes_upgrade(&((struct program *)ctx)->routes, u);
 }
 
 static const char *large_body(void *ctx, const struct qn_http *h, int64_t *reserve_bytes)
@@ -186,6 +193,8 @@ static void on_signal(void *ctx, uint32_t events)
     p->services.stopping = true;
     qn_notify_stopping(p->notify, p->settings.drain_s * 1000 + CHILDREN_LIMIT_MS,
                        "Finishing what runs");
+    qn_ws_stop(p->services.ws);
+    qn_logs_wake(p->services.logs); /* who follows over HTTP sees the end */
     qn_pulls_drain(p->services.pulls);
     qn_pack_jobs_drain(p->services.pack_jobs);
     p->drain_until_ms = qn_now_ms() + p->settings.drain_s * 1000;
@@ -457,6 +466,27 @@ static qn_err open_more(struct program *p, struct qn_error *e)
     return err;
 }
 
+/* Clients made for Lemonade look for WebSockets at the port that /health names. */
+static qn_err open_websocket_port(struct program *p, struct qn_error *e)
+{
+    const struct qn_settings *s = &p->settings;
+    int64_t port = 0;
+    p->services.websocket_port = qn_listen_port(p->listen);
+    if (qn_str_eq(s->websocket_port, "off"))
+        return QN_OK;
+    if (!qn_str_eq(s->websocket_port, "auto") &&
+        (!qn_parse_i64(s->websocket_port, &port) || port < 0 || port > 65535))
+        return qn_fail_param(e, QN_EINVAL, "websocket-port",
+                             "websocket-port must be auto, off or a port from 0 to 65535, not "
+                             "'%.40s'",
+                             s->websocket_port);
+    qn_err err = qn_listen_open(p->loop, p->server, s->host, (int)port, may_be_public(p),
+                                (int)qn_profile_parse(s->profile), &p->sockets, e);
+    if (!err)
+        p->services.websocket_port = qn_listen_port(p->sockets);
+    return err;
+}
+
 static bool open_to_others(const struct program *p)
 {
     bool any = qn_listen_open_to_others(p->listen);
@@ -469,8 +499,10 @@ static bool open_to_others(const struct program *p)
 
 static qn_err open_all(struct program *p, struct qn_error *e)
 {
-    static const struct qn_http_events events = {
-        .request = on_request, .refuse = on_refuse, .large_body = large_body};
+    static const struct qn_http_events events = {.request = on_request,
+                                                 .refuse = on_refuse,
+                                                 .large_body = large_body,
+                                                 .upgrade = on_upgrade};
     const struct qn_settings *s = &p->settings;
     char *catalog = NULL;
     qn_err err =
@@ -501,6 +533,7 @@ static qn_err open_all(struct program *p, struct qn_error *e)
     p->services.registry = p->registry;
     p->services.inventory = p->inventory;
     p->services.stats = &p->stats;
+    p->services.ws = qn_ws_new(p->loop, &p->services);
     p->auth = (struct qn_auth){.keys = p->keys, .host = s->host};
     p->services.auth = &p->auth;
     p->services.keys = p->keys;
@@ -533,6 +566,8 @@ static qn_err open_all(struct program *p, struct qn_error *e)
     if (!err)
         err = open_more(p, e);
     if (!err)
+        err = open_websocket_port(p, e);
+    if (!err)
         err = qn_watch_add(p->loop, p->signal_fd, EPOLLIN, on_signal, p, &p->signal_watch, e);
     if (err)
         goto out;
@@ -561,8 +596,10 @@ static void close_all(struct program *p)
         qn_listen_close(p->more[i]);
     for (int i = 0; i < QN_PROFILE_COUNT; i++)
         qn_listen_close(p->adopted[i]);
+    qn_listen_close(p->sockets);
     if (p->server)
         qn_http_server_free(p->server);
+    qn_ws_free(p->services.ws);
     qn_preload_stop(p->preload);
     qn_inventory_free(p->inventory);
     if (p->client)

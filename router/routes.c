@@ -11,6 +11,7 @@
 #include "router/infer.h"
 #include "router/metrics.h"
 #include "router/rate_limit.h"
+#include "router/ws.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -37,6 +38,8 @@ static const struct qn_route table[] = {
     {"GET", "/stats", QN_AT_PREFIXES, qn_api_stats, NULL},
     {"GET", "/system-info", QN_AT_PREFIXES, qn_api_system_info, NULL},
     {"GET", "/system-stats", QN_AT_PREFIXES, qn_api_system_stats, NULL},
+    {"GET", "/logs/stream", QN_AT_BOTH, qn_api_log_stream, NULL, QN_KEY, &qn_log_socket},
+    {"GET", "/logs/stream/{id}", QN_AT_BOTH, qn_api_log_stream, NULL, QN_KEY, &qn_log_socket},
     {"GET", "/logs", QN_AT_BOTH, qn_api_logs, NULL},
     {"GET", "/models", QN_AT_PREFIXES, qn_api_models, NULL},
     {"POST", "/models/check-updates", QN_AT_PREFIXES, qn_api_check_updates, NULL},
@@ -279,6 +282,42 @@ static bool too_often(struct qn_services *sv, struct qn_http *h)
     return true;
 }
 
+bool qn_routes_upgrade(struct qn_routes *r, struct qn_http_upgrade *u)
+{
+    struct qn_services *sv = r->services;
+    struct qn_route_hit hit;
+    struct qn_visit visit;
+    struct qn_http_ends ends;
+    const struct qn_key_row *key;
+    if (!qn_ws_asked(u->method, u->protocol, qn_http_upgrade_header(u, "Connection")) ||
+        qn_route_find("GET", u->path, &hit) != QN_ROUTE_FOUND || !hit.row->socket)
+        return false;
+    qn_auth_visit_socket(u, &visit, &ends);
+    if (qn_auth_guard(sv->auth, &visit) != QN_MAY ||
+        qn_auth_enter(sv->auth, &visit, hit.row->class, &key) != QN_MAY ||
+        qn_ws_check(sv->ws, qn_http_upgrade_header(u, "Sec-WebSocket-Version"),
+                    qn_http_upgrade_header(u, "Sec-WebSocket-Key"), NULL))
+        return false;
+    qn_ws_open(sv->ws, hit.row->socket, u,
+               hit.id ? qn_arena_strndup(u->arena, hit.id, hit.id_len) : NULL);
+    return true;
+}
+
+/* A handshake that qn_routes_upgrade has not taken. */
+static void answer_no_socket(struct qn_routes *r, struct qn_http *h)
+{
+    struct qn_error e = {0};
+    if (!qn_ws_check(r->services->ws, qn_http_header(h, "Sec-WebSocket-Version"),
+                     qn_http_header(h, "Sec-WebSocket-Key"), &e))
+        qn_fail(&e, QN_EINVAL, "a WebSocket must be the first request of its connection");
+    if (qn_str_eq(e.param, "Sec-WebSocket-Version")) {
+        qn_http_set_header(h, "Sec-WebSocket-Version", "13");
+        qn_answer_plain(h, 426, "upgrade_required", e.message);
+    } else {
+        qn_answer_error(h, &e);
+    }
+}
+
 void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
 {
     const char *method = qn_http_method(h), *path = qn_http_path(h);
@@ -317,6 +356,9 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
                             "'Content-Type: application/json'");
         } else if (is_work(hit.row) && too_often(r->services, h)) {
             return;
+        } else if (hit.row->socket && qn_ws_asked(method, qn_http_header(h, "Upgrade"),
+                                                  qn_http_header(h, "Connection"))) {
+            answer_no_socket(r, h);
         } else if (hit.row->dialect) {
             qn_infer(r->services, h, hit.row->dialect);
         } else {

@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 struct qn_dialect;
+struct qn_ws_route;
 
 /* id: what stood in the pattern's {id}, NULL for patterns without. */
 typedef void (*qn_handler)(struct qn_services *sv, struct qn_http *h, const char *id);
@@ -30,6 +31,7 @@ struct qn_route {
     qn_handler handle;                /* this, or */
     const struct qn_dialect *dialect; /* inference in this dialect */
     enum qn_route_class class;        /* left out: QN_KEY */
+    const struct qn_ws_route *socket; /* MAY. What a WebSocket to this path is */
 };
 
 /* Row i of the table, NULL behind the last. */
@@ -55,6 +57,11 @@ struct qn_routes {
     struct qn_services *services;
 };
 void qn_routes_serve(struct qn_routes *r, struct qn_http *h);
+
+/* Begins the WebSocket that a head asks for. False: there is none at this path, or this client may
+ * not, or cannot, have it; then the request is to be served like others, which says why. For
+ * qn_http_events. */
+bool qn_routes_upgrade(struct qn_routes *r, struct qn_http_upgrade *u);
 
 /* The folder in which a request's body is collected because it shall be kept, whatever its size;
  * NULL for most requests. For qn_http_events. */

@@ -14,6 +14,8 @@ struct qn_services {
     const struct qn_registry *registry; /* the built-in list; NULL: it cannot be read */
     struct qn_inventory *inventory;
     struct qn_logs *logs;
+    struct qn_ws *ws;
+    int websocket_port; /* that health tells; every other port takes WebSockets as well */
     struct qn_stats *stats;
     struct qn_metrics *metrics;
     struct qn_auth *auth; /* who may ask */

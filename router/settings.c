@@ -45,6 +45,10 @@ static const struct qn_setting_row table[] = {
      "dppan, kolosal or localllm"},
     {"ollama-port", TEXT, AT(ollama_port), "auto", 0, 0, EVERYWHERE, "PORT",
      "a port for programs made for Ollama: auto (11434 where it is free), off, or a number"},
+    {"websocket-port", TEXT, AT(websocket_port), "auto", 0, 0, EVERYWHERE, "PORT",
+     "a port that /health names for WebSockets, which every port takes: auto (a free one), off "
+     "(the "
+     "main port), or a number"},
     {"listen", TEXT, AT(listen), "", 0, 0, EVERYWHERE | MAY_BE_EMPTY, "LIST",
      "further places to listen, [ADDRESS:]PORT=PROFILE with commas between; in config.json an "
      "array of {\"bind\", \"port\", \"profile\"}"},

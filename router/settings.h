@@ -30,6 +30,7 @@ struct qn_settings {
     bool insecure;
     char *profile;
     char *ollama_port;
+    char *websocket_port;
     char *listen;
     bool no_presets;
     char *allow_hosts;

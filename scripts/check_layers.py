@@ -39,7 +39,6 @@ OWNERS = {
     "linux/landlock.h": ["lib/confine/"],
     "archive": ["backends/unpack/extract.c"],
     "sqlite3.h": ["catalog/"],
-    "libwebsockets": ["router/ws.c"],
     "cblas.h": ["backends/engine/cpu/gemm.c"],
     "vulkan/": ["backends/engine/vulkan/", "backends/probe/vulkan.c"],
     "utf8proc.h": ["backends/nets/wordpiece.c"],

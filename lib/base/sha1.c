@@ -81,9 +81,8 @@ void qn_sha1_add(struct qn_sha1 *s, const void *data, size_t n)
         memcpy(s->block, p, n);
 }
 
-void qn_sha1_hex(struct qn_sha1 *s, char out[static QN_SHA1_HEX + 1])
+void qn_sha1_end(struct qn_sha1 *s, unsigned char out[static QN_SHA1_BYTES])
 {
-    static const char hex[] = "0123456789abcdef";
     uint64_t bits = s->bytes * 8;
     size_t held = s->bytes % sizeof s->block;
     unsigned char pad[72] = {0x80};
@@ -91,7 +90,18 @@ void qn_sha1_hex(struct qn_sha1 *s, char out[static QN_SHA1_HEX + 1])
     for (size_t i = 0; i < 8; i++)
         pad[n + i] = (unsigned char)(bits >> (56 - 8 * i));
     qn_sha1_add(s, pad, n + 8);
-    for (size_t i = 0; i < QN_SHA1_HEX; i++)
-        out[i] = hex[s->state[i / 8] >> (28 - 4 * (i % 8)) & 15];
+    for (size_t i = 0; i < QN_SHA1_BYTES; i++)
+        out[i] = (unsigned char)(s->state[i / 4] >> (24 - 8 * (i % 4)));
+}
+
+void qn_sha1_hex(struct qn_sha1 *s, char out[static QN_SHA1_HEX + 1])
+{
+    static const char hex[] = "0123456789abcdef";
+    unsigned char sum[QN_SHA1_BYTES];
+    qn_sha1_end(s, sum);
+    for (size_t i = 0; i < QN_SHA1_BYTES; i++) {
+        out[2 * i] = hex[sum[i] >> 4];
+        out[2 * i + 1] = hex[sum[i] & 15];
+    }
     out[QN_SHA1_HEX] = '\0';
 }

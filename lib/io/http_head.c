@@ -18,9 +18,15 @@ static bool is_text(char c)
     return c == '\t' || ((unsigned char)c >= 0x20 && c != 0x7f);
 }
 
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
 /* What framing a head declares: more than one opinion about where the body ends is an attack. */
 struct framing {
     bool has_length, chunked;
+    bool upgrade; /* not framing, but the same look at every field */
     const char *length;
     size_t length_len;
 };
@@ -49,6 +55,8 @@ static bool field_value(const char *name, size_t name_len, const char *v, size_t
         f->length = v;
         f->length_len = n;
     }
+    if (name_len == 7 && strncasecmp(name, "upgrade", 7) == 0)
+        f->upgrade = true;
     if (name_len == 17 && strncasecmp(name, "transfer-encoding", 17) == 0) {
         if (f->chunked || n != 7 || strncasecmp(v, "chunked", 7) != 0)
             return false;
@@ -124,6 +132,7 @@ void qn_head_check(const char *p, size_t n, size_t max, struct qn_head *out)
             }
         } else if (line == 0) {
             out->len = at;
+            out->upgrade = f.upgrade;
             out->status = f.has_length && f.chunked ? 400 : 200;
             return;
         } else if (!field_line(text, line, &f)) {
@@ -132,6 +141,64 @@ void qn_head_check(const char *p, size_t n, size_t max, struct qn_head *out)
         }
     }
     out->status = n >= max ? 431 : 0;
+}
+
+/* The next field of this name from *at on; false: there is none. */
+static bool next_value(const char **at, const char *end, const char *name, const char **v,
+                       size_t *n)
+{
+    size_t name_len = strlen(name);
+    for (const char *nl; *at < end; *at = nl + 1) {
+        const char *line = *at;
+        nl = memchr(line, '\n', (size_t)(end - line));
+        if (!nl)
+            return false;
+        if ((size_t)(nl - line) <= name_len || line[name_len] != ':' ||
+            strncasecmp(line, name, name_len) != 0)
+            continue;
+        const char *last = nl;
+        *at = nl + 1;
+        for (*v = line + name_len + 1; *v < last && is_space(**v);)
+            (*v)++;
+        while (last > *v && is_space(last[-1]))
+            last--;
+        *n = (size_t)(last - *v);
+        return true;
+    }
+    return false;
+}
+
+const char *qn_head_field(const char *head, size_t n, const char *name, struct qn_arena *a)
+{
+    const char *v, *at = head, *end = head + n;
+    size_t len, total = 0, used = 0;
+    while (next_value(&at, end, name, &v, &len))
+        total += len + 2;
+    if (!total)
+        return NULL;
+    char *out = qn_arena_alloc(a, total);
+    for (at = head; next_value(&at, end, name, &v, &len); used += len) {
+        if (used > 0) {
+            memcpy(out + used, ", ", 2);
+            used += 2;
+        }
+        memcpy(out + used, v, len);
+    }
+    out[used] = '\0';
+    return out;
+}
+
+bool qn_head_lists(const char *value, const char *token)
+{
+    size_t wanted = strlen(token);
+    while (value && *value) {
+        value += strspn(value, ", \t");
+        size_t n = strcspn(value, ", \t");
+        if (n == wanted && strncasecmp(value, token, n) == 0)
+            return true;
+        value += n;
+    }
+    return false;
 }
 
 static int hex(char c)

@@ -18,10 +18,19 @@ struct qn_head {
     char method[QN_HTTP_METHOD_MAX]; /* as far as known, else "" */
     const char *target;              /* lent from the bytes, or NULL */
     size_t target_len;
+    bool upgrade; /* when complete: it has a field Upgrade */
 };
 
 /* Looks at the first n bytes of a connection. max: most bytes a head may have. */
 void qn_head_check(const char *p, size_t n, size_t max, struct qn_head *out);
+
+/* The value of a field of a complete, well formed head of n bytes, without white space around it;
+ * several of the same name are joined by ", " (RFC 9110, 5.3). A copy in the arena; NULL: absent.
+ */
+const char *qn_head_field(const char *head, size_t n, const char *name, struct qn_arena *a);
+
+/* True when a field's value, a list with commas, has this token; case does not matter. NULL: no. */
+bool qn_head_lists(const char *value, const char *token);
 
 /* A request target in parts: "/v1/x?a=b" or "http://host/v1/x?a=b" or "*". Both parts are copied to
  * the arena; the path is percent-decoded, the query is not. False: bad escapes, a NUL, not UTF-8.

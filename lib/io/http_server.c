@@ -33,9 +33,10 @@ enum {
     POOL_BYTES = 24 * 1024,
     BLOCK_BYTES = 1024, /* one read of a streamed reply where chunks are not understood */
     REQUEST_ARENA_MAX = 512 * 1024 * 1024,
-    IDLE_MS = 75 * 1000,        /* between requests */
-    BODY_STALL_MS = 60 * 1000,  /* a body that does not arrive */
-    SEND_STALL_MS = 300 * 1000, /* a reply of which the client takes not one byte */
+    UPGRADE_ARENA_MAX = 64 * QN_HTTP_HEAD_MAX, /* a head's fields, each looked up a few times */
+    IDLE_MS = 75 * 1000,                       /* between requests */
+    BODY_STALL_MS = 60 * 1000,                 /* a body that does not arrive */
+    SEND_STALL_MS = 300 * 1000,                /* a reply of which the client takes not one byte */
     LINGER_MS = 10 * 1000,
     LINGER_READS = 16, /* buffers thrown away per wake-up */
     SWEEP_MS = 1000,
@@ -299,6 +300,53 @@ static void serve(struct conn *c)
     run_daemon(s);
 }
 
+const char *qn_http_upgrade_header(const struct qn_http_upgrade *u, const char *name)
+{
+    return qn_head_field(u->head, u->head_len, name, u->arena);
+}
+
+int qn_http_upgrade_take(struct qn_http_upgrade *u)
+{
+    /* The head has been peeked at, so it is there, and a read into u's own copy changes nothing. */
+    char read_again[QN_HTTP_HEAD_MAX];
+    struct conn *c = u->conn;
+    int fd = c->fd;
+    ssize_t n = recv(fd, read_again, u->head_len, MSG_DONTWAIT);
+    assert(n == (ssize_t)u->head_len);
+    (void)n;
+    qn_watch_remove(c->watch);
+    c->watch = NULL;
+    c->phase = SERVE; /* keeps conn_free from closing the descriptor */
+    c->fd = -1;
+    return fd;
+}
+
+/* Offers a connection to whoever speaks the protocol its head asks for; true: it is theirs. */
+static bool upgraded(struct conn *c, const struct qn_head *head)
+{
+    struct qn_http_server *s = c->server;
+    struct qn_arena *arena = qn_arena_new(UPGRADE_ARENA_MAX);
+    struct qn_http_upgrade u = {.protocol = qn_head_field(s->scratch, head->len, "Upgrade", arena),
+                                .method = head->method,
+                                .head = s->scratch,
+                                .head_len = head->len,
+                                .tag = c->tag,
+                                .arena = arena,
+                                .conn = c};
+    char *path, *query;
+    bool taken = false;
+    if (qn_target_split(head->target, head->target_len, arena, &path, &query)) {
+        u.path = path;
+        u.query = query;
+        taken = s->ev.upgrade(s->ctx, &u);
+        assert(taken == (c->fd < 0));
+    }
+    qn_arena_free(arena);
+    if (taken)
+        conn_free(c);
+    return taken;
+}
+
 static void on_peek(void *ctx, uint32_t events)
 {
     (void)events;
@@ -319,6 +367,8 @@ static void on_peek(void *ctx, uint32_t events)
         return;
     }
     if (head.status == 200) {
+        if (head.upgrade && s->ev.upgrade && upgraded(c, &head))
+            return;
         serve(c);
         return;
     }
@@ -718,12 +768,22 @@ int qn_http_tag(const struct qn_http *h)
     return h->conn->tag;
 }
 
-bool qn_http_ends(const struct qn_http *h, struct qn_http_ends *out)
+static bool ends_of(int fd, struct qn_http_ends *out)
 {
     socklen_t peer = sizeof out->peer, own = sizeof out->own;
     *out = (struct qn_http_ends){0};
-    return getpeername(h->conn->fd, (struct sockaddr *)&out->peer, &peer) == 0 &&
-           getsockname(h->conn->fd, (struct sockaddr *)&out->own, &own) == 0;
+    return getpeername(fd, (struct sockaddr *)&out->peer, &peer) == 0 &&
+           getsockname(fd, (struct sockaddr *)&out->own, &own) == 0;
+}
+
+bool qn_http_ends(const struct qn_http *h, struct qn_http_ends *out)
+{
+    return ends_of(h->conn->fd, out);
+}
+
+bool qn_http_upgrade_ends(const struct qn_http_upgrade *u, struct qn_http_ends *out)
+{
+    return ends_of(u->conn->fd, out);
 }
 
 void qn_http_set_about(struct qn_http *h, const void *about)

@@ -25,8 +25,20 @@
 enum { QN_HTTP_HEAD_MAX = 16 * 1024, QN_HTTP_HEAD_TIMEOUT_S = 10, QN_HTTP_CONNECTIONS_MAX = 1024 };
 
 struct qn_http_server;
+struct conn;
 struct qn_http; /* one request and its reply; valid until its `gone` callback or the end of the
                    reply */
+
+/* A connection's first request asks for another protocol (RFC 9110, 7.8). Lent for the call. */
+struct qn_http_upgrade {
+    const char *protocol;              /* the field's value */
+    const char *method, *path, *query; /* the path percent-decoded, the query not */
+    const char *head;                  /* of head_len bytes */
+    size_t head_len;
+    int tag;                /* of its connection */
+    struct qn_arena *arena; /* ends with the call */
+    struct conn *conn;      /* the server's */
+};
 
 struct qn_http_events {
     /* MUST. A request arrived, with its whole body. Either reply now or keep h and reply later. */
@@ -39,7 +51,17 @@ struct qn_http_events {
      * until the loop has ended. *reserve_bytes: of its disk, that stay free: a body that would take
      * them is refused with 507. */
     const char *(*large_body)(void *ctx, const struct qn_http *h, int64_t *reserve_bytes);
+    /* MAY. True: the callee has taken the socket with qn_http_upgrade_take, and answers. False: the
+     * request is one like others. */
+    bool (*upgrade)(void *ctx, struct qn_http_upgrade *u);
 };
+
+/* A field's value, several of one name joined by commas; NULL: absent. Lent by u. */
+const char *qn_http_upgrade_header(const struct qn_http_upgrade *u, const char *name);
+
+/* The socket becomes the caller's, with the head read from it: what can be read next came behind
+ * it. */
+int qn_http_upgrade_take(struct qn_http_upgrade *u);
 
 /* body_max: bytes of a request body. The listening sockets are handed in by qn_http_server_add. */
 qn_err qn_http_server_new(struct qn_loop *l, const struct qn_http_events *ev, void *ctx,
@@ -67,6 +89,7 @@ struct qn_http_ends {
     struct sockaddr_storage peer, own;
 };
 bool qn_http_ends(const struct qn_http *h, struct qn_http_ends *out);
+bool qn_http_upgrade_ends(const struct qn_http_upgrade *u, struct qn_http_ends *out);
 
 /* One pointer of the caller's, for example to what it has found out about who asks; NULL at first.
  */

@@ -45,6 +45,9 @@ struct qn_child_status;
 void qn_api_slots_write(struct qn_jw *w, const struct qn_child_status *s);
 void qn_api_slots(struct qn_services *sv, struct qn_http *h, const char *id);       /* running.c */
 void qn_api_upstream(struct qn_services *sv, struct qn_http *h, const char *id);    /* upstream.c */
+void qn_api_log_stream(struct qn_services *sv, struct qn_http *h,
+                       const char *id);        /* log_stream.c */
+extern const struct qn_ws_route qn_log_socket; /* the same over WebSockets */
 void qn_api_logs(struct qn_services *sv, struct qn_http *h, const char *id);        /* logs.c */
 void qn_api_system_info(struct qn_services *sv, struct qn_http *h, const char *id); /* system.c */
 void qn_api_system_stats(struct qn_services *sv, struct qn_http *h, const char *id);

@@ -154,6 +154,7 @@ static void write_peer(struct qn_jw *w, struct qn_services *sv, const struct qn_
     for (size_t i = 0; i < n; i++)
         pinned[loaded[i].kind] += loaded[i].pinned;
     write_kinds(w, "pinned_models", pinned);
+    qn_jw_ki64(w, "websocket_port", sv->websocket_port);
     qn_jw_kbool(w, "stopping", sv->stopping);
     qn_snapshot_unref(snap);
 }

@@ -148,11 +148,58 @@ static void queries(void **state)
     qn_arena_free(a);
 }
 
+static void fields(void **state)
+{
+    (void)state;
+    static const char head[] =
+        "GET / HTTP/1.1\r\nHost:a:80\r\nUPGRADE: \t websocket \r\nx-list: a\n"
+        "X-List:b, c\r\nEmpty:\r\nX-List2: d\r\n\r\nHost: not mine\r\n";
+    struct qn_arena *a = qn_arena_new(1000);
+    struct qn_head h;
+    qn_head_check(head, sizeof head - 1, MAX, &h);
+    assert_int_equal(h.status, 200);
+    assert_true(h.upgrade);
+    assert_string_equal(qn_head_field(head, h.len, "host", a), "a:80");
+    assert_string_equal(qn_head_field(head, h.len, "Upgrade", a), "websocket");
+    assert_string_equal(qn_head_field(head, h.len, "X-List", a), "a, b, c"); /* RFC 9110, 5.3 */
+    assert_string_equal(qn_head_field(head, h.len, "Empty", a), "");
+    assert_null(qn_head_field(head, h.len, "List", a));
+    qn_arena_free(a);
+    static const char plain[] = "GET /upgrade HTTP/1.1\r\nX-Upgrade: upgrade\r\n\r\n";
+    qn_head_check(plain, sizeof plain - 1, MAX, &h);
+    assert_false(h.upgrade);
+    assert_true(qn_head_lists("keep-alive, Upgrade", "upgrade"));
+    assert_true(qn_head_lists("Upgrade", "upgrade"));
+    assert_false(qn_head_lists("upgraded,no-upgrade", "upgrade"));
+    assert_false(qn_head_lists("", "upgrade"));
+    assert_false(qn_head_lists(NULL, "upgrade"));
+}
+
+/* As many fields of one name as fit into a head cost no more than the head. */
+static void many_fields_of_a_name(void **state)
+{
+    (void)state;
+    struct qn_arena *a = qn_arena_new(16 * 1024);
+    struct qn_buf head;
+    qn_buf_init(&head, 16 * 1024);
+    for (int i = 0; i < 3000; i++)
+        qn_buf_str(&head, "A:b\r\n");
+    const char *all = qn_head_field(head.data, head.len, "a", a);
+    assert_int_equal(strlen(all), 3000 + 2 * 2999);
+    qn_buf_deinit(&head);
+    qn_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statuses), cmocka_unit_test(parts),   cmocka_unit_test(too_long),
-        cmocka_unit_test(targets),  cmocka_unit_test(queries),
+        cmocka_unit_test(statuses),
+        cmocka_unit_test(parts),
+        cmocka_unit_test(too_long),
+        cmocka_unit_test(targets),
+        cmocka_unit_test(queries),
+        cmocka_unit_test(fields),
+        cmocka_unit_test(many_fields_of_a_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

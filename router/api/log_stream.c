@@ -1,0 +1,441 @@
+/* logs/stream[/MODEL]: the log as it is written, over a WebSocket as Lemonade's clients have it
+ * (logs.subscribe, then one logs.snapshot and a logs.entry for each further line), or, to a plain
+ * GET, as server-sent events or lines of text.
+ *
+ * A reader has a place in the log and reads on when there is more and what it was sent before has
+ * left: the log's ring is its buffer. One that falls QN_LOGS_LINES behind has lost lines; it is
+ * told so and dropped, and others never notice. */
+#include "router/logs.h"
+
+#include "base/log.h"
+#include "base/str.h"
+#include "router/answer.h"
+#include "router/api/api.h"
+#include "router/api/log_query.h"
+#include "router/ws.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PIECE_BYTES = 16 * 1024, /* of entries that are read at a time */
+    PIECE_MAX = PIECE_BYTES + 8 * (QN_LOGS_LINE_MAX + QN_LOGS_TAG_MAX) + 1024,
+    SOCKET_HIGH = 64 * 1024, /* bytes that wait for a client before it is sent no more */
+    ALIVE_MS = 15 * 1000,    /* between comments while nothing comes */
+    MESSAGE_MAX = 64 * 1024  /* of a client */
+};
+
+struct reader {
+    struct qn_services *sv;
+    struct qn_logs_follower follower;
+    struct qn_log_query query;
+    struct qn_buf piece;
+    bool following;
+    int64_t backlog_last; /* the newest line there was when it came */
+    /* over HTTP */
+    struct qn_http *http;
+    struct qn_stream *stream;
+    struct qn_timer *alive;
+    bool text;
+    /* over a WebSocket */
+    struct qn_ws_session *socket;
+    bool in_snapshot;
+    struct qn_jw w; /* of the snapshot: knows whether a comma is due */
+};
+
+static struct reader *reader_new(struct qn_services *sv, void (*more)(void *ctx))
+{
+    struct reader *r = qn_xcalloc(1, sizeof *r);
+    r->sv = sv;
+    r->follower = (struct qn_logs_follower){.more = more, .ctx = r};
+    qn_buf_init(&r->piece, PIECE_MAX);
+    return r;
+}
+
+static void reader_free(struct reader *r)
+{
+    qn_logs_unfollow(r->sv->logs, &r->follower);
+    qn_timer_stop(r->alive);
+    qn_log_query_deinit(&r->query);
+    qn_buf_deinit(&r->piece);
+    free(r);
+}
+
+static void follow(struct reader *r)
+{
+    if (!r->following)
+        qn_logs_follow(r->sv->logs, r->sv->loop, &r->follower);
+    r->following = true;
+}
+
+/* Reads on into r->piece. What is overwritten of the backlog while it is sent simply does not come;
+ * returns how many lines are lost beyond that. */
+static int64_t read_on(struct reader *r, int64_t last, qn_logs_fn fn)
+{
+    int64_t before = r->query.next;
+    int64_t lost = qn_logs_read(r->sv->logs, &r->query.next, last, &r->query.filter, fn, r);
+    return lost > 0 && before + lost > r->backlog_last + 1 ? lost : 0;
+}
+
+/* How many lines are lost to a reader that has not been able to take them. */
+static int64_t lost_to(struct reader *r)
+{
+    int64_t first = qn_logs_range(r->sv->logs).first;
+    return first > r->query.next && first > r->backlog_last + 1 ? first - r->query.next : 0;
+}
+
+/* It is told of no more lines, above all not of the one about itself. */
+static void too_slow(struct reader *r, int64_t lost, char *out, size_t n)
+{
+    qn_logs_unfollow(r->sv->logs, &r->follower);
+    snprintf(out, n,
+             "too slow: %lld lines were overwritten before they could be sent (%d are kept)",
+             (long long)lost, QN_LOGS_LINES);
+    qn_warn("logs", "reader dropped: it is %lld lines too slow lines_kept=%d", (long long)lost,
+            QN_LOGS_LINES);
+}
+
+static void write_error(struct qn_buf *out, const char *message, const char *type)
+{
+    struct qn_jw w = qn_jw_to(out);
+    qn_jw_obj(&w);
+    qn_jw_kstr(&w, "type", "error");
+    qn_jw_key(&w, "error");
+    qn_jw_obj(&w);
+    qn_jw_kstr(&w, "message", message);
+    qn_jw_kstr(&w, "type", type);
+    qn_jw_obj_end(&w);
+    qn_jw_obj_end(&w);
+}
+
+/* What a reader needs to go on after a break, and what it has missed. */
+static void write_place(struct qn_jw *w, struct reader *r, const struct qn_logs_range *kept)
+{
+    qn_jw_kstr(w, "log_id", qn_logs_id(r->sv->logs));
+    qn_jw_ki64(w, "first_seq", kept->first);
+    qn_jw_ki64(w, "last_seq", kept->last);
+    qn_jw_ki64(w, "lost", r->query.lost);
+}
+
+/* ---- over HTTP ---- */
+
+static bool add_event(void *ctx, const struct qn_logs_entry *entry)
+{
+    struct reader *r = ctx;
+    if (r->text) {
+        qn_buf_fmt(&r->piece, "%s\n", entry->line);
+    } else {
+        struct qn_jw w = qn_jw_to(&r->piece);
+        qn_buf_fmt(&r->piece, "id: %s-%lld\nevent: logs.entry\ndata: ", qn_logs_id(r->sv->logs),
+                   (long long)entry->seq);
+        qn_logs_entry_write(&w, entry);
+        qn_buf_str(&r->piece, "\n\n");
+    }
+    return r->piece.len < PIECE_BYTES;
+}
+
+static void end_stream(struct reader *r)
+{
+    qn_http_on_gone(r->http, NULL, NULL);
+    qn_stream_end(r->stream);
+    reader_free(r);
+}
+
+static void stream_more(void *ctx)
+{
+    struct reader *r = ctx;
+    int64_t lost = lost_to(r);
+    while (!lost && !qn_stream_full(r->stream)) {
+        qn_buf_clear(&r->piece);
+        lost = read_on(r, INT64_MAX, add_event);
+        if (!r->piece.len)
+            break;
+        if (!lost)
+            qn_stream_write(r->stream, r->piece.data, r->piece.len);
+    }
+    if (lost) {
+        char message[160];
+        too_slow(r, lost, message, sizeof message);
+        qn_buf_clear(&r->piece);
+        if (!r->text) {
+            qn_buf_str(&r->piece, "event: error\ndata: ");
+            write_error(&r->piece, message, "slow_reader");
+            qn_buf_str(&r->piece, "\n\n");
+            qn_stream_write(r->stream, r->piece.data, r->piece.len);
+        }
+    }
+    if (lost || r->sv->stopping)
+        end_stream(r);
+}
+
+/* May not write to the stream itself: asks to be told that there is more. */
+static void stream_drained(void *ctx)
+{
+    struct reader *r = ctx;
+    qn_logs_wake(r->sv->logs);
+}
+
+static void stream_gone(void *ctx)
+{
+    reader_free(ctx);
+}
+
+static void stream_alive(void *ctx)
+{
+    struct reader *r = ctx;
+    static const char comment[] = ": ka\n\n";
+    if (!r->text && qn_stream_len(r->stream) == 0)
+        qn_stream_write(r->stream, comment, sizeof comment - 1);
+}
+
+static const char *http_query(void *ctx, const char *name)
+{
+    return qn_http_query(ctx, name);
+}
+
+/* An EventSource that lost its connection says "ID-SEQ" of the last event it has seen. */
+static void read_last_event(struct qn_http *h, struct qn_log_wish *wish)
+{
+    const char *last = qn_http_header(h, "Last-Event-ID");
+    int64_t seq;
+    if (!last || strlen(last) < QN_LOGS_ID_DIGITS + 2 || last[QN_LOGS_ID_DIGITS] != '-' ||
+        !qn_parse_i64(last + QN_LOGS_ID_DIGITS + 1, &seq) || seq < 0)
+        return;
+    wish->log_id = qn_arena_strndup(qn_http_arena(h), last, QN_LOGS_ID_DIGITS);
+    wish->after = seq;
+}
+
+static bool wants_text(const struct qn_http *h)
+{
+    const char *accept = qn_http_header(h, "Accept");
+    return accept && strstr(accept, "text/plain") && !strstr(accept, "text/event-stream");
+}
+
+void qn_api_log_stream(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    struct qn_log_wish wish = {.lines = -1};
+    struct qn_error e = {0};
+    struct reader *r = reader_new(sv, stream_more);
+    qn_err err = qn_log_wish_read(http_query, h, &wish, &e);
+    if (id)
+        wish.model = id;
+    read_last_event(h, &wish);
+    if (!err)
+        err = qn_log_query_init(sv, &wish, &r->query, &e);
+    if (!err && sv->stopping)
+        err = qn_fail(&e, QN_EBUSY, "the server is stopping");
+    if (err) {
+        qn_answer_error(h, &e);
+        reader_free(r);
+        return;
+    }
+    r->http = h;
+    r->text = wants_text(h);
+    const char *type = r->text ? "text/plain; charset=utf-8" : "text/event-stream";
+    qn_http_set_header(h, "Cache-Control", "no-cache");
+    if (qn_str_eq(qn_http_method(h), "HEAD")) {
+        qn_http_reply(h, 200, type, "", 0);
+        reader_free(r);
+        return;
+    }
+    qn_http_on_gone(h, stream_gone, r);
+    r->stream = qn_http_stream(h, 200, type, stream_drained, r);
+    struct qn_logs_range kept = qn_logs_range(sv->logs);
+    r->backlog_last = kept.last;
+    if (!r->text) {
+        struct qn_jw w = qn_jw_to(&r->piece);
+        qn_buf_str(&r->piece, "event: logs.open\ndata: ");
+        qn_jw_obj(&w);
+        write_place(&w, r, &kept);
+        qn_jw_obj_end(&w);
+        qn_buf_str(&r->piece, "\n\n");
+        qn_stream_write(r->stream, r->piece.data, r->piece.len);
+    }
+    r->alive = qn_timer_start(sv->loop, ALIVE_MS, ALIVE_MS, stream_alive, r);
+    follow(r);
+    stream_more(r);
+}
+
+/* ---- over a WebSocket ---- */
+
+static void say(struct reader *r)
+{
+    qn_ws_send(r->socket, QN_WEBSOCKET_TEXT, r->piece.data, r->piece.len);
+}
+
+static void say_error(struct reader *r, const char *message)
+{
+    qn_buf_clear(&r->piece);
+    write_error(&r->piece, message, "invalid_request_error");
+    say(r);
+}
+
+static bool add_to_snapshot(void *ctx, const struct qn_logs_entry *entry)
+{
+    struct reader *r = ctx;
+    qn_logs_entry_write(&r->w, entry);
+    return r->piece.len < PIECE_BYTES;
+}
+
+static bool add_message(void *ctx, const struct qn_logs_entry *entry)
+{
+    struct reader *r = ctx;
+    struct qn_jw w = qn_jw_to(&r->piece);
+    qn_jw_obj(&w);
+    qn_jw_kstr(&w, "type", "logs.entry");
+    qn_jw_key(&w, "entry");
+    qn_logs_entry_write(&w, entry);
+    qn_jw_obj_end(&w);
+    return false; /* one message, one entry */
+}
+
+/* The snapshot is one message, sent in pieces as the client takes them; it reads nothing of the
+ * client meanwhile, because an answer could not be put between them. */
+static int64_t more_snapshot(struct reader *r)
+{
+    int64_t lost = 0;
+    while (r->in_snapshot && !lost && qn_ws_waiting(r->socket) < SOCKET_HIGH) {
+        qn_buf_clear(&r->piece);
+        lost = read_on(r, r->backlog_last, add_to_snapshot);
+        r->in_snapshot = r->query.next <= r->backlog_last;
+        if (!r->in_snapshot)
+            qn_buf_str(&r->piece, "]}");
+        if (!lost)
+            qn_ws_send_piece(r->socket, QN_WEBSOCKET_TEXT, false, !r->in_snapshot, r->piece.data,
+                             r->piece.len);
+    }
+    if (!r->in_snapshot)
+        qn_ws_pause(r->socket, false);
+    return lost;
+}
+
+static void socket_more(void *ctx)
+{
+    struct reader *r = ctx;
+    int64_t lost = lost_to(r);
+    if (!lost && r->in_snapshot)
+        lost = more_snapshot(r);
+    while (!r->in_snapshot && !lost && qn_ws_waiting(r->socket) < SOCKET_HIGH) {
+        qn_buf_clear(&r->piece);
+        lost = read_on(r, INT64_MAX, add_message);
+        if (!r->piece.len)
+            break;
+        if (!lost)
+            say(r);
+    }
+    if (lost) {
+        char message[160];
+        too_slow(r, lost, message, sizeof message);
+        qn_ws_close(r->socket, QN_WEBSOCKET_POLICY, message);
+    }
+}
+
+static const char *socket_query(void *ctx, const char *name)
+{
+    return qn_ws_query(ctx, name);
+}
+
+/* The address says what is wanted, and the message what else. */
+static qn_err read_subscription(struct reader *r, const struct qn_jref *root,
+                                struct qn_log_wish *wish, struct qn_error *e)
+{
+    struct qn_jref after = qn_json_get(root, "after_seq"), lines = qn_json_get(root, "lines"),
+                   model = qn_json_get(root, "model"), level = qn_json_get(root, "level"),
+                   log_id = qn_json_get(root, "log_id");
+    *wish = (struct qn_log_wish){.lines = -1};
+    qn_err err = qn_log_wish_read(socket_query, r->socket, wish, e);
+    if (qn_ws_id(r->socket))
+        wish->model = qn_ws_id(r->socket);
+    if (!err)
+        err = qn_json_i64_opt(&after, 0, INT64_C(1) << 53, &wish->after, e);
+    if (!err)
+        err = qn_json_i64_opt(&lines, 0, INT32_MAX, &wish->lines, e);
+    if (!err)
+        err = qn_json_str_opt(&model, &wish->model, e);
+    if (!err)
+        err = qn_json_str_opt(&level, &wish->level, e);
+    if (!err)
+        err = qn_json_str_opt(&log_id, &wish->log_id, e);
+    return err;
+}
+
+static qn_err subscribe(struct reader *r, const struct qn_jref *root, struct qn_error *e)
+{
+    struct qn_log_wish wish;
+    struct qn_log_query query;
+    qn_err err = read_subscription(r, root, &wish, e);
+    if (!err)
+        err = qn_log_query_init(r->sv, &wish, &query, e);
+    if (err)
+        return err;
+    qn_log_query_deinit(&r->query);
+    r->query = query;
+    struct qn_logs_range kept = qn_logs_range(r->sv->logs);
+    r->backlog_last = kept.last;
+    r->in_snapshot = true;
+    qn_buf_clear(&r->piece);
+    r->w = qn_jw_to(&r->piece);
+    qn_jw_obj(&r->w);
+    qn_jw_kstr(&r->w, "type", "logs.snapshot");
+    write_place(&r->w, r, &kept);
+    qn_jw_key(&r->w, "entries");
+    qn_jw_arr(&r->w);
+    qn_ws_pause(r->socket, true);
+    qn_ws_send_piece(r->socket, QN_WEBSOCKET_TEXT, true, false, r->piece.data, r->piece.len);
+    follow(r);
+    socket_more(r);
+    return QN_OK;
+}
+
+static void socket_opened(struct qn_services *sv, struct qn_ws_session *s)
+{
+    struct reader *r = reader_new(sv, socket_more);
+    r->socket = s;
+    qn_ws_set_ctx(s, r);
+}
+
+static void socket_message(struct qn_ws_session *s, bool text, const char *data, size_t n)
+{
+    struct reader *r = qn_ws_ctx(s);
+    struct qn_json *doc = NULL;
+    struct qn_error e = {0};
+    if (!text || qn_json_parse(data, n, &doc, &e)) {
+        say_error(r, text ? "the message is not JSON" : "messages must be text");
+        return;
+    }
+    struct qn_jref root = qn_json_root(doc), type = qn_json_get(&root, "type");
+    if (!qn_str_eq(qn_json_raw_str(&type), "logs.subscribe")) {
+        char message[160];
+        snprintf(message, sizeof message, "unknown message type '%.80s': expected logs.subscribe",
+                 qn_json_raw_str(&type));
+        say_error(r, message);
+    } else if (subscribe(r, &root, &e)) {
+        say_error(r, e.message);
+    }
+    qn_json_free(doc);
+}
+
+static void socket_drained(struct qn_ws_session *s)
+{
+    struct reader *r = qn_ws_ctx(s);
+    if (r->following)
+        socket_more(r);
+}
+
+static void socket_closed(struct qn_ws_session *s)
+{
+    reader_free(qn_ws_ctx(s));
+}
+
+static const char *const subprotocols[] = {"lemonade-realtime", NULL};
+
+const struct qn_ws_route qn_log_socket = {
+    .subprotocols = subprotocols,
+    .message_max = MESSAGE_MAX,
+    .waiting_max = 16 * SOCKET_HIGH,
+    .opened = socket_opened,
+    .message = socket_message,
+    .drained = socket_drained,
+    .closed = socket_closed,
+};
