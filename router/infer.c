@@ -18,6 +18,7 @@
 #include "router/inventory.h"
 #include "router/kept.h"
 #include "router/meter.h"
+#include "router/model_choice.h"
 #include "router/preset.h"
 #include "router/pull_first.h"
 #include "router/upstream.h"
@@ -404,94 +405,6 @@ static qn_err read_body(struct run *r, struct qn_error *e)
     return QN_OK;
 }
 
-/* The model that was used last and is loaded, else the first that ships with quince, else NULL. */
-static const char *stand_in(struct run *r)
-{
-    const char *name = qn_inventory_last_used(r->sv->inventory);
-    struct qn_snapshot *snap = qn_catalog_snapshot(r->sv->catalog);
-    for (size_t i = 0; !name && i < qn_snapshot_count(snap); i++)
-        if (qn_snapshot_at(snap, i)->builtin)
-            name = qn_snapshot_at(snap, i)->name;
-    if (name)
-        name = qn_arena_strdup(r->rq.arena, name);
-    qn_snapshot_unref(snap);
-    return name;
-}
-
-/* Clients of some APIs name no model, or any. */
-static void choose_model(struct run *r)
-{
-    enum qn_profile p = r->rq.profile;
-    struct qn_snapshot *snap;
-    const struct qn_model_row *row;
-    const char *last = qn_inventory_last_used(r->sv->inventory);
-    if (r->dialect->last_used) {
-        if (!r->rq.model && last)
-            r->rq.model = qn_arena_strdup(r->rq.arena, last);
-        return;
-    }
-    if (!r->rq.model && p != QN_PROFILE_LEMONADE && p != QN_PROFILE_KOLOSAL)
-        r->rq.model = stand_in(r);
-    if (!r->rq.model || p != QN_PROFILE_LAYERSCALE)
-        return;
-    const char *other = NULL;
-    if (qn_inventory_find(r->sv->inventory, r->rq.model, &snap, &row, NULL) == QN_OK)
-        qn_snapshot_unref(snap);
-    else
-        other = stand_in(r);
-    if (other)
-        r->rq.model = other;
-}
-
-/* True when the model's file says what it can do, and reasoning is not among it. A preset may have
- * a template of its own that does. */
-static bool cannot_reason(const struct qn_model_row *row)
-{
-    struct qn_json *facts, *preset = NULL;
-    if (qn_json_parse(row->facts, strlen(row->facts), &facts, NULL))
-        return false;
-    struct qn_jref root = qn_json_root(facts), list = qn_json_get(&root, "capabilities"), it;
-    bool cannot = qn_json_type(&list) == QN_JSON_ARRAY;
-    for (bool more = qn_json_first(&list, &it); more && cannot; more = qn_json_next(&it))
-        cannot = !qn_str_eq(qn_json_raw_str(&it), "thinking");
-    if (cannot && qn_json_parse(row->preset, strlen(row->preset), &preset, NULL) == QN_OK) {
-        root = qn_json_root(preset);
-        struct qn_jref own = qn_json_get(&root, "jinja");
-        cannot = qn_json_type(&own) != QN_JSON_STRING;
-    }
-    qn_json_free(facts);
-    qn_json_free(preset);
-    return cannot;
-}
-
-/* The named model must exist and be of a kind that can do this task. A preset's defaults come into
- * the request. */
-static qn_err take_model(struct run *r, struct qn_error *e)
-{
-    struct qn_snapshot *snap;
-    const struct qn_model_row *row;
-    choose_model(r);
-    if (!r->rq.model)
-        return qn_fail_param(e, QN_EINVAL, "model",
-                             "no model was named: add \"model\" (GET /v1/models or `quince list` "
-                             "shows the names, quince-starter is always there)");
-    qn_err err = qn_inventory_find(r->sv->inventory, r->rq.model, &snap, &row, e);
-    if (err)
-        return err;
-    qn_meter_model(&r->meter, row->name);
-    const struct qn_backend_type *type = qn_backend_type_find(row->type);
-    if (!type || !qn_backend_type_can(type, r->dialect->task))
-        err = qn_fail_param(e, QN_EUNSUPPORTED, "model",
-                            "model '%s' cannot do this: it is of type %s", row->name, row->type);
-    if (!err && r->rq.must_reason && cannot_reason(row)) /* in Ollama's words */
-        err = qn_fail_param(e, QN_EUNSUPPORTED, "think", "\"%s\" does not support thinking",
-                            r->rq.model);
-    if (!err)
-        err = qn_preset_apply(row->preset, &r->rq, e);
-    qn_snapshot_unref(snap);
-    return err;
-}
-
 static void too_late(void *ctx)
 {
     struct run *r = ctx;
@@ -511,7 +424,11 @@ static const char *request_header(void *ctx, const char *name)
 static void go_on(struct run *r)
 {
     struct qn_error e = {0};
-    if (take_model(r, &e)) {
+    const char *name = NULL;
+    qn_err err = qn_choice_take(r->sv, r->dialect, &r->rq, &name, &e);
+    if (name)
+        qn_meter_model(&r->meter, name);
+    if (err) {
         fail(r, &e, false);
         return;
     }

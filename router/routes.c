@@ -22,6 +22,7 @@
 static const struct qn_route table[] = {
     {"GET", "/live", QN_AT_ROOT, qn_api_live, NULL, QN_OPEN},
     {"GET", "/health", QN_AT_BOTH, qn_api_health, NULL, QN_OPEN},
+    {"POST", "/health/warm", QN_AT_BOTH, qn_api_warm, NULL},
     {"GET", "/status", QN_AT_ROOT, qn_api_status, NULL, QN_OPEN},
     {"GET", "/engines", QN_AT_ROOT, qn_api_engines, NULL},
     {"POST", "/engines", QN_AT_ROOT, qn_api_engine_add, NULL},

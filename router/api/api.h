@@ -20,6 +20,7 @@ void qn_api_engine(struct qn_services *sv, struct qn_http *h, const char *id);  
 void qn_api_engine_add(struct qn_services *sv, struct qn_http *h, const char *id); /* engines.c */
 void qn_api_engine_remove(struct qn_services *sv, struct qn_http *h,
                           const char *id);                                          /* engines.c */
+void qn_api_warm(struct qn_services *sv, struct qn_http *h, const char *id);        /* warm.c */
 void qn_api_models(struct qn_services *sv, struct qn_http *h, const char *id);      /* models.c */
 void qn_api_model(struct qn_services *sv, struct qn_http *h, const char *id);       /* models.c */
 void qn_api_register(struct qn_services *sv, struct qn_http *h, const char *id);    /* register.c */
@@ -32,14 +33,14 @@ void qn_api_alias_remove(struct qn_services *sv, struct qn_http *h, const char *
 void qn_api_user_models(struct qn_services *sv, struct qn_http *h, const char *id); /* views.c */
 void qn_api_recipe_options(struct qn_services *sv, struct qn_http *h, const char *id);
 void qn_api_recipe_options_set(struct qn_services *sv, struct qn_http *h, const char *id);
-void qn_api_rescan(struct qn_services *sv, struct qn_http *h, const char *id);      /* rescan.c */
-void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id);        /* load.c */
-void qn_api_unload(struct qn_services *sv, struct qn_http *h, const char *id);      /* load.c */
-void qn_api_pin(struct qn_services *sv, struct qn_http *h, const char *id); /* residency.c */
+void qn_api_rescan(struct qn_services *sv, struct qn_http *h, const char *id); /* rescan.c */
+void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id);   /* load.c */
+void qn_api_unload(struct qn_services *sv, struct qn_http *h, const char *id); /* load.c */
+void qn_api_pin(struct qn_services *sv, struct qn_http *h, const char *id);    /* residency.c */
 void qn_api_simulate_pressure(struct qn_services *sv, struct qn_http *h, const char *id);
-void qn_api_stats(struct qn_services *sv, struct qn_http *h, const char *id);       /* stats.c */
-void qn_api_metrics(struct qn_services *sv, struct qn_http *h, const char *id);     /* metrics.c */
-void qn_api_running(struct qn_services *sv, struct qn_http *h, const char *id);     /* running.c */
+void qn_api_stats(struct qn_services *sv, struct qn_http *h, const char *id);   /* stats.c */
+void qn_api_metrics(struct qn_services *sv, struct qn_http *h, const char *id); /* metrics.c */
+void qn_api_running(struct qn_services *sv, struct qn_http *h, const char *id); /* running.c */
 /* The places of a running model (running.c). */
 struct qn_child_status;
 void qn_api_slots_write(struct qn_jw *w, const struct qn_child_status *s);

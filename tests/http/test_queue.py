@@ -294,6 +294,59 @@ def test_a_batch_saves_exchanging_models(house, batch, wanted):
     assert order(server) == wanted
 
 
+def test_a_model_has_limits_of_its_own(house, server):
+    model = house.model(server, "four", slots=4, **SLOW)
+    options = server.post(f"/v1/models/{model}/options", {"max_concurrent": 1, "max_queue": 1})
+    assert options.status == 200 and options.json["saved"] == {"max_concurrent": 1, "max_queue": 1}
+    with Holder(server, model):
+        waiting = queue(server, model, "a1")[0]
+        assert server.chat(model).status == 503
+        assert server.post(f"/v1/models/{model}/options", {"max_queue": 2}).status == 200
+        more = queue(server, model, "b1", first=1)[0]
+    assert waiting.done().status == more.done().status == 200
+
+
+def test_limits_change_while_the_server_runs(house, server):
+    model = house.model(server, "one", slots=1, **SLOW)
+    with Holder(server, model):
+        waiting = queue(server, model, "a1")[0]
+        assert server.post("/internal/set", {"max-queue": 1}).status == 200
+        assert server.chat(model).status == 503
+    assert waiting.done().status == 200
+
+
+def warm(server, model="", **kw):
+    return server.request("POST", f"/health/warm?model={model}", **kw)
+
+
+def test_warming_a_model(house, server):
+    model = house.model(server, "one", slots=1, **SLOW)
+    reply = warm(server, model)
+    assert reply.status == 200 and reply.json["ms"] >= 0
+    assert {k: v for k, v in reply.json.items() if k != "ms"} == {
+        "model": model, "status": "warm", "engine_loaded": True}
+    assert server.get("/v1/stats").json["output_tokens"] in (0, None)  # no client's answer
+    assert warm(server).json["model"] == model  # used last
+    picture = house.model(server, "picture", recipe="sd-cpp")
+    assert warm(server, picture).json["status"] == "warm"
+
+
+def test_warming_that_fails(house, server):
+    broken = house.model(server, "broken", load_fail="no such luck")
+    reply = warm(server, broken)
+    assert reply.status == 503 and reply.json["status"] == "error" and "no such luck" in reply.json["error"]
+    unknown = warm(server, "nobody")
+    assert unknown.status == 503 and unknown.json["status"] == "error" and "nobody" in unknown.json["error"]
+    phone = warm(server, "gemini-nano-aicore")
+    assert phone.status == 503
+    assert (phone.json["status"], phone.json["aicore_status"]) == ("aicore_not_ready", "unavailable")
+    slow = house.model(server, "slow", load_ms=100000)
+    late = warm(server, slow, headers={"X-Request-Timeout": "0.2"})
+    assert late.status == 504 and late.json["status"] == "timeout" and late.json["ms"] >= 200
+    talks = house.model(server, "talks", fail="not today")
+    assert warm(server, talks).json["error"] == "not today"
+
+
 TIMEOUT = {"X-Request-Timeout": "0.3"}
 
 

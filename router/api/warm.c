@@ -1,0 +1,159 @@
+/* POST health/warm: loads a model and waits until it can say its first word, as LocalLLM has it. It
+ * takes none of the places that requests wait for. */
+#include "router/api/api.h"
+
+#include "base/clock.h"
+#include "base/rand.h"
+#include "base/str.h"
+#include "contract/backend_types.h"
+#include "router/admission.h"
+#include "router/answer.h"
+#include "router/inventory.h"
+#include "router/model_choice.h"
+#include "router/upstream.h"
+
+#include <stdlib.h>
+
+enum { LIMIT_MS = 60 * 1000 };
+
+/* A model of Android's that its clients ask for by this name. */
+static const char aicore[] = "gemini-nano-aicore";
+
+struct warming {
+    struct qn_services *sv;
+    struct qn_http *http;
+    const char *model; /* in the request's arena; NULL: there is none */
+    struct qn_lease *lease;
+    struct qn_upstream *up; /* NULL: nothing is being said */
+    struct qn_timer *limit;
+    int64_t began_ms;
+};
+
+static void warming_free(struct warming *a)
+{
+    if (a->up)
+        qn_upstream_cancel(a->up);
+    qn_lease_release(a->lease);
+    qn_timer_stop(a->limit);
+    free(a);
+}
+
+static void gone(void *ctx)
+{
+    warming_free(ctx);
+}
+
+/* Answers with these members, and the time it took. Strings MAY be NULL: left out. */
+static void answer(struct warming *a, int status, const char *word, const char *key,
+                   const char *text)
+{
+    struct qn_http *h = a->http;
+    struct qn_buf body;
+    qn_buf_init(&body, QN_API_REPLY_MAX);
+    struct qn_jw w = qn_jw_to(&body);
+    qn_jw_obj(&w);
+    if (status == 200)
+        qn_jw_kstr(&w, "model", a->model);
+    qn_jw_kstr(&w, "status", word);
+    if (status == 200)
+        qn_jw_kbool(&w, "engine_loaded", true);
+    if (key)
+        qn_jw_kstr(&w, key, text);
+    qn_jw_ki64(&w, "ms", qn_now_ms() - a->began_ms);
+    qn_jw_obj_end(&w);
+    qn_http_on_gone(h, NULL, NULL);
+    warming_free(a);
+    if (status != 200)
+        qn_http_set_header(h, "Retry-After", "1");
+    qn_answer_json(h, status, &body);
+    qn_buf_deinit(&body);
+}
+
+static void too_late(void *ctx)
+{
+    answer(ctx, 504, "timeout", NULL, NULL);
+}
+
+static void on_event(void *ctx, const struct qn_event *ev)
+{
+    struct warming *a = ctx;
+    if (ev->kind != QN_EV_ERROR && ev->kind != QN_EV_END)
+        return;
+    a->up = NULL;
+    if (ev->kind == QN_EV_END)
+        answer(a, 200, "warm", NULL, NULL);
+    else
+        answer(a, 503, "error", "error", ev->error.message);
+}
+
+static bool can_talk(struct warming *a)
+{
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    if (qn_inventory_find(a->sv->inventory, a->model, &snap, &row, NULL))
+        return false;
+    const struct qn_backend_type *type = qn_backend_type_find(row->type);
+    bool can = type && qn_backend_type_can(type, QN_TASK_COMPLETE);
+    qn_snapshot_unref(snap);
+    return can;
+}
+
+/* One token, which runs everything that an answer runs. */
+static void loaded(void *ctx, const struct qn_error *why)
+{
+    struct warming *a = ctx;
+    struct qn_error e = {0};
+    if (why) {
+        a->lease = NULL;
+        answer(a, 503, "error", "error", why->message);
+        return;
+    }
+    if (!can_talk(a)) {
+        answer(a, 200, "warm", NULL, NULL);
+        return;
+    }
+    char id[QN_REQUEST_ID_DIGITS + 1];
+    struct qn_job job;
+    qn_random_hex(id, QN_REQUEST_ID_DIGITS);
+    qn_job_init(&job);
+    job.task = QN_TASK_COMPLETE;
+    job.id = id;
+    job.complete.prompt = "Hi";
+    job.sampling.max_tokens = 1;
+    if (qn_upstream_start(qn_lease_child(a->lease), &job, on_event, a, &a->up, &e))
+        answer(a, 503, "error", "error", e.message);
+}
+
+void qn_api_warm(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    struct warming *a = qn_xcalloc(1, sizeof *a);
+    struct qn_error e = {0};
+    int64_t limit_ms;
+    (void)id;
+    a->sv = sv;
+    a->http = h;
+    a->began_ms = qn_now_ms();
+    a->model = qn_http_query(h, "model");
+    if (!a->model || !*a->model)
+        a->model = qn_choice_stand_in(sv, qn_http_arena(h));
+    if (qn_admission_limit(h, LIMIT_MS, &limit_ms, &e)) {
+        qn_answer_error(h, &e);
+        free(a);
+        return;
+    }
+    qn_http_on_gone(h, gone, a);
+    a->limit = qn_timer_start(sv->loop, limit_ms, 0, too_late, a);
+    if (qn_str_eq(a->model, aicore)) {
+        answer(a, 503, "aicore_not_ready", "aicore_status", "unavailable");
+        return;
+    }
+    qn_err err = QN_OK;
+    if (sv->stopping)
+        err = qn_fail(&e, QN_EBUSY, "the server is stopping");
+    else if (!a->model)
+        err = qn_fail(&e, QN_ENOTFOUND, "there is no model: `quince pull NAME` gets one");
+    if (!err)
+        err = qn_inventory_acquire(sv->inventory, a->model, NULL, loaded, a, &a->lease, &e);
+    if (err)
+        answer(a, 503, "error", "error", e.message);
+}
