@@ -77,6 +77,8 @@ int qn_cmd_cleanup(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_import(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_load(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_unload(struct qn_cli *cli, const struct qn_cli_args *a);
+int qn_cmd_pin(struct qn_cli *cli, const struct qn_cli_args *a);
+int qn_cmd_unpin(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_run(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_chat(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_logs(struct qn_cli *cli, const struct qn_cli_args *a);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 enum { REQUEST_MAX = 1024 * 1024 };
+enum { OPTION_CTX_SIZE, OPTION_KEEP_ALIVE, OPTION_PINNED, OPTION_SAVE };
 
 static void print_reply(const struct qn_json *doc)
 {
@@ -23,7 +24,8 @@ static void print_reply(const struct qn_json *doc)
 int qn_cmd_load(struct qn_cli *cli, const struct qn_cli_args *a)
 {
     int64_t context = 0;
-    if (a->values[0] && (!qn_parse_i64(a->values[0], &context) || context < 1))
+    const char *tokens = a->values[OPTION_CTX_SIZE];
+    if (tokens && (!qn_parse_i64(tokens, &context) || context < 1))
         return qn_cli_misused(cli, "--ctx-size needs a number of tokens");
     struct qn_error e;
     char *pulled = NULL;
@@ -38,6 +40,12 @@ int qn_cmd_load(struct qn_cli *cli, const struct qn_cli_args *a)
     qn_jw_kstr(&w, "model_name", model);
     if (context)
         qn_jw_ki64(&w, "ctx_size", context);
+    if (a->values[OPTION_KEEP_ALIVE])
+        qn_jw_kstr(&w, "keep_alive", a->values[OPTION_KEEP_ALIVE]);
+    if (a->values[OPTION_PINNED])
+        qn_jw_kbool(&w, "pinned", true);
+    if (a->values[OPTION_SAVE])
+        qn_jw_kbool(&w, "save_options", true);
     qn_jw_obj_end(&w);
     struct qn_json *doc = NULL;
     if (!err) {

@@ -73,6 +73,9 @@ static const struct qn_cli_option logs_options[] = {
 };
 static const struct qn_cli_option load_options[] = {
     {"--ctx-size", "N", "tokens of context each conversation gets", NULL},
+    {"--keep-alive", "TIME", "how long it stays without use: 10m, 2h, -1 for ever", NULL},
+    {"--pinned", NULL, "it keeps its place until it is unloaded", NULL},
+    {"--save-options", NULL, "load it with this --ctx-size from now on", NULL},
     {0},
 };
 
@@ -127,10 +130,16 @@ static const struct qn_cli_command table[] = {
      "unpacks it. A llama-server on the path needs no installing. An update is an\n"
      "install; uninstall first unloads the models that use it.",
      backends_options, 0, 2, false, qn_cmd_backends},
-    {"load", "load MODEL [--ctx-size N]", "load a model into memory", NULL, load_options, 1, 1,
-     false, qn_cmd_load},
+    {"load", "load MODEL [OPTIONS]", "load a model into memory", NULL, load_options, 1, 1, false,
+     qn_cmd_load},
     {"unload", "unload [MODEL]", "free a model's memory; without a name, every model's",
      "Files stay where they are.", NULL, 0, 1, false, qn_cmd_unload},
+    {"pin", "pin MODEL...", "keep models in memory once they are loaded",
+     "No other model takes a pinned one's place, it stays without use, and it starts\n"
+     "again after a crash. `quince unload` still unloads it.",
+     NULL, 1, QN_CLI_WORDS_MAX, false, qn_cmd_pin},
+    {"unpin", "unpin MODEL...", "let models leave memory again", NULL, NULL, 1, QN_CLI_WORDS_MAX,
+     false, qn_cmd_unpin},
     {"run", "run MODEL [PROMPT]", "chat with a model in the terminal",
      "With PROMPT, or with text piped in, prints one answer and ends; with both, the\n"
      "piped text follows PROMPT after an empty line.\n"

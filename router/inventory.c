@@ -331,6 +331,7 @@ void qn_inventory_free(struct qn_inventory *inv)
         free(p->options_asked);
         free(p->options);
         free(p->noted);
+        free(p->shown);
         free(p);
     }
     while (inv->watchers) {
@@ -372,6 +373,7 @@ size_t qn_inventory_loaded(const struct qn_inventory *inv, struct qn_loaded *out
                                    : "cpu",
             .group = p->group ? p->group->name : NULL,
             .pinned = p->house.pinned,
+            .options = p->shown ? p->shown : "{}",
             .status = status,
             .holders = p->held.n,
             .waiting = p->waiting.n,

@@ -179,6 +179,7 @@ struct qn_loaded {
     const char *device; /* what computes: "cpu", "npu", "remote" */
     const char *group;  /* the models that share limits with it; NULL: those of its kind */
     bool pinned;
+    const char *options; /* JSON object: with what it was loaded, as far as a report may show it */
     struct qn_child_status status; /* without a process: STOPPED, BACKOFF or FAILED */
     size_t holders, waiting;
     int64_t stays_ms;   /* until it is unloaded if nobody uses it meanwhile; < 0: for ever */

@@ -59,11 +59,12 @@ struct place {
     const struct qn_device_use *usage; /* NULL: its device is shared by any number */
     bool elsewhere;                    /* another machine computes for it */
     int64_t size_bytes;
-    int64_t gpu_bytes;                     /* as the child said when it ran last; 0: not known */
-    int64_t kv_token_bytes;                /* 0: not known */
-    int64_t context;                       /* the running child was started with */
-    char *options;                         /* and these; NULL: none was started */
-    char cache_type[16];                   /* that is wanted; "": the child's own */
+    int64_t gpu_bytes;      /* as the child said when it ran last; 0: not known */
+    int64_t kv_token_bytes; /* 0: not known */
+    int64_t context;        /* the running child was started with */
+    char *options;          /* and these; NULL: none was started */
+    char *shown;            /* of them, what a report may show, as clients write it */
+    char cache_type[16];    /* that is wanted; "": the child's own */
     char engine[2 * QN_PACK_WORD_MAX + 2]; /* "RECIPE:BACKEND" of packs.h whose program the child
                                               runs, set when it is started; "": quince's own */
     char digest[QN_SHA256_HEX + 1]; /* of the file the child was started with; "": not known yet */

@@ -111,6 +111,18 @@ int64_t qn_place_estimate(const struct place *p, int64_t context)
     return p->type->memory_estimate(&facts);
 }
 
+static void note_shown(struct place *p, const struct qn_model_row *row)
+{
+    const char *layers[QN_OPTION_LAYERS];
+    struct qn_buf text;
+    qn_buf_init(&text, OPTIONS_MAX);
+    qn_place_layers(p, row, layers);
+    qn_load_options_plain(p->type, layers, QN_OPTION_LAYERS, &text);
+    free(p->shown);
+    p->shown = text.overflow ? NULL : qn_xstrdup(qn_buf_cstr(&text));
+    qn_buf_deinit(&text);
+}
+
 qn_err qn_place_start(struct place *p, int threads, const struct qn_child_events *events,
                       struct qn_error *e)
 {
@@ -127,6 +139,7 @@ qn_err qn_place_start(struct place *p, int threads, const struct qn_child_events
         qn_snapshot_unref(snap);
         return err;
     }
+    note_shown(p, row);
     free(p->options);
     p->options = qn_xstrdup(qn_buf_cstr(&options));
     char *program = qn_path_join(inv->backend_dir, p->type->binary);

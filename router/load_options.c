@@ -153,3 +153,30 @@ qn_err qn_load_options_merge(const struct qn_backend_type *type, const char *con
     free(docs);
     return err;
 }
+
+void qn_load_options_plain(const struct qn_backend_type *type, const char *const *layers, size_t n,
+                           struct qn_buf *out)
+{
+    struct qn_json **docs = qn_xcalloc(n, sizeof(struct qn_json *));
+    struct qn_jw w = qn_jw_to(out);
+    for (size_t i = 0; i < n; i++)
+        if (qn_json_parse(layers[i], strlen(layers[i]), &docs[i], NULL))
+            docs[i] = NULL;
+    qn_jw_obj(&w);
+    for (const struct qn_load_option *o = type->load_options; o->name; o++) {
+        bool said = o->kind != QN_LOAD_VALUE;
+        for (size_t i = 0; i < n && !said; i++) {
+            struct qn_jref root = docs[i] ? qn_json_root(docs[i]) : (struct qn_jref){0};
+            struct qn_jref v = qn_json_get(&root, o->name);
+            said = qn_json_type(&v) > QN_JSON_NULL;
+            if (said) {
+                qn_jw_key(&w, o->name);
+                qn_jw_value(&w, &v);
+            }
+        }
+    }
+    qn_jw_obj_end(&w);
+    for (size_t i = 0; i < n; i++)
+        qn_json_free(docs[i]);
+    free(docs);
+}

@@ -28,4 +28,9 @@ qn_err qn_load_options_merge(const struct qn_backend_type *type, const char *con
                              size_t n, const struct qn_load_places *places, struct qn_buf *out,
                              struct qn_error *e);
 
+/* Appends the JSON object of what these layers say as clients write it, of options that are plain
+ * values for the child: what a health report may show. */
+void qn_load_options_plain(const struct qn_backend_type *type, const char *const *layers, size_t n,
+                           struct qn_buf *out);
+
 #endif

@@ -339,3 +339,23 @@ qn_err qn_json_print(const struct qn_jref *r, struct qn_buf *out)
     print_value(&w, r);
     return out->overflow ? QN_ELIMIT : QN_OK;
 }
+
+void qn_jw_value(struct qn_jw *w, const struct qn_jref *v)
+{
+    print_value(w, v);
+}
+
+void qn_jw_members(struct qn_jw *w, const char *json)
+{
+    struct qn_json *doc;
+    struct qn_jref it;
+    if (qn_json_parse(json, strlen(json), &doc, NULL))
+        return;
+    struct qn_jref root = qn_json_root(doc);
+    bool object = qn_json_type(&root) == QN_JSON_OBJECT;
+    for (bool more = object && qn_json_first(&root, &it); more; more = qn_json_next(&it)) {
+        qn_jw_key(w, it.key);
+        qn_jw_value(w, &it);
+    }
+    qn_json_free(doc);
+}

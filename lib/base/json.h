@@ -103,6 +103,10 @@ void qn_jw_f64(struct qn_jw *w, double v);                   /* shortest form th
 void qn_jw_bool(struct qn_jw *w, bool v);
 void qn_jw_null(struct qn_jw *w);
 void qn_jw_raw(struct qn_jw *w, const char *json, size_t n); /* a complete JSON value, trusted */
+void qn_jw_value(struct qn_jw *w, const struct qn_jref *v);  /* as it was parsed */
+/* The members of an object that is there as text, among others of an open one; nothing when the
+ * text is no object. */
+void qn_jw_members(struct qn_jw *w, const char *json);
 /* key and value in one call */
 void qn_jw_kstr(struct qn_jw *w, const char *key, const char *s);
 void qn_jw_ki64(struct qn_jw *w, const char *key, int64_t v);

@@ -46,6 +46,7 @@ static void write_loaded(struct qn_jw *w, const struct qn_loaded *m, const struc
     qn_jw_obj(w);
     if (ready)
         qn_jw_ki64(w, "ctx_size", m->status.context);
+    qn_jw_members(w, m->options);
     qn_jw_obj_end(w);
     qn_jw_kstr(w, "backend_url", m->status.url);
     qn_jw_ki64(w, "pid", m->status.pid);

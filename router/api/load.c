@@ -59,14 +59,6 @@ static void answer(struct asker *a, const char *message)
     qn_buf_deinit(&body);
 }
 
-static void write_member(struct qn_jw *w, const struct qn_jref *v, struct qn_buf *scratch)
-{
-    qn_buf_clear(scratch);
-    qn_json_print(v, scratch);
-    qn_jw_key(w, v->key);
-    qn_jw_raw(w, qn_buf_cstr(scratch), scratch->len);
-}
-
 /* The options of the model's backend type that the request names. */
 static qn_err read_options(struct qn_services *sv, const char *name, const struct qn_jref *body,
                            struct qn_buf *out, struct qn_error *e)
@@ -110,9 +102,8 @@ bool qn_api_save_options(struct qn_services *sv, const char *name,
     }
     row = qn_inventory_computes(snap, row); /* it is what will be loaded */
     struct qn_jref added = qn_json_root(news), it;
-    struct qn_buf text, value;
+    struct qn_buf text;
     qn_buf_init(&text, OPTIONS_MAX);
-    qn_buf_init(&value, OPTIONS_MAX);
     struct qn_jw w = qn_jw_to(&text);
     qn_jw_obj(&w);
     if (qn_json_parse(row->options, strlen(row->options), &old, NULL) == QN_OK) {
@@ -122,12 +113,15 @@ bool qn_api_save_options(struct qn_services *sv, const char *name,
             if (qn_json_type(&newer) != QN_JSON_ABSENT ||
                 (asked->context != QN_UNSET && qn_str_eq(it.key, "ctx_size")))
                 continue;
-            write_member(&w, &it, &value);
+            qn_jw_key(&w, it.key);
+            qn_jw_value(&w, &it);
         }
         qn_json_free(old);
     }
-    for (bool more = qn_json_first(&added, &it); more; more = qn_json_next(&it))
-        write_member(&w, &it, &value);
+    for (bool more = qn_json_first(&added, &it); more; more = qn_json_next(&it)) {
+        qn_jw_key(&w, it.key);
+        qn_jw_value(&w, &it);
+    }
     if (asked->context != QN_UNSET)
         qn_jw_ki64(&w, "ctx_size", asked->context);
     qn_jw_obj_end(&w);
@@ -136,7 +130,6 @@ bool qn_api_save_options(struct qn_services *sv, const char *name,
     if (fits)
         qn_catalog_set_options(sv->catalog, row->name, qn_buf_cstr(&text), done, ctx);
     qn_buf_deinit(&text);
-    qn_buf_deinit(&value);
     qn_snapshot_unref(snap);
     return fits;
 }

@@ -19,25 +19,6 @@ static void write_json(struct qn_jw *w, const char *key, const char *json)
     qn_jw_raw(w, json, strlen(json));
 }
 
-/* Members of a JSON object, among others. */
-static void write_members(struct qn_jw *w, const char *json)
-{
-    struct qn_json *doc;
-    struct qn_jref it;
-    struct qn_buf text;
-    if (qn_json_parse(json, strlen(json), &doc, NULL))
-        return;
-    struct qn_jref root = qn_json_root(doc);
-    qn_buf_init(&text, QN_API_REPLY_MAX);
-    for (bool more = qn_json_first(&root, &it); more; more = qn_json_next(&it)) {
-        qn_buf_clear(&text);
-        if (qn_json_print(&it, &text) == QN_OK)
-            write_json(w, it.key, qn_buf_cstr(&text));
-    }
-    qn_buf_deinit(&text);
-    qn_json_free(doc);
-}
-
 const char *qn_api_type_name(const char *type, const char *labels)
 {
     return qn_kind_name(qn_kind_of(type, labels));
@@ -99,7 +80,7 @@ static void write_entry(struct qn_jw *w, const struct entry *x)
     qn_jw_kstr(w, "source", x->source);
     qn_jw_kstr(w, "registry_source", x->registry);
     qn_jw_kbool(w, "update_available", x->update);
-    write_members(w, x->extras);
+    qn_jw_members(w, x->extras);
 }
 
 /* What the file says of itself. */

@@ -24,25 +24,6 @@ static void write_json(struct qn_jw *w, const char *key, const char *json)
     qn_jw_raw(w, json, strlen(json));
 }
 
-/* The members of a JSON object, beside others. */
-static void write_members(struct qn_jw *w, const char *json)
-{
-    struct qn_json *doc;
-    struct qn_jref it;
-    struct qn_buf text;
-    if (qn_json_parse(json, strlen(json), &doc, NULL))
-        return;
-    struct qn_jref root = qn_json_root(doc);
-    qn_buf_init(&text, QN_API_REPLY_MAX);
-    for (bool more = qn_json_first(&root, &it); more; more = qn_json_next(&it)) {
-        qn_buf_clear(&text);
-        if (qn_json_print(&it, &text) == QN_OK)
-            write_json(w, it.key, qn_buf_cstr(&text));
-    }
-    qn_buf_deinit(&text);
-    qn_json_free(doc);
-}
-
 static void write_definition(struct qn_jw *w, const struct qn_model_row *row)
 {
     qn_jw_key(w, row->name + strlen(user));
@@ -56,7 +37,7 @@ static void write_definition(struct qn_jw *w, const struct qn_model_row *row)
     qn_jw_kbool(w, "suggested", true); /* or Lemonade would not show it */
     if (row->size_bytes > 0)
         qn_jw_kf64(w, "size", (double)row->size_bytes / 1e9);
-    write_members(w, row->extras);
+    qn_jw_members(w, row->extras);
     qn_jw_obj_end(w);
 }
 
@@ -162,7 +143,7 @@ static qn_err options_of(const struct qn_model_row *row, const struct qn_jref *g
     qn_jw_obj(&w);
     if (tokens > 0)
         qn_jw_ki64(&w, "ctx_size", tokens);
-    write_members(&w, known.len ? qn_buf_cstr(&known) : "{}");
+    qn_jw_members(&w, known.len ? qn_buf_cstr(&known) : "{}");
     qn_jw_obj_end(&w);
     qn_buf_deinit(&known);
     return QN_OK;

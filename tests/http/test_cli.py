@@ -47,7 +47,7 @@ def test_help_and_man_page_agree(tmp_path):
     overview = cli("help")
     assert overview.returncode == 0 and overview.err == ""
     assert {"serve", "status", "list", "show", "search", "pull", "downloads", "delete", "import", "export", "alias",
-            "backends", "cleanup", "load", "unload", "run", "chat", "logs",
+            "backends", "cleanup", "load", "unload", "pin", "unpin", "run", "chat", "logs",
             "completion", "version", "help"} == {c["name"] for c in commands}
     for c in commands:
         assert c["name"] in entries, f"the man page does not explain {c['name']}"
@@ -114,6 +114,29 @@ def test_status_list_load_unload(house, tmp_path):
     assert cli("unload", "user.alpha").returncode == 0
     assert json.loads(cli("unload", "--json").out)["status"] == "success"
     assert "No model is loaded" in cli("status").out
+
+
+def test_pinned_models(house, tmp_path):
+    server = house.start("--idle", "600")
+    for name in ("alpha", "beta"):
+        house.model(server, name)
+    cli = Cli(tmp_path, server.port)
+    of = lambda: server.get("/v1/health").json["all_models_loaded"]
+    assert cli("load", "user.alpha", "--pinned").out == "user.alpha is loaded\n"
+    assert of()[0]["pinned"] is True
+    done = cli("load", "user.beta")
+    assert done.returncode == 1 and "quince unpin" in done.err and "pinned" in done.err
+    done = cli("unpin", "alpha", "nobody", "user.beta")
+    assert done.returncode == 1 and done.out == "user.alpha is not pinned any more\nuser.beta is not pinned any more\n"
+    assert "nobody" in done.err
+    assert cli("load", "user.beta", "--keep-alive", "2h", "--ctx-size", "300", "--save-options").returncode == 0
+    assert [m["model_name"] for m in of()] == ["user.beta"] and 7100 < of()[0]["unloads_in_seconds"] <= 7200
+    assert server.get("/v1/models/user.beta").json["recipe_options"]["ctx_size"] == 300
+    assert json.loads(cli("pin", "beta", "--json").out) == {"status": "success", "model_name": "user.beta",
+                                                            "pinned": True}
+    assert cli("unload", "user.beta").returncode == 0 and of() == []
+    done = cli("load", "user.beta", "--keep-alive", "soon")
+    assert done.returncode == 1 and "soon" in done.err
 
 
 def test_import(cli, tmp_path, house):

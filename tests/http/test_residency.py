@@ -319,3 +319,11 @@ def test_limits_that_change(house):
     d = house.model(server, "d")
     assert load(server, d).status == 200
     assert ready(server) == {d}
+
+
+def test_health_tells_the_options_of_a_load(house):
+    server = house.start("--slots", "3")
+    a = house.model(server, "a")
+    assert load(server, a, ctx_size=512, cache_type="q8_0", speculate=False, pinned=True).status == 200
+    assert loaded(server)[a]["recipe_options"] == {"ctx_size": 512, "slots": 3, "cache_type": "q8_0",
+                                                   "speculate": False}

@@ -182,9 +182,29 @@ static void printing_gives_back_what_was_read(void **state)
     qn_json_free(doc);
 }
 
+static void members_of_a_text(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"{\"b\":[1,{\"c\":null}],\"d\":\"\\u00e4\"}", "{}", "[1]",
+                                        "x"};
+    struct qn_buf out;
+    qn_buf_init(&out, 4096);
+    struct qn_jw w = qn_jw_to(&out);
+    qn_jw_obj(&w);
+    qn_jw_ki64(&w, "a", 1);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        qn_jw_members(&w, texts[i]);
+    qn_jw_kbool(&w, "e", true);
+    qn_jw_obj_end(&w);
+    assert_string_equal(qn_buf_cstr(&out),
+                        "{\"a\":1,\"b\":[1,{\"c\":null}],\"d\":\"\xc3\xa4\",\"e\":true}");
+    qn_buf_deinit(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(members_of_a_text),
         cmocka_unit_test(refuses_what_is_not_json),
         cmocka_unit_test(depth_is_limited),
         cmocka_unit_test(values_are_limited),

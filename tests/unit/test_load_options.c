@@ -116,9 +116,39 @@ static void a_request_names_options_of_its_type_only(void **state)
     qn_json_free(doc);
 }
 
+/* What the house obeys by itself is nothing for the child. */
+static void pins_and_the_like_stay_in_the_house(void **state)
+{
+    (void)state;
+    char out[256] = "";
+    assert_int_equal(merge("{\"pinned\":true,\"auto_evict\":false}",
+                           "{\"evict_idle_timeout\":5,\"slots\":2}", "{\"evict_weight_factor\":2}",
+                           out, NULL),
+                     QN_OK);
+    assert_string_equal(out, "{\"slots\":2}");
+}
+
+static void a_report_shows_plain_values_of_the_strongest_layer(void **state)
+{
+    (void)state;
+    static const char *const layers[] = {
+        "{\"cache_type\":\"q8_0\",\"slots\":null}",
+        "{\"cache_type\":\"q4_0\",\"slots\":3,\"draft_model\":\"small\",\"pinned\":true,"
+        "\"lora\":[{\"path\":\"/secret\"}]}",
+        "no object",
+    };
+    struct qn_buf text;
+    qn_buf_init(&text, 4096);
+    qn_load_options_plain(qn_backend_type_find("llm"), layers, 3, &text);
+    assert_string_equal(qn_buf_cstr(&text), "{\"slots\":3,\"cache_type\":\"q8_0\"}");
+    qn_buf_deinit(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pins_and_the_like_stay_in_the_house),
+        cmocka_unit_test(a_report_shows_plain_values_of_the_strongest_layer),
         cmocka_unit_test(the_strongest_layer_wins),
         cmocka_unit_test(a_limit_of_disk_becomes_a_folder),
         cmocka_unit_test(names_and_wishes_become_files),
