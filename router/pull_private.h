@@ -46,6 +46,9 @@ struct qn_pull_job {
     bool wants_resolve;      /* RESOLVING, and the worker has not begun */
     struct qn_pull_run *run; /* the step at work */
     struct qn_pull_rate rate;
+    int retries;          /* by itself, since somebody asked or something came */
+    int64_t retried_here; /* bytes that were there when it failed last */
+    int64_t retry_at_ms;  /* FAILED, and will be tried again then; 0: it will not */
 };
 
 /* One step at work. It outlives nothing that it points to: a job with a run is neither freed nor
@@ -69,8 +72,9 @@ struct qn_pulls {
     struct qn_pulls_config config;
     struct qn_pull_job *jobs, **last;
     struct qn_pull_blob *blobs[QN_PULL_SLOTS];
-    struct qn_timer *schedule_timer, *tick_timer;
+    struct qn_timer *schedule_timer, *tick_timer, *retry_timer;
     size_t resolving, fetching;
+    size_t discarding; /* workers that throw files away: until they are done nothing is begun */
     bool stopping;
     struct qn_pull_view_file *scratch; /* of the view that is being made */
     size_t scratch_n;
@@ -81,6 +85,8 @@ struct qn_pulls {
 /* Something has happened to the job, which may be gone when this returns. */
 void qn_pull_handle(struct qn_pull_job *j, enum qn_pull_event ev);
 void qn_pull_schedule_soon(struct qn_pulls *p);
+/* The job has failed: it may be tried again by itself. */
+void qn_pull_retry_later(struct qn_pull_job *j);
 void qn_pull_tick_on(struct qn_pulls *p); /* figures will change */
 struct qn_pull_job *qn_pull_find(const struct qn_pulls *p, const char *id); /* NULL: none */
 struct qn_pull_job *qn_pull_job_new(struct qn_pulls *p, const char *id, struct qn_pull_plan *plan);

@@ -192,6 +192,8 @@ static void discard_work(void *ctx)
 static void discarded(void *ctx)
 {
     struct rubbish *r = ctx;
+    r->pulls->discarding--;
+    qn_pull_schedule_soon(r->pulls);
     qn_snapshot_unref(r->models);
     qn_arena_free(r->arena);
     free(r);
@@ -212,6 +214,7 @@ void qn_pull_discard(struct qn_pull_job *j)
         atomic_store(&j->blobs[i]->meter.here_bytes, 0);
         atomic_store(&j->blobs[i]->meter.before_bytes, 0);
     }
+    j->pulls->discarding++;
     qn_loop_work(j->pulls->config.loop, discard_work, discarded, r);
 }
 

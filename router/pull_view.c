@@ -100,6 +100,8 @@ void qn_pull_view_job(const struct qn_pull_view *v, struct qn_jw *w)
     if (*v->error) {
         qn_jw_kstr(w, "error", v->error);
         qn_jw_kstr(w, "code", v->error_name);
+        if (v->retry_s)
+            qn_jw_ki64(w, "retry_in_s", v->retry_s);
     }
     qn_jw_ki64(w, "priority", v->priority);
     qn_jw_ki64(w, "jobs_ahead", (int64_t)v->ahead);

@@ -29,6 +29,7 @@ struct qn_pull_view {
     const char *main_ref;           /* the main checkpoint as it was asked for */
     const struct qn_pull_view_file *files;
     size_t n;
+    int64_t retry_s;     /* failed, and tried again in so many seconds; 0: it is not */
     double rate_bytes_s; /* of late; 0: nothing comes */
     int64_t priority;
     size_t ahead; /* jobs before it in the queue, while it waits */

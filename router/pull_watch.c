@@ -52,6 +52,8 @@ struct qn_pull_view qn_pull_view_of(const struct qn_pull_job *j)
         .error_name = !failed                                        ? ""
                       : qn_str_eq(j->error.param, QN_PULL_DISK_FULL) ? QN_PULL_DISK_FULL
                                                                      : qn_err_name(j->error.code),
+        .retry_s = j->retry_at_ms > qn_now_ms() ? (j->retry_at_ms - qn_now_ms() + 999) / 1000
+                                                : j->retry_at_ms != 0,
         .recipe = j->plan->order.recipe,
         .main_ref = j->plan->order.n ? j->plan->order.checkpoints[0].ref : "",
         .files = p->scratch,

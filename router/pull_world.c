@@ -383,8 +383,9 @@ static qn_err fetch(void *ctx, struct qn_pull_part *parts, size_t n, const atomi
         err = qn_fetch_run(&web, f.files, f.n, &watch, e);
     if (err && watch.end == QN_FETCH_REFUSED && watch.http_status && watch.failed_file < f.n)
         err = explain(w, f.parts[watch.failed_file]->file, watch.http_status, e);
-    if (err && watch.end == QN_FETCH_DISK_FULL)
-        snprintf(e->param, sizeof e->param, "%s", QN_PULL_DISK_FULL);
+    if (err && (watch.end == QN_FETCH_DISK_FULL || watch.end == QN_FETCH_NETWORK))
+        snprintf(e->param, sizeof e->param, "%s",
+                 watch.end == QN_FETCH_NETWORK ? QN_PULL_NETWORK : QN_PULL_DISK_FULL);
     free(f.parts);
     free(f.files);
     return err;

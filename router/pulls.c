@@ -121,6 +121,9 @@ void qn_pull_handle(struct qn_pull_job *j, enum qn_pull_event ev)
                 j->m.state == QN_PULL_FAILED ? j->error.message : "",
                 j->m.state == QN_PULL_FAILED ? "\"" : "");
         j->wants_resolve = false;
+        j->retry_at_ms = 0;
+        if (j->m.state == QN_PULL_FAILED)
+            qn_pull_retry_later(j);
     }
     carry_out(j, fx);
     if (idle && (fx & QN_PULL_FX_STOP))
@@ -188,6 +191,9 @@ static void schedule(void *ctx)
     for (struct qn_pull_job *j = p->jobs; j; j = j->next)
         if (j->m.state == QN_PULL_WAITING && !has_work(j, &all) && all)
             qn_pull_handle(j, QN_PULL_DONE);
+    /* What is asked for again could find files that are about to go, or lose new ones. */
+    if (p->discarding)
+        return;
     begin_resolving(p);
     if (p->config.offline)
         return;
@@ -203,6 +209,55 @@ void qn_pull_schedule_soon(struct qn_pulls *p)
 {
     if (!p->schedule_timer && !p->stopping)
         p->schedule_timer = qn_timer_start(p->config.loop, 0, 0, schedule, p);
+}
+
+/* ---- once more ---- */
+
+static void on_retry(void *ctx);
+
+/* The clock for the first of those that will be tried again. */
+static void set_retry_clock(struct qn_pulls *p)
+{
+    int64_t first = INT64_MAX, now = qn_now_ms();
+    qn_timer_stop(p->retry_timer);
+    p->retry_timer = NULL;
+    for (const struct qn_pull_job *j = p->jobs; j; j = j->next)
+        if (j->retry_at_ms && j->retry_at_ms < first)
+            first = j->retry_at_ms;
+    if (first < INT64_MAX && !p->stopping)
+        p->retry_timer =
+            qn_timer_start(p->config.loop, first > now ? first - now : 0, 0, on_retry, p);
+}
+
+static void on_retry(void *ctx)
+{
+    struct qn_pulls *p = ctx;
+    int64_t now = qn_now_ms();
+    for (struct qn_pull_job *j = p->jobs; j; j = j->next)
+        if (j->retry_at_ms && j->retry_at_ms <= now)
+            qn_pull_handle(j, QN_PULL_RESUME); /* which frees no job */
+    set_retry_clock(p);
+}
+
+void qn_pull_retry_later(struct qn_pull_job *j)
+{
+    struct qn_pulls *p = j->pulls;
+    int64_t pause = p->config.retry_ms ? p->config.retry_ms : QN_PULL_RETRY_MS;
+    int64_t here, total;
+    struct qn_pull_view v = qn_pull_view_of(j);
+    qn_pull_view_sums(&v, &here, &total);
+    if (here > j->retried_here)
+        j->retries = 0;
+    j->retried_here = here;
+    if (!qn_str_eq(j->error.param, QN_PULL_NETWORK) || !j->wanted || j->retries == QN_PULL_RETRIES)
+        return;
+    for (int i = 0; i < j->retries && pause < QN_PULL_RETRY_MAX_MS; i++)
+        pause *= 2;
+    j->retries++;
+    j->retry_at_ms = qn_now_ms() + (pause < QN_PULL_RETRY_MAX_MS ? pause : QN_PULL_RETRY_MAX_MS);
+    qn_info("pulls", "download=%s retry_in_s=%lld", j->id,
+            (long long)((j->retry_at_ms - qn_now_ms() + 999) / 1000));
+    set_retry_clock(p);
 }
 
 /* ---- figures ---- */
@@ -262,7 +317,8 @@ void qn_pulls_drain(struct qn_pulls *p)
     p->stopping = true;
     qn_timer_stop(p->schedule_timer);
     qn_timer_stop(p->tick_timer);
-    p->schedule_timer = p->tick_timer = NULL;
+    qn_timer_stop(p->retry_timer);
+    p->schedule_timer = p->tick_timer = p->retry_timer = NULL;
     qn_fail(&e, QN_EBUSY, "the server is stopping: the download goes on when it is started again");
     for (struct qn_pull_job *j = p->jobs; j; j = j->next) {
         if (j->run)
@@ -362,6 +418,7 @@ static qn_err begin(struct qn_pulls *p, const char *id, const struct qn_pull_wis
             j->wanted = j->kept = false;
             qn_pull_keep(j);
         }
+        j->retries = 0;
         qn_pull_handle(j, QN_PULL_AGAIN);
     }
     *out = j;

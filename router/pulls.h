@@ -29,6 +29,13 @@ enum {
     QN_PULL_TICK_MS = 200,
     QN_PULL_ETAG_MAX = 256
 };
+/* A job that the network has failed is tried again by itself, after pauses that double. */
+enum {
+    QN_PULL_RETRY_MS = 5 * 60 * 1000,
+    QN_PULL_RETRY_MAX_MS = 60 * 60 * 1000,
+    QN_PULL_RETRIES = 24
+};
+#define QN_PULL_NETWORK "network"     /* param of an error that may pass by itself */
 #define QN_PULL_DISK_FULL "disk_full" /* error_name of a job that goes on when there is room */
 
 /* Which files an order means. Everything is the arena's. */
@@ -61,7 +68,8 @@ struct qn_pull_steps {
     qn_err (*resolve)(void *ctx, const struct qn_pull_order *order, const atomic_bool *stop,
                       struct qn_pull_plan **out, struct qn_error *e);
     /* A thread of its own; blocking. Ends early with QN_ECANCELLED when *stop is set. QN_EIO with
-     * the param QN_PULL_DISK_FULL: there is no room. */
+     * the param QN_PULL_DISK_FULL: there is no room; any error with QN_PULL_NETWORK: it may pass.
+     */
     qn_err (*fetch)(void *ctx, struct qn_pull_part *parts, size_t n, const atomic_bool *stop,
                     struct qn_error *e);
     /* Loop. All files are there: unpacks what is an archive and makes the model known. done is
@@ -82,8 +90,9 @@ struct qn_pulls_config {
     struct qn_catalog *catalog;
     const bool *closed; /* becomes true when the catalog has been closed; outlives the loop */
     struct qn_pull_steps steps;
-    int threads;  /* 1 to QN_PULL_THREADS_MAX jobs fetch at a time */
-    bool offline; /* jobs wait */
+    int threads;      /* 1 to QN_PULL_THREADS_MAX jobs fetch at a time */
+    bool offline;     /* jobs wait */
+    int64_t retry_ms; /* 0: QN_PULL_RETRY_MS */
 };
 
 struct qn_pulls;

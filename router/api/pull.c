@@ -69,8 +69,12 @@ void qn_api_pull_refuse(struct qn_services *sv, struct qn_http *h, const char *m
         qn_answer_plain(h, 400, "lemond_offline", e->message);
     else if (e->code == QN_ENOTFOUND && qn_str_eq(e->param, "model"))
         qn_answer_plain(h, 400, "unknown_model", e->message);
-    else
-        qn_answer_problem(h, &(struct qn_problem){.error = e, .model = model});
+    else {
+        struct qn_error shown = *e;
+        if (qn_str_eq(shown.param, QN_PULL_NETWORK)) /* no member of the request */
+            shown.param[0] = '\0';
+        qn_answer_problem(h, &(struct qn_problem){.error = &shown, .model = model});
+    }
 }
 
 /* ---- one answer ---- */

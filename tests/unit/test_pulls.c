@@ -15,6 +15,7 @@
 #include <string.h>
 #include <time.h>
 
+enum { RETRY_MS = 10 };
 enum { SIZE = 1000, PIECE = 100, LETTERS = 26, WAIT_MS = 120000 };
 
 /* ---- the world ---- */
@@ -26,6 +27,9 @@ static struct {
     _Atomic int64_t room;              /* on the disk */
     _Atomic int resolved, finished, discarded, at_once, most_at_once;
     _Atomic bool hub_down;
+    _Atomic int broken;               /* so many fetches find no network */
+    _Atomic bool slow_discard, clash; /* clash: something was begun while files were thrown away */
+    _Atomic int discarding;
 } world;
 
 static struct qn_loop *loop;
@@ -50,6 +54,8 @@ static qn_err resolve(void *ctx, const struct qn_pull_order *order, const atomic
     (void)stop;
     if (atomic_load(&world.hub_down))
         return qn_fail(e, QN_EIO, "the hub is down");
+    if (world.discarding)
+        world.clash = true;
     const char *letters = strchr(order->checkpoints[0].ref, ':') + 1;
     struct qn_arena *a = qn_arena_new(1 << 20);
     struct qn_pull_plan *plan = qn_arena_alloc(a, sizeof *plan);
@@ -76,6 +82,12 @@ static qn_err fetch(void *ctx, struct qn_pull_part *parts, size_t n, const atomi
 {
     (void)ctx;
     qn_err err = QN_OK;
+    if (world.discarding)
+        world.clash = true;
+    if (world.broken > 0) {
+        world.broken--;
+        return qn_fail_param(e, QN_EIO, QN_PULL_NETWORK, "no network");
+    }
     int at_once = ++world.at_once;
     if (at_once > world.most_at_once)
         world.most_at_once = at_once;
@@ -146,6 +158,10 @@ static void discard(void *ctx, const struct qn_download_file *files, size_t n,
 {
     (void)ctx;
     assert_int_equal(qn_snapshot_count(models), 0);
+    world.discarding++;
+    for (int i = 0; world.slow_discard && i < 50; i++)
+        nap();
+    world.discarding--;
     for (size_t i = 0; i < n; i++)
         world.here[letter_of(&files[i])] = 0;
     world.discarded++;
@@ -181,7 +197,8 @@ static void start(int threads, bool offline)
                                                              .have = have,
                                                              .discard = discard},
                                                    .threads = threads,
-                                                   .offline = offline});
+                                                   .offline = offline,
+                                                   .retry_ms = RETRY_MS});
     qn_catalog_flush(catalog);
     run_until(always); /* the jobs of the last run are taken up */
 }
@@ -554,7 +571,7 @@ static void a_full_disk_and_room_again(void **state)
     assert_string_equal(one.status, "error");
     assert_string_equal(jobs(), "m:error:1200");
     stop();
-    start(3, false); /* an error is not tried again by itself */
+    start(3, false); /* such an error is not tried again by itself */
     world.room = INT64_MAX / 2;
     ask(&one, "x", "o/r:c");
     run_until(one_ended);
@@ -562,6 +579,54 @@ static void a_full_disk_and_room_again(void **state)
     control("model:m", QN_PULL_DO_RESUME);
     run_until(m_is_completed);
     assert_int_equal(world.came[0] + world.came[1], 2 * SIZE);
+    stop();
+}
+
+/* What a network failed is tried again without anybody's asking. */
+static void a_network_that_fails(void **state)
+{
+    (void)state;
+    struct qn_error e = {0};
+    start(3, false);
+    world.broken = 3;
+    int64_t begun_ms = qn_now_ms();
+    ask(&one, "m", "o/r:ab");
+    run_until(one_ended); /* who asked is told */
+    assert_int_equal(one.code, QN_EIO);
+    assert_string_equal(jobs(), "m:error:0");
+    run_until(m_is_completed);
+    assert_true(qn_now_ms() - begun_ms >= (1 + 2 + 4) * RETRY_MS); /* pauses double */
+    assert_int_equal(world.resolved, 1);
+    /* Not where nobody but a client that has gone wanted it, and not what was removed meanwhile. */
+    world.broken = 1;
+    assert_int_equal(ask_with(&one, "x", "o/r:c", QN_UNSET_PRIORITY, true, &e), QN_OK);
+    run_until(one_ended);
+    world.broken = 1;
+    ask(&one, "y", "o/r:d");
+    run_until(one_ended);
+    control("model:y", QN_PULL_DO_REMOVE);
+    turns = 0;
+    run_until(a_while_later);
+    assert_string_equal(jobs(), "m:completed:2000 x:error:0");
+    stop();
+}
+
+/* A cancelled download that is asked for again at once does not meet its own clearing away. */
+static void cancelled_and_asked_again(void **state)
+{
+    (void)state;
+    start(3, false);
+    world.slow_discard = true;
+    let_come(300, 300);
+    ask(&one, "m", "o/r:ab");
+    run_until(stands_still);
+    control("model:m", QN_PULL_DO_CANCEL);
+    run_until(one_ended);
+    let_come(INT64_MAX / 2, INT64_MAX / 2);
+    ask(&two, "m", "o/r:ab");
+    run_until(m_is_completed);
+    assert_false(world.clash);
+    assert_int_equal(world.here[0] + world.here[1], 2 * SIZE);
     stop();
 }
 
@@ -657,6 +722,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_ran_goes_on_by_itself, setup, remove_dir),
         cmocka_unit_test_setup_teardown(cancelled_and_removed, setup, remove_dir),
         cmocka_unit_test_setup_teardown(a_full_disk_and_room_again, setup, remove_dir),
+        cmocka_unit_test_setup_teardown(a_network_that_fails, setup, remove_dir),
+        cmocka_unit_test_setup_teardown(cancelled_and_asked_again, setup, remove_dir),
         cmocka_unit_test_setup_teardown(a_hub_that_is_down, setup, remove_dir),
         cmocka_unit_test_setup_teardown(priorities, setup, remove_dir),
         cmocka_unit_test_setup_teardown(clients_that_leave, setup, remove_dir),
