@@ -1,4 +1,4 @@
-/* serve, status, logs, version: about the server itself. */
+/* serve, logs, version: about the server itself. */
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -6,7 +6,6 @@
 #include "cli/client.h"
 #include "cli/launch.h"
 #include "cli/print.h"
-#include "cli/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,57 +47,6 @@ int qn_cmd_version(struct qn_cli *cli, const struct qn_cli_args *a)
         puts("{\"version\":\"" QN_VERSION "\"}");
     else
         puts("quince " QN_VERSION);
-    return QN_EXIT_OK;
-}
-
-static void print_loaded(const struct qn_jref *list)
-{
-    static const char *const titles[] = {"Model", "Type", "State", "Memory", "Context", "Busy"};
-    struct qn_table *t = qn_table_new(6, titles);
-    struct qn_jref it;
-    for (bool more = qn_json_first(list, &it); more; more = qn_json_next(&it)) {
-        struct qn_jref name = qn_json_get(&it, "model_name"), type = qn_json_get(&it, "type");
-        struct qn_jref state = qn_json_get(&it, "status"),
-                       memory = qn_json_get(&it, "memory_bytes");
-        struct qn_jref context = qn_json_get(&it, "max_context_window"),
-                       busy = qn_json_get(&it, "is_busy");
-        char bytes[16], tokens[24];
-        qn_human_bytes(qn_json_raw_f64(&memory), bytes);
-        snprintf(tokens, sizeof tokens, "%.0f", qn_json_raw_f64(&context));
-        const char *cells[] = {qn_json_raw_str(&name),
-                               qn_json_raw_str(&type),
-                               qn_json_raw_str(&state),
-                               bytes,
-                               tokens,
-                               qn_json_raw_bool(&busy) ? "yes" : "no"};
-        qn_table_row(t, cells);
-    }
-    qn_table_print(t);
-    qn_table_free(t);
-}
-
-int qn_cmd_status(struct qn_cli *cli, const struct qn_cli_args *a)
-{
-    (void)a;
-    struct qn_json *health = NULL;
-    struct qn_error e;
-    if (qn_client_call(cli, "/api/v1/health", NULL, CALL_TIMEOUT_S, NULL, &health, &e))
-        return qn_cli_failed(cli, &e);
-    struct qn_jref root = qn_json_root(health);
-    if (cli->json) {
-        qn_print_json(&root);
-    } else {
-        struct qn_jref version = qn_json_get(&root, "version");
-        struct qn_jref loaded = qn_json_get(&root, "all_models_loaded");
-        printf("Server is running at %s (version ", cli->at.url);
-        qn_print_safe(stdout, qn_json_raw_str(&version));
-        puts(")");
-        if (qn_json_count(&loaded))
-            print_loaded(&loaded);
-        else
-            puts("No model is loaded; one is loaded when it is first used");
-    }
-    qn_json_free(health);
     return QN_EXIT_OK;
 }
 

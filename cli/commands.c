@@ -42,6 +42,10 @@ static const struct qn_cli_option import_options[] = {
     {"--name", "NAME", "the name it gets: user.NAME (default: the file's)", NULL},
     {0},
 };
+static const struct qn_cli_option top_options[] = {
+    {"--interval", "S", "seconds between two looks, 0.2 to 60 (default 1)", NULL},
+    {0},
+};
 static const struct qn_cli_option list_options[] = {
     {"--all", NULL, "also those that can be downloaded", NULL},
     {"--downloaded", NULL, "only those that are here (as without options)", NULL},
@@ -87,6 +91,12 @@ static const struct qn_cli_command table[] = {
      NULL, 0, 0, true, qn_cmd_serve},
     {"status", "status", "is the server running, and what is loaded?", NULL, NULL, 0, 0, false,
      qn_cmd_status},
+    {"ps", "ps", "the models in memory and their processes", NULL, NULL, 0, 0, false, qn_cmd_ps},
+    {"stats", "stats", "how fast the last answer was, and all together", NULL, NULL, 0, 0, false,
+     qn_cmd_stats},
+    {"top", "top [--interval S]", "a live view of the server and its models",
+     "q or Ctrl-C leaves. Printed once where it does not go to a terminal.", top_options, 0, 0,
+     false, qn_cmd_top},
     {"list", "list [FILTER] [--all]", "the models that are here",
      "With FILTER, those whose name contains it or that have it as a label (vision,\n"
      "embeddings, ...). With --all, also those of the server's list that can be\n"

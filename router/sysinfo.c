@@ -27,6 +27,11 @@ int64_t qn_free_memory(void)
     return meminfo("MemAvailable");
 }
 
+int64_t qn_total_memory(void)
+{
+    return meminfo("MemTotal");
+}
+
 int64_t qn_used_memory(void)
 {
     int64_t total = meminfo("MemTotal"), left = meminfo("MemAvailable");

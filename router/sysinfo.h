@@ -11,6 +11,9 @@ int64_t qn_free_memory(void);
 /* Bytes of the machine's memory that are in use (MemTotal less MemAvailable); -1: unknown. */
 int64_t qn_used_memory(void);
 
+/* Bytes of memory that the machine has; -1: unknown. */
+int64_t qn_total_memory(void);
+
 /* Bytes of memory that this process has in use; -1: unknown. */
 int64_t qn_own_memory(void);
 

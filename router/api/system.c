@@ -242,6 +242,7 @@ void qn_api_system_stats(struct qn_services *sv, struct qn_http *h, const char *
     qn_jw_kf64(&w, "cpu_percent",
                (double)(int64_t)(qn_cpu_percent(&sv->cpu, qn_now_ms()) * 10) / 10);
     write_share(&w, "memory_gb", qn_used_memory(), gb);
+    write_share(&w, "memory_total_gb", qn_total_memory(), gb);
     write_share(&w, "gpu_percent", gpu.percent, 1);
     write_share(&w, "vram_gb", gpu.used_bytes, gb);
     qn_jw_knull(&w, "npu_percent"); /* no driver says */

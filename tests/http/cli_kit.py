@@ -47,15 +47,17 @@ class Cli:
 
 
 class Terminal:
-    """A program on a terminal of its own. `screen` is everything it has written."""
+    """A program (`quince`, unless a command says otherwise) on a terminal of its own. `screen` is everything it has
+    written."""
 
-    def __init__(self, cli, *args, **env):
+    def __init__(self, cli, *args, command=None, **env):
         self.screen, self.mark = "", 0
         pid, fd = pty.fork()
         if pid == 0:
             try:
                 signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored where the tests run in the background
-                os.execve(QUINCE, [QUINCE, "--port", str(cli.port), *args], environment(cli.home, **env))
+                command = command or [QUINCE, "--port", str(cli.port), *args]
+                os.execve(command[0], command, environment(cli.home, **env))
             finally:
                 os._exit(127)  # without the program, this child would go on with the tests as well
         self.pid, self.fd = pid, fd

@@ -549,6 +549,8 @@ def test_logs_and_stats(house):
     assert stats["cache_tokens"] == 3 and stats["input_tokens"] == 4  # what was computed
     assert len(stats["decode_token_times"]) == 2 and min(stats["decode_token_times"]) >= 0
     assert stats["request_count_total"] == stats["completed_count_total"] == 1
+    assert stats["latency"]["inter_token"]["count"] == 2 and stats["latency"]["request"]["p99"] > 0
+    assert [(m["model_name"], m["output_tokens_total"]) for m in stats["models"]] == [(model, 3)]
 
 
 def test_keep_alive_and_pipelining(server):

@@ -210,7 +210,7 @@ def test_a_slow_probe_holds_up_nobody(tmp_path, fake_backend_dir):
 def test_system_stats(server):
     for _ in range(2):
         stats = server.get("/api/v1/system-stats").json
-        assert set(stats) == {"cpu_percent", "memory_gb", "gpu_percent", "vram_gb", "npu_percent"}
+        assert set(stats) == {"cpu_percent", "memory_gb", "memory_total_gb", "gpu_percent", "vram_gb", "npu_percent"}
         assert 0 <= stats["cpu_percent"] <= 100
         assert 0 < stats["memory_gb"] * 1e9 < os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE")
     assert server.request("HEAD", "/api/v1/system-stats").status == 200
