@@ -194,8 +194,7 @@ static void fail(struct run *r, const struct qn_error *e, bool loading)
         p.error = &own;
         again_s = qn_admission_refuse(r->rq.profile, r->rq.family, r->late ? NULL : &r->admission,
                                       &p, &own);
-        qn_metric_add_of(r->sv->metrics, r->rq.model, r->late ? QN_M_TIMED_OUT : QN_M_QUEUE_REFUSED,
-                         1);
+        qn_series_add(r->meter.series, r->late ? QN_M_TIMED_OUT : QN_M_QUEUE_REFUSED, 1);
     }
     if (r->dialect->reword)
         r->dialect->reword(&r->rq, &p, &words);
