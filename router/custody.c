@@ -10,6 +10,7 @@
 #include "router/blobs.h"
 #include "router/inventory.h"
 #include "router/pulls.h"
+#include "router/remote.h"
 #include "router/survey.h"
 #include "router/used_files.h"
 
@@ -81,6 +82,7 @@ static void on_removed(void *ctx, const struct qn_error *e)
     for (size_t i = 0; i < all; i++) {
         bool there = !ours && qn_file_exists(l->files[i]);
         qn_blob_release(l->sv->blobs, snap, l->files[i]); /* if a client sent it */
+        qn_remote_release(qn_inventory_config(l->sv->inventory)->data_dir, snap, l->files[i]);
         if (ours && !qn_file_is_used(snap, l->files[i])) {
             l->files[n++] = l->files[i];
         } else if (there && !qn_file_exists(l->files[i])) {

@@ -83,6 +83,10 @@ qn_err qn_inventory_find(struct qn_inventory *inv, const char *name, struct qn_s
 const struct qn_model_row *qn_inventory_computes(const struct qn_snapshot *snap,
                                                  const struct qn_model_row *row);
 
+/* Can the model do this, with the engine that its options choose? */
+bool qn_inventory_can(const struct qn_inventory *inv, const struct qn_model_row *row,
+                      enum qn_task task);
+
 /* The same for what cannot be taken back: the name as it is written, but for ":latest". */
 qn_err qn_inventory_find_exactly(struct qn_inventory *inv, const char *name,
                                  struct qn_snapshot **snap, const struct qn_model_row **row,

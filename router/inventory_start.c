@@ -7,7 +7,9 @@
 #include "base/str.h"
 #include "contract/control.h"
 #include "contract/job.h"
+#include "router/engine_choice.h"
 #include "router/load_options.h"
+#include "router/remote.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,22 +52,82 @@ static qn_err file_of_model(void *ctx, const char *name, struct qn_buf *path, st
     return err;
 }
 
+/* The strongest layer's text under a name, "" where none says one. */
+static void layer_text(const char *const *layers, const char *name, struct qn_buf *out)
+{
+    for (int i = 0; i < QN_OPTION_LAYERS && !out->len; i++) {
+        struct qn_json *doc;
+        if (qn_json_parse(layers[i], strlen(layers[i]), &doc, NULL))
+            continue;
+        struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, name);
+        qn_buf_str(out, qn_json_raw_str(&v));
+        qn_json_free(doc);
+    }
+}
+
+/* Which engine it is to be, and what that is told on top. *bridged: somebody else's server. */
+static qn_err add_engine(const struct place *p, const struct qn_model_row *row,
+                         const char *const *layers, struct qn_buf *options, bool *bridged,
+                         struct qn_error *e)
+{
+    const struct qn_server_kind *kind = qn_server_kind_of_type(p->type->type);
+    struct qn_engine_choice choice;
+    struct qn_buf backend, args;
+    *bridged = p->type->defined;
+    if (p->type->defined)
+        return qn_remote_options(row->files[0], options, e);
+    if (!kind)
+        return QN_OK;
+    qn_buf_init(&backend, OPTIONS_MAX);
+    qn_buf_init(&args, OPTIONS_MAX);
+    layer_text(layers, kind->backend_option, &backend);
+    layer_text(layers, kind->args_option, &args);
+    qn_err err =
+        qn_engine_choose(p->inv->config.packs, p->type, row, qn_buf_cstr(&backend), &choice, e);
+    if (!err) {
+        *bridged = choice.server != NULL;
+        err = qn_engine_options(&choice, row, qn_buf_cstr(&args), options, e);
+        qn_engine_choice_deinit(&choice);
+    }
+    qn_buf_deinit(&backend);
+    qn_buf_deinit(&args);
+    return err;
+}
+
+bool qn_inventory_can(const struct qn_inventory *inv, const struct qn_model_row *row,
+                      enum qn_task task)
+{
+    const struct qn_backend_type *type = qn_backend_type_find(row->type);
+    const struct qn_server_kind *kind = type ? qn_server_kind_of_type(type->type) : NULL;
+    const char *layers[QN_OPTION_LAYERS] = {row->options, "{}", inv->load_options};
+    struct qn_buf backend;
+    if (!type || !kind)
+        return type && qn_backend_type_can(type, task);
+    qn_buf_init(&backend, OPTIONS_MAX);
+    layer_text(layers, kind->backend_option, &backend);
+    bool can = qn_engine_can(inv->config.packs, type, row, qn_buf_cstr(&backend), task);
+    qn_buf_deinit(&backend);
+    return can;
+}
+
 /* The JSON object of options for the child. */
 static qn_err wanted_options(const struct place *p, const struct qn_model_row *row,
-                             struct qn_buf *out, struct qn_error *e)
+                             struct qn_buf *out, bool *bridged, struct qn_error *e)
 {
     const char *layers[QN_OPTION_LAYERS];
     qn_place_layers(p, row, layers);
     struct qn_load_places places = {
         .model_file = file_of_model, .ctx = p->inv, .data_dir = p->inv->data_dir, .name = p->name};
     qn_buf_init(out, OPTIONS_MAX);
-    return qn_load_options_merge(p->type, layers, QN_OPTION_LAYERS, &places, out, e);
+    qn_err err = qn_load_options_merge(p->type, layers, QN_OPTION_LAYERS, &places, out, e);
+    return err ? err : add_engine(p, row, layers, out, bridged, e);
 }
 
 bool qn_place_wants_other_options(const struct place *p, const struct qn_model_row *row)
 {
     struct qn_buf wanted;
-    bool other = wanted_options(p, row, &wanted, NULL) || !p->options ||
+    bool bridged;
+    bool other = wanted_options(p, row, &wanted, &bridged, NULL) || !p->options ||
                  !qn_str_eq(p->options, qn_buf_cstr(&wanted));
     qn_buf_deinit(&wanted);
     return other;
@@ -133,7 +195,8 @@ qn_err qn_place_start(struct place *p, int threads, const struct qn_child_events
     if (err)
         return err;
     struct qn_buf options;
-    err = wanted_options(p, row, &options, e);
+    bool bridged;
+    err = wanted_options(p, row, &options, &bridged, e);
     if (err) {
         qn_buf_deinit(&options);
         qn_snapshot_unref(snap);
@@ -142,7 +205,7 @@ qn_err qn_place_start(struct place *p, int threads, const struct qn_child_events
     note_shown(p, row);
     free(p->options);
     p->options = qn_xstrdup(qn_buf_cstr(&options));
-    char *program = qn_path_join(inv->backend_dir, p->type->binary);
+    char *program = qn_path_join(inv->backend_dir, bridged ? "quince-bridge" : p->type->binary);
     /* Its state may not have been told yet: what held for the process before this one is over. */
     p->unloading = p->stale = p->retry = p->leave = false;
     p->keep_ms = QN_UNSET;

@@ -25,6 +25,7 @@
 #include "router/discovery.h"
 #include "router/inquiry.h"
 #include "router/intake.h"
+#include "router/engine_choice.h"
 #include "router/inventory.h"
 #include "router/inventory_config.h"
 #include "router/keys.h"
@@ -349,6 +350,7 @@ static void open_packs(struct program *p)
                       &p->packs, &e))
         qn_warn("main", "packs=unusable message=\"%s\"", e.message);
     p->services.packs = p->packs;
+    qn_engines_look(p->packs, s->backend_dir);
     p->services.no_fetch_executables = s->no_fetch_executables;
     free(engines);
 }

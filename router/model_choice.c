@@ -82,8 +82,7 @@ qn_err qn_choice_take(struct qn_services *sv, const struct qn_dialect *dialect,
     if (err)
         return err;
     *name = qn_arena_strdup(rq->arena, row->name);
-    const struct qn_backend_type *type = qn_backend_type_find(row->type);
-    if (!type || !qn_backend_type_can(type, dialect->task))
+    if (!qn_inventory_can(sv->inventory, row, dialect->task))
         err = qn_fail_param(e, QN_EUNSUPPORTED, "model",
                             "model '%s' cannot do this: it is of type %s", row->name, row->type);
     if (!err && rq->must_reason && cannot_reason(row)) /* in Ollama's words */

@@ -59,10 +59,12 @@ static void looked(void *ctx)
     next(s);
 }
 
-/* Of other programs' files nobody wants to read every byte. */
+/* Of other programs' files nobody wants to read every byte, and the definition of a remote model,
+ * which may hold a key, has no sum that could be shown. */
 static bool is_ours(const struct qn_model_row *row)
 {
-    return qn_str_eq(row->keeper, QN_KEEPER_QUINCE) || qn_str_eq(row->keeper, QN_KEEPER_USER);
+    bool kept = qn_str_eq(row->keeper, QN_KEEPER_QUINCE) || qn_str_eq(row->keeper, QN_KEEPER_USER);
+    return kept && !qn_str_eq(row->recipe, "remote");
 }
 
 /* The first row after the last one that has a file; its place may have been anywhere. */

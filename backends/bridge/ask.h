@@ -4,8 +4,8 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "bridge/definition.h"
 #include "contract/job.h"
+#include "contract/remote.h"
 
 enum { QN_ASK_BODY_MAX = 512 * 1024 * 1024, QN_ASK_INPUTS = 64 };
 

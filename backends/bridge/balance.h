@@ -5,18 +5,17 @@
 #define QN_BRIDGE_BALANCE_H
 
 #include "bridge/breaker.h"
+#include "contract/remote.h"
 
 #include <stddef.h>
 
-enum { QN_BALANCE_MAX = 16, QN_BALANCE_WEIGHT_MAX = 1000 };
-
 struct qn_balance {
-    size_t n; /* 1 to QN_BALANCE_MAX */
+    size_t n; /* 1 to QN_REMOTE_UPSTREAMS_MAX */
     struct {
-        int64_t weight; /* 1 to QN_BALANCE_WEIGHT_MAX */
+        int64_t weight; /* 1 to QN_REMOTE_WEIGHT_MAX */
         int64_t credit;
         struct qn_breaker breaker;
-    } v[QN_BALANCE_MAX];
+    } v[QN_REMOTE_UPSTREAMS_MAX];
 };
 
 /* The next one whose breaker is closed, preferably not among those of the mask `tried` (bit i:

@@ -45,7 +45,7 @@ struct run {
 struct bridge {
     struct qn_exchanges *xs;
     struct qn_arena *arena;
-    struct qn_definition def;
+    struct qn_remote def;
     struct qn_ups ups;
     struct run *runs;
     char *base; /* address of the own server */
@@ -360,17 +360,17 @@ static qn_err load_own(struct bridge *b, const struct qn_load *opts, struct qn_p
     qn_err err = wait_for_server(b, opts->files[0], p, e);
     if (err)
         return err;
-    b->def = (struct qn_definition){.n = 1,
-                                    .slots = 1,
-                                    .timeout_s = QN_REMOTE_TIMEOUT_S,
-                                    .context = opts->context,
-                                    .flavour = server.api == QN_API_OPENAI ? QN_FLAVOUR_LLAMA
-                                                                           : QN_FLAVOUR_OPENAI};
+    b->def = (struct qn_remote){.n = 1,
+                                .slots = 1,
+                                .timeout_s = QN_REMOTE_TIMEOUT_S,
+                                .context = opts->context,
+                                .flavour = server.api == QN_API_OPENAI ? QN_FLAVOUR_LLAMA
+                                                                       : QN_FLAVOUR_OPENAI};
     if (server.api == QN_API_OPENAI)
         read_props(b);
     b->base = qn_xmalloc(sizeof server.url + 8);
     sprintf(b->base, "%s%s", server.url, server.base);
-    b->def.v[0] = (struct qn_upstream_def){.url = b->base, .model = opts->name, .weight = 1};
+    b->def.v[0] = (struct qn_remote_upstream){.url = b->base, .model = opts->name, .weight = 1};
     qn_upstreams_init(&b->ups, b->xs, &b->def);
     b->ups.own = true;
     b->ups.v[0].to.api = server.api;
@@ -387,7 +387,7 @@ static int64_t own_bytes(void)
 }
 
 static qn_err read_definition(const char *path, const struct qn_jref *options,
-                              struct qn_arena *arena, struct qn_definition *out, struct qn_error *e)
+                              struct qn_arena *arena, struct qn_remote *out, struct qn_error *e)
 {
     struct qn_buf text;
     struct qn_json *doc = NULL;
@@ -401,7 +401,7 @@ static qn_err read_definition(const char *path, const struct qn_jref *options,
                       why.message);
     if (!err) {
         struct qn_jref root = qn_json_root(doc);
-        err = qn_definition_read(&root, given, arena, out, e);
+        err = qn_remote_read(&root, given, arena, out, e);
     }
     qn_json_free(doc);
     qn_buf_deinit(&text);
@@ -483,7 +483,7 @@ static qn_err confine_remote(const struct qn_control *load, const struct qn_jref
                              struct qn_error *e)
 {
     struct qn_confine_path paths[NETWORK_FILES + 1];
-    struct qn_definition def = {0};
+    struct qn_remote def = {0};
     struct qn_arena *arena = qn_arena_new(ARENA_MAX);
     size_t n = 0;
     for (size_t i = 0; i < NETWORK_FILES; i++)

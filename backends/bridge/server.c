@@ -245,6 +245,8 @@ static qn_err confine(const char *type, const char *program, const struct qn_con
     paths[n++] = (struct qn_confine_path){program, QN_CONFINE_RUN};
     paths[n++] = (struct qn_confine_path){folder_of(real ? real : program, arena), 0};
     const char *interpreter = interpreter_of(program, arena);
+    if (*text_of(options, "folder"))
+        paths[n++] = (struct qn_confine_path){text_of(options, "folder"), 0};
     if (interpreter)
         paths[n++] = (struct qn_confine_path){interpreter, QN_CONFINE_RUN};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)

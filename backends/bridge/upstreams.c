@@ -20,12 +20,12 @@ static void name_host(const char *url, char out[static 256])
     snprintf(out, 256, "%.*s", (int)strcspn(host, "/"), host);
 }
 
-void qn_upstreams_init(struct qn_ups *u, struct qn_exchanges *xs, const struct qn_definition *def)
+void qn_upstreams_init(struct qn_ups *u, struct qn_exchanges *xs, const struct qn_remote *def)
 {
     *u = (struct qn_ups){.xs = xs, .arena = qn_arena_new(NAMES_ARENA_MAX)};
     u->balance.n = def->n;
     for (size_t i = 0; i < def->n; i++) {
-        const struct qn_upstream_def *d = &def->v[i];
+        const struct qn_remote_upstream *d = &def->v[i];
         bool asks = def->flavour == QN_FLAVOUR_AUTO;
         u->v[i] = (struct qn_up){
             .all = u,

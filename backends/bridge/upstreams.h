@@ -6,8 +6,8 @@
 #include "base/arena.h"
 #include "bridge/ask.h"
 #include "bridge/balance.h"
-#include "bridge/definition.h"
 #include "bridge/exchange.h"
+#include "contract/remote.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,13 +34,13 @@ struct qn_up {
 struct qn_ups {
     struct qn_exchanges *xs;
     struct qn_arena *arena;
-    struct qn_up v[QN_BALANCE_MAX];
+    struct qn_up v[QN_REMOTE_UPSTREAMS_MAX];
     struct qn_balance balance;
     bool own; /* the one server is this process's own child: it is never left alone */
 };
 
 /* def's strings are lent for good. */
-void qn_upstreams_init(struct qn_ups *u, struct qn_exchanges *xs, const struct qn_definition *def);
+void qn_upstreams_init(struct qn_ups *u, struct qn_exchanges *xs, const struct qn_remote *def);
 void qn_upstreams_deinit(struct qn_ups *u);
 
 /* Asks for the list of models; the outcome goes to the breaker. */

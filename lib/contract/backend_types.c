@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "base/str.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -61,6 +62,19 @@ static const struct qn_load_option media_options[] = {
     HOUSE_OPTIONS,
     {NULL, QN_LOAD_VALUE, QN_JSON_ABSENT},
 };
+/* Those with which another engine is chosen and started are in server_args.c, too. */
+static const struct qn_load_option asr_options[] = {
+    {"whispercpp_backend", QN_LOAD_HOUSE, QN_JSON_STRING},
+    {"whispercpp_args", QN_LOAD_HOUSE, QN_JSON_STRING},
+    HOUSE_OPTIONS,
+    {NULL, QN_LOAD_VALUE, QN_JSON_ABSENT},
+};
+static const struct qn_load_option image_options[] = {
+    {"sd-cpp_backend", QN_LOAD_HOUSE, QN_JSON_STRING},
+    {"sdcpp_args", QN_LOAD_HOUSE, QN_JSON_STRING},
+    HOUSE_OPTIONS,
+    {NULL, QN_LOAD_VALUE, QN_JSON_ABSENT},
+};
 
 /* What another machine computes with is not this one's. */
 static int64_t remote_memory(const struct qn_memory_facts *f)
@@ -80,6 +94,8 @@ static const struct qn_load_option llm_options[] = {
     {"rope_scaling", QN_LOAD_VALUE, QN_JSON_STRING},
     {"lora", QN_LOAD_ADAPTERS, QN_JSON_ARRAY},
     {"weight_cache", QN_LOAD_WEIGHT_CACHE, QN_JSON_NUMBER},
+    {"llamacpp_backend", QN_LOAD_HOUSE, QN_JSON_STRING},
+    {"llamacpp_args", QN_LOAD_HOUSE, QN_JSON_STRING},
     HOUSE_OPTIONS,
     {NULL, QN_LOAD_VALUE, QN_JSON_ABSENT},
 };
@@ -97,7 +113,7 @@ static const struct qn_backend_type types[] = {
         .type = "asr",
         .binary = "quince-asr",
         .recipe = "whispercpp",
-        .load_options = media_options,
+        .load_options = asr_options,
         .optional = true,
         .tasks = 1u << QN_TASK_TRANSCRIBE,
         .memory_estimate = media_memory,
@@ -115,7 +131,7 @@ static const struct qn_backend_type types[] = {
         .type = "image",
         .binary = "quince-image",
         .recipe = "sd-cpp",
-        .load_options = media_options,
+        .load_options = image_options,
         .optional = true,
         .tasks = 1u << QN_TASK_IMAGE,
         .memory_estimate = media_memory,
@@ -124,6 +140,7 @@ static const struct qn_backend_type types[] = {
         .type = "remote",
         .binary = "quince-bridge",
         .recipe = "remote",
+        .defined = true,
         .load_options = media_options,
         .optional = true,
         .tasks = (1u << QN_TASK_COUNT) - (1u << QN_TASK_CHAT),
@@ -134,6 +151,7 @@ static const struct qn_backend_type types[] = {
 enum { TYPES = sizeof types / sizeof *types };
 
 static bool missing[TYPES];
+static atomic_bool served[TYPES]; /* a server of somebody else's stands in for it */
 
 const struct qn_backend_type *qn_backend_type_find(const char *type)
 {
@@ -146,7 +164,8 @@ const struct qn_backend_type *qn_backend_type_find(const char *type)
 const struct qn_backend_type *qn_backend_type_of(const char *recipe)
 {
     for (size_t i = 0; i < TYPES; i++)
-        if (qn_str_eq(types[i].recipe, recipe) && !missing[i])
+        if (qn_str_eq(types[i].recipe, recipe) && !types[i].defined &&
+            (!missing[i] || atomic_load(&served[i])))
             return &types[i];
     return NULL;
 }
@@ -158,6 +177,16 @@ void qn_backend_types_look(const char *dir)
         missing[i] = types[i].optional && access(path, X_OK) != 0;
         free(path);
     }
+}
+
+bool qn_backend_type_missing(const struct qn_backend_type *t)
+{
+    return missing[t - types];
+}
+
+void qn_backend_type_serve(const struct qn_backend_type *t, bool yes)
+{
+    atomic_store(&served[t - types], yes);
 }
 
 bool qn_backend_type_can(const struct qn_backend_type *t, enum qn_task task)

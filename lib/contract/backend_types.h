@@ -19,10 +19,10 @@ struct qn_memory_facts {
 
 /* How the router hands an option of loading down. */
 enum qn_load_kind {
-    QN_LOAD_VALUE,     /* as it is */
-    QN_LOAD_MODEL,     /* the name of a model becomes its file; "": none */
-    QN_LOAD_ADAPTERS,  /* a list of files on this machine: [{"path", "name", "scale"}] */
-    QN_LOAD_CACHE_FILE,  /* true becomes a file in the server's data folder, false is left out */
+    QN_LOAD_VALUE,        /* as it is */
+    QN_LOAD_MODEL,        /* the name of a model becomes its file; "": none */
+    QN_LOAD_ADAPTERS,     /* a list of files on this machine: [{"path", "name", "scale"}] */
+    QN_LOAD_CACHE_FILE,   /* true becomes a file in the server's data folder, false is left out */
     QN_LOAD_WEIGHT_CACHE, /* a number of GiB becomes {"folder", "gib"}, 0 is left out */
     QN_LOAD_HOUSE         /* not at all: the router itself obeys it (router/inventory_options.c) */
 };
@@ -36,12 +36,13 @@ struct qn_load_option {
 };
 
 struct qn_backend_type {
-    const char *type;    /* "llm": the key of residency limits and of catalog rows */
-    const char *binary;  /* "quince-llm", beside quinced */
-    const char *recipe;  /* the name Lemonade's API gives it: "llamacpp" */
+    const char *type;   /* "llm": the key of residency limits and of catalog rows */
+    const char *binary; /* "quince-llm", beside quinced */
+    const char *recipe; /* the name Lemonade's API gives it: "llamacpp" */
     const struct qn_load_option *load_options; /* ends with a NULL name */
-    bool optional;       /* without its binary, models of this type do not come in */
-    unsigned tasks;      /* bit 1 << enum qn_task */
+    bool optional;  /* without its binary, models of this type do not come in */
+    bool defined;   /* its models are not pulled but defined; qn_backend_type_of does not find it */
+    unsigned tasks; /* bit 1 << enum qn_task */
     /* Bytes a loaded model will need. */
     int64_t (*memory_estimate)(const struct qn_memory_facts *facts);
 };
@@ -52,6 +53,11 @@ const struct qn_backend_type *qn_backend_type_of(const char *recipe);
 /* Looks which of the optional binaries lie in dir; until then all count as there. Before any thread
  * starts. */
 void qn_backend_types_look(const char *dir);
+/* Its binary was not there then. */
+bool qn_backend_type_missing(const struct qn_backend_type *t);
+/* A server of somebody else's is there, or is not any more, that runs its models instead. Any
+ * thread. */
+void qn_backend_type_serve(const struct qn_backend_type *t, bool yes);
 bool qn_backend_type_can(const struct qn_backend_type *t, enum qn_task task);
 
 #endif

@@ -103,7 +103,7 @@ static const struct qn_server_kind kinds[] = {
         .type = "image",
         .recipe = "sd-cpp",
         .tasks = 1u << QN_TASK_IMAGE,
-        .backend_option = "sdcpp_backend",
+        .backend_option = "sd-cpp_backend",
         .args_option = "sdcpp_args",
         .reserved = sd_reserved,
     },

@@ -9,6 +9,7 @@
 #include "contract/backend_types.h"
 #include "registry/ref.h"
 #include "router/answer.h"
+#include "router/api/remote.h"
 #include "router/api/waiting.h"
 #include "router/intake.h"
 #include "router/may_open.h"
@@ -216,7 +217,9 @@ void qn_api_register(struct qn_services *sv, struct qn_http *h, const char *id)
         qn_answer_error(h, &e);
     } else {
         struct qn_jref root = qn_json_root(doc);
-        if (is_of_hub(&root))
+        if (qn_api_is_remote(&root))
+            qn_api_remote(sv, h, &root);
+        else if (is_of_hub(&root))
             register_hub(sv, h, &root);
         else if (register_file(sv, h, &root, &e))
             qn_answer_error(h, &e);

@@ -1,5 +1,5 @@
 /* See definition.h. */
-#include "bridge/definition.h"
+#include "contract/remote.h"
 
 #include "base/str.h"
 
@@ -39,7 +39,7 @@ enum qn_flavour qn_flavour_of_owner(const char *owned_by)
     return QN_FLAVOUR_OPENAI;
 }
 
-bool qn_upstream_url_ok(const char *url)
+bool qn_remote_url_ok(const char *url)
 {
     const char *host = qn_str_starts(url, "https://")  ? url + strlen("https://")
                        : qn_str_starts(url, "http://") ? url + strlen("http://")
@@ -84,13 +84,13 @@ static qn_err read_text(const struct qn_jref *v, size_t limit, struct qn_arena *
 }
 
 static qn_err read_upstream(const struct qn_jref *v, struct qn_arena *arena,
-                            struct qn_upstream_def *out, struct qn_error *e)
+                            struct qn_remote_upstream *out, struct qn_error *e)
 {
     struct qn_jref url = qn_json_get(v, "url"), weight = qn_json_get(v, "weight"),
                    model = qn_json_get(v, "model"), key = qn_json_get(v, "api_key");
     const char *text;
     qn_err err = qn_json_str(&url, &text, e);
-    if (!err && !qn_upstream_url_ok(text))
+    if (!err && !qn_remote_url_ok(text))
         err = qn_json_fail(&url, e,
                            "expected an address like https://host/v1, without a user name or a "
                            "question mark");
@@ -100,22 +100,22 @@ static qn_err read_upstream(const struct qn_jref *v, struct qn_arena *arena,
     for (size_t n = strlen(copy); n && copy[n - 1] == '/'; n--)
         copy[n - 1] = '\0';
     out->url = copy;
-    err = qn_json_i64_opt(&weight, 1, QN_BALANCE_WEIGHT_MAX, &out->weight, e);
+    err = qn_json_i64_opt(&weight, 1, QN_REMOTE_WEIGHT_MAX, &out->weight, e);
     if (!err)
         err = read_text(&model, MODEL_BYTES_MAX, arena, &out->model, e);
     return err ? err : read_key(&key, arena, &out->key, e);
 }
 
 static qn_err read_upstreams(const struct qn_jref *root, struct qn_arena *arena,
-                             struct qn_definition *out, struct qn_error *e)
+                             struct qn_remote *out, struct qn_error *e)
 {
-    const struct qn_upstream_def common = out->v[0];
+    const struct qn_remote_upstream common = out->v[0];
     struct qn_jref list = qn_json_get(root, "upstreams"), it;
     qn_err err = QN_OK;
     if (qn_json_type(&list) != QN_JSON_ARRAY || qn_json_count(&list) < 1 ||
-        qn_json_count(&list) > QN_BALANCE_MAX)
+        qn_json_count(&list) > QN_REMOTE_UPSTREAMS_MAX)
         return qn_json_fail(&list, e, "expected an array of 1 to %d objects with a url",
-                            QN_BALANCE_MAX);
+                            QN_REMOTE_UPSTREAMS_MAX);
     for (bool more = qn_json_first(&list, &it); more && !err; more = qn_json_next(&it)) {
         out->v[out->n] = common;
         err = read_upstream(&it, arena, &out->v[out->n++], e);
@@ -123,10 +123,10 @@ static qn_err read_upstreams(const struct qn_jref *root, struct qn_arena *arena,
     return err;
 }
 
-qn_err qn_definition_read(const struct qn_jref *root, const char *key, struct qn_arena *arena,
-                          struct qn_definition *out, struct qn_error *e)
+qn_err qn_remote_read(const struct qn_jref *root, const char *key, struct qn_arena *arena,
+                      struct qn_remote *out, struct qn_error *e)
 {
-    *out = (struct qn_definition){.slots = QN_REMOTE_SLOTS, .timeout_s = QN_REMOTE_TIMEOUT_S};
+    *out = (struct qn_remote){.slots = QN_REMOTE_SLOTS, .timeout_s = QN_REMOTE_TIMEOUT_S};
     const char *flavour = "auto";
     struct qn_jref v = qn_json_get(root, "quince_remote");
     int64_t version;
@@ -136,6 +136,12 @@ qn_err qn_definition_read(const struct qn_jref *root, const char *key, struct qn
     v = qn_json_get(root, "api_key");
     if (!err)
         err = read_key(&v, arena, &out->v[0].key, e);
+    v = qn_json_get(root, "key_env");
+    if (!err)
+        err = read_text(&v, QN_REMOTE_ENV_MAX, arena, &out->key_env, e);
+    if (!err && out->key_env &&
+        out->key_env[strspn(out->key_env, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")])
+        err = qn_json_fail(&v, e, "expected the name of a variable: capitals, digits and _");
     v = qn_json_get(root, "model");
     if (!err)
         err = read_text(&v, MODEL_BYTES_MAX, arena, &out->v[0].model, e);

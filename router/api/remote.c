@@ -1,0 +1,235 @@
+/* See api/remote.h. The file is written by a worker, then the row that names it. */
+#include "router/api/remote.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/path.h"
+#include "base/rand.h"
+#include "base/str.h"
+#include "contract/backend_types.h"
+#include "contract/remote.h"
+#include "router/answer.h"
+#include "router/api/api.h"
+#include "router/api/waiting.h"
+#include "router/auth.h"
+#include "router/intake.h"
+#include "router/inventory.h"
+#include "router/may_open.h"
+#include "router/pull_request.h"
+#include "router/remote.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN_MAX = 256 * 1024, PATH_LIMIT = 8192, ID_DIGITS = 8 };
+
+/* It cannot be called off, so this outlives a client that leaves. */
+struct asker {
+    struct qn_services *sv;
+    struct qn_waiting client;
+    struct qn_arena *arena;
+    const char *name, *path, *labels, *url;
+    const char *old; /* file of the definition that this one replaces; NULL: there is none */
+    struct qn_buf file, shown;
+    struct qn_error error;
+};
+
+static void asker_free(struct asker *a)
+{
+    qn_buf_deinit(&a->file);
+    qn_buf_deinit(&a->shown);
+    qn_arena_free(a->arena);
+    free(a);
+}
+
+static void answer(struct asker *a)
+{
+    struct qn_snapshot *snap = qn_catalog_snapshot(a->sv->catalog);
+    const struct qn_model_row *row = qn_snapshot_find(snap, a->name);
+    struct qn_buf body;
+    qn_buf_init(&body, QN_API_REPLY_MAX);
+    struct qn_jw w = qn_jw_to(&body);
+    qn_jw_obj(&w);
+    qn_jw_kstr(&w, "status", "success");
+    qn_jw_kstr(&w, "message", "Model registered");
+    qn_jw_kstr(&w, "model_name", a->name);
+    qn_jw_kstr(&w, "canonical_model_name", a->name);
+    if (row) {
+        qn_jw_key(&w, "model");
+        qn_api_model_write(&w, a->sv, row);
+    }
+    qn_jw_obj_end(&w);
+    qn_answer_json(a->client.http, 200, &body);
+    qn_buf_deinit(&body);
+    qn_snapshot_unref(snap);
+}
+
+static const char *data_dir_of(const struct qn_services *sv)
+{
+    return qn_inventory_config(sv->inventory)->data_dir;
+}
+
+static void put_done(void *ctx, const struct qn_error *e)
+{
+    struct asker *a = ctx;
+    if (!e && !a->sv->closed) {
+        struct qn_snapshot *snap = qn_catalog_snapshot(a->sv->catalog);
+        if (a->old)
+            qn_remote_release(data_dir_of(a->sv), snap, a->old);
+        qn_snapshot_unref(snap);
+        qn_inventory_changed(a->sv->inventory, a->name); /* what runs has the old definition */
+    }
+    if (qn_waiting_end(&a->client, e))
+        answer(a);
+    asker_free(a);
+}
+
+/* Worker. */
+static void write_file(void *ctx)
+{
+    struct asker *a = ctx;
+    char *folder = qn_xstrndup(a->path, (size_t)(strrchr(a->path, '/') - a->path));
+    if (!qn_mkdirs(folder, 0700, &a->error))
+        qn_file_write_atomic(a->path, a->file.data, a->file.len, 0600, &a->error);
+    free(folder);
+}
+
+static void written(void *ctx)
+{
+    struct asker *a = ctx;
+    if (!a->error.code && a->sv->closed)
+        qn_fail(&a->error, QN_EBUSY, "the server is stopping");
+    if (a->error.code) {
+        qn_waiting_end(&a->client, &a->error);
+        asker_free(a);
+        return;
+    }
+    const char *files[] = {a->path};
+    const struct qn_model_row row = {
+        .name = a->name,
+        .type = "remote",
+        .recipe = "remote",
+        .checkpoint = a->url,
+        .files = files,
+        .n_files = 1,
+        .labels = a->labels,
+        .details = "{}",
+        .extras = qn_buf_cstr(&a->shown),
+        .keeper = QN_KEEPER_QUINCE,
+        .created_s = qn_wall_ms() / 1000,
+        .modified_s = qn_wall_ms() / 1000,
+    };
+    qn_catalog_put(a->sv->catalog, &row, put_done, a);
+}
+
+/* DATA_DIR/remotes/NAME-RANDOM.json: another definition is another file, which whoever compares
+ * files notices. */
+static const char *choose_path(const struct qn_services *sv, const char *name,
+                               struct qn_arena *arena)
+{
+    struct qn_buf path;
+    char id[ID_DIGITS + 1];
+    qn_buf_init(&path, PATH_LIMIT);
+    qn_random_hex(id, ID_DIGITS);
+    qn_buf_fmt(&path, "%s/remotes/", data_dir_of(sv));
+    for (const char *s = name; *s; s++)
+        qn_buf_char(&path, isalnum((unsigned char)*s) || strchr("-_.", *s) ? *s : '_');
+    qn_buf_fmt(&path, "-%s.json", id);
+    const char *out = qn_arena_take(arena, &path);
+    qn_buf_deinit(&path);
+    return out;
+}
+
+static qn_err check_name(struct qn_services *sv, const char *name, struct qn_arena *arena,
+                         const char **old, struct qn_error *e)
+{
+    if (!qn_str_starts(name, "user.") || !qn_intake_name_ok(name + strlen("user.")) ||
+        strlen(name) > QN_MODEL_NAME_MAX)
+        return qn_fail_param(e, QN_EINVAL, "model_name",
+                             "'%.80s' cannot be a model's name: it must be user. and then letters, "
+                             "digits or . _ - / : + @",
+                             name);
+    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    const struct qn_model_row *row = qn_snapshot_find(snap, name);
+    qn_err err = QN_OK;
+    if (row && !qn_str_eq(row->recipe, "remote"))
+        err = qn_fail_param(e, QN_ECONFLICT, "model_name",
+                            "the name '%s' belongs to another model: choose another one, or delete "
+                            "that one first",
+                            name);
+    else if (row && row->n_files)
+        *old = qn_arena_strdup(arena, row->files[0]);
+    qn_snapshot_unref(snap);
+    return err;
+}
+
+bool qn_api_is_remote(const struct qn_jref *request)
+{
+    struct qn_jref recipe = qn_json_get(request, "recipe");
+    return qn_str_eq(qn_json_raw_str(&recipe), "remote");
+}
+
+/* A server that is open to others must not fetch for them what only it can reach, nor hand out what
+ * is in its environment. */
+static bool may_define(const struct qn_services *sv, struct qn_http *h,
+                       const struct qn_jref *request)
+{
+    struct qn_jref ca = qn_json_get(request, "ca_file");
+    if (qn_json_type(&ca) == QN_JSON_STRING && !qn_may_open(sv, h, qn_json_raw_str(&ca)))
+        return false;
+    if (!sv->open_to_others)
+        return true;
+    struct qn_visit visit;
+    struct qn_http_ends ends;
+    const struct qn_key_row *key;
+    qn_auth_visit(h, &visit, &ends);
+    if (qn_auth_enter(sv->auth, &visit, QN_ADMIN, &key) == QN_MAY)
+        return true;
+    qn_answer_plain(h, 403, "admin_key_needed",
+                    "other machines can reach this server: models of other servers are defined "
+                    "with its admin key only");
+    return false;
+}
+
+void qn_api_remote(struct qn_services *sv, struct qn_http *h, const struct qn_jref *request)
+{
+    struct qn_error e = {0};
+    struct asker *a = qn_xcalloc(1, sizeof *a);
+    struct qn_pull_order said = {.labels = "[]", .extras = "", .options = ""};
+    const char *name = NULL;
+    struct qn_jref v = qn_json_get(request, "model_name");
+    a->sv = sv;
+    a->arena = qn_arena_new(1024 * 1024);
+    qn_buf_init(&a->file, QN_REMOTE_FILE_MAX);
+    qn_buf_init(&a->shown, SHOWN_MAX);
+    qn_err err = qn_json_str(&v, &name, &e);
+    if (!err)
+        err = check_name(sv, name, a->arena, &a->old, &e);
+    if (!err)
+        err = qn_pull_describe(request, a->arena, &said, &e);
+    if (!err)
+        err = qn_remote_define(request, &a->file, &a->shown, &e);
+    if (!err && qn_backend_type_missing(qn_backend_type_find("remote")))
+        err = qn_fail(&e, QN_EUNSUPPORTED,
+                      "quince-bridge is not installed beside quinced: install quince anew");
+    if (err || !may_define(sv, h, request)) {
+        asker_free(a);
+        if (err)
+            qn_answer_error(h, &e);
+        return;
+    }
+    struct qn_json *shown;
+    qn_json_parse(qn_buf_cstr(&a->shown), a->shown.len, &shown, NULL);
+    struct qn_jref root = qn_json_root(shown), remote = qn_json_get(&root, "remote"),
+                   list = qn_json_get(&remote, "upstreams"), first;
+    qn_json_first(&list, &first);
+    v = qn_json_get(&first, "url");
+    a->url = qn_arena_strdup(a->arena, qn_json_raw_str(&v));
+    qn_json_free(shown);
+    a->name = qn_arena_strdup(a->arena, name);
+    a->labels = qn_arena_strdup(a->arena, *said.labels ? said.labels : "[]");
+    a->path = choose_path(sv, name, a->arena);
+    qn_waiting_begin(&a->client, h);
+    qn_loop_work(sv->loop, write_file, written, a);
+}

@@ -1,0 +1,26 @@
+/* Models that other machines compute, as the house keeps them: one file each in DATA_DIR/remotes,
+ * which only its owner can read (contract/remote.h), and a row of the catalog that names it. Keys
+ * are in that file, or in the environment; no API and no log shows them. */
+#ifndef QN_ROUTER_REMOTE_H
+#define QN_ROUTER_REMOTE_H
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "catalog/catalog.h"
+#include "router/services.h"
+
+#include <stdbool.h>
+
+/* Adds to the options of its child what is not in the file: the key that the file says is in the
+ * environment. QN_EINVAL: it is not there. Reads a small file. */
+qn_err qn_remote_options(const char *file, struct qn_buf *options, struct qn_error *e);
+
+/* A definition out of a request: "base_url" or "upstreams" and what contract/remote.h has beside
+ * them. *file gets the JSON text of the file, *shown what lists of models may show. */
+qn_err qn_remote_define(const struct qn_jref *request, struct qn_buf *file, struct qn_buf *shown,
+                        struct qn_error *e);
+
+/* Takes the file of a model that has left off the disk, if it is one of these and no row has it. */
+void qn_remote_release(const char *data_dir, const struct qn_snapshot *snap, const char *path);
+
+#endif
