@@ -73,9 +73,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def error(self, status, message, kind="server_error"):
         self.reply(status, {"error": {"code": status, "message": message, "type": kind}})
 
-    def hang_up(self):
-        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self.connection.close()
+    def hang_up(self, reset=True):
+        """A reset takes along what the other side has not read yet."""
+        if reset:
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.connection.close()
+        else:
+            self.connection.shutdown(socket.SHUT_WR)
         self.close_connection = True
 
     def refused(self):
@@ -179,7 +183,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.say(choices=[{"index": i, "delta": {"reasoning_content": b["reasoning"]}, "finish_reason": None}])
         for at, word in enumerate(words):
             if b.get("die_after") == at:
-                return self.hang_up()
+                return self.hang_up(reset=False)
             if b.get("crash_after") == at:
                 os.kill(os.getpid(), signal.SIGKILL)
             for i in choices:

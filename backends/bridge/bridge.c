@@ -314,10 +314,11 @@ static qn_err wait_for_server(struct bridge *b, const char *file, struct qn_prog
                               struct qn_error *e)
 {
     char how[80];
+    bool by_signal;
     for (;;) {
         struct small s;
-        if (qn_server_ended(&server, how))
-            return qn_fail(e, QN_ECHILD,
+        if (qn_server_ended(&server, how, &by_signal)) /* one that ends by itself would again */
+            return qn_fail(e, by_signal ? QN_ECHILD : QN_EUNSUPPORTED,
                            "%s %s while it loaded the model: its last lines in the "
                            "log say why",
                            server.program, how);

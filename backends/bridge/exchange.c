@@ -188,6 +188,13 @@ static void finish(struct qn_exchange *x, const struct qn_error *e)
     ev.end(ctx, status, e);
 }
 
+static qn_err code_of(CURLcode code)
+{
+    if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE)
+        return QN_EFORMAT;
+    return code == CURLE_OPERATION_TIMEDOUT ? QN_ETIMEOUT : QN_EIO;
+}
+
 static void finish_with(struct qn_exchange *x, CURLcode code)
 {
     struct qn_error e = {0};
@@ -198,8 +205,7 @@ static void finish_with(struct qn_exchange *x, CURLcode code)
     if (x->refused)
         qn_fail(&e, QN_ECANCELLED, "broken off");
     else
-        qn_fail(&e, code == CURLE_OPERATION_TIMEDOUT ? QN_ETIMEOUT : QN_EIO, "%s",
-                x->why[0] ? x->why : curl_easy_strerror(code));
+        qn_fail(&e, code_of(code), "%s", x->why[0] ? x->why : curl_easy_strerror(code));
     finish(x, &e);
 }
 

@@ -30,8 +30,9 @@ struct qn_exchange_events {
      * is then told QN_ECANCELLED. */
     qn_err (*data)(void *ctx, int status, const char *content_type, const void *p, size_t n);
     /* MUST. Once, last. e: NULL where the reply came whole; else QN_ETIMEOUT, QN_EIO (no
-     * connection, or it broke) or QN_ECANCELLED, and status is 0 while no head had come. The
-     * exchange is freed when it returns. It may begin others. */
+     * connection, or it broke), QN_EFORMAT (a certificate that is not to be trusted) or
+     * QN_ECANCELLED, and status is 0 while no head had come. The exchange is freed when it returns.
+     * It may begin others. */
     void (*end)(void *ctx, int status, const struct qn_error *e);
 };
 

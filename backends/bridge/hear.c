@@ -285,8 +285,8 @@ qn_err qn_hearing_end(struct qn_hearing *h, int status, const struct qn_error *b
     }
     if (broken) {
         *passing = true;
-        return qn_fail(e, h->spoken ? QN_ECHILD : broken->code, "%.200s: %.700s", who,
-                       broken->message);
+        qn_err code = broken->code == QN_ETIMEOUT ? QN_ETIMEOUT : QN_EIO;
+        return qn_fail(e, h->spoken ? QN_ECHILD : code, "%.200s: %.700s", who, broken->message);
     }
     if (status != 200) {
         *passing = is_passing(status);

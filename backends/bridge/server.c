@@ -356,13 +356,14 @@ qn_err qn_server_start(struct qn_server *s, const struct qn_control *load,
     return QN_OK;
 }
 
-bool qn_server_ended(struct qn_server *s, char how[static 80])
+bool qn_server_ended(struct qn_server *s, char how[static 80], bool *by_signal)
 {
     siginfo_t info = {0};
     if (waitid(P_PIDFD, (id_t)s->pidfd, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
         info.si_pid == 0)
         return false;
-    if (info.si_code == CLD_EXITED)
+    *by_signal = info.si_code != CLD_EXITED;
+    if (!*by_signal)
         snprintf(how, 80, "ended with status %d", info.si_status);
     else
         snprintf(how, 80, "was killed by signal %d (%s)", info.si_status,
@@ -375,9 +376,10 @@ static void *watch(void *arg)
     struct qn_server *s = arg;
     struct pollfd wait = {.fd = s->pidfd, .events = POLLIN};
     char how[80] = "ended";
+    bool by_signal;
     while (poll(&wait, 1, -1) < 0 && errno == EINTR)
         ;
-    qn_server_ended(s, how);
+    qn_server_ended(s, how, &by_signal);
     if (atomic_load(&s->stopping))
         return NULL;
     /* The router knows what to do about a model's process that has ended. */

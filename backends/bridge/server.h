@@ -39,7 +39,7 @@ qn_err qn_server_start(struct qn_server *s, const struct qn_control *load,
 /* From now on this process ends with status 1 when the server does. */
 qn_err qn_server_watch(struct qn_server *s, struct qn_error *e);
 /* How it has ended, in words; false: it runs. */
-bool qn_server_ended(struct qn_server *s, char how[static 80]);
+bool qn_server_ended(struct qn_server *s, char how[static 80], bool *by_signal);
 int64_t qn_server_bytes(const struct qn_server *s); /* of memory that it has; 0: unknown */
 void qn_server_stop(struct qn_server *s);           /* kindly, then not; returns when it is gone */
 

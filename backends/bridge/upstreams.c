@@ -132,14 +132,14 @@ static qn_err take_list(struct qn_up *u, struct qn_error *e)
     struct qn_json *doc = NULL;
     struct qn_error why = {0};
     if (qn_json_parse(qn_buf_cstr(&u->answer), u->answer.len, &doc, &why))
-        return qn_fail(e, QN_ECHILD, "%s sent a list of models that is no JSON: %.300s", u->who,
+        return qn_fail(e, QN_EFORMAT, "%s sent a list of models that is no JSON: %.300s", u->who,
                        why.message);
     struct qn_jref root = qn_json_root(doc), list = qn_json_get(&root, "data"), model;
     qn_err err = choose_model(u, &list, &model, e);
     const char *id = string_of(&model, "id");
     if (!err && u->asks_model) {
         if (!*id || strlen(id) > MODEL_BYTES_MAX)
-            err = qn_fail(e, QN_ECHILD, "%s has a model without a proper name", u->who);
+            err = qn_fail(e, QN_EFORMAT, "%s has a model without a proper name", u->who);
         else if (!qn_str_eq(u->to.model, id))
             u->to.model = qn_arena_strdup(u->all->arena, id);
     }
@@ -166,7 +166,7 @@ static qn_err probe_data(void *ctx, int status, const char *content_type, const 
 static qn_err judge(struct qn_up *u, int status, const struct qn_error *broken, struct qn_error *e)
 {
     if (broken && u->answer.overflow)
-        return qn_fail(e, QN_ECHILD, "%s sent a list of models of more than %d MiB", u->who,
+        return qn_fail(e, QN_EFORMAT, "%s sent a list of models of more than %d MiB", u->who,
                        QN_PROBE_BYTES_MAX >> 20);
     if (broken)
         return qn_fail(e, broken->code, "%s: %.700s", u->who, broken->message);
@@ -174,7 +174,10 @@ static qn_err judge(struct qn_up *u, int status, const struct qn_error *broken, 
         return take_list(u, e);
     if ((status == 404 || status == 405 || status == 501) && u->to.model)
         return QN_OK;
-    return qn_hear_status(status, u->answer.data, u->answer.len, u->who, e);
+    qn_err err = qn_hear_status(status, u->answer.data, u->answer.len, u->who, e);
+    if (status == 401 || status == 403)
+        err = e->code = QN_EINVAL; /* nothing that asking again would help against */
+    return err;
 }
 
 static void probe_end(void *ctx, int status, const struct qn_error *broken)

@@ -206,7 +206,8 @@ def fake_backend_dir(tmp_path_factory):
     folder = tmp_path_factory.mktemp("backends")
     for kind in ("llm", "asr", "tts", "image"):
         shutil.copy(BUILD / "tests" / "fake_backend", folder / f"quince-{kind}")
-    shutil.copy(BUILD / "bin" / "quince-unpack", folder)
+    for program in ("quince-unpack", "quince-bridge"):
+        shutil.copy(BUILD / "bin" / program, folder)
     return folder
 
 
@@ -229,9 +230,9 @@ class House:
         return server.register(f"user.{name}", fake_model(self.tmp_path, **options), recipe)
 
 
-@pytest.fixture
-def house(tmp_path, fake_backend_dir):
-    h = House(tmp_path, fake_backend_dir)
+@contextlib.contextmanager
+def keeping(h):
+    """Stops a house's servers in the end and looks into their logs."""
     yield h
     problems = []
     for server in h.servers:
@@ -245,6 +246,12 @@ def house(tmp_path, fake_backend_dir):
                 at = log.index(word)
                 problems.append(log[max(0, at - 500):at + 4000])
     assert not problems, "\n".join(problems)
+
+
+@pytest.fixture
+def house(tmp_path, fake_backend_dir):
+    with keeping(House(tmp_path, fake_backend_dir)) as h:
+        yield h
 
 
 @pytest.fixture
