@@ -32,6 +32,7 @@ struct run;
 struct job {
     struct run *run;
     struct qn_upstream *up; /* NULL: not started, or ended */
+    struct qn_lease *lease; /* its turn; NULL: the request's own, or none any more */
     int64_t done;           /* choices that are complete */
 };
 
@@ -72,7 +73,9 @@ static void stop_jobs(struct run *r)
     for (size_t i = 0; r->jobs && i < r->rq.n_jobs; i++) {
         if (r->jobs[i].up)
             qn_upstream_cancel(r->jobs[i].up);
+        qn_lease_release(r->jobs[i].lease);
         r->jobs[i].up = NULL;
+        r->jobs[i].lease = NULL;
     }
     r->open = 0;
 }
@@ -271,13 +274,10 @@ static void unload_only(struct run *r)
     finish(r);
 }
 
-/* Answers that the request wants at once; none: its model is to be loaded, no more. */
-static int64_t answers(const struct run *r)
+/* Answers that a job wants at once. */
+static int64_t answers(const struct qn_job *job)
 {
-    int64_t n = 0;
-    for (size_t i = 0; i < r->rq.n_jobs; i++)
-        n += r->rq.jobs[i].sampling.n == QN_UNSET ? 1 : r->rq.jobs[i].sampling.n;
-    return n;
+    return job->sampling.n == QN_UNSET ? 1 : job->sampling.n;
 }
 
 static void wait_for_model(struct run *r)
@@ -286,7 +286,8 @@ static void wait_for_model(struct run *r)
     struct qn_load_options options = {.context = r->rq.context, .at_least = true};
     const struct qn_load_options *wanted = r->rq.context == QN_UNSET ? NULL : &options;
     r->admission = (struct qn_admission){.client = qn_client_id(r->http),
-                                         .slots = answers(r),
+                                         /* without a job the model is to be loaded, no more */
+                                         .slots = r->rq.n_jobs ? answers(&r->rq.jobs[0]) : 0,
                                          .max_queue = qn_admission_queue(r->rq.profile),
                                          .again = r->retried};
     qn_err err = qn_inventory_admit(r->sv->inventory, r->rq.model, wanted, &r->admission, granted,
@@ -297,26 +298,50 @@ static void wait_for_model(struct run *r)
         fail(r, &e, false);
 }
 
-static void start_jobs(struct run *r)
+/* False: the run is gone. */
+static bool start_job(struct run *r, size_t i)
 {
     struct qn_error e = {0};
+    if (qn_upstream_start(qn_lease_child(r->lease), &r->rq.jobs[i], on_event, &r->jobs[i],
+                          &r->jobs[i].up, &e)) {
+        fail(r, &e, false);
+        return false;
+    }
+    if (r->paused)
+        qn_upstream_pause(r->jobs[i].up, true);
+    return true;
+}
+
+/* A further job's turn has come. */
+static void job_granted(void *ctx, const struct qn_error *e)
+{
+    struct job *j = ctx;
+    if (e) {
+        j->lease = NULL;
+        fail(j->run, e, true);
+        return;
+    }
+    start_job(j->run, (size_t)(j - j->run->jobs));
+}
+
+/* The first job has the request's turn; each further one takes a turn of its own, so that many
+ * prompts in one request are no way to the front. */
+static void start_jobs(struct run *r)
+{
     r->dialect->free(r->reply.own);
     r->reply.own = NULL;
     r->dialect->begin(&r->reply);
-    for (size_t i = 0; i < r->rq.n_jobs; i++) {
-        r->jobs[i] = (struct job){.run = r};
-        qn_err err = qn_upstream_start(qn_lease_child(r->lease), &r->rq.jobs[i], on_event,
-                                       &r->jobs[i], &r->jobs[i].up, &e);
-        if (err) {
-            fail(r, &e, false);
-            return;
-        }
-        r->open++;
-        if (r->paused)
-            qn_upstream_pause(r->jobs[i].up, true);
+    if (r->rq.n_jobs == 0) {
+        finish(r);
+        return;
     }
-    if (r->open == 0)
-        finish(r); /* the model was to be loaded, no more */
+    r->open = r->rq.n_jobs;
+    for (size_t i = 0; i < r->rq.n_jobs; i++)
+        r->jobs[i] = (struct job){.run = r};
+    for (size_t i = 1; i < r->rq.n_jobs; i++)
+        qn_lease_another(r->lease, r->admission.client, answers(&r->rq.jobs[i]), job_granted,
+                         &r->jobs[i], &r->jobs[i].lease);
+    start_job(r, 0);
 }
 
 /* The model is ready, or will not be. */
@@ -362,14 +387,17 @@ static void on_event(void *ctx, const struct qn_event *ev)
         return;
     }
     if (ev->kind == QN_EV_END) {
-        int64_t n = r->rq.jobs[j - r->jobs].sampling.n;
         j->up = NULL;
-        if (j->done != (n == QN_UNSET ? 1 : n)) {
+        if (j->done != answers(&r->rq.jobs[j - r->jobs])) {
             qn_fail(&e, QN_ECHILD, "the model's process ended its answer before it was complete");
             job_failed(r, &e);
-        } else if (--r->open == 0) {
-            finish(r);
+            return;
         }
+        qn_lease_rest(j->lease ? j->lease : r->lease);
+        qn_lease_release(j->lease);
+        j->lease = NULL;
+        if (--r->open == 0)
+            finish(r);
         return;
     }
     j->done += ev->kind == QN_EV_DONE;

@@ -132,6 +132,13 @@ qn_err qn_inventory_admit(struct qn_inventory *inv, const char *name,
 qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
                             const struct qn_load_options *options, qn_lease_fn fn, void *ctx,
                             struct qn_lease **out, struct qn_error *e);
+/* One more answer of a request that holds the model: waits for its turn like a request, but no
+ * queue is too full for it, and it is served before the model leaves. */
+void qn_lease_another(struct qn_lease *lease, const char *client, int64_t slots, qn_lease_fn fn,
+                      void *ctx, struct qn_lease **out);
+/* The answers it was admitted for have ended: their slots are free for others, while the lease
+ * still holds the model. What they took tells others how long they will wait. Once. */
+void qn_lease_rest(struct qn_lease *lease);
 struct qn_child *qn_lease_child(const struct qn_lease *lease); /* granted leases only */
 /* How long the model stays loaded after its last use, from now on and until it is unloaded; < 0:
  * for ever; 0: not at all. Granted leases only. */
@@ -143,8 +150,7 @@ struct qn_model_count {
     int64_t requests;     /* answered to the end */
     double last_tokens_s; /* of the last one; 0: there was none */
 };
-/* One more; what it took tells others how long they will wait. */
-void qn_lease_count(struct qn_lease *lease, double tokens_s);
+void qn_lease_count(struct qn_lease *lease, double tokens_s); /* one more */
 struct qn_model_count qn_inventory_count(const struct qn_inventory *inv, const char *name);
 
 /* Stops one model, or all when name is NULL: running jobs finish, waiting ones are told. done MAY

@@ -41,7 +41,8 @@ static void wait_for_turn(struct place *p, struct qn_lease *x, const char *clien
 {
     qn_fair_add(&p->waiting, &x->item, ++p->inv->tickets, client);
     p->loads_waiting += x->slots == 0;
-    p->inv->n_waiting++;
+    p->others_waiting += x->another;
+    p->inv->n_waiting += !x->another;
 }
 
 static void stop_waiting(struct place *p, struct qn_lease *x, bool served)
@@ -51,7 +52,8 @@ static void stop_waiting(struct place *p, struct qn_lease *x, bool served)
     else
         qn_fair_leave(&p->waiting, &x->item);
     p->loads_waiting -= x->slots == 0;
-    p->inv->n_waiting--;
+    p->others_waiting -= x->another;
+    p->inv->n_waiting -= !x->another;
 }
 
 /* The callbacks may take and release other leases, so the queue is emptied first. */
@@ -121,22 +123,24 @@ static void note_tenant(struct place *p)
 }
 
 /* The next that may be granted; NULL: nobody. Who only loads needs no slot and waits for nobody's
- * turn. */
+ * turn; answers of requests that hold the model end before it leaves, whoever waits for that. */
 static struct qn_lease *next_of(const struct place *p)
 {
-    uint64_t barred = first_barred(p);
-    struct qn_fair_item *x = NULL;
-    if (p->used_slots < capacity(p))
-        x = qn_fair_next(&p->waiting, barred);
-    else if (p->loads_waiting)
-        for (x = p->waiting.oldest; x && lease_of(x)->slots > 0;)
-            x = x->newer;
-    return x && x->ticket < barred ? lease_of(x) : NULL;
+    uint64_t barred = p->stale ? 0 : first_barred(p);
+    bool room = p->used_slots < capacity(p);
+    struct qn_fair_item *x = room ? qn_fair_next(&p->waiting, barred) : NULL;
+    bool others = room && p->others_waiting, loads = !room && p->loads_waiting;
+    if (x || (!others && !loads))
+        return x ? lease_of(x) : NULL;
+    for (x = p->waiting.oldest; x; x = x->newer)
+        if (others ? lease_of(x)->another : lease_of(x)->slots == 0 && x->ticket < barred)
+            return lease_of(x);
+    return NULL;
 }
 
 void qn_place_grant(struct place *p)
 {
-    for (size_t left = p->waiting.n; left && p->waiting.n && !p->stale; left--) {
+    for (size_t left = p->waiting.n; left && p->waiting.n; left--) {
         if (qn_place_state(p) != QN_INST_READY)
             break;
         note_tenant(p);
@@ -209,7 +213,7 @@ static qn_err check_queues(const struct place *p, struct qn_admission *a, struct
     const struct qn_inventory_config *c = &p->inv->config;
     if (!would_wait(p) || (a && a->again))
         return QN_OK;
-    size_t waiting = p->waiting.n - p->loads_waiting;
+    size_t waiting = p->waiting.n - p->loads_waiting - p->others_waiting;
     int64_t slots = capacity(p) > 0 ? capacity(p) : 1;
     int64_t begin = slots > p->used_slots ? slots - p->used_slots : 0; /* as soon as it is loaded */
     int64_t limit = p->house.max_queue != QN_UNSET ? p->house.max_queue : c->max_queue;
@@ -315,6 +319,30 @@ qn_err qn_inventory_admit(struct qn_inventory *inv, const char *name,
     return QN_OK;
 }
 
+void qn_lease_another(struct qn_lease *lease, const char *client, int64_t slots, qn_lease_fn fn,
+                      void *ctx, struct qn_lease **out)
+{
+    struct qn_lease *x = qn_xcalloc(1, sizeof *x);
+    x->place = lease->place;
+    x->another = true;
+    x->slots = slots;
+    x->fn = fn;
+    x->ctx = ctx;
+    x->came_ms = qn_now_ms();
+    wait_for_turn(x->place, x, client);
+    qn_inventory_settle_soon(x->place->inv);
+    *out = x;
+}
+
+void qn_lease_rest(struct qn_lease *lease)
+{
+    struct place *p = lease->place;
+    qn_mean_add(&p->answer_ms, (double)(qn_now_ms() - lease->granted_ms));
+    p->used_slots -= lease->slots;
+    lease->slots = 0;
+    qn_inventory_settle_soon(p->inv);
+}
+
 struct qn_child *qn_lease_child(const struct qn_lease *lease)
 {
     return lease->place->child;
@@ -324,7 +352,6 @@ void qn_lease_count(struct qn_lease *lease, double tokens_s)
 {
     lease->place->count.requests++;
     lease->place->count.last_tokens_s = tokens_s;
-    qn_mean_add(&lease->place->answer_ms, (double)(qn_now_ms() - lease->granted_ms));
 }
 
 void qn_lease_keep(struct qn_lease *lease, int64_t keep_alive_ms)

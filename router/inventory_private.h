@@ -18,6 +18,7 @@ struct qn_lease {
     int64_t slots;                /* answers that it takes at once; 0: none, it only loads */
     int64_t came_ms, granted_ms;
     bool granted;
+    bool another; /* of a request that holds the model already */
     qn_lease_fn fn;
     void *ctx;
 };
@@ -44,11 +45,12 @@ struct place {
     struct qn_child *child; /* NULL until first needed */
     struct qn_fair_queue waiting;
     struct list held;
-    size_t loads_waiting; /* of the waiting: those that take no slot */
-    int64_t used_slots;   /* by the held */
-    int64_t slots;        /* of its last process; 0: it has had none yet */
-    pid_t tenant;         /* the process that was granted last */
-    int64_t tenant_ms;    /* since when */
+    size_t others_waiting; /* of the waiting: `another` of a request that has a lease */
+    size_t loads_waiting;  /* of the waiting: those that take no slot */
+    int64_t used_slots;    /* by the held */
+    int64_t slots;         /* of its last process; 0: it has had none yet */
+    pid_t tenant;          /* the process that was granted last */
+    int64_t tenant_ms;     /* since when */
     struct qn_mean answer_ms, load_ms;
     int64_t context_asked; /* by a load; QN_UNSET: none */
     char *options_asked;   /* by a load: a JSON object; NULL: none */

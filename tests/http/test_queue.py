@@ -135,6 +135,45 @@ def test_choices_take_slots_too(house, server):
         assert late.done().status == 200
 
 
+def test_many_prompts_in_one_request_take_turns_too(house, server):
+    model = house.model(server, "one", slots=1, **SLOW)
+    with Holder(server, model) as holder:
+        many = Asker(server, model, "a1", path="/v1/completions",
+                     body={"model": model, "prompt": ["w", "x", "y", "z"], "max_tokens": 1})
+        waits_for(server, model, 1)
+        one = queue(server, model, "b1", first=1)[0]
+        holder.release()
+        assert one.done().status == 200
+        assert [c["index"] for c in many.done().json["choices"]] == [0, 1, 2, 3]
+    assert order(server) == ["b1", "a1"]  # a's first prompt, b's only one, a's others
+
+
+def test_who_leaves_takes_all_prompts_along(house, server):
+    model = house.model(server, "one", slots=1, **SLOW)
+    with contextlib.closing(server.connect()) as c:
+        c.request("POST", "/v1/completions", json.dumps({"model": model, "prompt": ["x"] * 9, "stream": True}),
+                  {"Content-Type": "application/json"})
+        next(events(c.getresponse()))
+        waits_for(server, model, 8)
+    waits_for(server, model, 0)
+    assert server.chat(model, max_tokens=1).status == 200
+
+
+def test_a_model_leaves_after_all_prompts(house):
+    server = house.start("--batch-wait", "0")
+    model, other = house.model(server, "one", slots=1, **SLOW), house.model(server, "other")
+    with Holder(server, model) as holder:
+        many = Asker(server, model, "a1", path="/v1/completions",
+                     body={"model": model, "prompt": ["w", "x", "y", "z"], "max_tokens": 1})
+        waits_for(server, model, 1)
+        late = Asker(server, other, "b1")
+        wait_until(lambda: loaded(server, other), what="a waiting model")
+        holder.release()
+        assert late.done().status == 200
+        assert len(many.done().json["choices"]) == 4
+    assert order(server) == ["a1", "b1"]
+
+
 def test_fewer_at_once_than_there_are_slots(house):
     server = house.start("--max-concurrent", "2")
     model = house.model(server, "four", slots=4, **SLOW)
