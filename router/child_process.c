@@ -64,6 +64,7 @@ struct qn_child {
     struct qn_timer *leave_timer; /* grace, then the time after SIGTERM */
     struct qn_timer *backoff_timer;
     struct qn_timer *healthy_timer;
+    struct qn_timer *abandon_timer; /* LOADING for nobody */
     struct qn_child_log log;
 
     int64_t seq, pong_ms;                 /* last ping sent; when the last pong came */
@@ -333,6 +334,7 @@ static void close_process(struct qn_child *c)
     timer_end(&c->eof_timer);
     timer_end(&c->leave_timer);
     timer_end(&c->healthy_timer);
+    timer_end(&c->abandon_timer);
     close(c->proc.pidfd);
     close(c->proc.control);
     close(c->proc.log);
@@ -526,6 +528,7 @@ static void step(struct qn_child *c, enum qn_inst_event ev)
                 qn_inst_event_name(ev), c->has_process ? (int)c->proc.pid : 0);
         add_news(c, NEWS_STATE);
         timer_end(&c->healthy_timer);
+        timer_end(&c->abandon_timer);
         if (old == QN_INST_BACKOFF)
             timer_end(&c->backoff_timer);
         if (now == QN_INST_READY)
@@ -649,12 +652,27 @@ void qn_child_set_limits(struct qn_child *c, const struct qn_child_limits *limit
 void qn_child_load(struct qn_child *c)
 {
     c->last_use_ms = qn_now_ms();
+    timer_end(&c->abandon_timer);
     step(c, QN_INST_WANT);
 }
 
 void qn_child_unwant(struct qn_child *c)
 {
     step(c, QN_INST_UNWANT);
+}
+
+static void on_abandoned(void *ctx)
+{
+    struct qn_child *c = ctx;
+    qn_info("instance", "model=%s load=given_up nobody waits for it any more", c->name);
+    qn_child_stop(c, 0);
+}
+
+void qn_child_abandon(struct qn_child *c)
+{
+    step(c, QN_INST_UNWANT);
+    if (c->in.state == QN_INST_LOADING && !c->in.pinned && !c->abandon_timer)
+        c->abandon_timer = qn_timer_start(c->loop, QN_CHILD_ABANDON_MS, 0, on_abandoned, c);
 }
 
 void qn_child_stop(struct qn_child *c, int64_t grace_ms)

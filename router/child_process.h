@@ -22,7 +22,8 @@ enum {
     QN_CHILD_PONG_LIMIT_MS = 15000,      /* no answer for so long: killed */
     QN_CHILD_STALL_MS = 60000,           /* a job without a step for so long: killed */
     QN_CHILD_PROGRESS_LIMIT_MS = 120000, /* loading without a `loading` line for so long: killed */
-    QN_CHILD_STOP_GRACE_MS = 10000
+    QN_CHILD_STOP_GRACE_MS = 10000,
+    QN_CHILD_ABANDON_MS = 3000
 };
 
 struct qn_child;
@@ -53,12 +54,12 @@ struct qn_child_status {
     pid_t pid;       /* 0: no process */
     double progress; /* LOADING: 0 to 1 */
     int64_t context, memory_bytes, gpu_bytes, slots,
-        threads;         /* as the child said when it became ready; else 0 */
-    int64_t load_ms;     /* how long the last load took; LOADING: so far */
-    int jobs;            /* qn_upstream running on it */
-    int failed_loads;    /* in a row */
-    int64_t last_use_ms; /* qn_now_ms when a job last began or ended, or the load was asked for */
-    const char *url;     /* lent: "http://127.0.0.1:40123"; "" without a process */
+        threads;          /* as the child said when it became ready; else 0 */
+    int64_t load_ms;      /* how long the last load took; LOADING: so far */
+    int jobs;             /* qn_upstream running on it */
+    int failed_loads;     /* in a row */
+    int64_t last_use_ms;  /* qn_now_ms when a job last began or ended, or the load was asked for */
+    const char *url;      /* lent: "http://127.0.0.1:40123"; "" without a process */
     const char *upstream; /* lent: address of the server behind it that may be asked; "": none */
     const struct qn_error *error; /* lent: why the last process ended badly; code QN_OK: it did not.
                                      In FAILED this is the error to show. */
@@ -85,8 +86,11 @@ void qn_child_respec(struct qn_child *c, const struct qn_child_spec *spec);
 
 void qn_child_load(
     struct qn_child *c); /* somebody needs it: leads to READY or FAILED, told by `state` */
-void qn_child_unwant(struct qn_child *c); /* nobody waits any more: a load that runs goes on, a
-                                             restart is given up */
+/* Nobody waits any more: a restart is given up, a load that runs goes on. */
+void qn_child_unwant(struct qn_child *c);
+/* The same, and nobody has asked for the load for its own sake: one that runs is given up, too,
+ * unless somebody wants it within QN_CHILD_ABANDON_MS, as clients that try again do. */
+void qn_child_abandon(struct qn_child *c);
 /* Finish the running jobs within grace_ms, take no new ones, end. Loading is broken off at once. */
 void qn_child_stop(struct qn_child *c, int64_t grace_ms);
 /* It has sent what the contract does not allow, in one job: no job more is given to it; it ends

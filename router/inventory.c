@@ -66,6 +66,8 @@ static void on_state(void *ctx, struct qn_child *c)
         p->leave = false;
         p->keep_ms = QN_UNSET;
     }
+    if (!p->waiting.n && s != QN_INST_LOADING && s != QN_INST_BACKOFF)
+        p->ordered = false;
     if (s == QN_INST_READY) {
         p->gpu_bytes = qn_child_status(c).gpu_bytes;
         p->tried_alone = false;

@@ -301,6 +301,7 @@ qn_err qn_inventory_admit(struct qn_inventory *inv, const char *name,
     p->stale |= other_files;
     qn_snapshot_unref(snap);
 
+    p->ordered |= !a;
     p->modest = options && options->modest && (!p->waiting.n || p->modest);
     struct qn_lease *x = qn_xcalloc(1, sizeof *x);
     x->place = p;
@@ -377,8 +378,12 @@ void qn_lease_release(struct qn_lease *x)
         qn_catalog_touch(p->inv->catalog, p->name, qn_wall_ms() / 1000);
     } else {
         stop_waiting(p, x, false);
-        if (!p->waiting.n && p->child)
+        if (!p->waiting.n && p->child && p->ordered)
             qn_child_unwant(p->child);
+        else if (!p->waiting.n && p->child)
+            qn_child_abandon(p->child);
+        if (!p->waiting.n && !qn_place_has_process(qn_place_state(p)))
+            p->ordered = false;
     }
     qn_inventory_settle_soon(p->inv);
     free(x);

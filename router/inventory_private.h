@@ -73,6 +73,7 @@ struct place {
     bool stale;     /* the running child has other settings or files than it should: restart it
                        first */
     bool unloading; /* until its process has gone */
+    bool ordered;   /* somebody has asked for the load that runs, not only for an answer */
     bool retry;   /* the last load failed, and somebody has asked again or for other files since */
     int threads;  /* told to the running child */
     bool blocked; /* settle: wants to load and must wait for others to leave */

@@ -137,18 +137,47 @@ def test_client_that_vanishes_cancels_its_job(house):
     assert "cancelled" in server.logs()
 
 
-def test_client_that_vanishes_while_the_model_loads(house):
+def leave_while_loading(server, model):
+    """A client asks and is gone before the model has been loaded."""
+    with raw_connection(server) as s:
+        body = json.dumps({"model": model, "messages": [{"role": "user", "content": "x"}]}).encode()
+        s.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                  b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        only_child(server)
+
+
+def test_a_load_for_nobody_is_given_up(house):
+    """The only client vanishes: the model stops loading, a while later, and nothing is left."""
     server = house.start()
-    model = house.model(server, "m", load_ms=1500)
-    s = raw_connection(server)
-    body = json.dumps({"model": model, "messages": [{"role": "user", "content": "x"}]}).encode()
-    s.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-              b"Content-Length: %d\r\n\r\n" % len(body) + body)
-    only_child(server)
-    s.close()
-    wait_until(lambda: server.get("/v1/health").json["all_models_loaded"] and
-               server.get("/v1/health").json["all_models_loaded"][0]["status"] in ("ready", "loaded"), what="ready")
+    model = house.model(server, "m", load_ms=600000)
+    leave_while_loading(server, model)
+    wait_until(lambda: not server.children(), timeout=30, what="the end of the load")
+    assert "load=given_up" in server.logs()
+    assert server.get("/v1/health").json["failed_models"] == []
+
+
+def test_who_tries_again_finds_the_load_where_it_was(house):
+    """Clients give up and ask again: what has been loaded meanwhile is not lost."""
+    server = house.start()
+    model = house.model(server, "m", load_ms=3000, tokens=1)
+    leave_while_loading(server, model)
+    pid = only_child(server)
+    assert server.chat(model).status == 200
+    assert server.children() == [pid]
     assert not server.get("/v1/health").json["all_models_loaded"][0]["is_busy"]
+
+
+def test_a_load_that_was_asked_for_goes_on(house):
+    """POST load is about the model, not about an answer: it needs nobody who waits."""
+    server = house.start()
+    model = house.model(server, "m", load_ms=4500)
+    with raw_connection(server) as s:
+        body = json.dumps({"model_name": model}).encode()
+        s.sendall(b"POST /v1/load HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                  b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        only_child(server)
+    leave_while_loading(server, model)
+    wait_until(lambda: server.get("/v1/health").json["all_models_loaded"][0]["loaded"], timeout=30, what="ready")
 
 
 def test_stream_hears_something_while_the_model_loads(house):
