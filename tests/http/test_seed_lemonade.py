@@ -3,6 +3,7 @@ there (host and model replaced by what exists here), the reply with every member
 shows. What needs a kind of model that does not exist yet is checked for its refusal."""
 import base64
 import json
+import time
 
 import pytest
 
@@ -178,6 +179,28 @@ def test_what_cannot_be_loaded(lemonade, body):
     check(reply.json, {"status": "error", "message": "x", "error": {"message": "x", "type": "x"}})
 
 
+@pytest.mark.parametrize("name,recipe,options", [
+    ("whisper-large-v3-turbo-q8_0.bin", "whispercpp", {"whispercpp_backend": "npu", "whispercpp_args": "--convert"}),
+    ("sd-turbo", "sd-cpp", {"steps": 4, "cfg_scale": 1.0, "width": 512, "height": 512})])
+def test_load_of_other_kinds(house, lemonade, name, recipe, options):
+    house.model(lemonade, name, recipe)
+    reply = lemonade.post("/api/v1/load", {"model_name": name, **options})
+    assert (reply.status, reply.json["status"], reply.json["message"]) == (200, "success", f"Loaded model: {name}")
+
+
+def test_options_of_a_load_go_before_saved_ones(lemonade):
+    """The request, then recipe_options.json, then the server's own settings."""
+    name = {"model_name": "user.Qwen3-0.6B-GGUF"}
+    context = lambda: lemonade.get("/api/v1/health").json["all_models_loaded"][0]["recipe_options"]["ctx_size"]
+    lemonade.post("/api/v1/load", {**name, "ctx_size": 8192, "save_options": True})
+    assert lemonade.get("/internal/recipe_options.json").json == {"user.Qwen3-0.6B-GGUF": {"ctx_size": 8192}}
+    lemonade.post("/api/v1/load", {**name, "ctx_size": 1024})
+    assert context() == 1024
+    lemonade.post("/api/v1/unload", name)
+    lemonade.post("/api/v1/load", name)
+    assert context() == 8192
+
+
 def test_unload(lemonade):
     name = {"model_name": "user.Qwen3-0.6B-GGUF"}
     assert lemonade.post("/api/v1/load", name).status == 200
@@ -202,6 +225,25 @@ def test_health(lemonade):
     check(reply.json, HEALTH)
     assert reply.json["model_loaded"] == "user.Qwen3-0.6B-GGUF"
     assert reply.json["max_models"] == {**reply.json["max_models"], "llm": 2}
+
+
+def test_health_of_two_kinds(house):
+    """The example: a language model and an embedding one, each with a least-recently-used list of its own."""
+    server = house.start()
+    chat = [house.model(server, n) for n in ("Llama-3.2-1B-Instruct-Hybrid", "Qwen3-0.6B-GGUF")]
+    reply = server.post("/v1/models/register", {
+        "model_name": "user.nomic-embed-text-v1-GGUF", "checkpoint": str(fake_model(house.tmp_path)),
+        "recipe": "llamacpp", "labels": ["embeddings"]})
+    assert reply.status == 200, reply.body
+    for name in ("user.nomic-embed-text-v1-GGUF", *chat):
+        assert server.post("/api/v1/load", {"model_name": name, "ctx_size": 4096}).status == 200
+    health = server.get("/api/v1/health").json
+    check(health, HEALTH)
+    assert {(m["model_name"], m["type"], m["recipe_options"]["ctx_size"]) for m in health["all_models_loaded"]} == {
+        ("user.Qwen3-0.6B-GGUF", "llm", 4096), ("user.nomic-embed-text-v1-GGUF", "embedding", 4096)}
+    assert health["model_loaded"] == "user.Qwen3-0.6B-GGUF"
+    last = {m["type"]: m["last_use"] for m in health["all_models_loaded"]}
+    assert abs(last["llm"] - time.time()) < 60 and last["embedding"] <= last["llm"]  # seconds since 1970
 
 
 def test_stats(lemonade):
