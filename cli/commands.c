@@ -72,7 +72,9 @@ static const struct qn_cli_option run_options[] = {
 };
 static const struct qn_cli_option logs_options[] = {
     {"--follow", NULL, "go on printing until Ctrl-C", NULL},
+    {"-f", NULL, "the same", NULL},
     {"--lines", "N", "how many lines to begin with (default 100)", NULL},
+    {"--level", "LEVEL", "error, warn, info or debug: no lines that matter less", NULL},
     {0},
 };
 static const struct qn_cli_option load_options[] = {
@@ -159,8 +161,10 @@ static const struct qn_cli_command table[] = {
      run_options, 1, 2, false, qn_cmd_run},
     {"chat", "chat [PROMPT]", "the same with the model used last",
      "Before any was used: with the suggested one.", run_options, 0, 1, false, qn_cmd_chat},
-    {"logs", "logs [--follow] [--lines N]", "the server's log", NULL, logs_options, 0, 0, false,
-     qn_cmd_logs},
+    {"logs", "logs [--follow] [--lines N] [--level LEVEL] [MODEL]", "the server's log",
+     "With a model, only what its process wrote and what the server did with it.\n"
+     "Following survives a restart of the server: it goes on where it was.",
+     logs_options, 0, 1, false, qn_cmd_logs},
     {"completion", "completion bash|zsh", "a script that completes commands in a shell",
      "For bash, in ~/.bashrc:  eval \"$(quince completion bash)\"\n"
      "For zsh, in ~/.zshrc behind compinit:  eval \"$(quince completion zsh)\"",

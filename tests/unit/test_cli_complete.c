@@ -37,8 +37,9 @@ static void places(void **state)
     assert_complete("--host box lo", QN_COMPLETE_NOTHING, "load\nlogs\n");
     assert_complete("help un", QN_COMPLETE_NOTHING, "unload\n");
     assert_complete("--ver", QN_COMPLETE_NOTHING, "--version\n");
-    assert_complete("logs --", QN_COMPLETE_NOTHING,
-                    "--follow\n--lines\n--host\n--port\n--api-key\n--json\n--help\n--version\n");
+    assert_complete(
+        "logs --", QN_COMPLETE_NOTHING,
+        "--follow\n--lines\n--level\n--host\n--port\n--api-key\n--json\n--help\n--version\n");
     assert_complete("pull --var", QN_COMPLETE_NOTHING, "--variant\n");
     assert_complete("downloads re", QN_COMPLETE_NOTHING, "resume\nremove\n");
     assert_complete("alias ", QN_COMPLETE_NOTHING, "add\nremove\nlist\n");
