@@ -230,11 +230,10 @@ static const char *severity(enum qn_log_level level)
 
 void qn_logs_entry_write(struct qn_jw *w, const struct qn_logs_entry *entry)
 {
-    char time[25];
-    qn_wall_format(entry->wall_ms, time);
     qn_jw_obj(w);
     qn_jw_ki64(w, "seq", entry->seq);
-    qn_jw_kstr(w, "timestamp", time);
+    qn_jw_key(w, "timestamp");
+    qn_jw_strn(w, entry->line, strcspn(entry->line, " ")); /* a line begins with its time */
     qn_jw_kstr(w, "severity", severity(entry->level));
     qn_jw_kstr(w, "tag", entry->tag);
     qn_jw_kstr(w, "line", entry->line);
