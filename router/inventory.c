@@ -59,6 +59,7 @@ static void on_state(void *ctx, struct qn_child *c)
     struct place *p = ctx;
     enum qn_inst_state s = qn_child_status(c).state;
     qn_info("inventory", "model=%s state=%s", p->name, qn_inst_state_name(s));
+    qn_place_count(p);
     if (!qn_place_has_process(s)) {
         p->unloading = false;
         p->retry |= p->stale && s == QN_INST_FAILED; /* it was not what is wanted now */

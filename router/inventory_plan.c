@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "contract/job.h"
+#include "router/metrics.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -151,6 +152,7 @@ static void evict(struct place *p, const struct qn_plan *todo, struct place *con
 {
     for (size_t i = 0; i < todo->n_evict; i++) {
         qn_info("inventory", "model=%s evicted_for=%s", places[todo->evict[i]]->name, p->name);
+        qn_metric_add_of(p->inv->config.metrics, places[todo->evict[i]]->name, QN_M_EVICTIONS, 1);
         qn_child_stop(places[todo->evict[i]]->child, QN_CHILD_STOP_GRACE_MS);
     }
 }

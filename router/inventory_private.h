@@ -37,6 +37,12 @@ struct qn_place_options {
     double weight;                     /* how much it is worth beyond the time that loading takes */
 };
 
+/* How its process was when it was last counted. */
+struct place_ends {
+    enum qn_inst_state state;
+    int crashes, failed_loads; /* in a row */
+};
+
 struct place {
     struct place *next;
     struct qn_inventory *inv;
@@ -85,6 +91,7 @@ struct place {
     bool leave;       /* it goes as soon as nobody uses it, pinned or not */
     int64_t used_ms;  /* last lease given or taken back */
     struct qn_model_count count;
+    struct place_ends ends;
     int64_t keep_ms; /* how long it stays after that; < 0: for ever; QN_UNSET: as configured */
 };
 
@@ -181,5 +188,8 @@ qn_err qn_place_start(struct place *p, int threads, const struct qn_child_events
 
 /* inventory_crashes.c: its process has ended unasked lately, or cannot be loaded. */
 bool qn_place_crashed(const struct place *p);
+
+/* inventory_counts.c: its child's state has changed. */
+void qn_place_count(struct place *p);
 
 #endif

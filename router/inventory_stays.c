@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "contract/job.h"
+#include "router/metrics.h"
 
 enum { PRESSURE_CHECK_MS = 5000 };
 
@@ -59,6 +60,7 @@ static void check_stays(void *ctx)
     for (struct place *p = inv->places; p; p = p->next)
         if (leaves_at(p) <= now) {
             qn_info("inventory", "model=%s unloaded=idle", p->name);
+            qn_metric_add_of(inv->config.metrics, p->name, QN_M_IDLE_UNLOADS, 1);
             qn_child_stop(p->child, QN_CHILD_STOP_GRACE_MS);
         }
     qn_inventory_watch_stays(inv);
@@ -88,6 +90,7 @@ void qn_inventory_press(struct qn_inventory *inv, double used)
     if (i == n)
         return;
     qn_info("inventory", "model=%s unloaded=pressure memory_used=%.2f", places[i]->name, used);
+    qn_metric_add_of(inv->config.metrics, places[i]->name, QN_M_EVICTIONS, 1);
     qn_child_stop(places[i]->child, QN_CHILD_STOP_GRACE_MS);
 }
 

@@ -390,6 +390,7 @@ static void apply_settings(void *ctx)
     p->rate.bytes_s = s->bandwidth_limit_kib * 1024;
     p->auth.allow_hosts = s->allow_hosts;
     p->auth.allow_origins = s->allow_origins;
+    p->auth.metrics_closed = s->metrics_auth;
     p->services.no_presets = s->no_presets;
     p->services.request_timeout_ms = s->request_timeout_s * 1000;
     qn_rate_limit_set(p->services.rate_limit, s->rate_limit, s->rate_burst);

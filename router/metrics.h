@@ -38,7 +38,6 @@ enum qn_metric {
     QN_M_IDLE_UNLOADS, /* their stay was over */
     QN_M_CRASHES,      /* a process ended by itself, or broke the contract */
     QN_M_RESTARTS,     /* after a crash */
-    QN_M_STALLS,       /* killed because it did not move */
     /* doors */
     QN_M_KEY_REFUSED,    /* 401 and 403 for want of a key */
     QN_M_ORIGIN_REFUSED, /* a Host or an Origin that may not ask */

@@ -60,6 +60,8 @@ static const struct qn_setting_row table[] = {
      "ORIGINS",
      "web pages of other places that may use the server, https://chat.example.org, with commas; "
      "* allows any page"},
+    {"metrics-auth", TRUTH, AT(metrics_auth), "false", 0, 0, EVERYWHERE | LIVE, NULL,
+     "GET /metrics needs a key, too, when there are any"},
     {"rate-limit", NUMBER, AT(rate_limit), "0", 0, 1000000, EVERYWHERE | LIVE, "N",
      "requests to models that each client may make in a minute; 0: no limit"},
     {"rate-burst", NUMBER, AT(rate_burst), "10", 1, 1000000, EVERYWHERE | LIVE, "N",

@@ -35,6 +35,7 @@ struct qn_settings {
     bool no_presets;
     char *allow_hosts;
     char *allow_origins;
+    bool metrics_auth;
     int64_t rate_limit;
     int64_t rate_burst;
     char *data_dir;

@@ -15,6 +15,8 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "io/http_head.h"
+#include "router/metrics.h"
+#include "router/services.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -58,6 +60,8 @@ struct qn_ws_session {
     bool paused, sent_close, got_close, lingering, dead;
     int64_t heard_ms, moved_ms, pinged_ms, deadline_ms;
 };
+
+static const struct qn_ws_route nobody = {0}; /* of a session that never began */
 
 struct qn_ws {
     struct qn_loop *loop;
@@ -160,12 +164,18 @@ void qn_ws_close(struct qn_ws_session *s, int code, const char *reason)
                 code == QN_WEBSOCKET_NO_CODE ? 0 : n + 2);
 }
 
+static void count(const struct qn_ws *ws, enum qn_metric what)
+{
+    qn_metric_add(ws->services->metrics, what, 1);
+}
+
 static void drop_slow(struct qn_ws_session *s)
 {
     char reason[REASON_MAX + 1];
     snprintf(reason, sizeof reason, "too slow: more than %zu bytes waited for this client",
              s->route->waiting_max);
     qn_warn("ws", "client dropped: it reads too slowly waiting_max=%zu", s->route->waiting_max);
+    count(s->ws, QN_M_SOCKETS_DROPPED);
     forget_waiting(s);
     qn_ws_close(s, QN_WEBSOCKET_POLICY, reason);
 }
@@ -259,6 +269,8 @@ void qn_ws_pause(struct qn_ws_session *s, bool pause)
 static void session_free(struct qn_ws_session *s)
 {
     struct qn_ws *ws = s->ws;
+    if (s->route != &nobody)
+        count(ws, QN_M_SOCKETS_CLOSED);
     if (s->route->closed)
         s->route->closed(s);
     qn_watch_remove(s->watch);
@@ -451,13 +463,13 @@ void qn_ws_open(struct qn_ws *ws, const struct qn_ws_route *route, struct qn_htt
     qn_debug("ws", "opened path=%.200s", u->path);
     if (qn_watch_add(ws->loop, s->fd, s->events, on_socket, s, &s->watch, &e)) {
         /* Its owner was never told of it. */
-        static const struct qn_ws_route nobody = {0};
         qn_error_log("ws", "%s", e.message);
         s->route = &nobody;
         session_free(s);
         return;
     }
     answer(s, u);
+    count(ws, QN_M_SOCKETS_OPENED);
     route->opened(ws->services, s);
 }
 

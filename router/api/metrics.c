@@ -486,8 +486,6 @@ static const struct family families[] = {
      count_by_model, QN_M_CRASHES},
     {"quince_model_restarts_total", C, "Processes started anew after a crash.", count_by_model,
      QN_M_RESTARTS},
-    {"quince_model_stalls_total", C, "Processes killed because they did not move.", count_by_model,
-     QN_M_STALLS},
     {"quince_key_refused_total", C, "Requests without the key they need.", whole_count,
      QN_M_KEY_REFUSED},
     {"quince_origin_refused_total", C, "Requests of a host or an origin that may not ask.",

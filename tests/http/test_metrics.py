@@ -273,3 +273,46 @@ def test_what_runs_and_what_waits(house):
         connection.close()
     wait_until(lambda: scrape(server)["localllm_requests_cancelled_total"].value() == 2, what="both cancelled")
     assert scrape(server)["localllm_inflight"].value() == 0
+
+
+def value(server, name, **labels):
+    return scrape(server)[name].value(**labels)
+
+
+def test_what_becomes_of_models(house):
+    server = house.start("--max-loaded-models", "1")
+    a, b = (house.model(server, name, tokens=1) for name in "ab")
+    for model in (a, b, a):
+        assert server.chat(model).status == 200
+    f = scrape(server)
+    assert f["quince_model_loads_total"].value(model=a) == 2 and f["quince_model_loads_total"].value(model=b) == 1
+    assert f["quince_model_load_seconds"].value("_count", model=a) == 2
+    assert f["quince_model_evictions_total"].value(model=a) == f["quince_model_evictions_total"].value(model=b) == 1
+    assert server.chat(a, keep_alive=0).status == 200
+    wait_until(lambda: value(server, "quince_model_idle_unloads_total", model=a) == 1, what="an idle unload")
+    refused = house.model(server, "refused", load_fail="no good")
+    assert server.chat(refused).status >= 400
+    assert value(server, "quince_model_load_failures_total", model=refused) == 1
+    crashing = house.model(server, "crashing", crash_after=1, tokens=3)
+    assert server.chat(crashing).status >= 400
+    wait_until(lambda: value(server, "quince_model_crashes_total", model=crashing) == 2, what="two crashes")
+    f = scrape(server)  # begun anew once, before the first byte
+    assert f["quince_requests_replayed_total"].value(model=crashing) == 1
+    assert f["quince_model_restarts_total"].value(model=crashing) == 1
+    assert f["quince_model_crashes_total"].value(model=refused) == 0
+    assert f["quince_model_load_failures_total"].value(model=crashing) == 0
+
+
+def test_refusals(house):
+    server = house.start()
+    assert server.get("/live", headers={"Host": "evil.example"}).status == 403
+    assert value(server, "quince_origin_refused_total") == 1
+    assert value(server, "quince_http_requests_total") >= 2
+
+
+def test_metrics_may_be_closed(house):
+    key = {"QUINCE_API_KEY": "secret-of-the-test"}
+    server = house.start("--metrics-auth", env=key)
+    assert server.get("/metrics").status == 401
+    assert server.get("/metrics", headers={"Authorization": "Bearer secret-of-the-test"}).status == 200
+    assert house.start(env=key).get("/metrics").status == 200  # open as the documents have it
