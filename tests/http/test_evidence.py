@@ -5,7 +5,7 @@ import signal
 import threading
 
 import pytest
-from conftest import wait_until
+from conftest import BUILD, gguf, wait_until
 
 WORDS = "".join(f"line {n} of many\n" for n in range(30)) + "GGML_ASSERT(ne == 4096) failed\n"
 LAST_20 = [f"line {n} of many" for n in range(11, 30)] + ["GGML_ASSERT(ne == 4096) failed"]
@@ -117,3 +117,18 @@ def test_limits_of_a_child(house, server):
     rows = {line[:26].strip(): line[26:].split() for line in limits.splitlines()[1:]}
     assert rows["Max core file size"][:2] == ["0", "0"]
     assert int(rows["Max open files"][1]) <= 4096
+
+
+def test_a_spoilt_file_with_the_real_engine(house, tmp_path):
+    """The engine's own process: its words, its exit status."""
+    if not (BUILD / "bin" / "quince-llm").exists():
+        pytest.skip("quince-llm is not built")
+    house.backend_dir = BUILD / "bin"
+    server = house.start()
+    path = tmp_path / "spoilt.gguf"
+    path.write_bytes(gguf({"general.architecture": "llama", "general.name": "spoilt"}))
+    reply = server.chat(server.register("user.spoilt", path))
+    assert reply.status == 500
+    error = reply.json["error"]
+    assert error["code"] == "model_load_error" and error["details"]["exit_code"] == 1
+    assert any(error["message"][:40] in line for line in error["details"]["log"])

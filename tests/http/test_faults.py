@@ -199,6 +199,56 @@ def test_stream_hears_something_while_the_model_loads(house):
     assert b"\n:" in got and b"word" in got
 
 
+SIGNS = {  # what a client of each API sees while its model loads, and does not take for a part of the answer
+    "/v1/chat/completions": (b": ", {"messages": [{"role": "user", "content": "x"}]}),
+    "/v1/completions": (b": ", {"prompt": "x"}),
+    "/v1/responses": (b": ", {"input": "x"}),
+    "/v1/messages": (b"event: ping\n", {"messages": [{"role": "user", "content": "x"}], "max_tokens": 9}),
+    "/api/chat": (b" ", {"messages": [{"role": "user", "content": "x"}]}),
+    "/api/generate": (b" ", {"prompt": "x"}),
+}
+
+
+def test_every_api_has_its_sign_of_life(house, server):
+    model = house.model(server, "m", load_ms=1500, tokens=1, slots=8)
+    with contextlib.ExitStack() as stack:
+        waiting = []
+        for path, (sign, body) in SIGNS.items():
+            connection = stack.enter_context(contextlib.closing(server.connect()))
+            connection.request("POST", path, json.dumps({"model": model, "stream": True, **body}),
+                               {"Content-Type": "application/json"})
+            waiting.append((path, sign, connection))
+        answers = [(path, sign, connection.getresponse()) for path, sign, connection in waiting]
+        for path, sign, response in answers:
+            assert response.status == 200, path
+            assert response.read(len(sign)) == sign, path
+        assert server.get("/v1/health").json["all_models_loaded"][0]["status"] == "loading"
+        for path, _, response in answers:
+            assert b"word" in response.read(), path
+
+
+def test_streams_cost_no_threads(house):
+    """200 of them, some waiting for their model and some for its words."""
+    server = house.start()
+    model = house.model(server, "m", prefill_ms=600000, slots=64)
+    assert server.post("/v1/load", {"model_name": model}).status == 200
+    def threads():
+        return len(os.listdir(f"/proc/{server.process.pid}/task"))
+    first, _ = server.stream(model)
+    before, streams = threads(), [first]
+    body = json.dumps({"model": model, "stream": True, "messages": [{"role": "user", "content": "x"}]}).encode()
+    for _ in range(200):
+        s = raw_connection(server)
+        s.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                  b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        streams.append(s)
+    for s in streams[1:]:
+        assert s.recv(4096).startswith(b"HTTP/1.1 200")
+    assert threads() == before
+    for s in streams:
+        s.close()
+
+
 def test_live_answers_while_a_model_loads_and_talks(house):
     server = house.start()
     slow = house.model(server, "slow", load_ms=1500, tokens=200, token_ms=2)
