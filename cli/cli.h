@@ -12,9 +12,10 @@
 enum { QN_EXIT_OK = 0, QN_EXIT_FAILED = 1, QN_EXIT_USAGE = 2 };
 
 struct qn_cli {
-    struct qn_target at; /* the server */
-    const char *api_key; /* NULL: none */
-    bool json;           /* machine-readable output */
+    struct qn_target at;   /* the server */
+    const char *api_key;   /* NULL: none */
+    const char *admin_key; /* for what changes the server itself; NULL: none */
+    bool json;             /* machine-readable output */
 };
 
 /* An option of a subcommand: "--name" with or without a value, or with two. */
@@ -76,6 +77,8 @@ int qn_cmd_downloads(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_export(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_alias(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_backends(struct qn_cli *cli, const struct qn_cli_args *a);
+int qn_cmd_config(struct qn_cli *cli, const struct qn_cli_args *a);
+int qn_cmd_keys(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_cleanup(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_import(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_load(struct qn_cli *cli, const struct qn_cli_args *a);

@@ -78,11 +78,12 @@ static qn_err begin(struct exchange *x, const struct qn_cli *cli, const char *pa
         curl_easy_setopt(x->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(body));
         curl_easy_setopt(x->curl, CURLOPT_COPYPOSTFIELDS, body);
     }
-    if (cli->api_key) {
-        char *header = malloc(strlen(cli->api_key) + 32);
+    const char *key = qn_str_starts(path, "/internal/") ? cli->admin_key : cli->api_key;
+    if (key) {
+        char *header = malloc(strlen(key) + 32);
         if (!header)
             return qn_fail(e, QN_ENOMEM, "no memory for a header");
-        sprintf(header, "Authorization: Bearer %s", cli->api_key);
+        sprintf(header, "Authorization: Bearer %s", key);
         x->headers = curl_slist_append(x->headers, header);
         free(header);
     }
@@ -126,7 +127,14 @@ static qn_err reply_error(const struct qn_cli *cli, struct exchange *x, struct q
             if (qn_json_type(&places[i]) == QN_JSON_STRING)
                 message = qn_json_raw_str(&places[i]);
     }
-    if (message)
+    if (status == 401)
+        qn_fail(e, code,
+                cli->api_key ? "the server at %s does not know this API key: --api-key KEY or "
+                               "QUINCE_API_KEY gives another"
+                             : "the server at %s wants an API key: give it with --api-key KEY or "
+                               "in QUINCE_API_KEY",
+                cli->at.url);
+    else if (message)
         qn_fail(e, code, "%s", message);
     else
         code = stranger(cli, e);

@@ -38,6 +38,10 @@ static const struct qn_cli_option backends_options[] = {
     {"--force", NULL, "install: also where it is there, or seems not to fit", NULL},
     {0},
 };
+static const struct qn_cli_option keys_options[] = {
+    {"--admin", NULL, "a key that may also change the server", NULL},
+    {0},
+};
 static const struct qn_cli_option import_options[] = {
     {"--name", "NAME", "the name it gets: user.NAME (default: the file's)", NULL},
     {0},
@@ -142,6 +146,16 @@ static const struct qn_cli_command table[] = {
      "unpacks it. A llama-server on the path needs no installing. An update is an\n"
      "install; uninstall first unloads the models that use it.",
      backends_options, 0, 2, false, qn_cmd_backends},
+    {"config", "config [NAME | set NAME=VALUE... | reset NAME...]",
+     "the settings of the running server",
+     "`set` keeps them in config.json; those that can take effect at once do. `reset`\n"
+     "takes them out of it. `quinced --help` tells what each means.",
+     NULL, 0, QN_CLI_WORDS_MAX, false, qn_cmd_config},
+    {"keys", "keys [list | add NAME [--admin] | remove NAME]", "who may use the server",
+     "`add` makes a key and prints it, once. Without any key every program of this\n"
+     "machine may use the server; with one, all need a key, and the server may listen\n"
+     "on addresses that other machines reach. The name is only for you.",
+     keys_options, 0, 2, false, qn_cmd_keys},
     {"load", "load MODEL [OPTIONS]", "load a model into memory", NULL, load_options, 1, 1, false,
      qn_cmd_load},
     {"unload", "unload [MODEL]", "free a model's memory; without a name, every model's",
@@ -198,7 +212,8 @@ void qn_commands_print(FILE *out)
             "  --host HOST            the server's host, HOST:PORT or URL (QUINCE_HOST;\n"
             "                         default localhost)\n"
             "  --port PORT            the server's port (QUINCE_PORT; default %d)\n"
-            "  --api-key KEY          sent to the server (QUINCE_API_KEY)\n"
+            "  --api-key KEY          sent to the server (QUINCE_API_KEY, and for settings and\n"
+            "                         keys QUINCE_ADMIN_API_KEY)\n"
             "  --json                 machine-readable output, errors too\n"
             "  --help, --version\n\n"
             "`quince help COMMAND` says more. First chat: quince run quince-starter\n",

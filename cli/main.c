@@ -41,6 +41,29 @@ static const char *given(const char *option, const char *env_name)
     return value && value[0] ? value : NULL;
 }
 
+/* A key that is given serves for everything. An admin key opens what an API key does, but is sent
+ * only where it is needed, unless there is no other. */
+static void take_keys(struct qn_cli *cli, const struct qn_globals *g)
+{
+    const char *api = given(g->api_key, "QUINCE_API_KEY");
+    const char *admin = given(g->api_key, "QUINCE_ADMIN_API_KEY");
+    if (!api)
+        api = given(NULL, "LEMONADE_API_KEY");
+    if (!admin)
+        admin = given(NULL, "LEMONADE_ADMIN_API_KEY");
+    cli->api_key = api ? api : admin;
+    cli->admin_key = admin ? admin : api;
+}
+
+/* It becomes a line of the request's head. */
+static bool bad_key(const char *key)
+{
+    for (; key && *key; key++)
+        if ((unsigned char)*key < 0x20 || *key == 0x7f)
+            return true;
+    return false;
+}
+
 /* A host that is given decides alone; without one, the server's own config.json has a say. */
 static qn_err find_server(struct qn_cli *cli, const struct qn_globals *g, struct qn_error *e)
 {
@@ -85,7 +108,9 @@ static int run(struct qn_cli *cli, int argc, char **argv)
         return QN_EXIT_OK;
     }
     cli->json = g.json;
-    cli->api_key = given(g.api_key, "QUINCE_API_KEY");
+    take_keys(cli, &g);
+    if (bad_key(cli->api_key) || bad_key(cli->admin_key))
+        return qn_cli_misused(cli, "the API key has a line break or another control character");
     if (find_server(cli, &g, &e))
         return qn_cli_misused(cli, "%s", e.message);
     if (cli->at.port == 0 && !c->raw)

@@ -29,7 +29,8 @@ enum {
     EVERYWHERE = FILE_KEY | ELSEWHERE,
     LIVE = QN_SETTING_LIVE,
     BY_HAND = QN_SETTING_BY_HAND,
-    MAY_BE_EMPTY = QN_SETTING_MAY_BE_EMPTY
+    MAY_BE_EMPTY = QN_SETTING_MAY_BE_EMPTY,
+    NUMBER_TOO = QN_SETTING_NUMBER_TOO
 };
 
 #define AT(member) offsetof(struct qn_settings, member)
@@ -70,7 +71,8 @@ static const struct qn_setting_row table[] = {
      "folder of everything the server writes (default: ~/.local/share/quince)"},
     {"log-level", TEXT, AT(log_level), "info", 0, 0, EVERYWHERE | LIVE, "LEVEL",
      "error, warn, info or debug (critical, warning and trace mean the nearest of them)"},
-    {"max-loaded-models", TEXT, AT(max_loaded_models), "1", 0, 0, EVERYWHERE | LIVE, "LIMITS",
+    {"max-loaded-models", TEXT, AT(max_loaded_models), "1", 0, 0, EVERYWHERE | LIVE | NUMBER_TOO,
+     "LIMITS",
      "models of one kind in memory at once, as N or by kind, llm=2,embedding=-1 (-1: no limit; in "
      "config.json also an object); kinds are llm, embedding, reranking, transcription, image, tts"},
     {"groups", TEXT, AT(groups), "", 0, 0, EVERYWHERE | MAY_BE_EMPTY | LIVE, "JSON",

@@ -15,7 +15,8 @@ enum {
     QN_SETTING_ELSEWHERE = 2,
     QN_SETTING_LIVE = 4,
     QN_SETTING_BY_HAND = 8,
-    QN_SETTING_MAY_BE_EMPTY = 16
+    QN_SETTING_MAY_BE_EMPTY = 16,
+    QN_SETTING_NUMBER_TOO = 32 /* TEXT that is shown as a number where it is one */
 };
 
 struct qn_setting_row {

@@ -46,8 +46,8 @@ def test_help_and_man_page_agree(tmp_path):
     entries = set(re.findall(r"^\.B[IR]? (\w+)", man, re.M))
     overview = cli("help")
     assert overview.returncode == 0 and overview.err == ""
-    assert {"alias", "backends", "chat", "cleanup", "completion", "delete", "downloads", "export", "help",
-            "import", "list", "load", "logs", "pin", "ps", "pull", "run", "search", "serve", "show",
+    assert {"alias", "backends", "chat", "cleanup", "completion", "config", "delete", "downloads", "export", "help",
+            "import", "keys", "list", "load", "logs", "pin", "ps", "pull", "run", "search", "serve", "show",
             "stats", "status", "top", "unload", "unpin", "version"} <= {
             c["name"] for c in commands}
     for c in commands:

@@ -187,3 +187,16 @@ def test_shutdown(server):
     reply = server.post("/internal/shutdown", {})
     assert reply.status == 200 and reply.json["status"] == "success"
     assert server.process.wait(10) == 0
+
+
+def test_limits_are_numbers_where_they_are(server):
+    """Programs made for Lemonade read max_loaded_models as a number."""
+    assert config(server)["max_loaded_models"] == 1
+    assert server.post(SET, {"max_loaded_models": 3}).status == 200
+    assert config(server)["max_loaded_models"] == 3 and saved(server)["max-loaded-models"] == 3
+    assert server.get("/v1/health").json["max_models"]["llm"] == 3
+    assert server.post(SET, {"max_loaded_models": {"llm": 2, "embedding": -1}}).status == 200
+    assert config(server)["max_loaded_models"] == "llm=2,embedding=-1"
+    assert server.get("/v1/health").json["max_models"]["llm"] == 2
+    hang_up(server)
+    assert server.get("/v1/health").json["max_models"]["llm"] == 2

@@ -1,0 +1,124 @@
+/* keys: who may use the server. */
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "cli/print.h"
+#include "cli/table.h"
+
+#include <stdio.h>
+#include <time.h>
+
+enum { CALL_TIMEOUT_S = 30, BODY_MAX = 64 * 1024 };
+
+static const char route[] = "/internal/keys";
+
+static void print_keys(const struct qn_jref *keys)
+{
+    static const char *const titles[] = {"Name", "Opens", "From", "Made"};
+    struct qn_table *t = qn_table_new(4, titles);
+    struct qn_jref it;
+    for (bool more = qn_json_first(keys, &it); more; more = qn_json_next(&it)) {
+        struct qn_jref name = qn_json_get(&it, "name"), admin = qn_json_get(&it, "admin");
+        struct qn_jref from = qn_json_get(&it, "from"), created = qn_json_get(&it, "created");
+        char day[16] = "-";
+        time_t when = (time_t)qn_json_raw_f64(&created);
+        struct tm local;
+        if (when > 0 && localtime_r(&when, &local))
+            strftime(day, sizeof day, "%Y-%m-%d", &local);
+        const char *cells[] = {qn_json_raw_str(&name),
+                               qn_json_raw_bool(&admin) ? "everything" : "models",
+                               qn_json_raw_str(&from), day};
+        qn_table_row(t, cells);
+    }
+    qn_table_print(t);
+    qn_table_free(t);
+}
+
+static int list(const struct qn_cli *cli)
+{
+    struct qn_json *doc = NULL;
+    struct qn_error e;
+    if (qn_client_call(cli, route, NULL, CALL_TIMEOUT_S, NULL, &doc, &e))
+        return qn_cli_failed(cli, &e);
+    struct qn_jref root = qn_json_root(doc), keys = qn_json_get(&root, "keys");
+    if (cli->json)
+        qn_print_json(&keys);
+    else if (qn_json_count(&keys))
+        print_keys(&keys);
+    else
+        puts("No keys: every program of this machine may use the server, and no other machine");
+    qn_json_free(doc);
+    return QN_EXIT_OK;
+}
+
+/* The key alone goes to stdout, so that a script can take it. */
+static int add(const struct qn_cli *cli, const char *name, bool admin)
+{
+    struct qn_json *doc = NULL;
+    struct qn_error e;
+    struct qn_buf body;
+    qn_buf_init(&body, BODY_MAX);
+    struct qn_jw w = qn_jw_to(&body);
+    qn_jw_obj(&w);
+    qn_jw_kstr(&w, "name", name);
+    qn_jw_kbool(&w, "admin", admin);
+    qn_jw_obj_end(&w);
+    qn_err err = body.overflow ? qn_fail(&e, QN_EINVAL, "the name is too long")
+                               : qn_client_call(cli, route, qn_buf_cstr(&body), CALL_TIMEOUT_S,
+                                                NULL, &doc, &e);
+    qn_buf_deinit(&body);
+    if (err)
+        return qn_cli_failed(cli, &e);
+    struct qn_jref root = qn_json_root(doc), key = qn_json_get(&root, "key");
+    if (cli->json) {
+        qn_print_json(&root);
+    } else {
+        qn_print_line(qn_json_raw_str(&key));
+        fflush(stdout);
+        fputs("Keep it: it is not shown again. From now on whatever uses the server needs a key;\n"
+              "programs send it as their API key, quince takes it from QUINCE_API_KEY.\n",
+              stderr);
+    }
+    qn_json_free(doc);
+    return QN_EXIT_OK;
+}
+
+static int take_away(const struct qn_cli *cli, const char *name)
+{
+    struct qn_json *doc = NULL;
+    struct qn_error e;
+    struct qn_buf path;
+    qn_buf_init(&path, BODY_MAX);
+    qn_buf_fmt(&path, "%s/", route);
+    qn_client_escape(&path, name, false);
+    qn_err err = path.overflow ? qn_fail(&e, QN_EINVAL, "the name is too long")
+                               : qn_client_send(cli, "DELETE", qn_buf_cstr(&path), NULL,
+                                                CALL_TIMEOUT_S, &doc, &e);
+    qn_buf_deinit(&path);
+    if (err)
+        return qn_cli_failed(cli, &e);
+    if (cli->json) {
+        struct qn_jref root = qn_json_root(doc);
+        qn_print_json(&root);
+    } else {
+        qn_print_safe(stdout, name);
+        puts(" opens nothing any more");
+    }
+    qn_json_free(doc);
+    return QN_EXIT_OK;
+}
+
+int qn_cmd_keys(struct qn_cli *cli, const struct qn_cli_args *a)
+{
+    const char *what = a->n_words ? a->words[0] : "list";
+    bool admin = a->values[0] != NULL;
+    if (qn_str_eq(what, "list") && a->n_words <= 1 && !admin)
+        return list(cli);
+    if (qn_str_eq(what, "add") && a->n_words == 2)
+        return add(cli, a->words[1], admin);
+    if (qn_str_eq(what, "remove") && a->n_words == 2 && !admin)
+        return take_away(cli, a->words[1]);
+    return qn_cli_misused(cli, "usage: quince keys [list | add NAME [--admin] | remove NAME]");
+}
