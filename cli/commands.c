@@ -212,7 +212,7 @@ void qn_commands_print(FILE *out)
             "  --host HOST            the server's host, HOST:PORT or URL (QUINCE_HOST;\n"
             "                         default localhost)\n"
             "  --port PORT            the server's port (QUINCE_PORT; default %d)\n"
-            "  --api-key KEY          sent to the server (QUINCE_API_KEY, and for settings and\n"
+            "  --api-key KEY          sent to the server (QUINCE_API_KEY; for settings and\n"
             "                         keys QUINCE_ADMIN_API_KEY)\n"
             "  --json                 machine-readable output, errors too\n"
             "  --help, --version\n\n"
