@@ -2,7 +2,6 @@
  * and the loop, hence the lock. */
 #include "router/logs.h"
 
-#include "base/clock.h"
 #include "base/rand.h"
 #include "base/str.h"
 
@@ -11,7 +10,7 @@
 #include <string.h>
 
 struct entry {
-    int64_t seq, wall_ms;
+    int64_t seq;
     enum qn_log_level level;
     char *tag, *line; /* one piece of memory, the tag first */
 };
@@ -88,11 +87,7 @@ void qn_logs_add(void *logs, enum qn_log_level level, const char *tag, const cha
     pthread_mutex_lock(&l->lock);
     struct entry *e = &l->ring[l->last % QN_LOGS_LINES];
     char *old = e->tag;
-    *e = (struct entry){.seq = ++l->last,
-                        .wall_ms = qn_wall_ms(),
-                        .level = level,
-                        .tag = copy,
-                        .line = copy + m + 1};
+    *e = (struct entry){.seq = ++l->last, .level = level, .tag = copy, .line = copy + m + 1};
     wake(l);
     pthread_mutex_unlock(&l->lock);
     free(old);
@@ -181,8 +176,7 @@ bool qn_logs_wanted(const struct qn_logs_filter *f, const struct qn_logs_entry *
 static struct qn_logs_entry entry_at(const struct qn_logs *l, int64_t seq)
 {
     const struct entry *e = &l->ring[(seq - 1) % QN_LOGS_LINES];
-    return (struct qn_logs_entry){
-        .seq = e->seq, .wall_ms = e->wall_ms, .level = e->level, .tag = e->tag, .line = e->line};
+    return (struct qn_logs_entry){.seq = e->seq, .level = e->level, .tag = e->tag, .line = e->line};
 }
 
 int64_t qn_logs_read(struct qn_logs *l, int64_t *next, int64_t last, const struct qn_logs_filter *f,

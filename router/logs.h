@@ -40,7 +40,7 @@ struct qn_logs_range {
 struct qn_logs_range qn_logs_range(struct qn_logs *l);
 
 struct qn_logs_entry {
-    int64_t seq, wall_ms;
+    int64_t seq;
     enum qn_log_level level;
     const char *tag, *line;
 };

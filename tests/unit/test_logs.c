@@ -143,12 +143,15 @@ static void an_entry_as_json(void **state)
     struct qn_buf out;
     qn_buf_init(&out, 1000);
     struct qn_jw w = qn_jw_to(&out);
-    struct qn_logs_entry e = {
-        .seq = 7, .wall_ms = 1743344521123, .level = QN_LOG_WARN, .tag = "t", .line = "a \"b\""};
+    struct qn_logs_entry e = {.seq = 7,
+                              .level = QN_LOG_WARN,
+                              .tag = "t",
+                              .line = "2025-03-30T14:22:01.123Z warn t a \"b\""};
     qn_logs_entry_write(&w, &e);
     assert_string_equal(qn_buf_cstr(&out),
                         "{\"seq\":7,\"timestamp\":\"2025-03-30T14:22:01.123Z\",\"severity\":"
-                        "\"Warning\",\"tag\":\"t\",\"line\":\"a \\\"b\\\"\"}");
+                        "\"Warning\",\"tag\":\"t\",\"line\":\"2025-03-30T14:22:01.123Z warn t a "
+                        "\\\"b\\\"\"}");
     qn_buf_deinit(&out);
 }
 
