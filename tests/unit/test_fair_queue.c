@@ -29,6 +29,14 @@ static int setup(void **state)
     return 0;
 }
 
+static int teardown(void **state)
+{
+    (void)state;
+    while (q.oldest)
+        qn_fair_leave(&q, q.oldest);
+    return 0;
+}
+
 /* One request of each letter's client, in this order; tickets are 1, 2, 3 ... */
 static void come(const char *clients)
 {
@@ -209,16 +217,16 @@ static void any_order_keeps_the_promises(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(empty, setup),
-        cmocka_unit_test_setup(one_client_is_served_in_its_order, setup),
-        cmocka_unit_test_setup(clients_take_turns, setup),
-        cmocka_unit_test_setup(who_comes_later_stands_behind, setup),
-        cmocka_unit_test_setup(new_clients_starve_nobody, setup),
-        cmocka_unit_test_setup(leaving_costs_no_turn, setup),
-        cmocka_unit_test_setup(only_small_tickets, setup),
-        cmocka_unit_test_setup(the_oldest_is_known, setup),
-        cmocka_unit_test_setup(how_many_are_ahead, setup),
-        cmocka_unit_test_setup(any_order_keeps_the_promises, setup),
+        cmocka_unit_test_setup_teardown(empty, setup, teardown),
+        cmocka_unit_test_setup_teardown(one_client_is_served_in_its_order, setup, teardown),
+        cmocka_unit_test_setup_teardown(clients_take_turns, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_comes_later_stands_behind, setup, teardown),
+        cmocka_unit_test_setup_teardown(new_clients_starve_nobody, setup, teardown),
+        cmocka_unit_test_setup_teardown(leaving_costs_no_turn, setup, teardown),
+        cmocka_unit_test_setup_teardown(only_small_tickets, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_oldest_is_known, setup, teardown),
+        cmocka_unit_test_setup_teardown(how_many_are_ahead, setup, teardown),
+        cmocka_unit_test_setup_teardown(any_order_keeps_the_promises, setup, teardown),
     };
     return cmocka_run_group_tests_name("fair_queue", tests, NULL, NULL);
 }
