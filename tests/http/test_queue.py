@@ -333,6 +333,27 @@ def test_a_batch_saves_exchanging_models(house, batch, wanted):
     assert order(server) == wanted
 
 
+def test_a_batch_has_an_end(house):
+    server = house.start("--batch-wait", "1")
+    a, b = house.model(server, "a", slots=2, tokens=1), house.model(server, "b", slots=2, tokens=1)
+    assert server.chat(a).status == 200
+    over = threading.Event()
+
+    def go_on():
+        while not over.is_set():
+            assert server.chat(a).status == 200
+
+    crowd = [threading.Thread(target=go_on, daemon=True) for _ in range(4)]
+    for t in crowd:
+        t.start()
+    try:
+        assert server.chat(b).status == 200  # though somebody always waits for a
+    finally:
+        over.set()
+        for t in crowd:
+            t.join()
+
+
 def test_a_model_has_limits_of_its_own(house, server):
     model = house.model(server, "four", slots=4, **SLOW)
     options = server.post(f"/v1/models/{model}/options", {"max_concurrent": 1, "max_queue": 1})

@@ -44,6 +44,7 @@ class Client(threading.Thread):
     def run(self):
         acts = [(self.chat, 30), (self.stream, 20), (self.leave_stream, 15), (self.leave_early, 10),
                 (self.load, 5), (self.unload, 4), (self.unload_all, 1), (self.kill_child, 0.5),
+                (self.many, 10), (self.warm, 2),
                 (self.look, 10), (self.nonsense, 5), (self.register, 1)]
         while not self.soak.over.is_set():
             act = self.rng.choices([a for a, _ in acts], [w for _, w in acts])[0]
@@ -67,6 +68,19 @@ class Client(threading.Thread):
 
     def chat(self):
         self.expect("chat", self.server.chat(self.model(), n=self.rng.choice([1, 1, 3])), ALLOWED)
+
+    def many(self):
+        """Several prompts of one of several clients, who sometimes has little time."""
+        headers = {"X-Client-Id": self.rng.choice("abc")}
+        if self.rng.random() < 0.3:
+            headers["X-Request-Timeout"] = self.rng.choice(["0.01", "0.1", "1"])
+        body = {"model": self.model(), "prompt": ["x"] * self.rng.randint(1, 6)}
+        self.expect("many", self.server.post("/v1/completions", body, headers=headers), ALLOWED | {504})
+
+    def warm(self):
+        reply = self.server.request("POST", f"/health/warm?model={self.model()}")
+        if reply.status not in (200, 503):
+            self.problems.append(f"warm: status {reply.status}: {reply.body[:300]!r}")
 
     def stream(self):
         connection, response = self.server.stream(self.model())
@@ -157,7 +171,8 @@ class Soak:
         backends.mkdir()
         shutil.copy(BUILD / "tests" / "fake_backend", backends / "quince-llm")
         house = House(folder, backends)
-        self.server = house.start("--max-loaded-models", "2", "--idle", "2", "--queue-limit", "64")
+        self.server = house.start("--max-loaded-models", "2", "--idle", "2", "--queue-limit", "64",
+                                  "--max-queue", "5", "--max-concurrent", "3", "--batch-wait", "1")
         kinds = [dict(tokens=5), dict(tokens=30, token_ms=3, slots=2), dict(load_ms=300, tokens=5),
                  dict(prefill_ms=300, tokens=3), dict(tokens=200, word="w" * 3000 + " "),
                  dict(tokens=50, crash_after=20, token_ms=1)]
