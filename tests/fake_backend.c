@@ -13,6 +13,7 @@
  * - slots: jobs at once (default 4)
  * - word: what is repeated (default "word ")
  * - context: tokens (default 1000)
+ * - memory_mib: what it says that it needs (default 1)
  * - crash_after: abort after so many words
  * - hang_after: stop stepping after so many
  * - flood_log: lines written to stderr while loading
@@ -46,6 +47,7 @@ enum { JOBS_MAX = 64, SCRIPT_MAX = 16 * 1024 * 1024 };
 struct options {
     int64_t load_ms, tokens, token_ms, prefill_ms, slots, context, flood_log;
     int64_t crash_after, hang_after; /* -1: never */
+    int64_t memory_mib;
     int64_t exit;                    /* -1: abort */
     int64_t echo_piece;              /* -1: none */
     bool load_crash, never_ready, echo_job;
@@ -92,6 +94,7 @@ static qn_err read_options(const char *path, struct options *o, struct qn_error 
     *o = (struct options){.tokens = 5,
                           .slots = 4,
                           .context = 1000,
+                          .memory_mib = 1,
                           .crash_after = -1,
                           .hang_after = -1,
                           .exit = -1,
@@ -115,6 +118,7 @@ static qn_err read_options(const char *path, struct options *o, struct qn_error 
         read_number(&root, "slots", &o->slots);
         read_number(&root, "context", &o->context);
         read_number(&root, "flood_log", &o->flood_log);
+        read_number(&root, "memory_mib", &o->memory_mib);
         read_number(&root, "crash_after", &o->crash_after);
         read_number(&root, "hang_after", &o->hang_after);
         read_number(&root, "exit", &o->exit);
@@ -175,7 +179,7 @@ static qn_err load(const struct qn_load *opts, struct qn_progress *p, void **sel
     }
     *self = f;
     *ready = (struct qn_ready){.context = opts->context ? opts->context : f->o.context,
-                               .memory_bytes = 1000000,
+                               .memory_bytes = f->o.memory_mib * 1024 * 1024,
                                .slots = f->o.slots};
     return QN_OK;
 }
