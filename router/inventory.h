@@ -54,7 +54,7 @@ struct qn_inventory_config {
      * is missed least when so much of the machine's memory is in use; a model's own option goes
      * before it. */
     bool auto_evict;
-    int pressure_percent;
+    double pressure;       /* above 0, at most 1 */
     int64_t machine_bytes; /* the machine's memory; 0: unknown */
 };
 

@@ -55,8 +55,8 @@ struct qn_inventory_config qn_inventory_config_of(const struct qn_settings *s,
         .batch_ms = s->batch_wait_s * 1000,
         .idle_ms = s->idle_s * 1000,
         .auto_evict = s->auto_evict,
-        .pressure_percent = (int)s->auto_evict_percent,
     };
+    qn_parse_f64(s->auto_evict_threshold, &config.pressure);
     qn_kind_limits_parse(s->max_loaded_models, &config.max_loaded, NULL);
     write_load_options(s, options);
     config.load_options = qn_buf_cstr(options);

@@ -72,7 +72,7 @@ void qn_inventory_press(struct qn_inventory *inv, double used)
     struct place *places[QN_RESIDENTS_MAX];
     int64_t now = qn_now_ms();
     size_t n = 0;
-    if (used * 100 < inv->config.pressure_percent)
+    if (used < inv->config.pressure)
         return;
     qn_inventory_note_options(inv);
     for (struct place *p = inv->places; p && n < QN_RESIDENTS_MAX; p = p->next) {

@@ -66,13 +66,13 @@ qn_err qn_kind_limits_parse(const char *text, struct qn_kind_limits *out, struct
     int64_t others = 1;
     bool named[QN_KIND_COUNT] = {false}, alone = false;
     if (snprintf(copy, sizeof copy, "%s", text) >= (int)sizeof copy)
-        return qn_fail(e, QN_EINVAL, "is longer than %d bytes", QN_KIND_LIMITS_TEXT_MAX - 1);
+        return qn_fail(e, QN_EINVAL, "more than %d bytes", QN_KIND_LIMITS_TEXT_MAX - 1);
     while ((item = strsep(&rest, ","))) {
         char *value = strchr(item, '=');
         qn_err err;
         if (!value) {
             if (alone)
-                return qn_fail(e, QN_EINVAL, "has more than one number without a kind");
+                return qn_fail(e, QN_EINVAL, "more than one number without a kind");
             alone = true;
             err = read_limit(item, &others, e);
         } else {
@@ -84,7 +84,7 @@ qn_err qn_kind_limits_parse(const char *text, struct qn_kind_limits *out, struct
                                "transcription, image and tts are",
                                item);
             if (named[k])
-                return qn_fail(e, QN_EINVAL, "names %s twice", qn_kind_name(k));
+                return qn_fail(e, QN_EINVAL, "%s is named twice", qn_kind_name(k));
             named[k] = true;
             err = read_limit(value, &out->of[k], e);
         }

@@ -32,7 +32,7 @@ struct qn_kind_limits {
 };
 
 /* Reads "2", or "llm=2,embedding=-1": a number alone holds for every kind that is not named, 1
- * where there is none. QN_EINVAL says what is wrong, without naming the setting. */
+ * where there is none. QN_EINVAL: a phrase says what is wrong. */
 qn_err qn_kind_limits_parse(const char *text, struct qn_kind_limits *out, struct qn_error *e);
 
 #endif

@@ -4,16 +4,11 @@
 #include "router/settings_private.h"
 
 #include "base/json.h"
-#include "base/log.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "contract/backend_types.h"
 #include "registry/ref.h"
 #include "registry/store.h"
-#include "router/groups.h"
-#include "router/kinds.h"
-#include "router/listeners.h"
-#include "router/profile.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -29,8 +24,7 @@ enum {
     EVERYWHERE = FILE_KEY | ELSEWHERE,
     LIVE = QN_SETTING_LIVE,
     BY_HAND = QN_SETTING_BY_HAND,
-    MAY_BE_EMPTY = QN_SETTING_MAY_BE_EMPTY,
-    NUMBER_TOO = QN_SETTING_NUMBER_TOO
+    MAY_BE_EMPTY = QN_SETTING_MAY_BE_EMPTY
 };
 
 #define AT(member) offsetof(struct qn_settings, member)
@@ -71,8 +65,7 @@ static const struct qn_setting_row table[] = {
      "folder of everything the server writes (default: ~/.local/share/quince)"},
     {"log-level", TEXT, AT(log_level), "info", 0, 0, EVERYWHERE | LIVE, "LEVEL",
      "error, warn, info or debug (critical, warning and trace mean the nearest of them)"},
-    {"max-loaded-models", TEXT, AT(max_loaded_models), "1", 0, 0, EVERYWHERE | LIVE | NUMBER_TOO,
-     "LIMITS",
+    {"max-loaded-models", TEXT, AT(max_loaded_models), "1", 0, 0, EVERYWHERE | LIVE, "LIMITS",
      "models of one kind in memory at once, as N or by kind, llm=2,embedding=-1 (-1: no limit; in "
      "config.json also an object); kinds are llm, embedding, reranking, transcription, image, tts"},
     {"groups", TEXT, AT(groups), "", 0, 0, EVERYWHERE | MAY_BE_EMPTY | LIVE, "JSON",
@@ -110,8 +103,8 @@ static const struct qn_setting_row table[] = {
     {"auto-evict", TRUTH, AT(auto_evict), "false", 0, 0, EVERYWHERE | LIVE, NULL,
      "give up idle models by themselves: after their evict_idle_timeout (300 s), and when memory "
      "runs short"},
-    {"auto-evict-threshold", NUMBER, AT(auto_evict_percent), "90", 1, 100, EVERYWHERE | LIVE,
-     "PERCENT", "share of the machine's memory in use at which auto-evict unloads a model"},
+    {"auto-evict-threshold-pct", TEXT, AT(auto_evict_threshold), "0.9", 0, 0, EVERYWHERE | LIVE,
+     "SHARE", "share of the machine's memory in use (0 to 1) at which auto-evict unloads a model"},
     {"body-limit", NUMBER, AT(body_limit_mb), "32", 1, 1024, EVERYWHERE, "MIB",
      "largest request body that is accepted"},
     {"disk-reserve", NUMBER, AT(disk_reserve_mb), "1024", 0, INT64_C(1) << 40, EVERYWHERE | LIVE,
@@ -244,32 +237,6 @@ qn_err qn_setting_unknown(const char *name, const char *where, struct qn_error *
                          near ? "; did you mean " : "", near ? near->name : "");
 }
 
-static bool cache_type_known(const char *text)
-{
-    static const char *const known[] = {"f16", "q8_0", "q4_0", "f32"};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (qn_str_eq(text, known[i]))
-            return true;
-    return false;
-}
-
-/* Limits and groups are read once more by the inventory; here their mistakes are found. */
-static qn_err check_residency(const struct qn_setting_row *r, const char *where, const char *text,
-                              struct qn_error *e)
-{
-    struct qn_error why = {0};
-    qn_err err = QN_OK;
-    if (r->offset == AT(max_loaded_models)) {
-        struct qn_kind_limits limits;
-        err = qn_kind_limits_parse(text, &limits, &why);
-    } else if (r->offset == AT(groups)) {
-        struct qn_groups groups;
-        err = qn_groups_parse(text, &groups, &why);
-        qn_groups_free(&groups);
-    }
-    return err ? qn_fail_param(e, QN_EINVAL, r->name, "%s: %s", where, why.message) : QN_OK;
-}
-
 /* where: how the user wrote it, for messages: "--port", "QUINCE_PORT", "config.json: port". */
 static qn_err set_text(struct qn_settings *s, const struct qn_setting_row *r,
                        enum qn_settings_layer layer, const char *where, const char *text,
@@ -291,23 +258,9 @@ static qn_err set_text(struct qn_settings *s, const struct qn_setting_row *r,
                                  (long long)r->min, (long long)r->max, text);
         memcpy(at, &v, sizeof v);
     } else {
-        enum qn_log_level level;
-        if (r->offset == AT(log_level) && !qn_log_level_parse(text, &level))
-            return qn_fail_param(e, QN_EINVAL, r->name,
-                                 "%s must be error, warn, info or debug, not '%.80s'", where, text);
-        if (r->offset == AT(cache_type) && !cache_type_known(text))
-            return qn_fail_param(e, QN_EINVAL, r->name,
-                                 "%s must be f16, q8_0, q4_0 or f32, not '%.80s'", where, text);
-        if (r->offset == AT(profile) && qn_profile_parse(text) == QN_PROFILE_COUNT)
-            return qn_fail_param(e, QN_EINVAL, r->name,
-                                 "%s must be lemonade, ollama, auto, layerscale, dppan, kolosal or "
-                                 "localllm, not '%.80s'",
-                                 where, text);
-        qn_err err = check_residency(r, where, text, e);
+        qn_err err = qn_setting_check(r, where, text, e);
         if (err)
             return err;
-        if (!*text && !(r->scope & MAY_BE_EMPTY))
-            return qn_fail_param(e, QN_EINVAL, r->name, "%s must not be empty", where);
         char *copy = qn_xstrdup(text), *old;
         memcpy(&old, at, sizeof old);
         free(old);
@@ -395,67 +348,6 @@ static qn_err read_flags(struct qn_settings *s, size_t n, const char *const *arg
     return QN_OK;
 }
 
-/* An array of folders as the flag takes them. */
-static qn_err folders_text(const struct qn_jref *v, struct qn_buf *out, struct qn_error *e)
-{
-    struct qn_jref it;
-    for (bool more = qn_json_first(v, &it); more; more = qn_json_next(&it)) {
-        const char *folder;
-        qn_err err = qn_json_str(&it, &folder, e);
-        if (!err && strchr(folder, ':'))
-            err = qn_json_fail(&it, e, "a folder's path cannot have a colon here");
-        if (err)
-            return err;
-        qn_buf_fmt(out, "%s%s", out->len ? ":" : "", folder);
-    }
-    return QN_OK;
-}
-
-/* An object of numbers, {"llm": 2}, as the flag takes it; else an array of names. */
-static qn_err list_text(const struct qn_jref *v, struct qn_buf *out, struct qn_error *e)
-{
-    struct qn_jref it;
-    bool object = qn_json_type(v) == QN_JSON_OBJECT;
-    for (bool more = qn_json_first(v, &it); more; more = qn_json_next(&it)) {
-        const char *name = it.key;
-        int64_t n = 0;
-        qn_err err =
-            object ? qn_json_i64(&it, -1, QN_KIND_LIMIT_MAX, &n, e) : qn_json_str(&it, &name, e);
-        if (!err && strpbrk(name, ",="))
-            err = qn_json_fail(&it, e, "cannot have a comma or an equals sign here");
-        if (err)
-            return err;
-        qn_buf_fmt(out, "%s%s", out->len ? "," : "", name);
-        if (object)
-            qn_buf_fmt(out, "=%lld", (long long)n);
-    }
-    return QN_OK;
-}
-
-/* Settings that have a form of their own in the file. *type becomes QN_JSON_STRING where the text
- * for the flag has been made of it. */
-static qn_err read_structure(const struct qn_setting_row *r, const struct qn_jref *v,
-                             struct qn_buf *text, enum qn_json_type *type, struct qn_error *e)
-{
-    qn_err err = QN_OK;
-    bool array = *type == QN_JSON_ARRAY, object = *type == QN_JSON_OBJECT;
-    if (r->offset == AT(extra_models_dir) && array)
-        err = folders_text(v, text, e);
-    else if (r->offset == AT(listen) && array)
-        err = qn_listeners_text(v, text, e);
-    else if ((r->offset == AT(preload) && array) || (r->offset == AT(max_loaded_models) && object))
-        err = list_text(v, text, e);
-    else if ((r->offset == AT(groups) && object) ||
-             (r->offset == AT(max_loaded_models) && *type == QN_JSON_NUMBER))
-        qn_json_print(v, text);
-    else {
-        qn_json_print(v, text);
-        return QN_OK;
-    }
-    *type = QN_JSON_STRING;
-    return err;
-}
-
 /* path: what the member stands in, for messages. */
 static qn_err read_member(struct qn_settings *s, enum qn_settings_layer layer, const char *path,
                           const struct qn_jref *v, struct qn_error *e)
@@ -475,13 +367,13 @@ static qn_err read_member(struct qn_settings *s, enum qn_settings_layer layer, c
     qn_err err = QN_OK;
     static const enum qn_json_type wanted[] = {
         [TEXT] = QN_JSON_STRING, [NUMBER] = QN_JSON_NUMBER, [TRUTH] = QN_JSON_BOOL};
-    if (type == QN_JSON_STRING) {
+    bool own_form = false;
+    if (type == QN_JSON_STRING)
         qn_buf_str(&text, qn_json_raw_str(v));
-    } else {
-        err = read_structure(r, v, &text, &type, e);
-    }
+    else
+        err = qn_setting_read(r, v, &text, &own_form, e);
     bool as_text = layer == QN_FROM_REQUEST && type >= QN_JSON_BOOL && type <= QN_JSON_STRING;
-    if (!err && ((type != wanted[r->kind] && !as_text) || text.overflow))
+    if (!err && ((type != wanted[r->kind] && !as_text && !own_form) || text.overflow))
         err = qn_fail_param(e, QN_EINVAL, r->name, "%s: %s must be %s", path, r->name,
                             qn_json_type_name(wanted[r->kind]));
     qn_buf_fmt(&where, "%s: %s", path, r->name);

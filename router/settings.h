@@ -55,7 +55,7 @@ struct qn_settings {
     int64_t gpu_memory_limit_mb;
     int64_t idle_s;
     bool auto_evict;
-    int64_t auto_evict_percent;
+    char *auto_evict_threshold; /* a number */
     int64_t body_limit_mb;
     int64_t disk_reserve_mb;
     int64_t queue_limit, max_concurrent, max_queue, batch_wait_s, request_timeout_s;

@@ -1,7 +1,10 @@
-/* The table of settings, for the files that read it: settings.c and settings_view.c. */
+/* The table of settings, for the files that read it: settings.c, settings_forms.c and
+ * settings_view.c. */
 #ifndef QN_ROUTER_SETTINGS_PRIVATE_H
 #define QN_ROUTER_SETTINGS_PRIVATE_H
 
+#include "base/buf.h"
+#include "base/json.h"
 #include "router/settings.h"
 
 enum qn_setting_kind { QN_SETTING_TEXT, QN_SETTING_NUMBER, QN_SETTING_TRUTH };
@@ -15,8 +18,7 @@ enum {
     QN_SETTING_ELSEWHERE = 2,
     QN_SETTING_LIVE = 4,
     QN_SETTING_BY_HAND = 8,
-    QN_SETTING_MAY_BE_EMPTY = 16,
-    QN_SETTING_NUMBER_TOO = 32 /* TEXT that is shown as a number where it is one */
+    QN_SETTING_MAY_BE_EMPTY = 16
 };
 
 struct qn_setting_row {
@@ -31,5 +33,14 @@ struct qn_setting_row {
 };
 
 const struct qn_setting_row *qn_setting_row(size_t i); /* NULL: behind the last */
+
+/* settings_forms.c: of a setting that is a text. */
+/* Is the text right? where: how the user wrote the setting, for messages. QN_EINVAL. */
+qn_err qn_setting_check(const struct qn_setting_row *r, const char *where, const char *text,
+                        struct qn_error *e);
+/* Appends as a text what a JSON value says; *own_form: it is a form that only this setting has. */
+qn_err qn_setting_read(const struct qn_setting_row *r, const struct qn_jref *v, struct qn_buf *text,
+                       bool *own_form, struct qn_error *e);
+void qn_setting_write(const struct qn_setting_row *r, const char *text, struct qn_jw *w);
 
 #endif

@@ -83,10 +83,7 @@ void qn_setting_print(const struct qn_settings *s, size_t i, struct qn_jw *w)
     bool truth;
     switch (r->kind) {
     case QN_SETTING_TEXT:
-        if ((r->scope & QN_SETTING_NUMBER_TOO) && qn_parse_i64(text_at(s, r), &number))
-            qn_jw_i64(w, number);
-        else
-            qn_jw_str(w, text_at(s, r) ? text_at(s, r) : "");
+        qn_setting_write(r, text_at(s, r) ? text_at(s, r) : "", w);
         break;
     case QN_SETTING_NUMBER:
         memcpy(&number, (const char *)s + r->offset, sizeof number);

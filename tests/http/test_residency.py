@@ -204,7 +204,7 @@ def test_pin_says_what_is_wrong(house):
 
 def test_memory_that_runs_short(house):
     """By Lemonade's rules: of those that may go, the one that has been idle for long and loads quickly."""
-    server = house.start("--max-loaded-models", "-1", "--auto-evict", "--auto-evict-threshold", "80")
+    server = house.start("--max-loaded-models", "-1", "--auto-evict", "--auto-evict-threshold-pct", "0.8")
     slow = house.model(server, "slow", load_ms=600)
     names = [house.model(server, n) for n in ("kept", "pinned", "old", "dear")]
     for name, options in zip((slow, *names), ({}, {"auto_evict": False}, {"pinned": True}, {},

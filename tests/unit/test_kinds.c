@@ -69,8 +69,8 @@ static void limits(void **state)
         {"llm=", "''"},
         {"lm=2", "'lm'"},
         {"1,2", "more than one"},
-        {"llm=1,llm=2", "llm twice"},
-        {"audio=1,asr=1", "transcription twice"},
+        {"llm=1,llm=2", "llm is named twice"},
+        {"audio=1,asr=1", "transcription is named twice"},
         {"llm=1,", "''"},
         {"llm=1.5", "'1.5'"},
     };

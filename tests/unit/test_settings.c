@@ -185,11 +185,58 @@ static void wishes(void **state)
     qn_buf_deinit(&text);
 }
 
+/* What has a form of its own in the file means the same as the flag's text. */
+static void forms_of_their_own(void **state)
+{
+    (void)state;
+    struct qn_settings s = {0};
+    struct qn_error e = {0};
+    write_config("{\"max-loaded-models\":{\"llm\":2,\"audio\":-1},\"preload\":[\"a\",\"b\"],"
+                 "\"groups\":{\"g\":{\"members\":[\"x\"],\"swap\":false}},"
+                 "\"auto-evict-threshold-pct\":0.85,\"extra-models-dir\":[\"/a\",\"/b c\"]}");
+    assert_int_equal(read_with(&s, NULL, NULL, &e), QN_OK);
+    assert_string_equal(s.max_loaded_models, "llm=2,audio=-1");
+    assert_string_equal(s.preload, "a,b");
+    assert_string_equal(s.groups, "{\"g\":{\"members\":[\"x\"],\"swap\":false}}");
+    assert_string_equal(s.auto_evict_threshold, "0.85");
+    assert_string_equal(s.extra_models_dir, "/a:/b c");
+    write_config("{\"max-loaded-models\":3}");
+    assert_int_equal(read_with(&s, NULL, NULL, &e), QN_OK);
+    assert_string_equal(s.max_loaded_models, "3");
+    assert_null(s.groups);
+    static const struct {
+        const char *text, *says;
+    } wrong[] = {
+        {"{\"max-loaded-models\":{\"llms\":2}}", "max-loaded-models.llms"},
+        {"{\"max-loaded-models\":{\"llm\":65}}", "llm"},
+        {"{\"max-loaded-models\":1.5}", "'1.5'"},
+        {"{\"max-loaded-models\":[1]}", "must be a string"},
+        {"{\"groups\":{\"g\":{}}}", "groups is wrong: g.members"},
+        {"{\"groups\":[]}", "must be a string"},
+        {"{\"preload\":[\"a,b\"]}", "preload[0]"},
+        {"{\"preload\":[1]}", "preload[0]"},
+        {"{\"auto-evict-threshold-pct\":90}", "at most 1"},
+        {"{\"extra-models-dir\":[\"/a:b\"]}", "extra-models-dir[0]"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        write_config(wrong[i].text);
+        assert_int_equal(read_with(&s, NULL, NULL, &e), QN_EINVAL);
+        if (!strstr(e.message, wrong[i].says))
+            fail_msg("%s: %s", wrong[i].text, e.message);
+    }
+    write_config("{}");
+    qn_settings_deinit(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hubs),       cmocka_unit_test(layers), cmocka_unit_test(folders),
-        cmocka_unit_test(complaints), cmocka_unit_test(wishes),
+        cmocka_unit_test(forms_of_their_own),
+        cmocka_unit_test(hubs),
+        cmocka_unit_test(layers),
+        cmocka_unit_test(folders),
+        cmocka_unit_test(complaints),
+        cmocka_unit_test(wishes),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }
