@@ -81,6 +81,7 @@ int qn_cmd_config(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_keys(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_cleanup(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_import(struct qn_cli *cli, const struct qn_cli_args *a);
+int qn_cmd_remote(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_load(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_unload(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_pin(struct qn_cli *cli, const struct qn_cli_args *a);

@@ -13,7 +13,11 @@
 #include <stdlib.h>
 
 enum { REQUEST_MAX = 1024 * 1024 };
-enum { OPTION_CTX_SIZE, OPTION_KEEP_ALIVE, OPTION_PINNED, OPTION_SAVE };
+enum { OPTION_CTX_SIZE, OPTION_KEEP_ALIVE, OPTION_PINNED, OPTION_SAVE, OPTION_ENGINES };
+
+/* Which engine, and what that is started with: members of the request. They end both tables. */
+static const char *const engine_members[] = {"llamacpp_backend", "llamacpp_args"};
+enum { ENGINE_MEMBERS = sizeof engine_members / sizeof *engine_members };
 
 static void print_reply(const struct qn_json *doc)
 {
@@ -42,6 +46,9 @@ int qn_cmd_load(struct qn_cli *cli, const struct qn_cli_args *a)
         qn_jw_ki64(&w, "ctx_size", context);
     if (a->values[OPTION_KEEP_ALIVE])
         qn_jw_kstr(&w, "keep_alive", a->values[OPTION_KEEP_ALIVE]);
+    for (int i = 0; i < ENGINE_MEMBERS; i++)
+        if (a->values[OPTION_ENGINES + i])
+            qn_jw_kstr(&w, engine_members[i], a->values[OPTION_ENGINES + i]);
     if (a->values[OPTION_PINNED])
         qn_jw_kbool(&w, "pinned", true);
     if (a->values[OPTION_SAVE])

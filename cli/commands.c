@@ -61,6 +61,16 @@ static const struct qn_cli_option search_options[] = {
     {"--any", NULL, "also repositories without GGUF files", NULL},
     {0},
 };
+static const struct qn_cli_option remote_options[] = {
+    {"--model", "NAME", "what the servers call it (default: the only one they have)", NULL},
+    {"--key-env", "VAR", "variable of the server's environment that holds the key", NULL},
+    {"--key-file", "FILE", "file that holds the key; - reads it from a pipe", NULL},
+    {"--flavour", "NAME", "auto, openai, llamacpp or vllm", NULL},
+    {"--ctx-size", "N", "tokens of context it has there", NULL},
+    {"--ca-file", "FILE", "certificates to trust instead of the system's", NULL},
+    {"--label", "LABEL", "vision, embeddings, ...; may be repeated", NULL},
+    {0},
+};
 static const struct qn_cli_option delete_options[] = {
     {"--yes", NULL, "do not ask", NULL},
     {0},
@@ -85,7 +95,9 @@ static const struct qn_cli_option load_options[] = {
     {"--ctx-size", "N", "tokens of context each conversation gets", NULL},
     {"--keep-alive", "TIME", "how long it stays without use: 10m, 2h, -1 for ever", NULL},
     {"--pinned", NULL, "it keeps its place until it is unloaded", NULL},
-    {"--save-options", NULL, "load it with this --ctx-size from now on", NULL},
+    {"--save-options", NULL, "load it with these options from now on", NULL},
+    {"--llamacpp", "ENGINE", "quince (default), llama-server, vulkan: see quince backends", NULL},
+    {"--llamacpp-args", "ARGS", "more arguments for llama-server", NULL},
     {0},
 };
 
@@ -132,6 +144,12 @@ static const struct qn_cli_command table[] = {
      "FILE is a GGUF file, which stays where it is; quince never moves or deletes it.\n"
      "Or a JSON definition (- reads it from a pipe), as `quince export` writes it.",
      import_options, 1, 1, false, qn_cmd_import},
+    {"remote", "remote add NAME [WEIGHT*]URL... | list", "models that servers elsewhere compute",
+     "URL is the base address of any OpenAI-compatible server (vLLM, SGLang,\n"
+     "llama-server, another quince): https://host/v1. Several share the work by their\n"
+     "weights, and stand in for each other. Keys are kept in a file that only you can\n"
+     "read, or stay in the server's environment. `quince delete` removes one.",
+     remote_options, 1, QN_CLI_WORDS_MAX, false, qn_cmd_remote},
     {"export", "export MODEL [--output FILE]", "a model's definition as JSON, for `quince import`",
      NULL, export_options, 1, 1, false, qn_cmd_export},
     {"alias", "alias add NAME MODEL | remove NAME | list", "further names of models", NULL, NULL, 1,

@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "base/str.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -56,6 +57,7 @@ qn_err qn_engine_choose(const struct qn_packs *packs, const struct qn_backend_ty
     const char *pack = word == OWN || word == SERVER ? kind->program : backend;
     if (qn_packs_program(packs, kind->recipe, pack, &out->program, &why) == QN_OK) {
         out->server = kind;
+        snprintf(out->engine, sizeof out->engine, "%s:%s", kind->recipe, pack);
         return QN_OK;
     }
     /* What has no place to be installed from: quince's own engine says what it cannot do. */

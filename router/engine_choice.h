@@ -13,6 +13,7 @@
 struct qn_engine_choice {
     const struct qn_server_kind *server; /* NULL: quince's own engine */
     struct qn_pack_program program;      /* of the server */
+    char engine[2 * QN_PACK_WORD_MAX + 2]; /* "llamacpp:vulkan": which of packs.h; "": quince's own */
 };
 
 /* backend: what the option says; NULL or "": nothing. QN_ENOTFOUND with what to do: it is not

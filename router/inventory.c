@@ -378,6 +378,7 @@ size_t qn_inventory_loaded(const struct qn_inventory *inv, struct qn_loaded *out
             .pinned = p->house.pinned,
             .options = p->shown ? p->shown : "{}",
             .status = status,
+            .engine = p->engine,
             .holders = p->held.n,
             .waiting = p->waiting.n,
             .stays_ms = qn_place_stays_ms(p),

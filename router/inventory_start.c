@@ -65,17 +65,23 @@ static void layer_text(const char *const *layers, const char *name, struct qn_bu
     }
 }
 
-/* Which engine it is to be, and what that is told on top. *bridged: somebody else's server. */
+/* What a child is to run with. */
+struct wanted {
+    struct qn_buf options;                 /* a JSON object */
+    bool bridged;                          /* behind quince-bridge: a server of somebody else's */
+    char engine[2 * QN_PACK_WORD_MAX + 2]; /* which of packs.h; "": none of them */
+};
+
+/* Which engine it is to be, and what that is told on top. */
 static qn_err add_engine(const struct place *p, const struct qn_model_row *row,
-                         const char *const *layers, struct qn_buf *options, bool *bridged,
-                         struct qn_error *e)
+                         const char *const *layers, struct wanted *out, struct qn_error *e)
 {
     const struct qn_server_kind *kind = qn_server_kind_of_type(p->type->type);
     struct qn_engine_choice choice;
     struct qn_buf backend, args;
-    *bridged = p->type->defined;
+    out->bridged = p->type->defined;
     if (p->type->defined)
-        return qn_remote_options(row->files[0], options, e);
+        return qn_remote_options(row->files[0], &out->options, e);
     if (!kind)
         return QN_OK;
     qn_buf_init(&backend, OPTIONS_MAX);
@@ -85,8 +91,9 @@ static qn_err add_engine(const struct place *p, const struct qn_model_row *row,
     qn_err err =
         qn_engine_choose(p->inv->config.packs, p->type, row, qn_buf_cstr(&backend), &choice, e);
     if (!err) {
-        *bridged = choice.server != NULL;
-        err = qn_engine_options(&choice, row, qn_buf_cstr(&args), options, e);
+        out->bridged = choice.server != NULL;
+        memcpy(out->engine, choice.engine, sizeof out->engine);
+        err = qn_engine_options(&choice, row, qn_buf_cstr(&args), &out->options, e);
         qn_engine_choice_deinit(&choice);
     }
     qn_buf_deinit(&backend);
@@ -110,26 +117,26 @@ bool qn_inventory_can(const struct qn_inventory *inv, const struct qn_model_row 
     return can;
 }
 
-/* The JSON object of options for the child. */
 static qn_err wanted_options(const struct place *p, const struct qn_model_row *row,
-                             struct qn_buf *out, bool *bridged, struct qn_error *e)
+                             struct wanted *out, struct qn_error *e)
 {
     const char *layers[QN_OPTION_LAYERS];
     qn_place_layers(p, row, layers);
     struct qn_load_places places = {
         .model_file = file_of_model, .ctx = p->inv, .data_dir = p->inv->data_dir, .name = p->name};
-    qn_buf_init(out, OPTIONS_MAX);
-    qn_err err = qn_load_options_merge(p->type, layers, QN_OPTION_LAYERS, &places, out, e);
-    return err ? err : add_engine(p, row, layers, out, bridged, e);
+    *out = (struct wanted){.bridged = false};
+    qn_buf_init(&out->options, OPTIONS_MAX);
+    qn_err err =
+        qn_load_options_merge(p->type, layers, QN_OPTION_LAYERS, &places, &out->options, e);
+    return err ? err : add_engine(p, row, layers, out, e);
 }
 
 bool qn_place_wants_other_options(const struct place *p, const struct qn_model_row *row)
 {
-    struct qn_buf wanted;
-    bool bridged;
-    bool other = wanted_options(p, row, &wanted, &bridged, NULL) || !p->options ||
-                 !qn_str_eq(p->options, qn_buf_cstr(&wanted));
-    qn_buf_deinit(&wanted);
+    struct wanted w;
+    bool other = wanted_options(p, row, &w, NULL) || !p->options ||
+                 !qn_str_eq(p->options, qn_buf_cstr(&w.options));
+    qn_buf_deinit(&w.options);
     return other;
 }
 
@@ -194,18 +201,18 @@ qn_err qn_place_start(struct place *p, int threads, const struct qn_child_events
     qn_err err = qn_inventory_find(inv, p->name, &snap, &row, e);
     if (err)
         return err;
-    struct qn_buf options;
-    bool bridged;
-    err = wanted_options(p, row, &options, &bridged, e);
+    struct wanted w;
+    err = wanted_options(p, row, &w, e);
     if (err) {
-        qn_buf_deinit(&options);
+        qn_buf_deinit(&w.options);
         qn_snapshot_unref(snap);
         return err;
     }
     note_shown(p, row);
     free(p->options);
-    p->options = qn_xstrdup(qn_buf_cstr(&options));
-    char *program = qn_path_join(inv->backend_dir, bridged ? "quince-bridge" : p->type->binary);
+    p->options = qn_xstrdup(qn_buf_cstr(&w.options));
+    memcpy(p->engine, w.engine, sizeof p->engine);
+    char *program = qn_path_join(inv->backend_dir, w.bridged ? "quince-bridge" : p->type->binary);
     /* Its state may not have been told yet: what held for the process before this one is over. */
     p->unloading = p->stale = p->retry = p->leave = false;
     p->keep_ms = QN_UNSET;
@@ -219,7 +226,7 @@ qn_err qn_place_start(struct place *p, int threads, const struct qn_child_events
         .name = p->name,
         .files = mains,
         .n_files = main_files(row, mains),
-        .options = qn_buf_cstr(&options),
+        .options = qn_buf_cstr(&w.options),
         .threads = threads,
         .context = p->context,
         .pinned = p->house.pinned,
@@ -231,7 +238,7 @@ qn_err qn_place_start(struct place *p, int threads, const struct qn_child_events
     if (!err)
         qn_child_load(p->child);
     free(program);
-    qn_buf_deinit(&options);
+    qn_buf_deinit(&w.options);
     qn_snapshot_unref(snap);
     return err;
 }

@@ -9,6 +9,7 @@
 #include "registry/pack_install.h"
 #include "registry/unpack.h"
 #include "registry/web.h"
+#include "router/engine_choice.h"
 #include "router/inventory.h"
 #include "router/residency.h"
 
@@ -245,6 +246,7 @@ static void finished(void *ctx)
 {
     struct job *j = ctx;
     struct qn_pack_jobs *jobs = j->jobs;
+    qn_engines_look(jobs->sv->packs, qn_inventory_config(jobs->sv->inventory)->backend_dir);
     if (!j->removing) {
         qn_info("packs", "engine=%s version=%s installed=1", j->name, j->pack->version);
         tell_end(j, NULL);

@@ -105,6 +105,7 @@ def test_a_key_of_the_environment(house, monkeypatch):
     with fake_llama.serving(key=KEY) as upstream:
         model = remote(server, "env", upstream, key_env="FAR_API_KEY")
         assert server.chat(model).status == 200
+        assert KEY.encode() not in server.get("/v1/health").body
         other = remote(server, "none", upstream, key_env="NOT_THERE")
         reply = server.chat(other)
     assert reply.status == 500 and "NOT_THERE" in reply.json["error"]["message"]
@@ -425,6 +426,73 @@ def test_llama_server_that_dies(llama):
     assert any(g != "[DONE]" and "error" in g for g in got)
     assert "was killed by signal 9" in llama.logs()
     assert llama.post("/v1/completions", {"model": model, "prompt": "x", "max_tokens": 2}).status == 200
+
+
+def test_the_command_line(server, tmp_path):
+    from cli_kit import Cli
+    cli = Cli(tmp_path, server.port)
+    (tmp_path / "key").write_text(KEY + "\n")
+    with fake_llama.serving(key=KEY, models=["x", "y"]) as a, fake_llama.serving(key=KEY, models=["x"]) as b:
+        done = cli("remote", "add", "big", f"3*{a.url}", b.url, "--model", "x", "--key-file", str(tmp_path / "key"))
+        assert done.returncode == 0 and "quince run user.big" in done.out, done.err
+        listed = cli("remote", "list").out
+        assert [line.split() for line in listed.splitlines()[1:]] == [
+            ["user.big", "3", "yes", "x", a.url], ["user.big", "1", "yes", "x", b.url]]
+        assert max(map(len, listed.splitlines())) <= 80 and KEY not in listed
+        assert cli("run", "user.big", "hello").out.strip() == "word word word word word"
+        assert "user.big" in cli("remote", "list", "--json").out
+        assert cli("remote", "add", "big", "nonsense").returncode == 1
+        assert cli("remote", "add", "big").returncode == 2
+        assert cli("remote", "add", "big", a.url, "--key-file", "/nowhere").returncode == 1
+        assert cli("delete", "user.big", "--yes").returncode == 0
+    assert "quince remote add" in cli("remote", "list").out
+
+
+def test_another_quince(server, engines):
+    """A quince behind a quince: what one cannot say, the other would not hear."""
+    other = start(engines)
+    name = other.register("user.deep", fake_model(engines.tmp_path, word="deep "))
+    model = remote(server, "twice", {"url": f"http://127.0.0.1:{other.port}/v1", "model": name})
+    assert server.chat(model, top_k=3).json["choices"][0]["message"]["content"] == "deep " * 5
+    c, response = server.stream(model, max_tokens=2)
+    assert text_of(events(response)) == "deep " * 2
+    c.close()
+    other.stop()
+
+
+def test_install_chat_update_and_uninstall(house, hub):
+    """A fake release server has a fake llama-server: installed, chatted with in each dialect, updated, removed."""
+    import releases
+    program = pathlib.Path(fake_llama.__file__).read_bytes()
+    shop = releases.Releases(house, hub)
+    name = "llamacpp:llama-server"
+    shop.offer(name, "b1", text=program)
+    server = shop.start()
+    server.tmp_path = house.tmp_path
+    model = engine_model(server, "m", word="first ", tokens=2)
+    reply = load(server, model)
+    assert reply.status >= 400 and "quince backends install" in reply.json["error"]["message"], reply.body
+    assert releases.install(server, name).status == 200
+    assert load(server, model, save_options=True).status == 200
+    chat_in_every_dialect(server, model, "first " * 2)
+    assert any("b1/llama-b1/llama-server" in line for line in descendants(server).values())
+    server.stop()
+    shop.offer(name, "b2", text=program.replace(b'"word "', b'"second "'))
+    server = shop.start()
+    server.tmp_path = house.tmp_path
+    assert server.chat(model).status == 200  # the old version serves until the new one is there
+    assert releases.install(server, name).status == 200
+    wait_until(lambda: not descendants(server), what="the end of the old version")
+    plain = engine_model(server, "plain")
+    assert load(server, plain).status == 200
+    assert server.chat(plain).json["choices"][0]["message"]["content"] == "second " * 5
+    c, response = server.stream(plain)
+    assert server.post("/api/v1/uninstall", {"recipe": "llamacpp", "backend": "llama-server"}).status == 200
+    assert text_of(events(response)) == "second " * 5  # what runs ends well
+    c.close()
+    assert not descendants(server) and not shop.installed()
+    reply = server.chat(model)
+    assert reply.status >= 400 and "quince backends install" in reply.json["error"]["message"]
 
 
 def descendants(server):
