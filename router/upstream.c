@@ -224,7 +224,7 @@ static void on_pump(void *ctx)
 qn_err qn_upstream_start(struct qn_child *c, const struct qn_job *job, qn_upstream_fn fn, void *ctx,
                          struct qn_upstream **out, struct qn_error *e)
 {
-    static const struct qn_post_events events = {on_data, on_end};
+    static const struct qn_post_events events = {.data = on_data, .end = on_end};
     struct qn_upstream *u = qn_xcalloc(1, sizeof *u);
     struct qn_buf body;
     char url[96];

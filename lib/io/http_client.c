@@ -18,7 +18,8 @@
 enum {
     REPLY_MAX = 64 * 1024, /* of a reply that is not 200 */
     READ_BYTES = 2048,     /* at once; each stream has as much memory */
-    CONNECT_MS = 10 * 1000
+    CONNECT_MS = 10 * 1000,
+    HEADER_MAX = 16 * 1024
 };
 
 struct qn_post {
@@ -30,6 +31,7 @@ struct qn_post {
     struct curl_slist *headers;
     struct qn_buf reply; /* of a reply that is not 200 */
     bool started;        /* curl has it */
+    bool headed;         /* the head has been told */
     bool ended;          /* its end callback is running */
     bool want_paused, paused;
     bool cancelled;
@@ -68,6 +70,17 @@ static void post_free(struct qn_post *p)
     free(p);
 }
 
+/* Where the owner wants to know: once, as soon as the head has come. */
+static void tell_head(struct qn_post *p, long status)
+{
+    const char *type = NULL;
+    if (!p->ev.head || p->headed || p->cancelled)
+        return;
+    p->headed = true;
+    curl_easy_getinfo(p->easy, CURLINFO_CONTENT_TYPE, &type);
+    p->ev.head(p->ctx, (int)status, type ? type : "");
+}
+
 static void finish(struct qn_post *p, CURLcode code)
 {
     struct qn_error e = {0};
@@ -77,6 +90,8 @@ static void finish(struct qn_post *p, CURLcode code)
     else
         qn_fail(&e, QN_EIO, "%s", p->why[0] ? p->why : curl_easy_strerror(code));
     p->ended = true;
+    if (code == CURLE_OK)
+        tell_head(p, status);
     if (!p->cancelled)
         p->ev.end(p->ctx, (int)status, qn_buf_cstr(&p->reply), p->reply.len, &e);
     post_free(p);
@@ -162,7 +177,10 @@ static size_t on_body(char *data, size_t size, size_t count, void *ctx)
         return CURL_WRITEFUNC_PAUSE;
     }
     curl_easy_getinfo(p->easy, CURLINFO_RESPONSE_CODE, &status);
-    if (status == 200) {
+    tell_head(p, status);
+    if (status == 200 || p->ev.head) {
+        if (p->cancelled)
+            return CURL_WRITEFUNC_ERROR;
         p->ev.data(p->ctx, data, n);
         return p->cancelled ? CURL_WRITEFUNC_ERROR : n;
     }
@@ -277,22 +295,36 @@ void qn_http_client_free(struct qn_http_client *c)
     free(c);
 }
 
-static bool set_options(struct qn_post *p, const char *url, const char *bearer, const void *body,
-                        size_t n)
+static bool add_header(struct qn_post *p, const char *name, const char *value)
 {
-    struct qn_buf auth;
-    qn_buf_init(&auth, 4096);
-    qn_buf_fmt(&auth, "Authorization: Bearer %s", bearer);
-    p->headers = curl_slist_append(NULL, qn_buf_cstr(&auth));
-    qn_buf_deinit(&auth);
-    p->headers =
-        p->headers ? curl_slist_append(p->headers, "Content-Type: application/x-ndjson") : NULL;
-    p->headers = p->headers ? curl_slist_append(p->headers, "Expect:") : NULL;
-    if (!p->headers)
+    struct qn_buf line;
+    if (!value)
+        return true;
+    qn_buf_init(&line, HEADER_MAX);
+    qn_buf_fmt(&line, "%s%s", name, value);
+    struct curl_slist *longer =
+        line.overflow ? NULL : curl_slist_append(p->headers, qn_buf_cstr(&line));
+    qn_buf_deinit(&line);
+    if (longer)
+        p->headers = longer;
+    return longer != NULL;
+}
+
+static bool has_body(const char *method)
+{
+    return strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0 &&
+           strcmp(method, "DELETE") != 0;
+}
+
+static bool set_options(struct qn_post *p, const struct qn_ask *ask)
+{
+    if (!add_header(p, "Authorization: Bearer ", ask->bearer) ||
+        !add_header(p, "Content-Type: ", ask->type) || !add_header(p, "Accept: ", ask->accept) ||
+        !add_header(p, "Expect:", ""))
         return false;
     CURLcode bad = CURLE_OK;
 #define SET(option, value) bad = bad ? bad : curl_easy_setopt(p->easy, option, value)
-    SET(CURLOPT_URL, url);
+    SET(CURLOPT_URL, ask->url);
     SET(CURLOPT_PROTOCOLS_STR, "http");
     SET(CURLOPT_PROXY, "");
     SET(CURLOPT_FOLLOWLOCATION, 0L);
@@ -303,9 +335,14 @@ static bool set_options(struct qn_post *p, const char *url, const char *bearer, 
     SET(CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
     SET(CURLOPT_HTTPHEADER, p->headers);
     SET(CURLOPT_BUFFERSIZE, (long)READ_BYTES);
-    SET(CURLOPT_POST, 1L);
-    SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)n);
-    SET(CURLOPT_COPYPOSTFIELDS, n ? (const char *)body : "");
+    if (has_body(ask->method)) {
+        SET(CURLOPT_POST, 1L);
+        SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)ask->n);
+        SET(CURLOPT_COPYPOSTFIELDS, ask->n ? (const char *)ask->body : "");
+    } else {
+        SET(CURLOPT_NOBODY, strcmp(ask->method, "HEAD") == 0 ? 1L : 0L);
+    }
+    SET(CURLOPT_CUSTOMREQUEST, ask->method);
     SET(CURLOPT_ERRORBUFFER, p->why);
     SET(CURLOPT_WRITEFUNCTION, on_body);
     SET(CURLOPT_WRITEDATA, p);
@@ -314,9 +351,9 @@ static bool set_options(struct qn_post *p, const char *url, const char *bearer, 
     return bad == CURLE_OK;
 }
 
-qn_err qn_http_post(struct qn_http_client *c, const char *url, const char *bearer, const void *body,
-                    size_t n, const struct qn_post_events *ev, void *ctx, struct qn_post **out,
-                    struct qn_error *e)
+qn_err qn_http_ask(struct qn_http_client *c, const struct qn_ask *ask,
+                   const struct qn_post_events *ev, void *ctx, struct qn_post **out,
+                   struct qn_error *e)
 {
     qn_err err = open_multi(c, e);
     if (err)
@@ -331,13 +368,26 @@ qn_err qn_http_post(struct qn_http_client *c, const char *url, const char *beare
         c->posts->prev = p;
     c->posts = p;
     p->easy = curl_easy_init();
-    if (!p->easy || !set_options(p, url, bearer, body, n)) {
+    if (!p->easy || !set_options(p, ask)) {
         post_free(p);
-        return qn_fail(e, QN_EINTERNAL, "libcurl refused a request to %s", url);
+        return qn_fail(e, QN_EINTERNAL, "libcurl refused a request to %s", ask->url);
     }
     need_chores(c);
     *out = p;
     return QN_OK;
+}
+
+qn_err qn_http_post(struct qn_http_client *c, const char *url, const char *bearer, const void *body,
+                    size_t n, const struct qn_post_events *ev, void *ctx, struct qn_post **out,
+                    struct qn_error *e)
+{
+    const struct qn_ask ask = {.method = "POST",
+                               .url = url,
+                               .bearer = bearer,
+                               .type = "application/x-ndjson",
+                               .body = body,
+                               .n = n};
+    return qn_http_ask(c, &ask, ev, ctx, out, e);
 }
 
 void qn_http_post_pause(struct qn_post *p, bool paused)

@@ -1,5 +1,5 @@
-/* HTTP/1.1 out, for the loopback connection to a child: one POST whose reply streams in. libcurl's
- * multi interface driven by our loop. Loop thread only. */
+/* HTTP/1.1 out, for the loopback connection to a child or to a server behind one: one request whose
+ * reply streams in. libcurl's multi interface driven by our loop. Loop thread only. */
 #ifndef QN_IO_HTTP_CLIENT_H
 #define QN_IO_HTTP_CLIENT_H
 
@@ -19,6 +19,9 @@ struct qn_post_events {
     /* MUST. Called exactly once, last, unless the post was cancelled. status 0: the connection
      * failed or broke (e says how). The post is freed when it returns. */
     void (*end)(void *ctx, int status, const char *body, size_t n, const struct qn_error *e);
+    /* MAY. The reply's status and Content-Type ("": none), once, before its first byte or its end;
+     * then data has the body whatever the status is. */
+    void (*head)(void *ctx, int status, const char *type);
 };
 
 void qn_http_client_new(struct qn_loop *l, struct qn_http_client **out);
@@ -28,6 +31,18 @@ void qn_http_client_free(struct qn_http_client *c); /* no post may be running */
 qn_err qn_http_post(struct qn_http_client *c, const char *url, const char *bearer, const void *body,
                     size_t n, const struct qn_post_events *ev, void *ctx, struct qn_post **out,
                     struct qn_error *e);
+
+/* A request of any kind. Strings and body are copied; body is sent with what is neither GET, HEAD
+ * nor DELETE. */
+struct qn_ask {
+    const char *method, *url;
+    const char *bearer, *type, *accept; /* each MAY be NULL: no such header */
+    const void *body;
+    size_t n;
+};
+qn_err qn_http_ask(struct qn_http_client *c, const struct qn_ask *ask,
+                   const struct qn_post_events *ev, void *ctx, struct qn_post **out,
+                   struct qn_error *e);
 void qn_http_post_pause(struct qn_post *p,
                         bool paused);        /* stops reading: the child's socket fills up */
 void qn_http_post_cancel(struct qn_post *p); /* closes the connection; no callback follows */

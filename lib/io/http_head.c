@@ -271,3 +271,15 @@ const char *qn_query_find(const char *query, const char *name, struct qn_arena *
     }
     return NULL;
 }
+
+void qn_target_escape(struct qn_buf *out, const char *path)
+{
+    static const char plain[] = "-._~!$&'()*+,;=:@/"; /* pchar and the slash, section 3.3 */
+    for (const unsigned char *p = (const unsigned char *)path; *p; p++) {
+        if ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ||
+            strchr(plain, *p))
+            qn_buf_char(out, (char)*p);
+        else
+            qn_buf_fmt(out, "%%%02X", *p);
+    }
+}

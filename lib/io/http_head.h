@@ -5,6 +5,7 @@
 #define QN_IO_HTTP_HEAD_H
 
 #include "base/arena.h"
+#include "base/buf.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,6 +37,10 @@ bool qn_head_lists(const char *value, const char *token);
  * the arena; the path is percent-decoded, the query is not. False: bad escapes, a NUL, not UTF-8.
  */
 bool qn_target_split(const char *target, size_t n, struct qn_arena *a, char **path, char **query);
+
+/* Appends a decoded path as a target has it: what RFC 3986 does not allow in a path is
+ * percent-encoded. */
+void qn_target_escape(struct qn_buf *out, const char *path);
 
 /* The first value of name in a raw query, decoded ('+' is a space), in the arena; NULL: absent or
  * malformed. */

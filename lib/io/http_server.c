@@ -753,6 +753,11 @@ const char *qn_http_path(const struct qn_http *h)
     return h->path;
 }
 
+const char *qn_http_raw_query(const struct qn_http *h)
+{
+    return h->query;
+}
+
 const char *qn_http_query(const struct qn_http *h, const char *name)
 {
     return qn_query_find(h->query, name, h->arena);

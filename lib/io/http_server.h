@@ -78,6 +78,7 @@ int qn_http_tag(const struct qn_http *h); /* of its connection */
 const char *qn_http_method(const struct qn_http *h);
 const char *qn_http_path(const struct qn_http *h); /* percent-decoded, without the query */
 const char *qn_http_query(const struct qn_http *h, const char *name);  /* decoded; NULL: absent */
+const char *qn_http_raw_query(const struct qn_http *h); /* as it came; NULL: there is none */
 const char *qn_http_header(const struct qn_http *h, const char *name); /* NULL: absent */
 const char *qn_http_body(const struct qn_http *h, size_t *n);
 /* Gives a body that was collected for it a name, on the same file system. QN_ECONFLICT, QN_EIO. */

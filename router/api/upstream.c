@@ -1,11 +1,13 @@
-/* /upstream/MODEL/PATH: PATH asked of one model, which is loaded for it. Quince's own models serve
- * the routes of inference with the model set, whatever the body names, and say how they are. */
+/* /upstream/MODEL/PATH: PATH asked of one model, which is loaded for it. Where a server of its own
+ * stands behind the model, that answers. Quince's own models serve the routes of inference with
+ * the model set, whatever the body names, and say how they are. */
 #include "router/api/api.h"
 
 #include "base/str.h"
 #include "router/answer.h"
 #include "router/infer.h"
 #include "router/inventory.h"
+#include "router/proxy.h"
 #include "router/residency.h"
 #include "router/routes.h"
 
@@ -133,9 +135,14 @@ static void granted(void *ctx, const struct qn_error *why)
     if (why) {
         answer_error(v, why, true);
     } else {
-        struct qn_child_status s = qn_child_status(qn_lease_child(v->lease));
-        qn_lease_release(v->lease);
-        serve(v, &s);
+        struct qn_child *c = qn_lease_child(v->lease);
+        struct qn_child_status s = qn_child_status(c);
+        if (*s.upstream) {
+            qn_proxy(v->sv->loop, qn_child_client(c), v->http, v->lease, s.upstream, v->path);
+        } else {
+            qn_lease_release(v->lease);
+            serve(v, &s);
+        }
     }
     free(v);
 }
@@ -148,7 +155,7 @@ static bool runs(const struct visit *v, struct qn_child_status *s)
     for (size_t i = 0; i < n; i++) {
         *s = loaded[i].status;
         if (s->state == QN_INST_READY && qn_str_eq(loaded[i].name, v->model))
-            return true;
+            return !*s->upstream;
     }
     return false;
 }

@@ -1,5 +1,6 @@
 """Engines of others: a llama-server that quince runs itself, and servers elsewhere (the recipe remote)."""
 import contextlib
+import http.client
 import json
 import os
 import pathlib
@@ -548,3 +549,45 @@ def test_whisper_server_and_sd_server(engines, tmp_path):
     reply = server.post("/v1/images/generations", {"model": picture, "prompt": "a cat", "steps": 4,
                                                    "response_format": "b64_json"})
     assert reply.status == 200 and reply.json["data"][0]["b64_json"]
+
+
+def test_the_server_behind_a_model(llama):
+    """/upstream/MODEL/PATH is handed on as it is, and so is what comes back."""
+    model = engine_model(llama, "behind", tokens=3, word="raw ", context=777)
+    assert load(llama, model).status == 200
+    props = llama.get(f"/upstream/{model}/props")
+    assert props.status == 200 and props.headers["Content-Type"].startswith("application/json")
+    assert "777" in props.body.decode()
+    ask = {"model": "whatever", "messages": [{"role": "user", "content": "hello"}]}
+    whole = llama.post(f"/upstream/{model}/v1/chat/completions", ask)
+    assert whole.json["choices"][0]["message"]["content"] == "raw " * 3
+    streamed = llama.post(f"/upstream/{model}/v1/chat/completions", {**ask, "stream": True})
+    assert streamed.headers["Content-Type"].startswith("text/event-stream")
+    assert streamed.body.count(b"raw ") == 3 and b"[DONE]" in streamed.body
+    assert llama.get(f"/upstream/{model}/no/such%20path?x=%41").status == 404
+    assert llama.request("HEAD", f"/upstream/{model}/props").body == b""
+    refused = engine_model(llama, "refused", status=418, message="short and stout")
+    assert load(llama, refused).status == 200
+    reply = llama.post(f"/upstream/{refused}/v1/chat/completions", ask)
+    assert reply.status == 418 and b"short and stout" in reply.body
+
+
+def test_the_server_behind_a_model_breaks_off(llama):
+    model = engine_model(llama, "brittle", tokens=100, die_after=2, token_ms=5)
+    assert load(llama, model).status == 200
+    ask = {"messages": [{"role": "user", "content": "hello"}], "stream": True}
+    with pytest.raises(http.client.IncompleteRead):
+        llama.post(f"/upstream/{model}/v1/chat/completions", ask)
+    slow = engine_model(llama, "endless", tokens=100000, token_ms=5)
+    assert load(llama, slow).status == 200
+    c = llama.connect()
+    c.request("POST", f"/upstream/{slow}/v1/chat/completions", json.dumps(ask), {"Content-Type": "application/json"})
+    response = c.getresponse()
+    assert response.readline().startswith(b"data: ")
+
+    def busy():
+        return [m["is_busy"] for m in llama.get("/v1/health").json["all_models_loaded"] if m["model_name"] == slow]
+    assert busy() == [True]
+    response.close()
+    c.close()
+    wait_until(lambda: busy() == [False], what="the model is free")

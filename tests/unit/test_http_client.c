@@ -154,7 +154,7 @@ static void on_end(void *ctx, int status, const char *body, size_t n, const stru
     qn_loop_stop(loop);
 }
 
-static const struct qn_post_events events = {on_data, on_end};
+static const struct qn_post_events events = {.data = on_data, .end = on_end};
 
 static void call(struct call *c, const char *path, const char *body, size_t n)
 {
