@@ -123,12 +123,48 @@ static void note_keeper(struct leaving *l)
     qn_catalog_set_forgotten(l->sv->catalog, l->files[0], true, NULL, NULL);
 }
 
+static struct leaving *leaving_new(struct qn_services *sv, const char *name, qn_custody_done done,
+                                   void *ctx)
+{
+    struct leaving *l = qn_xcalloc(1, sizeof *l);
+    l->sv = sv;
+    l->arena = qn_arena_new(FILES_TEXT_MAX);
+    l->name = qn_arena_strdup(l->arena, name);
+    l->done = done;
+    l->ctx = ctx;
+    return l;
+}
+
+static qn_err fail_finishing(const char *name, struct qn_error *e)
+{
+    return qn_fail_param(e, QN_ECONFLICT, "model",
+                         "what was pulled for '%s' is just being put in its place: try again in "
+                         "a moment",
+                         name);
+}
+
+/* A model that is not here yet: its download is what goes. */
+static qn_err delete_download(struct qn_services *sv, const char *name, qn_custody_done done,
+                              void *ctx, struct qn_error *e)
+{
+    if (!qn_pulls_forget_model(sv->pulls, name))
+        return fail_finishing(name, e);
+    struct leaving *l = leaving_new(sv, name, done, ctx);
+    snprintf(l->note, sizeof l->note, "it was not here yet: its download is cancelled");
+    if (e)
+        *e = (struct qn_error){0};
+    qn_loop_post(sv->loop, freed, l);
+    return QN_OK;
+}
+
 qn_err qn_custody_delete(struct qn_services *sv, const char *name, qn_custody_done done, void *ctx,
                          struct qn_error *e)
 {
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
     qn_err err = qn_inventory_find_exactly(sv->inventory, name, &snap, &row, e);
+    if (err == QN_ENOTFOUND && qn_pulls_wants(sv->pulls, name))
+        return delete_download(sv, name, done, ctx, e);
     if (err)
         return err;
     if (row->builtin) {
@@ -137,17 +173,11 @@ qn_err qn_custody_delete(struct qn_services *sv, const char *name, qn_custody_do
         return err;
     }
     if (!qn_pulls_forget_model(sv->pulls, row->name)) {
-        err = qn_fail_param(e, QN_ECONFLICT, "model",
-                            "what was pulled for '%s' is just being put in its place: try again in "
-                            "a moment",
-                            row->name);
+        err = fail_finishing(row->name, e);
         qn_snapshot_unref(snap);
         return err;
     }
-    struct leaving *l = qn_xcalloc(1, sizeof *l);
-    l->sv = sv;
-    l->arena = qn_arena_new(FILES_TEXT_MAX);
-    l->name = qn_arena_strdup(l->arena, row->name);
+    struct leaving *l = leaving_new(sv, row->name, done, ctx);
     l->keeper = qn_arena_strdup(l->arena, row->keeper);
     l->files = qn_arena_alloc(l->arena, (row->n_files + 1) * sizeof *l->files);
     l->sizes = qn_arena_alloc(l->arena, (row->n_files + 1) * sizeof *l->sizes);
@@ -155,8 +185,6 @@ qn_err qn_custody_delete(struct qn_services *sv, const char *name, qn_custody_do
         l->sizes[i] = row->sizes[i] > 0 ? row->sizes[i] : 0;
         l->files[l->n_files++] = qn_arena_strdup(l->arena, row->files[i]);
     }
-    l->done = done;
-    l->ctx = ctx;
     note_keeper(l);
     /* Another model may compute for this one; and one that is not loaded is out already. */
     if (qn_inventory_computes(snap, row) != row ||

@@ -26,6 +26,21 @@ void qn_load_options_of(const struct qn_backend_type *type, const struct qn_jref
     qn_jw_obj_end(&w);
 }
 
+qn_err qn_load_options_check(const struct qn_backend_type *type, const struct qn_jref *object,
+                             struct qn_error *e)
+{
+    int64_t tokens = -1;
+    struct qn_jref context = qn_json_get(object, "ctx_size");
+    qn_err err = qn_json_i64_opt(&context, -1, QN_CONTEXT_MAX, &tokens, e);
+    for (const struct qn_load_option *o = type ? type->load_options : NULL; o && o->name && !err;
+         o++) {
+        struct qn_jref v = qn_json_get(object, o->name);
+        if (qn_json_type(&v) > QN_JSON_NULL && qn_json_type(&v) != o->type)
+            err = qn_json_fail(&v, e, "expected %s", qn_json_type_name(o->type));
+    }
+    return err;
+}
+
 /* DATA_DIR/prefixes/NAME.prefix, the name without what a file's name must not hold. */
 static void cache_file(const struct qn_load_places *places, struct qn_buf *path)
 {

@@ -22,6 +22,14 @@ struct qn_load_places {
 void qn_load_options_of(const struct qn_backend_type *type, const struct qn_jref *object,
                         struct qn_buf *out);
 
+enum { QN_CONTEXT_MAX = 16 * 1024 * 1024 };
+
+/* What is to be saved with a model: ctx_size and the options of its type must be of their types,
+ * since one that is not would spoil every load; what else the object holds is other programs'
+ * business. type MAY be NULL. QN_EINVAL with the place. */
+qn_err qn_load_options_check(const struct qn_backend_type *type, const struct qn_jref *object,
+                             struct qn_error *e);
+
 /* Appends the JSON object for the child. layers [n]: JSON objects, strongest first; what else they
  * hold, and null, is left out. QN_ENOTFOUND: a draft model that is not known; QN_EINVAL. */
 qn_err qn_load_options_merge(const struct qn_backend_type *type, const char *const *layers,

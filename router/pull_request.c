@@ -10,6 +10,7 @@
 #include "registry/web.h"
 #include "router/intake.h"
 #include "router/inventory.h"
+#include "router/load_options.h"
 
 #include <string.h>
 
@@ -350,8 +351,11 @@ static qn_err read_object(const struct qn_jref *root, const char *name, struct q
 static qn_err read_extras(const struct qn_jref *root, struct qn_arena *a, struct qn_pull_order *o,
                           struct qn_error *e)
 {
-    const char *defaults = NULL;
+    const char *defaults = NULL, *recipe = o->recipe && *o->recipe ? o->recipe : "llamacpp";
+    struct qn_jref options = qn_json_get(root, "recipe_options");
     qn_err err = read_object(root, "recipe_options", a, &o->options, e);
+    if (!err)
+        err = qn_load_options_check(qn_backend_type_of(recipe), &options, e);
     if (!err)
         err = read_object(root, "image_defaults", a, &defaults, e);
     if (!err && defaults)

@@ -28,7 +28,7 @@ qn_err qn_pull_by_request(struct qn_services *sv, const struct qn_jref *root, st
                           struct qn_pull_asked *out, struct qn_error *e);
 
 /* What such a body says of a model besides where it comes from: labels, image_defaults and
- * recipe_options, into the order. */
+ * recipe_options (checked by the order's recipe), into the order. */
 qn_err qn_pull_describe(const struct qn_jref *root, struct qn_arena *a, struct qn_pull_order *out,
                         struct qn_error *e);
 

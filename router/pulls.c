@@ -531,6 +531,14 @@ bool qn_pulls_forget_model(struct qn_pulls *p, const char *model)
     return true;
 }
 
+bool qn_pulls_wants(const struct qn_pulls *p, const char *model)
+{
+    for (const struct qn_pull_job *j = p->jobs; j; j = j->next)
+        if (qn_str_eq(j->plan->order.model, model))
+            return j->m.state != QN_PULL_COMPLETED && j->m.state != QN_PULL_CANCELLED;
+    return false;
+}
+
 static int compare(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);

@@ -158,6 +158,9 @@ qn_err qn_pulls_set_priority(struct qn_pulls *p, const char *id, int64_t priorit
  * happened. */
 bool qn_pulls_forget_model(struct qn_pulls *p, const char *model);
 
+/* A download of that model is under way, paused or has failed: there is something to forget. */
+bool qn_pulls_wants(const struct qn_pulls *p, const char *model);
+
 /* The paths of all partial files that jobs still want, sorted; malloc'ed, the caller frees the
  * strings and the list. For whoever cleans up. */
 size_t qn_pulls_partials(const struct qn_pulls *p, char ***out);

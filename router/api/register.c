@@ -167,7 +167,7 @@ static qn_err register_file(struct qn_services *sv, struct qn_http *h, const str
 {
     static const char *const labels[] = {"labels", "reasoning", "vision", "embedding", "reranking"};
     struct qn_arena *a = qn_http_arena(h);
-    struct qn_pull_order said = {.labels = "", .extras = "", .options = ""};
+    struct qn_pull_order said = {.recipe = "", .labels = "", .extras = "", .options = ""};
     const char *name = NULL, *path = NULL, *recipe = "llamacpp", *mmproj = "";
     struct qn_jref v = qn_json_get(root, "model_name"), p = qn_json_get(root, "mmproj");
     bool labelled = false;
@@ -182,6 +182,7 @@ static qn_err register_file(struct qn_services *sv, struct qn_http *h, const str
         err = qn_json_str_opt(&p, &mmproj, e);
     if (!err && *mmproj && *mmproj != '/')
         err = qn_json_fail(&p, e, "a file's projector is named by its absolute path, too");
+    said.recipe = recipe;
     if (!err)
         err = qn_pull_describe(root, a, &said, e);
     v = qn_json_get(root, "recipe_options");

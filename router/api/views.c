@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTIONS_MAX = 64 * 1024, CONTEXT_MAX = 16 * 1024 * 1024 };
+enum { OPTIONS_MAX = 64 * 1024 };
 
 static const char user[] = "user.";
 
@@ -125,14 +125,9 @@ static qn_err options_of(const struct qn_model_row *row, const struct qn_jref *g
     int64_t tokens = -1; /* the model's own */
     if (qn_json_type(given) != QN_JSON_OBJECT)
         return qn_json_fail(given, e, "expected an object of options");
-    qn_err err = qn_json_i64_opt(&context, -1, CONTEXT_MAX, &tokens, e);
-    /* One of a wrong type would spoil every load. */
-    for (const struct qn_load_option *o = type ? type->load_options : NULL; o && o->name && !err;
-         o++) {
-        struct qn_jref v = qn_json_get(given, o->name);
-        if (qn_json_type(&v) > QN_JSON_NULL && qn_json_type(&v) != o->type)
-            err = qn_json_fail(&v, e, "expected %s", qn_json_type_name(o->type));
-    }
+    qn_err err = qn_load_options_check(type, given, e);
+    if (!err)
+        err = qn_json_i64_opt(&context, -1, QN_CONTEXT_MAX, &tokens, e);
     if (err)
         return err;
     struct qn_buf known;

@@ -605,3 +605,39 @@ def test_an_update_frees_what_the_old_version_had(depot):
     for name in ("user.a", "user.b"):
         assert server.chat(name).status == 200
     server.stop()
+
+
+def test_deleting_what_is_only_coming(depot):
+    """The first download of a model is cancelled by deleting the model, also where it is paused or has failed."""
+    depot.hub.fault("Q4_K_M.gguf", hang=30)
+    server = depot.start()
+    for state in ("downloading", "paused"):
+        stream = Stream(server, model_name="user.Phi-4-Mini-GGUF", checkpoint=f"{REPO}:Q4_K_M", recipe="llamacpp")
+        wait_until(lambda: depot.hub.requests("Q4_K_M.gguf"))
+        if state == "paused":
+            assert control(server, "user.Phi-4-Mini-GGUF", "pause").status == 200
+        reply = server.post("/api/v1/delete", {"model_name": "user.Phi-4-Mini-GGUF"})
+        assert reply.status == 200, reply.body
+        assert reply.json["status"] == "success" and "cancelled" in reply.json["note"]
+        wait_until(lambda: not jobs(server))
+        stream.close()
+        wait_until(lambda: not depot.leftovers())
+        assert server.post("/api/v1/delete", {"model_name": "user.Phi-4-Mini-GGUF"}).status in (404, 422)
+    depot.hub.heal()
+    assert phi(server).status == 200
+
+
+@pytest.mark.parametrize("options, where", [({"slots": "many"}, "slots"), ({"ctx_size": "long"}, "ctx_size"),
+                                            ({"ctx_size": -2}, "ctx_size"), ({"speculate": 1}, "speculate")])
+def test_options_of_the_wrong_type(depot, options, where):
+    server = depot.start()
+    reply = phi(server, recipe_options=options)
+    assert reply.status == 400 and where in reply.json["error"]["message"], reply.body
+    path = depot.house.tmp_path / "own.gguf"
+    path.write_bytes(model_file("own"))
+    reply = server.post("/v1/models/register", {"model_name": "user.own", "checkpoint": str(path), "recipe": "llamacpp",
+                                                "recipe_options": options})
+    assert reply.status == 400 and where in reply.json["error"]["message"], reply.body
+    assert not depot.hub.requests(".gguf")
+    # What quince does not know is another program's.
+    assert phi(server, recipe_options={"llamacpp_backend": "vulkan", "ctx_size": -1, "unknown": {}}).status == 200
