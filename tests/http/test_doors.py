@@ -316,6 +316,16 @@ def as_nobody(server, request, close_at_once=False):
                           check=True).stdout
 
 
+REMOTE = {"model_name": "user.far", "recipe": "remote", "base_url": "http://127.0.0.1:9/v1", "key_env": "HF_TOKEN"}
+
+
+def test_no_page_sends_the_environment_away(server):
+    """A page of another port, maybe another user's, would have a secret of the owner sent to it."""
+    reply = server.post("/v1/models/register", REMOTE, headers={"Origin": "http://localhost:3000"})
+    assert reply.status == 403 and "key_env" in reply.json["message"]
+    assert server.post("/v1/models/register", REMOTE).status == 200
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 def test_other_users_may_not_change_the_server(server):
     def post(path, body):
@@ -324,7 +334,8 @@ def test_other_users_may_not_change_the_server(server):
                 f"Content-Length: {len(text)}\r\n\r\n{text}")
     assert " 200 " in as_nobody(server, "GET /v1/models HTTP/1.1\r\nHost: localhost\r\n\r\n").split("\n")[0]
     for path, body in (("/internal/set", {"idle": 7}), ("/internal/shutdown", {}), ("/internal/keys", {"name": "x"}),
-                       ("/v1/params", {"idle": 7}), ("/v1/log-level", {"level": "debug"})):
+                       ("/v1/params", {"idle": 7}), ("/v1/log-level", {"level": "debug"}),
+                       ("/v1/models/register", REMOTE)):
         head = as_nobody(server, post(path, body)).split("\n")[0]
         assert " 403 " in head, (path, head)
     # The kernel no longer knows whose a closed socket was.
