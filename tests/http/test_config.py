@@ -196,7 +196,8 @@ def test_limits_are_numbers_where_they_are(server):
     assert config(server)["max_loaded_models"] == 3 and saved(server)["max-loaded-models"] == 3
     assert server.get("/v1/health").json["max_models"]["llm"] == 3
     assert server.post(SET, {"max_loaded_models": {"llm": 2, "embedding": -1}}).status == 200
-    assert config(server)["max_loaded_models"] == "llm=2,embedding=-1"
+    assert config(server)["max_loaded_models"] == {"llm": 2, "embedding": -1, "reranking": 1, "transcription": 1,
+                                                   "image": 1, "tts": 1}
     assert server.get("/v1/health").json["max_models"]["llm"] == 2
     hang_up(server)
     assert server.get("/v1/health").json["max_models"]["llm"] == 2
