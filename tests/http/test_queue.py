@@ -335,13 +335,13 @@ def test_a_batch_saves_exchanging_models(house, batch, wanted):
 
 def test_a_batch_has_an_end(house):
     server = house.start("--batch-wait", "1")
-    a, b = house.model(server, "a", slots=2, tokens=1), house.model(server, "b", slots=2, tokens=1)
-    assert server.chat(a).status == 200
+    a, b = house.model(server, "a", slots=2, **SLOW), house.model(server, "b", slots=2, tokens=1)
+    assert server.chat(a, max_tokens=1).status == 200
     over = threading.Event()
 
     def go_on():
         while not over.is_set():
-            assert server.chat(a).status == 200
+            assert server.chat(a, max_tokens=20).status == 200
 
     crowd = [threading.Thread(target=go_on, daemon=True) for _ in range(4)]
     for t in crowd:
