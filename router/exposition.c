@@ -7,20 +7,21 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Whole numbers up to here are exact. */
+#define WHOLE_MAX 9007199254740992.0
+
 enum { NUMBER_MAX = 32, NAME_MAX_BYTES = 128 };
 
 /* Backslash and line feed are escaped everywhere, the quote in label values only. */
 static void write_escaped(struct qn_buf *out, const char *s, bool quoted)
 {
-    for (; *s; s++) {
-        if (*s == '\\')
-            qn_buf_str(out, "\\\\");
-        else if (*s == '\n')
-            qn_buf_str(out, "\\n");
-        else if (*s == '"' && quoted)
-            qn_buf_str(out, "\\\"");
-        else
-            qn_buf_char(out, *s);
+    for (;; s++) {
+        size_t plain = strcspn(s, quoted ? "\\\n\"" : "\\\n");
+        qn_buf_add(out, s, plain);
+        s += plain;
+        if (!*s)
+            return;
+        qn_buf_str(out, *s == '\\' ? "\\\\" : *s == '\n' ? "\\n" : "\\\"");
     }
 }
 
@@ -38,7 +39,8 @@ static void write_labels(struct qn_buf *out, const struct qn_labels *labels)
         if (!labels->v[i].value || !*labels->v[i].value)
             continue;
         qn_buf_char(out, before);
-        qn_buf_fmt(out, "%s=\"", labels->v[i].name);
+        qn_buf_str(out, labels->v[i].name);
+        qn_buf_str(out, "=\"");
         write_escaped(out, labels->v[i].value, true);
         qn_buf_char(out, '"');
         before = ',';
@@ -54,8 +56,11 @@ void qn_expose(struct qn_buf *out, const char *name, const struct qn_labels *lab
     qn_buf_str(out, name);
     write_labels(out, labels);
     qn_buf_char(out, ' ');
-    struct qn_jw w = qn_jw_to(out); /* the shortest number that reads back equal */
-    qn_jw_f64(&w, value);
+    struct qn_jw w = qn_jw_to(out);
+    if (fabs(value) < WHOLE_MAX && value == floor(value))
+        qn_jw_i64(&w, (int64_t)value); /* most are counts, which are written faster so */
+    else
+        qn_jw_f64(&w, value); /* the shortest number that reads back equal */
     qn_buf_char(out, '\n');
 }
 
