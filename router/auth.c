@@ -248,6 +248,11 @@ const struct qn_key *qn_auth_key(const struct qn_http *h)
     return qn_http_about(h);
 }
 
+bool qn_auth_is_stranger(const struct qn_auth *a, const struct qn_http *h)
+{
+    return qn_keys_count(a->keys) > 0 && !qn_auth_key(h);
+}
+
 static const struct {
     int status;
     const char *type, *text;

@@ -68,6 +68,10 @@ enum qn_verdict qn_auth_admit(const struct qn_auth *a, struct qn_http *h, const 
 /* The key a request has shown, NULL: none or a wrong one. It lives as long as the request. */
 const struct qn_key *qn_auth_key(const struct qn_http *h);
 
+/* There are keys, and the request has shown none: on an open route it learns that the server lives,
+ * not what is inside. */
+bool qn_auth_is_stranger(const struct qn_auth *a, const struct qn_http *h);
+
 /* The words for a refusal: a slug and a sentence that says what to do. */
 const char *qn_verdict_type(enum qn_verdict v);
 const char *qn_verdict_text(enum qn_verdict v);

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "router/answer.h"
+#include "router/auth.h"
 #include "router/inventory.h"
 #include "router/residency.h"
 
@@ -30,28 +31,36 @@ static void write_pool(struct qn_jw *w, const struct qn_loaded *m)
     qn_jw_kstr(w, "slot_pool", pool);
 }
 
-/* row is NULL for a model that has left the catalog while it is loaded. */
-static void write_loaded(struct qn_jw *w, const struct qn_loaded *m, const struct qn_model_row *row)
+/* Where it is and how it was started. */
+static void write_inside(struct qn_jw *w, const struct qn_loaded *m, const struct qn_model_row *row)
 {
-    bool ready = m->status.state == QN_INST_READY;
-    int64_t ago_ms = qn_now_ms() - m->status.last_use_ms;
-    qn_jw_obj(w);
-    qn_jw_kstr(w, "model_name", m->name);
     qn_jw_kstr(w, "checkpoint", row ? row->checkpoint : NULL);
-    qn_jw_kf64(w, "last_use", (double)(qn_wall_ms() - ago_ms) / 1000);
-    qn_jw_kstr(w, "type", qn_kind_name(m->kind));
-    qn_jw_kstr(w, "device", m->device);
-    qn_jw_kstr(w, "recipe", row ? row->recipe : NULL);
     qn_jw_key(w, "recipe_options");
     qn_jw_obj(w);
-    if (ready)
+    if (m->status.state == QN_INST_READY)
         qn_jw_ki64(w, "ctx_size", m->status.context);
     qn_jw_members(w, m->options);
     qn_jw_obj_end(w);
     qn_jw_kstr(w, "backend_url", m->status.url);
     qn_jw_ki64(w, "pid", m->status.pid);
-    qn_jw_kstr(w, "status", m->state);
     qn_jw_kstr(w, "reason", *m->reason ? m->reason : NULL);
+}
+
+/* row is NULL for a model that has left the catalog while it is loaded. */
+static void write_loaded(struct qn_jw *w, const struct qn_loaded *m, const struct qn_model_row *row,
+                         bool stranger)
+{
+    bool ready = m->status.state == QN_INST_READY;
+    int64_t ago_ms = qn_now_ms() - m->status.last_use_ms;
+    qn_jw_obj(w);
+    qn_jw_kstr(w, "model_name", m->name);
+    qn_jw_kf64(w, "last_use", (double)(qn_wall_ms() - ago_ms) / 1000);
+    qn_jw_kstr(w, "type", qn_kind_name(m->kind));
+    qn_jw_kstr(w, "device", m->device);
+    qn_jw_kstr(w, "recipe", row ? row->recipe : NULL);
+    if (!stranger)
+        write_inside(w, m, row);
+    qn_jw_kstr(w, "status", m->state);
     qn_jw_kbool(w, "loaded", ready);
     qn_jw_kf64(w, "progress", ready ? 1 : m->status.progress);
     qn_jw_kbool(w, "pinned", m->pinned);
@@ -140,7 +149,7 @@ static void write_kinds(struct qn_jw *w, const char *key, const int64_t of[stati
 }
 
 static void write_peer(struct qn_jw *w, struct qn_services *sv, const struct qn_loaded *loaded,
-                       size_t n)
+                       size_t n, bool stranger)
 {
     struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
     int64_t pinned[QN_KIND_COUNT] = {0};
@@ -148,9 +157,10 @@ static void write_peer(struct qn_jw *w, struct qn_services *sv, const struct qn_
     qn_jw_key(w, "all_models_loaded");
     qn_jw_arr(w);
     for (size_t i = 0; i < n; i++)
-        write_loaded(w, &loaded[i], qn_snapshot_find(snap, loaded[i].name));
+        write_loaded(w, &loaded[i], qn_snapshot_find(snap, loaded[i].name), stranger);
     qn_jw_arr_end(w);
-    write_crashed(w, sv);
+    if (!stranger)
+        write_crashed(w, sv);
     write_kinds(w, "max_models", qn_inventory_config(sv->inventory)->max_loaded.of);
     for (size_t i = 0; i < n; i++)
         pinned[loaded[i].kind] += loaded[i].pinned;
@@ -249,7 +259,7 @@ void qn_api_health(struct qn_services *sv, struct qn_http *h, const char *id)
     if (parts & KOLOSAL)
         write_kolosal(&w, sv, !(parts & PHONE));
     if (parts & PEER)
-        write_peer(&w, sv, loaded, n);
+        write_peer(&w, sv, loaded, n, qn_auth_is_stranger(sv->auth, h));
     qn_jw_obj_end(&w);
     qn_answer_json(h, 200, &body);
     qn_buf_deinit(&body);

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import BUILD, ROOT, free_port, raw_connection, wait_until
+from conftest import BUILD, ROOT, fake_model, free_port, raw_connection, wait_until
 
 KEY = "an-api-key-of-the-environment-1"
 ADMIN = "an-admin-key-of-the-environment-2"
@@ -107,7 +107,7 @@ def test_secrets_are_nowhere(house):
     server.get("/v1/models", headers=bearer("a-wrong-secret-that-somebody-typed"))
     model = server.post("/v1/models/register", {
         "model_name": "user.m", "recipe": "llamacpp",
-        "checkpoint": str(__import__("conftest").fake_model(house.tmp_path))}, headers=bearer(KEY))
+        "checkpoint": str(fake_model(house.tmp_path))}, headers=bearer(KEY))
     assert model.status == 200
     assert server.post("/v1/load", {"model_name": "user.m"}, headers=bearer(made)).status == 200
     for pid in server.children():
@@ -120,6 +120,23 @@ def test_secrets_are_nowhere(house):
         text = path.read_bytes() if path.exists() else b""
         for secret in (KEY, ADMIN, made, "a-wrong-secret-that-somebody-typed"):
             assert secret.encode() not in text, (path, secret)
+
+
+def test_strangers_do_not_look_inside(house):
+    """Open routes say that the server lives; paths, processes and their logs are for those who have a key."""
+    server = house.start(env=BOTH)
+    assert server.post("/v1/models/register", {"model_name": "user.m", "recipe": "llamacpp", "checkpoint": str(
+        fake_model(house.tmp_path))}, headers=bearer(KEY)).status == 200
+    assert server.post("/v1/load", {"model_name": "user.m"}, headers=bearer(KEY)).status == 200
+    for path in ("/health", "/v1/health", "/api/v1/health", "/status"):
+        (model,) = server.get(path).json["all_models_loaded"]
+        assert model["model_name"] == "user.m" and model["loaded"] is True
+        assert not {"backend_url", "pid", "checkpoint", "recipe_options", "reason"} & set(model)
+        assert "failed_models" not in server.get(path).json
+        assert str(house.tmp_path) not in server.get(path).body.decode()
+        (model,) = server.get(path, headers=bearer(KEY)).json["all_models_loaded"]
+        assert {"backend_url", "pid", "checkpoint", "recipe_options"} <= set(model)
+        assert server.get(path, headers=bearer(KEY)).json["failed_models"] == []
 
 
 # ---- keys of the catalog ----
