@@ -71,6 +71,7 @@ static void on_state(void *ctx, struct qn_child *c)
         p->ordered = false;
     if (s == QN_INST_READY) {
         p->gpu_bytes = qn_child_status(c).gpu_bytes;
+        p->measured_bytes = qn_child_status(c).memory_bytes;
         p->tried_alone = false;
     } else if (s == QN_INST_BACKOFF || s == QN_INST_FAILED) {
         qn_place_try_alone(p);

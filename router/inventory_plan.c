@@ -169,6 +169,15 @@ static void hold_back(struct place *p, const struct qn_plan *todo, struct place 
             places[i]->awaited = ticket;
 }
 
+/* What it needed when it ran last, if it is the same that shall run. */
+static int64_t needed_memory(struct place *p, const struct qn_model_row *row)
+{
+    int64_t context = qn_place_wanted_context(p, row);
+    bool same = p->measured_bytes > 0 && context == p->context &&
+                !qn_place_has_other_files(p, row) && !qn_place_wants_other_options(p, row);
+    return same ? p->measured_bytes : qn_place_estimate(p, context);
+}
+
 void qn_place_plan(struct place *p, const struct qn_child_events *events)
 {
     struct qn_inventory *inv = p->inv;
@@ -182,12 +191,12 @@ void qn_place_plan(struct place *p, const struct qn_child_events *events)
         qn_place_refuse(p, &e);
         return;
     }
-    int64_t context = qn_place_wanted_context(p, row);
+    int64_t needs = needed_memory(p, row);
     qn_place_note_options(p, row);
     qn_snapshot_unref(snap);
     size_t n = qn_places_resident(inv, p, live, places);
     struct qn_resident want = facts_of(p);
-    want.memory_bytes = qn_place_estimate(p, context);
+    want.memory_bytes = needs;
     want.gpu_bytes = p->gpu_bytes;
     want.alone = p->alone;
     want.modest = p->modest;

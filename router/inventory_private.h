@@ -68,6 +68,7 @@ struct place {
     bool elsewhere;                    /* another machine computes for it */
     int64_t size_bytes;
     int64_t gpu_bytes;      /* as the child said when it ran last; 0: not known */
+    int64_t measured_bytes; /* memory, as that child said; 0: not known */
     int64_t kv_token_bytes; /* 0: not known */
     int64_t context;        /* the running child was started with */
     char *options;          /* and these; NULL: none was started */

@@ -175,9 +175,10 @@ static void write_loaded(struct qn_jw *w, struct qn_arena *arena, const struct q
     qn_jw_obj(w);
     qn_jw_kstr(w, "name", name);
     qn_jw_kstr(w, "model", name);
+    bool ready = m->status.state == QN_INST_READY;
     qn_jw_ki64(w, "size",
                m->status.memory_bytes > 0 ? m->status.memory_bytes
-               : row                      ? row->size_bytes
+               : ready && row             ? row->size_bytes
                                           : 0);
     if (row) {
         qn_ollama_digest(row, digest);
@@ -185,9 +186,18 @@ static void write_loaded(struct qn_jw *w, struct qn_arena *arena, const struct q
         qn_ollama_details(w, row);
     }
     qn_ollama_time(w, "expires_at", qn_wall_ms() + (m->stays_ms < 0 ? for_ever_ms : m->stays_ms));
-    qn_jw_ki64(w, "size_vram", 0); /* models are computed by the processor */
+    qn_jw_ki64(w, "size_vram", m->status.gpu_bytes);
     qn_jw_ki64(w, "context_length", m->status.context);
+    qn_jw_kstr(w, "status", m->state); /* of ours: Ollama's clients leave it aside */
+    if (*m->reason)
+        qn_jw_kstr(w, "reason", m->reason);
     qn_jw_obj_end(w);
+}
+
+/* What is in memory, comes into it, or waits for that. */
+static bool is_shown(const struct qn_loaded *m)
+{
+    return *m->reason || m->status.state == QN_INST_READY || m->status.state == QN_INST_LOADING;
 }
 
 void qn_api_ollama_ps(struct qn_services *sv, struct qn_http *h, const char *id)
@@ -203,7 +213,7 @@ void qn_api_ollama_ps(struct qn_services *sv, struct qn_http *h, const char *id)
     qn_jw_key(&w, "models");
     qn_jw_arr(&w);
     for (size_t i = 0; i < n; i++)
-        if (loaded[i].status.state == QN_INST_READY)
+        if (is_shown(&loaded[i]))
             write_loaded(&w, qn_http_arena(h), &loaded[i], qn_snapshot_find(snap, loaded[i].name));
     qn_jw_arr_end(&w);
     qn_jw_obj_end(&w);

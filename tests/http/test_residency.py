@@ -124,7 +124,9 @@ def test_a_waiting_model_is_seen(house, busy):
     assert waits["reason"] == ("1 model of the kind llm may be loaded at once (max-loaded-models), "
                                "and user.a is busy")
     assert loaded(server)[a]["reason"] is None
-    assert [m["name"] for m in server.get("/api/ps").json["models"]] == ["user.a:latest"]
+    shown = {m["name"]: m for m in server.get("/api/ps").json["models"]}
+    assert {name: (m["status"], m["size"] > 0, "reason" in m) for name, m in shown.items()} == {
+        "user.a:latest": ("ready", True, False), "user.b:latest": ("queued", False, True)}
     reply = server.post("/v1/unload", {"model_name": b})  # who waits is told; the busy one goes on
     assert reply.status == 200
     assert late.get().status == 503 and b"unloaded" in late.result.body
@@ -221,6 +223,21 @@ def test_memory_that_runs_short(house):
     assert press(1).status == 200
     assert ready(server) == {"user.kept", "user.pinned"}
     assert press(1.1).status == 400
+
+
+def test_memory_is_that_of_real_processes(house):
+    """Before its first load a model is thought to need 96 MiB (64, and a context of 512 tokens at 64 KiB); the tests'
+    model then says that it has one MiB, and is believed, also when it is loaded again."""
+    server = house.start("--max-loaded-models", "-1", "--memory-limit", "98")
+    a, b, c = (house.model(server, n) for n in "abc")
+    for name in (a, b):
+        assert load(server, name).status == 200
+    assert ready(server) == {a, b}
+    assert load(server, c).status == 200
+    assert ready(server) == {b, c}
+    assert load(server, a).status == 200
+    assert ready(server) == {a, b, c}
+    assert load(server, b, ctx_size=100000).status == 503  # 6.1 GiB of context
 
 
 def test_idle_times_by_model(house):
