@@ -127,7 +127,8 @@ qn_err qn_store_remove(const struct qn_store *s, const char *const *paths, size_
 enum qn_store_waste {
     QN_WASTE_PARTIAL, /* a partial of ours that no job wants */
     QN_WASTE_BLOB,    /* fetched by quince, and no link leads to it */
-    QN_WASTE_FOLDER   /* empty */
+    QN_WASTE_FOLDER,  /* empty */
+    QN_WASTE_UNPACKED /* what an archive held, and no model has anything of */
 };
 struct qn_store_cleaner {
     void *ctx;
@@ -135,6 +136,7 @@ struct qn_store_cleaner {
                         QN_STORE_GRACE_S */
     bool dry;        /* only tell */
     bool (*wanted)(void *ctx, const char *partial); /* MAY: true keeps a partial */
+    bool (*used)(void *ctx, const char *folder);    /* MAY: true keeps an unpacked archive */
     void (*found)(void *ctx, enum qn_store_waste what, const char *path, int64_t size_bytes);
 };
 /* Goes through the whole store. Folders that are not there are fine. */

@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "registry/store_private.h"
+#include "registry/unpack.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -479,9 +480,33 @@ static void clean_repo(const struct cleaning *k, int root)
     close(repo);
 }
 
+/* Folders of archives of which no model has a file any more: a server was killed before it could
+ * make the model known, or removed only some of its files. */
+static void clean_unpacked(const struct qn_store *s, const struct qn_store_cleaner *c)
+{
+    struct cleaning k = {.c = c, .now_s = (int64_t)time(NULL), .root = s->unpacked};
+    DIR *dir = c->used ? opendir(s->unpacked) : NULL;
+    for (struct dirent *d; dir && (d = readdir(dir));) {
+        struct stat st;
+        char *path = qn_path_join(s->unpacked, d->d_name);
+        if (qn_store_blob_ok(d->d_name) &&
+            !fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISDIR(st.st_mode) &&
+            is_old(&k, &st) && !c->used(c->ctx, path)) {
+            k.folder = d->d_name;
+            tell(&k, QN_WASTE_UNPACKED, "", qn_unpack_size(path));
+            if (!c->dry)
+                qn_unpack_discard(path);
+        }
+        free(path);
+    }
+    if (dir)
+        closedir(dir);
+}
+
 qn_err qn_store_clean(const struct qn_store *s, const struct qn_store_cleaner *cleaner,
                       struct qn_error *e)
 {
+    clean_unpacked(s, cleaner);
     for (unsigned hub = 0; hub < QN_HUB_COUNT; hub++) {
         int root;
         struct qn_error why = {0};

@@ -26,7 +26,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { REPORT_MAX = 16 * 1024, POLL_MS = 100, EXIT_MS = 10000, WALK_FDS = 16, WORD = 24 };
+enum {
+    REPORT_MAX = 16 * 1024,
+    POLL_MS = 100,
+    EXIT_MS = 10000,
+    WALK_FDS = 16,
+    WALK_DEPTH = 32,
+    WORD = 24
+};
 enum { SALT = 16, YOUNG_S = 60 };
 #define UNPACKING ".unpacking"
 
@@ -206,6 +213,40 @@ void qn_unpack_discard(const char *folder)
 {
     if (nftw(folder, remove_entry, WALK_FDS, FTW_DEPTH | FTW_PHYS))
         qn_warn("unpack", "folder=\"%s\" not_removed=1 message=\"%s\"", folder, strerror(errno));
+}
+
+/* Takes the descriptor. */
+static void add_size(int folder, int64_t *sum, int depth)
+{
+    DIR *dir = fdopendir(folder);
+    if (!dir) {
+        close(folder);
+        return;
+    }
+    for (struct dirent *d; (d = readdir(dir));) {
+        struct stat st;
+        if (qn_str_eq(d->d_name, ".") || qn_str_eq(d->d_name, "..") ||
+            fstatat(dirfd(dir), d->d_name, &st, AT_SYMLINK_NOFOLLOW))
+            continue;
+        int below =
+            S_ISDIR(st.st_mode) && depth < WALK_DEPTH
+                ? openat(dirfd(dir), d->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+                : -1;
+        if (below >= 0)
+            add_size(below, sum, depth + 1);
+        else if (S_ISREG(st.st_mode))
+            *sum += st.st_size;
+    }
+    closedir(dir);
+}
+
+int64_t qn_unpack_size(const char *folder)
+{
+    int64_t sum = 0;
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0)
+        add_size(fd, &sum, 0);
+    return sum;
 }
 
 /* ".<16 digits>.unpacking" */

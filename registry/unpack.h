@@ -41,4 +41,7 @@ qn_err qn_unpack(const char *helper, enum qn_unpack_kind kind, const char *archi
  * log. Links are not followed. */
 void qn_unpack_discard(const char *folder);
 
+/* Bytes of all files in a folder. Any thread. */
+int64_t qn_unpack_size(const char *folder);
+
 #endif

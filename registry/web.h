@@ -7,7 +7,8 @@
  *   everything, where allow_private says so. Each redirect is checked like a first address, and
  *   each address again when its name has been resolved.
  * - A token goes to the host (and port) that it was given for, and never over http to the internet.
- * - A proxy is taken from the environment (https_proxy, http_proxy, all_proxy, no_proxy).
+ * - A proxy is taken from the environment (https_proxy, http_proxy, all_proxy, no_proxy). Since it
+ *   resolves names for us, names of private networks ("intranet", "nas.local") are refused then.
  * - Failures that may pass (no connection, 408, 429, 5xx) are tried again with growing pauses, or
  *   when Retry-After says.
  *

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "registry/address.h"
 
+#include <ctype.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,6 +73,73 @@ const char *qn_web_shown(const char *url, char out[static QN_WEB_SHOWN_MAX])
     return out;
 }
 
+/* no_proxy: names with all that ends in them, separated by commas; "*" is everything. */
+static bool goes_direct(const char *host)
+{
+    const char *list = getenv("no_proxy");
+    if (!list)
+        list = getenv("NO_PROXY");
+    for (const char *s = list; s && *s;) {
+        s += strspn(s, ", \t");
+        size_t n = strcspn(s, ", \t"), skip = n && *s == '.';
+        const char *name = s + skip;
+        size_t len = n - skip, have = strlen(host);
+        if (len == 1 && *name == '*')
+            return true;
+        if (len && have >= len && strncasecmp(host + have - len, name, len) == 0 &&
+            (have == len || host[have - len - 1] == '.'))
+            return true;
+        s += n;
+    }
+    return false;
+}
+
+/* The proxy of the environment for an address, or "". HTTP_PROXY in capitals is what a web server
+ * would make of a client's header "Proxy:", so it does not count. */
+static const char *proxy_for(const char *url)
+{
+    static const char *const for_https[] = {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
+    static const char *const for_http[] = {"http_proxy", "all_proxy", "ALL_PROXY"};
+    bool tls = strncasecmp(url, "https:", 6) == 0;
+    const char *const *names = tls ? for_https : for_http;
+    size_t n = tls ? sizeof for_https / sizeof *for_https : sizeof for_http / sizeof *for_http;
+    const char *proxy = "";
+    for (size_t i = 0; i < n && !proxy[0]; i++)
+        if (getenv(names[i]))
+            proxy = getenv(names[i]);
+    struct parts p;
+    if (proxy[0] && parts_of(url, &p)) {
+        if (goes_direct(p.host))
+            proxy = "";
+        parts_free(&p);
+    }
+    return proxy;
+}
+
+/* Names that no public name server knows (RFC 6761, 6762, 8375; .internal is ICANN's): a proxy
+ * would look them up in the network that it stands in. */
+static bool is_inside_name(const char *host)
+{
+    static const char *const ends[] = {".local",     ".localhost",  ".internal", ".intranet",
+                                       ".lan",       ".home",       ".corp",     ".private",
+                                       ".home.arpa", ".localdomain"};
+    char name[256];
+    size_t n = strlen(host);
+    while (n && host[n - 1] == '.') /* the root at the end means nothing else */
+        n--;
+    if (!n || n >= sizeof name || host[0] == '[')
+        return false;
+    for (size_t i = 0; i < n; i++)
+        name[i] = (char)tolower((unsigned char)host[i]);
+    name[n] = '\0';
+    if (!strchr(name, '.'))
+        return true;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (qn_str_ends(name, ends[i]))
+            return true;
+    return false;
+}
+
 /* The rules of web.h for one hop. from: the first hop, or NULL when this is it. */
 static qn_err check(const struct qn_web *web, const char *url, const char *from, bool *private_ok,
                     struct qn_error *e)
@@ -101,7 +169,8 @@ static qn_err check(const struct qn_web *web, const char *url, const char *from,
                       "%s: plain http can be read and changed by others on the way: use https, or "
                       "allow-private-hubs for servers in a network that you trust",
                       qn_web_shown(url, shown));
-    else if (!*private_ok && !qn_address_host_public(p.host, &number))
+    else if (!*private_ok && (!qn_address_host_public(p.host, &number) ||
+                              (!number && *proxy_for(url) && is_inside_name(p.host))))
         err = qn_fail(e, QN_EINVAL,
                       "%s: this address is inside a private network: allow-private-hubs permits it",
                       qn_web_shown(url, shown));
@@ -194,55 +263,13 @@ static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_so
     return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
 }
 
-/* no_proxy: names with all that ends in them, separated by commas; "*" is everything. */
-static bool goes_direct(const char *host)
-{
-    const char *list = getenv("no_proxy");
-    if (!list)
-        list = getenv("NO_PROXY");
-    for (const char *s = list; s && *s;) {
-        s += strspn(s, ", \t");
-        size_t n = strcspn(s, ", \t"), skip = n && *s == '.';
-        const char *name = s + skip;
-        size_t len = n - skip, have = strlen(host);
-        if (len == 1 && *name == '*')
-            return true;
-        if (len && have >= len && strncasecmp(host + have - len, name, len) == 0 &&
-            (have == len || host[have - len - 1] == '.'))
-            return true;
-        s += n;
-    }
-    return false;
-}
-
-/* The proxy of the environment for an address, or "". HTTP_PROXY in capitals is what a web server
- * would make of a client's header "Proxy:", so it does not count. */
-static const char *proxy_for(const char *url)
-{
-    static const char *const for_https[] = {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
-    static const char *const for_http[] = {"http_proxy", "all_proxy", "ALL_PROXY"};
-    bool tls = strncasecmp(url, "https:", 6) == 0;
-    const char *const *names = tls ? for_https : for_http;
-    size_t n = tls ? sizeof for_https / sizeof *for_https : sizeof for_http / sizeof *for_http;
-    const char *proxy = "";
-    for (size_t i = 0; i < n && !proxy[0]; i++)
-        if (getenv(names[i]))
-            proxy = getenv(names[i]);
-    struct parts p;
-    if (proxy[0] && parts_of(url, &p)) {
-        if (goes_direct(p.host))
-            proxy = "";
-        parts_free(&p);
-    }
-    return proxy;
-}
-
 void qn_way_prepare(struct qn_way *w, CURL *easy, struct curl_slist **headers)
 {
     const char *proxy = proxy_for(w->url);
     struct parts first, now;
     w->forbidden = w->plain_token = false;
-    /* The proxy is the user's choice, so its address is not judged; it resolves names for us. */
+    /* The proxy is the user's choice, so its address is not judged. It resolves names for us: those
+     * that mean something inside a network only have been refused (check). */
     if (proxy[0])
         w->private_ok = true;
     curl_easy_setopt(easy, CURLOPT_URL, w->url);

@@ -27,6 +27,7 @@ struct leaving {
     const char **files;
     int64_t *sizes;
     size_t n_files;
+    struct qn_snapshot *left; /* the models that stay */
     struct qn_custody_result result;
     char note[NOTE_MAX];
     struct qn_error error;
@@ -48,15 +49,25 @@ static void finish(struct leaving *l)
         qn_info("custody", "model=%s deleted=1 freed_bytes=%lld files=%zu kept=%zu", l->name,
                 (long long)l->result.freed.size_bytes, l->result.freed.files, l->result.freed.kept);
     l->done(l->ctx, &l->result, l->error.code ? &l->error : NULL);
+    qn_snapshot_unref(l->left);
     qn_arena_free(l->arena);
     free(l);
 }
 
-/* Worker. */
+/* Worker. What no other model has. */
 static void free_files(void *ctx)
 {
     struct leaving *l = ctx;
-    qn_store_remove(l->sv->store, l->files, l->n_files, &l->result.freed, &l->error);
+    struct qn_used_files *used = qn_used_files_new(l->left);
+    size_t n = 0;
+    for (size_t i = 0; i < l->n_files; i++) {
+        if (qn_used_files_has(used, l->files[i]))
+            l->result.freed.kept++;
+        else
+            l->files[n++] = l->files[i];
+    }
+    qn_store_remove(l->sv->store, l->files, n, &l->result.freed, &l->error);
+    qn_used_files_free(used);
 }
 
 static void freed(void *ctx)
@@ -76,25 +87,19 @@ static void on_removed(void *ctx, const struct qn_error *e)
     }
     qn_inventory_changed(l->sv->inventory, l->name);
     qn_survey_again(l->sv->survey);
-    struct qn_snapshot *snap = qn_catalog_snapshot(l->sv->catalog);
+    l->left = qn_catalog_snapshot(l->sv->catalog);
     bool ours = qn_str_eq(l->keeper, QN_KEEPER_QUINCE);
-    size_t n = 0, all = l->n_files;
-    for (size_t i = 0; i < all; i++) {
+    for (size_t i = 0; i < l->n_files; i++) {
         bool there = !ours && qn_file_exists(l->files[i]);
-        qn_blob_release(l->sv->blobs, snap, l->files[i]); /* if a client sent it */
-        qn_remote_release(qn_inventory_config(l->sv->inventory)->data_dir, snap, l->files[i]);
-        if (ours && !qn_file_is_used(snap, l->files[i])) {
-            l->files[n++] = l->files[i];
-        } else if (there && !qn_file_exists(l->files[i])) {
+        qn_blob_release(l->sv->blobs, l->left, l->files[i]); /* if a client sent it */
+        if (there && !qn_file_exists(l->files[i])) {
             l->result.freed.files++;
             l->result.freed.size_bytes += l->sizes[i];
-        } else {
+        } else if (!ours) {
             l->result.freed.kept++;
         }
     }
-    qn_snapshot_unref(snap);
-    l->n_files = n;
-    if (n)
+    if (ours && l->n_files)
         qn_loop_work(l->sv->loop, free_files, freed, l);
     else
         finish(l);
@@ -198,6 +203,8 @@ qn_err qn_custody_delete(struct qn_services *sv, const char *name, qn_custody_do
 
 struct cleaning {
     struct qn_store *store;
+    struct qn_snapshot *models;
+    struct qn_used_files *used; /* of these */
     bool dry;
     char *const *wanted;
     size_t n_wanted;
@@ -220,10 +227,18 @@ static bool is_wanted(void *ctx, const char *partial)
     return c->n_wanted && bsearch(partial, c->wanted, c->n_wanted, sizeof *c->wanted, compare);
 }
 
+static bool is_used(void *ctx, const char *folder)
+{
+    const struct cleaning *c = ctx;
+    return qn_used_files_below(c->used, folder);
+}
+
 static void on_waste(void *ctx, enum qn_store_waste what, const char *path, int64_t size_bytes)
 {
-    static const char *const kinds[] = {
-        [QN_WASTE_PARTIAL] = "partial", [QN_WASTE_BLOB] = "blob", [QN_WASTE_FOLDER] = "folder"};
+    static const char *const kinds[] = {[QN_WASTE_PARTIAL] = "partial",
+                                        [QN_WASTE_BLOB] = "blob",
+                                        [QN_WASTE_FOLDER] = "folder",
+                                        [QN_WASTE_UNPACKED] = "unpacked"};
     struct cleaning *c = ctx;
     c->size_bytes += size_bytes;
     qn_jw_obj(&c->w);
@@ -241,7 +256,9 @@ static void clean(void *ctx)
                                        .dry = c->dry,
                                        .grace_s = QN_STORE_GRACE_S,
                                        .wanted = is_wanted,
+                                       .used = is_used,
                                        .found = on_waste};
+    c->used = qn_used_files_new(c->models);
     qn_jw_obj(&c->w);
     qn_jw_key(&c->w, "files");
     qn_jw_arr(&c->w);
@@ -251,6 +268,7 @@ static void clean(void *ctx)
     qn_jw_kbool(&c->w, "dry_run", c->dry);
     qn_jw_kstr(&c->w, "status", "success");
     qn_jw_obj_end(&c->w);
+    qn_used_files_free(c->used);
     if (!c->error.code && c->report.overflow)
         qn_fail(&c->error, QN_ELIMIT, "there is more to clean up than fits in an answer");
 }
@@ -262,6 +280,7 @@ static void cleaned(void *ctx)
         qn_info("custody", "cleaned=1 freed_bytes=%lld", (long long)c->size_bytes);
     c->done(c->ctx, &c->report, c->error.code ? &c->error : NULL);
     qn_buf_deinit(&c->report);
+    qn_snapshot_unref(c->models);
     free(c);
 }
 
@@ -270,6 +289,7 @@ void qn_custody_clean(struct qn_services *sv, bool dry, char *const *wanted, siz
 {
     struct cleaning *c = qn_xcalloc(1, sizeof *c);
     c->store = sv->store;
+    c->models = qn_catalog_snapshot(sv->catalog);
     c->dry = dry;
     c->wanted = wanted;
     c->n_wanted = n_wanted;

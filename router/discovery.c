@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { PATHS_MAX = 64 * 1024 * 1024, NAME_TRIES = 1000 };
+enum { PATHS_MAX = 64 * 1024 * 1024, NAME_TRIES = 1000, SLICE = 256 /* models between turns */ };
 
 struct waiter {
     struct waiter *next;
@@ -36,6 +36,10 @@ struct qn_discovery {
     const char **paths;     /* main files of models that are not found ones */
     size_t n_paths;
     struct qn_found *found;
+    const char **mains;               /* main files of these, sorted */
+    struct qn_snapshot *before;       /* the catalog when the first of them is looked at */
+    const struct qn_model_row **rows; /* its found models by their main files */
+    size_t n_rows;
     struct qn_error error;
     size_t leaving; /* rows that are on their way out */
     size_t at;      /* the model that is taken in */
@@ -67,6 +71,11 @@ static void drop_known(struct qn_discovery *d)
     }
 }
 
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 static void scan(void *ctx)
 {
     struct qn_discovery *d = ctx;
@@ -74,16 +83,18 @@ static void scan(void *ctx)
                                      .store = d->sv->store,
                                      .folders = d->config.folders,
                                      .programs = d->config.programs};
-    if (!qn_found_scan(&places, &d->stop, &d->found, &d->error))
-        drop_known(d);
+    if (qn_found_scan(&places, &d->stop, &d->found, &d->error))
+        return;
+    drop_known(d);
+    d->mains = qn_xcalloc(d->found->n + 1, sizeof *d->mains);
+    for (size_t i = 0; i < d->found->n; i++)
+        d->mains[i] = d->found->v[i].files[0];
+    qsort(d->mains, d->found->n, sizeof *d->mains, by_text);
 }
 
-static const struct qn_found_model *find_by_path(const struct qn_found *f, const char *path)
+static bool is_found(const struct qn_discovery *d, const char *path)
 {
-    for (size_t i = 0; i < f->n; i++)
-        if (qn_str_eq(f->v[i].files[0], path))
-            return &f->v[i];
-    return NULL;
+    return bsearch(&path, d->mains, d->found->n, sizeof *d->mains, by_text) != NULL;
 }
 
 static void one_less(struct qn_discovery *d)
@@ -117,7 +128,7 @@ static void drop_gone(struct qn_discovery *d)
     struct qn_snapshot *snap = qn_catalog_snapshot(d->sv->catalog);
     for (size_t i = 0; i < qn_snapshot_count(snap); i++) {
         const struct qn_model_row *row = qn_snapshot_at(snap, i);
-        if (!is_found_row(row) || !row->n_files || find_by_path(d->found, row->files[0]))
+        if (!is_found_row(row) || !row->n_files || is_found(d, row->files[0]))
             continue;
         qn_info("discovery", "model=%s gone=1", row->name);
         struct drop *drop = qn_xcalloc(1, sizeof *drop);
@@ -136,6 +147,12 @@ static void end_pass(struct qn_discovery *d)
         qn_info("discovery", "found=%zu taken_in=%zu", n, d->taken);
     qn_found_free(d->found);
     d->found = NULL;
+    free(d->mains);
+    d->mains = NULL;
+    free(d->rows);
+    d->rows = NULL;
+    qn_snapshot_unref(d->before);
+    d->before = NULL;
     qn_arena_free(d->arena);
     d->arena = NULL;
     d->waiting = NULL;
@@ -156,16 +173,38 @@ static void end_pass(struct qn_discovery *d)
     }
 }
 
+static int by_main_file(const void *a, const void *b)
+{
+    const struct qn_model_row *const *one = a, *const *two = b;
+    return strcmp((*one)->files[0], (*two)->files[0]);
+}
+
+/* What the catalog has before anything is taken in: only what is looked at changes its own row. */
+static void note_rows(struct qn_discovery *d)
+{
+    d->before = qn_catalog_snapshot(d->sv->catalog);
+    d->rows = qn_xcalloc(qn_snapshot_count(d->before) + 1, sizeof *d->rows);
+    d->n_rows = 0;
+    for (size_t i = 0; i < qn_snapshot_count(d->before); i++) {
+        const struct qn_model_row *row = qn_snapshot_at(d->before, i);
+        if (is_found_row(row) && row->n_files)
+            d->rows[d->n_rows++] = row;
+    }
+    qsort(d->rows, d->n_rows, sizeof *d->rows, by_main_file);
+}
+
+static int to_main_file(const void *path, const void *row)
+{
+    return strcmp(path, (*(const struct qn_model_row *const *)row)->files[0]);
+}
+
 /* The row that has these files already, or NULL. */
-static const struct qn_model_row *row_of(const struct qn_snapshot *snap,
+static const struct qn_model_row *row_of(const struct qn_discovery *d,
                                          const struct qn_found_model *m)
 {
-    for (size_t i = 0; i < qn_snapshot_count(snap); i++) {
-        const struct qn_model_row *row = qn_snapshot_at(snap, i);
-        if (is_found_row(row) && row->n_files && qn_str_eq(row->files[0], m->files[0]))
-            return row;
-    }
-    return NULL;
+    const struct qn_model_row *const *at =
+        bsearch(m->files[0], d->rows, d->n_rows, sizeof *d->rows, to_main_file);
+    return at ? *at : NULL;
 }
 
 static bool is_as_it_was(const struct qn_model_row *row, const struct qn_found_model *m)
@@ -236,14 +275,26 @@ static void take_in(struct qn_discovery *d, const struct qn_found_model *m, cons
     qn_buf_deinit(&checkpoints);
 }
 
+static void next_turn(void *ctx)
+{
+    next(ctx);
+}
+
 /* Takes in the next model that is new or has changed. */
 static void next(struct qn_discovery *d)
 {
+    size_t until = d->at + SLICE;
+    if (!d->rows && !d->sv->closed)
+        note_rows(d);
     for (; !d->sv->closed && !atomic_load(&d->stop) && d->at < d->found->n; d->at++) {
         const struct qn_found_model *m = &d->found->v[d->at];
         char name[QN_MODEL_NAME_MAX + 1];
+        if (d->at == until) { /* others want their turn */
+            qn_loop_post(d->sv->loop, next_turn, d);
+            return;
+        }
         struct qn_snapshot *snap = qn_catalog_snapshot(d->sv->catalog);
-        const struct qn_model_row *row = row_of(snap, m);
+        const struct qn_model_row *row = row_of(d, m);
         bool wanted = !qn_snapshot_forgotten(snap, m->files[0]) && !(row && is_as_it_was(row, m));
         if (wanted && row)
             snprintf(name, sizeof name, "%s", row->name);
@@ -328,6 +379,9 @@ void qn_discovery_free(struct qn_discovery *d)
         free(w);
     }
     qn_found_free(d->found);
+    free(d->mains);
+    free(d->rows);
+    qn_snapshot_unref(d->before);
     qn_arena_free(d->arena);
     free(d);
 }

@@ -406,7 +406,8 @@ struct finishing {
     const char *archive; /* that they came in, NULL: none */
     const char **old;    /* files that the model had before: an update leaves them behind */
     size_t n_old;
-    struct qn_buf preset; /* "": none */
+    struct qn_snapshot *models; /* since it is known */
+    struct qn_buf preset;       /* "": none */
     struct qn_error error;
     void (*done)(void *arg, const struct qn_error *e);
     void *arg;
@@ -414,6 +415,7 @@ struct finishing {
 
 static void finishing_free(struct finishing *f)
 {
+    qn_snapshot_unref(f->models);
     qn_arena_free(f->arena);
     qn_buf_deinit(&f->preset);
     free(f);
@@ -472,7 +474,13 @@ static void remove_old(void *ctx)
     struct finishing *f = ctx;
     struct qn_store_freed freed = {0};
     struct qn_error e = {0};
-    if (qn_store_remove(f->w->store, f->old, f->n_old, &freed, &e))
+    struct qn_used_files *used = qn_used_files_new(f->models);
+    size_t n = 0;
+    for (size_t i = 0; i < f->n_old; i++)
+        if (!qn_used_files_has(used, f->old[i]))
+            f->old[n++] = f->old[i];
+    qn_used_files_free(used);
+    if (qn_store_remove(f->w->store, f->old, n, &freed, &e))
         qn_warn("pulls", "model=%s old_files=not_removed message=\"%s\"", f->order->model,
                 e.message);
     else if (freed.files)
@@ -506,16 +514,8 @@ static void taken_in(void *ctx, const struct qn_error *e)
     struct finishing *f = ctx;
     if (!e)
         qn_survey_again(f->w->survey);
-    if (!e && !*f->w->closed) {
-        struct qn_snapshot *snap = qn_catalog_snapshot(f->w->catalog);
-        size_t n = f->n_old;
-        f->n_old = 0;
-        for (size_t i = 0; i < n; i++)
-            if (!qn_file_is_used(snap, f->old[i]))
-                f->old[f->n_old++] = f->old[i];
-        qn_snapshot_unref(snap);
-    }
     if (!e && f->n_old && !*f->w->closed) {
+        f->models = qn_catalog_snapshot(f->w->catalog);
         qn_loop_work(f->w->loop, remove_old, old_removed, f);
         return;
     }

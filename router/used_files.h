@@ -10,4 +10,13 @@
  * cache has the blob itself. */
 bool qn_file_is_used(const struct qn_snapshot *snap, const char *path);
 
+/* The same for many files: all paths of the rows, sorted. It lends them from the snapshot. Any
+ * thread. */
+struct qn_used_files;
+struct qn_used_files *qn_used_files_new(const struct qn_snapshot *snap);
+bool qn_used_files_has(const struct qn_used_files *used, const char *path);
+/* True when a row has a file below this folder. */
+bool qn_used_files_below(const struct qn_used_files *used, const char *folder);
+void qn_used_files_free(struct qn_used_files *used); /* NULL allowed */
+
 #endif

@@ -470,7 +470,7 @@ static void what_another_server_fetches_is_not_discarded(void **state)
 }
 
 struct waste {
-    int n[3];
+    int n[4];
     int64_t size_bytes;
     char last[512];
 };
@@ -547,6 +547,44 @@ static void a_clean_up_takes_what_was_left_behind(void **state)
     free(partial);
 }
 
+static bool uses_sum(void *ctx, const char *folder)
+{
+    (void)ctx;
+    return strstr(folder, SUM) != NULL;
+}
+
+static void a_clean_up_looks_into_unpacked_archives(void **state)
+{
+    (void)state;
+    struct waste w = {.size_bytes = 0};
+    struct qn_store_cleaner c = {.ctx = &w, .dry = true, .used = uses_sum, .found = count_waste};
+    char *used, *left, command[512], file[300];
+    assert_int_equal(qn_store_unpacked(store, SUM, &used, NULL), QN_OK);
+    assert_int_equal(qn_store_unpacked(store, OTHER, &left, NULL), QN_OK);
+    snprintf(command, sizeof command, "mkdir -p %s/a %s/a/b %s/../not-a-sum", used, left, left);
+    assert_int_equal(system(command), 0);
+    snprintf(file, sizeof file, "%s/a/b/m.gguf", left);
+    write_file(file, "hello");
+    snprintf(file, sizeof file, "%s/n.txt", left);
+    write_file(file, "you");
+    assert_int_equal(qn_store_clean(store, &c, NULL), QN_OK);
+    assert_int_equal(w.n[QN_WASTE_UNPACKED], 1);
+    assert_int_equal(w.size_bytes, 8);
+    assert_int_equal(access(file, F_OK), 0); /* it was only asked */
+    c.dry = false;
+    c.grace_s = QN_STORE_GRACE_S; /* it may be about to become a model */
+    assert_int_equal(qn_store_clean(store, &c, NULL), QN_OK);
+    assert_int_equal(access(file, F_OK), 0);
+    c.grace_s = 0;
+    assert_int_equal(qn_store_clean(store, &c, NULL), QN_OK);
+    assert_int_equal(access(left, F_OK), -1);
+    assert_int_equal(access(used, F_OK), 0);
+    snprintf(file, sizeof file, "%s/../not-a-sum", used);
+    assert_int_equal(access(file, F_OK), 0);
+    free(used);
+    free(left);
+}
+
 static void other_hubs_have_folders_of_their_own(void **state)
 {
     (void)state;
@@ -612,6 +650,7 @@ int main(void)
         CASE(a_whole_blob_is_not_replaced_by_a_partial),
         CASE(a_file_that_was_finished_meanwhile_is_not_begun_anew),
         CASE(a_clean_up_takes_what_was_left_behind),
+        CASE(a_clean_up_looks_into_unpacked_archives),
         CASE(what_was_unpacked_goes_as_it_is),
         CASE(other_hubs_have_folders_of_their_own),
     };

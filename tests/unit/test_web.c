@@ -14,6 +14,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -353,14 +354,49 @@ static void pauses(void **state)
     }
 }
 
+/* What a proxy would look up in its own network is refused before it is asked. */
+static void behind_a_proxy(void **state)
+{
+    (void)state;
+    static const char *const inside[] = {"https://intranet/x",      "https://nas.local/x",
+                                         "https://NAS.Local./x",    "https://a.b.internal/x",
+                                         "https://router.lan:8443", "https://x.home.arpa/",
+                                         "https://localhost/x",     "https://10.0.0.1/x"};
+    struct qn_web web = {0}, permitted = {.allow_private = true};
+    struct qn_error e = {0};
+    assert_int_equal(qn_web_allowed(&web, inside[0], &e), QN_OK); /* its address will be judged */
+    setenv("https_proxy", "http://proxy:3128", 1);
+    for (size_t i = 0; i < sizeof inside / sizeof *inside; i++) {
+        assert_int_equal(qn_web_allowed(&web, inside[i], &e), QN_EINVAL);
+        assert_int_equal(qn_web_allowed(&permitted, inside[i], &e), QN_OK);
+    }
+    assert_int_equal(qn_web_allowed(&web, "https://huggingface.co/x", &e), QN_OK);
+    assert_int_equal(qn_web_allowed(&web, "https://local.example/x", &e), QN_OK);
+    struct qn_way way = {.web = NULL};
+    assert_int_equal(qn_way_begin(&way, &web, "https://huggingface.co/x", NULL, &e), QN_OK);
+    assert_int_equal(qn_way_redirect(&way, "https://metadata.google.internal/", &e), QN_EINVAL);
+    assert_int_equal(qn_way_redirect(&way, "https://cdn.example/y", &e), QN_OK);
+    qn_way_deinit(&way);
+    setenv("no_proxy", ".internal", 1); /* that is reached directly, and judged then */
+    assert_int_equal(qn_web_allowed(&web, "https://a.internal/x", &e), QN_OK);
+    unsetenv("https_proxy");
+    unsetenv("no_proxy");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(addresses),   cmocka_unit_test(hosts_written_as_numbers),
-        cmocka_unit_test(heads),       cmocka_unit_test(content_ranges),
-        cmocka_unit_test(retry_after), cmocka_unit_test(etags),
-        cmocka_unit_test(urls),        cmocka_unit_test(ways),
-        cmocka_unit_test(rates),       cmocka_unit_test(pauses),
+        cmocka_unit_test(behind_a_proxy),
+        cmocka_unit_test(addresses),
+        cmocka_unit_test(hosts_written_as_numbers),
+        cmocka_unit_test(heads),
+        cmocka_unit_test(content_ranges),
+        cmocka_unit_test(retry_after),
+        cmocka_unit_test(etags),
+        cmocka_unit_test(urls),
+        cmocka_unit_test(ways),
+        cmocka_unit_test(rates),
+        cmocka_unit_test(pauses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
