@@ -249,7 +249,7 @@ static void add_model(struct qn_table *table, const struct qn_top_model *m)
 {
     char state[32], memory[16] = "", busy[48], waiting[24], rate[16], stays[24];
     if (m->progress > 0 && m->progress < 1)
-        snprintf(state, sizeof state, "%.20s %d %%", m->state, (int)(m->progress * 100));
+        snprintf(state, sizeof state, "%.20s %d%%", m->state, (int)(m->progress * 100));
     else
         snprintf(state, sizeof state, "%.31s", m->state);
     if (m->memory_bytes > 0)

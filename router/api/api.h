@@ -44,8 +44,8 @@ void qn_api_running(struct qn_services *sv, struct qn_http *h, const char *id); 
 /* The places of a running model (running.c). */
 struct qn_child_status;
 void qn_api_slots_write(struct qn_jw *w, const struct qn_child_status *s);
-void qn_api_slots(struct qn_services *sv, struct qn_http *h, const char *id);       /* running.c */
-void qn_api_upstream(struct qn_services *sv, struct qn_http *h, const char *id);    /* upstream.c */
+void qn_api_slots(struct qn_services *sv, struct qn_http *h, const char *id);    /* running.c */
+void qn_api_upstream(struct qn_services *sv, struct qn_http *h, const char *id); /* upstream.c */
 void qn_api_log_stream(struct qn_services *sv, struct qn_http *h,
                        const char *id);        /* log_stream.c */
 extern const struct qn_ws_route qn_log_socket; /* the same over WebSockets */
@@ -128,6 +128,13 @@ void qn_api_anthropic_model(struct qn_http *h, const struct qn_model_row *row);
 /* What a model is for, as Lemonade's clients know it; of a catalog row's type and labels
  * (models.c). */
 const char *qn_api_type_name(const char *type, const char *labels);
+
+/* A loaded model as LocalLLM's clients know it: "MODEL_CONTEXT_BACKEND" (health.c). */
+struct qn_loaded;
+struct qn_engine_name {
+    char backend[16], key[256];
+};
+void qn_api_engine_name(const struct qn_loaded *m, struct qn_engine_name *out);
 
 /* One model as /models lists it. */
 void qn_api_model_write(struct qn_jw *w, struct qn_services *sv, const struct qn_model_row *row);

@@ -8,6 +8,7 @@
 #include "router/inventory.h"
 #include "router/residency.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -193,16 +194,28 @@ static void write_kolosal(struct qn_jw *w, struct qn_services *sv, bool counts)
     qn_api_engines_write(sv, w, false);
 }
 
+void qn_api_engine_name(const struct qn_loaded *m, struct qn_engine_name *out)
+{
+    size_t n = 0;
+    for (; m->device[n] && n + 1 < sizeof out->backend; n++)
+        out->backend[n] = (char)toupper((unsigned char)m->device[n]);
+    out->backend[n] = '\0';
+    snprintf(out->key, sizeof out->key, "%.*s_%lld_%s", QN_MODEL_NAME_MAX, m->name,
+             (long long)m->status.context, out->backend);
+}
+
 /* The one attempt to load that a model here ever has. */
 static void write_attempt(struct qn_jw *w, const struct qn_loaded *m)
 {
+    struct qn_engine_name name;
+    qn_api_engine_name(m, &name);
     qn_jw_obj(w);
-    qn_jw_kstr(w, "key", m->name);
-    qn_jw_kstr(w, "backend", "CPU");
+    qn_jw_kstr(w, "key", name.key);
+    qn_jw_kstr(w, "backend", name.backend);
     qn_jw_key(w, "attempts");
     qn_jw_arr(w);
     qn_jw_obj(w);
-    qn_jw_kstr(w, "backend", "CPU");
+    qn_jw_kstr(w, "backend", name.backend);
     qn_jw_kstr(w, "result", "ok");
     qn_jw_ki64(w, "duration_ms", m->status.load_ms);
     qn_jw_obj_end(w);

@@ -129,7 +129,9 @@ static void client_seconds(struct qn_buf *out, const struct family *f, const str
 static void engine_loaded(struct qn_buf *out, const struct family *f, const struct scene *s)
 {
     for (size_t i = 0; i < s->n_loaded; i++) {
-        struct qn_labels labels = {2, {{"key", s->loaded[i].name}, {"backend", "CPU"}}};
+        struct qn_engine_name name;
+        qn_api_engine_name(&s->loaded[i], &name);
+        struct qn_labels labels = {2, {{"key", name.key}, {"backend", name.backend}}};
         if (is_ready(&s->loaded[i]))
             qn_expose(out, f->name, &labels, 1);
     }
@@ -248,6 +250,14 @@ enum of_model {
     SUM_PROMPT
 };
 
+static const struct qn_loaded *loaded_as(const struct scene *s, const struct qn_series *m)
+{
+    for (size_t i = 0; i < s->n_loaded; i++)
+        if (qn_str_eq(s->loaded[i].name, m->label))
+            return &s->loaded[i];
+    return NULL;
+}
+
 static double model_value(const struct scene *s, const struct qn_series *m, enum of_model which)
 {
     const int64_t *n = m->counts;
@@ -255,10 +265,7 @@ static double model_value(const struct scene *s, const struct qn_series *m, enum
     case INFO:
         return 1;
     case LOADED:
-        for (size_t i = 0; i < s->n_loaded; i++)
-            if (qn_str_eq(s->loaded[i].name, m->label))
-                return is_ready(&s->loaded[i]);
-        return 0;
+        return loaded_as(s, m) && is_ready(loaded_as(s, m));
     case LAST_INPUT:
         return (double)(m->last.prompt - m->last.cached);
     case LAST_OUTPUT:
@@ -286,11 +293,12 @@ static void by_model(struct qn_buf *out, const struct family *f, const struct sc
     for (size_t i = 0; i < qn_metrics_models(s->sv->metrics); i++) {
         const struct qn_series *m = qn_metrics_model_at(s->sv->metrics, i);
         const struct qn_model_row *row = qn_snapshot_find(s->snap, m->label);
+        const struct qn_loaded *now = loaded_as(s, m);
         struct qn_labels labels = {5,
                                    {{"model_name", m->label},
                                     {"checkpoint", row ? row->checkpoint : NULL},
                                     {"type", row ? qn_api_type_name(row->type, row->labels) : NULL},
-                                    {"device", "cpu"},
+                                    {"device", now ? now->device : NULL},
                                     {"recipe", row ? row->recipe : NULL}}};
         qn_expose(out, f->name, &labels, model_value(s, m, (enum of_model)f->which));
     }

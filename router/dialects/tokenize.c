@@ -49,7 +49,8 @@ static qn_err event(struct qn_reply *r, size_t job, const struct qn_event *ev, s
     if (ev->kind != QN_EV_DONE)
         return QN_OK;
     if (!ev->tokens)
-        return qn_fail(e, QN_ECHILD, "the model's process did not say the tokens");
+        return qn_fail_param(e, QN_EUNSUPPORTED, "model",
+                             "the engine of this model counts tokens and does not tell them");
     size_t n = strlen(ev->tokens) + 1;
     char *copy = qn_arena_try(r->arena, n);
     if (!copy)

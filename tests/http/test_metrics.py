@@ -213,7 +213,10 @@ def test_numbers_agree_with_what_was_asked(house):
     assert f["localllm_stream_chunks_total"].value() == 10
     assert f["localllm_client_requests_total"].value(client="tester") == 2
     assert f["localllm_engines_loaded"].value() == f["lemonade_loaded_models"].value() == 1
-    assert f["localllm_engine_loaded"].labels() == [{"key": model, "backend": "CPU"}]
+    assert f["localllm_engine_loaded"].labels() == [{"key": f"{model}_1000_CPU", "backend": "CPU"}]
+    phone = server.get("/health", headers={"X-API-Profile": "localllm"}).json
+    assert (phone["queue_depth"], phone["engines_loaded"]) == (0, 1)
+    assert (phone["engines"][0]["key"], phone["engines"][0]["backend"]) == (f"{model}_1000_CPU", "CPU")
     assert f["localllm_queue_depth"].value() == f["localllm_inflight"].value() == 0
     seconds = f["localllm_inference_seconds_total"].value()
     assert seconds > 0.01

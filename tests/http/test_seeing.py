@@ -1,5 +1,6 @@
 """What runs, the places of a model, tokens of a text, and one model behind a path of its own."""
 import json
+import time
 
 import pytest
 
@@ -25,6 +26,8 @@ def test_running(house):
     found = {m["model"]: m for m in server.get("/running").json["running"]}
     assert found[model]["state"] == "ready" and found[slow]["state"] == "starting"
     assert 590 <= found[model]["ttl"] <= 600
+    used = {m["model_name"]: m["last_use"] for m in server.get("/api/v1/health").json["all_models_loaded"]}
+    assert abs(used[model] - time.time()) < 60  # Unix time, as documented
     assert found[model]["proxy"].startswith("http://127.0.0.1:") and found[model]["pid"] > 0
     connection.close()
 
