@@ -308,8 +308,8 @@ static int set_up(void **state)
     n_told = told_progress = told_jobs = 0;
     child = NULL;
     assert_int_equal(qn_loop_new(&loop, NULL), QN_OK);
-    qn_http_client_new(loop, &client);
     descriptors_before = count_descriptors();
+    qn_http_client_new(loop, &client);
     return 0;
 }
 
@@ -320,8 +320,8 @@ static int tear_down(void **state)
     qn_child_free(child);
     if (pid)
         assert_int_equal(kill(-pid, 0), -1); /* nobody of the group is left */
+    qn_http_client_free(client); /* it has descriptors of its own since the first job */
     assert_int_equal(count_descriptors(), descriptors_before);
-    qn_http_client_free(client);
     qn_loop_free(loop);
     return 0;
 }
@@ -633,14 +633,14 @@ static void a_flooded_log_is_cut(void **state)
     until(QN_INST_READY);
     assert_true(qn_now_ms() - began < 5000);
     run_for(200);
-    kill(qn_child_status(child).pid, SIGSEGV);
+    kill(qn_child_status(child).pid, SIGKILL);
     until(QN_INST_STOPPED);
     const struct qn_evidence *left = qn_child_status(child).evidence;
     int lines = 0;
     for (const char *p = left->log; *p; p++)
         lines += *p == '\n';
     assert_int_equal(lines, 20);
-    assert_int_equal(left->signal, SIGSEGV);
+    assert_int_equal(left->signal, SIGKILL);
     assert_non_null(strstr(left->log, "line 19999"));
 }
 
@@ -819,8 +819,13 @@ static void freeing_a_child_ends_its_jobs(void **state)
 static void many_lives_leak_nothing(void **state)
 {
     (void)state;
+    int before = 0;
     make("good");
     for (int i = 0; i < 20; i++) {
+        if (i == 2) { /* the first job has made the client's own descriptors */
+            run_for(5);
+            before = count_descriptors();
+        }
         qn_child_load(child);
         until(QN_INST_READY);
         if (i % 2) {
@@ -834,7 +839,7 @@ static void many_lives_leak_nothing(void **state)
         until(QN_INST_STOPPED);
     }
     run_for(5);
-    assert_int_equal(count_descriptors(), descriptors_before);
+    assert_int_equal(count_descriptors(), before);
 }
 
 int main(int argc, char **argv)
