@@ -20,12 +20,13 @@ struct qn_queue_spot qn_queue_spot(const struct qn_queue_facts *f)
 {
     int64_t room = f->used < f->capacity ? f->capacity - f->used : 0;
     double each = f->answer_ms / (double)f->capacity;
-    double loading = f->loaded ? 0 : f->load_ms - (double)f->loading_ms;
+    double loading =
+        f->loaded || f->load_ms < (double)f->loading_ms ? 0 : f->load_ms - (double)f->loading_ms;
     struct qn_queue_spot s = {
         .position = position(f->ahead, room),
         .depth = position(f->waiting - 1, room),
-        .clear_ms = each > 1 ? (int64_t)each : 1,
+        .clear_ms = loading + each > 1 ? (int64_t)(loading + each) : 1,
     };
-    s.wait_ms = (int64_t)((double)(s.position - 1) * each + (loading > 0 ? loading : 0));
+    s.wait_ms = (int64_t)(loading + (double)(s.position - 1) * each);
     return s;
 }

@@ -31,7 +31,8 @@ struct qn_queue_spot {
     int64_t position; /* from 1: how many answers must end before it begins, and one */
     int64_t depth;    /* the position of the last in the queue */
     int64_t wait_ms;  /* (position - 1) * mean answer / capacity, and what is left of loading */
-    int64_t clear_ms; /* mean answer / capacity: until one more could come, on average; >= 1 */
+    int64_t clear_ms; /* until one more can come, on average: mean answer / capacity, and what is
+                         left of loading; >= 1 */
 };
 struct qn_queue_spot qn_queue_spot(const struct qn_queue_facts *f);
 

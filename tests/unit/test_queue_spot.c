@@ -79,8 +79,10 @@ static void loading_counts(void **state)
                                .loading_ms = 2000};
     assert_int_equal(qn_queue_spot(&f).position, 2);
     assert_int_equal(qn_queue_spot(&f).wait_ms, 3500);
+    assert_int_equal(qn_queue_spot(&f).clear_ms, 3500);
     f.loading_ms = 9000; /* later than usual: any moment now */
     assert_int_equal(qn_queue_spot(&f).wait_ms, 500);
+    assert_int_equal(qn_queue_spot(&f).clear_ms, 500);
 }
 
 static void nothing_known(void **state)
