@@ -62,7 +62,7 @@ static const struct qn_cli_option search_options[] = {
     {0},
 };
 static const struct qn_cli_option remote_options[] = {
-    {"--model", "NAME", "what the servers call it (default: the only one they have)", NULL},
+    {"--model", "NAME", "what the servers call it (default: their only one)", NULL},
     {"--key-env", "VAR", "variable of the server's environment that holds the key", NULL},
     {"--key-file", "FILE", "file that holds the key; - reads it from a pipe", NULL},
     {"--flavour", "NAME", "auto, openai, llamacpp or vllm", NULL},
@@ -96,7 +96,7 @@ static const struct qn_cli_option load_options[] = {
     {"--keep-alive", "TIME", "how long it stays without use: 10m, 2h, -1 for ever", NULL},
     {"--pinned", NULL, "it keeps its place until it is unloaded", NULL},
     {"--save-options", NULL, "load it with these options from now on", NULL},
-    {"--llamacpp", "ENGINE", "quince (default), llama-server, vulkan: see quince backends", NULL},
+    {"--llamacpp", "ENGINE", "quince (default) or one of quince backends", NULL},
     {"--llamacpp-args", "ARGS", "more arguments for llama-server", NULL},
     {0},
 };
