@@ -125,19 +125,19 @@ static qn_err say_calls(struct qn_hearing *h, int64_t index, const struct qn_jre
 
 /* ---- Logprobs ---- */
 
-static void write_bytes(struct qn_jw *w, const struct qn_jref *token)
+/* bytes: the server's own list, or absent. */
+static void write_bytes(struct qn_jw *w, const char *text, const struct qn_jref *bytes)
 {
-    struct qn_jref bytes = qn_json_get(token, "bytes"), text = qn_json_get(token, "token"), it;
-    const unsigned char *s = (const unsigned char *)qn_json_raw_str(&text);
+    struct qn_jref it;
     qn_jw_key(w, "bytes");
     qn_jw_arr(w);
-    if (qn_json_type(&bytes) == QN_JSON_ARRAY) {
-        for (bool more = qn_json_first(&bytes, &it); more; more = qn_json_next(&it)) {
+    if (qn_json_type(bytes) == QN_JSON_ARRAY) {
+        for (bool more = qn_json_first(bytes, &it); more; more = qn_json_next(&it)) {
             double v = qn_json_raw_f64(&it);
             qn_jw_i64(w, v >= 0 && v < 256 ? (int64_t)v : 0);
         }
     } else {
-        for (; *s; s++)
+        for (const unsigned char *s = (const unsigned char *)text; *s; s++)
             qn_jw_i64(w, *s);
     }
     qn_jw_arr_end(w);
@@ -145,13 +145,14 @@ static void write_bytes(struct qn_jw *w, const struct qn_jref *token)
 
 static void write_token(struct qn_jw *w, const struct qn_jref *token, bool with_top)
 {
-    struct qn_jref id = qn_json_get(token, "id"), text = qn_json_get(token, "token"),
-                   p = qn_json_get(token, "logprob"), top = qn_json_get(token, "top_logprobs"), it;
+    struct qn_jref bytes = qn_json_get(token, "bytes"), id = qn_json_get(token, "id"),
+                   text = qn_json_get(token, "token"), p = qn_json_get(token, "logprob"),
+                   top = qn_json_get(token, "top_logprobs"), it;
     double number = qn_json_raw_f64(&id);
     qn_jw_obj(w);
     qn_jw_ki64(w, "id", number >= 0 && number <= INT32_MAX ? (int64_t)number : 0);
     qn_jw_kstr(w, "token", qn_json_raw_str(&text));
-    write_bytes(w, token);
+    write_bytes(w, qn_json_raw_str(&text), &bytes);
     if (qn_json_type(&p) == QN_JSON_NUMBER)
         qn_jw_kf64(w, "logprob", qn_json_raw_f64(&p));
     else
@@ -169,6 +170,7 @@ static void write_token(struct qn_jw *w, const struct qn_jref *token, bool with_
 /* Completions' older form: parallel lists, and of each token an object of alternatives. */
 static void write_lists(struct qn_jw *w, const struct qn_jref *tokens, const struct qn_jref *lists)
 {
+    const struct qn_jref none = {0};
     struct qn_jref text, p, alternatives, it;
     struct qn_jref ps = qn_json_get(lists, "token_logprobs"),
                    tops = qn_json_get(lists, "top_logprobs");
@@ -177,7 +179,7 @@ static void write_lists(struct qn_jw *w, const struct qn_jref *tokens, const str
         qn_jw_obj(w);
         qn_jw_ki64(w, "id", 0);
         qn_jw_kstr(w, "token", qn_json_raw_str(&text));
-        write_bytes(w, &text);
+        write_bytes(w, qn_json_raw_str(&text), &none);
         if (more_p && qn_json_type(&p) == QN_JSON_NUMBER)
             qn_jw_kf64(w, "logprob", qn_json_raw_f64(&p));
         else
@@ -189,11 +191,7 @@ static void write_lists(struct qn_jw *w, const struct qn_jref *tokens, const str
             qn_jw_obj(w);
             qn_jw_ki64(w, "id", 0);
             qn_jw_kstr(w, "token", it.key ? it.key : "");
-            qn_jw_key(w, "bytes");
-            qn_jw_arr(w);
-            for (const unsigned char *s = (const unsigned char *)it.key; s && *s; s++)
-                qn_jw_i64(w, *s);
-            qn_jw_arr_end(w);
+            write_bytes(w, it.key ? it.key : "", &none);
             qn_jw_kf64(w, "logprob", qn_json_raw_f64(&it));
             qn_jw_obj_end(w);
         }
