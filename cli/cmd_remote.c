@@ -188,7 +188,7 @@ static void print_remotes(const struct qn_jref *models)
 
 static int list(const struct qn_cli *cli)
 {
-    static const char *const titles[] = {"Model", "Weight", "Key", "Called there", "Server"};
+    static const char *const titles[] = {"Model", "Weight", "Key", "Name there", "Server"};
     struct qn_json *doc = NULL;
     struct qn_error e = {0};
     if (qn_client_call(cli, "/api/v1/models", NULL, CALL_TIMEOUT_S, NULL, &doc, &e))

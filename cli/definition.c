@@ -20,8 +20,8 @@ static void copy(const struct qn_jref *from, const char *key, const char *as, st
 
 void qn_definition_write(const struct qn_jref *entry, struct qn_jw *w)
 {
-    static const char *const members[] = {"recipe", "labels",         "size",
-                                          "mmproj", "image_defaults", "recipe_options"};
+    static const char *const members[] = {"recipe",         "labels",         "size",  "mmproj",
+                                          "image_defaults", "recipe_options", "remote"};
     struct qn_jref checkpoints = qn_json_get(entry, "checkpoints");
     qn_jw_obj(w);
     copy(entry, "id", "model_name", w);

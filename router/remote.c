@@ -97,6 +97,7 @@ static void write_shown(const struct qn_remote *def, struct qn_buf *out)
     qn_jw_obj_end(&w);
 }
 
+/* request: its members, or, of a definition that was exported, those of its "remote". */
 static void write_file(const struct qn_jref *request, struct qn_buf *out)
 {
     static const char *const members[] = {"model",   "api_key", "key_env",   "ca_file",  "flavour",
@@ -105,9 +106,12 @@ static void write_file(const struct qn_jref *request, struct qn_buf *out)
     struct qn_jref url = qn_json_get(request, "base_url"), v;
     qn_jw_obj(&w);
     qn_jw_ki64(&w, "quince_remote", 1);
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-        copy(request, members[i], &w);
-    v = qn_json_get(request, "upstreams");
+    struct qn_jref exported = qn_json_get(request, "remote");
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        v = qn_json_get(request, members[i]);
+        copy(qn_json_type(&v) > QN_JSON_NULL ? request : &exported, members[i], &w);
+    }
+    v = qn_json_get(qn_json_count(&exported) ? &exported : request, "upstreams");
     if (qn_json_type(&v) <= QN_JSON_NULL && qn_json_type(&url) == QN_JSON_STRING) {
         qn_jw_key(&w, "upstreams");
         qn_jw_arr(&w);

@@ -111,6 +111,7 @@ static void on_end(void *ctx, int status, const struct qn_error *broken)
     bool passing;
     r->x = NULL;
     qn_err err = qn_hearing_end(&r->hearing, status, broken, r->up->who, &passing, &why);
+    qn_upstream_hide_key(r->up, &why);
     /* One that has too much to do is well, and so is one that finds a request wrong. */
     qn_upstream_note(r->up, !err || !passing || status == 429, &why);
     if (!err && has_more_inputs(r)) {

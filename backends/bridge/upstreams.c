@@ -67,6 +67,13 @@ static void step(struct qn_up *u, enum qn_breaker_event ev)
                 u->error.code ? " message=" : "", u->error.code ? u->error.message : "");
 }
 
+void qn_upstream_hide_key(const struct qn_up *u, struct qn_error *e)
+{
+    size_t n = u->key ? strlen(u->key) : 0;
+    for (char *at = e->message; n && (at = strstr(at, u->key)); at += n)
+        memset(at, '*', n);
+}
+
 void qn_upstream_note(struct qn_up *u, bool good, const struct qn_error *why)
 {
     if (u->all->own)
@@ -187,6 +194,7 @@ static void probe_end(void *ctx, int status, const struct qn_error *broken)
     u->probe = NULL;
     qn_err err = judge(u, status, broken, &why);
     qn_buf_clear(&u->answer);
+    qn_upstream_hide_key(u, &why);
     qn_upstream_note(u, err == QN_OK, &why);
 }
 

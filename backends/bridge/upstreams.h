@@ -49,6 +49,9 @@ void qn_upstream_probe(struct qn_up *u);
 void qn_upstreams_probe_due(struct qn_ups *u, int64_t now_ms);
 bool qn_upstreams_probing(const struct qn_ups *u); /* one is on its way */
 
+/* Takes its key out of what it said: some servers repeat what they were sent. */
+void qn_upstream_hide_key(const struct qn_up *u, struct qn_error *e);
+
 /* How a request to it went. */
 void qn_upstream_note(struct qn_up *u, bool good, const struct qn_error *why);
 

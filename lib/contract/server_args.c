@@ -61,8 +61,8 @@ static const char *const llama_reserved[] = {
     NULL,
 };
 static const char *const whisper_reserved[] = {
-    "-m",        "--model",          "--host",    "--port", "--public", "--request-path",
-    "--convert", "--inference-path", "--tmp-dir", "-h",     "--help",   NULL,
+    "-m",        "--model", "--host", "--port", "--public", "--request-path", "--inference-path",
+    "--tmp-dir", "-h",      "--help", NULL,
 };
 static const char *const sd_reserved[] = {
     "-m",

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "contract/job.h"
+#include "contract/server_args.h"
 #include "router/answer.h"
 #include "router/api/pull.h"
 #include "router/dialects/keep_alive.h"
@@ -59,6 +60,21 @@ static void answer(struct asker *a, const char *message)
     qn_buf_deinit(&body);
 }
 
+/* Arguments for a server of somebody else's, which quince may have to refuse. */
+static qn_err check_arguments(const struct qn_backend_type *type, const struct qn_jref *body,
+                              struct qn_error *e)
+{
+    const struct qn_server_kind *kind = qn_server_kind_of_type(type->type);
+    struct qn_jref args = qn_json_get(body, kind ? kind->args_option : "");
+    struct qn_strings words;
+    if (!kind || qn_json_type(&args) != QN_JSON_STRING)
+        return QN_OK;
+    struct qn_arena *arena = qn_arena_new(OPTIONS_MAX);
+    qn_err err = qn_server_args_read(kind, qn_json_raw_str(&args), arena, &words, e);
+    qn_arena_free(arena);
+    return err;
+}
+
 /* The options of the model's backend type that the request names. */
 static qn_err read_options(struct qn_services *sv, const char *name, const struct qn_jref *body,
                            struct qn_buf *out, struct qn_error *e)
@@ -81,6 +97,8 @@ static qn_err read_options(struct qn_services *sv, const char *name, const struc
         qn_load_options_of(type, body, out);
     else
         qn_buf_str(out, "{}");
+    if (type && !err)
+        err = check_arguments(type, body, e);
     qn_snapshot_unref(snap);
     if (err)
         return err;
