@@ -250,7 +250,7 @@ def test_the_catalog_in_the_form_of_two_files(house, depot):
     other = house.start("--no-discovery")
     for name, definition in models.items():
         assert other.post("/v1/models/register", {"model_name": f"user.{name}", **definition}).status == 200
-    given = {**options, "user.own": {"ctx_size": 512, "slots": 2, "llamacpp_backend": "vulkan"}, "user.gone": {}}
+    given = {**options, "user.own": {"ctx_size": 512, "slots": 2, "steps": 20}, "user.gone": {}}
     reply = other.post("/internal/recipe_options.json", given)
     assert reply.status == 200 and reply.json == {"status": "success", "not_here": ["user.gone"]}
     assert other.get("/internal/recipe_options.json").json == {
