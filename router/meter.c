@@ -45,7 +45,7 @@ void qn_meter_granted(struct qn_meter *m)
 void qn_meter_again(struct qn_meter *m)
 {
     qn_series_add(m->series, QN_M_REPLAYED, 1);
-    m->first_us = m->last_us = m->prompt = m->cached = m->output = 0;
+    m->last_us = m->prompt = m->cached = m->output = 0;
     m->output_ms = 0;
     m->n_times = 0;
 }
@@ -69,9 +69,10 @@ static void take_piece(struct qn_meter *m, bool first_choice)
     if (!first_choice)
         return;
     int64_t now = qn_now_us();
-    if (!m->first_us) {
+    if (!m->last_us) {
+        if (!m->first_us) /* else it began anew: a request counts once */
+            qn_series_observe(m->series, QN_H_FIRST_TOKEN, seconds(m->began_us, now));
         m->first_us = now;
-        qn_series_observe(m->series, QN_H_FIRST_TOKEN, seconds(m->began_us, now));
     } else {
         double s = seconds(m->last_us, now);
         qn_series_observe(m->series, QN_H_INTER_TOKEN, s);

@@ -178,6 +178,8 @@ def test_every_documented_name_has_its_type(server):
         for name in names.split():
             assert families[name].kind == kind, name
     assert families["lemonade_server_up"].value() == 1
+    assert server.request("HEAD", "/metrics").status == 200
+    assert server.get("/v1/metrics").status == 404  # at the root only
     assert families["lemonade_memory_used_gb"].value() > 0
     assert families["quince_resident_memory_bytes"].value() > 1e6
 

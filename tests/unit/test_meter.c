@@ -121,6 +121,7 @@ static void test_again(void **state)
     assert_int_equal(stats.output, 20);
     assert_int_equal(whole(QN_M_REQUESTS), 1);
     assert_int_equal(timed(QN_H_QUEUE_WAIT), 1);
+    assert_int_equal(timed(QN_H_FIRST_TOKEN), 1);
 }
 
 /* A request that only loads a model leaves the last answer's figures alone. */
