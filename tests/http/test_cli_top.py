@@ -178,29 +178,39 @@ def test_top_is_live(place):
     assert not end.other and end.cursor
 
 
-@pytest.mark.parametrize("lines", [1, 2, 5, 8, 12])
-def test_top_fits_any_height(place, lines):
+def test_top_fits_any_height(place):
     server, cli, house = place
-    server_models = [house.model(server, f"m{i}", recipe=recipe) for i, recipe in
-                     enumerate(("llamacpp", "whispercpp", "sd-cpp", "kokoro"))]
-    for model in server_models:
-        assert server.post("/v1/load", {"model_name": model}).status == 200
-    t = Top(cli, "--interval", "0.2", lines=lines, columns=60)
-    screen = t.until("quince ")
-    before = t.frames()
-    wait_until(lambda: t.read(0.05) is None or t.frames() > before + 1, what="two frames more")
-    screen = t.show()
-    assert not screen.scrolled
-    if lines == 12:
-        assert "user.m0" in screen.text() and "user.m3" in screen.text()
-    if lines == 8:
-        assert "... and " in screen.text()
-    t.resize(24, 80)
-    os.kill(t.pid, signal.SIGWINCH)
-    t.until(r"^user\.m3 ")
-    t.type(CTRL_C)
-    assert t.status() == 0
-    assert not t.show().other
+    for i, recipe in enumerate(("llamacpp", "whispercpp", "sd-cpp", "kokoro")):
+        assert server.post("/v1/load", {"model_name": house.model(server, f"m{i}", recipe=recipe)}).status == 200
+    for lines in (1, 2, 5, 8, 12):
+        t = Top(cli, "--interval", "0.2", lines=lines, columns=60)
+        t.until("quince ")
+        before = t.frames()
+        wait_until(lambda: t.read(0.05) is None or t.frames() > before, what="a frame more")
+        screen = t.show()
+        assert not screen.scrolled
+        if lines == 12:
+            assert "user.m0" in screen.text() and "user.m3" in screen.text()
+        if lines == 8:
+            assert "... and " in screen.text()
+        t.resize(24, 80)
+        os.kill(t.pid, signal.SIGWINCH)
+        t.until(r"^user\.m3 ")
+        t.type(CTRL_C)
+        assert t.status() == 0
+        assert not t.show().other
+
+
+def test_top_leaves_at_once_also_while_the_server_is_silent(place):
+    server, cli, house = place
+    t = Top(cli, "--interval", "0.2")
+    t.until("No model is loaded")
+    os.kill(server.process.pid, signal.SIGSTOP)
+    try:
+        t.type("q")
+        assert t.status() == 0 and not t.show().other
+    finally:
+        os.kill(server.process.pid, signal.SIGCONT)
 
 
 def test_top_gives_the_terminal_back(place):
