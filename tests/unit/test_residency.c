@@ -220,6 +220,10 @@ static void what_computes_elsewhere_needs_no_room(void **state)
     PLAN(A(.kind = LLM, .elsewhere = true, .memory_bytes = 90),
          A(.max_loaded = ALL(1), .memory_bytes = 100, .threads = 4));
     assert_int_equal(plan.verdict, QN_PLAN_LOAD);
+    /* Nor does it take the place that another needs. */
+    qn_residency_plan(live + 1, 1, &(struct qn_resident){.kind = LLM},
+                      &(struct qn_budget){ALL(1), .threads = 1}, &plan);
+    assert_int_equal(plan.verdict, QN_PLAN_LOAD);
     /* And gives none. */
     qn_residency_plan(live + 1, 1, &(struct qn_resident){.kind = LLM, .memory_bytes = 101},
                       &(struct qn_budget){ALL(1), .memory_bytes = 100, .threads = 1}, &plan);
@@ -275,6 +279,24 @@ static void groups_have_their_own_rules(void **state)
         if (plan.verdict != QN_PLAN_LOAD)
             assert_true(plan.awaited[0] || plan.verdict == QN_PLAN_REFUSE || !cases[i].has);
     }
+}
+
+static void a_member_needs_no_place_of_its_kind(void **state)
+{
+    (void)state;
+    LIVE({.kind = LLM, .busy = true});
+    PLAN(A(.kind = LLM, .group = &swapping), A(.max_loaded = ALL(1), .threads = 4));
+    assert_int_equal(plan.verdict, QN_PLAN_LOAD);
+}
+
+/* Who is named as being in the way is the one that is waited for. */
+static void the_blocker_is_the_busy_one(void **state)
+{
+    (void)state;
+    LIVE({.kind = LLM, .leaving = true, .busy = true}, {.kind = LLM}, {.kind = LLM, .busy = true});
+    PLAN(A(.kind = LLM), A(.max_loaded = ALL(1), .threads = 4));
+    assert_int_equal(plan.verdict, QN_PLAN_WAIT);
+    assert_int_equal(plan.blocker, 2);
 }
 
 static void a_persistent_member_leaves_only_for_its_own_group(void **state)
@@ -421,6 +443,8 @@ int main(void)
         cmocka_unit_test(what_computes_elsewhere_needs_no_room),
         cmocka_unit_test(memory_of_graphics_processors),
         cmocka_unit_test(groups_have_their_own_rules),
+        cmocka_unit_test(a_member_needs_no_place_of_its_kind),
+        cmocka_unit_test(the_blocker_is_the_busy_one),
         cmocka_unit_test(a_persistent_member_leaves_only_for_its_own_group),
         cmocka_unit_test(the_neural_processor_is_not_shared),
         cmocka_unit_test(a_second_try_has_the_memory_to_itself),
