@@ -35,13 +35,13 @@ static struct qn_jref strongest(const struct qn_jref *roots, const char *name)
 static void read_layers(struct place *p, const struct qn_model_row *row,
                         const struct qn_jref *roots)
 {
-    int64_t idle_s = EVICT_IDLE_PRESET_S;
+    double idle_s = EVICT_IDLE_PRESET_S;
     struct qn_place_options o = {.weight = 1, .max_concurrent = QN_UNSET, .max_queue = QN_UNSET};
     struct qn_jref v = strongest(roots, "auto_evict");
     o.auto_evict = qn_json_type(&v) == QN_JSON_BOOL ? qn_json_raw_bool(&v) : -1;
     v = strongest(roots, "evict_idle_timeout");
-    qn_json_i64_opt(&v, 0, SECONDS_MAX, &idle_s, NULL);
-    o.evict_idle_ms = idle_s * 1000;
+    qn_json_f64_opt(&v, 0, SECONDS_MAX, &idle_s, NULL);
+    o.evict_idle_ms = (int64_t)(idle_s * 1000);
     v = strongest(roots, "max_concurrent");
     qn_json_i64_opt(&v, 0, COUNT_MAX, &o.max_concurrent, NULL);
     v = strongest(roots, "max_queue");

@@ -26,6 +26,21 @@ void qn_load_options_of(const struct qn_backend_type *type, const struct qn_jref
     qn_jw_obj_end(&w);
 }
 
+qn_err qn_load_option_check(const struct qn_load_option *o, const struct qn_jref *v,
+                            struct qn_error *e)
+{
+    int64_t whole;
+    double number;
+    if (qn_json_type(v) <= QN_JSON_NULL)
+        return QN_OK;
+    if (qn_json_type(v) != o->type)
+        return qn_json_fail(v, e, "expected %s", qn_json_type_name(o->type));
+    if (o->max <= o->min)
+        return QN_OK;
+    return o->whole ? qn_json_i64(v, o->min, o->max, &whole, e)
+                    : qn_json_f64(v, (double)o->min, (double)o->max, &number, e);
+}
+
 qn_err qn_load_options_check(const struct qn_backend_type *type, const struct qn_jref *object,
                              struct qn_error *e)
 {
@@ -35,8 +50,7 @@ qn_err qn_load_options_check(const struct qn_backend_type *type, const struct qn
     for (const struct qn_load_option *o = type ? type->load_options : NULL; o && o->name && !err;
          o++) {
         struct qn_jref v = qn_json_get(object, o->name);
-        if (qn_json_type(&v) > QN_JSON_NULL && qn_json_type(&v) != o->type)
-            err = qn_json_fail(&v, e, "expected %s", qn_json_type_name(o->type));
+        err = qn_load_option_check(o, &v, e);
     }
     return err;
 }
@@ -179,7 +193,8 @@ void qn_load_options_plain(const struct qn_backend_type *type, const char *const
             docs[i] = NULL;
     qn_jw_obj(&w);
     for (const struct qn_load_option *o = type->load_options; o->name; o++) {
-        bool said = o->kind != QN_LOAD_VALUE;
+        bool engine = o->kind == QN_LOAD_HOUSE && o->type == QN_JSON_STRING;
+        bool said = o->kind != QN_LOAD_VALUE && !engine;
         for (size_t i = 0; i < n && !said; i++) {
             struct qn_jref root = docs[i] ? qn_json_root(docs[i]) : (struct qn_jref){0};
             struct qn_jref v = qn_json_get(&root, o->name);

@@ -22,6 +22,10 @@ struct qn_load_places {
 void qn_load_options_of(const struct qn_backend_type *type, const struct qn_jref *object,
                         struct qn_buf *out);
 
+/* Is this a value that the option can have? null is one: it says nothing. QN_EINVAL. */
+qn_err qn_load_option_check(const struct qn_load_option *o, const struct qn_jref *v,
+                            struct qn_error *e);
+
 enum { QN_CONTEXT_MAX = 16 * 1024 * 1024 };
 
 /* What is to be saved with a model: ctx_size and the options of its type must be of their types,
@@ -37,7 +41,7 @@ qn_err qn_load_options_merge(const struct qn_backend_type *type, const char *con
                              struct qn_error *e);
 
 /* Appends the JSON object of what these layers say as clients write it, of options that are plain
- * values for the child: what a health report may show. */
+ * values for the child, or choose an engine: what a health report may show. */
 void qn_load_options_plain(const struct qn_backend_type *type, const char *const *layers, size_t n,
                            struct qn_buf *out);
 

@@ -49,31 +49,34 @@ static int64_t media_memory(const struct qn_memory_facts *f)
 
 /* What holds for a model of any type, and is the router's business. */
 /* clang-format off */
+#define OPTION(name_, kind_, type_) {.name = name_, .kind = QN_LOAD_##kind_, .type = QN_JSON_##type_}
+#define RANGE(name_, min_, max_, whole_) \
+    {.name = name_, .kind = QN_LOAD_HOUSE, .type = QN_JSON_NUMBER, .min = min_, .max = max_, .whole = whole_}
 #define HOUSE_OPTIONS                                     \
-    {"pinned", QN_LOAD_HOUSE, QN_JSON_BOOL},              \
-    {"max_concurrent", QN_LOAD_HOUSE, QN_JSON_NUMBER},    \
-    {"max_queue", QN_LOAD_HOUSE, QN_JSON_NUMBER},         \
-    {"auto_evict", QN_LOAD_HOUSE, QN_JSON_BOOL},          \
-    {"evict_idle_timeout", QN_LOAD_HOUSE, QN_JSON_NUMBER}, \
-    {"evict_weight_factor", QN_LOAD_HOUSE, QN_JSON_NUMBER}
+    OPTION("pinned", HOUSE, BOOL),                        \
+    RANGE("max_concurrent", 0, 100000, true),             \
+    RANGE("max_queue", -1, 100000, true),                 \
+    OPTION("auto_evict", HOUSE, BOOL),                    \
+    RANGE("evict_idle_timeout", 0, 31536000, false),      \
+    RANGE("evict_weight_factor", 0, 1000000000, false)
 /* clang-format on */
 
 static const struct qn_load_option media_options[] = {
     HOUSE_OPTIONS,
-    {NULL, QN_LOAD_VALUE, QN_JSON_ABSENT},
+    OPTION(NULL, VALUE, ABSENT),
 };
 /* Those with which another engine is chosen and started are in server_args.c, too. */
 static const struct qn_load_option asr_options[] = {
-    {"whispercpp_backend", QN_LOAD_HOUSE, QN_JSON_STRING},
-    {"whispercpp_args", QN_LOAD_HOUSE, QN_JSON_STRING},
+    OPTION("whispercpp_backend", HOUSE, STRING),
+    OPTION("whispercpp_args", HOUSE, STRING),
     HOUSE_OPTIONS,
-    {NULL, QN_LOAD_VALUE, QN_JSON_ABSENT},
+    OPTION(NULL, VALUE, ABSENT),
 };
 static const struct qn_load_option image_options[] = {
-    {"sd-cpp_backend", QN_LOAD_HOUSE, QN_JSON_STRING},
-    {"sdcpp_args", QN_LOAD_HOUSE, QN_JSON_STRING},
+    OPTION("sd-cpp_backend", HOUSE, STRING),
+    OPTION("sdcpp_args", HOUSE, STRING),
     HOUSE_OPTIONS,
-    {NULL, QN_LOAD_VALUE, QN_JSON_ABSENT},
+    OPTION(NULL, VALUE, ABSENT),
 };
 
 /* What another machine computes with is not this one's. */
@@ -85,19 +88,19 @@ static int64_t remote_memory(const struct qn_memory_facts *f)
 }
 
 static const struct qn_load_option llm_options[] = {
-    {"slots", QN_LOAD_VALUE, QN_JSON_NUMBER},
-    {"cache_type", QN_LOAD_VALUE, QN_JSON_STRING},
-    {"speculate", QN_LOAD_VALUE, QN_JSON_BOOL},
-    {"context_shift", QN_LOAD_VALUE, QN_JSON_BOOL},
-    {"draft_model", QN_LOAD_MODEL, QN_JSON_STRING},
-    {"prefix_cache", QN_LOAD_CACHE_FILE, QN_JSON_BOOL},
-    {"rope_scaling", QN_LOAD_VALUE, QN_JSON_STRING},
-    {"lora", QN_LOAD_ADAPTERS, QN_JSON_ARRAY},
-    {"weight_cache", QN_LOAD_WEIGHT_CACHE, QN_JSON_NUMBER},
-    {"llamacpp_backend", QN_LOAD_HOUSE, QN_JSON_STRING},
-    {"llamacpp_args", QN_LOAD_HOUSE, QN_JSON_STRING},
+    OPTION("slots", VALUE, NUMBER),
+    OPTION("cache_type", VALUE, STRING),
+    OPTION("speculate", VALUE, BOOL),
+    OPTION("context_shift", VALUE, BOOL),
+    OPTION("draft_model", MODEL, STRING),
+    OPTION("prefix_cache", CACHE_FILE, BOOL),
+    OPTION("rope_scaling", VALUE, STRING),
+    OPTION("lora", ADAPTERS, ARRAY),
+    OPTION("weight_cache", WEIGHT_CACHE, NUMBER),
+    OPTION("llamacpp_backend", HOUSE, STRING),
+    OPTION("llamacpp_args", HOUSE, STRING),
     HOUSE_OPTIONS,
-    {NULL, QN_LOAD_VALUE, QN_JSON_ABSENT},
+    OPTION(NULL, VALUE, ABSENT),
 };
 
 static const struct qn_backend_type types[] = {

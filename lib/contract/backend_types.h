@@ -33,6 +33,8 @@ struct qn_load_option {
     const char *name; /* in load requests, among a model's saved options, and for the child */
     enum qn_load_kind kind;
     enum qn_json_type type; /* of its value in requests */
+    int64_t min, max;       /* of a number, where max > min; else the child judges it */
+    bool whole;             /* such a number has no fraction */
 };
 
 struct qn_backend_type {

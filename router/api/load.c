@@ -89,9 +89,8 @@ static qn_err read_options(struct qn_services *sv, const char *name, const struc
     for (const struct qn_load_option *o = type ? type->load_options : NULL; o && o->name && !err;
          o++) {
         struct qn_jref v = qn_json_get(body, o->name);
-        if (o->kind == QN_LOAD_HOUSE && qn_json_type(&v) > QN_JSON_NULL &&
-            qn_json_type(&v) != o->type)
-            err = qn_json_fail(&v, e, "expected %s", qn_json_type_name(o->type));
+        if (o->kind == QN_LOAD_HOUSE)
+            err = qn_load_option_check(o, &v, e);
     }
     if (type)
         qn_load_options_of(type, body, out);

@@ -7,6 +7,7 @@
 #include "router/answer.h"
 #include "router/api/waiting.h"
 #include "router/inventory.h"
+#include "router/load_options.h"
 #include "router/may_open.h"
 #include "router/residency.h"
 
@@ -194,8 +195,9 @@ static qn_err check_member(struct qn_services *sv, struct qn_http *h,
     const struct qn_load_option *o = option_find(type, v->key);
     if (!o)
         return qn_json_fail(v, e, "is not an option of models of this kind");
-    if (qn_json_type(v) != o->type)
-        return qn_json_fail(v, e, "expected %s", qn_json_type_name(o->type));
+    qn_err wrong = qn_load_option_check(o, v, e);
+    if (wrong)
+        return wrong;
     struct qn_jref it;
     for (bool more = o->kind == QN_LOAD_ADAPTERS && qn_json_first(v, &it); more;
          more = qn_json_next(&it)) {

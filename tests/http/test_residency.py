@@ -199,9 +199,11 @@ def test_pin_says_what_is_wrong(house):
         assert reply.json["error"]["type"] == "invalid_request_error"
     reply = server.post("/internal/pin", {"model": "nobody", "pinned": True})
     assert reply.status == 404 and reply.json["error"]["type"] == "model_not_found"
-    for body in ({"pinned": 1}, {"evict_idle_timeout": "5"}, {"auto_evict": 0}, {"evict_weight_factor": True}):
+    for body in ({"pinned": 1}, {"evict_idle_timeout": "5"}, {"auto_evict": 0}, {"evict_weight_factor": True},
+                 {"evict_idle_timeout": -1}, {"max_queue": 1.5}, {"max_concurrent": 100001}):
         reply = load(server, "a", **body)
         assert reply.status == 400 and next(iter(body)) in reply.json["error"]["message"], reply.body
+        assert server.post("/v1/models/a/options", body).status == 400
 
 
 def test_memory_that_runs_short(house):

@@ -133,14 +133,16 @@ static void a_report_shows_plain_values_of_the_strongest_layer(void **state)
     (void)state;
     static const char *const layers[] = {
         "{\"cache_type\":\"q8_0\",\"slots\":null}",
-        "{\"cache_type\":\"q4_0\",\"slots\":3,\"draft_model\":\"small\",\"pinned\":true,"
+        "{\"cache_type\":\"q4_0\",\"slots\":3,\"llamacpp_backend\":\"cpu\",\"draft_model\":"
+        "\"small\",\"pinned\":true,"
         "\"lora\":[{\"path\":\"/secret\"}]}",
         "no object",
     };
     struct qn_buf text;
     qn_buf_init(&text, 4096);
     qn_load_options_plain(qn_backend_type_find("llm"), layers, 3, &text);
-    assert_string_equal(qn_buf_cstr(&text), "{\"slots\":3,\"cache_type\":\"q8_0\"}");
+    assert_string_equal(qn_buf_cstr(&text),
+                        "{\"slots\":3,\"cache_type\":\"q8_0\",\"llamacpp_backend\":\"cpu\"}");
     qn_buf_deinit(&text);
 }
 
