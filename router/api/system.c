@@ -207,6 +207,12 @@ static void answer(void *ctx, const struct qn_devices_view *view)
                              });
         qn_jw_kbool(&w, "no_fetch_executables", a->sv->no_fetch_executables);
         write_storage(&w, a->sv, view);
+        qn_jw_key(&w, "cloud"); /* servers elsewhere are models here: the recipe remote */
+        qn_jw_obj(&w);
+        qn_jw_key(&w, "providers");
+        qn_jw_arr(&w);
+        qn_jw_arr_end(&w);
+        qn_jw_obj_end(&w);
         qn_jw_obj_end(&w);
         qn_answer_json(a->client.http, 200, &body);
         qn_buf_deinit(&body);

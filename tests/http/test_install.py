@@ -45,10 +45,27 @@ BACKEND = {"devices": [], "state": "installed", "message": "", "action": ""}
 DONE = {"status": "success", "recipe": "llamacpp", "backend": "vulkan"}
 
 
+SYSTEM = {
+    "OS Version": "x", "Processor": "x", "Physical Memory": "32.0 GB", "OEM System": "x", "BIOS Version": "1.0.0",
+    "CPU Max Clock": "5100 MHz", "recipes": {},
+    "devices": {
+        "cpu": {"name": "x", "cores": 12, "threads": 24, "available": True, "family": "x86_64"},
+        "amd_igpu": {"name": "x", "vram_gb": 0.5, "available": True, "family": "gfx1150"},
+        "amd_dgpu": [], "amd_npu": {"name": "x", "available": True, "family": "XDNA2"}}}
+# What it shows of each recipe; its Windows Power Setting and power_mode are Windows' own.
+RECIPES = {"llamacpp": ["vulkan", "rocm", "metal", "cpu"], "whispercpp": ["default"], "sd-cpp": ["default"],
+           "flm": ["default"], "ryzenai-llm": ["default"]}
+
+
 def test_the_examples_of_the_document(laptop):
     laptop.offer("llamacpp:vulkan", "b7869", needs="vulkan")
     server = laptop.start()
     info = server.get("/api/v1/system-info").json
+    check(info, SYSTEM)
+    for recipe, backends in RECIPES.items():
+        assert set(backends) <= set(info["recipes"][recipe]["backends"]), recipe
+    assert info["recipes"]["llamacpp"]["default_backend"] == "cpu"
+    assert info["cloud"] == {"providers": []}
     for recipe in info["recipes"].values():
         for backend in recipe["backends"].values():
             check(backend, BACKEND)
