@@ -35,7 +35,7 @@ static void places(void **state)
     (void)state;
     assert_complete("lo", QN_COMPLETE_NOTHING, "load\nlogs\n");
     assert_complete("--host box lo", QN_COMPLETE_NOTHING, "load\nlogs\n");
-    assert_complete("help un", QN_COMPLETE_NOTHING, "unload\n");
+    assert_complete("help un", QN_COMPLETE_NOTHING, "unload\nunpin\n");
     assert_complete("--ver", QN_COMPLETE_NOTHING, "--version\n");
     assert_complete(
         "logs --", QN_COMPLETE_NOTHING,
