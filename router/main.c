@@ -23,9 +23,9 @@
 #include "router/blobs.h"
 #include "router/devices.h"
 #include "router/discovery.h"
+#include "router/engine_choice.h"
 #include "router/inquiry.h"
 #include "router/intake.h"
-#include "router/engine_choice.h"
 #include "router/inventory.h"
 #include "router/inventory_config.h"
 #include "router/keys.h"
@@ -116,6 +116,11 @@ static const char *large_body(void *ctx, const struct qn_http *h, int64_t *reser
     const struct program *p = ctx;
     *reserve_bytes = p->settings.disk_reserve_mb * INT64_C(1048576);
     return qn_routes_large_body(&p->routes, h);
+}
+
+static bool unwanted_body(void *ctx, const struct qn_http *h)
+{
+    return qn_routes_unwanted_body(&((const struct program *)ctx)->routes, h);
 }
 
 static void on_refuse(void *ctx, int status, const char *method, const char *path,
@@ -505,6 +510,7 @@ static qn_err open_all(struct program *p, struct qn_error *e)
     static const struct qn_http_events events = {.request = on_request,
                                                  .refuse = on_refuse,
                                                  .large_body = large_body,
+                                                 .unwanted_body = unwanted_body,
                                                  .upgrade = on_upgrade};
     const struct qn_settings *s = &p->settings;
     char *catalog = NULL;

@@ -349,6 +349,10 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
         } else if ((verdict = qn_auth_admit(r->services->auth, h, &visit, hit.row->class)) !=
                    QN_MAY) {
             refuse(r->services, h, verdict);
+        } else if (qn_http_body_thrown(h)) {
+            struct qn_error e; /* the keys have changed meanwhile */
+            qn_fail(&e, QN_EBUSY, "the request has come while keys were changed: try again");
+            qn_answer_error(h, &e);
         } else if (qn_str_eq(method, "POST") && body_len > 0 && !takes_any_type(hit.row) &&
                    !(hit.row->dialect && hit.row->dialect->form) &&
                    !qn_auth_is_json(qn_http_header(h, "Content-Type"))) {
@@ -369,22 +373,35 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
     }
 }
 
+/* What qn_routes_serve will say, as far as the head decides it. *hit: where FOUND. */
+static bool will_be_refused(const struct qn_routes *r, const struct qn_http *h,
+                            struct qn_route_hit *hit)
+{
+    const struct qn_key_row *key;
+    struct qn_visit visit;
+    struct qn_http_ends ends;
+    if (qn_route_find(qn_http_method(h), qn_http_path(h), hit) != QN_ROUTE_FOUND)
+        return true;
+    qn_auth_visit(h, &visit, &ends);
+    return qn_auth_guard(r->services->auth, &visit) != QN_MAY ||
+           qn_auth_enter(r->services->auth, &visit, hit->row->class, &key) != QN_MAY;
+}
+
 const char *qn_routes_large_body(const struct qn_routes *r, const struct qn_http *h)
 {
     struct qn_route_hit hit;
     if (!qn_str_eq(qn_http_method(h), "POST") ||
         qn_route_find("POST", qn_http_path(h), &hit) != QN_ROUTE_FOUND ||
-        hit.row->handle != qn_api_ollama_blob_put)
-        return NULL;
-    const struct qn_key_row *key;
-    struct qn_visit visit;
-    struct qn_http_ends ends;
-    qn_auth_visit(h, &visit, &ends);
-    if (qn_auth_guard(r->services->auth, &visit) != QN_MAY ||
-        qn_auth_enter(r->services->auth, &visit, hit.row->class, &key) != QN_MAY ||
+        hit.row->handle != qn_api_ollama_blob_put || will_be_refused(r, h, &hit) ||
         r->services->no_presets || r->services->stopping)
         return NULL;
     return qn_blobs_dir(r->services->blobs);
+}
+
+bool qn_routes_unwanted_body(const struct qn_routes *r, const struct qn_http *h)
+{
+    struct qn_route_hit hit;
+    return will_be_refused(r, h, &hit);
 }
 
 void qn_routes_refuse(int status, const char *path, struct qn_buf *body)

@@ -79,6 +79,8 @@ struct qn_http {
     size_t body_len;
     struct qn_error stored; /* why it could not be stored */
     bool seen, delivered, in_handler;
+    bool unwanted;  /* the body is thrown away */
+    size_t thrown;  /* bytes of it */
     bool suspended; /* by us, and not resumed since */
     bool queued;    /* the daemon has the response */
     bool aborted, done;
@@ -532,6 +534,8 @@ static enum MHD_Result first_call(struct qn_http *h, const char *method)
         refuse_request(h, 413);
         return MHD_NO;
     }
+    bool has_body = (length && n > 0) || qn_http_header(h, "Transfer-Encoding");
+    h->unwanted = has_body && s->ev.unwanted_body && s->ev.unwanted_body(s->ctx, h);
     return MHD_YES;
 }
 
@@ -599,11 +603,17 @@ static bool store_failed(struct qn_http *h)
 static enum MHD_Result body_call(struct qn_http *h, const char *data, size_t *size)
 {
     struct qn_error e;
-    if (qn_body_full(h->body, *size)) {
+    if (h->unwanted && *size <= h->body->max - h->thrown) {
+        h->thrown += *size;
+        *size = 0;
+        h->conn->deadline_ms = qn_now_ms() + BODY_STALL_MS;
+        return MHD_YES;
+    }
+    if (!h->unwanted && qn_body_full(h->body, *size)) {
         store_body(h); /* and then the same bytes come again */
         return MHD_YES;
     }
-    if (qn_body_add(h->body, data, *size, &e)) {
+    if (h->unwanted || qn_body_add(h->body, data, *size, &e)) {
         refuse_request(h, 413);
         return MHD_NO;
     }
@@ -810,6 +820,11 @@ const char *qn_http_body(const struct qn_http *h, size_t *n)
 {
     *n = h->body_len;
     return h->body_data;
+}
+
+bool qn_http_body_thrown(const struct qn_http *h)
+{
+    return h->unwanted;
 }
 
 struct qn_arena *qn_http_arena(struct qn_http *h)

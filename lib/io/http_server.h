@@ -51,6 +51,9 @@ struct qn_http_events {
      * until the loop has ended. *reserve_bytes: of its disk, that stay free: a body that would take
      * them is refused with 507. */
     const char *(*large_body)(void *ctx, const struct qn_http *h, int64_t *reserve_bytes);
+    /* MAY. A head with a body has come: true when that is thrown away as it arrives, because the
+     * request will be refused. It is delivered with an empty body then (qn_http_body_thrown). */
+    bool (*unwanted_body)(void *ctx, const struct qn_http *h);
     /* MAY. True: the callee has taken the socket with qn_http_upgrade_take, and answers. False: the
      * request is one like others. */
     bool (*upgrade)(void *ctx, struct qn_http_upgrade *u);
@@ -77,10 +80,11 @@ void qn_http_server_free(
 int qn_http_tag(const struct qn_http *h); /* of its connection */
 const char *qn_http_method(const struct qn_http *h);
 const char *qn_http_path(const struct qn_http *h); /* percent-decoded, without the query */
-const char *qn_http_query(const struct qn_http *h, const char *name);  /* decoded; NULL: absent */
+const char *qn_http_query(const struct qn_http *h, const char *name); /* decoded; NULL: absent */
 const char *qn_http_raw_query(const struct qn_http *h); /* as it came; NULL: there is none */
 const char *qn_http_header(const struct qn_http *h, const char *name); /* NULL: absent */
 const char *qn_http_body(const struct qn_http *h, size_t *n);
+bool qn_http_body_thrown(const struct qn_http *h); /* it was unwanted */
 /* Gives a body that was collected for it a name, on the same file system. QN_ECONFLICT, QN_EIO. */
 qn_err qn_http_body_keep(struct qn_http *h, const char *path, struct qn_error *e);
 struct qn_arena *qn_http_arena(struct qn_http *h); /* freed with the request */

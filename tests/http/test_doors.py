@@ -139,6 +139,19 @@ def test_strangers_do_not_look_inside(house):
         assert server.get(path, headers=bearer(KEY)).json["failed_models"] == []
 
 
+def test_who_has_no_key_fills_no_disk(locked, tmp_path):
+    """A body is looked at when its sender may come in."""
+    spool = [os.readlink(f"/proc/{locked.process.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{locked.process.pid}/fd")]
+    with contextlib.closing(raw_connection(locked)) as s:
+        s.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                  b"Content-Length: 8000000\r\n\r\n" + b" " * 7_999_999)
+        assert locked.get("/live").status == 200  # the bytes have been seen to
+        now = [os.readlink(f"/proc/{locked.process.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{locked.process.pid}/fd")]
+        assert [f for f in now if "quince-" in f or "/tmp/#" in f] == [f for f in spool if "quince-" in f or "/tmp/#" in f]
+        s.sendall(b" ")
+        assert s.recv(20).startswith(b"HTTP/1.1 401 ")
+
+
 # ---- keys of the catalog ----
 
 def test_keys_come_and_go(house):

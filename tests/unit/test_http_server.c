@@ -131,6 +131,12 @@ static const char *large_body(void *ctx, const struct qn_http *h, int64_t *reser
     return strcmp(qn_http_path(h), "/blob") == 0 ? blob_dir : NULL;
 }
 
+static bool unwanted_body(void *ctx, const struct qn_http *h)
+{
+    (void)ctx;
+    return strcmp(qn_http_path(h), "/unwanted") == 0;
+}
+
 static void on_request(void *ctx, struct qn_http *h)
 {
     (void)ctx;
@@ -140,6 +146,10 @@ static void on_request(void *ctx, struct qn_http *h)
     if (strcmp(path, "/echo") == 0) {
         qn_http_set_header(h, "X-Method", qn_http_method(h));
         qn_http_reply(h, 200, "application/octet-stream", body, n);
+    } else if (strcmp(path, "/unwanted") == 0) {
+        char text[32];
+        int len = snprintf(text, sizeof text, "thrown=%d %zu", qn_http_body_thrown(h), n);
+        qn_http_reply(h, 401, "text/plain", text, (size_t)len);
     } else if (strcmp(path, "/sum") == 0) {
         unsigned long sum = 0;
         for (size_t i = 0; i < n; i++)
@@ -205,8 +215,10 @@ static void on_accept(void *ctx, uint32_t events)
 static int set_up(void **state)
 {
     (void)state;
-    struct qn_http_events ev = {
-        .request = on_request, .refuse = on_refuse, .large_body = large_body};
+    struct qn_http_events ev = {.request = on_request,
+                                .refuse = on_refuse,
+                                .large_body = large_body,
+                                .unwanted_body = unwanted_body};
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t n = sizeof a;
     kept = NULL;
@@ -431,6 +443,45 @@ static void a_big_body_is_spooled_whole(void **state)
 {
     (void)state;
     play(big_body_script);
+}
+
+/* A body that nobody wants reaches neither memory nor disk; the connection goes on. */
+static void unwanted_script(void)
+{
+    char *body = calloc(1, BODY_MAX);
+    int fd = dial(), before = stores;
+    for (int i = 0; i < 2; i++) {
+        char head[96];
+        snprintf(head, sizeof head,
+                 "POST /unwanted HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", BODY_MAX);
+        say(fd, head);
+        put(fd, body, BODY_MAX);
+        hear(fd, "thrown=1 0");
+        CHECK(strncmp(reply, "HTTP/1.1 401 ", 13) == 0);
+    }
+    CHECK(stores == before);
+    say(fd, "POST /unwanted HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
+    hear(fd, "thrown=0 0");
+    close(fd);
+    /* Not without end. */
+    fd = dial();
+    say(fd, "POST /unwanted HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+    for (int i = 0; i < BODY_MAX / 0x4000 + 16; i++) {
+        say(fd, "4000\r\n");
+        put(fd, block, sizeof block);
+        say(fd, "\r\n");
+    }
+    hear(fd, NULL);
+    CHECK(strncmp(reply, "HTTP/1.1 413 ", 13) == 0);
+    CHECK(stores == before);
+    close(fd);
+    free(body);
+}
+
+static void an_unwanted_body_is_thrown_away(void **state)
+{
+    (void)state;
+    play(unwanted_script);
 }
 
 static void refused(const char *text, int status)
@@ -829,6 +880,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         T(keep_alive),
+        T(an_unwanted_body_is_thrown_away),
         T(pipelining),
         T(head_gets_no_body),
         T(chunked_bodies_and_100_continue),
