@@ -92,6 +92,7 @@ static void on_removed(void *ctx, const struct qn_error *e)
     for (size_t i = 0; i < l->n_files; i++) {
         bool there = !ours && qn_file_exists(l->files[i]);
         qn_blob_release(l->sv->blobs, l->left, l->files[i]); /* if a client sent it */
+        qn_remote_release(qn_inventory_config(l->sv->inventory)->data_dir, l->left, l->files[i]);
         if (there && !qn_file_exists(l->files[i])) {
             l->result.freed.files++;
             l->result.freed.size_bytes += l->sizes[i];
