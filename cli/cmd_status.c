@@ -63,6 +63,18 @@ static void print_and_free(struct qn_table *t)
 
 /* status */
 
+/* The others wait, or are on their way in or out. */
+static size_t count_loaded(const struct qn_jref *list)
+{
+    struct qn_jref it;
+    size_t n = 0;
+    for (bool more = qn_json_first(list, &it); more; more = qn_json_next(&it)) {
+        struct qn_jref there = qn_json_get(&it, "loaded");
+        n += qn_json_raw_bool(&there);
+    }
+    return n;
+}
+
 static void print_server(const struct qn_cli *cli, const struct qn_jref *root)
 {
     struct qn_jref system = qn_json_get(root, "system");
@@ -75,7 +87,7 @@ static void print_server(const struct qn_cli *cli, const struct qn_jref *root)
         property_fmt(t, "WebSocket port", "%.0f", number(root, "websocket_port"));
     qn_words_duration(number(&system, "uptime_seconds"), duration);
     property(t, "Running for", duration);
-    property_fmt(t, "Models in memory", "%zu", qn_json_count(&loaded));
+    property_fmt(t, "Models in memory", "%zu", count_loaded(&loaded));
     qn_human_bytes(number(&system, "memory_usage_mb") * 1048576, bytes);
     property(t, "Memory in use", bytes);
     print_and_free(t);
@@ -180,8 +192,9 @@ static void add_process(struct qn_table *t, const struct qn_jref *m)
         qn_words_duration(number(m, "unloads_in_seconds"), left);
     else
         snprintf(left, sizeof left, "forever");
-    char pid[CELL_MAX];
-    snprintf(pid, sizeof pid, "%.0f", number(m, "pid"));
+    char pid[CELL_MAX] = "";
+    if (number(m, "pid") > 0) /* one that waits has no process */
+        snprintf(pid, sizeof pid, "%.0f", number(m, "pid"));
     const char *cells[] = {text(m, "model_name"), text(m, "status"), pid,  memory,
                            text(m, "device"),     context,           busy, left};
     qn_table_row(t, cells);

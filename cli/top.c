@@ -267,6 +267,30 @@ static void add_model(struct qn_table *table, const struct qn_top_model *m)
     qn_table_row(table, cells);
 }
 
+/* A sentence on as many lines as it takes, broken between words. */
+static void put_words(struct frame *f, char *s)
+{
+    while (*s) {
+        size_t columns = 0, at = 0, space = 0;
+        for (size_t n = strlen(s); at < n;) {
+            struct qn_glyph g = qn_print_glyph(s + at, n - at);
+            columns += g.columns;
+            if (columns > f->width)
+                break;
+            at += g.bytes;
+            if (s[at] == ' ')
+                space = at;
+        }
+        size_t end = s[at] && space ? space : at;
+        char last = s[end];
+        s[end] = '\0';
+        put(f, s);
+        s[end] = last;
+        s += end ? end : strlen(s); /* not even a letter fits: no terminal is that narrow */
+        s += *s == ' ';
+    }
+}
+
 static void put_reasons(struct frame *f, const struct qn_top *t)
 {
     for (size_t i = 0; i < t->n_models; i++) {
@@ -275,7 +299,7 @@ static void put_reasons(struct frame *f, const struct qn_top *t)
             continue;
         qn_buf_init(&line, TEXT_MAX);
         qn_buf_fmt(&line, "%s: %s", t->models[i].name, t->models[i].reason);
-        put(f, qn_buf_cstr(&line));
+        put_words(f, qn_buf_cstr(&line));
         qn_buf_deinit(&line);
     }
 }

@@ -139,6 +139,17 @@ def test_why_a_model_waits_or_does_not_start(place):
     broken = house.model(server, "broken", crash_after=0)
     server.chat(broken)
     assert re.search(r"^user\.broken \(\w+\): .+", cli("status").out, re.M)
+    busy = house.model(server, "busy", tokens=100000, token_ms=5)
+    connection, response = server.stream(busy)
+    next_one = server.connect()
+    next_one.request("POST", "/v1/load", json.dumps({"model_name": house.model(server, "next")}),
+                     {"Content-Type": "application/json"})
+    wait_until(lambda: "user.next (queued): " in cli("status").out, what="a queued model")
+    assert re.search(r"^Models in memory +1$", cli("status").out, re.M)
+    assert re.search(r"^user\.next +queued +cpu ", cli("ps").out, re.M)
+    assert re.search(r"^user\.next: .*\n(.* )?busy$", cli("top").out, re.M)
+    for c in (next_one, response, connection):
+        c.close()
 
 
 def test_top_once_in_a_pipe(place):
