@@ -56,6 +56,7 @@ struct conn {
     bool answering;         /* SERVE: a request was delivered and is not over */
     struct sockaddr_storage addr;
     socklen_t addr_len;
+    struct sockaddr_storage own; /* our end; family 0: not asked for yet */
     int tag;
 };
 
@@ -793,7 +794,12 @@ static bool ends_of(int fd, struct qn_http_ends *out)
 
 bool qn_http_ends(const struct qn_http *h, struct qn_http_ends *out)
 {
-    return ends_of(h->conn->fd, out);
+    struct conn *c = h->conn;
+    socklen_t len = sizeof c->own;
+    if (!c->own.ss_family && getsockname(c->fd, (struct sockaddr *)&c->own, &len))
+        return false;
+    *out = (struct qn_http_ends){.peer = c->addr, .own = c->own};
+    return true;
 }
 
 bool qn_http_upgrade_ends(const struct qn_http_upgrade *u, struct qn_http_ends *out)
