@@ -302,6 +302,7 @@ static void wait_for_model(struct run *r)
 static bool start_job(struct run *r, size_t i)
 {
     struct qn_error e = {0};
+    qn_lease_defaults(r->lease, &r->rq.jobs[i]);
     if (qn_upstream_start(qn_lease_child(r->lease), &r->rq.jobs[i], on_event, &r->jobs[i],
                           &r->jobs[i].up, &e)) {
         fail(r, &e, false);

@@ -21,6 +21,7 @@
 enum { QN_MODEL_NAME_MAX = 200, QN_QUEUED_REASON_MAX = 320 };
 
 struct qn_inventory;
+struct qn_job;
 
 struct qn_metrics;
 struct qn_registry;
@@ -144,6 +145,9 @@ struct qn_child *qn_lease_child(const struct qn_lease *lease); /* granted leases
  * for ever; 0: not at all. Granted leases only. */
 void qn_lease_keep(struct qn_lease *lease, int64_t keep_alive_ms);
 void qn_lease_release(struct qn_lease *lease); /* waiting or granted; NULL allowed */
+
+/* What the job leaves open of a picture becomes as the model was loaded, or likes it. */
+void qn_lease_defaults(const struct qn_lease *lease, struct qn_job *job);
 
 /* What a model has answered since the server started. */
 struct qn_model_count {

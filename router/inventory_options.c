@@ -4,7 +4,9 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "contract/job.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +33,48 @@ static struct qn_jref strongest(const struct qn_jref *roots, const char *name)
     return v;
 }
 
+static struct qn_place_picture read_picture(const struct qn_model_row *row,
+                                            const struct qn_jref *roots)
+{
+    struct qn_place_picture p = {QN_UNSET, QN_UNSET, QN_UNSET, NAN};
+    struct qn_json *doc;
+    if (qn_json_parse(row->extras, strlen(row->extras), &doc, NULL))
+        return p;
+    struct qn_jref root = qn_json_root(doc), own[QN_OPTION_LAYERS + 1];
+    memcpy(own, roots, QN_OPTION_LAYERS * sizeof *own);
+    own[QN_OPTION_LAYERS] = qn_json_get(&root, "image_defaults");
+    for (int i = QN_OPTION_LAYERS; i >= 0; i--) { /* a stronger layer writes over a weaker one */
+        struct qn_jref v = qn_json_get(&own[i], "steps");
+        qn_json_i64_opt(&v, 1, QN_JOB_STEPS_MAX, &p.steps, NULL);
+        v = qn_json_get(&own[i], "width");
+        qn_json_i64_opt(&v, QN_JOB_SIDE_MIN, QN_JOB_SIDE_MAX, &p.width, NULL);
+        v = qn_json_get(&own[i], "height");
+        qn_json_i64_opt(&v, QN_JOB_SIDE_MIN, QN_JOB_SIDE_MAX, &p.height, NULL);
+        v = qn_json_get(&own[i], "cfg_scale");
+        qn_json_f64_opt(&v, 0, 100, &p.cfg_scale, NULL);
+    }
+    qn_json_free(doc);
+    return p;
+}
+
+void qn_lease_defaults(const struct qn_lease *lease, struct qn_job *job)
+{
+    const struct qn_place_picture *p = &lease->place->house.picture;
+    struct qn_image *image = &job->image;
+    if (job->task != QN_TASK_IMAGE || image->kind == QN_IMAGE_UPSCALE)
+        return;
+    if (image->steps == QN_UNSET)
+        image->steps = p->steps;
+    if (isnan(image->cfg_scale))
+        image->cfg_scale = p->cfg_scale;
+    /* Where there is a picture already, its own size is the best guess. */
+    bool both = p->width != QN_UNSET && p->height != QN_UNSET;
+    if (image->kind == QN_IMAGE_GENERATE && image->width == QN_UNSET && both) {
+        image->width = p->width;
+        image->height = p->height;
+    }
+}
+
 /* Whoever set them has been told what is wrong: here a value that makes no sense says nothing. */
 static void read_layers(struct place *p, const struct qn_model_row *row,
                         const struct qn_jref *roots)
@@ -51,6 +95,7 @@ static void read_layers(struct place *p, const struct qn_model_row *row,
     /* Only what is saved pins a model: a load saves it, and so does POST /internal/pin. */
     v = qn_json_get(&roots[1], "pinned");
     o.pinned = qn_json_raw_bool(&v);
+    o.picture = read_picture(row, roots);
     v = strongest(roots, "cache_type");
     snprintf(p->cache_type, sizeof p->cache_type, "%s", qn_json_raw_str(&v));
     char backend[96];

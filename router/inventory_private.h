@@ -28,13 +28,21 @@ struct list {
     size_t n;
 };
 
+/* What pictures are like where a request does not say: of a load, saved, or image_defaults. Unset
+ * as in struct qn_image. */
+struct qn_place_picture {
+    int64_t steps, width, height;
+    double cfg_scale;
+};
+
 /* What its options tell the house. */
 struct qn_place_options {
     bool pinned;
     int auto_evict;                    /* 1, 0; -1: as configured */
     int64_t evict_idle_ms;             /* where auto_evict holds: how long it stays without use */
     int64_t max_concurrent, max_queue; /* QN_UNSET: as configured */
-    double weight;                     /* how much it is worth beyond the time that loading takes */
+    struct qn_place_picture picture;
+    double weight; /* how much it is worth beyond the time that loading takes */
 };
 
 /* How its process was when it was last counted. */

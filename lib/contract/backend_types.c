@@ -75,6 +75,10 @@ static const struct qn_load_option asr_options[] = {
 static const struct qn_load_option image_options[] = {
     OPTION("sd-cpp_backend", HOUSE, STRING),
     OPTION("sdcpp_args", HOUSE, STRING),
+    RANGE("steps", 1, QN_JOB_STEPS_MAX, true),
+    RANGE("cfg_scale", 0, 100, false),
+    RANGE("width", QN_JOB_SIDE_MIN, QN_JOB_SIDE_MAX, true),
+    RANGE("height", QN_JOB_SIDE_MIN, QN_JOB_SIDE_MAX, true),
     HOUSE_OPTIONS,
     OPTION(NULL, VALUE, ABSENT),
 };

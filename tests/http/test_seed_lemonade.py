@@ -188,6 +188,30 @@ def test_load_of_other_kinds(house, lemonade, name, recipe, options):
     assert (reply.status, reply.json["status"], reply.json["message"]) == (200, "success", f"Loaded model: {name}")
 
 
+def test_what_a_load_says_of_pictures(house, lemonade):
+    """Request, then load, then recipe_options.json, then the model's own image_defaults."""
+    path = fake_model(house.tmp_path, echo_job=True)
+    assert lemonade.post("/v1/models/register", {
+        "model_name": "user.sd-turbo", "checkpoint": str(path), "recipe": "sd-cpp",
+        "image_defaults": {"steps": 1, "cfg_scale": 7.5, "width": 256, "height": 256}}).status == 200
+
+    def painted(**request):
+        reply = lemonade.post("/api/v1/images/generations", {
+            "model": "sd-turbo", "prompt": "x", "response_format": "b64_json", **request})
+        assert reply.status == 200, reply.body
+        job = json.loads(base64.b64decode(reply.json["data"][0]["b64_json"]))["image"]
+        return tuple(job[k] for k in ("steps", "cfg_scale", "width", "height"))
+    assert painted() == (1, 7.5, 256, 256)
+    assert lemonade.post("/api/v1/load", {"model_name": "sd-turbo", "width": 640, "height": 480,
+                                          "save_options": True}).status == 200
+    assert lemonade.post("/api/v1/load", {"model_name": "sd-turbo", "steps": 4, "cfg_scale": 1.0}).status == 200
+    assert painted() == (4, 1.0, 640, 480)
+    assert painted(steps=9, size="512x512") == (9, 1.0, 512, 512)
+    assert lemonade.post("/api/v1/unload", {"model_name": "sd-turbo"}).status == 200
+    assert painted() == (1, 7.5, 640, 480)
+    assert lemonade.post("/api/v1/load", {"model_name": "sd-turbo", "steps": 0}).status == 400
+
+
 def test_options_of_a_load_go_before_saved_ones(lemonade):
     """The request, then recipe_options.json, then the server's own settings."""
     name = {"model_name": "user.Qwen3-0.6B-GGUF"}
