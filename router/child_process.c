@@ -72,7 +72,7 @@ struct qn_child {
     int64_t grace_ms;
     double progress;
     int64_t ready_context, ready_memory, ready_gpu, ready_slots, ready_threads;
-    char ready_upstream[QN_CONTROL_UPSTREAM_MAX + 1];
+    char ready_upstream[QN_CONTROL_UPSTREAM_MAX + 1], ready_upstream_key[QN_SECRET_HEX + 1];
     int64_t load_ms, last_use_ms;
     struct qn_error error;
     bool killed;                  /* by us, with SIGTERM or SIGKILL */
@@ -168,6 +168,8 @@ static void on_ready(struct qn_child *c, const struct qn_control *m)
     c->ready_gpu = m->gpu_bytes;
     c->ready_slots = m->slots;
     snprintf(c->ready_upstream, sizeof c->ready_upstream, "%s", m->upstream ? m->upstream : "");
+    snprintf(c->ready_upstream_key, sizeof c->ready_upstream_key, "%s",
+             m->upstream_key ? m->upstream_key : "");
     c->ready_threads = m->threads;
     c->load_ms = qn_now_ms() - c->began_ms;
     c->error = (struct qn_error){0};
@@ -343,7 +345,7 @@ static void close_process(struct qn_child *c)
     c->secret[0] = 0;
     c->ended_ms = qn_now_ms();
     c->ready_context = c->ready_memory = c->ready_gpu = c->ready_slots = c->ready_threads = 0;
-    c->ready_upstream[0] = '\0';
+    c->ready_upstream[0] = c->ready_upstream_key[0] = '\0';
     c->progress = 0;
 }
 
@@ -713,6 +715,7 @@ struct qn_child_status qn_child_status(const struct qn_child *c)
         .gpu_bytes = c->ready_gpu,
         .slots = c->ready_slots,
         .upstream = c->ready_upstream,
+        .upstream_key = c->ready_upstream_key,
         .threads = c->ready_threads,
         .load_ms = c->in.state == QN_INST_LOADING ? qn_now_ms() - c->began_ms : c->load_ms,
         .jobs = c->n_jobs,

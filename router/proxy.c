@@ -85,7 +85,7 @@ static void on_end(void *ctx, int status, const char *body, size_t n, const stru
 }
 
 void qn_proxy(struct qn_loop *loop, struct qn_http_client *client, struct qn_http *h,
-              struct qn_lease *lease, const char *base, const char *path)
+              struct qn_lease *lease, const char *base, const char *key, const char *path)
 {
     static const struct qn_post_events events = {.head = on_head, .data = on_data, .end = on_end};
     struct proxy *p = qn_xcalloc(1, sizeof *p);
@@ -101,6 +101,7 @@ void qn_proxy(struct qn_loop *loop, struct qn_http_client *client, struct qn_htt
         qn_buf_fmt(&url, "?%s", query);
     const struct qn_ask ask = {.method = qn_http_method(h),
                                .url = qn_buf_cstr(&url),
+                               .bearer = *key ? key : NULL,
                                .type = qn_http_header(h, "Content-Type"),
                                .accept = qn_http_header(h, "Accept"),
                                .body = body,

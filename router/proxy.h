@@ -8,9 +8,11 @@
 #include "router/inventory.h"
 
 /* Takes request and lease over: the model stays busy until the reply has ended, or the client has
- * gone. base: "http://127.0.0.1:40001"; path begins with a slash and is decoded. A server that does
- * not answer is 502; one that breaks off has the client's connection broken off. */
+ * gone. base: "http://127.0.0.1:40001"; key: what
+ * the server wants as Authorization: Bearer, "": nothing. path begins with a slash and is decoded.
+ * A server that does not answer is 502; one that breaks off has the client's connection broken off.
+ */
 void qn_proxy(struct qn_loop *loop, struct qn_http_client *client, struct qn_http *h,
-              struct qn_lease *lease, const char *base, const char *path);
+              struct qn_lease *lease, const char *base, const char *key, const char *path);
 
 #endif

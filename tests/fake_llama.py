@@ -274,6 +274,8 @@ def main():
     raw = open(known.model, "rb").read()
     at = raw.rfind(b'{"fake_llama"')
     behaviour = json.loads(raw[at:].decode()) if at >= 0 else {}
+    if os.environ.get("LLAMA_API_KEY"):
+        behaviour["key"] = os.environ["LLAMA_API_KEY"]
     print("fake server:", " ".join(rest), flush=True)
     if "exit" in behaviour:
         print("fake server: error: cannot load the model", file=sys.stderr)

@@ -291,8 +291,10 @@ static qn_err ask_small(struct bridge *b, const char *path, struct small *s, str
     char url[256];
     struct qn_exchange *x;
     snprintf(url, sizeof url, "%s%s", server.url, path);
-    const struct qn_exchange_request rq = {
-        .url = url, .connect_ms = QN_UPSTREAM_CONNECT_MS, .silence_ms = QN_PROBE_SILENCE_MS};
+    const struct qn_exchange_request rq = {.url = url,
+                                           .key = server.key[0] ? server.key : NULL,
+                                           .connect_ms = QN_UPSTREAM_CONNECT_MS,
+                                           .silence_ms = QN_PROBE_SILENCE_MS};
     *s = (struct small){0};
     qn_buf_init(&s->body, SMALL_BODY_MAX);
     qn_err err = qn_exchange_begin(b->xs, &rq, &events, s, &x, e);
@@ -372,12 +374,14 @@ static qn_err load_own(struct bridge *b, const struct qn_load *opts, struct qn_p
         read_props(b);
     b->base = qn_xmalloc(sizeof server.url + 8);
     sprintf(b->base, "%s%s", server.url, server.base);
-    b->def.v[0] = (struct qn_remote_upstream){.url = b->base, .model = opts->name, .weight = 1};
+    b->def.v[0] = (struct qn_remote_upstream){
+        .url = b->base, .model = opts->name, .key = server.key[0] ? server.key : NULL, .weight = 1};
     qn_upstreams_init(&b->ups, b->xs, &b->def);
     b->ups.own = true;
     b->ups.v[0].to.api = server.api;
     snprintf(b->ups.v[0].who, sizeof b->ups.v[0].who, "%s", server.program);
     ready->upstream = server.url;
+    ready->upstream_key = server.key[0] ? server.key : NULL;
     ready->memory_bytes = qn_server_bytes(&server);
     return qn_server_watch(&server, e);
 }

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/rand.h"
 #include "base/str.h"
 #include "child/sandbox.h"
 #include "contract/server_args.h"
@@ -158,12 +159,13 @@ static const struct known {
     const char *program;
     enum qn_api api;
     const char *base, *health;
+    const char *key_variable; /* of its environment, through which it gets its key; NULL: none */
     qn_err (*args)(struct args *a, const struct qn_control *load, const struct qn_jref *options,
                    int port, struct qn_error *e);
 } known[] = {
-    {"llama-server", QN_API_OPENAI, "/v1", "/health", llama_args},
-    {"whisper-server", QN_API_WHISPER, "", "/health", whisper_args},
-    {"sd-server", QN_API_SD, "/v1", "/v1/models", sd_args},
+    {"llama-server", QN_API_OPENAI, "/v1", "/health", "LLAMA_API_KEY", llama_args},
+    {"whisper-server", QN_API_WHISPER, "", "/health", NULL, whisper_args},
+    {"sd-server", QN_API_SD, "/v1", "/v1/models", NULL, sd_args},
 };
 
 static const struct known *find(const char *program)
@@ -194,7 +196,6 @@ static const struct qn_confine_path machine[] = {
     {"/dev/nvidia-uvm", QN_CONFINE_DEVICE},
     {"/dev/nvidia-uvm-tools", QN_CONFINE_DEVICE},
     {"/dev/nvidia-modeset", QN_CONFINE_DEVICE},
-    {"/dev/shm", QN_CONFINE_WRITE},
     {"/etc/vulkan", 0},
     {"/etc/OpenCL", 0},
     {"/etc/ld.so.preload", 0},
@@ -278,7 +279,7 @@ static qn_err free_port(int *port, struct qn_error *e)
 
 /* In the new process, which has this one's memory and one thread. */
 static _Noreturn void become(const struct known *k, const char *program, char *const *argv,
-                             pid_t parent, const struct qn_control *load,
+                             pid_t parent, const char *key, const struct qn_control *load,
                              const struct qn_jref *options, struct qn_arena *arena)
 {
     struct qn_error e = {0};
@@ -291,6 +292,8 @@ static _Noreturn void become(const struct known *k, const char *program, char *c
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
         _exit(1);
     close_range(FIRST_FD, ~0u, 0);
+    if (k->key_variable && setenv(k->key_variable, key, 1) != 0)
+        _exit(1);
     if (confine(qn_server_kind_of_program(k->program)->type, program, load, options, arena, &e)) {
         qn_error_log("bridge", "sandbox=failed message=\"%s\"", e.message);
         _exit(1);
@@ -340,10 +343,12 @@ qn_err qn_server_start(struct qn_server *s, const struct qn_control *load,
     s->base = k->base;
     s->health = k->health;
     atomic_init(&s->stopping, false);
+    if (k->key_variable) /* arguments can be read by every user of the machine */
+        qn_random_hex(s->key, QN_SERVER_KEY_HEX);
     pid_t self = getpid();
     s->pid = fork();
     if (s->pid == 0) /* the prototype lacks const; the strings are not changed */
-        become(k, program, (char *const *)(uintptr_t)a.v, self, load, options, a.arena);
+        become(k, program, (char *const *)(uintptr_t)a.v, self, s->key, load, options, a.arena);
     qn_arena_free(a.arena);
     if (s->pid < 0)
         return qn_fail_errno(e, "start %s", program);

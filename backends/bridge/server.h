@@ -2,9 +2,10 @@
  * process is, in a sandbox of its own: it reads its model and its libraries, listens, and can
  * neither start other programs nor connect to anything.
  *
- * What the sandbox leaves open: it may listen at any port, and everybody on this machine may ask
- * it; it may use graphics processors, whose drivers are as good a wall as they are; and it may read
- * what lies in its own program's folder, in /usr/lib, /usr/share, /opt, /proc and /sys. */
+ * What the sandbox leaves open: it may listen at any port, where only llama-server asks for a key,
+ * which this process and the router alone have; it may use graphics processors, whose drivers are
+ * as good a wall as they are; and it may read what lies in its own program's folder, in /usr/lib,
+ * /usr/share, /opt, /proc and /sys. */
 #ifndef QN_BRIDGE_SERVER_H
 #define QN_BRIDGE_SERVER_H
 
@@ -16,6 +17,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+enum { QN_SERVER_KEY_HEX = 64 };
+
 struct qn_server {
     const char *program; /* "llama-server"; NULL: none has been started */
     enum qn_api api;
@@ -24,7 +27,8 @@ struct qn_server {
     pid_t pid;
     int pidfd;
     int port;
-    char url[64]; /* "http://127.0.0.1:40001" */
+    char url[64];                    /* "http://127.0.0.1:40001" */
+    char key[QN_SERVER_KEY_HEX + 1]; /* that it wants of everybody; "": it knows no keys */
     atomic_bool stopping;
 };
 

@@ -352,6 +352,7 @@ static void on_loaded(void *ctx, const struct qn_ready *ready, const struct qn_e
     m.gpu_bytes = ready->gpu_bytes;
     m.slots = ready->slots;
     m.upstream = ready->upstream;
+    m.upstream_key = ready->upstream_key;
     m.threads = c->threads;
     qn_info("child", "model=%s state=ready context=%lld slots=%lld", c->name,
             (long long)ready->context, (long long)ready->slots);

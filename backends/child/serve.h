@@ -46,8 +46,9 @@ struct qn_ready {
     int64_t gpu_bytes;    /* of graphics processors' own memory */
     int64_t memory_bytes; /* resident bytes the model needs: weights, caches, scratch */
     int64_t slots;        /* jobs that can run at once */
-    const char *upstream; /* address of a server behind this process that anybody on this machine
-                             may ask; NULL: there is none. Lent until unload */
+    const char *upstream; /* address of a server behind this process that the router may ask; NULL:
+                             there is none. Lent until unload, and so is the next */
+    const char *upstream_key; /* that it wants as Authorization: Bearer; NULL: none */
 };
 
 struct qn_control;

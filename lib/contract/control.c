@@ -38,6 +38,7 @@ static const struct qn_field ready_fields[] = {
     F(slots, QN_F_I64, .min = 1, .max = 65536),
     THREADS,
     F(upstream, QN_F_STR, .max = QN_CONTROL_UPSTREAM_MAX),
+    F(upstream_key, QN_F_STR, .max = QN_SECRET_HEX),
 };
 static const struct qn_field failed_fields[] = {F(error, QN_F_ERROR, .min = 0)};
 static const struct qn_field pong_fields[] = {

@@ -5,6 +5,7 @@
  *   up    {"msg":"loading","progress":0.4}
  *         {"msg":"ready","context":4096,"memory_bytes":123,"gpu_bytes":0,"slots":4,"threads":2}
  *         … and "upstream":"http://127.0.0.1:40001", where a server behind the child may be asked
+ *         with "upstream_key":"…" as its Authorization: Bearer
  *         {"msg":"failed","error":{"code":"format","param":"","message":"…"}}
  *         {"msg":"pong","seq":7,"jobs":1,"step_age_ms":12}
  */
@@ -57,7 +58,7 @@ struct qn_control {
     /* READY */
     int64_t memory_bytes, slots;
     int64_t gpu_bytes; /* of graphics processors' own memory */
-    const char *upstream; /* NULL: there is none */
+    const char *upstream, *upstream_key; /* NULL: there is none */
     /* FAILED */
     struct qn_error error;
     /* PING, PONG */

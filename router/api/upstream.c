@@ -138,7 +138,8 @@ static void granted(void *ctx, const struct qn_error *why)
         struct qn_child *c = qn_lease_child(v->lease);
         struct qn_child_status s = qn_child_status(c);
         if (*s.upstream) {
-            qn_proxy(v->sv->loop, qn_child_client(c), v->http, v->lease, s.upstream, v->path);
+            qn_proxy(v->sv->loop, qn_child_client(c), v->http, v->lease, s.upstream, s.upstream_key,
+                     v->path);
         } else {
             qn_lease_release(v->lease);
             serve(v, &s);

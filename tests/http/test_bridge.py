@@ -1,6 +1,7 @@
 """Engines of others: a llama-server that quince runs itself, and servers elsewhere (the recipe remote)."""
 import contextlib
 import http.client
+import http.client
 import json
 import os
 import pathlib
@@ -383,6 +384,11 @@ def test_llama_server_answers_in_every_dialect(llama):
     model = engine_model(llama, "m", tokens=4, word="llama ", load_ms=300)
     assert load(llama, model).status == 200
     chat_in_every_dialect(llama, model, "llama " * 4)
+    line = next(line for line in descendants(llama).values() if "--port" in line)
+    port = int(line.split("--port ")[1].split()[0])
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port)) as c:
+        c.request("POST", "/v1/chat/completions", json.dumps({"messages": []}))
+        assert c.getresponse().status == 401  # it answers to the bridge alone
 
 
 def test_arguments_of_llama_server(llama):
