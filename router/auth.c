@@ -148,11 +148,12 @@ static const struct qn_key_row *best_key(const struct qn_auth *a, const struct q
     return best;
 }
 
-/* Another page of this machine may belong to another user of it, and the browser is the owner's. */
+/* Another page of this machine may belong to another user of it, and the browser is the owner's; a
+ * proxy may be the owner's, and who asks through it anybody. */
 static bool own_program(const struct qn_auth *a, const struct qn_visit *v)
 {
     bool own = !v->origin || own_page(v->origin, v->host) || listed(a->allow_origins, v->origin);
-    return own && qn_peer_is_own(v->ends);
+    return own && !v->relayed && qn_peer_is_own(v->ends);
 }
 
 enum qn_verdict qn_auth_enter(const struct qn_auth *a, const struct qn_visit *v,
@@ -179,6 +180,28 @@ static const char *bearer(const char *authorization)
     return authorization + 7 + strspn(authorization + 7, " ");
 }
 
+/* What proxies add, the tunnels among them. */
+static const char *const relay_headers[] = {"Forwarded",        "Via",       "X-Forwarded-For",
+                                            "X-Forwarded-Host", "X-Real-IP", "CF-Connecting-IP",
+                                            "True-Client-IP"};
+enum { RELAY_HEADERS = sizeof relay_headers / sizeof *relay_headers };
+
+static bool is_relayed(const struct qn_http *h)
+{
+    for (size_t i = 0; i < RELAY_HEADERS; i++)
+        if (qn_http_header(h, relay_headers[i]))
+            return true;
+    return false;
+}
+
+static bool socket_is_relayed(const struct qn_http_upgrade *u)
+{
+    for (size_t i = 0; i < RELAY_HEADERS; i++)
+        if (qn_http_upgrade_header(u, relay_headers[i]))
+            return true;
+    return false;
+}
+
 void qn_auth_visit(const struct qn_http *h, struct qn_visit *v, struct qn_http_ends *ends)
 {
     const char *mode = qn_http_header(h, "Sec-Fetch-Mode");
@@ -186,6 +209,7 @@ void qn_auth_visit(const struct qn_http *h, struct qn_visit *v, struct qn_http_e
         .host = qn_http_header(h, "Host"),
         .origin = qn_http_header(h, "Origin"),
         .site = qn_http_header(h, "Sec-Fetch-Site"),
+        .relayed = is_relayed(h),
         .navigates = qn_str_eq(qn_http_method(h), "GET") && qn_str_ieq(mode, "navigate"),
         .secrets = {bearer(qn_http_header(h, "Authorization")), qn_http_header(h, "x-api-key"),
                     qn_http_header(h, "X-Admin-Token")},
@@ -223,6 +247,7 @@ void qn_auth_visit_socket(const struct qn_http_upgrade *u, struct qn_visit *v,
         .host = qn_http_upgrade_header(u, "Host"),
         .origin = qn_http_upgrade_header(u, "Origin"),
         .site = qn_http_upgrade_header(u, "Sec-Fetch-Site"),
+        .relayed = socket_is_relayed(u),
         .secrets = {bearer(qn_http_upgrade_header(u, "Authorization")),
                     qn_http_upgrade_header(u, "x-api-key"),
                     qn_query_find(u->query, "api_key", u->arena), offered_key(u)},

@@ -35,6 +35,7 @@ struct qn_auth {
 struct qn_visit {
     const char *host, *origin, *site; /* headers Host, Origin, Sec-Fetch-Site */
     bool navigates;                   /* a GET by which a browser goes to a page */
+    bool relayed;                     /* a proxy says that it passes it on for somebody */
     const char *secrets[4];           /* keys it has shown, wherever */
     const struct qn_http_ends *ends;  /* of its connection; NULL: unknown */
 };

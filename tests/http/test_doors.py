@@ -314,6 +314,15 @@ def test_pages_of_this_machine(server):
     assert not reply.headers["Access-Control-Allow-Credentials"]
 
 
+def test_who_asks_through_a_proxy_may_be_anybody(server):
+    """A tunnel runs as the owner, or as root, and lets the world in."""
+    for header in ("X-Forwarded-For", "Forwarded", "Via", "X-Real-IP", "X-Forwarded-Host", "CF-Connecting-IP"):
+        assert server.post("/internal/set", {"idle": 9}, headers={header: "127.0.0.1"}).status == 403, header
+        assert server.get("/v1/models", headers={header: "127.0.0.1"}).status == 200
+    key = server.post("/internal/keys", {"name": "boss", "admin": True}).json["key"]
+    assert server.post("/internal/set", {"idle": 9}, headers={"Via": "1.1 x", **bearer(key)}).status == 200
+
+
 def test_allowed_names_and_pages(server):
     page, name = {"Origin": "https://chat.example.org"}, {"Host": "box.lan:13305"}
     assert server.get("/v1/models", headers=page).status == 403
