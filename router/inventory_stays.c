@@ -7,7 +7,7 @@
 #include "contract/job.h"
 #include "router/metrics.h"
 
-enum { PRESSURE_CHECK_MS = 5000 };
+enum { PRESSURE_CHECK_MS = 1000 };
 
 static bool gives_up(const struct place *p)
 {

@@ -227,6 +227,16 @@ def test_memory_that_runs_short(house):
     assert press(1.1).status == 400
 
 
+def test_the_machine_itself_is_watched(house):
+    """Some of its memory is always in use."""
+    server = house.start("--max-loaded-models", "-1", "--auto-evict-threshold-pct", "0.0001")
+    a, b = (house.model(server, n) for n in "ab")
+    assert load(server, a).status == 200
+    assert load(server, b, auto_evict=True).status == 200
+    wait_until(lambda: ready(server) == {a}, what="the end of the model that may go")
+    assert "unloaded=pressure" in server.logs()
+
+
 def test_memory_is_that_of_real_processes(house):
     """Before its first load a model is thought to need 96 MiB (64, and a context of 512 tokens at 64 KiB); the tests'
     model then says that it has one MiB, and is believed, also when it is loaded again."""
@@ -245,12 +255,14 @@ def test_memory_is_that_of_real_processes(house):
 def test_idle_times_by_model(house):
     server = house.start("--max-loaded-models", "-1", "--auto-evict")
     a, b, c, d = (house.model(server, n) for n in "abcd")
-    assert load(server, a, evict_idle_timeout=1).status == 200
+    assert load(server, a, evict_idle_timeout=100.5).status == 200
     assert load(server, b, auto_evict=False, evict_idle_timeout=1).status == 200
-    assert load(server, c, ttl=1).status == 200
+    assert load(server, c, ttl=100).status == 200
     assert load(server, d).status == 200
     left = {name: m["unloads_in_seconds"] for name, m in loaded(server).items()}
-    assert left[a] <= 1 and left[b] is None and left[c] <= 1 and 290 < left[d] <= 300
+    assert 50 < left[a] <= 100.5 and left[b] is None and 50 < left[c] <= 100 and 250 < left[d] <= 300
+    assert load(server, a, evict_idle_timeout=0.1).status == 200
+    assert load(server, c, ttl="100ms").status == 200
     wait_until(lambda: ready(server) == {b, d}, what="the end of two stays")
 
 
