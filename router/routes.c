@@ -31,6 +31,7 @@ static const struct qn_route table[] = {
     {"GET", "/metrics", QN_AT_ROOT, qn_api_metrics, NULL, QN_METRICS},
     {"GET", "/running", QN_AT_BOTH, qn_api_running, NULL},
     {"GET", "/slots", QN_AT_BOTH, qn_api_slots, NULL},
+    {"POST", "/slots/{id}", QN_AT_BOTH, qn_api_slot, NULL},
     {"GET", "/upstream/{id}", QN_AT_ROOT, qn_api_upstream, NULL},
     {"POST", "/upstream/{id}", QN_AT_ROOT, qn_api_upstream, NULL},
     {"PUT", "/upstream/{id}", QN_AT_ROOT, qn_api_upstream, NULL},

@@ -44,6 +44,7 @@ void qn_api_running(struct qn_services *sv, struct qn_http *h, const char *id); 
 /* The places of a running model (running.c). */
 struct qn_child_status;
 void qn_api_slots_write(struct qn_jw *w, const struct qn_child_status *s);
+void qn_api_slot(struct qn_services *sv, struct qn_http *h, const char *id);     /* upstream.c */
 void qn_api_slots(struct qn_services *sv, struct qn_http *h, const char *id);    /* running.c */
 void qn_api_upstream(struct qn_services *sv, struct qn_http *h, const char *id); /* upstream.c */
 void qn_api_log_stream(struct qn_services *sv, struct qn_http *h,

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char no_model[] = "No model is loaded: load one first (POST /v1/load)";
+
 struct visit {
     struct qn_services *sv;
     struct qn_http *http;
@@ -115,6 +117,12 @@ static void serve(struct visit *v, const struct qn_child_status *s)
             return;
         }
     }
+    if (qn_str_starts(v->path, "/slots/")) {
+        qn_answer_plain(v->http, 400, "unsupported",
+                        "This model is one of quince's own, which keep what they have read by "
+                        "themselves: its slots cannot be saved, restored or erased");
+        return;
+    }
     qn_answer_plain(
         v->http, 404, "not_found",
         "This model is one of quince's own: it serves the routes of inference, /health, "
@@ -161,24 +169,59 @@ static bool runs(const struct visit *v, struct qn_child_status *s)
     return false;
 }
 
-void qn_api_upstream(struct qn_services *sv, struct qn_http *h, const char *id)
+/* Answers, or waits for the model; v is taken over. */
+static void begin(struct visit *v)
 {
-    struct visit *v = qn_xcalloc(1, sizeof *v);
     struct qn_child_status s;
     struct qn_error e = {0};
-    *v = (struct visit){.sv = sv, .http = h};
-    if (!split(v, id)) {
-        qn_fail_param(&e, QN_ENOTFOUND, "model",
-                      "no model's name begins '%.200s': /upstream/MODEL/PATH asks PATH of MODEL",
-                      id);
-        answer_error(v, &e, false);
-    } else if (runs(v, &s)) {
+    if (runs(v, &s)) {
         serve(v, &s);
-    } else if (qn_inventory_acquire(sv->inventory, v->model, NULL, granted, v, &v->lease, &e)) {
+    } else if (qn_inventory_acquire(v->sv->inventory, v->model, NULL, granted, v, &v->lease, &e)) {
         answer_error(v, &e, false);
     } else {
-        qn_http_on_gone(h, gone, v);
+        qn_http_on_gone(v->http, gone, v);
         return;
     }
     free(v);
+}
+
+void qn_api_upstream(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    struct visit *v = qn_xcalloc(1, sizeof *v);
+    struct qn_error e = {0};
+    *v = (struct visit){.sv = sv, .http = h};
+    if (split(v, id)) {
+        begin(v);
+        return;
+    }
+    qn_fail_param(&e, QN_ENOTFOUND, "model",
+                  "no model's name begins '%.200s': /upstream/MODEL/PATH asks PATH of MODEL", id);
+    answer_error(v, &e, false);
+    free(v);
+}
+
+/* What llama-server does with one of its slots; of the model used last. */
+void qn_api_slot(struct qn_services *sv, struct qn_http *h, const char *id)
+{
+    static const char *const actions[] = {"save", "restore", "erase"};
+    const char *action = qn_http_query(h, "action");
+    const char *last = qn_inventory_last_used(sv->inventory);
+    bool known = false;
+    int64_t slot;
+    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
+        known |= action && qn_str_eq(action, actions[i]);
+    if (!known || !qn_parse_i64(id, &slot) || slot < 0) {
+        qn_answer_plain(h, 400, "invalid_request_error",
+                        "POST slots/N needs a slot's number, and action=save, restore or erase");
+    } else if (!last) {
+        qn_answer_plain(h, 400, "no_model_loaded", no_model);
+    } else {
+        struct qn_arena *arena = qn_http_arena(h);
+        struct visit *v = qn_xcalloc(1, sizeof *v);
+        *v = (struct visit){.sv = sv,
+                            .http = h,
+                            .model = qn_arena_strdup(arena, last),
+                            .path = qn_arena_fmt(arena, "/slots/%lld", (long long)slot)};
+        begin(v);
+    }
 }

@@ -583,6 +583,8 @@ def test_the_server_behind_a_model(llama):
     assert streamed.headers["Content-Type"].startswith("text/event-stream")
     assert streamed.body.count(b"raw ") == 3 and b"[DONE]" in streamed.body
     assert llama.get(f"/upstream/{model}/no/such%20path?x=%41").status == 404
+    saved = llama.request("POST", "/v1/slots/1?action=erase")  # of the model used last; the fake one has no slots
+    assert saved.status == 404 and b"File Not Found" in saved.body
     assert llama.request("HEAD", f"/upstream/{model}/props").body == b""
     refused = engine_model(llama, "refused", status=418, message="short and stout")
     assert load(llama, refused).status == 200

@@ -40,6 +40,9 @@ def test_slots(house):
     connection, response = server.stream(model)
     while b"word" not in response.readline():
         pass
+    for path in ("/v1/slots/0", "/v1/slots/0?action=frobnicate", "/v1/slots/x?action=save", "/slots/0?action=save"):
+        assert server.request("POST", path).status == 400, path
+    assert "quince's own" in server.request("POST", "/slots/0?action=save").json["error"]["message"]
     slots = server.get("/slots").json
     assert [s["id"] for s in slots] == [0, 1, 2] and {s["n_ctx"] for s in slots} == {512}
     assert [s["is_processing"] for s in slots] == [True, False, False]
