@@ -542,7 +542,7 @@ static qn_err open_all(struct program *p, struct qn_error *e)
     p->services.registry = p->registry;
     p->services.inventory = p->inventory;
     p->services.stats = &p->stats;
-    p->services.ws = qn_ws_new(p->loop, &p->services);
+    p->services.ws = qn_ws_new(p->loop, &p->services, &qn_ws_limits);
     p->auth = (struct qn_auth){.keys = p->keys, .host = s->host};
     p->services.auth = &p->auth;
     p->services.keys = p->keys;

@@ -7,7 +7,7 @@
  * - Its end takes four steps: a close frame of ours is queued (sent_close), one of the client's has
  *   come or it cannot be understood any more (got_close), our direction is shut, and what it still
  *   sends is thrown away (lingering), because closing with unread bytes would destroy the close
- *   frame on its way. Each step has the deadline QN_WS_CLOSE_MS. */
+ *   frame on its way. Each step has the deadline close_ms. */
 #include "router/ws.h"
 
 #include "base/arena.h"
@@ -29,7 +29,7 @@
 
 enum {
     READ_BYTES = 16 * 1024, /* per wake-up, so that all get their turn */
-    SWEEP_MS = 1000,
+    SWEEP_MS_MAX = 1000,
     SESSION_ARENA_MAX = 64 * 1024, /* the request's path and query, and what of it was asked for */
     HEAD_MAX = 1024,               /* of our answer to the handshake */
     REASON_MAX = QN_WEBSOCKET_CONTROL_MAX - 2
@@ -65,13 +65,18 @@ static const struct qn_ws_route nobody = {0}; /* of a session that never began *
 
 struct qn_ws {
     struct qn_loop *loop;
+    struct qn_ws_limits limits;
     struct qn_services *services;
     struct qn_ws_session *sessions;
     size_t n;
     struct qn_timer *sweep; /* runs while there are sessions */
+    int64_t sweep_ms;
     bool stopping;
     char scratch[READ_BYTES];
 };
+
+const struct qn_ws_limits qn_ws_limits = {
+    .sessions = 256, .ping_ms = 30000, .stall_ms = 30000, .close_ms = 5000};
 
 /* ---- bytes to the client ---- */
 
@@ -159,7 +164,7 @@ void qn_ws_close(struct qn_ws_session *s, int code, const char *reason)
     if (n)
         memcpy(payload + 2, reason, n);
     s->sent_close = true;
-    s->deadline_ms = qn_now_ms() + QN_WS_CLOSE_MS;
+    s->deadline_ms = qn_now_ms() + s->ws->limits.close_ms;
     queue_frame(s, QN_WEBSOCKET_CLOSE, true, true, payload,
                 code == QN_WEBSOCKET_NO_CODE ? 0 : n + 2);
 }
@@ -298,7 +303,7 @@ static void settle(struct qn_ws_session *s)
     if (s->sent_close && s->got_close && !s->first && !s->lingering && !s->dead) {
         shutdown(s->fd, SHUT_WR);
         s->lingering = true;
-        s->deadline_ms = qn_now_ms() + QN_WS_CLOSE_MS;
+        s->deadline_ms = qn_now_ms() + s->ws->limits.close_ms;
     }
     if (s->dead)
         session_free(s);
@@ -323,17 +328,18 @@ static void on_socket(void *ctx, uint32_t events)
 
 static void look_after(struct qn_ws_session *s, int64_t now)
 {
+    const struct qn_ws_limits *limits = &s->ws->limits;
     if (s->sent_close && now >= s->deadline_ms) {
         s->dead = true;
-    } else if (s->waiting > 0 && now - s->moved_ms >= QN_WS_STALL_MS) {
-        qn_warn("ws", "client dropped: it takes nothing for stall_ms=%d waiting=%zu",
-                QN_WS_STALL_MS, s->waiting);
+    } else if (s->waiting > 0 && now - s->moved_ms >= limits->stall_ms) {
+        qn_warn("ws", "client dropped: it takes nothing for stall_ms=%lld waiting=%zu",
+                (long long)limits->stall_ms, s->waiting);
         s->dead = true;
-    } else if (!s->sent_close && !s->paused && now - s->heard_ms >= QN_WS_PING_MS) {
+    } else if (!s->sent_close && !s->paused && now - s->heard_ms >= limits->ping_ms) {
         if (s->pinged_ms <= s->heard_ms) {
             s->pinged_ms = now;
             queue_frame(s, QN_WEBSOCKET_PING, true, true, NULL, 0);
-        } else if (now - s->pinged_ms >= QN_WS_PING_MS) {
+        } else if (now - s->pinged_ms >= limits->ping_ms) {
             qn_debug("ws", "client dropped: it does not answer");
             s->dead = true;
         }
@@ -355,11 +361,18 @@ static void on_sweep(void *ctx)
     }
 }
 
-struct qn_ws *qn_ws_new(struct qn_loop *l, struct qn_services *sv)
+struct qn_ws *qn_ws_new(struct qn_loop *l, struct qn_services *sv,
+                        const struct qn_ws_limits *limits)
 {
     struct qn_ws *ws = qn_xcalloc(1, sizeof *ws);
     ws->loop = l;
     ws->services = sv;
+    ws->limits = *limits;
+    ws->sweep_ms = SWEEP_MS_MAX;
+    const int64_t spans[] = {limits->ping_ms, limits->stall_ms, limits->close_ms};
+    for (size_t i = 0; i < sizeof spans / sizeof *spans; i++)
+        if (spans[i] / 4 < ws->sweep_ms)
+            ws->sweep_ms = spans[i] / 4;
     return ws;
 }
 
@@ -398,8 +411,8 @@ qn_err qn_ws_check(const struct qn_ws *ws, const char *version, const char *key,
                              "Sec-WebSocket-Key must be 16 random bytes in base64");
     if (ws->stopping)
         return qn_fail(e, QN_EBUSY, "the server is stopping");
-    if (ws->n >= QN_WS_SESSIONS_MAX)
-        return qn_fail(e, QN_EBUSY, "too many WebSockets are open: %d", QN_WS_SESSIONS_MAX);
+    if (ws->n >= ws->limits.sessions)
+        return qn_fail(e, QN_EBUSY, "too many WebSockets are open: %zu", ws->n);
     return QN_OK;
 }
 
@@ -458,7 +471,7 @@ void qn_ws_open(struct qn_ws *ws, const struct qn_ws_route *route, struct qn_htt
     ws->sessions = s;
     ws->n++;
     if (!ws->sweep)
-        ws->sweep = qn_timer_start(ws->loop, SWEEP_MS, SWEEP_MS, on_sweep, ws);
+        ws->sweep = qn_timer_start(ws->loop, ws->sweep_ms, ws->sweep_ms, on_sweep, ws);
     s->events = EPOLLIN | EPOLLRDHUP;
     qn_debug("ws", "opened path=%.200s", u->path);
     if (qn_watch_add(ws->loop, s->fd, s->events, on_socket, s, &s->watch, &e)) {

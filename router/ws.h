@@ -2,10 +2,8 @@
  * is one value of struct qn_ws_route and one row of the table of endpoints (routes.c), which has
  * its path and who may come. Loop thread only; nothing here blocks.
  *
- * Limits: QN_WS_SESSIONS_MAX sessions; messages of a client up to the route's message_max (close
- * code 1009 beyond); what waits for a client up to the route's waiting_max (1008 beyond: it reads
- * too slowly). A client that takes nothing of what waits for QN_WS_STALL_MS, or is silent and does
- * not answer a ping either, is dropped. */
+ * Messages of a client may have up to the route's message_max (close code 1009 beyond); what waits
+ * for a client up to the route's waiting_max (1008 beyond: it reads too slowly). */
 #ifndef QN_ROUTER_WS_H
 #define QN_ROUTER_WS_H
 
@@ -15,14 +13,19 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum {
-    QN_WS_SESSIONS_MAX = 256,
-    QN_WS_PING_MS = 30 * 1000,      /* of silence until a ping, and from it until the end */
-    QN_WS_STALL_MS = 30 * 1000,     /* bytes wait and none is taken */
-    QN_WS_CLOSE_MS = 5 * 1000,      /* for the client's answer to a close frame */
     QN_WS_KERNEL_BYTES = 128 * 1024 /* of a session's that the system holds besides waiting_max */
 };
+
+struct qn_ws_limits {
+    size_t sessions;  /* at a time; more are told to come back later */
+    int64_t ping_ms;  /* of silence until a ping, and from it until the client is dropped */
+    int64_t stall_ms; /* bytes wait and none is taken: the client is dropped */
+    int64_t close_ms; /* for the client's answer to a close frame */
+};
+extern const struct qn_ws_limits qn_ws_limits; /* those of the server */
 
 struct qn_ws; /* all of them */
 struct qn_ws_session;
@@ -42,7 +45,9 @@ struct qn_ws_route {
     void (*closed)(struct qn_ws_session *s);
 };
 
-struct qn_ws *qn_ws_new(struct qn_loop *l, struct qn_services *sv);
+/* limits are copied. */
+struct qn_ws *qn_ws_new(struct qn_loop *l, struct qn_services *sv,
+                        const struct qn_ws_limits *limits);
 /* No new sessions; those that are there are told to go (1001). */
 void qn_ws_stop(struct qn_ws *ws);
 void qn_ws_free(struct qn_ws *ws); /* cuts off what is left (closed is called); NULL allowed */

@@ -97,7 +97,7 @@ def test_of_one_model(house):
     a = house.model(server, "chatty", flood_log=20)
     b = house.model(server, "other", flood_log=20)
     server.post("/internal/aliases", {"alias": "nick", "model": a})
-    sockets = [WebSocket(server.port, f"/logs/stream{q}") for q in (f"/{a}", f"?model={a}", "?model=chatty")]
+    sockets = [WebSocket(server.port, f"/logs/stream{q}") for q in (f"/{a}", f"?model={a}", "?model=chatty", "?model=nick")]
     for ws in sockets:
         subscribe(ws)
     assert server.post("/v1/load", {"model_name": b}).status == 200
@@ -111,7 +111,7 @@ def test_of_one_model(house):
     for ws in sockets:
         lines = lines_of(ws)
         assert sum(x["tag"] == f"llm/{a}" for x in lines) >= 20
-        assert all(x["tag"] == f"llm/{a}" or f"model={a}" in x["line"] or "model=chatty" in x["line"] for x in lines)
+        assert all(x["tag"] == f"llm/{a}" or f"model={a}" in x["line"] or "model=chatty" in x["line"] for x in lines), lines
         ws.socket.close()
     only = server.get(f"/v1/logs?model={b}").json["entries"]
     assert only and all(b in x["tag"] or b in x["line"] for x in only)
@@ -320,6 +320,11 @@ def test_a_slow_reader_is_dropped_and_others_lose_nothing(house):
     server = house.start("--max-loaded-models", "-1")
     lazy = WebSocket(server.port, "/logs/stream", buffer=65536)
     subscribe(lazy)
+    lazy_stream = socket.socket()
+    lazy_stream.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+    lazy_stream.settimeout(20)
+    lazy_stream.connect(("127.0.0.1", server.port))
+    lazy_stream.sendall(b"GET /logs/stream?lines=0 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
     keen = WebSocket(server.port, "/logs/stream")
     last = subscribe(keen)["last_seq"]
     seen = []
@@ -334,11 +339,13 @@ def test_a_slow_reader_is_dropped_and_others_lose_nothing(house):
         house.model(server, f"loud{i}", flood_log=900)
         server.post("/v1/load", {"model_name": f"loud{i}"})
         server.post("/v1/unload", {"model_name": f"loud{i}"})
-        if "reader dropped" in server.logs():
+        if server.logs().count("reader dropped") == 2:
             break
-    assert "reader dropped" in server.logs()
+    assert server.logs().count("reader dropped") == 2
     # What it had been sent before comes yet; then the end, if it takes it in time.
     assert closing(lazy)[0] in (1008, None)
+    with lazy_stream.makefile("rb") as rest:
+        assert b'"type":"slow_reader"' in rest.read()[-1000:]
     server.chat("the-last-one")
     wait_until(lambda: any("the-last-one" in e["line"] for e in list(seen)), what="the last line")
     seqs = [e["seq"] for e in seen]
