@@ -2,6 +2,7 @@
 #include "router/auth.h"
 
 #include "base/base64.h"
+#include "base/log.h"
 #include "base/str.h"
 #include "io/http_head.h"
 #include "router/peer.h"
@@ -276,6 +277,22 @@ const struct qn_key *qn_auth_key(const struct qn_http *h)
 bool qn_auth_is_stranger(const struct qn_auth *a, const struct qn_http *h)
 {
     return qn_keys_count(a->keys) > 0 && !qn_auth_key(h);
+}
+
+void qn_auth_warn(const struct qn_auth *a)
+{
+    const struct qn_key_row *row;
+    for (size_t i = 0; a->open_to_others && (row = qn_keys_at(a->keys, i)); i++)
+        if (row->weak)
+            qn_warn(
+                "auth",
+                "key=%s message=\"it is shorter than %d characters and other machines reach this "
+                "server: `quince keys add NAME` makes one that cannot be guessed\"",
+                row->name, QN_KEY_SHORT);
+    if (qn_keys_count(a->keys) == 0 && listed(a->allow_origins, "*"))
+        qn_warn("auth",
+                "allow-origins=* message=\"any web page that a browser of this machine shows "
+                "can use the models: `quince keys add NAME` makes a key\"");
 }
 
 static const struct {

@@ -73,6 +73,9 @@ const struct qn_key *qn_auth_key(const struct qn_http *h);
  * not what is inside. */
 bool qn_auth_is_stranger(const struct qn_auth *a, const struct qn_http *h);
 
+/* Logs what stands open though perhaps nobody meant it to. */
+void qn_auth_warn(const struct qn_auth *a);
+
 /* The words for a refusal: a slug and a sentence that says what to do. */
 const char *qn_verdict_type(enum qn_verdict v);
 const char *qn_verdict_text(enum qn_verdict v);

@@ -136,6 +136,7 @@ static qn_err add_secret(struct qn_keys *k, const char *name, const char *secret
     if (strnlen(secret, QN_KEY_SECRET_MAX + 1) > QN_KEY_SECRET_MAX)
         return qn_fail(e, QN_EINVAL, "the %s key in the environment is longer than %d bytes", name,
                        QN_KEY_SECRET_MAX);
+    row.weak = strlen(secret) < QN_KEY_SHORT;
     memcpy(row.name, name, strlen(name) + 1);
     qn_key_sum(secret, row.sum);
     return qn_keys_add(k, &row, e);

@@ -14,7 +14,7 @@
 enum {
     QN_KEY_NAME_MAX = 64,     /* bytes: letters, digits and . _ - */
     QN_KEY_SECRET_MAX = 4096, /* bytes: nobody has a longer one */
-    QN_KEY_SHORT = 16,        /* secrets below so many bytes can be guessed */
+    QN_KEY_SHORT = 16,        /* bytes: secrets below can be guessed */
     QN_KEYS_MAX = 1000
 };
 
@@ -27,6 +27,7 @@ struct qn_key {
 struct qn_key_row {
     char name[QN_KEY_NAME_MAX + 1];
     bool admin, fixed; /* fixed: from the environment; it cannot be removed */
+    bool weak;         /* its secret is short */
     int64_t created_s;
     unsigned char sum[QN_SHA256_BYTES]; /* of the secret */
 };

@@ -396,6 +396,7 @@ static void apply_settings(void *ctx)
     p->auth.allow_hosts = s->allow_hosts;
     p->auth.allow_origins = s->allow_origins;
     p->auth.metrics_closed = s->metrics_auth;
+    qn_auth_warn(&p->auth);
     p->services.no_presets = s->no_presets;
     p->services.request_timeout_ms = s->request_timeout_s * 1000;
     qn_rate_limit_set(p->services.rate_limit, s->rate_limit, s->rate_burst);

@@ -378,7 +378,7 @@ def test_other_users_may_not_change_the_server(server):
         head = as_nobody(server, post(path, body)).split("\n")[0]
         assert " 403 " in head, (path, head)
     # The kernel no longer knows whose a closed socket was.
-    for _ in range(20):
+    for _ in range(5):
         as_nobody(server, post("/internal/shutdown", {}), close_at_once=True)
     assert server.get("/live").status == 200
     assert server.get("/internal/config").json["idle"] == 0
@@ -407,7 +407,7 @@ def started(house, tmp_path, *args, env=None):
          "--no-discovery", *args],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), **(env or {})})
-    lines = []
+    process.lines = lines = []
     for line in process.stdout:
         lines.append(line)
         if "ready at" in line:
@@ -429,7 +429,7 @@ def ask(address, port, method, path, body=None, headers=None):
 def test_no_open_address_without_a_key(house, tmp_path):
     for args in (("--host", "0.0.0.0"), ("--host", "::"), ("--listen", "0.0.0.0:0=ollama")):
         text, process = started(house, tmp_path, *args)
-        assert process.wait(10) == 1
+        assert process.wait(30) == 1
         assert "no key keeps strangers out" in text and "quince keys add" in text
 
 
@@ -465,6 +465,19 @@ def test_insecure_is_for_models_only(house, tmp_path):
     finally:
         process.terminate()
         assert process.wait(20) == 0
+
+
+def test_what_stands_open_is_told(house, tmp_path):
+    server = house.start("--allow-origins", "*")
+    assert "any web page" in server.logs()
+    server.post("/internal/keys", {"name": "a"})
+    server.post("/v1/params", {"idle": 3})
+    assert server.logs().count("any web page") == 1
+    for key, said in (("short", True), (KEY, False)):
+        _, process = started(house, tmp_path, "--host", "0.0.0.0", env={"QUINCE_API_KEY": key})
+        process.terminate()
+        assert process.wait(30) == 0
+        assert any("cannot be guessed" in line for line in process.lines) is said
 
 
 def test_the_last_key_stays_while_others_can_come(house, tmp_path):

@@ -151,9 +151,23 @@ static void environment(void **state)
         if (rows[i].admin)
             assert_true(qn_keys_find(k, rows[i].admin)->admin);
         if (rows[i].n)
+            assert_true(qn_keys_at(k, 0)->weak);
+        if (rows[i].n)
             assert_int_equal(qn_keys_remove(k, qn_keys_at(k, 0)->name, &e), QN_ECONFLICT);
         qn_keys_free(k);
     }
+}
+
+static void short_secrets(void **state)
+{
+    (void)state;
+    static const char *const env[] = {"QUINCE_API_KEY=123456789012345",
+                                      "QUINCE_ADMIN_API_KEY=1234567890123456", NULL};
+    struct qn_keys *k = qn_keys_new();
+    assert_int_equal(qn_keys_from_env(k, env, &e), QN_OK);
+    assert_true(qn_keys_at(k, 0)->weak);
+    assert_false(qn_keys_at(k, 1)->weak);
+    qn_keys_free(k);
 }
 
 int main(void)
@@ -166,6 +180,7 @@ int main(void)
         cmocka_unit_test(coming_and_going),
         cmocka_unit_test(names),
         cmocka_unit_test(environment),
+        cmocka_unit_test(short_secrets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
