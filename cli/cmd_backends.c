@@ -14,7 +14,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CALL_TIMEOUT_S = 30, REMOVE_TIMEOUT_S = 600, BODY_MAX = 64 * 1024, NAME_MAX_BYTES = 160 };
+enum {
+    CALL_TIMEOUT_S = 30,
+    REMOVE_TIMEOUT_S = 600,
+    BODY_MAX = 64 * 1024,
+    NAME_MAX_BYTES = 160,
+    NOTES_MAX = 64
+};
 
 enum { OPTION_ALL, OPTION_FORCE };
 
@@ -75,32 +81,12 @@ static void print_wrapped(const char *words, size_t width)
     putchar('\n');
 }
 
-/* Why one is not as it could be; what has an action says no more than its state does. */
-static void print_note(const struct qn_jref *recipe, const struct qn_jref *backend)
-{
-    char name[NAME_MAX_BYTES];
-    const char *message = text(backend, "message");
-    if (!message[0] || qn_str_eq(text(backend, "state"), "installable"))
-        return;
-    name_of(recipe, backend, name);
-    putchar('\n');
-    qn_print_safe(stdout, name);
-    fputs(":\n", stdout);
-    print_wrapped(message, QN_SCREEN_WIDTH);
-}
-
-/* What list does with each engine; NULL: it is only counted. */
+/* What is done with each engine. */
 typedef void (*engine_fn)(void *ctx, const struct qn_jref *recipe, const struct qn_jref *backend);
 
 static void to_table(void *ctx, const struct qn_jref *recipe, const struct qn_jref *backend)
 {
     add_row(ctx, recipe, backend);
-}
-
-static void to_note(void *ctx, const struct qn_jref *recipe, const struct qn_jref *backend)
-{
-    (void)ctx;
-    print_note(recipe, backend);
 }
 
 /* Returns how many were left out because they cannot be used here. */
@@ -120,6 +106,55 @@ static size_t each(const struct qn_jref *recipes, bool all, engine_fn fn, void *
     return left_out;
 }
 
+/* What an engine's state alone does not say, "" where it does. */
+static const char *note_of(const struct qn_jref *backend)
+{
+    return qn_str_eq(text(backend, "state"), "installable") ? "" : text(backend, "message");
+}
+
+/* Engines of which the same is to be said. */
+struct note {
+    const char *says;
+    struct qn_buf names;
+};
+
+struct notes {
+    struct note v[NOTES_MAX];
+    size_t n;
+};
+
+static void to_notes(void *ctx, const struct qn_jref *recipe, const struct qn_jref *backend)
+{
+    struct notes *notes = ctx;
+    char name[NAME_MAX_BYTES];
+    const char *says = note_of(backend);
+    size_t i = 0;
+    while (i < notes->n && !qn_str_eq(notes->v[i].says, says))
+        i++;
+    if (!says[0] || i == NOTES_MAX)
+        return;
+    if (i == notes->n) {
+        notes->v[i].says = says;
+        qn_buf_init(&notes->v[notes->n++].names, BODY_MAX);
+    }
+    name_of(recipe, backend, name);
+    qn_buf_fmt(&notes->v[i].names, "%s%s", notes->v[i].names.len ? ", " : "", name);
+}
+
+/* Why some are not as they could be. */
+static void print_notes(const struct qn_jref *recipes, bool all)
+{
+    struct notes notes = {.n = 0};
+    each(recipes, all, to_notes, &notes);
+    for (size_t i = 0; i < notes.n; i++) {
+        putchar('\n');
+        qn_print_safe(stdout, qn_buf_cstr(&notes.v[i].names));
+        fputs(":\n", stdout);
+        print_wrapped(notes.v[i].says, QN_SCREEN_WIDTH);
+        qn_buf_deinit(&notes.v[i].names);
+    }
+}
+
 static int list(const struct qn_cli *cli, bool all)
 {
     static const char *const titles[] = {"Backend", "State", "From", "Version"};
@@ -135,7 +170,7 @@ static int list(const struct qn_cli *cli, bool all)
         size_t left_out = each(&recipes, all, to_table, t);
         qn_table_print(t);
         qn_table_free(t);
-        each(&recipes, all, to_note, NULL);
+        print_notes(&recipes, all);
         puts("\nInstall or update one with: quince backends install RECIPE:BACKEND");
         if (left_out)
             printf("%zu more cannot be used here; why: quince backends --all\n", left_out);

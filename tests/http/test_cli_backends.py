@@ -25,6 +25,7 @@ RECIPES = {
         "sd-server": backend("installable", "Backend is supported but not installed.",
                              "quince backends install sd-cpp:sd-server"),
         "a-name-that-is-much-longer-than-any-screen-would-want-it-to-be-for-a-backend": backend("installable", "x")}},
+    "kokoro": {"backends": {"metal": backend("unsupported", "Requires macOS")}},
     "flm": {"backends": {"default": backend("unsupported", "Needs an AMD NPU " * 8)}}}
 
 
@@ -54,10 +55,10 @@ def test_the_list(tmp_path, stub):
     assert rows["sd-cpp:sd-server"] == ["installable"]
     assert "metal" not in done.out and "flm" not in done.out
     assert "llamacpp:vulkan:\n  Version b1 is installed, b2 is wanted: an update is required\n" in done.out
-    assert done.out.endswith("quince backends install RECIPE:BACKEND\n2 more cannot be used here; why: "
+    assert done.out.endswith("quince backends install RECIPE:BACKEND\n3 more cannot be used here; why: "
                              "quince backends --all\n")
     done = cli("backends", "--all")
-    assert "llamacpp:metal:\n  Requires macOS\n" in done.out and "flm:default" in done.out
+    assert "llamacpp:metal, kokoro:metal:\n  Requires macOS\n" in done.out and "flm:default" in done.out
     assert max(map(len, done.out.splitlines())) <= 80
     assert json.loads(cli("backends", "--json").out) == RECIPES
     terminal = Terminal(cli, "backends", "--all")
