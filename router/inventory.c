@@ -242,9 +242,11 @@ qn_err qn_inventory_leave(struct qn_inventory *inv, const char *name, struct qn_
 void qn_inventory_changed(struct qn_inventory *inv, const char *name)
 {
     struct place *p = qn_place_find(inv, name);
-    if (p)
-        qn_place_note_again(p);
-    if (!p || !qn_place_has_process(qn_place_state(p)))
+    if (!p)
+        return;
+    qn_place_note_again(p);
+    qn_inventory_settle_soon(inv); /* who waits for it may wait in vain */
+    if (!qn_place_has_process(qn_place_state(p)))
         return;
     struct qn_snapshot *snap = qn_catalog_snapshot(inv->catalog);
     const struct qn_model_row *row = qn_snapshot_find(snap, name);
@@ -255,7 +257,6 @@ void qn_inventory_changed(struct qn_inventory *inv, const char *name)
         p->leave = true;
     }
     qn_snapshot_unref(snap);
-    qn_inventory_settle_soon(inv);
 }
 
 void qn_inventory_forget(struct qn_inventory *inv, void *ctx)

@@ -134,6 +134,17 @@ def test_a_waiting_model_is_seen(house, busy):
     assert server.post("/v1/unload", {"model_name": b}).status == 404
 
 
+def test_who_waits_for_a_deleted_model_is_told(house, busy):
+    server = house.start()
+    a, b = (house.model(server, n, **FOR_EVER) for n in "ab")
+    busy(server, a)
+    late = Later(server.chat, b)
+    wait_until(lambda: loaded(server).get(b), what="the queued model")
+    assert server.post("/v1/delete", {"model_name": b}).status == 200
+    assert late.get().status in (404, 503) and b in late.result.json["error"]["message"]
+    assert set(loaded(server)) == {a}
+
+
 def test_pinned_models_stay(house):
     server = house.start("--idle", "1")
     a, b = (house.model(server, n) for n in "ab")
