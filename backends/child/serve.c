@@ -416,7 +416,7 @@ static void stop(struct child *c, int64_t grace_ms)
     c->stopping = true;
     c->limit_timer = qn_timer_start(c->loop, grace_ms, 0, on_limit, c);
     if (c->ready)
-        c->drain_timer = qn_timer_start(c->loop, DRAIN_CHECK_MS, DRAIN_CHECK_MS, on_drain_check, c);
+        c->drain_timer = qn_timer_start(c->loop, 0, DRAIN_CHECK_MS, on_drain_check, c);
     else if (c->jobs)
         qn_jobs_give_up_loading(c->jobs); /* on_loaded ends the loop */
     else

@@ -132,7 +132,7 @@ class Bench:
 
 def added_latency(bench, rows):
     """One short answer after another on one connection."""
-    places = bench.places("short", False, tokens=1)
+    places = bench.places("short", False, tokens=1, slots=16)
     echo = subprocess.Popen([bench.client, "echo"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     port = int(echo.stdout.readline())
     places["echo"] = (port, places["quince"][1], [echo.pid])
