@@ -21,6 +21,7 @@
 
 enum {
     STEP_MS = 100,  /* longest wait within one step */
+    GRIEF_MS = 500, /* a broken connection to the own server: has it died? */
     RETRY_MS = 200, /* before the same server is asked again */
     TRIES_MAX = 4,
     HEALTH_MS = 100, /* between two looks at a server that loads */
@@ -38,7 +39,9 @@ struct run {
     struct qn_up *up;
     unsigned tried; /* bit i: server i was asked and failed */
     int tries;
-    int64_t due_ms; /* waiting until then */
+    int64_t due_ms;         /* waiting until then */
+    struct qn_error *grief; /* the own server broke off, for which this is the reason if it lives;
+                               NULL: it did not */
     bool paused;
 };
 
@@ -66,6 +69,7 @@ static void run_free(struct run *r)
 {
     qn_hearing_deinit(&r->hearing);
     qn_ask_deinit(&r->ask);
+    free(r->grief);
     *r = (struct run){.bridge = r->bridge};
 }
 
@@ -112,6 +116,12 @@ static void on_end(void *ctx, int status, const struct qn_error *broken)
     r->x = NULL;
     qn_err err = qn_hearing_end(&r->hearing, status, broken, r->up->who, &passing, &why);
     qn_upstream_hide_key(r->up, &why);
+    if (broken && r->bridge->ups.own) {
+        r->grief = qn_xmalloc(sizeof *r->grief);
+        *r->grief = why;
+        r->due_ms = qn_now_ms() + GRIEF_MS;
+        return;
+    }
     /* One that has too much to do is well, and so is one that finds a request wrong. */
     qn_upstream_note(r->up, !err || !passing || status == 429, &why);
     if (!err && has_more_inputs(r)) {
@@ -152,6 +162,20 @@ static void wait_or_fail(struct run *r)
             "no server behind this model answers; the next attempt is in %lld s. The last one "
             "said: %.600s",
             (long long)((due - now + 999) / 1000), u->v[0].error.message);
+    run_fail(r, &why);
+}
+
+/* Where the own server has died, so does this process, and the router sees what is to be done for
+ * the job; where it lives, it has only broken off. */
+static void end_grief(struct run *r)
+{
+    char how[80];
+    bool by_signal;
+    if (qn_server_ended(&server, how, &by_signal)) {
+        r->due_ms = qn_now_ms() + GRIEF_MS;
+        return;
+    }
+    struct qn_error why = *r->grief;
     run_fail(r, &why);
 }
 
@@ -212,7 +236,7 @@ static bool bridge_step(void *self)
     for (int64_t i = 0; i < b->def.slots; i++) {
         struct run *r = &b->runs[i];
         if (r->job && !r->x && r->due_ms <= now)
-            try_to_begin(r);
+            (r->grief ? end_grief : try_to_begin)(r);
         if (!r->job)
             continue;
         bool full = qn_sink_full(r->out);

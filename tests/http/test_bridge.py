@@ -439,7 +439,8 @@ def test_llama_server_that_dies(llama):
     c.close()
     assert any(g != "[DONE]" and "error" in g for g in got)
     assert "was killed by signal 9" in llama.logs()
-    assert llama.post("/v1/completions", {"model": model, "prompt": "x", "max_tokens": 2}).status == 200
+    reply = llama.post("/v1/completions", {"model": model, "prompt": "x", "max_tokens": 2})
+    assert reply.status == 200, reply.body
 
 
 def test_the_command_line(server, tmp_path):
