@@ -38,7 +38,7 @@ static struct qn_http_server *server;
 static struct qn_listen *listener;
 static struct qn_ws *sockets;
 static struct qn_services services;
-static atomic_int opened, closed, drained;
+static atomic_int opened, closed, drained, flooded;
 static struct qn_timer *resume;
 static char block[BLOCK];
 
@@ -69,6 +69,7 @@ static void on_message(struct qn_ws_session *s, bool text, const char *data, siz
     } else if (text && !strcmp(data, "flood")) { /* more than may wait */
         for (int i = 0; i < 2 * WAITING_MAX / BLOCK + 64; i++)
             qn_ws_send(s, QN_WEBSOCKET_BINARY, block, sizeof block);
+        atomic_store(&flooded, 1);
     } else if (text && !strcmp(data, "fill")) { /* as much as may wait */
         while (qn_ws_waiting(s) + sizeof block + 10 < WAITING_MAX)
             qn_ws_send(s, QN_WEBSOCKET_BINARY, block, sizeof block);
@@ -141,7 +142,7 @@ static int set_up(void **state)
         .request = on_request, .refuse = on_refuse, .upgrade = on_upgrade};
     static const struct qn_ws_limits limits = {
         .sessions = SESSIONS, .ping_ms = 200, .stall_ms = 400, .close_ms = 300};
-    opened = closed = drained = 0;
+    opened = closed = drained = flooded = 0;
     assert_int_equal(qn_loop_new(&loop, NULL), QN_OK);
     services.metrics = qn_metrics_new();
     sockets = qn_ws_new(loop, &services, &limits);
@@ -385,6 +386,8 @@ static void flood_script(void)
 {
     int fd = begin(16384), kind, blocks = 0;
     say(fd, 1, "flood");
+    while (!atomic_load(&flooded)) /* it reads nothing meanwhile */
+        usleep(1000);
     while ((kind = hear(fd)) == 0x82)
         blocks++;
     CHECK(kind == 0x88 && close_code() == QN_WEBSOCKET_POLICY && strstr(heard + 2, "1048576"));
