@@ -26,6 +26,17 @@ static void write_load_options(const struct qn_settings *s, struct qn_buf *out)
         qn_jw_kbool(&w, "prefix_cache", true);
     if (s->weight_cache_gib > 0)
         qn_jw_ki64(&w, "weight_cache", s->weight_cache_gib);
+    const struct {
+        const char *option, *value;
+    } engines[] = {
+        {"llamacpp_backend", s->llamacpp_backend},
+        {"llamacpp_args", s->llamacpp_args},
+        {"whispercpp_backend", s->whispercpp_backend},
+        {"sd-cpp_backend", s->sdcpp_backend},
+    };
+    for (size_t i = 0; i < sizeof engines / sizeof *engines; i++)
+        if (engines[i].value && *engines[i].value && !qn_str_eq(engines[i].value, "auto"))
+            qn_jw_kstr(&w, engines[i].option, engines[i].value);
     qn_jw_obj_end(&w);
 }
 

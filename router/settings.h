@@ -74,6 +74,7 @@ struct qn_settings {
     int64_t download_threads;
     char *packs;
     bool prefer_system;
+    char *llamacpp_backend, *llamacpp_args, *whispercpp_backend, *sdcpp_backend;
     bool no_fetch_executables;
     char *backend_dir;
     unsigned char from[QN_SETTINGS_MAX]; /* enum qn_settings_layer of each row */

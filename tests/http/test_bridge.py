@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import House, events, fake_model, gguf, keeping, text_of, wait_until
+from conftest import House, events, fake_model, free_port, gguf, keeping, text_of, wait_until
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import fake_llama
@@ -347,9 +347,9 @@ def engines(tmp_path_factory, fake_backend_dir):
         yield h
 
 
-def start(engines):
-    server = engines.start("--packs", str(engines.tmp_path / "packs.json"),
-                           env={"PATH": f"{engines.tmp_path / 'bin'}:{os.environ['PATH']}"})
+def start(engines, *args, **env):
+    server = engines.start("--packs", str(engines.tmp_path / "packs.json"), *args,
+                           env={"PATH": f"{engines.tmp_path / 'bin'}:{os.environ['PATH']}", **env})
     server.tmp_path = engines.tmp_path
     return server
 
@@ -411,6 +411,32 @@ def test_the_engine_is_chosen_by_model(llama):
     assert load(llama, ours, llamacpp_backend="nothing").status >= 400
     assert load(llama, ours, llamacpp_backend="vulkan").status == 200  # not installed: quince's own
     assert llama.chat(ours).json["choices"][0]["message"]["content"] == "ours " * 5
+
+
+def test_a_setting_chooses_the_engine(engines):
+    llama = start(engines, "--llamacpp-backend", "llama-server", "--llamacpp-args=-ngl 7")
+    model = engine_model(llama, "set", show_args=True)
+    assert llama.chat(model).json["choices"][0]["message"]["content"].endswith("-ngl 7")
+    own = llama.register("user.own", fake_model(llama.tmp_path, word="own "))
+    assert load(llama, own, llamacpp_backend="quince").status == 200  # what a load says goes before it
+    assert llama.chat(own).json["choices"][0]["message"]["content"] == "own " * 5
+    confined = [pathlib.Path(f"/proc/{pid}/status").read_text() for pid in descendants(llama)]
+    assert all("NoNewPrivs:\t1" in s and "Seccomp:\t2" in s for s in confined)
+    llama.stop()
+
+
+def test_who_may_define_remote_models(engines):
+    """A server that other machines reach asks for nobody but its administrator what only it can reach."""
+    server = start(engines, "--listen", f"0.0.0.0:{free_port()}=lemonade", QUINCE_API_KEY="a-key-of-users-1234",
+                   QUINCE_ADMIN_API_KEY="a-key-of-admins-1234")
+    body = {"model_name": "user.inner", "recipe": "remote", "base_url": "http://127.0.0.1:9/v1"}
+
+    def register(key):
+        return server.post("/v1/models/register", body, headers={"Authorization": f"Bearer {key}"})
+    assert register("wrong").status == 401
+    assert register("a-key-of-users-1234").status == 403
+    assert register("a-key-of-admins-1234").status == 200
+    server.stop()
 
 
 def test_vectors_and_scores_need_no_option(llama):

@@ -86,7 +86,7 @@ def test_nothing_changes_unless_all_is_right(server, body):
 @pytest.mark.parametrize("name", [
     "backend-dir", "backend_dir", "builtin-dir", "data-dir", "models-dir", "extra-models-dir", "insecure",
     "hf-endpoint", "modelscope-endpoint", "ollama-registry", "allow-private-hubs", "packs", "prefer-system",
-    "no-fetch-executables"])
+    "no-fetch-executables", "llamacpp-backend", "llamacpp-args", "whispercpp-backend", "sd-cpp-backend"])
 def test_what_is_executed_cannot_be_changed(server, name):
     """Nor where secrets go, nor which guards are off."""
     for path in (SET, "/v1/params"):
