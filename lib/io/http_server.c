@@ -478,8 +478,13 @@ static ssize_t read_stream(void *ctx, uint64_t pos, char *buf, size_t max)
 {
     (void)pos;
     struct qn_http *h = ctx;
-    if (h->aborted)
+    if (h->aborted) {
+        /* The daemon then takes the connection from the list of those with something to do, and frees
+         * it when it comes by once more: for connections with a timeout of their own that is this
+         * turn, for others when all older ones have left. */
+        MHD_set_connection_option(h->mhd, MHD_CONNECTION_OPTION_TIMEOUT, 1u);
         return MHD_CONTENT_READER_END_WITH_ERROR;
+    }
     size_t n = qn_stream_read(h->stream, buf, max);
     if (n > 0) {
         h->conn->deadline_ms = qn_now_ms() + SEND_STALL_MS;

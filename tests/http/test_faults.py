@@ -180,6 +180,23 @@ def test_a_load_that_was_asked_for_goes_on(house):
     wait_until(lambda: server.get("/v1/health").json["all_models_loaded"][0]["loaded"], timeout=30, what="ready")
 
 
+def test_connections_of_clients_that_vanish_are_closed(house):
+    """Also while an older connection stays."""
+    server = house.start()
+    talker = house.model(server, "talker", tokens=10**6, token_ms=1)
+    server.chat(talker, max_tokens=2)
+    with contextlib.closing(server.connect()) as older:
+        older.request("GET", "/live")
+        older.getresponse().read()
+        before = server.descriptors()
+        for _ in range(40):
+            connection, response = server.stream(talker)
+            next(events(response))
+            response.close()
+            connection.close()
+        wait_until(lambda: server.descriptors() < before + 10, 30, "the end of the connections")
+
+
 def test_stream_hears_something_while_the_model_loads(house):
     server = house.start()
     model = house.model(server, "m", load_ms=3500, tokens=1)
