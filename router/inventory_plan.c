@@ -71,8 +71,8 @@ static void say_cause(const struct place *p, enum qn_plan_cause cause, const str
     switch (cause) {
     case QN_CAUSE_PLACES:
         snprintf(out, QN_QUEUED_REASON_MAX,
-                 "%lld model%s of the kind %s may be loaded at once (max-loaded-models)",
-                 (long long)limit, limit == 1 ? "" : "s", qn_kind_name(p->kind));
+                 "max-loaded-models allows %lld %s model%s at once", (long long)limit,
+                 qn_kind_name(p->kind), limit == 1 ? "" : "s");
         break;
     case QN_CAUSE_MEMORY:
         snprintf(out, QN_QUEUED_REASON_MAX, "it does not fit into memory beside %s", who);

@@ -15,7 +15,7 @@ import time
 
 import pytest
 from cli_kit import CTRL_C, CTRL_D, QUINCE, UP, Cli, Terminal, environment
-from conftest import ROOT, wait_until
+from conftest import ROOT, events, wait_until
 
 
 @pytest.fixture
@@ -555,6 +555,19 @@ def test_a_note_while_loading(house, tmp_path):
     cli("unload")
     done = cli("run", model, "hello")
     assert done.returncode == 0 and done.err == ""
+
+
+def test_a_note_while_a_model_waits_for_another(house, tmp_path):
+    server = house.start()
+    busy = house.model(server, "x", tokens=100000, token_ms=20)
+    model = house.model(server, "m")
+    connection, response = server.stream(busy)
+    next(events(response))
+    t = Terminal(Cli(tmp_path, server.port), "load", model)
+    t.wait_for("queued: max-loaded-models allows 1 llm model at once, and user.x is busy (")
+    connection.close()
+    t.wait_for(f"{model} is loaded")
+    assert t.status() == 0
 
 
 def test_models_cannot_steer_the_terminal(house, tmp_path):

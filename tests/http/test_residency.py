@@ -121,8 +121,7 @@ def test_a_waiting_model_is_seen(house, busy):
     waits = wait_until(lambda: loaded(server).get(b), what="the queued model")
     assert waits["status"] == "queued" and waits["loaded"] is False and waits["pid"] == 0
     assert waits["requests_waiting"] == 1
-    assert waits["reason"] == ("1 model of the kind llm may be loaded at once (max-loaded-models), "
-                               "and user.a is busy")
+    assert waits["reason"] == "max-loaded-models allows 1 llm model at once, and user.a is busy"
     assert loaded(server)[a]["reason"] is None
     shown = {m["name"]: m for m in server.get("/api/ps").json["models"]}
     assert {name: (m["status"], m["size"] > 0, "reason" in m) for name, m in shown.items()} == {
