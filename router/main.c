@@ -483,12 +483,7 @@ static qn_err open_websocket_port(struct program *p, struct qn_error *e)
     p->services.websocket_port = qn_listen_port(p->listen);
     if (qn_str_eq(s->websocket_port, "off"))
         return QN_OK;
-    if (!qn_str_eq(s->websocket_port, "auto") &&
-        (!qn_parse_i64(s->websocket_port, &port) || port < 0 || port > 65535))
-        return qn_fail_param(e, QN_EINVAL, "websocket-port",
-                             "websocket-port must be auto, off or a port from 0 to 65535, not "
-                             "'%.40s'",
-                             s->websocket_port);
+    qn_parse_i64(s->websocket_port, &port); /* stays 0 for auto */
     qn_err err = qn_listen_open(p->loop, p->server, s->host, (int)port, may_be_public(p),
                                 (int)qn_profile_parse(s->profile), &p->sockets, e);
     if (!err)

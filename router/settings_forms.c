@@ -41,6 +41,16 @@ static qn_err check_profile(const char *text, struct qn_error *e)
                          text);
 }
 
+static qn_err check_websocket_port(const char *text, struct qn_error *e)
+{
+    int64_t port;
+    bool word = qn_str_eq(text, "auto") || qn_str_eq(text, "off");
+    return word || (qn_parse_i64(text, &port) && port >= 0 && port <= 65535)
+               ? QN_OK
+               : qn_fail(e, QN_EINVAL, "must be auto, off or a port from 0 to 65535, not '%.80s'",
+                         text);
+}
+
 static qn_err check_limits(const char *text, struct qn_error *e)
 {
     struct qn_kind_limits limits;
@@ -132,6 +142,15 @@ static void write_number(const char *text, struct qn_jw *w)
     qn_jw_f64(w, v);
 }
 
+static void write_port(const char *text, struct qn_jw *w)
+{
+    int64_t port;
+    if (qn_parse_i64(text, &port))
+        qn_jw_i64(w, port);
+    else
+        qn_jw_str(w, text);
+}
+
 static void write_groups(const char *text, struct qn_jw *w)
 {
     qn_jw_obj(w);
@@ -188,6 +207,7 @@ static const struct form {
     {AT(log_level), check_log_level, 0, NULL, NULL},
     {AT(cache_type), check_cache_type, 0, NULL, NULL},
     {AT(profile), check_profile, 0, NULL, NULL},
+    {AT(websocket_port), check_websocket_port, N, read_plain, write_port},
     {AT(listen), NULL, A, qn_listeners_text, NULL},
     {AT(extra_models_dir), NULL, A, read_folders, NULL},
     {AT(max_loaded_models), check_limits, N | O, read_limits, write_limits},

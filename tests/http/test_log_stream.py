@@ -393,6 +393,13 @@ def test_the_published_port_is_a_setting(house):
     server = house.start("--websocket-port", "off")
     assert server.get("/v1/health").json["websocket_port"] == server.port
     port = free_port()
-    server = house.start("--websocket-port", str(port))
+    (house.tmp_path / "data-1").mkdir()
+    (house.tmp_path / "data-1" / "config.json").write_text(json.dumps({"websocket-port": port}))  # as Lemonade's has it
+    server = house.start()
     assert server.get("/v1/health").json["websocket_port"] == port
+    assert server.get("/internal/config").json["websocket_port"] == port
     subscribe(WebSocket(port, "/logs/stream"))
+    for wrong in ("always", -1, 65536):
+        reply = server.post("/internal/set", {"websocket_port": wrong})
+        assert reply.status == 400 and b"65535" in reply.body, reply.body
+    assert server.post("/internal/set", {"websocket_port": "auto"}).status == 200
