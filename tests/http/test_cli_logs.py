@@ -48,7 +48,7 @@ def test_on_a_terminal_and_past_a_restart(cli, house):
     terminal = Terminal(cli, "logs", "-f", TZ="UTC")
     terminal.wait_for("registered=1")
     cli("load", "loud")
-    terminal.wait_for("state=failed")
+    terminal.wait_for("inventory model=user.loud state=failed\x1b[0m\r\n")
     lines = plain(terminal.screen).split("\r\n")
     assert any(re.match(r"\d\d:\d\d:\d\d info  inventory model=user\.loud state=failed$", x) for x in lines), lines
     begin = next(i for i, x in enumerate(lines) if re.match(r".*info  llm/user\.loud a word and", x))
