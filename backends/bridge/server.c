@@ -29,10 +29,14 @@
 enum {
     ARGS_MAX = QN_SERVER_ARGS_MAX + 64,
     ARENA_MAX = 1024 * 1024,
+    LAST_WORDS_MS = 100,
     STOP_MS = 1500, /* after SIGTERM; the router waits 2 s */
     FIRST_FD = 3,
     PATH_BYTES_MAX = 4096,
-    SLOTS = 4 /* of llama-server where nobody says how many */
+    SLOTS = 4,           /* of llama-server where nobody says how many */
+    SLOT_CONTEXT = 8192, /* tokens of each likewise: the whole that modern models were trained on
+                            would not fit most machines */
+    MEASURE_BATCH = 8192 /* tokens of an input that is measured: it must fit one batch */
 };
 
 struct args {
@@ -110,8 +114,7 @@ static qn_err llama_args(struct args *a, const struct qn_control *load,
     add_number(a, "--threads", load->threads);
     add_number(a, "--parallel", slots);
     add(a, "--jinja");
-    if (load->context)
-        add_number(a, "--ctx-size", load->context * slots);
+    add_number(a, "--ctx-size", (load->context ? load->context : SLOT_CONTEXT) * slots);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         const char *value = text_of(options, texts[i].option);
         if (!*value)
@@ -126,6 +129,10 @@ static qn_err llama_args(struct args *a, const struct qn_control *load,
         add(a, "--embedding");
     if (truth_of(options, "reranking"))
         add(a, "--reranking");
+    if (truth_of(options, "embedding") || truth_of(options, "reranking")) {
+        add_number(a, "--batch-size", MEASURE_BATCH);
+        add_number(a, "--ubatch-size", MEASURE_BATCH);
+    }
     return err ? err : add_adapters(a, options, e);
 }
 
@@ -387,7 +394,9 @@ static void *watch(void *arg)
     qn_server_ended(s, how, &by_signal);
     if (atomic_load(&s->stopping))
         return NULL;
-    /* The router knows what to do about a model's process that has ended. */
+    /* The router knows what to do about a model's process that has ended. What the server said in
+     * its last moments is to reach it before. */
+    usleep(LAST_WORDS_MS * 1000);
     qn_error_log("bridge", "server=%s %s", s->program, how);
     _exit(1);
 }
