@@ -29,6 +29,7 @@ struct qn_post {
     void *ctx;
     CURL *easy;
     struct curl_slist *headers;
+    struct sock *sock;   /* NULL: curl watches none for it */
     struct qn_buf reply; /* of a reply that is not 200 */
     bool started;        /* curl has it */
     bool headed;         /* the head has been told */
@@ -49,13 +50,20 @@ struct qn_http_client {
 
 struct sock {
     struct qn_http_client *client;
+    struct qn_post *post; /* every request has a connection of its own */
     curl_socket_t fd;
-    struct qn_watch *watch;
+    struct qn_watch *watch; /* NULL: the request is being given up */
 };
 
 static void post_free(struct qn_post *p)
 {
     struct qn_http_client *c = p->client;
+    /* A socket that is still being connected curl closes first and says afterwards that it needs no
+     * watch. */
+    if (p->sock) {
+        qn_watch_remove(p->sock->watch);
+        p->sock->watch = NULL;
+    }
     if (p->started)
         curl_multi_remove_handle(c->multi, p->easy);
     curl_easy_cleanup(p->easy);
@@ -204,11 +212,11 @@ static void on_ready(void *ctx, uint32_t events)
 
 static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *mark)
 {
-    (void)easy;
     struct qn_http_client *c = ctx;
     struct sock *s = mark;
     if (what == CURL_POLL_REMOVE) {
         if (s) {
+            s->post->sock = NULL;
             qn_watch_remove(s->watch);
             free(s);
         }
@@ -216,10 +224,12 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *ma
     }
     uint32_t events = (what & CURL_POLL_IN ? EPOLLIN : 0u) | (what & CURL_POLL_OUT ? EPOLLOUT : 0u);
     if (s) {
-        qn_watch_set(s->watch, events);
+        if (s->watch)
+            qn_watch_set(s->watch, events);
         return 0;
     }
     s = qn_xcalloc(1, sizeof *s);
+    curl_easy_getinfo(easy, CURLINFO_PRIVATE, &s->post);
     s->client = c;
     s->fd = fd;
     struct qn_error e;
@@ -228,6 +238,7 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *ma
         free(s);
         return -1;
     }
+    s->post->sock = s;
     curl_multi_assign(c->multi, fd, s);
     return 0;
 }

@@ -8,6 +8,7 @@ descriptors stay as they were.
 QUINCE_TEST_BUILD names the build folder; wrk is a Debian package.
 """
 import collections
+import contextlib
 import json
 import os
 import pathlib
@@ -73,7 +74,8 @@ class Trouble(threading.Thread):
             if well:
                 name = self.rng.choice(well)
                 self.soak.killed[name] = time.monotonic()
-                os.kill(ready[name], signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):  # it has been unloaded since
+                    os.kill(ready[name], signal.SIGKILL)
 
     def crash(self):
         self.expect("crash", self.soak.server.chat(self.soak.crasher), CRASHED)
@@ -84,6 +86,7 @@ class Soak:
         backends = folder / "backends"
         backends.mkdir()
         shutil.copy(BUILD / "tests" / "fake_backend", backends / "quince-llm")
+        shutil.copy(BUILD / "bin" / "quince-probe", backends)
         self.lock, self.killed = threading.Lock(), {}
         self.house = House(folder, backends)
         self.server = self.house.start("--max-loaded-models", "3", "--queue-limit", "190", "--log-level", "warn")
@@ -171,6 +174,9 @@ def main():
         problems.append("memory has grown")
     if not sanitized and peak > memory + PEAK_KIB:
         problems.append("memory was not flat at work")
+    for line in log.splitlines():
+        if " error " in line[20:40]:
+            problems.append(f"an error in the log: {line[25:]}")
     for word in ("AddressSanitizer", "ThreadSanitizer", "runtime error:", "LeakSanitizer", "Assertion"):
         if word in log:
             problems.append(log[max(0, log.index(word) - 500):log.index(word) + 4000])
