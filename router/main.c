@@ -18,7 +18,6 @@
 #include "registry/registry.h"
 #include "registry/store.h"
 #include "registry/web.h"
-#include "router/activation.h"
 #include "router/auth.h"
 #include "router/blobs.h"
 #include "router/devices.h"
@@ -29,13 +28,12 @@
 #include "router/inventory.h"
 #include "router/inventory_config.h"
 #include "router/keys.h"
-#include "router/listen.h"
-#include "router/listeners.h"
 #include "router/live.h"
 #include "router/logs.h"
 #include "router/metrics.h"
 #include "router/notify.h"
 #include "router/pack_jobs.h"
+#include "router/ports.h"
 #include "router/preload.h"
 #include "router/pull_world.h"
 #include "router/rate_limit.h"
@@ -72,13 +70,8 @@ struct program {
     struct qn_inventory *inventory;
     struct qn_preload *preload; /* NULL: nothing to load at start */
     struct qn_http_server *server;
-    struct qn_listen *listen;
-    struct qn_listeners places; /* besides the main port */
-    struct qn_listen *more[QN_LISTENERS_MAX];
-    struct qn_activation passed;                 /* sockets from the service manager */
-    struct qn_listen *adopted[QN_PROFILE_COUNT]; /* those that are not for the main port */
-    struct qn_notify *notify;                    /* NULL: no service manager asks */
-    struct qn_listen *sockets; /* the port for WebSockets; NULL: the setting says off */
+    struct qn_ports ports;
+    struct qn_notify *notify; /* NULL: no service manager asks */
     struct qn_services services;
     struct qn_rate rate;          /* of all downloads */
     struct qn_registry *registry; /* NULL: the list cannot be read */
@@ -409,98 +402,6 @@ static void apply_settings(void *ctx)
     qn_buf_deinit(&options);
 }
 
-/* Opens a listener over the sockets that were passed for it; *out stays NULL when there are none.
- */
-static qn_err adopt(struct program *p, bool for_main, enum qn_profile profile,
-                    struct qn_listen **out, struct qn_error *e)
-{
-    int fds[QN_ACTIVATION_MAX];
-    size_t n = 0;
-    for (size_t i = 0; i < p->passed.n; i++)
-        if (p->passed.v[i].main == for_main && (for_main || p->passed.v[i].profile == profile))
-            fds[n++] = p->passed.v[i].fd;
-    if (!n)
-        return QN_OK;
-    qn_err err =
-        qn_listen_adopt(p->loop, p->server, fds, n, may_be_public(p), (int)profile, out, e);
-    if (!err)
-        qn_info("listen", "passed=%zu port=%d profile=%s", n, qn_listen_port(*out),
-                qn_profile_name(profile));
-    return err;
-}
-
-static qn_err open_passed(struct program *p, struct qn_error *e)
-{
-    qn_err err = QN_OK;
-    for (int i = 0; i < QN_PROFILE_COUNT && !err; i++)
-        err = adopt(p, false, (enum qn_profile)i, &p->adopted[i], e);
-    return err;
-}
-
-/* The main port, from the service manager or by the settings. */
-static qn_err open_main(struct program *p, struct qn_error *e)
-{
-    const struct qn_settings *s = &p->settings;
-    enum qn_profile profile = qn_profile_parse(s->profile);
-    qn_err err = adopt(p, true, profile, &p->listen, e);
-    if (err || p->listen)
-        return err;
-    return qn_listen_open(p->loop, p->server, s->host, (int)s->port, may_be_public(p), (int)profile,
-                          &p->listen, e);
-}
-
-/* The listeners besides the main one, and whether any of them is open to other machines. */
-static qn_err open_more(struct program *p, struct qn_error *e)
-{
-    const struct qn_settings *s = &p->settings;
-    qn_err err = s->listen ? qn_listeners_read(s->listen, s->host, &p->places, e) : QN_OK;
-    if (!err)
-        err = qn_listeners_ollama(s->ollama_port, s->host, &p->places, e);
-    for (size_t i = 0; i < p->places.n && !err; i++) {
-        const struct qn_listener *l = &p->places.v[i];
-        if (qn_activation_has_port(&p->passed, l->port))
-            continue;
-        err = qn_listen_open(p->loop, p->server, l->host, l->port, may_be_public(p),
-                             (int)l->profile, &p->more[i], e);
-        if (err && l->optional) {
-            qn_info("listen",
-                    "port=%d not_used=1 message=\"%s\" (programs made for Ollama can use port %d)",
-                    l->port, e->message, qn_listen_port(p->listen));
-            err = QN_OK;
-        } else if (!err) {
-            qn_info("listen", "address=%s port=%d profile=%s", l->host, qn_listen_port(p->more[i]),
-                    qn_profile_name(l->profile));
-        }
-    }
-    return err;
-}
-
-/* Clients made for Lemonade look for WebSockets at the port that /health names. */
-static qn_err open_websocket_port(struct program *p, struct qn_error *e)
-{
-    const struct qn_settings *s = &p->settings;
-    int64_t port = 0;
-    p->services.websocket_port = qn_listen_port(p->listen);
-    if (qn_str_eq(s->websocket_port, "off"))
-        return QN_OK;
-    qn_parse_i64(s->websocket_port, &port); /* stays 0 for auto */
-    qn_err err = qn_listen_open(p->loop, p->server, s->host, (int)port, may_be_public(p),
-                                (int)qn_profile_parse(s->profile), &p->sockets, e);
-    if (!err)
-        p->services.websocket_port = qn_listen_port(p->sockets);
-    return err;
-}
-
-static bool open_to_others(const struct program *p)
-{
-    bool any = qn_listen_open_to_others(p->listen);
-    for (size_t i = 0; i < p->places.n; i++)
-        any = any || (p->more[i] && qn_listen_open_to_others(p->more[i]));
-    for (int i = 0; i < QN_PROFILE_COUNT; i++)
-        any = any || (p->adopted[i] && qn_listen_open_to_others(p->adopted[i]));
-    return any;
-}
-
 static qn_err open_all(struct program *p, struct qn_error *e)
 {
     static const struct qn_http_events events = {.request = on_request,
@@ -510,8 +411,8 @@ static qn_err open_all(struct program *p, struct qn_error *e)
                                                  .upgrade = on_upgrade};
     const struct qn_settings *s = &p->settings;
     char *catalog = NULL;
-    qn_err err =
-        qn_activation_read((const char *const *)environ, QN_ACTIVATION_FIRST_FD, &p->passed, e);
+    qn_err err = qn_activation_read((const char *const *)environ, QN_ACTIVATION_FIRST_FD,
+                                    &p->ports.passed, e);
     if (!err)
         err = take_data_dir(p, e);
     qn_backend_types_look(s->backend_dir);
@@ -565,18 +466,13 @@ static qn_err open_all(struct program *p, struct qn_error *e)
     err = qn_http_server_new(p->loop, &events, p, (size_t)s->body_limit_mb * 1024 * 1024,
                              &p->server, e);
     if (!err)
-        err = open_main(p, e);
-    if (!err)
-        err = open_passed(p, e);
-    if (!err)
-        err = open_more(p, e);
-    if (!err)
-        err = open_websocket_port(p, e);
+        err = qn_ports_open(&p->ports, p->loop, p->server, s, may_be_public(p), e);
     if (!err)
         err = qn_watch_add(p->loop, p->signal_fd, EPOLLIN, on_signal, p, &p->signal_watch, e);
     if (err)
         goto out;
-    p->services.open_to_others = p->auth.open_to_others = open_to_others(p);
+    p->services.websocket_port = qn_ports_websocket(&p->ports);
+    p->services.open_to_others = p->auth.open_to_others = qn_ports_open_to_others(&p->ports);
     p->auth.needs_key = p->auth.open_to_others && !s->insecure;
     p->routes = (struct qn_routes){.services = &p->services};
     p->live = qn_live_new(&(struct qn_live_config){.loop = p->loop,
@@ -596,12 +492,7 @@ static void close_all(struct program *p)
 {
     qn_timer_stop(p->drain);
     qn_notify_free(p->notify);
-    qn_listen_close(p->listen);
-    for (size_t i = 0; i < p->places.n; i++)
-        qn_listen_close(p->more[i]);
-    for (int i = 0; i < QN_PROFILE_COUNT; i++)
-        qn_listen_close(p->adopted[i]);
-    qn_listen_close(p->sockets);
+    qn_ports_close(&p->ports);
     if (p->server)
         qn_http_server_free(p->server);
     qn_ws_free(p->services.ws);
@@ -660,14 +551,14 @@ static void print_ready(const struct program *p)
     const char *host = p->settings.host;
     bool v6 = strchr(host, ':') && host[0] != '[';
     printf("quinced is ready at http://%s%s%s:%d (%s%s)\n", v6 ? "[" : "", host, v6 ? "]" : "",
-           qn_listen_port(p->listen), *p->starter ? "model " : "no built-in model", p->starter);
+           qn_listen_port(p->ports.main), *p->starter ? "model " : "no built-in model", p->starter);
     fflush(stdout);
 }
 
 static void tell_ready(struct program *p)
 {
     char text[128];
-    snprintf(text, sizeof text, "Answering on port %d", qn_listen_port(p->listen));
+    snprintf(text, sizeof text, "Answering on port %d", qn_listen_port(p->ports.main));
     p->notify = qn_notify_new((const char *const *)environ);
     qn_notify_ready(p->notify, p->loop, text);
 }
@@ -707,7 +598,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "quinced: %s\n", e.message);
     } else {
         qn_info("main", "version=%s pid=%d port=%d data_dir=%s models_dir=%s", QN_VERSION,
-                (int)getpid(), qn_listen_port(p.listen), p.settings.data_dir,
+                (int)getpid(), qn_listen_port(p.ports.main), p.settings.data_dir,
                 p.settings.models_dir);
         print_ready(&p);
         tell_ready(&p);

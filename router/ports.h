@@ -1,0 +1,36 @@
+/* Every port the server has: the main one, those besides it, those that a service manager has
+ * passed in, the one published for WebSockets. Loop thread only. */
+#ifndef QN_ROUTER_PORTS_H
+#define QN_ROUTER_PORTS_H
+
+#include "base/error.h"
+#include "io/http_server.h"
+#include "io/loop.h"
+#include "router/activation.h"
+#include "router/listen.h"
+#include "router/listeners.h"
+#include "router/settings.h"
+
+#include <stdbool.h>
+
+struct qn_ports {
+    struct qn_activation passed; /* from the service manager; read before qn_ports_open */
+    struct qn_listen *main;
+    struct qn_listeners places; /* besides the main port */
+    struct qn_listen *more[QN_LISTENERS_MAX];
+    struct qn_listen *adopted[QN_PROFILE_COUNT]; /* passed, and not for the main port */
+    struct qn_listen *sockets; /* the port for WebSockets; NULL: the setting says off */
+};
+
+/* Opens what the settings and the service manager say; connections go to server. may_be_public:
+ * addresses that other machines can reach are not refused. After an error, too, qn_ports_close. */
+qn_err qn_ports_open(struct qn_ports *p, struct qn_loop *l, struct qn_http_server *server,
+                     const struct qn_settings *s, bool may_be_public, struct qn_error *e);
+void qn_ports_close(struct qn_ports *p);
+
+/* True when other machines can reach any of them. */
+bool qn_ports_open_to_others(const struct qn_ports *p);
+/* The one that clients made for Lemonade look for WebSockets at. */
+int qn_ports_websocket(const struct qn_ports *p);
+
+#endif
