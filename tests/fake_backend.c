@@ -48,8 +48,8 @@ struct options {
     int64_t load_ms, tokens, token_ms, prefill_ms, slots, context, flood_log;
     int64_t crash_after, hang_after; /* -1: never */
     int64_t memory_mib;
-    int64_t exit;                    /* -1: abort */
-    int64_t echo_piece;              /* -1: none */
+    int64_t exit;       /* -1: abort */
+    int64_t echo_piece; /* -1: none */
     bool load_crash, never_ready, echo_job;
     struct qn_json *script; /* NULL: none; an array of at least one event */
     char load_fail[256], fail[256], break_out[256], last_words[8192], word[65536];

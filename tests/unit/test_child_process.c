@@ -320,7 +320,7 @@ static int tear_down(void **state)
     qn_child_free(child);
     if (pid)
         assert_int_equal(kill(-pid, 0), -1); /* nobody of the group is left */
-    qn_http_client_free(client); /* it has descriptors of its own since the first job */
+    qn_http_client_free(client);             /* it has descriptors of its own since the first job */
     assert_int_equal(count_descriptors(), descriptors_before);
     qn_loop_free(loop);
     return 0;
@@ -671,7 +671,8 @@ static void a_crash_mid_answer_says_so(void **state)
     ask(&a, "crash");
     int64_t began = qn_now_ms();
     finish(&a);
-    assert_true(qn_now_ms() - began < 900 || getenv("QUINCE_SLOW")); /* nobody waited for a time-out */
+    assert_true(qn_now_ms() - began < 900 ||
+                getenv("QUINCE_SLOW")); /* nobody waited for a time-out */
     assert_int_equal(a.error.code, QN_ECHILD);
     assert_non_null(strstr(a.error.message, "killed by signal 9"));
     assert_string_equal(qn_buf_cstr(&a.text), "word word "); /* what came before is not lost */
