@@ -240,7 +240,9 @@ bool qn_place_try_alone(struct place *p)
     struct qn_resident live[QN_RESIDENTS_MAX];
     struct place *places[QN_RESIDENTS_MAX];
     struct qn_child_status s = qn_child_status(p->child);
-    if (p->tried_alone || p->modest || p->elsewhere || !p->waiting.n || !s.failed_loads ||
+    /* A load that its process refused for want of memory is FAILED without having been repeated. */
+    bool loading_failed = s.failed_loads > 0 || s.state == QN_INST_FAILED;
+    if (p->tried_alone || p->modest || p->elsewhere || !p->waiting.n || !loading_failed ||
         !memory_may_be_why(s.error))
         return false;
     size_t n = qn_places_resident(p->inv, p, live, places), others = 0;

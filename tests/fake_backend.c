@@ -3,6 +3,7 @@
  * The file is a GGUF whose metadata key "fake.options" holds a JSON object:
  * - load_ms: time that loading takes, with progress
  * - load_fail: load ends with this message
+ * - load_error: the name of its error (default "format")
  * - load_crash: die while loading
  * - last_words: lines written to stderr before load_crash, load_fail or crash_after
  * - exit: with this status instead of dying of SIGABRT
@@ -52,7 +53,7 @@ struct options {
     int64_t echo_piece; /* -1: none */
     bool load_crash, never_ready, echo_job;
     struct qn_json *script; /* NULL: none; an array of at least one event */
-    char load_fail[256], fail[256], break_out[256], last_words[8192], word[65536];
+    char load_fail[256], load_error[32], fail[256], break_out[256], last_words[8192], word[65536];
 };
 
 struct fake_job {
@@ -133,6 +134,7 @@ static qn_err read_options(const char *path, struct options *o, struct qn_error 
         if (qn_json_count(&v) > 0)
             err = copy_json(&v, &o->script, e);
         read_text(&root, "load_fail", o->load_fail, sizeof o->load_fail);
+        read_text(&root, "load_error", o->load_error, sizeof o->load_error);
         read_text(&root, "fail", o->fail, sizeof o->fail);
         read_text(&root, "last_words", o->last_words, sizeof o->last_words);
         read_text(&root, "break_out", o->break_out, sizeof o->break_out);
@@ -170,7 +172,8 @@ static qn_err load(const struct qn_load *opts, struct qn_progress *p, void **sel
         die(&f->o);
     if (!err && f->o.load_fail[0]) {
         fputs(f->o.last_words, stderr);
-        err = qn_fail(e, QN_EFORMAT, "%s", f->o.load_fail);
+        qn_err code = f->o.load_error[0] ? qn_err_parse(f->o.load_error) : QN_EFORMAT;
+        err = qn_fail(e, code, "%s", f->o.load_fail);
     }
     if (err) {
         qn_json_free(f->o.script);

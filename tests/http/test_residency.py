@@ -304,14 +304,18 @@ def test_a_load_that_may_have_lacked_memory_is_tried_alone(house, busy):
     assert ready(server) == {big, pinned}
 
 
-@pytest.mark.parametrize("behaviour,leaves", [({"load_crash": True}, True), ({"load_fail": "bad options"}, False)])
-def test_who_leaves_for_a_load_that_fails(house, behaviour, leaves):
+@pytest.mark.parametrize("behaviour,leaves,status,code", [
+    ({"load_crash": True}, True, 500, "model_load_error"),
+    ({"load_fail": "no memory for the cache", "load_error": "out_of_memory"}, True, 503, "out_of_memory"),
+    ({"load_fail": "bad options"}, False, 500, "model_load_error"),
+])
+def test_who_leaves_for_a_load_that_fails(house, behaviour, leaves, status, code):
     server = house.start("--max-loaded-models", "-1")
     other = house.model(server, "other")
     bad = house.model(server, "bad", **behaviour)
     assert load(server, other).status == 200
     reply = load(server, bad)
-    assert reply.status == 500 and reply.json["error"]["code"] == "model_load_error"
+    assert (reply.status, reply.json["error"]["code"]) == (status, code)
     assert ready(server) == (set() if leaves else {other})
     assert ("retry_alone=1" in server.logs()) == leaves
 
