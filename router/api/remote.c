@@ -171,14 +171,15 @@ bool qn_api_is_remote(const struct qn_jref *request)
 }
 
 /* A server that is open to others must not fetch for them what only it can reach; and what is in
- * its environment goes nowhere that another user of this machine, or a page of his, names. */
+ * its environment goes nowhere that another user of this machine, or a page of his, names. What is
+ * judged is the definition as it will be kept, wherever in the request its members stood. */
 static bool may_define(const struct qn_services *sv, struct qn_http *h,
-                       const struct qn_jref *request)
+                       const struct qn_jref *definition)
 {
-    struct qn_jref ca = qn_json_get(request, "ca_file");
+    struct qn_jref ca = qn_json_get(definition, "ca_file");
     if (qn_json_type(&ca) == QN_JSON_STRING && !qn_may_open(sv, h, qn_json_raw_str(&ca)))
         return false;
-    struct qn_jref env = qn_json_get(request, "key_env");
+    struct qn_jref env = qn_json_get(definition, "key_env");
     bool secret = qn_json_type(&env) > QN_JSON_NULL;
     if (!sv->open_to_others && !secret)
         return true;
@@ -217,7 +218,13 @@ void qn_api_remote(struct qn_services *sv, struct qn_http *h, const struct qn_jr
     if (!err && qn_backend_type_missing(qn_backend_type_find("remote")))
         err = qn_fail(&e, QN_EUNSUPPORTED,
                       "quince-bridge is not installed beside quinced: install quince anew");
-    if (err || !may_define(sv, h, request)) {
+    struct qn_json *kept = NULL;
+    if (!err)
+        err = qn_json_parse(qn_buf_cstr(&a->file), a->file.len, &kept, &e);
+    struct qn_jref definition = err ? (struct qn_jref){0} : qn_json_root(kept);
+    bool may = !err && may_define(sv, h, &definition);
+    qn_json_free(kept);
+    if (!may) {
         asker_free(a);
         if (err)
             qn_answer_error(h, &e);

@@ -362,6 +362,11 @@ def test_no_page_sends_the_environment_away(server):
     """A page of another port, maybe another user's, would have a secret of the owner sent to it."""
     reply = server.post("/v1/models/register", REMOTE, headers={"Origin": "http://localhost:3000"})
     assert reply.status == 403 and "key_env" in reply.json["message"]
+    # As an exported definition has it.
+    exported = {"model_name": "user.far", "recipe": "remote",
+                "remote": {"upstreams": [{"url": "http://127.0.0.1:9/v1"}], "key_env": "HF_TOKEN"}}
+    reply = server.post("/v1/models/register", exported, headers={"Origin": "http://localhost:3000"})
+    assert reply.status == 403 and "key_env" in reply.json["message"]
     assert server.post("/v1/models/register", REMOTE).status == 200
 
 
