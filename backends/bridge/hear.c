@@ -292,7 +292,11 @@ qn_err qn_hearing_end(struct qn_hearing *h, int status, const struct qn_error *b
         *passing = is_passing(status);
         return qn_hear_status(status, h->whole.data, h->whole.len, who, e);
     }
-    qn_err err = h->form == QN_HEAR_WHOLE ? take_whole(h, &why) : QN_OK;
+    qn_err err = QN_OK;
+    if (h->form == QN_HEAR_WHOLE)
+        err = take_whole(h, &why);
+    else if (h->form == QN_HEAR_NOTHING)
+        err = qn_fail(&why, QN_ECHILD, "sent an empty answer");
     if (!err)
         err = check_complete(h, &why);
     if (err) {

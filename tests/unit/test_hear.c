@@ -240,6 +240,22 @@ static void what_ends_too_early(void **state)
     fix_free(f);
 }
 
+/* A server that says yes and then nothing has answered nobody, whatever was asked. */
+static void an_empty_answer(void **state)
+{
+    static const enum qn_task tasks[] = {QN_TASK_CHAT,       QN_TASK_COMPLETE, QN_TASK_EMBED,
+                                         QN_TASK_RERANK,     QN_TASK_IMAGE,    QN_TASK_SPEAK,
+                                         QN_TASK_TRANSCRIBE};
+    (void)state;
+    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++) {
+        struct fix *f = fix_new(tasks[i]);
+        assert_int_equal(hear(f, 200, JSON, "", false), QN_ECHILD);
+        assert_string_equal(f->e.message, "host sent an empty answer");
+        assert_true(f->passing && !f->h.spoken);
+        fix_free(f);
+    }
+}
+
 /* Of a failed first try nothing is left in the second. */
 static void a_second_try_begins_anew(void **state)
 {
@@ -389,6 +405,7 @@ int main(void)
         cmocka_unit_test(counting_says_no_text),
         cmocka_unit_test(logprobs_of_both_forms),
         cmocka_unit_test(what_ends_too_early),
+        cmocka_unit_test(an_empty_answer),
         cmocka_unit_test(a_second_try_begins_anew),
         cmocka_unit_test(errors_of_servers),
         cmocka_unit_test(vectors_and_scores),
