@@ -169,13 +169,20 @@ static bool next_word(const char **at, char *out, bool *open)
     return any;
 }
 
+/* llama-server takes _ for - in the names of arguments. */
+static bool names(const char *word, const char *argument)
+{
+    for (; *argument; word++, argument++)
+        if ((*word == '_' ? '-' : *word) != *argument)
+            return false;
+    return *word == '\0' || *word == '=';
+}
+
 static bool is_reserved(const struct qn_server_kind *kind, const char *word)
 {
-    for (const char *const *r = kind->reserved; *r; r++) {
-        size_t n = strlen(*r);
-        if (!strncmp(word, *r, n) && (word[n] == '\0' || word[n] == '='))
+    for (const char *const *r = kind->reserved; *r; r++)
+        if (names(word, *r))
             return true;
-    }
     return false;
 }
 
