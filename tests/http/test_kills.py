@@ -43,8 +43,8 @@ class Asker(threading.Thread):
 
 
 PHASES = {
-    "loading": dict(load_ms=1500, tokens=3),
-    "prefill": dict(prefill_ms=1500, tokens=3),
+    "loading": dict(load_ms=800, tokens=3),
+    "prefill": dict(prefill_ms=800, tokens=3),
     "answering": dict(tokens=100000, token_ms=5),
     "idle": dict(tokens=3),
 }
@@ -54,7 +54,7 @@ PHASES = {
 def test_other_models_do_not_notice(house, phase):
     """One model dies in each phase of its life, another goes on talking, and /live stays quick."""
     server = house.start("--max-loaded-models", "2")
-    other = house.model(server, "other", tokens=150, token_ms=10)
+    other = house.model(server, "other", tokens=70, token_ms=10)
     victim = house.model(server, "victim", **PHASES[phase])
     assert server.post("/v1/load", {"model_name": other}).status == 200
     if phase != "loading":
@@ -81,7 +81,7 @@ def test_other_models_do_not_notice(house, phase):
             assert asker.ended().status == 200  # nothing had been said: it is asked again
         words += list(stream)
     connection.close()
-    assert words[-1] == "[DONE]" and text_of(words) == "word " * 150
+    assert words[-1] == "[DONE]" and text_of(words) == "word " * 70
     wait_until(lambda: gone(pid), what="the end of the process")
     if phase == "idle":
         assert server.chat(victim).status == 200
@@ -109,7 +109,7 @@ def test_everybody_in_the_batch_is_asked_again(house, server):
 
 def test_signs_of_life_are_not_an_answer(house, server):
     """A stream that has only heard that the server is at work is asked again like any other."""
-    model = house.model(server, "m", prefill_ms=2500, tokens=3)
+    model = house.model(server, "m", prefill_ms=1400, tokens=3)
     assert server.post("/v1/load", {"model_name": model}).status == 200
     connection, response = server.stream(model)
     assert response.readline().startswith(b":")
