@@ -110,7 +110,11 @@ void qn_place_note_options(struct place *p, const struct qn_model_row *row)
     const char *layers[QN_OPTION_LAYERS];
     struct qn_json *docs[QN_OPTION_LAYERS] = {0};
     struct qn_jref roots[QN_OPTION_LAYERS] = {0};
+    const struct qn_backend_type *type = qn_backend_type_find(row->type);
     p->kind = qn_kind_of(row->type, row->labels);
+    /* The name may have been given to a model of another type since. */
+    if (type && !qn_place_has_process(qn_place_state(p)))
+        p->type = type;
     if (p->noted && qn_str_eq(p->noted, row->options))
         return;
     free(p->noted);

@@ -192,6 +192,18 @@ static void note_shown(struct place *p, const struct qn_model_row *row)
     qn_buf_deinit(&text);
 }
 
+/* A child keeps its type for life. Nothing runs now, and nothing of its history is about the model
+ * that has the name today. */
+static void drop_child_of_other_type(struct place *p)
+{
+    if (!p->child || qn_str_eq(qn_child_type(p->child), p->type->type))
+        return;
+    qn_child_free(p->child);
+    p->child = NULL;
+    p->ends = (struct place_ends){0};
+    p->measured_bytes = p->gpu_bytes = 0;
+}
+
 qn_err qn_place_start(struct place *p, int threads, const struct qn_child_events *events,
                       struct qn_error *e)
 {
@@ -231,6 +243,7 @@ qn_err qn_place_start(struct place *p, int threads, const struct qn_child_events
         .context = p->context,
         .pinned = p->house.pinned,
     };
+    drop_child_of_other_type(p);
     if (p->child)
         qn_child_respec(p->child, &spec);
     else

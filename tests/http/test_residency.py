@@ -320,6 +320,22 @@ def test_who_leaves_for_a_load_that_fails(house, behaviour, leaves, status, code
     assert ("retry_alone=1" in server.logs()) == leaves
 
 
+@pytest.mark.parametrize("runs", [False, True])
+def test_a_name_may_come_to_mean_another_kind_of_model(house, runs):
+    """Who deletes a model and gives its name to one of another kind gets that kind's process."""
+    server = house.start()
+    name = house.model(server, "twice")
+    assert load(server, name).status == 200
+    if not runs:
+        assert server.post("/v1/unload", {"model_name": name}).status == 200
+    assert server.post("/v1/delete", {"model_name": name}).status == 200
+    house.model(server, "twice", recipe="whispercpp")
+    assert load(server, name).status == 200
+    (entry,) = server.get("/v1/running").json["running"]
+    (pid,) = server.children()
+    assert entry["type"] == "asr" and os.readlink(f"/proc/{pid}/exe").endswith("/quince-asr")
+
+
 def test_equal_loads_are_one(house):
     server = house.start()
     a = house.model(server, "a", load_ms=300)
