@@ -73,7 +73,7 @@ class Server:
         while time.monotonic() < deadline:
             line = self.process.stdout.readline()
             if "ready at" in line:
-                return int(line.split("http://localhost:")[1].split()[0].rstrip("/"))
+                return int(line.split("ready at http://")[1].split()[0].rsplit(":", 1)[1])
             if not line and self.process.poll() is not None:
                 break
         raise RuntimeError(f"quinced did not start: {line!r}\n{self.logs()}")

@@ -173,6 +173,15 @@ def test_a_passed_socket_that_strangers_reach(house):
         assert get(server.port)[0] == 200
 
 
+def test_the_port_for_websockets_counts_as_open(house):
+    """The main port is the manager's; the other one is opened by the setting host."""
+    with listening() as main:
+        server = activated(house, [main], args=("--insecure", "--host", "0.0.0.0"))
+        port = server.get("/v1/health").json["websocket_port"]
+        assert port != server.port
+        assert server.request("GET", "/live", headers={"Host": f"192.0.2.1:{port}"}).status == 200
+
+
 def test_what_is_no_socket(house, tmp_path):
     with open(tmp_path / "a file", "w") as file, pytest.raises(RuntimeError, match="ListenStream="):
         activated(house, [file])
