@@ -17,6 +17,9 @@
 
 enum { OPTIONS_MAX = 64 * 1024 };
 
+/* More than any machine has. What files claim is added up for all models, and must not overflow. */
+static const int64_t MEMORY_MAX = INT64_C(1) << 53;
+
 int64_t qn_row_number(const char *options, const char *name)
 {
     struct qn_json *doc;
@@ -177,7 +180,8 @@ int64_t qn_place_estimate(const struct place *p, int64_t context)
         .context = context,
         .slots = p->inv->config.slots,
     };
-    return p->type->memory_estimate(&facts);
+    int64_t bytes = p->type->memory_estimate(&facts);
+    return bytes < MEMORY_MAX ? bytes : MEMORY_MAX;
 }
 
 static void note_shown(struct place *p, const struct qn_model_row *row)

@@ -246,7 +246,8 @@ static void finished(void *ctx)
 {
     struct job *j = ctx;
     struct qn_pack_jobs *jobs = j->jobs;
-    qn_engines_look(jobs->sv->packs, qn_inventory_config(jobs->sv->inventory)->backend_dir);
+    if (!jobs->stopped) /* else the inventory has gone already, and the next start looks */
+        qn_engines_look(jobs->sv->packs, qn_inventory_config(jobs->sv->inventory)->backend_dir);
     if (!j->removing) {
         qn_info("packs", "engine=%s version=%s installed=1", j->name, j->pack->version);
         tell_end(j, NULL);

@@ -122,8 +122,8 @@ void qn_ports_close(struct qn_ports *p)
 
 bool qn_ports_open_to_others(const struct qn_ports *p)
 {
-    bool any = qn_listen_open_to_others(p->main) ||
-               (p->sockets && qn_listen_open_to_others(p->sockets));
+    bool any =
+        qn_listen_open_to_others(p->main) || (p->sockets && qn_listen_open_to_others(p->sockets));
     for (size_t i = 0; i < p->places.n; i++)
         any = any || (p->more[i] && qn_listen_open_to_others(p->more[i]));
     for (int i = 0; i < QN_PROFILE_COUNT; i++)
