@@ -145,7 +145,7 @@ static void settle(void *ctx)
     struct qn_inventory *inv = ctx;
     qn_timer_stop(inv->settle_timer);
     inv->settle_timer = NULL;
-    struct place *order[QN_RESIDENTS_MAX];
+    struct place **order;
     qn_inventory_note_options(inv);
     for (struct place *p = inv->places; p; p = p->next) {
         p->blocked = false;
@@ -153,9 +153,10 @@ static void settle(void *ctx)
         if (!p->waiting.n)
             p->alone = p->tried_alone = p->modest = false;
     }
-    size_t n = qn_places_by_ticket(inv, order, QN_RESIDENTS_MAX);
+    size_t n = qn_places_by_ticket(inv, &order);
     for (size_t i = 0; i < n; i++)
         settle_place(order[i]);
+    free(order);
     qn_inventory_share_threads(inv);
     qn_inventory_watch_stays(inv);
     tell_watchers(inv);

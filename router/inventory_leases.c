@@ -157,18 +157,26 @@ void qn_place_grant(struct place *p)
     }
 }
 
-/* The places with waiting leases, earliest ticket first. */
-size_t qn_places_by_ticket(struct qn_inventory *inv, struct place **out, size_t max)
+static int by_ticket(const void *a, const void *b)
+{
+    uint64_t x = qn_place_ticket(*(struct place *const *)a),
+             y = qn_place_ticket(*(struct place *const *)b);
+    return x < y ? -1 : x > y;
+}
+
+/* All of them: one that is left out would be thought of again only when something else happens. */
+size_t qn_places_by_ticket(struct qn_inventory *inv, struct place ***out)
 {
     size_t n = 0;
-    for (struct place *p = inv->places; p && n < max; p = p->next) {
-        if (!p->waiting.n)
-            continue;
-        size_t i = n++;
-        for (; i > 0 && qn_place_ticket(out[i - 1]) > qn_place_ticket(p); i--)
-            out[i] = out[i - 1];
-        out[i] = p;
-    }
+    for (const struct place *p = inv->places; p; p = p->next)
+        n += p->waiting.n > 0;
+    *out = n ? qn_xcalloc(n, sizeof **out) : NULL;
+    n = 0;
+    for (struct place *p = inv->places; p; p = p->next)
+        if (p->waiting.n)
+            (*out)[n++] = p;
+    if (n > 1)
+        qsort(*out, n, sizeof **out, by_ticket);
     return n;
 }
 

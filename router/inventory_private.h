@@ -153,8 +153,8 @@ bool qn_place_in_batch(const struct place *p, const struct place *newcomer);
 bool qn_place_serves_first(const struct place *p, const struct place *newcomer);
 /* Grants what a ready place can serve. */
 void qn_place_grant(struct place *p);
-/* The places with waiting leases, earliest ticket first. */
-size_t qn_places_by_ticket(struct qn_inventory *inv, struct place **out, size_t max);
+/* The places with waiting leases, earliest ticket first; *out is the caller's to free. */
+size_t qn_places_by_ticket(struct qn_inventory *inv, struct place ***out);
 
 /* inventory_options.c: what its options tell the house. */
 enum { QN_OPTION_LAYERS = 3 };

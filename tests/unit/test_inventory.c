@@ -210,6 +210,29 @@ static void leases_may_be_given_back_while_others_hear(void **state)
     assert_int_equal(c.heard, 1);
 }
 
+/* However many models are waited for. */
+static void everybody_hears(void **state)
+{
+    (void)state;
+    enum { MODELS = 150 };
+    static struct asker a[MODELS];
+    char name[32];
+    memset(a, 0, sizeof a);
+    for (int i = 0; i < MODELS; i++) {
+        snprintf(name, sizeof name, "user.large-%d", i);
+        put(name, 8000 * MIB, "{}");
+    }
+    qn_catalog_flush(catalog);
+    open_inventory(4000 * MIB, MODELS);
+    for (int i = 0; i < MODELS; i++) {
+        snprintf(name, sizeof name, "user.large-%d", i);
+        ask(&a[i], name, NULL);
+    }
+    run_for(50);
+    for (int i = 0; i < MODELS; i++)
+        assert_int_equal(a[i].heard, 1);
+}
+
 static void the_queue_has_an_end(void **state)
 {
     (void)state;
@@ -251,6 +274,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_program_that_is_not_there_is_named, setup, teardown),
         cmocka_unit_test_setup_teardown(leases_may_be_given_back_while_others_hear, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(everybody_hears, setup, teardown),
         cmocka_unit_test_setup_teardown(the_queue_has_an_end, setup, teardown),
         cmocka_unit_test_setup_teardown(names, setup, teardown),
     };
