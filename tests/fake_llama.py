@@ -8,7 +8,7 @@ Behaviour: tokens, token_ms (words of an answer), load_ms, word, reasoning, tool
 called), key (wanted as Bearer), models (names), owned_by, context, slots, status (answer with this error),
 message (its text), die_before (requests that are hung up on before a byte), die_after (words, then the
 connection breaks), crash_after (words, then the process dies), say (lines sent as they are), whole (no
-stream), echo (the answer is the request's body), break_out (as in fake_backend.c)."""
+stream), choices (how many at most), echo (the answer is the request's body), break_out (as in fake_backend.c)."""
 import argparse
 import base64
 import contextlib
@@ -163,7 +163,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         """Streams all choices side by side; delta(word) is a chunk's choice."""
         b = self.server.b
         words, reason = self.words(rq)
-        choices = range(rq.get("n") or 1)
+        choices = range(min(rq.get("n") or 1, b.get("choices", 128)))
         usage = {"prompt_tokens": 7, "completion_tokens": len(words) * len(choices),
                  "prompt_tokens_details": {"cached_tokens": 3}}
         timings = {"cache_n": 3, "prompt_n": 4, "prompt_ms": 1.5, "predicted_n": len(words), "predicted_ms": 2.5}

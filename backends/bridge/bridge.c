@@ -122,8 +122,10 @@ static void on_end(void *ctx, int status, const struct qn_error *broken)
         r->due_ms = qn_now_ms() + GRIEF_MS;
         return;
     }
-    /* One that has too much to do is well, and so is one that finds a request wrong. */
-    qn_upstream_note(r->up, !err || !passing || status == 429, &why);
+    /* One that has too much to do is well, and so is one that finds a request wrong or that answers
+     * with what was not asked for: the next request may be one it understands. */
+    bool odd = status == 200 && err == QN_ECHILD && (!broken || r->hearing.error.code);
+    qn_upstream_note(r->up, !err || !passing || status == 429 || odd, &why);
     if (!err && has_more_inputs(r)) {
         r->tries = 0;
         r->tried = 0;

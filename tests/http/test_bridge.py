@@ -264,6 +264,16 @@ def test_hostile_streams(server, what):
     assert server.get("/live").status == 200
 
 
+def test_a_request_that_an_upstream_answers_oddly_stands_in_nobodys_way(server):
+    """A server that takes no "n" answers one choice of two: that is no reason to leave it alone."""
+    with fake_llama.serving(choices=1) as upstream:
+        model = remote(server, "odd", upstream)
+        for _ in range(4):
+            assert server.chat(model, n=2).status >= 500
+        assert server.chat(model).status == 200
+    assert f"upstream=127.0.0.1:{upstream.port} breaker=open" not in server.logs()
+
+
 @pytest.mark.parametrize("what,text", [
     ({"say_models": "{oops"}, "no JSON"), ({"models": ["a", "b"]}, "several models"), ({"models": []}, "no models"),
     ({"key": KEY}, "key")])
