@@ -243,8 +243,8 @@ static void what_ends_too_early(void **state)
 /* A server that says yes and then nothing has answered nobody, whatever was asked. */
 static void an_empty_answer(void **state)
 {
-    static const enum qn_task tasks[] = {QN_TASK_CHAT,       QN_TASK_COMPLETE, QN_TASK_EMBED,
-                                         QN_TASK_RERANK,     QN_TASK_IMAGE,    QN_TASK_SPEAK,
+    static const enum qn_task tasks[] = {QN_TASK_CHAT,      QN_TASK_COMPLETE, QN_TASK_EMBED,
+                                         QN_TASK_RERANK,    QN_TASK_IMAGE,    QN_TASK_SPEAK,
                                          QN_TASK_TRANSCRIBE};
     (void)state;
     for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++) {

@@ -114,7 +114,7 @@ static void words_of_a_line(void **state)
     assert_int_equal(words.n, 6);
     for (size_t i = 0; i < words.n; i++)
         assert_string_equal(words.v[i], expected[i]);
-    static const char *const bad[] = {"--port 1",  "--host=0.0.0.0",  "-m x",   "'open",
+    static const char *const bad[] = {"--port 1",  "--host=0.0.0.0",  "-m x",    "'open",
                                       "--rpc h:1", "\"--api-key\" x", "-hf a/b", "--log_file x"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(qn_server_args_read(kind, bad[i], arena, &words, &e), QN_EINVAL);
