@@ -30,7 +30,7 @@
 enum {
     READ_BYTES = 16 * 1024, /* per wake-up, so that all get their turn */
     SWEEP_MS_MAX = 1000,
-    SESSION_ARENA_MAX = 64 * 1024, /* the request's path and query, and what of it was asked for */
+    SESSION_ARENA_MAX = 64 * 1024, /* the request's path and query */
     HEAD_MAX = 1024,               /* of our answer to the handshake */
     REASON_MAX = QN_WEBSOCKET_CONTROL_MAX - 2
 };
@@ -493,9 +493,9 @@ const char *qn_ws_id(const struct qn_ws_session *s)
     return s->id;
 }
 
-const char *qn_ws_query(struct qn_ws_session *s, const char *name)
+const char *qn_ws_query(const struct qn_ws_session *s, const char *name, struct qn_arena *arena)
 {
-    return qn_query_find(s->query, name, s->arena);
+    return qn_query_find(s->query, name, arena);
 }
 
 struct qn_services *qn_ws_services(const struct qn_ws_session *s)

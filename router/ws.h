@@ -67,7 +67,8 @@ void qn_ws_open(struct qn_ws *ws, const struct qn_ws_route *route, struct qn_htt
 
 /* The session. Strings are lent for its life. */
 const char *qn_ws_id(const struct qn_ws_session *s);
-const char *qn_ws_query(struct qn_ws_session *s, const char *name); /* decoded; NULL: absent */
+/* Decoded into the arena; NULL: absent. */
+const char *qn_ws_query(const struct qn_ws_session *s, const char *name, struct qn_arena *arena);
 struct qn_services *qn_ws_services(const struct qn_ws_session *s);
 void qn_ws_set_ctx(struct qn_ws_session *s, void *ctx);
 void *qn_ws_ctx(const struct qn_ws_session *s);

@@ -21,9 +21,10 @@
 enum {
     PIECE_BYTES = 16 * 1024, /* of entries that are read at a time */
     PIECE_MAX = PIECE_BYTES + 8 * (QN_LOGS_LINE_MAX + QN_LOGS_TAG_MAX) + 1024,
-    SOCKET_HIGH = 64 * 1024, /* bytes that wait for a client before it is sent no more */
-    ALIVE_MS = 15 * 1000,    /* between comments while nothing comes */
-    MESSAGE_MAX = 64 * 1024  /* of a client */
+    SOCKET_HIGH = 64 * 1024,          /* bytes that wait for a client before it is sent no more */
+    ALIVE_MS = 15 * 1000,             /* between comments while nothing comes */
+    MESSAGE_MAX = 64 * 1024,          /* of a client */
+    WORDS_MAX = 16 * QN_HTTP_HEAD_MAX /* of a request's query, some of which are looked up */
 };
 
 struct reader {
@@ -331,22 +332,29 @@ static void socket_more(void *ctx)
     }
 }
 
+/* Where a subscription's words come from, and where they lie until it is understood. */
+struct asked {
+    const struct qn_ws_session *socket;
+    struct qn_arena *arena;
+};
+
 static const char *socket_query(void *ctx, const char *name)
 {
-    return qn_ws_query(ctx, name);
+    const struct asked *a = ctx;
+    return qn_ws_query(a->socket, name, a->arena);
 }
 
 /* The address says what is wanted, and the message what else. */
-static qn_err read_subscription(struct reader *r, const struct qn_jref *root,
+static qn_err read_subscription(struct asked *asked, const struct qn_jref *root,
                                 struct qn_log_wish *wish, struct qn_error *e)
 {
     struct qn_jref after = qn_json_get(root, "after_seq"), lines = qn_json_get(root, "lines"),
                    model = qn_json_get(root, "model"), level = qn_json_get(root, "level"),
                    log_id = qn_json_get(root, "log_id");
     *wish = (struct qn_log_wish){.lines = -1};
-    qn_err err = qn_log_wish_read(socket_query, r->socket, wish, e);
-    if (qn_ws_id(r->socket))
-        wish->model = qn_ws_id(r->socket);
+    qn_err err = qn_log_wish_read(socket_query, asked, wish, e);
+    if (qn_ws_id(asked->socket))
+        wish->model = qn_ws_id(asked->socket);
     if (!err)
         err = qn_json_i64_opt(&after, 0, INT64_C(1) << 53, &wish->after, e);
     if (!err)
@@ -364,9 +372,11 @@ static qn_err subscribe(struct reader *r, const struct qn_jref *root, struct qn_
 {
     struct qn_log_wish wish;
     struct qn_log_query query;
-    qn_err err = read_subscription(r, root, &wish, e);
+    struct asked asked = {r->socket, qn_arena_new(WORDS_MAX)};
+    qn_err err = read_subscription(&asked, root, &wish, e);
     if (!err)
         err = qn_log_query_init(r->sv, &wish, &query, e);
+    qn_arena_free(asked.arena);
     if (err)
         return err;
     qn_log_query_deinit(&r->query);

@@ -123,6 +123,14 @@ def test_of_one_model(house):
         assert subscribe(ws, model=b)["entries"]  # it can be put right
 
 
+def test_a_subscription_may_be_renewed_often(house):
+    """What the address asks for holds each time."""
+    server = house.start()
+    quiet = house.model(server, "quiet")
+    with WebSocket(server.port, f"/logs/stream?{'x' * 8000}=1&model={quiet}") as ws:
+        assert all(quiet in entry["line"] for _ in range(10) for entry in subscribe(ws)["entries"])
+
+
 def test_by_severity(house):
     server = house.start()
     house.model(server, "bad", load_fail="no such luck")
