@@ -24,7 +24,7 @@ enum {
     SOCKET_HIGH = 64 * 1024,          /* bytes that wait for a client before it is sent no more */
     ALIVE_MS = 15 * 1000,             /* between comments while nothing comes */
     MESSAGE_MAX = 64 * 1024,          /* of a client */
-    WORDS_MAX = 16 * QN_HTTP_HEAD_MAX /* of a request's query, some of which are looked up */
+    WORDS_MAX = 64 * QN_HTTP_HEAD_MAX /* of a request's query, some of which are looked up */
 };
 
 struct reader {
