@@ -89,18 +89,21 @@ static void on_removed(void *ctx, const struct qn_error *e)
     qn_survey_again(l->sv->survey);
     l->left = qn_catalog_snapshot(l->sv->catalog);
     bool ours = qn_str_eq(l->keeper, QN_KEEPER_QUINCE);
+    size_t n = 0; /* of those that are no client's and no remote model's */
     for (size_t i = 0; i < l->n_files; i++) {
-        bool there = !ours && qn_file_exists(l->files[i]);
+        bool there = qn_file_exists(l->files[i]);
         qn_blob_release(l->sv->blobs, l->left, l->files[i]); /* if a client sent it */
         qn_remote_release(qn_inventory_config(l->sv->inventory)->data_dir, l->left, l->files[i]);
         if (there && !qn_file_exists(l->files[i])) {
             l->result.freed.files++;
             l->result.freed.size_bytes += l->sizes[i];
-        } else if (!ours) {
-            l->result.freed.kept++;
+        } else {
+            l->result.freed.kept += !ours;
+            l->files[n++] = l->files[i];
         }
     }
-    if (ours && l->n_files)
+    l->n_files = n;
+    if (ours && n)
         qn_loop_work(l->sv->loop, free_files, freed, l);
     else
         finish(l);

@@ -104,7 +104,8 @@ def test_keys_are_shown_nowhere(server):
     files = list((server.data_dir / "remotes").iterdir())
     assert len(files) == 1 and stat.S_IMODE(files[0].stat().st_mode) == 0o600
     assert server.get(f"/v1/models/{model}").json["remote"]["upstreams"][0]["has_key"] is True
-    assert server.post("/v1/delete", {"model_name": model}).status == 200
+    gone = server.post("/v1/delete", {"model_name": model})
+    assert gone.status == 200 and gone.json["files_kept"] == 0 and "note" not in gone.json
     assert not list((server.data_dir / "remotes").iterdir())
 
 
