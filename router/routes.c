@@ -264,7 +264,7 @@ static void refuse(struct qn_services *sv, struct qn_http *h, enum qn_verdict ve
 static bool is_work(const struct qn_route *row)
 {
     return row->dialect || row->handle == qn_api_upstream || row->handle == qn_api_ollama_embed ||
-           row->handle == qn_api_ollama_embeddings;
+           row->handle == qn_api_ollama_embeddings || row->handle == qn_api_warm;
 }
 
 /* True when the client has asked too often, and been told. */

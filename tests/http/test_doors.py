@@ -585,7 +585,8 @@ def test_limit_per_client(house):
     assert reply.json["error"]["code"] == "rate_limit_exceeded"
     assert chat("b").status == 200  # others have buckets of their own
     assert server.get("/v1/models", headers={"X-Client-Id": "a"}).status == 200  # this is no work
-    for path in (f"/upstream/{model}/v1/chat/completions", "/api/embed", "/api/embeddings", "/v1/rerank"):
+    for path in (f"/upstream/{model}/v1/chat/completions", "/api/embed", "/api/embeddings", "/v1/rerank",
+                 f"/health/warm?model={model}"):
         assert server.post(path, {"model": model}, headers={"X-Client-Id": "a"}).status == 429, path
     reply = server.post("/v1/messages", {"model": model}, headers={"X-Client-Id": "a"})
     assert reply.status == 429 and reply.json["error"]["type"] == "rate_limit_error"
