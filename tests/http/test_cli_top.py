@@ -142,12 +142,12 @@ def test_why_a_model_waits_or_does_not_start(place):
     busy = house.model(server, "busy", tokens=100000, token_ms=5)
     connection, response = server.stream(busy)
     next_one = server.connect()
-    next_one.request("POST", "/v1/load", json.dumps({"model_name": house.model(server, "next")}),
+    next_one.request("POST", "/v1/load", json.dumps({"model_name": house.model(server, "next-in-line")}),
                      {"Content-Type": "application/json"})
-    wait_until(lambda: "user.next (queued): " in cli("status").out, what="a queued model")
+    wait_until(lambda: "user.next-in-line (queued): " in cli("status").out, what="a queued model")
     assert re.search(r"^Models in memory +1$", cli("status").out, re.M)
-    assert re.search(r"^user\.next +queued +cpu ", cli("ps").out, re.M)
-    assert re.search(r"^user\.next: .*\n(.* )?busy$", cli("top").out, re.M)
+    assert re.search(r"^user\.next-in-line +queued +cpu ", cli("ps").out, re.M)
+    assert re.search(r"^user\.next-in-line: .*\n(.* )?busy$", cli("top").out, re.M)
     for c in (next_one, response, connection):
         c.close()
 
