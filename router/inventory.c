@@ -140,11 +140,41 @@ static void tell_watchers(struct qn_inventory *inv)
     }
 }
 
+static void place_free(struct place *p)
+{
+    qn_child_free(p->child);
+    free(p->name);
+    free(p->options_asked);
+    free(p->options);
+    free(p->noted);
+    free(p->shown);
+    free(p);
+}
+
+/* Of models that have left the catalog, as soon as nobody waits for them or holds them: another may
+ * get the name. */
+static void drop_places(struct qn_inventory *inv)
+{
+    struct qn_snapshot *snap = qn_catalog_snapshot(inv->catalog);
+    for (struct place **at = &inv->places; *at;) {
+        struct place *p = *at;
+        if (p->waiting.n || p->held.n || qn_place_has_process(qn_place_state(p)) ||
+            qn_snapshot_find(snap, p->name)) {
+            at = &p->next;
+        } else {
+            *at = p->next;
+            place_free(p);
+        }
+    }
+    qn_snapshot_unref(snap);
+}
+
 static void settle(void *ctx)
 {
     struct qn_inventory *inv = ctx;
     qn_timer_stop(inv->settle_timer);
     inv->settle_timer = NULL;
+    drop_places(inv);
     struct place **order;
     qn_inventory_note_options(inv);
     for (struct place *p = inv->places; p; p = p->next) {
@@ -332,13 +362,7 @@ void qn_inventory_free(struct qn_inventory *inv)
     while (inv->places) {
         struct place *p = inv->places;
         inv->places = p->next;
-        qn_child_free(p->child);
-        free(p->name);
-        free(p->options_asked);
-        free(p->options);
-        free(p->noted);
-        free(p->shown);
-        free(p);
+        place_free(p);
     }
     while (inv->watchers) {
         struct watcher *w = inv->watchers;

@@ -336,6 +336,18 @@ def test_a_name_may_come_to_mean_another_kind_of_model(house, runs):
     assert entry["type"] == "asr" and os.readlink(f"/proc/{pid}/exe").endswith("/quince-asr")
 
 
+def test_nothing_is_left_of_a_deleted_model(house):
+    """Its name may be given to another, which has not been loaded with anything yet."""
+    server = house.start()
+    name = house.model(server, "again")
+    assert load(server, name, llamacpp_backend="cpu", ttl=0).status == 200
+    wait_until(lambda: not loaded(server), what="the end of its stay")
+    assert server.post("/v1/delete", {"model_name": name}).status == 200
+    house.model(server, "again")
+    assert server.chat(name).status == 200
+    assert "llamacpp_backend" not in loaded(server)[name]["recipe_options"]
+
+
 def test_equal_loads_are_one(house):
     server = house.start()
     a = house.model(server, "a", load_ms=300)
