@@ -48,7 +48,7 @@ static int list(const struct qn_cli *cli)
     else if (qn_json_count(&keys))
         print_keys(&keys);
     else
-        puts("No keys: every program of this machine may use the server, and no other machine");
+        puts("No keys: every program that reaches the server may use its models");
     qn_json_free(doc);
     return QN_EXIT_OK;
 }

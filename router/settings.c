@@ -180,13 +180,12 @@ const struct qn_setting_row *qn_setting_row(size_t i)
 static const char *const foreign_env[] = {"QUINCE_API_KEY", "QUINCE_ADMIN_API_KEY", "QUINCE_TEST_",
                                           "QUINCE_ISA="};
 
-/* QUINCE_DATA_DIR for data-dir. */
-static void env_name(const struct qn_setting_row *r, char out[static 48])
+void qn_setting_env_name(const struct qn_setting_row *r, char out[static QN_SETTING_ENV_MAX])
 {
     size_t n = 0;
     for (const char *p = "QUINCE_"; *p; p++)
         out[n++] = *p;
-    for (const char *p = r->name; *p && n < 47; p++)
+    for (const char *p = r->name; *p && n < QN_SETTING_ENV_MAX - 1; p++)
         out[n++] = (char)(*p == '-' ? '_' : toupper((unsigned char)*p));
     out[n] = '\0';
 }
@@ -288,10 +287,10 @@ static qn_err read_env(struct qn_settings *s, const char *const *env, struct qn_
         const char *equals = strchr(*env, '=');
         if (foreign || !equals)
             continue;
-        char name[48];
+        char name[QN_SETTING_ENV_MAX];
         const struct qn_setting_row *r = NULL;
         for (size_t i = 0; i < ROWS && !r; i++) {
-            env_name(&table[i], name);
+            qn_setting_env_name(&table[i], name);
             if (strlen(name) == (size_t)(equals - *env) && !strncmp(name, *env, strlen(name)))
                 r = &table[i];
         }
@@ -303,7 +302,7 @@ static qn_err read_env(struct qn_settings *s, const char *const *env, struct qn_
             wanted[n] = '\0';
             const struct qn_setting_row *near = nearest(wanted);
             if (near)
-                env_name(near, name);
+                qn_setting_env_name(near, name);
             return qn_fail(e, QN_EINVAL, "the environment's %.*s is not a setting%s%s%s",
                            (int)(equals - *env), *env, near ? "; did you mean " : "",
                            near ? name : "", near ? "?" : " (quinced --help lists them)");
@@ -577,24 +576,4 @@ void qn_settings_deinit(struct qn_settings *s)
             free(text);
         }
     *s = (struct qn_settings){0};
-}
-
-void qn_settings_help(struct qn_buf *out)
-{
-    qn_buf_str(out, "quinced: the quince server. Usage: quinced [--NAME VALUE]...\n\n"
-                    "Each setting can also be given in the environment or, data-dir aside, as a "
-                    "key of\nconfig.json in the data folder. A flag beats the environment, which "
-                    "beats the file.\n\n");
-    for (size_t i = 0; i < ROWS; i++) {
-        const struct qn_setting_row *r = &table[i];
-        char env[48];
-        env_name(r, env);
-        qn_buf_fmt(out, "  --%s%s%s\n      %s", r->name, r->value ? " " : "",
-                   r->value ? r->value : "", r->help);
-        if (*r->preset)
-            qn_buf_fmt(out, " (default: %s)", r->preset);
-        qn_buf_fmt(out, "\n      %s\n", env);
-    }
-    qn_buf_str(out, "  --help, -h\n      print this and exit\n"
-                    "  --version\n      print the version and exit\n");
 }

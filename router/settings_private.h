@@ -34,6 +34,10 @@ struct qn_setting_row {
 
 const struct qn_setting_row *qn_setting_row(size_t i); /* NULL: behind the last */
 
+/* Its variable of the environment: QUINCE_DATA_DIR for data-dir. */
+enum { QN_SETTING_ENV_MAX = 48 };
+void qn_setting_env_name(const struct qn_setting_row *r, char out[static QN_SETTING_ENV_MAX]);
+
 /* settings_forms.c: of a setting that is a text. */
 /* Is the text right? where: how the user wrote the setting, for messages. QN_EINVAL. */
 qn_err qn_setting_check(const struct qn_setting_row *r, const char *where, const char *text,

@@ -95,3 +95,48 @@ void qn_setting_print(const struct qn_settings *s, size_t i, struct qn_jw *w)
         break;
     }
 }
+
+/* ---- quinced --help ---- */
+
+enum { HELP_WIDTH = 80, HELP_INDENT = 6, HELP_WORDS_MAX = 4096 };
+
+/* Words in lines of a terminal, each line so many columns in. */
+static void put_wrapped(struct qn_buf *out, const char *words)
+{
+    size_t column = HELP_WIDTH;
+    while (*words) {
+        size_t n = strcspn(words, " ");
+        bool fits = column + 1 + n < HELP_WIDTH;
+        if (fits)
+            qn_buf_char(out, ' ');
+        else
+            qn_buf_fmt(out, "\n%*s", HELP_INDENT, "");
+        qn_buf_add(out, words, n);
+        column = (fits ? column + 1 : HELP_INDENT) + n;
+        words += n + strspn(words + n, " ");
+    }
+}
+
+void qn_settings_help(struct qn_buf *out)
+{
+    const struct qn_setting_row *r;
+    qn_buf_str(out, "quinced: the quince server. Usage: quinced [--NAME VALUE]...\n\n"
+                    "Each setting can also be given in the environment or, data-dir aside, as a "
+                    "key\nof config.json in the data folder. A flag beats the environment, which "
+                    "beats\nthe file.\n\n");
+    for (size_t i = 0; (r = qn_setting_row(i)); i++) {
+        char env[QN_SETTING_ENV_MAX];
+        struct qn_buf words;
+        qn_setting_env_name(r, env);
+        qn_buf_init(&words, HELP_WORDS_MAX);
+        qn_buf_str(&words, r->help);
+        if (*r->preset)
+            qn_buf_fmt(&words, " (default: %s)", r->preset);
+        qn_buf_fmt(out, "  --%s%s%s", r->name, r->value ? " " : "", r->value ? r->value : "");
+        put_wrapped(out, qn_buf_cstr(&words));
+        qn_buf_fmt(out, "\n%*s%s\n", HELP_INDENT, "", env);
+        qn_buf_deinit(&words);
+    }
+    qn_buf_str(out, "  --help, -h\n      print this and exit\n"
+                    "  --version\n      print the version and exit\n");
+}

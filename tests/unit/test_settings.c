@@ -182,6 +182,8 @@ static void wishes(void **state)
     qn_settings_help(&text);
     assert_non_null(strstr(text.data, "--max-loaded-models LIMITS"));
     assert_non_null(strstr(text.data, "QUINCE_MAX_LOADED_MODELS"));
+    for (const char *line = text.data; *line; line += strcspn(line, "\n") + 1)
+        assert_in_range(strcspn(line, "\n"), 0, 80);
     qn_buf_deinit(&text);
 }
 
