@@ -151,8 +151,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def setup(self):
         super().setup()
         self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        # What a client has not read is not to pile up here, also where the machine is busy: it counts as sent.
-        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 32 * 1024)
+        # What a client has not read is not to pile up here, also where the machine is busy: it counts as sent. One
+        # packet of the loopback device must fit (64 KiB), or each waits for the acknowledgement of the last.
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 64 * 1024)
 
     @property
     def hub(self):
