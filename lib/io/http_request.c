@@ -46,8 +46,8 @@ void qn_http_resume(struct qn_http *h)
         return;
     h->suspended = false;
     MHD_resume_connection(h->mhd);
-    qn_http_server_wake(
-        h->server); /* without a thread of its own the daemon is not woken by that */
+    /* Without a thread of its own the daemon is not woken by that. */
+    qn_http_server_wake(h->server);
 }
 
 static bool finished(const struct qn_http *h)
