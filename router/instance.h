@@ -1,5 +1,5 @@
 /* One child's life as a table: state × event → a small function that changes the state and names
- * the effects to carry out. Pure: no process, no clock, no descriptor. child_process.c carries the
+ * the effects to carry out. Pure: no process, no clock, no descriptor. child_life.c carries the
  * effects out and feeds the events; what happens in which state is decided here alone. */
 #ifndef QN_ROUTER_INSTANCE_H
 #define QN_ROUTER_INSTANCE_H
