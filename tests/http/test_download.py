@@ -20,7 +20,7 @@ from hub_server import TOKEN, Hub, git_sha1
 PROBE = BUILD / "tests" / "fetch_probe"
 BUFFER = 256 * 1024
 CHUNK = 16 << 20
-SANITIZED = b"__asan_init" in PROBE.read_bytes() if PROBE.exists() else False
+SANITIZED = PROBE.exists() and any(mark in PROBE.read_bytes() for mark in (b"__asan_init", b"__tsan_init"))
 
 
 def sha256(data):

@@ -172,6 +172,7 @@ def test_server_sent_events(server):
 
 
 def test_lines_of_text(server):
+    wait_until(lambda: "taken_in=" in server.logs(), 30, "the end of what is logged at the start")
     connection, response = stream_of(server, "?lines=1", {"Accept": "text/plain"})
     assert response.getheader("Content-Type").startswith("text/plain")
     assert response.readline().decode().rstrip() == server.logs().splitlines()[-1]
