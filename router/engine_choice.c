@@ -92,17 +92,12 @@ static bool is_own_option(const char *name)
 static void copy_options(const struct qn_jref *root, struct qn_jw *w)
 {
     struct qn_jref it;
-    struct qn_buf value;
-    qn_buf_init(&value, OPTIONS_MAX);
     for (bool more = qn_json_first(root, &it); more; more = qn_json_next(&it)) {
         if (is_own_option(it.key))
             continue;
-        qn_buf_clear(&value);
-        qn_json_print(&it, &value);
         qn_jw_key(w, it.key);
-        qn_jw_raw(w, qn_buf_cstr(&value), value.len);
+        qn_jw_value(w, &it);
     }
-    qn_buf_deinit(&value);
 }
 
 static const char *file_of_role(const struct qn_model_row *row, const char *role)

@@ -139,5 +139,7 @@ void qn_api_engine_name(const struct qn_loaded *m, struct qn_engine_name *out);
 
 /* One model as /models lists it. */
 void qn_api_model_write(struct qn_jw *w, struct qn_services *sv, const struct qn_model_row *row);
+/* Answers that this model is known now. */
+void qn_api_registered(struct qn_services *sv, struct qn_http *h, const char *name);
 
 #endif

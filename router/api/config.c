@@ -126,12 +126,8 @@ static void put_updated(struct qn_jw *w, const struct asker *a)
     qn_jw_key(w, "updated");
     qn_jw_obj(w);
     for (bool more = qn_json_first(&root, &it); more; more = qn_json_next(&it)) {
-        struct qn_buf value;
-        qn_buf_init(&value, QN_API_REPLY_MAX);
-        qn_json_print(&it, &value);
         qn_jw_key(w, it.key);
-        qn_jw_raw(w, qn_buf_cstr(&value), value.len);
-        qn_buf_deinit(&value);
+        qn_jw_value(w, &it);
     }
     qn_jw_obj_end(w);
 }

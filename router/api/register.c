@@ -27,24 +27,24 @@ struct asker {
     char *name;
 };
 
-static void answer(struct asker *a)
+void qn_api_registered(struct qn_services *sv, struct qn_http *h, const char *name)
 {
-    struct qn_snapshot *snap = qn_catalog_snapshot(a->sv->catalog);
-    const struct qn_model_row *row = qn_snapshot_find(snap, a->name);
+    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    const struct qn_model_row *row = qn_snapshot_find(snap, name);
     struct qn_buf body;
     qn_buf_init(&body, QN_API_REPLY_MAX);
     struct qn_jw w = qn_jw_to(&body);
     qn_jw_obj(&w);
     qn_jw_kstr(&w, "status", "success");
     qn_jw_kstr(&w, "message", "Model registered");
-    qn_jw_kstr(&w, "model_name", a->name);
-    qn_jw_kstr(&w, "canonical_model_name", a->name);
+    qn_jw_kstr(&w, "model_name", name);
+    qn_jw_kstr(&w, "canonical_model_name", name);
     if (row) {
         qn_jw_key(&w, "model");
-        qn_api_model_write(&w, a->sv, row);
+        qn_api_model_write(&w, sv, row);
     }
     qn_jw_obj_end(&w);
-    qn_answer_json(a->client.http, 200, &body);
+    qn_answer_json(h, 200, &body);
     qn_buf_deinit(&body);
     qn_snapshot_unref(snap);
 }
@@ -55,7 +55,7 @@ static void done(void *ctx, const struct qn_error *e)
     if (!e && !a->sv->closed)
         qn_survey_again(a->sv->survey);
     if (qn_waiting_end(&a->client, e))
-        answer(a);
+        qn_api_registered(a->sv, a->client.http, a->name);
     free(a->name);
     free(a);
 }

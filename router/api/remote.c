@@ -43,28 +43,6 @@ static void asker_free(struct asker *a)
     free(a);
 }
 
-static void answer(struct asker *a)
-{
-    struct qn_snapshot *snap = qn_catalog_snapshot(a->sv->catalog);
-    const struct qn_model_row *row = qn_snapshot_find(snap, a->name);
-    struct qn_buf body;
-    qn_buf_init(&body, QN_API_REPLY_MAX);
-    struct qn_jw w = qn_jw_to(&body);
-    qn_jw_obj(&w);
-    qn_jw_kstr(&w, "status", "success");
-    qn_jw_kstr(&w, "message", "Model registered");
-    qn_jw_kstr(&w, "model_name", a->name);
-    qn_jw_kstr(&w, "canonical_model_name", a->name);
-    if (row) {
-        qn_jw_key(&w, "model");
-        qn_api_model_write(&w, a->sv, row);
-    }
-    qn_jw_obj_end(&w);
-    qn_answer_json(a->client.http, 200, &body);
-    qn_buf_deinit(&body);
-    qn_snapshot_unref(snap);
-}
-
 static const char *data_dir_of(const struct qn_services *sv)
 {
     return qn_inventory_config(sv->inventory)->data_dir;
@@ -81,7 +59,7 @@ static void put_done(void *ctx, const struct qn_error *e)
         qn_inventory_changed(a->sv->inventory, a->name); /* what runs has the old definition */
     }
     if (qn_waiting_end(&a->client, e))
-        answer(a);
+        qn_api_registered(a->sv, a->client.http, a->name);
     asker_free(a);
 }
 
