@@ -5,6 +5,7 @@
 #include "cli/alias.h"
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "cli/listing.h"
 #include "cli/print.h"
 #include "cli/table.h"
 
@@ -63,19 +64,8 @@ static void print_aliases(const struct qn_jref *aliases)
 
 static int list(const struct qn_cli *cli)
 {
-    struct qn_json *doc = NULL;
-    struct qn_error e;
-    if (qn_client_call(cli, route, NULL, CALL_TIMEOUT_S, NULL, &doc, &e))
-        return qn_cli_failed(cli, &e);
-    struct qn_jref root = qn_json_root(doc), aliases = qn_json_get(&root, "aliases");
-    if (cli->json)
-        qn_print_json(&aliases);
-    else if (qn_json_count(&aliases))
-        print_aliases(&aliases);
-    else
-        puts("No aliases; one is made with: quince alias add NAME MODEL");
-    qn_json_free(doc);
-    return QN_EXIT_OK;
+    return qn_listing(cli, route, "aliases", print_aliases,
+                      "No aliases; one is made with: quince alias add NAME MODEL");
 }
 
 static int tell(const struct qn_cli *cli, qn_err err, const struct qn_error *e,

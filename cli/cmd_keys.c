@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "cli/listing.h"
 #include "cli/print.h"
 #include "cli/table.h"
 
@@ -38,19 +39,8 @@ static void print_keys(const struct qn_jref *keys)
 
 static int list(const struct qn_cli *cli)
 {
-    struct qn_json *doc = NULL;
-    struct qn_error e;
-    if (qn_client_call(cli, route, NULL, CALL_TIMEOUT_S, NULL, &doc, &e))
-        return qn_cli_failed(cli, &e);
-    struct qn_jref root = qn_json_root(doc), keys = qn_json_get(&root, "keys");
-    if (cli->json)
-        qn_print_json(&keys);
-    else if (qn_json_count(&keys))
-        print_keys(&keys);
-    else
-        puts("No keys: every program that reaches the server may use its models");
-    qn_json_free(doc);
-    return QN_EXIT_OK;
+    return qn_listing(cli, route, "keys", print_keys,
+                      "No keys: every program that reaches the server may use its models");
 }
 
 /* The key alone goes to stdout, so that a script can take it. */

@@ -10,7 +10,6 @@ did is not repeated by it, their choices are.
 """
 import collections
 import contextlib
-import http.client
 import json
 import os
 import pathlib
@@ -23,6 +22,7 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "http"))
+import verdict  # noqa: E402
 from conftest import BUILD, House, events, raw_connection, wait_until  # noqa: E402
 
 CLIENTS = 8
@@ -209,7 +209,6 @@ class Soak:
 def main():
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(10**6)
-    sanitized = os.environ.get("QUINCE_TEST_QUICK") == "1"  # its times and memory say nothing
     print(f"soak: {seconds:.0f} s, seed {seed}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         soak = Soak(pathlib.Path(folder))
@@ -230,26 +229,10 @@ def main():
           f"slowest {slowest * 1e3:.0f} ms")
     print(f"descriptors {descriptors} -> {descriptors_after}, memory {memory} -> {memory_after} KiB, "
           f"callbacks over 20 ms: {log.count('a callback blocked the loop')}")
-    if status != 0:
-        problems.append(f"quinced ended with status {status}")
-    if descriptors_after > descriptors + 2:
-        problems.append("descriptors have leaked")
-    if not sanitized and memory_after > memory + MEMORY_KIB:
-        problems.append("memory has grown")
-    if not sanitized and p99 > LIVE_P99_S:
+    problems += verdict.common_problems(status, (descriptors, memory), (descriptors_after, memory_after), MEMORY_KIB)
+    if not verdict.SANITIZED and p99 > LIVE_P99_S:
         problems.append("/live was slow")
-    for word in ("AddressSanitizer", "ThreadSanitizer", "runtime error:", "LeakSanitizer", "Assertion"):
-        if word in log:
-            problems.append(log[max(0, log.index(word) - 500):log.index(word) + 4000])
-    for p, n in collections.Counter(problems).most_common(20):
-        print(f"PROBLEM ({n} times): {p}", file=sys.stderr)
-    if problems:
-        kept = BUILD / "soak-server.log"
-        kept.write_text(log)
-        print(f"soak: failed, seed {seed}; the server's log: {kept}", file=sys.stderr)
-        return 1
-    print("soak: nothing found")
-    return 0
+    return verdict.tell("soak", seed, problems, log)
 
 
 if __name__ == "__main__":

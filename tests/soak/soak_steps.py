@@ -7,7 +7,6 @@ answered within 20 ms (99 of 100) all the while.
 
 QUINCE_TEST_BUILD names the build folder. A failure prints the seed and the last steps.
 """
-import os
 import pathlib
 import random
 import shutil
@@ -16,6 +15,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "http"))
+import verdict  # noqa: E402
 from conftest import BUILD, House  # noqa: E402
 from steps import Control, Steps, Wrong  # noqa: E402
 
@@ -52,33 +52,16 @@ def main():
         finally:
             server.kill()
         log = server.logs()
-        kept = BUILD / "steps-server.log"
-        kept.write_text(log)
         if not problems:
             print(f"{steps.steps} steps in {time.monotonic() - begun:.0f} s:",
                   ", ".join(f"{k} {v}" for k, v in sorted(steps.did.items())))
             print(f"control plane: {looks} times, median {median * 1e3:.2f} ms, p99 {p99 * 1e3:.2f} ms, "
                   f"slowest {slowest * 1e3:.0f} ms; callbacks over 20 ms: {log.count('a callback blocked the loop')}")
             print(f"descriptors {before[0]} -> {after[0]}, memory {before[1]} -> {after[1]} KiB")
-            sanitized = os.environ.get("QUINCE_TEST_QUICK") == "1"  # its times and memory say nothing
-            if status != 0:
-                problems.append(f"quinced ended with status {status}")
-            if after[0] > before[0] + 2:
-                problems.append("descriptors have leaked")
-            if not sanitized and after[1] > before[1] + MEMORY_KIB:
-                problems.append("memory has grown")
-            if not sanitized and p99 > CONTROL_P99_S:
+            problems += verdict.common_problems(status, before, after, MEMORY_KIB)
+            if not verdict.SANITIZED and p99 > CONTROL_P99_S:
                 problems.append("the control plane was slow")
-        for word in ("AddressSanitizer", "ThreadSanitizer", "runtime error:", "LeakSanitizer", "Assertion"):
-            if word in log:
-                problems.append(log[max(0, log.index(word) - 500):log.index(word) + 4000])
-    for p in problems:
-        print(f"PROBLEM: {p}", file=sys.stderr)
-    if problems:
-        print(f"steps: failed, seed {seed}; the server's log: {kept}", file=sys.stderr)
-        return 1
-    print("steps: nothing found")
-    return 0
+    return verdict.tell("steps", seed, problems, log)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "http"))
+import verdict  # noqa: E402
 from conftest import BUILD, House, wait_until  # noqa: E402
 
 CONNECTIONS = 200
@@ -143,7 +144,6 @@ def main():
     if not shutil.which("wrk"):
         print("soak wrk: needs wrk (Debian package wrk)", file=sys.stderr)
         return 1
-    sanitized = os.environ.get("QUINCE_TEST_QUICK") == "1"  # its memory says nothing
     print(f"soak wrk: {seconds:.0f} s, seed {seed}", flush=True)
     problems = []
     with tempfile.TemporaryDirectory() as folder:
@@ -166,29 +166,13 @@ def main():
     (descriptors, memory), (descriptors_after, memory_after) = at_rest
     print(f"at rest: descriptors {descriptors} -> {descriptors_after}, memory {memory} -> {memory_after} KiB; "
           f"callbacks over 20 ms: {log.count('a callback blocked the loop')}")
-    if status != 0:
-        problems.append(f"quinced ended with status {status}")
-    if descriptors_after > descriptors + 2:
-        problems.append("descriptors have leaked")
-    if not sanitized and memory_after > memory + MEMORY_KIB:
-        problems.append("memory has grown")
-    if not sanitized and peak > memory + PEAK_KIB:
+    problems += verdict.common_problems(status, (descriptors, memory), (descriptors_after, memory_after), MEMORY_KIB)
+    if not verdict.SANITIZED and peak > memory + PEAK_KIB:
         problems.append("memory was not flat at work")
     for line in log.splitlines():
         if " error " in line[20:40]:
             problems.append(f"an error in the log: {line[25:]}")
-    for word in ("AddressSanitizer", "ThreadSanitizer", "runtime error:", "LeakSanitizer", "Assertion"):
-        if word in log:
-            problems.append(log[max(0, log.index(word) - 500):log.index(word) + 4000])
-    for p, n in collections.Counter(problems).most_common(20):
-        print(f"PROBLEM ({n} times): {p}", file=sys.stderr)
-    if problems:
-        kept = BUILD / "soak-server.log"
-        kept.write_text(log)
-        print(f"soak wrk: failed, seed {seed}; the server's log: {kept}", file=sys.stderr)
-        return 1
-    print("soak wrk: nothing found")
-    return 0
+    return verdict.tell("soak wrk", seed, problems, log)
 
 
 if __name__ == "__main__":
