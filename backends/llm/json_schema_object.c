@@ -124,7 +124,12 @@ bool js_names(struct js *js, const struct conj *c, const char ***names, size_t *
                 add_name(js, list, qn_json_raw_str(&it), names, n);
         }
     }
-    return !js->err;
+    if (!js->err)
+        return true;
+    free(*names);
+    *names = NULL;
+    *n = 0;
+    return false;
 }
 
 /* unevaluatedProperties speaks of what its own schema has not named. It needs nothing more when

@@ -154,6 +154,8 @@ bool js_property(struct js *js, const struct conj *c, const char *name, struct c
 bool js_required(const struct conj *c, const char *name);
 /* Properties that are not named may be made. */
 bool js_makes_more(struct js *js, const struct conj *c);
+/* Every name that the parts list or require, once. *names belongs to the caller (free()), the texts to
+ * the schema; NULL after a failure. */
 bool js_names(struct js *js, const struct conj *c, const char ***names, size_t *n);
 bool js_matches(struct js *js, const struct qn_jref *at, const char *pattern, const char *text);
 /* What holds for the item at this place; SIZE_MAX: for all behind the listed ones. */
