@@ -80,8 +80,9 @@ qn_err qn_child_new(struct qn_loop *l, struct qn_http_client *client,
     c->name = qn_xstrdup(spec->name);
     c->ev = *ev;
     c->ctx = ctx;
-    c->limits = (struct qn_child_limits){QN_CHILD_PING_MS, QN_CHILD_PONG_LIMIT_MS,
-                                         QN_CHILD_STALL_MS, QN_CHILD_PROGRESS_LIMIT_MS};
+    c->limits =
+        (struct qn_child_limits){QN_CHILD_PING_MS, QN_CHILD_PONG_LIMIT_MS, QN_CHILD_STALL_MS,
+                                 QN_CHILD_PROGRESS_LIMIT_MS, QN_CHILD_LAST_WORDS_MS};
     qn_instance_init(&c->in, spec->pinned);
     spec_copy(c, spec);
     qn_child_log_init(&c->log, c->type, c->name);
@@ -139,6 +140,8 @@ void qn_child_set_limits(struct qn_child *c, const struct qn_child_limits *limit
         c->limits.stall_ms = limits->stall_ms;
     if (limits->progress_ms)
         c->limits.progress_ms = limits->progress_ms;
+    if (limits->last_words_ms)
+        c->limits.last_words_ms = limits->last_words_ms;
 }
 
 void qn_child_load(struct qn_child *c)
@@ -285,6 +288,11 @@ void qn_child_job_end(struct qn_child_job *j)
 const char *qn_child_secret(const struct qn_child *c)
 {
     return c->secret;
+}
+
+int64_t qn_child_last_words_ms(const struct qn_child *c)
+{
+    return c->limits.last_words_ms;
 }
 
 struct qn_http_client *qn_child_client(const struct qn_child *c)

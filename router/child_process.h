@@ -22,6 +22,7 @@ enum {
     QN_CHILD_PONG_LIMIT_MS = 15000,      /* no answer for so long: killed */
     QN_CHILD_STALL_MS = 60000,           /* a job without a step for so long: killed */
     QN_CHILD_PROGRESS_LIMIT_MS = 120000, /* loading without a `loading` line for so long: killed */
+    QN_CHILD_LAST_WORDS_MS = 1000, /* between the end of a connection and the process's news */
     QN_CHILD_STOP_GRACE_MS = 10000,
     QN_CHILD_ABANDON_MS = 3000
 };
@@ -97,9 +98,9 @@ void qn_child_stop(struct qn_child *c, int64_t grace_ms);
 /* It has sent what the contract does not allow, in one job: no job more is given to it; it ends
  * when its others have, within QN_CHILD_STOP_GRACE_MS, and starts again as after a crash. */
 void qn_child_distrust(struct qn_child *c, const struct qn_error *why);
-/* The four limits above, shortened for tests; 0 keeps one as it is. For later starts. */
+/* The five limits above, changed for tests; 0 keeps one as it is. ping_ms: for later starts. */
 struct qn_child_limits {
-    int64_t ping_ms, pong_ms, stall_ms, progress_ms;
+    int64_t ping_ms, pong_ms, stall_ms, progress_ms, last_words_ms;
 };
 void qn_child_set_limits(struct qn_child *c, const struct qn_child_limits *limits);
 void qn_child_set_pinned(struct qn_child *c, bool pinned);
@@ -126,6 +127,9 @@ qn_err qn_child_job_begin(struct qn_child *c, struct qn_child_job *j,
 void qn_child_job_pause(struct qn_child_job *j, bool paused);
 void qn_child_job_end(struct qn_child_job *j);
 const char *qn_child_secret(const struct qn_child *c); /* of the running process */
+/* How long the other half of a bad end is waited for, when the connection has broken or the process
+ * has ended. */
+int64_t qn_child_last_words_ms(const struct qn_child *c);
 struct qn_http_client *qn_child_client(const struct qn_child *c);
 struct qn_loop *qn_child_loop(const struct qn_child *c);
 

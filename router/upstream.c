@@ -15,15 +15,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum {
-    EVENT_ARENA_MAX = 2 * QN_FRAME_LINE_MAX,
-    LAST_WORDS_MS =
-        1000 /* between a broken connection and the news of the process's end, or the reverse */
-};
+enum { EVENT_ARENA_MAX = 2 * QN_FRAME_LINE_MAX };
 
 struct qn_upstream {
     struct qn_loop *loop;
     struct qn_child *child; /* valid while job.child is set, and in on_died */
+    int64_t last_words_ms;  /* between a broken connection and the news of the process's end, or
+                               the reverse */
     struct qn_child_job job;
     struct qn_post *post; /* NULL: its end has come */
     struct qn_frame_reader reader;
@@ -124,7 +122,7 @@ static void conclude(struct qn_upstream *u, bool patient)
         return; /* resuming comes back here */
     if (patient && !(reply_over && (u->death || !u->broken))) {
         if (!u->wait_timer)
-            u->wait_timer = qn_timer_start(u->loop, LAST_WORDS_MS, 0, on_wait_over, u);
+            u->wait_timer = qn_timer_start(u->loop, u->last_words_ms, 0, on_wait_over, u);
         return;
     }
     if (u->death)
@@ -210,7 +208,7 @@ static void on_died(void *ctx)
         qn_fail(u->death, QN_ECHILD, "the model was unloaded before the answer was complete");
     /* What it sent before its end may still be on the way, unless the connection has ended too. */
     qn_timer_stop(u->wait_timer);
-    u->wait_timer = qn_timer_start(u->loop, u->post ? LAST_WORDS_MS : 0, 0, on_wait_over, u);
+    u->wait_timer = qn_timer_start(u->loop, u->post ? u->last_words_ms : 0, 0, on_wait_over, u);
 }
 
 static void on_pump(void *ctx)
@@ -230,6 +228,7 @@ qn_err qn_upstream_start(struct qn_child *c, const struct qn_job *job, qn_upstre
     char url[96];
     u->loop = qn_child_loop(c);
     u->child = c;
+    u->last_words_ms = qn_child_last_words_ms(c);
     u->fn = fn;
     u->ctx = ctx;
     u->job.died = on_died;
