@@ -1,6 +1,7 @@
 /* A real child process over real descriptors 3 and 4, with a backend of a few lines: loading,
  * secret, events, queue, cancellation, slow readers, the ways to stop. The test plays the router.
- */
+ *
+ * No time that passes is judged: what must not be waited for would take longer than HANG_MS. */
 #include "child/serve.h"
 
 #include "base/buf.h"
@@ -26,13 +27,19 @@
 
 #include <cmocka.h>
 
-enum { SLOTS = 2, FLOOD_BYTES = 32 * 1024 };
+enum {
+    SLOTS = 2,
+    FLOOD_BYTES = 32 * 1024,
+    HANG_MS = 60000, /* a test that takes so long hangs */
+    FOR_EVER_MS = 1000 * HANG_MS
+};
 static const char secret[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
 /* What the backend in the child tells the test, in shared memory. */
 struct notes {
     volatile int started, cancelled, unloaded, threads, flooded;
-    volatile bool load_slowly, load_badly;
+    volatile bool load_slowly, load_badly; /* slowly: until this is taken back */
+    volatile bool gate_open;               /* jobs that say "gate" begin to answer */
 };
 static struct notes *notes;
 
@@ -52,8 +59,8 @@ static qn_err tiny_load(const struct qn_load *opts, struct qn_progress *p, void 
                         struct qn_ready *ready, struct qn_error *e)
 {
     notes->threads = opts->threads;
-    for (int i = 0; i < 200 && notes->load_slowly; i++) {
-        qn_progress_set(p, i / 200.0);
+    for (int i = 0; notes->load_slowly; i++) {
+        qn_progress_set(p, i / (i + 200.0));
         if (qn_progress_cancelled(p))
             return qn_fail(e, QN_ECANCELLED, "given up");
         usleep(10000);
@@ -88,6 +95,8 @@ static void tiny_advance(struct tiny_job *j)
     static char flood[FLOOD_BYTES + 1];
     memset(flood, 'f', FLOOD_BYTES);
     struct qn_event ev;
+    if (strcmp(j->job->complete.prompt, "gate") == 0 && !notes->gate_open)
+        return;
     if (j->left != 0) {
         qn_event_init(&ev, QN_EV_TEXT);
         ev.text = j->left < 0 ? flood : "x";
@@ -191,7 +200,7 @@ static void child_start(struct child *c)
     close(pair[1]);
     close(listener);
     c->control = pair[0];
-    struct timeval limit = {.tv_sec = 5};
+    struct timeval limit = {.tv_sec = HANG_MS / 1000};
     setsockopt(c->control, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     c->lines = fdopen(dup(c->control), "r");
 }
@@ -236,6 +245,32 @@ static void say_load(struct child *c)
     say(c, &m);
 }
 
+/* What the child says of itself; it has obeyed all that was said before. */
+static struct qn_control ping(struct child *c)
+{
+    static int64_t seq;
+    struct qn_control m;
+    qn_control_init(&m, QN_CTL_PING);
+    m.seq = ++seq;
+    say(c, &m);
+    do
+        m = hear(c);
+    while (m.kind == QN_CTL_LOADING);
+    assert_int_equal(m.kind, QN_CTL_PONG);
+    assert_int_equal(m.seq, seq);
+    return m;
+}
+
+static void wait_for_jobs(struct child *c, int64_t n)
+{
+    int64_t limit = qn_now_ms() + HANG_MS;
+    while (ping(c).jobs != n) {
+        if (qn_now_ms() > limit)
+            fail_msg("waited in vain for %d jobs", (int)n);
+        usleep(1000);
+    }
+}
+
 static struct qn_control hear_after_loading(struct child *c)
 {
     struct qn_control m;
@@ -270,7 +305,7 @@ static void say_stop(struct child *c, int64_t grace_ms)
 static int child_end(struct child *c)
 {
     int status = 0;
-    int64_t limit = qn_now_ms() + 5000;
+    int64_t limit = qn_now_ms() + HANG_MS;
     while (waitpid(c->pid, &status, WNOHANG) == 0) {
         if (qn_now_ms() > limit) {
             kill(c->pid, SIGKILL);
@@ -292,7 +327,7 @@ static int dial(const struct child *c)
                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
                             .sin_port = htons((uint16_t)c->port)};
     assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
-    struct timeval limit = {.tv_sec = 5};
+    struct timeval limit = {.tv_sec = HANG_MS / 1000};
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     return fd;
 }
@@ -356,7 +391,7 @@ static int count(const char *text, const char *what)
 
 static void wait_for(volatile int *value, int at_least)
 {
-    int64_t limit = qn_now_ms() + 5000;
+    int64_t limit = qn_now_ms() + HANG_MS;
     while (*value < at_least) {
         if (qn_now_ms() > limit)
             fail_msg("waited in vain for %d, it is %d", at_least, *value);
@@ -438,22 +473,17 @@ static void a_client_that_leaves_cancels(void **state)
     int running = run_job(&c, "go", 1000000), other = run_job(&c, "go", 1000000);
     wait_for(&notes->started, 2);
     int queued = run_job(&c, "go", 1000000);
-    usleep(20000);
+    wait_for_jobs(&c, 3);
     close(queued); /* never started: nothing to cancel */
+    wait_for_jobs(&c, 2);
     close(running);
     wait_for(&notes->cancelled, 1);
-    usleep(20000);
+    wait_for_jobs(&c, 1);
     assert_int_equal(notes->started, 2);
     close(other);
     wait_for(&notes->cancelled, 2);
-    struct qn_control m;
-    qn_control_init(&m, QN_CTL_PING);
-    m.seq = 5;
-    say(&c, &m);
-    m = hear(&c);
-    assert_int_equal(m.kind, QN_CTL_PONG);
-    assert_int_equal(m.seq, 5);
-    assert_int_equal(m.jobs, 0);
+    wait_for_jobs(&c, 0);
+    assert_int_equal(notes->started, 2);
     say_stop(&c, 2000);
     assert_int_equal(child_end(&c), 0);
 }
@@ -465,24 +495,22 @@ static void a_slow_reader_delays_nobody(void **state)
     child_ready(&c);
     int slow = run_job(&c, "flood", 1);
     wait_for(&notes->flooded, 8);
-    /* Until the sockets and the queues are full. */
+    /* Until the sockets and the queues are full: other jobs get on, and this one does not. */
     int before;
     do {
         before = notes->flooded;
-        usleep(100000);
+        assert_int_equal(count(reply(run_job(&c, "go", 20)), "\"ev\":\"end\""), 1);
     } while (notes->flooded != before);
     assert_true(before < 64 * 1024 * 1024 / FLOOD_BYTES);
     for (int i = 0; i < 5; i++)
         assert_int_equal(count(reply(run_job(&c, "go", 20)), "\"ev\":\"end\""), 1);
     assert_int_equal(notes->flooded, before);
     /* Pings are answered, and a job that waits for its reader is not a stalled one. */
-    usleep(50000); /* the step in which the last one ended is over */
-    struct qn_control m;
-    qn_control_init(&m, QN_CTL_PING);
-    say(&c, &m);
-    m = hear(&c);
-    assert_int_equal(m.jobs, 1);
-    assert_int_equal(m.step_age_ms, 0);
+    wait_for_jobs(&c, 1);
+    while (ping(&c).step_age_ms != 0) /* the step in which the last one ended */
+        usleep(1000);
+    usleep(20000);
+    assert_int_equal(ping(&c).step_age_ms, 0);
     /* It reads again, and the flood goes on. */
     char bytes[65536];
     for (int64_t got = 0; got < 8 * 1024 * 1024;) {
@@ -502,11 +530,12 @@ static void stop_finishes_what_runs(void **state)
     (void)state;
     struct child c;
     child_ready(&c);
-    int fd = run_job(&c, "go", 200);
+    int fd = run_job(&c, "gate", 200);
     wait_for(&notes->started, 1);
-    say_stop(&c, 4000);
-    usleep(50000);
+    say_stop(&c, FOR_EVER_MS);
+    (void)ping(&c);
     assert_int_equal(strncmp(reply(run_job(&c, "go", 1)), "HTTP/1.1 503", 12), 0);
+    notes->gate_open = true;
     const char *r = reply(fd);
     assert_int_equal(count(r, "\"ev\":\"text\""), 200);
     assert_int_equal(count(r, "\"ev\":\"end\""), 1);
@@ -521,10 +550,8 @@ static void stop_has_a_limit(void **state)
     child_ready(&c);
     int fd = run_job(&c, "go", 1000000);
     wait_for(&notes->started, 1);
-    int64_t begin = qn_now_ms();
     say_stop(&c, 100);
-    assert_int_equal(child_end(&c), 0);
-    assert_true(qn_now_ms() - begin < 2000);
+    assert_int_equal(child_end(&c), 0); /* the job would go on */
     close(fd);
 }
 
@@ -542,8 +569,8 @@ static void sigterm_stops(void **state)
     child_ready(&c);
     fd = run_job(&c, "go", 1000000);
     wait_for(&notes->started, 1);
-    say_stop(&c, 60000);
-    usleep(50000);
+    say_stop(&c, FOR_EVER_MS);
+    (void)ping(&c);
     kill(c.pid, SIGTERM);
     assert_int_equal(child_end(&c), 0);
     close(fd);
@@ -556,10 +583,8 @@ static void an_orphan_leaves_at_once(void **state)
     child_ready(&c);
     int fd = run_job(&c, "go", 1000000);
     wait_for(&notes->started, 1);
-    int64_t begin = qn_now_ms();
     shutdown(c.control, SHUT_RDWR);
-    assert_int_equal(child_end(&c), 0);
-    assert_true(qn_now_ms() - begin < 2500); /* the thread sanitizer takes a second to leave */
+    assert_int_equal(child_end(&c), 0); /* whatever it was doing */
     close(fd);
 }
 
@@ -577,18 +602,9 @@ static void loading_reports_and_can_be_stopped(void **state)
     m = hear(&c);
     assert_int_equal(m.kind, QN_CTL_LOADING);
     assert_true(m.progress > first);
-    qn_control_init(&m, QN_CTL_PING);
-    m.seq = 9;
-    say(&c, &m);
-    do
-        m = hear(&c);
-    while (m.kind == QN_CTL_LOADING);
-    assert_int_equal(m.kind, QN_CTL_PONG);
-    assert_int_equal(m.seq, 9);
-    int64_t begin = qn_now_ms();
-    say_stop(&c, 3000);
-    assert_int_equal(child_end(&c), 0);
-    assert_true(qn_now_ms() - begin < 1000);
+    (void)ping(&c);
+    say_stop(&c, FOR_EVER_MS);
+    assert_int_equal(child_end(&c), 0); /* the load would go on */
 }
 
 static void a_bad_model_is_reported(void **state)
