@@ -181,6 +181,8 @@ void qn_child_stop(struct qn_child *c, int64_t grace_ms)
 void qn_child_set_pinned(struct qn_child *c, bool pinned)
 {
     c->in.pinned = pinned;
+    if (!pinned)
+        qn_child_step(c, QN_INST_UNPINNED);
 }
 
 void qn_child_set_threads(struct qn_child *c, int threads)

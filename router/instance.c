@@ -52,12 +52,18 @@ static unsigned unwant(struct qn_instance *in)
     return 0;
 }
 
+/* Nobody is left for whom it would be started again. */
+static unsigned rest_unless_wanted(struct qn_instance *in)
+{
+    if (!in->wanted && !in->pinned)
+        in->state = QN_INST_STOPPED;
+    return 0;
+}
+
 static unsigned unwant_backoff(struct qn_instance *in)
 {
     in->wanted = false;
-    if (!in->pinned)
-        in->state = QN_INST_STOPPED;
-    return 0;
+    return rest_unless_wanted(in);
 }
 
 /* ---- on the way out ---- */
@@ -237,6 +243,7 @@ static const cell_fn table[QN_INST_STATE_COUNT][QN_INST_EVENT_COUNT] = {
     [QN_INST_BACKOFF] = {
         [QN_INST_WANT] = want_later,
         [QN_INST_UNWANT] = unwant_backoff,
+        [QN_INST_UNPINNED] = rest_unless_wanted,
         [QN_INST_STOP] = forget,
         [QN_INST_BACKOFF_OVER] = spawn,
     },
@@ -263,8 +270,8 @@ const char *qn_inst_state_name(enum qn_inst_state s)
 const char *qn_inst_event_name(enum qn_inst_event ev)
 {
     static const char *const names[QN_INST_EVENT_COUNT] = {
-        "want",          "unwant",    "stop",   "child_ready", "child_failed",
-        "child_refused", "unhealthy", "broken", "exited",      "backoff_over",
-        "grace_over",    "term_over", "healthy"};
+        "want",         "unwant",        "unpinned",  "stop",   "child_ready",
+        "child_failed", "child_refused", "unhealthy", "broken", "exited",
+        "backoff_over", "grace_over",    "term_over", "healthy"};
     return names[ev];
 }

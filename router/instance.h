@@ -20,6 +20,7 @@ enum qn_inst_state {
 enum qn_inst_event {
     QN_INST_WANT,          /* somebody needs the model */
     QN_INST_UNWANT,        /* nobody waits for it any more */
+    QN_INST_UNPINNED,      /* its owner has set pinned to false */
     QN_INST_STOP,          /* it must go: unload, eviction, shutdown */
     QN_INST_CHILD_READY,   /* the child says `ready` */
     QN_INST_CHILD_FAILED,  /* the child says `failed`, and another try could end differently */

@@ -1,4 +1,7 @@
-/* See live.h. Files are written by a worker, one change after the other. */
+/* See live.h. A change is planned and written by a worker: between reading config.json and writing
+ * it no time passes in which somebody could edit it unseen, however long the workers are busy. What
+ * the plan reads (the layers, the request layer) changes only when a change is over, and one is
+ * under way at a time. */
 #include "router/live.h"
 
 #include "base/log.h"
@@ -13,16 +16,16 @@ enum { REQUEST_MAX = 64 * 1024 };
 struct qn_live {
     struct qn_live_config config;
     struct qn_settings wanted;
-    struct qn_buf request; /* a JSON object: what holds until the server stops */
-    struct change *first, **last;
-    bool stopped;
+    struct qn_buf request;        /* a JSON object: what holds until the server stops */
+    struct change *first, **last; /* the first is under way */
+    bool draining, stopped;
 };
 
 /* One change, asked for and not done yet. */
 struct change {
     struct qn_live *live;
     struct change *next;
-    struct qn_json *asked; /* an object; NULL: nothing but reading again */
+    struct qn_json *asked; /* an object; NULL: everything is read again */
     bool keep;
     struct qn_buf text;    /* keep: the new config.json */
     struct qn_buf request; /* the new request layer */
@@ -59,20 +62,50 @@ static void change_free(struct change *c)
     free(c);
 }
 
+static void refuse_stopping(struct change *c)
+{
+    if (!c->error.code)
+        qn_fail(&c->error, QN_EBUSY, "the server is stopping");
+}
+
+static void over(struct change *c)
+{
+    c->done(c->ctx, c->error.code ? &c->error : NULL);
+    change_free(c);
+}
+
+void qn_live_drain(struct qn_live *l)
+{
+    l->draining = true;
+}
+
+bool qn_live_busy(const struct qn_live *l)
+{
+    return l->first != NULL;
+}
+
 void qn_live_stop(struct qn_live *l)
 {
-    if (l)
-        l->stopped = true;
+    if (!l)
+        return;
+    l->draining = l->stopped = true;
+    if (!l->first)
+        return;
+    struct change *c = l->first->next;
+    l->first->next = NULL;
+    l->last = &l->first->next;
+    while (c) {
+        struct change *next = c->next;
+        refuse_stopping(c);
+        over(c);
+        c = next;
+    }
 }
 
 void qn_live_free(struct qn_live *l)
 {
     if (!l)
         return;
-    for (struct change *c = l->first, *next; c; c = next) {
-        next = c->next;
-        change_free(c);
-    }
     qn_settings_deinit(&l->wanted);
     qn_buf_deinit(&l->request);
     free(l);
@@ -103,20 +136,6 @@ static void adopt(struct qn_live *l, struct qn_settings *fresh)
     l->config.apply(l->config.ctx);
     qn_settings_deinit(&l->wanted);
     l->wanted = *fresh;
-}
-
-qn_err qn_live_reload(struct qn_live *l, struct qn_error *e)
-{
-    struct qn_settings fresh;
-    struct qn_settings_layers layers = l->config.layers;
-    layers.file = NULL;
-    layers.request = l->request.len ? l->request.data : NULL;
-    qn_err err = qn_settings_read_again(&fresh, &layers, e);
-    if (err)
-        qn_settings_deinit(&fresh);
-    else
-        adopt(l, &fresh);
-    return err;
 }
 
 /* Appends "key": and what stands for the value. */
@@ -200,8 +219,9 @@ static qn_err check_names(const struct qn_jref *changes, struct qn_error *e)
     return QN_OK;
 }
 
-/* What would be if it were done. What is kept holds from now on: until the server stops, too. */
-static qn_err plan(struct change *c, struct qn_error *e)
+/* What is asked for, as config.json and the request layer will have it. What is kept holds from now
+ * on: until the server stops, too. */
+static qn_err write_layers(struct change *c, struct qn_error *e)
 {
     struct qn_live *l = c->live;
     struct qn_jref changes = qn_json_root(c->asked);
@@ -217,80 +237,112 @@ static qn_err plan(struct change *c, struct qn_error *e)
     if (!err)
         err = qn_live_merge(qn_buf_cstr(&l->request), &changes, c->keep ? NULL : &typed,
                             &c->request, e);
-    if (!err) {
-        struct qn_settings_layers layers = l->config.layers;
-        layers.file = c->keep ? qn_buf_cstr(&c->text) : NULL;
-        layers.request = qn_buf_cstr(&c->request);
-        c->have_fresh = true;
-        err = qn_settings_read_again(&c->fresh, &layers, e);
-    }
     qn_settings_deinit(&typed);
     qn_buf_deinit(&old);
     return err;
 }
 
+/* What would be if it were done. */
+static qn_err plan(struct change *c, struct qn_error *e)
+{
+    const struct qn_buf *request = &c->live->request;
+    qn_err err = QN_OK;
+    if (c->asked) {
+        err = write_layers(c, e);
+        request = &c->request;
+    }
+    if (!err) {
+        struct qn_settings_layers layers = c->live->config.layers;
+        layers.file = c->keep ? qn_buf_cstr(&c->text) : NULL;
+        layers.request = request->len ? request->data : NULL;
+        c->have_fresh = true;
+        err = qn_settings_read_again(&c->fresh, &layers, e);
+    }
+    return err;
+}
+
 /* On a worker. */
-static void write_it(void *ctx)
+static void carry_out(void *ctx)
 {
     struct change *c = ctx;
-    if (c->keep && !c->error.code)
+    if (!c->error.code && !plan(c, &c->error) && c->keep)
         qn_file_write_atomic(c->path, c->text.data, c->text.len, 0600, &c->error);
 }
 
 static void begin_first(struct qn_live *l);
 
-static void written(void *ctx)
+/* What has been written is true, whether or not the server is about to stop. */
+static void carried_out(void *ctx)
 {
     struct change *c = ctx;
     struct qn_live *l = c->live;
     if (!c->error.code && !l->stopped) {
-        qn_buf_clear(&l->request);
-        qn_buf_add(&l->request, c->request.data, c->request.len);
+        if (c->asked) {
+            qn_buf_clear(&l->request);
+            qn_buf_add(&l->request, c->request.data, c->request.len);
+        }
         adopt(l, &c->fresh);
         c->have_fresh = false;
+    } else if (!c->keep) {
+        refuse_stopping(c);
     }
     l->first = c->next;
     if (!l->first)
         l->last = &l->first;
-    c->done(c->ctx, c->error.code ? &c->error : NULL);
-    change_free(c);
-    if (l->first && !l->stopped)
+    over(c);
+    if (l->first)
         begin_first(l);
 }
 
 static void begin_first(struct qn_live *l)
 {
-    struct change *c = l->first;
-    if (!c->error.code)
-        plan(c, &c->error);
-    qn_loop_work(l->config.loop, write_it, written, c);
+    qn_loop_work(l->config.loop, carry_out, carried_out, l->first);
+}
+
+static struct change *change_new(struct qn_live *l, qn_live_done done, void *ctx)
+{
+    struct change *c = qn_xcalloc(1, sizeof *c);
+    c->live = l;
+    c->done = done;
+    c->ctx = ctx;
+    qn_buf_init(&c->text, QN_CONFIG_FILE_MAX);
+    qn_buf_init(&c->request, REQUEST_MAX);
+    return c;
+}
+
+static void queue(struct change *c)
+{
+    struct qn_live *l = c->live;
+    if (l->draining)
+        refuse_stopping(c);
+    *l->last = c;
+    l->last = &c->next;
+    if (l->first == c)
+        begin_first(l);
+}
+
+void qn_live_reload(struct qn_live *l, qn_live_done done, void *ctx)
+{
+    queue(change_new(l, done, ctx));
 }
 
 void qn_live_set(struct qn_live *l, const struct qn_jref *changes, bool keep, qn_live_done done,
                  void *ctx)
 {
-    struct change *c = qn_xcalloc(1, sizeof *c);
+    struct change *c = change_new(l, done, ctx);
     struct qn_buf copy;
-    c->live = l;
     c->keep = keep;
-    c->done = done;
-    c->ctx = ctx;
     char *path = qn_path_join(l->config.running->data_dir, "config.json");
     c->path = qn_path_absolute(path, NULL); /* a link stays one */
     if (c->path)
         free(path);
     else
         c->path = path;
-    qn_buf_init(&c->text, QN_CONFIG_FILE_MAX);
-    qn_buf_init(&c->request, REQUEST_MAX);
     qn_buf_init(&copy, QN_CONFIG_FILE_MAX);
     if (!check_names(changes, &c->error)) {
         qn_json_print(changes, &copy);
         qn_json_parse(qn_buf_cstr(&copy), copy.len, &c->asked, &c->error);
     }
     qn_buf_deinit(&copy);
-    *l->last = c;
-    l->last = &c->next;
-    if (l->first == c)
-        begin_first(l);
+    queue(c);
 }

@@ -1,7 +1,9 @@
 /* Settings that change while the server runs: on SIGHUP config.json is read again, and requests
  * change single settings, for good or until the server stops. Those marked LIVE take effect at
- * once, others at the next start; nothing changes unless all that is asked for is right. Loop
- * thread. */
+ * once, others at the next start; nothing changes unless all that is asked for is right.
+ *
+ * Changes are made one after the other, in the order in which they were asked for, whoever asked:
+ * each begins with what the one before has left. Loop thread. */
 #ifndef QN_ROUTER_LIVE_H
 #define QN_ROUTER_LIVE_H
 
@@ -23,16 +25,25 @@ struct qn_live_config {
 
 struct qn_live;
 struct qn_live *qn_live_new(const struct qn_live_config *config);
-void qn_live_stop(struct qn_live *l); /* before the loop goes; NULL allowed */
+
+/* The server stops: what is asked for from now on is refused. What was asked for before is done
+ * while the loop runs. */
+void qn_live_drain(struct qn_live *l);
+bool qn_live_busy(const struct qn_live *l); /* something is not done yet */
+/* Before the loop goes: what is not being written is refused (QN_EBUSY); what is, is finished while
+ * the loop is freed. NULL allowed. */
+void qn_live_stop(struct qn_live *l);
 void qn_live_free(struct qn_live *l); /* after the loop has gone; NULL allowed */
 
-/* Reads everything again. An error leaves all as it was. */
-qn_err qn_live_reload(struct qn_live *l, struct qn_error *e);
+/* Called once for each change, and not from within the call that asked for it: with NULL the
+ * settings have changed, with an error all is as it was. */
+typedef void (*qn_live_done)(void *ctx, const struct qn_error *e);
+
+/* Reads everything again. */
+void qn_live_reload(struct qn_live *l, qn_live_done done, void *ctx);
 
 /* Sets what a JSON object says, names as in config.json; null takes a setting back to what it is
- * without it. keep: writes it into config.json. done(ctx, NULL or an error) is called once, and not
- * from within; then the settings have changed. QN_EINVAL names what no request may change. */
-typedef void (*qn_live_done)(void *ctx, const struct qn_error *e);
+ * without it. keep: writes it into config.json. QN_EINVAL names what no request may change. */
 void qn_live_set(struct qn_live *l, const struct qn_jref *changes, bool keep, qn_live_done done,
                  void *ctx);
 

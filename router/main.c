@@ -146,7 +146,7 @@ static void on_drain(void *ctx)
             qn_loop_stop(p->loop);
         return;
     }
-    if (qn_http_server_active(p->server) > 0 && !late)
+    if ((qn_http_server_active(p->server) > 0 || qn_live_busy(p->live)) && !late)
         return;
     struct qn_error e;
     p->children_told = true;
@@ -155,20 +155,26 @@ static void on_drain(void *ctx)
         qn_loop_stop(p->loop);
 }
 
-static void reload(struct program *p)
+static void reloaded(void *ctx, const struct qn_error *e)
 {
-    struct qn_error e = {0};
-    if (p->services.stopping)
-        return;
-    qn_notify_reloading(p->notify);
-    qn_err err = qn_live_reload(p->live, &e);
-    qn_notify_ready(p->notify, p->loop,
-                    err ? "Settings could not be read again: see the log" : "Settings read again");
-    if (err)
-        qn_error_log("main", "signal=%d settings=unchanged message=\"%s\"", SIGHUP, e.message);
+    struct program *p = ctx;
+    if (!p->services.stopping)
+        qn_notify_ready(p->notify, p->loop,
+                        e ? "Settings could not be read again: see the log"
+                          : "Settings read again");
+    if (e)
+        qn_error_log("main", "signal=%d settings=unchanged message=\"%s\"", SIGHUP, e->message);
     else
         qn_info("main", "signal=%d settings=read_again", SIGHUP);
     qn_metric_add(p->services.metrics, QN_M_RELOADS, 1);
+}
+
+static void reload(struct program *p)
+{
+    if (p->services.stopping)
+        return;
+    qn_notify_reloading(p->notify);
+    qn_live_reload(p->live, reloaded, p);
 }
 
 static void on_signal(void *ctx, uint32_t events)
@@ -196,6 +202,7 @@ static void on_signal(void *ctx, uint32_t events)
     qn_logs_wake(p->services.logs); /* who follows over HTTP sees the end */
     qn_pulls_drain(p->services.pulls);
     qn_pack_jobs_drain(p->services.pack_jobs);
+    qn_live_drain(p->live);
     p->drain_until_ms = qn_now_ms() + p->settings.drain_s * 1000;
     p->drain = qn_timer_start(p->loop, 0, DRAIN_CHECK_MS, on_drain, p);
 }

@@ -174,10 +174,6 @@ static void take_changes(struct qn_services *sv, struct qn_http *h, bool keep)
     struct qn_json *doc;
     struct qn_error e = {0};
     qn_err err = qn_api_body(h, false, &doc, &e);
-    if (!err && sv->stopping) {
-        err = qn_fail(&e, QN_EBUSY, "the server is stopping");
-        qn_json_free(doc);
-    }
     if (err)
         qn_answer_error(h, &e);
     else

@@ -169,6 +169,20 @@ def test_pinned_models_stay(house):
     wait_until(lambda: not loaded(server), what="the end of the idle stay")
 
 
+def test_unpinned_while_it_backs_off_it_is_not_started_again(house, server):
+    """A pinned model that crashes is started again by itself; once it is unpinned, nobody waits for that."""
+    model = house.model(server, "m")
+    assert load(server, model, pinned=True).status == 200
+    for crash in range(3):  # the pauses are 0.5 s, 1 s and 2 s: the last is long enough to be seen
+        wait_until(lambda: ready(server) == {model}, what="the model's process")
+        os.kill(loaded(server)[model]["pid"], signal.SIGKILL)
+        wait_until(lambda n=crash: server.logs().count(f"model={model} state=backoff event=") == n + 1, what="the crash")
+    assert pin(server, model, False).status == 200
+    wait_until(lambda: not loaded(server), what="the end of the back-off")
+    assert f"model={model} state=stopped event=unpinned" in server.logs()
+    assert server.chat(model).status == 200  # who asks for it has it
+
+
 def test_a_pin_outlives_the_process_and_the_server(house):
     server = house.start("--max-loaded-models", "2", "--preload", "user.a")
     a = house.model(server, "a")

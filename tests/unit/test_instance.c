@@ -26,13 +26,13 @@ struct cell {
 
 /* clang-format off */
 static const struct cell expected[QN_INST_STATE_COUNT][QN_INST_EVENT_COUNT] = {
-    /*           WANT              UNWANT   STOP              READY    FAILED           REFUSED          UNHEALTHY        BROKEN           EXITED             BACKOFF_OVER      GRACE_OVER       TERM_OVER        HEALTHY */
-    /* STOPPED */ {{LO, QN_FX_SPAWN}, {ST, 0}, {ST, 0},          {ST, 0}, {ST, 0},          {ST, 0},          {ST, 0},          {ST, 0},          {ST, 0},             {ST, 0},             {ST, 0},          {ST, 0},          {ST, 0}},
-    /* LOADING */ {{LO, 0},           {LO, 0}, {DR, QN_FX_TERM}, {RE, 0}, {DR, QN_FX_LEAVE},{DR, QN_FX_LEAVE},{DR, QN_FX_KILL}, {LO, 0},          {ST, 0},             {LO, 0},             {LO, 0},          {LO, 0},          {LO, 0}},
-    /* READY */   {{RE, 0},           {RE, 0}, {DR, QN_FX_STOP}, {RE, 0}, {DR, QN_FX_KILL}, {DR, QN_FX_KILL}, {DR, QN_FX_KILL}, {DR, QN_FX_STOP}, {ST, 0},             {RE, 0},             {RE, 0},          {RE, 0},          {RE, 0}},
-    /* DRAINING */{{DR, 0},           {DR, 0}, {DR, 0},          {DR, 0}, {DR, 0},          {DR, 0},          {DR, QN_FX_KILL}, {DR, 0},          {ST, 0},             {DR, 0},             {DR, QN_FX_TERM}, {DR, QN_FX_KILL}, {DR, 0}},
-    /* BACKOFF */ {{BA, 0},           {ST, 0}, {ST, 0},          {BA, 0}, {BA, 0},          {BA, 0},          {BA, 0},          {BA, 0},          {BA, 0},             {LO, QN_FX_SPAWN},   {BA, 0},          {BA, 0},          {BA, 0}},
-    /* FAILED */  {{LO, QN_FX_SPAWN}, {FA, 0}, {ST, 0},          {FA, 0}, {FA, 0},          {FA, 0},          {FA, 0},          {FA, 0},          {FA, 0},             {FA, 0},             {FA, 0},          {FA, 0},          {FA, 0}},
+    /*           WANT              UNWANT   UNPINNED STOP              READY    FAILED           REFUSED          UNHEALTHY        BROKEN           EXITED             BACKOFF_OVER      GRACE_OVER       TERM_OVER        HEALTHY */
+    /* STOPPED */ {{LO, QN_FX_SPAWN}, {ST, 0}, {ST, 0}, {ST, 0},          {ST, 0}, {ST, 0},          {ST, 0},          {ST, 0},          {ST, 0},          {ST, 0},             {ST, 0},             {ST, 0},          {ST, 0},          {ST, 0}},
+    /* LOADING */ {{LO, 0}, {LO, 0},           {LO, 0}, {DR, QN_FX_TERM}, {RE, 0}, {DR, QN_FX_LEAVE},{DR, QN_FX_LEAVE},{DR, QN_FX_KILL}, {LO, 0},          {ST, 0},             {LO, 0},             {LO, 0},          {LO, 0},          {LO, 0}},
+    /* READY */   {{RE, 0}, {RE, 0},           {RE, 0}, {DR, QN_FX_STOP}, {RE, 0}, {DR, QN_FX_KILL}, {DR, QN_FX_KILL}, {DR, QN_FX_KILL}, {DR, QN_FX_STOP}, {ST, 0},             {RE, 0},             {RE, 0},          {RE, 0},          {RE, 0}},
+    /* DRAINING */{{DR, 0}, {DR, 0},           {DR, 0}, {DR, 0},          {DR, 0}, {DR, 0},          {DR, 0},          {DR, QN_FX_KILL}, {DR, 0},          {ST, 0},             {DR, 0},             {DR, QN_FX_TERM}, {DR, QN_FX_KILL}, {DR, 0}},
+    /* BACKOFF */ {{BA, 0},           {ST, 0}, {ST, 0}, {ST, 0},          {BA, 0}, {BA, 0},          {BA, 0},          {BA, 0},          {BA, 0},          {BA, 0},             {LO, QN_FX_SPAWN},   {BA, 0},          {BA, 0},          {BA, 0}},
+    /* FAILED */  {{LO, QN_FX_SPAWN}, {FA, 0}, {FA, 0}, {ST, 0},          {FA, 0}, {FA, 0},          {FA, 0},          {FA, 0},          {FA, 0},          {FA, 0},             {FA, 0},             {FA, 0},          {FA, 0},          {FA, 0}},
 };
 /* clang-format on */
 
@@ -47,7 +47,8 @@ static void every_cell(void **state)
             if (in.state != want->next || fx != want->effects)
                 print_error("in %s, %s led to %s with effects %u\n",
                             qn_inst_state_name((enum qn_inst_state)s),
-                            qn_inst_event_name((enum qn_inst_event)ev), qn_inst_state_name(in.state), fx);
+                            qn_inst_event_name((enum qn_inst_event)ev),
+                            qn_inst_state_name(in.state), fx);
             assert_int_equal(in.state, want->next);
             assert_int_equal(fx, want->effects);
         }
@@ -55,7 +56,8 @@ static void every_cell(void **state)
 
 /* ---- stories ---- */
 
-static void play(struct qn_instance *in, enum qn_inst_event ev, enum qn_inst_state next, unsigned fx)
+static void play(struct qn_instance *in, enum qn_inst_event ev, enum qn_inst_state next,
+                 unsigned fx)
 {
     assert_int_equal(qn_instance_step(in, ev), fx);
     assert_int_equal(in->state, next);
@@ -191,6 +193,21 @@ static void a_pinned_one_backs_off_though_nobody_waits(void **state)
     play(&in, QN_INST_UNWANT, BA, 0);
 }
 
+static void unpinned_while_it_backs_off_it_rests(void **state)
+{
+    (void)state;
+    struct qn_instance in;
+    qn_instance_init(&in, true);
+    play(&in, QN_INST_WANT, LO, QN_FX_SPAWN);
+    play(&in, QN_INST_UNWANT, LO, 0);
+    play(&in, QN_INST_EXITED, BA, QN_FX_BACKOFF);
+    in.pinned = false;
+    play(&in, QN_INST_UNPINNED, ST, 0);
+    assert_int_equal(in.crashes, 1); /* which is remembered */
+    play(&in, QN_INST_WANT, BA, QN_FX_BACKOFF);
+    play(&in, QN_INST_UNPINNED, BA, 0); /* somebody waits */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -203,6 +220,7 @@ int main(void)
         cmocka_unit_test(a_failed_load_that_does_not_end_is_killed),
         cmocka_unit_test(a_stop_overrides_a_restart),
         cmocka_unit_test(a_pinned_one_backs_off_though_nobody_waits),
+        cmocka_unit_test(unpinned_while_it_backs_off_it_rests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* router/live.c: what config.json becomes. */
+/* router/live.c: what config.json becomes, and in which order changes are made. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,9 +6,12 @@
 
 #include <cmocka.h>
 
+#include "base/path.h"
 #include "router/live.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct qn_error e;
 
@@ -102,12 +105,158 @@ static void copies(void **state)
     qn_json_free(doc);
 }
 
+/* ---- one after the other ---- */
+
+static char dir[] = "/tmp/quince-test-live-XXXXXX";
+static const char *args[] = {"--data-dir", dir};
+static struct qn_loop *loop;
+static struct qn_settings running;
+static struct qn_live *live;
+static char told[16]; /* one letter per change that is over, capital: it was refused */
+static int applied;
+
+static void apply(void *ctx)
+{
+    (void)ctx;
+    applied++;
+}
+
+static void over(void *ctx, const struct qn_error *why)
+{
+    size_t n = strlen(told);
+    told[n] = *(const char *)ctx;
+    if (why)
+        told[n] = (char)(told[n] - 'a' + 'A');
+    if (!qn_live_busy(live))
+        qn_loop_stop(loop);
+}
+
+static void write_config(const char *text)
+{
+    char *path = qn_path_join(dir, "config.json");
+    assert_int_equal(qn_file_write_atomic(path, text, strlen(text), 0600, &e), QN_OK);
+    free(path);
+}
+
+static void config_is(const char *wanted)
+{
+    char *path = qn_path_join(dir, "config.json");
+    struct qn_buf text;
+    qn_buf_init(&text, 4096);
+    assert_int_equal(qn_file_read(path, &text, &e), QN_OK);
+    assert_string_equal(qn_buf_cstr(&text), wanted);
+    qn_buf_deinit(&text);
+    free(path);
+}
+
+static void set(const char *changes, bool keep, const char *name)
+{
+    struct qn_json *doc;
+    assert_int_equal(qn_json_parse(changes, strlen(changes), &doc, NULL), QN_OK);
+    struct qn_jref root = qn_json_root(doc);
+    qn_live_set(live, &root, keep, over, (void *)(uintptr_t)name);
+    qn_json_free(doc);
+}
+
+static void begin(const char *config)
+{
+    enum qn_settings_wish wish;
+    memset(told, 0, sizeof told);
+    applied = 0;
+    write_config(config);
+    assert_int_equal(qn_settings_read(&running, 2, args, NULL, &wish, &e), QN_OK);
+    assert_int_equal(qn_loop_new(&loop, &e), QN_OK);
+    live = qn_live_new(&(struct qn_live_config){
+        .loop = loop, .running = &running, .layers = {.n_args = 2, .args = args}, .apply = apply});
+}
+
+static void end(void)
+{
+    qn_live_stop(live);
+    qn_loop_free(loop);
+    qn_live_free(live);
+    qn_settings_deinit(&running);
+}
+
+/* What is read again after a change was asked for is not replaced by what that change had read. */
+static void reading_again_waits_for_its_turn(void **state)
+{
+    (void)state;
+    begin("{\"idle\": 1}");
+    set("{\"drain\": 7}", false, "a");
+    write_config("{\"idle\": 2}");
+    qn_live_reload(live, over, "b");
+    set("{\"drain\": 8, \"slots\": 3}", true, "c");
+    set("{\"port\": 8, \"slots\": -1}", true, "d");
+    assert_string_equal(told, ""); /* nobody is told from within */
+    qn_loop_run(loop);
+    assert_string_equal(told, "abcD");
+    assert_int_equal(applied, 3);
+    assert_int_equal(running.idle_s, 2);
+    assert_int_equal(running.drain_s, 8);
+    assert_int_equal(running.slots, 3);
+    config_is("{\n  \"idle\": 2,\n  \"drain\": 8,\n  \"slots\": 3\n}\n");
+    write_config("{\"idle\": \"soon\"}");
+    qn_live_reload(live, over, "e");
+    qn_loop_run(loop);
+    assert_string_equal(told, "abcDE");
+    assert_int_equal(running.idle_s, 2);
+    end();
+}
+
+/* What was asked for before the server was told to stop is done; later, refused. */
+static void draining(void **state)
+{
+    (void)state;
+    begin("{}");
+    set("{\"idle\": 5}", true, "a");
+    qn_live_drain(live);
+    set("{\"idle\": 6}", true, "b");
+    qn_live_reload(live, over, "c");
+    qn_loop_run(loop);
+    assert_string_equal(told, "aBC");
+    assert_false(qn_live_busy(live));
+    assert_int_equal(running.idle_s, 5);
+    config_is("{\n  \"idle\": 5\n}\n");
+    end();
+}
+
+/* A server that ends at once: what a worker has begun is written, the rest refused, all are told.
+ */
+static void ending_at_once(void **state)
+{
+    (void)state;
+    begin("{}");
+    set("{\"idle\": 5}", true, "a");
+    set("{\"idle\": 6}", true, "b");
+    qn_live_reload(live, over, "c");
+    set("{\"idle\": 7}", false, "d");
+    end();
+    assert_string_equal(told, "BCDa");
+    config_is("{\n  \"idle\": 5\n}\n");
+}
+
+static int make_dir(void **state)
+{
+    (void)state;
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int remove_dir(void **state)
+{
+    (void)state;
+    char *path = qn_path_join(dir, "config.json");
+    unlink(path);
+    free(path);
+    return rmdir(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(merging),
-        cmocka_unit_test(names),
-        cmocka_unit_test(copies),
+        cmocka_unit_test(merging),  cmocka_unit_test(names),
+        cmocka_unit_test(copies),   cmocka_unit_test(reading_again_waits_for_its_turn),
+        cmocka_unit_test(draining), cmocka_unit_test(ending_at_once),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_dir, remove_dir);
 }
