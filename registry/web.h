@@ -43,8 +43,9 @@ enum {
 /* What all requests of one job have in common: a plain value. Copy the router's, and give the copy
  * the job's own stop flag. Strings are lent. */
 struct qn_web {
-    bool offline;                                /* every call is QN_EUNSUPPORTED */
-    bool allow_private;                          /* http, and addresses inside the user's network */
+    const atomic_bool *offline; /* while it is true every request is QN_EUNSUPPORTED; NULL: never.
+                                   May change at any time */
+    bool allow_private;         /* http, and addresses inside the user's network */
     const char *endpoints[QN_WEB_ENDPOINTS_MAX]; /* configured hubs: "https://huggingface.co"; NULLs
                                                     are skipped */
     const char *ca_file;                         /* NULL: the system's certificates */
@@ -86,6 +87,7 @@ void qn_web_reply_deinit(struct qn_web_reply *r);
 /* The value of a header of the last hop, malloc'ed without spaces around it, or NULL. */
 char *qn_web_header(const struct qn_web_reply *r, const char *name);
 
+bool qn_web_is_offline(const struct qn_web *web); /* now */
 /* QN_EUNSUPPORTED with what to do, when web is offline. */
 qn_err qn_web_online(const struct qn_web *web, const char *what, struct qn_error *e);
 

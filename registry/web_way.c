@@ -185,9 +185,14 @@ qn_err qn_web_allowed(const struct qn_web *web, const char *url, struct qn_error
     return check(web, url, NULL, &private_ok, e);
 }
 
+bool qn_web_is_offline(const struct qn_web *web)
+{
+    return web->offline && atomic_load_explicit(web->offline, memory_order_relaxed);
+}
+
 qn_err qn_web_online(const struct qn_web *web, const char *what, struct qn_error *e)
 {
-    if (!web->offline)
+    if (!qn_web_is_offline(web))
         return QN_OK;
     return qn_fail(e, QN_EUNSUPPORTED,
                    "%s: quince is offline and touches no network: set offline to false first",

@@ -47,6 +47,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,7 @@ struct program {
     struct qn_registry *registry; /* NULL: the list cannot be read */
     struct qn_packs *packs;       /* NULL: likewise */
     struct qn_web web;
+    atomic_bool offline; /* the setting, for those who ask other machines from threads */
     struct qn_hubs hubs;
     char *hf_token;
     struct qn_pull_world world;
@@ -299,8 +301,9 @@ static void open_hubs(struct program *p)
     const struct qn_settings *s = &p->settings;
     p->hf_token = qn_hub_token((const char *const *)environ);
     p->rate.bytes_s = s->bandwidth_limit_kib * 1024; /* downloads go on before settings apply */
+    atomic_init(&p->offline, s->offline);
     p->web = (struct qn_web){
-        .offline = s->offline,
+        .offline = &p->offline,
         .allow_private = s->allow_private_hubs,
         .endpoints = {s->hf_endpoint, s->modelscope_endpoint, s->ollama_registry},
         .rate = &p->rate,
@@ -393,6 +396,8 @@ static void apply_settings(void *ctx)
     if (qn_log_level_parse(s->log_level, &level))
         qn_log_set_level(level);
     p->rate.bytes_s = s->bandwidth_limit_kib * 1024;
+    qn_pulls_set(p->services.pulls, (int)s->download_threads, s->offline);
+    atomic_store(&p->offline, s->offline);
     p->auth.allow_hosts = s->allow_hosts;
     p->auth.allow_origins = s->allow_origins;
     p->auth.metrics_closed = s->metrics_auth;

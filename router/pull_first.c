@@ -32,7 +32,7 @@ static bool is_missing(struct qn_services *sv, const char *name)
 {
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
-    if (!sv->pulls || sv->web->offline)
+    if (!sv->pulls || qn_web_is_offline(sv->web))
         return false;
     if (qn_inventory_find(sv->inventory, name, &snap, &row, NULL)) {
         const struct qn_registry_entry *entry = qn_registry_find(sv->registry, name);

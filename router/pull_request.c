@@ -212,7 +212,7 @@ static bool rests(const struct qn_services *sv, const struct qn_model_row *row, 
 {
     if (!row->n_files)
         return false;
-    return !upgrade || sv->web->offline || row->builtin || *row->base || !*row->hub ||
+    return !upgrade || qn_web_is_offline(sv->web) || row->builtin || *row->base || !*row->hub ||
            qn_str_eq(row->hub, "url") || /* nobody says whether it has changed */
            !qn_str_eq(row->keeper, QN_KEEPER_QUINCE);
 }
@@ -473,6 +473,6 @@ qn_err qn_pull_by_request(struct qn_services *sv, const struct qn_jref *root, st
         qn_json_type(&checkpoint) == QN_JSON_STRING || qn_json_type(&checkpoints) == QN_JSON_OBJECT;
     err = is_new ? new_model(sv, name, root, a, out, e)
                  : qn_pull_by_name(sv, name, false, !stays && !local, a, out, e);
-    out->order.local = local || sv->web->offline;
+    out->order.local = local || qn_web_is_offline(sv->web);
     return err;
 }

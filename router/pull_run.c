@@ -26,14 +26,22 @@ static struct qn_pull_run *run_new(struct qn_pull_job *j)
     return r;
 }
 
+/* The server has gone offline under it. */
+static bool cut_off(const struct qn_pull_run *r)
+{
+    return r->err == QN_EUNSUPPORTED && r->job->pulls->config.offline && !r->job->plan->order.local;
+}
+
 /* How a step ended. When the server stops nothing follows from it: the next start goes on. */
 static void step_over(struct qn_pull_run *r)
 {
     struct qn_pull_job *j = r->job;
     struct qn_pulls *p = j->pulls;
-    qn_err err = r->err;
+    qn_err err = cut_off(r) ? QN_ECANCELLED : r->err;
     j->run = NULL;
-    if (!p->stopping) {
+    if (j->m.state == QN_PULL_RESOLVING && cut_off(r)) {
+        j->wants_resolve = true; /* when the server is online again */
+    } else if (!p->stopping) {
         if (err && err != QN_ECANCELLED)
             j->error = r->error;
         bool all = true;

@@ -10,6 +10,7 @@
 #include "registry/download.h"
 #include "registry/resolve.h"
 #include "registry/unpack.h"
+#include "registry/web.h"
 #include "router/intake.h"
 #include "router/pull_preset.h"
 #include "router/pull_unpack.h"
@@ -125,7 +126,7 @@ static qn_err look_up(struct planning *p, const struct qn_web *web, const struct
     return qn_fail_param(e, QN_ENOTFOUND, "checkpoint",
                          "the files of %s are not on this machine, and nothing is downloaded%s: "
                          "they have to be in %s",
-                         ref->repo, p->w->web->offline ? " while offline" : " here",
+                         ref->repo, qn_web_is_offline(p->w->web) ? " while offline" : " here",
                          qn_store_root(p->w->store, ref->hub));
 }
 

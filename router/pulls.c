@@ -378,6 +378,20 @@ static size_t count(const struct qn_pulls *p)
     return n;
 }
 
+/* Its files can only come from other machines, and some are missing. */
+static bool needs_others(const struct qn_pull_job *j)
+{
+    return !j->plan->order.local && !qn_pull_is_over(j->m.state) && j->m.state != QN_PULL_FINISHING;
+}
+
+static qn_err refuse_offline(const struct qn_pull_job *j, struct qn_error *e)
+{
+    return qn_fail_param(e, QN_ENOTFOUND, "checkpoint",
+                         "%s has not come as a whole, and the server is offline: its download goes "
+                         "on when the setting offline is false again",
+                         j->plan->order.model);
+}
+
 static qn_err begin(struct qn_pulls *p, const char *id, const struct qn_pull_wish *wish,
                     struct qn_pull_job **out, struct qn_error *e)
 {
@@ -388,12 +402,8 @@ static qn_err begin(struct qn_pulls *p, const char *id, const struct qn_pull_wis
                              "%s is being downloaded from %s: wait until that is over, or cancel "
                              "it",
                              order->model, j->plan->order.checkpoints[0].ref);
-    if (j && p->config.offline && !j->plan->order.local && !qn_pull_is_over(j->m.state) &&
-        j->m.state != QN_PULL_FINISHING)
-        return qn_fail_param(e, QN_ENOTFOUND, "checkpoint",
-                             "%s has not come as a whole, and the server is offline: its download "
-                             "goes on when it is started without that setting",
-                             order->model);
+    if (j && p->config.offline && needs_others(j))
+        return refuse_offline(j, e);
     if (!j) {
         trim(p);
         if (count(p) >= QN_DOWNLOADS_MAX)
@@ -565,7 +575,36 @@ size_t qn_pulls_partials(const struct qn_pulls *p, char ***out)
     return n;
 }
 
-bool qn_pulls_offline(const struct qn_pulls *p)
+static void go_offline(struct qn_pulls *p)
 {
-    return p->config.offline;
+    struct qn_error e = {0};
+    for (struct qn_pull_job *j = p->jobs; j; j = j->next) {
+        if (!needs_others(j))
+            continue;
+        if (j->m.state == QN_PULL_FETCHING)
+            qn_pull_handle(j, QN_PULL_YIELD); /* which frees no job */
+        refuse_offline(j, &e);
+        qn_pull_tell_end(j, &e);
+    }
+}
+
+static size_t count_fetching(const struct qn_pulls *p)
+{
+    size_t n = 0;
+    for (const struct qn_pull_job *j = p->jobs; j; j = j->next)
+        n += j->m.state == QN_PULL_FETCHING;
+    return n;
+}
+
+void qn_pulls_set(struct qn_pulls *p, int threads, bool offline)
+{
+    if (p->stopping || (p->config.threads == threads && p->config.offline == offline))
+        return;
+    p->config.threads = threads;
+    p->config.offline = offline;
+    if (offline)
+        go_offline(p);
+    for (size_t n = count_fetching(p); n > (size_t)threads; n--)
+        qn_pull_handle(least(p), QN_PULL_YIELD);
+    qn_pull_schedule_soon(p);
 }

@@ -91,7 +91,7 @@ struct qn_pulls_config {
     const bool *closed; /* becomes true when the catalog has been closed; outlives the loop */
     struct qn_pull_steps steps;
     int threads;      /* 1 to QN_PULL_THREADS_MAX jobs fetch at a time */
-    bool offline;     /* jobs wait */
+    bool offline;     /* jobs wait but for those whose order is local */
     int64_t retry_ms; /* 0: QN_PULL_RETRY_MS */
 };
 
@@ -165,6 +165,9 @@ bool qn_pulls_wants(const struct qn_pulls *p, const char *model);
  * strings and the list. For whoever cleans up. */
 size_t qn_pulls_partials(const struct qn_pulls *p, char ***out);
 
-bool qn_pulls_offline(const struct qn_pulls *p);
+/* The settings have changed: jobs beyond so many threads, of the lowest priority first, and with
+ * `offline` all that are not local, wait with what they have; who waits for one of the latter is
+ * told (QN_ENOTFOUND, as who asks for one). */
+void qn_pulls_set(struct qn_pulls *p, int threads, bool offline);
 
 #endif

@@ -266,7 +266,7 @@ static void install(struct asker *a, const struct qn_engine *en)
     qn_err err = needs_nothing(a, en) ? QN_OK : may_install(a, en, &e);
     if (a->what == DRY_RUN) {
         answer_dry_run(a, en, err ? &e : NULL);
-    } else if (err && a->sv->web->offline) {
+    } else if (err && qn_web_is_offline(a->sv->web)) {
         answer_failure(a, &e);
     } else if (err) {
         qn_answer_error(a->client.http, &e);

@@ -229,7 +229,7 @@ void qn_api_ollama_pull(struct qn_services *sv, struct qn_http *h, const char *i
         err = qn_pull_by_name(sv, name, true, true, arena, &asked, &e);
     if (!err && sv->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
-    asked.order.local = sv->web->offline;
+    asked.order.local = qn_web_is_offline(sv->web);
     if (err)
         qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = name});
     else if (asked.here)

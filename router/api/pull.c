@@ -50,7 +50,7 @@ static void gone(void *ctx)
 
 bool qn_api_pull_offline(const struct qn_services *sv, const struct qn_error *e)
 {
-    return sv->web->offline && (e->code == QN_ENOTFOUND || e->code == QN_EUNSUPPORTED);
+    return qn_web_is_offline(sv->web) && (e->code == QN_ENOTFOUND || e->code == QN_EUNSUPPORTED);
 }
 
 const char *qn_api_pull_code(const struct qn_services *sv, const struct qn_error *e)

@@ -181,7 +181,7 @@ void qn_api_check_updates(struct qn_services *sv, struct qn_http *h, const char 
 {
     struct qn_error e = {0};
     (void)id;
-    if (sv->web->offline) {
+    if (qn_web_is_offline(sv->web)) {
         qn_answer_plain(h, 409, "lemond_offline",
                         "The server is offline (the setting offline): it asks nobody");
         return;

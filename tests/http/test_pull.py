@@ -244,6 +244,29 @@ def test_offline_nobody_waits_for_what_cannot_come(depot):
     assert server.post("/api/v1/pull", fields, timeout=30).status == 200
 
 
+def test_offline_while_it_runs(depot):
+    """A setting that takes effect at once: downloads wait, who waits is told, and nobody is asked for anything."""
+    depot.hub.repo("owner/large", {"m-Q4_0.gguf": model_file("large", 600_000)})
+    slow(depot.hub, "m-Q4_0.gguf", 100_000)
+    server = depot.start()
+    fields = {"model_name": "user.m", "checkpoint": "owner/large:Q4_0"}
+    stream = Stream(server, **fields)
+    next(iter(stream))
+    reply = server.post("/internal/set", {"offline": True, "download_threads": 1})
+    assert reply.status == 200 and reply.json["restart_required"] == [], reply.body
+    kind, last = list(stream)[-1]
+    assert kind == "error" and "offline" in json.dumps(last), (kind, last)
+    wait_until(lambda: job(server, "user.m")["phase"] == "waiting", what="the end of the transfer")
+    asked = len(depot.hub.log)
+    reply = server.post("/api/v1/pull", fields, timeout=10)
+    assert reply.status == 400 and reply.json["error"]["code"] == "lemond_offline", reply.body
+    assert server.get("/v1/registry/search?query=phi").json["error"]["code"] == "lemond_offline"
+    assert len(depot.hub.log) == asked
+    depot.hub.heal()
+    assert server.post("/internal/set", {"offline": False}).status == 200
+    assert server.post("/api/v1/pull", fields, timeout=30).status == 200
+
+
 def test_gated_repositories(depot):
     depot.hub.repo("owner/gated", {"g-Q4_0.gguf": model_file("g")}, gated=True)
     server = depot.start()

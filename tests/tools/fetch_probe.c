@@ -199,7 +199,8 @@ int main(void)
     signal(SIGXFSZ, SIG_IGN);
     struct qn_jref plan = qn_json_root(doc), endpoints = qn_json_get(&plan, "endpoints"), it;
     struct qn_rate rate = {.bytes_s = integer(&plan, "rate", 0)};
-    struct qn_web web = {.offline = truth(&plan, "offline"),
+    static const atomic_bool always = true;
+    struct qn_web web = {.offline = truth(&plan, "offline") ? &always : NULL,
                          .allow_private = truth(&plan, "allow_private"),
                          .ca_file = text(&plan, "ca_file"),
                          .rate = &rate,

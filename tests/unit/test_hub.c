@@ -301,7 +301,8 @@ static void test_offline(void **state)
 {
     struct qn_repo *repo;
     struct qn_search *s;
-    struct qn_web web = {.offline = true};
+    const atomic_bool offline = true;
+    struct qn_web web = {.offline = &offline};
     struct qn_ref ref = ref_of("o/r");
     (void)state;
     assert_int_equal(qn_hub_repo(&hubs, &web, &ref, &repo, NULL), QN_EUNSUPPORTED);

@@ -528,6 +528,80 @@ static void what_ran_goes_on_by_itself(void **state)
     stop();
 }
 
+static bool m_stands(void)
+{
+    return world.here[0] == 300 && world.at_once == 0;
+}
+
+static bool a_is_here(void)
+{
+    return world.here[0] == 300;
+}
+
+/* While it runs: what is under way waits with what it has, and goes on. */
+static void offline_for_a_while(void **state)
+{
+    (void)state;
+    start(3, false);
+    let_come(300, 0);
+    ask(&one, "m", "o/r:a");
+    run_until(a_is_here);
+    qn_pulls_set(pulls, 3, true);
+    run_until(one_ended);
+    assert_int_equal(one.code, QN_ENOTFOUND);
+    assert_non_null(strstr(one.message, "offline"));
+    run_until(m_stands);
+    struct qn_error e = {0};
+    assert_int_equal(ask_with(&one, "m", "o/r:a", QN_UNSET_PRIORITY, false, &e), QN_ENOTFOUND);
+    let_come(INT64_MAX / 2, INT64_MAX / 2);
+    turns = 0;
+    run_until(a_while_later);
+    assert_string_equal(jobs(), "m:downloading:300");
+    qn_pulls_set(pulls, 3, false);
+    run_until(m_is_completed);
+    assert_int_equal(world.came[0], SIZE);
+    stop();
+}
+
+static bool all_three_come(void)
+{
+    return world.at_once == 3;
+}
+
+static bool one_comes(void)
+{
+    return world.at_once == 1;
+}
+
+static bool three_are_completed(void)
+{
+    return world.finished == 3;
+}
+
+static void fewer_threads_and_more(void **state)
+{
+    (void)state;
+    struct client three;
+    start(3, false);
+    let_come(0, 0);
+    ask(&one, "m", "o/r:a");
+    ask(&two, "n", "o/r:b");
+    ask(&three, "x", "o/r:c");
+    run_until(all_three_come);
+    qn_pulls_set(pulls, 1, false);
+    run_until(one_comes);
+    turns = 0;
+    run_until(a_while_later);
+    assert_int_equal(world.at_once, 1);
+    qn_pulls_set(pulls, 3, false);
+    run_until(all_three_come);
+    let_come(INT64_MAX / 2, INT64_MAX / 2);
+    run_until(three_are_completed);
+    run_until(always);
+    assert_int_equal(one.ended + two.ended + three.ended, 3);
+    stop();
+}
+
 static void cancelled_and_removed(void **state)
 {
     (void)state;
@@ -720,6 +794,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_other_goes_on, setup, remove_dir),
         cmocka_unit_test_setup_teardown(pause_restart_resume, setup, remove_dir),
         cmocka_unit_test_setup_teardown(what_ran_goes_on_by_itself, setup, remove_dir),
+        cmocka_unit_test_setup_teardown(offline_for_a_while, setup, remove_dir),
+        cmocka_unit_test_setup_teardown(fewer_threads_and_more, setup, remove_dir),
         cmocka_unit_test_setup_teardown(cancelled_and_removed, setup, remove_dir),
         cmocka_unit_test_setup_teardown(a_full_disk_and_room_again, setup, remove_dir),
         cmocka_unit_test_setup_teardown(a_network_that_fails, setup, remove_dir),

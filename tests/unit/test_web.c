@@ -285,7 +285,7 @@ static void urls(void **state)
         {"https://a b/", false, false, false},
         {"", false, false, false},
     };
-    struct qn_web web = {.offline = false};
+    struct qn_web web = {.offline = NULL};
     struct qn_web hub = {.endpoints = {NULL, "http://hub.lan:8080", "https://10.0.0.2:8443/api"}};
     struct qn_web permitted = {.allow_private = true};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -319,7 +319,11 @@ static void ways(void **state)
     assert_false(w.private_ok);
     assert_int_equal(qn_way_redirect(&w, "http://192.168.1.1/", &e), QN_EINVAL);
     qn_way_deinit(&w);
-    web.offline = true;
+    atomic_bool offline = false;
+    web.offline = &offline;
+    assert_int_equal(qn_way_begin(&w, &web, "https://example.com/", NULL, &e), QN_OK);
+    qn_way_deinit(&w);
+    offline = true;
     assert_int_equal(qn_way_begin(&w, &web, "https://example.com/", NULL, &e), QN_EUNSUPPORTED);
     char shown[QN_WEB_SHOWN_MAX];
     assert_string_equal(qn_web_shown("https://h/p?X-Signature=secret#f", shown), "https://h/p");
