@@ -37,6 +37,7 @@
 #include "router/preload.h"
 #include "router/pull_world.h"
 #include "router/rate_limit.h"
+#include "router/remote.h"
 #include "router/routes.h"
 #include "router/stats.h"
 #include "router/survey.h"
@@ -271,6 +272,7 @@ static void read_builtin(struct program *p)
                      p->settings.builtin_dir, e.message);
         p->starter[0] = '\0';
     }
+    qn_remote_review(p->catalog);
     qn_catalog_flush(p->catalog); /* the first request must find them */
 }
 

@@ -1,16 +1,18 @@
 /* See remote.h. */
 #include "router/remote.h"
 
+#include "base/log.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "contract/remote.h"
 #include "router/used_files.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { ARENA_MAX = 1024 * 1024 };
+enum { ARENA_MAX = 1024 * 1024, EXTRAS_MAX = 512 * 1024 };
 
 static const char folder[] = "/remotes/";
 
@@ -33,26 +35,119 @@ static qn_err add_key(const char *name, struct qn_buf *options, struct qn_error 
                                      : QN_OK;
 }
 
-qn_err qn_remote_options(const char *file, struct qn_buf *options, struct qn_error *e)
+static qn_err open_file(const char *file, struct qn_json **doc, struct qn_error *e)
 {
     struct qn_buf text;
-    struct qn_json *doc = NULL;
-    struct qn_remote def = {0};
-    struct qn_arena *arena = qn_arena_new(ARENA_MAX);
+    *doc = NULL;
     qn_buf_init(&text, QN_REMOTE_FILE_MAX);
     qn_err err = qn_file_read(file, &text, e);
     if (!err)
-        err = qn_json_parse(qn_buf_cstr(&text), text.len, &doc, e);
+        err = qn_json_parse(qn_buf_cstr(&text), text.len, doc, e);
+    qn_buf_deinit(&text);
+    return err;
+}
+
+/* Strings of *def are the arena's. */
+static qn_err read_definition(const char *file, struct qn_arena *arena, struct qn_remote *def,
+                              struct qn_error *e)
+{
+    struct qn_json *doc;
+    qn_err err = open_file(file, &doc, e);
     if (!err) {
         struct qn_jref root = qn_json_root(doc);
-        err = qn_remote_read(&root, NULL, arena, &def, e);
+        err = qn_remote_read(&root, NULL, arena, def, e);
     }
+    qn_json_free(doc);
+    return err;
+}
+
+qn_err qn_remote_options(const char *file, struct qn_buf *options, struct qn_error *e)
+{
+    struct qn_remote def = {0};
+    struct qn_arena *arena = qn_arena_new(ARENA_MAX);
+    qn_err err = read_definition(file, arena, &def, e);
     if (!err && def.key_env)
         err = add_key(def.key_env, options, e);
-    qn_json_free(doc);
-    qn_buf_deinit(&text);
     qn_arena_free(arena);
     return err;
+}
+
+/* ---- When the server starts ---- */
+
+static const char mark[] = "unsupported";
+
+/* extras with this reason, "" for none, in the place of the one that they have. */
+static void write_marked(const struct qn_jref *extras, const char *why, struct qn_buf *out)
+{
+    struct qn_jw w = qn_jw_to(out);
+    struct qn_jref it;
+    qn_jw_obj(&w);
+    for (bool more = qn_json_first(extras, &it); more; more = qn_json_next(&it))
+        if (!qn_str_eq(it.key, mark)) {
+            qn_jw_key(&w, it.key);
+            qn_jw_value(&w, &it);
+        }
+    if (*why)
+        qn_jw_kstr(&w, mark, why);
+    qn_jw_obj_end(&w);
+}
+
+static void review(struct qn_catalog *catalog, const struct qn_model_row *row)
+{
+    struct qn_remote def;
+    struct qn_error e = {0};
+    struct qn_json *doc;
+    struct qn_arena *arena = qn_arena_new(ARENA_MAX);
+    bool bad = read_definition(row->files[0], arena, &def, &e) != QN_OK;
+    qn_arena_free(arena);
+    if (bad)
+        qn_warn("remote", "model=%s unusable=1 message=\"%s\"", row->name, e.message);
+    if (qn_json_parse(row->extras, strlen(row->extras), &doc, NULL))
+        return;
+    struct qn_jref extras = qn_json_root(doc), had = qn_json_get(&extras, mark);
+    if (!qn_str_eq(qn_json_raw_str(&had), bad ? e.message : "")) {
+        struct qn_buf text;
+        qn_buf_init(&text, EXTRAS_MAX);
+        write_marked(&extras, bad ? e.message : "", &text);
+        struct qn_model_row now = *row;
+        now.extras = qn_buf_cstr(&text);
+        if (!text.overflow)
+            qn_catalog_put(catalog, &now, NULL, NULL);
+        qn_buf_deinit(&text);
+    }
+    qn_json_free(doc);
+}
+
+void qn_remote_review(struct qn_catalog *catalog)
+{
+    struct qn_snapshot *snap = qn_catalog_snapshot(catalog);
+    for (size_t i = 0; i < qn_snapshot_count(snap); i++) {
+        const struct qn_model_row *row = qn_snapshot_at(snap, i);
+        if (qn_str_eq(row->recipe, "remote") && row->n_files)
+            review(catalog, row);
+    }
+    qn_snapshot_unref(snap);
+}
+
+bool qn_remote_names_variable(const char *data_dir, const char *name)
+{
+    char *path = qn_path_join(data_dir, folder + 1);
+    DIR *dir = opendir(path);
+    bool found = false;
+    for (struct dirent *entry; dir && !found && (entry = readdir(dir));) {
+        struct qn_json *doc;
+        char *file = qn_path_join(path, entry->d_name);
+        if (open_file(file, &doc, NULL) == QN_OK) {
+            struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, "key_env");
+            found = qn_str_eq(qn_json_raw_str(&v), name);
+        }
+        qn_json_free(doc);
+        free(file);
+    }
+    if (dir)
+        closedir(dir);
+    free(path);
+    return found;
 }
 
 /* ---- Definitions ---- */

@@ -20,6 +20,14 @@ qn_err qn_remote_options(const char *file, struct qn_buf *options, struct qn_err
 qn_err qn_remote_define(const struct qn_jref *request, struct qn_buf *file, struct qn_buf *shown,
                         struct qn_error *e);
 
+/* Reads every definition again, when the server starts. What cannot be used any more is marked in
+ * its row, as "unsupported" with the reason, and logged; what can be used again loses the mark. */
+void qn_remote_review(struct qn_catalog *catalog);
+
+/* True when a definition in the data folder names this variable as its key_env, allowed or not.
+ * Reads small files. */
+bool qn_remote_names_variable(const char *data_dir, const char *name);
+
 /* Takes the file of a model that has left off the disk, if it is one of these and no row has it. */
 void qn_remote_release(const char *data_dir, const struct qn_snapshot *snap, const char *path);
 

@@ -9,6 +9,7 @@
 #include "contract/backend_types.h"
 #include "registry/ref.h"
 #include "registry/store.h"
+#include "router/remote.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -276,7 +277,32 @@ static qn_err set_text(struct qn_settings *s, const struct qn_setting_row *r,
     return QN_OK;
 }
 
-static qn_err read_env(struct qn_settings *s, const char *const *env, struct qn_error *e)
+/* A misspelt setting; but a model that was registered with such a name for its key (which is
+ * refused today) does not keep the server from starting. data_dir: NULL, not known yet: nothing is
+ * refused for now. */
+static qn_err unknown_variable(const char *data_dir, const char *text, size_t n, struct qn_error *e)
+{
+    char wanted[32] = "", name[QN_SETTING_ENV_MAX];
+    size_t k = 0;
+    char *whole = qn_xstrndup(text, n);
+    bool forgiven = !data_dir || qn_remote_names_variable(data_dir, whole);
+    free(whole);
+    if (forgiven)
+        return QN_OK;
+    for (const char *p = text + strlen("QUINCE_"); p < text + n && k < 31; p++)
+        wanted[k++] = (char)(*p == '_' ? '-' : tolower((unsigned char)*p));
+    wanted[k] = '\0';
+    const struct qn_setting_row *near = nearest(wanted);
+    if (near)
+        qn_setting_env_name(near, name);
+    return qn_fail(e, QN_EINVAL, "the environment's %.*s is not a setting%s%s%s", (int)n, text,
+                   near ? "; did you mean " : "", near ? name : "",
+                   near ? "?" : " (quinced --help lists them)");
+}
+
+/* data_dir: as for unknown_variable. */
+static qn_err read_env(struct qn_settings *s, const char *const *env, const char *data_dir,
+                       struct qn_error *e)
 {
     for (; env && *env; env++) {
         if (!qn_str_starts(*env, "QUINCE_"))
@@ -295,17 +321,10 @@ static qn_err read_env(struct qn_settings *s, const char *const *env, struct qn_
                 r = &table[i];
         }
         if (!r) {
-            char wanted[32] = "";
-            size_t n = 0;
-            for (const char *p = *env + strlen("QUINCE_"); p < equals && n < 31; p++)
-                wanted[n++] = (char)(*p == '_' ? '-' : tolower((unsigned char)*p));
-            wanted[n] = '\0';
-            const struct qn_setting_row *near = nearest(wanted);
-            if (near)
-                qn_setting_env_name(near, name);
-            return qn_fail(e, QN_EINVAL, "the environment's %.*s is not a setting%s%s%s",
-                           (int)(equals - *env), *env, near ? "; did you mean " : "",
-                           near ? name : "", near ? "?" : " (quinced --help lists them)");
+            qn_err err = unknown_variable(data_dir, *env, (size_t)(equals - *env), e);
+            if (err)
+                return err;
+            continue;
         }
         qn_err err = set_text(s, r, QN_FROM_ENV, name, equals + 1, e);
         if (err)
@@ -524,7 +543,7 @@ qn_err qn_settings_read_again(struct qn_settings *s, const struct qn_settings_la
     qn_settings_presets(s);
     /* The file lies in the data folder, which the layers above it name: they are read twice, so
      * that each overwrites what is below it. */
-    qn_err err = read_env(s, env, e);
+    qn_err err = read_env(s, env, NULL, e);
     if (!err)
         err = read_flags(s, n_args, args, e);
     if (err)
@@ -537,7 +556,7 @@ qn_err qn_settings_read_again(struct qn_settings *s, const struct qn_settings_la
             "there is no home folder to keep data in: give one with --data-dir DIR");
     err = read_file(s, layers->file, e);
     if (!err)
-        err = read_env(s, env, e);
+        err = read_env(s, env, s->data_dir, e);
     if (!err)
         err = read_flags(s, n_args, args, e);
     if (!err && request)

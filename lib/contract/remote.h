@@ -6,7 +6,9 @@
  *    "upstreams": [{"url": "https://a.example/v1", "weight": 3, "model": "qwen", "api_key": "…"}]}
  *
  * Only upstreams and their urls are needed. key_env names a variable of the router's environment,
- * for a key that is not to be on disk; the router hands it to the child. */
+ * for a key that is not to be on disk; the router hands it to the child. It cannot begin with
+ * QUINCE_: such variables are the server's settings and its own keys, and one that is neither would
+ * be taken for a misspelt setting. */
 #ifndef QN_CONTRACT_REMOTE_H
 #define QN_CONTRACT_REMOTE_H
 
@@ -17,6 +19,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#define QN_REMOTE_ENV_OWN "QUINCE_" /* what no key_env begins with */
 
 enum {
     QN_REMOTE_UPSTREAMS_MAX = 16,

@@ -122,6 +122,35 @@ def test_a_key_of_the_environment(house, monkeypatch):
     assert KEY not in server.logs()
 
 
+def test_a_key_under_a_name_of_the_server(house, monkeypatch):
+    """QUINCE_ begins the names of settings. A model registered with such a name, by an older quince, does not
+    keep the server from starting: it is marked, and says what is wrong."""
+    server = house.start()
+    reply = server.post("/v1/models/register", {"model_name": "user.x", "recipe": "remote", "base_url": "http://x/v1",
+                                                "key_env": "QUINCE_FAR_KEY"})
+    assert reply.status == 400 and "QUINCE_" in reply.json["error"]["message"], reply.body
+    with fake_llama.serving(key=KEY) as upstream:
+        model = remote(server, "old", upstream, key_env="FAR_KEY")
+        assert server.stop() == 0
+        house.servers.remove(server)
+        file, = (server.data_dir / "remotes").iterdir()
+        file.write_text(file.read_text().replace("FAR_KEY", "QUINCE_FAR_KEY"))
+        monkeypatch.setenv("QUINCE_FAR_KEY", KEY)
+        server = house.start("--data-dir", str(server.data_dir))
+        assert "QUINCE_" in server.get(f"/v1/models/{model}").json["unsupported"]
+        reply = server.chat(model)
+        assert reply.status >= 400 and "QUINCE_" in reply.json["error"]["message"], reply.body
+        # Registered anew it works; the variable may stay.
+        monkeypatch.setenv("FAR_KEY", KEY)
+        assert server.stop() == 0
+        house.servers.remove(server)
+        server = house.start("--data-dir", str(server.data_dir))
+        remote(server, "old", upstream, key_env="FAR_KEY")
+        assert "unsupported" not in server.get(f"/v1/models/{model}").json
+        assert server.chat(model).status == 200
+    assert KEY not in server.logs()
+
+
 def test_weights_and_a_map_of_names(server):
     with fake_llama.serving(word="a ", models=["big-a", "other"]) as a, fake_llama.serving(word="b ") as b:
         model = remote(server, "both", {"url": a.url, "weight": 3, "model": "big-a"}, {"url": b.url})

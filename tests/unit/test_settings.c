@@ -128,6 +128,29 @@ static void folders(void **state)
     qn_settings_deinit(&s);
 }
 
+/* A key of a remote model under a name that only settings may have now. */
+static void a_variable_that_a_model_names(void **state)
+{
+    (void)state;
+    struct qn_settings s = {0};
+    struct qn_error e = {0};
+    static const char text[] = "{\"quince_remote\": 1, \"key_env\": \"QUINCE_FAR_KEY\"}";
+    char *folder = qn_path_join(dir, "remotes"), *file = qn_path_join(folder, "a.json");
+    write_config("{}");
+    assert_int_equal(read_with(&s, NULL, "QUINCE_FAR_KEY=x", &e), QN_EINVAL);
+    assert_int_equal(qn_mkdirs(folder, 0700, NULL), QN_OK);
+    assert_int_equal(read_with(&s, NULL, "QUINCE_FAR_KEY=x", &e), QN_EINVAL);
+    assert_int_equal(qn_file_write_atomic(file, text, strlen(text), 0600, NULL), QN_OK);
+    assert_int_equal(read_with(&s, NULL, "QUINCE_FAR_KEY=x", &e), QN_OK);
+    assert_int_equal(read_with(&s, NULL, "QUINCE_FAR_KEYS=x", &e), QN_EINVAL);
+    assert_int_equal(read_with(&s, NULL, "QUINCE_FAR_KE=x", &e), QN_EINVAL);
+    unlink(file);
+    rmdir(folder);
+    free(file);
+    free(folder);
+    qn_settings_deinit(&s);
+}
+
 static void complaints(void **state)
 {
     (void)state;
@@ -237,6 +260,7 @@ int main(void)
         cmocka_unit_test(hubs),
         cmocka_unit_test(layers),
         cmocka_unit_test(folders),
+        cmocka_unit_test(a_variable_that_a_model_names),
         cmocka_unit_test(complaints),
         cmocka_unit_test(wishes),
     };
