@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -89,8 +90,8 @@ static qn_err open_log(const char *path, int *fd, off_t *start, struct qn_error 
     return QN_OK;
 }
 
-/* Waits until a server answers. One that dies at once gives its last words, unless another took its
- * place: two commands may have started one each. */
+/* Waits until a server answers. One that dies at once gives its last words, unless another, which
+ * somebody else has started, took its place. */
 static qn_err await(const struct qn_cli *cli, pid_t pid, const char *log, off_t log_start,
                     struct qn_error *e)
 {
@@ -123,6 +124,16 @@ static qn_err await(const struct qn_cli *cli, pid_t pid, const char *log, off_t 
     return QN_OK;
 }
 
+/* Takes the log's lock into *fd. One command starts a server after the other: who comes second
+ * finds the first one's. */
+static qn_err take_turn(const char *path, int *fd, struct qn_error *e)
+{
+    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (*fd < 0)
+        return qn_fail_errno(e, "open %s", path);
+    return flock(*fd, LOCK_EX) ? qn_fail_errno(e, "lock %s", path) : QN_OK;
+}
+
 static qn_err start_and_wait(const struct qn_cli *cli, struct qn_error *e)
 {
     char *program = qn_launch_program();
@@ -131,7 +142,7 @@ static qn_err start_and_wait(const struct qn_cli *cli, struct qn_error *e)
     bool any = qn_str_eq(cli->at.host, "0.0.0.0") || qn_str_eq(cli->at.host, "::");
     char port[16];
     snprintf(port, sizeof port, "%d", cli->at.port);
-    int log_fd = -1;
+    int log_fd = -1, turn_fd = -1;
     off_t log_start = 0;
     qn_err err = QN_OK;
     if (access(program, X_OK) != 0)
@@ -141,12 +152,16 @@ static qn_err start_and_wait(const struct qn_cli *cli, struct qn_error *e)
         err = qn_mkdirs(data_dir, 0700, e);
     if (!err)
         err = open_log(log, &log_fd, &log_start, e);
-    if (err)
+    if (!err)
+        err = take_turn(log, &turn_fd, e);
+    if (err || qn_client_probe(cli) == QN_SERVER)
         goto out;
     fprintf(stderr, "No server runs at %s: starting one (its log: %s)\n", cli->at.url, log);
     pid_t pid = start(program, log_fd, any ? "localhost" : cli->at.host, port);
     err = pid < 0 ? qn_fail_errno(e, "fork") : await(cli, pid, log, log_start, e);
 out:
+    if (turn_fd >= 0)
+        close(turn_fd);
     if (log_fd >= 0)
         close(log_fd);
     free(log);

@@ -2,6 +2,7 @@
  *
  * The file is a GGUF whose metadata key "fake.options" holds a JSON object:
  * - load_ms: time that loading takes, with progress
+ * - load_until: loading ends when there is a file of this name
  * - load_fail: load ends with this message
  * - load_error: the name of its error (default "format")
  * - load_crash: die while loading
@@ -11,11 +12,13 @@
  * - tokens: words in an answer (default 5)
  * - token_ms: time between two words
  * - prefill_ms: time before the first word, with progress
+ * - prefill_until: the first word comes when there is a file of this name
  * - slots: jobs at once (default 4)
  * - word: what is repeated (default "word ")
  * - context: tokens (default 1000)
  * - memory_mib: what it says that it needs (default 1)
  * - crash_after: abort after so many words
+ * - crash_when: abort after that many only when there is a file of this name
  * - hang_after: stop stepping after so many
  * - flood_log: lines written to stderr while loading
  * - fail: each job ends with this error
@@ -54,6 +57,7 @@ struct options {
     bool load_crash, never_ready, echo_job;
     struct qn_json *script; /* NULL: none; an array of at least one event */
     char load_fail[256], load_error[32], fail[256], break_out[256], last_words[8192], word[65536];
+    char load_until[1024], prefill_until[1024], crash_when[1024]; /* "": none */
 };
 
 struct fake_job {
@@ -139,10 +143,24 @@ static qn_err read_options(const char *path, struct options *o, struct qn_error 
         read_text(&root, "last_words", o->last_words, sizeof o->last_words);
         read_text(&root, "break_out", o->break_out, sizeof o->break_out);
         read_text(&root, "word", o->word, sizeof o->word);
+        read_text(&root, "load_until", o->load_until, sizeof o->load_until);
+        read_text(&root, "prefill_until", o->prefill_until, sizeof o->prefill_until);
+        read_text(&root, "crash_when", o->crash_when, sizeof o->crash_when);
     }
     qn_json_free(doc);
     qn_gguf_close(g);
     return err;
+}
+
+/* A test has put the file there by which it says that things may go on. */
+static bool may_go_on(const char *path)
+{
+    return !path[0] || access(path, F_OK) == 0;
+}
+
+static bool loads(const struct options *o, int64_t ms)
+{
+    return o->never_ready || ms < o->load_ms || !may_go_on(o->load_until);
 }
 
 static _Noreturn void die(const struct options *o)
@@ -161,11 +179,12 @@ static qn_err load(const struct qn_load *opts, struct qn_progress *p, void **sel
     for (int64_t i = 0; !err && i < f->o.flood_log; i++)
         fprintf(stderr, "flood line %lld of the fake backend\n", (long long)i);
     int64_t begun = qn_now_ms();
-    while (!err && (f->o.never_ready || qn_now_ms() - begun < f->o.load_ms)) {
+    while (!err && loads(&f->o, qn_now_ms() - begun)) {
         if (qn_progress_cancelled(p))
             err = qn_fail(e, QN_ECANCELLED, "loading was given up");
+        double done = (double)(qn_now_ms() - begun) / (double)(f->o.load_ms + 1);
         if (!f->o.never_ready)
-            qn_progress_set(p, (double)(qn_now_ms() - begun) / (double)(f->o.load_ms + 1));
+            qn_progress_set(p, f->o.load_until[0] ? 0.5 : done);
         usleep(5000);
     }
     if (!err && f->o.load_crash)
@@ -370,8 +389,12 @@ static void paint(struct fake *f, struct fake_job *j)
 
 static void speak(struct fake *f, struct fake_job *j)
 {
-    if (f->o.crash_after == j->written)
-        die(&f->o);
+    if (f->o.crash_after == j->written) {
+        if (may_go_on(f->o.crash_when))
+            die(&f->o);
+        usleep(1000);
+        return;
+    }
     while (f->o.hang_after == j->written)
         sleep(1);
     if (f->o.script) {
@@ -409,14 +432,15 @@ static bool step(void *self)
         if (!j->job || qn_sink_full(j->out))
             continue;
         active = true;
-        if (now >= j->due_ms) {
+        bool filled = j->written > 0 || may_go_on(f->o.prefill_until);
+        if (now >= j->due_ms && filled) {
             speak(f, j);
             worked = true;
         } else if (j->written == 0 && now - j->last_progress_ms > 200) {
             struct qn_event ev;
             qn_event_init(&ev, QN_EV_PROGRESS);
             ev.done = now - j->started_ms;
-            ev.total = f->o.prefill_ms;
+            ev.total = f->o.prefill_until[0] ? 2 * ev.done : f->o.prefill_ms;
             qn_sink_send(j->out, &ev);
             j->last_progress_ms = now;
         }

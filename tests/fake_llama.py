@@ -43,6 +43,7 @@ def break_out(how):
 
 class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 128
 
     def __init__(self, address, **behaviour):
         super().__init__(address, Handler)

@@ -14,7 +14,7 @@ BUILD = pathlib.Path(os.environ.get("QUINCE_TEST_BUILD", ROOT / "build"))
 # subprocess has descriptors of its own between fork and exec: with 3 and 4 taken, none of them is there.
 while (_taken := os.open("/dev/null", os.O_RDONLY)) < 4:
     pass
-PATIENCE = 60  # seconds for anything that should take far less, sanitizers included
+PATIENCE = 150  # seconds for anything that should take far less, sanitizers included
 
 
 class Child:

@@ -16,7 +16,7 @@ import threading
 import time
 import urllib.parse
 
-from conftest import BUILD
+from conftest import BUILD, PATIENCE_S
 
 QUINCE = str(BUILD / "bin" / "quince")
 CTRL_C, CTRL_D, UP = b"\x03", b"\x04", b"\x1b[A"
@@ -36,7 +36,7 @@ class Cli:
     def __init__(self, home, port):
         self.home, self.port = home, port
 
-    def __call__(self, *args, stdin=None, timeout=60, **env):
+    def __call__(self, *args, stdin=None, timeout=PATIENCE_S, **env):
         given = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
         done = subprocess.run([QUINCE, "--port", str(self.port), *args], capture_output=True,
                               timeout=timeout, env=environment(self.home, **env), **given)
@@ -50,18 +50,18 @@ class Terminal:
     """A program (`quince`, unless a command says otherwise) on a terminal of its own. `screen` is everything it has
     written."""
 
-    def __init__(self, cli, *args, command=None, **env):
+    def __init__(self, cli, *args, command=None, lines=24, columns=80, **env):
         self.screen, self.mark = "", 0
         pid, fd = pty.fork()
         if pid == 0:
             try:
+                fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
                 signal.signal(signal.SIGINT, signal.SIG_DFL)  # ignored where the tests run in the background
                 command = command or [QUINCE, "--port", str(cli.port), *args]
                 os.execve(command[0], command, environment(cli.home, **env))
             finally:
                 os._exit(127)  # without the program, this child would go on with the tests as well
         self.pid, self.fd = pid, fd
-        fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
 
     def read(self, timeout):
         if not select.select([self.fd], [], [], timeout)[0]:
@@ -73,12 +73,14 @@ class Terminal:
         self.screen += data.decode(errors="replace")
         return bool(data)
 
-    def wait_for(self, text, timeout=20):
+    def wait_for(self, text, timeout=PATIENCE_S):
         """Waits for text after the last one waited for; returns what came up to it."""
         deadline = time.monotonic() + timeout
         while text not in self.screen[self.mark:]:
-            if time.monotonic() > deadline or (not self.read(0.2) and self.ended()):
-                raise AssertionError(f"{text!r} did not come; after the mark: {self.screen[self.mark:]!r}")
+            ended = self.ended()  # looked at first: what it wrote before can be read then
+            if (not self.read(0 if ended else 0.2) and ended) or time.monotonic() > deadline:
+                assert text in self.screen[self.mark:], (
+                    f"{text!r} did not come; after the mark: {self.screen[self.mark:]!r}")
         begin, self.mark = self.mark, self.screen.index(text, self.mark) + len(text)
         return self.screen[begin:self.mark]
 
@@ -112,7 +114,7 @@ class Terminal:
     def type(self, data):
         os.write(self.fd, data.encode() if isinstance(data, str) else data)
 
-    def status(self, timeout=20):
+    def status(self, timeout=PATIENCE_S):
         """Waits for the end and returns the exit status."""
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline and not self.ended():
@@ -164,7 +166,10 @@ class Stub:
             def log_message(self, *_):
                 pass
 
-        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        class Server(http.server.ThreadingHTTPServer):
+            request_queue_size = 128
+
+        self.http = Server(("127.0.0.1", 0), Handler)
         self.port = self.http.server_address[1]
         threading.Thread(target=self.http.serve_forever, args=(0.01,), daemon=True).start()
 

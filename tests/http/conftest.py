@@ -18,8 +18,11 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("QUINCE_TEST_BUILD", ROOT / "build"))
+PROGRAM = BUILD / "bin" / "quinced"
+SANITIZED = PROGRAM.exists() and any(mark in PROGRAM.read_bytes() for mark in (b"__asan_init", b"__tsan_init"))
 QUICK = os.environ.get("QUINCE_TEST_QUICK") == "1"
-START_TIMEOUT_S = 30
+START_TIMEOUT_S = 150
+PATIENCE_S = 150  # for anything that should take far less, on a machine that stands still for a while
 
 
 def gguf(metadata):
@@ -53,7 +56,7 @@ class Server:
         self.data_dir = pathlib.Path(data_dir)
         self.log_path = self.data_dir / "test-server.log"
         self.data_dir.mkdir(parents=True, exist_ok=True)
-        command = [*launcher, str(BUILD / "bin" / "quinced"), "--port", "0", "--data-dir", str(data_dir),
+        command = [*launcher, str(PROGRAM), "--port", "0", "--data-dir", str(data_dir),
                    "--backend-dir", str(backend_dir), "--ollama-port", "off", *args]
         if models_dir:
             command += ["--builtin-dir", str(models_dir)]
@@ -81,10 +84,10 @@ class Server:
     def logs(self):
         return self.log_path.read_text(errors="replace")
 
-    def connect(self, timeout=60):
+    def connect(self, timeout=PATIENCE_S):
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
 
-    def request(self, method, path, body=None, headers=None, timeout=60):
+    def request(self, method, path, body=None, headers=None, timeout=PATIENCE_S):
         with contextlib.closing(self.connect(timeout)) as c:
             headers = dict(headers or {})
             if body is not None and not isinstance(body, (bytes, str)):
@@ -104,7 +107,7 @@ class Server:
         return self.post("/v1/chat/completions",
                          {"model": model, "messages": [{"role": "user", "content": content}], **fields})
 
-    def stream(self, model, content="hello", timeout=60, **fields):
+    def stream(self, model, content="hello", timeout=PATIENCE_S, **fields):
         """Begins a streamed chat; returns the connection and its response."""
         c = self.connect(timeout)
         c.request("POST", "/v1/chat/completions",
@@ -139,7 +142,7 @@ class Server:
                 return int(line.split()[1])
         return 0
 
-    def stop(self, timeout=30):
+    def stop(self, timeout=PATIENCE_S):
         """SIGTERM and the exit status; kills what does not go."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
@@ -176,7 +179,7 @@ def text_of(chunks):
                    if c != "[DONE]" and c.get("choices"))
 
 
-def wait_until(condition, timeout=10, what="condition"):
+def wait_until(condition, timeout=PATIENCE_S, what="condition"):
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:
         value = condition()
@@ -186,10 +189,20 @@ def wait_until(condition, timeout=10, what="condition"):
     raise AssertionError(f"{what} did not become true in {timeout} s")
 
 
+def pid_alive(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def free_port():
-    with contextlib.closing(socket.socket()) as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """A port for a program that is started later: none of those that the system hands out by itself meanwhile."""
+    while True:
+        port = random.SystemRandom().randrange(16000, 32000)
+        with contextlib.closing(socket.socket()) as s, contextlib.suppress(OSError):
+            s.bind(("", port))
+            return port
 
 
 def fake_model(folder, **options):
@@ -306,7 +319,7 @@ class Ticker(threading.Thread):
         self.server, self.slowest, self.count, self.stopping = server, 0.0, 0, False
 
     def run(self):
-        connection = self.server.connect(10)
+        connection = self.server.connect()
         while not self.stopping:
             begun = time.monotonic()
             connection.request("GET", "/live")
@@ -326,4 +339,4 @@ class Ticker(threading.Thread):
 
 
 def raw_connection(server):
-    return socket.create_connection(("127.0.0.1", server.port), timeout=30)
+    return socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S)

@@ -11,13 +11,16 @@ A fault's key is the end of a request's path, or of the repository's path of a f
 LFS_BYTES, and those whose names end as models' do, are redirected to the second port.
 
 `python3 hub_server.py` runs a hub by itself and prints its addresses."""
+import contextlib
 import gzip
 import hashlib
 import http.server
 import json
 import pathlib
+import select
 import socket
 import socketserver
+import ssl
 import threading
 import time
 import urllib.parse
@@ -37,7 +40,7 @@ class Fault:
     times      how often; None: always            skip      leave so many requests alone first
     status, headers, body                         an error instead of the file
     redirect   a Location (absolute or relative)  cut       close after so many bytes of the body
-    hang       seconds before anything is said    rate      bytes a second
+    hang       seconds before anything is said    rate      bytes a second, which may change meanwhile
     raw        these bytes instead of a reply, then the connection is closed
     etag       instead of the right one; None: no ETag at all
     data       other bytes than the file's        length    another Content-Length
@@ -46,6 +49,7 @@ class Fault:
     first      another first byte in Content-Range, and the bytes from there
     encoding   a Content-Encoding to claim        host      only on this server: "api" or "files"
     no_if_range  If-Range is disregarded          from_byte only for requests from there on
+    hold       say nothing after so many bytes of the body until the option is taken away
     """
 
     def __init__(self, key, times=None, skip=0, host=None, from_byte=0, **options):
@@ -122,13 +126,20 @@ def is_lfs(path, data):
 
 
 class Request:
-    """One request as the hub saw it."""
+    """One request as the hub saw it. `sent` is what the system has taken of the body: whoever has got a byte of it finds
+    it counted."""
 
     def __init__(self, host, handler):
         self.host, self.method, self.path = host, handler.command, handler.path
         self.headers = dict(handler.headers.items())
         self.range = parse_range(handler.headers.get("Range"))
-        self.status, self.sent, self.at, self.ended = 0, 0, time.monotonic(), None
+        self.status, self.at, self.ended = 0, time.monotonic(), None
+        self.counting, self.counted = threading.Lock(), 0
+
+    @property
+    def sent(self):
+        with self.counting:
+            return self.counted
 
     def __repr__(self):
         return f"<{self.host} {self.method} {self.path} {self.range} -> {self.status} {self.sent}>"
@@ -173,6 +184,24 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     do_HEAD = do_POST = do_PUT = do_GET
 
+    def send(self, data):
+        """Sends bytes of a body, and counts them before anybody can look."""
+        writable, view = select.poll(), memoryview(data)
+        writable.register(self.connection, select.POLLOUT)
+        flags = 0 if isinstance(self.connection, ssl.SSLSocket) else socket.MSG_DONTWAIT
+        while view:
+            writable.poll()
+            with self.seen.counting, contextlib.suppress(BlockingIOError):
+                n = self.connection.send(view[:65536], flags)
+                self.seen.counted += n
+                view = view[n:]
+
+    def gone(self):
+        """Whether the client has closed the connection."""
+        closed = select.poll()
+        closed.register(self.connection, select.POLLRDHUP)
+        return bool(closed.poll(0))
+
     def body_sent(self):
         return self.rfile.read(int(self.headers.get("Content-Length") or 0))
 
@@ -186,8 +215,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.send_header(k, v)
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(body)
-            self.seen.sent += len(body)
+            self.send(body)
 
     def reply_json(self, value, status=200, headers=()):
         self.reply(status, json.dumps(value).encode(), {"Content-Type": "application/json", **dict(headers)})
@@ -244,8 +272,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         if o.get("endless"):
             while not self.hub.closing:
-                self.wfile.write(b"\0" * 65536)
-                self.seen.sent += 65536
+                self.send(b"\0" * 65536)
         self.send_body(body, o)
         if "cut" in o or "no_length" in o or o.get("length", len(body)) != len(body):
             self.close_connection = True
@@ -254,17 +281,20 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def send_body(self, body, o):
         if "cut" in o:
             body = body[:o["cut"]]
-        rate = o.get("rate") or self.hub.rate
-        step = max(1, min(65536, int(rate / 50))) if rate else 1 << 20
-        begun, view = time.monotonic(), memoryview(body)
-        for at in range(0, len(body), step):
-            if self.hub.closing:
-                return
-            piece = view[at:at + step]
-            self.wfile.write(piece)
-            self.seen.sent += len(piece)
+        view, at = memoryview(body), 0
+        while view and not self.hub.closing:
+            hold = o.get("hold", len(body))
+            if at >= hold:
+                if self.gone():
+                    return
+                time.sleep(0.01)
+                continue
+            rate = o.get("rate") or self.hub.rate
+            n = min(hold - at, max(1, min(65536, int(rate / 50))) if rate else 1 << 20)
+            self.send(view[:n])
             if rate:
-                time.sleep(max(0, begun + (at + len(piece)) / rate - time.monotonic()))
+                time.sleep(len(view[:n]) / rate)
+            view, at = view[n:], at + n
 
 
 class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):

@@ -15,7 +15,7 @@ import time
 
 import pytest
 from cli_kit import CTRL_C, CTRL_D, QUINCE, UP, Cli, Terminal, environment
-from conftest import ROOT, events, wait_until
+from conftest import PATIENCE_S, ROOT, events, free_port, pid_alive, wait_until
 
 
 @pytest.fixture
@@ -27,14 +27,7 @@ def stop_background_server(said):
     """Ends the server that the CLI said it started."""
     pid = int(re.search(r"\(pid (\d+)\)", said).group(1))
     os.kill(pid, signal.SIGTERM)
-    wait_until(lambda: not pathlib.Path(f"/proc/{pid}").exists()
-               or ") Z " in pathlib.Path(f"/proc/{pid}/stat").read_text(), 20, "the server's end")
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    wait_until(lambda: not pid_alive(pid), what="the server's end")
 
 
 # What it says of itself
@@ -177,10 +170,11 @@ def test_logs(cli, server):
         def spoken():
             server.chat("nobody")  # again and again: what came before it followed is not shown
             return select.select([following.stdout], [], [], 0.2)[0]
-        wait_until(spoken, 30, "a line")
-        assert b"nobody" in following.stdout.readline()
+        wait_until(spoken, what="a line")
+        while b"nobody" not in following.stdout.readline():
+            pass  # the server may have something else to say meanwhile
         following.send_signal(signal.SIGINT)
-        assert following.wait(10) == -signal.SIGINT
+        assert following.wait(PATIENCE_S) == -signal.SIGINT
 
 
 def test_tables_fit_and_are_harmless(house, tmp_path):
@@ -326,7 +320,7 @@ def test_server_stops_in_mid_answer(house, tmp_path):
                           env=environment(tmp_path)) as quince:
         assert quince.stdout.read(5) == "word "
         server.kill()
-        out, err = quince.communicate(timeout=20)
+        out, err = quince.communicate(timeout=PATIENCE_S)
         assert quince.returncode == 1 and out.endswith("\n")
         assert "has it stopped?" in err or "has the server stopped?" in err
 
@@ -339,7 +333,7 @@ def test_a_reader_that_leaves(house, tmp_path):
                           env=environment(tmp_path)) as quince:
         quince.stdout.read(5)
         quince.stdout.close()
-        assert quince.wait(20) == 1
+        assert quince.wait(PATIENCE_S) == 1
         assert quince.stderr.read() == b""
     wait_until(lambda: "cancelled" in server.logs(), what="cancelling")
     read, write = os.pipe()
@@ -440,13 +434,13 @@ def test_serve_hands_options_on(home):
                           stderr=subprocess.DEVNULL, text=True, env=environment(home)) as server:
         assert f":{port} " in server.stdout.readline()
         server.terminate()
-        assert server.wait(20) == 0
+        assert server.wait(PATIENCE_S) == 0
     for args, env in [((f"--host=127.0.0.1", "--port", str(port)), {}), ((), {"QUINCE_HOST": f"127.0.0.1:{port}"})]:
         with subprocess.Popen([QUINCE, *args, "serve"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                               text=True, env=environment(home, **env)) as server:
             assert f"http://127.0.0.1:{port} " in server.stdout.readline()
             server.terminate()
-            assert server.wait(20) == 0
+            assert server.wait(PATIENCE_S) == 0
 
 
 # The chat in a terminal

@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 from cli_kit import QUINCE, Cli, Stub, Terminal, environment
+from conftest import PATIENCE_S
 
 
 def model(name, downloaded=True, **more):
@@ -291,7 +292,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 """
     env = environment(tmp_path, QUINCE_PORT=str(port))
     env["PATH"] = f"{pathlib.Path(QUINCE).parent}:{env['PATH']}"
-    done = subprocess.run(["bash", "--norc", "-u", "-c", script], capture_output=True, text=True, env=env, timeout=30)
+    done = subprocess.run(["bash", "--norc", "-u", "-c", script], capture_output=True, text=True, env=env, timeout=PATIENCE_S)
     assert done.stderr == "" and done.stdout.split() == expected
 
 

@@ -14,13 +14,12 @@ import time
 import zlib
 
 import pytest
-from conftest import BUILD, QUICK
+from conftest import BUILD, PATIENCE_S, QUICK, SANITIZED
 from hub_server import TOKEN, Hub, git_sha1
 
 PROBE = BUILD / "tests" / "fetch_probe"
 BUFFER = 256 * 1024
 CHUNK = 16 << 20
-SANITIZED = PROBE.exists() and any(mark in PROBE.read_bytes() for mark in (b"__asan_init", b"__tsan_init"))
 
 
 def sha256(data):

@@ -8,6 +8,8 @@ import os
 import socket
 import struct
 
+from conftest import PATIENCE_S
+
 TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
 GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # section 1.3
 
@@ -53,7 +55,7 @@ def frame(opcode, payload=b"", fin=True, masked=True, reserved=0, length=None):
 
 
 class WebSocket:
-    def __init__(self, port, path, headers=(), protocols=(), timeout=20, behind=b"", buffer=None):
+    def __init__(self, port, path, headers=(), protocols=(), timeout=PATIENCE_S, behind=b"", buffer=None):
         """behind: bytes sent in one go with the head; buffer: of the system, for what is not read yet."""
         self.socket = socket.socket()
         if buffer:
