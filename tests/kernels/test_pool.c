@@ -61,17 +61,25 @@ static void test_each_item_once(void **state)
     }
 }
 
+/* Nobody leaves before all have come: a thread that did not help would hold up the run for ever. */
+static void gather(void *arg, int64_t i, int worker)
+{
+    atomic_int *here = arg;
+    (void)i;
+    (void)worker;
+    atomic_fetch_add(here, 1);
+    while (atomic_load(here) < THREADS)
+        usleep(100);
+}
+
 static void test_workers_help(void **state)
 {
     struct qn_pool *p;
-    struct work w;
+    atomic_int here = 0;
     (void)state;
     assert_int_equal(qn_pool_new(THREADS, &p, NULL), QN_OK);
-    memset(&w, 0, sizeof w);
-    w.nap_us = 1000;
-    qn_pool_run(p, count, &w, 100);
-    for (int i = 0; i < THREADS; i++) /* 100 ms of naps: each thread has had time to wake up */
-        assert_true(w.by[i] > 0);
+    qn_pool_run(p, gather, &here, THREADS);
+    assert_int_equal(here, THREADS);
     qn_pool_free(p);
 }
 
@@ -97,39 +105,59 @@ static void test_idle_costs_nothing(void **state)
     qn_pool_free(p);
 }
 
-/* As if workers lost their processor in the middle of an item: only they are slow. */
-static void slow_workers(void *arg, int64_t i, int worker)
+/* As if the worker lost its processor in the middle of an item: it needs four times as long as all
+ * that was before. */
+struct held_up {
+    struct timespec start;
+    atomic_bool helps, waited_for;
+};
+
+static int64_t since_us(const struct timespec *t)
 {
-    atomic_int *helped = arg;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)(now.tv_sec - t->tv_sec) * 1000000 + (now.tv_nsec - t->tv_nsec) / 1000;
+}
+
+static void slow_worker(void *arg, int64_t i, int worker)
+{
+    struct held_up *h = arg;
     (void)i;
-    usleep(worker ? 5000 : 500);
-    if (worker)
-        atomic_fetch_add(helped, 1);
+    if (worker) {
+        atomic_store(&h->helps, true);
+        while (!atomic_load(&h->waited_for))
+            usleep(100);
+        usleep((useconds_t)(4 * since_us(&h->start) + 1000));
+    } else {
+        /* In vain where the caller works alone already. */
+        while (!atomic_load(&h->helps) && since_us(&h->start) < 200 * 1000)
+            usleep(100);
+        atomic_store(&h->waited_for, true);
+    }
 }
 
 static void test_alone_after_being_held_up(void **state)
 {
     struct qn_pool *p;
     struct work w;
-    atomic_int helped = 0;
     bool alone = false;
     (void)state;
     assert_int_equal(qn_pool_new(2, &p, NULL), QN_OK);
     for (int i = 0; i < 100 && !alone;
          i++) { /* more than once: this thread, too, may be set aside */
-        qn_pool_run(p, slow_workers, &helped, 2);
+        struct held_up h = {0};
+        clock_gettime(CLOCK_MONOTONIC, &h.start);
+        qn_pool_run(p, slow_worker, &h, 2);
         memset(&w, 0, sizeof w);
         w.nap_us = 20;
         qn_pool_run(p, count, &w, 100);
-        alone = helped > 0 && w.by[0] == 100;
+        alone = w.by[0] == 100;
     }
     assert_true(alone);
-    usleep(200000);
-    for (int i = 0; i < 50 && w.by[1] == 0; i++) { /* later they help again */
+    while (w.by[1] == 0) { /* later they help again */
         w.nap_us = 100;
         qn_pool_run(p, count, &w, 100);
     }
-    assert_true(w.by[1] > 0);
     qn_pool_free(p);
 }
 
