@@ -187,7 +187,7 @@ static const char *const relay_headers[] = {"Forwarded",        "Via",       "X-
                                             "True-Client-IP"};
 enum { RELAY_HEADERS = sizeof relay_headers / sizeof *relay_headers };
 
-static bool is_relayed(const struct qn_http *h)
+bool qn_auth_is_relayed(const struct qn_http *h)
 {
     for (size_t i = 0; i < RELAY_HEADERS; i++)
         if (qn_http_header(h, relay_headers[i]))
@@ -210,7 +210,7 @@ void qn_auth_visit(const struct qn_http *h, struct qn_visit *v, struct qn_http_e
         .host = qn_http_header(h, "Host"),
         .origin = qn_http_header(h, "Origin"),
         .site = qn_http_header(h, "Sec-Fetch-Site"),
-        .relayed = is_relayed(h),
+        .relayed = qn_auth_is_relayed(h),
         .navigates = qn_str_eq(qn_http_method(h), "GET") && qn_str_ieq(mode, "navigate"),
         .secrets = {bearer(qn_http_header(h, "Authorization")), qn_http_header(h, "x-api-key"),
                     qn_http_header(h, "X-Admin-Token")},
@@ -263,7 +263,9 @@ enum qn_verdict qn_auth_admit(const struct qn_auth *a, struct qn_http *h, const 
     enum qn_verdict verdict = qn_auth_enter(a, v, class, &row);
     if (row) { /* keys may go while their requests run */
         struct qn_key *key = qn_arena_alloc(qn_http_arena(h), sizeof *key);
-        *key = (struct qn_key){qn_arena_strdup(qn_http_arena(h), row->name), row->admin};
+        *key = (struct qn_key){.name = qn_arena_strdup(qn_http_arena(h), row->name),
+                               .admin = row->admin,
+                               .shared = row->fixed};
         qn_http_set_about(h, key);
     }
     return verdict;

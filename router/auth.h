@@ -69,6 +69,9 @@ enum qn_verdict qn_auth_admit(const struct qn_auth *a, struct qn_http *h, const 
 /* The key a request has shown, NULL: none or a wrong one. It lives as long as the request. */
 const struct qn_key *qn_auth_key(const struct qn_http *h);
 
+/* A proxy says that it passes the request on for somebody, who may be anywhere. */
+bool qn_auth_is_relayed(const struct qn_http *h);
+
 /* There are keys, and the request has shown none: on an open route it learns that the server lives,
  * not what is inside. */
 bool qn_auth_is_stranger(const struct qn_auth *a, const struct qn_http *h);

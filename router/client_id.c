@@ -2,9 +2,12 @@
 #include "router/client_id.h"
 
 #include "router/auth.h"
+#include "router/peer.h"
 
+#include <arpa/inet.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 /* False: there is nothing in it. */
@@ -23,11 +26,20 @@ static bool take(const char *text, char out[static QN_CLIENT_ID_MAX + 1])
     return n > 0;
 }
 
-void qn_client_name(const char *key_name, const char *named, const char *agent,
+void qn_client_name(const struct qn_key *key, const char *named, const char *agent,
                     char out[static QN_CLIENT_ID_MAX + 1])
 {
-    if (!take(key_name, out) && !take(named, out) && !take(agent, out))
+    bool own = key && !key->shared && take(key->name, out);
+    if (own)
+        return;
+    bool any = take(named, out) || take(agent, out);
+    if (key && key->shared) {
+        char whole[2 * QN_CLIENT_ID_MAX + 2];
+        snprintf(whole, sizeof whole, "%s%s%s", key->name, any ? "/" : "", any ? out : "");
+        take(whole, out);
+    } else if (!any) {
         take("anonymous", out);
+    }
 }
 
 const char *qn_client_request_id(struct qn_http *h)
@@ -42,8 +54,36 @@ const char *qn_client_request_id(struct qn_http *h)
 const char *qn_client_id(struct qn_http *h)
 {
     char name[QN_CLIENT_ID_MAX + 1];
-    const struct qn_key *key = qn_auth_key(h);
-    qn_client_name(key ? key->name : NULL, qn_http_header(h, "X-Client-Id"),
+    qn_client_name(qn_auth_key(h), qn_http_header(h, "X-Client-Id"),
                    qn_http_header(h, "User-Agent"), name);
     return qn_arena_strdup(qn_http_arena(h), name);
+}
+
+/* The address as text; of IPv6 its first 64 bits. */
+static const char *address_of(const struct sockaddr_storage *sa, struct qn_arena *arena)
+{
+    char text[INET6_ADDRSTRLEN] = "?";
+    if (sa->ss_family == AF_INET6) {
+        struct in6_addr net = ((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr;
+        memset(&net.s6_addr[8], 0, 8);
+        inet_ntop(AF_INET6, &net, text, sizeof text);
+        return qn_arena_fmt(arena, "%s/64", text);
+    }
+    inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)sa)->sin_addr, text,
+              sizeof text);
+    return qn_arena_strdup(arena, text);
+}
+
+const char *qn_client_proven(struct qn_http *h)
+{
+    const struct qn_key *key = qn_auth_key(h);
+    struct qn_arena *arena = qn_http_arena(h);
+    struct qn_http_ends ends;
+    if (key && !key->shared)
+        return key->name;
+    bool known = qn_http_ends(h, &ends);
+    if (known && qn_peer_is_here(&ends) && !qn_auth_is_relayed(h))
+        return key ? key->name : "";
+    const char *where = known ? address_of(&ends.peer, arena) : "?";
+    return key ? qn_arena_fmt(arena, "%s@%s", key->name, where) : where;
 }

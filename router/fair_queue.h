@@ -2,12 +2,16 @@
  * in which they came, and the clients that wait take turns: whoever sends a hundred requests at
  * once makes another client's single one wait for one of them at most.
  *
- * Turns go by a line of clients. A client that has nothing waiting is in no line and is not
- * remembered; one that comes goes to its end, and so does one that has been served. So nobody is
- * passed for ever, however many new clients come.
+ * Clients belong to groups: a group is what the server knows for certain (a key, an address), a
+ * client what is said within it. First the groups take turns, then, at each turn of a group, its
+ * clients. So who calls himself a hundred names takes turns from nobody but himself.
  *
- * Items are embedded in what waits; memory is taken per waiting client only. Finding a client
- * costs a comparison per waiting client. Pure. */
+ * Turns go by lines, of groups and of a group's clients. One that has nothing waiting is in no line
+ * and is not remembered; one that comes goes to the end of its line, and so does one that has been
+ * served. So nobody is passed for ever, however many new clients come.
+ *
+ * Items are embedded in what waits; memory is taken per waiting client and group only. Finding them
+ * costs a comparison per waiting group and per waiting client of the group. Pure. */
 #ifndef QN_ROUTER_FAIR_QUEUE_H
 #define QN_ROUTER_FAIR_QUEUE_H
 
@@ -15,6 +19,7 @@
 #include <stdint.h>
 
 struct qn_fair_client;
+struct qn_fair_node;
 
 struct qn_fair_item {
     struct qn_fair_client *client;      /* NULL: it does not wait */
@@ -23,20 +28,24 @@ struct qn_fair_item {
     uint64_t ticket;
 };
 
-struct qn_fair_queue {                   /* all zero: empty */
-    struct qn_fair_client *first, *last; /* in the order of their turns */
+struct qn_fair_line { /* in the order of their turns */
+    struct qn_fair_node *first, *last;
+};
+
+struct qn_fair_queue { /* all zero: empty */
+    struct qn_fair_line groups;
     struct qn_fair_item *oldest, *newest;
     size_t n;
 };
 
-/* The item is the caller's and stays where it is; client is copied. Tickets grow. */
+/* The item is the caller's and stays where it is; the names are copied. Tickets grow. */
 void qn_fair_add(struct qn_fair_queue *q, struct qn_fair_item *x, uint64_t ticket,
-                 const char *client);
+                 const char *group, const char *client);
 
 /* Whose turn it is, among those with a smaller ticket than `below`; NULL: nobody's. */
 struct qn_fair_item *qn_fair_next(const struct qn_fair_queue *q, uint64_t below);
 
-/* It is served: its client's turn is over. */
+/* It is served: its client's turn is over, and its group's. */
 void qn_fair_serve(struct qn_fair_queue *q, struct qn_fair_item *x);
 
 /* It leaves without having been served: nobody's turn changes. */

@@ -286,6 +286,7 @@ static void wait_for_model(struct run *r)
     struct qn_load_options options = {.context = r->rq.context, .at_least = true};
     const struct qn_load_options *wanted = r->rq.context == QN_UNSET ? NULL : &options;
     r->admission = (struct qn_admission){.client = qn_client_id(r->http),
+                                         .proven = qn_client_proven(r->http),
                                          /* without a job the model is to be loaded, no more */
                                          .slots = r->rq.n_jobs ? answers(&r->rq.jobs[0]) : 0,
                                          .max_queue = qn_admission_queue(r->rq.profile),
@@ -340,8 +341,8 @@ static void start_jobs(struct run *r)
     for (size_t i = 0; i < r->rq.n_jobs; i++)
         r->jobs[i] = (struct job){.run = r};
     for (size_t i = 1; i < r->rq.n_jobs; i++)
-        qn_lease_another(r->lease, r->admission.client, answers(&r->rq.jobs[i]), job_granted,
-                         &r->jobs[i], &r->jobs[i].lease);
+        qn_lease_another(r->lease, &r->admission, answers(&r->rq.jobs[i]), job_granted, &r->jobs[i],
+                         &r->jobs[i].lease);
     start_job(r, 0);
 }
 

@@ -112,6 +112,7 @@ typedef void (*qn_lease_fn)(void *ctx, const struct qn_error *err);
 /* A request that wants to compute, for its place in the model's queue. */
 struct qn_admission {
     const char *client; /* whose it is, see client_id.h; copied */
+    const char *proven; /* and what of that is certain; copied */
     int64_t slots;      /* answers that it takes at once, >= 1 */
     int64_t max_queue;  /* where neither the model nor the setting says how many may wait; < 0: no
                            limit of its own */
@@ -135,8 +136,8 @@ qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
                             struct qn_lease **out, struct qn_error *e);
 /* One more answer of a request that holds the model: waits for its turn like a request, but no
  * queue is too full for it, and it is served before the model leaves. */
-void qn_lease_another(struct qn_lease *lease, const char *client, int64_t slots, qn_lease_fn fn,
-                      void *ctx, struct qn_lease **out);
+void qn_lease_another(struct qn_lease *lease, const struct qn_admission *a, int64_t slots,
+                      qn_lease_fn fn, void *ctx, struct qn_lease **out);
 /* The answers it was admitted for have ended: their slots are free for others, while the lease
  * still holds the model. What they took tells others how long they will wait. Once. */
 void qn_lease_rest(struct qn_lease *lease);

@@ -37,9 +37,10 @@ static struct qn_lease *lease_of(struct qn_fair_item *x)
     return (struct qn_lease *)((char *)x - offsetof(struct qn_lease, item));
 }
 
-static void wait_for_turn(struct place *p, struct qn_lease *x, const char *client)
+/* a: NULL for one that is no client's. */
+static void wait_for_turn(struct place *p, struct qn_lease *x, const struct qn_admission *a)
 {
-    qn_fair_add(&p->waiting, &x->item, ++p->inv->tickets, client);
+    qn_fair_add(&p->waiting, &x->item, ++p->inv->tickets, a ? a->proven : "", a ? a->client : "");
     p->loads_waiting += x->slots == 0;
     p->others_waiting += x->another;
     p->inv->n_waiting += !x->another;
@@ -317,7 +318,7 @@ qn_err qn_inventory_admit(struct qn_inventory *inv, const char *name,
     x->fn = fn;
     x->ctx = ctx;
     x->came_ms = p->used_ms = qn_now_ms();
-    wait_for_turn(p, x, a ? a->client : "");
+    wait_for_turn(p, x, a);
     if (a)
         a->spot = spot_of(p, p->waiting.n, qn_fair_ahead(&p->waiting, &x->item));
     p->retry = s == QN_INST_FAILED;
@@ -328,8 +329,8 @@ qn_err qn_inventory_admit(struct qn_inventory *inv, const char *name,
     return QN_OK;
 }
 
-void qn_lease_another(struct qn_lease *lease, const char *client, int64_t slots, qn_lease_fn fn,
-                      void *ctx, struct qn_lease **out)
+void qn_lease_another(struct qn_lease *lease, const struct qn_admission *a, int64_t slots,
+                      qn_lease_fn fn, void *ctx, struct qn_lease **out)
 {
     struct qn_lease *x = qn_xcalloc(1, sizeof *x);
     x->place = lease->place;
@@ -338,7 +339,7 @@ void qn_lease_another(struct qn_lease *lease, const char *client, int64_t slots,
     x->fn = fn;
     x->ctx = ctx;
     x->came_ms = qn_now_ms();
-    wait_for_turn(x->place, x, client);
+    wait_for_turn(x->place, x, a);
     qn_inventory_settle_soon(x->place->inv);
     *out = x;
 }

@@ -21,6 +21,7 @@ enum {
 struct qn_key {
     const char *name; /* of clients that use it, too: see client_id.h */
     bool admin;
+    bool shared; /* of the environment: many may have been given it, so it says nobody's name */
 };
 
 /* A key with what is kept of it. */

@@ -6,11 +6,8 @@
 #include "base/hash.h"
 #include "base/rand.h"
 #include "base/str.h"
-#include "router/auth.h"
 #include "router/client_id.h"
-#include "router/peer.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,28 +145,8 @@ int64_t qn_rate_limit_take(struct qn_rate_limit *r, const char *client, int64_t 
     return (double)whole < wait_s ? whole + 1 : whole < 1 ? 1 : whole;
 }
 
-/* The address as text; of IPv6 its first 64 bits. */
-static void address_of(const struct sockaddr_storage *sa, char out[static QN_RATE_NAME_MAX + 1])
-{
-    char text[INET6_ADDRSTRLEN] = "?";
-    if (sa->ss_family == AF_INET6) {
-        struct in6_addr net = ((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr;
-        memset(&net.s6_addr[8], 0, 8);
-        inet_ntop(AF_INET6, &net, text, sizeof text);
-        snprintf(out, QN_RATE_NAME_MAX + 1, "%s/64", text);
-    } else {
-        inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)sa)->sin_addr, text,
-                  sizeof text);
-        snprintf(out, QN_RATE_NAME_MAX + 1, "%s", text);
-    }
-}
-
 void qn_rate_limit_client(struct qn_http *h, char out[static QN_RATE_NAME_MAX + 1])
 {
-    struct qn_http_ends ends;
-    bool known = qn_http_ends(h, &ends);
-    if (qn_auth_key(h) || !known || qn_peer_is_here(&ends))
-        snprintf(out, QN_RATE_NAME_MAX + 1, "%s", qn_client_id(h));
-    else
-        address_of(&ends.peer, out);
+    const char *proven = qn_client_proven(h);
+    snprintf(out, QN_RATE_NAME_MAX + 1, "%s", *proven ? proven : qn_client_id(h));
 }

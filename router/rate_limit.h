@@ -23,9 +23,8 @@ int64_t qn_rate_limit_take(struct qn_rate_limit *r, const char *client, int64_t 
 
 size_t qn_rate_limit_clients(const struct qn_rate_limit *r);
 
-/* Whose bucket a request takes from: its key's, which nobody can borrow; else, from this machine,
- * what the client calls itself; else its address, whatever it calls itself (of IPv6 the network,
- * which is one machine's). */
+/* Whose bucket a request takes from: what is proven of its client (client_id.h), and where that is
+ * nothing, which is to say without a key from this machine, what the client calls itself. */
 void qn_rate_limit_client(struct qn_http *h, char out[static QN_RATE_NAME_MAX + 1]);
 
 #endif

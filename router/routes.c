@@ -260,11 +260,16 @@ static void refuse(struct qn_services *sv, struct qn_http *h, enum qn_verdict ve
     qn_answer_plain(h, status, qn_verdict_type(verdict), qn_verdict_text(verdict));
 }
 
-/* What gives a model work. */
+/* What gives a model work, or has one loaded, which is more work than most answers. */
 static bool is_work(const struct qn_route *row)
 {
-    return row->dialect || row->handle == qn_api_upstream || row->handle == qn_api_ollama_embed ||
-           row->handle == qn_api_ollama_embeddings || row->handle == qn_api_warm;
+    static const qn_handler works[] = {qn_api_upstream,          qn_api_slot, qn_api_ollama_embed,
+                                       qn_api_ollama_embeddings, qn_api_warm, qn_api_load,
+                                       qn_api_engine_add};
+    bool is = row->dialect != NULL;
+    for (size_t i = 0; i < sizeof works / sizeof *works; i++)
+        is = is || row->handle == works[i];
+    return is;
 }
 
 /* True when the client has asked too often, and been told. */

@@ -122,7 +122,7 @@ def test_a_key_of_the_environment(house, monkeypatch):
     assert KEY not in server.logs()
 
 
-def test_a_key_under_a_name_of_the_server(house, monkeypatch):
+def test_a_key_under_a_name_of_the_server(house):
     """QUINCE_ begins the names of settings. A model registered with such a name, by an older quince, does not
     keep the server from starting: it is marked, and says what is wrong."""
     server = house.start()
@@ -135,16 +135,14 @@ def test_a_key_under_a_name_of_the_server(house, monkeypatch):
         house.servers.remove(server)
         file, = (server.data_dir / "remotes").iterdir()
         file.write_text(file.read_text().replace("FAR_KEY", "QUINCE_FAR_KEY"))
-        monkeypatch.setenv("QUINCE_FAR_KEY", KEY)
-        server = house.start("--data-dir", str(server.data_dir))
+        server = house.start("--data-dir", str(server.data_dir), env={"QUINCE_FAR_KEY": KEY})
         assert "QUINCE_" in server.get(f"/v1/models/{model}").json["unsupported"]
         reply = server.chat(model)
         assert reply.status >= 400 and "QUINCE_" in reply.json["error"]["message"], reply.body
         # Registered anew it works; the variable may stay.
-        monkeypatch.setenv("FAR_KEY", KEY)
         assert server.stop() == 0
         house.servers.remove(server)
-        server = house.start("--data-dir", str(server.data_dir))
+        server = house.start("--data-dir", str(server.data_dir), env={"QUINCE_FAR_KEY": KEY, "FAR_KEY": KEY})
         remote(server, "old", upstream, key_env="FAR_KEY")
         assert "unsupported" not in server.get(f"/v1/models/{model}").json
         assert server.chat(model).status == 200

@@ -586,7 +586,8 @@ def test_limit_per_client(house):
     assert chat("b").status == 200  # others have buckets of their own
     assert server.get("/v1/models", headers={"X-Client-Id": "a"}).status == 200  # this is no work
     for path in (f"/upstream/{model}/v1/chat/completions", "/api/embed", "/api/embeddings", "/v1/rerank",
-                 f"/health/warm?model={model}"):
+                 f"/health/warm?model={model}", "/v1/slots/0?action=erase", "/v1/load", "/engines",
+                 f"/upstream/{model}/slots/0?action=erase"):
         assert server.post(path, {"model": model}, headers={"X-Client-Id": "a"}).status == 429, path
     reply = server.post("/v1/messages", {"model": model}, headers={"X-Client-Id": "a"})
     assert reply.status == 429 and reply.json["error"]["type"] == "rate_limit_error"
@@ -603,3 +604,33 @@ def test_a_key_cannot_be_somebody_else(house):
     assert statuses[1:] == [429, 429] and statuses[0] != 429
     reply = server.post("/v1/chat/completions", {}, headers=bearer(KEY))
     assert reply.headers["X-RateLimit-Client"] == "environment"
+
+
+def test_behind_a_proxy_names_do_not_count(house):
+    """Who asks through a proxy of this machine may be anybody, and can call himself anything."""
+    server = house.start("--rate-limit", "1", "--rate-burst", "1", env={"QUINCE_API_KEY": KEY})
+    open_server = house.start("--rate-limit", "1", "--rate-burst", "1")
+    for s, headers, bucket in ((server, bearer(KEY), "environment@127.0.0.1"), (open_server, {}, "127.0.0.1")):
+        replies = [s.post("/v1/chat/completions", {"model": "none", "messages": []},
+                          headers={**headers, "X-Forwarded-For": f"192.0.2.{i}", "X-Client-Id": f"c{i}"})
+                   for i in range(3)]
+        assert replies[0].status != 429 and [r.status for r in replies[1:]] == [429, 429]
+        assert replies[1].headers["X-RateLimit-Client"] == bucket
+        # Which leaves the programs of this machine theirs.
+        assert s.post("/v1/chat/completions", {"model": "none", "messages": []}, headers=headers).status != 429
+
+
+def test_every_route_is_known_to_the_limiter():
+    """Routes that POST and are free: each was thought about. What makes a model work or loads one is limited."""
+    free = {"/models/check-updates", "/models/register", "/models/rescan", "/models/<id>/options", "/delete", "/params",
+            "/log-level", "/pull", "/downloads/control", "/install", "/install/dry-run", "/uninstall", "/unload",
+            "/responses/<id>/cancel", "/api/me", "/api/show", "/api/create", "/api/copy", "/api/pull", "/api/push",
+            "/api/blobs/<id>"}
+    text = (ROOT / "router" / "routes.c").read_text()
+    limited = set(re.findall(r"\bqn_api_\w+", text[text.index("works[] = {"):text.index("bool is = row->dialect")]))
+    table = text[text.index("static const struct qn_route table[]"):]
+    rows = re.findall(r'\{"POST",\s*"(/[^"]*)",\s*QN_AT_\w+,\s*(\w+)', table[:table.index("\n};")])
+    assert len(rows) > 40 and len(limited) == 7
+    for pattern, handler in rows:
+        pattern = pattern.replace("{id}", "<id>")
+        assert (handler == "NULL" or handler in limited) != (pattern in free or pattern.startswith("/internal/")), pattern

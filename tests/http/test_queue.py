@@ -135,6 +135,29 @@ def test_choices_take_slots_too(house, server):
         assert late.done().status == 200
 
 
+def test_clients_of_one_key_take_turns_within_it(house):
+    """The environment's key is everybody's, so its clients are told apart by name; that gives them turns of one
+    another's, and none of a key that is somebody's own."""
+    key = "the-key-of-the-environment"
+    server = house.start(env={"QUINCE_API_KEY": key})
+    plain = server.request
+    server.request = lambda method, path, body=None, headers=None, **how: plain(
+        method, path, body, {"Authorization": f"Bearer {key}", **(headers or {})}, **how)
+    own = server.post("/internal/keys", {"name": "shop"}).json["key"]
+    model = house.model(server, "one", slots=1, **SLOW)
+    with Holder(server, model, Authorization=f"Bearer {key}") as holder:
+        askers = queue(server, model, "a1 a2 a3 b1 c1")
+        for i in range(2):
+            askers.append(Asker(server, model, f"s{i + 1}", client=f"x{i}", Authorization=f"Bearer {own}"))
+            waits_for(server, model, 6 + i)
+        holder.release()
+        replies = [a.done() for a in askers]
+    assert [r.status for r in replies] == [200] * 7
+    assert [r.headers["X-Client-Id"] for r in replies[2:6]] == ["environment/a", "environment/b", "environment/c", "shop"]
+    # The two keys take turns; in the environment's: a b c, a, a.
+    assert order(server) == "a1 s1 b1 s2 c1 a2 a3".split()
+
+
 def test_many_prompts_in_one_request_take_turns_too(house, server):
     model = house.model(server, "one", slots=1, **SLOW)
     with Holder(server, model) as holder:

@@ -12,8 +12,34 @@
 static void is(const char *key, const char *named, const char *agent, const char *wanted)
 {
     char out[QN_CLIENT_ID_MAX + 1];
-    qn_client_name(key, named, agent, out);
+    const struct qn_key own = {.name = key};
+    qn_client_name(key ? &own : NULL, named, agent, out);
     assert_string_equal(out, wanted);
+}
+
+static void of_the_environment(const char *named, const char *agent, const char *wanted)
+{
+    char out[QN_CLIENT_ID_MAX + 1];
+    const struct qn_key shared = {.name = "environment", .shared = true};
+    qn_client_name(&shared, named, agent, out);
+    assert_string_equal(out, wanted);
+}
+
+/* What many have been given says no name; nor can who has it take the name of another key. */
+static void a_shared_key_leaves_room_for_names(void **state)
+{
+    (void)state;
+    char text[200];
+    of_the_environment("me", "curl/8.5", "environment/me");
+    of_the_environment(" ", "curl/8.5", "environment/curl/8.5");
+    of_the_environment(NULL, NULL, "environment");
+    of_the_environment("shop", NULL, "environment/shop");
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    char wanted[QN_CLIENT_ID_MAX + 1] = "environment/";
+    memset(wanted + 12, 'x', QN_CLIENT_ID_MAX - 12);
+    wanted[QN_CLIENT_ID_MAX] = '\0';
+    of_the_environment(text, NULL, wanted);
 }
 
 static void the_strongest_name_counts(void **state)
@@ -54,6 +80,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_strongest_name_counts),
+        cmocka_unit_test(a_shared_key_leaves_room_for_names),
         cmocka_unit_test(names_are_printable),
         cmocka_unit_test(names_have_an_end),
     };

@@ -38,14 +38,19 @@ static int teardown(void **state)
 }
 
 /* One request of each letter's client, in this order; tickets are 1, 2, 3 ... */
-static void come(const char *clients)
+static void come_of(const char *group, const char *clients)
 {
     for (; *clients; clients++) {
         char client[2] = {*clients, '\0'};
         size_t i = n_items++;
         snprintf(names[i], sizeof names[i], "%c%d", *clients, ++count[(unsigned char)*clients]);
-        qn_fair_add(&q, &items[i], i + 1, client);
+        qn_fair_add(&q, &items[i], i + 1, group, client);
     }
+}
+
+static void come(const char *clients)
+{
+    come_of("", clients);
 }
 
 static size_t index_of(const char *name)
@@ -90,7 +95,7 @@ static void one_client_is_served_in_its_order(void **state)
     (void)state;
     come("aaaa");
     serves("a1 a2 a3 a4", 9, UINT64_MAX);
-    assert_null(q.first);
+    assert_null(q.groups.first);
     assert_null(q.oldest);
 }
 
@@ -174,8 +179,32 @@ static void how_many_are_ahead(void **state)
         assert_int_equal(qn_fair_ahead(&q, &items[index_of(order[i])]), i);
 }
 
-/* Any queue is served as `ahead` says, each client's requests in their order, and nobody has two
- * turns while another waits. */
+/* Two requests of one key, under one name; another key's five come under three names, which give it
+ * every second turn and no more. Within it the names take turns: b c d, b c. */
+static void groups_take_turns_first(void **state)
+{
+    (void)state;
+    static const char *const order[] = {"a1", "b1", "a2", "c1", "d1", "b2", "c2"};
+    come_of("x", "aaa");
+    leave("a3");
+    come_of("y", "bbcdc");
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        assert_int_equal(qn_fair_ahead(&q, &items[index_of(order[i])]), i);
+    serves("a1 b1 a2 c1 d1 b2 c2", 9, UINT64_MAX);
+    assert_null(q.groups.first);
+    come_of("x", "b"); /* another b: names are their groups' own */
+    come_of("y", "bb");
+    serves("b3 b4 b5", 9, UINT64_MAX);
+}
+
+/* a and b are of one group, c and d of another, e of a third. */
+static const char *group_of(char client)
+{
+    return client < 'c' ? "x" : client < 'e' ? "y" : "z";
+}
+
+/* Any queue is served as `ahead` says, each client's requests in their order, and no group has two
+ * turns while another waits, nor has a client while another of its group does. */
 static void any_order_keeps_the_promises(void **state)
 {
     for (int round = 0; round < 50; round++) {
@@ -185,7 +214,7 @@ static void any_order_keeps_the_promises(void **state)
         qn_random_bytes(dice, sizeof dice);
         for (size_t i = 0; i < sizeof dice; i++) {
             char client[2] = {(char)('a' + dice[i] % 5), '\0'};
-            come(client);
+            come_of(group_of(*client), client);
             if (dice[i] >= 200 && qn_fair_next(&q, UINT64_MAX))
                 qn_fair_serve(&q, qn_fair_next(&q, UINT64_MAX));
             else if (dice[i] >= 150)
@@ -207,9 +236,16 @@ static void any_order_keeps_the_promises(void **state)
             last[c] = x->ticket;
             qn_fair_serve(&q, x);
             turns[c]++;
-            for (size_t k = 0; k < n_items; k++)
-                if (items[k].client)
-                    assert_true(turns[c] <= turns[(unsigned char)names[k][0]] + 1);
+            unsigned char g = (unsigned char)*group_of((char)c);
+            turns[g]++;
+            for (size_t k = 0; k < n_items; k++) {
+                unsigned char other = (unsigned char)names[k][0];
+                unsigned char others = (unsigned char)*group_of((char)other);
+                if (items[k].client && g == others)
+                    assert_true(turns[c] <= turns[other] + 1);
+                else if (items[k].client)
+                    assert_true(turns[g] <= turns[others] + 1);
+            }
         }
     }
 }
@@ -226,6 +262,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(only_small_tickets, setup, teardown),
         cmocka_unit_test_setup_teardown(the_oldest_is_known, setup, teardown),
         cmocka_unit_test_setup_teardown(how_many_are_ahead, setup, teardown),
+        cmocka_unit_test_setup_teardown(groups_take_turns_first, setup, teardown),
         cmocka_unit_test_setup_teardown(any_order_keeps_the_promises, setup, teardown),
     };
     return cmocka_run_group_tests_name("fair_queue", tests, NULL, NULL);
