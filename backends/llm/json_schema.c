@@ -198,8 +198,24 @@ void conj_add(struct js *js, struct conj *c, const struct qn_jref *ref, unsigned
 struct conj conj_copy(struct js *js, const struct conj *c)
 {
     struct conj copy = {0};
-    for (size_t i = 0; i < c->n; i++)
-        conj_add(js, &copy, c->v[i].ref, c->v[i].done);
+    if (c->n == 0)
+        return copy;
+    struct part *v = qn_arena_try(js->g->arena, c->n * sizeof *v);
+    if (!v) {
+        js_fail(js, c->v[0].ref, QN_ELIMIT, "the schema is too large");
+        return copy;
+    }
+    memcpy(v, c->v, c->n * sizeof *v);
+    copy.v = v;
+    copy.n = c->n;
+    return copy;
+}
+
+struct conj conj_copy_done(struct js *js, const struct conj *c, size_t part, unsigned done)
+{
+    struct conj copy = conj_copy(js, c);
+    if (part < copy.n) /* none, when the arena is full */
+        copy.v[part].done |= done;
     return copy;
 }
 
@@ -461,8 +477,7 @@ static const struct qn_gx *make_branches(struct js *js, const struct conj *c, si
     struct qn_jref it;
     size_t i = 0;
     for (bool more = qn_json_first(list, &it); more; more = qn_json_next(&it), i++) {
-        branch[i] = conj_copy(js, c);
-        branch[i].v[part].done |= one ? DONE_ONE_OF : DONE_ANY_OF;
+        branch[i] = conj_copy_done(js, c, part, one ? DONE_ONE_OF : DONE_ANY_OF);
         check_end(js, c, js_keep(js, &it));
         conj_add(js, &branch[i], js_keep(js, &it), 0);
         made[i] = conj_copy(js, &branch[i]);

@@ -61,10 +61,8 @@ static const struct qn_gx *make_unique(struct js *js, const struct conj *item, u
     uint32_t rules[1 << QN_SCHEMA_UNIQUE_MAX];
     if (!js_flatten(js, item, &flat) || !js_facts(js, &flat, &f))
         return x;
-    if (f.has_enum && !js_listed(js, &flat, &values, &n)) {
-        free(values);
+    if (f.has_enum && !js_listed(js, &flat, &values, &n))
         return x;
-    }
     for (size_t i = 0; i < n; i++) {
         bool twice = false;
         for (size_t k = 0; k < i && !twice; k++)

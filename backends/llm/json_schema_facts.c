@@ -279,8 +279,13 @@ bool js_listed(struct js *js, const struct conj *c, const struct qn_jref ***valu
                 v[(*n)++] = value;
             more = !constant && qn_json_next(&it);
         }
-        *values = v;
-        return !js->err;
+        if (!js->err) {
+            *values = v;
+            return true;
+        }
+        free(v);
+        *n = 0;
+        return false;
     }
     return true;
 }

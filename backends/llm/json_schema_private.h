@@ -109,6 +109,8 @@ const struct qn_jref *js_aux(struct js *js, const char *json, size_t n);
 const struct qn_jref *js_resolve(struct js *js, const struct qn_jref *schema, const char *ref);
 void conj_add(struct js *js, struct conj *c, const struct qn_jref *ref, unsigned done);
 struct conj conj_copy(struct js *js, const struct conj *c);
+/* A copy in which more is done of one part. */
+struct conj conj_copy_done(struct js *js, const struct conj *c, size_t part, unsigned done);
 /* With what $ref and allOf bring; false when one of them is "false", or after js_fail. */
 bool js_flatten(struct js *js, const struct conj *in, struct conj *out);
 /* The rule for all these schemas at once. */
@@ -128,7 +130,8 @@ bool js_facts(struct js *js, const struct conj *c, struct facts *out);
 /* Types that values are made of, where the schema leaves them open: those its keywords are about.
  */
 unsigned js_types_made(const struct facts *f);
-/* The values of enum or const that satisfy everything, in a list that the caller frees. */
+/* The values of enum or const that satisfy everything, in a list that the caller frees; NULL after
+ * a failure. */
 bool js_listed(struct js *js, const struct conj *c, const struct qn_jref ***values, size_t *n);
 
 /* json_schema_string.c */
@@ -154,8 +157,8 @@ bool js_property(struct js *js, const struct conj *c, const char *name, struct c
 bool js_required(const struct conj *c, const char *name);
 /* Properties that are not named may be made. */
 bool js_makes_more(struct js *js, const struct conj *c);
-/* Every name that the parts list or require, once. *names belongs to the caller (free()), the texts to
- * the schema; NULL after a failure. */
+/* Every name that the parts list or require, once. *names belongs to the caller (free()), the texts
+ * to the schema; NULL after a failure. */
 bool js_names(struct js *js, const struct conj *c, const char ***names, size_t *n);
 bool js_matches(struct js *js, const struct qn_jref *at, const char *pattern, const char *text);
 /* What holds for the item at this place; SIZE_MAX: for all behind the listed ones. */

@@ -24,8 +24,7 @@ static void add_way(struct ways *w, const struct qn_jref *a, const struct qn_jre
         return;
     }
     struct conj *c = &w->v[w->n++];
-    *c = conj_copy(w->js, w->base);
-    c->v[w->part].done |= w->done;
+    *c = conj_copy_done(w->js, w->base, w->part, w->done);
     if (a)
         conj_add(w->js, c, a, 0);
     if (b)

@@ -378,6 +378,8 @@ static qn_err take_command(struct translator *t, struct words *w, const struct q
         }
         qn_buf_init(&args[n], JINJA_MAX);
         err = take_operand(t, w, &args[n], &ignored);
+        if (!err && args[n].overflow)
+            err = unsupported(t, "a value of more than %d bytes", JINJA_MAX);
         qn_buf_cstr(&args[n++]);
     }
     if (!err && piped) {
@@ -405,6 +407,8 @@ static qn_err take_pipeline(struct translator *t, struct words *w, struct qn_buf
         qn_buf_deinit(&value);
         value = next;
     }
+    if (!err && value.overflow)
+        err = unsupported(t, "a value of more than %d bytes", JINJA_MAX);
     qn_buf_add(out, qn_buf_cstr(&value), value.len);
     qn_buf_deinit(&value);
     return err;
@@ -614,7 +618,7 @@ static qn_err translate(struct translator *t)
 {
     bool trim = false; /* the action before eats white space */
     qn_err err = QN_OK;
-    while (t->p < t->end && !err) {
+    while (t->p < t->end && !err && !t->out->overflow) {
         const char *open = memmem(t->p, (size_t)(t->end - t->p), "{{", 2);
         const char *text = t->p, *text_end = open ? open : t->end;
         bool eats = open && open + 3 < t->end && open[2] == '-' && isspace((unsigned char)open[3]);
@@ -635,7 +639,7 @@ static qn_err translate(struct translator *t)
         t->p = close + 2;
         err = action(t, s, (size_t)(e - s));
     }
-    if (!err && t->depth)
+    if (!err && t->depth && !t->out->overflow)
         err = unsupported(t, "a block without an end");
     return err;
 }
@@ -662,12 +666,16 @@ static const char whole_begin[] =
     "{% set qn.system = qn.system + ('\\n\\n' if qn.system else '') + m['content'] %}"
     "{% endif %}{% endfor %}";
 
+/* Each byte is looked at a few times only, however many brackets there are: texts are large and the
+ * loop waits. */
 static bool is_go(const char *text)
 {
     static const char *const words[] = {".",    "$",     "if ",    "range ",  "with ",     "end",
                                         "else", "json ", "block ", "define ", "template ", "/*"};
     if (strstr(text, "{%"))
         return false;
+    const char *close = strstr(text, "}}"); /* the first one behind p, NULL: none */
+    const char *searched = text;            /* up to here */
     for (const char *p = strstr(text, "{{"); p; p = strstr(p, "{{")) {
         p += 2;
         p += *p == '-';
@@ -675,10 +683,12 @@ static bool is_go(const char *text)
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)
             if (qn_str_starts(p, words[i]))
                 return true;
-        const char *close = strstr(p, "}}");
-        for (const char *at = p; close && at + 2 < close; at++)
+        if (close && close < p)
+            close = strstr(p, "}}");
+        for (const char *at = p > searched ? p : searched; close && at + 2 < close; at++)
             if ((*at == ' ' || *at == '(') && at[1] == '.' && isupper((unsigned char)at[2]))
                 return true; /* a field somewhere behind a function's name */
+        searched = close;
     }
     return false;
 }

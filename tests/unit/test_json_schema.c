@@ -296,6 +296,8 @@ static void what_cannot_be_promised_is_refused(void **state)
         {"{\"pattern\":\"\\\\bx\"}", QN_EUNSUPPORTED, "word boundary"},
         {"{\"pattern\":\"x(?=y)\"}", QN_EUNSUPPORTED, "looks ahead"},
         {"{\"pattern\":\"(\"}", QN_EINVAL, "group without an end"},
+        {"{\"enum\":[{\"a\":1}],\"propertyNames\":{\"maxLength\":3}}", QN_EUNSUPPORTED,
+         "listed values next to keywords"},
         {"{\"pattern\":\"[b-a]\"}", QN_EINVAL, "out of order"},
         {"{\"type\":\"thing\"}", QN_EINVAL, "type: expected null, boolean"},
         {"{\"type\":\"string\",\"minLength\":-1}", QN_EINVAL, "minLength: expected a whole number"},
@@ -339,6 +341,41 @@ static void what_cannot_be_promised_is_refused(void **state)
     qn_constrainer_free(c);
 }
 
+/* A list under one key: n schemas that say nothing. */
+static void put_list(struct qn_buf *b, const char *key, int n)
+{
+    qn_buf_fmt(b, "\"%s\":[", key);
+    for (int i = 0; i < n; i++)
+        qn_buf_str(b, i ? ",{}" : "{}");
+    qn_buf_char(b, ']');
+}
+
+/* Alternatives of alternatives, each with all that holds beside them: more than the memory of one
+ * grammar. */
+static void what_has_too_many_alternatives_is_refused(void **state)
+{
+    struct qn_constrain_vocab v = byte_vocab();
+    struct qn_constrainer *c = qn_constrainer_new(&v);
+    struct qn_constraint *k = NULL;
+    struct qn_error e = {0};
+    struct qn_buf b;
+    (void)state;
+    qn_buf_init(&b, 1 << 20);
+    qn_buf_str(&b, "{\"allOf\":[{");
+    put_list(&b, "anyOf", 1024);
+    qn_buf_str(&b, "},{");
+    put_list(&b, "allOf", 240);
+    qn_buf_str(&b, "}],");
+    put_list(&b, "anyOf", 1024);
+    qn_buf_char(&b, '}');
+    assert_int_equal(
+        qn_constraint_of_job(c, &(struct qn_constrain){.schema = qn_buf_cstr(&b)}, &k, &e),
+        QN_ELIMIT);
+    assert_non_null(strstr(e.message, "too large"));
+    qn_buf_deinit(&b);
+    qn_constrainer_free(c);
+}
+
 /* What OpenAI's and Zod's clients send for a typical tool. */
 static void schemas_of_clients(void **state)
 {
@@ -372,6 +409,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_keyword_allows_what_is_valid),
         cmocka_unit_test(what_cannot_be_promised_is_refused),
+        cmocka_unit_test(what_has_too_many_alternatives_is_refused),
         cmocka_unit_test(schemas_of_clients),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -132,13 +132,49 @@ static void what_is_not_understood(void **state)
     }
 }
 
+/* A megabyte of brackets that never close: looked at once, not once for each. */
+static void many_brackets(void **state)
+{
+    struct qn_buf text, out;
+    (void)state;
+    qn_buf_init(&text, 2 * 1024 * 1024);
+    qn_buf_init(&out, 2 * 1024 * 1024);
+    while (text.len < 1024 * 1024)
+        qn_buf_str(&text, "{{ x ");
+    assert_int_equal(qn_ollama_template(qn_buf_cstr(&text), &out, NULL), QN_OK);
+    assert_string_equal(qn_buf_cstr(&out), qn_buf_cstr(&text));
+    qn_buf_deinit(&text);
+    qn_buf_deinit(&out);
+}
+
+/* eq says its first value once for each of the others: seven of them in each other are more than
+ * a megabyte, and nothing comes out cut off. */
+static void what_grows_too_much(void **state)
+{
+    struct qn_buf text, out;
+    struct qn_error e = {0};
+    (void)state;
+    qn_buf_init(&text, 4096);
+    qn_buf_init(&out, 16 * 1024 * 1024);
+    qn_buf_str(&text, "{{ .System }}{{ ");
+    for (int i = 0; i < 7; i++)
+        qn_buf_str(&text, "eq (");
+    qn_buf_str(&text, "1");
+    for (int i = 0; i < 7; i++)
+        qn_buf_str(&text, ") 1 1 1 1 1 1 1 1 1 1 1 1 1");
+    qn_buf_str(&text, " }}");
+    assert_int_equal(qn_ollama_template(qn_buf_cstr(&text), &out, &e), QN_EUNSUPPORTED);
+    assert_non_null(strstr(e.message, "1048576 bytes"));
+    qn_buf_deinit(&text);
+    qn_buf_deinit(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_exchange),
-        cmocka_unit_test(messages),
-        cmocka_unit_test(jinja_stays),
-        cmocka_unit_test(what_is_not_understood),
+        cmocka_unit_test(one_exchange),  cmocka_unit_test(messages),
+        cmocka_unit_test(jinja_stays),   cmocka_unit_test(what_is_not_understood),
+        cmocka_unit_test(many_brackets), cmocka_unit_test(what_grows_too_much),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
