@@ -151,10 +151,10 @@ static const struct qn_key_row *best_key(const struct qn_auth *a, const struct q
 
 /* Another page of this machine may belong to another user of it, and the browser is the owner's; a
  * proxy may be the owner's, and who asks through it anybody. */
-static bool own_program(const struct qn_auth *a, const struct qn_visit *v)
+static enum qn_peer program_of(const struct qn_auth *a, const struct qn_visit *v)
 {
     bool own = !v->origin || own_page(v->origin, v->host) || listed(a->allow_origins, v->origin);
-    return own && !v->relayed && qn_peer_is_own(v->ends);
+    return own && !v->relayed ? qn_peer_is(v->ends) : QN_PEER_OTHER;
 }
 
 enum qn_verdict qn_auth_enter(const struct qn_auth *a, const struct qn_visit *v,
@@ -168,9 +168,12 @@ enum qn_verdict qn_auth_enter(const struct qn_auth *a, const struct qn_visit *v,
         return found || qn_keys_count(a->keys) == 0 ? QN_MAY : QN_NO_KEY;
     if (found && found->admin)
         return QN_MAY;
-    if (!qn_keys_have_admin(a->keys) && own_program(a, v))
+    enum qn_peer who = qn_keys_have_admin(a->keys) ? QN_PEER_OTHER : program_of(a, v);
+    if (who == QN_PEER_OWN)
         return QN_MAY;
-    return found || qn_keys_count(a->keys) == 0 ? QN_NO_ADMIN : QN_NO_KEY;
+    if (!found && qn_keys_count(a->keys) > 0)
+        return QN_NO_KEY;
+    return who == QN_PEER_UNKNOWN ? QN_NO_USER : QN_NO_ADMIN;
 }
 
 /* What stands after "Bearer". */
@@ -314,6 +317,12 @@ static const struct {
     [QN_NO_ADMIN] = {403, "admin_key_required",
                      "This needs an admin key. Without one, only programs of the user who runs the "
                      "server may do it, on the server's machine"},
+    [QN_NO_USER] = {403, "admin_key_required",
+                    "This needs an admin key, because the kernel does not tell the server which "
+                    "user asks (it has no sock_diag, and /proc/net/tcp does not show the "
+                    "connection). Start the server with QUINCE_ADMIN_API_KEY=SECRET in its "
+                    "environment, and send that secret as 'Authorization: Bearer SECRET'; the "
+                    "program quince takes it from the same variable"},
 };
 
 const char *qn_verdict_type(enum qn_verdict v)

@@ -46,6 +46,7 @@ enum qn_verdict {
     QN_BAD_ORIGIN, /* 403 */
     QN_NO_KEY,     /* 401: none, or a wrong one */
     QN_NO_ADMIN,   /* 403: a key that does not open this, or another user */
+    QN_NO_USER,    /* 403: the same, of somebody of whom it is not known which user it is */
     QN_VERDICTS
 };
 

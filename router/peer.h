@@ -1,5 +1,6 @@
 /* Which user of this machine is at the other end of a connection: the kernel says whose a socket
- * is. */
+ * is, in answer to a question (sock_diag(7)) or, where it has been built without that, in its
+ * tables of sockets (proc_pid_net_tcp(5)). Both show the same, and only the kernel writes it. */
 #ifndef QN_ROUTER_PEER_H
 #define QN_ROUTER_PEER_H
 
@@ -14,7 +15,16 @@ bool qn_peer_is_here(const struct qn_http_ends *ends);
 /* *uid: whose program the other end is. False when it is not here or the kernel does not say. */
 bool qn_peer_user(const struct qn_http_ends *ends, uid_t *uid);
 
-/* True when it is the server's own user, or root. */
-bool qn_peer_is_own(const struct qn_http_ends *ends);
+enum qn_peer {
+    QN_PEER_OTHER,  /* another user, or another machine */
+    QN_PEER_OWN,    /* the server's own user, or root */
+    QN_PEER_UNKNOWN /* somebody of this machine, and the kernel does not say who */
+};
+enum qn_peer qn_peer_is(const struct qn_http_ends *ends);
+
+/* *uid: whose socket has these ends, seen from the other side, in a table of the form of
+ * /proc/net/tcp or /proc/net/tcp6. False: it has none that is connected and somebody's, or cannot
+ * be read. */
+bool qn_peer_look_up(const char *table, const struct qn_http_ends *ends, uid_t *uid);
 
 #endif

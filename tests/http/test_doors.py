@@ -341,6 +341,36 @@ def test_allowed_names_and_pages(server):
     assert server.get("/v1/models", headers=name).status == 403
 
 
+NO_SOCK_DIAG = """
+import ctypes, os, platform, socket, struct, sys
+number = {"x86_64": 41, "aarch64": 198}[platform.machine()]  # of socket(2)
+def op(code, k, jt=0, jf=0):
+    return struct.pack("HBBI", code, jt, jf, k)
+# socket(AF_NETLINK, any, NETLINK_SOCK_DIAG) fails with EPROTONOSUPPORT, as where the kernel has none; offsets are
+# those of struct seccomp_data.
+filter = b"".join([op(0x20, 0), op(0x15, number, 0, 5), op(0x20, 16), op(0x15, 16, 0, 3), op(0x20, 32),
+                   op(0x15, 4, 0, 1), op(0x06, 0x00050000 | 93), op(0x06, 0x7fff0000)])
+kept = ctypes.create_string_buffer(filter)
+program = struct.pack("HxxxxxxP", len(filter) // 8, ctypes.addressof(kept))
+libc = ctypes.CDLL(None, use_errno=True)
+if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, program, 0, 0):
+    sys.exit(77)
+try:
+    socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, 4)
+    sys.exit(78)
+except OSError as e:
+    assert e.errno == 93, e
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+@pytest.mark.skipif(os.uname().machine not in ("x86_64", "aarch64"), reason="the number of a system call")
+def test_the_owner_is_known_where_the_kernel_has_no_sock_diag(house):
+    server = house.start(launcher=(sys.executable, "-c", NO_SOCK_DIAG))
+    assert server.get("/internal/config").status == 200
+    assert server.get("/internal/config", headers={"X-Forwarded-For": "192.0.2.1"}).status == 403
+
+
 # ---- another user of this machine ----
 
 def as_nobody(server, request, close_at_once=False):
