@@ -2,7 +2,7 @@
 import json
 
 import pytest
-from conftest import QUICK, events, fake_model, free_port, raw_connection, text_of, wait_until
+from conftest import PATIENCE_S, QUICK, SANITIZED, events, fake_model, free_port, raw_connection, text_of, wait_until
 
 PREFIXES = ["/api/v0", "/api/v1", "/v0", "/v1"]
 
@@ -241,7 +241,8 @@ def test_hundred_megabytes(server):
         s.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
                   b"Content-Type: application/json\r\nContent-Length: 104857600\r\n\r\n")
         assert b" 413 " in s.recv(200)
-    assert server.rss_kib() < 300 * 1024
+    if not SANITIZED:
+        assert server.rss_kib() < 300 * 1024
 
 
 def test_guards_against_web_pages(server):
@@ -324,7 +325,7 @@ def test_a_body_of_a_million_values_is_refused_at_once(house):
     body = '{"model":"%s","prompt":[%s]}' % (model, ",".join(["1"] * 3_000_000))
     reply = server.post("/v1/completions", body)
     assert reply.status == 400 and "values" in reply.json["error"]["message"]
-    if not QUICK:  # sanitizers keep what is freed
+    if not SANITIZED:  # sanitizers keep what is freed
         assert server.rss_kib() < 200 * 1024
 
 
@@ -341,7 +342,7 @@ def test_low_descriptor_limit_is_raised(house):
     held = [server.connect() for _ in range(400)]
     for c in held:
         c.connect()
-    assert server.get("/live", timeout=5).status == 200
+    assert server.get("/live").status == 200
     for c in held:
         c.close()
 
@@ -417,7 +418,7 @@ def test_names_of_a_hundred_megabytes(house):
     server = house.start("--body-limit", "256")
     long = "x" * 70_000_000
     path = str(fake_model(house.tmp_path))
-    reply = server.request("DELETE", "/internal/aliases", {"alias": long}, timeout=60)
+    reply = server.request("DELETE", "/internal/aliases", {"alias": long})
     assert reply.status == 404, reply.body[:200]
     reply = server.post("/v1/models/register", {"model_name": "user.x", "checkpoint": path, "mmproj": "/" + long})
     assert reply.status == 400, reply.body[:200]
@@ -437,7 +438,7 @@ def test_no_name_is_too_long_to_be_refused(server):
                        ("/v1/load", {"model_name": long}), ("/internal/aliases", {"alias": long, "model": long}),
                        ("/api/create", {"model": long, "from": long}), ("/engines", {"engine_id": long, "model_path": "/x"}),
                        ("/v1/chat/completions", {"model": long, "messages": [{"role": "user", "content": "x"}]})]:
-        reply = server.post(path, body, timeout=20)
+        reply = server.post(path, body)
         assert 400 <= reply.status < 500, (path, reply.status, reply.body[:200])
     assert server.get("/live").status == 200
 
@@ -543,7 +544,7 @@ def test_logs_and_stats(house):
     assert seqs == sorted(seqs)
     assert not any("secret-words" in e["line"] for e in logs["entries"])
     later = server.get(f"/v1/logs?after={logs['last_seq']}").json
-    assert later["entries"] == []
+    assert all(e["seq"] > logs["last_seq"] for e in later["entries"])
     stats = server.get("/v1/stats").json
     assert stats["output_tokens"] == 3 and stats["prompt_tokens"] == 7
     assert stats["cache_tokens"] == 3 and stats["input_tokens"] == 4  # what was computed
@@ -573,7 +574,7 @@ def test_drain_finishes_answers(house):
     chunks = list(stream)
     assert chunks[-1] == "[DONE]"
     assert text_of(chunks).count("word") >= 8
-    assert server.process.wait(10) == 0
+    assert server.process.wait(PATIENCE_S) == 0
     connection.close()
 
 

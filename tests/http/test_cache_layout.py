@@ -173,7 +173,7 @@ def test_a_catalog_that_is_lost_finds_its_models_again(depot):
 
 def test_a_clean_up_takes_no_download_away(depot, hub):
     server = depot.start()
-    hub.fault("Phi-4-mini-instruct-Q4_K_M.gguf", rate=500, host="files")
+    hub.fault("Phi-4-mini-instruct-Q4_K_M.gguf", hold=500, host="files")
     reply = server.post("/v1/pull", {"model_name": "user.slow", "checkpoint": f"{REPO}:Q4_K_M",
                                      "recipe": "llamacpp", "subscribe": False})
     assert reply.status in (200, 202), reply.body

@@ -3,7 +3,7 @@ import json
 import signal
 
 import pytest
-from conftest import wait_until
+from conftest import PATIENCE_S, wait_until
 
 SET = "/internal/set"
 
@@ -30,7 +30,7 @@ def test_set_saves_and_takes_effect(server):
     assert config(server)["log_level"] == "debug" and config(server)["idle"] == 60
     assert saved(server) == {"log-level": "debug", "idle": 60}
     server.get("/live")
-    assert " debug http " in server.logs()
+    wait_until(lambda: " debug http " in server.logs(), what="what is logged at debug")
     assert details(server)["log-level"]["from"] == "config.json"
     # Back to what it is without it; other keys stay.
     assert server.post(SET, {"log-level": None}).status == 200
@@ -165,7 +165,7 @@ def test_hangup_reads_settings_again(server):
     assert 'setting=log-level from="config.json" takes_effect=now' in log
     assert 'setting=profile from="config.json" takes_effect=at_next_start' in log
     server.get("/live")
-    assert " debug http " in server.logs()
+    wait_until(lambda: " debug http " in server.logs(), what="what is logged at debug")
     # A wrong file changes nothing and says so.
     path.write_text('{"log-level": "info", "drain": "x"}')
     hang_up(server)
@@ -186,7 +186,7 @@ def test_hangup_does_not_disturb_requests(house):
 def test_shutdown(server):
     reply = server.post("/internal/shutdown", {})
     assert reply.status == 200 and reply.json["status"] == "success"
-    assert server.process.wait(10) == 0
+    assert server.process.wait(PATIENCE_S) == 0
 
 
 def test_limits_are_numbers_where_they_are(server):

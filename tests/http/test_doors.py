@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import BUILD, ROOT, fake_model, free_port, raw_connection, wait_until
+from conftest import BUILD, PATIENCE_S, ROOT, fake_model, free_port, raw_connection, wait_until
 
 KEY = "an-api-key-of-the-environment-1"
 ADMIN = "an-admin-key-of-the-environment-2"
@@ -141,13 +141,18 @@ def test_strangers_do_not_look_inside(house):
 
 def test_who_has_no_key_fills_no_disk(locked, tmp_path):
     """A body is looked at when its sender may come in."""
-    spool = [os.readlink(f"/proc/{locked.process.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{locked.process.pid}/fd")]
+    def spool():
+        for fd in os.listdir(f"/proc/{locked.process.pid}/fd"):
+            with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+                name = os.readlink(f"/proc/{locked.process.pid}/fd/{fd}")
+                if "quince-" in name or "/tmp/#" in name:
+                    yield name
+    before = list(spool())
     with contextlib.closing(raw_connection(locked)) as s:
         s.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                   b"Content-Length: 8000000\r\n\r\n" + b" " * 7_999_999)
         assert locked.get("/live").status == 200  # the bytes have been seen to
-        now = [os.readlink(f"/proc/{locked.process.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{locked.process.pid}/fd")]
-        assert [f for f in now if "quince-" in f or "/tmp/#" in f] == [f for f in spool if "quince-" in f or "/tmp/#" in f]
+        assert list(spool()) == before
         s.sendall(b" ")
         assert s.recv(20).startswith(b"HTTP/1.1 401 ")
 
@@ -381,7 +386,7 @@ def as_nobody(server, request, close_at_once=False):
             f"s.sendall({request.encode()!r})\n"
             f"if {close_at_once}: s.close(); sys.exit()\n"
             "print(s.recv(65536).decode())\n")
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30,
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE_S,
                           check=True).stdout
 
 
@@ -451,7 +456,7 @@ def started(house, tmp_path, *args, env=None):
 
 
 def ask(address, port, method, path, body=None, headers=None):
-    with contextlib.closing(http.client.HTTPConnection(address, port, timeout=30)) as c:
+    with contextlib.closing(http.client.HTTPConnection(address, port, timeout=PATIENCE_S)) as c:
         headers = dict(headers or {})
         if body is not None:
             body = json.dumps(body)
@@ -464,7 +469,7 @@ def ask(address, port, method, path, body=None, headers=None):
 def test_no_open_address_without_a_key(house, tmp_path):
     for args in (("--host", "0.0.0.0"), ("--host", "::"), ("--listen", "0.0.0.0:0=ollama")):
         text, process = started(house, tmp_path, *args)
-        assert process.wait(30) == 1
+        assert process.wait(PATIENCE_S) == 1
         assert "no key keeps strangers out" in text and "quince keys add" in text
 
 
@@ -484,7 +489,7 @@ def test_other_machines_need_the_key(house, tmp_path):
         assert ask(address, port, "GET", "/v1/models", headers=rebound)[0] == 403
     finally:
         process.terminate()
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE_S) == 0
 
 
 @pytest.mark.skipif(not outer_address(), reason="this machine has no address of its own")
@@ -499,7 +504,7 @@ def test_insecure_is_for_models_only(house, tmp_path):
         assert ask("127.0.0.1", port, "GET", "/internal/config")[0] == 200
     finally:
         process.terminate()
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE_S) == 0
 
 
 def test_what_stands_open_is_told(house, tmp_path):
@@ -511,7 +516,7 @@ def test_what_stands_open_is_told(house, tmp_path):
     for key, said in (("short", True), (KEY, False)):
         _, process = started(house, tmp_path, "--host", "0.0.0.0", env={"QUINCE_API_KEY": key})
         process.terminate()
-        assert process.wait(30) == 0
+        assert process.wait(PATIENCE_S) == 0
         assert any("cannot be guessed" in line for line in process.lines) is said
 
 
@@ -530,7 +535,7 @@ def test_the_last_key_stays_while_others_can_come(house, tmp_path):
         assert ask("127.0.0.1", port, "GET", "/v1/models")[0] == 401
     finally:
         process.terminate()
-        assert process.wait(20) == 0
+        assert process.wait(PATIENCE_S) == 0
 
 
 # ---- paths ----
@@ -601,7 +606,7 @@ def test_no_path_leaves_the_folders(house):
 # ---- how often ----
 
 def test_limit_per_client(house):
-    server = house.start("--rate-limit", "6", "--rate-burst", "2")
+    server = house.start("--rate-limit", "1", "--rate-burst", "2")
     model = house.model(server, "m", tokens=1)
 
     def chat(client, **headers):
@@ -610,7 +615,7 @@ def test_limit_per_client(house):
     assert [chat("a").status for _ in range(2)] == [200, 200]
     reply = chat("a")
     assert reply.status == 429
-    assert 1 <= int(reply.headers["Retry-After"]) <= 10
+    assert 1 <= int(reply.headers["Retry-After"]) <= 60
     assert reply.headers["X-RateLimit-Client"] == "a"
     assert reply.json["error"]["code"] == "rate_limit_exceeded"
     assert chat("b").status == 200  # others have buckets of their own

@@ -2,6 +2,7 @@
 import socket
 
 import pytest
+from conftest import PATIENCE_S
 
 
 def form(json):
@@ -141,7 +142,7 @@ def test_a_browser_may_ask(shared):
 
 
 def refused(server, raw):
-    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as c:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S) as c:
         c.sendall(raw)
         import http.client
         import json

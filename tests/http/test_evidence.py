@@ -1,5 +1,7 @@
 """A model's process dies: the client learns how, and what it said last, in every API; /health shows the models
 that keep dying until they are well or given up."""
+import contextlib
+import json
 import os
 import signal
 import threading
@@ -9,6 +11,13 @@ from conftest import BUILD, gguf, wait_until
 
 WORDS = "".join(f"line {n} of many\n" for n in range(30)) + "GGML_ASSERT(ne == 4096) failed\n"
 LAST_20 = [f"line {n} of many" for n in range(11, 30)] + ["GGML_ASSERT(ne == 4096) failed"]
+
+
+
+def said(log):
+    """A child's last lines less those that it writes when the machine is so busy that its loop is late."""
+    return [line for line in log if " loop a callback blocked" not in line]
+
 
 # Every API's way to ask for an answer.
 ASK = {
@@ -36,7 +45,8 @@ def test_refused_load(house, server):
     details = error["details"]
     assert details["exit_code"] == 1 and details["signal"] is None and details["killed_by_server"] is False
     assert len(details["log"]) == 20  # the child's own line about the failure is the last
-    assert "blk.0.attn_q" in details["log"][-1] and details["log"][:-1] == LAST_20[1:]
+    log = said(details["log"])
+    assert "blk.0.attn_q" in log[-1] and len(log) > 1 and log[:-1] == LAST_20[1 - len(log):]
     for path, body in ASK.items():
         reply = server.post(path, {"model": model, **body})
         assert reply.status == 500, (path, reply.body)
@@ -49,12 +59,14 @@ def test_crash_while_loading(house, server):
     reply = server.chat(model)
     error = reply.json["error"]
     assert reply.status == 500 and error["type"] == "model_load_error" and error["requested_model"] == model
+    log = error["details"].pop("log")
+    assert len(log) == 20 and said(log) == LAST_20[-len(said(log)):]
     assert error["details"] == {"exit_code": None, "signal": int(signal.SIGABRT), "signal_name": "SIGABRT",
-                                "killed_by_server": False, "log": LAST_20}
+                                "killed_by_server": False}
     failed, = server.get("/v1/health").json["failed_models"]
     assert failed["model_name"] == model and failed["status"] == "failed"
     assert failed["crash_loop"] is True and failed["crashes"] == 3
-    assert failed["signal"] == signal.SIGABRT and failed["log"] == LAST_20 and "signal 6" in failed["message"]
+    assert failed["signal"] == signal.SIGABRT and failed["log"] == log and "signal 6" in failed["message"]
 
 
 @pytest.mark.parametrize("path", ASK)
@@ -68,17 +80,26 @@ def test_crash_at_work(house, server, path):
         assert text_of_error(reply).endswith("(its last words: two | three | the GPU has gone)")
     else:
         assert reply.json["error"]["details"]["exit_code"] == 42
-        assert reply.json["error"]["details"]["log"][-4:] == ["one", "two", "three", "the GPU has gone"]
+        assert said(reply.json["error"]["details"]["log"])[-4:] == ["one", "two", "three", "the GPU has gone"]
 
 
 @pytest.mark.parametrize("path", ASK)
 def test_crash_in_a_stream(house, server, path):
     """Words have been sent: the stream's last event is the error, with the evidence."""
-    model = house.model(server, "dies", crash_after=2, token_ms=30, last_words="the GPU has gone\n")
-    reply = server.post(path, {"model": model, **ASK[path], "stream": True})
-    assert reply.status == 200
-    assert b"word" in reply.body and b"signal 6" in reply.body and b"the GPU has gone" in reply.body
-    assert b"[DONE]" not in reply.body
+    now = house.tmp_path / "now"
+    model = house.model(server, "dies", crash_after=2, crash_when=str(now), last_words="the GPU has gone\n")
+    with contextlib.closing(server.connect()) as connection:
+        connection.request("POST", path, json.dumps({"model": model, **ASK[path], "stream": True}),
+                           {"Content-Type": "application/json"})
+        response = connection.getresponse()
+        assert response.status == 200
+        body = b""
+        while b"word" not in body:
+            body += response.readline()
+        now.touch()
+        body += response.read()
+    assert b"signal 6" in body and b"the GPU has gone" in body
+    assert b"[DONE]" not in body
 
 
 def test_health_shows_a_model_that_comes_back(house, server):

@@ -3,7 +3,6 @@ message that names what is wrong, and the server goes on serving the others."""
 import os
 import struct
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -260,12 +259,10 @@ TEMPLATES = [
 @pytest.mark.parametrize("name,source,words", TEMPLATES, ids=[t[0] for t in TEMPLATES])
 def test_templates_that_misbehave(house, name, source, words):
     model = good(house, "template-" + name.replace(" ", "-"), meta(CHAT, STR, source))
-    begun = time.monotonic()
     reply = house.chat(model, max_tokens=2)
     assert 400 <= reply.status < 501, reply.body
     assert all(word in reply.json["error"]["message"].lower() or word in reply.json["error"]["message"]
                for word in words), reply.body
-    assert time.monotonic() - begun < 20
     # The model itself is in order: raw prompts do not need the template.
     reply = house.post("/v1/completions", {"model": model, "prompt": "the", "max_tokens": 2})
     assert reply.status == 200, reply.body
@@ -321,9 +318,9 @@ def test_the_file_shrinks_while_the_model_runs(house):
     if reply.status != 200:
         message = reply.json["error"]["message"]
         assert reply.status in (500, 502, 503) and ("file" in message or "cut off" in message), reply.body
-    assert "model file became shorter" in house.logs()
+    wait_until(lambda: "model file became shorter" in house.logs(), what="the process's last words")
     assert house.get("/live").status == 200
-    wait_until(lambda: works(house), 10, "another model answers")
+    wait_until(lambda: works(house), what="another model answers")
     path.write_bytes(copy)
     reply = house.chat(model, max_tokens=2)
     assert reply.status == 200, reply.body

@@ -9,7 +9,7 @@ import threading
 import time
 
 import pytest
-from conftest import Ticker, events, text_of, wait_until
+from conftest import PATIENCE_S, Ticker, events, pid_alive, text_of, wait_until
 
 
 def process_of(server, model):
@@ -37,14 +37,14 @@ class Asker(threading.Thread):
         self.reply = self.server.chat(self.model, **self.fields)
 
     def ended(self):
-        self.join(60)
+        self.join(PATIENCE_S)
         assert self.reply, "the request hangs"
         return self.reply
 
 
 PHASES = {
-    "loading": dict(load_ms=800, tokens=3),
-    "prefill": dict(prefill_ms=800, tokens=3),
+    "loading": dict(load_until="go", tokens=3),
+    "prefill": dict(prefill_until="go", tokens=3),
     "answering": dict(tokens=100000, token_ms=5),
     "idle": dict(tokens=3),
 }
@@ -55,7 +55,8 @@ def test_other_models_do_not_notice(house, phase):
     """One model dies in each phase of its life, another goes on talking, and /live stays quick."""
     server = house.start("--max-loaded-models", "2")
     other = house.model(server, "other", tokens=70, token_ms=10)
-    victim = house.model(server, "victim", **PHASES[phase])
+    go = house.tmp_path / "go"
+    victim = house.model(server, "victim", **{k: str(go) if v == "go" else v for k, v in PHASES[phase].items()})
     assert server.post("/v1/load", {"model_name": other}).status == 200
     if phase != "loading":
         assert server.post("/v1/load", {"model_name": victim}).status == 200
@@ -75,6 +76,7 @@ def test_other_models_do_not_notice(house, phase):
             wait_until(lambda: [m for m in server.get("/v1/health").json["all_models_loaded"]
                                 if m["model_name"] == victim and m["requests_running"]])
         os.kill(pid, signal.SIGKILL)
+        go.touch()
         if phase == "answering":
             assert "error" in list(told)[-1]
         elif phase != "idle":
@@ -88,20 +90,24 @@ def test_other_models_do_not_notice(house, phase):
 
 
 def test_everybody_who_waits_for_a_load_is_served(house, server):
-    model = house.model(server, "m", load_ms=700, tokens=2, slots=8)
+    go = house.tmp_path / "go"
+    model = house.model(server, "m", load_until=str(go), tokens=2, slots=8)
     askers = [Asker(server, model) for _ in range(6)]
     os.kill(process_of(server, model), signal.SIGKILL)
+    go.touch()
     assert [a.ended().status for a in askers] == [200] * 6
 
 
 def test_everybody_in_the_batch_is_asked_again(house, server):
     """Four answers in one process, none with a word yet."""
-    model = house.model(server, "m", prefill_ms=1000, tokens=2, slots=4)
+    go = house.tmp_path / "go"
+    model = house.model(server, "m", prefill_until=str(go), tokens=2, slots=4)
     assert server.post("/v1/load", {"model_name": model}).status == 200
     askers = [Asker(server, model) for _ in range(4)]
     pid = process_of(server, model)
     wait_until(lambda: server.get("/v1/health").json["all_models_loaded"][0]["requests_running"] == 4)
     os.kill(pid, signal.SIGKILL)
+    go.touch()
     assert [a.ended().status for a in askers] == [200] * 4
     log = server.logs()
     assert log.count("retry=1") == 4
@@ -109,11 +115,13 @@ def test_everybody_in_the_batch_is_asked_again(house, server):
 
 def test_signs_of_life_are_not_an_answer(house, server):
     """A stream that has only heard that the server is at work is asked again like any other."""
-    model = house.model(server, "m", prefill_ms=1400, tokens=3)
+    go = house.tmp_path / "go"
+    model = house.model(server, "m", prefill_until=str(go), tokens=3)
     assert server.post("/v1/load", {"model_name": model}).status == 200
     connection, response = server.stream(model)
     assert response.readline().startswith(b":")
     os.kill(process_of(server, model), signal.SIGKILL)
+    go.touch()
     chunks = list(events(response))
     connection.close()
     assert chunks[-1] == "[DONE]" and text_of(chunks) == "word word word "
@@ -130,7 +138,7 @@ def test_killed_while_it_is_unloaded(house, server):
     t.start()
     wait_until(lambda: [m for m in server.get("/v1/health").json["all_models_loaded"] if m["status"] == "draining"])
     os.kill(pid, signal.SIGKILL)
-    t.join(30)
+    t.join()
     assert replies[0].status == 200
     assert "error" in list(told)[-1]
     connection.close()
@@ -165,9 +173,7 @@ def test_router_killed_while_a_child_stands_still(house):
     assert len(pids) == 2
     os.kill(pids[0], signal.SIGSTOP)
     server.kill()
-    wait_until(lambda: not any(pathlib.Path(f"/proc/{p}/stat").exists() and
-                               pathlib.Path(f"/proc/{p}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-                               for p in pids), timeout=1, what="the end of all children")
+    wait_until(lambda: not any(pid_alive(p) for p in pids), what="the end of all children")
 
 
 def test_ids_join_the_logs(house, server):
@@ -183,7 +189,7 @@ def test_ids_join_the_logs(house, server):
 def test_the_log_names_the_request_that_a_process_died_of(house, server):
     model = house.model(server, "m", crash_after=0)
     reply = server.chat(model)
-    request = re.search(r"warn infer id=(\w+)", server.logs()).group(1)
+    request = wait_until(lambda: re.search(r"warn infer id=(\w+)", server.logs())).group(1)
     assert any(f"id={request}-0 job=begun" in line for line in reply.json["error"]["details"]["log"])
 
 
