@@ -1,7 +1,6 @@
 """Engines of others: a llama-server that quince runs itself, and servers elsewhere (the recipe remote)."""
 import contextlib
 import http.client
-import http.client
 import json
 import os
 import pathlib
@@ -25,6 +24,11 @@ def rest(server):
     server.post("/v1/unload", {})
     for model in server.get("/v1/models").json["data"]:
         server.post("/v1/delete", {"model_name": model["id"]})
+
+
+def said(server, words):
+    """Waits until the log has what a model's process says: it comes beside the answers."""
+    wait_until(lambda: words in server.logs(), what=words)
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +171,7 @@ def test_an_upstream_that_dies_before_the_first_byte(server):
         for _ in range(8):
             reply = server.chat(model)
             assert reply.json["choices"][0]["message"]["content"] == "b " * 5
-        assert f"upstream=127.0.0.1:{a.port} breaker=open" in server.logs()
+        said(server, f"upstream=127.0.0.1:{a.port} breaker=open")
         tried = len(a.requests)
         for _ in range(4):
             server.chat(model)
@@ -175,7 +179,7 @@ def test_an_upstream_that_dies_before_the_first_byte(server):
         a.b["down"] = False
         wait_until(lambda: server.chat(model).json["choices"][0]["message"]["content"][0] == "a", what="its return")
         for state in ("half-open", "closed"):
-            assert f"upstream=127.0.0.1:{a.port} breaker={state}" in server.logs()
+            said(server, f"upstream=127.0.0.1:{a.port} breaker={state}")
 
 
 def test_the_only_upstream_is_asked_again(server):
@@ -495,7 +499,7 @@ def test_llama_server_that_cannot_load(llama):
     reply = load(llama, model)
     assert reply.status == 500
     assert "llama-server ended with status 3" in reply.json["error"]["message"], reply.body
-    assert "cannot load the model" in llama.logs()
+    said(llama, "cannot load the model")
 
 
 def test_llama_server_that_dies(llama):
@@ -506,7 +510,7 @@ def test_llama_server_that_dies(llama):
     got = list(events(response))
     c.close()
     assert response.status != 200 or any(g != "[DONE]" and "error" in g for g in got)
-    assert "was killed by signal 9" in llama.logs()
+    said(llama, "was killed by signal 9")
     reply = llama.post("/v1/completions", {"model": model, "prompt": "x", "max_tokens": 2})
     assert reply.status == 200, reply.body
 

@@ -314,7 +314,7 @@ def test_no_server(tmp_path):
 
 def test_server_stops_in_mid_answer(house, tmp_path):
     server = house.start("--drain", "0")
-    model = house.model(server, "m", tokens=1000, token_ms=20)
+    model = house.model(server, "m", tokens=100000, token_ms=20)
     with subprocess.Popen([QUINCE, "--port", str(server.port), "run", model, "hello"], text=True,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           env=environment(tmp_path)) as quince:
@@ -539,10 +539,12 @@ def test_chat_goes_on_after_failures(house, tmp_path):
 
 def test_a_note_while_loading(house, tmp_path):
     server = house.start()
-    model = house.model(server, "m", load_ms=1500)
+    go = tmp_path / "go"
+    model = house.model(server, "m", load_until=str(go))
     cli = Cli(tmp_path, server.port)
     t = Terminal(cli, "run", model, "hello")
     t.wait_for(f"loading {model}")
+    go.touch()
     t.wait_for("\r\x1b[K")
     assert t.status() == 0
     assert "word word" in t.screen.rsplit("\x1b[K", 1)[1]

@@ -109,7 +109,7 @@ def test_a_real_one(house, hub, tmp_path):
     """On a terminal, with Ctrl-C in between: the server goes on."""
     releases = Releases(house, hub)
     file = releases.offer("llamacpp:llama-server", "b1", size=400_000)
-    slow = hub.fault(file, rate=200_000)
+    slow = hub.fault(file, rate=20_000)
     server = releases.start()
     cli = Cli(tmp_path, server.port)
     terminal = Terminal(cli, "backends", "install", "llamacpp:llama-server")

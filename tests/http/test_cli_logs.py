@@ -8,12 +8,12 @@ import subprocess
 import pytest
 
 from cli_kit import CTRL_C, QUINCE, Cli, Terminal, environment
-from conftest import Server, wait_until
+from conftest import Server, free_port, wait_until
 
 
 @pytest.fixture
 def cli(house, tmp_path):
-    server = house.start()
+    server = house.start("--port", str(free_port()))  # one that it will get again
     cli = Cli(tmp_path, server.port)
     cli.server = server
     return cli
@@ -73,9 +73,13 @@ def test_in_a_pipe_lines_are_as_the_server_wrote_them(cli):
     server = cli.server
     with subprocess.Popen([QUINCE, "--port", str(server.port), "logs", "--follow", "--lines", "1"],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(cli.home)) as following:
-        assert following.stdout.readline().decode().rstrip("\n") in server.logs().splitlines()
+        lines = [following.stdout.readline().decode().rstrip("\n")]
         server.chat("nobody")
-        assert following.stdout.readline().decode().rstrip("\n") == server.logs().splitlines()[-1]
+        while "nobody" not in lines[-1]:
+            lines.append(following.stdout.readline().decode().rstrip("\n"))
+        log = server.logs().splitlines()
+        begin = log.index(lines[0])
+        assert log[begin:begin + len(lines)] == lines
         following.stdout.close()  # as `| head` does
         wait_until(lambda: server.chat("nobody") and following.poll() is not None, what="ending")
         assert following.stderr.read() == b""

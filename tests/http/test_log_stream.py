@@ -7,11 +7,10 @@ import json
 import socket
 import struct
 import threading
-import time
 
 import pytest
 
-from conftest import events, free_port, raw_connection, wait_until
+from conftest import PATIENCE_S, events, free_port, raw_connection, wait_until
 from shapes import check
 from ws_client import BINARY, CLOSE, PING, PONG, TEXT, Closed, Refused, WebSocket, frame, head
 
@@ -30,8 +29,22 @@ def subscribe(ws, **wish):
     return ws.json()
 
 
+def beside_entries(receive):
+    """The next message that is no new line of the log: while there is a subscription, these come at any time."""
+    while True:
+        message = receive()
+        if not (isinstance(message, str) and json.loads(message)["type"] == "logs.entry"):
+            return message
+
+
+def renew(ws, **wish):
+    """subscribe, where there is a subscription already."""
+    ws.send({"type": "logs.subscribe", **wish})
+    return json.loads(beside_entries(ws.receive))
+
+
 def stream_of(server, query="", headers=None):
-    connection = server.connect(20)
+    connection = server.connect()
     connection.request("GET", "/logs/stream" + query, headers=headers or {})
     return connection, connection.getresponse()
 
@@ -84,7 +97,7 @@ def test_resume_after_a_number(house):
         rest = subscribe(ws, after_seq=3)["entries"]
         assert [e["seq"] for e in rest[:last - 3]] == list(range(4, last + 1))
         assert rest[:last - 3] == whole["entries"][3:]
-        again = subscribe(ws, after_seq=1, lines=2)  # a second subscription begins anew
+        again = renew(ws, after_seq=1, lines=2)  # a second subscription begins anew
         assert len(again["entries"]) == 2
     with WebSocket(server.port, "/logs/stream") as ws:
         # A number that does not exist yet, and one of another log: the server was started anew.
@@ -128,7 +141,7 @@ def test_a_subscription_may_be_renewed_often(house):
     server = house.start()
     quiet = house.model(server, "quiet")
     with WebSocket(server.port, f"/logs/stream?{'a=1&' * 2000}model={quiet}") as ws:
-        assert all(quiet in entry["line"] for _ in range(10) for entry in subscribe(ws)["entries"])
+        assert all(quiet in entry["line"] for _ in range(10) for entry in renew(ws)["entries"])
 
 
 def test_by_severity(house):
@@ -164,7 +177,9 @@ def test_server_sent_events(server):
                 b"Last-Event-ID: %s-1\r\n\r\n" % place["log_id"].encode())
     text = b""
     while b"logs.entry" not in text or not text.endswith(b"\n\n\r\n"):
-        text += raw.recv(65536)
+        piece = raw.recv(65536)
+        assert piece
+        text += piece
     assert f"id: {place['log_id']}-2\nevent: logs.entry\ndata: ".encode() in text
     raw.close()
     head_only = server.request("HEAD", "/logs/stream")
@@ -172,10 +187,11 @@ def test_server_sent_events(server):
 
 
 def test_lines_of_text(server):
-    wait_until(lambda: "taken_in=" in server.logs(), 30, "the end of what is logged at the start")
+    before = len(server.logs().splitlines())
     connection, response = stream_of(server, "?lines=1", {"Accept": "text/plain"})
     assert response.getheader("Content-Type").startswith("text/plain")
-    assert response.readline().decode().rstrip() == server.logs().splitlines()[-1]
+    line = response.readline().decode().rstrip()
+    assert line in server.logs().splitlines()[before - 1:]  # there may be more by now
     connection.close()
 
 
@@ -197,20 +213,18 @@ def test_readers_leave_nothing_behind(server):
 
 
 def test_a_server_that_stops_says_so(house):
-    server = house.start("--drain", "20")
+    server = house.start("--drain", "600")
     ws = WebSocket(server.port, "/logs/stream")
     subscribe(ws)
     quiet = WebSocket(server.port, "/logs/stream")
     connection, response = stream_of(server)
     stopped = threading.Thread(target=server.stop)
-    begun = time.monotonic()
     stopped.start()
     assert closing(ws) == (1001, "the server stops")
     assert closing(quiet) == (1001, "the server stops")
     assert b"signal=15" in response.read()  # to its end
     stopped.join()
-    assert server.process.returncode == 0
-    assert time.monotonic() - begun < 15  # not the whole time for draining
+    assert server.process.returncode == 0  # it has not waited for the end of these: that would take ten minutes
     connection.close()
 
 
@@ -255,7 +269,7 @@ def test_fragments_pings_and_bytes_one_by_one(server):
     assert ws.json()["type"] == "logs.snapshot"
     ws.send_raw(frame(PONG, b"nobody asked"))
     ws.send_raw(frame(PING, b"x" * 125))
-    assert ws.receive() == (PONG, b"x" * 125)
+    assert beside_entries(ws.receive) == (PONG, b"x" * 125)
     # The code comes back, whatever it is; and without one, none.
     for code in (1000, 1001, 3000, 4999):
         with WebSocket(server.port, "/logs/stream") as other:
@@ -278,7 +292,7 @@ def test_messages_that_mean_nothing(server):
         for _ in range(3):  # several at once are answered one after another
             ws.send_raw(frame(TEXT, b'{"type":"logs.subscribe","lines":1}') * 3)
         for _ in range(9):
-            assert ws.json()["type"] == "logs.snapshot"
+            assert json.loads(beside_entries(ws.receive))["type"] == "logs.snapshot"
 
 
 def test_handshakes_that_fail(server):
@@ -305,7 +319,9 @@ def test_handshakes_that_fail(server):
     # The second request of a connection.
     with contextlib.closing(raw_connection(server)) as s:
         s.sendall(b"GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        assert b'"ok"' in s.recv(65536)
+        answer = b""
+        while b'"ok"}' not in answer:
+            answer += s.recv(65536)
         s.sendall(head("/logs/stream", key, server.port))
         assert b"400" in s.recv(65536)[:20]
 
@@ -332,7 +348,7 @@ def test_a_slow_reader_is_dropped_and_others_lose_nothing(house):
     subscribe(lazy)
     lazy_stream = socket.socket()
     lazy_stream.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
-    lazy_stream.settimeout(20)
+    lazy_stream.settimeout(PATIENCE_S)
     lazy_stream.connect(("127.0.0.1", server.port))
     lazy_stream.sendall(b"GET /logs/stream?lines=0 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
     keen = WebSocket(server.port, "/logs/stream")
@@ -364,7 +380,7 @@ def test_a_slow_reader_is_dropped_and_others_lose_nothing(house):
     seqs = [e["seq"] for e in seen]
     assert seqs == list(range(last + 1, last + 1 + len(seqs)))
     keen.socket.shutdown(socket.SHUT_RDWR)
-    reader.join(5)
+    reader.join()
 
 
 # ---- keys ----
