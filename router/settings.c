@@ -554,9 +554,12 @@ qn_err qn_settings_read_again(struct qn_settings *s, const struct qn_settings_la
         return qn_fail_param(
             e, QN_EINVAL, "data-dir",
             "there is no home folder to keep data in: give one with --data-dir DIR");
+    /* Reading the variables again replaces it for a while. */
+    char *data_dir = qn_xstrdup(s->data_dir);
     err = read_file(s, layers->file, e);
     if (!err)
-        err = read_env(s, env, s->data_dir, e);
+        err = read_env(s, env, data_dir, e);
+    free(data_dir);
     if (!err)
         err = read_flags(s, n_args, args, e);
     if (!err && request)

@@ -144,6 +144,13 @@ static void a_variable_that_a_model_names(void **state)
     assert_int_equal(read_with(&s, NULL, "QUINCE_FAR_KEY=x", &e), QN_OK);
     assert_int_equal(read_with(&s, NULL, "QUINCE_FAR_KEYS=x", &e), QN_EINVAL);
     assert_int_equal(read_with(&s, NULL, "QUINCE_FAR_KE=x", &e), QN_EINVAL);
+    /* The folder is the flag's, also while the variables, which name another, are read. */
+    const char *const args[] = {"--data-dir", dir};
+    const char *const env[] = {"QUINCE_DATA_DIR=/nowhere", "QUINCE_FAR_KEY=x", NULL};
+    enum qn_settings_wish wish;
+    qn_settings_deinit(&s);
+    assert_int_equal(qn_settings_read(&s, 2, args, env, &wish, &e), QN_OK);
+    assert_string_equal(s.data_dir, dir);
     unlink(file);
     rmdir(folder);
     free(file);
