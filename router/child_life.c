@@ -177,13 +177,12 @@ static bool read_log(struct qn_child *c, bool *more)
 
 static void on_log(void *ctx, uint32_t events)
 {
-    (void)events;
     struct qn_child *c = ctx;
     bool more;
     if (!read_log(c, &more)) {
         qn_watch_remove(c->log_watch); /* every writer has closed it */
         c->log_watch = NULL;
-    } else if (more) {
+    } else if (more && !(events & EPOLLHUP)) { /* which no rest keeps away; little is left then */
         qn_watch_set(c->log_watch, 0);
         c->log_timer = qn_timer_start(c->loop, LOG_PAUSE_MS, 0, on_log_rested, c);
     }
