@@ -70,9 +70,8 @@ static void say_cause(const struct place *p, enum qn_plan_cause cause, const str
     int64_t limit = p->inv->config.max_loaded.of[p->kind];
     switch (cause) {
     case QN_CAUSE_PLACES:
-        snprintf(out, QN_QUEUED_REASON_MAX,
-                 "max-loaded-models allows %lld %s model%s at once", (long long)limit,
-                 qn_kind_name(p->kind), limit == 1 ? "" : "s");
+        snprintf(out, QN_QUEUED_REASON_MAX, "max-loaded-models allows %lld %s model%s at once",
+                 (long long)limit, qn_kind_name(p->kind), limit == 1 ? "" : "s");
         break;
     case QN_CAUSE_MEMORY:
         snprintf(out, QN_QUEUED_REASON_MAX, "it does not fit into memory beside %s", who);
@@ -169,6 +168,19 @@ static void hold_back(struct place *p, const struct qn_plan *todo, struct place 
             places[i]->awaited = ticket;
 }
 
+/* What a process has taken that is still loading is counted nowhere, so that less than there is
+ * seems to be left: who does not fit into that may fit when it has settled. n: there is no such. */
+static size_t hides_memory(const struct place *p, const struct qn_plan *todo, int64_t needs,
+                           struct place *const *places, size_t n)
+{
+    const struct qn_inventory_config *c = &p->inv->config;
+    bool measured = c->free_memory && !c->limit_is_wish && needs <= c->memory_bytes;
+    size_t i = todo->cause == QN_CAUSE_MEMORY && measured && !p->modest ? 0 : n;
+    while (i < n && qn_place_state(places[i]) != QN_INST_LOADING)
+        i++;
+    return i;
+}
+
 /* What it needed when it ran last, if it is the same that shall run. */
 static int64_t needed_memory(struct place *p, const struct qn_model_row *row)
 {
@@ -221,7 +233,10 @@ void qn_place_plan(struct place *p, const struct qn_child_events *events)
         hold_back(p, &todo, places, n);
         break;
     case QN_PLAN_REFUSE:
-        if (todo.cause == QN_CAUSE_MEMORY && want.memory_bytes > budget.memory_bytes)
+        if (hides_memory(p, &todo, needs, places, n) < n) {
+            todo.blocker = hides_memory(p, &todo, needs, places, n);
+            hold_back(p, &todo, places, n);
+        } else if (todo.cause == QN_CAUSE_MEMORY && want.memory_bytes > budget.memory_bytes)
             refuse_for_memory(p, want.memory_bytes, budget.memory_bytes);
         else
             refuse(p, &todo, places, n);

@@ -62,6 +62,7 @@ static bool may_go(const struct qn_resident *r, const struct qn_resident *want)
 struct shortage {
     int64_t places; /* of its kind */
     int64_t bytes, gpu_bytes;
+    int64_t processes;
 };
 
 static const int64_t plenty = INT64_MIN / 2;
@@ -73,7 +74,7 @@ static bool takes_place(const struct qn_resident *r, const struct qn_resident *w
 
 static bool is_short(const struct shortage *s)
 {
-    return s->places > 0 || s->bytes > 0 || s->gpu_bytes > 0;
+    return s->places > 0 || s->bytes > 0 || s->gpu_bytes > 0 || s->processes > 0;
 }
 
 static enum qn_plan_cause cause_of(const struct shortage *s)
@@ -81,11 +82,13 @@ static enum qn_plan_cause cause_of(const struct shortage *s)
     return s->places > 0      ? QN_CAUSE_PLACES
            : s->bytes > 0     ? QN_CAUSE_MEMORY
            : s->gpu_bytes > 0 ? QN_CAUSE_GPU_MEMORY
+           : s->processes > 0 ? QN_CAUSE_PROCESSES
                               : QN_CAUSE_NONE;
 }
 
 static void give(struct shortage *s, const struct qn_resident *r, const struct qn_resident *want)
 {
+    s->processes--;
     if (takes_place(r, want))
         s->places--;
     if (!r->elsewhere) {
@@ -98,7 +101,7 @@ static struct shortage count(const struct qn_resident *live, size_t n,
                              const struct qn_resident *want, const struct qn_budget *b)
 {
     int64_t limit = b->max_loaded.of[want->kind];
-    struct shortage s = {plenty, plenty, plenty};
+    struct shortage s = {plenty, plenty, plenty, (int64_t)n + 1 - QN_RESIDENTS_MAX};
     if (want->elsewhere)
         return s;
     if (limit >= 0 && !want->group)
@@ -121,9 +124,11 @@ static bool helps(const struct shortage *s, const struct qn_resident *r,
 {
     if (s->places > 0)
         return takes_place(r, want);
-    if (r->elsewhere)
-        return false;
-    return s->bytes > 0 || r->gpu_bytes > 0;
+    if (s->bytes > 0)
+        return !r->elsewhere;
+    if (s->gpu_bytes > 0)
+        return !r->elsewhere && r->gpu_bytes > 0;
+    return true;
 }
 
 /* ---- the plan ---- */
@@ -262,16 +267,12 @@ static bool any_clash(const struct planning *p)
 static void make_plan(struct planning *p)
 {
     struct shortage s = count(p->live, p->n, p->want, p->budget);
-    if (!is_short(&s) && !any_clash(p) && p->n < QN_RESIDENTS_MAX) {
+    if (!is_short(&s) && !any_clash(p)) {
         p->out->verdict = QN_PLAN_LOAD;
         return;
     }
     if (hopeless(p, s))
         return;
-    if (p->n >= QN_RESIDENTS_MAX) {
-        end(p, QN_PLAN_WAIT, QN_CAUSE_PROCESSES);
-        return;
-    }
     for (size_t i = 0; i < p->n; i++)
         if (p->live[i].leaving) {
             p->gone[i] = true;

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const int64_t MIB = 1024 * 1024;
 
@@ -59,10 +60,12 @@ static void put(const char *name, int64_t size_bytes, const char *options)
     qn_catalog_put(catalog, &row, NULL, NULL);
 }
 
+static const char *backends = "/nonexistent";
+
 static void open_inventory(int64_t memory_bytes, int64_t queue_limit)
 {
     struct qn_inventory_config config = {
-        .backend_dir = "/nonexistent",
+        .backend_dir = backends,
         .max_loaded = {{1, 1, 1, 1, 1, 1}},
         .memory_bytes = memory_bytes,
         .free_memory = told_free,
@@ -95,6 +98,7 @@ static int teardown(void **state)
     (void)state;
     qn_inventory_free(inv);
     inv = NULL;
+    backends = "/nonexistent";
     qn_http_client_free(client);
     qn_catalog_close(catalog);
     qn_loop_free(loop);
@@ -165,6 +169,67 @@ static void what_is_free_counts(void **state)
     assert_int_equal(b.heard, 1);
     assert_int_not_equal(b.code, QN_OK);
     assert_int_not_equal(b.code, QN_ENOMEM);
+}
+
+/* A model's process that never says that it is ready. */
+static void be_a_backend(void)
+{
+    char path[96];
+    snprintf(path, sizeof path, "%s/quince-llm", dir);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs("#!/bin/sh\nexec sleep 1000\n", f);
+    assert_int_equal(fchmod(fileno(f), 0755), 0);
+    fclose(f);
+    backends = dir;
+}
+
+static const char *state_of(const char *name)
+{
+    struct qn_loaded all[4];
+    size_t n = qn_inventory_loaded(inv, all, 4);
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(all[i].name, name))
+            return all[i].state;
+    return "none";
+}
+
+static void until(const char *name, const char *state)
+{
+    while (strcmp(state_of(name), state) != 0)
+        run_for(5);
+}
+
+/* What a loading model has taken already is missing from what is free, and nobody can say how much
+ * that is: the answer comes when it has settled. */
+static void what_a_loading_model_has_taken_refuses_nobody(void **state)
+{
+    (void)state;
+    struct asker a = {0}, b = {0}, c = {0};
+    struct qn_error e = {0};
+    be_a_backend();
+    open_inventory(20000 * MIB, 10);
+    qn_catalog_flush(catalog);
+    free_bytes = 10000 * MIB;
+    ask(&a, "user.large", NULL);
+    until("user.large", "loading");
+    free_bytes = 4000 * MIB; /* half of it is there */
+    put("user.other", 8000 * MIB, "{}");
+    put("user.huge", 30000 * MIB, "{}");
+    qn_catalog_flush(catalog);
+    ask(&b, "user.other", NULL);
+    ask(&c, "user.huge", NULL);
+    run_for(20);
+    assert_int_equal(c.heard, 1); /* larger than the limit: nothing would help */
+    assert_int_equal(c.code, QN_ENOMEM);
+    assert_int_equal(b.heard, 0);
+    assert_string_equal(state_of("user.other"), "queued");
+    assert_int_equal(qn_inventory_unload(inv, "user.large", NULL, NULL, &e), QN_OK);
+    free_bytes = 10000 * MIB;
+    until("user.other", "loading");
+    assert_int_equal(b.heard, 0);
+    qn_lease_release(b.lease);
+    assert_int_equal(a.code, QN_ECANCELLED);
 }
 
 static void a_saved_context_counts(void **state)
@@ -270,6 +335,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_model_over_the_limit_is_refused_with_advice, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(what_is_free_counts, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_a_loading_model_has_taken_refuses_nobody, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_saved_context_counts, setup, teardown),
         cmocka_unit_test_setup_teardown(a_program_that_is_not_there_is_named, setup, teardown),
         cmocka_unit_test_setup_teardown(leases_may_be_given_back_while_others_hear, setup,

@@ -162,6 +162,39 @@ static void a_full_table_waits(void **state)
         live[i] = (struct qn_resident){.kind = LLM, .busy = true};
     PLAN(A(.kind = LLM), A(.max_loaded = ALL(-1), .threads = 4));
     assert_int_equal(plan.verdict, QN_PLAN_WAIT);
+    assert_int_equal(plan.cause, QN_CAUSE_PROCESSES);
+    assert_true(
+        plan.awaited[0]); /* who becomes idle gets no new work, or this would take for ever */
+}
+
+static void a_full_table_makes_room(void **state)
+{
+    (void)state;
+    struct qn_resident live[QN_RESIDENTS_MAX];
+    for (int i = 0; i < QN_RESIDENTS_MAX; i++)
+        live[i] = (struct qn_resident){.kind = LLM, .last_use_ms = 100 + i, .elsewhere = i % 2};
+    live[7].last_use_ms = 5;
+    PLAN(A(.kind = ASR, .elsewhere = true), A(.max_loaded = ALL(-1), .threads = 4));
+    assert_int_equal(plan.verdict, QN_PLAN_EVICT);
+    assert_int_equal(plan.n_evict, 1);
+    assert_int_equal(plan.evict[0], 7);
+    live[7].leaving = true;
+    qn_residency_plan(live, QN_RESIDENTS_MAX, &(struct qn_resident){.kind = LLM},
+                      &(struct qn_budget){.max_loaded = ALL(-1), .threads = 4}, &plan);
+    assert_int_equal(plan.verdict, QN_PLAN_WAIT);
+    assert_int_equal(plan.n_evict, 0);
+}
+
+static void a_table_full_of_pinned_ones_refuses(void **state)
+{
+    (void)state;
+    struct qn_resident live[QN_RESIDENTS_MAX];
+    for (int i = 0; i < QN_RESIDENTS_MAX; i++)
+        live[i] = (struct qn_resident){.kind = LLM, .pinned = true};
+    PLAN(A(.kind = ASR), A(.max_loaded = ALL(-1), .threads = 4));
+    assert_int_equal(plan.verdict, QN_PLAN_REFUSE);
+    assert_int_equal(plan.cause, QN_CAUSE_PROCESSES);
+    assert_true(plan.kept);
 }
 
 static void threads_are_shared_by_the_busy(void **state)
@@ -438,6 +471,8 @@ int main(void)
         cmocka_unit_test(memory_is_freed_over_all_types),
         cmocka_unit_test(too_big_for_the_house),
         cmocka_unit_test(a_full_table_waits),
+        cmocka_unit_test(a_full_table_makes_room),
+        cmocka_unit_test(a_table_full_of_pinned_ones_refuses),
         cmocka_unit_test(threads_are_shared_by_the_busy),
         cmocka_unit_test(kinds_have_their_own_limits),
         cmocka_unit_test(what_computes_elsewhere_needs_no_room),
