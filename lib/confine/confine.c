@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -186,6 +188,48 @@ static int forbid_partly(scmp_filter_ctx filter, uint32_t action)
     return err ? err : seccomp_rule_add_array(filter, action, SCMP_SYS(tgkill), 1, &other);
 }
 
+static int forbid_family(scmp_filter_ctx filter, uint32_t action, scmp_datum_t family)
+{
+    return seccomp_rule_add(filter, action, SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_EQ, family));
+}
+
+/* Who may not connect could still send: a datagram needs no connection, and TCP's fast open makes
+ * one with the first bytes. So a server's sockets are streams of TCP and UNIX, and Netlink, by
+ * which libraries ask the kernel what there is. */
+static int forbid_sending_elsewhere(scmp_filter_ctx filter, uint32_t action)
+{
+    enum { TYPES = 16, LAST_FAMILY = AF_NETLINK };
+    static const scmp_datum_t streaming[] = {AF_UNIX, AF_INET, AF_INET6};
+    const scmp_datum_t fast = MSG_FASTOPEN;
+    int err = 0;
+    for (size_t i = 0; i < sizeof streaming / sizeof *streaming; i++) {
+        for (scmp_datum_t type = 0; type < TYPES && !err; type++)
+            if (type != SOCK_STREAM)
+                err = seccomp_rule_add(filter, action, SCMP_SYS(socket), 2,
+                                       SCMP_A0(SCMP_CMP_EQ, streaming[i]),
+                                       SCMP_A1(SCMP_CMP_MASKED_EQ, TYPES - 1, type));
+        if (!err) /* SCTP's and others' */
+            err = seccomp_rule_add(filter, action, SCMP_SYS(socket), 2,
+                                   SCMP_A0(SCMP_CMP_EQ, streaming[i]),
+                                   SCMP_A2(SCMP_CMP_GT, IPPROTO_TCP));
+    }
+    for (scmp_datum_t family = 0; family < LAST_FAMILY && !err; family++)
+        if (family != AF_UNIX && family != AF_INET && family != AF_INET6)
+            err = forbid_family(filter, action, family);
+    err = err ? err
+              : seccomp_rule_add(filter, action, SCMP_SYS(socket), 1,
+                                 SCMP_A0(SCMP_CMP_GT, LAST_FAMILY));
+    err = err ? err
+              : seccomp_rule_add(filter, action, SCMP_SYS(sendto), 1,
+                                 SCMP_A3(SCMP_CMP_MASKED_EQ, fast, fast));
+    err = err ? err
+              : seccomp_rule_add(filter, action, SCMP_SYS(sendmsg), 1,
+                                 SCMP_A2(SCMP_CMP_MASKED_EQ, fast, fast));
+    return err ? err
+               : seccomp_rule_add(filter, action, SCMP_SYS(sendmmsg), 1,
+                                  SCMP_A3(SCMP_CMP_MASKED_EQ, fast, fast));
+}
+
 qn_err qn_confine_calls(struct qn_error *e)
 {
     return qn_confine_calls_but(QN_CONFINE_ALONE, e);
@@ -205,6 +249,8 @@ qn_err qn_confine_calls_but(enum qn_confine_need need, struct qn_error *e)
         if (forbidden[i].number >= 0 && !(forbidden[i].needed & 1u << need))
             err = seccomp_rule_add(filter, what, forbidden[i].number, 0);
     err = err ? err : forbid_partly(filter, what);
+    if (!err && need == QN_CONFINE_SERVER)
+        err = forbid_sending_elsewhere(filter, what);
     sigemptyset(&action.sa_mask);
     if (!err && sigaction(SIGSYS, &action, NULL) != 0)
         err = -errno;

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -212,6 +213,62 @@ static int do_trace(void)
 }
 #endif
 
+static bool denied(long result)
+{
+    return result < 0 && errno == EACCES;
+}
+
+/* A server that may listen, but reach nobody: not by a datagram, nor by a connection's first bytes.
+ */
+static int serve_only(void)
+{
+    static const int elsewhere[][3] = {
+        {AF_INET, SOCK_DGRAM, 0},          {AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0},
+        {AF_INET, SOCK_RAW, IPPROTO_ICMP}, {AF_INET, SOCK_STREAM, IPPROTO_SCTP},
+        {AF_UNIX, SOCK_DGRAM, 0},          {AF_UNIX, SOCK_SEQPACKET, 0},
+        {AF_PACKET, SOCK_RAW, 0},          {AF_VSOCK, SOCK_STREAM, 0},
+        {AF_ALG, SOCK_SEQPACKET, 0},
+    };
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(9)};
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    char byte = 'x';
+    struct iovec part = {&byte, 1};
+    struct msghdr m = {
+        .msg_name = &to, .msg_namelen = sizeof to, .msg_iov = &part, .msg_iovlen = 1};
+    struct mmsghdr mm = {.msg_hdr = m};
+    if (qn_confine_calls_but(QN_CONFINE_SERVER, NULL))
+        return UNSUPPORTED;
+    for (int i = 0; i < (int)(sizeof elsewhere / sizeof *elsewhere); i++)
+        if (!denied(socket(elsewhere[i][0], elsewhere[i][1], elsewhere[i][2])))
+            return 10 + i;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP), pair[2];
+    if (fd < 0 || listen(fd, 1) != 0)
+        return 2;
+    if (socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0) < 0 || socket(AF_UNIX, SOCK_STREAM, 0) < 0)
+        return 3;
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0 ||
+        send(pair[0], &byte, 1, MSG_NOSIGNAL) != 1)
+        return 4;
+    fd = socket(AF_INET, SOCK_STREAM, 0);
+    if (!denied(
+            sendto(fd, &byte, 1, MSG_FASTOPEN | MSG_NOSIGNAL, (struct sockaddr *)&to, sizeof to)))
+        return 5;
+    if (!denied(sendmsg(fd, &m, MSG_FASTOPEN)) || !denied(sendmmsg(fd, &mm, 1, MSG_FASTOPEN)))
+        return 6;
+    return denied(connect(fd, (struct sockaddr *)&to, sizeof to)) ? 0 : 7;
+}
+
+static void a_server_reaches_nobody(void **state)
+{
+    char text[512];
+    (void)state;
+    int status = in_process(serve_only, text);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == UNSUPPORTED)
+        skip();
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 /* A filter holds for threads that were there before it, too. */
 static void *wait_and_exec(void *arg)
 {
@@ -267,6 +324,7 @@ int main(void)
         cmocka_unit_test(other_files_are_out_of_reach),
         cmocka_unit_test(threads_and_open_sockets_work),
         cmocka_unit_test(what_is_forbidden_stops_the_process),
+        cmocka_unit_test(a_server_reaches_nobody),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
