@@ -7,7 +7,8 @@ and says how it behaves. In a test: `with serving(**behaviour) as server`, then 
 Behaviour: tokens, token_ms (words of an answer), load_ms, word, reasoning, tool (name of a function that is
 called), key (wanted as Bearer), models (names), owned_by, context, slots, status (answer with this error),
 message (its text), die_before (requests that are hung up on before a byte), die_after (words, then the
-connection breaks), crash_after (words, then the process dies), say (lines sent as they are), whole (no
+connection breaks), crash_after (words, then the process dies), say (lines sent as they are), hold (nothing follows
+them until the client hangs up), whole (no
 stream), choices (how many at most), echo (the answer is the request's body), break_out (as in fake_backend.c)."""
 import argparse
 import base64
@@ -177,6 +178,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.begin_stream()
         for text in b.get("say", []):
             self.line(text)
+        if b.get("hold"):
+            self.connection.recv(1)
+            return None
         if rq.get("return_progress"):
             self.say(choices=[], prompt_progress={"total": 7, "cache": 3, "processed": 7, "time_ms": 1})
         if b.get("reasoning"):

@@ -24,6 +24,7 @@ enum {
     GRIEF_MS = 500, /* a broken connection to the own server: has it died? */
     RETRY_MS = 200, /* before the same server is asked again */
     TRIES_MAX = 4,
+    LATE_MS = 1000,  /* for the usage and the end of an answer that is complete */
     HEALTH_MS = 100, /* between two looks at a server that loads */
     ARENA_MAX = 1024 * 1024,
     SMALL_BODY_MAX = 4 * 1024 * 1024
@@ -92,7 +93,10 @@ static bool may_try_again(const struct run *r)
 static qn_err on_data(void *ctx, int status, const char *content_type, const void *p, size_t n)
 {
     struct run *r = ctx;
-    return qn_hearing_data(&r->hearing, status, content_type, p, n);
+    qn_err err = qn_hearing_data(&r->hearing, status, content_type, p, n);
+    if (!err && qn_hearing_complete(&r->hearing))
+        qn_exchange_hurry(r->x, LATE_MS);
+    return err;
 }
 
 static bool has_more_inputs(const struct run *r)
@@ -116,7 +120,7 @@ static void on_end(void *ctx, int status, const struct qn_error *broken)
     r->x = NULL;
     qn_err err = qn_hearing_end(&r->hearing, status, broken, r->up->who, &passing, &why);
     qn_upstream_hide_key(r->up, &why);
-    if (broken && r->bridge->ups.own) {
+    if (err && broken && r->bridge->ups.own) {
         r->grief = qn_xmalloc(sizeof *r->grief);
         *r->grief = why;
         r->due_ms = qn_now_ms() + GRIEF_MS;

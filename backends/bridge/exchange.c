@@ -174,6 +174,12 @@ void qn_exchange_pause(struct qn_exchange *x, bool paused)
     curl_easy_pause(x->easy, paused ? CURLPAUSE_RECV : CURLPAUSE_CONT);
 }
 
+void qn_exchange_hurry(struct qn_exchange *x, int64_t silence_ms)
+{
+    if (silence_ms < x->silence_ms)
+        x->silence_ms = silence_ms;
+}
+
 void qn_exchange_cancel(struct qn_exchange *x)
 {
     unlink_and_free(x);

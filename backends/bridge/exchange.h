@@ -45,6 +45,8 @@ qn_err qn_exchange_begin(struct qn_exchanges *xs, const struct qn_exchange_reque
 /* Stops reading, or goes on: the server's sending comes to rest when the sockets are full. Not from
  * within data. */
 void qn_exchange_pause(struct qn_exchange *x, bool paused);
+/* From now on no byte may take longer than this. Also from within data. */
+void qn_exchange_hurry(struct qn_exchange *x, int64_t silence_ms);
 void qn_exchange_cancel(struct qn_exchange *x); /* closes the connection; no callback follows. Not
                                                    from within data */
 

@@ -254,6 +254,14 @@ static qn_err take_whole(struct qn_hearing *h, struct qn_error *e)
     return err;
 }
 
+bool qn_hearing_complete(const struct qn_hearing *h)
+{
+    bool all = h->form == QN_HEAR_EVENTS;
+    for (int64_t i = 0; all && i < qn_hear_choices(h); i++)
+        all = h->choices[i].done;
+    return all;
+}
+
 static qn_err check_complete(const struct qn_hearing *h, struct qn_error *e)
 {
     for (int64_t i = 0; streams(h) && i < qn_hear_choices(h); i++)
@@ -283,7 +291,7 @@ qn_err qn_hearing_end(struct qn_hearing *h, int status, const struct qn_error *b
         *passing = true;
         return by(who, &h->error, e);
     }
-    if (broken) {
+    if (broken && !qn_hearing_complete(h)) {
         *passing = true;
         qn_err code = broken->code == QN_ETIMEOUT ? QN_ETIMEOUT : QN_EIO;
         return qn_fail(e, h->spoken ? QN_ECHILD : code, "%.200s: %.700s", who, broken->message);

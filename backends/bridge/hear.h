@@ -62,7 +62,10 @@ void qn_hearing_begin(struct qn_hearing *h, const struct qn_ask *ask);
 /* Bytes of the reply. Anything but QN_OK: no more is wanted. */
 qn_err qn_hearing_data(struct qn_hearing *h, int status, const char *content_type, const void *p,
                        size_t n);
-/* The reply is over. broken: the connection's error, NULL: it came whole. QN_OK: it was good. Else
+/* True when every choice of a stream is complete: what may still come is its usage. */
+bool qn_hearing_complete(const struct qn_hearing *h);
+/* The reply is over. broken: the connection's error, NULL: it came whole; of an answer that is
+ * complete that is the server's own affair. QN_OK: it was good. Else
  * why not, said by who (a host's name); *passing: another server, or the same a little later, might
  * answer. */
 qn_err qn_hearing_end(struct qn_hearing *h, int status, const struct qn_error *broken,

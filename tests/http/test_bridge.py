@@ -296,6 +296,20 @@ def test_hostile_streams(server, what):
     assert server.get("/live").status == 200
 
 
+@pytest.mark.parametrize("end", [{"hold": True}, {"die_after": 0}])
+def test_an_answer_that_is_complete_is_good_whatever_becomes_of_the_connection(server, end):
+    say = ['data: {"choices":[{"index":0,"delta":{"content":"all of it"}}]}\n\n',
+           'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n',
+           'data: {"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":2}}\n\n', "data: [DONE]\n\n"]
+    with fake_llama.serving(say=say, **end) as upstream:
+        model = remote(server, "careless", upstream)
+        for _ in range(1 if "hold" in end else 4):  # three failures would keep the server from being asked
+            reply = server.chat(model)
+            assert reply.status == 200, reply.body
+            assert reply.json["choices"][0]["message"]["content"] == "all of it"
+            assert reply.json["usage"]["completion_tokens"] == 2
+
+
 def test_a_request_that_an_upstream_answers_oddly_stands_in_nobodys_way(server):
     """A server that takes no "n" answers one choice of two: that is no reason to leave it alone."""
     with fake_llama.serving(choices=1) as upstream:

@@ -240,6 +240,24 @@ static void what_ends_too_early(void **state)
     fix_free(f);
 }
 
+/* What becomes of the connection then is no part of the answer. */
+static void what_ends_in_time(void **state)
+{
+    (void)state;
+    static const char whole[] =
+        "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hi\"}}]}\n\n"
+        "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+    struct fix *f = fix_new(QN_TASK_CHAT);
+    assert_int_equal(hear(f, 200, SSE, whole, true), QN_OK);
+    assert_true(qn_hearing_complete(&f->h) && has(f, "\"ev\":\"end\""));
+    fix_free(f);
+    f = fix_new(QN_TASK_CHAT);
+    f->job.sampling.n = 2;
+    assert_int_equal(hear(f, 200, SSE, whole, true), QN_ECHILD);
+    assert_false(qn_hearing_complete(&f->h));
+    fix_free(f);
+}
+
 /* A server that says yes and then nothing has answered nobody, whatever was asked. */
 static void an_empty_answer(void **state)
 {
@@ -405,6 +423,7 @@ int main(void)
         cmocka_unit_test(counting_says_no_text),
         cmocka_unit_test(logprobs_of_both_forms),
         cmocka_unit_test(what_ends_too_early),
+        cmocka_unit_test(what_ends_in_time),
         cmocka_unit_test(an_empty_answer),
         cmocka_unit_test(a_second_try_begins_anew),
         cmocka_unit_test(errors_of_servers),
