@@ -13,6 +13,7 @@
  * - token_ms: time between two words
  * - prefill_ms: time before the first word, with progress
  * - prefill_until: the first word comes when there is a file of this name
+ * - second_until: the second word, or event of a script, comes when there is a file of this name
  * - slots: jobs at once (default 4)
  * - word: what is repeated (default "word ")
  * - context: tokens (default 1000)
@@ -57,7 +58,7 @@ struct options {
     bool load_crash, never_ready, echo_job;
     struct qn_json *script; /* NULL: none; an array of at least one event */
     char load_fail[256], load_error[32], fail[256], break_out[256], last_words[8192], word[65536];
-    char load_until[1024], prefill_until[1024], crash_when[1024]; /* "": none */
+    char load_until[1024], prefill_until[1024], second_until[1024], crash_when[1024]; /* "": none */
 };
 
 struct fake_job {
@@ -145,6 +146,7 @@ static qn_err read_options(const char *path, struct options *o, struct qn_error 
         read_text(&root, "word", o->word, sizeof o->word);
         read_text(&root, "load_until", o->load_until, sizeof o->load_until);
         read_text(&root, "prefill_until", o->prefill_until, sizeof o->prefill_until);
+        read_text(&root, "second_until", o->second_until, sizeof o->second_until);
         read_text(&root, "crash_when", o->crash_when, sizeof o->crash_when);
     }
     qn_json_free(doc);
@@ -432,8 +434,10 @@ static bool step(void *self)
         if (!j->job || qn_sink_full(j->out))
             continue;
         active = true;
-        bool filled = j->written > 0 || may_go_on(f->o.prefill_until);
-        if (now >= j->due_ms && filled) {
+        const char *until = j->written == 0   ? f->o.prefill_until
+                            : j->written == 1 ? f->o.second_until
+                                              : "";
+        if (now >= j->due_ms && may_go_on(until)) {
             speak(f, j);
             worked = true;
         } else if (j->written == 0 && now - j->last_progress_ms > 200) {
@@ -453,10 +457,13 @@ static bool step(void *self)
 static void cancel(void *self, const struct qn_job *job)
 {
     struct fake *f = self;
+    int64_t said = 0;
     for (int i = 0; i < JOBS_MAX; i++)
-        if (f->jobs[i].job == job)
+        if (f->jobs[i].job == job) {
+            said = f->jobs[i].written;
             f->jobs[i].job = NULL;
-    qn_info("fake", "cancelled id=%s", job->id);
+        }
+    qn_info("fake", "cancelled id=%s said=%lld", job->id, (long long)said);
 }
 
 static void unload(void *self)

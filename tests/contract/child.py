@@ -7,7 +7,6 @@ import select
 import socket
 import subprocess
 import sys
-import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("QUINCE_TEST_BUILD", ROOT / "build"))
@@ -151,9 +150,3 @@ def of(events, kind):
 
 def text(events, index=0):
     return "".join(e["text"] for e in of(events, "text") if e.get("index", 0) == index)
-
-
-def elapsed(action):
-    start = time.monotonic()
-    action()
-    return time.monotonic() - start

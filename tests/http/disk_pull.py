@@ -52,19 +52,19 @@ def fills_up(server, hub, depot, disk):
     size = 5 * MIB
     data = model_file("fits", size)
     hub.repo("owner/fits", {"fits-Q4_0.gguf": data})
-    fault = hub.fault("fits-Q4_0.gguf", rate=MIB, host="files")
+    fault = hub.fault("fits-Q4_0.gguf", hold=2 * MIB, host="files")
     server.post("/v1/pull", {"model_name": "user.fits", "checkpoint": "owner/fits:Q4_0", "stream": True,
                              "subscribe": False})
     wait_until(lambda: job(server, "user.fits")["cumulative_bytes_downloaded"] > MIB, what="the first MiB")
     filler = disk / "filler"
-    with open(filler, "wb") as f:
+    with open(filler, "wb", buffering=0) as f:
         try:
             while True:
                 f.write(b"x" * 65536)
-                f.flush()
         except OSError:
             pass
-    wait_until(lambda: job(server, "user.fits")["status"] == "error", 30, "the full disk")
+    del fault.options["hold"]
+    wait_until(lambda: job(server, "user.fits")["status"] == "error", what="the full disk")
     state = job(server, "user.fits")
     assert state["code"] == "disk_full" and state["error"].count("disk is full") == 1, state
     here = state["cumulative_bytes_downloaded"]
@@ -72,9 +72,8 @@ def fills_up(server, hub, depot, disk):
     time.sleep(0.5)
     assert job(server, "user.fits")["status"] == "error"  # it is not tried again and again
     filler.unlink()
-    fault.options["rate"] = 50 * MIB
     server.post("/v1/downloads/control", {"id": "model:user.fits", "action": "resume"})
-    wait_until(lambda: job(server, "user.fits")["status"] == "completed", 30, "the rest")
+    wait_until(lambda: job(server, "user.fits")["status"] == "completed", what="the rest")
     blob, = (depot.cache / "models--owner--fits" / "blobs").iterdir()
     assert blob.read_bytes() == data
     assert hub.sent("", host="files") <= size + 8 * 256 * 1024, hub.sent(host="files")

@@ -50,6 +50,7 @@ class Fault:
     encoding   a Content-Encoding to claim        host      only on this server: "api" or "files"
     no_if_range  If-Range is disregarded          from_byte only for requests from there on
     hold       say nothing after so many bytes of the body until the option is taken away
+    hold_all   the same after so many bytes of all bodies that this server has sent
     """
 
     def __init__(self, key, times=None, skip=0, host=None, from_byte=0, **options):
@@ -284,7 +285,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         view, at = memoryview(body), 0
         while view and not self.hub.closing:
             hold = o.get("hold", len(body))
-            if at >= hold:
+            if at >= hold or ("hold_all" in o and self.hub.sent(host=self.server.host) >= o["hold_all"]):
                 if self.gone():
                     return
                 time.sleep(0.01)

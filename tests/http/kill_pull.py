@@ -7,7 +7,7 @@ import time
 from conftest import model_file, wait_until
 
 BYTES_A_KILL = (600_000, 400_000, 500_000)  # of each file
-SECONDS_A_KILL = 0.35
+RATE = 2_000_000  # bytes a second of each connection
 BUFFER = 128 * 1024  # what a connection has that is not noted yet: one buffer and what the sockets hold
 
 
@@ -22,17 +22,21 @@ def kill_and_finish(depot, kills, seed, report=lambda *_: None):
     files[first] = head + files[first][len(head):]
     depot.hub.repo(name, files)
     total = sum(len(data) for data in files.values())
-    # So slow that it takes about as long as all the kills.
-    fault = depot.hub.fault(".gguf", rate=total / (SECONDS_A_KILL * kills) / len(files), host="files")
+    # Each kill comes when so much of it is here, and before much more can be: also where the server is slow to start.
+    marks = sorted(rng.uniform(0.01, 0.9) for _ in range(kills))
+    fault = depot.hub.fault(".gguf", rate=RATE, hold_all=0, host="files")
     model = f"user.kills-{seed}"
     began, asked, allowed = depot.hub.sent(host="files"), len(depot.hub.requests(host="files")), 0
+    fault.options["hold_all"] = began
     server = depot.start()
     reply = server.post("/v1/pull", {"model_name": model, "checkpoint": f"{name}:Q4_0", "recipe": "llamacpp",
                                      "stream": True, "subscribe": False})
     assert reply.status == 200, reply.body
     done = 0
     for n in range(kills):
-        time.sleep(rng.uniform(0.02, 2 * SECONDS_A_KILL))
+        fault.options["hold_all"] = began + total * marks[n]
+        wait_until(lambda: depot.hub.sent(host="files") >= began + total * marks[n], what="so much of the download")
+        time.sleep(rng.uniform(0, 0.1))  # at any moment of what follows
         server.kill()
         requests = len(depot.hub.requests(host="files"))
         allowed, asked = allowed + (requests - asked) * BUFFER, requests
@@ -44,8 +48,8 @@ def kill_and_finish(depot, kills, seed, report=lambda *_: None):
         state = {j["id"]: j for j in server.get("/v1/downloads?all=true").json}.get("model:" + model)
         assert state and state["status"] in ("downloading", "completed"), state  # nothing is forgotten
         done += state["status"] == "completed"
-    fault.options["rate"] = 50_000_000
-    wait_until(lambda: server.get(f"/v1/models/{model}").status == 200, 60, "the model")
+    fault.options.clear()
+    wait_until(lambda: server.get(f"/v1/models/{model}").status == 200, what="the model")
     blobs = depot.blobs(name)
     for data in files.values():
         sha = hashlib.sha256(data).hexdigest()

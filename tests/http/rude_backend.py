@@ -46,7 +46,7 @@ if kind in CONTROL:
         say(CONTROL[kind])
     except OSError:
         pass
-    time.sleep(60)
+    time.sleep(3600)
     sys.exit(0)
 if kind == "control-flood":
     while True:
@@ -78,9 +78,25 @@ REPLIES = {
     "redirect": b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n",
     "nothing": b"",
 }
+
+
+def hear(connection):
+    """The whole request: what is left unread when a socket is closed destroys the answer."""
+    got = b""
+    while True:
+        head, end, body = got.partition(b"\r\n\r\n")
+        length = re.search(rb"(?i)content-length: *(\d+)", head)
+        if end and len(body) >= int(length[1] if length else 0):
+            return
+        piece = connection.recv(65536)
+        if not piece:
+            return
+        got += piece
+
+
 while True:
     connection, _ = listener.accept()
-    connection.recv(65536)
+    hear(connection)
     try:
         connection.sendall(REPLIES[kind])
     except OSError:

@@ -32,7 +32,7 @@ def depot(house, hub):
 
 
 def pull(server, **fields):
-    return server.post("/api/v1/pull", fields, timeout=60)
+    return server.post("/api/v1/pull", fields)
 
 
 def phi(server, **fields):
@@ -43,7 +43,7 @@ class Stream:
     """A streamed pull: (event, data) pairs as they come."""
 
     def __init__(self, server, path="/api/v1/pull", **fields):
-        self.connection = server.connect(60)
+        self.connection = server.connect()
         self.connection.request("POST", path, json.dumps({"stream": True, **fields}),
                                 {"Content-Type": "application/json"})
         self.response = self.connection.getresponse()
@@ -84,6 +84,11 @@ def listed(server):
 
 def slow(hub, name, rate=200_000):
     return hub.fault(name, rate=rate, host="files")
+
+
+def held(hub, name, after=200_000):
+    """A download that comes so far and no further, until the fault's option is taken away."""
+    return hub.fault(name, hold=after, host="files")
 
 
 # ---- the seed's examples ----
@@ -226,7 +231,7 @@ def test_local_import_asks_nobody(depot):
 def test_offline_nobody_waits_for_what_cannot_come(depot):
     """A download of the last run waits until the server is online again; who asks for it now is told."""
     depot.hub.repo("owner/large", {"m-Q4_0.gguf": model_file("large", 600_000)})
-    slow(depot.hub, "m-Q4_0.gguf", 100_000)
+    held(depot.hub, "m-Q4_0.gguf")
     server = depot.start()
     fields = {"model_name": "user.m", "checkpoint": "owner/large:Q4_0"}
     stream = Stream(server, **fields)
@@ -234,14 +239,14 @@ def test_offline_nobody_waits_for_what_cannot_come(depot):
     stream.close()
     server.stop()
     server = depot.start("--offline")
-    reply = server.post("/api/v1/pull", fields, timeout=10)
+    reply = server.post("/api/v1/pull", fields)
     assert reply.status == 400 and reply.json["error"]["code"] == "lemond_offline", reply.body
     assert control(server, "user.m", "pause").json["status"] == "paused"
-    assert server.post("/api/v1/pull", fields, timeout=10).status == 400
+    assert server.post("/api/v1/pull", fields).status == 400
     server.stop()
     depot.hub.heal()
     server = depot.start()
-    assert server.post("/api/v1/pull", fields, timeout=30).status == 200
+    assert server.post("/api/v1/pull", fields).status == 200
 
 
 def test_offline_while_it_runs(depot):
@@ -258,13 +263,13 @@ def test_offline_while_it_runs(depot):
     assert kind == "error" and "offline" in json.dumps(last), (kind, last)
     wait_until(lambda: job(server, "user.m")["phase"] == "waiting", what="the end of the transfer")
     asked = len(depot.hub.log)
-    reply = server.post("/api/v1/pull", fields, timeout=10)
+    reply = server.post("/api/v1/pull", fields)
     assert reply.status == 400 and reply.json["error"]["code"] == "lemond_offline", reply.body
     assert server.get("/v1/registry/search?query=phi").json["error"]["code"] == "lemond_offline"
     assert len(depot.hub.log) == asked
     depot.hub.heal()
     assert server.post("/internal/set", {"offline": False}).status == 200
-    assert server.post("/api/v1/pull", fields, timeout=30).status == 200
+    assert server.post("/api/v1/pull", fields).status == 200
 
 
 def test_gated_repositories(depot):
@@ -401,7 +406,7 @@ def test_clients_share_one_transfer(depot):
 
 def test_another_source_for_a_name_that_is_coming(depot):
     depot.hub.repo("owner/large", {"m-Q4_0.gguf": model_file("large", 400_000)})
-    slow(depot.hub, "m-Q4_0.gguf")
+    held(depot.hub, "m-Q4_0.gguf")
     server = depot.start()
     stream = Stream(server, model_name="user.m", checkpoint="owner/large:Q4_0")
     next(iter(stream))
@@ -425,14 +430,15 @@ def test_a_download_goes_on_without_its_client(depot):
 
 def test_a_client_that_takes_its_download_along(depot):
     depot.hub.repo("owner/large", {"m-Q4_0.gguf": model_file("large", 400_000)})
-    slow(depot.hub, "m-Q4_0.gguf", 100_000)
+    held(depot.hub, "m-Q4_0.gguf")
     server = depot.start()
     fields = {"model_name": "user.m", "checkpoint": "owner/large:Q4_0", "cancel_on_disconnect": True}
     first, second = Stream(server, **fields), Stream(server, **fields)
     next(iter(first))
     next(iter(second))
     first.close()
-    time.sleep(0.5)
+    for _ in range(20):  # it looks at everything at each
+        assert server.get("/live").status == 200
     assert job(server, "user.m")["status"] == "downloading"
     second.close()
     wait_until(lambda: job(server, "user.m")["status"] == "cancelled", what="the cancellation")
@@ -457,7 +463,7 @@ def test_a_job_without_a_watcher(depot):
 
 def test_pause_restart_resume(depot):
     depot.hub.repo("owner/large", {"m-Q4_0.gguf": model_file("large", 600_000)})
-    fault = slow(depot.hub, "m-Q4_0.gguf", 300_000)
+    fault = held(depot.hub, "m-Q4_0.gguf")
     server = depot.start()
     stream = Stream(server, model_name="user.m", checkpoint="owner/large:Q4_0")
     for _, data in stream:
@@ -473,7 +479,7 @@ def test_pause_restart_resume(depot):
     time.sleep(0.5)
     paused = job(server, "user.m")
     assert paused["status"] == "paused" and paused["cumulative_bytes_downloaded"] >= at - 1
-    fault.options["rate"] = 10_000_000
+    del fault.options["hold"]
     assert control(server, "user.m", "resume").json["status"] == "downloading"
     wait_until(lambda: "user.m" in listed(server), what="the model")
     blob = next(depot.blobs("owner/large").iterdir())
@@ -484,12 +490,11 @@ def test_pause_restart_resume(depot):
 
 def test_cancel_and_remove(depot):
     depot.hub.repo("owner/large", {"m-Q4_0.gguf": model_file("large", 600_000)})
-    slow(depot.hub, "m-Q4_0.gguf", 200_000)
+    held(depot.hub, "m-Q4_0.gguf")
     server = depot.start()
     for action in ("cancel", "remove"):
         stream = Stream(server, model_name="user.m", checkpoint="owner/large:Q4_0")
-        next(iter(stream))
-        assert depot.leftovers()
+        wait_until(depot.leftovers, what="a partial")
         assert control(server, "user.m", action).status == 200
         assert list(stream)[-1][0] == "error"
         wait_until(lambda: not depot.leftovers(), what="the partial's removal")
@@ -504,7 +509,7 @@ def test_cancel_and_remove(depot):
 def test_threads_and_priorities(depot):
     for n in range(3):
         depot.hub.repo(f"owner/m{n}", {f"m{n}-Q4_0.gguf": model_file(f"m{n}", 300_000)})
-    slow(depot.hub, ".gguf", 200_000)
+    fault = held(depot.hub, ".gguf", 100_000)
     server = depot.start("--download-threads", "1")
 
     def begin(n, **more):
@@ -519,7 +524,7 @@ def test_threads_and_priorities(depot):
     assert job(server, "user.m0")["phase"] == "waiting" and job(server, "user.m0")["status"] == "downloading"
     control(server, "user.m1", "priority", priority=9)
     wait_until(lambda: job(server, "user.m1")["phase"] == "fetching", what="the second, now first")
-    depot.hub.heal()
+    del fault.options["hold"]
     wait_until(lambda: {"user.m0", "user.m1", "user.m2"} <= listed(server), what="all")
 
 
@@ -535,18 +540,16 @@ def test_the_bandwidth_limit(depot):
 
 def test_a_stopped_server_goes_on_at_its_next_start(depot):
     depot.hub.repo("owner/large", {"m-Q4_0.gguf": model_file("large", 600_000)})
-    fault = slow(depot.hub, "m-Q4_0.gguf", 300_000)
+    fault = held(depot.hub, "m-Q4_0.gguf")
     server = depot.start()
     stream = Stream(server, model_name="user.m", checkpoint="owner/large:Q4_0")
     for _, data in stream:
         if data["bytes_downloaded"] > 100_000:
             break
-    begun = time.monotonic()
-    assert server.stop() == 0
-    assert time.monotonic() - begun < 10
+    assert server.stop() == 0  # what it waited for would never come
     name, data = list(stream)[-1]
     assert name == "error" and "stopping" in data["error"]
-    fault.options["rate"] = 10_000_000
+    del fault.options["hold"]
     server = depot.start()
     wait_until(lambda: "user.m" in listed(server), what="the model")
     assert depot.hub.sent(host="files") <= 600_000 + 8 * 128 * 1024
@@ -592,7 +595,7 @@ def test_deleting_ends_the_download(depot):
     server = depot.start()
     assert pull(server, model_name="user.m", checkpoint="owner/large:Q4_0").status == 200
     depot.hub.repos["owner/large"].add({"m-Q4_0.gguf": model_file("newer", 600_000)}, commit="c" * 40)
-    slow(depot.hub, "m-Q4_0.gguf", 100_000)
+    held(depot.hub, "m-Q4_0.gguf")
     pull(server, model_name="user.m", stream=True, subscribe=False)
     wait_until(lambda: job(server, "user.m")["phase"] == "fetching", what="the new version")
     assert server.post("/v1/delete", {"model_name": "user.m"}).status == 200
@@ -632,7 +635,7 @@ def test_an_update_frees_what_the_old_version_had(depot):
 
 def test_deleting_what_is_only_coming(depot):
     """The first download of a model is cancelled by deleting the model, also where it is paused or has failed."""
-    depot.hub.fault("Q4_K_M.gguf", hang=30)
+    depot.hub.fault("Q4_K_M.gguf", hang=3600)
     server = depot.start()
     for state in ("downloading", "paused"):
         stream = Stream(server, model_name="user.Phi-4-Mini-GGUF", checkpoint=f"{REPO}:Q4_K_M", recipe="llamacpp")

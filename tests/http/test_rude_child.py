@@ -1,10 +1,9 @@
 """A child that breaks the contract harms only the request it was given."""
 import shutil
 import threading
-import time
 
 import pytest
-from conftest import QUICK, ROOT, House, Ticker, events, fake_model, wait_until
+from conftest import QUICK, ROOT, House, events, fake_model, wait_until
 
 REPLIES = ["not-http", "status-500", "status-401", "frame-garbage", "frame-unknown-event", "frame-wrong-type",
            "frame-bad-utf8", "frame-negative-bytes", "frame-huge-bytes", "frame-wild-index",
@@ -51,18 +50,26 @@ def test_a_child_that_talks_nonsense_is_replaced(rude):
     wait_until(lambda: pid not in rude.children(), what="the end of the broken process")
 
 
+def loading(server, model):
+    return [m for m in server.get("/v1/health").json["all_models_loaded"]
+            if m["model_name"] == model and m["status"] == "loading"]
+
+
+def progress(server, model):
+    return [m["progress"] for m in loading(server, model)]
+
+
 def test_a_child_that_floods_its_control_socket(rude):
     model = rude.house.model(rude, "control-flood", rude="control-flood")
     replies = []
     t = threading.Thread(target=lambda: replies.append(rude.chat(model)))
-    with Ticker(rude) as ticker:
-        t.start()
-        time.sleep(1.5)
-        assert rude.post("/v1/unload", {"model_name": model}, timeout=20).status == 200
-    t.join(10)
+    t.start()
+    wait_until(lambda: 0.5 in progress(rude, model), what="the flood")
+    for _ in range(20):
+        assert rude.get("/live").status == 200
+    assert rude.post("/v1/unload", {"model_name": model}).status == 200
+    t.join()
     assert replies and replies[0].status == 503
-    assert ticker.count > 20
-    assert ticker.slowest < 0.5
 
 
 def test_words_after_the_end_are_not_heard(rude):
@@ -73,11 +80,9 @@ def test_words_after_the_end_are_not_heard(rude):
 @pytest.mark.parametrize("kind", CONTROL)
 def test_broken_control_lines(rude, kind):
     model = rude.house.model(rude, kind, rude=kind)
-    begun = time.monotonic()
     reply = rude.chat(model)
     assert reply.status in (500, 502, 503), (kind, reply.body)
     assert reply.json["error"]["message"]
-    assert time.monotonic() - begun < 30
     assert rude.get("/live").status == 200
 
 
@@ -86,9 +91,9 @@ def test_a_child_that_never_becomes_ready_can_be_unloaded(rude):
     replies = []
     t = threading.Thread(target=lambda: replies.append(rude.chat(model)))
     t.start()
-    time.sleep(0.5)
+    wait_until(lambda: loading(rude, model), what="the load")
     assert rude.post("/v1/unload", {"model_name": model}).status == 200
-    t.join(10)
+    t.join()
     assert replies and replies[0].status >= 400
     assert replies[0].json["error"]["message"]
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import BUILD, ROOT, free_port
+from conftest import BUILD, PATIENCE_S, ROOT, free_port
 
 # Becomes quinced with the process number that the variables have to name, and descriptors from 3 on.
 LAUNCHER = """
@@ -34,7 +34,7 @@ class Manager:
         self.path = str(folder / "notify")
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.bind(self.path)
-        self.socket.settimeout(20)
+        self.socket.settimeout(PATIENCE_S)
 
     def heard(self, word):
         """The variables of the next message that has one; signs of life in between are passed over."""
@@ -68,7 +68,7 @@ def activated(house, sockets, names="", args=(), **how):
 
 
 def get(port, path="/live", host="127.0.0.1"):
-    with contextlib.closing(http.client.HTTPConnection(host, port, timeout=20)) as c:
+    with contextlib.closing(http.client.HTTPConnection(host, port, timeout=PATIENCE_S)) as c:
         c.request("GET", path)
         reply = c.getresponse()
         return reply.status, dict(reply.getheaders()), reply.read()
@@ -107,10 +107,10 @@ def test_a_loop_that_hangs_gives_no_sign_of_life(house, manager):
     server.process.send_signal(signal.SIGSTOP)
     manager.socket.settimeout(1)
     with pytest.raises(TimeoutError):
-        for _ in range(20):  # those on their way before it stopped
+        while True:  # those on their way before it stopped
             manager.heard("WATCHDOG")
     server.process.send_signal(signal.SIGCONT)
-    manager.socket.settimeout(20)
+    manager.socket.settimeout(PATIENCE_S)
     assert manager.heard("WATCHDOG")
 
 

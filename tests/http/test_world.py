@@ -3,7 +3,6 @@ answers; the shapes are those of Lemonade's document and of its newer versions."
 import json
 import socket
 import threading
-import time
 
 import pytest
 from conftest import ROOT, Server, gguf, wait_until
@@ -117,11 +116,10 @@ def test_a_hub_that_fails(house, hub, fault, status):
     hub.repo("o/r", {"m.gguf": b"x"})
     server = world(house, hub)
     hub.fault("/api/models/o/r", **fault)
-    began = time.monotonic()
     reply = server.get("/api/v1/pull/variants?checkpoint=o/r")
     assert reply.status == status, reply.body
     assert reply.json["error"]["message"]
-    assert time.monotonic() - began < 30
+    assert len(hub.log) <= 4  # it is asked again, but not for long
 
 
 def test_no_hub_at_all(house):
@@ -290,15 +288,16 @@ def test_search(house, hub):
 def test_too_many_questions_are_our_own_limit(house, hub):
     """No hub has refused anything: 503, as for everything that there is too much of."""
     gate = threading.Event()
-    hub.routes.append(lambda h, url: url.path.startswith("/api/models/slow/") and (gate.wait(20), h.reply(404), True)[2])
+    hub.routes.append(lambda h, url: url.path.startswith("/api/models/slow/") and (gate.wait(), h.reply(404), True)[2])
     server = world(house, hub)
     waiting = []
     for i in range(2 + 64):
         waiting.append(server.connect())
         waiting[-1].request("GET", f"/v1/pull/variants?checkpoint=slow/{i}")
-    time.sleep(0.5)
+    for _ in range(20):  # it has met all of them then
+        assert server.get("/live").status == 200
     for path in ("pull/variants?checkpoint=slow/x", "registry/search?query=qwen3"):
-        reply = server.get("/v1/" + path, timeout=10)
+        reply = server.get("/v1/" + path)
         assert reply.status == 503 and reply.headers["Retry-After"], reply.body
         assert "wait already" in reply.json["error"]["message"]
     gate.set()
@@ -308,7 +307,7 @@ def test_too_many_questions_are_our_own_limit(house, hub):
 
 def test_a_client_that_leaves_ends_its_question(house, hub):
     gate = threading.Event()
-    hub.routes.append(lambda h, url: url.path.startswith("/api/models/slow/") and (gate.wait(20), h.reply(404), True)[2])
+    hub.routes.append(lambda h, url: url.path.startswith("/api/models/slow/") and (gate.wait(), h.reply(404), True)[2])
     hub.repo("o/r", {"m-Q4_0.gguf": b"x"})
     server = world(house, hub)
     # More than are asked at a time: they would hold up everybody if they went on.
@@ -318,24 +317,20 @@ def test_a_client_that_leaves_ends_its_question(house, hub):
         if i == 0:
             wait_until(lambda: hub.log, what="the question")
         c.close()
-    began = time.monotonic()
-    assert server.get("/v1/pull/variants?checkpoint=o/r").status == 200
-    assert time.monotonic() - began < 10
+    assert server.get("/v1/pull/variants?checkpoint=o/r").status == 200  # though the hub has answered none of them
     gate.set()
 
 
 def test_the_server_stops_while_hubs_are_asked(house, hub):
     gate = threading.Event()
-    hub.routes.append(lambda h, url: url.path.startswith("/api/models/slow/") and (gate.wait(20), h.reply(404), True)[2])
+    hub.routes.append(lambda h, url: url.path.startswith("/api/models/slow/") and (gate.wait(), h.reply(404), True)[2])
     server = world(house, hub, "--drain", "0")
     held = []
     for i in range(5):
         held.append(server.connect())
         held[-1].request("GET", f"/v1/pull/variants?checkpoint=slow/{i}")
     wait_until(lambda: len(hub.log) >= 2, what="two questions")
-    began = time.monotonic()
-    assert server.stop() == 0
-    assert time.monotonic() - began < 10
+    assert server.stop() == 0  # though the hub has not answered
     gate.set()
     for c in held:
         c.close()
