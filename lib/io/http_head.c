@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+enum { LENGTH_DIGITS_MAX = 18 }; /* of a Content-Length: it fits 64 bits */
+
 static bool is_token(char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
@@ -23,17 +25,32 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* What framing a head declares: more than one opinion about where the body ends is an attack. */
-struct framing {
-    bool has_length, chunked;
-    bool upgrade; /* not framing, but the same look at every field */
-    const char *length;
-    size_t length_len;
-};
-
-static bool field_value(const char *name, size_t name_len, const char *v, size_t n,
-                        struct framing *f)
+static bool is_field(const char *name, size_t n, const char *wanted)
 {
+    return n == strlen(wanted) && strncasecmp(name, wanted, n) == 0;
+}
+
+static bool add_length(struct qn_framing *f, const char *v, size_t n)
+{
+    if (n == 0 || n > LENGTH_DIGITS_MAX)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (v[i] < '0' || v[i] > '9')
+            return false;
+    if (f->has_length && (f->length_len != n || memcmp(f->length, v, n) != 0))
+        return false;
+    f->has_length = true;
+    f->length = v;
+    f->length_len = n;
+    return true;
+}
+
+bool qn_framing_add(struct qn_framing *f, const char *name, size_t name_len, const char *v,
+                    size_t n)
+{
+    for (size_t i = 0; i < name_len; i++)
+        if (!is_token(name[i]))
+            return false;
     while (n > 0 && (*v == ' ' || *v == '\t')) {
         v++;
         n--;
@@ -43,38 +60,34 @@ static bool field_value(const char *name, size_t name_len, const char *v, size_t
     for (size_t i = 0; i < n; i++)
         if (!is_text(v[i]))
             return false;
-    if (name_len == 14 && strncasecmp(name, "content-length", 14) == 0) {
-        if (n == 0 || n > 18)
-            return false;
-        for (size_t i = 0; i < n; i++)
-            if (v[i] < '0' || v[i] > '9')
-                return false;
-        if (f->has_length && (f->length_len != n || memcmp(f->length, v, n) != 0))
-            return false;
-        f->has_length = true;
-        f->length = v;
-        f->length_len = n;
-    }
-    if (name_len == 7 && strncasecmp(name, "upgrade", 7) == 0)
-        f->upgrade = true;
-    if (name_len == 17 && strncasecmp(name, "transfer-encoding", 17) == 0) {
-        if (f->chunked || n != 7 || strncasecmp(v, "chunked", 7) != 0)
+    if (is_field(name, name_len, "content-length"))
+        return add_length(f, v, n);
+    if (is_field(name, name_len, "transfer-encoding")) {
+        if (f->chunked || !is_field(v, n, "chunked"))
             return false;
         f->chunked = true;
+    } else if (is_field(name, name_len, "host")) {
+        if (f->has_host)
+            return false;
+        f->has_host = true;
+    } else if (is_field(name, name_len, "upgrade")) {
+        f->upgrade = true;
     }
-    return true;
+    return name_len > 0;
 }
 
-static bool field_line(const char *p, size_t n, struct framing *f)
+bool qn_framing_ok(const struct qn_framing *f)
 {
-    size_t i = 0;
-    while (i < n && is_token(p[i]))
-        i++;
+    return !(f->has_length && f->chunked);
+}
+
+static bool field_line(const char *p, size_t n, struct qn_framing *f)
+{
     /* No name, or white space before the colon, or a folded line: all refused (RFC 9112, 5.1, 5.2).
      */
-    if (i == 0 || i == n || p[i] != ':')
-        return false;
-    return field_value(p, i, p + i + 1, n - i - 1, f);
+    const char *colon = memchr(p, ':', n);
+    size_t len = colon ? (size_t)(colon - p) : n;
+    return len < n && qn_framing_add(f, p, len, colon + 1, n - len - 1);
 }
 
 /* method SP target SP HTTP/1.x; fills the head as far as it gets and returns the status. */
@@ -107,7 +120,7 @@ static int request_line(const char *p, size_t n, struct qn_head *h)
 void qn_head_check(const char *p, size_t n, size_t max, struct qn_head *out)
 {
     *out = (struct qn_head){0};
-    struct framing f = {0};
+    struct qn_framing f = {0};
     size_t at = 0;
     bool first = true;
     while (at < n) {
@@ -133,7 +146,7 @@ void qn_head_check(const char *p, size_t n, size_t max, struct qn_head *out)
         } else if (line == 0) {
             out->len = at;
             out->upgrade = f.upgrade;
-            out->status = f.has_length && f.chunked ? 400 : 200;
+            out->status = qn_framing_ok(&f) ? 200 : 400;
             return;
         } else if (!field_line(text, line, &f)) {
             out->status = 400;

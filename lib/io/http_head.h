@@ -22,6 +22,22 @@ struct qn_head {
     bool upgrade; /* when complete: it has a field Upgrade */
 };
 
+/* What the fields of a head declare: more than one opinion about where the body ends, or about whom
+ * the request is for, is an attack. Begin with zeros. */
+struct qn_framing {
+    bool has_length, chunked, has_host;
+    bool upgrade; /* not framing, but the same look at every field */
+    const char *length;
+    size_t length_len;
+};
+
+/* Takes one field; its value is lent while f is used. False: malformed, or it contradicts another
+ * one. */
+bool qn_framing_add(struct qn_framing *f, const char *name, size_t name_len, const char *value,
+                    size_t n);
+/* All fields have been added. */
+bool qn_framing_ok(const struct qn_framing *f);
+
 /* Looks at the first n bytes of a connection. max: most bytes a head may have. */
 void qn_head_check(const char *p, size_t n, size_t max, struct qn_head *out);
 

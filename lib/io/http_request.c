@@ -136,6 +136,31 @@ static enum MHD_Result queue(struct qn_http *h)
     return ok;
 }
 
+/* The daemon's view of one field of a head. */
+struct fields {
+    struct qn_framing framing;
+    bool ok;
+};
+
+static enum MHD_Result check_field(void *ctx, enum MHD_ValueKind kind, const char *name,
+                                   size_t name_len, const char *value, size_t n)
+{
+    struct fields *f = ctx;
+    (void)kind;
+    f->ok = qn_framing_add(&f->framing, name, name_len, value ? value : "", value ? n : 0);
+    return f->ok ? MHD_YES : MHD_NO;
+}
+
+/* The first head of a connection was checked byte by byte before the daemon had it. Later ones are
+ * the daemon's at once, which takes lengths that contradict each other and encodings that it does
+ * not know. */
+static bool fields_ok(struct qn_http *h)
+{
+    struct fields f = {.ok = true};
+    MHD_get_connection_values_n(h->mhd, MHD_HEADER_KIND, check_field, &f);
+    return f.ok && qn_framing_ok(&f.framing);
+}
+
 static enum MHD_Result first_call(struct qn_http *h, const char *method)
 {
     h->seen = true;
@@ -146,7 +171,10 @@ static enum MHD_Result first_call(struct qn_http *h, const char *method)
         refuse_request(h, 400);
         return MHD_NO;
     }
-    /* The first head of a connection was measured before; later ones come straight here. */
+    if (!fields_ok(h)) {
+        refuse_request(h, 400);
+        return MHD_NO;
+    }
     const union MHD_ConnectionInfo *head =
         MHD_get_connection_info(h->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
     if (head && head->header_size > QN_HTTP_HEAD_MAX) {

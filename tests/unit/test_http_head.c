@@ -50,6 +50,7 @@ static void statuses(void **state)
         {"GET / HTTP/1.1\r\nA: x\x01\r\n", 400},
         {"GET / HTTP/1.1\r\nA: x\x7f\r\n", 400},
         {"GET / HTTP/1.1\r\nA: \r x\r\n", 400},
+        {"GET / HTTP/1.1\r\nHost: a\r\nhost: b\r\n", 400},
         {"GET / HTTP/1.1\r\nContent-Length:\r\n", 400},
         {"GET / HTTP/1.1\r\nContent-Length: +1\r\n", 400},
         {"GET / HTTP/1.1\r\nContent-Length: 1, 1\r\n", 400},

@@ -535,6 +535,45 @@ static void refused(const char *text, int status)
     close(fd);
 }
 
+/* The same as the second head of its connection, with the request that it may hide. */
+static void refused_later(const char *fields)
+{
+    char text[512];
+    int fd = dial();
+    say(fd, "GET /late HTTP/1.1\r\nHost: x\r\n\r\n");
+    hear(fd, "late");
+    snprintf(text, sizeof text,
+             "POST /echo HTTP/1.1\r\n%s\r\n0\r\n\r\nGET /late HTTP/1.1\r\nHost: x\r\n\r\n", fields);
+    say(fd, text);
+    hear(fd, NULL);
+    if (strncmp(reply, "HTTP/1.1 400 ", 13) != 0 || strstr(reply + 1, "HTTP/1.1 "))
+        fprintf(stderr, "for %.60s: %.300s\n", fields, reply);
+    CHECK(strncmp(reply, "HTTP/1.1 400 ", 13) == 0 && !strstr(reply + 1, "HTTP/1.1 "));
+    CHECK(strstr(reply, "{\"refused\":400,\"method\":\"POST\",\"path\":\"/echo\"}"));
+    close(fd);
+}
+
+static void later_heads_script(void)
+{
+    refused_later("Host: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n");
+    refused_later("Host: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n");
+    refused_later("Host: x\r\nContent-Length: 5\r\nContent-Length: 50\r\n");
+    refused_later("Host: x\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n");
+    refused_later("Host: x\r\nTransfer-Encoding: gzip, chunked\r\n");
+    refused_later("Host: x\r\nTransfer-Encoding: xchunked\r\nContent-Length: 5\r\n");
+    refused_later("Host: x\r\nContent-Length : 5\r\n");
+    refused_later("Host: x\r\nTransfer-Encoding : chunked\r\n");
+    refused_later("Host: x\r\nX-Bell: \a\r\nContent-Length: 5\r\n");
+    refused_later("Host: x\r\nHost: y\r\nContent-Length: 5\r\n");
+}
+
+static void later_heads_are_as_strict_as_first_ones(void **state)
+{
+    (void)state;
+    play(later_heads_script);
+    assert_int_equal(qn_http_server_active(server), 0);
+}
+
 static void refusals_script(void)
 {
     refused("nonsense\r\n\r\n", 400);
@@ -923,6 +962,7 @@ int main(void)
         T(bodies_that_are_kept_are_stored_by_workers),
         T(a_kept_body_leaves_the_reserve_of_its_disk),
         T(bad_requests_are_refused_in_our_words),
+        T(later_heads_are_as_strict_as_first_ones),
         T(streams_flow_as_they_are_written),
         T(a_slow_reader_holds_the_writer_back),
         T(a_client_that_vanishes_is_noticed_at_once),
