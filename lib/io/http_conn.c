@@ -20,6 +20,7 @@ enum {
     UPGRADE_ARENA_MAX = 64 * QN_HTTP_HEAD_MAX, /* a head's fields, each looked up a few times */
     LINGER_MS = 10 * 1000,
     LINGER_READS = 16, /* buffers thrown away per wake-up */
+    LINGERING_MAX = QN_HTTP_CONNECTIONS_MAX,
     SWEEP_MS = 1000,
     PATH_SHOWN_MAX = 1024 /* longer paths of refused heads are left out */
 };
@@ -37,6 +38,7 @@ void qn_conn_free(struct conn *c)
     if (c->next)
         c->next->prev = c->prev;
     s->n_conns--;
+    s->n_lingering -= c->phase == LINGER;
     free(c);
 }
 
@@ -83,6 +85,7 @@ static struct conn *conn_new(struct qn_http_server *s, int fd, enum phase phase,
         s->conns->prev = c;
     s->conns = c;
     s->n_conns++;
+    s->n_lingering += phase == LINGER;
     if (!s->sweep)
         s->sweep = qn_timer_start(s->loop, SWEEP_MS, SWEEP_MS, on_sweep, s);
     return c;
@@ -127,8 +130,8 @@ void qn_conn_refuse(struct qn_http_server *s, int fd, int status, const char *me
     qn_buf_deinit(&out);
     struct conn *c = conn_new(s, fd, LINGER, LINGER_MS);
     struct qn_error e;
-    if (n < 0)
-        qn_conn_free(c); /* the client has left already */
+    if (n < 0 || s->n_lingering > LINGERING_MAX)
+        qn_conn_free(c); /* the client has left already, or those like it are too many */
     else if (qn_watch_add(s->loop, fd, EPOLLIN, on_linger, c, &c->watch, &e))
         qn_conn_free(c);
 }
@@ -239,11 +242,12 @@ void qn_http_server_add(struct qn_http_server *s, int fd, const void *addr, unsi
                         int tag)
 {
     assert(addr_len <= sizeof(struct sockaddr_storage));
-    if (s->n_conns >= 2 * QN_HTTP_CONNECTIONS_MAX) {
-        close(fd); /* those being refused are too many already */
-        return;
-    }
-    if (s->n_conns >= QN_HTTP_CONNECTIONS_MAX) {
+    /* Those that have been refused are not counted: however many they are, others come in. */
+    if (s->n_conns - s->n_lingering >= QN_HTTP_CONNECTIONS_MAX) {
+        if (s->n_lingering >= LINGERING_MAX) {
+            close(fd);
+            return;
+        }
         qn_warn("http", "too many connections limit=%d", QN_HTTP_CONNECTIONS_MAX);
         qn_conn_refuse(s, fd, 503, "", "");
         return;

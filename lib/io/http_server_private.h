@@ -82,7 +82,7 @@ struct qn_http_server {
     bool running;           /* inside the daemon */
     bool resumed;           /* a connection waits for the daemon's next turn */
     struct conn *conns;
-    size_t n_conns;
+    size_t n_conns, n_lingering; /* all of them; those that are over */
     struct conn *adding; /* being handed to the daemon */
     struct qn_http *requests;
     struct storing *storing;

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/statvfs.h>
 #include <sys/time.h>
@@ -650,6 +651,39 @@ static void bad_requests_are_refused_in_our_words(void **state)
     assert_int_equal(qn_http_server_active(server), 0);
 }
 
+/* As many as there may be connections are refused, and do not close. */
+static int refused_fds[QN_HTTP_CONNECTIONS_MAX];
+
+static void lingering_script(void)
+{
+    int n = (int)(sizeof refused_fds / sizeof *refused_fds);
+    for (int i = 0; i < n; i++) {
+        refused_fds[i] = dial();
+        say(refused_fds[i], "nonsense\r\n\r\n");
+        hear(refused_fds[i], NULL);
+        CHECK(strncmp(reply, "HTTP/1.1 400 ", 13) == 0);
+    }
+    int fd = dial();
+    say(fd, "GET /late HTTP/1.1\r\nHost: x\r\n\r\n");
+    hear(fd, "late");
+    close(fd);
+    for (int i = 0; i < n; i++)
+        close(refused_fds[i]);
+}
+
+static void refused_clients_take_no_place(void **state)
+{
+    (void)state;
+    struct rlimit limit;
+    const rlim_t wanted = 2 * QN_HTTP_CONNECTIONS_MAX + 200; /* both ends are in this process */
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    if (limit.rlim_cur < wanted)
+        limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+    if (limit.rlim_cur < wanted || setrlimit(RLIMIT_NOFILE, &limit))
+        skip();
+    play(lingering_script);
+}
+
 static void tick_script(void)
 {
     int fd = dial();
@@ -963,6 +997,7 @@ int main(void)
         T(a_kept_body_leaves_the_reserve_of_its_disk),
         T(bad_requests_are_refused_in_our_words),
         T(later_heads_are_as_strict_as_first_ones),
+        T(refused_clients_take_no_place),
         T(streams_flow_as_they_are_written),
         T(a_slow_reader_holds_the_writer_back),
         T(a_client_that_vanishes_is_noticed_at_once),
