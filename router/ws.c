@@ -55,8 +55,9 @@ struct qn_ws_session {
     struct qn_websocket_reader in;
     struct qn_buf rest; /* what was read behind the message that paused it */
     struct frame *first, **end;
-    size_t waiting;
-    bool in_pieces; /* a message of ours has begun and not ended */
+    size_t waiting;    /* bytes of memory: small frames are many */
+    bool in_pieces;    /* a message of ours has begun and not ended */
+    bool owes_drained; /* something had to wait, and its owner was not told that it has left */
     bool paused, sent_close, got_close, lingering, dead;
     int64_t heard_ms, moved_ms, pinged_ms, deadline_ms;
 };
@@ -83,7 +84,7 @@ const struct qn_ws_limits qn_ws_limits = {
 static void watch(struct qn_ws_session *s)
 {
     bool reads = !s->paused || s->sent_close;
-    bool writes = s->first || (reads && s->rest.len > 0);
+    bool writes = s->first || s->owes_drained || (reads && s->rest.len > 0);
     uint32_t events = EPOLLRDHUP | (reads ? EPOLLIN : 0) | (writes ? EPOLLOUT : 0);
     if (events != s->events)
         qn_watch_set(s->watch, events);
@@ -106,6 +107,7 @@ static void flush(struct qn_ws_session *s)
         if (f->sent < f->n)
             break;
         s->first = f->next;
+        s->waiting -= sizeof *f;
         if (!s->first)
             s->end = &s->first;
         free(f);
@@ -124,8 +126,9 @@ static void queue(struct qn_ws_session *s, const void *head, size_t head_len, co
         s->moved_ms = qn_now_ms();
     *s->end = f;
     s->end = &f->next;
-    s->waiting += f->n;
+    s->waiting += sizeof *f + f->n;
     flush(s);
+    s->owes_drained = s->owes_drained || s->first;
     watch(s);
 }
 
@@ -145,7 +148,7 @@ static void forget_waiting(struct qn_ws_session *s)
     s->end = at;
     for (struct frame *f = *at, *next; f; f = next) {
         next = f->next;
-        s->waiting -= f->n;
+        s->waiting -= sizeof *f + f->n;
         free(f);
     }
     *at = NULL;
@@ -192,7 +195,7 @@ void qn_ws_send_piece(struct qn_ws_session *s, enum qn_websocket_kind kind, bool
         return;
     assert(s->in_pieces != first);
     s->in_pieces = !last;
-    if (s->waiting + n > s->route->waiting_max)
+    if (s->waiting + sizeof(struct frame) + n > s->route->waiting_max)
         drop_slow(s);
     else
         queue_frame(s, kind, first, last, data, n);
@@ -219,7 +222,7 @@ static bool on_frame(void *ctx, enum qn_websocket_kind kind, int code, const cha
     } else if (s->sent_close) {
         return true; /* only its close frame matters now */
     } else if (kind == QN_WEBSOCKET_PING) {
-        if (s->waiting + n > s->route->waiting_max)
+        if (s->waiting + sizeof(struct frame) + n > s->route->waiting_max)
             drop_slow(s);
         else
             queue_frame(s, QN_WEBSOCKET_PONG, true, true, data, n);
@@ -297,9 +300,15 @@ static void session_free(struct qn_ws_session *s)
     free(s);
 }
 
-/* After every turn: takes the end's next step. */
+/* After every turn: tells the owner that nothing waits any more, whatever has sent it off, and
+ * takes the end's next step. */
 static void settle(struct qn_ws_session *s)
 {
+    if (s->owes_drained && !s->first && !s->dead) {
+        s->owes_drained = false;
+        if (!s->sent_close && s->route->drained)
+            s->route->drained(s);
+    }
     if (s->sent_close && s->got_close && !s->first && !s->lingering && !s->dead) {
         shutdown(s->fd, SHUT_WR);
         s->lingering = true;
@@ -314,15 +323,13 @@ static void settle(struct qn_ws_session *s)
 static void on_socket(void *ctx, uint32_t events)
 {
     struct qn_ws_session *s = ctx;
-    bool reads = !s->paused || s->sent_close, waited = s->first != NULL;
+    bool reads = !s->paused || s->sent_close;
     if (events & EPOLLOUT)
         flush(s);
     if (reads && (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR) || s->rest.len > 0))
         read_some(s);
     else if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
         s->dead = true;
-    if (waited && !s->first && !s->sent_close && !s->dead && s->route->drained)
-        s->route->drained(s);
     settle(s);
 }
 

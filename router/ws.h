@@ -79,7 +79,8 @@ void qn_ws_send(struct qn_ws_session *s, enum qn_websocket_kind kind, const void
 /* The same for one message in several pieces, which must not mix with others. */
 void qn_ws_send_piece(struct qn_ws_session *s, enum qn_websocket_kind kind, bool first, bool last,
                       const void *data, size_t n);
-size_t qn_ws_waiting(const struct qn_ws_session *s); /* bytes not yet handed to the system */
+/* Memory that holds what has not been handed to the system; 0: all has. */
+size_t qn_ws_waiting(const struct qn_ws_session *s);
 
 /* Reads no further message until it is called with false. */
 void qn_ws_pause(struct qn_ws_session *s, bool pause);

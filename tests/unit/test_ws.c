@@ -86,6 +86,21 @@ static void on_resume(void *ctx)
     qn_ws_pause(ctx, false);
 }
 
+/* Sends until nothing waits: no turn of the socket's own has done it. */
+static void on_trickle(void *ctx)
+{
+    do {
+        usleep(1000);
+        qn_ws_send(ctx, QN_WEBSOCKET_BINARY, "t", 1);
+    } while (qn_ws_waiting(ctx) > 0);
+}
+
+static void fill(struct qn_ws_session *s)
+{
+    while (qn_ws_waiting(s) + sizeof block + 100 < WAITING_MAX)
+        qn_ws_send(s, QN_WEBSOCKET_BINARY, block, sizeof block);
+}
+
 static void on_message(struct qn_ws_session *s, bool text, const char *data, size_t n)
 {
     assert_ptr_equal(qn_ws_ctx(s), s);
@@ -97,8 +112,14 @@ static void on_message(struct qn_ws_session *s, bool text, const char *data, siz
             qn_ws_send(s, QN_WEBSOCKET_BINARY, block, sizeof block);
         atomic_store(&flooded, 1);
     } else if (text && !strcmp(data, "fill")) { /* as much as may wait */
-        while (qn_ws_waiting(s) + sizeof block + 10 < WAITING_MAX)
-            qn_ws_send(s, QN_WEBSOCKET_BINARY, block, sizeof block);
+        fill(s);
+    } else if (text && !strcmp(data, "fill and trickle")) {
+        fill(s);
+        qn_loop_post(loop, on_trickle, s);
+    } else if (text && !strcmp(data, "crumbs")) { /* few bytes in more memory than may wait */
+        for (int i = 0; i < WAITING_MAX / 4; i++)
+            qn_ws_send(s, QN_WEBSOCKET_BINARY, "c", 1);
+        atomic_store(&flooded, 1);
     } else if (text && !strcmp(data, "pause")) {
         qn_ws_pause(s, true);
         resume = qn_timer_start(loop, 50, 0, on_resume, s);
@@ -434,6 +455,44 @@ static void what_waits_is_bounded(void **state)
     play(flood_script);
 }
 
+static void crumbs_script(void)
+{
+    int fd = begin(16384), kind;
+    say(fd, 1, "crumbs");
+    while (!atomic_load(&flooded))
+        usleep(1000);
+    while ((kind = hear(fd)) == 0x82)
+        ;
+    CHECK(kind == 0x88 && close_code() == QN_WEBSOCKET_POLICY);
+    close(fd);
+}
+
+static void small_messages_take_memory_too(void **state)
+{
+    (void)state;
+    play(crumbs_script);
+}
+
+static void trickle_script(void)
+{
+    int fd = begin(0), before = atomic_load(&drained), kind;
+    say(fd, 1, "fill and trickle");
+    for (int i = 0; i < 3; i++) { /* at the third answer the second one's turn is over */
+        say(fd, 1, "the end");
+        while ((kind = hear(fd)) == 0x82)
+            ;
+        CHECK(kind == 0x81);
+    }
+    CHECK(atomic_load(&drained) > before);
+    close(fd);
+}
+
+static void the_owner_hears_when_all_has_left(void **state)
+{
+    (void)state;
+    play(trickle_script);
+}
+
 static void stall_script(void)
 {
     int fd = begin(16384), other = begin(0);
@@ -521,6 +580,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(silent_clients_are_asked_then_dropped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(closing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_waits_is_bounded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_owner_hears_when_all_has_left, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(small_messages_take_memory_too, set_up, tear_down),
         cmocka_unit_test_setup_teardown(clients_that_take_nothing_are_dropped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_more_sessions_than_agreed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(stopping, set_up, tear_down),
