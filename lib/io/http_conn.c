@@ -11,6 +11,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -264,11 +265,30 @@ void qn_http_server_add(struct qn_http_server *s, int fd, const void *addr, unsi
     }
 }
 
+/* A socket of both kinds, as service managers open them, gives IPv4 addresses in IPv6 (RFC 4291,
+ * 2.5.5.2). */
+static void unmap(struct sockaddr_storage *sa)
+{
+    const struct sockaddr_in6 mapped = *(struct sockaddr_in6 *)(void *)sa;
+    struct sockaddr_in plain = {.sin_family = AF_INET, .sin_port = mapped.sin6_port};
+    if (mapped.sin6_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&mapped.sin6_addr))
+        return;
+    memcpy(&plain.sin_addr, &mapped.sin6_addr.s6_addr[12], sizeof plain.sin_addr);
+    memcpy(sa, &plain, sizeof plain);
+}
+
+bool qn_conn_ends(struct conn *c, struct qn_http_ends *out)
+{
+    socklen_t len = sizeof c->own;
+    if (!c->own.ss_family && getsockname(c->fd, (struct sockaddr *)&c->own, &len))
+        return false;
+    *out = (struct qn_http_ends){.peer = c->addr, .own = c->own};
+    unmap(&out->peer);
+    unmap(&out->own);
+    return true;
+}
+
 bool qn_http_upgrade_ends(const struct qn_http_upgrade *u, struct qn_http_ends *out)
 {
-    int fd = u->conn->fd;
-    socklen_t peer = sizeof out->peer, own = sizeof out->own;
-    *out = (struct qn_http_ends){0};
-    return getpeername(fd, (struct sockaddr *)&out->peer, &peer) == 0 &&
-           getsockname(fd, (struct sockaddr *)&out->own, &own) == 0;
+    return qn_conn_ends(u->conn, out);
 }

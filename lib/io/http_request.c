@@ -415,12 +415,7 @@ int qn_http_tag(const struct qn_http *h)
 
 bool qn_http_ends(const struct qn_http *h, struct qn_http_ends *out)
 {
-    struct conn *c = h->conn;
-    socklen_t len = sizeof c->own;
-    if (!c->own.ss_family && getsockname(c->fd, (struct sockaddr *)&c->own, &len))
-        return false;
-    *out = (struct qn_http_ends){.peer = c->addr, .own = c->own};
-    return true;
+    return qn_conn_ends(h->conn, out);
 }
 
 void qn_http_set_about(struct qn_http *h, const void *about)

@@ -89,7 +89,8 @@ bool qn_http_body_thrown(const struct qn_http *h); /* it was unwanted */
 qn_err qn_http_body_keep(struct qn_http *h, const char *path, struct qn_error *e);
 struct qn_arena *qn_http_arena(struct qn_http *h); /* freed with the request */
 
-/* The two ends of the request's connection. False when the system does not say. */
+/* The two ends of the request's connection; IPv4 over a socket of IPv6 is IPv4. False when the
+ * system does not say. */
 struct qn_http_ends {
     struct sockaddr_storage peer, own;
 };

@@ -92,6 +92,8 @@ struct qn_http_server {
 
 /* http_conn.c: a connection before it is the daemon's, and after a refusal. */
 void qn_conn_free(struct conn *c);
+/* Its two ends. False when the system does not say. */
+bool qn_conn_ends(struct conn *c, struct qn_http_ends *out);
 /* Writes a whole answer to fd, which nobody else writes to any more, and takes the descriptor. */
 void qn_conn_refuse(struct qn_http_server *s, int fd, int status, const char *method,
                     const char *path);

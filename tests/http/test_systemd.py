@@ -74,6 +74,19 @@ def get(port, path="/live", host="127.0.0.1"):
         return reply.status, dict(reply.getheaders()), reply.read()
 
 
+def test_a_socket_of_both_kinds(house):
+    """ListenStream=PORT opens IPv6 with IPv4 in it: a program of the user's own is known over either."""
+    try:
+        both = socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True)
+    except (OSError, ValueError):
+        pytest.skip("this machine has no IPv6")
+    with both:
+        activated(house, [both], args=("--insecure",))
+        port = both.getsockname()[1]
+        assert get(port, "/internal/config")[0] == 200
+        assert get(port, "/internal/config", "::1")[0] == 200
+
+
 def test_ready_and_stopping(house, manager):
     server = house.start("--drain", "7", env={"NOTIFY_SOCKET": manager.path})
     ready = manager.heard("READY")
