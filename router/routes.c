@@ -260,6 +260,12 @@ static void refuse(struct qn_services *sv, struct qn_http *h, enum qn_verdict ve
     qn_answer_plain(h, status, qn_verdict_type(verdict), qn_verdict_text(verdict));
 }
 
+/* No such request says anything in a body. */
+static bool has_no_use_for_a_body(const char *method)
+{
+    return qn_str_eq(method, "GET") || qn_str_eq(method, "HEAD");
+}
+
 /* What gives a model work, or has one loaded, which is more work than most answers. */
 static bool is_work(const struct qn_route *row)
 {
@@ -355,7 +361,7 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
         } else if ((verdict = qn_auth_admit(r->services->auth, h, &visit, hit.row->class)) !=
                    QN_MAY) {
             refuse(r->services, h, verdict);
-        } else if (qn_http_body_thrown(h)) {
+        } else if (qn_http_body_thrown(h) && !has_no_use_for_a_body(method)) {
             struct qn_error e; /* the keys have changed meanwhile */
             qn_fail(&e, QN_EBUSY, "the request has come while keys were changed: try again");
             qn_answer_error(h, &e);
@@ -407,7 +413,7 @@ const char *qn_routes_large_body(const struct qn_routes *r, const struct qn_http
 bool qn_routes_unwanted_body(const struct qn_routes *r, const struct qn_http *h)
 {
     struct qn_route_hit hit;
-    return will_be_refused(r, h, &hit);
+    return has_no_use_for_a_body(qn_http_method(h)) || will_be_refused(r, h, &hit);
 }
 
 void qn_routes_refuse(int status, const char *path, struct qn_buf *body)
@@ -421,9 +427,11 @@ void qn_routes_refuse(int status, const char *path, struct qn_buf *body)
          "The request body is too large: the setting body-limit says how large it "
          "may be"},
         {431, "headers_too_large", "The request's headers are too large"},
+        {500, "server_error", "The request's body could not be stored: the server's log says why"},
         {503, "overloaded", "Too many connections: try again in a moment"},
+        {505, "http_version_not_supported", "Only HTTP/1.0 and HTTP/1.1 are spoken here"},
         {507, "disk_full",
-         "The disk has no room for this file: free some, or lower the setting disk-reserve"},
+         "The disk has no room for this body: free some, or lower the setting disk-reserve"},
     };
     size_t i = 0;
     while (i + 1 < sizeof known / sizeof *known && known[i].status != status)

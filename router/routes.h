@@ -67,8 +67,8 @@ bool qn_routes_upgrade(struct qn_routes *r, struct qn_http_upgrade *u);
  * NULL for most requests. For qn_http_events. */
 const char *qn_routes_large_body(const struct qn_routes *r, const struct qn_http *h);
 
-/* True when the request will be refused whatever its body says, which need not be kept then: who
- * has no key fills no disk. For qn_http_events. */
+/* True when the request's body will not be looked at, because it is refused or its method has no
+ * use for one: who has no key fills no disk. For qn_http_events. */
 bool qn_routes_unwanted_body(const struct qn_routes *r, const struct qn_http *h);
 
 /* Renders the body of an answer that the HTTP server gives by itself. */

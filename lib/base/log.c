@@ -60,22 +60,26 @@ void qn_log_set_sink(qn_log_sink sink, void *ctx)
     line_sink = sink;
 }
 
-/* Escapes control bytes in place of the text's own line breaks; out has room for n bytes. */
+/* Copies text with its line breaks, control characters and bytes that are not UTF-8 (a format may
+ * have cut a character in two) escaped; out has room for n bytes. U+0080 to U+009F are control
+ * characters too: terminals obey U+009B as ESC [. */
 static size_t escape(char *out, size_t n, const char *text)
 {
-    size_t used = 0;
-    for (const char *p = text; *p && used + 5 < n; p++) {
-        unsigned char c = (unsigned char)*p;
+    size_t used = 0, len = strlen(text), step;
+    for (size_t i = 0; i < len && used + 5 < n; i += step) {
+        uint32_t cp;
+        unsigned char c = (unsigned char)text[i];
+        step = qn_utf8_decode(text + i, len - i, &cp);
         if (c == '\n') {
-            out[used++] = '\\';
-            out[used++] = 'n';
-        } else if (c < 0x20 || c == 0x7F) {
+            memcpy(out + used, "\\n", 2);
+            used += 2;
+        } else if (c >= 0x80 && step == 1) {
             used += (size_t)snprintf(out + used, n - used, "\\x%02x", c);
-        } else if (c == 0xC2 && (unsigned char)p[1] >= 0x80 && (unsigned char)p[1] <= 0x9F) {
-            /* U+0080 to U+009F are control characters too: terminals obey U+009B as ESC [. */
-            used += (size_t)snprintf(out + used, n - used, "\\x%02x", (unsigned char)*++p);
+        } else if (cp < 0x20 || (cp >= 0x7F && cp <= 0x9F)) {
+            used += (size_t)snprintf(out + used, n - used, "\\x%02x", (unsigned)cp);
         } else {
-            out[used++] = (char)c;
+            memcpy(out + used, text + i, step);
+            used += step;
         }
     }
     return used;

@@ -139,22 +139,30 @@ def test_strangers_do_not_look_inside(house):
         assert server.get(path, headers=bearer(KEY)).json["failed_models"] == []
 
 
-def test_who_has_no_key_fills_no_disk(locked, tmp_path):
-    """A body is looked at when its sender may come in."""
-    def spool():
-        for fd in os.listdir(f"/proc/{locked.process.pid}/fd"):
-            with contextlib.suppress(FileNotFoundError):  # closed meanwhile
-                name = os.readlink(f"/proc/{locked.process.pid}/fd/{fd}")
-                if "quince-" in name or "/tmp/#" in name:
-                    yield name
-    before = list(spool())
+def spools(server):
+    """Descriptors of files in which bodies are kept."""
+    found = []
+    for fd in os.listdir(f"/proc/{server.process.pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            name = os.readlink(f"/proc/{server.process.pid}/fd/{fd}")
+            if "quince-" in name or "/tmp/#" in name:
+                found.append(name)
+    return found
+
+
+@pytest.mark.parametrize("request_line, answer", [
+    ("POST /v1/chat/completions", 401), ("GET /live", 200), ("HEAD /health", 200), ("GET /", 200),
+    ("OPTIONS /v1/load", 204), ("POST /live", 405), ("GET /v1/models", 401)])
+def test_who_has_no_key_fills_no_disk(locked, request_line, answer):
+    """A body is looked at when its sender may come in, and where one says anything."""
+    spool = spools(locked)
     with contextlib.closing(raw_connection(locked)) as s:
-        s.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        s.sendall(request_line.encode() + b" HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                   b"Content-Length: 8000000\r\n\r\n" + b" " * 7_999_999)
         assert locked.get("/live").status == 200  # the bytes have been seen to
-        assert list(spool()) == before
+        assert spools(locked) == spool
         s.sendall(b" ")
-        assert s.recv(20).startswith(b"HTTP/1.1 401 ")
+        assert s.recv(20).startswith(f"HTTP/1.1 {answer} ".encode())
 
 
 # ---- keys of the catalog ----

@@ -265,6 +265,27 @@ static void content_types(void **state)
     assert_false(qn_auth_is_json("+json"));
 }
 
+/* Each answer of the HTTP server itself says what is wrong, and nothing else. */
+static void refusals(void **state)
+{
+    (void)state;
+    static const struct {
+        int status;
+        const char *type;
+    } rows[] = {{400, "bad_request"},  {413, "too_large"},  {431, "headers_too_large"},
+                {500, "server_error"}, {503, "overloaded"}, {505, "http_version_not_supported"},
+                {507, "disk_full"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct qn_buf body;
+        char type[64];
+        qn_buf_init(&body, 4096);
+        qn_routes_refuse(rows[i].status, "/v1/models", &body);
+        snprintf(type, sizeof type, "\"type\":\"%s\"", rows[i].type);
+        assert_non_null(strstr(qn_buf_cstr(&body), type));
+        qn_buf_deinit(&body);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +298,7 @@ int main(void)
         cmocka_unit_test(own_and_allowed_origins),
         cmocka_unit_test(sites),
         cmocka_unit_test(classes),
+        cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
