@@ -158,13 +158,13 @@ static bool missing(int why)
 
 /* Binds all addresses on one port. *again: a port picked by the first address was taken on another.
  */
-static qn_err bind_all(struct qn_listen *ls, const struct addrinfo *list, const char *host,
-                       int port, bool *again, struct qn_error *e)
+static qn_err bind_all(struct qn_listen *ls, const struct addrinfo *list,
+                       const struct qn_place *place, bool *again, struct qn_error *e)
 {
     char text[INET6_ADDRSTRLEN + 2] = "";
     int why = 0;
     *again = false;
-    ls->port = port;
+    ls->port = place->port;
     for (const struct addrinfo *a = list; a && ls->n < SOCKETS_MAX; a = a->ai_next) {
         if (a->ai_family != AF_INET && a->ai_family != AF_INET6)
             continue;
@@ -175,7 +175,7 @@ static qn_err bind_all(struct qn_listen *ls, const struct addrinfo *list, const 
             address_text(a->ai_addr, text, sizeof text);
             if (missing(why))
                 continue;
-            *again = why == EADDRINUSE && port == 0;
+            *again = why == EADDRINUSE && place->port == 0;
             close_all(ls);
             break;
         }
@@ -189,20 +189,21 @@ static qn_err bind_all(struct qn_listen *ls, const struct addrinfo *list, const 
     if (why == EADDRINUSE)
         return qn_fail(e, QN_ECONFLICT,
                        "port %d on %s is taken: another quinced or another program listens there. "
-                       "Stop it, or start with --port N (0 picks a free port)",
-                       ls->port, text);
+                       "Stop it, or choose another with %s",
+                       ls->port, text, place->port_set);
     if (why == EACCES)
         return qn_fail(e, QN_EIO,
-                       "port %d on %s is not allowed for ordinary users: choose one above "
-                       "1023 with --port N",
-                       ls->port, text);
-    return qn_fail(e, QN_EIO, "cannot listen on %s (%s): %s", host, text, strerror(why));
+                       "port %d on %s is not allowed for ordinary users: choose one above 1023 "
+                       "with %s",
+                       ls->port, text, place->port_set);
+    return qn_fail(e, QN_EIO, "cannot listen on %s (%s): %s", place->host, text, strerror(why));
 }
 
 /* localhost is both loopback addresses, whatever /etc/hosts says. */
-static qn_err addresses(const char *host, struct addrinfo **v4, struct addrinfo **v6,
+static qn_err addresses(const struct qn_place *place, struct addrinfo **v4, struct addrinfo **v6,
                         struct qn_error *e)
 {
+    const char *host = place->host;
     bool local = qn_str_ieq(host, "localhost");
     struct addrinfo hints = {
         .ai_socktype = SOCK_STREAM,
@@ -220,42 +221,42 @@ static qn_err addresses(const char *host, struct addrinfo **v4, struct addrinfo 
     if (!err && local && getaddrinfo("::1", NULL, &hints, v6))
         *v6 = NULL;
     if (err)
-        return qn_fail_param(e, QN_EINVAL, "host",
-                             "--host '%.100s' is not an address of this machine: %s", host,
-                             gai_strerror(err));
+        return qn_fail_param(e, QN_EINVAL, place->host_set,
+                             "%s: '%.100s' is not an address of this machine: %s", place->host_set,
+                             host, gai_strerror(err));
     return QN_OK;
 }
 
-static qn_err refuse_public(const char *host, struct qn_error *e)
+static qn_err refuse_public(const char *setting, const char *host, struct qn_error *e)
 {
-    return qn_fail_param(e, QN_EINVAL, "host",
-                         "--host %s can be reached from other machines, and no key keeps "
+    return qn_fail_param(e, QN_EINVAL, setting,
+                         "%s: %s can be reached from other machines, and no key keeps "
                          "strangers out: make one with `quince keys add NAME` while the "
                          "server listens on localhost, or set QUINCE_API_KEY, or add "
                          "--insecure if everybody who can reach it may use it",
-                         host);
+                         setting, host);
 }
 
-qn_err qn_listen_open(struct qn_loop *l, struct qn_http_server *server, const char *host, int port,
-                      bool guarded, int tag, struct qn_listen **out, struct qn_error *e)
+qn_err qn_listen_open(struct qn_loop *l, struct qn_http_server *server,
+                      const struct qn_place *place, struct qn_listen **out, struct qn_error *e)
 {
     struct addrinfo *v4 = NULL, *v6 = NULL, *last;
     struct qn_listen *ls = qn_xcalloc(1, sizeof *ls);
     ls->loop = l;
     ls->server = server;
-    ls->tag = tag;
-    qn_err err = addresses(host, &v4, &v6, e);
+    ls->tag = place->tag;
+    qn_err err = addresses(place, &v4, &v6, e);
     if (err)
         goto out;
     for (last = v4; last->ai_next; last = last->ai_next)
         ;
     last->ai_next = v6; /* one list; cut again before it is freed */
     for (const struct addrinfo *a = v4; a && !err; a = a->ai_next)
-        if (!guarded && !is_loopback(a->ai_addr))
-            err = refuse_public(host, e);
+        if (!place->guarded && !is_loopback(a->ai_addr))
+            err = refuse_public(place->host_set, place->host, e);
     bool again = !err;
     for (int tries = 0; again && tries < PORT_TRIES; tries++)
-        err = bind_all(ls, v4, host, port, &again, e);
+        err = bind_all(ls, v4, place, &again, e);
     for (size_t i = 0; i < ls->n && !err; i++)
         err = qn_watch_add(l, ls->fds[i], EPOLLIN, on_readable, ls, &ls->watches[i], e);
     last->ai_next = NULL;
@@ -299,7 +300,7 @@ qn_err qn_listen_adopt(struct qn_loop *l, struct qn_http_server *server, const i
         else if (!is_loopback((struct sockaddr *)&addr)) {
             address_text((struct sockaddr *)&addr, text, sizeof text);
             ls->open_to_others = true;
-            err = guarded ? QN_OK : refuse_public(text, e);
+            err = guarded ? QN_OK : refuse_public("LISTEN_FDS", text, e);
         }
         if (!err)
             err = qn_watch_add(l, fds[i], EPOLLIN, on_readable, ls, &ls->watches[ls->n - 1], e);

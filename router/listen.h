@@ -11,12 +11,21 @@
 
 struct qn_listen;
 
-/* host: "localhost" binds 127.0.0.1 and, where the machine has it, [::1]; any other name or address
- * binds what it stands for. port 0 picks one that is free on all of them. An address that other
- * machines can reach is refused unless `guarded`. tag: of every connection (qn_http_tag).
- * QN_ECONFLICT: the port is taken. */
-qn_err qn_listen_open(struct qn_loop *l, struct qn_http_server *server, const char *host, int port,
-                      bool guarded, int tag, struct qn_listen **out, struct qn_error *e);
+/* A place to listen at. Strings are lent for the call. */
+struct qn_place {
+    /* "localhost" is 127.0.0.1 and, where the machine has it, [::1]; any other name or address is
+     * what it stands for. */
+    const char *host;
+    int port;             /* 0 picks one that is free on all of them */
+    const char *host_set; /* for messages: the setting that says where, */
+    const char *port_set; /* and how the port is set: "--port N" */
+    bool guarded;         /* false: an address that other machines can reach is refused */
+    int tag;              /* of every connection (qn_http_tag) */
+};
+
+/* QN_ECONFLICT: the port is taken. */
+qn_err qn_listen_open(struct qn_loop *l, struct qn_http_server *server,
+                      const struct qn_place *place, struct qn_listen **out, struct qn_error *e);
 /* The same over sockets that are in listen already, at most 8; they are this listener's from now
  * on, also when it fails. Closing them leaves the place to whoever has opened it. */
 qn_err qn_listen_adopt(struct qn_loop *l, struct qn_http_server *server, const int *fds, size_t n,

@@ -28,7 +28,7 @@ static qn_err add(struct qn_listeners *out, const char *host, size_t host_len, i
         return qn_fail_param(e, QN_EINVAL, param, "%s: an address has 1 to %d letters", param,
                              QN_LISTENER_HOST_MAX);
     struct qn_listener *l = &out->v[out->n++];
-    *l = (struct qn_listener){.port = (int)port, .profile = profile};
+    *l = (struct qn_listener){.port = (int)port, .profile = profile, .setting = param};
     memcpy(l->host, host, host_len);
     return QN_OK;
 }

@@ -17,7 +17,8 @@ struct qn_listener {
     char host[QN_LISTENER_HOST_MAX + 1];
     int port;
     enum qn_profile profile;
-    bool optional; /* when the port is taken the server does without it */
+    bool optional;       /* when the port is taken the server does without it */
+    const char *setting; /* that asks for it */
 };
 
 struct qn_listeners {

@@ -14,10 +14,32 @@ struct opening {
     bool may_be_public;
 };
 
-static qn_err open_one(const struct opening *o, const char *host, int port, enum qn_profile profile,
-                       struct qn_listen **out, struct qn_error *e)
+/* How each setting's port is set, for whom it is taken. */
+static const char *port_set(const char *setting)
 {
-    return qn_listen_open(o->loop, o->server, host, port, o->may_be_public, (int)profile, out, e);
+    static const struct {
+        const char *setting, *set;
+    } known[] = {{"host", "--port N (0 picks a free port)"},
+                 {"listen", "--listen [ADDRESS:]PORT=PROFILE"},
+                 {"ollama-port", "--ollama-port N (or do without: off)"},
+                 {"websocket-port", "--websocket-port N (auto picks a free port)"}};
+    size_t i = 0;
+    while (!qn_str_eq(known[i].setting, setting))
+        i++;
+    return known[i].set;
+}
+
+/* setting: one of those above, that asks for it. */
+static qn_err open_one(const struct opening *o, const char *setting, const char *host, int port,
+                       enum qn_profile profile, struct qn_listen **out, struct qn_error *e)
+{
+    const struct qn_place place = {.host = host,
+                                   .port = port,
+                                   .host_set = setting,
+                                   .port_set = port_set(setting),
+                                   .guarded = o->may_be_public,
+                                   .tag = (int)profile};
+    return qn_listen_open(o->loop, o->server, &place, out, e);
 }
 
 /* Opens a listener over the sockets that were passed for it; *out stays NULL when there are none.
@@ -49,7 +71,7 @@ static qn_err open_main(const struct opening *o, struct qn_error *e)
     qn_err err = adopt(o, true, profile, at, e);
     if (err || *at)
         return err;
-    return open_one(o, o->settings->host, (int)o->settings->port, profile, at, e);
+    return open_one(o, "host", o->settings->host, (int)o->settings->port, profile, at, e);
 }
 
 static qn_err open_passed(const struct opening *o, struct qn_error *e)
@@ -72,7 +94,7 @@ static qn_err open_more(const struct opening *o, struct qn_error *e)
         const struct qn_listener *l = &p->places.v[i];
         if (qn_activation_has_port(&p->passed, l->port))
             continue;
-        err = open_one(o, l->host, l->port, l->profile, &p->more[i], e);
+        err = open_one(o, l->setting, l->host, l->port, l->profile, &p->more[i], e);
         if (err && l->optional) {
             qn_info("listen",
                     "port=%d not_used=1 message=\"%s\" (programs made for Ollama can use port %d)",
@@ -93,7 +115,8 @@ static qn_err open_websocket(const struct opening *o, struct qn_error *e)
     if (qn_str_eq(s->websocket_port, "off"))
         return QN_OK;
     qn_parse_i64(s->websocket_port, &port); /* stays 0 for auto */
-    return open_one(o, s->host, (int)port, qn_profile_parse(s->profile), &o->ports->sockets, e);
+    return open_one(o, "websocket-port", s->host, (int)port, qn_profile_parse(s->profile),
+                    &o->ports->sockets, e);
 }
 
 qn_err qn_ports_open(struct qn_ports *p, struct qn_loop *l, struct qn_http_server *server,

@@ -463,6 +463,16 @@ def started(house, tmp_path, *args, env=None):
     return "".join(lines), process
 
 
+def test_a_port_that_is_taken_is_named_by_its_setting(house, tmp_path):
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as other:
+        taken = other.getsockname()[1]
+        for flag, value in (("--websocket-port", str(taken)), ("--listen", f"127.0.0.1:{taken}=auto"),
+                            ("--ollama-port", str(taken))):
+            text, process = started(house, tmp_path, flag, value)
+            process.wait()
+            assert f"port {taken} on 127.0.0.1 is taken" in text and f"choose another with {flag} " in text, text
+
+
 def ask(address, port, method, path, body=None, headers=None):
     with contextlib.closing(http.client.HTTPConnection(address, port, timeout=PATIENCE_S)) as c:
         headers = dict(headers or {})

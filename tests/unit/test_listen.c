@@ -72,12 +72,23 @@ static bool has_v6(void)
     return yes;
 }
 
+static qn_err listen_at(const char *host, int port, bool guarded, struct qn_listen **ls,
+                        struct qn_error *e)
+{
+    const struct qn_place place = {.host = host,
+                                   .port = port,
+                                   .host_set = "listen",
+                                   .port_set = "--listen PORT",
+                                   .guarded = guarded};
+    return qn_listen_open(loop, server, &place, ls, e);
+}
+
 static void both_loopbacks(void **state)
 {
     (void)state;
     struct qn_listen *ls;
     struct qn_error e = {0};
-    assert_int_equal(qn_listen_open(loop, server, "localhost", 0, false, 0, &ls, &e), QN_OK);
+    assert_int_equal(listen_at("localhost", 0, false, &ls, &e), QN_OK);
     int port = qn_listen_port(ls);
     assert_true(port > 0);
     assert_false(qn_listen_open_to_others(ls));
@@ -85,14 +96,13 @@ static void both_loopbacks(void **state)
     if (has_v6())
         assert_true(connects(AF_INET6, port));
     struct qn_listen *other;
-    assert_int_equal(qn_listen_open(loop, server, "localhost", port, false, 0, &other, &e),
-                     QN_ECONFLICT);
+    assert_int_equal(listen_at("localhost", port, false, &other, &e), QN_ECONFLICT);
     char text[32];
     snprintf(text, sizeof text, "port %d on 127.0.0.1", port);
     assert_non_null(strstr(e.message, text));
-    assert_non_null(strstr(e.message, "--port"));
+    assert_non_null(strstr(e.message, "choose another with --listen PORT"));
     qn_listen_close(ls);
-    assert_int_equal(qn_listen_open(loop, server, "127.0.0.1", port, false, 0, &other, &e), QN_OK);
+    assert_int_equal(listen_at("127.0.0.1", port, false, &other, &e), QN_OK);
     qn_listen_close(other);
 }
 
@@ -101,14 +111,16 @@ static void refused_addresses(void **state)
     (void)state;
     struct qn_listen *ls;
     struct qn_error e = {0};
-    assert_int_equal(qn_listen_open(loop, server, "0.0.0.0", 0, false, 0, &ls, &e), QN_EINVAL);
-    assert_string_equal(e.param, "host");
+    assert_int_equal(listen_at("0.0.0.0", 0, false, &ls, &e), QN_EINVAL);
+    assert_string_equal(e.param, "listen");
     assert_non_null(strstr(e.message, "--insecure"));
-    assert_int_equal(qn_listen_open(loop, server, "0.0.0.0", 0, true, 0, &ls, &e), QN_OK);
+    assert_int_equal(listen_at("no such host", 0, false, &ls, &e), QN_EINVAL);
+    assert_string_equal(e.param, "listen");
+    assert_int_equal(listen_at("0.0.0.0", 0, true, &ls, &e), QN_OK);
     assert_true(qn_listen_open_to_others(ls));
     qn_listen_close(ls);
     if (has_v6()) {
-        assert_int_equal(qn_listen_open(loop, server, "[::1]", 0, false, 0, &ls, &e), QN_OK);
+        assert_int_equal(listen_at("[::1]", 0, false, &ls, &e), QN_OK);
         qn_listen_close(ls);
     }
 }

@@ -194,7 +194,8 @@ static int set_up(void **state)
     services.metrics = qn_metrics_new();
     sockets = qn_ws_new(loop, &services, &limits);
     assert_int_equal(qn_http_server_new(loop, &events, NULL, 1024, &server, NULL), QN_OK);
-    return (int)qn_listen_open(loop, server, "127.0.0.1", 0, false, 0, &listener, NULL);
+    const struct qn_place place = {.host = "127.0.0.1", .host_set = "host", .port_set = "--port N"};
+    return (int)qn_listen_open(loop, server, &place, &listener, NULL);
 }
 
 static int tear_down(void **state)
