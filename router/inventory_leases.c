@@ -103,14 +103,6 @@ static uint64_t first_barred(const struct place *at)
     return at->awaited ? at->awaited : UINT64_MAX;
 }
 
-/* Answers that it may work on at once; 0: not known before its first process is ready. */
-static int64_t capacity(const struct place *p)
-{
-    int64_t own = p->house.max_concurrent;
-    int64_t limit = own != QN_UNSET ? own : p->inv->config.max_concurrent;
-    return limit > 0 ? limit : p->slots;
-}
-
 /* A process that is granted for the first time. */
 static void note_tenant(struct place *p)
 {
@@ -128,7 +120,7 @@ static void note_tenant(struct place *p)
 static struct qn_lease *next_of(const struct place *p)
 {
     uint64_t barred = p->stale ? 0 : first_barred(p);
-    bool room = p->used_slots < capacity(p);
+    bool room = p->used_slots < qn_place_capacity(p);
     struct qn_fair_item *x = room ? qn_fair_next(&p->waiting, barred) : NULL;
     bool others = room && p->others_waiting, loads = !room && p->loads_waiting;
     if (x || (!others && !loads))
@@ -195,35 +187,17 @@ static bool would_wait(const struct place *p)
 {
     int64_t before = (int64_t)(p->waiting.n - p->loads_waiting);
     return qn_place_state(p) != QN_INST_READY || p->stale || first_barred(p) != UINT64_MAX ||
-           p->used_slots + before >= capacity(p);
-}
-
-/* What is told to who comes with so many that wait, itself included, `ahead` of them before it. */
-static struct qn_queue_spot spot_of(const struct place *p, size_t waiting, size_t ahead)
-{
-    bool loaded = qn_place_state(p) == QN_INST_READY && !p->stale;
-    bool loading = qn_place_state(p) == QN_INST_LOADING;
-    int64_t slots = capacity(p);
-    return qn_queue_spot(&(struct qn_queue_facts){
-        .waiting = waiting,
-        .ahead = ahead,
-        .capacity = slots > 0 ? slots : 1,
-        .used = p->used_slots,
-        .answer_ms = p->answer_ms.value,
-        .load_ms = p->load_ms.value,
-        .loaded = loaded,
-        .loading_ms = loading ? qn_child_status(p->child).load_ms : 0,
-    });
+           p->used_slots + before >= qn_place_capacity(p);
 }
 
 /* One that need not wait is never too many. */
-static qn_err check_queues(const struct place *p, struct qn_admission *a, struct qn_error *e)
+static qn_err check_queues(struct place *p, struct qn_admission *a, struct qn_error *e)
 {
     const struct qn_inventory_config *c = &p->inv->config;
     if (!would_wait(p) || (a && a->again))
         return QN_OK;
     size_t waiting = p->waiting.n - p->loads_waiting - p->others_waiting;
-    int64_t slots = capacity(p) > 0 ? capacity(p) : 1;
+    int64_t slots = qn_place_capacity(p) > 0 ? qn_place_capacity(p) : 1;
     int64_t begin = slots > p->used_slots ? slots - p->used_slots : 0; /* as soon as it is loaded */
     int64_t limit = p->house.max_queue != QN_UNSET ? p->house.max_queue : c->max_queue;
     if (limit < 0)
@@ -235,7 +209,7 @@ static qn_err check_queues(const struct place *p, struct qn_admission *a, struct
     if (a) {
         a->full = true;
         a->none_waits = own && limit == 0;
-        a->spot = spot_of(p, waiting + 1, waiting);
+        a->spot = qn_place_spot(p, waiting + 1, waiting);
     }
     if (!own)
         return qn_fail(e, QN_EBUSY,
@@ -320,7 +294,7 @@ qn_err qn_inventory_admit(struct qn_inventory *inv, const char *name,
     x->came_ms = p->used_ms = qn_now_ms();
     wait_for_turn(p, x, a);
     if (a)
-        a->spot = spot_of(p, p->waiting.n, qn_fair_ahead(&p->waiting, &x->item));
+        a->spot = qn_place_spot(p, p->waiting.n, qn_fair_ahead(&p->waiting, &x->item));
     p->retry = s == QN_INST_FAILED;
     if (s == QN_INST_LOADING || s == QN_INST_BACKOFF)
         qn_child_load(p->child); /* it may have been given up: it is wanted again */

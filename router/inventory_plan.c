@@ -190,56 +190,83 @@ static int64_t needed_memory(struct place *p, const struct qn_model_row *row)
     return same ? p->measured_bytes : qn_place_estimate(p, context);
 }
 
-void qn_place_plan(struct place *p, const struct qn_child_events *events)
+/* What is to be done for a place, and of what that follows. */
+struct thought {
+    struct place *places[QN_RESIDENTS_MAX];
+    size_t n;
+    int64_t needs, may; /* bytes of memory */
+    struct qn_plan todo;
+};
+
+static qn_err think(struct place *p, struct thought *t, struct qn_error *e)
 {
     struct qn_inventory *inv = p->inv;
     struct qn_resident live[QN_RESIDENTS_MAX];
-    struct place *places[QN_RESIDENTS_MAX];
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
-    struct qn_plan todo = {0};
-    struct qn_error e = {0};
-    if (qn_inventory_find(inv, p->name, &snap, &row, &e)) { /* it has left the catalog meanwhile */
-        qn_place_refuse(p, &e);
-        return;
-    }
-    int64_t needs = needed_memory(p, row);
+    qn_err err = qn_inventory_find(inv, p->name, &snap, &row, e);
+    if (err)
+        return err;
+    t->needs = needed_memory(p, row);
     qn_place_note_options(p, row);
     qn_snapshot_unref(snap);
-    size_t n = qn_places_resident(inv, p, live, places);
+    t->n = qn_places_resident(inv, p, live, t->places);
+    t->may = memory_budget(inv, live, t->places, t->n);
+    t->todo = (struct qn_plan){0};
     struct qn_resident want = facts_of(p);
-    want.memory_bytes = needs;
+    want.memory_bytes = t->needs;
     want.gpu_bytes = p->gpu_bytes;
     want.alone = p->alone;
     want.modest = p->modest;
     struct qn_budget budget = {
         .max_loaded = inv->config.max_loaded,
-        .memory_bytes = memory_budget(inv, live, places, n),
+        .memory_bytes = t->may,
         .gpu_bytes = inv->config.gpu_bytes,
         .threads = inv->config.threads,
     };
-    qn_residency_plan(live, n, &want, &budget, &todo);
-    switch (todo.verdict) {
+    qn_residency_plan(live, t->n, &want, &budget, &t->todo);
+    return QN_OK;
+}
+
+size_t qn_place_awaits(struct place *p, struct place **places, bool *awaited)
+{
+    struct thought t;
+    if (think(p, &t, NULL) || (t.todo.verdict != QN_PLAN_WAIT && t.todo.verdict != QN_PLAN_EVICT))
+        return 0;
+    memcpy(places, t.places, t.n * sizeof *places);
+    memcpy(awaited, t.todo.awaited, t.n * sizeof *awaited);
+    return t.n;
+}
+
+void qn_place_plan(struct place *p, const struct qn_child_events *events)
+{
+    struct thought t;
+    struct qn_error e = {0};
+    if (think(p, &t, &e)) { /* it has left the catalog meanwhile */
+        qn_place_refuse(p, &e);
+        return;
+    }
+    switch (t.todo.verdict) {
     case QN_PLAN_LOAD:
         p->alone = false;
-        if (qn_place_start(p, todo.threads, events, &e))
+        if (qn_place_start(p, t.todo.threads, events, &e))
             qn_place_refuse(p, &e);
         break;
     case QN_PLAN_EVICT:
-        evict(p, &todo, places);
-        hold_back(p, &todo, places, n);
+        evict(p, &t.todo, t.places);
+        hold_back(p, &t.todo, t.places, t.n);
         break;
     case QN_PLAN_WAIT:
-        hold_back(p, &todo, places, n);
+        hold_back(p, &t.todo, t.places, t.n);
         break;
     case QN_PLAN_REFUSE:
-        if (hides_memory(p, &todo, needs, places, n) < n) {
-            todo.blocker = hides_memory(p, &todo, needs, places, n);
-            hold_back(p, &todo, places, n);
-        } else if (todo.cause == QN_CAUSE_MEMORY && want.memory_bytes > budget.memory_bytes)
-            refuse_for_memory(p, want.memory_bytes, budget.memory_bytes);
+        if (hides_memory(p, &t.todo, t.needs, t.places, t.n) < t.n) {
+            t.todo.blocker = hides_memory(p, &t.todo, t.needs, t.places, t.n);
+            hold_back(p, &t.todo, t.places, t.n);
+        } else if (t.todo.cause == QN_CAUSE_MEMORY && t.needs > t.may)
+            refuse_for_memory(p, t.needs, t.may);
         else
-            refuse(p, &todo, places, n);
+            refuse(p, &t.todo, t.places, t.n);
         break;
     }
 }

@@ -156,6 +156,12 @@ void qn_place_grant(struct place *p);
 /* The places with waiting leases, earliest ticket first; *out is the caller's to free. */
 size_t qn_places_by_ticket(struct qn_inventory *inv, struct place ***out);
 
+/* inventory_wait.c: what who comes to wait is told. */
+/* Answers that it may work on at once; 0: not known before its first process is ready. */
+int64_t qn_place_capacity(const struct place *p);
+/* With so many that wait, itself included, and `ahead` of them before it. */
+struct qn_queue_spot qn_place_spot(struct place *p, size_t waiting, size_t ahead);
+
 /* inventory_options.c: what its options tell the house. */
 enum { QN_OPTION_LAYERS = 3 };
 /* What a load says, then what is saved for the model, then the settings: JSON objects, lent. */
@@ -170,6 +176,9 @@ void qn_inventory_note_options(struct qn_inventory *inv); /* of all places */
  * them: a place counts as busy while it is used, or somebody waits there whom it serves first. */
 size_t qn_places_resident(struct qn_inventory *inv, const struct place *without,
                           struct qn_resident *live, struct place **places);
+/* Who is in the way of loading a place that somebody waits for, without doing anything about it:
+ * awaited[i] for each of the places with a process that must end its work before. 0: nobody. */
+size_t qn_place_awaits(struct place *p, struct place **places, bool *awaited);
 /* Loads a place that somebody waits for, evicts others first, or notes why it has to wait. */
 void qn_place_plan(struct place *p, const struct qn_child_events *events);
 /* A load has failed. True when others will leave, and it is tried once more. */

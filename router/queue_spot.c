@@ -22,11 +22,12 @@ struct qn_queue_spot qn_queue_spot(const struct qn_queue_facts *f)
     double each = f->answer_ms / (double)f->capacity;
     double loading =
         f->loaded || f->load_ms < (double)f->loading_ms ? 0 : f->load_ms - (double)f->loading_ms;
+    double before = loading + f->others_ms;
     struct qn_queue_spot s = {
         .position = position(f->ahead, room),
         .depth = position(f->waiting - 1, room),
-        .clear_ms = loading + each > 1 ? (int64_t)(loading + each) : 1,
+        .clear_ms = before + each > 1 ? (int64_t)(before + each) : 1,
     };
-    s.wait_ms = (int64_t)(loading + (double)(s.position - 1) * each);
+    s.wait_ms = (int64_t)(before + (double)(s.position - 1) * each);
     return s;
 }

@@ -25,14 +25,16 @@ struct qn_queue_facts {
     double load_ms;     /* mean time that loading takes; 0: not known */
     bool loaded;        /* nothing to load */
     int64_t loading_ms; /* that it has been loading for */
+    double others_ms;   /* that other models take before it can be loaded, or loaded again */
 };
 
 struct qn_queue_spot {
     int64_t position; /* from 1: how many answers must end before it begins, and one */
     int64_t depth;    /* the position of the last in the queue */
-    int64_t wait_ms;  /* (position - 1) * mean answer / capacity, and what is left of loading */
-    int64_t clear_ms; /* until one more can come, on average: mean answer / capacity, and what is
-                         left of loading; >= 1 */
+    int64_t wait_ms;  /* (position - 1) * mean answer / capacity, what is left of loading, and what
+                         other models take before it */
+    int64_t clear_ms; /* until one more can come, on average: one mean answer / capacity, and the
+                         same; >= 1 */
 };
 struct qn_queue_spot qn_queue_spot(const struct qn_queue_facts *f);
 

@@ -356,6 +356,26 @@ def test_a_batch_saves_exchanging_models(house, batch, wanted):
     assert order(server) == wanted
 
 
+def test_the_wait_counts_the_models_before_it(house):
+    """a is busy, b waits for its room, and c behind b: c's wait is b's loading and its own. Who comes to a now waits
+    until b has been loaded and a again. Each loading takes as long as the fake model sleeps, at least."""
+    server = house.start("--batch-wait", "0")
+    a, b, c = (house.model(server, name, slots=1, load_ms=300, **SLOW) for name in "abc")
+    for model in (c, b, a):
+        assert server.chat(model, max_tokens=1).status == 200
+    with Holder(server, a) as holder:
+        askers = [Asker(server, b, "b1")]
+        waits_for(server, b, 1)
+        askers.append(Asker(server, c, "c1"))
+        waits_for(server, c, 1)
+        askers.append(Asker(server, a, "a1"))
+        waits_for(server, a, 1)
+        holder.release()
+        waits = [int(asker.done().headers["X-Estimated-Wait-Ms"]) for asker in askers]
+    assert [asker.reply.status for asker in askers] == [200] * 3
+    assert waits[0] >= 300 and waits[1] >= 600 and waits[2] >= 900, waits
+
+
 def test_a_batch_has_an_end(house):
     server = house.start("--batch-wait", "1")
     a, b = house.model(server, "a", slots=2, **SLOW), house.model(server, "b", slots=2, tokens=1)

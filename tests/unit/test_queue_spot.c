@@ -66,6 +66,24 @@ static void overfull(void **state)
     assert_int_equal(s.position, 2);
 }
 
+/* Two models are before it, which takes 7 s; then it is loaded in 2, and one answer of 1 s is
+ * before this request's. */
+static void other_models_count(void **state)
+{
+    (void)state;
+    struct qn_queue_facts f = {.waiting = 2,
+                               .ahead = 1,
+                               .capacity = 1,
+                               .answer_ms = 1000,
+                               .load_ms = 2000,
+                               .others_ms = 7000};
+    assert_int_equal(qn_queue_spot(&f).position, 2);
+    assert_int_equal(qn_queue_spot(&f).wait_ms, 10000);
+    assert_int_equal(qn_queue_spot(&f).clear_ms, 10000);
+    f.loaded = true;
+    assert_int_equal(qn_queue_spot(&f).wait_ms, 8000);
+}
+
 /* Loading takes 5 s and has gone on for 2 s; then two places are free and the third must wait for
  * one answer, half a second of a second's answer. */
 static void loading_counts(void **state)
@@ -103,6 +121,7 @@ int main(void)
         cmocka_unit_test(one_at_a_time),
         cmocka_unit_test(several_at_a_time),
         cmocka_unit_test(overfull),
+        cmocka_unit_test(other_models_count),
         cmocka_unit_test(loading_counts),
         cmocka_unit_test(nothing_known),
     };
