@@ -181,8 +181,10 @@ void qn_hearing_begin(struct qn_hearing *h, const struct qn_ask *ask)
     qn_buf_clear(&h->whole);
     qn_sse_deinit(&h->sse);
     qn_sse_init(&h->sse, on_event, h);
-    for (int i = 0; i < QN_JOB_CHOICES_MAX; i++)
+    for (int i = 0; i < QN_JOB_CHOICES_MAX; i++) {
         h->choices[i].call = h->choices[i].upstream = -1;
+        h->choices[i].id[0] = '\0';
+    }
     if (!h->begun_ms || !h->answered) {
         h->begun_ms = qn_now_ms();
         h->usage.prompt_ms = h->usage.output_ms = -1;

@@ -41,9 +41,10 @@ struct qn_hearing {
     struct qn_error error; /* of a stream whose words make no sense, or that says so itself */
     struct {
         bool done;
-        bool thinking;    /* reasoning that stays in the text has begun */
-        int64_t call;     /* the call that is being said; < 0: none yet */
-        int64_t upstream; /* its number there */
+        bool thinking;                     /* reasoning that stays in the text has begun */
+        int64_t call;                      /* the call that is being said; < 0: none yet */
+        int64_t upstream;                  /* its number there */
+        char id[QN_EVENT_CALL_ID_MAX + 1]; /* that it has there; "": none */
     } choices[QN_JOB_CHOICES_MAX];
     int64_t begun_ms, first_ms, last_ms; /* first_ms 0: nothing has been said */
     int64_t pieces;                      /* of text that came */

@@ -71,6 +71,12 @@ static void end_reasoning(struct qn_hearing *h, int64_t index)
 
 /* ---- Calls ---- */
 
+/* Servers that number no calls, or all of them the same, tell them apart by their ids. */
+static bool is_another(const char *present, const char *id, const char *name)
+{
+    return *present && *id && *name && !qn_str_eq(present, id);
+}
+
 /* The first piece of a call has its name; calls come one after the other. */
 static qn_err say_call(struct qn_hearing *h, int64_t index, const struct qn_jref *call,
                        struct qn_error *e)
@@ -78,19 +84,24 @@ static qn_err say_call(struct qn_hearing *h, int64_t index, const struct qn_jref
     struct qn_jref f = qn_json_get(call, "function"), name = qn_json_get(&f, "name"),
                    arguments = qn_json_get(&f, "arguments"), id = qn_json_get(call, "id"),
                    number = qn_json_get(call, "index");
+    const char *called = qn_json_raw_str(&name), *known_as = qn_json_raw_str(&id);
     struct qn_buf text;
     struct qn_event ev;
     int64_t n = (int64_t)call->index;
     if (qn_json_i64_opt(&number, 0, QN_EVENT_CALLS_MAX - 1, &n, NULL))
         return bad(&number, e, "is no number of a call");
-    bool first = n != h->choices[index].upstream;
-    if (first && (!*qn_json_raw_str(&name) || n < h->choices[index].upstream ||
-                  strlen(qn_json_raw_str(&name)) > QN_JOB_TOOL_NAME_MAX ||
-                  h->choices[index].call + 1 >= QN_EVENT_CALLS_MAX))
+    if (strlen(known_as) > QN_EVENT_CALL_ID_MAX)
+        known_as = "";
+    bool another = is_another(h->choices[index].id, known_as, called);
+    bool first = another || n != h->choices[index].upstream;
+    if (first &&
+        (!*called || (!another && n < h->choices[index].upstream) ||
+         strlen(called) > QN_JOB_TOOL_NAME_MAX || h->choices[index].call + 1 >= QN_EVENT_CALLS_MAX))
         return bad(call, e, "is a call without a proper name, or out of turn");
     if (first) {
         h->choices[index].upstream = n;
         h->choices[index].call++;
+        memcpy(h->choices[index].id, known_as, strlen(known_as) + 1);
     }
     if (h->job->count_only)
         return QN_OK;
@@ -102,10 +113,8 @@ static qn_err say_call(struct qn_hearing *h, int64_t index, const struct qn_jref
     qn_event_init(&ev, QN_EV_TOOL_CALL);
     ev.index = index;
     ev.call = h->choices[index].call;
-    ev.name = first ? qn_json_raw_str(&name) : NULL;
-    bool named =
-        first && *qn_json_raw_str(&id) && strlen(qn_json_raw_str(&id)) <= QN_EVENT_CALL_ID_MAX;
-    ev.call_id = named ? qn_json_raw_str(&id) : NULL;
+    ev.name = first ? called : NULL;
+    ev.call_id = first && *known_as ? known_as : NULL;
     ev.arguments = qn_buf_cstr(&text);
     if (first || text.len)
         qn_hear_say(h, &ev);

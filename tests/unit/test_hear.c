@@ -161,6 +161,34 @@ static void calls_of_tools(void **state)
     fix_free(f);
 }
 
+/* Some servers number no calls, some give all of them the same number: their ids tell them apart.
+ */
+static void calls_that_only_their_ids_tell_apart(void **state)
+{
+    static const char *const numbers[] = {"", "\"index\":0,"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct fix *f = fix_new(QN_TASK_CHAT);
+        char text[2048];
+        const char *n = numbers[i];
+        snprintf(text, sizeof text,
+                 "data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{%s\"id\":\"c1\","
+                 "\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"a\\\":\"}}]}}]}\n\n"
+                 "data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{%s\"id\":\"c1\","
+                 "\"function\":{\"name\":\"f\",\"arguments\":\"1}\"}}]}}]}\n\n"
+                 "data: {\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{%s\"id\":\"c2\","
+                 "\"function\":{\"name\":\"g\",\"arguments\":\"{}\"}}]},"
+                 "\"finish_reason\":\"tool_calls\"}]}\n\n",
+                 n, n, n);
+        assert_int_equal(hear(f, 200, SSE, text, false), QN_OK);
+        assert_true(strstr(line(f, 0), "\"call\":0") && strstr(line(f, 0), "\"name\":\"f\""));
+        assert_true(strstr(line(f, 1), "\"call\":0") && !strstr(line(f, 1), "\"name\""));
+        assert_true(strstr(line(f, 2), "\"call\":1") && strstr(line(f, 2), "\"name\":\"g\""));
+        assert_non_null(strstr(line(f, 2), "\"id\":\"c2\""));
+        fix_free(f);
+    }
+}
+
 static void an_answer_in_one_piece(void **state)
 {
     (void)state;
@@ -419,6 +447,7 @@ int main(void)
         cmocka_unit_test(a_stream_of_llama_server),
         cmocka_unit_test(reasoning_that_stays_in_the_text),
         cmocka_unit_test(calls_of_tools),
+        cmocka_unit_test(calls_that_only_their_ids_tell_apart),
         cmocka_unit_test(an_answer_in_one_piece),
         cmocka_unit_test(counting_says_no_text),
         cmocka_unit_test(logprobs_of_both_forms),
