@@ -304,6 +304,9 @@ qn_err qn_spawn_output(char *const argv[], int64_t limit_ms, struct qn_buf *out,
     posix_spawnattr_init(&at);
     int failed = posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
     failed = failed ? failed : posix_spawn_file_actions_adddup2(&fa, fds[1], 1);
+    /* Not all libraries close theirs by themselves, and a job whose connection somebody else holds,
+     * too, does not see that it is cancelled. */
+    failed = failed ? failed : posix_spawn_file_actions_addclosefrom_np(&fa, STDERR_FILENO + 1);
     failed = failed ? failed : plan_attributes(&at);
     failed = failed ? failed : posix_spawn(&pid, argv[0], &fa, &at, argv, env);
     posix_spawn_file_actions_destroy(&fa);
