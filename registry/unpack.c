@@ -122,23 +122,37 @@ static int wait_for(pid_t pid)
     }
 }
 
+static qn_err died(int status, struct qn_error *e)
+{
+    return qn_fail(e, QN_ECHILD, "unpacking ended unexpectedly (%s %d)",
+                   WIFSIGNALED(status) ? "signal" : "status",
+                   WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+/* The helper has read hostile bytes: whatever it says may be theirs. 0: no number. */
+static int64_t number_of(const struct qn_jref *v)
+{
+    int64_t n = 0;
+    return qn_json_i64_opt(v, 0, QN_UNPACK_MODEL_BYTES_MAX, &n, NULL) ? 0 : n;
+}
+
 static qn_err understand(struct qn_buf *report, int status, struct qn_unpacked *out,
                          struct qn_error *e)
 {
     struct qn_json *doc;
     if (!report->len || qn_json_parse(report->data, report->len, &doc, NULL))
-        return qn_fail(e, QN_ECHILD, "unpacking ended unexpectedly (%s %d)",
-                       WIFSIGNALED(status) ? "signal" : "status",
-                       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+        return died(status, e);
     struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, "code");
     struct qn_jref text = qn_json_get(&root, "error"), lacking = qn_json_get(&root, "lacking");
-    qn_err err = QN_OK;
-    if (qn_json_type(&v) == QN_JSON_STRING || !WIFEXITED(status) || WEXITSTATUS(status))
-        err = qn_fail(e, qn_err_parse(qn_json_raw_str(&v)), "%s", qn_json_raw_str(&text));
+    qn_err err = qn_json_type(&v) == QN_JSON_STRING ? qn_err_parse(qn_json_raw_str(&v)) : QN_OK;
+    if (err)
+        qn_fail(e, err, "%s", qn_json_raw_str(&text));
+    else if (!WIFEXITED(status) || WEXITSTATUS(status))
+        err = died(status, e);
     v = qn_json_get(&root, "files");
-    out->files = (int64_t)qn_json_raw_f64(&v);
+    out->files = number_of(&v);
     v = qn_json_get(&root, "size_bytes");
-    out->size_bytes = (int64_t)qn_json_raw_f64(&v);
+    out->size_bytes = number_of(&v);
     if (*qn_json_raw_str(&lacking))
         qn_info("unpack",
                 "sandbox_without=%s message=\"this kernel does not have it; the other "

@@ -219,6 +219,7 @@ static qn_err take_signals(struct program *p, struct qn_error *e)
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGHUP);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL); /* who ignores it is not told how a model's process ended */
     if (pthread_sigmask(SIG_BLOCK, &set, NULL))
         return qn_fail(e, QN_EIO, "cannot block signals");
     p->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);

@@ -246,6 +246,24 @@ def ask(probe, archive, dest):
     return json.loads(probe.stdout.readline())
 
 
+# What a helper that hostile bytes have taken over could report, how it ends, and what comes of that.
+REPORTS = [("", 1, "child"), ("nonsense", 0, "child"), ("{}", 1, "child"), ('{"code":"ok"}', 1, "child"),
+           ('{"code":"format","error":"no"}', 1, "format"), ('{"code":"what","error":"no"}', 0, "internal"),
+           ('{"files":1e300,"size_bytes":-5}', 0, "ok"), ('{"files":[],"size_bytes":"x"}', 0, "ok")]
+
+
+def reports(probe_path, base, archive, complain):
+    for text, status, code in REPORTS:
+        helper = base / "helper"
+        helper.write_text(f"#!/bin/sh\nprintf %s '{text}' >&5\nexit {status}\n")
+        helper.chmod(0o755)
+        with subprocess.Popen([probe_path, helper], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as probe:
+            reply = ask(probe, archive, base / "reported")
+        shutil.rmtree(base / "reported", ignore_errors=True)
+        if reply["code"] != code or reply["files"] or reply["size_bytes"] or (code != "ok" and not reply["message"]):
+            complain(f"report {text!r}, status {status}: {reply}")
+
+
 def main():
     probe_path, helper = sys.argv[1:]
     problems, seen = [], 0
@@ -291,6 +309,7 @@ def main():
         if reply["code"] != "ok" or left.exists() or not (busy / "model/weights").exists() or not young.exists():
             complain(f"leftovers: {reply} {sorted(tree(jail / 'in'))}")
         os.close(lock)
+        reports(probe_path, base, path, complain)
         for folder in ("again", left, busy, young):
             shutil.rmtree(jail / "in" / folder, ignore_errors=True)
         before, archives_before = tree(jail), None

@@ -53,6 +53,16 @@ def test_refused_load(house, server):
         assert "blk.0.attn_q" in text_of_error(reply)
 
 
+def test_who_started_the_server_ignored_its_children(house):
+    """Signals that are ignored are inherited; with this one, nobody is told how a process ended."""
+    server = house.start(launcher=("env", "--ignore-signal=CHLD"))
+    model = house.model(server, "crasher", crash_after=1)
+    reply = server.chat(model)
+    assert reply.status == 502, reply.body
+    assert "signal 6" in reply.json["error"]["message"]
+    assert reply.json["error"]["details"]["signal_name"] == "SIGABRT"
+
+
 def test_crash_while_loading(house, server):
     """Three tries, then the evidence of the last one, in each API's own form."""
     model = house.model(server, "crasher", load_crash=True, last_words=WORDS)
