@@ -1,5 +1,8 @@
 // The official OpenAI client against quince: what an app written for it relies on.
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -7,7 +10,7 @@ import OpenAI from "openai";
 import { zodFunction, zodResponseFormat } from "openai/helpers/zod";
 import { z } from "zod";
 
-import { Server } from "./server.mjs";
+import { PATIENCE_MS, Server } from "./server.mjs";
 
 let server;
 let client;
@@ -100,7 +103,7 @@ test("an abort in mid-stream frees the model", async () => {
   for (let i = 0; ; i++) {
     const [loaded] = (await server.get("/v1/health")).all_models_loaded;
     if (!loaded.is_busy) break;
-    assert.ok(i < 100, "the job goes on after the abort");
+    assert.ok(i < PATIENCE_MS / 20, "the job goes on after the abort");
     await sleep(20);
   }
 });
@@ -271,18 +274,24 @@ test("a model that makes no vectors says so", async () => {
 });
 
 test("a full queue says when to come back, and the client does", async () => {
-  const crowded = await Server.start({ slow: { load_ms: 1200, tokens: 1 } }, ["--queue-limit", "1"]);
+  const folder = mkdtempSync(path.join(tmpdir(), "quince-queue-"));
+  const go = path.join(folder, "go"); // the model is loaded once the client has been refused
+  const crowded = await Server.start({ slow: { load_until: go, tokens: 1 } }, ["--queue-limit", "1"]);
   try {
     const statuses = [];
     const watched = async (url, init) => {
       const reply = await fetch(url, init);
       statuses.push(`${reply.status} ${reply.headers.get("retry-after")}`);
+      writeFileSync(go, "");
       return reply;
     };
     const options = { baseURL: `${crowded.url}/v1`, apiKey: "any" };
     const first = new OpenAI(options).chat.completions.create({ model: "user.slow", messages });
-    await sleep(100);
-    const patient = new OpenAI({ ...options, maxRetries: 5, fetch: watched });
+    for (let i = 0; (await crowded.get("/v1/health")).all_models_loaded.length === 0; i++) {
+      assert.ok(i < PATIENCE_MS / 20, "the model is not loaded");
+      await sleep(20);
+    }
+    const patient = new OpenAI({ ...options, maxRetries: 100, fetch: watched });
     const reply = await patient.chat.completions.create({ model: "user.slow", messages });
     assert.equal(reply.choices[0].message.content, "word ");
     assert.equal((await first).choices[0].message.content, "word ");
@@ -290,5 +299,6 @@ test("a full queue says when to come back, and the client does", async () => {
     assert.equal(statuses.at(-1), "200 null");
   } finally {
     assert.equal(await crowded.stop(), 0);
+    rmSync(folder, { recursive: true });
   }
 });

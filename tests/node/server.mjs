@@ -10,6 +10,9 @@ import { fileURLToPath } from "node:url";
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
 const build = process.env.QUINCE_TEST_BUILD ?? path.join(root, "build");
 
+/** For anything that should take far less, on a machine that stands still for a while. */
+export const PATIENCE_MS = 150000;
+
 export const built = existsSync(path.join(build, "bin/quinced"));
 
 /** A GGUF file (version 3) of string metadata alone. */
