@@ -188,9 +188,23 @@ static int forbid_partly(scmp_filter_ctx filter, uint32_t action)
     return err ? err : seccomp_rule_add_array(filter, action, SCMP_SYS(tgkill), 1, &other);
 }
 
+/* What a call's argument must be for a rule to hold, all fields said: libseccomp's own macros leave
+ * one out, which clang takes for a mistake. */
+static struct scmp_arg_cmp argument(unsigned number, enum scmp_compare op, scmp_datum_t a)
+{
+    return (struct scmp_arg_cmp){.arg = number, .op = op, .datum_a = a, .datum_b = 0};
+}
+
+/* These bits of it are so. */
+static struct scmp_arg_cmp bits_of(unsigned number, scmp_datum_t mask, scmp_datum_t value)
+{
+    return (struct scmp_arg_cmp){
+        .arg = number, .op = SCMP_CMP_MASKED_EQ, .datum_a = mask, .datum_b = value};
+}
+
 static int forbid_family(scmp_filter_ctx filter, uint32_t action, scmp_datum_t family)
 {
-    return seccomp_rule_add(filter, action, SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_EQ, family));
+    return seccomp_rule_add(filter, action, SCMP_SYS(socket), 1, argument(0, SCMP_CMP_EQ, family));
 }
 
 /* Who may not connect could still send: a datagram needs no connection, and TCP's fast open makes
@@ -206,28 +220,24 @@ static int forbid_sending_elsewhere(scmp_filter_ctx filter, uint32_t action)
         for (scmp_datum_t type = 0; type < TYPES && !err; type++)
             if (type != SOCK_STREAM)
                 err = seccomp_rule_add(filter, action, SCMP_SYS(socket), 2,
-                                       SCMP_A0(SCMP_CMP_EQ, streaming[i]),
-                                       SCMP_A1(SCMP_CMP_MASKED_EQ, TYPES - 1, type));
+                                       argument(0, SCMP_CMP_EQ, streaming[i]),
+                                       bits_of(1, TYPES - 1, type));
         if (!err) /* SCTP's and others' */
             err = seccomp_rule_add(filter, action, SCMP_SYS(socket), 2,
-                                   SCMP_A0(SCMP_CMP_EQ, streaming[i]),
-                                   SCMP_A2(SCMP_CMP_GT, IPPROTO_TCP));
+                                   argument(0, SCMP_CMP_EQ, streaming[i]),
+                                   argument(2, SCMP_CMP_GT, IPPROTO_TCP));
     }
     for (scmp_datum_t family = 0; family < LAST_FAMILY && !err; family++)
         if (family != AF_UNIX && family != AF_INET && family != AF_INET6)
             err = forbid_family(filter, action, family);
     err = err ? err
               : seccomp_rule_add(filter, action, SCMP_SYS(socket), 1,
-                                 SCMP_A0(SCMP_CMP_GT, LAST_FAMILY));
-    err = err ? err
-              : seccomp_rule_add(filter, action, SCMP_SYS(sendto), 1,
-                                 SCMP_A3(SCMP_CMP_MASKED_EQ, fast, fast));
-    err = err ? err
-              : seccomp_rule_add(filter, action, SCMP_SYS(sendmsg), 1,
-                                 SCMP_A2(SCMP_CMP_MASKED_EQ, fast, fast));
+                                 argument(0, SCMP_CMP_GT, LAST_FAMILY));
+    err = err ? err : seccomp_rule_add(filter, action, SCMP_SYS(sendto), 1, bits_of(3, fast, fast));
+    err =
+        err ? err : seccomp_rule_add(filter, action, SCMP_SYS(sendmsg), 1, bits_of(2, fast, fast));
     return err ? err
-               : seccomp_rule_add(filter, action, SCMP_SYS(sendmmsg), 1,
-                                  SCMP_A3(SCMP_CMP_MASKED_EQ, fast, fast));
+               : seccomp_rule_add(filter, action, SCMP_SYS(sendmmsg), 1, bits_of(3, fast, fast));
 }
 
 qn_err qn_confine_calls(struct qn_error *e)
