@@ -324,7 +324,8 @@ static qn_err ask_small(struct bridge *b, const char *path, struct small *s, str
     const struct qn_exchange_request rq = {.url = url,
                                            .key = server.key[0] ? server.key : NULL,
                                            .connect_ms = QN_UPSTREAM_CONNECT_MS,
-                                           .silence_ms = QN_PROBE_SILENCE_MS};
+                                           .silence_ms = QN_PROBE_SILENCE_MS,
+                                           .total_ms = QN_PROBE_TOTAL_MS};
     *s = (struct small){0};
     qn_buf_init(&s->body, SMALL_BODY_MAX);
     qn_err err = qn_exchange_begin(b->xs, &rq, &events, s, &x, e);

@@ -122,6 +122,7 @@ static qn_err prepare(struct qn_exchange *x, const struct qn_exchange_request *r
     curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(c, CURLOPT_USERAGENT, "quince/" QN_VERSION);
     curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, (long)rq->connect_ms);
+    curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, (long)rq->total_ms);
     curl_easy_setopt(c, CURLOPT_HTTPHEADER, x->headers);
     curl_easy_setopt(c, CURLOPT_ERRORBUFFER, x->why);
     curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, on_data);

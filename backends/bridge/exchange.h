@@ -23,6 +23,7 @@ struct qn_exchange_request {
     size_t n;
     int64_t connect_ms; /* longest time until the connection stands */
     int64_t silence_ms; /* longest time without a byte, while it is not paused */
+    int64_t total_ms;   /* longest time for all of it; 0: any */
 };
 
 struct qn_exchange_events {

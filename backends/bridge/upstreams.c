@@ -210,6 +210,7 @@ void qn_upstream_probe(struct qn_up *u)
         .ca_file = u->ca_file,
         .connect_ms = QN_UPSTREAM_CONNECT_MS,
         .silence_ms = QN_PROBE_SILENCE_MS,
+        .total_ms = QN_PROBE_TOTAL_MS,
     };
     qn_buf_clear(&u->answer);
     if (qn_exchange_begin(u->all->xs, &rq, &events, u, &u->probe, &why))

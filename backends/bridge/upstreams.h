@@ -15,6 +15,7 @@
 enum {
     QN_UPSTREAM_CONNECT_MS = 5000,
     QN_PROBE_SILENCE_MS = 10000,
+    QN_PROBE_TOTAL_MS = 30000, /* requests and loading wait for it: nobody may draw it out */
     QN_PROBE_BYTES_MAX = 4 * 1024 * 1024
 };
 
