@@ -1,6 +1,8 @@
 /* See load_options.h. */
 #include "router/load_options.h"
 
+#include "base/str.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +26,22 @@ void qn_load_options_of(const struct qn_backend_type *type, const struct qn_jref
         qn_buf_deinit(&value);
     }
     qn_jw_obj_end(&w);
+}
+
+const char *qn_load_option_idle(const char *name)
+{
+    static const struct {
+        const char *name, *why;
+    } idle[] = {
+        {"downsize_idle_timeout",
+         "has no meaning here: a model that is loaded keeps what it has read, so that its next "
+         "answer need not read it again; evict_idle_timeout, keep_alive and the setting idle say "
+         "when the whole model leaves memory"},
+    };
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
+        if (qn_str_eq(idle[i].name, name))
+            return idle[i].why;
+    return NULL;
 }
 
 qn_err qn_load_option_check(const struct qn_load_option *o, const struct qn_jref *v,

@@ -26,6 +26,10 @@ void qn_load_options_of(const struct qn_backend_type *type, const struct qn_jref
 qn_err qn_load_option_check(const struct qn_load_option *o, const struct qn_jref *v,
                             struct qn_error *e);
 
+/* Why an option of Lemonade's clients means nothing here, as the rest of a sentence about it; NULL:
+ * nothing is known of it. A load goes on without such a one and says so; it is never saved. */
+const char *qn_load_option_idle(const char *name);
+
 enum { QN_CONTEXT_MAX = 16 * 1024 * 1024 };
 
 /* What is to be saved with a model: ctx_size and the options of its type must be of their types,

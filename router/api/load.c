@@ -105,6 +105,20 @@ static qn_err read_options(struct qn_services *sv, const char *name, const struc
                          : QN_OK;
 }
 
+/* Says which options of a load do nothing. */
+static void warn_of_idle(struct qn_http *h, const struct qn_jref *body)
+{
+    struct qn_jref it;
+    for (bool more = qn_json_first(body, &it); more; more = qn_json_next(&it)) {
+        const char *why = qn_json_type(&it) == QN_JSON_NULL ? NULL : qn_load_option_idle(it.key);
+        if (!why)
+            continue;
+        const char *text = qn_arena_fmt(qn_http_arena(h), "%s %s", it.key, why);
+        qn_http_set_header(h, "X-Quince-Warning", text);
+        qn_http_set_header(h, "X-Lemonade-Warning", text);
+    }
+}
+
 bool qn_api_save_options(struct qn_services *sv, const char *name,
                          const struct qn_load_options *asked, qn_catalog_done done, void *ctx)
 {
@@ -292,6 +306,8 @@ void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id)
             goto out;
         if (!err)
             err = read_options(sv, name, &root, &named, &e);
+        if (!err)
+            warn_of_idle(h, &root);
         options.options = qn_buf_cstr(&named);
     }
     if (!err && sv->stopping)

@@ -193,8 +193,10 @@ static qn_err check_member(struct qn_services *sv, struct qn_http *h,
                    : err;
     }
     const struct qn_load_option *o = option_find(type, v->key);
-    if (!o)
-        return qn_json_fail(v, e, "is not an option of models of this kind");
+    if (!o) {
+        const char *why = qn_load_option_idle(v->key);
+        return qn_json_fail(v, e, "%s", why ? why : "is not an option of models of this kind");
+    }
     qn_err wrong = qn_load_option_check(o, v, e);
     if (wrong)
         return wrong;

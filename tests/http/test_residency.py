@@ -170,6 +170,17 @@ def test_pinned_models_stay(house):
     wait_until(lambda: not loaded(server), what="the end of the idle stay")
 
 
+def test_an_option_that_means_nothing_here(house, server):
+    """Lemonade's clients send it: a load is done all the same, and nobody is left to believe that it does something."""
+    model = house.model(server, "m")
+    reply = load(server, model, downsize_idle_timeout=60, save_options=True)
+    assert reply.status == 200 and "evict_idle_timeout" in reply.headers["X-Quince-Warning"]
+    assert "downsize_idle_timeout" not in json.dumps(server.get(f"/v1/models/{model}/options").json)
+    reply = server.post(f"/v1/models/{model}/options", {"downsize_idle_timeout": 60})
+    assert reply.status == 400 and "evict_idle_timeout" in json.dumps(reply.json)
+    assert "X-Quince-Warning" not in load(server, model, downsize_idle_timeout=None).headers
+
+
 def test_unpinned_while_it_backs_off_it_is_not_started_again(house, server):
     """A pinned model that crashes is started again by itself; once it is unpinned, nobody waits for that."""
     model = house.model(server, "m")
