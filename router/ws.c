@@ -341,6 +341,8 @@ static void look_after(struct qn_ws_session *s, int64_t now)
     } else if (s->waiting > 0 && now - s->moved_ms >= limits->stall_ms) {
         qn_warn("ws", "client dropped: it takes nothing for stall_ms=%lld waiting=%zu",
                 (long long)limits->stall_ms, s->waiting);
+        if (!s->sent_close)
+            count(s->ws, QN_M_SOCKETS_DROPPED);
         s->dead = true;
     } else if (!s->sent_close && !s->paused && now - s->heard_ms >= limits->ping_ms) {
         if (s->pinged_ms <= s->heard_ms) {

@@ -12,6 +12,7 @@
 #include "router/answer.h"
 #include "router/api/api.h"
 #include "router/api/log_query.h"
+#include "router/metrics.h"
 #include "router/ws.h"
 
 #include <stdio.h>
@@ -328,6 +329,7 @@ static void socket_more(void *ctx)
     if (lost) {
         char message[160];
         too_slow(r, lost, message, sizeof message);
+        qn_metric_add(r->sv->metrics, QN_M_SOCKETS_DROPPED, 1);
         qn_ws_close(r->socket, QN_WEBSOCKET_POLICY, message);
     }
 }

@@ -368,6 +368,7 @@ def test_a_slow_reader_is_dropped_and_others_lose_nothing(house):
         if server.logs().count("reader dropped") == 2:
             break
     assert server.logs().count("reader dropped") == 2
+    assert "\nquince_sockets_dropped_total 1\n" in server.get("/metrics").body.decode()
     # What it had been sent before comes yet; then the end, if it takes it in time.
     assert closing(lazy)[0] in (1008, None)
     response = http.client.HTTPResponse(lazy_stream)
