@@ -155,7 +155,7 @@ def test_the_wrong_secret(llm):
 
 
 def test_leaving_cancels(llm):
-    reply = llm.post(chat("Hello", ignore_eos=True, temperature=1))
+    reply = llm.post(chat("Hello", ignore_eos=True, temperature=1, context_shift=1))
     next(iter(reply))
     assert llm.ping()["jobs"] == 1
     reply.socket.shutdown(socket.SHUT_RDWR)
@@ -209,6 +209,6 @@ def test_options_are_obeyed():
 
 def test_an_orphan_leaves():
     child = Child("quince-llm", [MODEL])
-    child.post(chat("Hello", ignore_eos=True))
+    child.post(chat("Hello", ignore_eos=True, context_shift=1))
     child.control.close()
     child.process.wait(PATIENCE)

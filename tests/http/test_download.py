@@ -10,6 +10,7 @@ import signal
 import ssl
 import subprocess
 import textwrap
+import threading
 import time
 import zlib
 
@@ -55,10 +56,10 @@ class Fetch:
         p.stdin = None
         return p
 
-    def run(self, *files, timeout=120, **options):
+    def run(self, *files, timeout=PATIENCE_S, **options):
         return self.end(self.start(*files, **options), timeout)
 
-    def end(self, process, timeout=120):
+    def end(self, process, timeout=PATIENCE_S):
         out, log = process.communicate(timeout=timeout)
         assert process.returncode == 0, log
         for word in ("Sanitizer", "runtime error:"):
@@ -83,6 +84,13 @@ class Fetch:
 
     def ranges(self, name):
         return self.path(name + ".partial.ranges")
+
+
+def wait_for(condition, seconds=PATIENCE_S):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
 
 
 @pytest.fixture
@@ -119,18 +127,21 @@ def test_sums_of_git(fetch, hub):
 
 
 def test_a_large_file_comes_by_several_connections_and_a_small_one_by_one(fetch, hub):
-    hub.rate = 10 << 20
-    fetch.ok(fetch.file("large", noise(3 * CHUNK)), fetch.file("small", noise(1000)), connections=3)
-    large = hub.requests("large")
-    assert len(large) == 3 and len(hub.requests("small")) == 1
+    held = hub.fault("large", hold=100_000)
+    plan = fetch.file("large", noise(3 * CHUNK)), fetch.file("small", noise(1000))
+    p = fetch.start(*plan, connections=3)
     # The second and third range are asked for while the first is still coming.
-    assert large[2].at < large[0].ended
+    wait_for(lambda: len(hub.requests("large")) == 3)
+    del held.options["hold"]
+    assert fetch.end(p)["end"] == "done"
+    assert len(hub.requests("large")) == 3 and len(hub.requests("small")) == 1
+    assert all(fetch.path(name).read_bytes() == hub.files[name] for name in ("large", "small"))
 
 
 def test_many_small_files_with_few_descriptors(fetch, hub):
     files = [fetch.file(f"f{i}", noise(100 + i, i)) for i in range(200)]
     command = ["sh", "-c", 'ulimit -n 128; exec "$0"', str(PROBE)]
-    out = subprocess.run(command, input=fetch.plan(*files), capture_output=True, text=True, timeout=120)
+    out = subprocess.run(command, input=fetch.plan(*files), capture_output=True, text=True, timeout=PATIENCE_S)
     assert json.loads(out.stdout)["end"] == "done", out.stderr
     assert all(fetch.path(f"f{i}").read_bytes() == noise(100 + i, i) for i in range(200))
 
@@ -321,10 +332,11 @@ def test_errors_that_pass(fetch, hub, status):
 @pytest.mark.parametrize("date", [False, True])
 def test_retry_after_is_obeyed(fetch, hub, status, date):
     when = email.utils.formatdate(time.time() + 3, usegmt=True) if date else "1"
+    due = time.monotonic() + 3 - 1  # such a date has whole seconds
     hub.fault("a", status=status, headers={"Retry-After": when}, times=1)
     fetch.ok(fetch.file("a", noise(10)))
     first, second = hub.requests("a")
-    assert second.at - first.at >= (1.5 if date else 1)
+    assert second.at >= (due if date else first.at + 1)
 
 
 def test_retry_after_for_ever_is_an_error(fetch, hub):
@@ -343,13 +355,13 @@ def test_refusals_are_final(fetch, hub, status, error):
 
 def test_a_slow_drip_is_given_up_and_asked_again(fetch, hub):
     hub.fault("a", rate=300, times=1)
-    began = time.monotonic()
     fetch.ok(fetch.file("a", noise(100000)), stall_s=1)
-    assert 1 <= time.monotonic() - began < 20 and len(hub.requests("a")) == 2
+    first, *others = hub.requests("a")
+    assert others and 0 < first.sent < 50000
 
 
 def test_silence_is_given_up(fetch, hub):
-    hub.fault("a", hang=30)
+    hub.fault("a", hang=600)
     r = fetch.run(fetch.file("a", noise(10)), stall_s=1, retries=1)
     assert r["end"] == "network" and "less than 1000 bytes a second" in r["message"]
 
@@ -491,38 +503,36 @@ def test_https(certificate, tmp_path):
 
 # Stopping, killing, going on
 
-def wait_for(condition, seconds=20):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+def settled(hub):
+    """Waits until the hub has noticed which clients are gone: nothing more is sent to them."""
+    wait_for(lambda: all(r.ended for r in hub.requests()))
 
 
 def test_stopping_is_quick_and_loses_nothing(fetch, hub):
     size = 3 * CHUNK
-    hub.rate = 4 << 20
+    held = hub.fault("a", hold=1200 << 10)
     p = fetch.start(fetch.file("a", noise(size)), connections=3)
-    wait_for(lambda: hub.sent("a") > 3 << 20)
-    began = time.monotonic()
+    ends = [slice(at + (1 << 20) - 16, at + (1 << 20)) for at in range(0, size, CHUNK)]
+    wait_for(lambda: hub.sent("a") == 3 * held.options["hold"])
+    wait_for(lambda: all(fetch.partial("a").read_bytes()[e] == hub.files["a"][e] for e in ends))
     p.send_signal(signal.SIGTERM)
-    r = fetch.end(p)
-    assert time.monotonic() - began < 6  # all of it would take twelve seconds
+    r = fetch.end(p)  # all of it would never come
     assert (r["end"], r["error"]) == ("stopped", "cancelled") and r["files"][0]["done_bytes"] > 2 << 20
-    hub.rate = 0
+    settled(hub)
+    del held.options["hold"]
     fetch.ok(fetch.file("a"))
     assert hub.sent() - size < 3 * 128 * 1024  # what was on its way in the sockets
 
 
 def test_stopping_while_waiting(fetch, hub):
-    hub.fault("a", hang=20)
-    hub.fault("b", status=503, headers={"Retry-After": "60"})
+    hub.fault("a", hang=600)
+    hub.fault("b", status=503, headers={"Retry-After": "500"})
     for name in "ab":
         p = fetch.start(fetch.file(name, noise(10)))
         wait_for(lambda: hub.requests(name))
-        began = time.monotonic()
         time.sleep(0.05)
         p.send_signal(signal.SIGTERM)
-        assert fetch.end(p)["end"] == "stopped" and time.monotonic() - began < 10
+        assert fetch.end(p)["end"] == "stopped"
 
 
 def test_killed_at_any_moment(fetch, hub):
@@ -540,10 +550,11 @@ def test_killed_at_any_moment(fetch, hub):
         p.wait()
         p.stdout.close()
         p.stderr.close()
+        settled(hub)
         kills += 1
+    settled(hub)
     hub.rate = 0
     assert kills >= 3
-    time.sleep(0.2)  # the hub notices
     fetch.ok(*files, connections=connections)
     extra = hub.sent() - sum(f["size"] for f in files)
     assert extra <= kills * connections * (BUFFER + 2 * 65536), (extra, kills)
@@ -639,14 +650,14 @@ def test_after_a_power_failure_only_what_was_synced_counts(fetch, hub):
 
 
 def test_two_programs_do_not_fetch_one_file(fetch, hub):
-    hub.rate = 1 << 20
+    held = hub.fault("a", hold=1 << 20)
     p = fetch.start(fetch.file("a", noise(CHUNK)))
     wait_for(lambda: hub.sent("a"))
     r = fetch.run(fetch.file("a"))
     assert (r["end"], r["error"]) == ("local", "busy") and "another program" in r["message"]
     p.send_signal(signal.SIGTERM)
     fetch.end(p)
-    hub.rate = 0
+    del held.options["hold"]
     fetch.ok(fetch.file("a"))
 
 
@@ -670,7 +681,7 @@ def on_small_disk(tmp_path, megabytes, script):
     if subprocess.run(["unshare", "-rm", "sh", "-c", mount], capture_output=True).returncode:
         pytest.skip("this system lets nobody mount a small disk")
     script = f"set -e; {mount}; DISK={disk}\n" + textwrap.dedent(script)
-    out = subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True, text=True, timeout=60)
+    out = subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True, text=True, timeout=PATIENCE_S)
     assert out.returncode == 0, out.stderr
     return [json.loads(line) for line in out.stdout.splitlines() if line.startswith("{")]
 
@@ -684,14 +695,22 @@ def test_a_disk_that_is_too_small_is_said_before_anything_is_fetched(fetch, hub,
 
 
 def test_a_disk_that_fills_up_meanwhile_and_goes_on_afterwards(fetch, hub, tmp_path):
-    size = 6 << 20
-    hub.rate = 4 << 20
+    size, full, ended = 6 << 20, tmp_path / "full", tmp_path / "ended"  # what the script tells
+    held = hub.fault("a", hold=1 << 20)
     file = fetch.file("a", noise(size)) | {"partial": str(tmp_path / "disk" / "a.partial")}
     (tmp_path / "plan").write_text(fetch.plan(file))
+
+    def let_go():
+        wait_for(full.exists)
+        held.options.update(hold=2 << 20)
+        wait_for(ended.exists)
+        del held.options["hold"]
+    threading.Thread(target=let_go, daemon=True).start()
     first, second = on_small_disk(tmp_path, 8, f"""
-        (sleep 0.3; dd if=/dev/zero of=$DISK/other bs=1M 2>/dev/null || true) &
+        (until [ "$(stat -c %b $DISK/a.partial 2>/dev/null || echo 0)" -ge 1024 ]; do sleep 0.05; done
+         dd if=/dev/zero of=$DISK/other bs=1M 2>/dev/null || true; touch {full}) &
         {PROBE} <{tmp_path}/plan
-        wait; rm $DISK/other
+        wait; rm $DISK/other; touch {ended}
         {PROBE} <{tmp_path}/plan
         sha256sum $DISK/a | grep -q {sha256(noise(size))}
         """)
@@ -712,15 +731,15 @@ def test_the_rate_is_kept(fetch, hub):
     began = time.monotonic()
     r = fetch.ok(fetch.file("a", noise(4 << 20)), rate=2 << 20)
     took = time.monotonic() - began
-    assert 1.5 < took < 20
-    assert 10 <= r["progress_calls"] <= 5 + 10 * took  # at most every 100 ms
+    assert took > 1.5
+    assert 2 <= r["progress_calls"] <= 5 + 10 * took  # again and again, at most every 100 ms
 
 
 # Documents
 
 def ask(fetch, url, **more):
     options = {k: more.pop(k) for k in ("allow_private", "endpoints", "offline", "retries", "stall_s") if k in more}
-    out = subprocess.run([PROBE], input=fetch.plan(ask={"url": url, **more}, **options), capture_output=True, text=True, timeout=60)
+    out = subprocess.run([PROBE], input=fetch.plan(ask={"url": url, **more}, **options), capture_output=True, text=True, timeout=PATIENCE_S)
     assert out.returncode == 0, out.stderr
     return json.loads(out.stdout)
 
@@ -753,6 +772,6 @@ def test_documents_that_fail(fetch, hub):
     assert ask(fetch, hub.plain("a"))["error"] == "limit"
     assert ask(fetch, hub.plain("a"), offline=True)["error"] == "unsupported"
     assert ask(fetch, hub.plain("a"), allow_private=False)["error"] == "invalid"
-    hub.fault("b", hang=20)
+    hub.fault("b", hang=600)
     hub.files["b"] = b"x"
     assert ask(fetch, hub.plain("b"), retries=-1, stall_s=1)["error"] == "timeout"
