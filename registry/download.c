@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -329,7 +330,13 @@ int64_t qn_fetch_have(const char *partial, int64_t size_bytes)
 void qn_fetch_forget(const char *partial)
 {
     char *path = dl_ranges_path(partial);
-    (void)unlink(path); /* missing is fine, and a leftover belongs to no partial and is refused */
+    struct qn_buf temp;
+    qn_buf_init(&temp, PATH_MAX);
+    qn_buf_fmt(&temp, "%s" QN_RANGES_TEMP, path);
+    /* Missing is fine, and a leftover belongs to no partial and is refused. */
+    (void)unlink(path);
+    (void)unlink(qn_buf_cstr(&temp));
+    qn_buf_deinit(&temp);
     free(path);
 }
 

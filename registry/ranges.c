@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -173,7 +174,11 @@ static qn_err write_all(struct qn_ranges *r, const char *path, int64_t synced, s
         slot = slot_of(r->head.key, i + 1, r->done[i]);
         memcpy(bytes + HEAD_BYTES + (i + 1) * SLOT_BYTES, &slot, sizeof slot);
     }
-    qn_err err = qn_file_write_atomic(path, bytes, n, 0600, e);
+    struct qn_buf temp;
+    qn_buf_init(&temp, PATH_MAX);
+    qn_buf_fmt(&temp, "%s" QN_RANGES_TEMP, path);
+    qn_err err = qn_file_write_alone(path, qn_buf_cstr(&temp), bytes, n, 0600, e);
+    qn_buf_deinit(&temp);
     free(bytes);
     if (err)
         return err;

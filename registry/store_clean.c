@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "registry/ranges.h"
 #include "registry/store_private.h"
 #include "registry/unpack.h"
 
@@ -346,12 +347,19 @@ static bool is_locked(int blobs, const char *partial)
     return locked;
 }
 
-/* The partial that a file of blobs/ belongs to: itself, or the one whose ranges it holds. */
+static void cut_end(char *name, const char *end)
+{
+    if (qn_str_ends(name, end))
+        name[strlen(name) - strlen(end)] = '\0';
+}
+
+/* The partial that a file of blobs/ belongs to: itself, or the one whose ranges it holds or was to
+ * hold. */
 static bool partial_of(const char *name, char out[static NAME_MAX + 1])
 {
     snprintf(out, NAME_MAX + 1, "%s", name);
-    if (qn_str_ends(out, ".ranges"))
-        out[strlen(out) - strlen(".ranges")] = '\0';
+    cut_end(out, QN_RANGES_TEMP);
+    cut_end(out, ".ranges");
     return qn_str_ends(out, QN_STORE_PARTIAL_END);
 }
 

@@ -62,13 +62,10 @@ static qn_err write_all(int fd, const char *p, size_t n, const char *path, struc
     return QN_OK;
 }
 
-qn_err qn_file_write_atomic(const char *path, const void *data, size_t n, unsigned mode,
-                            struct qn_error *e)
+/* Fills temp, which is open as fd, and gives it the place of path. */
+static qn_err put(int fd, const char *temp, const char *path, const void *data, size_t n,
+                  unsigned mode, struct qn_error *e)
 {
-    char temp[PATH_MAX];
-    if ((size_t)snprintf(temp, sizeof temp, "%s.XXXXXX", path) >= sizeof temp)
-        return qn_fail(e, QN_ELIMIT, "path %s is too long", path);
-    int fd = mkostemp(temp, O_CLOEXEC);
     if (fd < 0)
         return qn_fail_errno(e, "create %s", temp);
     qn_err err = QN_OK;
@@ -82,6 +79,22 @@ qn_err qn_file_write_atomic(const char *path, const void *data, size_t n, unsign
     if (err)
         unlink(temp);
     return err;
+}
+
+qn_err qn_file_write_atomic(const char *path, const void *data, size_t n, unsigned mode,
+                            struct qn_error *e)
+{
+    char temp[PATH_MAX];
+    if ((size_t)snprintf(temp, sizeof temp, "%s.XXXXXX", path) >= sizeof temp)
+        return qn_fail(e, QN_ELIMIT, "path %s is too long", path);
+    return put(mkostemp(temp, O_CLOEXEC), temp, path, data, n, mode, e);
+}
+
+qn_err qn_file_write_alone(const char *path, const char *temp, const void *data, size_t n,
+                           unsigned mode, struct qn_error *e)
+{
+    int fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, (mode_t)mode);
+    return put(fd, temp, path, data, n, mode, e);
 }
 
 qn_err qn_mkdirs(const char *path, unsigned mode, struct qn_error *e)

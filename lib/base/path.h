@@ -13,6 +13,10 @@ qn_err qn_file_read(const char *path, struct qn_buf *out, struct qn_error *e);
 
 /* Writes a temporary file beside path, syncs it and renames it over path; mode as for open(2). */
 qn_err qn_file_write_atomic(const char *path, const void *data, size_t n, unsigned mode, struct qn_error *e);
+/* The same by way of temp, which nobody else writes: what a kill leaves of it is written over the next
+ * time. */
+qn_err qn_file_write_alone(const char *path, const char *temp, const void *data, size_t n, unsigned mode,
+                           struct qn_error *e);
 
 qn_err qn_mkdirs(const char *path, unsigned mode, struct qn_error *e); /* like mkdir -p */
 bool qn_file_exists(const char *path);

@@ -623,6 +623,11 @@ def test_slots_do_not_fit_elsewhere(fetch, hub):
     assert hub.sent() == 2 * CHUNK
 
 
+def test_what_a_kill_leaves_of_a_ranges_file_is_written_over(fetch):
+    fetch.path("a.partial.ranges.new").write_bytes(b"half a file")
+    fetch.ok(fetch.file("a", noise(CHUNK + 1)))  # leaves nothing
+
+
 @pytest.mark.parametrize("how", ["gone", "cut", "longer"])
 def test_a_partial_that_is_not_what_it_was_starts_anew(fetch, hub, how):
     file = half_done(fetch, hub)

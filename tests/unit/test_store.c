@@ -502,7 +502,9 @@ static void a_clean_up_takes_what_was_left_behind(void **state)
     free(keep(&s, "hello"));
     s = spot(COMMIT, "b.gguf", "");
     assert_int_equal(qn_store_partial(store, &s, &partial, NULL), QN_OK);
-    write_file(partial, "b"); /* no job */
+    write_file(partial, "b");                              /* no job */
+    snprintf(name, sizeof name, "%s.ranges.new", partial); /* a kill left it */
+    write_file(name, "r");
     snprintf(name, sizeof name, "%s.ranges", partial);
     write_file(name, "r");
     free(partial);
@@ -514,7 +516,7 @@ static void a_clean_up_takes_what_was_left_behind(void **state)
     unlink(in_cache("snapshots/" COMMIT "/a.gguf"));
 
     assert_int_equal(qn_store_clean(store, &c, NULL), QN_OK);
-    assert_int_equal(w.n[QN_WASTE_PARTIAL], 2);
+    assert_int_equal(w.n[QN_WASTE_PARTIAL], 3);
     assert_int_equal(w.n[QN_WASTE_BLOB], 1);
     assert_int_equal(w.n[QN_WASTE_FOLDER], 1);
     assert_int_equal(w.size_bytes, 5);
@@ -537,7 +539,7 @@ static void a_clean_up_takes_what_was_left_behind(void **state)
     c.dry = false;
     w = (struct waste){.size_bytes = 0};
     assert_int_equal(qn_store_clean(store, &c, NULL), QN_OK);
-    assert_int_equal(w.n[QN_WASTE_PARTIAL], 2);
+    assert_int_equal(w.n[QN_WASTE_PARTIAL], 3);
     assert_false(there("blobs/" SUM));
     assert_false(there(".quince/" SUM));
     assert_false(there("snapshots/" COMMIT));
