@@ -27,6 +27,7 @@ enum {
     LOG_READS = 8,     /* buffers of log read per wake-up: 128 KiB */
     LOG_PAUSE_MS = 10, /* then the pipe rests, so a flood costs the loop little */
     TAIL_BYTES_MAX = QN_CHILD_LOG_TAIL * (QN_CHILD_LOG_LINE_MAX + 1),
+    STALLS = 2, /* pongs in a row that say so: after a pause the first may come before a step */
     EOF_PATIENCE_MS =
         2000, /* a closed control socket usually means that the process is just ending */
 };
@@ -109,6 +110,7 @@ static void on_message(void *ctx, const struct qn_control *m)
     switch (m->kind) {
     case QN_CTL_LOADING:
         c->moved_ms = qn_now_ms();
+        c->pings_unmoved = 0;
         c->progress = m->progress;
         qn_child_add_news(c, NEWS_PROGRESS);
         break;
@@ -122,7 +124,9 @@ static void on_message(void *ctx, const struct qn_control *m)
         break;
     case QN_CTL_PONG:
         c->pong_ms = qn_now_ms();
-        if (stalled(c, m)) {
+        c->pings_unanswered = 0;
+        c->stalls = stalled(c, m) ? c->stalls + 1 : 0;
+        if (c->stalls >= STALLS) {
             char why[128];
             snprintf(why, sizeof why, "the model made no step for %lld seconds",
                      (long long)(m->step_age_ms / 1000));
@@ -199,18 +203,21 @@ static void on_log_rested(void *ctx)
 
 /* ---- health ---- */
 
+/* Time is counted in pings: while this process or the whole machine stands still none are sent, and
+ * who stood still as well has done nothing wrong. */
 static void on_ping(void *ctx)
 {
     struct qn_child *c = ctx;
     int64_t now = qn_now_ms();
-    if (now - c->pong_ms > c->limits.pong_ms) {
+    if (c->pings_unanswered * c->limits.ping_ms >= c->limits.pong_ms) {
         char why[128];
         snprintf(why, sizeof why, "the model's process did not answer for %lld seconds",
                  (long long)((now - c->pong_ms) / 1000));
         unhealthy(c, why);
         return;
     }
-    if (c->in.state == QN_INST_LOADING && now - c->moved_ms > c->limits.progress_ms) {
+    if (c->in.state == QN_INST_LOADING &&
+        c->pings_unmoved * c->limits.ping_ms >= c->limits.progress_ms) {
         char why[128];
         snprintf(why, sizeof why, "loading made no progress for %lld seconds",
                  (long long)((now - c->moved_ms) / 1000));
@@ -220,6 +227,8 @@ static void on_ping(void *ctx)
     struct qn_control m;
     qn_control_init(&m, QN_CTL_PING);
     m.seq = ++c->seq;
+    c->pings_unanswered++;
+    c->pings_unmoved++;
     qn_child_link_send(&c->link, &m);
 }
 
@@ -336,7 +345,8 @@ static void start_process(struct qn_child *c)
     qn_child_log_clear(&c->log);
     c->began_ms = c->moved_ms = c->pong_ms = qn_now_ms();
     c->progress = 0;
-    c->seq = 0;
+    c->seq = c->pings_unanswered = c->pings_unmoved = 0;
+    c->stalls = 0;
     c->killed = false;
     qn_err err = qn_spawn(c->program, c->name, &c->proc, &c->error);
     if (!err) {

@@ -42,6 +42,9 @@ struct qn_child {
     struct qn_child_log log;
 
     int64_t seq, pong_ms;                 /* last ping sent; when the last pong came */
+    int64_t pings_unanswered;             /* since that pong */
+    int64_t pings_unmoved;                /* since the last sign of loading */
+    int stalls;                           /* pongs in a row that tell of a job without a step */
     int64_t began_ms, moved_ms, ended_ms; /* of the process: start, last sign of loading, end */
     int64_t grace_ms;
     double progress;

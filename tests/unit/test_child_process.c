@@ -2,7 +2,8 @@
  * the child. The model's name says how the child behaves; names that begin with "raw-" speak the
  * contract by hand, to break it.
  *
- * No time that passes is judged: what must not be waited for would take longer than HANG_MS. */
+ * No time that passes is judged: what must not be waited for would take longer than HANG_MS, and
+ * the router's clock (__wrap_qn_now_ms, by the linker in the place of qn_now_ms) may jump. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -252,6 +253,14 @@ static int raw_child(void)
 
 /* ---- the router's side ---- */
 
+static int64_t skipped_ms;
+
+int64_t __wrap_qn_now_ms(void);
+int64_t __wrap_qn_now_ms(void)
+{
+    return qn_now_us() / 1000 + skipped_ms;
+}
+
 static struct qn_loop *loop;
 static struct qn_http_client *client;
 static struct qn_child *child;
@@ -324,6 +333,14 @@ static void run_for(int64_t ms)
         qn_loop_run(loop);
         qn_timer_stop(t);
     }
+}
+
+static void until_progress(int n)
+{
+    struct qn_timer *t = qn_timer_start(loop, HANG_MS, 0, give_up, NULL);
+    while (told_progress < n)
+        run_for(5);
+    qn_timer_stop(t);
 }
 
 static int count_descriptors(void)
@@ -496,8 +513,7 @@ static void progress_is_told(void **state)
     make("slow");
     qn_child_load(child);
     int64_t began = qn_now_ms();
-    while (told_progress <= 3)
-        run_for(5);
+    until_progress(4);
     int64_t lasted = qn_now_ms() - began;
     assert_in_range(qn_child_status(child).load_ms, lasted, FOR_EVER_MS);
     notes->loaded = true;
@@ -510,8 +526,7 @@ static void a_stop_breaks_loading_off(void **state)
     (void)state;
     make("slow");
     qn_child_load(child);
-    while (told_progress == 0)
-        run_for(5);
+    until_progress(1);
     qn_child_stop(child, FOR_EVER_MS);
     until(QN_INST_STOPPED); /* by itself: nothing else would end this load */
     assert_int_equal(qn_child_status(child).error->code, QN_OK);
@@ -764,6 +779,31 @@ static void a_step_that_hangs_is_killed(void **state)
     qn_buf_deinit(&a.text);
 }
 
+/* The machine, or the server alone, stands still for an hour: nobody is killed for it. */
+static void an_hour_in_which_nothing_happened(void **state)
+{
+    (void)state;
+    enum { HOUR_MS = 3600 * 1000 };
+    make("slow");
+    qn_child_set_limits(child, &(struct qn_child_limits){.ping_ms = 20});
+    qn_child_load(child);
+    until_progress(1);
+    skipped_ms += HOUR_MS;
+    until_progress(told_progress + 3);
+    assert_int_equal(qn_child_status(child).state, QN_INST_LOADING);
+    notes->loaded = true;
+    until(QN_INST_READY);
+    struct answer a = {0};
+    ask(&a, "for-ever");
+    until_events(&a, 1);
+    skipped_ms += HOUR_MS;
+    until_events(&a, a.events + 20);
+    assert_int_equal(a.terminals, 0);
+    assert_int_equal(qn_child_status(child).state, QN_INST_READY);
+    qn_upstream_cancel(a.up);
+    qn_buf_deinit(&a.text);
+}
+
 static void garbage_events_are_errors(void **state)
 {
     (void)state;
@@ -947,6 +987,7 @@ int main(int argc, char **argv)
         T(a_job_is_refused_in_the_childs_words),
         T(a_crash_mid_answer_says_so),
         T(a_step_that_hangs_is_killed),
+        T(an_hour_in_which_nothing_happened),
         T(garbage_events_are_errors),
         T(a_paused_job_stands_still_and_is_no_stall),
         T(a_cancelled_job_frees_its_place),

@@ -3,7 +3,6 @@
  * those of Jinja's documentation where it speaks of the case. */
 #include "llm/template.h"
 
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
