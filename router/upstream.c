@@ -1,8 +1,8 @@
-/* One job's way to its child and back. Bytes from libcurl go into a frame reader; whole frames are
+/* One job's way to its child and back. Bytes of its reply go into a frame reader; whole frames are
  * decoded and handed on, unless the owner has paused.
  *
- * Invariants: the owner's callback runs only from the loop or from libcurl's data callback, never
- * within a call of the owner; it may pause or cancel, so u is looked at after it only through
+ * Invariants: the owner's callback runs only from the loop or from the client's data callback,
+ * never within a call of the owner; it may pause or cancel, so u is looked at after it only through
  * `cancelled`. The terminal event is the last thing that happens. */
 #include "router/upstream.h"
 

@@ -1,25 +1,33 @@
-/* libcurl's multi interface in our loop: curl names sockets and one timer, we watch them.
+/* Sockets of requests that go out, each watched for what it waits for: to be connected, room to
+ * send, bytes.
  *
- * Invariants: curl's functions are never entered from within one of its callbacks; what a callback
- * of ours asks for meanwhile (start, resume, cancel) is noted and done by a timer of no delay. That
- * also keeps the promise that no callback of a post runs within a qn_http_* call. Connections are
- * not reused: on the loopback a new one costs microseconds, and a stale one costs a failed job. */
+ * Invariants: callbacks run from the loop only, in `on_ready` and `on_later`; what one of them
+ * cancels is freed when it returns if it is its own post, at once if it is another. A post that
+ * waits for nothing is out of the epoll set, which would tell of a broken connection over and over.
+ */
 #include "io/http_client.h"
 
 #include "base/buf.h"
-#include "base/log.h"
+#include "base/str.h"
+#include "io/http_response.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
-#include <curl/curl.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 enum {
     REPLY_MAX = 64 * 1024, /* of a reply that is not 200 */
-    READ_BYTES = 2048,     /* at once; each stream has as much memory */
+    READ_BYTES = 16 * 1024,
     CONNECT_MS = 10 * 1000,
-    HEADER_MAX = 16 * 1024
+    HEADER_MAX = 16 * 1024, /* a header's value */
+    HEAD_MAX = 256 * 1024   /* the request's, with its target */
 };
 
 struct qn_post {
@@ -27,47 +35,36 @@ struct qn_post {
     struct qn_post *prev, *next;
     struct qn_post_events ev;
     void *ctx;
-    CURL *easy;
-    struct curl_slist *headers;
-    struct sock *sock;   /* NULL: curl watches none for it */
+    int fd; /* -1: none */
+    struct qn_watch *watch;
+    struct qn_timer *later; /* a failure to be told, or the end of patience while it connects */
+    struct qn_buf out;      /* the request */
+    size_t sent;
+    struct qn_response in;
     struct qn_buf reply; /* of a reply that is not 200 */
-    bool started;        /* curl has it */
-    bool headed;         /* the head has been told */
-    bool ended;          /* its end callback is running */
-    bool want_paused, paused;
+    bool connecting, paused;
+    bool headed;    /* the head has been told */
+    bool in_events; /* callbacks of this post are running: it is not freed meanwhile */
+    bool ended;     /* its end callback is running */
     bool cancelled;
-    char why[CURL_ERROR_SIZE];
+    struct qn_error why; /* it has failed */
 };
 
 struct qn_http_client {
     struct qn_loop *loop;
-    CURLM *multi;
-    struct qn_timer *timer;  /* curl's */
-    struct qn_timer *chores; /* notes to be carried out */
-    int depth;               /* > 0: inside curl */
     struct qn_post *posts;
-};
-
-struct sock {
-    struct qn_http_client *client;
-    struct qn_post *post; /* every request has a connection of its own */
-    curl_socket_t fd;
-    struct qn_watch *watch; /* NULL: the request is being given up */
+    char bytes[READ_BYTES]; /* of the read that is being told */
 };
 
 static void post_free(struct qn_post *p)
 {
     struct qn_http_client *c = p->client;
-    /* A socket that is still being connected curl closes first and says afterwards that it needs no
-     * watch. */
-    if (p->sock) {
-        qn_watch_remove(p->sock->watch);
-        p->sock->watch = NULL;
-    }
-    if (p->started)
-        curl_multi_remove_handle(c->multi, p->easy);
-    curl_easy_cleanup(p->easy);
-    curl_slist_free_all(p->headers);
+    qn_watch_remove(p->watch);
+    qn_timer_stop(p->later);
+    if (p->fd >= 0)
+        close(p->fd);
+    qn_buf_deinit(&p->out);
+    qn_response_deinit(&p->in);
     qn_buf_deinit(&p->reply);
     if (p->prev)
         p->prev->next = p->next;
@@ -78,186 +75,258 @@ static void post_free(struct qn_post *p)
     free(p);
 }
 
+/* ---- what the owner hears ---- */
+
 /* Where the owner wants to know: once, as soon as the head has come. */
-static void tell_head(struct qn_post *p, long status)
+static void tell_head(struct qn_post *p)
 {
-    const char *type = NULL;
-    if (!p->ev.head || p->headed || p->cancelled)
+    if (!p->ev.head || p->headed)
         return;
     p->headed = true;
-    curl_easy_getinfo(p->easy, CURLINFO_CONTENT_TYPE, &type);
-    p->ev.head(p->ctx, (int)status, type ? type : "");
+    p->ev.head(p->ctx, p->in.status, p->in.type);
 }
 
-static void finish(struct qn_post *p, CURLcode code)
+static void tell_body(struct qn_post *p, const char *data, size_t n)
 {
-    struct qn_error e = {0};
-    long status = 0;
-    if (code == CURLE_OK)
-        curl_easy_getinfo(p->easy, CURLINFO_RESPONSE_CODE, &status);
-    else
-        qn_fail(&e, QN_EIO, "%s", p->why[0] ? p->why : curl_easy_strerror(code));
-    p->ended = true;
-    if (code == CURLE_OK)
-        tell_head(p, status);
-    if (!p->cancelled)
-        p->ev.end(p->ctx, (int)status, qn_buf_cstr(&p->reply), p->reply.len, &e);
-    post_free(p);
-}
-
-static void on_chores(void *ctx);
-
-static void need_chores(struct qn_http_client *c)
-{
-    if (!c->chores)
-        c->chores = qn_timer_start(c->loop, 0, 0, on_chores, c);
-}
-
-/* After every call into curl: the posts that have come to their end. */
-static void reap(struct qn_http_client *c)
-{
-    int left;
-    CURLMsg *m;
-    while ((m = curl_multi_info_read(c->multi, &left))) {
-        if (m->msg != CURLMSG_DONE)
-            continue;
-        struct qn_post *p;
-        CURLcode code = m->data.result;
-        curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &p);
-        finish(p, code);
-    }
-}
-
-static void enter(struct qn_http_client *c, curl_socket_t fd, int events)
-{
-    int running;
-    assert(c->depth == 0);
-    c->depth++;
-    CURLMcode m = curl_multi_socket_action(c->multi, fd, events, &running);
-    c->depth--;
-    if (m != CURLM_OK)
-        qn_error_log("client", "libcurl: %s", curl_multi_strerror(m));
-    reap(c);
-}
-
-static void on_chores(void *ctx)
-{
-    struct qn_http_client *c = ctx;
-    qn_timer_stop(c->chores);
-    c->chores = NULL;
-    /* A callback may free any post, so the walk begins anew after each chore. */
-    for (struct qn_post *p = c->posts; p;) {
-        if (p->cancelled) {
-            post_free(p);
-        } else if (!p->started) {
-            p->started = true;
-            CURLMcode m = curl_multi_add_handle(c->multi, p->easy);
-            if (m != CURLM_OK) {
-                p->started = false;
-                qn_error_log("client", "libcurl: %s", curl_multi_strerror(m));
-                finish(p, CURLE_FAILED_INIT);
-            }
-        } else if (p->paused && !p->want_paused) {
-            p->paused = false;
-            c->depth++;
-            curl_easy_pause(p->easy, CURLPAUSE_CONT); /* may deliver what it had kept */
-            c->depth--;
-            reap(c);
-        } else {
-            p = p->next;
-            continue;
-        }
-        p = c->posts;
-    }
-}
-
-/* ---- curl's callbacks ---- */
-
-static size_t on_body(char *data, size_t size, size_t count, void *ctx)
-{
-    struct qn_post *p = ctx;
-    size_t n = size * count;
-    long status = 0;
+    tell_head(p);
     if (p->cancelled)
-        return CURL_WRITEFUNC_ERROR;
-    if (p->want_paused) {
-        p->paused = true;
-        return CURL_WRITEFUNC_PAUSE;
-    }
-    curl_easy_getinfo(p->easy, CURLINFO_RESPONSE_CODE, &status);
-    tell_head(p, status);
-    if (status == 200 || p->ev.head) {
-        if (p->cancelled)
-            return CURL_WRITEFUNC_ERROR;
+        return;
+    if (p->in.status == 200 || p->ev.head) {
         p->ev.data(p->ctx, data, n);
-        return p->cancelled ? CURL_WRITEFUNC_ERROR : n;
+        return;
     }
     size_t room = REPLY_MAX - p->reply.len;
     qn_buf_add(&p->reply, data, n < room ? n : room); /* the rest of an error page is not needed */
-    return n;
+}
+
+/* Its last word; p is gone. */
+static void finish(struct qn_post *p)
+{
+    int status = p->why.code == QN_OK ? p->in.status : 0;
+    p->in_events = true;
+    if (status)
+        tell_head(p);
+    p->ended = true;
+    if (!p->cancelled)
+        p->ev.end(p->ctx, status, qn_buf_cstr(&p->reply), p->reply.len, &p->why);
+    post_free(p);
+}
+
+/* ---- the socket ---- */
+
+static void on_ready(void *ctx, uint32_t events);
+
+/* Waits for what is due, which may be nothing. A watch that cannot be had is the post's failure,
+ * told by the caller. */
+static qn_err watch(struct qn_post *p)
+{
+    uint32_t out = p->connecting || p->sent < p->out.len ? EPOLLOUT : 0;
+    uint32_t events = out | (p->connecting || p->paused ? 0 : EPOLLIN);
+    if (!events) {
+        qn_watch_remove(p->watch);
+        p->watch = NULL;
+        return QN_OK;
+    }
+    if (!p->watch)
+        return qn_watch_add(p->client->loop, p->fd, events, on_ready, p, &p->watch, &p->why);
+    qn_watch_set(p->watch, events);
+    return QN_OK;
+}
+
+static void on_later(void *ctx)
+{
+    struct qn_post *p = ctx;
+    if (p->why.code == QN_OK)
+        qn_fail(&p->why, QN_EIO, "no connection within %d s", CONNECT_MS / 1000);
+    finish(p);
+}
+
+/* The failure is told from the loop. */
+static void fail_later(struct qn_post *p)
+{
+    qn_timer_stop(p->later);
+    p->later = qn_timer_start(p->client->loop, 0, 0, on_later, p);
+}
+
+/* A request that is not taken any more may have been answered already, so that is no failure. */
+static void send_more(struct qn_post *p)
+{
+    while (p->sent < p->out.len) {
+        ssize_t n =
+            send(p->fd, p->out.data + p->sent, p->out.len - p->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return;
+        if (n < 0)
+            break;
+        p->sent += (size_t)n;
+    }
+    qn_buf_deinit(&p->out);
+    p->sent = 0;
+}
+
+/* True: it has come to its end, good or bad. */
+static bool read_more(struct qn_post *p)
+{
+    char *bytes = p->client->bytes;
+    ssize_t n = recv(p->fd, bytes, READ_BYTES, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+        return false;
+    if (n < 0) {
+        qn_fail(&p->why, QN_EIO, "the connection broke: %s", strerror(errno));
+        return true;
+    }
+    if (n == 0) {
+        qn_response_end(&p->in, &p->why);
+        return true;
+    }
+    for (size_t at = 0, used; at < (size_t)n && !p->in.done && !p->cancelled; at += used) {
+        const char *body;
+        size_t body_len;
+        if (qn_response_take(&p->in, bytes + at, (size_t)n - at, &used, &body, &body_len,
+                             &p->why)) {
+            p->why.code = QN_EIO;
+            return true;
+        }
+        if (body_len)
+            tell_body(p, body, body_len);
+    }
+    return p->in.done;
+}
+
+/* True: connected. */
+static bool connected(struct qn_post *p)
+{
+    int error = 0;
+    socklen_t n = sizeof error;
+    if (getsockopt(p->fd, SOL_SOCKET, SO_ERROR, &error, &n))
+        error = errno;
+    if (error) {
+        qn_fail(&p->why, QN_EIO, "no connection: %s", strerror(error));
+        return false;
+    }
+    p->connecting = false;
+    qn_timer_stop(p->later);
+    p->later = NULL;
+    return true;
 }
 
 static void on_ready(void *ctx, uint32_t events)
 {
-    struct sock *s = ctx;
-    int what = 0;
-    if (events & (EPOLLIN | EPOLLHUP))
-        what |= CURL_CSELECT_IN;
-    if (events & EPOLLOUT)
-        what |= CURL_CSELECT_OUT;
-    if (events & EPOLLERR)
-        what |= CURL_CSELECT_ERR;
-    enter(s->client, s->fd, what); /* may free s */
+    struct qn_post *p = ctx;
+    if (p->connecting && !connected(p)) {
+        finish(p);
+        return;
+    }
+    bool broken = events & (EPOLLHUP | EPOLLERR);
+    if (broken || events & EPOLLOUT)
+        send_more(p);
+    p->in_events = true;
+    bool over = !p->paused && (broken || events & EPOLLIN) && read_more(p);
+    p->in_events = false;
+    if (p->cancelled)
+        post_free(p);
+    else if (over || watch(p))
+        finish(p);
 }
 
-static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *mark)
+/* ---- the request ---- */
+
+/* The parts of "http://ADDRESS:PORT/TARGET". */
+static bool split_url(const char *url, struct sockaddr_in *to, const char **target)
 {
-    struct qn_http_client *c = ctx;
-    struct sock *s = mark;
-    if (what == CURL_POLL_REMOVE) {
-        if (s) {
-            s->post->sock = NULL;
-            qn_watch_remove(s->watch);
-            free(s);
-        }
-        return 0;
-    }
-    uint32_t events = (what & CURL_POLL_IN ? EPOLLIN : 0u) | (what & CURL_POLL_OUT ? EPOLLOUT : 0u);
-    if (s) {
-        if (s->watch)
-            qn_watch_set(s->watch, events);
-        return 0;
-    }
-    s = qn_xcalloc(1, sizeof *s);
-    curl_easy_getinfo(easy, CURLINFO_PRIVATE, &s->post);
-    s->client = c;
-    s->fd = fd;
-    struct qn_error e;
-    if (qn_watch_add(c->loop, fd, events, on_ready, s, &s->watch, &e)) {
-        qn_error_log("client", "%s", e.message);
-        free(s);
-        return -1;
-    }
-    s->post->sock = s;
-    curl_multi_assign(c->multi, fd, s);
-    return 0;
+    static const char scheme[] = "http://";
+    char host[sizeof "255.255.255.255:65535"];
+    int64_t port;
+    if (strncmp(url, scheme, sizeof scheme - 1) != 0)
+        return false;
+    url += sizeof scheme - 1;
+    size_t n = strcspn(url, "/?");
+    if (n >= sizeof host)
+        return false;
+    memcpy(host, url, n);
+    host[n] = '\0';
+    *target = url + n;
+    char *colon = strchr(host, ':');
+    if (!colon)
+        return false;
+    *colon = '\0';
+    *to = (struct sockaddr_in){.sin_family = AF_INET};
+    if (inet_pton(AF_INET, host, &to->sin_addr) != 1 || !qn_parse_i64(colon + 1, &port) ||
+        port < 1 || port > UINT16_MAX)
+        return false;
+    to->sin_port = htons((uint16_t)port);
+    return true;
 }
 
-static void on_timer(void *ctx)
+/* Nothing in a head may end its line. */
+static bool plain(const char *s, size_t max)
 {
-    struct qn_http_client *c = ctx;
-    qn_timer_stop(c->timer);
-    c->timer = NULL;
-    enter(c, CURL_SOCKET_TIMEOUT, 0);
+    size_t n = 0;
+    for (; s[n]; n++)
+        if (n == max || s[n] == '\r' || s[n] == '\n')
+            return false;
+    return true;
 }
 
-static int on_timeout(CURLM *multi, long ms, void *ctx)
+static bool add_header(struct qn_buf *out, const char *name, const char *value)
 {
-    (void)multi;
-    struct qn_http_client *c = ctx;
-    qn_timer_stop(c->timer);
-    c->timer = ms < 0 ? NULL : qn_timer_start(c->loop, ms, 0, on_timer, c);
-    return 0;
+    if (!value)
+        return true;
+    if (!plain(value, HEADER_MAX))
+        return false;
+    qn_buf_fmt(out, "%s%s\r\n", name, value);
+    return true;
+}
+
+static bool has_body(const char *method)
+{
+    return !qn_str_eq(method, "GET") && !qn_str_eq(method, "HEAD") && !qn_str_eq(method, "DELETE");
+}
+
+static bool write_request(const struct qn_ask *ask, const struct sockaddr_in *to,
+                          const char *target, struct qn_buf *out)
+{
+    char host[INET_ADDRSTRLEN];
+    size_t n = has_body(ask->method) ? ask->n : 0;
+    inet_ntop(AF_INET, &to->sin_addr, host, sizeof host);
+    qn_buf_init(out, HEAD_MAX + n);
+    qn_buf_fmt(out, "%s %s%s HTTP/1.1\r\nHost: %s:%d\r\n", ask->method, *target == '/' ? "" : "/",
+               target, host, ntohs(to->sin_port));
+    if (!plain(ask->method, HEADER_MAX) || !plain(target, HEAD_MAX) ||
+        !add_header(out, "Authorization: Bearer ", ask->bearer) ||
+        !add_header(out, "Content-Type: ", ask->type) ||
+        !add_header(out, "Accept: ", ask->accept ? ask->accept : "*/*"))
+        return false;
+    if (has_body(ask->method))
+        qn_buf_fmt(out, "Content-Length: %zu\r\n", n);
+    qn_buf_str(out, "\r\n");
+    qn_buf_add(out, ask->body, n);
+    return !out->overflow;
+}
+
+/* Connects, which on the loopback mostly happens at once, and sends what it can. False: p->why. */
+static bool begin(struct qn_post *p, const struct sockaddr_in *to)
+{
+    int on = 1;
+    p->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (p->fd < 0) {
+        qn_fail_errno(&p->why, "make a socket");
+        return false;
+    }
+    /* The last piece of a long request is not to wait for the ones before it. */
+    setsockopt(p->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (connect(p->fd, (const struct sockaddr *)to, sizeof *to) == 0) {
+        send_more(p);
+    } else if (errno == EINPROGRESS) {
+        p->connecting = true;
+        p->later = qn_timer_start(p->client->loop, CONNECT_MS, 0, on_later, p);
+    } else {
+        qn_fail(&p->why, QN_EIO, "no connection: %s", strerror(errno));
+        return false;
+    }
+    return watch(p) == QN_OK;
 }
 
 /* ---- the owner's side ---- */
@@ -269,121 +338,37 @@ void qn_http_client_new(struct qn_loop *l, struct qn_http_client **out)
     *out = c;
 }
 
-/* libcurl with its TLS takes 2 MiB and milliseconds, which a server without a model does not need.
- */
-static qn_err open_multi(struct qn_http_client *c, struct qn_error *e)
-{
-    if (c->multi)
-        return QN_OK;
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-        return qn_fail(e, QN_EIO, "libcurl could not start");
-    c->multi = curl_multi_init();
-    if (!c->multi) {
-        curl_global_cleanup();
-        return qn_fail(e, QN_EIO, "libcurl could not start");
-    }
-    curl_multi_setopt(c->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
-    curl_multi_setopt(c->multi, CURLMOPT_SOCKETDATA, c);
-    curl_multi_setopt(c->multi, CURLMOPT_TIMERFUNCTION, on_timeout);
-    curl_multi_setopt(c->multi, CURLMOPT_TIMERDATA, c);
-    return QN_OK;
-}
-
 void qn_http_client_free(struct qn_http_client *c)
 {
     if (!c)
         return;
-    while (c->posts) { /* cancelled ones whose chore has not come yet */
-        assert(c->posts->cancelled);
-        post_free(c->posts);
-    }
-    if (c->multi) {
-        curl_multi_cleanup(c->multi);
-        curl_global_cleanup();
-    }
-    qn_timer_stop(c->timer);
-    qn_timer_stop(c->chores);
+    assert(!c->posts);
     free(c);
-}
-
-static bool add_header(struct qn_post *p, const char *name, const char *value)
-{
-    struct qn_buf line;
-    if (!value)
-        return true;
-    qn_buf_init(&line, HEADER_MAX);
-    qn_buf_fmt(&line, "%s%s", name, value);
-    struct curl_slist *longer =
-        line.overflow ? NULL : curl_slist_append(p->headers, qn_buf_cstr(&line));
-    qn_buf_deinit(&line);
-    if (longer)
-        p->headers = longer;
-    return longer != NULL;
-}
-
-static bool has_body(const char *method)
-{
-    return strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0 &&
-           strcmp(method, "DELETE") != 0;
-}
-
-static bool set_options(struct qn_post *p, const struct qn_ask *ask)
-{
-    if (!add_header(p, "Authorization: Bearer ", ask->bearer) ||
-        !add_header(p, "Content-Type: ", ask->type) || !add_header(p, "Accept: ", ask->accept) ||
-        !add_header(p, "Expect:", ""))
-        return false;
-    CURLcode bad = CURLE_OK;
-#define SET(option, value) bad = bad ? bad : curl_easy_setopt(p->easy, option, value)
-    SET(CURLOPT_URL, ask->url);
-    SET(CURLOPT_PROTOCOLS_STR, "http");
-    SET(CURLOPT_PROXY, "");
-    SET(CURLOPT_FOLLOWLOCATION, 0L);
-    SET(CURLOPT_NOSIGNAL, 1L);
-    SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    SET(CURLOPT_FRESH_CONNECT, 1L);
-    SET(CURLOPT_FORBID_REUSE, 1L);
-    SET(CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
-    SET(CURLOPT_HTTPHEADER, p->headers);
-    SET(CURLOPT_BUFFERSIZE, (long)READ_BYTES);
-    if (has_body(ask->method)) {
-        SET(CURLOPT_POST, 1L);
-        SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)ask->n);
-        SET(CURLOPT_COPYPOSTFIELDS, ask->n ? (const char *)ask->body : "");
-    } else {
-        SET(CURLOPT_NOBODY, strcmp(ask->method, "HEAD") == 0 ? 1L : 0L);
-    }
-    SET(CURLOPT_CUSTOMREQUEST, ask->method);
-    SET(CURLOPT_ERRORBUFFER, p->why);
-    SET(CURLOPT_WRITEFUNCTION, on_body);
-    SET(CURLOPT_WRITEDATA, p);
-    SET(CURLOPT_PRIVATE, p);
-#undef SET
-    return bad == CURLE_OK;
 }
 
 qn_err qn_http_ask(struct qn_http_client *c, const struct qn_ask *ask,
                    const struct qn_post_events *ev, void *ctx, struct qn_post **out,
                    struct qn_error *e)
 {
-    qn_err err = open_multi(c, e);
-    if (err)
-        return err;
+    struct sockaddr_in to;
+    const char *target;
+    struct qn_buf request;
+    if (!split_url(ask->url, &to, &target))
+        return qn_fail(e, QN_EINTERNAL, "no address of a model's process: %.200s", ask->url);
+    if (!write_request(ask, &to, target, &request)) {
+        qn_buf_deinit(&request);
+        return qn_fail(e, QN_EINVAL, "the request's head cannot be passed on");
+    }
     struct qn_post *p = qn_xcalloc(1, sizeof *p);
-    p->client = c;
-    p->ev = *ev;
-    p->ctx = ctx;
+    *p = (struct qn_post){
+        .client = c, .ev = *ev, .ctx = ctx, .fd = -1, .out = request, .next = c->posts};
+    qn_response_init(&p->in, qn_str_eq(ask->method, "HEAD"));
     qn_buf_init(&p->reply, REPLY_MAX);
-    p->next = c->posts;
     if (c->posts)
         c->posts->prev = p;
     c->posts = p;
-    p->easy = curl_easy_init();
-    if (!p->easy || !set_options(p, ask)) {
-        post_free(p);
-        return qn_fail(e, QN_EINTERNAL, "libcurl refused a request to %s", ask->url);
-    }
-    need_chores(c);
+    if (!begin(p, &to))
+        fail_later(p);
     *out = p;
     return QN_OK;
 }
@@ -403,15 +388,13 @@ qn_err qn_http_post(struct qn_http_client *c, const char *url, const char *beare
 
 void qn_http_post_pause(struct qn_post *p, bool paused)
 {
-    if (p->ended)
+    if (p->ended || p->cancelled || p->paused == paused)
         return;
-    p->want_paused = paused;
-    if (!paused && p->paused)
-        need_chores(p->client);
-    else if (paused && p->started && !p->paused && p->client->depth == 0) {
-        p->paused = true;
-        curl_easy_pause(p->easy, CURLPAUSE_RECV);
-    } /* else the next piece of body meets want_paused */
+    p->paused = paused;
+    if (p->in_events || p->why.code != QN_OK)
+        return; /* on_ready sees it; nothing more can come */
+    if (watch(p))
+        fail_later(p);
 }
 
 void qn_http_post_cancel(struct qn_post *p)
@@ -419,8 +402,6 @@ void qn_http_post_cancel(struct qn_post *p)
     if (p->ended)
         return; /* freed when its end callback returns */
     p->cancelled = true;
-    if (p->client->depth == 0)
+    if (!p->in_events)
         post_free(p);
-    else
-        need_chores(p->client);
 }

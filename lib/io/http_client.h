@@ -1,5 +1,6 @@
 /* HTTP/1.1 out, for the loopback connection to a child or to a server behind one: one request whose
- * reply streams in. libcurl's multi interface driven by our loop. Loop thread only. */
+ * reply streams in. Each request has a connection of its own: on the loopback a new one costs
+ * microseconds, and a stale one costs a failed job. Loop thread only. */
 #ifndef QN_IO_HTTP_CLIENT_H
 #define QN_IO_HTTP_CLIENT_H
 
@@ -27,7 +28,8 @@ struct qn_post_events {
 void qn_http_client_new(struct qn_loop *l, struct qn_http_client **out);
 void qn_http_client_free(struct qn_http_client *c); /* no post may be running */
 
-/* body is copied. bearer: the Authorization token. No proxy, no redirects, no environment. */
+/* body is copied. bearer: the Authorization token. url: "http://127.0.0.1:PORT/...", the host an
+ * IPv4 address. No proxy, no redirects, no environment. No callback runs within a call. */
 qn_err qn_http_post(struct qn_http_client *c, const char *url, const char *bearer, const void *body,
                     size_t n, const struct qn_post_events *ev, void *ctx, struct qn_post **out,
                     struct qn_error *e);
@@ -43,8 +45,8 @@ struct qn_ask {
 qn_err qn_http_ask(struct qn_http_client *c, const struct qn_ask *ask,
                    const struct qn_post_events *ev, void *ctx, struct qn_post **out,
                    struct qn_error *e);
-void qn_http_post_pause(struct qn_post *p,
-                        bool paused);        /* stops reading: the child's socket fills up */
+/* Stops reading: the child's socket fills up. What one read has brought already is still given. */
+void qn_http_post_pause(struct qn_post *p, bool paused);
 void qn_http_post_cancel(struct qn_post *p); /* closes the connection; no callback follows */
 
 #endif

@@ -34,14 +34,16 @@ static bool add_length(struct qn_framing *f, const char *v, size_t n)
 {
     if (n == 0 || n > LENGTH_DIGITS_MAX)
         return false;
-    for (size_t i = 0; i < n; i++)
+    int64_t length = 0;
+    for (size_t i = 0; i < n; i++) {
         if (v[i] < '0' || v[i] > '9')
             return false;
-    if (f->has_length && (f->length_len != n || memcmp(f->length, v, n) != 0))
+        length = 10 * length + (v[i] - '0');
+    }
+    if (f->has_length && f->length != length)
         return false;
     f->has_length = true;
-    f->length = v;
-    f->length_len = n;
+    f->length = length;
     return true;
 }
 
@@ -81,13 +83,11 @@ bool qn_framing_ok(const struct qn_framing *f)
     return !(f->has_length && f->chunked);
 }
 
-static bool field_line(const char *p, size_t n, struct qn_framing *f)
+bool qn_framing_line(struct qn_framing *f, const char *line, size_t n)
 {
-    /* No name, or white space before the colon, or a folded line: all refused (RFC 9112, 5.1, 5.2).
-     */
-    const char *colon = memchr(p, ':', n);
-    size_t len = colon ? (size_t)(colon - p) : n;
-    return len < n && qn_framing_add(f, p, len, colon + 1, n - len - 1);
+    const char *colon = memchr(line, ':', n);
+    size_t len = colon ? (size_t)(colon - line) : n;
+    return len < n && qn_framing_add(f, line, len, colon + 1, n - len - 1);
 }
 
 /* method SP target SP HTTP/1.x; fills the head as far as it gets and returns the status. */
@@ -148,7 +148,7 @@ void qn_head_check(const char *p, size_t n, size_t max, struct qn_head *out)
             out->upgrade = f.upgrade;
             out->status = qn_framing_ok(&f) ? 200 : 400;
             return;
-        } else if (!field_line(text, line, &f)) {
+        } else if (!qn_framing_line(&f, text, line)) {
             out->status = 400;
             return;
         }

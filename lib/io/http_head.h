@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { QN_HTTP_METHOD_MAX = 32 };
 
@@ -27,14 +28,15 @@ struct qn_head {
 struct qn_framing {
     bool has_length, chunked, has_host;
     bool upgrade; /* not framing, but the same look at every field */
-    const char *length;
-    size_t length_len;
+    int64_t length;
 };
 
-/* Takes one field; its value is lent while f is used. False: malformed, or it contradicts another
- * one. */
+/* Takes one field. False: malformed, or it contradicts another one. */
 bool qn_framing_add(struct qn_framing *f, const char *name, size_t name_len, const char *value,
                     size_t n);
+/* The same for a line without its end. False also: no name, white space before the colon, a folded
+ * line (RFC 9112, 5.1, 5.2). */
+bool qn_framing_line(struct qn_framing *f, const char *line, size_t n);
 /* All fields have been added. */
 bool qn_framing_ok(const struct qn_framing *f);
 
