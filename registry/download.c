@@ -122,12 +122,12 @@ static bool reap(struct dl *dl)
 {
     int left;
     bool any = false;
-    for (CURLMsg *msg; !dl->err && (msg = curl_multi_info_read(dl->multi, &left));) {
+    for (CURLMsg *msg; !dl->err && (msg = qn_curl.multi_info_read(dl->multi, &left));) {
         char *p = NULL;
         CURLcode code = msg->data.result;
         if (msg->msg != CURLMSG_DONE)
             continue;
-        curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, &p);
+        qn_curl.easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, &p);
         dl_piece_finish((struct dl_piece *)(void *)p, code);
         any = true;
     }
@@ -192,7 +192,7 @@ static void resume(struct dl *dl)
     for (size_t i = 0; i < dl->pieces_n; i++)
         if (dl->pieces[i].file && dl->pieces[i].paused) {
             dl->pieces[i].paused = false;
-            curl_easy_pause(dl->pieces[i].easy, CURLPAUSE_CONT);
+            qn_curl.easy_pause(dl->pieces[i].easy, CURLPAUSE_CONT);
         }
 }
 
@@ -218,31 +218,35 @@ static void run(struct dl *dl, struct qn_fetch_file *files)
         while (!dl->err && start_one(dl, now))
             ;
         int running;
-        CURLMcode m = curl_multi_perform(dl->multi, &running);
+        CURLMcode m = qn_curl.multi_perform(dl->multi, &running);
         if (!reap(dl) && !m && !dl->err)
-            m = curl_multi_poll(dl->multi, NULL, 0, DL_TICK_MS, NULL);
+            m = qn_curl.multi_poll(dl->multi, NULL, 0, DL_TICK_MS, NULL);
         if (m)
-            dl_end(dl, NULL, QN_FETCH_LOCAL, QN_EINTERNAL, "libcurl: %s", curl_multi_strerror(m));
+            dl_end(dl, NULL, QN_FETCH_LOCAL, QN_EINTERNAL, "libcurl: %s",
+                   qn_curl.multi_strerror(m));
     }
 }
 
 static void wake(void *ctx)
 {
-    curl_multi_wakeup(ctx);
+    qn_curl.multi_wakeup(ctx);
 }
 
 static bool begin(struct dl *dl)
 {
     struct qn_error why;
-    qn_web_init();
-    dl->multi = curl_multi_init();
+    if (qn_curl_load(&why)) {
+        dl_end_with(dl, NULL, QN_FETCH_LOCAL, &why);
+        return false;
+    }
+    dl->multi = qn_curl.multi_init();
     if (!dl->multi) {
         dl_end(dl, NULL, QN_FETCH_LOCAL, QN_ENOMEM, "libcurl has no memory");
         return false;
     }
     /* Several requests on one HTTP/2 connection would share its one window and its one loss. */
-    curl_multi_setopt(dl->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
-    curl_multi_setopt(dl->multi, CURLMOPT_MAXCONNECTS, (long)dl->limit + 2);
+    qn_curl.multi_setopt(dl->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
+    qn_curl.multi_setopt(dl->multi, CURLMOPT_MAXCONNECTS, (long)dl->limit + 2);
     if (qn_verify_new(wake, dl->multi, QN_FETCH_SYNC_S * 1000, &dl->verify, &why)) {
         dl_end_with(dl, NULL, QN_FETCH_LOCAL, &why);
         return false;
@@ -251,7 +255,7 @@ static bool begin(struct dl *dl)
     for (; dl->pieces_n < dl->limit; dl->pieces_n++) {
         struct dl_piece *p = &dl->pieces[dl->pieces_n];
         p->dl = dl;
-        if (!(p->easy = curl_easy_init())) {
+        if (!(p->easy = qn_curl.easy_init())) {
             dl_end(dl, NULL, QN_FETCH_LOCAL, QN_ENOMEM, "libcurl has no memory");
             return false;
         }
@@ -265,14 +269,15 @@ static void finish(struct dl *dl)
         struct dl_piece *p = &dl->pieces[i];
         if (p->file)
             dl_piece_drop(p);
-        curl_easy_cleanup(p->easy);
-        curl_slist_free_all(p->headers);
+        qn_curl.easy_cleanup(p->easy);
+        qn_curl.slist_free_all(p->headers);
         free(p->buffer);
     }
     for (size_t i = 0; i < dl->opened; i++)
         dl_file_close(dl, &dl->files[i]);
     qn_verify_free(dl->verify);
-    curl_multi_cleanup(dl->multi);
+    if (dl->multi)
+        qn_curl.multi_cleanup(dl->multi);
     free(dl->pieces);
 }
 

@@ -204,29 +204,30 @@ static void ask(struct dl_piece *p)
     p->why[0] = '\0';
     p->window_ms = qn_now_ms();
     p->window_bytes = 0;
-    curl_easy_reset(easy);
-    curl_slist_free_all(p->headers);
+    qn_curl.easy_reset(easy);
+    qn_curl.slist_free_all(p->headers);
     p->headers = NULL;
     qn_way_prepare(&p->way, easy, &p->headers);
     if (p->ranged) {
         snprintf(range, sizeof range, "%lld-%lld", (long long)p->begin, (long long)p->end - 1);
-        curl_easy_setopt(easy, CURLOPT_RANGE, range);
+        qn_curl.easy_setopt(easy, CURLOPT_RANGE, range);
         if (qn_etag_strong(etag)) {
             snprintf(if_range, sizeof if_range, "If-Range: %s", etag);
-            p->headers = curl_slist_append(p->headers, if_range);
+            p->headers = qn_curl.slist_append(p->headers, if_range);
         }
     }
-    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, p->headers);
-    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, p->why);
-    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_body);
-    curl_easy_setopt(easy, CURLOPT_WRITEDATA, p);
-    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
-    curl_easy_setopt(easy, CURLOPT_HEADERDATA, p);
-    curl_easy_setopt(easy, CURLOPT_PRIVATE, p);
+    qn_curl.easy_setopt(easy, CURLOPT_HTTPHEADER, p->headers);
+    qn_curl.easy_setopt(easy, CURLOPT_ERRORBUFFER, p->why);
+    qn_curl.easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_body);
+    qn_curl.easy_setopt(easy, CURLOPT_WRITEDATA, p);
+    qn_curl.easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
+    qn_curl.easy_setopt(easy, CURLOPT_HEADERDATA, p);
+    qn_curl.easy_setopt(easy, CURLOPT_PRIVATE, p);
     /* With a limit, no more than it allows should be read at a time. */
-    curl_easy_setopt(easy, CURLOPT_BUFFERSIZE,
-                     p->dl->web->rate && p->dl->web->rate->bytes_s ? 16 * 1024L : (long)DL_BUFFER);
-    curl_multi_add_handle(p->dl->multi, easy);
+    qn_curl.easy_setopt(easy, CURLOPT_BUFFERSIZE,
+                        p->dl->web->rate && p->dl->web->rate->bytes_s ? 16 * 1024L
+                                                                      : (long)DL_BUFFER);
+    qn_curl.multi_add_handle(p->dl->multi, easy);
 }
 
 void dl_piece_begin(struct dl_piece *p, struct dl_file *f, int64_t begin, int64_t end)
@@ -271,7 +272,7 @@ static void release(struct dl_piece *p)
 
 void dl_piece_drop(struct dl_piece *p)
 {
-    curl_multi_remove_handle(p->dl->multi, p->easy);
+    qn_curl.multi_remove_handle(p->dl->multi, p->easy);
     dl_piece_flush(p);
     release(p);
 }
@@ -380,7 +381,7 @@ static void finish_body(struct dl_piece *p, CURLcode code)
     } else if (code != CURLE_OK) {
         if (f->untold)
             dl_file_anew(p->dl, f, p);
-        fail(p, p->why[0] ? p->why : curl_easy_strerror(code));
+        fail(p, p->why[0] ? p->why : qn_curl.easy_strerror(code));
     } else if (p->pos < p->end && !(p->head.status == 206 && p->head.last + 1 == p->pos)) {
         fail(p, "the reply ended early");
     }
@@ -391,7 +392,7 @@ void dl_piece_finish(struct dl_piece *p, CURLcode code)
     struct dl *dl = p->dl;
     struct dl_file *f = p->file;
     struct qn_error why;
-    curl_multi_remove_handle(dl->multi, p->easy);
+    qn_curl.multi_remove_handle(dl->multi, p->easy);
     if (p->verdict == DL_UNJUDGED && p->head.status && code == CURLE_OK)
         judge(p); /* a reply without a body */
     dl_piece_flush(p);
@@ -428,7 +429,7 @@ void dl_piece_finish(struct dl_piece *p, CURLcode code)
                 qn_way_fail(&p->way, code, p->why, &why);
                 dl_end_with(dl, f, QN_FETCH_REFUSED, &why);
             } else {
-                fail(p, p->why[0] ? p->why : curl_easy_strerror(code));
+                fail(p, p->why[0] ? p->why : qn_curl.easy_strerror(code));
             }
             break;
         case DL_STALE:

@@ -3,10 +3,10 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "registry/curl.h"
 #include "registry/reply_head.h"
 #include "registry/web_way.h"
 
-#include <curl/curl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -69,13 +69,13 @@ static qn_err perform(struct hop *h, CURLM *multi, CURL *easy, CURLcode *code, s
     h->window_ms = qn_now_ms();
     h->window_bytes = 0;
     *code = CURLE_OK;
-    curl_multi_add_handle(multi, easy);
+    qn_curl.multi_add_handle(multi, easy);
     while (running) {
-        CURLMcode m = curl_multi_perform(multi, &running);
+        CURLMcode m = qn_curl.multi_perform(multi, &running);
         if (!m && running)
-            m = curl_multi_poll(multi, NULL, 0, TICK_MS, NULL);
+            m = qn_curl.multi_poll(multi, NULL, 0, TICK_MS, NULL);
         if (m) {
-            err = qn_fail(e, QN_EINTERNAL, "libcurl: %s", curl_multi_strerror(m));
+            err = qn_fail(e, QN_EINTERNAL, "libcurl: %s", qn_curl.multi_strerror(m));
             break;
         }
         if (qn_web_stopped(h->web)) {
@@ -92,10 +92,10 @@ static qn_err perform(struct hop *h, CURLM *multi, CURL *easy, CURLcode *code, s
         }
     }
     int left;
-    for (CURLMsg *msg; (msg = curl_multi_info_read(multi, &left));)
+    for (CURLMsg *msg; (msg = qn_curl.multi_info_read(multi, &left));)
         if (msg->msg == CURLMSG_DONE)
             *code = msg->data.result;
-    curl_multi_remove_handle(multi, easy);
+    qn_curl.multi_remove_handle(multi, easy);
     return err;
 }
 
@@ -104,18 +104,18 @@ static void set_question(CURL *easy, const struct qn_web_ask *ask, struct curl_s
     struct qn_buf line;
     qn_buf_init(&line, 1024);
     if (ask->accept && !qn_buf_fmt(&line, "Accept: %s", ask->accept))
-        *headers = curl_slist_append(*headers, line.data);
+        *headers = qn_curl.slist_append(*headers, line.data);
     qn_buf_deinit(&line);
     if (ask->method && strcmp(ask->method, "HEAD") == 0)
-        curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+        qn_curl.easy_setopt(easy, CURLOPT_NOBODY, 1L);
     else if (ask->method)
-        curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, ask->method);
+        qn_curl.easy_setopt(easy, CURLOPT_CUSTOMREQUEST, ask->method);
     if (ask->body) {
-        *headers = curl_slist_append(*headers, "Content-Type: application/json");
-        curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(ask->body));
-        curl_easy_setopt(easy, CURLOPT_POSTFIELDS, ask->body);
+        *headers = qn_curl.slist_append(*headers, "Content-Type: application/json");
+        qn_curl.easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(ask->body));
+        qn_curl.easy_setopt(easy, CURLOPT_POSTFIELDS, ask->body);
     }
-    curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, ""); /* documents may come compressed */
+    qn_curl.easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, ""); /* documents may come compressed */
 }
 
 /* One try through all redirects. QN_OK: out holds a reply of whatever status. *again: the failure
@@ -129,7 +129,7 @@ static qn_err try_once(const struct qn_web *web, const struct qn_web_ask *ask, C
     *again = false;
     qn_err err = qn_way_begin(&way, web, ask->url, ask->token, e);
     while (!err) {
-        CURL *easy = curl_easy_init();
+        CURL *easy = qn_curl.easy_init();
         struct curl_slist *headers = NULL;
         CURLcode code;
         if (!easy) {
@@ -142,15 +142,15 @@ static qn_err try_once(const struct qn_web *web, const struct qn_web_ask *ask, C
         qn_buf_clear(&out->headers);
         qn_way_prepare(&way, easy, &headers);
         set_question(easy, ask, &headers);
-        curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
-        curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, h.why);
-        curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_body);
-        curl_easy_setopt(easy, CURLOPT_WRITEDATA, &h);
-        curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
-        curl_easy_setopt(easy, CURLOPT_HEADERDATA, &h);
+        qn_curl.easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
+        qn_curl.easy_setopt(easy, CURLOPT_ERRORBUFFER, h.why);
+        qn_curl.easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_body);
+        qn_curl.easy_setopt(easy, CURLOPT_WRITEDATA, &h);
+        qn_curl.easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
+        qn_curl.easy_setopt(easy, CURLOPT_HEADERDATA, &h);
         err = perform(&h, multi, easy, &code, e);
-        curl_easy_cleanup(easy);
-        curl_slist_free_all(headers);
+        qn_curl.easy_cleanup(easy);
+        qn_curl.slist_free_all(headers);
         if (!err && h.too_long) {
             err = qn_fail(e, QN_ELIMIT, "%.200s: the reply is longer than %zu bytes", ask->url,
                           out->body.limit);
@@ -194,8 +194,9 @@ qn_err qn_web_ask(const struct qn_web *web, const struct qn_web_ask *ask, struct
     *out = (struct qn_web_reply){.status = 0};
     qn_buf_init(&out->body, ask->limit ? ask->limit : QN_WEB_REPLY_MAX);
     qn_buf_init(&out->headers, HEADERS_MAX);
-    qn_web_init();
-    CURLM *multi = curl_multi_init();
+    if ((err = qn_curl_load(e)))
+        return err;
+    CURLM *multi = qn_curl.multi_init();
     if (!multi)
         return qn_fail(e, QN_ENOMEM, "libcurl has no memory");
     for (int failures = 0;;) {
@@ -218,7 +219,7 @@ qn_err qn_web_ask(const struct qn_web *web, const struct qn_web_ask *ask, struct
             break;
         }
     }
-    curl_multi_cleanup(multi);
+    qn_curl.multi_cleanup(multi);
     return err;
 }
 

@@ -7,7 +7,6 @@
 #include "registry/address.h"
 
 #include <ctype.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,25 +22,25 @@ struct parts {
 
 static void parts_free(struct parts *p)
 {
-    curl_free(p->scheme);
-    curl_free(p->host);
-    curl_free(p->port);
+    qn_curl.free(p->scheme);
+    qn_curl.free(p->host);
+    qn_curl.free(p->port);
     *p = (struct parts){NULL, NULL, NULL, false};
 }
 
 static bool parts_of(const char *url, struct parts *p)
 {
-    CURLU *u = curl_url();
+    CURLU *u = qn_curl.url();
     char *user = NULL;
     *p = (struct parts){NULL, NULL, NULL, false};
-    bool ok = u && !curl_url_set(u, CURLUPART_URL, url, 0) &&
-              !curl_url_get(u, CURLUPART_SCHEME, &p->scheme, 0) &&
-              !curl_url_get(u, CURLUPART_HOST, &p->host, 0) &&
-              !curl_url_get(u, CURLUPART_PORT, &p->port, CURLU_DEFAULT_PORT) && p->host[0];
-    if (ok && !curl_url_get(u, CURLUPART_USER, &user, 0))
+    bool ok = u && !qn_curl.url_set(u, CURLUPART_URL, url, 0) &&
+              !qn_curl.url_get(u, CURLUPART_SCHEME, &p->scheme, 0) &&
+              !qn_curl.url_get(u, CURLUPART_HOST, &p->host, 0) &&
+              !qn_curl.url_get(u, CURLUPART_PORT, &p->port, CURLU_DEFAULT_PORT) && p->host[0];
+    if (ok && !qn_curl.url_get(u, CURLUPART_USER, &user, 0))
         p->user = true;
-    curl_free(user);
-    curl_url_cleanup(u);
+    qn_curl.free(user);
+    qn_curl.url_cleanup(u);
     if (!ok)
         parts_free(p);
     return ok;
@@ -148,6 +147,8 @@ static qn_err check(const struct qn_web *web, const char *url, const char *from,
     struct parts p, first = {NULL, NULL, NULL, false};
     qn_err err = QN_OK;
     bool number;
+    if ((err = qn_curl_load(e)))
+        return err;
     if (strlen(url) > QN_WEB_URL_MAX)
         return qn_fail(e, QN_EINVAL, "an address has more than %d characters", QN_WEB_URL_MAX);
     if (!parts_of(url, &p))
@@ -223,11 +224,11 @@ qn_err qn_way_redirect(struct qn_way *w, const char *location, struct qn_error *
     if (++w->redirects > QN_WEB_REDIRECTS_MAX)
         return qn_fail(e, QN_ELIMIT, "%s: redirected more than %d times",
                        qn_web_shown(w->first, shown), QN_WEB_REDIRECTS_MAX);
-    CURLU *u = curl_url();
-    bool ok = u && location[0] && !curl_url_set(u, CURLUPART_URL, w->url, 0) &&
-              !curl_url_set(u, CURLUPART_URL, location, 0) &&
-              !curl_url_get(u, CURLUPART_URL, &next, 0);
-    curl_url_cleanup(u);
+    CURLU *u = qn_curl.url();
+    bool ok = u && location[0] && !qn_curl.url_set(u, CURLUPART_URL, w->url, 0) &&
+              !qn_curl.url_set(u, CURLUPART_URL, location, 0) &&
+              !qn_curl.url_get(u, CURLUPART_URL, &next, 0);
+    qn_curl.url_cleanup(u);
     if (!ok)
         return qn_fail(e, QN_EINVAL, "%s: redirected to nowhere", qn_web_shown(w->url, shown));
     bool was_tls = strncasecmp(w->url, "https:", 6) == 0;
@@ -242,7 +243,7 @@ qn_err qn_way_redirect(struct qn_way *w, const char *location, struct qn_error *
         w->url = qn_xstrdup(next);
         w->private_ok = private_ok;
     }
-    curl_free(next);
+    qn_curl.free(next);
     return err;
 }
 
@@ -277,21 +278,21 @@ void qn_way_prepare(struct qn_way *w, CURL *easy, struct curl_slist **headers)
      * that mean something inside a network only have been refused (check). */
     if (proxy[0])
         w->private_ok = true;
-    curl_easy_setopt(easy, CURLOPT_URL, w->url);
-    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-    curl_easy_setopt(easy, CURLOPT_PROXY, proxy);
-    curl_easy_setopt(easy, CURLOPT_NOPROXY, "");
-    curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
-    curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, w);
-    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); /* stopping waits for no resolver */
-    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)QN_WEB_CONNECT_MS);
-    curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
-    curl_easy_setopt(easy, CURLOPT_USERAGENT, "quince/" QN_VERSION);
+    qn_curl.easy_setopt(easy, CURLOPT_URL, w->url);
+    qn_curl.easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    qn_curl.easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+    qn_curl.easy_setopt(easy, CURLOPT_PROXY, proxy);
+    qn_curl.easy_setopt(easy, CURLOPT_NOPROXY, "");
+    qn_curl.easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    qn_curl.easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    qn_curl.easy_setopt(easy, CURLOPT_OPENSOCKETDATA, w);
+    qn_curl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    qn_curl.easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); /* stopping waits for no resolver */
+    qn_curl.easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)QN_WEB_CONNECT_MS);
+    qn_curl.easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+    qn_curl.easy_setopt(easy, CURLOPT_USERAGENT, "quince/" QN_VERSION);
     if (w->web->ca_file)
-        curl_easy_setopt(easy, CURLOPT_CAINFO, w->web->ca_file);
+        qn_curl.easy_setopt(easy, CURLOPT_CAINFO, w->web->ca_file);
     if (w->token && parts_of(w->first, &first)) {
         if (parts_of(w->url, &now)) {
             struct qn_buf line;
@@ -300,7 +301,7 @@ void qn_way_prepare(struct qn_way *w, CURL *easy, struct curl_slist **headers)
             /* Where a proxy leads nobody here can say. */
             if (same_origin(&first, &now) && (tls || !proxy[0]) &&
                 !qn_buf_fmt(&line, "Authorization: Bearer %s", w->token)) {
-                *headers = curl_slist_append(*headers, line.data);
+                *headers = qn_curl.slist_append(*headers, line.data);
                 w->plain_token = !tls;
             }
             qn_buf_deinit(&line);
@@ -336,7 +337,7 @@ qn_err qn_way_fail(const struct qn_way *w, CURLcode code, const char *detail, st
                        "%s: its name leads into a private network: allow-private-hubs permits it",
                        shown);
     if (!detail[0])
-        detail = curl_easy_strerror(code);
+        detail = qn_curl.easy_strerror(code);
     return qn_fail(e, code == CURLE_OPERATION_TIMEDOUT ? QN_ETIMEOUT : QN_EIO, "%s: %s%s", shown,
                    detail,
                    code == CURLE_COULDNT_RESOLVE_HOST ? ": is this machine connected?" : "");
@@ -367,15 +368,4 @@ bool qn_web_stopped(const struct qn_web *web)
 bool qn_web_passing(int status)
 {
     return status == 408 || status == 425 || status == 429 || status >= 500;
-}
-
-static void init(void)
-{
-    curl_global_init(CURL_GLOBAL_DEFAULT);
-}
-
-void qn_web_init(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, init);
 }

@@ -3,9 +3,8 @@
 #ifndef QN_REGISTRY_WEB_WAY_H
 #define QN_REGISTRY_WEB_WAY_H
 
+#include "registry/curl.h"
 #include "registry/web.h"
-
-#include <curl/curl.h>
 
 enum { QN_WEB_SHOWN_MAX = 300 };
 
@@ -45,8 +44,5 @@ bool qn_web_passing(int status); /* 408, 425, 429, 5xx: later it may be differen
 
 /* An address without its query, which may hold signatures: for messages and logs. */
 const char *qn_web_shown(const char *url, char out[static QN_WEB_SHOWN_MAX]);
-
-/* Once per process, before any handle; any thread. */
-void qn_web_init(void);
 
 #endif

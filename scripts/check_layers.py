@@ -34,7 +34,7 @@ ROOMS = {
 OWNERS = {
     "cjson/": ["lib/base/json.c"],
     "microhttpd.h": ["lib/io/http_server_private.h"],
-    "curl/": ["registry/download", "registry/web", "cli/client.c", "backends/bridge/exchange.c"],
+    "curl/": ["registry/curl.h", "cli/client.c", "backends/bridge/exchange.c"],
     "seccomp.h": ["lib/confine/"],
     "linux/landlock.h": ["lib/confine/"],
     "archive": ["backends/unpack/extract.c"],
