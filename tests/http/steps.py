@@ -18,7 +18,7 @@ import time
 
 from conftest import events, wait_until
 
-PATIENCE_S = 60           # for a server that shares a slow machine, under a sanitizer
+PATIENCE_S = 150          # for a server that shares a slow machine, under a sanitizer
 WORDS = 5                 # of a short answer
 MIB = {"llm": 96, "image": 256}  # what the router reckons with before a load, and what the process says after it
 MEMORY_LIMITS = [100000, 530]
