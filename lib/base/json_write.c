@@ -120,8 +120,16 @@ void qn_jw_str(struct qn_jw *w, const char *s)
 
 void qn_jw_i64(struct qn_jw *w, int64_t v)
 {
+    char digits[20]; /* of INT64_MIN with its sign: every token of a stream has a few numbers */
+    size_t at = sizeof digits;
+    uint64_t left = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+    do
+        digits[--at] = (char)('0' + left % 10);
+    while (left /= 10);
+    if (v < 0)
+        digits[--at] = '-';
     before_value(w);
-    qn_buf_fmt(w->out, "%lld", (long long)v);
+    qn_buf_add(w->out, digits + at, sizeof digits - at);
 }
 
 void qn_jw_f64(struct qn_jw *w, double v)

@@ -201,9 +201,27 @@ static void members_of_a_text(void **state)
     qn_buf_deinit(&out);
 }
 
+static void whole_numbers_are_written_to_the_last_digit(void **state)
+{
+    (void)state;
+    struct qn_buf out;
+    qn_buf_init(&out, 1000);
+    struct qn_jw w = qn_jw_to(&out);
+    qn_jw_arr(&w);
+    qn_jw_i64(&w, 0);
+    qn_jw_i64(&w, 10);
+    qn_jw_i64(&w, -1);
+    qn_jw_i64(&w, INT64_MAX);
+    qn_jw_i64(&w, INT64_MIN);
+    qn_jw_arr_end(&w);
+    assert_string_equal(out.data, "[0,10,-1,9223372036854775807,-9223372036854775808]");
+    qn_buf_deinit(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whole_numbers_are_written_to_the_last_digit),
         cmocka_unit_test(members_of_a_text),
         cmocka_unit_test(refuses_what_is_not_json),
         cmocka_unit_test(depth_is_limited),
