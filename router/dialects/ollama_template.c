@@ -666,6 +666,15 @@ static const char whole_begin[] =
     "{% set qn.system = qn.system + ('\\n\\n' if qn.system else '') + m['content'] %}"
     "{% endif %}{% endfor %}";
 
+/* The first two of these in a row, NULL: none. Not strstr: the address sanitizer's looks at all of
+ * the text each time. */
+static const char *find_two(const char *s, char c)
+{
+    for (s = strchr(s, c); s && s[1] != c; s = strchr(s + 1, c))
+        ;
+    return s;
+}
+
 /* Each byte is looked at a few times only, however many brackets there are: texts are large and the
  * loop waits. */
 static bool is_go(const char *text)
@@ -674,9 +683,9 @@ static bool is_go(const char *text)
                                         "else", "json ", "block ", "define ", "template ", "/*"};
     if (strstr(text, "{%"))
         return false;
-    const char *close = strstr(text, "}}"); /* the first one behind p, NULL: none */
-    const char *searched = text;            /* up to here */
-    for (const char *p = strstr(text, "{{"); p; p = strstr(p, "{{")) {
+    const char *close = find_two(text, '}'); /* the first one behind p, NULL: none */
+    const char *searched = text;             /* up to here */
+    for (const char *p = find_two(text, '{'); p; p = find_two(p, '{')) {
         p += 2;
         p += *p == '-';
         p += strspn(p, " \t\r\n");
@@ -684,7 +693,7 @@ static bool is_go(const char *text)
             if (qn_str_starts(p, words[i]))
                 return true;
         if (close && close < p)
-            close = strstr(p, "}}");
+            close = find_two(p, '}');
         for (const char *at = p > searched ? p : searched; close && at + 2 < close; at++)
             if ((*at == ' ' || *at == '(') && at[1] == '.' && isupper((unsigned char)at[2]))
                 return true; /* a field somewhere behind a function's name */
