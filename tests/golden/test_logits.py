@@ -10,7 +10,7 @@ machine has are forced one after another. What must hold:
   quantised        RMS of the difference below 2 % of the logits' spread: the engine rounds
                    activations, which the reference does not
   every way of feeding a text (chunks, company, truncated, copied caches) gives the same logits, but
-                   for rounding: with large quantised matrices, prompts of 48 rows and more are rounded
+                   for rounding: with large quantised matrices, prompts of 24 rows and more are rounded
                    by 128 columns, fewer rows by 32
 """
 import argparse

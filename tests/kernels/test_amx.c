@@ -315,6 +315,70 @@ static void check_products(enum qn_dtype type, int64_t rows, int64_t out, int64_
     free(result[1]);
 }
 
+/* A mixture of two experts, of 40 and 23 rows, likewise. */
+static void check_experts(enum qn_dtype type)
+{
+    enum { N = 63, OUT = 515, COLS = 1024 };
+    const struct cpu_kernels in_c = set_in_c();
+    const struct qn_reserve need = {
+        .rows = N, .cols = COLS, .experts_cols = COLS, .experts = 2, .experts_used = 1};
+    struct qn_device *dev;
+    struct qn_scratch *scratch;
+    struct qn_error e;
+    float *result[2];
+    for (int side = 0; side < 2; side++) {
+        qn_rng_init(&rng, 6);
+        assert_int_equal(qn_device_cpu_new(2, &dev, &e), QN_OK);
+        const struct cpu_kernels *was = cpu(dev)->k;
+        if (side)
+            cpu(dev)->k = &in_c;
+        assert_int_equal(qn_device_reserve(dev, &need, &e), QN_OK);
+        assert_int_equal(qn_scratch_new(dev, 48 << 20, &scratch, &e), QN_OK);
+        struct qn_tensor in = qn_scratch_tensor(scratch, QN_F32, QN_SHAPE(N, COLS));
+        struct qn_tensor to = qn_scratch_tensor(scratch, QN_F32, QN_SHAPE(N, OUT));
+        struct qn_tensor one = qn_scratch_tensor(scratch, QN_F32, QN_SHAPE(17, COLS));
+        struct qn_tensor ids = qn_scratch_tensor(scratch, QN_I32, QN_SHAPE(N, 1));
+        struct qn_tensor w = qn_scratch_tensor(scratch, type, QN_SHAPE(2, OUT, COLS));
+        for (int64_t i = 0; i < N * COLS; i++)
+            ((float *)cpu_data(&in))[i] = uniform();
+        for (int64_t i = 0; i < 17 * COLS; i++)
+            ((float *)cpu_data(&one))[i] = uniform();
+        for (int i = 0; i < N; i++)
+            ((int32_t *)cpu_data(&ids))[i] = i % 2 && i < 46;
+        for (int64_t o = 0; o < 2 * OUT; o++)
+            qn_dtype(type)->quant((char *)cpu_data(&w) + (size_t)o * (size_t)w.stride[1],
+                                  cpu_at(&one, o % 17, 0), COLS);
+        struct qn_mem *mem;
+        assert_int_equal(qn_weight_prepare(dev, &w, &mem, &e), QN_OK);
+        qn_sum_experts(dev, &to, &in, &w, NULL, &ids, NULL);
+        result[side] = malloc(sizeof(float) * N * OUT);
+        assert_non_null(result[side]);
+        memcpy(result[side], cpu_data(&to), sizeof(float) * N * OUT);
+        cpu(dev)->k = was;
+        qn_mem_free(mem);
+        qn_scratch_free(scratch);
+        qn_device_free(dev);
+    }
+    for (int64_t i = 0; i < N * OUT; i++) {
+        const double a = (double)result[0][i], b = (double)result[1][i];
+        if (!(fabs(a - b) <= (qn_dtype(type)->block > 1 ? 0 : 1e-4)))
+            fail_msg("%s: row %d output %d is %.9g, with AVX-512 %.9g", qn_dtype(type)->name,
+                     (int)(i / OUT), (int)(i % OUT), b, a);
+    }
+    free(result[0]);
+    free(result[1]);
+}
+
+static void test_experts(void **state)
+{
+    (void)state;
+    setenv("QUINCE_ISA", "avx512", 1);
+    check_experts(QN_Q4_0);
+    if (cpu_has_bf16())
+        check_experts(QN_F16);
+    unsetenv("QUINCE_ISA");
+}
+
 static void test_products(void **state)
 {
     static const enum qn_dtype types[] = {QN_Q4_0, QN_Q8_0, QN_Q4_K, QN_Q6_K, QN_F16, QN_BF16};
@@ -333,7 +397,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bytes_by_hand), cmocka_unit_test(test_pairs_by_hand),
         cmocka_unit_test(test_tiles),         cmocka_unit_test(test_trial),
-        cmocka_unit_test(test_products),
+        cmocka_unit_test(test_products),      cmocka_unit_test(test_experts),
     };
     if (!cpu_kernels_avx512.supported()) {
         printf("this processor has no AVX-512, which the kernels of tiles round and add up with\n");

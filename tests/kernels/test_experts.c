@@ -340,6 +340,81 @@ static void products_of(enum qn_dtype dtype, int experts, int64_t out, int64_t c
     qn_scratch_reset(scratch, mark);
 }
 
+/* The same bound where an expert's rows are many: activations are rounded by 128 columns and
+ * weights to eight bits, a step of their scale's reach, which is up to twice what their codes use;
+ * plain weights and their activations to BF16's eight bits of mantissa. */
+static double dot_wide(const float *w, const struct qn_tensor *x, int64_t row, int64_t cols,
+                       bool block, double *slack)
+{
+    double sum = 0, size = 0, steps = 0;
+    for (int64_t b = 0; b < cols; b += 128) {
+        double top_x = 0, top_w = 0, sum_x = 0, sum_w = 0;
+        for (int64_t i = b; i < b + 128; i++) {
+            double v = at(x, row, i), u = w[i];
+            sum += u * v;
+            size += fabs(u * v);
+            sum_x += fabs(v);
+            sum_w += fabs(u);
+            top_x = fmax(top_x, fabs(v));
+            top_w = fmax(top_w, fabs(u));
+        }
+        steps += sum_w * top_x / 127 * 0.501 + sum_x * 2 * top_w / 126.5 * 0.52;
+    }
+    *slack = (block ? steps : size * 0x1.02p-8) + 2e-5 * size + 1e-6;
+    return sum;
+}
+
+/* A mixture of four experts: the first takes 36 rows, more than one group of tiles, the second 26,
+ * the third 23, too few for blocks in wide form, the last none. Some of the outputs of some rows.
+ */
+static void many_rows_of(enum qn_dtype dtype)
+{
+    enum { N = 85, OUT = 515, WIDE_COLS = 512 };
+    const bool block = qn_dtype(dtype)->block > 1;
+    size_t mark = qn_scratch_mark(scratch);
+    struct qn_error e;
+    struct qn_mem *mem;
+    struct qn_tensor wf = fresh(QN_SHAPE(4, OUT, WIDE_COLS)), bias = fresh(QN_SHAPE(4, OUT));
+    struct qn_tensor w = qn_scratch_tensor(scratch, dtype, QN_SHAPE(4, OUT, WIDE_COLS));
+    qn_dtype(dtype)->quant(cpu_data(&w), data(&wf), 4 * OUT * WIDE_COLS);
+    qn_dtype(dtype)->dequant(data(&wf), cpu_data(&w), 4 * OUT * WIDE_COLS);
+    assert_int_equal(qn_weight_prepare(dev, &w, &mem, &e), 0);
+    struct qn_tensor ids = qn_scratch_tensor(scratch, QN_I32, QN_SHAPE(N, 1));
+    struct qn_tensor x = offset_view(N, WIDE_COLS), y = offset_view(N, OUT);
+    struct qn_tensor sum = offset_view(N, OUT), weights = fresh(QN_SHAPE(N, 1));
+    int32_t *id = cpu_data(&ids);
+    for (int i = 0; i < N; i++)
+        id[i] = i < 69 ? i % 3 : i < 72;
+    qn_matmul_experts(dev, &x, &ids, &(struct qn_expert_linear){&y, &w, &bias}, 1);
+    qn_sum_experts(dev, &sum, &x, &w, NULL, &ids, &weights);
+    for (int64_t r = 0; r < N; r += 1 + r % 5)
+        for (int64_t o = 0; o < OUT; o += 11) {
+            double slack, v = dot_wide(data(&wf) + (id[r] * OUT + o) * WIDE_COLS, &x, r, WIDE_COLS,
+                                       block, &slack);
+            double z = v + data(&bias)[id[r] * OUT + o], by = data(&weights)[r];
+            if (!(fabs(at(&y, r, o) - z) <= slack &&
+                  fabs(at(&sum, r, o) - by * v) <= fabs(by) * slack + 1e-6))
+                fail_msg("%s %s: row %d [%d]: %g and %g, not %g and %g (within %g)",
+                         qn_device_name(dev), qn_dtype(dtype)->name, (int)r, (int)o, at(&y, r, o),
+                         at(&sum, r, o), z, by * v, slack);
+        }
+    qn_mem_free(mem);
+    qn_scratch_reset(scratch, mark);
+}
+
+static void many_rows(void)
+{
+    static const enum qn_dtype types[] = {QN_Q4_0, QN_Q6_K, QN_F16};
+    for (int i = 0; i < 3 && cpu(dev)->k->wide[0].tile; i++)
+        many_rows_of(types[i]);
+}
+
+static void test_many_rows(void **state)
+{
+    (void)state;
+    with_every_device(many_rows);
+}
+
 static void products(void)
 {
     for (int t = 0; t < QN_DTYPE_COUNT; t++) {
@@ -432,9 +507,10 @@ static void test_swiglu_clamped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_choices),    cmocka_unit_test(test_hostile_logits),
-        cmocka_unit_test(test_products),   cmocka_unit_test(test_company),
-        cmocka_unit_test(test_scale_rows), cmocka_unit_test(test_swiglu_clamped),
+        cmocka_unit_test(test_choices),        cmocka_unit_test(test_hostile_logits),
+        cmocka_unit_test(test_products),       cmocka_unit_test(test_many_rows),
+        cmocka_unit_test(test_company),        cmocka_unit_test(test_scale_rows),
+        cmocka_unit_test(test_swiglu_clamped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,7 +90,7 @@ static void check_product(const struct qn_tensor *y, const struct qn_tensor *x, 
 {
     bool rounded = qn_dtype(dtype)->block > 1;
     int64_t cols = x->shape[1], step = y->shape[1] > 128 ? 7 : 1; /* of many, some of each lane */
-    bool wide = rounded && x->shape[0] >= 48 && y->shape[1] * cols >= 1 << 20;
+    bool wide = rounded && x->shape[0] >= 24 && y->shape[1] * cols >= 1 << 20;
     int64_t block = wide ? 128 : 32;
     double err2 = 0, ref2 = 0;
     for (int64_t r = 0; r < y->shape[0]; r += wide ? 7 : 1)

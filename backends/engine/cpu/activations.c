@@ -58,9 +58,9 @@ int cpu_panel_rows(const struct qn_tensor *w, int64_t panel)
 }
 
 void cpu_panel_widen(const struct cpu_kernels *k, void *out, const struct qn_tensor *w,
-                     int64_t panel)
+                     int64_t expert, int64_t panel)
 {
-    const char *from = cpu_panel_at(w, 0, panel);
+    const char *from = cpu_panel_at(w, expert, panel);
     const int64_t cols = w->shape[w->ndim - 1];
     if (is_block(w))
         k->wide_panel[w->dtype](out, from, cols);
@@ -83,9 +83,14 @@ int cpu_wide_form(const struct qn_tensor *w)
     return is_block(w) ? 0 : 1;
 }
 
+int64_t cpu_wide_from(const struct qn_tensor *w)
+{
+    return is_block(w) ? CPU_WIDE_FROM : CPU_WIDE_FROM_PLAIN;
+}
+
 bool cpu_wide(const struct cpu_kernels *k, const struct qn_tensor *w, int64_t rows)
 {
-    return rows >= CPU_WIDE_ROWS && cpu_in_panels(w) && k->wide[cpu_wide_form(w)].panel_bytes &&
+    return rows >= cpu_wide_from(w) && cpu_in_panels(w) && k->wide[cpu_wide_form(w)].panel_bytes &&
            (is_block(w) ? k->wide_panel[w->dtype] != NULL : k->wide_rows[w->dtype] != NULL) &&
            w->shape[w->ndim - 1] % CPU_WIDE == 0 && qn_tensor_elements(w) >= CPU_FINE_WEIGHTS;
 }

@@ -5,7 +5,7 @@
  * nothing: matrices of fewer than CPU_FINE_WEIGHTS are multiplied by what the rounding left over as
  * well, rounded to eight bits in its turn, which makes sixteen. A matrix's size decides and not the
  * batch's, so that a small model's logits do not depend on a token's company. Those of a large one
- * do by what rounding brings: from CPU_WIDE_ROWS rows on its products take the wide form. */
+ * do by what rounding brings: from CPU_WIDE_FROM rows on its products take the wide form. */
 #ifndef QN_ENGINE_CPU_ACTIVATIONS_H
 #define QN_ENGINE_CPU_ACTIVATIONS_H
 
@@ -13,7 +13,8 @@
 
 enum {
     CPU_FINE_WEIGHTS = 1 << 20,
-    CPU_WIDE_ROWS = 48 /* from so many rows on bringing a panel to the wide form pays */
+    CPU_WIDE_FROM = 24, /* from so many rows on bringing a panel to the wide form pays */
+    CPU_WIDE_FROM_PLAIN = 8
 };
 
 /* What a group holds, one after the other. */
@@ -32,10 +33,12 @@ const char *cpu_panel_at(const struct qn_tensor *w, int64_t expert, int64_t pane
 int cpu_panel_rows(const struct qn_tensor *w, int64_t panel);
 /* Brings it to the wide form. */
 void cpu_panel_widen(const struct cpu_kernels *k, void *out, const struct qn_tensor *w,
-                     int64_t panel);
+                     int64_t expert, int64_t panel);
 
 /* Adds what w needs; nothing when its panels are not made. */
 void cpu_forms_add(struct cpu_forms *f, const struct qn_tensor *w);
+/* From how many rows on a product with w takes the wide form, where there is one. */
+int64_t cpu_wide_from(const struct qn_tensor *w);
 /* Whether a product of `rows` rows with w takes the wide form on these kernels. */
 bool cpu_wide(const struct cpu_kernels *k, const struct qn_tensor *w, int64_t rows);
 /* Which of the two wide forms: 0 of block weights, 1 of plain ones. */

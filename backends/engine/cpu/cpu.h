@@ -244,7 +244,8 @@ void cpu_matmul_experts(struct qn_device *, const struct qn_tensor *x, const str
 void cpu_sum_experts(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x,
                      const struct qn_tensor *w, const struct qn_tensor *bias,
                      const struct qn_tensor *ids, const struct qn_tensor *weights);
-size_t cpu_experts_bytes(const struct qn_reserve *r); /* of cpu_device.rows */
+size_t cpu_experts_bytes(const struct cpu_kernels *k,
+                         const struct qn_reserve *r); /* of cpu_device.rows */
 int64_t cpu_experts_ints(const struct qn_reserve *r);
 void cpu_get_rows(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *table,
                   const struct qn_tensor *ids);

@@ -84,8 +84,8 @@ static qn_err reserve(struct qn_device *dev, const struct qn_reserve *need, stru
         .experts_cols = larger(need->experts_cols, d->reserved.experts_cols),
     };
     size_t bytes = cpu_matmul_bytes(d->k, r.rows, r.cols);
-    if (bytes < cpu_experts_bytes(&r))
-        bytes = cpu_experts_bytes(&r);
+    if (bytes < cpu_experts_bytes(d->k, &r))
+        bytes = cpu_experts_bytes(d->k, &r);
     if (bytes > d->rows_bytes) {
         void *p = aligned_alloc(CPU_ALIGN, bytes);
         if (!p)

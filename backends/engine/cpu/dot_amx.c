@@ -9,6 +9,7 @@
  * Sums of bytes are taken to f32 every CPU_WIDE columns, as scales change there; sums of BF16 stay
  * in their tiles to the end. The tests compile this file a second time, with the instructions
  * stated in C, for machines without them. */
+#include "engine/cpu/ahead.h"
 #include "engine/cpu/amx.h"
 
 #include <immintrin.h>
@@ -43,24 +44,6 @@ void cpu_tiles_begin(void)
 void cpu_tiles_end(void)
 {
     _tile_release();
-}
-
-/* What is asked for ahead, a few lines with every step. */
-struct ahead {
-    const char *at, *end;
-    int lines; /* of one step */
-};
-
-INLINE struct ahead ahead_of(const char *at, const char *end, int64_t steps)
-{
-    const int64_t lines = (end - at + 63) / 64;
-    return (struct ahead){at, end, (int)((lines + steps - 1) / steps)};
-}
-
-INLINE void ask_ahead(struct ahead *a)
-{
-    for (int i = 0; i < a->lines && a->at < a->end; i++, a->at += 64)
-        _mm_prefetch(a->at, _MM_HINT_T1);
 }
 
 INLINE void clear_sums(void)

@@ -1,6 +1,7 @@
 /* Kernels for AVX-512 with VNNI: one vector is one group of a panel, sixteen rows by four columns,
  * and meets four columns of an activation broadcast to all rows. No sums across lanes are ever
  * needed. */
+#include "engine/cpu/ahead.h"
 #include "engine/cpu/amx.h"
 #include "engine/cpu/attend.h"
 #include "engine/cpu/recurrent.h"

@@ -2,10 +2,11 @@
  *
  * Each row of the batch has chosen some experts; a choice is one row for one expert. Choices are
  * sorted by expert, gathered in groups of up to eight that the panel kernels take, and made ready
- * once for all products that share them. Work items are a few panels of one expert, or, where the
- * experts' results are added up, a few panels of all of them in turn: then no two threads write the
- * same number, and the order of a row's sum is that of its experts' numbers whoever else is in the
- * batch. With few rows only the panels of chosen experts are read. */
+ * once for all products that share them. An expert that many rows have chosen takes the wide form
+ * (pack.h) as any matrix does that meets so many. Work items are a few panels of one expert, or,
+ * where the experts' results are added up, a few panels of all of them in turn: then no two threads
+ * write the same number, and the order of a row's sum is that of its experts' numbers whoever else
+ * is in the batch. With few rows only the panels of chosen experts are read. */
 #include "engine/cpu/activations.h"
 
 #include <stdio.h>
@@ -19,14 +20,18 @@ enum {
     SMALL_MACS = 128 * 1024, /* less work than this stays on one thread */
 };
 
-/* Up to eight choices of one expert: choice[first] .. choice[first + n - 1]. */
+/* Choices of one expert, up to eight or as many as a group in wide form has: choice[first] ..
+ * choice[first + n - 1]. */
 struct group {
     int32_t first, n;
+    int32_t at; /* of its activations, made ready, in lines of CPU_ALIGN bytes */
+    bool wide;  /* in wide form */
 };
 
 /* An expert that some row has chosen. */
 struct active {
     int32_t expert, first_group, groups;
+    bool wide;
 };
 
 struct job {
@@ -44,11 +49,13 @@ struct job {
     int64_t n_groups, n_active;
 
     struct cpu_forms forms;
-    size_t group_bytes;
-    bool one_row;                  /* all groups hold the same row: the first serves for all */
-    int64_t step[QN_LINEAR_MAX];   /* panels of one item */
-    int64_t chunks[QN_LINEAR_MAX]; /* items of one expert */
-    int64_t all_chunks;            /* of all products */
+    const struct cpu_wide *form;     /* that all products take when rows are many; NULL: none */
+    int64_t group_lines, wide_lines; /* of the activations of one group */
+    int64_t lines;                   /* of all groups */
+    bool one_row;                    /* all groups hold the same row: the first serves for all */
+    int64_t step[QN_LINEAR_MAX];     /* panels of one item */
+    int64_t chunks[QN_LINEAR_MAX];   /* items of one expert */
+    int64_t all_chunks;              /* of all products */
 };
 
 static int64_t divide_up(int64_t a, int64_t b)
@@ -56,27 +63,64 @@ static int64_t divide_up(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-/* Every expert begins a group of its own. */
+/* Groups that so many choices make at most: every expert begins one of its own. */
 static int64_t groups_max(int64_t choices, int64_t experts)
 {
     return choices / CPU_COLUMNS_MAX + (experts < choices ? experts : choices);
 }
 
-size_t cpu_experts_bytes(const struct qn_reserve *r)
+size_t cpu_experts_bytes(const struct cpu_kernels *k, const struct qn_reserve *r)
 {
-    return (size_t)groups_max(r->rows * r->experts_used, r->experts) *
-           cpu_group_bytes(&(struct cpu_forms){true, true, true}, r->experts_cols);
+    size_t group = cpu_group_bytes(&(struct cpu_forms){true, true, true}, r->experts_cols);
+    for (int i = 0; i < 2; i++) {
+        size_t wide = cpu_wide_bytes(&k->wide[i], r->experts_cols);
+        group = wide > group ? wide : group;
+    }
+    return (size_t)groups_max(r->rows * r->experts_used, r->experts) * group;
 }
 
 int64_t cpu_experts_ints(const struct qn_reserve *r)
 {
     int64_t choices = r->rows * r->experts_used;
-    return choices + 2 * groups_max(choices, r->experts) + 3 * r->experts;
+    return choices + (int64_t)sizeof(struct group) / 4 * groups_max(choices, r->experts) +
+           (int64_t)sizeof(struct active) / 4 * r->experts;
 }
 
 static int32_t expert_of(const struct job *j, int64_t choice)
 {
     return j->ids ? ((const int32_t *)cpu_data(j->ids))[choice] : (int32_t)(choice % j->used);
+}
+
+/* What activations are made ready as: the wide form only where all products take the same. */
+static void choose_forms(struct job *j)
+{
+    const int64_t cols = j->x->shape[1];
+    const int form = cpu_wide_form(j->parts[0].w);
+    bool same = true;
+    for (int i = 0; i < j->n_parts; i++) {
+        const struct qn_tensor *w = j->parts[i].w;
+        cpu_forms_add(&j->forms, w);
+        same &= cpu_wide(j->dev->k, w, cpu_wide_from(w)) && cpu_wide_form(w) == form;
+    }
+    j->group_lines = (int64_t)cpu_group_bytes(&j->forms, cols) / CPU_ALIGN;
+    if (same) {
+        j->form = &j->dev->k->wide[form];
+        j->wide_lines = (int64_t)cpu_wide_bytes(j->form, cols) / CPU_ALIGN;
+    }
+}
+
+/* The choices first .. end - 1, all of expert e. */
+static void add_active(struct job *j, int64_t e, int32_t first, int32_t end)
+{
+    struct active *a = &j->active[j->n_active++];
+    const bool wide = j->form && end - first >= cpu_wide_from(j->parts[0].w);
+    const int32_t rows = wide ? j->form->rows : CPU_COLUMNS_MAX;
+    *a = (struct active){(int32_t)e, (int32_t)j->n_groups, 0, wide};
+    for (int32_t i = first; i < end; i += rows, a->groups++) {
+        const int32_t at = j->one_row ? 0 : (int32_t)j->lines;
+        j->group[j->n_groups++] = (struct group){i, end - i < rows ? end - i : rows, at, wide};
+        j->lines += wide ? j->wide_lines : j->group_lines;
+    }
 }
 
 /* A counting sort of the choices, and the groups it makes. */
@@ -101,21 +145,21 @@ static void sort_choices(struct job *j)
     for (int64_t e = 0; e < experts; e++) {
         int32_t first = next[e], end = first + next[e + 1];
         next[e + 1] = end;
-        if (end == first)
-            continue;
-        struct active *a = &j->active[j->n_active++];
-        *a = (struct active){(int32_t)e, (int32_t)j->n_groups, 0};
-        for (int32_t i = first; i < end; i += CPU_COLUMNS_MAX, a->groups++)
-            j->group[j->n_groups++] =
-                (struct group){i, end - i < CPU_COLUMNS_MAX ? end - i : CPU_COLUMNS_MAX};
+        if (end > first)
+            add_active(j, e, first, end);
     }
     for (int64_t i = 0; i < j->choices; i++)
         j->choice[next[expert_of(j, i)]++] = (int32_t)i;
 }
 
+static float *work_of(const struct job *j, int worker)
+{
+    return j->dev->work + worker * j->dev->work_floats;
+}
+
 static char *group_at(const struct job *j, int64_t g)
 {
-    return (char *)j->dev->rows + (j->one_row ? 0 : (size_t)g * j->group_bytes);
+    return (char *)j->dev->rows + (size_t)j->group[g].at * CPU_ALIGN;
 }
 
 static void ready_group(void *arg, int64_t g, int worker)
@@ -123,13 +167,16 @@ static void ready_group(void *arg, int64_t g, int worker)
     const struct job *j = arg;
     const struct group *group = &j->group[g];
     bool own = j->x->shape[0] == j->choices; /* each choice has an input of its own */
-    const float *x[CPU_COLUMNS_MAX];
+    const float *x[CPU_WIDE_GROUP_ROWS];
     for (int i = 0; i < group->n; i++) {
         int32_t choice = j->choice[group->first + i];
         x[i] = cpu_at(j->x, own ? choice : choice / j->used, 0);
     }
-    cpu_group_ready(j->dev->k, &j->forms, group_at(j, g), x, group->n, j->x->shape[1],
-                    j->dev->work + worker * j->dev->work_floats);
+    if (group->wide)
+        j->form->round(group_at(j, g), x, group->n, j->x->shape[1]);
+    else
+        cpu_group_ready(j->dev->k, &j->forms, group_at(j, g), x, group->n, j->x->shape[1],
+                        work_of(j, worker));
 }
 
 static void run(const struct job *j, qn_pool_fn fn, int64_t n, bool alone)
@@ -144,16 +191,11 @@ static void run(const struct job *j, qn_pool_fn fn, int64_t n, bool alone)
 
 static void ready_activations(struct job *j)
 {
-    int64_t cols = j->x->shape[1], n;
-    for (int i = 0; i < j->n_parts; i++)
-        cpu_forms_add(&j->forms, j->parts[i].w);
-    j->group_bytes = cpu_group_bytes(&j->forms, cols);
-    j->one_row = j->x->shape[0] == 1;
-    n = j->one_row ? 1 : j->n_groups;
-    if ((size_t)n * j->group_bytes > j->dev->rows_bytes ||
+    int64_t cols = j->x->shape[1];
+    if ((size_t)j->lines * CPU_ALIGN > j->dev->rows_bytes ||
         cpu_matmul_floats(cols) > j->dev->work_floats)
         cpu_not_reserved("experts", j->x->shape[0], cols);
-    run(j, ready_group, n, j->choices * cols < CPU_SMALL);
+    run(j, ready_group, j->one_row ? 1 : j->n_groups, j->choices * cols < CPU_SMALL);
 }
 
 /* One row of a finished tile into y or, weighted, onto it. */
@@ -185,13 +227,77 @@ static void panel_times_group(const struct job *j, const struct qn_expert_linear
         store(j, l, tile + i * CPU_PANEL, j->choice[group->first + i], expert, panel * CPU_PANEL);
 }
 
-static void expert_panels(const struct job *j, const struct qn_expert_linear *l,
-                          const struct active *a, int64_t first, int64_t end)
+/* The panels of t, which are `panel` and the one after it, times group g. */
+static void pair_times_group(const struct job *j, const struct qn_expert_linear *l, int32_t expert,
+                             int64_t panel, int64_t g, struct cpu_tile *t)
 {
+    float tile[2 * CPU_WIDE_GROUP_ROWS * CPU_PANEL] __attribute__((aligned(64)));
+    const struct group *group = &j->group[g];
+    const int panels = t->first == t->second ? 1 : 2;
+    t->y = tile;
+    t->y_panel = j->form->rows * CPU_PANEL;
+    t->y_row = CPU_PANEL;
+    t->group = group_at(j, g);
+    t->n = group->n;
+    j->form->tile(t);
+    for (int p = 0; p < panels; p++)
+        for (int i = 0; i < group->n; i++)
+            store(j, l, tile + p * t->y_panel + i * CPU_PANEL, j->choice[group->first + i], expert,
+                  (panel + p) * CPU_PANEL);
+}
+
+/* Panels first .. end - 1 are brought to the wide form two by two and meet all groups; meanwhile
+ * the next two are asked for, each group a share of them. `then`: what is wanted after the last. */
+static void expert_wide(const struct job *j, const struct qn_expert_linear *l,
+                        const struct active *a, int64_t first, int64_t end, const char *then,
+                        float *work)
+{
+    const int64_t cols = l->w->shape[2];
+    const int64_t bytes = cpu_panel_at(l->w, 0, 1) - cpu_panel_at(l->w, 0, 0);
+    char *wide[2] = {(char *)work, (char *)work + cols / CPU_WIDE * j->form->panel_bytes};
+    for (int64_t p = first; p < end; p += 2) {
+        const int panels = end - p < 2 ? 1 : 2;
+        const char *next = p + 2 < end ? cpu_panel_at(l->w, a->expert, p + 2) : then;
+        const int64_t coming = !next ? 0 : p + 3 == end ? bytes : 2 * bytes;
+        const int64_t share = divide_up(coming, a->groups * CPU_ALIGN) * CPU_ALIGN;
+        for (int i = 0; i < panels; i++)
+            cpu_panel_widen(j->dev->k, wide[i], l->w, a->expert, p + i);
+        for (int32_t g = 0; g < a->groups; g++) {
+            struct cpu_tile t = {.first = wide[0],
+                                 .second = wide[panels - 1],
+                                 .cols = cols,
+                                 .ask = next ? next + g * share : NULL,
+                                 .ask_end = next ? next + (g + 1) * share : NULL};
+            pair_times_group(j, l, a->expert, p, a->first_group + g, &t);
+        }
+    }
+}
+
+/* All choices of an expert, times panels first .. end - 1. */
+static void expert_panels(const struct job *j, const struct qn_expert_linear *l,
+                          const struct active *a, int64_t first, int64_t end, const char *then,
+                          float *work)
+{
+    if (a->wide) {
+        expert_wide(j, l, a, first, end, then, work);
+        return;
+    }
     for (int32_t g0 = 0; g0 < a->groups; g0 += GROUPS_AT_ONCE)
         for (int64_t p = first; p < end; p++)
             for (int32_t g = g0; g < a->groups && g < g0 + GROUPS_AT_ONCE; g++)
                 panel_times_group(j, l, a->expert, p, a->first_group + g);
+}
+
+static void begin_tiles(const struct job *j)
+{
+    if (j->form && j->form->begin)
+        j->form->begin();
+}
+
+static void end_tiles(const struct job *j)
+{
+    if (j->form && j->form->end)
+        j->form->end();
 }
 
 static int64_t end_of(const struct job *j, int part, int64_t first)
@@ -206,11 +312,16 @@ static void product_item(void *arg, int64_t i, int worker)
     const struct active *a = &j->active[i / j->all_chunks];
     int64_t chunk = i % j->all_chunks;
     int p = 0;
-    (void)worker;
     while (chunk >= j->chunks[p])
         chunk -= j->chunks[p++];
-    int64_t first = chunk * j->step[p];
-    expert_panels(j, &j->parts[p], a, first, end_of(j, p, first));
+    const struct qn_tensor *w = j->parts[p].w;
+    int64_t first = chunk * j->step[p], end = end_of(j, p, first);
+    const char *then = NULL;
+    if (end < divide_up(w->shape[1], CPU_PANEL))
+        then = cpu_panel_at(w, a->expert, end);
+    begin_tiles(j);
+    expert_panels(j, &j->parts[p], a, first, end, then, work_of(j, worker));
+    end_tiles(j);
 }
 
 static void sum_item(void *arg, int64_t i, int worker)
@@ -219,11 +330,16 @@ static void sum_item(void *arg, int64_t i, int worker)
     const struct qn_expert_linear *l = &j->parts[0];
     int64_t first = i * j->step[0], end = end_of(j, 0, first), out = l->w->shape[1];
     int64_t cols = end * CPU_PANEL < out ? (end - first) * CPU_PANEL : out - first * CPU_PANEL;
-    (void)worker;
     for (int64_t r = 0; r < l->y->shape[0]; r++)
         memset((float *)cpu_at(l->y, r, 0) + first * CPU_PANEL, 0, (size_t)cols * sizeof(float));
-    for (int64_t a = 0; a < j->n_active; a++)
-        expert_panels(j, l, &j->active[a], first, end);
+    begin_tiles(j);
+    for (int64_t i_active = 0; i_active < j->n_active; i_active++) {
+        const struct active *a = &j->active[i_active];
+        const char *then =
+            i_active + 1 < j->n_active ? cpu_panel_at(l->w, a[1].expert, first) : NULL;
+        expert_panels(j, l, a, first, end, then, work_of(j, worker));
+    }
+    end_tiles(j);
 }
 
 static void multiply(struct job *j)
@@ -231,6 +347,8 @@ static void multiply(struct job *j)
     int64_t panels[QN_LINEAR_MAX], all = 0, macs = 0;
     j->choices = j->ids ? qn_tensor_elements(j->ids) : j->x->shape[0];
     j->used = j->ids ? j->ids->shape[1] : j->parts[0].w->shape[0];
+    j->one_row = j->x->shape[0] == 1;
+    choose_forms(j);
     sort_choices(j);
     ready_activations(j);
     for (int i = 0; i < j->n_parts; i++) {
@@ -248,6 +366,8 @@ static void multiply(struct job *j)
         if (j->sum && few)
             n /= j->n_active;
         n = n > fair ? fair : n;
+        if (j->form && !few) /* pairs are whole */
+            n = n < 2 ? 2 : n / 2 * 2;
         j->step[i] = n < 1 ? 1 : n;
         j->chunks[i] = divide_up(panels[i], j->step[i]);
         j->all_chunks += j->chunks[i];

@@ -186,7 +186,7 @@ static void wide_item(const struct job *j, const struct qn_linear *l, int64_t fi
         const int64_t coming = p + 2 >= panels ? 0 : p + 3 >= panels ? 1 : 2;
         const int64_t share = divide_up(coming * bytes, x->groups * CPU_ALIGN) * CPU_ALIGN;
         for (int i = 0; i < two; i++)
-            cpu_panel_widen(k, wide[i], l->w, p + i);
+            cpu_panel_widen(k, wide[i], l->w, 0, p + i);
         for (int64_t g = 0; g < x->groups; g++, next += share) {
             const int n = rows_of_group(j, g, form->rows);
             const int64_t row = g * form->rows, out = p * CPU_PANEL;

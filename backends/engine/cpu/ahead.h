@@ -1,0 +1,27 @@
+/* Memory asked for before its turn, a few lines with every step of a product: asked for all at
+ * once, most of it is lost, because the processor drops what it has no room to wait for. */
+#ifndef QN_ENGINE_CPU_AHEAD_H
+#define QN_ENGINE_CPU_AHEAD_H
+
+#include <stdint.h>
+#include <xmmintrin.h>
+
+struct ahead {
+    const char *at, *end;
+    int lines; /* of one step */
+};
+
+/* What lies from `at` to `end`, in so many steps. */
+static inline struct ahead ahead_of(const char *at, const char *end, int64_t steps)
+{
+    const int64_t lines = (end - at + 63) / 64;
+    return (struct ahead){at, end, (int)((lines + steps - 1) / steps)};
+}
+
+static inline __attribute__((always_inline)) void ask_ahead(struct ahead *a)
+{
+    for (int i = 0; i < a->lines && a->at < a->end; i++, a->at += 64)
+        _mm_prefetch(a->at, _MM_HINT_T1);
+}
+
+#endif
