@@ -200,7 +200,8 @@ static void products(void)
         if (block > 1)
             products_of(t, 1030, 1024, 2); /* large enough for eight bits to be all */
         if (block > 1 && qn_device_threads(dev) > 1 && cpu(dev)->k->wide[0].tile)
-            products_of(t, 1041, 1024, 50); /* and with enough rows for the wide form */
+            /* and with enough rows for the wide form, which is filled up to 128 columns */
+            products_of(t, 1041, block < 128 ? 1024 + block : 1024, 50);
     }
 }
 

@@ -21,7 +21,7 @@ static size_t plain_bytes(int64_t cols)
 
 size_t cpu_wide_bytes(const struct cpu_wide *form, int64_t cols)
 {
-    return aligned((size_t)(cols / CPU_WIDE) * (size_t)form->group_bytes);
+    return aligned((size_t)(cpu_wide_cols(cols) / CPU_WIDE) * (size_t)form->group_bytes);
 }
 
 static bool is_block(const struct qn_tensor *w)
@@ -92,7 +92,7 @@ bool cpu_wide(const struct cpu_kernels *k, const struct qn_tensor *w, int64_t ro
 {
     return rows >= cpu_wide_from(w) && cpu_in_panels(w) && k->wide[cpu_wide_form(w)].panel_bytes &&
            (is_block(w) ? k->wide_panel[w->dtype] != NULL : k->wide_rows[w->dtype] != NULL) &&
-           w->shape[w->ndim - 1] % CPU_WIDE == 0 && qn_tensor_elements(w) >= CPU_FINE_WEIGHTS;
+           w->shape[w->ndim - 1] % 32 == 0 && qn_tensor_elements(w) >= CPU_FINE_WEIGHTS;
 }
 
 bool cpu_forms_any(const struct cpu_forms *f)

@@ -82,7 +82,7 @@ struct cpu_wide {
     bool (*supported)(void);      /* NULL: wherever the set is */
     int panel_bytes, group_bytes; /* of CPU_WIDE columns; 0: this set has no such form */
     int rows;                     /* of one group: a multiple of 8, at most CPU_WIDE_GROUP_ROWS */
-    /* A group of n rows, 1 to `rows`. */
+    /* A group of n rows, 1 to `rows`; cols a multiple of 32, filled up to cpu_wide_cols(). */
     void (*round)(void *group, const float *const *x, int n, int64_t cols);
     void (*tile)(const struct cpu_tile *t);
     /* Before a thread's first tile and after its last; MAY be NULL. */
@@ -122,8 +122,7 @@ struct cpu_kernels {
     cpu_rows_fn rows[QN_DTYPE_COUNT][4];   /* by plain type, likewise */
     struct cpu_wide wide[2];               /* of block types, of plain ones */
     struct cpu_wide wide_else[2];          /* where the former cannot be used; none: zeros */
-    /* A panel in wide form, cols a multiple of CPU_WIDE; NULL where the set or the type has none.
-     */
+    /* A panel in wide form, of cpu_wide_cols(cols); NULL where the set or the type has none. */
     void (*wide_panel[QN_DTYPE_COUNT])(void *out, const void *panel, int64_t cols);
     /* The same from n rows of plain weights in the file; zeros fill up. */
     void (*wide_rows[QN_DTYPE_COUNT])(void *out, const void *rows, size_t row_bytes, int n,

@@ -81,7 +81,8 @@ void cpu_tiles_round(void *group, const float *const *x, int n, int64_t cols)
         for (int c = 0; c < rows_taken(n); c++) {
             __m512 v[CPU_WIDE / 16], high = _mm512_setzero_ps();
             for (int i = 0; i < CPU_WIDE / 16; i++) {
-                v[i] = c < n ? _mm512_loadu_ps(x[c] + k + 16 * i) : _mm512_setzero_ps();
+                v[i] = c < n && k + 16 * i < cols ? _mm512_loadu_ps(x[c] + k + 16 * i)
+                                                  : _mm512_setzero_ps();
                 high = _mm512_max_ps(high, _mm512_abs_ps(v[i]));
             }
             const float top = _mm512_reduce_max_ps(high), d = top / 127;
@@ -157,10 +158,10 @@ void cpu_tiles_tile(const struct cpu_tile *t)
 void cpu_tiles_pairs_round(void *group, const float *const *x, int n, int64_t cols)
 {
     char *out = group;
-    for (int64_t k = 0; k < cols; k += 32, out += PAIR_BYTES)
+    for (int64_t k = 0; k < cpu_wide_cols(cols); k += 32, out += PAIR_BYTES)
         for (int c = 0; c < rows_taken(n); c++) {
             __m512i pairs = _mm512_setzero_si512();
-            if (c < n)
+            if (c < n && k < cols)
                 pairs = (__m512i)_mm512_cvtne2ps_pbh(_mm512_loadu_ps(x[c] + k + 16),
                                                      _mm512_loadu_ps(x[c] + k));
             _mm512_storeu_si512(out + 64 * c, pairs);

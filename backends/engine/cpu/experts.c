@@ -252,7 +252,7 @@ static void expert_wide(const struct job *j, const struct qn_expert_linear *l,
                         const struct active *a, int64_t first, int64_t end, const char *then,
                         float *work)
 {
-    const int64_t cols = l->w->shape[2];
+    const int64_t cols = cpu_wide_cols(l->w->shape[2]);
     const int64_t bytes = cpu_panel_at(l->w, 0, 1) - cpu_panel_at(l->w, 0, 0);
     char *wide[2] = {(char *)work, (char *)work + cols / CPU_WIDE * j->form->panel_bytes};
     for (int64_t p = first; p < end; p += 2) {

@@ -50,7 +50,7 @@ size_t cpu_matmul_bytes(const struct cpu_kernels *k, int64_t rows, int64_t cols)
 /* Rows of activations, or two panels in wide form. */
 int64_t cpu_matmul_floats(int64_t cols)
 {
-    int64_t wide = divide_up(cols, CPU_WIDE) * 2 * CPU_PAIRS_PANEL / (int64_t)sizeof(float);
+    int64_t wide = cpu_wide_cols(cols) / CPU_WIDE * 2 * CPU_PAIRS_PANEL / (int64_t)sizeof(float);
     return wide > CPU_COLUMNS_MAX * cols ? wide : CPU_COLUMNS_MAX * cols;
 }
 
@@ -173,7 +173,7 @@ static void wide_item(const struct job *j, const struct qn_linear *l, int64_t fi
     const struct cpu_kernels *k = j->dev->k;
     const struct cpu_wide *form = &k->wide[cpu_wide_form(l->w)];
     const struct wide *x = &j->wide[cpu_wide_form(l->w)];
-    const int64_t cols = l->w->shape[1], stop = divide_up(end, CPU_PANEL);
+    const int64_t cols = cpu_wide_cols(l->w->shape[1]), stop = divide_up(end, CPU_PANEL);
     char *wide[2] = {(char *)work, (char *)work + cols / CPU_WIDE * form->panel_bytes};
     float tile[2 * CPU_WIDE_GROUP_ROWS * CPU_PANEL] __attribute__((aligned(64)));
     const int64_t panels = divide_up(l->w->shape[0], CPU_PANEL);

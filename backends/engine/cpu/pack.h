@@ -25,11 +25,12 @@
  * columns.
  *
  * The wide form, for products of many rows, is made from a panel when it is its turn, CPU_WIDE
- * columns after CPU_WIDE columns. Of block weights it has one scale for so many: 32 vectors of
- * signed bytes, [16 rows][4 columns], then f32[16] scales and int32[16], -128 times the sum of the
- * row's bytes; activations, groups of eight rows: [32][8 rows][4 columns] of q + 128, then f32[8]
- * d. Of F16 and BF16 weights it has 64 vectors of BF16, [16 rows][2 columns]; activations [64][8
- * rows][2 columns]. Tiles take the same panels and activations of their own (amx.h). */
+ * columns after CPU_WIDE columns, the last filled up with zeros. Of block weights it has one scale
+ * for so many: 32 vectors of signed bytes, [16 rows][4 columns], then f32[16] scales and int32[16],
+ * -128 times the sum of the row's bytes; activations, groups of eight rows: [32][8 rows][4 columns]
+ * of q + 128, then f32[8] d. Of F16 and BF16 weights it has 64 vectors of BF16, [16 rows][2
+ * columns]; activations [64][8 rows][2 columns]. Tiles take the same panels and activations of
+ * their own (amx.h). */
 #ifndef QN_ENGINE_CPU_PACK_H
 #define QN_ENGINE_CPU_PACK_H
 
@@ -60,6 +61,12 @@ enum {
     CPU_PAIRS_PANEL = 2 * CPU_PANEL * CPU_WIDE, /* the same in BF16 */
     CPU_PAIRS_GROUP = 2 * CPU_COLUMNS_MAX * CPU_WIDE
 };
+
+/* The columns that so many, a multiple of 32, have in wide form. */
+static inline int64_t cpu_wide_cols(int64_t cols)
+{
+    return (cols + CPU_WIDE - 1) / CPU_WIDE * CPU_WIDE;
+}
 
 enum cpu_codes { CODES_NONE, CODES_2, CODES_3, CODES_4, CODES_5, CODES_6, CODES_8 };
 
