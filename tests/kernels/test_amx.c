@@ -374,8 +374,6 @@ static void test_experts(void **state)
     (void)state;
     setenv("QUINCE_ISA", "avx512", 1);
     check_experts(QN_Q4_0);
-    if (cpu_has_bf16())
-        check_experts(QN_F16);
     unsetenv("QUINCE_ISA");
 }
 

@@ -83,14 +83,10 @@ int cpu_wide_form(const struct qn_tensor *w)
     return is_block(w) ? 0 : 1;
 }
 
-int64_t cpu_wide_from(const struct qn_tensor *w)
-{
-    return is_block(w) ? CPU_WIDE_FROM : CPU_WIDE_FROM_PLAIN;
-}
-
 bool cpu_wide(const struct cpu_kernels *k, const struct qn_tensor *w, int64_t rows)
 {
-    return rows >= cpu_wide_from(w) && cpu_in_panels(w) && k->wide[cpu_wide_form(w)].panel_bytes &&
+    return rows >= (is_block(w) ? CPU_WIDE_FROM : CPU_WIDE_FROM_PLAIN) && cpu_in_panels(w) &&
+           k->wide[cpu_wide_form(w)].panel_bytes &&
            (is_block(w) ? k->wide_panel[w->dtype] != NULL : k->wide_rows[w->dtype] != NULL) &&
            w->shape[w->ndim - 1] % 32 == 0 && qn_tensor_elements(w) >= CPU_FINE_WEIGHTS;
 }

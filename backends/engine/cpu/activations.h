@@ -13,8 +13,8 @@
 
 enum {
     CPU_FINE_WEIGHTS = 1 << 20,
-    CPU_WIDE_FROM = 24, /* from so many rows on bringing a panel to the wide form pays */
-    CPU_WIDE_FROM_PLAIN = 8
+    CPU_WIDE_FROM = 24,      /* from so many rows on bringing a panel to the wide form pays */
+    CPU_WIDE_FROM_PLAIN = 48 /* the same of plain weights, which lose precision by it */
 };
 
 /* What a group holds, one after the other. */
@@ -37,8 +37,6 @@ void cpu_panel_widen(const struct cpu_kernels *k, void *out, const struct qn_ten
 
 /* Adds what w needs; nothing when its panels are not made. */
 void cpu_forms_add(struct cpu_forms *f, const struct qn_tensor *w);
-/* From how many rows on a product with w takes the wide form, where there is one. */
-int64_t cpu_wide_from(const struct qn_tensor *w);
 /* Whether a product of `rows` rows with w takes the wide form on these kernels. */
 bool cpu_wide(const struct cpu_kernels *k, const struct qn_tensor *w, int64_t rows);
 /* Which of the two wide forms: 0 of block weights, 1 of plain ones. */

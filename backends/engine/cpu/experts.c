@@ -72,11 +72,9 @@ static int64_t groups_max(int64_t choices, int64_t experts)
 size_t cpu_experts_bytes(const struct cpu_kernels *k, const struct qn_reserve *r)
 {
     size_t group = cpu_group_bytes(&(struct cpu_forms){true, true, true}, r->experts_cols);
-    for (int i = 0; i < 2; i++) {
-        size_t wide = cpu_wide_bytes(&k->wide[i], r->experts_cols);
-        group = wide > group ? wide : group;
-    }
-    return (size_t)groups_max(r->rows * r->experts_used, r->experts) * group;
+    size_t wide = cpu_wide_bytes(&k->wide[0], r->experts_cols);
+    return (size_t)groups_max(r->rows * r->experts_used, r->experts) *
+           (wide > group ? wide : group);
 }
 
 int64_t cpu_experts_ints(const struct qn_reserve *r)
@@ -91,20 +89,20 @@ static int32_t expert_of(const struct job *j, int64_t choice)
     return j->ids ? ((const int32_t *)cpu_data(j->ids))[choice] : (int32_t)(choice % j->used);
 }
 
-/* What activations are made ready as: the wide form only where all products take the same. */
+/* What activations are made ready as: the wide form only where all products take that of block
+ * weights. Plain experts keep their precision. */
 static void choose_forms(struct job *j)
 {
     const int64_t cols = j->x->shape[1];
-    const int form = cpu_wide_form(j->parts[0].w);
-    bool same = true;
+    bool wide = true;
     for (int i = 0; i < j->n_parts; i++) {
         const struct qn_tensor *w = j->parts[i].w;
         cpu_forms_add(&j->forms, w);
-        same &= cpu_wide(j->dev->k, w, cpu_wide_from(w)) && cpu_wide_form(w) == form;
+        wide &= cpu_wide(j->dev->k, w, CPU_WIDE_FROM) && cpu_wide_form(w) == 0;
     }
     j->group_lines = (int64_t)cpu_group_bytes(&j->forms, cols) / CPU_ALIGN;
-    if (same) {
-        j->form = &j->dev->k->wide[form];
+    if (wide) {
+        j->form = &j->dev->k->wide[0];
         j->wide_lines = (int64_t)cpu_wide_bytes(j->form, cols) / CPU_ALIGN;
     }
 }
@@ -113,7 +111,7 @@ static void choose_forms(struct job *j)
 static void add_active(struct job *j, int64_t e, int32_t first, int32_t end)
 {
     struct active *a = &j->active[j->n_active++];
-    const bool wide = j->form && end - first >= cpu_wide_from(j->parts[0].w);
+    const bool wide = j->form && end - first >= CPU_WIDE_FROM;
     const int32_t rows = wide ? j->form->rows : CPU_COLUMNS_MAX;
     *a = (struct active){(int32_t)e, (int32_t)j->n_groups, 0, wide};
     for (int32_t i = first; i < end; i += rows, a->groups++) {
