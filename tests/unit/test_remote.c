@@ -62,8 +62,7 @@ static void definitions_that_are_refused(void **state)
         "{\"quince_remote\":1,\"upstreams\":[{\"url\":\"http://x\",\"api_key\":\"a b\"}]}",
         "{\"quince_remote\":1,\"api_key\":\"x\\nHost: y\",\"upstreams\":[{\"url\":\"http://x\"}]}",
         "{\"quince_remote\":1,\"key_env\":\"path\",\"upstreams\":[{\"url\":\"http://x\"}]}",
-        "{\"quince_remote\":1,\"key_env\":\"QUINCE_API_KEY\",\"upstreams\":[{\"url\":\"http://"
-        "x\"}]}",
+        "{\"quince_remote\":1,\"key_env\":\"QUINCE_X\",\"upstreams\":[{\"url\":\"http://x\"}]}",
         "{\"quince_remote\":1,\"slots\":0,\"upstreams\":[{\"url\":\"http://x\"}]}",
         "[]",
     };
