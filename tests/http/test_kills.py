@@ -148,15 +148,10 @@ def test_killed_while_it_is_unloaded(house, server):
 
 
 def pauses(server, model):
-    """Seconds from each end of a model's process to the next start, as the log has them."""
-    ended, found = None, []
-    for stamp, state in re.findall(rf"^(\S+)Z info instance model={model} state=(stopped|loading) ", server.logs(), re.M):
-        at = datetime.datetime.fromisoformat(stamp)
-        if state == "stopped":
-            ended = at
-        elif ended:
-            found.append((at - ended).total_seconds())
-    return found
+    """Seconds from each start of a model's process to the next, as the log has them."""
+    starts = [datetime.datetime.fromisoformat(stamp) for stamp in
+              re.findall(rf"^(\S+)Z info instance model={model} state=loading ", server.logs(), re.M)]
+    return [(b - a).total_seconds() for a, b in zip(starts, starts[1:])]
 
 
 def test_a_crash_loop_is_slowed_down_and_shown(house, server):
