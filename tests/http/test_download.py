@@ -513,7 +513,7 @@ def test_stopping_is_quick_and_loses_nothing(fetch, hub):
     held = hub.fault("a", hold=1200 << 10)
     p = fetch.start(fetch.file("a", noise(size)), connections=3)
     ends = [slice(at + (1 << 20) - 16, at + (1 << 20)) for at in range(0, size, CHUNK)]
-    wait_for(lambda: hub.sent("a") == 3 * held.options["hold"])
+    wait_for(lambda: hub.sent("a") >= 3 * held.options["hold"])
     wait_for(lambda: all(fetch.partial("a").read_bytes()[e] == hub.files["a"][e] for e in ends))
     p.send_signal(signal.SIGTERM)
     r = fetch.end(p)  # all of it would never come
