@@ -216,7 +216,7 @@ def test_spoilt_requests(house, path):
     rng = random.Random(f"{SEED}{path}")
     whole = {**BODIES[path], **({} if path in MANAGEMENT else {"model": "user.m"})}
     seen = {200: 0}
-    connection = server.connect(20)
+    connection = server.connect()
     for i in range(COUNT):
         raw = json.dumps(whole if i == 0 else spoil(whole, rng)).encode()
         if i % 3 == 2:
@@ -271,7 +271,7 @@ def test_spoilt_forms(house, path):
     house.model(server, "m", RECIPES[path], tokens=2)
     rng = random.Random(f"{SEED}{path}")
     seen = {200: 0}
-    connection = server.connect(20)
+    connection = server.connect()
     for i in range(COUNT):
         raw = form(FORMS[path]) if i == 0 else spoil_form(FORMS[path], rng)
         try:
