@@ -182,25 +182,28 @@ static void a_stop_overrides_a_restart(void **state)
     assert_int_equal(in.backoff_ms, 0);
 }
 
-static void a_pinned_one_backs_off_though_nobody_waits(void **state)
+/* It died while it loaded, and nobody waits for it. */
+static struct qn_instance pinned_in_back_off(void)
 {
-    (void)state;
     struct qn_instance in;
     qn_instance_init(&in, true);
     play(&in, QN_INST_WANT, LO, QN_FX_SPAWN);
     play(&in, QN_INST_UNWANT, LO, 0);
     play(&in, QN_INST_EXITED, BA, QN_FX_BACKOFF);
+    return in;
+}
+
+static void a_pinned_one_backs_off_though_nobody_waits(void **state)
+{
+    (void)state;
+    struct qn_instance in = pinned_in_back_off();
     play(&in, QN_INST_UNWANT, BA, 0);
 }
 
 static void unpinned_while_it_backs_off_it_rests(void **state)
 {
     (void)state;
-    struct qn_instance in;
-    qn_instance_init(&in, true);
-    play(&in, QN_INST_WANT, LO, QN_FX_SPAWN);
-    play(&in, QN_INST_UNWANT, LO, 0);
-    play(&in, QN_INST_EXITED, BA, QN_FX_BACKOFF);
+    struct qn_instance in = pinned_in_back_off();
     in.pinned = false;
     play(&in, QN_INST_UNPINNED, ST, 0);
     assert_int_equal(in.crashes, 1); /* which is remembered */

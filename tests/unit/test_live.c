@@ -1,17 +1,7 @@
 /* router/live.c: what config.json becomes, and in which order changes are made. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "config_dir.h"
 
-#include <cmocka.h>
-
-#include "base/path.h"
 #include "router/live.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 static struct qn_error e;
 
@@ -107,7 +97,6 @@ static void copies(void **state)
 
 /* ---- one after the other ---- */
 
-static char dir[] = "/tmp/quince-test-live-XXXXXX";
 static const char *args[] = {"--data-dir", dir};
 static struct qn_loop *loop;
 static struct qn_settings running;
@@ -129,13 +118,6 @@ static void over(void *ctx, const struct qn_error *why)
         told[n] = (char)(told[n] - 'a' + 'A');
     if (!qn_live_busy(live))
         qn_loop_stop(loop);
-}
-
-static void write_config(const char *text)
-{
-    char *path = qn_path_join(dir, "config.json");
-    assert_int_equal(qn_file_write_atomic(path, text, strlen(text), 0600, &e), QN_OK);
-    free(path);
 }
 
 static void config_is(const char *wanted)
@@ -234,21 +216,6 @@ static void ending_at_once(void **state)
     end();
     assert_string_equal(told, "BCDa");
     config_is("{\n  \"idle\": 5\n}\n");
-}
-
-static int make_dir(void **state)
-{
-    (void)state;
-    return mkdtemp(dir) ? 0 : -1;
-}
-
-static int remove_dir(void **state)
-{
-    (void)state;
-    char *path = qn_path_join(dir, "config.json");
-    unlink(path);
-    free(path);
-    return rmdir(dir);
 }
 
 int main(void)

@@ -1,43 +1,9 @@
 /* router/settings.c: the four layers and their order, ranges, misspelt names. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "config_dir.h"
 
-#include <cmocka.h>
-
-#include "base/path.h"
 #include "router/settings.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-static char dir[64];
-
-static int make_dir(void **state)
-{
-    (void)state;
-    strcpy(dir, "/tmp/quince-settings-XXXXXX");
-    return mkdtemp(dir) ? 0 : -1;
-}
-
-static int remove_dir(void **state)
-{
-    (void)state;
-    char *path = qn_path_join(dir, "config.json");
-    unlink(path);
-    free(path);
-    return rmdir(dir);
-}
-
-static void write_config(const char *text)
-{
-    char *path = qn_path_join(dir, "config.json");
-    assert_int_equal(qn_file_write_atomic(path, text, strlen(text), 0600, NULL), QN_OK);
-    free(path);
-}
 
 /* Reads with --data-dir dir and the given flag and environment word (either may be NULL). */
 static qn_err read_with(struct qn_settings *s, const char *flag, const char *env,
