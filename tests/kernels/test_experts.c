@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "dot_bound.h"
+
 #include "base/rand.h"
 #include "engine/cpu/cpu.h"
 #include "engine/ops.h"
@@ -257,20 +259,10 @@ static struct qn_tensor random_ids(int64_t rows, int used, int experts)
 
 /* y·x of one row of weights, and how far rounding the activations may lead it astray. */
 static double dot(const float *w, const struct qn_tensor *x, int64_t row, int64_t cols,
-                  bool rounded, double *slack)
+                  enum rounded rounded, double *slack)
 {
-    double sum = 0, size = 0;
-    *slack = 0;
-    for (int64_t b = 0; b < cols; b += 32) {
-        double top = 0, weight = 0;
-        for (int64_t i = b; i < cols && i < b + 32; i++) {
-            sum += w[i] * at(x, row, i);
-            size += fabs(w[i] * at(x, row, i));
-            weight += fabs(w[i]);
-            top = fmax(top, fabs(at(x, row, i)));
-        }
-        *slack += rounded ? weight * top / 127 * 0.501 : 0;
-    }
+    double size;
+    double sum = dot_bound(w, cpu_at(x, row, 0), cols, rounded, &size, slack);
     *slack += 2e-5 * size + 1e-6;
     return sum;
 }
@@ -279,7 +271,7 @@ static void products_of(enum qn_dtype dtype, int experts, int64_t out, int64_t c
                         int used)
 {
     const struct qn_dtype_info *d = qn_dtype(dtype);
-    bool rounded = d->block > 1;
+    enum rounded rounded = d->block > 1 ? ROUNDED_32 : ROUNDED_NOT;
     size_t mark = qn_scratch_mark(scratch);
     struct qn_error e;
     struct qn_mem *mem;
@@ -340,37 +332,13 @@ static void products_of(enum qn_dtype dtype, int experts, int64_t out, int64_t c
     qn_scratch_reset(scratch, mark);
 }
 
-/* The same bound where an expert's rows are many: activations are rounded by 128 columns and
- * weights to eight bits, a step of their scale's reach, which is up to twice what their codes use.
- */
-static double dot_wide(const float *w, const struct qn_tensor *x, int64_t row, int64_t cols,
-                       bool block, double *slack)
-{
-    double sum = 0, size = 0, steps = 0;
-    for (int64_t b = 0; b < cols; b += 128) {
-        double top_x = 0, top_w = 0, sum_x = 0, sum_w = 0;
-        for (int64_t i = b; i < cols && i < b + 128; i++) {
-            double v = at(x, row, i), u = w[i];
-            sum += u * v;
-            size += fabs(u * v);
-            sum_x += fabs(v);
-            sum_w += fabs(u);
-            top_x = fmax(top_x, fabs(v));
-            top_w = fmax(top_w, fabs(u));
-        }
-        steps += sum_w * top_x / 127 * 0.501 + sum_x * 2 * top_w / 126.5 * 0.52;
-    }
-    *slack = (block ? steps : 0) + 2e-5 * size + 1e-6;
-    return sum;
-}
-
 /* A mixture of four experts: the first takes 36 rows, more than one group of tiles, the second 26,
  * the third 23, too few for blocks in wide form, the last none. Some of the outputs of some rows.
  */
 static void many_rows_of(enum qn_dtype dtype)
 {
     enum { N = 85, OUT = 515 };
-    const bool block = qn_dtype(dtype)->block > 1;
+    const enum rounded rounded = qn_dtype(dtype)->block > 1 ? ROUNDED_128 : ROUNDED_NOT;
     const int64_t cols = qn_dtype(dtype)->block == 256 ? 512 : 544; /* the latter are filled up */
     size_t mark = qn_scratch_mark(scratch);
     struct qn_error e;
@@ -391,7 +359,7 @@ static void many_rows_of(enum qn_dtype dtype)
     for (int64_t r = 0; r < N; r += 1 + r % 5)
         for (int64_t o = 0; o < OUT; o += 11) {
             double slack,
-                v = dot_wide(data(&wf) + (id[r] * OUT + o) * cols, &x, r, cols, block, &slack);
+                v = dot(data(&wf) + (id[r] * OUT + o) * cols, &x, r, cols, rounded, &slack);
             double z = v + data(&bias)[id[r] * OUT + o], by = data(&weights)[r];
             if (!(fabs(at(&y, r, o) - z) <= slack &&
                   fabs(at(&sum, r, o) - by * v) <= fabs(by) * slack + 1e-6))

@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "dot_bound.h"
+
 #include "base/rand.h"
 #include "engine/cpu/cpu.h"
 #include "engine/ops.h"
@@ -81,35 +83,22 @@ static void with_every_device(void (*test)(void))
     unsetenv("QUINCE_ISA");
 }
 
-/* One product against double precision. Quantised weights meet activations rounded to 8 bits per 32
- * columns, so each may be off by half a step: that bound is strict; the mean square must be far
- * less. In large products of many rows the step is that of 128 columns, and weights are rounded to
- * 8 bits as well: a step of their scale's reach, which is up to twice what their codes use. */
+/* One product against double precision. The bound of each element is strict (dot_bound.h); the mean
+ * square must be far less. Large products of many rows round by 128 columns. */
 static void check_product(const struct qn_tensor *y, const struct qn_tensor *x, const float *w,
                           enum qn_dtype dtype, const struct qn_tensor *bias, const char *what)
 {
     bool rounded = qn_dtype(dtype)->block > 1;
     int64_t cols = x->shape[1], step = y->shape[1] > 128 ? 7 : 1; /* of many, some of each lane */
     bool wide = rounded && x->shape[0] >= 24 && y->shape[1] * cols >= 1 << 20;
-    int64_t block = wide ? 128 : 32;
+    enum rounded rounding = wide ? ROUNDED_128 : rounded ? ROUNDED_32 : ROUNDED_NOT;
     double err2 = 0, ref2 = 0;
     for (int64_t r = 0; r < y->shape[0]; r += wide ? 7 : 1)
         for (int64_t o = 0; o < y->shape[1]; o += step) {
-            double ref = bias ? data(bias)[o] : 0, size = fabs(ref), slack = 0;
-            for (int64_t b = 0; b < cols; b += block) {
-                double top_x = 0, top_w = 0, sum_x = 0, sum_w = 0;
-                for (int64_t i = b; i < cols && i < b + block; i++) {
-                    double v = at(x, r, i), u = w[o * cols + i];
-                    ref += u * v;
-                    size += fabs(u * v);
-                    sum_w += fabs(u);
-                    sum_x += fabs(v);
-                    top_w = fmax(top_w, fabs(u));
-                    top_x = fmax(top_x, fabs(v));
-                }
-                slack += rounded ? sum_w * top_x / 127 * 0.501 : 0;
-                slack += wide ? sum_x * 2 * top_w / 126.5 * 0.52 : 0;
-            }
+            double start = bias ? data(bias)[o] : 0, size, slack;
+            double ref =
+                start + dot_bound(w + o * cols, cpu_at(x, r, 0), cols, rounding, &size, &slack);
+            size += fabs(start);
             double got = at(y, r, o), err = fabs(got - ref);
             if (!(err <= slack + 2e-5 * size + 1e-6))
                 fail_msg("%s %s %s: y[%d,%d] = %g, not %g (tolerance %g)", qn_device_name(dev),
