@@ -239,12 +239,35 @@ static void on_peek(void *ctx, uint32_t events)
     qn_conn_refuse(s, fd, head.status, head.method, path);
 }
 
+/* Those that have been refused are not counted: however many they are, others come in. */
+static bool is_full(const struct qn_http_server *s)
+{
+    return s->n_conns - s->n_lingering >= QN_HTTP_CONNECTIONS_MAX;
+}
+
+/* Closes the connection that has rested longest between two requests, as RFC 9112, 9.3 lets a
+ * server do at any time: whoever keeps one for later shuts out nobody who asks now. */
+static void make_room(struct qn_http_server *s)
+{
+    struct conn *oldest = NULL;
+    char byte;
+    for (struct conn *c = s->conns; c; c = c->next) {
+        if (c->phase == SERVE && c->idle && (!oldest || c->deadline_ms <= oldest->deadline_ms))
+            oldest = c;
+    }
+    if (!oldest || recv(oldest->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0)
+        return; /* there is none, or its next request has just come */
+    shutdown(oldest->fd, SHUT_RDWR);
+    qn_http_server_run(s); /* which sees the end and closes */
+}
+
 void qn_http_server_add(struct qn_http_server *s, int fd, const void *addr, unsigned addr_len,
                         int tag)
 {
     assert(addr_len <= sizeof(struct sockaddr_storage));
-    /* Those that have been refused are not counted: however many they are, others come in. */
-    if (s->n_conns - s->n_lingering >= QN_HTTP_CONNECTIONS_MAX) {
+    if (is_full(s))
+        make_room(s);
+    if (is_full(s)) {
         if (s->n_lingering >= LINGERING_MAX) {
             close(fd);
             return;

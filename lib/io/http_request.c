@@ -343,6 +343,7 @@ void *qn_http_on_uri(void *ctx, const char *uri, struct MHD_Connection *mhd)
     h->target = qn_arena_strdup(h->arena, uri);
     h->body = qn_xcalloc(1, sizeof *h->body);
     qn_body_init(h->body, s->body_max);
+    h->conn->idle = false;
     h->conn->deadline_ms = qn_now_ms() + QN_HTTP_HEAD_TIMEOUT_S * 1000;
     return h;
 }
@@ -368,6 +369,7 @@ void qn_http_on_completed(void *ctx, struct MHD_Connection *mhd, void **con_cls,
         qn_http_tell_gone(h);
     }
     h->conn->answering = false;
+    h->conn->idle = true;
     h->conn->deadline_ms = qn_now_ms() + IDLE_MS;
     qn_watch_remove(h->watch);
     if (h->response)

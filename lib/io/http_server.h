@@ -7,6 +7,8 @@
  * byte past it, or by Content-Length before any), incomplete heads are dropped after
  * QN_HTTP_HEAD_TIMEOUT_MS. The on_refuse callback renders the body of such answers, but
  * for a later head of a connection that is far over the limit: libmicrohttpd refuses that itself.
+ * One connection more than QN_HTTP_CONNECTIONS_MAX takes the place of the one that has rested
+ * longest between two requests; where none rests it gets 503.
  */
 #ifndef QN_IO_HTTP_SERVER_H
 #define QN_IO_HTTP_SERVER_H

@@ -18,6 +18,7 @@ struct conn {
     struct qn_watch *watch; /* PEEK, LINGER */
     int64_t deadline_ms;    /* 0: none */
     bool answering;         /* SERVE: a request was delivered and is not over */
+    bool idle;              /* SERVE: between two requests */
     struct sockaddr_storage addr;
     socklen_t addr_len;
     struct sockaddr_storage own; /* our end; family 0: not asked for yet */

@@ -307,9 +307,9 @@ static void lingering_script(void)
         close(refused_fds[i]);
 }
 
-static void refused_clients_take_no_place(void **state)
+/* Lets this process have both ends of as many connections as there may be. */
+static void want_descriptors(void)
 {
-    (void)state;
     struct rlimit limit;
     const rlim_t wanted = 2 * QN_HTTP_CONNECTIONS_MAX + 200; /* both ends are in this process */
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -317,7 +317,57 @@ static void refused_clients_take_no_place(void **state)
         limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
     if (limit.rlim_cur < wanted || setrlimit(RLIMIT_NOFILE, &limit))
         skip();
+}
+
+static void refused_clients_take_no_place(void **state)
+{
+    (void)state;
+    want_descriptors();
     play(lingering_script);
+}
+
+/* As many as there may be are kept for later, but for two: one is being answered, of another half
+ * a body is there. */
+static int kept_fds[QN_HTTP_CONNECTIONS_MAX];
+
+static void resting_script(void)
+{
+    enum { ANSWERED, SENDING, RESTING, N = QN_HTTP_CONNECTIONS_MAX, TURNS = 3, MORE = 4 };
+    for (int i = 0; i < N; i++) {
+        kept_fds[i] = dial();
+        say(kept_fds[i], "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello");
+        hear(kept_fds[i], "hello");
+    }
+    int asked = requests;
+    say(kept_fds[ANSWERED], "GET /keep HTTP/1.1\r\nHost: x\r\n\r\n");
+    wait_for(&requests, asked + 1);
+    say(kept_fds[SENDING], "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhe");
+    turns(TURNS);
+    for (int i = 0; i < MORE; i++) {
+        int fd = dial();
+        say(fd, "GET /late HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        hear(fd, "late");
+        CHECK(strncmp(reply, "HTTP/1.1 200 ", 13) == 0);
+        close(fd);
+    }
+    char byte;
+    int left = 0;
+    for (int i = 0; i < N; i++)
+        left += recv(kept_fds[i], &byte, 1, MSG_DONTWAIT) == 0;
+    CHECK(left >= 1 && left <= TURNS + MORE); /* who comes behind another's end has its place */
+    CHECK(recv(kept_fds[RESTING], &byte, 1, MSG_DONTWAIT) == 0);
+    say(kept_fds[SENDING], "llo");
+    hear(kept_fds[SENDING], "hello");
+    CHECK(strstr(reply, "HTTP/1.1 200 "));
+    for (int i = 0; i < N; i++)
+        close(kept_fds[i]);
+}
+
+static void who_asks_takes_the_place_of_who_rests(void **state)
+{
+    (void)state;
+    want_descriptors();
+    play(resting_script);
 }
 
 static void post_blob(int fd, size_t n, size_t sent)
@@ -429,6 +479,7 @@ int main(void)
         T(bad_requests_are_refused_in_our_words),
         T(later_heads_are_as_strict_as_first_ones),
         T(refused_clients_take_no_place),
+        T(who_asks_takes_the_place_of_who_rests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
