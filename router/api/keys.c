@@ -11,6 +11,7 @@
 #include "router/api/waiting.h"
 #include "router/auth.h"
 #include "router/keys.h"
+#include "router/logs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +87,13 @@ static struct asker *begin(struct qn_services *sv, struct qn_http *h)
     return a;
 }
 
+/* Who reads the log with a key, or without one, learns of it even where the line is not written. */
+static void told(struct asker *a, const char *what)
+{
+    qn_info("auth", "key=%s admin=%d %s=1", a->row.name, a->row.admin, what);
+    qn_logs_wake(a->sv->logs);
+}
+
 static void kept(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;
@@ -93,7 +101,7 @@ static void kept(void *ctx, const struct qn_error *e)
     if (!e && qn_keys_add(a->sv->keys, &a->row, &why))
         e = &why;
     if (!e)
-        qn_info("auth", "key=%s admin=%d added=1", a->row.name, a->row.admin);
+        told(a, "added");
     finish(a, e);
 }
 
@@ -146,7 +154,7 @@ static void dropped(void *ctx, const struct qn_error *e)
     if (e && e->code != QN_ENOTFOUND)
         qn_keys_add(a->sv->keys, &a->row, &why);
     else
-        qn_info("auth", "key=%s removed=1", a->row.name);
+        told(a, "removed");
     finish(a, e && e->code != QN_ENOTFOUND ? e : NULL);
 }
 

@@ -4,7 +4,8 @@
  *
  * A reader has a place in the log and reads on when there is more and what it was sent before has
  * left: the log's ring is its buffer. One that falls QN_LOGS_LINES behind has lost lines; it is
- * told so and dropped, and others never notice. */
+ * told so and dropped, and others never notice. So is one whose key is removed, or who needed none
+ * until there were keys. */
 #include "router/logs.h"
 
 #include "base/log.h"
@@ -12,6 +13,7 @@
 #include "router/answer.h"
 #include "router/api/api.h"
 #include "router/api/log_query.h"
+#include "router/auth.h"
 #include "router/metrics.h"
 #include "router/ws.h"
 
@@ -30,6 +32,7 @@ enum {
 
 struct reader {
     struct qn_services *sv;
+    const char *key; /* its name; NULL: none was needed. Of the request or the session */
     struct qn_logs_follower follower;
     struct qn_log_query query;
     struct qn_buf piece;
@@ -98,6 +101,15 @@ static void too_slow(struct reader *r, int64_t lost, char *out, size_t n)
             QN_LOGS_LINES);
 }
 
+static const char key_gone[] = "its key has been removed, or the log needs one by now";
+
+/* As at the door, again: what is written now may not be for whom it once let in. */
+static bool may_read(const struct reader *r)
+{
+    const struct qn_keys *keys = r->sv->keys;
+    return qn_keys_count(keys) == 0 || (r->key && qn_keys_named(keys, r->key));
+}
+
 static void write_error(struct qn_buf *out, const char *message, const char *type)
 {
     struct qn_jw w = qn_jw_to(out);
@@ -144,9 +156,25 @@ static void end_stream(struct reader *r)
     reader_free(r);
 }
 
+static void stream_error(struct reader *r, const char *message, const char *type)
+{
+    if (r->text)
+        return; /* it would read it as a line of the log */
+    qn_buf_clear(&r->piece);
+    qn_buf_str(&r->piece, "event: error\ndata: ");
+    write_error(&r->piece, message, type);
+    qn_buf_str(&r->piece, "\n\n");
+    qn_stream_write(r->stream, r->piece.data, r->piece.len);
+}
+
 static void stream_more(void *ctx)
 {
     struct reader *r = ctx;
+    if (!may_read(r)) {
+        stream_error(r, key_gone, "unauthorized");
+        end_stream(r);
+        return;
+    }
     int64_t lost = lost_to(r);
     while (!lost && !qn_stream_full(r->stream)) {
         qn_buf_clear(&r->piece);
@@ -159,13 +187,7 @@ static void stream_more(void *ctx)
     if (lost) {
         char message[160];
         too_slow(r, lost, message, sizeof message);
-        qn_buf_clear(&r->piece);
-        if (!r->text) {
-            qn_buf_str(&r->piece, "event: error\ndata: ");
-            write_error(&r->piece, message, "slow_reader");
-            qn_buf_str(&r->piece, "\n\n");
-            qn_stream_write(r->stream, r->piece.data, r->piece.len);
-        }
+        stream_error(r, message, "slow_reader");
     }
     if (lost || r->sv->stopping)
         end_stream(r);
@@ -233,6 +255,7 @@ void qn_api_log_stream(struct qn_services *sv, struct qn_http *h, const char *id
         return;
     }
     r->http = h;
+    r->key = qn_auth_key(h) ? qn_auth_key(h)->name : NULL;
     r->text = wants_text(h);
     const char *type = r->text ? "text/plain; charset=utf-8" : "text/event-stream";
     qn_http_set_header(h, "Cache-Control", "no-cache");
@@ -315,6 +338,11 @@ static int64_t more_snapshot(struct reader *r)
 static void socket_more(void *ctx)
 {
     struct reader *r = ctx;
+    if (!may_read(r)) {
+        qn_logs_unfollow(r->sv->logs, &r->follower);
+        qn_ws_close(r->socket, QN_WEBSOCKET_POLICY, key_gone);
+        return;
+    }
     int64_t lost = lost_to(r);
     if (!lost && r->in_snapshot)
         lost = more_snapshot(r);
@@ -404,6 +432,7 @@ static void socket_opened(struct qn_services *sv, struct qn_ws_session *s)
 {
     struct reader *r = reader_new(sv, socket_more);
     r->socket = s;
+    r->key = qn_ws_key(s);
     qn_ws_set_ctx(s, r);
 }
 

@@ -8,6 +8,9 @@
  *   burst         eight such requests at once: to the first token, on average and at worst; and the
  *                 same with eight system prompts that differ
  *   repeat        an answer that repeats its prompt, without and with prompt lookup
+ *   beside        an answer while another's prompt of 1,536 tokens is read: milliseconds between
+ * its tokens before that and meanwhile, at worst too, and how many there were; the other's to the
+ * first token, beside the answer and alone
  *
  * One JSON object a line. Random ids: speed does not depend on them. */
 #include "base/buf.h"
@@ -27,12 +30,15 @@ enum {
     CLIENTS_MAX = 32,
     SYSTEM = 1024,
     OWN = 32,
-    KV_TOKENS = 1 << 16
+    KV_TOKENS = 1 << 16,
+    GAPS_MAX = 256
 };
 
 struct client {
-    int64_t first_us, end_us;
+    int64_t first_us, last_us, end_us;
     int tokens;
+    double *gap_ms; /* [GAPS_MAX] between tokens, NULL: not wanted */
+    int n_gaps;
 };
 
 static struct qn_lm lm;
@@ -58,8 +64,14 @@ static bool never(void *ctx, int32_t id)
 static void on_event(void *ctx, const struct qn_event *ev)
 {
     struct client *c = ctx;
-    if (ev->kind == QN_EV_TEXT && !c->first_us)
-        c->first_us = qn_now_us();
+    if (ev->kind == QN_EV_TEXT) {
+        int64_t now = qn_now_us();
+        if (!c->first_us)
+            c->first_us = now;
+        else if (c->gap_ms && c->n_gaps < GAPS_MAX)
+            c->gap_ms[c->n_gaps++] = (double)(now - c->last_us) / 1e3;
+        c->last_us = now;
+    }
     if (ev->kind == QN_EV_USAGE)
         c->tokens = (int)ev->usage.output;
     if (ev->kind == QN_EV_END)
@@ -234,6 +246,52 @@ static void repeat(void)
            rate[0], rate[1], (long long)stats.guessed, (long long)stats.right);
 }
 
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorts them. */
+static double median(double *v, int n)
+{
+    qsort(v, (size_t)n, sizeof *v, by_value);
+    return n ? v[n / 2] : 0;
+}
+
+static void beside(void)
+{
+    enum { PROMPT = 1536, ALONE = 32, ANSWER = 200 };
+    double gap_ms[GAPS_MAX];
+    int32_t ids[PROMPT];
+    struct client other, c;
+    struct qn_batch *b = batch_new(false);
+    make_text(ids, PROMPT, 1); /* alone: the batch then knows how fast it is */
+    int64_t start = qn_now_us();
+    ask(b, &other, ids, PROMPT, 1);
+    finish(b);
+    double alone_ms = (double)(other.first_us - start) / 1e3;
+    make_text(ids, OWN, 2);
+    ask(b, &c, ids, OWN, ANSWER);
+    c.gap_ms = gap_ms;
+    while (c.n_gaps < ALONE)
+        qn_batch_step(b);
+    make_text(ids, PROMPT, 3);
+    start = qn_now_us();
+    ask(b, &other, ids, PROMPT, 1);
+    while (!other.end_us)
+        qn_batch_step(b);
+    int n = c.n_gaps - ALONE;
+    double before = median(gap_ms, ALONE), meanwhile = median(gap_ms + ALONE, n);
+    printf("{\"case\":\"beside\",\"gap_ms\":%.1f,\"gap_meanwhile_ms\":%.1f,\"worst_ms\":%.1f,"
+           "\"gaps\":%d,\"first_token_ms\":%.0f,\"alone_ms\":%.0f}\n",
+           before, meanwhile, n ? gap_ms[ALONE + n - 1] : 0.0, n,
+           (double)(other.first_us - start) / 1e3, alone_ms);
+    qn_batch_cancel(b, &c);
+    finish(b);
+    qn_batch_free(b);
+}
+
 static void run(const char *name)
 {
     if (name[0] == 'x' && atoi(name + 1) >= 1 && atoi(name + 1) <= CLIENTS_MAX) {
@@ -245,6 +303,8 @@ static void run(const char *name)
         burst(false);
     } else if (!strcmp(name, "repeat")) {
         repeat();
+    } else if (!strcmp(name, "beside")) {
+        beside();
     } else {
         fprintf(stderr, "bench_batch: no case %s\n", name);
         exit(1);
@@ -254,7 +314,7 @@ static void run(const char *name)
 
 int main(int argc, char **argv)
 {
-    static const char *const all[] = {"x1", "x4", "x8", "system", "burst", "repeat"};
+    static const char *const all[] = {"x1", "x4", "x8", "system", "burst", "repeat", "beside"};
     struct qn_error e = {0};
     struct qn_device *dev = NULL;
     if (argc < 3) {

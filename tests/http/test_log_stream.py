@@ -421,6 +421,37 @@ def test_keys(house):
     assert server.get("/logs/stream?api_key=a%20secret%2Fkey%2B1").status == 401  # for WebSockets only
 
 
+@pytest.mark.parametrize("level", ["info", "error"])  # with a line about it, and without
+def test_a_key_that_goes_takes_its_readers_along(house, level):
+    admin, other = ({"Authorization": f"Bearer the-{name}-key-of-this-test"} for name in ("admin", "other"))
+    server = house.start("--log-level", level, env={"QUINCE_ADMIN_API_KEY": admin["Authorization"][7:],
+                                                    "QUINCE_API_KEY": other["Authorization"][7:]})
+    phone = {"Authorization": "Bearer " + server.post("/internal/keys", {"name": "phone"}, headers=admin).json["key"]}
+    sockets = [WebSocket(server.port, "/logs/stream", headers=list(h.items())) for h in (phone, other)]
+    stream, lines = (stream_of(server, headers={**phone, "Accept": a}) for a in ("text/event-stream", "text/plain"))
+    for ws in sockets:
+        assert subscribe(ws)["type"] == "logs.snapshot"
+    assert server.request("DELETE", "/internal/keys/phone", headers=admin).status == 200
+    code, reason = closing(sockets[0])
+    assert code == 1008 and "key" in reason
+    assert list(events(stream[1]))[-1]["error"]["type"] == "unauthorized"
+    lines[1].read()  # to its end
+    assert renew(sockets[1])["type"] == "logs.snapshot"  # the other's goes on
+
+
+def test_the_first_key_shuts_out_who_needed_none(house):
+    server = house.start()
+    ws = WebSocket(server.port, "/logs/stream")
+    assert subscribe(ws)["type"] == "logs.snapshot"
+    key = server.post("/internal/keys", {"name": "phone", "admin": True}).json["key"]
+    assert closing(ws)[0] == 1008
+    headers = {"Authorization": f"Bearer {key}"}
+    with WebSocket(server.port, "/logs/stream", headers=list(headers.items())) as ws:
+        assert subscribe(ws)["type"] == "logs.snapshot"
+        assert server.request("DELETE", "/internal/keys/phone", headers=headers).status == 200
+        assert renew(ws)["type"] == "logs.snapshot"  # there are none again
+
+
 def test_the_published_port_is_a_setting(house):
     server = house.start("--websocket-port", "off")
     assert server.get("/v1/health").json["websocket_port"] == server.port
