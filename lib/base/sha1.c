@@ -9,7 +9,7 @@ static uint32_t rotl(uint32_t x, int n)
     return x << n | x >> (32 - n);
 }
 
-static void take_block(uint32_t state[static 5], const unsigned char *p)
+static void take_block(uint32_t *state, const unsigned char *p)
 {
     uint32_t w[80], a = state[0], b = state[1], c = state[2], d = state[3], e = state[4];
     for (int t = 0; t < 16; t++)
@@ -46,11 +46,17 @@ static void take_block(uint32_t state[static 5], const unsigned char *p)
     state[4] += e;
 }
 
+static void take_blocks(uint32_t *state, const unsigned char *p, size_t n)
+{
+    for (; n; n--, p += QN_SHA_BLOCK)
+        take_block(state, p);
+}
+
 void qn_sha1_init(struct qn_sha1 *s)
 {
     static const uint32_t begin[5] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
     memcpy(s->state, begin, sizeof begin);
-    s->bytes = 0;
+    s->message.bytes = 0;
 }
 
 void qn_sha1_init_git(struct qn_sha1 *s, uint64_t size)
@@ -63,45 +69,17 @@ void qn_sha1_init_git(struct qn_sha1 *s, uint64_t size)
 
 void qn_sha1_add(struct qn_sha1 *s, const void *data, size_t n)
 {
-    const unsigned char *p = data;
-    size_t held = s->bytes % sizeof s->block;
-    s->bytes += n;
-    if (held) {
-        size_t room = sizeof s->block - held, take = n < room ? n : room;
-        memcpy(s->block + held, p, take);
-        p += take;
-        n -= take;
-        if (take < room)
-            return;
-        take_block(s->state, s->block);
-    }
-    for (; n >= sizeof s->block; p += sizeof s->block, n -= sizeof s->block)
-        take_block(s->state, p);
-    if (n)
-        memcpy(s->block, p, n);
+    qn_sha_add(&s->message, s->state, take_blocks, data, n);
 }
 
 void qn_sha1_end(struct qn_sha1 *s, unsigned char out[static QN_SHA1_BYTES])
 {
-    uint64_t bits = s->bytes * 8;
-    size_t held = s->bytes % sizeof s->block;
-    unsigned char pad[72] = {0x80};
-    size_t n = (held < 56 ? 56 : 120) - held;
-    for (size_t i = 0; i < 8; i++)
-        pad[n + i] = (unsigned char)(bits >> (56 - 8 * i));
-    qn_sha1_add(s, pad, n + 8);
-    for (size_t i = 0; i < QN_SHA1_BYTES; i++)
-        out[i] = (unsigned char)(s->state[i / 4] >> (24 - 8 * (i % 4)));
+    qn_sha_end(&s->message, s->state, take_blocks, out, QN_SHA1_BYTES);
 }
 
 void qn_sha1_hex(struct qn_sha1 *s, char out[static QN_SHA1_HEX + 1])
 {
-    static const char hex[] = "0123456789abcdef";
     unsigned char sum[QN_SHA1_BYTES];
     qn_sha1_end(s, sum);
-    for (size_t i = 0; i < QN_SHA1_BYTES; i++) {
-        out[2 * i] = hex[sum[i] >> 4];
-        out[2 * i + 1] = hex[sum[i] & 15];
-    }
-    out[QN_SHA1_HEX] = '\0';
+    qn_sha_hex(sum, sizeof sum, out);
 }

@@ -3,15 +3,16 @@
 #ifndef QN_BASE_SHA1_H
 #define QN_BASE_SHA1_H
 
+#include "base/sha.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
 enum { QN_SHA1_BYTES = 20, QN_SHA1_HEX = 40 };
 
 struct qn_sha1 {
+    struct qn_sha_message message;
     uint32_t state[5];
-    uint64_t bytes; /* taken so far */
-    unsigned char block[64];
 };
 
 void qn_sha1_init(struct qn_sha1 *s);

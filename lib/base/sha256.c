@@ -55,7 +55,7 @@ void qn_sha256_blocks_portable(uint32_t state[static 8], const unsigned char *p,
 }
 
 /* Chosen once; threads that choose at the same time choose the same. */
-static void take_blocks(uint32_t state[static 8], const unsigned char *p, size_t n)
+static void take_blocks(uint32_t *state, const unsigned char *p, size_t n)
 {
     static _Atomic(qn_sha256_blocks) chosen;
     qn_sha256_blocks f = atomic_load_explicit(&chosen, memory_order_relaxed);
@@ -73,52 +73,22 @@ void qn_sha256_init(struct qn_sha256 *s)
     static const uint32_t begin[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                       0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
     memcpy(s->state, begin, sizeof begin);
-    s->bytes = 0;
+    s->message.bytes = 0;
 }
 
 void qn_sha256_add(struct qn_sha256 *s, const void *data, size_t n)
 {
-    const unsigned char *p = data;
-    size_t held = s->bytes % sizeof s->block;
-    s->bytes += n;
-    if (held) {
-        size_t room = sizeof s->block - held, take = n < room ? n : room;
-        memcpy(s->block + held, p, take);
-        p += take;
-        n -= take;
-        if (take < room)
-            return;
-        take_blocks(s->state, s->block, 1);
-    }
-    size_t whole = n / sizeof s->block;
-    take_blocks(s->state, p, whole);
-    p += whole * sizeof s->block;
-    n -= whole * sizeof s->block;
-    if (n)
-        memcpy(s->block, p, n);
+    qn_sha_add(&s->message, s->state, take_blocks, data, n);
 }
 
 void qn_sha256_end(struct qn_sha256 *s, unsigned char out[static QN_SHA256_BYTES])
 {
-    uint64_t bits = s->bytes * 8;
-    size_t held = s->bytes % sizeof s->block;
-    unsigned char pad[72] = {0x80};
-    size_t n = (held < 56 ? 56 : 120) - held;
-    for (size_t i = 0; i < 8; i++)
-        pad[n + i] = (unsigned char)(bits >> (56 - 8 * i));
-    qn_sha256_add(s, pad, n + 8);
-    for (size_t i = 0; i < QN_SHA256_BYTES; i++)
-        out[i] = (unsigned char)(s->state[i / 4] >> (24 - 8 * (i % 4)));
+    qn_sha_end(&s->message, s->state, take_blocks, out, QN_SHA256_BYTES);
 }
 
 void qn_sha256_hex(struct qn_sha256 *s, char out[static QN_SHA256_HEX + 1])
 {
-    static const char digits[] = "0123456789abcdef";
     unsigned char sum[QN_SHA256_BYTES];
     qn_sha256_end(s, sum);
-    for (size_t i = 0; i < sizeof sum; i++) {
-        out[2 * i] = digits[sum[i] >> 4];
-        out[2 * i + 1] = digits[sum[i] & 15];
-    }
-    out[QN_SHA256_HEX] = '\0';
+    qn_sha_hex(sum, sizeof sum, out);
 }

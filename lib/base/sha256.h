@@ -2,15 +2,16 @@
 #ifndef QN_BASE_SHA256_H
 #define QN_BASE_SHA256_H
 
+#include "base/sha.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
 enum { QN_SHA256_BYTES = 32, QN_SHA256_HEX = 64 };
 
 struct qn_sha256 {
+    struct qn_sha_message message;
     uint32_t state[8];
-    uint64_t bytes; /* taken so far */
-    unsigned char block[64];
 };
 
 void qn_sha256_init(struct qn_sha256 *s);
