@@ -1,0 +1,405 @@
+/* Everything that a running server has: opened, handed to those who need it, closed. */
+#include "router/program.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "catalog/catalog.h"
+#include "catalog/keys.h"
+#include "contract/backend_types.h"
+#include "io/http_client.h"
+#include "registry/packs.h"
+#include "registry/registry.h"
+#include "registry/store.h"
+#include "router/blobs.h"
+#include "router/devices.h"
+#include "router/discovery.h"
+#include "router/engine_choice.h"
+#include "router/inquiry.h"
+#include "router/intake.h"
+#include "router/inventory_config.h"
+#include "router/keys.h"
+#include "router/notify.h"
+#include "router/pack_jobs.h"
+#include "router/preload.h"
+#include "router/rate_limit.h"
+#include "router/remote.h"
+#include "router/survey.h"
+#include "router/updates.h"
+#include "router/ws.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { LOAD_OPTIONS_MAX = 4096 };
+
+static void on_request(void *ctx, struct qn_http *h)
+{
+    qn_routes_serve(&((struct qn_program *)ctx)->routes, h);
+}
+
+static bool on_upgrade(void *ctx, struct qn_http_upgrade *u)
+{
+    return qn_routes_upgrade(&((struct qn_program *)ctx)->routes, u);
+}
+
+static const char *large_body(void *ctx, const struct qn_http *h, int64_t *reserve_bytes)
+{
+    const struct qn_program *p = ctx;
+    *reserve_bytes = p->settings.disk_reserve_mb * INT64_C(1048576);
+    return qn_routes_large_body(&p->routes, h);
+}
+
+static bool unwanted_body(void *ctx, const struct qn_http *h)
+{
+    return qn_routes_unwanted_body(&((const struct qn_program *)ctx)->routes, h);
+}
+
+static void on_refuse(void *ctx, int status, const char *method, const char *path,
+                      struct qn_buf *body)
+{
+    (void)ctx;
+    (void)method;
+    qn_routes_refuse(status, path, body);
+}
+
+static void catalog_post(void *ctx, void (*fn)(void *), void *arg)
+{
+    qn_loop_post(ctx, fn, arg);
+}
+
+/* The data folder belongs to one server at a time; the lock goes with the process. */
+static qn_err take_data_dir(struct qn_program *p, struct qn_error *e)
+{
+    const char *dir = p->settings.data_dir;
+    qn_err err = qn_mkdirs(dir, 0700, e);
+    if (err)
+        return err;
+    char *path = qn_path_join(dir, "quinced.lock");
+    p->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (p->lock_fd < 0)
+        err = qn_fail_errno(e, "open %s", path);
+    else if (flock(p->lock_fd, LOCK_EX | LOCK_NB))
+        err = errno == EWOULDBLOCK
+                  ? qn_fail(e, QN_ECONFLICT,
+                            "another quinced uses the data folder %s: stop it, or give this one "
+                            "another folder with --data-dir DIR",
+                            dir)
+                  : qn_fail_errno(e, "lock %s", path);
+    free(path);
+    return err;
+}
+
+/* A server whose shipped models are damaged or missing can still run the user's own. */
+static void read_builtin(struct qn_program *p)
+{
+    struct qn_error e = {0};
+    qn_err err = qn_registry_open(p->settings.builtin_dir, &p->registry, &e);
+    if (!err)
+        err = qn_intake_builtin(p->catalog, p->registry, p->starter, sizeof p->starter, &e);
+    if (err) {
+        qn_error_log("main", "builtin_dir=%s builtin_models=unusable message=\"%s\"",
+                     p->settings.builtin_dir, e.message);
+        p->starter[0] = '\0';
+    }
+    qn_remote_review(p->catalog);
+    qn_catalog_flush(p->catalog); /* the first request must find them */
+}
+
+/* Hugging Face's cache, and folders of our own for other hubs. */
+static struct qn_store *open_store(const struct qn_settings *s)
+{
+    char *own = qn_path_join(s->data_dir, "hub");
+    struct qn_store *store = qn_store_new(s->models_dir, own);
+    free(own);
+    return store;
+}
+
+static qn_err open_inventory(struct qn_program *p, struct qn_error *e)
+{
+    struct qn_buf options;
+    qn_buf_init(&options, LOAD_OPTIONS_MAX);
+    struct qn_inventory_config config = qn_inventory_config_of(&p->settings, &options);
+    config.registry = p->registry;
+    config.metrics = p->services.metrics;
+    config.packs = p->packs;
+    qn_err err = qn_inventory_new(p->loop, p->catalog, p->client, &config, &p->inventory, e);
+    qn_buf_deinit(&options);
+    return err;
+}
+
+static void open_hubs(struct qn_program *p)
+{
+    const struct qn_settings *s = &p->settings;
+    p->hf_token = qn_hub_token((const char *const *)environ);
+    p->rate.bytes_s = s->bandwidth_limit_kib * 1024; /* downloads go on before settings apply */
+    atomic_init(&p->offline, s->offline);
+    p->web = (struct qn_web){
+        .offline = &p->offline,
+        .allow_private = s->allow_private_hubs,
+        .endpoints = {s->hf_endpoint, s->modelscope_endpoint, s->ollama_registry},
+        .rate = &p->rate,
+    };
+    p->hubs = (struct qn_hubs){
+        .hf_endpoint = s->hf_endpoint,
+        .modelscope_endpoint = s->modelscope_endpoint,
+        .ollama_registry = s->ollama_registry,
+        .hf_token = p->hf_token,
+        .modelscope_token = getenv("MODELSCOPE_API_TOKEN"),
+    };
+    p->services.web = &p->web;
+    p->services.inquiries = qn_inquiries_new(p->loop, &p->web);
+    p->services.updates = qn_updates_new();
+    p->services.hubs = &p->hubs;
+    p->services.model_source = s->default_model_source;
+}
+
+/* Downloads go on where the last run left them. */
+static void open_pulls(struct qn_program *p)
+{
+    p->unpacker = qn_path_join(p->settings.backend_dir, "quince-unpack");
+    p->world = (struct qn_pull_world){.loop = p->loop,
+                                      .catalog = p->catalog,
+                                      .closed = &p->services.closed,
+                                      .web = &p->web,
+                                      .hubs = &p->hubs,
+                                      .store = p->services.store,
+                                      .survey = p->services.survey,
+                                      .unpacker = p->unpacker};
+    p->services.pulls = qn_pulls_new(&(struct qn_pulls_config){
+        .loop = p->loop,
+        .catalog = p->catalog,
+        .closed = &p->services.closed,
+        .steps = qn_pull_world_steps(&p->world),
+        .threads = (int)p->settings.download_threads,
+        .offline = p->settings.offline,
+    });
+    qn_catalog_flush(p->catalog); /* the first request must find them */
+}
+
+/* A server without the list computes with its own engine. */
+static void open_packs(struct qn_program *p)
+{
+    const struct qn_settings *s = &p->settings;
+    struct qn_error e = {0};
+    char *engines = qn_path_join(s->data_dir, "engines");
+    if (qn_packs_open(&(struct qn_packs_config){.table = s->packs,
+                                                .engines = engines,
+                                                .path = getenv("PATH"),
+                                                .prefer_system = s->prefer_system},
+                      &p->packs, &e))
+        qn_warn("main", "packs=unusable message=\"%s\"", e.message);
+    p->services.packs = p->packs;
+    qn_engines_look(p->packs, s->backend_dir);
+    p->services.no_fetch_executables = s->no_fetch_executables;
+    free(engines);
+}
+
+static void take_key(void *ctx, const struct qn_stored_key *stored)
+{
+    struct qn_program *p = ctx;
+    struct qn_key_row row = {.admin = stored->admin, .created_s = stored->created_s};
+    struct qn_error e;
+    memcpy(row.name, stored->name, sizeof row.name);
+    memcpy(row.sum, stored->sum, sizeof row.sum);
+    if (qn_keys_add(p->keys, &row, &e))
+        qn_error_log("auth", "key=%s left_out=1 message=\"%s\"", row.name, e.message);
+}
+
+static qn_err read_keys(struct qn_program *p, struct qn_error *e)
+{
+    p->keys = qn_keys_new();
+    qn_err err = qn_keys_from_env(p->keys, (const char *const *)environ, e);
+    return err ? err : qn_catalog_read_keys(p->catalog, take_key, p, e);
+}
+
+/* Strangers are kept out by keys, or they are wanted. */
+static bool may_be_public(const struct qn_program *p)
+{
+    return p->settings.insecure || qn_keys_count(p->keys) > 0;
+}
+
+/* What of the running server follows from settings that may change while it runs. */
+static void apply_settings(void *ctx)
+{
+    struct qn_program *p = ctx;
+    const struct qn_settings *s = &p->settings;
+    enum qn_log_level level;
+    if (qn_log_level_parse(s->log_level, &level))
+        qn_log_set_level(level);
+    p->rate.bytes_s = s->bandwidth_limit_kib * 1024;
+    qn_pulls_set(p->services.pulls, (int)s->download_threads, s->offline);
+    atomic_store(&p->offline, s->offline);
+    p->auth.allow_hosts = s->allow_hosts;
+    p->auth.allow_origins = s->allow_origins;
+    p->auth.metrics_closed = s->metrics_auth;
+    qn_auth_warn(&p->auth);
+    p->services.no_presets = s->no_presets;
+    p->services.request_timeout_ms = s->request_timeout_s * 1000;
+    qn_rate_limit_set(p->services.rate_limit, s->rate_limit, s->rate_burst);
+    struct qn_buf options;
+    struct qn_error e = {0};
+    qn_buf_init(&options, LOAD_OPTIONS_MAX);
+    const struct qn_inventory_config config = qn_inventory_config_of(s, &options);
+    if (qn_inventory_reconfigure(p->inventory, &config, &e))
+        qn_error_log("main", "settings=not_applied message=\"%s\"", e.message);
+    qn_buf_deinit(&options);
+}
+
+/* What outlives the rest: the data folder, the loop, the catalog, who may come in. */
+static qn_err open_ground(struct qn_program *p, struct qn_error *e)
+{
+    const struct qn_settings *s = &p->settings;
+    qn_err err = qn_activation_read((const char *const *)environ, QN_ACTIVATION_FIRST_FD,
+                                    &p->ports.passed, e);
+    if (!err)
+        err = take_data_dir(p, e);
+    if (!err)
+        err = qn_loop_new(&p->loop, e);
+    if (err)
+        return err;
+    char *catalog = qn_path_join(s->data_dir, "catalog.db");
+    err = qn_catalog_open(catalog, catalog_post, p->loop, &p->catalog, e);
+    free(catalog);
+    return err ? err : read_keys(p, e);
+}
+
+/* What answers are made of. */
+static void open_services(struct qn_program *p)
+{
+    const struct qn_settings *s = &p->settings;
+    struct qn_services *sv = &p->services;
+    sv->loop = p->loop;
+    sv->catalog = p->catalog;
+    sv->registry = p->registry;
+    sv->inventory = p->inventory;
+    sv->stats = &p->stats;
+    sv->ws = qn_ws_new(p->loop, sv, &qn_ws_limits);
+    p->auth = (struct qn_auth){.keys = p->keys, .host = s->host};
+    sv->auth = &p->auth;
+    sv->keys = p->keys;
+    sv->rate_limit = qn_rate_limit_new();
+    sv->builtin_dir = s->builtin_dir;
+    sv->models_dir = s->models_dir;
+    sv->extra_models_dir = s->extra_models_dir;
+    sv->store = open_store(s);
+    open_hubs(p);
+    sv->started_ms = qn_now_ms();
+    char *blobs = qn_path_join(s->data_dir, "blobs");
+    sv->blobs = qn_blobs_new(p->loop, blobs);
+    free(blobs);
+    char *probe = qn_path_join(s->backend_dir, "quince-probe");
+    sv->devices = qn_devices_new(p->loop, probe, s->models_dir);
+    free(probe);
+    sv->survey = qn_survey_new(p->loop, p->catalog, &sv->closed);
+    sv->discovery =
+        qn_discovery_new(sv, &(struct qn_discovery_config){.env = (const char *const *)environ,
+                                                           .folders = s->extra_models_dir,
+                                                           .programs = !s->no_discovery});
+    open_pulls(p);
+    sv->pack_jobs = qn_pack_jobs_new(sv, p->unpacker);
+}
+
+static qn_err open_doors(struct qn_program *p, struct qn_error *e)
+{
+    static const struct qn_http_events events = {.request = on_request,
+                                                 .refuse = on_refuse,
+                                                 .large_body = large_body,
+                                                 .unwanted_body = unwanted_body,
+                                                 .upgrade = on_upgrade};
+    const struct qn_settings *s = &p->settings;
+    qn_err err = qn_http_server_new(p->loop, &events, p, (size_t)s->body_limit_mb * 1024 * 1024,
+                                    &p->server, e);
+    if (!err)
+        err = qn_ports_open(&p->ports, p->loop, p->server, s, may_be_public(p), e);
+    if (err)
+        return err;
+    p->services.websocket_port = qn_ports_websocket(&p->ports);
+    p->services.open_to_others = p->auth.open_to_others = qn_ports_open_to_others(&p->ports);
+    p->auth.needs_key = p->auth.open_to_others && !s->insecure;
+    p->routes = (struct qn_routes){.services = &p->services};
+    return QN_OK;
+}
+
+qn_err qn_program_open(struct qn_program *p, struct qn_error *e)
+{
+    qn_err err = open_ground(p, e);
+    if (err)
+        return err;
+    qn_backend_types_look(p->settings.backend_dir);
+    read_builtin(p);
+    qn_http_client_new(p->loop, &p->client);
+    open_packs(p);
+    err = open_inventory(p, e);
+    if (err)
+        return err;
+    open_services(p);
+    err = open_doors(p, e);
+    if (!err)
+        err = qn_program_watch_signals(p, e);
+    if (err)
+        return err;
+    p->live = qn_live_new(&(struct qn_live_config){.loop = p->loop,
+                                                   .running = &p->settings,
+                                                   .layers = p->layers,
+                                                   .apply = apply_settings,
+                                                   .ctx = p});
+    p->services.live = p->live;
+    apply_settings(p);
+    return QN_OK;
+}
+
+/* Clients are cut off first, so that no lease and no job is left when the children go. */
+void qn_program_close(struct qn_program *p)
+{
+    qn_timer_stop(p->drain);
+    qn_notify_free(p->notify);
+    qn_ports_close(&p->ports);
+    if (p->server)
+        qn_http_server_free(p->server);
+    qn_ws_free(p->services.ws);
+    qn_preload_stop(p->preload);
+    qn_inventory_free(p->inventory);
+    if (p->client)
+        qn_http_client_free(p->client);
+    qn_watch_remove(p->signal_watch);
+    qn_pulls_stop(p->services.pulls);
+    qn_pack_jobs_stop(p->services.pack_jobs);
+    p->services.closed = true;
+    qn_survey_stop(p->services.survey);
+    qn_discovery_stop(p->services.discovery);
+    qn_inquiries_stop(p->services.inquiries);
+    qn_live_stop(p->live);
+    qn_blobs_stop(p->services.blobs);
+    if (p->catalog)
+        qn_catalog_close(p->catalog); /* what is on its way to the catalog is written first */
+    if (p->loop)
+        qn_loop_free(p->loop);
+    qn_preload_free(p->preload);
+    qn_pulls_free(p->services.pulls);
+    qn_pack_jobs_free(p->services.pack_jobs);
+    qn_survey_free(p->services.survey);
+    qn_discovery_free(p->services.discovery);
+    qn_inquiries_free(p->services.inquiries);
+    qn_updates_free(p->services.updates);
+    qn_blobs_free(p->services.blobs);
+    qn_devices_free(p->services.devices);
+    qn_store_free(p->services.store);
+    qn_registry_close(p->registry);
+    qn_packs_close(p->packs);
+    qn_keys_free(p->keys);
+    qn_rate_limit_free(p->services.rate_limit);
+    qn_live_free(p->live);
+    free(p->hf_token);
+    free(p->unpacker);
+    if (p->signal_fd >= 0)
+        close(p->signal_fd);
+    if (p->lock_fd >= 0)
+        close(p->lock_fd);
+}

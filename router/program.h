@@ -1,0 +1,61 @@
+/* The server's parts and their life: opened in order, closed in reverse. main.c has the only one. */
+#ifndef QN_ROUTER_PROGRAM_H
+#define QN_ROUTER_PROGRAM_H
+
+#include "router/auth.h"
+#include "router/inventory.h"
+#include "router/live.h"
+#include "router/ports.h"
+#include "router/pull_world.h"
+#include "router/routes.h"
+#include "router/services.h"
+#include "router/settings.h"
+#include "router/stats.h"
+
+#include <stdatomic.h>
+
+struct qn_program {
+    struct qn_settings settings;
+    struct qn_settings_layers layers;
+    struct qn_loop *loop;
+    struct qn_catalog *catalog;
+    struct qn_http_client *client;
+    struct qn_inventory *inventory;
+    struct qn_preload *preload; /* NULL: nothing to load at start */
+    struct qn_http_server *server;
+    struct qn_ports ports;
+    struct qn_notify *notify; /* NULL: no service manager asks */
+    struct qn_services services;
+    struct qn_rate rate;          /* of all downloads */
+    struct qn_registry *registry; /* NULL: the list cannot be read */
+    struct qn_packs *packs;       /* NULL: likewise */
+    struct qn_web web;
+    atomic_bool offline; /* the setting, for those who ask other machines from threads */
+    struct qn_hubs hubs;
+    char *hf_token;
+    struct qn_pull_world world;
+    char *unpacker;
+    struct qn_stats stats;
+    struct qn_auth auth;
+    struct qn_keys *keys;
+    struct qn_live *live;
+    struct qn_routes routes;
+    int lock_fd, signal_fd;
+    struct qn_watch *signal_watch;
+    struct qn_timer *drain;
+    int64_t drain_until_ms;
+    bool children_told;
+    char starter[QN_MODEL_NAME_MAX + 1];
+};
+
+/* program.c. The caller has made logs and metrics, read the settings and taken the signals. On
+ * failure what was opened stays for qn_program_close. */
+qn_err qn_program_open(struct qn_program *p, struct qn_error *e);
+void qn_program_close(struct qn_program *p);
+
+/* program_signals.c: SIGTERM and SIGINT end the server when what runs is done, or at once when they
+ * come again; SIGHUP reads the settings again. */
+qn_err qn_program_take_signals(struct qn_program *p, struct qn_error *e); /* before any thread */
+qn_err qn_program_watch_signals(struct qn_program *p, struct qn_error *e);
+
+#endif

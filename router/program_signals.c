@@ -1,0 +1,118 @@
+/* What a signal asks of the server: to end when what runs is done, or to read its settings again.
+ */
+#include "router/program.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "io/http_server.h"
+#include "router/logs.h"
+#include "router/metrics.h"
+#include "router/notify.h"
+#include "router/pack_jobs.h"
+#include "router/ws.h"
+
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+enum { DRAIN_CHECK_MS = 20, CHILDREN_LIMIT_MS = 13000 };
+
+static void children_gone(void *ctx)
+{
+    struct qn_program *p = ctx;
+    qn_loop_stop(p->loop);
+}
+
+/* The HTTP server does not say when its last request ends, so this looks, during the shutdown
+ * only. Then the children are told to stop; the loop ends when they have. */
+static void on_drain(void *ctx)
+{
+    struct qn_program *p = ctx;
+    bool late = qn_now_ms() >= p->drain_until_ms;
+    if (p->children_told) {
+        if (late)
+            qn_loop_stop(p->loop);
+        return;
+    }
+    if ((qn_http_server_active(p->server) > 0 || qn_live_busy(p->live)) && !late)
+        return;
+    struct qn_error e;
+    p->children_told = true;
+    p->drain_until_ms = qn_now_ms() + CHILDREN_LIMIT_MS;
+    if (qn_inventory_unload(p->inventory, NULL, children_gone, p, &e))
+        qn_loop_stop(p->loop);
+}
+
+static void reloaded(void *ctx, const struct qn_error *e)
+{
+    struct qn_program *p = ctx;
+    if (!p->services.stopping)
+        qn_notify_ready(p->notify, p->loop,
+                        e ? "Settings could not be read again: see the log"
+                          : "Settings read again");
+    if (e)
+        qn_error_log("main", "signal=%d settings=unchanged message=\"%s\"", SIGHUP, e->message);
+    else
+        qn_info("main", "signal=%d settings=read_again", SIGHUP);
+    qn_metric_add(p->services.metrics, QN_M_RELOADS, 1);
+}
+
+static void reload(struct qn_program *p)
+{
+    if (p->services.stopping)
+        return;
+    qn_notify_reloading(p->notify);
+    qn_live_reload(p->live, reloaded, p);
+}
+
+static void on_signal(void *ctx, uint32_t events)
+{
+    struct qn_program *p = ctx;
+    struct signalfd_siginfo info;
+    (void)events;
+    if (read(p->signal_fd, &info, sizeof info) != (ssize_t)sizeof info)
+        return;
+    if (info.ssi_signo == SIGHUP) {
+        reload(p);
+        return;
+    }
+    if (p->services.stopping) {
+        qn_warn("main", "signal=%u stopping=at_once", info.ssi_signo);
+        qn_loop_stop(p->loop);
+        return;
+    }
+    qn_info("main", "signal=%u stopping=when_idle running=%zu limit_s=%lld", info.ssi_signo,
+            qn_http_server_active(p->server), (long long)p->settings.drain_s);
+    p->services.stopping = true;
+    qn_notify_stopping(p->notify, p->settings.drain_s * 1000 + CHILDREN_LIMIT_MS,
+                       "Finishing what runs");
+    qn_ws_stop(p->services.ws);
+    qn_logs_wake(p->services.logs); /* who follows over HTTP sees the end */
+    qn_pulls_drain(p->services.pulls);
+    qn_pack_jobs_drain(p->services.pack_jobs);
+    qn_live_drain(p->live);
+    p->drain_until_ms = qn_now_ms() + p->settings.drain_s * 1000;
+    p->drain = qn_timer_start(p->loop, 0, DRAIN_CHECK_MS, on_drain, p);
+}
+
+/* Every thread inherits the mask. */
+qn_err qn_program_take_signals(struct qn_program *p, struct qn_error *e)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL); /* who ignores it is not told how a model's process ended */
+    if (pthread_sigmask(SIG_BLOCK, &set, NULL))
+        return qn_fail(e, QN_EIO, "cannot block signals");
+    p->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    return p->signal_fd < 0 ? qn_fail_errno(e, "signalfd") : QN_OK;
+}
+
+qn_err qn_program_watch_signals(struct qn_program *p, struct qn_error *e)
+{
+    return qn_watch_add(p->loop, p->signal_fd, EPOLLIN, on_signal, p, &p->signal_watch, e);
+}
