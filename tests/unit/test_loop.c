@@ -49,6 +49,7 @@ static void timers_fire_in_order_of_time_then_of_starting(void **state)
     (void)state;
     order[0] = 0;
     struct qn_timer *t[6];
+    int64_t began = qn_now_ms();
     t[0] = qn_timer_start(loop, 30, 0, note, "d");
     t[1] = qn_timer_start(loop, 10, 0, note, "a");
     t[2] = qn_timer_start(loop, 20, 0, note, "c");
@@ -56,7 +57,6 @@ static void timers_fire_in_order_of_time_then_of_starting(void **state)
     t[4] = qn_timer_start(loop, 15, 0, note, "x");
     t[5] = qn_timer_start(loop, 60, 0, stop, NULL);
     qn_timer_stop(t[4]);
-    int64_t began = qn_now_ms();
     qn_loop_run(loop);
     assert_string_equal(order, "abcd");
     assert_true(qn_now_ms() - began >= 60);
