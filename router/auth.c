@@ -266,7 +266,8 @@ enum qn_verdict qn_auth_admit(const struct qn_auth *a, struct qn_http *h, const 
     enum qn_verdict verdict = qn_auth_enter(a, v, class, &row);
     if (row) { /* keys may go while their requests run */
         struct qn_key *key = qn_arena_alloc(qn_http_arena(h), sizeof *key);
-        *key = (struct qn_key){.name = qn_arena_strdup(qn_http_arena(h), row->name),
+        *key = (struct qn_key){.id = row->id,
+                               .name = qn_arena_strdup(qn_http_arena(h), row->name),
                                .admin = row->admin,
                                .shared = row->fixed};
         qn_http_set_about(h, key);

@@ -10,6 +10,7 @@
 struct qn_keys {
     struct qn_key_row *rows;
     size_t n;
+    uint64_t last_id;
 };
 
 struct qn_keys *qn_keys_new(void)
@@ -65,7 +66,8 @@ qn_err qn_keys_add(struct qn_keys *k, const struct qn_key_row *row, struct qn_er
     if (err)
         return err;
     k->rows = qn_xrealloc(k->rows, (k->n + 1) * sizeof *k->rows);
-    k->rows[k->n++] = *row;
+    k->rows[k->n] = *row;
+    k->rows[k->n++].id = ++k->last_id;
     return QN_OK;
 }
 
@@ -97,6 +99,14 @@ const struct qn_key_row *qn_keys_at(const struct qn_keys *k, size_t i)
 const struct qn_key_row *qn_keys_named(const struct qn_keys *k, const char *name)
 {
     return qn_keys_at(k, place_of(k, name));
+}
+
+bool qn_keys_have(const struct qn_keys *k, uint64_t id)
+{
+    for (size_t i = 0; i < k->n; i++)
+        if (k->rows[i].id == id)
+            return true;
+    return false;
 }
 
 bool qn_keys_have_admin(const struct qn_keys *k)

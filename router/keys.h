@@ -19,6 +19,7 @@ enum {
 };
 
 struct qn_key {
+    uint64_t id;      /* see struct qn_key_row */
     const char *name; /* of clients that use it, too: see client_id.h */
     bool admin;
     bool shared; /* of the environment: many may have been given it, so it says nobody's name */
@@ -26,6 +27,7 @@ struct qn_key {
 
 /* A key with what is kept of it. */
 struct qn_key_row {
+    uint64_t id; /* qn_keys_add's: no other key ever has it, not one of the same name; never 0 */
     char name[QN_KEY_NAME_MAX + 1];
     bool admin, fixed; /* fixed: from the environment; it cannot be removed */
     bool weak;         /* its secret is short */
@@ -51,6 +53,7 @@ qn_err qn_keys_room(const struct qn_keys *k, const char *name, struct qn_error *
 size_t qn_keys_count(const struct qn_keys *k);
 const struct qn_key_row *qn_keys_at(const struct qn_keys *k, size_t i); /* as they were added */
 const struct qn_key_row *qn_keys_named(const struct qn_keys *k, const char *name); /* NULL: none */
+bool qn_keys_have(const struct qn_keys *k, uint64_t id); /* it has not been removed */
 bool qn_keys_have_admin(const struct qn_keys *k);
 
 /* Whose secret this is, NULL: nobody's. Takes as long for a wrong secret as for any right one: its

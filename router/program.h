@@ -1,4 +1,4 @@
-/* The server's parts and their life: opened in order, closed in reverse. main.c has the only one. */
+/* The server's parts and their life: opened in order, and closed. main.c has the only one. */
 #ifndef QN_ROUTER_PROGRAM_H
 #define QN_ROUTER_PROGRAM_H
 
@@ -48,8 +48,9 @@ struct qn_program {
     char starter[QN_MODEL_NAME_MAX + 1];
 };
 
-/* program.c. The caller has made logs and metrics, read the settings and taken the signals. On
- * failure what was opened stays for qn_program_close. */
+/* program.c. The caller has made logs and metrics, read the settings and taken the signals; lock_fd
+ * and signal_fd are -1 until they are there. On failure what was opened stays for
+ * qn_program_close. */
 qn_err qn_program_open(struct qn_program *p, struct qn_error *e);
 void qn_program_close(struct qn_program *p);
 

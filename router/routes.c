@@ -312,8 +312,7 @@ bool qn_routes_upgrade(struct qn_routes *r, struct qn_http_upgrade *u)
                     qn_http_upgrade_header(u, "Sec-WebSocket-Key"), NULL))
         return false;
     qn_ws_open(sv->ws, hit.row->socket, u,
-               hit.id ? qn_arena_strndup(u->arena, hit.id, hit.id_len) : NULL,
-               key ? key->name : NULL);
+               hit.id ? qn_arena_strndup(u->arena, hit.id, hit.id_len) : NULL, key ? key->id : 0);
     return true;
 }
 

@@ -47,7 +47,8 @@ struct qn_ws_session {
     struct qn_ws_session *prev, *next;
     const struct qn_ws_route *route;
     struct qn_arena *arena;
-    const char *id, *key, *query;
+    const char *id, *query;
+    uint64_t key;
     void *ctx;
     int fd;
     struct qn_watch *watch;
@@ -456,7 +457,7 @@ static void answer(struct qn_ws_session *s, const struct qn_http_upgrade *u)
 }
 
 void qn_ws_open(struct qn_ws *ws, const struct qn_ws_route *route, struct qn_http_upgrade *u,
-                const char *id, const char *key)
+                const char *id, uint64_t key)
 {
     struct qn_ws_session *s = qn_xcalloc(1, sizeof *s);
     struct qn_error e;
@@ -464,7 +465,7 @@ void qn_ws_open(struct qn_ws *ws, const struct qn_ws_route *route, struct qn_htt
     s->route = route;
     s->arena = qn_arena_new(SESSION_ARENA_MAX);
     s->id = id ? qn_arena_strdup(s->arena, id) : NULL;
-    s->key = key ? qn_arena_strdup(s->arena, key) : NULL;
+    s->key = key;
     s->query = qn_arena_strdup(s->arena, u->query);
     s->end = &s->first;
     s->heard_ms = qn_now_ms();
@@ -503,7 +504,7 @@ const char *qn_ws_id(const struct qn_ws_session *s)
     return s->id;
 }
 
-const char *qn_ws_key(const struct qn_ws_session *s)
+uint64_t qn_ws_key(const struct qn_ws_session *s)
 {
     return s->key;
 }

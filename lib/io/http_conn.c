@@ -245,19 +245,27 @@ static bool is_full(const struct qn_http_server *s)
     return s->n_conns - s->n_lingering >= QN_HTTP_CONNECTIONS_MAX;
 }
 
-/* Closes the connection that has rested longest between two requests, as RFC 9112, 9.3 lets a
- * server do at any time: whoever keeps one for later shuts out nobody who asks now. */
-static void make_room(struct qn_http_server *s)
+static struct conn *longest_resting(const struct qn_http_server *s)
 {
     struct conn *oldest = NULL;
-    char byte;
-    for (struct conn *c = s->conns; c; c = c->next) {
+    for (struct conn *c = s->conns; c; c = c->next)
         if (c->phase == SERVE && c->idle && (!oldest || c->deadline_ms <= oldest->deadline_ms))
             oldest = c;
-    }
-    if (!oldest || recv(oldest->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0)
-        return; /* there is none, or its next request has just come */
-    shutdown(oldest->fd, SHUT_RDWR);
+    return oldest;
+}
+
+/* Closes the connection that has rested longest between two requests, as RFC 9112, 9.3 lets a
+ * server do at any time: whoever keeps one for later shuts nobody out. A next request of which the
+ * daemon has read less than a line counts as none. */
+static void make_room(struct qn_http_server *s)
+{
+    struct conn *c;
+    char byte;
+    while ((c = longest_resting(s)) && recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0)
+        c->idle = false; /* its next request has just come */
+    if (!c)
+        return;
+    shutdown(c->fd, SHUT_RDWR);
     qn_http_server_run(s); /* which sees the end and closes */
 }
 

@@ -5,7 +5,7 @@
  *
  * Limits: heads over QN_HTTP_HEAD_MAX get 431, bodies over the server's body_max 413 (at the first
  * byte past it, or by Content-Length before any), incomplete heads are dropped after
- * QN_HTTP_HEAD_TIMEOUT_MS. The on_refuse callback renders the body of such answers, but
+ * QN_HTTP_HEAD_TIMEOUT_S. The on_refuse callback renders the body of such answers, but
  * for a later head of a connection that is far over the limit: libmicrohttpd refuses that itself.
  * One connection more than QN_HTTP_CONNECTIONS_MAX takes the place of the one that has rested
  * longest between two requests; where none rests it gets 503.

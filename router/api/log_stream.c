@@ -32,7 +32,7 @@ enum {
 
 struct reader {
     struct qn_services *sv;
-    const char *key; /* its name; NULL: none was needed. Of the request or the session */
+    uint64_t key; /* that let it in; 0: none was needed */
     struct qn_logs_follower follower;
     struct qn_log_query query;
     struct qn_buf piece;
@@ -107,7 +107,7 @@ static const char key_gone[] = "its key has been removed, or the log needs one b
 static bool may_read(const struct reader *r)
 {
     const struct qn_keys *keys = r->sv->keys;
-    return qn_keys_count(keys) == 0 || (r->key && qn_keys_named(keys, r->key));
+    return qn_keys_count(keys) == 0 || qn_keys_have(keys, r->key);
 }
 
 static void write_error(struct qn_buf *out, const char *message, const char *type)
@@ -255,7 +255,7 @@ void qn_api_log_stream(struct qn_services *sv, struct qn_http *h, const char *id
         return;
     }
     r->http = h;
-    r->key = qn_auth_key(h) ? qn_auth_key(h)->name : NULL;
+    r->key = qn_auth_key(h) ? qn_auth_key(h)->id : 0;
     r->text = wants_text(h);
     const char *type = r->text ? "text/plain; charset=utf-8" : "text/event-stream";
     qn_http_set_header(h, "Cache-Control", "no-cache");
@@ -335,14 +335,20 @@ static int64_t more_snapshot(struct reader *r)
     return lost;
 }
 
+static bool shut_out(struct reader *r)
+{
+    if (may_read(r))
+        return false;
+    qn_logs_unfollow(r->sv->logs, &r->follower);
+    qn_ws_close(r->socket, QN_WEBSOCKET_POLICY, key_gone);
+    return true;
+}
+
 static void socket_more(void *ctx)
 {
     struct reader *r = ctx;
-    if (!may_read(r)) {
-        qn_logs_unfollow(r->sv->logs, &r->follower);
-        qn_ws_close(r->socket, QN_WEBSOCKET_POLICY, key_gone);
+    if (shut_out(r))
         return;
-    }
     int64_t lost = lost_to(r);
     if (!lost && r->in_snapshot)
         lost = more_snapshot(r);
@@ -441,6 +447,8 @@ static void socket_message(struct qn_ws_session *s, bool text, const char *data,
     struct reader *r = qn_ws_ctx(s);
     struct qn_json *doc = NULL;
     struct qn_error e = {0};
+    if (shut_out(r))
+        return;
     if (!text || qn_json_parse(data, n, &doc, &e)) {
         say_error(r, text ? "the message is not JSON" : "messages must be text");
         return;

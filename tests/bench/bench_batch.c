@@ -8,9 +8,7 @@
  *   burst         eight such requests at once: to the first token, on average and at worst; and the
  *                 same with eight system prompts that differ
  *   repeat        an answer that repeats its prompt, without and with prompt lookup
- *   beside        an answer while another's prompt of 1,536 tokens is read: milliseconds between
- * its tokens before that and meanwhile, at worst too, and how many there were; the other's to the
- * first token, beside the answer and alone
+ *   beside        the gaps between an answer's tokens while another's prompt is read
  *
  * One JSON object a line. Random ids: speed does not depend on them. */
 #include "base/buf.h"

@@ -450,6 +450,8 @@ def test_the_first_key_shuts_out_who_needed_none(house):
         assert subscribe(ws)["type"] == "logs.snapshot"
         assert server.request("DELETE", "/internal/keys/phone", headers=headers).status == 200
         assert renew(ws)["type"] == "logs.snapshot"  # there are none again
+        assert server.post("/internal/keys", {"name": "phone", "admin": True}).status == 200
+        assert closing(ws)[0] == 1008  # of the same name, another key
 
 
 def test_the_published_port_is_a_setting(house):
