@@ -943,8 +943,8 @@ static void many_lives_leak_nothing(void **state)
         qn_child_stop(child, 1000);
         until(QN_INST_STOPPED);
     }
-    run_for(5);
-    assert_int_equal(count_descriptors(), before);
+    while (count_descriptors() > before)
+        run_for(5);
 }
 
 int main(int argc, char **argv)

@@ -300,6 +300,8 @@ static void everybody_hears(void **state)
         snprintf(name, sizeof name, "user.large-%d", i);
         ask(&a[i], name, NULL);
     }
+    for (int i = 0; i < MODELS; i++)
+        until_heard(&a[i]);
     run_for(50);
     for (int i = 0; i < MODELS; i++)
         assert_int_equal(a[i].heard, 1);
