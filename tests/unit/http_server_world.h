@@ -15,6 +15,8 @@
 #include "base/clock.h"
 #include "io/http_server.h"
 
+#include "client_check.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -29,14 +31,6 @@
 #include <sys/statvfs.h>
 #include <sys/time.h>
 #include <unistd.h>
-
-#define CHECK(x)                                                                                   \
-    do {                                                                                           \
-        if (!(x)) {                                                                                \
-            fprintf(stderr, "%s:%d: client: %s\n", __FILE__, __LINE__, #x);                        \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
 
 enum { BODY_MAX = 4 * 1024 * 1024, HANG_S = 120 };
 
@@ -364,6 +358,13 @@ static inline void play(void (*fn)(void))
     assert_int_equal(pthread_create(&t, NULL, client, NULL), 0);
     qn_loop_run(loop);
     pthread_join(t, NULL);
+}
+
+/* The same, and afterwards nobody is being served any more. */
+static inline void play_out(void (*fn)(void))
+{
+    play(fn);
+    assert_int_equal(qn_http_server_active(server), 0);
 }
 
 #endif

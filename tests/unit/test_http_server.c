@@ -25,8 +25,7 @@ static void keep_alive_script(void)
 static void keep_alive(void **state)
 {
     (void)state;
-    play(keep_alive_script);
-    assert_int_equal(qn_http_server_active(server), 0);
+    play_out(keep_alive_script);
 }
 
 static void pipelining_script(void)
@@ -207,8 +206,7 @@ static void later_heads_script(void)
 static void later_heads_are_as_strict_as_first_ones(void **state)
 {
     (void)state;
-    play(later_heads_script);
-    assert_int_equal(qn_http_server_active(server), 0);
+    play_out(later_heads_script);
 }
 
 static void refusals_script(void)
@@ -283,8 +281,7 @@ static void refusals_script(void)
 static void bad_requests_are_refused_in_our_words(void **state)
 {
     (void)state;
-    play(refusals_script);
-    assert_int_equal(qn_http_server_active(server), 0);
+    play_out(refusals_script);
 }
 
 /* As many as there may be connections are refused, and do not close. */

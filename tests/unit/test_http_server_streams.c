@@ -99,8 +99,7 @@ static void vanish_script(void)
 static void a_client_that_vanishes_is_noticed_at_once(void **state)
 {
     (void)state;
-    play(vanish_script);
-    assert_int_equal(qn_http_server_active(server), 0);
+    play_out(vanish_script);
 }
 
 static void abort_script(void)
@@ -115,8 +114,7 @@ static void abort_script(void)
 static void an_aborted_reply_has_no_end(void **state)
 {
     (void)state;
-    play(abort_script);
-    assert_int_equal(qn_http_server_active(server), 0);
+    play_out(abort_script);
 }
 
 /* However steadily it trickles in. */
@@ -178,8 +176,7 @@ static void many_script(void)
 static void two_hundred_streams_at_once(void **state)
 {
     (void)state;
-    play(many_script);
-    assert_int_equal(qn_http_server_active(server), 0);
+    play_out(many_script);
 }
 
 static void open_and_leave_script(void)

@@ -17,6 +17,8 @@
 #include "router/services.h"
 #include "router/ws.h"
 
+#include "client_check.h"
+
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
@@ -27,14 +29,6 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
-
-#define CHECK(x)                                                                                   \
-    do {                                                                                           \
-        if (!(x)) {                                                                                \
-            fprintf(stderr, "%s:%d: client: %s\n", __FILE__, __LINE__, #x);                        \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
 
 enum { MESSAGE_MAX = 1 << 20, WAITING_MAX = 1 << 20, BLOCK = 64 * 1024, SESSIONS = 2 };
 enum { PING_MS = 10000000, STALL_MS = 20000000, CLOSE_MS = 15000000 };
