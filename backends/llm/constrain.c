@@ -143,12 +143,12 @@ static qn_err add_until(struct qn_grammar *g, uint32_t rule, const char *marker,
     const struct qn_gx *all = qn_gx_repeat(g, qn_gx_set_not(g, NULL, 0), 0, QN_REPEAT_EVER);
     const struct qn_gx *with[3] = {all, qn_gx_text(g, marker), all};
     struct qn_dfa any, some, none;
-    qn_err err = qn_gx_compile(all, QN_GX_UTF8, g->deadline_us, &any, e);
+    qn_err err = qn_gx_compile(all, QN_GX_UTF8, g->budget, &any, e);
     if (err)
         return err;
-    err = qn_gx_compile(qn_gx_seq(g, with, 3), QN_GX_UTF8, g->deadline_us, &some, e);
+    err = qn_gx_compile(qn_gx_seq(g, with, 3), QN_GX_UTF8, g->budget, &some, e);
     if (!err) {
-        err = qn_dfa_subtract(&any, &some, g->deadline_us, &none, e);
+        err = qn_dfa_subtract(&any, &some, g->budget, &none, e);
         qn_dfa_deinit(&some);
     }
     qn_dfa_deinit(&any);
@@ -166,6 +166,7 @@ static qn_err add_rules(struct qn_grammar *g, const struct qn_constrain_source *
         /* A rule that the grammar does not use is compiled too: its errors are the caller's. */
         while (s->grammar && rule < g->n_rules && !qn_str_eq(g->rules[rule].name, r->name))
             rule++;
+        qn_budget_take(g->budget, rule);
         if (rule == g->n_rules)
             rule = qn_grammar_rule(g, r->name);
         qn_err err = qn_grammar_check(g, e);
@@ -184,8 +185,9 @@ static qn_err compile(struct qn_constrainer *c, const struct qn_constrain_source
                       struct qn_program *out, struct qn_error *e)
 {
     struct qn_grammar g;
+    struct qn_budget budget = qn_budget_new();
     qn_err err = QN_OK;
-    qn_grammar_init(&g, qn_compile_now_us() + QN_CONSTRAIN_COMPILE_MS * 1000);
+    qn_grammar_init(&g, &budget);
     if (s->grammar)
         err = qn_gbnf_parse(&g, s->grammar, &c->vocab, e);
     if (!err)

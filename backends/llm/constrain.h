@@ -24,7 +24,6 @@ enum {
     QN_CONSTRAIN_BYTES_MAX = QN_JOB_CONSTRAINT_BYTES_MAX, /* of one source, all parts together */
     QN_CONSTRAIN_RULES_MAX = 65536,       /* rules of a grammar, those of its schemas included */
     QN_CONSTRAIN_STATES_MAX = 262144,     /* states of all terminals of one constraint */
-    QN_CONSTRAIN_COMPILE_MS = 1500,       /* processor time of compiling one */
     QN_CONSTRAIN_LIVE_BYTES = 512 << 20,  /* compiled constraints of all requests at hand, beyond
                                              which none is compiled more */
     QN_CONSTRAIN_CACHE_BYTES = 128 << 20, /* compiled constraints and masks of one model */

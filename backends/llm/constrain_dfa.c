@@ -5,16 +5,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-enum { MINIMIZE_WORK = 6 * 1000 * 1000 }; /* states² · classes beyond which it is not worth it */
-
-int64_t qn_compile_now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
+enum {
+    MINIMIZE_WORK = 6 * 1000 * 1000, /* states² · classes beyond which it is not worth it */
+    KEY_STEP = 16                    /* bytes of a key whose reading or writing is a step */
+};
 
 void qn_dfa_deinit(struct qn_dfa *d)
 {
@@ -175,7 +170,7 @@ static void trim(struct qn_dfa *d)
 
 /* Moore's refinement: states are split until those of a block agree in flags and in the blocks they
  * lead to. */
-static void minimize(struct qn_dfa *d)
+static void minimize(struct qn_dfa *d, struct qn_budget *budget)
 {
     if ((uint64_t)d->n * d->n * d->classes > MINIMIZE_WORK)
         return;
@@ -190,6 +185,7 @@ static void minimize(struct qn_dfa *d)
     uint32_t blocks = 0;
     for (;;) {
         uint32_t n = 0;
+        qn_budget_take(budget, (uint64_t)d->n * d->classes);
         memset(slot, 0, size * sizeof *slot);
         for (uint32_t s = 0; s < d->n; s++) {
             uint64_t h = qn_hash_u64(7, block[s]);
@@ -247,10 +243,6 @@ qn_err qn_dfa_build(struct qn_dfa_plan *plan, const void *start, size_t n, struc
     if (intern(&b, plan->classes, start, n) == QN_DFA_DEAD)
         err = qn_fail(e, QN_ELIMIT, "too large");
     for (uint32_t s = 0; s < b.n && !err; s++) {
-        if (qn_compile_now_us() > plan->deadline_us) {
-            err = qn_fail(e, QN_ELIMIT, "takes too long to compile");
-            break;
-        }
         /* The keys move when they grow. */
         qn_buf_clear(&key);
         qn_buf_add(&key, b.keys.data + b.at[s], b.at[s + 1] - b.at[s]);
@@ -264,6 +256,8 @@ qn_err qn_dfa_build(struct qn_dfa_plan *plan, const void *start, size_t n, struc
                     err =
                         qn_fail(e, QN_ELIMIT, "needs more than %d states", (int)QN_DFA_STATES_MAX);
             }
+            if (!err && !qn_budget_take(plan->budget, 2 + (key.len + to.len) / KEY_STEP))
+                err = qn_budget_fail(e);
             b.next[(size_t)s * plan->classes + c] = next;
         }
     }
@@ -283,7 +277,7 @@ qn_err qn_dfa_build(struct qn_dfa_plan *plan, const void *start, size_t n, struc
     out->next = b.next;
     out->flags = b.flags;
     trim(out);
-    minimize(out);
+    minimize(out, plan->budget);
     return QN_OK;
 }
 
@@ -317,11 +311,11 @@ static uint8_t pair_flags(void *ctx, const void *state, size_t n)
 }
 
 static qn_err product(const struct qn_dfa *a, const struct qn_dfa *b, bool subtract,
-                      int64_t deadline_us, struct qn_dfa *out, struct qn_error *e)
+                      struct qn_budget *budget, struct qn_dfa *out, struct qn_error *e)
 {
     struct pair_ctx ctx = {a, b, subtract};
     struct qn_dfa_plan plan = {
-        .ctx = &ctx, .step = pair_step, .flags = pair_flags, .deadline_us = deadline_us};
+        .ctx = &ctx, .step = pair_step, .flags = pair_flags, .budget = budget};
     /* Bytes that neither tells apart: at most 256 pairs of classes. */
     uint16_t pairs[256];
     for (int byte = 0; byte < 256; byte++) {
@@ -337,22 +331,22 @@ static qn_err product(const struct qn_dfa *a, const struct qn_dfa *b, bool subtr
     return qn_dfa_build(&plan, start, sizeof start, out, e);
 }
 
-qn_err qn_dfa_intersect(const struct qn_dfa *a, const struct qn_dfa *b, int64_t deadline_us,
+qn_err qn_dfa_intersect(const struct qn_dfa *a, const struct qn_dfa *b, struct qn_budget *budget,
                         struct qn_dfa *out, struct qn_error *e)
 {
-    return product(a, b, false, deadline_us, out, e);
+    return product(a, b, false, budget, out, e);
 }
 
-qn_err qn_dfa_subtract(const struct qn_dfa *a, const struct qn_dfa *b, int64_t deadline_us,
+qn_err qn_dfa_subtract(const struct qn_dfa *a, const struct qn_dfa *b, struct qn_budget *budget,
                        struct qn_dfa *out, struct qn_error *e)
 {
-    return product(a, b, true, deadline_us, out, e);
+    return product(a, b, true, budget, out, e);
 }
 
-bool qn_dfa_overlap(const struct qn_dfa *a, const struct qn_dfa *b, int64_t deadline_us)
+bool qn_dfa_overlap(const struct qn_dfa *a, const struct qn_dfa *b, struct qn_budget *budget)
 {
     struct qn_dfa both;
-    if (qn_dfa_intersect(a, b, deadline_us, &both, NULL))
+    if (qn_dfa_intersect(a, b, budget, &both, NULL))
         return true;
     bool some = !qn_dfa_is_empty(&both);
     qn_dfa_deinit(&both);

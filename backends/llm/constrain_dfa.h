@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "llm/constrain_budget.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,9 +39,6 @@ static inline uint32_t qn_dfa_step(const struct qn_dfa *d, uint32_t s, uint8_t b
     return d->next[(size_t)s * d->classes + d->of[byte]];
 }
 
-/* The clock of deadlines: this thread's processor time, so that a busy machine changes nothing. */
-int64_t qn_compile_now_us(void);
-
 void qn_dfa_deinit(struct qn_dfa *d);
 bool qn_dfa_is_empty(const struct qn_dfa *d);              /* accepts nothing */
 bool qn_dfa_continues(const struct qn_dfa *d, uint32_t s); /* some byte may follow */
@@ -58,18 +56,18 @@ struct qn_dfa_plan {
      */
     bool (*step)(void *ctx, const void *from, size_t n, uint8_t byte, struct qn_buf *to);
     uint8_t (*flags)(void *ctx, const void *state, size_t n);
-    int64_t deadline_us; /* by qn_compile_now_us */
+    struct qn_budget *budget; /* lent */
 };
-/* QN_ELIMIT when it has too many states or the time is over (the message says which). */
+/* QN_ELIMIT when it has too many states or the budget is used up (the message says which). */
 qn_err qn_dfa_build(struct qn_dfa_plan *plan, const void *start, size_t n, struct qn_dfa *out,
                     struct qn_error *e);
 
 /* Texts that both accept; that a accepts and b does not. */
-qn_err qn_dfa_intersect(const struct qn_dfa *a, const struct qn_dfa *b, int64_t deadline_us,
+qn_err qn_dfa_intersect(const struct qn_dfa *a, const struct qn_dfa *b, struct qn_budget *budget,
                         struct qn_dfa *out, struct qn_error *e);
-qn_err qn_dfa_subtract(const struct qn_dfa *a, const struct qn_dfa *b, int64_t deadline_us,
+qn_err qn_dfa_subtract(const struct qn_dfa *a, const struct qn_dfa *b, struct qn_budget *budget,
                        struct qn_dfa *out, struct qn_error *e);
-/* Whether any text is accepted by both; true as well when that takes too long to find out. */
-bool qn_dfa_overlap(const struct qn_dfa *a, const struct qn_dfa *b, int64_t deadline_us);
+/* Whether any text is accepted by both; true as well when that is too much work to find out. */
+bool qn_dfa_overlap(const struct qn_dfa *a, const struct qn_dfa *b, struct qn_budget *budget);
 
 #endif

@@ -16,8 +16,9 @@ enum {
 };
 
 /* States before they are deterministic, about; more than FOLD_MAX means too many. */
-static size_t weight(const struct qn_gx *x)
+static size_t weight(struct qn_grammar *g, const struct qn_gx *x)
 {
+    qn_budget_take(g->budget, 1);
     size_t sum = 1;
     switch (x->kind) {
     case QN_GX_BYTES:
@@ -27,11 +28,11 @@ static size_t weight(const struct qn_gx *x)
     case QN_GX_SEQ:
     case QN_GX_ALT:
         for (size_t i = 0; i < x->list.n && sum <= FOLD_MAX; i++)
-            sum += weight(x->list.v[i]);
+            sum += weight(g, x->list.v[i]);
         return sum;
     case QN_GX_REPEAT: {
         size_t times = x->repeat.max == QN_REPEAT_EVER ? x->repeat.min : x->repeat.max;
-        size_t one = weight(x->repeat.body);
+        size_t one = weight(g, x->repeat.body);
         return one > FOLD_MAX || times > FOLD_MAX ? FOLD_MAX + 1 : one * (times + 1) + 1;
     }
     default:
@@ -39,8 +40,9 @@ static size_t weight(const struct qn_gx *x)
     }
 }
 
-static bool is_regular(const struct qn_gx *x)
+static bool is_regular(struct qn_grammar *g, const struct qn_gx *x)
 {
+    qn_budget_take(g->budget, 1);
     switch (x->kind) {
     case QN_GX_RULE:
     case QN_GX_DFA:
@@ -48,27 +50,28 @@ static bool is_regular(const struct qn_gx *x)
     case QN_GX_SEQ:
     case QN_GX_ALT:
         for (size_t i = 0; i < x->list.n; i++)
-            if (!is_regular(x->list.v[i]))
+            if (!is_regular(g, x->list.v[i]))
                 return false;
         return true;
     case QN_GX_REPEAT:
-        return is_regular(x->repeat.body);
+        return is_regular(g, x->repeat.body);
     default:
         return true;
     }
 }
 
-static bool is_finite(const struct qn_gx *x)
+static bool is_finite(struct qn_grammar *g, const struct qn_gx *x)
 {
+    qn_budget_take(g->budget, 1);
     switch (x->kind) {
     case QN_GX_SEQ:
     case QN_GX_ALT:
         for (size_t i = 0; i < x->list.n; i++)
-            if (!is_finite(x->list.v[i]))
+            if (!is_finite(g, x->list.v[i]))
                 return false;
         return true;
     case QN_GX_REPEAT:
-        return x->repeat.max != QN_REPEAT_EVER && is_finite(x->repeat.body);
+        return x->repeat.max != QN_REPEAT_EVER && is_finite(g, x->repeat.body);
     default:
         return true;
     }
@@ -82,6 +85,7 @@ typedef const struct qn_gx *(*change_fn)(struct qn_grammar *g, const struct qn_g
 static const struct qn_gx *rewrite(struct qn_grammar *g, const struct qn_gx *x, change_fn change,
                                    const void *ctx)
 {
+    qn_budget_take(g->budget, 2);
     if (x->kind == QN_GX_REPEAT) {
         const struct qn_gx *body = rewrite(g, x->repeat.body, change, ctx);
         return body == x->repeat.body ? x : qn_gx_repeat(g, body, x->repeat.min, x->repeat.max);
@@ -114,9 +118,9 @@ static void inline_rules(struct qn_grammar *g)
         bool changed = false;
         for (uint32_t i = 0; i < g->n_rules; i++) {
             const struct qn_gx *x = g->rules[i].body;
-            small[i] = is_regular(x) && is_finite(x) && weight(x) <= INLINE_MAX;
+            small[i] = is_regular(g, x) && is_finite(g, x) && weight(g, x) <= INLINE_MAX;
         }
-        for (uint32_t i = 0; i < g->n_rules && qn_compile_now_us() < g->deadline_us; i++) {
+        for (uint32_t i = 0; i < g->n_rules && !g->budget->over; i++) {
             const struct qn_gx *made = rewrite(g, g->rules[i].body, inline_leaf, small);
             changed = changed || made != g->rules[i].body;
             g->rules[i].body = made;
@@ -134,7 +138,7 @@ static const struct qn_gx *fold_whole(struct qn_grammar *g, const struct qn_gx *
     if (x->kind == QN_GX_EMPTY || x->kind == QN_GX_NEVER)
         return x;
     bool leaf = x->kind == QN_GX_BYTES || x->kind == QN_GX_SET;
-    if ((!leaf && weight(x) > FOLD_MAX) || qn_gx_compile(x, QN_GX_UTF8, g->deadline_us, &d, NULL)) {
+    if ((!leaf && weight(g, x) > FOLD_MAX) || qn_gx_compile(x, QN_GX_UTF8, g->budget, &d, NULL)) {
         g->full = g->full || leaf;
         return NULL;
     }
@@ -153,7 +157,7 @@ static const struct qn_gx *fold_list(struct qn_grammar *g, const struct qn_gx *x
     struct qn_gx_list out = {0}, run = {0};
     bool seq = x->kind == QN_GX_SEQ;
     for (size_t i = 0; i <= x->list.n; i++) {
-        bool regular = i < x->list.n && is_regular(x->list.v[i]);
+        bool regular = i < x->list.n && is_regular(g, x->list.v[i]);
         if (regular)
             qn_gx_push(&run, x->list.v[i]);
         /* Alternatives have no order: theirs are folded at the end, all in one. */
@@ -177,9 +181,9 @@ static const struct qn_gx *fold_list(struct qn_grammar *g, const struct qn_gx *x
 
 static const struct qn_gx *fold(struct qn_grammar *g, const struct qn_gx *x)
 {
-    if (g->full || qn_compile_now_us() > g->deadline_us)
+    if (g->full || g->budget->over)
         return x;
-    const struct qn_gx *whole = is_regular(x) ? fold_whole(g, x) : NULL;
+    const struct qn_gx *whole = is_regular(g, x) ? fold_whole(g, x) : NULL;
     if (whole)
         return whole;
     if (x->kind == QN_GX_SEQ || x->kind == QN_GX_ALT)
@@ -189,23 +193,24 @@ static const struct qn_gx *fold(struct qn_grammar *g, const struct qn_gx *x)
     return x;
 }
 
-static bool is_productive(const struct qn_gx *x, const bool *good)
+static bool is_productive(struct qn_grammar *g, const struct qn_gx *x, const bool *good)
 {
+    qn_budget_take(g->budget, 1);
     switch (x->kind) {
     case QN_GX_NEVER:
         return false;
     case QN_GX_RULE:
         return good[x->rule];
     case QN_GX_REPEAT:
-        return x->repeat.min == 0 || is_productive(x->repeat.body, good);
+        return x->repeat.min == 0 || is_productive(g, x->repeat.body, good);
     case QN_GX_SEQ:
         for (size_t i = 0; i < x->list.n; i++)
-            if (!is_productive(x->list.v[i], good))
+            if (!is_productive(g, x->list.v[i], good))
                 return false;
         return true;
     case QN_GX_ALT:
         for (size_t i = 0; i < x->list.n; i++)
-            if (is_productive(x->list.v[i], good))
+            if (is_productive(g, x->list.v[i], good))
                 return true;
         return false;
     default:
@@ -222,11 +227,11 @@ static const struct qn_gx *prune_leaf(struct qn_grammar *g, const struct qn_gx *
 static void prune(struct qn_grammar *g)
 {
     bool *good = qn_xcalloc(g->n_rules, sizeof *good);
-    for (bool changed = true; changed && qn_compile_now_us() < g->deadline_us;) {
+    for (bool changed = true; changed && !g->budget->over;) {
         changed = false;
         /* Rules refer mostly to later ones. */
         for (uint32_t i = g->n_rules; i-- > 0;) {
-            if (!good[i] && is_productive(g->rules[i].body, good))
+            if (!good[i] && is_productive(g, g->rules[i].body, good))
                 good[i] = changed = true;
         }
     }
@@ -252,8 +257,6 @@ qn_err qn_grammar_fold(struct qn_grammar *g, struct qn_error *e)
     err = qn_grammar_check(g, e);
     if (err)
         return err;
-    if (qn_compile_now_us() > g->deadline_us)
-        return qn_fail(e, QN_ELIMIT, "takes too long to compile");
     if (g->rules[0].body->kind == QN_GX_NEVER)
         return qn_fail(e, QN_EINVAL, "no text can satisfy it");
     return QN_OK;

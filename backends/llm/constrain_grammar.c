@@ -8,9 +8,9 @@
 
 static const struct qn_gx empty = {.kind = QN_GX_EMPTY}, never = {.kind = QN_GX_NEVER};
 
-void qn_grammar_init(struct qn_grammar *g, int64_t deadline_us)
+void qn_grammar_init(struct qn_grammar *g, struct qn_budget *budget)
 {
-    *g = (struct qn_grammar){.deadline_us = deadline_us};
+    *g = (struct qn_grammar){.budget = budget};
     g->arena = qn_arena_new(QN_GRAMMAR_ARENA_MAX);
 }
 
@@ -56,6 +56,8 @@ uint32_t qn_grammar_dfa(struct qn_grammar *g, struct qn_dfa *d)
 
 qn_err qn_grammar_check(const struct qn_grammar *g, struct qn_error *e)
 {
+    if (g->budget->over)
+        return qn_budget_fail(e);
     return g->full
                ? qn_fail(e, QN_ELIMIT, "too large: compiled it has more than %d rules or %d states",
                          QN_CONSTRAIN_RULES_MAX, QN_CONSTRAIN_STATES_MAX)

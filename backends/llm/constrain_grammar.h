@@ -68,20 +68,20 @@ struct qn_grammar {
     uint32_t n_rules, cap_rules;
     struct qn_dfa *dfas;
     uint32_t n_dfas, cap_dfas;
-    uint64_t states;     /* of all dfas */
-    int64_t deadline_us; /* by qn_compile_now_us */
-    bool full;           /* a limit was met: what was made since is incomplete */
+    uint64_t states;          /* of all dfas */
+    struct qn_budget *budget; /* lent */
+    bool full;                /* a limit was met: what was made since is incomplete */
 };
 
-/* deadline_us: when compiling must be over. */
-void qn_grammar_init(struct qn_grammar *g, int64_t deadline_us);
+/* budget: what all the grammar's work is taken from; lent. */
+void qn_grammar_init(struct qn_grammar *g, struct qn_budget *budget);
 void qn_grammar_deinit(struct qn_grammar *g);
 
 /* The new rule's number, its body to be set. Past QN_CONSTRAIN_RULES_MAX: g->full, and 0. */
 uint32_t qn_grammar_rule(struct qn_grammar *g, const char *name);
 /* The automaton's number; the grammar takes it. Past QN_CONSTRAIN_STATES_MAX: g->full. */
 uint32_t qn_grammar_dfa(struct qn_grammar *g, struct qn_dfa *d);
-/* QN_ELIMIT when a limit was met. */
+/* QN_ELIMIT when a limit was met or the budget is used up. */
 qn_err qn_grammar_check(const struct qn_grammar *g, struct qn_error *e);
 
 /* Expressions live in the arena; lists and texts are copied. */
@@ -115,7 +115,7 @@ enum qn_gx_encoding {
 };
 /* constrain_nfa.c: an expression without rules and automata, as an automaton. Byte 0 and surrogates
  * are never accepted. QN_ELIMIT. */
-qn_err qn_gx_compile(const struct qn_gx *x, enum qn_gx_encoding encoding, int64_t deadline_us,
+qn_err qn_gx_compile(const struct qn_gx *x, enum qn_gx_encoding encoding, struct qn_budget *budget,
                      struct qn_dfa *out, struct qn_error *e);
 
 /* constrain_fold.c: makes every regular part of every rule an automaton, drops what can allow no

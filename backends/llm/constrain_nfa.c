@@ -26,6 +26,7 @@ struct nfa {
     uint32_t n, cap;
     bool full;
     enum qn_gx_encoding encoding;
+    struct qn_budget *budget; /* lent */
     /* The subset construction's scratch. */
     uint32_t *mark, epoch; /* [n] */
     uint32_t *stack, *found;
@@ -34,7 +35,7 @@ struct nfa {
 
 static uint32_t node(struct nfa *f, struct node v)
 {
-    if (f->n == QN_GRAMMAR_NFA_MAX) {
+    if (f->n == QN_GRAMMAR_NFA_MAX || !qn_budget_take(f->budget, 1)) {
         f->full = true;
         return 0;
     }
@@ -51,7 +52,9 @@ static uint32_t node(struct nfa *f, struct node v)
 static uint32_t bytes(struct nfa *f, uint8_t lo, uint8_t hi, uint32_t next, uint32_t since)
 {
     enum { NEAR = 256 };
-    for (uint32_t i = f->n - since > NEAR ? f->n - NEAR : since; i < f->n; i++)
+    uint32_t from = f->n - since > NEAR ? f->n - NEAR : since;
+    qn_budget_take(f->budget, (f->n - from) / 4);
+    for (uint32_t i = from; i < f->n; i++)
         if (f->v[i].kind == NODE_BYTES && f->v[i].lo == lo && f->v[i].hi == hi && f->v[i].a == next)
             return i;
     return node(f, (struct node){.kind = NODE_BYTES, .lo = lo, .hi = hi, .a = next});
@@ -241,7 +244,8 @@ static void reach(struct nfa *f, uint32_t start, bool first, bool last)
         f->mark[start] = f->epoch;
         f->stack[n++] = start;
     }
-    while (n > 0) {
+    uint64_t steps = 1;
+    for (; n > 0; steps++) {
         uint32_t i = f->stack[--n], to[2];
         const struct node *v = &f->v[i];
         size_t ways = 0;
@@ -265,6 +269,7 @@ static void reach(struct nfa *f, uint32_t start, bool first, bool last)
             }
         }
     }
+    qn_budget_take(f->budget, steps);
 }
 
 static void begin_set(struct nfa *f)
@@ -338,21 +343,23 @@ static void make_classes(const struct nfa *f, struct qn_dfa_plan *plan)
     }
 }
 
-qn_err qn_gx_compile(const struct qn_gx *x, enum qn_gx_encoding encoding, int64_t deadline_us,
+qn_err qn_gx_compile(const struct qn_gx *x, enum qn_gx_encoding encoding, struct qn_budget *budget,
                      struct qn_dfa *out, struct qn_error *e)
 {
-    struct nfa f = {.encoding = encoding};
+    struct nfa f = {.encoding = encoding, .budget = budget};
     uint32_t match = node(&f, (struct node){.kind = NODE_MATCH});
     uint32_t start = emit(&f, x, match);
     if (f.full) {
         free(f.v);
-        return qn_fail(e, QN_ELIMIT, "needs more than %d states", (int)QN_GRAMMAR_NFA_MAX);
+        return budget->over
+                   ? qn_budget_fail(e)
+                   : qn_fail(e, QN_ELIMIT, "needs more than %d states", (int)QN_GRAMMAR_NFA_MAX);
     }
     f.mark = qn_xcalloc(f.n, sizeof *f.mark);
     f.stack = qn_xcalloc((size_t)f.n + 1, sizeof *f.stack);
     f.found = qn_xcalloc((size_t)f.n + 1, sizeof *f.found);
     struct qn_dfa_plan plan = {
-        .ctx = &f, .step = subset_step, .flags = subset_flags, .deadline_us = deadline_us};
+        .ctx = &f, .step = subset_step, .flags = subset_flags, .budget = budget};
     make_classes(&f, &plan);
     struct qn_buf key;
     qn_buf_init(&key, QN_DFA_KEYS_MAX);

@@ -18,6 +18,7 @@ struct maker {
 
 static bool is_nullable(const struct qn_grammar *g, const struct qn_gx *x, const bool *rules)
 {
+    qn_budget_take(g->budget, 1);
     switch (x->kind) {
     case QN_GX_EMPTY:
         return true;
@@ -45,7 +46,7 @@ static bool is_nullable(const struct qn_grammar *g, const struct qn_gx *x, const
 static void find_nullable(struct maker *m)
 {
     m->nullable = qn_xcalloc(m->g->n_rules, sizeof *m->nullable);
-    for (bool changed = true; changed;) {
+    for (bool changed = true; changed && !m->g->budget->over;) {
         changed = false;
         for (uint32_t i = m->g->n_rules; i-- > 0;) {
             if (!m->nullable[i] && is_nullable(m->g, m->g->rules[i].body, m->nullable))
@@ -254,14 +255,18 @@ qn_err qn_program_make(struct qn_grammar *g, struct qn_program *out, struct qn_e
     struct maker m = {.g = g, .p = out};
     memset(out, 0, sizeof *out);
     find_nullable(&m);
-    qn_err err = check_left(&m, e);
+    qn_err err = qn_grammar_check(g, e);
+    if (!err)
+        err = check_left(&m, e);
     if (!err) {
         instr(&m, (struct qn_instr){.op = QN_OP_RETURN});
         out->entry = qn_xcalloc(g->n_rules, sizeof *out->entry);
         out->n_rules = g->n_rules;
         for (uint32_t i = 0; i < g->n_rules; i++)
             out->entry[i] = emit(&m, g->rules[i].body, PLACE_RETURN);
-        if (m.full)
+        if (g->budget->over)
+            err = qn_budget_fail(e);
+        else if (m.full)
             err = qn_fail(e, QN_ELIMIT, "too large: compiled it has more than %d instructions",
                           (int)QN_PROGRAM_MAX);
     }

@@ -451,15 +451,15 @@ static const struct qn_gx *parse_alternatives(struct parser *p)
 static qn_err compile(struct parser *p, const struct qn_gx *x, struct qn_dfa *out)
 {
     struct qn_error why = {0};
-    qn_err err = qn_gx_compile(x, p->encoding, p->g->deadline_us, out, &why);
+    qn_err err = qn_gx_compile(x, p->encoding, p->g->budget, out, &why);
     return err ? qn_fail(p->e, err, "the pattern \"%s\" %s", p->pattern, why.message) : QN_OK;
 }
 
-qn_err qn_regex_compile(const char *pattern, enum qn_gx_encoding encoding, int64_t deadline_us,
+qn_err qn_regex_compile(const char *pattern, enum qn_gx_encoding encoding, struct qn_budget *budget,
                         struct qn_dfa *out, struct qn_error *e)
 {
     struct qn_grammar g;
-    qn_grammar_init(&g, deadline_us);
+    qn_grammar_init(&g, budget);
     struct parser p = {.pattern = pattern, .at = pattern, .g = &g, .e = e, .encoding = encoding};
     const struct qn_gx *x = parse_alternatives(&p);
     if (!p.err && *p.at)
@@ -475,8 +475,8 @@ qn_err qn_regex_compile(const char *pattern, enum qn_gx_encoding encoding, int64
         struct qn_error why = {0};
         p.err = compile(&p, p.looks[i].what, &look);
         if (!p.err) {
-            p.err = (p.looks[i].negative ? qn_dfa_subtract
-                                         : qn_dfa_intersect)(out, &look, deadline_us, &both, &why);
+            p.err = (p.looks[i].negative ? qn_dfa_subtract : qn_dfa_intersect)(out, &look, budget,
+                                                                               &both, &why);
             qn_dfa_deinit(&look);
             if (p.err)
                 qn_fail(e, p.err, "the pattern \"%s\" %s", pattern, why.message);

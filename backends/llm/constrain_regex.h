@@ -13,7 +13,7 @@ enum {
 /* The texts in which the expression is found anywhere, unless it is anchored. Not understood: back
  * references, word boundaries, looking behind, and looking ahead anywhere but right after a leading
  * "^". QN_EUNSUPPORTED for those, QN_EINVAL for what is no expression, QN_ELIMIT. */
-qn_err qn_regex_compile(const char *pattern, enum qn_gx_encoding encoding, int64_t deadline_us,
+qn_err qn_regex_compile(const char *pattern, enum qn_gx_encoding encoding, struct qn_budget *budget,
                         struct qn_dfa *out, struct qn_error *e);
 
 #endif

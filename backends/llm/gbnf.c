@@ -223,13 +223,17 @@ static const struct qn_gx *parse_token(struct parser *p)
             return fail(p, QN_EINVAL, "a token's number is not in the vocabulary");
         return token(p, (int32_t)id);
     }
-    if (qn_compile_now_us() > p->g->deadline_us) /* each looks through the vocabulary */
-        return fail(p, QN_ELIMIT, "takes too long to compile");
-    for (int32_t id = 0; id < p->v->n; id++) {
+    qn_budget_take(p->g->budget, (uint64_t)p->v->n); /* each looks through the vocabulary */
+    for (int32_t id = 0; id < p->v->n && !p->g->budget->over; id++) {
         size_t len;
         const char *bytes = p->v->token_bytes(p->v->ctx, id, &len);
         if (len == n && memcmp(bytes, start, n) == 0)
             return token(p, id);
+    }
+    if (p->g->budget->over) {
+        if (!p->err)
+            p->err = qn_budget_fail(p->e);
+        return qn_gx_never(p->g);
     }
     return fail(p, QN_EINVAL, "a token is not in the vocabulary");
 }

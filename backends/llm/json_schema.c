@@ -2,6 +2,7 @@
 #include "llm/json_schema_private.h"
 
 #include "base/hash.h"
+#include "base/rand.h"
 #include "base/str.h"
 #include "llm/constrain_regex.h"
 
@@ -27,6 +28,16 @@ bool js_fail(struct js *js, const struct qn_jref *ref, qn_err code, const char *
     return false;
 }
 
+bool js_take(struct js *js, uint64_t steps)
+{
+    struct qn_error why = {0};
+    if (!js->err && !qn_budget_take(js->g->budget, steps)) {
+        qn_budget_fail(&why);
+        js_fail(js, NULL, QN_ELIMIT, "%s", why.message);
+    }
+    return !js->err;
+}
+
 const struct qn_jref *js_keep(struct js *js, const struct qn_jref *ref)
 {
     struct qn_jref *copy = qn_arena_try(js->g->arena, sizeof *copy);
@@ -40,6 +51,8 @@ const struct qn_jref *js_keep(struct js *js, const struct qn_jref *ref)
 
 const struct qn_jref *js_get(struct js *js, const struct qn_jref *ref, const char *key)
 {
+    if (!js_take(js, 1 + qn_json_count(ref) / 2))
+        return NULL;
     struct qn_jref r = qn_json_get(ref, key);
     return qn_json_type(&r) == QN_JSON_ABSENT ? NULL : js_keep(js, &r);
 }
@@ -47,6 +60,7 @@ const struct qn_jref *js_get(struct js *js, const struct qn_jref *ref, const cha
 const struct qn_jref *js_item(struct js *js, const struct qn_jref *ref, size_t index)
 {
     struct qn_jref it;
+    js_take(js, qn_json_count(ref));
     for (bool more = qn_json_first(ref, &it); more; more = qn_json_next(&it))
         if (index-- == 0)
             return js_keep(js, &it);
@@ -56,7 +70,7 @@ const struct qn_jref *js_item(struct js *js, const struct qn_jref *ref, size_t i
 const struct qn_jref *js_aux(struct js *js, const char *json, size_t n)
 {
     struct qn_json *doc;
-    if (js->err || qn_json_parse(json, n, &doc, NULL)) {
+    if (!js_take(js, n) || qn_json_parse(json, n, &doc, NULL)) {
         js_fail(js, NULL, QN_ELIMIT, "the schema is too large");
         return NULL;
     }
@@ -98,7 +112,7 @@ static const struct qn_jref *find_named(struct js *js, const struct qn_jref *at,
                                         const char *id)
 {
     enum qn_json_type type = qn_json_type(at);
-    if (type != QN_JSON_OBJECT && type != QN_JSON_ARRAY)
+    if ((type != QN_JSON_OBJECT && type != QN_JSON_ARRAY) || !js_take(js, 4 + qn_json_count(at)))
         return NULL;
     if (type == QN_JSON_OBJECT) {
         struct qn_jref a = qn_json_get(at, "$anchor"), i = qn_json_get(at, "$id");
@@ -225,6 +239,7 @@ bool js_flatten(struct js *js, const struct conj *in, struct conj *out)
     for (size_t i = 0; i < out->n && !js->err; i++) {
         const struct qn_jref *s = out->v[i].ref;
         enum qn_json_type type = qn_json_type(s);
+        js_take(js, out->n);
         if (type == QN_JSON_BOOL) {
             if (!qn_json_raw_bool(s))
                 return false;
@@ -323,7 +338,7 @@ static const struct qn_gx *fixed(struct js *js, const char *pattern)
 {
     struct qn_dfa d;
     struct qn_error why = {0};
-    qn_err err = qn_regex_compile(pattern, QN_GX_UTF8, js->g->deadline_us, &d, &why);
+    qn_err err = qn_regex_compile(pattern, QN_GX_UTF8, js->g->budget, &d, &why);
     return js_dfa(js, &d, err, NULL, &why);
 }
 
@@ -337,7 +352,7 @@ static void make_shared(struct js *js)
     char string[512];
     struct qn_error why = {0};
     snprintf(string, sizeof string, "^\"([^\"\\\\\\x00-\\x1f]|\\\\([\"\\\\/bfnrt]|u%s))*\"$", four);
-    qn_err err = qn_regex_compile(string, QN_GX_UTF8, js->g->deadline_us, &js->plain_string, &why);
+    qn_err err = qn_regex_compile(string, QN_GX_UTF8, js->g->budget, &js->plain_string, &why);
     struct qn_dfa copy = js->plain_string;
     if (!err) {
         size_t cells = (size_t)copy.n * copy.classes;
@@ -394,21 +409,10 @@ static const struct qn_gx *make_listed(struct js *js, const struct conj *c)
 {
     const struct qn_jref **values;
     size_t n;
-    struct qn_gx_list l = {0};
     if (!js_listed(js, c, &values, &n))
         return qn_gx_never(js->g);
-    for (size_t i = 0; i < n && !js->err; i++) {
-        struct qn_buf text;
-        qn_buf_init(&text, 16 << 20);
-        qn_json_print(values[i], &text);
-        if (text.overflow)
-            js_fail(js, values[i], QN_ELIMIT, "a value is too large");
-        qn_gx_push(&l, qn_gx_bytes(js->g, text.data, text.len));
-        qn_buf_deinit(&text);
-    }
+    const struct qn_gx *x = js_texts(js, (const struct qn_jref *const *)values, n);
     free(values);
-    const struct qn_gx *x = qn_gx_alt(js->g, l.v, l.n);
-    qn_gx_list_deinit(&l);
     return x;
 }
 
@@ -542,26 +546,27 @@ qn_err qn_json_schema_add(struct qn_grammar *g, uint32_t rule, const char *schem
         return err;
     struct qn_jref root = qn_json_root(doc);
     struct js js = {.g = g, .e = e, .root = &root, .memo_mask = 63};
+    qn_random_bytes(&js.seed, sizeof js.seed);
     js.memo = qn_xcalloc(js.memo_mask + 1, sizeof *js.memo);
     make_shared(&js);
     struct conj all = {0};
     conj_add(&js, &all, &root, 0);
     g->rules[rule].body = js.err ? qn_gx_never(g) : js_rule(&js, &all);
-    while (js.next_job < js.n_jobs && !js.err && !g->full) {
+    while (js.next_job < js.n_jobs && js_take(&js, 1) && !g->full) {
         struct job job = js.jobs[js.next_job++];
-        if (qn_compile_now_us() > g->deadline_us)
-            js_fail(&js, job.all.v[0].ref, QN_ELIMIT, "the schema takes too long to compile");
         const struct qn_gx *body = make(&js, &job.all);
         g->rules[job.rule].body = body;
     }
-    if (!js.err && g->full)
+    if (!js.err && g->full && js_take(&js, 0))
         js_fail(&js, NULL, QN_ELIMIT, "the schema is too large");
     for (size_t i = 0; i < js.n_aux; i++)
         qn_json_free(js.aux[i]);
     free(js.aux);
     free(js.jobs);
     free(js.memo);
+    js_sets_free(&js);
     qn_dfa_deinit(&js.plain_string);
+    qn_dfa_deinit(&js.matcher);
     qn_json_free(doc);
     return js.err;
 }

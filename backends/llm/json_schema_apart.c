@@ -40,7 +40,7 @@ static bool strings_apart(struct js *js, const struct conj *a, const struct fact
         qn_dfa_deinit(&x);
         return false;
     }
-    bool none = !qn_dfa_overlap(&x, &y, js->g->deadline_us);
+    bool none = !qn_dfa_overlap(&x, &y, js->g->budget);
     qn_dfa_deinit(&x);
     qn_dfa_deinit(&y);
     return none;
@@ -72,8 +72,9 @@ static bool is_never(struct js *js, const struct conj *c)
     return !js_flatten(js, c, &flat) && !js->err;
 }
 
-static bool named(const char *const *names, size_t n, const char *name)
+static bool named(struct js *js, const char *const *names, size_t n, const char *name)
 {
+    js_take(js, n);
     for (size_t i = 0; i < n; i++)
         if (strcmp(names[i], name) == 0)
             return true;
@@ -96,7 +97,7 @@ static bool objects_apart(struct js *js, struct conj *a, const struct conj *flat
             break;
         for (size_t i = 0; pass % 2 == 0 && i < n_a && !found && !js->err; i++) {
             struct conj x, y;
-            if (js_required(flat_a, in_a[i]) == may_change ||
+            if (js_required(js, flat_a, in_a[i]) == may_change ||
                 !js_property(js, flat_a, in_a[i], &x) || !js_property(js, flat_b, in_a[i], &y))
                 continue;
             if (!is_never(js, &x) && (is_never(js, &y) || apart(js, &x, &y, false, depth + 1))) {
@@ -107,10 +108,11 @@ static bool objects_apart(struct js *js, struct conj *a, const struct conj *flat
         }
         for (size_t i = 0; pass % 2 == 1 && i < n_b && !found && !js->err; i++) {
             struct conj x;
-            if (!js_required(flat_b, in_b[i]) || !js_property(js, flat_a, in_b[i], &x))
+            if (!js_required(js, flat_b, in_b[i]) || !js_property(js, flat_a, in_b[i], &x))
                 continue;
-            bool never = is_never(js, &x) || (!open && !named(in_a, n_a, in_b[i]));
-            if (never || (may_change && !js_required(flat_a, in_b[i]))) {
+            bool never =
+                is_never(js, &x) || (!open && !named(js, (const char *const *)in_a, n_a, in_b[i]));
+            if (never || (may_change && !js_required(js, flat_a, in_b[i]))) {
                 found = true;
                 if (!never)
                     narrow(js, a, in_b[i], false);

@@ -63,10 +63,10 @@ static const struct qn_gx *make_unique(struct js *js, const struct conj *item, u
         return x;
     if (f.has_enum && !js_listed(js, &flat, &values, &n))
         return x;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && kept <= QN_SCHEMA_UNIQUE_MAX; i++) {
         bool twice = false;
         for (size_t k = 0; k < i && !twice; k++)
-            twice = js_equal(values[i], values[k]);
+            twice = js_equal(js, values[i], values[k]);
         if (!twice && kept++ < QN_SCHEMA_UNIQUE_MAX) {
             struct qn_buf b;
             qn_buf_init(&b, 1 << 20);

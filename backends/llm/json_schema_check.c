@@ -8,41 +8,6 @@
 
 enum { CHECK_DEPTH = 64 };
 
-bool js_equal(const struct qn_jref *a, const struct qn_jref *b)
-{
-    enum qn_json_type type = qn_json_type(a);
-    struct qn_jref x, y;
-    if (type != qn_json_type(b))
-        return false;
-    switch (type) {
-    case QN_JSON_BOOL:
-        return qn_json_raw_bool(a) == qn_json_raw_bool(b);
-    case QN_JSON_NUMBER:
-        return qn_json_raw_f64(a) == qn_json_raw_f64(b);
-    case QN_JSON_STRING:
-        return strcmp(qn_json_raw_str(a), qn_json_raw_str(b)) == 0;
-    case QN_JSON_ARRAY: {
-        bool more = qn_json_first(a, &x), other = qn_json_first(b, &y);
-        while (more && other && js_equal(&x, &y)) {
-            more = qn_json_next(&x);
-            other = qn_json_next(&y);
-        }
-        return !more && !other;
-    }
-    case QN_JSON_OBJECT:
-        if (qn_json_count(a) != qn_json_count(b))
-            return false;
-        for (bool more = qn_json_first(a, &x); more; more = qn_json_next(&x)) {
-            y = qn_json_get(b, x.key);
-            if (!js_equal(&x, &y))
-                return false;
-        }
-        return true;
-    default:
-        return true;
-    }
-}
-
 static unsigned type_of(const struct qn_jref *v)
 {
     switch (qn_json_type(v)) {
@@ -113,9 +78,9 @@ static enum verdict check_array(struct js *js, const struct conj *c, const struc
         for (size_t i = 0; i < parts.n; i++)
             all = both(all, js_check(js, parts.v[i].ref, &it, depth + 1));
         size_t k = 0;
-        for (bool next = f->unique && qn_json_first(v, &other); next && k < at;
+        for (bool next = f->unique && qn_json_first(v, &other); next && k < at && !js->err;
              next = qn_json_next(&other), k++)
-            all = both(all, verdict(!js_equal(&it, &other)));
+            all = both(all, verdict(!js_equal(js, &it, &other)));
     }
     return js_get(js, c->v[0].ref, "contains") ? both(all, UNKNOWN) : all;
 }
@@ -172,19 +137,15 @@ enum verdict js_check(struct js *js, const struct qn_jref *s, const struct qn_jr
     conj_add(js, &c, s, 0);
     if (js->err || !js_facts(js, &c, &f))
         return UNKNOWN;
-    struct qn_jref listed = qn_json_get(s, "enum"), constant = qn_json_get(s, "const"), it;
+    struct qn_jref listed = qn_json_get(s, "enum"), constant = qn_json_get(s, "const");
     unsigned type = type_of(v), types;
     if (!js_type_word(js, s, &types))
         return UNKNOWN;
     enum verdict all = verdict(types & type);
     if (qn_json_type(&constant) != QN_JSON_ABSENT)
-        all = both(all, verdict(js_equal(&constant, v)));
-    if (qn_json_type(&listed) == QN_JSON_ARRAY) {
-        bool found = false;
-        for (bool more = qn_json_first(&listed, &it); more && !found; more = qn_json_next(&it))
-            found = js_equal(&it, v);
-        all = both(all, verdict(found));
-    }
+        all = both(all, verdict(js_equal(js, &constant, v)));
+    if (qn_json_type(&listed) == QN_JSON_ARRAY)
+        all = both(all, verdict(js_in_list(js, &listed, v)));
     if (type & (TYPE_INTEGER | TYPE_FRACTION)) {
         double x = qn_json_raw_f64(v);
         all = both(all, verdict(f.above ? x > f.min : x >= f.min));
@@ -195,6 +156,7 @@ enum verdict js_check(struct js *js, const struct qn_jref *s, const struct qn_jr
         }
     } else if (type == TYPE_STRING) {
         uint32_t n = characters(qn_json_raw_str(v));
+        js_take(js, n / 4);
         all = both(all, verdict(n >= f.min_length && n <= f.max_length));
         struct qn_jref pattern = qn_json_get(s, "pattern");
         if (qn_json_type(&pattern) == QN_JSON_STRING)

@@ -190,6 +190,8 @@ static bool has_key(const struct qn_jref *s, const char *const *keys)
     return false;
 }
 
+enum { LOOKUPS = 48 }; /* keywords that js_facts looks for among a schema's members */
+
 bool js_facts(struct js *js, const struct conj *c, struct facts *out)
 {
     static const char *const refused[] = {"$dynamicRef", "$recursiveRef", NULL};
@@ -211,6 +213,8 @@ bool js_facts(struct js *js, const struct conj *c, struct facts *out)
         unsigned types;
         if (qn_json_type(s) != QN_JSON_OBJECT)
             continue;
+        if (!js_take(js, LOOKUPS / 4 * (1 + qn_json_count(s))))
+            return false;
         for (size_t k = 0; refused[k]; k++)
             if (js_get(js, s, refused[k]))
                 return js_fail(js, s, QN_EUNSUPPORTED, "%s", refused[k]);
@@ -250,42 +254,4 @@ unsigned js_types_made(const struct facts *f)
                      (f->string_words ? TYPE_STRING : 0) |
                      (f->number_words ? TYPE_INTEGER | TYPE_FRACTION : 0);
     return f->types == TYPE_ANY && about ? about : f->types;
-}
-
-bool js_listed(struct js *js, const struct conj *c, const struct qn_jref ***values, size_t *n)
-{
-    *values = NULL;
-    *n = 0;
-    for (size_t i = 0; i < c->n; i++) {
-        const struct qn_jref *constant = js_get(js, c->v[i].ref, "const"),
-                             *listed = js_get(js, c->v[i].ref, "enum");
-        if (!constant && !listed)
-            continue;
-        size_t count = constant ? 1 : qn_json_count(listed);
-        if (count > QN_SCHEMA_VALUES_MAX)
-            return js_fail(js, listed, QN_ELIMIT, "more than %d values", QN_SCHEMA_VALUES_MAX);
-        const struct qn_jref **v = qn_xcalloc(count + 1, sizeof(struct qn_jref *));
-        struct qn_jref it;
-        bool more = constant || qn_json_first(listed, &it);
-        while (more && !js->err) {
-            const struct qn_jref *value = constant ? constant : js_keep(js, &it);
-            enum verdict all = VALID;
-            for (size_t k = 0; k < c->n && all == VALID; k++)
-                all = js_check(js, c->v[k].ref, value, 0);
-            if (all == UNKNOWN)
-                js_fail(js, c->v[i].ref, QN_EUNSUPPORTED,
-                        "listed values next to keywords that cannot be checked");
-            if (all == VALID)
-                v[(*n)++] = value;
-            more = !constant && qn_json_next(&it);
-        }
-        if (!js->err) {
-            *values = v;
-            return true;
-        }
-        free(v);
-        *n = 0;
-        return false;
-    }
-    return true;
 }

@@ -300,7 +300,7 @@ const struct qn_gx *js_number(struct js *js, const struct conj *c, const struct 
     set_bound(&ctx.min, f->min, f->above, ctx.digits, ctx.parts, true);
     set_bound(&ctx.max, f->max, f->below, ctx.digits, ctx.parts, false);
     struct qn_dfa_plan plan = {
-        .ctx = &ctx, .step = number_step, .flags = number_flags, .deadline_us = js->g->deadline_us};
+        .ctx = &ctx, .step = number_step, .flags = number_flags, .budget = js->g->budget};
     /* Each digit, the sign, the point, everything else. */
     plan.classes = 13;
     for (int byte = 0; byte < 256; byte++)

@@ -26,14 +26,20 @@ static const struct qn_jref *object_at(struct js *js, const struct qn_jref *s, c
 
 bool js_matches(struct js *js, const struct qn_jref *at, const char *pattern, const char *text)
 {
-    struct qn_dfa d;
     struct qn_error why = {0};
-    qn_err err = qn_regex_compile(pattern, QN_GX_UTF8, js->g->deadline_us, &d, &why);
-    if (err)
-        return js_fail(js, at, err, "%s", why.message);
-    bool yes = qn_dfa_accepts(&d, text, strlen(text));
-    qn_dfa_deinit(&d);
-    return yes;
+    /* Many texts in a row are asked about one pattern. */
+    if (js->matcher.n == 0 || strcmp(js->matcher_of, pattern) != 0) {
+        if (js->matcher.n > 0)
+            qn_dfa_deinit(&js->matcher);
+        js->matcher_of = pattern;
+        qn_err err = qn_regex_compile(pattern, QN_GX_UTF8, js->g->budget, &js->matcher, &why);
+        if (err) {
+            js->matcher = (struct qn_dfa){0};
+            return js_fail(js, at, err, "%s", why.message);
+        }
+    }
+    size_t n = strlen(text);
+    return js_take(js, 1 + n) && qn_dfa_accepts(&js->matcher, text, n);
 }
 
 bool js_property(struct js *js, const struct conj *c, const char *name, struct conj *out)
@@ -60,10 +66,11 @@ bool js_property(struct js *js, const struct conj *c, const char *name, struct c
     return !js->err;
 }
 
-bool js_required(const struct conj *c, const char *name)
+bool js_required(struct js *js, const struct conj *c, const char *name)
 {
     for (size_t i = 0; i < c->n; i++) {
         struct qn_jref list = qn_json_get(c->v[i].ref, "required"), it;
+        js_take(js, qn_json_count(&list));
         for (bool more = qn_json_type(&list) == QN_JSON_ARRAY && qn_json_first(&list, &it); more;
              more = qn_json_next(&it))
             if (strcmp(qn_json_raw_str(&it), name) == 0)
@@ -89,6 +96,7 @@ static bool add_name(struct js *js, const struct qn_jref *at, const char *name, 
 {
     if (strlen(name) > QN_ERROR_MESSAGE_MAX * 16)
         return js_fail(js, at, QN_ELIMIT, "a property's name is too long");
+    js_take(js, *n);
     for (size_t i = 0; i < *n; i++)
         if (strcmp((*names)[i], name) == 0)
             return true;
@@ -162,7 +170,7 @@ static qn_err free_names(struct js *js, const struct conj *c, const char *const 
     if (!js_flatten(js, &all, &flat)) {
         if (js->err)
             return js->err;
-        return qn_gx_compile(qn_gx_never(js->g), QN_GX_UTF8, js->g->deadline_us, out, e);
+        return qn_gx_compile(qn_gx_never(js->g), QN_GX_UTF8, js->g->budget, out, e);
     }
     if (!js_facts(js, &flat, &f))
         return js->err;
@@ -185,8 +193,7 @@ static qn_err free_names(struct js *js, const struct conj *c, const char *const 
         struct qn_dfa inner;
         err = js->err;
         if (!err)
-            err = qn_gx_compile(qn_gx_alt(js->g, l.v, l.n), QN_GX_JSON, js->g->deadline_us, &inner,
-                                e);
+            err = qn_gx_compile(qn_gx_alt(js->g, l.v, l.n), QN_GX_JSON, js->g->budget, &inner, e);
         if (!err)
             err = js_quote_dfa(js, &inner, out, e);
         l.n = 0;
@@ -198,11 +205,11 @@ static qn_err free_names(struct js *js, const struct conj *c, const char *const 
         qn_gx_push(&l, qn_gx_text(js->g, names[i]));
     if (!err && n > 0) {
         struct qn_dfa inner;
-        err = qn_gx_compile(qn_gx_alt(js->g, l.v, l.n), QN_GX_JSON, js->g->deadline_us, &inner, e);
+        err = qn_gx_compile(qn_gx_alt(js->g, l.v, l.n), QN_GX_JSON, js->g->budget, &inner, e);
         if (!err)
             err = js_quote_dfa(js, &inner, &taken, e);
         if (!err) {
-            err = qn_dfa_subtract(out, &taken, js->g->deadline_us, &rest, e);
+            err = qn_dfa_subtract(out, &taken, js->g->budget, &rest, e);
             qn_dfa_deinit(&taken);
         }
         qn_dfa_deinit(out);
@@ -229,7 +236,7 @@ static qn_err add_pattern(struct js *js, const char *text, struct pattern *v, si
         return qn_fail(e, QN_ELIMIT, "patternProperties: more than %d patterns",
                        QN_SCHEMA_PATTERNS_MAX);
     struct qn_dfa inner;
-    qn_err err = qn_regex_compile(text, QN_GX_JSON, js->g->deadline_us, &inner, e);
+    qn_err err = qn_regex_compile(text, QN_GX_JSON, js->g->budget, &inner, e);
     if (!err)
         err = js_quote_dfa(js, &inner, &v[*n].keys, e);
     if (!err)
@@ -284,8 +291,8 @@ static const struct qn_gx *make_extra(struct js *js, const struct conj *c, const
         struct qn_dfa some = keys, next;
         bool own = false;
         for (size_t k = 0; k < n_patterns && !err; k++) {
-            err = (set >> k & 1 ? qn_dfa_intersect : qn_dfa_subtract)(
-                &some, &patterns[k].keys, js->g->deadline_us, &next, &why);
+            err = (set >> k & 1 ? qn_dfa_intersect : qn_dfa_subtract)(&some, &patterns[k].keys,
+                                                                      js->g->budget, &next, &why);
             if (own)
                 qn_dfa_deinit(&some);
             own = !err;
@@ -426,7 +433,7 @@ const struct qn_gx *js_object(struct js *js, const struct conj *c, const struct 
     m.members = qn_xcalloc(m.n + 1, sizeof *m.members);
     m.required = qn_xcalloc(m.n + 1, sizeof *m.required);
     for (size_t i = 0; i < m.n && !js->err; i++) {
-        m.required[i] = js_required(c, names[i]);
+        m.required[i] = js_required(js, c, names[i]);
         needed += m.required[i];
         m.members[i] = make_member(js, c, names[i]);
     }

@@ -1,7 +1,8 @@
 /* What the files of JSON Schema share. json_schema.c: places, references, alternatives, rules;
  * json_schema_rewrite.c: conditions and negations as alternatives; json_schema_facts.c: what
- * several schemas ask for at once; _string.c, _number.c, _object.c, _array.c: values of one type;
- * _apart.c: whether branches of oneOf exclude each other; _check.c: whether a value is valid. */
+ * several schemas ask for at once; json_schema_listed.c: values of enum and const; _string.c,
+ * _number.c, _object.c, _array.c: values of one type; _apart.c: whether branches of oneOf exclude
+ * each other; _check.c: whether a value is valid. */
 #ifndef QN_LLM_JSON_SCHEMA_PRIVATE_H
 #define QN_LLM_JSON_SCHEMA_PRIVATE_H
 
@@ -73,10 +74,15 @@ struct js {
     size_t n_jobs, cap_jobs, next_job;
     struct memo *memo;
     size_t memo_mask, n_memo;
-    size_t work; /* comparisons of branches so far */
+    size_t work;             /* comparisons of branches so far */
+    struct listed_set *sets; /* of long enums, by the list's node: [sets_mask + 1] */
+    size_t n_sets, sets_mask;
+    uint64_t seed; /* of their hashes: values are foreign */
     /* Parts that all schemas use; NULL: not made yet */
     const struct qn_gx *string, *number, *integer, *comma, *space, *colon, *any;
     struct qn_dfa plain_string; /* one quoted string, any; n 0: not made yet */
+    struct qn_dfa matcher;      /* js_matches' last pattern; n 0: none yet */
+    const char *matcher_of;
 };
 
 /* What a conjunction asks for, keyword by keyword. */
@@ -99,6 +105,8 @@ struct facts {
 /* Records the failure (the first one counts) at ref: "path: text". Returns false. */
 bool js_fail(struct js *js, const struct qn_jref *ref, qn_err code, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+/* Takes steps from the budget; false after a failure, such as that there were too few. */
+bool js_take(struct js *js, uint64_t steps);
 /* A copy of the reference in the arena, and one to a member or item; NULL when there is none. */
 const struct qn_jref *js_keep(struct js *js, const struct qn_jref *ref);
 const struct qn_jref *js_get(struct js *js, const struct qn_jref *ref, const char *key);
@@ -130,9 +138,17 @@ bool js_facts(struct js *js, const struct conj *c, struct facts *out);
 /* Types that values are made of, where the schema leaves them open: those its keywords are about.
  */
 unsigned js_types_made(const struct facts *f);
+
+/* json_schema_listed.c */
 /* The values of enum or const that satisfy everything, in a list that the caller frees; NULL after
  * a failure. */
 bool js_listed(struct js *js, const struct conj *c, const struct qn_jref ***values, size_t *n);
+/* Whether the list, an array, has an item that equals the value. */
+bool js_in_list(struct js *js, const struct qn_jref *list, const struct qn_jref *value);
+bool js_equal(struct js *js, const struct qn_jref *a, const struct qn_jref *b);
+/* The texts of these values, one of which must come. */
+const struct qn_gx *js_texts(struct js *js, const struct qn_jref *const *values, size_t n);
+void js_sets_free(struct js *js);
 
 /* json_schema_string.c */
 const struct qn_gx *js_string(struct js *js, const struct conj *c, const struct facts *f);
@@ -154,7 +170,7 @@ const struct qn_gx *js_object(struct js *js, const struct conj *c, const struct 
 const struct qn_gx *js_array(struct js *js, const struct conj *c, const struct facts *f);
 /* What holds for the property's value: the schemas of all parts that speak of it. */
 bool js_property(struct js *js, const struct conj *c, const char *name, struct conj *out);
-bool js_required(const struct conj *c, const char *name);
+bool js_required(struct js *js, const struct conj *c, const char *name);
 /* Properties that are not named may be made. */
 bool js_makes_more(struct js *js, const struct conj *c);
 /* Every name that the parts list or require, once. *names belongs to the caller (free()), the texts
@@ -172,6 +188,5 @@ bool js_apart(struct js *js, struct conj *a, const struct conj *b);
 enum verdict { VALID, INVALID, UNKNOWN };
 enum verdict js_check(struct js *js, const struct qn_jref *schema, const struct qn_jref *value,
                       int depth);
-bool js_equal(const struct qn_jref *a, const struct qn_jref *b);
 
 #endif

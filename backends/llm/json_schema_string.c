@@ -77,8 +77,7 @@ static qn_err combine(struct js *js, struct qn_dfa *all, struct qn_dfa *one, boo
         *all = *one;
         return QN_OK;
     }
-    qn_err err =
-        (subtract ? qn_dfa_subtract : qn_dfa_intersect)(all, one, js->g->deadline_us, &both, e);
+    qn_err err = (subtract ? qn_dfa_subtract : qn_dfa_intersect)(all, one, js->g->budget, &both, e);
     qn_dfa_deinit(one);
     qn_dfa_deinit(all);
     if (!err)
@@ -90,7 +89,7 @@ static qn_err add_pattern(struct js *js, const char *pattern, bool subtract, str
                           struct qn_error *e)
 {
     struct qn_dfa one;
-    qn_err err = qn_regex_compile(pattern, QN_GX_JSON, js->g->deadline_us, &one, e);
+    qn_err err = qn_regex_compile(pattern, QN_GX_JSON, js->g->budget, &one, e);
     return err ? err : combine(js, all, &one, subtract, e);
 }
 
@@ -98,7 +97,7 @@ static qn_err add_pattern(struct js *js, const char *pattern, bool subtract, str
 static qn_err exclude(struct js *js, const char *text, struct qn_dfa *all, struct qn_error *e)
 {
     struct qn_dfa one;
-    qn_err err = qn_gx_compile(qn_gx_text(js->g, text), QN_GX_JSON, js->g->deadline_us, &one, e);
+    qn_err err = qn_gx_compile(qn_gx_text(js->g, text), QN_GX_JSON, js->g->budget, &one, e);
     return err ? err : combine(js, all, &one, true, e);
 }
 
@@ -130,10 +129,8 @@ static uint8_t quoted_flags(void *ctx, const void *state, size_t n)
 
 qn_err js_quote_dfa(struct js *js, struct qn_dfa *inner, struct qn_dfa *out, struct qn_error *e)
 {
-    struct qn_dfa_plan plan = {.ctx = inner,
-                               .step = quoted_step,
-                               .flags = quoted_flags,
-                               .deadline_us = js->g->deadline_us};
+    struct qn_dfa_plan plan = {
+        .ctx = inner, .step = quoted_step, .flags = quoted_flags, .budget = js->g->budget};
     /* The inner classes, but the quote has one of its own. No text in JSON has a quote inside that
      * stands alone, but escaped ones do. */
     plan.classes = inner->classes;
@@ -188,7 +185,7 @@ qn_err js_string_dfa(struct js *js, const struct conj *c, const struct facts *f,
         struct qn_dfa one;
         const struct qn_gx *length =
             qn_gx_repeat(js->g, qn_gx_set_not(js->g, NULL, 0), f->min_length, f->max_length);
-        err = qn_gx_compile(length, QN_GX_JSON, js->g->deadline_us, &one, e);
+        err = qn_gx_compile(length, QN_GX_JSON, js->g->budget, &one, e);
         if (!err)
             err = combine(js, &all, &one, false, e);
     }
