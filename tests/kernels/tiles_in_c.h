@@ -1,14 +1,12 @@
 /* The tile instructions of AMX stated in plain C, after the operation sections of Intel's manual
  * (Software Developer's Manual, volume 1 chapter 18 and volume 2: LDTILECFG, TILELOADD, TILESTORED,
- * TILEZERO, TDPBSSD, TDPBF16PS), so that kernels written for tiles run and are tested on machines
+ * TILEZERO, TDPBSSD), so that kernels written for tiles run and are tested on machines
  * without them. Included after immintrin.h and before the kernels: it takes the intrinsics' names.
  *
  * One thread's tiles, as on a processor. What would fault there ends the process with a line. */
 #ifndef QN_TESTS_TILES_IN_C_H
 #define QN_TESTS_TILES_IN_C_H
 
-#include <float.h>
-#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,53 +108,17 @@ static void tile_bytes(int sum, int a, int b)
             }
 }
 
-static float tile_no_denormal(float x)
-{
-    return fabsf(x) < FLT_MIN ? copysignf(0, x) : x;
-}
-
-static float tile_bf16(const uint8_t *p)
-{
-    const uint32_t bits = (uint32_t)p[0] << 16 | (uint32_t)p[1] << 24;
-    float x;
-    memcpy(&x, &bits, 4);
-    return tile_no_denormal(x);
-}
-
-/* Even and odd elements are added up apart, and together to the sum in the end. */
-static void tile_pairs(int sum, int a, int b)
-{
-    tile_shapes(sum, a, b);
-    for (int m = 0; m < tiles_are.rows[sum]; m++) {
-        float part[16][2] = {{0}};
-        for (int k = 0; k < tiles_are.row_bytes[a] / 4; k++)
-            for (int n = 0; n < tiles_are.row_bytes[sum] / 4; n++)
-                for (int i = 0; i < 2; i++)
-                    part[n][i] = tile_no_denormal(fmaf(tile_bf16(&tile_data[a][m][4 * k + 2 * i]),
-                                                       tile_bf16(&tile_data[b][k][4 * n + 2 * i]),
-                                                       part[n][i]));
-        for (int n = 0; n < tiles_are.row_bytes[sum] / 4; n++) {
-            float s;
-            memcpy(&s, &tile_data[sum][m][4 * n], 4);
-            s = tile_no_denormal(tile_no_denormal(s) + tile_no_denormal(part[n][0] + part[n][1]));
-            memcpy(&tile_data[sum][m][4 * n], &s, 4);
-        }
-    }
-}
-
 #undef _tile_loadconfig
 #undef _tile_release
 #undef _tile_zero
 #undef _tile_loadd
 #undef _tile_stored
 #undef _tile_dpbssd
-#undef _tile_dpbf16ps
 #define _tile_loadconfig(config) tiles_configure(config)
 #define _tile_release() tiles_release()
 #define _tile_zero(t) tile_clear(t)
 #define _tile_loadd(t, base, stride) tile_load(t, base, stride)
 #define _tile_stored(t, base, stride) tile_store(t, base, stride)
 #define _tile_dpbssd(sum, a, b) tile_bytes(sum, a, b)
-#define _tile_dpbf16ps(sum, a, b) tile_pairs(sum, a, b)
 
 #endif

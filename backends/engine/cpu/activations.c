@@ -8,9 +8,10 @@ static size_t aligned(size_t n)
     return (n + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
 }
 
-static size_t block_bytes(int64_t cols)
+/* Of groups of up to `rows`. */
+static size_t block_bytes(int64_t cols, int rows)
 {
-    return aligned((size_t)((cols + 31) / 32) * (size_t)ACT_BYTES(CPU_COLUMNS_MAX));
+    return aligned((size_t)((cols + 31) / 32) * (size_t)ACT_BYTES(rows));
 }
 
 static size_t plain_bytes(int64_t cols)
@@ -19,9 +20,9 @@ static size_t plain_bytes(int64_t cols)
                    sizeof(float) * CPU_COLUMNS_MAX);
 }
 
-size_t cpu_wide_bytes(const struct cpu_wide *form, int64_t cols)
+size_t cpu_wide_panel_bytes(enum qn_dtype t, int64_t cols)
 {
-    return aligned((size_t)(cpu_wide_cols(cols) / CPU_WIDE) * (size_t)form->group_bytes);
+    return (size_t)cpu_head_bytes(t) + (size_t)(cols / 32) * (size_t)cpu_wide_unit(t);
 }
 
 static bool is_block(const struct qn_tensor *w)
@@ -32,7 +33,7 @@ static bool is_block(const struct qn_tensor *w)
 /* A mixture's experts count as one matrix. */
 static bool fine(const struct qn_tensor *w)
 {
-    return is_block(w) && qn_tensor_elements(w) < CPU_FINE_WEIGHTS;
+    return w->dtype == QN_Q8_0 || (is_block(w) && qn_tensor_elements(w) < CPU_FINE_WEIGHTS);
 }
 
 bool cpu_in_panels(const struct qn_tensor *w)
@@ -60,13 +61,7 @@ int cpu_panel_rows(const struct qn_tensor *w, int64_t panel)
 void cpu_panel_widen(const struct cpu_kernels *k, void *out, const struct qn_tensor *w,
                      int64_t expert, int64_t panel)
 {
-    const char *from = cpu_panel_at(w, expert, panel);
-    const int64_t cols = w->shape[w->ndim - 1];
-    if (is_block(w))
-        k->wide_panel[w->dtype](out, from, cols);
-    else
-        k->wide_rows[w->dtype](out, from, (size_t)w->stride[w->ndim - 2], cpu_panel_rows(w, panel),
-                               cols);
+    k->wide_panel[w->dtype](out, cpu_panel_at(w, expert, panel), w->shape[w->ndim - 1]);
 }
 
 void cpu_forms_add(struct cpu_forms *f, const struct qn_tensor *w)
@@ -78,17 +73,10 @@ void cpu_forms_add(struct cpu_forms *f, const struct qn_tensor *w)
     f->rest |= fine(w);
 }
 
-int cpu_wide_form(const struct qn_tensor *w)
-{
-    return is_block(w) ? 0 : 1;
-}
-
 bool cpu_wide(const struct cpu_kernels *k, const struct qn_tensor *w, int64_t rows)
 {
-    return rows >= (is_block(w) ? CPU_WIDE_FROM : CPU_WIDE_FROM_PLAIN) && cpu_in_panels(w) &&
-           k->wide[cpu_wide_form(w)].panel_bytes &&
-           (is_block(w) ? k->wide_panel[w->dtype] != NULL : k->wide_rows[w->dtype] != NULL) &&
-           w->shape[w->ndim - 1] % 32 == 0 && qn_tensor_elements(w) >= CPU_FINE_WEIGHTS;
+    return rows >= CPU_WIDE_FROM && k->wide.rows && is_block(w) && cpu_in_panels(w) &&
+           k->wide_panel[w->dtype];
 }
 
 bool cpu_forms_any(const struct cpu_forms *f)
@@ -98,8 +86,14 @@ bool cpu_forms_any(const struct cpu_forms *f)
 
 size_t cpu_group_bytes(const struct cpu_forms *f, int64_t cols)
 {
-    return (f->block ? block_bytes(cols) : 0) + (f->rest ? block_bytes(cols) : 0) +
-           (f->plain ? plain_bytes(cols) : 0);
+    return (f->block ? block_bytes(cols, CPU_COLUMNS_MAX) : 0) +
+           (f->rest ? block_bytes(cols, CPU_COLUMNS_MAX) : 0) + (f->plain ? plain_bytes(cols) : 0);
+}
+
+size_t cpu_wide_bytes(const struct cpu_forms *f, int64_t cols)
+{
+    return (f->block ? block_bytes(cols, CPU_WIDE_ROWS) : 0) +
+           (f->rest ? block_bytes(cols, CPU_WIDE_ROWS) : 0);
 }
 
 int cpu_group_width(int rows)
@@ -107,14 +101,20 @@ int cpu_group_width(int rows)
     return rows > 4 ? 8 : rows > 2 ? 4 : rows;
 }
 
-static const char *rest_of(const struct cpu_forms *f, const char *group, int64_t cols)
+static int most_of(int width)
 {
-    return group + (f->block ? block_bytes(cols) : 0);
+    return width > CPU_COLUMNS_MAX ? CPU_WIDE_ROWS : CPU_COLUMNS_MAX;
+}
+
+static const char *rest_of(const struct cpu_forms *f, const char *group, int width, int64_t cols)
+{
+    return group + (f->block ? block_bytes(cols, most_of(width)) : 0);
 }
 
 static const char *plain_of(const struct cpu_forms *f, const char *group, int64_t cols)
 {
-    return rest_of(f, group, cols) + (f->rest ? block_bytes(cols) : 0);
+    return rest_of(f, group, CPU_COLUMNS_MAX, cols) +
+           (f->rest ? block_bytes(cols, CPU_COLUMNS_MAX) : 0);
 }
 
 static void gather(float *to, int width, const float *const *x, int n, int64_t cols)
@@ -146,21 +146,30 @@ static void left_over(float *left, const char *group, int width, const float *co
         }
 }
 
-void cpu_group_ready(const struct cpu_kernels *k, const struct cpu_forms *f, char *group,
+void cpu_group_ready(const struct cpu_kernels *k, const struct cpu_forms *f, char *group, int width,
                      const float *const *x, int n, int64_t cols, float *left)
 {
-    int width = cpu_group_width(n);
     if (f->block)
         k->round(group, width, x, n, cols);
     if (f->plain)
         gather((float *)plain_of(f, group, cols), width, x, n, cols);
     if (f->rest) {
-        const float *rows[CPU_COLUMNS_MAX];
+        const float *rows[CPU_WIDE_ROWS];
         left_over(left, group, width, x, n, cols);
         for (int i = 0; i < n; i++)
             rows[i] = left + i * cols;
-        k->round((char *)rest_of(f, group, cols), width, rows, n, cols);
+        k->round((char *)rest_of(f, group, width, cols), width, rows, n, cols);
     }
+}
+
+void cpu_group_times_wide(const struct cpu_kernels *k, struct cpu_tile *t,
+                          const struct qn_tensor *w, const struct cpu_forms *f, const char *group)
+{
+    t->type = w->dtype;
+    t->cols = w->shape[w->ndim - 1];
+    t->group = group;
+    t->rest = fine(w) ? rest_of(f, group, CPU_WIDE_ROWS, t->cols) : NULL;
+    k->wide.tile(t);
 }
 
 void cpu_group_times_panel(const struct cpu_kernels *k, float *tile, const struct qn_tensor *w,
@@ -179,7 +188,7 @@ void cpu_group_times_panel(const struct cpu_kernels *k, float *tile, const struc
     multiply(tile, from, group, cols);
     if (fine(w)) {
         float more[CPU_COLUMNS_MAX * CPU_PANEL] __attribute__((aligned(64)));
-        multiply(more, from, rest_of(f, group, cols), cols);
+        multiply(more, from, rest_of(f, group, width, cols), cols);
         for (int j = 0; j < width * CPU_PANEL; j++)
             tile[j] += more[j];
     }

@@ -59,20 +59,10 @@ struct job {
     int64_t start[QN_SPANS_MAX + 1]; /* items before each span */
 };
 
-enum { MANY_KEYS = 256, MANY_DIM = 64 };
-
-/* Enough queries that share a page for the kernel that lays it out anew. Short texts and narrow
- * heads, whose attention costs little, keep their precision. */
-static bool many(const struct job *j, const struct qn_span *s)
-{
-    return j->dev->k->attend_many && j->cache->k_dim >= MANY_DIM &&
-           (int64_t)s->past + s->n >= MANY_KEYS && (int64_t)s->n * j->group >= CPU_ATTEND_QUERIES;
-}
-
 /* Query rows of one item. */
-static int64_t step_of(const struct job *j, const struct qn_span *s)
+static int64_t step_of(const struct job *j)
 {
-    return (many(j, s) ? CPU_ATTEND_MANY : CPU_ATTEND_QUERIES) / j->group;
+    return CPU_ATTEND_QUERIES / j->group;
 }
 
 /* Query rows from `row` on and heads of item `part` of a span's cache heads. */
@@ -80,7 +70,7 @@ static struct cpu_attend block_of(const struct job *j, const struct qn_span *s, 
                                   int64_t part, int worker)
 {
     const struct qn_kv_layer *c = j->cache;
-    int64_t step = step_of(j, s), kv = part / j->parts, group = j->q->shape[1] / c->kv_heads;
+    int64_t step = step_of(j), kv = part / j->parts, group = j->q->shape[1] / c->kv_heads;
     int64_t first_head = kv * group + part % j->parts * j->group,
             left = (kv + 1) * group - first_head;
     const char *base = (const char *)c->mem->host + (size_t)kv * c->head_bytes;
@@ -127,13 +117,10 @@ static void attend_item(void *arg, int64_t item, int worker)
     }
     const struct qn_span *s = &j->spans[lo];
     int64_t within = item - j->start[lo], heads = j->cache->kv_heads * j->parts;
-    int64_t step = step_of(j, s), blocks = (s->n + step - 1) / step;
+    int64_t step = step_of(j), blocks = (s->n + step - 1) / step;
     int64_t row = (blocks - 1 - within / heads) * step;
     struct cpu_attend a = block_of(j, s, row, within % heads, worker);
-    if (many(j, s))
-        j->dev->k->attend_many(&a);
-    else
-        j->dev->k->attend(&a);
+    j->dev->k->attend(&a);
 }
 
 /* ---- one long sequence: its keys are shared out, too ---- */
@@ -179,8 +166,7 @@ static bool share_keys(const struct job *j, struct shared *s)
     struct cpu_attend a = block_of(j, span, 0, 0, 0);
     int64_t first = cpu_first_key(&a, span->past) / CPU_ATTEND_SPLIT;
     *s = (struct shared){j, first, (keys - 1) / CPU_ATTEND_SPLIT + 1 - first};
-    return j->n_spans == 1 && span->n <= step_of(j, span) && !many(j, span) && s->splits > 1 &&
-           heads < 4 * j->threads &&
+    return j->n_spans == 1 && span->n <= step_of(j) && s->splits > 1 && heads < 4 * j->threads &&
            heads * s->splits * part_step(j) <=
                cpu_parts_floats(j->dev->reserved.heads, j->dev->reserved.head_dim);
 }
@@ -211,7 +197,7 @@ void cpu_attention(struct qn_device *dev, struct qn_tensor *out, const struct qn
         return;
     }
     for (int i = 0; i < n_spans; i++) {
-        int64_t step = step_of(&j, &spans[i]);
+        int64_t step = step_of(&j);
         j.start[i + 1] = j.start[i] + (spans[i].n + step - 1) / step * heads;
     }
     qn_pool_run(j.dev->pool, attend_item, &j, j.start[n_spans]);

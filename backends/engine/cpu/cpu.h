@@ -71,22 +71,22 @@ typedef void (*cpu_rows_fn)(float *y, const void *rows, size_t row_bytes, int n,
 struct cpu_tile {
     float *y;               /* row r, output o of panel p: y[p * y_panel + r * y_row + o] */
     int64_t y_panel, y_row; /* in floats */
-    const void *first, *second, *group;
+    enum qn_dtype type;
+    const void *first, *second; /* the same: there is but one */
+    const void *group, *rest;   /* as pack.h lays `rows` of them out; rest is added, NULL: none */
     int n; /* rows of the group that mean something, and of y that are written: no others are */
     int64_t cols;
     const char *ask, *ask_end; /* memory that is wanted next: asked for as there is time */
 };
 
-/* The wide form of pack.h: products of many rows. */
+/* Products of many rows with block weights that are taken apart once for all of them (pack.h). They
+ * are those of `panel` to the bit: the same sums of integers, scaled in the same order. */
 struct cpu_wide {
-    bool (*supported)(void);      /* NULL: wherever the set is */
-    int panel_bytes, group_bytes; /* of CPU_WIDE columns; 0: this set has no such form */
-    int rows;                     /* of one group: a multiple of 8, at most CPU_WIDE_GROUP_ROWS */
-    /* A group of n rows, 1 to `rows`; cols a multiple of 32, filled up to cpu_wide_cols(). */
-    void (*round)(void *group, const float *const *x, int n, int64_t cols);
+    bool (*supported)(void); /* NULL: wherever the set is */
+    int rows;                /* of one group, at most CPU_WIDE_ROWS; 0: this set has no such form */
     void (*tile)(const struct cpu_tile *t);
-    /* Before a thread's first tile and after its last; MAY be NULL. */
-    void (*begin)(void);
+    /* Before a thread's first tile of a type and after its last. */
+    void (*begin)(enum qn_dtype type);
     void (*end)(void);
 };
 
@@ -110,8 +110,6 @@ struct cpu_kernels {
      * a->part [n·group][v_dim filled up + 2]; then n of them to the result. */
     void (*attend_part)(const struct cpu_attend *a, int64_t split);
     void (*attend_join)(const struct cpu_attend *a, int64_t n);
-    /* MAY be NULL: the same for CPU_ATTEND_MANY, with less precise products. */
-    void (*attend_many)(const struct cpu_attend *a);
     void (*conv)(const struct cpu_conv *a);
     void (*delta)(const struct cpu_delta *a);
     void (*scan)(const struct cpu_scan *a);
@@ -120,13 +118,9 @@ struct cpu_kernels {
     void (*round)(void *group, int nc, const float *const *x, int n, int64_t cols);
     cpu_panel_fn panel[QN_DTYPE_COUNT][4]; /* by block type, and for nc = 1, 2, 4, 8 */
     cpu_rows_fn rows[QN_DTYPE_COUNT][4];   /* by plain type, likewise */
-    struct cpu_wide wide[2];               /* of block types, of plain ones */
-    struct cpu_wide wide_else[2];          /* where the former cannot be used; none: zeros */
-    /* A panel in wide form, of cpu_wide_cols(cols); NULL where the set or the type has none. */
+    struct cpu_wide wide;
+    /* A panel in wide form; NULL where the set or the type has none. */
     void (*wide_panel[QN_DTYPE_COUNT])(void *out, const void *panel, int64_t cols);
-    /* The same from n rows of plain weights in the file; zeros fill up. */
-    void (*wide_rows[QN_DTYPE_COUNT])(void *out, const void *rows, size_t row_bytes, int n,
-                                      int64_t cols);
 };
 
 extern const struct cpu_kernels cpu_kernels_generic, cpu_kernels_avx2, cpu_kernels_avxvnni,
@@ -134,12 +128,8 @@ extern const struct cpu_kernels cpu_kernels_generic, cpu_kernels_avx2, cpu_kerne
 /* Whether the processor converts half precision: __builtin_cpu_supports of clang 14 has no name
  * for it. */
 bool cpu_has_f16c(void);
-bool cpu_has_bf16(void); /* AVX512-BF16, likewise */
-/* Tiles of bytes, which the first call asks the kernel for, and of BF16. */
+/* Tiles of bytes, which the first call asks the kernel for. */
 bool cpu_has_amx(void);
-bool cpu_has_amx_bf16(void);
-
-void cpu_attend_bf16(const struct cpu_attend *a);
 
 /* All sets compiled into this program, best first, generic last, NULL at the end; not all may run
  * here. */
@@ -159,9 +149,7 @@ enum {
     CPU_ATTEND_KEYS = QN_KV_PAGE,
     CPU_ATTEND_SPLIT = 512,      /* keys with sums of their own */
     CPU_ATTEND_SPLITS_MAX = 128, /* that threads share; longer contexts are not shared */
-    CPU_ATTEND_MANY = 128,
-    CPU_WIDE_GROUP_ROWS = 32, /* most rows of one group in wide form */
-    CPU_ATTEND_PAD = 32       /* heads are filled up to a multiple of it */
+    CPU_ATTEND_PAD = 32          /* heads are filled up to a multiple of it */
 };
 
 /* The first key that a query at position pos sees. */
@@ -177,7 +165,8 @@ static inline int64_t cpu_first_key(const struct cpu_attend *a, int64_t pos)
 static inline int64_t cpu_attend_floats(int64_t head_dim)
 {
     int64_t wide = (head_dim + CPU_ATTEND_PAD - 1) / CPU_ATTEND_PAD * CPU_ATTEND_PAD;
-    return (CPU_ATTEND_KEYS + 2 * CPU_ATTEND_MANY) * wide + CPU_ATTEND_MANY * (CPU_ATTEND_KEYS + 2);
+    return (CPU_ATTEND_KEYS + 3 * CPU_ATTEND_QUERIES) * wide +
+           CPU_ATTEND_QUERIES * (CPU_ATTEND_KEYS + CPU_ATTEND_PAD + 4);
 }
 
 /* Floats for the sums of the splits of one row's attention. */

@@ -1,43 +1,52 @@
-/* Products of many rows in tiles (AMX), eight times the byte products of a vector's instruction.
+/* Products of many rows in tiles (AMX).
  *
- * The wide form of a panel (pack.h) stands as it is: sixteen vectors of [16 rows][4 columns], or of
- * [16 rows][2 columns] in BF16, are the right-hand tile of one multiplication. So the weights are
- * brought to the wide form by AVX-512's code, and only activations are laid out otherwise: 32 rows
- * by 64 bytes, two left-hand tiles. Two by two tiles of sums use all eight: each tile that is
- * loaded is multiplied twice.
+ * A unit of a panel in wide form (pack.h) stands as it is: eight vectors of [16 rows][4 columns]
+ * are the right-hand tile of one multiplication, sixteen rows of activations the left-hand one.
+ * Where a scale belongs to 16 columns, four vectors are. The sums of a tile are integers, and so
+ * exact; they are scaled as AVX-512's block_panel() scales them, operation by operation, so that a
+ * row gets the same bits here and there. The scaled sums of one panel stay in sixteen registers:
+ * loading and storing them would take longer than the products.
  *
- * Sums of bytes are taken to f32 every CPU_WIDE columns, as scales change there; sums of BF16 stay
- * in their tiles to the end. The tests compile this file a second time, with the instructions
- * stated in C, for machines without them. */
+ * The tests compile this file a second time, with the instructions stated in C, for machines
+ * without them. */
 #include "engine/cpu/ahead.h"
 #include "engine/cpu/amx.h"
 
 #include <immintrin.h>
-#include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
 
 enum {
-    TILE_ROWS = 16,
-    TILE_BYTES = 1024,                /* 16 rows of 64 */
-    PAIR_BYTES = 2 * TILE_BYTES,      /* of 32 rows of activations, 64 bytes of each */
-    HALVES = CPU_WIDE / 64,           /* tiles of bytes along CPU_WIDE columns */
-    SUMS = CPU_TILES_ROWS * CPU_PANEL /* of one panel */
+    R = CPU_WIDE_ROWS,
+    ACT_UNIT = ACT_BYTES(R), /* bytes of 32 columns of activations */
+    SUMS = R * CPU_PANEL     /* of one tile */
 };
 
-/* All eight tiles have 16 rows of 64 bytes: palette 1. */
-void cpu_tiles_begin(void)
+INLINE bool halves_apart(enum qn_dtype t)
 {
-    static const struct {
+    const enum cpu_scales form = cpu_layout(t)->scales;
+    return form == SCALES_K16 || form == SCALES_K16_MIN || form == SCALES_E4M3;
+}
+
+/* Sums in tiles 0 and 1, activations in 4 and 5, weights in 6 and 7: palette 1. */
+void cpu_tiles_begin(enum qn_dtype type)
+{
+    struct config {
         uint8_t palette, start_row, none[14];
         uint16_t row_bytes[16];
         uint8_t rows[16];
-    } config __attribute__((aligned(64))) = {
-        .palette = 1,
-        .row_bytes = {64, 64, 64, 64, 64, 64, 64, 64},
-        .rows = {16, 16, 16, 16, 16, 16, 16, 16},
     };
-    _tile_loadconfig(&config);
+    static const struct config of_32 __attribute__((aligned(64))) = {
+        .palette = 1,
+        .row_bytes = {64, 64, 64, 64, 32, 32, 64, 64},
+        .rows = {R, R, R, R, R, R, 8, 8},
+    };
+    static const struct config of_16 __attribute__((aligned(64))) = {
+        .palette = 1,
+        .row_bytes = {64, 64, 64, 64, 16, 16, 64, 64},
+        .rows = {R, R, R, R, R, R, 4, 4},
+    };
+    _tile_loadconfig(halves_apart(type) ? &of_16 : &of_32);
 }
 
 /* Without tiles in use a thread's registers are saved faster, and the core may clock higher. */
@@ -46,155 +55,162 @@ void cpu_tiles_end(void)
     _tile_release();
 }
 
-INLINE void clear_sums(void)
+/* sum [2][R][16] = two products: of two units, or of the halves of one. */
+INLINE void multiply_two(int32_t *sum, const char *x0, const char *w0, const char *x1,
+                         const char *w1)
 {
     _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-}
-
-/* The tiles of sums to two panels' y, rows `row` bytes apart; lower halves only where rows are. */
-INLINE void store_sums(void *first, void *second, int64_t row, bool lower)
-{
-    _tile_stored(0, first, row);
-    _tile_stored(1, second, row);
-    if (lower) {
-        _tile_stored(2, (char *)first + TILE_ROWS * row, row);
-        _tile_stored(3, (char *)second + TILE_ROWS * row, row);
-    }
-}
-
-/* ---- eight bits ---- */
-
-/* Rows of activations that tiles take in: 16 or all. */
-static int rows_taken(int n)
-{
-    return n > TILE_ROWS ? CPU_TILES_ROWS : TILE_ROWS;
-}
-
-/* As wide_round() of AVX-512 rounds, so that results are the same. */
-void cpu_tiles_round(void *group, const float *const *x, int n, int64_t cols)
-{
-    char *out = group;
-    for (int64_t k = 0; k < cols; k += CPU_WIDE, out += CPU_TILES_GROUP)
-        for (int c = 0; c < rows_taken(n); c++) {
-            __m512 v[CPU_WIDE / 16], high = _mm512_setzero_ps();
-            for (int i = 0; i < CPU_WIDE / 16; i++) {
-                v[i] = c < n && k + 16 * i < cols ? _mm512_loadu_ps(x[c] + k + 16 * i)
-                                                  : _mm512_setzero_ps();
-                high = _mm512_max_ps(high, _mm512_abs_ps(v[i]));
-            }
-            const float top = _mm512_reduce_max_ps(high), d = top / 127;
-            const __m512 inverse = _mm512_set1_ps(top > 1e-30f ? 127 / top : 0);
-            for (int i = 0; i < CPU_WIDE / 16; i++) {
-                char *to = out + i / 4 * PAIR_BYTES + 64 * c + i % 4 * 16;
-                __m512i q = _mm512_cvtps_epi32(_mm512_mul_ps(v[i], inverse));
-                _mm_storeu_si128((__m128i *)to, _mm512_cvtepi32_epi8(q));
-            }
-            memcpy(out + HALVES * PAIR_BYTES + 4 * c, &d, 4);
-        }
-}
-
-/* 64 columns. a, b: tiles of two panels; x: of the activations. */
-INLINE void bytes_onto(const char *a, const char *b, const char *x, bool lower)
-{
-    _tile_loadd(4, x, 64);
-    _tile_loadd(6, a, 64);
+    _tile_loadd(4, x0, 32);
+    _tile_loadd(6, w0, 64);
     _tile_dpbssd(0, 4, 6);
-    _tile_loadd(7, b, 64);
-    _tile_dpbssd(1, 4, 7);
-    if (lower) {
-        _tile_loadd(5, x + TILE_BYTES, 64);
-        _tile_dpbssd(2, 5, 6);
-        _tile_dpbssd(3, 5, 7);
+    _tile_zero(1);
+    _tile_loadd(5, x1, 32);
+    _tile_loadd(7, w1, 64);
+    _tile_dpbssd(1, 5, 7);
+    _tile_stored(0, sum, 64);
+    _tile_stored(1, sum + SUMS, 64);
+}
+
+INLINE __m512 floats_at(const int32_t *sum)
+{
+    return _mm512_cvtepi32_ps(_mm512_load_si512(sum));
+}
+
+INLINE __m512 vector_at(const char *p)
+{
+    return _mm512_loadu_ps((const float *)(const void *)p);
+}
+
+INLINE __m512 all_f32(const char *p)
+{
+    return _mm512_set1_ps(*(const float *)(const void *)p);
+}
+
+INLINE __m512i all_i32(const char *p)
+{
+    return _mm512_set1_epi32(*(const int32_t *)(const void *)p);
+}
+
+/* A unit with one scale a row, and perhaps a minimum. */
+INLINE void scale_whole(bool minimum, __m512 total[R], const int32_t *sum, const char *scales,
+                        const char *act)
+{
+    const __m512 s = vector_at(scales), m = minimum ? vector_at(scales + 64) : s;
+#pragma GCC unroll 16
+    for (int c = 0; c < R; c++) {
+        total[c] = _mm512_fmadd_ps(floats_at(sum + 16 * c),
+                                   _mm512_mul_ps(s, all_f32(act + ACT_D(R) + 4 * c)), total[c]);
+        if (minimum)
+            total[c] = _mm512_fmadd_ps(m, all_f32(act + ACT_DS(R) + 4 * c), total[c]);
     }
 }
 
-/* y = or += the sums of CPU_WIDE columns of one panel by their scales. */
-INLINE void scale_onto(const struct cpu_tile *t, float *y, const int32_t *sum, const char *panel,
-                       const char *x, bool first)
+/* A unit with a scale for each half, and perhaps minima. */
+INLINE void scale_halves(bool minimum, __m512 total[R], const int32_t *sum, const char *scales,
+                         const char *act)
 {
-    const __m512 s = _mm512_loadu_ps((const float *)(panel + CPU_PANEL * CPU_WIDE));
-    const char *d = x + HALVES * PAIR_BYTES;
-    for (int c = 0; c < t->n; c++, y += t->y_row, sum += CPU_PANEL) {
-        float by;
-        memcpy(&by, d + 4 * c, 4);
-        const __m512 v = _mm512_cvtepi32_ps(_mm512_load_si512(sum));
-        const __m512 old = first ? _mm512_setzero_ps() : _mm512_loadu_ps(y);
-        _mm512_storeu_ps(y, _mm512_fmadd_ps(v, _mm512_mul_ps(s, _mm512_set1_ps(by)), old));
+    const __m512 s0 = vector_at(scales), s1 = vector_at(scales + 64);
+    const __m512 m = minimum ? vector_at(scales + 256) : s0;
+    const __m512i m0 = minimum ? _mm512_loadu_si512(scales + 128) : _mm512_setzero_si512();
+    const __m512i m1 = minimum ? _mm512_loadu_si512(scales + 192) : m0;
+#pragma GCC unroll 16
+    for (int c = 0; c < R; c++) {
+        __m512 part = _mm512_mul_ps(floats_at(sum + 16 * c), s0);
+        part = _mm512_fmadd_ps(floats_at(sum + SUMS + 16 * c), s1, part);
+        if (minimum) {
+            __m512i both = _mm512_madd_epi16(m0, all_i32(act + ACT_NHALF0(R) + 4 * c));
+            both =
+                _mm512_add_epi32(both, _mm512_madd_epi16(m1, all_i32(act + ACT_NHALF1(R) + 4 * c)));
+            part = _mm512_fmadd_ps(_mm512_cvtepi32_ps(both), m, part);
+        }
+        total[c] = _mm512_fmadd_ps(part, all_f32(act + ACT_D(R) + 4 * c), total[c]);
     }
 }
+
+/* total = one panel in wide form times a group, all columns. What was multiplied is scaled while
+ * the next products are made. */
+INLINE void panel_times_group(bool halves, bool minimum, __m512 total[R], const char *w, int unit,
+                              const char *x, int64_t units, struct ahead *ahead)
+{
+    int32_t sum[2][2 * SUMS] __attribute__((aligned(64)));
+    const int64_t step = halves ? 1 : 2;
+#pragma GCC unroll 16
+    for (int c = 0; c < R; c++)
+        total[c] = _mm512_setzero_ps();
+    for (int64_t u = 0, side = 0; u < units + step; u += step, side = !side) {
+        if (u < units) {
+            const char *a = x + u * ACT_UNIT, *b = w + u * unit;
+            const bool last = u + 1 == units; /* the second product is then of no meaning */
+            if (halves)
+                multiply_two(sum[side], a, b, a + 16, b + CPU_WIDE_CODES / 2);
+            else
+                multiply_two(sum[side], a, b, last ? a : a + ACT_UNIT, last ? b : b + unit);
+            ask_ahead(ahead);
+        }
+        if (u == 0)
+            continue;
+        const char *act = x + (u - step) * ACT_UNIT;
+        const char *scales = w + (u - step) * unit + CPU_WIDE_CODES;
+        if (halves) {
+            scale_halves(minimum, total, sum[!side], scales, act);
+            continue;
+        }
+        scale_whole(minimum, total, sum[!side], scales, act);
+        if (u - 1 < units)
+            scale_whole(minimum, total, sum[!side] + SUMS, scales + unit, act + ACT_UNIT);
+    }
+}
+
+/* One panel of t to y, or onto it; head: what a panel's sums are multiplied by, or NULL. */
+INLINE void tile_panel(bool halves, bool minimum, const struct cpu_tile *t, float *y,
+                       const char *panel, const char *group, bool onto, struct ahead *ahead)
+{
+    const int head = cpu_head_bytes(t->type);
+    __m512 total[R];
+    panel_times_group(halves, minimum, total, panel + head, cpu_wide_unit(t->type), group,
+                      t->cols / 32, ahead);
+#pragma GCC unroll 16
+    for (int c = 0; c < R; c++) {
+        if (c == t->n)
+            return;
+        __m512 v = head ? _mm512_mul_ps(total[c], vector_at(panel)) : total[c];
+        __asm__("" : "+v"(v)); /* a product is rounded before it is added, as everywhere */
+        if (onto)
+            v = _mm512_add_ps(_mm512_loadu_ps(y), v);
+        _mm512_storeu_ps(y, v);
+        y += t->y_row;
+    }
+}
+
+#define TILE_PANEL(name, halves, minimum)                                                          \
+    static __attribute__((noinline)) void name(const struct cpu_tile *t, float *y,                 \
+                                               const char *panel, const char *group, bool onto,    \
+                                               struct ahead *ahead)                                \
+    {                                                                                              \
+        tile_panel(halves, minimum, t, y, panel, group, onto, ahead);                              \
+    }
+TILE_PANEL(tile_whole, false, false)
+TILE_PANEL(tile_whole_minima, false, true)
+TILE_PANEL(tile_halves, true, false)
+TILE_PANEL(tile_halves_minima, true, true)
 
 void cpu_tiles_tile(const struct cpu_tile *t)
 {
-    int32_t sum[2][SUMS] __attribute__((aligned(64)));
-    const char *a = t->first, *b = t->second, *x = t->group;
-    const bool lower = t->n > TILE_ROWS;
-    struct ahead ahead = ahead_of(t->ask, t->ask_end, t->cols / CPU_WIDE);
-    for (int64_t k = 0;; k += CPU_WIDE) {
-        if (k < t->cols) {
-            clear_sums();
-            for (int h = 0; h < HALVES; h++)
-                bytes_onto(a + h * TILE_BYTES, b + h * TILE_BYTES, x + h * PAIR_BYTES, lower);
-            ask_ahead(&ahead);
+    const enum cpu_scales form = cpu_layout(t->type)->scales;
+    const int panels = t->first == t->second ? 1 : 2;
+    const int64_t steps = panels * (t->cols / 32) * (t->rest ? 2 : 1);
+    struct ahead ahead = ahead_of(t->ask, t->ask_end, steps / (halves_apart(t->type) ? 1 : 2) + 1);
+    for (int p = 0; p < panels; p++)
+        for (int onto = 0; onto < (t->rest ? 2 : 1); onto++) {
+            const char *panel = p ? t->second : t->first, *group = onto ? t->rest : t->group;
+            float *y = t->y + p * t->y_panel;
+            if (form == SCALES_K16_MIN)
+                tile_halves_minima(t, y, panel, group, onto, &ahead);
+            else if (halves_apart(t->type))
+                tile_halves(t, y, panel, group, onto, &ahead);
+            else if (form == SCALES_HALF_MIN || form == SCALES_K32_MIN)
+                tile_whole_minima(t, y, panel, group, onto, &ahead);
+            else
+                tile_whole(t, y, panel, group, onto, &ahead);
         }
-        if (k > 0) { /* what was multiplied before, while these tiles are */
-            const char *d = x - CPU_TILES_GROUP;
-            scale_onto(t, t->y, sum[0], a - CPU_WIDE_PANEL, d, k == CPU_WIDE);
-            scale_onto(t, t->y + t->y_panel, sum[1], b - CPU_WIDE_PANEL, d, k == CPU_WIDE);
-        }
-        if (k == t->cols)
-            return;
-        store_sums(sum[0], sum[1], 64, lower);
-        a += CPU_WIDE_PANEL;
-        b += CPU_WIDE_PANEL;
-        x += CPU_TILES_GROUP;
-    }
-}
-
-/* ---- BF16 ---- */
-
-void cpu_tiles_pairs_round(void *group, const float *const *x, int n, int64_t cols)
-{
-    char *out = group;
-    for (int64_t k = 0; k < cpu_wide_cols(cols); k += 32, out += PAIR_BYTES)
-        for (int c = 0; c < rows_taken(n); c++) {
-            __m512i pairs = _mm512_setzero_si512();
-            if (c < n && k < cols)
-                pairs = (__m512i)_mm512_cvtne2ps_pbh(_mm512_loadu_ps(x[c] + k + 16),
-                                                     _mm512_loadu_ps(x[c] + k));
-            _mm512_storeu_si512(out + 64 * c, pairs);
-        }
-}
-
-void cpu_tiles_pairs_tile(const struct cpu_tile *t)
-{
-    const char *a = t->first, *b = t->second, *x = t->group;
-    const bool lower = t->n > TILE_ROWS;
-    struct ahead ahead = ahead_of(t->ask, t->ask_end, t->cols / 32);
-    clear_sums();
-    for (int64_t k = 0; k < t->cols; k += 32, a += TILE_BYTES, b += TILE_BYTES, x += PAIR_BYTES) {
-        ask_ahead(&ahead);
-        _tile_loadd(4, x, 64);
-        _tile_loadd(6, a, 64);
-        _tile_dpbf16ps(0, 4, 6);
-        _tile_loadd(7, b, 64);
-        _tile_dpbf16ps(1, 4, 7);
-        if (lower) {
-            _tile_loadd(5, x + TILE_BYTES, 64);
-            _tile_dpbf16ps(2, 5, 6);
-            _tile_dpbf16ps(3, 5, 7);
-        }
-    }
-    if (t->n % TILE_ROWS == 0) {
-        store_sums(t->y, t->y + t->y_panel, t->y_row * 4, lower);
-        return;
-    }
-    float sum[2][SUMS] __attribute__((aligned(64))); /* whole tiles do not fit y */
-    store_sums(sum[0], sum[1], 64, lower);
-    for (int p = 0; p < 2; p++)
-        for (int c = 0; c < t->n; c++)
-            memcpy(t->y + p * t->y_panel + c * t->y_row, sum[p] + c * CPU_PANEL,
-                   CPU_PANEL * sizeof(float));
 }

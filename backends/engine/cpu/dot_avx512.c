@@ -346,26 +346,14 @@ static bool supported(void)
     .rms_norm = lanes_rms_norm, .silu_mul = lanes_silu_mul, .mul = lanes_mul,                      \
     .sigmoid_mul = lanes_sigmoid_mul, .softmax = lanes_softmax, .add = lanes_add,                  \
     .dot = lanes_dot, .narrow = lanes_narrow, .widen = lanes_widen, .keep = keep_row,              \
-    .attend = attend, .attend_part = attend_part, .attend_join = attend_join,                      \
-    .attend_many = cpu_attend_bf16, .conv = lanes_conv, .delta = lanes_delta, .scan = lanes_scan,  \
-    .round = lanes_round, .panel = {QN_BLOCK_TYPES(BLOCK_ROW)},                                    \
-    .rows = {[QN_F32] = PLAIN_ROW(f32), [QN_F16] = PLAIN_ROW(f16), [QN_BF16] = PLAIN_ROW(bf16)},   \
-    .wide_panel = {QN_BLOCK_TYPES(WIDE_ROW)},                                                      \
-    .wide_rows = {[QN_F16] = f16_pairs, [QN_BF16] = bf16_pairs}
-#define WIDE_BYTES                                                                                 \
-    {                                                                                              \
-        NULL, CPU_WIDE_PANEL, CPU_WIDE_GROUP, CPU_COLUMNS_MAX, wide_round, wide_tile, NULL, NULL   \
-    }
-#define WIDE_PAIRS                                                                                 \
-    {                                                                                              \
-        has_bf16, CPU_PAIRS_PANEL, CPU_PAIRS_GROUP, CPU_COLUMNS_MAX, pairs_round, pairs_tile,      \
-            NULL, NULL                                                                             \
-    }
+    .attend = attend, .attend_part = attend_part, .attend_join = attend_join, .conv = lanes_conv,  \
+    .delta = lanes_delta, .scan = lanes_scan, .round = lanes_round,                                \
+    .panel = {QN_BLOCK_TYPES(BLOCK_ROW)},                                                          \
+    .rows = {[QN_F32] = PLAIN_ROW(f32), [QN_F16] = PLAIN_ROW(f16), [QN_BF16] = PLAIN_ROW(bf16)}
 
 const struct cpu_kernels cpu_kernels_avx512 = {
     .name = "avx512",
     .supported = supported,
-    .wide = {WIDE_BYTES, WIDE_PAIRS},
     BOTH_SETS,
 };
 
@@ -377,10 +365,7 @@ static bool with_tiles(void)
 const struct cpu_kernels cpu_kernels_amx = {
     .name = "amx",
     .supported = with_tiles,
-    .wide = {{NULL, CPU_WIDE_PANEL, CPU_TILES_GROUP, CPU_TILES_ROWS, cpu_tiles_round,
-              cpu_tiles_tile, cpu_tiles_begin, cpu_tiles_end},
-             {cpu_has_amx_bf16, CPU_PAIRS_PANEL, CPU_TILES_PAIRS_GROUP, CPU_TILES_ROWS,
-              cpu_tiles_pairs_round, cpu_tiles_pairs_tile, cpu_tiles_begin, cpu_tiles_end}},
-    .wide_else = {WIDE_BYTES, WIDE_PAIRS},
+    .wide = {NULL, CPU_WIDE_ROWS, cpu_tiles_tile, cpu_tiles_begin, cpu_tiles_end},
     BOTH_SETS,
+    .wide_panel = {QN_BLOCK_TYPES(WIDE_ROW)},
 };

@@ -49,7 +49,7 @@ struct job {
     int64_t n_groups, n_active;
 
     struct cpu_forms forms;
-    const struct cpu_wide *form;     /* that all products take when rows are many; NULL: none */
+    bool wide;                       /* all products take the wide form when rows are many */
     int64_t group_lines, wide_lines; /* of the activations of one group */
     int64_t lines;                   /* of all groups */
     bool one_row;                    /* all groups hold the same row: the first serves for all */
@@ -71,8 +71,9 @@ static int64_t groups_max(int64_t choices, int64_t experts)
 
 size_t cpu_experts_bytes(const struct cpu_kernels *k, const struct qn_reserve *r)
 {
-    size_t group = cpu_group_bytes(&(struct cpu_forms){true, true, true}, r->experts_cols);
-    size_t wide = cpu_wide_bytes(&k->wide[0], r->experts_cols);
+    const struct cpu_forms all = {true, true, true};
+    size_t group = cpu_group_bytes(&all, r->experts_cols);
+    size_t wide = k->wide.rows ? cpu_wide_bytes(&all, r->experts_cols) : 0;
     return (size_t)groups_max(r->rows * r->experts_used, r->experts) *
            (wide > group ? wide : group);
 }
@@ -89,30 +90,27 @@ static int32_t expert_of(const struct job *j, int64_t choice)
     return j->ids ? ((const int32_t *)cpu_data(j->ids))[choice] : (int32_t)(choice % j->used);
 }
 
-/* What activations are made ready as: the wide form only where all products take that of block
- * weights. Plain experts keep their precision. */
+/* What activations are made ready as: the wide form only where all products take it. */
 static void choose_forms(struct job *j)
 {
     const int64_t cols = j->x->shape[1];
-    bool wide = true;
+    j->wide = true;
     for (int i = 0; i < j->n_parts; i++) {
         const struct qn_tensor *w = j->parts[i].w;
         cpu_forms_add(&j->forms, w);
-        wide &= cpu_wide(j->dev->k, w, CPU_WIDE_FROM) && cpu_wide_form(w) == 0;
+        j->wide &= cpu_wide(j->dev->k, w, CPU_WIDE_FROM);
     }
     j->group_lines = (int64_t)cpu_group_bytes(&j->forms, cols) / CPU_ALIGN;
-    if (wide) {
-        j->form = &j->dev->k->wide[0];
-        j->wide_lines = (int64_t)cpu_wide_bytes(j->form, cols) / CPU_ALIGN;
-    }
+    if (j->wide)
+        j->wide_lines = (int64_t)cpu_wide_bytes(&j->forms, cols) / CPU_ALIGN;
 }
 
 /* The choices first .. end - 1, all of expert e. */
 static void add_active(struct job *j, int64_t e, int32_t first, int32_t end)
 {
     struct active *a = &j->active[j->n_active++];
-    const bool wide = j->form && end - first >= CPU_WIDE_FROM;
-    const int32_t rows = wide ? j->form->rows : CPU_COLUMNS_MAX;
+    const bool wide = j->wide && end - first >= CPU_WIDE_FROM;
+    const int32_t rows = wide ? CPU_WIDE_ROWS : CPU_COLUMNS_MAX;
     *a = (struct active){(int32_t)e, (int32_t)j->n_groups, 0, wide};
     for (int32_t i = first; i < end; i += rows, a->groups++) {
         const int32_t at = j->one_row ? 0 : (int32_t)j->lines;
@@ -165,16 +163,14 @@ static void ready_group(void *arg, int64_t g, int worker)
     const struct job *j = arg;
     const struct group *group = &j->group[g];
     bool own = j->x->shape[0] == j->choices; /* each choice has an input of its own */
-    const float *x[CPU_WIDE_GROUP_ROWS];
+    const float *x[CPU_WIDE_ROWS];
     for (int i = 0; i < group->n; i++) {
         int32_t choice = j->choice[group->first + i];
         x[i] = cpu_at(j->x, own ? choice : choice / j->used, 0);
     }
-    if (group->wide)
-        j->form->round(group_at(j, g), x, group->n, j->x->shape[1]);
-    else
-        cpu_group_ready(j->dev->k, &j->forms, group_at(j, g), x, group->n, j->x->shape[1],
-                        work_of(j, worker));
+    cpu_group_ready(j->dev->k, &j->forms, group_at(j, g),
+                    group->wide ? CPU_WIDE_ROWS : cpu_group_width(group->n), x, group->n,
+                    j->x->shape[1], work_of(j, worker));
 }
 
 static void run(const struct job *j, qn_pool_fn fn, int64_t n, bool alone)
@@ -229,15 +225,14 @@ static void panel_times_group(const struct job *j, const struct qn_expert_linear
 static void pair_times_group(const struct job *j, const struct qn_expert_linear *l, int32_t expert,
                              int64_t panel, int64_t g, struct cpu_tile *t)
 {
-    float tile[2 * CPU_WIDE_GROUP_ROWS * CPU_PANEL] __attribute__((aligned(64)));
+    float tile[2 * CPU_WIDE_ROWS * CPU_PANEL] __attribute__((aligned(64)));
     const struct group *group = &j->group[g];
     const int panels = t->first == t->second ? 1 : 2;
     t->y = tile;
-    t->y_panel = j->form->rows * CPU_PANEL;
+    t->y_panel = CPU_WIDE_ROWS * CPU_PANEL;
     t->y_row = CPU_PANEL;
-    t->group = group_at(j, g);
     t->n = group->n;
-    j->form->tile(t);
+    cpu_group_times_wide(j->dev->k, t, l->w, &j->forms, group_at(j, g));
     for (int p = 0; p < panels; p++)
         for (int i = 0; i < group->n; i++)
             store(j, l, tile + p * t->y_panel + i * CPU_PANEL, j->choice[group->first + i], expert,
@@ -250,9 +245,10 @@ static void expert_wide(const struct job *j, const struct qn_expert_linear *l,
                         const struct active *a, int64_t first, int64_t end, const char *then,
                         float *work)
 {
-    const int64_t cols = cpu_wide_cols(l->w->shape[2]);
     const int64_t bytes = cpu_panel_at(l->w, 0, 1) - cpu_panel_at(l->w, 0, 0);
-    char *wide[2] = {(char *)work, (char *)work + cols / CPU_WIDE * j->form->panel_bytes};
+    char *wide[2] = {(char *)work,
+                     (char *)work + cpu_wide_panel_bytes(l->w->dtype, l->w->shape[2])};
+    j->dev->k->wide.begin(l->w->dtype);
     for (int64_t p = first; p < end; p += 2) {
         const int panels = end - p < 2 ? 1 : 2;
         const char *next = p + 2 < end ? cpu_panel_at(l->w, a->expert, p + 2) : then;
@@ -263,12 +259,12 @@ static void expert_wide(const struct job *j, const struct qn_expert_linear *l,
         for (int32_t g = 0; g < a->groups; g++) {
             struct cpu_tile t = {.first = wide[0],
                                  .second = wide[panels - 1],
-                                 .cols = cols,
                                  .ask = next ? next + g * share : NULL,
                                  .ask_end = next ? next + (g + 1) * share : NULL};
             pair_times_group(j, l, a->expert, p, a->first_group + g, &t);
         }
     }
+    j->dev->k->wide.end();
 }
 
 /* All choices of an expert, times panels first .. end - 1. */
@@ -284,18 +280,6 @@ static void expert_panels(const struct job *j, const struct qn_expert_linear *l,
         for (int64_t p = first; p < end; p++)
             for (int32_t g = g0; g < a->groups && g < g0 + GROUPS_AT_ONCE; g++)
                 panel_times_group(j, l, a->expert, p, a->first_group + g);
-}
-
-static void begin_tiles(const struct job *j)
-{
-    if (j->form && j->form->begin)
-        j->form->begin();
-}
-
-static void end_tiles(const struct job *j)
-{
-    if (j->form && j->form->end)
-        j->form->end();
 }
 
 static int64_t end_of(const struct job *j, int part, int64_t first)
@@ -317,9 +301,7 @@ static void product_item(void *arg, int64_t i, int worker)
     const char *then = NULL;
     if (end < divide_up(w->shape[1], CPU_PANEL))
         then = cpu_panel_at(w, a->expert, end);
-    begin_tiles(j);
     expert_panels(j, &j->parts[p], a, first, end, then, work_of(j, worker));
-    end_tiles(j);
 }
 
 static void sum_item(void *arg, int64_t i, int worker)
@@ -330,14 +312,12 @@ static void sum_item(void *arg, int64_t i, int worker)
     int64_t cols = end * CPU_PANEL < out ? (end - first) * CPU_PANEL : out - first * CPU_PANEL;
     for (int64_t r = 0; r < l->y->shape[0]; r++)
         memset((float *)cpu_at(l->y, r, 0) + first * CPU_PANEL, 0, (size_t)cols * sizeof(float));
-    begin_tiles(j);
     for (int64_t i_active = 0; i_active < j->n_active; i_active++) {
         const struct active *a = &j->active[i_active];
         const char *then =
             i_active + 1 < j->n_active ? cpu_panel_at(l->w, a[1].expert, first) : NULL;
         expert_panels(j, l, a, first, end, then, work_of(j, worker));
     }
-    end_tiles(j);
 }
 
 static void multiply(struct job *j)
@@ -364,7 +344,7 @@ static void multiply(struct job *j)
         if (j->sum && few)
             n /= j->n_active;
         n = n > fair ? fair : n;
-        if (j->form && !few) /* pairs are whole */
+        if (j->wide && !few) /* pairs are whole */
             n = n < 2 ? 2 : n / 2 * 2;
         j->step[i] = n < 1 ? 1 : n;
         j->chunks[i] = divide_up(panels[i], j->step[i]);

@@ -15,11 +15,12 @@ struct job {
     struct cpu_forms forms;
     size_t group_bytes; /* of the activations of one group of rows */
     int64_t groups;
-    struct wide {
-        char *at; /* groups of activations in this wide form, after the others; NULL: not needed */
-        size_t bytes;
-        int64_t groups;
-    } wide[2];
+    struct {
+        struct cpu_forms forms;
+        char *at; /* groups of activations for the wide form, after the others */
+        size_t group_bytes;
+        int64_t groups; /* 0: not needed */
+    } wide;
     int64_t start[QN_LINEAR_MAX + 1]; /* items before each product */
     int64_t step[QN_LINEAR_MAX];      /* rows of one item */
 };
@@ -39,19 +40,18 @@ static int64_t divide_up(int64_t a, int64_t b)
 
 size_t cpu_matmul_bytes(const struct cpu_kernels *k, int64_t rows, int64_t cols)
 {
-    size_t bytes = (size_t)divide_up(rows, CPU_COLUMNS_MAX) *
-                   cpu_group_bytes(&(struct cpu_forms){true, true, true}, cols);
-    for (int i = 0; i < 2; i++)
-        if (k->wide[i].panel_bytes)
-            bytes += (size_t)divide_up(rows, k->wide[i].rows) * cpu_wide_bytes(&k->wide[i], cols);
+    const struct cpu_forms all = {true, true, true};
+    size_t bytes = (size_t)divide_up(rows, CPU_COLUMNS_MAX) * cpu_group_bytes(&all, cols);
+    if (k->wide.rows)
+        bytes += (size_t)divide_up(rows, CPU_WIDE_ROWS) * cpu_wide_bytes(&all, cols);
     return bytes;
 }
 
 /* Rows of activations, or two panels in wide form. */
 int64_t cpu_matmul_floats(int64_t cols)
 {
-    int64_t wide = cpu_wide_cols(cols) / CPU_WIDE * 2 * CPU_PAIRS_PANEL / (int64_t)sizeof(float);
-    return wide > CPU_COLUMNS_MAX * cols ? wide : CPU_COLUMNS_MAX * cols;
+    int64_t wide = 2 * (CPU_PANEL + (cols + 31) / 32 * (CPU_WIDE_UNIT_MAX / 4));
+    return wide > CPU_WIDE_ROWS * cols ? wide : CPU_WIDE_ROWS * cols;
 }
 
 static char *group_at(const struct job *j, int64_t g)
@@ -66,61 +66,46 @@ static int rows_of_group(const struct job *j, int64_t g, int most)
     return (int)(rows < most ? rows : most);
 }
 
-static void ready_group(const struct job *j, int64_t g, float *work)
+static void ready_rows(const struct job *j, const struct cpu_forms *forms, char *group,
+                       int64_t first, int n, int width, float *work)
 {
-    const float *x[CPU_COLUMNS_MAX];
-    int n = rows_of_group(j, g, CPU_COLUMNS_MAX);
+    const float *x[CPU_WIDE_ROWS];
     for (int i = 0; i < n; i++)
-        x[i] = cpu_at(j->x, g * CPU_COLUMNS_MAX + i, 0);
-    cpu_group_ready(j->dev->k, &j->forms, group_at(j, g), x, n, j->x->shape[1], work);
-}
-
-static void ready_wide(const struct job *j, int form, int64_t g)
-{
-    const struct cpu_wide *wide = &j->dev->k->wide[form];
-    const float *x[CPU_WIDE_GROUP_ROWS];
-    int n = rows_of_group(j, g, wide->rows);
-    for (int i = 0; i < n; i++)
-        x[i] = cpu_at(j->x, g * wide->rows + i, 0);
-    wide->round(j->wide[form].at + (size_t)g * j->wide[form].bytes, x, n, j->x->shape[1]);
+        x[i] = cpu_at(j->x, first + i, 0);
+    cpu_group_ready(j->dev->k, forms, group, width, x, n, j->x->shape[1], work);
 }
 
 /* The groups of all forms that are needed, one after another. */
 static void ready_item(void *arg, int64_t i, int worker)
 {
     const struct job *j = arg;
-    const int64_t groups = cpu_forms_any(&j->forms) ? j->groups : 0;
-    if (i < groups)
-        ready_group(j, i, j->dev->work + worker * j->dev->work_floats);
-    else if (i < groups + j->wide[0].groups)
-        ready_wide(j, 0, i - groups);
-    else
-        ready_wide(j, 1, i - groups - j->wide[0].groups);
+    const int64_t groups = cpu_forms_any(&j->forms) ? j->groups : 0, g = i - groups;
+    float *work = j->dev->work + worker * j->dev->work_floats;
+    if (i < groups) {
+        int n = rows_of_group(j, i, CPU_COLUMNS_MAX);
+        ready_rows(j, &j->forms, group_at(j, i), i * CPU_COLUMNS_MAX, n, cpu_group_width(n), work);
+    } else {
+        ready_rows(j, &j->wide.forms, j->wide.at + (size_t)g * j->wide.group_bytes,
+                   g * CPU_WIDE_ROWS, rows_of_group(j, g, CPU_WIDE_ROWS), CPU_WIDE_ROWS, work);
+    }
 }
 
 static void ready_activations(struct job *j, int n_parts)
 {
     const struct cpu_kernels *k = j->dev->k;
     const int64_t rows = j->x->shape[0], cols = j->x->shape[1];
-    bool wide[2] = {false, false};
-    for (int i = 0; i < n_parts; i++) {
-        if (cpu_wide(k, j->parts[i].w, rows))
-            wide[cpu_wide_form(j->parts[i].w)] = true;
-        else
-            cpu_forms_add(&j->forms, j->parts[i].w);
-    }
+    for (int i = 0; i < n_parts; i++)
+        cpu_forms_add(cpu_wide(k, j->parts[i].w, rows) ? &j->wide.forms : &j->forms, j->parts[i].w);
     j->groups = divide_up(rows, CPU_COLUMNS_MAX);
     j->group_bytes = cpu_group_bytes(&j->forms, cols);
     size_t bytes = (size_t)j->groups * j->group_bytes;
     int64_t items = cpu_forms_any(&j->forms) ? j->groups : 0;
-    for (int i = 0; i < 2; i++) {
-        if (!wide[i])
-            continue;
-        j->wide[i] = (struct wide){.at = (char *)j->dev->rows + bytes,
-                                   .bytes = cpu_wide_bytes(&k->wide[i], cols),
-                                   .groups = divide_up(rows, k->wide[i].rows)};
-        bytes += (size_t)j->wide[i].groups * j->wide[i].bytes;
-        items += j->wide[i].groups;
+    if (cpu_forms_any(&j->wide.forms)) {
+        j->wide.at = (char *)j->dev->rows + bytes;
+        j->wide.group_bytes = cpu_wide_bytes(&j->wide.forms, cols);
+        j->wide.groups = divide_up(rows, CPU_WIDE_ROWS);
+        bytes += (size_t)j->wide.groups * j->wide.group_bytes;
+        items += j->wide.groups;
     }
     if (bytes > j->dev->rows_bytes)
         cpu_not_reserved("matmul", rows, cols);
@@ -165,55 +150,55 @@ static void panels_item(const struct job *j, const struct qn_linear *l, int64_t 
                 panel_times_group(j, l, p, g);
 }
 
+/* Two panels, from p on, in wide form times group g. */
+static void pair_times_group(const struct job *j, const struct qn_linear *l, int64_t p, int64_t g,
+                             struct cpu_tile *t)
+{
+    float tile[2 * CPU_WIDE_ROWS * CPU_PANEL] __attribute__((aligned(64)));
+    const int64_t row = g * CPU_WIDE_ROWS, out = p * CPU_PANEL;
+    const int panels = t->first == t->second ? 1 : 2;
+    const bool whole =
+        panels == 2 && out + 2 * CPU_PANEL <= l->w->shape[0] && !l->bias && j->onto == 0;
+    t->n = rows_of_group(j, g, CPU_WIDE_ROWS);
+    t->y = tile;
+    t->y_panel = CPU_WIDE_ROWS * CPU_PANEL;
+    t->y_row = CPU_PANEL;
+    if (whole) { /* straight to where it belongs */
+        t->y = (float *)cpu_at(l->y, row, 0) + out;
+        t->y_panel = CPU_PANEL;
+        t->y_row = l->y->stride[0] / (int64_t)sizeof(float);
+    }
+    cpu_group_times_wide(j->dev->k, t, l->w, &j->wide.forms,
+                         j->wide.at + (size_t)g * j->wide.group_bytes);
+    for (int i = 0; i < panels && !whole; i++)
+        store_tile(j, l, tile + i * t->y_panel, row, t->n, out + i * CPU_PANEL);
+}
+
 /* Two panels at a time are brought to the wide form and meet all groups; meanwhile the next two are
  * asked for, each group a share of them. */
 static void wide_item(const struct job *j, const struct qn_linear *l, int64_t first, int64_t end,
                       float *work)
 {
-    const struct cpu_kernels *k = j->dev->k;
-    const struct cpu_wide *form = &k->wide[cpu_wide_form(l->w)];
-    const struct wide *x = &j->wide[cpu_wide_form(l->w)];
-    const int64_t cols = cpu_wide_cols(l->w->shape[1]), stop = divide_up(end, CPU_PANEL);
-    char *wide[2] = {(char *)work, (char *)work + cols / CPU_WIDE * form->panel_bytes};
-    float tile[2 * CPU_WIDE_GROUP_ROWS * CPU_PANEL] __attribute__((aligned(64)));
-    const int64_t panels = divide_up(l->w->shape[0], CPU_PANEL);
+    const struct cpu_wide *form = &j->dev->k->wide;
+    const int64_t stop = divide_up(end, CPU_PANEL), panels = divide_up(l->w->shape[0], CPU_PANEL);
     const int64_t bytes = cpu_panel_at(l->w, 0, 1) - cpu_panel_at(l->w, 0, 0);
-    if (form->begin)
-        form->begin();
+    char *wide[2] = {(char *)work,
+                     (char *)work + cpu_wide_panel_bytes(l->w->dtype, l->w->shape[1])};
+    form->begin(l->w->dtype);
     for (int64_t p = first / CPU_PANEL; p < stop; p += 2) {
-        int two = stop - p < 2 ? 1 : 2;
+        const int two = stop - p < 2 ? 1 : 2;
         const char *next = cpu_panel_at(l->w, 0, p + 2);
         const int64_t coming = p + 2 >= panels ? 0 : p + 3 >= panels ? 1 : 2;
-        const int64_t share = divide_up(coming * bytes, x->groups * CPU_ALIGN) * CPU_ALIGN;
+        const int64_t share = divide_up(coming * bytes, j->wide.groups * CPU_ALIGN) * CPU_ALIGN;
         for (int i = 0; i < two; i++)
-            cpu_panel_widen(k, wide[i], l->w, 0, p + i);
-        for (int64_t g = 0; g < x->groups; g++, next += share) {
-            const int n = rows_of_group(j, g, form->rows);
-            const int64_t row = g * form->rows, out = p * CPU_PANEL;
-            const bool whole =
-                two == 2 && out + 2 * CPU_PANEL <= l->w->shape[0] && !l->bias && j->onto == 0;
-            struct cpu_tile t = {.y = tile,
-                                 .y_panel = form->rows * CPU_PANEL,
-                                 .y_row = CPU_PANEL,
-                                 .first = wide[0],
-                                 .second = wide[two - 1],
-                                 .group = x->at + (size_t)g * x->bytes,
-                                 .n = n,
-                                 .cols = cols,
-                                 .ask = next,
-                                 .ask_end = next + share};
-            if (whole) { /* straight to where it belongs */
-                t.y = (float *)cpu_at(l->y, row, 0) + out;
-                t.y_panel = CPU_PANEL;
-                t.y_row = l->y->stride[0] / (int64_t)sizeof(float);
-            }
-            form->tile(&t);
-            for (int i = 0; i < two && !whole; i++)
-                store_tile(j, l, tile + i * t.y_panel, row, n, out + i * CPU_PANEL);
+            cpu_panel_widen(j->dev->k, wide[i], l->w, 0, p + i);
+        for (int64_t g = 0; g < j->wide.groups; g++, next += share) {
+            struct cpu_tile t = {
+                .first = wide[0], .second = wide[two - 1], .ask = next, .ask_end = next + share};
+            pair_times_group(j, l, p, g, &t);
         }
     }
-    if (form->end)
-        form->end();
+    form->end();
 }
 
 /* Block weights as the file has them: each row is widened once and meets all activations,

@@ -24,16 +24,6 @@ bool cpu_has_f16c(void)
 }
 #endif
 
-bool cpu_has_bf16(void)
-{
-#ifdef QN_X86_64
-    unsigned a, b, c, d;
-    return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & 1u << 5);
-#else
-    return false;
-#endif
-}
-
 #ifdef QN_X86_64
 /* Whether the system saves the registers of tiles: two bits of extended control register 0. */
 static bool system_saves_tiles(void)
@@ -73,11 +63,6 @@ bool cpu_has_amx(void)
     const unsigned tile = 1u << 24, int8 = 1u << 25;
     return amx_bits(tile | int8) && system_saves_tiles() && has_tiles() && may_use_tiles();
 }
-
-bool cpu_has_amx_bf16(void)
-{
-    return amx_bits(1u << 22) && cpu_has_amx() && cpu_has_bf16();
-}
 #endif
 
 const struct cpu_kernels *const cpu_kernels_all[] = {
@@ -95,10 +80,11 @@ struct trial {
     float x[8][COLS], w[ROWS][COLS], gain[COLS], out[2][8 * COLS];
     uint16_t halves[2 * KEYS * HEAD];
     char file[ROWS * COLS * 4], panel[ROWS * COLS * 4], acts[2][8 * COLS * 4];
-    char group[2 * CPU_WIDE_GROUP_ROWS * COLS] __attribute__((aligned(64)));
-    char wide[COLS / CPU_WIDE * CPU_PAIRS_PANEL] __attribute__((aligned(64)));
-    float work[2][(CPU_ATTEND_KEYS + 2 * CPU_ATTEND_MANY) * (HEAD + CPU_ATTEND_PAD) +
-                  CPU_ATTEND_MANY * (CPU_ATTEND_KEYS + 2)] __attribute__((aligned(64)));
+    char group[COLS / 32 * ACT_BYTES(CPU_WIDE_ROWS)] __attribute__((aligned(64)));
+    char wide[2][CPU_ALIGN + COLS / 32 * CPU_WIDE_UNIT_MAX] __attribute__((aligned(64)));
+    float work[2][(CPU_ATTEND_KEYS + 3 * CPU_ATTEND_QUERIES) * (HEAD + CPU_ATTEND_PAD) +
+                  CPU_ATTEND_QUERIES * (CPU_ATTEND_KEYS + CPU_ATTEND_PAD + 4)]
+        __attribute__((aligned(64)));
     enum qn_dtype type;
     int width;       /* 1, 2, 4 or 8 activations */
     int n;           /* floats in each of out */
@@ -156,11 +142,11 @@ static void try_widen(const struct cpu_kernels *k, struct trial *t, int side)
     k->widen(t->out[side], t->halves, t->n);
 }
 
-static void try_attend_by(void (*attend)(const struct cpu_attend *), struct trial *t, int side)
+static void try_attend(const struct cpu_kernels *k, struct trial *t, int side)
 {
     static const int32_t pages[] = {0, 1, 2};
     t->n = 4 * HEAD;
-    attend(&(struct cpu_attend){
+    k->attend(&(struct cpu_attend){
         .out = t->out[side],
         .q = t->x[0],
         .out_row = 2 * HEAD,
@@ -183,17 +169,6 @@ static void try_attend_by(void (*attend)(const struct cpu_attend *), struct tria
         .scale = 0.2f,
         .work = t->work[side],
     });
-}
-
-static void try_attend(const struct cpu_kernels *k, struct trial *t, int side)
-{
-    try_attend_by(k->attend, t, side);
-}
-
-static void try_attend_many(const struct cpu_kernels *k, struct trial *t, int side)
-{
-    try_attend_by(k->attend_many ? k->attend_many : k->attend, t, side);
-    t->tolerance = 0.02f; /* products of eight bits of mantissa */
 }
 
 static void try_mul(const struct cpu_kernels *k, struct trial *t, int side)
@@ -343,59 +318,38 @@ static void try_rows(const struct cpu_kernels *k, struct trial *t, int side)
         t->out[side][c * CPU_PANEL + n] = 0;
 }
 
-/* What a wide form is compared to: the exact products, as the first rows of the first panel and as
- * the last of the second. */
-static void try_exact(const struct cpu_kernels *k, struct trial *t, int side)
-{
-    const struct qn_dtype_info *d = qn_dtype(t->type);
-    if (d->block > 1) {
-        t->width = 8;
-        try_panel(k, t, side);
-    } else {
-        float *plain = t->work[0];
-        d->quant(t->file, t->w[0], ROWS * COLS);
-        for (int i = 0; i < 8 * COLS; i++)
-            plain[i] = t->x[i / CPU_PLAIN_RUN % 8]
-                           [i / (8 * CPU_PLAIN_RUN) * CPU_PLAIN_RUN + i % CPU_PLAIN_RUN];
-        k->rows[t->type][3](t->out[side], t->file, qn_dtype_bytes(d, COLS), ROWS, plain, COLS);
-    }
-    memcpy(t->out[side] + 8 * CPU_PANEL, t->out[side], sizeof(float) * 8 * CPU_PANEL);
-}
-
-/* The wide form against the exact one: both round, but not by the same columns. */
+/* The wide form against panels: the first eight rows of the first panel and the last of the second,
+ * which are the same here. */
 static void try_wide(const struct cpu_kernels *k, struct trial *t, int side)
 {
-    const struct qn_dtype_info *d = qn_dtype(t->type);
-    const struct cpu_wide *form = &k->wide[d->block > 1 ? 0 : 1];
-    const float *rows[CPU_WIDE_GROUP_ROWS];
+    const float *rows[CPU_WIDE_ROWS];
+    float *tile = t->work[0];
+    t->width = 8;
     t->n = 2 * 8 * CPU_PANEL;
-    t->tolerance = 0.02f;
-    if (!form->tile) {
-        try_exact(k, t, side);
+    if (!k->wide.rows) {
+        try_panel(k, t, side);
+        memcpy(t->out[side] + 8 * CPU_PANEL, t->out[side], sizeof(float) * 8 * CPU_PANEL);
         return;
     }
-    float *tile = t->work[0];
-    for (int i = 0; i < form->rows; i++)
+    for (int i = 0; i < CPU_WIDE_ROWS; i++)
         rows[i] = t->x[i % 8];
-    form->round(t->group, rows, form->rows, COLS);
-    if (d->block > 1)
-        k->wide_panel[t->type](t->wide, t->panel, COLS);
-    else
-        k->wide_rows[t->type](t->wide, t->file, qn_dtype_bytes(d, COLS), ROWS, COLS);
-    if (form->begin)
-        form->begin();
-    form->tile(&(struct cpu_tile){.y = tile,
-                                  .y_panel = form->rows * CPU_PANEL,
-                                  .y_row = CPU_PANEL,
-                                  .first = t->wide,
-                                  .second = t->wide,
-                                  .group = t->group,
-                                  .n = form->rows,
-                                  .cols = COLS});
-    if (form->end)
-        form->end();
+    cpu_kernels_generic.round(t->group, CPU_WIDE_ROWS, rows, CPU_WIDE_ROWS, COLS);
+    fill_panel(t);
+    for (int i = 0; i < 2; i++)
+        k->wide_panel[t->type](t->wide[i], t->panel, COLS);
+    k->wide.begin(t->type);
+    k->wide.tile(&(struct cpu_tile){.y = tile,
+                                    .y_panel = CPU_WIDE_ROWS * CPU_PANEL,
+                                    .y_row = CPU_PANEL,
+                                    .type = t->type,
+                                    .first = t->wide[0],
+                                    .second = t->wide[1],
+                                    .group = t->group,
+                                    .n = CPU_WIDE_ROWS,
+                                    .cols = COLS});
+    k->wide.end();
     memcpy(t->out[side], tile, sizeof(float) * 8 * CPU_PANEL);
-    memcpy(t->out[side] + 8 * CPU_PANEL, tile + (2 * form->rows - 8) * CPU_PANEL,
+    memcpy(t->out[side] + 8 * CPU_PANEL, tile + (2 * CPU_WIDE_ROWS - 8) * CPU_PANEL,
            sizeof(float) * 8 * CPU_PANEL);
 }
 
@@ -467,42 +421,12 @@ static int try_products(const struct cpu_kernels *set, struct trial *t, struct c
                 qn_dtype(type)->name, t->width, wrong);
         replaced++;
     }
-    if (!out->wide[block ? 0 : 1].panel_bytes || !(set->wide_panel[type] || set->wide_rows[type]) ||
-        !(wrong = compare(out, t, try_wide)))
+    if (!out->wide.rows || !out->wide_panel[type] || !(wrong = compare(out, t, try_wide)))
         return replaced;
     out->wide_panel[type] = NULL;
-    out->wide_rows[type] = NULL;
     qn_warn("engine", "isa=%s kernel=wide type=%s left_out=\"%s\"", set->name, qn_dtype(type)->name,
             wrong);
     return replaced + 1;
-}
-
-static void leave_unsupported(struct cpu_wide *form, const struct cpu_wide *other)
-{
-    if (form->supported && !form->supported())
-        *form = *other;
-    if (form->supported && !form->supported())
-        form->panel_bytes = 0;
-}
-
-/* Puts another in the place of a wide form that fails; how many were replaced. */
-static int try_forms(const struct cpu_kernels *set, struct trial *t, struct cpu_kernels *out)
-{
-    static const enum qn_dtype types[] = {QN_Q8_0, QN_BF16};
-    const char *wrong;
-    int replaced = 0;
-    for (int i = 0; i < 2; i++) {
-        leave_unsupported(&out->wide[i], &set->wide_else[i]);
-        t->type = types[i];
-        if (!out->wide[i].panel_bytes || !set->wide_else[i].tile ||
-            !(wrong = compare(out, t, try_wide)))
-            continue;
-        out->wide[i] = set->wide_else[i];
-        leave_unsupported(&out->wide[i], &set->wide_else[i]);
-        qn_warn("engine", "isa=%s kernel=wide form=%d left_out=\"%s\"", set->name, i, wrong);
-        replaced++;
-    }
-    return replaced;
 }
 
 int cpu_kernels_try(const struct cpu_kernels *set, struct cpu_kernels *out)
@@ -512,8 +436,6 @@ int cpu_kernels_try(const struct cpu_kernels *set, struct cpu_kernels *out)
     int replaced = 0;
     uint32_t seed = 1;
     *out = *set;
-    if (!cpu_has_bf16())
-        out->attend_many = NULL;
     if (!t)
         return 0; /* the device that needs far more will say so */
     memset(t, 0, sizeof *t);
@@ -530,18 +452,14 @@ int cpu_kernels_try(const struct cpu_kernels *set, struct cpu_kernels *out)
     TRY(narrow)
     TRY(widen)
     TRY(attend)
-    if (out->attend_many && (wrong = compare(set, t, try_attend_many))) {
-        out->attend_many = NULL;
-        qn_warn("engine", "isa=%s kernel=attend_many left_out=\"%s\"", set->name, wrong);
-        replaced++;
-    }
     TRY(mul)
     TRY(sigmoid_mul)
     TRY(conv)
     TRY(delta)
     TRY(scan)
     TRY(round)
-    replaced += try_forms(set, t, out);
+    if (out->wide.supported && !out->wide.supported())
+        out->wide.rows = 0;
     for (int type = 0; type < QN_DTYPE_COUNT; type++) {
         t->type = type;
         replaced += try_products(set, t, out);

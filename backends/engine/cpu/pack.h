@@ -24,13 +24,11 @@
  * zeros. For block weights one cpu_act block per 32
  * columns.
  *
- * The wide form, for products of many rows, is made from a panel when it is its turn, CPU_WIDE
- * columns after CPU_WIDE columns, the last filled up with zeros. Of block weights it has one scale
- * for so many: 32 vectors of signed bytes, [16 rows][4 columns], then f32[16] scales and int32[16],
- * -128 times the sum of the row's bytes; activations, groups of eight rows: [32][8 rows][4 columns]
- * of q + 128, then f32[8] d. Of F16 and BF16 weights it has 64 vectors of BF16, [16 rows][2
- * columns]; activations [64][8 rows][2 columns]. Tiles take the same panels and activations of
- * their own (amx.h). */
+ * The wide form, for products of many rows, is a panel taken apart when it is its turn, after what
+ * it has before its first record unit after unit: 8 vectors of signed bytes, [16 rows][4 columns],
+ * which are what the codes stand for, then vectors of 16 scales (cpu_wide_vectors()): f32 s of 32
+ * columns or of 16 and 16, and with minima f32 -m, or int32 m of 16 and 16 columns and f32 of their
+ * factor's negative. Its activations are groups as above with CPU_WIDE_ROWS for nc. */
 #ifndef QN_ENGINE_CPU_PACK_H
 #define QN_ENGINE_CPU_PACK_H
 
@@ -54,19 +52,7 @@ enum { CPU_LAYOUTS = 1 };
 #define ACT_NHALF1(nc) (48 * (nc)) /* int32 -(sum of the last 16 q) */
 #define ACT_BYTES(nc) (52 * (nc))
 
-enum {
-    CPU_WIDE = 128,
-    CPU_WIDE_PANEL = CPU_PANEL * CPU_WIDE + 8 * CPU_PANEL, /* bytes */
-    CPU_WIDE_GROUP = CPU_COLUMNS_MAX * CPU_WIDE + 4 * CPU_COLUMNS_MAX,
-    CPU_PAIRS_PANEL = 2 * CPU_PANEL * CPU_WIDE, /* the same in BF16 */
-    CPU_PAIRS_GROUP = 2 * CPU_COLUMNS_MAX * CPU_WIDE
-};
-
-/* The columns that so many, a multiple of 32, have in wide form. */
-static inline int64_t cpu_wide_cols(int64_t cols)
-{
-    return (cols + CPU_WIDE - 1) / CPU_WIDE * CPU_WIDE;
-}
+enum { CPU_WIDE_ROWS = 16, CPU_WIDE_CODES = 512, CPU_WIDE_UNIT_MAX = CPU_WIDE_CODES + 5 * 64 };
 
 enum cpu_codes { CODES_NONE, CODES_2, CODES_3, CODES_4, CODES_5, CODES_6, CODES_8 };
 
@@ -156,6 +142,18 @@ static inline int cpu_code_bytes(enum qn_dtype t)
 {
     static const uint8_t vectors[] = {0, 2, 3, 4, 5, 6, 8};
     return 64 * vectors[cpu_layout(t)->codes];
+}
+
+/* Vectors of scales in one unit of the wide form, and bytes of the unit. */
+static inline int cpu_wide_vectors(enum qn_dtype t)
+{
+    static const uint8_t vectors[] = {1, 2, 1, 2, 1, 1, 2, 2, 5};
+    return vectors[cpu_layout(t)->scales];
+}
+
+static inline int cpu_wide_unit(enum qn_dtype t)
+{
+    return CPU_WIDE_CODES + 64 * cpu_wide_vectors(t);
 }
 
 /* The code of group g, byte i of its vector, in the unit's codes. */
