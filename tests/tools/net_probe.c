@@ -3,8 +3,12 @@
  *   net_probe logits MODEL IDS SINGLE OUT   logits of every token of IDS (1,2,3) as raw f32 in OUT;
  *                                           the last SINGLE tokens are fed one at a time
  *   net_probe picture MODEL IDS FLOATS OUT  the same of IDS, whose middle third is embeddings out
- * of the file FLOATS, lying in rows of PICTURE_WIDE net_probe sequences MODEL               feeds
- * the same text in every way the interface allows and prints how far the logits move, as JSON
+ *                                           of the file FLOATS, lying in rows of PICTURE_WIDE
+ *   net_probe sequences MODEL               feeds the same text in every way the interface allows
+ *                                           and prints how far the logits move, as JSON
+ *   net_probe rows MODEL TOKENS             feeds so many tokens in one piece, in pieces, beside
+ *                                           others, from a cache, and prints how many logits
+ *                                           differ from those of the one piece, as JSON
  *
  * Exit status: 0, 1 with a message, or 77 where this machine lacks the instructions that
  * QUINCE_ISA asks for. QN_PROBE_THREADS sets the threads (2). */
@@ -20,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONTEXT = 512, CHUNK = 128, EXIT_SKIP = 77 };
+enum { CONTEXT = 1024, CHUNK = 128, ROWS_MAX = 1000, EXIT_SKIP = 77 };
 
 struct probe {
     struct qn_device *dev;
@@ -41,7 +45,7 @@ static int open_probe(struct probe *p, const char *path)
     if (err == QN_OK)
         err = qn_weights_open(&p->weights, path, &e);
     if (err == QN_OK)
-        err = qn_net_load(&p->net, p->weights, p->dev, CHUNK, NULL, NULL, &e);
+        err = qn_net_load(&p->net, p->weights, p->dev, ROWS_MAX, NULL, NULL, &e);
     if (err == QN_OK)
         err = qn_net_kv_init(p->net, &(struct qn_kv_config){8 * CONTEXT, QN_F16, QN_F16}, &e);
     if (err != QN_OK) {
@@ -318,14 +322,108 @@ static int sequences(struct probe *p)
     return 0;
 }
 
+/* ---- rows ---- */
+
+struct rows {
+    struct probe *p;
+    int32_t ids[ROWS_MAX];
+    int n;
+    float *want, *got; /* logits [n, vocab] */
+};
+
+/* Of how many logits the bits differ from those of one piece. */
+static void print_differing(const struct rows *r, const char *way)
+{
+    size_t differing = 0, n = (size_t)r->n * (size_t)r->p->vocab;
+    for (size_t i = 0; i < n; i++)
+        differing += memcmp(&r->want[i], &r->got[i], sizeof *r->got) != 0;
+    printf(",\"%s\":%zu", way, differing);
+    memset(r->got, 0, n * sizeof *r->got);
+}
+
+/* Pieces of `step` tokens, the n-th beside n % 5 other sequences, which get 1, 2, .. tokens, and so
+ * change in what batch the text's rows are and where. */
+static void run_beside(const struct rows *r, int step)
+{
+    enum { OTHERS = 4 };
+    struct qn_seq *s[OTHERS + 1];
+    for (int i = 0; i <= OTHERS; i++)
+        s[i] = new_seq(r->p);
+    for (int at = 0, turn = 0; at < r->n; at += step, turn++) {
+        struct qn_chunk c[OTHERS + 1];
+        const int others = turn % (OTHERS + 1), own = others / 2;
+        for (int i = 0; i <= others; i++) {
+            c[i] = (struct qn_chunk){.seq = s[i == own  ? OTHERS
+                                              : i < own ? i
+                                                        : i - 1],
+                                     .tokens = r->ids + turn % 7 + i,
+                                     .n = 1 + (turn + i) % 5};
+            if (i == own)
+                c[i] = (struct qn_chunk){.seq = s[OTHERS],
+                                         .tokens = r->ids + at,
+                                         .n = at + step <= r->n ? step : r->n - at,
+                                         .all_logits = true,
+                                         .logits = r->got + (size_t)at * (size_t)r->p->vocab};
+            reserve(c[i].seq, c[i].n);
+        }
+        qn_net_forward(r->p->net, c, others + 1);
+    }
+    for (int i = 0; i <= OTHERS; i++)
+        qn_seq_free(s[i]);
+}
+
+/* The first half from another sequence's cache, the rest in one piece. */
+static void run_warm(const struct rows *r)
+{
+    struct qn_seq *from = new_seq(r->p), *to = new_seq(r->p);
+    const int half = r->n / 2 / QN_KV_PAGE * QN_KV_PAGE;
+    feed(r->p, from, r->ids, half, 33, r->got);
+    if (qn_seq_fork(to, from, half, NULL) != QN_OK || qn_seq_len(to) != half)
+        fprintf(stderr, "net_probe: a fork of %d tokens has %d\n", half, qn_seq_len(to));
+    feed(r->p, to, r->ids + half, r->n - half, ROWS_MAX,
+         r->got + (size_t)half * (size_t)r->p->vocab);
+    qn_seq_free(from);
+    qn_seq_free(to);
+}
+
+static int rows(struct probe *p, int n)
+{
+    static const int pieces[] = {512, 61, 17, 1};
+    struct rows r = {.p = p, .n = n < 1 ? 1 : n > ROWS_MAX ? ROWS_MAX : n};
+    char way[32];
+    r.want = qn_xcalloc((size_t)r.n * (size_t)p->vocab, sizeof *r.want);
+    r.got = qn_xcalloc((size_t)r.n * (size_t)p->vocab, sizeof *r.got);
+    for (int i = 0; i < r.n; i++)
+        r.ids[i] = (i * 37 + i / 11 * 5 + 11) % p->vocab;
+    struct qn_seq *s = new_seq(p);
+    feed(p, s, r.ids, r.n, ROWS_MAX, r.want);
+    printf("{\"logits\":%zu", (size_t)r.n * (size_t)p->vocab);
+    for (int i = 0; i < 4; i++) {
+        qn_seq_truncate(s, 0);
+        feed(p, s, r.ids, r.n, pieces[i], r.got);
+        snprintf(way, sizeof way, "pieces_of_%d", pieces[i]);
+        print_differing(&r, way);
+    }
+    qn_seq_free(s);
+    run_beside(&r, 13);
+    print_differing(&r, "beside_others");
+    run_warm(&r);
+    print_differing(&r, "from_cache");
+    printf("}\n");
+    free(r.want);
+    free(r.got);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     bool one = argc == 6 && strcmp(argv[1], "logits") == 0;
     bool pictured = argc == 6 && strcmp(argv[1], "picture") == 0;
-    if (!one && !pictured && !(argc == 3 && strcmp(argv[1], "sequences") == 0)) {
+    bool by_rows = argc == 4 && strcmp(argv[1], "rows") == 0;
+    if (!one && !pictured && !by_rows && !(argc == 3 && strcmp(argv[1], "sequences") == 0)) {
         fprintf(stderr,
                 "usage: net_probe logits MODEL IDS SINGLE OUT | picture MODEL IDS FLOATS OUT"
-                " | sequences MODEL\n");
+                " | sequences MODEL | rows MODEL TOKENS\n");
         return 2;
     }
     struct probe p = {0};
@@ -333,6 +431,7 @@ int main(int argc, char **argv)
     if (status == 0)
         status = one        ? logits(&p, argv[3], atoi(argv[4]), argv[5])
                  : pictured ? picture(&p, argv[3], argv[4], argv[5])
+                 : by_rows  ? rows(&p, atoi(argv[3]))
                             : sequences(&p);
     close_probe(&p);
     return status;
