@@ -13,7 +13,8 @@
 
 /* One piece of work: what is asked, what came of it, who is told. */
 struct task {
-    struct qn_arena *arena;   /* of the strings below */
+    struct qn_arena *arena; /* of the strings below */
+    struct qn_answers_of of;
     struct qn_answer_row row; /* keep: all; drop: the id */
     const char *chain;        /* find */
     const char **ids;
@@ -55,16 +56,51 @@ static qn_err run_texts(struct qn_database *d, const char *sql, const char *cons
     return err;
 }
 
-/* Removes what nobody has used for longest until both limits hold. */
+/* What all answers come to: `count` of them, or their bytes. */
+static qn_err measure(struct qn_database *d, const char *sql, int64_t *out, struct qn_error *e)
+{
+    sqlite3_stmt *s = NULL;
+    qn_err err = QN_OK;
+    if (sqlite3_prepare_v2(d->db, sql, -1, &s, NULL) != SQLITE_OK || sqlite3_step(s) != SQLITE_ROW)
+        err = qn_database_fail(d, "reading the catalog", e);
+    else
+        *out = sqlite3_column_int64(s, 0);
+    sqlite3_finalize(s);
+    return err;
+}
+
+/* Both limits in turn: while one is passed, the owner who has most of what it limits loses the
+ * answer that has not been used for longest. The newest one stays whatever its owner has: it has
+ * just been used. */
 static qn_err trim(struct qn_database *d, struct qn_error *e)
 {
-    char sql[256];
-    snprintf(sql, sizeof sql,
-             "DELETE FROM answer WHERE id IN (SELECT id FROM (SELECT id,"
-             " row_number() OVER w AS place, sum(bytes) OVER w AS total FROM answer_use"
-             " WINDOW w AS (ORDER BY used DESC)) WHERE place > %d OR total > %d)",
-             QN_ANSWERS_MAX, QN_ANSWERS_BYTES_MAX);
-    return qn_database_exec(d, sql, e);
+    static const struct {
+        const char *total, *drop;
+        int64_t most;
+    } limits[] = {
+        {"SELECT count(*) FROM answer_use",
+         "DELETE FROM answer WHERE id = (SELECT id FROM answer_use WHERE owner ="
+         " (SELECT owner FROM answer_use GROUP BY owner ORDER BY count(*) DESC, min(used) LIMIT 1)"
+         " ORDER BY used LIMIT 1)",
+         QN_ANSWERS_MAX},
+        {"SELECT coalesce(sum(bytes), 0) FROM answer_use",
+         "DELETE FROM answer WHERE id = (SELECT id FROM answer_use WHERE owner ="
+         " (SELECT owner FROM answer_use GROUP BY owner ORDER BY sum(bytes) DESC, min(used)"
+         " LIMIT 1) ORDER BY used LIMIT 1)",
+         QN_ANSWERS_BYTES_MAX},
+    };
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        int64_t total = 0;
+        qn_err err = measure(d, limits[i].total, &total, e);
+        while (!err && total > limits[i].most) {
+            err = qn_database_exec(d, limits[i].drop, e);
+            if (!err)
+                err = measure(d, limits[i].total, &total, e);
+        }
+        if (err)
+            return err;
+    }
+    return QN_OK;
 }
 
 static void keep(struct qn_database *d, void *ctx)
@@ -82,9 +118,10 @@ static void keep(struct qn_database *d, void *ctx)
         char bytes[32];
         snprintf(bytes, sizeof bytes, "%zu", strlen(r->input) + strlen(r->body));
         err = run_texts(d,
-                        "INSERT OR REPLACE INTO answer_use(id, bytes, used) VALUES(?1, CAST(?2 AS"
-                        " INTEGER), (SELECT coalesce(max(used), 0) + 1 FROM answer_use))",
-                        (const char *[]){r->id, bytes, NULL}, &e);
+                        "INSERT OR REPLACE INTO answer_use(id, bytes, used, owner) VALUES(?1,"
+                        " CAST(?2 AS INTEGER), (SELECT coalesce(max(used), 0) + 1 FROM answer_use),"
+                        " ?3)",
+                        (const char *[]){r->id, bytes, t->of.owner, NULL}, &e);
     }
     if (!err)
         err = trim(d, &e);
@@ -107,15 +144,28 @@ static const char *copy_column(struct task *t, sqlite3_stmt *s, int column)
     return copy;
 }
 
+/* The id ?1 where it is one of the owner's: of ?2, or of ?3 as well. */
+#define IDS_OF "SELECT id FROM answer_use WHERE id = ?1 AND (owner = ?2 OR owner = ?3)"
+
+/* A second owner whose answers are meant, too. */
+static const char *also_of(const struct qn_answers_of *of)
+{
+    return of->unowned ? "" : of->owner;
+}
+
 /* Appends the row of an id. QN_ENOTFOUND without a message when there is none. */
 static qn_err read_one(struct qn_database *d, struct task *t, const char *id)
 {
     sqlite3_stmt *s = NULL;
     qn_err err = QN_OK;
-    if (sqlite3_prepare_v2(d->db, "SELECT id, previous, input, body FROM answer WHERE id = ?1", -1,
-                           &s, NULL) != SQLITE_OK)
+    if (sqlite3_prepare_v2(d->db,
+                           "SELECT id, previous, input, body FROM answer WHERE id = ?1"
+                           " AND id IN (" IDS_OF ")",
+                           -1, &s, NULL) != SQLITE_OK)
         return qn_database_fail(d, "preparing a statement", &t->error);
     sqlite3_bind_text(s, 1, id, -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, 2, t->of.owner, -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, 3, also_of(&t->of), -1, SQLITE_STATIC);
     int step = sqlite3_step(s);
     if (step == SQLITE_ROW) {
         t->rows = qn_xrealloc(t->rows, (t->n + 1) * sizeof *t->rows);
@@ -139,7 +189,7 @@ static qn_err read_one(struct qn_database *d, struct task *t, const char *id)
                           "UPDATE answer_use SET used = (SELECT max(used) + 1 FROM answer_use)"
                           " WHERE id = ?1",
                           (const char *[]){id, NULL}, &unwritten))
-        qn_warn("catalog", "answer=%s use=not_written message=\"%s\"", id, unwritten.message);
+        qn_warn("catalog", "an answer's use was not written: %s", unwritten.message);
     return err;
 }
 
@@ -181,11 +231,11 @@ static void find(struct qn_database *d, void *ctx)
 static void drop(struct qn_database *d, void *ctx)
 {
     struct task *t = ctx;
-    qn_err err = run_texts(d, "DELETE FROM answer WHERE id = ?1", (const char *[]){t->row.id, NULL},
-                           &t->error);
+    qn_err err =
+        run_texts(d, "DELETE FROM answer WHERE id IN (" IDS_OF ")",
+                  (const char *[]){t->row.id, t->of.owner, also_of(&t->of), NULL}, &t->error);
     if (!err && sqlite3_changes(d->db) == 0)
-        qn_fail_param(&t->error, QN_ENOTFOUND, "id", "there is no response '%.80s' here",
-                      t->row.id);
+        qn_fail_param(&t->error, QN_ENOTFOUND, "id", "there is no such response here");
 }
 
 /* The three ways back to the owner. */
@@ -212,7 +262,13 @@ static void tell_done(void *ctx)
     task_free(t);
 }
 
-void qn_catalog_keep_answer(struct qn_catalog *c, const struct qn_answer_row *row)
+static void set_owner(struct task *t, const struct qn_answers_of *of)
+{
+    t->of = (struct qn_answers_of){qn_arena_strdup(t->arena, of->owner), of->unowned};
+}
+
+void qn_catalog_keep_answer(struct qn_catalog *c, const char *owner,
+                            const struct qn_answer_row *row)
 {
     size_t bytes = strlen(row->input) + strlen(row->body);
     if (bytes > QN_ANSWER_BYTES_MAX) {
@@ -224,6 +280,7 @@ void qn_catalog_keep_answer(struct qn_catalog *c, const struct qn_answer_row *ro
     t->row = (struct qn_answer_row){
         qn_arena_strdup(t->arena, row->id), qn_arena_strdup(t->arena, row->previous),
         qn_arena_strdup(t->arena, row->input), qn_arena_strdup(t->arena, row->body)};
+    set_owner(t, &(struct qn_answers_of){.owner = owner});
     qn_catalog_task(c, keep, kept, t);
 }
 
@@ -233,10 +290,12 @@ static bool is_id(const char *id)
     return strnlen(id, QN_ANSWER_ID_MAX + 1) <= QN_ANSWER_ID_MAX;
 }
 
-void qn_catalog_find_answers(struct qn_catalog *c, const char *chain, const char *const *ids,
-                             size_t n, qn_answers_fn fn, void *ctx)
+void qn_catalog_find_answers(struct qn_catalog *c, const struct qn_answers_of *of,
+                             const char *chain, const char *const *ids, size_t n, qn_answers_fn fn,
+                             void *ctx)
 {
     struct task *t = task_new();
+    set_owner(t, of);
     t->chain = chain && is_id(chain) ? qn_arena_strdup(t->arena, chain) : NULL;
     t->ids = qn_arena_alloc(t->arena, (n + 1) * sizeof *t->ids);
     for (size_t i = 0; i < n; i++)
@@ -247,9 +306,11 @@ void qn_catalog_find_answers(struct qn_catalog *c, const char *chain, const char
     qn_catalog_task(c, find, tell_found, t);
 }
 
-void qn_catalog_drop_answer(struct qn_catalog *c, const char *id, qn_catalog_done done, void *ctx)
+void qn_catalog_drop_answer(struct qn_catalog *c, const struct qn_answers_of *of, const char *id,
+                            qn_catalog_done done, void *ctx)
 {
     struct task *t = task_new();
+    set_owner(t, of);
     t->row.id = qn_arena_strndup(t->arena, id, strnlen(id, QN_ANSWER_ID_MAX + 1));
     t->done = done;
     t->ctx = ctx;

@@ -1,6 +1,8 @@
 /* Answers that the catalog keeps, so that a later request can go on from them: how the Responses
- * API remembers a conversation. At most QN_ANSWERS_MAX of them with QN_ANSWERS_BYTES_MAX bytes;
- * those that nobody has used for longest are removed first. */
+ * API remembers a conversation. Each belongs to an owner, and nobody else finds it. At most
+ * QN_ANSWERS_MAX of them with QN_ANSWERS_BYTES_MAX bytes: where there are more, the owner who has
+ * most loses those that have not been used for longest, so that no owner's flood costs another
+ * one more than a fair share leaves. */
 #ifndef QN_CATALOG_ANSWERS_H
 #define QN_CATALOG_ANSWERS_H
 
@@ -19,6 +21,13 @@ enum {
     QN_ANSWER_ID_MAX = 128                   /* bytes of an id; nothing has a longer one */
 };
 
+/* Whose answers are meant. unowned: those of nobody as well, which were kept before there were
+ * owners. */
+struct qn_answers_of {
+    const char *owner;
+    bool unowned;
+};
+
 struct qn_answer_row {
     const char *id;
     const char *previous; /* the id of the answer it went on from, or "" */
@@ -35,16 +44,20 @@ struct qn_answers_found {
 };
 typedef void (*qn_answers_fn)(void *ctx, const struct qn_answers_found *found);
 
-/* Keeps a copy of the row. Nobody is told: what cannot be kept is logged. */
-void qn_catalog_keep_answer(struct qn_catalog *c, const struct qn_answer_row *row);
+/* Keeps a copy of the row for its owner. Nobody is told: what cannot be kept is logged. */
+void qn_catalog_keep_answer(struct qn_catalog *c, const char *owner,
+                            const struct qn_answer_row *row);
 
-/* Looks for the answer `chain` with all that it went on from (NULL: none; an answer that is not
- * there, or a chain with a link missing, gives n_chain 0), and for the n answers `ids`, of which
- * those that are there follow. All become used. fn is called once, not from within. */
-void qn_catalog_find_answers(struct qn_catalog *c, const char *chain, const char *const *ids,
-                             size_t n, qn_answers_fn fn, void *ctx);
+/* Looks among the answers of `of` for the answer `chain` with all that it went on from (NULL: none;
+ * an answer that is not there, or a chain with a link missing, gives n_chain 0), and for the n
+ * answers `ids`, of which those that are there follow. All become used. fn is called once, not from
+ * within. */
+void qn_catalog_find_answers(struct qn_catalog *c, const struct qn_answers_of *of,
+                             const char *chain, const char *const *ids, size_t n, qn_answers_fn fn,
+                             void *ctx);
 
-/* done(ctx, NULL) when it is gone, QN_ENOTFOUND when there was none. */
-void qn_catalog_drop_answer(struct qn_catalog *c, const char *id, qn_catalog_done done, void *ctx);
+/* done(ctx, NULL) when it is gone, QN_ENOTFOUND when `of` had none. */
+void qn_catalog_drop_answer(struct qn_catalog *c, const struct qn_answers_of *of, const char *id,
+                            qn_catalog_done done, void *ctx);
 
 #endif

@@ -122,3 +122,7 @@ CREATE TABLE api_key (
     admin     INTEGER NOT NULL,
     created_s INTEGER NOT NULL
 ) STRICT;
+
+-- version 8
+-- owner: whose answer it is, as router/owner.h names owners; '' for those that were kept before there were owners.
+ALTER TABLE answer_use ADD COLUMN owner TEXT NOT NULL DEFAULT '';

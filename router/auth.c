@@ -275,6 +275,22 @@ enum qn_verdict qn_auth_admit(const struct qn_auth *a, struct qn_http *h, const 
     return verdict;
 }
 
+void qn_auth_caller_of(const struct qn_auth *a, const struct qn_visit *v, struct qn_caller *out)
+{
+    const struct qn_key_row *key;
+    out->admin = qn_auth_enter(a, v, QN_ADMIN, &key) == QN_MAY;
+    out->key = key ? key->id : 0;
+    qn_owner_name(key, v->ends, out->owner);
+}
+
+void qn_auth_caller(const struct qn_auth *a, const struct qn_http *h, struct qn_caller *out)
+{
+    struct qn_visit visit;
+    struct qn_http_ends ends;
+    qn_auth_visit(h, &visit, &ends);
+    qn_auth_caller_of(a, &visit, out);
+}
+
 const struct qn_key *qn_auth_key(const struct qn_http *h)
 {
     return qn_http_about(h);

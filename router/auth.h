@@ -10,6 +10,7 @@
 
 #include "io/http_server.h"
 #include "router/keys.h"
+#include "router/owner.h"
 
 #include <stdbool.h>
 
@@ -66,6 +67,15 @@ void qn_auth_visit_socket(const struct qn_http_upgrade *u, struct qn_visit *v,
                           struct qn_http_ends *ends);
 enum qn_verdict qn_auth_admit(const struct qn_auth *a, struct qn_http *h, const struct qn_visit *v,
                               enum qn_route_class class);
+
+/* Who asks, as far as it matters for what a request may see and change of others' things. */
+struct qn_caller {
+    uint64_t key; /* that it has shown; 0: none */
+    bool admin;   /* it may what routes of QN_ADMIN need */
+    char owner[QN_OWNER_MAX + 1];
+};
+void qn_auth_caller(const struct qn_auth *a, const struct qn_http *h, struct qn_caller *out);
+void qn_auth_caller_of(const struct qn_auth *a, const struct qn_visit *v, struct qn_caller *out);
 
 /* The key a request has shown, NULL: none or a wrong one. It lives as long as the request. */
 const struct qn_key *qn_auth_key(const struct qn_http *h);

@@ -2,9 +2,9 @@
 #include "router/client_id.h"
 
 #include "router/auth.h"
+#include "router/owner.h"
 #include "router/peer.h"
 
-#include <arpa/inet.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -59,21 +59,6 @@ const char *qn_client_id(struct qn_http *h)
     return qn_arena_strdup(qn_http_arena(h), name);
 }
 
-/* The address as text; of IPv6 its first 64 bits. */
-static const char *address_of(const struct sockaddr_storage *sa, struct qn_arena *arena)
-{
-    char text[INET6_ADDRSTRLEN] = "?";
-    if (sa->ss_family == AF_INET6) {
-        struct in6_addr net = ((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr;
-        memset(&net.s6_addr[8], 0, 8);
-        inet_ntop(AF_INET6, &net, text, sizeof text);
-        return qn_arena_fmt(arena, "%s/64", text);
-    }
-    inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)sa)->sin_addr, text,
-              sizeof text);
-    return qn_arena_strdup(arena, text);
-}
-
 const char *qn_client_proven(struct qn_http *h)
 {
     const struct qn_key *key = qn_auth_key(h);
@@ -84,6 +69,8 @@ const char *qn_client_proven(struct qn_http *h)
     bool known = qn_http_ends(h, &ends);
     if (known && qn_peer_is_here(&ends) && !qn_auth_is_relayed(h))
         return key ? key->name : "";
-    const char *where = known ? address_of(&ends.peer, arena) : "?";
-    return key ? qn_arena_fmt(arena, "%s@%s", key->name, where) : where;
+    char where[QN_OWNER_ADDRESS_MAX + 1] = "?";
+    if (known)
+        qn_owner_address(&ends.peer, where);
+    return key ? qn_arena_fmt(arena, "%s@%s", key->name, where) : qn_arena_strdup(arena, where);
 }

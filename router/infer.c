@@ -13,10 +13,12 @@
 #include "contract/backend_types.h"
 #include "router/admission.h"
 #include "router/answer.h"
+#include "router/auth.h"
 #include "router/client_id.h"
 #include "router/dialects/form.h"
 #include "router/inventory.h"
 #include "router/kept.h"
+#include "router/logs.h"
 #include "router/meter.h"
 #include "router/model_choice.h"
 #include "router/preset.h"
@@ -47,6 +49,8 @@ struct run {
     struct qn_multipart files; /* lent from the body */
     struct qn_buf out;
     char id[QN_REQUEST_ID_DIGITS + 1];
+    char answer_id[QN_ANSWER_ID_DIGITS + 1]; /* opens the kept answer, so it is never logged */
+    struct qn_caller caller;
     struct qn_kept_look *look;   /* NULL: the request goes on from nothing */
     struct qn_pull_first *first; /* NULL: the model needs not be downloaded */
     struct qn_lease *lease;
@@ -236,7 +240,7 @@ static void finish(struct run *r)
             (long long)(qn_now_ms() - r->began_ms));
     const struct qn_kept *k = &r->reply.keep;
     if (k->id && !r->sv->closed) /* before the client can ask for it */
-        qn_catalog_keep_answer(r->sv->catalog,
+        qn_catalog_keep_answer(r->sv->catalog, r->caller.owner,
                                &(struct qn_answer_row){k->id, k->previous, k->input, k->body});
     if (r->rq.stream)
         flush(r);
@@ -525,7 +529,8 @@ static bool look_up(struct run *r)
     if (n == 0 && !chain)
         return false;
     qn_http_on_gone(r->http, gone, r);
-    r->look = qn_kept_look(r->sv, &r->rq, chain, ids, n, found, r);
+    struct qn_answers_of of = {r->caller.owner, r->caller.admin};
+    r->look = qn_kept_look(r->sv, &of, &r->rq, chain, ids, n, found, r);
     return true;
 }
 
@@ -545,6 +550,9 @@ void qn_infer_as(struct qn_services *sv, struct qn_http *h, const struct qn_dial
     r->began_ms = r->wrote_ms = qn_now_ms();
     qn_meter_begin(&r->meter, sv->metrics, sv->stats, qn_client_id(h));
     qn_random_hex(r->id, QN_REQUEST_ID_DIGITS);
+    qn_random_hex(r->answer_id, QN_ANSWER_ID_DIGITS);
+    qn_auth_caller(sv->auth, h, &r->caller);
+    qn_logs_own(sv->logs, r->id, r->caller.owner);
     const char *name = qn_admission_name(h, qn_request_profile(h), r->id);
     const char *own = qn_client_request_id(h);
     /* Who names requests wants to find them again. */
@@ -559,6 +567,7 @@ void qn_infer_as(struct qn_services *sv, struct qn_http *h, const struct qn_dial
         .arena = r->rq.arena,
         .out = &r->out,
         .id = r->id,
+        .answer_id = r->answer_id,
         .created_s = qn_wall_ms() / 1000,
         .began_ms = r->began_ms,
     };

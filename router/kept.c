@@ -4,7 +4,6 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "catalog/answers.h"
 #include "io/loop.h"
 
 #include <stdlib.h>
@@ -92,8 +91,9 @@ static void found(void *ctx, const struct qn_answers_found *f)
         tell(look);
 }
 
-struct qn_kept_look *qn_kept_look(struct qn_services *sv, struct qn_request *rq, const char *chain,
-                                  const char *const *ids, size_t n, qn_kept_fn fn, void *ctx)
+struct qn_kept_look *qn_kept_look(struct qn_services *sv, const struct qn_answers_of *of,
+                                  struct qn_request *rq, const char *chain, const char *const *ids,
+                                  size_t n, qn_kept_fn fn, void *ctx)
 {
     struct qn_kept_look *look = qn_xcalloc(1, sizeof *look);
     look->loop = sv->loop;
@@ -101,7 +101,7 @@ struct qn_kept_look *qn_kept_look(struct qn_services *sv, struct qn_request *rq,
     look->busy = true;
     look->fn = fn;
     look->ctx = ctx;
-    qn_catalog_find_answers(sv->catalog, chain, ids, n, found, look);
+    qn_catalog_find_answers(sv->catalog, of, chain, ids, n, found, look);
     return look;
 }
 

@@ -3,6 +3,7 @@
 #ifndef QN_ROUTER_KEPT_H
 #define QN_ROUTER_KEPT_H
 
+#include "catalog/answers.h"
 #include "router/dialects/dialect.h"
 #include "router/services.h"
 
@@ -11,10 +12,12 @@ struct qn_kept_look;
 /* e NULL: rq has them. */
 typedef void (*qn_kept_fn)(void *ctx, const struct qn_error *e);
 
-/* Looks for the conversation that ends with the answer `chain` (MAY be NULL) and for n single
- * answers. fn is called once, not from within, unless the look is left before. */
-struct qn_kept_look *qn_kept_look(struct qn_services *sv, struct qn_request *rq, const char *chain,
-                                  const char *const *ids, size_t n, qn_kept_fn fn, void *ctx);
+/* Looks among the answers of `of` for the conversation that ends with the answer `chain` (MAY be
+ * NULL) and for n single answers. fn is called once, not from within, unless the look is left
+ * before. */
+struct qn_kept_look *qn_kept_look(struct qn_services *sv, const struct qn_answers_of *of,
+                                  struct qn_request *rq, const char *chain, const char *const *ids,
+                                  size_t n, qn_kept_fn fn, void *ctx);
 
 /* The request needs them no more, or is gone. NULL allowed. */
 void qn_kept_leave(struct qn_kept_look *look);

@@ -6,19 +6,28 @@
 #include "base/str.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct entry {
     int64_t seq;
     enum qn_log_level level;
-    char *tag, *line; /* one piece of memory, the tag first */
+    char *tag, *line, *owner; /* one piece of memory, the tag first */
+};
+
+/* A request that runs or has run. */
+struct request {
+    uint64_t id; /* the first digits of its id; 0: none */
+    char owner[QN_LOGS_OWNER_MAX + 1];
 };
 
 struct qn_logs {
     pthread_mutex_t lock;
     int64_t last; /* number of the newest line; it is at (last - 1) % QN_LOGS_LINES */
     struct entry ring[QN_LOGS_LINES];
+    size_t n_requests; /* ever; the newest is at (n_requests - 1) % QN_LOGS_REQUESTS */
+    struct request requests[QN_LOGS_REQUESTS];
     char id[QN_LOGS_ID_DIGITS + 1];
     struct qn_loop *loop;               /* NULL: nobody follows */
     bool told;                          /* the loop has been told of more, and has not looked yet */
@@ -71,6 +80,51 @@ static void wake(struct qn_logs *l)
     qn_loop_post(l->loop, tell, l);
 }
 
+/* The first digits of a request's id as a number; 0: it has not so many. */
+static uint64_t number_of(const char *id)
+{
+    enum { DIGITS = 16 };
+    uint64_t v = 0;
+    for (int i = 0; i < DIGITS; i++) {
+        char c = id[i];
+        if (!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'f'))
+            return 0;
+        v = v << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+    }
+    return v;
+}
+
+void qn_logs_own(struct qn_logs *l, const char *id, const char *owner)
+{
+    pthread_mutex_lock(&l->lock);
+    struct request *r = &l->requests[l->n_requests++ % QN_LOGS_REQUESTS];
+    r->id = number_of(id);
+    snprintf(r->owner, sizeof r->owner, "%s", owner);
+    pthread_mutex_unlock(&l->lock);
+}
+
+/* Under the lock. The request's id is the first word behind the line's "TIME LEVEL TAG ", or behind
+ * the word "child" of a model's process: what stands further on may be a client's text. */
+static const char *owner_of(const struct qn_logs *l, const char *tag, const char *line)
+{
+    for (int words = 0; words < 2; words++) /* the time and the level */
+        line += strcspn(line, " ") + (strchr(line, ' ') != NULL);
+    size_t n = strnlen(tag, QN_LOG_TAG_MAX);
+    if (strncmp(line, tag, n) != 0 || line[n] != ' ')
+        return "";
+    line += n + 1;
+    if (strchr(tag, '/') && qn_str_starts(line, "child "))
+        line += strlen("child ");
+    uint64_t id = qn_str_starts(line, "id=") ? number_of(line + strlen("id=")) : 0;
+    size_t known = l->n_requests < QN_LOGS_REQUESTS ? l->n_requests : QN_LOGS_REQUESTS;
+    for (size_t i = 1; id && i <= known; i++) {
+        const struct request *r = &l->requests[(l->n_requests - i) % QN_LOGS_REQUESTS];
+        if (r->id == id)
+            return r->owner;
+    }
+    return "";
+}
+
 void qn_logs_add(void *logs, enum qn_log_level level, const char *tag, const char *line)
 {
     struct qn_logs *l = logs;
@@ -79,15 +133,18 @@ void qn_logs_add(void *logs, enum qn_log_level level, const char *tag, const cha
         n = qn_utf8_whole(line, QN_LOGS_LINE_MAX);
     if (m > QN_LOGS_TAG_MAX)
         m = qn_utf8_whole(tag, QN_LOGS_TAG_MAX);
-    char *copy = qn_xmalloc(m + n + 2);
+    char *copy = qn_xmalloc(m + n + QN_LOGS_OWNER_MAX + 3);
     memcpy(copy, tag, m);
     copy[m] = '\0';
     memcpy(copy + m + 1, line, n);
     copy[m + 1 + n] = '\0';
+    char *owner = copy + m + n + 2;
     pthread_mutex_lock(&l->lock);
+    snprintf(owner, QN_LOGS_OWNER_MAX + 1, "%s", owner_of(l, tag, line));
     struct entry *e = &l->ring[l->last % QN_LOGS_LINES];
     char *old = e->tag;
-    *e = (struct entry){.seq = ++l->last, .level = level, .tag = copy, .line = copy + m + 1};
+    *e = (struct entry){
+        .seq = ++l->last, .level = level, .tag = copy, .line = copy + m + 1, .owner = owner};
     wake(l);
     pthread_mutex_unlock(&l->lock);
     free(old);
@@ -159,7 +216,7 @@ bool qn_logs_wanted(const struct qn_logs_filter *f, const struct qn_logs_entry *
 {
     if (!f)
         return true;
-    if (entry->level > f->most)
+    if (entry->level > f->most || (f->owner && !qn_str_eq(f->owner, entry->owner)))
         return false;
     const char *slash = strchr(entry->tag, '/'); /* "llm/NAME": a child's */
     bool any = true;
@@ -176,7 +233,8 @@ bool qn_logs_wanted(const struct qn_logs_filter *f, const struct qn_logs_entry *
 static struct qn_logs_entry entry_at(const struct qn_logs *l, int64_t seq)
 {
     const struct entry *e = &l->ring[(seq - 1) % QN_LOGS_LINES];
-    return (struct qn_logs_entry){.seq = e->seq, .level = e->level, .tag = e->tag, .line = e->line};
+    return (struct qn_logs_entry){
+        .seq = e->seq, .level = e->level, .tag = e->tag, .line = e->line, .owner = e->owner};
 }
 
 int64_t qn_logs_read(struct qn_logs *l, int64_t *next, int64_t last, const struct qn_logs_filter *f,

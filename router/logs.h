@@ -20,7 +20,9 @@ enum {
     QN_LOGS_LINE_MAX = 2000,
     QN_LOGS_TAG_MAX = 255, /* a type and a model's name */
     QN_LOGS_REPLY_MAX = 16 * 1024 * 1024,
-    QN_LOGS_ID_DIGITS = 16
+    QN_LOGS_ID_DIGITS = 16,
+    QN_LOGS_REQUESTS = 4096,
+    QN_LOGS_OWNER_MAX = 71 /* QN_OWNER_MAX */
 };
 
 struct qn_logs;
@@ -30,6 +32,11 @@ void qn_logs_free(struct qn_logs *l);
 
 /* Any thread. Fits qn_log_set_sink. Lines over QN_LOGS_LINE_MAX bytes are cut. */
 void qn_logs_add(void *logs, enum qn_log_level level, const char *tag, const char *line);
+
+/* The lines about the request `id` (as infer.c logs them and its model's process does: they begin
+ * with the id) are its owner's from now on. The last QN_LOGS_REQUESTS requests are remembered; a
+ * line about an earlier one is nobody's. Any thread. */
+void qn_logs_own(struct qn_logs *l, const char *id, const char *owner);
 
 const char *qn_logs_id(const struct qn_logs *l); /* QN_LOGS_ID_DIGITS digits and letters */
 
@@ -43,6 +50,7 @@ struct qn_logs_entry {
     int64_t seq;
     enum qn_log_level level;
     const char *tag, *line;
+    const char *owner; /* whose request it is about; "": the server's own */
 };
 
 /* Which lines. */
@@ -50,6 +58,7 @@ struct qn_logs_filter {
     /* Both NULL: all; else those of these models' processes, and those of others that name one of
      * them as model=NAME. */
     const char *models[2];
+    const char *owner;      /* NULL: everybody's lines; else this owner's alone */
     enum qn_log_level most; /* QN_LOG_DEBUG: all; QN_LOG_WARN: errors and warnings */
 };
 bool qn_logs_wanted(const struct qn_logs_filter *f, const struct qn_logs_entry *entry);

@@ -311,8 +311,10 @@ bool qn_routes_upgrade(struct qn_routes *r, struct qn_http_upgrade *u)
         qn_ws_check(sv->ws, qn_http_upgrade_header(u, "Sec-WebSocket-Version"),
                     qn_http_upgrade_header(u, "Sec-WebSocket-Key"), NULL))
         return false;
+    struct qn_caller caller;
+    qn_auth_caller_of(sv->auth, &visit, &caller);
     qn_ws_open(sv->ws, hit.row->socket, u,
-               hit.id ? qn_arena_strndup(u->arena, hit.id, hit.id_len) : NULL, key ? key->id : 0);
+               hit.id ? qn_arena_strndup(u->arena, hit.id, hit.id_len) : NULL, &caller);
     return true;
 }
 
@@ -331,6 +333,15 @@ static void answer_no_socket(struct qn_routes *r, struct qn_http *h)
     }
 }
 
+/* Bytes of a path that may be logged: what stands behind "/responses/" opens a stored answer. */
+static size_t printable(const char *path)
+{
+    enum { PATH_PRINTED_MAX = 200 };
+    const char *secret = strstr(path, "/responses/");
+    size_t n = secret ? (size_t)(secret - path) + strlen("/responses/") : strlen(path);
+    return n < PATH_PRINTED_MAX ? n : PATH_PRINTED_MAX;
+}
+
 void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
 {
     const char *method = qn_http_method(h), *path = qn_http_path(h);
@@ -338,7 +349,7 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
     size_t body_len;
     enum qn_route_found found = qn_route_find(method, path, &hit);
     qn_metric_add(r->services->metrics, QN_M_HTTP_REQUESTS, 1);
-    qn_debug("http", "method=%.16s path=%.200s", method, path);
+    qn_debug("http", "method=%.16s path=%.*s", method, (int)printable(path), path);
     qn_http_body(h, &body_len);
     qn_http_set_header(h, "X-API-Profile", qn_profile_name(qn_request_profile(h)));
 

@@ -48,7 +48,7 @@ struct qn_ws_session {
     const struct qn_ws_route *route;
     struct qn_arena *arena;
     const char *id, *query;
-    uint64_t key;
+    struct qn_caller caller;
     void *ctx;
     int fd;
     struct qn_watch *watch;
@@ -457,7 +457,7 @@ static void answer(struct qn_ws_session *s, const struct qn_http_upgrade *u)
 }
 
 void qn_ws_open(struct qn_ws *ws, const struct qn_ws_route *route, struct qn_http_upgrade *u,
-                const char *id, uint64_t key)
+                const char *id, const struct qn_caller *caller)
 {
     struct qn_ws_session *s = qn_xcalloc(1, sizeof *s);
     struct qn_error e;
@@ -465,7 +465,7 @@ void qn_ws_open(struct qn_ws *ws, const struct qn_ws_route *route, struct qn_htt
     s->route = route;
     s->arena = qn_arena_new(SESSION_ARENA_MAX);
     s->id = id ? qn_arena_strdup(s->arena, id) : NULL;
-    s->key = key;
+    s->caller = *caller;
     s->query = qn_arena_strdup(s->arena, u->query);
     s->end = &s->first;
     s->heard_ms = qn_now_ms();
@@ -504,9 +504,9 @@ const char *qn_ws_id(const struct qn_ws_session *s)
     return s->id;
 }
 
-uint64_t qn_ws_key(const struct qn_ws_session *s)
+const struct qn_caller *qn_ws_caller(const struct qn_ws_session *s)
 {
-    return s->key;
+    return &s->caller;
 }
 
 const char *qn_ws_query(const struct qn_ws_session *s, const char *name, struct qn_arena *arena)

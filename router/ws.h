@@ -10,6 +10,7 @@
 #include "formats/websocket.h"
 #include "io/http_server.h"
 #include "io/loop.h"
+#include "router/auth.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,13 +62,13 @@ qn_err qn_ws_check(const struct qn_ws *ws, const char *version, const char *key,
                    struct qn_error *e);
 
 /* Answers the handshake of an admitted request and begins the session. id: what stood at {id} in
- * the row's path, MAY be NULL; key: the number of the key that opened it, 0: it needed none. */
+ * the row's path, MAY be NULL; caller: who asks, copied. */
 void qn_ws_open(struct qn_ws *ws, const struct qn_ws_route *route, struct qn_http_upgrade *u,
-                const char *id, uint64_t key);
+                const char *id, const struct qn_caller *caller);
 
 /* The session. Strings are lent for its life. */
 const char *qn_ws_id(const struct qn_ws_session *s);
-uint64_t qn_ws_key(const struct qn_ws_session *s);
+const struct qn_caller *qn_ws_caller(const struct qn_ws_session *s);
 /* Decoded into the arena; NULL: absent. */
 const char *qn_ws_query(const struct qn_ws_session *s, const char *name, struct qn_arena *arena);
 struct qn_services *qn_ws_services(const struct qn_ws_session *s);

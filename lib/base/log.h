@@ -7,6 +7,8 @@
 
 #include <stdbool.h>
 
+enum { QN_LOG_TAG_MAX = 64 }; /* bytes of a tag that are printed */
+
 enum qn_log_level { QN_LOG_ERROR, QN_LOG_WARN, QN_LOG_INFO, QN_LOG_DEBUG };
 
 void qn_log_set_level(enum qn_log_level level);

@@ -52,10 +52,12 @@ static bool read_level(const char *text, enum qn_log_level *out)
     return false;
 }
 
-qn_err qn_log_query_init(struct qn_services *sv, const struct qn_log_wish *wish,
-                         struct qn_log_query *q, struct qn_error *e)
+qn_err qn_log_query_init(struct qn_services *sv, const struct qn_caller *caller,
+                         const struct qn_log_wish *wish, struct qn_log_query *q, struct qn_error *e)
 {
     *q = (struct qn_log_query){.filter = {.most = QN_LOG_DEBUG}};
+    if (!caller->admin)
+        q->filter.owner = caller->owner;
     if (wish->level && !read_level(wish->level, &q->filter.most))
         return qn_fail_param(e, QN_EINVAL, "level",
                              "level: expected error, warn, info or debug, not '%.40s'",

@@ -3,6 +3,7 @@
 #define QN_ROUTER_API_LOG_QUERY_H
 
 #include "base/error.h"
+#include "router/auth.h"
 #include "router/logs.h"
 #include "router/services.h"
 
@@ -21,9 +22,12 @@ struct qn_log_query {
 };
 
 /* A number of another run of the server means nothing here: then all that is kept comes.
+ * Who is no admin gets the lines about its own requests alone: others tell of paths, names and
+ * times that are not its business. caller is lent for the query's life.
  * QN_ENOTFOUND (param "model"): there is no such model; QN_EINVAL (param "level"). */
-qn_err qn_log_query_init(struct qn_services *sv, const struct qn_log_wish *wish,
-                         struct qn_log_query *q, struct qn_error *e);
+qn_err qn_log_query_init(struct qn_services *sv, const struct qn_caller *caller,
+                         const struct qn_log_wish *wish, struct qn_log_query *q,
+                         struct qn_error *e);
 void qn_log_query_deinit(struct qn_log_query *q);
 
 /* Reads the members of a query: after_seq (or after), log_id, model, level, lines. get: the value

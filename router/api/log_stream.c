@@ -32,7 +32,7 @@ enum {
 
 struct reader {
     struct qn_services *sv;
-    uint64_t key; /* that let it in; 0: none was needed */
+    struct qn_caller caller; /* who was let in */
     struct qn_logs_follower follower;
     struct qn_log_query query;
     struct qn_buf piece;
@@ -107,7 +107,7 @@ static const char key_gone[] = "its key has been removed, or the log needs one b
 static bool may_read(const struct reader *r)
 {
     const struct qn_keys *keys = r->sv->keys;
-    return qn_keys_count(keys) == 0 || qn_keys_have(keys, r->key);
+    return qn_keys_count(keys) == 0 || qn_keys_have(keys, r->caller.key);
 }
 
 static void write_error(struct qn_buf *out, const char *message, const char *type)
@@ -241,12 +241,13 @@ void qn_api_log_stream(struct qn_services *sv, struct qn_http *h, const char *id
     struct qn_log_wish wish = {.lines = -1};
     struct qn_error e = {0};
     struct reader *r = reader_new(sv, stream_more);
+    qn_auth_caller(sv->auth, h, &r->caller);
     qn_err err = qn_log_wish_read(http_query, h, &wish, &e);
     if (id)
         wish.model = id;
     read_last_event(h, &wish);
     if (!err)
-        err = qn_log_query_init(sv, &wish, &r->query, &e);
+        err = qn_log_query_init(sv, &r->caller, &wish, &r->query, &e);
     if (!err && sv->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (err) {
@@ -255,7 +256,6 @@ void qn_api_log_stream(struct qn_services *sv, struct qn_http *h, const char *id
         return;
     }
     r->http = h;
-    r->key = qn_auth_key(h) ? qn_auth_key(h)->id : 0;
     r->text = wants_text(h);
     const char *type = r->text ? "text/plain; charset=utf-8" : "text/event-stream";
     qn_http_set_header(h, "Cache-Control", "no-cache");
@@ -411,7 +411,7 @@ static qn_err subscribe(struct reader *r, const struct qn_jref *root, struct qn_
     struct asked asked = {r->socket, qn_arena_new(WORDS_MAX)};
     qn_err err = read_subscription(&asked, root, &wish, e);
     if (!err)
-        err = qn_log_query_init(r->sv, &wish, &query, e);
+        err = qn_log_query_init(r->sv, &r->caller, &wish, &query, e);
     qn_arena_free(asked.arena);
     if (err)
         return err;
@@ -438,7 +438,7 @@ static void socket_opened(struct qn_services *sv, struct qn_ws_session *s)
 {
     struct reader *r = reader_new(sv, socket_more);
     r->socket = s;
-    r->key = qn_ws_key(s);
+    r->caller = *qn_ws_caller(s);
     qn_ws_set_ctx(s, r);
 }
 

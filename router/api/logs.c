@@ -25,8 +25,10 @@ void qn_api_logs(struct qn_services *sv, struct qn_http *h, const char *id)
     struct qn_log_wish wish = {.lines = LINES_DEFAULT};
     struct qn_log_query q;
     struct qn_error e = {0};
+    struct qn_caller caller;
     (void)id;
-    if (qn_log_wish_read(query_of, h, &wish, &e) || qn_log_query_init(sv, &wish, &q, &e)) {
+    qn_auth_caller(sv->auth, h, &caller);
+    if (qn_log_wish_read(query_of, h, &wish, &e) || qn_log_query_init(sv, &caller, &wish, &q, &e)) {
         qn_answer_error(h, &e);
         return;
     }

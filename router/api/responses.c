@@ -1,4 +1,5 @@
-/* What the Responses API does to answers that are kept: show, list their input, delete. An answer
+/* What the Responses API does to answers that are kept: show, list their input, delete. To others
+ * than its owner an answer is as one that there is not. An answer
  * that is still being written cannot be asked for: none is written in the background. */
 #include "router/api/api.h"
 
@@ -6,6 +7,7 @@
 #include "base/str.h"
 #include "catalog/answers.h"
 #include "router/answer.h"
+#include "router/auth.h"
 #include "router/dialects/responses.h"
 
 #include <stdlib.h>
@@ -68,7 +70,10 @@ static void look_up(struct qn_services *sv, struct qn_http *h, const char *id,
                     void (*answer)(struct qn_http *h, const struct qn_answer_row *row))
 {
     const char *ids[] = {id};
-    qn_catalog_find_answers(sv->catalog, NULL, ids, 1, found, asker_new(h, id, answer));
+    struct qn_caller caller;
+    qn_auth_caller(sv->auth, h, &caller);
+    struct qn_answers_of of = {caller.owner, caller.admin};
+    qn_catalog_find_answers(sv->catalog, &of, NULL, ids, 1, found, asker_new(h, id, answer));
 }
 
 static void show(struct qn_http *h, const struct qn_answer_row *row)
@@ -143,7 +148,10 @@ static void dropped(void *ctx, const struct qn_error *e)
 
 void qn_api_response_delete(struct qn_services *sv, struct qn_http *h, const char *id)
 {
-    qn_catalog_drop_answer(sv->catalog, id, dropped, asker_new(h, id, NULL));
+    struct qn_caller caller;
+    qn_auth_caller(sv->auth, h, &caller);
+    struct qn_answers_of of = {caller.owner, caller.admin};
+    qn_catalog_drop_answer(sv->catalog, &of, id, dropped, asker_new(h, id, NULL));
 }
 
 /* A page of a list: which items, in which order. */

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 enum {
+    QN_ANSWER_ID_DIGITS = 32, /* hexadecimal: 128 bits */
     QN_REQUEST_JOBS_MAX = 64, /* prompts in one request */
     QN_REPLY_MAX = 256 * 1024 * 1024,
     QN_REPLY_HEADERS_MAX = 8,
@@ -35,19 +36,19 @@ struct qn_reply_header {
 /* An answer that is kept so that a later request can go on from it; catalog/answers.h. */
 struct qn_kept {
     const char *id;
-    const char *previous; /* id of the answer that it went on from, or "" */
-    const char *input;    /* JSON array: what was new in its request */
-    const char *body;     /* JSON object: the answer */
+    const char *previous;                 /* id of the answer that it went on from, or "" */
+    const char *input;                    /* JSON array: what was new in its request */
+    const char *body;                     /* JSON object: the answer */
     struct qn_json *input_doc, *body_doc; /* the two, opened, of an answer that was found */
 };
 
 /* A request on its way to jobs. */
 struct qn_request {
-    const struct qn_json *doc; /* the body, or a form's text fields; outlives the request */
+    const struct qn_json *doc;        /* the body, or a form's text fields; outlives the request */
     const struct qn_multipart *files; /* of a form; NULL: the body is JSON */
-    struct qn_arena *arena;    /* for everything parse makes; it holds any body the server takes */
-    enum qn_profile profile;   /* of the listener, or as the request's header says */
-    enum qn_family family;     /* of the request's path: the form of its errors */
+    struct qn_arena *arena;  /* for everything parse makes; it holds any body the server takes */
+    enum qn_profile profile; /* of the listener, or as the request's header says */
+    enum qn_family family;   /* of the request's path: the form of its errors */
     const char *(*header)(
         void *ctx, const char *name); /* a request header's value, or NULL; NULL: there are none */
     void *header_ctx;
@@ -76,16 +77,18 @@ struct qn_reply {
     const struct qn_request *rq;
     struct qn_arena *arena; /* the request's */
     struct qn_buf *out;
-    const char *id;      /* random letters and digits, for the dialect to put its prefix before */
-    int64_t created_s;   /* Unix time */
-    int64_t began_ms;    /* qn_now_ms when the request came */
-    int64_t granted_ms;  /* when its model was ready; 0: it is not yet */
-    bool started;        /* an earlier byte has reached the client */
-    void *own;           /* the dialect's state between begin and free */
-    const char *type;    /* MAY be set before the first byte is written: the content type, instead of
-                            the dialect's for streams and JSON; lent for the request */
-    bool cut;            /* MAY be set by fail: the reply has no way to say that it failed, so the
-                            connection is broken off */
+    const char *id;        /* random letters and digits, for the dialect to put its prefix before */
+    const char *answer_id; /* the same of an answer that is kept: who has it can ask for the answer,
+                              so it stands nowhere but in the reply. QN_ANSWER_ID_DIGITS */
+    int64_t created_s;     /* Unix time */
+    int64_t began_ms;      /* qn_now_ms when the request came */
+    int64_t granted_ms;    /* when its model was ready; 0: it is not yet */
+    bool started;          /* an earlier byte has reached the client */
+    void *own;             /* the dialect's state between begin and free */
+    const char *type; /* MAY be set before the first byte is written: the content type, instead of
+                         the dialect's for streams and JSON; lent for the request */
+    bool cut;         /* MAY be set by fail: the reply has no way to say that it failed, so the
+                         connection is broken off */
     struct qn_kept keep; /* MAY be set by end: keep this answer; id NULL: nothing is kept */
 };
 
@@ -94,8 +97,8 @@ struct qn_dialect {
     const char *stream_type; /* content type of a streamed reply; a whole one is JSON */
     const char *id_header;   /* MAY. Reply header that says "req_" and the request's id */
     bool form;               /* the body is multipart/form-data */
-    bool installs; /* a model that is known but not here is downloaded at its first use */
-    bool last_used; /* who names no model means the loaded one that was used last */
+    bool installs;           /* a model that is known but not here is downloaded at its first use */
+    bool last_used;          /* who names no model means the loaded one that was used last */
     /* MAY. Which kept answers parse needs: the one whose whole conversation is wanted (left alone
      * when none is), and single ones, whose number is given back. doc is an object, unchecked. */
     size_t (*earlier)(const struct qn_json *doc, struct qn_arena *arena, const char **chain,
@@ -121,7 +124,8 @@ struct qn_dialect {
     void (*free)(void *own);
 };
 
-extern const struct qn_dialect qn_openai_chat, qn_openai_complete, qn_responses, qn_openai_embed, qn_rerank;
+extern const struct qn_dialect qn_openai_chat, qn_openai_complete, qn_responses, qn_openai_embed,
+    qn_rerank;
 extern const struct qn_dialect qn_ollama_chat, qn_ollama_generate;
 extern const struct qn_dialect qn_openai_transcribe, qn_openai_translate, qn_openai_speech;
 extern const struct qn_dialect qn_openai_generate, qn_openai_edit, qn_openai_vary, qn_upscale;

@@ -177,7 +177,7 @@ static const char *failure_code(const struct qn_problem *p)
 
 static const char *answer_id(const struct qn_reply *r)
 {
-    return qn_arena_fmt(r->arena, "resp_%.*s", QN_RESPONSES_ID_DIGITS, r->id);
+    return qn_arena_fmt(r->arena, "resp_%.*s", QN_ANSWER_ID_DIGITS, r->answer_id);
 }
 
 /* The response object. s MAY be NULL (nothing has been said), p is NULL unless it failed. */
@@ -313,16 +313,15 @@ static struct item *open_item(struct qn_reply *r, struct state *s, enum item_kin
     s->items = qn_xrealloc(s->items, (s->n + 1) * sizeof *s->items);
     struct item *it = &s->items[s->n];
     *it = (struct item){.kind = kind};
-    it->id = qn_arena_fmt(r->arena, "%s%.*s%02zx", id_prefixes[kind], QN_RESPONSES_ID_DIGITS, r->id,
-                          s->n);
+    it->id = qn_arena_fmt(r->arena, "%s%.*s%02zx", id_prefixes[kind], QN_ANSWER_ID_DIGITS,
+                          r->answer_id, s->n);
     qn_buf_init(&it->text, QN_REPLY_MAX);
     qn_buf_init(&it->logprobs, QN_REPLY_MAX);
     if (kind == CALL) {
         it->name = qn_arena_strdup(r->arena, ev->name);
-        it->call_id =
-            ev->call_id && *ev->call_id
-                ? qn_arena_strdup(r->arena, ev->call_id)
-                : qn_arena_fmt(r->arena, "call_%.*s%02zx", QN_RESPONSES_ID_DIGITS, r->id, s->n);
+        it->call_id = ev->call_id && *ev->call_id
+                          ? qn_arena_strdup(r->arena, ev->call_id)
+                          : qn_arena_fmt(r->arena, "call_%.24s%02zx", r->id, s->n);
         s->calls++;
     }
     s->n++;

@@ -1,9 +1,10 @@
-/* What the files of the Responses API share: https://platform.openai.com/docs/api-reference/responses
+/* What the files of the Responses API share:
+ * https://platform.openai.com/docs/api-reference/responses
  *
  * A request is a list of items (responses_items.c) that becomes a conversation; an answer is a list
  * of items too, told whole or as events (responses.c). Ids say where an item belongs:
- * "resp_" DIGITS is an answer, "msg_" DIGITS "00" its first item, "msg_" DIGITS "i00" the first item
- * of its request. */
+ * "resp_" DIGITS is an answer, "msg_" DIGITS "00" its first item, "msg_" DIGITS "i00" the first
+ * item of its request. Who knows an answer's digits can ask for it, where it is its own. */
 #ifndef QN_ROUTER_DIALECTS_RESPONSES_H
 #define QN_ROUTER_DIALECTS_RESPONSES_H
 
@@ -11,8 +12,7 @@
 
 enum {
     QN_RESPONSES_ITEMS_MAX = 10000, /* of one request's input */
-    QN_RESPONSES_METADATA_MAX = 16 * 1024,
-    QN_RESPONSES_ID_DIGITS = 24
+    QN_RESPONSES_METADATA_MAX = 16 * 1024
 };
 
 /* What an answer must remember of its request: qn_request.own. */
@@ -29,8 +29,8 @@ struct qn_responses_ask {
 /* Input of a request as a conversation for the job, after what it goes on from; ask->input is set.
  * instructions MAY be NULL. */
 qn_err qn_responses_input(const struct qn_jref *input, const char *instructions,
-                          struct qn_request *rq, struct qn_chat *chat,
-                          struct qn_responses_ask *ask, struct qn_error *e);
+                          struct qn_request *rq, struct qn_chat *chat, struct qn_responses_ask *ask,
+                          struct qn_error *e);
 
 /* The answer that an item's id belongs to, as an id in the arena; NULL: not one of ours. */
 const char *qn_responses_owner(const char *item_id, struct qn_arena *arena);
@@ -38,7 +38,8 @@ const char *qn_responses_owner(const char *item_id, struct qn_arena *arena);
 /* What stands before the reasoning in encrypted_content: nothing is secret on one's own machine. */
 extern const char qn_responses_reasoning_mark[];
 
-/* The id of item number i of a request's input, in the arena: its own, or made from the answer's. */
+/* The id of item number i of a request's input, in the arena: its own, or made from the answer's.
+ */
 const char *qn_responses_item_id(const struct qn_jref *item, const char *answer_id, size_t i,
                                  struct qn_arena *arena);
 

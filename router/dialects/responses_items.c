@@ -11,7 +11,11 @@
 
 const char qn_responses_reasoning_mark[] = "quince:";
 
-enum { ID_MAX = 64, REFERENCES_MAX = 256 };
+enum {
+    ID_MAX = 64,
+    REFERENCES_MAX = 256,
+    OLD_ID_DIGITS = 24 /* of answers that earlier versions have kept */
+};
 
 /* A kept answer, opened. */
 struct opened {
@@ -213,7 +217,7 @@ static qn_err add_item(struct turn *t, const struct qn_jref *item, struct qn_err
 static void input_id(const char *answer_id, size_t i, char out[ID_MAX])
 {
     const char *digits = strchr(answer_id, '_');
-    snprintf(out, ID_MAX, "msg_%.*si%02zx", QN_RESPONSES_ID_DIGITS, digits ? digits + 1 : answer_id,
+    snprintf(out, ID_MAX, "msg_%.*si%02zx", QN_ANSWER_ID_DIGITS, digits ? digits + 1 : answer_id,
              i);
 }
 
@@ -301,7 +305,7 @@ static qn_err add_reference(struct turn *t, const struct qn_jref *item, struct q
     if (++t->references > REFERENCES_MAX)
         return qn_json_fail(item, e, "at most %d references are allowed", REFERENCES_MAX);
     if (t->by_reference || !find_item(t, id, &other))
-        return qn_json_fail(&v, e, "there is no item '%.80s' here (any more)", id);
+        return qn_json_fail(&v, e, "there is no such item here (any more)");
     t->by_reference = true;
     err = add_item(t, &other, e);
     t->by_reference = false;
@@ -458,9 +462,11 @@ qn_err qn_responses_input(const struct qn_jref *input, const char *instructions,
 const char *qn_responses_owner(const char *item_id, struct qn_arena *arena)
 {
     const char *digits = strchr(item_id, '_');
-    if (!digits || strspn(digits + 1, "0123456789abcdef") < QN_RESPONSES_ID_DIGITS)
+    size_t n = digits ? strspn(digits + 1, "0123456789abcdef") : 0;
+    if (n < OLD_ID_DIGITS)
         return NULL;
-    return qn_arena_fmt(arena, "resp_%.*s", QN_RESPONSES_ID_DIGITS, digits + 1);
+    return qn_arena_fmt(arena, "resp_%.*s",
+                        n < QN_ANSWER_ID_DIGITS ? OLD_ID_DIGITS : QN_ANSWER_ID_DIGITS, digits + 1);
 }
 
 const char *qn_responses_item_id(const struct qn_jref *item, const char *answer_id, size_t i,

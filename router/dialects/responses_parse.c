@@ -146,10 +146,10 @@ static qn_err read_previous(const struct qn_jref *root, const struct qn_request 
         return err;
     ask->previous = id;
     if (*id && rq->n_chain == 0)
-        return qn_json_fail(&v, e,
-                            "previous response with id '%.80s' not found: it or one before it was "
-                            "not stored, or is not kept any more",
-                            id);
+        return qn_json_fail(
+            &v, e,
+            "previous response not found: it or one before it was not stored, or is "
+            "not kept any more");
     return QN_OK;
 }
 

@@ -10,12 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const struct qn_answers_of of_a = {"key:a", false};
+
 static void keep(struct qn_catalog *c, const char *id, const char *previous)
 {
     char input[64], body[64];
     snprintf(input, sizeof input, "[\"%s\"]", id);
     snprintf(body, sizeof body, "{\"id\":\"%s\"}", id);
-    qn_catalog_keep_answer(c, &(struct qn_answer_row){id, previous, input, body});
+    qn_catalog_keep_answer(c, "key:a", &(struct qn_answer_row){id, previous, input, body});
 }
 
 /* The ids that were found, "a b|c": behind the bar the single ones. */
@@ -39,7 +41,7 @@ static void expect(struct qn_catalog *c, const char *chain, const char *id, cons
 {
     struct qn_buf out;
     qn_buf_init(&out, 1 << 20);
-    qn_catalog_find_answers(c, chain, &id, id ? 1 : 0, note, &out);
+    qn_catalog_find_answers(c, &of_a, chain, &id, id ? 1 : 0, note, &out);
     qn_catalog_flush(c);
     assert_string_equal(qn_buf_cstr(&out), expected);
     qn_buf_deinit(&out);
@@ -68,10 +70,10 @@ static void conversations(void **state)
     c = open_catalog();
     expect(c, "c", NULL, "a b c");
     qn_err code = QN_EINTERNAL;
-    qn_catalog_drop_answer(c, "b", note_error, &code);
+    qn_catalog_drop_answer(c, &of_a, "b", note_error, &code);
     qn_catalog_flush(c);
     assert_int_equal(code, QN_OK);
-    qn_catalog_drop_answer(c, "b", note_error, &code);
+    qn_catalog_drop_answer(c, &of_a, "b", note_error, &code);
     qn_catalog_flush(c);
     assert_int_equal(code, QN_ENOTFOUND);
     expect(c, "c", NULL, ""); /* a link is missing */
@@ -138,7 +140,7 @@ static void keep_large(struct qn_catalog *c, const char *id, const char *previou
     char *input = malloc(n + 3);
     memset(input, ' ', n);
     strcpy(input + n, "[]");
-    qn_catalog_keep_answer(c, &(struct qn_answer_row){id, previous, input, "{}"});
+    qn_catalog_keep_answer(c, "key:a", &(struct qn_answer_row){id, previous, input, "{}"});
     free(input);
 }
 
@@ -151,6 +153,98 @@ static void note_size(void *ctx, const struct qn_answers_found *f)
 }
 
 /* To be of use costs an answer a few bytes on the disk, however long it is. */
+static void count(void *ctx, const struct qn_answers_found *f)
+{
+    *(size_t *)ctx = f->n;
+}
+
+static size_t found_by(struct qn_catalog *c, const struct qn_answers_of *of, const char *chain,
+                       const char *id)
+{
+    size_t n = 0;
+    qn_catalog_find_answers(c, of, chain, &id, id ? 1 : 0, count, &n);
+    qn_catalog_flush(c);
+    return n;
+}
+
+static void each_owner_finds_its_own(void **state)
+{
+    (void)state;
+    static const struct qn_answers_of of_b = {"key:b", false}, of_admin = {"key:b", true};
+    struct qn_catalog *c = open_catalog();
+    keep(c, "x", "");
+    keep(c, "y", "x");
+    assert_int_equal(found_by(c, &of_b, "y", "x"), 0);
+    qn_err code = QN_OK;
+    qn_catalog_drop_answer(c, &of_b, "x", note_error, &code);
+    qn_catalog_flush(c);
+    assert_int_equal(code, QN_ENOTFOUND);
+    /* Going on from another owner's answer does not make its conversation one's own. */
+    qn_catalog_keep_answer(c, "key:b",
+                           &(struct qn_answer_row){"z", "y", "[\"z\"]", "{\"id\":\"z\"}"});
+    assert_int_equal(found_by(c, &of_b, "z", NULL), 0);
+    assert_int_equal(found_by(c, &of_b, NULL, "z"), 1);
+    assert_int_equal(found_by(c, &of_admin, NULL, "x"), 0);
+    expect(c, "y", NULL, "x y");
+    qn_catalog_close(c);
+
+    sqlite3 *db; /* as an earlier version has kept it */
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_exec(db, "UPDATE answer_use SET owner = '' WHERE id = 'x'", NULL, NULL, NULL),
+        SQLITE_OK);
+    sqlite3_close(db);
+    c = open_catalog();
+    assert_int_equal(found_by(c, &of_a, NULL, "x"), 0);
+    assert_int_equal(found_by(c, &of_b, NULL, "x"), 0);
+    assert_int_equal(found_by(c, &of_admin, NULL, "x"), 1);
+    qn_catalog_drop_answer(c, &of_admin, "x", note_error, &code);
+    qn_catalog_flush(c);
+    assert_int_equal(code, QN_OK);
+    qn_catalog_close(c);
+}
+
+/* Two that were there first stay, however many another owner keeps, by number and by size. */
+static void a_flood_costs_its_own_owner(void **state)
+{
+    (void)state;
+    struct qn_catalog *c = open_catalog();
+    char id[16];
+    keep(c, "first", "");
+    keep(c, "second", "first");
+    for (int i = 0; i < QN_ANSWERS_MAX + 10; i++) {
+        snprintf(id, sizeof id, "%d", i);
+        qn_catalog_keep_answer(c, "user:1", &(struct qn_answer_row){id, "", "[]", "{}"});
+    }
+    expect(c, "second", NULL, "first second");
+    static const struct qn_answers_of flood = {"user:1", false};
+    static const struct {
+        int number;
+        bool there;
+    } rows[] = {{11, false}, {12, true}, {QN_ANSWERS_MAX + 9, true}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        snprintf(id, sizeof id, "%d", rows[i].number);
+        assert_int_equal(found_by(c, &flood, NULL, id), rows[i].there);
+    }
+    qn_catalog_close(c);
+
+    sqlite3 *db;
+    char sql[256];
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    snprintf(sql, sizeof sql,
+             "UPDATE answer_use SET bytes = CASE id WHEN '12' THEN %d WHEN 'first' THEN %d"
+             " ELSE 0 END",
+             QN_ANSWERS_BYTES_MAX / 2 + 100, QN_ANSWERS_BYTES_MAX / 2);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    c = open_catalog();
+    keep(c, "third", "");
+    expect(c, NULL, "first", "first");
+    expect(c, NULL, "third", "third");
+    assert_int_equal(found_by(c, &flood, NULL, "12"), 0);
+    qn_catalog_close(c);
+}
+
 static void use_is_noted_apart_from_the_text(void **state)
 {
     (void)state;
@@ -161,7 +255,7 @@ static void use_is_noted_apart_from_the_text(void **state)
     qn_catalog_flush(c);
     long long before = written();
     assert_true(before > 0);
-    qn_catalog_find_answers(c, "large", NULL, 0, note_size, &found);
+    qn_catalog_find_answers(c, &of_a, "large", NULL, 0, note_size, &found);
     qn_catalog_flush(c);
     assert_int_equal(found, large + 3);
     assert_true(written() - before < (long long)large / 4);
@@ -177,10 +271,10 @@ static void a_long_conversation_is_refused(void **state)
     keep_large(c, "a", "", QN_ANSWER_BYTES_MAX - 100);
     keep_large(c, "b", "a", QN_ANSWER_BYTES_MAX - 100);
     keep_large(c, "c", "b", 1000);
-    qn_catalog_find_answers(c, "b", NULL, 0, note_size, &found);
+    qn_catalog_find_answers(c, &of_a, "b", NULL, 0, note_size, &found);
     qn_catalog_flush(c);
     assert_true(found > 1);
-    qn_catalog_find_answers(c, "c", NULL, 0, note_size, &found);
+    qn_catalog_find_answers(c, &of_a, "c", NULL, 0, note_size, &found);
     qn_catalog_flush(c);
     assert_int_equal(found, 0);
     qn_catalog_close(c);
@@ -193,7 +287,7 @@ static void too_long_a_one_is_not_kept(void **state)
     char *body = malloc((size_t)QN_ANSWER_BYTES_MAX + 1);
     memset(body, 'x', QN_ANSWER_BYTES_MAX);
     body[QN_ANSWER_BYTES_MAX] = '\0';
-    qn_catalog_keep_answer(c, &(struct qn_answer_row){"a", "", "[]", body});
+    qn_catalog_keep_answer(c, "key:a", &(struct qn_answer_row){"a", "", "[]", body});
     expect(c, NULL, "a", "");
     free(body);
     qn_catalog_close(c);
@@ -220,6 +314,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(conversations, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(the_least_used_go_first, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(each_owner_finds_its_own, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_flood_costs_its_own_owner, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(use_is_noted_apart_from_the_text, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(a_long_conversation_is_refused, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(too_long_a_one_is_not_kept, make_dir, remove_dir),

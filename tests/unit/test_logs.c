@@ -121,6 +121,51 @@ static void filters(void **state)
     qn_logs_free(l);
 }
 
+/* Words further on in a line are a client's: they make no line another owner's. */
+static void lines_of_one_owner(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *tag, *text;
+        bool of_a;
+    } rows[] = {
+        {"infer", "id=00112233445566778899aabb name=x", true},
+        {"infer", "id=00112233445566778899aabb", true},
+        {"llm/user.m", "child id=00112233445566778899aabb-0 job=begun", true},
+        {"infer", "id=ffeeddccbbaa998877665544 own_name=\"id=00112233445566778899aabb\"", false},
+        {"infer", "child id=00112233445566778899aabb", false},
+        {"llm/user.m", "text id=00112233445566778899aabb", false},
+        {"pull", "id=model:x", false},
+        {"infer", "id=0011", false},
+        {"infer", "", false},
+    };
+    struct qn_logs *l = qn_logs_new();
+    qn_logs_own(l, "ffeeddccbbaa998877665544", "key:b");
+    qn_logs_own(l, "00112233445566778899aabb", "key:a");
+    struct qn_logs_filter all = {.most = QN_LOG_DEBUG},
+                          of_a = {.owner = "key:a", .most = QN_LOG_DEBUG};
+    int64_t next_all = 1, next = 1;
+    struct seen s;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char line[256];
+        snprintf(line, sizeof line, "2026-01-31T12:00:00.123Z info %s %s", rows[i].tag,
+                 rows[i].text);
+        qn_logs_add(l, QN_LOG_INFO, rows[i].tag, line);
+        read_on(l, &next, &of_a, 10, &s);
+        if (s.n != rows[i].of_a)
+            fail_msg("row %zu", i);
+        read_on(l, &next_all, &all, 10, &s);
+        assert_int_equal(s.n, 1);
+    }
+    for (int i = 0; i < QN_LOGS_REQUESTS; i++)
+        qn_logs_own(l, "a123456789abcdef01234567", "key:b");
+    qn_logs_add(l, QN_LOG_INFO, "infer",
+                "2026-01-31T12:00:00.123Z info infer id=00112233445566778899aabb");
+    read_on(l, &next, &of_a, 10, &s);
+    assert_int_equal(s.n, 0); /* forgotten */
+    qn_logs_free(l);
+}
+
 static void long_lines_are_cut_between_characters(void **state)
 {
     (void)state;
@@ -227,6 +272,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers),
         cmocka_unit_test(filters),
+        cmocka_unit_test(lines_of_one_owner),
         cmocka_unit_test(long_lines_are_cut_between_characters),
         cmocka_unit_test(an_entry_as_json),
         cmocka_unit_test(followers_are_told_once_for_many_lines),

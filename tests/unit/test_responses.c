@@ -318,7 +318,7 @@ static void fails_while_loading(void **state)
     struct qn_problem p = {.error = &e, .loading = true, .model = "m"};
     assert_int_equal(parse(&f, &qn_responses, "{\"model\":\"m\",\"input\":\"hi\",\"stream\":true}"),
                      QN_OK);
-    struct qn_reply r = {.rq = &f.rq, .arena = f.arena, .out = &out, .id = "ID", .started = true};
+    struct qn_reply r = {.rq = &f.rq, .arena = f.arena, .out = &out, .id = "ID", .answer_id = "ID", .started = true};
     (qn_responses.fail)(&r, &p);
     assert_non_null(strstr(qn_buf_cstr(&out), "event: response.created\n"));
     assert_non_null(strstr(qn_buf_cstr(&out), "event: error\n"));
@@ -372,7 +372,7 @@ static void kept(void **state)
     struct qn_buf out;
     qn_buf_init(&out, 1 << 20);
     assert_int_equal(parse(&f, &qn_responses, "{\"model\":\"m\",\"input\":\"hi\"}"), QN_OK);
-    struct qn_reply r = {.rq = &f.rq, .arena = f.arena, .out = &out, .id = "ID"};
+    struct qn_reply r = {.rq = &f.rq, .arena = f.arena, .out = &out, .id = "ID", .answer_id = "ID"};
     qn_responses.begin(&r);
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(qn_responses.event(&r, 0, &events[i], &f.e), QN_OK);

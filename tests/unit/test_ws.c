@@ -157,7 +157,7 @@ static bool on_upgrade(void *ctx, struct qn_http_upgrade *u)
         qn_ws_check(sockets, qn_http_upgrade_header(u, "Sec-WebSocket-Version"),
                     qn_http_upgrade_header(u, "Sec-WebSocket-Key"), NULL))
         return false;
-    qn_ws_open(sockets, &route, u, "the id", 0);
+    qn_ws_open(sockets, &route, u, "the id", &(struct qn_caller){0});
     return true;
 }
 
