@@ -1,6 +1,7 @@
 /* See args.h. */
 #include "cli/args.h"
 
+#include "base/near.h"
 #include "base/str.h"
 
 #include <string.h>
@@ -55,12 +56,21 @@ static int take_global(struct qn_globals *g, int argc, char **argv, int i)
     return 0;
 }
 
-static qn_err unknown(const char *word, struct qn_error *e)
+/* c: the command whose options it may be a misspelling of, too; NULL: none yet. */
+static qn_err unknown(const char *word, const struct qn_cli_command *c, struct qn_error *e)
 {
+    static const char *const globals[] = {"--host", "--port", "--api-key",
+                                          "--json", "--help", "--version"};
+    struct qn_near near = qn_near_begin(word);
+    for (const struct qn_cli_option *o = c ? c->options : NULL; o && o->name; o++)
+        qn_near_offer(&near, o->name, o->name);
+    for (size_t i = 0; i < sizeof globals / sizeof *globals; i++)
+        qn_near_offer(&near, globals[i], globals[i]);
     return qn_fail(e, QN_EINVAL,
-                   "unknown option '%.100s': `quince help` shows what there is, and after -- "
-                   "nothing is an option",
-                   word);
+                   "unknown option '%.100s'%s%s%s: `quince help%s%s` shows what there is, and "
+                   "after -- nothing is an option",
+                   word, near.found ? "; did you mean " : "", near.found ? near.found : "",
+                   near.found ? "?" : "", c ? " " : "", c ? c->name : "");
 }
 
 qn_err qn_args_globals(struct qn_globals *g, int argc, char **argv, int *i, struct qn_error *e)
@@ -70,7 +80,7 @@ qn_err qn_args_globals(struct qn_globals *g, int argc, char **argv, int *i, stru
         if (n < 0)
             return qn_fail(e, QN_EINVAL, "%s needs a value", argv[*i]);
         if (n == 0)
-            return unknown(argv[*i], e);
+            return unknown(argv[*i], NULL, e);
         *i += n;
     }
     return QN_OK;
@@ -126,7 +136,7 @@ qn_err qn_args_sort(const struct qn_cli_command *c, struct qn_globals *g, int ar
             if (n < 0)
                 return needs_value(c, argv[i], e);
             if (n == 0)
-                return unknown(argv[i], e);
+                return unknown(argv[i], c, e);
             i += n;
         } else if (a->n_words == c->max_words) {
             return qn_fail(e, QN_EINVAL, "unexpected argument '%.100s'%s", argv[i],

@@ -64,6 +64,7 @@ int qn_cli_misused(const struct qn_cli *cli, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 int qn_cmd_serve(struct qn_cli *cli, const struct qn_cli_args *a);
+int qn_cmd_stop(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_status(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_ps(struct qn_cli *cli, const struct qn_cli_args *a);
 int qn_cmd_stats(struct qn_cli *cli, const struct qn_cli_args *a);

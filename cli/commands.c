@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "base/near.h"
 #include "base/str.h"
 
 #include <ctype.h>
@@ -44,6 +45,10 @@ static const struct qn_cli_option keys_options[] = {
 };
 static const struct qn_cli_option import_options[] = {
     {"--name", "NAME", "the name it gets: user.NAME (default: the file's)", NULL},
+    {0},
+};
+static const struct qn_cli_option stop_options[] = {
+    {"--now", NULL, "do not let running answers finish", NULL},
     {0},
 };
 static const struct qn_cli_option top_options[] = {
@@ -107,6 +112,11 @@ static const struct qn_cli_command table[] = {
      "--host and --port before `serve`, and QUINCE_HOST, are handed on; what follows\n"
      "goes to quinced as it is: see `quinced --help`. Ctrl-C stops the server.",
      NULL, 0, 0, true, qn_cmd_serve},
+    {"stop", "stop [MODEL] [--now]", "stop the server, or unload one model",
+     "Without MODEL: the server at --host and --port, or the one that quince started.\n"
+     "Running answers are finished first. With MODEL: frees its memory, as unload\n"
+     "does; the server stays.",
+     stop_options, 0, 1, false, qn_cmd_stop},
     {"status", "status", "is the server running, and what is loaded?", NULL, NULL, 0, 0, false,
      qn_cmd_status},
     {"ps", "ps", "the models in memory and their processes", NULL, NULL, 0, 0, false, qn_cmd_ps},
@@ -207,8 +217,17 @@ static const struct qn_cli_command table[] = {
 };
 enum { COMMANDS = sizeof table / sizeof *table };
 
+/* What other programs call a command. */
+static const struct {
+    const char *synonym, *name;
+} synonyms[] = {{"ls", "list"}, {"rm", "delete"}};
+enum { SYNONYMS = sizeof synonyms / sizeof *synonyms };
+
 const struct qn_cli_command *qn_commands_find(const char *name)
 {
+    for (size_t i = 0; i < SYNONYMS; i++)
+        if (qn_str_eq(synonyms[i].synonym, name))
+            name = synonyms[i].name;
     for (size_t i = 0; i < COMMANDS; i++)
         if (qn_str_eq(table[i].name, name))
             return &table[i];
@@ -220,11 +239,22 @@ const struct qn_cli_command *qn_commands_at(size_t i)
     return i < COMMANDS ? &table[i] : NULL;
 }
 
+int qn_commands_unknown(const struct qn_cli *cli, const char *name)
+{
+    struct qn_near near = qn_near_begin(name);
+    for (size_t i = 0; i < COMMANDS; i++)
+        qn_near_offer(&near, table[i].name, table[i].name);
+    return qn_cli_misused(cli, "there is no command '%.100s'%s%s%s: `quince help` lists them", name,
+                          near.found ? "; did you mean '" : "", near.found ? near.found : "",
+                          near.found ? "'?" : "");
+}
+
 void qn_commands_print(FILE *out)
 {
     fputs("quince: talk to local AI models\n\nusage: quince [OPTIONS] COMMAND\n\n", out);
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(out, "  %-22s %s\n", table[i].name, table[i].summary);
+    fputs("\n  ls is list, rm is delete.\n", out);
     fprintf(out,
             "\noptions for every command:\n"
             "  --host HOST            the server's host, HOST:PORT or URL (QUINCE_HOST;\n"
@@ -284,8 +314,7 @@ int qn_cmd_help(struct qn_cli *cli, const struct qn_cli_args *a)
 {
     const struct qn_cli_command *c = a->n_words ? qn_commands_find(a->words[0]) : NULL;
     if (a->n_words && !c)
-        return qn_cli_misused(cli, "there is no command '%.100s': `quince help` lists them",
-                              a->words[0]);
+        return qn_commands_unknown(cli, a->words[0]);
     if (cli->json)
         print_json(c);
     else if (c)

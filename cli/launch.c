@@ -119,8 +119,8 @@ static qn_err await(const struct qn_cli *cli, pid_t pid, const char *log, off_t 
     }
     usleep(POLL_US); /* the other's answer may have come before our own gave up */
     if (!dead && waitpid(pid, NULL, WNOHANG) == 0)
-        fprintf(stderr, "The server runs in the background (pid %d); `kill %d` stops it\n",
-                (int)pid, (int)pid);
+        fprintf(stderr, "The server runs in the background (pid %d); `quince stop` stops it\n",
+                (int)pid);
     return QN_OK;
 }
 

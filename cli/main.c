@@ -98,8 +98,7 @@ static int run(struct qn_cli *cli, int argc, char **argv)
     }
     const struct qn_cli_command *c = qn_commands_find(argv[i]);
     if (!c)
-        return qn_cli_misused(cli, "there is no command '%.100s': `quince help` lists them",
-                              argv[i]);
+        return qn_commands_unknown(cli, argv[i]);
     i++;
     if (qn_args_sort(c, &g, argc - i, argv + i, &args, &e))
         return qn_cli_misused(cli, "%s", e.message);

@@ -1,6 +1,7 @@
 /* Names that clients give, to rows of the catalog; see inventory.h. */
 #include "router/inventory_private.h"
 
+#include "base/near.h"
 #include "base/str.h"
 #include "registry/registry.h"
 
@@ -49,6 +50,28 @@ const struct qn_model_row *qn_inventory_computes(const struct qn_snapshot *snap,
     return same ? base : row;
 }
 
+/* No model has the name: says which one may have been meant. */
+static qn_err not_found(const struct qn_snapshot *snap, const char *name, struct qn_error *e)
+{
+    struct qn_near near = qn_near_begin(name);
+    for (size_t i = 0; i < qn_snapshot_count(snap); i++) {
+        const char *own = qn_snapshot_at(snap, i)->name;
+        for (size_t way = 0; way < COUNT(ways); way++)
+            if (!ways[way].any_case && qn_str_starts(own, ways[way].prefix))
+                qn_near_offer(&near, own + strlen(ways[way].prefix), own);
+        qn_near_offer(&near, own, own);
+    }
+    for (size_t i = 0; i < qn_snapshot_alias_count(snap); i++) {
+        const char *alias = qn_snapshot_alias_at(snap, i)->name;
+        qn_near_offer(&near, alias, alias);
+    }
+    return qn_fail_param(e, QN_ENOTFOUND, "model",
+                         "model '%.200s' not found%s%s%s: `quince list` or GET /v1/models shows "
+                         "the names, `quince import FILE.gguf` adds one",
+                         name, near.found ? "; did you mean '" : "", near.found ? near.found : "",
+                         near.found ? "'?" : "");
+}
+
 static qn_err find_row(struct qn_inventory *inv, const char *name, bool exactly,
                        struct qn_snapshot **snap, const struct qn_model_row **row,
                        struct qn_error *e)
@@ -70,22 +93,21 @@ static qn_err find_row(struct qn_inventory *inv, const char *name, bool exactly,
     }
     if (*row)
         return QN_OK;
-    qn_snapshot_unref(*snap);
-    *snap = NULL;
     const struct qn_registry_entry *listed = qn_registry_find(inv->config.registry, name);
+    qn_err err;
     if (listed && listed->unsupported)
-        return qn_fail_param(e, QN_ENOTFOUND, "model",
-                             "model '%.200s' cannot be run here: it is %s", listed->name,
-                             listed->unsupported);
-    if (listed)
-        return qn_fail_param(
+        err = qn_fail_param(e, QN_ENOTFOUND, "model", "model '%.200s' cannot be run here: it is %s",
+                            listed->name, listed->unsupported);
+    else if (listed)
+        err = qn_fail_param(
             e, QN_ENOTFOUND, "model",
             "model '%.200s' is not downloaded: `quince pull %.200s` gets it (%.1f GB)",
             listed->name, listed->name, (double)listed->size_bytes / 1e9);
-    return qn_fail_param(e, QN_ENOTFOUND, "model",
-                         "model '%.200s' not found: `quince list` or GET /v1/models shows "
-                         "the names, `quince import FILE.gguf` adds one",
-                         name);
+    else
+        err = not_found(*snap, name, e);
+    qn_snapshot_unref(*snap);
+    *snap = NULL;
+    return err;
 }
 
 qn_err qn_inventory_find(struct qn_inventory *inv, const char *name, struct qn_snapshot **snap,

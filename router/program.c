@@ -30,6 +30,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -306,6 +307,19 @@ static void open_services(struct qn_program *p)
     sv->pack_jobs = qn_pack_jobs_new(sv, p->unpacker);
 }
 
+/* What `quince stop` reads: the port, in the lock's file, and a record lock, which names the
+ * process to a program that asks and does not have to take the lock for it. */
+static void write_lock(const struct qn_program *p)
+{
+    char text[32];
+    int n = snprintf(text, sizeof text, "port %d\n", qn_listen_port(p->ports.main));
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (ftruncate(p->lock_fd, 0) || pwrite(p->lock_fd, text, (size_t)n, 0) != n ||
+        fcntl(p->lock_fd, F_SETLK, &lock))
+        qn_warn("main", "lock=not_written message=\"%s\" (`quince stop` needs --port then)",
+                strerror(errno));
+}
+
 static qn_err open_doors(struct qn_program *p, struct qn_error *e)
 {
     static const struct qn_http_events events = {.request = on_request,
@@ -321,6 +335,10 @@ static qn_err open_doors(struct qn_program *p, struct qn_error *e)
     if (err)
         return err;
     p->services.websocket_port = qn_ports_websocket(&p->ports);
+    write_lock(p);
+    qn_service_unit_look((const char *const *)environ, &p->unit);
+    p->services.unit = &p->unit;
+    p->services.socket_activated = p->ports.passed.n > 0;
     p->services.open_to_others = p->auth.open_to_others = qn_ports_open_to_others(&p->ports);
     p->auth.needs_key = p->auth.open_to_others && !s->insecure;
     p->routes = (struct qn_routes){.services = &p->services};

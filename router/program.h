@@ -8,6 +8,7 @@
 #include "router/ports.h"
 #include "router/pull_world.h"
 #include "router/routes.h"
+#include "router/service_unit.h"
 #include "router/services.h"
 #include "router/settings.h"
 #include "router/stats.h"
@@ -24,6 +25,7 @@ struct qn_program {
     struct qn_preload *preload; /* NULL: nothing to load at start */
     struct qn_http_server *server;
     struct qn_ports ports;
+    struct qn_service_unit unit;
     struct qn_notify *notify; /* NULL: no service manager asks */
     struct qn_services services;
     struct qn_rate rate;          /* of all downloads */

@@ -32,6 +32,8 @@ struct qn_services {
     struct qn_updates *updates;     /* what was found out about newer files */
     const char *model_source;       /* the setting: which of them plain names mean */
     bool open_to_others;            /* bound beyond loopback */
+    const struct qn_service_unit *unit; /* of systemd, that has started the server */
+    bool socket_activated;              /* a service manager has passed sockets in */
     int64_t started_ms;
     struct qn_cpu_meter cpu;
     struct qn_survey *survey;

@@ -4,6 +4,7 @@
 #include "router/settings_private.h"
 
 #include "base/json.h"
+#include "base/near.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "contract/backend_types.h"
@@ -191,51 +192,21 @@ void qn_setting_env_name(const struct qn_setting_row *r, char out[static QN_SETT
     out[n] = '\0';
 }
 
-/* Levenshtein's distance, for words of at most 31 bytes; longer ones are far from everything. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t n = strlen(a), m = strlen(b), line[32];
-    if (n > 31 || m > 31)
-        return 99;
-    for (size_t j = 0; j <= m; j++)
-        line[j] = j;
-    for (size_t i = 1; i <= n; i++) {
-        size_t diagonal = line[0];
-        line[0] = i;
-        for (size_t j = 1; j <= m; j++) {
-            size_t best = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = line[j];
-            if (line[j] + 1 < best)
-                best = line[j] + 1;
-            if (line[j - 1] + 1 < best)
-                best = line[j - 1] + 1;
-            line[j] = best;
-        }
-    }
-    return line[m];
-}
-
-/* The row whose name is nearest to a misspelt one, or NULL when none is near. */
-static const struct qn_setting_row *nearest(const char *name)
-{
-    const struct qn_setting_row *found = NULL;
-    size_t best = strlen(name) / 3 + 2;
-    for (size_t i = 0; i < ROWS; i++) {
-        size_t d = distance(name, table[i].name);
-        if (d < best) {
-            best = d;
-            found = &table[i];
-        }
-    }
-    return found;
-}
-
 static const struct qn_setting_row *row_find(const char *name)
 {
     for (size_t i = 0; i < ROWS; i++)
         if (qn_str_eq(table[i].name, name))
             return &table[i];
     return NULL;
+}
+
+/* The row whose name is nearest to a misspelt one, or NULL when none is near. */
+static const struct qn_setting_row *nearest(const char *name)
+{
+    struct qn_near near = qn_near_begin(name);
+    for (size_t i = 0; i < ROWS; i++)
+        qn_near_offer(&near, table[i].name, table[i].name);
+    return near.found ? row_find(near.found) : NULL;
 }
 
 qn_err qn_setting_unknown(const char *name, const char *where, struct qn_error *e)

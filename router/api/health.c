@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "router/answer.h"
+#include "router/api/server_info.h"
 #include "router/auth.h"
 #include "router/inventory.h"
 #include "router/residency.h"
@@ -91,6 +92,7 @@ enum {
     OK_TRUE = 8,  /* "ok":true */
     HEALTHY = 16, /* status is "healthy", else "ok" */
     SILENT = 32,  /* nothing: 200, or 503 while no model is loaded */
+    SERVER = 64,  /* the server's own process */
 };
 
 /* Several APIs own these paths; the profile says whose clients are meant. */
@@ -99,7 +101,7 @@ static int parts_of(enum qn_profile profile, const char *path)
     if (qn_str_starts(path, "/api/"))
         return PEER;
     if (qn_str_eq(path, "/status"))
-        return KOLOSAL | PEER | HEALTHY;
+        return KOLOSAL | PEER | HEALTHY | SERVER;
     if (profile == QN_PROFILE_LAYERSCALE)
         return SILENT;
     if (profile == QN_PROFILE_KOLOSAL)
@@ -271,6 +273,8 @@ void qn_api_health(struct qn_services *sv, struct qn_http *h, const char *id)
         write_phone(&w, loaded, n);
     if (parts & KOLOSAL)
         write_kolosal(&w, sv, !(parts & PHONE));
+    if (parts & SERVER && !qn_auth_is_stranger(sv->auth, h))
+        qn_api_server_info_write(&w, sv);
     if (parts & PEER)
         write_peer(&w, sv, loaded, n, qn_auth_is_stranger(sv->auth, h));
     qn_jw_obj_end(&w);

@@ -16,7 +16,7 @@ import threading
 import time
 import urllib.parse
 
-from conftest import BUILD, PATIENCE_S
+from conftest import BUILD, PATIENCE_S, pid_alive, wait_until
 
 QUINCE = str(BUILD / "bin" / "quince")
 CTRL_C, CTRL_D, UP = b"\x03", b"\x04", b"\x1b[A"
@@ -44,6 +44,18 @@ class Cli:
         assert done.returncode >= 0, f"ended by a signal: {done.err}"
         assert "Sanitizer" not in done.err and "runtime error" not in done.err, done.err
         return done
+
+
+def started_pid(said):
+    """The process of the server that the CLI said it started."""
+    return int(re.search(r"\(pid (\d+)\)", said).group(1))
+
+
+def stop_background_server(said):
+    """Ends the server that the CLI said it started."""
+    pid = started_pid(said)
+    os.kill(pid, signal.SIGTERM)
+    wait_until(lambda: not pid_alive(pid), what="the server's end")
 
 
 class Terminal:

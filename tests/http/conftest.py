@@ -268,6 +268,15 @@ def house(tmp_path, fake_backend_dir):
 
 
 @pytest.fixture
+def home(house, tmp_path):
+    """A user's home for a server that the CLI starts itself."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "config.json").write_text(json.dumps(
+        {"builtin-dir": str(house.models_dir), "backend-dir": str(house.backend_dir)}))
+    return tmp_path
+
+
+@pytest.fixture
 def hub():
     """A hub of models that misbehaves on request: hub_server.py."""
     from hub_server import Hub

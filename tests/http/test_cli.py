@@ -14,20 +14,13 @@ import threading
 import time
 
 import pytest
-from cli_kit import CTRL_C, CTRL_D, QUINCE, UP, Cli, Terminal, environment
+from cli_kit import CTRL_C, CTRL_D, QUINCE, UP, Cli, Terminal, environment, stop_background_server
 from conftest import PATIENCE_S, ROOT, events, free_port, pid_alive, wait_until
 
 
 @pytest.fixture
 def cli(tmp_path, server):
     return Cli(tmp_path, server.port)
-
-
-def stop_background_server(said):
-    """Ends the server that the CLI said it started."""
-    pid = int(re.search(r"\(pid (\d+)\)", said).group(1))
-    os.kill(pid, signal.SIGTERM)
-    wait_until(lambda: not pid_alive(pid), what="the server's end")
 
 
 # What it says of itself
@@ -41,7 +34,7 @@ def test_help_and_man_page_agree(tmp_path):
     assert overview.returncode == 0 and overview.err == ""
     assert {"alias", "backends", "chat", "cleanup", "completion", "config", "delete", "downloads", "export", "help",
             "import", "keys", "list", "load", "logs", "pin", "ps", "pull", "run", "search", "serve", "show",
-            "stats", "status", "top", "unload", "unpin", "version"} <= {
+            "stats", "status", "stop", "top", "unload", "unpin", "version"} <= {
             c["name"] for c in commands}
     for c in commands:
         assert c["name"] in entries, f"the man page does not explain {c['name']}"
@@ -65,6 +58,11 @@ def test_help_and_man_page_agree(tmp_path):
 @pytest.mark.parametrize("args, part", [
     ((), "usage: quince"),
     (("nonsense",), "no command 'nonsense'"),
+    (("sotp",), "did you mean 'stop'?"),
+    (("help", "lst"), "did you mean 'list'?"),
+    (("list", "--al"), "did you mean --all?"),
+    (("--prot", "1", "list"), "did you mean --port?"),
+    (("stop", "m", "--now"), "--now"),
     (("list", "--nonsense"), "unknown option '--nonsense'"),
     (("run",), "usage: quince run MODEL"),
     (("run", "m", "two", "words"), "'words'"),
@@ -148,6 +146,23 @@ def test_import(cli, tmp_path, house):
         done = cli("import", *args)
         assert done.returncode == 1 and done.out == "" and part in done.err
         assert json.loads(cli("import", *args, "--json").out)["error"]["message"]
+
+
+def test_names_of_other_programs(house, tmp_path):
+    server = house.start()
+    model = house.model(server, "alpha")
+    cli = Cli(tmp_path, server.port)
+    assert cli("ls").out == cli("list").out and "user.alpha" in cli("ls").out
+    assert cli("help", "rm").out == cli("help", "delete").out
+    assert cli("load", model).returncode == 0
+    assert "user.alpha" in cli("ps").out
+    done = cli("stop", model)
+    assert done.returncode == 0 and server.get("/v1/health").json["all_models_loaded"] == []
+    assert server.get("/live").status == 200
+    done = cli("load", "user.alhpa")
+    assert done.returncode == 1 and "did you mean 'user.alpha'?" in done.err
+    assert "did you mean" not in cli("load", "something-else").err
+    assert cli("rm", model, "--yes").returncode == 0 and "user.alpha" not in cli("ls").out
 
 
 def test_unknown_model(cli):
@@ -366,15 +381,6 @@ def test_hosts(server, tmp_path):
     assert status("--port", "1").returncode == 1
     config.write_text("{broken")
     assert status("--port", port).returncode == 0
-
-
-@pytest.fixture
-def home(house, tmp_path):
-    """A user's home for a server that the CLI starts itself."""
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "config.json").write_text(json.dumps(
-        {"builtin-dir": str(house.models_dir), "backend-dir": str(house.backend_dir)}))
-    return tmp_path
 
 
 def test_starts_a_server(home):

@@ -1,0 +1,107 @@
+"""`quince stop`: the server ends when nothing runs any more, and the words say what was done or why not."""
+import contextlib
+import json
+import os
+import signal
+import subprocess
+
+from cli_kit import QUINCE, Cli, Stub, Terminal, environment, started_pid
+from conftest import PATIENCE_S, events, fake_model, free_port, pid_alive, wait_until
+
+
+def test_stops_the_server_it_started(home):
+    port = free_port()
+    cli = Cli(home, port)
+    started = cli("import", str(fake_model(home)), "--name", "m")
+    pid = started_pid(started.err)
+    try:
+        assert "`quince stop` stops it" in started.err
+        # Without an address, the server of this data folder is meant, whatever its port is.
+        done = subprocess.run([QUINCE, "stop"], capture_output=True, text=True, timeout=PATIENCE_S,
+                              env=environment(home, QUINCE_PORT=str(free_port())))
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout == f"The server at http://localhost:{port} (pid {pid}) has stopped\n"
+        assert not pid_alive(pid)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+    done = cli("stop")
+    assert done.returncode == 1 and f"no server runs at http://localhost:{port}" in done.err
+    assert json.loads(cli("stop", "--json").out)["error"]["code"] == "not_found"
+
+
+def test_waits_for_running_answers(house, tmp_path):
+    server = house.start()
+    model = house.model(server, "m", tokens=300, token_ms=20)
+    connection, response = server.stream(model)
+    stream = events(response)
+    next(stream)
+    t = Terminal(Cli(tmp_path, server.port), "stop")
+    t.wait_for("Finishing 1 answer (")
+    assert list(stream)[-1] == "[DONE]"
+    connection.close()
+    t.wait_for(f"(pid {server.process.pid}) has stopped")
+    assert t.status() == 0 and server.process.wait(PATIENCE_S) == 0
+
+
+def test_now_ends_answers(house, tmp_path):
+    server = house.start("--drain", "3600")
+    model = house.model(server, "m", tokens=1000000, token_ms=20)
+    connection, response = server.stream(model)
+    next(events(response))
+    done = Cli(tmp_path, server.port)("stop", "--now", "--json")
+    assert done.returncode == 0
+    assert json.loads(done.out) == {"status": "stopped", "url": f"http://localhost:{server.port}",
+                                    "pid": server.process.pid}
+    connection.close()
+
+
+def test_a_server_that_does_not_answer(home):
+    cli = Cli(home, free_port())
+    pid = started_pid(cli("load", "user.none").err)
+    os.kill(pid, signal.SIGSTOP)
+    with subprocess.Popen([QUINCE, "--port", str(cli.port), "stop"], stdout=subprocess.PIPE, text=True,
+                          stderr=subprocess.PIPE, env=environment(home)) as stopping:
+        def told():  # a stopped process keeps the signal
+            for line in open(f"/proc/{pid}/status"):
+                if line.startswith("ShdPnd:"):
+                    return int(line.split()[1], 16) & 1 << signal.SIGTERM - 1
+            return False
+        wait_until(told, what="SIGTERM")
+        os.kill(pid, signal.SIGCONT)
+        out, err = stopping.communicate(timeout=PATIENCE_S)
+    assert (stopping.returncode, err) == (0, "") and f"(pid {pid}) has stopped" in out
+
+
+def refused(tmp_path, as_user=None, **server):
+    stub = Stub({"GET /status": {"all_models_loaded": [], "server": server},
+                 "POST /internal/shutdown": {"status": "success"}})
+    try:
+        done = subprocess.run([QUINCE, "--port", str(stub.port), "stop"], capture_output=True, text=True,
+                              timeout=PATIENCE_S, env=environment(tmp_path), user=as_user)
+        assert done.returncode == 1 and done.stdout == "" and not stub.bodies("POST /internal/shutdown")
+        return done.stderr
+    finally:
+        stub.close()
+
+
+def test_servers_that_are_not_stopped(tmp_path):
+    said = refused(tmp_path, pid=1, uid=os.getuid(), unit="quinced.service",
+                   stop_command="systemctl --user stop quinced.service")
+    assert "systemd" in said and "`systemctl --user stop quinced.service` stops it" in said
+    said = refused(tmp_path, as_user=65534 if os.getuid() == 0 else None, pid=1, uid=1)
+    assert "another user (" in said and "QUINCE_ADMIN_API_KEY" in said
+    done = Cli(tmp_path, free_port())("--host", "http://localhost:1", "stop")
+    assert done.returncode == 1 and "nothing to stop" in done.err
+
+
+def test_what_systemd_started_says_so(house):
+    plain = house.start().get("/status").json["server"]
+    assert plain["unit"] is None and plain["stop_command"] is None and plain["uid"] == os.getuid()
+    # The shell becomes the server, as a unit's program does: its own process number is in the variable.
+    launcher = ("/bin/sh", "-c", 'SYSTEMD_EXEC_PID=$$ exec "$@"', "sh")
+    by_unit = house.start(launcher=launcher).get("/status").json["server"]
+    assert isinstance(by_unit["unit"], str) and " stop " in by_unit["stop_command"]
+    keyed = house.start(env={"QUINCE_API_KEY": "s" * 32})
+    assert "server" not in keyed.get("/status").json
+    assert keyed.get("/status", headers={"Authorization": "Bearer " + "s" * 32}).json["server"]["pid"] == keyed.process.pid
