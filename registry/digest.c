@@ -2,7 +2,7 @@
 #include "registry/digest.h"
 
 #include "base/buf.h"
-#include "formats/gguf_split.h"
+#include "formats/gguf_name.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -14,20 +14,6 @@
 
 enum { CHUNK = 1024 * 1024 };
 
-/* How many files there are by the name's end, "-00001-of-00003.gguf". */
-static size_t parts_of(const char *path)
-{
-    const char *of = strstr(path, "-of-");
-    for (const char *next = of; next; next = strstr(next + 1, "-of-"))
-        of = next;
-    char again[PATH_MAX];
-    unsigned n = 0;
-    if (!of || sscanf(of, "-of-%5u.gguf", &n) != 1 || n < 1 || n > QN_GGUF_PARTS_MAX ||
-        !qn_gguf_part_path(path, 0, n, again, sizeof again) || strcmp(again, path) != 0)
-        return 1;
-    return n;
-}
-
 static qn_err part_path(const char *path, size_t i, size_t n, char out[static PATH_MAX],
                         struct qn_error *e)
 {
@@ -38,7 +24,7 @@ static qn_err part_path(const char *path, size_t i, size_t n, char out[static PA
 
 qn_err qn_registry_stamp(const char *path, struct qn_stamp *out, struct qn_error *e)
 {
-    size_t n = parts_of(path);
+    size_t n = qn_gguf_parts_of(path);
     unsigned long long size = 0, changed = 0;
     *out = (struct qn_stamp){.modified_s = 0};
     for (size_t i = 0; i < n; i++) {
@@ -62,9 +48,15 @@ qn_err qn_registry_stamp(const char *path, struct qn_stamp *out, struct qn_error
 static qn_err add_file(struct qn_sha256 *sum, const char *path, char *chunk,
                        const atomic_bool *stop, struct qn_error *e)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    /* O_NONBLOCK: a named pipe in a model's place must not hold a thread up. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return qn_fail_errno(e, "open %s", path);
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+        close(fd);
+        return qn_fail(e, QN_EIO, "%s is not a regular file", path);
+    }
     (void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL); /* advice: nothing depends on it */
     qn_err err = QN_OK;
     for (ssize_t n = 1; n > 0 && !err;) {
@@ -82,7 +74,7 @@ static qn_err add_file(struct qn_sha256 *sum, const char *path, char *chunk,
 qn_err qn_registry_digest(const char *path, const atomic_bool *stop,
                           char out[static QN_SHA256_HEX + 1], struct qn_error *e)
 {
-    size_t n = parts_of(path);
+    size_t n = qn_gguf_parts_of(path);
     struct qn_sha256 sum;
     char *chunk = qn_xmalloc(CHUNK);
     qn_err err = QN_OK;

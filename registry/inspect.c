@@ -1,169 +1,105 @@
 /* See inspect.h. */
 #include "registry/inspect.h"
 
-#include "base/json.h"
-#include "base/str.h"
-#include "formats/gguf_split.h"
+#include "base/log.h"
+#include "formats/gguf_name.h"
+#include "registry/helper.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
-#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-/* Values of general.file_type and of tensors' types, by the names people use for files. */
-struct named {
-    uint32_t id;
-    const char *name;
-};
+enum { WORD = 24 };
 
-static const struct named file_types[] = {
-    {0, "F32"},      {1, "F16"},      {2, "Q4_0"},    {3, "Q4_1"},    {7, "Q8_0"},
-    {8, "Q5_0"},     {9, "Q5_1"},     {10, "Q2_K"},   {11, "Q3_K_S"}, {12, "Q3_K_M"},
-    {13, "Q3_K_L"},  {14, "Q4_K_S"},  {15, "Q4_K_M"}, {16, "Q5_K_S"}, {17, "Q5_K_M"},
-    {18, "Q6_K"},    {19, "IQ2_XXS"}, {20, "IQ2_XS"}, {21, "Q2_K_S"}, {22, "IQ3_XS"},
-    {23, "IQ3_XXS"}, {24, "IQ1_S"},   {25, "IQ4_NL"}, {26, "IQ3_S"},  {27, "IQ3_M"},
-    {28, "IQ2_S"},   {29, "IQ2_M"},   {30, "IQ4_XS"}, {31, "IQ1_M"},  {32, "BF16"},
-    {36, "TQ1_0"},   {37, "TQ2_0"},   {38, "MXFP4"},  {39, "NVFP4"},
-};
-
-static const struct named tensor_types[] = {
-    {0, "F32"},      {1, "F16"},     {2, "Q4_0"},     {3, "Q4_1"},   {6, "Q5_0"},    {7, "Q5_1"},
-    {8, "Q8_0"},     {10, "Q2_K"},   {11, "Q3_K"},    {12, "Q4_K"},  {13, "Q5_K"},   {14, "Q6_K"},
-    {16, "IQ2_XXS"}, {17, "IQ2_XS"}, {18, "IQ3_XXS"}, {19, "IQ1_S"}, {20, "IQ4_NL"}, {21, "IQ3_S"},
-    {22, "IQ2_S"},   {23, "IQ4_XS"}, {29, "IQ1_M"},   {30, "BF16"},  {34, "TQ1_0"},  {35, "TQ2_0"},
-    {39, "MXFP4"},   {40, "NVFP4"},
-};
-
-static const char *name_of(const struct named *table, size_t n, uint32_t id)
+/* One file of a model. O_NONBLOCK: a named pipe must not hold us up before fstat can tell. */
+static qn_err open_one(const char *path, int *fd, struct qn_error *e)
 {
-    for (size_t i = 0; i < n; i++)
-        if (table[i].id == id)
-            return table[i].name;
-    return NULL;
+    struct stat st;
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (*fd < 0)
+        return qn_fail_errno(e, "open %s", path);
+    if (!fstat(*fd, &st) && S_ISREG(st.st_mode))
+        return QN_OK;
+    close(*fd);
+    return qn_fail(e, QN_EFORMAT, "%s: not a regular file", path);
 }
 
-static void copy_text(char *out, size_t n, struct qn_gguf_str s)
+/* Opens the first file and those that its name promises, up to the first that is missing: whether
+ * it is wanted is for the first one to say. */
+static qn_err open_files(const char *path, int fds[static QN_GGUF_PARTS_MAX], size_t *n,
+                         struct qn_error *e)
 {
-    size_t len = s.n < n ? s.n : n - 1;
-    memcpy(out, s.s, len);
-    out[qn_utf8_whole(out, len)] = '\0';
-}
-
-enum { TYPES = 64 };
-
-static void weigh_part(const struct qn_gguf *g, uint64_t by_type[TYPES], uint64_t *total)
-{
-    for (size_t i = 0; i < qn_gguf_tensor_count(g); i++) {
-        const struct qn_gguf_tensor *t = qn_gguf_tensor_at(g, i);
-        uint64_t n = 1;
-        for (int d = 0; d < t->ndim; d++)
-            if (__builtin_mul_overflow(n, t->ne[d], &n) || n > INT64_MAX / 2)
-                n = INT64_MAX / 2;
-        *total = *total + n > INT64_MAX ? INT64_MAX : *total + n;
-        if (t->type < TYPES)
-            by_type[t->type] = by_type[t->type] + n > INT64_MAX ? INT64_MAX : by_type[t->type] + n;
+    const size_t parts = qn_gguf_parts_of(path);
+    qn_err err = QN_OK;
+    for (*n = 0; *n < parts && !err; *n += !err) {
+        char part[PATH_MAX];
+        if (*n == 0)
+            err = open_one(path, &fds[0], e);
+        else if (!qn_gguf_part_path(path, *n, parts, part, sizeof part))
+            err = qn_fail(e, QN_EINVAL, "%.200s: the path is too long", path);
+        else if ((err = open_one(part, &fds[*n], e)) == QN_ENOTFOUND)
+            return QN_OK;
     }
-}
-
-/* Sums the elements and finds the type that holds most of them. */
-static void weigh_tensors(struct qn_gguf *const *parts, size_t n_parts, struct qn_inspection *out,
-                          uint32_t *commonest)
-{
-    uint64_t by_type[TYPES] = {0}, total = 0;
-    for (size_t i = 0; i < n_parts; i++)
-        weigh_part(parts[i], by_type, &total);
-    out->parameters = (int64_t)total;
-    *commonest = 0;
-    for (uint32_t i = 1; i < TYPES; i++)
-        if (by_type[i] > by_type[*commonest])
-            *commonest = i;
-}
-
-/* An architecture's number, `otherwise` where the file does not say it or it makes no sense. */
-static int64_t number_of(const struct qn_gguf *g, const struct qn_inspection *in, const char *name,
-                         int64_t otherwise)
-{
-    char key[128];
-    int64_t v;
-    snprintf(key, sizeof key, "%s.%s", in->architecture, name);
-    return qn_gguf_i64(g, key, 1, 1 << 20, &v, NULL) == QN_OK ? v : otherwise;
-}
-
-/* Keys and values of every layer, two bytes each. */
-static int64_t cache_of_token(const struct qn_gguf *g, const struct qn_inspection *in)
-{
-    int64_t heads = number_of(g, in, "attention.head_count", 0);
-    if (heads == 0)
-        return 0;
-    int64_t key =
-        number_of(g, in, "attention.key_length", number_of(g, in, "embedding_length", 0) / heads);
-    int64_t value = number_of(g, in, "attention.value_length", key);
-    int64_t bytes = number_of(g, in, "attention.head_count_kv", heads) * (key + value) * 2;
-    int64_t layers = number_of(g, in, "block_count", 0);
-    return layers * bytes < INT32_MAX ? layers * bytes : INT32_MAX;
-}
-
-static qn_err read_header(struct qn_gguf *const *parts, size_t n_parts, struct qn_inspection *out,
-                          struct qn_error *e)
-{
-    const struct qn_gguf *g = parts[0];
-    struct qn_gguf_str text;
-    qn_err err = qn_gguf_str(g, "general.architecture", &text, e);
-    if (err)
-        return err;
-    if (text.n == 0 || text.n >= sizeof out->architecture)
-        return qn_fail(e, QN_EFORMAT, "general.architecture has %zu bytes", text.n);
-    copy_text(out->architecture, sizeof out->architecture, text);
-    if (qn_gguf_str(g, "general.type", &text, NULL) == QN_OK && text.n == strlen("adapter") &&
-        memcmp(text.s, "adapter", text.n) == 0)
-        return qn_fail(e, QN_EUNSUPPORTED,
-                       "the file is an adapter and no model: load the model it was made for with "
-                       "the option lora, [{\"path\": \"FILE\"}]");
-    if (qn_gguf_str(g, "general.name", &text, NULL) == QN_OK)
-        copy_text(out->title, sizeof out->title, text);
-    char key[128];
-    snprintf(key, sizeof key, "%s.context_length", out->architecture);
-    if (qn_gguf_i64(g, key, 0, INT32_MAX, &out->context_length, NULL))
-        out->context_length = 0;
-    out->kv_token_bytes = cache_of_token(g, out);
-    for (size_t i = 0; i < n_parts; i++)
-        out->size_bytes += (int64_t)qn_gguf_file_bytes(parts[i]);
-    out->chat_template = qn_gguf_has(g, "tokenizer.chat_template");
-    uint32_t commonest;
-    weigh_tensors(parts, n_parts, out, &commonest);
-    int64_t file_type;
-    const char *name = NULL;
-    if (qn_gguf_i64(g, "general.file_type", 0, UINT32_MAX, &file_type, NULL) == QN_OK)
-        name = name_of(file_types, sizeof file_types / sizeof *file_types, (uint32_t)file_type);
-    if (!name)
-        name = name_of(tensor_types, sizeof tensor_types / sizeof *tensor_types, commonest);
-    snprintf(out->quantization, sizeof out->quantization, "%s", name ? name : "unknown");
-    return QN_OK;
-}
-
-qn_err qn_registry_inspect(const char *path, struct qn_inspection *out, struct qn_error *e)
-{
-    *out = (struct qn_inspection){0};
-    struct qn_gguf *parts[QN_GGUF_PARTS_MAX];
-    size_t n;
-    qn_err err = qn_gguf_open_parts(path, parts, &n, e);
-    if (err)
-        return err;
-    err = read_header(parts, n, out, e);
-    for (size_t i = 0; i < n; i++)
-        qn_gguf_close(parts[i]);
     return err;
 }
 
-void qn_inspection_json(const struct qn_inspection *in, struct qn_buf *out)
+static qn_err died(int status, struct qn_error *e)
 {
-    struct qn_jw w = qn_jw_to(out);
-    qn_jw_obj(&w);
-    qn_jw_kstr(&w, "architecture", in->architecture);
-    if (in->title[0])
-        qn_jw_kstr(&w, "title", in->title);
-    qn_jw_kstr(&w, "quantization", in->quantization);
-    qn_jw_ki64(&w, "parameters", in->parameters);
-    qn_jw_ki64(&w, "context_length", in->context_length);
-    qn_jw_ki64(&w, "kv_token_bytes", in->kv_token_bytes);
-    qn_jw_kbool(&w, "chat_template", in->chat_template);
-    qn_jw_obj_end(&w);
+    int signal_number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    if (signal_number == SIGBUS)
+        return qn_fail(e, QN_EIO,
+                       "the file became shorter while it was read, or its disk cannot "
+                       "be read");
+    if (signal_number == SIGXCPU)
+        return qn_fail(e, QN_ELIMIT, "reading its metadata takes too long");
+    return qn_helper_died("reading its metadata", status, e);
+}
+
+static qn_err ask(const struct qn_inspector *by, const int *fds, size_t n,
+                  struct qn_inspection *out, struct qn_buf *facts, struct qn_error *e)
+{
+    char count[WORD], lacking[QN_INSPECTION_LACKING_MAX + 1] = "";
+    const char *args[] = {count, NULL};
+    const struct qn_helper helper = {.program = by->program,
+                                     .args = args,
+                                     .fds = fds,
+                                     .n_fds = n,
+                                     .stop = by->stop,
+                                     .limit_ms = by->limit_ms};
+    struct qn_buf report;
+    int status;
+    snprintf(count, sizeof count, "%zu", n);
+    qn_buf_init(&report, QN_INSPECTION_MAX);
+    qn_err err = qn_helper_run(&helper, &report, &status, e);
+    if (!err && (!WIFEXITED(status) || !report.len))
+        err = died(status, e);
+    if (!err)
+        err = qn_inspection_read(report.data, report.len, out, facts, lacking, e);
+    if (*lacking)
+        qn_info("inspect",
+                "sandbox_without=\"%s\" message=\"this kernel does not have it; the other guards "
+                "hold\"",
+                lacking);
+    qn_buf_deinit(&report);
+    return err;
+}
+
+qn_err qn_registry_inspect(const struct qn_inspector *by, const char *path,
+                           struct qn_inspection *out, struct qn_buf *facts, struct qn_error *e)
+{
+    int fds[QN_GGUF_PARTS_MAX];
+    size_t n;
+    struct qn_error why = {0};
+    *out = (struct qn_inspection){0};
+    qn_err err = open_files(path, fds, &n, e);
+    if (!err && (err = ask(by, fds, n, out, facts, &why)))
+        qn_fail(e, err, "%s: %s", path, why.message);
+    for (size_t i = 0; i < n; i++)
+        close(fds[i]);
+    return err;
 }

@@ -1,30 +1,25 @@
-/* What a model file says of itself, from its header alone: no weights are read. */
+/* What a model file says of itself. The files are opened here and read by quince-inspect, in a
+ * sandbox: a file that is malformed, or that becomes shorter meanwhile, costs that process only. */
 #ifndef QN_REGISTRY_INSPECT_H
 #define QN_REGISTRY_INSPECT_H
 
-#include "base/buf.h"
-#include "base/error.h"
+#include "formats/inspection.h"
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <stdatomic.h>
 
-struct qn_inspection {
-    char architecture[64]; /* "qwen3" */
-    char title[128];       /* general.name, may be empty */
-    char quantization[32]; /* "Q4_K_M", "F16"; the commonest tensor type where the file does not say
-                            */
-    int64_t parameters;    /* elements of all tensors */
-    int64_t context_length; /* tokens the model was trained on; 0: not said */
-    int64_t kv_token_bytes; /* cache that one token needs, in f16; 0: not said */
-    int64_t size_bytes;     /* of the file */
-    bool chat_template;
+enum { QN_INSPECT_LIMIT_MS = 60000 };
+
+struct qn_inspector {
+    const char *program;     /* the path of quince-inspect */
+    const atomic_bool *stop; /* set: nobody waits for answers any more */
+    int64_t limit_ms;        /* of one run; QN_INSPECT_LIMIT_MS */
 };
 
-/* Reads the GGUF at path. QN_ENOTFOUND, QN_EFORMAT, QN_EIO with the reason; blocking, any thread.
- */
-qn_err qn_registry_inspect(const char *path, struct qn_inspection *out, struct qn_error *e);
-
-/* Appends it as the JSON object that the catalog keeps as a model's details. */
-void qn_inspection_json(const struct qn_inspection *in, struct qn_buf *out);
+/* Reads the GGUF at path; of a split model its first file, the others being found by its name.
+ * facts: see formats/inspection.h. QN_ENOTFOUND, QN_EFORMAT, QN_EUNSUPPORTED, QN_ELIMIT, QN_EINVAL,
+ * QN_EIO with the reason; QN_ETIMEOUT: it took longer than the limit; QN_ECHILD: the program died,
+ * or answered what it must not; QN_ECANCELLED. Blocking, any thread. */
+qn_err qn_registry_inspect(const struct qn_inspector *by, const char *path,
+                           struct qn_inspection *out, struct qn_buf *facts, struct qn_error *e);
 
 #endif

@@ -271,7 +271,7 @@ static void take_in(struct qn_discovery *d, const struct qn_found_model *m, cons
                                   .digest = *m->digest ? m->digest : NULL,
                                   .origin = &origin,
                                   .replace = true};
-    qn_intake_model(d->sv->loop, d->sv->catalog, &d->sv->closed, &wish, on_taken, d);
+    qn_intake_model(d->sv->intake, &wish, on_taken, d);
     qn_buf_deinit(&checkpoints);
 }
 

@@ -9,8 +9,6 @@
 #include "base/str.h"
 #include "contract/backend_types.h"
 #include "registry/digest.h"
-#include "registry/facts.h"
-#include "registry/inspect.h"
 #include "registry/registry.h"
 #include "router/inventory.h"
 
@@ -23,25 +21,24 @@
 
 enum { DETAILS_MAX = 64 * 1024, WISH_MAX = 64 * 1024 * 1024, RECIPE_MAX = 64 };
 
-static qn_err put_builtin(struct qn_catalog *catalog, const struct qn_registry_entry *entry,
-                          struct qn_error *e)
+static qn_err put_builtin(const struct qn_intake_world *world,
+                          const struct qn_registry_entry *entry, struct qn_error *e)
 {
     const struct qn_backend_type *type = qn_backend_type_of(entry->recipe);
     if (!type)
         return qn_fail(e, QN_EUNSUPPORTED, "%s: recipe '%s' is not known", entry->name,
                        entry->recipe);
     struct qn_inspection facts;
-    qn_err err = qn_registry_inspect(entry->file, &facts, e);
-    if (err)
-        return err;
     struct qn_buf details, said;
     struct qn_stamp stamp;
     qn_buf_init(&details, DETAILS_MAX);
     qn_buf_init(&said, QN_FACTS_MAX);
-    qn_inspection_json(&facts, &details);
-    if ((err = qn_registry_facts(entry->file, &said, e)) ||
-        (err = qn_registry_stamp(entry->file, &stamp, e)))
+    qn_err err = qn_registry_inspect(&world->inspector, entry->file, &facts, &said, e);
+    if (!err)
+        err = qn_registry_stamp(entry->file, &stamp, e);
+    if (err)
         goto out;
+    qn_inspection_json(&facts, &details);
     const char *files[] = {entry->file};
     struct qn_model_row row = {
         .name = entry->name,
@@ -60,11 +57,11 @@ static qn_err put_builtin(struct qn_catalog *catalog, const struct qn_registry_e
         .suggested = entry->suggested,
         .created_s = qn_wall_ms() / 1000,
     };
-    struct qn_snapshot *snap = qn_catalog_snapshot(catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(world->catalog);
     const struct qn_model_row *old = qn_snapshot_find(snap, entry->name);
     if (old) /* what the user saved for it stays */
         row.options = old->options;
-    qn_catalog_put(catalog, &row, NULL, NULL);
+    qn_catalog_put(world->catalog, &row, NULL, NULL);
     qn_snapshot_unref(snap);
 out:
     qn_buf_deinit(&details);
@@ -72,8 +69,8 @@ out:
     return err;
 }
 
-qn_err qn_intake_builtin(struct qn_catalog *catalog, const struct qn_registry *list, char *starter,
-                         size_t starter_size, struct qn_error *e)
+qn_err qn_intake_builtin(const struct qn_intake_world *world, const struct qn_registry *list,
+                         char *starter, size_t starter_size, struct qn_error *e)
 {
     qn_err err = QN_OK;
     *starter = '\0';
@@ -81,11 +78,11 @@ qn_err qn_intake_builtin(struct qn_catalog *catalog, const struct qn_registry *l
         const struct qn_registry_entry *entry = qn_registry_at(list, i);
         if (!entry->file)
             continue;
-        err = put_builtin(catalog, entry, e);
+        err = put_builtin(world, entry, e);
         if (!*starter && strlen(entry->name) < starter_size)
             memcpy(starter, entry->name, strlen(entry->name) + 1);
     }
-    struct qn_snapshot *snap = qn_catalog_snapshot(catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(world->catalog);
     for (size_t i = 0; i < qn_snapshot_count(snap) && !err; i++) {
         const struct qn_model_row *row = qn_snapshot_at(snap, i);
         bool listed = false;
@@ -93,16 +90,16 @@ qn_err qn_intake_builtin(struct qn_catalog *catalog, const struct qn_registry *l
             listed = qn_registry_at(list, k)->file &&
                      qn_str_eq(qn_registry_at(list, k)->name, row->name);
         if (row->builtin && !listed)
-            qn_catalog_remove(catalog, row->name, NULL, NULL);
+            qn_catalog_remove(world->catalog, row->name, NULL, NULL);
     }
     qn_snapshot_unref(snap);
     return err;
 }
 
 /* One registration on its way: filled on the loop, inspected on a worker, put on the loop. */
-struct intake {
-    struct qn_catalog *catalog;
-    const bool *closed;
+struct qn_intake {
+    struct qn_intake_world *world;
+    struct qn_intake *next; /* among those that wait */
     struct qn_arena *arena;
     struct qn_intake_wish wish; /* its strings are the arena's */
     struct qn_intake_origin origin;
@@ -120,7 +117,7 @@ struct intake {
     void *ctx;
 };
 
-static void intake_free(struct intake *in)
+static void intake_free(struct qn_intake *in)
 {
     qn_arena_free(in->arena);
     qn_buf_deinit(&in->said);
@@ -129,7 +126,7 @@ static void intake_free(struct intake *in)
 
 static void on_put(void *ctx, const struct qn_error *e)
 {
-    struct intake *in = ctx;
+    struct qn_intake *in = ctx;
     if (!e)
         qn_info("intake", "model=%s registered=1", in->wish.name);
     in->done(in->ctx, e);
@@ -153,21 +150,19 @@ static qn_err measure(const char *path, int64_t *size_bytes, struct qn_error *e)
 }
 
 /* What models of other types than "llm" say in their headers is their backends' business. */
-static qn_err read_header(struct intake *in, const char *path, struct qn_error *e)
+static qn_err read_header(struct qn_intake *in, const char *path, struct qn_error *e)
 {
-    qn_err err = qn_registry_inspect(path, &in->facts, e);
+    qn_err err = qn_registry_inspect(&in->world->inspector, path, &in->facts, &in->said, e);
     if (err == QN_EFORMAT && !qn_str_eq(qn_backend_type_of(in->wish.recipe)->type, "llm"))
         return QN_OK;
     in->header = !err;
-    if (!err)
-        err = qn_registry_facts(path, &in->said, e);
     return err;
 }
 
 /* Worker: the files must be there, and a model. */
 static void inspect(void *ctx)
 {
-    struct intake *in = ctx;
+    struct qn_intake *in = ctx;
     struct qn_error why = {0};
     char *real = NULL;
     if (in->error.code)
@@ -194,7 +189,7 @@ static void inspect(void *ctx)
         in->size_bytes = in->facts.size_bytes;
 }
 
-static bool same_files(const struct intake *in, const struct qn_model_row *old)
+static bool same_files(const struct qn_intake *in, const struct qn_model_row *old)
 {
     bool same = old->n_files == in->n_files;
     for (size_t i = 0; same && i < in->n_files; i++)
@@ -203,7 +198,7 @@ static bool same_files(const struct intake *in, const struct qn_model_row *old)
 }
 
 /* A row without files is known, but not here: whoever brings its files may have its name. */
-static qn_err check_name(const struct intake *in, const struct qn_model_row *old,
+static qn_err check_name(const struct qn_intake *in, const struct qn_model_row *old,
                          struct qn_error *e)
 {
     if (!old || !old->n_files)
@@ -225,7 +220,7 @@ static const char *first(const char *a, const char *b)
     return a ? a : b;
 }
 
-static void put_row(struct intake *in, const struct qn_model_row *old)
+static void put_row(struct qn_intake *in, const struct qn_model_row *old)
 {
     const struct qn_intake_origin *o = &in->origin;
     /* Who makes a file known again changes nothing of what the user made of it. */
@@ -268,20 +263,19 @@ static void put_row(struct intake *in, const struct qn_model_row *old)
         .suggested = o->suggested || (again && old->suggested),
         .created_s = qn_wall_ms() / 1000,
     };
-    qn_catalog_put(in->catalog, &row, on_put, in);
+    qn_catalog_put(in->world->catalog, &row, on_put, in);
     qn_buf_deinit(&details);
 }
 
-static void put(void *ctx)
+static void finish(struct qn_intake *in)
 {
-    struct intake *in = ctx;
-    if (*in->closed)
+    if (*in->world->closed)
         qn_fail(&in->error, QN_EBUSY, "the server is stopping");
     if (in->error.code) {
         on_put(in, &in->error);
         return;
     }
-    struct qn_snapshot *snap = qn_catalog_snapshot(in->catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(in->world->catalog);
     const struct qn_model_row *old = qn_snapshot_find(snap, in->wish.name);
     if (check_name(in, old, &in->error))
         on_put(in, &in->error);
@@ -322,7 +316,7 @@ static const char *copy(struct qn_arena *a, const char *s)
 }
 
 /* Texts of clients may be as long as a body. */
-static const char *bounded(struct intake *in, const char *s, size_t max, const char *param)
+static const char *bounded(struct qn_intake *in, const char *s, size_t max, const char *param)
 {
     if (strnlen(s, max + 1) <= max)
         return qn_arena_strdup(in->arena, s);
@@ -331,7 +325,7 @@ static const char *bounded(struct intake *in, const char *s, size_t max, const c
     return "";
 }
 
-static void copy_files(struct intake *in, const struct qn_intake_origin *o)
+static void copy_files(struct qn_intake *in, const struct qn_intake_origin *o)
 {
     in->as_they_are = o && o->n_files > 0;
     in->n_files = in->as_they_are ? o->n_files : 1;
@@ -345,13 +339,13 @@ static void copy_files(struct intake *in, const struct qn_intake_origin *o)
     }
 }
 
-static struct intake *intake_new(struct qn_catalog *catalog, const bool *closed,
-                                 const struct qn_intake_wish *wish, qn_intake_done done, void *ctx)
+static struct qn_intake *intake_new(struct qn_intake_world *world,
+                                    const struct qn_intake_wish *wish, qn_intake_done done,
+                                    void *ctx)
 {
-    struct intake *in = qn_xcalloc(1, sizeof *in);
+    struct qn_intake *in = qn_xcalloc(1, sizeof *in);
     struct qn_arena *a = in->arena = qn_arena_new(WISH_MAX);
-    in->catalog = catalog;
-    in->closed = closed;
+    in->world = world;
     in->wish = (struct qn_intake_wish){.name = bounded(in, wish->name, QN_MODEL_NAME_MAX, "model"),
                                        .path = bounded(in, wish->path, PATH_MAX, "checkpoint"),
                                        .recipe = bounded(in, wish->recipe, RECIPE_MAX, "recipe"),
@@ -383,24 +377,59 @@ static void unknown_recipe(const char *recipe, struct qn_error *e)
                   "recipe '%.40s' is not supported in this version: llamacpp is", recipe);
 }
 
-void qn_intake_model(struct qn_loop *l, struct qn_catalog *catalog, const bool *closed,
-                     const struct qn_intake_wish *wish, qn_intake_done done, void *ctx)
+static void inspected(void *ctx);
+
+/* Workers have other things to do than to wait for files, so few of them do at a time. */
+static void begin_next(struct qn_intake_world *w)
 {
-    struct intake *in = intake_new(catalog, closed, wish, done, ctx);
+    struct qn_intake *in;
+    while ((in = w->waiting) && (w->running < QN_INTAKES_MAX || *w->closed)) {
+        w->waiting = in->next;
+        if (*w->closed) {
+            finish(in);
+            continue;
+        }
+        w->running++;
+        qn_loop_work(w->loop, inspect, inspected, in);
+    }
+}
+
+static void inspected(void *ctx)
+{
+    struct qn_intake *in = ctx;
+    struct qn_intake_world *w = in->world;
+    w->running--;
+    finish(in);
+    begin_next(w);
+}
+
+static void begin(struct qn_intake *in)
+{
+    struct qn_intake **last = &in->world->waiting;
+    while (*last)
+        last = &(*last)->next;
+    *last = in;
+    begin_next(in->world);
+}
+
+void qn_intake_model(struct qn_intake_world *world, const struct qn_intake_wish *wish,
+                     qn_intake_done done, void *ctx)
+{
+    struct qn_intake *in = intake_new(world, wish, done, ctx);
     if (!qn_intake_name_ok(wish->name))
         qn_fail_param(&in->error, QN_EINVAL, "model", "'%.80s' cannot be a model's name",
                       wish->name);
     else if (!qn_backend_type_of(wish->recipe))
         unknown_recipe(wish->recipe, &in->error);
-    qn_loop_work(l, inspect, put, in);
+    begin(in);
 }
 
-void qn_intake_file(struct qn_loop *l, struct qn_catalog *catalog, const bool *closed,
-                    const char *name, const char *path, const char *recipe,
-                    const struct qn_intake_origin *origin, qn_intake_done done, void *ctx)
+void qn_intake_file(struct qn_intake_world *world, const char *name, const char *path,
+                    const char *recipe, const struct qn_intake_origin *origin, qn_intake_done done,
+                    void *ctx)
 {
     struct qn_intake_wish wish = {.name = name, .path = path, .recipe = recipe, .origin = origin};
-    struct intake *in = intake_new(catalog, closed, &wish, done, ctx);
+    struct qn_intake *in = intake_new(world, &wish, done, ctx);
     if (!qn_str_starts(name, "user.") || !qn_intake_name_ok(name + 5) ||
         strlen(name) > QN_MODEL_NAME_MAX)
         qn_fail_param(
@@ -415,5 +444,5 @@ void qn_intake_file(struct qn_loop *l, struct qn_catalog *catalog, const bool *c
                       path);
     else if (!qn_backend_type_of(recipe))
         unknown_recipe(recipe, &in->error);
-    qn_loop_work(l, inspect, put, in);
+    begin(in);
 }

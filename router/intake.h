@@ -6,17 +6,31 @@
 #include "base/error.h"
 #include "catalog/catalog.h"
 #include "io/loop.h"
+#include "registry/inspect.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 struct qn_registry;
 
+enum { QN_INTAKES_MAX = 3 /* model files that are read at a time; further ones wait in order */ };
+
+/* What models come in by; lent for the life of the server. Loop thread. */
+struct qn_intake_world {
+    struct qn_loop *loop;
+    struct qn_catalog *catalog;
+    const bool *closed; /* becomes true when the catalog has been closed; must outlive the loop */
+    struct qn_inspector inspector;
+    /* intake.c's, zero at first: */
+    struct qn_intake *waiting; /* the oldest first */
+    int running;
+};
+
 /* Puts the models of the list that ship with quince into the catalog and takes away built-in rows
  * that are no longer listed. starter (at least 201 bytes) becomes the first name. Blocking: before
  * the loop runs. */
-qn_err qn_intake_builtin(struct qn_catalog *catalog, const struct qn_registry *list, char *starter,
-                         size_t starter_size, struct qn_error *e);
+qn_err qn_intake_builtin(const struct qn_intake_world *world, const struct qn_registry *list,
+                         char *starter, size_t starter_size, struct qn_error *e);
 
 /* Called once on the loop; e is NULL on success. */
 typedef void (*qn_intake_done)(void *ctx, const struct qn_error *e);
@@ -56,14 +70,13 @@ bool qn_intake_name_ok(const char *name);
  * put into the catalog. Names of files that were found elsewhere or come from a hub are not bound
  * to begin with "user.". QN_ECONFLICT when the name belongs to another file. Called off by nobody:
  * see qn_intake_file. */
-void qn_intake_model(struct qn_loop *l, struct qn_catalog *catalog, const bool *closed,
-                     const struct qn_intake_wish *wish, qn_intake_done done, void *ctx);
+void qn_intake_model(struct qn_intake_world *world, const struct qn_intake_wish *wish,
+                     qn_intake_done done, void *ctx);
 
 /* The same for files that users bring: the name must be "user." and more. origin MAY be NULL.
- * Cannot be called off: an asker that is gone must ignore the answer. *closed becomes true when
- * the catalog has been closed while the worker was busy; it must outlive the loop. */
-void qn_intake_file(struct qn_loop *l, struct qn_catalog *catalog, const bool *closed,
-                    const char *name, const char *path, const char *recipe,
-                    const struct qn_intake_origin *origin, qn_intake_done done, void *ctx);
+ * Cannot be called off: an asker that is gone must ignore the answer. */
+void qn_intake_file(struct qn_intake_world *world, const char *name, const char *path,
+                    const char *recipe, const struct qn_intake_origin *origin, qn_intake_done done,
+                    void *ctx);
 
 #endif

@@ -97,13 +97,27 @@ static qn_err take_data_dir(struct qn_program *p, struct qn_error *e)
     return err;
 }
 
+/* How model files are read. */
+static void open_intake(struct qn_program *p)
+{
+    p->inspector = qn_path_join(p->settings.backend_dir, "quince-inspect");
+    atomic_init(&p->stop_reading, false);
+    p->intake = (struct qn_intake_world){.loop = p->loop,
+                                         .catalog = p->catalog,
+                                         .closed = &p->services.closed,
+                                         .inspector = {.program = p->inspector,
+                                                       .stop = &p->stop_reading,
+                                                       .limit_ms = QN_INSPECT_LIMIT_MS}};
+    p->services.intake = &p->intake;
+}
+
 /* A server whose shipped models are damaged or missing can still run the user's own. */
 static void read_builtin(struct qn_program *p)
 {
     struct qn_error e = {0};
     qn_err err = qn_registry_open(p->settings.builtin_dir, &p->registry, &e);
     if (!err)
-        err = qn_intake_builtin(p->catalog, p->registry, p->starter, sizeof p->starter, &e);
+        err = qn_intake_builtin(&p->intake, p->registry, p->starter, sizeof p->starter, &e);
     if (err) {
         qn_error_log("main", "builtin_dir=%s builtin_models=unusable message=\"%s\"",
                      p->settings.builtin_dir, e.message);
@@ -168,6 +182,7 @@ static void open_pulls(struct qn_program *p)
     p->world = (struct qn_pull_world){.loop = p->loop,
                                       .catalog = p->catalog,
                                       .closed = &p->services.closed,
+                                      .intake = &p->intake,
                                       .web = &p->web,
                                       .hubs = &p->hubs,
                                       .store = p->services.store,
@@ -298,7 +313,7 @@ static void open_services(struct qn_program *p)
     char *probe = qn_path_join(s->backend_dir, "quince-probe");
     sv->devices = qn_devices_new(p->loop, probe, s->models_dir);
     free(probe);
-    sv->survey = qn_survey_new(p->loop, p->catalog, &sv->closed);
+    sv->survey = qn_survey_new(&p->intake);
     sv->discovery =
         qn_discovery_new(sv, &(struct qn_discovery_config){.env = (const char *const *)environ,
                                                            .folders = s->extra_models_dir,
@@ -351,6 +366,7 @@ qn_err qn_program_open(struct qn_program *p, struct qn_error *e)
     if (err)
         return err;
     qn_backend_types_look(p->settings.backend_dir);
+    open_intake(p);
     read_builtin(p);
     qn_http_client_new(p->loop, &p->client);
     open_packs(p);
@@ -390,6 +406,7 @@ void qn_program_close(struct qn_program *p)
     qn_pulls_stop(p->services.pulls);
     qn_pack_jobs_stop(p->services.pack_jobs);
     p->services.closed = true;
+    atomic_store(&p->stop_reading, true);
     qn_survey_stop(p->services.survey);
     qn_discovery_stop(p->services.discovery);
     qn_inquiries_stop(p->services.inquiries);
@@ -416,6 +433,7 @@ void qn_program_close(struct qn_program *p)
     qn_live_free(p->live);
     free(p->hf_token);
     free(p->unpacker);
+    free(p->inspector);
     if (p->signal_fd >= 0)
         close(p->signal_fd);
     if (p->lock_fd >= 0)

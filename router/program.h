@@ -3,6 +3,7 @@
 #define QN_ROUTER_PROGRAM_H
 
 #include "router/auth.h"
+#include "router/intake.h"
 #include "router/inventory.h"
 #include "router/live.h"
 #include "router/ports.h"
@@ -36,7 +37,9 @@ struct qn_program {
     struct qn_hubs hubs;
     char *hf_token;
     struct qn_pull_world world;
-    char *unpacker;
+    char *unpacker, *inspector;
+    atomic_bool stop_reading; /* of model files: the server ends */
+    struct qn_intake_world intake;
     struct qn_stats stats;
     struct qn_auth auth;
     struct qn_keys *keys;

@@ -587,7 +587,7 @@ static void take_in(void *ctx)
         .digest = digest_of(f, at),
         .replace = true,
     };
-    qn_intake_model(f->w->loop, f->w->catalog, f->w->closed, &wish, taken_in, f);
+    qn_intake_model(f->w->intake, &wish, taken_in, f);
     qn_buf_deinit(&checkpoints);
 }
 

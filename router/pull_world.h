@@ -9,6 +9,7 @@
 #include "registry/web.h"
 #include "router/pulls.h"
 
+struct qn_intake_world;
 struct qn_survey;
 
 /* Lent for the life of the jobs. */
@@ -16,6 +17,7 @@ struct qn_pull_world {
     struct qn_loop *loop;
     struct qn_catalog *catalog;
     const bool *closed; /* becomes true when the catalog has been closed */
+    struct qn_intake_world *intake;
     const struct qn_web *web;
     const struct qn_hubs *hubs;
     const struct qn_store *store;

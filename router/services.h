@@ -36,6 +36,7 @@ struct qn_services {
     bool socket_activated;              /* a service manager has passed sockets in */
     int64_t started_ms;
     struct qn_cpu_meter cpu;
+    struct qn_intake_world *intake;
     struct qn_survey *survey;
     struct qn_pulls *pulls;
     struct qn_blobs *blobs;

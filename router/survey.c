@@ -6,15 +6,13 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "registry/digest.h"
-#include "registry/facts.h"
+#include "router/intake.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct qn_survey {
-    struct qn_loop *loop;
-    struct qn_catalog *catalog;
-    const bool *closed;
+    const struct qn_intake_world *world;
     atomic_bool stop;
     bool running, again;
     char *name; /* of the row that was looked at last; NULL: none */
@@ -42,7 +40,9 @@ static void look(void *ctx)
     if (qn_registry_digest(s->path, &s->stop, s->digest, &s->error))
         return;
     /* The facts of a file that has changed are not those of the catalog any more. */
-    if ((s->wants_facts || s->known[0]) && qn_registry_facts(s->path, &s->facts, &s->error))
+    struct qn_inspection unused;
+    if ((s->wants_facts || s->known[0]) &&
+        qn_registry_inspect(&s->world->inspector, s->path, &unused, &s->facts, &s->error))
         qn_buf_clear(&s->facts);
 }
 
@@ -50,8 +50,8 @@ static void looked(void *ctx)
 {
     struct qn_survey *s = ctx;
     s->running = false;
-    if (!*s->closed && s->error.code == QN_OK && s->digest[0])
-        qn_catalog_set_digest(s->catalog, s->name, s->digest, s->stamp.text,
+    if (!*s->world->closed && s->error.code == QN_OK && s->digest[0])
+        qn_catalog_set_digest(s->world->catalog, s->name, s->digest, s->stamp.text,
                               s->facts.len ? qn_buf_cstr(&s->facts) : NULL, NULL, NULL);
     else if (s->error.code != QN_OK)
         qn_debug("survey", "model=%s message=\"%s\"", s->name, s->error.message);
@@ -80,9 +80,9 @@ static const struct qn_model_row *after(const struct qn_snapshot *snap, const ch
 
 static void next(struct qn_survey *s)
 {
-    if (*s->closed || s->running || atomic_load(&s->stop))
+    if (*s->world->closed || s->running || atomic_load(&s->stop))
         return;
-    struct qn_snapshot *snap = qn_catalog_snapshot(s->catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(s->world->catalog);
     const struct qn_model_row *row = after(snap, s->name);
     if (!row && s->again) {
         free(s->name);
@@ -100,17 +100,15 @@ static void next(struct qn_survey *s)
         bool usable = n < sizeof s->known && *row->digest;
         memcpy(s->known, usable ? row->digest_of : "", usable ? n + 1 : 1);
         s->running = true;
-        qn_loop_work(s->loop, look, looked, s);
+        qn_loop_work(s->world->loop, look, looked, s);
     }
     qn_snapshot_unref(snap);
 }
 
-struct qn_survey *qn_survey_new(struct qn_loop *l, struct qn_catalog *catalog, const bool *closed)
+struct qn_survey *qn_survey_new(const struct qn_intake_world *world)
 {
     struct qn_survey *s = qn_xcalloc(1, sizeof *s);
-    s->loop = l;
-    s->catalog = catalog;
-    s->closed = closed;
+    s->world = world;
     atomic_init(&s->stop, false);
     qn_buf_init(&s->facts, QN_FACTS_MAX);
     next(s);

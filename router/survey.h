@@ -3,14 +3,11 @@
 #ifndef QN_ROUTER_SURVEY_H
 #define QN_ROUTER_SURVEY_H
 
-#include "catalog/catalog.h"
-#include "io/loop.h"
-
+struct qn_intake_world;
 struct qn_survey;
 
-/* Begins at once. *closed becomes true when the catalog has been closed; both must outlive the
- * loop. */
-struct qn_survey *qn_survey_new(struct qn_loop *l, struct qn_catalog *catalog, const bool *closed);
+/* Begins at once. world: of the models; lent. */
+struct qn_survey *qn_survey_new(const struct qn_intake_world *world);
 
 /* The catalog has changed: look again. */
 void qn_survey_again(struct qn_survey *s);

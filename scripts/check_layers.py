@@ -24,6 +24,7 @@ ROOMS = {
     "bridge": ("backends/bridge", ["child", "contract", "formats", "confine", "base"]),
     "probe": ("backends/probe", ["base"]),
     "unpack": ("backends/unpack", ["confine", "base"]),
+    "inspect": ("backends/inspect", ["confine", "formats", "base"]),
     "registry": ("registry", ["formats", "base"]),
     "catalog": ("catalog", ["base"]),
     "router": ("router", ["contract", "io", "registry", "catalog", "formats", "base"]),
@@ -46,6 +47,13 @@ OWNERS = {
     "editline/": ["cli/"],
 }
 
+# Our own headers that few may include: the router parses no model file.
+OWN = {
+    "formats/gguf.h": ["lib/formats/", "backends/"],
+    "formats/gguf_split.h": ["lib/formats/", "backends/"],
+    "formats/laidout.h": ["lib/formats/", "backends/"],
+}
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 
 
@@ -64,7 +72,7 @@ def violations():
                         yield f"{name}: {target} is in no room"
                     elif other != room and other not in allowed:
                         yield f"{name}: room {room} may not include {other} ({target})"
-                for beginning, owners in OWNERS.items():
+                for beginning, owners in {**OWNERS, **OWN}.items():
                     if target.startswith(beginning) and not any(name.startswith(o) for o in owners):
                         yield f"{name}: {target} belongs to {', '.join(owners)}"
 

@@ -5,7 +5,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "contract/backend_types.h"
-#include "formats/gguf_split.h"
+#include "formats/gguf_name.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -77,6 +77,8 @@ struct qn_gguf {
 struct cursor {
     const unsigned char *data;
     size_t size, pos; /* pos <= size */
+    bool cut;         /* the file goes on behind size: the header's limit lies there */
+    size_t strings;   /* that arrays may still have */
 };
 
 static size_t left(const struct cursor *c)
@@ -99,8 +101,11 @@ static int shown(struct qn_gguf_str s)
     return s.n < KEY_SHOWN_MAX ? (int)s.n : KEY_SHOWN_MAX;
 }
 
-static qn_err cut_off(struct qn_error *e, const char *kind, size_t i)
+static qn_err cut_off(const struct cursor *c, struct qn_error *e, const char *kind, size_t i)
 {
+    if (c->cut)
+        return qn_fail(e, QN_ELIMIT, "%s %zu: metadata and tensor table of more than %d bytes",
+                       kind, i, QN_GGUF_HEADER_MAX);
     return qn_fail(e, QN_EFORMAT,
                    "%s %zu: the file ends too early; it may be an unfinished download", kind, i);
 }
@@ -111,14 +116,14 @@ static qn_err take_string(struct cursor *c, size_t max, const char *kind, size_t
 {
     uint64_t n;
     if (!take(c, &n, sizeof n)) {
-        return cut_off(e, kind, i);
+        return cut_off(c, e, kind, i);
     }
     if (n > max) {
         return qn_fail(e, QN_ELIMIT, "%s %zu: %s of %llu bytes, at most %zu", kind, i, part,
                        (unsigned long long)n, max);
     }
     if (n > left(c)) {
-        return cut_off(e, kind, i);
+        return cut_off(c, e, kind, i);
     }
     out->s = (const char *)c->data + c->pos;
     out->n = (size_t)n;
@@ -170,7 +175,7 @@ static qn_err parse_array(struct cursor *c, size_t i, struct kv *kv, struct qn_e
     uint32_t item;
     uint64_t count;
     if (!take(c, &item, sizeof item) || !take(c, &count, sizeof count)) {
-        return cut_off(e, "metadata", i);
+        return cut_off(c, e, "metadata", i);
     }
     if (item == QN_GGUF_ARRAY) {
         return qn_fail(e, QN_EUNSUPPORTED, "metadata %.*s: arrays of arrays are not supported",
@@ -189,7 +194,7 @@ static qn_err parse_array(struct cursor *c, size_t i, struct kv *kv, struct qn_e
     kv->value = c->data + c->pos;
     size_t size = item == QN_GGUF_STRING ? STRING_BYTES_MIN : type_table[item].size;
     if (kv->count > left(c) / size) {
-        return cut_off(e, "metadata", i);
+        return cut_off(c, e, "metadata", i);
     }
     if (item != QN_GGUF_STRING) {
         c->pos += kv->count * size;
@@ -198,8 +203,11 @@ static qn_err parse_array(struct cursor *c, size_t i, struct kv *kv, struct qn_e
     if (kv->count == 0) {
         return QN_OK;
     }
-    /* 8 bytes of index for an item that takes at least 8 in the file: bounded by the file's size.
-     */
+    if (kv->count > c->strings) {
+        return qn_fail(e, QN_ELIMIT, "metadata %.*s: arrays of more than %d strings in all",
+                       shown(kv->key), kv->key.s, QN_GGUF_STRINGS_MAX);
+    }
+    c->strings -= kv->count;
     kv->items = qn_alloc_sized(kv->count, sizeof *kv->items, SIZE_MAX);
     if (kv->items == NULL) {
         return qn_fail(e, QN_ENOMEM, "metadata %.*s: no memory for %zu strings", shown(kv->key),
@@ -227,7 +235,7 @@ static qn_err parse_kv(struct cursor *c, size_t i, struct kv *kv, struct qn_erro
     }
     uint32_t type;
     if (!take(c, &type, sizeof type)) {
-        return cut_off(e, "metadata", i);
+        return cut_off(c, e, "metadata", i);
     }
     if (type >= TYPE_COUNT) {
         return qn_fail(e, QN_EFORMAT, "metadata %.*s: unknown value type %u", shown(kv->key),
@@ -249,7 +257,7 @@ static qn_err parse_kv(struct cursor *c, size_t i, struct kv *kv, struct qn_erro
     kv->value = c->data + c->pos;
     kv->count = 1;
     if (left(c) < type_table[type].size) {
-        return cut_off(e, "metadata", i);
+        return cut_off(c, e, "metadata", i);
     }
     c->pos += type_table[type].size;
     if (type == QN_GGUF_BOOL && *kv->value > 1) {
@@ -304,7 +312,7 @@ static qn_err parse_tensor(struct cursor *c, size_t i, uint64_t align, struct qn
     }
     uint32_t ndim;
     if (!take(c, &ndim, sizeof ndim)) {
-        return cut_off(e, "tensor", i);
+        return cut_off(c, e, "tensor", i);
     }
     if (ndim == 0 || ndim > QN_GGUF_DIMS_MAX) {
         return qn_fail(e, QN_EFORMAT, "tensor %.*s: %u dimensions, must be 1 to %d", shown(t->name),
@@ -318,7 +326,7 @@ static qn_err parse_tensor(struct cursor *c, size_t i, uint64_t align, struct qn
             continue;
         }
         if (!take(c, &t->ne[d], sizeof t->ne[d])) {
-            return cut_off(e, "tensor", i);
+            return cut_off(c, e, "tensor", i);
         }
         if (t->ne[d] == 0) {
             return qn_fail(e, QN_EFORMAT, "tensor %.*s: dimension %u is 0", shown(t->name),
@@ -331,7 +339,7 @@ static qn_err parse_tensor(struct cursor *c, size_t i, uint64_t align, struct qn
         elements *= t->ne[d];
     }
     if (!take(c, &t->type, sizeof t->type) || !take(c, &t->offset, sizeof t->offset)) {
-        return cut_off(e, "tensor", i);
+        return cut_off(c, e, "tensor", i);
     }
     if (t->offset % align != 0) {
         return qn_fail(e, QN_EFORMAT, "tensor %.*s: offset %llu is not a multiple of %llu",
@@ -384,8 +392,8 @@ static qn_err parse_tensors(struct qn_gguf *g, struct cursor *c, uint64_t count,
     }
     /* The data section begins at the next multiple of the alignment after the table. */
     size_t mask = (size_t)align - 1;
-    size_t start = c->size - c->pos < mask ? c->size : (c->pos + mask) & ~mask;
-    size_t bytes = c->size - start;
+    size_t start = g->size - c->pos < mask ? g->size : (c->pos + mask) & ~mask;
+    size_t bytes = g->size - start;
     for (size_t i = 0; i < count; i++) {
         struct qn_gguf_tensor *t = &g->tensors[i];
         if (t->offset >= bytes) {
@@ -402,7 +410,10 @@ static qn_err parse_tensors(struct qn_gguf *g, struct cursor *c, uint64_t count,
 
 static qn_err parse(struct qn_gguf *g, struct qn_error *e)
 {
-    struct cursor c = {g->data, g->size, 0};
+    struct cursor c = {.data = g->data,
+                       .size = g->size < QN_GGUF_HEADER_MAX ? g->size : QN_GGUF_HEADER_MAX,
+                       .cut = g->size > QN_GGUF_HEADER_MAX,
+                       .strings = QN_GGUF_STRINGS_MAX};
     char magic[4];
     if (!take(&c, magic, sizeof magic) || memcmp(magic, "GGUF", 4) != 0) {
         return qn_fail(e, QN_EFORMAT, "not a GGUF file: it does not begin with the letters GGUF");
@@ -454,43 +465,39 @@ qn_err qn_gguf_parse(const void *data, size_t n, struct qn_gguf **out, struct qn
  * anew at every start. */
 static uint64_t identity_of(const struct stat *st)
 {
-    const int64_t what[] = {(int64_t)st->st_ino,          (int64_t)st->st_size,
-                            (int64_t)st->st_mtim.tv_sec,  (int64_t)st->st_mtim.tv_nsec,
+    const int64_t what[] = {(int64_t)st->st_ino,         (int64_t)st->st_size,
+                            (int64_t)st->st_mtim.tv_sec, (int64_t)st->st_mtim.tv_nsec,
                             (int64_t)st->st_ctim.tv_sec, (int64_t)st->st_ctim.tv_nsec};
     return qn_hash_bytes(1, what, sizeof what);
+}
+
+qn_err qn_gguf_open_fd(int fd, struct qn_gguf **out, struct qn_error *e)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return qn_fail_errno(e, "stat");
+    if (!S_ISREG(st.st_mode))
+        return qn_fail(e, QN_EFORMAT, "not a regular file");
+    if (st.st_size <= 0)
+        return qn_fail(e, QN_EFORMAT, "the file is empty");
+    void *data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (data == MAP_FAILED)
+        return qn_fail_errno(e, "map");
+    qn_err err = parse_owned(data, (size_t)st.st_size, true, out, e);
+    if (err == QN_OK)
+        (*out)->identity = identity_of(&st);
+    return err;
 }
 
 qn_err qn_gguf_open(const char *path, struct qn_gguf **out, struct qn_error *e)
 {
     /* O_NONBLOCK: a named pipe must not hold us up before fstat can tell what it is. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) {
+    if (fd < 0)
         return qn_fail_errno(e, "open %s", path);
-    }
-    struct stat st;
-    void *data = MAP_FAILED;
-    qn_err err = QN_OK;
-    if (fstat(fd, &st) != 0) {
-        err = qn_fail_errno(e, "stat %s", path);
-    } else if (!S_ISREG(st.st_mode)) {
-        err = qn_fail(e, QN_EFORMAT, "%s: not a regular file", path);
-    } else if (st.st_size <= 0) {
-        err = qn_fail(e, QN_EFORMAT, "%s: the file is empty", path);
-    } else {
-        data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (data == MAP_FAILED) {
-            err = qn_fail_errno(e, "map %s", path);
-        }
-    }
-    close(fd);
-    if (err != QN_OK) {
-        return err;
-    }
     struct qn_error inner = {0};
-    err = parse_owned(data, (size_t)st.st_size, true, out, &inner);
-    if (err == QN_OK) {
-        (*out)->identity = identity_of(&st);
-    }
+    qn_err err = qn_gguf_open_fd(fd, out, &inner);
+    close(fd);
     return err == QN_OK ? QN_OK : qn_fail(e, err, "%s: %s", path, inner.message);
 }
 

@@ -19,6 +19,10 @@ enum {
     QN_GGUF_NAME_MAX = 255,          /* bytes of a tensor's name */
     QN_GGUF_STRING_MAX = 16 * 1024 * 1024,
     QN_GGUF_ARRAY_MAX = 16 * 1024 * 1024, /* items */
+    /* Strings in all arrays of a file: each costs 8 bytes of index, and as little in the file,
+     * which may be sparse. The largest vocabularies with their merges have a quarter of this. */
+    QN_GGUF_STRINGS_MAX = 4 * 1024 * 1024,
+    QN_GGUF_HEADER_MAX = 512 * 1024 * 1024, /* bytes of metadata and table of tensors */
     QN_GGUF_DIMS_MAX = 4
 };
 
@@ -47,6 +51,8 @@ struct qn_gguf_tensor {
 /* Maps and checks the file at path. QN_ENOTFOUND, QN_EIO, QN_EFORMAT, QN_ELIMIT: the message names
  * the file's part at fault ("metadata 12: key of 70000 bytes, at most 65535"). */
 qn_err qn_gguf_open(const char *path, struct qn_gguf **out, struct qn_error *e);
+/* The same for an open file, which may be closed afterwards; messages do not name it. */
+qn_err qn_gguf_open_fd(int fd, struct qn_gguf **out, struct qn_error *e);
 /* The same over memory that the caller keeps alive (fuzzing, tests). */
 qn_err qn_gguf_parse(const void *data, size_t n, struct qn_gguf **out, struct qn_error *e);
 void qn_gguf_close(struct qn_gguf *g); /* NULL allowed */

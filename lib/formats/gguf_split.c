@@ -3,20 +3,6 @@
 
 #include <limits.h>
 #include <stdio.h>
-#include <string.h>
-
-enum { TAIL = sizeof "-00001-of-00001.gguf" - 1 };
-
-bool qn_gguf_part_path(const char *path, size_t i, size_t n, char *out, size_t size)
-{
-    size_t len = strlen(path);
-    char count[32];
-    snprintf(count, sizeof count, "-of-%05zu.gguf", n);
-    if (len < TAIL || path[len - TAIL] != '-' || strcmp(path + len - strlen(count), count) != 0)
-        return false;
-    int wrote = snprintf(out, size, "%.*s-%05zu%s", (int)(len - TAIL), path, i + 1, count);
-    return wrote > 0 && (size_t)wrote < size;
-}
 
 /* Which part of how many the file says it is; 0 of 1 when it says nothing. */
 static qn_err place(const struct qn_gguf *g, size_t *no, size_t *count, struct qn_error *e)
@@ -35,28 +21,63 @@ static qn_err place(const struct qn_gguf *g, size_t *no, size_t *count, struct q
     return err;
 }
 
-static qn_err open_part(const char *first, size_t i, size_t n, struct qn_gguf **out,
-                        struct qn_error *e)
+/* Where the parts come from: a path, by which the others are found, or open files. */
+struct source {
+    const char *path; /* NULL: fds */
+    const int *fds;
+    size_t n_fds;
+};
+
+/* How messages call part i. */
+static const char *name_of(const struct source *s, size_t i, size_t n, char out[static PATH_MAX])
+{
+    if (!s->path)
+        snprintf(out, PATH_MAX, "part %zu", i + 1);
+    else if (i == 0 || !qn_gguf_part_path(s->path, i, n, out, PATH_MAX))
+        snprintf(out, PATH_MAX, "%s", s->path);
+    return out;
+}
+
+/* Part i of n, which is not checked yet; of the first one it is not known yet how many there are.
+ */
+static qn_err open_one(const struct source *s, size_t i, size_t n, struct qn_gguf **out,
+                       struct qn_error *e)
 {
     char path[PATH_MAX];
-    size_t no, count;
-    if (!qn_gguf_part_path(first, i, n, path, sizeof path))
+    if (!s->path && i >= s->n_fds)
+        return qn_fail(e, QN_ENOTFOUND,
+                       "part %zu is missing: this model has %zu parts, keep all in one folder "
+                       "under names that end in -00001-of-%05zu.gguf and so on",
+                       i + 1, n, n);
+    if (!s->path)
+        return qn_gguf_open_fd(s->fds[i], out, e);
+    if (i == 0)
+        return qn_gguf_open(s->path, out, e);
+    if (!qn_gguf_part_path(s->path, i, n, path, sizeof path))
         return qn_fail(e, QN_EINVAL,
                        "%s is part 1 of %zu: its name must end in -00001-of-%05zu.gguf, for the "
                        "others are found by it",
-                       first, n, n);
-    struct qn_gguf *g;
-    qn_err err = qn_gguf_open(path, &g, e);
+                       s->path, n, n);
+    qn_err err = qn_gguf_open(path, out, e);
     if (err == QN_ENOTFOUND)
         return qn_fail(e, err, "%s is missing: this model has %zu parts, keep all in one folder",
                        path, n);
-    if (!err)
-        err = place(g, &no, &count, e);
-    else
+    return err;
+}
+
+static qn_err open_part(const struct source *s, size_t i, size_t n, struct qn_gguf **out,
+                        struct qn_error *e)
+{
+    size_t no, count;
+    struct qn_gguf *g;
+    char name[PATH_MAX];
+    qn_err err = open_one(s, i, n, &g, e);
+    if (err)
         return err;
+    err = place(g, &no, &count, e);
     if (!err && (no != i || count != n))
-        err = qn_fail(e, QN_EFORMAT, "%s says it is part %zu of %zu, not %zu of %zu", path, no + 1,
-                      count, i + 1, n);
+        err = qn_fail(e, QN_EFORMAT, "%s says it is part %zu of %zu, not %zu of %zu",
+                      name_of(s, i, n, name), no + 1, count, i + 1, n);
     if (err)
         qn_gguf_close(g);
     else
@@ -81,25 +102,38 @@ static qn_err check_count(const char *path, struct qn_gguf *const *parts, size_t
     return err;
 }
 
-qn_err qn_gguf_open_parts(const char *path, struct qn_gguf **parts, size_t *n, struct qn_error *e)
+static qn_err open_all(const struct source *s, struct qn_gguf **parts, size_t *n,
+                       struct qn_error *e)
 {
     size_t no, count, open = 1;
-    qn_err err = qn_gguf_open(path, &parts[0], e);
+    char name[PATH_MAX];
+    qn_err err = open_one(s, 0, 0, &parts[0], e);
     if (err)
         return err;
     err = place(parts[0], &no, &count, e);
     if (!err && no != 0)
         err =
             qn_fail(e, QN_EINVAL, "%s is part %zu of %zu: give part 1, the others are found by it",
-                    path, no + 1, count);
+                    s->path ? s->path : "this file", no + 1, count);
     while (!err && open < count) {
-        err = open_part(path, open, count, &parts[open], e);
+        err = open_part(s, open, count, &parts[open], e);
         open += !err;
     }
     if (!err)
-        err = check_count(path, parts, count, e);
+        err = check_count(name_of(s, 0, count, name), parts, count, e);
     for (size_t i = 0; err && i < open; i++)
         qn_gguf_close(parts[i]);
     *n = err ? 0 : count;
     return err;
+}
+
+qn_err qn_gguf_open_parts(const char *path, struct qn_gguf **parts, size_t *n, struct qn_error *e)
+{
+    return open_all(&(struct source){.path = path}, parts, n, e);
+}
+
+qn_err qn_gguf_open_fds(const int *fds, size_t n_fds, struct qn_gguf **parts, size_t *n,
+                        struct qn_error *e)
+{
+    return open_all(&(struct source){.fds = fds, .n_fds = n_fds}, parts, n, e);
 }

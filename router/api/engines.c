@@ -382,8 +382,7 @@ void qn_api_engine_add(struct qn_services *sv, struct qn_http *h, const char *id
         a->context = wish.context;
         qn_buf_deinit(&name);
         qn_http_on_gone(h, intake_gone, a);
-        qn_intake_file(sv->loop, sv->catalog, &sv->closed, a->name, wish.path, "llamacpp", NULL,
-                       registered, a);
+        qn_intake_file(sv->intake, a->name, wish.path, "llamacpp", NULL, registered, a);
     }
     qn_json_free(doc);
 }

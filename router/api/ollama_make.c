@@ -381,7 +381,7 @@ static qn_err create_of_blob(struct qn_services *sv, struct qn_http *h, const ch
                                       .replace = true};
         struct asker *a = asker_new(sv, h, name);
         a->lines = lines;
-        qn_intake_model(sv->loop, sv->catalog, &sv->closed, &wish, done, a);
+        qn_intake_model(sv->intake, &wish, done, a);
     }
     free(path);
     return err;

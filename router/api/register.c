@@ -201,8 +201,7 @@ static qn_err register_file(struct qn_services *sv, struct qn_http *h, const str
         .extras = *said.extras ? said.extras : NULL,
         .options = *said.options ? said.options : NULL,
     };
-    qn_intake_file(sv->loop, sv->catalog, &sv->closed, name, path, recipe, &origin, done,
-                   asker_new(sv, h, name));
+    qn_intake_file(sv->intake, name, path, recipe, &origin, done, asker_new(sv, h, name));
     return QN_OK;
 }
 

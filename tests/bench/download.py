@@ -49,6 +49,7 @@ def router_pulls(build, url, size, place):
     """The router's rate, and how long /live took meanwhile, in milliseconds: p50, p99, the longest. And before."""
     (place / "backends").mkdir()
     os.symlink((build / "tests" / "fake_backend").absolute(), place / "backends" / "quince-llm")
+    os.symlink((build / "bin" / "quince-inspect").absolute(), place / "backends" / "quince-inspect")
     (place / "models").mkdir()
     (place / "models" / "models.json").write_text("{}")
     conftest.Server.own_session = False

@@ -71,6 +71,7 @@ class Bench:
         backend.mkdir()
         (self.folder / "models.json").write_text("{}")
         os.symlink(conftest.BUILD / "tests" / "fake_backend", backend / "quince-llm")
+        os.symlink(conftest.BUILD / "bin" / "quince-inspect", backend / "quince-inspect")
         conftest.Server.own_session = False
         self.server = conftest.Server(self.folder / "data", backend, self.folder,
                                       ["--queue-limit", "5000", "--log-level", "warn", "--max-loaded-models", "-1"])

@@ -219,7 +219,7 @@ def fake_backend_dir(tmp_path_factory):
     folder = tmp_path_factory.mktemp("backends")
     for kind in ("llm", "asr", "tts", "image"):
         shutil.copy(BUILD / "tests" / "fake_backend", folder / f"quince-{kind}")
-    for program in ("quince-unpack", "quince-bridge"):
+    for program in ("quince-unpack", "quince-bridge", "quince-inspect"):
         shutil.copy(BUILD / "bin" / program, folder)
     return folder
 

@@ -430,7 +430,7 @@ def test_a_default_that_means_another(releases):
     """Until quince has an engine of its own for a recipe, its default is somebody else's."""
     (releases.house.tmp_path / "few").mkdir()
     releases.house.backend_dir, full = releases.house.tmp_path / "few", releases.house.backend_dir
-    for name in ("quince-llm", "quince-unpack"):
+    for name in ("quince-llm", "quince-unpack", "quince-inspect"):
         os.symlink(full / name, releases.house.backend_dir / name)
     releases.offer("whispercpp:whisper-server", "v1", program="whisper-server")
     server = releases.start()

@@ -3,7 +3,7 @@ import shutil
 import threading
 
 import pytest
-from conftest import QUICK, ROOT, House, events, fake_model, wait_until
+from conftest import BUILD, QUICK, ROOT, House, events, fake_model, wait_until
 
 REPLIES = ["not-http", "status-500", "status-401", "frame-garbage", "frame-unknown-event", "frame-wrong-type",
            "frame-bad-utf8", "frame-negative-bytes", "frame-huge-bytes", "frame-wild-index",
@@ -16,6 +16,7 @@ CONTROL = ["control-garbage", "control-unknown", "control-endless-line", "contro
 def rude(tmp_path_factory):
     folder = tmp_path_factory.mktemp("rude")
     shutil.copy(ROOT / "tests" / "http" / "rude_backend.py", folder / "quince-llm")
+    shutil.copy(BUILD / "bin" / "quince-inspect", folder)
     h = House(tmp_path_factory.mktemp("rude-house"), folder)
     server = h.start()
     server.house = h
@@ -101,6 +102,7 @@ def test_a_child_that_never_becomes_ready_can_be_unloaded(rude):
 def test_a_program_that_is_not_there(tmp_path):
     empty = tmp_path / "empty"
     empty.mkdir()
+    shutil.copy(BUILD / "bin" / "quince-inspect", empty)
     house = House(tmp_path, empty)
     server = house.start()
     model = server.register("user.x", fake_model(tmp_path))

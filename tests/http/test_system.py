@@ -123,7 +123,8 @@ def test_odd_files(tmp_path):
 
 def probe_says(folder, fake_backend_dir, text, status=0):
     """A folder of backends whose quince-probe prints this."""
-    os.symlink(fake_backend_dir / "quince-llm", folder / "quince-llm")
+    for name in ("quince-llm", "quince-inspect"):
+        os.symlink(fake_backend_dir / name, folder / name)
     script = folder / "quince-probe"
     script.write_text(f"#!/bin/sh\ncat <<'END'\n{text}\nEND\nexit {status}\n")
     script.chmod(0o755)

@@ -38,6 +38,7 @@ export class Server {
     for (const kind of ["llm", "asr", "tts", "image"]) {
       copyFileSync(path.join(build, "tests/fake_backend"), path.join(backends, `quince-${kind}`));
     }
+    copyFileSync(path.join(build, "bin/quince-inspect"), path.join(backends, "quince-inspect"));
     writeFileSync(path.join(server.dir, "models.json"), "{}");
     const env = Object.fromEntries(Object.entries(process.env).filter(([k]) => !k.startsWith("QUINCE_")));
     server.process = spawn(path.join(build, "bin/quinced"),

@@ -170,6 +170,7 @@ class Soak:
         backends = folder / "backends"
         backends.mkdir()
         shutil.copy(BUILD / "tests" / "fake_backend", backends / "quince-llm")
+        shutil.copy(BUILD / "bin" / "quince-inspect", backends)
         house = House(folder, backends)
         self.server = house.start("--max-loaded-models", "2", "--idle", "2", "--queue-limit", "64",
                                   "--max-queue", "5", "--max-concurrent", "3", "--batch-wait", "1")

@@ -25,6 +25,7 @@ def main():
         backends = folder / "backends"
         backends.mkdir()
         shutil.copy(BUILD / "tests" / "fake_backend", backends / "quince-llm")
+        shutil.copy(BUILD / "bin" / "quince-inspect", backends)
         house = House(folder, backends)
         began = time.monotonic()
         try:

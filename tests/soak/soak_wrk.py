@@ -87,6 +87,7 @@ class Soak:
         backends = folder / "backends"
         backends.mkdir()
         shutil.copy(BUILD / "tests" / "fake_backend", backends / "quince-llm")
+        shutil.copy(BUILD / "bin" / "quince-inspect", backends)
         shutil.copy(BUILD / "bin" / "quince-probe", backends)
         self.lock, self.killed = threading.Lock(), {}
         self.house = House(folder, backends)

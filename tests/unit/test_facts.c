@@ -1,5 +1,5 @@
-/* registry/facts.c and digest.c: what files are said to be able to do, and their sums, also in
- * parts. Expected sums are those of the published examples of SHA-256. */
+/* What files are said to be able to do (backends/inspect/facts.c), and their sums, also in parts
+ * (registry/digest.c). Expected sums are those of the published examples of SHA-256. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,14 +9,16 @@
 
 #include "base/json.h"
 #include "base/path.h"
+#include "inspect/facts.h"
+#include "inspect/header.h"
 #include "registry/digest.h"
-#include "registry/facts.h"
 
 #include "gguf_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char dir[64];
@@ -49,15 +51,18 @@ static struct qn_json *facts_of(struct gguf_file *f)
     struct qn_json *doc;
     struct qn_buf out;
     struct qn_error e = {0};
+    struct qn_gguf *g;
+    struct qn_inspection in;
     gguf_end(f);
-    char *path = put("m.gguf", f->b.data, f->b.len);
+    if (qn_gguf_parse(f->b.data, f->b.len, &g, &e) || qn_inspect_header(&g, 1, &in, &e))
+        fail_msg("%s", e.message);
     qn_buf_init(&out, QN_FACTS_MAX);
-    if (qn_registry_facts(path, &out, &e))
+    if (qn_inspect_facts(g, &in, &out, &e))
         fail_msg("%s", e.message);
     assert_int_equal(qn_json_parse(qn_buf_cstr(&out), out.len, &doc, NULL), QN_OK);
     qn_buf_deinit(&out);
+    qn_gguf_close(g);
     qn_buf_deinit(&f->b);
-    free(path);
     return doc;
 }
 
@@ -121,8 +126,12 @@ static void metadata(void **state)
     memset(long_text, 'x', sizeof long_text - 1);
     long_text[sizeof long_text - 1] = '\0';
     gguf_str(&f, "general.description", long_text);
+    gguf_key(&f, "general.zero", QN_GGUF_STRING); /* JSON's readers take no zero byte */
+    gguf_text(&f, "a\0b", 3);
     struct qn_json *doc = facts_of(&f);
     struct qn_jref root = qn_json_root(doc), info = qn_json_get(&root, "info"), v;
+    v = qn_json_get(&info, "general.zero");
+    assert_int_equal(qn_json_type(&v), QN_JSON_ABSENT);
     v = qn_json_get(&root, "license");
     assert_string_equal(qn_json_raw_str(&v), "MIT");
     v = qn_json_get(&root, "template");
@@ -167,6 +176,9 @@ static void sums(void **state)
     free(put("m-00002-of-00002.gguf", "bcd", 3)); /* the second part is looked at, too */
     assert_int_equal(qn_registry_stamp(first, &two, &e), QN_OK);
     assert_string_not_equal(one.text, two.text);
+    unlink(second);
+    assert_int_equal(mkfifo(second, 0600), 0); /* a pipe in its place holds nobody up */
+    assert_int_equal(qn_registry_digest(first, &stop, hex, &e), QN_EIO);
     unlink(second);
     assert_int_equal(qn_registry_digest(first, &stop, hex, &e), QN_ENOTFOUND);
     assert_int_equal(qn_registry_stamp(first, &two, &e), QN_ENOTFOUND);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -343,6 +344,41 @@ static void checks_the_alignment(void **state)
     qn_gguf_close(g);
 }
 
+/* A file of arrays whose items are zeros, which a sparse file has without having them on the disk:
+ * zeros is what the items of each take. */
+static void assert_sparse_fails(size_t arrays, uint32_t item, uint64_t count, size_t zeros,
+                                const char *message)
+{
+    const size_t n = 4096 + arrays * (zeros + 64);
+    struct qn_gguf *g = NULL;
+    struct qn_error e = {0};
+    char name[32];
+    char *p =
+        mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_true(p != MAP_FAILED);
+    start(3, 0, arrays);
+    for (size_t i = 0, at = 0; i < arrays; i++) {
+        snprintf(name, sizeof name, "array.%zu", i);
+        kv(name, QN_GGUF_ARRAY), u32(item), u64(count);
+        memcpy(p + at, b.data, b.len);
+        at += b.len + zeros;
+        qn_buf_clear(&b);
+    }
+    qn_err err = qn_gguf_parse(p, n, &g, &e);
+    if (err != QN_ELIMIT || !strstr(e.message, message))
+        fail_msg("got %s \"%s\", expected \"%s\"", qn_err_name(err), e.message, message);
+    munmap(p, n);
+}
+
+static void wants_no_more_than_its_share(void **state)
+{
+    (void)state;
+    const uint64_t strings = QN_GGUF_STRINGS_MAX / 4 + 1;
+    assert_sparse_fails(4, QN_GGUF_STRING, strings, 8 * strings, "strings in all");
+    assert_sparse_fails(5, QN_GGUF_U64, QN_GGUF_ARRAY_MAX, (size_t)8 * QN_GGUF_ARRAY_MAX,
+                        "metadata and tensor table of more than");
+}
+
 static void finds_each_of_many_keys(void **state)
 {
     (void)state;
@@ -407,6 +443,7 @@ int main(void)
         cmocka_unit_test(refuses_bad_tensors),
         cmocka_unit_test(checks_the_alignment),
         cmocka_unit_test(finds_each_of_many_keys),
+        cmocka_unit_test(wants_no_more_than_its_share),
         cmocka_unit_test(opens_files),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,23 +1,15 @@
 /* See facts.h. What a model can do is told from its chat template and its vocabulary: templates
  * that read `tools` can show them, those that speak of thinking come with models that do it. */
-#include "registry/facts.h"
+#include "inspect/facts.h"
 
 #include "base/json.h"
 #include "base/str.h"
-#include "formats/gguf.h"
-#include "registry/inspect.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    KEY_MAX = 255,
-    TEXT_MAX = 4096,
-    INFO_MAX = 256 * 1024,
-    TEMPLATE_MAX = 256 * 1024,
-    LICENSE_MAX = 128 * 1024
-};
+enum { INFO_MAX = 256 * 1024 };
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
@@ -114,6 +106,12 @@ static void write_float(struct qn_jw *w, double v)
     qn_jw_f64(w, shown);
 }
 
+/* A text that is shown: short enough, and without a zero byte, which JSON's readers do not take. */
+static bool is_text(struct qn_gguf_str s, size_t most)
+{
+    return s.n <= most && !(s.n && memchr(s.s, 0, s.n));
+}
+
 static void write_value(struct qn_jw *w, const struct qn_gguf *g, const char *key)
 {
     int64_t i;
@@ -125,7 +123,7 @@ static void write_value(struct qn_jw *w, const struct qn_gguf *g, const char *ke
         qn_jw_knull(w, key);
         break;
     case QN_GGUF_STRING:
-        if (qn_gguf_str(g, key, &s, NULL) == QN_OK && s.n <= TEXT_MAX) {
+        if (qn_gguf_str(g, key, &s, NULL) == QN_OK && is_text(s, QN_FACTS_TEXT_MAX)) {
             qn_jw_key(w, key);
             qn_jw_strn(w, s.s, s.n);
         }
@@ -154,8 +152,9 @@ static void write_info(struct qn_buf *out, const struct qn_gguf *g, const struct
     qn_jw_ki64(&w, "general.parameter_count", in->parameters);
     for (size_t i = 0; i < qn_gguf_kv_count(g); i++) {
         struct qn_gguf_str name = qn_gguf_kv_key(g, i);
-        char key[KEY_MAX + 1];
-        if (name.n > KEY_MAX || memchr(name.s, 0, name.n) || !qn_utf8_valid(name.s, name.n))
+        char key[QN_FACTS_KEY_MAX + 1];
+        if (name.n == 0 || name.n > QN_FACTS_KEY_MAX || memchr(name.s, 0, name.n) ||
+            !qn_utf8_valid(name.s, name.n))
             continue;
         memcpy(key, name.s, name.n);
         key[name.n] = '\0';
@@ -168,21 +167,15 @@ static void write_info(struct qn_buf *out, const struct qn_gguf *g, const struct
 
 static void write_text(struct qn_jw *w, const char *key, struct qn_gguf_str s, size_t most)
 {
-    if (s.n == 0 || s.n > most)
+    if (s.n == 0 || !is_text(s, most))
         return;
     qn_jw_key(w, key);
     qn_jw_strn(w, s.s, s.n);
 }
 
-qn_err qn_registry_facts(const char *path, struct qn_buf *out, struct qn_error *e)
+qn_err qn_inspect_facts(const struct qn_gguf *g, const struct qn_inspection *in, struct qn_buf *out,
+                        struct qn_error *e)
 {
-    struct qn_inspection in;
-    struct qn_gguf *g;
-    qn_err err = qn_registry_inspect(path, &in, e);
-    if (!err)
-        err = qn_gguf_open(path, &g, e);
-    if (err)
-        return err;
     struct qn_gguf_str chat = {0}, license = {0};
     if (qn_gguf_str(g, "tokenizer.chat_template", &chat, NULL))
         chat = (struct qn_gguf_str){0};
@@ -190,20 +183,19 @@ qn_err qn_registry_facts(const char *path, struct qn_buf *out, struct qn_error *
         license = (struct qn_gguf_str){0};
     struct qn_buf info;
     qn_buf_init(&info, INFO_MAX);
-    write_info(&info, g, &in);
+    write_info(&info, g, in);
     struct qn_jw w = qn_jw_to(out);
     qn_jw_obj(&w);
     if (!info.overflow) { /* a file that says so much is no help to anybody who looks at it */
         qn_jw_key(&w, "info");
         qn_jw_raw(&w, info.data, info.len);
     }
-    write_text(&w, "template", chat, TEMPLATE_MAX);
-    write_text(&w, "license", license, LICENSE_MAX);
-    write_capabilities(&w, g, &in, chat);
+    write_text(&w, "template", chat, QN_FACTS_TEMPLATE_MAX);
+    write_text(&w, "license", license, QN_FACTS_LICENSE_MAX);
+    write_capabilities(&w, g, in, chat);
     qn_jw_obj_end(&w);
     qn_buf_deinit(&info);
-    qn_gguf_close(g);
-    return out->overflow ? qn_fail(e, QN_ELIMIT, "%s: its metadata have more than %d bytes", path,
-                                   QN_FACTS_MAX)
-                         : QN_OK;
+    return out->overflow
+               ? qn_fail(e, QN_ELIMIT, "its metadata have more than %d bytes", QN_FACTS_MAX)
+               : QN_OK;
 }
