@@ -4,7 +4,7 @@
 #include "base/base64.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "io/http_head.h"
+#include "io/http_target.h"
 #include "router/peer.h"
 
 #include <arpa/inet.h>

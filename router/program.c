@@ -63,11 +63,11 @@ static bool unwanted_body(void *ctx, const struct qn_http *h)
 }
 
 static void on_refuse(void *ctx, int status, const char *method, const char *path,
-                      struct qn_buf *body)
+                      const char *why, struct qn_buf *body)
 {
     (void)ctx;
     (void)method;
-    qn_routes_refuse(status, path, body);
+    qn_routes_refuse(status, path, why, body);
 }
 
 static void catalog_post(void *ctx, void (*fn)(void *), void *arg)

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "io/http_head.h"
+#include "io/http_target.h"
 #include "router/answer.h"
 
 #include <stdlib.h>

@@ -324,7 +324,7 @@ static void answer_no_socket(struct qn_routes *r, struct qn_http *h)
     struct qn_error e = {0};
     if (!qn_ws_check(r->services->ws, qn_http_header(h, "Sec-WebSocket-Version"),
                      qn_http_header(h, "Sec-WebSocket-Key"), &e))
-        qn_fail(&e, QN_EINVAL, "a WebSocket must be the first request of its connection");
+        qn_fail(&e, QN_EINVAL, "the request for a WebSocket has a body, which none may have");
     if (qn_str_eq(e.param, "Sec-WebSocket-Version")) {
         qn_http_set_header(h, "Sec-WebSocket-Version", "13");
         qn_answer_plain(h, 426, "upgrade_required", e.message);
@@ -427,7 +427,7 @@ bool qn_routes_unwanted_body(const struct qn_routes *r, const struct qn_http *h)
     return has_no_use_for_a_body(qn_http_method(h)) || will_be_refused(r, h, &hit);
 }
 
-void qn_routes_refuse(int status, const char *path, struct qn_buf *body)
+void qn_routes_refuse(int status, const char *path, const char *why, struct qn_buf *body)
 {
     static const struct {
         int status;
@@ -437,6 +437,7 @@ void qn_routes_refuse(int status, const char *path, struct qn_buf *body)
         {413, "too_large",
          "The request body is too large: the setting body-limit says how large it "
          "may be"},
+        {414, "uri_too_long", "The request's target is too long"},
         {431, "headers_too_large", "The request's headers are too large"},
         {500, "server_error", "The request's body could not be stored: the server's log says why"},
         {503, "overloaded", "Too many connections: try again in a moment"},
@@ -449,6 +450,8 @@ void qn_routes_refuse(int status, const char *path, struct qn_buf *body)
         i++;
     if (known[i].status != status)
         i = 0;
-    qn_plain_body(qn_family_of(QN_PROFILE_LEMONADE, path ? path : ""), status, known[i].type,
-                  known[i].message, NULL, body);
+    char text[QN_ERROR_MESSAGE_MAX];
+    snprintf(text, sizeof text, "%s%s%s", known[i].message, why ? ": " : "", why ? why : "");
+    qn_plain_body(qn_family_of(QN_PROFILE_LEMONADE, path ? path : ""), status, known[i].type, text,
+                  NULL, body);
 }

@@ -71,7 +71,7 @@ const char *qn_routes_large_body(const struct qn_routes *r, const struct qn_http
  * use for one: who has no key fills no disk. For qn_http_events. */
 bool qn_routes_unwanted_body(const struct qn_routes *r, const struct qn_http *h);
 
-/* Renders the body of an answer that the HTTP server gives by itself. */
-void qn_routes_refuse(int status, const char *path, struct qn_buf *body);
+/* Renders the body of an answer that the HTTP server gives by itself. why: MAY be NULL. */
+void qn_routes_refuse(int status, const char *path, const char *why, struct qn_buf *body);
 
 #endif

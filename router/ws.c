@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "io/http_head.h"
+#include "io/http_target.h"
 #include "router/metrics.h"
 #include "router/services.h"
 
@@ -250,7 +251,7 @@ static void read_some(struct qn_ws_session *s)
     if (s->rest.len > 0 && !s->got_close) {
         /* The buffer takes the next rest while this one is read. */
         struct qn_buf before = s->rest;
-        qn_buf_init(&s->rest, READ_BYTES);
+        qn_buf_init(&s->rest, QN_HTTP_READ_BYTES);
         feed(s, before.data, before.len);
         qn_buf_deinit(&before);
         return;
@@ -471,8 +472,8 @@ void qn_ws_open(struct qn_ws *ws, const struct qn_ws_route *route, struct qn_htt
     s->heard_ms = qn_now_ms();
     s->pinged_ms = 0;
     qn_websocket_reader_init(&s->in, route->message_max, on_frame, s);
-    qn_buf_init(&s->rest, READ_BYTES);
-    s->fd = qn_http_upgrade_take(u);
+    qn_buf_init(&s->rest, QN_HTTP_READ_BYTES);
+    s->fd = qn_http_upgrade_take(u, &s->rest);
     /* Without it the system would take megabytes for a client that does not read. */
     int kept = QN_WS_KERNEL_BYTES;
     setsockopt(s->fd, SOL_SOCKET, SO_SNDBUF, &kept, sizeof kept);

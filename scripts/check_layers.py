@@ -34,7 +34,6 @@ ROOMS = {
 # foreign header (by its beginning): files or folders that may include it
 OWNERS = {
     "cjson/": ["lib/base/json.c"],
-    "microhttpd.h": ["lib/io/http_server_private.h"],
     "curl/": ["registry/curl.h", "cli/client.c", "backends/bridge/exchange.c"],
     "seccomp.h": ["lib/confine/"],
     "linux/landlock.h": ["lib/confine/"],

@@ -200,8 +200,9 @@ static void refuse_with(struct qn_http *h, int status, qn_err code, const char *
 }
 
 static void on_refuse(void *ctx, int status, const char *method, const char *path,
-                      struct qn_buf *body)
+                      const char *why, struct qn_buf *body)
 {
+    (void)why;
     (void)ctx;
     (void)method;
     (void)path;
@@ -398,7 +399,7 @@ static void on_limit(void *ctx)
     leave_at_once(0);
 }
 
-/* libmicrohttpd tells nobody when a reply's last byte has left, so a stopping child asks. */
+/* Nobody is told when a reply's last byte has left, so a stopping child asks. */
 static void on_drain_check(void *ctx)
 {
     struct child *c = ctx;

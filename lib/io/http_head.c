@@ -2,158 +2,127 @@
  * control bytes) and leniently where it is harmless (bare line feeds, empty lines before). */
 #include "io/http_head.h"
 
-#include "base/str.h"
+#include "io/http_target.h"
 
 #include <string.h>
 #include <strings.h>
 
-enum { LENGTH_DIGITS_MAX = 18 }; /* of a Content-Length: it fits 64 bits */
-
-static bool is_token(char c)
+static int refuse(struct qn_head *h, int status, const char *why)
 {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-           (c != 0 && strchr("!#$%&'*+-.^_`|~", c) != NULL);
+    h->why = why;
+    return status;
 }
 
-static bool is_text(char c)
+/* HTTP/1.x */
+static int version(struct qn_head *h, const char *v, size_t n)
 {
-    return c == '\t' || ((unsigned char)c >= 0x20 && c != 0x7f);
-}
-
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
-static bool is_field(const char *name, size_t n, const char *wanted)
-{
-    return n == strlen(wanted) && strncasecmp(name, wanted, n) == 0;
-}
-
-static bool add_length(struct qn_framing *f, const char *v, size_t n)
-{
-    if (n == 0 || n > LENGTH_DIGITS_MAX)
-        return false;
-    int64_t length = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (v[i] < '0' || v[i] > '9')
-            return false;
-        length = 10 * length + (v[i] - '0');
-    }
-    if (f->has_length && f->length != length)
-        return false;
-    f->has_length = true;
-    f->length = length;
-    return true;
-}
-
-bool qn_framing_add(struct qn_framing *f, const char *name, size_t name_len, const char *v,
-                    size_t n)
-{
-    for (size_t i = 0; i < name_len; i++)
-        if (!is_token(name[i]))
-            return false;
-    while (n > 0 && (*v == ' ' || *v == '\t')) {
-        v++;
-        n--;
-    }
-    while (n > 0 && (v[n - 1] == ' ' || v[n - 1] == '\t'))
-        n--;
-    for (size_t i = 0; i < n; i++)
-        if (!is_text(v[i]))
-            return false;
-    if (is_field(name, name_len, "content-length"))
-        return add_length(f, v, n);
-    if (is_field(name, name_len, "transfer-encoding")) {
-        if (f->chunked || !is_field(v, n, "chunked"))
-            return false;
-        f->chunked = true;
-    } else if (is_field(name, name_len, "host")) {
-        if (f->has_host)
-            return false;
-        f->has_host = true;
-    } else if (is_field(name, name_len, "upgrade")) {
-        f->upgrade = true;
-    }
-    return name_len > 0;
-}
-
-bool qn_framing_ok(const struct qn_framing *f)
-{
-    return !(f->has_length && f->chunked);
-}
-
-bool qn_framing_line(struct qn_framing *f, const char *line, size_t n)
-{
-    const char *colon = memchr(line, ':', n);
-    size_t len = colon ? (size_t)(colon - line) : n;
-    return len < n && qn_framing_add(f, line, len, colon + 1, n - len - 1);
+    if (n != 8 || memcmp(v, "HTTP/", 5) != 0 || v[6] != '.' || v[5] < '0' || v[5] > '9' ||
+        v[7] < '0' || v[7] > '9')
+        return refuse(h, 400, "the request line does not end in HTTP/1.1");
+    if (v[5] != '1' || v[7] > '1')
+        return refuse(h, 505, "only HTTP/1.0 and HTTP/1.1 are spoken here");
+    h->minor = v[7] - '0';
+    return 200;
 }
 
 /* method SP target SP HTTP/1.x; fills the head as far as it gets and returns the status. */
-static int request_line(const char *p, size_t n, struct qn_head *h)
+static int request_line(struct qn_head *h, const char *p, size_t at, size_t n)
 {
-    size_t i = 0;
-    while (i < n && is_token(p[i]))
+    const char *line = p + at, *authority;
+    size_t i = 0, authority_len;
+    while (i < n && qn_http_is_token(line[i]))
         i++;
-    if (i == 0 || i >= QN_HTTP_METHOD_MAX || i == n || p[i] != ' ')
-        return 400;
-    memcpy(h->method, p, i);
+    if (i == 0 || i >= QN_HTTP_METHOD_MAX || i == n || line[i] != ' ')
+        return refuse(h, 400, "the request line does not begin with a method and a space");
+    memcpy(h->method, line, i);
     h->method[i] = 0;
-    const char *target = p + i + 1;
-    size_t t = 0;
-    while (i + 1 + t < n && (unsigned char)target[t] > 0x20 && target[t] != 0x7f)
+    size_t from = i + 1, t = 0;
+    while (from + t < n && (unsigned char)line[from + t] > 0x20 && line[from + t] != 0x7f)
         t++;
-    if (t == 0 || i + 1 + t == n || target[t] != ' ')
-        return 400;
-    h->target = target;
+    if (t == 0 || from + t == n || line[from + t] != ' ')
+        return refuse(h, 400, "the request line is not a method, a target and a version");
+    h->target_at = at + from;
     h->target_len = t;
-    const char *version = target + t + 1;
-    size_t v = n - i - 2 - t;
-    if (v != 8 || memcmp(version, "HTTP/", 5) != 0 || version[6] != '.')
-        return 400;
-    if (version[5] != '1' || (version[7] != '0' && version[7] != '1'))
-        return 505;
+    int status = version(h, line + from + t + 1, n - from - t - 1);
+    if (status == 200 && !qn_target_ok(h->method, line + from, t, &authority, &authority_len))
+        return refuse(h, 400, "the request's target is neither a path nor an address of http://");
+    return status;
+}
+
+/* All lines are there. */
+static int head_end(struct qn_head *h, const char *p)
+{
+    struct qn_framing *f = &h->framing;
+    const char *authority;
+    size_t n;
+    if (!qn_framing_ok(f))
+        return refuse(h, 400, f->why);
+    if (h->minor == 0 && f->chunked)
+        return refuse(h, 400, "HTTP/1.0 has no Transfer-Encoding");
+    if (h->minor > 0 && !f->has_host)
+        return refuse(h, 400, "HTTP/1.1 demands the header Host");
+    f->host = f->has_host ? p + h->host_at : NULL;
+    /* RFC 9112, 3.2.2: they are the same, and where they are not, checks of Host say nothing. */
+    if (qn_target_ok(h->method, p + h->target_at, h->target_len, &authority, &n) && authority &&
+        f->has_host && (n != f->host_len || strncasecmp(authority, f->host, n) != 0))
+        return refuse(h, 400, "Host is not the machine that the request's target names");
     return 200;
+}
+
+static int take_line(struct qn_head *h, const char *p, size_t at, size_t n)
+{
+    struct qn_framing *f = &h->framing;
+    if (!h->started) {
+        if (n == 0)
+            return 0;
+        h->started = true;
+        int status = request_line(h, p, at, n);
+        return status == 200 ? 0 : status;
+    }
+    if (n == 0)
+        return head_end(h, p);
+    if (++h->fields > QN_HTTP_FIELDS_MAX)
+        return refuse(h, 431, "more than 128 headers");
+    bool had_host = f->has_host;
+    if (!qn_framing_line(f, p + at, n))
+        return refuse(h, 400, f->why);
+    if (f->has_host && !had_host)
+        h->host_at = (size_t)(f->host - p);
+    return 0;
+}
+
+void qn_head_more(struct qn_head *h, const char *p, size_t n, size_t max)
+{
+    size_t seen = n < max ? n : max;
+    while (h->status == 0 && h->scanned < seen) {
+        const char *nl = memchr(p + h->scanned, '\n', seen - h->scanned);
+        if (!nl) {
+            h->scanned = seen;
+            break;
+        }
+        size_t at = h->at, line = (size_t)(nl - (p + at));
+        h->at = h->scanned = at + line + 1;
+        if (line > 0 && p[at + line - 1] == '\r')
+            line--;
+        h->status = take_line(h, p, at, line);
+    }
+    h->target = h->target_len ? p + h->target_at : NULL;
+    if (h->status == 200)
+        h->len = h->at;
+    else if (h->status == 0 && n >= max)
+        h->status = h->started ? refuse(h, 431, "the headers are too long")
+                               : refuse(h, 414, "the request line is too long");
 }
 
 void qn_head_check(const char *p, size_t n, size_t max, struct qn_head *out)
 {
     *out = (struct qn_head){0};
-    struct qn_framing f = {0};
-    size_t at = 0;
-    bool first = true;
-    while (at < n) {
-        const char *nl = memchr(p + at, '\n', n - at);
-        if (!nl)
-            break;
-        size_t line = (size_t)(nl - (p + at));
-        const char *text = p + at;
-        at += line + 1;
-        if (at > max)
-            break;
-        if (line > 0 && text[line - 1] == '\r')
-            line--;
-        if (first) {
-            if (line == 0)
-                continue;
-            first = false;
-            int status = request_line(text, line, out);
-            if (status != 200) {
-                out->status = status;
-                return;
-            }
-        } else if (line == 0) {
-            out->len = at;
-            out->upgrade = f.upgrade;
-            out->status = qn_framing_ok(&f) ? 200 : 400;
-            return;
-        } else if (!qn_framing_line(&f, text, line)) {
-            out->status = 400;
-            return;
-        }
-    }
-    out->status = n >= max ? 431 : 0;
+    qn_head_more(out, p, n, max);
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
 }
 
 /* The next field of this name from *at on; false: there is none. */
@@ -212,87 +181,4 @@ bool qn_head_lists(const char *value, const char *token)
         value += n;
     }
     return false;
-}
-
-static int hex(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
-/* Percent-decodes n bytes into the arena; NULL when they are malformed or not text. */
-static char *decode(const char *s, size_t n, bool plus_is_space, struct qn_arena *a)
-{
-    char *out = qn_arena_try(a, n + 1);
-    size_t len = 0;
-    if (!out)
-        return NULL;
-    for (size_t i = 0; i < n; i++) {
-        char c = s[i];
-        if (c == '%') {
-            if (n - i < 3 || hex(s[i + 1]) < 0 || hex(s[i + 2]) < 0)
-                return NULL;
-            c = (char)(hex(s[i + 1]) * 16 + hex(s[i + 2]));
-            i += 2;
-        } else if (c == '+' && plus_is_space) {
-            c = ' ';
-        }
-        if (c == 0)
-            return NULL;
-        out[len++] = c;
-    }
-    out[len] = 0;
-    return qn_utf8_valid(out, len) ? out : NULL;
-}
-
-bool qn_target_split(const char *target, size_t n, struct qn_arena *a, char **path, char **query)
-{
-    if (n >= 7 && strncasecmp(target, "http://", 7) == 0) {
-        const char *slash = memchr(target + 7, '/', n - 7);
-        if (!slash) {
-            target = "/";
-            n = 1;
-        } else {
-            n -= (size_t)(slash - target);
-            target = slash;
-        }
-    }
-    const char *mark = memchr(target, '?', n);
-    size_t path_len = mark ? (size_t)(mark - target) : n;
-    *path = decode(target, path_len, false, a);
-    *query = qn_arena_strndup(a, mark ? mark + 1 : "", mark ? n - path_len - 1 : 0);
-    return *path != NULL;
-}
-
-const char *qn_query_find(const char *query, const char *name, struct qn_arena *a)
-{
-    while (*query) {
-        size_t n = strcspn(query, "&");
-        const char *eq = memchr(query, '=', n);
-        size_t key_len = eq ? (size_t)(eq - query) : n;
-        const char *key = decode(query, key_len, true, a);
-        if (key && strcmp(key, name) == 0)
-            return eq ? decode(eq + 1, n - key_len - 1, true, a) : "";
-        query += n;
-        if (*query)
-            query++;
-    }
-    return NULL;
-}
-
-void qn_target_escape(struct qn_buf *out, const char *path)
-{
-    static const char plain[] = "-._~!$&'()*+,;=:@/"; /* pchar and the slash, section 3.3 */
-    for (const unsigned char *p = (const unsigned char *)path; *p; p++) {
-        if ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ||
-            strchr(plain, *p))
-            qn_buf_char(out, (char)*p);
-        else
-            qn_buf_fmt(out, "%%%02X", *p);
-    }
 }

@@ -77,7 +77,7 @@ static qn_err field_line(struct qn_response *r, const char *p, size_t n, struct 
 /* The empty line: RFC 9112, 6.3. */
 static qn_err head_end(struct qn_response *r, struct qn_error *e)
 {
-    const struct qn_framing *f = &r->framing;
+    struct qn_framing *f = &r->framing;
     if (!qn_framing_ok(f))
         return qn_fail(e, QN_EFORMAT, "the reply has both a length and chunks");
     if (r->next_status < 200) {

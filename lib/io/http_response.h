@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "io/http_head.h"
+#include "io/http_framing.h"
 
 enum {
     QN_RESPONSE_HEAD_MAX = 16 * 1024, /* bytes of heads and trailers, all together */

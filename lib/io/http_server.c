@@ -1,84 +1,205 @@
-/* libmicrohttpd inside our loop: its turns, its start and its end. A connection is http_conn.c's
- * until its first head is there, a request is http_request.c's. */
+/* Which connections there are: accepting, limits, the sweep, and whose turn it is. What one of them
+ * does is http_link.c's. */
 #include "io/http_server_private.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
 
 enum {
-    /* The daemon's memory per connection, half of which it touches at once: a head, its parse, one
-     * chunk each way. */
-    POOL_BYTES = 24 * 1024,
-    RUNS_MAX = 16 /* turns of the daemon per wake-up */
+    SWEEP_MS = 1000,
+    IDLE_MS = 75 * 1000, /* between requests */
+    LINGER_MS = 10 * 1000,
+    BODY_STALL_MS = 60 * 1000,
+    BODY_GRACE_MS = 60 * 1000,
+    BODY_TOTAL_MS = 60 * 60 * 1000,
+    LARGE_TOTAL_MS = 7 * 24 * 60 * 60 * 1000, /* of a body that is kept: a model over a slow line */
+    SEND_STALL_MS = 300 * 1000,
+    SEND_GRACE_MS = 300 * 1000,
+    CROWD_WAIT_MS = 2000 /* without progress, before a connection has to make room for another */
 };
 
-static void on_again(void *ctx)
-{
-    qn_http_server_run(ctx);
-}
+const struct qn_pace_rule qn_http_head_rule = {.total_ms = QN_HTTP_HEAD_TIMEOUT_S * 1000};
+const struct qn_pace_rule qn_http_idle_rule = {.total_ms = IDLE_MS};
+const struct qn_pace_rule qn_http_body_rule = {
+    .stall_ms = BODY_STALL_MS, .grace_ms = BODY_GRACE_MS, .total_ms = BODY_TOTAL_MS};
+const struct qn_pace_rule qn_http_large_rule = {
+    .stall_ms = BODY_STALL_MS, .grace_ms = BODY_GRACE_MS, .total_ms = LARGE_TOTAL_MS};
+const struct qn_pace_rule qn_http_send_rule = {.stall_ms = SEND_STALL_MS,
+                                               .grace_ms = SEND_GRACE_MS};
+const struct qn_pace_rule qn_http_linger_rule = {.total_ms = LINGER_MS};
 
-void qn_http_server_run(struct qn_http_server *s)
+/* ---- turns ---- */
+
+static void unready(struct qn_link *l)
 {
-    if (s->running)
+    struct qn_http_server *s = l->server;
+    if (!l->ready)
         return;
-    s->running = true;
-    MHD_UNSIGNED_LONG_LONG wait = 1;
-    int turns = 0;
-    do {
-        s->resumed = false;
-        if (MHD_run(s->daemon) != MHD_YES)
-            qn_error_log("http", "libmicrohttpd could not run");
-        if (MHD_get_timeout(s->daemon, &wait) != MHD_YES)
-            wait = 1;
-    } while ((s->resumed || wait == 0) && ++turns < RUNS_MAX);
-    qn_timer_stop(s->again);
-    s->again = NULL;
-    if (turns == RUNS_MAX)
-        s->again = qn_timer_start(s->loop, 0, 0, on_again, s);
-    s->running = false;
+    if (l->ready_prev)
+        l->ready_prev->ready_next = l->ready_next;
+    else
+        s->ready = l->ready_next;
+    if (l->ready_next)
+        l->ready_next->ready_prev = l->ready_prev;
+    else
+        s->ready_last = l->ready_prev;
+    l->ready_prev = l->ready_next = NULL;
+    l->ready = false;
+    s->n_ready--;
 }
 
-static void on_daemon(void *ctx, uint32_t events)
+static void on_turns(void *ctx);
+
+static void start_turns(struct qn_http_server *s)
 {
-    (void)events;
-    qn_http_server_run(ctx);
+    if (s->ready && !s->turns)
+        s->turns = qn_timer_start(s->loop, 0, 0, on_turns, s);
 }
 
-void qn_http_server_wake(struct qn_http_server *s)
+/* Those that are ready now; who becomes ready meanwhile waits for the loop's next turn. */
+static void on_turns(void *ctx)
 {
-    s->resumed = true;
-    if (!s->running && !s->again)
-        s->again = qn_timer_start(s->loop, 0, 0, on_again, s);
-}
-
-static void on_connection(void *ctx, struct MHD_Connection *mhd, void **socket_context,
-                          enum MHD_ConnectionNotificationCode code)
-{
-    (void)mhd;
     struct qn_http_server *s = ctx;
-    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        *socket_context = s->adding;
-        s->adding = NULL;
-    } else {
-        qn_conn_free(*socket_context);
+    qn_timer_stop(s->turns);
+    s->turns = NULL;
+    for (size_t i = s->n_ready; i > 0 && s->ready; i--) {
+        struct qn_link *l = s->ready;
+        unready(l);
+        qn_link_turn(l, false);
+    }
+    start_turns(s);
+}
+
+void qn_server_wake(struct qn_link *l)
+{
+    struct qn_http_server *s = l->server;
+    if (l->ready)
+        return;
+    l->ready = true;
+    l->ready_prev = s->ready_last;
+    if (s->ready_last)
+        s->ready_last->ready_next = l;
+    else
+        s->ready = l;
+    s->ready_last = l;
+    s->n_ready++;
+    start_turns(s);
+}
+
+void qn_server_forget(struct qn_link *l)
+{
+    struct qn_http_server *s = l->server;
+    unready(l);
+    if (l->prev)
+        l->prev->next = l->next;
+    else
+        s->links = l->next;
+    if (l->next)
+        l->next->prev = l->prev;
+    s->n_links--;
+    s->n_lingering -= l->lingering;
+}
+
+const char *qn_server_date(struct qn_http_server *s)
+{
+    static const char days[] = "SunMonTueWedThuFriSat",
+                      months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    time_t now = (time_t)(qn_wall_ms() / 1000);
+    struct tm t;
+    if (now == s->date_s || !gmtime_r(&now, &t))
+        return s->date;
+    s->date_s = now;
+    strftime(s->date, sizeof s->date, "xxx, %d xxx %Y %H:%M:%S GMT", &t);
+    memcpy(s->date, &days[3 * t.tm_wday], 3); /* English, whatever the locale */
+    memcpy(s->date + 8, &months[3 * t.tm_mon], 3);
+    return s->date;
+}
+
+/* ---- limits ---- */
+
+static void on_sweep(void *ctx)
+{
+    struct qn_http_server *s = ctx;
+    int64_t now = qn_now_ms();
+    for (struct qn_link *l = s->links, *next; l; l = next) {
+        next = l->next;
+        if ((l->http && l->http->storing) || !qn_pace_is_late(&l->pace, now))
+            continue;
+        qn_debug("http", "connection closed: its client is too slow");
+        qn_link_free(l);
+    }
+    if (!s->links) {
+        qn_timer_stop(s->sweep);
+        s->sweep = NULL;
     }
 }
 
-static void on_log(void *ctx, const char *fmt, va_list ap)
+/* Those that have been refused are not counted: however many they are, others come in. */
+static bool is_full(const struct qn_http_server *s)
 {
-    (void)ctx;
-    if (qn_log_get_level() < QN_LOG_DEBUG)
-        return;
-    struct qn_buf line;
-    qn_buf_init(&line, 4096);
-    qn_buf_vfmt(&line, fmt, ap);
-    while (line.len && line.data[line.len - 1] == '\n')
-        line.data[--line.len] = 0;
-    qn_debug("http", "libmicrohttpd: %s", qn_buf_cstr(&line));
-    qn_buf_deinit(&line);
+    return s->n_links - s->n_lingering >= QN_HTTP_CONNECTIONS_MAX;
+}
+
+/* One between two requests gives way at once, as RFC 9112, 9.3 lets a server close it at any time;
+ * one whose client has something to do and does not do it after a moment. One whose next request
+ * has come is not between two. */
+static bool may_go(const struct qn_link *l, int64_t now)
+{
+    char byte;
+    if (l->lingering || !l->pace.rule || (l->http && l->http->storing))
+        return false;
+    if (l->pace.rule == &qn_http_idle_rule)
+        return !l->ready && recv(l->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
+    return now - l->pace.progress_ms >= CROWD_WAIT_MS;
+}
+
+/* Closes the connection that has made no progress for longest; newer ones come first in the list. */
+static void make_room(struct qn_http_server *s)
+{
+    struct qn_link *oldest = NULL;
+    int64_t now = qn_now_ms();
+    for (struct qn_link *l = s->links; l; l = l->next)
+        if (l->pace.rule && (!oldest || l->pace.progress_ms <= oldest->pace.progress_ms) &&
+            may_go(l, now))
+            oldest = l;
+    if (oldest)
+        qn_link_free(oldest);
+}
+
+void qn_http_server_add(struct qn_http_server *s, int fd, const void *addr, unsigned addr_len,
+                        int tag)
+{
+    assert(addr_len <= sizeof(struct sockaddr_storage));
+    if (is_full(s))
+        make_room(s);
+    bool full = is_full(s);
+    struct qn_link *l = qn_xcalloc(1, sizeof *l);
+    *l = (struct qn_link){.server = s, .fd = fd, .addr_len = addr_len, .tag = tag};
+    memcpy(&l->addr, addr, addr_len);
+    l->next = s->links;
+    if (s->links)
+        s->links->prev = l;
+    s->links = l;
+    s->n_links++;
+    if (!s->sweep)
+        s->sweep = qn_timer_start(s->loop, SWEEP_MS, SWEEP_MS, on_sweep, s);
+    struct qn_error e;
+    if (qn_link_open(l, &e)) {
+        qn_error_log("http", "%s", e.message);
+        qn_link_free(l);
+    } else if (full) {
+        qn_warn("http", "too many connections limit=%d", QN_HTTP_CONNECTIONS_MAX);
+        if (qn_link_refuse(l, 503, NULL) == QN_OVER)
+            qn_link_free(l);
+    }
 }
 
 /* ---- life ---- */
@@ -86,29 +207,12 @@ static void on_log(void *ctx, const char *fmt, va_list ap)
 qn_err qn_http_server_new(struct qn_loop *l, const struct qn_http_events *ev, void *ctx,
                           size_t body_max, struct qn_http_server **out, struct qn_error *e)
 {
+    (void)e;
     struct qn_http_server *s = qn_xcalloc(1, sizeof *s);
     s->loop = l;
     s->ev = *ev;
     s->ctx = ctx;
     s->body_max = body_max;
-    s->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
-        NULL, NULL, qn_http_on_access, s, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)QN_HTTP_CONNECTIONS_MAX,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)POOL_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, 0U,
-        MHD_OPTION_URI_LOG_CALLBACK, qn_http_on_uri, s, MHD_OPTION_NOTIFY_COMPLETED,
-        qn_http_on_completed, s, MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_END);
-    if (!s->daemon) {
-        free(s);
-        return qn_fail(e, QN_EIO, "libmicrohttpd could not start");
-    }
-    const union MHD_DaemonInfo *info = MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-    qn_err err = qn_watch_add(l, info->epoll_fd, EPOLLIN, on_daemon, s, &s->watch, e);
-    if (err) {
-        MHD_stop_daemon(s->daemon);
-        free(s);
-        return err;
-    }
     *out = s;
     return QN_OK;
 }
@@ -122,22 +226,9 @@ void qn_http_server_free(struct qn_http_server *s)
 {
     if (!s)
         return;
-    assert(!s->running);
-    for (struct qn_http *h = s->requests; h; h = h->next) {
-        qn_http_tell_gone(h);
-        h->aborted = true;
-        qn_http_resume(h);
-    }
-    for (struct storing *w = s->storing; w; w = w->next) {
-        w->http->aborted = true;
-        qn_http_resume(w->http);
-    }
-    qn_watch_remove(s->watch);
-    qn_timer_stop(s->again);
-    s->running = true; /* no turn of the daemon may start from within its end */
-    MHD_stop_daemon(s->daemon);
-    while (s->conns)
-        qn_conn_free(s->conns);
+    while (s->links)
+        qn_link_free(s->links);
+    qn_timer_stop(s->turns);
     qn_timer_stop(s->sweep);
     free(s);
 }

@@ -1,14 +1,15 @@
-/* HTTP/1.1 in: libmicrohttpd inside our loop (external polling), never a thread per connection.
+/* HTTP/1.1 in: our own server inside our loop, never a thread per connection.
  *
  * A request is handed over once, complete: head and body collected. The handler answers at once
- * or later, whole or streamed. Everything here happens on the loop's thread.
+ * or later, whole or streamed. Everything here happens on the loop's thread. Requests of one
+ * connection are answered one after another, in their order.
  *
- * Limits: heads over QN_HTTP_HEAD_MAX get 431, bodies over the server's body_max 413 (at the first
- * byte past it, or by Content-Length before any), incomplete heads are dropped after
- * QN_HTTP_HEAD_TIMEOUT_S. The on_refuse callback renders the body of such answers, but
- * for a later head of a connection that is far over the limit: libmicrohttpd refuses that itself.
- * One connection more than QN_HTTP_CONNECTIONS_MAX takes the place of the one that has rested
- * longest between two requests; where none rests it gets 503.
+ * Limits: heads over QN_HTTP_HEAD_MAX get 431 or 414, bodies over the server's body_max 413 (at the
+ * first byte past it, or by Content-Length before any). A head has to be complete within
+ * QN_HTTP_HEAD_TIMEOUT_S, however steadily it comes; bodies and replies have to move
+ * (http_pace.h). What is malformed is refused with an answer of on_refuse's, and closes.
+ * One connection more than QN_HTTP_CONNECTIONS_MAX takes the place of the one that has made no
+ * progress for longest; where all do it gets 503.
  */
 #ifndef QN_IO_HTTP_SERVER_H
 #define QN_IO_HTTP_SERVER_H
@@ -24,14 +25,19 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-enum { QN_HTTP_HEAD_MAX = 16 * 1024, QN_HTTP_HEAD_TIMEOUT_S = 10, QN_HTTP_CONNECTIONS_MAX = 1024 };
+enum {
+    QN_HTTP_HEAD_MAX = 16 * 1024,
+    QN_HTTP_HEAD_TIMEOUT_S = 10,
+    QN_HTTP_CONNECTIONS_MAX = 1024,
+    QN_HTTP_READ_BYTES = 64 * 1024 /* of a connection in one turn of the loop */
+};
 
 struct qn_http_server;
-struct conn;
+struct qn_link;
 struct qn_http; /* one request and its reply; valid until its `gone` callback or the end of the
                    reply */
 
-/* A connection's first request asks for another protocol (RFC 9110, 7.8). Lent for the call. */
+/* A request without a body asks for another protocol (RFC 9110, 7.8). Lent for the call. */
 struct qn_http_upgrade {
     const char *protocol;              /* the field's value */
     const char *method, *path, *query; /* the path percent-decoded, the query not */
@@ -39,14 +45,15 @@ struct qn_http_upgrade {
     size_t head_len;
     int tag;                /* of its connection */
     struct qn_arena *arena; /* ends with the call */
-    struct conn *conn;      /* the server's */
+    struct qn_link *link;   /* the server's */
 };
 
 struct qn_http_events {
     /* MUST. A request arrived, with its whole body. Either reply now or keep h and reply later. */
     void (*request)(void *ctx, struct qn_http *h);
-    /* MUST. Renders the body of an answer the server itself gives (400, 413, 431 ...) as JSON. */
-    void (*refuse)(void *ctx, int status, const char *method, const char *path,
+    /* MUST. Renders the body of an answer the server itself gives (400, 413, 431 ...) as JSON.
+     * method and path: as far as known, else "". why: a sentence without its end, or NULL. */
+    void (*refuse)(void *ctx, int status, const char *method, const char *path, const char *why,
                    struct qn_buf *body);
     /* MAY. A head has come: the folder in which its body is collected, of any size, because it
      * shall be kept (qn_http_body_keep); NULL: the body is like others. The folder's name is lent
@@ -64,9 +71,10 @@ struct qn_http_events {
 /* A field's value, several of one name joined by commas; NULL: absent. Lent by u. */
 const char *qn_http_upgrade_header(const struct qn_http_upgrade *u, const char *name);
 
-/* The socket becomes the caller's, with the head read from it: what can be read next came behind
- * it. */
-int qn_http_upgrade_take(struct qn_http_upgrade *u);
+/* The socket becomes the caller's, with the head read from it. Bytes that came behind the head and
+ * have been read already, QN_HTTP_READ_BYTES at most, are appended to behind; what can be read next
+ * came behind those. */
+int qn_http_upgrade_take(struct qn_http_upgrade *u, struct qn_buf *behind);
 
 /* body_max: bytes of a request body. The listening sockets are handed in by qn_http_server_add. */
 qn_err qn_http_server_new(struct qn_loop *l, const struct qn_http_events *ev, void *ctx,
@@ -84,7 +92,8 @@ const char *qn_http_method(const struct qn_http *h);
 const char *qn_http_path(const struct qn_http *h); /* percent-decoded, without the query */
 const char *qn_http_query(const struct qn_http *h, const char *name); /* decoded; NULL: absent */
 const char *qn_http_raw_query(const struct qn_http *h); /* as it came; NULL: there is none */
-const char *qn_http_header(const struct qn_http *h, const char *name); /* NULL: absent */
+/* A field's value, several of one name joined by commas; NULL: absent. */
+const char *qn_http_header(const struct qn_http *h, const char *name);
 const char *qn_http_body(const struct qn_http *h, size_t *n);
 bool qn_http_body_thrown(const struct qn_http *h); /* it was unwanted */
 /* Gives a body that was collected for it a name, on the same file system. QN_ECONFLICT, QN_EIO. */

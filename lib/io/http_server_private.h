@@ -1,28 +1,55 @@
-/* What http_server.c, http_conn.c and http_request.c share: a connection, a request, the server. */
+/* What the server's files share: a connection, a request, the server. All on the loop's thread.
+ *
+ *   http_server.c   which connections there are: accepting, limits, the sweep, the turns
+ *   http_link.c     one connection's socket and buffers, and its turn
+ *   http_refuse.c   answers of the server's own, and what becomes of a connection after them
+ *   http_request.c  one request: collected, handed over, ended
+ *   http_reply.c    its reply: whole or streamed
+ *   http_reader.h   what the bytes mean (pure)
+ */
 #ifndef QN_IO_HTTP_SERVER_PRIVATE_H
 #define QN_IO_HTTP_SERVER_PRIVATE_H
 
 #include "io/body.h"
+#include "io/http_pace.h"
+#include "io/http_reader.h"
 #include "io/http_server.h"
 
-#include <microhttpd.h>
 #include <sys/socket.h>
 
-enum phase { PEEK, SERVE, LINGER };
+enum { QN_HTTP_DATE_LEN = 29 }; /* "Sun, 06 Nov 1994 08:49:37 GMT" */
 
-struct conn {
+/* One connection. It is freed only in its own turn, by the server's sweep, when it has to make room
+ * or with the server: never within a call of a request's owner, who only marks and wakes it. */
+struct qn_link {
     struct qn_http_server *server;
-    struct conn *prev, *next;
-    enum phase phase;
-    int fd;                 /* SERVE: the daemon's */
-    struct qn_watch *watch; /* PEEK, LINGER */
-    int64_t deadline_ms;    /* 0: none */
-    bool answering;         /* SERVE: a request was delivered and is not over */
-    bool idle;              /* SERVE: between two requests */
+    struct qn_link *prev, *next;
+    struct qn_link *ready_prev, *ready_next; /* of those whose turn is due */
+    bool ready;
+    bool lingering; /* refused: what the client still sends is thrown away */
+    bool closing;   /* after the reply that is being sent */
+    bool left;      /* the client has ended its direction, and the reply is complete */
+    int fd;         /* -1: taken over */
+    struct qn_watch *watch;
+    uint32_t events; /* watched */
+    struct qn_reader in;
+    const char *input; /* within a turn: bytes that have been read and not taken */
+    size_t input_len;
+    struct qn_buf rest; /* between turns: the same, from rest_at on */
+    size_t rest_at;
+    struct qn_buf out; /* to be sent, from out_at on */
+    size_t out_at;
+    struct qn_http *http; /* the request that is being collected or answered; NULL: none */
+    struct qn_pace pace;
     struct sockaddr_storage addr;
     socklen_t addr_len;
     struct sockaddr_storage own; /* our end; family 0: not asked for yet */
     int tag;
+};
+
+struct qn_http_field {
+    const char *name; /* NULL: it has been joined to an earlier one */
+    const char *value;
 };
 
 struct header {
@@ -33,42 +60,44 @@ struct header {
 struct qn_http {
     struct qn_http_server *server;
     struct qn_http *prev, *next; /* in server->requests, once delivered */
-    struct MHD_Connection *mhd;
-    struct conn *conn;
+    struct qn_link *link;
     struct qn_arena *arena;
-    char *target; /* as sent */
-    char *path, *query;
+    /* Asked. */
     const char *method;
+    char *path, *query;
+    struct qn_http_field *fields;
+    size_t n_fields;
+    int minor;       /* of its version */
+    bool keep_alive; /* the client wants to ask more */
     struct qn_body *body;
     struct storing *storing; /* the body is a worker's now; NULL: it is not */
     const char *body_data;
     size_t body_len;
-    struct qn_error stored; /* why it could not be stored */
-    bool seen, delivered, in_handler;
-    bool unwanted;  /* the body is thrown away */
-    size_t thrown;  /* bytes of it */
-    bool suspended; /* by us, and not resumed since */
-    bool queued;    /* the daemon has the response */
+    bool unwanted;    /* the body is thrown away */
+    size_t thrown;    /* bytes of it */
+    bool complete;    /* all of it has come */
+    int store_failed; /* the status that says so; 0: it did not */
+    bool delivered;
+    /* Answered. */
+    struct header *headers, **headers_end;
+    int status; /* 0: not yet */
+    bool head_only, chunked;
     bool aborted, done;
-    struct qn_watch *watch; /* of the client's leaving */
-    void (*gone)(void *ctx);
-    void *gone_ctx;
-    const void *about; /* the caller's */
-    struct header *headers;
-    struct MHD_Response *response;
-    int status;
     struct qn_stream *stream;
     void (*drained)(void *ctx);
     void *drained_ctx;
+    void (*gone)(void *ctx);
+    void *gone_ctx;
+    const void *about; /* the caller's */
 };
 
 /* A worker takes a body's bytes to its file. The request may end meanwhile: then the body is freed
  * when the worker is back. */
 struct storing {
-    struct storing *next; /* of the server's, while http is there */
     struct qn_http *http; /* NULL: it has ended */
     struct qn_body *body;
     struct qn_error error;
+    int64_t began_ms;
 };
 
 struct qn_http_server {
@@ -76,41 +105,57 @@ struct qn_http_server {
     struct qn_http_events ev;
     void *ctx;
     size_t body_max;
-    struct MHD_Daemon *daemon;
-    struct qn_watch *watch; /* of the daemon's epoll set */
-    struct qn_timer *again; /* the daemon has more to do at once */
-    struct qn_timer *sweep; /* runs while there are connections */
-    bool running;           /* inside the daemon */
-    bool resumed;           /* a connection waits for the daemon's next turn */
-    struct conn *conns;
-    size_t n_conns, n_lingering; /* all of them; those that are over */
-    struct conn *adding; /* being handed to the daemon */
-    struct qn_http *requests;
-    struct storing *storing;
+    struct qn_timer *turns; /* while links are ready */
+    struct qn_timer *sweep; /* while there are links */
+    struct qn_link *links, *ready, *ready_last;
+    size_t n_links, n_lingering, n_ready; /* lingering ones count among the links */
+    struct qn_http *requests;             /* delivered */
     size_t active;
-    char scratch[QN_HTTP_HEAD_MAX + 1];
+    int64_t date_s; /* of date */
+    char date[QN_HTTP_DATE_LEN + 1];
+    char in[QN_HTTP_READ_BYTES];
+    char out[QN_HTTP_READ_BYTES];
 };
 
-/* http_conn.c: a connection before it is the daemon's, and after a refusal. */
-void qn_conn_free(struct conn *c);
-/* Its two ends. False when the system does not say. */
-bool qn_conn_ends(struct conn *c, struct qn_http_ends *out);
-/* Writes a whole answer to fd, which nobody else writes to any more, and takes the descriptor. */
-void qn_conn_refuse(struct qn_http_server *s, int fd, int status, const char *method,
-                    const char *path);
+/* What a part of a turn comes to. */
+enum qn_next {
+    QN_GO_ON, /* there is more to do at once */
+    QN_WAIT,  /* for the socket, the request's owner or a worker */
+    QN_OVER   /* the connection is of no use any more */
+};
 
-/* http_server.c: the daemon's turns. */
-void qn_http_server_run(struct qn_http_server *s);
-void qn_http_server_wake(struct qn_http_server *s); /* soon, not from within */
+/* http_server.c */
+extern const struct qn_pace_rule qn_http_head_rule, qn_http_idle_rule, qn_http_body_rule,
+    qn_http_large_rule, qn_http_send_rule, qn_http_linger_rule;
+void qn_server_wake(struct qn_link *l);               /* its turn comes soon, not from within */
+void qn_server_forget(struct qn_link *l);             /* takes it out of the lists */
+const char *qn_server_date(struct qn_http_server *s); /* RFC 9110, 5.6.7; lent */
 
-/* http_request.c: what the daemon calls, see microhttpd.h, and what ends a request. */
-void *qn_http_on_uri(void *ctx, const char *uri, struct MHD_Connection *mhd);
-enum MHD_Result qn_http_on_access(void *ctx, struct MHD_Connection *mhd, const char *url,
-                                  const char *method, const char *version, const char *data,
-                                  size_t *size, void **con_cls);
-void qn_http_on_completed(void *ctx, struct MHD_Connection *mhd, void **con_cls,
-                          enum MHD_RequestTerminationCode code);
-void qn_http_resume(struct qn_http *h);
-void qn_http_tell_gone(struct qn_http *h);
+/* http_link.c */
+qn_err qn_link_open(struct qn_link *l, struct qn_error *e);
+/* may_read: its socket has something. MAY free l. */
+void qn_link_turn(struct qn_link *l, bool may_read);
+void qn_link_free(struct qn_link *l); /* tells the request's owner; closes the socket */
+bool qn_link_ends(struct qn_link *l, struct qn_http_ends *out);
+/* Sends both pieces, or keeps what the socket does not take; what waited before goes first. */
+void qn_link_send(struct qn_link *l, const void *head, size_t head_len, const void *body, size_t n);
+
+/* http_refuse.c */
+enum qn_next qn_link_refuse(struct qn_link *l, int status, const char *why);
+/* All has been sent: waits for the client's end, for a while. */
+enum qn_next qn_link_linger(struct qn_link *l);
+enum qn_next qn_link_throw_away(struct qn_link *l);
+
+/* http_request.c: from the reader's events. */
+enum qn_next qn_request_begin(struct qn_link *l);
+enum qn_next qn_request_data(struct qn_http *h, const char *p, size_t n);
+enum qn_next qn_request_end(struct qn_http *h); /* its body is complete: hands it over */
+void qn_request_free(struct qn_http *h);
+void qn_request_store(struct qn_http *h);
+void qn_request_tell_gone(struct qn_http *h);
+bool qn_request_finished(const struct qn_http *h); /* its owner has said all */
+
+/* http_reply.c: GO_ON: the reply is complete, or a part of it has been sent. */
+enum qn_next qn_reply_step(struct qn_http *h, bool *complete);
 
 #endif

@@ -5,13 +5,14 @@
  *   bench_router rate PORT REQUEST COUNT CONNECTIONS      as many as possible at once
  *   bench_router streams PORT REQUEST CONNECTIONS MARK    one each; counts MARK in what comes back
  *   bench_router hold PORT REQUEST CONNECTIONS   opens all, says so, and stays until stdin ends
- *   bench_router echo                            a bare libmicrohttpd that sends bodies back;
+ *   bench_router echo                            a bare server of lib/io that sends bodies back;
  * prints its port and stays until stdin ends
  *
  * REQUEST is a file with the whole request, head and body. */
+#include "io/http_server.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
-#include <microhttpd.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdbool.h>
@@ -226,58 +227,65 @@ static void hold(struct conn *conns, int n, int port)
 
 /* ---- echo ---- */
 
-struct body {
-    char *data;
-    size_t n;
-};
-
-static enum MHD_Result on_access(void *ctx, struct MHD_Connection *mhd, const char *url,
-                                 const char *method, const char *version, const char *data,
-                                 size_t *size, void **con_cls)
+static void echo_request(void *ctx, struct qn_http *h)
 {
-    (void)ctx, (void)url, (void)method, (void)version;
-    struct body *b = *con_cls;
-    if (!b) {
-        *con_cls = calloc(1, sizeof *b);
-        return MHD_YES;
-    }
-    if (*size) {
-        b->data = realloc(b->data, b->n + *size);
-        memcpy(b->data + b->n, data, *size);
-        b->n += *size;
-        *size = 0;
-        return MHD_YES;
-    }
-    struct MHD_Response *r = MHD_create_response_from_buffer(b->n, b->data, MHD_RESPMEM_MUST_COPY);
-    MHD_add_response_header(r, "Content-Type", "application/json");
-    enum MHD_Result ok = MHD_queue_response(mhd, 200, r);
-    MHD_destroy_response(r);
-    return ok;
+    (void)ctx;
+    size_t n;
+    const char *body = qn_http_body(h, &n);
+    qn_http_reply(h, 200, "application/json", body, n);
 }
 
-static void on_done(void *ctx, struct MHD_Connection *mhd, void **con_cls,
-                    enum MHD_RequestTerminationCode code)
+static void echo_refuse(void *ctx, int status, const char *method, const char *path,
+                        const char *why, struct qn_buf *body)
 {
-    (void)ctx, (void)mhd, (void)code;
-    struct body *b = *con_cls;
-    if (b)
-        free(b->data);
-    free(b);
-    *con_cls = NULL;
+    (void)ctx, (void)method, (void)path, (void)why;
+    qn_buf_fmt(body, "%d", status);
+}
+
+static struct qn_http_server *echo_server;
+static int echo_listens;
+
+static void echo_accept(void *ctx, uint32_t events)
+{
+    (void)ctx, (void)events;
+    struct sockaddr_in a;
+    socklen_t n = sizeof a;
+    int on = 1;
+    int fd = accept4(echo_listens, (struct sockaddr *)&a, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd < 0)
+        return;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    qn_http_server_add(echo_server, fd, &a, n, 0);
+}
+
+static void echo_end(void *ctx, uint32_t events)
+{
+    (void)events;
+    if (getchar() == EOF)
+        qn_loop_stop(ctx);
 }
 
 static void echo(void)
 {
-    struct MHD_Daemon *d =
-        MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD, 0, NULL, NULL, on_access, NULL,
-                         MHD_OPTION_NOTIFY_COMPLETED, on_done, NULL, MHD_OPTION_END);
-    if (!d)
-        die("libmicrohttpd");
-    printf("%d\n", (int)MHD_get_daemon_info(d, MHD_DAEMON_INFO_BIND_PORT)->port);
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof a;
+    struct qn_http_events ev = {.request = echo_request, .refuse = echo_refuse};
+    struct qn_loop *loop;
+    struct qn_watch *listens, *ends;
+    echo_listens = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (bind(echo_listens, (struct sockaddr *)&a, n) || listen(echo_listens, 512) ||
+        getsockname(echo_listens, (struct sockaddr *)&a, &n) || qn_loop_new(&loop, NULL) ||
+        qn_http_server_new(loop, &ev, NULL, READ_BYTES, &echo_server, NULL) ||
+        qn_watch_add(loop, echo_listens, EPOLLIN, echo_accept, NULL, &listens, NULL) ||
+        qn_watch_add(loop, 0, EPOLLIN, echo_end, loop, &ends, NULL))
+        die("the echo server");
+    printf("%d\n", ntohs(a.sin_port));
     fflush(stdout);
-    while (getchar() != EOF)
-        ;
-    MHD_stop_daemon(d);
+    qn_loop_run(loop);
+    qn_http_server_free(echo_server);
+    qn_watch_remove(listens);
+    qn_watch_remove(ends);
+    qn_loop_free(loop);
 }
 
 int main(int argc, char **argv)

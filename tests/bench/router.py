@@ -1,6 +1,6 @@
 """What the router costs: latency it adds, requests a second, processor time per streamed token event, memory of
 idle streams. Beside it nginx as a proxy before the same fake backend (it passes the backend's frames on as they
-are; the router makes another API of them), and a bare libmicrohttpd that sends bodies back."""
+are; the router makes another API of them), and a bare server of lib/io that sends bodies back."""
 import argparse
 import contextlib
 import json

@@ -201,8 +201,9 @@ static inline void on_request(void *ctx, struct qn_http *h)
 }
 
 static inline void on_refuse(void *ctx, int status, const char *method, const char *path,
-                             struct qn_buf *body)
+                             const char *why, struct qn_buf *body)
 {
+    (void)why;
     (void)ctx;
     qn_buf_fmt(body, "{\"refused\":%d,\"method\":\"%s\",\"path\":\"%s\"}", status, method, path);
 }

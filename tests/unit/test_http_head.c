@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "io/http_head.h"
+#include "io/http_target.h"
 
 #include <string.h>
 
@@ -24,14 +25,15 @@ static void statuses(void **state)
         {"GET", 0},
         {"GET / HTTP/1.1\r\n", 0},
         {"GET / HTTP/1.1\r\nHost: x\r\n", 0},
-        {"GET / HTTP/1.1\r\n\r\n", 200},
+        {"GET / HTTP/1.1\r\nHost: x\r\n\r\n", 200},
         {"GET / HTTP/1.0\n\n", 200},
-        {"\r\n\r\nGET / HTTP/1.1\r\n\r\n", 200}, /* empty lines before are let pass */
+        {"\r\n\r\nGET / HTTP/1.1\r\nHost:\r\n\r\n", 200}, /* empty lines before are let pass */
         {"GET / HTTP/1.1\r\nHost: x\r\n\r\nbody", 200},
-        {"M-SEARCH * HTTP/1.1\r\n\r\n", 200},
-        {"GET http://h/x HTTP/1.1\r\nA:\r\nB: \t v \t\r\n\r\n", 200},
-        {"POST / HTTP/1.1\r\nContent-Length: 12\r\ncontent-length: 12\r\n\r\n", 200},
-        {"POST / HTTP/1.1\r\nTransfer-Encoding: Chunked\r\n\r\n", 200},
+        {"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", 200},
+        {"M-SEARCH * HTTP/1.1\r\nHost: x\r\n", 400},
+        {"GET http://h/x HTTP/1.1\r\nHost: h\r\nA:\r\nB: \t v \t\r\n\r\n", 200},
+        {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 12\r\ncontent-length: 12\r\n\r\n", 200},
+        {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: Chunked\r\n\r\n", 200},
         {"GET /\r\n", 400},
         {" GET / HTTP/1.1\r\n", 400},
         {"GET  / HTTP/1.1\r\n", 400},
@@ -87,7 +89,7 @@ static void too_long(void **state)
     char text[MAX + 200];
     struct qn_head h;
     memset(text, 'a', sizeof text);
-    memcpy(text, "GET / HTTP/1.1\r\nA: ", 19);
+    memcpy(text, "GET / HTTP/1.0\r\nA: ", 19);
     qn_head_check(text, MAX - 1, MAX, &h);
     assert_int_equal(h.status, 0);
     qn_head_check(text, MAX, MAX, &h);
@@ -159,16 +161,16 @@ static void fields(void **state)
     struct qn_head h;
     qn_head_check(head, sizeof head - 1, MAX, &h);
     assert_int_equal(h.status, 200);
-    assert_true(h.upgrade);
+    assert_true(h.framing.upgrade);
     assert_string_equal(qn_head_field(head, h.len, "host", a), "a:80");
     assert_string_equal(qn_head_field(head, h.len, "Upgrade", a), "websocket");
     assert_string_equal(qn_head_field(head, h.len, "X-List", a), "a, b, c"); /* RFC 9110, 5.3 */
     assert_string_equal(qn_head_field(head, h.len, "Empty", a), "");
     assert_null(qn_head_field(head, h.len, "List", a));
     qn_arena_free(a);
-    static const char plain[] = "GET /upgrade HTTP/1.1\r\nX-Upgrade: upgrade\r\n\r\n";
+    static const char plain[] = "GET /upgrade HTTP/1.0\r\nX-Upgrade: upgrade\r\n\r\n";
     qn_head_check(plain, sizeof plain - 1, MAX, &h);
-    assert_false(h.upgrade);
+    assert_false(h.framing.upgrade);
     assert_true(qn_head_lists("keep-alive, Upgrade", "upgrade"));
     assert_true(qn_head_lists("Upgrade", "upgrade"));
     assert_false(qn_head_lists("upgraded,no-upgrade", "upgrade"));

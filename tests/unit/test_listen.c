@@ -24,8 +24,9 @@ static void on_request(void *ctx, struct qn_http *h)
 }
 
 static void on_refuse(void *ctx, int status, const char *method, const char *path,
-                      struct qn_buf *body)
+                      const char *why, struct qn_buf *body)
 {
+    (void)why;
     (void)ctx;
     (void)status;
     (void)method;

@@ -272,14 +272,14 @@ static void refusals(void **state)
     static const struct {
         int status;
         const char *type;
-    } rows[] = {{400, "bad_request"},  {413, "too_large"},  {431, "headers_too_large"},
+    } rows[] = {{400, "bad_request"},  {413, "too_large"},  {414, "uri_too_long"}, {431, "headers_too_large"},
                 {500, "server_error"}, {503, "overloaded"}, {505, "http_version_not_supported"},
                 {507, "disk_full"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct qn_buf body;
         char type[64];
         qn_buf_init(&body, 4096);
-        qn_routes_refuse(rows[i].status, "/v1/models", &body);
+        qn_routes_refuse(rows[i].status, "/v1/models", NULL, &body);
         snprintf(type, sizeof type, "\"type\":\"%s\"", rows[i].type);
         assert_non_null(strstr(qn_buf_cstr(&body), type));
         qn_buf_deinit(&body);

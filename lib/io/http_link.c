@@ -1,0 +1,319 @@
+/* One connection: bytes from its socket to the reader, bytes of replies to its socket.
+ *
+ * Invariants:
+ * - Between turns a link waits for its socket, for its request's owner or a worker, or it is ready.
+ *   Bytes that have been read lie in `rest` only while it does not wait for the socket to read.
+ * - A next request is not looked at before the last byte of the reply before it is the system's:
+ *   so replies keep their order, and a client that does not read is not read from.
+ * - A turn is bounded: one recv, TURN_STEPS steps. */
+#include "io/http_server_private.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "io/http_status.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum {
+    TURN_STEPS = 64,
+    OUT_KEPT_BYTES = 4096 /* an empty buffer up to this size is kept while a reply lasts */
+};
+
+/* ---- out ---- */
+
+/* Takes note of what the system took, or did not. False: the connection is broken. */
+static bool sent(struct qn_link *l, ssize_t n)
+{
+    if (n < 0)
+        return errno == EAGAIN || errno == EINTR;
+    if (l->pace.rule == &qn_http_send_rule)
+        qn_pace_move(&l->pace, (uint64_t)n, qn_now_ms());
+    return true;
+}
+
+static bool flush(struct qn_link *l)
+{
+    struct qn_buf *out = &l->out;
+    while (out->len > l->out_at) {
+        ssize_t n =
+            send(l->fd, out->data + l->out_at, out->len - l->out_at, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (!sent(l, n))
+            return false;
+        if (n < 0)
+            return true;
+        l->out_at += (size_t)n;
+    }
+    l->out_at = 0;
+    if (out->cap > OUT_KEPT_BYTES)
+        qn_buf_deinit(out);
+    qn_buf_clear(out);
+    return true;
+}
+
+void qn_link_send(struct qn_link *l, const void *head, size_t head_len, const void *body, size_t n)
+{
+    struct iovec parts[] = {{(void *)(uintptr_t)head, head_len}, {(void *)(uintptr_t)body, n}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = n ? 2 : 1};
+    size_t gone = 0;
+    if (!l->out.len) {
+        ssize_t took = sendmsg(l->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+        /* What is broken is seen when the rest is sent. */
+        gone = took > 0 ? (size_t)took : 0;
+    }
+    if (gone < head_len)
+        qn_buf_add(&l->out, (const char *)head + gone, head_len - gone);
+    gone = gone > head_len ? gone - head_len : 0;
+    if (gone < n)
+        qn_buf_add(&l->out, (const char *)body + gone, n - gone);
+}
+
+/* ---- in ---- */
+
+/* Something to look at: what is left from before, or what the socket has. */
+static enum qn_next refill(struct qn_link *l, bool *may_read)
+{
+    struct qn_http_server *s = l->server;
+    if (l->rest.len > 0) {
+        l->input = l->rest.data + l->rest_at;
+        l->input_len = l->rest.len - l->rest_at;
+        return QN_GO_ON;
+    }
+    if (!*may_read)
+        return QN_WAIT;
+    *may_read = false;
+    ssize_t n = recv(l->fd, s->in, sizeof s->in, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return QN_WAIT;
+    if (n <= 0)
+        return QN_OVER;
+    l->input = s->in;
+    l->input_len = (size_t)n;
+    return QN_GO_ON;
+}
+
+/* At the end of a turn: what was not taken is kept. */
+static void keep_rest(struct qn_link *l)
+{
+    if (l->rest.len > 0) {
+        if (l->input)
+            l->rest_at = l->rest.len - l->input_len;
+        if (l->rest_at == l->rest.len) {
+            qn_buf_deinit(&l->rest);
+            l->rest_at = 0;
+        }
+    } else if (l->input_len > 0) {
+        qn_buf_add(&l->rest, l->input, l->input_len);
+        l->rest_at = 0;
+    }
+    l->input = NULL;
+    l->input_len = 0;
+}
+
+static enum qn_next take(struct qn_link *l)
+{
+    const char *data;
+    size_t used, data_len, n = l->input_len;
+    bool was_idle = qn_reader_is_idle(&l->in);
+    if (l->http) { /* no more than its memory has room for */
+        size_t room = QN_BODY_MEMORY_MAX - l->http->body->memory.len;
+        if (room == 0) {
+            qn_request_store(l->http);
+            return QN_WAIT;
+        }
+        n = n < room ? n : room;
+    }
+    enum qn_reader_event event = qn_reader_take(&l->in, l->input, n, &used, &data, &data_len);
+    l->input += used;
+    l->input_len -= used;
+    switch (event) {
+    case QN_READER_HEAD:
+        return qn_request_begin(l);
+    case QN_READER_DATA:
+        return qn_request_data(l->http, data, data_len);
+    case QN_READER_END:
+        return qn_request_end(l->http);
+    case QN_READER_REFUSED:
+        return qn_link_refuse(l, l->in.status, l->in.why);
+    default:
+        if (was_idle && !qn_reader_is_idle(&l->in))
+            qn_pace_begin(&l->pace, &qn_http_head_rule, qn_now_ms());
+        return QN_GO_ON;
+    }
+}
+
+/* ---- a turn ---- */
+
+static enum qn_next after_reply(struct qn_link *l)
+{
+    qn_request_tell_gone(l->http); /* of HEAD, whose stream nobody reads */
+    qn_request_free(l->http);
+    l->http = NULL;
+    qn_buf_deinit(&l->out);
+    if (l->left)
+        return QN_OVER;
+    if (l->closing)
+        return qn_link_linger(l);
+    qn_pace_begin(&l->pace, &qn_http_idle_rule, qn_now_ms());
+    return QN_GO_ON;
+}
+
+static enum qn_next step(struct qn_link *l, bool *may_read)
+{
+    struct qn_http *h = l->http;
+    bool complete = false;
+    if (h && h->aborted)
+        return QN_OVER;
+    if (l->out.len > 0) {
+        if (!flush(l))
+            return QN_OVER;
+        if (l->out.len > 0)
+            return QN_WAIT;
+    }
+    if (l->lingering)
+        return qn_link_throw_away(l);
+    if (h && h->delivered) {
+        enum qn_next next = qn_reply_step(h, &complete);
+        if (next != QN_GO_ON || !complete || l->out.len > 0)
+            return next;
+        return after_reply(l);
+    }
+    if (h && h->storing)
+        return QN_WAIT;
+    if (h && h->store_failed)
+        return qn_link_refuse(l, h->store_failed, NULL);
+    if (h && h->complete)
+        return qn_request_end(h); /* it was stored meanwhile */
+    if (l->input_len == 0 && !qn_reader_has_end(&l->in)) {
+        if (l->input && l->rest.len > 0) { /* all of the rest has been taken */
+            l->rest_at = l->rest.len;
+            keep_rest(l);
+        }
+        enum qn_next next = refill(l, may_read);
+        if (next != QN_GO_ON)
+            return next;
+    }
+    return take(l);
+}
+
+/* Of a client whose request is being answered nothing is expected but to take what waits for it. */
+static void set_pace(struct qn_link *l)
+{
+    if (!l->http || !l->http->delivered)
+        return;
+    if (l->out.len == 0)
+        l->pace.rule = NULL;
+    else if (l->pace.rule != &qn_http_send_rule)
+        qn_pace_begin(&l->pace, &qn_http_send_rule, qn_now_ms());
+}
+
+static void watch(struct qn_link *l)
+{
+    bool busy = l->http && (l->http->delivered || l->http->storing);
+    uint32_t events = l->out.len > 0 ? EPOLLOUT : 0;
+    if (!busy && !l->out.len)
+        events |= EPOLLIN | EPOLLRDHUP;
+    else if (!l->left)
+        events |= EPOLLRDHUP | (l->events & EPOLLIN); /* until something comes */
+    qn_watch_set(l->watch, events);
+    l->events = events;
+}
+
+void qn_link_turn(struct qn_link *l, bool may_read)
+{
+    enum qn_next next = QN_GO_ON;
+    for (int i = 0; i < TURN_STEPS && next == QN_GO_ON; i++)
+        next = step(l, &may_read);
+    if (next == QN_OVER) {
+        qn_link_free(l);
+        return;
+    }
+    keep_rest(l);
+    if (next == QN_GO_ON)
+        qn_server_wake(l);
+    set_pace(l);
+    watch(l);
+}
+
+static void on_socket(void *ctx, uint32_t events)
+{
+    struct qn_link *l = ctx;
+    struct qn_http *h = l->http;
+    bool busy = h && (h->delivered || h->storing);
+    /* Behind a refusal the client's last bytes may still be there when both sides have ended. */
+    if ((events & EPOLLERR) || ((events & EPOLLHUP) && !l->lingering)) {
+        qn_link_free(l);
+        return;
+    }
+    if (busy && (events & EPOLLRDHUP)) {
+        if (!qn_request_finished(h)) {
+            qn_debug("http", "client left path=%s", h->path);
+            qn_link_free(l);
+            return;
+        }
+        l->left = true; /* all is written: it is sent, or the socket says that it cannot be */
+    }
+    /* What comes meanwhile waits in the system. */
+    if (busy || l->out.len > 0)
+        l->events &= ~(uint32_t)EPOLLIN;
+    if (busy && l->events != 0 && !(events & (EPOLLOUT | EPOLLRDHUP)))
+        qn_watch_set(l->watch, l->events);
+    else
+        qn_link_turn(l, !busy && (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP)));
+}
+
+/* ---- life ---- */
+
+qn_err qn_link_open(struct qn_link *l, struct qn_error *e)
+{
+    qn_reader_init(&l->in, QN_HTTP_HEAD_MAX);
+    qn_buf_init(&l->rest, QN_HTTP_READ_BYTES);
+    qn_buf_init(&l->out, SIZE_MAX / 2);
+    l->events = EPOLLIN | EPOLLRDHUP;
+    qn_pace_begin(&l->pace, &qn_http_head_rule, qn_now_ms());
+    return qn_watch_add(l->server->loop, l->fd, l->events, on_socket, l, &l->watch, e);
+}
+
+void qn_link_free(struct qn_link *l)
+{
+    qn_server_forget(l);
+    if (l->http) {
+        qn_request_tell_gone(l->http);
+        qn_request_free(l->http);
+    }
+    qn_watch_remove(l->watch);
+    if (l->fd >= 0)
+        close(l->fd);
+    qn_reader_deinit(&l->in);
+    qn_buf_deinit(&l->rest);
+    qn_buf_deinit(&l->out);
+    free(l);
+}
+
+/* A socket of both kinds, as service managers open them, gives IPv4 addresses in IPv6 (RFC 4291,
+ * 2.5.5.2). */
+static void unmap(struct sockaddr_storage *sa)
+{
+    const struct sockaddr_in6 mapped = *(struct sockaddr_in6 *)(void *)sa;
+    struct sockaddr_in plain = {.sin_family = AF_INET, .sin_port = mapped.sin6_port};
+    if (mapped.sin6_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&mapped.sin6_addr))
+        return;
+    memcpy(&plain.sin_addr, &mapped.sin6_addr.s6_addr[12], sizeof plain.sin_addr);
+    memcpy(sa, &plain, sizeof plain);
+}
+
+bool qn_link_ends(struct qn_link *l, struct qn_http_ends *out)
+{
+    socklen_t len = sizeof l->own;
+    if (!l->own.ss_family && getsockname(l->fd, (struct sockaddr *)&l->own, &len))
+        return false;
+    *out = (struct qn_http_ends){.peer = l->addr, .own = l->own};
+    unmap(&out->peer);
+    unmap(&out->own);
+    return true;
+}

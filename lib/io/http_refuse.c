@@ -1,0 +1,85 @@
+/* Answers that the server gives itself, and what becomes of a connection after its last answer:
+ * what the client still sends is thrown away for a while (lingering), because closing with unread
+ * bytes would destroy the answer on its way. */
+#include "io/http_server_private.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "io/http_status.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+    LINGER_READS = 16, /* buffers thrown away per turn */
+    LINGERING_MAX = QN_HTTP_CONNECTIONS_MAX,
+    PATH_SHOWN_MAX = 1024, /* longer paths of refused heads are left out */
+    BODY_MAX = 64 * 1024
+};
+
+enum qn_next qn_link_throw_away(struct qn_link *l)
+{
+    struct qn_http_server *s = l->server;
+    qn_buf_deinit(&l->rest);
+    l->rest_at = l->input_len = 0;
+    for (int i = 0; i < LINGER_READS; i++) {
+        ssize_t n = recv(l->fd, s->in, sizeof s->in, MSG_DONTWAIT);
+        if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+            return QN_OVER;
+        if (n < 0)
+            break;
+    }
+    return QN_WAIT;
+}
+
+enum qn_next qn_link_linger(struct qn_link *l)
+{
+    struct qn_http_server *s = l->server;
+    if (s->n_lingering >= LINGERING_MAX)
+        return QN_OVER; /* those like it are too many */
+    shutdown(l->fd, SHUT_WR);
+    l->lingering = true;
+    s->n_lingering++;
+    qn_pace_begin(&l->pace, &qn_http_linger_rule, qn_now_ms());
+    return QN_GO_ON;
+}
+
+/* The path as it was sent, for want of a better one; "" where it is too long to be shown. */
+static const char *path_of(const struct qn_link *l, char out[static PATH_SHOWN_MAX])
+{
+    const struct qn_head *head = &l->in.head;
+    *out = '\0';
+    if (l->http)
+        return l->http->path ? l->http->path : out;
+    if (head->target && head->target_len < PATH_SHOWN_MAX) {
+        memcpy(out, head->target, head->target_len);
+        out[head->target_len] = '\0';
+        out[strcspn(out, "?")] = '\0';
+    }
+    return out;
+}
+
+enum qn_next qn_link_refuse(struct qn_link *l, int status, const char *why)
+{
+    struct qn_http_server *s = l->server;
+    char shown[PATH_SHOWN_MAX];
+    const char *method = l->http ? l->http->method : l->in.head.method;
+    struct qn_buf body, head;
+    qn_buf_init(&body, BODY_MAX);
+    qn_buf_init(&head, BODY_MAX);
+    s->ev.refuse(s->ctx, status, method, path_of(l, shown), why, &body);
+    qn_buf_fmt(&head,
+               "HTTP/1.1 %d %s\r\nDate: %s\r\nContent-Type: application/json\r\n"
+               "Content-Length: %zu\r\nConnection: close\r\n\r\n",
+               status, qn_http_status_words(status), qn_server_date(s), body.len);
+    qn_debug("http", "refused status=%d method=%.31s why=\"%s\"", status, method, why ? why : "");
+    qn_link_send(l, head.data, head.len, body.data, strcmp(method, "HEAD") ? body.len : 0);
+    qn_buf_deinit(&head);
+    qn_buf_deinit(&body);
+    if (l->http)
+        qn_request_free(l->http);
+    l->http = NULL;
+    if (l->out.len > 0)
+        return QN_OVER; /* a few hundred bytes, and the client does not even take them */
+    return qn_link_linger(l);
+}
