@@ -230,8 +230,10 @@ static qn_err break_out(const char *how, struct qn_error *e)
     return qn_fail(e, QN_EINTERNAL, "broke out: %d", done);
 }
 
-static qn_err start(void *self, const struct qn_job *job, struct qn_sink *out, struct qn_error *e)
+static qn_err start(void *self, const struct qn_job *job, void *prepared, struct qn_sink *out,
+                    struct qn_error *e)
 {
+    (void)prepared;
     struct fake *f = self;
     if (f->o.break_out[0])
         return break_out(f->o.break_out, e);

@@ -218,9 +218,10 @@ static void try_to_begin(struct run *r)
         run_fail(r, &why);
 }
 
-static qn_err bridge_start(void *self, const struct qn_job *job, struct qn_sink *out,
-                           struct qn_error *e)
+static qn_err bridge_start(void *self, const struct qn_job *job, void *prepared,
+                           struct qn_sink *out, struct qn_error *e)
 {
+    (void)prepared;
     struct bridge *b = self;
     int64_t i = 0;
     while (i < b->def.slots && b->runs[i].job)

@@ -1,154 +1,13 @@
-#include "child/jobs.h"
+#include "child/jobs_private.h"
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "contract/codec.h"
 #include "contract/frame.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { PROGRESS_MS = 100 }; /* between two reports of loading progress */
-
-struct qn_progress {
-    struct qn_jobs *jobs;
-    atomic_bool cancelled;
-    _Atomic double fraction;
-    atomic_bool posted;
-    int64_t last_ms;
-};
-
-struct qn_sink {
-    struct qn_buf out; /* frames the loop has not taken */
-    bool ended;        /* END or ERROR is in out or was taken */
-    bool posted;       /* the loop has been told */
-};
-
-struct qn_run {
-    struct qn_jobs *jobs;
-    struct qn_run *next; /* in incoming, then backlog or started */
-    struct qn_arena *arena;
-    struct qn_job job;
-    void *owner;         /* NULL once released; guarded by the lock */
-    int refs;            /* owner, compute thread, a post on its way; guarded by the lock */
-    struct qn_sink sink; /* guarded by the lock */
-    bool finished;       /* compute thread: END or ERROR was sent */
-};
-
-struct qn_jobs {
-    struct qn_loop *loop;
-    const struct qn_backend *backend;
-    struct qn_jobs_events ev;
-    void *ctx;
-    pthread_t thread;
-    struct qn_progress progress;
-    /* What the load message said. */
-    struct qn_arena *arena;
-    struct qn_load load;
-    struct qn_json *options;
-    /* The outcome, written before it is posted. */
-    struct qn_ready ready;
-    struct qn_error failure;
-
-    pthread_mutex_t lock;
-    pthread_cond_t wake_cond;
-    bool wake, quit;
-    bool loaded; /* self can be woken */
-    struct qn_run *incoming, **incoming_end;
-    size_t queued, count;
-    int threads_wish;   /* 0: none */
-    int64_t busy_since; /* when the present step began, ms; 0: waiting */
-
-    /* Compute thread alone. */
-    void *self;
-    struct qn_run *backlog, **backlog_end;
-    struct qn_run *started;
-    struct qn_buf frame;
-};
-
-static void wake(struct qn_jobs *j)
-{
-    j->wake = true;
-    pthread_cond_signal(&j->wake_cond);
-    if (j->loaded && j->backend->wake)
-        j->backend->wake(j->self);
-}
-
-/* With the lock held; true when that was the last reference: run_free it after unlocking. */
-static bool unref(struct qn_run *r)
-{
-    return --r->refs == 0;
-}
-
-static void run_free(struct qn_run *r)
-{
-    qn_buf_deinit(&r->sink.out);
-    qn_arena_free(r->arena);
-    free(r);
-}
-
-static struct qn_run *run_of(struct qn_sink *s)
-{
-    return (struct qn_run *)(void *)((char *)s - offsetof(struct qn_run, sink));
-}
-
-/* Loop's thread: the post that qn_sink_send made. */
-static void deliver(void *ctx)
-{
-    struct qn_run *r = ctx;
-    struct qn_jobs *j = r->jobs;
-    pthread_mutex_lock(&j->lock);
-    r->sink.posted = false;
-    void *owner = r->owner;
-    bool last = unref(r);
-    pthread_mutex_unlock(&j->lock);
-    if (last)
-        run_free(r);
-    if (owner)
-        j->ev.output(j->ctx, owner);
-}
-
-void qn_sink_send(struct qn_sink *s, const struct qn_event *ev)
-{
-    struct qn_run *r = run_of(s);
-    struct qn_jobs *j = r->jobs;
-    if (r->finished)
-        return; /* the frame before was too long: the reply has ended with that error */
-    qn_buf_clear(&j->frame);
-    enum qn_event_kind kind = ev->kind;
-    if (qn_event_frame(ev, &j->frame)) {
-        struct qn_event error;
-        qn_event_init(&error, QN_EV_ERROR);
-        qn_fail(&error.error, QN_ELIMIT, "one event of the reply is larger than %d MiB",
-                QN_FRAME_LINE_MAX >> 20);
-        kind = QN_EV_ERROR;
-        qn_buf_clear(&j->frame);
-        qn_event_frame(&error, &j->frame);
-    }
-    r->finished = kind == QN_EV_END || kind == QN_EV_ERROR;
-    pthread_mutex_lock(&j->lock);
-    bool post = r->owner && !s->posted;
-    if (r->owner) {
-        qn_buf_add(&s->out, j->frame.data, j->frame.len);
-        s->ended = r->finished;
-        s->posted = true;
-        r->refs += post;
-    }
-    pthread_mutex_unlock(&j->lock);
-    if (post)
-        qn_loop_post(j->loop, deliver, r);
-}
-
-bool qn_sink_full(const struct qn_sink *s)
-{
-    struct qn_run *r = run_of((struct qn_sink *)(uintptr_t)s);
-    pthread_mutex_lock(&r->jobs->lock);
-    bool full = s->out.len > QN_SINK_HIGH;
-    pthread_mutex_unlock(&r->jobs->lock);
-    return full;
-}
 
 static void report_progress(void *ctx)
 {
@@ -179,15 +38,19 @@ static void report_loaded(void *ctx)
     j->ev.loaded(j->ctx, failed ? NULL : &j->ready, failed ? &j->failure : NULL);
 }
 
-/* The compute thread is done with the run, which has left its lists. */
+/* Nothing of this side needs the run any more, which has left its lists. */
 static void drop(struct qn_jobs *j, struct qn_run *r)
 {
+    if (r->preparation.prepared)
+        j->backend->discard(j->self, r->preparation.prepared);
     pthread_mutex_lock(&j->lock);
     j->count--;
-    bool last = unref(r);
+    bool last = qn_run_unref(r);
     pthread_mutex_unlock(&j->lock);
     if (last)
-        run_free(r);
+        qn_run_free(r);
+    if (j->preparer)
+        qn_preparer_retry(j->preparer);
 }
 
 /* Unlinks from *list every run that `which` picks, and returns them. */
@@ -235,11 +98,23 @@ static void drop_all(struct qn_jobs *j, struct qn_run *list, bool cancel)
     }
 }
 
-static void fix_backlog_end(struct qn_jobs *j)
+static void unlink_run(struct qn_run **list, struct qn_run *r)
 {
-    j->backlog_end = &j->backlog;
-    while (*j->backlog_end)
-        j->backlog_end = &(*j->backlog_end)->next;
+    while (*list != r)
+        list = &(*list)->next;
+    *list = r->next;
+    r->next = NULL;
+}
+
+/* A job whose preparation took longer takes its place in the order they came: those that came later
+ * may have been started meanwhile, but none of those that still wait goes before it. */
+static void queue_up(struct qn_jobs *j, struct qn_run *r)
+{
+    struct qn_run **at = &j->backlog;
+    while (*at && (*at)->ticket < r->ticket)
+        at = &(*at)->next;
+    r->next = *at;
+    *at = r;
 }
 
 /* Waits until there is something to do; takes what came in. False: quit. */
@@ -252,16 +127,15 @@ static bool take_in(struct qn_jobs *j, bool idle)
         pthread_cond_wait(&j->wake_cond, &j->lock);
     j->wake = false;
     j->busy_since = qn_now_ms();
-    *j->backlog_end = j->incoming;
-    if (j->incoming)
-        j->backlog_end = j->incoming_end;
-    j->incoming = NULL;
-    j->incoming_end = &j->incoming;
+    while (j->incoming) {
+        struct qn_run *r = j->incoming;
+        j->incoming = r->next;
+        queue_up(j, r);
+    }
     struct qn_run *unstarted = extract(&j->backlog, abandoned);
     struct qn_run *cancelled = extract(&j->started, abandoned);
     for (struct qn_run *r = unstarted; r; r = r->next)
         j->queued--;
-    fix_backlog_end(j);
     int threads = j->threads_wish;
     j->threads_wish = 0;
     bool go_on = !j->quit;
@@ -273,21 +147,34 @@ static bool take_in(struct qn_jobs *j, bool idle)
     return go_on;
 }
 
-/* Gives the backend jobs, oldest first, until it has no slot left. */
+static qn_err start_one(struct qn_jobs *j, struct qn_run *r, struct qn_error *e)
+{
+    if (r->preparation.failure.code) {
+        *e = r->preparation.failure;
+        return e->code;
+    }
+    qn_err err = j->backend->start(j->self, &r->job, r->preparation.prepared, &r->sink, e);
+    if (err == QN_EBUSY && !j->started)
+        return qn_fail(e, QN_EINTERNAL, "the backend has no slot although nothing runs");
+    return err;
+}
+
+/* Gives the backend jobs, oldest first, until it has no slot left. Those whose preparation failed
+ * need none. */
 static void start_jobs(struct qn_jobs *j)
 {
-    while (j->backlog) {
-        struct qn_run *r = j->backlog;
+    bool full = false;
+    for (struct qn_run *r = j->backlog, *next; r; r = next) {
         struct qn_event failed;
+        next = r->next;
+        if (full && !r->preparation.failure.code)
+            continue;
         qn_event_init(&failed, QN_EV_ERROR);
-        qn_err err = j->backend->start(j->self, &r->job, &r->sink, &failed.error);
-        if (err == QN_EBUSY && j->started)
-            return;
+        qn_err err = start_one(j, r, &failed.error);
+        full = full || err == QN_EBUSY;
         if (err == QN_EBUSY)
-            qn_fail(&failed.error, QN_EINTERNAL, "the backend has no slot although nothing runs");
-        j->backlog = r->next;
-        r->next = NULL;
-        fix_backlog_end(j);
+            continue;
+        unlink_run(&j->backlog, r);
         pthread_mutex_lock(&j->lock);
         j->queued--;
         pthread_mutex_unlock(&j->lock);
@@ -295,17 +182,39 @@ static void start_jobs(struct qn_jobs *j)
             qn_sink_send(&r->sink, &failed);
             drop(j, r);
         } else {
+            r->preparation.prepared = NULL;
             r->next = j->started;
             j->started = r;
         }
     }
 }
 
+/* A preparer's thread: what becomes of the job is the compute thread's. */
+static void on_prepared(void *ctx, struct qn_preparation *p)
+{
+    struct qn_jobs *j = ctx;
+    struct qn_run *r = (struct qn_run *)(void *)((char *)p - offsetof(struct qn_run, preparation));
+    pthread_mutex_lock(&j->lock);
+    unlink_run(&j->preparing, r);
+    r->next = j->incoming;
+    j->incoming = r;
+    qn_jobs_wake(j);
+    pthread_mutex_unlock(&j->lock);
+}
+
+static qn_err load(struct qn_jobs *j, struct qn_error *e)
+{
+    qn_err err = j->backend->load(&j->load, &j->progress, &j->self, &j->ready, e);
+    if (!err && j->preparer && (err = qn_preparer_start(j->preparer, j->self, e)) != QN_OK)
+        j->backend->unload(j->self);
+    return err;
+}
+
 static void *compute(void *arg)
 {
     struct qn_jobs *j = arg;
     struct qn_error failure = {0};
-    qn_err err = j->backend->load(&j->load, &j->progress, &j->self, &j->ready, &failure);
+    qn_err err = load(j, &failure);
     if (err) {
         failure.code = err;
         j->failure = failure;
@@ -324,8 +233,12 @@ static void *compute(void *arg)
         idle = !more && !(ended && j->backlog);
         drop_all(j, ended, false);
     }
+    if (j->preparer)
+        qn_preparer_stop(j->preparer);
+    take_in(j, false);
     drop_all(j, extract(&j->started, every), true);
     drop_all(j, extract(&j->backlog, every), false);
+    drop_all(j, extract(&j->preparing, every), false);
     pthread_mutex_lock(&j->lock);
     j->loaded = false;
     pthread_mutex_unlock(&j->lock);
@@ -353,7 +266,7 @@ static qn_err copy_load(struct qn_jobs *j, const struct qn_control *c, struct qn
 }
 
 qn_err qn_jobs_new(struct qn_loop *loop, const struct qn_backend *backend,
-                   const struct qn_control *load, const struct qn_jobs_events *ev, void *ctx,
+                   const struct qn_control *line, const struct qn_jobs_events *ev, void *ctx,
                    struct qn_jobs **out, struct qn_error *e)
 {
     struct qn_jobs *j = qn_xcalloc(1, sizeof *j);
@@ -362,17 +275,18 @@ qn_err qn_jobs_new(struct qn_loop *loop, const struct qn_backend *backend,
     j->ev = *ev;
     j->ctx = ctx;
     j->progress.jobs = j;
-    j->incoming_end = &j->incoming;
-    j->backlog_end = &j->backlog;
     j->arena = qn_arena_new(2 * (size_t)QN_CONTROL_LINE_MAX);
     qn_buf_init(&j->frame, QN_FRAME_LINE_MAX);
     pthread_mutex_init(&j->lock, NULL);
     pthread_cond_init(&j->wake_cond, NULL);
-    qn_err err = copy_load(j, load, e);
+    if (backend->prepare)
+        j->preparer = qn_preparer_new(backend, on_prepared, j);
+    qn_err err = copy_load(j, line, e);
     if (!err && pthread_create(&j->thread, NULL, compute, j) != 0)
         err = qn_fail(e, QN_EIO, "no thread for computing could be started");
     if (err) {
         qn_json_free(j->options);
+        qn_preparer_free(j->preparer);
         qn_arena_free(j->arena);
         qn_buf_deinit(&j->frame);
         free(j);
@@ -392,7 +306,7 @@ void qn_jobs_stop(struct qn_jobs *j)
     qn_jobs_give_up_loading(j);
     pthread_mutex_lock(&j->lock);
     j->quit = true;
-    wake(j);
+    qn_jobs_wake(j);
     pthread_mutex_unlock(&j->lock);
     pthread_join(j->thread, NULL);
 }
@@ -401,6 +315,7 @@ void qn_jobs_free(struct qn_jobs *j)
 {
     pthread_cond_destroy(&j->wake_cond);
     pthread_mutex_destroy(&j->lock);
+    qn_preparer_free(j->preparer);
     qn_json_free(j->options);
     qn_arena_free(j->arena);
     qn_buf_deinit(&j->frame);
@@ -415,21 +330,26 @@ qn_err qn_jobs_add(struct qn_jobs *j, const struct qn_job *job, struct qn_arena 
     r->arena = arena;
     r->job = *job;
     r->owner = owner;
+    r->preparation.job = &r->job;
     r->refs = 2;
     /* The backend minds QN_SINK_HIGH between steps; one step adds a few frames at most. */
     qn_buf_init(&r->sink.out, 4 * (size_t)QN_FRAME_LINE_MAX);
     pthread_mutex_lock(&j->lock);
     bool room = j->queued < QN_CHILD_QUEUE_MAX;
     if (room) {
-        *j->incoming_end = r;
-        j->incoming_end = &r->next;
+        struct qn_run **list = j->preparer ? &j->preparing : &j->incoming;
+        r->ticket = j->tickets++;
+        r->next = *list;
+        *list = r;
         j->queued++;
         j->count++;
-        wake(j);
+        qn_jobs_wake(j);
     }
     pthread_mutex_unlock(&j->lock);
+    if (room && j->preparer)
+        qn_preparer_add(j->preparer, &r->preparation);
     if (!room) {
-        run_free(r);
+        qn_run_free(r);
         return qn_fail(e, QN_EBUSY,
                        "%d requests are waiting for this model already: try again later",
                        (int)QN_CHILD_QUEUE_MAX);
@@ -438,32 +358,20 @@ qn_err qn_jobs_add(struct qn_jobs *j, const struct qn_job *job, struct qn_arena 
     return QN_OK;
 }
 
-bool qn_run_take(struct qn_run *r, struct qn_buf *out)
-{
-    struct qn_jobs *j = r->jobs;
-    pthread_mutex_lock(&j->lock);
-    if (r->sink.out.len > QN_SINK_HIGH)
-        wake(j); /* it was left out of the steps, and may go on */
-    struct qn_buf taken = r->sink.out;
-    qn_buf_init(&r->sink.out, taken.limit);
-    bool ended = r->sink.ended;
-    pthread_mutex_unlock(&j->lock);
-    if (taken.len)
-        qn_buf_add(out, taken.data, taken.len);
-    qn_buf_deinit(&taken);
-    return ended;
-}
-
 void qn_run_release(struct qn_run *r)
 {
     struct qn_jobs *j = r->jobs;
     pthread_mutex_lock(&j->lock);
     r->owner = NULL;
-    wake(j);
-    bool last = unref(r);
+    pthread_mutex_unlock(&j->lock);
+    if (j->preparer && qn_preparer_remove(j->preparer, &r->preparation))
+        on_prepared(j, &r->preparation); /* the compute thread drops it */
+    pthread_mutex_lock(&j->lock);
+    qn_jobs_wake(j);
+    bool last = qn_run_unref(r);
     pthread_mutex_unlock(&j->lock);
     if (last)
-        run_free(r);
+        qn_run_free(r);
 }
 
 size_t qn_jobs_count(struct qn_jobs *j)
@@ -486,6 +394,6 @@ void qn_jobs_set_threads(struct qn_jobs *j, int threads)
 {
     pthread_mutex_lock(&j->lock);
     j->threads_wish = threads;
-    wake(j);
+    qn_jobs_wake(j);
     pthread_mutex_unlock(&j->lock);
 }

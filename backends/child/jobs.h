@@ -1,10 +1,11 @@
 /* The compute thread of a child, and what passes between it and the loop's thread: jobs one way,
  * bytes of event frames the other.
  *
- * One mutex guards the handover; the backend's functions run without it. A job waits in the queue
- * until the backend takes it, is then stepped together with the others, and is forgotten after its
- * END or ERROR, or when its client has gone. Functions here are for the loop's thread; the sink's
- * and the progress's functions of serve.h are for the compute thread. */
+ * One mutex guards the handover; the backend's functions run without it. Where the backend prepares
+ * jobs (prepare.h), they come to the queue prepared. A job waits in the queue until the backend
+ * takes it, is then stepped together with the others, and is forgotten after its END or ERROR, or
+ * when its client has gone. Functions here are for the loop's thread; the sink's and the progress's
+ * functions of serve.h are for the compute thread. */
 #ifndef QN_CHILD_JOBS_H
 #define QN_CHILD_JOBS_H
 

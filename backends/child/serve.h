@@ -1,10 +1,11 @@
 /* All that a backend's main() needs: file descriptors, control lines, /run, the job queue,
  * stepping.
  *
- * Two threads. The loop thread owns fd 3 and fd 4, reads requests, writes frames, answers pings.
- * The compute thread calls every function of struct qn_backend, one at a time. Between two calls
- * of step, new jobs are started, cancelled ones removed, and jobs whose reply is not being read
- * fast enough (sink full) are reported as paused. */
+ * Two threads, and those of prepare.h where the backend prepares jobs. The loop thread owns fd 3
+ * and fd 4, reads requests, writes frames, answers pings. The compute thread calls the functions of
+ * struct qn_backend, one at a time, unless they say otherwise. Between two calls of step, new jobs
+ * are started, cancelled ones removed, and jobs whose reply is not being read fast enough (sink
+ * full) are reported as paused. */
 #ifndef QN_CHILD_SERVE_H
 #define QN_CHILD_SERVE_H
 
@@ -58,10 +59,18 @@ struct qn_backend {
     /* MUST. Loads the model; on success *self is what the others get. */
     qn_err (*load)(const struct qn_load *opts, struct qn_progress *p, void **self,
                    struct qn_ready *ready, struct qn_error *e);
-    /* MUST. Takes a job; QN_EBUSY: no slot is free, serve.c keeps it queued and asks again. job and
-     * out stay valid until END or ERROR was sent or cancel returned. Any other error: serve.c sends
-     * it as the reply. */
-    qn_err (*start)(void *self, const struct qn_job *job, struct qn_sink *out, struct qn_error *e);
+    /* MAY, with discard. Does the work of a job that needs no step: templates, tokens, grammars.
+     * *prepared is what start gets. Its cost must be bounded by the backend. QN_EBUSY: there is no
+     * room, serve.c asks again when a job has ended; any other error is sent as the reply. On a
+     * thread of its own, for several jobs at once and beside all others but load and unload. */
+    qn_err (*prepare)(void *self, const struct qn_job *job, void **prepared, struct qn_error *e);
+    /* Frees what start has not taken. */
+    void (*discard)(void *self, void *prepared);
+    /* MUST. Takes a job, and with QN_OK what was prepared for it (NULL without prepare); QN_EBUSY:
+     * no slot is free, serve.c keeps it queued and asks again. job and out stay valid until END or
+     * ERROR was sent or cancel returned. Any other error: serve.c sends it as the reply. */
+    qn_err (*start)(void *self, const struct qn_job *job, void *prepared, struct qn_sink *out,
+                    struct qn_error *e);
     /* MUST. Advances every running job by one slice (below 250 ms); false when nothing is left to
      * do (no jobs, or all of them paused by a full sink). */
     bool (*step)(void *self);

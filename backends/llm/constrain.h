@@ -8,7 +8,9 @@
  * Whatever a schema asks for that cannot be guaranteed is refused with QN_EUNSUPPORTED and the
  * place in the schema; annotations are ignored. Masks are computed once per state of the automaton
  * and kept; compiled constraints are kept by their source, so that a source that comes again costs
- * nothing. Compute thread only. */
+ * nothing, and one that several threads ask for at once is compiled by the first of them.
+ *
+ * Any thread may compile, and take and give back references; states are the compute thread's. */
 #ifndef QN_LLM_CONSTRAIN_H
 #define QN_LLM_CONSTRAIN_H
 
@@ -47,7 +49,7 @@ struct qn_constrainer *qn_constrainer_new(const struct qn_constrain_vocab *v);
 /* NULL allowed. Every constraint and state must have been given back before. */
 void qn_constrainer_free(struct qn_constrainer *c);
 /* Whether one more may be compiled. False: those that requests hold are more than
- * QN_CONSTRAIN_LIVE_BYTES, so wait until some of them are done. */
+ * QN_CONSTRAIN_LIVE_BYTES, so wait until some of them are done. Any thread. */
 bool qn_constrainer_has_room(struct qn_constrainer *c);
 
 enum qn_constrain_kind {

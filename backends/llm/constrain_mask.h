@@ -14,7 +14,7 @@
 
 enum {
     QN_MASK_WORK_MAX = 8 << 20, /* steps of the machine for one mask, its closures' included */
-    QN_MASK_WALK_STEP = 16,      /* nodes of the tree that cost an automaton as much as one step */
+    QN_MASK_WALK_STEP = 16,     /* nodes of the tree that cost an automaton as much as one step */
     QN_MASK_LEXICAL_MAX =
         32 << 20 /* bytes of what is known of automata's states of one constraint */
 };

@@ -1,4 +1,4 @@
-#include "llm/llm.h"
+#include "llm/llm_private.h"
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -7,18 +7,11 @@
 #include "engine/ops.h"
 #include "engine/pool.h"
 #include "engine/weights.h"
-#include "llm/adapters.h"
-#include "llm/batch.h"
-#include "llm/calls_force.h"
-#include "llm/constrain.h"
 #include "llm/draft.h"
 #include "llm/fit.h"
-#include "llm/keep.h"
-#include "llm/lm.h"
 #include "llm/options.h"
 #include "llm/prefix.h"
 #include "llm/prefix_file.h"
-#include "llm/prompt.h"
 #include "nets/nets.h"
 #include "nets/tokenizer.h"
 
@@ -27,24 +20,7 @@
 #include <string.h>
 
 enum { KEPT_PARAMETERS = 1 << 26 }; /* smaller models are laid out in no time */
-enum { ENDING_MAX = 256 };          /* bytes, tokens */
 enum { STATES_PER_SEQ = 5 }; /* of a recurrent model: one that is worked on, copies to go back to */
-
-struct llm {
-    struct qn_device *dev;
-    struct qn_tokenizer *tok;
-    struct qn_lm main, small; /* small: the draft model, if there is one */
-    struct qn_prompter *prompter;
-    struct qn_constrainer *constrainer;
-    struct qn_sampler_params defaults;
-    struct qn_adapters adapters;
-    struct qn_draft *draft;
-    struct qn_batch *batch;
-    int32_t context;
-    bool context_shift; /* of answers that do not say */
-    char *prefix_file;  /* NULL: beginnings are not kept on disk */
-    uint64_t prefix_key;
-};
 
 static bool on_progress(void *ctx, double fraction)
 {
@@ -325,11 +301,6 @@ static bool sink_full(void *ctx)
     return qn_sink_full(ctx);
 }
 
-static int64_t or_else(int64_t v, int64_t otherwise)
-{
-    return v == QN_UNSET ? otherwise : v;
-}
-
 /* The whole answer to a job that only counts. */
 static void send_count(const struct qn_out *out, const struct qn_prompt *prompt, bool want_tokens)
 {
@@ -353,101 +324,24 @@ static void send_count(const struct qn_out *out, const struct qn_prompt *prompt,
     out->send(out->ctx, &ev);
 }
 
-/* What is said for a model that has reasoned enough. Without it the budget is nothing that could be
- * kept, which costs tokens and no more. */
-static void make_ending(const struct llm *m, struct qn_batch_request *r)
-{
-    struct qn_buf text;
-    if (r->think_budget < 0)
-        return;
-    qn_buf_init(&text, ENDING_MAX);
-    if (qn_syntax_ending(&r->syntax, !r->tools && !r->constraint, &text) &&
-        qn_tokenize(m->tok, qn_buf_cstr(&text), text.len, QN_TOK_SPECIAL, ENDING_MAX, &r->ending,
-                    NULL))
-        r->ending.n = 0;
-    qn_buf_deinit(&text);
-}
-
-static qn_err llm_start(void *self, const struct qn_job *job, struct qn_sink *out,
+static qn_err llm_start(void *self, const struct qn_job *job, void *prepared, struct qn_sink *out,
                         struct qn_error *e)
 {
     struct llm *m = self;
-    if (!qn_batch_has_room(m->batch) || !qn_constrainer_has_room(m->constrainer))
-        return qn_fail(e, QN_EBUSY, "too many requests are waiting");
-    struct qn_batch_request r = {
-        .key = job,
-        .out = {out, sink_send, sink_full},
-        .choices = or_else(job->sampling.n, 1),
-        .max_tokens = or_else(job->sampling.max_tokens, -1),
-        .logprobs = or_else(job->sampling.logprobs, -1),
-        .think_budget = -1,
-        .ignore_eos = job->sampling.ignore_eos,
-        .context_shift = or_else(job->sampling.context_shift, m->context_shift) != 0,
-    };
-    struct qn_prompt prompt = {0};
-    qn_err err =
-        qn_sampler_resolve(&m->defaults, &job->sampling, qn_tokenizer_size(m->tok), &r.sampling, e);
-    if (!err)
-        err = qn_adapters_mix(&m->adapters, &job->sampling.lora, &r.mix, e);
-    if (!err)
-        err = qn_prompt_make(m->prompter, job, m->context, &prompt, e);
-    if (err)
-        return err;
+    struct qn_llm_prepared *p = prepared;
+    p->r.out = (struct qn_out){out, sink_send, sink_full};
     if (job->count_only) {
-        send_count(&r.out, &prompt, job->want_tokens);
-        qn_prompt_deinit(&prompt);
+        send_count(&p->r.out, &p->prompt, job->want_tokens);
+        qn_llm_discard(m, p);
         return QN_OK;
     }
-    if (job->task == QN_TASK_CHAT) {
-        const struct qn_chat *chat = &job->chat;
-        r.syntax = *qn_prompter_syntax(m->prompter);
-        r.thinking = prompt.thinking;
-        r.reasoning_in_text = chat->reasoning_in_text;
-        r.single_call = chat->single_call;
-        r.think_budget = or_else(chat->think_budget, -1);
-        if (chat->tools && chat->tool_choice != QN_TOOLS_NONE)
-            err = qn_tools_new(chat->tools, &r.tools, e);
-        if (err) {
-            qn_prompt_deinit(&prompt);
-            return err;
-        }
-    }
-    struct qn_forcing forcing = {.syntax = r.syntax,
-                                 .tools = r.tools,
-                                 .thinking = r.thinking,
-                                 .may_think = job->chat.think != 0};
-    err = job->task == QN_TASK_CHAT
-              ? qn_force(m->constrainer, job, &forcing, &r.constraint, e)
-              : qn_constraint_of_job(m->constrainer, &job->constrain, &r.constraint, e);
-    if (err) {
-        qn_prompt_deinit(&prompt);
-        qn_tools_free(r.tools);
-        return err;
-    }
-    make_ending(m, &r);
-    if (job->sampling.max_with_prompt && r.max_tokens > (int64_t)prompt.n)
-        r.max_tokens -= (int64_t)prompt.n;
-    r.want_tokens = job->want_tokens;
-    r.prompt = prompt.tokens;
-    r.n_prompt = prompt.n;
-    r.keep = r.context_shift ? qn_prompt_keep(m->prompter, job, m->context, &prompt) : 0;
-    r.echo_text = prompt.echo_text;
-    r.echo_skip = prompt.echo_skip;
-    const char *stops[QN_JOB_STOPS_MAX + 1];
-    r.stops.v = stops;
-    for (size_t i = 0; i < job->sampling.stop.n && i < QN_JOB_STOPS_MAX; i++)
-        stops[r.stops.n++] = job->sampling.stop.v[i];
-    if (prompt.stop)
-        stops[r.stops.n++] = prompt.stop;
-    err = qn_batch_add(m->batch, &r, e);
+    if (!qn_batch_has_room(m->batch))
+        return qn_fail(e, QN_EBUSY, "too many requests are waiting");
+    qn_err err = qn_batch_add(m->batch, &p->r, e);
     if (err == QN_ECONTEXT)
         strcpy(e->param, job->task == QN_TASK_CHAT ? "messages" : "prompt");
-    if (err) {
-        qn_prompt_deinit(&prompt);
-        qn_tools_free(r.tools);
-        qn_tokens_deinit(&r.ending);
-        qn_constraint_unref(r.constraint);
-    }
+    if (!err)
+        free(p); /* what it held is the batch's now */
     return err;
 }
 
@@ -472,6 +366,8 @@ static void llm_threads(void *self, int threads)
 const struct qn_backend qn_llm_backend = {
     .type = "llm",
     .load = llm_load,
+    .prepare = qn_llm_prepare,
+    .discard = qn_llm_discard,
     .start = llm_start,
     .step = llm_step,
     .cancel = llm_cancel,

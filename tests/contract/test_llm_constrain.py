@@ -1,5 +1,7 @@
 """Answers that must conform, from quince-llm alone: schemas and grammars beside every other setting."""
+import concurrent.futures
 import json
+import socket
 
 import pytest
 
@@ -92,3 +94,37 @@ def test_what_cannot_be_kept_is_refused(llm):
         error = of(llm.run(job), "error")[0]["error"]
         assert error["code"] == code and words in error["message"], error
     assert text(llm.run(chat("Hello", max_tokens=4, temperature=0)))
+
+
+# More steps than the limit of compiling allows, the most there can be of that.
+HEAVY = {"allOf": [{"pattern": f"^(a|b|{i})*a(a|b){{11}}$"} for i in range(40)]}
+
+
+def refused_for_its_cost(events):
+    error = of(events, "error")[0]["error"]
+    return error["code"] == "limit" and "200 million steps" in error["message"]
+
+
+def test_compiling_stops_nobody(llm):
+    """An answer goes on, and a request that came later begins and ends, while a schema is compiled."""
+    running = llm.post(chat("Hello", ignore_eos=True, temperature=1, context_shift=1))
+    answer = iter(running)
+    next(answer)
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        heavy = llm.post(with_schema(chat("x"), HEAVY))
+        refusal = pool.submit(heavy.events)
+        meanwhile = 0
+        for _ in answer:
+            meanwhile += not refusal.done()
+            if refusal.done():
+                break
+        assert refused_for_its_cost(refusal.result())
+        assert meanwhile > 100
+        refusals = [pool.submit(llm.run, with_schema(chat("x"), {**HEAVY, "title": str(i)})) for i in range(2)]
+        while llm.ping()["jobs"] < 3:
+            pass
+        person(text(llm.run(with_schema(chat("A person as JSON", max_tokens=200, **WILD)))))
+        assert not any(r.done() for r in refusals)
+        assert all(refused_for_its_cost(r.result()) for r in refusals)
+    running.socket.shutdown(socket.SHUT_RDWR)
+    running.close()

@@ -84,9 +84,10 @@ static qn_err tiny_load(const struct qn_load *opts, struct qn_progress *p, void 
     return QN_OK;
 }
 
-static qn_err tiny_start(void *self, const struct qn_job *job, struct qn_sink *out,
+static qn_err tiny_start(void *self, const struct qn_job *job, void *prepared, struct qn_sink *out,
                          struct qn_error *e)
 {
+    (void)prepared;
     struct tiny *t = self;
     if (t->job)
         return QN_EBUSY;

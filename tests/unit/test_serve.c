@@ -40,6 +40,9 @@ struct notes {
     volatile int started, cancelled, unloaded, threads, flooded;
     volatile bool load_slowly, load_badly; /* slowly: until this is taken back */
     volatile bool gate_open;               /* jobs that say "gate" begin to answer */
+    volatile bool prepare_open;            /* jobs that say "slowly" are prepared */
+    volatile int preparing, discarded;     /* of those */
+    volatile int last_started;             /* max_tokens of the job */
 };
 static struct notes *notes;
 
@@ -72,10 +75,35 @@ static qn_err tiny_load(const struct qn_load *opts, struct qn_progress *p, void 
     return QN_OK;
 }
 
-static qn_err tiny_start(void *self, const struct qn_job *job, struct qn_sink *out,
+static qn_err tiny_prepare(void *self, const struct qn_job *job, void **prepared,
+                           struct qn_error *e)
+{
+    (void)self;
+    if (strcmp(job->complete.prompt, "slowly") == 0) {
+        __atomic_add_fetch(&notes->preparing, 1, __ATOMIC_SEQ_CST);
+        while (!notes->prepare_open)
+            usleep(1000);
+    }
+    if (strcmp(job->complete.prompt, "unready") == 0)
+        return qn_fail_param(e, QN_ELIMIT, "prompt", "more than 7 steps");
+    *prepared = qn_xstrdup(job->complete.prompt);
+    return QN_OK;
+}
+
+static void tiny_discard(void *self, void *prepared)
+{
+    (void)self;
+    if (strcmp(prepared, "slowly") == 0)
+        notes->discarded++;
+    free(prepared);
+}
+
+static qn_err tiny_start(void *self, const struct qn_job *job, void *prepared, struct qn_sink *out,
                          struct qn_error *e)
 {
     struct tiny *t = self;
+    if (strcmp(prepared, job->complete.prompt) != 0)
+        return qn_fail(e, QN_EINTERNAL, "this was prepared for another job");
     if (strcmp(job->complete.prompt, "refuse") == 0)
         return qn_fail_param(e, QN_EINVAL, "prompt", "refused");
     for (int i = 0; i < SLOTS; i++) {
@@ -84,7 +112,9 @@ static qn_err tiny_start(void *self, const struct qn_job *job, struct qn_sink *o
         t->jobs[i] = (struct tiny_job){job, out, job->sampling.max_tokens};
         if (strcmp(job->complete.prompt, "flood") == 0)
             t->jobs[i].left = -1;
+        notes->last_started = (int)job->sampling.max_tokens;
         notes->started++;
+        free(prepared);
         return QN_OK;
     }
     return qn_fail(e, QN_EBUSY, "no slot");
@@ -157,6 +187,8 @@ static void tiny_unload(void *self)
 static const struct qn_backend tiny = {
     .type = "tiny",
     .load = tiny_load,
+    .prepare = tiny_prepare,
+    .discard = tiny_discard,
     .start = tiny_start,
     .step = tiny_step,
     .cancel = tiny_cancel,
@@ -525,6 +557,76 @@ static void a_slow_reader_delays_nobody(void **state)
     assert_int_equal(child_end(&c), 0);
 }
 
+/* A job that is slow to prepare holds up neither answers nor other jobs' preparation. */
+static void slow_preparation_delays_only_its_job(void **state)
+{
+    (void)state;
+    struct child c;
+    child_ready(&c);
+    int slow = run_job(&c, "slowly", 2);
+    wait_for(&notes->preparing, 1);
+    assert_int_equal(count(reply(run_job(&c, "go", 3)), "\"ev\":\"text\""), 3);
+    const char *r = reply(run_job(&c, "unready", 3));
+    assert_non_null(strstr(r, "more than 7 steps"));
+    assert_int_equal(count(r, "\"ev\":\"error\""), 1);
+    assert_int_equal(notes->started, 1);
+    notes->prepare_open = true;
+    assert_int_equal(count(reply(slow), "\"ev\":\"text\""), 2);
+    say_stop(&c, 2000);
+    assert_int_equal(child_end(&c), 0);
+}
+
+/* Also while it is prepared, and while it waits for that behind others. */
+static void a_client_that_leaves_before_the_first_step_cancels(void **state)
+{
+    (void)state;
+    struct child c;
+    int slow[6];
+    child_ready(&c);
+    for (int i = 0; i < 6; i++)
+        slow[i] = run_job(&c, "slowly", 2);
+    wait_for(&notes->preparing, 4); /* threads; the others wait */
+    wait_for_jobs(&c, 6);
+    for (int i = 0; i < 5; i++)
+        close(slow[i]);
+    wait_for_jobs(&c, 5); /* at least one that nobody prepares yet goes at once */
+    notes->prepare_open = true;
+    assert_int_equal(count(reply(slow[5]), "\"ev\":\"text\""), 2);
+    wait_for_jobs(&c, 0);
+    assert_int_equal(notes->started, 1);
+    assert_int_equal(notes->cancelled, 0);
+    assert_true(notes->discarded >= 4);
+    say_stop(&c, 2000);
+    assert_int_equal(child_end(&c), 0);
+}
+
+/* A job that was prepared late still comes before those that came after it and wait for a slot. */
+static void late_preparation_keeps_the_order(void **state)
+{
+    (void)state;
+    struct child c;
+    int running[SLOTS];
+    child_ready(&c);
+    for (int i = 0; i < SLOTS; i++)
+        running[i] = run_job(&c, "gate", 1);
+    wait_for(&notes->started, SLOTS);
+    int first = run_job(&c, "slowly", 21);
+    wait_for(&notes->preparing, 1);
+    int second = run_job(&c, "go", 22);
+    wait_for_jobs(&c, SLOTS + 2);
+    notes->prepare_open = true;
+    close(run_job(&c, "unready", 1)); /* and one more turn of the queue */
+    wait_for_jobs(&c, SLOTS + 2);
+    notes->gate_open = true;
+    reply(first);
+    reply(second);
+    for (int i = 0; i < SLOTS; i++)
+        reply(running[i]);
+    assert_int_equal(notes->last_started, 22);
+    say_stop(&c, 2000);
+    assert_int_equal(child_end(&c), 0);
+}
+
 static void stop_finishes_what_runs(void **state)
 {
     (void)state;
@@ -662,6 +764,9 @@ int main(void)
         cmocka_unit_test(more_jobs_than_slots_wait_their_turn),
         cmocka_unit_test(a_client_that_leaves_cancels),
         cmocka_unit_test(a_slow_reader_delays_nobody),
+        cmocka_unit_test(slow_preparation_delays_only_its_job),
+        cmocka_unit_test(a_client_that_leaves_before_the_first_step_cancels),
+        cmocka_unit_test(late_preparation_keeps_the_order),
         cmocka_unit_test(stop_finishes_what_runs),
         cmocka_unit_test(stop_has_a_limit),
         cmocka_unit_test(sigterm_stops),
