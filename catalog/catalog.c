@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "catalog/catalog_private.h"
 #include "catalog/database.h"
+#include "catalog/last_uses.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -60,6 +61,7 @@ struct qn_catalog {
     bool urgent;         /* something other than touches waits, or the catalog is closing */
     bool closing;
     struct qn_snapshot *current;
+    struct qn_last_uses *uses; /* those that wait for the database, too */
 };
 
 static struct change *change_new(enum change_kind kind, const char *name, qn_catalog_done done,
@@ -204,6 +206,7 @@ qn_err qn_catalog_open(const char *path, qn_catalog_post post, void *post_ctx,
     c->post = post;
     c->post_ctx = post_ctx;
     c->last = &c->first;
+    c->uses = qn_last_uses_new();
     qn_err err = qn_database_open(path, &c->db, e);
     if (!err)
         err = qn_database_snapshot(c->db, &c->current, e);
@@ -228,6 +231,7 @@ qn_err qn_catalog_open(const char *path, qn_catalog_post post, void *post_ctx,
 fail:
     qn_snapshot_unref(c->current);
     qn_database_close(c->db);
+    qn_last_uses_free(c->uses);
     free(c);
     return err;
 }
@@ -246,6 +250,7 @@ void qn_catalog_close(struct qn_catalog *c)
     pthread_mutex_destroy(&c->mutex);
     qn_snapshot_unref(c->current);
     qn_database_close(c->db);
+    qn_last_uses_free(c->uses);
     free(c);
 }
 
@@ -340,6 +345,7 @@ void qn_catalog_put(struct qn_catalog *c, const struct qn_model_row *row, qn_cat
 
 void qn_catalog_remove(struct qn_catalog *c, const char *name, qn_catalog_done done, void *ctx)
 {
+    qn_last_uses_forget(c->uses, name);
     enqueue(c, change_new(CHANGE_REMOVE, name, done, ctx));
 }
 
@@ -395,9 +401,16 @@ static bool merge_touch(struct qn_catalog *c, const char *name, int64_t when_s)
 
 void qn_catalog_touch(struct qn_catalog *c, const char *name, int64_t when_s)
 {
+    qn_last_uses_note(c->uses, name, when_s);
     if (merge_touch(c, name, when_s))
         return;
     struct change *ch = change_new(CHANGE_TOUCH, name, NULL, NULL);
     ch->when_s = when_s;
     enqueue(c, ch);
+}
+
+int64_t qn_catalog_last_use(struct qn_catalog *c, const struct qn_model_row *row)
+{
+    int64_t recent = qn_last_uses_find(c->uses, row->name);
+    return recent > row->last_use_s ? recent : row->last_use_s;
 }

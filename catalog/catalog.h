@@ -115,5 +115,7 @@ void qn_catalog_set_forgotten(struct qn_catalog *c, const char *path, bool forgo
                               qn_catalog_done done, void *ctx);
 void qn_catalog_touch(struct qn_catalog *c, const char *name,
                       int64_t when_s); /* last use; written lazily */
+/* Unix time of the row's last use, also one that has not been written yet; 0: never. Any thread. */
+int64_t qn_catalog_last_use(struct qn_catalog *c, const struct qn_model_row *row);
 
 #endif

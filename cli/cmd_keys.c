@@ -1,5 +1,6 @@
 /* keys: who may use the server. */
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/cli.h"
@@ -9,7 +10,6 @@
 #include "cli/table.h"
 
 #include <stdio.h>
-#include <time.h>
 
 enum { CALL_TIMEOUT_S = 30, BODY_MAX = 64 * 1024 };
 
@@ -23,11 +23,10 @@ static void print_keys(const struct qn_jref *keys)
     for (bool more = qn_json_first(keys, &it); more; more = qn_json_next(&it)) {
         struct qn_jref name = qn_json_get(&it, "name"), admin = qn_json_get(&it, "admin");
         struct qn_jref from = qn_json_get(&it, "from"), created = qn_json_get(&it, "created");
-        char day[16] = "-";
-        time_t when = (time_t)qn_json_raw_f64(&created);
-        struct tm local;
-        if (when > 0 && localtime_r(&when, &local))
-            strftime(day, sizeof day, "%Y-%m-%d", &local);
+        char day[11] = "-";
+        double when = qn_json_raw_f64(&created);
+        if (when > 0 && when < 1e15)
+            qn_wall_day((int64_t)when, day);
         const char *cells[] = {qn_json_raw_str(&name),
                                qn_json_raw_bool(&admin) ? "everything" : "models",
                                qn_json_raw_str(&from), day};

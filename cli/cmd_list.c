@@ -47,12 +47,11 @@ static void print_local(const struct qn_jref *list, const char *filter)
         if (!shown(&it, HERE, filter))
             continue;
         qn_entry_read(&it, &m);
-        char bytes[16], params[16], when[25] = "never";
+        char bytes[16], params[16], when[11] = "never";
         qn_human_bytes(m.size_bytes, bytes);
         qn_human_count(m.parameters, params);
         if (m.last_use_s > 0)
-            qn_wall_format(m.last_use_s * 1000, when);
-        when[10] = '\0'; /* the day is enough */
+            qn_wall_day(m.last_use_s, when);
         const char *cells[] = {m.id, bytes, params, m.quantization, m.loaded ? "yes" : "no", when};
         qn_table_row(t, cells);
     }

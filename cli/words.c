@@ -43,7 +43,6 @@ void qn_words_age(int64_t then_s, int64_t now_s, char out[static 25])
     } else if (age < DAYS_SAID * DAY) {
         snprintf(out, 25, "%lld day%s ago", (long long)age / DAY, age < 2 * DAY ? "" : "s");
     } else {
-        qn_wall_format(then_s * 1000, out);
-        out[10] = '\0'; /* the day is enough */
+        qn_wall_day(then_s, out);
     }
 }

@@ -4,6 +4,7 @@
 #include "base/near.h"
 #include "base/str.h"
 #include "registry/registry.h"
+#include "router/no_engine.h"
 
 #include <string.h>
 
@@ -94,10 +95,11 @@ static qn_err find_row(struct qn_inventory *inv, const char *name, bool exactly,
     if (*row)
         return QN_OK;
     const struct qn_registry_entry *listed = qn_registry_find(inv->config.registry, name);
+    const char *why = listed ? qn_no_engine(listed->recipe) : NULL;
     qn_err err;
-    if (listed && listed->unsupported)
+    if (why)
         err = qn_fail_param(e, QN_ENOTFOUND, "model", "model '%.200s' cannot be run here: it is %s",
-                            listed->name, listed->unsupported);
+                            listed->name, why);
     else if (listed)
         err = qn_fail_param(
             e, QN_ENOTFOUND, "model",

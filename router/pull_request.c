@@ -11,6 +11,7 @@
 #include "router/intake.h"
 #include "router/inventory.h"
 #include "router/load_options.h"
+#include "router/no_engine.h"
 
 #include <string.h>
 
@@ -151,25 +152,22 @@ static qn_err from_row(const struct qn_model_row *row, struct qn_arena *a, struc
 /* Nobody waits for gigabytes that nothing here can use. */
 static qn_err check_runs(const char *recipe, struct qn_error *e)
 {
-    return qn_backend_type_of(recipe)
-               ? QN_OK
-               : qn_fail_param(e, QN_EUNSUPPORTED, "recipe",
-                               "recipe '%.40s' cannot be run here: this version of quince has no "
-                               "engine for it",
-                               recipe);
+    const char *why = qn_no_engine(recipe);
+    return why ? qn_fail_param(e, QN_EUNSUPPORTED, "recipe",
+                               "a model of the recipe '%.40s' cannot be run here: it is %s", recipe,
+                               why)
+               : QN_OK;
 }
 
 static qn_err from_entry(const struct qn_registry_entry *entry, struct qn_arena *a,
                          struct qn_pull_order *o, struct qn_error *e)
 {
     *o = empty_order(a, entry->name);
-    if (entry->unsupported)
+    const char *why = qn_no_engine(entry->recipe);
+    qn_err err = QN_OK;
+    if (why)
         return qn_fail_param(e, QN_EUNSUPPORTED, "model_name",
-                             "model '%.200s' cannot be run here: it is %s", entry->name,
-                             entry->unsupported);
-    qn_err err = check_runs(entry->recipe, e);
-    if (err)
-        return err;
+                             "model '%.200s' cannot be run here: it is %s", entry->name, why);
     o->recipe = qn_arena_strdup(a, entry->recipe);
     o->labels = qn_arena_strdup(a, entry->labels);
     o->extras = qn_arena_strdup(a, entry->extras);
@@ -421,10 +419,7 @@ static qn_err new_model(struct qn_services *sv, const char *name, const struct q
         err = qn_json_str_opt(&v, &mmproj, e);
     if (!err && qn_json_type(&parts) != QN_JSON_ABSENT && qn_json_type(&parts) != QN_JSON_OBJECT)
         err = qn_json_fail(&parts, e, "expected an object: a checkpoint for each role");
-    if (!err && *recipe && qn_recipe_unsupported(recipe))
-        err = qn_fail_param(e, QN_EUNSUPPORTED, "recipe", "recipe '%.40s' cannot be run here: %s",
-                            recipe, qn_recipe_unsupported(recipe));
-    else if (!err && *recipe && !qn_recipe_known(recipe))
+    if (!err && *recipe && !qn_recipe_known(recipe))
         err = qn_fail_param(e, QN_EINVAL, "recipe", "recipe '%.40s' is not known", recipe);
     else if (!err && *recipe)
         err = check_runs(recipe, e);

@@ -12,6 +12,7 @@
 #include "registry/unpack.h"
 #include "registry/web.h"
 #include "router/intake.h"
+#include "router/no_engine.h"
 #include "router/pull_preset.h"
 #include "router/pull_unpack.h"
 #include "router/survey.h"
@@ -235,11 +236,10 @@ static qn_err check_recipe(struct planning *p, struct qn_error *e)
     struct qn_pull_order *o = &p->plan->order;
     if (!*o->recipe)
         o->recipe = qn_arena_strdup(p->plan->arena, p->recipe ? p->recipe : "llamacpp");
-    if (qn_backend_type_of(o->recipe))
-        return QN_OK;
-    return qn_fail_param(e, QN_EUNSUPPORTED, "recipe",
-                         "%s needs the recipe '%.40s', which this version cannot run", o->model,
-                         o->recipe);
+    const char *why = qn_no_engine(o->recipe);
+    return why ? qn_fail_param(e, QN_EUNSUPPORTED, "recipe",
+                               "model '%.200s' cannot be run here: it is %s", o->model, why)
+               : QN_OK;
 }
 
 static qn_err resolve(void *ctx, const struct qn_pull_order *order, const atomic_bool *stop,

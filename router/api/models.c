@@ -7,6 +7,7 @@
 #include "router/answer.h"
 #include "router/inventory.h"
 #include "router/kinds.h"
+#include "router/no_engine.h"
 #include "router/residency.h"
 #include "router/updates.h"
 
@@ -145,7 +146,7 @@ static void write_row(struct qn_jw *w, struct qn_services *sv, const struct qn_m
         qn_jw_kstr(w, "alias_of", row->name);
     write_details(w, row);
     qn_jw_kbool(w, "loaded", is_ready(sv, row));
-    qn_jw_ki64(w, "last_use", row->last_use_s);
+    qn_jw_ki64(w, "last_use", qn_catalog_last_use(sv->catalog, row));
     qn_jw_obj_end(w);
 }
 
@@ -154,21 +155,10 @@ void qn_api_model_write(struct qn_jw *w, struct qn_services *sv, const struct qn
     write_row(w, sv, row, row->name);
 }
 
-/* Why a model of the list cannot be run here, or NULL. */
-static const char *why_not(const struct qn_registry_entry *listed)
-{
-    if (listed->unsupported)
-        return listed->unsupported;
-    return qn_backend_type_of(listed->recipe)
-               ? NULL
-               : "there is no program here that runs models of this kind: this "
-                 "installation of quince came without it";
-}
-
 /* A model of the built-in list that is not here. */
 static void write_listed(struct qn_jw *w, const struct qn_registry_entry *listed, int64_t created_s)
 {
-    const char *why = why_not(listed);
+    const char *why = qn_no_engine(listed->recipe);
     const struct entry x = {
         .name = listed->name,
         .checkpoint = listed->checkpoint,

@@ -27,7 +27,7 @@ def environment(home, **more):
     clean = {k: v for k, v in os.environ.items() if not k.startswith("QUINCE_") and k != "LANG"
              and not k.startswith("LC_")}
     return {**clean, "TERM": "xterm", "HOME": str(home), "QUINCE_DATA_DIR": str(home / "data"),
-            "QUINCE_OLLAMA_PORT": "off", **more}
+            "QUINCE_OLLAMA_PORT": "off", "TZ": "UTC", **more}
 
 
 class Cli:

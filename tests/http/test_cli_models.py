@@ -4,6 +4,7 @@ import json
 import pathlib
 import re
 import subprocess
+import time
 
 import pytest
 from cli_kit import QUINCE, Cli, Stub, Terminal, environment
@@ -47,6 +48,7 @@ def test_list_has_two_sections(tmp_path, stub):
         "Qwen3-0.6B-GGUF  381 MB  596M    Q4_0   yes     2025-11-13\n")
     assert server.queries("GET /api/v1/models") == [{"show_all": "true"}]
     assert cli("list", "--downloaded").out == cli("list").out
+    assert "2025-11-12\n" in cli("list", TZ="EST5").out  # it was in the night, five hours from Greenwich
     assert cli("list", "--all").out == "Local\n" + cli("list").out + (
         "\nAvailable for download\n"
         "Model               Size    Labels\n"
@@ -319,3 +321,18 @@ def test_no_output_is_wide_or_steers_the_terminal(tmp_path, stub):
         if args[0] in ("list", "search"):
             for line in out.splitlines():
                 assert len(line) + len(re.findall("[\u3000-\u9fff]", line)) <= 80, line
+
+
+def test_a_use_is_known_at_once(house, tmp_path):
+    server = house.start()
+    model, other = house.model(server, "m"), house.model(server, "other")
+    cli = Cli(tmp_path, server.port)
+    used = lambda: {m["id"]: m["last_use"] for m in json.loads(cli("list", "--json").out)}
+    begun = int(time.time())
+    assert cli("run", model, "hello").returncode == 0
+    assert begun <= used()[model] <= time.time() and used()[other] == 0
+    assert cli("unload").returncode == 0
+    assert used()[model] >= begun
+    assert cli("delete", model, "--yes").returncode == 0
+    house.model(server, "m")
+    assert used()[model] == 0

@@ -402,7 +402,13 @@ def test_kinds_that_no_program_runs(house, hub, full_list, tmp_path):
     (bare / "quince-llm").symlink_to(house.backend_dir / "quince-llm")
     server = house.start("--backend-dir", str(bare))
     by_id = {m["id"]: m for m in server.get("/v1/models?show_all=true").json["data"]}
-    assert "no program" in by_id["Whisper-Tiny"]["unsupported"] and not by_id["Whisper-Tiny"]["suggested"]
+    why = by_id["Whisper-Tiny"]["unsupported"]
+    assert "no engine" in why and "quince backends install" in why and not by_id["Whisper-Tiny"]["suggested"]
+    assert "quince remote add" in by_id["kokoro-v1"]["unsupported"]
+    for name in ("Whisper-Tiny", "kokoro-v1"):
+        for reply in (server.post("/v1/pull", {"model_name": name}), server.chat(name)):
+            assert reply.json["error"]["message"] == (
+                f"model '{name}' cannot be run here: it is {by_id[name]['unsupported']}")
     assert "unsupported" not in by_id["Qwen3-0.6B-GGUF"]
 
 

@@ -8,6 +8,8 @@
 #include "cli/words.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <time.h>
 
 static void durations(void **state)
 {
@@ -42,6 +44,8 @@ static void durations(void **state)
 static void ages(void **state)
 {
     (void)state;
+    setenv("TZ", "UTC", 1);
+    tzset();
     static const int64_t now = 1763729517; /* 2025-11-21T12:51:57Z */
     static const struct {
         int64_t ago;
@@ -58,6 +62,10 @@ static void ages(void **state)
     }
     qn_words_age(0, now, out);
     assert_string_equal(out, "never");
+    setenv("TZ", "EAST-13", 1); /* 13 hours before Greenwich: there it was the next day */
+    tzset();
+    qn_words_age(now - 2592000, now, out);
+    assert_string_equal(out, "2025-10-23");
 }
 
 int main(void)
