@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { REQUEST_MAX = 1024 * 1024 };
+enum { REQUEST_MAX = 1024 * 1024, COUNT_TEXT_MAX = 32 };
 enum { OPTION_CTX_SIZE, OPTION_KEEP_ALIVE, OPTION_PINNED, OPTION_SAVE, OPTION_ENGINES };
 
 /* Which engine, and what that is started with: members of the request. They end both tables. */
@@ -23,6 +23,37 @@ static void print_reply(const struct qn_json *doc)
 {
     struct qn_jref root = qn_json_root(doc);
     qn_print_json(&root);
+}
+
+/* 100000 as "100,000". */
+static void write_count(double n, char out[static COUNT_TEXT_MAX])
+{
+    char digits[COUNT_TEXT_MAX];
+    size_t at = 0, len = (size_t)snprintf(digits, sizeof digits, "%.0f", n);
+    for (size_t i = 0; i < len && at + 2 < COUNT_TEXT_MAX; i++) {
+        if (i && (len - i) % 3 == 0)
+            out[at++] = ',';
+        out[at++] = digits[i];
+    }
+    out[at] = '\0';
+}
+
+/* That it is loaded, and with less context than was asked for. */
+static void say_loaded(const char *model, const struct qn_json *doc)
+{
+    struct qn_jref root = qn_json_root(doc), has = qn_json_get(&root, "ctx_size");
+    struct qn_jref asked = qn_json_get(&root, "requested_ctx_size");
+    qn_print_safe(stdout, model);
+    if (qn_json_type(&has) == QN_JSON_NUMBER && qn_json_type(&asked) == QN_JSON_NUMBER) {
+        char got[COUNT_TEXT_MAX], wanted[COUNT_TEXT_MAX];
+        write_count(qn_json_raw_f64(&has), got);
+        write_count(qn_json_raw_f64(&asked), wanted);
+        printf(" is loaded with a context of %s tokens: it can use no more of the %s that were "
+               "asked for\n",
+               got, wanted);
+    } else {
+        puts(" is loaded");
+    }
 }
 
 int qn_cmd_load(struct qn_cli *cli, const struct qn_cli_args *a)
@@ -65,8 +96,7 @@ int qn_cmd_load(struct qn_cli *cli, const struct qn_cli_args *a)
     if (!err && cli->json) {
         print_reply(doc);
     } else if (!err) {
-        qn_print_safe(stdout, model);
-        puts(" is loaded");
+        say_loaded(model, doc);
     }
     qn_json_free(doc);
     free(pulled);

@@ -57,10 +57,19 @@ static qn_err code_of(const struct qn_problem *p)
     return p->error->code < QN_ERR_COUNT ? p->error->code : QN_EINTERNAL;
 }
 
+/* A load that fails for one of the model's options: the model itself may be sound. */
+static bool is_about_option(const struct qn_problem *p)
+{
+    return p->loading && *p->error->param && !qn_str_eq(p->error->param, "model") &&
+           table[code_of(p)].loading == 500 && table[code_of(p)].status < 500;
+}
+
 int qn_problem_status(const struct qn_problem *p)
 {
     if (p->status)
         return p->status;
+    if (is_about_option(p))
+        return table[QN_ECONFLICT].status;
     return p->loading ? table[code_of(p)].loading : table[code_of(p)].status;
 }
 
@@ -162,7 +171,7 @@ static void name_conflict(struct saying *s)
 
 void qn_problem_body(const struct qn_problem *p, enum qn_family family, struct qn_buf *out)
 {
-    qn_err code = code_of(p);
+    qn_err code = is_about_option(p) ? QN_ECONFLICT : code_of(p);
     char words[QN_EVIDENCE_WORDS_MAX];
     qn_problem_words(p, words);
     struct saying s = {
@@ -182,7 +191,7 @@ void qn_problem_body(const struct qn_problem *p, enum qn_family family, struct q
         s.type = s.code = "model_load_error";
     } else if (code == QN_ENOTFOUND && about_model) {
         s.type = s.code = "model_not_found";
-    } else if (code == QN_ECONFLICT && p->loading) {
+    } else if (p->error->code == QN_ECONFLICT && p->loading) {
         name_conflict(&s);
     }
     if (p->type)

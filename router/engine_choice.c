@@ -128,13 +128,27 @@ static void write_server(const struct qn_engine_choice *c, const struct qn_model
             qn_jw_kbool(w, labels[i].option, true);
 }
 
+/* Servers of others keep keys and values in more types than quince's own engine. */
+static qn_err check_own(struct qn_buf *options, struct qn_error *e)
+{
+    struct qn_json *doc;
+    qn_err err = qn_json_parse(qn_buf_cstr(options), options->len, &doc, e);
+    if (err)
+        return err;
+    struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, "cache_type");
+    if (qn_json_type(&v) == QN_JSON_STRING && !qn_cache_type_own(qn_json_raw_str(&v)))
+        err = qn_json_fail(&v, e, "quince's own engine knows f16, q8_0, q4_0 and f32");
+    qn_json_free(doc);
+    return err;
+}
+
 qn_err qn_engine_options(const struct qn_engine_choice *c, const struct qn_model_row *row,
                          const char *args, struct qn_buf *options, struct qn_error *e)
 {
     struct qn_json *doc;
     struct qn_strings words;
     if (!c->server)
-        return QN_OK;
+        return check_own(options, e);
     struct qn_arena *arena = qn_arena_new(ARENA_MAX);
     qn_err err = qn_server_args_read(c->server, args, arena, &words, e);
     qn_arena_free(arena);

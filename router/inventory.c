@@ -48,7 +48,7 @@ struct place *qn_place_get(struct qn_inventory *inv, const struct qn_model_row *
     p->inv = inv;
     p->name = qn_xstrdup(row->name);
     p->type = qn_backend_type_find(row->type);
-    p->context_asked = p->keep_ms = QN_UNSET;
+    p->keep_ms = QN_UNSET;
     p->next = inv->places;
     inv->places = p;
     return p;
@@ -69,7 +69,10 @@ static void on_state(void *ctx, struct qn_child *c)
     }
     if (!p->waiting.n && s != QN_INST_LOADING && s != QN_INST_BACKOFF)
         p->ordered = false;
+    if (s == QN_INST_STOPPED)
+        qn_place_load_gone(p);
     if (s == QN_INST_READY) {
+        qn_place_load_ready(p);
         p->gpu_bytes = qn_child_status(c).gpu_bytes;
         p->measured_bytes = qn_child_status(c).memory_bytes;
         p->tried_alone = false;
@@ -91,25 +94,26 @@ static const struct qn_child_events child_events = {.state = on_state, .jobs = o
 /* What one place needs now, by its child's state. */
 static void settle_place(struct place *p)
 {
-    if (!p->waiting.n)
-        return;
+    struct qn_error e = {0};
     switch (qn_place_state(p)) {
     case QN_INST_STOPPED:
         qn_place_plan(p, &child_events);
         break;
-    case QN_INST_FAILED: {
+    case QN_INST_FAILED:
         if (p->retry) { /* until it has been tried: others may have to leave first */
             qn_place_plan(p, &child_events);
             break;
         }
-        struct qn_error e = *qn_child_status(p->child).error;
+        e = *qn_child_status(p->child).error;
         if (e.code == QN_OK)
             qn_fail(&e, QN_ECHILD, "model '%s' could not be loaded", p->name);
-        qn_place_refuse(p, &e);
+        qn_place_load_failed(p, p->trying, &e);
         break;
-    }
     case QN_INST_READY:
-        if (p->stale && !p->held.n)
+        /* Before what runs well is taken away. */
+        if (qn_place_restarts(p) && qn_place_asked(p) && !qn_place_may_restart(p, &e))
+            qn_place_load_failed(p, qn_place_asked(p), &e);
+        else if (qn_place_restarts(p) && !p->held.n)
             qn_child_stop(p->child, QN_CHILD_STOP_GRACE_MS);
         else
             qn_place_grant(p);
@@ -144,7 +148,7 @@ static void place_free(struct place *p)
 {
     qn_child_free(p->child);
     free(p->name);
-    free(p->options_asked);
+    qn_place_load_forget(p);
     free(p->options);
     free(p->noted);
     free(p->shown);
@@ -182,10 +186,13 @@ static void settle(void *ctx)
         p->awaited = 0;
         if (!p->waiting.n)
             p->alone = p->tried_alone = p->modest = false;
+        if (!p->waiting.n && p->trying && qn_place_state(p) == QN_INST_FAILED)
+            qn_place_load_failed(p, p->trying, qn_child_status(p->child).error);
     }
     size_t n = qn_places_by_ticket(inv, &order);
     for (size_t i = 0; i < n; i++)
-        settle_place(order[i]);
+        if (order[i]->waiting.n)
+            settle_place(order[i]);
     free(order);
     qn_inventory_share_threads(inv);
     qn_inventory_watch_stays(inv);
@@ -202,6 +209,7 @@ static void unload_place(struct place *p)
 {
     bool there = qn_place_has_process(qn_place_state(p));
     struct qn_error e = {0};
+    qn_place_load_forget(p);
     if (qn_place_crashed(p) && !there)
         qn_child_stop(p->child, 0); /* nothing runs: its history is forgotten */
     if (!there && !p->waiting.n)
@@ -209,10 +217,6 @@ static void unload_place(struct place *p)
     p->unloading = there;
     qn_fail(&e, QN_ECANCELLED, "model '%s' was unloaded while the request waited for it", p->name);
     qn_place_refuse(p, &e);
-    p->context_asked = QN_UNSET;
-    free(p->options_asked);
-    p->options_asked = NULL;
-    qn_place_note_again(p);
     if (there)
         qn_child_stop(p->child, QN_CHILD_STOP_GRACE_MS);
     p->unloading = qn_place_has_process(qn_place_state(p));
@@ -241,7 +245,7 @@ qn_err qn_inventory_unload(struct qn_inventory *inv, const char *name, void (*do
     if (name) {
         struct place *p = NULL;
         qn_err err = find_place(inv, name, &p, e);
-        if (err && !(p && qn_place_crashed(p)))
+        if (err && !(p && (qn_place_crashed(p) || p->kept)))
             return err;
         unload_place(p);
         w = qn_xcalloc(1, sizeof *w);

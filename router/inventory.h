@@ -93,8 +93,9 @@ qn_err qn_inventory_find_exactly(struct qn_inventory *inv, const char *name,
                                  struct qn_snapshot **snap, const struct qn_model_row **row,
                                  struct qn_error *e);
 
-/* Settings of one load. They hold until the model is unloaded on request or loaded with others; an
- * eviction, an idle unload or a crash does not end them. */
+/* Settings of one load. One that fails leaves nothing of them; those of one that succeeds hold
+ * until the model is unloaded on request, is loaded with others, or cannot be started with them any
+ * more. An eviction, an idle unload or a crash does not end them. */
 struct qn_load_options {
     int64_t context; /* QN_UNSET: as it runs; else as saved for the model, else the setting, else
                         the child's choice */
@@ -125,7 +126,8 @@ struct qn_admission {
 
 /* Waits for the model and for its turn in the model's queue: first in, first out for each client,
  * and clients take turns. Nobody waits while the model has free slots. options MAY be NULL.
- * QN_EBUSY at once when the queue is full, QN_ENOTFOUND when there is no such model. */
+ * QN_EBUSY at once when the queue is full, QN_ENOTFOUND when there is no such model, QN_EINVAL when
+ * an option cannot be: then the model goes on as it is. */
 qn_err qn_inventory_admit(struct qn_inventory *inv, const char *name,
                           const struct qn_load_options *options, struct qn_admission *a,
                           qn_lease_fn fn, void *ctx, struct qn_lease **out, struct qn_error *e);

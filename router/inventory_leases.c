@@ -32,7 +32,7 @@ static void list_remove(struct list *l, struct qn_lease *x)
     l->n--;
 }
 
-static struct qn_lease *lease_of(struct qn_fair_item *x)
+struct qn_lease *qn_lease_of(struct qn_fair_item *x)
 {
     return (struct qn_lease *)((char *)x - offsetof(struct qn_lease, item));
 }
@@ -43,6 +43,7 @@ static void wait_for_turn(struct place *p, struct qn_lease *x, const struct qn_a
     qn_fair_add(&p->waiting, &x->item, ++p->inv->tickets, a ? a->proven : "", a ? a->client : "");
     p->loads_waiting += x->slots == 0;
     p->others_waiting += x->another;
+    p->with_load += x->load != NULL;
     p->inv->n_waiting += !x->another;
 }
 
@@ -54,26 +55,52 @@ static void stop_waiting(struct place *p, struct qn_lease *x, bool served)
         qn_fair_leave(&p->waiting, &x->item);
     p->loads_waiting -= x->slots == 0;
     p->others_waiting -= x->another;
+    p->with_load -= x->load != NULL;
     p->inv->n_waiting -= !x->another;
+    qn_place_load_unref(x->load);
+    x->load = NULL;
 }
 
-/* The callbacks may take and release other leases, so the queue is emptied first. */
-void qn_place_refuse(struct place *p, const struct qn_error *why)
+/* Takes them out of the queue. load: only those that wait for it, or for none; all: any. */
+static void collect(struct place *p, bool all, const struct qn_place_load *load, struct list *out)
 {
-    struct qn_lease *x;
-    struct list gone = {0};
-    while (p->waiting.oldest) {
-        x = lease_of(p->waiting.oldest);
+    struct qn_fair_item *newer;
+    for (struct qn_fair_item *i = p->waiting.oldest; i; i = newer) {
+        struct qn_lease *x = qn_lease_of(i);
+        newer = i->newer;
+        if (!all && x->load != load)
+            continue;
         stop_waiting(p, x, false);
-        list_add(&gone, x);
+        list_add(out, x);
         x->place = NULL;
     }
-    while ((x = gone.first)) {
-        list_remove(&gone, x);
+}
+
+/* The callbacks may take and release other leases, so they are out of the queue. */
+static void tell(struct list *gone, const struct qn_error *why)
+{
+    struct qn_lease *x;
+    while ((x = gone->first)) {
+        list_remove(gone, x);
         if (x->fn)
             x->fn(x->ctx, why);
         free(x);
     }
+}
+
+void qn_place_refuse(struct place *p, const struct qn_error *why)
+{
+    struct list gone = {0};
+    collect(p, true, NULL, &gone);
+    tell(&gone, why);
+}
+
+void qn_place_refuse_load(struct place *p, const struct qn_place_load *load,
+                          const struct qn_error *why)
+{
+    struct list gone = {0};
+    collect(p, false, load, &gone);
+    tell(&gone, why);
 }
 
 uint64_t qn_place_ticket(const struct place *p)
@@ -83,10 +110,10 @@ uint64_t qn_place_ticket(const struct place *p)
 
 bool qn_place_in_batch(const struct place *p, const struct place *newcomer)
 {
-    int64_t since = lease_of(newcomer->waiting.oldest)->came_ms;
+    int64_t since = qn_lease_of(newcomer->waiting.oldest)->came_ms;
     if (p->tenant_ms > since)
         since = p->tenant_ms;
-    return !p->stale && qn_place_state(p) == QN_INST_READY &&
+    return !qn_place_restarts(p) && qn_place_state(p) == QN_INST_READY &&
            qn_now_ms() - since < p->inv->config.batch_ms;
 }
 
@@ -119,15 +146,15 @@ static void note_tenant(struct place *p)
  * turn; answers of requests that hold the model end before it leaves, whoever waits for that. */
 static struct qn_lease *next_of(const struct place *p)
 {
-    uint64_t barred = p->stale ? 0 : first_barred(p);
+    uint64_t barred = qn_place_restarts(p) ? 0 : first_barred(p);
     bool room = p->used_slots < qn_place_capacity(p);
     struct qn_fair_item *x = room ? qn_fair_next(&p->waiting, barred) : NULL;
     bool others = room && p->others_waiting, loads = !room && p->loads_waiting;
     if (x || (!others && !loads))
-        return x ? lease_of(x) : NULL;
+        return x ? qn_lease_of(x) : NULL;
     for (x = p->waiting.oldest; x; x = x->newer)
-        if (others ? lease_of(x)->another : lease_of(x)->slots == 0 && x->ticket < barred)
-            return lease_of(x);
+        if (others ? qn_lease_of(x)->another : qn_lease_of(x)->slots == 0 && x->ticket < barred)
+            return qn_lease_of(x);
     return NULL;
 }
 
@@ -173,21 +200,12 @@ size_t qn_places_by_ticket(struct qn_inventory *inv, struct place ***out)
     return n;
 }
 
-/* True when who wants at least so much context is served by what runs, is being loaded or was asked
- * for by others who still wait: their context never shrinks. */
-static bool has_enough(const struct place *p, enum qn_inst_state s, int64_t context)
-{
-    if (p->waiting.n && p->context_asked != QN_UNSET && p->context_asked >= context)
-        return true;
-    return s == QN_INST_READY && !p->stale && qn_child_status(p->child).context >= context;
-}
-
 /* True when a request that comes now must wait for others or for loading. */
 static bool would_wait(const struct place *p)
 {
     int64_t before = (int64_t)(p->waiting.n - p->loads_waiting);
-    return qn_place_state(p) != QN_INST_READY || p->stale || first_barred(p) != UINT64_MAX ||
-           p->used_slots + before >= qn_place_capacity(p);
+    return qn_place_state(p) != QN_INST_READY || qn_place_restarts(p) ||
+           first_barred(p) != UINT64_MAX || p->used_slots + before >= qn_place_capacity(p);
 }
 
 /* One that need not wait is never too many. */
@@ -255,8 +273,11 @@ qn_err qn_inventory_admit(struct qn_inventory *inv, const char *name,
         return err;
     }
     struct place *p = qn_place_get(inv, row);
+    struct qn_place_load *load = NULL;
     qn_place_note_options(p, row);
     err = check_queues(p, a, e);
+    if (!err && options)
+        err = qn_place_ask(p, row, options, &load, e);
     if (err) {
         qn_snapshot_unref(snap);
         return err;
@@ -265,23 +286,7 @@ qn_err qn_inventory_admit(struct qn_inventory *inv, const char *name,
     int64_t known = qn_row_number(row->details, "kv_token_bytes");
     p->kv_token_bytes = known != QN_UNSET ? known : 0;
     enum qn_inst_state s = qn_place_state(p);
-    bool other_files = qn_place_has_process(s) && qn_place_has_other_files(p, row);
-    if (options && options->at_least && has_enough(p, s, options->context))
-        options = NULL;
-    /* A load that names no context takes a running model as it is, and starts another afresh. */
-    if (options && (options->context != QN_UNSET || !qn_place_has_process(s)))
-        p->context_asked = options->context;
-    bool named = options && options->options && strcmp(options->options, "{}") != 0;
-    if (named || (options && !qn_place_has_process(s))) {
-        free(p->options_asked);
-        p->options_asked = named ? qn_xstrdup(options->options) : NULL;
-        qn_place_note_again(p);
-        qn_place_note_options(p, row);
-    }
-    if (options && qn_place_has_process(s))
-        p->stale =
-            qn_place_wanted_context(p, row) != p->context || qn_place_wants_other_options(p, row);
-    p->stale |= other_files;
+    p->stale |= qn_place_has_process(s) && qn_place_has_other_files(p, row);
     qn_snapshot_unref(snap);
 
     p->ordered |= !a;
@@ -289,6 +294,7 @@ qn_err qn_inventory_admit(struct qn_inventory *inv, const char *name,
     struct qn_lease *x = qn_xcalloc(1, sizeof *x);
     x->place = p;
     x->slots = a ? a->slots : 0;
+    x->load = load;
     x->fn = fn;
     x->ctx = ctx;
     x->came_ms = p->used_ms = qn_now_ms();

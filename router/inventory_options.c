@@ -13,14 +13,6 @@
 
 enum { EVICT_IDLE_PRESET_S = 300, SECONDS_MAX = 31536000, COUNT_MAX = 100000 };
 
-void qn_place_layers(const struct place *p, const struct qn_model_row *row,
-                     const char *layers[static QN_OPTION_LAYERS])
-{
-    layers[0] = p->options_asked ? p->options_asked : "{}";
-    layers[1] = row->options;
-    layers[2] = p->inv->load_options;
-}
-
 /* The strongest layer that says something under this name; absent: none does. */
 static struct qn_jref strongest(const struct qn_jref *roots, const char *name)
 {
@@ -115,11 +107,14 @@ void qn_place_note_options(struct place *p, const struct qn_model_row *row)
     /* The name may have been given to a model of another type since. */
     if (type && !qn_place_has_process(qn_place_state(p)))
         p->type = type;
-    if (p->noted && qn_str_eq(p->noted, row->options))
+    const struct qn_place_load *load = qn_place_next_load(p);
+    uint64_t serial = load ? load->serial : 0;
+    if (p->noted && p->noted_load == serial && qn_str_eq(p->noted, row->options))
         return;
     free(p->noted);
     p->noted = qn_xstrdup(row->options);
-    qn_place_layers(p, row, layers);
+    p->noted_load = serial;
+    qn_place_layers(p, row, load, layers);
     for (int i = 0; i < QN_OPTION_LAYERS; i++)
         if (qn_json_parse(layers[i], strlen(layers[i]), &docs[i], NULL) == QN_OK)
             roots[i] = qn_json_root(docs[i]);

@@ -44,14 +44,16 @@ size_t qn_places_resident(struct qn_inventory *inv, const struct place *without,
 }
 
 /* What models may use together: the limit, and no more than they have now and the machine has left.
- * Places without a settled process have nothing yet that could be counted. */
+ * own: what the newcomer's process has, which leaves for it. Places without a settled process have
+ * nothing yet that could be counted. */
 static int64_t memory_budget(const struct qn_inventory *inv, const struct qn_resident *live,
-                             struct place *const *places, size_t n)
+                             struct place *const *places, size_t n, int64_t own)
 {
     int64_t limit = inv->config.memory_bytes;
     int64_t room = inv->config.free_memory ? inv->config.free_memory() : -1;
     if (limit <= 0 || room < 0 || inv->config.limit_is_wish)
         return limit;
+    room += own;
     for (size_t i = 0; i < n; i++) {
         enum qn_inst_state s = qn_place_state(places[i]);
         if (s == QN_INST_READY || s == QN_INST_DRAINING)
@@ -108,41 +110,37 @@ static void note_reason(struct place *p, const struct qn_plan *todo, struct plac
                  other->name);
 }
 
-static void refuse_for_memory(struct place *p, int64_t needs, int64_t may)
+static void say_memory(const struct place *p, int64_t needs, int64_t may, struct qn_error *e)
 {
-    struct qn_error e = {0};
-    qn_fail_param(&e, QN_ENOMEM, "model",
+    qn_fail_param(e, QN_ENOMEM, "model",
                   "model '%s' cannot be loaded: it needs about %lld MiB of memory, and models may "
                   "use %lld MiB now. Use a smaller model, a smaller quantisation or a smaller "
                   "context, end other programs, or raise the setting memory-limit",
                   p->name, (long long)(needs >> 20), (long long)(may >> 20));
-    qn_place_refuse(p, &e);
 }
 
 /* The params tell answers which of Lemonade's two conflicts it is. */
-static void refuse(struct place *p, const struct qn_plan *todo, struct place *const *places,
-                   size_t n)
+static void say_refusal(const struct place *p, const struct qn_plan *todo,
+                        struct place *const *places, size_t n, struct qn_error *e)
 {
-    struct qn_error e = {0};
     const struct place *other = todo->blocker < n ? places[todo->blocker] : NULL;
     char cause[QN_QUEUED_REASON_MAX];
     say_cause(p, todo->cause, other, cause);
     if (p->modest)
-        qn_fail_param(&e, QN_EBUSY, "model", "model '%s' is not loaded in another's place: %s",
+        qn_fail_param(e, QN_EBUSY, "model", "model '%s' is not loaded in another's place: %s",
                       p->name, cause);
     else if (!todo->kept)
-        qn_fail_param(&e, QN_ENOMEM, "model", "model '%s' cannot be loaded: %s", p->name, cause);
+        qn_fail_param(e, QN_ENOMEM, "model", "model '%s' cannot be loaded: %s", p->name, cause);
     else if (todo->cause == QN_CAUSE_GROUP || todo->cause == QN_CAUSE_DEVICE)
-        qn_fail_param(&e, QN_ECONFLICT, "groups",
+        qn_fail_param(e, QN_ECONFLICT, "groups",
                       "model '%s' cannot be loaded: %s, which stays loaded (it is pinned, or its "
                       "group persists). Unload it or unpin it first",
                       p->name, cause);
     else
-        qn_fail_param(&e, QN_ECONFLICT, "pinned",
+        qn_fail_param(e, QN_ECONFLICT, "pinned",
                       "model '%s' cannot be loaded: %s, and what is loaded is pinned. Unload a "
                       "model or unpin it first: `quince unpin MODEL`",
                       p->name, cause);
-    qn_place_refuse(p, &e);
 }
 
 /* ---- loading ---- */
@@ -184,10 +182,22 @@ static size_t hides_memory(const struct place *p, const struct qn_plan *todo, in
 /* What it needed when it ran last, if it is the same that shall run. */
 static int64_t needed_memory(struct place *p, const struct qn_model_row *row)
 {
-    int64_t context = qn_place_wanted_context(p, row);
-    bool same = p->measured_bytes > 0 && context == p->context &&
-                !qn_place_has_other_files(p, row) && !qn_place_wants_other_options(p, row);
-    return same ? p->measured_bytes : qn_place_estimate(p, context);
+    struct qn_place_want w;
+    bool known = qn_place_want(p, row, qn_place_next_load(p), &w, NULL) == QN_OK;
+    bool same = known && p->measured_bytes > 0 && qn_place_runs_with(p, &w) &&
+                !qn_place_has_other_files(p, row);
+    int64_t bytes = same ? p->measured_bytes : qn_place_estimate(p, w.context);
+    qn_place_want_deinit(&w);
+    return bytes;
+}
+
+/* What its process has now. */
+static int64_t own_memory(const struct place *p)
+{
+    if (qn_place_state(p) != QN_INST_READY)
+        return 0;
+    int64_t bytes = qn_child_status(p->child).memory_bytes;
+    return bytes > 0 ? bytes : qn_place_estimate(p, p->context);
 }
 
 /* What is to be done for a place, and of what that follows. */
@@ -207,11 +217,11 @@ static qn_err think(struct place *p, struct thought *t, struct qn_error *e)
     qn_err err = qn_inventory_find(inv, p->name, &snap, &row, e);
     if (err)
         return err;
-    t->needs = needed_memory(p, row);
     qn_place_note_options(p, row);
+    t->needs = needed_memory(p, row);
     qn_snapshot_unref(snap);
     t->n = qn_places_resident(inv, p, live, t->places);
-    t->may = memory_budget(inv, live, t->places, t->n);
+    t->may = memory_budget(inv, live, t->places, t->n, own_memory(p));
     t->todo = (struct qn_plan){0};
     struct qn_resident want = facts_of(p);
     want.memory_bytes = t->needs;
@@ -238,6 +248,25 @@ size_t qn_place_awaits(struct place *p, struct place **places, bool *awaited)
     return t.n;
 }
 
+/* False: it is refused, for this reason. */
+static bool may_load(const struct place *p, const struct thought *t, struct qn_error *why)
+{
+    if (t->todo.verdict != QN_PLAN_REFUSE ||
+        hides_memory(p, &t->todo, t->needs, t->places, t->n) < t->n)
+        return true;
+    if (t->todo.cause == QN_CAUSE_MEMORY && t->needs > t->may)
+        say_memory(p, t->needs, t->may, why);
+    else
+        say_refusal(p, &t->todo, t->places, t->n, why);
+    return false;
+}
+
+bool qn_place_may_restart(struct place *p, struct qn_error *why)
+{
+    struct thought t;
+    return think(p, &t, why) == QN_OK && may_load(p, &t, why);
+}
+
 void qn_place_plan(struct place *p, const struct qn_child_events *events)
 {
     struct thought t;
@@ -246,11 +275,15 @@ void qn_place_plan(struct place *p, const struct qn_child_events *events)
         qn_place_refuse(p, &e);
         return;
     }
+    if (!may_load(p, &t, &e)) {
+        qn_place_load_failed(p, qn_place_asked(p), &e);
+        return;
+    }
     switch (t.todo.verdict) {
     case QN_PLAN_LOAD:
         p->alone = false;
         if (qn_place_start(p, t.todo.threads, events, &e))
-            qn_place_refuse(p, &e);
+            qn_place_load_failed(p, qn_place_asked(p), &e);
         break;
     case QN_PLAN_EVICT:
         evict(p, &t.todo, t.places);
@@ -259,14 +292,9 @@ void qn_place_plan(struct place *p, const struct qn_child_events *events)
     case QN_PLAN_WAIT:
         hold_back(p, &t.todo, t.places, t.n);
         break;
-    case QN_PLAN_REFUSE:
-        if (hides_memory(p, &t.todo, t.needs, t.places, t.n) < t.n) {
-            t.todo.blocker = hides_memory(p, &t.todo, t.needs, t.places, t.n);
-            hold_back(p, &t.todo, t.places, t.n);
-        } else if (t.todo.cause == QN_CAUSE_MEMORY && t.needs > t.may)
-            refuse_for_memory(p, t.needs, t.may);
-        else
-            refuse(p, &t.todo, t.places, t.n);
+    case QN_PLAN_REFUSE: /* but a process that is loading may be counted wrongly */
+        t.todo.blocker = hides_memory(p, &t.todo, t.needs, t.places, t.n);
+        hold_back(p, &t.todo, t.places, t.n);
         break;
     }
 }

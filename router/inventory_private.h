@@ -11,6 +11,14 @@
 
 struct place;
 
+/* What a load asks for; see inventory_loads.c. It never changes. */
+struct qn_place_load {
+    int refs;
+    uint64_t serial; /* newer ones have greater ones; >= 1 */
+    int64_t context; /* QN_UNSET: as saved, or set */
+    char *options;   /* a JSON object; NULL: none */
+};
+
 struct qn_lease {
     struct qn_fair_item item; /* in place->waiting */
     struct place *place;
@@ -18,7 +26,8 @@ struct qn_lease {
     int64_t slots;                /* answers that it takes at once; 0: none, it only loads */
     int64_t came_ms, granted_ms;
     bool granted;
-    bool another; /* of a request that holds the model already */
+    bool another;               /* of a request that holds the model already */
+    struct qn_place_load *load; /* that it waits for; NULL: whatever the model is loaded with */
     qn_lease_fn fn;
     void *ctx;
 };
@@ -61,14 +70,17 @@ struct place {
     struct list held;
     size_t others_waiting; /* of the waiting: `another` of a request that has a lease */
     size_t loads_waiting;  /* of the waiting: those that take no slot */
+    size_t with_load;      /* of the waiting: those that have a load */
     int64_t used_slots;    /* by the held */
     int64_t slots;         /* of its last process; 0: it has had none yet */
     pid_t tenant;          /* the process that was granted last */
     int64_t tenant_ms;     /* since when */
     struct qn_mean answer_ms, load_ms;
-    int64_t context_asked; /* by a load; QN_UNSET: none */
-    char *options_asked;   /* by a load: a JSON object; NULL: none */
-    char *noted;           /* the saved options that were read last; NULL: read them again */
+    struct qn_place_load *kept;   /* of the last load that succeeded; NULL: it asked for nothing */
+    struct qn_place_load *trying; /* of the process that is being started; NULL: `kept` */
+    uint64_t started;             /* the serial of the newest load of all when that began */
+    char *noted;                  /* the saved options that were read last; NULL: read them again */
+    uint64_t noted_load;          /* with this load; 0: with none */
     struct qn_place_options house;
     enum qn_kind kind;
     const struct qn_group *group;      /* NULL: of none */
@@ -85,8 +97,7 @@ struct place {
     char engine[2 * QN_PACK_WORD_MAX + 2]; /* "RECIPE:BACKEND" of packs.h whose program the child
                                               runs, set when it is started; "": quince's own */
     char digest[QN_SHA256_HEX + 1]; /* of the file the child was started with; "": not known yet */
-    bool stale;     /* the running child has other settings or files than it should: restart it
-                       first */
+    bool stale;     /* the running child has other files than it should: restart it first */
     bool unloading; /* until its process has gone */
     bool ordered;   /* somebody has asked for the load that runs, not only for an answer */
     bool retry;   /* the last load failed, and somebody has asked again or for other files since */
@@ -121,11 +132,19 @@ struct qn_inventory {
     struct place *places;
     struct watcher *watchers;
     size_t n_waiting;
-    uint64_t tickets;
+    uint64_t tickets, loads;       /* the last ones that were given out */
     struct qn_timer *settle_timer; /* runs when settle is due */
     struct qn_timer *idle_timer;   /* runs when the first model's stay is over */
     int64_t idle_at_ms;
     struct qn_timer *pressure_timer; /* runs while models may be given up when memory is short */
+};
+
+/* What a child is to run with. */
+struct qn_place_want {
+    struct qn_buf options; /* a JSON object */
+    int64_t context; /* tokens, no more than the model was trained for; 0: the child chooses */
+    bool bridged;    /* behind quince-bridge: a server of somebody else's */
+    char engine[2 * QN_PACK_WORD_MAX + 2]; /* which of packs.h; "": none of them */
 };
 
 /* The number that a row's options or details, a JSON object, hold under a name; QN_UNSET: none. */
@@ -140,8 +159,12 @@ bool qn_place_has_process(enum qn_inst_state s);
 void qn_inventory_settle_soon(struct qn_inventory *inv);
 
 /* inventory_leases.c: who waits at a place. */
+struct qn_lease *qn_lease_of(struct qn_fair_item *x);
 /* Tells every waiting lease that it will not be granted. */
 void qn_place_refuse(struct place *p, const struct qn_error *why);
+/* The same for those that wait for this load; NULL: for those that wait for none. */
+void qn_place_refuse_load(struct place *p, const struct qn_place_load *load,
+                          const struct qn_error *why);
 /* The ticket of who has waited longest; somebody waits. */
 uint64_t qn_place_ticket(const struct place *p);
 /* A loaded model may go on serving those who came later than a newcomer who waits for its room, so
@@ -164,9 +187,6 @@ struct qn_queue_spot qn_place_spot(struct place *p, size_t waiting, size_t ahead
 
 /* inventory_options.c: what its options tell the house. */
 enum { QN_OPTION_LAYERS = 3 };
-/* What a load says, then what is saved for the model, then the settings: JSON objects, lent. */
-void qn_place_layers(const struct place *p, const struct qn_model_row *row,
-                     const char *layers[static QN_OPTION_LAYERS]);
 void qn_place_note_options(struct place *p, const struct qn_model_row *row);
 void qn_place_note_again(struct place *p); /* a layer other than the saved one has changed */
 void qn_inventory_note_options(struct qn_inventory *inv); /* of all places */
@@ -179,6 +199,9 @@ size_t qn_places_resident(struct qn_inventory *inv, const struct place *without,
 /* Who is in the way of loading a place that somebody waits for, without doing anything about it:
  * awaited[i] for each of the places with a process that must end its work before. 0: nobody. */
 size_t qn_place_awaits(struct place *p, struct place **places, bool *awaited);
+/* False with the reason: it could not be loaded as its leases ask, whatever else were to leave;
+ * what it has now counts as free. */
+bool qn_place_may_restart(struct place *p, struct qn_error *why);
 /* Loads a place that somebody waits for, evicts others first, or notes why it has to wait. */
 void qn_place_plan(struct place *p, const struct qn_child_events *events);
 /* A load has failed. True when others will leave, and it is tried once more. */
@@ -191,10 +214,47 @@ int64_t qn_place_stays_ms(const struct place *p); /* as qn_loaded has it */
 /* Starts the timers for what is loaded now. */
 void qn_inventory_watch_stays(struct qn_inventory *inv);
 
-/* inventory_start.c: with what a place's child is to run. */
-int64_t qn_place_wanted_context(const struct place *p, const struct qn_model_row *row);
-/* Options that cannot be made sense of are refused when the child is started with them. */
-bool qn_place_wants_other_options(const struct place *p, const struct qn_model_row *row);
+/* inventory_loads.c: what requests ask a model to be started with. */
+struct qn_place_load *qn_place_load_ref(struct qn_place_load *x); /* NULL allowed, and below */
+void qn_place_load_unref(struct qn_place_load *x);
+/* The newest load that a waiting lease has; NULL: none has one. Lent. */
+struct qn_place_load *qn_place_asked(const struct place *p);
+/* That, else the one that is being started or was started last: what counts now. MAY be NULL. */
+struct qn_place_load *qn_place_next_load(const struct place *p);
+/* True when what runs has to be started anew: with a load that came later, or with other files. */
+bool qn_place_restarts(const struct place *p);
+/* What a request asks for, checked before anything changes. *out: the load that its lease waits
+ * for; NULL: what runs will do. QN_EINVAL and others with the option as param. */
+qn_err qn_place_ask(struct place *p, const struct qn_model_row *row,
+                    const struct qn_load_options *o, struct qn_place_load **out,
+                    struct qn_error *e);
+void qn_place_load_begins(struct place *p); /* a process is started with what is asked for */
+void qn_place_load_ready(struct place *p);  /* and is ready */
+void qn_place_load_gone(struct place *p);   /* or has ended without having failed */
+/* What was asked for cannot be: its leases are refused, and the place is what it was before. load:
+ * NULL for what no lease has asked for. */
+void qn_place_load_failed(struct place *p, struct qn_place_load *load, const struct qn_error *why);
+void qn_place_load_forget(struct place *p); /* the model is unloaded on request */
+
+/* inventory_want.c: what a place's child is to run with. */
+/* What a load says (MAY be NULL), then what is saved for the model, then the settings: JSON
+ * objects, lent. */
+void qn_place_layers(const struct place *p, const struct qn_model_row *row,
+                     const struct qn_place_load *load, const char *layers[static QN_OPTION_LAYERS]);
+/* load MAY be NULL. QN_EINVAL and others with the option as param. Give *out to
+ * qn_place_want_deinit in any case. */
+qn_err qn_place_want(const struct place *p, const struct qn_model_row *row,
+                     const struct qn_place_load *load, struct qn_place_want *out,
+                     struct qn_error *e);
+void qn_place_want_deinit(struct qn_place_want *w);
+/* QN_EINVAL: a file that an option names cannot be read. A few system calls. */
+qn_err qn_place_want_files(struct qn_place_want *w, struct qn_error *e);
+/* Was its last process started with these options, whatever the context? */
+bool qn_place_has_options(const struct place *p, struct qn_place_want *w);
+/* Was its last process started with exactly that? */
+bool qn_place_runs_with(const struct place *p, struct qn_place_want *w);
+
+/* inventory_start.c: starting a place's child. */
 /* True when what runs is made of other files than the row names, or of a file that has been
  * replaced since. A sum that comes to be known only now is that of the file that runs. */
 bool qn_place_has_other_files(struct place *p, const struct qn_model_row *row);

@@ -19,7 +19,7 @@ static int64_t at_once(const struct place *p)
 /* Its process is there and stays as it is. */
 static bool is_loaded(const struct place *p)
 {
-    return qn_place_state(p) == QN_INST_READY && !p->stale;
+    return qn_place_state(p) == QN_INST_READY && !qn_place_restarts(p);
 }
 
 static int64_t loading_ms(const struct place *p)

@@ -44,35 +44,6 @@ const char *qn_load_option_idle(const char *name)
     return NULL;
 }
 
-qn_err qn_load_option_check(const struct qn_load_option *o, const struct qn_jref *v,
-                            struct qn_error *e)
-{
-    int64_t whole;
-    double number;
-    if (qn_json_type(v) <= QN_JSON_NULL)
-        return QN_OK;
-    if (qn_json_type(v) != o->type)
-        return qn_json_fail(v, e, "expected %s", qn_json_type_name(o->type));
-    if (o->max <= o->min)
-        return QN_OK;
-    return o->whole ? qn_json_i64(v, o->min, o->max, &whole, e)
-                    : qn_json_f64(v, (double)o->min, (double)o->max, &number, e);
-}
-
-qn_err qn_load_options_check(const struct qn_backend_type *type, const struct qn_jref *object,
-                             struct qn_error *e)
-{
-    int64_t tokens = -1;
-    struct qn_jref context = qn_json_get(object, "ctx_size");
-    qn_err err = qn_json_i64_opt(&context, -1, QN_CONTEXT_MAX, &tokens, e);
-    for (const struct qn_load_option *o = type ? type->load_options : NULL; o && o->name && !err;
-         o++) {
-        struct qn_jref v = qn_json_get(object, o->name);
-        err = qn_load_option_check(o, &v, e);
-    }
-    return err;
-}
-
 /* DATA_DIR/prefixes/NAME.prefix, the name without what a file's name must not hold. */
 static void cache_file(const struct qn_load_places *places, struct qn_buf *path)
 {
@@ -134,37 +105,18 @@ static qn_err write_weights(const struct qn_load_option *o, const struct qn_jref
     return QN_OK;
 }
 
-/* The child opens the files and judges what is in them; but it has another working folder than
- * whoever asks. */
-static qn_err check_adapters(const struct qn_jref *list, struct qn_error *e)
-{
-    struct qn_jref it;
-    if (qn_json_type(list) != QN_JSON_ARRAY)
-        return qn_json_fail(list, e, "expected an array of objects with path, name and scale");
-    for (bool more = qn_json_first(list, &it); more; more = qn_json_next(&it)) {
-        struct qn_jref path = qn_json_get(&it, "path");
-        const char *text;
-        qn_err err = qn_json_str(&path, &text, e);
-        if (err)
-            return err;
-        if (*text != '/')
-            return qn_json_fail(&path, e, "'%.200s' is not an absolute path of a GGUF file", text);
-    }
-    return QN_OK;
-}
-
 static qn_err write_option(const struct qn_load_option *o, const struct qn_jref *v,
                            const struct qn_load_places *places, struct qn_jw *w, struct qn_error *e)
 {
+    qn_err err = qn_load_option_check(o, v, e);
+    if (err)
+        return err;
     if (o->kind == QN_LOAD_MODEL)
         return write_model(o, v, places, w, e);
     if (o->kind == QN_LOAD_CACHE_FILE)
         return write_cache(o, v, places, w, e);
     if (o->kind == QN_LOAD_WEIGHT_CACHE)
         return write_weights(o, v, places, w, e);
-    qn_err err = o->kind == QN_LOAD_ADAPTERS ? check_adapters(v, e) : QN_OK;
-    if (err)
-        return err;
     struct qn_buf value;
     qn_buf_init(&value, VALUE_LIMIT);
     if (qn_json_print(v, &value))
@@ -212,7 +164,8 @@ void qn_load_options_plain(const struct qn_backend_type *type, const char *const
     qn_jw_obj(&w);
     for (const struct qn_load_option *o = type->load_options; o->name; o++) {
         bool engine = o->kind == QN_LOAD_HOUSE && o->type == QN_JSON_STRING;
-        bool said = o->kind != QN_LOAD_VALUE && !engine;
+        bool plain = o->kind == QN_LOAD_VALUE || o->kind == QN_LOAD_STRETCH || engine;
+        bool said = !plain;
         for (size_t i = 0; i < n && !said; i++) {
             struct qn_jref root = docs[i] ? qn_json_root(docs[i]) : (struct qn_jref){0};
             struct qn_jref v = qn_json_get(&root, o->name);

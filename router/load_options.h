@@ -1,5 +1,5 @@
 /* What a child is told to load with, besides its files and its context: the options of its backend
- * type, each from the strongest layer that names it. The child judges the values. Pure. */
+ * type, each from the strongest layer that names it, and which values they may have. Pure. */
 #ifndef QN_ROUTER_LOAD_OPTIONS_H
 #define QN_ROUTER_LOAD_OPTIONS_H
 
@@ -22,7 +22,8 @@ struct qn_load_places {
 void qn_load_options_of(const struct qn_backend_type *type, const struct qn_jref *object,
                         struct qn_buf *out);
 
-/* Is this a value that the option can have? null is one: it says nothing. QN_EINVAL. */
+/* Is this a value that the option can have? null is one: it says nothing. Looks at no file.
+ * QN_EINVAL with the place. */
 qn_err qn_load_option_check(const struct qn_load_option *o, const struct qn_jref *v,
                             struct qn_error *e);
 
@@ -32,14 +33,14 @@ const char *qn_load_option_idle(const char *name);
 
 enum { QN_CONTEXT_MAX = 16 * 1024 * 1024 };
 
-/* What is to be saved with a model: ctx_size and the options of its type must be of their types,
- * since one that is not would spoil every load; what else the object holds is other programs'
+/* ctx_size and the options of a model's type, to be saved with it or loaded with: a value that an
+ * option cannot have would spoil every load. What else the object holds is other programs'
  * business. type MAY be NULL. QN_EINVAL with the place. */
 qn_err qn_load_options_check(const struct qn_backend_type *type, const struct qn_jref *object,
                              struct qn_error *e);
 
 /* Appends the JSON object for the child. layers [n]: JSON objects, strongest first; what else they
- * hold, and null, is left out. QN_ENOTFOUND: a draft model that is not known; QN_EINVAL. */
+ * hold, and null, is left out. QN_EINVAL with the option as param. */
 qn_err qn_load_options_merge(const struct qn_backend_type *type, const char *const *layers,
                              size_t n, const struct qn_load_places *places, struct qn_buf *out,
                              struct qn_error *e);

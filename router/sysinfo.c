@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CPU_PAUSE_MS = 200, CARDS_MAX = 8 };
+enum { CPU_PAUSE_MS = 200, CARDS_MAX = 8, PROCESS_DEPTH_MAX = 3, CHILDREN_MAX = 64 };
 
 /* The line "NAME: n kB" of /proc/meminfo in bytes; -1: it is not there. */
 static int64_t meminfo(const char *name)
@@ -38,14 +38,41 @@ int64_t qn_used_memory(void)
     return total < 0 || left < 0 ? -1 : total - left;
 }
 
-int64_t qn_own_memory(void)
+static int64_t read_statm(const char *path)
 {
     long long size, resident;
-    FILE *f = fopen("/proc/self/statm", "re");
+    FILE *f = fopen(path, "re");
     int n = f ? fscanf(f, "%lld %lld", &size, &resident) : 0;
     if (f)
         fclose(f);
     return n == 2 ? resident * sysconf(_SC_PAGESIZE) : -1;
+}
+
+int64_t qn_own_memory(void)
+{
+    return read_statm("/proc/self/statm");
+}
+
+static int64_t memory_of(pid_t pid, int depth)
+{
+    char path[64];
+    long child;
+    snprintf(path, sizeof path, "/proc/%ld/statm", (long)pid);
+    int64_t sum = read_statm(path);
+    snprintf(path, sizeof path, "/proc/%ld/task/%ld/children", (long)pid, (long)pid);
+    FILE *f = sum >= 0 && depth < PROCESS_DEPTH_MAX ? fopen(path, "re") : NULL;
+    for (int i = 0; f && i < CHILDREN_MAX && fscanf(f, "%ld", &child) == 1; i++) {
+        int64_t bytes = memory_of((pid_t)child, depth + 1);
+        sum += bytes > 0 ? bytes : 0;
+    }
+    if (f)
+        fclose(f);
+    return sum;
+}
+
+int64_t qn_process_memory(pid_t pid)
+{
+    return pid > 0 ? memory_of(pid, 0) : -1;
 }
 
 double qn_cpu_percent(struct qn_cpu_meter *m, int64_t now_ms)

@@ -3,6 +3,7 @@
 #define QN_ROUTER_SYSINFO_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 /* Bytes that programs can still have without the machine beginning to swap (MemAvailable of
  * proc(5)); -1 when the system does not say. Takes microseconds. Any thread. */
@@ -16,6 +17,11 @@ int64_t qn_total_memory(void);
 
 /* Bytes of memory that this process has in use; -1: unknown. */
 int64_t qn_own_memory(void);
+
+/* Bytes of memory that a process and the processes that it has started have in use, pages of mapped
+ * files included, so that what several share counts several times; -1: unknown. Takes microseconds.
+ */
+int64_t qn_process_memory(pid_t pid);
 
 /* Share of all processors that was busy since the last reading that lies at least 0.2 s back, 0 to
  * 100; 0 at the first one. */

@@ -5,6 +5,9 @@
  * - load_until: loading ends when there is a file of this name
  * - load_fail: load ends with this message
  * - load_error: the name of its error (default "format")
+ * - load_fail_above: load ends so only when it is asked for more context than this
+ * - load_fail_option: load ends so only when it is asked for this option
+ * - load_fail_unless: load ends so only when there is no file of this name
  * - load_crash: die while loading
  * - last_words: lines written to stderr before load_crash, load_fail or crash_after
  * - exit: with this status instead of dying of SIGABRT
@@ -53,10 +56,12 @@ struct options {
     int64_t load_ms, tokens, token_ms, prefill_ms, slots, context, flood_log;
     int64_t crash_after, hang_after; /* -1: never */
     int64_t memory_mib;
-    int64_t exit;       /* -1: abort */
-    int64_t echo_piece; /* -1: none */
+    int64_t load_fail_above; /* -1: always */
+    int64_t exit;            /* -1: abort */
+    int64_t echo_piece;      /* -1: none */
     bool load_crash, never_ready, echo_job;
     struct qn_json *script; /* NULL: none; an array of at least one event */
+    char load_fail_option[64], load_fail_unless[1024]; /* "": none */
     char load_fail[256], load_error[32], fail[256], break_out[256], last_words[8192], word[65536];
     char load_until[1024], prefill_until[1024], second_until[1024], crash_when[1024]; /* "": none */
 };
@@ -103,6 +108,7 @@ static qn_err read_options(const char *path, struct options *o, struct qn_error 
                           .memory_mib = 1,
                           .crash_after = -1,
                           .hang_after = -1,
+                          .load_fail_above = -1,
                           .exit = -1,
                           .echo_piece = -1};
     strcpy(o->word, "word ");
@@ -127,6 +133,7 @@ static qn_err read_options(const char *path, struct options *o, struct qn_error 
         read_number(&root, "memory_mib", &o->memory_mib);
         read_number(&root, "crash_after", &o->crash_after);
         read_number(&root, "hang_after", &o->hang_after);
+        read_number(&root, "load_fail_above", &o->load_fail_above);
         read_number(&root, "exit", &o->exit);
         read_number(&root, "echo_piece", &o->echo_piece);
         struct qn_jref v = qn_json_get(&root, "load_crash");
@@ -140,6 +147,8 @@ static qn_err read_options(const char *path, struct options *o, struct qn_error 
             err = copy_json(&v, &o->script, e);
         read_text(&root, "load_fail", o->load_fail, sizeof o->load_fail);
         read_text(&root, "load_error", o->load_error, sizeof o->load_error);
+        read_text(&root, "load_fail_option", o->load_fail_option, sizeof o->load_fail_option);
+        read_text(&root, "load_fail_unless", o->load_fail_unless, sizeof o->load_fail_unless);
         read_text(&root, "fail", o->fail, sizeof o->fail);
         read_text(&root, "last_words", o->last_words, sizeof o->last_words);
         read_text(&root, "break_out", o->break_out, sizeof o->break_out);
@@ -163,6 +172,14 @@ static bool may_go_on(const char *path)
 static bool loads(const struct options *o, int64_t ms)
 {
     return o->never_ready || ms < o->load_ms || !may_go_on(o->load_until);
+}
+
+static bool fails(const struct options *o, const struct qn_load *opts)
+{
+    struct qn_jref v = qn_json_get(&opts->options, o->load_fail_option);
+    return o->load_fail[0] && opts->context > o->load_fail_above &&
+           (!o->load_fail_option[0] || qn_json_type(&v) > QN_JSON_NULL) &&
+           (!o->load_fail_unless[0] || !may_go_on(o->load_fail_unless));
 }
 
 static _Noreturn void die(const struct options *o)
@@ -191,10 +208,12 @@ static qn_err load(const struct qn_load *opts, struct qn_progress *p, void **sel
     }
     if (!err && f->o.load_crash)
         die(&f->o);
-    if (!err && f->o.load_fail[0]) {
+    if (!err && fails(&f->o, opts)) {
         fputs(f->o.last_words, stderr);
         qn_err code = f->o.load_error[0] ? qn_err_parse(f->o.load_error) : QN_EFORMAT;
-        err = qn_fail(e, code, "%s", f->o.load_fail);
+        err = f->o.load_fail_option[0]
+                  ? qn_fail_param(e, code, f->o.load_fail_option, "%s", f->o.load_fail)
+                  : qn_fail(e, code, "%s", f->o.load_fail);
     }
     if (err) {
         qn_json_free(f->o.script);

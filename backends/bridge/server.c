@@ -7,6 +7,7 @@
 #include "base/rand.h"
 #include "base/str.h"
 #include "child/sandbox.h"
+#include "contract/backend_types.h"
 #include "contract/server_args.h"
 
 #include <arpa/inet.h>
@@ -107,7 +108,7 @@ static qn_err llama_args(struct args *a, const struct qn_control *load,
     };
     int64_t slots = SLOTS;
     struct qn_jref v = qn_json_get(options, "slots");
-    qn_err err = qn_json_i64_opt(&v, 1, 256, &slots, e);
+    qn_err err = qn_json_i64_opt(&v, 1, QN_LOAD_SLOTS_MAX, &slots, e);
     add_pair(a, "--model", load->files.v[0]);
     add_pair(a, "--host", "127.0.0.1");
     add_number(a, "--port", port);

@@ -91,6 +91,7 @@ static void add_option(struct list *l, const struct qn_load_option *o, const str
     switch (o->kind) {
     case QN_LOAD_HOUSE:
     case QN_LOAD_VALUE:
+    case QN_LOAD_STRETCH:
         break;
     case QN_LOAD_MODEL:
         add_model(l, qn_json_raw_str(value));

@@ -117,6 +117,16 @@ static qn_err about_file(const char *path, struct qn_error *e)
     return qn_fail(e, why.code, "%s: %s%s", path, why.message, advice);
 }
 
+/* The option is at fault, and not the model that is loaded. */
+static qn_err about_draft(const char *path, struct qn_error *e)
+{
+    qn_err err = about_file(path, e);
+    struct qn_error why = *e;
+    if (why.param[0] || err == QN_ENOMEM)
+        return err;
+    return qn_fail_param(e, err, "draft_model", "the draft model cannot be used: %s", why.message);
+}
+
 /* The cache's memory for `tokens` tokens of one sequence. */
 static int64_t cache_bytes(const struct qn_lm *m, enum qn_dtype type, int64_t tokens)
 {
@@ -176,7 +186,7 @@ static qn_err load_draft(struct llm *m, const struct qn_llm_options *o, int64_t 
     if (!err)
         err = init_cache(&m->small, o->cache, pool, e);
     if (err)
-        return about_file(o->draft_model, e);
+        return about_draft(o->draft_model, e);
     if (qn_net_info(m->small.net)->state_bytes || qn_net_info(m->main.net)->state_bytes)
         return qn_fail_param(e, QN_EUNSUPPORTED, "draft_model",
                              "models with a recurrent state cannot take tokens back, so they "

@@ -7,6 +7,11 @@
 
 #include <stddef.h>
 
+_Static_assert((int)QN_LOAD_SLOTS_MAX <= (int)QN_BATCH_SEQS_MAX,
+               "the scheduler takes so many answers");
+_Static_assert((int)QN_LOAD_ADAPTERS_MAX <= (int)QN_ADAPTERS_MAX,
+               "a network takes so many adapters");
+
 enum kind { COUNT, TRUTH, TEXT, CACHE, STRETCH, ADAPTERS, WEIGHTS };
 
 static const struct row {
@@ -78,7 +83,7 @@ static qn_err read_value(const struct row *r, const struct qn_jref *v, void *at,
 {
     switch (r->kind) {
     case COUNT:
-        return qn_json_i64_opt(v, 1, QN_BATCH_SEQS_MAX, at, e);
+        return qn_json_i64_opt(v, 1, QN_LOAD_SLOTS_MAX, at, e);
     case TRUTH:
         return qn_json_bool_opt(v, at, e);
     case TEXT:

@@ -323,7 +323,7 @@ qn_err qn_decoder_load(struct qn_net **out, const struct qn_decoder_arch *arch,
         qn_net_free(net);
         return err;
     }
-    net->shape.context_train = qn_rope_context(stretch, net->shape.context_train);
+    net->shape.context_train = qn_stretch_context(stretch, net->shape.context_train);
     fill_info(net, w);
     *out = net;
     return QN_OK;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "engine/device.h"
 #include "engine/weights.h"
+#include "formats/stretch.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,16 +39,7 @@ typedef bool (*qn_net_progress)(void *ctx, double fraction);
 qn_err qn_net_load(struct qn_net **out, struct qn_weights *w, struct qn_device *dev, int max_chunk,
                    qn_net_progress progress, void *ctx, struct qn_error *e);
 
-/* Another stretching of the context than the file's: rotary positions are scaled by a factor. */
-struct qn_stretch {
-    enum { QN_STRETCH_NONE, QN_STRETCH_LINEAR, QN_STRETCH_YARN } kind;
-    float factor;     /* 1 and more */
-    int32_t original; /* tokens of the context that is stretched; 0: the trained one */
-};
-/* "none", "linear:4", "yarn:4" or "yarn:4:32768" (a factor, and the original context). QN_EINVAL.
- */
-qn_err qn_stretch_parse(const char *text, struct qn_stretch *out, struct qn_error *e);
-/* qn_net_load with it; NULL: as the file says. */
+/* qn_net_load with another stretching of the context than the file's; NULL: as the file says. */
 qn_err qn_net_load_stretched(struct qn_net **out, struct qn_weights *w, struct qn_device *dev,
                              int max_chunk, const struct qn_stretch *stretch,
                              qn_net_progress progress, void *ctx, struct qn_error *e);

@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 struct qn_loader;
-struct qn_stretch;
 
 /* One way to rotate; a net has one or more of them, and each layer uses one or none. */
 struct qn_rope {
@@ -40,8 +39,6 @@ qn_err qn_rope_load_axes(struct qn_rope *r, struct qn_loader *l, bool interleave
 /* freq[i] = base^(-2i/dim), scaled as the file's metadata and its rotary divisors say. QN_EFORMAT,
  * QN_EUNSUPPORTED (a scaling this version does not know). */
 qn_err qn_rope_load(struct qn_rope *r, struct qn_loader *l, const struct qn_rope_form *form);
-/* What becomes of a trained context. stretch MAY be NULL. */
-int32_t qn_rope_context(const struct qn_stretch *stretch, int32_t trained);
 void qn_rope_deinit(struct qn_rope *r);
 
 #endif

@@ -9,6 +9,19 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* The first are those of quince's own engine, the others llama-server's. */
+enum { CACHE_TYPES_OWN = 4 };
+static const char *const cache_types[] = {"f16",  "q8_0",   "q4_0", "f32",  "bf16",
+                                          "q4_1", "iq4_nl", "q5_0", "q5_1", NULL};
+
+bool qn_cache_type_own(const char *name)
+{
+    for (size_t i = 0; i < CACHE_TYPES_OWN; i++)
+        if (qn_str_ieq(cache_types[i], name))
+            return true;
+    return false;
+}
+
 /* What 32 numbers of a cache take. */
 static int64_t cache_block_bytes(const char *type)
 {
@@ -17,7 +30,7 @@ static int64_t cache_block_bytes(const char *type)
         int64_t bytes;
     } known[] = {{"q8_0", 34}, {"q4_0", 18}, {"f32", 128}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (type && qn_str_eq(type, known[i].name))
+        if (type && qn_str_ieq(type, known[i].name))
             return known[i].bytes;
     return 64;
 }
@@ -50,15 +63,15 @@ static int64_t media_memory(const struct qn_memory_facts *f)
 /* What holds for a model of any type, and is the router's business. */
 /* clang-format off */
 #define OPTION(name_, kind_, type_) {.name = name_, .kind = QN_LOAD_##kind_, .type = QN_JSON_##type_}
-#define RANGE(name_, min_, max_, whole_) \
-    {.name = name_, .kind = QN_LOAD_HOUSE, .type = QN_JSON_NUMBER, .min = min_, .max = max_, .whole = whole_}
+#define RANGE(name_, kind_, min_, max_, whole_) \
+    {.name = name_, .kind = QN_LOAD_##kind_, .type = QN_JSON_NUMBER, .min = min_, .max = max_, .whole = whole_}
 #define HOUSE_OPTIONS                                     \
     OPTION("pinned", HOUSE, BOOL),                        \
-    RANGE("max_concurrent", 0, 100000, true),             \
-    RANGE("max_queue", -1, 100000, true),                 \
+    RANGE("max_concurrent", HOUSE, 0, 100000, true),             \
+    RANGE("max_queue", HOUSE, -1, 100000, true),                 \
     OPTION("auto_evict", HOUSE, BOOL),                    \
-    RANGE("evict_idle_timeout", 0, 31536000, false),      \
-    RANGE("evict_weight_factor", 0, 1000000000, false)
+    RANGE("evict_idle_timeout", HOUSE, 0, 31536000, false),      \
+    RANGE("evict_weight_factor", HOUSE, 0, 1000000000, false)
 /* clang-format on */
 
 static const struct qn_load_option media_options[] = {
@@ -75,10 +88,10 @@ static const struct qn_load_option asr_options[] = {
 static const struct qn_load_option image_options[] = {
     OPTION("sd-cpp_backend", HOUSE, STRING),
     OPTION("sdcpp_args", HOUSE, STRING),
-    RANGE("steps", 1, QN_JOB_STEPS_MAX, true),
-    RANGE("cfg_scale", 0, 100, false),
-    RANGE("width", QN_JOB_SIDE_MIN, QN_JOB_SIDE_MAX, true),
-    RANGE("height", QN_JOB_SIDE_MIN, QN_JOB_SIDE_MAX, true),
+    RANGE("steps", HOUSE, 1, QN_JOB_STEPS_MAX, true),
+    RANGE("cfg_scale", HOUSE, 0, 100, false),
+    RANGE("width", HOUSE, QN_JOB_SIDE_MIN, QN_JOB_SIDE_MAX, true),
+    RANGE("height", HOUSE, QN_JOB_SIDE_MIN, QN_JOB_SIDE_MAX, true),
     HOUSE_OPTIONS,
     OPTION(NULL, VALUE, ABSENT),
 };
@@ -92,15 +105,15 @@ static int64_t remote_memory(const struct qn_memory_facts *f)
 }
 
 static const struct qn_load_option llm_options[] = {
-    OPTION("slots", VALUE, NUMBER),
-    OPTION("cache_type", VALUE, STRING),
+    RANGE("slots", VALUE, 1, QN_LOAD_SLOTS_MAX, true),
+    {.name = "cache_type", .kind = QN_LOAD_VALUE, .type = QN_JSON_STRING, .words = cache_types},
     OPTION("speculate", VALUE, BOOL),
     OPTION("context_shift", VALUE, BOOL),
     OPTION("draft_model", MODEL, STRING),
     OPTION("prefix_cache", CACHE_FILE, BOOL),
-    OPTION("rope_scaling", VALUE, STRING),
+    OPTION("rope_scaling", STRETCH, STRING),
     OPTION("lora", ADAPTERS, ARRAY),
-    OPTION("weight_cache", WEIGHT_CACHE, NUMBER),
+    RANGE("weight_cache", WEIGHT_CACHE, 0, QN_WEIGHT_CACHE_GIB_MAX, true),
     OPTION("llamacpp_backend", HOUSE, STRING),
     OPTION("llamacpp_args", HOUSE, STRING),
     HOUSE_OPTIONS,

@@ -21,20 +21,26 @@ struct qn_memory_facts {
 enum qn_load_kind {
     QN_LOAD_VALUE,        /* as it is */
     QN_LOAD_MODEL,        /* the name of a model becomes its file; "": none */
+    QN_LOAD_STRETCH,      /* as it is: a text that formats/stretch.h reads */
     QN_LOAD_ADAPTERS,     /* a list of files on this machine: [{"path", "name", "scale"}] */
     QN_LOAD_CACHE_FILE,   /* true becomes a file in the server's data folder, false is left out */
     QN_LOAD_WEIGHT_CACHE, /* a number of GiB becomes {"folder", "gib"}, 0 is left out */
     QN_LOAD_HOUSE         /* not at all: the router itself obeys it (router/inventory_options.c) */
 };
 
-enum { QN_WEIGHT_CACHE_GIB_MAX = 1 << 20 };
+enum {
+    QN_WEIGHT_CACHE_GIB_MAX = 1 << 20,
+    QN_LOAD_SLOTS_MAX = 256,  /* answers of one model at a time */
+    QN_LOAD_ADAPTERS_MAX = 16 /* of one model */
+};
 
 struct qn_load_option {
     const char *name; /* in load requests, among a model's saved options, and for the child */
     enum qn_load_kind kind;
-    enum qn_json_type type; /* of its value in requests */
-    int64_t min, max;       /* of a number, where max > min; else the child judges it */
-    bool whole;             /* such a number has no fraction */
+    enum qn_json_type type;   /* of its value in requests */
+    int64_t min, max;         /* of a number, where max > min */
+    bool whole;               /* such a number has no fraction */
+    const char *const *words; /* that a text may be, ends with NULL; NULL: any */
 };
 
 struct qn_backend_type {
@@ -50,6 +56,9 @@ struct qn_backend_type {
 };
 
 const struct qn_backend_type *qn_backend_type_find(const char *type); /* NULL when unknown */
+/* Does quince's own engine keep keys and values in this type? Servers of others know more of them.
+ */
+bool qn_cache_type_own(const char *name);
 /* The type that runs a recipe's models; NULL when there is none, or when its binary is missing. */
 const struct qn_backend_type *qn_backend_type_of(const char *recipe);
 /* Looks which of the optional binaries lie in dir; until then all count as there. Before any thread

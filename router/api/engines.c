@@ -197,6 +197,9 @@ struct asker {
     char *file; /* of one that is being removed */
     char *options;
     int64_t context;
+    bool is_new;         /* no model had its name before */
+    struct qn_error why; /* it could not be loaded */
+    bool tried;          /* and a process had begun to */
 };
 
 static void asker_free(struct asker *a)
@@ -249,6 +252,38 @@ static void load_gone(void *ctx)
     asker_free(ctx); /* gives the waiting lease back; a load that runs goes on */
 }
 
+static void intake_gone(void *ctx)
+{
+    ((struct asker *)ctx)->http = NULL; /* the intake cannot be called off */
+}
+
+/* It was new, and is not known any more. */
+static void taken_back(void *ctx, const struct qn_error *e)
+{
+    struct asker *a = ctx;
+    if (e)
+        qn_warn("engines", "model=%s could not be removed: %s", a->name, e->message);
+    else if (!a->sv->closed)
+        qn_inventory_changed(a->sv->inventory, a->name);
+    if (a->http)
+        refuse(a, &a->why, a->tried);
+    else
+        asker_free(a);
+}
+
+/* An engine that cannot be loaded is not added; one that was there before stays. */
+static void give_up(struct asker *a, const struct qn_error *e, bool tried)
+{
+    if (!a->is_new) {
+        refuse(a, e, tried);
+        return;
+    }
+    a->why = *e;
+    a->tried = tried;
+    qn_http_on_gone(a->http, intake_gone, a);
+    qn_catalog_remove(a->sv->catalog, a->name, taken_back, a);
+}
+
 static void loaded(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;
@@ -257,12 +292,7 @@ static void loaded(void *ctx, const struct qn_error *e)
         return;
     }
     a->lease = NULL;
-    refuse(a, e, true);
-}
-
-static void intake_gone(void *ctx)
-{
-    ((struct asker *)ctx)->http = NULL; /* the intake cannot be called off */
+    give_up(a, e, true);
 }
 
 /* What the intake says of the model is told in this API's words. */
@@ -293,7 +323,7 @@ static void load(void *ctx, const struct qn_error *e)
         qn_warn("engines", "model=%s saving its options failed: %s", a->name, e->message);
     struct qn_load_options options = {.context = a->context};
     if (qn_inventory_acquire(a->sv->inventory, a->name, &options, loaded, a, &a->lease, &why))
-        refuse(a, &why, false);
+        give_up(a, &why, false);
     else
         qn_http_on_gone(a->http, load_gone, a);
 }
@@ -355,6 +385,14 @@ static char *write_options(const struct wish *wish)
     return qn_buf_take(&out);
 }
 
+static bool is_new(const struct qn_services *sv, const char *name)
+{
+    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    bool none = !qn_snapshot_find(snap, name);
+    qn_snapshot_unref(snap);
+    return none;
+}
+
 void qn_api_engine_add(struct qn_services *sv, struct qn_http *h, const char *id)
 {
     struct qn_json *doc;
@@ -380,6 +418,7 @@ void qn_api_engine_add(struct qn_services *sv, struct qn_http *h, const char *id
         a->name = name.overflow ? qn_xstrdup(wish.id) : qn_xstrdup(qn_buf_cstr(&name));
         a->options = write_options(&wish);
         a->context = wish.context;
+        a->is_new = is_new(sv, a->name);
         qn_buf_deinit(&name);
         qn_http_on_gone(h, intake_gone, a);
         qn_intake_file(sv->intake, a->name, wish.path, "llamacpp", NULL, registered, a);

@@ -48,6 +48,14 @@ static void write_inside(struct qn_jw *w, const struct qn_loaded *m, const struc
     qn_jw_kstr(w, "reason", *m->reason ? m->reason : NULL);
 }
 
+/* What the process really has of memory, beside what it has planned. */
+static void write_resident(struct qn_jw *w, const struct qn_loaded *m)
+{
+    int64_t bytes = qn_process_memory(m->status.pid);
+    if (bytes >= 0)
+        qn_jw_ki64(w, "resident_bytes", bytes);
+}
+
 /* row is NULL for a model that has left the catalog while it is loaded. */
 static void write_loaded(struct qn_jw *w, const struct qn_loaded *m, const struct qn_model_row *row,
                          bool stranger)
@@ -77,6 +85,7 @@ static void write_loaded(struct qn_jw *w, const struct qn_loaded *m, const struc
     if (ready) {
         qn_jw_ki64(w, "max_context_window", m->status.context);
         qn_jw_ki64(w, "memory_bytes", m->status.memory_bytes);
+        write_resident(w, m);
         qn_jw_ki64(w, "slots", m->status.slots);
         qn_jw_ki64(w, "threads", m->status.threads);
         qn_jw_ki64(w, "load_ms", m->status.load_ms);

@@ -4,7 +4,6 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "contract/job.h"
-#include "contract/server_args.h"
 #include "router/answer.h"
 #include "router/api/pull.h"
 #include "router/dialects/keep_alive.h"
@@ -13,10 +12,11 @@
 #include "router/may_open.h"
 #include "router/pull_first.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONTEXT_MAX = 16 * 1024 * 1024, OPTIONS_MAX = 64 * 1024 };
+enum { OPTIONS_MAX = 64 * 1024 };
 
 struct asker {
     struct qn_services *sv;
@@ -24,7 +24,10 @@ struct asker {
     struct qn_lease *lease;
     char *name;      /* as asked; NULL: unload all */
     char *options;   /* that a successful load saves, a JSON object; NULL: none */
-    int64_t context; /* with them; QN_UNSET: none */
+    char *named;     /* what the request names, a JSON object; NULL: nothing */
+    int64_t context; /* that a successful load saves with them; QN_UNSET: none */
+    int64_t asked;   /* context that the request names; QN_UNSET, or 0: none */
+    int64_t runs;    /* context that it has got; 0: it has none */
     int64_t keep_ms; /* how long it stays; QN_UNSET: as it is */
     bool saving;     /* until then nothing is freed */
 };
@@ -34,6 +37,7 @@ static void asker_free(struct asker *a)
     qn_lease_release(a->lease);
     free(a->name);
     free(a->options);
+    free(a->named);
     free(a);
 }
 
@@ -54,25 +58,14 @@ static void answer(struct asker *a, const char *message)
         qn_jw_kstr(&w, "recipe", row->recipe);
     }
     qn_snapshot_unref(snap);
+    if (a->runs > 0)
+        qn_jw_ki64(&w, "ctx_size", a->runs);
+    if (a->runs > 0 && a->asked > a->runs)
+        qn_jw_ki64(&w, "requested_ctx_size", a->asked);
     qn_jw_obj_end(&w);
     qn_http_on_gone(a->http, NULL, NULL);
     qn_answer_json(a->http, 200, &body);
     qn_buf_deinit(&body);
-}
-
-/* Arguments for a server of somebody else's, which quince may have to refuse. */
-static qn_err check_arguments(const struct qn_backend_type *type, const struct qn_jref *body,
-                              struct qn_error *e)
-{
-    const struct qn_server_kind *kind = qn_server_kind_of_type(type->type);
-    struct qn_jref args = qn_json_get(body, kind ? kind->args_option : "");
-    struct qn_strings words;
-    if (!kind || qn_json_type(&args) != QN_JSON_STRING)
-        return QN_OK;
-    struct qn_arena *arena = qn_arena_new(OPTIONS_MAX);
-    qn_err err = qn_server_args_read(kind, qn_json_raw_str(&args), arena, &words, e);
-    qn_arena_free(arena);
-    return err;
 }
 
 /* The options of the model's backend type that the request names. */
@@ -85,19 +78,11 @@ static qn_err read_options(struct qn_services *sv, const char *name, const struc
     if (err)
         return err;
     const struct qn_backend_type *type = qn_backend_type_find(row->type);
-    /* What the child obeys it judges itself. */
-    for (const struct qn_load_option *o = type ? type->load_options : NULL; o && o->name && !err;
-         o++) {
-        struct qn_jref v = qn_json_get(body, o->name);
-        if (o->kind == QN_LOAD_HOUSE)
-            err = qn_load_option_check(o, &v, e);
-    }
+    err = qn_load_options_check(type, body, e);
     if (type)
         qn_load_options_of(type, body, out);
     else
         qn_buf_str(out, "{}");
-    if (type && !err)
-        err = check_arguments(type, body, e);
     qn_snapshot_unref(snap);
     if (err)
         return err;
@@ -197,6 +182,20 @@ static void load_saved(void *ctx, const struct qn_error *e)
     load_answer(a);
 }
 
+/* Is the load's failure about an option that this very request names? */
+static bool is_own_fault(const struct asker *a, const struct qn_error *e)
+{
+    char option[QN_ERROR_PARAM_MAX];
+    struct qn_json *doc;
+    if (!a->named || qn_json_parse(a->named, strlen(a->named), &doc, NULL))
+        return false;
+    snprintf(option, sizeof option, "%.*s", (int)strcspn(e->param, ".["), e->param);
+    struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, option);
+    bool named = *option && qn_json_type(&v) > QN_JSON_NULL;
+    qn_json_free(doc);
+    return named;
+}
+
 static void load_done(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;
@@ -206,13 +205,14 @@ static void load_done(void *ctx, const struct qn_error *e)
         qn_answer_problem(a->http,
                           &(struct qn_problem){
                               .error = e,
-                              .loading = true,
+                              .loading = !is_own_fault(a, e),
                               .model = a->name,
                               .evidence = qn_inventory_evidence(a->sv->inventory, a->name, e),
                           });
         asker_free(a);
         return;
     }
+    a->runs = qn_child_status(qn_lease_child(a->lease)).context;
     if (a->keep_ms != QN_UNSET)
         qn_lease_keep(a->lease, a->keep_ms);
     const struct qn_load_options options = {.context = a->context, .options = a->options};
@@ -294,7 +294,7 @@ void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id)
         err = qn_json_str(&v, &name, &e);
         v = qn_json_get(&root, "ctx_size");
         if (!err)
-            err = qn_json_i64_opt(&v, -1, CONTEXT_MAX, &options.context, &e);
+            err = qn_json_i64_opt(&v, -1, QN_CONTEXT_MAX, &options.context, &e);
         if (!err && qn_json_type(&v) == QN_JSON_NUMBER && options.context < 0)
             options.context = 0; /* as newer clients say that the model may choose */
         v = qn_json_get(&root, "save_options");
@@ -322,6 +322,8 @@ void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id)
         a->sv = sv;
         a->http = h;
         a->name = qn_xstrdup(name);
+        a->named = qn_xstrdup(options.options);
+        a->asked = options.context;
         a->options = to_save(doc, save, options.options);
         a->context = save ? options.context : QN_UNSET;
         a->keep_ms = keep_ms;

@@ -188,7 +188,10 @@ static void write_loaded(struct qn_jw *w, struct qn_arena *arena, const struct q
     qn_ollama_time(w, "expires_at", qn_wall_ms() + (m->stays_ms < 0 ? for_ever_ms : m->stays_ms));
     qn_jw_ki64(w, "size_vram", m->status.gpu_bytes);
     qn_jw_ki64(w, "context_length", m->status.context);
-    qn_jw_kstr(w, "status", m->state); /* of ours: Ollama's clients leave it aside */
+    int64_t resident = qn_process_memory(m->status.pid);
+    if (resident >= 0)
+        qn_jw_ki64(w, "resident_bytes", resident); /* of ours, as is the next */
+    qn_jw_kstr(w, "status", m->state);             /* of ours: Ollama's clients leave it aside */
     if (*m->reason)
         qn_jw_kstr(w, "reason", m->reason);
     qn_jw_obj_end(w);

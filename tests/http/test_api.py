@@ -315,7 +315,7 @@ def test_a_model_that_does_not_fit(house):
     reply = server.post("/v1/load", {"model_name": model, "ctx_size": 100000})
     assert reply.status == 503
     assert "500 MiB" in reply.json["error"]["message"] and "smaller" in reply.json["error"]["message"]
-    assert server.chat(model).status == 503  # the load's wish still holds
+    assert server.chat(model).status == 200  # what that load asked for ended with it
     assert server.post("/v1/load", {"model_name": model, "ctx_size": 100}).status == 200
 
 

@@ -1,0 +1,29 @@
+/* How the option rope_scaling is written: another stretching of a model's context than its file's,
+ * by which rotary positions are scaled. Pure. */
+#ifndef QN_FORMATS_STRETCH_H
+#define QN_FORMATS_STRETCH_H
+
+#include "base/error.h"
+
+#include <stdint.h>
+
+enum {
+    QN_STRETCH_FACTOR_MAX = 1024,
+    QN_STRETCH_CONTEXT_MAX = 1 << 24 /* tokens */
+};
+
+struct qn_stretch {
+    enum { QN_STRETCH_NONE, QN_STRETCH_LINEAR, QN_STRETCH_YARN } kind;
+    float factor;     /* 1 and more */
+    int32_t original; /* tokens of the context that is stretched; 0: the trained one */
+};
+
+/* "none", "linear:4", "yarn:4" or "yarn:4:32768" (a factor, and the original context). QN_EINVAL.
+ */
+qn_err qn_stretch_parse(const char *text, struct qn_stretch *out, struct qn_error *e);
+
+/* Tokens that a context of `trained` tokens becomes, at most QN_STRETCH_CONTEXT_MAX. stretch MAY be
+ * NULL: it stays as it is. */
+int32_t qn_stretch_context(const struct qn_stretch *stretch, int32_t trained);
+
+#endif

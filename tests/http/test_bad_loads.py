@@ -1,0 +1,313 @@
+"""One bad load never makes a model unusable: what a load asks for lives no longer than that load."""
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+from conftest import BUILD, ROOT, Server, fake_model, gguf, wait_until
+
+
+def loaded(server):
+    """The models of the health report by name."""
+    return {m["model_name"]: m for m in server.get("/v1/health").json["all_models_loaded"]}
+
+
+def load(server, name, **options):
+    return server.post("/v1/load", {"model_name": name, **options})
+
+
+def unloaded(server, name):
+    server.post("/v1/unload", {"model_name": name})
+    wait_until(lambda: name not in loaded(server), what="unloaded")
+
+
+@pytest.mark.parametrize("option, value", [
+    ("slots", 1000), ("slots", 0), ("slots", "2"), ("cache_type", "zz"), ("cache_type", 8), ("speculate", "yes"),
+    ("lora", [{"path": "/nonexistent/adapter.gguf"}]), ("lora", "/nonexistent/adapter.gguf"), ("lora", [{"path": "/"}]),
+    ("lora", [{"path": "/etc/passwd", "scale": "much"}]), ("lora", [{"path": "/etc/passwd", "name": ""}]),
+    ("draft_model", "nobody"), ("draft_model", 5), ("rope_scaling", "spiral:2"), ("prefix_cache", "here"),
+    ("weight_cache", -1), ("llamacpp_backend", "nobody"), ("llamacpp_backend", 3), ("llamacpp_args", '"open'),
+    ("ctx_size", -5), ("max_queue", "long"),
+])
+def test_a_refused_option_leaves_the_model_as_it_runs(house, option, value):
+    server = house.start()
+    name = house.model(server, "m")
+    assert load(server, name, ctx_size=77).status == 200
+    before = loaded(server)[name]
+    reply = load(server, name, **{option: value})
+    assert 400 <= reply.status < 500, reply.body
+    error = reply.json["error"]
+    assert (error["param"] or "").startswith(option), error
+    after = loaded(server)[name]
+    assert after["pid"] == before["pid"] and after["recipe_options"] == before["recipe_options"]
+    assert server.chat(name).status == 200 and load(server, name).status == 200
+    assert loaded(server)[name]["pid"] == before["pid"]
+    # Nothing of it is left for the next start of the model either.
+    unloaded(server, name)
+    assert server.chat(name).status == 200
+
+
+def test_a_refused_option_of_a_model_that_does_not_run(house):
+    server = house.start()
+    name = house.model(server, "m")
+    assert load(server, name, cache_type="zz").status == 400
+    assert server.chat(name).status == 200
+
+
+def test_a_remote_model_is_no_draft_model(house):
+    server = house.start()
+    name = house.model(server, "m")
+    remote = server.post("/v1/models/register", {"model_name": "user.far", "recipe": "remote",
+                                                 "base_url": "http://127.0.0.1:9/v1"})
+    assert remote.status == 200, remote.body
+    assert server.chat(name).status == 200
+    pid = loaded(server)[name]["pid"]
+    reply = load(server, name, draft_model="user.far")
+    assert reply.status == 400 and reply.json["error"]["param"] == "draft_model", reply.body
+    assert loaded(server)[name]["pid"] == pid and server.chat(name).status == 200
+
+
+@pytest.mark.parametrize("route, body", [
+    ("/api/generate", {"prompt": "hello", "stream": False, "options": {"num_ctx": 262144}}),
+    ("/api/chat", {"messages": [{"role": "user", "content": "hello"}], "stream": False, "options": {"num_ctx": 262144}}),
+    ("/v1/chat/completions", {"messages": [{"role": "user", "content": "hello"}], "ctx_size": 262144}),
+    ("/v1/load", {"ctx_size": 262144}),
+])
+def test_a_context_that_no_memory_holds(house, route, body):
+    server = house.start("--memory-limit", "2000")
+    name = house.model(server, "m")
+    assert server.chat(name).status == 200
+    pid = loaded(server)[name]["pid"]
+    reply = server.post(route, {"model": name, "model_name": name, **body})
+    assert reply.status == 503, reply.body
+    assert loaded(server)[name]["pid"] == pid
+    assert server.chat(name).status == 200 and loaded(server)[name]["pid"] == pid
+    unloaded(server, name)
+    assert server.chat(name).status == 200
+
+
+def test_a_load_that_its_process_refuses_ends_alone(house):
+    """The healthy configuration comes back for the next request, and is not blamed for the failure."""
+    server = house.start()
+    name = house.model(server, "m", load_fail="there is no memory for so much", load_error="out_of_memory", load_fail_above=500)
+    assert load(server, name, ctx_size=300).status == 200
+    reply = load(server, name, ctx_size=5000)
+    assert reply.status == 503 and "no memory" in reply.json["error"]["message"], reply.body
+    assert not server.get("/v1/health").json["failed_models"]
+    assert server.chat(name).status == 200
+    assert loaded(server)[name]["max_context_window"] == 300
+    assert server.post("/api/generate", {"model": name, "prompt": "x", "stream": False,
+                                         "options": {"num_ctx": 5000}}).status == 503
+    assert server.chat(name).status == 200
+    assert loaded(server)[name]["max_context_window"] == 300
+
+
+def test_others_do_not_hear_of_a_load_that_is_not_theirs(house):
+    """A request that waits while another's load fails is served as if that load had never been asked for."""
+    server = house.start()
+    gate = house.tmp_path / "gate"
+    name = house.model(server, "m", load_fail="no", load_fail_above=500, slots=1, second_until=str(gate), tokens=3)
+    busy, response = server.stream(name)
+    assert response.status == 200 and response.readline()
+    held = server.connect()
+    held.request("POST", "/v1/load", json.dumps({"model_name": name, "ctx_size": 5000}),
+                 {"Content-Type": "application/json"})
+    wait_until(lambda: loaded(server)[name]["requests_waiting"] == 1, what="the load waits")
+    plain = server.connect()
+    plain.request("POST", "/v1/chat/completions",
+                  json.dumps({"model": name, "messages": [{"role": "user", "content": "hello"}]}),
+                  {"Content-Type": "application/json"})
+    wait_until(lambda: loaded(server)[name]["requests_waiting"] == 2, what="the chat waits")
+    gate.touch()
+    assert held.getresponse().status == 500
+    assert plain.getresponse().status == 200
+    for connection in (busy, held, plain):
+        connection.close()
+
+
+def test_a_load_whose_client_leaves_the_queue_is_forgotten(house):
+    server = house.start()
+    gate = house.tmp_path / "gate"
+    name = house.model(server, "m", slots=1, second_until=str(gate), tokens=3)
+    busy, response = server.stream(name)
+    assert response.status == 200 and response.readline()
+    pid = loaded(server)[name]["pid"]
+    leaver = server.connect()
+    leaver.request("POST", "/v1/load", json.dumps({"model_name": name, "ctx_size": 333}),
+                   {"Content-Type": "application/json"})
+    wait_until(lambda: loaded(server)[name]["requests_waiting"] == 1, what="the load waits")
+    leaver.close()
+    wait_until(lambda: loaded(server)[name]["requests_waiting"] == 0, what="it has left")
+    gate.touch()
+    response.read()
+    busy.close()
+    assert server.chat(name).status == 200
+    after = loaded(server)[name]
+    assert after["pid"] == pid and after["max_context_window"] == 1000
+
+
+def test_an_option_that_goes_bad_later(house):
+    """What a load has asked for is given up when the model cannot be started with it any more."""
+    server = house.start()
+    good = house.tmp_path / "good"
+    good.touch()
+    name = house.model(server, "m", load_fail="the cache is damaged", load_fail_option="slots", load_fail_unless=str(good))
+    assert load(server, name, slots=3).status == 200
+    good.unlink()
+    os.kill(loaded(server)[name]["pid"], signal.SIGKILL)
+    reply = wait_until(lambda: (r := server.chat(name)).status != 200 and r, what="the failure is told")
+    assert reply.status == 409 and reply.json["error"]["param"] == "slots", reply.body
+    assert server.chat(name).status == 200
+
+
+def test_a_saved_option_that_goes_bad_is_told_by_its_name(house):
+    server = house.start()
+    good = house.tmp_path / "good"
+    good.touch()
+    name = house.model(server, "m", load_fail="the draft model is damaged", load_fail_option="draft_model",
+                       load_fail_unless=str(good))
+    small = house.model(server, "small")
+    assert load(server, name, draft_model=small, save_options=True).status == 200
+    unloaded(server, name)
+    good.unlink()
+    for _ in range(2):
+        reply = server.chat(name)
+        assert reply.status == 409, reply.body
+        error = reply.json["error"]
+        assert error["param"] == "draft_model" and "damaged" in error["message"]
+    assert not server.get("/v1/health").json["failed_models"]
+    # A load that says otherwise works.
+    assert load(server, name, draft_model="").status == 200
+
+
+def test_a_saved_draft_model_that_has_left(house):
+    server = house.start()
+    name, small = house.model(server, "m"), house.model(server, "small")
+    assert load(server, name, draft_model=small, save_options=True).status == 200
+    unloaded(server, name)
+    assert server.post("/v1/delete", {"model_name": small}).status == 200
+    reply = server.chat(name)
+    assert reply.status == 409 and reply.json["error"]["param"] == "draft_model", reply.body
+
+
+def test_unload_forgets_what_a_load_has_asked_for(house):
+    """Also of a model that is in nobody's memory at the moment."""
+    server = house.start("--max-loaded-models", "1")
+    name, other = house.model(server, "m"), house.model(server, "other")
+    assert load(server, name, ctx_size=333).status == 200
+    assert server.chat(other).status == 200
+    wait_until(lambda: name not in loaded(server), what="evicted")
+    assert server.post("/v1/unload", {"model_name": name}).status == 200
+    assert server.chat(name).status == 200
+    assert loaded(server)[name]["max_context_window"] == 1000
+
+
+@pytest.mark.parametrize("options", [
+    {"slots": 1000}, {"cache_type": "zz"}, {"rope_scaling": "spiral"}, {"llamacpp_args": "--port 1"},
+    {"lora": [{"path": "x"}]}, {"lora": "x"}, {"weight_cache": -1},
+])
+def test_options_that_would_spoil_every_load_are_not_saved(house, options):
+    server = house.start()
+    name = house.model(server, "m")
+    [key] = options
+    path = fake_model(house.tmp_path)
+    replies = [server.post(f"/v1/models/{name}/options", options),
+               server.post("/v1/models/register", {"model_name": "user.new", "checkpoint": str(path),
+                                                   "recipe_options": options}),
+               server.post("/internal/recipe_options.json", {name: options})]
+    for reply in replies:
+        assert reply.status == 400 and key in reply.body.decode(), reply.body
+    assert server.get(f"/v1/models/{name}/options").json["saved"] == {}
+    assert server.get("/v1/models/user.new").status == 404
+
+
+def test_an_engine_that_cannot_be_loaded_leaves_nothing_behind(house):
+    """Kolosal's POST /engines registers, keeps options and loads: all of it, or nothing."""
+    server = house.start()
+    bad = fake_model(house.tmp_path, load_fail="damaged")
+    reply = server.post("/engines", {"engine_id": "new", "model_path": str(bad)})
+    assert reply.status >= 400, reply.body
+    assert "new" not in server.get("/engines").body.decode()
+    assert server.get("/v1/models/user.new").status == 404
+    good = fake_model(house.tmp_path)
+    assert server.post("/engines", {"engine_id": "new", "model_path": str(good)}).status == 201
+
+
+# ---- with the model that ships, which was trained for 512 tokens ----
+
+STARTER = "quince-starter"
+
+
+@pytest.fixture(scope="module")
+def starter(tmp_path_factory):
+    server = Server(tmp_path_factory.mktemp("starter") / "data", BUILD / "bin", ROOT / "registry")
+    yield server
+    assert server.stop() == 0
+    log = server.logs()
+    assert "Sanitizer" not in log and "runtime error" not in log, log[-4000:]
+
+
+def test_a_context_beyond_the_trained_one_is_that_one(starter):
+    assert starter.chat(STARTER, max_tokens=1).status == 200
+    pid = loaded(starter)[STARTER]["pid"]
+    for route, body in (("/api/generate", {"prompt": "Hello", "stream": False, "options": {"num_ctx": 262144, "num_predict": 1}}),
+                        ("/v1/chat/completions", {"messages": [{"role": "user", "content": "hello"}], "ctx_size": 262144,
+                                                  "max_tokens": 1})):
+        reply = starter.post(route, {"model": STARTER, **body})
+        assert reply.status == 200, reply.body
+    assert starter.get("/api/ps").json["models"][0]["context_length"] == 512
+    reply = load(starter, STARTER, ctx_size=100000)
+    assert reply.status == 200, reply.body
+    assert reply.json["ctx_size"] == 512 and reply.json["requested_ctx_size"] == 100000
+    assert loaded(starter)[STARTER]["pid"] == pid  # nothing had to be loaded again
+    reply = load(starter, STARTER, ctx_size=256)
+    assert reply.json["ctx_size"] == 256 and "requested_ctx_size" not in reply.json
+    assert loaded(starter)[STARTER]["max_context_window"] == 256
+    unloaded(starter, STARTER)
+
+
+def test_the_command_line_says_so(starter):
+    done = subprocess.run([BUILD / "bin/quince", "--port", str(starter.port), "load", STARTER, "--ctx-size", "100000"],
+                          capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "512" in done.stdout and "100,000" in done.stdout, done.stdout
+    unloaded(starter, STARTER)
+
+
+def test_a_damaged_adapter_leaves_the_model_usable(starter, tmp_path):
+    bad = tmp_path / "bad.gguf"
+    bad.write_bytes(gguf({"general.architecture": "llama", "general.type": "adapter"}))
+    assert starter.chat(STARTER, max_tokens=1).status == 200
+    reply = load(starter, STARTER, lora=[{"path": str(bad)}])
+    assert 400 <= reply.status < 500 and reply.json["error"]["param"] == "lora", reply.body
+    assert not starter.get("/v1/health").json["failed_models"]
+    assert starter.chat(STARTER, max_tokens=1).status == 200
+    unloaded(starter, STARTER)
+
+
+def test_a_draft_model_that_is_damaged_later_is_named(starter, tmp_path):
+    copy = tmp_path / "draft.gguf"
+    copy.write_bytes((ROOT / "registry/starter/quince-starter.gguf").read_bytes())
+    starter.register("user.draft", copy)
+    assert load(starter, STARTER, draft_model="user.draft", save_options=True).status == 200
+    unloaded(starter, STARTER)
+    copy.write_bytes(copy.read_bytes()[:20000])
+    reply = starter.chat(STARTER, max_tokens=1)
+    assert reply.status == 409 and reply.json["error"]["param"] == "draft_model", reply.body
+    copy.unlink()
+    reply = starter.chat(STARTER, max_tokens=1)
+    assert reply.status == 409 and reply.json["error"]["param"] == "draft_model", reply.body
+    assert starter.request("DELETE", f"/v1/models/{STARTER}/options").status == 200
+    assert starter.chat(STARTER, max_tokens=1).status == 200
+    unloaded(starter, STARTER)
+
+
+def test_memory_that_is_there_beside_memory_that_was_planned(starter):
+    assert starter.chat(STARTER, max_tokens=1).status == 200
+    model = loaded(starter)[STARTER]
+    resident = int(open(f"/proc/{model['pid']}/statm").read().split()[1]) * os.sysconf("SC_PAGESIZE")
+    assert model["memory_bytes"] > 0
+    assert resident / 2 < model["resident_bytes"] < resident * 2
+    [shown] = starter.get("/api/ps").json["models"]
+    assert shown["size"] == model["memory_bytes"] and shown["resident_bytes"] > 0
