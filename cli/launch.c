@@ -18,13 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum {
-    START_TIMEOUT_MS = 20000,
-    RIVAL_TIMEOUT_MS = 1500,
-    POLL_US = 50000,
-    LOG_MAX = 10000000,
-    LINE_MAX_BYTES = 65536
-};
+enum { START_TIMEOUT_MS = 20000, RIVAL_TIMEOUT_MS = 1500, POLL_US = 50000, LINE_MAX_BYTES = 65536 };
 
 char *qn_launch_program(void)
 {
@@ -46,7 +40,9 @@ static void last_line(const char *path, off_t from, struct qn_buf *out)
     char *line = NULL;
     size_t room = 0;
     FILE *f = fopen(path, "r");
-    if (f && fseeko(f, from, SEEK_SET) == 0)
+    struct stat st;
+    bool anew = f && fstat(fileno(f), &st) == 0 && st.st_size < from; /* the server has begun it */
+    if (f && fseeko(f, anew ? 0 : from, SEEK_SET) == 0)
         while (getline(&line, &room, f) > 0) {
             line[strcspn(line, "\n")] = '\0';
             if (!line[0])
@@ -78,12 +74,12 @@ static pid_t start(const char *program, int log_fd, const char *host, const char
     _exit(127);
 }
 
-/* Opened for appending, anew when it has grown large. *start is where this server's lines begin. */
+/* Opened for appending; the server itself keeps it small. *start is where this server's lines
+ * begin.
+ */
 static qn_err open_log(const char *path, int *fd, off_t *start, struct qn_error *e)
 {
-    struct stat st;
-    bool large = stat(path, &st) == 0 && st.st_size > LOG_MAX;
-    *fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (large ? O_TRUNC : 0), 0600);
+    *fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (*fd < 0)
         return qn_fail_errno(e, "open %s", path);
     *start = lseek(*fd, 0, SEEK_END);

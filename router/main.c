@@ -3,6 +3,7 @@
 #include "router/program.h"
 
 #include "base/log.h"
+#include "router/log_file.h"
 #include "router/logs.h"
 #include "router/metrics.h"
 #include "router/notify.h"
@@ -58,6 +59,14 @@ static void tell_ready(struct qn_program *p)
     qn_notify_ready(p->notify, p->loop, text);
 }
 
+/* Any thread. */
+static void on_log_line(void *ctx, enum qn_log_level level, const char *tag, const char *line)
+{
+    struct qn_program *p = ctx;
+    qn_log_file_add(p->log_file, strlen(line) + 1);
+    qn_logs_add(p->services.logs, level, tag, line);
+}
+
 int main(int argc, char **argv)
 {
     static struct qn_program p = {.lock_fd = -1, .signal_fd = -1};
@@ -84,7 +93,7 @@ int main(int argc, char **argv)
         qn_log_set_level(level);
     p.services.logs = qn_logs_new();
     p.services.metrics = qn_metrics_new();
-    qn_log_set_sink(qn_logs_add, p.services.logs);
+    qn_log_set_sink(on_log_line, &p);
     raise_descriptor_limit();
     err = qn_program_take_signals(&p, &e);
     if (!err)
@@ -104,6 +113,7 @@ int main(int argc, char **argv)
     }
     qn_program_close(&p);
     qn_log_set_sink(NULL, NULL);
+    qn_log_file_free(p.log_file);
     qn_logs_free(p.services.logs);
     qn_metrics_free(p.services.metrics);
     qn_stats_deinit(&p.stats);

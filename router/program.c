@@ -19,6 +19,7 @@
 #include "router/intake.h"
 #include "router/inventory_config.h"
 #include "router/keys.h"
+#include "router/log_file.h"
 #include "router/notify.h"
 #include "router/pack_jobs.h"
 #include "router/preload.h"
@@ -62,8 +63,8 @@ static bool unwanted_body(void *ctx, const struct qn_http *h)
     return qn_routes_unwanted_body(&((const struct qn_program *)ctx)->routes, h);
 }
 
-static void on_refuse(void *ctx, int status, const char *method, const char *path,
-                      const char *why, struct qn_buf *body)
+static void on_refuse(void *ctx, int status, const char *method, const char *path, const char *why,
+                      struct qn_buf *body)
 {
     (void)ctx;
     (void)method;
@@ -276,8 +277,12 @@ static qn_err open_ground(struct qn_program *p, struct qn_error *e)
                                     &p->ports.passed, e);
     if (!err)
         err = take_data_dir(p, e);
-    if (!err)
-        err = qn_loop_new(&p->loop, e);
+    if (err)
+        return err;
+    char *log = qn_path_join(s->data_dir, "server.log");
+    p->log_file = qn_log_file_watch(log, QN_LOG_FILE_LIMIT);
+    free(log);
+    err = qn_loop_new(&p->loop, e);
     if (err)
         return err;
     char *catalog = qn_path_join(s->data_dir, "catalog.db");

@@ -46,6 +46,7 @@ struct qn_program {
     struct qn_live *live;
     struct qn_routes routes;
     int lock_fd, signal_fd;
+    struct qn_log_file *log_file; /* NULL: the log goes elsewhere; set before threads start */
     struct qn_watch *signal_watch;
     struct qn_timer *drain;
     int64_t drain_until_ms;

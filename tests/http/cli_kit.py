@@ -54,7 +54,8 @@ def started_pid(said):
 def stop_background_server(said):
     """Ends the server that the CLI said it started."""
     pid = started_pid(said)
-    os.kill(pid, signal.SIGTERM)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGTERM)
     wait_until(lambda: not pid_alive(pid), what="the server's end")
 
 

@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 
-from cli_kit import QUINCE, Cli, Stub, Terminal, environment, started_pid
+from cli_kit import QUINCE, Cli, Stub, Terminal, environment, started_pid, stop_background_server
 from conftest import PATIENCE_S, events, fake_model, free_port, pid_alive, wait_until
 
 
@@ -105,3 +105,23 @@ def test_what_systemd_started_says_so(house):
     keyed = house.start(env={"QUINCE_API_KEY": "s" * 32})
     assert "server" not in keyed.get("/status").json
     assert keyed.get("/status", headers={"Authorization": "Bearer " + "s" * 32}).json["server"]["pid"] == keyed.process.pid
+
+
+def test_the_log_of_a_started_server_is_trimmed(home):
+    limit = 10_000_000
+    log, previous = home / "data" / "server.log", home / "data" / "server.log.1"
+    log.write_bytes((b"an old line" * 9 + b"\n") * (limit // 100))
+    cli = Cli(home, free_port())
+    started = cli("load", "user.none")
+    try:
+        wait_until(lambda: cli("load", "user.none").returncode == 1 and previous.exists(), what="a second file")
+        assert cli("run", "user.last", "hello").returncode == 1
+        lines = cli("logs").out.splitlines()
+        assert "user.last" in lines[-1]
+        written = previous.read_text() + log.read_text()
+        assert all(written.count(line + "\n") == 1 for line in lines)
+        assert log.stat().st_size < limit and previous.stat().st_size <= limit
+        assert log.stat().st_mode & 0o777 == 0o600
+        assert cli("stop").returncode == 0 and "stopped=1" in log.read_text()
+    finally:
+        stop_background_server(started.err)
