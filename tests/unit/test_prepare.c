@@ -52,7 +52,8 @@ static void done(void *ctx, struct qn_preparation *p)
 {
     struct world *world = ctx;
     pthread_mutex_lock(&world->lock);
-    world->order[atomic_fetch_add(&world->done, 1)] = p;
+    world->order[world->done] = p;
+    atomic_fetch_add(&world->done, 1);
     pthread_mutex_unlock(&world->lock);
 }
 
