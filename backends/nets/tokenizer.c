@@ -384,6 +384,11 @@ qn_err qn_tokenizer_new(const struct qn_gguf *g, struct qn_tokenizer **out, stru
     if (err == QN_OK) {
         err = read_ends(t, g, e);
     }
+    /* Some files name their end token here (starcoder, refact): in the middle of a text it would
+     * begin another document, so what has no token is left out. */
+    if (err == QN_OK && (t->unknown == t->eos || qn_token_is_end(t, t->unknown))) {
+        t->unknown = -1;
+    }
     if (err != QN_OK) {
         qn_tokenizer_free(t);
         return err;

@@ -357,6 +357,29 @@ static void begin_spm(struct gguf_file *f)
     add_tokens(f, spm_tokens, sizeof spm_tokens / sizeof spm_tokens[0], false);
 }
 
+/* As in starcoder's files: the token for what is unknown is the one that ends a text. */
+static void an_end_token_is_never_the_unknown_one(void **state)
+{
+    static const struct entry tokens[] = {
+        {"<|endoftext|>", 'c', 0}, {"<unk>", 'u', 0}, {"a", 'n', 0}, {"b", 'n', 0}};
+    static const char *const expected[] = {"2 3", "2 1 3"};
+    (void)state;
+    for (uint32_t unknown = 0; unknown < 2; unknown++) {
+        struct gguf_file f;
+        gguf_begin(&f);
+        gguf_str(&f, "tokenizer.ggml.model", "gpt2");
+        gguf_str(&f, "tokenizer.ggml.pre", "starcoder");
+        add_tokens(&f, tokens, sizeof tokens / sizeof tokens[0], false);
+        add_merges(&f, NULL, 0);
+        gguf_u32(&f, "tokenizer.ggml.bos_token_id", 0);
+        gguf_u32(&f, "tokenizer.ggml.eos_token_id", 0);
+        gguf_u32(&f, "tokenizer.ggml.unknown_token_id", unknown);
+        struct qn_tokenizer *t = finish(&f);
+        expect(t, "axb", 0, expected[unknown]); /* x has no token */
+        qn_tokenizer_free(t);
+    }
+}
+
 static void spm_rules(void **state)
 {
     (void)state;
@@ -853,6 +876,7 @@ int main(void)
         cmocka_unit_test(bpe_rules),
         cmocka_unit_test(bpe_families_and_flags),
         cmocka_unit_test(merges_never_make_control_tokens),
+        cmocka_unit_test(an_end_token_is_never_the_unknown_one),
         cmocka_unit_test(spm_rules),
         cmocka_unit_test(raw_bpe_rules),
         cmocka_unit_test(unigram_rules),
