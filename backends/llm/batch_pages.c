@@ -32,7 +32,8 @@ static int32_t least(int32_t a, int32_t b)
 
 void qn_answer_retire(struct qn_batch *b, struct answer *a)
 {
-    int32_t left = b->m.seq_truncate(a->seq, least(a->computed, a->exact));
+    bool leaves = !a->gen->r.no_reuse;
+    int32_t left = leaves ? b->m.seq_truncate(a->seq, least(a->computed, a->exact)) : 0;
     if (left > 0)
         qn_prefix_add(b->prefix, &a->gen->r.mix, a->tokens, left, a->seq);
     else
@@ -47,7 +48,7 @@ void qn_answer_retire(struct qn_batch *b, struct answer *a)
 void qn_answer_mark(struct qn_batch *b, struct answer *a)
 {
     struct qn_seq *seq;
-    if (b->m.step == 0 || a->computed % b->m.step != 0 || a->computed > a->exact ||
+    if (a->gen->r.no_reuse || b->m.step == 0 || a->computed % b->m.step != 0 || a->computed > a->exact ||
         b->m.seq_new(b->m.ctx, b->config.context, &seq, NULL))
         return;
     if (b->m.seq_fork(seq, a->seq, a->computed, NULL))
@@ -135,14 +136,17 @@ struct source {
     bool coming; /* much more of it is being computed */
 };
 
-static struct source find_source(struct qn_batch *b, const struct qn_mix *mix,
-                                 const int32_t *tokens, int32_t n)
+/* The choices of one request share their prompt also where it shares nothing with others. */
+static struct source find_source(struct qn_batch *b, const struct gen *g, const int32_t *tokens,
+                                 int32_t n)
 {
     struct source s = {0};
-    s.len = qn_prefix_find(b->prefix, mix, tokens, n, &s.seq);
+    if (!g->r.no_reuse)
+        s.len = qn_prefix_find(b->prefix, &g->r.mix, tokens, n, &s.seq);
     int32_t promised = 0;
     for (struct answer *r = qn_first_running(b); r; r = qn_next_running(r)) {
-        if (!qn_mix_equal(&r->gen->r.mix, mix))
+        bool apart = r->gen != g && (g->r.no_reuse || r->gen->r.no_reuse);
+        if (apart || !qn_mix_equal(&r->gen->r.mix, &g->r.mix))
             continue;
         int32_t same = common(r->tokens, tokens, least(n, least(r->known, r->exact)));
         int32_t there = b->m.seq_forkable(r->seq, least(same, r->computed));
@@ -180,7 +184,7 @@ static enum began begin(struct qn_batch *b, struct answer *a)
     const int32_t *tokens = fresh ? g->r.prompt : a->tokens;
     int32_t n = fresh ? (int32_t)g->r.n_prompt : a->known;
     /* The last token is always computed: its logits go on. */
-    struct source src = find_source(b, &g->r.mix, tokens, rows ? 0 : n - 1);
+    struct source src = find_source(b, g, tokens, rows ? 0 : n - 1);
     if (fresh && a->index == 0 && src.coming && !rows)
         return HELD;
     if (!may_fit(b, pages_of(b, n + 1) - src.len / b->m.page))

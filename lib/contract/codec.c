@@ -39,6 +39,7 @@ static const struct qn_field sampling_fields[] = {
     S(n, QN_F_I64, .min = 1, .max = QN_JOB_CHOICES_MAX),
     S(logprobs, QN_F_I64, .min = 0, .max = QN_JOB_TOP_LOGPROBS_MAX),
     S(ignore_eos, QN_F_BOOL, .min = 0),
+    S(no_reuse, QN_F_BOOL, .min = 0),
     S(lora, QN_F_LORAS, .max = QN_JOB_LORAS_MAX),
     S(context_shift, QN_F_I64, .min = 0, .max = 1),
 };

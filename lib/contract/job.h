@@ -114,6 +114,7 @@ struct qn_sampling {
     int64_t n;                 /* choices, 1 to QN_JOB_CHOICES_MAX; unset: 1 */
     int64_t logprobs;          /* unset: none; else how many alternatives besides the chosen token, 0 to 20 */
     bool ignore_eos;           /* never end on the model's end token (benchmarks) */
+    bool no_reuse;             /* computes its whole prompt, and leaves nothing of it for others */
     struct qn_loras lora;
     int64_t context_shift;     /* a full context: 1 forgets its older half, 0 ends the answer; unset: as loaded */
 };

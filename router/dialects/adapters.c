@@ -26,9 +26,13 @@ static qn_err read_one(const struct qn_jref *v, struct qn_lora *out, struct qn_e
 qn_err qn_read_adapters(const struct qn_jref *root, struct qn_request *rq, struct qn_sampling *s,
                         struct qn_error *e)
 {
-    struct qn_jref list = qn_json_get(root, "lora"), shift = qn_json_get(root, "context_shift"), it;
-    bool wanted;
-    qn_err err = QN_OK;
+    struct qn_jref list = qn_json_get(root, "lora"), shift = qn_json_get(root, "context_shift"),
+                   cache = qn_json_get(root, "cache_prompt"), it;
+    bool wanted, cached = true;
+    qn_err err = qn_json_bool_opt(&cache, &cached, e);
+    if (err)
+        return err;
+    s->no_reuse = !cached;
     if (qn_json_type(&shift) > QN_JSON_NULL) {
         if ((err = qn_json_bool(&shift, &wanted, e)))
             return err;

@@ -43,7 +43,7 @@ static const struct {
 };
 
 /* Common members that are read elsewhere, and those of OpenAI's that change nothing here: there is
- * one tier, nothing is stored of a chat, and every prompt is cached. */
+ * one tier, nothing is stored of a chat, and prompts are cached whatever their key. */
 static const char *const known_common[] = {
     "model",
     "stream",

@@ -70,6 +70,16 @@ def test_the_beginning_is_cached(llm):
     assert usage["cached"] == usage["prompt"] - 1
 
 
+def test_a_prompt_that_is_not_to_be_cached(llm):
+    job = complete("Once there was a lighthouse on a cliff. " * 12, max_tokens=4, temperature=0)
+    alone = complete("A prompt of nobody else's, number nine. " * 12, max_tokens=4, temperature=0)
+    cached = [of(llm.run(one), "usage")[0]["cached"] for one in (
+        job, {**job, "sampling": {**job["sampling"], "no_reuse": True}},
+        {**alone, "sampling": {**alone["sampling"], "no_reuse": True}}, alone)]
+    assert cached[1] == 0
+    assert cached[3] < 10  # the start token, and what other tests' prompts begin with
+
+
 def test_stop_strings_are_not_shown(llm):
     whole = text(llm.run(complete("Once upon a time", max_tokens=40, temperature=0, ignore_eos=True)))
     stop = whole[10:14]

@@ -97,6 +97,56 @@ static void the_same_beginning_is_not_computed_twice(void **state)
     batch_done(b);
 }
 
+/* A request that wants no reuse computes its whole prompt, and later ones find nothing of it. */
+static void what_is_not_to_be_reused_is_computed(void **state)
+{
+    (void)state;
+    struct qn_batch *b = batch_new(4);
+    struct client before, running, apart, after;
+    int32_t prompt[40], other[40];
+    fill(prompt, 40, 5);
+    fill(other, 40, 77);
+    struct qn_batch_request r = request(&before, prompt, 30, 4);
+    qn_batch_add(b, &r, NULL);
+    run_out(b);
+    /* Neither from the tree nor from a neighbour that still runs; its choices share among
+     * themselves. */
+    r = request(&running, prompt, 35, 60);
+    qn_batch_add(b, &r, NULL);
+    for (int i = 0; i < 5; i++)
+        assert_true(qn_batch_step(b));
+    r = request(&apart, prompt, 40, 4);
+    r.no_reuse = true;
+    r.choices = 2;
+    qn_batch_add(b, &r, NULL);
+    run_out(b);
+    assert_int_equal(running.usage.usage.cached, 30);
+    assert_int_equal(apart.usage.usage.cached, 0);
+    for (int i = 0; i < 2; i++)
+        assert_string_equal(qn_buf_cstr(&apart.text[i]), expected(prompt, 40, 4));
+    client_deinit(&apart);
+    /* And nothing is left of it, whether it has ended or still runs. */
+    r = request(&apart, other, 40, 4);
+    r.no_reuse = true;
+    qn_batch_add(b, &r, NULL);
+    run_out(b);
+    client_deinit(&apart);
+    r = request(&apart, other, 38, 60);
+    r.no_reuse = true;
+    qn_batch_add(b, &r, NULL);
+    for (int i = 0; i < 5; i++)
+        assert_true(qn_batch_step(b));
+    r = request(&after, other, 40, 4);
+    qn_batch_add(b, &r, NULL);
+    run_out(b);
+    assert_int_equal(after.usage.usage.cached, 0);
+    client_deinit(&before);
+    client_deinit(&running);
+    client_deinit(&apart);
+    client_deinit(&after);
+    batch_done(b);
+}
+
 static void a_running_neighbour_lends_its_beginning(void **state)
 {
     (void)state;
@@ -401,6 +451,7 @@ int main(void)
         cmocka_unit_test(one_request),
         cmocka_unit_test(several_share_their_steps),
         cmocka_unit_test(the_same_beginning_is_not_computed_twice),
+        cmocka_unit_test(what_is_not_to_be_reused_is_computed),
         cmocka_unit_test(a_running_neighbour_lends_its_beginning),
         cmocka_unit_test(choices_share_the_prompt),
         cmocka_unit_test(choices_have_their_own_seeds),
