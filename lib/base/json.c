@@ -15,8 +15,16 @@ struct qn_json {
     cJSON *tree;
 };
 
-/* What cJSON does not check: nesting, UTF-8, and NUL characters that would cut a C string short. */
-static qn_err check_text(const char *s, size_t n, struct qn_error *e)
+enum { ZERO_LEN = 6 }; /* bytes of \u0000 */
+
+static bool is_zero(const char *s, size_t n)
+{
+    return n >= ZERO_LEN && memcmp(s, "\\u0000", ZERO_LEN) == 0;
+}
+
+/* What cJSON does not check: nesting, UTF-8; *zeros counts the characters that would cut a C string
+ * short. */
+static qn_err check_text(const char *s, size_t n, size_t *zeros, struct qn_error *e)
 {
     if (!qn_utf8_valid(s, n))
         return qn_fail(e, QN_EFORMAT, "JSON text is not valid UTF-8");
@@ -30,8 +38,7 @@ static qn_err check_text(const char *s, size_t n, struct qn_error *e)
             if (c == '"')
                 in_string = false;
             else if (c == '\\') {
-                if (n - i > 5 && memcmp(s + i, "\\u0000", 6) == 0)
-                    return qn_fail(e, QN_EFORMAT, "JSON string holds \\u0000 at offset %zu", i);
+                *zeros += is_zero(s + i, n - i);
                 i++;
             }
         } else if (c == '"') {
@@ -52,6 +59,21 @@ static qn_err check_text(const char *s, size_t n, struct qn_error *e)
     return QN_OK;
 }
 
+/* A copy without \u0000: U+FFFD is written in as many bytes, so offsets stay what they are. */
+static char *without_zeros(const char *text, size_t n)
+{
+    char *copy = qn_xmalloc(n);
+    memcpy(copy, text, n);
+    for (size_t i = 0; i < n; i++) {
+        if (copy[i] != '\\')
+            continue; /* outside of strings there are none */
+        if (is_zero(copy + i, n - i))
+            memcpy(copy + i, "\\ufffd", ZERO_LEN);
+        i++;
+    }
+    return copy;
+}
+
 static size_t skip_space(const char *s, size_t i, size_t n)
 {
     while (i < n && (s[i] == ' ' || s[i] == '\t' || s[i] == '\n' || s[i] == '\r'))
@@ -63,12 +85,16 @@ qn_err qn_json_parse(const char *text, size_t n, struct qn_json **out, struct qn
 {
     if (skip_space(text, 0, n) == n)
         return qn_fail(e, QN_EFORMAT, "JSON text is empty");
-    qn_err err = check_text(text, n, e);
+    size_t zeros = 0;
+    qn_err err = check_text(text, n, &zeros, e);
     if (err)
         return err;
     const char *end = NULL;
-    cJSON *tree = cJSON_ParseWithLengthOpts(text, n, &end, 0);
-    size_t at = end ? (size_t)(end - text) : 0;
+    char *copy = zeros ? without_zeros(text, n) : NULL;
+    const char *clean = copy ? copy : text;
+    cJSON *tree = cJSON_ParseWithLengthOpts(clean, n, &end, 0);
+    size_t at = end ? (size_t)(end - clean) : 0;
+    free(copy);
     if (!tree)
         return qn_fail(e, QN_EFORMAT, "invalid JSON at offset %zu", at);
     at = skip_space(text, at, n);

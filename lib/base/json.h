@@ -2,7 +2,8 @@
  * "messages[3].role: expected a string". Writing appends straight to a buffer.
  *
  * Limits: QN_JSON_DEPTH_MAX nesting levels; QN_JSON_VALUES_MAX values, since each costs memory and
- * time out of all proportion to the two bytes it can be written in; text must be valid UTF-8 and may not hold \u0000.
+ * time out of all proportion to the two bytes it can be written in. Text must be valid UTF-8;
+ * \u0000, which no C string can hold, is read as U+FFFD, the replacement character.
  * Numbers are doubles: integers are exact up to 2^53. Documents are immutable after parsing and
  * may be read from several threads. */
 #ifndef QN_BASE_JSON_H

@@ -2,8 +2,11 @@
 #include "router/dialects/logprobs.h"
 
 #include "base/json.h"
+#include "base/str.h"
 
 #include <string.h>
+
+enum { TOKEN_BYTES_MAX = 1024 }; /* looked at; longer tokens are told apart by these */
 
 /* {"token","logprob","bytes"} of one entry, without the closing brace. */
 static void write_token(const struct qn_jref *token, struct qn_jw *w)
@@ -24,6 +27,25 @@ static void write_token(const struct qn_jref *token, struct qn_jw *w)
         qn_jw_i64(w, byte);
     }
     qn_jw_arr_end(w);
+}
+
+void qn_logprobs_name(const struct qn_jref *token, struct qn_buf *out)
+{
+    struct qn_jref text = qn_json_get(token, "token"), bytes = qn_json_get(token, "bytes"), it;
+    char raw[TOKEN_BYTES_MAX];
+    size_t n = 0;
+    for (bool more = qn_json_first(&bytes, &it); more && n < sizeof raw; more = qn_json_next(&it)) {
+        int64_t byte = 0; /* what is none counts as zero */
+        (void)qn_json_i64(&it, 0, 255, &byte, NULL);
+        raw[n++] = (char)byte;
+    }
+    if (qn_utf8_valid(raw, n)) {
+        qn_buf_str(out, qn_json_raw_str(&text));
+        return;
+    }
+    qn_buf_str(out, "bytes:");
+    for (size_t i = 0; i < n; i++)
+        qn_buf_fmt(out, "\\x%02x", (unsigned)(unsigned char)raw[i]);
 }
 
 qn_err qn_logprobs_add(const char *tokens, bool always, struct qn_buf *out, struct qn_error *e)

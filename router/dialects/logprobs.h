@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/json.h"
 
 #include <stdbool.h>
 
@@ -11,5 +12,9 @@
  * {"token","logprob","bytes","top_logprobs":[...]}. always: "top_logprobs" stands there when it is
  * empty, too. */
 qn_err qn_logprobs_add(const char *tokens, bool always, struct qn_buf *out, struct qn_error *e);
+
+/* The token's text, or, of a token that is no whole characters, its bytes as OpenAI's completions
+ * write them ("bytes:\\xe2\\x80"), so that no two of them look alike. Appended to out. */
+void qn_logprobs_name(const struct qn_jref *token, struct qn_buf *out);
 
 #endif

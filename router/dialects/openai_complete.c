@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "contract/codec.h"
+#include "router/dialects/logprobs.h"
 
 #include <math.h>
 #include <string.h>
@@ -160,6 +161,8 @@ static qn_err add_tokens(struct qn_openai_choice *c, const struct qn_event *ev, 
         return err;
     struct qn_jref root = qn_json_root(doc), token, other;
     int64_t offset = c->offset;
+    struct qn_buf name;
+    qn_buf_init(&name, QN_REPLY_MAX);
     for (bool more = qn_json_first(&root, &token); more; more = qn_json_next(&token)) {
         struct qn_jref text = qn_json_get(&token, "token"), p = qn_json_get(&token, "logprob");
         struct qn_jref top = qn_json_get(&token, "top");
@@ -170,7 +173,9 @@ static qn_err add_tokens(struct qn_openai_choice *c, const struct qn_event *ev, 
         }
         comma(&c->more[TOKENS]);
         struct qn_jw w = qn_jw_to(&c->more[TOKENS]);
-        qn_jw_str(&w, qn_json_raw_str(&text));
+        qn_buf_clear(&name);
+        qn_logprobs_name(&token, &name);
+        qn_jw_str(&w, qn_buf_cstr(&name));
         comma(&c->logprobs);
         w = qn_jw_to(&c->logprobs);
         if (has_p)
@@ -189,12 +194,14 @@ static qn_err add_tokens(struct qn_openai_choice *c, const struct qn_event *ev, 
         }
         qn_jw_obj(&w);
         for (bool m = qn_json_first(&top, &other); m; m = qn_json_next(&other)) {
-            struct qn_jref name = qn_json_get(&other, "token");
             struct qn_jref v = qn_json_get(&other, "logprob");
-            qn_jw_kf64(&w, qn_json_raw_str(&name), qn_json_raw_f64(&v));
+            qn_buf_clear(&name);
+            qn_logprobs_name(&other, &name);
+            qn_jw_kf64(&w, qn_buf_cstr(&name), qn_json_raw_f64(&v));
         }
         qn_jw_obj_end(&w);
     }
+    qn_buf_deinit(&name);
     qn_json_free(doc);
     return c->more[TOP].overflow || c->logprobs.overflow
                ? qn_fail(e, QN_ELIMIT, "the reply is too long")

@@ -28,6 +28,20 @@ def complete(server, prompt, **fields):
     return reply.json
 
 
+def test_a_zero_character_is_read_as_the_replacement_character(server):
+    said = "One\0two"
+    assert complete(server, said, max_tokens=1, echo=True)["choices"][0]["text"].startswith("One\ufffdtwo")
+    turn = [{"role": "user", "content": said}]
+    for path, body in [("/v1/chat/completions", {"messages": turn, "max_tokens": 2}),
+                       ("/v1/responses", {"input": said, "max_output_tokens": 2}),
+                       ("/v1/messages", {"messages": turn, "max_tokens": 2}),
+                       ("/v1/messages/count_tokens", {"messages": turn}),
+                       ("/api/chat", {"messages": turn, "stream": False, "options": {"num_predict": 2}}),
+                       ("/api/generate", {"prompt": said, "stream": False, "options": {"num_predict": 2}})]:
+        reply = server.post(path, {"model": MODEL, **body})
+        assert reply.status == 200, (path, reply.body)
+
+
 def test_readme_curl_example(server):
     """The command in the README, with this server's port, answers the question it asks."""
     text = (ROOT / "README.md").read_text()

@@ -23,9 +23,9 @@ static void refuses_what_is_not_json(void **state)
 {
     (void)state;
     static const char *const bad[] = {
-        "",         "   ",          "{",   "[1,]",        "{\"a\":}",
-        "nul",      "1 2",          "[1}", "{\"a\":1}x",  "\"\\ud800\"",
-        "\"\xff\"", "\"\xc0\xaf\"", "'a'", "\"\\u0000\"", "\"open",
+        "",         "   ",          "{",   "[1,]",       "{\"a\":}",
+        "nul",      "1 2",          "[1}", "{\"a\":1}x", "\"\\ud800\"",
+        "\"\xff\"", "\"\xc0\xaf\"", "'a'", "\"a\0b\"",   "\"open",
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct qn_json *doc = NULL;
@@ -37,6 +37,19 @@ static void refuses_what_is_not_json(void **state)
 }
 
 /* Two bytes of text may not cost a hundred of memory without an end. */
+static void zero_characters_are_replaced(void **state)
+{
+    (void)state;
+    struct qn_json *doc = parse("{\"a\\u0000\":\"\\u0000x\\\\u0000\\\\\\u0000\\u00001\"}");
+    struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, "a\xef\xbf\xbd");
+    assert_string_equal(qn_json_raw_str(&v), "\xef\xbf\xbdx\\u0000\\\xef\xbf\xbd\xef\xbf\xbd"
+                                             "1");
+    qn_json_free(doc);
+    struct qn_error e = {0};
+    static const char cut[] = "[\"\\u0000\", \"\\u000";
+    assert_int_equal(qn_json_parse(cut, sizeof cut - 1, &doc, &e), QN_EFORMAT);
+}
+
 static void values_are_limited(void **state)
 {
     (void)state;
@@ -225,6 +238,7 @@ int main(void)
         cmocka_unit_test(members_of_a_text),
         cmocka_unit_test(refuses_what_is_not_json),
         cmocka_unit_test(depth_is_limited),
+        cmocka_unit_test(zero_characters_are_replaced),
         cmocka_unit_test(values_are_limited),
         cmocka_unit_test(brackets_in_strings_do_not_nest),
         cmocka_unit_test(messages_name_the_place),

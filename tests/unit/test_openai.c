@@ -30,7 +30,7 @@ static void adapters_are_named_by_id_or_name(void **state)
     struct fixture f;
     assert_int_equal(parse(&f, &qn_openai_complete,
                            "{\"lora\":[{\"id\":2,\"scale\":0.5},{\"name\":\"pirate\"}],"
-                           "\"context_shift\":false," P "}"),
+                           "\"context_shift\":false,\"cache_prompt\":false," P "}"),
                      QN_OK);
     const struct qn_sampling *s = &f.rq.jobs[0].sampling;
     assert_true(s->lora.given);
@@ -41,6 +41,7 @@ static void adapters_are_named_by_id_or_name(void **state)
     assert_string_equal(s->lora.v[1].name, "pirate");
     assert_true(isnan(s->lora.v[1].scale));
     assert_int_equal(s->context_shift, 0);
+    assert_true(s->no_reuse);
     drop(&f);
     assert_int_equal(parse(&f, &qn_openai_chat, "{\"lora\":[],\"context_shift\":true," M "}"),
                      QN_OK);
@@ -63,6 +64,7 @@ static void complaints(void **state)
     } rows[] = {
         {&qn_openai_chat, "{}", "messages"},
         {&qn_openai_chat, "{\"messages\":null}", "messages"},
+        {&qn_openai_chat, "{\"cache_prompt\":\"no\"," M "}", "cache_prompt"},
         {&qn_openai_chat, "{\"messages\":\"hi\"}", "messages"},
         {&qn_openai_chat, "{\"messages\":[]}", "messages"},
         {&qn_openai_chat, "{\"messages\":[1]}", "messages[0]"},
@@ -625,6 +627,31 @@ static void chat_logprobs(void **state)
     drop(&f);
 }
 
+/* Tokens that are parts of characters have keys of their own, as OpenAI's completions have. */
+static void completion_of_bytes(void **state)
+{
+    static const char parts[] =
+        "[{\"id\":1,\"token\":\"\xef\xbf\xbd\",\"bytes\":[195],\"logprob\":-0.5,\"top\":[{\"id\":1,"
+        "\"token\":\"\xef\xbf\xbd\",\"bytes\":[195],\"logprob\":-0.5},{\"id\":2,\"token\":"
+        "\"\xef\xbf\xbd\","
+        "\"bytes\":[226,128],\"logprob\":-1},{\"id\":3,\"token\":\"a\",\"bytes\":[97],\"logprob\":-"
+        "2}]}]";
+    (void)state;
+    struct fixture f;
+    struct qn_event events[] = {
+        {.kind = QN_EV_TEXT, .text = "\xc3\xa9", .logprobs = parts},
+        {.kind = QN_EV_DONE, .finish = QN_FINISH_LENGTH},
+    };
+    assert_int_equal(parse(&f, &qn_openai_complete, "{\"model\":\"m\",\"logprobs\":3," P "}"),
+                     QN_OK);
+    char *text = play(&f, &qn_openai_complete, events, 2);
+    assert_non_null(strstr(text, "\"tokens\":[\"bytes:\\\\xc3\"],\"token_logprobs\":[-0.5],"
+                                 "\"top_logprobs\":[{\"bytes:\\\\xc3\":-0.5,"
+                                 "\"bytes:\\\\xe2\\\\x80\":-1,\"a\":-2}]"));
+    free(text);
+    drop(&f);
+}
+
 static void completion(void **state)
 {
     (void)state;
@@ -724,6 +751,7 @@ int main(void)
         cmocka_unit_test(whole_chat),
         cmocka_unit_test(streamed_chat),
         cmocka_unit_test(chat_logprobs),
+        cmocka_unit_test(completion_of_bytes),
         cmocka_unit_test(completion),
         cmocka_unit_test(a_choice_nobody_asked_for),
         cmocka_unit_test(failures),
