@@ -5,8 +5,13 @@
 #include "catalog/database_private.h"
 #include "catalog/snapshot.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { BUSY_MS = 1000 };
 
@@ -50,14 +55,39 @@ static qn_err check_integrity(struct qn_database *d, struct qn_error *e)
     return err;
 }
 
+/* SQLite gives its journals the mode of the file; those that a server left may have another one. */
+static qn_err close_to_others(const char *path, const char *end, struct qn_error *e)
+{
+    struct stat st;
+    struct qn_buf name;
+    qn_buf_init(&name, PATH_MAX * 2);
+    qn_buf_fmt(&name, "%s%s", path, end);
+    int fd = open(qn_buf_cstr(&name),
+                  O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (*end ? 0 : O_CREAT), 0600);
+    qn_err err = QN_OK;
+    if (fd < 0 && !(*end && errno == ENOENT))
+        err = qn_fail(e, QN_EIO, "open %s: %s", qn_buf_cstr(&name), strerror(errno));
+    else if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode)))
+        err = qn_fail(e, QN_EIO, "%s is not a regular file: move it aside", qn_buf_cstr(&name));
+    else if (fd >= 0 && (st.st_mode & 077) && fchmod(fd, 0600))
+        err = qn_fail_errno(e, "close %s to other users", qn_buf_cstr(&name));
+    if (fd >= 0)
+        close(fd);
+    qn_buf_deinit(&name);
+    return err;
+}
+
 qn_err qn_database_open(const char *path, struct qn_database **out, struct qn_error *e)
 {
     struct qn_database *d = qn_xcalloc(1, sizeof *d);
     d->path = qn_xstrdup(path);
+    static const char *const ends[] = {"", "-wal", "-shm", "-journal"};
     qn_err err = QN_OK;
-    if (sqlite3_open_v2(path, &d->db,
-                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-                        NULL) != SQLITE_OK)
+    for (size_t i = 0; i < sizeof ends / sizeof *ends && !err; i++)
+        err = close_to_others(path, ends[i], e);
+    if (!err && sqlite3_open_v2(path, &d->db,
+                                SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                                NULL) != SQLITE_OK)
         err = d->db ? qn_database_fail(d, "opening the catalog", e)
                     : qn_fail(e, QN_ENOMEM, "no memory for the catalog");
     if (!err) {

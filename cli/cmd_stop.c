@@ -47,7 +47,7 @@ static qn_err find(struct ending *d, struct qn_error *e)
     struct qn_target *at = &d->cli->at;
     struct qn_lock lock;
     char *data_dir = qn_launch_data_dir();
-    bool locked = at->local && qn_lock_read(data_dir, &lock);
+    bool locked = at->local && data_dir && qn_lock_read(data_dir, &lock);
     bool chosen = at->named_host || at->named_port;
     free(data_dir);
     enum qn_presence there = qn_client_probe(d->cli);

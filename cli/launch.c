@@ -134,6 +134,12 @@ static qn_err start_and_wait(const struct qn_cli *cli, struct qn_error *e)
 {
     char *program = qn_launch_program();
     char *data_dir = qn_launch_data_dir();
+    if (!data_dir) {
+        free(program);
+        return qn_fail(e, QN_EINVAL,
+                       "there is no home folder for a server's data: set "
+                       "QUINCE_DATA_DIR");
+    }
     char *log = qn_path_join(data_dir, "server.log");
     bool any = qn_str_eq(cli->at.host, "0.0.0.0") || qn_str_eq(cli->at.host, "::");
     char port[16];

@@ -15,7 +15,7 @@ enum { FILE_MAX = 256 };
  * starts at this moment must not find its folder in use. */
 static pid_t holder_of(const char *path)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
     pid_t pid =
         fd >= 0 && fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK ? lock.l_pid : 0;

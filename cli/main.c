@@ -71,7 +71,8 @@ static qn_err find_server(struct qn_cli *cli, const struct qn_globals *g, struct
     struct qn_config config = {0};
     if (!host) {
         char *data_dir = qn_launch_data_dir();
-        qn_config_read(&config, data_dir);
+        if (data_dir)
+            qn_config_read(&config, data_dir);
         free(data_dir);
     }
     qn_err err = qn_target_parse(&cli->at, host ? host : config.host, g->port,

@@ -166,7 +166,7 @@ static qn_err open_editor(struct repl *r, struct qn_error *e)
     history(r->history, &ev, H_SETSIZE, HISTORY_LINES);
     history(r->history, &ev, H_SETUNIQUE, 1);
     char *dir = qn_launch_data_dir();
-    if (qn_mkdirs(dir, 0700, NULL) == QN_OK) {
+    if (dir && qn_mkdirs(dir, 0700, NULL) == QN_OK) {
         r->history_file = qn_path_join(dir, "history");
         history(r->history, &ev, H_LOAD, r->history_file);
     }

@@ -103,8 +103,11 @@ qn_err qn_store_open_root(const struct qn_store *s, enum qn_hub_kind hub, bool m
     return *fd < 0 ? qn_fail_errno(e, "open the folder of models %s", root) : QN_OK;
 }
 
-/* Where the kernel has no openat2 (before 5.6, or a sandbox forbids it): the opened file's own name
- * must begin with the folder's. */
+/* openat2(2) says EAGAIN when anything on the machine was renamed while it followed a "..". */
+enum { AGAIN_MAX = 64 };
+
+/* Where the kernel has no openat2 (before 5.6, or a sandbox forbids it), or renames do not let it
+ * finish: the opened file's own name must begin with the folder's. */
 static int open_checked(int root, const char *rel, int flags)
 {
     char name[32], outer[PATH_MAX], inner[PATH_MAX];
@@ -126,8 +129,11 @@ int qn_store_open_at(int root, const char *rel, int flags)
 {
     struct open_how how = {.flags = (uint64_t)(unsigned)(flags | O_CLOEXEC),
                            .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
-    long fd = syscall(SYS_openat2, root, rel, &how, sizeof how);
-    if (fd < 0 && (errno == ENOSYS || errno == EPERM))
+    long fd = -1;
+    errno = EAGAIN;
+    for (int i = 0; fd < 0 && errno == EAGAIN && i < AGAIN_MAX; i++)
+        fd = syscall(SYS_openat2, root, rel, &how, sizeof how);
+    if (fd < 0 && (errno == ENOSYS || errno == EPERM || errno == EAGAIN))
         return open_checked(root, rel, flags);
     return (int)fd;
 }

@@ -3,6 +3,7 @@
 #include "router/program.h"
 
 #include "base/log.h"
+#include "base/path.h"
 #include "router/log_file.h"
 #include "router/logs.h"
 #include "router/metrics.h"
@@ -73,6 +74,7 @@ int main(int argc, char **argv)
     struct qn_error e = {0};
     enum qn_settings_wish wish;
     int status = 1;
+    (void)qn_path_home(); /* what asks for HOME finds it */
     p.layers = (struct qn_settings_layers){.n_args = argc > 0 ? (size_t)argc - 1 : 0,
                                            .args = (const char *const *)argv + 1,
                                            .env = (const char *const *)environ};

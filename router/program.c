@@ -12,6 +12,7 @@
 #include "registry/registry.h"
 #include "registry/store.h"
 #include "router/blobs.h"
+#include "router/data_folder.h"
 #include "router/devices.h"
 #include "router/discovery.h"
 #include "router/engine_choice.h"
@@ -34,7 +35,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -74,28 +74,6 @@ static void on_refuse(void *ctx, int status, const char *method, const char *pat
 static void catalog_post(void *ctx, void (*fn)(void *), void *arg)
 {
     qn_loop_post(ctx, fn, arg);
-}
-
-/* The data folder belongs to one server at a time; the lock goes with the process. */
-static qn_err take_data_dir(struct qn_program *p, struct qn_error *e)
-{
-    const char *dir = p->settings.data_dir;
-    qn_err err = qn_mkdirs(dir, 0700, e);
-    if (err)
-        return err;
-    char *path = qn_path_join(dir, "quinced.lock");
-    p->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (p->lock_fd < 0)
-        err = qn_fail_errno(e, "open %s", path);
-    else if (flock(p->lock_fd, LOCK_EX | LOCK_NB))
-        err = errno == EWOULDBLOCK
-                  ? qn_fail(e, QN_ECONFLICT,
-                            "another quinced uses the data folder %s: stop it, or give this one "
-                            "another folder with --data-dir DIR",
-                            dir)
-                  : qn_fail_errno(e, "lock %s", path);
-    free(path);
-    return err;
 }
 
 /* How model files are read. */
@@ -276,7 +254,7 @@ static qn_err open_ground(struct qn_program *p, struct qn_error *e)
     qn_err err = qn_activation_read((const char *const *)environ, QN_ACTIVATION_FIRST_FD,
                                     &p->ports.passed, e);
     if (!err)
-        err = take_data_dir(p, e);
+        err = qn_data_folder_take(s->data_dir, &p->lock_fd, e);
     if (err)
         return err;
     char *log = qn_path_join(s->data_dir, "server.log");

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,13 +143,24 @@ char *qn_path_absolute(const char *path, struct qn_error *e)
     return p;
 }
 
+const char *qn_path_home(void)
+{
+    const char *home = getenv("HOME");
+    if (home && home[0] == '/')
+        return home;
+    const struct passwd *user = getpwuid(geteuid());
+    if (!user || !user->pw_dir || user->pw_dir[0] != '/' || setenv("HOME", user->pw_dir, 1) != 0)
+        return NULL;
+    return getenv("HOME");
+}
+
 char *qn_path_data_dir(void)
 {
     const char *xdg = getenv("XDG_DATA_HOME");
     if (xdg && xdg[0] == '/')
         return qn_path_join(xdg, "quince");
-    const char *home = getenv("HOME");
-    return qn_path_join(home && home[0] ? home : "/", ".local/share/quince");
+    const char *home = qn_path_home();
+    return home ? qn_path_join(home, ".local/share/quince") : NULL;
 }
 
 char *qn_path_self_dir(void)

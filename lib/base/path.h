@@ -24,7 +24,11 @@ bool qn_file_exists(const char *path);
 /* malloc'ed results; the caller frees. */
 char *qn_path_join(const char *dir, const char *name);
 char *qn_path_absolute(const char *path, struct qn_error *e); /* realpath(3) */
-char *qn_path_data_dir(void);  /* $XDG_DATA_HOME/quince or ~/.local/share/quince */
+/* The user's home folder: HOME where that is an absolute path, else what passwd says, which is then put
+ * into the environment, so that all agree. NULL: there is none. Lent. Call it first before there are
+ * threads. */
+const char *qn_path_home(void);
+char *qn_path_data_dir(void);  /* $XDG_DATA_HOME/quince or ~/.local/share/quince; NULL: no home folder */
 char *qn_path_self_dir(void);  /* the folder of the running program */
 const char *qn_path_base(const char *path); /* lent: after the last '/' */
 

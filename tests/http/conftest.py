@@ -56,6 +56,8 @@ class Server:
         self.data_dir = pathlib.Path(data_dir)
         self.log_path = self.data_dir / "test-server.log"
         self.data_dir.mkdir(parents=True, exist_ok=True)
+        if not (self.data_dir / "catalog.db").exists():
+            self.data_dir.chmod(0o700)  # more than a server's files come into it, so the server would not
         command = [*launcher, str(PROGRAM), "--port", "0", "--data-dir", str(data_dir),
                    "--backend-dir", str(backend_dir), "--ollama-port", "off", *args]
         if models_dir:

@@ -16,11 +16,42 @@
 #include "base/str.h"
 
 #include <errno.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+static void the_home_folder_is_the_users(void **state)
+{
+    (void)state;
+    static const char *const useless[] = {NULL, "", "relative"};
+    const struct passwd *user = getpwuid(geteuid());
+    char *kept = getenv("HOME") ? strdup(getenv("HOME")) : NULL, wanted[4096];
+    char *xdg = getenv("XDG_DATA_HOME") ? strdup(getenv("XDG_DATA_HOME")) : NULL;
+    assert_non_null(user);
+    unsetenv("XDG_DATA_HOME");
+    snprintf(wanted, sizeof wanted, "%s/.local/share/quince", user->pw_dir);
+    for (size_t i = 0; i < sizeof useless / sizeof *useless; i++) {
+        unsetenv("HOME");
+        if (useless[i])
+            setenv("HOME", useless[i], 1);
+        char *dir = qn_path_data_dir();
+        assert_string_equal(dir, wanted);
+        free(dir);
+    }
+    setenv("HOME", "/h", 1);
+    char *dir = qn_path_data_dir();
+    assert_string_equal(dir, "/h/.local/share/quince");
+    free(dir);
+    if (kept)
+        setenv("HOME", kept, 1);
+    if (xdg)
+        setenv("XDG_DATA_HOME", xdg, 1);
+    free(kept);
+    free(xdg);
+}
 
 static void error_messages_stay_utf8(void **state)
 {
@@ -246,6 +277,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(log_lines_hold_no_control_characters),
+        cmocka_unit_test(the_home_folder_is_the_users),
         cmocka_unit_test(error_messages_stay_utf8),
         cmocka_unit_test(buffers_keep_their_limit),
         cmocka_unit_test(arenas_are_zeroed_aligned_and_limited),

@@ -13,6 +13,8 @@
 #include "registry/store.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -635,6 +637,52 @@ static void what_was_unpacked_goes_as_it_is(void **state)
     free(folder);
 }
 
+/* Renames elsewhere on the machine: the kernel then cannot tell whether ".." stayed below a folder.
+ */
+struct renaming {
+    atomic_bool stop;
+    char one[96], other[96];
+};
+
+static void *rename_all_the_time(void *arg)
+{
+    struct renaming *r = arg;
+    while (!atomic_load(&r->stop))
+        if (rename(r->one, r->other) || rename(r->other, r->one))
+            break;
+    return NULL;
+}
+
+static void renames_elsewhere_hide_nothing(void **state)
+{
+    (void)state;
+    enum { THREADS = 2, ROUNDS = 20000 };
+    struct renaming r[THREADS];
+    pthread_t threads[THREADS];
+    struct qn_store_spot s = spot(COMMIT, "sub/a.gguf", SUM);
+    size_t missed = 0;
+    free(keep(&s, "bytes"));
+    for (size_t i = 0; i < THREADS; i++) {
+        atomic_init(&r[i].stop, false);
+        snprintf(r[i].one, sizeof r[i].one, "%s/one-%zu", dir, i);
+        snprintf(r[i].other, sizeof r[i].other, "%s/other-%zu", dir, i);
+        assert_int_equal(mkdir(r[i].one, 0700), 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, rename_all_the_time, &r[i]), 0);
+    }
+    for (int i = 0; i < ROUNDS; i++) {
+        char *path = NULL;
+        int64_t size = 0;
+        if (qn_store_find(store, &s, &path, &size, NULL) || size != 5)
+            missed++;
+        free(path);
+    }
+    for (size_t i = 0; i < THREADS; i++) {
+        atomic_store(&r[i].stop, true);
+        pthread_join(threads[i], NULL);
+    }
+    assert_int_equal(missed, 0);
+}
+
 int main(void)
 {
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -654,6 +702,7 @@ int main(void)
         CASE(a_clean_up_takes_what_was_left_behind),
         CASE(a_clean_up_looks_into_unpacked_archives),
         CASE(what_was_unpacked_goes_as_it_is),
+        CASE(renames_elsewhere_hide_nothing),
         CASE(other_hubs_have_folders_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
