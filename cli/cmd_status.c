@@ -85,6 +85,13 @@ static void print_server(const struct qn_cli *cli, const struct qn_jref *root)
     property(t, "Address", cli->at.url);
     if (is_there(root, "websocket_port"))
         property_fmt(t, "WebSocket port", "%.0f", number(root, "websocket_port"));
+    struct qn_jref server = qn_json_get(root, "server"), ollama = qn_json_get(&server, "ollama");
+    if (is_there(&server, "pid"))
+        property_fmt(t, "Process", "%.0f", number(&server, "pid"));
+    if (is_there(&server, "unit"))
+        property(t, "Unit of systemd", text(&server, "unit"));
+    if (is_there(&ollama, "port"))
+        property_fmt(t, "Ollama's port", "%.0f", number(&ollama, "port"));
     qn_words_duration(number(&system, "uptime_seconds"), duration);
     property(t, "Running for", duration);
     property_fmt(t, "Models in memory", "%zu", count_loaded(&loaded));
@@ -104,6 +111,16 @@ static void print_loaded(const struct qn_jref *list)
         qn_table_row(t, cells);
     }
     print_and_free(t);
+}
+
+/* What keeps programs made for Ollama, or Ollama itself, from working. */
+static void print_ollama(const struct qn_jref *root)
+{
+    struct qn_jref server = qn_json_get(root, "server"), ollama = qn_json_get(&server, "ollama");
+    if (is_there(&ollama, "message")) {
+        puts("");
+        qn_print_line(text(&ollama, "message"));
+    }
 }
 
 /* Why a model waits, or what became of one that does not start. */
@@ -169,6 +186,7 @@ int qn_cmd_status(struct qn_cli *cli, const struct qn_cli_args *a)
         else
             puts("No model is loaded; one is loaded when it is first used");
         print_troubles(&root);
+        print_ollama(&root);
     }
     qn_json_free(doc);
     return QN_EXIT_OK;

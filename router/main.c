@@ -49,6 +49,11 @@ static void print_ready(const struct qn_program *p)
     bool v6 = strchr(host, ':') && host[0] != '[';
     printf("quinced is ready at http://%s%s%s:%d (%s%s)\n", v6 ? "[" : "", host, v6 ? "]" : "",
            qn_listen_port(p->ports.main), *p->starter ? "model " : "no built-in model", p->starter);
+    if (p->ports.ollama)
+        printf("Programs made for Ollama find it on port %d (`quince config set ollama-port=off` "
+               "frees "
+               "the port)\n",
+               qn_listen_port(p->ports.ollama));
     fflush(stdout);
 }
 

@@ -3,7 +3,12 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "router/ollama_service.h"
 #include "router/profile.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 /* What each opening needs. */
 struct opening {
@@ -88,24 +93,95 @@ static qn_err open_more(const struct opening *o, struct qn_error *e)
     struct qn_ports *p = o->ports;
     const struct qn_settings *s = o->settings;
     qn_err err = s->listen ? qn_listeners_read(s->listen, s->host, &p->places, e) : QN_OK;
-    if (!err)
-        err = qn_listeners_ollama(s->ollama_port, s->host, &p->places, e);
     for (size_t i = 0; i < p->places.n && !err; i++) {
         const struct qn_listener *l = &p->places.v[i];
         if (qn_activation_has_port(&p->passed, l->port))
             continue;
         err = open_one(o, l->setting, l->host, l->port, l->profile, &p->more[i], e);
-        if (err && l->optional) {
-            qn_info("listen",
-                    "port=%d not_used=1 message=\"%s\" (programs made for Ollama can use port %d)",
-                    l->port, e->message, qn_listen_port(p->main));
-            err = QN_OK;
-        } else if (!err) {
+        if (!err)
             qn_info("listen", "address=%s port=%d profile=%s", l->host, qn_listen_port(p->more[i]),
                     qn_profile_name(l->profile));
-        }
     }
     return err;
+}
+
+/* With auto the port is left to an Ollama that is installed as a service: it would not start, today
+ * or after the next boot, and its words would not say why. */
+static bool leave_to_service(struct qn_ports *p, const struct qn_listener *l)
+{
+    char unit[QN_OLLAMA_UNIT_PATH_MAX];
+    if (!l->optional || !qn_ollama_service_find((const char *const *)environ, unit))
+        return false;
+    snprintf(p->ollama_message, sizeof p->ollama_message,
+             "port %d is left to Ollama, which is installed as a service (%s); `quince config set "
+             "ollama-port=%d` takes it all the same",
+             l->port, unit, l->port);
+    qn_info("listen", "port=%d not_used=1 unit=%s (programs made for Ollama can use port %d)",
+            l->port, unit, qn_listen_port(p->main));
+    return true;
+}
+
+static qn_err open_ollama(const struct opening *o, struct qn_error *e)
+{
+    struct qn_ports *p = o->ports;
+    struct qn_listeners one = {0};
+    const struct qn_listener *l = &one.v[0];
+    qn_err err = qn_listeners_ollama(o->settings->ollama_port, o->settings->host, &one, e);
+    p->ollama_message[0] = '\0';
+    snprintf(p->ollama_setting, sizeof p->ollama_setting, "%s", o->settings->ollama_port);
+    if (err || !one.n || qn_activation_has_port(&p->passed, l->port) || leave_to_service(p, l))
+        return err;
+    err = open_one(o, l->setting, l->host, l->port, l->profile, &p->ollama, e);
+    if (!err) {
+        qn_info("listen", "address=%s port=%d profile=%s", l->host, l->port,
+                qn_profile_name(l->profile));
+        return QN_OK;
+    }
+    snprintf(p->ollama_message, sizeof p->ollama_message, "port %d is not served: %s", l->port,
+             e->message);
+    if (!l->optional)
+        return err;
+    qn_info("listen",
+            "port=%d not_used=1 message=\"%s\" (programs made for Ollama can use port %d)", l->port,
+            e->message, qn_listen_port(p->main));
+    return QN_OK;
+}
+
+void qn_ports_follow_ollama(struct qn_ports *p, struct qn_loop *l, struct qn_http_server *server,
+                            const struct qn_settings *s, bool may_be_public)
+{
+    const struct opening o = {p, l, server, s, may_be_public};
+    struct qn_error e = {0};
+    if (strncmp(p->ollama_setting, s->ollama_port, sizeof p->ollama_setting - 1) == 0)
+        return;
+    if (p->ollama)
+        qn_info("listen", "port=%d closed=1", qn_listen_port(p->ollama));
+    qn_listen_close(p->ollama);
+    p->ollama = NULL;
+    if (open_ollama(&o, &e))
+        qn_warn("listen", "setting=ollama-port message=\"%s\"", e.message);
+}
+
+void qn_ports_write_ollama(struct qn_jw *w, const struct qn_ports *p)
+{
+    char unit[QN_OLLAMA_UNIT_PATH_MAX], wanted[QN_PORTS_MESSAGE_MAX];
+    const char *message = p->ollama_message;
+    if (p->ollama && qn_listen_port(p->ollama) == QN_OLLAMA_PORT &&
+        qn_ollama_service_find((const char *const *)environ, unit)) {
+        snprintf(wanted, sizeof wanted,
+                 "Ollama is installed as a service (%s) and cannot start while this server has its "
+                 "port %d: `quince config set ollama-port=off` gives it back at once",
+                 unit, QN_OLLAMA_PORT);
+        message = wanted;
+    }
+    qn_jw_key(w, "ollama");
+    qn_jw_obj(w);
+    if (p->ollama)
+        qn_jw_ki64(w, "port", qn_listen_port(p->ollama));
+    else
+        qn_jw_knull(w, "port");
+    qn_jw_kstr(w, "message", *message ? message : NULL);
+    qn_jw_obj_end(w);
 }
 
 static qn_err open_websocket(const struct opening *o, struct qn_error *e)
@@ -129,6 +205,8 @@ qn_err qn_ports_open(struct qn_ports *p, struct qn_loop *l, struct qn_http_serve
     if (!err)
         err = open_more(&o, e);
     if (!err)
+        err = open_ollama(&o, e);
+    if (!err)
         err = open_websocket(&o, e);
     return err;
 }
@@ -140,6 +218,7 @@ void qn_ports_close(struct qn_ports *p)
         qn_listen_close(p->more[i]);
     for (int i = 0; i < QN_PROFILE_COUNT; i++)
         qn_listen_close(p->adopted[i]);
+    qn_listen_close(p->ollama);
     qn_listen_close(p->sockets);
 }
 
@@ -147,6 +226,7 @@ bool qn_ports_open_to_others(const struct qn_ports *p)
 {
     bool any =
         qn_listen_open_to_others(p->main) || (p->sockets && qn_listen_open_to_others(p->sockets));
+    any = any || (p->ollama && qn_listen_open_to_others(p->ollama));
     for (size_t i = 0; i < p->places.n; i++)
         any = any || (p->more[i] && qn_listen_open_to_others(p->more[i]));
     for (int i = 0; i < QN_PROFILE_COUNT; i++)

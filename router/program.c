@@ -220,6 +220,13 @@ static bool may_be_public(const struct qn_program *p)
     return p->settings.insecure || qn_keys_count(p->keys) > 0;
 }
 
+/* Who can reach the server decides what keys are needed for. */
+static void note_openness(struct qn_program *p)
+{
+    p->services.open_to_others = p->auth.open_to_others = qn_ports_open_to_others(&p->ports);
+    p->auth.needs_key = p->auth.open_to_others && !p->settings.insecure;
+}
+
 /* What of the running server follows from settings that may change while it runs. */
 static void apply_settings(void *ctx)
 {
@@ -228,6 +235,8 @@ static void apply_settings(void *ctx)
     enum qn_log_level level;
     if (qn_log_level_parse(s->log_level, &level))
         qn_log_set_level(level);
+    qn_ports_follow_ollama(&p->ports, p->loop, p->server, s, may_be_public(p));
+    note_openness(p);
     p->rate.bytes_s = s->bandwidth_limit_kib * 1024;
     qn_pulls_set(p->services.pulls, (int)s->download_threads, s->offline);
     atomic_store(&p->offline, s->offline);
@@ -337,8 +346,8 @@ static qn_err open_doors(struct qn_program *p, struct qn_error *e)
     qn_service_unit_look((const char *const *)environ, &p->unit);
     p->services.unit = &p->unit;
     p->services.socket_activated = p->ports.passed.n > 0;
-    p->services.open_to_others = p->auth.open_to_others = qn_ports_open_to_others(&p->ports);
-    p->auth.needs_key = p->auth.open_to_others && !s->insecure;
+    p->services.ports = &p->ports;
+    note_openness(p);
     p->routes = (struct qn_routes){.services = &p->services};
     return QN_OK;
 }

@@ -16,6 +16,7 @@ struct qn_services {
     struct qn_logs *logs;
     struct qn_ws *ws;
     int websocket_port; /* that health tells; every other port takes WebSockets as well */
+    const struct qn_ports *ports;
     struct qn_stats *stats;
     struct qn_metrics *metrics;
     struct qn_auth *auth; /* who may ask */

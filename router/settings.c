@@ -40,8 +40,10 @@ static const struct qn_setting_row table[] = {
     {"profile", TEXT, AT(profile), "lemonade", 0, 0, EVERYWHERE, "NAME",
      "whose habits the main port follows where APIs differ: lemonade, ollama, auto, layerscale, "
      "dppan, kolosal or localllm"},
-    {"ollama-port", TEXT, AT(ollama_port), "auto", 0, 0, EVERYWHERE, "PORT",
-     "a port for programs made for Ollama: auto (11434 where it is free), off, or a number"},
+    {"ollama-port", TEXT, AT(ollama_port), "auto", 0, 0, EVERYWHERE | LIVE, "PORT",
+     "a port for programs made for Ollama: auto (11434 where it is free and no service of Ollama "
+     "is "
+     "installed), off, or a number"},
     {"websocket-port", TEXT, AT(websocket_port), "auto", 0, 0, EVERYWHERE, "PORT",
      "a port that /health names for WebSockets, which every port takes: auto (a free one), off "
      "(the "

@@ -51,6 +51,15 @@ static qn_err check_websocket_port(const char *text, struct qn_error *e)
                          text);
 }
 
+static qn_err check_ollama_port(const char *text, struct qn_error *e)
+{
+    struct qn_listeners one = {0};
+    return qn_listeners_ollama(text, "localhost", &one, NULL) == QN_OK
+               ? QN_OK
+               : qn_fail(e, QN_EINVAL, "must be auto, off or a port from 1 to 65535, not '%.80s'",
+                         text);
+}
+
 static qn_err check_limits(const char *text, struct qn_error *e)
 {
     struct qn_kind_limits limits;
@@ -208,6 +217,7 @@ static const struct form {
     {AT(cache_type), check_cache_type, 0, NULL, NULL},
     {AT(profile), check_profile, 0, NULL, NULL},
     {AT(websocket_port), check_websocket_port, N, read_plain, write_port},
+    {AT(ollama_port), check_ollama_port, N, read_plain, write_port},
     {AT(listen), NULL, A, qn_listeners_text, NULL},
     {AT(extra_models_dir), NULL, A, read_folders, NULL},
     {AT(max_loaded_models), check_limits, N | O, read_limits, write_limits},

@@ -1,6 +1,7 @@
 /* See server_info.h. */
 #include "router/api/server_info.h"
 
+#include "router/ports.h"
 #include "router/service_unit.h"
 
 #include <unistd.h>
@@ -19,6 +20,7 @@ void qn_api_server_info_write(struct qn_jw *w, const struct qn_services *sv)
     qn_jw_ki64(w, "uid", getuid());
     qn_jw_kstr(w, "unit", u->there ? u->name : NULL);
     qn_jw_kstr(w, "stop_command", u->there ? qn_buf_cstr(&command) : NULL);
+    qn_ports_write_ollama(w, sv->ports);
     qn_jw_obj_end(w);
     qn_buf_deinit(&command);
 }

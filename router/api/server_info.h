@@ -5,9 +5,9 @@
 #include "base/json.h"
 #include "router/services.h"
 
-/* Writes the member "server": {"pid","uid","unit","stop_command"}. unit and stop_command are null
- * where systemd did not start the server. For clients that may know
- * what is inside (qn_auth_is_stranger). */
+/* Writes the member "server": {"pid","uid","unit","stop_command","ollama"}. unit and stop_command
+ * are null where systemd did not start the server. For clients that may know what is inside
+ * (qn_auth_is_stranger). */
 void qn_api_server_info_write(struct qn_jw *w, const struct qn_services *sv);
 
 #endif

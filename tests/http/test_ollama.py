@@ -5,6 +5,7 @@ import hashlib
 import http.client
 import json
 import re
+import socket
 import subprocess
 import threading
 import time
@@ -567,6 +568,55 @@ def test_listeners_and_profiles(house):
     assert refused.returncode != 0 and f"port {ollama}" in refused.stderr
     main = house.start("--profile", "layerscale")
     assert main.get("/live").headers["X-API-Profile"] == "layerscale"
+
+
+def ollama_state(server):
+    return server.get("/status").json["server"]["ollama"]
+
+
+def test_the_port_can_be_given_back_at_once(house, tmp_path):
+    from cli_kit import Cli
+    server, port = house.start(), free_port()
+    cli = Cli(tmp_path, server.port)
+    assert ollama_state(server) == {"port": None, "message": None}
+    assert server.post("/api/v1/params", {"ollama_port": port}).json["restart_required"] == []
+    assert ask(port, "/").body == b"Ollama is running" and ollama_state(server) == {"port": port, "message": None}
+    assert re.search(rf"^Ollama's port +{port}$", cli("status").out, re.M)
+    kept = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+    kept.request("GET", "/live")
+    kept.getresponse().read()
+    assert server.post("/api/v1/params", {"ollama_port": "off"}).status == 200
+    with socket.create_server(("127.0.0.1", port)):  # as Ollama does when it starts
+        assert ollama_state(server) == {"port": None, "message": None}
+        assert server.post("/api/v1/params", {"ollama_port": port}).status == 200
+        state = ollama_state(server)
+        assert state["port"] is None and f"port {port} is not served" in state["message"]
+        assert state["message"] in cli("status").out
+    kept.close()
+    assert server.post("/api/v1/params", {"ollama_port": "off"}).status == 200
+    assert server.post("/api/v1/params", {"ollama_port": port}).status == 200
+    assert ask(port, "/").status == 200
+    for wrong in ("maybe", 70000, -1):
+        reply = server.post("/api/v1/params", {"ollama_port": wrong})
+        assert reply.status == 400 and "ollama" in reply.json["error"]["message"]
+    assert ask(port, "/").status == 200
+
+
+def test_a_service_of_ollama_keeps_its_port(house):
+    units = house.tmp_path / "data-0" / "home" / ".config" / "systemd" / "user"
+    units.mkdir(parents=True)
+    (units / "ollama.service").write_text("[Service]\n")
+    server = house.start("--ollama-port", "auto")
+    state = ollama_state(server)
+    assert state["port"] is None and "is left to Ollama" in state["message"]
+    assert str(units / "ollama.service") in state["message"] and "ollama-port=11434" in state["message"]
+    # It is installed while the port is served: the report says so.
+    assert server.post("/api/v1/params", {"ollama_port": 11434}).status == 200
+    if ollama_state(server)["port"] is None:
+        pytest.skip("another program of this machine has the port")
+    assert "`quince config set ollama-port=off` gives it back" in ollama_state(server)["message"]
+    (units / "ollama.service").unlink()
+    assert ollama_state(server) == {"port": 11434, "message": None}
 
 
 def test_listeners_in_the_file(house):
