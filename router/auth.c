@@ -157,6 +157,11 @@ static enum qn_peer program_of(const struct qn_auth *a, const struct qn_visit *v
     return own && !v->relayed ? qn_peer_is(v->ends) : QN_PEER_OTHER;
 }
 
+static enum qn_verdict verdict_on(enum qn_peer who)
+{
+    return who == QN_PEER_OWN ? QN_MAY : who == QN_PEER_UNKNOWN ? QN_NO_USER : QN_NO_ADMIN;
+}
+
 enum qn_verdict qn_auth_enter(const struct qn_auth *a, const struct qn_visit *v,
                               enum qn_route_class class, const struct qn_key_row **key)
 {
@@ -164,16 +169,17 @@ enum qn_verdict qn_auth_enter(const struct qn_auth *a, const struct qn_visit *v,
     *key = found;
     if (class == QN_OPEN || (class == QN_METRICS && !a->metrics_closed))
         return QN_MAY;
-    if (class != QN_ADMIN)
-        return found || qn_keys_count(a->keys) == 0 ? QN_MAY : QN_NO_KEY;
+    bool keyless = qn_keys_count(a->keys) == 0;
+    if (class == QN_GIVEN && keyless && !v->relayed)
+        return verdict_on(qn_peer_is(v->ends));
+    if (class != QN_ADMIN && !(class == QN_GIVEN && keyless))
+        return found || keyless ? QN_MAY : QN_NO_KEY;
     if (found && found->admin)
         return QN_MAY;
     enum qn_peer who = qn_keys_have_admin(a->keys) ? QN_PEER_OTHER : program_of(a, v);
-    if (who == QN_PEER_OWN)
-        return QN_MAY;
-    if (!found && qn_keys_count(a->keys) > 0)
+    if (who != QN_PEER_OWN && !found && !keyless)
         return QN_NO_KEY;
-    return who == QN_PEER_UNKNOWN ? QN_NO_USER : QN_NO_ADMIN;
+    return verdict_on(who);
 }
 
 /* What stands after "Bearer". */

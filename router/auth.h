@@ -18,7 +18,8 @@
 enum qn_route_class {
     QN_KEY = 0, /* a key, when there are any */
     QN_OPEN,    /* nothing: whether the server lives */
-    QN_ADMIN,   /* an admin key, or the user's own programs */
+    QN_ADMIN,   /* an admin key, or the user's own programs: changes what all share */
+    QN_GIVEN,   /* a key that an admin has given; without keys the user's own programs and pages */
     QN_METRICS  /* as QN_OPEN, or as QN_KEY where the setting metrics-auth says so */
 };
 

@@ -548,10 +548,10 @@ void qn_infer_as(struct qn_services *sv, struct qn_http *h, const struct qn_dial
     r->http = h;
     r->dialect = dialect;
     r->began_ms = r->wrote_ms = qn_now_ms();
-    qn_meter_begin(&r->meter, sv->metrics, sv->stats, qn_client_id(h));
+    qn_auth_caller(sv->auth, h, &r->caller);
+    qn_meter_begin(&r->meter, sv->metrics, sv->stats, qn_client_id(h), r->caller.owner);
     qn_random_hex(r->id, QN_REQUEST_ID_DIGITS);
     qn_random_hex(r->answer_id, QN_ANSWER_ID_DIGITS);
-    qn_auth_caller(sv->auth, h, &r->caller);
     qn_logs_own(sv->logs, r->id, r->caller.owner);
     const char *name = qn_admission_name(h, qn_request_profile(h), r->id);
     const char *own = qn_client_request_id(h);

@@ -11,8 +11,8 @@
 #include "registry/digest.h"
 #include "registry/registry.h"
 #include "router/inventory.h"
+#include "router/may_open.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,14 +137,10 @@ static void on_put(void *ctx, const struct qn_error *e)
 static qn_err measure(const char *path, int64_t *size_bytes, struct qn_error *e)
 {
     struct stat st;
-    if (stat(path, &st))
-        return qn_fail_param(e, errno == ENOENT ? QN_ENOTFOUND : QN_EINVAL, "checkpoint",
-                             "cannot open %s: %s", path, strerror(errno));
+    if (stat(path, &st) || access(path, R_OK))
+        return qn_fail_param(e, QN_ENOTFOUND, "checkpoint", QN_NOT_READABLE, path);
     if (!S_ISREG(st.st_mode))
         return qn_fail_param(e, QN_EINVAL, "checkpoint", "%s is not a regular file", path);
-    if (access(path, R_OK))
-        return qn_fail_param(e, QN_EINVAL, "checkpoint", "cannot read %s: %s", path,
-                             strerror(errno));
     *size_bytes = st.st_size;
     return QN_OK;
 }

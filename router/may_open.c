@@ -3,9 +3,13 @@
 
 #include "registry/ref.h"
 #include "router/answer.h"
+#include "router/auth.h"
+#include "router/peer.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static bool lies_in(const char *real, const char *folder)
 {
@@ -30,18 +34,55 @@ static bool lies_in_one(const char *real, const char *folders)
     return inside;
 }
 
+static bool bits_allow(const struct stat *st, uid_t uid, mode_t owner, mode_t other)
+{
+    return (st->st_mode & (st->st_uid == uid ? owner : other)) != 0;
+}
+
+bool qn_readable_by(const char *path, uid_t uid)
+{
+    struct stat st;
+    char *real = realpath(path, NULL); /* links lead where they lead */
+    bool may = real && stat(real, &st) == 0 && bits_allow(&st, uid, S_IRUSR, S_IROTH);
+    while (may && real[1]) {
+        char *slash = strrchr(real, '/');
+        slash[slash == real] = '\0';
+        may = stat(real, &st) == 0 && bits_allow(&st, uid, S_IXUSR, S_IXOTH);
+    }
+    free(real);
+    return may;
+}
+
+/* What another user of this machine could not read is not there. */
+static bool may_read(struct qn_http *h, const char *path)
+{
+    struct qn_http_ends ends;
+    struct qn_error e = {0};
+    uid_t uid;
+    if (!qn_http_ends(h, &ends) || !qn_peer_user(&ends, &uid) || uid == 0 || uid == geteuid() ||
+        qn_readable_by(path, uid))
+        return true;
+    qn_fail_param(&e, QN_ENOTFOUND, "checkpoint", QN_NOT_READABLE, path);
+    qn_answer_error(h, &e);
+    return false;
+}
+
 bool qn_may_open(const struct qn_services *sv, struct qn_http *h, const char *path)
 {
-    if (!sv->open_to_others)
-        return true;
+    struct qn_caller caller;
+    qn_auth_caller(sv->auth, h, &caller);
+    if (!sv->open_to_others && caller.admin)
+        return may_read(h, path);
     char *real = realpath(path, NULL);
     bool may = real && (lies_in(real, sv->builtin_dir) || lies_in(real, sv->models_dir) ||
                         lies_in_one(real, sv->extra_models_dir));
     free(real);
     if (!may)
-        qn_answer_plain(h, 403, "path_not_allowed",
-                        "other machines can reach this server: it opens files of its models' "
-                        "folders only (the settings models-dir and extra-models-dir)");
+        qn_answer_plain(
+            h, 403, "path_not_allowed",
+            "without admin rights, and where other machines can reach the server, it opens "
+            "files of its models' folders only (the settings models-dir and "
+            "extra-models-dir)");
     return may;
 }
 

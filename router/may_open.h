@@ -8,11 +8,23 @@
 #include "router/services.h"
 
 #include <stdbool.h>
+#include <sys/types.h>
 
-/* True where this server may open the file for a client. A server that nobody else can reach opens
- * any; one that is open to other machines opens what lies in its folders of models, and answers
- * anything else with 403: whether a file is there is nobody's business either. Loop thread. */
+/* True where this server may open the file for a client; else the client has been answered.
+ * - An admin of a server that nobody else can reach names any file, but one that the user who asks
+ *   could not read is answered with the same 404 as one that there is not.
+ * - Others, and any client of a server that other machines reach, name what lies in its folders of
+ *   models; anything else is 403 whether it is there or not.
+ * Loop thread. */
 bool qn_may_open(const struct qn_services *sv, struct qn_http *h, const char *path);
+
+/* What is said of a file that is not there and of one that may not be read: "%s" is its path. */
+#define QN_NOT_READABLE "%s is missing, or you may not read it"
+
+/* True when the user may read the file by the permission bits of the file and of the folders that
+ * lead to it. Groups are not looked up: a file that is readable by a group alone is not readable.
+ */
+bool qn_readable_by(const char *path, uid_t uid);
 
 /* The same for the adapters that options of loading name; what is no list of paths is refused where
  * options are read. */

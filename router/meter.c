@@ -4,15 +4,17 @@
 #include "base/buf.h"
 #include "base/clock.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { TIMES_FIRST = 64 };
 
 void qn_meter_begin(struct qn_meter *m, struct qn_metrics *metrics, struct qn_stats *stats,
-                    const char *client)
+                    const char *client, const char *owner)
 {
     *m = (struct qn_meter){.metrics = metrics,
                            .stats = stats,
+                           .owner = owner,
                            .series = qn_metrics_model(metrics, NULL),
                            .client = client ? qn_metrics_client(metrics, client) : NULL,
                            .began_us = qn_now_us()};
@@ -122,6 +124,7 @@ static void keep_last(struct qn_meter *m, double first)
                                   .output = m->output,
                                   .times_s = m->times_s,
                                   .n_times = m->n_times};
+    snprintf(m->stats->owner, sizeof m->stats->owner, "%s", m->owner);
     m->times_s = NULL;
 }
 

@@ -17,6 +17,7 @@ struct qn_meter {
     struct qn_stats *stats;
     struct qn_series *series; /* its model's; before it is known, the whole's */
     struct qn_client_series *client;
+    const char *owner;              /* lent for the request */
     int64_t began_us, granted_us;   /* 0: not yet */
     int64_t first_us, last_us;      /* pieces of the first choice; 0: none yet */
     int64_t prompt, cached, output; /* tokens, summed over its jobs */
@@ -29,9 +30,9 @@ struct qn_meter {
 /* How a request ended. */
 enum qn_meter_end { QN_METER_COMPLETED, QN_METER_ERRORED, QN_METER_CANCELLED };
 
-/* A request has come. client MAY be NULL: it is not told apart. */
+/* A request has come. client MAY be NULL: it is not told apart. owner: see owner.h, lent. */
 void qn_meter_begin(struct qn_meter *m, struct qn_metrics *metrics, struct qn_stats *stats,
-                    const char *client);
+                    const char *client, const char *owner);
 void qn_meter_model(struct qn_meter *m, const char *name); /* as the catalog spells it; once */
 void qn_meter_granted(struct qn_meter *m);                 /* its model is its */
 void qn_meter_again(struct qn_meter *m); /* what its model's process said does not count */

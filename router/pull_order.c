@@ -19,6 +19,7 @@ static const struct {
     {"labels", offsetof(struct qn_pull_order, labels), true},
     {"extras", offsetof(struct qn_pull_order, extras), true},
     {"options", offsetof(struct qn_pull_order, options), true},
+    {"owner", offsetof(struct qn_pull_order, owner), false},
 };
 enum { MEMBERS = sizeof members / sizeof *members };
 
@@ -29,7 +30,8 @@ static const char **member(struct qn_pull_order *o, size_t i)
 
 static const char *member_of(const struct qn_pull_order *o, size_t i)
 {
-    return *(const char *const *)(const void *)((const char *)o + members[i].at);
+    const char *text = *(const char *const *)(const void *)((const char *)o + members[i].at);
+    return text ? text : "";
 }
 
 void qn_pull_order_write(const struct qn_pull_order *o, struct qn_buf *out)

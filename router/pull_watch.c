@@ -55,6 +55,7 @@ struct qn_pull_view qn_pull_view_of(const struct qn_pull_job *j)
         .retry_s = j->retry_at_ms > qn_now_ms() ? (j->retry_at_ms - qn_now_ms() + 999) / 1000
                                                 : j->retry_at_ms != 0,
         .recipe = j->plan->order.recipe,
+        .owner = j->plan->order.owner ? j->plan->order.owner : "",
         .main_ref = j->plan->order.n ? j->plan->order.checkpoints[0].ref : "",
         .files = p->scratch,
         .n = n,

@@ -3,6 +3,8 @@
 #ifndef QN_ROUTER_STATS_H
 #define QN_ROUTER_STATS_H
 
+#include "router/owner.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,6 +14,7 @@ struct qn_stats {
     double first_s;   /* from the request's arrival to its first piece of text; 0: none came */
     double output_ms; /* generating */
     int64_t prompt, cached, output; /* tokens */
+    char owner[QN_OWNER_MAX + 1];   /* whose request it was */
     float *times_s;                 /* between two pieces of text of its first choice; owned */
     size_t n_times;
 };

@@ -118,13 +118,25 @@ bool qn_api_save_options(struct qn_services *sv, const char *name,
                          const struct qn_load_options *asked, qn_catalog_done done, void *ctx);
 
 /* Models as an array of {"engine_id","status"[,"model_path"]}, and how many there are. */
-void qn_api_engines_write(struct qn_services *sv, struct qn_jw *w, bool paths);
+void qn_api_engines_write(struct qn_services *sv, struct qn_jw *w, bool files, bool paths);
 void qn_api_engines_count(struct qn_services *sv, int64_t *ready, int64_t *total);
 
 struct qn_model_row;
 /* anthropic_models.c: what models.c answers to clients of Anthropic's API. */
 void qn_api_anthropic_models(struct qn_services *sv, struct qn_http *h);
 void qn_api_anthropic_model(struct qn_http *h, const struct qn_model_row *row);
+
+/* True when the client has admin rights; else it has been answered with 403. For what only some
+ * requests of a route need them for (body.c). */
+bool qn_api_need_admin(struct qn_services *sv, struct qn_http *h);
+/* Whether the client may be told absolute paths of this machine: an admin (body.c). */
+bool qn_api_sees_paths(struct qn_services *sv, struct qn_http *h);
+/* What stands for a file or checkpoint: itself, or for an absolute path its last part where paths
+ * are not shown. NULL: NULL. */
+const char *qn_api_shown_path(const char *path, bool paths);
+/* Writes the members of a JSON object of options; where paths are not shown, without those whose
+ * value holds a slash. */
+void qn_api_options_write(struct qn_jw *w, const char *options, bool paths);
 
 /* What a model is for, as Lemonade's clients know it; of a catalog row's type and labels
  * (models.c). */
@@ -137,8 +149,9 @@ struct qn_engine_name {
 };
 void qn_api_engine_name(const struct qn_loaded *m, struct qn_engine_name *out);
 
-/* One model as /models lists it. */
-void qn_api_model_write(struct qn_jw *w, struct qn_services *sv, const struct qn_model_row *row);
+/* One model as /models lists it. paths: see qn_api_sees_paths. */
+void qn_api_model_write(struct qn_jw *w, struct qn_services *sv, const struct qn_model_row *row,
+                        bool paths);
 /* Answers that this model is known now. */
 void qn_api_registered(struct qn_services *sv, struct qn_http *h, const char *name);
 

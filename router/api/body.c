@@ -1,5 +1,14 @@
-/* Reading the JSON object that management requests carry. */
+/* What handlers of management requests share: reading the JSON object that a request carries, and
+ * what depends on who asks. */
 #include "router/api/api.h"
+
+#include "base/buf.h"
+#include "router/answer.h"
+#include "router/auth.h"
+
+#include <string.h>
+
+enum { OPTION_MAX = 64 * 1024 };
 
 qn_err qn_api_body(struct qn_http *h, bool empty, struct qn_json **doc, struct qn_error *e)
 {
@@ -19,4 +28,49 @@ qn_err qn_api_body(struct qn_http *h, bool empty, struct qn_json **doc, struct q
     qn_json_free(*doc);
     *doc = NULL;
     return qn_fail(e, QN_EFORMAT, "the request body must be a JSON object");
+}
+
+bool qn_api_sees_paths(struct qn_services *sv, struct qn_http *h)
+{
+    struct qn_caller caller;
+    qn_auth_caller(sv->auth, h, &caller);
+    return caller.admin;
+}
+
+bool qn_api_need_admin(struct qn_services *sv, struct qn_http *h)
+{
+    bool admin = qn_api_sees_paths(sv, h);
+    if (!admin)
+        qn_answer_plain(h, qn_verdict_status(QN_NO_ADMIN), qn_verdict_type(QN_NO_ADMIN),
+                        qn_verdict_text(QN_NO_ADMIN));
+    return admin;
+}
+
+const char *qn_api_shown_path(const char *path, bool paths)
+{
+    return path && !paths && *path == '/' ? strrchr(path, '/') + 1 : path;
+}
+
+void qn_api_options_write(struct qn_jw *w, const char *options, bool paths)
+{
+    struct qn_json *doc;
+    struct qn_jref it;
+    struct qn_buf text;
+    if (paths) {
+        qn_jw_members(w, options);
+        return;
+    }
+    if (qn_json_parse(options, strlen(options), &doc, NULL))
+        return;
+    struct qn_jref root = qn_json_root(doc);
+    qn_buf_init(&text, OPTION_MAX);
+    for (bool more = qn_json_first(&root, &it); more; more = qn_json_next(&it)) {
+        qn_buf_clear(&text);
+        if (qn_json_print(&it, &text) || strchr(qn_buf_cstr(&text), '/'))
+            continue;
+        qn_jw_key(w, it.key);
+        qn_jw_value(w, &it);
+    }
+    qn_buf_deinit(&text);
+    qn_json_free(doc);
 }

@@ -6,7 +6,10 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "router/answer.h"
+#include "router/auth.h"
 #include "router/pulls.h"
+
+#include <stdio.h>
 
 /* How long completed jobs are listed when nobody asks for all. */
 enum { COMPLETED_S = 30, BODY_MAX = 16 * 1024 * 1024 };
@@ -70,6 +73,22 @@ static qn_err control(struct qn_services *sv, const struct qn_jref *root, const 
     return err ? err : qn_pulls_set_priority(sv->pulls, job, priority, e);
 }
 
+static void take_owner(void *ctx, const struct qn_pull_view *v)
+{
+    snprintf(ctx, QN_OWNER_MAX + 1, "%s", v->owner);
+}
+
+/* True for the owner of a download and for admins; else the client has been answered. What there is
+ * not, is nobody's. */
+static bool may_control(struct qn_services *sv, struct qn_http *h, const char *job)
+{
+    char owner[QN_OWNER_MAX + 1];
+    struct qn_caller caller;
+    qn_auth_caller(sv->auth, h, &caller);
+    return !qn_pulls_view(sv->pulls, job, take_owner, owner) || qn_str_eq(owner, caller.owner) ||
+           qn_api_need_admin(sv, h);
+}
+
 void qn_api_downloads_control(struct qn_services *sv, struct qn_http *h, const char *id)
 {
     struct qn_json *doc;
@@ -85,6 +104,10 @@ void qn_api_downloads_control(struct qn_services *sv, struct qn_http *h, const c
         if (!err)
             err = qn_json_str(&v, &action, &e);
         removal = !err && qn_str_eq(action, "remove");
+        if (!err && !may_control(sv, h, job)) {
+            qn_json_free(doc);
+            return;
+        }
         if (!err)
             err = control(sv, &root, job, action, &e);
     }

@@ -53,7 +53,7 @@ static const char *state_name(const struct qn_loaded *m)
     return m && m->status.state == QN_INST_LOADING ? "loading" : "unloaded";
 }
 
-void qn_api_engines_write(struct qn_services *sv, struct qn_jw *w, bool paths)
+void qn_api_engines_write(struct qn_services *sv, struct qn_jw *w, bool files, bool paths)
 {
     struct qn_loaded loaded[QN_RESIDENTS_MAX];
     size_t n = qn_inventory_loaded(sv->inventory, loaded, QN_RESIDENTS_MAX);
@@ -66,8 +66,8 @@ void qn_api_engines_write(struct qn_services *sv, struct qn_jw *w, bool paths)
         qn_jw_obj(w);
         qn_jw_kstr(w, "engine_id", engine_id(row->name));
         qn_jw_kstr(w, "status", state_name(find_loaded(loaded, n, row->name)));
-        if (paths)
-            qn_jw_kstr(w, "model_path", row->files[0]);
+        if (files)
+            qn_jw_kstr(w, "model_path", qn_api_shown_path(row->files[0], paths));
         qn_jw_obj_end(w);
     }
     qn_jw_arr_end(w);
@@ -97,7 +97,7 @@ void qn_api_engines(struct qn_services *sv, struct qn_http *h, const char *id)
     struct qn_jw w = qn_jw_to(&body);
     qn_jw_obj(&w);
     qn_jw_key(&w, "engines");
-    qn_api_engines_write(sv, &w, true);
+    qn_api_engines_write(sv, &w, true, qn_api_sees_paths(sv, h));
     qn_jw_obj_end(&w);
     qn_answer_json(h, 200, &body);
     qn_buf_deinit(&body);
@@ -133,7 +133,7 @@ static int64_t saved(const struct qn_jref *options, const char *key, int64_t pre
 
 /* "engine_id" to "parameters". context: of the running model, 0: it does not run. */
 static void write_engine(struct qn_jw *w, const struct qn_model_row *row, const char *status,
-                         int64_t context)
+                         int64_t context, bool paths)
 {
     struct qn_json *doc = NULL;
     struct qn_jref options = {0};
@@ -141,7 +141,7 @@ static void write_engine(struct qn_jw *w, const struct qn_model_row *row, const 
         options = qn_json_root(doc);
     qn_jw_kstr(w, "engine_id", engine_id(row->name));
     qn_jw_kstr(w, "status", status);
-    qn_jw_kstr(w, "model_path", row->n_files ? row->files[0] : "");
+    qn_jw_kstr(w, "model_path", row->n_files ? qn_api_shown_path(row->files[0], paths) : "");
     qn_jw_key(w, "parameters");
     qn_jw_obj(w);
     qn_jw_ki64(w, "n_ctx", context ? context : saved(&options, "ctx_size", CONTEXT_PRESET));
@@ -170,7 +170,7 @@ void qn_api_engine(struct qn_services *sv, struct qn_http *h, const char *id)
     qn_buf_init(&body, QN_API_REPLY_MAX);
     struct qn_jw w = qn_jw_to(&body);
     qn_jw_obj(&w);
-    write_engine(&w, row, state_name(m), ready ? m->status.context : 0);
+    write_engine(&w, row, state_name(m), ready ? m->status.context : 0, qn_api_sees_paths(sv, h));
     qn_jw_key(&w, "memory_usage");
     qn_jw_obj(&w);
     qn_jw_ki64(&w, "model_size_mb", row->size_bytes / 1048576);
@@ -234,7 +234,7 @@ static void answer(struct asker *a, int status, const char *state)
     struct qn_jw w = qn_jw_to(&body);
     qn_jw_obj(&w);
     if (qn_inventory_find(a->sv->inventory, a->name, &snap, &row, NULL) == QN_OK) {
-        write_engine(&w, row, state, a->context);
+        write_engine(&w, row, state, a->context, true);
     } else {
         qn_jw_kstr(&w, "engine_id", engine_id(a->name));
         qn_jw_kstr(&w, "status", state);

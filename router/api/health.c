@@ -33,18 +33,31 @@ static void write_pool(struct qn_jw *w, const struct qn_loaded *m)
     qn_jw_kstr(w, "slot_pool", pool);
 }
 
-/* Where it is and how it was started. */
-static void write_inside(struct qn_jw *w, const struct qn_loaded *m, const struct qn_model_row *row)
+/* How much of the inside of the server a client is shown. */
+enum view { STRANGER, USER, ADMIN };
+
+static enum view view_of(struct qn_services *sv, const struct qn_http *h)
 {
-    qn_jw_kstr(w, "checkpoint", row ? row->checkpoint : NULL);
+    struct qn_caller caller;
+    qn_auth_caller(sv->auth, h, &caller);
+    return caller.admin ? ADMIN : qn_auth_is_stranger(sv->auth, h) ? STRANGER : USER;
+}
+
+/* Where it is and how it was started. */
+static void write_inside(struct qn_jw *w, const struct qn_loaded *m, const struct qn_model_row *row,
+                         bool admin)
+{
+    qn_jw_kstr(w, "checkpoint", row ? qn_api_shown_path(row->checkpoint, admin) : NULL);
     qn_jw_key(w, "recipe_options");
     qn_jw_obj(w);
     if (m->status.state == QN_INST_READY)
         qn_jw_ki64(w, "ctx_size", m->status.context);
-    qn_jw_members(w, m->options);
+    qn_api_options_write(w, m->options, admin);
     qn_jw_obj_end(w);
-    qn_jw_kstr(w, "backend_url", m->status.url);
-    qn_jw_ki64(w, "pid", m->status.pid);
+    if (admin) {
+        qn_jw_kstr(w, "backend_url", m->status.url);
+        qn_jw_ki64(w, "pid", m->status.pid);
+    }
     qn_jw_kstr(w, "reason", *m->reason ? m->reason : NULL);
 }
 
@@ -58,7 +71,7 @@ static void write_resident(struct qn_jw *w, const struct qn_loaded *m)
 
 /* row is NULL for a model that has left the catalog while it is loaded. */
 static void write_loaded(struct qn_jw *w, const struct qn_loaded *m, const struct qn_model_row *row,
-                         bool stranger)
+                         enum view view)
 {
     bool ready = m->status.state == QN_INST_READY;
     int64_t ago_ms = qn_now_ms() - m->status.last_use_ms;
@@ -68,8 +81,8 @@ static void write_loaded(struct qn_jw *w, const struct qn_loaded *m, const struc
     qn_jw_kstr(w, "type", qn_kind_name(m->kind));
     qn_jw_kstr(w, "device", m->device);
     qn_jw_kstr(w, "recipe", row ? row->recipe : NULL);
-    if (!stranger)
-        write_inside(w, m, row);
+    if (view != STRANGER)
+        write_inside(w, m, row, view == ADMIN);
     qn_jw_kstr(w, "status", m->state);
     qn_jw_kbool(w, "loaded", ready);
     qn_jw_kf64(w, "progress", ready ? 1 : m->status.progress);
@@ -161,7 +174,7 @@ static void write_kinds(struct qn_jw *w, const char *key, const int64_t of[stati
 }
 
 static void write_peer(struct qn_jw *w, struct qn_services *sv, const struct qn_loaded *loaded,
-                       size_t n, bool stranger)
+                       size_t n, enum view view)
 {
     struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
     int64_t pinned[QN_KIND_COUNT] = {0};
@@ -169,9 +182,9 @@ static void write_peer(struct qn_jw *w, struct qn_services *sv, const struct qn_
     qn_jw_key(w, "all_models_loaded");
     qn_jw_arr(w);
     for (size_t i = 0; i < n; i++)
-        write_loaded(w, &loaded[i], qn_snapshot_find(snap, loaded[i].name), stranger);
+        write_loaded(w, &loaded[i], qn_snapshot_find(snap, loaded[i].name), view);
     qn_jw_arr_end(w);
-    if (!stranger)
+    if (view == ADMIN) /* with lines of models' logs */
         write_crashed(w, sv);
     write_kinds(w, "max_models", qn_inventory_config(sv->inventory)->max_loaded.of);
     for (size_t i = 0; i < n; i++)
@@ -202,7 +215,7 @@ static void write_kolosal(struct qn_jw *w, struct qn_services *sv, bool counts)
     qn_jw_kf64(w, "cpu_usage_percent", qn_cpu_percent(&sv->cpu, qn_now_ms()));
     qn_jw_obj_end(w);
     qn_jw_key(w, "engines_summary");
-    qn_api_engines_write(sv, w, false);
+    qn_api_engines_write(sv, w, false, false);
 }
 
 void qn_api_engine_name(const struct qn_loaded *m, struct qn_engine_name *out)
@@ -285,7 +298,7 @@ void qn_api_health(struct qn_services *sv, struct qn_http *h, const char *id)
     if (parts & SERVER && !qn_auth_is_stranger(sv->auth, h))
         qn_api_server_info_write(&w, sv);
     if (parts & PEER)
-        write_peer(&w, sv, loaded, n, qn_auth_is_stranger(sv->auth, h));
+        write_peer(&w, sv, loaded, n, view_of(sv, h));
     qn_jw_obj_end(&w);
     qn_answer_json(h, 200, &body);
     qn_buf_deinit(&body);

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "router/answer.h"
 #include "router/api/api.h"
+#include "router/auth.h"
 #include "router/exposition.h"
 #include "router/inventory.h"
 #include "router/residency.h"
@@ -22,6 +23,7 @@ struct scene {
     size_t n_loaded;
     size_t waiting, running; /* requests, over all models */
     size_t ready;            /* models */
+    bool clients;            /* may be shown by name: to those whom somebody has let in */
 };
 
 struct family {
@@ -110,7 +112,7 @@ static void chunks_per_second(struct qn_buf *out, const struct family *f, const 
 
 static void client_requests(struct qn_buf *out, const struct family *f, const struct scene *s)
 {
-    for (size_t i = 0; i < qn_metrics_clients(s->sv->metrics); i++) {
+    for (size_t i = 0; s->clients && i < qn_metrics_clients(s->sv->metrics); i++) {
         const struct qn_client_series *c = qn_metrics_client_at(s->sv->metrics, i);
         struct qn_labels labels = {1, {{"client", c->label}}};
         qn_expose(out, f->name, &labels, (double)c->requests);
@@ -119,7 +121,7 @@ static void client_requests(struct qn_buf *out, const struct family *f, const st
 
 static void client_seconds(struct qn_buf *out, const struct family *f, const struct scene *s)
 {
-    for (size_t i = 0; i < qn_metrics_clients(s->sv->metrics); i++) {
+    for (size_t i = 0; s->clients && i < qn_metrics_clients(s->sv->metrics); i++) {
         const struct qn_client_series *c = qn_metrics_client_at(s->sv->metrics, i);
         struct qn_labels labels = {1, {{"client", c->label}}};
         qn_expose(out, f->name, &labels, ratio(c->inference_s, (double)c->completed));
@@ -288,6 +290,12 @@ static double model_value(const struct scene *s, const struct qn_series *m, enum
     return 0;
 }
 
+/* Figures may be read without a key, so no label is a file's path. */
+static const char *public_name(const char *checkpoint)
+{
+    return *checkpoint == '/' ? NULL : checkpoint;
+}
+
 static void by_model(struct qn_buf *out, const struct family *f, const struct scene *s)
 {
     for (size_t i = 0; i < qn_metrics_models(s->sv->metrics); i++) {
@@ -296,7 +304,7 @@ static void by_model(struct qn_buf *out, const struct family *f, const struct sc
         const struct qn_loaded *now = loaded_as(s, m);
         struct qn_labels labels = {5,
                                    {{"model_name", m->label},
-                                    {"checkpoint", row ? row->checkpoint : NULL},
+                                    {"checkpoint", row ? public_name(row->checkpoint) : NULL},
                                     {"type", row ? qn_api_type_name(row->type, row->labels) : NULL},
                                     {"device", now ? now->device : NULL},
                                     {"recipe", row ? row->recipe : NULL}}};
@@ -506,9 +514,12 @@ static const struct family families[] = {
      whole_count, QN_M_SOCKETS_DROPPED},
 };
 
-static void look(struct scene *s, struct qn_services *sv)
+static void look(struct scene *s, struct qn_services *sv, const struct qn_http *h)
 {
+    struct qn_caller caller;
     *s = (struct scene){.sv = sv, .whole = qn_metrics_whole(sv->metrics)};
+    qn_auth_caller(sv->auth, h, &caller);
+    s->clients = caller.key || caller.admin;
     s->snap = qn_catalog_snapshot(sv->catalog);
     s->n_loaded = qn_inventory_loaded(sv->inventory, s->loaded, QN_RESIDENTS_MAX);
     for (size_t i = 0; i < s->n_loaded; i++) {
@@ -524,7 +535,7 @@ void qn_api_metrics(struct qn_services *sv, struct qn_http *h, const char *id)
     struct scene *s = qn_xcalloc(1, sizeof *s);
     struct qn_buf body;
     (void)id;
-    look(s, sv);
+    look(s, sv, h);
     qn_buf_init(&body, QN_API_REPLY_MAX);
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         const struct family *f = &families[i];

@@ -48,6 +48,7 @@ struct entry {
     const char *registry; /* the hub; NULL: none */
     int64_t created_s, size_bytes;
     bool downloaded, suggested, update;
+    bool paths; /* may be shown */
 };
 
 static void write_entry(struct qn_jw *w, const struct entry *x)
@@ -56,11 +57,12 @@ static void write_entry(struct qn_jw *w, const struct entry *x)
     qn_jw_kstr(w, "object", "model");
     qn_jw_ki64(w, "created", x->created_s);
     qn_jw_kstr(w, "owned_by", "lemonade");
-    qn_jw_kstr(w, "checkpoint", x->checkpoint);
-    if (qn_str_eq(x->checkpoints, "{}")) {
+    const char *checkpoint = qn_api_shown_path(x->checkpoint, x->paths);
+    qn_jw_kstr(w, "checkpoint", checkpoint);
+    if (qn_str_eq(x->checkpoints, "{}") || (!x->paths && strstr(x->checkpoints, "\"/"))) {
         qn_jw_key(w, "checkpoints");
         qn_jw_obj(w);
-        qn_jw_kstr(w, "main", x->checkpoint);
+        qn_jw_kstr(w, "main", checkpoint);
         qn_jw_obj_end(w);
     } else {
         write_json(w, "checkpoints", x->checkpoints);
@@ -77,7 +79,10 @@ static void write_entry(struct qn_jw *w, const struct entry *x)
     qn_jw_key(w, "components");
     qn_jw_arr(w);
     qn_jw_arr_end(w);
-    write_json(w, "recipe_options", x->options);
+    qn_jw_key(w, "recipe_options");
+    qn_jw_obj(w);
+    qn_api_options_write(w, x->options, x->paths);
+    qn_jw_obj_end(w);
     qn_jw_kstr(w, "source", x->source);
     qn_jw_kstr(w, "registry_source", x->registry);
     qn_jw_kbool(w, "update_available", x->update);
@@ -120,7 +125,7 @@ static const char *source_of(const struct qn_services *sv, const struct qn_model
 
 /* name: the row's, or an alias of it. */
 static void write_row(struct qn_jw *w, struct qn_services *sv, const struct qn_model_row *row,
-                      const char *name)
+                      const char *name, bool paths)
 {
     const struct qn_registry_entry *listed = listed_of(sv, row);
     const struct entry x = {
@@ -139,6 +144,7 @@ static void write_row(struct qn_jw *w, struct qn_services *sv, const struct qn_m
         .downloaded = row->n_files > 0,
         .suggested = row->suggested || (listed && listed->suggested),
         .update = qn_updates_has(sv->updates, row),
+        .paths = paths,
     };
     qn_jw_obj(w);
     write_entry(w, &x);
@@ -150,9 +156,10 @@ static void write_row(struct qn_jw *w, struct qn_services *sv, const struct qn_m
     qn_jw_obj_end(w);
 }
 
-void qn_api_model_write(struct qn_jw *w, struct qn_services *sv, const struct qn_model_row *row)
+void qn_api_model_write(struct qn_jw *w, struct qn_services *sv, const struct qn_model_row *row,
+                        bool paths)
 {
-    write_row(w, sv, row, row->name);
+    write_row(w, sv, row, row->name, paths);
 }
 
 /* A model of the built-in list that is not here. */
@@ -194,18 +201,18 @@ static bool is_true(const char *text)
 }
 
 static void write_all(struct qn_jw *w, struct qn_services *sv, const struct qn_snapshot *snap,
-                      bool all)
+                      bool all, bool paths)
 {
     for (size_t i = 0; i < qn_snapshot_count(snap); i++) {
         const struct qn_model_row *row = qn_snapshot_at(snap, i);
         if (all || row->n_files > 0)
-            qn_api_model_write(w, sv, row);
+            qn_api_model_write(w, sv, row, paths);
     }
     for (size_t i = 0; i < qn_snapshot_alias_count(snap); i++) {
         const struct qn_alias_row *alias = qn_snapshot_alias_at(snap, i);
         const struct qn_model_row *row = qn_snapshot_find(snap, alias->model);
         if (row && (all || row->n_files > 0) && !qn_snapshot_find(snap, alias->name))
-            write_row(w, sv, row, alias->name);
+            write_row(w, sv, row, alias->name, paths);
     }
     for (size_t i = 0; all && i < qn_registry_count(sv->registry); i++) {
         const struct qn_registry_entry *listed = qn_registry_at(sv->registry, i);
@@ -229,7 +236,7 @@ void qn_api_models(struct qn_services *sv, struct qn_http *h, const char *id)
     qn_jw_kstr(&w, "object", "list");
     qn_jw_key(&w, "data");
     qn_jw_arr(&w);
-    write_all(&w, sv, snap, is_true(qn_http_query(h, "show_all")));
+    write_all(&w, sv, snap, is_true(qn_http_query(h, "show_all")), qn_api_sees_paths(sv, h));
     qn_jw_arr_end(&w);
     qn_jw_obj_end(&w);
     qn_answer_json(h, 200, &body);
@@ -260,7 +267,7 @@ void qn_api_model(struct qn_services *sv, struct qn_http *h, const char *id)
     qn_buf_init(&body, QN_API_REPLY_MAX);
     struct qn_jw w = qn_jw_to(&body);
     if (row)
-        qn_api_model_write(&w, sv, row);
+        qn_api_model_write(&w, sv, row, qn_api_sees_paths(sv, h));
     else
         write_listed(&w, listed, qn_registry_modified_s(sv->registry));
     qn_answer_json(h, 200, &body);

@@ -7,6 +7,7 @@
 #include "registry/web.h"
 #include "router/answer.h"
 #include "router/api/pull.h"
+#include "router/auth.h"
 #include "router/inventory.h"
 #include "router/pull_request.h"
 
@@ -191,7 +192,7 @@ static void answer_here(struct qn_services *sv, struct qn_http *h, const char *n
     qn_snapshot_unref(snap);
 }
 
-static void ask(struct qn_services *sv, struct qn_http *h, const struct qn_pull_order *o,
+static void ask(struct qn_services *sv, struct qn_http *h, struct qn_pull_order *o,
                 const char *name, bool lines)
 {
     struct qn_error e = {0};
@@ -200,6 +201,9 @@ static void ask(struct qn_services *sv, struct qn_http *h, const struct qn_pull_
     a->http = h;
     a->name = qn_xstrdup(name);
     a->lines = lines;
+    struct qn_caller caller;
+    qn_auth_caller(sv->auth, h, &caller);
+    o->owner = caller.owner;
     struct qn_pull_wish wish = {.order = o, .priority = QN_UNSET_PRIORITY};
     if (qn_pulls_ask(sv->pulls, &wish, &events, a, &a->client, &e)) {
         qn_api_pull_refuse(sv, h, name, &e);

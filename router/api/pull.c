@@ -9,6 +9,7 @@
 #include "registry/web.h"
 #include "router/answer.h"
 #include "router/api/api.h"
+#include "router/auth.h"
 #include "router/may_open.h"
 #include "router/pull_request.h"
 
@@ -310,6 +311,9 @@ void qn_api_pull(struct qn_services *sv, struct qn_http *h, const char *id)
         answer_here(sv, h, &asked.order, &wants);
     } else if (qn_may_open_order(sv, h, &asked.order)) {
         struct asker *a = asker_new(sv, h, &asked.order, &wants);
+        struct qn_caller caller;
+        qn_auth_caller(sv->auth, h, &caller);
+        asked.order.owner = caller.owner;
         struct qn_pull_wish wish = {
             .order = &asked.order, .priority = wants.priority, .until_gone = wants.until_gone};
         if (qn_pulls_ask(sv->pulls, &wish, &events, a, &a->client, &e)) {

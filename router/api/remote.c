@@ -11,7 +11,6 @@
 #include "router/answer.h"
 #include "router/api/api.h"
 #include "router/api/waiting.h"
-#include "router/auth.h"
 #include "router/intake.h"
 #include "router/inventory.h"
 #include "router/may_open.h"
@@ -148,31 +147,13 @@ bool qn_api_is_remote(const struct qn_jref *request)
     return qn_str_eq(qn_json_raw_str(&recipe), "remote");
 }
 
-/* A server that is open to others must not fetch for them what only it can reach; and what is in
- * its environment goes nowhere that another user of this machine, or a page of his, names. What is
- * judged is the definition as it will be kept, wherever in the request its members stood. */
+/* The route is for admins, who may also name variables of the server's environment (key_env); which
+ * files they may name is another question. */
 static bool may_define(const struct qn_services *sv, struct qn_http *h,
                        const struct qn_jref *definition)
 {
     struct qn_jref ca = qn_json_get(definition, "ca_file");
-    if (qn_json_type(&ca) == QN_JSON_STRING && !qn_may_open(sv, h, qn_json_raw_str(&ca)))
-        return false;
-    struct qn_jref env = qn_json_get(definition, "key_env");
-    bool secret = qn_json_type(&env) > QN_JSON_NULL;
-    if (!sv->open_to_others && !secret)
-        return true;
-    struct qn_visit visit;
-    struct qn_http_ends ends;
-    const struct qn_key_row *key;
-    qn_auth_visit(h, &visit, &ends);
-    if (qn_auth_enter(sv->auth, &visit, QN_ADMIN, &key) == QN_MAY)
-        return true;
-    qn_answer_plain(h, 403, "admin_key_required",
-                    secret ? "key_env hands out what is in the server's environment: it needs an "
-                             "admin key or, while there is none, the server's own user"
-                           : "other machines can reach this server: models of other servers are "
-                             "defined with its admin key only");
-    return false;
+    return qn_json_type(&ca) != QN_JSON_STRING || qn_may_open(sv, h, qn_json_raw_str(&ca));
 }
 
 void qn_api_remote(struct qn_services *sv, struct qn_http *h, const struct qn_jref *request)

@@ -1,8 +1,10 @@
-/* GET stats: the last request's speed and the sums since the start. */
+/* GET stats: the last request's speed, for whose it was, and the sums since the start. */
 #include "router/stats.h"
 
+#include "base/str.h"
 #include "router/answer.h"
 #include "router/api/api.h"
+#include "router/auth.h"
 #include "router/metrics.h"
 
 /* To the microsecond. */
@@ -59,7 +61,11 @@ static void write_series(struct qn_jw *w, const struct qn_metrics *metrics)
 
 void qn_api_stats(struct qn_services *sv, struct qn_http *h, const char *id)
 {
-    const struct qn_stats *s = sv->stats;
+    static const struct qn_stats none;
+    struct qn_caller caller;
+    qn_auth_caller(sv->auth, h, &caller);
+    bool own = caller.admin || qn_str_eq(sv->stats->owner, caller.owner);
+    const struct qn_stats *s = own ? sv->stats : &none;
     const int64_t *sums = qn_metrics_whole(sv->metrics)->counts;
     struct qn_buf body;
     (void)id;

@@ -72,7 +72,7 @@ static void say_models(struct visit *v, const struct qn_child_status *s)
     qn_jw_key(&w, "data");
     qn_jw_arr(&w);
     if (row)
-        qn_api_model_write(&w, v->sv, row);
+        qn_api_model_write(&w, v->sv, row, qn_api_sees_paths(v->sv, v->http));
     qn_jw_arr_end(&w);
     qn_jw_obj_end(&w);
     qn_answer_json(v->http, 200, &body);
@@ -100,6 +100,15 @@ static void answer_error(struct visit *v, const struct qn_error *e, bool loading
 static bool is_get(const struct qn_http *h)
 {
     return qn_str_eq(qn_http_method(h), "GET") || qn_str_eq(qn_http_method(h), "HEAD");
+}
+
+/* Anything else that a server of another project serves (its slots, its settings) shows what other
+ * clients have asked it, or changes it for them. */
+static bool is_inference(const struct visit *v)
+{
+    struct qn_route_hit hit;
+    return qn_route_find(qn_http_method(v->http), v->path, &hit) == QN_ROUTE_FOUND &&
+           hit.row->dialect;
 }
 
 /* The model is loaded and one of quince's own. */
@@ -145,7 +154,9 @@ static void granted(void *ctx, const struct qn_error *why)
     } else {
         struct qn_child *c = qn_lease_child(v->lease);
         struct qn_child_status s = qn_child_status(c);
-        if (*s.upstream) {
+        if (*s.upstream && !is_inference(v) && !qn_api_need_admin(v->sv, v->http)) {
+            qn_lease_release(v->lease);
+        } else if (*s.upstream) {
             qn_proxy(v->sv->loop, qn_child_client(c), v->http, v->lease, s.upstream, s.upstream_key,
                      v->path);
         } else {

@@ -12,6 +12,7 @@ import sys
 
 import pytest
 from conftest import QUICK, House, events, fake_model, free_port, gguf, keeping, text_of, wait_until
+from users import as_other_user, needs_another_user
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import fake_llama
@@ -654,6 +655,19 @@ def test_whisper_server_and_sd_server(engines, tmp_path):
     reply = server.post("/v1/images/generations", {"model": picture, "prompt": "a cat", "steps": 4,
                                                    "response_format": "b64_json"})
     assert reply.status == 200 and reply.json["data"][0]["b64_json"]
+
+
+@needs_another_user
+def test_only_admins_look_behind_a_model(llama):
+    """A llama-server's own paths show what other clients asked it, or change it; its inference is for all."""
+    model = engine_model(llama, "private", tokens=3, word="raw ")
+    assert load(llama, model).status == 200
+    for method, path, body in (("GET", "props", None), ("POST", "props", {}), ("GET", "slots", None),
+                               ("POST", "lora-adapters", [])):
+        assert as_other_user(llama, method, f"/upstream/{model}/{path}", body).status == 403, path
+    ask = {"model": model, "messages": [{"role": "user", "content": "x"}]}
+    assert as_other_user(llama, "POST", f"/upstream/{model}/v1/chat/completions", ask).status == 200
+    assert llama.get(f"/upstream/{model}/props").status == 200
 
 
 def test_the_server_behind_a_model(llama):

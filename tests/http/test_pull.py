@@ -667,3 +667,31 @@ def test_options_of_the_wrong_type(depot, options, where):
     assert not depot.hub.requests(".gguf")
     # What quince does not know is another program's.
     assert phi(server, recipe_options={"llamacpp_backend": "vulkan", "ctx_size": -1, "unknown": {}}).status == 200
+
+
+def test_a_download_is_ended_by_its_owner_or_an_admin(depot):
+    server = depot.start()
+
+    def key(name, headers, **more):
+        made = server.post("/internal/keys", {"name": name, **more}, headers=headers)
+        return {"Authorization": "Bearer " + made.json["key"]}
+    boss = key("boss", {}, admin=True)
+    anna, bob = key("anna", boss), key("bob", boss)
+    depot.hub.repo("owner/large", {"m-Q4_0.gguf": model_file("large", 600_000)})
+    held(depot.hub, "m-Q4_0.gguf")
+    asked = server.post("/v1/pull", {"model_name": "user.large", "checkpoint": "owner/large", "subscribe": False},
+                        headers=anna)
+    assert asked.status == 200, asked.body
+
+    def control(action, headers):
+        return server.post("/v1/downloads/control", {"id": "model:user.large", "action": action, "priority": 1},
+                           headers=headers)
+    assert [j["model_name"] for j in server.get("/v1/downloads", headers=bob).json] == ["user.large"]
+    for action in ("pause", "cancel", "remove", "priority"):
+        assert control(action, bob).status == 403, action
+    assert control("pause", anna).status == 200
+    server.stop()
+    server = depot.start()  # it is still hers
+    assert control("resume", bob).status == 403
+    assert control("priority", anna).status == 200
+    assert control("cancel", boss).status == 200

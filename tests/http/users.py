@@ -13,11 +13,16 @@ needs_another_user = pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("s
 
 PROGRAM = """
 import http.client, json, sys
-port, method, path, body, headers = json.loads(sys.argv[1])
-c = http.client.HTTPConnection("127.0.0.1", port, timeout=float(sys.argv[2]))
-c.request(method, path, body, headers)
-r = c.getresponse()
-print(json.dumps([r.status, dict(r.getheaders()), r.read().decode(errors="replace")]))
+port, patience, requests = json.loads(sys.stdin.read())
+answers = []
+for method, path, body, headers in requests:
+    c = http.client.HTTPConnection("127.0.0.1", port, timeout=patience)
+    c.request(method, path, body, headers)
+    r = c.getresponse()
+    endless = r.status == 200 and "/logs/stream" in path
+    answers.append([r.status, dict(r.getheaders()), "" if endless else r.read().decode(errors="replace")])
+    c.close()
+print(json.dumps(answers))
 """
 
 
@@ -30,13 +35,21 @@ class Answer:
         return json.loads(self.body)
 
 
-def as_other_user(server, method, path, body=None, headers=None, uid=OTHER_UID):
-    """What a program of another user gets for a request."""
-    headers = dict(headers or {})
-    if body is not None and not isinstance(body, str):
-        body = json.dumps(body)
-        headers.setdefault("Content-Type", "application/json")
+def all_as_other_user(server, requests, uid=OTHER_UID):
+    """What a program of another user gets for requests (method, path, body, headers), one after the other. Of an
+    answer without an end only the head is read."""
+    said = []
+    for method, path, body, headers in requests:
+        headers = dict(headers or {})
+        if body is not None and not isinstance(body, str):
+            body = json.dumps(body)
+            headers.setdefault("Content-Type", "application/json")
+        said.append([method, path, body, headers])
     done = subprocess.run(["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "/usr/bin/python3", "-c",
-                           PROGRAM, json.dumps([server.port, method, path, body, headers]), str(PATIENCE_S)],
-                          capture_output=True, text=True, timeout=2 * PATIENCE_S, check=True, cwd="/")
-    return Answer(*json.loads(done.stdout))
+                           PROGRAM], input=json.dumps([server.port, PATIENCE_S, said]), capture_output=True, text=True,
+                          timeout=4 * PATIENCE_S, check=True, cwd="/")
+    return [Answer(*a) for a in json.loads(done.stdout)]
+
+
+def as_other_user(server, method, path, body=None, headers=None, uid=OTHER_UID):
+    return all_as_other_user(server, [(method, path, body, headers)], uid)[0]

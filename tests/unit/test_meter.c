@@ -16,7 +16,7 @@ static int setup(void **state)
     (void)state;
     metrics = qn_metrics_new();
     stats = (struct qn_stats){0};
-    qn_meter_begin(&meter, metrics, &stats, "someone");
+    qn_meter_begin(&meter, metrics, &stats, "someone", "user:1");
     qn_meter_model(&meter, "m");
     qn_meter_granted(&meter);
     return 0;
@@ -150,7 +150,7 @@ static void test_without_metrics(void **state)
     struct qn_meter m;
     struct qn_stats s = {0};
     (void)state;
-    qn_meter_begin(&m, NULL, &s, "x");
+    qn_meter_begin(&m, NULL, &s, "x", "user:1");
     qn_meter_model(&m, "a");
     qn_meter_granted(&m);
     qn_meter_end(&m, QN_METER_COMPLETED);

@@ -228,10 +228,31 @@ static void classes(void **state)
         const char *method, *pattern;
         enum qn_route_class class;
     } special[] = {
-        {"GET", "/", QN_OPEN},           {"GET", "/live", QN_OPEN},
-        {"GET", "/health", QN_OPEN},     {"GET", "/status", QN_OPEN},
-        {"GET", "/metrics", QN_METRICS}, {"GET", "/params", QN_ADMIN},
-        {"POST", "/params", QN_ADMIN},   {"POST", "/log-level", QN_ADMIN},
+        {"GET", "/", QN_OPEN},
+        {"GET", "/live", QN_OPEN},
+        {"GET", "/health", QN_OPEN},
+        {"GET", "/status", QN_OPEN},
+        {"GET", "/metrics", QN_METRICS},
+        {"GET", "/params", QN_ADMIN},
+        {"POST", "/params", QN_ADMIN},
+        {"POST", "/log-level", QN_ADMIN},
+        {"POST", "/engines", QN_ADMIN},
+        {"DELETE", "/engines/{id}", QN_ADMIN},
+        {"POST", "/delete", QN_ADMIN},
+        {"POST", "/models/register", QN_ADMIN},
+        {"POST", "/install", QN_ADMIN},
+        {"POST", "/models/rescan", QN_ADMIN},
+        {"POST", "/uninstall", QN_ADMIN},
+        {"POST", "/models/{id}/options", QN_ADMIN},
+        {"POST", "/api/create", QN_ADMIN},
+        {"DELETE", "/models/{id}/options", QN_ADMIN},
+        {"POST", "/api/copy", QN_ADMIN},
+        {"DELETE", "/api/delete", QN_ADMIN},
+        {"POST", "/slots/{id}", QN_ADMIN},
+        {"POST", "/api/blobs/{id}", QN_ADMIN},
+        {"POST", "/pull", QN_GIVEN},
+        {"POST", "/api/pull", QN_GIVEN},
+        {"POST", "/downloads/control", QN_GIVEN},
     };
     enum { SPECIAL = sizeof special / sizeof *special };
     const struct qn_route *row;
