@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "contract/job.h"
+#include "contract/server_args.h"
 #include "router/answer.h"
 #include "router/api/pull.h"
 #include "router/dialects/keep_alive.h"
