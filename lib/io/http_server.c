@@ -161,7 +161,8 @@ static bool may_go(const struct qn_link *l, int64_t now)
     return now - l->pace.progress_ms >= CROWD_WAIT_MS;
 }
 
-/* Closes the connection that has made no progress for longest; newer ones come first in the list. */
+/* Closes the connection that has made no progress for longest; newer ones come first in the list.
+ */
 static void make_room(struct qn_http_server *s)
 {
     struct qn_link *oldest = NULL;
