@@ -20,8 +20,15 @@ static size_t plain_bytes(int64_t cols)
                    sizeof(float) * CPU_COLUMNS_MAX);
 }
 
+static size_t classes_bytes(int64_t cols)
+{
+    return (size_t)cpu_plain_step(cols) * CPU_PLAIN_CLASSES * sizeof(float);
+}
+
 size_t cpu_wide_panel_bytes(enum qn_dtype t, int64_t cols)
 {
+    if (qn_dtype(t)->block == 1)
+        return classes_bytes(cols);
     return (size_t)cpu_head_bytes(t) + (size_t)(cols / 32) * (size_t)cpu_wide_unit(t);
 }
 
@@ -61,7 +68,16 @@ int cpu_panel_rows(const struct qn_tensor *w, int64_t panel)
 void cpu_panel_widen(const struct cpu_kernels *k, void *out, const struct qn_tensor *w,
                      int64_t expert, int64_t panel)
 {
-    k->wide_panel[w->dtype](out, cpu_panel_at(w, expert, panel), w->shape[w->ndim - 1]);
+    const char *from = cpu_panel_at(w, expert, panel), *rows[CPU_PANEL];
+    const int64_t cols = w->shape[w->ndim - 1];
+    if (is_block(w)) {
+        k->wide_panel[w->dtype](out, from, cols);
+        return;
+    }
+    const int n = cpu_panel_rows(w, panel);
+    for (int r = 0; r < n; r++)
+        rows[r] = from + r * w->stride[w->ndim - 2];
+    k->plain_classes(w->dtype, out, rows, n, cols);
 }
 
 void cpu_forms_add(struct cpu_forms *f, const struct qn_tensor *w)
@@ -75,8 +91,9 @@ void cpu_forms_add(struct cpu_forms *f, const struct qn_tensor *w)
 
 bool cpu_wide(const struct cpu_kernels *k, const struct qn_tensor *w, int64_t rows)
 {
-    return rows >= CPU_WIDE_FROM && k->wide.rows && is_block(w) && cpu_in_panels(w) &&
-           k->wide_panel[w->dtype];
+    if (!is_block(w))
+        return rows >= CPU_WIDE_FROM_PLAIN && k->plain_tile;
+    return rows >= CPU_WIDE_FROM && k->wide.rows && cpu_in_panels(w) && k->wide_panel[w->dtype];
 }
 
 bool cpu_forms_any(const struct cpu_forms *f)
@@ -93,7 +110,7 @@ size_t cpu_group_bytes(const struct cpu_forms *f, int64_t cols)
 size_t cpu_wide_bytes(const struct cpu_forms *f, int64_t cols)
 {
     return (f->block ? block_bytes(cols, CPU_WIDE_ROWS) : 0) +
-           (f->rest ? block_bytes(cols, CPU_WIDE_ROWS) : 0);
+           (f->rest ? block_bytes(cols, CPU_WIDE_ROWS) : 0) + (f->plain ? classes_bytes(cols) : 0);
 }
 
 int cpu_group_width(int rows)
@@ -111,10 +128,9 @@ static const char *rest_of(const struct cpu_forms *f, const char *group, int wid
     return group + (f->block ? block_bytes(cols, most_of(width)) : 0);
 }
 
-static const char *plain_of(const struct cpu_forms *f, const char *group, int64_t cols)
+static const char *plain_of(const struct cpu_forms *f, const char *group, int width, int64_t cols)
 {
-    return rest_of(f, group, CPU_COLUMNS_MAX, cols) +
-           (f->rest ? block_bytes(cols, CPU_COLUMNS_MAX) : 0);
+    return rest_of(f, group, width, cols) + (f->rest ? block_bytes(cols, most_of(width)) : 0);
 }
 
 static void gather(float *to, int width, const float *const *x, int n, int64_t cols)
@@ -151,8 +167,11 @@ void cpu_group_ready(const struct cpu_kernels *k, const struct cpu_forms *f, cha
 {
     if (f->block)
         k->round(group, width, x, n, cols);
-    if (f->plain)
-        gather((float *)plain_of(f, group, cols), width, x, n, cols);
+    float *plain = (float *)plain_of(f, group, width, cols);
+    if (f->plain && width == CPU_WIDE_ROWS)
+        k->plain_classes(QN_F32, plain, (const char *const *)x, n, cols);
+    else if (f->plain)
+        gather(plain, width, x, n, cols);
     if (f->rest) {
         const float *rows[CPU_WIDE_ROWS];
         left_over(left, group, width, x, n, cols);
@@ -167,6 +186,11 @@ void cpu_group_times_wide(const struct cpu_kernels *k, struct cpu_tile *t,
 {
     t->type = w->dtype;
     t->cols = w->shape[w->ndim - 1];
+    if (!is_block(w)) {
+        t->group = plain_of(f, group, CPU_WIDE_ROWS, t->cols);
+        k->plain_tile(t);
+        return;
+    }
     t->group = group;
     t->rest = fine(w) ? rest_of(f, group, CPU_WIDE_ROWS, t->cols) : NULL;
     k->wide.tile(t);
@@ -181,7 +205,7 @@ void cpu_group_times_panel(const struct cpu_kernels *k, float *tile, const struc
     const char *from = cpu_panel_at(w, expert, panel);
     if (!is_block(w)) {
         k->rows[w->dtype][i](tile, from, (size_t)w->stride[w->ndim - 2], cpu_panel_rows(w, panel),
-                             (const float *)(const void *)plain_of(f, group, cols), cols);
+                             (const float *)(const void *)plain_of(f, group, width, cols), cols);
         return;
     }
     cpu_panel_fn multiply = k->panel[w->dtype][i];

@@ -13,7 +13,8 @@
 
 enum {
     CPU_FINE_WEIGHTS = 1 << 20,
-    CPU_WIDE_FROM = 12 /* from so many rows on taking a panel apart beforehand pays */
+    CPU_WIDE_FROM = 12,      /* from so many rows on taking a panel apart beforehand pays */
+    CPU_WIDE_FROM_PLAIN = 24 /* the same of plain weights */
 };
 
 /* What a group holds, one after the other. */

@@ -118,7 +118,11 @@ struct cpu_kernels {
     void (*round)(void *group, int nc, const float *const *x, int n, int64_t cols);
     cpu_panel_fn panel[QN_DTYPE_COUNT][4]; /* by block type, and for nc = 1, 2, 4, 8 */
     cpu_rows_fn rows[QN_DTYPE_COUNT][4];   /* by plain type, likewise */
-    struct cpu_wide wide;
+    /* Plain weights and activations in wide form: n (1 to 16) rows, zeros fill up; NULL: none. */
+    void (*plain_classes)(enum qn_dtype type, float *out, const char *const *rows, int n,
+                          int64_t cols);
+    void (*plain_tile)(const struct cpu_tile *t); /* of these; to the bit as `rows` */
+    struct cpu_wide wide;                         /* of block weights */
     /* A panel in wide form; NULL where the set or the type has none. */
     void (*wide_panel[QN_DTYPE_COUNT])(void *out, const void *panel, int64_t cols);
 };

@@ -347,8 +347,8 @@ static bool supported(void)
     .sigmoid_mul = lanes_sigmoid_mul, .softmax = lanes_softmax, .add = lanes_add,                  \
     .dot = lanes_dot, .narrow = lanes_narrow, .widen = lanes_widen, .keep = keep_row,              \
     .attend = attend, .attend_part = attend_part, .attend_join = attend_join, .conv = lanes_conv,  \
-    .delta = lanes_delta, .scan = lanes_scan, .round = lanes_round,                                \
-    .panel = {QN_BLOCK_TYPES(BLOCK_ROW)},                                                          \
+    .delta = lanes_delta, .scan = lanes_scan, .plain_classes = plain_classes,                      \
+    .plain_tile = plain_tile, .round = lanes_round, .panel = {QN_BLOCK_TYPES(BLOCK_ROW)},          \
     .rows = {[QN_F32] = PLAIN_ROW(f32), [QN_F16] = PLAIN_ROW(f16), [QN_BF16] = PLAIN_ROW(bf16)}
 
 const struct cpu_kernels cpu_kernels_avx512 = {

@@ -50,6 +50,7 @@ struct job {
 
     struct cpu_forms forms;
     bool wide;                       /* all products take the wide form when rows are many */
+    bool plain;                      /* some are of plain weights */
     int64_t group_lines, wide_lines; /* of the activations of one group */
     int64_t lines;                   /* of all groups */
     bool one_row;                    /* all groups hold the same row: the first serves for all */
@@ -73,7 +74,7 @@ size_t cpu_experts_bytes(const struct cpu_kernels *k, const struct qn_reserve *r
 {
     const struct cpu_forms all = {true, true, true};
     size_t group = cpu_group_bytes(&all, r->experts_cols);
-    size_t wide = k->wide.rows ? cpu_wide_bytes(&all, r->experts_cols) : 0;
+    size_t wide = k->wide.rows || k->plain_tile ? cpu_wide_bytes(&all, r->experts_cols) : 0;
     return (size_t)groups_max(r->rows * r->experts_used, r->experts) *
            (wide > group ? wide : group);
 }
@@ -98,7 +99,8 @@ static void choose_forms(struct job *j)
     for (int i = 0; i < j->n_parts; i++) {
         const struct qn_tensor *w = j->parts[i].w;
         cpu_forms_add(&j->forms, w);
-        j->wide &= cpu_wide(j->dev->k, w, CPU_WIDE_FROM);
+        j->wide &= cpu_wide(j->dev->k, w, CPU_WIDE_FROM_PLAIN);
+        j->plain |= qn_dtype(w->dtype)->block == 1;
     }
     j->group_lines = (int64_t)cpu_group_bytes(&j->forms, cols) / CPU_ALIGN;
     if (j->wide)
@@ -109,7 +111,8 @@ static void choose_forms(struct job *j)
 static void add_active(struct job *j, int64_t e, int32_t first, int32_t end)
 {
     struct active *a = &j->active[j->n_active++];
-    const bool wide = j->wide && end - first >= CPU_WIDE_FROM;
+    const int32_t from = j->plain ? CPU_WIDE_FROM_PLAIN : CPU_WIDE_FROM;
+    const bool wide = j->wide && end - first >= from;
     const int32_t rows = wide ? CPU_WIDE_ROWS : CPU_COLUMNS_MAX;
     *a = (struct active){(int32_t)e, (int32_t)j->n_groups, 0, wide};
     for (int32_t i = first; i < end; i += rows, a->groups++) {
@@ -248,7 +251,9 @@ static void expert_wide(const struct job *j, const struct qn_expert_linear *l,
     const int64_t bytes = cpu_panel_at(l->w, 0, 1) - cpu_panel_at(l->w, 0, 0);
     char *wide[2] = {(char *)work,
                      (char *)work + cpu_wide_panel_bytes(l->w->dtype, l->w->shape[2])};
-    j->dev->k->wide.begin(l->w->dtype);
+    const bool block = qn_dtype(l->w->dtype)->block > 1;
+    if (block)
+        j->dev->k->wide.begin(l->w->dtype);
     for (int64_t p = first; p < end; p += 2) {
         const int panels = end - p < 2 ? 1 : 2;
         const char *next = p + 2 < end ? cpu_panel_at(l->w, a->expert, p + 2) : then;
@@ -264,7 +269,8 @@ static void expert_wide(const struct job *j, const struct qn_expert_linear *l,
             pair_times_group(j, l, a->expert, p, a->first_group + g, &t);
         }
     }
-    j->dev->k->wide.end();
+    if (block)
+        j->dev->k->wide.end();
 }
 
 /* All choices of an expert, times panels first .. end - 1. */

@@ -42,7 +42,7 @@ size_t cpu_matmul_bytes(const struct cpu_kernels *k, int64_t rows, int64_t cols)
 {
     const struct cpu_forms all = {true, true, true};
     size_t bytes = (size_t)divide_up(rows, CPU_COLUMNS_MAX) * cpu_group_bytes(&all, cols);
-    if (k->wide.rows)
+    if (k->wide.rows || k->plain_tile)
         bytes += (size_t)divide_up(rows, CPU_WIDE_ROWS) * cpu_wide_bytes(&all, cols);
     return bytes;
 }
@@ -50,8 +50,9 @@ size_t cpu_matmul_bytes(const struct cpu_kernels *k, int64_t rows, int64_t cols)
 /* Rows of activations, or two panels in wide form. */
 int64_t cpu_matmul_floats(int64_t cols)
 {
-    int64_t wide = 2 * (CPU_PANEL + (cols + 31) / 32 * (CPU_WIDE_UNIT_MAX / 4));
-    return wide > CPU_WIDE_ROWS * cols ? wide : CPU_WIDE_ROWS * cols;
+    const int64_t wide = CPU_PANEL + (cols + 31) / 32 * (CPU_WIDE_UNIT_MAX / 4);
+    const int64_t plain = CPU_PLAIN_CLASSES * cpu_plain_step(cols);
+    return 2 * (wide > plain ? wide : plain);
 }
 
 static char *group_at(const struct job *j, int64_t g)
@@ -180,11 +181,13 @@ static void wide_item(const struct job *j, const struct qn_linear *l, int64_t fi
                       float *work)
 {
     const struct cpu_wide *form = &j->dev->k->wide;
+    const bool block = qn_dtype(l->w->dtype)->block > 1;
     const int64_t stop = divide_up(end, CPU_PANEL), panels = divide_up(l->w->shape[0], CPU_PANEL);
     const int64_t bytes = cpu_panel_at(l->w, 0, 1) - cpu_panel_at(l->w, 0, 0);
     char *wide[2] = {(char *)work,
                      (char *)work + cpu_wide_panel_bytes(l->w->dtype, l->w->shape[1])};
-    form->begin(l->w->dtype);
+    if (block)
+        form->begin(l->w->dtype);
     for (int64_t p = first / CPU_PANEL; p < stop; p += 2) {
         const int two = stop - p < 2 ? 1 : 2;
         const char *next = cpu_panel_at(l->w, 0, p + 2);
@@ -198,7 +201,8 @@ static void wide_item(const struct job *j, const struct qn_linear *l, int64_t fi
             pair_times_group(j, l, p, g, &t);
         }
     }
-    form->end();
+    if (block)
+        form->end();
 }
 
 /* Block weights as the file has them: each row is widened once and meets all activations,

@@ -52,6 +52,20 @@ enum { CPU_LAYOUTS = 1 };
 #define ACT_NHALF1(nc) (48 * (nc)) /* int32 -(sum of the last 16 q) */
 #define ACT_BYTES(nc) (52 * (nc))
 
+enum { CPU_PLAIN_CLASSES = 32 };
+
+/* Columns of one class, and floats from one class to the next: a line more, or else they would fall
+ * into the same few sets of the cache. */
+static inline int64_t cpu_plain_columns(int64_t cols)
+{
+    return (cols + CPU_PLAIN_CLASSES - 1) / CPU_PLAIN_CLASSES;
+}
+
+static inline int64_t cpu_plain_step(int64_t cols)
+{
+    return (cpu_plain_columns(cols) + 1) * CPU_PANEL;
+}
+
 enum { CPU_WIDE_ROWS = 16, CPU_WIDE_CODES = 512, CPU_WIDE_UNIT_MAX = CPU_WIDE_CODES + 5 * 64 };
 
 enum cpu_codes { CODES_NONE, CODES_2, CODES_3, CODES_4, CODES_5, CODES_6, CODES_8 };
