@@ -118,15 +118,19 @@ static qn_err reply_error(const struct qn_cli *cli, struct exchange *x, struct q
                                                    : QN_ECHILD;
     struct qn_json *doc = NULL;
     const char *message = NULL;
+    bool too_long = false;
     if (qn_json_parse(qn_buf_cstr(&x->body), x->body.len, &doc, NULL) == QN_OK) {
         struct qn_jref root = qn_json_root(doc);
-        struct qn_jref error = qn_json_get(&root, "error");
+        struct qn_jref error = qn_json_get(&root, "error"), slug = qn_json_get(&error, "code");
+        too_long = qn_str_eq(qn_json_raw_str(&slug), "context_length_exceeded");
         const struct qn_jref places[] = {qn_json_get(&error, "message"), error,
                                          qn_json_get(&root, "message")};
         for (size_t i = 0; i < sizeof places / sizeof *places && !message; i++)
             if (qn_json_type(&places[i]) == QN_JSON_STRING)
                 message = qn_json_raw_str(&places[i]);
     }
+    if (too_long)
+        code = QN_ECONTEXT;
     if (status == 401)
         qn_fail(e, code,
                 cli->api_key ? "the server at %s does not know this API key: --api-key KEY or "

@@ -21,9 +21,9 @@ struct qn_client_wait {
 };
 
 /* Sends the request and parses the reply. body NULL: GET, else POST of JSON text. A reply of 400 or
- * more is an error that carries the server's own message; no connection is QN_EIO saying how to
- * start the server. *out is the caller's to free. timeout_s 0: as long as it takes. wait MAY be
- * NULL. */
+ * more is an error that carries the server's own message (QN_ECONTEXT: the prompt does not fit the
+ * model); no connection is QN_EIO saying how to start the server. *out is the caller's to free.
+ * timeout_s 0: as long as it takes. wait MAY be NULL. */
 qn_err qn_client_call(const struct qn_cli *cli, const char *path, const char *body, long timeout_s,
                       const struct qn_client_wait *wait, struct qn_json **out, struct qn_error *e);
 

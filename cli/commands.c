@@ -197,9 +197,10 @@ static const struct qn_cli_command table[] = {
     {"run", "run MODEL [PROMPT]", "chat with a model in the terminal",
      "With PROMPT, or with text piped in, prints one answer and ends; with both, the\n"
      "piped text follows PROMPT after an empty line.\n"
-     "In the chat: /help /clear /system /think /stats /exit; Ctrl-C stops an answer,\n"
-     "Ctrl-D leaves. A line that ends in \\ goes on in the next; \"\"\" begins and ends\n"
-     "a text of many lines.",
+     "In the chat: /help /clear /system /think /model /load /list /ps /stats /exit;\n"
+     "Ctrl-C stops an answer, Ctrl-D leaves. A line that ends in \\ goes on in the\n"
+     "next; \"\"\" begins and ends a text of many lines. When the model's context is\n"
+     "full, the oldest turns are forgotten.",
      run_options, 1, 2, false, qn_cmd_run},
     {"chat", "chat [PROMPT]", "the same with the model used last",
      "Before any was used: with the suggested one.", run_options, 0, 1, false, qn_cmd_chat},

@@ -21,10 +21,11 @@ struct answer {
     struct qn_conversation *c;
     struct qn_note note;
     int64_t started_ms;
-    bool done;     /* the stream came to its proper end */
-    bool unread;   /* stdout takes no more */
-    bool thinking; /* the thoughts shown have not ended */
-    bool failed;   /* the server said so inside the stream */
+    bool done;        /* the stream came to its proper end */
+    bool unread;      /* stdout takes no more */
+    bool thinking;    /* the thoughts shown have not ended */
+    bool failed;      /* the server said so inside the stream */
+    size_t forgotten; /* turns, not told of yet */
     struct qn_error error;
 };
 
@@ -122,11 +123,23 @@ static void end_thoughts(struct answer *a)
     fputs(qn_screen_coloured(stdout) ? "\033[22m\n\n" : "\n(end of thinking)\n\n", stdout);
 }
 
+/* The first sign of an answer: what had to be forgotten for it is told before. */
+static void tell_forgotten(struct answer *a)
+{
+    if (a->forgotten && !a->c->silent) {
+        qn_note_end(&a->note);
+        printf("(the context is full: the oldest %zu turn%s forgotten)\n", a->forgotten,
+               a->forgotten == 1 ? " is" : "s are");
+    }
+    a->forgotten = 0;
+}
+
 static void take_thought(struct answer *a, const char *text)
 {
     struct qn_conversation *c = a->c;
     if (!text[0])
         return;
+    tell_forgotten(a);
     a->note.doing = "thinking:";
     qn_buf_str(&c->thoughts, text);
     if (c->silent || c->hide_thoughts || !isatty(STDOUT_FILENO))
@@ -146,6 +159,7 @@ static void take_text(struct answer *a, const char *text)
     struct qn_conversation *c = a->c;
     if (!text[0])
         return;
+    tell_forgotten(a);
     if (c->answer.len == 0)
         c->stats.first_ms = (double)(qn_now_ms() - a->started_ms);
     qn_buf_str(&c->answer, text);
@@ -174,8 +188,10 @@ static bool on_chunk(void *ctx, const char *event, const char *data, size_t n)
     struct qn_jref error = qn_json_get(&root, "error");
     struct qn_jref message = qn_json_get(&error, "message");
     if (qn_json_type(&message) == QN_JSON_STRING) {
+        struct qn_jref slug = qn_json_get(&error, "code");
+        bool too_long = qn_str_eq(qn_json_raw_str(&slug), "context_length_exceeded");
         a->failed = true;
-        qn_fail(&a->error, QN_ECHILD, "%s", qn_json_raw_str(&message));
+        qn_fail(&a->error, too_long ? QN_ECONTEXT : QN_ECHILD, "%s", qn_json_raw_str(&message));
     }
     struct qn_jref usage = qn_json_get(&root, "usage");
     take_usage(&a->c->stats, &usage);
@@ -224,12 +240,55 @@ static qn_err converse(struct answer *a, const volatile sig_atomic_t *stop, stru
     return err;
 }
 
-static void take_back(struct qn_conversation *c, size_t len)
+/* The last question goes. What was forgotten for it may be gone from before it. */
+static void take_back(struct qn_conversation *c, size_t question)
 {
+    size_t len = c->messages.len > question ? c->messages.len - question : 0;
     c->messages.len = len;
     c->messages.overflow = false;
     if (c->messages.data)
         c->messages.data[len] = '\0';
+}
+
+/* Forgets the oldest turns, a quarter of what was said or more, so that the next question has room
+ * too and the model can go on from what it has computed. The last question stays. Returns how many
+ * were forgotten. */
+static size_t forget_oldest(struct qn_conversation *c)
+{
+    /* A turn begins with the user's message. Quotes within a text are escaped: this is none. */
+    static const char turn[] = ",{\"role\":\"user\",";
+    size_t wanted = c->messages.len / 4, at = 0, turns = 0;
+    for (const char *next; at <= wanted; turns++, at = (size_t)(next - c->messages.data) + 1)
+        if (!(next = strstr(c->messages.data + at, turn)))
+            break;
+    qn_buf_drop(&c->messages, at);
+    return turns;
+}
+
+/* Asks, and again with fewer turns while they do not fit the model's context. Without an answer
+ * nothing is forgotten. */
+static qn_err converse_fitting(struct answer *a, const volatile sig_atomic_t *stop,
+                               struct qn_error *e)
+{
+    struct qn_conversation *c = a->c;
+    char *whole = NULL;
+    size_t whole_len = c->messages.len, forgotten;
+    qn_err err = converse(a, stop, e);
+    while (err == QN_ECONTEXT && !c->answer.len) {
+        if (!whole)
+            whole = qn_xstrndup(qn_buf_cstr(&c->messages), whole_len);
+        if (!(forgotten = forget_oldest(c)))
+            break;
+        a->forgotten += forgotten;
+        a->failed = false;
+        err = converse(a, stop, e);
+    }
+    if (whole && err && !c->answer.len) {
+        qn_buf_clear(&c->messages);
+        qn_buf_add(&c->messages, whole, whole_len);
+    }
+    free(whole);
+    return err;
 }
 
 qn_err qn_conversation_ask(struct qn_conversation *c, const char *prompt,
@@ -238,12 +297,13 @@ qn_err qn_conversation_ask(struct qn_conversation *c, const char *prompt,
     size_t before = c->messages.len;
     struct answer a = {.c = c, .started_ms = qn_now_ms()};
     add_message(&c->messages, 0, "user", prompt, strlen(prompt));
+    size_t question = c->messages.len - before;
     qn_buf_clear(&c->answer);
     qn_buf_clear(&c->thoughts);
     c->finish[0] = '\0';
     c->stats = (struct qn_turn_stats){.asked = true};
     qn_note_begin(&a.note, c->cli, c->model);
-    qn_err err = converse(&a, stop, e);
+    qn_err err = converse_fitting(&a, stop, e);
     qn_note_end(&a.note);
     end_thoughts(&a);
     c->stats.total_ms = (double)(qn_now_ms() - a.started_ms);
@@ -253,7 +313,7 @@ qn_err qn_conversation_ask(struct qn_conversation *c, const char *prompt,
     if (!err || (err == QN_ECANCELLED && n))
         add_message(&c->messages, 0, "assistant", qn_buf_cstr(&c->answer), n);
     else
-        take_back(c, before);
+        take_back(c, question);
     return err;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/path.h"
 #include "base/str.h"
+#include "cli/chat.h"
 #include "cli/keyboard.h"
 #include "cli/launch.h"
 #include "cli/multiline.h"
@@ -31,81 +32,8 @@ struct repl {
     History *history;
     char *history_file;
     struct qn_multiline input;
-    struct qn_conversation *c;
+    struct qn_chat chat;
 };
-
-static void print_help(void)
-{
-    puts("/help            this text\n"
-         "/clear           forget the conversation so far\n"
-         "/system [TEXT]   set the system message; without TEXT, remove it\n"
-         "/think WORD      on, off: whether the model reasons first; show, hide: whether\n"
-         "                 you see it\n"
-         "/stats           tokens and speed of the last answer\n"
-         "/exit            leave (also Ctrl-D)\n"
-         "Ctrl-C stops an answer. A line that ends in \\ goes on in the next;\n"
-         "\"\"\" begins and ends a text of many lines.");
-}
-
-static void print_stats(const struct qn_turn_stats *s)
-{
-    if (!s->asked) {
-        puts("There is no answer yet.");
-        return;
-    }
-    double generating = s->total_ms - s->first_ms;
-    printf("prompt: %lld tokens (%lld from the cache), first text after %.0f ms\n",
-           (long long)s->prompt_tokens, (long long)s->cached_tokens, s->first_ms);
-    printf("answer: %lld tokens in %.1f s", (long long)s->output_tokens, s->total_ms / 1000);
-    if (s->output_tokens > 1 && generating > 0)
-        printf(", %.1f tokens/s", (double)(s->output_tokens - 1) * 1000 / generating);
-    putchar('\n');
-}
-
-static void set_think(struct qn_conversation *c, const char *word)
-{
-    if (qn_str_eq(word, "on") || qn_str_eq(word, "off")) {
-        c->think = qn_str_eq(word, "on") ? QN_THINK_ON : QN_THINK_OFF;
-        puts(c->think == QN_THINK_ON ? "Models that can will reason first."
-                                     : "Models will answer at once, if they can.");
-    } else if (qn_str_eq(word, "show") || qn_str_eq(word, "hide")) {
-        c->hide_thoughts = qn_str_eq(word, "hide");
-        puts(c->hide_thoughts ? "Reasoning is not shown." : "Reasoning is shown.");
-    } else {
-        puts("/think needs one of: on, off, show, hide.");
-    }
-}
-
-/* Obeys a line that begins with '/'; blanks at its end go. Returns false to leave. */
-static bool command(struct repl *r, char *line)
-{
-    for (size_t n = strlen(line); n && line[n - 1] == ' ';)
-        line[--n] = '\0';
-    if (qn_str_eq(line, "/exit") || qn_str_eq(line, "/quit") || qn_str_eq(line, "/bye"))
-        return false;
-    if (qn_str_eq(line, "/help") || qn_str_eq(line, "/?")) {
-        print_help();
-    } else if (qn_str_eq(line, "/clear")) {
-        qn_conversation_clear(r->c);
-        puts("The conversation begins anew.");
-    } else if (qn_str_eq(line, "/stats")) {
-        print_stats(&r->c->stats);
-    } else if (qn_str_eq(line, "/think") || qn_str_starts(line, "/think ")) {
-        const char *word = line + strlen("/think");
-        while (*word == ' ')
-            word++;
-        set_think(r->c, word);
-    } else if (qn_str_eq(line, "/system") || qn_str_starts(line, "/system ")) {
-        const char *text = line + strlen("/system");
-        while (*text == ' ')
-            text++;
-        qn_conversation_set_system(r->c, text);
-        puts(*text ? "The system message is set." : "There is no system message now.");
-    } else {
-        puts("There is no such command; /help lists them. For a text, begin with a space.");
-    }
-    return true;
-}
 
 enum input { INPUT_TEXT, INPUT_COMMAND, INPUT_NOTHING, INPUT_END };
 
@@ -188,11 +116,11 @@ static void close_editor(struct repl *r)
     qn_multiline_deinit(&r->input);
 }
 
-/* A refused request is most often a conversation that no longer fits the model's context. */
+/* A refusal may be due to what was said before: another model takes less, for example. */
 static void explain(struct repl *r, const struct qn_error *e)
 {
-    qn_cli_failed(r->c->cli, e);
-    if (e->code == QN_EINVAL && r->c->messages.len)
+    qn_cli_failed(r->chat.c->cli, e);
+    if ((e->code == QN_EINVAL || e->code == QN_ECONTEXT) && r->chat.c->messages.len)
         puts("(/clear begins the conversation anew)");
 }
 
@@ -206,20 +134,21 @@ static void answer(struct repl *r)
         return;
     }
     qn_keyboard_interrupted = 0;
-    qn_err err = qn_conversation_ask(r->c, text, &qn_keyboard_interrupted, &e);
+    qn_err err = qn_conversation_ask(r->chat.c, text, &qn_keyboard_interrupted, &e);
     if (err == QN_ECANCELLED)
         puts("(stopped)");
     else if (err)
         explain(r, &e);
-    else if (r->c->answer.len == 0)
+    else if (r->chat.c->answer.len == 0)
         puts("(an empty answer)");
-    else if (qn_str_eq(r->c->finish, "length"))
+    else if (qn_str_eq(r->chat.c->finish, "length"))
         puts("(cut off: the answer reached its limit of tokens)");
 }
 
 qn_err qn_repl(struct qn_conversation *c, struct qn_error *e)
 {
-    struct repl r = {.c = c};
+    struct repl r = {.chat.c = c};
+    const char *model = c->model;
     qn_multiline_init(&r.input, INPUT_MAX);
     qn_err err = open_editor(&r, e);
     if (err) {
@@ -232,7 +161,8 @@ qn_err qn_repl(struct qn_conversation *c, struct qn_error *e)
     puts(". /help shows what there is; Ctrl-D leaves.");
     for (bool leaving = false; !leaving && !ferror(stdout);) {
         enum input in = read_input(&r);
-        leaving = in == INPUT_END || (in == INPUT_COMMAND && !command(&r, r.input.text.data));
+        leaving =
+            in == INPUT_END || (in == INPUT_COMMAND && !qn_chat_obey(&r.chat, r.input.text.data));
         if ((in == INPUT_TEXT || in == INPUT_COMMAND) && !leaving)
             remember(&r, r.input.text.data);
         if (in == INPUT_TEXT)
@@ -242,5 +172,7 @@ qn_err qn_repl(struct qn_conversation *c, struct qn_error *e)
     }
     qn_keyboard_close();
     close_editor(&r);
+    c->model = model;
+    free(r.chat.model);
     return QN_OK;
 }
