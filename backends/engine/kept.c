@@ -1,7 +1,8 @@
 /* See kept.h. */
-#include "engine/kept.h"
+#include "engine/kept_private.h"
 
 #include "base/clock.h"
+#include "base/crc32c.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/path.h"
@@ -11,10 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +24,6 @@
 #include <unistd.h>
 
 enum {
-    PIECE = 4 << 20,  /* bytes of one write: the system keeps them in large pages */
     BEHIND = 4,       /* pieces on their way to the disk while more are written */
     DISK_SHARE = 20,  /* a twentieth of the disk stays free, and ... */
     FILES_MAX = 4096, /* files of the folder that are looked at */
@@ -35,24 +32,6 @@ enum {
 static const int64_t disk_free_least = INT64_C(2) << 30; /* ... so many bytes */
 
 static const char ending[] = ".laid", unfinished[] = ".laid.new";
-
-struct qn_kept {
-    char *folder, *file, *new_file;
-    int64_t limit;
-    uint64_t key;
-    void *map; /* the file, or NULL */
-    size_t map_bytes;
-    struct qn_laidout have;
-
-    struct qn_laidout_matrix *matrix; /* of this load */
-    const void **data;
-    uint32_t n, cap;
-    bool missing; /* some of them are not in the file */
-
-    pthread_t thread;
-    bool writing;
-    atomic_bool stop;
-};
 
 /* ---- reading ---- */
 
@@ -79,6 +58,8 @@ static qn_err map_file(struct qn_kept *k, struct qn_error *e)
     if (!err) {
         k->map = p;
         k->map_bytes = (size_t)st.st_size;
+        k->dev = st.st_dev;
+        k->ino = st.st_ino;
         madvise(p, k->map_bytes, MADV_HUGEPAGE); /* advice: it may be refused */
         err = qn_laidout_parse(p, k->map_bytes, k->key, &k->have, e);
         if (!err)
@@ -123,12 +104,13 @@ struct qn_kept *qn_kept_new(const char *folder, int64_t limit_bytes, const char 
     return k;
 }
 
-const void *qn_kept_find(struct qn_kept *k, const struct qn_laidout_matrix *which, size_t *bytes)
+const void *qn_kept_find(struct qn_kept *k, struct qn_laidout_matrix *which)
 {
     const struct qn_laidout_matrix *m = qn_laidout_find(&k->have, which);
     if (!m)
         return NULL;
-    *bytes = (size_t)m->bytes;
+    which->bytes = m->bytes;
+    which->crc = m->crc;
     return (const char *)k->map + m->at;
 }
 
@@ -141,8 +123,10 @@ void qn_kept_add(struct qn_kept *k, const struct qn_laidout_matrix *which, const
         k->cap = k->cap ? 2 * k->cap : 256;
         k->matrix = qn_xrealloc(k->matrix, k->cap * sizeof *k->matrix);
         k->data = qn_xrealloc(k->data, k->cap * sizeof *k->data);
+        k->state = qn_xrealloc(k->state, k->cap * sizeof *k->state);
     }
     k->matrix[k->n] = *which;
+    k->state[k->n] = found ? QN_KEPT_FOUND : QN_KEPT_MADE;
     k->data[k->n++] = data;
     k->missing |= !found;
 }
@@ -237,27 +221,43 @@ static qn_err check_disk(const struct qn_kept *k, int64_t bytes, struct qn_error
     return QN_OK;
 }
 
+/* crc: of what was written, added to. */
 static qn_err put(const struct qn_kept *k, int fd, const void *data, size_t n, uint64_t at,
-                  struct qn_error *e)
+                  uint32_t *crc, struct qn_error *e)
 {
     for (const char *p = data; n > 0;) {
         if (atomic_load(&k->stop))
             return qn_fail(e, QN_ECANCELLED, "stopped");
-        ssize_t done = pwrite(fd, p, n < PIECE ? n : PIECE, (off_t)at);
+        ssize_t done = pwrite(fd, p, n < QN_KEPT_PIECE ? n : QN_KEPT_PIECE, (off_t)at);
         if (done < 0 && errno == EINTR)
             continue;
         if (done <= 0)
             return qn_fail_errno(e, "write");
         /* Small steps, so that the end never waits long, nor anybody else for the disk. */
         sync_file_range(fd, (off_t)at, done, SYNC_FILE_RANGE_WRITE);
-        if (at >= (uint64_t)BEHIND * PIECE)
-            sync_file_range(fd, (off_t)(at - (uint64_t)BEHIND * PIECE), done,
+        if (at >= (uint64_t)BEHIND * QN_KEPT_PIECE)
+            sync_file_range(fd, (off_t)(at - (uint64_t)BEHIND * QN_KEPT_PIECE), done,
                             SYNC_FILE_RANGE_WAIT_BEFORE);
+        *crc = qn_crc32c(*crc, p, (size_t)done);
         p += done;
         n -= (size_t)done;
         at += (uint64_t)done;
     }
     return QN_OK;
+}
+
+/* A matrix into its place; one that came from the file is checked on the way. */
+static qn_err put_matrix(struct qn_kept *k, int fd, uint32_t i, struct qn_error *e)
+{
+    struct qn_laidout_matrix *m = &k->matrix[i];
+    uint32_t crc = 0;
+    qn_err err = put(k, fd, k->data[i], (size_t)m->bytes, m->at, &crc, e);
+    if (!err && k->state[i] == QN_KEPT_FOUND && crc != m->crc) {
+        qn_kept_blame(k, i);
+        return qn_fail(e, QN_EFORMAT, "what was kept of it is damaged");
+    }
+    m->crc = crc;
+    return err;
 }
 
 /* Everything into the locked file fd. Its head comes last, when the rest is on the disk: a file
@@ -266,7 +266,8 @@ static qn_err write_all(struct qn_kept *k, int fd, struct qn_error *e)
 {
     struct qn_buf begin;
     qn_buf_init(&begin, TABLE_BYTES_MAX);
-    const uint64_t size = qn_laidout_begin(k->matrix, k->n, k->key, &begin);
+    const uint64_t size = qn_laidout_place(k->matrix, k->n);
+    uint32_t crc = 0;
     qn_err err = make_room(k, (int64_t)size, e);
     if (!err)
         err = check_disk(k, (int64_t)size, e);
@@ -277,11 +278,13 @@ static qn_err write_all(struct qn_kept *k, int fd, struct qn_error *e)
     if (!err && ftruncate(fd, (off_t)size) != 0)
         err = qn_fail_errno(e, "size");
     for (uint32_t i = 0; i < k->n && !err; i++)
-        err = put(k, fd, k->data[i], (size_t)k->matrix[i].bytes, k->matrix[i].at, e);
+        err = put_matrix(k, fd, i, e);
     if (!err && fdatasync(fd) != 0)
         err = qn_fail_errno(e, "sync");
-    if (!err)
-        err = put(k, fd, begin.data, begin.len, 0, e);
+    if (!err) {
+        qn_laidout_begin(k->matrix, k->n, k->key, &begin);
+        err = put(k, fd, begin.data, begin.len, 0, &crc, e);
+    }
     qn_buf_deinit(&begin);
     if (!err && fsync(fd) != 0)
         err = qn_fail_errno(e, "sync");
@@ -313,12 +316,10 @@ static qn_err write_file(struct qn_kept *k, struct qn_error *e)
     return err;
 }
 
-static void *write_in_background(void *arg)
+static void write_new(struct qn_kept *k)
 {
-    struct qn_kept *k = arg;
     struct qn_error e = {0};
     int64_t start = qn_now_us();
-    setpriority(PRIO_PROCESS, (id_t)gettid(), 19); /* this thread: last in the queue */
     qn_err err = write_file(k, &e);
     if (err == QN_EBUSY || err == QN_ECANCELLED)
         qn_debug("engine", "laid_out=\"%s\" not written: %s", k->file, e.message);
@@ -326,29 +327,38 @@ static void *write_in_background(void *arg)
         qn_warn("engine", "laid_out=\"%s\" not written: %s", k->file, e.message);
     else
         qn_debug("engine", "laid_out ms=%" PRId64, (qn_now_us() - start) / 1000);
+}
+
+static void *work_in_background(void *arg)
+{
+    struct qn_kept *k = arg;
+    setpriority(PRIO_PROCESS, (id_t)gettid(), 19); /* this thread: last in the queue */
+    if (k->missing)
+        write_new(k);
+    qn_kept_examine(k);
     return NULL;
 }
 
 void qn_kept_write(struct qn_kept *k)
 {
-    if (!k->missing || k->writing || k->n > QN_LAIDOUT_MATRICES_MAX)
+    if (k->running || k->n == 0 || k->n > QN_LAIDOUT_MATRICES_MAX)
         return;
     sigset_t all, old;
     sigfillset(&all); /* signals are the program's own threads' business */
     sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    int rc = pthread_create(&k->thread, NULL, write_in_background, k);
+    int rc = pthread_create(&k->thread, NULL, work_in_background, k);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    k->writing = rc == 0;
+    k->running = rc == 0;
     if (rc)
         qn_warn("engine", "laid_out=\"%s\" not written: %s", k->file, strerror(rc));
 }
 
 void qn_kept_wait(struct qn_kept *k)
 {
-    if (k->writing)
+    if (k->running)
         pthread_join(k->thread, NULL);
-    k->writing = false;
+    k->running = false;
 }
 
 void qn_kept_free(struct qn_kept *k)
@@ -360,6 +370,7 @@ void qn_kept_free(struct qn_kept *k)
     unmap_file(k);
     free(k->matrix);
     free(k->data);
+    free(k->state);
     free(k->folder);
     free(k->file);
     free(k->new_file);

@@ -338,16 +338,14 @@ static bool take_kept(struct qn_weights *w, struct qn_device *dev, struct qn_ten
     struct qn_laidout_matrix which = name_of(w, t);
     struct qn_error e = {0};
     struct qn_mem *mem;
-    size_t bytes;
-    const void *data = qn_kept_find(w->kept, &which, &bytes);
+    const void *data = qn_kept_find(w->kept, &which);
     if (!data)
         return false;
     drop_pages(w, t->mem);
-    if (qn_weight_adopt(dev, t, data, bytes, &mem, &e) != QN_OK) {
+    if (qn_weight_adopt(dev, t, data, (size_t)which.bytes, &mem, &e) != QN_OK) {
         qn_warn("engine", "a kept matrix is not used: %s", e.message);
         return false;
     }
-    which.bytes = bytes;
     qn_kept_add(w->kept, &which, data, true);
     keep(w, mem);
     return true;
@@ -382,6 +380,51 @@ qn_err qn_weights_prepare(struct qn_weights *w, struct qn_device *dev, struct qn
         qn_kept_add(w->kept, &which, mem->host, false);
     }
     return QN_OK;
+}
+
+/* Lays the matrix out anew, from the model's file. */
+static qn_err mend(struct qn_weights *w, uint32_t i, const struct qn_laidout_matrix *m,
+                   struct qn_error *e)
+{
+    struct qn_tensor t = {.dtype = (enum qn_dtype)m->dtype,
+                          .ndim = (int)m->ndim,
+                          .mem = w->part[m->part].file,
+                          .offset = (size_t)m->source};
+    struct qn_mem *mem;
+    memcpy(t.shape, m->shape, sizeof t.shape);
+    memcpy(t.stride, m->stride, sizeof t.stride);
+    qn_err err = qn_weight_prepare(w->dev, &t, &mem, e);
+    if (err)
+        return err;
+    if (mem && mem->bytes == m->bytes)
+        err = qn_kept_mend(w->kept, i, mem->host, e);
+    else
+        err = qn_fail(e, QN_EINTERNAL, "it is laid out otherwise now");
+    if (mem)
+        qn_mem_free(mem);
+    drop_pages(w, w->part[m->part].file);
+    return err;
+}
+
+bool qn_weights_mend(struct qn_weights *w, bool now)
+{
+    if (!w->kept || !qn_kept_damaged(w->kept, now))
+        return false;
+    const struct qn_laidout_matrix *m;
+    int mended = 0;
+    for (uint32_t i = 0; (m = qn_kept_next_bad(w->kept, &i)) != NULL; i++) {
+        struct qn_error e = {0};
+        if (mend(w, i, m, &e) != QN_OK) {
+            qn_error_log("engine", "damaged weights cannot be laid out anew: %s; load the model again",
+                         e.message);
+            qn_kept_give_up(w->kept);
+            return false;
+        }
+        mended++;
+    }
+    qn_info("engine", "matrices=%d laid out anew", mended);
+    qn_kept_write(w->kept);
+    return mended > 0;
 }
 
 qn_err qn_weights_pile(struct qn_weights *w, struct qn_device *dev, struct qn_tensor *t,

@@ -165,6 +165,8 @@ void qn_batch_cancel(struct qn_batch *b, const void *key)
 
 bool qn_batch_step(struct qn_batch *b)
 {
+    b->plan.n = 0;
+    qn_batch_mend(b, false);
     qn_batch_admit(b);
     qn_batch_plan(b);
     struct plan *p = &b->plan;

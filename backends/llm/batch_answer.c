@@ -247,12 +247,15 @@ static int32_t without_text(struct qn_batch *b, struct answer *a, int32_t id)
     return a->forced.v[a->forced_at++];
 }
 
-/* The model's own choice; -1: the request has failed. */
+/* The model's own choice; -1: the request has failed, or its answer is computed anew. */
 static int32_t choose(struct qn_batch *b, struct answer *a, float *row)
 {
     if (!constrain(b, a, row))
         return -1;
     int32_t id = qn_sampler_pick(&a->sampler, &b->work, row, a->tokens, (size_t)a->known);
+    /* An echo has been sent: such an answer cannot begin again. */
+    if (id < 0 && !a->gen->r.echo_text && qn_batch_mend(b, true))
+        return -1;
     if (id < 0) {
         qn_gen_fail(
             b, a->gen, QN_EINTERNAL,

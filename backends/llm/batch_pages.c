@@ -48,8 +48,8 @@ void qn_answer_retire(struct qn_batch *b, struct answer *a)
 void qn_answer_mark(struct qn_batch *b, struct answer *a)
 {
     struct qn_seq *seq;
-    if (a->gen->r.no_reuse || b->m.step == 0 || a->computed % b->m.step != 0 || a->computed > a->exact ||
-        b->m.seq_new(b->m.ctx, b->config.context, &seq, NULL))
+    if (a->gen->r.no_reuse || b->m.step == 0 || a->computed % b->m.step != 0 ||
+        a->computed > a->exact || b->m.seq_new(b->m.ctx, b->config.context, &seq, NULL))
         return;
     if (b->m.seq_fork(seq, a->seq, a->computed, NULL))
         b->m.seq_free(seq);
@@ -126,6 +126,20 @@ bool qn_answer_shift(struct qn_batch *b, struct answer *a)
     if (b->config.draft)
         qn_draft_seq_free(b->config.draft, a->draft);
     a->draft = NULL;
+    return true;
+}
+
+bool qn_batch_mend(struct qn_batch *b, bool now)
+{
+    if (!b->m.mend || !b->m.mend(b->m.ctx, now))
+        return false;
+    for (struct answer *a; (a = qn_first_running(b)) != NULL;)
+        preempt(b, a);
+    while (qn_prefix_evict(b->prefix, INT32_MAX))
+        ;
+    for (size_t i = 0; i < b->plan.n; i++)
+        b->plan.pieces[i].answer = NULL; /* what this step has computed, too */
+    qn_warn("llm", "what was computed with damaged weights is computed anew");
     return true;
 }
 

@@ -105,6 +105,9 @@ bool qn_answer_secure(struct qn_batch *b, struct answer *a, int32_t n);
 void qn_answer_retire(struct qn_batch *b, struct answer *a);
 /* Keeps what a prompt has come to, where the model says so: see qn_batch_model.step. */
 void qn_answer_mark(struct qn_batch *b, struct answer *a);
+/* After damage of the weights was mended: all that was computed goes, and running answers compute
+ * their tokens anew. False: nothing was mended. now: see qn_batch_model.mend. */
+bool qn_batch_mend(struct qn_batch *b, bool now);
 /* Forgets the older half of a full context; false when the model cannot. */
 bool qn_answer_shift(struct qn_batch *b, struct answer *a);
 

@@ -358,6 +358,8 @@ static qn_err llm_start(void *self, const struct qn_job *job, void *prepared, st
 static bool llm_step(void *self)
 {
     struct llm *m = self;
+    if (m->small.weights)
+        qn_weights_mend(m->small.weights, false); /* its guesses are worth less, no more */
     return qn_batch_step(m->batch);
 }
 

@@ -32,6 +32,12 @@ static void forward(void *ctx, struct qn_chunk *chunks, size_t n)
     qn_net_forward(m->net, chunks, n);
 }
 
+static bool mend(void *ctx, bool now)
+{
+    struct qn_lm *m = ctx;
+    return qn_weights_mend(m->weights, now);
+}
+
 static const char *token_bytes(void *ctx, int32_t id, size_t *len)
 {
     struct qn_lm *m = ctx;
@@ -80,6 +86,7 @@ struct qn_batch_model qn_lm_model(struct qn_lm *m, int max_chunk)
         .seq_restore = qn_seq_restore,
         .pages = pages,
         .forward = forward,
+        .mend = mend,
         .token_bytes = token_bytes,
         .token_is_control = token_is_control,
         .token_is_end = token_is_end,

@@ -52,6 +52,9 @@ struct qn_batch_model {
     bool (*token_is_control)(void *ctx, int32_t id);                /* adds nothing to the text */
     bool (*token_is_end)(void *ctx, int32_t id);
     int64_t (*now_us)(void); /* the monotonic clock that forward takes its time by */
+    /* MAY. True when damage of the weights was found and mended: what was computed before is wrong.
+     * now: looks for it, which may take seconds; else it tells what is known. */
+    bool (*mend)(void *ctx, bool now);
     /* MAY. Control tokens that say something: see qn_syntax_marks. */
     bool (*token_is_mark)(void *ctx, int32_t id);
 };

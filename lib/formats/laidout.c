@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char magic[8] = {'Q', 'N', 'L', 'A', 'I', 'D', '1', '\n'};
+static const char magic[8] = {'Q', 'N', 'L', 'A', 'I', 'D', '2', '\n'};
 
 struct head {
     char magic[8];
@@ -92,23 +92,34 @@ const struct qn_laidout_matrix *qn_laidout_find(struct qn_laidout *l,
     return NULL;
 }
 
-uint64_t qn_laidout_begin(struct qn_laidout_matrix *matrix, uint32_t n, uint64_t key,
-                          struct qn_buf *out)
+/* Where the first of n matrices begins. */
+static uint64_t first_place(uint32_t n)
+{
+    return aligned(sizeof(struct head) + n * sizeof(struct qn_laidout_matrix));
+}
+
+uint64_t qn_laidout_place(struct qn_laidout_matrix *matrix, uint32_t n)
 {
     assert(n <= QN_LAIDOUT_MATRICES_MAX);
+    uint64_t at = first_place(n);
+    for (uint32_t i = 0; i < n; i++) {
+        matrix[i].at = at;
+        at = aligned(at + matrix[i].bytes);
+    }
+    return at;
+}
+
+void qn_laidout_begin(const struct qn_laidout_matrix *matrix, uint32_t n, uint64_t key,
+                      struct qn_buf *out)
+{
     struct head h = {.key = key, .matrices = n};
     memcpy(h.magic, magic, sizeof magic);
     const size_t table_bytes = n * sizeof *matrix;
-    const uint64_t first = aligned(sizeof h + table_bytes);
-    h.file_bytes = first;
-    for (uint32_t i = 0; i < n; i++) {
-        matrix[i].at = h.file_bytes;
-        h.file_bytes = aligned(h.file_bytes + matrix[i].bytes);
-    }
+    const uint64_t first = first_place(n);
+    h.file_bytes = n ? aligned(matrix[n - 1].at + matrix[n - 1].bytes) : first;
     h.crc = checksum(h, matrix);
     qn_buf_add(out, &h, sizeof h);
     qn_buf_add(out, matrix, table_bytes);
     for (uint64_t i = sizeof h + table_bytes; i < first; i++)
         qn_buf_char(out, 0);
-    return h.file_bytes;
 }

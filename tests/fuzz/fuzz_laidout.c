@@ -18,7 +18,7 @@ static void mend(unsigned char *file, size_t n)
 {
     uint64_t size = n, key = KEY;
     uint32_t count, crc = 0;
-    memcpy(file, "QNLAID1\n", 8);
+    memcpy(file, "QNLAID2\n", 8);
     memcpy(file + 8, &key, 8);
     memcpy(file + SIZE_AT, &size, 8);
     memcpy(&count, file + COUNT_AT, 4);

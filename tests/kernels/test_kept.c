@@ -196,6 +196,92 @@ static void damage_is_not_used(void **state)
     assert_int_equal(round_of(model, LIMIT), 2); /* in the link's place */
 }
 
+/* x times the matrix i of the load. */
+static void product(const struct loaded *l, int i, float y[ROWS])
+{
+    float x[COLS];
+    for (int c = 0; c < COLS; c++)
+        x[c] = (float)(c % 7 - 3);
+    struct qn_mem *mem = qn_mem_borrow(dev, x, sizeof x),
+                  *out = qn_mem_borrow(dev, y, ROWS * sizeof *y);
+    struct qn_tensor xt = qn_tensor_make(QN_F32, 2, (int64_t[]){1, COLS}, mem, 0);
+    struct qn_tensor yt = qn_tensor_make(QN_F32, 2, (int64_t[]){1, ROWS}, out, 0);
+    qn_matmul(dev, &yt, &xt, &l->t[i]);
+    qn_mem_free(mem);
+    qn_mem_free(out);
+}
+
+/* n bytes of the file become 0xff (of a scale: no number) or, where they were, something else. */
+static void spoil(const char *path, long at, int n)
+{
+    unsigned char bytes[4096];
+    int fd = open(path, O_RDWR);
+    assert_int_equal(pread(fd, bytes, (size_t)n, at), n);
+    for (int i = 0; i < n; i++)
+        bytes[i] = bytes[i] == 0xff ? 0x7e : 0xff;
+    assert_int_equal(pwrite(fd, bytes, (size_t)n, at), n);
+    close(fd);
+}
+
+/* Bytes flipped in either matrix, at its beginning and end, scales among them: the check finds it,
+ * what is loaded is right again, and so is the file. */
+static void damaged_weights_are_laid_out_anew(void **state)
+{
+    static const struct {
+        long at; /* the matrices begin at 4096 and 8192 */
+        int n;
+        bool late; /* after the check in the background */
+    } spots[] = {{4096, 1, false},
+                 {4096 + MATRIX - 1, 1, false},
+                 {8192 + 100, 3, false},
+                 {4096, MATRIX, false},
+                 {8192, MATRIX, true}};
+    float right[2][ROWS], y[ROWS];
+    char path[200];
+    (void)state;
+    clear();
+    struct loaded l = load(model, LIMIT);
+    for (int i = 0; i < 2; i++)
+        product(&l, i, right[i]);
+    qn_weights_keep(l.w);
+    qn_weights_keep_wait(l.w);
+    assert_false(qn_weights_mend(l.w, true));
+    qn_weights_close(l.w);
+    assert_int_equal(files(path), 1);
+    for (size_t s = 0; s < sizeof spots / sizeof *spots; s++) {
+        if (!spots[s].late)
+            spoil(path, spots[s].at, spots[s].n);
+        l = load(model, LIMIT);
+        assert_int_equal(l.found, 2);
+        assert_false(qn_weights_mend(l.w, false)); /* not known yet */
+        qn_weights_keep(l.w);
+        qn_weights_keep_wait(l.w);
+        if (spots[s].late) {
+            assert_false(qn_weights_mend(l.w, false));
+            spoil(path, spots[s].at, spots[s].n);
+            product(&l, 1, y);
+            assert_memory_not_equal(y, right[1], sizeof y);
+        } else {
+            assert_int_equal(files(path), 0); /* no other process takes it */
+        }
+        assert_true(qn_weights_mend(l.w, spots[s].late));
+        for (int i = 0; i < 2; i++) {
+            product(&l, i, y);
+            assert_memory_equal(y, right[i], sizeof y);
+        }
+        assert_false(qn_weights_mend(l.w, true));
+        qn_weights_keep_wait(l.w);
+        qn_weights_close(l.w);
+        assert_int_equal(files(path), 1);
+        l = load(model, LIMIT);
+        assert_int_equal(l.found, 2);
+        qn_weights_keep(l.w);
+        qn_weights_keep_wait(l.w);
+        assert_false(qn_weights_mend(l.w, true));
+        qn_weights_close(l.w);
+    }
+}
+
 static char unfinished[210], finished[200]; /* renamed when a writer asks for its lock */
 
 /* In the system's place: between opening and locking, another process ends its write. */
@@ -326,6 +412,7 @@ int main(void)
         cmocka_unit_test(the_next_load_takes_them),
         cmocka_unit_test(a_changed_model_is_another),
         cmocka_unit_test(damage_is_not_used),
+        cmocka_unit_test(damaged_weights_are_laid_out_anew),
         cmocka_unit_test(a_file_in_use_is_not_written),
         cmocka_unit_test(what_was_used_longest_ago_goes),
         cmocka_unit_test(leftovers_go),

@@ -42,12 +42,14 @@ struct fake_net {
     int most_rows;          /* tokens of the widest call that were not a prompt's */
     int forks;
     int seqs;
-    int total;     /* pages of the pool */
-    bool ends;     /* the end token may come */
-    bool broken;   /* no logit is finite */
-    bool parrot;   /* the next token is a function of the last alone: text repeats soon */
-    int snapshots; /* > 0: the state is known at its multiples and at the end only */
-    int window;    /* > 0: only its last so many lengths can be gone back to */
+    int total;          /* pages of the pool */
+    bool ends;          /* the end token may come */
+    bool broken;        /* no logit is finite */
+    bool damaged;       /* broken, until it is mended */
+    int mended, looked; /* calls of mend that did; those that were to look */
+    bool parrot;        /* the next token is a function of the last alone: text repeats soon */
+    int snapshots;      /* > 0: the state is known at its multiples and at the end only */
+    int window;         /* > 0: only its last so many lengths can be gone back to */
     bool no_shift;
     bool wide;           /* forwards of the draft model's width are allowed */
     int row_us, step_us; /* what a forward takes, on the clock */
@@ -269,6 +271,17 @@ static inline void fake_forward(void *ctx, struct qn_chunk *chunks, size_t n)
     net.now_us += net.step_us + net.row_us * total;
 }
 
+static inline bool fake_mend(void *ctx, bool now)
+{
+    (void)ctx;
+    net.looked += now;
+    if (!net.damaged || !now)
+        return false;
+    net.damaged = net.broken = false;
+    net.mended++;
+    return true;
+}
+
 static inline int64_t fake_now(void)
 {
     return net.now_us;
@@ -311,6 +324,7 @@ static const struct qn_batch_model model = {
     .seq_shift = fake_shift,
     .pages = fake_pages,
     .forward = fake_forward,
+    .mend = fake_mend,
     .token_bytes = fake_bytes,
     .token_is_control = fake_control,
     .token_is_end = fake_end,

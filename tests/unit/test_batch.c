@@ -427,6 +427,38 @@ static void prompt_only(void **state)
     batch_done(b);
 }
 
+/* Damage that can be mended costs time alone: all is computed anew, also what was kept before, and
+ * what the other answers of the step have. */
+static void mended_weights_lose_nothing(void **state)
+{
+    (void)state;
+    struct qn_batch *b = batch_new(3);
+    struct client before, c[2];
+    int32_t prompt[2][30];
+    fill(prompt[0], 30, 5);
+    fill(prompt[1], 30, 70);
+    struct qn_batch_request r = request(&before, prompt[0], 20, 4);
+    qn_batch_add(b, &r, NULL);
+    run_out(b);
+    for (int i = 0; i < 2; i++) {
+        r = request(&c[i], prompt[i], 30, 20);
+        qn_batch_add(b, &r, NULL);
+    }
+    for (int i = 0; i < 6; i++)
+        assert_true(qn_batch_step(b));
+    net.broken = net.damaged = true;
+    net.computed = 0;
+    run_out(b);
+    assert_int_equal(net.mended, 1);
+    for (int i = 0; i < 2; i++) {
+        assert_string_equal(qn_buf_cstr(&c[i].text[0]), expected(prompt[i], 30, 20));
+        client_deinit(&c[i]);
+    }
+    assert_true(net.computed > 2 * 30); /* the prompts once more */
+    client_deinit(&before);
+    batch_done(b);
+}
+
 static void a_broken_model_says_so(void **state)
 {
     (void)state;
@@ -462,6 +494,7 @@ int main(void)
         cmocka_unit_test(newcomers_and_choices_take_turns),
         cmocka_unit_test(echo_with_logprobs),
         cmocka_unit_test(prompt_only),
+        cmocka_unit_test(mended_weights_lose_nothing),
         cmocka_unit_test(a_broken_model_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
