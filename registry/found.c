@@ -20,11 +20,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ARENA_MAX = 256 * 1024 * 1024, NAME_LEN_MAX = 150 };
+enum { NAME_LEN_MAX = 150, ARENA_SLACK = 64 };
 
 bool qn_finding_stopped(const struct qn_finding *f)
 {
-    return atomic_load(f->stop) || f->found->n >= QN_FOUND_MAX ||
+    return atomic_load(f->stop) || f->full || f->found->n >= QN_FOUND_MAX ||
            f->n_entries >= QN_FOUND_ENTRIES_MAX;
 }
 
@@ -113,15 +113,41 @@ static bool is_known(const struct qn_finding *f, const struct stat *st)
     return false;
 }
 
+/* Bytes that the strings and lists of a model take. */
+static size_t bytes_of(const struct qn_finding_of *of, const char *const *files,
+                       const char *const *roles, size_t n)
+{
+    const char *const texts[] = {of->checkpoint, of->hub,    of->revision,
+                                 of->commit,     of->digest, of->preset};
+    size_t sum = QN_FOUND_NAMES * (NAME_LEN_MAX + ARENA_SLACK);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        sum += (texts[i] ? strlen(texts[i]) : 0) + ARENA_SLACK;
+    for (size_t i = 0; i < n; i++)
+        sum += strlen(files[i]) + strlen(roles[i]) + 4 * ARENA_SLACK;
+    return sum;
+}
+
 void qn_finding_add(struct qn_finding *f, const struct qn_finding_of *of, const char *const *files,
                     const char *const *roles, size_t n)
 {
     struct qn_arena *a = f->found->arena;
     struct qn_found_model m = {.program = of->program, .n_files = n};
-    const char **paths = qn_arena_alloc(a, n * sizeof *paths);
-    const char **kinds = qn_arena_alloc(a, n * sizeof *kinds);
     if (f->found->n >= QN_FOUND_MAX)
         return;
+    if (n > QN_FOUND_FILES_MAX ||
+        (of->preset && strnlen(of->preset, QN_FOUND_PRESET_MAX + 1) > QN_FOUND_PRESET_MAX)) {
+        qn_info("found",
+                "file=\"%s\" not_listed=1 message=\"more than %d files, or %d bytes of "
+                "system message and parameters\"",
+                files[0], QN_FOUND_FILES_MAX, QN_FOUND_PRESET_MAX);
+        return;
+    }
+    if (bytes_of(of, files, roles, n) > QN_FOUND_BYTES_MAX - qn_arena_used(a)) {
+        f->full = true;
+        return;
+    }
+    const char **paths = qn_arena_alloc(a, n * sizeof *paths);
+    const char **kinds = qn_arena_alloc(a, n * sizeof *kinds);
     for (size_t i = 0; i < n; i++) {
         struct stat st;
         if (stat(files[i], &st) || !S_ISREG(st.st_mode) || access(files[i], R_OK)) {
@@ -240,12 +266,16 @@ static void add_repo(struct qn_finding *f, const struct qn_repo *repo, bool proj
 static void add_folder(struct qn_finding *f, const char *path, const struct qn_finding_entry *list,
                        size_t n, const struct qn_finding_of *known, const char *id, bool top)
 {
-    struct qn_arena *a = qn_arena_new(ARENA_MAX);
-    struct qn_repo_file *files = qn_arena_alloc(a, (n + 1) * sizeof *files);
+    struct qn_arena *a = qn_arena_new(QN_FOUND_BYTES_MAX); /* of the files' paths */
+    struct qn_repo_file *files = qn_xcalloc(n + 1, sizeof *files);
     struct qn_repo repo = {.hub = QN_HUB_LOCAL, .id = id, .revision = "", .files = files};
-    size_t models = 0;
+    size_t models = 0, path_len = strlen(path);
     for (size_t i = 0; i < n; i++) {
         struct qn_shard shard;
+        if (path_len + strlen(list[i].name) + ARENA_SLACK > QN_FOUND_BYTES_MAX - qn_arena_used(a)) {
+            qn_warn("found", "folder=\"%s\" message=\"there is more than is looked at\"", path);
+            break;
+        }
         enum qn_file_kind kind = qn_file_kind_of(list[i].name);
         if (list[i].folder || kind == QN_FILE_OTHER)
             continue;
@@ -255,6 +285,7 @@ static void add_folder(struct qn_finding *f, const char *path, const struct qn_f
     }
     /* In a folder of unrelated models nobody knows whose the projector is. */
     add_repo(f, &repo, !top || models == 1, known);
+    free(files);
     qn_arena_free(a);
 }
 
@@ -364,7 +395,7 @@ qn_err qn_found_scan(const struct qn_found_places *places, const atomic_bool *st
 {
     struct qn_found *found = qn_xcalloc(1, sizeof *found);
     struct qn_finding f = {.places = places, .stop = stop, .found = found};
-    found->arena = qn_arena_new(ARENA_MAX);
+    found->arena = qn_arena_new(QN_FOUND_BYTES_MAX);
     qn_finding_store(&f, places->store, QN_HUB_HF);
     qn_finding_store(&f, places->store, QN_HUB_MODELSCOPE);
     if (places->programs)

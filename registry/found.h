@@ -26,6 +26,9 @@ enum {
     QN_FOUND_MAX = 10000,          /* models */
     QN_FOUND_ENTRIES_MAX = 200000, /* files and folders looked at */
     QN_FOUND_DEPTH_MAX = 8,
+    QN_FOUND_FILES_MAX = 514, /* of a model: more parts than can be loaded, and a projector */
+    QN_FOUND_PRESET_MAX = 256 * 1024,      /* bytes of a model's preset */
+    QN_FOUND_BYTES_MAX = 64 * 1024 * 1024, /* of all that is said of the models */
     QN_FOUND_NAMES = 3
 };
 

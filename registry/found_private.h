@@ -11,6 +11,7 @@ struct qn_finding {
     struct qn_found *found;
     size_t cap;
     size_t n_entries;
+    bool full; /* what would be said of one model more is over QN_FOUND_BYTES_MAX */
 };
 
 /* What is known of a model besides its files; strings are lent. */

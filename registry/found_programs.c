@@ -116,13 +116,20 @@ static void add_manifest(struct qn_finding *f, const char *models, const char *p
         qn_warn("found", "file=\"%s\" not_read=1 message=\"no manifest\"", path);
         return;
     }
-    qn_buf_init(&preset, 2 * SMALL_MAX);
+    qn_buf_init(&preset, QN_FOUND_PRESET_MAX);
     struct qn_jref root = qn_json_root(doc), all = qn_json_get(&root, "layers"), it;
     for (bool more = qn_json_first(&all, &it); more; more = qn_json_next(&it))
         take_layer(models, &it, &l);
-    if (l.files[0] && !l.other && qn_file_exists(l.files[0])) {
-        static const char *const roles[] = {"main", "mmproj"};
+    bool usable = l.files[0] && !l.other && qn_file_exists(l.files[0]);
+    if (usable)
         write_preset(&l, &preset);
+    if (preset.overflow) {
+        qn_info("found",
+                "model=%s program=ollama not_listed=1 message=\"its system message and "
+                "parameters have more than %d bytes\"",
+                name, QN_FOUND_PRESET_MAX);
+    } else if (usable) {
+        static const char *const roles[] = {"main", "mmproj"};
         struct qn_finding_of of = {.program = "ollama",
                                    .hub = "ollama",
                                    .checkpoint = name,

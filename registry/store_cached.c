@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/log.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "registry/store_private.h"
@@ -16,7 +17,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SNAPSHOTS_MAX = 1000, ARENA_MAX = 64 * 1024 * 1024 };
+enum {
+    SNAPSHOTS_MAX = 1000,
+    ARENA_MAX = 64 * 1024 * 1024,
+    ARENA_SLACK = 64,
+    ARENA_REST = 16384 /* for what is not a file */
+};
 
 bool qn_store_is_fresh(const char *name)
 {
@@ -165,6 +171,7 @@ struct reading {
     struct qn_arena *arena;
     struct qn_repo_file *v;
     size_t n, cap;
+    bool full; /* another one would take the arena over its limit */
 };
 
 static bool read_file(void *ctx, const char *path)
@@ -182,6 +189,11 @@ static bool read_file(void *ctx, const char *path)
         close(fd);
     if (!whole)
         return true;
+    size_t bytes = 2 * (strlen(path) + ARENA_SLACK) + strlen(r->root) + strlen(rel) +
+                   (r->n + 2) * sizeof *r->v; /* the list is copied in the end */
+    r->full = bytes + ARENA_REST > ARENA_MAX - qn_arena_used(r->arena);
+    if (r->full)
+        return false;
     if (r->n == r->cap) {
         r->cap = r->cap ? 2 * r->cap : 16;
         r->v = qn_xrealloc(r->v, r->cap * sizeof *r->v);
@@ -218,6 +230,9 @@ static struct qn_repo *read_snapshot(const struct qn_store *s, enum qn_hub_kind 
     int fd = qn_store_open_at(root, prefix, O_RDONLY | O_DIRECTORY);
     if (fd >= 0)
         qn_store_walk(fd, read_file, &r);
+    if (r.full)
+        qn_warn("store", "repo=%s files=%zu message=\"there is more than is looked at\"", repo,
+                r.n);
     if (r.n)
         qsort(r.v, r.n, sizeof *r.v, by_path);
     struct qn_repo_file *files = qn_arena_alloc(a, (r.n + 1) * sizeof *files);

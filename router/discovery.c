@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { PATHS_MAX = 64 * 1024 * 1024, NAME_TRIES = 1000, SLICE = 256 /* models between turns */ };
+enum { NAME_TRIES = 1000, SLICE = 256 /* models between turns */ };
 
 struct waiter {
     struct waiter *next;
@@ -328,7 +328,7 @@ static void pass(struct qn_discovery *d)
     d->running = true;
     d->at = d->taken = d->n_paths = 0;
     d->error = (struct qn_error){0};
-    d->arena = qn_arena_new(PATHS_MAX);
+    d->arena = qn_arena_new(SIZE_MAX); /* rows were bounded when they were written */
     d->paths = qn_arena_alloc(d->arena, (n + 1) * sizeof *d->paths);
     for (size_t i = 0; i < n; i++) {
         const struct qn_model_row *row = qn_snapshot_at(snap, i);

@@ -83,7 +83,7 @@ void qn_api_model_files(struct qn_services *sv, struct qn_http *h, const char *i
     }
     const char *paths = qn_http_query(h, "include_paths");
     struct look *l = qn_xcalloc(1, sizeof *l);
-    struct qn_arena *a = l->arena = qn_arena_new(QN_API_REPLY_MAX);
+    struct qn_arena *a = l->arena = qn_arena_new(SIZE_MAX); /* the row was bounded */
     l->paths =
         paths && !qn_str_eq(paths, "false") && !qn_str_eq(paths, "0") && qn_api_sees_paths(sv, h);
     l->name = qn_arena_strdup(a, row->name);

@@ -273,3 +273,19 @@ def test_hostile_names_and_files(finder):
     assert "extra.a-b-c-d" in found
     assert all(set(n) <= set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:") for n in found)
     assert not any("evil" in n or "junk" in n or "empty" in n for n in found)
+
+
+def test_manifests_that_share_a_system_message_as_long_as_a_book(finder):
+    """Each model has a preset of its own; what all of them say together must not be more than the server can hold."""
+    ollama = finder.home / ".ollama" / "models"
+    book = b"x" * (1024 * 1024)
+    for i in range(300):
+        put_ollama(ollama, f"registry.ollama.ai/library/book{i}:latest", [("model", model(f"book {i}")), ("system", book)])
+    # As JSON it is six times as long, and half of it would be no JSON.
+    put_ollama(ollama, "registry.ollama.ai/library/signs:latest", [("model", model("signs")), ("system", b"\x01" * 500000)])
+    put_ollama(ollama, "registry.ollama.ai/library/brief:latest", [("model", model("brief")), ("system", b"Be brief.")])
+    server = finder.start()
+    assert set(finder.rescan()) == {"extra.brief"}
+    assert server.get("/live").status == 200
+    assert "model=book7:latest " in server.logs() and "system message" in server.logs()
+    assert server.chat("extra.brief").status == 200

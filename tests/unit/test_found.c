@@ -1,0 +1,128 @@
+/* The search for models over folders that hold more than is kept of them: it ends, and says so. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/path.h"
+#include "registry/found.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define COMMIT "0123456789abcdef0123456789abcdef01234567"
+enum { LONG_NAME = 240 };
+
+static char dir[64];
+
+static int setup(void **state)
+{
+    (void)state;
+    strcpy(dir, "/tmp/qn-found-XXXXXX");
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -r %s", dir);
+    return system(command);
+}
+
+/* A path of about n bytes below dir, malloc'ed, which exists. */
+static char *long_folder(size_t n)
+{
+    char name[LONG_NAME + 1], *path = qn_xstrdup(dir);
+    memset(name, 'd', LONG_NAME);
+    name[LONG_NAME] = '\0';
+    while (strlen(path) + LONG_NAME + 1 < n) {
+        char *below = qn_path_join(path, name);
+        free(path);
+        path = below;
+    }
+    assert_int_equal(qn_mkdirs(path, 0700, NULL), QN_OK);
+    return path;
+}
+
+/* Empty files whose names begin with this, each LONG_NAME bytes long. */
+static void fill(const char *folder, const char *begins, size_t n)
+{
+    char name[LONG_NAME + 1];
+    int at = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(at >= 0);
+    for (size_t i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "%s%0*zu.gguf", begins,
+                 LONG_NAME - (int)strlen(begins) - (int)strlen(".gguf"), i);
+        int fd = openat(at, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        assert_true(fd >= 0);
+        close(fd);
+    }
+    close(at);
+}
+
+static struct qn_found *scan(const char *cache, const char *folders)
+{
+    static const char *const env[] = {NULL};
+    atomic_bool stop;
+    struct qn_found *found;
+    struct qn_error e = {0};
+    struct qn_store *store = qn_store_new(cache, cache);
+    atomic_init(&stop, false);
+    const struct qn_found_places places = {.env = env, .store = store, .folders = folders};
+    if (qn_found_scan(&places, &stop, &found, &e))
+        fail_msg("%s", e.message);
+    qn_store_free(store);
+    return found;
+}
+
+/* 75000 paths of 3800 bytes: 285 MB. */
+static void a_folder_of_very_many_long_paths(void **state)
+{
+    (void)state;
+    char *folder = long_folder(3600), *cache = qn_path_join(dir, "cache");
+    fill(folder, "mmproj-", 75000);
+    qn_found_free(scan(cache, folder));
+    free(folder);
+    free(cache);
+}
+
+/* 15000 files, each with its path in the snapshot and its whole one: 90 MB. */
+static void a_snapshot_of_very_many_long_paths(void **state)
+{
+    (void)state;
+    struct qn_repo *repo;
+    char *cache = long_folder(2700), name[LONG_NAME + 1], *folder;
+    memset(name, 's', LONG_NAME);
+    name[LONG_NAME] = '\0';
+    folder = qn_path_join(cache, "models--owner--repo/snapshots/" COMMIT);
+    for (int i = 0; i < 3; i++) {
+        char *below = qn_path_join(folder, name);
+        free(folder);
+        folder = below;
+    }
+    assert_int_equal(qn_mkdirs(folder, 0700, NULL), QN_OK);
+    fill(folder, "mmproj-", 15000);
+    struct qn_store *store = qn_store_new(cache, cache);
+    assert_int_equal(qn_store_cached(store, QN_HUB_HF, "owner/repo", "", 0, &repo, NULL), QN_OK);
+    assert_true(repo->n > 1000);
+    qn_repo_free(repo);
+    qn_store_free(store);
+    free(folder);
+    free(cache);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_folder_of_very_many_long_paths, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_snapshot_of_very_many_long_paths, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
