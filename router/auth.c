@@ -40,7 +40,7 @@ static bool bare_name(const char *authority, char out[static NAME_MAX_BYTES + 1]
     return true;
 }
 
-static bool is_loopback(const char *name)
+bool qn_auth_is_loopback(const char *name)
 {
     struct in_addr v4;
     struct in6_addr v6;
@@ -76,7 +76,7 @@ bool qn_auth_host_ok(const struct qn_auth *a, const char *host)
     unsigned char address[sizeof(struct in6_addr)];
     if (!bare_name(host, name))
         return false;
-    if (is_loopback(name) || qn_str_ieq(name, a->host) || listed(a->allow_hosts, name))
+    if (qn_auth_is_loopback(name) || qn_str_ieq(name, a->host) || listed(a->allow_hosts, name))
         return true;
     /* Nobody can make an address point elsewhere. */
     return a->open_to_others &&
@@ -122,7 +122,7 @@ bool qn_auth_origin_ok(const struct qn_auth *a, const char *origin, const char *
             return true;
     if (own_page(origin, host) || listed(a->allow_origins, origin))
         return true;
-    return authority && bare_name(authority, name) && is_loopback(name);
+    return authority && bare_name(authority, name) && qn_auth_is_loopback(name);
 }
 
 enum qn_verdict qn_auth_guard(const struct qn_auth *a, const struct qn_visit *v)

@@ -96,6 +96,9 @@ const char *qn_verdict_type(enum qn_verdict v);
 const char *qn_verdict_text(enum qn_verdict v);
 int qn_verdict_status(enum qn_verdict v);
 
+/* True for a name or numeric address, without a port, by which this machine alone is meant. */
+bool qn_auth_is_loopback(const char *name);
+
 /* True when a Host header's value ("localhost:13305", "[::1]", "127.0.0.1") names this machine. */
 bool qn_auth_host_ok(const struct qn_auth *a, const char *host);
 

@@ -257,7 +257,7 @@ qn_err qn_listen_open(struct qn_loop *l, struct qn_http_server *server,
     bool again = !err;
     for (int tries = 0; again && tries < PORT_TRIES; tries++)
         err = bind_all(ls, v4, place, &again, e);
-    for (size_t i = 0; i < ls->n && !err; i++)
+    for (size_t i = 0; l && i < ls->n && !err; i++)
         err = qn_watch_add(l, ls->fds[i], EPOLLIN, on_readable, ls, &ls->watches[i], e);
     last->ai_next = NULL;
 out:

@@ -23,7 +23,8 @@ struct qn_place {
     int tag;              /* of every connection (qn_http_tag) */
 };
 
-/* QN_ECONFLICT: the port is taken. */
+/* QN_ECONFLICT: the port is taken. Without a loop (NULL, and no server) it is only tried: nothing
+ * is accepted, any thread. */
 qn_err qn_listen_open(struct qn_loop *l, struct qn_http_server *server,
                       const struct qn_place *place, struct qn_listen **out, struct qn_error *e);
 /* The same over sockets that are in listen already, at most 8; they are this listener's from now

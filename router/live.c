@@ -27,6 +27,7 @@ struct change {
     struct change *next;
     struct qn_json *asked; /* an object; NULL: everything is read again */
     bool keep;
+    void *looked;          /* config.look's */
     struct qn_buf text;    /* keep: the new config.json */
     struct qn_buf request; /* the new request layer */
     char *path;            /* of config.json */
@@ -58,6 +59,7 @@ static void change_free(struct change *c)
     qn_buf_deinit(&c->request);
     if (c->have_fresh)
         qn_settings_deinit(&c->fresh);
+    free(c->looked);
     free(c->path);
     free(c);
 }
@@ -148,7 +150,7 @@ static void put_key(struct qn_buf *out, const char *key, bool *first)
     qn_buf_str(out, ": ");
 }
 
-static bool changes_it(const struct qn_jref *changes, const char *key)
+bool qn_live_changes(const struct qn_jref *changes, const char *key)
 {
     struct qn_jref it;
     size_t i, k;
@@ -176,7 +178,7 @@ qn_err qn_live_merge(const char *old, const struct qn_jref *changes, const struc
     }
     qn_buf_str(out, "{");
     for (bool more = qn_json_first(&root, &it); more; more = qn_json_next(&it))
-        if (!changes_it(changes, it.key)) {
+        if (!qn_live_changes(changes, it.key)) {
             put_key(out, it.key, &first);
             qn_json_print(&it, out);
         }
@@ -242,6 +244,20 @@ static qn_err write_layers(struct change *c, struct qn_error *e)
     return err;
 }
 
+/* What is written must not stop the server's next start, whose flags nobody knows. */
+static qn_err check_start(struct change *c, struct qn_error *e)
+{
+    const struct qn_live_config *config = &c->live->config;
+    struct qn_settings_layers layers = {.env = config->layers.env, .file = qn_buf_cstr(&c->text)};
+    struct qn_jref changes = qn_json_root(c->asked);
+    struct qn_settings next = {0};
+    qn_err err = qn_settings_read_again(&next, &layers, e);
+    if (!err)
+        err = config->can_start(c->looked, &next, &changes, e);
+    qn_settings_deinit(&next);
+    return err;
+}
+
 /* What would be if it were done. */
 static qn_err plan(struct change *c, struct qn_error *e)
 {
@@ -258,6 +274,8 @@ static qn_err plan(struct change *c, struct qn_error *e)
         c->have_fresh = true;
         err = qn_settings_read_again(&c->fresh, &layers, e);
     }
+    if (!err && c->asked && c->keep && c->looked)
+        err = check_start(c, e);
     return err;
 }
 
@@ -296,6 +314,8 @@ static void carried_out(void *ctx)
 
 static void begin_first(struct qn_live *l)
 {
+    if (l->config.look)
+        l->first->looked = l->config.look(l->config.ctx);
     qn_loop_work(l->config.loop, carry_out, carried_out, l->first);
 }
 

@@ -19,7 +19,13 @@ struct qn_live_config {
     struct qn_settings
         *running; /* of the server; borrowed. Strings of LIVE settings are replaced */
     struct qn_settings_layers layers; /* where they came from; file and request are not used */
-    void (*apply)(void *ctx);         /* MUST. Hands the running settings on to whom they concern */
+    /* MAY, both or none. Before changes are written: what must be known of the running server, in
+     * memory that free() takes; then, on a worker, whether a server could start with settings of
+     * which `changes` names those that change. */
+    void *(*look)(void *ctx);
+    qn_err (*can_start)(const void *looked, const struct qn_settings *s,
+                        const struct qn_jref *changes, struct qn_error *e);
+    void (*apply)(void *ctx); /* MUST. Hands the running settings on to whom they concern */
     void *ctx;
 };
 
@@ -50,6 +56,9 @@ void qn_live_set(struct qn_live *l, const struct qn_jref *changes, bool keep, qn
 /* The settings as they will be after the next start, and what of them is not so yet. */
 const struct qn_settings *qn_live_wanted(const struct qn_live *l);
 bool qn_live_waits(const struct qn_live *l, size_t i); /* for the next start */
+
+/* Whether an object of changes names a setting, however it spells it. */
+bool qn_live_changes(const struct qn_jref *changes, const char *name);
 
 /* Writes config.json's new text: `old` (its text, "" when there is none) with what `changes` says,
  * each on a line of its own. Values are taken as `with` has them; null removes, and with NULL

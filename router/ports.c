@@ -19,8 +19,7 @@ struct opening {
     bool may_be_public;
 };
 
-/* How each setting's port is set, for whom it is taken. */
-static const char *port_set(const char *setting)
+const char *qn_ports_set_by(const char *setting)
 {
     static const struct {
         const char *setting, *set;
@@ -41,7 +40,7 @@ static qn_err open_one(const struct opening *o, const char *setting, const char 
     const struct qn_place place = {.host = host,
                                    .port = port,
                                    .host_set = setting,
-                                   .port_set = port_set(setting),
+                                   .port_set = qn_ports_set_by(setting),
                                    .guarded = o->may_be_public,
                                    .tag = (int)profile};
     return qn_listen_open(o->loop, o->server, &place, out, e);
@@ -220,6 +219,22 @@ void qn_ports_close(struct qn_ports *p)
         qn_listen_close(p->adopted[i]);
     qn_listen_close(p->ollama);
     qn_listen_close(p->sockets);
+}
+
+size_t qn_ports_own(const struct qn_ports *p, int out[static QN_PORTS_OWN_MAX])
+{
+    const struct qn_listen *one[] = {p->main, p->ollama, p->sockets};
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof one / sizeof *one; i++)
+        if (one[i])
+            out[n++] = qn_listen_port(one[i]);
+    for (size_t i = 0; i < p->places.n; i++)
+        if (p->more[i])
+            out[n++] = qn_listen_port(p->more[i]);
+    for (int i = 0; i < QN_PROFILE_COUNT; i++)
+        if (p->adopted[i])
+            out[n++] = qn_listen_port(p->adopted[i]);
+    return n;
 }
 
 bool qn_ports_open_to_others(const struct qn_ports *p)

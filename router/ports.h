@@ -43,6 +43,14 @@ void qn_ports_follow_ollama(struct qn_ports *p, struct qn_loop *l, struct qn_htt
  * there is none), and what a person should know of it (null: nothing). */
 void qn_ports_write_ollama(struct qn_jw *w, const struct qn_ports *p);
 
+/* The numbers of all ports that are open; returns how many. */
+enum { QN_PORTS_OWN_MAX = QN_LISTENERS_MAX + QN_PROFILE_COUNT + 3 };
+size_t qn_ports_own(const struct qn_ports *p, int out[static QN_PORTS_OWN_MAX]);
+
+/* How the port of a setting ("host", "listen", "ollama-port", "websocket-port") is set, for
+ * messages: "--port N". */
+const char *qn_ports_set_by(const char *setting);
+
 /* True when other machines can reach any of them. */
 bool qn_ports_open_to_others(const struct qn_ports *p);
 /* The one that clients made for Lemonade look for WebSockets at. */

@@ -23,6 +23,7 @@
 #include "router/log_file.h"
 #include "router/notify.h"
 #include "router/pack_jobs.h"
+#include "router/ports_try.h"
 #include "router/preload.h"
 #include "router/rate_limit.h"
 #include "router/remote.h"
@@ -227,6 +228,30 @@ static void note_openness(struct qn_program *p)
     p->auth.needs_key = p->auth.open_to_others && !p->settings.insecure;
 }
 
+static void *look(void *ctx)
+{
+    const struct qn_program *p = ctx;
+    struct qn_ports_trial *t = qn_xcalloc(1, sizeof *t);
+    t->n_own = qn_ports_own(&p->ports, t->own);
+    t->may_be_public = qn_keys_count(p->keys) > 0;
+    return t;
+}
+
+/* Worker. */
+static qn_err can_start(const void *looked, const struct qn_settings *s,
+                        const struct qn_jref *changes, struct qn_error *e)
+{
+    struct qn_ports_trial t = *(const struct qn_ports_trial *)looked;
+    t.port = qn_live_changes(changes, "port");
+    t.listen = qn_live_changes(changes, "listen");
+    t.ollama_port = qn_live_changes(changes, "ollama-port");
+    t.websocket_port = qn_live_changes(changes, "websocket-port");
+    t.may_be_public = t.may_be_public || s->insecure;
+    bool any =
+        t.port || t.listen || t.ollama_port || t.websocket_port || qn_live_changes(changes, "host");
+    return any ? qn_ports_try(&t, s, e) : QN_OK;
+}
+
 /* What of the running server follows from settings that may change while it runs. */
 static void apply_settings(void *ctx)
 {
@@ -374,6 +399,8 @@ qn_err qn_program_open(struct qn_program *p, struct qn_error *e)
     p->live = qn_live_new(&(struct qn_live_config){.loop = p->loop,
                                                    .running = &p->settings,
                                                    .layers = p->layers,
+                                                   .look = look,
+                                                   .can_start = can_start,
                                                    .apply = apply_settings,
                                                    .ctx = p});
     p->services.live = p->live;

@@ -60,6 +60,15 @@ static qn_err check_ollama_port(const char *text, struct qn_error *e)
                          text);
 }
 
+static qn_err check_listen(const char *text, struct qn_error *e)
+{
+    struct qn_listeners places = {0};
+    struct qn_error why = {0};
+    return qn_listeners_read(text, "localhost", &places, &why)
+               ? qn_fail(e, QN_EINVAL, "is not right: %s", why.message)
+               : QN_OK;
+}
+
 static qn_err check_limits(const char *text, struct qn_error *e)
 {
     struct qn_kind_limits limits;
@@ -218,7 +227,7 @@ static const struct form {
     {AT(profile), check_profile, 0, NULL, NULL},
     {AT(websocket_port), check_websocket_port, N, read_plain, write_port},
     {AT(ollama_port), check_ollama_port, N, read_plain, write_port},
-    {AT(listen), NULL, A, qn_listeners_text, NULL},
+    {AT(listen), check_listen, A, qn_listeners_text, NULL},
     {AT(extra_models_dir), NULL, A, read_folders, NULL},
     {AT(max_loaded_models), check_limits, N | O, read_limits, write_limits},
     {AT(groups), check_groups, O, read_plain, write_groups},

@@ -11,6 +11,7 @@
 #include "router/api/waiting.h"
 #include "router/auth.h"
 #include "router/keys.h"
+#include "router/live.h"
 #include "router/logs.h"
 
 #include <stdlib.h>
@@ -169,6 +170,14 @@ void qn_api_key_remove(struct qn_services *sv, struct qn_http *h, const char *id
                             "'%s' is the last key, and other machines reach this server: anybody "
                             "there could use it. Let it listen on localhost first",
                             id);
+    const struct qn_settings *next = qn_live_wanted(sv->live);
+    if (row && !err && qn_keys_count(sv->keys) == 1 && !next->insecure &&
+        !qn_auth_is_loopback(next->host))
+        err = qn_fail_param(&e, QN_ECONFLICT, "name",
+                            "'%s' is the last key, and the setting host=%s, which holds from the "
+                            "next start on, needs one: the server would not start. Set host to "
+                            "localhost first",
+                            id, next->host);
     if (!err && sv->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (!err)

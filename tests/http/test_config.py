@@ -1,6 +1,7 @@
 """The settings of a running server: by request, by config.json and SIGHUP; what may never be changed."""
 import json
 import signal
+import socket
 
 import pytest
 from conftest import PATIENCE_S, wait_until
@@ -201,3 +202,57 @@ def test_limits_are_numbers_where_they_are(server):
     assert server.get("/v1/health").json["max_models"]["llm"] == 2
     hang_up(server)
     assert server.get("/v1/health").json["max_models"]["llm"] == 2
+
+
+# ---- what would stop the next start ----
+
+def taken_port():
+    s = socket.socket()
+    s.bind(("127.0.0.1", 0))
+    s.listen()
+    return s, s.getsockname()[1]
+
+
+@pytest.mark.parametrize("changes, words", [
+    ({"host": "0.0.0.0"}, "quince keys add"),           # no key keeps anybody out
+    ({"host": "::"}, "quince keys add"),
+    ({"host": "10.99.99.99"}, "10.99.99.99"),           # an address of no machine here
+    ({"host": "no-such-name.invalid"}, "not an address"),
+    ({"listen": "abc"}, "listen"),
+    ({"listen": "70000=ollama"}, "listen"),
+    ({"listen": "8080=nobody"}, "listen"),
+    ({"listen": "10.99.99.99:8080=auto"}, "10.99.99.99"),
+    ({"port": 18123, "websocket_port": "18123"}, "twice"),
+    ({"port": 18123, "listen": "18123=auto"}, "twice")])
+def test_what_would_stop_the_next_start_is_refused(server, changes, words):
+    reply = server.post(SET, changes)
+    assert reply.status in (400, 409) and words in reply.json["error"]["message"], reply.body
+    assert not (server.data_dir / "config.json").exists()
+    assert config(server)["host"] == "localhost" and config(server)["listen"] == ""
+
+
+def test_a_port_of_another_program_is_refused(server):
+    s, port = taken_port()
+    with s:
+        for changes in ({"port": port}, {"listen": f"{port}=auto"}, {"ollama_port": port}, {"websocket_port": port}):
+            reply = server.post(SET, changes)
+            assert reply.status == 409 and f"port {port}" in reply.json["error"]["message"], (changes, reply.body)
+        assert not (server.data_dir / "config.json").exists()
+        assert server.post(SET, {"idle": 5}).status == 200
+    assert server.post(SET, {"port": server.port}).status == 200  # its own
+
+
+def test_keys_make_an_open_address_possible(house):
+    server = house.start(env={"QUINCE_API_KEY": "a-key-of-the-environment-123"})
+    headers = {"Authorization": "Bearer a-key-of-the-environment-123"}
+    assert server.post(SET, {"host": "0.0.0.0"}, headers=headers).status == 200
+
+
+def test_the_last_key_stays_for_a_start_that_needs_it(server):
+    key = server.post("/internal/keys", {"name": "phone", "admin": True}).json["key"]
+    headers = {"Authorization": f"Bearer {key}"}
+    assert server.post(SET, {"host": "0.0.0.0"}, headers=headers).status == 200
+    reply = server.request("DELETE", "/internal/keys/phone", headers=headers)
+    assert reply.status == 409 and "0.0.0.0" in reply.json["error"]["message"]
+    assert server.post(SET, {"host": None}, headers=headers).status == 200
+    assert server.request("DELETE", "/internal/keys/phone", headers=headers).status == 200

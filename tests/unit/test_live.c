@@ -36,7 +36,7 @@ static void merging(void **state)
     merge("",
           "{\"log_level\": \"debug\", \"idle\": \"60\", \"offline\": \"1\", \"ollama.port\": 5}",
           "{\n  \"log-level\": \"debug\",\n  \"idle\": 60,\n  \"offline\": true,\n"
-          "  \"ollama-port\": \"5\"\n}\n");
+          "  \"ollama-port\": 5\n}\n");
     merge("{\"log_level\":\"warn\"}", "{\"log-level\": null}", "{}\n");
     merge("{\"listen\":[{\"port\":8080,\"profile\":\"auto\"}]}", "{\"idle\": 1}",
           "{\n  \"listen\": [{\"port\":8080,\"profile\":\"auto\"}],\n  \"idle\": 1\n}\n");
