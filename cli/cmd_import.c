@@ -9,7 +9,6 @@
 #include "cli/import.h"
 #include "cli/launch.h"
 #include "cli/print.h"
-#include "cli/wish.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,15 +35,16 @@ static void print_imported(const char *name, const char *path)
     qn_print_line(name);
 }
 
-/* The name in the catalog: what was asked for, or after the file. */
-static void choose_name(const char *wanted, const char *path, struct qn_buf *out)
+/* A name that was asked for; without one the server names the model after its file. */
+static void write_name(const char *wanted, struct qn_jw *w)
 {
-    char own[QN_WISH_NAME_MAX];
-    qn_wish_name("", qn_path_base(path), own);
-    if (wanted)
-        qn_buf_fmt(out, "%s%s", qn_str_starts(wanted, "user.") ? "" : "user.", wanted);
-    else
-        qn_buf_str(out, own);
+    struct qn_buf name;
+    if (!wanted)
+        return;
+    qn_buf_init(&name, REQUEST_MAX);
+    qn_buf_fmt(&name, "%s%s", qn_str_starts(wanted, "user.") ? "" : "user.", wanted);
+    qn_jw_kstr(w, "model_name", qn_buf_cstr(&name));
+    qn_buf_deinit(&name);
 }
 
 int qn_import_file(struct qn_cli *cli, const char *file, const char *wanted, bool quiet)
@@ -56,13 +56,11 @@ int qn_import_file(struct qn_cli *cli, const char *file, const char *wanted, boo
     char *path = cli->at.local ? qn_path_absolute(file, &e) : qn_xstrdup(file);
     if (!path)
         return qn_cli_failed(cli, &e);
-    struct qn_buf name, body;
-    qn_buf_init(&name, REQUEST_MAX);
+    struct qn_buf body;
     qn_buf_init(&body, REQUEST_MAX);
-    choose_name(wanted, path, &name);
     struct qn_jw w = qn_jw_to(&body);
     qn_jw_obj(&w);
-    qn_jw_kstr(&w, "model_name", qn_buf_cstr(&name));
+    write_name(wanted, &w);
     qn_jw_kstr(&w, "checkpoint", path);
     qn_jw_kstr(&w, "recipe", "llamacpp");
     qn_jw_obj_end(&w);
@@ -70,17 +68,16 @@ int qn_import_file(struct qn_cli *cli, const char *file, const char *wanted, boo
     qn_err err = qn_launch_server(cli, &e);
     if (!err)
         err = call_register(cli, &body, &doc, &e);
-    if (!err && cli->json) {
-        struct qn_jref root = qn_json_root(doc);
+    struct qn_jref root = doc ? qn_json_root(doc) : (struct qn_jref){0};
+    struct qn_jref name = qn_json_get(&root, "model_name");
+    if (!err && cli->json)
         qn_print_json(&root);
-    } else if (!err && quiet) {
-        qn_print_line(qn_buf_cstr(&name));
-    } else if (!err) {
-        print_imported(qn_buf_cstr(&name), path);
-    }
+    else if (!err && quiet)
+        qn_print_line(qn_json_raw_str(&name));
+    else if (!err)
+        print_imported(qn_json_raw_str(&name), path);
     qn_json_free(doc);
     qn_buf_deinit(&body);
-    qn_buf_deinit(&name);
     free(path);
     return err ? qn_cli_failed(cli, &e) : QN_EXIT_OK;
 }

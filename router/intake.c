@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/path.h"
+#include "base/slug.h"
 #include "base/str.h"
 #include "contract/backend_types.h"
 #include "registry/digest.h"
@@ -14,12 +15,13 @@
 #include "router/may_open.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DETAILS_MAX = 64 * 1024, WISH_MAX = 64 * 1024 * 1024, RECIPE_MAX = 64 };
+enum { DETAILS_MAX = 64 * 1024, WISH_MAX = 64 * 1024 * 1024, RECIPE_MAX = 64, SLUG_MAX = 120 };
 
 static qn_err put_builtin(const struct qn_intake_world *world,
                           const struct qn_registry_entry *entry, struct qn_error *e)
@@ -113,6 +115,7 @@ struct qn_intake {
     struct qn_buf said;
     struct qn_stamp stamp;
     struct qn_error error;
+    char *chosen; /* the caller's: a name has to be found; NULL: it is given */
     qn_intake_done done;
     void *ctx;
 };
@@ -263,6 +266,37 @@ static void put_row(struct qn_intake *in, const struct qn_model_row *old)
     qn_buf_deinit(&details);
 }
 
+/* "user.NAME", or with a number behind it where others have the name. */
+static void take_free_name(struct qn_intake *in, const struct qn_snapshot *snap, const char *slug)
+{
+    struct qn_error taken;
+    for (unsigned n = 1;; n++) {
+        char number[16] = "";
+        if (n > 1)
+            snprintf(number, sizeof number, "-%u", n);
+        snprintf(in->chosen, QN_MODEL_NAME_MAX + 1, "user.%.*s%s", SLUG_MAX, slug, number);
+        in->wish.name = in->chosen;
+        if (!check_name(in, qn_snapshot_find(snap, in->chosen), &taken))
+            return;
+    }
+}
+
+static void choose_name(struct qn_intake *in, const struct qn_snapshot *snap)
+{
+    static const char ending[] = ".gguf";
+    char slug[SLUG_MAX + 1], part[SLUG_MAX + 1];
+    const char *file = qn_path_base(in->files[0]);
+    char *stem = qn_xstrndup(file, strlen(file) - (qn_str_ends(file, ending) ? strlen(ending) : 0));
+    if (!qn_slug(stem, slug, sizeof slug) &&
+        !(in->header && qn_slug(in->facts.title, slug, sizeof slug))) {
+        qn_slug(stem, part, sizeof part - strlen("model-"));
+        size_t skip = strspn(part, "._-");
+        snprintf(slug, sizeof slug, "model%s%s", part[skip] ? "-" : "", part + skip);
+    }
+    take_free_name(in, snap, slug);
+    free(stem);
+}
+
 static void finish(struct qn_intake *in)
 {
     if (*in->world->closed)
@@ -272,6 +306,8 @@ static void finish(struct qn_intake *in)
         return;
     }
     struct qn_snapshot *snap = qn_catalog_snapshot(in->world->catalog);
+    if (in->chosen)
+        choose_name(in, snap);
     const struct qn_model_row *old = qn_snapshot_find(snap, in->wish.name);
     if (check_name(in, old, &in->error))
         on_put(in, &in->error);
@@ -420,11 +456,24 @@ void qn_intake_model(struct qn_intake_world *world, const struct qn_intake_wish 
     begin(in);
 }
 
+/* What users may bring. */
+static void check_file(const char *path, const char *recipe, struct qn_error *e)
+{
+    if (*path != '/')
+        qn_fail_param(e, QN_EINVAL, "checkpoint",
+                      "'%.200s' is neither the absolute path of a GGUF file nor a model of a hub "
+                      "(owner/repo:VARIANT)",
+                      path);
+    else if (!qn_backend_type_of(recipe))
+        unknown_recipe(recipe, e);
+}
+
 void qn_intake_file(struct qn_intake_world *world, const char *name, const char *path,
                     const char *recipe, const struct qn_intake_origin *origin, qn_intake_done done,
                     void *ctx)
 {
-    struct qn_intake_wish wish = {.name = name, .path = path, .recipe = recipe, .origin = origin};
+    const struct qn_intake_wish wish = {
+        .name = name, .path = path, .recipe = recipe, .origin = origin};
     struct qn_intake *in = intake_new(world, &wish, done, ctx);
     if (!qn_str_starts(name, "user.") || !qn_intake_name_ok(name + 5) ||
         strlen(name) > QN_MODEL_NAME_MAX)
@@ -433,12 +482,20 @@ void qn_intake_file(struct qn_intake_world *world, const char *name, const char 
             "'%.80s' cannot be a model's name: it must be user. and then letters, "
             "digits or . _ - / : + @, and nothing between two slashes may be empty, . or ..",
             name);
-    else if (*path != '/')
-        qn_fail_param(&in->error, QN_EINVAL, "checkpoint",
-                      "'%.200s' is neither the absolute path of a GGUF file nor a model of a hub "
-                      "(owner/repo:VARIANT)",
-                      path);
-    else if (!qn_backend_type_of(recipe))
-        unknown_recipe(recipe, &in->error);
+    else
+        check_file(path, recipe, &in->error);
+    begin(in);
+}
+
+void qn_intake_unnamed(struct qn_intake_world *world, const char *path, const char *recipe,
+                       const struct qn_intake_origin *origin, char *chosen, qn_intake_done done,
+                       void *ctx)
+{
+    const struct qn_intake_wish wish = {
+        .name = "", .path = path, .recipe = recipe, .origin = origin};
+    struct qn_intake *in = intake_new(world, &wish, done, ctx);
+    chosen[0] = '\0';
+    in->chosen = chosen;
+    check_file(path, recipe, &in->error);
     begin(in);
 }

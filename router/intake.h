@@ -79,4 +79,13 @@ void qn_intake_file(struct qn_intake_world *world, const char *name, const char 
                     const char *recipe, const struct qn_intake_origin *origin, qn_intake_done done,
                     void *ctx);
 
+/* The same where the user gives no name: it becomes "user." and an ASCII form of the file's name;
+ * where that would lose letters, of the name that the model has in the file; else a number tells
+ * several apart. chosen: QN_MODEL_NAME_MAX + 1 bytes of the caller's, until done is called; the
+ * name is there then if all went well.
+ */
+void qn_intake_unnamed(struct qn_intake_world *world, const char *path, const char *recipe,
+                       const struct qn_intake_origin *origin, char *chosen, qn_intake_done done,
+                       void *ctx);
+
 #endif

@@ -12,6 +12,7 @@
 #include "router/api/remote.h"
 #include "router/api/waiting.h"
 #include "router/intake.h"
+#include "router/inventory.h"
 #include "router/may_open.h"
 #include "router/pull_request.h"
 #include "router/survey.h"
@@ -171,7 +172,7 @@ static qn_err register_file(struct qn_services *sv, struct qn_http *h, const str
     const char *name = NULL, *path = NULL, *recipe = "llamacpp", *mmproj = "";
     struct qn_jref v = qn_json_get(root, "model_name"), p = qn_json_get(root, "mmproj");
     bool labelled = false;
-    qn_err err = qn_json_str(&v, &name, e);
+    qn_err err = qn_json_str_opt(&v, &name, e);
     v = qn_json_get(root, "checkpoint");
     if (!err)
         err = qn_json_str(&v, &path, e);
@@ -201,7 +202,14 @@ static qn_err register_file(struct qn_services *sv, struct qn_http *h, const str
         .extras = *said.extras ? said.extras : NULL,
         .options = *said.options ? said.options : NULL,
     };
-    qn_intake_file(sv->intake, name, path, recipe, &origin, done, asker_new(sv, h, name));
+    if (name) {
+        qn_intake_file(sv->intake, name, path, recipe, &origin, done, asker_new(sv, h, name));
+        return QN_OK;
+    }
+    struct asker *unnamed = asker_new(sv, h, "");
+    free(unnamed->name);
+    unnamed->name = qn_xcalloc(1, QN_MODEL_NAME_MAX + 1);
+    qn_intake_unnamed(sv->intake, path, recipe, &origin, unnamed->name, done, unnamed);
     return QN_OK;
 }
 

@@ -15,7 +15,7 @@ import time
 
 import pytest
 from cli_kit import CTRL_C, CTRL_D, QUINCE, UP, Cli, Terminal, environment, stop_background_server
-from conftest import PATIENCE_S, ROOT, events, free_port, pid_alive, wait_until
+from conftest import PATIENCE_S, ROOT, events, free_port, gguf, pid_alive, wait_until
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ def test_import(cli, tmp_path, house):
     named = path.rename(tmp_path / "My Model \u00e9.gguf")
     done = cli("import", str(named))
     assert done.returncode == 0, done.err
-    assert "Imported user.My-Model---" in done.out and "quince run user.My-Model---" in done.out
+    assert "Imported user.My-Model-e from" in done.out and "quince run user.My-Model-e\n" in done.out
     assert cli("import", str(named), "--name", "x").out.startswith("Imported user.x from ")
     assert json.loads(cli("import", str(named), "--name", "user.y", "--json").out)
     assert named.exists()
@@ -146,6 +146,22 @@ def test_import(cli, tmp_path, house):
         done = cli("import", *args)
         assert done.returncode == 1 and done.out == "" and part in done.err
         assert json.loads(cli("import", *args, "--json").out)["error"]["message"]
+
+
+def test_import_finds_readable_names(cli, tmp_path):
+    def named(name, title):
+        path = tmp_path / name
+        path.write_bytes(gguf({"general.architecture": "llama", "general.name": title, "fake.options": "{}"}))
+        done = cli("import", str(path))
+        assert done.returncode == 0, done.err
+        return done.out.splitlines()[-1].removeprefix("Chat with it: quince run ")
+    assert named("Qwen3-0.6B-Q8_0.gguf", "other") == "user.Qwen3-0.6B-Q8_0"
+    assert named("\u6a21\u578b.gguf", "Small Model 7B") == "user.Small-Model-7B"
+    assert named("\u6a21\u578b.gguf", "Small Model 7B") == "user.Small-Model-7B"  # the same file again
+    assert named("\u6a21\u578b-Q4.gguf", "Small Model 7B") == "user.Small-Model-7B-2"
+    assert named("\u6a21-Q4.gguf", "\u5927") == "user.model-Q4"
+    assert named("\u578b.gguf", "") == "user.model" and named("\u043c.gguf", "\u043c") == "user.model-2"
+    assert named("...gguf", "") == "user.model-3" and named("na\u00efve \u00dc.gguf", "x") == "user.naive-U"
 
 
 def test_names_of_other_programs(house, tmp_path):
