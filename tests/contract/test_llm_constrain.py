@@ -97,9 +97,9 @@ def test_what_cannot_be_kept_is_refused(llm):
     assert text(llm.run(chat("Hello", max_tokens=4, temperature=0)))
 
 
-# Seventy million steps of compiling, a third of the limit.
+# Thirty-five million steps of compiling, a sixth of the limit.
 HEAVY = {"type": "object", "properties": {f"p{i}": {"type": "string", "pattern": f"^(a|b|{i})*a(a|b){{11}}$"}
-                                          for i in range(4)}}
+                                          for i in range(2)}}
 
 
 def test_compiling_stops_nobody(llm):
@@ -118,7 +118,7 @@ def test_compiling_stops_nobody(llm):
             if slow.done():
                 break
         assert text(slow.result()).startswith("{")
-        assert meanwhile > 100
+        assert meanwhile > 50
         slow = [pool.submit(heavy, i) for i in (1, 2)]
         while llm.ping()["jobs"] < 3:
             time.sleep(0.001)
