@@ -19,6 +19,7 @@
 #include "router/inventory.h"
 #include "router/kept.h"
 #include "router/logs.h"
+#include "router/members.h"
 #include "router/meter.h"
 #include "router/model_choice.h"
 #include "router/preset.h"
@@ -435,7 +436,7 @@ static qn_err read_body(struct run *r, struct qn_error *e)
     struct qn_jref root = qn_json_root(r->doc);
     if (qn_json_type(&root) != QN_JSON_OBJECT)
         return qn_fail(e, QN_EFORMAT, "the request body must be a JSON object");
-    return QN_OK;
+    return qn_members_check(&root, e);
 }
 
 static void too_late(void *ctx)

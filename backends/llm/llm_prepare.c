@@ -107,7 +107,8 @@ qn_err qn_llm_prepare(void *self, const struct qn_job *job, void **prepared, str
                   : qn_constraint_of_job(m->constrainer, &job->constrain, &p->r.constraint, e);
     if (err) {
         qn_llm_discard(m, p);
-        return err;
+        /* Too much of what the request asks for, not of its bytes. */
+        return err == QN_ELIMIT ? e->code = QN_EINVAL : err;
     }
     prepare_limits(m, job, p);
     *prepared = p;

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "router/answer.h"
 #include "router/auth.h"
+#include "router/members.h"
 
 #include <string.h>
 
@@ -23,11 +24,14 @@ qn_err qn_api_body(struct qn_http *h, bool empty, struct qn_json **doc, struct q
     if (err)
         return qn_fail(e, QN_EFORMAT, "the request body is not valid JSON: %s", why.message);
     struct qn_jref root = qn_json_root(*doc);
-    if (qn_json_type(&root) == QN_JSON_OBJECT)
-        return QN_OK;
-    qn_json_free(*doc);
-    *doc = NULL;
-    return qn_fail(e, QN_EFORMAT, "the request body must be a JSON object");
+    err = qn_json_type(&root) == QN_JSON_OBJECT
+              ? qn_members_check(&root, e)
+              : qn_fail(e, QN_EFORMAT, "the request body must be a JSON object");
+    if (err) {
+        qn_json_free(*doc);
+        *doc = NULL;
+    }
+    return err;
 }
 
 bool qn_api_sees_paths(struct qn_services *sv, struct qn_http *h)

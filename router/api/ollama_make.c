@@ -191,11 +191,19 @@ static qn_err put_parameters(struct qn_jw *w, const struct qn_jref *body,
         return err;
     qn_jw_key(w, "parameters");
     qn_jw_obj(w);
-    for (bool more = qn_json_first(&old, &it); more; more = qn_json_next(&it)) {
+    size_t n = qn_json_count(&own);
+    for (bool more = qn_json_first(&old, &it); more && n <= QN_OLLAMA_OPTIONS_MAX;
+         more = qn_json_next(&it)) {
         struct qn_jref newer = qn_json_get(&own, it.key);
-        if (qn_json_type(&newer) <= QN_JSON_NULL)
-            keep_member(w, it.key, &it);
+        if (qn_json_type(&newer) > QN_JSON_NULL)
+            continue;
+        keep_member(w, it.key, &it);
+        n++;
     }
+    if (n > QN_OLLAMA_OPTIONS_MAX)
+        return qn_json_fail(&own, e,
+                            "has more than %d members with those of the model it is made from",
+                            QN_OLLAMA_OPTIONS_MAX);
     for (bool more = qn_json_first(&own, &it); more; more = qn_json_next(&it))
         keep_member(w, it.key, &it);
     qn_jw_obj_end(w);

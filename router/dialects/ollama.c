@@ -102,6 +102,8 @@ qn_err qn_ollama_options(const struct qn_jref *options, struct qn_arena *arena,
         return QN_OK;
     if (qn_json_type(options) != QN_JSON_OBJECT)
         return qn_json_fail(options, e, "expected an object");
+    if (qn_json_count(options) > QN_OLLAMA_OPTIONS_MAX)
+        return qn_json_fail(options, e, "has more than %d members", QN_OLLAMA_OPTIONS_MAX);
     qn_err err = QN_OK;
     for (size_t i = 0; i < sizeof scalars / sizeof *scalars && !err; i++) {
         struct qn_jref v = qn_json_get(options, scalars[i].name);

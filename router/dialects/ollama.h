@@ -8,8 +8,10 @@
 /* Reads "model", "stream" (true unless it says otherwise) and "keep_alive". */
 qn_err qn_ollama_common(const struct qn_jref *root, struct qn_request *rq, struct qn_error *e);
 
+enum { QN_OLLAMA_OPTIONS_MAX = 256 }; /* members of "options" or "parameters" */
+
 /* The object "options", or a preset's "parameters": fills what it names into *s and *context, and
- * checks the types of those that mean nothing here. */
+ * checks the types of those that mean nothing here, and how many there are. */
 qn_err qn_ollama_options(const struct qn_jref *options, struct qn_arena *arena,
                          struct qn_sampling *s, int64_t *context, struct qn_error *e);
 

@@ -18,7 +18,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DEPTH_MAX = 32, EXPRESSION_DEPTH_MAX = 64, WORD_MAX = 64, JINJA_MAX = 1024 * 1024 };
+enum {
+    DEPTH_MAX = 32,
+    EXPRESSION_DEPTH_MAX = 64,
+    WORD_MAX = 64,
+    JINJA_MAX = 1024 * 1024,
+    PIPES_MAX = 64, /* of one value, brackets' own not counted */
+    WORK_MAX =
+        16 * 1024 * 1024, /* bytes of all values and of parts of values, as they are put together */
+};
 
 /* What a dot stands for: the data of the template, or an element of a range or with. */
 struct dot {
@@ -41,6 +49,7 @@ struct translator {
     size_t depth;
     struct dot dot;
     int dots;
+    size_t work; /* bytes written so far: see WORK_MAX */
 };
 
 static qn_err unsupported(struct translator *t, const char *fmt, ...)
@@ -54,6 +63,14 @@ static qn_err unsupported(struct translator *t, const char *fmt, ...)
     va_end(ap);
     return qn_fail_param(t->e, QN_EUNSUPPORTED, "template",
                          "template: %s; quince also reads Jinja, as model files have it", text);
+}
+
+/* n bytes more of a value have been written. */
+static qn_err check_work(struct translator *t, size_t n)
+{
+    t->work += n;
+    return t->work > WORK_MAX ? unsupported(t, "more than %d bytes of values in values", WORK_MAX)
+                              : QN_OK;
 }
 
 /* ---- expressions ---- */
@@ -378,6 +395,8 @@ static qn_err take_command(struct translator *t, struct words *w, const struct q
         }
         qn_buf_init(&args[n], JINJA_MAX);
         err = take_operand(t, w, &args[n], &ignored);
+        if (!err)
+            err = check_work(t, args[n].len);
         if (!err && args[n].overflow)
             err = unsupported(t, "a value of more than %d bytes", JINJA_MAX);
         qn_buf_cstr(&args[n++]);
@@ -397,16 +416,25 @@ static qn_err take_pipeline(struct translator *t, struct words *w, struct qn_buf
                             bool *structure)
 {
     struct qn_buf value, next;
+    int pipes = 0;
     qn_buf_init(&value, JINJA_MAX);
     qn_err err = take_command(t, w, NULL, &value, structure);
     while (!err && !at_end(w) && *w->p == '|') {
+        if (++pipes > PIPES_MAX) {
+            err = unsupported(t, "a value with more than %d pipes", PIPES_MAX);
+            break;
+        }
         w->p++;
         qn_buf_init(&next, JINJA_MAX);
         qn_buf_cstr(&value);
         err = take_command(t, w, &value, &next, structure);
         qn_buf_deinit(&value);
         value = next;
+        if (!err)
+            err = check_work(t, value.len);
     }
+    if (!err)
+        err = check_work(t, value.len);
     if (!err && value.overflow)
         err = unsupported(t, "a value of more than %d bytes", JINJA_MAX);
     qn_buf_add(out, qn_buf_cstr(&value), value.len);

@@ -132,4 +132,4 @@ def test_compiling_stops_nobody(llm):
 def test_too_much_compiling_names_its_limit(llm):
     patterns = {"allOf": [{"pattern": f"^(a|b|{i})*a(a|b){{11}}$"} for i in range(40)]}
     error = of(llm.run(with_schema(chat("x"), patterns)), "error")[0]["error"]
-    assert error["code"] == "limit" and "200 million steps" in error["message"]
+    assert error["code"] == "invalid" and "200 million steps" in error["message"]

@@ -626,3 +626,24 @@ def test_listeners_in_the_file(house):
     (folder / "config.json").write_text(json.dumps({"listen": [{"bind": "127.0.0.1", "port": port, "profile": "localllm"}]}))
     house.start()
     assert ask(port, "/live").headers["X-API-Profile"] == "localllm"
+
+
+def test_objects_have_limits_that_are_named(house, server):
+    base = house.model(server, "base")
+    turn = {"model": base, "stream": False, "messages": [{"role": "user", "content": "hi"}]}
+    def many(n):
+        return {f"x{i}": i for i in range(n)}
+    for path, body, words in [
+            ("/api/chat", {**turn, "options": many(257)}, "options: has more than 256 members"),
+            ("/api/create", {"model": "wide", "from": base, "parameters": many(257)}, "parameters: has more than 256 members"),
+            ("/api/chat", {**turn, **many(1024)}, "the request has more than 1024 members"),
+            ("/v1/chat/completions", {**turn, **many(1024)}, "the request has more than 1024 members"),
+            ("/v1/chat/completions", {**turn, "metadata": many(8193)}, "metadata: has more than 8192 members"),
+            ("/api/create", {"model": "piped", "from": base, "template": "{{ .Prompt" + " | json" * 28000 + " }}"},
+             "more than 64 pipes")]:
+        reply = server.post(path, body)
+        assert reply.status == 400 and words in reply.body.decode(), (path, reply.status, reply.body)
+    assert server.post("/api/chat", {**turn, "options": many(256), **many(1000)}).status == 200
+    assert server.post("/api/create", {"model": "half", "from": base, "parameters": many(200)}).status == 200
+    reply = server.post("/api/create", {"model": "more", "from": "half", "parameters": {f"y{i}": i for i in range(57)}})
+    assert reply.status == 400 and b"with those of the model" in reply.body

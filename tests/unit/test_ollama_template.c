@@ -169,12 +169,47 @@ static void what_grows_too_much(void **state)
     qn_buf_deinit(&out);
 }
 
+/* What would take long to translate is refused by name. */
+static void work_is_limited(void **state)
+{
+    struct qn_buf text, jinja;
+    struct qn_error e = {0};
+    (void)state;
+    for (int which = 0; which < 4; which++) {
+        static const char *const says[] = {NULL, "more than 64 pipes", "more than 64 pipes",
+                                           "16777216 bytes of values"};
+        qn_buf_init(&text, 4 << 20);
+        qn_buf_init(&jinja, 8 << 20);
+        if (which < 3) {
+            qn_buf_str(&text, "{{ .Prompt");
+            for (int i = 0; i < (int[]){64, 65, 28000}[which]; i++)
+                qn_buf_str(&text, " | json");
+            qn_buf_str(&text, " }}");
+        } else {
+            qn_buf_str(&text, "{{ .Prompt }}{{ \"");
+            for (int i = 0; i < 300000; i++)
+                qn_buf_char(&text, 'x');
+            qn_buf_str(&text, "\"");
+            for (int i = 0; i < 60; i++)
+                qn_buf_str(&text, " | json");
+            qn_buf_str(&text, " }}");
+        }
+        qn_err err = qn_ollama_template(qn_buf_cstr(&text), &jinja, &e);
+        assert_int_equal(err, says[which] ? QN_EUNSUPPORTED : QN_OK);
+        if (says[which] && !strstr(e.message, says[which]))
+            fail_msg("%s", e.message);
+        qn_buf_deinit(&text);
+        qn_buf_deinit(&jinja);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_exchange),  cmocka_unit_test(messages),
-        cmocka_unit_test(jinja_stays),   cmocka_unit_test(what_is_not_understood),
-        cmocka_unit_test(many_brackets), cmocka_unit_test(what_grows_too_much),
+        cmocka_unit_test(one_exchange),    cmocka_unit_test(messages),
+        cmocka_unit_test(jinja_stays),     cmocka_unit_test(what_is_not_understood),
+        cmocka_unit_test(many_brackets),   cmocka_unit_test(what_grows_too_much),
+        cmocka_unit_test(work_is_limited),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
