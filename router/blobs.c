@@ -4,12 +4,14 @@
 #include "router/blobs.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "base/rand.h"
 #include "base/str.h"
 #include "io/body.h"
 #include "registry/digest.h"
+#include "router/used_files.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,9 +19,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum { RANDOM_DIGITS = 16 };
+enum { RANDOM_DIGITS = 16, SWEEP_MAX = 1000 };
 static const char unchecked[] = "unchecked-";
 
 struct qn_blobs {
@@ -27,6 +30,9 @@ struct qn_blobs {
     char *dir;
     bool made;
     atomic_bool stop;
+    struct qn_catalog *catalog; /* NULL: not watched yet */
+    struct qn_timer *timer;
+    struct sweep *sweep; /* the one that runs; NULL: none */
 };
 
 struct put {
@@ -60,8 +66,11 @@ struct qn_blobs *qn_blobs_new(struct qn_loop *l, const char *dir)
 
 void qn_blobs_stop(struct qn_blobs *b)
 {
-    if (b)
-        atomic_store(&b->stop, true);
+    if (!b)
+        return;
+    atomic_store(&b->stop, true);
+    qn_timer_stop(b->timer);
+    b->timer = NULL;
 }
 
 void qn_blobs_free(struct qn_blobs *b)
@@ -93,6 +102,130 @@ static const char *digits_of(const char *digest)
         return NULL;
     return strspn(p, "0123456789abcdef") == QN_SHA256_HEX && strlen(p) == QN_SHA256_HEX ? p : NULL;
 }
+
+/* A new name that nothing has, malloc'ed; what a crash leaves under it goes at the next start. */
+static char *unchecked_path(const struct qn_blobs *b)
+{
+    char name[sizeof unchecked + RANDOM_DIGITS], digits[RANDOM_DIGITS + 1];
+    qn_random_hex(digits, RANDOM_DIGITS);
+    snprintf(name, sizeof name, "%s%s", unchecked, digits);
+    return qn_path_join(b->dir, name);
+}
+
+/* ---- blobs that no model has ---- */
+
+/* One look at the folder: a worker lists what is old, the loop takes away the name of what no model
+ * has, a worker frees the space, which takes a while for large files. */
+struct sweep {
+    struct qn_blobs *blobs;
+    char *paths[SWEEP_MAX];
+    size_t n;
+};
+
+/* False also for what is none of ours. */
+static bool is_old(const char *path)
+{
+    struct stat st;
+    const int64_t until_s = qn_wall_ms() / 1000 - QN_BLOB_UNUSED_S;
+    return !lstat(path, &st) && S_ISREG(st.st_mode) && st.st_mtime < until_s &&
+           st.st_atime < until_s;
+}
+
+static void sweep_free(struct sweep *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        free(s->paths[i]);
+    free(s);
+}
+
+/* Worker. */
+static void list_old(void *ctx)
+{
+    struct sweep *s = ctx;
+    DIR *d = opendir(s->blobs->dir);
+    for (struct dirent *f = d ? readdir(d) : NULL; f && s->n < SWEEP_MAX; f = readdir(d)) {
+        char *path = digits_of(f->d_name) ? qn_path_join(s->blobs->dir, f->d_name) : NULL;
+        if (path && is_old(path))
+            s->paths[s->n++] = path;
+        else
+            free(path);
+    }
+    if (d)
+        closedir(d);
+}
+
+/* Worker. */
+static void remove_swept(void *ctx)
+{
+    struct sweep *s = ctx;
+    for (size_t i = 0; i < s->n; i++)
+        if (unlink(s->paths[i]))
+            qn_warn("blobs", "cannot remove %s: %s", s->paths[i], strerror(errno));
+}
+
+static void removed(void *ctx)
+{
+    struct sweep *s = ctx;
+    s->blobs->sweep = NULL;
+    sweep_free(s);
+}
+
+/* Loop: nobody can begin to use a file between the look and the renaming. */
+static void listed(void *ctx)
+{
+    struct sweep *s = ctx;
+    struct qn_blobs *b = s->blobs;
+    size_t kept = 0;
+    struct qn_snapshot *snap = atomic_load(&b->stop) ? NULL : qn_catalog_snapshot(b->catalog);
+    for (size_t i = 0; i < s->n; i++) {
+        char *from = s->paths[i], *to = unchecked_path(b);
+        if (snap && is_old(from) && !qn_file_is_used(snap, from) && !rename(from, to)) {
+            qn_info("blobs", "blob=%s removed=1 message=\"no model has it\"", qn_path_base(from));
+            s->paths[kept++] = to;
+        } else {
+            free(to);
+        }
+        free(from);
+    }
+    s->n = kept;
+    qn_snapshot_unref(snap);
+    if (kept)
+        qn_loop_work(b->loop, remove_swept, removed, s);
+    else
+        removed(s);
+}
+
+static void sweep(void *ctx)
+{
+    struct qn_blobs *b = ctx;
+    if (b->sweep || atomic_load(&b->stop))
+        return;
+    b->sweep = qn_xcalloc(1, sizeof *b->sweep);
+    b->sweep->blobs = b;
+    qn_loop_work(b->loop, list_old, listed, b->sweep);
+}
+
+void qn_blobs_watch(struct qn_blobs *b, struct qn_catalog *catalog)
+{
+    b->catalog = catalog;
+    b->timer = qn_timer_start(b->loop, QN_BLOB_SWEEP_MS, QN_BLOB_SWEEP_MS, sweep, b);
+    sweep(b);
+}
+
+/* Only of files that no model has: what is known of a model's file depends on its times. */
+bool qn_blob_ask(const struct qn_blobs *b, const char *path)
+{
+    static const struct timespec now_and_then[2] = {{.tv_nsec = UTIME_NOW},
+                                                    {.tv_nsec = UTIME_OMIT}};
+    struct qn_snapshot *snap = qn_catalog_snapshot(b->catalog);
+    bool there = qn_file_exists(path);
+    if (there && !qn_file_is_used(snap, path))
+        (void)utimensat(AT_FDCWD, path, now_and_then, AT_SYMLINK_NOFOLLOW); /* sooner gone */
+    qn_snapshot_unref(snap);
+    return there;
+}
+
+/* ---- blobs that come ---- */
 
 char *qn_blob_path(const struct qn_blobs *b, const char *digest)
 {
@@ -140,7 +273,6 @@ void qn_blob_put(struct qn_blobs *b, struct qn_http *h, const char *digest, qn_b
                  void *ctx)
 {
     struct put *p = qn_xcalloc(1, sizeof *p);
-    char name[sizeof unchecked + RANDOM_DIGITS], digits[RANDOM_DIGITS + 1];
     p->blobs = b;
     p->done = done;
     p->ctx = ctx;
@@ -153,9 +285,7 @@ void qn_blob_put(struct qn_blobs *b, struct qn_http *h, const char *digest, qn_b
         qn_fail(&p->error, QN_EIO, "the folder %s cannot be made", b->dir);
     } else {
         memcpy(p->wanted, digits_of(digest), QN_SHA256_HEX + 1);
-        qn_random_hex(digits, RANDOM_DIGITS);
-        snprintf(name, sizeof name, "%s%s", unchecked, digits);
-        p->from = qn_path_join(b->dir, name);
+        p->from = unchecked_path(b);
         (void)qn_http_body_keep(h, p->from, &p->error); /* the worker sees it */
     }
     qn_loop_work(b->loop, check, checked, p);

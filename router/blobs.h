@@ -8,13 +8,22 @@
 #include "io/http_server.h"
 #include "io/loop.h"
 
-enum { QN_BLOB_PREFIX = 7 }; /* of "sha256:" before the digits */
+#include <stdbool.h>
+
+enum {
+    QN_BLOB_PREFIX = 7,               /* of "sha256:" before the digits */
+    QN_BLOB_UNUSED_S = 24 * 60 * 60,  /* then a blob that no model has goes */
+    QN_BLOB_SWEEP_MS = 60 * 60 * 1000 /* how often that is looked at, besides at start */
+};
 
 struct qn_blobs;
 
 /* dir is copied and made when the first file comes; what a crash has left in it is removed.
  * Blocking: before the loop runs. */
 struct qn_blobs *qn_blobs_new(struct qn_loop *l, const char *dir);
+/* From now on, and at once, blobs that no row of the catalog has are removed when nobody has sent
+ * or asked for them within QN_BLOB_UNUSED_S. The catalog is lent. */
+void qn_blobs_watch(struct qn_blobs *b, struct qn_catalog *catalog);
 void qn_blobs_stop(struct qn_blobs *b); /* gives sums up; before the loop is freed */
 void qn_blobs_free(struct qn_blobs *b); /* NULL allowed */
 
@@ -24,6 +33,9 @@ const char *qn_blobs_dir(struct qn_blobs *b);
 /* The path of "sha256:..." or "sha256-...", malloc'ed, whether or not it is there; NULL: that is no
  * digest. */
 char *qn_blob_path(const struct qn_blobs *b, const char *digest);
+
+/* True when the file is there; its time until it goes unused begins anew. */
+bool qn_blob_ask(const struct qn_blobs *b, const char *path);
 
 /* Called once on the loop; e is NULL on success. */
 typedef void (*qn_blob_done)(void *ctx, const struct qn_error *e);

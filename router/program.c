@@ -326,6 +326,7 @@ static void open_services(struct qn_program *p)
     sv->started_ms = qn_now_ms();
     char *blobs = qn_path_join(s->data_dir, "blobs");
     sv->blobs = qn_blobs_new(p->loop, blobs);
+    qn_blobs_watch(sv->blobs, p->catalog);
     free(blobs);
     char *probe = qn_path_join(s->backend_dir, "quince-probe");
     sv->devices = qn_devices_new(p->loop, probe, s->models_dir);

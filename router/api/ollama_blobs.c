@@ -44,7 +44,7 @@ static bool is_there(struct qn_services *sv, struct qn_http *h, const char *dige
         qn_answer_error(h, &e);
         return false;
     }
-    bool there = qn_file_exists(path);
+    bool there = qn_blob_ask(sv->blobs, path);
     free(path);
     return there;
 }

@@ -373,7 +373,7 @@ static qn_err create_of_blob(struct qn_services *sv, struct qn_http *h, const ch
     if (!path)
         return qn_json_fail(&it, e, "'%.100s' is not a digest: sha256: and 64 hexadecimal digits",
                             digest);
-    if (!qn_file_exists(path))
+    if (!qn_blob_ask(sv->blobs, path))
         err = qn_fail_param(e, QN_ENOTFOUND, "files",
                             "blob '%s' not found: send it with POST "
                             "/api/blobs/%s first",

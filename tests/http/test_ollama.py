@@ -4,6 +4,7 @@ import datetime
 import hashlib
 import http.client
 import json
+import os
 import re
 import socket
 import subprocess
@@ -470,6 +471,32 @@ def test_blobs(house, server):
     digest = "sha256:" + hashlib.sha256(junk).hexdigest()
     assert server.request("POST", f"/api/blobs/{digest}", junk, headers={}).status == 201
     assert post(server, "/api/create", {"model": "x", "files": {"x": digest}}).status == 400
+
+
+def test_blobs_that_no_model_has_go_after_a_day(house, server):
+    data = {name: fake_model(house.tmp_path, tokens=i).read_bytes() for i, name in enumerate(("used", "old", "asked", "young"))}
+    digests = {name: "sha256:" + hashlib.sha256(d).hexdigest() for name, d in data.items()}
+    for name, d in data.items():
+        assert server.request("POST", f"/api/blobs/{digests[name]}", d, headers={}).status == 201
+    made = post(server, "/api/create", {"model": "mine", "files": {"x.gguf": digests["used"]}})
+    assert lines(made)[-1] == {"status": "success"}, made.body
+    folder = server.data_dir / "blobs"
+    day_ago = time.time() - 25 * 3600
+    for name in ("used", "old", "asked"):
+        os.utime(folder / digests[name].replace(":", "-"), (day_ago, day_ago))
+    used = (folder / digests["used"].replace(":", "-")).stat()
+    for name in ("used", "asked"):
+        assert server.request("HEAD", f"/api/blobs/{digests[name]}").status == 200
+    # What is known of a model's file depends on its times: asking for it does not change them.
+    assert (folder / digests["used"].replace(":", "-")).stat().st_ctime_ns == used.st_ctime_ns
+    assert server.stop() == 0
+    again = type(server)(server.data_dir, house.backend_dir, house.models_dir)
+    house.servers.append(again)
+    left = {digests[name].replace(":", "-") for name in ("used", "asked", "young")}
+    wait_until(lambda: {f.name for f in folder.iterdir()} == left, what="the end of a blob that no model has")
+    assert chat(again, "mine", stream=False).status == 200
+    assert again.request("HEAD", f"/api/blobs/{digests['old']}").status == 404
+    assert again.request("POST", f"/api/blobs/{digests['old']}", data["old"], headers={}).status == 201
 
 
 @pytest.mark.parametrize("remove", ["/api/delete", "/engines/mine"])
