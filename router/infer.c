@@ -65,6 +65,7 @@ struct run {
     bool paused;
     bool spoken;  /* part of the answer itself has been sent */
     bool retried; /* a broken child has been forgiven once */
+    bool kept;    /* how long the model stays has been told */
     bool late;    /* the time that it may take is over */
     int64_t began_ms, wrote_ms, limit_ms;
     struct qn_meter meter;
@@ -331,6 +332,14 @@ static void job_granted(void *ctx, const struct qn_error *e)
     start_job(j->run, (size_t)(j - j->run->jobs));
 }
 
+/* A request that the model refuses does not decide how long the model stays. */
+static void keep_model(struct run *r)
+{
+    if (!r->kept && r->rq.keep_alive_ms != QN_UNSET)
+        qn_lease_keep(r->lease, r->rq.keep_alive_ms);
+    r->kept = true;
+}
+
 /* The first job has the request's turn; each further one takes a turn of its own, so that many
  * prompts in one request are no way to the front. */
 static void start_jobs(struct run *r)
@@ -339,6 +348,7 @@ static void start_jobs(struct run *r)
     r->reply.own = NULL;
     r->dialect->begin(&r->reply);
     if (r->rq.n_jobs == 0) {
+        keep_model(r);
         finish(r);
         return;
     }
@@ -362,8 +372,6 @@ static void granted(void *ctx, const struct qn_error *e)
     }
     r->reply.granted_ms = qn_now_ms();
     qn_meter_granted(&r->meter);
-    if (r->rq.keep_alive_ms != QN_UNSET)
-        qn_lease_keep(r->lease, r->rq.keep_alive_ms);
     start_jobs(r);
 }
 
@@ -393,6 +401,7 @@ static void on_event(void *ctx, const struct qn_event *ev)
         job_failed(r, &ev->error);
         return;
     }
+    keep_model(r);
     if (ev->kind == QN_EV_END) {
         j->up = NULL;
         if (j->done != answers(&r->rq.jobs[j - r->jobs])) {

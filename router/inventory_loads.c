@@ -9,6 +9,7 @@
 #include "router/inventory_private.h"
 
 #include "base/str.h"
+#include "router/load_options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,20 +92,33 @@ static bool runs_already(const struct place *p, struct qn_place_want *w, bool at
     return qn_place_has_options(p, w) && (p->context == w->context || has == w->context);
 }
 
+/* An option at fault that the request does not name itself is not its mistake: it is the state of
+ * the model. */
+static qn_err whose_fault(const char *named, struct qn_error *e)
+{
+    bool option = *e->param && !qn_str_eq(e->param, "model");
+    if (option && e->code != QN_ENOMEM && !qn_load_options_name(named, e->param))
+        e->code = QN_ECONFLICT;
+    return e->code;
+}
+
 qn_err qn_place_ask(struct place *p, const struct qn_model_row *row,
                     const struct qn_load_options *o, struct qn_place_load **out, struct qn_error *e)
 {
     struct qn_place_load *next = qn_place_next_load(p);
     bool there = qn_place_has_process(qn_place_state(p));
     bool named = o->options && strcmp(o->options, "{}") != 0;
+    /* A load that does not say takes a running model as it is, and starts another afresh. A request
+     * that only needs room says nothing about the rest. */
+    const struct qn_place_load *base = there || o->at_least ? next : NULL;
     struct qn_place_want w;
-    /* A load that does not say takes a running model as it is, and starts another afresh. */
+    struct qn_error why = {0};
     struct qn_place_load *x =
-        load_new(p->inv, o->context == QN_UNSET && there && next ? next->context : o->context,
-                 named           ? o->options
-                 : there && next ? next->options
-                                 : NULL);
-    qn_err err = qn_place_want(p, row, x, &w, e);
+        load_new(p->inv, o->context == QN_UNSET && base ? base->context : o->context,
+                 named  ? o->options
+                 : base ? base->options
+                        : NULL);
+    qn_err err = qn_place_want(p, row, x, &w, &why);
     *out = NULL;
     if (!err && o->at_least && will_do(p, next, w.context)) {
         *out = qn_place_load_ref(next);
@@ -114,9 +128,14 @@ qn_err qn_place_ask(struct place *p, const struct qn_model_row *row,
         else if (!o->at_least)
             set(&p->kept, qn_place_load_ref(x));
     } else if (!err) {
-        err = qn_place_want_files(&w, e);
+        err = qn_place_want_files(&w, &why);
         if (!err)
             *out = qn_place_load_ref(x);
+    }
+    if (err) {
+        err = whose_fault(o->options, &why);
+        if (e)
+            *e = why;
     }
     qn_place_want_deinit(&w);
     qn_place_load_unref(x);
@@ -157,11 +176,11 @@ void qn_place_load_forget(struct place *p)
     set(&p->kept, NULL);
 }
 
-/* Every further start would end the same way; memory may be there again. */
-static bool is_about_options(const struct qn_error *why)
+/* The same load may succeed later, when there is memory or another model has left. */
+static bool may_pass(const struct qn_error *why)
 {
-    return why->code != QN_ENOMEM && why->code != QN_EBUSY && why->code != QN_ECONFLICT &&
-           why->code != QN_ECANCELLED;
+    return why->code == QN_ENOMEM || why->code == QN_EBUSY || why->code == QN_ECONFLICT ||
+           why->code == QN_ECANCELLED;
 }
 
 void qn_place_load_failed(struct place *p, struct qn_place_load *load, const struct qn_error *why)
@@ -169,7 +188,7 @@ void qn_place_load_failed(struct place *p, struct qn_place_load *load, const str
     struct qn_place_load *failed = qn_place_load_ref(load);
     bool named = *why->param && !qn_str_eq(why->param, "model");
     set(&p->trying, NULL);
-    if (!failed && p->kept && is_about_options(why))
+    if (!failed && p->kept && !may_pass(why))
         set(&p->kept, NULL);
     qn_place_refuse_load(p, failed, why);
     /* What is wrong with one load says nothing about the model. */

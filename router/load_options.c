@@ -4,6 +4,7 @@
 #include "base/str.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,19 @@ void qn_load_options_of(const struct qn_backend_type *type, const struct qn_jref
         qn_buf_deinit(&value);
     }
     qn_jw_obj_end(&w);
+}
+
+bool qn_load_options_name(const char *options, const char *param)
+{
+    char option[QN_ERROR_PARAM_MAX];
+    struct qn_json *doc;
+    if (!options || !param || qn_json_parse(options, strlen(options), &doc, NULL))
+        return false;
+    snprintf(option, sizeof option, "%.*s", (int)strcspn(param, ".["), param);
+    struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, option);
+    bool named = *option && qn_json_type(&v) > QN_JSON_NULL;
+    qn_json_free(doc);
+    return named;
 }
 
 const char *qn_load_option_idle(const char *name)

@@ -27,6 +27,10 @@ void qn_load_options_of(const struct qn_backend_type *type, const struct qn_jref
 qn_err qn_load_option_check(const struct qn_load_option *o, const struct qn_jref *v,
                             struct qn_error *e);
 
+/* Does the JSON object `options` give a value to the option that an error's param is about ("lora" for
+ * "lora[0].path")? NULL and "" allowed. */
+bool qn_load_options_name(const char *options, const char *param);
+
 /* Why an option of Lemonade's clients means nothing here, as the rest of a sentence about it; NULL:
  * nothing is known of it. A load goes on without such a one and says so; it is never saved. */
 const char *qn_load_option_idle(const char *name);

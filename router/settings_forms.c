@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "contract/server_args.h"
 #include "router/groups.h"
 #include "router/kinds.h"
 #include "router/listeners.h"
@@ -11,6 +12,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { ARGS_ARENA_MAX = 64 * 1024 };
 
 /* ---- checks: the error is a phrase behind the setting's name ---- */
 
@@ -29,6 +32,17 @@ static qn_err check_cache_type(const char *text, struct qn_error *e)
         if (qn_str_eq(text, known[i]))
             return QN_OK;
     return qn_fail(e, QN_EINVAL, "must be f16, q8_0, q4_0 or f32, not '%.80s'", text);
+}
+
+static qn_err check_llamacpp_args(const char *text, struct qn_error *e)
+{
+    struct qn_strings words;
+    struct qn_error why = {0};
+    struct qn_arena *arena = qn_arena_new(ARGS_ARENA_MAX);
+    qn_err err =
+        qn_server_args_read(qn_server_kind_of_program("llama-server"), text, arena, &words, &why);
+    qn_arena_free(arena);
+    return err ? qn_fail(e, err, "must be arguments for llama-server: %s", why.message) : QN_OK;
 }
 
 static qn_err check_profile(const char *text, struct qn_error *e)
@@ -224,6 +238,7 @@ static const struct form {
 } forms[] = {
     {AT(log_level), check_log_level, 0, NULL, NULL},
     {AT(cache_type), check_cache_type, 0, NULL, NULL},
+    {AT(llamacpp_args), check_llamacpp_args, 0, NULL, NULL},
     {AT(profile), check_profile, 0, NULL, NULL},
     {AT(websocket_port), check_websocket_port, N, read_plain, write_port},
     {AT(ollama_port), check_ollama_port, N, read_plain, write_port},

@@ -13,7 +13,6 @@
 #include "router/may_open.h"
 #include "router/pull_first.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -184,20 +183,6 @@ static void load_saved(void *ctx, const struct qn_error *e)
     load_answer(a);
 }
 
-/* Is the load's failure about an option that this very request names? */
-static bool is_own_fault(const struct asker *a, const struct qn_error *e)
-{
-    char option[QN_ERROR_PARAM_MAX];
-    struct qn_json *doc;
-    if (!a->named || qn_json_parse(a->named, strlen(a->named), &doc, NULL))
-        return false;
-    snprintf(option, sizeof option, "%.*s", (int)strcspn(e->param, ".["), e->param);
-    struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, option);
-    bool named = *option && qn_json_type(&v) > QN_JSON_NULL;
-    qn_json_free(doc);
-    return named;
-}
-
 static void load_done(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;
@@ -207,7 +192,8 @@ static void load_done(void *ctx, const struct qn_error *e)
         qn_answer_problem(a->http,
                           &(struct qn_problem){
                               .error = e,
-                              .loading = !is_own_fault(a, e),
+                              /* An option that this very request names is its own fault. */
+                              .loading = !qn_load_options_name(a->named, e->param),
                               .model = a->name,
                               .evidence = qn_inventory_evidence(a->sv->inventory, a->name, e),
                           });

@@ -234,6 +234,46 @@ def test_an_engine_that_cannot_be_loaded_leaves_nothing_behind(house):
     assert server.post("/engines", {"engine_id": "new", "model_path": str(good)}).status == 201
 
 
+@pytest.mark.parametrize("keep_alive", [0, -1])
+def test_a_refused_request_does_not_decide_how_long_a_model_stays(house, keep_alive):
+    server = house.start("--idle", "1000")
+    name = house.model(server, "m", fail="this prompt cannot be")
+    assert load(server, name).status == 200
+    assert server.chat(name, keep_alive=keep_alive).status == 400
+    wait_until(lambda: not loaded(server).get(name, {}).get("is_busy"), what="the request is over")
+    stays = loaded(server)[name]["unloads_in_seconds"]
+    assert stays is not None and stays > 100
+
+
+def test_an_option_at_fault_that_the_request_does_not_name_is_no_mistake_of_its(house):
+    """Options of an earlier load or of saved ones: 409, and the model goes on as it runs."""
+    server = house.start()
+    name, small = house.model(server, "m"), house.model(server, "small")
+    assert load(server, name, draft_model=small).status == 200
+    pid = loaded(server)[name]["pid"]
+    assert server.post("/v1/delete", {"model_name": small}).status == 200
+    reply = server.chat(name, ctx_size=5000)
+    assert reply.status == 409 and reply.json["error"]["param"] == "draft_model", reply.body
+    assert loaded(server)[name]["pid"] == pid and server.chat(name).status == 200
+
+
+def test_a_request_for_more_room_says_nothing_about_the_rest(house):
+    """What a load has asked for comes back with a request that only names a context."""
+    server = house.start("--max-loaded-models", "1")
+    name, other = house.model(server, "m"), house.model(server, "other")
+    assert load(server, name, cache_type="q8_0").status == 200
+    assert server.chat(other).status == 200
+    wait_until(lambda: name not in loaded(server), what="evicted")
+    assert server.chat(name, ctx_size=700).status == 200
+    assert loaded(server)[name]["recipe_options"] == {"ctx_size": 700, "cache_type": "q8_0"}
+
+
+@pytest.mark.parametrize("args", ['"open', "--port 1"])
+def test_arguments_of_all_models_are_checked_when_they_are_set(house, args):
+    with pytest.raises(RuntimeError, match="llamacpp-args"):
+        house.start("--llamacpp-args", args)
+
+
 # ---- with the model that ships, which was trained for 512 tokens ----
 
 STARTER = "quince-starter"

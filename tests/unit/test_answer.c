@@ -62,7 +62,8 @@ static void families(void **state)
                         "\"req_0123456789abcdef01234567\"}");
 }
 
-/* A dead process's last words: as members where there is an error object of ours, else in the text. */
+/* A dead process's last words: as members where there is an error object of ours, else in the text.
+ */
 static void evidence(void **state)
 {
     (void)state;
@@ -151,6 +152,36 @@ static void statuses(void **state)
     }
 }
 
+/* What an option of the model has spoilt is told by the option's name, and is no server error. */
+static void loads_with_an_option_at_fault(void **state)
+{
+    (void)state;
+    static const struct {
+        qn_err code;
+        const char *param;
+        int status;
+    } rows[] = {
+        {QN_EINVAL, "draft_model", 409}, {QN_EFORMAT, "lora", 409}, {QN_ENOTFOUND, "lora", 409},
+        {QN_EFORMAT, "model", 500},      {QN_EFORMAT, "", 500},     {QN_ENOMEM, "lora", 503},
+        {QN_ECHILD, "lora", 500},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct qn_error e = {0};
+        qn_fail_param(&e, rows[i].code, rows[i].param, "no");
+        assert_int_equal(qn_problem_status(&(struct qn_problem){.error = &e, .loading = true}),
+                         rows[i].status);
+    }
+    struct qn_buf out;
+    struct qn_error e = {0};
+    qn_fail_param(&e, QN_EFORMAT, "lora", "it is damaged");
+    qn_buf_init(&out, 4096);
+    qn_problem_body(&(struct qn_problem){.error = &e, .loading = true}, QN_FAMILY_ERROR, &out);
+    assert_string_equal(qn_buf_cstr(&out),
+                        "{\"error\":{\"message\":\"it is damaged\",\"type\":\"conflict\",\"param\":"
+                        "\"lora\",\"code\":\"conflict\"}}");
+    qn_buf_deinit(&out);
+}
+
 static void plain(void **state)
 {
     (void)state;
@@ -175,6 +206,7 @@ int main(void)
         cmocka_unit_test(evidence),
         cmocka_unit_test(anthropic_types),
         cmocka_unit_test(statuses),
+        cmocka_unit_test(loads_with_an_option_at_fault),
         cmocka_unit_test(plain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

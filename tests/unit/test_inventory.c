@@ -42,7 +42,7 @@ static void post(void *ctx, void (*fn)(void *), void *arg)
     qn_loop_post(ctx, fn, arg);
 }
 
-static void put(const char *name, int64_t size_bytes, const char *options)
+static void put_with(const char *name, int64_t size_bytes, const char *options, const char *details)
 {
     const char *files[] = {"/nonexistent/file.gguf"};
     struct qn_model_row row = {
@@ -54,10 +54,15 @@ static void put(const char *name, int64_t size_bytes, const char *options)
         .n_files = 1,
         .size_bytes = size_bytes,
         .labels = "[]",
-        .details = "{}",
+        .details = details,
         .options = options,
     };
     qn_catalog_put(catalog, &row, NULL, NULL);
+}
+
+static void put(const char *name, int64_t size_bytes, const char *options)
+{
+    put_with(name, size_bytes, options, "{}");
 }
 
 static const char *backends = "/nonexistent";
@@ -254,6 +259,63 @@ static void a_saved_context_counts(void **state)
     assert_int_not_equal(b.code, QN_ENOMEM);
 }
 
+static void what_a_refused_load_asks_for_ends_with_it(void **state)
+{
+    (void)state;
+    struct asker a = {0}, b = {0}, c = {0};
+    struct qn_load_options much = {.context = 100000}, draft = {.context = QN_UNSET};
+    struct qn_error e = {0};
+    open_inventory(4000 * MIB, 10);
+    ask(&a, "user.small", &much);
+    until_heard(&a);
+    assert_int_equal(a.code, QN_ENOMEM);
+    draft.options = "{\"draft_model\":\"nobody\"}";
+    assert_int_equal(qn_inventory_acquire(inv, "user.small", &draft, on_lease, &b, &b.lease, &e),
+                     QN_EINVAL);
+    assert_string_equal(e.param, "draft_model");
+    ask(&c, "user.small", NULL);
+    until_heard(&c);
+    assert_int_not_equal(c.code, QN_ENOMEM); /* there is no program to start, no more */
+    assert_non_null(strstr(c.message, "quince-llm"));
+}
+
+static void each_load_fails_for_itself(void **state)
+{
+    (void)state;
+    struct asker a = {0}, b = {0}, c = {0};
+    struct qn_load_options much = {.context = 100000}, little = {.context = 100};
+    be_a_backend();
+    open_inventory(4000 * MIB, 10);
+    ask(&a, "user.small", &little);
+    ask(&b, "user.small", NULL);
+    ask(&c, "user.small", &much); /* the newest counts */
+    until_heard(&c);
+    assert_int_equal(c.code, QN_ENOMEM);
+    until("user.small", "loading");
+    assert_int_equal(a.heard, 0);
+    assert_int_equal(b.heard, 0);
+    qn_lease_release(a.lease);
+    qn_lease_release(b.lease);
+}
+
+static void no_more_context_is_planned_than_the_model_was_trained_for(void **state)
+{
+    (void)state;
+    struct asker a = {0}, b = {0};
+    struct qn_load_options much = {.context = 100000};
+    struct qn_load_options stretched = {.context = 100000,
+                                        .options = "{\"rope_scaling\":\"linear:200\"}"};
+    open_inventory(4000 * MIB, 10);
+    put_with("user.trained", 10 * MIB, "{}", "{\"context_length\":512}");
+    qn_catalog_flush(catalog);
+    ask(&a, "user.trained", &much);
+    until_heard(&a);
+    assert_int_not_equal(a.code, QN_ENOMEM);
+    ask(&b, "user.trained", &stretched); /* 102400 tokens of 64 KiB: 6.2 GiB */
+    until_heard(&b);
+    assert_int_equal(b.code, QN_ENOMEM);
+}
+
 static void a_program_that_is_not_there_is_named(void **state)
 {
     (void)state;
@@ -348,6 +410,10 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(a_saved_context_counts, setup, teardown),
         cmocka_unit_test_setup_teardown(a_program_that_is_not_there_is_named, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_a_refused_load_asks_for_ends_with_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(each_load_fails_for_itself, setup, teardown),
+        cmocka_unit_test_setup_teardown(no_more_context_is_planned_than_the_model_was_trained_for,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(leases_may_be_given_back_while_others_hear, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(everybody_hears, setup, teardown),

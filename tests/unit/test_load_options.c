@@ -146,12 +146,74 @@ static void a_report_shows_plain_values_of_the_strongest_layer(void **state)
     qn_buf_deinit(&text);
 }
 
+static qn_err check(const char *options, struct qn_error *e)
+{
+    struct qn_json *doc;
+    assert_int_equal(qn_json_parse(options, strlen(options), &doc, NULL), QN_OK);
+    struct qn_jref root = qn_json_root(doc);
+    qn_err err = qn_load_options_check(qn_backend_type_find("llm"), &root, e);
+    qn_json_free(doc);
+    return err;
+}
+
+static void values_are_judged_without_the_model(void **state)
+{
+    (void)state;
+    static const char *const right[] = {
+        "{}",
+        "{\"slots\":1}",
+        "{\"slots\":256,\"cache_type\":\"q8_0\"}",
+        "{\"cache_type\":\"q5_1\"}", /* llama-server's */
+        "{\"rope_scaling\":\"yarn:4:32768\",\"weight_cache\":0,\"lora\":[]}",
+        "{\"lora\":[{\"path\":\"/a\",\"name\":\"a\",\"scale\":-1000}]}",
+        "{\"llamacpp_args\":\"--mirostat 2\",\"unknown\":[]}",
+        "{\"slots\":null,\"ctx_size\":-1}",
+    };
+    static const char *const wrong[][2] = {
+        {"{\"slots\":0}", "slots"},
+        {"{\"slots\":257}", "slots"},
+        {"{\"slots\":1.5}", "slots"},
+        {"{\"cache_type\":\"zz\"}", "cache_type"},
+        {"{\"cache_type\":true}", "cache_type"},
+        {"{\"rope_scaling\":\"spiral:2\"}", "rope_scaling"},
+        {"{\"weight_cache\":-1}", "weight_cache"},
+        {"{\"lora\":{}}", "lora"},
+        {"{\"lora\":[{\"path\":\"/a\",\"name\":\"\"}]}", "lora[0].name"},
+        {"{\"lora\":[{\"path\":\"/a\"},{\"path\":\"/b\",\"scale\":1001}]}", "lora[1].scale"},
+        {"{\"lora\":[{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}]}", "lora"}, /* 17 */
+        {"{\"llamacpp_args\":\"--port 1\"}", "llamacpp_args"},
+        {"{\"ctx_size\":16777217}", "ctx_size"},
+        {"{\"max_queue\":-2}", "max_queue"},
+    };
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++)
+        assert_int_equal(check(right[i], NULL), QN_OK);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct qn_error e = {0};
+        assert_int_equal(check(wrong[i][0], &e), QN_EINVAL);
+        assert_string_equal(e.param, wrong[i][1]);
+    }
+}
+
+static void an_error_is_about_what_a_request_names(void **state)
+{
+    (void)state;
+    const char *options = "{\"lora\":[],\"slots\":null}";
+    assert_true(qn_load_options_name(options, "lora"));
+    assert_true(qn_load_options_name(options, "lora[0].path"));
+    assert_false(qn_load_options_name(options, "slots"));
+    assert_false(qn_load_options_name(options, "model"));
+    assert_false(qn_load_options_name(options, ""));
+    assert_false(qn_load_options_name(NULL, "lora"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pins_and_the_like_stay_in_the_house),
         cmocka_unit_test(a_report_shows_plain_values_of_the_strongest_layer),
         cmocka_unit_test(the_strongest_layer_wins),
+        cmocka_unit_test(values_are_judged_without_the_model),
+        cmocka_unit_test(an_error_is_about_what_a_request_names),
         cmocka_unit_test(a_limit_of_disk_becomes_a_folder),
         cmocka_unit_test(names_and_wishes_become_files),
         cmocka_unit_test(adapters_are_files_named_in_full),

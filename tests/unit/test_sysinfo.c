@@ -8,6 +8,7 @@
 
 #include "router/sysinfo.h"
 
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +20,30 @@ static void memory(void **state)
     assert_true(left > 0 && left <= total);
     assert_true(used > 0 && used <= total);
     assert_true(left + used > total / 2);
+}
+
+static void a_process_and_those_that_it_has_started(void **state)
+{
+    (void)state;
+    int64_t own = qn_own_memory();
+    int fds[2];
+    assert_true(own > 0);
+    assert_true(qn_process_memory(0) < 0);
+    assert_int_equal(pipe(fds), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        char byte;
+        close(fds[1]);
+        _exit(read(fds[0], &byte, 1) != 0);
+    }
+    int64_t child = qn_process_memory(pid), both = qn_process_memory(getpid());
+    assert_true(child > 0);
+    assert_true(both > child && both >= own);
+    close(fds[1]);
+    close(fds[0]);
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(qn_process_memory(pid) < 0);
 }
 
 static void processors(void **state)
@@ -43,6 +68,8 @@ static void processors(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(memory), cmocka_unit_test(processors)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(memory),
+                                       cmocka_unit_test(a_process_and_those_that_it_has_started),
+                                       cmocka_unit_test(processors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
