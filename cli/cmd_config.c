@@ -1,9 +1,10 @@
-/* config: the settings of the running server. */
+/* config: the settings of the running server, or config.json itself while none runs. */
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "cli/offline.h"
 #include "cli/print.h"
 #include "cli/table.h"
 
@@ -48,6 +49,22 @@ static void print_settings(const struct qn_jref *settings)
         puts("* from the server's next start on");
 }
 
+/* What of the file is wrong, and what to do. */
+static void print_problems(const struct qn_jref *settings)
+{
+    struct qn_jref it;
+    for (bool more = qn_json_first(settings, &it); more; more = qn_json_next(&it)) {
+        struct qn_jref name = qn_json_get(&it, "name"), problem = qn_json_get(&it, "problem");
+        if (qn_json_type(&problem) != QN_JSON_STRING)
+            continue;
+        fputs("The next server will not start: ", stderr);
+        qn_print_safe(stderr, qn_json_raw_str(&problem));
+        fputs("\n  quince config reset ", stderr);
+        qn_print_safe(stderr, qn_json_raw_str(&name));
+        fputs(" takes it out\n", stderr);
+    }
+}
+
 static bool same_name(const char *a, const char *b)
 {
     for (; *a && *b; a++, b++)
@@ -78,22 +95,57 @@ static int print_one(const struct qn_cli *cli, const struct qn_jref *settings, c
     return qn_cli_misused(cli, "there is no setting '%.80s': `quince config` lists them", wanted);
 }
 
+/* {"name": value} of rows, as GET /internal/config writes it. */
+static void print_values(const struct qn_jref *settings)
+{
+    struct qn_buf text;
+    struct qn_jref it;
+    struct qn_json *doc;
+    qn_buf_init(&text, BODY_MAX);
+    struct qn_jw w = qn_jw_to(&text);
+    qn_jw_obj(&w);
+    for (bool more = qn_json_first(settings, &it); more; more = qn_json_next(&it)) {
+        struct qn_jref name = qn_json_get(&it, "name"), value = qn_json_get(&it, "value");
+        char *key = qn_xstrdup(qn_json_raw_str(&name));
+        for (char *p = key; *p; p++)
+            *p = *p == '-' ? '_' : *p;
+        qn_jw_key(&w, key);
+        qn_jw_value(&w, &value);
+        free(key);
+    }
+    qn_jw_obj_end(&w);
+    if (!qn_json_parse(qn_buf_cstr(&text), text.len, &doc, NULL)) {
+        struct qn_jref root = qn_json_root(doc);
+        qn_print_json(&root);
+        qn_json_free(doc);
+    }
+    qn_buf_deinit(&text);
+}
+
 static int show(const struct qn_cli *cli, const char *name)
 {
+    static const char *const list[] = {"list"};
     struct qn_json *doc = NULL;
     struct qn_error e;
-    bool all = cli->json && !name;
-    if (qn_client_call(cli, all ? "/internal/config" : "/internal/config?details=true", NULL,
-                       CALL_TIMEOUT_S, NULL, &doc, &e))
+    bool all = cli->json && !name, offline = qn_offline_is(cli);
+    qn_err err =
+        offline ? qn_offline_config(list, 1, &doc, &e)
+                : qn_client_call(cli, all ? "/internal/config" : "/internal/config?details=true",
+                                 NULL, CALL_TIMEOUT_S, NULL, &doc, &e);
+    if (err)
         return qn_cli_failed(cli, &e);
     struct qn_jref root = qn_json_root(doc), settings = qn_json_get(&root, "settings");
     int status = QN_EXIT_OK;
-    if (all)
+    if (all && offline)
+        print_values(&settings);
+    else if (all)
         qn_print_json(&root);
     else if (name)
         status = print_one(cli, &settings, name);
     else
         print_settings(&settings);
+    if (offline)
+        print_problems(&settings);
     qn_json_free(doc);
     return status;
 }
@@ -135,6 +187,7 @@ static void print_names(const struct qn_jref *names, const char *what)
 
 static void print_changed(const struct qn_jref *reply)
 {
+    struct qn_jref problem = qn_json_get(reply, "problem");
     struct qn_jref updated = qn_json_get(reply, "updated"), it;
     struct qn_jref restart = qn_json_get(reply, "restart_required");
     struct qn_jref overridden = qn_json_get(reply, "overridden");
@@ -150,6 +203,11 @@ static void print_changed(const struct qn_jref *reply)
     print_names(&restart, " takes effect when the server is started the next time");
     print_names(&overridden, " is saved, but the server was started with a flag or an environment "
                              "variable that says otherwise");
+    if (qn_json_type(&problem) == QN_JSON_STRING) {
+        fputs("The next server will not start: ", stderr);
+        qn_print_safe(stderr, qn_json_raw_str(&problem));
+        fputs("\n", stderr);
+    }
 }
 
 static int change(const struct qn_cli *cli, const struct qn_cli_args *a, bool reset)
@@ -160,8 +218,10 @@ static int change(const struct qn_cli *cli, const struct qn_cli_args *a, bool re
     qn_buf_init(&body, BODY_MAX);
     int status = write_changes(cli, a, reset, &body);
     if (status == QN_EXIT_OK) {
-        if (qn_client_call(cli, "/internal/set", qn_buf_cstr(&body), CALL_TIMEOUT_S, NULL, &doc,
-                           &e)) {
+        qn_err err = qn_offline_is(cli) ? qn_offline_config(a->words, a->n_words, &doc, &e)
+                                        : qn_client_call(cli, "/internal/set", qn_buf_cstr(&body),
+                                                         CALL_TIMEOUT_S, NULL, &doc, &e);
+        if (err) {
             status = qn_cli_failed(cli, &e);
         } else {
             struct qn_jref root = qn_json_root(doc);

@@ -177,7 +177,8 @@ static const struct qn_cli_command table[] = {
     {"config", "config [NAME | set NAME=VALUE... | reset NAME...]",
      "the settings of the running server",
      "`set` keeps them in config.json; those that can take effect at once do. `reset`\n"
-     "takes them out of it. `quinced --help` tells what each means.",
+     "takes them out of it. `quinced --help` tells what each means. While no server\n"
+     "runs, config.json itself is shown and changed, with the same checks.",
      NULL, 0, QN_CLI_WORDS_MAX, false, qn_cmd_config},
     {"keys", "keys [list | add NAME [--admin] | remove NAME]", "who may use the server",
      "`add` makes a key and prints it, once. Without any key every program of this\n"

@@ -150,14 +150,13 @@ static void put_key(struct qn_buf *out, const char *key, bool *first)
     qn_buf_str(out, ": ");
 }
 
-bool qn_live_changes(const struct qn_jref *changes, const char *key)
+bool qn_live_changes(const struct qn_jref *changes, const char *name)
 {
     struct qn_jref it;
     size_t i, k;
-    if (!qn_setting_find(key, &i))
-        return false;
+    bool setting = qn_setting_find(name, &i);
     for (bool more = qn_json_first(changes, &it); more; more = qn_json_next(&it))
-        if (qn_setting_find(it.key, &k) && k == i)
+        if (setting ? qn_setting_find(it.key, &k) && k == i : qn_str_eq(it.key, name))
             return true;
     return false;
 }

@@ -9,6 +9,7 @@
 #include "router/metrics.h"
 #include "router/notify.h"
 #include "router/preload.h"
+#include "router/settings_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -80,6 +81,9 @@ int main(int argc, char **argv)
     enum qn_settings_wish wish;
     int status = 1;
     (void)qn_path_home(); /* what asks for HOME finds it */
+    const char *const *words = (const char *const *)argv + 1;
+    if (argc > 1 && qn_settings_file_meant((size_t)argc - 1, words))
+        return qn_settings_file_main((size_t)argc - 1, words, (const char *const *)environ);
     p.layers = (struct qn_settings_layers){.n_args = argc > 0 ? (size_t)argc - 1 : 0,
                                            .args = (const char *const *)argv + 1,
                                            .env = (const char *const *)environ};
