@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "io/http_target.h"
-#include "router/peer.h"
+#include "io/peer.h"
 
 #include <arpa/inet.h>
 #include <stddef.h>

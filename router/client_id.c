@@ -3,7 +3,7 @@
 
 #include "router/auth.h"
 #include "router/owner.h"
-#include "router/peer.h"
+#include "io/peer.h"
 
 #include <stdbool.h>
 #include <stddef.h>

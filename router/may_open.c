@@ -4,7 +4,7 @@
 #include "registry/ref.h"
 #include "router/answer.h"
 #include "router/auth.h"
-#include "router/peer.h"
+#include "io/peer.h"
 
 #include <stdlib.h>
 #include <string.h>

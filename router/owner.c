@@ -1,7 +1,7 @@
 /* See owner.h. */
 #include "router/owner.h"
 
-#include "router/peer.h"
+#include "io/peer.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -64,6 +64,16 @@ static bool unwanted_body(void *ctx, const struct qn_http *h)
     return qn_routes_unwanted_body(&((const struct qn_program *)ctx)->routes, h);
 }
 
+static uint64_t crowd(void *ctx, const struct qn_http_ends *ends)
+{
+    return qn_crowds_of(&((const struct qn_program *)ctx)->crowds, ends);
+}
+
+static bool vital(void *ctx, const struct qn_http *h)
+{
+    return qn_routes_vital(&((const struct qn_program *)ctx)->routes, h);
+}
+
 static void on_refuse(void *ctx, int status, const char *method, const char *path, const char *why,
                       struct qn_buf *body)
 {
@@ -359,8 +369,11 @@ static qn_err open_doors(struct qn_program *p, struct qn_error *e)
                                                  .refuse = on_refuse,
                                                  .large_body = large_body,
                                                  .unwanted_body = unwanted_body,
+                                                 .crowd = crowd,
+                                                 .vital = vital,
                                                  .upgrade = on_upgrade};
     const struct qn_settings *s = &p->settings;
+    qn_crowds_init(&p->crowds);
     qn_err err = qn_http_server_new(p->loop, &events, p, (size_t)s->body_limit_mb * 1024 * 1024,
                                     &p->server, e);
     if (!err)
@@ -415,8 +428,10 @@ void qn_program_close(struct qn_program *p)
     qn_timer_stop(p->drain);
     qn_notify_free(p->notify);
     qn_ports_close(&p->ports);
-    if (p->server)
+    if (p->server) {
         qn_http_server_free(p->server);
+        qn_crowds_deinit(&p->crowds);
+    }
     qn_ws_free(p->services.ws);
     qn_preload_stop(p->preload);
     qn_inventory_free(p->inventory);

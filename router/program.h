@@ -3,6 +3,7 @@
 #define QN_ROUTER_PROGRAM_H
 
 #include "router/auth.h"
+#include "router/crowds.h"
 #include "router/intake.h"
 #include "router/inventory.h"
 #include "router/live.h"
@@ -25,6 +26,7 @@ struct qn_program {
     struct qn_inventory *inventory;
     struct qn_preload *preload; /* NULL: nothing to load at start */
     struct qn_http_server *server;
+    struct qn_crowds crowds; /* of its clients */
     struct qn_ports ports;
     struct qn_service_unit unit;
     struct qn_notify *notify; /* NULL: no service manager asks */

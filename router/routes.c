@@ -421,6 +421,13 @@ const char *qn_routes_large_body(const struct qn_routes *r, const struct qn_http
     return qn_blobs_dir(r->services->blobs);
 }
 
+bool qn_routes_vital(const struct qn_routes *r, const struct qn_http *h)
+{
+    struct qn_route_hit hit;
+    return !will_be_refused(r, h, &hit) &&
+           (hit.row->handle == qn_api_live || hit.row->class == QN_ADMIN);
+}
+
 bool qn_routes_unwanted_body(const struct qn_routes *r, const struct qn_http *h)
 {
     struct qn_route_hit hit;

@@ -71,6 +71,10 @@ const char *qn_routes_large_body(const struct qn_routes *r, const struct qn_http
  * use for one: who has no key fills no disk. For qn_http_events. */
 bool qn_routes_unwanted_body(const struct qn_routes *r, const struct qn_http *h);
 
+/* True for what has to be answered when connections are too many: whether the server is alive, and
+ * what administrators do. For qn_http_events. */
+bool qn_routes_vital(const struct qn_routes *r, const struct qn_http *h);
+
 /* Renders the body of an answer that the HTTP server gives by itself. why: MAY be NULL. */
 void qn_routes_refuse(int status, const char *path, const char *why, struct qn_buf *body);
 

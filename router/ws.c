@@ -55,7 +55,9 @@ struct qn_ws_session {
     struct qn_watch *watch;
     uint32_t events; /* watched */
     struct qn_websocket_reader in;
-    struct qn_buf rest; /* what was read behind the message that paused it */
+    struct qn_buf rest; /* what was read behind a message */
+    struct qn_buf ping; /* what the last ping said that has not been answered */
+    bool pinged;
     struct frame *first, **end;
     size_t waiting;    /* bytes of memory: small frames are many */
     bool in_pieces;    /* a message of ours has begun and not ended */
@@ -224,14 +226,27 @@ static bool on_frame(void *ctx, enum qn_websocket_kind kind, int code, const cha
     } else if (s->sent_close) {
         return true; /* only its close frame matters now */
     } else if (kind == QN_WEBSOCKET_PING) {
-        if (s->waiting + sizeof(struct frame) + n > s->route->waiting_max)
-            drop_slow(s);
-        else
-            queue_frame(s, QN_WEBSOCKET_PONG, true, true, data, n);
+        qn_buf_clear(&s->ping);
+        qn_buf_add(&s->ping, data, n);
+        s->pinged = true;
     } else if (kind != QN_WEBSOCKET_PONG) {
+        /* One message in a turn of the loop: a read may have hundreds, and each may be work. */
         s->route->message(s, kind == QN_WEBSOCKET_TEXT, data, n);
+        return s->sent_close;
     }
     return !s->paused || s->sent_close;
+}
+
+/* Of several pings the last one alone has to be answered (section 5.5.3). */
+static void answer_ping(struct qn_ws_session *s)
+{
+    if (!s->pinged || s->sent_close || s->dead)
+        return;
+    s->pinged = false;
+    if (s->waiting + sizeof(struct frame) + s->ping.len > s->route->waiting_max)
+        drop_slow(s);
+    else
+        queue_frame(s, QN_WEBSOCKET_PONG, true, true, s->ping.data, s->ping.len);
 }
 
 static void feed(struct qn_ws_session *s, const char *p, size_t n)
@@ -244,6 +259,7 @@ static void feed(struct qn_ws_session *s, const char *p, size_t n)
     } else if (used < n && !s->in.closed) {
         qn_buf_add(&s->rest, p + used, n - used);
     }
+    answer_ping(s);
 }
 
 static void read_some(struct qn_ws_session *s)
@@ -298,6 +314,7 @@ static void session_free(struct qn_ws_session *s)
     }
     qn_websocket_reader_deinit(&s->in);
     qn_buf_deinit(&s->rest);
+    qn_buf_deinit(&s->ping);
     qn_arena_free(s->arena);
     free(s);
 }
@@ -473,6 +490,7 @@ void qn_ws_open(struct qn_ws *ws, const struct qn_ws_route *route, struct qn_htt
     s->pinged_ms = 0;
     qn_websocket_reader_init(&s->in, route->message_max, on_frame, s);
     qn_buf_init(&s->rest, QN_HTTP_READ_BYTES);
+    qn_buf_init(&s->ping, QN_WEBSOCKET_CONTROL_MAX);
     s->fd = qn_http_upgrade_take(u, &s->rest);
     /* Without it the system would take megabytes for a client that does not read. */
     int kept = QN_WS_KERNEL_BYTES;

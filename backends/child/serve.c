@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "child/jobs.h"
+#include "child/own_peer.h"
 #include "child/sandbox.h"
 #include "contract/codec.h"
 #include "contract/control.h"
@@ -33,7 +34,8 @@ enum {
     TERM_GRACE_MS = 1500,  /* for a SIGTERM without a stop line; the router kills after 2 s */
     DRAIN_CHECK_MS = 20,   /* how often a stopping child looks whether its last bytes are sent */
     ACCEPT_PAUSE_MS = 100, /* after running out of descriptors */
-    JOB_ID_MAX = 63,       /* of what the log shows */
+    ACCEPTS_PER_TURN = 64,
+    JOB_ID_MAX = 63, /* of what the log shows */
     JOB_ARENA_MAX = 3 * QN_FRAME_LINE_MAX
 };
 
@@ -61,6 +63,7 @@ struct child {
     char secret[QN_SECRET_HEX + 1];
     int threads;
     int signal_fd;
+    int peer_fd; /* to ask whose a connection is; -1: the kernel does not say */
     bool ready;
     bool stopping;
     bool failed; /* the model could not be loaded: exit 1 when the router knows */
@@ -199,8 +202,8 @@ static void refuse_with(struct qn_http *h, int status, qn_err code, const char *
     refuse(h, status, &e);
 }
 
-static void on_refuse(void *ctx, int status, const char *method, const char *path,
-                      const char *why, struct qn_buf *body)
+static void on_refuse(void *ctx, int status, const char *method, const char *path, const char *why,
+                      struct qn_buf *body)
 {
     (void)why;
     (void)ctx;
@@ -291,7 +294,7 @@ static void on_connection(void *ctx, uint32_t events)
 {
     (void)events;
     struct child *c = ctx;
-    for (;;) {
+    for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
         struct sockaddr_storage addr;
         socklen_t len = sizeof addr;
         int fd =
@@ -306,6 +309,10 @@ static void on_connection(void *ctx, uint32_t events)
             return;
         if (fd < 0)
             continue; /* a connection that broke before it was taken */
+        if (!qn_own_peer_is(c->peer_fd, fd, &addr)) {
+            close(fd);
+            continue;
+        }
         int on = 1;
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         qn_http_server_add(c->http, fd, &addr, len, 0);
@@ -582,6 +589,8 @@ static void close_child(struct child *c)
         qn_jobs_free(c->jobs);
     if (c->signal_fd >= 0)
         close(c->signal_fd);
+    if (c->peer_fd >= 0)
+        close(c->peer_fd);
     qn_frame_reader_deinit(&c->control_in);
     qn_buf_deinit(&c->control_out);
 }
@@ -594,6 +603,7 @@ int qn_child_main(int argc, char **argv, const struct qn_backend *backend)
         return 2;
     }
     struct child c = {.backend = backend, .name = argv[2], .signal_fd = -1};
+    c.peer_fd = qn_own_peer_open(); /* before the sandbox, which allows no socket */
     qn_frame_reader_init(&c.control_in, QN_CONTROL_LINE_MAX);
     qn_buf_init(&c.control_out, QN_CONTROL_LINE_MAX);
     struct qn_error e = {0};

@@ -119,7 +119,6 @@ static enum qn_next take(struct qn_link *l)
 {
     const char *data;
     size_t used, data_len, n = l->input_len;
-    bool was_idle = qn_reader_is_idle(&l->in);
     if (l->http) { /* no more than its memory has room for */
         size_t room = QN_BODY_MEMORY_MAX - l->http->body->memory.len;
         if (room == 0) {
@@ -141,7 +140,7 @@ static enum qn_next take(struct qn_link *l)
     case QN_READER_REFUSED:
         return qn_link_refuse(l, l->in.status, l->in.why);
     default:
-        if (was_idle && !qn_reader_is_idle(&l->in))
+        if (l->pace.rule == &qn_http_idle_rule && !qn_reader_is_idle(&l->in))
             qn_pace_begin(&l->pace, &qn_http_head_rule, qn_now_ms());
         return QN_GO_ON;
     }

@@ -38,6 +38,7 @@ enum qn_next qn_link_linger(struct qn_link *l)
     if (s->n_lingering >= LINGERING_MAX)
         return QN_OVER; /* those like it are too many */
     shutdown(l->fd, SHUT_WR);
+    qn_server_widen(l);
     l->lingering = true;
     s->n_lingering++;
     qn_pace_begin(&l->pace, &qn_http_linger_rule, qn_now_ms());

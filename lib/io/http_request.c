@@ -63,7 +63,7 @@ static bool upgraded(struct qn_link *l)
 {
     struct qn_http_server *s = l->server;
     const struct qn_head *head = &l->in.head;
-    if (!head->framing.upgrade || !s->ev.upgrade || !qn_reader_has_end(&l->in))
+    if (!head->framing.upgrade || l->narrow || !s->ev.upgrade || !qn_reader_has_end(&l->in))
         return false;
     struct qn_arena *arena = qn_arena_new(UPGRADE_ARENA_MAX);
     struct qn_http_upgrade u = {.protocol =
@@ -155,6 +155,11 @@ enum qn_next qn_request_begin(struct qn_link *l)
                 head->fields);
     const struct qn_framing framing = head->framing;
     qn_reader_drop_head(&l->in);
+    if (l->narrow) {
+        if (!l->server->ev.vital || !l->server->ev.vital(l->server->ctx, h))
+            return qn_link_refuse(l, 503, NULL);
+        h->keep_alive = false;
+    }
     return look_at_body(h, &framing);
 }
 

@@ -23,7 +23,9 @@ enum {
     LARGE_TOTAL_MS = 7 * 24 * 60 * 60 * 1000, /* of a body that is kept: a model over a slow line */
     SEND_STALL_MS = 300 * 1000,
     SEND_GRACE_MS = 300 * 1000,
-    CROWD_WAIT_MS = 2000 /* without progress, before a connection has to make room for another */
+    NARROW_MS = 5 * 1000, /* the first head of a connection that has no place */
+    ROOM_WAIT_MS = 2000,  /* without progress, before a connection has to make room for another */
+    CROWD_FROM = 64       /* connections; while there are fewer nobody is asked whose they are */
 };
 
 const struct qn_pace_rule qn_http_head_rule = {.total_ms = QN_HTTP_HEAD_TIMEOUT_S * 1000};
@@ -34,6 +36,7 @@ const struct qn_pace_rule qn_http_large_rule = {
     .stall_ms = BODY_STALL_MS, .grace_ms = BODY_GRACE_MS, .total_ms = LARGE_TOTAL_MS};
 const struct qn_pace_rule qn_http_send_rule = {.stall_ms = SEND_STALL_MS,
                                                .grace_ms = SEND_GRACE_MS};
+const struct qn_pace_rule qn_http_narrow_rule = {.total_ms = NARROW_MS};
 const struct qn_pace_rule qn_http_linger_rule = {.total_ms = LINGER_MS};
 
 /* ---- turns ---- */
@@ -106,6 +109,13 @@ void qn_server_forget(struct qn_link *l)
         l->next->prev = l->prev;
     s->n_links--;
     s->n_lingering -= l->lingering;
+    s->n_narrow -= l->narrow;
+}
+
+void qn_server_widen(struct qn_link *l)
+{
+    l->server->n_narrow -= l->narrow;
+    l->narrow = false;
 }
 
 const char *qn_server_date(struct qn_http_server *s)
@@ -136,52 +146,104 @@ static void on_sweep(void *ctx)
         qn_debug("http", "connection closed: its client is too slow");
         qn_link_free(l);
     }
+    if (s->n_links < CROWD_FROM)
+        s->warned = false;
     if (!s->links) {
         qn_timer_stop(s->sweep);
         s->sweep = NULL;
     }
 }
 
-/* Those that have been refused are not counted: however many they are, others come in. */
+/* Those that have been refused, or have no place, are not counted: however many they are, others
+ * come in. */
 static bool is_full(const struct qn_http_server *s)
 {
-    return s->n_links - s->n_lingering >= QN_HTTP_CONNECTIONS_MAX;
+    return s->n_links - s->n_lingering - s->n_narrow > QN_HTTP_CONNECTIONS_MAX;
+}
+
+static bool is_crowded(const struct qn_http_server *s, uint64_t crowd)
+{
+    size_t n = 0;
+    for (const struct qn_link *l = s->links; crowd && l; l = l->next)
+        n += l->crowd == crowd && !l->lingering && !l->narrow;
+    return n > QN_HTTP_CROWD_MAX;
 }
 
 /* One between two requests gives way at once, as RFC 9112, 9.3 lets a server close it at any time;
- * one whose client has something to do and does not do it after a moment. One whose next request
- * has come is not between two. */
+ * one whose client has something to do and does not do it after a moment. */
 static bool may_go(const struct qn_link *l, int64_t now)
 {
-    char byte;
-    if (l->lingering || !l->pace.rule || (l->http && l->http->storing))
+    if (l->lingering || l->narrow || !l->pace.rule || (l->http && l->http->storing))
         return false;
-    if (l->pace.rule == &qn_http_idle_rule)
-        return !l->ready && recv(l->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
-    return now - l->pace.progress_ms >= CROWD_WAIT_MS;
+    return l->pace.rule == &qn_http_idle_rule ? !l->ready
+                                              : now - l->pace.progress_ms >= ROOM_WAIT_MS;
 }
 
-/* Closes the connection that has made no progress for longest; newer ones come first in the list.
- */
-static void make_room(struct qn_http_server *s)
+/* Of one crowd, or (0) of all. Newer ones come first in the list. */
+static struct qn_link *longest_waiting(const struct qn_http_server *s, uint64_t crowd, int64_t now)
 {
     struct qn_link *oldest = NULL;
-    int64_t now = qn_now_ms();
     for (struct qn_link *l = s->links; l; l = l->next)
-        if (l->pace.rule && (!oldest || l->pace.progress_ms <= oldest->pace.progress_ms) &&
-            may_go(l, now))
+        if ((!crowd || l->crowd == crowd) && may_go(l, now) &&
+            (!oldest || l->pace.progress_ms <= oldest->pace.progress_ms))
+            oldest = l;
+    return oldest;
+}
+
+/* Closes the connection that has made no progress for longest. False: all make progress. */
+static bool make_room(struct qn_http_server *s, uint64_t crowd)
+{
+    struct qn_link *l;
+    int64_t now = qn_now_ms();
+    char byte;
+    while ((l = longest_waiting(s, crowd, now)) != NULL) {
+        if (l->pace.rule != &qn_http_idle_rule ||
+            recv(l->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0) {
+            qn_link_free(l);
+            return true;
+        }
+        qn_pace_begin(&l->pace, &qn_http_head_rule, now); /* its next request has just come */
+    }
+    return false;
+}
+
+/* The oldest of those without a place whose head has not come gives way to the next of them. */
+static bool make_narrow_room(struct qn_http_server *s)
+{
+    struct qn_link *oldest = NULL;
+    for (struct qn_link *l = s->links; l; l = l->next)
+        if (l->narrow && l->pace.rule == &qn_http_narrow_rule)
             oldest = l;
     if (oldest)
         qn_link_free(oldest);
+    return oldest != NULL;
+}
+
+/* A new connection gets a place, or is narrow, or is refused and MAY be freed. */
+static void place(struct qn_http_server *s, struct qn_link *l)
+{
+    struct qn_http_ends ends;
+    if (s->ev.crowd && s->n_links > CROWD_FROM && qn_link_ends(l, &ends))
+        l->crowd = s->ev.crowd(s->ctx, &ends);
+    bool fits = !is_crowded(s, l->crowd) || make_room(s, l->crowd);
+    if (fits && (!is_full(s) || make_room(s, 0)))
+        return;
+    if (!s->warned)
+        qn_warn("http", "too many connections limit=%d of_one_client=%d", QN_HTTP_CONNECTIONS_MAX,
+                QN_HTTP_CROWD_MAX);
+    s->warned = true; /* until there are few again */
+    bool free_place = s->n_narrow < QN_HTTP_VITAL_MAX || make_narrow_room(s);
+    l->narrow = free_place;
+    s->n_narrow += free_place;
+    qn_pace_begin(&l->pace, &qn_http_narrow_rule, qn_now_ms());
+    if (!free_place && qn_link_refuse(l, 503, NULL) == QN_OVER)
+        qn_link_free(l);
 }
 
 void qn_http_server_add(struct qn_http_server *s, int fd, const void *addr, unsigned addr_len,
                         int tag)
 {
     assert(addr_len <= sizeof(struct sockaddr_storage));
-    if (is_full(s))
-        make_room(s);
-    bool full = is_full(s);
     struct qn_link *l = qn_xcalloc(1, sizeof *l);
     *l = (struct qn_link){.server = s, .fd = fd, .addr_len = addr_len, .tag = tag};
     memcpy(&l->addr, addr, addr_len);
@@ -196,11 +258,9 @@ void qn_http_server_add(struct qn_http_server *s, int fd, const void *addr, unsi
     if (qn_link_open(l, &e)) {
         qn_error_log("http", "%s", e.message);
         qn_link_free(l);
-    } else if (full) {
-        qn_warn("http", "too many connections limit=%d", QN_HTTP_CONNECTIONS_MAX);
-        if (qn_link_refuse(l, 503, NULL) == QN_OVER)
-            qn_link_free(l);
+        return;
     }
+    place(s, l);
 }
 
 /* ---- life ---- */

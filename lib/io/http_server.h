@@ -8,8 +8,9 @@
  * first byte past it, or by Content-Length before any). A head has to be complete within
  * QN_HTTP_HEAD_TIMEOUT_S, however steadily it comes; bodies and replies have to move
  * (http_pace.h). What is malformed is refused with an answer of on_refuse's, and closes.
- * One connection more than QN_HTTP_CONNECTIONS_MAX takes the place of the one that has made no
- * progress for longest; where all do it gets 503.
+ * One connection more than QN_HTTP_CONNECTIONS_MAX, or QN_HTTP_CROWD_MAX of one client, takes the
+ * place of the one that has made no progress for longest (of that client's). Where all do, it has
+ * no place: its first request gets 503, unless that is vital.
  */
 #ifndef QN_IO_HTTP_SERVER_H
 #define QN_IO_HTTP_SERVER_H
@@ -29,10 +30,13 @@ enum {
     QN_HTTP_HEAD_MAX = 16 * 1024,
     QN_HTTP_HEAD_TIMEOUT_S = 10,
     QN_HTTP_CONNECTIONS_MAX = 1024,
+    QN_HTTP_CROWD_MAX = 768,       /* connections of one client, where clients can be told apart */
+    QN_HTTP_VITAL_MAX = 32,        /* more than QN_HTTP_CONNECTIONS_MAX, for vital requests alone */
     QN_HTTP_READ_BYTES = 64 * 1024 /* of a connection in one turn of the loop */
 };
 
 struct qn_http_server;
+struct qn_http_ends;
 struct qn_link;
 struct qn_http; /* one request and its reply; valid until its `gone` callback or the end of the
                    reply */
@@ -63,6 +67,12 @@ struct qn_http_events {
     /* MAY. A head with a body has come: true when that is thrown away as it arrives, because nobody
      * will look at it. It is delivered with an empty body then (qn_http_body_thrown). */
     bool (*unwanted_body)(void *ctx, const struct qn_http *h);
+    /* MAY. A number that all connections of one client have in common, as far as that is certain;
+     * 0: it is not known. It is asked for when connections are many. */
+    uint64_t (*crowd)(void *ctx, const struct qn_http_ends *ends);
+    /* MAY. A head has come over a connection that has no place: true when it is answered all the
+     * same (is the server alive? it shall stop), as the last of its connection. */
+    bool (*vital)(void *ctx, const struct qn_http *h);
     /* MAY. True: the callee has taken the socket with qn_http_upgrade_take, and answers. False: the
      * request is one like others. */
     bool (*upgrade)(void *ctx, struct qn_http_upgrade *u);

@@ -26,6 +26,7 @@ struct qn_link {
     struct qn_link *prev, *next;
     struct qn_link *ready_prev, *ready_next; /* of those whose turn is due */
     bool ready;
+    bool narrow;    /* it has no place: one vital request, or none */
     bool lingering; /* refused: what the client still sends is thrown away */
     bool closing;   /* after the reply that is being sent */
     bool left;      /* the client has ended its direction, and the reply is complete */
@@ -41,6 +42,7 @@ struct qn_link {
     size_t out_at;
     struct qn_http *http; /* the request that is being collected or answered; NULL: none */
     struct qn_pace pace;
+    uint64_t crowd; /* 0: not known */
     struct sockaddr_storage addr;
     socklen_t addr_len;
     struct sockaddr_storage own; /* our end; family 0: not asked for yet */
@@ -108,9 +110,11 @@ struct qn_http_server {
     struct qn_timer *turns; /* while links are ready */
     struct qn_timer *sweep; /* while there are links */
     struct qn_link *links, *ready, *ready_last;
-    size_t n_links, n_lingering, n_ready; /* lingering ones count among the links */
-    struct qn_http *requests;             /* delivered */
+    size_t n_links, n_ready;
+    size_t n_lingering, n_narrow; /* of the links; none is both */
+    struct qn_http *requests;     /* delivered */
     size_t active;
+    bool warned;    /* that connections are too many */
     int64_t date_s; /* of date */
     char date[QN_HTTP_DATE_LEN + 1];
     char in[QN_HTTP_READ_BYTES];
@@ -126,8 +130,9 @@ enum qn_next {
 
 /* http_server.c */
 extern const struct qn_pace_rule qn_http_head_rule, qn_http_idle_rule, qn_http_body_rule,
-    qn_http_large_rule, qn_http_send_rule, qn_http_linger_rule;
+    qn_http_large_rule, qn_http_send_rule, qn_http_linger_rule, qn_http_narrow_rule;
 void qn_server_wake(struct qn_link *l);               /* its turn comes soon, not from within */
+void qn_server_widen(struct qn_link *l);              /* it is narrow no more, because it lingers */
 void qn_server_forget(struct qn_link *l);             /* takes it out of the lists */
 const char *qn_server_date(struct qn_http_server *s); /* RFC 9110, 5.6.7; lent */
 

@@ -1,4 +1,4 @@
-/* router/peer.c: whose a connection is, by real sockets and by tables as the kernel prints them. */
+/* io/peer.c: whose a connection is, by real sockets and by tables as the kernel prints them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "router/auth.h"
-#include "router/peer.h"
+#include "io/peer.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,7 +1,7 @@
 /* See peer.h. The question goes over netlink and names both ends, so that the kernel finds the one
  * socket without a walk through all, and no other socket can be taken for it. Its tables are looked
  * through for the same two ends. */
-#include "router/peer.h"
+#include "io/peer.h"
 
 #include <arpa/inet.h>
 #include <linux/inet_diag.h>
@@ -47,7 +47,7 @@ static void put_end(const struct sockaddr_storage *sa, __be16 *port, __be32 addr
 }
 
 /* The kernel answers within the call that asks. */
-static bool ask(int fd, const struct qn_http_ends *ends, uid_t *uid)
+bool qn_peer_ask(int fd, const struct qn_http_ends *ends, uid_t *uid)
 {
     struct {
         struct nlmsghdr head;
@@ -61,6 +61,8 @@ static bool ask(int fd, const struct qn_http_ends *ends, uid_t *uid)
                  .idiag_states = ~0U,
                  .id = {.idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE}}},
     };
+    if (fd < 0 || !qn_peer_is_here(ends))
+        return false;
     put_end(&ends->peer, &question.body.id.idiag_sport, question.body.id.idiag_src);
     put_end(&ends->own, &question.body.id.idiag_dport, question.body.id.idiag_dst);
     if (send(fd, &question, sizeof question, MSG_DONTWAIT) != (ssize_t)sizeof question)
@@ -121,13 +123,18 @@ bool qn_peer_look_up(const char *table, const struct qn_http_ends *ends, uid_t *
     return found;
 }
 
+int qn_peer_open(void)
+{
+    return socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG);
+}
+
 bool qn_peer_user(const struct qn_http_ends *ends, uid_t *uid)
 {
     static const char *const tables[] = {"/proc/self/net/tcp", "/proc/self/net/tcp6"};
     if (!qn_peer_is_here(ends))
         return false;
-    int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG);
-    bool known = fd >= 0 && ask(fd, ends, uid);
+    int fd = qn_peer_open();
+    bool known = qn_peer_ask(fd, ends, uid);
     if (fd >= 0)
         close(fd);
     for (size_t i = 0; !known && i < sizeof tables / sizeof *tables; i++)

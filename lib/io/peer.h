@@ -1,8 +1,8 @@
 /* Which user of this machine is at the other end of a connection: the kernel says whose a socket
  * is, in answer to a question (sock_diag(7)) or, where it has been built without that, in its
  * tables of sockets (proc_pid_net_tcp(5)). Both show the same, and only the kernel writes it. */
-#ifndef QN_ROUTER_PEER_H
-#define QN_ROUTER_PEER_H
+#ifndef QN_IO_PEER_H
+#define QN_IO_PEER_H
 
 #include "io/http_server.h"
 
@@ -14,6 +14,13 @@ bool qn_peer_is_here(const struct qn_http_ends *ends);
 
 /* *uid: whose program the other end is. False when it is not here or the kernel does not say. */
 bool qn_peer_user(const struct qn_http_ends *ends, uid_t *uid);
+
+/* For those who ask often, or will not be allowed to open a socket later: a descriptor to ask with,
+ * which the caller closes; -1: the kernel has been built without it. */
+int qn_peer_open(void);
+/* The same by this descriptor alone: a question and an answer of microseconds, and no walk through
+ * tables. False also for a connection that its client has closed. */
+bool qn_peer_ask(int fd, const struct qn_http_ends *ends, uid_t *uid);
 
 enum qn_peer {
     QN_PEER_OTHER,  /* another user, or another machine */

@@ -1,0 +1,144 @@
+"""Clients that want the server for themselves: that send drop by drop, hold connections, or knock at a model's port."""
+import contextlib
+import json
+import resource
+import socket
+import subprocess
+import threading
+
+import pytest
+from conftest import PATIENCE_S, wait_until
+from users import OTHER_UID, needs_another_user
+
+CROWD = 1100  # more connections than the server has places for
+HALF_A_HEAD = b"GET /v1/models HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
+HALF_A_BODY = (b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+               b"Content-Length: 100000\r\n\r\n{")
+
+# Opens connections as another user, says so, and stays until its input ends.
+HOLDER = """
+import json, resource, socket, sys
+port, n, text = json.loads(sys.stdin.readline())
+held = []
+for _ in range(n):
+    s = socket.create_connection(("127.0.0.1", port))
+    try:
+        s.sendall(text.encode())
+    except OSError:
+        pass
+    held.append(s)
+answered = 0
+for s in held[:1]:
+    s.settimeout(120)
+    try:
+        answered = len(s.recv(100))
+    except OSError:
+        pass
+print(json.dumps({"held": len(held), "first_answer": answered}) if sys.argv[1] == "look" else "ready", flush=True)
+sys.stdin.read()
+""".replace("for s in held[:1]:", "for s in held[:1] if sys.argv[1] == 'look' else []:")
+
+
+@pytest.fixture(autouse=True)
+def descriptors():
+    wanted, (soft, hard) = 2 * CROWD, resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        pytest.skip("this process may not have as many connections")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@contextlib.contextmanager
+def drippers(server, text):
+    """CROWD connections that have sent the beginning of a request, and go on a byte at a time."""
+    stop, held = threading.Event(), []
+    with contextlib.ExitStack() as stack:
+        for _ in range(CROWD):
+            s = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S))
+            with contextlib.suppress(OSError):
+                s.sendall(text)
+            held.append(s)
+
+        def drip():
+            while not stop.wait(0.2):
+                for s in held:
+                    with contextlib.suppress(OSError):
+                        s.send(b" ", socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+        thread = threading.Thread(target=drip)
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join()
+
+
+@contextlib.contextmanager
+def strangers(port, n, text, mode="hold"):
+    """n connections of another user that have sent this; gives what their program says."""
+    p = subprocess.Popen(["setpriv", f"--reuid={OTHER_UID}", f"--regid={OTHER_UID}", "--clear-groups",
+                          "/usr/bin/python3", "-c", HOLDER, mode], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                         text=True, cwd="/")
+    try:
+        p.stdin.write(json.dumps([port, n, text]) + "\n")
+        p.stdin.flush()
+        yield p.stdout.readline()
+    finally:
+        p.stdin.close()
+        p.wait()
+        p.stdout.close()
+
+
+def status(server, path):
+    try:
+        return server.get(path).status
+    except OSError:
+        return None  # closed to make room, before its request was read
+
+
+@pytest.mark.parametrize("text", [HALF_A_HEAD, HALF_A_BODY], ids=["heads", "bodies"])
+def test_drippers_take_no_place_from_others(server, text):
+    with drippers(server, text):
+        assert server.get("/live").status == 200  # vital: it is answered however full the server is
+        for _ in range(20):
+            wait_until(lambda: status(server, "/v1/models") == 200, what="a place among the drippers")
+
+
+@needs_another_user
+def test_another_user_cannot_take_all_connections(server):
+    with strangers(server.port, CROWD, HALF_A_BODY.decode()) as said:
+        assert said == "ready\n"
+        for _ in range(20):
+            assert server.get("/v1/models").status == 200
+            assert server.get("/live").status == 200
+
+
+def test_administrators_are_served_by_a_full_server(server):
+    with drippers(server, HALF_A_BODY):
+        assert server.get("/internal/config").status == 200
+
+
+def port_of_child(server):
+    (model,) = server.get("/v1/health").json["all_models_loaded"]
+    return int(model["backend_url"].split(":")[2].split("/")[0])
+
+
+@needs_another_user
+def test_a_models_port_is_for_the_router_alone(house):
+    server = house.start()
+    name = house.model(server, "own")
+    assert server.post("/v1/load", {"model_name": name}).status == 200
+    port = port_of_child(server)
+    with contextlib.closing(socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)) as s:
+        s.sendall(b"GET /run HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert b" 401 " in s.recv(100)  # its own user may knock, and needs the secret
+    with strangers(port, CROWD, "GET /run HTTP/1.1\r\nHost: x\r\n\r\n", "look") as said:
+        assert json.loads(said) == {"held": CROWD, "first_answer": 0}
+        assert server.chat(name).status == 200
+
+
+def test_thousands_of_query_arguments_get_an_answer(server):
+    query = "&".join(f"a{i}" for i in range(2500))
+    assert server.get(f"/v1/models?{query}").status == 200
+    assert server.get(f"/v1/models?{query}&{query}").status == 414
