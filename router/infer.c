@@ -14,6 +14,7 @@
 #include "router/admission.h"
 #include "router/answer.h"
 #include "router/auth.h"
+#include "router/body_parse.h"
 #include "router/client_id.h"
 #include "router/dialects/form.h"
 #include "router/inventory.h"
@@ -52,6 +53,7 @@ struct run {
     char id[QN_REQUEST_ID_DIGITS + 1];
     char answer_id[QN_ANSWER_ID_DIGITS + 1]; /* opens the kept answer, so it is never logged */
     struct qn_caller caller;
+    struct qn_body_parse *parse; /* NULL: the body has been read */
     struct qn_kept_look *look;   /* NULL: the request goes on from nothing */
     struct qn_pull_first *first; /* NULL: the model needs not be downloaded */
     struct qn_lease *lease;
@@ -90,6 +92,7 @@ static void stop_jobs(struct run *r)
 static void run_free(struct run *r)
 {
     stop_jobs(r);
+    qn_body_parse_leave(r->parse);
     qn_kept_leave(r->look);
     qn_timer_stop(r->beat);
     qn_timer_stop(r->deadline);
@@ -427,6 +430,16 @@ static void on_event(void *ctx, const struct qn_event *ev)
 }
 
 /* The body as a JSON object, or as a form's fields and files. */
+static qn_err check_doc(struct run *r, qn_err err, const struct qn_error *why, struct qn_error *e)
+{
+    if (err)
+        return qn_fail(e, QN_EFORMAT, "the request body is not valid JSON: %s", why->message);
+    struct qn_jref root = qn_json_root(r->doc);
+    if (qn_json_type(&root) != QN_JSON_OBJECT)
+        return qn_fail(e, QN_EFORMAT, "the request body must be a JSON object");
+    return qn_members_check(&root, e);
+}
+
 static qn_err read_body(struct run *r, struct qn_error *e)
 {
     size_t n;
@@ -440,12 +453,7 @@ static qn_err read_body(struct run *r, struct qn_error *e)
         return qn_fail(e, QN_EFORMAT, "the request body is empty: a JSON object is needed");
     struct qn_error why = {0};
     qn_err err = qn_json_parse(body, n, &r->doc, &why);
-    if (err)
-        return qn_fail(e, QN_EFORMAT, "the request body is not valid JSON: %s", why.message);
-    struct qn_jref root = qn_json_root(r->doc);
-    if (qn_json_type(&root) != QN_JSON_OBJECT)
-        return qn_fail(e, QN_EFORMAT, "the request body must be a JSON object");
-    return qn_members_check(&root, e);
+    return check_doc(r, err, &why, e);
 }
 
 static void too_late(void *ctx)
@@ -544,6 +552,40 @@ static bool look_up(struct run *r)
     return true;
 }
 
+static void body_read(struct run *r, qn_err err, const struct qn_error *e)
+{
+    r->rq.doc = r->doc;
+    if (err)
+        fail(r, e, false);
+    else if (!look_up(r))
+        begin(r);
+}
+
+static void parsed(void *ctx, qn_err err, struct qn_json *doc, const struct qn_error *why)
+{
+    struct run *r = ctx;
+    struct qn_error e = {0};
+    r->parse = NULL;
+    r->doc = doc;
+    qn_http_on_gone(r->http, NULL, NULL);
+    err = check_doc(r, err, why, &e);
+    if (!err && r->sv->stopping)
+        err = qn_fail(&e, QN_EBUSY, "the server is stopping");
+    body_read(r, err, &e);
+}
+
+/* True when a worker parses the body: the request goes on in parsed(). */
+static bool parse_aside(struct run *r)
+{
+    size_t n;
+    qn_http_body(r->http, &n);
+    if (r->dialect->form || n <= QN_BODY_PARSE_ON_LOOP_MAX)
+        return false;
+    qn_http_on_gone(r->http, gone, r);
+    r->parse = qn_body_parse_start(r->sv->loop, r->http, parsed, r);
+    return true;
+}
+
 void qn_infer(struct qn_services *sv, struct qn_http *h, const struct qn_dialect *dialect)
 {
     qn_infer_as(sv, h, dialect, NULL, qn_http_path(h));
@@ -594,11 +636,9 @@ void qn_infer_as(struct qn_services *sv, struct qn_http *h, const struct qn_dial
         err = qn_admission_limit(h, sv->request_timeout_ms, &r->limit_ms, &e);
     if (!err && r->limit_ms > 0)
         r->deadline = qn_timer_start(sv->loop, r->limit_ms, 0, too_late, r);
+    if (!err && parse_aside(r))
+        return;
     if (!err)
         err = read_body(r, &e);
-    r->rq.doc = r->doc;
-    if (err)
-        fail(r, &e, false);
-    else if (!look_up(r))
-        begin(r);
+    body_read(r, err, &e);
 }

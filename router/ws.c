@@ -217,6 +217,18 @@ size_t qn_ws_waiting(const struct qn_ws_session *s)
 
 /* ---- bytes from the client ---- */
 
+/* Of several pings the last one alone has to be answered (section 5.5.3). */
+static void answer_ping(struct qn_ws_session *s)
+{
+    if (!s->pinged || s->sent_close || s->dead)
+        return;
+    s->pinged = false;
+    if (s->waiting + sizeof(struct frame) + s->ping.len > s->route->waiting_max)
+        drop_slow(s);
+    else
+        queue_frame(s, QN_WEBSOCKET_PONG, true, true, s->ping.data, s->ping.len);
+}
+
 static bool on_frame(void *ctx, enum qn_websocket_kind kind, int code, const char *data, size_t n)
 {
     struct qn_ws_session *s = ctx;
@@ -231,22 +243,12 @@ static bool on_frame(void *ctx, enum qn_websocket_kind kind, int code, const cha
         s->pinged = true;
     } else if (kind != QN_WEBSOCKET_PONG) {
         /* One message in a turn of the loop: a read may have hundreds, and each may be work. */
-        s->route->message(s, kind == QN_WEBSOCKET_TEXT, data, n);
+        answer_ping(s);
+        if (!s->sent_close)
+            s->route->message(s, kind == QN_WEBSOCKET_TEXT, data, n);
         return s->sent_close;
     }
     return !s->paused || s->sent_close;
-}
-
-/* Of several pings the last one alone has to be answered (section 5.5.3). */
-static void answer_ping(struct qn_ws_session *s)
-{
-    if (!s->pinged || s->sent_close || s->dead)
-        return;
-    s->pinged = false;
-    if (s->waiting + sizeof(struct frame) + s->ping.len > s->route->waiting_max)
-        drop_slow(s);
-    else
-        queue_frame(s, QN_WEBSOCKET_PONG, true, true, s->ping.data, s->ping.len);
 }
 
 static void feed(struct qn_ws_session *s, const char *p, size_t n)

@@ -349,6 +349,18 @@ const char *qn_http_body(const struct qn_http *h, size_t *n)
     return h->body_data;
 }
 
+struct qn_body *qn_http_body_take(struct qn_http *h, const char **data, size_t *n)
+{
+    struct qn_body *taken = h->body;
+    *data = h->body_data;
+    *n = h->body_len;
+    h->body = qn_xcalloc(1, sizeof *h->body);
+    qn_body_init(h->body, h->server->body_max);
+    h->body_data = "";
+    h->body_len = 0;
+    return taken;
+}
+
 bool qn_http_body_thrown(const struct qn_http *h)
 {
     return h->unwanted;

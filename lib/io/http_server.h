@@ -105,6 +105,10 @@ const char *qn_http_raw_query(const struct qn_http *h); /* as it came; NULL: the
 /* A field's value, several of one name joined by commas; NULL: absent. */
 const char *qn_http_header(const struct qn_http *h, const char *name);
 const char *qn_http_body(const struct qn_http *h, size_t *n);
+/* The body becomes the caller's, who ends it with qn_body_deinit and free, maybe after the request;
+ * *data, n bytes, are lent by it. The request has an empty one from then on. */
+struct qn_body;
+struct qn_body *qn_http_body_take(struct qn_http *h, const char **data, size_t *n);
 bool qn_http_body_thrown(const struct qn_http *h); /* it was unwanted */
 /* Gives a body that was collected for it a name, on the same file system. QN_ECONFLICT, QN_EIO. */
 qn_err qn_http_body_keep(struct qn_http *h, const char *path, struct qn_error *e);

@@ -142,3 +142,28 @@ def test_thousands_of_query_arguments_get_an_answer(server):
     query = "&".join(f"a{i}" for i in range(2500))
     assert server.get(f"/v1/models?{query}").status == 200
     assert server.get(f"/v1/models?{query}&{query}").status == 414
+
+
+LARGE = 20 * 1024 * 1024
+
+
+def test_large_bodies_are_read_aside(house):
+    server = house.start()
+    name = house.model(server, "large", tokens=2)
+    message = {"role": "user", "content": "hello"}
+    chat = json.dumps({"model": name, "messages": [message], "unheard_of": ["x" * 1000] * (LARGE // 1000)})
+    path, json_type = "/v1/chat/completions", {"Content-Type": "application/json"}
+    assert server.post(path, chat, headers=json_type).status == 200
+    broken = server.post(path, chat[:-1], headers=json_type)
+    assert broken.status == 400 and "not valid JSON" in broken.json["error"]["message"]
+    listed = server.post(path, f"[{chat}]", headers=json_type)
+    assert listed.status == 400 and "JSON object" in listed.json["error"]["message"]
+    head = (f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            f"Content-Length: {len(chat)}\r\n\r\n").encode()
+    for _ in range(5):  # clients that leave as soon as all is sent
+        with contextlib.closing(socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S)) as s:
+            s.sendall(head + chat.encode())
+    assert server.chat(name).status == 200
+    with contextlib.closing(socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S)) as s:
+        s.sendall(head + chat.encode())
+        assert server.stop() == 0  # and one whose body may be read when the server ends

@@ -278,6 +278,21 @@ def test_fragments_pings_and_bytes_one_by_one(server):
     assert closing(ws)[0] == 1005
 
 
+def test_pings_that_come_together_are_answered_once(server):
+    with WebSocket(server.port, "/logs/stream") as ws:
+        ws.send_raw(frame(PING, b"a") + frame(PING, b"b") + frame(PING, b"c"))
+        assert ws.receive() == (PONG, b"c")  # RFC 6455, 5.5.3
+        ws.send_raw(frame(PING, b"d"))
+        assert ws.receive() == (PONG, b"d")
+
+
+def test_many_messages_in_one_go_are_all_answered(server):
+    with WebSocket(server.port, "/logs/stream") as ws:
+        ws.send_raw(b"".join(frame(TEXT, b'{"type":"none-%d"}' % i) for i in range(500)))
+        for i in range(500):
+            assert f"none-{i}" in ws.json()["error"]["message"]
+
+
 def test_messages_that_mean_nothing(server):
     with WebSocket(server.port, "/logs/stream") as ws:
         for message in ("", "no JSON", "[]", "{}", '{"type":1}', {"type": "logs.unheard-of"}, b"\0\1",
