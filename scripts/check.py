@@ -110,7 +110,7 @@ def stage_unit(_long_variants):
 def stage_http(_long_variants):
     if not build("build", "-DCMAKE_BUILD_TYPE=Release", "-DQUINCE_TESTS=ON"):
         return Counts(failed=1)
-    return pytest("http", ["tests/http", "tests/contract"], QUINCE_TEST_BUILD=str(ROOT / "build"))
+    return pytest("http", ["tests/http", "tests/contract", "tests/templates"], QUINCE_TEST_BUILD=str(ROOT / "build"))
 
 
 def stage_node(_long_variants):

@@ -20,7 +20,8 @@ ROOMS = {
     "child": ("backends/child", ["contract", "io", "formats", "confine", "base"]),
     "engine": ("backends/engine", ["formats", "base"]),
     "nets": ("backends/nets", ["engine", "formats", "base"]),
-    "llm": ("backends/llm", ["child", "contract", "nets", "engine", "formats", "base"]),
+    "jinja": ("backends/jinja", ["base"]),
+    "llm": ("backends/llm", ["child", "contract", "nets", "jinja", "engine", "formats", "base"]),
     "bridge": ("backends/bridge", ["child", "contract", "formats", "confine", "base"]),
     "probe": ("backends/probe", ["base"]),
     "unpack": ("backends/unpack", ["confine", "base"]),
@@ -41,7 +42,7 @@ OWNERS = {
     "sqlite3.h": ["catalog/"],
     "cblas.h": ["backends/engine/cpu/gemm.c"],
     "vulkan/": ["backends/engine/vulkan/", "backends/probe/vulkan.c"],
-    "utf8proc.h": ["backends/nets/wordpiece.c"],
+    "utf8proc.h": ["backends/nets/wordpiece.c", "backends/jinja/unicode.c"],
     "histedit.h": ["cli/"],
     "editline/": ["cli/"],
 }

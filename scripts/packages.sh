@@ -4,7 +4,8 @@
 
 BUILD_PACKAGES="gcc libc6-dev cmake ninja-build pkg-config libcurl4-openssl-dev
     libcjson-dev libsqlite3-dev libvulkan-dev libseccomp-dev libutf8proc-dev libedit-dev libarchive-dev"
-TEST_PACKAGES="curl libcmocka-dev python3 python3-pytest python3-pytest-xdist python3-numpy clang-14 libclang-rt-14-dev"
+TEST_PACKAGES="curl libcmocka-dev python3 python3-pytest python3-pytest-xdist python3-numpy python3-jinja2 clang-14
+    libclang-rt-14-dev"
 
 die() {
     echo "${0##*/}: $*" >&2

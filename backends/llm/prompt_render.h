@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "contract/job.h"
 #include "llm/conversation.h"
-#include "llm/template.h"
+#include "jinja/template.h"
 #include "nets/tokenizer.h"
 
 /* How the template gets a function's arguments. */

@@ -1,5 +1,5 @@
 /* Chat templates in Go's language: whatever is translated is a template of ours. */
-#include "llm/template.h"
+#include "jinja/template.h"
 #include "router/dialects/ollama_template.h"
 
 #include <stdlib.h>

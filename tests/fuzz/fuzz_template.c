@@ -1,6 +1,6 @@
 /* Chat templates from strangers: compiled, then rendered with a small conversation. */
 #include "base/json.h"
-#include "llm/template.h"
+#include "jinja/template.h"
 
 #include <stdlib.h>
 #include <string.h>

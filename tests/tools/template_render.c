@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "llm/template.h"
+#include "jinja/template.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * calls. The answer is what a conversation with the assistant's message has beyond the one without.
  */
 #include "llm/calls.h"
-#include "llm/template.h"
+#include "jinja/template.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

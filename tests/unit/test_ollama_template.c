@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "llm/template.h"
+#include "jinja/template.h"
 #include "router/dialects/ollama_template.h"
 
 #include <string.h>

@@ -1,0 +1,82 @@
+/* Compiling and rendering: what the rest of the child sees of the interpreter. */
+#include "jinja/template.h"
+
+#include "jinja/compiled.h"
+#include "jinja/eval.h"
+#include "jinja/globals.h"
+#include "jinja/parse.h"
+#include "jinja/scope.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A tree takes at most some hundred times its source, so compiling never meets this limit. */
+#define COMPILED_MAX ((size_t)2048 * QN_TEMPLATE_SOURCE_MAX)
+
+qn_err qn_template_new(const char *source, size_t n, struct qn_template **out, struct qn_error *e)
+{
+    if (n > QN_TEMPLATE_SOURCE_MAX)
+        return qn_fail(e, QN_ELIMIT, "chat template of %zu bytes: the limit is %d", n,
+                       QN_TEMPLATE_SOURCE_MAX);
+    struct qn_template *t = qn_xcalloc(1, sizeof(*t));
+    t->arena = qn_arena_new(COMPILED_MAX);
+    t->source = qn_tlex_prepare(t->arena, source, n, &t->n);
+    qn_err err = qn_tparse(t, e);
+    if (!err)
+        err = qn_tscope_resolve(t, e);
+    if (err)
+        qn_template_free(t);
+    else
+        *out = t;
+    return err;
+}
+
+void qn_template_free(struct qn_template *t)
+{
+    if (!t)
+        return;
+    qn_arena_free(t->arena);
+    free(t);
+}
+
+/* Binds those members of the object that the template mentions. */
+static enum qn_tflow bind_variables(struct qn_trun *run, const struct qn_jref *vars)
+{
+    struct qn_jref it;
+    for (bool more = qn_json_first(vars, &it); more; more = qn_json_next(&it)) {
+        uint32_t symbol = qn_tsymbol_find(run->t, it.key, strlen(it.key));
+        if (symbol != QN_TSYMBOL_NONE)
+            QN_T_TRY(qn_tval_from_json(run, &it, &run->context[symbol]));
+    }
+    return QN_T_OK;
+}
+
+static enum qn_tflow render(struct qn_trun *run, const struct qn_jref *vars)
+{
+    const struct qn_template *t = run->t;
+    QN_T_TRY(qn_trun_alloc(run, (t->symbols_n + 1) * sizeof(*run->context), &run->context));
+    QN_T_TRY(qn_tglobals_bind(run));
+    QN_T_TRY(bind_variables(run, vars));
+    QN_T_TRY(qn_tframe_new(run, &t->body, NULL, &run->frame));
+    qn_tscope_enter(run, &t->body.scope);
+    return qn_texec(run, &t->nodes);
+}
+
+qn_err qn_template_render(const struct qn_template *t, const struct qn_jref *vars, int64_t wall_ms,
+                          struct qn_buf *out, struct qn_error *e)
+{
+    if (qn_json_type(vars) != QN_JSON_OBJECT)
+        return qn_fail(e, QN_EINVAL, "the variables of a chat template are an object");
+    struct qn_trun run = {.t = t, .e = e, .wall_ms = wall_ms, .steps = QN_TEMPLATE_STEPS_MAX};
+    run.arena = qn_arena_new(QN_TEMPLATE_MEMORY_MAX);
+    qn_buf_init(&run.out, QN_TEMPLATE_OUTPUT_MAX);
+    qn_err err = QN_OK;
+    if (render(&run, vars) != QN_T_OK)
+        err = run.code;
+    else if (qn_buf_add(out, run.out.data, run.out.len))
+        err = qn_fail(e, QN_ELIMIT, "the rendered chat template of %zu bytes is too long",
+                      run.out.len);
+    qn_buf_deinit(&run.out);
+    qn_arena_free(run.arena);
+    return err;
+}
