@@ -47,6 +47,14 @@ static void set(struct qn_place_load **at, struct qn_place_load *x)
     qn_place_load_unref(old);
 }
 
+/* What a load asked for holds from now on. One that asked for nothing leaves nothing to be kept, so
+ * that an unload of a model that is neither loaded nor has anything kept is told as such. */
+static void keep(struct place *p, struct qn_place_load *x)
+{
+    bool asks = x->context != QN_UNSET || x->options;
+    set(&p->kept, asks ? qn_place_load_ref(x) : NULL);
+}
+
 struct qn_place_load *qn_place_asked(const struct place *p)
 {
     struct qn_place_load *newest = NULL;
@@ -126,7 +134,7 @@ qn_err qn_place_ask(struct place *p, const struct qn_model_row *row,
         if (p->trying)
             *out = qn_place_load_ref(p->trying);
         else if (!o->at_least)
-            set(&p->kept, qn_place_load_ref(x));
+            keep(p, x);
     } else if (!err) {
         err = qn_place_want_files(&w, &why);
         if (!err)
@@ -153,8 +161,8 @@ void qn_place_load_begins(struct place *p)
 void qn_place_load_ready(struct place *p)
 {
     if (p->trying) {
-        set(&p->kept, p->trying);
-        p->trying = NULL;
+        keep(p, p->trying);
+        set(&p->trying, NULL);
     }
     for (struct qn_fair_item *i = p->waiting.oldest; i && p->with_load; i = i->newer) {
         struct qn_place_load *x = qn_lease_of(i)->load;

@@ -193,7 +193,7 @@ def test_a_client_that_leaves_while_its_engine_loads(house, kolosal):
               {"Content-Type": "application/json"})
     wait_until(kolosal.children, what="a child")
     c.close()
-    wait_until(lambda: kolosal.get("/engines").json["engines"][0]["status"] == "loaded", what="the load")
+    wait_until(lambda: [e["status"] for e in kolosal.get("/engines").json["engines"]] == ["loaded"], what="the load")
 
 
 @pytest.mark.parametrize("path", ["/v1/health", "/health", "/status"])
