@@ -196,9 +196,11 @@ int qn_cmd_status(struct qn_cli *cli, const struct qn_cli_args *a)
 
 static void add_process(struct qn_table *t, const struct qn_jref *m)
 {
-    char memory[16] = "", context[CELL_MAX] = "", busy[CELL_MAX] = "", left[24] = "";
+    char memory[16] = "", used[16] = "", context[CELL_MAX] = "", busy[CELL_MAX] = "", left[24] = "";
     if (is_there(m, "memory_bytes"))
         qn_human_bytes(number(m, "memory_bytes"), memory);
+    if (is_there(m, "resident_bytes"))
+        qn_human_bytes(number(m, "resident_bytes"), used);
     if (is_there(m, "max_context_window"))
         snprintf(context, sizeof context, "%.0f", number(m, "max_context_window"));
     if (is_there(m, "slots"))
@@ -213,15 +215,15 @@ static void add_process(struct qn_table *t, const struct qn_jref *m)
     char pid[CELL_MAX] = "";
     if (number(m, "pid") > 0) /* one that waits has no process */
         snprintf(pid, sizeof pid, "%.0f", number(m, "pid"));
-    const char *cells[] = {text(m, "model_name"), text(m, "status"), pid,  memory,
+    const char *cells[] = {text(m, "model_name"), text(m, "status"), pid,  memory, used,
                            text(m, "device"),     context,           busy, left};
     qn_table_row(t, cells);
 }
 
 int qn_cmd_ps(struct qn_cli *cli, const struct qn_cli_args *a)
 {
-    static const char *const titles[] = {"Model",  "State",   "Process", "Memory",
-                                         "Device", "Context", "Busy",    "Stays"};
+    static const char *const titles[] = {"Model",  "State",   "PID",  "Memory", "In use",
+                                         "Device", "Context", "Busy", "Stays"};
     (void)a;
     struct qn_json *doc = NULL;
     struct qn_error e;
@@ -231,7 +233,7 @@ int qn_cmd_ps(struct qn_cli *cli, const struct qn_cli_args *a)
     if (cli->json) {
         qn_print_json(&list);
     } else {
-        struct qn_table *t = qn_table_new(8, titles);
+        struct qn_table *t = qn_table_new(sizeof titles / sizeof *titles, titles);
         for (bool more = qn_json_first(&list, &it); more; more = qn_json_next(&it))
             add_process(t, &it);
         print_and_free(t);

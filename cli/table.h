@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-enum { QN_TABLE_COLUMNS_MAX = 8, QN_TABLE_WIDTH = 80 };
+enum { QN_TABLE_COLUMNS_MAX = 9, QN_TABLE_WIDTH = 80 };
 
 struct qn_table;
 

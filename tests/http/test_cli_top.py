@@ -113,9 +113,9 @@ def test_status_ps_stats(place):
         assert re.search(pattern, out, re.M), (pattern, out)
     assert json.loads(cli("status", "--json").out)["port"] == server.port
     out = cli("ps").out
-    assert re.search(r"^Model +State +Process +Memory +Device +Context +Busy +Stays$", out, re.M)
+    assert re.search(r"^Model +State +PID +Memory +In use +Device +Context +Busy +Stays$", out, re.M)
     pid = server.children()[0]
-    assert re.search(rf"^user.m +ready +{pid} +1.0 MB +cpu +1000 +0/4 +(1 h 00 min|59 min \d\d s)$", out, re.M), out
+    assert re.search(rf"^user.m +ready +{pid} +1.0 MB +\d[\d.]* \wB +cpu +1000 +0/4 +(1 h 00 min|59 min \d\d s)$", out, re.M), out
     assert [m["model_name"] for m in json.loads(cli("ps", "--json").out)] == [model]
     out = cli("stats").out
     for pattern in (r"^Time to first token +\d+\.\d{3} s$", r"^Tokens per second +\d", r"^Output tokens +3$",
