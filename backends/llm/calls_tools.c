@@ -157,8 +157,12 @@ static unsigned types_of(const struct qn_jref *root, const struct qn_jref *schem
         mask = type_named(qn_json_raw_str(&type));
     for (bool more = qn_json_first(&type, &it); more; more = qn_json_next(&it))
         mask |= type_named(qn_json_raw_str(&it));
-    if (mask)
-        return mask;
+    struct qn_jref every = qn_json_get(schema, "allOf");
+    unsigned both = QN_TYPE_ANY;
+    for (bool more = qn_json_first(&every, &it); more; more = qn_json_next(&it))
+        both &= types_of(root, &it, depth + 1, steps);
+    if (mask & both)
+        return mask & both;
     static const char *const either[] = {"anyOf", "oneOf"};
     for (size_t i = 0; i < 2; i++) {
         struct qn_jref list = qn_json_get(schema, either[i]);
@@ -170,6 +174,7 @@ static unsigned types_of(const struct qn_jref *root, const struct qn_jref *schem
     for (bool more = qn_json_first(&values, &it); more; more = qn_json_next(&it))
         mask |= type_of_value(&it);
     mask |= type_of_value(&only);
+    mask = mask ? mask & both : both;
     return mask ? mask : QN_TYPE_ANY;
 }
 

@@ -56,6 +56,9 @@ enum qn_constrain_kind {
     QN_RULE_SCHEMA, /* JSON that the schema in `text` allows */
     QN_RULE_UNTIL,  /* any text in which `text` does not occur; what follows it in the grammar
                        begins with `text` as a rule */
+    QN_RULE_BARE,   /* strings that a schema allows, without quotes and escapes. text: a JSON
+                       object of "schema", "until" (does not occur in them, as above) and "others":
+                       types (QN_TYPE_...) as which they cannot be read */
 };
 
 struct qn_constrain_rule {

@@ -143,21 +143,10 @@ static void make_key(const struct qn_constrain_source *s, struct qn_buf *key)
     }
 }
 
-/* Any text in which `marker` does not occur. */
 static qn_err add_until(struct qn_grammar *g, uint32_t rule, const char *marker, struct qn_error *e)
 {
-    const struct qn_gx *all = qn_gx_repeat(g, qn_gx_set_not(g, NULL, 0), 0, QN_REPEAT_EVER);
-    const struct qn_gx *with[3] = {all, qn_gx_text(g, marker), all};
-    struct qn_dfa any, some, none;
-    qn_err err = qn_gx_compile(all, QN_GX_UTF8, g->budget, &any, e);
-    if (err)
-        return err;
-    err = qn_gx_compile(qn_gx_seq(g, with, 3), QN_GX_UTF8, g->budget, &some, e);
-    if (!err) {
-        err = qn_dfa_subtract(&any, &some, g->budget, &none, e);
-        qn_dfa_deinit(&some);
-    }
-    qn_dfa_deinit(&any);
+    struct qn_dfa none;
+    qn_err err = qn_dfa_without(g, marker, &none, e);
     if (!err)
         g->rules[rule].body = qn_gx_dfa(g, qn_grammar_dfa(g, &none));
     return err;
@@ -179,8 +168,9 @@ static qn_err add_rules(struct qn_grammar *g, const struct qn_constrain_source *
         if (!err && g->rules[rule].body)
             err = qn_fail(e, QN_EINVAL, "the rule \"%s\" is defined a second time", r->name);
         if (!err)
-            err = r->kind == QN_RULE_UNTIL ? add_until(g, rule, r->text, e)
-                                           : qn_json_schema_add(g, rule, r->text, e);
+            err = r->kind == QN_RULE_UNTIL  ? add_until(g, rule, r->text, e)
+                  : r->kind == QN_RULE_BARE ? qn_json_schema_add_bare(g, rule, r->text, e)
+                                            : qn_json_schema_add(g, rule, r->text, e);
         if (err)
             return err;
     }

@@ -118,6 +118,10 @@ enum qn_gx_encoding {
 qn_err qn_gx_compile(const struct qn_gx *x, enum qn_gx_encoding encoding, struct qn_budget *budget,
                      struct qn_dfa *out, struct qn_error *e);
 
+/* Any text in which `marker` does not occur. QN_ELIMIT. */
+qn_err qn_dfa_without(struct qn_grammar *g, const char *marker, struct qn_dfa *out,
+                      struct qn_error *e);
+
 /* constrain_fold.c: makes every regular part of every rule an automaton, drops what can allow no
  * text. QN_EINVAL when nothing is left of the start, or a rule is not defined. */
 qn_err qn_grammar_fold(struct qn_grammar *g, struct qn_error *e);

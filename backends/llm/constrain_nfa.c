@@ -374,3 +374,21 @@ qn_err qn_gx_compile(const struct qn_gx *x, enum qn_gx_encoding encoding, struct
     free(f.found);
     return err;
 }
+
+qn_err qn_dfa_without(struct qn_grammar *g, const char *marker, struct qn_dfa *out,
+                      struct qn_error *e)
+{
+    const struct qn_gx *all = qn_gx_repeat(g, qn_gx_set_not(g, NULL, 0), 0, QN_REPEAT_EVER);
+    const struct qn_gx *with[3] = {all, qn_gx_text(g, marker), all};
+    struct qn_dfa any, some;
+    qn_err err = qn_gx_compile(all, QN_GX_UTF8, g->budget, &any, e);
+    if (err)
+        return err;
+    err = qn_gx_compile(qn_gx_seq(g, with, 3), QN_GX_UTF8, g->budget, &some, e);
+    if (!err) {
+        err = qn_dfa_subtract(&any, &some, g->budget, out, e);
+        qn_dfa_deinit(&some);
+    }
+    qn_dfa_deinit(&any);
+    return err;
+}

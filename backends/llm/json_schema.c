@@ -537,36 +537,53 @@ static const struct qn_gx *make(struct js *js, const struct conj *in)
     return x;
 }
 
+void js_begin(struct js *js, struct qn_grammar *g, const struct qn_jref *root, struct qn_error *e)
+{
+    *js = (struct js){.g = g, .e = e, .root = root, .memo_mask = 63};
+    qn_random_bytes(&js->seed, sizeof js->seed);
+    js->memo = qn_xcalloc(js->memo_mask + 1, sizeof *js->memo);
+    make_shared(js);
+}
+
+void js_finish(struct js *js)
+{
+    while (js->next_job < js->n_jobs && js_take(js, 1) && !js->g->full) {
+        struct job job = js->jobs[js->next_job++];
+        const struct qn_gx *body = make(js, &job.all);
+        js->g->rules[job.rule].body = body;
+    }
+    if (!js->err && js->g->full && js_take(js, 0))
+        js_fail(js, NULL, QN_ELIMIT, "the schema is too large");
+}
+
+qn_err js_end(struct js *js)
+{
+    for (size_t i = 0; i < js->n_aux; i++)
+        qn_json_free(js->aux[i]);
+    free(js->aux);
+    free(js->jobs);
+    free(js->memo);
+    js_sets_free(js);
+    qn_dfa_deinit(&js->plain_string);
+    qn_dfa_deinit(&js->matcher);
+    return js->err;
+}
+
 qn_err qn_json_schema_add(struct qn_grammar *g, uint32_t rule, const char *schema,
                           struct qn_error *e)
 {
     struct qn_json *doc;
+    struct js js;
     qn_err err = qn_json_parse(schema, strlen(schema), &doc, e);
     if (err)
         return err;
     struct qn_jref root = qn_json_root(doc);
-    struct js js = {.g = g, .e = e, .root = &root, .memo_mask = 63};
-    qn_random_bytes(&js.seed, sizeof js.seed);
-    js.memo = qn_xcalloc(js.memo_mask + 1, sizeof *js.memo);
-    make_shared(&js);
     struct conj all = {0};
+    js_begin(&js, g, &root, e);
     conj_add(&js, &all, &root, 0);
     g->rules[rule].body = js.err ? qn_gx_never(g) : js_rule(&js, &all);
-    while (js.next_job < js.n_jobs && js_take(&js, 1) && !g->full) {
-        struct job job = js.jobs[js.next_job++];
-        const struct qn_gx *body = make(&js, &job.all);
-        g->rules[job.rule].body = body;
-    }
-    if (!js.err && g->full && js_take(&js, 0))
-        js_fail(&js, NULL, QN_ELIMIT, "the schema is too large");
-    for (size_t i = 0; i < js.n_aux; i++)
-        qn_json_free(js.aux[i]);
-    free(js.aux);
-    free(js.jobs);
-    free(js.memo);
-    js_sets_free(&js);
-    qn_dfa_deinit(&js.plain_string);
-    qn_dfa_deinit(&js.matcher);
+    js_finish(&js);
+    err = js_end(&js);
     qn_json_free(doc);
-    return js.err;
+    return err;
 }

@@ -15,4 +15,9 @@
 qn_err qn_json_schema_add(struct qn_grammar *g, uint32_t rule, const char *schema,
                           struct qn_error *e);
 
+/* The rule allows the strings that a schema allows, as QN_RULE_BARE says. QN_EUNSUPPORTED also for
+ * what is only guaranteed between quotes. */
+qn_err qn_json_schema_add_bare(struct qn_grammar *g, uint32_t rule, const char *json,
+                               struct qn_error *e);
+
 #endif

@@ -75,6 +75,7 @@ struct js {
     struct memo *memo;
     size_t memo_mask, n_memo;
     size_t work;             /* comparisons of branches so far */
+    bool bare;               /* strings stand without quotes and escapes */
     struct listed_set *sets; /* of long enums, by the list's node: [sets_mask + 1] */
     size_t n_sets, sets_mask;
     uint64_t seed; /* of their hashes: values are foreign */
@@ -102,6 +103,11 @@ struct facts {
 };
 
 /* json_schema.c */
+/* Of a schema that stays until js_end, which frees what was made and returns the error. */
+void js_begin(struct js *js, struct qn_grammar *g, const struct qn_jref *root, struct qn_error *e);
+/* Makes the rules that were asked for. */
+void js_finish(struct js *js);
+qn_err js_end(struct js *js);
 /* Records the failure (the first one counts) at ref: "path: text". Returns false. */
 bool js_fail(struct js *js, const struct qn_jref *ref, qn_err code, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
@@ -155,6 +161,8 @@ const struct qn_gx *js_string(struct js *js, const struct conj *c, const struct 
 /* Quoted texts that satisfy the conjunction. formats: whether "format" counts. */
 qn_err js_string_dfa(struct js *js, const struct conj *c, const struct facts *f, bool formats,
                      struct qn_dfa *out, struct qn_error *e);
+/* How the characters of strings are written. */
+enum qn_gx_encoding js_encoding(const struct js *js);
 /* A quote, what the automaton accepts, a quote. Takes *inner. */
 qn_err js_quote_dfa(struct js *js, struct qn_dfa *inner, struct qn_dfa *out, struct qn_error *e);
 /* One string, quoted, as it is written here. */

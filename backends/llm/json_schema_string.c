@@ -85,11 +85,16 @@ static qn_err combine(struct js *js, struct qn_dfa *all, struct qn_dfa *one, boo
     return err;
 }
 
+enum qn_gx_encoding js_encoding(const struct js *js)
+{
+    return js->bare ? QN_GX_UTF8 : QN_GX_JSON;
+}
+
 static qn_err add_pattern(struct js *js, const char *pattern, bool subtract, struct qn_dfa *all,
                           struct qn_error *e)
 {
     struct qn_dfa one;
-    qn_err err = qn_regex_compile(pattern, QN_GX_JSON, js->g->budget, &one, e);
+    qn_err err = qn_regex_compile(pattern, js_encoding(js), js->g->budget, &one, e);
     return err ? err : combine(js, all, &one, subtract, e);
 }
 
@@ -97,7 +102,7 @@ static qn_err add_pattern(struct js *js, const char *pattern, bool subtract, str
 static qn_err exclude(struct js *js, const char *text, struct qn_dfa *all, struct qn_error *e)
 {
     struct qn_dfa one;
-    qn_err err = qn_gx_compile(qn_gx_text(js->g, text), QN_GX_JSON, js->g->budget, &one, e);
+    qn_err err = qn_gx_compile(qn_gx_text(js->g, text), js_encoding(js), js->g->budget, &one, e);
     return err ? err : combine(js, all, &one, true, e);
 }
 
@@ -185,14 +190,18 @@ qn_err js_string_dfa(struct js *js, const struct conj *c, const struct facts *f,
         struct qn_dfa one;
         const struct qn_gx *length =
             qn_gx_repeat(js->g, qn_gx_set_not(js->g, NULL, 0), f->min_length, f->max_length);
-        err = qn_gx_compile(length, QN_GX_JSON, js->g->budget, &one, e);
+        err = qn_gx_compile(length, js_encoding(js), js->g->budget, &one, e);
         if (!err)
             err = combine(js, &all, &one, false, e);
     }
     for (size_t i = 0; i < c->n && !err; i++)
         err = add_not(js, c->v[i].ref, &all, e);
-    if (!err)
+    if (!err && !js->bare)
         return js_quote_dfa(js, &all, out, e);
+    if (!err) {
+        *out = all;
+        return QN_OK;
+    }
     qn_dfa_deinit(&all);
     return err;
 }

@@ -468,6 +468,113 @@ static void strict_tools(void **state)
     qn_constrainer_free(c);
 }
 
+/* One strict tool with these members of its parameters' schema, in a syntax with a tag for each. */
+static qn_err strict_tags(struct qn_constrainer *c, const char *members,
+                          struct qn_constraint **made, struct qn_error *e)
+{
+    struct qn_job job;
+    struct qn_tools *tools;
+    struct qn_buf b;
+    qn_job_init(&job);
+    qn_buf_init(&b, 1 << 16);
+    qn_buf_fmt(&b,
+               "[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"strict\":true,"
+               "\"parameters\":{\"type\":\"object\",%s}}}]",
+               members);
+    assert_int_equal(qn_tools_new(qn_buf_cstr(&b), &tools, NULL), QN_OK);
+    struct qn_forcing f = {.syntax =
+                               qn_syntax_find("<tool_call><function=f><parameter=p>", NULL, NULL),
+                           .tools = tools};
+    assert_int_equal(f.syntax.call->writing->arguments, QN_WRITE_TAGS);
+    *made = NULL;
+    qn_err err = qn_force(c, &job, &f, made, e);
+    qn_tools_free(tools);
+    qn_buf_deinit(&b);
+    return err;
+}
+
+#define P(schema) "\"properties\":{\"a\":" schema "},\"required\":[\"a\"]"
+
+/* Strings stand there without quotes: what the schema says of them holds, and none of them is read
+ * as a value of another type. */
+static void strict_tags_hold_values(void **state)
+{
+    static const struct {
+        const char *members;
+        const char *good[4], *bad[4];
+    } rows[] = {
+        {P("{\"type\":\"string\",\"maxLength\":3}"),
+         {"abc", "", "\xc3\xa9\"<"},
+         {"abcd", "a\n</parameter>"}},
+        {P("{\"type\":\"string\",\"pattern\":\"^[0-9]{2}$\"}"), {"12"}, {"1", "123", "ab"}},
+        {P("{\"type\":\"string\",\"minLength\":2,\"enum\":[\"a\",\"bc\"]}"), {"bc"}, {"a", "b"}},
+        {P("{\"anyOf\":[{\"type\":\"string\",\"maxLength\":4},{\"type\":\"null\"}]}"),
+         {"abc", "null", "5"},
+         {"abcde", "None "}},
+        {P("{\"type\":[\"integer\",\"string\"],\"minimum\":10}"),
+         {"12", "5x", "x"},
+         {"5", "5.5", " 7"}},
+        {P("{\"allOf\":[{\"type\":\"string\"}],\"const\":\"x\"}"), {"x"}, {"\"x\"", "y"}},
+        {"\"properties\":{\"a\":{\"$ref\":\"#/$defs/s\"}},\"required\":[\"a\"],"
+         "\"$defs\":{\"s\":{\"type\":\"string\",\"format\":\"uuid\"}}",
+         {"123e4567-e89b-12d3-a456-426614174000"},
+         {"1"}},
+    };
+    struct qn_constrainer *c = constrainer();
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct qn_constraint *made;
+        struct qn_error e = {0};
+        if (strict_tags(c, rows[i].members, &made, &e))
+            fail_msg("%s: %s", rows[i].members, e.message);
+        for (int bad = 0; bad < 2; bad++) {
+            const char *const *values = bad ? rows[i].bad : rows[i].good;
+            for (size_t k = 0; k < 4 && values[k]; k++) {
+                char text[300];
+                snprintf(text, sizeof text,
+                         "<tool_call>\n<function=f>\n<parameter=a>\n%s\n</parameter>\n</function>\n"
+                         "</tool_call>",
+                         values[k]);
+                if (accepts(made, text) != !bad)
+                    fail_msg("%s: %s", rows[i].members, values[k]);
+            }
+        }
+        qn_constraint_unref(made);
+    }
+    qn_constrainer_free(c);
+}
+
+/* What cannot be held where each argument has a tag of its own is refused by name. */
+static void strict_tags_refuse_the_rest(void **state)
+{
+    static const struct {
+        const char *members, *says; /* says NULL: it holds */
+    } rows[] = {
+        {P("{\"type\":\"string\"}") ",\"minProperties\":1", NULL},
+        {P("{\"type\":\"string\"}") ",\"minProperties\":2", "f: minProperties"},
+        {"\"properties\":{\"a\":{},\"b\":{}},\"maxProperties\":1", "f: maxProperties"},
+        {P("{\"type\":\"string\"}") ",\"if\":{\"properties\":{\"a\":{\"const\":\"x\"}}},"
+                                    "\"then\":{\"required\":[\"b\"]}",
+         "f: if"},
+        {P("{\"type\":\"string\"}") ",\"dependentRequired\":{\"a\":[\"b\"]}", "dependentRequired"},
+        {"\"properties\":{\"a\\nb\":{\"type\":\"string\"}}", "the name of a property"},
+        {"\"properties\":{},\"required\":[\"z\"]", "f: required"},
+        {P("{\"oneOf\":[{\"type\":\"string\",\"maxLength\":3},{\"type\":\"null\"}]}"), "oneOf"},
+    };
+    struct qn_constrainer *c = constrainer();
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct qn_constraint *made;
+        struct qn_error e = {0};
+        qn_err err = strict_tags(c, rows[i].members, &made, &e);
+        if (err != (rows[i].says ? QN_EUNSUPPORTED : QN_OK) ||
+            (rows[i].says && !strstr(e.message, rows[i].says)))
+            fail_msg("%s: %s", rows[i].members, e.message);
+        qn_constraint_unref(made);
+    }
+    qn_constrainer_free(c);
+}
+
 /* Tools whose schemas are more than a constraint may be are refused; definitions that nothing
  * refers to count once at most. */
 static void too_much(void **state)
@@ -515,6 +622,8 @@ int main(void)
         cmocka_unit_test(calls_by_hand),
         cmocka_unit_test(answers_by_schema),
         cmocka_unit_test(strict_tools),
+        cmocka_unit_test(strict_tags_hold_values),
+        cmocka_unit_test(strict_tags_refuse_the_rest),
         cmocka_unit_test(too_much),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
