@@ -176,9 +176,7 @@ static int list(const struct qn_cli *cli, bool live)
         } else if (qn_json_count(&jobs) == 0) {
             puts("No downloads");
         } else {
-            size_t width = qn_screen_width(stdout);
-            running =
-                write_jobs(&jobs, width > QN_TABLE_WIDTH ? width : QN_TABLE_WIDTH, live, &out);
+            running = write_jobs(&jobs, qn_screen_width(stdout), live, &out);
             drawn = draw(&out, drawn, live && running);
         }
         qn_buf_deinit(&out);

@@ -246,8 +246,8 @@ int qn_commands_unknown(const struct qn_cli *cli, const char *name)
     struct qn_near near = qn_near_begin(name);
     for (size_t i = 0; i < COMMANDS; i++)
         qn_near_offer(&near, table[i].name, table[i].name);
-    return qn_cli_misused(cli, "there is no command '%.100s'%s%s%s: `quince help` lists them", name,
-                          near.found ? "; did you mean '" : "", near.found ? near.found : "",
+    return qn_cli_misused(cli, "there is no command '%.100s'%s%s%s (`quince help` lists them)",
+                          name, near.found ? "; did you mean '" : "", near.found ? near.found : "",
                           near.found ? "'?" : "");
 }
 

@@ -98,6 +98,37 @@ size_t qn_table_fit(struct qn_buf *out, const char *s, size_t width)
     return head + 1 + tail;
 }
 
+static void write_spaces(struct qn_buf *out, size_t n)
+{
+    while (n--)
+        qn_buf_char(out, ' ');
+}
+
+/* Where the columns have no room beside each other: each row's first cell on a line of its own, the
+ * others below it with their titles. */
+static void write_blocks(const struct qn_table *t, size_t width, struct qn_buf *out)
+{
+    size_t titles = 0;
+    for (size_t c = 1; c < t->columns; c++) {
+        size_t n = columns_of(t->cells[c]);
+        titles = n > titles ? n : titles;
+    }
+    size_t begin = GAP + titles + GAP, room = width > begin ? width - begin : 1;
+    for (size_t r = 1; r < t->rows; r++) {
+        char *const *row = t->cells + r * t->columns;
+        qn_table_fit(out, row[0], width);
+        qn_buf_char(out, '\n');
+        for (size_t c = 1; c < t->columns; c++) {
+            if (!row[c][0])
+                continue;
+            write_spaces(out, GAP);
+            write_spaces(out, titles + GAP - qn_table_fit(out, t->cells[c], titles));
+            qn_table_fit(out, row[c], room);
+            qn_buf_char(out, '\n');
+        }
+    }
+}
+
 void qn_table_write(const struct qn_table *t, size_t width, struct qn_buf *out)
 {
     size_t widths[QN_TABLE_COLUMNS_MAX] = {0};
@@ -112,6 +143,11 @@ void qn_table_write(const struct qn_table *t, size_t width, struct qn_buf *out)
             last = widths[c];
         widths[c] = widths[c] > WIDEST_OTHER ? WIDEST_OTHER : widths[c];
         others += widths[c] + GAP;
+    }
+    if (width < QN_TABLE_WIDTH && t->columns > 2 &&
+        others + (widths[0] < NARROWEST ? widths[0] : NARROWEST) > width) {
+        write_blocks(t, width, out);
+        return;
     }
     size_t room = others + NARROWEST < width ? width - others : NARROWEST;
     widths[0] = widths[0] > room ? room : widths[0];
@@ -134,9 +170,8 @@ void qn_table_write(const struct qn_table *t, size_t width, struct qn_buf *out)
 void qn_table_print(const struct qn_table *t)
 {
     struct qn_buf text;
-    size_t width = qn_screen_width(stdout);
     qn_buf_init(&text, SIZE_MAX - 1);
-    qn_table_write(t, width > QN_TABLE_WIDTH ? width : QN_TABLE_WIDTH, &text);
+    qn_table_write(t, qn_screen_width(stdout), &text);
     fwrite(qn_buf_cstr(&text), 1, text.len, stdout);
     qn_buf_deinit(&text);
 }

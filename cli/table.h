@@ -1,6 +1,7 @@
 /* Tables for terminals of 80 columns: the first column gives way, the others are as wide as they
- * need to be, within reason; room that is left goes to the last one. Widths are columns of the
- * terminal, not bytes or characters. */
+ * need to be, within reason; room that is left goes to the last one. Where a narrower terminal has
+ * no room for the columns, each row becomes a block of lines. Widths are columns of the terminal,
+ * not bytes or characters. */
 #ifndef QN_CLI_TABLE_H
 #define QN_CLI_TABLE_H
 
@@ -15,7 +16,7 @@ struct qn_table;
 struct qn_table *qn_table_new(size_t columns, const char *const *titles);
 void qn_table_row(struct qn_table *t, const char *const *cells); /* copied; NULL is "" */
 void qn_table_write(const struct qn_table *t, size_t width, struct qn_buf *out);
-/* On stdout; wider than QN_TABLE_WIDTH only on a terminal that is. */
+/* On stdout, as wide as the terminal; QN_TABLE_WIDTH where there is none. */
 void qn_table_print(const struct qn_table *t);
 /* s in at most `width` columns: what is too long loses its middle. Returns the columns used. What
  * must not be shown becomes '?'. */

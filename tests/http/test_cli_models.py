@@ -5,6 +5,7 @@ import pathlib
 import re
 import subprocess
 import time
+import unicodedata
 
 import pytest
 from cli_kit import QUINCE, Cli, Stub, Terminal, environment
@@ -336,3 +337,27 @@ def test_a_use_is_known_at_once(house, tmp_path):
     assert cli("delete", model, "--yes").returncode == 0
     house.model(server, "m")
     assert used()[model] == 0
+
+
+def columns(line):
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_lines_fit_the_terminal(tmp_path, stub, width):
+    wide = model("\u65e5\u672c\u8a9e\u30e2\u30c7\u30eb" * 6, size_bytes=381000000, parameters=596049920, quantization="Q4_0",
+                 last_use=1763000000, loaded=True)
+    jobs = [{"id": "1", "model_name": wide["id"], "status": "paused", "phase": "", "bytes_total": 1000,
+             "bytes_downloaded": 500}]
+    loaded = [{"model_name": wide["id"], "type": "llm", "status": "ready", "device": "cpu", "recipe": "llamacpp",
+               "pid": 12345, "memory_bytes": 381000000, "max_context_window": 40960, "slots": 4, "requests_running": 1,
+               "unloads_in_seconds": 300}]
+    server = stub(models(wide, HERE) | {"GET /api/v1/downloads": jobs,
+                                        "GET /api/v1/health": {"all_models_loaded": loaded}})
+    for command in (("list",), ("downloads", "--once"), ("ps",)):
+        t = Terminal(Cli(tmp_path, server.port), *command, columns=width)
+        assert t.status() == 0
+        lines = t.screen.replace("\r", "").splitlines()
+        assert any("\u65e5" in line and "\u2026" in line for line in lines), lines
+        assert all(columns(line) <= width for line in lines if "can be downloaded" not in line), lines
+        assert "\x1b" not in t.screen

@@ -64,6 +64,22 @@ static void the_last_column_takes_what_is_left(void **state)
                  "Model  Size    Last\ntiny   1.0 MB  chat, v\u2026asoning\n");
 }
 
+static void a_narrow_terminal_gets_blocks(void **state)
+{
+    (void)state;
+    /* 12 for the name, 2 + 6 and 2 + 5 for the others make 27. */
+    assert_table(26, (const char *const[]){"user.Long-Model-Name-Q4_K_M", "1.0 MB", "never"},
+                 "user.Long-Mod\u2026-Name-Q4_K_M\n  Size  1.0 MB\n  Last  never\n");
+    assert_table(27, (const char *const[]){"user.Long-Model-Name-Q4_K_M", "1.0 MB", "never"},
+                 "Model         Size    Last\nuser.L\u20264_K_M  1.0 MB  never\n");
+    /* Wide characters: 9 of 18 columns and the title leave 12 of 20, of which 5 and the ellipsis.
+     */
+    assert_table(20,
+                 (const char *const[]){"\u65e5\u672c\u8a9e", NULL,
+                                       "\u65e5\u672c\u8a9e\u30e2\u30c7\u30eb\u306e\u540d\u524d"},
+                 "\u65e5\u672c\u8a9e\n  Last  \u65e5\u672c\u8a9e\u2026\u540d\u524d\n");
+}
+
 static void no_line_is_too_wide(void **state)
 {
     (void)state;
@@ -142,6 +158,7 @@ int main(void)
         cmocka_unit_test(columns_stand_under_each_other),
         cmocka_unit_test(long_names_lose_their_middle),
         cmocka_unit_test(the_last_column_takes_what_is_left),
+        cmocka_unit_test(a_narrow_terminal_gets_blocks),
         cmocka_unit_test(no_line_is_too_wide),
         cmocka_unit_test(hostile_names_are_disarmed),
         cmocka_unit_test(glyphs),
