@@ -3,6 +3,8 @@
 
 #include "base/rand.h"
 #include "base/str.h"
+#include "router/auth.h"
+#include "router/hide_paths.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -229,9 +231,27 @@ enum qn_family qn_request_family(const struct qn_http *h)
     return family;
 }
 
-void qn_answer_problem(struct qn_http *h, const struct qn_problem *p)
+void qn_problem_hide(struct qn_problem *p, struct qn_problem_hidden *h)
 {
+    h->error = *p->error;
+    qn_hide_paths(p->error->message, h->error.message, sizeof h->error.message);
+    p->error = &h->error;
+    if (!p->evidence)
+        return;
+    h->evidence = *p->evidence;
+    h->evidence.error = h->error;
+    h->evidence.log[0] = '\0';
+    p->evidence = &h->evidence;
+}
+
+void qn_answer_problem(struct qn_http *h, const struct qn_problem *problem)
+{
+    struct qn_problem shown = *problem;
+    struct qn_problem_hidden hidden;
+    const struct qn_problem *p = &shown;
     struct qn_buf body;
+    if (!qn_auth_sees_inside(h))
+        qn_problem_hide(&shown, &hidden);
     qn_buf_init(&body, BODY_MAX);
     qn_problem_body(p, qn_request_family(h), &body);
     int status = qn_problem_status(p);

@@ -32,6 +32,14 @@ int qn_problem_status(const struct qn_problem *p);
  */
 void qn_problem_words(const struct qn_problem *p, char out[static QN_EVIDENCE_WORDS_MAX]);
 
+/* The same problem as it is told to a client who is no admin: of files their names without folders,
+ * and of a process nothing that it has printed. *p points into *h afterwards. */
+struct qn_problem_hidden {
+    struct qn_error error;
+    struct qn_evidence evidence;
+};
+void qn_problem_hide(struct qn_problem *p, struct qn_problem_hidden *h);
+
 /* Appends the whole body. */
 void qn_problem_body(const struct qn_problem *p, enum qn_family family, struct qn_buf *out);
 

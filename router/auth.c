@@ -265,19 +265,26 @@ void qn_auth_visit_socket(const struct qn_http_upgrade *u, struct qn_visit *v,
     };
 }
 
+/* What is kept with a request that was admitted. */
+struct about {
+    const struct qn_auth *auth;
+    bool has_key;
+    struct qn_key key;
+};
+
 enum qn_verdict qn_auth_admit(const struct qn_auth *a, struct qn_http *h, const struct qn_visit *v,
                               enum qn_route_class class)
 {
     const struct qn_key_row *row;
     enum qn_verdict verdict = qn_auth_enter(a, v, class, &row);
-    if (row) { /* keys may go while their requests run */
-        struct qn_key *key = qn_arena_alloc(qn_http_arena(h), sizeof *key);
-        *key = (struct qn_key){.id = row->id,
-                               .name = qn_arena_strdup(qn_http_arena(h), row->name),
-                               .admin = row->admin,
-                               .shared = row->fixed};
-        qn_http_set_about(h, key);
-    }
+    struct about *about = qn_arena_alloc(qn_http_arena(h), sizeof *about);
+    *about = (struct about){.auth = a, .has_key = row != NULL};
+    if (row) /* keys may go while their requests run */
+        about->key = (struct qn_key){.id = row->id,
+                                     .name = qn_arena_strdup(qn_http_arena(h), row->name),
+                                     .admin = row->admin,
+                                     .shared = row->fixed};
+    qn_http_set_about(h, about);
     return verdict;
 }
 
@@ -299,7 +306,17 @@ void qn_auth_caller(const struct qn_auth *a, const struct qn_http *h, struct qn_
 
 const struct qn_key *qn_auth_key(const struct qn_http *h)
 {
-    return qn_http_about(h);
+    const struct about *about = qn_http_about(h);
+    return about && about->has_key ? &about->key : NULL;
+}
+
+bool qn_auth_sees_inside(const struct qn_http *h)
+{
+    const struct about *about = qn_http_about(h);
+    struct qn_caller caller = {0};
+    if (about)
+        qn_auth_caller(about->auth, h, &caller);
+    return caller.admin;
 }
 
 bool qn_auth_is_stranger(const struct qn_auth *a, const struct qn_http *h)

@@ -81,6 +81,10 @@ void qn_auth_caller_of(const struct qn_auth *a, const struct qn_visit *v, struct
 /* The key a request has shown, NULL: none or a wrong one. It lives as long as the request. */
 const struct qn_key *qn_auth_key(const struct qn_http *h);
 
+/* The client of an admitted request may be told paths of files and what models' processes print: an
+ * admin. */
+bool qn_auth_sees_inside(const struct qn_http *h);
+
 /* A proxy says that it passes the request on for somebody, who may be anywhere. */
 bool qn_auth_is_relayed(const struct qn_http *h);
 

@@ -208,6 +208,9 @@ static void fail(struct run *r, const struct qn_error *e, bool loading)
                                       &p, &own);
         qn_series_add(r->meter.series, r->late ? QN_M_TIMED_OUT : QN_M_QUEUE_REFUSED, 1);
     }
+    struct qn_problem_hidden hidden;
+    if (!r->caller.admin)
+        qn_problem_hide(&p, &hidden);
     if (r->dialect->reword)
         r->dialect->reword(&r->rq, &p, &words);
     int status = qn_problem_status(&p);

@@ -4,6 +4,7 @@
 
 #include "base/rand.h"
 #include "base/str.h"
+#include "router/hide_paths.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -242,6 +243,7 @@ int64_t qn_logs_read(struct qn_logs *l, int64_t *next, int64_t last, const struc
 {
     int64_t lost = 0;
     bool more = true;
+    char line[QN_LOGS_LINE_MAX + 1];
     pthread_mutex_lock(&l->lock);
     int64_t first = first_kept(l);
     if (*next < first) {
@@ -252,8 +254,13 @@ int64_t qn_logs_read(struct qn_logs *l, int64_t *next, int64_t last, const struc
         last = l->last;
     while (more && *next <= last) {
         struct qn_logs_entry e = entry_at(l, (*next)++);
-        if (qn_logs_wanted(f, &e))
-            more = fn(ctx, &e);
+        if (!qn_logs_wanted(f, &e))
+            continue;
+        if (f && f->owner) {
+            qn_hide_paths(e.line, line, sizeof line);
+            e.line = line;
+        }
+        more = fn(ctx, &e);
     }
     pthread_mutex_unlock(&l->lock);
     return lost;

@@ -58,7 +58,8 @@ struct qn_logs_filter {
     /* Both NULL: all; else those of these models' processes, and those of others that name one of
      * them as model=NAME. */
     const char *models[2];
-    const char *owner;      /* NULL: everybody's lines; else this owner's alone */
+    const char
+        *owner; /* NULL: everybody's lines; else this owner's alone, without paths of files */
     enum qn_log_level most; /* QN_LOG_DEBUG: all; QN_LOG_WARN: errors and warnings */
 };
 bool qn_logs_wanted(const struct qn_logs_filter *f, const struct qn_logs_entry *entry);

@@ -16,15 +16,18 @@ enum { COMPLETED_S = 30, BODY_MAX = 16 * 1024 * 1024 };
 
 struct listing {
     struct qn_jw w;
-    bool all;
+    bool all, paths;
     int64_t now_s;
 };
 
 static void list_one(void *ctx, const struct qn_pull_view *v)
 {
     struct listing *l = ctx;
-    if (l->all || !qn_str_eq(v->status, "completed") || v->changed_s + COMPLETED_S >= l->now_s)
-        qn_pull_view_job(v, &l->w);
+    if (l->all || !qn_str_eq(v->status, "completed") || v->changed_s + COMPLETED_S >= l->now_s) {
+        struct qn_pull_view shown = *v;
+        shown.main_ref = qn_api_shown_path(v->main_ref, l->paths);
+        qn_pull_view_job(&shown, &l->w);
+    }
 }
 
 void qn_api_downloads(struct qn_services *sv, struct qn_http *h, const char *id)
@@ -34,6 +37,7 @@ void qn_api_downloads(struct qn_services *sv, struct qn_http *h, const char *id)
     qn_buf_init(&body, BODY_MAX);
     struct listing l = {.w = qn_jw_to(&body),
                         .all = qn_str_eq(qn_http_query(h, "all"), "true"),
+                        .paths = qn_api_sees_paths(sv, h),
                         .now_s = qn_wall_ms() / 1000};
     qn_jw_arr(&l.w);
     qn_pulls_each(sv->pulls, list_one, &l);

@@ -114,9 +114,30 @@ static int64_t resolved_context(const struct qn_services *sv, const struct view 
     return trained;
 }
 
-static void answer(const struct qn_services *sv, struct qn_http *h, const struct view *v)
+/* Without the options that hold paths. */
+static const char *public_options(struct qn_http *h, const char *json)
+{
+    struct qn_buf text;
+    qn_buf_init(&text, OPTIONS_MAX);
+    struct qn_jw w = qn_jw_to(&text);
+    qn_jw_obj(&w);
+    qn_api_options_write(&w, json, false);
+    qn_jw_obj_end(&w);
+    const char *out = qn_arena_strdup(qn_http_arena(h), qn_buf_cstr(&text));
+    qn_buf_deinit(&text);
+    return out;
+}
+
+static void answer(struct qn_services *sv, struct qn_http *h, const struct view *all)
 {
     struct qn_buf body;
+    struct view shown = *all;
+    const struct view *v = &shown;
+    if (!qn_api_sees_paths(sv, h)) {
+        shown.saved = public_options(h, all->saved);
+        shown.wanted = public_options(h, all->wanted);
+        shown.defaults = public_options(h, all->defaults);
+    }
     qn_buf_init(&body, QN_API_REPLY_MAX);
     struct qn_jw w = qn_jw_to(&body);
     qn_jw_obj(&w);

@@ -23,15 +23,17 @@ static const char *state_word(const struct qn_loaded *m)
     }
 }
 
-static void write_running(struct qn_jw *w, const struct qn_loaded *m)
+/* inside: where its process is may be told. */
+static void write_running(struct qn_jw *w, const struct qn_loaded *m, bool inside)
 {
     qn_jw_obj(w);
     qn_jw_kstr(w, "model", m->name);
     qn_jw_kstr(w, "state", state_word(m));
     qn_jw_kstr(w, "type", m->type);
-    qn_jw_kstr(w, "proxy", m->status.url);
+    qn_jw_kstr(w, "proxy", inside ? m->status.url : "");
     qn_jw_ki64(w, "ttl", m->stays_ms < 0 ? 0 : (m->stays_ms + 999) / 1000); /* 0: no end */
-    qn_jw_ki64(w, "pid", m->status.pid);
+    if (inside)
+        qn_jw_ki64(w, "pid", m->status.pid);
     qn_jw_ki64(w, "requests_running", (int64_t)m->holders);
     qn_jw_ki64(w, "requests_waiting", (int64_t)m->waiting);
     qn_jw_obj_end(w);
@@ -42,6 +44,7 @@ void qn_api_running(struct qn_services *sv, struct qn_http *h, const char *id)
     struct qn_loaded loaded[QN_RESIDENTS_MAX];
     size_t n = qn_inventory_loaded(sv->inventory, loaded, QN_RESIDENTS_MAX);
     struct qn_buf body;
+    bool inside = qn_api_sees_paths(sv, h);
     (void)id;
     qn_buf_init(&body, QN_API_REPLY_MAX);
     struct qn_jw w = qn_jw_to(&body);
@@ -49,7 +52,7 @@ void qn_api_running(struct qn_services *sv, struct qn_http *h, const char *id)
     qn_jw_key(&w, "running");
     qn_jw_arr(&w);
     for (size_t i = 0; i < n; i++)
-        write_running(&w, &loaded[i]);
+        write_running(&w, &loaded[i], inside);
     qn_jw_arr_end(&w);
     qn_jw_obj_end(&w);
     qn_answer_json(h, 200, &body);

@@ -8,6 +8,8 @@
 #include "contract/backend_types.h"
 #include "router/admission.h"
 #include "router/answer.h"
+#include "router/auth.h"
+#include "router/hide_paths.h"
 #include "router/inventory.h"
 #include "router/model_choice.h"
 #include "router/upstream.h"
@@ -57,6 +59,11 @@ static void answer(struct warming *a, int status, const char *word, const char *
     qn_jw_kstr(&w, "status", word);
     if (status == 200)
         qn_jw_kbool(&w, "engine_loaded", true);
+    char shown[QN_ERROR_MESSAGE_MAX];
+    if (status != 200 && text && !qn_auth_sees_inside(h)) {
+        qn_hide_paths(text, shown, sizeof shown);
+        text = shown;
+    }
     if (key)
         qn_jw_kstr(&w, key, text);
     qn_jw_ki64(&w, "ms", qn_now_ms() - a->began_ms);

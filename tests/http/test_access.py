@@ -98,6 +98,10 @@ READS = [("GET", "/v1/models", None), ("GET", "/v1/models?show_all=true", None),
 def test_paths_are_for_admins(house):
     server = house.start(env=BOTH)
     assert register(server, fake_model(house.tmp_path), bearer(ADMIN)).status == 200
+    adapter = fake_model(house.tmp_path)
+    saved = server.post("/v1/models/user.m/options", {"lora": [{"path": str(adapter), "scale": 1}], "slots": 2},
+                        headers=bearer(ADMIN))
+    assert saved.status == 200, saved.body
     assert server.post("/v1/load", {"model_name": "user.m"}, headers=bearer(ADMIN)).status == 200
     shown = 0
     for method, path, body in READS:
@@ -105,9 +109,30 @@ def test_paths_are_for_admins(house):
             text = server.request(method, path, body, headers).body.decode()
             assert str(house.tmp_path) not in text, (path, headers, text)
         shown += str(house.tmp_path) in server.request(method, path, body, bearer(ADMIN)).body.decode()
-    assert shown >= 8
+    assert shown >= 9
+    assert server.get("/v1/models/user.m/options", headers=bearer(KEY)).json["saved"] == {"slots": 2}
     metrics = server.get("/metrics", headers=bearer(ADMIN)).body.decode()
     assert str(house.tmp_path) not in metrics and 'model_name="user.m"' in metrics  # no label, whoever asks
+
+
+def test_errors_tell_others_no_paths(house):
+    """The file has gone, and the model's process says where it was."""
+    server = house.start(env=BOTH)
+    model = fake_model(house.tmp_path)
+    assert register(server, model, bearer(ADMIN)).status == 200
+    model.unlink()
+    messages = [{"role": "user", "content": "x"}]
+    asked = [("/v1/chat/completions", {"model": "user.m", "messages": messages}), ("/v1/load", {"model_name": "user.m"}),
+             ("/api/chat", {"model": "user.m", "messages": messages}), ("/v1/responses", {"model": "user.m", "input": "x"}),
+             ("/v1/messages", {"model": "user.m", "messages": messages, "max_tokens": 5}),
+             ("/v1/health/warm?model=user.m", {})]
+    for path, body in asked:
+        reply = server.post(path, body, headers=bearer(KEY))
+        assert reply.status >= 500 and str(house.tmp_path) not in reply.body.decode(), reply.body
+        assert model.name in reply.body.decode()  # which file it is, is no secret
+        assert str(house.tmp_path) in server.post(path, body, headers=bearer(ADMIN)).body.decode(), path
+    lines = server.get("/logs", headers=bearer(KEY)).body.decode()
+    assert model.name in lines and str(house.tmp_path) not in lines
 
 
 def test_clients_names_need_a_key(house):
