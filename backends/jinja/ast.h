@@ -38,15 +38,16 @@ enum qn_tkind {
     QN_N_SPREAD,    /* *a */
     QN_N_SPREAD_KW, /* **a */
     /* statements */
-    QN_N_TEXT,         /* val */
-    QN_N_OUTPUT,       /* {{ a }}; escape */
-    QN_N_IF,           /* kids: QN_N_BRANCH ...; other: else */
-    QN_N_BRANCH,       /* a: condition; kids: body */
-    QN_N_FOR,          /* for a in b if c; kids: body; other: else; flag: recursive; loop; three scopes */
-    QN_N_SET,          /* a = b */
+    QN_N_TEXT,   /* val */
+    QN_N_OUTPUT, /* {{ a }}; escape */
+    QN_N_IF,     /* kids: QN_N_BRANCH ...; other: else */
+    QN_N_BRANCH, /* a: condition; kids: body */
+    QN_N_FOR,    /* for a in b if c; kids: body; other: else; flag: recursive; loop; three scopes */
+    QN_N_SET,    /* a = b */
     QN_N_SET_BLOCK,    /* a; b: filter or NULL; kids: body; scope */
     QN_N_MACRO,        /* a: QN_N_NAME; params; kids: body; scope */
-    QN_N_CALL_BLOCK,   /* a: QN_N_CALL, NULL for {% generation %}; params and kids: what caller() is */
+    QN_N_CALL_BLOCK,   /* a: QN_N_CALL, NULL for {% generation %}; params and kids: what caller() is
+                        */
     QN_N_FILTER_BLOCK, /* a: QN_N_FILTER without operand; kids: body; scope */
     QN_N_WITH,         /* args: target, value, ...; kids: body; scope */
     QN_N_AUTOESCAPE,   /* a; kids: body; scope */

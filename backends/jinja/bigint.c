@@ -195,8 +195,8 @@ static uint32_t divide_small(struct qn_tbig *b, uint32_t by)
 }
 
 /* Long division bit by bit. */
-static void divide_magnitude(const struct qn_tbig *a, const struct qn_tbig *b, struct qn_tbig *quotient,
-                             struct qn_tbig *rest)
+static void divide_magnitude(const struct qn_tbig *a, const struct qn_tbig *b,
+                             struct qn_tbig *quotient, struct qn_tbig *rest)
 {
     quotient->n = a->n;
     for (uint32_t bit = a->n * 32; bit-- > 0;) {

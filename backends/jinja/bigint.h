@@ -17,8 +17,9 @@ struct qn_tbig {
 /* Any of QN_T_INTEGERS. */
 void qn_tbig_load(const struct qn_tval *v, struct qn_tbig *out);
 enum qn_tflow qn_tbig_store(struct qn_trun *run, const struct qn_tbig *b, struct qn_tval *out);
-enum qn_tflow qn_tbig_from_double(struct qn_trun *run, double f, struct qn_tval *out); /* truncates */
-double qn_tbig_double(const struct qn_tbig *b); /* infinite when it is too large */
+enum qn_tflow qn_tbig_from_double(struct qn_trun *run, double f,
+                                  struct qn_tval *out); /* truncates */
+double qn_tbig_double(const struct qn_tbig *b);         /* infinite when it is too large */
 int qn_tbig_compare(const struct qn_tbig *a, const struct qn_tbig *b);
 
 enum qn_tflow qn_tbig_add(struct qn_trun *run, const struct qn_tbig *a, const struct qn_tbig *b,

@@ -18,8 +18,8 @@ static enum qn_tflow spread(struct qn_trun *run, const struct qn_tval *v, struct
     return QN_T_OK;
 }
 
-static enum qn_tflow name_argument(struct qn_trun *run, struct qn_targs *args, const struct qn_tval *key,
-                                   const struct qn_tval *v)
+static enum qn_tflow name_argument(struct qn_trun *run, struct qn_targs *args,
+                                   const struct qn_tval *key, const struct qn_tval *v)
 {
     struct qn_tval *found = NULL;
     if (key->type != QN_T_STRING)
@@ -28,11 +28,13 @@ static enum qn_tflow name_argument(struct qn_trun *run, struct qn_targs *args, c
         QN_T_TRY(qn_tdict_new(run, 4, &args->named));
     QN_T_TRY(qn_tdict_find(run, args->named, key, &found));
     if (found)
-        return qn_trun_fail(run, "got multiple values for keyword argument '%.*s'", (int)(key->n & 0xff), key->s);
+        return qn_trun_fail(run, "got multiple values for keyword argument '%.*s'",
+                            (int)(key->n & 0xff), key->s);
     return qn_tdict_set(run, args->named, key, v);
 }
 
-static enum qn_tflow spread_named(struct qn_trun *run, const struct qn_tval *v, struct qn_targs *args)
+static enum qn_tflow spread_named(struct qn_trun *run, const struct qn_tval *v,
+                                  struct qn_targs *args)
 {
     if (v->type == QN_T_UNDEFINED)
         return qn_trun_undefined(run, v);
@@ -43,7 +45,8 @@ static enum qn_tflow spread_named(struct qn_trun *run, const struct qn_tval *v, 
     return QN_T_OK;
 }
 
-enum qn_tflow qn_teval_arguments(struct qn_trun *run, const struct qn_tnodes *nodes, struct qn_targs *out)
+enum qn_tflow qn_teval_arguments(struct qn_trun *run, const struct qn_tnodes *nodes,
+                                 struct qn_targs *out)
 {
     struct qn_tlist *list = NULL;
     *out = (struct qn_targs){0};
@@ -53,7 +56,8 @@ enum qn_tflow qn_teval_arguments(struct qn_trun *run, const struct qn_tnodes *no
     for (size_t i = 0; i < nodes->n; i++) {
         const struct qn_tnode *node = nodes->v[i];
         struct qn_tval v;
-        bool inner = node->kind == QN_N_KEYWORD || node->kind == QN_N_SPREAD || node->kind == QN_N_SPREAD_KW;
+        bool inner =
+            node->kind == QN_N_KEYWORD || node->kind == QN_N_SPREAD || node->kind == QN_N_SPREAD_KW;
         QN_T_TRY(qn_teval(run, inner ? node->a : node, &v));
         if (node->kind == QN_N_SPREAD)
             QN_T_TRY(spread(run, &v, list));
@@ -69,8 +73,8 @@ enum qn_tflow qn_teval_arguments(struct qn_trun *run, const struct qn_tnodes *no
     return QN_T_OK;
 }
 
-static enum qn_tflow call_joiner(struct qn_trun *run, struct qn_tjoiner *joiner, const struct qn_targs *args,
-                                 struct qn_tval *out)
+static enum qn_tflow call_joiner(struct qn_trun *run, struct qn_tjoiner *joiner,
+                                 const struct qn_targs *args, struct qn_tval *out)
 {
     QN_T_TRY(qn_trun_args(run, args, "", 0, NULL));
     *out = joiner->used ? joiner->sep : qn_tval_cstr("");
@@ -78,8 +82,8 @@ static enum qn_tflow call_joiner(struct qn_trun *run, struct qn_tjoiner *joiner,
     return QN_T_OK;
 }
 
-enum qn_tflow qn_tval_call(struct qn_trun *run, const struct qn_tval *callee, const struct qn_targs *args,
-                           struct qn_tval *out)
+enum qn_tflow qn_tval_call(struct qn_trun *run, const struct qn_tval *callee,
+                           const struct qn_targs *args, struct qn_tval *out)
 {
     switch (callee->type) {
     case QN_T_FUNCTION:
@@ -97,8 +101,8 @@ enum qn_tflow qn_tval_call(struct qn_trun *run, const struct qn_tval *callee, co
     }
 }
 
-enum qn_tflow qn_teval_call(struct qn_trun *run, const struct qn_tnode *node, const struct qn_tval *caller,
-                            struct qn_tval *out)
+enum qn_tflow qn_teval_call(struct qn_trun *run, const struct qn_tnode *node,
+                            const struct qn_tval *caller, struct qn_tval *out)
 {
     struct qn_tval callee, name = qn_tval_cstr("caller");
     struct qn_targs args;

@@ -96,8 +96,8 @@ enum qn_tflow qn_tval_same_or_equal(struct qn_trun *run, const struct qn_tval *a
     return *out ? QN_T_OK : qn_tval_eq(run, a, b, out);
 }
 
-static enum qn_tflow eq_lists(struct qn_trun *run, const struct qn_tlist *a, const struct qn_tlist *b,
-                              bool *out)
+static enum qn_tflow eq_lists(struct qn_trun *run, const struct qn_tlist *a,
+                              const struct qn_tlist *b, bool *out)
 {
     *out = a->n == b->n;
     for (size_t i = 0; *out && i < a->n; i++)
@@ -105,8 +105,8 @@ static enum qn_tflow eq_lists(struct qn_trun *run, const struct qn_tlist *a, con
     return QN_T_OK;
 }
 
-static enum qn_tflow eq_dicts(struct qn_trun *run, const struct qn_tdict *a, const struct qn_tdict *b,
-                              bool *out)
+static enum qn_tflow eq_dicts(struct qn_trun *run, const struct qn_tdict *a,
+                              const struct qn_tdict *b, bool *out)
 {
     *out = a->n == b->n;
     for (size_t i = 0; *out && i < a->n; i++) {
@@ -150,7 +150,8 @@ static enum qn_tflow eq_same_type(struct qn_trun *run, const struct qn_tval *a,
         return eq_views(run, a, b, out);
     case QN_T_RANGE: {
         const struct qn_trange *x = a->range, *y = b->range;
-        *out = x->n == y->n && (x->n == 0 || (x->start == y->start && (x->n == 1 || x->step == y->step)));
+        *out = x->n == y->n &&
+               (x->n == 0 || (x->start == y->start && (x->n == 1 || x->step == y->step)));
         return QN_T_OK;
     }
     case QN_T_UNDEFINED:
@@ -190,7 +191,10 @@ static bool holds(enum qn_top op, int order)
 {
     if (order == 2)
         return false;
-    return op == QN_OP_LT ? order < 0 : op == QN_OP_LE ? order <= 0 : op == QN_OP_GT ? order > 0 : order >= 0;
+    return op == QN_OP_LT   ? order < 0
+           : op == QN_OP_LE ? order <= 0
+           : op == QN_OP_GT ? order > 0
+                            : order >= 0;
 }
 
 static enum qn_tflow order_lists(struct qn_trun *run, enum qn_top op, const struct qn_tlist *a,
@@ -253,7 +257,8 @@ enum qn_tflow qn_tval_in(struct qn_trun *run, const struct qn_tval *item,
         *out = item->n == 0 || memmem(container->s, container->n, item->s, item->n) != NULL;
         return qn_trun_walked(run, container->n / 4);
     }
-    if (container->type == QN_T_DICT || (container->type == QN_T_VIEW && container->kind == QN_T_KEYS)) {
+    if (container->type == QN_T_DICT ||
+        (container->type == QN_T_VIEW && container->kind == QN_T_KEYS)) {
         QN_T_TRY(qn_tdict_find(run, container->dict, item, &found));
         *out = found != NULL;
         return QN_T_OK;
@@ -366,7 +371,7 @@ static enum qn_tflow sort_part(struct sorter *s, size_t from, size_t to)
     for (size_t i = from; i < to; i++) {
         bool second = a == middle;
         if (a < middle && b < to) {
-            QN_T_TRY(qn_trun_charge(s->run, 1));
+            QN_T_TRY(qn_trun_charge(s->run, 3));
             if (s->reverse)
                 QN_T_TRY(qn_tval_order(s->run, QN_OP_LT, &s->keys[a], &s->keys[b], &second));
             else
@@ -381,8 +386,8 @@ static enum qn_tflow sort_part(struct sorter *s, size_t from, size_t to)
     return QN_T_OK;
 }
 
-enum qn_tflow qn_tval_sort(struct qn_trun *run, struct qn_tval *items, struct qn_tval *keys, size_t n,
-                           bool reverse)
+enum qn_tflow qn_tval_sort(struct qn_trun *run, struct qn_tval *items, struct qn_tval *keys,
+                           size_t n, bool reverse)
 {
     struct sorter s = {.run = run, .items = items, .keys = keys, .reverse = reverse};
     QN_T_TRY(qn_trun_alloc(run, n * sizeof *items, &s.items_to));

@@ -15,7 +15,8 @@ struct qn_tval *qn_tname_slot(struct qn_trun *run, const struct qn_tnode *name)
     return &frame->slots[name->slot];
 }
 
-static enum qn_tflow eval_name(struct qn_trun *run, const struct qn_tnode *node, struct qn_tval *out)
+static enum qn_tflow eval_name(struct qn_trun *run, const struct qn_tnode *node,
+                               struct qn_tval *out)
 {
     *out = *qn_tname_slot(run, node);
     if (out->type == QN_T_MISSING)
@@ -23,7 +24,8 @@ static enum qn_tflow eval_name(struct qn_trun *run, const struct qn_tnode *node,
     return QN_T_OK;
 }
 
-static enum qn_tflow eval_items(struct qn_trun *run, const struct qn_tnode *node, struct qn_tval *out)
+static enum qn_tflow eval_items(struct qn_trun *run, const struct qn_tnode *node,
+                                struct qn_tval *out)
 {
     struct qn_tlist *list = NULL;
     QN_T_TRY(qn_tlist_new(run, node->kids.n, &list));
@@ -36,7 +38,8 @@ static enum qn_tflow eval_items(struct qn_trun *run, const struct qn_tnode *node
     return QN_T_OK;
 }
 
-static enum qn_tflow eval_dict(struct qn_trun *run, const struct qn_tnode *node, struct qn_tval *out)
+static enum qn_tflow eval_dict(struct qn_trun *run, const struct qn_tnode *node,
+                               struct qn_tval *out)
 {
     struct qn_tdict *dict = NULL;
     QN_T_TRY(qn_tdict_new(run, node->kids.n / 2, &dict));
@@ -50,7 +53,8 @@ static enum qn_tflow eval_dict(struct qn_trun *run, const struct qn_tnode *node,
     return QN_T_OK;
 }
 
-static enum qn_tflow eval_logic(struct qn_trun *run, const struct qn_tnode *node, struct qn_tval *out)
+static enum qn_tflow eval_logic(struct qn_trun *run, const struct qn_tnode *node,
+                                struct qn_tval *out)
 {
     bool truth = false;
     QN_T_TRY(qn_teval(run, node->a, out));
@@ -62,14 +66,16 @@ static enum qn_tflow eval_logic(struct qn_trun *run, const struct qn_tnode *node
     return truth == (node->kind == QN_N_AND) ? qn_teval(run, node->b, out) : QN_T_OK;
 }
 
-static enum qn_tflow eval_ternary(struct qn_trun *run, const struct qn_tnode *node, struct qn_tval *out)
+static enum qn_tflow eval_ternary(struct qn_trun *run, const struct qn_tnode *node,
+                                  struct qn_tval *out)
 {
     bool truth = false;
     QN_T_TRY(qn_teval(run, node->b, out));
     QN_T_TRY(qn_tval_truth(run, out, &truth));
     if (truth || node->c)
         return qn_teval(run, truth ? node->a : node->c, out);
-    *out = qn_tval_hint("the inline if-expression evaluated to false and no else section was defined.");
+    *out = qn_tval_hint(
+        "the inline if-expression evaluated to false and no else section was defined.");
     return QN_T_OK;
 }
 
@@ -89,7 +95,8 @@ static enum qn_tflow compare(struct qn_trun *run, enum qn_top op, const struct q
     return qn_tval_order(run, op, a, b, out);
 }
 
-static enum qn_tflow eval_compare(struct qn_trun *run, const struct qn_tnode *node, struct qn_tval *out)
+static enum qn_tflow eval_compare(struct qn_trun *run, const struct qn_tnode *node,
+                                  struct qn_tval *out)
 {
     struct qn_tval a, b;
     bool truth = true;
@@ -102,7 +109,8 @@ static enum qn_tflow eval_compare(struct qn_trun *run, const struct qn_tnode *no
     return QN_T_OK;
 }
 
-static enum qn_tflow eval_binary(struct qn_trun *run, const struct qn_tnode *node, struct qn_tval *out)
+static enum qn_tflow eval_binary(struct qn_trun *run, const struct qn_tnode *node,
+                                 struct qn_tval *out)
 {
     struct qn_tval a, b;
     QN_T_TRY(qn_teval(run, node->a, &a));
@@ -111,7 +119,8 @@ static enum qn_tflow eval_binary(struct qn_trun *run, const struct qn_tnode *nod
 }
 
 /* a ~ b ~ c: strings of all; where text is escaped, markup as soon as one of them is. */
-static enum qn_tflow eval_concat(struct qn_trun *run, const struct qn_tnode *node, struct qn_tval *out)
+static enum qn_tflow eval_concat(struct qn_trun *run, const struct qn_tnode *node,
+                                 struct qn_tval *out)
 {
     struct qn_tlist *parts = NULL;
     bool markup = false;
@@ -135,14 +144,16 @@ static enum qn_tflow eval_concat(struct qn_trun *run, const struct qn_tnode *nod
     return QN_T_OK;
 }
 
-static enum qn_tflow eval_test(struct qn_trun *run, const struct qn_tnode *node, struct qn_tval *out)
+static enum qn_tflow eval_test(struct qn_trun *run, const struct qn_tnode *node,
+                               struct qn_tval *out)
 {
     const struct qn_ttest *test = node->builtin;
     struct qn_targs args;
     struct qn_tval v;
     bool truth = false;
     if (!test)
-        return qn_trun_fail(run, "No test named '%.*s' found.", (int)(node->val.n & 0xff), node->val.s);
+        return qn_trun_fail(run, "No test named '%.*s' found.", (int)(node->val.n & 0xff),
+                            node->val.s);
     QN_T_TRY(qn_teval(run, node->a, &v));
     QN_T_TRY(qn_teval_arguments(run, &node->args, &args));
     QN_T_TRY(test->call(run, &v, &args, &truth));
@@ -150,14 +161,15 @@ static enum qn_tflow eval_test(struct qn_trun *run, const struct qn_tnode *node,
     return QN_T_OK;
 }
 
-enum qn_tflow qn_teval_filter(struct qn_trun *run, const struct qn_tnode *node, const struct qn_tval *operand,
-                              struct qn_tval *out)
+enum qn_tflow qn_teval_filter(struct qn_trun *run, const struct qn_tnode *node,
+                              const struct qn_tval *operand, struct qn_tval *out)
 {
     const struct qn_tfilter *filter = node->builtin;
     struct qn_targs args;
     struct qn_tval v = *operand;
     if (!filter)
-        return qn_trun_fail(run, "No filter named '%.*s' found.", (int)(node->val.n & 0xff), node->val.s);
+        return qn_trun_fail(run, "No filter named '%.*s' found.", (int)(node->val.n & 0xff),
+                            node->val.s);
     if (node->a && operand->type == QN_T_MISSING)
         QN_T_TRY(qn_teval(run, node->a, &v));
     else if (node->a) /* a chain over the text of a block */
@@ -166,7 +178,8 @@ enum qn_tflow qn_teval_filter(struct qn_trun *run, const struct qn_tnode *node, 
     return filter->call(run, &v, &args, out);
 }
 
-static enum qn_tflow eval_index(struct qn_trun *run, const struct qn_tnode *node, struct qn_tval *out)
+static enum qn_tflow eval_index(struct qn_trun *run, const struct qn_tnode *node,
+                                struct qn_tval *out)
 {
     struct qn_tval object, key, part[3];
     QN_T_TRY(qn_teval(run, node->a, &object));

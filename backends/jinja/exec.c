@@ -32,15 +32,17 @@ void qn_tscope_leave(struct qn_trun *run, const struct qn_tscope *scope)
         run->frame->slots[scope->v[i].slot] = qn_tval_of(QN_T_MISSING);
 }
 
-enum qn_tflow qn_tframe_new(struct qn_trun *run, const struct qn_tbody *body, struct qn_tframe *outer,
-                            struct qn_tframe **out)
+enum qn_tflow qn_tframe_new(struct qn_trun *run, const struct qn_tbody *body,
+                            struct qn_tframe *outer, struct qn_tframe **out)
 {
+    QN_T_TRY(qn_trun_charge(run, 4));
     QN_T_TRY(qn_trun_alloc(run, sizeof **out, out));
     (*out)->outer = outer;
     return qn_trun_alloc(run, body->slots * sizeof *(*out)->slots, &(*out)->slots);
 }
 
-static enum qn_tflow unpack(struct qn_trun *run, const struct qn_tnode *target, const struct qn_tval *v)
+static enum qn_tflow unpack(struct qn_trun *run, const struct qn_tnode *target,
+                            const struct qn_tval *v)
 {
     struct qn_tcursor c;
     struct qn_tlist *items = NULL;
@@ -53,7 +55,8 @@ static enum qn_tflow unpack(struct qn_trun *run, const struct qn_tnode *target, 
     for (size_t i = 0; i < target->kids.n; i++) {
         QN_T_TRY(qn_titer_next(run, &c, &item, &more));
         if (!more)
-            return qn_trun_fail(run, "not enough values to unpack (expected %zu, got %zu)", target->kids.n, i);
+            return qn_trun_fail(run, "not enough values to unpack (expected %zu, got %zu)",
+                                target->kids.n, i);
         QN_T_TRY(qn_tlist_push(run, items, &item));
     }
     QN_T_TRY(qn_titer_next(run, &c, &item, &more));
@@ -64,7 +67,8 @@ static enum qn_tflow unpack(struct qn_trun *run, const struct qn_tnode *target, 
     return QN_T_OK;
 }
 
-enum qn_tflow qn_tassign(struct qn_trun *run, const struct qn_tnode *target, const struct qn_tval *v)
+enum qn_tflow qn_tassign(struct qn_trun *run, const struct qn_tnode *target,
+                         const struct qn_tval *v)
 {
     if (target->kind == QN_N_TUPLE)
         return unpack(run, target, v);
@@ -221,7 +225,8 @@ static enum qn_tflow exec(struct qn_trun *run, const struct qn_tnode *node)
     case QN_N_CONTINUE:
         return QN_T_CONTINUE;
     default:
-        return qn_trun_fail(run, "%.*s: there are no other templates", (int)node->val.n, node->val.s);
+        return qn_trun_fail(run, "%.*s: there are no other templates", (int)node->val.n,
+                            node->val.s);
     }
 }
 

@@ -8,8 +8,9 @@
 
 const struct qn_tfilter *qn_tfilter_find(const struct qn_tval *name)
 {
-    static const struct qn_tfilter *const tables[] = {qn_tfilters_text, qn_tfilters_html,  qn_tfilters_number,
-                                                      qn_tfilters_list, qn_tfilters_order, qn_tfilters_select};
+    static const struct qn_tfilter *const tables[] = {qn_tfilters_text,   qn_tfilters_html,
+                                                      qn_tfilters_number, qn_tfilters_list,
+                                                      qn_tfilters_order,  qn_tfilters_select};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         for (const struct qn_tfilter *f = tables[i]; f->name; f++)
             if (qn_tval_str_eq(name, f->name))
@@ -25,7 +26,8 @@ static bool all_digits(const struct qn_tval *v)
     return v->n > 0;
 }
 
-enum qn_tflow qn_tpath_new(struct qn_trun *run, const struct qn_tval *attribute, struct qn_tpath *out)
+enum qn_tflow qn_tpath_new(struct qn_trun *run, const struct qn_tval *attribute,
+                           struct qn_tpath *out)
 {
     struct qn_tval dot = qn_tval_cstr(".");
     bool ok = false;
@@ -45,8 +47,9 @@ enum qn_tflow qn_tpath_new(struct qn_trun *run, const struct qn_tval *attribute,
     return qn_tlist_push(run, out->parts, attribute);
 }
 
-enum qn_tflow qn_tpath_get(struct qn_trun *run, const struct qn_tpath *path, const struct qn_tval *item,
-                           const struct qn_tval *fallback, struct qn_tval *out)
+enum qn_tflow qn_tpath_get(struct qn_trun *run, const struct qn_tpath *path,
+                           const struct qn_tval *item, const struct qn_tval *fallback,
+                           struct qn_tval *out)
 {
     *out = *item;
     for (size_t i = 0; i < path->parts->n; i++) {

@@ -16,10 +16,12 @@ const struct qn_tfilter *qn_tfilter_find(const struct qn_tval *name); /* NULL: t
 struct qn_tpath {
     struct qn_tlist *parts; /* strings and integers */
 };
-enum qn_tflow qn_tpath_new(struct qn_trun *run, const struct qn_tval *attribute, struct qn_tpath *out);
+enum qn_tflow qn_tpath_new(struct qn_trun *run, const struct qn_tval *attribute,
+                           struct qn_tpath *out);
 /* fallback: what stands for undefined parts; NULL: nothing does. */
-enum qn_tflow qn_tpath_get(struct qn_trun *run, const struct qn_tpath *path, const struct qn_tval *item,
-                           const struct qn_tval *fallback, struct qn_tval *out);
+enum qn_tflow qn_tpath_get(struct qn_trun *run, const struct qn_tpath *path,
+                           const struct qn_tval *item, const struct qn_tval *fallback,
+                           struct qn_tval *out);
 /* A value for comparisons without case. */
 enum qn_tflow qn_tval_fold(struct qn_trun *run, const struct qn_tval *v, struct qn_tval *out);
 /* A string; fails for anything else. */

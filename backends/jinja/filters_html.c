@@ -11,7 +11,9 @@
 #include <ctype.h>
 #include <stdio.h>
 
-#define ARGS struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args, struct qn_tval *out
+#define ARGS                                                                                       \
+    struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args,                  \
+        struct qn_tval *out
 
 static enum qn_tflow do_escape(ARGS)
 {
@@ -141,7 +143,8 @@ static enum qn_tflow do_xmlattr(ARGS)
 }
 
 /* rel is a set of words: those given, nofollow and noopener, in order. */
-static enum qn_tflow rel_words(struct qn_trun *run, const struct qn_tval *given, bool nofollow, struct qn_tval *out)
+static enum qn_tflow rel_words(struct qn_trun *run, const struct qn_tval *given, bool nofollow,
+                               struct qn_tval *out)
 {
     struct qn_tval text = qn_tval_cstr(""), space = qn_tval_cstr(" "), *keys = NULL;
     struct qn_tlist *words = NULL, *kept = NULL;
@@ -176,7 +179,8 @@ static bool valid_scheme(const struct qn_tval *v)
     if (slashes > 2 || n < 3 || v->s[--n] != ':')
         return false;
     for (size_t i = 0; i < n; i++)
-        if (!isalnum((unsigned char)v->s[i]) && !strchr("_.+-", v->s[i]) && (unsigned char)v->s[i] < 128)
+        if (!isalnum((unsigned char)v->s[i]) && !strchr("_.+-", v->s[i]) &&
+            (unsigned char)v->s[i] < 128)
             return false;
     return true;
 }
@@ -205,7 +209,8 @@ static enum qn_tflow do_urlize(ARGS)
     return QN_T_OK;
 }
 
-static enum qn_tflow json_separators(struct qn_trun *run, const struct qn_tval *v, struct qn_tjson *how)
+static enum qn_tflow json_separators(struct qn_trun *run, const struct qn_tval *v,
+                                     struct qn_tjson *how)
 {
     struct qn_tlist *pair = NULL;
     QN_T_TRY(qn_titer_list(run, v, &pair));
@@ -245,8 +250,9 @@ static enum qn_tflow do_tojson(ARGS)
 }
 
 const struct qn_tfilter qn_tfilters_html[] = {
-    {"escape", do_escape},       {"e", do_escape},         {"forceescape", do_forceescape},
-    {"safe", do_safe},           {"striptags", do_striptags}, {"urlencode", do_urlencode},
-    {"xmlattr", do_xmlattr},     {"urlize", do_urlize},    {"tojson", do_tojson},
-    {NULL, NULL},
+    {"escape", do_escape},           {"e", do_escape},
+    {"forceescape", do_forceescape}, {"safe", do_safe},
+    {"striptags", do_striptags},     {"urlencode", do_urlencode},
+    {"xmlattr", do_xmlattr},         {"urlize", do_urlize},
+    {"tojson", do_tojson},           {NULL, NULL},
 };

@@ -9,7 +9,9 @@
 
 #include "base/rand.h"
 
-#define ARGS struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args, struct qn_tval *out
+#define ARGS                                                                                       \
+    struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args,                  \
+        struct qn_tval *out
 
 static enum qn_tflow do_first(ARGS)
 {
@@ -82,7 +84,8 @@ static enum qn_tflow do_reverse(ARGS)
 }
 
 /* What join puts together: all strings; escaped when one of them is markup. */
-static enum qn_tflow joined(struct qn_trun *run, struct qn_tlist *list, struct qn_tval *sep, struct qn_tval *out)
+static enum qn_tflow joined(struct qn_trun *run, struct qn_tlist *list, struct qn_tval *sep,
+                            struct qn_tval *out)
 {
     bool markup = run->autoescape && sep->type == QN_T_STRING && sep->kind == QN_T_MARKUP;
     for (size_t i = 0; i < list->n; i++) {
@@ -122,7 +125,8 @@ struct groups {
     struct qn_tval of, count, fill;
 };
 
-static enum qn_tflow next_group(struct qn_trun *run, struct qn_titer *it, struct qn_tval *out, bool *more)
+static enum qn_tflow next_group(struct qn_trun *run, struct qn_titer *it, struct qn_tval *out,
+                                bool *more)
 {
     struct groups *g = it->state;
     struct qn_tlist *list = NULL;
@@ -136,7 +140,8 @@ static enum qn_tflow next_group(struct qn_trun *run, struct qn_titer *it, struct
     return qn_titer_next(run, &it->cursor, out, more);
 }
 
-static enum qn_tflow grouped(struct qn_trun *run, const struct groups *from, const char *name, struct qn_tval *out)
+static enum qn_tflow grouped(struct qn_trun *run, const struct groups *from, const char *name,
+                             struct qn_tval *out)
 {
     struct qn_titer *it = NULL;
     struct groups *g = NULL;
@@ -151,7 +156,8 @@ static enum qn_tflow grouped(struct qn_trun *run, const struct groups *from, con
     return QN_T_OK;
 }
 
-static enum qn_tflow push_fill(struct qn_trun *run, const struct qn_tval *fill, int64_t count, struct qn_tlist *list)
+static enum qn_tflow push_fill(struct qn_trun *run, const struct qn_tval *fill, int64_t count,
+                               struct qn_tlist *list)
 {
     for (int64_t i = 0; i < count; i++) {
         QN_T_TRY(qn_trun_charge(run, 1));
@@ -160,7 +166,8 @@ static enum qn_tflow push_fill(struct qn_trun *run, const struct qn_tval *fill, 
     return QN_T_OK;
 }
 
-static enum qn_tflow build_batches(struct qn_trun *run, const struct groups *g, struct qn_tlist *out)
+static enum qn_tflow build_batches(struct qn_trun *run, const struct groups *g,
+                                   struct qn_tlist *out)
 {
     struct qn_tlist *items = NULL, *batch = NULL;
     QN_T_TRY(qn_titer_list(run, &g->of, &items));
@@ -286,7 +293,7 @@ static enum qn_tflow do_attr(ARGS)
 }
 
 const struct qn_tfilter qn_tfilters_list[] = {
-    {"first", do_first}, {"last", do_last},   {"random", do_random}, {"list", do_list}, {"reverse", do_reverse},
-    {"join", do_join},   {"batch", do_batch}, {"slice", do_slice},   {"items", do_items}, {"sum", do_sum},
-    {"attr", do_attr},   {NULL, NULL},
+    {"first", do_first},     {"last", do_last}, {"random", do_random}, {"list", do_list},
+    {"reverse", do_reverse}, {"join", do_join}, {"batch", do_batch},   {"slice", do_slice},
+    {"items", do_items},     {"sum", do_sum},   {"attr", do_attr},     {NULL, NULL},
 };

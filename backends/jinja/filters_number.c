@@ -8,7 +8,9 @@
 #include <math.h>
 #include <stdio.h>
 
-#define ARGS struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args, struct qn_tval *out
+#define ARGS                                                                                       \
+    struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args,                  \
+        struct qn_tval *out
 
 static enum qn_tflow do_abs(ARGS)
 {
@@ -20,7 +22,8 @@ static enum qn_tflow do_abs(ARGS)
         *out = qn_tval_float(fabs(self->f));
         return QN_T_OK;
     }
-    bool negative = self->type == QN_T_BIG ? self->big->negative : self->type == QN_T_INT && self->i < 0;
+    bool negative =
+        self->type == QN_T_BIG ? self->big->negative : self->type == QN_T_INT && self->i < 0;
     return qn_tval_binary(run, negative ? QN_OP_SUB : QN_OP_ADD, &zero, self, out);
 }
 
@@ -83,12 +86,13 @@ static enum qn_tflow do_float(ARGS)
 }
 
 /* ceil and floor: of value * 10 ** precision, over 10 ** precision. */
-static enum qn_tflow round_to(struct qn_trun *run, const struct qn_tval *v, const struct qn_tval *precision,
-                              bool up, struct qn_tval *out)
+static enum qn_tflow round_to(struct qn_trun *run, const struct qn_tval *v,
+                              const struct qn_tval *precision, bool up, struct qn_tval *out)
 {
     struct qn_tval ten = qn_tval_int(10), zero = qn_tval_int(0), unit, scaled, whole;
     double f = 0;
-    QN_T_TRY(qn_tval_binary(run, QN_OP_POW, &ten, precision->type == QN_T_MISSING ? &zero : precision, &unit));
+    QN_T_TRY(qn_tval_binary(run, QN_OP_POW, &ten,
+                            precision->type == QN_T_MISSING ? &zero : precision, &unit));
     QN_T_TRY(qn_tval_binary(run, QN_OP_MUL, v, &unit, &scaled));
     if (qn_tval_is(&scaled, QN_T_INTEGERS)) {
         whole = scaled;
@@ -152,7 +156,8 @@ static enum qn_tflow do_filesizeformat(ARGS)
     int i = 0;
     for (unit = base * base; i < 7 && !(bytes < unit); i++)
         unit *= base;
-    char prefix[4] = {binary && i == 0 ? 'K' : letters[i], binary ? 'i' : 'B', binary ? 'B' : '\0', '\0'};
+    char prefix[4] = {binary && i == 0 ? 'K' : letters[i], binary ? 'i' : 'B', binary ? 'B' : '\0',
+                      '\0'};
     if (isnan(bytes))
         return qn_trun_fmt(run, out, "nan %s", prefix);
     return qn_trun_fmt(run, out, "%.1f %s", base * bytes / unit, prefix);
@@ -168,8 +173,14 @@ static enum qn_tflow do_length(ARGS)
 }
 
 const struct qn_tfilter qn_tfilters_number[] = {
-    {"abs", do_abs},         {"int", do_int},       {"float", do_float},
-    {"round", do_round},     {"default", do_default}, {"d", do_default},
-    {"filesizeformat", do_filesizeformat}, {"length", do_length}, {"count", do_length},
+    {"abs", do_abs},
+    {"int", do_int},
+    {"float", do_float},
+    {"round", do_round},
+    {"default", do_default},
+    {"d", do_default},
+    {"filesizeformat", do_filesizeformat},
+    {"length", do_length},
+    {"count", do_length},
     {NULL, NULL},
 };

@@ -6,11 +6,14 @@
 #include "jinja/run.h"
 #include "jinja/text.h"
 
-#define ARGS struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args, struct qn_tval *out
+#define ARGS                                                                                       \
+    struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args,                  \
+        struct qn_tval *out
 
 /* The key of an item: what a path leads to, without case unless that matters. */
-static enum qn_tflow key_of(struct qn_trun *run, const struct qn_tpath *path, const struct qn_tval *item,
-                            const struct qn_tval *fallback, bool fold, struct qn_tval *out)
+static enum qn_tflow key_of(struct qn_trun *run, const struct qn_tpath *path,
+                            const struct qn_tval *item, const struct qn_tval *fallback, bool fold,
+                            struct qn_tval *out)
 {
     struct qn_tval v;
     QN_T_TRY(qn_tpath_get(run, path, item, fallback, &v));
@@ -18,8 +21,9 @@ static enum qn_tflow key_of(struct qn_trun *run, const struct qn_tpath *path, co
     return fold ? qn_tval_fold(run, &v, out) : QN_T_OK;
 }
 
-static enum qn_tflow keys_of(struct qn_trun *run, const struct qn_tlist *list, const struct qn_tpath *path,
-                             const struct qn_tval *fallback, bool fold, struct qn_tval **out)
+static enum qn_tflow keys_of(struct qn_trun *run, const struct qn_tlist *list,
+                             const struct qn_tpath *path, const struct qn_tval *fallback, bool fold,
+                             struct qn_tval **out)
 {
     QN_T_TRY(qn_trun_alloc(run, list->n * sizeof **out, out));
     for (size_t i = 0; i < list->n; i++)
@@ -28,8 +32,8 @@ static enum qn_tflow keys_of(struct qn_trun *run, const struct qn_tlist *list, c
 }
 
 /* Keys of several attributes are lists, which compare item by item. */
-static enum qn_tflow sort_keys(struct qn_trun *run, const struct qn_tlist *list, const struct qn_tval *attribute,
-                               bool fold, struct qn_tval **out)
+static enum qn_tflow sort_keys(struct qn_trun *run, const struct qn_tlist *list,
+                               const struct qn_tval *attribute, bool fold, struct qn_tval **out)
 {
     struct qn_tval comma = qn_tval_cstr(","), *part = NULL;
     struct qn_tlist *names = NULL;
@@ -113,7 +117,8 @@ struct unique {
     bool fold;
 };
 
-static enum qn_tflow next_unique(struct qn_trun *run, struct qn_titer *it, struct qn_tval *out, bool *more)
+static enum qn_tflow next_unique(struct qn_trun *run, struct qn_titer *it, struct qn_tval *out,
+                                 bool *more)
 {
     struct unique *u = it->state;
     struct qn_tval key, *found = NULL;
@@ -150,8 +155,8 @@ static enum qn_tflow do_unique(ARGS)
     return QN_T_OK;
 }
 
-static enum qn_tflow extreme(struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args,
-                             enum qn_top op, struct qn_tval *out)
+static enum qn_tflow extreme(struct qn_trun *run, const struct qn_tval *self,
+                             const struct qn_targs *args, enum qn_top op, struct qn_tval *out)
 {
     struct qn_tval v[2], item, key, best;
     struct qn_tpath path;
@@ -194,7 +199,8 @@ static enum qn_tflow do_groupby(ARGS)
     struct qn_tpath path;
     bool cased = false;
     QN_T_TRY(qn_trun_args(run, args, "attribute default case_sensitive", 1, v));
-    const struct qn_tval *fallback = qn_tval_is(&v[1], QN_T_BIT(QN_T_MISSING) | QN_T_BIT(QN_T_NONE)) ? NULL : &v[1];
+    const struct qn_tval *fallback =
+        qn_tval_is(&v[1], QN_T_BIT(QN_T_MISSING) | QN_T_BIT(QN_T_NONE)) ? NULL : &v[1];
     QN_T_TRY(qn_tval_truth(run, &v[2], &cased));
     QN_T_TRY(qn_tpath_new(run, &v[0], &path));
     QN_T_TRY(qn_titer_list(run, self, &list));

@@ -1,10 +1,13 @@
-/* map, select, reject, selectattr and rejectattr: generators, which look at nothing before they are asked. */
+/* map, select, reject, selectattr and rejectattr: generators, which look at nothing before they are
+ * asked. */
 #include "jinja/filters.h"
 #include "jinja/iter.h"
 #include "jinja/run.h"
 #include "jinja/tests.h"
 
-#define ARGS struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args, struct qn_tval *out
+#define ARGS                                                                                       \
+    struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args,                  \
+        struct qn_tval *out
 
 struct chooser {
     struct qn_targs args, rest; /* rest: what the filter or test gets */
@@ -26,7 +29,8 @@ static enum qn_tflow prepare_name(struct qn_trun *run, struct chooser *c, size_t
     c->test = c->mapping ? NULL : qn_ttest_find(name);
     if (!c->filter && !c->test)
         return qn_trun_fail(run, "No %s named '%.*s'.", c->mapping ? "filter" : "test",
-                            name->type == QN_T_STRING ? (int)(name->n & 0xff) : 0, name->type == QN_T_STRING ? name->s : "");
+                            name->type == QN_T_STRING ? (int)(name->n & 0xff) : 0,
+                            name->type == QN_T_STRING ? name->s : "");
     c->rest.v = c->args.v + at + 1;
     c->rest.n = c->args.n - at - 1;
     return QN_T_OK;
@@ -36,7 +40,8 @@ static enum qn_tflow prepare(struct qn_trun *run, struct chooser *c)
 {
     struct qn_tval v[2];
     struct qn_targs named = {.named = c->args.named};
-    bool attribute = c->mapping && c->args.n == 0 && c->args.named && qn_tdict_get(run, c->args.named, "attribute");
+    bool attribute = c->mapping && c->args.n == 0 && c->args.named &&
+                     qn_tdict_get(run, c->args.named, "attribute");
     if (attribute) {
         QN_T_TRY(qn_trun_args(run, &named, "attribute default", 0, v));
         c->by_attribute = true;
@@ -51,7 +56,8 @@ static enum qn_tflow prepare(struct qn_trun *run, struct chooser *c)
     return prepare_name(run, c, c->by_attribute);
 }
 
-static enum qn_tflow chosen(struct qn_trun *run, const struct chooser *c, const struct qn_tval *item, bool *out)
+static enum qn_tflow chosen(struct qn_trun *run, const struct chooser *c,
+                            const struct qn_tval *item, bool *out)
 {
     struct qn_tval v = *item;
     if (c->by_attribute)
@@ -64,7 +70,8 @@ static enum qn_tflow chosen(struct qn_trun *run, const struct chooser *c, const 
     return QN_T_OK;
 }
 
-static enum qn_tflow next_chosen(struct qn_trun *run, struct qn_titer *it, struct qn_tval *out, bool *more)
+static enum qn_tflow next_chosen(struct qn_trun *run, struct qn_titer *it, struct qn_tval *out,
+                                 bool *more)
 {
     struct chooser *c = it->state;
     bool take = false;
@@ -88,12 +95,13 @@ static enum qn_tflow next_chosen(struct qn_trun *run, struct qn_titer *it, struc
     if (c->filter)
         return c->filter->call(run, &item, &c->rest, out);
     if (c->mapping)
-        return qn_tpath_get(run, &c->path, &item, c->fallback.type == QN_T_NONE ? NULL : &c->fallback, out);
+        return qn_tpath_get(run, &c->path, &item,
+                            c->fallback.type == QN_T_NONE ? NULL : &c->fallback, out);
     return QN_T_OK;
 }
 
-static enum qn_tflow generator(struct qn_trun *run, const struct qn_tval *self, const struct chooser *from,
-                               struct qn_tval *out)
+static enum qn_tflow generator(struct qn_trun *run, const struct qn_tval *self,
+                               const struct chooser *from, struct qn_tval *out)
 {
     struct qn_titer *it = NULL;
     struct chooser *c = NULL;

@@ -10,10 +10,13 @@
 
 #include "base/str.h"
 
-#define ARGS struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args, struct qn_tval *out
+#define ARGS                                                                                       \
+    struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args,                  \
+        struct qn_tval *out
 
-static enum qn_tflow recase(struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args,
-                            enum qn_ttext_case how, struct qn_tval *out)
+static enum qn_tflow recase(struct qn_trun *run, const struct qn_tval *self,
+                            const struct qn_targs *args, enum qn_ttext_case how,
+                            struct qn_tval *out)
 {
     struct qn_tval text;
     QN_T_TRY(qn_trun_args(run, args, "", 0, NULL));
@@ -54,7 +57,8 @@ static enum qn_tflow do_title(ARGS)
         size_t n = qn_ttext_char(text.s + at, text.n - at), end = at + n;
         bool first = !begins_word(text.s + at, n) && !in_word;
         in_word = !begins_word(text.s + at, n);
-        while (in_word && !first && end < text.n && !begins_word(text.s + end, qn_ttext_char(text.s + end, text.n - end)))
+        while (in_word && !first && end < text.n &&
+               !begins_word(text.s + end, qn_ttext_char(text.s + end, text.n - end)))
             end += qn_ttext_char(text.s + end, text.n - end);
         struct qn_tval piece = qn_tval_string(text.s + at, end - at);
         QN_T_TRY(qn_ttext_recase(run, &piece, first ? QN_TEXT_UPPER : QN_TEXT_LOWER, &part));
@@ -206,9 +210,9 @@ static enum qn_tflow do_pprint(ARGS)
 }
 
 const struct qn_tfilter qn_tfilters_text[] = {
-    {"upper", do_upper},         {"lower", do_lower},         {"capitalize", do_capitalize},
-    {"title", do_title},         {"trim", do_trim},           {"string", do_string},
-    {"replace", do_replace},     {"center", do_center},       {"indent", do_indent},
-    {"truncate", do_truncate},   {"wordwrap", do_wordwrap},   {"wordcount", do_wordcount},
-    {"format", do_format},       {"pprint", do_pprint},       {NULL, NULL},
+    {"upper", do_upper},       {"lower", do_lower},       {"capitalize", do_capitalize},
+    {"title", do_title},       {"trim", do_trim},         {"string", do_string},
+    {"replace", do_replace},   {"center", do_center},     {"indent", do_indent},
+    {"truncate", do_truncate}, {"wordwrap", do_wordwrap}, {"wordcount", do_wordcount},
+    {"format", do_format},     {"pprint", do_pprint},     {NULL, NULL},
 };

@@ -13,14 +13,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The parts of a number as it is written: sign, prefix (0x), digits, and the rest (point, exponent). */
+/* The parts of a number as it is written: sign, prefix (0x), digits, and the rest (point,
+ * exponent). */
 struct parts {
     const char *sign, *prefix;
     struct qn_tval digits, rest;
 };
 
-static enum qn_tflow put_grouped(struct qn_trun *run, const struct qn_tval *digits, size_t zeros, char grouping,
-                                 size_t group)
+static enum qn_tflow put_grouped(struct qn_trun *run, const struct qn_tval *digits, size_t zeros,
+                                 char grouping, size_t group)
 {
     size_t n = digits->n + zeros;
     for (size_t i = 0; i < n; i++) {
@@ -28,7 +29,7 @@ static enum qn_tflow put_grouped(struct qn_trun *run, const struct qn_tval *digi
             QN_T_TRY(qn_trun_put(run, &grouping, 1));
         QN_T_TRY(qn_trun_put(run, i < zeros ? "0" : digits->s + i - zeros, 1));
     }
-    return qn_trun_charge(run, n / 4);
+    return qn_trun_charge(run, n);
 }
 
 static size_t grouped_len(size_t n, char grouping, size_t group)
@@ -36,7 +37,8 @@ static size_t grouped_len(size_t n, char grouping, size_t group)
     return grouping && n > 0 ? n + (n - 1) / group : n;
 }
 
-static enum qn_tflow put_parts(struct qn_trun *run, const struct parts *p, const struct qn_tspec *spec)
+static enum qn_tflow put_parts(struct qn_trun *run, const struct parts *p,
+                               const struct qn_tspec *spec)
 {
     size_t mark = run->out.len, zeros = 0;
     size_t group = spec->type && strchr("boxX", spec->type) ? 4 : 3;
@@ -46,9 +48,11 @@ static enum qn_tflow put_parts(struct qn_trun *run, const struct parts *p, const
     struct qn_tval text;
     if (spec->width > 100 * 1000)
         return qn_trun_limit(run, "a width of more than 100000");
-    while (fill_zeros && (int64_t)(around + grouped_len(p->digits.n + zeros, spec->grouping, group)) < spec->width)
+    while (fill_zeros && (int64_t)(around + grouped_len(p->digits.n + zeros, spec->grouping,
+                                                        group)) < spec->width)
         zeros++;
-    int64_t rest = spec->width - (int64_t)(around + grouped_len(p->digits.n, spec->grouping, group));
+    int64_t rest =
+        spec->width - (int64_t)(around + grouped_len(p->digits.n, spec->grouping, group));
     QN_T_TRY(qn_trun_puts(run, p->sign));
     QN_T_TRY(qn_trun_puts(run, p->prefix));
     if (align == '=' && !fill_zeros && rest > 0)
@@ -66,9 +70,13 @@ static const char *sign_text(bool negative, char sign)
     return negative ? "-" : sign == '+' ? "+" : sign == ' ' ? " " : "";
 }
 
-static enum qn_tflow put_int(struct qn_trun *run, const struct qn_tval *v, const struct qn_tspec *spec)
+static enum qn_tflow put_int(struct qn_trun *run, const struct qn_tval *v,
+                             const struct qn_tspec *spec)
 {
-    unsigned base = spec->type == 'b' ? 2 : spec->type == 'o' ? 8 : (spec->type | 0x20) == 'x' ? 16 : 10;
+    unsigned base = spec->type == 'b'            ? 2
+                    : spec->type == 'o'          ? 8
+                    : (spec->type | 0x20) == 'x' ? 16
+                                                 : 10;
     struct parts p = {.prefix = ""};
     struct qn_tval text;
     if (spec->type == 'c') {
@@ -86,13 +94,18 @@ static enum qn_tflow put_int(struct qn_trun *run, const struct qn_tval *v, const
         for (size_t i = 0; i < p.digits.n; i++)
             ((char *)p.digits.s)[i] = (char)toupper((unsigned char)p.digits.s[i]);
     if (spec->alternate)
-        p.prefix = base == 2 ? "0b" : base == 8 ? "0o" : spec->type == 'X' ? "0X" : base == 16 ? "0x" : "";
+        p.prefix = base == 2           ? "0b"
+                   : base == 8         ? "0o"
+                   : spec->type == 'X' ? "0X"
+                   : base == 16        ? "0x"
+                                       : "";
     p.sign = sign_text(negative, spec->sign);
     p.rest = qn_tval_cstr("");
     return put_parts(run, &p, spec);
 }
 
-/* Without a type, a float with a precision is written like 'g', and with a digit behind the point. */
+/* Without a type, a float with a precision is written like 'g', and with a digit behind the point.
+ */
 static void add_point(char *text, size_t size)
 {
     if (strchr(text, '.') || strchr(text, 'e') || strchr(text, 'n'))
@@ -117,7 +130,8 @@ static void float_text(double f, const struct qn_tspec *spec, char *text, size_t
         snprintf(text, size, format, precision > 0 ? precision - 1 : 0, f);
         int exponent = strchr(text, 'e') ? atoi(strchr(text, 'e') + 1) : 0;
         precision = precision > 0 ? precision : 1;
-        if (exponent >= -4 && exponent < precision - 1 + (precision == 1 && exponent == 0 ? 0 : 0)) {
+        if (exponent >= -4 &&
+            exponent < precision - 1 + (precision == 1 && exponent == 0 ? 0 : 0)) {
             snprintf(text, size, "%.*g", precision, f);
             add_point(text, size);
         } else if (exponent >= -4 && exponent < 0) {
@@ -134,7 +148,10 @@ static void float_text(double f, const struct qn_tspec *spec, char *text, size_t
         }
         return;
     }
-    snprintf(format, sizeof format, "%%%s.*%c", spec->alternate ? "#" : "", type == 'n' ? 'g' : type == '%' ? 'f' : type);
+    snprintf(format, sizeof format, "%%%s.*%c", spec->alternate ? "#" : "",
+             type == 'n'   ? 'g'
+             : type == '%' ? 'f'
+                           : type);
     snprintf(text, size, format, precision, f);
 }
 
@@ -146,6 +163,7 @@ static enum qn_tflow put_float(struct qn_trun *run, double f, const struct qn_ts
     size_t size = 400 + (spec->precision > 0 ? (size_t)spec->precision : 0);
     if (spec->precision > QN_TFORMAT_PRECISION_MAX)
         return qn_trun_limit(run, "a precision of more than %d", QN_TFORMAT_PRECISION_MAX);
+    QN_T_TRY(qn_trun_charge(run, size / 2));
     QN_T_TRY(qn_trun_alloc(run, size, &text));
     if (spec->type == '%') {
         f *= 100;
@@ -168,7 +186,8 @@ static enum qn_tflow put_float(struct qn_trun *run, double f, const struct qn_ts
     return put_parts(run, &p, &how);
 }
 
-enum qn_tflow qn_tformat_number(struct qn_trun *run, const struct qn_tval *v, const struct qn_tspec *spec)
+enum qn_tflow qn_tformat_number(struct qn_trun *run, const struct qn_tval *v,
+                                const struct qn_tspec *spec)
 {
     double f = 0;
     bool float_type = spec->type && strchr("eEfFgG%", spec->type);
@@ -183,7 +202,8 @@ enum qn_tflow qn_tformat_number(struct qn_trun *run, const struct qn_tval *v, co
     return put_float(run, f, spec);
 }
 
-enum qn_tflow qn_tformat_text(struct qn_trun *run, const char *s, size_t n, const struct qn_tspec *spec)
+enum qn_tflow qn_tformat_text(struct qn_trun *run, const char *s, size_t n,
+                              const struct qn_tspec *spec)
 {
     if (spec->precision >= 0)
         n = qn_ttext_offset(s, n, (size_t)spec->precision);
@@ -245,7 +265,8 @@ static enum qn_tflow parse_spec(struct qn_trun *run, const char *s, size_t n, st
     return QN_T_OK;
 }
 
-static enum qn_tflow format_text(struct qn_trun *run, const struct qn_tval *v, const struct qn_tspec *spec)
+static enum qn_tflow format_text(struct qn_trun *run, const struct qn_tval *v,
+                                 const struct qn_tspec *spec)
 {
     struct qn_tspec how = *spec;
     if (spec->type && spec->type != 's')
@@ -257,7 +278,8 @@ static enum qn_tflow format_text(struct qn_trun *run, const struct qn_tval *v, c
     return qn_tformat_text(run, v->s, v->n, &how);
 }
 
-enum qn_tflow qn_tformat_value(struct qn_trun *run, const struct qn_tval *v, const char *spec, size_t n)
+enum qn_tflow qn_tformat_value(struct qn_trun *run, const struct qn_tval *v, const char *spec,
+                               size_t n)
 {
     struct qn_tspec how;
     if (n == 0)
@@ -266,10 +288,12 @@ enum qn_tflow qn_tformat_value(struct qn_trun *run, const struct qn_tval *v, con
     if (v->type == QN_T_STRING)
         return format_text(run, v, &how);
     if (!qn_tval_is(v, QN_T_NUMBERS))
-        return qn_trun_fail(run, "unsupported format string passed to %s.__format__", qn_tval_class(v));
+        return qn_trun_fail(run, "unsupported format string passed to %s.__format__",
+                            qn_tval_class(v));
     if (how.type && !strchr("bcdoxXneEfFgG%", how.type))
         return qn_trun_fail(run, "Unknown format code '%c'", how.type);
-    if (how.grouping && how.type && (strchr("cn", how.type) || (how.grouping == ',' && strchr("boxX", how.type))))
+    if (how.grouping && how.type &&
+        (strchr("cn", how.type) || (how.grouping == ',' && strchr("boxX", how.type))))
         return qn_trun_fail(run, "Cannot specify '%c' with '%c'.", how.grouping, how.type);
     return qn_tformat_number(run, v, &how);
 }

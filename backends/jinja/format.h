@@ -5,11 +5,11 @@
 #include "jinja/value.h"
 
 /* format % args: a tuple's items, a dictionary's members, or one value. */
-enum qn_tflow qn_tformat_percent(struct qn_trun *run, const struct qn_tval *format, const struct qn_tval *args,
-                                 struct qn_tval *out);
+enum qn_tflow qn_tformat_percent(struct qn_trun *run, const struct qn_tval *format,
+                                 const struct qn_tval *args, struct qn_tval *out);
 /* str.format(); the sandbox's rules hold for members. */
-enum qn_tflow qn_tformat_str(struct qn_trun *run, const struct qn_tval *format, const struct qn_targs *args,
-                             struct qn_tval *out);
+enum qn_tflow qn_tformat_str(struct qn_trun *run, const struct qn_tval *format,
+                             const struct qn_targs *args, struct qn_tval *out);
 
 /* How a number or text is written: "*>+#010,.2f". */
 struct qn_tspec {
@@ -17,14 +17,17 @@ struct qn_tspec {
     size_t fill_n;
     char align, sign, grouping, type; /* '\0': not given */
     bool alternate, zero, upper;
-    int64_t width, precision;         /* negative: not given */
+    int64_t width, precision; /* negative: not given */
 };
 
 /* format(v, spec), appended to the output. */
-enum qn_tflow qn_tformat_value(struct qn_trun *run, const struct qn_tval *v, const char *spec, size_t n);
+enum qn_tflow qn_tformat_value(struct qn_trun *run, const struct qn_tval *v, const char *spec,
+                               size_t n);
 /* A number by a specification whose type is one of "bcdoxXneEfFgG%" or '\0'. */
-enum qn_tflow qn_tformat_number(struct qn_trun *run, const struct qn_tval *v, const struct qn_tspec *spec);
-enum qn_tflow qn_tformat_text(struct qn_trun *run, const char *s, size_t n, const struct qn_tspec *spec);
+enum qn_tflow qn_tformat_number(struct qn_trun *run, const struct qn_tval *v,
+                                const struct qn_tspec *spec);
+enum qn_tflow qn_tformat_text(struct qn_trun *run, const char *s, size_t n,
+                              const struct qn_tspec *spec);
 
 enum { QN_TFORMAT_PRECISION_MAX = 4000 };
 

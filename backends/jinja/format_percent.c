@@ -15,9 +15,9 @@ struct percent {
     const char *s;
     size_t n, i;
     const struct qn_tval *args;
-    size_t used;    /* items of the tuple, or 1 */
-    bool named;     /* some member was asked for by name */
-    bool escape;    /* the format is markup */
+    size_t used;           /* items of the tuple, or 1 */
+    bool named;            /* some member was asked for by name */
+    bool escape;           /* the format is markup */
     struct qn_tval picked; /* the member asked for by name */
     bool has_picked;
 };
@@ -118,7 +118,8 @@ static enum qn_tflow put_text(struct percent *p, const struct qn_tval *v, struct
 }
 
 /* The integer of %d: floats lose their fraction, of %x there may be none. */
-static enum qn_tflow whole(struct percent *p, const struct qn_tval *v, char type, struct qn_tval *out)
+static enum qn_tflow whole(struct percent *p, const struct qn_tval *v, char type,
+                           struct qn_tval *out)
 {
     if (v->type == QN_T_UNDEFINED)
         return qn_trun_undefined(p->run, v);
@@ -127,7 +128,8 @@ static enum qn_tflow whole(struct percent *p, const struct qn_tval *v, char type
         return QN_T_OK;
     }
     if (v->type != QN_T_FLOAT || type == 'x' || type == 'X' || type == 'o')
-        return qn_trun_fail(p->run, "%%%c format: an integer is required, not %s", type, qn_tval_class(v));
+        return qn_trun_fail(p->run, "%%%c format: an integer is required, not %s", type,
+                            qn_tval_class(v));
     if (!isfinite(v->f))
         return qn_trun_fail(p->run, "cannot convert float to integer");
     return qn_tbig_from_double(p->run, v->f, out);
@@ -146,7 +148,8 @@ static enum qn_tflow put_int(struct percent *p, const struct qn_tval *v, struct 
         return qn_trun_limit(p->run, "a precision of more than %d", QN_TFORMAT_PRECISION_MAX);
     if (precision >= 0) { /* at least so many digits: zeros in front, then the width */
         struct qn_tspec inner = *spec;
-        bool negative = number.type == QN_T_BIG ? number.big->negative : number.type == QN_T_INT && number.i < 0;
+        bool negative = number.type == QN_T_BIG ? number.big->negative
+                                                : number.type == QN_T_INT && number.i < 0;
         inner.fill = zero.s;
         inner.fill_n = 1;
         inner.align = '=';
@@ -208,10 +211,14 @@ static enum qn_tflow convert(struct percent *p)
     return qn_tformat_number(p->run, &number, &spec);
 }
 
-enum qn_tflow qn_tformat_percent(struct qn_trun *run, const struct qn_tval *format, const struct qn_tval *args,
-                                 struct qn_tval *out)
+enum qn_tflow qn_tformat_percent(struct qn_trun *run, const struct qn_tval *format,
+                                 const struct qn_tval *args, struct qn_tval *out)
 {
-    struct percent p = {.run = run, .s = format->s, .n = format->n, .args = args, .escape = format->kind == QN_T_MARKUP};
+    struct percent p = {.run = run,
+                        .s = format->s,
+                        .n = format->n,
+                        .args = args,
+                        .escape = format->kind == QN_T_MARKUP};
     size_t mark = run->out.len, start = 0;
     QN_T_TRY(qn_trun_walked(run, format->n));
     while (p.i < p.n) {
@@ -228,8 +235,8 @@ enum qn_tflow qn_tformat_percent(struct qn_trun *run, const struct qn_tval *form
     QN_T_TRY(qn_trun_put(run, p.s + start, p.n - start));
     /* What may be indexed by a name may be left over, and so may lists. */
     bool rest = args->type == QN_T_TUPLE ? p.used < args->list->n
-                : qn_tval_is(args, QN_T_BIT(QN_T_DICT) | QN_T_BIT(QN_T_LIST) | QN_T_BIT(QN_T_RANGE) |
-                                       QN_T_BIT(QN_T_UNDEFINED))
+                : qn_tval_is(args, QN_T_BIT(QN_T_DICT) | QN_T_BIT(QN_T_LIST) |
+                                       QN_T_BIT(QN_T_RANGE) | QN_T_BIT(QN_T_UNDEFINED))
                     ? false
                     : p.used == 0;
     if (rest)

@@ -31,11 +31,15 @@ static enum qn_tflow first_value(struct formatter *f, const char *s, size_t n, s
     bool ok = true;
     if (n == 0) {
         if (f->automatic < 0)
-            return qn_trun_fail(f->run, "cannot switch from manual field specification to automatic field numbering");
+            return qn_trun_fail(
+                f->run,
+                "cannot switch from manual field specification to automatic field numbering");
         index = qn_tval_int(f->automatic++);
     } else if (all_digits(s, n)) {
         if (f->automatic > 0)
-            return qn_trun_fail(f->run, "cannot switch from automatic field numbering to manual field specification");
+            return qn_trun_fail(
+                f->run,
+                "cannot switch from automatic field numbering to manual field specification");
         f->automatic = -1;
         QN_T_TRY(qn_tval_parse_int(f->run, s, n, 10, &ok, &index));
     } else {
@@ -71,7 +75,8 @@ static enum qn_tflow field_value(struct formatter *f, const char *s, size_t n, s
             return qn_trun_fail(f->run, "Empty attribute in format string");
         if (!member && all_digits(key.s, key.n))
             QN_T_TRY(qn_tval_parse_int(f->run, key.s, key.n, 10, &ok, &key));
-        QN_T_TRY(member ? qn_tmember_get(f->run, &object, &key, out) : qn_titem_get(f->run, &object, &key, out));
+        QN_T_TRY(member ? qn_tmember_get(f->run, &object, &key, out)
+                        : qn_titem_get(f->run, &object, &key, out));
         at += !member;
         if (!member && at < n && s[at] != '.' && s[at] != '[')
             return qn_trun_fail(f->run, "Only '.' or '[' may follow ']' in format field specifier");
@@ -130,8 +135,9 @@ static size_t field_end(const char *s, size_t n, size_t at)
 static enum qn_tflow put_format(struct formatter *f, const char *s, size_t n, int depth)
 {
     if (depth >= FIELDS_WITHIN)
-        return n && (memchr(s, '{', n) || memchr(s, '}', n)) ? qn_trun_fail(f->run, "Max string recursion exceeded")
-                                                              : qn_trun_put(f->run, s, n);
+        return n && (memchr(s, '{', n) || memchr(s, '}', n))
+                   ? qn_trun_fail(f->run, "Max string recursion exceeded")
+                   : qn_trun_put(f->run, s, n);
     for (size_t at = 0; at < n;) {
         size_t start = at;
         while (at < n && s[at] != '{' && s[at] != '}')
@@ -157,8 +163,8 @@ static enum qn_tflow put_format(struct formatter *f, const char *s, size_t n, in
     return QN_T_OK;
 }
 
-enum qn_tflow qn_tformat_str(struct qn_trun *run, const struct qn_tval *format, const struct qn_targs *args,
-                             struct qn_tval *out)
+enum qn_tflow qn_tformat_str(struct qn_trun *run, const struct qn_tval *format,
+                             const struct qn_targs *args, struct qn_tval *out)
 {
     struct formatter f = {.run = run, .args = args, .escape = format->kind == QN_T_MARKUP};
     size_t mark = run->out.len;

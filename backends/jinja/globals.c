@@ -13,7 +13,9 @@
 
 enum { RANGE_MAX = 100000, TIME_TEXT_MAX = 4096 };
 
-#define ARGS struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args, struct qn_tval *out
+#define ARGS                                                                                       \
+    struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args,                  \
+        struct qn_tval *out
 
 static enum qn_tflow call_range(ARGS)
 {
@@ -39,7 +41,8 @@ static enum qn_tflow call_range(ARGS)
         width = (uint64_t)r->start - (uint64_t)r->stop;
     uint64_t n = width ? (width - 1) / step + 1 : 0;
     if (n > RANGE_MAX)
-        return qn_trun_fail(run, "Range too big. The sandbox blocks ranges larger than MAX_RANGE (%d).", RANGE_MAX);
+        return qn_trun_fail(
+            run, "Range too big. The sandbox blocks ranges larger than MAX_RANGE (%d).", RANGE_MAX);
     r->n = (size_t)n;
     *out = (struct qn_tval){.type = QN_T_RANGE, .range = r};
     return QN_T_OK;
@@ -55,7 +58,8 @@ static enum qn_tflow call_dict(ARGS)
     if (args->n == 1)
         QN_T_TRY(qn_tdict_update(run, dict, &args->v[0]));
     for (size_t i = 0; args->named && i < args->named->n; i++)
-        QN_T_TRY(qn_tdict_set(run, dict, &args->named->members[i].key, &args->named->members[i].val));
+        QN_T_TRY(
+            qn_tdict_set(run, dict, &args->named->members[i].key, &args->named->members[i].val));
     *out = qn_tval_dict(dict);
     return QN_T_OK;
 }
@@ -139,7 +143,8 @@ static enum qn_tflow call_strftime(ARGS)
     QN_T_TRY(qn_trun_args(run, args, "format", 1, &v));
     QN_T_TRY(qn_tval_need_string(run, &v));
     if (v.n >= TIME_TEXT_MAX / 16 || memchr(v.s, '\0', v.n))
-        return qn_trun_fail(run, "strftime_now: a format of more than %d bytes", TIME_TEXT_MAX / 16);
+        return qn_trun_fail(run, "strftime_now: a format of more than %d bytes",
+                            TIME_TEXT_MAX / 16);
     char format[TIME_TEXT_MAX / 16];
     memcpy(format, v.s, v.n);
     format[v.n] = '\0';
@@ -154,9 +159,9 @@ enum qn_tflow qn_tglobals_bind(struct qn_trun *run)
         qn_tcall call;
         bool is_class;
     } globals[] = {
-        {"range", call_range, false},   {"dict", call_dict, true},
-        {"namespace", call_namespace, true}, {"cycler", call_cycler, true},
-        {"joiner", call_joiner, true},  {"lipsum", call_lipsum, false},
+        {"range", call_range, false},           {"dict", call_dict, true},
+        {"namespace", call_namespace, true},    {"cycler", call_cycler, true},
+        {"joiner", call_joiner, true},          {"lipsum", call_lipsum, false},
         {"raise_exception", call_raise, false}, {"strftime_now", call_strftime, false},
     };
     for (size_t i = 0; i < sizeof globals / sizeof *globals; i++) {
@@ -165,7 +170,8 @@ enum qn_tflow qn_tglobals_bind(struct qn_trun *run)
         if (symbol == QN_TSYMBOL_NONE)
             continue;
         QN_T_TRY(qn_trun_alloc(run, sizeof *fn, &fn));
-        *fn = (struct qn_tfunc){.name = globals[i].name, .call = globals[i].call, .is_class = globals[i].is_class};
+        *fn = (struct qn_tfunc){
+            .name = globals[i].name, .call = globals[i].call, .is_class = globals[i].is_class};
         run->context[symbol] = (struct qn_tval){.type = QN_T_FUNCTION, .fn = fn};
     }
     return QN_T_OK;

@@ -11,16 +11,16 @@ static const struct {
     const char *name;
     uint32_t cp;
 } entities[] = {
-    {"amp", '&'},       {"lt", '<'},        {"gt", '>'},        {"quot", '"'},      {"apos", '\''},
-    {"nbsp", 0xa0},     {"copy", 0xa9},     {"reg", 0xae},      {"laquo", 0xab},    {"raquo", 0xbb},
-    {"hellip", 0x2026}, {"mdash", 0x2014},  {"ndash", 0x2013},  {"lsquo", 0x2018},  {"rsquo", 0x2019},
-    {"ldquo", 0x201c},  {"rdquo", 0x201d},  {"bull", 0x2022},   {"middot", 0xb7},   {"euro", 0x20ac},
-    {"pound", 0xa3},    {"yen", 0xa5},      {"cent", 0xa2},     {"sect", 0xa7},     {"deg", 0xb0},
-    {"plusmn", 0xb1},   {"times", 0xd7},    {"divide", 0xf7},   {"trade", 0x2122},  {"auml", 0xe4},
-    {"ouml", 0xf6},     {"uuml", 0xfc},     {"Auml", 0xc4},     {"Ouml", 0xd6},     {"Uuml", 0xdc},
-    {"szlig", 0xdf},    {"eacute", 0xe9},   {"egrave", 0xe8},   {"agrave", 0xe0},   {"ccedil", 0xe7},
-    {"larr", 0x2190},   {"rarr", 0x2192},   {"uarr", 0x2191},   {"darr", 0x2193},   {"infin", 0x221e},
-    {"ne", 0x2260},     {"le", 0x2264},     {"ge", 0x2265},     {"para", 0xb6},     {"iexcl", 0xa1},
+    {"amp", '&'},       {"lt", '<'},       {"gt", '>'},       {"quot", '"'},     {"apos", '\''},
+    {"nbsp", 0xa0},     {"copy", 0xa9},    {"reg", 0xae},     {"laquo", 0xab},   {"raquo", 0xbb},
+    {"hellip", 0x2026}, {"mdash", 0x2014}, {"ndash", 0x2013}, {"lsquo", 0x2018}, {"rsquo", 0x2019},
+    {"ldquo", 0x201c},  {"rdquo", 0x201d}, {"bull", 0x2022},  {"middot", 0xb7},  {"euro", 0x20ac},
+    {"pound", 0xa3},    {"yen", 0xa5},     {"cent", 0xa2},    {"sect", 0xa7},    {"deg", 0xb0},
+    {"plusmn", 0xb1},   {"times", 0xd7},   {"divide", 0xf7},  {"trade", 0x2122}, {"auml", 0xe4},
+    {"ouml", 0xf6},     {"uuml", 0xfc},    {"Auml", 0xc4},    {"Ouml", 0xd6},    {"Uuml", 0xdc},
+    {"szlig", 0xdf},    {"eacute", 0xe9},  {"egrave", 0xe8},  {"agrave", 0xe0},  {"ccedil", 0xe7},
+    {"larr", 0x2190},   {"rarr", 0x2192},  {"uarr", 0x2191},  {"darr", 0x2193},  {"infin", 0x221e},
+    {"ne", 0x2260},     {"le", 0x2264},    {"ge", 0x2265},    {"para", 0xb6},    {"iexcl", 0xa1},
 };
 
 /* &#123; and &#x7b; — s is behind the #; gives the bytes read, 0: no number. */
@@ -29,9 +29,10 @@ static size_t number(const char *s, size_t n, uint32_t *cp)
     size_t i = n > 0 && (*s | 0x20) == 'x', start = i;
     uint32_t base = i ? 16 : 10;
     for (*cp = 0; i < n; i++) {
-        uint32_t digit = s[i] >= '0' && s[i] <= '9'                            ? (uint32_t)(s[i] - '0')
-                         : (s[i] | 0x20) >= 'a' && (s[i] | 0x20) <= 'f' ? (uint32_t)((s[i] | 0x20) - 'a' + 10)
-                                                                        : 99;
+        uint32_t digit = s[i] >= '0' && s[i] <= '9' ? (uint32_t)(s[i] - '0')
+                         : (s[i] | 0x20) >= 'a' && (s[i] | 0x20) <= 'f'
+                             ? (uint32_t)((s[i] | 0x20) - 'a' + 10)
+                             : 99;
         if (digit >= base)
             break;
         *cp = *cp > 0x110000 ? *cp : *cp * base + digit;
@@ -60,7 +61,8 @@ static size_t entity(const char *s, size_t n, uint32_t *cp)
     return 0;
 }
 
-enum qn_tflow qn_thtml_unescape(struct qn_trun *run, const struct qn_tval *text, struct qn_tval *out)
+enum qn_tflow qn_thtml_unescape(struct qn_trun *run, const struct qn_tval *text,
+                                struct qn_tval *out)
 {
     size_t mark = run->out.len, start = 0;
     QN_T_TRY(qn_trun_walked(run, text->n));
@@ -80,15 +82,17 @@ enum qn_tflow qn_thtml_unescape(struct qn_trun *run, const struct qn_tval *text,
 }
 
 /* Text without what stands between an opening and a closing mark. */
-static enum qn_tflow without(struct qn_trun *run, const struct qn_tval *text, const char *open, const char *close,
-                             struct qn_tval *out)
+static enum qn_tflow without(struct qn_trun *run, const struct qn_tval *text, const char *open,
+                             const char *close, struct qn_tval *out)
 {
     size_t mark = run->out.len, at = 0;
     QN_T_TRY(qn_trun_walked(run, text->n));
     for (;;) {
         size_t from = qn_ttext_find(text->s + at, text->n - at, open, strlen(open));
         size_t behind = from == SIZE_MAX ? SIZE_MAX : at + from + strlen(open);
-        size_t to = from == SIZE_MAX ? SIZE_MAX : qn_ttext_find(text->s + behind, text->n - behind, close, strlen(close));
+        size_t to = from == SIZE_MAX
+                        ? SIZE_MAX
+                        : qn_ttext_find(text->s + behind, text->n - behind, close, strlen(close));
         if (to == SIZE_MAX)
             break;
         QN_T_TRY(qn_trun_put(run, text->s + at, from));
@@ -98,7 +102,8 @@ static enum qn_tflow without(struct qn_trun *run, const struct qn_tval *text, co
     return qn_trun_take(run, mark, out);
 }
 
-enum qn_tflow qn_thtml_striptags(struct qn_trun *run, const struct qn_tval *text, struct qn_tval *out)
+enum qn_tflow qn_thtml_striptags(struct qn_trun *run, const struct qn_tval *text,
+                                 struct qn_tval *out)
 {
     struct qn_tval v, space = qn_tval_cstr(" ");
     struct qn_tlist *words = NULL;

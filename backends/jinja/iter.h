@@ -1,4 +1,5 @@
-/* Iteration over any value, and generators: values whose items are computed when they are asked for. */
+/* Iteration over any value, and generators: values whose items are computed when they are asked
+ * for. */
 #ifndef QN_JINJA_ITER_H
 #define QN_JINJA_ITER_H
 
@@ -23,7 +24,8 @@ enum qn_tflow qn_titer_list(struct qn_trun *run, const struct qn_tval *v, struct
 /* A generator. next puts the next item and sets *more; it is called until it says false, once more
  * never. */
 struct qn_titer {
-    enum qn_tflow (*next)(struct qn_trun *run, struct qn_titer *it, struct qn_tval *out, bool *more);
+    enum qn_tflow (*next)(struct qn_trun *run, struct qn_titer *it, struct qn_tval *out,
+                          bool *more);
     const char *name; /* what it is called when it is shown */
     struct qn_tval source;
     struct qn_tcursor cursor;

@@ -91,14 +91,16 @@ static enum qn_tflow put_key(struct writer *w, const struct qn_tval *key)
     if (key->type == QN_T_STRING)
         return put_string(w, key->s, key->n);
     if (!qn_tval_is(key, QN_T_NUMBERS | QN_T_BIT(QN_T_NONE)))
-        return qn_trun_fail(w->run, "keys must be str, int, float, bool or None, not %s", qn_tval_class(key));
+        return qn_trun_fail(w->run, "keys must be str, int, float, bool or None, not %s",
+                            qn_tval_class(key));
     QN_T_TRY(qn_trun_put(w->run, "\"", 1));
     QN_T_TRY(put_value(w, key));
     return qn_trun_put(w->run, "\"", 1);
 }
 
 /* Members in the order of their keys. */
-static enum qn_tflow sorted(struct qn_trun *run, const struct qn_tdict *dict, const struct qn_tmember **out)
+static enum qn_tflow sorted(struct qn_trun *run, const struct qn_tdict *dict,
+                            const struct qn_tmember **out)
 {
     struct qn_tval *keys = NULL, *places = NULL;
     struct qn_tmember *members = NULL;
@@ -142,7 +144,8 @@ static enum qn_tflow put_value(struct writer *w, const struct qn_tval *v)
 {
     QN_T_TRY(qn_trun_charge(w->run, 1));
     if (w->level > QN_TEMPLATE_VALUE_DEPTH)
-        return qn_trun_limit(w->run, "values nested deeper than %d levels", QN_TEMPLATE_VALUE_DEPTH);
+        return qn_trun_limit(w->run, "values nested deeper than %d levels",
+                             QN_TEMPLATE_VALUE_DEPTH);
     switch (v->type) {
     case QN_T_NONE:
         return qn_trun_puts(w->run, "null");
@@ -162,7 +165,8 @@ static enum qn_tflow put_value(struct writer *w, const struct qn_tval *v)
         return put_list(w, v->list);
     case QN_T_DICT:
         return put_dict(w, v->dict);
-    case QN_T_ITER: { /* Python refuses generators; templates made for other interpreters have them here */
+    case QN_T_ITER: { /* Python refuses generators; templates made for other interpreters have them
+                         here */
         struct qn_tlist *list = NULL;
         QN_T_TRY(qn_titer_list(w->run, v, &list));
         return put_list(w, list);
@@ -172,7 +176,8 @@ static enum qn_tflow put_value(struct writer *w, const struct qn_tval *v)
     }
 }
 
-enum qn_tflow qn_tval_put_json(struct qn_trun *run, const struct qn_tval *v, const struct qn_tjson *how)
+enum qn_tflow qn_tval_put_json(struct qn_trun *run, const struct qn_tval *v,
+                               const struct qn_tjson *how)
 {
     struct writer w = {.run = run, .how = how};
     return put_value(&w, v);

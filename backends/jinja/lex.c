@@ -1,5 +1,5 @@
-/* See lex.h. Outside of tags everything is text; a sign at a tag's edge says what becomes of the white
- * space beyond it. Inside, a tag closes only where no bracket is open. */
+/* See lex.h. Outside of tags everything is text; a sign at a tag's edge says what becomes of the
+ * white space beyond it. Inside, a tag closes only where no bracket is open. */
 #include "jinja/lex.h"
 
 #include "base/buf.h"
@@ -44,7 +44,8 @@ static void add(struct lexer *l, enum qn_ttoken_kind kind, size_t at, const char
         l->cap = l->cap ? l->cap * 2 : 256;
         l->tokens = qn_xrealloc(l->tokens, l->cap * sizeof(*l->tokens));
     }
-    l->tokens[l->count++] = (struct qn_ttoken){.kind = kind, .line = line_at(l, at), .s = s, .n = n};
+    l->tokens[l->count++] =
+        (struct qn_ttoken){.kind = kind, .line = line_at(l, at), .s = s, .n = n};
 }
 
 static bool at_text(const struct lexer *l, size_t at, const char *what)
@@ -101,7 +102,8 @@ static qn_err lex_comment(struct lexer *l)
     return QN_OK;
 }
 
-/* Bytes of {% word %} at this offset, without what its end takes with it; 0 when it is not there. */
+/* Bytes of {% word %} at this offset, without what its end takes with it; 0 when it is not there.
+ */
 static size_t word_tag(const struct lexer *l, size_t at, const char *word)
 {
     size_t start = at;
@@ -153,7 +155,9 @@ static qn_err lex_string(struct lexer *l)
 static bool digit(const struct lexer *l, size_t at, int base)
 {
     char c = at < l->n ? l->s[at] : '\0';
-    int d = c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : 99;
+    int d = c >= '0' && c <= '9'                     ? c - '0'
+            : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
+                                                     : 99;
     return d < base;
 }
 
@@ -332,7 +336,8 @@ qn_err qn_tlex(const char *text, size_t n, struct qn_arena *arena, struct qn_tto
                struct qn_error *e)
 {
     struct lexer *l = qn_xcalloc(1, sizeof *l);
-    *l = (struct lexer){.s = text, .n = n, .line = 1, .arena = arena, .e = e, .line_starting = true};
+    *l =
+        (struct lexer){.s = text, .n = n, .line = 1, .arena = arena, .e = e, .line_starting = true};
     qn_err err = QN_OK;
     while (!err && l->i < l->n)
         err = lex_next(l);

@@ -1,7 +1,7 @@
 /* See lex.h: escapes in strings, as Python's unicode-escape has them. */
+#include "base/buf.h"
 #include "base/str.h"
 #include "jinja/lex.h"
-#include "base/buf.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,9 @@
 
 static int hex_digit(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : -1;
+    return c >= '0' && c <= '9'                     ? c - '0'
+           : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
+                                                    : -1;
 }
 
 static void put_cp(struct qn_buf *text, uint32_t cp)
@@ -47,7 +49,8 @@ static size_t put_octal(struct qn_buf *text, const char *s, size_t n)
     return i;
 }
 
-/* A backslash before a character beyond ASCII stays, and Python writes that character as its number. */
+/* A backslash before a character beyond ASCII stays, and Python writes that character as its
+ * number. */
 static size_t put_escaped_foreign(struct qn_buf *text, const char *s, size_t n)
 {
     uint32_t cp;
@@ -82,7 +85,8 @@ static size_t put_escape(struct qn_buf *text, const char *s, size_t n)
     return 1;
 }
 
-bool qn_tlex_unescape(struct qn_arena *arena, const char *s, size_t n, const char **out, size_t *out_n)
+bool qn_tlex_unescape(struct qn_arena *arena, const char *s, size_t n, const char **out,
+                      size_t *out_n)
 {
     struct qn_buf text;
     bool ok = true;

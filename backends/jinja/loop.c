@@ -6,7 +6,8 @@
 
 #include <stdio.h>
 
-enum qn_tflow qn_tloop_next(struct qn_trun *run, struct qn_tloop *loop, struct qn_tval *out, bool *more)
+enum qn_tflow qn_tloop_next(struct qn_trun *run, struct qn_tloop *loop, struct qn_tval *out,
+                            bool *more)
 {
     *more = true;
     if (loop->after.type != QN_T_MISSING) {
@@ -23,7 +24,8 @@ enum qn_tflow qn_tloop_next(struct qn_trun *run, struct qn_tloop *loop, struct q
     return QN_T_OK;
 }
 
-enum qn_tflow qn_tloop_next_pair(struct qn_trun *run, struct qn_tloop *loop, struct qn_tval *out, bool *more)
+enum qn_tflow qn_tloop_next_pair(struct qn_trun *run, struct qn_tloop *loop, struct qn_tval *out,
+                                 bool *more)
 {
     struct qn_tval self = {.type = QN_T_LOOP, .loop = loop}, item;
     QN_T_TRY(qn_tloop_next(run, loop, &item, more));
@@ -33,7 +35,8 @@ enum qn_tflow qn_tloop_next_pair(struct qn_trun *run, struct qn_tloop *loop, str
 static enum qn_tflow peek(struct qn_trun *run, struct qn_tloop *loop, bool *more)
 {
     *more = true;
-    return loop->after.type != QN_T_MISSING ? QN_T_OK : qn_titer_next(run, &loop->cursor, &loop->after, more);
+    return loop->after.type != QN_T_MISSING ? QN_T_OK
+                                            : qn_titer_next(run, &loop->cursor, &loop->after, more);
 }
 
 enum qn_tflow qn_tloop_length(struct qn_trun *run, struct qn_tloop *loop, size_t *out)
@@ -51,12 +54,14 @@ enum qn_tflow qn_tloop_length(struct qn_trun *run, struct qn_tloop *loop, size_t
     return QN_T_OK;
 }
 
-static enum qn_tflow neighbour(struct qn_trun *run, struct qn_tloop *loop, bool next, struct qn_tval *out)
+static enum qn_tflow neighbour(struct qn_trun *run, struct qn_tloop *loop, bool next,
+                               struct qn_tval *out)
 {
     bool more = false;
     if (!next) {
-        *out = loop->index0 == 0 || loop->before.type == QN_T_MISSING ? qn_tval_hint("there is no previous item")
-                                                                      : loop->before;
+        *out = loop->index0 == 0 || loop->before.type == QN_T_MISSING
+                   ? qn_tval_hint("there is no previous item")
+                   : loop->before;
         return QN_T_OK;
     }
     QN_T_TRY(peek(run, loop, &more));
@@ -64,8 +69,8 @@ static enum qn_tflow neighbour(struct qn_trun *run, struct qn_tloop *loop, bool 
     return QN_T_OK;
 }
 
-enum qn_tflow qn_tloop_member(struct qn_trun *run, struct qn_tloop *loop, const struct qn_tval *name,
-                              struct qn_tval *out)
+enum qn_tflow qn_tloop_member(struct qn_trun *run, struct qn_tloop *loop,
+                              const struct qn_tval *name, struct qn_tval *out)
 {
     size_t n = 0;
     bool more = false;
@@ -110,7 +115,8 @@ struct filter { /* `if` behind a loop's items: a generator in a frame of its own
     struct qn_tframe *frame;
 };
 
-static enum qn_tflow next_filtered(struct qn_trun *run, struct qn_titer *it, struct qn_tval *out, bool *more)
+static enum qn_tflow next_filtered(struct qn_trun *run, struct qn_titer *it, struct qn_tval *out,
+                                   bool *more)
 {
     const struct filter *f = it->state;
     struct qn_tframe *saved = run->frame;
@@ -129,8 +135,9 @@ static enum qn_tflow next_filtered(struct qn_trun *run, struct qn_titer *it, str
     return QN_T_OK;
 }
 
-static enum qn_tflow filtered(struct qn_trun *run, const struct qn_tnode *node, struct qn_tframe *outer,
-                              const struct qn_tval *items, struct qn_tval *out)
+static enum qn_tflow filtered(struct qn_trun *run, const struct qn_tnode *node,
+                              struct qn_tframe *outer, const struct qn_tval *items,
+                              struct qn_tval *out)
 {
     struct qn_titer *it = NULL;
     struct filter *f = NULL;
@@ -149,7 +156,8 @@ static enum qn_tflow filtered(struct qn_trun *run, const struct qn_tnode *node, 
 }
 
 /* The iterations, with the loop's variables in run->frame. */
-static enum qn_tflow iterate(struct qn_trun *run, const struct qn_tnode *node, struct qn_tloop *loop)
+static enum qn_tflow iterate(struct qn_trun *run, const struct qn_tnode *node,
+                             struct qn_tloop *loop)
 {
     struct qn_tval item, self = {.type = QN_T_LOOP, .loop = loop};
     bool more = false, empty = true;
@@ -165,7 +173,8 @@ static enum qn_tflow iterate(struct qn_trun *run, const struct qn_tnode *node, s
             return flow;
         if (flow == QN_T_BREAK)
             break;
-        if (flow == QN_T_OK) /* what leaves by `continue` does not count as an iteration for `else` */
+        if (flow ==
+            QN_T_OK) /* what leaves by `continue` does not count as an iteration for `else` */
             empty = false;
         QN_T_TRY(qn_tloop_next(run, loop, &item, &more));
     }
@@ -178,8 +187,9 @@ static enum qn_tflow iterate(struct qn_trun *run, const struct qn_tnode *node, s
     return flow;
 }
 
-static enum qn_tflow start(struct qn_trun *run, const struct qn_tnode *node, struct qn_tframe *outer,
-                           const struct qn_tval *items, int64_t depth0, struct qn_tloop **out)
+static enum qn_tflow start(struct qn_trun *run, const struct qn_tnode *node,
+                           struct qn_tframe *outer, const struct qn_tval *items, int64_t depth0,
+                           struct qn_tloop **out)
 {
     struct qn_tval over = *items;
     QN_T_TRY(qn_trun_alloc(run, sizeof **out, out));
@@ -190,8 +200,9 @@ static enum qn_tflow start(struct qn_trun *run, const struct qn_tnode *node, str
 }
 
 /* One level of a recursive loop: a function of its own that gives its text. */
-static enum qn_tflow descend(struct qn_trun *run, const struct qn_tnode *node, struct qn_tframe *outer,
-                             const struct qn_tval *items, int64_t depth0, struct qn_tval *out)
+static enum qn_tflow descend(struct qn_trun *run, const struct qn_tnode *node,
+                             struct qn_tframe *outer, const struct qn_tval *items, int64_t depth0,
+                             struct qn_tval *out)
 {
     struct qn_tframe *saved = run->frame, *frame = NULL;
     struct qn_tloop *loop = NULL;
@@ -217,7 +228,8 @@ enum qn_tflow qn_tloop_call(struct qn_trun *run, struct qn_tloop *loop, const st
     struct qn_tval items;
     QN_T_TRY(qn_trun_args(run, args, "iterable", 1, &items));
     if (!loop->node->flag)
-        return qn_trun_fail(run, "The loop must have the 'recursive' marker to be called recursively.");
+        return qn_trun_fail(run,
+                            "The loop must have the 'recursive' marker to be called recursively.");
     return descend(run, loop->node, loop->outer, &items, loop->depth0 + 1, out);
 }
 

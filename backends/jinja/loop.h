@@ -17,12 +17,14 @@ struct qn_tloop {
 };
 
 /* The next item; the loop's index goes on. */
-enum qn_tflow qn_tloop_next(struct qn_trun *run, struct qn_tloop *loop, struct qn_tval *out, bool *more);
+enum qn_tflow qn_tloop_next(struct qn_trun *run, struct qn_tloop *loop, struct qn_tval *out,
+                            bool *more);
 /* `loop` itself iterated over: pairs of item and loop. */
-enum qn_tflow qn_tloop_next_pair(struct qn_trun *run, struct qn_tloop *loop, struct qn_tval *out, bool *more);
+enum qn_tflow qn_tloop_next_pair(struct qn_trun *run, struct qn_tloop *loop, struct qn_tval *out,
+                                 bool *more);
 enum qn_tflow qn_tloop_length(struct qn_trun *run, struct qn_tloop *loop, size_t *out);
-enum qn_tflow qn_tloop_member(struct qn_trun *run, struct qn_tloop *loop, const struct qn_tval *name,
-                              struct qn_tval *out);
+enum qn_tflow qn_tloop_member(struct qn_trun *run, struct qn_tloop *loop,
+                              const struct qn_tval *name, struct qn_tval *out);
 /* loop(items): goes one level deeper. */
 enum qn_tflow qn_tloop_call(struct qn_trun *run, struct qn_tloop *loop, const struct qn_targs *args,
                             struct qn_tval *out);

@@ -5,8 +5,8 @@
 #include "jinja/print.h"
 #include "jinja/template.h"
 
-static enum qn_tflow take_named(struct qn_trun *run, struct qn_tdict *named, const struct qn_tval *key,
-                                struct qn_tval *out)
+static enum qn_tflow take_named(struct qn_trun *run, struct qn_tdict *named,
+                                const struct qn_tval *key, struct qn_tval *out)
 {
     struct qn_tval *found = NULL;
     *out = qn_tval_of(QN_T_MISSING);
@@ -21,7 +21,8 @@ static enum qn_tflow take_named(struct qn_trun *run, struct qn_tdict *named, con
 }
 
 /* The named arguments that nothing took. */
-static enum qn_tflow rest_of(struct qn_trun *run, const struct qn_tdict *named, struct qn_tdict **out)
+static enum qn_tflow rest_of(struct qn_trun *run, const struct qn_tdict *named,
+                             struct qn_tdict **out)
 {
     QN_T_TRY(qn_tdict_new(run, 0, out));
     for (size_t i = 0; named && i < named->n; i++)
@@ -30,8 +31,8 @@ static enum qn_tflow rest_of(struct qn_trun *run, const struct qn_tdict *named, 
     return QN_T_OK;
 }
 
-static enum qn_tflow take_special(struct qn_trun *run, const struct qn_tbody *body, const struct qn_targs *args,
-                                  struct qn_tval *slots)
+static enum qn_tflow take_special(struct qn_trun *run, const struct qn_tbody *body,
+                                  const struct qn_targs *args, struct qn_tval *slots)
 {
     struct qn_tval caller = qn_tval_cstr("caller");
     struct qn_tdict *rest = NULL;
@@ -45,8 +46,8 @@ static enum qn_tflow take_special(struct qn_trun *run, const struct qn_tbody *bo
     if (body->takes_kwargs)
         slots[body->kwargs] = qn_tval_dict(rest);
     else if (rest->n > 0)
-        return qn_trun_fail(run, "a macro takes no keyword argument '%.*s'", (int)(rest->members[0].key.n & 0xff),
-                            rest->members[0].key.s);
+        return qn_trun_fail(run, "a macro takes no keyword argument '%.*s'",
+                            (int)(rest->members[0].key.n & 0xff), rest->members[0].key.s);
     if (body->takes_varargs) {
         struct qn_tlist *list = NULL;
         QN_T_TRY(qn_tlist_new(run, 0, &list));
@@ -74,7 +75,8 @@ static enum qn_tflow fill_defaults(struct qn_trun *run, const struct qn_tbody *b
     return QN_T_OK;
 }
 
-static enum qn_tflow run_body(struct qn_trun *run, const struct qn_tnode *node, const struct qn_targs *args)
+static enum qn_tflow run_body(struct qn_trun *run, const struct qn_tnode *node,
+                              const struct qn_targs *args)
 {
     const struct qn_tbody *body = node->body;
     for (size_t i = 0; i < body->params.n; i++) {
@@ -90,8 +92,8 @@ static enum qn_tflow run_body(struct qn_trun *run, const struct qn_tnode *node, 
     return qn_texec(run, &node->kids);
 }
 
-enum qn_tflow qn_tmacro_call(struct qn_trun *run, const struct qn_tmacro *macro, const struct qn_targs *args,
-                             struct qn_tval *out)
+enum qn_tflow qn_tmacro_call(struct qn_trun *run, const struct qn_tmacro *macro,
+                             const struct qn_targs *args, struct qn_tval *out)
 {
     struct qn_tframe *caller = run->frame, *frame = NULL;
     size_t mark = run->out.len;
@@ -99,7 +101,8 @@ enum qn_tflow qn_tmacro_call(struct qn_trun *run, const struct qn_tmacro *macro,
     bool autoescape = run->autoescape;
     struct qn_targs mine = *args;
     if (run->calls >= QN_TEMPLATE_DEPTH_MAX)
-        return qn_trun_limit(run, "more than %d macro calls within one another", QN_TEMPLATE_DEPTH_MAX);
+        return qn_trun_limit(run, "more than %d macro calls within one another",
+                             QN_TEMPLATE_DEPTH_MAX);
     if (args->named)
         QN_T_TRY(qn_tdict_copy(run, args->named, &mine.named));
     QN_T_TRY(qn_tframe_new(run, macro->node->body, macro->outer, &frame));
@@ -156,8 +159,8 @@ enum qn_tflow qn_tmacro_put(struct qn_trun *run, const struct qn_tmacro *macro)
     return qn_trun_puts(run, ">");
 }
 
-enum qn_tflow qn_tmacro_member(struct qn_trun *run, const struct qn_tmacro *macro, const struct qn_tval *name,
-                               struct qn_tval *out)
+enum qn_tflow qn_tmacro_member(struct qn_trun *run, const struct qn_tmacro *macro,
+                               const struct qn_tval *name, struct qn_tval *out)
 {
     const struct qn_tbody *body = macro->node->body;
     if (qn_tval_str_eq(name, "name"))

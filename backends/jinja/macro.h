@@ -9,11 +9,11 @@ struct qn_tmacro {
     struct qn_tframe *outer;     /* where it was defined */
 };
 
-enum qn_tflow qn_tmacro_call(struct qn_trun *run, const struct qn_tmacro *macro, const struct qn_targs *args,
-                             struct qn_tval *out);
+enum qn_tflow qn_tmacro_call(struct qn_trun *run, const struct qn_tmacro *macro,
+                             const struct qn_targs *args, struct qn_tval *out);
 enum qn_tflow qn_tmacro_put(struct qn_trun *run, const struct qn_tmacro *macro); /* repr() */
 /* *out stays QN_T_MISSING when there is no such attribute. */
-enum qn_tflow qn_tmacro_member(struct qn_trun *run, const struct qn_tmacro *macro, const struct qn_tval *name,
-                               struct qn_tval *out);
+enum qn_tflow qn_tmacro_member(struct qn_trun *run, const struct qn_tmacro *macro,
+                               const struct qn_tval *name, struct qn_tval *out);
 
 #endif

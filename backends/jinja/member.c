@@ -7,15 +7,16 @@
 #include "jinja/print.h"
 #include "jinja/text.h"
 
-static struct qn_tval no_attribute(const struct qn_tval *object, const struct qn_tval *name, int kind)
+static struct qn_tval no_attribute(const struct qn_tval *object, const struct qn_tval *name,
+                                   int kind)
 {
     struct qn_tval v = qn_tval_undefined(kind, name->s, name->n);
     v.of = object->type;
     return v;
 }
 
-static enum qn_tflow no_element(struct qn_trun *run, const struct qn_tval *object, const struct qn_tval *key,
-                                struct qn_tval *out)
+static enum qn_tflow no_element(struct qn_trun *run, const struct qn_tval *object,
+                                const struct qn_tval *key, struct qn_tval *out)
 {
     struct qn_tval shown = qn_tval_cstr("?");
     if (qn_tval_is(key, QN_T_NUMBERS))
@@ -27,14 +28,15 @@ static enum qn_tflow no_element(struct qn_trun *run, const struct qn_tval *objec
 
 static bool hashable(const struct qn_tval *v)
 {
-    bool ok = v->type != QN_T_LIST && v->type != QN_T_DICT && !(v->type == QN_T_VIEW && v->kind != QN_T_VALUES);
+    bool ok = v->type != QN_T_LIST && v->type != QN_T_DICT &&
+              !(v->type == QN_T_VIEW && v->kind != QN_T_VALUES);
     for (size_t i = 0; ok && v->type == QN_T_TUPLE && i < v->list->n; i++)
         ok = hashable(&v->list->items[i]);
     return ok;
 }
 
-static enum qn_tflow cycler_member(struct qn_trun *run, const struct qn_tval *object, const struct qn_tval *name,
-                                   struct qn_tval *out)
+static enum qn_tflow cycler_member(struct qn_trun *run, const struct qn_tval *object,
+                                   const struct qn_tval *name, struct qn_tval *out)
 {
     struct qn_tcycler *c = object->cycler;
     if (qn_tval_str_eq(name, "current"))
@@ -49,8 +51,8 @@ static enum qn_tflow cycler_member(struct qn_trun *run, const struct qn_tval *ob
 }
 
 /* Attributes that are not methods; *out is QN_T_MISSING when there is none. */
-static enum qn_tflow attribute(struct qn_trun *run, const struct qn_tval *object, const struct qn_tval *name,
-                               struct qn_tval *out)
+static enum qn_tflow attribute(struct qn_trun *run, const struct qn_tval *object,
+                               const struct qn_tval *name, struct qn_tval *out)
 {
     struct qn_tval *found = NULL;
     *out = qn_tval_of(QN_T_MISSING);
@@ -100,15 +102,17 @@ static enum qn_tflow safe_attribute(struct qn_trun *run, const struct qn_tval *o
     if (object->type == QN_T_UNDEFINED)
         return qn_trun_undefined(run, object);
     QN_T_TRY(attribute(run, object, name, out));
-    bool special = name->n > 4 && memcmp(name->s, "__", 2) == 0 && memcmp(name->s + name->n - 2, "__", 2) == 0;
+    bool special =
+        name->n > 4 && memcmp(name->s, "__", 2) == 0 && memcmp(name->s + name->n - 2, "__", 2) == 0;
     if ((out->type != QN_T_MISSING && name->n > 0 && name->s[0] == '_') ||
-        (out->type == QN_T_MISSING && special && object->type != QN_T_NAMESPACE && object->type != QN_T_DICT))
+        (out->type == QN_T_MISSING && special && object->type != QN_T_NAMESPACE &&
+         object->type != QN_T_DICT))
         *out = no_attribute(object, name, QN_T_UNSAFE);
     return QN_T_OK;
 }
 
-enum qn_tflow qn_tmember_get(struct qn_trun *run, const struct qn_tval *object, const struct qn_tval *name,
-                             struct qn_tval *out)
+enum qn_tflow qn_tmember_get(struct qn_trun *run, const struct qn_tval *object,
+                             const struct qn_tval *name, struct qn_tval *out)
 {
     struct qn_tval *found = NULL;
     QN_T_TRY(safe_attribute(run, object, name, out));
@@ -121,8 +125,8 @@ enum qn_tflow qn_tmember_get(struct qn_trun *run, const struct qn_tval *object, 
 }
 
 /* An item by number; *out is QN_T_MISSING when it is out of range. */
-static enum qn_tflow numbered(struct qn_trun *run, const struct qn_tval *object, const struct qn_tval *key,
-                              struct qn_tval *out)
+static enum qn_tflow numbered(struct qn_trun *run, const struct qn_tval *object,
+                              const struct qn_tval *key, struct qn_tval *out)
 {
     int64_t at = 0;
     size_t n = 0;
@@ -146,8 +150,8 @@ static enum qn_tflow numbered(struct qn_trun *run, const struct qn_tval *object,
     return QN_T_OK;
 }
 
-enum qn_tflow qn_titem_get(struct qn_trun *run, const struct qn_tval *object, const struct qn_tval *key,
-                           struct qn_tval *out)
+enum qn_tflow qn_titem_get(struct qn_trun *run, const struct qn_tval *object,
+                           const struct qn_tval *key, struct qn_tval *out)
 {
     struct qn_tval *found = NULL;
     *out = qn_tval_of(QN_T_MISSING);
@@ -167,8 +171,8 @@ enum qn_tflow qn_titem_get(struct qn_trun *run, const struct qn_tval *object, co
 }
 
 /* A slice's bounds within n items, as Python adjusts them; gives the number of items. */
-static enum qn_tflow bounds(struct qn_trun *run, const struct qn_tval part[3], int64_t n, int64_t *start,
-                            int64_t *step, int64_t *count)
+static enum qn_tflow bounds(struct qn_trun *run, const struct qn_tval part[3], int64_t n,
+                            int64_t *start, int64_t *step, int64_t *count)
 {
     int64_t stop;
     QN_T_TRY(qn_tval_index_or(run, &part[2], 1, step));
@@ -191,14 +195,15 @@ static enum qn_tflow bounds(struct qn_trun *run, const struct qn_tval part[3], i
     return QN_T_OK;
 }
 
-static enum qn_tflow slice_text(struct qn_trun *run, const struct qn_tval *v, int64_t start, int64_t step,
-                                int64_t count, struct qn_tval *out)
+static enum qn_tflow slice_text(struct qn_trun *run, const struct qn_tval *v, int64_t start,
+                                int64_t step, int64_t count, struct qn_tval *out)
 {
     size_t mark = run->out.len, kind = v->kind;
     QN_T_TRY(qn_trun_walked(run, v->n / 4));
     if (step == 1 || count == 0) {
         size_t from = count ? qn_ttext_offset(v->s, v->n, (size_t)start) : 0;
-        *out = qn_tval_string(v->s + from, qn_ttext_offset(v->s + from, v->n - from, (size_t)count));
+        *out =
+            qn_tval_string(v->s + from, qn_ttext_offset(v->s + from, v->n - from, (size_t)count));
         out->kind = (uint8_t)kind;
         return QN_T_OK;
     }
@@ -218,8 +223,8 @@ static enum qn_tflow slice_text(struct qn_trun *run, const struct qn_tval *v, in
     return QN_T_OK;
 }
 
-enum qn_tflow qn_tslice_get(struct qn_trun *run, const struct qn_tval *object, const struct qn_tval part[3],
-                            struct qn_tval *out)
+enum qn_tflow qn_tslice_get(struct qn_trun *run, const struct qn_tval *object,
+                            const struct qn_tval part[3], struct qn_tval *out)
 {
     int64_t start = 0, step = 1, count = 0;
     size_t n = 0;
@@ -236,7 +241,8 @@ enum qn_tflow qn_tslice_get(struct qn_trun *run, const struct qn_tval *object, c
         QN_T_TRY(qn_trun_alloc(run, sizeof *r, &r));
         const struct qn_trange *from = object->range;
         *r = (struct qn_trange){.start = from->start + start * from->step, .n = (size_t)count};
-        if (__builtin_mul_overflow(step, from->step, &r->step) || r->step > 1000000 || r->step < -1000000)
+        if (__builtin_mul_overflow(step, from->step, &r->step) || r->step > 1000000 ||
+            r->step < -1000000)
             r->step = step < 0 ? -1000000 : 1000000;
         r->stop = r->start + count * r->step;
         *out = (struct qn_tval){.type = QN_T_RANGE, .range = r};

@@ -9,7 +9,9 @@
 
 #include <math.h>
 
-#define ARGS struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args, struct qn_tval *out
+#define ARGS                                                                                       \
+    struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args,                  \
+        struct qn_tval *out
 
 static enum qn_tflow int_bit_length(ARGS)
 {
@@ -90,8 +92,10 @@ static enum qn_tflow cycler_reset(ARGS)
     return QN_T_OK;
 }
 
-static const struct qn_tmethod methods_loop[] = {{"cycle", loop_cycle}, {"changed", loop_changed}, {NULL, NULL}};
-static const struct qn_tmethod methods_cycler[] = {{"next", cycler_next}, {"reset", cycler_reset}, {NULL, NULL}};
+static const struct qn_tmethod methods_loop[] = {
+    {"cycle", loop_cycle}, {"changed", loop_changed}, {NULL, NULL}};
+static const struct qn_tmethod methods_cycler[] = {
+    {"next", cycler_next}, {"reset", cycler_reset}, {NULL, NULL}};
 
 static const struct qn_tmethod *find(const struct qn_tmethod *table, const struct qn_tval *name)
 {
@@ -104,10 +108,11 @@ static const struct qn_tmethod *find(const struct qn_tmethod *table, const struc
 static const struct qn_tmethod *method_of(const struct qn_tval *object, const struct qn_tval *name)
 {
     static const struct qn_tmethod *const tables[QN_T_TYPES] = {
-        [QN_T_BOOL] = qn_tmethods_int,     [QN_T_INT] = qn_tmethods_int,   [QN_T_FLOAT] = qn_tmethods_float,
-        [QN_T_STRING] = qn_tmethods_str,   [QN_T_LIST] = qn_tmethods_list, [QN_T_TUPLE] = qn_tmethods_tuple,
-        [QN_T_DICT] = qn_tmethods_dict,    [QN_T_LOOP] = methods_loop,     [QN_T_CYCLER] = methods_cycler,
-        [QN_T_RANGE] = qn_tmethods_tuple,
+        [QN_T_BOOL] = qn_tmethods_int,    [QN_T_INT] = qn_tmethods_int,
+        [QN_T_FLOAT] = qn_tmethods_float, [QN_T_STRING] = qn_tmethods_str,
+        [QN_T_LIST] = qn_tmethods_list,   [QN_T_TUPLE] = qn_tmethods_tuple,
+        [QN_T_DICT] = qn_tmethods_dict,   [QN_T_LOOP] = methods_loop,
+        [QN_T_CYCLER] = methods_cycler,   [QN_T_RANGE] = qn_tmethods_tuple,
     };
     const struct qn_tmethod *found = find(tables[object->type], name);
     if (!found && object->type == QN_T_STRING)
@@ -116,7 +121,8 @@ static const struct qn_tmethod *method_of(const struct qn_tval *object, const st
 }
 
 /* Attributes of numbers that are no methods. */
-static bool number_part(const struct qn_tval *object, const struct qn_tval *name, struct qn_tval *out)
+static bool number_part(const struct qn_tval *object, const struct qn_tval *name,
+                        struct qn_tval *out)
 {
     bool whole = object->type != QN_T_FLOAT;
     *out = object->type == QN_T_BOOL ? qn_tval_int(object->b) : *object;
@@ -129,8 +135,8 @@ static bool number_part(const struct qn_tval *object, const struct qn_tval *name
     return whole && qn_tval_str_eq(name, "denominator");
 }
 
-enum qn_tflow qn_tmethod_get(struct qn_trun *run, const struct qn_tval *object, const struct qn_tval *name,
-                             struct qn_tval *out)
+enum qn_tflow qn_tmethod_get(struct qn_trun *run, const struct qn_tval *object,
+                             const struct qn_tval *name, struct qn_tval *out)
 {
     const struct qn_tmethod *method = method_of(object, name);
     struct qn_tfunc *fn = NULL;

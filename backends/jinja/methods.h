@@ -10,15 +10,17 @@ struct qn_tmethod {
 };
 
 /* A bound method; *out is QN_T_MISSING when the type has none of this name. */
-enum qn_tflow qn_tmethod_get(struct qn_trun *run, const struct qn_tval *object, const struct qn_tval *name,
-                             struct qn_tval *out);
+enum qn_tflow qn_tmethod_get(struct qn_trun *run, const struct qn_tval *object,
+                             const struct qn_tval *name, struct qn_tval *out);
 
 /* dict.update(): takes over a dictionary's members, or pairs. */
-enum qn_tflow qn_tdict_update(struct qn_trun *run, struct qn_tdict *dict, const struct qn_tval *from);
+enum qn_tflow qn_tdict_update(struct qn_trun *run, struct qn_tdict *dict,
+                              const struct qn_tval *from);
 
 /* By type; rows end with a NULL name. */
-extern const struct qn_tmethod qn_tmethods_str[];       /* methods_str.c */
-extern const struct qn_tmethod qn_tmethods_str_parts[]; /* methods_parts.c: those that find or take apart */
+extern const struct qn_tmethod qn_tmethods_str[]; /* methods_str.c */
+extern const struct qn_tmethod
+    qn_tmethods_str_parts[]; /* methods_parts.c: those that find or take apart */
 extern const struct qn_tmethod qn_tmethods_list[];
 extern const struct qn_tmethod qn_tmethods_tuple[];
 extern const struct qn_tmethod qn_tmethods_dict[];

@@ -4,10 +4,12 @@
 #include "jinja/methods.h"
 #include "jinja/run.h"
 
-#define ARGS struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args, struct qn_tval *out
+#define ARGS                                                                                       \
+    struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args,                  \
+        struct qn_tval *out
 
-static enum qn_tflow view(struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args, int kind,
-                          struct qn_tval *out)
+static enum qn_tflow view(struct qn_trun *run, const struct qn_tval *self,
+                          const struct qn_targs *args, int kind, struct qn_tval *out)
 {
     QN_T_TRY(qn_trun_args(run, args, "", 0, NULL));
     *out = (struct qn_tval){.type = QN_T_VIEW, .kind = (uint8_t)kind, .dict = self->dict};
@@ -68,7 +70,8 @@ static enum qn_tflow dict_fromkeys(ARGS)
     return QN_T_OK;
 }
 
-static enum qn_tflow add_pairs(struct qn_trun *run, const struct qn_tval *from, struct qn_tdict *dict)
+static enum qn_tflow add_pairs(struct qn_trun *run, const struct qn_tval *from,
+                               struct qn_tdict *dict)
 {
     struct qn_tcursor c;
     struct qn_tval item;
@@ -79,14 +82,16 @@ static enum qn_tflow add_pairs(struct qn_trun *run, const struct qn_tval *from, 
         struct qn_tlist *pair = NULL;
         QN_T_TRY(qn_titer_list(run, &item, &pair));
         if (pair->n != 2)
-            return qn_trun_fail(run, "dictionary update sequence element has length %zu; 2 is required", pair->n);
+            return qn_trun_fail(
+                run, "dictionary update sequence element has length %zu; 2 is required", pair->n);
         QN_T_TRY(qn_tdict_set(run, dict, &pair->items[0], &pair->items[1]));
         QN_T_TRY(qn_titer_next(run, &c, &item, &more));
     }
     return QN_T_OK;
 }
 
-enum qn_tflow qn_tdict_update(struct qn_trun *run, struct qn_tdict *dict, const struct qn_tval *from)
+enum qn_tflow qn_tdict_update(struct qn_trun *run, struct qn_tdict *dict,
+                              const struct qn_tval *from)
 {
     if (from->type == QN_T_UNDEFINED)
         return qn_trun_undefined(run, from);
@@ -146,14 +151,15 @@ static enum qn_tflow dict_update(ARGS)
     if (v.type != QN_T_MISSING)
         QN_T_TRY(qn_tdict_update(run, self->dict, &v));
     for (size_t i = 0; args->named && i < args->named->n; i++)
-        QN_T_TRY(qn_tdict_set(run, self->dict, &args->named->members[i].key, &args->named->members[i].val));
+        QN_T_TRY(qn_tdict_set(run, self->dict, &args->named->members[i].key,
+                              &args->named->members[i].val));
     *out = qn_tval_none();
     return QN_T_OK;
 }
 
 const struct qn_tmethod qn_tmethods_dict[] = {
-    {"items", dict_items},         {"get", dict_get},           {"keys", dict_keys},
-    {"values", dict_values},       {"copy", dict_copy},         {"fromkeys", dict_fromkeys},
-    {"clear", dict_clear},         {"pop", dict_pop},           {"popitem", dict_popitem},
-    {"setdefault", dict_setdefault}, {"update", dict_update},   {NULL, NULL},
+    {"items", dict_items},           {"get", dict_get},       {"keys", dict_keys},
+    {"values", dict_values},         {"copy", dict_copy},     {"fromkeys", dict_fromkeys},
+    {"clear", dict_clear},           {"pop", dict_pop},       {"popitem", dict_popitem},
+    {"setdefault", dict_setdefault}, {"update", dict_update}, {NULL, NULL},
 };

@@ -5,7 +5,9 @@
 #include "jinja/number.h"
 #include "jinja/run.h"
 
-#define ARGS struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args, struct qn_tval *out
+#define ARGS                                                                                       \
+    struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args,                  \
+        struct qn_tval *out
 
 static enum qn_tflow list_count(ARGS)
 {
@@ -84,8 +86,8 @@ static enum qn_tflow list_clear(ARGS)
     return QN_T_OK;
 }
 
-/* The sandbox of Transformers keeps the methods from here on from templates. Some models' templates need them
- * all the same, and a rendering's values are its own, so they work here as in Python. */
+/* The sandbox of Transformers keeps the methods from here on from templates. Some models' templates
+ * need them all the same, and a rendering's values are its own, so they work here as in Python. */
 
 static enum qn_tflow list_append(ARGS)
 {
@@ -116,7 +118,8 @@ static enum qn_tflow list_insert(ARGS)
     QN_T_TRY(qn_tval_index(run, &v[0], &at));
     at = bound(at, list->n);
     QN_T_TRY(qn_tlist_push(run, list, &v[1]));
-    memmove(list->items + at + 1, list->items + at, (list->n - 1 - (size_t)at) * sizeof *list->items);
+    memmove(list->items + at + 1, list->items + at,
+            (list->n - 1 - (size_t)at) * sizeof *list->items);
     list->items[at] = v[1];
     *out = qn_tval_none();
     return qn_trun_copied(run, list->n * sizeof *list->items);
@@ -161,9 +164,11 @@ static enum qn_tflow list_sort(ARGS)
 }
 
 const struct qn_tmethod qn_tmethods_list[] = {
-    {"count", list_count},   {"index", list_index},     {"copy", list_copy},     {"pop", list_pop},
-    {"clear", list_clear},   {"append", list_append},   {"extend", list_extend}, {"insert", list_insert},
-    {"remove", list_remove}, {"reverse", list_reverse}, {"sort", list_sort},     {NULL, NULL},
+    {"count", list_count},     {"index", list_index},   {"copy", list_copy},
+    {"pop", list_pop},         {"clear", list_clear},   {"append", list_append},
+    {"extend", list_extend},   {"insert", list_insert}, {"remove", list_remove},
+    {"reverse", list_reverse}, {"sort", list_sort},     {NULL, NULL},
 };
 
-const struct qn_tmethod qn_tmethods_tuple[] = {{"count", list_count}, {"index", list_index}, {NULL, NULL}};
+const struct qn_tmethod qn_tmethods_tuple[] = {
+    {"count", list_count}, {"index", list_index}, {NULL, NULL}};

@@ -7,10 +7,13 @@
 #include "jinja/run.h"
 #include "jinja/text.h"
 
-#define ARGS struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args, struct qn_tval *out
+#define ARGS                                                                                       \
+    struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args,                  \
+        struct qn_tval *out
 
 /* An argument that may be left out or none: *out is NULL then. */
-static enum qn_tflow optional_text(struct qn_trun *run, const struct qn_tval *v, const struct qn_tval **out)
+static enum qn_tflow optional_text(struct qn_trun *run, const struct qn_tval *v,
+                                   const struct qn_tval **out)
 {
     *out = NULL;
     if (qn_tval_is(v, QN_T_BIT(QN_T_MISSING) | QN_T_BIT(QN_T_NONE)))
@@ -19,8 +22,8 @@ static enum qn_tflow optional_text(struct qn_trun *run, const struct qn_tval *v,
     return qn_tval_need_string(run, v);
 }
 
-static enum qn_tflow split(struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args, bool right,
-                           struct qn_tval *out)
+static enum qn_tflow split(struct qn_trun *run, const struct qn_tval *self,
+                           const struct qn_targs *args, bool right, struct qn_tval *out)
 {
     struct qn_tval v[2];
     const struct qn_tval *sep = NULL;
@@ -87,10 +90,11 @@ static enum qn_tflow str_replace(ARGS)
     return qn_ttext_replace(run, self, &v[0], &v[1], max, out);
 }
 
-/* The part of a text that optional bounds leave; *from is its first character's number. False when they
- * leave nothing that could match. */
-static enum qn_tflow part_of(struct qn_trun *run, const struct qn_tval *self, const struct qn_tval bounds[2],
-                             struct qn_tval *out, int64_t *from, bool *any)
+/* The part of a text that optional bounds leave; *from is its first character's number. False when
+ * they leave nothing that could match. */
+static enum qn_tflow part_of(struct qn_trun *run, const struct qn_tval *self,
+                             const struct qn_tval bounds[2], struct qn_tval *out, int64_t *from,
+                             bool *any)
 {
     int64_t n = (int64_t)qn_ttext_len(self->s, self->n), start, stop;
     QN_T_TRY(qn_trun_copied(run, self->n));
@@ -108,8 +112,8 @@ static enum qn_tflow part_of(struct qn_trun *run, const struct qn_tval *self, co
     return QN_T_OK;
 }
 
-static enum qn_tflow locate(struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args, bool right,
-                            bool must, struct qn_tval *out)
+static enum qn_tflow locate(struct qn_trun *run, const struct qn_tval *self,
+                            const struct qn_targs *args, bool right, bool must, struct qn_tval *out)
 {
     struct qn_tval v[3], part;
     int64_t from = 0;
@@ -118,9 +122,10 @@ static enum qn_tflow locate(struct qn_trun *run, const struct qn_tval *self, con
     QN_T_TRY(qn_trun_args(run, args, "/sub /start /end", 1, v));
     QN_T_TRY(qn_tval_need_string(run, &v[0]));
     QN_T_TRY(part_of(run, self, v + 1, &part, &from, &any));
-    QN_T_TRY(qn_trun_walked(run, self->n / 2));
+    QN_T_TRY(qn_trun_walked(run, self->n * 2));
     if (any)
-        at = right ? qn_ttext_rfind(part.s, part.n, v[0].s, v[0].n) : qn_ttext_find(part.s, part.n, v[0].s, v[0].n);
+        at = right ? qn_ttext_rfind(part.s, part.n, v[0].s, v[0].n)
+                   : qn_ttext_find(part.s, part.n, v[0].s, v[0].n);
     if (at == SIZE_MAX && must)
         return qn_trun_fail(run, "substring not found");
     *out = qn_tval_int(at == SIZE_MAX ? -1 : from + (int64_t)qn_ttext_len(part.s, at));
@@ -170,11 +175,12 @@ static enum qn_tflow str_count(ARGS)
 
 static bool has_edge(const struct qn_tval *text, const struct qn_tval *edge, bool end)
 {
-    return text->n >= edge->n && (edge->n == 0 || memcmp(text->s + (end ? text->n - edge->n : 0), edge->s, edge->n) == 0);
+    return text->n >= edge->n &&
+           (edge->n == 0 || memcmp(text->s + (end ? text->n - edge->n : 0), edge->s, edge->n) == 0);
 }
 
-static enum qn_tflow edge_test(struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args, bool end,
-                               struct qn_tval *out)
+static enum qn_tflow edge_test(struct qn_trun *run, const struct qn_tval *self,
+                               const struct qn_targs *args, bool end, struct qn_tval *out)
 {
     struct qn_tval v[3], part;
     int64_t from = 0;
@@ -203,8 +209,8 @@ static enum qn_tflow str_endswith(ARGS)
     return edge_test(run, self, args, true, out);
 }
 
-static enum qn_tflow remove_edge(struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args,
-                                 bool end, struct qn_tval *out)
+static enum qn_tflow remove_edge(struct qn_trun *run, const struct qn_tval *self,
+                                 const struct qn_targs *args, bool end, struct qn_tval *out)
 {
     struct qn_tval edge;
     QN_T_TRY(qn_trun_args(run, args, "/affix", 1, &edge));
@@ -228,8 +234,8 @@ static enum qn_tflow str_removesuffix(ARGS)
     return remove_edge(run, self, args, true, out);
 }
 
-static enum qn_tflow partition(struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args,
-                               bool right, struct qn_tval *out)
+static enum qn_tflow partition(struct qn_trun *run, const struct qn_tval *self,
+                               const struct qn_targs *args, bool right, struct qn_tval *out)
 {
     struct qn_tval sep, parts[3];
     struct qn_tlist *list = NULL;
@@ -238,7 +244,8 @@ static enum qn_tflow partition(struct qn_trun *run, const struct qn_tval *self, 
     if (sep.n == 0)
         return qn_trun_fail(run, "empty separator");
     QN_T_TRY(qn_trun_walked(run, self->n / 2));
-    size_t at = right ? qn_ttext_rfind(self->s, self->n, sep.s, sep.n) : qn_ttext_find(self->s, self->n, sep.s, sep.n);
+    size_t at = right ? qn_ttext_rfind(self->s, self->n, sep.s, sep.n)
+                      : qn_ttext_find(self->s, self->n, sep.s, sep.n);
     parts[0] = parts[1] = parts[2] = qn_tval_cstr("");
     if (at == SIZE_MAX) {
         parts[right ? 2 : 0] = *self;
@@ -267,10 +274,21 @@ static enum qn_tflow str_rpartition(ARGS)
 }
 
 const struct qn_tmethod qn_tmethods_str_parts[] = {
-    {"split", str_split},           {"rsplit", str_rsplit},         {"splitlines", str_splitlines},
-    {"join", str_join},             {"replace", str_replace},       {"find", str_find},
-    {"rfind", str_rfind},           {"index", str_index},           {"rindex", str_rindex},
-    {"count", str_count},           {"startswith", str_startswith}, {"endswith", str_endswith},
-    {"removeprefix", str_removeprefix}, {"removesuffix", str_removesuffix}, {"partition", str_partition},
-    {"rpartition", str_rpartition}, {NULL, NULL},
+    {"split", str_split},
+    {"rsplit", str_rsplit},
+    {"splitlines", str_splitlines},
+    {"join", str_join},
+    {"replace", str_replace},
+    {"find", str_find},
+    {"rfind", str_rfind},
+    {"index", str_index},
+    {"rindex", str_rindex},
+    {"count", str_count},
+    {"startswith", str_startswith},
+    {"endswith", str_endswith},
+    {"removeprefix", str_removeprefix},
+    {"removesuffix", str_removesuffix},
+    {"partition", str_partition},
+    {"rpartition", str_rpartition},
+    {NULL, NULL},
 };

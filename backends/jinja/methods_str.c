@@ -10,7 +10,9 @@
 #include "jinja/text.h"
 #include "jinja/unicode.h"
 
-#define ARGS struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args, struct qn_tval *out
+#define ARGS                                                                                       \
+    struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args,                  \
+        struct qn_tval *out
 
 #define CASE_METHOD(name, how)                                                                     \
     static enum qn_tflow name(ARGS)                                                                \
@@ -26,8 +28,8 @@ CASE_METHOD(str_capitalize, QN_TEXT_CAPITALIZE)
 CASE_METHOD(str_swapcase, QN_TEXT_SWAP)
 CASE_METHOD(str_casefold, QN_TEXT_FOLD)
 
-static enum qn_tflow strip(struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args, bool left,
-                           bool right, struct qn_tval *out)
+static enum qn_tflow strip(struct qn_trun *run, const struct qn_tval *self,
+                           const struct qn_targs *args, bool left, bool right, struct qn_tval *out)
 {
     struct qn_tval set;
     QN_T_TRY(qn_trun_args(run, args, "/chars", 0, &set));
@@ -53,8 +55,8 @@ static enum qn_tflow str_rstrip(ARGS)
     return strip(run, self, args, false, true, out);
 }
 
-static enum qn_tflow pad(struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args, char how,
-                         struct qn_tval *out)
+static enum qn_tflow pad(struct qn_trun *run, const struct qn_tval *self,
+                         const struct qn_targs *args, char how, struct qn_tval *out)
 {
     struct qn_tval v[2];
     int64_t width = 0;
@@ -97,7 +99,8 @@ static enum qn_tflow str_zfill(ARGS)
     QN_T_TRY(qn_trun_args(run, args, "/width", 1, &v));
     QN_T_TRY(qn_tval_index(run, &v, &width));
     QN_T_TRY(qn_trun_put(run, self->s, sign));
-    QN_T_TRY(qn_ttext_put_padded(run, self->s + sign, self->n - sign, "0", 1, width - (int64_t)sign, '>'));
+    QN_T_TRY(qn_ttext_put_padded(run, self->s + sign, self->n - sign, "0", 1, width - (int64_t)sign,
+                                 '>'));
     QN_T_TRY(qn_trun_take(run, mark, out));
     out->kind = self->kind;
     return QN_T_OK;
@@ -127,8 +130,9 @@ static enum qn_tflow str_expandtabs(ARGS)
 }
 
 /* Whether there are characters, and all are of a class. */
-static enum qn_tflow all_of(struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args,
-                            bool (*is)(uint32_t), bool empty, struct qn_tval *out)
+static enum qn_tflow all_of(struct qn_trun *run, const struct qn_tval *self,
+                            const struct qn_targs *args, bool (*is)(uint32_t), bool empty,
+                            struct qn_tval *out)
 {
     bool all = empty || self->n > 0;
     QN_T_TRY(qn_trun_args(run, args, "", 0, NULL));
@@ -178,8 +182,8 @@ static enum qn_tflow str_isidentifier(ARGS)
 }
 
 /* how: upper, lower or title case, as QN_TEXT_... */
-static enum qn_tflow cased(struct qn_trun *run, const struct qn_tval *self, const struct qn_targs *args,
-                           enum qn_ttext_case how, struct qn_tval *out)
+static enum qn_tflow cased(struct qn_trun *run, const struct qn_tval *self,
+                           const struct qn_targs *args, enum qn_ttext_case how, struct qn_tval *out)
 {
     bool any = false, wrong = false, in_word = false;
     QN_T_TRY(qn_trun_args(run, args, "", 0, NULL));
@@ -240,15 +244,36 @@ static enum qn_tflow str_not_here(ARGS)
 }
 
 const struct qn_tmethod qn_tmethods_str[] = {
-    {"strip", str_strip},           {"lstrip", str_lstrip},         {"rstrip", str_rstrip},
-    {"upper", str_upper},           {"lower", str_lower},           {"title", str_title},
-    {"capitalize", str_capitalize}, {"swapcase", str_swapcase},     {"casefold", str_casefold},
-    {"center", str_center},         {"ljust", str_ljust},           {"rjust", str_rjust},
-    {"zfill", str_zfill},           {"expandtabs", str_expandtabs}, {"isalpha", str_isalpha},
-    {"isalnum", str_isalnum},       {"isdigit", str_isdigit},       {"isdecimal", str_isdecimal},
-    {"isnumeric", str_isnumeric},   {"isspace", str_isspace},       {"isascii", str_isascii},
-    {"isprintable", str_isprintable}, {"isidentifier", str_isidentifier}, {"isupper", str_isupper},
-    {"islower", str_islower},       {"istitle", str_istitle},       {"format", str_format},
-    {"format_map", str_format_map}, {"encode", str_not_here},       {"translate", str_not_here},
-    {"maketrans", str_not_here},    {NULL, NULL},
+    {"strip", str_strip},
+    {"lstrip", str_lstrip},
+    {"rstrip", str_rstrip},
+    {"upper", str_upper},
+    {"lower", str_lower},
+    {"title", str_title},
+    {"capitalize", str_capitalize},
+    {"swapcase", str_swapcase},
+    {"casefold", str_casefold},
+    {"center", str_center},
+    {"ljust", str_ljust},
+    {"rjust", str_rjust},
+    {"zfill", str_zfill},
+    {"expandtabs", str_expandtabs},
+    {"isalpha", str_isalpha},
+    {"isalnum", str_isalnum},
+    {"isdigit", str_isdigit},
+    {"isdecimal", str_isdecimal},
+    {"isnumeric", str_isnumeric},
+    {"isspace", str_isspace},
+    {"isascii", str_isascii},
+    {"isprintable", str_isprintable},
+    {"isidentifier", str_isidentifier},
+    {"isupper", str_isupper},
+    {"islower", str_islower},
+    {"istitle", str_istitle},
+    {"format", str_format},
+    {"format_map", str_format_map},
+    {"encode", str_not_here},
+    {"translate", str_not_here},
+    {"maketrans", str_not_here},
+    {NULL, NULL},
 };

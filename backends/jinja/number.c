@@ -8,11 +8,14 @@
 
 #include <math.h>
 
+/* Indices beyond this are all the same; sums of them with lengths do not overflow. */
+#define INDEX_MAX ((int64_t)1 << 62)
+
 static const char *sign_of(enum qn_top op)
 {
-    static const char *const signs[] = {[QN_OP_ADD] = "+",  [QN_OP_SUB] = "-",        [QN_OP_MUL] = "*",
-                                        [QN_OP_DIV] = "/",  [QN_OP_FLOOR_DIV] = "//", [QN_OP_MOD] = "%",
-                                        [QN_OP_POW] = "**"};
+    static const char *const signs[] = {
+        [QN_OP_ADD] = "+",        [QN_OP_SUB] = "-", [QN_OP_MUL] = "*", [QN_OP_DIV] = "/",
+        [QN_OP_FLOOR_DIV] = "//", [QN_OP_MOD] = "%", [QN_OP_POW] = "**"};
     return signs[op];
 }
 
@@ -49,24 +52,29 @@ enum qn_tflow qn_tval_index(struct qn_trun *run, const struct qn_tval *v, int64_
     if (v->type == QN_T_UNDEFINED)
         return qn_trun_undefined(run, v);
     if (!qn_tval_is(v, QN_T_INTEGERS))
-        return qn_trun_fail(run, "'%s' object cannot be interpreted as an integer", qn_tval_class(v));
-    *out = v->type == QN_T_BOOL ? v->b
-           : v->type == QN_T_INT ? v->i
-           : v->big->negative    ? INT64_MIN
-                                 : INT64_MAX;
+        return qn_trun_fail(run, "'%s' object cannot be interpreted as an integer",
+                            qn_tval_class(v));
+    if (v->type == QN_T_BIG)
+        *out = v->big->negative ? -INDEX_MAX : INDEX_MAX;
+    else
+        *out = v->type == QN_T_BOOL ? v->b : v->i;
+    *out = *out > INDEX_MAX ? INDEX_MAX : *out < -INDEX_MAX ? -INDEX_MAX : *out;
     return QN_T_OK;
 }
 
-enum qn_tflow qn_tval_index_or(struct qn_trun *run, const struct qn_tval *v, int64_t fallback, int64_t *out)
+enum qn_tflow qn_tval_index_or(struct qn_trun *run, const struct qn_tval *v, int64_t fallback,
+                               int64_t *out)
 {
     *out = fallback;
-    return qn_tval_is(v, QN_T_BIT(QN_T_MISSING) | QN_T_BIT(QN_T_NONE)) ? QN_T_OK : qn_tval_index(run, v, out);
+    return qn_tval_is(v, QN_T_BIT(QN_T_MISSING) | QN_T_BIT(QN_T_NONE)) ? QN_T_OK
+                                                                       : qn_tval_index(run, v, out);
 }
 
-static enum qn_tflow in_range(struct qn_trun *run, double f, const struct qn_tval *a, const struct qn_tval *b,
-                            struct qn_tval *out)
+static enum qn_tflow in_range(struct qn_trun *run, double f, const struct qn_tval *a,
+                              const struct qn_tval *b, struct qn_tval *out)
 {
-    bool was = (a->type != QN_T_FLOAT || isfinite(a->f)) && (b->type != QN_T_FLOAT || isfinite(b->f));
+    bool was =
+        (a->type != QN_T_FLOAT || isfinite(a->f)) && (b->type != QN_T_FLOAT || isfinite(b->f));
     if (was && isinf(f))
         return qn_trun_fail(run, "Numerical result out of range");
     *out = qn_tval_float(f);
@@ -109,7 +117,8 @@ static enum qn_tflow float_binary(struct qn_trun *run, enum qn_top op, const str
     QN_T_TRY(qn_tval_double(run, a, &x));
     QN_T_TRY(qn_tval_double(run, b, &y));
     if (y == 0 && (op == QN_OP_DIV || op == QN_OP_FLOOR_DIV || op == QN_OP_MOD))
-        return qn_trun_fail(run, op == QN_OP_DIV ? "division by zero" : "float floor division or modulo by zero");
+        return qn_trun_fail(run, op == QN_OP_DIV ? "division by zero"
+                                                 : "float floor division or modulo by zero");
     switch (op) {
     case QN_OP_ADD:
         *out = qn_tval_float(x + y);
@@ -183,7 +192,8 @@ static enum qn_tflow int_binary(struct qn_trun *run, enum qn_top op, const struc
     if (op == QN_OP_POW)
         return int_pow(run, a, b, out);
     if (a->type == QN_T_BIG || b->type == QN_T_BIG) {
-        if (b->type != QN_T_BIG && (b->type == QN_T_BOOL ? b->b : b->i) == 0 && op >= QN_OP_FLOOR_DIV)
+        if (b->type != QN_T_BIG && (b->type == QN_T_BOOL ? b->b : b->i) == 0 &&
+            op >= QN_OP_FLOOR_DIV)
             return qn_trun_fail(run, "integer division or modulo by zero");
         return big_binary(run, op, a, b, out);
     }
@@ -209,8 +219,8 @@ static enum qn_tflow int_binary(struct qn_trun *run, enum qn_top op, const struc
     return QN_T_OK;
 }
 
-static enum qn_tflow add_texts(struct qn_trun *run, const struct qn_tval *a, const struct qn_tval *b,
-                               struct qn_tval *out)
+static enum qn_tflow add_texts(struct qn_trun *run, const struct qn_tval *a,
+                               const struct qn_tval *b, struct qn_tval *out)
 {
     size_t mark = run->out.len;
     struct qn_tval x = *a, y = *b;
@@ -226,8 +236,8 @@ static enum qn_tflow add_texts(struct qn_trun *run, const struct qn_tval *a, con
     return QN_T_OK;
 }
 
-static enum qn_tflow add_lists(struct qn_trun *run, const struct qn_tval *a, const struct qn_tval *b,
-                               struct qn_tval *out)
+static enum qn_tflow add_lists(struct qn_trun *run, const struct qn_tval *a,
+                               const struct qn_tval *b, struct qn_tval *out)
 {
     struct qn_tlist *list = NULL;
     QN_T_TRY(qn_tlist_new(run, a->list->n + b->list->n, &list));
@@ -239,8 +249,8 @@ static enum qn_tflow add_lists(struct qn_trun *run, const struct qn_tval *a, con
     return QN_T_OK;
 }
 
-static enum qn_tflow repeat(struct qn_trun *run, const struct qn_tval *v, const struct qn_tval *times,
-                            struct qn_tval *out)
+static enum qn_tflow repeat(struct qn_trun *run, const struct qn_tval *v,
+                            const struct qn_tval *times, struct qn_tval *out)
 {
     int64_t count = 0;
     size_t mark = run->out.len;
@@ -284,13 +294,15 @@ enum qn_tflow qn_tval_binary(struct qn_trun *run, enum qn_top op, const struct q
     return unsupported(run, op, a, b);
 }
 
-enum qn_tflow qn_tval_sign(struct qn_trun *run, enum qn_top op, const struct qn_tval *v, struct qn_tval *out)
+enum qn_tflow qn_tval_sign(struct qn_trun *run, enum qn_top op, const struct qn_tval *v,
+                           struct qn_tval *out)
 {
     struct qn_tval zero = qn_tval_int(0);
     if (v->type == QN_T_UNDEFINED)
         return qn_trun_undefined(run, v);
     if (!qn_tval_is(v, QN_T_NUMBERS))
-        return qn_trun_fail(run, "bad operand type for unary %s: '%s'", sign_of(op), qn_tval_class(v));
+        return qn_trun_fail(run, "bad operand type for unary %s: '%s'", sign_of(op),
+                            qn_tval_class(v));
     if (v->type == QN_T_FLOAT) {
         *out = qn_tval_float(op == QN_OP_SUB ? -v->f : v->f);
         return QN_T_OK;

@@ -11,19 +11,22 @@ enum qn_tflow qn_tval_binary(struct qn_trun *run, enum qn_top op, const struct q
 enum qn_tflow qn_tval_sign(struct qn_trun *run, enum qn_top op, const struct qn_tval *v,
                            struct qn_tval *out);
 
-/* An integer that a function needs: bool and int; beyond 64 bits the nearest one that fits. */
+/* An integer that a function needs: bool and int; far beyond all lengths the nearest of +-2^62. */
 enum qn_tflow qn_tval_index(struct qn_trun *run, const struct qn_tval *v, int64_t *out);
 /* The same, or `fallback` where nothing or none was given. */
-enum qn_tflow qn_tval_index_or(struct qn_trun *run, const struct qn_tval *v, int64_t fallback, int64_t *out);
+enum qn_tflow qn_tval_index_or(struct qn_trun *run, const struct qn_tval *v, int64_t fallback,
+                               int64_t *out);
 /* A number as a float; fails for other values and integers too large. */
 enum qn_tflow qn_tval_double(struct qn_trun *run, const struct qn_tval *v, double *out);
 
 /* int(text, base) and float(text): *ok is false where Python raises ValueError. */
-enum qn_tflow qn_tval_parse_int(struct qn_trun *run, const char *s, size_t n, int64_t base, bool *ok,
-                                struct qn_tval *out);
-enum qn_tflow qn_tval_parse_float(struct qn_trun *run, const char *s, size_t n, bool *ok, double *out);
-/* round(v, digits): v is a number; digits is ignored for QN_T_MISSING, and the result an integer then. */
-enum qn_tflow qn_tval_round(struct qn_trun *run, const struct qn_tval *v, const struct qn_tval *digits,
-                            struct qn_tval *out);
+enum qn_tflow qn_tval_parse_int(struct qn_trun *run, const char *s, size_t n, int64_t base,
+                                bool *ok, struct qn_tval *out);
+enum qn_tflow qn_tval_parse_float(struct qn_trun *run, const char *s, size_t n, bool *ok,
+                                  double *out);
+/* round(v, digits): v is a number; digits is ignored for QN_T_MISSING, and the result an integer
+ * then. */
+enum qn_tflow qn_tval_round(struct qn_trun *run, const struct qn_tval *v,
+                            const struct qn_tval *digits, struct qn_tval *out);
 
 #endif

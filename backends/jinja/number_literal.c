@@ -12,7 +12,8 @@ struct qn_tnode *qn_tparse_number(struct qn_tparser *p);
 struct qn_tnode *qn_tparse_number(struct qn_tparser *p)
 {
     struct qn_tnode *node = qn_tparse_node(p, QN_N_LITERAL);
-    struct qn_trun run = {.arena = p->t->arena, .e = p->e, .at = p->tok->line, .steps = QN_TEMPLATE_STEPS_MAX};
+    struct qn_trun run = {
+        .arena = p->t->arena, .e = p->e, .at = p->tok->line, .steps = QN_TEMPLATE_STEPS_MAX};
     bool ok = false;
     double f = 0;
     enum qn_tflow flow;

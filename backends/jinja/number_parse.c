@@ -13,8 +13,8 @@
 
 enum { NUMBER_TEXT_MAX = 4400 };
 
-/* The ASCII text of a number: no space around it, decimal digits of all scripts made 0 to 9. False when
- * another character is there or it is too long. */
+/* The ASCII text of a number: no space around it, decimal digits of all scripts made 0 to 9. False
+ * when another character is there or it is too long. */
 static bool plain_text(const char *s, size_t n, char *out, size_t *len)
 {
     struct qn_tval all = qn_tval_string(s, n), v = qn_ttext_strip(&all, NULL, true, true);
@@ -61,8 +61,8 @@ static bool without_underscores(char *s, size_t *n, bool after_prefix)
     return true;
 }
 
-enum qn_tflow qn_tval_parse_int(struct qn_trun *run, const char *s, size_t n, int64_t base, bool *ok,
-                                struct qn_tval *out)
+enum qn_tflow qn_tval_parse_int(struct qn_trun *run, const char *s, size_t n, int64_t base,
+                                bool *ok, struct qn_tval *out)
 {
     char text[NUMBER_TEXT_MAX], *p = text;
     size_t len = 0;
@@ -75,7 +75,11 @@ enum qn_tflow qn_tval_parse_int(struct qn_trun *run, const char *s, size_t n, in
     bool negative = len > 0 && *p == '-', prefix = false;
     if (len > 0 && (*p == '-' || *p == '+'))
         p++, len--;
-    int64_t named = len > 1 && *p == '0' ? ((p[1] | 0x20) == 'x' ? 16 : (p[1] | 0x20) == 'o' ? 8 : (p[1] | 0x20) == 'b' ? 2 : 0) : 0;
+    int64_t named = len > 1 && *p == '0' ? ((p[1] | 0x20) == 'x'   ? 16
+                                            : (p[1] | 0x20) == 'o' ? 8
+                                            : (p[1] | 0x20) == 'b' ? 2
+                                                                   : 0)
+                                         : 0;
     if (named && (base == 0 || base == named)) {
         p += 2, len -= 2;
         prefix = true;
@@ -117,12 +121,14 @@ static bool float_syntax(const char *s, size_t n)
     return i == n && i > start;
 }
 
-enum qn_tflow qn_tval_parse_float(struct qn_trun *run, const char *s, size_t n, bool *ok, double *out)
+enum qn_tflow qn_tval_parse_float(struct qn_trun *run, const char *s, size_t n, bool *ok,
+                                  double *out)
 {
     char text[NUMBER_TEXT_MAX + 1];
     size_t len = 0;
     QN_T_TRY(qn_trun_walked(run, n));
-    *ok = plain_text(s, n, text, &len) && without_underscores(text, &len, false) && float_syntax(text, len);
+    *ok = plain_text(s, n, text, &len) && without_underscores(text, &len, false) &&
+          float_syntax(text, len);
     text[len] = '\0';
     if (*ok)
         *out = strtod(text, NULL);
@@ -130,7 +136,8 @@ enum qn_tflow qn_tval_parse_float(struct qn_trun *run, const char *s, size_t n, 
 }
 
 /* Integers round to tens, hundreds ... half to even. */
-static enum qn_tflow round_int(struct qn_trun *run, const struct qn_tval *v, int64_t digits, struct qn_tval *out)
+static enum qn_tflow round_int(struct qn_trun *run, const struct qn_tval *v, int64_t digits,
+                               struct qn_tval *out)
 {
     struct qn_tval ten = qn_tval_int(10), unit, rest, two = qn_tval_int(2), twice, half, odd;
     *out = *v;
@@ -156,11 +163,12 @@ static enum qn_tflow round_int(struct qn_trun *run, const struct qn_tval *v, int
     return qn_tval_binary(run, QN_OP_ADD, out, &unit, out);
 }
 
-enum qn_tflow qn_tval_round(struct qn_trun *run, const struct qn_tval *v, const struct qn_tval *digits,
-                            struct qn_tval *out)
+enum qn_tflow qn_tval_round(struct qn_trun *run, const struct qn_tval *v,
+                            const struct qn_tval *digits, struct qn_tval *out)
 {
     char text[400];
     int64_t places = 0;
+    QN_T_TRY(qn_trun_charge(run, 60));
     bool whole = qn_tval_is(digits, QN_T_BIT(QN_T_MISSING) | QN_T_BIT(QN_T_NONE));
     if (!whole)
         QN_T_TRY(qn_tval_index(run, digits, &places));
@@ -170,7 +178,8 @@ enum qn_tflow qn_tval_round(struct qn_trun *run, const struct qn_tval *v, const 
         return round_int(run, v, places, out);
     if (whole) {
         if (!isfinite(v->f))
-            return qn_trun_fail(run, "cannot convert float %s to integer", isnan(v->f) ? "NaN" : "infinity");
+            return qn_trun_fail(run, "cannot convert float %s to integer",
+                                isnan(v->f) ? "NaN" : "infinity");
         return qn_tbig_from_double(run, nearbyint(v->f), out);
     }
     *out = *v;

@@ -49,7 +49,8 @@ struct qn_tnode *qn_tparse_done(struct qn_tparser *p, struct qn_tnode *node)
     if (node->body)
         height = highest(highest(height, &node->body->params), &node->body->defaults);
     if (height >= QN_TNODE_HEIGHT_MAX)
-        return qn_tparse_fail(p, "this expression is longer than %d operators", QN_TNODE_HEIGHT_MAX);
+        return qn_tparse_fail(p, "this expression is longer than %d operators",
+                              QN_TNODE_HEIGHT_MAX);
     node->height = (uint16_t)(height + 1);
     return node;
 }

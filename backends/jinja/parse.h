@@ -1,4 +1,5 @@
-/* From tokens to the syntax tree: statements in parse_statement.c, expressions in parse_expression.c. */
+/* From tokens to the syntax tree: statements in parse_statement.c, expressions in
+ * parse_expression.c. */
 #ifndef QN_JINJA_PARSE_H
 #define QN_JINJA_PARSE_H
 
@@ -45,11 +46,14 @@ struct qn_tnode *qn_tparse_name(struct qn_tparser *p, int use);
 
 enum { QN_TUPLE_NO_CONDITION = 1, QN_TUPLE_PRIMARIES = 2, QN_TUPLE_BRACKETS = 4 };
 struct qn_tnode *qn_tparse_expression(struct qn_tparser *p, bool condition);
-/* a, b, c without brackets: a tuple; a single expression stands for itself. `end`: a name that ends it. */
+/* a, b, c without brackets: a tuple; a single expression stands for itself. `end`: a name that ends
+ * it. */
 struct qn_tnode *qn_tparse_tuple(struct qn_tparser *p, int how, const char *end);
 /* name or name(arguments) | ..., as behind `filter`; operand NULL: the text of a block. */
-struct qn_tnode *qn_tparse_filters(struct qn_tparser *p, struct qn_tnode *operand, bool inline_start);
+struct qn_tnode *qn_tparse_filters(struct qn_tparser *p, struct qn_tnode *operand,
+                                   bool inline_start);
 /* What can be assigned: sets the names' use. */
-struct qn_tnode *qn_tparse_target(struct qn_tparser *p, int use, const char *end, bool with_namespace);
+struct qn_tnode *qn_tparse_target(struct qn_tparser *p, int use, const char *end,
+                                  bool with_namespace);
 
 #endif

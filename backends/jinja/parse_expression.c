@@ -9,8 +9,8 @@ struct qn_tnode *qn_tparse_number(struct qn_tparser *p);
 
 static struct qn_tnode *parse_or(struct qn_tparser *p);
 
-static struct qn_tnode *binary(struct qn_tparser *p, enum qn_tkind kind, enum qn_top op, struct qn_tnode *a,
-                               struct qn_tnode *b)
+static struct qn_tnode *binary(struct qn_tparser *p, enum qn_tkind kind, enum qn_top op,
+                               struct qn_tnode *a, struct qn_tnode *b)
 {
     struct qn_tnode *node = qn_tparse_node(p, kind);
     node->op = op;
@@ -127,7 +127,8 @@ static bool parse_dotted(struct qn_tparser *p, struct qn_tval *out)
     return true;
 }
 
-struct qn_tnode *qn_tparse_filters(struct qn_tparser *p, struct qn_tnode *operand, bool inline_start)
+struct qn_tnode *qn_tparse_filters(struct qn_tparser *p, struct qn_tnode *operand,
+                                   bool inline_start)
 {
     struct qn_tnode *node = operand;
     while (inline_start || accept(p, "|")) {
@@ -152,8 +153,8 @@ static bool at_test_argument(const struct qn_tparser *p)
     if (p->tok->kind == QN_TOK_NAME)
         return !qn_tparse_at(p, QN_TOK_NAME, "else") && !qn_tparse_at(p, QN_TOK_NAME, "or") &&
                !qn_tparse_at(p, QN_TOK_NAME, "and");
-    return p->tok->kind == QN_TOK_STRING || p->tok->kind == QN_TOK_INT || p->tok->kind == QN_TOK_FLOAT ||
-           at(p, "[") || at(p, "{");
+    return p->tok->kind == QN_TOK_STRING || p->tok->kind == QN_TOK_INT ||
+           p->tok->kind == QN_TOK_FLOAT || at(p, "[") || at(p, "{");
 }
 
 static struct qn_tnode *parse_test(struct qn_tparser *p, struct qn_tnode *operand)
@@ -537,7 +538,8 @@ struct qn_tnode *qn_tparse_tuple(struct qn_tparser *p, int how, const char *end)
     struct qn_tkids kids = {0};
     bool tuple = false, ok = true;
     while (ok && !at_tuple_end(p, end)) {
-        single = how & QN_TUPLE_PRIMARIES ? parse_primary(p) : qn_tparse_expression(p, !(how & QN_TUPLE_NO_CONDITION));
+        single = how & QN_TUPLE_PRIMARIES ? parse_primary(p)
+                                          : qn_tparse_expression(p, !(how & QN_TUPLE_NO_CONDITION));
         ok = single != NULL;
         if (!ok)
             break;
@@ -570,9 +572,11 @@ static bool assignable(struct qn_tparser *p, struct qn_tnode *node, int use)
     return ok;
 }
 
-struct qn_tnode *qn_tparse_target(struct qn_tparser *p, int use, const char *end, bool with_namespace)
+struct qn_tnode *qn_tparse_target(struct qn_tparser *p, int use, const char *end,
+                                  bool with_namespace)
 {
-    if (with_namespace && p->tok->kind == QN_TOK_NAME && qn_ttoken_is(p->tok + 1, QN_TOK_PUNCT, ".")) {
+    if (with_namespace && p->tok->kind == QN_TOK_NAME &&
+        qn_ttoken_is(p->tok + 1, QN_TOK_PUNCT, ".")) {
         struct qn_tnode *node = qn_tparse_node(p, QN_N_NSREF);
         node->a = qn_tparse_name(p, QN_USE_LOAD);
         p->tok++;

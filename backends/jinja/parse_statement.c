@@ -46,15 +46,16 @@ static struct qn_tnode *parse_part(struct qn_tparser *p)
     return qn_tparse_done(p, node);
 }
 
-/* The nodes up to a tag that begins with one of the words (NULL: up to the end); that word is the next
- * token then. */
+/* The nodes up to a tag that begins with one of the words (NULL: up to the end); that word is the
+ * next token then. */
 static bool parse_body(struct qn_tparser *p, const char *const *until, struct qn_tnodes *out)
 {
     struct qn_tkids kids = {0};
     bool ok = qn_tparse_down(p), ended = false;
     while (ok && !ended && (until || p->tok->kind != QN_TOK_END)) {
         for (size_t i = 0; until && until[i]; i++)
-            ended = ended || (p->tok->kind == QN_TOK_OPEN_STMT && qn_ttoken_is(p->tok + 1, QN_TOK_NAME, until[i]));
+            ended = ended || (p->tok->kind == QN_TOK_OPEN_STMT &&
+                              qn_ttoken_is(p->tok + 1, QN_TOK_NAME, until[i]));
         if (ended)
             break;
         if (p->tok->kind == QN_TOK_END) {
@@ -255,7 +256,8 @@ static struct qn_tnode *parse_autoescape(struct qn_tparser *p, struct qn_tnode *
     if (!node->a)
         return NULL;
     p->escape = QN_ESCAPE_RUNTIME;
-    if (node->a->kind == QN_N_LITERAL && qn_tval_is(&node->a->val, QN_T_BIT(QN_T_BOOL) | QN_T_BIT(QN_T_NONE)))
+    if (node->a->kind == QN_N_LITERAL &&
+        qn_tval_is(&node->a->val, QN_T_BIT(QN_T_BOOL) | QN_T_BIT(QN_T_NONE)))
         p->escape = node->a->val.type == QN_T_BOOL && node->a->val.b ? QN_ESCAPE_YES : QN_ESCAPE_NO;
     bool ok = parse_block(p, "endautoescape", &node->kids);
     p->escape = outer;
@@ -275,14 +277,16 @@ static struct qn_tnode *parse_named_block(struct qn_tparser *p, struct qn_tnode 
         return qn_tparse_fail(p, "scoped and required blocks are not supported");
     if (!parse_block(p, "endblock", &node->kids))
         return NULL;
-    if (p->tok->kind == QN_TOK_NAME && p->tok->n == node->val.n && memcmp(p->tok->s, node->val.s, node->val.n) == 0)
+    if (p->tok->kind == QN_TOK_NAME && p->tok->n == node->val.n &&
+        memcmp(p->tok->s, node->val.s, node->val.n) == 0)
         p->tok++;
     return qn_tparse_done(p, node);
 }
 
 static void skip_context(struct qn_tparser *p)
 {
-    if ((at_name(p, "with") || at_name(p, "without")) && qn_ttoken_is(p->tok + 1, QN_TOK_NAME, "context"))
+    if ((at_name(p, "with") || at_name(p, "without")) &&
+        qn_ttoken_is(p->tok + 1, QN_TOK_NAME, "context"))
         p->tok += 2;
 }
 
@@ -305,7 +309,8 @@ static struct qn_tnode *parse_from(struct qn_tparser *p, struct qn_tnode *node)
     return ok ? qn_tparse_done(p, node) : NULL;
 }
 
-/* include, extends, import and from: there are no other templates. They fail when they are reached. */
+/* include, extends, import and from: there are no other templates. They fail when they are reached.
+ */
 static struct qn_tnode *parse_import(struct qn_tparser *p, struct qn_tnode *node)
 {
     struct qn_tval tag = qn_tval_string(p->tok[-1].s, p->tok[-1].n);
@@ -316,10 +321,12 @@ static struct qn_tnode *parse_import(struct qn_tparser *p, struct qn_tnode *node
         return NULL;
     if (qn_tval_str_eq(&tag, "from"))
         return parse_from(p, node);
-    if (qn_tval_str_eq(&tag, "include") && at_name(p, "ignore") && qn_ttoken_is(p->tok + 1, QN_TOK_NAME, "missing"))
+    if (qn_tval_str_eq(&tag, "include") && at_name(p, "ignore") &&
+        qn_ttoken_is(p->tok + 1, QN_TOK_NAME, "missing"))
         p->tok += 2;
     if (qn_tval_str_eq(&tag, "import")) {
-        struct qn_tnode *name = qn_tparse_expect(p, QN_TOK_NAME, "as") ? qn_tparse_name(p, QN_USE_STORE) : NULL;
+        struct qn_tnode *name =
+            qn_tparse_expect(p, QN_TOK_NAME, "as") ? qn_tparse_name(p, QN_USE_STORE) : NULL;
         if (!name)
             return NULL;
         qn_tkids_add(&names, name);
@@ -333,7 +340,8 @@ static struct qn_tnode *parse_print(struct qn_tparser *p, struct qn_tnode *node)
 {
     struct qn_tkids kids = {0};
     bool ok = true;
-    node->kind = QN_N_IF; /* outputs one after the other: an `if` without branches and with an else */
+    node->kind =
+        QN_N_IF; /* outputs one after the other: an `if` without branches and with an else */
     while (ok && p->tok->kind != QN_TOK_CLOSE_STMT) {
         if (kids.n > 0 && !qn_tparse_expect(p, QN_TOK_PUNCT, ","))
             ok = false;

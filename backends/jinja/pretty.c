@@ -6,13 +6,15 @@
 
 enum { WIDTH = 80 };
 
-static enum qn_tflow put(struct qn_trun *run, const struct qn_tval *v, size_t indent, size_t allowance);
+static enum qn_tflow put(struct qn_trun *run, const struct qn_tval *v, size_t indent,
+                         size_t allowance);
 
 /* Dictionaries show their members in order of their keys, or of types where keys have none. */
 static bool plain_keys(const struct qn_tdict *dict)
 {
     for (size_t i = 1; i < dict->n; i++) {
-        bool numbers = qn_tval_is(&dict->members[i].key, QN_T_NUMBERS) && qn_tval_is(&dict->members[0].key, QN_T_NUMBERS);
+        bool numbers = qn_tval_is(&dict->members[i].key, QN_T_NUMBERS) &&
+                       qn_tval_is(&dict->members[0].key, QN_T_NUMBERS);
         if (!numbers && dict->members[i].key.type != QN_T_STRING)
             return false;
         if (!numbers && dict->members[0].key.type != QN_T_STRING)
@@ -63,7 +65,8 @@ static enum qn_tflow new_line(struct qn_trun *run, size_t indent)
     return qn_trun_fill(run, " ", 1, indent);
 }
 
-static enum qn_tflow put_list(struct qn_trun *run, const struct qn_tval *v, size_t indent, size_t allowance)
+static enum qn_tflow put_list(struct qn_trun *run, const struct qn_tval *v, size_t indent,
+                              size_t allowance)
 {
     bool tuple = v->type == QN_T_TUPLE, single = tuple && v->list->n == 1;
     QN_T_TRY(qn_trun_puts(run, tuple ? "(" : "["));
@@ -76,7 +79,8 @@ static enum qn_tflow put_list(struct qn_trun *run, const struct qn_tval *v, size
     return qn_trun_puts(run, single ? ",)" : tuple ? ")" : "]");
 }
 
-static enum qn_tflow put_dict(struct qn_trun *run, const struct qn_tdict *dict, size_t indent, size_t allowance)
+static enum qn_tflow put_dict(struct qn_trun *run, const struct qn_tdict *dict, size_t indent,
+                              size_t allowance)
 {
     QN_T_TRY(qn_trun_puts(run, "{"));
     for (size_t i = 0; i < dict->n; i++) {
@@ -101,8 +105,8 @@ static size_t word_end(const struct qn_tval *v, size_t at)
 }
 
 /* A line that is too wide, in pieces that fit; puts their repr()s into the list. */
-static enum qn_tflow split_line(struct qn_trun *run, const struct qn_tval *line, size_t width, size_t last_width,
-                                bool last, struct qn_tlist *out)
+static enum qn_tflow split_line(struct qn_trun *run, const struct qn_tval *line, size_t width,
+                                size_t last_width, bool last, struct qn_tlist *out)
 {
     struct qn_tval repr;
     size_t start = 0, fits = 0;
@@ -126,7 +130,8 @@ static enum qn_tflow split_line(struct qn_trun *run, const struct qn_tval *line,
     return qn_tlist_push(run, out, &repr);
 }
 
-static enum qn_tflow put_string(struct qn_trun *run, const struct qn_tval *v, size_t indent, size_t allowance)
+static enum qn_tflow put_string(struct qn_trun *run, const struct qn_tval *v, size_t indent,
+                                size_t allowance)
 {
     struct qn_tlist *lines = NULL, *pieces = NULL;
     bool outer = indent == 0;
@@ -137,7 +142,8 @@ static enum qn_tflow put_string(struct qn_trun *run, const struct qn_tval *v, si
     for (size_t i = 0; i < lines->n; i++) {
         struct qn_tval repr;
         bool last = i + 1 == lines->n;
-        size_t width = indent < WIDTH ? WIDTH - indent : 0, most = last ? (width > allowance ? width - allowance : 0) : width;
+        size_t width = indent < WIDTH ? WIDTH - indent : 0,
+               most = last ? (width > allowance ? width - allowance : 0) : width;
         lines->items[i].kind = QN_T_PLAIN;
         QN_T_TRY(qn_tval_repr(run, &lines->items[i], &repr));
         if (qn_ttext_len(repr.s, repr.n) <= most)
@@ -157,7 +163,8 @@ static enum qn_tflow put_string(struct qn_trun *run, const struct qn_tval *v, si
     return qn_trun_puts(run, brackets ? ")" : "");
 }
 
-static enum qn_tflow put(struct qn_trun *run, const struct qn_tval *v, size_t indent, size_t allowance)
+static enum qn_tflow put(struct qn_trun *run, const struct qn_tval *v, size_t indent,
+                         size_t allowance)
 {
     struct qn_tval repr;
     QN_T_TRY(qn_tval_repr(run, v, &repr));

@@ -13,11 +13,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { NUMBER_STEPS = 4, FLOAT_STEPS = 60 }; /* the work of writing one */
+
 size_t qn_tfloat_text(double f, char out[static QN_TFLOAT_MAX])
 {
     char digits[QN_TFLOAT_MAX], plain[24];
     if (!isfinite(f))
-        return (size_t)snprintf(out, QN_TFLOAT_MAX, "%s", isnan(f) ? "nan" : f < 0 ? "-inf" : "inf");
+        return (size_t)snprintf(out, QN_TFLOAT_MAX, "%s",
+                                isnan(f) ? "nan"
+                                : f < 0  ? "-inf"
+                                         : "inf");
     int precision = 0;
     do
         snprintf(digits, sizeof digits, "%.*e", precision, f);
@@ -31,13 +36,15 @@ size_t qn_tfloat_text(double f, char out[static QN_TFLOAT_MAX])
         n--;
     const char *sign = signbit(f) ? "-" : "";
     if (exponent < -4 || exponent >= 16)
-        return (size_t)snprintf(out, QN_TFLOAT_MAX, "%s%c%s%.*se%c%02d", sign, plain[0], n > 1 ? "." : "",
-                                n - 1, plain + 1, exponent < 0 ? '-' : '+', abs(exponent));
+        return (size_t)snprintf(out, QN_TFLOAT_MAX, "%s%c%s%.*se%c%02d", sign, plain[0],
+                                n > 1 ? "." : "", n - 1, plain + 1, exponent < 0 ? '-' : '+',
+                                abs(exponent));
     if (exponent < 0)
-        return (size_t)snprintf(out, QN_TFLOAT_MAX, "%s0.%.*s%.*s", sign, -exponent - 1, "0000", n, plain);
+        return (size_t)snprintf(out, QN_TFLOAT_MAX, "%s0.%.*s%.*s", sign, -exponent - 1, "0000", n,
+                                plain);
     if (n <= exponent + 1)
-        return (size_t)snprintf(out, QN_TFLOAT_MAX, "%s%.*s%.*s.0", sign, n, plain, exponent + 1 - n,
-                                "0000000000000000");
+        return (size_t)snprintf(out, QN_TFLOAT_MAX, "%s%.*s%.*s.0", sign, n, plain,
+                                exponent + 1 - n, "0000000000000000");
     return (size_t)snprintf(out, QN_TFLOAT_MAX, "%s%.*s.%.*s", sign, exponent + 1, plain,
                             n - exponent - 1, plain + exponent + 1);
 }
@@ -140,7 +147,8 @@ static enum qn_tflow put_container(struct qn_trun *run, const struct qn_tval *v)
 static enum qn_tflow put_range(struct qn_trun *run, const struct qn_trange *r)
 {
     char text[96];
-    int n = snprintf(text, sizeof text, "range(%lld, %lld", (long long)r->start, (long long)r->stop);
+    int n =
+        snprintf(text, sizeof text, "range(%lld, %lld", (long long)r->start, (long long)r->stop);
     if (r->step != 1)
         n += snprintf(text + n, sizeof text - (size_t)n, ", %lld", (long long)r->step);
     snprintf(text + n, sizeof text - (size_t)n, ")");
@@ -150,7 +158,7 @@ static enum qn_tflow put_range(struct qn_trun *run, const struct qn_trange *r)
 static enum qn_tflow put_function(struct qn_trun *run, const struct qn_tval *v)
 {
     const struct qn_tfunc *fn = v->fn;
-    QN_T_TRY(qn_trun_puts(run, fn->is_class                        ? "<class '"
+    QN_T_TRY(qn_trun_puts(run, fn->is_class                    ? "<class '"
                                : fn->self.type != QN_T_MISSING ? "<built-in method "
                                                                : "<function "));
     if (fn->is_class && strcmp(fn->name, "dict") != 0)
@@ -182,6 +190,7 @@ static enum qn_tflow put_number(struct qn_trun *run, const struct qn_tval *v)
 {
     char text[QN_TFLOAT_MAX];
     struct qn_tval digits;
+    QN_T_TRY(qn_trun_charge(run, v->type == QN_T_FLOAT ? FLOAT_STEPS : NUMBER_STEPS));
     if (v->type == QN_T_BIG) {
         QN_T_TRY(qn_tbig_text(run, v, 10, &digits));
         return qn_trun_putv(run, &digits);

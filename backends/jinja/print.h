@@ -22,10 +22,11 @@ size_t qn_tfloat_text(double f, char out[static QN_TFLOAT_MAX]);
 /* tojson's settings. */
 struct qn_tjson {
     bool ensure_ascii, sort_keys, indented;
-    struct qn_tval indent; /* what one level is indented by */
+    struct qn_tval indent;    /* what one level is indented by */
     struct qn_tval item, key; /* separators */
 };
-enum qn_tflow qn_tval_put_json(struct qn_trun *run, const struct qn_tval *v, const struct qn_tjson *how);
+enum qn_tflow qn_tval_put_json(struct qn_trun *run, const struct qn_tval *v,
+                               const struct qn_tjson *how);
 
 /* pprint.pformat(). */
 enum qn_tflow qn_tval_put_pretty(struct qn_trun *run, const struct qn_tval *v);

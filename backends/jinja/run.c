@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-    BYTES_COPIED_PER_STEP = 128,
+    BYTES_COPIED_PER_STEP = 64,
     BYTES_WALKED_PER_STEP = 4,
 };
 
@@ -108,7 +108,7 @@ enum qn_tflow qn_trun_fill(struct qn_trun *run, const char *s, size_t n, size_t 
 {
     if (n > 0 && count > QN_TEMPLATE_OUTPUT_MAX / n)
         return qn_trun_limit(run, "more than %d bytes of text", QN_TEMPLATE_OUTPUT_MAX);
-    QN_T_TRY(qn_trun_charge(run, count / 16));
+    QN_T_TRY(qn_trun_charge(run, count / 2));
     for (size_t i = 0; i < count; i++)
         QN_T_TRY(qn_trun_put(run, s, n));
     return QN_T_OK;
@@ -117,6 +117,7 @@ enum qn_tflow qn_trun_fill(struct qn_trun *run, const char *s, size_t n, size_t 
 enum qn_tflow qn_trun_copy(struct qn_trun *run, const char *s, size_t n, struct qn_tval *out)
 {
     char *p = NULL;
+    QN_T_TRY(qn_trun_charge(run, 2));
     QN_T_TRY(qn_trun_alloc(run, n, &p));
     if (n > 0)
         memcpy(p, s, n);

@@ -14,7 +14,8 @@ enum {
     QN_TEMPLATE_VALUE_DEPTH = 256  /* lists and dictionaries within one another */
 };
 
-/* The variables of one call of a macro, recursive loop or loop filter; the template itself has one. */
+/* The variables of one call of a macro, recursive loop or loop filter; the template itself has one.
+ */
 struct qn_tframe {
     struct qn_tval *slots;
     struct qn_tframe *outer; /* where the function was defined */
@@ -27,12 +28,13 @@ struct qn_trun {
     qn_err code;       /* why it failed */
     struct qn_buf out; /* what was rendered, and on top of it the strings being built */
     int64_t wall_ms;
-    uint32_t at;             /* line of the statement being executed, for messages */
-    uint64_t steps;          /* left */
-    int frames, calls;       /* evaluations, macro calls within one another */
-    int depth;               /* of the value being compared, hashed or printed */
-    bool autoescape;         /* inside {% autoescape true %}, as filters see it */
-    struct qn_tval *context; /* one per symbol: what the template was given, and what it sets on top */
+    uint32_t at;       /* line of the statement being executed, for messages */
+    uint64_t steps;    /* left */
+    int frames, calls; /* evaluations, macro calls within one another */
+    int depth;         /* of the value being compared, hashed or printed */
+    bool autoescape;   /* inside {% autoescape true %}, as filters see it */
+    struct qn_tval
+        *context; /* one per symbol: what the template was given, and what it sets on top */
     struct qn_tframe *frame;
 };
 
@@ -66,9 +68,9 @@ enum qn_tflow qn_trun_copy(struct qn_trun *run, const char *s, size_t n, struct 
 enum qn_tflow qn_trun_fmt(struct qn_trun *run, struct qn_tval *out, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Puts arguments where Python would: names is a list like "width first blank", out has one place for
- * each, QN_T_MISSING where nothing was given. The first `required` must be given; names that begin
- * with a slash cannot be given by name. */
+/* Puts arguments where Python would: names is a list like "width first blank", out has one place
+ * for each, QN_T_MISSING where nothing was given. The first `required` must be given; names that
+ * begin with a slash cannot be given by name. */
 enum qn_tflow qn_trun_args(struct qn_trun *run, const struct qn_targs *args, const char *names,
                            size_t required, struct qn_tval *out);
 

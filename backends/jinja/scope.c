@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 enum {
-    SLOTS_MAX = 60000,               /* variables of one body */
-    WORK_MAX = 200 * 1000 * 1000,    /* names compared while a template is compiled */
+    SLOTS_MAX = 60000,            /* variables of one body */
+    WORK_MAX = 200 * 1000 * 1000, /* names compared while a template is compiled */
     COMPILE_MEMORY_MAX = 512 * 1024 * 1024
 };
 
@@ -55,7 +55,8 @@ struct where {
     bool soft, toplevel, in_loop;
 };
 
-static bool fail(struct compiler *c, const struct qn_tnode *node, const char *what, const struct qn_tval *name)
+static bool fail(struct compiler *c, const struct qn_tnode *node, const char *what,
+                 const struct qn_tval *name)
 {
     int n = !name ? 0 : name->n > 60 ? 60 : (int)name->n;
     if (!c->err)
@@ -259,7 +260,8 @@ static bool analyze_if(struct compiler *c, struct qn_tnode *node)
 {
     struct scope *s = c->scope;
     struct scope *branches[3];
-    struct qn_tnodes none = {0}, rest = {.v = node->kids.v + 1, .n = node->kids.n ? node->kids.n - 1 : 0};
+    struct qn_tnodes none = {0},
+                     rest = {.v = node->kids.v + 1, .n = node->kids.n ? node->kids.n - 1 : 0};
     if (node->kids.n == 0) { /* {% print %} */
         for (size_t i = 0; i < node->other.n; i++)
             analyze(c, node->other.v[i]);
@@ -457,7 +459,8 @@ static struct scope *body_scope(struct compiler *c, struct scope *outer, struct 
         const struct qn_tval *name = &body->params.v[i]->val;
         if (u.found[0] && qn_tval_str_eq(name, "caller")) {
             if (i + body->defaults.n < params)
-                fail(c, node, "the special \"caller\" argument must be omitted or be given a default", NULL);
+                fail(c, node,
+                     "the special \"caller\" argument must be omitted or be given a default", NULL);
             u.found[0] = false;
         }
         u.found[1] = u.found[1] && !qn_tval_str_eq(name, "kwargs");
@@ -474,20 +477,22 @@ static struct scope *body_scope(struct compiler *c, struct scope *outer, struct 
     return s;
 }
 
-static bool resolve_body(struct compiler *c, struct where w, struct qn_tnode *node, struct scope *outer)
+static bool resolve_body(struct compiler *c, struct where w, struct qn_tnode *node,
+                         struct scope *outer)
 {
     struct scope *s = body_scope(c, outer, node);
     struct where inside = {.scope = s};
     (void)w;
-    bool ok = resolve_all(c, inside, &node->body->params) && resolve_all(c, inside, &node->body->defaults) &&
-              resolve_all(c, inside, &node->kids);
+    bool ok = resolve_all(c, inside, &node->body->params) &&
+              resolve_all(c, inside, &node->body->defaults) && resolve_all(c, inside, &node->kids);
     node->body->scope = loads_of(c, s);
     node->body->slots = s->body->slots;
     return ok;
 }
 
 /* A scope within the body it stands in. */
-static bool resolve_inner(struct compiler *c, struct where w, struct scope *s, struct qn_tnode *node)
+static bool resolve_inner(struct compiler *c, struct where w, struct scope *s,
+                          struct qn_tnode *node)
 {
     struct where inside = {.scope = s, .in_loop = w.in_loop};
     bool ok = resolve_all(c, inside, &node->kids);
@@ -503,7 +508,8 @@ static struct qn_tnode *copy_target(struct compiler *c, const struct qn_tnode *f
 {
     struct qn_tnode *to = qn_arena_alloc(c->t->arena, sizeof *to);
     *to = *from;
-    to->kids.v = qn_arena_alloc(c->t->arena, (from->kids.n ? from->kids.n : 1) * sizeof *to->kids.v);
+    to->kids.v =
+        qn_arena_alloc(c->t->arena, (from->kids.n ? from->kids.n : 1) * sizeof *to->kids.v);
     for (size_t i = 0; i < from->kids.n; i++)
         to->kids.v[i] = copy_target(c, from->kids.v[i]);
     return to;
@@ -544,9 +550,11 @@ static bool resolve_for(struct compiler *c, struct where w, struct qn_tnode *nod
     declare_target(c, s, node->a);
     analyze_in(c, s, &node->kids);
     analyze_in(c, other, &node->other);
-    struct where inside = {.scope = s, .in_loop = true}, otherwise = {.scope = other, .in_loop = w.in_loop && !node->flag};
-    bool ok = (!node->c || resolve_test(c, w, node)) && resolve_in(c, w, node->b) && resolve_in(c, inside, node->a) &&
-              resolve_all(c, inside, &node->kids) && resolve_all(c, otherwise, &node->other);
+    struct where inside = {.scope = s, .in_loop = true},
+                 otherwise = {.scope = other, .in_loop = w.in_loop && !node->flag};
+    bool ok = (!node->c || resolve_test(c, w, node)) && resolve_in(c, w, node->b) &&
+              resolve_in(c, inside, node->a) && resolve_all(c, inside, &node->kids) &&
+              resolve_all(c, otherwise, &node->other);
     node->scope = loads_of(c, s);
     node->else_scope = loads_of(c, other);
     if (node->flag) {
@@ -596,7 +604,8 @@ static bool resolve_scoped(struct compiler *c, struct where w, struct qn_tnode *
 static bool resolve_builtin(struct compiler *c, struct where w, struct qn_tnode *node)
 {
     bool filter = node->kind == QN_N_FILTER;
-    node->builtin = filter ? (const void *)qn_tfilter_find(&node->val) : (const void *)qn_ttest_find(&node->val);
+    node->builtin = filter ? (const void *)qn_tfilter_find(&node->val)
+                           : (const void *)qn_ttest_find(&node->val);
     if (!node->builtin && !w.soft)
         return fail(c, node, filter ? "No filter named " : "No test named ", &node->val);
     return true;

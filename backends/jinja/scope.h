@@ -1,5 +1,5 @@
-/* Which variable each name means, found when a template is compiled, by jinja2's rules: a name that a
- * scope sets is the scope's own from its start on, and begins as what it covers. */
+/* Which variable each name means, found when a template is compiled, by jinja2's rules: a name that
+ * a scope sets is the scope's own from its start on, and begins as what it covers. */
 #ifndef QN_JINJA_SCOPE_H
 #define QN_JINJA_SCOPE_H
 

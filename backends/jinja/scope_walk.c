@@ -32,12 +32,14 @@ bool qn_tnode_children(const struct qn_tnode *node, qn_tvisit visit, void *ctx)
     case QN_N_TERNARY:
         return one(node->b, visit, ctx) && one(node->a, visit, ctx) && one(node->c, visit, ctx);
     case QN_N_FOR:
-        return one(node->a, visit, ctx) && one(node->b, visit, ctx) && all(&node->kids, visit, ctx) &&
-               all(&node->other, visit, ctx) && one(node->c, visit, ctx);
+        return one(node->a, visit, ctx) && one(node->b, visit, ctx) &&
+               all(&node->kids, visit, ctx) && all(&node->other, visit, ctx) &&
+               one(node->c, visit, ctx);
     case QN_N_MACRO:
     case QN_N_CALL_BLOCK:
-        return (node->kind == QN_N_MACRO || one(node->a, visit, ctx)) && all(&node->body->params, visit, ctx) &&
-               all(&node->body->defaults, visit, ctx) && all(&node->kids, visit, ctx);
+        return (node->kind == QN_N_MACRO || one(node->a, visit, ctx)) &&
+               all(&node->body->params, visit, ctx) && all(&node->body->defaults, visit, ctx) &&
+               all(&node->kids, visit, ctx);
     case QN_N_FILTER_BLOCK:
         return all(&node->kids, visit, ctx) && one(node->a, visit, ctx);
     case QN_N_WITH:
@@ -46,6 +48,7 @@ bool qn_tnode_children(const struct qn_tnode *node, qn_tvisit visit, void *ctx)
         return one(node->a, visit, ctx);
     default:
         return one(node->a, visit, ctx) && one(node->b, visit, ctx) && one(node->c, visit, ctx) &&
-               all(&node->kids, visit, ctx) && all(&node->other, visit, ctx) && all(&node->args, visit, ctx);
+               all(&node->kids, visit, ctx) && all(&node->other, visit, ctx) &&
+               all(&node->args, visit, ctx);
     }
 }

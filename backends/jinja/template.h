@@ -3,8 +3,8 @@
  * The language is that of Python's jinja2 3.1 in its sandbox, set up as Transformers sets it up:
  * trim_blocks, lstrip_blocks, break and continue, `{% generation %}`, tojson, strftime_now and
  * raise_exception. Values follow Python's rules. Lists and dictionaries may be changed (append,
- * update ...), which Transformers' sandbox refuses and templates of some models need. Compiled templates are immutable and may be rendered
- * by several threads. */
+ * update ...), which Transformers' sandbox refuses and templates of some models need. Compiled
+ * templates are immutable and may be rendered by several threads. */
 #ifndef QN_JINJA_TEMPLATE_H
 #define QN_JINJA_TEMPLATE_H
 
@@ -19,8 +19,9 @@ struct qn_template;
 
 enum {
     QN_TEMPLATE_SOURCE_MAX = 1024 * 1024,
-    QN_TEMPLATE_STEPS_MAX = 5 * 1000 * 1000, /* units of work of one rendering, some 20 to 40 ns each */
-    QN_TEMPLATE_DEPTH_MAX = 200,             /* nesting of expressions, blocks and macro calls */
+    QN_TEMPLATE_STEPS_MAX =
+        3 * 1000 * 1000,         /* units of work of one rendering, some 20 to 60 ns each */
+    QN_TEMPLATE_DEPTH_MAX = 200, /* nesting of expressions, blocks and macro calls */
     QN_TEMPLATE_OUTPUT_MAX = 32 * 1024 * 1024,
     QN_TEMPLATE_MEMORY_MAX = 256 * 1024 * 1024
 };

@@ -40,10 +40,11 @@ TYPE_TEST(is_string, v->type == QN_T_STRING)
 TYPE_TEST(is_mapping, v->type == QN_T_DICT)
 TYPE_TEST(is_iterable, qn_tval_iterable(v))
 TYPE_TEST(is_escaped, v->type == QN_T_STRING && v->kind == QN_T_MARKUP)
-TYPE_TEST(is_sequence, qn_tval_is(v, QN_T_LISTS | QN_T_BIT(QN_T_STRING) | QN_T_BIT(QN_T_DICT) | QN_T_BIT(QN_T_RANGE) |
-                                         QN_T_BIT(QN_T_UNDEFINED)))
-TYPE_TEST(is_callable, qn_tval_is(v, QN_T_BIT(QN_T_FUNCTION) | QN_T_BIT(QN_T_MACRO) | QN_T_BIT(QN_T_LOOP) |
-                                         QN_T_BIT(QN_T_JOINER) | QN_T_BIT(QN_T_UNDEFINED)))
+TYPE_TEST(is_sequence, qn_tval_is(v, QN_T_LISTS | QN_T_BIT(QN_T_STRING) | QN_T_BIT(QN_T_DICT) |
+                                         QN_T_BIT(QN_T_RANGE) | QN_T_BIT(QN_T_UNDEFINED)))
+TYPE_TEST(is_callable,
+          qn_tval_is(v, QN_T_BIT(QN_T_FUNCTION) | QN_T_BIT(QN_T_MACRO) | QN_T_BIT(QN_T_LOOP) |
+                            QN_T_BIT(QN_T_JOINER) | QN_T_BIT(QN_T_UNDEFINED)))
 
 /* Names are looked up in a dictionary: what cannot be a key is an error. */
 static enum qn_tflow is_filter(ARGS)
@@ -64,8 +65,8 @@ static enum qn_tflow is_test(ARGS)
     return QN_T_OK;
 }
 
-static enum qn_tflow modulo(struct qn_trun *run, const struct qn_tval *v, const struct qn_tval *by, int64_t rest,
-                            bool *out)
+static enum qn_tflow modulo(struct qn_trun *run, const struct qn_tval *v, const struct qn_tval *by,
+                            int64_t rest, bool *out)
 {
     struct qn_tval r, wanted = qn_tval_int(rest);
     QN_T_TRY(qn_tval_binary(run, QN_OP_MOD, v, by, &r));
@@ -181,19 +182,45 @@ static enum qn_tflow is_ge(ARGS)
 const struct qn_ttest *qn_ttest_find(const struct qn_tval *name)
 {
     static const struct qn_ttest tests[] = {
-        {"odd", is_odd},           {"even", is_even},       {"divisibleby", is_divisible},
-        {"defined", is_defined},   {"undefined", is_undefined}, {"filter", is_filter},
-        {"test", is_test},         {"none", is_none},       {"boolean", is_boolean},
-        {"false", is_false},       {"true", is_true},       {"integer", is_integer},
-        {"float", is_float},       {"lower", is_lower},     {"upper", is_upper},
-        {"string", is_string},     {"mapping", is_mapping}, {"number", is_number},
-        {"sequence", is_sequence}, {"iterable", is_iterable}, {"callable", is_callable},
-        {"sameas", is_same},       {"escaped", is_escaped}, {"in", is_in},
-        {"==", is_eq},             {"eq", is_eq},           {"equalto", is_eq},
-        {"!=", is_ne},             {"ne", is_ne},           {">", is_gt},
-        {"gt", is_gt},             {"greaterthan", is_gt},  {"ge", is_ge},
-        {">=", is_ge},             {"<", is_lt},            {"lt", is_lt},
-        {"lessthan", is_lt},       {"<=", is_le},           {"le", is_le},
+        {"odd", is_odd},
+        {"even", is_even},
+        {"divisibleby", is_divisible},
+        {"defined", is_defined},
+        {"undefined", is_undefined},
+        {"filter", is_filter},
+        {"test", is_test},
+        {"none", is_none},
+        {"boolean", is_boolean},
+        {"false", is_false},
+        {"true", is_true},
+        {"integer", is_integer},
+        {"float", is_float},
+        {"lower", is_lower},
+        {"upper", is_upper},
+        {"string", is_string},
+        {"mapping", is_mapping},
+        {"number", is_number},
+        {"sequence", is_sequence},
+        {"iterable", is_iterable},
+        {"callable", is_callable},
+        {"sameas", is_same},
+        {"escaped", is_escaped},
+        {"in", is_in},
+        {"==", is_eq},
+        {"eq", is_eq},
+        {"equalto", is_eq},
+        {"!=", is_ne},
+        {"ne", is_ne},
+        {">", is_gt},
+        {"gt", is_gt},
+        {"greaterthan", is_gt},
+        {"ge", is_ge},
+        {">=", is_ge},
+        {"<", is_lt},
+        {"lt", is_lt},
+        {"lessthan", is_lt},
+        {"<=", is_le},
+        {"le", is_le},
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         if (qn_tval_str_eq(name, tests[i].name))

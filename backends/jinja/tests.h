@@ -6,7 +6,8 @@
 
 struct qn_ttest {
     const char *name;
-    enum qn_tflow (*call)(struct qn_trun *run, const struct qn_tval *v, const struct qn_targs *args, bool *out);
+    enum qn_tflow (*call)(struct qn_trun *run, const struct qn_tval *v, const struct qn_targs *args,
+                          bool *out);
 };
 
 const struct qn_ttest *qn_ttest_find(const struct qn_tval *name); /* NULL: there is none */

@@ -56,7 +56,8 @@ static bool in_set(const char *s, size_t n, const struct qn_tval *set)
     return false;
 }
 
-struct qn_tval qn_ttext_strip(const struct qn_tval *v, const struct qn_tval *set, bool left, bool right)
+struct qn_tval qn_ttext_strip(const struct qn_tval *v, const struct qn_tval *set, bool left,
+                              bool right)
 {
     const char *s = v->s;
     size_t n = v->n, used;
@@ -174,7 +175,7 @@ enum qn_tflow qn_ttext_recase(struct qn_trun *run, const struct qn_tval *v, enum
 {
     size_t mark = run->out.len, kind = v->kind;
     bool in_word = false, first = true;
-    QN_T_TRY(qn_trun_walked(run, v->n));
+    QN_T_TRY(qn_trun_charge(run, v->n / 2));
     for (size_t at = 0; at < v->n;) {
         uint32_t cp = decode(v->s + at, v->n - at), to[QN_TCASE_MAX];
         enum qn_ttext_case one = how;
@@ -199,8 +200,9 @@ enum qn_tflow qn_ttext_recase(struct qn_trun *run, const struct qn_tval *v, enum
     return QN_T_OK;
 }
 
-enum qn_tflow qn_ttext_replace(struct qn_trun *run, const struct qn_tval *v, const struct qn_tval *from,
-                               const struct qn_tval *to, int64_t max, struct qn_tval *out)
+enum qn_tflow qn_ttext_replace(struct qn_trun *run, const struct qn_tval *v,
+                               const struct qn_tval *from, const struct qn_tval *to, int64_t max,
+                               struct qn_tval *out)
 {
     size_t mark = run->out.len, at = 0, kind = v->kind;
     QN_T_TRY(qn_trun_walked(run, v->n / 4));
@@ -226,8 +228,8 @@ enum qn_tflow qn_ttext_replace(struct qn_trun *run, const struct qn_tval *v, con
     return QN_T_OK;
 }
 
-enum qn_tflow qn_ttext_join(struct qn_trun *run, const struct qn_tval *sep, const struct qn_tlist *items,
-                            struct qn_tval *out)
+enum qn_tflow qn_ttext_join(struct qn_trun *run, const struct qn_tval *sep,
+                            const struct qn_tlist *items, struct qn_tval *out)
 {
     size_t mark = run->out.len;
     for (size_t i = 0; i < items->n; i++) {

@@ -16,7 +16,8 @@ size_t qn_ttext_last(const char *s, size_t n);
 size_t qn_ttext_skip(const char *s, size_t n);
 size_t qn_ttext_rtrim(const char *s, size_t n);
 /* Takes characters of a set away; a NULL set means white space. */
-struct qn_tval qn_ttext_strip(const struct qn_tval *v, const struct qn_tval *set, bool left, bool right);
+struct qn_tval qn_ttext_strip(const struct qn_tval *v, const struct qn_tval *set, bool left,
+                              bool right);
 
 /* Offset of the first or last place of needle, or SIZE_MAX. */
 size_t qn_ttext_find(const char *s, size_t n, const char *needle, size_t m);
@@ -24,21 +25,31 @@ size_t qn_ttext_rfind(const char *s, size_t n, const char *needle, size_t m);
 /* Length of the line end at s ("\r\n" is one), or 0: what splitlines() splits at. */
 size_t qn_ttext_line_end(const char *s, size_t n);
 
-enum qn_ttext_case { QN_TEXT_UPPER, QN_TEXT_LOWER, QN_TEXT_TITLE, QN_TEXT_CAPITALIZE, QN_TEXT_SWAP, QN_TEXT_FOLD };
+enum qn_ttext_case {
+    QN_TEXT_UPPER,
+    QN_TEXT_LOWER,
+    QN_TEXT_TITLE,
+    QN_TEXT_CAPITALIZE,
+    QN_TEXT_SWAP,
+    QN_TEXT_FOLD
+};
 enum qn_tflow qn_ttext_recase(struct qn_trun *run, const struct qn_tval *v, enum qn_ttext_case how,
                               struct qn_tval *out);
 /* max: replacements at most, negative: all. */
-enum qn_tflow qn_ttext_replace(struct qn_trun *run, const struct qn_tval *v, const struct qn_tval *from,
-                               const struct qn_tval *to, int64_t max, struct qn_tval *out);
+enum qn_tflow qn_ttext_replace(struct qn_trun *run, const struct qn_tval *v,
+                               const struct qn_tval *from, const struct qn_tval *to, int64_t max,
+                               struct qn_tval *out);
 /* A list of strings of v's kind; sep NULL: at white space. */
-enum qn_tflow qn_ttext_split(struct qn_trun *run, const struct qn_tval *v, const struct qn_tval *sep,
-                             int64_t max, bool from_right, struct qn_tlist **out);
+enum qn_tflow qn_ttext_split(struct qn_trun *run, const struct qn_tval *v,
+                             const struct qn_tval *sep, int64_t max, bool from_right,
+                             struct qn_tlist **out);
 enum qn_tflow qn_ttext_lines(struct qn_trun *run, const struct qn_tval *v, bool keep,
                              struct qn_tlist **out);
-enum qn_tflow qn_ttext_join(struct qn_trun *run, const struct qn_tval *sep, const struct qn_tlist *items,
-                            struct qn_tval *out);
+enum qn_tflow qn_ttext_join(struct qn_trun *run, const struct qn_tval *sep,
+                            const struct qn_tlist *items, struct qn_tval *out);
 enum qn_tflow qn_ttext_reverse(struct qn_trun *run, const struct qn_tval *v, struct qn_tval *out);
-/* Appends n bytes of text padded with `fill` (one character) to width characters; how: <, > or ^. */
+/* Appends n bytes of text padded with `fill` (one character) to width characters; how: <, > or ^.
+ */
 enum qn_tflow qn_ttext_put_padded(struct qn_trun *run, const char *s, size_t n, const char *fill,
                                   size_t fill_n, int64_t width, char how);
 /* str.center(): of an odd number of fills the larger part goes where Python puts it. */

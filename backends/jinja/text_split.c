@@ -12,7 +12,7 @@ static enum qn_tflow piece(struct splitter *p, size_t from, size_t to)
 {
     struct qn_tval v = qn_tval_string(p->v->s + from, to - from);
     v.kind = p->v->kind;
-    QN_T_TRY(qn_trun_charge(p->run, 1));
+    QN_T_TRY(qn_trun_charge(p->run, 3));
     return qn_tlist_push(p->run, p->out, &v);
 }
 
@@ -89,8 +89,9 @@ static void turn(struct qn_tlist *list)
     }
 }
 
-enum qn_tflow qn_ttext_split(struct qn_trun *run, const struct qn_tval *v, const struct qn_tval *sep,
-                             int64_t max, bool from_right, struct qn_tlist **out)
+enum qn_tflow qn_ttext_split(struct qn_trun *run, const struct qn_tval *v,
+                             const struct qn_tval *sep, int64_t max, bool from_right,
+                             struct qn_tlist **out)
 {
     QN_T_TRY(qn_trun_walked(run, v->n));
     QN_T_TRY(qn_tlist_new(run, 0, out));

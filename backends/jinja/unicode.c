@@ -130,7 +130,8 @@ size_t qn_tchar_to_upper(uint32_t cp, uint32_t out[static QN_TCASE_MAX])
     size_t n = cp < 128 ? 0 : special_case(cp, false, out);
     if (n)
         return n;
-    out[0] = cp < 128 ? (qn_tchar_lower(cp) ? cp - 32 : cp) : (uint32_t)utf8proc_toupper((utf8proc_int32_t)cp);
+    out[0] = cp < 128 ? (qn_tchar_lower(cp) ? cp - 32 : cp)
+                      : (uint32_t)utf8proc_toupper((utf8proc_int32_t)cp);
     return 1;
 }
 
@@ -139,7 +140,8 @@ size_t qn_tchar_to_title(uint32_t cp, uint32_t out[static QN_TCASE_MAX])
     size_t n = cp < 128 ? 0 : special_case(cp, true, out);
     if (n)
         return n;
-    out[0] = cp < 128 ? (qn_tchar_lower(cp) ? cp - 32 : cp) : (uint32_t)utf8proc_totitle((utf8proc_int32_t)cp);
+    out[0] = cp < 128 ? (qn_tchar_lower(cp) ? cp - 32 : cp)
+                      : (uint32_t)utf8proc_totitle((utf8proc_int32_t)cp);
     return 1;
 }
 
@@ -150,6 +152,7 @@ size_t qn_tchar_to_lower(uint32_t cp, uint32_t out[static QN_TCASE_MAX])
         out[1] = 0x307;
         return 2;
     }
-    out[0] = cp < 128 ? (qn_tchar_upper(cp) ? cp + 32 : cp) : (uint32_t)utf8proc_tolower((utf8proc_int32_t)cp);
+    out[0] = cp < 128 ? (qn_tchar_upper(cp) ? cp + 32 : cp)
+                      : (uint32_t)utf8proc_tolower((utf8proc_int32_t)cp);
     return 1;
 }

@@ -78,7 +78,8 @@ static bool known_domain(const char *s, size_t n)
 }
 
 /* host labels, then a last one that `last` accepts and something that ends the host. */
-static bool host_ok(const char *s, size_t n, bool (*last)(const char *, size_t), size_t least, bool needs_dot)
+static bool host_ok(const char *s, size_t n, bool (*last)(const char *, size_t), size_t least,
+                    bool needs_dot)
 {
     size_t dots = 0;
     while (n > 0) {
@@ -131,13 +132,16 @@ static bool is_mail(const char *s, size_t n)
     size_t dot = qn_ttext_rfind(s + at + 1, n - at - 1, ".", 1);
     size_t rest = n - at - 1;
     return dot != SIZE_MAX && dot > 0 && dot + 1 < rest && label(s + at + 1, rest, ".-") == rest &&
-           label(s + at + 1 + dot + 1, rest - dot - 1, "") == rest - dot - 1 && label(s + at + 1, 1, "") > 0;
+           label(s + at + 1 + dot + 1, rest - dot - 1, "") == rest - dot - 1 &&
+           label(s + at + 1, 1, "") > 0;
 }
 
 /* Marks that may stand before an address, or behind one. */
 static size_t mark_before(const char *s, size_t n)
 {
-    return starts(s, n, "(", false) || starts(s, n, "<", false) ? 1 : starts(s, n, "&lt;", false) ? 4 : 0;
+    return starts(s, n, "(", false) || starts(s, n, "<", false) ? 1
+           : starts(s, n, "&lt;", false)                        ? 4
+                                                                : 0;
 }
 
 static size_t mark_behind(const char *s, size_t n)
@@ -172,8 +176,8 @@ static void balance(struct word *middle, struct word *tail, const char *open, co
     }
 }
 
-static enum qn_tflow put_link(struct qn_trun *run, const char *prefix, struct word w, struct word shown,
-                              const struct qn_thtml_links *how, bool attributes)
+static enum qn_tflow put_link(struct qn_trun *run, const char *prefix, struct word w,
+                              struct word shown, const struct qn_thtml_links *how, bool attributes)
 {
     QN_T_TRY(qn_trun_puts(run, "<a href=\""));
     QN_T_TRY(qn_trun_puts(run, prefix));
@@ -196,7 +200,8 @@ static enum qn_tflow put_link(struct qn_trun *run, const char *prefix, struct wo
     return qn_trun_puts(run, "</a>");
 }
 
-static enum qn_tflow put_middle(struct qn_trun *run, struct word w, const struct qn_thtml_links *how)
+static enum qn_tflow put_middle(struct qn_trun *run, struct word w,
+                                const struct qn_thtml_links *how)
 {
     struct word shown = w, mail = {.s = w.s + 7, .n = w.n - 7};
     if (how->limit >= 0)
@@ -238,8 +243,8 @@ static enum qn_tflow put_word(struct qn_trun *run, struct word w, const struct q
     return qn_trun_put(run, tail.s, tail.n);
 }
 
-enum qn_tflow qn_thtml_urlize(struct qn_trun *run, const struct qn_tval *text, const struct qn_thtml_links *how,
-                              struct qn_tval *out)
+enum qn_tflow qn_thtml_urlize(struct qn_trun *run, const struct qn_tval *text,
+                              const struct qn_thtml_links *how, struct qn_tval *out)
 {
     struct qn_tval v;
     size_t mark = run->out.len;

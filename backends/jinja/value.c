@@ -20,12 +20,15 @@ bool qn_tval_str_eq(const struct qn_tval *v, const char *s)
 const char *qn_tval_class(const struct qn_tval *v)
 {
     static const char *const names[QN_T_TYPES] = {
-        [QN_T_MISSING] = "missing", [QN_T_UNDEFINED] = "Undefined", [QN_T_NONE] = "NoneType",
-        [QN_T_BOOL] = "bool",       [QN_T_INT] = "int",             [QN_T_BIG] = "int",
-        [QN_T_FLOAT] = "float",     [QN_T_STRING] = "str",          [QN_T_LIST] = "list",
-        [QN_T_TUPLE] = "tuple",     [QN_T_DICT] = "dict",           [QN_T_RANGE] = "range",
-        [QN_T_ITER] = "generator",  [QN_T_NAMESPACE] = "Namespace", [QN_T_LOOP] = "LoopContext",
-        [QN_T_MACRO] = "Macro",     [QN_T_FUNCTION] = "function",   [QN_T_CYCLER] = "Cycler",
+        [QN_T_MISSING] = "missing",   [QN_T_UNDEFINED] = "Undefined",
+        [QN_T_NONE] = "NoneType",     [QN_T_BOOL] = "bool",
+        [QN_T_INT] = "int",           [QN_T_BIG] = "int",
+        [QN_T_FLOAT] = "float",       [QN_T_STRING] = "str",
+        [QN_T_LIST] = "list",         [QN_T_TUPLE] = "tuple",
+        [QN_T_DICT] = "dict",         [QN_T_RANGE] = "range",
+        [QN_T_ITER] = "generator",    [QN_T_NAMESPACE] = "Namespace",
+        [QN_T_LOOP] = "LoopContext",  [QN_T_MACRO] = "Macro",
+        [QN_T_FUNCTION] = "function", [QN_T_CYCLER] = "Cycler",
         [QN_T_JOINER] = "Joiner",
     };
     if (v->type == QN_T_VIEW)
@@ -220,6 +223,7 @@ enum qn_tflow qn_tdict_set(struct qn_trun *run, struct qn_tdict *dict, const str
 {
     uint64_t hash = 0;
     struct qn_tval *found = NULL;
+    QN_T_TRY(qn_trun_charge(run, 2));
     QN_T_TRY(qn_tval_hash(run, key, &hash));
     QN_T_TRY(find_hashed(run, dict, key, hash, &found));
     if (found) {
@@ -250,7 +254,9 @@ enum qn_tflow qn_tdict_remove(struct qn_trun *run, struct qn_tdict *dict, const 
     QN_T_TRY(qn_tdict_find(run, dict, key, &found));
     if (!found)
         return QN_T_OK;
-    size_t at = (size_t)((struct qn_tmember *)(void *)((char *)found - offsetof(struct qn_tmember, val)) - dict->members);
+    size_t at =
+        (size_t)((struct qn_tmember *)(void *)((char *)found - offsetof(struct qn_tmember, val)) -
+                 dict->members);
     dict->n--;
     memmove(dict->members + at, dict->members + at + 1, (dict->n - at) * sizeof *dict->members);
     if (dict->index) {

@@ -1,7 +1,7 @@
 /* The values a chat template computes with: those of Python that jinja2 can reach.
  *
- * A value is small and passed by copy; what it points to lives in the rendering's arena, the compiled
- * template or the caller's JSON document, all of which outlive it. */
+ * A value is small and passed by copy; what it points to lives in the rendering's arena, the
+ * compiled template or the caller's JSON document, all of which outlive it. */
 #ifndef QN_JINJA_VALUE_H
 #define QN_JINJA_VALUE_H
 
@@ -244,7 +244,8 @@ enum qn_tflow qn_tdict_copy(struct qn_trun *run, const struct qn_tdict *from,
                             struct qn_tdict **out);
 
 /* Takes a key out, if it is there. */
-enum qn_tflow qn_tdict_remove(struct qn_trun *run, struct qn_tdict *dict, const struct qn_tval *key);
+enum qn_tflow qn_tdict_remove(struct qn_trun *run, struct qn_tdict *dict,
+                              const struct qn_tval *key);
 
 /* The value of a JSON document; strings stay lent by it, members keep its order. A number without
  * fraction is an integer. */

@@ -9,8 +9,8 @@
 #include "jinja/text.h"
 #include "jinja/unicode.h"
 
-enum qn_tflow qn_twords_truncate(struct qn_trun *run, const struct qn_tval *text, const struct qn_tval v[4],
-                                 struct qn_tval *out)
+enum qn_tflow qn_twords_truncate(struct qn_trun *run, const struct qn_tval *text,
+                                 const struct qn_tval v[4], struct qn_tval *out)
 {
     int64_t length, leeway;
     bool kill = false;
@@ -24,10 +24,12 @@ enum qn_tflow qn_twords_truncate(struct qn_trun *run, const struct qn_tval *text
     QN_T_TRY(qn_tval_need_string(run, &end));
     int64_t kept = length - (int64_t)qn_ttext_len(end.s, end.n);
     if (kept < 0 || leeway < 0)
-        return qn_trun_fail(run, "truncate: the length is below that of the end, or the leeway below 0");
+        return qn_trun_fail(run,
+                            "truncate: the length is below that of the end, or the leeway below 0");
     QN_T_TRY(qn_tval_len(run, text, &n));
     *out = *text;
-    if ((int64_t)n <= length + (leeway > INT32_MAX ? INT32_MAX : leeway))
+    if ((int64_t)n <=
+        (length > INT32_MAX ? INT32_MAX : length) + (leeway > INT32_MAX ? INT32_MAX : leeway))
         return QN_T_OK;
     QN_T_TRY(qn_tval_need_string(run, text));
     size_t bytes = qn_ttext_offset(text->s, text->n, (size_t)kept);
@@ -211,11 +213,12 @@ static enum qn_tflow wrap_line(struct wrapper *w, const struct qn_tval *text)
     return QN_T_OK;
 }
 
-enum qn_tflow qn_twords_wrap(struct qn_trun *run, const struct qn_tval *text, const struct qn_tval v[4],
-                             struct qn_tval *out)
+enum qn_tflow qn_twords_wrap(struct qn_trun *run, const struct qn_tval *text,
+                             const struct qn_tval v[4], struct qn_tval *out)
 {
     struct wrapper w = {.run = run, .width = 79, .break_long = true, .hyphens = true};
-    struct qn_tval sep = qn_tval_is(&v[2], QN_T_BIT(QN_T_MISSING) | QN_T_BIT(QN_T_NONE)) ? qn_tval_cstr("\n") : v[2];
+    struct qn_tval sep =
+        qn_tval_is(&v[2], QN_T_BIT(QN_T_MISSING) | QN_T_BIT(QN_T_NONE)) ? qn_tval_cstr("\n") : v[2];
     struct qn_tlist *lines = NULL, *wrapped = NULL;
     QN_T_TRY(qn_tval_need_string(run, text));
     QN_T_TRY(qn_tval_need_string(run, &sep));

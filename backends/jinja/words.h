@@ -5,10 +5,10 @@
 #include "jinja/value.h"
 
 /* v: length, killwords, end, leeway. */
-enum qn_tflow qn_twords_truncate(struct qn_trun *run, const struct qn_tval *text, const struct qn_tval v[4],
-                                 struct qn_tval *out);
+enum qn_tflow qn_twords_truncate(struct qn_trun *run, const struct qn_tval *text,
+                                 const struct qn_tval v[4], struct qn_tval *out);
 /* v: width, break_long_words, wrapstring, break_on_hyphens. */
-enum qn_tflow qn_twords_wrap(struct qn_trun *run, const struct qn_tval *text, const struct qn_tval v[4],
-                             struct qn_tval *out);
+enum qn_tflow qn_twords_wrap(struct qn_trun *run, const struct qn_tval *text,
+                             const struct qn_tval v[4], struct qn_tval *out);
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "llm/output.h"
+#include "llm/prompt_fallback.h"
 #include "llm/prompt_render.h"
 
 #include <stdio.h>
@@ -13,20 +14,6 @@ enum {
     PROMPT_TOKENS_SLACK =
         4096 /* counted beyond four contexts, so that the message can name the number */
 };
-
-static const char chatml_template[] =
-    "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content "
-    "}}<|im_end|>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
-
-static const char plain_template[] =
-    "{% for message in messages %}"
-    "{% if message.role == 'system' %}{{ message.content }}\n\n"
-    "{% elif message.role == 'assistant' %}Assistant: {{ message.content }}\n"
-    "{% else %}User: {{ message.content }}\n{% endif %}"
-    "{% endfor %}"
-    "{% if add_generation_prompt %}Assistant:{% endif %}";
-static const char plain_stop[] = "\nUser:";
 
 /* Fill-in-the-middle: the metadata keys that name the three tokens, and the families' written forms
  * for files that do not. */
@@ -57,7 +44,9 @@ struct qn_prompter {
     const struct qn_tokenizer *tok;
     struct qn_renderer chat;
     struct qn_renderer
-        with_tools; /* of files that have a template of its own for tools; else empty */
+        with_tools;             /* of files that have a template of its own for tools; else empty */
+    struct qn_renderer builtin; /* for what the model's own template fails at; empty: it has none */
+    const char *builtin_stop;
     const char *stop;
     bool has_fim;
     int32_t fim[FIM_COUNT];
@@ -110,6 +99,7 @@ void qn_prompter_free(struct qn_prompter *p)
         return;
     qn_renderer_deinit(&p->chat);
     qn_renderer_deinit(&p->with_tools);
+    qn_renderer_deinit(&p->builtin);
     free(p->marks);
     free(p);
 }
@@ -160,23 +150,41 @@ void qn_prompt_deinit(struct qn_prompt *p)
     memset(p, 0, sizeof *p);
 }
 
+/* The model's template, and the built-in form for what it fails at; a template that does not
+ * compile leaves the built-in form alone. */
+static qn_err use_own_template(struct qn_prompter *p, const struct qn_builtin_form *form,
+                               struct qn_gguf_str *source, struct qn_error *e)
+{
+    struct qn_error why = {0};
+    if (qn_renderer_init(&p->chat, p->tok, source->s, source->n, &why)) {
+        qn_warn("llm", "the model's chat template is not used, but a built-in form: %s",
+                why.message);
+        *source = (struct qn_gguf_str){form->source, strlen(form->source)};
+        return qn_renderer_init(&p->chat, p->tok, source->s, source->n, e);
+    }
+    p->stop = NULL;
+    p->builtin_stop = form->stop;
+    return qn_renderer_init(&p->builtin, p->tok, form->source, strlen(form->source), e);
+}
+
 qn_err qn_prompter_new(const struct qn_gguf *g, const struct qn_tokenizer *tok,
                        struct qn_prompter **out, struct qn_error *e)
 {
     struct qn_prompter *p = qn_xcalloc(1, sizeof *p);
     p->tok = tok;
-    struct qn_gguf_str source = {plain_template, sizeof plain_template - 1}, tools = {"", 0};
+    struct qn_builtin_form form =
+        qn_builtin_form(token_of(tok, "<|im_start|>") >= 0 && token_of(tok, "<|im_end|>") >= 0);
+    struct qn_gguf_str source = {form.source, strlen(form.source)}, tools = {"", 0};
     struct qn_error why = {0};
     qn_err err = QN_OK;
+    p->stop = form.stop;
     if (qn_gguf_has(g, "tokenizer.chat_template")) {
         err = qn_gguf_str(g, "tokenizer.chat_template", &source, e);
-    } else if (token_of(tok, "<|im_start|>") >= 0 && token_of(tok, "<|im_end|>") >= 0) {
-        source = (struct qn_gguf_str){chatml_template, sizeof chatml_template - 1};
+        if (!err)
+            err = use_own_template(p, &form, &source, e);
     } else {
-        p->stop = plain_stop;
-    }
-    if (!err)
         err = qn_renderer_init(&p->chat, tok, source.s, source.n, e);
+    }
     if (!err && qn_gguf_has(g, "tokenizer.chat_template.tool_use"))
         err = qn_gguf_str(g, "tokenizer.chat_template.tool_use", &tools, e);
     /* The model is of use without it. */
@@ -376,36 +384,70 @@ static qn_err fit_chat(const struct qn_prompter *p, const struct qn_renderer *r,
     return err;
 }
 
-/* The request's own template replaces the model's for this one prompt. */
-static qn_err make_chat(const struct qn_prompter *p, const struct qn_job *job, int32_t context,
-                        struct qn_tokens *t, bool *thinking, struct qn_error *e)
+/* The conversation as this renderer shows it, in tokens. */
+static qn_err chat_tokens(const struct qn_prompter *p, const struct qn_renderer *r,
+                          const struct qn_job *job, int32_t context, struct qn_tokens *t,
+                          bool *thinking, struct qn_error *e)
 {
     struct qn_chat chat = job->chat;
-    struct qn_renderer own = {0};
-    const struct qn_renderer *r = &p->chat;
     struct qn_buf messages;
-    size_t added;
-    if (p->with_tools.chat && (chat.tools || (chat.messages && strstr(chat.messages, "\"tool"))))
-        r = &p->with_tools;
     qn_buf_init(&messages, QN_JOB_PROMPT_BYTES_MAX);
-    qn_err err = QN_OK;
-    if (chat.template_text) {
-        err = qn_renderer_init(&own, p->tok, chat.template_text, strlen(chat.template_text), e);
-        if (err && e && !e->param[0])
-            strcpy(e->param, "template");
-        r = &own;
-    }
-    if (!err)
-        err = fit_chat(p, r, &chat, &messages, e);
+    qn_err err = fit_chat(p, r, &chat, &messages, e);
     if (!err && job->truncate)
         err = add_last_turns(p, r, &chat, context,
                              room_for_prompt(context, job->sampling.max_tokens), t, thinking, e);
     else if (!err)
         err = add_chat(p, r, &chat, context, 0, t, thinking, e);
+    qn_buf_deinit(&messages);
+    return err;
+}
+
+/* The same by the built-in form, after the model's template has failed. */
+static qn_err fall_back(const struct qn_prompter *p, const struct qn_job *job, int32_t context,
+                        struct qn_tokens *t, struct qn_prompt *out, qn_err err, struct qn_error *e)
+{
+    struct qn_error why = {0};
+    struct qn_tokens tokens = {0};
+    bool thinking = false;
+    if (!p->builtin.chat || !qn_may_fall_back(err, e, &job->chat))
+        return err;
+    if (chat_tokens(p, &p->builtin, job, context, &tokens, &thinking, &why)) {
+        qn_tokens_deinit(&tokens);
+        return err;
+    }
+    qn_warn("llm", "the model's chat template fails at a conversation, a built-in form is used: %s",
+            e ? e->message : "");
+    qn_tokens_deinit(t);
+    *t = tokens;
+    out->thinking = thinking;
+    out->stop = p->builtin_stop;
+    return QN_OK;
+}
+
+/* The request's own template replaces the model's for this one prompt. */
+static qn_err make_chat(const struct qn_prompter *p, const struct qn_job *job, int32_t context,
+                        struct qn_tokens *t, struct qn_prompt *out, struct qn_error *e)
+{
+    const struct qn_chat *chat = &job->chat;
+    struct qn_renderer own = {0};
+    const struct qn_renderer *r = &p->chat;
+    size_t added;
+    if (p->with_tools.chat && (chat->tools || (chat->messages && strstr(chat->messages, "\"tool"))))
+        r = &p->with_tools;
+    qn_err err = QN_OK;
+    if (chat->template_text) {
+        err = qn_renderer_init(&own, p->tok, chat->template_text, strlen(chat->template_text), e);
+        if (err && e && !e->param[0])
+            strcpy(e->param, "template");
+        r = &own;
+    }
+    if (!err)
+        err = chat_tokens(p, r, job, context, t, &out->thinking, e);
+    if (err)
+        err = fall_back(p, job, context, t, out, err, e);
     if (!err)
         err = add_start(p, t, "messages", &added, e);
     qn_renderer_deinit(&own);
-    qn_buf_deinit(&messages);
     return err;
 }
 
@@ -493,7 +535,7 @@ qn_err qn_prompt_make(const struct qn_prompter *p, const struct qn_job *job, int
     qn_err err;
     if (job->task == QN_TASK_CHAT) {
         out->stop = p->stop;
-        err = make_chat(p, job, context, &t, &out->thinking, e);
+        err = make_chat(p, job, context, &t, out, e);
     } else if (job->task == QN_TASK_COMPLETE) {
         err = make_complete(p, &job->complete, context, &t, out, e);
         if (!err && job->truncate)

@@ -2,7 +2,8 @@
  * token, fill-in-the-middle.
  *
  * A model without a chat template gets ChatML when its vocabulary has ChatML's tokens, else plain
- * "User: ... / Assistant:" lines, which end at the next "User:". */
+ * "User: ... / Assistant:" lines, which end at the next "User:". The same forms take over where the
+ * model's own template does not compile or fails at a conversation (prompt_fallback.h). */
 #ifndef QN_LLM_PROMPT_H
 #define QN_LLM_PROMPT_H
 
@@ -13,7 +14,7 @@
 struct qn_prompter;
 
 /* tok is lent until the prompter is freed; the gguf may be closed afterwards. A template that does
- * not compile is QN_EFORMAT. */
+ * not compile is left out, with a warning in the log. */
 qn_err qn_prompter_new(const struct qn_gguf *g, const struct qn_tokenizer *tok,
                        struct qn_prompter **out, struct qn_error *e);
 void qn_prompter_free(struct qn_prompter *p);

@@ -111,7 +111,6 @@ METADATA = [
     ("types of another vocabulary", fewer_types, ["token_type", "512"]),
     ("end token out of range", meta("tokenizer.ggml.eos_token_id", U32, 99999), ["eos_token_id", "99999"]),
     ("start token out of range", meta("tokenizer.ggml.bos_token_id", U32, 512), ["bos_token_id", "512"]),
-    ("template does not compile", meta(CHAT, STR, "{% for m in messages %}{{ m"), ["template"]),
     ("template is a number", meta(CHAT, U32, 3), [CHAT, "string"]),
     ("alignment of 24", meta("general.alignment", U32, 24), ["alignment"]),
     ("sampling out of range", meta("general.sampling.temp", F32, -3.0), ["general.sampling.temp"]),
@@ -246,13 +245,10 @@ def test_weights_that_are_no_numbers(house, value, where):
 
 
 TEMPLATES = [
-    ("loops", "{% for i in range(99999999) %}{% endfor %}", ["template"]),
     ("loops in loops", "{% for i in range(9999) %}{% for k in range(9999) %}{% endfor %}{% endfor %}", ["template"]),
     ("floods", "{% for i in range(99999) %}{{ 'flood' * 9999 }}{% endfor %}", ["template"]),
     ("recurs", "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", ["template"]),
     ("grows", "{% set ns = namespace(s='x') %}{% for i in range(64) %}{% set ns.s = ns.s + ns.s %}{% endfor %}", ["template"]),
-    ("throws", "{{ raise_exception('Only one message, please') }}", ["Only one message, please"]),
-    ("calls", "{{ messages() }}", ["template"]),
 ]
 
 
@@ -266,6 +262,66 @@ def test_templates_that_misbehave(house, name, source, words):
     # The model itself is in order: raw prompts do not need the template.
     reply = house.post("/v1/completions", {"model": model, "prompt": "the", "max_tokens": 2})
     assert reply.status == 200, reply.body
+
+
+# Templates that fail at an ordinary conversation: a built-in form takes over, here ChatML's.
+FAILING = [
+    ("does not compile", "{% for m in messages %}{{ m"),
+    ("unknown filter", "{{ messages | nope }}"),
+    ("range too big", "{% for i in range(99999999) %}{% endfor %}"),
+    ("calls", "{{ messages() }}"),
+    ("throws", "{{ raise_exception('Conversation roles must alternate') }}"),
+]
+
+
+@pytest.mark.parametrize("name,source", FAILING, ids=[t[0] for t in FAILING])
+def test_a_template_that_fails_is_replaced_by_a_builtin_form(house, name, source):
+    model = good(house, "failing-" + name.replace(" ", "-"), meta(CHAT, STR, source))
+    reply = house.chat(model, max_tokens=2)
+    assert reply.status == 200, reply.body
+    builtin = house.chat(good(house, "failing-no-template", without(CHAT)), max_tokens=2)
+    assert reply.json["usage"]["prompt_tokens"] == builtin.json["usage"]["prompt_tokens"]
+
+
+def test_what_a_template_refuses_on_purpose_is_refused(house):
+    source = "{% for m in messages if m.role == 'wizard' %}{{ raise_exception('no wizards') }}{% endfor %}x"
+    model = good(house, "no-wizards", meta(CHAT, STR, source))
+    reply = house.post("/v1/chat/completions", {
+        "model": model, "max_tokens": 2, "messages": [{"role": "wizard", "content": "a"}]})
+    assert reply.status == 400, reply.body
+
+
+# What templates of known models hold, and other interpreters than Python's get wrong: the length of the
+# prompt is that of the text that jinja2 makes of it (the tokenizer of these models has no merges over it).
+CONSTRUCTS = [
+    ("integer keys", "{{ {512: 'abc'}[512] }}", "abc"),
+    ("str.format", "{{ '{}-{}'.format('abc', 1) }}", "abc-1"),
+    ("undefined length", "{{ nothing | length }}", "0"),
+    ("dict as string", "{{ {'a': 1} | string }}", "{'a': 1}"),
+    ("selectattr of none", "{% for t in none | selectattr('x') %}{% endfor %}y", "y"),
+    ("str times int", "{{ 'ab' * 3 }}", "ababab"),
+    ("none as string", "{{ none | string }}", "None"),
+    ("undefined upper", "{{ nothing | upper }}z", "z"),
+    ("list upper", "{{ ['a'] | upper }}", "['A']"),
+    ("list in list", "{{ ['a'] in [['a']] }}", "True"),
+    ("none in list", "{{ none in ['a', none] }}", "True"),
+    ("min", "{{ [3, 1, 2] | min }}", "1"),
+    ("loop over undefined", "{% for x in nothing %}{% else %}none{% endfor %}", "none"),
+    ("lstrip of newlines", "{{ '\n\n  x'.lstrip('\n') }}", "  x"),
+    ("none printed", "{{ none }}", "None"),
+]
+
+
+@pytest.mark.parametrize("name,source,text", CONSTRUCTS, ids=[t[0] for t in CONSTRUCTS])
+def test_constructs_of_known_templates(house, name, source, text):
+    def prompt_of(template):
+        model = good(house, "construct", meta(CHAT, STR, template))
+        reply = house.chat(model, max_tokens=1, temperature=0, logprobs=True, top_logprobs=5)
+        assert reply.status == 200, reply.body
+        house.post("/v1/unload", {"model": model})
+        return reply.json["usage"]["prompt_tokens"], reply.json["choices"][0]["logprobs"]["content"][0]["top_logprobs"]
+
+    assert prompt_of(source) == prompt_of("{% raw %}" + text + "{% endraw %}")
 
 
 def test_a_model_without_a_chat_template_chats(house):

@@ -1,6 +1,6 @@
-/* The chat template interpreter on its own: what the differential tests in tests/templates cannot say,
- * which is limits, places in messages, and what stays untouched when it fails. Expected texts are
- * those of Jinja's documentation where it speaks of the case. */
+/* The chat template interpreter on its own: what the differential tests in tests/templates cannot
+ * say, which is limits, places in messages, and what stays untouched when it fails. Expected texts
+ * are those of Jinja's documentation where it speaks of the case. */
 #include "jinja/template.h"
 
 #include <setjmp.h>
@@ -142,7 +142,8 @@ static void exceptions(void **state)
 static void places_in_messages(void **state)
 {
     (void)state;
-    fails("ab\n  {% if x %}\n{% endif %}\n  {{ y | nope }}", "{}", QN_EFORMAT, "line 4: No filter named nope");
+    fails("ab\n  {% if x %}\n{% endif %}\n  {{ y | nope }}", "{}", QN_EFORMAT,
+          "line 4: No filter named nope");
     fails("{% if %}", "{}", QN_EFORMAT, "line 1: Expected an expression");
     fails("a\n{{ 'x }}", "{}", QN_EFORMAT, "line 2: this string is never closed");
     fails("{% if a %}b", "{}", QN_EFORMAT, "`{% endif %}` is missing");
@@ -171,8 +172,7 @@ static void methods_of_lists_and_dicts(void **state)
     renders("{% set l = [1, 2, 3] %}{{ l.pop(-2) }}{{ l }}", "{}", "2[1, 3]");
     renders("{% for k, v in s.items() %}{{ k }}{{ v }} {% endfor %}{{ s.items.a }}",
             "{\"s\":{\"items\":{\"a\":1}}}", "items{'a': 1} ");
-    fails("{{ [].pop() }}", "{}", QN_EFORMAT,
-          "chat template, line 1: pop from empty list");
+    fails("{{ [].pop() }}", "{}", QN_EFORMAT, "chat template, line 1: pop from empty list");
     /* A list within itself has no end. */
     within_limits("{% set l = [] %}{% set _ = l.append(l) %}{{ l }}", "deep");
     within_limits("{% set l = [] %}{% set _ = l.append(l) %}{{ l|tojson }}", "deep");
@@ -234,11 +234,10 @@ static void deep_sources(void **state)
         const char *open, *close;
         size_t fine; /* this often is fine; 80000 times is an error */
     } rows[] = {
-        {"(", ")", 190},           {"[", "]", 190},     {"-", "", 190},
-        {"not ", "", 190},         {"{'a':", "}", 190}, {"1 + ", "", 900},
-        {"1 if 1 else ", "", 190}, {"", "|string", 900},
-        {"", ".a", 900},           {"range(", ")", 190},
-        {"1 and ", "", 900},
+        {"(", ")", 190},           {"[", "]", 190},      {"-", "", 190},
+        {"not ", "", 190},         {"{'a':", "}", 190},  {"1 + ", "", 900},
+        {"1 if 1 else ", "", 190}, {"", "|string", 900}, {"", ".a", 900},
+        {"range(", ")", 190},      {"1 and ", "", 900},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (strcmp(rows[i].open, "range(") != 0 && strcmp(rows[i].close, ".a") != 0)
