@@ -10,10 +10,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum {
-    P = CPU_PANEL,
-    AHEAD = 8192
-}; /* AHEAD: bytes of codes that are asked for before their turn */
+enum { P = CPU_PANEL };
 
 INLINE __m512i load(const void *p)
 {
@@ -251,19 +248,20 @@ INLINE void block_panel(enum qn_dtype t, int nc, float *y, const void *panel, co
     const bool minima = form == SCALES_HALF_MIN || form == SCALES_K32_MIN || form == SCALES_K16_MIN;
     const char *unit = (const char *)panel + cpu_head_bytes(t), *act = acts;
     const __m512i levels = levels_of(t);
+    const int ahead = ask_distance();
     __m512 sum[8], d = _mm512_setzero_ps(), dmin = d;
     for (int c = 0; c < nc; c++)
         sum[c] = _mm512_setzero_ps();
     for (int64_t u = 0; u < cols / 32; u += units) {
         const char *scale = unit;
         unit += scale_bytes;
-        ask(scale + AHEAD, scale_bytes);
+        ask(scale + ahead, scale_bytes);
         for (int j = 0; j < units && u + j < cols / 32;
              j++, unit += code_bytes, act += ACT_BYTES(nc)) {
             const char *s = scale + step * j;
             const int i = step ? 0 : j; /* this unit's place among what s has */
             __m512i w[8];
-            ask(unit + AHEAD, code_bytes);
+            ask(unit + ahead, code_bytes);
             if (factors && i == 0)
                 d = factor(t, s);
             if (minima && i == 0)
