@@ -42,6 +42,17 @@ static enum qn_word value_ends(const struct qn_parse *p, const struct qn_xml_cal
     return w;
 }
 
+/* The tool has a parameter with a line break in its name; elsewhere that is no name. */
+static bool has_lines(struct qn_parse *p)
+{
+    const char *name;
+    for (size_t i = 0; (name = qn_tools_parameter(p->c.tools, qn_buf_cstr(&p->name), i)) != NULL;
+         i++)
+        if (strchr(name, '\n'))
+            return true;
+    return false;
+}
+
 static void begin_parameter(struct qn_parse *p)
 {
     struct qn_buf out;
@@ -212,7 +223,7 @@ enum qn_step qn_calls_xml(struct qn_parse *p)
             c = qn_parse_byte(p);
             if (may || c < 0)
                 return QN_STEP_MORE;
-            if (p->key.len == QN_PARSE_HEAD_MAX || c == '\n')
+            if (p->key.len == QN_PARSE_HEAD_MAX || (c == '\n' && !has_lines(p)))
                 return QN_STEP_BAD;
             qn_buf_char(&p->key, (char)c);
             p->pos++;

@@ -135,6 +135,30 @@ static void early(void **state)
     qn_tools_free(tools);
 }
 
+/* A parameter's name may have a line break, behind another parameter, too: what comes is JSON. */
+static void names_with_line_breaks(void **state)
+{
+    static const char text[] = "<tool_call>\n<function=f>\n<parameter=x>\n1\n</parameter>\n"
+                               "<parameter=a\nb>\nhello\n</parameter>\n</function>\n</tool_call>";
+    struct qn_tools *tools;
+    (void)state;
+    assert_int_equal(
+        qn_tools_new(
+            "[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"parameters\":{\"type\":"
+            "\"object\",\"properties\":{\"x\":{\"type\":\"integer\"},\"a\\nb\":{\"type\":"
+            "\"string\"}}}}}]",
+            &tools, NULL),
+        QN_OK);
+    struct qn_parse_config c = {
+        .syntax = qn_syntax_find("<tool_call><function=f><parameter=p>", NULL, NULL),
+        .tools = tools};
+    struct calls_seen s = calls_run(&c, text, sizeof text - 1, 10, 60);
+    assert_string_equal(qn_buf_cstr(&s.log), "Cf({\"x\": 1, \"a\\nb\": \"hello\"})");
+    assert_false(s.wrong);
+    qn_buf_deinit(&s.log);
+    qn_tools_free(tools);
+}
+
 /* References that fan out are given up after a thousand schemas: anything may be. */
 static void types_that_fan_out(void **state)
 {
@@ -255,6 +279,7 @@ int main(void)
         cmocka_unit_test(every_reasoning_can_be_ended),
         cmocka_unit_test(what_stands_behind_the_end_of_reasoning),
         cmocka_unit_test(types_of_parameters),
+        cmocka_unit_test(names_with_line_breaks),
         cmocka_unit_test(types_that_fan_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
