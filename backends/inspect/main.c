@@ -68,11 +68,12 @@ static bool say(int fd, const struct qn_buf *text)
 }
 
 #ifdef __SANITIZE_ADDRESS__
-/* The search for leaks at the end wants what the sandbox forbids. */
+/* The search for leaks at the end wants what the sandbox forbids; a file that becomes shorter ends
+ * the program by SIGBUS, as it does in other builds. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
-    return "detect_leaks=0";
+    return "detect_leaks=0:handle_sigbus=0";
 }
 #endif
 
