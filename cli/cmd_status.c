@@ -12,6 +12,8 @@
 
 enum { CALL_TIMEOUT_S = 30, CELL_MAX = 64 };
 
+static const char none_loaded[] = "No model is loaded; one is loaded when it is first used";
+
 static double number(const struct qn_jref *object, const char *key)
 {
     struct qn_jref v = qn_json_get(object, key);
@@ -184,7 +186,7 @@ int qn_cmd_status(struct qn_cli *cli, const struct qn_cli_args *a)
         if (qn_json_count(&loaded))
             print_loaded(&loaded);
         else
-            puts("No model is loaded; one is loaded when it is first used");
+            puts(none_loaded);
         print_troubles(&root);
         print_ollama(&root);
     }
@@ -232,6 +234,8 @@ int qn_cmd_ps(struct qn_cli *cli, const struct qn_cli_args *a)
     struct qn_jref root = qn_json_root(doc), list = qn_json_get(&root, "all_models_loaded"), it;
     if (cli->json) {
         qn_print_json(&list);
+    } else if (qn_json_count(&list) == 0) {
+        puts(none_loaded);
     } else {
         struct qn_table *t = qn_table_new(sizeof titles / sizeof *titles, titles);
         for (bool more = qn_json_first(&list, &it); more; more = qn_json_next(&it))

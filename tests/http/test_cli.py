@@ -104,6 +104,7 @@ def test_status_list_load_unload(house, tmp_path):
     assert re.search(r"^user.alpha +llm +ready", cli("status").out, re.M)
     assert json.loads(cli("status", "--json").out)["model_loaded"] == "user.alpha"
     assert cli("unload", "user.alpha").returncode == 0
+    assert cli("ps").out == "No model is loaded; one is loaded when it is first used\n"
     assert json.loads(cli("unload", "--json").out)["status"] == "success"
     assert "No model is loaded" in cli("status").out
 
