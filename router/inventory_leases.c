@@ -260,14 +260,7 @@ qn_err qn_inventory_admit(struct qn_inventory *inv, const char *name,
     if (err)
         return err;
     row = qn_inventory_computes(snap, row);
-    if (!row->n_files)
-        err = qn_fail_param(e, QN_ENOTFOUND, "model",
-                            "model '%s' is not downloaded: `quince pull %s` gets it", row->name,
-                            row->name);
-    else if (!qn_backend_type_find(row->type))
-        err = qn_fail_param(e, QN_EUNSUPPORTED, "model",
-                            "model '%s' is of type '%s', which this version cannot run", row->name,
-                            row->type);
+    err = qn_inventory_check_row(inv, row, e);
     if (err) {
         qn_snapshot_unref(snap);
         return err;

@@ -237,6 +237,10 @@ void qn_place_load_failed(struct place *p, struct qn_place_load *load, const str
 void qn_place_load_forget(struct place *p); /* the model is unloaded on request */
 
 /* inventory_want.c: what a place's child is to run with. */
+/* Can this model be loaded at all? QN_ENOTFOUND: it is not downloaded, or its file has gone;
+ * QN_EUNSUPPORTED. */
+qn_err qn_inventory_check_row(const struct qn_inventory *inv, const struct qn_model_row *row,
+                              struct qn_error *e);
 /* What a load says (MAY be NULL), then what is saved for the model, then the settings: JSON
  * objects, lent. */
 void qn_place_layers(const struct place *p, const struct qn_model_row *row,

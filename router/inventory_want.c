@@ -43,6 +43,36 @@ static bool is_file(const char *path)
     return stat(path, &s) == 0 && S_ISREG(s.st_mode) && access(path, R_OK) == 0;
 }
 
+/* Nobody leaves for a model whose file has gone. One that runs needs it no more. */
+static qn_err check_files(const struct qn_inventory *inv, const struct qn_model_row *row,
+                          struct qn_error *e)
+{
+    const struct place *p = qn_place_find(inv, row->name);
+    if (p && qn_place_has_process(qn_place_state(p)))
+        return QN_OK;
+    for (size_t i = 0; i < row->n_files; i++)
+        if (qn_str_eq(row->roles[i], "main") && access(row->files[i], F_OK) != 0)
+            return qn_fail_param(e, QN_ENOTFOUND, "model",
+                                 "the file %.300s of model '%s' is not there any more: put it "
+                                 "back, get it again, or forget the model with `quince delete %s`",
+                                 row->files[i], row->name, row->name);
+    return QN_OK;
+}
+
+qn_err qn_inventory_check_row(const struct qn_inventory *inv, const struct qn_model_row *row,
+                              struct qn_error *e)
+{
+    if (!row->n_files)
+        return qn_fail_param(e, QN_ENOTFOUND, "model",
+                             "model '%s' is not downloaded: `quince pull %s` gets it", row->name,
+                             row->name);
+    if (!qn_backend_type_find(row->type))
+        return qn_fail_param(e, QN_EUNSUPPORTED, "model",
+                             "model '%s' is of type '%s', which this version cannot run", row->name,
+                             row->type);
+    return check_files(inv, row, e);
+}
+
 /* ---- the draft model ---- */
 
 static qn_err no_draft(struct qn_error *e, const char *name, const char *why)

@@ -274,6 +274,26 @@ def test_arguments_of_all_models_are_checked_when_they_are_set(house, args):
         house.start("--llamacpp-args", args)
 
 
+def test_a_model_whose_file_has_gone_takes_nothing_away(house):
+    """It is told as what it is, and another model does not leave for it."""
+    server = house.start("--max-loaded-models", "1")
+    path = fake_model(house.tmp_path).rename(house.tmp_path / "going.gguf")
+    name = server.register("user.going", path)
+    other = house.model(server, "other")
+    assert server.chat(other).status == 200
+    pid = loaded(server)[other]["pid"]
+    path.rename(house.tmp_path / "elsewhere.gguf")
+    for reply in (server.chat(name), load(server, name)):
+        assert reply.status == 404 and "going.gguf" in reply.json["error"]["message"], reply.body
+    assert loaded(server)[other]["pid"] == pid
+    assert not server.get("/v1/health").json["failed_models"]
+    # One that runs needs its file no more.
+    (house.tmp_path / "elsewhere.gguf").rename(path)
+    assert server.chat(name).status == 200
+    path.unlink()
+    assert server.chat(name).status == 200
+
+
 # ---- with the model that ships, which was trained for 512 tokens ----
 
 STARTER = "quince-starter"

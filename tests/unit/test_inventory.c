@@ -44,7 +44,9 @@ static void post(void *ctx, void (*fn)(void *), void *arg)
 
 static void put_with(const char *name, int64_t size_bytes, const char *options, const char *details)
 {
-    const char *files[] = {"/nonexistent/file.gguf"};
+    char path[96];
+    snprintf(path, sizeof path, "%s/file.gguf", dir);
+    const char *files[] = {path};
     struct qn_model_row row = {
         .name = name,
         .type = "llm",
@@ -90,6 +92,10 @@ static int setup(void **state)
     assert_int_equal(qn_loop_new(&loop, NULL), QN_OK);
     assert_int_equal(qn_catalog_open(path, post, loop, &catalog, NULL), QN_OK);
     qn_http_client_new(loop, &client);
+    snprintf(path, sizeof path, "%s/file.gguf", dir);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fclose(f);
     put("user.small", 10 * MIB, "{}");
     put("user.large", 8000 * MIB, "{}");
     put("user.deep", 10 * MIB, "{\"ctx_size\":100000}"); /* 6 GiB of keys and values */
