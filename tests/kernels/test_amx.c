@@ -181,6 +181,12 @@ static void bad_begin(enum qn_dtype type)
     in_c_begin(type);
 }
 
+static void wrong_plain_tile(const struct cpu_tile *t)
+{
+    cpu_kernels_avx512.plain_tile(t);
+    t->y[t->y_panel + (t->n - 1) * t->y_row] += 10;
+}
+
 static void test_trial(void **state)
 {
     struct cpu_kernels in_c = set_in_c(), out;
@@ -192,9 +198,11 @@ static void test_trial(void **state)
     assert_null(out.wide_panel[QN_Q4_K]);
     assert_non_null(out.wide_panel[QN_Q4_0]);
     in_c.wide.tile = wrong_tile;
+    in_c.plain_tile = wrong_plain_tile;
     cpu_kernels_try(&in_c, &out);
     for (int t = 0; t < QN_DTYPE_COUNT; t++)
         assert_null(out.wide_panel[t]);
+    assert_null(out.plain_tile);
 }
 
 /* ---- whole products ---- */

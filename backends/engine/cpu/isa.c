@@ -11,59 +11,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#ifdef QN_X86_64
-#include <cpuid.h>
-
-bool cpu_has_f16c(void)
-{
-    unsigned a, b, c, d;
-    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
-}
-#endif
-
-#ifdef QN_X86_64
-/* Whether the system saves the registers of tiles: two bits of extended control register 0. */
-static bool system_saves_tiles(void)
-{
-    const unsigned saves = 3u << 17;
-    unsigned a, b, c, d;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE))
-        return false;
-    __asm__ volatile("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
-    return (a & saves) == saves;
-}
-
-/* Whether palette 1 has the eight tiles of 16 rows of 64 bytes that dot_amx.c is written for. */
-static bool has_tiles(void)
-{
-    unsigned a, b, c, d;
-    return __get_cpuid_count(0x1d, 1, &a, &b, &c, &d) && (b & 0xffff) >= 64 && b >> 16 >= 8 &&
-           (c & 0xffff) >= 16;
-}
-
-/* Linux gives a process the state of tiles when it asks; its threads have it, too. An older kernel
- * does not know the question, and one without such state refuses. */
-static bool may_use_tiles(void)
-{
-    enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
-    return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
-}
-
-static bool amx_bits(unsigned bits)
-{
-    unsigned a, b, c, d;
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & bits) == bits;
-}
-
-bool cpu_has_amx(void)
-{
-    const unsigned tile = 1u << 24, int8 = 1u << 25;
-    return amx_bits(tile | int8) && system_saves_tiles() && has_tiles() && may_use_tiles();
-}
-#endif
 
 const struct cpu_kernels *const cpu_kernels_all[] = {
 #ifdef QN_X86_64
@@ -82,6 +29,7 @@ struct trial {
     char file[ROWS * COLS * 4], panel[ROWS * COLS * 4], acts[2][8 * COLS * 4];
     char group[COLS / 32 * ACT_BYTES(CPU_WIDE_ROWS)] __attribute__((aligned(64)));
     char wide[2][CPU_ALIGN + COLS / 32 * CPU_WIDE_UNIT_MAX] __attribute__((aligned(64)));
+    float turned[3][CPU_PLAIN_CLASSES * (COLS / CPU_PLAIN_CLASSES + 1) * CPU_PANEL];
     float work[2][(CPU_ATTEND_KEYS + 3 * CPU_ATTEND_QUERIES) * (HEAD + CPU_ATTEND_PAD) +
                   CPU_ATTEND_QUERIES * (CPU_ATTEND_KEYS + CPU_ATTEND_PAD + 4)]
         __attribute__((aligned(64)));
@@ -353,6 +301,44 @@ static void try_wide(const struct cpu_kernels *k, struct trial *t, int side)
            sizeof(float) * 8 * CPU_PANEL);
 }
 
+/* Turned plain weights against rows, likewise. */
+static void try_plain_tile(const struct cpu_kernels *k, struct trial *t, int side)
+{
+    const struct qn_dtype_info *d = qn_dtype(t->type);
+    const size_t row_bytes = qn_dtype_bytes(d, COLS);
+    const char *rows[2][CPU_PANEL];
+    float *tile = t->work[0];
+    t->n = 2 * 8 * CPU_PANEL;
+    d->quant(t->file, t->w[0], ROWS * COLS);
+    if (!k->plain_tile) {
+        for (int i = 0; i < 8 * COLS; i++)
+            tile[i] = t->x[i / CPU_PLAIN_RUN % 8]
+                          [i / (8 * CPU_PLAIN_RUN) * CPU_PLAIN_RUN + i % CPU_PLAIN_RUN];
+        k->rows[t->type][3](t->out[side], t->file, row_bytes, ROWS, tile, COLS);
+        memcpy(t->out[side] + 8 * CPU_PANEL, t->out[side], sizeof(float) * 8 * CPU_PANEL);
+        return;
+    }
+    for (int i = 0; i < CPU_PANEL; i++) {
+        rows[0][i] = t->file + (size_t)i * row_bytes;
+        rows[1][i] = (const char *)t->x[i % 8];
+    }
+    k->plain_classes(t->type, t->turned[0], rows[0], ROWS, COLS);
+    k->plain_classes(t->type, t->turned[1], rows[0], ROWS, COLS);
+    k->plain_classes(QN_F32, t->turned[2], rows[1], CPU_WIDE_ROWS, COLS);
+    k->plain_tile(&(struct cpu_tile){.y = tile,
+                                     .y_panel = CPU_WIDE_ROWS * CPU_PANEL,
+                                     .y_row = CPU_PANEL,
+                                     .type = t->type,
+                                     .first = t->turned[0],
+                                     .second = t->turned[1],
+                                     .group = t->turned[2],
+                                     .n = CPU_WIDE_ROWS,
+                                     .cols = COLS});
+    memcpy(t->out[side], tile, sizeof(float) * 8 * CPU_PANEL);
+    memcpy(t->out[side] + 8 * CPU_PANEL, tile + (2 * CPU_WIDE_ROWS - 8) * CPU_PANEL,
+           sizeof(float) * 8 * CPU_PANEL);
+}
+
 typedef void (*trial_fn)(const struct cpu_kernels *k, struct trial *t, int side);
 
 static _Thread_local sigjmp_buf escape;
@@ -420,6 +406,12 @@ static int try_products(const struct cpu_kernels *set, struct trial *t, struct c
         qn_warn("engine", "isa=%s kernel=product type=%s width=%d left_out=\"%s\"", set->name,
                 qn_dtype(type)->name, t->width, wrong);
         replaced++;
+    }
+    if (!block && out->plain_tile && (wrong = compare(out, t, try_plain_tile))) {
+        out->plain_tile = NULL;
+        qn_warn("engine", "isa=%s kernel=plain_tile type=%s left_out=\"%s\"", set->name,
+                qn_dtype(type)->name, wrong);
+        return replaced + 1;
     }
     if (!out->wide.rows || !out->wide_panel[type] || !(wrong = compare(out, t, try_wide)))
         return replaced;
