@@ -40,7 +40,7 @@ static const struct qn_cli_option backends_options[] = {
     {0},
 };
 static const struct qn_cli_option keys_options[] = {
-    {"--admin", NULL, "a key that may also change the server", NULL},
+    {"--admin", NULL, "a key that may also change models and the server", NULL},
     {0},
 };
 static const struct qn_cli_option import_options[] = {
