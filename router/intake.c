@@ -6,13 +6,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/path.h"
-#include "base/slug.h"
 #include "base/str.h"
 #include "contract/backend_types.h"
 #include "registry/digest.h"
 #include "registry/registry.h"
 #include "router/inventory.h"
 #include "router/may_open.h"
+#include "router/model_name.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { DETAILS_MAX = 64 * 1024, WISH_MAX = 64 * 1024 * 1024, RECIPE_MAX = 64, SLUG_MAX = 120 };
+enum { DETAILS_MAX = 64 * 1024, WISH_MAX = 64 * 1024 * 1024, RECIPE_MAX = 64 };
 
 static qn_err put_builtin(const struct qn_intake_world *world,
                           const struct qn_registry_entry *entry, struct qn_error *e)
@@ -274,7 +274,7 @@ static void take_free_name(struct qn_intake *in, const struct qn_snapshot *snap,
         char number[16] = "";
         if (n > 1)
             snprintf(number, sizeof number, "-%u", n);
-        snprintf(in->chosen, QN_MODEL_NAME_MAX + 1, "user.%.*s%s", SLUG_MAX, slug, number);
+        snprintf(in->chosen, QN_MODEL_NAME_MAX + 1, "user.%s%s", slug, number);
         in->wish.name = in->chosen;
         if (!check_name(in, qn_snapshot_find(snap, in->chosen), &taken))
             return;
@@ -283,18 +283,9 @@ static void take_free_name(struct qn_intake *in, const struct qn_snapshot *snap,
 
 static void choose_name(struct qn_intake *in, const struct qn_snapshot *snap)
 {
-    static const char ending[] = ".gguf";
-    char slug[SLUG_MAX + 1], part[SLUG_MAX + 1];
-    const char *file = qn_path_base(in->files[0]);
-    char *stem = qn_xstrndup(file, strlen(file) - (qn_str_ends(file, ending) ? strlen(ending) : 0));
-    if (!qn_slug(stem, slug, sizeof slug) &&
-        !(in->header && qn_slug(in->facts.title, slug, sizeof slug))) {
-        qn_slug(stem, part, sizeof part - strlen("model-"));
-        size_t skip = strspn(part, "._-");
-        snprintf(slug, sizeof slug, "model%s%s", part[skip] ? "-" : "", part + skip);
-    }
+    char slug[QN_MODEL_SLUG_MAX + 1];
+    qn_model_slug(in->files[0], in->header ? in->facts.title : "", slug);
     take_free_name(in, snap, slug);
-    free(stem);
 }
 
 static void finish(struct qn_intake *in)
