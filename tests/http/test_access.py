@@ -116,11 +116,11 @@ def test_paths_are_for_admins(house):
 
 
 def test_errors_tell_others_no_paths(house):
-    """The file has gone, and the model's process says where it was."""
+    """The file is damaged, and the model's process says where it is."""
     server = house.start(env=BOTH)
     model = fake_model(house.tmp_path)
     assert register(server, model, bearer(ADMIN)).status == 200
-    model.unlink()
+    model.write_bytes(b"GGUF, but no more")
     messages = [{"role": "user", "content": "x"}]
     asked = [("/v1/chat/completions", {"model": "user.m", "messages": messages}), ("/v1/load", {"model_name": "user.m"}),
              ("/api/chat", {"model": "user.m", "messages": messages}), ("/v1/responses", {"model": "user.m", "input": "x"}),
