@@ -7,8 +7,6 @@
 
 #include <stdlib.h>
 
-struct qn_tnode *qn_tparse_number(struct qn_tparser *p);
-
 struct qn_tnode *qn_tparse_number(struct qn_tparser *p)
 {
     struct qn_tnode *node = qn_tparse_node(p, QN_N_LITERAL);

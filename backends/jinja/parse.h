@@ -56,4 +56,31 @@ struct qn_tnode *qn_tparse_filters(struct qn_tparser *p, struct qn_tnode *operan
 struct qn_tnode *qn_tparse_target(struct qn_tparser *p, int use, const char *end,
                                   bool with_namespace);
 
+/* Operands: a name, literal or bracket; what stands behind it; filters and tests behind all that.
+ */
+struct qn_tnode *qn_tparse_number(struct qn_tparser *p); /* number_literal.c */
+struct qn_tnode *qn_tparse_primary(struct qn_tparser *p);
+struct qn_tnode *qn_tparse_postfix(struct qn_tparser *p, struct qn_tnode *node);
+struct qn_tnode *qn_tparse_filter_chain(struct qn_tparser *p, struct qn_tnode *node);
+
+static inline bool qn_taccept_name(struct qn_tparser *p, const char *s)
+{
+    return qn_tparse_accept(p, QN_TOK_NAME, s);
+}
+
+static inline bool qn_taccept(struct qn_tparser *p, const char *s)
+{
+    return qn_tparse_accept(p, QN_TOK_PUNCT, s);
+}
+
+static inline bool qn_texpect(struct qn_tparser *p, const char *s)
+{
+    return qn_tparse_expect(p, QN_TOK_PUNCT, s);
+}
+
+static inline bool qn_tat(const struct qn_tparser *p, const char *s)
+{
+    return qn_tparse_at(p, QN_TOK_PUNCT, s);
+}
+
 #endif

@@ -9,18 +9,26 @@ enum { WIDTH = 80 };
 static enum qn_tflow put(struct qn_trun *run, const struct qn_tval *v, size_t indent,
                          size_t allowance);
 
-/* Dictionaries show their members in order of their keys, or of types where keys have none. */
-static bool plain_keys(const struct qn_tdict *dict)
+/* Dictionaries show their members in the order of their keys; keys without order among them are
+ * ordered by the names of their types. Gives false for keys that are left as they are. */
+static bool rank_of(const struct qn_tval *key, int64_t *rank)
 {
-    for (size_t i = 1; i < dict->n; i++) {
-        bool numbers = qn_tval_is(&dict->members[i].key, QN_T_NUMBERS) &&
-                       qn_tval_is(&dict->members[0].key, QN_T_NUMBERS);
-        if (!numbers && dict->members[i].key.type != QN_T_STRING)
-            return false;
-        if (!numbers && dict->members[0].key.type != QN_T_STRING)
-            return false;
+    *rank = key->type == QN_T_NONE ? 0 : qn_tval_is(key, QN_T_NUMBERS) ? 1 : 2;
+    return *rank < 2 || key->type == QN_T_STRING;
+}
+
+static enum qn_tflow sort_keys(struct qn_trun *run, const struct qn_tval *keys, size_t n,
+                               bool *plain, struct qn_tval **out)
+{
+    *plain = true;
+    QN_T_TRY(qn_trun_alloc(run, n * sizeof **out, out));
+    for (size_t i = 0; i < n && *plain; i++) {
+        int64_t rank = 0;
+        *plain = rank_of(&keys[i], &rank);
+        struct qn_tval first = qn_tval_int(rank);
+        QN_T_TRY(qn_tval_pair(run, &first, &keys[i], &(*out)[i]));
     }
-    return true;
+    return QN_T_OK;
 }
 
 static enum qn_tflow sorted(struct qn_trun *run, const struct qn_tval *v, struct qn_tval *out)
@@ -49,11 +57,17 @@ static enum qn_tflow sorted(struct qn_trun *run, const struct qn_tval *v, struct
         keys[i] = v->dict->members[i].key;
         QN_T_TRY(sorted(run, &v->dict->members[i].val, &vals[i]));
     }
-    if (plain_keys(v->dict))
-        QN_T_TRY(qn_tval_sort(run, vals, keys, v->dict->n, false));
+    struct qn_tval *order = NULL, *places = NULL;
+    bool plain = false;
+    QN_T_TRY(sort_keys(run, keys, v->dict->n, &plain, &order));
+    QN_T_TRY(qn_trun_alloc(run, v->dict->n * sizeof *places, &places));
+    for (size_t i = 0; i < v->dict->n; i++)
+        places[i] = qn_tval_size(i);
+    if (plain)
+        QN_T_TRY(qn_tval_sort(run, places, order, v->dict->n, false));
     QN_T_TRY(qn_tdict_new(run, v->dict->n, &dict));
     for (size_t i = 0; i < v->dict->n; i++)
-        QN_T_TRY(qn_tdict_set(run, dict, &keys[i], &vals[i]));
+        QN_T_TRY(qn_tdict_set(run, dict, &keys[places[i].i], &vals[places[i].i]));
     out->dict = dict;
     run->depth--;
     return QN_T_OK;

@@ -145,7 +145,7 @@ static bool blank(const struct qn_tval *v)
 /* Cuts a chunk that is wider than a line; what fits goes into the line. */
 static size_t cut_long(const struct wrapper *w, struct qn_tval *chunk, int64_t room)
 {
-    size_t fits = room < 1 ? 1 : (size_t)room;
+    size_t fits = room < 0 ? 0 : (size_t)room; /* a full line gets an empty piece */
     size_t end = qn_ttext_offset(chunk->s, chunk->n, fits);
     if (w->hyphens && qn_ttext_len(chunk->s, chunk->n) > fits) {
         size_t hyphen = qn_ttext_rfind(chunk->s, end, "-", 1);

@@ -54,12 +54,54 @@ FORMATS = ["{:d}", "{:>8}", "{:<5}|", "{:^9}", "{:*^9}", "{:+}", "{:,}", "{:.2f}
            "{:s}", "{!r:>10}", "{:.3}", "{:05d}", "{:_}", "{0}{0}", "{0[0]}", "{0.x}", "{:>{w}}", "{{}}", "{x}", "{:c}", "{:=+8}"]
 
 
+# Expressions by the type they have: T a text, N a number, I an integer, L a list, D a dictionary, B a truth, A anything.
+TYPED = {
+    "T": ["{T}|upper", "{T}|lower", "{T}|title", "{T}|capitalize", "{T}|trim", "{T}|replace({T}, {T})", "{T}|indent(2)",
+          "{T}|indent(3, true, true)", "{T}|center(20)", "{T}|truncate(9)", "{T}|truncate(12, true, '~', 0)", "{T}|wordwrap(7)",
+          "{T}|wordwrap(11, false)", "{T}|striptags", "{T}|urlencode", "{T}|e", "{T}|urlize", "{T}.strip()", "{T}.lstrip('\\n')",
+          "{T}.rstrip('d.')", "{T}[1:3]", "{T}[::-1]", "{T}[-4:]", "{T}[::2]", "{L}|join({T})", "{L}|join", "{A}|string", "{A}|tojson",
+          "{A}|tojson(indent=2)", "{A}|tojson(ensure_ascii=true, sort_keys=true)", "({T} ~ {A})", "({T} + {T})", "({T} * 2)",
+          "('%s-%r' % ({A}, {A}))", "'{} {!r}'.format({A}, {A})", "{A}|pprint", "(undefined_name|default({T}))", "('%5.2f|%d|%x' % ({N}, {I}, {I2}))",
+          "'{:>8}|{:<5}|{:^7}'.format({T}, {T}, {T})", "'{:,.2f} {:+d} {:e} {:g}'.format({N}, {I}, {N}, {N})", "{T}.title()",
+          "{T}.swapcase()", "{T}.replace({T}, '#')", "{T}.zfill(9)", "{T}.center(15, '*')", "{T}|reverse", "{I}|filesizeformat",
+          "{T}.expandtabs(3)", "{T}.casefold()", "{T}.ljust(9, '.')", "{T}|format({A})|default('')", "{D}|xmlattr",
+          "({T} if {B} else {T})", "{T}.removeprefix({T})", "{T}.join({L}|map('string'))", "{N}|string", "('%e %g %i' % ({N}, {N}, {N}))",
+          "'{:05d}{:>+9.3f}{:x}'.format({I}, {N}, {I2})", "{L}|map('upper')|join(',')", "({T}|escape ~ {T})", "('%-9s|%9s|%.2s' % ({T}, {T}, {T}))"],
+    "N": ["{L}|length", "{T}|length", "({N} + {N})", "({N} - {N})", "({N} * {N})", "({N} // 3)", "({N} % 7)", "({N} // -2.5)", "({N} % -3)",
+          "({I2} ** {I2})", "({N} / 4)", "{N}|abs", "{N}|round(1)", "{N}|round", "{N}|round(2, 'floor')", "{N}|int", "{T}|int", "{T}|float",
+          "{T}.find({T})", "{T}.count('l')", "{T}|wordcount", "[{I}, {N}]|sum", "[{N}, {N}]|max", "[{N}, {N}]|min", "(-{N})", "{I}",
+          "ms|sum(attribute='k')", "{T}.rfind('o')", "({N} if {B} else {I})", "{N}|round(-1)"],
+    "I": ["1", "2", "-3", "10", "zero", "neg", "big", "a|length", "{T}|length", "({I} + {I})", "({I} * {I})", "({I} // 2)", "{N}|int", "true"],
+    "I2": ["0", "1", "2", "3", "7"],
+    "L": ["{T}.split()", "{T}.split(',')", "{T}.split(' ', 1)", "{T}.rsplit(None, 1)", "{L}|list", "{L}|reverse|list", "[{A}, {A}]", "[{T}, {T}]",
+          "({A}, {A})", "{L}|map('string')|list", "{L}[1:]", "words|unique|list", "{L}|batch(2)|list", "{L}|batch(3, {A})|list",
+          "{L}|slice(2)|list", "{L}|slice(3, '-')|list", "{D}|dictsort", "{D}.items()|list", "{D}.keys()|list", "{D}|items|list",
+          "ms|map(attribute='k')|list", "ms|selectattr('content')|list", "ms|rejectattr('role', 'equalto', {T})|list", "ms|groupby('k')",
+          "ms|groupby('zz', default=0)", "words|sort", "words|sort(case_sensitive=true, reverse=true)", "ms|sort(attribute='role,k')",
+          "{T}|list", "{T}.splitlines()", "{T}.splitlines(true)", "{T}.partition(' ')", "{L}|select('string')|list", "{L}|reject('none')|list",
+          "range({I2})|list", "({L}|list + {L}|list)", "{L}|map('length')|list" , "[{N}, {N}, {N}]|sort", "ms|map(attribute='content', default='-')|list",
+          "{L}|select|list", "[1, 2, 3, 4]|select('even')|list", "{L}|map('default', 'x')|list"],
+    "D": ["d", "nest", "nest.a", "ms[0]", "ms[2]", "{'q': {A}, 1: {A}}", "dict(k={A}, z={A})", "dict(d, x={A})", "{}", "{ {T}: {A} }"],
+    "B": ["({A} is defined)", "({A} is string)", "({A} is mapping)", "({A} is none)", "({A} is not number)", "({N} < {N})", "({T} <= {T})",
+          "({A} == {A})", "({A} != {A})", "({T} in {T})", "({A} in {L})", "(not {A})", "({B} and {B})", "({B} or {B})", "{T}.startswith({T})",
+          "{T}.isdigit()", "{T}.isupper()", "({I} is odd)", "({I} is divisibleby 3)", "({N} < {N} <= {N})", "{T}.istitle()", "({T} is lower)",
+          "({A} is iterable)", "({A} is sequence)", "({A} is boolean)", "{T}.isalnum()", "({A} is sameas none)", "(1 == true)", "({L} == {L})"],
+}
+SIMPLE = {
+    "T": ["s", "w", "u8", "h", "num", "bad", "fl", "long", "'a'", "'x,y,,z'", "'é'", "''", "'lo'", "' '", "ms[0].role", "\"it's\""],
+    "N": ["f", "big", "neg", "zero", "1", "2.5", "1e3", "0.1", "7", "-0.0", "1e16", "3.0"], "I": ["1", "2", "-3", "neg", "zero"],
+    "I2": ["0", "1", "2", "3"], "L": ["a", "ms", "words", "e", "[1, 'b']", "(1, 2)", "range(4)"], "D": ["d", "nest", "ms[0]"],
+    "B": ["true", "false", "t", "s", "e"],
+}
+
+
 class Maker:
     def __init__(self, seed):
         self.r = random.Random(seed)
         self.names = list(NAMES)
         self.loops = 0
         self.macros = []
+        self.wild = self.pick([0, 0, 0.05, 0.5, 1])  # how much of it has no regard for types
 
     def pick(self, items):
         return self.r.choice(items)
@@ -79,7 +121,27 @@ class Maker:
             return self.pick(NUMBERS)
         return self.pick(["none", "true", "false", "[]", "{}", "()", "range(4)", "a", "s", "d"])
 
+    def typed(self, kind, depth):
+        if kind == "A":
+            kind = self.pick("TTNLDB")
+        if depth <= 0:
+            return self.pick(SIMPLE[kind])
+        form, out = self.pick(TYPED[kind]), ""
+        while form:
+            for name in ("{I2}", "{T}", "{N}", "{I}", "{L}", "{D}", "{B}", "{A}"):
+                if form.startswith(name):
+                    part = self.typed(name[1:-1], depth - 1)
+                    out += part if part.isidentifier() or part[0] in "'\"" and part.count(part[0]) == 2 and part[-1] == part[0] else f"({part})"
+                    form = form[len(name):]
+                    break
+            else:
+                out += form[0]
+                form = form[1:]
+        return out
+
     def expr(self, depth):
+        if self.wild < self.r.random():
+            return self.typed("A", depth)
         if depth <= 0:
             return self.atom()
         kind = self.r.randrange(20)

@@ -80,6 +80,7 @@ static void white_space(void **state)
     renders("a {#- x -#} b\n\n", "{}", "ab\n");
     renders("a\n  {% generation %}\nb\n{%- endgeneration -%}\n c", "{}", "a\nbc");
     renders("", "{}", "");
+    renders("{% print 1, 2 %}", "{}", "12");
 }
 
 static void scopes(void **state)
