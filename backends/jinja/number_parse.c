@@ -168,7 +168,7 @@ enum qn_tflow qn_tval_round(struct qn_trun *run, const struct qn_tval *v,
 {
     char text[400];
     int64_t places = 0;
-    QN_T_TRY(qn_trun_charge(run, 60));
+    QN_T_TRY(qn_trun_charge(run, 150));
     bool whole = qn_tval_is(digits, QN_T_BIT(QN_T_MISSING) | QN_T_BIT(QN_T_NONE));
     if (!whole)
         QN_T_TRY(qn_tval_index(run, digits, &places));

@@ -175,7 +175,7 @@ enum qn_tflow qn_ttext_recase(struct qn_trun *run, const struct qn_tval *v, enum
 {
     size_t mark = run->out.len, kind = v->kind;
     bool in_word = false, first = true;
-    QN_T_TRY(qn_trun_charge(run, v->n / 2));
+    QN_T_TRY(qn_trun_charge(run, v->n));
     for (size_t at = 0; at < v->n;) {
         uint32_t cp = decode(v->s + at, v->n - at), to[QN_TCASE_MAX];
         enum qn_ttext_case one = how;
