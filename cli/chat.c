@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void print_help(struct qn_chat *chat, const char *text)
+static void print_help(struct qn_chat_session *chat, const char *text)
 {
     (void)chat;
     (void)text;
@@ -30,14 +30,14 @@ static void print_help(struct qn_chat *chat, const char *text)
          "\"\"\" begins and ends a text of many lines.");
 }
 
-static void clear(struct qn_chat *chat, const char *text)
+static void clear(struct qn_chat_session *chat, const char *text)
 {
     (void)text;
     qn_conversation_clear(chat->c);
     puts("The conversation begins anew.");
 }
 
-static void print_stats(struct qn_chat *chat, const char *text)
+static void print_stats(struct qn_chat_session *chat, const char *text)
 {
     const struct qn_turn_stats *s = &chat->c->stats;
     (void)text;
@@ -54,7 +54,7 @@ static void print_stats(struct qn_chat *chat, const char *text)
     putchar('\n');
 }
 
-static void set_think(struct qn_chat *chat, const char *word)
+static void set_think(struct qn_chat_session *chat, const char *word)
 {
     struct qn_conversation *c = chat->c;
     if (qn_str_eq(word, "on") || qn_str_eq(word, "off")) {
@@ -69,7 +69,7 @@ static void set_think(struct qn_chat *chat, const char *word)
     }
 }
 
-static void set_system(struct qn_chat *chat, const char *text)
+static void set_system(struct qn_chat_session *chat, const char *text)
 {
     qn_conversation_set_system(chat->c, text);
     puts(*text ? "The system message is set." : "There is no system message now.");
@@ -77,7 +77,7 @@ static void set_system(struct qn_chat *chat, const char *text)
 
 /* True when the server has the model, which is then the chat's, under the name that the server
  * gives it. */
-static bool take_model(struct qn_chat *chat, const char *name)
+static bool take_model(struct qn_chat_session *chat, const char *name)
 {
     struct qn_json *doc = NULL;
     struct qn_error e;
@@ -102,7 +102,7 @@ static bool take_model(struct qn_chat *chat, const char *name)
     return err == QN_OK;
 }
 
-static void model(struct qn_chat *chat, const char *name)
+static void model(struct qn_chat_session *chat, const char *name)
 {
     if (*name && !take_model(chat, name))
         return;
@@ -111,7 +111,7 @@ static void model(struct qn_chat *chat, const char *name)
 }
 
 /* The commands of the same names, with the chat's server. */
-static void run_command(const struct qn_chat *chat,
+static void run_command(const struct qn_chat_session *chat,
                         int (*run)(struct qn_cli *cli, const struct qn_cli_args *a),
                         const char *word)
 {
@@ -120,18 +120,18 @@ static void run_command(const struct qn_chat *chat,
     run(&cli, &args);
 }
 
-static void load(struct qn_chat *chat, const char *name)
+static void load(struct qn_chat_session *chat, const char *name)
 {
     if (!*name || take_model(chat, name))
         run_command(chat, qn_cmd_load, chat->c->model);
 }
 
-static void list(struct qn_chat *chat, const char *filter)
+static void list(struct qn_chat_session *chat, const char *filter)
 {
     run_command(chat, qn_cmd_list, *filter ? filter : NULL);
 }
 
-static void ps(struct qn_chat *chat, const char *text)
+static void ps(struct qn_chat_session *chat, const char *text)
 {
     (void)text;
     run_command(chat, qn_cmd_ps, NULL);
@@ -141,7 +141,7 @@ static void ps(struct qn_chat *chat, const char *text)
 static const struct {
     const char *name;
     bool takes_text;
-    void (*run)(struct qn_chat *chat, const char *text);
+    void (*run)(struct qn_chat_session *chat, const char *text);
 } table[] = {
     {"/help", false, print_help},
     {"/?", false, print_help},
@@ -170,7 +170,7 @@ static void refuse(const char *word)
            near.found ? "?)" : "");
 }
 
-bool qn_chat_obey(struct qn_chat *chat, char *line)
+bool qn_chat_obey(struct qn_chat_session *chat, char *line)
 {
     size_t n = strlen(line);
     while (n && line[n - 1] == ' ')

@@ -202,7 +202,7 @@ static bool write_request(const char *word, bool force, bool stream, struct qn_b
 }
 
 struct installing {
-    struct qn_progress progress;
+    struct qn_progress_line progress;
     char version[NAME_MAX_BYTES];
     bool complete, failed, unread;
     struct qn_error error; /* when failed: what the server said */

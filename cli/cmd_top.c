@@ -64,7 +64,7 @@ static qn_err look_at(const struct qn_cli *cli, const struct qn_client_wait *wai
 }
 
 static void boil_down(const struct qn_cli *cli, const struct look *l, struct qn_top_sample *sample,
-                      struct qn_top *t)
+                      struct qn_top_view *t)
 {
     struct qn_jref status = qn_json_root(l->status), stats = qn_json_root(l->stats),
                    system = qn_json_root(l->system);
@@ -93,7 +93,7 @@ static void print_json(const struct look *l)
 static int print_once(struct qn_cli *cli)
 {
     struct qn_top_sample *sample = qn_xcalloc(1, sizeof *sample);
-    struct qn_top *t = qn_xcalloc(1, sizeof *t);
+    struct qn_top_view *t = qn_xcalloc(1, sizeof *t);
     struct look l;
     struct qn_error e;
     qn_err err = look_at(cli, NULL, &l, &e);
@@ -241,7 +241,7 @@ static void write_problem(struct qn_buf *lines, const struct qn_error *e, size_t
     qn_buf_str(lines, "\n\nAsking again; q leaves\n");
 }
 
-static bool refresh(struct live *v, struct qn_top *t)
+static bool refresh(struct live *v, struct qn_top_view *t)
 {
     const struct qn_client_wait wait = {.stop = &leaving, .tick = tick, .ctx = v};
     struct look l;
@@ -273,7 +273,7 @@ static int watch(struct qn_cli *cli, int64_t interval_ms)
     if (err) /* a server that was never there is an error, as for any command */
         return qn_cli_failed(cli, &e);
     struct live *v = qn_xcalloc(1, sizeof *v);
-    struct qn_top *t = qn_xcalloc(1, sizeof *t);
+    struct qn_top_view *t = qn_xcalloc(1, sizeof *t);
     v->cli = cli;
     v->keys = tcgetattr(STDIN_FILENO, &v->before) == 0;
     catch_signals();

@@ -9,9 +9,9 @@
 
 enum { LINE_MAX_BYTES = 1024, DRAW_MS = 200, TENTH = 10 };
 
-void qn_progress_begin(struct qn_progress *p, const struct qn_cli *cli, bool quiet)
+void qn_progress_begin(struct qn_progress_line *p, const struct qn_cli *cli, bool quiet)
 {
-    *p = (struct qn_progress){.begun_ms = qn_now_ms(), .tenth = -1};
+    *p = (struct qn_progress_line){.begun_ms = qn_now_ms(), .tenth = -1};
     p->mode = quiet                    ? QN_PROGRESS_QUIET
               : cli->json              ? QN_PROGRESS_JSON
               : qn_screen_live(stderr) ? QN_PROGRESS_LIVE
@@ -40,7 +40,7 @@ static bool print_json(const char *event, const struct qn_jref *data)
     return fflush(stdout) == 0;
 }
 
-void qn_progress_draw(struct qn_progress *p)
+void qn_progress_draw(struct qn_progress_line *p)
 {
     struct qn_buf line;
     int64_t now = qn_now_ms();
@@ -54,7 +54,7 @@ void qn_progress_draw(struct qn_progress *p)
     p->shown = true;
 }
 
-static void log_tenth(struct qn_progress *p)
+static void log_tenth(struct qn_progress_line *p)
 {
     struct qn_buf line;
     int tenth = (int)p->transfer.percent / TENTH;
@@ -67,7 +67,7 @@ static void log_tenth(struct qn_progress *p)
     qn_buf_deinit(&line);
 }
 
-bool qn_progress_event(struct qn_progress *p, const char *event, const struct qn_jref *data)
+bool qn_progress_event(struct qn_progress_line *p, const char *event, const struct qn_jref *data)
 {
     if (p->mode == QN_PROGRESS_JSON && !qn_str_eq(event, "error"))
         return print_json(event, data);
@@ -80,7 +80,7 @@ bool qn_progress_event(struct qn_progress *p, const char *event, const struct qn
     return true;
 }
 
-void qn_progress_end(struct qn_progress *p)
+void qn_progress_end(struct qn_progress_line *p)
 {
     if (p->shown)
         fputs("\r\033[K", stderr);

@@ -9,7 +9,7 @@
 
 enum qn_progress_mode { QN_PROGRESS_QUIET, QN_PROGRESS_JSON, QN_PROGRESS_LIVE, QN_PROGRESS_LOG };
 
-struct qn_progress {
+struct qn_progress_line {
     enum qn_progress_mode mode;
     struct qn_transfer transfer;
     int64_t begun_ms, drawn_ms;
@@ -17,15 +17,15 @@ struct qn_progress {
     bool told, shown;
 };
 
-void qn_progress_begin(struct qn_progress *p, const struct qn_cli *cli, bool quiet);
+void qn_progress_begin(struct qn_progress_line *p, const struct qn_cli *cli, bool quiet);
 
 /* An event's name and its object. False when nobody reads any more. */
-bool qn_progress_event(struct qn_progress *p, const char *event, const struct qn_jref *data);
+bool qn_progress_event(struct qn_progress_line *p, const char *event, const struct qn_jref *data);
 
 /* Draws the line anew though nothing came: the rate falls. */
-void qn_progress_draw(struct qn_progress *p);
+void qn_progress_draw(struct qn_progress_line *p);
 
 /* Wipes the line. */
-void qn_progress_end(struct qn_progress *p);
+void qn_progress_end(struct qn_progress_line *p);
 
 #endif

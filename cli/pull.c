@@ -52,7 +52,7 @@ struct pull {
     struct qn_jref variants_root, labels; /* of `variants` */
     double size_bytes;                    /* 0: not known */
     size_t files;
-    struct qn_progress progress;
+    struct qn_progress_line progress;
     char id[ID_MAX]; /* the job's */
     bool complete, unread, failed;
     struct qn_error error; /* when failed: what the server said */
@@ -300,7 +300,7 @@ static void print_plan(const struct pull *p)
 static qn_err confirm_size(const struct pull *p, struct qn_error *e)
 {
     double memory = qn_pull_memory(p->cli);
-    enum qn_fit fit = qn_fit_judge(p->size_bytes, memory);
+    enum qn_variant_fit fit = qn_fit_judge(p->size_bytes, memory);
     char needs[16], has[16];
     if ((fit != QN_FIT_NOT && fit != QN_FIT_TIGHT) || !speaks(p))
         return QN_OK;

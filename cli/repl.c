@@ -32,7 +32,7 @@ struct repl {
     History *history;
     char *history_file;
     struct qn_multiline input;
-    struct qn_chat chat;
+    struct qn_chat_session chat;
 };
 
 enum input { INPUT_TEXT, INPUT_COMMAND, INPUT_NOTHING, INPUT_END };

@@ -52,7 +52,7 @@ static double rate_of_model(const struct qn_top_sample *before, const char *name
     return before->at_ms ? rate_of(tokens, 0, ms) : -1;
 }
 
-static void read_models(struct qn_top *t, const struct qn_jref *status)
+static void read_models(struct qn_top_view *t, const struct qn_jref *status)
 {
     struct qn_jref list = qn_json_get(status, "all_models_loaded"), it;
     for (bool more = qn_json_first(&list, &it); more; more = qn_json_next(&it)) {
@@ -79,8 +79,8 @@ static void read_models(struct qn_top *t, const struct qn_jref *status)
     }
 }
 
-static void read_rates(struct qn_top *t, const struct qn_jref *stats, struct qn_top_sample *sample,
-                       int64_t now_ms)
+static void read_rates(struct qn_top_view *t, const struct qn_jref *stats,
+                       struct qn_top_sample *sample, int64_t now_ms)
 {
     struct qn_top_sample next = {.at_ms = now_ms, .tokens = number(stats, "stream_chunks_total")};
     int64_t ms = sample->at_ms ? now_ms - sample->at_ms : 0;
@@ -100,12 +100,12 @@ static void read_rates(struct qn_top *t, const struct qn_jref *stats, struct qn_
     *sample = next;
 }
 
-void qn_top_read(struct qn_top *t, const struct qn_jref *status, const struct qn_jref *stats,
+void qn_top_read(struct qn_top_view *t, const struct qn_jref *status, const struct qn_jref *stats,
                  const struct qn_jref *system, struct qn_top_sample *sample, int64_t now_ms)
 {
     struct qn_jref router = qn_json_get(status, "system");
     const char *url = t->url;
-    *t = (struct qn_top){
+    *t = (struct qn_top_view){
         .url = url,
         .version = text(status, "version"),
         .uptime_s = number(&router, "uptime_seconds"),
@@ -193,7 +193,7 @@ static void write_count(double count, char out[static 16])
         strcpy(out, "0");
 }
 
-static void put_title(struct frame *f, const struct qn_top *t)
+static void put_title(struct frame *f, const struct qn_top_view *t)
 {
     char line[LINE_MAX_BYTES], left[LINE_MAX_BYTES - 32], up[24];
     qn_words_duration(t->uptime_s, up);
@@ -203,7 +203,7 @@ static void put_title(struct frame *f, const struct qn_top *t)
     put(f, line);
 }
 
-static void put_machine(struct frame *f, const struct qn_top *t)
+static void put_machine(struct frame *f, const struct qn_top_view *t)
 {
     char line[LINE_MAX_BYTES], cpu[BAR + 3], memory[BAR + 3];
     double total = t->memory_total_gb > 0 ? t->memory_total_gb : t->memory_gb;
@@ -220,7 +220,7 @@ static void put_machine(struct frame *f, const struct qn_top *t)
     put(f, line);
 }
 
-static void put_requests(struct frame *f, const struct qn_top *t)
+static void put_requests(struct frame *f, const struct qn_top_view *t)
 {
     char line[LINE_MAX_BYTES], rate[16], out[16], in[16], cached[16];
     char first[16], first_slow[16], between[16], between_slow[16];
@@ -291,7 +291,7 @@ static void put_words(struct frame *f, char *s)
     }
 }
 
-static void put_reasons(struct frame *f, const struct qn_top *t)
+static void put_reasons(struct frame *f, const struct qn_top_view *t)
 {
     for (size_t i = 0; i < t->n_models; i++) {
         struct qn_buf line;
@@ -304,7 +304,7 @@ static void put_reasons(struct frame *f, const struct qn_top *t)
     }
 }
 
-static void put_models(struct frame *f, const struct qn_top *t)
+static void put_models(struct frame *f, const struct qn_top_view *t)
 {
     static const char *const titles[] = {"Model", "State",  "Memory", "Busy",
                                          "Queue", "Tok./s", "Stays"};
@@ -335,7 +335,7 @@ static void put_models(struct frame *f, const struct qn_top *t)
     put_reasons(f, t);
 }
 
-void qn_top_frame(const struct qn_top *t, size_t width, size_t height, struct qn_buf *out,
+void qn_top_frame(const struct qn_top_view *t, size_t width, size_t height, struct qn_buf *out,
                   size_t *heading)
 {
     struct frame f = {.out = out, .width = width, .height = height};

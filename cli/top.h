@@ -23,7 +23,7 @@ struct qn_top_model {
     bool pinned;
 };
 
-struct qn_top {
+struct qn_top_view {
     const char *version, *url;
     double uptime_s;
     double cpu_percent, memory_gb, memory_total_gb; /* < 0: unknown, as of the next two */
@@ -49,12 +49,12 @@ struct qn_top_sample {
 
 /* Boils the answers of GET status, stats and system-stats down, and renews the sample. What is
  * missing in them counts as 0 or unknown. now_ms: monotonic. */
-void qn_top_read(struct qn_top *t, const struct qn_jref *status, const struct qn_jref *stats,
+void qn_top_read(struct qn_top_view *t, const struct qn_jref *status, const struct qn_jref *stats,
                  const struct qn_jref *system, struct qn_top_sample *sample, int64_t now_ms);
 
 /* Appends at most `height` lines of at most `width` columns, each ended by a line feed. *heading:
  * which of them is the heading of the table, counted from 0. */
-void qn_top_frame(const struct qn_top *t, size_t width, size_t height, struct qn_buf *out,
+void qn_top_frame(const struct qn_top_view *t, size_t width, size_t height, struct qn_buf *out,
                   size_t *heading);
 
 #endif

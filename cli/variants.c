@@ -18,7 +18,7 @@ double qn_fit_needs(double size_bytes)
     return size_bytes * overhead + fixed_bytes;
 }
 
-enum qn_fit qn_fit_judge(double size_bytes, double memory_bytes)
+enum qn_variant_fit qn_fit_judge(double size_bytes, double memory_bytes)
 {
     if (size_bytes <= 0 || memory_bytes <= 0)
         return QN_FIT_UNKNOWN;
@@ -28,7 +28,7 @@ enum qn_fit qn_fit_judge(double size_bytes, double memory_bytes)
                                                  : QN_FIT_NOT;
 }
 
-const char *qn_fit_word(enum qn_fit fit)
+const char *qn_fit_word(enum qn_variant_fit fit)
 {
     static const char *const words[] = {[QN_FIT_UNKNOWN] = "",
                                         [QN_FIT_GOOD] = "fits",
@@ -47,9 +47,10 @@ static bool better(const struct qn_offer *a, const struct qn_offer *b)
     return a->size_bytes > 0 && a->size_bytes < b->size_bytes;
 }
 
-static enum qn_fit judge(const struct qn_jref *variant, double size_bytes, double memory_bytes)
+static enum qn_variant_fit judge(const struct qn_jref *variant, double size_bytes,
+                                 double memory_bytes)
 {
-    enum qn_fit own = qn_fit_judge(size_bytes, memory_bytes);
+    enum qn_variant_fit own = qn_fit_judge(size_bytes, memory_bytes);
     struct qn_jref fits = qn_json_get(variant, "fits");
     if (qn_json_type(&fits) != QN_JSON_BOOL)
         return own;

@@ -10,14 +10,14 @@
 
 enum { QN_VARIANTS_MAX = 500, QN_VARIANTS_SHOWN = 12 };
 
-enum qn_fit { QN_FIT_UNKNOWN, QN_FIT_GOOD, QN_FIT_TIGHT, QN_FIT_NOT };
+enum qn_variant_fit { QN_FIT_UNKNOWN, QN_FIT_GOOD, QN_FIT_TIGHT, QN_FIT_NOT };
 
 /* Will a model of so many bytes fit into so much memory? Its weights, a tenth for the context and
  * what is computed, and a fifth of the memory for everything else on the machine. 0: not known. */
-enum qn_fit qn_fit_judge(double size_bytes, double memory_bytes);
+enum qn_variant_fit qn_fit_judge(double size_bytes, double memory_bytes);
 
 /* "fits", "tight", "too large", "". */
-const char *qn_fit_word(enum qn_fit fit);
+const char *qn_fit_word(enum qn_variant_fit fit);
 
 /* Bytes of memory that a model of this size needs. */
 double qn_fit_needs(double size_bytes);
@@ -26,7 +26,7 @@ struct qn_offer {
     const char *name;
     double size_bytes; /* 0: not known */
     size_t files;
-    enum qn_fit fit;
+    enum qn_variant_fit fit;
 };
 
 struct qn_variants_view {

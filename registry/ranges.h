@@ -30,7 +30,8 @@ struct qn_ranges;
 qn_err qn_ranges_create(const char *path, int64_t size, const char *etag, struct qn_ranges **out,
                         struct qn_error *e);
 
-#define QN_RANGES_TEMP ".new" /* behind its name: what it is written to before it takes its place */
+#define QN_RANGES_TEMP ".new" /* behind its name: what it is written to before it takes its place  \
+                               */
 
 /* QN_ENOTFOUND; QN_EFORMAT: out of order; QN_EIO. */
 qn_err qn_ranges_open(const char *path, struct qn_ranges **out, struct qn_error *e);

@@ -71,8 +71,8 @@ size_t qn_registry_count(const struct qn_registry *r);       /* 0 for NULL */
 int64_t qn_registry_modified_s(const struct qn_registry *r); /* of models.json, Unix time */
 const struct qn_registry_entry *qn_registry_at(const struct qn_registry *r, size_t i);
 
-/* By name: as it is written, with "builtin." before it or ":latest" behind it, or in another case of
- * letters where no name is written exactly so. NULL: none; r may be NULL. */
+/* By name: as it is written, with "builtin." before it or ":latest" behind it, or in another case
+ * of letters where no name is written exactly so. NULL: none; r may be NULL. */
 const struct qn_registry_entry *qn_registry_find(const struct qn_registry *r, const char *name);
 
 /* The checkpoint that a name of Ollama's library ("qwen3:8b", "qwen3", "library/qwen3:latest")

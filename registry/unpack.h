@@ -28,7 +28,7 @@ struct qn_unpacked {
 bool qn_unpack_is_archive(const char *path);
 
 /* Unpacks an archive into the folder `dest`, which must not be there; its parent is made. helper:
- * the program quince-unpack, which does the work in a sandbox (backends/unpack/extract.h has the
+ * the program quince-unpack, which does the work in a sandbox (tools/unpack/extract.h has the
  * rules) in a fresh folder beside dest; when all is well that becomes dest by one rename, and else
  * it is removed; so are such folders that a server which was killed has left. QN_ECONFLICT: dest is
  * there; QN_ECANCELLED as soon as *stop is set; QN_ECHILD: the helper died; QN_EFORMAT, QN_ELIMIT,

@@ -4,12 +4,12 @@
 
 #include "base/log.h"
 #include "base/path.h"
-#include "router/log_file.h"
-#include "router/logs.h"
-#include "router/metrics.h"
-#include "router/notify.h"
-#include "router/preload.h"
+#include "library/preload.h"
 #include "router/settings_file.h"
+#include "telemetry/log_file.h"
+#include "telemetry/logs.h"
+#include "telemetry/metrics.h"
+#include "telemetry/notify.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,18 +2,18 @@
 #ifndef QN_ROUTER_PROGRAM_H
 #define QN_ROUTER_PROGRAM_H
 
-#include "router/auth.h"
-#include "router/crowds.h"
-#include "router/intake.h"
-#include "router/inventory.h"
-#include "router/live.h"
-#include "router/ports.h"
-#include "router/pull_world.h"
+#include "access/auth.h"
+#include "downloads/pull_world.h"
+#include "http/crowds.h"
+#include "http/ports.h"
+#include "models/intake.h"
+#include "models/inventory.h"
 #include "router/routes.h"
-#include "router/service_unit.h"
-#include "router/services.h"
-#include "router/settings.h"
-#include "router/stats.h"
+#include "services/services.h"
+#include "settings/live.h"
+#include "settings/settings.h"
+#include "telemetry/service_unit.h"
+#include "telemetry/stats.h"
 
 #include <stdatomic.h>
 

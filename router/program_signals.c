@@ -4,12 +4,12 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "downloads/pack_jobs.h"
+#include "http/ws.h"
 #include "io/http_server.h"
-#include "router/logs.h"
-#include "router/metrics.h"
-#include "router/notify.h"
-#include "router/pack_jobs.h"
-#include "router/ws.h"
+#include "telemetry/logs.h"
+#include "telemetry/metrics.h"
+#include "telemetry/notify.h"
 
 #include <signal.h>
 #include <sys/epoll.h>

@@ -1,17 +1,17 @@
 /* The table of endpoints, see routes.h. */
 #include "router/routes.h"
 
+#include "access/auth.h"
+#include "api/api.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "router/api/api.h"
-#include "router/auth.h"
-#include "router/blobs.h"
-#include "router/dialects/dialect.h"
-#include "router/infer.h"
-#include "router/metrics.h"
-#include "router/rate_limit.h"
-#include "router/ws.h"
+#include "dialects/dialect.h"
+#include "http/rate_limit.h"
+#include "http/ws.h"
+#include "infer/infer.h"
+#include "library/blobs.h"
+#include "telemetry/metrics.h"
 
 #include <stdio.h>
 #include <string.h>

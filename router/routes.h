@@ -2,10 +2,10 @@
 #ifndef QN_ROUTER_ROUTES_H
 #define QN_ROUTER_ROUTES_H
 
+#include "access/auth.h"
+#include "answers/answer.h"
 #include "io/http_server.h"
-#include "router/answer.h"
-#include "router/auth.h"
-#include "router/services.h"
+#include "services/services.h"
 
 #include <stdbool.h>
 #include <stddef.h>

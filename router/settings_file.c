@@ -2,17 +2,17 @@
  * member is looked at by itself, and what nobody has asked to change stays as it is. */
 #include "router/settings_file.h"
 
+#include "access/keys.h"
 #include "base/buf.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "catalog/catalog.h"
 #include "catalog/keys.h"
+#include "http/ports_try.h"
 #include "io/loop.h"
-#include "router/data_folder.h"
-#include "router/keys.h"
-#include "router/live.h"
-#include "router/ports_try.h"
-#include "router/settings.h"
+#include "settings/data_folder.h"
+#include "settings/live.h"
+#include "settings/settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>

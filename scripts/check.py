@@ -98,7 +98,9 @@ def pytest(name, folders, **environment):
 
 
 def stage_layers(_long_variants):
-    return Counts(passed=1) if run([sys.executable, "scripts/check_layers.py"]) == 0 else Counts(failed=1)
+    counts = Counts(passed=1) if run([sys.executable, "scripts/check_layers.py"]) == 0 else Counts(failed=1)
+    counts.add(pytest("layers", ["tests/layers"]))
+    return counts
 
 
 def stage_unit(_long_variants):

@@ -1,34 +1,62 @@
 #!/usr/bin/env python3
-"""Checks who includes whom, and that each foreign header stays in the files that own it.
+"""Checks who includes whom, that every file is in a room, that each foreign header stays in the files
+that own it, and that a struct tag of the tree's own prefix names one struct.
 
-The table is the house's layers (docs/architecture.md). A room may include itself and the rooms
-named here; includes never climb (`../`). Exit status 1 with one line per violation.
+The table is the order of the rooms (docs/architecture.md): a room may include itself and rooms above it in the
+table that it names, so no arrow can point the other way. Includes name the room and never climb (`../`).
+`scripts/check_layers.py --arrows` prints which room includes which, with the number of includes.
+Exit status 1 with one line per violation.
 """
+import collections
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# room: (folder, rooms it may include)
+# room: (folder, rooms it may include); only rooms further up in this table
 ROOMS = {
     "base": ("lib/base", []),
     "formats": ("lib/formats", ["base"]),
     "contract": ("lib/contract", ["base"]),
     "io": ("lib/io", ["base"]),
     "confine": ("lib/confine", ["base"]),
+    # programs that look at foreign bytes once and end
+    "probe": ("tools/probe", ["base"]),
+    "unpack": ("tools/unpack", ["confine", "base"]),
+    "inspect": ("tools/inspect", ["confine", "formats", "base"]),
+    # programs that compute
     "child": ("backends/child", ["contract", "io", "formats", "confine", "base"]),
     "engine": ("backends/engine", ["formats", "base"]),
-    "nets": ("backends/nets", ["engine", "formats", "base"]),
+    "text": ("backends/text", ["formats", "base"]),
     "jinja": ("backends/jinja", ["base"]),
-    "llm": ("backends/llm", ["child", "contract", "nets", "jinja", "engine", "formats", "base"]),
+    "grammar": ("backends/grammar", ["text", "contract", "base"]),
+    "nets": ("backends/nets", ["engine", "text", "formats", "base"]),
+    "llm": ("backends/llm", ["child", "contract", "nets", "jinja", "grammar", "text", "engine", "formats", "base"]),
     "bridge": ("backends/bridge", ["child", "contract", "formats", "confine", "base"]),
-    "probe": ("backends/probe", ["base"]),
-    "unpack": ("backends/unpack", ["confine", "base"]),
-    "inspect": ("backends/inspect", ["confine", "formats", "base"]),
+    # the router
     "registry": ("registry", ["formats", "base"]),
     "catalog": ("catalog", ["base"]),
-    "router": ("router", ["contract", "io", "registry", "catalog", "formats", "base"]),
+    "access": ("router/access", ["catalog", "io", "base"]),
+    "answers": ("router/answers", ["access", "io", "base"]),
+    "telemetry": ("router/telemetry", ["answers", "access", "contract", "io", "base"]),
+    "services": ("router/services", ["telemetry"]),
+    "settings": ("router/settings", ["answers", "access", "registry", "catalog", "contract", "io", "base"]),
+    "dialects": ("router/dialects", ["answers", "contract", "formats", "base"]),
+    "http": ("router/http", ["settings", "services", "telemetry", "answers", "access", "catalog", "formats", "io",
+                             "base"]),
+    "models": ("router/models", ["http", "settings", "telemetry", "answers", "access", "registry", "catalog", "contract",
+                                 "formats", "io", "base"]),
+    "downloads": ("router/downloads", ["models", "dialects", "services", "access", "registry", "catalog", "contract",
+                                       "io", "base"]),
+    "library": ("router/library", ["downloads", "models", "dialects", "settings", "services", "answers", "access",
+                                   "registry", "catalog", "contract", "formats", "io", "base"]),
+    "infer": ("router/infer", ["library", "downloads", "models", "http", "dialects", "services", "telemetry", "answers",
+                               "access", "catalog", "contract", "formats", "io", "base"]),
+    "api": ("router/api", ["infer", "library", "downloads", "models", "http", "dialects", "settings", "services",
+                           "telemetry", "answers", "access", "registry", "catalog", "contract", "formats", "io", "base"]),
+    "router": ("router", ["api", "infer", "library", "downloads", "models", "http", "dialects", "settings", "services",
+                          "telemetry", "answers", "access", "registry", "catalog", "contract", "formats", "io", "base"]),
     "cli": ("cli", ["formats", "base"]),
 }
 
@@ -38,57 +66,118 @@ OWNERS = {
     "curl/": ["registry/curl.h", "cli/client.c", "backends/bridge/exchange.c"],
     "seccomp.h": ["lib/confine/"],
     "linux/landlock.h": ["lib/confine/"],
-    "archive": ["backends/unpack/extract.c"],
+    "archive": ["tools/unpack/extract.c"],
     "sqlite3.h": ["catalog/"],
     "cblas.h": ["backends/engine/cpu/gemm.c"],
-    "vulkan/": ["backends/engine/vulkan/", "backends/probe/vulkan.c"],
-    "utf8proc.h": ["backends/nets/wordpiece.c", "backends/jinja/unicode.c"],
+    "vulkan/": ["backends/engine/vulkan/", "tools/probe/vulkan.c"],
+    "utf8proc.h": ["backends/text/wordpiece.c", "backends/jinja/unicode.c"],
     "histedit.h": ["cli/"],
     "editline/": ["cli/"],
 }
 
-# Our own headers that few may include: the router parses no model file.
+# Headers of the tree that few may include: the router parses no model file.
 OWN = {
-    "formats/gguf.h": ["lib/formats/", "backends/"],
-    "formats/gguf_split.h": ["lib/formats/", "backends/"],
-    "formats/laidout.h": ["lib/formats/", "backends/"],
+    "formats/gguf.h": ["lib/formats/", "backends/", "tools/inspect/"],
+    "formats/gguf_split.h": ["lib/formats/", "backends/", "tools/inspect/"],
+    "formats/laidout.h": ["lib/formats/", "backends/", "tools/inspect/"],
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
+OWN_TAG = re.compile(r"^(?:typedef )?(?:static )?(?:const )?(?:struct|enum|union) (qn_\w+)\s*\{", re.M)
+
+
+def files_of(suffixes):
+    """Every source file of the rooms with its room: that of the longest folder it lies in."""
+    folders = sorted(((folder, room) for room, (folder, _) in ROOMS.items()), key=lambda f: -len(f[0]))
+    tops = {folder.split("/")[0] for folder, _ in folders}
+    for top in sorted(tops):
+        for path in sorted((ROOT / top).rglob("*")):
+            if path.suffix in suffixes:
+                name = path.relative_to(ROOT).as_posix()
+                yield path, name, next((room for folder, room in folders if name.startswith(folder + "/")), None)
+
+
+def includes():
+    for path, name, room in files_of((".c", ".h", ".inc")):
+        for kind, target in INCLUDE.findall(path.read_text()):
+            yield name, room, kind, target
+
+
+def order():
+    """A room names rooms before it in the table alone: then no two can need each other."""
+    seen = set()
+    for room, (_, allowed) in ROOMS.items():
+        for other in allowed:
+            if other not in seen:
+                yield f"the table: {room} names {other}, which is not before it"
+        seen.add(room)
+
+
+def files_without_room():
+    for _, name, room in files_of((".c", ".h", ".inc")):
+        if room is None:
+            yield f"{name} is in no room"
 
 
 def violations():
-    for room, (folder, allowed) in ROOMS.items():
-        for path in sorted((ROOT / folder).rglob("*.[ch]")):
-            name = path.relative_to(ROOT).as_posix()
-            for kind, target in INCLUDE.findall(path.read_text()):
-                if kind == '"':
-                    other = target.split("/")[0]
-                    if ".." in target.split("/"):
-                        yield f"{name}: include of {target} climbs"
-                    elif "/" not in target:
-                        yield f"{name}: include of {target} does not name its room"
-                    elif other not in ROOMS:
-                        yield f"{name}: {target} is in no room"
-                    elif other != room and other not in allowed:
-                        yield f"{name}: room {room} may not include {other} ({target})"
-                for beginning, owners in {**OWNERS, **OWN}.items():
-                    if target.startswith(beginning) and not any(name.startswith(o) for o in owners):
-                        yield f"{name}: {target} belongs to {', '.join(owners)}"
+    for name, room, kind, target in includes():
+        if room is None:
+            continue
+        if kind == '"':
+            parts = target.split("/")
+            if ".." in parts:
+                yield f"{name}: include of {target} climbs"
+            elif len(parts) == 1:
+                yield f"{name}: include of {target} does not name its room"
+            elif parts[0] not in ROOMS:
+                yield f"{name}: {target} is in no room"
+            elif not (ROOT / ROOMS[parts[0]][0] / "/".join(parts[1:])).exists():
+                yield f"{name}: {target} is not in the room that it names"
+            elif parts[0] != room and parts[0] not in ROOMS[room][1]:
+                yield f"{name}: room {room} may not include {parts[0]} ({target})"
+        for beginning, owners in {**OWNERS, **OWN}.items():
+            if target.startswith(beginning) and not any(name.startswith(o) for o in owners):
+                yield f"{name}: {target} belongs to {', '.join(owners)}"
 
 
 def headers_without_guard():
-    """A header's guard is its path, so two headers can never shut each other out."""
-    for room, (folder, _) in ROOMS.items():
-        for path in sorted((ROOT / folder).rglob("*.h")):
-            inside = path.relative_to(ROOT / folder).as_posix()
-            guard = "QN_" + re.sub(r"[^A-Z0-9]", "_", f"{room}/{inside}".upper())
-            if f"#ifndef {guard}\n#define {guard}\n" not in path.read_text():
-                yield f"{path.relative_to(ROOT)}: its guard should be {guard}"
+    """A header's guard is its room and path, so two headers can never shut each other out."""
+    for path, name, room in files_of((".h",)):
+        if room is None:
+            continue
+        inside = name.removeprefix(ROOMS[room][0] + "/")
+        guard = "QN_" + re.sub(r"[^A-Z0-9]", "_", f"{room}/{inside}".upper())
+        if f"#ifndef {guard}\n#define {guard}\n" not in path.read_text():
+            yield f"{name}: its guard should be {guard}"
+
+
+def double_tags():
+    """Debuggers and readers find one definition for a tag of the tree."""
+    where = collections.defaultdict(list)
+    for path, name, _ in files_of((".c", ".h")):
+        for tag in OWN_TAG.findall(path.read_text()):
+            where[tag].append(name)
+    for tag, names in sorted(where.items()):
+        if len(names) > 1:
+            yield f"{tag} names {len(names)} types: {', '.join(names)}"
+
+
+def arrows():
+    counts = collections.Counter()
+    for _, room, kind, target in includes():
+        other = target.split("/")[0]
+        if kind == '"' and other in ROOMS and other != room:
+            counts[room, other] += 1
+    for room in ROOMS:
+        below = [f"{other} {n}" for (of, other), n in sorted(counts.items()) if of == room]
+        print(f"{room:10} -> {', '.join(below) if below else '(nothing)'}")
 
 
 def main():
-    found = list(violations()) + list(headers_without_guard())
+    if sys.argv[1:] == ["--arrows"]:
+        arrows()
+        return
+    found = [*order(), *files_without_room(), *violations(), *headers_without_guard(), *double_tags()]
     for line in found:
         print(line)
     print(f"layers: {len(found)} violations")

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Writes backends/nets/unicode_ranges.inc from the Unicode Character Database.
+"""Writes backends/text/unicode_ranges.inc from the Unicode Character Database.
 
-    scripts/unicode_classes.py /usr/share/unicode > backends/nets/unicode_ranges.inc
+    scripts/unicode_classes.py /usr/share/unicode > backends/text/unicode_ranges.inc
 
 Needs UnicodeData.txt and PropList.txt of Unicode 15.0 (Debian 12: unicode-data); what 15.1 added is
 written down here. A range holds until the next one begins; the classes are those of
-backends/nets/unicode.h.
+backends/text/unicode.h.
 """
 import sys
 

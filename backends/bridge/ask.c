@@ -308,8 +308,8 @@ static qn_err refuse_chat(const struct qn_job *job, const struct qn_ask_to *to, 
     return QN_OK;
 }
 
-static qn_err ask_chat(const struct qn_job *job, const struct qn_ask_to *to, struct qn_ask *out,
-                       struct qn_error *e)
+static qn_err ask_chat(const struct qn_job *job, const struct qn_ask_to *to,
+                       struct qn_engine_call *out, struct qn_error *e)
 {
     const struct qn_chat *c = &job->chat;
     struct qn_jw w = qn_jw_to(&out->body);
@@ -344,8 +344,8 @@ static qn_err ask_chat(const struct qn_job *job, const struct qn_ask_to *to, str
 
 /* ---- Texts ---- */
 
-static qn_err ask_complete(const struct qn_job *job, const struct qn_ask_to *to, struct qn_ask *out,
-                           struct qn_error *e)
+static qn_err ask_complete(const struct qn_job *job, const struct qn_ask_to *to,
+                           struct qn_engine_call *out, struct qn_error *e)
 {
     const struct qn_complete *c = &job->complete;
     struct qn_jw w = qn_jw_to(&out->body);
@@ -379,7 +379,7 @@ static qn_err ask_complete(const struct qn_job *job, const struct qn_ask_to *to,
 }
 
 static qn_err ask_embed(const struct qn_job *job, const struct qn_ask_to *to, size_t first,
-                        struct qn_ask *out, struct qn_error *e)
+                        struct qn_engine_call *out, struct qn_error *e)
 {
     struct qn_json *doc;
     struct qn_jref it;
@@ -416,7 +416,8 @@ static qn_err ask_embed(const struct qn_job *job, const struct qn_ask_to *to, si
     return QN_OK;
 }
 
-static qn_err ask_rerank(const struct qn_job *job, const struct qn_ask_to *to, struct qn_ask *out)
+static qn_err ask_rerank(const struct qn_job *job, const struct qn_ask_to *to,
+                         struct qn_engine_call *out)
 {
     struct qn_jw w = qn_jw_to(&out->body);
     out->path = "/rerank";
@@ -430,9 +431,9 @@ static qn_err ask_rerank(const struct qn_job *job, const struct qn_ask_to *to, s
 }
 
 qn_err qn_ask_make(const struct qn_job *job, const struct qn_ask_to *to, size_t first,
-                   struct qn_ask *out, struct qn_error *e)
+                   struct qn_engine_call *out, struct qn_error *e)
 {
-    *out = (struct qn_ask){.content_type = "application/json"};
+    *out = (struct qn_engine_call){.content_type = "application/json"};
     qn_buf_init(&out->body, QN_ASK_BODY_MAX);
     qn_err err = QN_OK;
     switch (job->task) {
@@ -467,7 +468,7 @@ qn_err qn_ask_make(const struct qn_job *job, const struct qn_ask_to *to, size_t 
     return err;
 }
 
-void qn_ask_deinit(struct qn_ask *ask)
+void qn_ask_deinit(struct qn_engine_call *ask)
 {
     qn_buf_deinit(&ask->body);
 }

@@ -22,7 +22,7 @@ struct qn_ask_to {
     const char *model; /* as the server calls it; NULL: it has one and needs no name */
 };
 
-struct qn_ask {
+struct qn_engine_call {
     const char *path; /* to be put behind the base address; a constant */
     char content_type[128];
     struct qn_buf body;
@@ -33,7 +33,7 @@ struct qn_ask {
  * request. QN_EUNSUPPORTED, QN_EINVAL: the job wants what the server cannot do. Whatever is
  * returned, the ask is to be given to qn_ask_deinit. */
 qn_err qn_ask_make(const struct qn_job *job, const struct qn_ask_to *to, size_t first,
-                   struct qn_ask *out, struct qn_error *e);
-void qn_ask_deinit(struct qn_ask *ask);
+                   struct qn_engine_call *out, struct qn_error *e);
+void qn_ask_deinit(struct qn_engine_call *ask);
 
 #endif

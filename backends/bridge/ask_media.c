@@ -17,7 +17,7 @@ struct form {
     char boundary[BOUNDARY_DIGITS + 1];
 };
 
-static void form_begin(struct form *f, struct qn_ask *ask)
+static void form_begin(struct form *f, struct qn_engine_call *ask)
 {
     f->out = &ask->body;
     qn_random_hex(f->boundary, BOUNDARY_DIGITS);
@@ -76,8 +76,8 @@ static const char *sound_name(const struct qn_piece *p)
     return "sound.wav";
 }
 
-qn_err qn_ask_transcribe(const struct qn_job *job, const struct qn_ask_to *to, struct qn_ask *out,
-                         struct qn_error *e)
+qn_err qn_ask_transcribe(const struct qn_job *job, const struct qn_ask_to *to,
+                         struct qn_engine_call *out, struct qn_error *e)
 {
     const struct qn_transcribe *t = &job->transcribe;
     bool whisper = to->api == QN_API_WHISPER;
@@ -109,8 +109,8 @@ qn_err qn_ask_transcribe(const struct qn_job *job, const struct qn_ask_to *to, s
     return QN_OK;
 }
 
-qn_err qn_ask_speak(const struct qn_job *job, const struct qn_ask_to *to, struct qn_ask *out,
-                    struct qn_error *e)
+qn_err qn_ask_speak(const struct qn_job *job, const struct qn_ask_to *to,
+                    struct qn_engine_call *out, struct qn_error *e)
 {
     const struct qn_speak *s = &job->speak;
     struct qn_jw w = qn_jw_to(&out->body);
@@ -172,7 +172,7 @@ static const char *size_of(const struct qn_image *i, char out[static SIZE_BYTES]
 }
 
 static void ask_picture(const struct qn_job *job, const struct qn_ask_to *to, const char *prompt,
-                        struct qn_ask *out)
+                        struct qn_engine_call *out)
 {
     struct qn_jw w = qn_jw_to(&out->body);
     char size[SIZE_BYTES];
@@ -193,7 +193,7 @@ static void ask_picture(const struct qn_job *job, const struct qn_ask_to *to, co
 }
 
 static void ask_changed_picture(const struct qn_job *job, const struct qn_ask_to *to,
-                                const char *prompt, struct qn_ask *out)
+                                const char *prompt, struct qn_engine_call *out)
 {
     struct form f;
     char size[SIZE_BYTES];
@@ -220,8 +220,8 @@ static void ask_changed_picture(const struct qn_job *job, const struct qn_ask_to
     form_end(&f);
 }
 
-qn_err qn_ask_image(const struct qn_job *job, const struct qn_ask_to *to, struct qn_ask *out,
-                    struct qn_error *e)
+qn_err qn_ask_image(const struct qn_job *job, const struct qn_ask_to *to,
+                    struct qn_engine_call *out, struct qn_error *e)
 {
     struct qn_buf prompt;
     if (job->image.kind == QN_IMAGE_UPSCALE)

@@ -4,11 +4,11 @@
 
 #include "bridge/ask.h"
 
-qn_err qn_ask_transcribe(const struct qn_job *job, const struct qn_ask_to *to, struct qn_ask *out,
-                         struct qn_error *e);
-qn_err qn_ask_speak(const struct qn_job *job, const struct qn_ask_to *to, struct qn_ask *out,
-                    struct qn_error *e);
-qn_err qn_ask_image(const struct qn_job *job, const struct qn_ask_to *to, struct qn_ask *out,
-                    struct qn_error *e);
+qn_err qn_ask_transcribe(const struct qn_job *job, const struct qn_ask_to *to,
+                         struct qn_engine_call *out, struct qn_error *e);
+qn_err qn_ask_speak(const struct qn_job *job, const struct qn_ask_to *to,
+                    struct qn_engine_call *out, struct qn_error *e);
+qn_err qn_ask_image(const struct qn_job *job, const struct qn_ask_to *to,
+                    struct qn_engine_call *out, struct qn_error *e);
 
 #endif

@@ -35,7 +35,7 @@ struct run {
     const struct qn_job *job; /* NULL: free */
     struct qn_sink *out;
     struct qn_hearing hearing;
-    struct qn_ask ask;
+    struct qn_engine_call ask;
     struct qn_exchange *x; /* NULL: waiting */
     struct qn_up *up;
     unsigned tried; /* bit i: server i was asked and failed */

@@ -171,7 +171,7 @@ void qn_hearing_deinit(struct qn_hearing *h)
     qn_sse_deinit(&h->sse);
 }
 
-void qn_hearing_begin(struct qn_hearing *h, const struct qn_ask *ask)
+void qn_hearing_begin(struct qn_hearing *h, const struct qn_engine_call *ask)
 {
     h->first = ask->first;
     h->inputs = ask->inputs;

@@ -59,7 +59,7 @@ struct qn_hearing {
 void qn_hearing_init(struct qn_hearing *h, const struct qn_job *job, qn_hear_send send, void *ctx);
 void qn_hearing_deinit(struct qn_hearing *h);
 
-void qn_hearing_begin(struct qn_hearing *h, const struct qn_ask *ask);
+void qn_hearing_begin(struct qn_hearing *h, const struct qn_engine_call *ask);
 /* Bytes of the reply. Anything but QN_OK: no more is wanted. */
 qn_err qn_hearing_data(struct qn_hearing *h, int status, const char *content_type, const void *p,
                        size_t n);

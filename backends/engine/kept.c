@@ -36,7 +36,7 @@ static const char ending[] = ".laid", unfinished[] = ".laid.new";
 /* ---- reading ---- */
 
 /* Maps the file if it is the user's own and nobody else can write it. */
-static qn_err map_file(struct qn_kept *k, struct qn_error *e)
+static qn_err map_file(struct qn_kept_weights *k, struct qn_error *e)
 {
     struct stat st;
     int fd = open(k->file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -69,7 +69,7 @@ static qn_err map_file(struct qn_kept *k, struct qn_error *e)
     return err;
 }
 
-static void unmap_file(struct qn_kept *k)
+static void unmap_file(struct qn_kept_weights *k)
 {
     qn_laidout_deinit(&k->have);
     if (k->map)
@@ -77,7 +77,7 @@ static void unmap_file(struct qn_kept *k)
     k->map = NULL;
 }
 
-static char *file_name(const struct qn_kept *k, uint64_t name, const char *end)
+static char *file_name(const struct qn_kept_weights *k, uint64_t name, const char *end)
 {
     struct qn_buf b;
     qn_buf_init(&b, strlen(k->folder) + 64);
@@ -85,10 +85,10 @@ static char *file_name(const struct qn_kept *k, uint64_t name, const char *end)
     return qn_buf_take(&b);
 }
 
-struct qn_kept *qn_kept_new(const char *folder, int64_t limit_bytes, const char *path,
-                            uint64_t identity)
+struct qn_kept_weights *qn_kept_new(const char *folder, int64_t limit_bytes, const char *path,
+                                    uint64_t identity)
 {
-    struct qn_kept *k = qn_xcalloc(1, sizeof *k);
+    struct qn_kept_weights *k = qn_xcalloc(1, sizeof *k);
     struct qn_error e = {0};
     const uint64_t name = qn_hash_bytes(1, path, strlen(path));
     k->folder = qn_xstrdup(folder);
@@ -104,7 +104,7 @@ struct qn_kept *qn_kept_new(const char *folder, int64_t limit_bytes, const char 
     return k;
 }
 
-const void *qn_kept_find(struct qn_kept *k, struct qn_laidout_matrix *which)
+const void *qn_kept_find(struct qn_kept_weights *k, struct qn_laidout_matrix *which)
 {
     const struct qn_laidout_matrix *m = qn_laidout_find(&k->have, which);
     if (!m)
@@ -116,7 +116,7 @@ const void *qn_kept_find(struct qn_kept *k, struct qn_laidout_matrix *which)
 
 /* ---- writing ---- */
 
-void qn_kept_add(struct qn_kept *k, const struct qn_laidout_matrix *which, const void *data,
+void qn_kept_add(struct qn_kept_weights *k, const struct qn_laidout_matrix *which, const void *data,
                  bool found)
 {
     if (k->n == k->cap) {
@@ -163,7 +163,7 @@ static void remove_unfinished(int folder, const char *name)
 }
 
 /* The other models' files; *n of them. The caller frees. */
-static struct other *list_others(const struct qn_kept *k, DIR *dir, size_t *n)
+static struct other *list_others(const struct qn_kept_weights *k, DIR *dir, size_t *n)
 {
     struct other *v = qn_xcalloc(FILES_MAX, sizeof *v);
     const int folder = dirfd(dir);
@@ -184,7 +184,7 @@ static struct other *list_others(const struct qn_kept *k, DIR *dir, size_t *n)
 }
 
 /* Removes what was used longest ago until `bytes` more keep to the limit. */
-static qn_err make_room(struct qn_kept *k, int64_t bytes, struct qn_error *e)
+static qn_err make_room(struct qn_kept_weights *k, int64_t bytes, struct qn_error *e)
 {
     if (bytes > k->limit)
         return qn_fail(e, QN_ELIMIT,
@@ -210,7 +210,7 @@ static qn_err make_room(struct qn_kept *k, int64_t bytes, struct qn_error *e)
     return all <= k->limit ? QN_OK : qn_fail(e, QN_ELIMIT, "%s cannot be emptied", k->folder);
 }
 
-static qn_err check_disk(const struct qn_kept *k, int64_t bytes, struct qn_error *e)
+static qn_err check_disk(const struct qn_kept_weights *k, int64_t bytes, struct qn_error *e)
 {
     struct statvfs fs;
     if (statvfs(k->folder, &fs) != 0)
@@ -222,7 +222,7 @@ static qn_err check_disk(const struct qn_kept *k, int64_t bytes, struct qn_error
 }
 
 /* crc: of what was written, added to. */
-static qn_err put(const struct qn_kept *k, int fd, const void *data, size_t n, uint64_t at,
+static qn_err put(const struct qn_kept_weights *k, int fd, const void *data, size_t n, uint64_t at,
                   uint32_t *crc, struct qn_error *e)
 {
     for (const char *p = data; n > 0;) {
@@ -247,7 +247,7 @@ static qn_err put(const struct qn_kept *k, int fd, const void *data, size_t n, u
 }
 
 /* A matrix into its place; one that came from the file is checked on the way. */
-static qn_err put_matrix(struct qn_kept *k, int fd, uint32_t i, struct qn_error *e)
+static qn_err put_matrix(struct qn_kept_weights *k, int fd, uint32_t i, struct qn_error *e)
 {
     struct qn_laidout_matrix *m = &k->matrix[i];
     uint32_t crc = 0;
@@ -262,7 +262,7 @@ static qn_err put_matrix(struct qn_kept *k, int fd, uint32_t i, struct qn_error 
 
 /* Everything into the locked file fd. Its head comes last, when the rest is on the disk: a file
  * whose matrices are not all there has none and is never read. */
-static qn_err write_all(struct qn_kept *k, int fd, struct qn_error *e)
+static qn_err write_all(struct qn_kept_weights *k, int fd, struct qn_error *e)
 {
     struct qn_buf begin;
     qn_buf_init(&begin, TABLE_BYTES_MAX);
@@ -297,7 +297,7 @@ static qn_err write_all(struct qn_kept *k, int fd, struct qn_error *e)
     return err;
 }
 
-static qn_err write_file(struct qn_kept *k, struct qn_error *e)
+static qn_err write_file(struct qn_kept_weights *k, struct qn_error *e)
 {
     qn_err err = qn_mkdirs(k->folder, 0700, e);
     if (err)
@@ -316,7 +316,7 @@ static qn_err write_file(struct qn_kept *k, struct qn_error *e)
     return err;
 }
 
-static void write_new(struct qn_kept *k)
+static void write_new(struct qn_kept_weights *k)
 {
     struct qn_error e = {0};
     int64_t start = qn_now_us();
@@ -331,7 +331,7 @@ static void write_new(struct qn_kept *k)
 
 static void *work_in_background(void *arg)
 {
-    struct qn_kept *k = arg;
+    struct qn_kept_weights *k = arg;
     setpriority(PRIO_PROCESS, (id_t)gettid(), 19); /* this thread: last in the queue */
     if (k->missing)
         write_new(k);
@@ -339,7 +339,7 @@ static void *work_in_background(void *arg)
     return NULL;
 }
 
-void qn_kept_write(struct qn_kept *k)
+void qn_kept_write(struct qn_kept_weights *k)
 {
     if (k->running || k->n == 0 || k->n > QN_LAIDOUT_MATRICES_MAX)
         return;
@@ -354,14 +354,14 @@ void qn_kept_write(struct qn_kept *k)
         qn_warn("engine", "laid_out=\"%s\" not written: %s", k->file, strerror(rc));
 }
 
-void qn_kept_wait(struct qn_kept *k)
+void qn_kept_wait(struct qn_kept_weights *k)
 {
     if (k->running)
         pthread_join(k->thread, NULL);
     k->running = false;
 }
 
-void qn_kept_free(struct qn_kept *k)
+void qn_kept_free(struct qn_kept_weights *k)
 {
     if (!k)
         return;

@@ -10,13 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void qn_kept_blame(struct qn_kept *k, uint32_t i)
+void qn_kept_blame(struct qn_kept_weights *k, uint32_t i)
 {
     k->state[i] = QN_KEPT_BAD;
     qn_warn("engine", "laid_out=\"%s\" matrix=%u is damaged: the file is discarded", k->file, i);
 }
 
-void qn_kept_conclude(struct qn_kept *k)
+void qn_kept_conclude(struct qn_kept_weights *k)
 {
     bool bad = false;
     for (uint32_t i = 0; i < k->n; i++)
@@ -28,7 +28,7 @@ void qn_kept_conclude(struct qn_kept *k)
     atomic_store(&k->outcome, bad ? QN_KEPT_DAMAGED : QN_KEPT_SOUND);
 }
 
-void qn_kept_examine(struct qn_kept *k)
+void qn_kept_examine(struct qn_kept_weights *k)
 {
     for (uint32_t i = 0; i < k->n; i++) {
         const char *p = k->data[i];
@@ -48,7 +48,7 @@ void qn_kept_examine(struct qn_kept *k)
     qn_kept_conclude(k);
 }
 
-bool qn_kept_damaged(struct qn_kept *k, bool now)
+bool qn_kept_damaged(struct qn_kept_weights *k, bool now)
 {
     bool any = false;
     for (uint32_t i = 0; i < k->n && now && !any; i++)
@@ -64,7 +64,7 @@ bool qn_kept_damaged(struct qn_kept *k, bool now)
     return atomic_load(&k->outcome) == QN_KEPT_DAMAGED;
 }
 
-const struct qn_laidout_matrix *qn_kept_next_bad(struct qn_kept *k, uint32_t *i)
+const struct qn_laidout_matrix *qn_kept_next_bad(struct qn_kept_weights *k, uint32_t *i)
 {
     qn_kept_wait(k);
     while (*i < k->n && k->state[*i] != QN_KEPT_BAD)
@@ -72,7 +72,7 @@ const struct qn_laidout_matrix *qn_kept_next_bad(struct qn_kept *k, uint32_t *i)
     return *i < k->n ? &k->matrix[*i] : NULL;
 }
 
-qn_err qn_kept_mend(struct qn_kept *k, uint32_t i, const void *data, struct qn_error *e)
+qn_err qn_kept_mend(struct qn_kept_weights *k, uint32_t i, const void *data, struct qn_error *e)
 {
     const size_t bytes = (size_t)k->matrix[i].bytes, page = (size_t)sysconf(_SC_PAGESIZE);
     const size_t whole = (bytes + page - 1) / page * page;
@@ -95,7 +95,7 @@ qn_err qn_kept_mend(struct qn_kept *k, uint32_t i, const void *data, struct qn_e
     return QN_OK;
 }
 
-void qn_kept_give_up(struct qn_kept *k)
+void qn_kept_give_up(struct qn_kept_weights *k)
 {
     for (uint32_t i = 0; i < k->n; i++)
         if (k->state[i] == QN_KEPT_BAD)

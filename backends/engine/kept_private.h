@@ -22,7 +22,7 @@ enum qn_kept_state {
 
 enum qn_kept_outcome { QN_KEPT_UNKNOWN, QN_KEPT_SOUND, QN_KEPT_DAMAGED };
 
-struct qn_kept {
+struct qn_kept_weights {
     char *folder, *file, *new_file;
     int64_t limit;
     uint64_t key;
@@ -47,10 +47,10 @@ struct qn_kept {
 
 /* kept_check.c: looks at all matrices that were found; sets the outcome, and removes a damaged
  * file. On any thread, while no other looks at the states. */
-void qn_kept_examine(struct qn_kept *k);
+void qn_kept_examine(struct qn_kept_weights *k);
 /* The matrix is damaged. */
-void qn_kept_blame(struct qn_kept *k, uint32_t i);
+void qn_kept_blame(struct qn_kept_weights *k, uint32_t i);
 /* What was blamed becomes the outcome. */
-void qn_kept_conclude(struct qn_kept *k);
+void qn_kept_conclude(struct qn_kept_weights *k);
 
 #endif

@@ -77,7 +77,7 @@ static bool choices(const struct qn_tensor *ids)
 }
 
 void qn_choose_experts(struct qn_device *dev, struct qn_tensor *ids, struct qn_tensor *weights,
-                       const struct qn_tensor *logits, const struct qn_route *route)
+                       const struct qn_tensor *logits, const struct qn_expert_route *route)
 {
     const struct qn_tensor *b = route->bias;
     int64_t experts = logits->shape[1];

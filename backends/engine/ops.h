@@ -81,7 +81,7 @@ void qn_matmul_onto(struct qn_device *dev, struct qn_tensor *y, const struct qn_
  * the worst). Sources: arXiv:2101.03961, arXiv:2401.04088 (softmax), arXiv:2412.19437 section 2.1.2
  * (sigmoid, bias, groups), arXiv:2409.12136 (sparsemixer; near: less than 2 % away, as published).
  * */
-struct qn_route {
+struct qn_expert_route {
     enum qn_route_score {
         QN_ROUTE_SOFTMAX,           /* weight: softmax over all experts */
         QN_ROUTE_SIGMOID,           /* weight: the logit's sigmoid */
@@ -96,7 +96,7 @@ struct qn_route {
     float scale;         /* multiplies the weights in the end */
 };
 void qn_choose_experts(struct qn_device *dev, struct qn_tensor *ids, struct qn_tensor *weights,
-                       const struct qn_tensor *logits, const struct qn_route *route);
+                       const struct qn_tensor *logits, const struct qn_expert_route *route);
 
 /* One product of several that share their input and their choice of experts. */
 struct qn_expert_linear {
@@ -269,7 +269,7 @@ struct qn_ops {
     void (*matmul_many)(struct qn_device *, const struct qn_tensor *x,
                         const struct qn_linear *parts, int n_parts, float onto);
     void (*choose_experts)(struct qn_device *, struct qn_tensor *ids, struct qn_tensor *weights,
-                           const struct qn_tensor *logits, const struct qn_route *route);
+                           const struct qn_tensor *logits, const struct qn_expert_route *route);
     void (*matmul_experts)(struct qn_device *, const struct qn_tensor *x,
                            const struct qn_tensor *ids, const struct qn_expert_linear *parts,
                            int n_parts);

@@ -34,7 +34,7 @@ struct qn_weights {
     struct qn_mem **made; /* matrices laid out anew and copies of vectors */
     size_t n_made, cap_made;
     int64_t made_bytes, lent_bytes; /* lent: of matrices that are multiplied as the file has them */
-    struct qn_kept *kept;           /* or NULL */
+    struct qn_kept_weights *kept;   /* or NULL */
     struct qn_arena *strings;       /* NUL-terminated copies of metadata strings */
 };
 
@@ -415,7 +415,8 @@ bool qn_weights_mend(struct qn_weights *w, bool now)
     for (uint32_t i = 0; (m = qn_kept_next_bad(w->kept, &i)) != NULL; i++) {
         struct qn_error e = {0};
         if (mend(w, i, m, &e) != QN_OK) {
-            qn_error_log("engine", "damaged weights cannot be laid out anew: %s; load the model again",
+            qn_error_log("engine",
+                         "damaged weights cannot be laid out anew: %s; load the model again",
                          e.message);
             qn_kept_give_up(w->kept);
             return false;

@@ -61,9 +61,9 @@ void qn_weights_keep_in(struct qn_weights *w, struct qn_device *dev, const char 
 /* After the last prepare: begins to write what is new, in the background. */
 void qn_weights_keep(struct qn_weights *w);
 void qn_weights_keep_wait(struct qn_weights *w); /* until it is written, or cannot be */
-/* True when kept weights were found damaged and have been laid out anew, in place: what was computed
- * with them before is wrong. Costs next to nothing unless `now`: then what has not been checked is
- * checked, which may take seconds. */
+/* True when kept weights were found damaged and have been laid out anew, in place: what was
+ * computed with them before is wrong. Costs next to nothing unless `now`: then what has not been
+ * checked is checked, which may take seconds. */
 bool qn_weights_mend(struct qn_weights *w, bool now);
 
 /* t [n, rows, cols], got from w, becomes [n, cols, rows] in memory of w: F16 where it was F16 or a

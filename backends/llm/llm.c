@@ -7,13 +7,13 @@
 #include "engine/ops.h"
 #include "engine/pool.h"
 #include "engine/weights.h"
-#include "llm/draft.h"
 #include "llm/fit.h"
 #include "llm/options.h"
-#include "llm/prefix.h"
-#include "llm/prefix_file.h"
+#include "llm/scheduler/draft.h"
+#include "llm/scheduler/prefix.h"
+#include "llm/scheduler/prefix_file.h"
 #include "nets/nets.h"
-#include "nets/tokenizer.h"
+#include "text/tokenizer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

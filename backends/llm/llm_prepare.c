@@ -2,8 +2,8 @@
  * steps of a template, of a grammar and the tokens of a prompt are bounded where they are made. */
 #include "llm/llm_private.h"
 
-#include "llm/calls_force.h"
-#include "llm/keep.h"
+#include "llm/scheduler/keep.h"
+#include "llm/toolcall/calls_force.h"
 
 #include <stdlib.h>
 

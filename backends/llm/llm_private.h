@@ -3,13 +3,13 @@
 #ifndef QN_LLM_LLM_PRIVATE_H
 #define QN_LLM_LLM_PRIVATE_H
 
+#include "grammar/constrain.h"
 #include "llm/adapters.h"
-#include "llm/batch.h"
-#include "llm/constrain.h"
-#include "llm/draft.h"
 #include "llm/llm.h"
 #include "llm/lm.h"
-#include "llm/prompt.h"
+#include "llm/prompt/prompt.h"
+#include "llm/scheduler/batch.h"
+#include "llm/scheduler/draft.h"
 
 /* Preparing reads what loading has made; device and batch are the compute thread's. */
 struct llm {

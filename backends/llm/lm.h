@@ -5,13 +5,13 @@
 
 #include "llm/model.h"
 #include "nets/nets.h"
-#include "nets/tokenizer.h"
+#include "text/tokenizer.h"
 
 struct qn_lm {
     struct qn_weights *weights;     /* owned; NULL: none */
     struct qn_net *net;             /* owned; NULL: none */
     const struct qn_tokenizer *tok; /* lent */
-    const bool *marks;              /* [vocabulary] control tokens that are marks; lent; NULL: none */
+    const bool *marks; /* [vocabulary] control tokens that are marks; lent; NULL: none */
 };
 
 void qn_lm_close(struct qn_lm *m);

@@ -3,7 +3,7 @@
 
 #include "base/str.h"
 #include "contract/backend_types.h"
-#include "llm/batch.h"
+#include "llm/scheduler/batch.h"
 
 #include <stddef.h>
 

@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "contract/event.h"
-#include "llm/calls.h"
+#include "llm/toolcall/calls.h"
 
 #include <stdbool.h>
 #include <stddef.h>

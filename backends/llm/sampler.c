@@ -135,19 +135,19 @@ void qn_sampler_init(struct qn_sampler *s, const struct qn_sampler_params *p, in
 }
 
 /* Smaller logits first, of equal ones the larger id: the one to give up first. */
-static bool weaker(struct qn_candidate a, struct qn_candidate b)
+static bool weaker(struct qn_token_candidate a, struct qn_token_candidate b)
 {
     return a.logit < b.logit || (a.logit == b.logit && a.id > b.id);
 }
 
 static int by_strength(const void *a, const void *b)
 {
-    const struct qn_candidate *x = a, *y = b;
+    const struct qn_token_candidate *x = a, *y = b;
     return weaker(*x, *y) ? 1 : weaker(*y, *x) ? -1 : 0;
 }
 
 /* Restores the heap (weakest at the root) below `at`. */
-static void sift_down(struct qn_candidate *heap, size_t n, size_t at)
+static void sift_down(struct qn_token_candidate *heap, size_t n, size_t at)
 {
     for (;;) {
         size_t child = 2 * at + 1;
@@ -157,20 +157,20 @@ static void sift_down(struct qn_candidate *heap, size_t n, size_t at)
             child++;
         if (!weaker(heap[child], heap[at]))
             return;
-        struct qn_candidate t = heap[at];
+        struct qn_token_candidate t = heap[at];
         heap[at] = heap[child];
         heap[child] = t;
         at = child;
     }
 }
 
-size_t qn_top_logits(const float *logits, int32_t vocab, size_t k, struct qn_candidate *out)
+size_t qn_top_logits(const float *logits, int32_t vocab, size_t k, struct qn_token_candidate *out)
 {
     size_t n = 0;
     int32_t i = 0;
     for (; i < vocab && n < k; i++)
         if (isfinite(logits[i]))
-            out[n++] = (struct qn_candidate){i, logits[i]};
+            out[n++] = (struct qn_token_candidate){i, logits[i]};
     if (n == 0)
         return 0;
     if (i < vocab) {
@@ -179,7 +179,7 @@ size_t qn_top_logits(const float *logits, int32_t vocab, size_t k, struct qn_can
         for (; i < vocab; i++) {
             /* Ids grow, so an equal logit is weaker than what is held already. */
             if (logits[i] > out[0].logit && isfinite(logits[i])) {
-                out[0] = (struct qn_candidate){i, logits[i]};
+                out[0] = (struct qn_token_candidate){i, logits[i]};
                 sift_down(out, n, 0);
             }
         }
@@ -254,7 +254,7 @@ void qn_stage_penalties(float *logits, const struct qn_sampler_params *p, const 
     }
 }
 
-size_t qn_stage_top_p(const struct qn_candidate *c, size_t n, double p)
+size_t qn_stage_top_p(const struct qn_token_candidate *c, size_t n, double p)
 {
     if (p >= 1 || n <= 1)
         return n;
@@ -269,7 +269,7 @@ size_t qn_stage_top_p(const struct qn_candidate *c, size_t n, double p)
     return n;
 }
 
-size_t qn_stage_min_p(const struct qn_candidate *c, size_t n, double p)
+size_t qn_stage_min_p(const struct qn_token_candidate *c, size_t n, double p)
 {
     if (p <= 0 || n <= 1)
         return n;
@@ -280,7 +280,7 @@ size_t qn_stage_min_p(const struct qn_candidate *c, size_t n, double p)
     return keep;
 }
 
-int32_t qn_stage_draw(const struct qn_candidate *c, size_t n, double temperature, double r)
+int32_t qn_stage_draw(const struct qn_token_candidate *c, size_t n, double temperature, double r)
 {
     assert(n > 0 && temperature > 0);
     float max = c[0].logit;
@@ -304,19 +304,20 @@ int32_t qn_stage_draw(const struct qn_candidate *c, size_t n, double temperature
 }
 
 /* All finite logits not below cut, in the vocabulary's order. */
-static size_t collect(const float *logits, int32_t vocab, double cut, struct qn_candidate *out)
+static size_t collect(const float *logits, int32_t vocab, double cut,
+                      struct qn_token_candidate *out)
 {
     size_t n = 0;
     for (int32_t i = 0; i < vocab; i++)
         if (isfinite(logits[i]) && (double)logits[i] >= cut)
-            out[n++] = (struct qn_candidate){i, logits[i]};
+            out[n++] = (struct qn_token_candidate){i, logits[i]};
     return n;
 }
 
 /* top_p over the whole vocabulary without sorting it: only logits near the largest can be among the
  * kept, so ever wider bands below it are tried until one holds enough probability. */
 static size_t whole_top_p(const float *logits, int32_t vocab, double p, double max,
-                          struct qn_candidate *out)
+                          struct qn_token_candidate *out)
 {
     double total = exp(qn_log_sum_exp(logits, vocab) - max);
     for (double band = 4;; band *= 2) {
@@ -347,7 +348,7 @@ int32_t qn_sampler_pick(struct qn_sampler *s, struct qn_sampler_work *w, float *
     if (p->temperature <= 0)
         return argmax(logits, w->vocab);
 
-    struct qn_candidate *c = w->cands;
+    struct qn_token_candidate *c = w->cands;
     size_t kept;
     if (p->top_k > 0 && p->top_k < w->vocab) {
         kept = qn_top_logits(logits, w->vocab, (size_t)p->top_k, c);

@@ -41,7 +41,7 @@ qn_err qn_sampler_resolve(const struct qn_sampler_params *defaults,
                           const struct qn_sampling *request, int32_t vocab,
                           struct qn_sampler_params *out, struct qn_error *e);
 
-struct qn_candidate {
+struct qn_token_candidate {
     int32_t id;
     float logit;
 };
@@ -49,8 +49,8 @@ struct qn_candidate {
 /* Scratch that all samplers of one model share. */
 struct qn_sampler_work {
     int32_t vocab;
-    struct qn_candidate *cands; /* [vocab] */
-    int32_t *window;            /* [window_max] */
+    struct qn_token_candidate *cands; /* [vocab] */
+    int32_t *window;                  /* [window_max] */
     size_t window_max;
 };
 void qn_sampler_work_init(struct qn_sampler_work *w, int32_t vocab, size_t context);
@@ -70,7 +70,7 @@ int32_t qn_sampler_pick(struct qn_sampler *s, struct qn_sampler_work *w, float *
 
 /* The k largest finite logits, largest first, equal ones by id; returns how many (at most k).
  * O(vocab log k) at worst, about one comparison per logit in practice. */
-size_t qn_top_logits(const float *logits, int32_t vocab, size_t k, struct qn_candidate *out);
+size_t qn_top_logits(const float *logits, int32_t vocab, size_t k, struct qn_token_candidate *out);
 
 /* log(sum(exp(logits))) over the finite ones: logits[i] - this is token i's log-probability. */
 double qn_log_sum_exp(const float *logits, int32_t vocab);
@@ -80,9 +80,9 @@ double qn_log_sum_exp(const float *logits, int32_t vocab);
 void qn_stage_bias(float *logits, const struct qn_biases *bias);
 void qn_stage_penalties(float *logits, const struct qn_sampler_params *p, const int32_t *history,
                         size_t n, struct qn_sampler_work *w);
-size_t qn_stage_top_p(const struct qn_candidate *c, size_t n, double p);
-size_t qn_stage_min_p(const struct qn_candidate *c, size_t n, double p);
+size_t qn_stage_top_p(const struct qn_token_candidate *c, size_t n, double p);
+size_t qn_stage_min_p(const struct qn_token_candidate *c, size_t n, double p);
 /* r in [0, 1): the candidate whose share of the probability at this temperature r falls in. */
-int32_t qn_stage_draw(const struct qn_candidate *c, size_t n, double temperature, double r);
+int32_t qn_stage_draw(const struct qn_token_candidate *c, size_t n, double temperature, double r);
 
 #endif

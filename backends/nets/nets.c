@@ -1,8 +1,8 @@
 /* The table of network architectures: which row serves a file. */
 #include "nets/nets.h"
 
-#include "nets/arch.h"
-#include "nets/decoder.h"
+#include "nets/decoder/arch.h"
+#include "nets/decoder/decoder.h"
 
 #include <string.h>
 

@@ -14,25 +14,27 @@
 #include <stdint.h>
 
 struct qn_buf {
-    char *data;     /* never NULL after the first append; always followed by a NUL that len leaves out */
-    size_t len;     /* bytes in use */
-    size_t cap;     /* bytes allocated */
-    size_t limit;   /* most bytes it may hold */
-    bool overflow;  /* an append was refused */
+    char
+        *data; /* never NULL after the first append; always followed by a NUL that len leaves out */
+    size_t len;    /* bytes in use */
+    size_t cap;    /* bytes allocated */
+    size_t limit;  /* most bytes it may hold */
+    bool overflow; /* an append was refused */
 };
 
 void qn_buf_init(struct qn_buf *b, size_t limit);
 void qn_buf_deinit(struct qn_buf *b);
-void qn_buf_clear(struct qn_buf *b);                                /* len = 0, overflow = false; keeps memory */
-qn_err qn_buf_add(struct qn_buf *b, const void *p, size_t n);       /* QN_ELIMIT past the limit */
+void qn_buf_clear(struct qn_buf *b); /* len = 0, overflow = false; keeps memory */
+qn_err qn_buf_add(struct qn_buf *b, const void *p, size_t n); /* QN_ELIMIT past the limit */
 qn_err qn_buf_str(struct qn_buf *b, const char *s);
 qn_err qn_buf_char(struct qn_buf *b, char c);
 qn_err qn_buf_fmt(struct qn_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 qn_err qn_buf_vfmt(struct qn_buf *b, const char *fmt, va_list ap);
-qn_err qn_buf_reserve(struct qn_buf *b, size_t n);                  /* room for n more bytes at data + len */
-void qn_buf_drop(struct qn_buf *b, size_t n);                       /* removes the first n bytes */
-char *qn_buf_cstr(struct qn_buf *b);                                /* lent; "" when empty */
-char *qn_buf_take(struct qn_buf *b);                                /* gives the malloc'ed bytes, NUL at the end; b is empty again */
+qn_err qn_buf_reserve(struct qn_buf *b, size_t n); /* room for n more bytes at data + len */
+void qn_buf_drop(struct qn_buf *b, size_t n);      /* removes the first n bytes */
+char *qn_buf_cstr(struct qn_buf *b);               /* lent; "" when empty */
+char *
+qn_buf_take(struct qn_buf *b); /* gives the malloc'ed bytes, NUL at the end; b is empty again */
 
 /* malloc(count * size) when the product neither overflows nor passes limit bytes; else NULL. The
  * one way to allocate a size that came from outside. The memory is zeroed. */

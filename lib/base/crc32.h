@@ -5,7 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Continues crc (0 to begin with) over n bytes. Source: ISO 3309, polynomial 0xEDB88320 reflected. */
+/* Continues crc (0 to begin with) over n bytes. Source: ISO 3309, polynomial 0xEDB88320 reflected.
+ */
 uint32_t qn_crc32(uint32_t crc, const void *data, size_t n);
 
 #endif

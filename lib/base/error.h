@@ -31,8 +31,10 @@ enum { QN_ERROR_PARAM_MAX = 128, QN_ERROR_MESSAGE_MAX = 1024 };
 
 struct qn_error {
     qn_err code;
-    char param[QN_ERROR_PARAM_MAX];     /* the input that is to blame, e.g. "messages[3].role"; may be empty */
-    char message[QN_ERROR_MESSAGE_MAX]; /* one sentence, valid UTF-8, no trailing full stop or newline */
+    char param[QN_ERROR_PARAM_MAX]; /* the input that is to blame, e.g. "messages[3].role"; may be
+                                       empty */
+    char message[QN_ERROR_MESSAGE_MAX]; /* one sentence, valid UTF-8, no trailing full stop or
+                                           newline */
 };
 
 /* Fills e (which may be NULL) and returns code. The message is cut at QN_ERROR_MESSAGE_MAX on a
@@ -46,7 +48,8 @@ qn_err qn_fail_param(struct qn_error *e, qn_err code, const char *param, const c
 
 /* QN_EIO with strerror(errno) appended: "open /x: No such file or directory"; ENOENT gives
  * QN_ENOTFOUND, ENOMEM gives QN_ENOMEM. */
-qn_err qn_fail_errno(struct qn_error *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+qn_err qn_fail_errno(struct qn_error *e, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* A stable lower-case name ("not_found") for logs and frames; qn_err_parse is its inverse and
  * answers QN_EINTERNAL for a name it does not know. */

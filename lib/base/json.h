@@ -33,10 +33,10 @@ enum qn_json_type {
 /* A place in a document and the way to it. Lives on the stack; `up` must outlive it. A reference
  * to something absent is valid and has type QN_JSON_ABSENT. */
 struct qn_jref {
-    const void *node;           /* NULL: absent */
-    const struct qn_jref *up;   /* NULL: the root */
-    const char *key;            /* member name, or NULL for an array item */
-    size_t index;               /* item number when key is NULL */
+    const void *node;         /* NULL: absent */
+    const struct qn_jref *up; /* NULL: the root */
+    const char *key;          /* member name, or NULL for an array item */
+    size_t index;             /* item number when key is NULL */
 };
 
 /* Parses n bytes; trailing bytes other than white space are an error, and so are duplicate keys'
@@ -45,7 +45,8 @@ qn_err qn_json_parse(const char *text, size_t n, struct qn_json **out, struct qn
 void qn_json_free(struct qn_json *doc); /* NULL allowed */
 
 struct qn_jref qn_json_root(const struct qn_json *doc);
-struct qn_jref qn_json_get(const struct qn_jref *object, const char *key); /* absent if not an object */
+struct qn_jref qn_json_get(const struct qn_jref *object,
+                           const char *key); /* absent if not an object */
 enum qn_json_type qn_json_type(const struct qn_jref *r);
 const char *qn_json_type_name(enum qn_json_type t); /* "a string", "an object", ... */
 size_t qn_json_count(const struct qn_jref *r);      /* items or members; 0 for anything else */
@@ -61,10 +62,14 @@ bool qn_json_next(struct qn_jref *it);
  * are lent by the document. */
 qn_err qn_json_str(const struct qn_jref *r, const char **out, struct qn_error *e);
 qn_err qn_json_str_opt(const struct qn_jref *r, const char **out, struct qn_error *e);
-qn_err qn_json_f64(const struct qn_jref *r, double min, double max, double *out, struct qn_error *e);
-qn_err qn_json_f64_opt(const struct qn_jref *r, double min, double max, double *out, struct qn_error *e);
-qn_err qn_json_i64(const struct qn_jref *r, int64_t min, int64_t max, int64_t *out, struct qn_error *e);
-qn_err qn_json_i64_opt(const struct qn_jref *r, int64_t min, int64_t max, int64_t *out, struct qn_error *e);
+qn_err qn_json_f64(const struct qn_jref *r, double min, double max, double *out,
+                   struct qn_error *e);
+qn_err qn_json_f64_opt(const struct qn_jref *r, double min, double max, double *out,
+                       struct qn_error *e);
+qn_err qn_json_i64(const struct qn_jref *r, int64_t min, int64_t max, int64_t *out,
+                   struct qn_error *e);
+qn_err qn_json_i64_opt(const struct qn_jref *r, int64_t min, int64_t max, int64_t *out,
+                       struct qn_error *e);
 qn_err qn_json_bool(const struct qn_jref *r, bool *out, struct qn_error *e);
 qn_err qn_json_bool_opt(const struct qn_jref *r, bool *out, struct qn_error *e);
 
@@ -97,10 +102,10 @@ void qn_jw_obj_end(struct qn_jw *w);
 void qn_jw_arr(struct qn_jw *w);
 void qn_jw_arr_end(struct qn_jw *w);
 void qn_jw_key(struct qn_jw *w, const char *key);
-void qn_jw_str(struct qn_jw *w, const char *s);              /* NULL writes null */
+void qn_jw_str(struct qn_jw *w, const char *s); /* NULL writes null */
 void qn_jw_strn(struct qn_jw *w, const char *s, size_t n);
 void qn_jw_i64(struct qn_jw *w, int64_t v);
-void qn_jw_f64(struct qn_jw *w, double v);                   /* shortest form that reads back equal */
+void qn_jw_f64(struct qn_jw *w, double v); /* shortest form that reads back equal */
 void qn_jw_bool(struct qn_jw *w, bool v);
 void qn_jw_null(struct qn_jw *w);
 void qn_jw_raw(struct qn_jw *w, const char *json, size_t n); /* a complete JSON value, trusted */
@@ -114,6 +119,7 @@ void qn_jw_ki64(struct qn_jw *w, const char *key, int64_t v);
 void qn_jw_kf64(struct qn_jw *w, const char *key, double v);
 void qn_jw_kbool(struct qn_jw *w, const char *key, bool v);
 void qn_jw_knull(struct qn_jw *w, const char *key);
-void qn_jw_kitems(struct qn_jw *w, const char *key, struct qn_buf *items); /* a list; items: trusted, with commas between */
+void qn_jw_kitems(struct qn_jw *w, const char *key,
+                  struct qn_buf *items); /* a list; items: trusted, with commas between */
 
 #endif

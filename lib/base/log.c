@@ -98,8 +98,8 @@ void qn_log(enum qn_log_level level, const char *tag, const char *fmt, ...)
     char line[LINE_MAX_BYTES + 128];
     char when[25];
     qn_wall_format(qn_wall_ms(), when);
-    int head = snprintf(line, 128, "%s %s %.*s ", when, level_names[level],
-                        (int)QN_LOG_TAG_MAX, tag);
+    int head =
+        snprintf(line, 128, "%s %s %.*s ", when, level_names[level], (int)QN_LOG_TAG_MAX, tag);
     size_t n = (size_t)head;
     n += escape(line + n, sizeof line - n - 1, text);
     line[n] = '\0';

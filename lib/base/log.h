@@ -1,4 +1,5 @@
-/* One line per fact on stderr: `2026-01-31T12:00:00.123Z info instance model=qwen3-4b state=ready ms=2310`.
+/* One line per fact on stderr: `2026-01-31T12:00:00.123Z info instance model=qwen3-4b state=ready
+ * ms=2310`.
  *
  * error: someone must act; warn: degraded; info: life-cycle; debug: the rest. Prompts, replies and
  * keys are never logged. Line breaks and control bytes within a line are escaped. Any thread. */
@@ -13,7 +14,8 @@ enum qn_log_level { QN_LOG_ERROR, QN_LOG_WARN, QN_LOG_INFO, QN_LOG_DEBUG };
 
 void qn_log_set_level(enum qn_log_level level);
 enum qn_log_level qn_log_get_level(void);
-bool qn_log_level_parse(const char *name, enum qn_log_level *out); /* "error", "warn", "info", "debug" */
+bool qn_log_level_parse(const char *name,
+                        enum qn_log_level *out); /* "error", "warn", "info", "debug" */
 const char *qn_log_level_name(enum qn_log_level level);
 
 /* A second reader of every line that is printed (the router's log ring), called on the logging

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-void qn_random_bytes(void *out, size_t n);       /* getrandom(2); aborts if the system has none */
-void qn_random_hex(char *out, size_t digits);    /* digits hex characters and a NUL */
+void qn_random_bytes(void *out, size_t n);    /* getrandom(2); aborts if the system has none */
+void qn_random_hex(char *out, size_t digits); /* digits hex characters and a NUL */
 
 /* xoshiro256** (Blackman, Vigna 2018), seeded through splitmix64: the same seed gives the same
  * numbers on every machine. */

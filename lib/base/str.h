@@ -24,13 +24,13 @@ size_t qn_utf8_whole(const char *s, size_t n);
 bool qn_parse_i64(const char *s, int64_t *out);
 bool qn_parse_f64(const char *s, double *out); /* finite only; '.' in every locale */
 
-bool qn_str_eq(const char *a, const char *b);     /* NULL equals only NULL */
-bool qn_str_ieq(const char *a, const char *b);    /* ASCII case ignored */
+bool qn_str_eq(const char *a, const char *b);  /* NULL equals only NULL */
+bool qn_str_ieq(const char *a, const char *b); /* ASCII case ignored */
 bool qn_str_starts(const char *s, const char *prefix);
 bool qn_str_ends(const char *s, const char *suffix);
 
-/* The value of NAME=VALUE words ending in NULL, as in environ; NULL: there is none, or it is empty. env
- * MAY be NULL. */
+/* The value of NAME=VALUE words ending in NULL, as in environ; NULL: there is none, or it is empty.
+ * env MAY be NULL. */
 const char *qn_env_get(const char *const *env, const char *name);
 
 /* True when the secrets are equal, in a time that depends only on the length of `given`. */

@@ -25,7 +25,7 @@ enum qn_load_kind {
     QN_LOAD_ADAPTERS,     /* a list of files on this machine: [{"path", "name", "scale"}] */
     QN_LOAD_CACHE_FILE,   /* true becomes a file in the server's data folder, false is left out */
     QN_LOAD_WEIGHT_CACHE, /* a number of GiB becomes {"folder", "gib"}, 0 is left out */
-    QN_LOAD_HOUSE         /* not at all: the router itself obeys it (router/inventory_options.c) */
+    QN_LOAD_HOUSE /* not at all: the router itself obeys it (router/models/inventory_options.c) */
 };
 
 enum {

@@ -1,6 +1,7 @@
 /* Jobs and events as JSON lines, both ways, from one field table per struct: a field's name on the
  * wire, its type and its range are written once for both processes. Reading checks everything:
- * the other side may be broken. Unknown members are ignored (a newer peer), wrong types are errors. */
+ * the other side may be broken. Unknown members are ignored (a newer peer), wrong types are errors.
+ */
 #ifndef QN_CONTRACT_CODEC_H
 #define QN_CONTRACT_CODEC_H
 
@@ -19,10 +20,13 @@ qn_err qn_job_frame(const struct qn_job *job, struct qn_buf *out);
 
 /* Fills *job from a frame of n bytes, with or without the newline where there are no pieces;
  * everything is copied into arena. QN_EINVAL, QN_EFORMAT, QN_ELIMIT. */
-qn_err qn_job_take(const char *frame, size_t n, struct qn_job *job, struct qn_arena *arena, struct qn_error *e);
+qn_err qn_job_take(const char *frame, size_t n, struct qn_job *job, struct qn_arena *arena,
+                   struct qn_error *e);
 
-/* Fills *job from an object, its pieces without their bytes; strings are copied into arena. QN_EINVAL with the path in param. */
-qn_err qn_job_decode(const struct qn_jref *object, struct qn_job *job, struct qn_arena *arena, struct qn_error *e);
+/* Fills *job from an object, its pieces without their bytes; strings are copied into arena.
+ * QN_EINVAL with the path in param. */
+qn_err qn_job_decode(const struct qn_jref *object, struct qn_job *job, struct qn_arena *arena,
+                     struct qn_error *e);
 
 qn_err qn_event_encode(const struct qn_event *ev, struct qn_buf *out);
 
@@ -30,14 +34,17 @@ qn_err qn_event_encode(const struct qn_event *ev, struct qn_buf *out);
 qn_err qn_event_frame(const struct qn_event *ev, struct qn_buf *out);
 
 /* Fills *ev from a frame; its bytes are lent from there. */
-qn_err qn_event_take(const struct qn_frame *f, struct qn_event *ev, struct qn_arena *arena, struct qn_error *e);
+qn_err qn_event_take(const struct qn_frame *f, struct qn_event *ev, struct qn_arena *arena,
+                     struct qn_error *e);
 
 /* Fills *ev from an object, without its bytes; strings are copied into arena. */
-qn_err qn_event_decode(const struct qn_jref *object, struct qn_event *ev, struct qn_arena *arena, struct qn_error *e);
+qn_err qn_event_decode(const struct qn_jref *object, struct qn_event *ev, struct qn_arena *arena,
+                       struct qn_error *e);
 
 /* A sampling field by its wire name, read with the table's type and range from v (a member of some
  * dialect's request) into s. QN_ENOTFOUND when no such scalar field exists. Dialects use this so
  * that ranges live in the table alone. Absent or null leaves the field unset. */
-qn_err qn_sampling_read(struct qn_sampling *s, const char *field, const struct qn_jref *v, struct qn_error *e);
+qn_err qn_sampling_read(struct qn_sampling *s, const char *field, const struct qn_jref *v,
+                        struct qn_error *e);
 
 #endif

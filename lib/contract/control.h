@@ -1,6 +1,7 @@
 /* Messages on fd 4 between the router and a child: one JSON line each.
  *
- *   down  {"msg":"load","secret":"…64 hex…","name":"qwen3","files":["/a.gguf"],"threads":2,"context":0,"options":{…},"log_level":"info"}
+ *   down  {"msg":"load","secret":"…64
+ * hex…","name":"qwen3","files":["/a.gguf"],"threads":2,"context":0,"options":{…},"log_level":"info"}
  *         {"msg":"ping","seq":7}   {"msg":"threads","threads":1}   {"msg":"stop","grace_ms":10000}
  *   up    {"msg":"loading","progress":0.4}
  *         {"msg":"ready","context":4096,"memory_bytes":123,"gpu_bytes":0,"slots":4,"threads":2}
@@ -46,18 +47,19 @@ struct qn_control {
     enum qn_control_kind kind;
     /* LOAD */
     const char *secret, *name;
-    const char *log_level; /* of what the router's own log takes; NULL: as by default */
+    const char *log_level;   /* of what the router's own log takes; NULL: as by default */
     struct qn_strings files; /* absolute paths */
     int64_t threads;         /* LOAD, THREADS, READY */
-    int64_t context;         /* LOAD: tokens wanted, 0: the child chooses; READY: tokens it has per sequence */
-    const char *options;     /* LOAD: JSON object of backend options; never NULL after decoding */
+    int64_t
+        context; /* LOAD: tokens wanted, 0: the child chooses; READY: tokens it has per sequence */
+    const char *options; /* LOAD: JSON object of backend options; never NULL after decoding */
     /* STOP */
     int64_t grace_ms;
     /* LOADING */
     double progress; /* 0 to 1 */
     /* READY */
     int64_t memory_bytes, slots;
-    int64_t gpu_bytes; /* of graphics processors' own memory */
+    int64_t gpu_bytes;                   /* of graphics processors' own memory */
     const char *upstream, *upstream_key; /* NULL: there is none */
     /* FAILED */
     struct qn_error error;
@@ -71,6 +73,7 @@ void qn_control_init(struct qn_control *c, enum qn_control_kind kind);
 qn_err qn_control_encode(const struct qn_control *c, struct qn_buf *out);
 
 /* Strings are copied into arena. */
-qn_err qn_control_decode(const struct qn_jref *object, struct qn_control *c, struct qn_arena *arena, struct qn_error *e);
+qn_err qn_control_decode(const struct qn_jref *object, struct qn_control *c, struct qn_arena *arena,
+                         struct qn_error *e);
 
 #endif

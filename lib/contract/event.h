@@ -1,19 +1,21 @@
 /* What happened: the child's answer to a job, one event after another.
  *
- * Order of a job's events: PROGRESS* then, per choice, REASONING, TEXT and TOOL_CALL in any number and one DONE; after
- * the last DONE (of all n choices) exactly one USAGE; then END. Or at any point one ERROR, after which nothing follows.
- * END and ERROR are the last frame of a reply.
+ * Order of a job's events: PROGRESS* then, per choice, REASONING, TEXT and TOOL_CALL in any number
+ * and one DONE; after the last DONE (of all n choices) exactly one USAGE; then END. Or at any point
+ * one ERROR, after which nothing follows. END and ERROR are the last frame of a reply.
  *
  * Of EMBED and RERANK: one VECTOR or SCORE for every input, one DONE (stop), one USAGE, END.
  *
- * Of TRANSCRIBE: SEGMENT in any number, in the order of their times, whose texts one behind the other (as they are,
- * with their blanks) are the transcript; one DONE (stop), one USAGE, END. Of SPEAK: AUDIO in any number, all of one
- * format, whose bytes one behind the other are the file; DONE, USAGE, END. Of IMAGE: of every choice one IMAGE and one
- * DONE; USAGE, END. PROGRESS may stand anywhere before a DONE: windows of sound, steps of denoising.
+ * Of TRANSCRIBE: SEGMENT in any number, in the order of their times, whose texts one behind the
+ * other (as they are, with their blanks) are the transcript; one DONE (stop), one USAGE, END. Of
+ * SPEAK: AUDIO in any number, all of one format, whose bytes one behind the other are the file;
+ * DONE, USAGE, END. Of IMAGE: of every choice one IMAGE and one DONE; USAGE, END. PROGRESS may
+ * stand anywhere before a DONE: windows of sound, steps of denoising.
  *
- * A tool call is one or more TOOL_CALL events of the same number `call` (from 0, each call's events together and in
- * order): the first has the name, all have a piece of the arguments, whose concatenation is a JSON object,
- * or the beginning of one where the answer was cut off or the model lost its way. */
+ * A tool call is one or more TOOL_CALL events of the same number `call` (from 0, each call's events
+ * together and in order): the first has the name, all have a piece of the arguments, whose
+ * concatenation is a JSON object, or the beginning of one where the answer was cut off or the model
+ * lost its way. */
 #ifndef QN_CONTRACT_EVENT_H
 #define QN_CONTRACT_EVENT_H
 
@@ -26,19 +28,19 @@
 
 enum qn_event_kind {
     QN_EV_NONE,
-    QN_EV_PROGRESS, /* prompt tokens (or windows, or steps) computed so far */
-    QN_EV_TEXT,     /* more text of one choice: whole UTF-8 characters */
+    QN_EV_PROGRESS,  /* prompt tokens (or windows, or steps) computed so far */
+    QN_EV_TEXT,      /* more text of one choice: whole UTF-8 characters */
     QN_EV_REASONING, /* more of what it thinks before and between its text */
     QN_EV_TOOL_CALL, /* the beginning or more of a call of a tool */
-    QN_EV_VECTOR,   /* what one input of an EMBED became */
-    QN_EV_SCORE,    /* how well one input of a RERANK fits */
-    QN_EV_SEGMENT,  /* a sentence or so of what is said in a TRANSCRIBE */
-    QN_EV_AUDIO,    /* the next bytes of what a SPEAK says */
-    QN_EV_IMAGE,    /* a whole picture file of an IMAGE */
-    QN_EV_DONE,     /* one choice is complete */
-    QN_EV_USAGE,    /* token counts and times of the whole job */
-    QN_EV_END,      /* nothing follows */
-    QN_EV_ERROR,    /* the job failed; nothing follows */
+    QN_EV_VECTOR,    /* what one input of an EMBED became */
+    QN_EV_SCORE,     /* how well one input of a RERANK fits */
+    QN_EV_SEGMENT,   /* a sentence or so of what is said in a TRANSCRIBE */
+    QN_EV_AUDIO,     /* the next bytes of what a SPEAK says */
+    QN_EV_IMAGE,     /* a whole picture file of an IMAGE */
+    QN_EV_DONE,      /* one choice is complete */
+    QN_EV_USAGE,     /* token counts and times of the whole job */
+    QN_EV_END,       /* nothing follows */
+    QN_EV_ERROR,     /* the job failed; nothing follows */
     QN_EV_COUNT
 };
 
@@ -52,23 +54,25 @@ enum qn_finish {
 
 struct qn_event {
     enum qn_event_kind kind;
-    int64_t index;        /* TEXT, REASONING, TOOL_CALL, IMAGE, DONE: choice, from 0; VECTOR, SCORE: input */
-    const char *vector;   /* VECTOR: JSON array of numbers */
-    double score;         /* SCORE: the greater, the better; the model's own measure */
-    const char *text;     /* TEXT, REASONING, SEGMENT; lent until the next event */
-    int64_t call;         /* TOOL_CALL: which call of this choice, from 0 */
-    const char *call_id;  /* TOOL_CALL, first event: the id the model itself gave, or NULL */
-    const char *name;     /* TOOL_CALL, first event: the tool; NULL in later ones */
-    const char *arguments;/* TOOL_CALL: the next piece of the arguments' JSON; may be empty */
-    const char *logprobs; /* TEXT, REASONING, SEGMENT, or NULL: JSON array, one object per token of this text:
-                             {"id":5,"token":"text","bytes":[..],"logprob":-0.1 or null (first prompt token),
-                              "top":[{"id","token","bytes","logprob"}, ...]} */
-    enum qn_finish finish;   /* DONE */
-    const char *stop;        /* DONE: the stop string that ended it, or NULL */
-    const char *tokens;      /* DONE, or NULL: JSON array of prompt and answer, if the job wants them;
-                                SEGMENT, or NULL: of its text */
-    const char *language;    /* DONE of TRANSCRIBE, or NULL: what was spoken, ISO 639 code */
-    struct {                 /* SEGMENT; NAN: not known */
+    int64_t
+        index; /* TEXT, REASONING, TOOL_CALL, IMAGE, DONE: choice, from 0; VECTOR, SCORE: input */
+    const char *vector;    /* VECTOR: JSON array of numbers */
+    double score;          /* SCORE: the greater, the better; the model's own measure */
+    const char *text;      /* TEXT, REASONING, SEGMENT; lent until the next event */
+    int64_t call;          /* TOOL_CALL: which call of this choice, from 0 */
+    const char *call_id;   /* TOOL_CALL, first event: the id the model itself gave, or NULL */
+    const char *name;      /* TOOL_CALL, first event: the tool; NULL in later ones */
+    const char *arguments; /* TOOL_CALL: the next piece of the arguments' JSON; may be empty */
+    const char *logprobs;  /* TEXT, REASONING, SEGMENT, or NULL: JSON array, one object per token of
+                              this text:
+                              {"id":5,"token":"text","bytes":[..],"logprob":-0.1 or null (first
+                              prompt token),  "top":[{"id","token","bytes","logprob"}, ...]} */
+    enum qn_finish finish; /* DONE */
+    const char *stop;      /* DONE: the stop string that ended it, or NULL */
+    const char *tokens;    /* DONE, or NULL: JSON array of prompt and answer, if the job wants them;
+                              SEGMENT, or NULL: of its text */
+    const char *language;  /* DONE of TRANSCRIBE, or NULL: what was spoken, ISO 639 code */
+    struct {               /* SEGMENT; NAN: not known */
         double start_s, end_s;    /* seconds from the sound's beginning; always known */
         double temperature;       /* that it was sampled at */
         double avg_logprob;       /* of its tokens */
@@ -76,21 +80,21 @@ struct qn_event {
         double no_speech_prob;    /* that nobody speaks */
         const char *words;        /* JSON array of {"word","start","end"}, seconds; or NULL */
     } segment;
-    const char *format;      /* AUDIO, IMAGE: "mp3", "pcm" (16 bits, little endian), "png", ... */
-    int64_t rate_hz;         /* AUDIO: samples in a second */
-    int64_t bytes;           /* AUDIO, IMAGE: how many data are */
-    const char *data;        /* AUDIO, IMAGE: lent until the next event */
-    int64_t done, total;     /* PROGRESS */
-    struct {                 /* USAGE */
-        int64_t prompt;      /* prompt tokens, cached ones included */
-        int64_t cached;      /* of those, taken from an earlier prompt's cache */
-        int64_t output;      /* tokens generated over all choices */
-        int64_t reasoning;   /* of those, spent on reasoning */
-        double prompt_ms;    /* from start to first logits */
-        double output_ms;    /* generating */
-        double audio_ms;     /* sound that was heard or made; NAN: none */
+    const char *format;    /* AUDIO, IMAGE: "mp3", "pcm" (16 bits, little endian), "png", ... */
+    int64_t rate_hz;       /* AUDIO: samples in a second */
+    int64_t bytes;         /* AUDIO, IMAGE: how many data are */
+    const char *data;      /* AUDIO, IMAGE: lent until the next event */
+    int64_t done, total;   /* PROGRESS */
+    struct {               /* USAGE */
+        int64_t prompt;    /* prompt tokens, cached ones included */
+        int64_t cached;    /* of those, taken from an earlier prompt's cache */
+        int64_t output;    /* tokens generated over all choices */
+        int64_t reasoning; /* of those, spent on reasoning */
+        double prompt_ms;  /* from start to first logits */
+        double output_ms;  /* generating */
+        double audio_ms;   /* sound that was heard or made; NAN: none */
     } usage;
-    struct qn_error error;   /* ERROR */
+    struct qn_error error; /* ERROR */
 };
 
 enum {

@@ -10,27 +10,27 @@
 #include <stddef.h>
 
 enum qn_field_type {
-    QN_F_STR,     /* const char *; NULL: unset; max: most bytes */
-    QN_F_I64,     /* int64_t; QN_UNSET: unset */
-    QN_F_F64,     /* double; NAN: unset */
-    QN_F_BOOL,    /* bool; false is left out when writing */
-    QN_F_ARRAY,   /* const char *: a JSON array as text */
-    QN_F_OBJECT,  /* const char *: a JSON object as text */
-    QN_F_STRS,    /* struct qn_strings; max: most items */
-    QN_F_I64S,    /* struct qn_i64s; max: most items */
-    QN_F_BIASES,  /* struct qn_biases as [[token, bias], ...]; max: most items */
-    QN_F_PIECES,  /* struct qn_pieces as [[role, bytes], ...], without the bytes; max: most items */
-    QN_F_LORAS,   /* struct qn_loras as [[id or name, scale or null], ...]; max: most items */
-    QN_F_ENUM,    /* int-sized enum; names in `names`, index 0 is never sent */
-    QN_F_ERROR    /* struct qn_error as {"code","param","message"} */
+    QN_F_STR,    /* const char *; NULL: unset; max: most bytes */
+    QN_F_I64,    /* int64_t; QN_UNSET: unset */
+    QN_F_F64,    /* double; NAN: unset */
+    QN_F_BOOL,   /* bool; false is left out when writing */
+    QN_F_ARRAY,  /* const char *: a JSON array as text */
+    QN_F_OBJECT, /* const char *: a JSON object as text */
+    QN_F_STRS,   /* struct qn_strings; max: most items */
+    QN_F_I64S,   /* struct qn_i64s; max: most items */
+    QN_F_BIASES, /* struct qn_biases as [[token, bias], ...]; max: most items */
+    QN_F_PIECES, /* struct qn_pieces as [[role, bytes], ...], without the bytes; max: most items */
+    QN_F_LORAS,  /* struct qn_loras as [[id or name, scale or null], ...]; max: most items */
+    QN_F_ENUM,   /* int-sized enum; names in `names`, index 0 is never sent */
+    QN_F_ERROR   /* struct qn_error as {"code","param","message"} */
 };
 
 struct qn_field {
     const char *name;
     enum qn_field_type type;
     size_t offset;
-    double min, max;                       /* numbers: inclusive range; strings and lists: max length */
-    const char *(*enum_name)(int value);   /* ENUM */
+    double min, max; /* numbers: inclusive range; strings and lists: max length */
+    const char *(*enum_name)(int value); /* ENUM */
     int enum_count;
 };
 
@@ -38,8 +38,8 @@ struct qn_field {
 void qn_fields_write(const struct qn_field *table, size_t n, const void *base, struct qn_jw *w);
 
 /* Reads the members that are there; others keep their value. Strings are copied into arena. */
-qn_err qn_fields_read(const struct qn_field *table, size_t n, const struct qn_jref *object, void *base,
-                      struct qn_arena *arena, struct qn_error *e);
+qn_err qn_fields_read(const struct qn_field *table, size_t n, const struct qn_jref *object,
+                      void *base, struct qn_arena *arena, struct qn_error *e);
 
 /* One field; v may be absent or null (nothing happens). */
 qn_err qn_field_read(const struct qn_field *f, const struct qn_jref *v, void *base,

@@ -15,15 +15,15 @@ enum {
 };
 
 struct qn_frame_reader {
-    struct qn_buf in;       /* bytes not yet consumed */
+    struct qn_buf in; /* bytes not yet consumed */
     size_t line_max;
-    size_t scanned;         /* bytes of in known to hold no newline */
-    size_t used;            /* bytes of the frame lent last, dropped at the next call */
+    size_t scanned; /* bytes of in known to hold no newline */
+    size_t used;    /* bytes of the frame lent last, dropped at the next call */
 };
 
 struct qn_frame {
-    struct qn_json *json;   /* owned by the caller: free with qn_json_free */
-    const char *bytes;      /* lent until the next call; NULL when the frame has none */
+    struct qn_json *json; /* owned by the caller: free with qn_json_free */
+    const char *bytes;    /* lent until the next call; NULL when the frame has none */
     size_t bytes_len;
 };
 

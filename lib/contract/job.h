@@ -17,13 +17,13 @@
 
 enum qn_task {
     QN_TASK_NONE,
-    QN_TASK_CHAT,     /* messages in, an assistant turn out */
-    QN_TASK_COMPLETE, /* text in, its continuation out */
-    QN_TASK_EMBED,    /* texts in, a vector of each out */
-    QN_TASK_RERANK,   /* a question and texts in, how well each answers it out */
+    QN_TASK_CHAT,       /* messages in, an assistant turn out */
+    QN_TASK_COMPLETE,   /* text in, its continuation out */
+    QN_TASK_EMBED,      /* texts in, a vector of each out */
+    QN_TASK_RERANK,     /* a question and texts in, how well each answers it out */
     QN_TASK_TRANSCRIBE, /* sound in, what is said in it out */
-    QN_TASK_SPEAK,    /* text in, sound out */
-    QN_TASK_IMAGE,    /* a description, pictures or both in, pictures out */
+    QN_TASK_SPEAK,      /* text in, sound out */
+    QN_TASK_IMAGE,      /* a description, pictures or both in, pictures out */
     QN_TASK_COUNT
 };
 
@@ -43,13 +43,13 @@ enum {
     QN_JOB_LORAS_MAX = 16, /* adapters of one answer */
     QN_JOB_LORA_NAME_MAX = 128,
     QN_JOB_LORA_SCALE_MAX = 1000, /* either way */
-    QN_JOB_PIECES_MAX = 17, /* files of one job: 16 pictures and a mask */
+    QN_JOB_PIECES_MAX = 17,       /* files of one job: 16 pictures and a mask */
     QN_JOB_LANGUAGE_MAX = 16,
     QN_JOB_VOICE_MAX = 128,
-    QN_JOB_FORMAT_MAX = 16,  /* "mp3", "png" */
-    QN_JOB_METHOD_MAX = 32,  /* name of a sampling method */
+    QN_JOB_FORMAT_MAX = 16, /* "mp3", "png" */
+    QN_JOB_METHOD_MAX = 32, /* name of a sampling method */
     QN_JOB_STEPS_MAX = 1000,
-    QN_JOB_SIDE_MIN = 16,    /* of a picture, pixels */
+    QN_JOB_SIDE_MIN = 16, /* of a picture, pixels */
     QN_JOB_SIDE_MAX = 4096
 };
 
@@ -97,54 +97,57 @@ struct qn_loras {
 };
 
 struct qn_sampling {
-    int64_t max_tokens;        /* >= 0 output tokens; unset: to the end of the context */
-    bool max_with_prompt;      /* max_tokens counts the prompt's tokens too, if it is more than those */
-    double temperature;        /* >= 0; 0 is greedy */
-    double top_p;              /* (0, 1] */
-    int64_t top_k;             /* 0: off */
-    double min_p;              /* [0, 1]; 0: off */
-    double typical_p;          /* (0, 1]; 1: off */
-    double repeat_penalty;     /* > 0; 1: off */
-    int64_t repeat_last_n;     /* tokens looked back at by the three penalties; -1: the whole context */
-    double presence_penalty;   /* [-2, 2] */
-    double frequency_penalty;  /* [-2, 2] */
-    int64_t seed;              /* unset: random */
+    int64_t max_tokens;    /* >= 0 output tokens; unset: to the end of the context */
+    bool max_with_prompt;  /* max_tokens counts the prompt's tokens too, if it is more than those */
+    double temperature;    /* >= 0; 0 is greedy */
+    double top_p;          /* (0, 1] */
+    int64_t top_k;         /* 0: off */
+    double min_p;          /* [0, 1]; 0: off */
+    double typical_p;      /* (0, 1]; 1: off */
+    double repeat_penalty; /* > 0; 1: off */
+    int64_t repeat_last_n; /* tokens looked back at by the three penalties; -1: the whole context */
+    double presence_penalty;  /* [-2, 2] */
+    double frequency_penalty; /* [-2, 2] */
+    int64_t seed;             /* unset: random */
     struct qn_strings stop;
     struct qn_biases logit_bias;
-    int64_t n;                 /* choices, 1 to QN_JOB_CHOICES_MAX; unset: 1 */
-    int64_t logprobs;          /* unset: none; else how many alternatives besides the chosen token, 0 to 20 */
-    bool ignore_eos;           /* never end on the model's end token (benchmarks) */
-    bool no_reuse;             /* computes its whole prompt, and leaves nothing of it for others */
+    int64_t n; /* choices, 1 to QN_JOB_CHOICES_MAX; unset: 1 */
+    int64_t
+        logprobs;    /* unset: none; else how many alternatives besides the chosen token, 0 to 20 */
+    bool ignore_eos; /* never end on the model's end token (benchmarks) */
+    bool no_reuse;   /* computes its whole prompt, and leaves nothing of it for others */
     struct qn_loras lora;
-    int64_t context_shift;     /* a full context: 1 forgets its older half, 0 ends the answer; unset: as loaded */
+    int64_t context_shift; /* a full context: 1 forgets its older half, 0 ends the answer; unset: as
+                              loaded */
 };
 
 struct qn_chat {
-    const char *messages;     /* JSON array in the form chat templates read: objects with role, content
-                                 (string, null or array of parts), name, tool_calls, tool_call_id,
-                                 reasoning_content */
-    const char *tools;        /* JSON array of {"type":"function","function":{...}}, or NULL */
-    const char *documents;    /* JSON array, or NULL */
-    const char *template_vars;/* JSON object of further template variables (enable_thinking ...), or NULL */
-    const char *template_text;/* a Jinja chat template instead of the model's own, or NULL */
-    struct qn_i64s before;    /* tokens of an earlier exchange that the conversation follows */
-    bool continue_last;       /* the last message is an assistant's beginning: go on in it */
+    const char *messages;  /* JSON array in the form chat templates read: objects with role, content
+                              (string, null or array of parts), name, tool_calls, tool_call_id,
+                              reasoning_content */
+    const char *tools;     /* JSON array of {"type":"function","function":{...}}, or NULL */
+    const char *documents; /* JSON array, or NULL */
+    const char *template_vars; /* JSON object of further template variables (enable_thinking ...),
+                                  or NULL */
+    const char *template_text; /* a Jinja chat template instead of the model's own, or NULL */
+    struct qn_i64s before;     /* tokens of an earlier exchange that the conversation follows */
+    bool continue_last;        /* the last message is an assistant's beginning: go on in it */
     enum qn_tool_choice tool_choice;
-    const char *tool_name;    /* NAMED */
-    bool single_call;         /* at most one tool call in an answer */
-    int64_t think;            /* 0: answer at once, 1: reason first; unset: the model's habit */
-    int64_t think_budget;     /* >= 0 tokens of reasoning, then it is ended where the model's marks are known;
-                                 unset: any */
-    const char *effort;       /* of reasoning: "minimal", "low", "medium", "high", or NULL */
-    bool reasoning_in_text;   /* reasoning stays in the text as the model writes it */
+    const char *tool_name; /* NAMED */
+    bool single_call;      /* at most one tool call in an answer */
+    int64_t think;         /* 0: answer at once, 1: reason first; unset: the model's habit */
+    int64_t think_budget;  /* >= 0 tokens of reasoning, then it is ended where the model's marks are
+                              known;  unset: any */
+    const char *effort;    /* of reasoning: "minimal", "low", "medium", "high", or NULL */
+    bool reasoning_in_text; /* reasoning stays in the text as the model writes it */
 };
 
 struct qn_complete {
-    const char *prompt;       /* text; may be empty */
+    const char *prompt;           /* text; may be empty */
     struct qn_i64s prompt_tokens; /* used instead of prompt when n > 0 */
-    bool echo;                /* the reply begins with the prompt (and its logprobs, if asked) */
+    bool echo; /* the reply begins with the prompt (and its logprobs, if asked) */
     const char *suffix;
-    bool bare;                /* the text gets no start token, unless it is empty */
+    bool bare; /* the text gets no start token, unless it is empty */
 };
 
 /* Texts that are measured, for EMBED and RERANK: 1 to QN_JOB_INPUTS_MAX. */
@@ -188,8 +191,8 @@ struct qn_speak {
     const char *instructions; /* how to speak, or NULL */
     const char *language;     /* of the input, ISO 639 code, or NULL: as the voice's */
     double speed;             /* 0.25 to 4; unset: 1 */
-    const char *format;       /* "mp3", "opus", "aac", "flac", "wav", "pcm": what AUDIO events add up to;
-                                 a child refuses one that it cannot write (QN_EUNSUPPORTED) */
+    const char *format; /* "mp3", "opus", "aac", "flac", "wav", "pcm": what AUDIO events add up to;
+                           a child refuses one that it cannot write (QN_EUNSUPPORTED) */
 };
 
 enum qn_image_kind {
@@ -214,8 +217,8 @@ struct qn_image {
     const char *format;        /* "png", "jpeg", "webp": of the pictures that come back */
 };
 
-/* What the answer's text must be; at most one is set. Reasoning before the answer is free, and so is an answer that
- * calls tools. */
+/* What the answer's text must be; at most one is set. Reasoning before the answer is free, and so
+ * is an answer that calls tools. */
 struct qn_constrain {
     const char *schema;  /* a JSON Schema (object): the text is JSON that it allows */
     const char *grammar; /* GBNF, start symbol "root" */
@@ -223,7 +226,7 @@ struct qn_constrain {
 
 struct qn_job {
     enum qn_task task;
-    const char *id;           /* unique in the router, at most QN_JOB_ID_MAX bytes; in every log line */
+    const char *id; /* unique in the router, at most QN_JOB_ID_MAX bytes; in every log line */
     struct qn_sampling sampling;
     struct qn_chat chat;
     struct qn_complete complete;
@@ -233,9 +236,10 @@ struct qn_job {
     struct qn_speak speak;
     struct qn_image image;
     struct qn_pieces pieces;
-    bool truncate;    /* what does not fit the context is left out (oldest messages first, the first system message
-                         never; of a text its beginning) instead of being an error */
-    bool count_only;  /* nothing is computed: DONE (stop) and USAGE with the number of prompt tokens */
+    bool truncate;    /* what does not fit the context is left out (oldest messages first, the first
+                         system message    never; of a text its beginning) instead of being an error */
+    bool count_only;  /* nothing is computed: DONE (stop) and USAGE with the number of prompt tokens
+                       */
     bool want_tokens; /* DONE carries the tokens of prompt and answer */
 };
 
@@ -243,9 +247,9 @@ struct qn_job {
 void qn_job_init(struct qn_job *job);
 
 const char *qn_tool_choice_name(enum qn_tool_choice c); /* "auto", "required", ... */
-const char *qn_piece_role_name(enum qn_piece_role r); /* "audio", "image", "mask" */
-const char *qn_image_kind_name(enum qn_image_kind k); /* "generate", "edit", ... */
-const char *qn_task_name(enum qn_task task);          /* "chat", "complete" */
-enum qn_task qn_task_parse(const char *name);         /* QN_TASK_NONE when unknown */
+const char *qn_piece_role_name(enum qn_piece_role r);   /* "audio", "image", "mask" */
+const char *qn_image_kind_name(enum qn_image_kind k);   /* "generate", "edit", ... */
+const char *qn_task_name(enum qn_task task);            /* "chat", "complete" */
+enum qn_task qn_task_parse(const char *name);           /* QN_TASK_NONE when unknown */
 
 #endif

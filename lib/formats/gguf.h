@@ -13,10 +13,10 @@
 #include <stdint.h>
 
 enum {
-    QN_GGUF_KV_MAX = 65536,          /* metadata entries */
+    QN_GGUF_KV_MAX = 65536, /* metadata entries */
     QN_GGUF_TENSORS_MAX = 65536,
-    QN_GGUF_KEY_MAX = 65535,         /* bytes of a key */
-    QN_GGUF_NAME_MAX = 255,          /* bytes of a tensor's name */
+    QN_GGUF_KEY_MAX = 65535, /* bytes of a key */
+    QN_GGUF_NAME_MAX = 255,  /* bytes of a tensor's name */
     QN_GGUF_STRING_MAX = 16 * 1024 * 1024,
     QN_GGUF_ARRAY_MAX = 16 * 1024 * 1024, /* items */
     /* Strings in all arrays of a file: each costs 8 bytes of index, and as little in the file,
@@ -29,8 +29,19 @@ enum {
 struct qn_gguf;
 
 enum qn_gguf_type { /* metadata value types, numbered as in the file */
-    QN_GGUF_U8, QN_GGUF_I8, QN_GGUF_U16, QN_GGUF_I16, QN_GGUF_U32, QN_GGUF_I32, QN_GGUF_F32,
-    QN_GGUF_BOOL, QN_GGUF_STRING, QN_GGUF_ARRAY, QN_GGUF_U64, QN_GGUF_I64, QN_GGUF_F64
+                    QN_GGUF_U8,
+                    QN_GGUF_I8,
+                    QN_GGUF_U16,
+                    QN_GGUF_I16,
+                    QN_GGUF_U32,
+                    QN_GGUF_I32,
+                    QN_GGUF_F32,
+                    QN_GGUF_BOOL,
+                    QN_GGUF_STRING,
+                    QN_GGUF_ARRAY,
+                    QN_GGUF_U64,
+                    QN_GGUF_I64,
+                    QN_GGUF_F64
 };
 
 struct qn_gguf_str {
@@ -40,12 +51,13 @@ struct qn_gguf_str {
 
 struct qn_gguf_tensor {
     struct qn_gguf_str name;
-    uint32_t type;           /* ggml type number; the engine's dtype table knows block sizes */
-    int ndim;                /* 1 to 4 */
+    uint32_t type; /* ggml type number; the engine's dtype table knows block sizes */
+    int ndim;      /* 1 to 4 */
     uint64_t ne[QN_GGUF_DIMS_MAX]; /* as in the file: ne[0] is contiguous; unused are 1 */
-    uint64_t offset;         /* from the start of the data section, a multiple of the alignment */
-    const void *data;        /* into the mapping */
-    uint64_t max_bytes;      /* bytes from data to the end of the file: the reader of a type checks against it */
+    uint64_t offset;    /* from the start of the data section, a multiple of the alignment */
+    const void *data;   /* into the mapping */
+    uint64_t max_bytes; /* bytes from data to the end of the file: the reader of a type checks
+                           against it */
 };
 
 /* Maps and checks the file at path. QN_ENOTFOUND, QN_EIO, QN_EFORMAT, QN_ELIMIT: the message names
@@ -69,21 +81,27 @@ struct qn_gguf_str qn_gguf_kv_key(const struct qn_gguf *g, size_t i);
 bool qn_gguf_has(const struct qn_gguf *g, const char *key);
 enum qn_gguf_type qn_gguf_kv_type(const struct qn_gguf *g, const char *key); /* key must exist */
 
-/* Typed metadata. Integers of any width convert when the value fits; f32 and f64 both give a double.
- * Absent: QN_ENOTFOUND ("metadata key llama.block_count is missing"); other type or range: QN_EFORMAT. */
-qn_err qn_gguf_i64(const struct qn_gguf *g, const char *key, int64_t min, int64_t max, int64_t *out, struct qn_error *e);
+/* Typed metadata. Integers of any width convert when the value fits; f32 and f64 both give a
+ * double. Absent: QN_ENOTFOUND ("metadata key llama.block_count is missing"); other type or range:
+ * QN_EFORMAT. */
+qn_err qn_gguf_i64(const struct qn_gguf *g, const char *key, int64_t min, int64_t max, int64_t *out,
+                   struct qn_error *e);
 qn_err qn_gguf_f64(const struct qn_gguf *g, const char *key, double *out, struct qn_error *e);
 qn_err qn_gguf_bool(const struct qn_gguf *g, const char *key, bool *out, struct qn_error *e);
-qn_err qn_gguf_str(const struct qn_gguf *g, const char *key, struct qn_gguf_str *out, struct qn_error *e);
+qn_err qn_gguf_str(const struct qn_gguf *g, const char *key, struct qn_gguf_str *out,
+                   struct qn_error *e);
 
 /* Arrays: item type and count, then items by index (no bounds surprises: i < count is asserted). */
-qn_err qn_gguf_array(const struct qn_gguf *g, const char *key, enum qn_gguf_type *item, size_t *count, struct qn_error *e);
-struct qn_gguf_str qn_gguf_array_str(const struct qn_gguf *g, const char *key, size_t i); /* amortised O(1) in order */
+qn_err qn_gguf_array(const struct qn_gguf *g, const char *key, enum qn_gguf_type *item,
+                     size_t *count, struct qn_error *e);
+struct qn_gguf_str qn_gguf_array_str(const struct qn_gguf *g, const char *key,
+                                     size_t i); /* amortised O(1) in order */
 /* Raw items of a fixed-size type, unaligned. */
 const void *qn_gguf_array_raw(const struct qn_gguf *g, const char *key);
 
 size_t qn_gguf_tensor_count(const struct qn_gguf *g);
 const struct qn_gguf_tensor *qn_gguf_tensor_at(const struct qn_gguf *g, size_t i);
-const struct qn_gguf_tensor *qn_gguf_tensor_find(const struct qn_gguf *g, const char *name); /* NULL: none */
+const struct qn_gguf_tensor *qn_gguf_tensor_find(const struct qn_gguf *g,
+                                                 const char *name); /* NULL: none */
 
 #endif

@@ -1,12 +1,12 @@
 /* GET, POST and DELETE internal/aliases: further names of models. */
-#include "router/api/api.h"
+#include "api/api.h"
 
+#include "answers/answer.h"
+#include "api/waiting.h"
 #include "base/buf.h"
 #include "base/str.h"
-#include "router/answer.h"
-#include "router/api/waiting.h"
-#include "router/intake.h"
-#include "router/inventory.h"
+#include "models/intake.h"
+#include "models/inventory.h"
 
 #include <stdlib.h>
 #include <string.h>

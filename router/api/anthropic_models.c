@@ -1,11 +1,11 @@
 /* GET models and models/{id} for clients of Anthropic's API, who say so by the header
  * anthropic-version: the same models, described as https://platform.claude.com/docs/en/api/models
  * describes them. */
-#include "router/api/api.h"
+#include "api/api.h"
 
+#include "answers/answer.h"
 #include "base/str.h"
-#include "router/answer.h"
-#include "router/inventory.h"
+#include "models/inventory.h"
 
 #include <string.h>
 #include <time.h>

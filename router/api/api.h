@@ -1,12 +1,12 @@
 /* What the house says about itself: handlers of the table in routes.c, one topic a file. */
-#ifndef QN_ROUTER_API_API_H
-#define QN_ROUTER_API_API_H
+#ifndef QN_API_API_H
+#define QN_API_API_H
 
 #include "base/error.h"
 #include "base/json.h"
 #include "catalog/catalog.h"
 #include "io/http_server.h"
-#include "router/services.h"
+#include "services/services.h"
 
 struct qn_load_options;
 

@@ -1,11 +1,11 @@
 /* What handlers of management requests share: reading the JSON object that a request carries, and
  * what depends on who asks. */
-#include "router/api/api.h"
+#include "api/api.h"
 
+#include "access/auth.h"
+#include "answers/answer.h"
+#include "answers/members.h"
 #include "base/buf.h"
-#include "router/answer.h"
-#include "router/auth.h"
-#include "router/members.h"
 
 #include <string.h>
 

@@ -1,14 +1,14 @@
 /* GET internal/config and internal/config/defaults, POST internal/set, GET and POST params, POST
  * log-level, POST internal/shutdown: the settings of the running server. Names are as in
  * config.json, with _ for -, as programs made for Lemonade write them. */
-#include "router/api/api.h"
+#include "api/api.h"
 
+#include "answers/answer.h"
+#include "api/waiting.h"
 #include "base/buf.h"
 #include "base/str.h"
-#include "router/answer.h"
-#include "router/api/waiting.h"
-#include "router/live.h"
-#include "router/settings.h"
+#include "settings/live.h"
+#include "settings/settings.h"
 
 #include <signal.h>
 #include <stdlib.h>

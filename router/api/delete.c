@@ -1,11 +1,11 @@
 /* POST delete, and what is left of models: POST internal/cleanup-cache. */
-#include "router/api/api.h"
+#include "api/api.h"
 
+#include "answers/answer.h"
+#include "api/waiting.h"
 #include "base/buf.h"
-#include "router/answer.h"
-#include "router/api/waiting.h"
-#include "router/custody.h"
-#include "router/pulls.h"
+#include "downloads/pulls.h"
+#include "library/custody.h"
 
 #include <stdlib.h>
 

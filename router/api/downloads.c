@@ -1,13 +1,13 @@
 /* GET downloads and POST downloads/control: the jobs that POST pull has begun, and what may be done
  * with them. */
-#include "router/api/api.h"
+#include "api/api.h"
 
+#include "access/auth.h"
+#include "answers/answer.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/str.h"
-#include "router/answer.h"
-#include "router/auth.h"
-#include "router/pulls.h"
+#include "downloads/pulls.h"
 
 #include <stdio.h>
 

@@ -1,18 +1,18 @@
 /* Engines, as Kolosal's API calls models: POST engines loads a file by its path, GET lists, DELETE
  * removes, engines/{id}/status tells about one. The engine "x" is the model "user.x"; what shipped
  * with quince is an engine, too. */
-#include "router/api/api.h"
+#include "api/api.h"
 
+#include "answers/answer.h"
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "contract/job.h"
-#include "router/answer.h"
-#include "router/blobs.h"
-#include "router/intake.h"
-#include "router/inventory.h"
-#include "router/may_open.h"
-#include "router/residency.h"
+#include "library/blobs.h"
+#include "library/may_open.h"
+#include "models/intake.h"
+#include "models/inventory.h"
+#include "models/residency.h"
 
 #include <stdlib.h>
 #include <string.h>

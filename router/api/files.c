@@ -1,13 +1,13 @@
 /* GET models/{id}/files: what a model consists of. */
-#include "router/api/api.h"
+#include "api/api.h"
 
+#include "answers/answer.h"
+#include "api/waiting.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "router/answer.h"
-#include "router/api/waiting.h"
-#include "router/inventory.h"
+#include "models/inventory.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -1,13 +1,13 @@
 /* GET live, health and status: is the server there, what is loaded. */
-#include "router/api/api.h"
+#include "api/api.h"
 
+#include "access/auth.h"
+#include "answers/answer.h"
+#include "api/server_info.h"
 #include "base/clock.h"
 #include "base/str.h"
-#include "router/answer.h"
-#include "router/api/server_info.h"
-#include "router/auth.h"
-#include "router/inventory.h"
-#include "router/residency.h"
+#include "models/inventory.h"
+#include "models/residency.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* How failures of questions to hubs are answered: that the hub failed is not the request's fault.
  */
-#include "router/api/api.h"
+#include "api/api.h"
 
+#include "answers/answer.h"
 #include "registry/web.h"
-#include "router/answer.h"
 
 void qn_api_hub_problem(struct qn_services *sv, struct qn_http *h, const struct qn_error *e,
                         int failed)

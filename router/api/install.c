@@ -1,18 +1,18 @@
 /* POST install, install/dry-run and uninstall: engines of others come and go. Installing is one
  * answer at its end or, with "stream": true, server-sent events as POST pull has them; it goes on
  * when its client leaves. */
-#include "router/api/api.h"
+#include "api/api.h"
 
+#include "answers/answer.h"
+#include "api/pull.h"
+#include "api/waiting.h"
 #include "base/buf.h"
 #include "base/str.h"
+#include "downloads/pack_jobs.h"
+#include "models/devices.h"
+#include "models/inventory.h"
+#include "models/recipes.h"
 #include "registry/web.h"
-#include "router/answer.h"
-#include "router/api/pull.h"
-#include "router/api/waiting.h"
-#include "router/devices.h"
-#include "router/inventory.h"
-#include "router/pack_jobs.h"
-#include "router/recipes.h"
 
 #include <stdlib.h>
 

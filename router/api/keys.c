@@ -1,18 +1,18 @@
 /* GET, POST and DELETE internal/keys: the keys that open the server. A secret is made here, shown
  * once and forgotten. */
-#include "router/api/api.h"
+#include "api/api.h"
 
+#include "access/auth.h"
+#include "access/keys.h"
+#include "answers/answer.h"
+#include "api/waiting.h"
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/rand.h"
 #include "base/str.h"
 #include "catalog/keys.h"
-#include "router/answer.h"
-#include "router/api/waiting.h"
-#include "router/auth.h"
-#include "router/keys.h"
-#include "router/live.h"
-#include "router/logs.h"
+#include "settings/live.h"
+#include "telemetry/logs.h"
 
 #include <stdlib.h>
 #include <string.h>

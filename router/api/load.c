@@ -1,17 +1,17 @@
 /* POST load and unload: bring a model into memory, or out of it. */
-#include "router/api/api.h"
+#include "api/api.h"
 
+#include "answers/answer.h"
+#include "api/pull.h"
 #include "base/buf.h"
 #include "base/str.h"
 #include "contract/job.h"
 #include "contract/server_args.h"
-#include "router/answer.h"
-#include "router/api/pull.h"
-#include "router/dialects/keep_alive.h"
-#include "router/inventory.h"
-#include "router/load_options.h"
-#include "router/may_open.h"
-#include "router/pull_first.h"
+#include "dialects/shared/keep_alive.h"
+#include "downloads/pull_first.h"
+#include "library/may_open.h"
+#include "models/inventory.h"
+#include "models/load_options.h"
 
 #include <stdlib.h>
 #include <string.h>

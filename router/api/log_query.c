@@ -1,8 +1,8 @@
 /* See log_query.h. */
-#include "router/api/log_query.h"
+#include "api/log_query.h"
 
 #include "base/str.h"
-#include "router/inventory.h"
+#include "models/inventory.h"
 
 #include <stdlib.h>
 

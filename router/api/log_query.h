@@ -1,11 +1,11 @@
 /* Which lines of the log a reader asks for, however it says so. */
-#ifndef QN_ROUTER_API_LOG_QUERY_H
-#define QN_ROUTER_API_LOG_QUERY_H
+#ifndef QN_API_LOG_QUERY_H
+#define QN_API_LOG_QUERY_H
 
+#include "access/auth.h"
 #include "base/error.h"
-#include "router/auth.h"
-#include "router/logs.h"
-#include "router/services.h"
+#include "services/services.h"
+#include "telemetry/logs.h"
 
 /* As it was said; strings MAY be NULL. */
 struct qn_log_wish {

@@ -6,16 +6,16 @@
  * left: the log's ring is its buffer. One that falls QN_LOGS_LINES behind has lost lines; it is
  * told so and dropped, and others never notice. So is one whose key is removed, or who needed none
  * until there were keys. */
-#include "router/logs.h"
+#include "telemetry/logs.h"
 
+#include "access/auth.h"
+#include "answers/answer.h"
+#include "api/api.h"
+#include "api/log_query.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "router/answer.h"
-#include "router/api/api.h"
-#include "router/api/log_query.h"
-#include "router/auth.h"
-#include "router/metrics.h"
-#include "router/ws.h"
+#include "http/ws.h"
+#include "telemetry/metrics.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* GET logs?after=SEQ&lines=N&model=NAME&level=LEVEL: the server's log, in pieces. */
-#include "router/logs.h"
+#include "telemetry/logs.h"
 
-#include "router/answer.h"
-#include "router/api/api.h"
-#include "router/api/log_query.h"
+#include "answers/answer.h"
+#include "api/api.h"
+#include "api/log_query.h"
 
 enum { LINES_DEFAULT = 1000, ENTRY_MAX = 2 * (QN_LOGS_LINE_MAX + QN_LOGS_TAG_MAX) + 200 };
 

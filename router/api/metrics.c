@@ -1,16 +1,16 @@
 /* GET metrics: everything the server counts, and what its state says, in Prometheus' text format.
  * One table of families: each API that has a name for a number finds it here under that name,
  * always with the same value. */
-#include "router/metrics.h"
+#include "telemetry/metrics.h"
 
+#include "access/auth.h"
+#include "answers/answer.h"
+#include "api/api.h"
 #include "base/clock.h"
 #include "base/str.h"
-#include "router/answer.h"
-#include "router/api/api.h"
-#include "router/auth.h"
-#include "router/exposition.h"
-#include "router/inventory.h"
-#include "router/residency.h"
+#include "models/inventory.h"
+#include "models/residency.h"
+#include "telemetry/exposition.h"
 
 #include <stdlib.h>
 

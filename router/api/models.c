@@ -1,15 +1,15 @@
 /* GET models and models/{id}: what can be used, and, with show_all, what could be had. */
-#include "router/api/api.h"
+#include "api/api.h"
 
+#include "answers/answer.h"
 #include "base/str.h"
 #include "contract/backend_types.h"
+#include "downloads/updates.h"
+#include "models/inventory.h"
+#include "models/no_engine.h"
+#include "models/residency.h"
 #include "registry/registry.h"
-#include "router/answer.h"
-#include "router/inventory.h"
-#include "router/kinds.h"
-#include "router/no_engine.h"
-#include "router/residency.h"
-#include "router/updates.h"
+#include "settings/kinds.h"
 
 #include <string.h>
 

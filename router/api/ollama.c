@@ -1,12 +1,12 @@
 /* Ollama's API, what needs no model to run: GET / and version, tags; and how a model is described
  * in all of it. */
-#include "router/api/ollama.h"
+#include "api/ollama.h"
 
+#include "answers/answer.h"
 #include "base/clock.h"
 #include "base/sha256.h"
 #include "base/str.h"
-#include "router/answer.h"
-#include "router/dialects/ollama.h"
+#include "dialects/ollama/ollama.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* What the endpoints of Ollama's API about models have in common. */
-#ifndef QN_ROUTER_API_OLLAMA_H
-#define QN_ROUTER_API_OLLAMA_H
+#ifndef QN_API_OLLAMA_H
+#define QN_API_OLLAMA_H
 
+#include "api/api.h"
 #include "base/json.h"
 #include "catalog/catalog.h"
-#include "router/api/api.h"
 
 enum { QN_OLLAMA_DIGEST_MAX = 65 };
 

@@ -1,11 +1,11 @@
 /* HEAD and POST /api/blobs/:digest: files that create makes models of. */
-#include "router/api/api.h"
+#include "api/api.h"
 
+#include "answers/answer.h"
+#include "api/waiting.h"
 #include "base/buf.h"
 #include "base/path.h"
-#include "router/answer.h"
-#include "router/api/waiting.h"
-#include "router/blobs.h"
+#include "library/blobs.h"
 
 #include <stdlib.h>
 

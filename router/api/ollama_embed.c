@@ -1,13 +1,13 @@
 /* POST /api/embed and /api/embeddings, read in full. No kind of model that this version runs makes
  * vectors, and that is what the answer says. */
-#include "router/api/ollama.h"
+#include "api/ollama.h"
 
+#include "answers/answer.h"
 #include "base/str.h"
 #include "contract/job.h"
-#include "router/answer.h"
-#include "router/dialects/keep_alive.h"
-#include "router/dialects/ollama.h"
-#include "router/inventory.h"
+#include "dialects/ollama/ollama.h"
+#include "dialects/shared/keep_alive.h"
+#include "models/inventory.h"
 
 #include <string.h>
 

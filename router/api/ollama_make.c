@@ -1,22 +1,22 @@
 /* Ollama's create, copy and delete. A model that is made from another one is a preset: a row of the
  * catalog with the other's files and settings of its own. */
-#include "router/api/ollama.h"
+#include "api/ollama.h"
 
+#include "answers/answer.h"
+#include "api/waiting.h"
 #include "base/clock.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "router/answer.h"
-#include "router/api/waiting.h"
-#include "router/blobs.h"
-#include "router/custody.h"
-#include "router/dialects/modelfile.h"
-#include "router/dialects/ollama.h"
-#include "router/dialects/ollama_template.h"
-#include "router/dialects/talk.h"
-#include "router/intake.h"
-#include "router/inventory.h"
-#include "router/preset.h"
-#include "router/survey.h"
+#include "dialects/ollama/modelfile.h"
+#include "dialects/ollama/ollama.h"
+#include "dialects/ollama/ollama_template.h"
+#include "dialects/shared/talk.h"
+#include "library/blobs.h"
+#include "library/custody.h"
+#include "library/preset.h"
+#include "models/intake.h"
+#include "models/inventory.h"
+#include "models/survey.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,15 +1,15 @@
 /* Ollama's pull and push. Pull watches a download job as POST pull does (pull.c), and tells it in
  * Ollama's lines. The job goes on when its client leaves. */
-#include "router/api/ollama.h"
+#include "api/ollama.h"
 
+#include "access/auth.h"
+#include "answers/answer.h"
+#include "api/pull.h"
 #include "base/buf.h"
 #include "base/str.h"
+#include "downloads/pull_request.h"
+#include "models/inventory.h"
 #include "registry/web.h"
-#include "router/answer.h"
-#include "router/api/pull.h"
-#include "router/auth.h"
-#include "router/inventory.h"
-#include "router/pull_request.h"
 
 #include <stdio.h>
 #include <stdlib.h>

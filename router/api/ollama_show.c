@@ -1,12 +1,12 @@
 /* POST /api/show and GET /api/ps: one model in detail, and those that are in memory. */
-#include "router/api/ollama.h"
+#include "api/ollama.h"
 
+#include "answers/answer.h"
 #include "base/clock.h"
 #include "base/str.h"
-#include "router/answer.h"
-#include "router/dialects/ollama.h"
-#include "router/inventory.h"
-#include "router/residency.h"
+#include "dialects/ollama/ollama.h"
+#include "models/inventory.h"
+#include "models/residency.h"
 
 #include <string.h>
 

@@ -1,15 +1,15 @@
 /* GET, POST and DELETE models/{id}/options: the options that a model is loaded with, by layers,
  * without loading it. The context's length "by itself" is -1 to clients and 0 to us. */
-#include "router/api/api.h"
+#include "api/api.h"
 
+#include "answers/answer.h"
+#include "api/waiting.h"
 #include "base/str.h"
 #include "contract/backend_types.h"
-#include "router/answer.h"
-#include "router/api/waiting.h"
-#include "router/inventory.h"
-#include "router/load_options.h"
-#include "router/may_open.h"
-#include "router/residency.h"
+#include "library/may_open.h"
+#include "models/inventory.h"
+#include "models/load_options.h"
+#include "models/residency.h"
 
 #include <stdlib.h>
 #include <string.h>

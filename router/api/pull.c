@@ -2,16 +2,16 @@
  * answer at its end, as server-sent events, or, with "subscribe": false, not at all. The job goes
  * on when its client leaves, unless the client said cancel_on_disconnect and nobody else wants it.
  */
-#include "router/api/pull.h"
+#include "api/pull.h"
 
+#include "access/auth.h"
+#include "answers/answer.h"
+#include "api/api.h"
 #include "base/buf.h"
 #include "base/str.h"
+#include "downloads/pull_request.h"
+#include "library/may_open.h"
 #include "registry/web.h"
-#include "router/answer.h"
-#include "router/api/api.h"
-#include "router/auth.h"
-#include "router/may_open.h"
-#include "router/pull_request.h"
 
 #include <stdlib.h>
 

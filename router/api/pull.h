@@ -1,10 +1,10 @@
 /* What the endpoints that download have in common: how their errors are said. */
-#ifndef QN_ROUTER_API_PULL_H
-#define QN_ROUTER_API_PULL_H
+#ifndef QN_API_PULL_H
+#define QN_API_PULL_H
 
+#include "downloads/pulls.h"
 #include "io/http_server.h"
-#include "router/pulls.h"
-#include "router/services.h"
+#include "services/services.h"
 
 /* An error because nothing may be asked for now. */
 bool qn_api_pull_offline(const struct qn_services *sv, const struct qn_error *e);

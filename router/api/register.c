@@ -1,21 +1,21 @@
 /* POST models/register: a GGUF file that lies on this disk becomes a model; one of a hub becomes
  * known, to be pulled later. */
-#include "router/api/api.h"
+#include "api/api.h"
 
+#include "answers/answer.h"
+#include "api/remote.h"
+#include "api/waiting.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/str.h"
 #include "contract/backend_types.h"
+#include "downloads/pull_request.h"
+#include "library/may_open.h"
+#include "models/intake.h"
+#include "models/inventory.h"
+#include "models/survey.h"
 #include "registry/ref.h"
-#include "router/answer.h"
-#include "router/api/remote.h"
-#include "router/api/waiting.h"
-#include "router/intake.h"
-#include "router/inventory.h"
-#include "router/may_open.h"
-#include "router/pull_request.h"
-#include "router/survey.h"
 
 #include <stdlib.h>
 

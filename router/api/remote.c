@@ -1,6 +1,9 @@
 /* See api/remote.h. The file is written by a worker, then the row that names it. */
-#include "router/api/remote.h"
+#include "api/remote.h"
 
+#include "answers/answer.h"
+#include "api/api.h"
+#include "api/waiting.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/path.h"
@@ -8,14 +11,11 @@
 #include "base/str.h"
 #include "contract/backend_types.h"
 #include "contract/remote.h"
-#include "router/answer.h"
-#include "router/api/api.h"
-#include "router/api/waiting.h"
-#include "router/intake.h"
-#include "router/inventory.h"
-#include "router/may_open.h"
-#include "router/pull_request.h"
-#include "router/remote.h"
+#include "downloads/pull_request.h"
+#include "library/may_open.h"
+#include "models/intake.h"
+#include "models/inventory.h"
+#include "settings/remote.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* Registering a model that other machines compute: POST models/register with "recipe": "remote". */
-#ifndef QN_ROUTER_API_REMOTE_H
-#define QN_ROUTER_API_REMOTE_H
+#ifndef QN_API_REMOTE_H
+#define QN_API_REMOTE_H
 
 #include "base/json.h"
 #include "io/http_server.h"
-#include "router/services.h"
+#include "services/services.h"
 
 bool qn_api_is_remote(const struct qn_jref *request);
 void qn_api_remote(struct qn_services *sv, struct qn_http *h, const struct qn_jref *request);

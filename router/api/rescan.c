@@ -1,10 +1,10 @@
 /* POST models/rescan: look again for models that other programs have put on this disk. */
-#include "router/api/api.h"
+#include "api/api.h"
 
+#include "answers/answer.h"
+#include "api/waiting.h"
 #include "base/buf.h"
-#include "router/answer.h"
-#include "router/api/waiting.h"
-#include "router/discovery.h"
+#include "library/discovery.h"
 
 #include <stdlib.h>
 

@@ -1,12 +1,12 @@
 /* POST internal/pin and internal/simulate-vram-pressure: who may leave memory, and a trial of it.
  */
-#include "router/api/api.h"
+#include "api/api.h"
 
+#include "answers/answer.h"
+#include "api/waiting.h"
 #include "base/str.h"
 #include "contract/job.h"
-#include "router/answer.h"
-#include "router/api/waiting.h"
-#include "router/inventory.h"
+#include "models/inventory.h"
 
 #include <stdlib.h>
 

@@ -1,14 +1,14 @@
 /* What the Responses API does to answers that are kept: show, list their input, delete. To others
  * than its owner an answer is as one that there is not. An answer
  * that is still being written cannot be asked for: none is written in the background. */
-#include "router/api/api.h"
+#include "api/api.h"
 
+#include "access/auth.h"
+#include "answers/answer.h"
 #include "base/buf.h"
 #include "base/str.h"
 #include "catalog/answers.h"
-#include "router/answer.h"
-#include "router/auth.h"
-#include "router/dialects/responses.h"
+#include "dialects/openai/responses.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* GET running: what runs, in the words of llama-swap's clients. GET slots: how many answers at a
  * time the model used last can give, in those of llama-server's. */
-#include "router/api/api.h"
+#include "api/api.h"
 
+#include "answers/answer.h"
 #include "base/str.h"
-#include "router/answer.h"
-#include "router/inventory.h"
-#include "router/residency.h"
+#include "models/inventory.h"
+#include "models/residency.h"
 
 /* The words that these clients know for a child's states. */
 static const char *state_word(const struct qn_loaded *m)

@@ -1,10 +1,10 @@
 /* GET registry/search: repositories of a hub by words. */
-#include "router/api/api.h"
+#include "api/api.h"
 
+#include "answers/answer.h"
 #include "base/str.h"
+#include "library/inquiry.h"
 #include "registry/hub.h"
-#include "router/answer.h"
-#include "router/inquiry.h"
 
 #include <ctype.h>
 #include <stdlib.h>

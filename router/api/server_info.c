@@ -1,8 +1,8 @@
 /* See server_info.h. */
-#include "router/api/server_info.h"
+#include "api/server_info.h"
 
-#include "router/ports.h"
-#include "router/service_unit.h"
+#include "http/ports.h"
+#include "telemetry/service_unit.h"
 
 #include <unistd.h>
 

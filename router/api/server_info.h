@@ -1,9 +1,9 @@
 /* What GET status says of the server's own process. */
-#ifndef QN_ROUTER_API_SERVER_INFO_H
-#define QN_ROUTER_API_SERVER_INFO_H
+#ifndef QN_API_SERVER_INFO_H
+#define QN_API_SERVER_INFO_H
 
 #include "base/json.h"
-#include "router/services.h"
+#include "services/services.h"
 
 /* Writes the member "server": {"pid","uid","unit","stop_command","ollama"}. unit and stop_command
  * are null where systemd did not start the server. For clients that may know what is inside

@@ -1,11 +1,11 @@
 /* GET stats: the last request's speed, for whose it was, and the sums since the start. */
-#include "router/stats.h"
+#include "telemetry/stats.h"
 
+#include "access/auth.h"
+#include "answers/answer.h"
+#include "api/api.h"
 #include "base/str.h"
-#include "router/answer.h"
-#include "router/api/api.h"
-#include "router/auth.h"
-#include "router/metrics.h"
+#include "telemetry/metrics.h"
 
 /* To the microsecond. */
 static void write_times(struct qn_jw *w, const struct qn_stats *s)

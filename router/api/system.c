@@ -1,14 +1,14 @@
 /* GET system-info and system-stats: the machine, its devices, which engines can use them, and how
  * busy it is. */
-#include "router/api/api.h"
+#include "api/api.h"
 
+#include "answers/answer.h"
+#include "api/waiting.h"
 #include "base/clock.h"
 #include "base/str.h"
-#include "router/answer.h"
-#include "router/api/waiting.h"
-#include "router/devices.h"
-#include "router/inventory.h"
-#include "router/recipes.h"
+#include "models/devices.h"
+#include "models/inventory.h"
+#include "models/recipes.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,13 +1,13 @@
 /* POST models/check-updates: asks the hubs whether models that are here have newer files there. */
-#include "router/api/api.h"
+#include "api/api.h"
 
+#include "answers/answer.h"
 #include "base/str.h"
+#include "downloads/updates.h"
+#include "library/inquiry.h"
 #include "registry/hub.h"
 #include "registry/store.h"
 #include "registry/web.h"
-#include "router/answer.h"
-#include "router/inquiry.h"
-#include "router/updates.h"
 
 #include <stdlib.h>
 #include <string.h>

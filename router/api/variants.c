@@ -1,12 +1,12 @@
 /* GET pull/variants: what a repository of a hub offers, for people to choose from. */
-#include "router/api/api.h"
+#include "api/api.h"
 
+#include "answers/answer.h"
 #include "base/str.h"
+#include "library/inquiry.h"
+#include "models/inventory.h"
 #include "registry/hub.h"
 #include "registry/resolve.h"
-#include "router/answer.h"
-#include "router/inquiry.h"
-#include "router/inventory.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,15 +1,15 @@
 /* GET internal/user_models.json, GET and POST internal/recipe_options.json: the catalog in the form
  * of the two files in which Lemonade keeps the same, for those who move in or out.
  * `quince import FILE` reads the first. */
-#include "router/api/api.h"
+#include "api/api.h"
 
+#include "answers/answer.h"
 #include "base/buf.h"
 #include "base/str.h"
 #include "contract/backend_types.h"
-#include "router/answer.h"
-#include "router/inventory.h"
-#include "router/load_options.h"
-#include "router/may_open.h"
+#include "library/may_open.h"
+#include "models/inventory.h"
+#include "models/load_options.h"
 
 #include <stdlib.h>
 #include <string.h>

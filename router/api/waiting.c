@@ -1,7 +1,7 @@
 /* See waiting.h. */
-#include "router/api/waiting.h"
+#include "api/waiting.h"
 
-#include "router/answer.h"
+#include "answers/answer.h"
 
 static void gone(void *ctx)
 {

@@ -1,7 +1,7 @@
 /* A client that waits for something which cannot be called off: what is done for it goes on, and
  * ends, whether it is still there or not. Loop thread. */
-#ifndef QN_ROUTER_API_WAITING_H
-#define QN_ROUTER_API_WAITING_H
+#ifndef QN_API_WAITING_H
+#define QN_API_WAITING_H
 
 #include "base/error.h"
 #include "io/http_server.h"

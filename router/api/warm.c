@@ -1,18 +1,18 @@
 /* POST health/warm: loads a model and waits until it can say its first word, as LocalLLM has it. It
  * takes none of the places that requests wait for. */
-#include "router/api/api.h"
+#include "api/api.h"
 
+#include "access/auth.h"
+#include "answers/answer.h"
+#include "answers/hide_paths.h"
 #include "base/clock.h"
 #include "base/rand.h"
 #include "base/str.h"
 #include "contract/backend_types.h"
-#include "router/admission.h"
-#include "router/answer.h"
-#include "router/auth.h"
-#include "router/hide_paths.h"
-#include "router/inventory.h"
-#include "router/model_choice.h"
-#include "router/upstream.h"
+#include "infer/model_choice.h"
+#include "models/admission.h"
+#include "models/inventory.h"
+#include "models/upstream.h"
 
 #include <stdlib.h>
 

@@ -1,17 +1,17 @@
 /* The seam between HTTP and jobs: one struct qn_dialect per inference endpoint. A dialect knows
  * somebody's JSON, struct qn_job and struct qn_event, and nothing else: no socket, no model, no
  * process. Its functions are pure: bytes in, struct out; event in, bytes out. Loop thread only. */
-#ifndef QN_ROUTER_DIALECTS_DIALECT_H
-#define QN_ROUTER_DIALECTS_DIALECT_H
+#ifndef QN_DIALECTS_DIALECT_H
+#define QN_DIALECTS_DIALECT_H
 
+#include "answers/family.h"
+#include "answers/profile.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "contract/event.h"
 #include "contract/job.h"
-#include "router/family.h"
-#include "router/profile.h"
 
 #include <stdbool.h>
 #include <stddef.h>

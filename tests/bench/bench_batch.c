@@ -15,8 +15,8 @@
 #include "base/clock.h"
 #include "engine/device.h"
 #include "engine/weights.h"
-#include "llm/batch.h"
 #include "llm/lm.h"
+#include "llm/scheduler/batch.h"
 
 #include <stdio.h>
 #include <stdlib.h>

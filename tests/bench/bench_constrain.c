@@ -8,8 +8,8 @@
  * over all logits and of taking the token, in microseconds of processor time; compiling in
  * milliseconds. */
 #include "base/buf.h"
-#include "llm/constrain.h"
-#include "nets/tokenizer.h"
+#include "grammar/constrain.h"
+#include "text/tokenizer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -53,8 +53,8 @@ static void on_request(void *ctx, struct qn_http *h)
     qn_http_reply(h, 200, "application/json", "{\"ok\":true}", 11);
 }
 
-static void on_refuse(void *ctx, int status, const char *method, const char *path,
-                      const char *why, struct qn_buf *body)
+static void on_refuse(void *ctx, int status, const char *method, const char *path, const char *why,
+                      struct qn_buf *body)
 {
     (void)why;
     (void)ctx;

@@ -8,7 +8,7 @@
  * text should take about twice the time. */
 #include "base/buf.h"
 #include "base/path.h"
-#include "nets/tokenizer.h"
+#include "text/tokenizer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

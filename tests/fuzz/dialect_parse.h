@@ -4,7 +4,7 @@
 #define QN_TESTS_FUZZ_DIALECT_PARSE_H
 
 #include "contract/codec.h"
-#include "router/dialects/dialect.h"
+#include "dialects/dialect.h"
 
 #include <stdint.h>
 #include <stdlib.h>

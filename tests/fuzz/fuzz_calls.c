@@ -1,7 +1,7 @@
 /* Answers of every family, cut anywhere: the same comes out however they were cut, text is what
  * stood there, arguments are JSON or its beginning, and where nothing was a mark nothing is lost.
  */
-#include "llm/calls_parse.h"
+#include "llm/toolcall/calls_parse.h"
 
 #include "../unit/calls_run.h"
 

@@ -1,13 +1,13 @@
 /* What users write down for later: servers elsewhere, options of loads, arguments of servers,
  * presets, keys of the environment. The first byte says which; the rest is the text. What is
  * accepted keeps what the header promises of it. */
+#include "access/keys.h"
 #include "base/str.h"
 #include "contract/remote.h"
 #include "contract/server_args.h"
+#include "library/preset.h"
 #include "llm/options.h"
-#include "router/keys.h"
-#include "router/load_options.h"
-#include "router/preset.h"
+#include "models/load_options.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -75,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     job.speak.input = "hi";
     job.speak.format = "wav";
     job.image.format = "png";
-    struct qn_ask ask = {.path = "/", .inputs = 2};
+    struct qn_engine_call ask = {.path = "/", .inputs = 2};
     qn_hearing_init(&h, &job, hear, &heard);
     qn_hearing_begin(&h, &ask);
     int status = statuses[data[2] % 8];

@@ -1,6 +1,6 @@
 /* Modelfiles: whatever is accepted is JSON. */
 #include "base/json.h"
-#include "router/dialects/modelfile.h"
+#include "dialects/ollama/modelfile.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Chat templates in Go's language: whatever is translated is a template of ours. */
+#include "dialects/ollama/ollama_template.h"
 #include "jinja/template.h"
-#include "router/dialects/ollama_template.h"
 
 #include <stdlib.h>
 #include <string.h>

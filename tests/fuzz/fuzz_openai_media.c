@@ -3,7 +3,7 @@
 #include "tests/fuzz/dialect_parse.h"
 
 #include "base/log.h"
-#include "router/dialects/form.h"
+#include "dialects/shared/form.h"
 
 #include <string.h>
 

@@ -5,9 +5,9 @@
 
 #include "base/crc32.h"
 #include "llm/lm.h"
-#include "llm/prefix.h"
-#include "llm/prefix_file.h"
-#include "nets/kv.h"
+#include "llm/scheduler/prefix.h"
+#include "llm/scheduler/prefix_file.h"
+#include "nets/decoder/kv.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Settings in every form: config.json up to the first NUL, a request's object up to the next, then
  * words, of which those that begin with QUINCE_ or HF_ are the environment and the others flags.
  * What is accepted can be told as JSON, is accepted in that form, and is the same from then on. */
-#include "router/settings.h"
+#include "settings/settings.h"
 
 #include "base/buf.h"
 #include "base/str.h"

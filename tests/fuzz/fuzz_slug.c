@@ -1,7 +1,7 @@
 /* Names from texts of any bytes: the title of a hostile file, up to the first NUL, then the file's
  * name. What comes out can be typed, is never empty, and stays as it is when it is made again. */
 #include "base/slug.h"
-#include "router/model_name.h"
+#include "models/model_name.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -3,9 +3,9 @@
  * tried. What every tokenizer promises is checked: ids in range, whole characters from the way
  * back. */
 #include "base/str.h"
-#include "nets/detokenize.h"
-#include "nets/pretokenize.h"
-#include "nets/tokenizer.h"
+#include "text/detokenize.h"
+#include "text/pretokenize.h"
+#include "text/tokenizer.h"
 
 #include "../unit/gguf_file.h"
 

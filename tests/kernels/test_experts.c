@@ -86,8 +86,8 @@ static bool beats(const double *value, int a, int b)
 }
 
 /* The statement: score, add the bias, strike out all but the best groups, take the best, weigh. */
-static void choose_plainly(const float *logit, int experts, int used, const struct qn_route *p,
-                           int32_t *ids, double *weights)
+static void choose_plainly(const float *logit, int experts, int used,
+                           const struct qn_expert_route *p, int32_t *ids, double *weights)
 {
     double score[EXPERTS], value[EXPERTS], sum = 0, group[EXPERTS];
     bool out[EXPERTS] = {false};
@@ -147,7 +147,7 @@ static void choose_plainly(const float *logit, int experts, int used, const stru
         weights[i] = weights[i] / (divide ? sum : 1) * p->scale;
 }
 
-static void check_choice(int experts, int used, const struct qn_route *p)
+static void check_choice(int experts, int used, const struct qn_expert_route *p)
 {
     size_t mark = qn_scratch_mark(scratch);
     struct qn_tensor logits = offset_view(ROWS, experts);
@@ -176,7 +176,7 @@ static void choices(void)
     struct qn_tensor bias = fresh(QN_SHAPE(EXPERTS));
     for (int score = 0; score < 4; score++)
         for (int normalise = 0; normalise < 2; normalise++) {
-            struct qn_route p = {.score = score, .normalise = normalise, .scale = 1};
+            struct qn_expert_route p = {.score = score, .normalise = normalise, .scale = 1};
             check_choice(8, 2, &p);
             check_choice(5, 5, &p);
             check_choice(EXPERTS, 1, &p);
@@ -214,7 +214,8 @@ static void hostile_logits(void)
         data(&logits)[20 * 16 + i] = i == 2 ? NAN : (float)(i - 8);
     for (int score = 0; score < 4; score++)
         for (int groups = 1; groups <= 4; groups += 3) {
-            struct qn_route p = {.score = score, .groups = groups, .groups_used = 2, .scale = 1};
+            struct qn_expert_route p = {
+                .score = score, .groups = groups, .groups_used = 2, .scale = 1};
             memset(cpu_data(&ids), 0xff, 40 * 4 * 4);
             qn_choose_experts(dev, &ids, &weights, &logits, &p);
             for (int r = 0; r < 40; r++) {

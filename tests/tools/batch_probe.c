@@ -15,8 +15,8 @@
 #include "engine/device.h"
 #include "engine/ops.h"
 #include "engine/weights.h"
-#include "llm/batch.h"
 #include "llm/lm.h"
+#include "llm/scheduler/batch.h"
 
 #include <math.h>
 #include <stdio.h>

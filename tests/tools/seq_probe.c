@@ -14,8 +14,8 @@
 #include "engine/ops.h"
 #include "engine/weights.h"
 #include "llm/lm.h"
-#include "llm/prefix.h"
-#include "llm/prefix_file.h"
+#include "llm/scheduler/prefix.h"
+#include "llm/scheduler/prefix_file.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef QN_TESTS_BYTE_VOCAB_H
 #define QN_TESTS_BYTE_VOCAB_H
 
-#include "llm/constrain.h"
+#include "grammar/constrain.h"
 
 #include <string.h>
 

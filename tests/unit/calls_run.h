@@ -4,7 +4,7 @@
 #define TESTS_CALLS_RUN_H
 
 #include "base/buf.h"
-#include "llm/calls.h"
+#include "llm/toolcall/calls.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
 #ifndef QN_TESTS_UNIT_DIALECT_PLAY_H
 #define QN_TESTS_UNIT_DIALECT_PLAY_H
 
-#include "router/answer.h"
-#include "router/dialects/dialect.h"
+#include "answers/answer.h"
+#include "dialects/dialect.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -78,8 +78,12 @@ static inline char *play(struct fixture *f, const struct qn_dialect *d,
 {
     struct qn_buf out;
     qn_buf_init(&out, 1 << 20);
-    struct qn_reply r = {
-        .rq = &f->rq, .arena = f->arena, .out = &out, .id = "ID", .answer_id = "ID", .created_s = 1700000000};
+    struct qn_reply r = {.rq = &f->rq,
+                         .arena = f->arena,
+                         .out = &out,
+                         .id = "ID",
+                         .answer_id = "ID",
+                         .created_s = 1700000000};
     d->begin(&r);
     for (size_t i = 0; i < n; i++)
         assert_int_equal(d->event(&r, 0, &events[i], &f->e), QN_OK);
@@ -95,8 +99,12 @@ static inline char *play_failure(struct fixture *f, const struct qn_dialect *d,
 {
     struct qn_buf out;
     qn_buf_init(&out, 1 << 20);
-    struct qn_reply r = {
-        .rq = &f->rq, .arena = f->arena, .out = &out, .id = "ID", .answer_id = "ID", .created_s = 1700000000};
+    struct qn_reply r = {.rq = &f->rq,
+                         .arena = f->arena,
+                         .out = &out,
+                         .id = "ID",
+                         .answer_id = "ID",
+                         .created_s = 1700000000};
     d->begin(&r);
     for (size_t i = 0; i < n; i++)
         assert_int_equal(d->event(&r, 0, &events[i], &f->e), QN_OK);

@@ -4,7 +4,7 @@
 #ifndef QN_TESTS_FAKE_NET_H
 #define QN_TESTS_FAKE_NET_H
 
-#include "llm/batch.h"
+#include "llm/scheduler/batch.h"
 
 #include "base/buf.h"
 #include "base/json.h"

@@ -1,4 +1,4 @@
-/* router/activation.c: descriptors as a service manager passes them. */
+/* router/http/activation.c: descriptors as a service manager passes them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "router/activation.h"
+#include "http/activation.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>

@@ -1,4 +1,4 @@
-/* router/admission.c: refusals in the words of each profile. Statuses, words and seconds of
+/* router/models/admission.c: refusals in the words of each profile. Statuses, words and seconds of
  * LocalLLM are those of its HTTP API's page. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "router/admission.h"
+#include "models/admission.h"
 
 #include <string.h>
 

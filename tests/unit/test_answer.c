@@ -1,4 +1,4 @@
-/* router/answer.c: status by code, and the body of an error in every family. */
+/* router/answers/answer.c: status by code, and the body of an error in every family. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "router/answer.h"
+#include "answers/answer.h"
 
 #include <string.h>
 

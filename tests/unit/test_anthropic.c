@@ -1,4 +1,4 @@
-/* router/dialects/anthropic.c: the bytes of replies, written by hand after
+/* router/dialects/anthropic/anthropic.c: the bytes of replies, written by hand after
  * https://platform.claude.com/docs/en/build-with-claude/streaming and .../api/errors. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "router/answer.h"
-#include "router/dialects/anthropic.h"
+#include "answers/answer.h"
+#include "dialects/anthropic/anthropic.h"
 
 #include <stdio.h>
 #include <stdlib.h>

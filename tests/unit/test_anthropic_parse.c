@@ -1,5 +1,6 @@
-/* router/dialects/anthropic_parse.c and anthropic_talk.c: what is refused and how it is named, and
- * what becomes of a request. Shapes: https://platform.claude.com/docs/en/api/messages. */
+/* router/dialects/anthropic/anthropic_parse.c and anthropic_talk.c: what is refused and how it is
+ * named, and what becomes of a request. Shapes: https://platform.claude.com/docs/en/api/messages.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "router/answer.h"
-#include "router/dialects/anthropic.h"
+#include "answers/answer.h"
+#include "dialects/anthropic/anthropic.h"
 
 #include <math.h>
 #include <stdio.h>

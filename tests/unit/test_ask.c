@@ -30,7 +30,7 @@ static struct qn_ask_to to(enum qn_flavour flavour)
 static void check(const struct qn_job *job, enum qn_flavour flavour, const char *path,
                   const char *const *parts, const char *const *absent)
 {
-    struct qn_ask ask;
+    struct qn_engine_call ask;
     struct qn_error e = {0};
     struct qn_ask_to target = to(flavour);
     struct qn_json *doc = NULL;
@@ -141,7 +141,7 @@ static void what_cannot_be_said_is_refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct qn_job job = chat();
-        struct qn_ask ask;
+        struct qn_engine_call ask;
         struct qn_error e = {0};
         struct qn_ask_to target = to(cases[i].flavour);
         int64_t token = 5;
@@ -180,7 +180,7 @@ static void many_inputs_are_cut_into_requests(void **state)
     (void)state;
     struct qn_job job;
     struct qn_buf inputs;
-    struct qn_ask ask;
+    struct qn_engine_call ask;
     struct qn_error e = {0};
     struct qn_ask_to target = to(QN_FLAVOUR_OPENAI);
     qn_job_init(&job);
@@ -223,7 +223,7 @@ static void sd_server_takes_the_rest_out_of_the_prompt(void **state)
 {
     (void)state;
     struct qn_job job;
-    struct qn_ask ask;
+    struct qn_engine_call ask;
     struct qn_error e = {0};
     struct qn_ask_to target = {.api = QN_API_SD, .flavour = QN_FLAVOUR_OPENAI};
     qn_job_init(&job);

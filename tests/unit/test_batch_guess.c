@@ -1,8 +1,8 @@
 /* Speculation: the pure decisions, and that guesses change nothing but the number of steps. */
 #include "fake_net.h"
 
-#include "llm/draft.h"
-#include "llm/speculate.h"
+#include "llm/scheduler/draft.h"
+#include "llm/scheduler/speculate.h"
 
 /* ---- prompt lookup ---- */
 

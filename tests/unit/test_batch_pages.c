@@ -3,8 +3,8 @@
 #include "fake_net.h"
 
 #include "base/rand.h"
-#include "llm/prefix.h"
-#include "llm/speculate.h"
+#include "llm/scheduler/prefix.h"
+#include "llm/scheduler/speculate.h"
 
 /* None, and some that differ in the adapters or in one scale alone. */
 enum { MIXES = 3 };

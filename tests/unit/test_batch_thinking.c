@@ -1,7 +1,7 @@
 /* How reasoning ends within the batch: by a budget, and where a constraint is to hold behind it. */
 #include "fake_net.h"
 
-#include "llm/calls_parse.h"
+#include "llm/toolcall/calls_parse.h"
 
 enum { OPEN = 3, CLOSE = 42, BUDGET = 6, ANSWER = 5, PROMPT = 20 };
 

@@ -1,11 +1,11 @@
 /* Answers in the syntaxes of the families of models, cut everywhere: the same text, reasoning and
  * calls come out. What is expected was written by hand from each family's published template or
  * model card. */
-#include "llm/calls.h"
+#include "llm/toolcall/calls.h"
 
 #include "calls_run.h"
 
-#include "llm/calls_parse.h"
+#include "llm/toolcall/calls_parse.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

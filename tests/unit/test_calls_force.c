@@ -1,8 +1,8 @@
 /* Calls that an answer has to make: whatever the constraint lets through, the family's parser reads
  * as calls of tools that there are, with arguments by their schemas; and what each family writes by
  * its own documents is let through. */
-#include "llm/calls_force.h"
-#include "llm/calls_parse.h"
+#include "llm/toolcall/calls_force.h"
+#include "llm/toolcall/calls_parse.h"
 
 #include "base/rand.h"
 

@@ -2,8 +2,8 @@
  * an assistant's calls is what the model was taught to write, so it has to be read as the same
  * calls. The answer is what a conversation with the assistant's message has beyond the one without.
  */
-#include "llm/calls.h"
 #include "jinja/template.h"
+#include "llm/toolcall/calls.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

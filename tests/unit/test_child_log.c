@@ -1,4 +1,4 @@
-/* router/child_log.c: lines, levels, the ring, the bucket; time is given, not measured. */
+/* router/models/child_log.c: lines, levels, the ring, the bucket; time is given, not measured. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/log.h"
-#include "router/child_log.h"
+#include "models/child_log.h"
 
 #include <fcntl.h>
 #include <stdio.h>

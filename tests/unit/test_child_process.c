@@ -1,6 +1,6 @@
-/* router/child_process.c, spawn.c and upstream.c with real processes: this program starts itself as
- * the child. The model's name says how the child behaves; names that begin with "raw-" speak the
- * contract by hand, to break it.
+/* router/models/child_process.c, spawn.c and upstream.c with real processes: this program starts
+ * itself as the child. The model's name says how the child behaves; names that begin with "raw-"
+ * speak the contract by hand, to break it.
  *
  * No time that passes is judged: what must not be waited for would take longer than HANG_MS, and
  * the router's clock (__wrap_qn_now_ms, by the linker in the place of qn_now_ms) may jump. */
@@ -17,8 +17,8 @@
 #include "base/str.h"
 #include "child/serve.h"
 #include "contract/control.h"
-#include "router/child_process.h"
-#include "router/upstream.h"
+#include "models/child_process.h"
+#include "models/upstream.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -22,7 +22,7 @@ static const char status_text[] =
 static const char system_text[] = "{\"cpu_percent\":50,\"memory_gb\":8,\"memory_total_gb\":16,"
                                   "\"gpu_percent\":null,\"vram_gb\":null}";
 
-static struct qn_top top;
+static struct qn_top_view top;
 static struct qn_top_sample sample;
 
 /* At a time when so many tokens had come in all, and of them from user.a. */

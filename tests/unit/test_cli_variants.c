@@ -71,7 +71,7 @@ static void the_server_knows_its_memory(void **state)
     static const struct {
         const char *json;
         double memory;
-        enum qn_fit fit;
+        enum qn_variant_fit fit;
     } cases[] = {
         {"{\"variants\":[{\"size_bytes\":5e9,\"fits\":false}]}", 64e9, QN_FIT_NOT},
         {"{\"variants\":[{\"size_bytes\":5e9,\"fits\":true}]}", 0, QN_FIT_GOOD},

@@ -1,11 +1,12 @@
-/* router/client_id.c: whose name counts, and that nothing strange gets into headers and logs. */
+/* router/access/client_id.c: whose name counts, and that nothing strange gets into headers and
+ * logs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include <cmocka.h>
 
-#include "router/client_id.h"
+#include "access/client_id.h"
 
 #include <string.h>
 

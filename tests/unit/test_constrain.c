@@ -1,7 +1,7 @@
 /* Masks, states and the cache of constraints. */
 #include "constrain_says.h"
 
-#include "llm/constrain_machine.h"
+#include "grammar/constrain_machine.h"
 
 #include "base/rand.h"
 

@@ -1,6 +1,6 @@
 /* Conversations for templates that cannot show all of them; every expected text is written by hand.
  */
-#include "llm/conversation.h"
+#include "llm/prompt/conversation.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -116,13 +116,10 @@ static void one_call_to_a_message(void **state)
                                                                              "t") "," A("b") "]",
          NULL, m,
          "[" U("u") ",{\"role\":\"assistant\",\"content\":\"x\",\"tool_calls\":[" CALL(
-             "1",
-             "f") "]}," RESULT("1",
-                               "r") ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":"
-                                    "[" CALL("2",
-                                             "g") "]}," RESULT("2",
-                                                               "s") "," RESULT("9",
-                                                                               "t") "," A("b") "]");
+             "1", "f") "]}," RESULT("1",
+                                    "r") ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":"
+                                         "[" CALL("2", "g") "]}," RESULT("2", "s") "," RESULT(
+                                             "9", "t") "," A("b") "]");
 }
 
 static void reasoning_under_its_other_name(void **state)

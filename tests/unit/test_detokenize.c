@@ -1,6 +1,6 @@
 /* Streaming text: only whole characters come out, whatever the tokens cut. */
 #include "base/buf.h"
-#include "nets/detokenize.h"
+#include "text/detokenize.h"
 
 #include "gguf_file.h"
 

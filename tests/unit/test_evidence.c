@@ -1,4 +1,4 @@
-/* router/evidence.c: which lines are kept, how much of each, and what is said of them. */
+/* router/answers/evidence.c: which lines are kept, how much of each, and what is said of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "router/evidence.h"
+#include "answers/evidence.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The text format, character by character, as Prometheus' documentation describes it. */
-#include "router/exposition.h"
+#include "telemetry/exposition.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* What files are said to be able to do (backends/inspect/facts.c), and their sums, also in parts
+/* What files are said to be able to do (tools/inspect/facts.c), and their sums, also in parts
  * (registry/digest.c). Expected sums are those of the published examples of SHA-256. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* router/fair_queue.c. Requests are written as letters of clients, capitals and digits apart:
- * "a1" is client a's first. The expected orders are worked out by hand beside each test. */
+/* router/models/fair_queue.c. Requests are written as letters of clients, capitals and digits
+ * apart: "a1" is client a's first. The expected orders are worked out by hand beside each test. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/rand.h"
-#include "router/fair_queue.h"
+#include "models/fair_queue.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* router/family.c: every row of the table of families, and what profiles change. */
+/* router/answers/family.c: every row of the table of families, and what profiles change. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "router/family.h"
+#include "answers/family.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "router/dialects/form.h"
-#include "router/dialects/languages.h"
+#include "dialects/shared/form.h"
+#include "dialects/shared/languages.h"
 
 #include <stdlib.h>
 #include <string.h>

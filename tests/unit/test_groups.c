@@ -1,11 +1,11 @@
-/* router/groups.c: reading groups, who is a member, and who may be beside whom. */
+/* router/settings/groups.c: reading groups, who is a member, and who may be beside whom. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include <cmocka.h>
 
-#include "router/groups.h"
+#include "settings/groups.h"
 
 #include <string.h>
 

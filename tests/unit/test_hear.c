@@ -55,7 +55,7 @@ static void fix_free(struct fix *f)
 /* The whole of one reply, byte by byte. */
 static qn_err hear(struct fix *f, int status, const char *type, const char *body, bool broken)
 {
-    struct qn_ask ask = {.inputs = 2};
+    struct qn_engine_call ask = {.inputs = 2};
     struct qn_error why = {0};
     qn_hearing_begin(&f->h, &ask);
     qn_fail(&why, QN_EIO, "the connection broke");
@@ -424,7 +424,7 @@ static void a_reply_without_end(void **state)
 {
     (void)state;
     struct fix *f = fix_new(QN_TASK_CHAT);
-    struct qn_ask ask = {0};
+    struct qn_engine_call ask = {0};
     char *block = calloc(1, 1 << 20);
     memset(block, 'x', 1 << 20);
     qn_hearing_begin(&f->h, &ask);

@@ -1,4 +1,4 @@
-/* router/hide_paths.c: files lose their folders, everything else stays. */
+/* router/answers/hide_paths.c: files lose their folders, everything else stays. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "router/hide_paths.h"
+#include "answers/hide_paths.h"
 
 static void texts(void **state)
 {

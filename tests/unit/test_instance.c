@@ -1,4 +1,4 @@
-/* router/instance.c: every cell of the table, then the stories that cross several cells. */
+/* router/models/instance.c: every cell of the table, then the stories that cross several cells. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "router/instance.h"
+#include "models/instance.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* router/inventory.c without a process: who is refused, with what words, and that leases may be
- * given back at any moment. The children it owns are tested by tests/http/. */
+/* router/models/inventory.c without a process: who is refused, with what words, and that leases may
+ * be given back at any moment. The children it owns are tested by tests/http/. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "io/http_client.h"
 #include "io/loop.h"
-#include "router/inventory.h"
+#include "models/inventory.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* router/keys.c: whose secret is it, and what is kept of it. */
+/* router/access/keys.c: whose secret is it, and what is kept of it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "router/keys.h"
+#include "access/keys.h"
 
 #include <stdio.h>
 #include <string.h>

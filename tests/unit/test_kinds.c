@@ -1,11 +1,11 @@
-/* router/kinds.c: the kinds of models and the limits that users write for them. */
+/* router/settings/kinds.c: the kinds of models and the limits that users write for them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include <cmocka.h>
 
-#include "router/kinds.h"
+#include "settings/kinds.h"
 
 #include <string.h>
 

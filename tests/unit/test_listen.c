@@ -1,4 +1,5 @@
-/* router/listen.c: one port on both loopback addresses, a port that is taken, open addresses. */
+/* router/http/listen.c: one port on both loopback addresses, a port that is taken, open addresses.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "router/listen.h"
+#include "http/listen.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -23,8 +24,8 @@ static void on_request(void *ctx, struct qn_http *h)
     qn_http_reply(h, 204, NULL, "", 0);
 }
 
-static void on_refuse(void *ctx, int status, const char *method, const char *path,
-                      const char *why, struct qn_buf *body)
+static void on_refuse(void *ctx, int status, const char *method, const char *path, const char *why,
+                      struct qn_buf *body)
 {
     (void)why;
     (void)ctx;
@@ -76,11 +77,11 @@ static bool has_v6(void)
 static qn_err listen_at(const char *host, int port, bool guarded, struct qn_listen **ls,
                         struct qn_error *e)
 {
-    const struct qn_place place = {.host = host,
-                                   .port = port,
-                                   .host_set = "listen",
-                                   .port_set = "--listen PORT",
-                                   .guarded = guarded};
+    const struct qn_listen_address place = {.host = host,
+                                            .port = port,
+                                            .host_set = "listen",
+                                            .port_set = "--listen PORT",
+                                            .guarded = guarded};
     return qn_listen_open(loop, server, &place, ls, e);
 }
 

@@ -1,4 +1,4 @@
-/* router/listeners.c: what the settings of places to listen say, and what they may not. */
+/* router/settings/listeners.c: what the settings of places to listen say, and what they may not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "router/listeners.h"
+#include "settings/listeners.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
-/* router/live.c: what config.json becomes, and in which order changes are made. */
+/* router/settings/live.c: what config.json becomes, and in which order changes are made. */
 #include "config_dir.h"
 
-#include "router/live.h"
+#include "settings/live.h"
 
 static struct qn_error e;
 

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/str.h"
-#include "router/load_options.h"
+#include "models/load_options.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/path.h"
-#include "router/log_file.h"
+#include "telemetry/log_file.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-/* router/logs.c: numbering, the ring's bounds, filters, followers. */
+/* router/telemetry/logs.c: numbering, the ring's bounds, filters, followers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "router/logs.h"
+#include "telemetry/logs.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* One request's account: what counts when it ends well, badly, or begins anew. */
-#include "router/meter.h"
+#include "telemetry/meter.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Counters and histograms: bounds, quantiles by hand, and who shares "other". */
-#include "router/metrics.h"
+#include "telemetry/metrics.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* router/dialects/modelfile.c against the forms that docs/modelfile.mdx of Ollama shows. */
+/* router/dialects/ollama/modelfile.c against the forms that docs/modelfile.mdx of Ollama shows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "router/dialects/modelfile.h"
+#include "dialects/ollama/modelfile.h"
 
 #include <string.h>
 

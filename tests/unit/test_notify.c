@@ -1,4 +1,5 @@
-/* router/notify.c against a socket that is read here as a service manager reads its own. */
+/* router/telemetry/notify.c against a socket that is read here as a service manager reads its own.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "router/notify.h"
+#include "telemetry/notify.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,10 +7,10 @@
 
 #include <cmocka.h>
 
+#include "answers/answer.h"
 #include "base/clock.h"
-#include "router/answer.h"
-#include "router/dialects/dialect.h"
-#include "router/dialects/keep_alive.h"
+#include "dialects/dialect.h"
+#include "dialects/shared/keep_alive.h"
 
 #include <ctype.h>
 #include <math.h>

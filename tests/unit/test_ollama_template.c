@@ -1,5 +1,5 @@
-/* router/dialects/ollama_template.c: templates in Go's language, translated, rendered by our own
- * Jinja, against what Ollama's documents say they show. */
+/* router/dialects/ollama/ollama_template.c: templates in Go's language, translated, rendered by our
+ * own Jinja, against what Ollama's documents say they show. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
+#include "dialects/ollama/ollama_template.h"
 #include "jinja/template.h"
-#include "router/dialects/ollama_template.h"
 
 #include <string.h>
 

@@ -7,9 +7,9 @@
 
 #include <cmocka.h>
 
-#include "router/answer.h"
-#include "router/dialects/dialect.h"
-#include "router/dialects/keep_alive.h"
+#include "answers/answer.h"
+#include "dialects/dialect.h"
+#include "dialects/shared/keep_alive.h"
 
 #include <math.h>
 #include <stdio.h>

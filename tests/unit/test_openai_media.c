@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "router/dialects/form.h"
+#include "dialects/shared/form.h"
 #include "tests/unit/dialect_play.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* router/owner.c: what makes two requests one owner's. */
+/* router/access/owner.c: what makes two requests one owner's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "router/owner.h"
+#include "access/owner.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

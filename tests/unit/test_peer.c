@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "router/auth.h"
+#include "access/auth.h"
 #include "io/peer.h"
 
 #include <arpa/inet.h>

@@ -2,7 +2,7 @@
  * tokens. */
 #include "fake_net.h"
 
-#include "llm/prefix.h"
+#include "llm/scheduler/prefix.h"
 
 static struct qn_prefix *tree_new(int seqs_max)
 {

@@ -1,4 +1,4 @@
-/* router/preset.c: what a preset adds to requests, and what it leaves alone. */
+/* router/library/preset.c: what a preset adds to requests, and what it leaves alone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "router/preset.h"
+#include "library/preset.h"
 
 #include <math.h>
 #include <string.h>

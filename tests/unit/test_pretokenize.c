@@ -4,7 +4,7 @@
 #include "base/path.h"
 #include "base/rand.h"
 #include "base/str.h"
-#include "nets/pretokenize.h"
+#include "text/pretokenize.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -81,7 +81,7 @@ static void cuts_as_published(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct qn_pretokenizer *p = make(cases[i].name);
-        struct qn_pieces out = {0};
+        struct qn_text_pieces out = {0};
         const char *text = cases[i].text;
         qn_pretokenize(p, text, strlen(text), &out);
         size_t from = 0, k = 0;
@@ -140,7 +140,7 @@ static void cuts_as_the_expressions_say(void **state)
         }
         size_t name_n = strcspn(line, " ");
         const struct qn_pretokenizer *p = NULL;
-        struct qn_pieces out = {0};
+        struct qn_text_pieces out = {0};
         assert_non_null(text);
         assert_int_equal(qn_pretokenizer_find(line, name_n, &p, &e), QN_OK);
         qn_pretokenize(p, text, strlen(text), &out);
@@ -173,7 +173,7 @@ static const char *const families[] = {
 /* Pieces are never empty, end on characters, and together are the text. */
 static void check_cover(const struct qn_pretokenizer *p, const char *text, size_t len)
 {
-    struct qn_pieces out = {0};
+    struct qn_text_pieces out = {0};
     qn_pretokenize(p, text, len, &out);
     size_t from = 0;
     for (size_t k = 0; k < out.n; k++) {

@@ -1,6 +1,6 @@
 /* From jobs to tokens, with a vocabulary of the 256 bytes and a few special
  * tokens. */
-#include "llm/prompt.h"
+#include "llm/prompt/prompt.h"
 
 #include "base/buf.h"
 #include "base/json.h"

@@ -1,4 +1,5 @@
-/* router/pull_state.c: every cell of the table, then the stories that cross several cells. */
+/* router/downloads/pull_state.c: every cell of the table, then the stories that cross several
+ * cells. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "router/pull_state.h"
+#include "downloads/pull_state.h"
 
 struct cell {
     enum qn_pull_state next;

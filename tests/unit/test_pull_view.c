@@ -1,5 +1,5 @@
-/* router/pull_view.c and pull_order.c: the members that clients know, percents, speeds; orders that
- * come back from the catalog as they went in. */
+/* router/downloads/pull_view.c and pull_order.c: the members that clients know, percents, speeds;
+ * orders that come back from the catalog as they went in. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "router/pull_order.h"
-#include "router/pull_view.h"
+#include "downloads/pull_order.h"
+#include "downloads/pull_view.h"
 
 #include <string.h>
 

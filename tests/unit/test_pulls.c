@@ -1,14 +1,14 @@
-/* router/pulls.c with a world of its own: the "hub" knows files by single letters, "REPO:abc" is a
- * model of the files a, b and c, and what has come of each lies in an array instead of on a disk.
- * The loop, the threads and the catalog are real. */
+/* router/downloads/pulls.c with a world of its own: the "hub" knows files by single letters,
+ * "REPO:abc" is a model of the files a, b and c, and what has come of each lies in an array instead
+ * of on a disk. The loop, the threads and the catalog are real. */
 #include "catalog_dir.h"
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/str.h"
+#include "downloads/pulls.h"
 #include "io/loop.h"
-#include "router/pulls.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
-/* router/queue_spot.c: positions and waits, each worked out by hand. */
+/* router/models/queue_spot.c: positions and waits, each worked out by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include <cmocka.h>
 
-#include "router/queue_spot.h"
+#include "models/queue_spot.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* router/rate_limit.c: tokens over time, and which clients are remembered. */
+/* router/http/rate_limit.c: tokens over time, and which clients are remembered. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "router/rate_limit.h"
+#include "http/rate_limit.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* router/residency.c: who must leave, who never does, how threads are shared. */
+/* router/models/residency.c: who must leave, who never does, how threads are shared. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "router/residency.h"
+#include "models/residency.h"
 
 #define LLM QN_KIND_LLM
 #define ASR QN_KIND_TRANSCRIPTION

@@ -318,7 +318,8 @@ static void fails_while_loading(void **state)
     struct qn_problem p = {.error = &e, .loading = true, .model = "m"};
     assert_int_equal(parse(&f, &qn_responses, "{\"model\":\"m\",\"input\":\"hi\",\"stream\":true}"),
                      QN_OK);
-    struct qn_reply r = {.rq = &f.rq, .arena = f.arena, .out = &out, .id = "ID", .answer_id = "ID", .started = true};
+    struct qn_reply r = {
+        .rq = &f.rq, .arena = f.arena, .out = &out, .id = "ID", .answer_id = "ID", .started = true};
     (qn_responses.fail)(&r, &p);
     assert_non_null(strstr(qn_buf_cstr(&out), "event: response.created\n"));
     assert_non_null(strstr(qn_buf_cstr(&out), "event: error\n"));

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "router/auth.h"
+#include "access/auth.h"
 #include "router/routes.h"
 
 #include <stdio.h>
@@ -293,8 +293,13 @@ static void refusals(void **state)
     static const struct {
         int status;
         const char *type;
-    } rows[] = {{400, "bad_request"},  {413, "too_large"},  {414, "uri_too_long"}, {431, "headers_too_large"},
-                {500, "server_error"}, {503, "overloaded"}, {505, "http_version_not_supported"},
+    } rows[] = {{400, "bad_request"},
+                {413, "too_large"},
+                {414, "uri_too_long"},
+                {431, "headers_too_large"},
+                {500, "server_error"},
+                {503, "overloaded"},
+                {505, "http_version_not_supported"},
                 {507, "disk_full"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct qn_buf body;

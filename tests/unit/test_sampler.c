@@ -27,7 +27,7 @@ static void top_logits_are_sorted_and_finite(void **state)
 {
     (void)state;
     const float l[8] = {1, 5, NAN, 3, 5, -INFINITY, 4, INFINITY};
-    struct qn_candidate c[8];
+    struct qn_token_candidate c[8];
     assert_int_equal(qn_top_logits(l, 8, 3, c), 3);
     assert_int_equal(c[0].id, 1); /* equal logits: the lower id first */
     assert_int_equal(c[1].id, 4);
@@ -46,7 +46,7 @@ static void top_logits_of_many(void **state)
     static float l[10007];
     for (int i = 0; i < 10007; i++)
         l[i] = (float)(i * 7919L % 10007);
-    struct qn_candidate c[50];
+    struct qn_token_candidate c[50];
     assert_int_equal(qn_top_logits(l, 10007, 50, c), 50);
     for (int i = 0; i < 50; i++)
         assert_true(c[i].logit == (float)(10006 - i));
@@ -66,7 +66,7 @@ static void top_p_keeps_the_smallest_sufficient_set(void **state)
 {
     (void)state;
     /* probabilities 0.5, 0.3, 0.2 */
-    const struct qn_candidate c[3] = {{0, logf(5)}, {1, logf(3)}, {2, logf(2)}};
+    const struct qn_token_candidate c[3] = {{0, logf(5)}, {1, logf(3)}, {2, logf(2)}};
     assert_int_equal(qn_stage_top_p(c, 3, 0.4), 1);
     assert_int_equal(qn_stage_top_p(c, 3, 0.6), 2);
     assert_int_equal(qn_stage_top_p(c, 3, 0.79), 2);
@@ -78,7 +78,7 @@ static void top_p_keeps_the_smallest_sufficient_set(void **state)
 static void min_p_is_relative_to_the_likeliest(void **state)
 {
     (void)state;
-    const struct qn_candidate c[3] = {{0, logf(5)}, {1, logf(3)}, {2, logf(2)}};
+    const struct qn_token_candidate c[3] = {{0, logf(5)}, {1, logf(3)}, {2, logf(2)}};
     assert_int_equal(qn_stage_min_p(c, 3, 0.5), 2);  /* 0.3 >= 0.25 > 0.2 */
     assert_int_equal(qn_stage_min_p(c, 3, 0.39), 3); /* 0.2 >= 0.195 */
     assert_int_equal(qn_stage_min_p(c, 3, 1), 1);
@@ -88,7 +88,7 @@ static void min_p_is_relative_to_the_likeliest(void **state)
 static void draw_divides_the_unit_interval(void **state)
 {
     (void)state;
-    const struct qn_candidate c[3] = {{7, logf(5)}, {8, logf(3)}, {9, logf(2)}};
+    const struct qn_token_candidate c[3] = {{7, logf(5)}, {8, logf(3)}, {9, logf(2)}};
     assert_int_equal(qn_stage_draw(c, 3, 1, 0), 7);
     assert_int_equal(qn_stage_draw(c, 3, 1, 0.499), 7);
     assert_int_equal(qn_stage_draw(c, 3, 1, 0.501), 8);

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "router/service_unit.h"
+#include "telemetry/service_unit.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
-/* router/settings.c: the four layers and their order, ranges, misspelt names. */
+/* router/settings/settings.c: the four layers and their order, ranges, misspelt names. */
 #include "config_dir.h"
 
-#include "router/settings.h"
+#include "settings/settings.h"
 
 #include <stdio.h>
 

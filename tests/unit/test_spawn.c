@@ -1,5 +1,5 @@
-/* router/spawn.c: programs that print something and end. What models' processes get is tested with
- * them, in test_child_process.c. */
+/* router/models/spawn.c: programs that print something and end. What models' processes get is
+ * tested with them, in test_child_process.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "router/spawn.h"
+#include "models/spawn.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "base/rand.h"
-#include "nets/decoder.h"
-#include "nets/seq.h"
+#include "nets/decoder/decoder.h"
+#include "nets/decoder/seq.h"
 
 enum { SEQS = 3, LONGEST = 4000 };
 
@@ -68,7 +68,7 @@ static float *floats(const struct qn_tensor *t)
 static void run(const struct qn_decoder_layer *layer, enum qn_state_part part, int n,
                 const float *rows)
 {
-    const struct qn_batch b = {.spans = n};
+    const struct qn_step_rows b = {.spans = n};
     struct qn_state_pass p = {.layer = layer, .part = part};
     while (qn_state_next(&net, &b, &p))
         for (int i = 0; i < p.n; i++)

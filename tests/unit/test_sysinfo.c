@@ -1,4 +1,4 @@
-/* router/sysinfo.c on the machine the tests run on. */
+/* router/telemetry/sysinfo.c on the machine the tests run on. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "router/sysinfo.h"
+#include "telemetry/sysinfo.h"
 
 #include <sys/wait.h>
 #include <time.h>

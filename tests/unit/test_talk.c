@@ -1,5 +1,5 @@
 /* Conversations in the form chat templates read. */
-#include "router/dialects/talk.h"
+#include "dialects/shared/talk.h"
 
 #include "base/json.h"
 

@@ -5,8 +5,8 @@
 #include "base/path.h"
 #include "base/rand.h"
 #include "base/str.h"
-#include "nets/detokenize.h"
-#include "nets/tokenizer.h"
+#include "text/detokenize.h"
+#include "text/tokenizer.h"
 
 #include "gguf_file.h"
 

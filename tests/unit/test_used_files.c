@@ -1,7 +1,7 @@
 /* Whether a file belongs to a model, for one and for many at once. */
 #include "catalog_dir.h"
 
-#include "router/used_files.h"
+#include "catalog/used_files.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
-/* router/ws.c through real sockets: pings, clients that do not answer, do not read, do not close;
- * pausing, messages in pieces, sessions beyond the limit. The server runs on the test's thread,
- * each client script on one of its own.
+/* router/http/ws.c through real sockets: pings, clients that do not answer, do not read, do not
+ * close; pausing, messages in pieces, sessions beyond the limit. The server runs on the test's
+ * thread, each client script on one of its own.
  *
  * The server's limits in time are longer than any test: its clock, which is this file's (the linker
  * puts __wrap_qn_now_ms in the place of qn_now_ms), jumps when a script says so. */
@@ -12,10 +12,10 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "router/listen.h"
-#include "router/metrics.h"
-#include "router/services.h"
-#include "router/ws.h"
+#include "http/listen.h"
+#include "http/ws.h"
+#include "services/services.h"
+#include "telemetry/metrics.h"
 
 #include "client_check.h"
 
@@ -167,8 +167,8 @@ static void on_request(void *ctx, struct qn_http *h)
     qn_http_reply(h, 404, NULL, "plain", 5);
 }
 
-static void on_refuse(void *ctx, int status, const char *method, const char *path,
-                      const char *why, struct qn_buf *body)
+static void on_refuse(void *ctx, int status, const char *method, const char *path, const char *why,
+                      struct qn_buf *body)
 {
     (void)why;
     (void)ctx;
@@ -190,7 +190,8 @@ static int set_up(void **state)
     services.metrics = qn_metrics_new();
     sockets = qn_ws_new(loop, &services, &limits);
     assert_int_equal(qn_http_server_new(loop, &events, NULL, 1024, &server, NULL), QN_OK);
-    const struct qn_place place = {.host = "127.0.0.1", .host_set = "host", .port_set = "--port N"};
+    const struct qn_listen_address place = {
+        .host = "127.0.0.1", .host_set = "host", .port_set = "--port N"};
     return (int)qn_listen_open(loop, server, &place, &listener, NULL);
 }
 

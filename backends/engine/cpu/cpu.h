@@ -230,7 +230,7 @@ size_t cpu_matmul_bytes(const struct cpu_kernels *k, int64_t rows,
                         int64_t cols);   /* of cpu_device.rows */
 int64_t cpu_matmul_floats(int64_t cols); /* of each thread's work */
 void cpu_choose_experts(struct qn_device *, struct qn_tensor *ids, struct qn_tensor *weights,
-                        const struct qn_tensor *logits, const struct qn_route *route);
+                        const struct qn_tensor *logits, const struct qn_expert_route *route);
 void cpu_matmul_experts(struct qn_device *, const struct qn_tensor *x, const struct qn_tensor *ids,
                         const struct qn_expert_linear *parts, int n_parts);
 void cpu_sum_experts(struct qn_device *, struct qn_tensor *y, const struct qn_tensor *x,

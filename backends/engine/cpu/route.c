@@ -7,7 +7,7 @@
 struct job {
     const struct cpu_device *dev;
     const struct qn_tensor *ids, *weights, *logits;
-    const struct qn_route *route;
+    const struct qn_expert_route *route;
     int64_t chunk; /* rows of one item */
 };
 
@@ -74,7 +74,7 @@ static void sparsemix(float *weights, const int32_t *ids, int used, const float 
 
 static void route_row(const struct job *j, int64_t r, float *score)
 {
-    const struct qn_route *p = j->route;
+    const struct qn_expert_route *p = j->route;
     const struct cpu_kernels *k = j->dev->k;
     int experts = (int)j->logits->shape[1], used = (int)j->ids->shape[1];
     const float *logit = cpu_at(j->logits, r, 0), *value = score;
@@ -121,7 +121,7 @@ static void route_rows(void *arg, int64_t item, int worker)
 }
 
 void cpu_choose_experts(struct qn_device *dev, struct qn_tensor *ids, struct qn_tensor *weights,
-                        const struct qn_tensor *logits, const struct qn_route *route)
+                        const struct qn_tensor *logits, const struct qn_expert_route *route)
 {
     struct job j = {cpu(dev), ids, weights, logits, route, 1 + CPU_SMALL / 8 / logits->shape[1]};
     if (2 * logits->shape[1] > j.dev->work_floats)

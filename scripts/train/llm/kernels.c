@@ -33,10 +33,12 @@ void rmsnorm_forward(const bf16 *x, const bf16 *w, bf16 *y, float *inv, long row
         const bf16 *xi = x + i * dim;
         bf16 *yi = y + i * dim;
         float sum = 0;
-        for (long j = 0; j < dim; j++) sum += up(xi[j]) * up(xi[j]);
+        for (long j = 0; j < dim; j++)
+            sum += up(xi[j]) * up(xi[j]);
         float r = 1.0f / sqrtf(sum / dim + 1e-5f);
         inv[i] = r;
-        for (long j = 0; j < dim; j++) yi[j] = down(up(xi[j]) * r * up(w[j]));
+        for (long j = 0; j < dim; j++)
+            yi[j] = down(up(xi[j]) * r * up(w[j]));
     }
 }
 
@@ -158,7 +160,8 @@ void softmax_forward(bf16 *scores, long n, long len, float scale)
                 sum += e[j];
             }
             sum = 1.0f / sum;
-            for (long j = 0; j <= t; j++) a[j] = down(e[j] * sum);
+            for (long j = 0; j <= t; j++)
+                a[j] = down(e[j] * sum);
             memset(a + t + 1, 0, (len - t - 1) * sizeof(bf16));
         }
 }
@@ -171,8 +174,10 @@ void softmax_backward(const bf16 *p, bf16 *d, long n, long len, float scale)
             const bf16 *a = p + (i * len + t) * len;
             bf16 *g = d + (i * len + t) * len;
             float dot = 0;
-            for (long j = 0; j <= t; j++) dot += up(a[j]) * up(g[j]);
-            for (long j = 0; j <= t; j++) g[j] = down(up(a[j]) * (up(g[j]) - dot) * scale);
+            for (long j = 0; j <= t; j++)
+                dot += up(a[j]) * up(g[j]);
+            for (long j = 0; j <= t; j++)
+                g[j] = down(up(a[j]) * (up(g[j]) - dot) * scale);
             memset(g + t + 1, 0, (len - t - 1) * sizeof(bf16));
         }
 }
@@ -190,11 +195,13 @@ void cross_entropy(bf16 *logits, const int64_t *target, const float *weight, flo
             float x = up(a[j]);
             top = x > top ? x : top;
         }
-        for (long j = 0; j < vocab; j++) sum += expf(up(a[j]) - top);
+        for (long j = 0; j < vocab; j++)
+            sum += expf(up(a[j]) - top);
         float hit = up(a[target[i]]), off = w * smooth / vocab;
         loss[i] = logf(sum) + top - hit;
         float s = w / sum;
-        for (long j = 0; j < vocab; j++) a[j] = down(expf(up(a[j]) - top) * s - off);
+        for (long j = 0; j < vocab; j++)
+            a[j] = down(expf(up(a[j]) - top) * s - off);
         a[target[i]] = down(expf(hit - top) * s - off - w * (1.0f - smooth));
     }
 }

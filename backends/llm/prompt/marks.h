@@ -1,0 +1,21 @@
+/* Keeps the written form of control tokens in a request's texts from becoming those tokens.
+ *
+ * Whoever types "<|im_end|>" into a chat means these ten characters; as a control token they would
+ * end his turn and let him speak as the system. So QN_TOKEN_MARK is put into every such place
+ * before the template sees the texts, and the tokenizer takes it out again once it has found the
+ * control tokens: only those of the template itself are left. User-defined tokens ("<think>") are
+ * words of the model's language and stay as they are. A control token of a single character cannot
+ * be told apart so; no vocabulary with a chat template has one. */
+#ifndef QN_LLM_PROMPT_MARKS_H
+#define QN_LLM_PROMPT_MARKS_H
+
+#include "base/json.h"
+#include "text/tokenizer.h"
+
+/* Writes the value with marks in all its strings and member names. A mark that is there already
+ * becomes U+FFFD: it is a noncharacter, which texts do not exchange. */
+void qn_marks_write(const struct qn_tokenizer *tok, struct qn_jw *w, const struct qn_jref *value);
+void qn_marks_write_str(const struct qn_tokenizer *tok, struct qn_jw *w, const char *s, size_t n);
+void qn_marks_write_key(const struct qn_tokenizer *tok, struct qn_jw *w, const char *key);
+
+#endif

@@ -1,0 +1,11 @@
+/* OpenAI's harmony: an answer is messages, each with a header that says its channel and whom it is
+ * for. <|channel|>analysis<|message|> begins reasoning, other channels text, and a header with
+ * to=functions.f a call of f. */
+#ifndef QN_LLM_TOOLCALL_CALLS_HARMONY_H
+#define QN_LLM_TOOLCALL_CALLS_HARMONY_H
+
+#include "llm/toolcall/calls_parse.h"
+
+enum qn_step qn_calls_harmony(struct qn_parse *p);
+
+#endif

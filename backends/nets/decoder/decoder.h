@@ -1,0 +1,136 @@
+/* A decoder: an embedding, layers of two blocks each with norms and sums around them, an output
+ * matrix. Private to this room.
+ *
+ * nets.c picks an architecture's row (arch.h), decoder_load.c makes the net from a file (loader.h),
+ * decoder.c runs it, the blocks (block.h) do the work of a layer, rope.c knows positions, seq.c
+ * keeps what a sequence has seen. Shapes in comments use: dim, heads, kv_heads, head_dim, ff,
+ * vocab, rows (tokens of one batch). */
+#ifndef QN_NETS_DECODER_DECODER_H
+#define QN_NETS_DECODER_DECODER_H
+
+#include "engine/ops.h"
+#include "engine/scratch.h"
+#include "engine/tensor.h"
+#include "nets/decoder/adapter.h"
+#include "nets/decoder/altup.h"
+#include "nets/decoder/arch.h"
+#include "nets/decoder/block.h"
+#include "nets/decoder/block_attention.h"
+#include "nets/decoder/block_conv.h"
+#include "nets/decoder/block_delta.h"
+#include "nets/decoder/block_ffn.h"
+#include "nets/decoder/block_mamba2.h"
+#include "nets/decoder/block_mla.h"
+#include "nets/decoder/block_moe.h"
+#include "nets/decoder/kv.h"
+#include "nets/decoder/layer_inputs.h"
+#include "nets/decoder/rope.h"
+#include "nets/decoder/state.h"
+#include "nets/nets.h"
+
+enum {
+    QN_NET_LAYERS_MAX = 1024,
+    QN_NET_HEADS_MAX = 1024,
+    QN_NET_HEAD_DIM_MAX = 1024,
+    QN_NET_DIM_MAX = 65536,
+    QN_NET_FF_MAX = 1 << 20,
+    QN_NET_VOCAB_MAX = 1 << 24,
+    QN_NET_CONTEXT_MAX = 1 << 24,
+    QN_NET_CHUNK_MAX = 4096,
+    QN_NET_WINDOW_MAX = 1 << 30,
+    QN_NET_LOGIT_ROWS = 8 /* rows of logits computed at a time: bounds their scratch */
+};
+
+/* Of the model as a whole; where layers differ, each layer has its own. */
+struct qn_decoder_shape {
+    int32_t layers, dim, heads, kv_heads, head_dim, value_dim, rope_dim, ff, vocab;
+    int32_t context_train;
+    float eps;
+};
+
+/* A norm that the network does not have keeps w.ndim 0. */
+struct qn_norm {
+    struct qn_tensor w, b; /* [dim] */
+};
+
+struct qn_decoder_layer {
+    int32_t index;
+    const struct qn_block *mixer; /* what brings tokens together */
+    const struct qn_block *ffn;   /* what works on each alone; NULL: nothing does */
+    struct qn_norm mixer_norm, mixer_post_norm, ffn_norm, ffn_post_norm;
+    struct qn_kv_shape cache;    /* what it keeps of each token */
+    struct qn_layer_state state; /* what it keeps of all of them */
+
+    /* the weights of its blocks; those it does not use stay zero */
+    struct qn_attention attention;
+    struct qn_ffn dense;
+    struct qn_short_conv_weights conv;
+    struct qn_mamba2 mamba2;
+    struct qn_delta_net delta;
+    struct qn_moe moe;
+    struct qn_mla mla;
+    struct qn_layer_input input;
+    struct qn_altup_layer altup;
+    float out_scale; /* of the stream when the layer is done */
+};
+
+struct qn_net {
+    const struct qn_decoder_arch *arch;
+    struct qn_device *dev;
+    struct qn_decoder_shape shape;
+    struct qn_net_info info;
+
+    struct qn_tensor embedding; /* [vocab, dim], as in the file */
+    struct qn_norm output_norm;
+    struct qn_tensor output;   /* [vocab, dim], laid out for products */
+    struct qn_tensor output_b; /* [vocab]; ndim 0: none */
+    bool tied;                 /* the file has no output matrix: it is the embedding */
+    struct qn_decoder_layer *layer;
+    struct qn_layer_inputs inputs;
+    struct qn_altup altup;
+
+    struct qn_sites sites; /* where adapters may attach */
+    struct qn_adapter *adapter[QN_ADAPTERS_MAX];
+    int32_t adapters;
+    struct qn_adapting *adapting;     /* room of a pass, NULL without adapters */
+    struct qn_scratch *adapt_scratch; /* of adapt_bytes */
+    size_t adapt_bytes;
+
+    struct qn_kv *kv;          /* NULL before qn_net_kv_init */
+    size_t state_bytes;        /* of one sequence's recurrent state; 0: it has none */
+    struct qn_mem *state_zero; /* so many bytes that nobody writes: the state of no tokens */
+
+    /* 1 unless the architecture's configure says otherwise; softcap 0: none */
+    int32_t deepstack; /* layers that add to the stream what an embedding brings for them */
+    float embedding_scale, residual_scale, logit_scale, logit_softcap;
+
+    struct qn_rope
+        rope[QN_NET_ROPES_MAX]; /* the rotations its layers choose from: [0] by default */
+    int32_t ropes;
+
+    /* Room for one batch, made at load. */
+    int32_t max_chunk;
+    struct qn_scratch *scratch;
+    int32_t *ids, *positions; /* [max_chunk] */
+    int32_t *places;          /* [max_chunk, QN_ROPE_AXES] */
+    int32_t *out_row;         /* [max_chunk]: batch rows whose logits are wanted, in order */
+    float **out_to;           /* [max_chunk]: where each of them goes */
+    struct qn_span *spans[QN_KV_GROUPS]; /* [QN_SPANS_MAX]: the same rows, each group's pages */
+    struct qn_seq **seqs;                /* [QN_SPANS_MAX]: whose rows they are */
+    struct qn_span *state_spans;         /* [QN_SPANS_MAX]: see qn_state_next */
+    struct qn_tensor *states;            /* [QN_SPANS_MAX] */
+};
+
+qn_err qn_decoder_load(struct qn_net **out, const struct qn_decoder_arch *arch,
+                       struct qn_weights *w, struct qn_device *dev, int max_chunk,
+                       const struct qn_stretch *stretch, qn_net_progress progress, void *ctx,
+                       struct qn_error *e);
+
+/* y = norm(x), y may be x; without a norm y is x. */
+void qn_norm_apply(struct qn_net *net, struct qn_tensor *y, const struct qn_tensor *x,
+                   const struct qn_norm *n);
+
+/* Bytes of scratch that a batch of `rows` tokens needs. */
+size_t qn_decoder_scratch_bytes(const struct qn_net *net, int32_t rows);
+
+#endif

@@ -1,0 +1,22 @@
+/* Whether a file still belongs to a model, before it is taken off the disk. */
+#ifndef QN_CATALOG_USED_FILES_H
+#define QN_CATALOG_USED_FILES_H
+
+#include "catalog/catalog.h"
+
+#include <stdbool.h>
+
+/* True when a row has this path, or the file that it leads to: a model that was imported from the
+ * cache has the blob itself. */
+bool qn_file_is_used(const struct qn_snapshot *snap, const char *path);
+
+/* The same for many files: all paths of the rows, sorted. It lends them from the snapshot. Any
+ * thread. */
+struct qn_used_files;
+struct qn_used_files *qn_used_files_new(const struct qn_snapshot *snap);
+bool qn_used_files_has(const struct qn_used_files *used, const char *path);
+/* True when a row has a file below this folder. */
+bool qn_used_files_below(const struct qn_used_files *used, const char *folder);
+void qn_used_files_free(struct qn_used_files *used); /* NULL allowed */
+
+#endif

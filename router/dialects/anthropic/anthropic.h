@@ -1,0 +1,23 @@
+/* What the files of Anthropic's Messages dialect share. Shapes:
+ * https://platform.claude.com/docs/en/api/messages. */
+#ifndef QN_DIALECTS_ANTHROPIC_ANTHROPIC_H
+#define QN_DIALECTS_ANTHROPIC_ANTHROPIC_H
+
+#include "dialects/dialect.h"
+
+/* What a reply must remember of its request. */
+struct qn_anthropic_ask {
+    int64_t max_tokens;   /* QN_UNSET: only tokens are counted */
+    bool hide_thinking;   /* blocks of thinking come without their text */
+    const char *warnings; /* "Ignored: a, b", or NULL */
+};
+
+/* system (may be absent) and messages as the conversation that chat templates read, in chat. */
+qn_err qn_anthropic_talk(const struct qn_jref *system, const struct qn_jref *messages,
+                         struct qn_arena *arena, struct qn_chat *chat, struct qn_error *e);
+
+/* The two requests; rq->own is a struct qn_anthropic_ask. */
+qn_err qn_anthropic_parse(struct qn_request *rq, struct qn_error *e);
+qn_err qn_anthropic_parse_count(struct qn_request *rq, struct qn_error *e);
+
+#endif

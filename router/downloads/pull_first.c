@@ -1,0 +1,77 @@
+/* See pull_first.h. */
+#include "downloads/pull_first.h"
+
+#include "base/buf.h"
+#include "downloads/pull_request.h"
+#include "downloads/pulls.h"
+#include "models/inventory.h"
+#include "registry/registry.h"
+#include "registry/web.h"
+
+#include <stdlib.h>
+
+enum { ORDER_BYTES_MAX = 1024 * 1024 };
+
+struct qn_pull_first {
+    struct qn_pull_client *client;
+    void (*done)(void *ctx, const struct qn_error *e);
+    void *ctx;
+};
+
+static void on_end(void *ctx, const struct qn_pull_view *v, const struct qn_error *e)
+{
+    struct qn_pull_first f = *(struct qn_pull_first *)ctx;
+    (void)v;
+    free(ctx);
+    f.done(f.ctx, e);
+}
+
+static const struct qn_pull_events events = {.end = on_end};
+
+static bool is_missing(struct qn_services *sv, const char *name)
+{
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    if (!sv->pulls || qn_web_is_offline(sv->web))
+        return false;
+    if (qn_inventory_find(sv->inventory, name, &snap, &row, NULL)) {
+        const struct qn_registry_entry *entry = qn_registry_find(sv->registry, name);
+        return entry && !entry->unsupported && !entry->file;
+    }
+    bool missing = !row->n_files;
+    qn_snapshot_unref(snap);
+    return missing;
+}
+
+qn_err qn_pull_first(struct qn_services *sv, const char *name,
+                     void (*done)(void *ctx, const struct qn_error *e), void *ctx,
+                     struct qn_pull_first **out, struct qn_error *e)
+{
+    *out = NULL;
+    if (!is_missing(sv, name))
+        return QN_OK;
+    struct qn_pull_asked asked;
+    struct qn_arena *arena = qn_arena_new(ORDER_BYTES_MAX);
+    struct qn_pull_first *f = qn_xcalloc(1, sizeof *f);
+    f->done = done;
+    f->ctx = ctx;
+    qn_err err = qn_pull_by_name(sv, name, false, false, arena, &asked, e);
+    if (!err && !asked.here)
+        err = qn_pulls_ask(
+            sv->pulls, &(struct qn_pull_wish){.order = &asked.order, .priority = QN_UNSET_PRIORITY},
+            &events, f, &f->client, e);
+    if (err || asked.here)
+        free(f);
+    else
+        *out = f;
+    qn_arena_free(arena);
+    return err;
+}
+
+void qn_pull_first_leave(struct qn_pull_first *f)
+{
+    if (!f)
+        return;
+    qn_pull_leave(f->client);
+    free(f);
+}

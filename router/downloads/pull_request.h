@@ -1,0 +1,35 @@
+/* From a client's words to an order: what a name, or a request that says where files come from,
+ * means for downloading. Loop thread; asks nobody. */
+#ifndef QN_DOWNLOADS_PULL_REQUEST_H
+#define QN_DOWNLOADS_PULL_REQUEST_H
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "downloads/pull_order.h"
+#include "services/services.h"
+
+#include <stdbool.h>
+
+struct qn_pull_asked {
+    struct qn_pull_order order; /* strings are the arena's */
+    bool here; /* the model is on this machine and there is nothing to ask for; the order has its
+                  name, recipe and main checkpoint */
+};
+
+/* A name alone: a model of the catalog, of the built-in list, or, where ollama says so, anything
+ * that Ollama's clients may type ("llama3.2:1b", "hf.co/owner/repo:Q8_0"). upgrade: a model that is
+ * here is looked up at its hub again. QN_ENOTFOUND with param "model": nobody knows it;
+ * QN_EUNSUPPORTED: it cannot be run here. */
+qn_err qn_pull_by_name(struct qn_services *sv, const char *name, bool ollama, bool upgrade,
+                       struct qn_arena *a, struct qn_pull_asked *out, struct qn_error *e);
+
+/* The body of POST pull. QN_EINVAL names the member that is wrong. */
+qn_err qn_pull_by_request(struct qn_services *sv, const struct qn_jref *root, struct qn_arena *a,
+                          struct qn_pull_asked *out, struct qn_error *e);
+
+/* What such a body says of a model besides where it comes from: labels, image_defaults and
+ * recipe_options (checked by the order's recipe), into the order. */
+qn_err qn_pull_describe(const struct qn_jref *root, struct qn_arena *a, struct qn_pull_order *out,
+                        struct qn_error *e);
+
+#endif

@@ -1,0 +1,30 @@
+/* What download jobs do outside of the loop, with the real hubs, network and store: which files an
+ * order means, fetching them, taking the model into the catalog. */
+#ifndef QN_DOWNLOADS_PULL_WORLD_H
+#define QN_DOWNLOADS_PULL_WORLD_H
+
+#include "downloads/pulls.h"
+#include "io/loop.h"
+#include "registry/hub.h"
+#include "registry/store.h"
+#include "registry/web.h"
+
+struct qn_intake_world;
+struct qn_survey;
+
+/* Lent for the life of the jobs. */
+struct qn_pull_world {
+    struct qn_loop *loop;
+    struct qn_catalog *catalog;
+    const bool *closed; /* becomes true when the catalog has been closed */
+    struct qn_intake_world *intake;
+    const struct qn_web *web;
+    const struct qn_hubs *hubs;
+    const struct qn_store *store;
+    struct qn_survey *survey; /* is told of new models */
+    const char *unpacker;     /* the program quince-unpack */
+};
+
+struct qn_pull_steps qn_pull_world_steps(struct qn_pull_world *w);
+
+#endif

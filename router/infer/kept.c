@@ -1,0 +1,115 @@
+/* See kept.h. Neither the catalog nor a worker can be called off, so a look that is left on its way
+ * is freed when they are done with it. */
+#include "infer/kept.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "io/loop.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct qn_kept_look {
+    struct qn_loop *loop;
+    struct qn_request *rq;
+    bool busy, left;        /* somebody works on it; nobody waits for it */
+    struct qn_arena *arena; /* of the texts */
+    struct qn_kept *kept;
+    size_t n, n_chain;
+    struct qn_error error;
+    qn_kept_fn fn;
+    void *ctx;
+};
+
+static void look_free(struct qn_kept_look *look)
+{
+    for (size_t i = 0; i < look->n; i++) {
+        qn_json_free(look->kept[i].input_doc);
+        qn_json_free(look->kept[i].body_doc);
+    }
+    free(look->kept);
+    qn_arena_free(look->arena);
+    free(look);
+}
+
+static void tell(struct qn_kept_look *look)
+{
+    look->busy = false;
+    if (look->left) {
+        look_free(look);
+        return;
+    }
+    look->rq->kept = look->kept;
+    look->rq->n_kept = look->n;
+    look->rq->n_chain = look->n_chain;
+    look->fn(look->ctx, look->error.code ? &look->error : NULL);
+}
+
+/* Worker. The bytes are our own, but they come from a disk. */
+static void open_all(void *ctx)
+{
+    struct qn_kept_look *look = ctx;
+    struct qn_error *e = &look->error;
+    for (size_t i = 0; i < look->n && !e->code; i++) {
+        struct qn_kept *k = &look->kept[i];
+        if (qn_json_parse(k->input, strlen(k->input), &k->input_doc, e) == QN_OK)
+            (void)qn_json_parse(k->body, strlen(k->body), &k->body_doc, e); /* the loop sees it */
+    }
+}
+
+static void opened(void *ctx)
+{
+    tell(ctx);
+}
+
+/* The rows are lent for this call. */
+static void copy(struct qn_kept_look *look, const struct qn_answers_found *found)
+{
+    look->arena = qn_arena_new(2 * (size_t)QN_ANSWERS_FOUND_MAX);
+    look->kept = qn_xcalloc(found->n + 1, sizeof *look->kept);
+    look->n_chain = found->n_chain;
+    for (; look->n < found->n; look->n++) {
+        const struct qn_answer_row *row = &found->rows[look->n];
+        look->kept[look->n] =
+            (struct qn_kept){.id = qn_arena_strdup(look->arena, row->id),
+                             .previous = qn_arena_strdup(look->arena, row->previous),
+                             .input = qn_arena_strdup(look->arena, row->input),
+                             .body = qn_arena_strdup(look->arena, row->body)};
+    }
+}
+
+static void found(void *ctx, const struct qn_answers_found *f)
+{
+    struct qn_kept_look *look = ctx;
+    if (f->e)
+        look->error = *f->e;
+    else if (!look->left)
+        copy(look, f);
+    if (look->n)
+        qn_loop_work(look->loop, open_all, opened, look);
+    else
+        tell(look);
+}
+
+struct qn_kept_look *qn_kept_look(struct qn_services *sv, const struct qn_answers_of *of,
+                                  struct qn_request *rq, const char *chain, const char *const *ids,
+                                  size_t n, qn_kept_fn fn, void *ctx)
+{
+    struct qn_kept_look *look = qn_xcalloc(1, sizeof *look);
+    look->loop = sv->loop;
+    look->rq = rq;
+    look->busy = true;
+    look->fn = fn;
+    look->ctx = ctx;
+    qn_catalog_find_answers(sv->catalog, of, chain, ids, n, found, look);
+    return look;
+}
+
+void qn_kept_leave(struct qn_kept_look *look)
+{
+    if (!look)
+        return;
+    look->left = true;
+    if (!look->busy)
+        look_free(look);
+}

@@ -1,0 +1,95 @@
+/* See model_choice.h. */
+#include "infer/model_choice.h"
+
+#include "base/json.h"
+#include "base/str.h"
+#include "contract/backend_types.h"
+#include "library/preset.h"
+#include "models/inventory.h"
+
+#include <string.h>
+
+const char *qn_choice_stand_in(struct qn_services *sv, struct qn_arena *arena)
+{
+    const char *name = qn_inventory_last_used(sv->inventory);
+    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    for (size_t i = 0; !name && i < qn_snapshot_count(snap); i++)
+        if (qn_snapshot_at(snap, i)->builtin)
+            name = qn_snapshot_at(snap, i)->name;
+    if (name)
+        name = qn_arena_strdup(arena, name);
+    qn_snapshot_unref(snap);
+    return name;
+}
+
+/* Clients of some APIs name no model, or any. */
+static void choose(struct qn_services *sv, const struct qn_dialect *dialect, struct qn_request *rq)
+{
+    enum qn_profile p = rq->profile;
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    const char *last = qn_inventory_last_used(sv->inventory);
+    if (dialect->last_used) {
+        if (!rq->model && last)
+            rq->model = qn_arena_strdup(rq->arena, last);
+        return;
+    }
+    if (!rq->model && p != QN_PROFILE_LEMONADE && p != QN_PROFILE_KOLOSAL)
+        rq->model = qn_choice_stand_in(sv, rq->arena);
+    if (!rq->model || p != QN_PROFILE_LAYERSCALE)
+        return;
+    const char *other = NULL;
+    if (qn_inventory_find(sv->inventory, rq->model, &snap, &row, NULL) == QN_OK)
+        qn_snapshot_unref(snap);
+    else
+        other = qn_choice_stand_in(sv, rq->arena);
+    if (other)
+        rq->model = other;
+}
+
+/* True when the model's file says what it can do, and reasoning is not among it. A preset may have
+ * a template of its own that does. */
+static bool cannot_reason(const struct qn_model_row *row)
+{
+    struct qn_json *facts, *preset = NULL;
+    if (qn_json_parse(row->facts, strlen(row->facts), &facts, NULL))
+        return false;
+    struct qn_jref root = qn_json_root(facts), list = qn_json_get(&root, "capabilities"), it;
+    bool cannot = qn_json_type(&list) == QN_JSON_ARRAY;
+    for (bool more = qn_json_first(&list, &it); more && cannot; more = qn_json_next(&it))
+        cannot = !qn_str_eq(qn_json_raw_str(&it), "thinking");
+    if (cannot && qn_json_parse(row->preset, strlen(row->preset), &preset, NULL) == QN_OK) {
+        root = qn_json_root(preset);
+        struct qn_jref own = qn_json_get(&root, "jinja");
+        cannot = qn_json_type(&own) != QN_JSON_STRING;
+    }
+    qn_json_free(facts);
+    qn_json_free(preset);
+    return cannot;
+}
+
+qn_err qn_choice_take(struct qn_services *sv, const struct qn_dialect *dialect,
+                      struct qn_request *rq, const char **name, struct qn_error *e)
+{
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    choose(sv, dialect, rq);
+    if (!rq->model)
+        return qn_fail_param(e, QN_EINVAL, "model",
+                             "no model was named: add \"model\" (GET /v1/models or `quince list` "
+                             "shows the names, quince-starter is always there)");
+    qn_err err = qn_inventory_find(sv->inventory, rq->model, &snap, &row, e);
+    if (err)
+        return err;
+    *name = qn_arena_strdup(rq->arena, row->name);
+    if (!qn_inventory_can(sv->inventory, row, dialect->task))
+        err = qn_fail_param(e, QN_EUNSUPPORTED, "model",
+                            "model '%s' cannot do this: it is of type %s", row->name, row->type);
+    if (!err && rq->must_reason && cannot_reason(row)) /* in Ollama's words */
+        err = qn_fail_param(e, QN_EUNSUPPORTED, "think", "\"%s\" does not support thinking",
+                            rq->model);
+    if (!err)
+        err = qn_preset_apply(row->preset, rq, e);
+    qn_snapshot_unref(snap);
+    return err;
+}

@@ -1,0 +1,305 @@
+/* See custody.h. A deletion goes through the loop, the catalog and a worker: unload, forget, remove
+ * the row, then free what no row has any more. */
+#include "library/custody.h"
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "catalog/used_files.h"
+#include "downloads/pulls.h"
+#include "library/blobs.h"
+#include "models/inventory.h"
+#include "models/survey.h"
+#include "settings/remote.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILES_TEXT_MAX = 64 * 1024 * 1024, REPORT_MAX = 16 * 1024 * 1024, NOTE_MAX = 256 };
+
+struct leaving {
+    struct qn_services *sv;
+    struct qn_arena *arena; /* of the strings below */
+    const char *name, *keeper;
+    const char **files;
+    int64_t *sizes;
+    size_t n_files;
+    struct qn_snapshot *left; /* the models that stay */
+    struct qn_custody_result result;
+    char note[NOTE_MAX];
+    struct qn_error error;
+    qn_custody_done done;
+    void *ctx;
+};
+
+static void finish(struct leaving *l)
+{
+    l->result.model = l->name;
+    if (l->result.freed.kept && !l->note[0])
+        snprintf(l->note, sizeof l->note, "%s",
+                 qn_str_eq(l->keeper, QN_KEEPER_QUINCE)
+                     ? "some of its files stay: other models or programs use them"
+                     : "its files stay where they are: quince did not fetch them");
+    if (l->note[0])
+        l->result.note = l->note;
+    if (!l->error.code)
+        qn_info("custody", "model=%s deleted=1 freed_bytes=%lld files=%zu kept=%zu", l->name,
+                (long long)l->result.freed.size_bytes, l->result.freed.files, l->result.freed.kept);
+    l->done(l->ctx, &l->result, l->error.code ? &l->error : NULL);
+    qn_snapshot_unref(l->left);
+    qn_arena_free(l->arena);
+    free(l);
+}
+
+/* Worker. What no other model has. */
+static void free_files(void *ctx)
+{
+    struct leaving *l = ctx;
+    struct qn_used_files *used = qn_used_files_new(l->left);
+    size_t n = 0;
+    for (size_t i = 0; i < l->n_files; i++) {
+        if (qn_used_files_has(used, l->files[i]))
+            l->result.freed.kept++;
+        else
+            l->files[n++] = l->files[i];
+    }
+    qn_store_remove(l->sv->store, l->files, n, &l->result.freed, &l->error);
+    qn_used_files_free(used);
+}
+
+static void freed(void *ctx)
+{
+    finish(ctx);
+}
+
+/* The row is gone: what it alone had may go. */
+static void on_removed(void *ctx, const struct qn_error *e)
+{
+    struct leaving *l = ctx;
+    if (e || l->sv->closed) {
+        if (e)
+            l->error = *e;
+        finish(l);
+        return;
+    }
+    qn_inventory_changed(l->sv->inventory, l->name);
+    qn_survey_again(l->sv->survey);
+    l->left = qn_catalog_snapshot(l->sv->catalog);
+    bool ours = qn_str_eq(l->keeper, QN_KEEPER_QUINCE);
+    size_t n = 0; /* of those that are no client's and no remote model's */
+    for (size_t i = 0; i < l->n_files; i++) {
+        bool there = qn_file_exists(l->files[i]);
+        qn_blob_release(l->sv->blobs, l->left, l->files[i]); /* if a client sent it */
+        qn_remote_release(qn_inventory_config(l->sv->inventory)->data_dir, l->left, l->files[i]);
+        if (there && !qn_file_exists(l->files[i])) {
+            l->result.freed.files++;
+            l->result.freed.size_bytes += l->sizes[i];
+        } else {
+            l->result.freed.kept += !ours;
+            l->files[n++] = l->files[i];
+        }
+    }
+    l->n_files = n;
+    if (ours && n)
+        qn_loop_work(l->sv->loop, free_files, freed, l);
+    else
+        finish(l);
+}
+
+static void on_unloaded(void *ctx)
+{
+    struct leaving *l = ctx;
+    if (l->sv->closed) {
+        qn_fail(&l->error, QN_EBUSY, "the server is stopping");
+        finish(l);
+        return;
+    }
+    qn_catalog_remove(l->sv->catalog, l->name, on_removed, l);
+}
+
+/* Files of other programs stay, and the answer says so. */
+static void note_keeper(struct leaving *l)
+{
+    if (!l->n_files || qn_str_eq(l->keeper, QN_KEEPER_QUINCE) ||
+        qn_str_eq(l->keeper, QN_KEEPER_USER))
+        return;
+    snprintf(l->note, sizeof l->note,
+             "its files belong to %.40s and stay where they are; the model is off quince's list",
+             l->keeper);
+    qn_catalog_set_forgotten(l->sv->catalog, l->files[0], true, NULL, NULL);
+}
+
+static struct leaving *leaving_new(struct qn_services *sv, const char *name, qn_custody_done done,
+                                   void *ctx)
+{
+    struct leaving *l = qn_xcalloc(1, sizeof *l);
+    l->sv = sv;
+    l->arena = qn_arena_new(FILES_TEXT_MAX);
+    l->name = qn_arena_strdup(l->arena, name);
+    l->done = done;
+    l->ctx = ctx;
+    return l;
+}
+
+static qn_err fail_finishing(const char *name, struct qn_error *e)
+{
+    return qn_fail_param(e, QN_ECONFLICT, "model",
+                         "what was pulled for '%s' is just being put in its place: try again in "
+                         "a moment",
+                         name);
+}
+
+/* A model that is not here yet: its download is what goes. */
+static qn_err delete_download(struct qn_services *sv, const char *name, qn_custody_done done,
+                              void *ctx, struct qn_error *e)
+{
+    if (!qn_pulls_forget_model(sv->pulls, name))
+        return fail_finishing(name, e);
+    struct leaving *l = leaving_new(sv, name, done, ctx);
+    snprintf(l->note, sizeof l->note, "it was not here yet: its download is cancelled");
+    if (e)
+        *e = (struct qn_error){0};
+    qn_loop_post(sv->loop, freed, l);
+    return QN_OK;
+}
+
+qn_err qn_custody_delete(struct qn_services *sv, const char *name, qn_custody_done done, void *ctx,
+                         struct qn_error *e)
+{
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    qn_err err = qn_inventory_find_exactly(sv->inventory, name, &snap, &row, e);
+    if (err == QN_ENOTFOUND && qn_pulls_wants(sv->pulls, name))
+        return delete_download(sv, name, done, ctx, e);
+    if (err)
+        return err;
+    if (row->builtin) {
+        err = qn_fail_param(e, QN_EINVAL, "model", "'%s' ships with quince and stays", row->name);
+        qn_snapshot_unref(snap);
+        return err;
+    }
+    if (!qn_pulls_forget_model(sv->pulls, row->name)) {
+        err = fail_finishing(row->name, e);
+        qn_snapshot_unref(snap);
+        return err;
+    }
+    struct leaving *l = leaving_new(sv, row->name, done, ctx);
+    l->keeper = qn_arena_strdup(l->arena, row->keeper);
+    l->files = qn_arena_alloc(l->arena, (row->n_files + 1) * sizeof *l->files);
+    l->sizes = qn_arena_alloc(l->arena, (row->n_files + 1) * sizeof *l->sizes);
+    for (size_t i = 0; i < row->n_files; i++) {
+        l->sizes[i] = row->sizes[i] > 0 ? row->sizes[i] : 0;
+        l->files[l->n_files++] = qn_arena_strdup(l->arena, row->files[i]);
+    }
+    note_keeper(l);
+    /* Another model may compute for this one; and one that is not loaded is out already. */
+    if (qn_inventory_computes(snap, row) != row ||
+        qn_inventory_unload(sv->inventory, l->name, on_unloaded, l, NULL))
+        on_unloaded(l);
+    qn_snapshot_unref(snap);
+    return QN_OK;
+}
+
+/* ---- cleaning up ---- */
+
+struct cleaning {
+    struct qn_store *store;
+    struct qn_snapshot *models;
+    struct qn_used_files *used; /* of these */
+    bool dry;
+    char *const *wanted;
+    size_t n_wanted;
+    struct qn_buf report;
+    struct qn_jw w;
+    int64_t size_bytes;
+    struct qn_error error;
+    qn_custody_cleaned done;
+    void *ctx;
+};
+
+static int compare(const void *key, const void *path)
+{
+    return strcmp(key, *(char *const *)path);
+}
+
+static bool is_wanted(void *ctx, const char *partial)
+{
+    const struct cleaning *c = ctx;
+    return c->n_wanted && bsearch(partial, c->wanted, c->n_wanted, sizeof *c->wanted, compare);
+}
+
+static bool is_used(void *ctx, const char *folder)
+{
+    const struct cleaning *c = ctx;
+    return qn_used_files_below(c->used, folder);
+}
+
+static void on_waste(void *ctx, enum qn_store_waste what, const char *path, int64_t size_bytes)
+{
+    static const char *const kinds[] = {[QN_WASTE_PARTIAL] = "partial",
+                                        [QN_WASTE_BLOB] = "blob",
+                                        [QN_WASTE_FOLDER] = "folder",
+                                        [QN_WASTE_UNPACKED] = "unpacked"};
+    struct cleaning *c = ctx;
+    c->size_bytes += size_bytes;
+    qn_jw_obj(&c->w);
+    qn_jw_kstr(&c->w, "path", path);
+    qn_jw_ki64(&c->w, "size_bytes", size_bytes);
+    qn_jw_kstr(&c->w, "kind", kinds[what]);
+    qn_jw_obj_end(&c->w);
+}
+
+/* Worker. */
+static void clean(void *ctx)
+{
+    struct cleaning *c = ctx;
+    struct qn_store_cleaner cleaner = {.ctx = c,
+                                       .dry = c->dry,
+                                       .grace_s = QN_STORE_GRACE_S,
+                                       .wanted = is_wanted,
+                                       .used = is_used,
+                                       .found = on_waste};
+    c->used = qn_used_files_new(c->models);
+    qn_jw_obj(&c->w);
+    qn_jw_key(&c->w, "files");
+    qn_jw_arr(&c->w);
+    qn_store_clean(c->store, &cleaner, &c->error);
+    qn_jw_arr_end(&c->w);
+    qn_jw_ki64(&c->w, "freed_bytes", c->size_bytes);
+    qn_jw_kbool(&c->w, "dry_run", c->dry);
+    qn_jw_kstr(&c->w, "status", "success");
+    qn_jw_obj_end(&c->w);
+    qn_used_files_free(c->used);
+    if (!c->error.code && c->report.overflow)
+        qn_fail(&c->error, QN_ELIMIT, "there is more to clean up than fits in an answer");
+}
+
+static void cleaned(void *ctx)
+{
+    struct cleaning *c = ctx;
+    if (!c->error.code && !c->dry)
+        qn_info("custody", "cleaned=1 freed_bytes=%lld", (long long)c->size_bytes);
+    c->done(c->ctx, &c->report, c->error.code ? &c->error : NULL);
+    qn_buf_deinit(&c->report);
+    qn_snapshot_unref(c->models);
+    free(c);
+}
+
+void qn_custody_clean(struct qn_services *sv, bool dry, char *const *wanted, size_t n_wanted,
+                      qn_custody_cleaned done, void *ctx)
+{
+    struct cleaning *c = qn_xcalloc(1, sizeof *c);
+    c->store = sv->store;
+    c->models = qn_catalog_snapshot(sv->catalog);
+    c->dry = dry;
+    c->wanted = wanted;
+    c->n_wanted = n_wanted;
+    c->done = done;
+    c->ctx = ctx;
+    qn_buf_init(&c->report, REPORT_MAX);
+    c->w = qn_jw_to(&c->report);
+    qn_loop_work(sv->loop, clean, cleaned, c);
+}

@@ -1,0 +1,36 @@
+/* Which files a client may name: one rule for all that take paths. */
+#ifndef QN_LIBRARY_MAY_OPEN_H
+#define QN_LIBRARY_MAY_OPEN_H
+
+#include "base/json.h"
+#include "downloads/pull_order.h"
+#include "io/http_server.h"
+#include "models/intake.h"
+#include "services/services.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* True where this server may open the file for a client; else the client has been answered.
+ * - An admin of a server that nobody else can reach names any file, but one that the user who asks
+ *   could not read is answered with the same 404 as one that there is not.
+ * - Others, and any client of a server that other machines reach, name what lies in its folders of
+ *   models; anything else is 403 whether it is there or not.
+ * Loop thread. */
+bool qn_may_open(const struct qn_services *sv, struct qn_http *h, const char *path);
+
+/* True when the user may read the file by the permission bits of the file and of the folders that
+ * lead to it. Groups are not looked up: a file that is readable by a group alone is not readable.
+ */
+bool qn_readable_by(const char *path, uid_t uid);
+
+/* The same for the adapters that options of loading name; what is no list of paths is refused where
+ * options are read. */
+bool qn_may_open_options(const struct qn_services *sv, struct qn_http *h,
+                         const struct qn_jref *options);
+
+/* The same for all files of this machine that an order names, and its options. */
+bool qn_may_open_order(const struct qn_services *sv, struct qn_http *h,
+                       const struct qn_pull_order *order);
+
+#endif

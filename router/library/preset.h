@@ -1,0 +1,18 @@
+/* Models made from other models: a system message, parameters, a chat template and the beginning of
+ * a conversation that a request gets which does not bring its own. Applied to the jobs that any
+ * dialect has made. Pure. */
+#ifndef QN_LIBRARY_PRESET_H
+#define QN_LIBRARY_PRESET_H
+
+#include "dialects/dialect.h"
+
+enum { QN_PRESET_MAX = 8 * 1024 * 1024 };
+
+/* preset: the catalog's JSON object:
+ *   {"system": text, "jinja": chat template, "parameters": {as Ollama names them},
+ *    "messages": [as templates read them]}; further members are for those who show it.
+ * Changes rq's jobs and context where they say nothing themselves. QN_EINVAL: the preset is
+ * damaged. */
+qn_err qn_preset_apply(const char *preset, struct qn_request *rq, struct qn_error *e);
+
+#endif

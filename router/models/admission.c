@@ -1,0 +1,96 @@
+/* See admission.h. LocalLLM's facts are those of its HTTP API's page. */
+#include "models/admission.h"
+
+#include "access/client_id.h"
+#include "base/str.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    LOCALLLM_QUEUE = 8,
+    LOCALLLM_RETRY_S = 5,
+    RETRY_MAX_S = 60,
+    LIMIT_MAX_S = 365 * 24 * 3600,
+};
+
+static void set_number(struct qn_http *h, const char *name, int64_t v)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)v);
+    qn_http_set_header(h, name, text);
+}
+
+const char *qn_admission_name(struct qn_http *h, enum qn_profile profile, const char *id)
+{
+    static uint64_t count; /* of all listeners, so that a number names one request */
+    struct qn_arena *arena = qn_http_arena(h);
+    count++;
+    const char *own = qn_client_request_id(h);
+    const char *name = profile == QN_PROFILE_LOCALLLM
+                           ? qn_arena_fmt(arena, "%llu", (unsigned long long)count)
+                           : qn_arena_fmt(arena, "req_%s", id);
+    qn_http_set_header(h, "X-Request-Id", name);
+    if (own)
+        qn_http_set_header(h, "X-Client-Request-Id", own);
+    qn_http_set_header(h, "X-Client-Id", qn_client_id(h));
+    return name;
+}
+
+void qn_admission_tell(struct qn_http *h, const struct qn_queue_spot *spot)
+{
+    set_number(h, "X-Queue-Position", spot->position);
+    set_number(h, "X-Queue-Depth", spot->depth);
+    set_number(h, "X-Estimated-Wait-Ms", spot->wait_ms);
+}
+
+qn_err qn_admission_limit(struct qn_http *h, int64_t configured_ms, int64_t *out_ms,
+                          struct qn_error *e)
+{
+    const char *text = qn_http_header(h, "X-Request-Timeout");
+    *out_ms = configured_ms > 0 ? configured_ms : 0;
+    if (!text)
+        return QN_OK;
+    char *end;
+    double seconds = strtod(text, &end);
+    if (end == text || *end || !isfinite(seconds) || seconds <= 0 || seconds > LIMIT_MAX_S)
+        return qn_fail(e, QN_EINVAL,
+                       "the header X-Request-Timeout must be a number of seconds, not '%.40s'",
+                       text);
+    int64_t asked = (int64_t)ceil(seconds * 1000);
+    if (!*out_ms || asked < *out_ms)
+        *out_ms = asked;
+    return QN_OK;
+}
+
+int64_t qn_admission_queue(enum qn_profile profile)
+{
+    return profile == QN_PROFILE_LOCALLLM ? LOCALLLM_QUEUE : -1;
+}
+
+static int64_t seconds_until(const struct qn_queue_spot *spot)
+{
+    int64_t s = (spot->clear_ms + 999) / 1000;
+    return s < RETRY_MAX_S ? s : RETRY_MAX_S;
+}
+
+int64_t qn_admission_refuse(enum qn_profile profile, enum qn_family family,
+                            const struct qn_admission *a, struct qn_problem *p, struct qn_error *e)
+{
+    bool phone = profile == QN_PROFILE_LOCALLLM && family == QN_FAMILY_NUMBER;
+    if (!a) {
+        if (phone) {
+            p->status = 408;
+            p->type = "timeout";
+            qn_fail(e, QN_ETIMEOUT, "Inference timeout");
+        }
+        return 1;
+    }
+    if (phone || a->none_waits)
+        p->status = 429;
+    if (!phone)
+        return seconds_until(&a->spot);
+    p->type = "queue_full";
+    return LOCALLLM_RETRY_S;
+}

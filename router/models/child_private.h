@@ -1,0 +1,78 @@
+/* What child_process.c, the owner's side of a model's process, and child_life.c, the process
+ * itself, share. */
+#ifndef QN_MODELS_CHILD_PRIVATE_H
+#define QN_MODELS_CHILD_PRIVATE_H
+
+#include "contract/control.h"
+#include "models/child_link.h"
+#include "models/child_process.h"
+#include "models/spawn.h"
+
+enum { QN_CHILD_URL_MAX = 64 };
+
+/* What the owner has not been told yet. */
+enum { NEWS_STATE = 1, NEWS_PROGRESS = 2, NEWS_JOBS = 4 };
+
+struct qn_child {
+    struct qn_loop *loop;
+    struct qn_http_client *client;
+    char *type, *program, *name, *options;
+    char **files;
+    size_t n_files;
+    int threads;
+    int64_t context;
+    struct qn_child_events ev;
+    void *ctx;
+    struct qn_child_limits limits;
+
+    struct qn_instance in;
+    bool has_process;
+    struct qn_process proc;
+    char secret[QN_SECRET_HEX + 1];
+    char url[QN_CHILD_URL_MAX];
+    struct qn_watch *exit_watch, *log_watch;
+    struct qn_child_link link;
+    struct qn_timer *log_timer; /* the pipe rests */
+    struct qn_timer *ping_timer;
+    struct qn_timer *eof_timer;   /* the control socket is closed, the process still there */
+    struct qn_timer *leave_timer; /* grace, then the time after SIGTERM */
+    struct qn_timer *backoff_timer;
+    struct qn_timer *healthy_timer;
+    struct qn_timer *abandon_timer; /* LOADING for nobody */
+    struct qn_child_log log;
+
+    int64_t seq, pong_ms;                 /* last ping sent; when the last pong came */
+    int64_t pings_unanswered;             /* since that pong */
+    int64_t pings_unmoved;                /* since the last sign of loading */
+    int stalls;                           /* pongs in a row that tell of a job without a step */
+    int64_t began_ms, moved_ms, ended_ms; /* of the process: start, last sign of loading, end */
+    int64_t grace_ms;
+    double progress;
+    int64_t ready_context, ready_memory, ready_gpu, ready_slots, ready_threads;
+    char ready_upstream[QN_CONTROL_UPSTREAM_MAX + 1], ready_upstream_key[QN_SECRET_HEX + 1];
+    int64_t load_ms, last_use_ms;
+    struct qn_error error;
+    bool killed;                  /* by us, with SIGTERM or SIGKILL */
+    struct qn_evidence *evidence; /* NULL: none */
+
+    struct qn_child_job *jobs;
+    int n_jobs;
+
+    unsigned news;
+    struct qn_timer *news_timer;
+    bool *freed; /* set by qn_child_free while a callback of the owner runs */
+};
+
+/* child_process.c: the owner is told soon, not from within. */
+void qn_child_add_news(struct qn_child *c, unsigned news);
+
+/* child_life.c: looks up the table and carries the effects out. */
+void qn_child_step(struct qn_child *c, enum qn_inst_event ev);
+void qn_child_close_process(
+    struct qn_child *c);                     /* it is gone: its descriptors and timers go, too */
+void qn_child_bury_jobs(struct qn_child *c); /* and its jobs are told */
+void qn_child_forget_evidence(struct qn_child *c);
+int64_t qn_child_backoff_left_ms(const struct qn_child *c);
+void qn_child_timer_end(struct qn_timer **t); /* stops it and sets it to NULL */
+
+#endif

@@ -1,0 +1,433 @@
+/* Leases on models, see inventory.h. A place is a model that has, had or shall have a child; leases
+ * wait at it in the order of their tickets. After everything that changes (a lease comes or goes, a
+ * child changes its state) settle() is due once: it asks the residency policy what may load or must
+ * leave (inventory_plan.c), and grants what is ready (inventory_leases.c). */
+#include "models/inventory_private.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "contract/job.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void settle(void *ctx);
+
+void qn_inventory_settle_soon(struct qn_inventory *inv)
+{
+    if (!inv->settle_timer)
+        inv->settle_timer = qn_timer_start(inv->loop, 0, 0, settle, inv);
+}
+
+bool qn_place_has_process(enum qn_inst_state s)
+{
+    return s == QN_INST_LOADING || s == QN_INST_READY || s == QN_INST_DRAINING ||
+           s == QN_INST_BACKOFF;
+}
+
+enum qn_inst_state qn_place_state(const struct place *p)
+{
+    return p->child ? qn_child_status(p->child).state : QN_INST_STOPPED;
+}
+
+struct place *qn_place_find(const struct qn_inventory *inv, const char *name)
+{
+    struct place *p = inv->places;
+    while (p && !qn_str_eq(p->name, name))
+        p = p->next;
+    return p;
+}
+
+struct place *qn_place_get(struct qn_inventory *inv, const struct qn_model_row *row)
+{
+    struct place *p = qn_place_find(inv, row->name);
+    if (p)
+        return p;
+    p = qn_xcalloc(1, sizeof *p);
+    p->inv = inv;
+    p->name = qn_xstrdup(row->name);
+    p->type = qn_backend_type_find(row->type);
+    p->keep_ms = QN_UNSET;
+    p->next = inv->places;
+    inv->places = p;
+    return p;
+}
+
+static void on_state(void *ctx, struct qn_child *c)
+{
+    struct place *p = ctx;
+    enum qn_inst_state s = qn_child_status(c).state;
+    qn_info("inventory", "model=%s state=%s", p->name, qn_inst_state_name(s));
+    qn_place_count(p);
+    if (!qn_place_has_process(s)) {
+        p->unloading = false;
+        p->retry |= p->stale && s == QN_INST_FAILED; /* it was not what is wanted now */
+        p->stale = false;
+        p->leave = false;
+        p->keep_ms = QN_UNSET;
+    }
+    if (!p->waiting.n && s != QN_INST_LOADING && s != QN_INST_BACKOFF)
+        p->ordered = false;
+    if (s == QN_INST_STOPPED)
+        qn_place_load_gone(p);
+    if (s == QN_INST_READY) {
+        qn_place_load_ready(p);
+        p->gpu_bytes = qn_child_status(c).gpu_bytes;
+        p->measured_bytes = qn_child_status(c).memory_bytes;
+        p->tried_alone = false;
+    } else if (s == QN_INST_BACKOFF || s == QN_INST_FAILED) {
+        qn_place_try_alone(p);
+    }
+    qn_inventory_settle_soon(p->inv);
+}
+
+static void on_jobs(void *ctx, struct qn_child *c)
+{
+    struct place *p = ctx;
+    (void)c;
+    qn_inventory_settle_soon(p->inv);
+}
+
+static const struct qn_child_events child_events = {.state = on_state, .jobs = on_jobs};
+
+/* What one place needs now, by its child's state. */
+static void settle_place(struct place *p)
+{
+    struct qn_error e = {0};
+    switch (qn_place_state(p)) {
+    case QN_INST_STOPPED:
+        qn_place_plan(p, &child_events);
+        break;
+    case QN_INST_FAILED:
+        if (p->retry) { /* until it has been tried: others may have to leave first */
+            qn_place_plan(p, &child_events);
+            break;
+        }
+        e = *qn_child_status(p->child).error;
+        if (e.code == QN_OK)
+            qn_fail(&e, QN_ECHILD, "model '%s' could not be loaded", p->name);
+        qn_place_load_failed(p, p->trying, &e);
+        break;
+    case QN_INST_READY:
+        /* Before what runs well is taken away. */
+        if (qn_place_restarts(p) && qn_place_asked(p) && !qn_place_may_restart(p, &e))
+            qn_place_load_failed(p, qn_place_asked(p), &e);
+        else if (qn_place_restarts(p) && !p->held.n)
+            qn_child_stop(p->child, QN_CHILD_STOP_GRACE_MS);
+        else
+            qn_place_grant(p);
+        break;
+    default: /* on its way: its state event comes back here */
+        break;
+    }
+}
+
+static void tell_watchers(struct qn_inventory *inv)
+{
+    struct watcher **at = &inv->watchers;
+    while (*at) {
+        bool busy = false;
+        for (struct place *p = inv->places; p; p = p->next)
+            busy = busy || (p->unloading && (!(*at)->name || qn_str_eq((*at)->name, p->name)));
+        if (busy) {
+            at = &(*at)->next;
+            continue;
+        }
+        struct watcher *w = *at;
+        *at = w->next;
+        if (w->done)
+            w->done(w->ctx);
+        free(w->name);
+        free(w);
+        at = &inv->watchers; /* the callback may have changed the list */
+    }
+}
+
+static void place_free(struct place *p)
+{
+    qn_child_free(p->child);
+    free(p->name);
+    qn_place_load_forget(p);
+    free(p->options);
+    free(p->noted);
+    free(p->shown);
+    free(p);
+}
+
+/* Of models that have left the catalog, as soon as nobody waits for them or holds them: another may
+ * get the name. */
+static void drop_places(struct qn_inventory *inv)
+{
+    struct qn_snapshot *snap = qn_catalog_snapshot(inv->catalog);
+    for (struct place **at = &inv->places; *at;) {
+        struct place *p = *at;
+        if (p->waiting.n || p->held.n || qn_place_has_process(qn_place_state(p)) ||
+            qn_snapshot_find(snap, p->name)) {
+            at = &p->next;
+        } else {
+            *at = p->next;
+            place_free(p);
+        }
+    }
+    qn_snapshot_unref(snap);
+}
+
+static void settle(void *ctx)
+{
+    struct qn_inventory *inv = ctx;
+    qn_timer_stop(inv->settle_timer);
+    inv->settle_timer = NULL;
+    drop_places(inv);
+    struct place **order;
+    qn_inventory_note_options(inv);
+    for (struct place *p = inv->places; p; p = p->next) {
+        p->blocked = false;
+        p->awaited = 0;
+        if (!p->waiting.n)
+            p->alone = p->tried_alone = p->modest = false;
+        if (!p->waiting.n && p->trying && qn_place_state(p) == QN_INST_FAILED)
+            qn_place_load_failed(p, p->trying, qn_child_status(p->child).error);
+    }
+    size_t n = qn_places_by_ticket(inv, &order);
+    for (size_t i = 0; i < n; i++)
+        if (order[i]->waiting.n)
+            settle_place(order[i]);
+    free(order);
+    qn_inventory_share_threads(inv);
+    qn_inventory_watch_stays(inv);
+    tell_watchers(inv);
+}
+
+struct qn_model_count qn_inventory_count(const struct qn_inventory *inv, const char *name)
+{
+    const struct place *p = qn_place_find(inv, name);
+    return p ? p->count : (struct qn_model_count){0};
+}
+
+static void unload_place(struct place *p)
+{
+    bool there = qn_place_has_process(qn_place_state(p));
+    struct qn_error e = {0};
+    qn_place_load_forget(p);
+    if (qn_place_crashed(p) && !there)
+        qn_child_stop(p->child, 0); /* nothing runs: its history is forgotten */
+    if (!there && !p->waiting.n)
+        return;
+    p->unloading = there;
+    qn_fail(&e, QN_ECANCELLED, "model '%s' was unloaded while the request waited for it", p->name);
+    qn_place_refuse(p, &e);
+    if (there)
+        qn_child_stop(p->child, QN_CHILD_STOP_GRACE_MS);
+    p->unloading = qn_place_has_process(qn_place_state(p));
+}
+
+/* The place that computes for a model. */
+static qn_err find_place(struct qn_inventory *inv, const char *name, struct place **out,
+                         struct qn_error *e)
+{
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    qn_err err = qn_inventory_find(inv, name, &snap, &row, e);
+    if (err)
+        return err;
+    *out = qn_place_find(inv, qn_inventory_computes(snap, row)->name);
+    if (!*out || (!qn_place_has_process(qn_place_state(*out)) && !(*out)->waiting.n))
+        err = qn_fail_param(e, QN_ENOTFOUND, "model", "model '%s' is not loaded", row->name);
+    qn_snapshot_unref(snap);
+    return err;
+}
+
+qn_err qn_inventory_unload(struct qn_inventory *inv, const char *name, void (*done)(void *ctx),
+                           void *ctx, struct qn_error *e)
+{
+    struct watcher *w = NULL;
+    if (name) {
+        struct place *p = NULL;
+        qn_err err = find_place(inv, name, &p, e);
+        if (err && !(p && (qn_place_crashed(p) || p->kept)))
+            return err;
+        unload_place(p);
+        w = qn_xcalloc(1, sizeof *w);
+        w->name = qn_xstrdup(p->name);
+    } else {
+        for (struct place *p = inv->places; p; p = p->next)
+            unload_place(p);
+        w = qn_xcalloc(1, sizeof *w);
+    }
+    w->done = done;
+    w->ctx = ctx;
+    w->next = inv->watchers;
+    inv->watchers = w;
+    qn_inventory_settle_soon(inv);
+    return QN_OK;
+}
+
+qn_err qn_inventory_leave(struct qn_inventory *inv, const char *name, struct qn_error *e)
+{
+    struct place *p;
+    qn_err err = find_place(inv, name, &p, e);
+    if (err)
+        return err;
+    p->leave = true;
+    qn_inventory_settle_soon(inv);
+    return QN_OK;
+}
+
+void qn_inventory_changed(struct qn_inventory *inv, const char *name)
+{
+    struct place *p = qn_place_find(inv, name);
+    if (!p)
+        return;
+    qn_place_note_again(p);
+    qn_inventory_settle_soon(inv); /* who waits for it may wait in vain */
+    if (!qn_place_has_process(qn_place_state(p)))
+        return;
+    struct qn_snapshot *snap = qn_catalog_snapshot(inv->catalog);
+    const struct qn_model_row *row = qn_snapshot_find(snap, name);
+    if (!row) {
+        unload_place(p);
+    } else if (qn_inventory_computes(snap, row) != row || qn_place_has_other_files(p, row)) {
+        p->stale = true; /* for who comes before it has left */
+        p->leave = true;
+    }
+    qn_snapshot_unref(snap);
+}
+
+void qn_inventory_forget(struct qn_inventory *inv, void *ctx)
+{
+    for (struct watcher *w = inv->watchers; w; w = w->next)
+        if (w->ctx == ctx)
+            w->done = NULL;
+}
+
+/* The texts become our own; groups that cannot be read are none. */
+static void take_config(struct qn_inventory *inv, const struct qn_inventory_config *config,
+                        const struct qn_groups *groups)
+{
+    free(inv->backend_dir);
+    free(inv->load_options);
+    free(inv->data_dir);
+    qn_groups_free(&inv->groups);
+    inv->config = *config;
+    inv->groups = *groups;
+    inv->config.groups = NULL;
+    inv->config.backend_dir = inv->backend_dir = qn_xstrdup(config->backend_dir);
+    inv->load_options = qn_xstrdup(config->load_options ? config->load_options : "{}");
+    inv->config.load_options = inv->load_options;
+    inv->config.data_dir = inv->data_dir = qn_xstrdup(config->data_dir ? config->data_dir : "");
+}
+
+qn_err qn_inventory_new(struct qn_loop *l, struct qn_catalog *catalog,
+                        struct qn_http_client *client, const struct qn_inventory_config *config,
+                        struct qn_inventory **out, struct qn_error *e)
+{
+    struct qn_groups groups;
+    qn_err err = qn_groups_parse(config->groups ? config->groups : "", &groups, e);
+    if (err) {
+        qn_groups_free(&groups);
+        return err;
+    }
+    struct qn_inventory *inv = qn_xcalloc(1, sizeof *inv);
+    inv->loop = l;
+    inv->catalog = catalog;
+    inv->client = client;
+    take_config(inv, config, &groups);
+    *out = inv;
+    return QN_OK;
+}
+
+qn_err qn_inventory_reconfigure(struct qn_inventory *inv, const struct qn_inventory_config *config,
+                                struct qn_error *e)
+{
+    struct qn_groups groups;
+    qn_err err = qn_groups_parse(config->groups ? config->groups : "", &groups, e);
+    if (err) {
+        qn_groups_free(&groups);
+        return err;
+    }
+    struct qn_inventory_config now = *config;
+    now.registry = inv->config.registry;
+    now.metrics = inv->config.metrics;
+    now.packs = inv->config.packs;
+    take_config(inv, &now, &groups);
+    for (struct place *p = inv->places; p; p = p->next) {
+        p->group = NULL; /* of the old ones */
+        qn_place_note_again(p);
+    }
+    qn_inventory_options_changed(inv);
+    return QN_OK;
+}
+
+void qn_inventory_free(struct qn_inventory *inv)
+{
+    if (!inv)
+        return;
+    while (inv->places) {
+        struct place *p = inv->places;
+        inv->places = p->next;
+        place_free(p);
+    }
+    while (inv->watchers) {
+        struct watcher *w = inv->watchers;
+        inv->watchers = w->next;
+        free(w->name);
+        free(w);
+    }
+    qn_timer_stop(inv->settle_timer);
+    qn_timer_stop(inv->idle_timer);
+    qn_timer_stop(inv->pressure_timer);
+    qn_groups_free(&inv->groups);
+    free(inv->backend_dir);
+    free(inv->load_options);
+    free(inv->data_dir);
+    free(inv);
+}
+
+size_t qn_inventory_loaded(const struct qn_inventory *inv, struct qn_loaded *out, size_t max)
+{
+    static const struct qn_error no_error;
+    size_t n = 0;
+    for (const struct place *p = inv->places; p && n < max; p = p->next) {
+        bool queued = p->blocked && p->waiting.n;
+        if (!queued && !qn_place_has_process(qn_place_state(p)))
+            continue;
+        struct qn_child_status status =
+            p->child ? qn_child_status(p->child)
+                     : (struct qn_child_status){
+                           .url = "", .error = &no_error, .last_use_ms = p->used_ms};
+        out[n++] = (struct qn_loaded){
+            .name = p->name,
+            .type = p->type->type,
+            .kind = p->kind,
+            .state = queued ? "queued" : qn_inst_state_name(status.state),
+            .reason = queued ? p->reason : "",
+            .device = p->elsewhere ? "remote"
+                      : p->usage   ? p->usage->device
+                                   : "cpu",
+            .group = p->group ? p->group->name : NULL,
+            .pinned = p->house.pinned,
+            .options = p->shown ? p->shown : "{}",
+            .status = status,
+            .engine = p->engine,
+            .holders = p->held.n,
+            .waiting = p->waiting.n,
+            .stays_ms = qn_place_stays_ms(p),
+        };
+    }
+    return n;
+}
+
+const char *qn_inventory_last_used(const struct qn_inventory *inv)
+{
+    const struct place *best = NULL;
+    for (const struct place *p = inv->places; p; p = p->next)
+        if (qn_place_state(p) == QN_INST_READY && (!best || p->used_ms > best->used_ms))
+            best = p;
+    return best ? best->name : NULL;
+}
+
+const struct qn_inventory_config *qn_inventory_config(const struct qn_inventory *inv)
+{
+    return &inv->config;
+}

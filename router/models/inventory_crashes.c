@@ -1,0 +1,39 @@
+/* What the inventory tells of processes that ended when nobody had asked them to, see inventory.h.
+ */
+#include "models/inventory_private.h"
+
+#include "base/str.h"
+
+bool qn_place_crashed(const struct place *p)
+{
+    if (!p->child)
+        return false;
+    struct qn_child_status s = qn_child_status(p->child);
+    return s.evidence && (s.crashes > 0 || s.state == QN_INST_FAILED);
+}
+
+size_t qn_inventory_crashed(const struct qn_inventory *inv, struct qn_crashed *out, size_t max)
+{
+    size_t n = 0;
+    for (const struct place *p = inv->places; p && n < max; p = p->next)
+        if (qn_place_crashed(p))
+            out[n++] = (struct qn_crashed){
+                .name = p->name, .type = p->type->type, .status = qn_child_status(p->child)};
+    return n;
+}
+
+const struct qn_evidence *qn_inventory_evidence(struct qn_inventory *inv, const char *name,
+                                                const struct qn_error *why)
+{
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    const struct qn_evidence *found = NULL;
+    if (qn_inventory_find(inv, name, &snap, &row, NULL))
+        return NULL;
+    row = qn_inventory_computes(snap, row);
+    for (const struct place *p = inv->places; p && !found; p = p->next)
+        if (p->child && qn_str_eq(p->name, row->name))
+            found = qn_child_status(p->child).evidence;
+    qn_snapshot_unref(snap);
+    return qn_evidence_of(found, why) ? found : NULL;
+}

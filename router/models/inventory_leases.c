@@ -1,0 +1,372 @@
+/* Leases: who waits for a model, who holds it, and in which order they come to it. */
+#include "models/inventory_private.h"
+
+#include "base/clock.h"
+#include "base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void list_add(struct list *l, struct qn_lease *x)
+{
+    x->prev = l->last;
+    x->next = NULL;
+    if (l->last)
+        l->last->next = x;
+    else
+        l->first = x;
+    l->last = x;
+    l->n++;
+}
+
+static void list_remove(struct list *l, struct qn_lease *x)
+{
+    if (x->prev)
+        x->prev->next = x->next;
+    else
+        l->first = x->next;
+    if (x->next)
+        x->next->prev = x->prev;
+    else
+        l->last = x->prev;
+    l->n--;
+}
+
+struct qn_lease *qn_lease_of(struct qn_fair_item *x)
+{
+    return (struct qn_lease *)((char *)x - offsetof(struct qn_lease, item));
+}
+
+/* a: NULL for one that is no client's. */
+static void wait_for_turn(struct place *p, struct qn_lease *x, const struct qn_admission *a)
+{
+    qn_fair_add(&p->waiting, &x->item, ++p->inv->tickets, a ? a->proven : "", a ? a->client : "");
+    p->loads_waiting += x->slots == 0;
+    p->others_waiting += x->another;
+    p->with_load += x->load != NULL;
+    p->inv->n_waiting += !x->another;
+}
+
+static void stop_waiting(struct place *p, struct qn_lease *x, bool served)
+{
+    if (served)
+        qn_fair_serve(&p->waiting, &x->item);
+    else
+        qn_fair_leave(&p->waiting, &x->item);
+    p->loads_waiting -= x->slots == 0;
+    p->others_waiting -= x->another;
+    p->with_load -= x->load != NULL;
+    p->inv->n_waiting -= !x->another;
+    qn_place_load_unref(x->load);
+    x->load = NULL;
+}
+
+/* Takes them out of the queue. load: only those that wait for it, or for none; all: any. */
+static void collect(struct place *p, bool all, const struct qn_place_load *load, struct list *out)
+{
+    struct qn_fair_item *newer;
+    for (struct qn_fair_item *i = p->waiting.oldest; i; i = newer) {
+        struct qn_lease *x = qn_lease_of(i);
+        newer = i->newer;
+        if (!all && x->load != load)
+            continue;
+        stop_waiting(p, x, false);
+        list_add(out, x);
+        x->place = NULL;
+    }
+}
+
+/* The callbacks may take and release other leases, so they are out of the queue. */
+static void tell(struct list *gone, const struct qn_error *why)
+{
+    struct qn_lease *x;
+    while ((x = gone->first)) {
+        list_remove(gone, x);
+        if (x->fn)
+            x->fn(x->ctx, why);
+        free(x);
+    }
+}
+
+void qn_place_refuse(struct place *p, const struct qn_error *why)
+{
+    struct list gone = {0};
+    collect(p, true, NULL, &gone);
+    tell(&gone, why);
+}
+
+void qn_place_refuse_load(struct place *p, const struct qn_place_load *load,
+                          const struct qn_error *why)
+{
+    struct list gone = {0};
+    collect(p, false, load, &gone);
+    tell(&gone, why);
+}
+
+uint64_t qn_place_ticket(const struct place *p)
+{
+    return p->waiting.oldest->ticket;
+}
+
+bool qn_place_in_batch(const struct place *p, const struct place *newcomer)
+{
+    int64_t since = qn_lease_of(newcomer->waiting.oldest)->came_ms;
+    if (p->tenant_ms > since)
+        since = p->tenant_ms;
+    return !qn_place_restarts(p) && qn_place_state(p) == QN_INST_READY &&
+           qn_now_ms() - since < p->inv->config.batch_ms;
+}
+
+bool qn_place_serves_first(const struct place *p, const struct place *newcomer)
+{
+    return p->waiting.n > 0 &&
+           (qn_place_ticket(p) < qn_place_ticket(newcomer) || qn_place_in_batch(p, newcomer));
+}
+
+/* Who has this ticket or a later one is not let in at a ready model: somebody who came before waits
+ * for it to become idle, who could wait for ever otherwise. */
+static uint64_t first_barred(const struct place *at)
+{
+    return at->awaited ? at->awaited : UINT64_MAX;
+}
+
+/* A process that is granted for the first time. */
+static void note_tenant(struct place *p)
+{
+    struct qn_child_status s = qn_child_status(p->child);
+    if (s.pid == p->tenant)
+        return;
+    p->tenant = s.pid;
+    p->tenant_ms = qn_now_ms();
+    p->slots = s.slots;
+    qn_mean_add(&p->load_ms, (double)s.load_ms);
+}
+
+/* The next that may be granted; NULL: nobody. Who only loads needs no slot and waits for nobody's
+ * turn; answers of requests that hold the model end before it leaves, whoever waits for that. */
+static struct qn_lease *next_of(const struct place *p)
+{
+    uint64_t barred = qn_place_restarts(p) ? 0 : first_barred(p);
+    bool room = p->used_slots < qn_place_capacity(p);
+    struct qn_fair_item *x = room ? qn_fair_next(&p->waiting, barred) : NULL;
+    bool others = room && p->others_waiting, loads = !room && p->loads_waiting;
+    if (x || (!others && !loads))
+        return x ? qn_lease_of(x) : NULL;
+    for (x = p->waiting.oldest; x; x = x->newer)
+        if (others ? qn_lease_of(x)->another : qn_lease_of(x)->slots == 0 && x->ticket < barred)
+            return qn_lease_of(x);
+    return NULL;
+}
+
+void qn_place_grant(struct place *p)
+{
+    for (size_t left = p->waiting.n; left && p->waiting.n; left--) {
+        if (qn_place_state(p) != QN_INST_READY)
+            break;
+        note_tenant(p);
+        struct qn_lease *x = next_of(p);
+        if (!x)
+            break;
+        stop_waiting(p, x, true);
+        list_add(&p->held, x);
+        p->used_slots += x->slots;
+        x->granted = true;
+        x->granted_ms = p->used_ms = qn_now_ms();
+        qn_catalog_touch(p->inv->catalog, p->name, qn_wall_ms() / 1000);
+        x->fn(x->ctx, NULL);
+    }
+}
+
+static int by_ticket(const void *a, const void *b)
+{
+    uint64_t x = qn_place_ticket(*(struct place *const *)a),
+             y = qn_place_ticket(*(struct place *const *)b);
+    return x < y ? -1 : x > y;
+}
+
+/* All of them: one that is left out would be thought of again only when something else happens. */
+size_t qn_places_by_ticket(struct qn_inventory *inv, struct place ***out)
+{
+    size_t n = 0;
+    for (const struct place *p = inv->places; p; p = p->next)
+        n += p->waiting.n > 0;
+    *out = n ? qn_xcalloc(n, sizeof **out) : NULL;
+    n = 0;
+    for (struct place *p = inv->places; p; p = p->next)
+        if (p->waiting.n)
+            (*out)[n++] = p;
+    if (n > 1)
+        qsort(*out, n, sizeof **out, by_ticket);
+    return n;
+}
+
+/* True when a request that comes now must wait for others or for loading. */
+static bool would_wait(const struct place *p)
+{
+    int64_t before = (int64_t)(p->waiting.n - p->loads_waiting);
+    return qn_place_state(p) != QN_INST_READY || qn_place_restarts(p) ||
+           first_barred(p) != UINT64_MAX || p->used_slots + before >= qn_place_capacity(p);
+}
+
+/* One that need not wait is never too many. */
+static qn_err check_queues(struct place *p, struct qn_admission *a, struct qn_error *e)
+{
+    const struct qn_inventory_config *c = &p->inv->config;
+    if (!would_wait(p) || (a && a->again))
+        return QN_OK;
+    size_t waiting = p->waiting.n - p->loads_waiting - p->others_waiting;
+    int64_t slots = qn_place_capacity(p) > 0 ? qn_place_capacity(p) : 1;
+    int64_t begin = slots > p->used_slots ? slots - p->used_slots : 0; /* as soon as it is loaded */
+    int64_t limit = p->house.max_queue != QN_UNSET ? p->house.max_queue : c->max_queue;
+    if (limit < 0)
+        limit = a ? a->max_queue : -1;
+    bool all = (int64_t)p->inv->n_waiting >= c->queue_limit;
+    bool own = a && limit >= 0 && (int64_t)waiting - begin >= limit;
+    if (!all && !own)
+        return QN_OK;
+    if (a) {
+        a->full = true;
+        a->none_waits = own && limit == 0;
+        a->spot = qn_place_spot(p, waiting + 1, waiting);
+    }
+    if (!own)
+        return qn_fail(e, QN_EBUSY,
+                       "%lld requests are waiting for models already: try again in a moment",
+                       (long long)c->queue_limit);
+    if (limit == 0)
+        return qn_fail(e, QN_EBUSY,
+                       "model '%s' is busy with as many requests as it may work on at once: try "
+                       "again in a moment",
+                       p->name);
+    return qn_fail(e, QN_EBUSY,
+                   "%lld requests are waiting for model '%s' already: try again in a moment",
+                   (long long)limit, p->name);
+}
+
+qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
+                            const struct qn_load_options *options, qn_lease_fn fn, void *ctx,
+                            struct qn_lease **out, struct qn_error *e)
+{
+    return qn_inventory_admit(inv, name, options, NULL, fn, ctx, out, e);
+}
+
+qn_err qn_inventory_admit(struct qn_inventory *inv, const char *name,
+                          const struct qn_load_options *options, struct qn_admission *a,
+                          qn_lease_fn fn, void *ctx, struct qn_lease **out, struct qn_error *e)
+{
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    qn_err err = qn_inventory_find(inv, name, &snap, &row, e);
+    if (err)
+        return err;
+    row = qn_inventory_computes(snap, row);
+    err = qn_inventory_check_row(inv, row, e);
+    if (err) {
+        qn_snapshot_unref(snap);
+        return err;
+    }
+    struct place *p = qn_place_get(inv, row);
+    struct qn_place_load *load = NULL;
+    qn_place_note_options(p, row);
+    err = check_queues(p, a, e);
+    if (!err && options)
+        err = qn_place_ask(p, row, options, &load, e);
+    if (err) {
+        qn_snapshot_unref(snap);
+        return err;
+    }
+    p->size_bytes = row->size_bytes;
+    int64_t known = qn_row_number(row->details, "kv_token_bytes");
+    p->kv_token_bytes = known != QN_UNSET ? known : 0;
+    enum qn_inst_state s = qn_place_state(p);
+    p->stale |= qn_place_has_process(s) && qn_place_has_other_files(p, row);
+    qn_snapshot_unref(snap);
+
+    p->ordered |= !a;
+    p->modest = options && options->modest && (!p->waiting.n || p->modest);
+    struct qn_lease *x = qn_xcalloc(1, sizeof *x);
+    x->place = p;
+    x->slots = a ? a->slots : 0;
+    x->load = load;
+    x->fn = fn;
+    x->ctx = ctx;
+    x->came_ms = p->used_ms = qn_now_ms();
+    wait_for_turn(p, x, a);
+    if (a)
+        a->spot = qn_place_spot(p, p->waiting.n, qn_fair_ahead(&p->waiting, &x->item));
+    p->retry = s == QN_INST_FAILED;
+    if (s == QN_INST_LOADING || s == QN_INST_BACKOFF)
+        qn_child_load(p->child); /* it may have been given up: it is wanted again */
+    qn_inventory_settle_soon(inv);
+    *out = x;
+    return QN_OK;
+}
+
+void qn_lease_another(struct qn_lease *lease, const struct qn_admission *a, int64_t slots,
+                      qn_lease_fn fn, void *ctx, struct qn_lease **out)
+{
+    struct qn_lease *x = qn_xcalloc(1, sizeof *x);
+    x->place = lease->place;
+    x->another = true;
+    x->slots = slots;
+    x->fn = fn;
+    x->ctx = ctx;
+    x->came_ms = qn_now_ms();
+    wait_for_turn(x->place, x, a);
+    qn_inventory_settle_soon(x->place->inv);
+    *out = x;
+}
+
+void qn_lease_rest(struct qn_lease *lease)
+{
+    struct place *p = lease->place;
+    qn_mean_add(&p->answer_ms, (double)(qn_now_ms() - lease->granted_ms));
+    p->used_slots -= lease->slots;
+    lease->slots = 0;
+    qn_inventory_settle_soon(p->inv);
+}
+
+struct qn_child *qn_lease_child(const struct qn_lease *lease)
+{
+    return lease->place->child;
+}
+
+void qn_lease_count(struct qn_lease *lease, double tokens_s)
+{
+    lease->place->count.requests++;
+    lease->place->count.last_tokens_s = tokens_s;
+}
+
+void qn_lease_keep(struct qn_lease *lease, int64_t keep_alive_ms)
+{
+    lease->place->keep_ms = keep_alive_ms;
+    lease->place->leave = false;
+    qn_inventory_settle_soon(lease->place->inv);
+}
+
+void qn_lease_release(struct qn_lease *x)
+{
+    if (!x)
+        return;
+    struct place *p = x->place;
+    if (!p) { /* qn_place_refuse is telling others; it will come to this one and free it */
+        x->fn = NULL;
+        return;
+    }
+    if (x->granted) {
+        list_remove(&p->held, x);
+        p->used_slots -= x->slots;
+        p->used_ms = qn_now_ms();
+        qn_catalog_touch(p->inv->catalog, p->name, qn_wall_ms() / 1000);
+    } else {
+        stop_waiting(p, x, false);
+        if (!p->waiting.n && p->child && p->ordered)
+            qn_child_unwant(p->child);
+        else if (!p->waiting.n && p->child)
+            qn_child_abandon(p->child);
+        if (!p->waiting.n && !qn_place_has_process(qn_place_state(p)))
+            p->ordered = false;
+    }
+    qn_inventory_settle_soon(p->inv);
+    free(x);
+}

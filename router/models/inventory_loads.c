@@ -1,0 +1,212 @@
+/* Loads: what requests ask a model to be started with, beyond what is saved for it and set.
+ *
+ * A load belongs to the leases that wait for it. The newest load of the waiting leases is the one
+ * that the model is started with next; when the last of its leases leaves, the load is gone with
+ * it. While a process starts with a load, the place holds it as `trying`. When that process is
+ * ready, the load becomes `kept`, and the model is started with it until it is unloaded on request
+ * or loaded otherwise; when the process fails, the leases of this load are refused, nobody else is,
+ * and the place is what it was before. See inventory_private.h. */
+#include "models/inventory_private.h"
+
+#include "base/str.h"
+#include "models/load_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct qn_place_load *load_new(struct qn_inventory *inv, int64_t context,
+                                      const char *options)
+{
+    struct qn_place_load *x = qn_xcalloc(1, sizeof *x);
+    x->refs = 1;
+    x->serial = ++inv->loads;
+    x->context = context;
+    x->options = options ? qn_xstrdup(options) : NULL;
+    return x;
+}
+
+struct qn_place_load *qn_place_load_ref(struct qn_place_load *x)
+{
+    if (x)
+        x->refs++;
+    return x;
+}
+
+void qn_place_load_unref(struct qn_place_load *x)
+{
+    if (!x || --x->refs)
+        return;
+    free(x->options);
+    free(x);
+}
+
+static void set(struct qn_place_load **at, struct qn_place_load *x)
+{
+    struct qn_place_load *old = *at;
+    *at = x;
+    qn_place_load_unref(old);
+}
+
+/* What a load asked for holds from now on. One that asked for nothing leaves nothing to be kept, so
+ * that an unload of a model that is neither loaded nor has anything kept is told as such. */
+static void keep(struct place *p, struct qn_place_load *x)
+{
+    bool asks = x->context != QN_UNSET || x->options;
+    set(&p->kept, asks ? qn_place_load_ref(x) : NULL);
+}
+
+struct qn_place_load *qn_place_asked(const struct place *p)
+{
+    struct qn_place_load *newest = NULL;
+    for (struct qn_fair_item *i = p->with_load ? p->waiting.oldest : NULL; i; i = i->newer) {
+        struct qn_place_load *x = qn_lease_of(i)->load;
+        if (x && (!newest || x->serial > newest->serial))
+            newest = x;
+    }
+    return newest;
+}
+
+struct qn_place_load *qn_place_next_load(const struct place *p)
+{
+    struct qn_place_load *asked = qn_place_asked(p);
+    if (asked && (!p->trying || asked->serial > p->trying->serial))
+        return asked;
+    return p->trying ? p->trying : p->kept;
+}
+
+bool qn_place_restarts(const struct place *p)
+{
+    const struct qn_place_load *asked = qn_place_asked(p);
+    return p->stale || (asked && asked->serial > p->started);
+}
+
+/* ---- asking ---- */
+
+/* True when a lease that wants at least so much context is served by what is being loaded, or by
+ * what other leases wait for: their context never shrinks. */
+static bool will_do(const struct place *p, const struct qn_place_load *next, int64_t context)
+{
+    bool coming = next && next != p->kept;
+    return coming && next->context != QN_UNSET && next->context >= context;
+}
+
+static bool runs_already(const struct place *p, struct qn_place_want *w, bool at_least)
+{
+    if (qn_place_restarts(p))
+        return false;
+    int64_t has = qn_place_state(p) == QN_INST_READY ? qn_child_status(p->child).context : QN_UNSET;
+    if (at_least && has >= w->context)
+        return true;
+    return qn_place_has_options(p, w) && (p->context == w->context || has == w->context);
+}
+
+/* An option at fault that the request does not name itself is not its mistake: it is the state of
+ * the model. */
+static qn_err whose_fault(const char *named, struct qn_error *e)
+{
+    bool option = *e->param && !qn_str_eq(e->param, "model");
+    if (option && e->code != QN_ENOMEM && !qn_load_options_name(named, e->param))
+        e->code = QN_ECONFLICT;
+    return e->code;
+}
+
+qn_err qn_place_ask(struct place *p, const struct qn_model_row *row,
+                    const struct qn_load_options *o, struct qn_place_load **out, struct qn_error *e)
+{
+    struct qn_place_load *next = qn_place_next_load(p);
+    bool there = qn_place_has_process(qn_place_state(p));
+    bool named = o->options && strcmp(o->options, "{}") != 0;
+    /* A load that does not say takes a running model as it is, and starts another afresh. A request
+     * that only needs room says nothing about the rest. */
+    const struct qn_place_load *base = there || o->at_least ? next : NULL;
+    struct qn_place_want w;
+    struct qn_error why = {0};
+    struct qn_place_load *x =
+        load_new(p->inv, o->context == QN_UNSET && base ? base->context : o->context,
+                 named  ? o->options
+                 : base ? base->options
+                        : NULL);
+    qn_err err = qn_place_want(p, row, x, &w, &why);
+    *out = NULL;
+    if (!err && o->at_least && will_do(p, next, w.context)) {
+        *out = qn_place_load_ref(next);
+    } else if (!err && there && runs_already(p, &w, o->at_least)) {
+        if (p->trying)
+            *out = qn_place_load_ref(p->trying);
+        else if (!o->at_least)
+            keep(p, x);
+    } else if (!err) {
+        err = qn_place_want_files(&w, &why);
+        if (!err)
+            *out = qn_place_load_ref(x);
+    }
+    if (err) {
+        err = whose_fault(o->options, &why);
+        if (e)
+            *e = why;
+    }
+    qn_place_want_deinit(&w);
+    qn_place_load_unref(x);
+    return err;
+}
+
+/* ---- the end of a load ---- */
+
+void qn_place_load_begins(struct place *p)
+{
+    set(&p->trying, qn_place_load_ref(qn_place_asked(p)));
+    p->started = p->inv->loads;
+}
+
+void qn_place_load_ready(struct place *p)
+{
+    if (p->trying) {
+        keep(p, p->trying);
+        set(&p->trying, NULL);
+    }
+    for (struct qn_fair_item *i = p->waiting.oldest; i && p->with_load; i = i->newer) {
+        struct qn_place_load *x = qn_lease_of(i)->load;
+        if (!x || x->serial > p->started)
+            continue;
+        set(&qn_lease_of(i)->load, NULL);
+        p->with_load--;
+    }
+}
+
+void qn_place_load_gone(struct place *p)
+{
+    set(&p->trying, NULL);
+}
+
+void qn_place_load_forget(struct place *p)
+{
+    set(&p->trying, NULL);
+    set(&p->kept, NULL);
+}
+
+/* The same load may succeed later, when there is memory or another model has left. */
+static bool may_pass(const struct qn_error *why)
+{
+    return why->code == QN_ENOMEM || why->code == QN_EBUSY || why->code == QN_ECONFLICT ||
+           why->code == QN_ECANCELLED;
+}
+
+void qn_place_load_failed(struct place *p, struct qn_place_load *load, const struct qn_error *why)
+{
+    struct qn_place_load *failed = qn_place_load_ref(load);
+    bool named = *why->param && !qn_str_eq(why->param, "model");
+    set(&p->trying, NULL);
+    if (!failed && p->kept && !may_pass(why))
+        set(&p->kept, NULL);
+    qn_place_refuse_load(p, failed, why);
+    /* What is wrong with one load says nothing about the model. */
+    if ((failed || named) && qn_place_state(p) == QN_INST_FAILED) {
+        qn_place_count(p);
+        qn_child_stop(p->child, 0);
+    }
+    qn_place_load_unref(failed);
+    if (p->waiting.n) {
+        p->retry = true;
+        qn_inventory_settle_soon(p->inv);
+    }
+}

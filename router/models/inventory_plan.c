@@ -1,0 +1,346 @@
+/* Who may load now, who leaves for it, and in which words somebody is told to wait: collects the
+ * facts for residency.c and carries its plan out. See inventory_private.h. */
+#include "models/inventory_private.h"
+
+#include "base/log.h"
+#include "base/str.h"
+#include "contract/job.h"
+#include "telemetry/metrics.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct qn_resident facts_of(const struct place *p)
+{
+    return (struct qn_resident){
+        .kind = p->kind,
+        .group = p->group,
+        .usage = p->usage,
+        .pinned = p->house.pinned,
+        .elsewhere = p->elsewhere,
+        .last_use_ms = p->used_ms,
+    };
+}
+
+size_t qn_places_resident(struct qn_inventory *inv, const struct place *without,
+                          struct qn_resident *live, struct place **places)
+{
+    size_t n = 0;
+    for (struct place *p = inv->places; p && n < QN_RESIDENTS_MAX; p = p->next) {
+        enum qn_inst_state s = qn_place_state(p);
+        if (p == without || !qn_place_has_process(s))
+            continue;
+        struct qn_child_status status = qn_child_status(p->child);
+        live[n] = facts_of(p);
+        live[n].busy =
+            p->held.n > 0 || status.jobs > 0 || (without && qn_place_serves_first(p, without));
+        live[n].leaving = s == QN_INST_DRAINING;
+        live[n].memory_bytes =
+            status.memory_bytes > 0 ? status.memory_bytes : qn_place_estimate(p, p->context);
+        live[n].gpu_bytes = status.gpu_bytes;
+        places[n++] = p;
+    }
+    return n;
+}
+
+/* What models may use together: the limit, and no more than they have now and the machine has left.
+ * own: what the newcomer's process has, which leaves for it. Places without a settled process have
+ * nothing yet that could be counted. */
+static int64_t memory_budget(const struct qn_inventory *inv, const struct qn_resident *live,
+                             struct place *const *places, size_t n, int64_t own)
+{
+    int64_t limit = inv->config.memory_bytes;
+    int64_t room = inv->config.free_memory ? inv->config.free_memory() : -1;
+    if (limit <= 0 || room < 0 || inv->config.limit_is_wish)
+        return limit;
+    room += own;
+    for (size_t i = 0; i < n; i++) {
+        enum qn_inst_state s = qn_place_state(places[i]);
+        if (s == QN_INST_READY || s == QN_INST_DRAINING)
+            room += live[i].memory_bytes;
+    }
+    return room < 1 ? 1 : room < limit ? room : limit;
+}
+
+/* ---- in words ---- */
+
+/* What is in the way, behind "waits because" or "cannot be loaded:". other: NULL, no single one. */
+static void say_cause(const struct place *p, enum qn_plan_cause cause, const struct place *other,
+                      char out[static QN_QUEUED_REASON_MAX])
+{
+    const char *who = other ? other->name : "another model";
+    int64_t limit = p->inv->config.max_loaded.of[p->kind];
+    switch (cause) {
+    case QN_CAUSE_PLACES:
+        snprintf(out, QN_QUEUED_REASON_MAX, "max-loaded-models allows %lld %s model%s at once",
+                 (long long)limit, qn_kind_name(p->kind), limit == 1 ? "" : "s");
+        break;
+    case QN_CAUSE_MEMORY:
+        snprintf(out, QN_QUEUED_REASON_MAX, "it does not fit into memory beside %s", who);
+        break;
+    case QN_CAUSE_GPU_MEMORY:
+        snprintf(out, QN_QUEUED_REASON_MAX,
+                 "it does not fit into the graphics processors' memory beside %s", who);
+        break;
+    case QN_CAUSE_GROUP:
+        snprintf(out, QN_QUEUED_REASON_MAX, "its group does not let it be loaded beside %s", who);
+        break;
+    case QN_CAUSE_DEVICE:
+        snprintf(out, QN_QUEUED_REASON_MAX, "%s uses the same device, which only one can", who);
+        break;
+    case QN_CAUSE_RETRY:
+        snprintf(out, QN_QUEUED_REASON_MAX,
+                 "loading failed, and is tried once more when no other model is in memory");
+        break;
+    default:
+        snprintf(out, QN_QUEUED_REASON_MAX, "%d model processes are the most that there can be",
+                 QN_RESIDENTS_MAX);
+    }
+}
+
+static void note_reason(struct place *p, const struct qn_plan *todo, struct place *const *places,
+                        size_t n)
+{
+    const struct place *other = todo->blocker < n ? places[todo->blocker] : NULL;
+    char cause[QN_QUEUED_REASON_MAX];
+    say_cause(p, todo->cause, other, cause);
+    int used = snprintf(p->reason, sizeof p->reason, "%s", cause);
+    if (todo->verdict == QN_PLAN_WAIT && other && used >= 0 && (size_t)used < sizeof p->reason)
+        snprintf(p->reason + used, sizeof p->reason - (size_t)used, ", and %s is busy",
+                 other->name);
+}
+
+static void say_memory(const struct place *p, int64_t needs, int64_t may, struct qn_error *e)
+{
+    qn_fail_param(e, QN_ENOMEM, "model",
+                  "model '%s' cannot be loaded: it needs about %lld MiB of memory, and models may "
+                  "use %lld MiB now. Use a smaller model, a smaller quantisation or a smaller "
+                  "context, end other programs, or raise the setting memory-limit",
+                  p->name, (long long)(needs >> 20), (long long)(may >> 20));
+}
+
+/* The params tell answers which of Lemonade's two conflicts it is. */
+static void say_refusal(const struct place *p, const struct qn_plan *todo,
+                        struct place *const *places, size_t n, struct qn_error *e)
+{
+    const struct place *other = todo->blocker < n ? places[todo->blocker] : NULL;
+    char cause[QN_QUEUED_REASON_MAX];
+    say_cause(p, todo->cause, other, cause);
+    if (p->modest)
+        qn_fail_param(e, QN_EBUSY, "model", "model '%s' is not loaded in another's place: %s",
+                      p->name, cause);
+    else if (!todo->kept)
+        qn_fail_param(e, QN_ENOMEM, "model", "model '%s' cannot be loaded: %s", p->name, cause);
+    else if (todo->cause == QN_CAUSE_GROUP || todo->cause == QN_CAUSE_DEVICE)
+        qn_fail_param(e, QN_ECONFLICT, "groups",
+                      "model '%s' cannot be loaded: %s, which stays loaded (it is pinned, or its "
+                      "group persists). Unload it or unpin it first",
+                      p->name, cause);
+    else
+        qn_fail_param(e, QN_ECONFLICT, "pinned",
+                      "model '%s' cannot be loaded: %s, and what is loaded is pinned. Unload a "
+                      "model or unpin it first: `quince unpin MODEL`",
+                      p->name, cause);
+}
+
+/* ---- loading ---- */
+
+static void evict(struct place *p, const struct qn_plan *todo, struct place *const *places)
+{
+    for (size_t i = 0; i < todo->n_evict; i++) {
+        qn_info("inventory", "model=%s evicted_for=%s", places[todo->evict[i]]->name, p->name);
+        qn_metric_add_of(p->inv->config.metrics, places[todo->evict[i]]->name, QN_M_EVICTIONS, 1);
+        qn_child_stop(places[todo->evict[i]]->child, QN_CHILD_STOP_GRACE_MS);
+    }
+}
+
+static void hold_back(struct place *p, const struct qn_plan *todo, struct place *const *places,
+                      size_t n)
+{
+    uint64_t ticket = qn_place_ticket(p);
+    p->blocked = true;
+    note_reason(p, todo, places, n);
+    for (size_t i = 0; i < n; i++)
+        if (todo->awaited[i] && !qn_place_in_batch(places[i], p) &&
+            (!places[i]->awaited || places[i]->awaited > ticket))
+            places[i]->awaited = ticket;
+}
+
+/* What a process has taken that is still loading is counted nowhere, so that less than there is
+ * seems to be left: who does not fit into that may fit when it has settled. n: there is no such. */
+static size_t hides_memory(const struct place *p, const struct qn_plan *todo, int64_t needs,
+                           struct place *const *places, size_t n)
+{
+    const struct qn_inventory_config *c = &p->inv->config;
+    bool measured = c->free_memory && !c->limit_is_wish && needs <= c->memory_bytes;
+    size_t i = todo->cause == QN_CAUSE_MEMORY && measured && !p->modest ? 0 : n;
+    while (i < n && qn_place_state(places[i]) != QN_INST_LOADING)
+        i++;
+    return i;
+}
+
+/* What it needed when it ran last, if it is the same that shall run. */
+static int64_t needed_memory(struct place *p, const struct qn_model_row *row)
+{
+    struct qn_place_want w;
+    bool known = qn_place_want(p, row, qn_place_next_load(p), &w, NULL) == QN_OK;
+    bool same = known && p->measured_bytes > 0 && qn_place_runs_with(p, &w) &&
+                !qn_place_has_other_files(p, row);
+    int64_t bytes = same ? p->measured_bytes : qn_place_estimate(p, w.context);
+    qn_place_want_deinit(&w);
+    return bytes;
+}
+
+/* What its process has now. */
+static int64_t own_memory(const struct place *p)
+{
+    if (qn_place_state(p) != QN_INST_READY)
+        return 0;
+    int64_t bytes = qn_child_status(p->child).memory_bytes;
+    return bytes > 0 ? bytes : qn_place_estimate(p, p->context);
+}
+
+/* What is to be done for a place, and of what that follows. */
+struct thought {
+    struct place *places[QN_RESIDENTS_MAX];
+    size_t n;
+    int64_t needs, may; /* bytes of memory */
+    struct qn_plan todo;
+};
+
+static qn_err think(struct place *p, struct thought *t, struct qn_error *e)
+{
+    struct qn_inventory *inv = p->inv;
+    struct qn_resident live[QN_RESIDENTS_MAX];
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    qn_err err = qn_inventory_find(inv, p->name, &snap, &row, e);
+    if (err)
+        return err;
+    qn_place_note_options(p, row);
+    t->needs = needed_memory(p, row);
+    qn_snapshot_unref(snap);
+    t->n = qn_places_resident(inv, p, live, t->places);
+    t->may = memory_budget(inv, live, t->places, t->n, own_memory(p));
+    t->todo = (struct qn_plan){0};
+    struct qn_resident want = facts_of(p);
+    want.memory_bytes = t->needs;
+    want.gpu_bytes = p->gpu_bytes;
+    want.alone = p->alone;
+    want.modest = p->modest;
+    struct qn_budget budget = {
+        .max_loaded = inv->config.max_loaded,
+        .memory_bytes = t->may,
+        .gpu_bytes = inv->config.gpu_bytes,
+        .threads = inv->config.threads,
+    };
+    qn_residency_plan(live, t->n, &want, &budget, &t->todo);
+    return QN_OK;
+}
+
+size_t qn_place_awaits(struct place *p, struct place **places, bool *awaited)
+{
+    struct thought t;
+    if (think(p, &t, NULL) || (t.todo.verdict != QN_PLAN_WAIT && t.todo.verdict != QN_PLAN_EVICT))
+        return 0;
+    memcpy(places, t.places, t.n * sizeof *places);
+    memcpy(awaited, t.todo.awaited, t.n * sizeof *awaited);
+    return t.n;
+}
+
+/* False: it is refused, for this reason. */
+static bool may_load(const struct place *p, const struct thought *t, struct qn_error *why)
+{
+    if (t->todo.verdict != QN_PLAN_REFUSE ||
+        hides_memory(p, &t->todo, t->needs, t->places, t->n) < t->n)
+        return true;
+    if (t->todo.cause == QN_CAUSE_MEMORY && t->needs > t->may)
+        say_memory(p, t->needs, t->may, why);
+    else
+        say_refusal(p, &t->todo, t->places, t->n, why);
+    return false;
+}
+
+bool qn_place_may_restart(struct place *p, struct qn_error *why)
+{
+    struct thought t;
+    return think(p, &t, why) == QN_OK && may_load(p, &t, why);
+}
+
+void qn_place_plan(struct place *p, const struct qn_child_events *events)
+{
+    struct thought t;
+    struct qn_error e = {0};
+    if (think(p, &t, &e)) { /* it has left the catalog meanwhile */
+        qn_place_refuse(p, &e);
+        return;
+    }
+    if (!may_load(p, &t, &e)) {
+        qn_place_load_failed(p, qn_place_asked(p), &e);
+        return;
+    }
+    switch (t.todo.verdict) {
+    case QN_PLAN_LOAD:
+        p->alone = false;
+        if (qn_place_start(p, t.todo.threads, events, &e))
+            qn_place_load_failed(p, qn_place_asked(p), &e);
+        break;
+    case QN_PLAN_EVICT:
+        evict(p, &t.todo, t.places);
+        hold_back(p, &t.todo, t.places, t.n);
+        break;
+    case QN_PLAN_WAIT:
+        hold_back(p, &t.todo, t.places, t.n);
+        break;
+    case QN_PLAN_REFUSE: /* but a process that is loading may be counted wrongly */
+        t.todo.blocker = hides_memory(p, &t.todo, t.needs, t.places, t.n);
+        hold_back(p, &t.todo, t.places, t.n);
+        break;
+    }
+}
+
+/* Rejected options and damaged files would fail with all the memory in the world. */
+static bool memory_may_be_why(const struct qn_error *e)
+{
+    return e->code == QN_ENOMEM || e->code == QN_ECHILD;
+}
+
+bool qn_place_try_alone(struct place *p)
+{
+    struct qn_resident live[QN_RESIDENTS_MAX];
+    struct place *places[QN_RESIDENTS_MAX];
+    struct qn_child_status s = qn_child_status(p->child);
+    /* A load that its process refused for want of memory is FAILED without having been repeated. */
+    bool loading_failed = s.failed_loads > 0 || s.state == QN_INST_FAILED;
+    if (p->tried_alone || p->modest || p->elsewhere || !p->waiting.n || !loading_failed ||
+        !memory_may_be_why(s.error))
+        return false;
+    size_t n = qn_places_resident(p->inv, p, live, places), others = 0;
+    for (size_t i = 0; i < n; i++)
+        others += !live[i].pinned && !live[i].elsewhere && !live[i].leaving;
+    if (!others)
+        return false;
+    qn_warn("inventory", "model=%s load_failed=1 retry_alone=1 others=%zu message=\"%s\"", p->name,
+            others, s.error->message);
+    p->alone = p->tried_alone = true;
+    qn_child_stop(p->child, 0); /* its own restarts must not come before */
+    return true;
+}
+
+/* ---- threads ---- */
+
+void qn_inventory_share_threads(struct qn_inventory *inv)
+{
+    struct qn_resident live[QN_RESIDENTS_MAX];
+    struct place *places[QN_RESIDENTS_MAX];
+    int threads[QN_RESIDENTS_MAX];
+    size_t n = qn_places_resident(inv, NULL, live, places);
+    if (!n)
+        return;
+    qn_residency_threads(live, n, inv->config.threads, threads);
+    for (size_t i = 0; i < n; i++)
+        if (qn_place_state(places[i]) == QN_INST_READY && places[i]->threads != threads[i]) {
+            places[i]->threads = threads[i];
+            qn_child_set_threads(places[i]->child, threads[i]);
+        }
+}

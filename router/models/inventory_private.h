@@ -1,0 +1,277 @@
+/* What inventory.c and its neighbours inventory_*.c share. */
+#ifndef QN_MODELS_INVENTORY_PRIVATE_H
+#define QN_MODELS_INVENTORY_PRIVATE_H
+
+#include "base/sha256.h"
+#include "models/fair_queue.h"
+#include "models/inventory.h"
+#include "models/queue_spot.h"
+#include "models/residency.h"
+#include "registry/packs.h"
+
+struct place;
+
+/* What a load asks for; see inventory_loads.c. It never changes. */
+struct qn_place_load {
+    int refs;
+    uint64_t serial; /* newer ones have greater ones; >= 1 */
+    int64_t context; /* QN_UNSET: as saved, or set */
+    char *options;   /* a JSON object; NULL: none */
+};
+
+struct qn_lease {
+    struct qn_fair_item item; /* in place->waiting */
+    struct place *place;
+    struct qn_lease *prev, *next; /* in place->held */
+    int64_t slots;                /* answers that it takes at once; 0: none, it only loads */
+    int64_t came_ms, granted_ms;
+    bool granted;
+    bool another;               /* of a request that holds the model already */
+    struct qn_place_load *load; /* that it waits for; NULL: whatever the model is loaded with */
+    qn_lease_fn fn;
+    void *ctx;
+};
+
+struct list {
+    struct qn_lease *first, *last;
+    size_t n;
+};
+
+/* What pictures are like where a request does not say: of a load, saved, or image_defaults. Unset
+ * as in struct qn_image. */
+struct qn_place_picture {
+    int64_t steps, width, height;
+    double cfg_scale;
+};
+
+/* What its options tell the house. */
+struct qn_place_options {
+    bool pinned;
+    int auto_evict;                    /* 1, 0; -1: as configured */
+    int64_t evict_idle_ms;             /* where auto_evict holds: how long it stays without use */
+    int64_t max_concurrent, max_queue; /* QN_UNSET: as configured */
+    struct qn_place_picture picture;
+    double weight; /* how much it is worth beyond the time that loading takes */
+};
+
+/* How its process was when it was last counted. */
+struct place_ends {
+    enum qn_inst_state state;
+    int crashes, failed_loads; /* in a row */
+};
+
+struct place {
+    struct place *next;
+    struct qn_inventory *inv;
+    char *name;
+    const struct qn_backend_type *type;
+    struct qn_child *child; /* NULL until first needed */
+    struct qn_fair_queue waiting;
+    struct list held;
+    size_t others_waiting; /* of the waiting: `another` of a request that has a lease */
+    size_t loads_waiting;  /* of the waiting: those that take no slot */
+    size_t with_load;      /* of the waiting: those that have a load */
+    int64_t used_slots;    /* by the held */
+    int64_t slots;         /* of its last process; 0: it has had none yet */
+    pid_t tenant;          /* the process that was granted last */
+    int64_t tenant_ms;     /* since when */
+    struct qn_mean answer_ms, load_ms;
+    struct qn_place_load *kept;   /* of the last load that succeeded; NULL: it asked for nothing */
+    struct qn_place_load *trying; /* of the process that is being started; NULL: `kept` */
+    uint64_t started;             /* the serial of the newest load of all when that began */
+    char *noted;                  /* the saved options that were read last; NULL: read them again */
+    uint64_t noted_load;          /* with this load; 0: with none */
+    struct qn_place_options house;
+    enum qn_kind kind;
+    const struct qn_group *group;      /* NULL: of none */
+    const struct qn_device_use *usage; /* NULL: its device is shared by any number */
+    bool elsewhere;                    /* another machine computes for it */
+    int64_t size_bytes;
+    int64_t gpu_bytes;      /* as the child said when it ran last; 0: not known */
+    int64_t measured_bytes; /* memory, as that child said; 0: not known */
+    int64_t kv_token_bytes; /* 0: not known */
+    int64_t context;        /* the running child was started with */
+    char *options;          /* and these; NULL: none was started */
+    char *shown;            /* of them, what a report may show, as clients write it */
+    char cache_type[16];    /* that is wanted; "": the child's own */
+    char engine[2 * QN_PACK_WORD_MAX + 2]; /* "RECIPE:BACKEND" of packs.h whose program the child
+                                              runs, set when it is started; "": quince's own */
+    char digest[QN_SHA256_HEX + 1]; /* of the file the child was started with; "": not known yet */
+    bool stale;     /* the running child has other files than it should: restart it first */
+    bool unloading; /* until its process has gone */
+    bool ordered;   /* somebody has asked for the load that runs, not only for an answer */
+    bool retry;   /* the last load failed, and somebody has asked again or for other files since */
+    int threads;  /* told to the running child */
+    bool blocked; /* settle: wants to load and must wait for others to leave */
+    char reason[QN_QUEUED_REASON_MAX]; /* of that */
+    uint64_t awaited; /* the ticket of somebody who waits for it to become idle; 0: nobody does */
+    bool alone;       /* its load has failed as if for want of memory: the others leave first */
+    bool tried_alone; /* that has been done */
+    bool modest;      /* nobody is to leave for it */
+    bool leave;       /* it goes as soon as nobody uses it, pinned or not */
+    int64_t used_ms;  /* last lease given or taken back */
+    struct qn_model_count count;
+    struct place_ends ends;
+    int64_t keep_ms; /* how long it stays after that; < 0: for ever; QN_UNSET: as configured */
+};
+
+struct watcher {
+    struct watcher *next;
+    char *name; /* NULL: all */
+    void (*done)(void *ctx);
+    void *ctx;
+};
+
+struct qn_inventory {
+    struct qn_loop *loop;
+    struct qn_catalog *catalog;
+    struct qn_http_client *client;
+    struct qn_inventory_config config;
+    char *backend_dir, *load_options, *data_dir;
+    struct qn_groups groups;
+    struct place *places;
+    struct watcher *watchers;
+    size_t n_waiting;
+    uint64_t tickets, loads;       /* the last ones that were given out */
+    struct qn_timer *settle_timer; /* runs when settle is due */
+    struct qn_timer *idle_timer;   /* runs when the first model's stay is over */
+    int64_t idle_at_ms;
+    struct qn_timer *pressure_timer; /* runs while models may be given up when memory is short */
+};
+
+/* What a child is to run with. */
+struct qn_place_want {
+    struct qn_buf options; /* a JSON object */
+    int64_t context; /* tokens, no more than the model was trained for; 0: the child chooses */
+    bool bridged;    /* behind quince-bridge: a server of somebody else's */
+    char engine[2 * QN_PACK_WORD_MAX + 2]; /* which of packs.h; "": none of them */
+};
+
+/* The number that a row's options or details, a JSON object, hold under a name; QN_UNSET: none. */
+int64_t qn_row_number(const char *json, const char *name);
+
+/* inventory.c: places and their processes. */
+struct place *qn_place_find(const struct qn_inventory *inv, const char *name); /* or NULL */
+struct place *qn_place_get(struct qn_inventory *inv, const struct qn_model_row *row);
+enum qn_inst_state qn_place_state(const struct place *p);
+bool qn_place_has_process(enum qn_inst_state s);
+/* Something has changed: loads, evictions and grants are thought over in the loop's next turn. */
+void qn_inventory_settle_soon(struct qn_inventory *inv);
+
+/* inventory_leases.c: who waits at a place. */
+struct qn_lease *qn_lease_of(struct qn_fair_item *x);
+/* Tells every waiting lease that it will not be granted. */
+void qn_place_refuse(struct place *p, const struct qn_error *why);
+/* The same for those that wait for this load; NULL: for those that wait for none. */
+void qn_place_refuse_load(struct place *p, const struct qn_place_load *load,
+                          const struct qn_error *why);
+/* The ticket of who has waited longest; somebody waits. */
+uint64_t qn_place_ticket(const struct place *p);
+/* A loaded model may go on serving those who came later than a newcomer who waits for its room, so
+ * that models are not exchanged for every single request: for a while from when it was loaded or
+ * from when the other came, whichever is later. Everybody's wait has an end: tickets decide who is
+ * loaded next, and each model's batch takes no longer than that. */
+bool qn_place_in_batch(const struct place *p, const struct place *newcomer);
+/* True when somebody waits at a place who is served before it gives its room to the newcomer. */
+bool qn_place_serves_first(const struct place *p, const struct place *newcomer);
+/* Grants what a ready place can serve. */
+void qn_place_grant(struct place *p);
+/* The places with waiting leases, earliest ticket first; *out is the caller's to free. */
+size_t qn_places_by_ticket(struct qn_inventory *inv, struct place ***out);
+
+/* inventory_wait.c: what who comes to wait is told. */
+/* Answers that it may work on at once; 0: not known before its first process is ready. */
+int64_t qn_place_capacity(const struct place *p);
+/* With so many that wait, itself included, and `ahead` of them before it. */
+struct qn_queue_spot qn_place_spot(struct place *p, size_t waiting, size_t ahead);
+
+/* inventory_options.c: what its options tell the house. */
+enum { QN_OPTION_LAYERS = 3 };
+void qn_place_note_options(struct place *p, const struct qn_model_row *row);
+void qn_place_note_again(struct place *p); /* a layer other than the saved one has changed */
+void qn_inventory_note_options(struct qn_inventory *inv); /* of all places */
+
+/* inventory_plan.c: who may load now, and who leaves for it. */
+/* The facts about every place with a process but `without`, the newcomer, MAY be NULL, who sees
+ * them: a place counts as busy while it is used, or somebody waits there whom it serves first. */
+size_t qn_places_resident(struct qn_inventory *inv, const struct place *without,
+                          struct qn_resident *live, struct place **places);
+/* Who is in the way of loading a place that somebody waits for, without doing anything about it:
+ * awaited[i] for each of the places with a process that must end its work before. 0: nobody. */
+size_t qn_place_awaits(struct place *p, struct place **places, bool *awaited);
+/* False with the reason: it could not be loaded as its leases ask, whatever else were to leave;
+ * what it has now counts as free. */
+bool qn_place_may_restart(struct place *p, struct qn_error *why);
+/* Loads a place that somebody waits for, evicts others first, or notes why it has to wait. */
+void qn_place_plan(struct place *p, const struct qn_child_events *events);
+/* A load has failed. True when others will leave, and it is tried once more. */
+bool qn_place_try_alone(struct place *p);
+/* The machine's threads go to the children that have work. */
+void qn_inventory_share_threads(struct qn_inventory *inv);
+
+/* inventory_stays.c: how long an idle model stays. */
+int64_t qn_place_stays_ms(const struct place *p); /* as qn_loaded has it */
+/* Starts the timers for what is loaded now. */
+void qn_inventory_watch_stays(struct qn_inventory *inv);
+
+/* inventory_loads.c: what requests ask a model to be started with. */
+struct qn_place_load *qn_place_load_ref(struct qn_place_load *x); /* NULL allowed, and below */
+void qn_place_load_unref(struct qn_place_load *x);
+/* The newest load that a waiting lease has; NULL: none has one. Lent. */
+struct qn_place_load *qn_place_asked(const struct place *p);
+/* That, else the one that is being started or was started last: what counts now. MAY be NULL. */
+struct qn_place_load *qn_place_next_load(const struct place *p);
+/* True when what runs has to be started anew: with a load that came later, or with other files. */
+bool qn_place_restarts(const struct place *p);
+/* What a request asks for, checked before anything changes. *out: the load that its lease waits
+ * for; NULL: what runs will do. QN_EINVAL and others with the option as param. */
+qn_err qn_place_ask(struct place *p, const struct qn_model_row *row,
+                    const struct qn_load_options *o, struct qn_place_load **out,
+                    struct qn_error *e);
+void qn_place_load_begins(struct place *p); /* a process is started with what is asked for */
+void qn_place_load_ready(struct place *p);  /* and is ready */
+void qn_place_load_gone(struct place *p);   /* or has ended without having failed */
+/* What was asked for cannot be: its leases are refused, and the place is what it was before. load:
+ * NULL for what no lease has asked for. */
+void qn_place_load_failed(struct place *p, struct qn_place_load *load, const struct qn_error *why);
+void qn_place_load_forget(struct place *p); /* the model is unloaded on request */
+
+/* inventory_want.c: what a place's child is to run with. */
+/* Can this model be loaded at all? QN_ENOTFOUND: it is not downloaded, or its file has gone;
+ * QN_EUNSUPPORTED. */
+qn_err qn_inventory_check_row(const struct qn_inventory *inv, const struct qn_model_row *row,
+                              struct qn_error *e);
+/* What a load says (MAY be NULL), then what is saved for the model, then the settings: JSON
+ * objects, lent. */
+void qn_place_layers(const struct place *p, const struct qn_model_row *row,
+                     const struct qn_place_load *load, const char *layers[static QN_OPTION_LAYERS]);
+/* load MAY be NULL. QN_EINVAL and others with the option as param. Give *out to
+ * qn_place_want_deinit in any case. */
+qn_err qn_place_want(const struct place *p, const struct qn_model_row *row,
+                     const struct qn_place_load *load, struct qn_place_want *out,
+                     struct qn_error *e);
+void qn_place_want_deinit(struct qn_place_want *w);
+/* QN_EINVAL: a file that an option names cannot be read. A few system calls. */
+qn_err qn_place_want_files(struct qn_place_want *w, struct qn_error *e);
+/* Was its last process started with these options, whatever the context? */
+bool qn_place_has_options(const struct place *p, struct qn_place_want *w);
+/* Was its last process started with exactly that? */
+bool qn_place_runs_with(const struct place *p, struct qn_place_want *w);
+
+/* inventory_start.c: starting a place's child. */
+/* True when what runs is made of other files than the row names, or of a file that has been
+ * replaced since. A sum that comes to be known only now is that of the file that runs. */
+bool qn_place_has_other_files(struct place *p, const struct qn_model_row *row);
+/* Bytes it will need with this context. */
+int64_t qn_place_estimate(const struct place *p, int64_t context);
+/* Starts the child with the row's files; events go to the place. */
+qn_err qn_place_start(struct place *p, int threads, const struct qn_child_events *events,
+                      struct qn_error *e);
+
+/* inventory_crashes.c: its process has ended unasked lately, or cannot be loaded. */
+bool qn_place_crashed(const struct place *p);
+
+/* inventory_counts.c: its child's state has changed. */
+void qn_place_count(struct place *p);
+
+#endif

@@ -1,0 +1,140 @@
+/* Starting a model's child with its files and with what inventory_want.c finds, and the memory that
+ * this needs. See inventory_private.h. */
+#include "models/inventory_private.h"
+
+#include "base/path.h"
+#include "base/str.h"
+#include "contract/control.h"
+#include "contract/job.h"
+#include "models/load_options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPTIONS_MAX = 64 * 1024 };
+
+/* More than any machine has. What files claim is added up for all models, and must not overflow. */
+static const int64_t MEMORY_MAX = INT64_C(1) << 53;
+
+static void note_digest(struct place *p, const struct qn_model_row *row)
+{
+    if (snprintf(p->digest, sizeof p->digest, "%s", row->digest) >= (int)sizeof p->digest)
+        p->digest[0] = '\0';
+}
+
+/* What a child gets of a row's files. What else the model has (the further parts of a split file,
+ * say) is found beside these. */
+static size_t main_files(const struct qn_model_row *row,
+                         const char *out[static QN_CONTROL_FILES_MAX])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < row->n_files && n < QN_CONTROL_FILES_MAX; i++)
+        if (qn_str_eq(row->roles[i], "main"))
+            out[n++] = row->files[i];
+    return n;
+}
+
+bool qn_place_has_other_files(struct place *p, const struct qn_model_row *row)
+{
+    const char *mains[QN_CONTROL_FILES_MAX];
+    if (!qn_child_has_files(p->child, mains, main_files(row, mains)))
+        return true;
+    if (!*p->digest)
+        note_digest(p, row);
+    return *row->digest && !qn_str_eq(p->digest, row->digest);
+}
+
+int64_t qn_place_estimate(const struct place *p, int64_t context)
+{
+    struct qn_memory_facts facts = {
+        .cache_type = p->cache_type,
+        .file_bytes = p->size_bytes,
+        .kv_token_bytes = p->kv_token_bytes,
+        .context = context,
+        .slots = p->inv->config.slots,
+    };
+    int64_t bytes = p->type->memory_estimate(&facts);
+    return bytes < MEMORY_MAX ? bytes : MEMORY_MAX;
+}
+
+static void note_shown(struct place *p, const struct qn_model_row *row)
+{
+    const char *layers[QN_OPTION_LAYERS];
+    struct qn_buf text;
+    qn_buf_init(&text, OPTIONS_MAX);
+    qn_place_layers(p, row, qn_place_next_load(p), layers);
+    qn_load_options_plain(p->type, layers, QN_OPTION_LAYERS, &text);
+    free(p->shown);
+    p->shown = text.overflow ? NULL : qn_xstrdup(qn_buf_cstr(&text));
+    qn_buf_deinit(&text);
+}
+
+/* A child keeps its type for life. Nothing runs now, and nothing of its history is about the model
+ * that has the name today. */
+static void drop_child_of_other_type(struct place *p)
+{
+    if (!p->child || qn_str_eq(qn_child_type(p->child), p->type->type))
+        return;
+    qn_child_free(p->child);
+    p->child = NULL;
+    p->ends = (struct place_ends){0};
+    p->measured_bytes = p->gpu_bytes = 0;
+}
+
+qn_err qn_place_start(struct place *p, int threads, const struct qn_child_events *events,
+                      struct qn_error *e)
+{
+    struct qn_inventory *inv = p->inv;
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    qn_err err = qn_inventory_find(inv, p->name, &snap, &row, e);
+    if (err)
+        return err;
+    struct qn_place_want w;
+    err = qn_place_want(p, row, qn_place_next_load(p), &w, e);
+    if (!err)
+        err = qn_place_want_files(&w, e);
+    if (err) {
+        qn_place_want_deinit(&w);
+        qn_snapshot_unref(snap);
+        return err;
+    }
+    note_shown(p, row);
+    if (!qn_place_runs_with(p, &w))
+        p->measured_bytes = 0; /* of another configuration */
+    free(p->options);
+    p->options = qn_xstrdup(qn_buf_cstr(&w.options));
+    memcpy(p->engine, w.engine, sizeof p->engine);
+    char *program = qn_path_join(inv->backend_dir, w.bridged ? "quince-bridge" : p->type->binary);
+    /* Its state may not have been told yet: what held for the process before this one is over. */
+    p->unloading = p->stale = p->retry = p->leave = false;
+    p->keep_ms = QN_UNSET;
+    p->context = w.context;
+    qn_place_load_begins(p);
+    note_digest(p, row);
+    p->threads = threads;
+    const char *mains[QN_CONTROL_FILES_MAX];
+    struct qn_child_spec spec = {
+        .type = p->type->type,
+        .program = program,
+        .name = p->name,
+        .files = mains,
+        .n_files = main_files(row, mains),
+        .options = qn_buf_cstr(&w.options),
+        .threads = threads,
+        .context = p->context,
+        .pinned = p->house.pinned,
+    };
+    drop_child_of_other_type(p);
+    if (p->child)
+        qn_child_respec(p->child, &spec);
+    else
+        err = qn_child_new(inv->loop, inv->client, &spec, events, p, &p->child, e);
+    if (!err)
+        qn_child_load(p->child);
+    free(program);
+    qn_place_want_deinit(&w);
+    qn_snapshot_unref(snap);
+    return err;
+}

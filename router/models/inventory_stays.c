@@ -1,0 +1,136 @@
+/* How long a model stays that nobody uses, and who is given up when memory runs short before
+ * anybody asks for it. See inventory_private.h. */
+#include "models/inventory_private.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "contract/job.h"
+#include "telemetry/metrics.h"
+
+enum { PRESSURE_CHECK_MS = 1000 };
+
+static bool gives_up(const struct place *p)
+{
+    return p->house.auto_evict < 0 ? p->inv->config.auto_evict : p->house.auto_evict > 0;
+}
+
+/* How long it stays after its last use; < 0: for ever. A pinned one leaves only when it is told to.
+ */
+static int64_t stay_of(const struct place *p)
+{
+    if (p->leave)
+        return 0;
+    if (p->house.pinned)
+        return -1;
+    if (p->keep_ms != QN_UNSET)
+        return p->keep_ms;
+    if (gives_up(p))
+        return p->house.evict_idle_ms;
+    return p->inv->config.idle_ms > 0 ? p->inv->config.idle_ms : -1;
+}
+
+static bool is_idle(const struct place *p)
+{
+    return qn_place_state(p) == QN_INST_READY && !p->held.n && !p->waiting.n;
+}
+
+/* When its stay is over; INT64_MAX: never, or not while it is used as it is now. */
+static int64_t leaves_at(const struct place *p)
+{
+    int64_t keep = stay_of(p);
+    if (!is_idle(p) || keep < 0)
+        return INT64_MAX;
+    return keep < INT64_MAX - p->used_ms ? p->used_ms + keep : INT64_MAX;
+}
+
+int64_t qn_place_stays_ms(const struct place *p)
+{
+    int64_t keep = stay_of(p);
+    int64_t left = is_idle(p) ? p->used_ms + keep - qn_now_ms() : keep;
+    return keep < 0 ? -1 : left > 0 ? left : 0;
+}
+
+static void check_stays(void *ctx)
+{
+    struct qn_inventory *inv = ctx;
+    int64_t now = qn_now_ms();
+    qn_timer_stop(inv->idle_timer);
+    inv->idle_timer = NULL;
+    qn_inventory_note_options(inv);
+    for (struct place *p = inv->places; p; p = p->next)
+        if (leaves_at(p) <= now) {
+            qn_info("inventory", "model=%s unloaded=idle", p->name);
+            qn_metric_add_of(inv->config.metrics, p->name, QN_M_IDLE_UNLOADS, 1);
+            qn_child_stop(p->child, QN_CHILD_STOP_GRACE_MS);
+        }
+    qn_inventory_watch_stays(inv);
+}
+
+void qn_inventory_press(struct qn_inventory *inv, double used)
+{
+    struct qn_candidate c[QN_RESIDENTS_MAX];
+    struct place *places[QN_RESIDENTS_MAX];
+    int64_t now = qn_now_ms();
+    size_t n = 0;
+    if (used < inv->config.pressure)
+        return;
+    qn_inventory_note_options(inv);
+    for (struct place *p = inv->places; p && n < QN_RESIDENTS_MAX; p = p->next) {
+        if (!is_idle(p))
+            continue;
+        places[n] = p;
+        c[n++] = (struct qn_candidate){
+            .may_go = gives_up(p) && !p->house.pinned && !p->elsewhere,
+            .idle_ms = now - p->used_ms,
+            .load_ms = qn_child_status(p->child).load_ms,
+            .weight = p->house.weight,
+        };
+    }
+    size_t i = qn_residency_least_missed(c, n);
+    if (i == n)
+        return;
+    qn_info("inventory", "model=%s unloaded=pressure memory_used=%.2f", places[i]->name, used);
+    qn_metric_add_of(inv->config.metrics, places[i]->name, QN_M_EVICTIONS, 1);
+    qn_child_stop(places[i]->child, QN_CHILD_STOP_GRACE_MS);
+}
+
+static void check_pressure(void *ctx)
+{
+    struct qn_inventory *inv = ctx;
+    int64_t left = inv->config.free_memory ? inv->config.free_memory() : -1;
+    if (left >= 0 && inv->config.machine_bytes > 0)
+        qn_inventory_press(inv, 1 - (double)left / (double)inv->config.machine_bytes);
+}
+
+/* Memory is looked at only while there is somebody to give up. */
+static void watch_pressure(struct qn_inventory *inv)
+{
+    bool any = false;
+    for (const struct place *p = inv->places; p && !any; p = p->next)
+        any = qn_place_has_process(qn_place_state(p)) && gives_up(p) && !p->house.pinned;
+    if (any && !inv->pressure_timer) {
+        inv->pressure_timer =
+            qn_timer_start(inv->loop, PRESSURE_CHECK_MS, PRESSURE_CHECK_MS, check_pressure, inv);
+    } else if (!any) {
+        qn_timer_stop(inv->pressure_timer);
+        inv->pressure_timer = NULL;
+    }
+}
+
+void qn_inventory_watch_stays(struct qn_inventory *inv)
+{
+    int64_t first = INT64_MAX;
+    for (const struct place *p = inv->places; p; p = p->next)
+        if (leaves_at(p) < first)
+            first = leaves_at(p);
+    watch_pressure(inv);
+    if (inv->idle_timer && inv->idle_at_ms == first)
+        return;
+    qn_timer_stop(inv->idle_timer);
+    inv->idle_timer = NULL;
+    inv->idle_at_ms = first;
+    if (first == INT64_MAX)
+        return;
+    int64_t wait = first - qn_now_ms();
+    inv->idle_timer = qn_timer_start(inv->loop, wait > 0 ? wait : 0, 0, check_stays, inv);
+}

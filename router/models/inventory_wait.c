@@ -1,0 +1,94 @@
+/* What somebody who comes to wait for a model is told of it: the place in its queue, and the time
+ * that this will take, other models that must have their turn before included. Means of what was
+ * measured; what was never measured counts nothing. See inventory_private.h. */
+#include "models/inventory_private.h"
+
+int64_t qn_place_capacity(const struct place *p)
+{
+    int64_t own = p->house.max_concurrent;
+    int64_t limit = own != QN_UNSET ? own : p->inv->config.max_concurrent;
+    return limit > 0 ? limit : p->slots;
+}
+
+static int64_t at_once(const struct place *p)
+{
+    int64_t n = qn_place_capacity(p);
+    return n > 0 ? n : 1;
+}
+
+/* Its process is there and stays as it is. */
+static bool is_loaded(const struct place *p)
+{
+    return qn_place_state(p) == QN_INST_READY && !qn_place_restarts(p);
+}
+
+static int64_t loading_ms(const struct place *p)
+{
+    return qn_place_state(p) == QN_INST_LOADING ? qn_child_status(p->child).load_ms : 0;
+}
+
+/* What loading will still take it. */
+static double load_left(const struct place *p)
+{
+    double left = is_loaded(p) ? 0 : p->load_ms.value - (double)loading_ms(p);
+    return left > 0 ? left : 0;
+}
+
+/* Until everybody who is at it, or waits for it, has had an answer. */
+static double work_left(const struct place *p)
+{
+    size_t waiting = p->waiting.n - p->loads_waiting;
+    return load_left(p) + (p->held.n ? p->answer_ms.value : 0) +
+           (double)waiting * p->answer_ms.value / (double)at_once(p);
+}
+
+/* Models that wait to be loaded, and of which somebody came before this ticket. */
+static double queued_before(const struct place *p, uint64_t ticket)
+{
+    double ms = 0;
+    for (const struct place *q = p->inv->places; q; q = q->next)
+        if (q != p && q->blocked && q->waiting.n && qn_place_ticket(q) < ticket)
+            ms += work_left(q);
+    return ms;
+}
+
+/* Until those have ended their work who must leave for it. They do so side by side. */
+static double room_wait(struct place *p)
+{
+    struct place *places[QN_RESIDENTS_MAX];
+    bool awaited[QN_RESIDENTS_MAX];
+    size_t n = qn_place_awaits(p, places, awaited);
+    double longest = 0;
+    for (size_t i = 0; i < n; i++)
+        if (awaited[i] && work_left(places[i]) > longest)
+            longest = work_left(places[i]);
+    return n ? longest + queued_before(p, qn_place_ticket(p)) : 0;
+}
+
+/* What other models take before it can be loaded, or is loaded again after they had its room. */
+static double others_ms(struct place *p)
+{
+    enum qn_inst_state s = qn_place_state(p);
+    if (s == QN_INST_BACKOFF)
+        return (double)qn_child_status(p->child).restart_ms;
+    if (qn_place_has_process(s))
+        return p->awaited
+                   ? work_left(p) - load_left(p) + queued_before(p, UINT64_MAX) + p->load_ms.value
+                   : 0;
+    return p->waiting.n ? room_wait(p) : 0;
+}
+
+struct qn_queue_spot qn_place_spot(struct place *p, size_t waiting, size_t ahead)
+{
+    return qn_queue_spot(&(struct qn_queue_facts){
+        .waiting = waiting,
+        .ahead = ahead,
+        .capacity = at_once(p),
+        .used = p->used_slots,
+        .answer_ms = p->answer_ms.value,
+        .load_ms = p->load_ms.value,
+        .loaded = is_loaded(p),
+        .loading_ms = loading_ms(p),
+        .others_ms = others_ms(p),
+    });
+}

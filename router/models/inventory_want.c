@@ -1,0 +1,254 @@
+/* What a model's child is to run with: what a load asks for, what is saved for the model and what
+ * the settings say become the options of one process, the engine and the context. See
+ * inventory_private.h. */
+#include "models/inventory_private.h"
+
+#include "base/json.h"
+#include "base/str.h"
+#include "formats/stretch.h"
+#include "models/engine_choice.h"
+#include "models/load_options.h"
+#include "settings/remote.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { OPTIONS_MAX = 64 * 1024 };
+
+int64_t qn_row_number(const char *options, const char *name)
+{
+    struct qn_json *doc;
+    int64_t out = QN_UNSET;
+    if (qn_json_parse(options, strlen(options), &doc, NULL))
+        return out;
+    struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, name);
+    qn_json_i64_opt(&v, 0, INT32_MAX, &out, NULL);
+    qn_json_free(doc);
+    return out;
+}
+
+void qn_place_layers(const struct place *p, const struct qn_model_row *row,
+                     const struct qn_place_load *load, const char *layers[static QN_OPTION_LAYERS])
+{
+    layers[0] = load && load->options ? load->options : "{}";
+    layers[1] = row->options;
+    layers[2] = p->inv->load_options;
+}
+
+static bool is_file(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 && S_ISREG(s.st_mode) && access(path, R_OK) == 0;
+}
+
+/* Nobody leaves for a model whose file has gone. One that runs needs it no more. */
+static qn_err check_files(const struct qn_inventory *inv, const struct qn_model_row *row,
+                          struct qn_error *e)
+{
+    const struct place *p = qn_place_find(inv, row->name);
+    if (p && qn_place_has_process(qn_place_state(p)))
+        return QN_OK;
+    for (size_t i = 0; i < row->n_files; i++)
+        if (qn_str_eq(row->roles[i], "main") && access(row->files[i], F_OK) != 0)
+            return qn_fail_param(e, QN_ENOTFOUND, "model",
+                                 "the file %.300s of model '%s' is not there any more: put it "
+                                 "back, get it again, or forget the model with `quince delete %s`",
+                                 row->files[i], row->name, row->name);
+    return QN_OK;
+}
+
+qn_err qn_inventory_check_row(const struct qn_inventory *inv, const struct qn_model_row *row,
+                              struct qn_error *e)
+{
+    if (!row->n_files)
+        return qn_fail_param(e, QN_ENOTFOUND, "model",
+                             "model '%s' is not downloaded: `quince pull %s` gets it", row->name,
+                             row->name);
+    if (!qn_backend_type_find(row->type))
+        return qn_fail_param(e, QN_EUNSUPPORTED, "model",
+                             "model '%s' is of type '%s', which this version cannot run", row->name,
+                             row->type);
+    return check_files(inv, row, e);
+}
+
+/* ---- the draft model ---- */
+
+static qn_err no_draft(struct qn_error *e, const char *name, const char *why)
+{
+    return qn_fail_param(e, QN_EINVAL, "draft_model", "the draft model '%.200s' %s", name, why);
+}
+
+static qn_err file_of_draft(void *ctx, const char *name, struct qn_buf *path, struct qn_error *e)
+{
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    if (qn_inventory_find(ctx, name, &snap, &row, NULL))
+        return no_draft(e, name, "is not known here: `quince list` shows the names");
+    qn_err err = QN_OK;
+    if (!qn_str_eq(row->type, "llm"))
+        err = no_draft(e, name, "is not a language model that this machine computes");
+    else if (row->n_files < 1)
+        err = no_draft(e, name, "is not downloaded: `quince pull` gets it");
+    else
+        qn_buf_str(path, row->files[0]);
+    qn_snapshot_unref(snap);
+    return err;
+}
+
+/* ---- the engine ---- */
+
+/* The strongest layer's text under a name, "" where none says one. */
+static void layer_text(const char *const *layers, const char *name, struct qn_buf *out)
+{
+    for (int i = 0; i < QN_OPTION_LAYERS && !out->len; i++) {
+        struct qn_json *doc;
+        if (qn_json_parse(layers[i], strlen(layers[i]), &doc, NULL))
+            continue;
+        struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, name);
+        qn_buf_str(out, qn_json_raw_str(&v));
+        qn_json_free(doc);
+    }
+}
+
+/* Which engine it is to be, and what that is told on top. */
+static qn_err add_engine(const struct place *p, const struct qn_model_row *row,
+                         const char *const *layers, struct qn_place_want *out, struct qn_error *e)
+{
+    const struct qn_server_kind *kind = qn_server_kind_of_type(p->type->type);
+    struct qn_engine_choice choice;
+    struct qn_buf backend, args;
+    out->bridged = p->type->defined;
+    if (p->type->defined)
+        return qn_remote_options(row->files[0], &out->options, e);
+    if (!kind)
+        return QN_OK;
+    qn_buf_init(&backend, OPTIONS_MAX);
+    qn_buf_init(&args, OPTIONS_MAX);
+    layer_text(layers, kind->backend_option, &backend);
+    layer_text(layers, kind->args_option, &args);
+    qn_err err =
+        qn_engine_choose(p->inv->config.packs, p->type, row, qn_buf_cstr(&backend), &choice, e);
+    if (!err) {
+        out->bridged = choice.server != NULL;
+        memcpy(out->engine, choice.engine, sizeof out->engine);
+        err = qn_engine_options(&choice, row, qn_buf_cstr(&args), &out->options, e);
+        qn_engine_choice_deinit(&choice);
+    }
+    qn_buf_deinit(&backend);
+    qn_buf_deinit(&args);
+    return err;
+}
+
+bool qn_inventory_can(const struct qn_inventory *inv, const struct qn_model_row *row,
+                      enum qn_task task)
+{
+    const struct qn_backend_type *type = qn_backend_type_find(row->type);
+    const struct qn_server_kind *kind = type ? qn_server_kind_of_type(type->type) : NULL;
+    const char *layers[QN_OPTION_LAYERS] = {row->options, "{}", inv->load_options};
+    struct qn_buf backend;
+    if (!type || !kind)
+        return type && qn_backend_type_can(type, task);
+    qn_buf_init(&backend, OPTIONS_MAX);
+    layer_text(layers, kind->backend_option, &backend);
+    bool can = qn_engine_can(inv->config.packs, type, row, qn_buf_cstr(&backend), task);
+    qn_buf_deinit(&backend);
+    return can;
+}
+
+/* ---- the context ---- */
+
+/* Tokens that quince's own engine can use of this model; 0: not known. */
+static int64_t usable_context(const struct qn_model_row *row, const struct qn_jref *options)
+{
+    int64_t trained = qn_row_number(row->details, "context_length");
+    struct qn_jref v = qn_json_get(options, "rope_scaling");
+    struct qn_stretch stretch;
+    if (trained <= 0)
+        return 0;
+    bool stretched = qn_stretch_parse(qn_json_raw_str(&v), &stretch, NULL) == QN_OK;
+    return qn_stretch_context(stretched ? &stretch : NULL, (int32_t)trained);
+}
+
+/* A longer context than the model was trained for would only be planned for: its process takes the
+ * trained one. Servers of others may know better. */
+static void limit_context(const struct place *p, const struct qn_model_row *row,
+                          struct qn_place_want *w)
+{
+    struct qn_json *doc;
+    if (w->bridged || !qn_str_eq(p->type->type, "llm") ||
+        qn_json_parse(qn_buf_cstr(&w->options), w->options.len, &doc, NULL))
+        return;
+    struct qn_jref root = qn_json_root(doc);
+    int64_t most = usable_context(row, &root);
+    if (most > 0 && w->context > most)
+        w->context = most;
+    qn_json_free(doc);
+}
+
+static int64_t asked_context(const struct place *p, const struct qn_model_row *row,
+                             const struct qn_place_load *load)
+{
+    if (load && load->context != QN_UNSET)
+        return load->context;
+    int64_t saved = qn_row_number(row->options, "ctx_size");
+    return saved != QN_UNSET ? saved : p->inv->config.context;
+}
+
+/* ---- all of it ---- */
+
+qn_err qn_place_want(const struct place *p, const struct qn_model_row *row,
+                     const struct qn_place_load *load, struct qn_place_want *out,
+                     struct qn_error *e)
+{
+    const char *layers[QN_OPTION_LAYERS];
+    qn_place_layers(p, row, load, layers);
+    struct qn_load_places places = {
+        .model_file = file_of_draft, .ctx = p->inv, .data_dir = p->inv->data_dir, .name = p->name};
+    *out = (struct qn_place_want){.context = asked_context(p, row, load)};
+    qn_buf_init(&out->options, OPTIONS_MAX);
+    qn_err err =
+        qn_load_options_merge(p->type, layers, QN_OPTION_LAYERS, &places, &out->options, e);
+    if (!err)
+        err = add_engine(p, row, layers, out, e);
+    if (!err)
+        limit_context(p, row, out);
+    return err;
+}
+
+void qn_place_want_deinit(struct qn_place_want *w)
+{
+    qn_buf_deinit(&w->options);
+}
+
+bool qn_place_has_options(const struct place *p, struct qn_place_want *w)
+{
+    return p->options && qn_str_eq(p->options, qn_buf_cstr(&w->options));
+}
+
+bool qn_place_runs_with(const struct place *p, struct qn_place_want *w)
+{
+    return p->context == w->context && qn_place_has_options(p, w);
+}
+
+qn_err qn_place_want_files(struct qn_place_want *w, struct qn_error *e)
+{
+    struct qn_json *doc;
+    qn_err err = qn_json_parse(qn_buf_cstr(&w->options), w->options.len, &doc, e);
+    if (err)
+        return err;
+    struct qn_jref root = qn_json_root(doc), it, draft = qn_json_get(&root, "draft_model");
+    struct qn_jref lora = qn_json_get(&root, "lora");
+    if (qn_json_type(&draft) == QN_JSON_STRING && !is_file(qn_json_raw_str(&draft)))
+        err = no_draft(e, qn_json_raw_str(&draft), "cannot be read: its file is not there");
+    for (bool more = qn_json_first(&lora, &it); more && !err; more = qn_json_next(&it)) {
+        struct qn_jref path = qn_json_get(&it, "path");
+        if (!is_file(qn_json_raw_str(&path)))
+            err = qn_fail_param(e, QN_EINVAL, "lora",
+                                "the adapter '%.300s' cannot be read: there is no such file",
+                                qn_json_raw_str(&path));
+    }
+    qn_json_free(doc);
+    return err;
+}

@@ -1,0 +1,138 @@
+/* See survey.h. A pass goes through the rows by name, so rows that come and go meanwhile do no
+ * harm; what changed behind it is seen in the next pass. */
+#include "models/survey.h"
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "models/intake.h"
+#include "registry/digest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct qn_survey {
+    const struct qn_intake_world *world;
+    atomic_bool stop;
+    bool running, again;
+    char *name; /* of the row that was looked at last; NULL: none */
+    /* for the worker, filled before it begins: */
+    char *path;
+    char known[QN_STAMP_MAX]; /* what the files looked like when their sum was made */
+    bool wants_facts;
+    /* and by it: */
+    struct qn_stamp stamp;
+    char digest[QN_SHA256_HEX + 1];
+    struct qn_buf facts;
+    struct qn_error error;
+};
+
+static void next(struct qn_survey *s);
+
+/* Worker. */
+static void look(void *ctx)
+{
+    struct qn_survey *s = ctx;
+    s->error = (struct qn_error){0};
+    s->digest[0] = '\0';
+    if (qn_registry_stamp(s->path, &s->stamp, &s->error) || qn_str_eq(s->stamp.text, s->known))
+        return;
+    if (qn_registry_digest(s->path, &s->stop, s->digest, &s->error))
+        return;
+    /* The facts of a file that has changed are not those of the catalog any more. */
+    struct qn_inspection unused;
+    if ((s->wants_facts || s->known[0]) &&
+        qn_registry_inspect(&s->world->inspector, s->path, &unused, &s->facts, &s->error))
+        qn_buf_clear(&s->facts);
+}
+
+static void looked(void *ctx)
+{
+    struct qn_survey *s = ctx;
+    s->running = false;
+    if (!*s->world->closed && s->error.code == QN_OK && s->digest[0])
+        qn_catalog_set_digest(s->world->catalog, s->name, s->digest, s->stamp.text,
+                              s->facts.len ? qn_buf_cstr(&s->facts) : NULL, NULL, NULL);
+    else if (s->error.code != QN_OK)
+        qn_debug("survey", "model=%s message=\"%s\"", s->name, s->error.message);
+    qn_buf_clear(&s->facts);
+    next(s);
+}
+
+/* Of other programs' files nobody wants to read every byte, and the definition of a remote model,
+ * which may hold a key, has no sum that could be shown. */
+static bool is_ours(const struct qn_model_row *row)
+{
+    bool kept = qn_str_eq(row->keeper, QN_KEEPER_QUINCE) || qn_str_eq(row->keeper, QN_KEEPER_USER);
+    return kept && !qn_str_eq(row->recipe, "remote");
+}
+
+/* The first row after the last one that has a file; its place may have been anywhere. */
+static const struct qn_model_row *after(const struct qn_snapshot *snap, const char *name)
+{
+    for (size_t i = 0; i < qn_snapshot_count(snap); i++) {
+        const struct qn_model_row *row = qn_snapshot_at(snap, i);
+        if ((!name || strcmp(row->name, name) > 0) && row->n_files > 0 && is_ours(row))
+            return row;
+    }
+    return NULL;
+}
+
+static void next(struct qn_survey *s)
+{
+    if (*s->world->closed || s->running || atomic_load(&s->stop))
+        return;
+    struct qn_snapshot *snap = qn_catalog_snapshot(s->world->catalog);
+    const struct qn_model_row *row = after(snap, s->name);
+    if (!row && s->again) {
+        free(s->name);
+        s->name = NULL;
+        s->again = false;
+        row = after(snap, NULL);
+    }
+    if (row) {
+        free(s->name);
+        free(s->path);
+        s->name = qn_xstrdup(row->name);
+        s->path = qn_xstrdup(row->files[0]);
+        s->wants_facts = qn_str_eq(row->facts, "{}");
+        size_t n = strlen(row->digest_of);
+        bool usable = n < sizeof s->known && *row->digest;
+        memcpy(s->known, usable ? row->digest_of : "", usable ? n + 1 : 1);
+        s->running = true;
+        qn_loop_work(s->world->loop, look, looked, s);
+    }
+    qn_snapshot_unref(snap);
+}
+
+struct qn_survey *qn_survey_new(const struct qn_intake_world *world)
+{
+    struct qn_survey *s = qn_xcalloc(1, sizeof *s);
+    s->world = world;
+    atomic_init(&s->stop, false);
+    qn_buf_init(&s->facts, QN_FACTS_MAX);
+    next(s);
+    return s;
+}
+
+void qn_survey_again(struct qn_survey *s)
+{
+    s->again = true;
+    next(s);
+}
+
+void qn_survey_stop(struct qn_survey *s)
+{
+    if (s)
+        atomic_store(&s->stop, true);
+}
+
+void qn_survey_free(struct qn_survey *s)
+{
+    if (!s)
+        return;
+    free(s->name);
+    free(s->path);
+    qn_buf_deinit(&s->facts);
+    free(s);
+}

@@ -1,0 +1,274 @@
+/* One job's way to its child and back. Bytes of its reply go into a frame reader; whole frames are
+ * decoded and handed on, unless the owner has paused.
+ *
+ * Invariants: the owner's callback runs only from the loop or from the client's data callback,
+ * never within a call of the owner; it may pause or cancel, so u is looked at after it only through
+ * `cancelled`. The terminal event is the last thing that happens. */
+#include "models/upstream.h"
+
+#include "base/arena.h"
+#include "base/log.h"
+#include "contract/codec.h"
+#include "contract/frame.h"
+#include "io/http_client.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { EVENT_ARENA_MAX = 2 * QN_FRAME_LINE_MAX };
+
+struct qn_upstream {
+    struct qn_loop *loop;
+    struct qn_child *child; /* valid while job.child is set, and in on_died */
+    int64_t last_words_ms;  /* between a broken connection and the news of the process's end, or
+                               the reverse */
+    struct qn_child_job job;
+    struct qn_post *post; /* NULL: its end has come */
+    struct qn_frame_reader reader;
+    qn_upstream_fn fn;
+    void *ctx;
+    struct qn_timer *pump_timer; /* resumed: frames may be waiting */
+    struct qn_timer *wait_timer; /* for the other half of a bad end */
+    bool paused;
+    bool in_event, cancelled;
+    int status;              /* of the reply, once it has ended */
+    struct qn_error *broken; /* the connection's error; NULL: none */
+    struct qn_error *death;  /* the process has died: why; NULL: it has not */
+};
+
+/* Errors are large, and most replies have none. */
+static struct qn_error *keep_error(const struct qn_error *e)
+{
+    struct qn_error *copy = qn_xmalloc(sizeof *copy);
+    *copy = *e;
+    return copy;
+}
+
+static void free_all(struct qn_upstream *u)
+{
+    qn_child_job_end(&u->job);
+    if (u->post)
+        qn_http_post_cancel(u->post);
+    qn_timer_stop(u->pump_timer);
+    qn_timer_stop(u->wait_timer);
+    qn_frame_reader_deinit(&u->reader);
+    free(u->broken);
+    free(u->death);
+    free(u);
+}
+
+/* Hands one event on. False: u is gone. */
+static bool give(struct qn_upstream *u, const struct qn_event *ev)
+{
+    bool last = ev->kind == QN_EV_END || ev->kind == QN_EV_ERROR;
+    if (last)
+        qn_child_job_end(&u->job); /* its place is free before the owner asks for it */
+    u->in_event = true;
+    u->fn(u->ctx, ev);
+    u->in_event = false;
+    if (!last && !u->cancelled)
+        return true;
+    free_all(u);
+    return false;
+}
+
+static void give_error(struct qn_upstream *u, const struct qn_error *e)
+{
+    struct qn_event ev;
+    qn_event_init(&ev, QN_EV_ERROR);
+    ev.error = *e;
+    give(u, &ev);
+}
+
+/* The child's words make no sense. What broke one reply may break the next, so it is to start anew.
+ */
+static void give_up(struct qn_upstream *u, const struct qn_error *why)
+{
+    if (u->job.child)
+        qn_child_distrust(u->job.child, why);
+    give_error(u, why);
+}
+
+/* Decodes and hands on one frame. False: u is gone. */
+static bool take_frame(struct qn_upstream *u, const struct qn_frame *f)
+{
+    struct qn_arena *arena = qn_arena_new(EVENT_ARENA_MAX);
+    struct qn_event ev;
+    struct qn_error e, why;
+    bool alive;
+    qn_err err = qn_event_take(f, &ev, arena, &e);
+    qn_json_free(f->json);
+    if (err) {
+        qn_fail(&why, QN_ECHILD, "the model's process sent an event that cannot be understood: %s",
+                e.message);
+        give_up(u, &why);
+        alive = false;
+    } else {
+        alive = give(u, &ev);
+    }
+    qn_arena_free(arena);
+    return alive;
+}
+
+static void on_wait_over(void *ctx);
+
+/* The reply has ended without a terminal event, or the process has died: says so, as soon as both
+ * halves of the story are known or the patience is over. */
+static void conclude(struct qn_upstream *u, bool patient)
+{
+    struct qn_error e;
+    bool reply_over = u->post == NULL;
+    if (u->paused)
+        return; /* resuming comes back here */
+    if (patient && !(reply_over && (u->death || !u->broken))) {
+        if (!u->wait_timer)
+            u->wait_timer = qn_timer_start(u->loop, u->last_words_ms, 0, on_wait_over, u);
+        return;
+    }
+    if (u->death)
+        e = *u->death;
+    else if (u->broken)
+        qn_fail(&e, QN_ECHILD, "the connection to the model's process broke: %s",
+                u->broken->message);
+    else if (u->status == 200)
+        qn_fail(&e, QN_ECHILD, "the model's process ended its answer too early");
+    else
+        qn_fail(&e, QN_ECHILD, "the model's process answered with status %d", u->status);
+    give_error(u, &e);
+}
+
+static void on_wait_over(void *ctx)
+{
+    struct qn_upstream *u = ctx;
+    qn_timer_stop(u->wait_timer);
+    u->wait_timer = NULL;
+    conclude(u, false);
+}
+
+/* Hands on the frames that are whole. */
+static void pump(struct qn_upstream *u)
+{
+    struct qn_frame f;
+    struct qn_error e, why;
+    while (!u->paused) {
+        qn_err err = qn_frame_next(&u->reader, &f, &e);
+        if (err == QN_EBUSY) {
+            if (!u->post || u->death)
+                conclude(u, true);
+            return;
+        }
+        if (err) {
+            qn_fail(&why, QN_ECHILD, "the model's process sent a broken frame: %s", e.message);
+            give_up(u, &why);
+            return;
+        }
+        if (!take_frame(u, &f))
+            return;
+    }
+}
+
+static void feed(struct qn_upstream *u, const void *p, size_t n)
+{
+    struct qn_error why;
+    if (qn_frame_feed(&u->reader, p, n) == QN_OK) {
+        pump(u);
+        return;
+    }
+    qn_fail(&why, QN_ECHILD, "the model's process sent more than a frame may hold");
+    give_up(u, &why);
+}
+
+static void on_data(void *ctx, const void *p, size_t n)
+{
+    feed(ctx, p, n);
+}
+
+static void on_end(void *ctx, int status, const char *body, size_t n, const struct qn_error *e)
+{
+    struct qn_upstream *u = ctx;
+    u->post = NULL;
+    u->status = status;
+    if (status == 0 && !u->broken)
+        u->broken = keep_error(e);
+    /* A refused job (400) or one that came too late (503) has its ERROR frame as the body; any
+     * other status is a fault between router and child and says nothing to a client. */
+    if (status == 400 || status == 503)
+        feed(u, body, n);
+    else
+        pump(u);
+}
+
+static void on_died(void *ctx)
+{
+    struct qn_upstream *u = ctx;
+    if (u->death)
+        return;
+    u->death = keep_error(qn_child_status(u->child).error);
+    if (u->death->code == QN_OK)
+        qn_fail(u->death, QN_ECHILD, "the model was unloaded before the answer was complete");
+    /* What it sent before its end may still be on the way, unless the connection has ended too. */
+    qn_timer_stop(u->wait_timer);
+    u->wait_timer = qn_timer_start(u->loop, u->post ? u->last_words_ms : 0, 0, on_wait_over, u);
+}
+
+static void on_pump(void *ctx)
+{
+    struct qn_upstream *u = ctx;
+    qn_timer_stop(u->pump_timer);
+    u->pump_timer = NULL;
+    pump(u);
+}
+
+qn_err qn_upstream_start(struct qn_child *c, const struct qn_job *job, qn_upstream_fn fn, void *ctx,
+                         struct qn_upstream **out, struct qn_error *e)
+{
+    static const struct qn_post_events events = {.data = on_data, .end = on_end};
+    struct qn_upstream *u = qn_xcalloc(1, sizeof *u);
+    struct qn_buf body;
+    char url[96];
+    u->loop = qn_child_loop(c);
+    u->child = c;
+    u->last_words_ms = qn_child_last_words_ms(c);
+    u->fn = fn;
+    u->ctx = ctx;
+    u->job.died = on_died;
+    u->job.ctx = u;
+    qn_frame_reader_init(&u->reader, QN_FRAME_LINE_MAX);
+    qn_buf_init(&body, (size_t)QN_FRAME_LINE_MAX + QN_FRAME_BYTES_MAX);
+    qn_err err = qn_child_job_begin(c, &u->job, e);
+    if (!err && qn_job_frame(job, &body) != QN_OK)
+        err = qn_fail(e, QN_ELIMIT, "the request is larger than what a model's process takes");
+    if (!err) {
+        snprintf(url, sizeof url, "%s/run", qn_child_status(c).url);
+        err = qn_http_post(qn_child_client(c), url, qn_child_secret(c), body.data, body.len,
+                           &events, u, &u->post, e);
+    }
+    qn_buf_deinit(&body);
+    if (err) {
+        free_all(u);
+        return err;
+    }
+    *out = u;
+    return QN_OK;
+}
+
+void qn_upstream_pause(struct qn_upstream *u, bool paused)
+{
+    if (u->paused == paused || u->cancelled)
+        return;
+    u->paused = paused;
+    qn_child_job_pause(&u->job, paused);
+    if (u->post)
+        qn_http_post_pause(u->post, paused);
+    if (!paused && !u->pump_timer)
+        u->pump_timer = qn_timer_start(u->loop, 0, 0, on_pump, u);
+}
+
+void qn_upstream_cancel(struct qn_upstream *u)
+{
+    if (u->cancelled)
+        return;
+    u->cancelled = true;
+    if (!u->in_event)
+        free_all(u);
+}

@@ -1,0 +1,34 @@
+/* One job on one child: encodes it, sends it by POST /run, decodes the event frames that come back.
+ * Loop thread only. */
+#ifndef QN_MODELS_UPSTREAM_H
+#define QN_MODELS_UPSTREAM_H
+
+#include "base/error.h"
+#include "contract/event.h"
+#include "contract/job.h"
+#include "models/child_process.h"
+
+#include <stdbool.h>
+
+struct qn_upstream;
+
+/* Every event of the job in order; the last is QN_EV_END or QN_EV_ERROR, exactly once, and the
+ * upstream is freed when that call returns. A child that dies, breaks the connection or sends
+ * garbage gives QN_EV_ERROR with code QN_ECHILD. Strings in ev are lent for the call. The callback
+ * may pause or cancel the upstream. Never called from within qn_upstream_start. */
+typedef void (*qn_upstream_fn)(void *ctx, const struct qn_event *ev);
+
+/* The child must be READY (QN_EBUSY otherwise: load it, wait, try again). The job is encoded before
+ * this returns and need not outlive it. */
+qn_err qn_upstream_start(struct qn_child *c, const struct qn_job *job, qn_upstream_fn fn, void *ctx,
+                         struct qn_upstream **out, struct qn_error *e);
+
+/* paused: stop reading the child (the client's stream is full); its job then stands still. A few
+ * events that had already arrived are held back until it is resumed. */
+void qn_upstream_pause(struct qn_upstream *u, bool paused);
+
+/* Nobody wants the answer: closes the connection, which cancels the job; frees u, no callback
+ * follows. */
+void qn_upstream_cancel(struct qn_upstream *u);
+
+#endif

@@ -1,0 +1,574 @@
+/* The one table of settings and the reading of its layers, see settings.h. A row gives a setting
+ * its flag, its environment name (QUINCE_ and the flag in capitals), its key in config.json (the
+ * flag's name) and its line of help. */
+#include "settings/settings_private.h"
+
+#include "base/json.h"
+#include "base/near.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "contract/backend_types.h"
+#include "registry/ref.h"
+#include "registry/store.h"
+#include "settings/remote.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SETTING_TEXT_MAX = 64 * 1024 };
+
+enum { TEXT = QN_SETTING_TEXT, NUMBER = QN_SETTING_NUMBER, TRUTH = QN_SETTING_TRUTH };
+enum {
+    FILE_KEY = QN_SETTING_FILE_KEY,
+    ELSEWHERE = QN_SETTING_ELSEWHERE,
+    EVERYWHERE = FILE_KEY | ELSEWHERE,
+    LIVE = QN_SETTING_LIVE,
+    BY_HAND = QN_SETTING_BY_HAND,
+    MAY_BE_EMPTY = QN_SETTING_MAY_BE_EMPTY
+};
+
+#define AT(member) offsetof(struct qn_settings, member)
+static const struct qn_setting_row table[] = {
+    {"host", TEXT, AT(host), "localhost", 0, 0, EVERYWHERE, "ADDRESS",
+     "address to listen on; localhost means 127.0.0.1 and [::1]"},
+    {"port", NUMBER, AT(port), "13305", 0, 65535, EVERYWHERE, "N",
+     "port to listen on; 0 picks a free one and prints it"},
+    {"insecure", TRUTH, AT(insecure), "false", 0, 0, EVERYWHERE | BY_HAND, NULL,
+     "allow an address that other machines can reach (anybody there may use the server)"},
+    {"profile", TEXT, AT(profile), "lemonade", 0, 0, EVERYWHERE, "NAME",
+     "whose habits the main port follows where APIs differ: lemonade, ollama, auto, layerscale, "
+     "dppan, kolosal or localllm"},
+    {"ollama-port", TEXT, AT(ollama_port), "auto", 0, 0, EVERYWHERE | LIVE, "PORT",
+     "a port for programs made for Ollama: auto (11434 where it is free and no service of Ollama "
+     "is "
+     "installed), off, or a number"},
+    {"websocket-port", TEXT, AT(websocket_port), "auto", 0, 0, EVERYWHERE, "PORT",
+     "a port that /health names for WebSockets, which every port takes: auto (a free one), off "
+     "(the "
+     "main port), or a number"},
+    {"listen", TEXT, AT(listen), "", 0, 0, EVERYWHERE | MAY_BE_EMPTY, "LIST",
+     "further places to listen, [ADDRESS:]PORT=PROFILE with commas between; in config.json an "
+     "array of {\"bind\", \"port\", \"profile\"}"},
+    {"no-presets", TRUTH, AT(no_presets), "false", 0, 0, EVERYWHERE | LIVE, NULL,
+     "answer 501 to requests that make models of others (Ollama's create and copy)"},
+    {"allow-hosts", TEXT, AT(allow_hosts), "", 0, 0, EVERYWHERE | MAY_BE_EMPTY | LIVE, "NAMES",
+     "further names under which requests may call this server, with commas; * allows any"},
+    {"allow-origins", TEXT, AT(allow_origins), "", 0, 0, EVERYWHERE | MAY_BE_EMPTY | LIVE,
+     "ORIGINS",
+     "web pages of other places that may use the server, https://chat.example.org, with commas; "
+     "* allows any page"},
+    {"metrics-auth", TRUTH, AT(metrics_auth), "false", 0, 0, EVERYWHERE | LIVE, NULL,
+     "GET /metrics needs a key, too, when there are any"},
+    {"rate-limit", NUMBER, AT(rate_limit), "0", 0, 1000000, EVERYWHERE | LIVE, "N",
+     "requests to models that each client may make in a minute; 0: no limit"},
+    {"rate-burst", NUMBER, AT(rate_burst), "10", 1, 1000000, EVERYWHERE | LIVE, "N",
+     "of these, how many may come at once"},
+    {"data-dir", TEXT, AT(data_dir), "", 0, 0, ELSEWHERE, "DIR",
+     "folder of everything the server writes (default: ~/.local/share/quince)"},
+    {"log-level", TEXT, AT(log_level), "info", 0, 0, EVERYWHERE | LIVE, "LEVEL",
+     "error, warn, info or debug (critical, warning and trace mean the nearest of them)"},
+    {"max-loaded-models", TEXT, AT(max_loaded_models), "1", 0, 0, EVERYWHERE | LIVE, "LIMITS",
+     "models of one kind in memory at once, as N or by kind, llm=2,embedding=-1 (-1: no limit; in "
+     "config.json also an object); kinds are llm, embedding, reranking, transcription, image, tts"},
+    {"groups", TEXT, AT(groups), "", 0, 0, EVERYWHERE | MAY_BE_EMPTY | LIVE, "JSON",
+     "which models may be in memory beside which, {\"NAME\": {\"members\": [...], \"swap\", "
+     "\"exclusive\", \"persistent\"}} (see quince(1))"},
+    {"preload", TEXT, AT(preload), "", 0, 0, EVERYWHERE | MAY_BE_EMPTY, "MODELS",
+     "models to load at start, with commas between; in config.json also an array"},
+    {"threads", NUMBER, AT(threads), "0", 0, 1024, EVERYWHERE | LIVE, "N",
+     "processor threads for all models together; 0: as many as the machine has"},
+    {"context", NUMBER, AT(context), "0", 0, 16 * 1024 * 1024, EVERYWHERE | LIVE, "TOKENS",
+     "context length to load models with; 0: the model's own, as far as it is sensible"},
+    {"slots", NUMBER, AT(slots), "0", 0, 256, EVERYWHERE | LIVE, "N",
+     "requests one model works on at once; 0: the model's process chooses"},
+    {"cache-type", TEXT, AT(cache_type), "f16", 0, 0, EVERYWHERE | LIVE, "TYPE",
+     "how models keep their context: f16, or q8_0 and q4_0 for less memory and less precision"},
+    {"no-speculation", TRUTH, AT(no_speculation), "false", 0, 0, EVERYWHERE | LIVE, NULL,
+     "do not guess tokens that repeat the text so far (answers are the same either way)"},
+    {"context-shift", TRUTH, AT(context_shift), "false", 0, 0, EVERYWHERE | LIVE, NULL,
+     "when the context is full, forget its older half and go on instead of ending the answer"},
+    {"prefix-cache", TRUTH, AT(prefix_cache), "false", 0, 0, EVERYWHERE | LIVE, NULL,
+     "keep the computed beginnings of prompts on disk while a model is unloaded"},
+    {"weight-cache", NUMBER, AT(weight_cache_gib), "16", 0, QN_WEIGHT_CACHE_GIB_MAX,
+     EVERYWHERE | LIVE, "GIB",
+     "disk for models' weights laid out for computing, so that they load faster the next "
+     "time; 0: none"},
+    {"memory-limit", NUMBER, AT(memory_limit_mb), "0", -1, INT64_C(1) << 30, EVERYWHERE | LIVE,
+     "MIB",
+     "memory for all models together; 0: what is free, at most nine tenths of the machine's; "
+     "-1: no limit"},
+    {"gpu-memory-limit", NUMBER, AT(gpu_memory_limit_mb), "0", 0, INT64_C(1) << 30,
+     EVERYWHERE | LIVE, "MIB",
+     "memory of graphics processors for all models together; 0: no limit"},
+    {"idle", NUMBER, AT(idle_s), "0", 0, 31536000, EVERYWHERE | LIVE, "SECONDS",
+     "unload a model that nobody has used for so long; 0: never"},
+    {"auto-evict", TRUTH, AT(auto_evict), "false", 0, 0, EVERYWHERE | LIVE, NULL,
+     "give up idle models by themselves: after their evict_idle_timeout (300 s), and when memory "
+     "runs short"},
+    {"auto-evict-threshold-pct", TEXT, AT(auto_evict_threshold), "0.9", 0, 0, EVERYWHERE | LIVE,
+     "SHARE", "share of the machine's memory in use (0 to 1) at which auto-evict unloads a model"},
+    {"body-limit", NUMBER, AT(body_limit_mb), "32", 1, 1024, EVERYWHERE, "MIB",
+     "largest request body that is accepted"},
+    {"disk-reserve", NUMBER, AT(disk_reserve_mb), "1024", 0, INT64_C(1) << 40, EVERYWHERE | LIVE,
+     "MIB", "space that files sent by clients leave free on the disk of the data folder"},
+    {"queue-limit", NUMBER, AT(queue_limit), "256", 1, 100000, EVERYWHERE | LIVE, "N",
+     "requests that may wait for a model; more are told to come back later"},
+    {"max-concurrent", NUMBER, AT(max_concurrent), "0", 0, 65536, EVERYWHERE | LIVE, "N",
+     "answers that one model works on at once, further requests wait; 0: as many as its process "
+     "can"},
+    {"max-queue", NUMBER, AT(max_queue), "-1", -1, 100000, EVERYWHERE | LIVE, "N",
+     "requests that may wait for one model, more are told to come back later; -1: as many as "
+     "queue-limit allows"},
+    {"batch-wait", NUMBER, AT(batch_wait_s), "3", 0, 3600, EVERYWHERE | LIVE, "SECONDS",
+     "how long a loaded model also serves requests that came later than one that waits for its "
+     "room, so that models are not exchanged for every request"},
+    {"request-timeout", NUMBER, AT(request_timeout_s), "0", 0, 31536000, EVERYWHERE | LIVE,
+     "SECONDS", "time that an answer may take from the request's arrival to its end; 0: any"},
+    {"drain", NUMBER, AT(drain_s), "30", 0, 3600, EVERYWHERE | LIVE, "SECONDS",
+     "time that running answers get to finish when the server is told to stop"},
+    {"builtin-dir", TEXT, AT(builtin_dir), "", 0, 0, EVERYWHERE | BY_HAND, "DIR",
+     "folder of the built-in list of models (default: the one quince came with)"},
+    {"models-dir", TEXT, AT(models_dir), "", 0, 0, EVERYWHERE | BY_HAND, "DIR",
+     "folder of downloads from Hugging Face, shared with other programs (default: HF_HUB_CACHE, "
+     "HF_HOME/hub or ~/.cache/huggingface/hub)"},
+    {"extra-models-dir", TEXT, AT(extra_models_dir), "", 0, 0, EVERYWHERE | MAY_BE_EMPTY | BY_HAND,
+     "DIRS",
+     "further folders whose models are listed, with : between; in config.json also an array"},
+    {"no-discovery", TRUTH, AT(no_discovery), "false", 0, 0, EVERYWHERE, NULL,
+     "do not look for models of llama.cpp, LM Studio, Ollama and Hugging Face's programs"},
+    {"offline", TRUTH, AT(offline), "false", 0, 0, EVERYWHERE | LIVE, NULL,
+     "ask no other machine for anything: downloads wait, models that are here work"},
+    {"hf-endpoint", TEXT, AT(hf_endpoint), "", 0, 0, EVERYWHERE | BY_HAND, "URL",
+     "where Hugging Face is (default: HF_ENDPOINT, or https://huggingface.co)"},
+    {"modelscope-endpoint", TEXT, AT(modelscope_endpoint), "https://modelscope.cn", 0, 0,
+     EVERYWHERE | BY_HAND, "URL", "where ModelScope is"},
+    {"ollama-registry", TEXT, AT(ollama_registry), "https://registry.ollama.ai", 0, 0,
+     EVERYWHERE | BY_HAND, "URL", "where Ollama's models are"},
+    {"default-model-source", TEXT, AT(default_model_source), "huggingface", 0, 0, EVERYWHERE, "HUB",
+     "the hub that names like owner/repository mean: huggingface or modelscope"},
+    {"allow-private-hubs", TRUTH, AT(allow_private_hubs), "false", 0, 0, EVERYWHERE | BY_HAND, NULL,
+     "download also over http and from addresses inside your network"},
+    {"bandwidth-limit", NUMBER, AT(bandwidth_limit_kib), "0", 0, INT64_C(1) << 30,
+     EVERYWHERE | LIVE, "KIB", "KiB per second for all downloads together; 0: no limit"},
+    {"download-threads", NUMBER, AT(download_threads), "3", 1, 3, EVERYWHERE | LIVE, "N",
+     "models that are downloaded at a time; others wait"},
+    {"packs", TEXT, AT(packs), "", 0, 0, EVERYWHERE | BY_HAND, "FILE",
+     "list of other projects' engines that can be installed (default: packs.json of builtin-dir)"},
+    {"prefer-system", TRUTH, AT(prefer_system), "false", 0, 0, EVERYWHERE | BY_HAND, NULL,
+     "use a llama-server, whisper-server or sd-server of the path rather than an installed one"},
+    {"llamacpp-backend", TEXT, AT(llamacpp_backend), "auto", 0, 0, EVERYWHERE | BY_HAND, "ENGINE",
+     "engine of language models that name none: auto (quince's own), llama-server, vulkan, ..."},
+    {"llamacpp-args", TEXT, AT(llamacpp_args), "", 0, 0, EVERYWHERE | MAY_BE_EMPTY | BY_HAND,
+     "ARGS", "more arguments for llama-server"},
+    {"whispercpp-backend", TEXT, AT(whispercpp_backend), "auto", 0, 0, EVERYWHERE | BY_HAND,
+     "ENGINE", "the same of models that transcribe: auto, whisper-server"},
+    {"sd-cpp-backend", TEXT, AT(sdcpp_backend), "auto", 0, 0, EVERYWHERE | BY_HAND, "ENGINE",
+     "the same of models that make pictures: auto, sd-server"},
+    {"no-fetch-executables", TRUTH, AT(no_fetch_executables), "false", 0, 0, EVERYWHERE | BY_HAND,
+     NULL, "never download programs; engines that are installed or on the path work"},
+    {"backend-dir", TEXT, AT(backend_dir), "", 0, 0, EVERYWHERE | BY_HAND, "DIR",
+     "folder of the programs that run models (default: beside quinced)"},
+};
+enum { ROWS = sizeof table / sizeof *table };
+_Static_assert((int)ROWS <= (int)QN_SETTINGS_MAX,
+               "struct qn_settings has no room to say where all come from");
+
+const struct qn_setting_row *qn_setting_row(size_t i)
+{
+    return i < ROWS ? &table[i] : NULL;
+}
+
+/* Names in the environment that begin with QUINCE_ and are not the server's. */
+static const char *const foreign_env[] = {"QUINCE_API_KEY", "QUINCE_ADMIN_API_KEY", "QUINCE_TEST_",
+                                          "QUINCE_ISA="};
+
+void qn_setting_env_name(const struct qn_setting_row *r, char out[static QN_SETTING_ENV_MAX])
+{
+    size_t n = 0;
+    for (const char *p = "QUINCE_"; *p; p++)
+        out[n++] = *p;
+    for (const char *p = r->name; *p && n < QN_SETTING_ENV_MAX - 1; p++)
+        out[n++] = (char)(*p == '-' ? '_' : toupper((unsigned char)*p));
+    out[n] = '\0';
+}
+
+static const struct qn_setting_row *row_find(const char *name)
+{
+    for (size_t i = 0; i < ROWS; i++)
+        if (qn_str_eq(table[i].name, name))
+            return &table[i];
+    return NULL;
+}
+
+/* The row whose name is nearest to a misspelt one, or NULL when none is near. */
+static const struct qn_setting_row *nearest(const char *name)
+{
+    struct qn_near near = qn_near_begin(name);
+    for (size_t i = 0; i < ROWS; i++)
+        qn_near_offer(&near, table[i].name, table[i].name);
+    return near.found ? row_find(near.found) : NULL;
+}
+
+qn_err qn_setting_unknown(const char *name, const char *where, struct qn_error *e)
+{
+    const struct qn_setting_row *near = nearest(name);
+    return qn_fail_param(e, QN_EINVAL, name, "%s: '%.60s' is not a setting%s%s", where, name,
+                         near ? "; did you mean " : "", near ? near->name : "");
+}
+
+/* where: how the user wrote it, for messages: "--port", "QUINCE_PORT", "config.json: port". */
+static qn_err set_text(struct qn_settings *s, const struct qn_setting_row *r,
+                       enum qn_settings_layer layer, const char *where, const char *text,
+                       struct qn_error *e)
+{
+    char *at = (char *)s + r->offset;
+    s->from[r - table] = (unsigned char)layer;
+    if (r->kind == TRUTH) {
+        bool yes = qn_str_ieq(text, "true") || qn_str_eq(text, "1");
+        if (!yes && !qn_str_ieq(text, "false") && !qn_str_eq(text, "0"))
+            return qn_fail_param(e, QN_EINVAL, r->name, "%s must be true or false, not '%.80s'",
+                                 where, text);
+        memcpy(at, &yes, sizeof yes);
+    } else if (r->kind == NUMBER) {
+        int64_t v;
+        if (!qn_parse_i64(text, &v) || v < r->min || v > r->max)
+            return qn_fail_param(e, QN_EINVAL, r->name,
+                                 "%s must be a whole number from %lld to %lld, not '%.80s'", where,
+                                 (long long)r->min, (long long)r->max, text);
+        memcpy(at, &v, sizeof v);
+    } else {
+        qn_err err = qn_setting_check(r, where, text, e);
+        if (err)
+            return err;
+        char *copy = qn_xstrdup(text), *old;
+        memcpy(&old, at, sizeof old);
+        free(old);
+        memcpy(at, &copy, sizeof copy);
+    }
+    return QN_OK;
+}
+
+/* A misspelt setting; but a model that was registered with such a name for its key (which is
+ * refused today) does not keep the server from starting. data_dir: NULL, not known yet: nothing is
+ * refused for now. */
+static qn_err unknown_variable(const char *data_dir, const char *text, size_t n, struct qn_error *e)
+{
+    char wanted[32] = "", name[QN_SETTING_ENV_MAX];
+    size_t k = 0;
+    char *whole = qn_xstrndup(text, n);
+    bool forgiven = !data_dir || qn_remote_names_variable(data_dir, whole);
+    free(whole);
+    if (forgiven)
+        return QN_OK;
+    for (const char *p = text + strlen("QUINCE_"); p < text + n && k < 31; p++)
+        wanted[k++] = (char)(*p == '_' ? '-' : tolower((unsigned char)*p));
+    wanted[k] = '\0';
+    const struct qn_setting_row *near = nearest(wanted);
+    if (near)
+        qn_setting_env_name(near, name);
+    return qn_fail(e, QN_EINVAL, "the environment's %.*s is not a setting%s%s%s", (int)n, text,
+                   near ? "; did you mean " : "", near ? name : "",
+                   near ? "?" : " (quinced --help lists them)");
+}
+
+/* data_dir: as for unknown_variable. */
+static qn_err read_env(struct qn_settings *s, const char *const *env, const char *data_dir,
+                       struct qn_error *e)
+{
+    for (; env && *env; env++) {
+        if (!qn_str_starts(*env, "QUINCE_"))
+            continue;
+        bool foreign = false;
+        for (size_t i = 0; i < sizeof foreign_env / sizeof *foreign_env; i++)
+            foreign = foreign || qn_str_starts(*env, foreign_env[i]);
+        const char *equals = strchr(*env, '=');
+        if (foreign || !equals)
+            continue;
+        char name[QN_SETTING_ENV_MAX];
+        const struct qn_setting_row *r = NULL;
+        for (size_t i = 0; i < ROWS && !r; i++) {
+            qn_setting_env_name(&table[i], name);
+            if (strlen(name) == (size_t)(equals - *env) && !strncmp(name, *env, strlen(name)))
+                r = &table[i];
+        }
+        if (!r) {
+            qn_err err = unknown_variable(data_dir, *env, (size_t)(equals - *env), e);
+            if (err)
+                return err;
+            continue;
+        }
+        qn_err err = set_text(s, r, QN_FROM_ENV, name, equals + 1, e);
+        if (err)
+            return err;
+    }
+    return QN_OK;
+}
+
+static qn_err read_flags(struct qn_settings *s, size_t n, const char *const *args,
+                         struct qn_error *e)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *word = args[i];
+        if (!qn_str_starts(word, "--"))
+            return qn_fail(e, QN_EINVAL,
+                           "'%.80s' is not understood: quinced takes --NAME VALUE (see --help)",
+                           word);
+        const char *equals = strchr(word, '=');
+        char name[64];
+        size_t len = equals ? (size_t)(equals - word - 2) : strlen(word + 2);
+        if (len >= sizeof name)
+            len = sizeof name - 1;
+        memcpy(name, word + 2, len);
+        name[len] = '\0';
+        const struct qn_setting_row *r = row_find(name);
+        if (!r) {
+            const struct qn_setting_row *near = nearest(name);
+            return qn_fail(e, QN_EINVAL, "--%s is not a setting%s%s%s", name,
+                           near ? "; did you mean --" : "", near ? near->name : "",
+                           near ? "?" : " (see --help)");
+        }
+        const char *value = equals ? equals + 1 : NULL;
+        if (!value && r->kind == TRUTH) {
+            value = "true";
+        } else if (!value) {
+            if (i + 1 == n)
+                return qn_fail_param(e, QN_EINVAL, r->name, "--%s needs a value: %s", r->name,
+                                     r->help);
+            value = args[++i];
+        }
+        char where[72] = "--";
+        memcpy(where + 2, r->name, strlen(r->name) + 1);
+        qn_err err = set_text(s, r, QN_FROM_FLAG, where, value, e);
+        if (err)
+            return err;
+    }
+    return QN_OK;
+}
+
+/* path: what the member stands in, for messages. */
+static qn_err read_member(struct qn_settings *s, enum qn_settings_layer layer, const char *path,
+                          const struct qn_jref *v, struct qn_error *e)
+{
+    size_t i;
+    if (!qn_setting_find(v->key, &i))
+        return qn_setting_unknown(v->key, path, e);
+    const struct qn_setting_row *r = &table[i];
+    if (!(r->scope & FILE_KEY))
+        return qn_fail_param(e, QN_EINVAL, r->name,
+                             "%s: '%s' can only be given as a flag or in the environment", path,
+                             r->name);
+    struct qn_buf text, where;
+    qn_buf_init(&text, SETTING_TEXT_MAX);
+    qn_buf_init(&where, 8192);
+    enum qn_json_type type = qn_json_type(v);
+    qn_err err = QN_OK;
+    static const enum qn_json_type wanted[] = {
+        [TEXT] = QN_JSON_STRING, [NUMBER] = QN_JSON_NUMBER, [TRUTH] = QN_JSON_BOOL};
+    bool own_form = false;
+    if (type == QN_JSON_STRING)
+        qn_buf_str(&text, qn_json_raw_str(v));
+    else
+        err = qn_setting_read(r, v, &text, &own_form, e);
+    bool as_text = layer == QN_FROM_REQUEST && type >= QN_JSON_BOOL && type <= QN_JSON_STRING;
+    if (!err && ((type != wanted[r->kind] && !as_text && !own_form) || text.overflow))
+        err = qn_fail_param(e, QN_EINVAL, r->name, "%s: %s must be %s", path, r->name,
+                            qn_json_type_name(wanted[r->kind]));
+    qn_buf_fmt(&where, "%s: %s", path, r->name);
+    if (!err)
+        err = set_text(s, r, layer, qn_buf_cstr(&where), qn_buf_cstr(&text), e);
+    qn_buf_deinit(&text);
+    qn_buf_deinit(&where);
+    return err;
+}
+
+static qn_err read_object(struct qn_settings *s, enum qn_settings_layer layer, const char *path,
+                          const struct qn_jref *root, struct qn_error *e)
+{
+    qn_err err = QN_OK;
+    struct qn_jref it;
+    if (qn_json_type(root) != QN_JSON_OBJECT)
+        return qn_fail(e, QN_EINVAL, "%s must hold a JSON object", path);
+    for (bool more = qn_json_first(root, &it); more && !err; more = qn_json_next(&it))
+        if (layer != QN_FROM_REQUEST || qn_json_type(&it) != QN_JSON_NULL)
+            err = read_member(s, layer, path, &it, e);
+    return err;
+}
+
+static qn_err read_text(struct qn_settings *s, enum qn_settings_layer layer, const char *path,
+                        const char *text, size_t n, struct qn_error *e)
+{
+    struct qn_json *doc = NULL;
+    struct qn_error why = {0};
+    qn_err err = qn_json_parse(text, n, &doc, &why);
+    if (err)
+        return qn_fail(e, err, "%s: %s", path, why.message);
+    struct qn_jref root = qn_json_root(doc);
+    err = read_object(s, layer, path, &root, e);
+    qn_json_free(doc);
+    return err;
+}
+
+qn_err qn_settings_take(struct qn_settings *s, const struct qn_jref *object, struct qn_error *e)
+{
+    return read_object(s, QN_FROM_REQUEST, "the request", object, e);
+}
+
+/* given: what it will hold; NULL: it is read. */
+static qn_err read_file(struct qn_settings *s, const char *given, struct qn_error *e)
+{
+    char *path = qn_path_join(s->data_dir, "config.json");
+    struct qn_buf text;
+    qn_buf_init(&text, QN_CONFIG_FILE_MAX);
+    qn_err err = QN_OK;
+    if (given) {
+        err = read_text(s, QN_FROM_FILE, path, given, strlen(given), e);
+    } else if (qn_file_exists(path)) {
+        err = qn_file_read(path, &text, e);
+        if (!err)
+            err = read_text(s, QN_FROM_FILE, path, qn_buf_cstr(&text), text.len, e);
+    }
+    qn_buf_deinit(&text);
+    free(path);
+    return err;
+}
+
+/* The folder of models.json: beside an installed program in ../share/quince/models, else in the
+ * source tree that the build folder's bin/ lies in. */
+static char *default_builtin_dir(void)
+{
+    static const char *const places[] = {"../share/quince/models", "../../registry",
+                                         "../../../registry"};
+    char *self = qn_path_self_dir(), *found = NULL;
+    for (size_t i = 0; i < sizeof places / sizeof *places && !found; i++) {
+        char *dir = qn_path_join(self, places[i]), *list = qn_path_join(dir, "models.json");
+        if (qn_file_exists(list))
+            found = qn_path_absolute(dir, NULL);
+        free(list);
+        free(dir);
+    }
+    free(self);
+    return found ? found : qn_xstrdup("/usr/share/quince/models");
+}
+
+static void make_absolute(char **path)
+{
+    char *here = **path == '/' ? NULL : getcwd(NULL, 0);
+    if (!here)
+        return;
+    char *whole = qn_path_join(here, *path);
+    free(*path);
+    free(here);
+    *path = whole;
+}
+
+/* Hugging Face's own programs know this variable. */
+static char *default_hf_endpoint(const char *const *env)
+{
+    static const char name[] = "HF_ENDPOINT=";
+    for (; env && *env; env++)
+        if (qn_str_starts(*env, name) && (*env)[sizeof name - 1])
+            return qn_xstrdup(*env + sizeof name - 1);
+    return qn_xstrdup("https://huggingface.co");
+}
+
+/* Paths are appended to endpoints. */
+static void cut_slashes(char *url)
+{
+    size_t n = strlen(url);
+    while (n && url[n - 1] == '/')
+        url[--n] = '\0';
+}
+
+void qn_settings_presets(struct qn_settings *s)
+{
+    *s = (struct qn_settings){0};
+    for (size_t i = 0; i < ROWS; i++)
+        if (*table[i].preset)
+            set_text(s, &table[i], QN_FROM_DEFAULT, table[i].name, table[i].preset, NULL);
+}
+
+qn_err qn_settings_read(struct qn_settings *s, size_t n_args, const char *const *args,
+                        const char *const *env, enum qn_settings_wish *wish, struct qn_error *e)
+{
+    *wish = QN_WISH_RUN;
+    for (size_t i = 0; i < n_args; i++) {
+        if (qn_str_eq(args[i], "--help") || qn_str_eq(args[i], "-h"))
+            *wish = QN_WISH_HELP;
+        else if (qn_str_eq(args[i], "--version"))
+            *wish = QN_WISH_VERSION;
+    }
+    if (*wish == QN_WISH_RUN)
+        return qn_settings_read_again(
+            s, &(struct qn_settings_layers){.n_args = n_args, .args = args, .env = env}, e);
+    qn_settings_presets(s);
+    return QN_OK;
+}
+
+qn_err qn_settings_read_again(struct qn_settings *s, const struct qn_settings_layers *layers,
+                              struct qn_error *e)
+{
+    size_t n_args = layers->n_args;
+    const char *const *args = layers->args;
+    const char *const *env = layers->env;
+    const char *request = layers->request;
+    qn_settings_presets(s);
+    /* The file lies in the data folder, which the layers above it name: they are read twice, so
+     * that each overwrites what is below it. */
+    qn_err err = read_env(s, env, NULL, e);
+    if (!err)
+        err = read_flags(s, n_args, args, e);
+    if (err)
+        return err;
+    if (!s->data_dir)
+        s->data_dir = qn_path_data_dir();
+    if (!s->data_dir)
+        return qn_fail_param(
+            e, QN_EINVAL, "data-dir",
+            "there is no home folder to keep data in: give one with --data-dir DIR");
+    /* Reading the variables again replaces it for a while. */
+    char *data_dir = qn_xstrdup(s->data_dir);
+    err = read_file(s, layers->file, e);
+    if (!err)
+        err = read_env(s, env, data_dir, e);
+    free(data_dir);
+    if (!err)
+        err = read_flags(s, n_args, args, e);
+    if (!err && request)
+        err = read_text(s, QN_FROM_REQUEST, "the request", request, strlen(request), e);
+    if (err)
+        return err;
+    if (!s->models_dir)
+        s->models_dir = qn_store_hf_cache(env);
+    make_absolute(&s->models_dir); /* the catalog keeps paths below it */
+    if (!s->hf_endpoint)
+        s->hf_endpoint = default_hf_endpoint(env);
+    if (qn_hub_kind_parse(s->default_model_source) != QN_HUB_HF &&
+        qn_hub_kind_parse(s->default_model_source) != QN_HUB_MODELSCOPE)
+        return qn_fail_param(e, QN_EINVAL, "default-model-source",
+                             "default-model-source: '%.40s' is not a hub: huggingface and "
+                             "modelscope are",
+                             s->default_model_source);
+    char **urls[] = {&s->hf_endpoint, &s->modelscope_endpoint, &s->ollama_registry};
+    for (size_t i = 0; i < sizeof urls / sizeof *urls; i++)
+        cut_slashes(*urls[i]);
+    if (!s->builtin_dir)
+        s->builtin_dir = default_builtin_dir();
+    if (!s->backend_dir)
+        s->backend_dir = qn_path_self_dir();
+    if (!s->packs)
+        s->packs = qn_path_join(s->builtin_dir, "packs.json");
+    return QN_OK;
+}
+
+void qn_settings_deinit(struct qn_settings *s)
+{
+    for (size_t i = 0; i < ROWS; i++)
+        if (table[i].kind == TEXT) {
+            char *text;
+            memcpy(&text, (char *)s + table[i].offset, sizeof text);
+            free(text);
+        }
+    *s = (struct qn_settings){0};
+}

@@ -1,0 +1,24 @@
+/* The figures of the last request that was answered: what GET stats tells. Sums since the start
+ * are in metrics.h. Loop thread only. */
+#ifndef QN_TELEMETRY_STATS_H
+#define QN_TELEMETRY_STATS_H
+
+#include "access/owner.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { QN_STATS_TIMES_MAX = 16384 }; /* of a longer answer the first ones are kept */
+
+struct qn_stats {
+    double first_s;   /* from the request's arrival to its first piece of text; 0: none came */
+    double output_ms; /* generating */
+    int64_t prompt, cached, output; /* tokens */
+    char owner[QN_OWNER_MAX + 1];   /* whose request it was */
+    float *times_s;                 /* between two pieces of text of its first choice; owned */
+    size_t n_times;
+};
+
+void qn_stats_deinit(struct qn_stats *s);
+
+#endif

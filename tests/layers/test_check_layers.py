@@ -1,0 +1,71 @@
+"""scripts/check_layers.py sees each fault that it is there to see, in a small tree made for it."""
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "check_layers.py"
+HEADER = "#ifndef QN_BASE_BUF_H\n#define QN_BASE_BUF_H\nstruct qn_buf {\n    int n;\n};\n#endif\n"
+SOUND = {
+    "lib/base/buf.h": HEADER,
+    "lib/io/stream.c": '#include "base/buf.h"\n#include <stdio.h>\n',
+    "router/models/instance.c": '#include "base/buf.h"\n',
+    "router/api/models.c": '#include "base/buf.h"\n',
+}
+
+
+def check(folder, files, script=None):
+    """The checker's exit status and output for a tree of these files."""
+    (folder / "scripts").mkdir()
+    copy = folder / "scripts" / "check_layers.py"
+    shutil.copy(SCRIPT, copy)
+    if script:
+        copy.write_text(script(copy.read_text()))
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    done = subprocess.run([sys.executable, str(copy)], capture_output=True, text=True)
+    return done.returncode, done.stdout
+
+
+def test_a_sound_tree_passes(tmp_path):
+    assert check(tmp_path, SOUND) == (0, "layers: 0 violations\n")
+
+
+FAULTS = {
+    "an arrow that points up": ({"lib/base/str.c": '#include "io/stream.h"\n', "lib/io/stream.h": ""},
+                                "lib/base/str.c: room base may not include io"),
+    "an arrow up inside the router": ({"router/models/x.c": '#include "api/api.h"\n', "router/api/api.h": ""},
+                                      "router/models/x.c: room models may not include api"),
+    "a room that the table does not name": ({"cli/x.c": '#include "io/stream.h"\n', "lib/io/stream.h": ""},
+                                            "cli/x.c: room cli may not include io"),
+    "an include that climbs": ({"lib/io/x.c": '#include "../base/buf.h"\n'}, "lib/io/x.c: include of ../base/buf.h climbs"),
+    "an include without its room": ({"lib/base/x.c": '#include "buf.h"\n'}, "lib/base/x.c: include of buf.h does not name its room"),
+    "a file that lies elsewhere": ({"router/api/x.c": '#include "models/buf.h"\n'},
+                                   "router/api/x.c: models/buf.h is not in the room that it names"),
+    "an unknown room": ({"router/api/x.c": '#include "cellar/buf.h"\n'}, "router/api/x.c: cellar/buf.h is in no room"),
+    "a file in no room": ({"backends/x.c": "int x;\n"}, "backends/x.c is in no room"),
+    "a foreign header outside its file": ({"router/api/x.c": "#include <sqlite3.h>\n"}, "router/api/x.c: sqlite3.h belongs to catalog/"),
+    "the router parses a model file": ({"router/models/x.c": '#include "formats/gguf.h"\n', "lib/formats/gguf.h": ""},
+                                       "router/models/x.c: formats/gguf.h belongs to lib/formats/"),
+    "a guard of another path": ({"lib/base/other.h": HEADER.replace("struct qn_buf", "struct other")},
+                                "lib/base/other.h: its guard should be QN_BASE_OTHER_H"),
+    "two structs of one tag": ({"cli/x.c": "struct qn_buf {\n    int n;\n};\n"}, "qn_buf names 2 types: cli/x.c, lib/base/buf.h"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_fault_is_found(tmp_path, fault):
+    files, line = FAULTS[fault]
+    status, output = check(tmp_path, {**SOUND, **files})
+    assert status == 1
+    assert any(found.startswith(line) for found in output.splitlines()), output
+
+
+def test_the_table_has_an_order(tmp_path):
+    status, output = check(tmp_path, SOUND, lambda script: script.replace('"base": ("lib/base", [])', '"base": ("lib/base", ["io"])'))
+    assert status == 1
+    assert "the table: base names io, which is not before it" in output
