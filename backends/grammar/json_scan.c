@@ -43,7 +43,7 @@ static bool push(struct qn_json_scan *s, bool object)
     return true;
 }
 
-static enum qn_json_scanner value_ended(struct qn_json_scan *s)
+static enum qn_json_step value_ended(struct qn_json_scan *s)
 {
     s->state = AFTER_VALUE;
     return s->depth == 0 ? QN_SCAN_DONE : QN_SCAN_MORE;
@@ -101,7 +101,7 @@ void qn_json_escape(struct qn_buf *out, char c)
         qn_buf_char(out, c);
 }
 
-static enum qn_json_scanner in_string(struct qn_json_scan *s, char c, struct qn_buf *out)
+static enum qn_json_step in_string(struct qn_json_scan *s, char c, struct qn_buf *out)
 {
     bool key = s->state == IN_KEY;
     if (s->hex > 0) {
@@ -127,7 +127,7 @@ static enum qn_json_scanner in_string(struct qn_json_scan *s, char c, struct qn_
     return QN_SCAN_MORE;
 }
 
-static enum qn_json_scanner in_escape(struct qn_json_scan *s, char c, struct qn_buf *out)
+static enum qn_json_step in_escape(struct qn_json_scan *s, char c, struct qn_buf *out)
 {
     s->state = s->state == IN_KEY_ESCAPE ? IN_KEY : IN_STRING;
     if (c && strchr("\"\\/bfnrtu", c)) {
@@ -141,7 +141,7 @@ static enum qn_json_scanner in_escape(struct qn_json_scan *s, char c, struct qn_
     return in_string(s, c, out);
 }
 
-static enum qn_json_scanner in_word(struct qn_json_scan *s, char c, struct qn_buf *out)
+static enum qn_json_step in_word(struct qn_json_scan *s, char c, struct qn_buf *out)
 {
     if ((isalnum((unsigned char)c) || (c && strchr("+-.", c))) && s->word_n + 1 < sizeof s->word) {
         s->word[s->word_n++] = c;
@@ -164,7 +164,7 @@ static enum qn_json_scanner in_word(struct qn_json_scan *s, char c, struct qn_bu
     return qn_json_scan(s, c, out);
 }
 
-static enum qn_json_scanner begin_value(struct qn_json_scan *s, char c, struct qn_buf *out)
+static enum qn_json_step begin_value(struct qn_json_scan *s, char c, struct qn_buf *out)
 {
     if (c == '{' || c == '[') {
         if (!push(s, c == '{'))
@@ -183,14 +183,14 @@ static enum qn_json_scanner begin_value(struct qn_json_scan *s, char c, struct q
     return isalnum((unsigned char)c) || c == '-' ? in_word(s, c, out) : QN_SCAN_BAD;
 }
 
-static enum qn_json_scanner close(struct qn_json_scan *s, char c, struct qn_buf *out)
+static enum qn_json_step close(struct qn_json_scan *s, char c, struct qn_buf *out)
 {
     s->depth--;
     add(out, c);
     return value_ended(s);
 }
 
-enum qn_json_scanner qn_json_scan(struct qn_json_scan *s, char c, struct qn_buf *out)
+enum qn_json_step qn_json_scan(struct qn_json_scan *s, char c, struct qn_buf *out)
 {
     switch ((enum state)s->state) {
     case IN_STRING:
@@ -244,7 +244,7 @@ enum qn_json_scanner qn_json_scan(struct qn_json_scan *s, char c, struct qn_buf 
     }
 }
 
-enum qn_json_scanner qn_json_scan_end(const struct qn_json_scan *s)
+enum qn_json_step qn_json_scan_end(const struct qn_json_scan *s)
 {
     bool done =
         s->depth == 0 && (s->state == AFTER_VALUE || (s->state == IN_WORD && word_complete(s)));

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-enum qn_json_scanner {
+enum qn_json_step {
     QN_SCAN_MORE,   /* the byte belongs to the value, which goes on */
     QN_SCAN_DONE,   /* the byte ends the value and belongs to it */
     QN_SCAN_BEFORE, /* the value (a number or a word) ended before the byte, which was not taken */
@@ -27,10 +27,10 @@ struct qn_json_scan {
 };
 
 /* Takes one byte; out (MAY be NULL) gets what it adds to the value's text. */
-enum qn_json_scanner qn_json_scan(struct qn_json_scan *s, char c, struct qn_buf *out);
+enum qn_json_step qn_json_scan(struct qn_json_scan *s, char c, struct qn_buf *out);
 
 /* The text ended: QN_SCAN_DONE when the value is complete. */
-enum qn_json_scanner qn_json_scan_end(const struct qn_json_scan *s);
+enum qn_json_step qn_json_scan_end(const struct qn_json_scan *s);
 
 /* Appends c as it stands in a JSON string. */
 void qn_json_escape(struct qn_buf *out, char c);

@@ -17,7 +17,7 @@ qn_err qn_stretch_parse(const char *text, struct qn_stretch *out, struct qn_erro
         if (strcmp(name, names[i]) != 0 || !whole ||
             !(factor >= 1 && factor <= QN_STRETCH_FACTOR_MAX) || original > QN_STRETCH_CONTEXT_MAX)
             continue;
-        *out = (struct qn_stretch){i, (float)factor, (int32_t)original};
+        *out = (struct qn_stretch){(enum qn_stretch_kind)i, (float)factor, (int32_t)original};
         return QN_OK;
     }
     return qn_fail(e, QN_EINVAL,

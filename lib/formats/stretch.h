@@ -12,8 +12,10 @@ enum {
     QN_STRETCH_CONTEXT_MAX = 1 << 24 /* tokens */
 };
 
+enum qn_stretch_kind { QN_STRETCH_NONE, QN_STRETCH_LINEAR, QN_STRETCH_YARN };
+
 struct qn_stretch {
-    enum { QN_STRETCH_NONE, QN_STRETCH_LINEAR, QN_STRETCH_YARN } kind;
+    enum qn_stretch_kind kind;
     float factor;     /* 1 and more */
     int32_t original; /* tokens of the context that is stretched; 0: the trained one */
 };

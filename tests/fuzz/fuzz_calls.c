@@ -47,7 +47,7 @@ static void check_call(void *ctx, int64_t call, const char *id, const char *name
         c->done = false;
     }
     for (const char *s = arguments; *s; s++) {
-        enum qn_scan step = c->done ? QN_SCAN_BAD : qn_json_scan(&c->scan, *s, NULL);
+        enum qn_json_step step = c->done ? QN_SCAN_BAD : qn_json_scan(&c->scan, *s, NULL);
         if (step == QN_SCAN_BAD || step == QN_SCAN_BEFORE)
             abort();
         c->done = step == QN_SCAN_DONE;

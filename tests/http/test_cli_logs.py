@@ -48,9 +48,9 @@ def test_on_a_terminal_and_past_a_restart(cli, house):
     terminal = Terminal(cli, "logs", "-f", TZ="UTC")
     terminal.wait_for("registered=1")
     cli("load", "loud")
-    terminal.wait_for("inventory model=user.loud state=failed\x1b[0m\r\n")
+    terminal.wait_for("instance model=user.loud state=failed event=exited pid=0\x1b[0m\r\n")
     lines = plain(terminal.screen).split("\r\n")
-    assert any(re.match(r"\d\d:\d\d:\d\d info  inventory model=user\.loud state=failed$", x) for x in lines), lines
+    assert any(re.match(r"\d\d:\d\d:\d\d info  instance model=user\.loud state=failed event=exited pid=0$", x) for x in lines), lines
     begin = next(i for i, x in enumerate(lines) if re.match(r".*info  llm/user\.loud a word and", x))
     assert lines[begin + 1].startswith(" " * 15 + "a") or lines[begin + 1].startswith(" " * 15 + "word")
     assert all(len(x) <= 80 for x in lines if "/" not in x), lines  # a path is not broken

@@ -45,7 +45,7 @@ test("a text is answered", async () => {
   const response = await client.responses.create({
     model: "user.quick", input: "hello", instructions: "Be brief.", metadata: { a: "b" }, temperature: 0.5,
   });
-  assert.match(response.id, /^resp_[0-9a-f]{24}$/);
+  assert.match(response.id, /^resp_[0-9a-f]{32}$/);
   assert.equal(response.object, "response");
   assert.equal(response.status, "completed");
   assert.equal(response.output_text, "word word word ");

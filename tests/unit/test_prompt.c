@@ -204,9 +204,13 @@ static void messages_are_checked(void **state)
                                      "{{ raise_exception('Start with the user!') }}{% endif %}"
                                      "{{ messages[0].content }}|{{ mood }}"});
     struct qn_job job = chat_job("[{\"role\":\"assistant\",\"content\":\"x\"}]");
+    job.chat.tools = "[{\"type\":\"function\",\"function\":{\"name\":\"f\"}}]";
     struct qn_error e = failure(&m, &job);
     assert_int_equal(e.code, QN_EINVAL);
     assert_string_equal(e.message, "Start with the user!");
+    /* An ordinary chat that the template refuses is written in a built-in form. */
+    job = chat_job("[{\"role\":\"assistant\",\"content\":\"x\"}]");
+    assert_prompt(&m, &job, "Assistant: x\nAssistant:");
     job = chat_job("[]");
     e = failure(&m, &job);
     assert_int_equal(e.code, QN_EINVAL);

@@ -367,7 +367,7 @@ enum qn_step qn_parse_object(struct qn_parse *p)
         commit(p);
     }
     while (p->pos < p->in.len) {
-        enum qn_json_scanner s = qn_json_scan(&p->scan, p->in.data[p->pos], &p->args);
+        enum qn_json_step s = qn_json_scan(&p->scan, p->in.data[p->pos], &p->args);
         if (s == QN_SCAN_BAD)
             return QN_STEP_BAD;
         p->pos++;

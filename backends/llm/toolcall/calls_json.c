@@ -72,7 +72,7 @@ static bool take_value(struct qn_parse *p, enum meaning what, struct qn_buf *kep
     if (kept_args->len == 0)
         return true;
     struct qn_json_scan scan = {0};
-    enum qn_json_scanner step = QN_SCAN_MORE;
+    enum qn_json_step step = QN_SCAN_MORE;
     size_t i = strspn(kept_args->data, " \t\r\n");
     if (kept_args->data[i] != '{')
         return false;
@@ -98,7 +98,7 @@ static bool object_ended(struct qn_parse *p)
 static enum qn_step keep_value(struct qn_parse *p)
 {
     while (p->pos < p->in.len) {
-        enum qn_json_scanner s = qn_json_scan(&p->scan, p->in.data[p->pos], &p->value);
+        enum qn_json_step s = qn_json_scan(&p->scan, p->in.data[p->pos], &p->value);
         if (s == QN_SCAN_BAD)
             return QN_STEP_BAD;
         if (s == QN_SCAN_BEFORE)

@@ -86,7 +86,7 @@ static void add_value(struct qn_parse *p, unsigned types, struct qn_buf *out)
             to = strlen(s);
         }
     qn_buf_init(&json, QN_PARSE_HELD_MAX);
-    enum qn_json_scanner step = QN_SCAN_MORE;
+    enum qn_json_step step = QN_SCAN_MORE;
     size_t i = from;
     while (i < to && step == QN_SCAN_MORE)
         step = qn_json_scan(&scan, s[i++], &json);

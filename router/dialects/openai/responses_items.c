@@ -305,7 +305,7 @@ static qn_err add_reference(struct turn *t, const struct qn_jref *item, struct q
     if (++t->references > REFERENCES_MAX)
         return qn_json_fail(item, e, "at most %d references are allowed", REFERENCES_MAX);
     if (t->by_reference || !find_item(t, id, &other))
-        return qn_json_fail(&v, e, "there is no such item here (any more)");
+        return qn_json_fail(&v, e, "there is no item '%.80s' here (any more)", id);
     t->by_reference = true;
     err = add_item(t, &other, e);
     t->by_reference = false;
