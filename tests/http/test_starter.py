@@ -168,6 +168,7 @@ def test_many_at_once_say_what_each_says_alone(server):
 
 
 def test_unload_and_first_use_again(server):
+    assert server.chat(MODEL, "hello").status == 200
     assert server.post("/v1/unload", {"model_name": MODEL}).status == 200
     assert server.chat(MODEL, "hello").status == 200
 
