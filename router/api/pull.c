@@ -294,25 +294,28 @@ void qn_api_pull(struct qn_services *sv, struct qn_http *h, const char *id)
     struct qn_error e = {0};
     struct qn_pull_asked asked = {0};
     struct wants wants = {0};
+    struct qn_caller caller;
     struct qn_arena *arena = qn_arena_new(ORDER_BYTES_MAX);
     (void)id;
+    qn_auth_caller(sv->auth, h, &caller);
     qn_err err = qn_api_body(h, false, &doc, &e);
     if (!err) {
         struct qn_jref root = qn_json_root(doc);
         err = read_wants(&root, &wants, &e);
         if (!err)
-            err = qn_pull_by_request(sv, &root, arena, &asked, &e);
+            err = qn_pull_by_request(sv, &root, caller.admin, arena, &asked, &e);
     }
     if (!err && sv->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (err) {
         qn_api_pull_refuse(sv, h, asked.order.model, &e);
+    } else if (asked.admin_only) {
+        qn_answer_plain(h, qn_verdict_status(QN_NO_ADMIN), qn_verdict_type(QN_NO_ADMIN),
+                        asked.admin_only);
     } else if (asked.here) {
         answer_here(sv, h, &asked.order, &wants);
     } else if (qn_may_open_order(sv, h, &asked.order)) {
         struct asker *a = asker_new(sv, h, &asked.order, &wants);
-        struct qn_caller caller;
-        qn_auth_caller(sv->auth, h, &caller);
         asked.order.owner = caller.owner;
         struct qn_pull_wish wish = {
             .order = &asked.order, .priority = wants.priority, .until_gone = wants.until_gone};

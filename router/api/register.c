@@ -138,7 +138,7 @@ static void register_hub(struct qn_services *sv, struct qn_http *h, const struct
     struct qn_arena *arena = qn_arena_new(ORDER_BYTES_MAX);
     int64_t size_bytes = 0;
     bool same = false;
-    qn_err err = qn_pull_by_request(sv, root, arena, &asked, &e);
+    qn_err err = qn_pull_by_request(sv, root, true, arena, &asked, &e);
     if (!err)
         err = read_size(root, &size_bytes, &e);
     if (!err && is_here(sv, &asked.order, &same) && !same)

@@ -50,6 +50,8 @@ void qn_pull_order_write(const struct qn_pull_order *o, struct qn_buf *out)
     }
     if (o->local)
         qn_jw_kbool(&w, "local", true);
+    if (o->redefines)
+        qn_jw_kbool(&w, "redefines", true);
     qn_jw_key(&w, "checkpoints");
     qn_jw_obj(&w);
     for (size_t i = 0; i < o->n; i++)
@@ -102,6 +104,9 @@ qn_err qn_pull_order_read(const char *json, struct qn_arena *a, struct qn_pull_o
     v = qn_json_get(&root, "local");
     if (!err)
         err = qn_json_bool_opt(&v, &out->local, e);
+    v = qn_json_get(&root, "redefines");
+    if (!err)
+        err = qn_json_bool_opt(&v, &out->redefines, e);
     v = qn_json_get(&root, "checkpoints");
     if (!err)
         err = read_checkpoints(&v, a, out, e);

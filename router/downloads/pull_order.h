@@ -29,6 +29,7 @@ struct qn_pull_order {
     const char *options; /* JSON object: options of loading that are saved with it */
     const char *owner;   /* whose download it is (owner.h), who may end it */
     bool local;          /* use what is on this machine already, ask nobody */
+    bool redefines;      /* an admin's: the name becomes this model whatever it means by then */
     struct qn_pull_checkpoint checkpoints[QN_PULL_ROLES_MAX]; /* "main" is the first */
     size_t n;
 };

@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "contract/backend_types.h"
+#include "downloads/pull_name.h"
 #include "models/intake.h"
 #include "models/inventory.h"
 #include "models/load_options.h"
@@ -147,6 +148,27 @@ static qn_err from_row(const struct qn_model_row *row, struct qn_arena *a, struc
     if (!err && o->n == 1 && has_label(row->labels, "vision"))
         o->mmproj = "auto";
     return err;
+}
+
+static const struct qn_pull_checkpoint *part_of(const struct qn_pull_order *o, const char *role)
+{
+    for (size_t i = 0; i < o->n; i++)
+        if (qn_str_eq(o->checkpoints[i].role, role))
+            return &o->checkpoints[i];
+    return NULL;
+}
+
+bool qn_pull_same_source(const struct qn_model_row *row, const struct qn_pull_order *order)
+{
+    struct qn_pull_order own;
+    struct qn_arena *a = qn_arena_new(QN_PULL_ORDER_MAX);
+    bool same = from_row(row, a, &own, NULL) == QN_OK && own.n == order->n;
+    for (size_t i = 0; same && i < own.n; i++) {
+        const struct qn_pull_checkpoint *other = part_of(order, own.checkpoints[i].role);
+        same = other && qn_str_eq(other->ref, own.checkpoints[i].ref);
+    }
+    qn_arena_free(a);
+    return same;
 }
 
 /* Nobody waits for gigabytes that nothing here can use. */
@@ -442,8 +464,8 @@ static qn_err new_model(struct qn_services *sv, const char *name, const struct q
     return err;
 }
 
-qn_err qn_pull_by_request(struct qn_services *sv, const struct qn_jref *root, struct qn_arena *a,
-                          struct qn_pull_asked *out, struct qn_error *e)
+qn_err qn_pull_by_request(struct qn_services *sv, const struct qn_jref *root, bool admin,
+                          struct qn_arena *a, struct qn_pull_asked *out, struct qn_error *e)
 {
     const char *name = NULL;
     bool local = false, stays = false;
@@ -468,6 +490,9 @@ qn_err qn_pull_by_request(struct qn_services *sv, const struct qn_jref *root, st
         qn_json_type(&checkpoint) == QN_JSON_STRING || qn_json_type(&checkpoints) == QN_JSON_OBJECT;
     err = is_new ? new_model(sv, name, root, a, out, e)
                  : qn_pull_by_name(sv, name, false, !stays && !local, a, out, e);
+    if (!err && is_new && !admin)
+        err = qn_pull_name_claim(sv, !stays && !local, a, out, e);
+    out->order.redefines = is_new && admin;
     out->order.local = local || qn_web_is_offline(sv->web);
     return err;
 }

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/json.h"
+#include "catalog/catalog.h"
 #include "downloads/pull_order.h"
 #include "services/services.h"
 
@@ -14,6 +15,8 @@ struct qn_pull_asked {
     struct qn_pull_order order; /* strings are the arena's */
     bool here; /* the model is on this machine and there is nothing to ask for; the order has its
                   name, recipe and main checkpoint */
+    const char *admin_only; /* why only an admin may ask for this: a sentence, the arena's; NULL:
+                               anyone who may pull */
 };
 
 /* A name alone: a model of the catalog, of the built-in list, or, where ollama says so, anything
@@ -23,9 +26,14 @@ struct qn_pull_asked {
 qn_err qn_pull_by_name(struct qn_services *sv, const char *name, bool ollama, bool upgrade,
                        struct qn_arena *a, struct qn_pull_asked *out, struct qn_error *e);
 
-/* The body of POST pull. QN_EINVAL names the member that is wrong. */
-qn_err qn_pull_by_request(struct qn_services *sv, const struct qn_jref *root, struct qn_arena *a,
-                          struct qn_pull_asked *out, struct qn_error *e);
+/* The body of POST pull. An admin may give a name that is in use another definition. Others pull
+ * what the name means already, or add a name that means nothing yet; for anything else admin_only
+ * is set; the order is nothing then. QN_EINVAL names the member that is wrong. */
+qn_err qn_pull_by_request(struct qn_services *sv, const struct qn_jref *root, bool admin,
+                          struct qn_arena *a, struct qn_pull_asked *out, struct qn_error *e);
+
+/* True when the model's files come from where the order's do. */
+bool qn_pull_same_source(const struct qn_model_row *row, const struct qn_pull_order *order);
 
 /* What such a body says of a model besides where it comes from: labels, image_defaults and
  * recipe_options (checked by the order's recipe), into the order. */

@@ -9,6 +9,7 @@
 #include "catalog/used_files.h"
 #include "contract/backend_types.h"
 #include "downloads/pull_preset.h"
+#include "downloads/pull_request.h"
 #include "downloads/pull_unpack.h"
 #include "models/intake.h"
 #include "models/no_engine.h"
@@ -496,6 +497,23 @@ static void old_removed(void *ctx)
     finishing_free(f);
 }
 
+/* What the name means now, which an order that does not redefine it leaves as it is: the model's
+ * checkpoint, "": nothing yet. NULL with an error: it means another model since the order came. */
+static const char *meaning_of(struct finishing *f)
+{
+    struct qn_snapshot *snap = qn_catalog_snapshot(f->w->catalog);
+    const struct qn_model_row *row = qn_snapshot_find(snap, f->order->model);
+    const char *was = NULL;
+    if (row && !qn_pull_same_source(row, f->order))
+        qn_fail_param(&f->error, QN_ECONFLICT, "model_name",
+                      "'%s' has become another model since its download began: choose another name",
+                      f->order->model);
+    else
+        was = qn_arena_strdup(f->arena, row ? row->checkpoint : "");
+    qn_snapshot_unref(snap);
+    return was;
+}
+
 /* Of the files that the model had before only those that quince keeps, and an archive. */
 static void note_old(struct finishing *f)
 {
@@ -549,6 +567,7 @@ static void take_in(void *ctx)
         qn_fail(&f->error, QN_EBUSY, "the server is stopping");
     else if (at == f->n_paths && !f->error.code)
         qn_fail(&f->error, QN_EFORMAT, "%s has no file to load", o->model);
+    const char *was = f->error.code || o->redefines ? NULL : meaning_of(f);
     if (f->error.code) {
         f->done(f->arg, &f->error);
         finishing_free(f);
@@ -586,6 +605,7 @@ static void take_in(void *ctx)
         .preset = f->preset.len ? qn_buf_cstr(&f->preset) : NULL,
         .digest = digest_of(f, at),
         .replace = true,
+        .was = was,
     };
     qn_intake_model(f->w->intake, &wish, taken_in, f);
     qn_buf_deinit(&checkpoints);

@@ -199,6 +199,9 @@ static bool same_files(const struct qn_intake *in, const struct qn_model_row *ol
 static qn_err check_name(const struct qn_intake *in, const struct qn_model_row *old,
                          struct qn_error *e)
 {
+    if (in->wish.was && !qn_str_eq(in->wish.was, old ? old->checkpoint : ""))
+        return qn_fail_param(e, QN_ECONFLICT, "model_name",
+                             "'%s' has become another model meanwhile", in->wish.name);
     if (!old || !old->n_files)
         return QN_OK;
     if (in->wish.replace)
@@ -373,7 +376,8 @@ static struct qn_intake *intake_new(struct qn_intake_world *world,
                                        .recipe = bounded(in, wish->recipe, RECIPE_MAX, "recipe"),
                                        .preset = copy(a, wish->preset),
                                        .digest = copy(a, wish->digest),
-                                       .replace = wish->replace};
+                                       .replace = wish->replace,
+                                       .was = copy(a, wish->was)};
     const struct qn_intake_origin *o = wish->origin;
     if (o)
         in->origin = (struct qn_intake_origin){.checkpoint = copy(a, o->checkpoint),

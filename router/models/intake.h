@@ -64,6 +64,8 @@ struct qn_intake_wish {
     const char *preset; /* JSON object, or NULL: none */
     const char *digest; /* of the file, hexadecimal, or NULL: not known yet */
     bool replace;       /* what has the name now; models that ship with quince stay */
+    const char *was;    /* the checkpoint that the name must have until then, "": the name must be
+                           unknown; QN_ECONFLICT otherwise. NULL: any */
 };
 
 /* Letters, digits and . _ - / : + @, no tag ":latest", and nothing that steps out of a folder. */

@@ -1,0 +1,101 @@
+/* See pull_name.h. */
+#include "downloads/pull_name.h"
+
+#include "base/json.h"
+#include "base/str.h"
+#include "models/inventory.h"
+#include "registry/registry.h"
+
+#include <string.h>
+
+/* Every text of the JSON array `some` is in the JSON array `all`. */
+static bool texts_among(const char *some, const char *all)
+{
+    struct qn_json *a, *b;
+    if (qn_json_parse(some, strlen(some), &a, NULL))
+        return false;
+    if (qn_json_parse(all, strlen(all), &b, NULL)) {
+        qn_json_free(a);
+        return false;
+    }
+    struct qn_jref wanted = qn_json_root(a), known = qn_json_root(b), w, k;
+    bool among = true;
+    for (bool more = qn_json_first(&wanted, &w); more && among; more = qn_json_next(&w)) {
+        bool found = false;
+        for (bool next = qn_json_first(&known, &k); next && !found; next = qn_json_next(&k))
+            found = qn_str_eq(qn_json_raw_str(&k), qn_json_raw_str(&w));
+        among = found;
+    }
+    qn_json_free(a);
+    qn_json_free(b);
+    return among;
+}
+
+/* An object of the request that says nothing, or what the model has. */
+static bool same_object(const char *asked, const char *has)
+{
+    return !*asked || qn_str_eq(asked, "{}") || qn_str_eq(asked, has);
+}
+
+/* What the request says of the model besides its source changes nothing. */
+static bool same_description(const struct qn_model_row *row, const struct qn_pull_order *o)
+{
+    bool recipe = !*o->recipe || qn_str_eq(o->recipe, row->recipe);
+    bool projector = !*o->mmproj || qn_str_eq(o->mmproj, "auto");
+    return recipe && projector && texts_among(o->labels, row->labels) &&
+           same_object(o->options, row->options) && same_object(o->extras, row->extras);
+}
+
+/* What "user.NAME" would stand in the way of: the model, alias or entry of a list that NAME, or the
+ * whole name in another case, means now. NULL: nothing. */
+static const char *stands_for(struct qn_services *sv, const char *name, struct qn_arena *a)
+{
+    const char *plain = name + strlen("user.");
+    const char *const ways[] = {name, plain};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        struct qn_snapshot *snap;
+        const struct qn_model_row *row;
+        struct qn_error unknown = {0};
+        if (qn_inventory_find(sv->inventory, ways[i], &snap, &row, &unknown) == QN_OK) {
+            const char *found = qn_arena_strdup(a, row->name);
+            qn_snapshot_unref(snap);
+            return found;
+        }
+        const struct qn_registry_entry *entry = qn_registry_find(sv->registry, ways[i]);
+        if (entry)
+            return entry->name;
+    }
+    return qn_registry_ollama(sv->registry, plain);
+}
+
+qn_err qn_pull_name_claim(struct qn_services *sv, bool upgrade, struct qn_arena *a,
+                          struct qn_pull_asked *asked, struct qn_error *e)
+{
+    const struct qn_pull_order *o = &asked->order;
+    const char *name = o->model;
+    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    const struct qn_model_row *row = qn_snapshot_find(snap, name);
+    bool known = row != NULL;
+    bool same = known && qn_pull_same_source(row, o) && same_description(row, o);
+    qn_snapshot_unref(snap);
+    if (same)
+        return qn_pull_by_name(sv, name, false, upgrade, a, asked, e);
+    const char *other = known ? NULL : stands_for(sv, name, a);
+    if (known)
+        asked->admin_only =
+            qn_arena_fmt(a,
+                         "the model '%s' exists, and only an admin key may give it another source "
+                         "or description: choose another name, or pull it by its name alone",
+                         name);
+    else if (other)
+        asked->admin_only =
+            qn_arena_fmt(a, "'%s' already means %s: choose another name, or ask with an admin key",
+                         name + strlen("user."), other);
+    else if (strchr(name, '/')) /* as a hub's repository is written */
+        asked->admin_only = qn_arena_fmt(
+            a,
+            "'%s' could be taken for a repository of a hub: choose a name without a slash, or "
+            "ask with an admin key",
+            name);
+    return QN_OK;
+}

@@ -1,0 +1,126 @@
+"""What a key without admin rights can change of the models that all clients share, by pulling."""
+
+import json
+
+import pytest
+from conftest import Depot, Server, model_file, wait_until
+from test_owners import ADMIN, ENV, add_key
+from test_pull import held
+
+FIRST, SECOND = "owner/first", "owner/second"
+
+
+class KeyedDepot(Depot):
+    def start(self, *args):
+        server = Server(self.data, self.house.backend_dir, self.house.models_dir,
+                        ("--hf-endpoint", self.hub.url, "--allow-private-hubs", "--no-discovery", *args), env=ENV)
+        self.house.servers.append(server)
+        return server
+
+
+@pytest.fixture
+def shared(house, hub):
+    """A depot with two repositories, a server with an admin key, and two keys without admin rights."""
+    hub.repo(FIRST, {"a-Q4_0.gguf": model_file("first"), "a-Q8_0.gguf": model_file("first, larger", 6000)})
+    hub.repo(SECOND, {"b-Q4_0.gguf": model_file("second", 5000)})
+    depot = KeyedDepot(house, hub)
+    server = depot.start()
+    return depot, server, add_key(server, "anna"), add_key(server, "bob")
+
+
+def pull(server, headers, name, checkpoint=None, **more):
+    body = {"model_name": name, **({"checkpoint": checkpoint} if checkpoint else {}), **more}
+    return server.post("/v1/pull", body, headers=headers)
+
+
+def entry(server, name):
+    return server.get(f"/v1/models/{name}", headers=ADMIN).json
+
+
+def refused(reply):
+    return reply.status == 403 and "admin" in reply.body.decode()
+
+
+OTHER_DEFINITIONS = [
+    {"checkpoint": f"{SECOND}:Q4_0"}, {"checkpoint": f"{FIRST}:Q8_0"}, {"checkpoint": FIRST},
+    {"checkpoint": f"{FIRST}:Q4_0@other"}, {"checkpoint": "http://127.0.0.1:9/a-Q4_0.gguf"},
+    {"checkpoints": {"main": f"{FIRST}:Q4_0", "mmproj": f"{SECOND}:Q4_0"}},
+    {"checkpoint": f"{FIRST}:Q4_0", "mmproj": "a-Q8_0.gguf"},
+    {"checkpoint": f"{FIRST}:Q4_0", "source": "modelscope"},
+    {"checkpoint": f"{FIRST}:Q4_0", "embedding": True}, {"checkpoint": f"{FIRST}:Q4_0", "labels": ["vision"]},
+    {"checkpoint": f"{FIRST}:Q4_0", "recipe": "whispercpp"},
+    {"checkpoint": f"{FIRST}:Q4_0", "recipe_options": {"ctx_size": 512}},
+    {"checkpoint": f"{FIRST}:Q4_0", "image_defaults": {"steps": 3}}]
+
+
+def test_a_key_leaves_models_as_they_are_defined(shared):
+    depot, server, anna, bob = shared
+    made = pull(server, ADMIN, "user.m", f"{FIRST}:Q4_0", labels=["coding"], recipe="llamacpp",
+                image_defaults={"steps": 7}, recipe_options={"ctx_size": 1024})
+    assert made.status == 200, made.body
+    before = entry(server, "user.m")
+    for more in OTHER_DEFINITIONS:
+        for stream in (False, True):
+            reply = pull(server, anna, "user.m", stream=stream, **more)
+            assert refused(reply), (more, reply.status, reply.body)
+    assert entry(server, "user.m") == before
+    # What the model is already may be pulled, in either form, and stays as it is.
+    for more in ({}, {"checkpoint": f"{FIRST}:Q4_0"}, {"checkpoint": f"hf.co/{FIRST}:Q4_0", "labels": ["coding"]},
+                 {"checkpoints": {"main": f"{FIRST}:Q4_0"}, "recipe": "llamacpp",
+                  "recipe_options": {"ctx_size": 1024}}):
+        reply = pull(server, anna, "user.m", **more)
+        assert reply.status == 200, (more, reply.body)
+    assert entry(server, "user.m") == before
+    # A model that a key has brought belongs to all, too.
+    assert pull(server, anna, "user.hers", f"{FIRST}:Q8_0").status == 200
+    assert refused(pull(server, bob, "user.hers", f"{SECOND}:Q4_0"))
+    assert pull(server, ADMIN, "user.hers", f"{SECOND}:Q4_0").status == 200
+    assert entry(server, "user.hers")["checkpoint"] == f"{SECOND}:Q4_0"
+
+
+def test_a_key_leaves_definitions_without_files_as_they_are(shared):
+    depot, server, anna, _ = shared
+    made = server.post("/v1/models/register", {"model_name": "user.m", "checkpoint": f"{FIRST}:Q4_0",
+                                               "recipe": "llamacpp"}, headers=ADMIN)
+    assert made.status == 200, made.body
+    assert refused(pull(server, anna, "user.m", f"{SECOND}:Q4_0"))
+    assert pull(server, anna, "user.m").status == 200
+    assert entry(server, "user.m")["checkpoint"] == f"{FIRST}:Q4_0" and entry(server, "user.m")["downloaded"]
+
+
+def test_a_keys_new_name_hides_no_other(shared):
+    """Names are found without "user." and in any case, before aliases, other programs' models and the built-in list."""
+    depot, server, anna, _ = shared
+    server.stop()
+    depot.listed({"Listed-GGUF": {"checkpoint": f"{FIRST}:Q4_0", "recipe": "llamacpp", "size": 0.1}})
+    (depot.house.models_dir / "ollama_names.json").write_text(json.dumps({"llama9:1b": f"{FIRST}:Q4_0"}))
+    server = depot.start()
+    assert pull(server, ADMIN, "user.m", f"{FIRST}:Q4_0").status == 200
+    reply = server.post("/internal/aliases", {"alias": "short", "model_name": "user.m"}, headers=ADMIN)
+    assert reply.status == 200, reply.body
+    for name in ("user.short", "user.Listed-GGUF", "user.listed-gguf", "user.M", "user.user.m", "user.llama9:1b",
+                 "user.owner/second", "user.hf.co/owner/second:Q4_0"):
+        reply = pull(server, anna, name, f"{SECOND}:Q4_0")
+        assert refused(reply), (name, reply.status, reply.body)
+    assert pull(server, anna, "user.new", f"{SECOND}:Q4_0").status == 200
+    chat = server.post("/v1/chat/completions", {"model": "short", "messages": [{"role": "user", "content": "x"}]},
+                       headers=anna)
+    assert chat.status == 200 and entry(server, "short")["checkpoint"] == f"{FIRST}:Q4_0"
+
+
+def test_a_download_does_not_replace_what_an_admin_defined_meanwhile(shared):
+    depot, server, anna, _ = shared
+    depot.hub.repo("owner/large", {"c-Q4_0.gguf": model_file("large", 600_000)})
+    fault = held(depot.hub, "c-Q4_0.gguf")
+    begun = pull(server, anna, "user.m", "owner/large:Q4_0", subscribe=False)
+    assert begun.status == 200, begun.body
+    mine = depot.house.tmp_path / "mine.gguf"
+    mine.write_bytes(model_file("mine"))
+    made = server.post("/v1/models/register", {"model_name": "user.m", "recipe": "llamacpp", "checkpoint": str(mine)},
+                       headers=ADMIN)
+    assert made.status == 200, made.body
+    fault.options.pop("hold")
+    jobs = wait_until(lambda: [j for j in server.get("/v1/downloads?all=true", headers=ADMIN).json
+                               if j["status"] != "downloading"], what="the end of the download")
+    assert jobs[0]["status"] == "error" and "another model" in jobs[0]["error"], jobs
+    assert entry(server, "user.m")["checkpoint"] == str(mine)
