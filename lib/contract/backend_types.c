@@ -63,10 +63,12 @@ static int64_t media_memory(const struct qn_memory_facts *f)
 /* What holds for a model of any type, and is the router's business. */
 /* clang-format off */
 #define OPTION(name_, kind_, type_) {.name = name_, .kind = QN_LOAD_##kind_, .type = QN_JSON_##type_}
+#define ADMIN_OPTION(name_, kind_, type_) \
+    {.name = name_, .kind = QN_LOAD_##kind_, .type = QN_JSON_##type_, .admin = true}
 #define RANGE(name_, kind_, min_, max_, whole_) \
     {.name = name_, .kind = QN_LOAD_##kind_, .type = QN_JSON_NUMBER, .min = min_, .max = max_, .whole = whole_}
 #define HOUSE_OPTIONS                                     \
-    OPTION("pinned", HOUSE, BOOL),                        \
+    ADMIN_OPTION("pinned", HOUSE, BOOL),                  \
     RANGE("max_concurrent", HOUSE, 0, 100000, true),             \
     RANGE("max_queue", HOUSE, -1, 100000, true),                 \
     OPTION("auto_evict", HOUSE, BOOL),                    \
@@ -81,13 +83,13 @@ static const struct qn_load_option media_options[] = {
 /* Those with which another engine is chosen and started are in server_args.c, too. */
 static const struct qn_load_option asr_options[] = {
     OPTION("whispercpp_backend", HOUSE, STRING),
-    OPTION("whispercpp_args", HOUSE, STRING),
+    ADMIN_OPTION("whispercpp_args", HOUSE, STRING),
     HOUSE_OPTIONS,
     OPTION(NULL, VALUE, ABSENT),
 };
 static const struct qn_load_option image_options[] = {
     OPTION("sd-cpp_backend", HOUSE, STRING),
-    OPTION("sdcpp_args", HOUSE, STRING),
+    ADMIN_OPTION("sdcpp_args", HOUSE, STRING),
     RANGE("steps", HOUSE, 1, QN_JOB_STEPS_MAX, true),
     RANGE("cfg_scale", HOUSE, 0, 100, false),
     RANGE("width", HOUSE, QN_JOB_SIDE_MIN, QN_JOB_SIDE_MAX, true),
@@ -115,7 +117,7 @@ static const struct qn_load_option llm_options[] = {
     OPTION("lora", ADAPTERS, ARRAY),
     RANGE("weight_cache", WEIGHT_CACHE, 0, QN_WEIGHT_CACHE_GIB_MAX, true),
     OPTION("llamacpp_backend", HOUSE, STRING),
-    OPTION("llamacpp_args", HOUSE, STRING),
+    ADMIN_OPTION("llamacpp_args", HOUSE, STRING),
     HOUSE_OPTIONS,
     OPTION(NULL, VALUE, ABSENT),
 };
@@ -179,6 +181,11 @@ const struct qn_backend_type *qn_backend_type_find(const char *type)
         if (qn_str_eq(types[i].type, type))
             return &types[i];
     return NULL;
+}
+
+const struct qn_backend_type *qn_backend_type_at(size_t i)
+{
+    return i < TYPES ? &types[i] : NULL;
 }
 
 const struct qn_backend_type *qn_backend_type_of(const char *recipe)

@@ -41,6 +41,7 @@ struct qn_load_option {
     int64_t min, max;         /* of a number, where max > min */
     bool whole;               /* such a number has no fraction */
     const char *const *words; /* that a text may be, ends with NULL; NULL: any */
+    bool admin; /* only admins set it: it outlives the load, or may name files of the machine */
 };
 
 struct qn_backend_type {
@@ -56,6 +57,7 @@ struct qn_backend_type {
 };
 
 const struct qn_backend_type *qn_backend_type_find(const char *type); /* NULL when unknown */
+const struct qn_backend_type *qn_backend_type_at(size_t i);           /* NULL behind the last */
 /* Does quince's own engine keep keys and values in this type? Servers of others know more of them.
  */
 bool qn_cache_type_own(const char *name);

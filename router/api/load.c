@@ -6,7 +6,6 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "contract/job.h"
-#include "contract/server_args.h"
 #include "dialects/shared/keep_alive.h"
 #include "downloads/pull_first.h"
 #include "library/may_open.h"
@@ -264,18 +263,6 @@ static char *to_save(const struct qn_json *doc, bool all, const char *options)
     return qn_xstrdup(qn_json_raw_bool(&pinned) ? "{\"pinned\":true}" : "{\"pinned\":false}");
 }
 
-/* What outlives the load, or gives another project's server arguments (which may name files). */
-static bool changes_more(const struct qn_jref *root, bool save)
-{
-    struct qn_jref pinned = qn_json_get(root, "pinned");
-    bool more = save || qn_json_type(&pinned) == QN_JSON_BOOL;
-    for (size_t i = 0; i < qn_server_kinds() && !more; i++) {
-        struct qn_jref args = qn_json_get(root, qn_server_kind_at(i)->args_option);
-        more = qn_json_type(&args) == QN_JSON_STRING && *qn_json_raw_str(&args);
-    }
-    return more;
-}
-
 void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id)
 {
     struct qn_json *doc;
@@ -302,7 +289,7 @@ void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id)
             err = qn_json_bool_opt(&v, &save, &e);
         if (!err)
             err = qn_keep_alive_of(&root, &keep_ms, &e);
-        if (!err && changes_more(&root, save) && !qn_api_need_admin(sv, h))
+        if (!err && (save || qn_load_options_for_admins(&root)) && !qn_api_need_admin(sv, h))
             goto out;
         if (!err && !sv->stopping && install_first(sv, h, name))
             goto out;

@@ -490,7 +490,12 @@ qn_err qn_pull_by_request(struct qn_services *sv, const struct qn_jref *root, bo
         qn_json_type(&checkpoint) == QN_JSON_STRING || qn_json_type(&checkpoints) == QN_JSON_OBJECT;
     err = is_new ? new_model(sv, name, root, a, out, e)
                  : qn_pull_by_name(sv, name, false, !stays && !local, a, out, e);
-    if (!err && is_new && !admin)
+    struct qn_jref options = qn_json_get(root, "recipe_options");
+    const char *reserved = is_new && !admin ? qn_load_options_for_admins(&options) : NULL;
+    if (!err && reserved)
+        out->admin_only =
+            qn_arena_fmt(a, "recipe_options.%s needs an admin key, as in a load", reserved);
+    else if (!err && is_new && !admin)
         err = qn_pull_name_claim(sv, !stays && !local, a, out, e);
     out->order.redefines = is_new && admin;
     out->order.local = local || qn_web_is_offline(sv->web);

@@ -42,6 +42,20 @@ bool qn_load_options_name(const char *options, const char *param)
     return named;
 }
 
+const char *qn_load_options_for_admins(const struct qn_jref *object)
+{
+    const struct qn_backend_type *type;
+    for (size_t i = 0; (type = qn_backend_type_at(i)); i++)
+        for (const struct qn_load_option *o = type->load_options; o->name; o++) {
+            struct qn_jref v = qn_json_get(object, o->name);
+            /* Clients send empty texts for what they do not set. */
+            bool empty = qn_json_type(&v) == QN_JSON_STRING && !*qn_json_raw_str(&v);
+            if (o->admin && qn_json_type(&v) > QN_JSON_NULL && !empty)
+                return o->name;
+        }
+    return NULL;
+}
+
 const char *qn_load_option_idle(const char *name)
 {
     static const struct {

@@ -31,6 +31,10 @@ qn_err qn_load_option_check(const struct qn_load_option *o, const struct qn_jref
  * for "lora[0].path")? NULL and "" allowed. */
 bool qn_load_options_name(const char *options, const char *param);
 
+/* The first option in the object, of whichever type, that has a value and that only admins may give
+ * one; NULL: none. It is a static string. */
+const char *qn_load_options_for_admins(const struct qn_jref *object);
+
 /* Why an option of Lemonade's clients means nothing here, as the rest of a sentence about it; NULL:
  * nothing is known of it. A load goes on without such a one and says so; it is never saved. */
 const char *qn_load_option_idle(const char *name);

@@ -124,3 +124,19 @@ def test_a_download_does_not_replace_what_an_admin_defined_meanwhile(shared):
                                if j["status"] != "downloading"], what="the end of the download")
     assert jobs[0]["status"] == "error" and "another model" in jobs[0]["error"], jobs
     assert entry(server, "user.m")["checkpoint"] == str(mine)
+
+
+@pytest.mark.parametrize("options", [{"pinned": True}, {"pinned": False}, {"llamacpp_args": "--verbose"},
+                                     {"whispercpp_args": "-x"}, {"sdcpp_args": "-x"},
+                                     {"ctx_size": 512, "llamacpp_args": "--chat-template-file /etc/hostname"}])
+def test_a_pull_saves_no_options_that_a_load_refuses_to_a_key(shared, options):
+    _, server, anna, _ = shared
+    for recipe in ({}, {"recipe": "llamacpp"}):
+        reply = pull(server, anna, "user.m", f"{FIRST}:Q4_0", recipe_options=options, **recipe)
+        assert refused(reply), (reply.status, reply.body)
+    assert server.get("/v1/models/user.m", headers=ADMIN).status == 404
+    # Options that a key may load with are kept, and an admin sets any.
+    reply = pull(server, anna, "user.m", f"{FIRST}:Q4_0", recipe_options={"ctx_size": 512, "llamacpp_args": ""})
+    assert reply.status == 200, reply.body
+    assert entry(server, "user.m")["recipe_options"]["ctx_size"] == 512
+    assert pull(server, ADMIN, "user.n", f"{FIRST}:Q4_0", recipe_options=options).status == 200
