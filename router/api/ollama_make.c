@@ -222,7 +222,7 @@ static qn_err put_messages(struct qn_jw *w, const struct qn_jref *body, const st
     }
     struct qn_talk t;
     const char *text;
-    qn_err err = QN_OK;
+    qn_err err = qn_talk_check(&own, e);
     qn_talk_init(&t);
     for (bool more = qn_json_first(&own, &m); more && !err; more = qn_json_next(&m))
         err = qn_ollama_message(&m, &t, arena, e);

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tests/unit/dialect_play.h"
 
@@ -734,10 +735,60 @@ static void failures(void **state)
     qn_buf_deinit(&out);
 }
 
+/* A list of n tools after head; each has as many further members as `members` says. */
+static void add_tools(struct qn_buf *out, const char *head, int n, int members)
+{
+    qn_buf_str(out, head);
+    for (int i = 0; i < n; i++) {
+        qn_buf_fmt(out, "%s{\"type\":\"function\"", i ? "," : "");
+        for (int k = 0; k < members; k++)
+            qn_buf_fmt(out, ",\"m%d\":0", k);
+        /* Names in no order, so that they have to be sorted. */
+        qn_buf_fmt(out, ",\"name\":\"f%d\"}", (i * 7) % n);
+    }
+}
+
+enum { TOOLS = 1000, WIDE = 900 };
+
+/* Each tool is looked up among the allowed names. Were they searched one after another, through all
+ * of their members, that would take far longer than to read the request's JSON. */
+static void allowed_tools_are_found_by_name(void **state)
+{
+    (void)state;
+    struct qn_buf body;
+    struct fixture f;
+    qn_buf_init(&body, 64 << 20);
+    add_tools(&body, "{\"tools\":[", TOOLS, 0);
+    add_tools(&body, "],\"tool_choice\":{\"type\":\"allowed_tools\",\"mode\":\"auto\",\"tools\":[",
+              TOOLS - 1, WIDE);
+    qn_buf_str(&body, "]}," M "}");
+    f = (struct fixture){.arena = qn_arena_new(64 << 20)};
+    clock_t begun = clock();
+    assert_int_equal(qn_json_parse(qn_buf_cstr(&body), body.len, &f.doc, &f.e), QN_OK);
+    clock_t read = clock();
+    f.rq = (struct qn_request){.doc = f.doc, .arena = f.arena};
+    if (qn_openai_chat.parse(&f.rq, &f.e))
+        fail_msg("%s", f.e.message);
+    assert_true(clock() - read < 5 * (read - begun));
+    const char *tools = f.rq.jobs[0].chat.tools;
+    assert_non_null(strstr(tools, "\"name\":\"f0\""));
+    assert_non_null(strstr(tools, "\"name\":\"f998\""));
+    assert_null(strstr(tools, "\"name\":\"f999\""));
+    drop(&f);
+    qn_buf_clear(&body);
+    add_tools(&body, "{\"tools\":[", 1, 0);
+    add_tools(&body, "],\"tool_choice\":{\"type\":\"allowed_tools\",\"mode\":\"auto\",\"tools\":[",
+              TOOLS + 1, 0);
+    qn_buf_str(&body, "]}," M "}");
+    complains(&qn_openai_chat, qn_buf_cstr(&body), "tool_choice.tools");
+    qn_buf_deinit(&body);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(complaints),
+        cmocka_unit_test(allowed_tools_are_found_by_name),
         cmocka_unit_test(adapters_are_named_by_id_or_name),
         cmocka_unit_test(not_json),
         cmocka_unit_test(chat_becomes_a_job),

@@ -350,6 +350,26 @@ static void earlier(void **state)
     qn_arena_free(arena);
 }
 
+/* A list that is too long is refused before anything is looked up for it. */
+static void too_many_items(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct qn_buf body;
+    const char *chain = NULL, *ids[QN_EARLIER_MAX];
+    qn_buf_init(&body, 1 << 20);
+    qn_buf_str(&body, "{\"previous_response_id\":\"resp_x\",\"input\":[");
+    for (int i = 0; i < 10001; i++)
+        qn_buf_fmt(&body, "%s{\"id\":\"msg_" DIGITS "%02x\"}", i ? "," : "", i);
+    qn_buf_str(&body, "]}");
+    assert_int_equal(parse(&f, &qn_responses, qn_buf_cstr(&body)), QN_EINVAL);
+    assert_string_equal(f.e.param, "input");
+    assert_int_equal(qn_responses.earlier(f.doc, f.arena, &chain, ids), 0);
+    assert_null(chain);
+    drop(&f);
+    qn_buf_deinit(&body);
+}
+
 /* As the router does it on a worker. */
 static void open_kept(struct qn_kept *k)
 {
@@ -485,11 +505,9 @@ static void references(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(goldens_as_written),
-        cmocka_unit_test(errors),
-        cmocka_unit_test(fails_while_loading),
-        cmocka_unit_test(earlier),
-        cmocka_unit_test(kept),
+        cmocka_unit_test(goldens_as_written),  cmocka_unit_test(errors),
+        cmocka_unit_test(fails_while_loading), cmocka_unit_test(earlier),
+        cmocka_unit_test(too_many_items),      cmocka_unit_test(kept),
         cmocka_unit_test(references),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

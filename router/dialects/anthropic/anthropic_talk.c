@@ -278,13 +278,13 @@ qn_err qn_anthropic_talk(const struct qn_jref *system, const struct qn_jref *mes
 {
     struct reader r = {.arena = arena};
     struct qn_jref m;
-    qn_err err = QN_OK;
     if (qn_json_type(messages) != QN_JSON_ARRAY)
         return qn_json_fail(messages, e, "expected an array of messages");
     if (qn_json_count(messages) == 0)
         return qn_json_fail(messages, e, "at least one message is needed");
+    qn_err err = qn_talk_check(messages, e);
     qn_talk_init(&r.talk);
-    if (qn_json_type(system) > QN_JSON_NULL) {
+    if (!err && qn_json_type(system) > QN_JSON_NULL) {
         speak(&r, "system");
         err = add_content(&r, system, SYSTEM, e);
     }

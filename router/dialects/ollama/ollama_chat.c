@@ -18,7 +18,7 @@ static qn_err read_messages(const struct qn_jref *v, struct qn_request *rq, stru
 {
     struct qn_talk t;
     struct qn_jref m;
-    qn_err err = QN_OK;
+    qn_err err = qn_talk_check(v, e);
     qn_talk_init(&t);
     for (bool more = qn_json_first(v, &m); more && !err; more = qn_json_next(&m))
         err = qn_ollama_message(&m, &t, rq->arena, e);

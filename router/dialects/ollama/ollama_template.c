@@ -25,7 +25,7 @@ enum {
     JINJA_MAX = 1024 * 1024,
     PIPES_MAX = 64, /* of one value, brackets' own not counted */
     WORK_MAX =
-        16 * 1024 * 1024, /* bytes of all values and of parts of values, as they are put together */
+        2 * 1024 * 1024, /* bytes of all values and of parts of values, as they are put together */
 };
 
 /* What a dot stands for: the data of the template, or an element of a range or with. */

@@ -177,7 +177,7 @@ qn_err qn_openai_messages(const struct qn_jref *v, struct qn_request *rq, struct
         return qn_json_fail(v, e, "expected an array of messages");
     struct qn_talk t;
     qn_talk_init(&t);
-    qn_err err = QN_OK;
+    qn_err err = qn_talk_check(v, e);
     struct qn_jref m;
     for (bool more = qn_json_first(v, &m); more && !err; more = qn_json_next(&m))
         err = add_message(&m, &t, e);

@@ -4,16 +4,21 @@
 
 #include "base/str.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { TOOLS_MAX = 1000 };
+enum {
+    TOOLS_MAX = 1000,
+    ALLOWED_MAX = 1000 /* names in an allowed_tools choice */
+};
 
 /* What a tool_choice says. */
 struct choice {
     enum qn_tool_choice mode;
-    const char *name;       /* NAMED */
-    struct qn_jref allowed; /* the list of allowed_tools, or absent */
-    bool limited;           /* there is such a list */
+    const char *name;     /* NAMED */
+    const char **allowed; /* the names of allowed_tools, sorted */
+    size_t n_allowed;
+    bool limited; /* there is such a list */
 };
 
 /* The tools of a request on their way into a job. */
@@ -33,17 +38,28 @@ static struct qn_jref function_of(const struct qn_jref *tool)
     return qn_json_type(&inner) > QN_JSON_NULL ? inner : *tool;
 }
 
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 static bool allowed(const struct choice *c, const char *name)
 {
+    return !c->limited || (c->n_allowed && bsearch(&name, c->allowed, c->n_allowed,
+                                                   sizeof *c->allowed, compare_names));
+}
+
+/* The names of the list, sorted: every tool of the request is looked up among them. */
+static void take_allowed(const struct qn_jref *list, struct qn_arena *arena, struct choice *c)
+{
     struct qn_jref tool;
-    if (!c->limited)
-        return true;
-    for (bool more = qn_json_first(&c->allowed, &tool); more; more = qn_json_next(&tool)) {
+    c->limited = true;
+    c->allowed = qn_arena_alloc(arena, (qn_json_count(list) + 1) * sizeof *c->allowed);
+    for (bool more = qn_json_first(list, &tool); more; more = qn_json_next(&tool)) {
         struct qn_jref f = function_of(&tool), v = qn_json_get(&f, "name");
-        if (qn_str_eq(qn_json_raw_str(&v), name))
-            return true;
+        c->allowed[c->n_allowed++] = qn_json_raw_str(&v);
     }
-    return false;
+    qsort(c->allowed, c->n_allowed, sizeof *c->allowed, compare_names);
 }
 
 static qn_err read_mode(const struct qn_jref *v, enum qn_tool_choice *out, struct qn_error *e)
@@ -70,7 +86,8 @@ static qn_err read_mode(const struct qn_jref *v, enum qn_tool_choice *out, struc
 }
 
 /* {"mode","tools"}, within "allowed_tools" or beside the type. */
-static qn_err read_allowed(const struct qn_jref *v, struct choice *c, struct qn_error *e)
+static qn_err read_allowed(const struct qn_jref *v, struct qn_arena *arena, struct choice *c,
+                           struct qn_error *e)
 {
     struct qn_jref inner = qn_json_get(v, "allowed_tools");
     const struct qn_jref *at = qn_json_type(&inner) == QN_JSON_OBJECT ? &inner : v;
@@ -81,15 +98,15 @@ static qn_err read_allowed(const struct qn_jref *v, struct choice *c, struct qn_
         err = qn_json_fail(&mode, e, "expected auto or required");
     if (!err && qn_json_type(&tools) != QN_JSON_ARRAY)
         err = qn_json_fail(&tools, e, "expected an array");
-    if (!err && qn_json_count(&tools) > TOOLS_MAX)
-        err = qn_json_fail(&tools, e, "at most %d tools are allowed", TOOLS_MAX);
-    c->limited = true;
-    c->allowed = tools;
-    c->allowed.up = NULL; /* what it hangs on ends here; its path is not needed any more */
+    if (!err && qn_json_count(&tools) > ALLOWED_MAX)
+        err = qn_json_fail(&tools, e, "at most %d tools are allowed", ALLOWED_MAX);
+    if (!err)
+        take_allowed(&tools, arena, c);
     return err;
 }
 
-static qn_err read_choice(const struct qn_jref *v, struct choice *c, struct qn_error *e)
+static qn_err read_choice(const struct qn_jref *v, struct qn_arena *arena, struct choice *c,
+                          struct qn_error *e)
 {
     *c = (struct choice){.mode = QN_TOOLS_UNSET};
     if (qn_json_type(v) <= QN_JSON_NULL)
@@ -104,7 +121,7 @@ static qn_err read_choice(const struct qn_jref *v, struct choice *c, struct qn_e
     if (err)
         return err;
     if (qn_str_eq(text, "allowed_tools"))
-        return read_allowed(v, c, e);
+        return read_allowed(v, arena, c, e);
     if (!qn_str_eq(text, "function"))
         return qn_json_fail(&type, e, "'%.40s' is not supported: function and allowed_tools are",
                             text);
@@ -220,7 +237,7 @@ qn_err qn_openai_tools(const struct qn_jref *root, struct qn_request *rq, struct
     struct qn_jref at = qn_json_get(root, ask->functions ? "function_call" : "tool_choice");
     struct choice choice;
     bool several = true;
-    qn_err err = read_choice(&at, &choice, e);
+    qn_err err = read_choice(&at, rq->arena, &choice, e);
     if (!err)
         err = qn_json_bool_opt(&parallel, &several, e);
     chat->single_call = !several || ask->functions;

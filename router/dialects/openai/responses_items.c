@@ -445,8 +445,6 @@ qn_err qn_responses_input(const struct qn_jref *input, const char *instructions,
     if (qn_json_type(input) > QN_JSON_NULL && qn_json_type(input) != QN_JSON_STRING &&
         qn_json_type(input) != QN_JSON_ARRAY)
         return qn_json_fail(input, e, "expected a string or an array of items");
-    if (qn_json_count(input) > QN_RESPONSES_ITEMS_MAX)
-        return qn_json_fail(input, e, "at most %d items are allowed", QN_RESPONSES_ITEMS_MAX);
     struct opened *kept = qn_arena_alloc(rq->arena, (rq->n_kept + 1) * sizeof *kept);
     struct turn t = {.rq = rq, .kept = kept};
     qn_talk_init(&t.talk);

@@ -257,6 +257,15 @@ static qn_err read_common(const struct qn_jref *root, struct qn_request *rq, str
     return err ? err : read_text(root, rq, job, e);
 }
 
+/* Before anything is made of the input, or looked up for it. */
+static qn_err check_items(const struct qn_jref *root, struct qn_error *e)
+{
+    struct qn_jref input = qn_json_get(root, "input");
+    return qn_json_count(&input) > QN_RESPONSES_ITEMS_MAX
+               ? qn_json_fail(&input, e, "at most %d items are allowed", QN_RESPONSES_ITEMS_MAX)
+               : QN_OK;
+}
+
 qn_err qn_responses_parse(struct qn_request *rq, struct qn_error *e)
 {
     struct qn_jref root = qn_json_root(rq->doc);
@@ -268,7 +277,9 @@ qn_err qn_responses_parse(struct qn_request *rq, struct qn_error *e)
     rq->n_jobs = 1;
     rq->own = ask;
     ask->openai.flat_tools = true;
-    qn_err err = check_refused(&root, e);
+    qn_err err = check_items(&root, e);
+    if (!err)
+        err = check_refused(&root, e);
     if (!err)
         err = read_common(&root, rq, job, ask, e);
     if (!err)
@@ -304,11 +315,14 @@ size_t qn_responses_earlier(const struct qn_json *doc, struct qn_arena *arena, c
     struct qn_jref root = qn_json_root(doc), input = qn_json_get(&root, "input"), item;
     struct qn_jref previous = qn_json_get(&root, "previous_response_id");
     size_t n = 0;
+    if (qn_json_count(&input) > QN_RESPONSES_ITEMS_MAX)
+        return 0; /* it is refused when it is parsed */
     if (*qn_json_raw_str(&previous))
         *chain = qn_json_raw_str(&previous);
     if (qn_json_type(&input) != QN_JSON_ARRAY)
         return 0;
-    for (bool more = qn_json_first(&input, &item); more; more = qn_json_next(&item)) {
+    for (bool more = qn_json_first(&input, &item); more && n < QN_EARLIER_MAX;
+         more = qn_json_next(&item)) {
         struct qn_jref type = qn_json_get(&item, "type"), role = qn_json_get(&item, "role");
         struct qn_jref id = qn_json_get(&item, "id");
         bool refers = qn_str_eq(qn_json_raw_str(&type), "item_reference") ||
@@ -317,7 +331,7 @@ size_t qn_responses_earlier(const struct qn_json *doc, struct qn_arena *arena, c
         bool known_already = !owner;
         for (size_t i = 0; i < n && !known_already; i++)
             known_already = qn_str_eq(ids[i], owner);
-        if (!known_already && n < QN_EARLIER_MAX)
+        if (!known_already)
             ids[n++] = owner;
     }
     return n;

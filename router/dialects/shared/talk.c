@@ -5,6 +5,15 @@
 
 #include <string.h>
 
+qn_err qn_talk_check(const struct qn_jref *messages, struct qn_error *e)
+{
+    size_t n = qn_json_count(messages);
+    return n > QN_TALK_MESSAGES_MAX
+               ? qn_json_fail(messages, e, "at most %d messages are allowed, not %zu",
+                              QN_TALK_MESSAGES_MAX, n)
+               : QN_OK;
+}
+
 void qn_talk_init(struct qn_talk *t)
 {
     *t = (struct qn_talk){0};

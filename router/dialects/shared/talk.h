@@ -32,6 +32,10 @@ struct qn_talk {
     bool content; /* it has a content, perhaps empty; else it is null */
 };
 
+/* QN_EINVAL when a request's list of messages is longer than a conversation may be: asked before
+ * the first of them is looked at. */
+qn_err qn_talk_check(const struct qn_jref *messages, struct qn_error *e);
+
 void qn_talk_init(struct qn_talk *t);
 void qn_talk_deinit(struct qn_talk *t);
 
