@@ -28,18 +28,18 @@ bool qn_finding_stopped(const struct qn_finding *f)
            f->n_entries >= QN_FOUND_ENTRIES_MAX;
 }
 
-const char *qn_finding_env(const struct qn_finding *f, const char *name)
+const char *qn_finding_env(const struct qn_found_places *places, const char *name)
 {
     size_t n = strlen(name);
-    for (const char *const *env = f->places->env; env && *env; env++)
+    for (const char *const *env = places->env; env && *env; env++)
         if (!strncmp(*env, name, n) && (*env)[n] == '=' && (*env)[n + 1])
             return *env + n + 1;
     return NULL;
 }
 
-char *qn_finding_home(const struct qn_finding *f, const char *below)
+char *qn_finding_home(const struct qn_found_places *places, const char *below)
 {
-    const char *home = qn_finding_env(f, "HOME");
+    const char *home = qn_finding_env(places, "HOME");
     return home ? qn_path_join(home, below) : NULL;
 }
 
@@ -51,31 +51,55 @@ static int by_name(const void *a, const void *b)
                   ((const struct qn_finding_entry *)b)->name);
 }
 
+/* What an entry is, links followed. False: neither a regular file nor a folder. */
+static bool kind_of(const struct qn_finding *f, int dir, const char *path, const char *name,
+                    bool *folder, size_t *led_out)
+{
+    struct stat st;
+    bool known = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    if (known && S_ISLNK(st.st_mode)) {
+        char *whole = qn_path_join(path, name);
+        int fd = qn_foreign_open(&f->place, whole, O_PATH);
+        known = fd >= 0 && fstat(fd, &st) == 0;
+        *led_out += fd < 0 && errno == EXDEV;
+        if (fd >= 0)
+            close(fd);
+        free(whole);
+    }
+    *folder = known && S_ISDIR(st.st_mode);
+    return known && (*folder || S_ISREG(st.st_mode));
+}
+
 size_t qn_finding_list(struct qn_finding *f, const char *path, struct qn_finding_entry **out)
 {
     *out = NULL;
     if (qn_finding_stopped(f))
         return 0;
-    DIR *dir = opendir(path);
+    int fd = qn_foreign_open(&f->place, path, O_RDONLY | O_DIRECTORY);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     if (!dir) {
         if (errno != ENOENT && errno != ENOTDIR)
             qn_warn("found", "folder=\"%s\" not_read=1 message=\"%s\"", path, strerror(errno));
         return 0;
     }
-    size_t n = 0, cap = 0;
+    size_t n = 0, cap = 0, led_out = 0;
     for (struct dirent *d; (d = readdir(dir)) && f->n_entries < QN_FOUND_ENTRIES_MAX;) {
-        struct stat st;
-        if (d->d_name[0] == '.' || fstatat(dirfd(dir), d->d_name, &st, 0) ||
-            (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+        bool folder;
+        if (d->d_name[0] == '.' || !kind_of(f, dirfd(dir), path, d->d_name, &folder, &led_out))
             continue;
         if (n == cap) {
             cap = cap ? 2 * cap : 32;
             *out = qn_xrealloc(*out, cap * sizeof **out);
         }
-        (*out)[n++] = (struct qn_finding_entry){qn_xstrdup(d->d_name), S_ISDIR(st.st_mode)};
+        (*out)[n++] = (struct qn_finding_entry){qn_xstrdup(d->d_name), folder};
         f->n_entries++;
     }
     closedir(dir);
+    if (led_out)
+        qn_info("found",
+                "folder=\"%s\" links_not_followed=%zu message=\"they lead out of it, and another "
+                "user made them\"",
+                path, led_out);
     if (n)
         qsort(*out, n, sizeof **out, by_name);
     return n;
@@ -150,8 +174,9 @@ void qn_finding_add(struct qn_finding *f, const struct qn_finding_of *of, const 
     const char **kinds = qn_arena_alloc(a, n * sizeof *kinds);
     for (size_t i = 0; i < n; i++) {
         struct stat st;
-        if (stat(files[i], &st) || !S_ISREG(st.st_mode) || access(files[i], R_OK)) {
-            qn_warn("found", "file=\"%s\" not_read=1 message=\"%s\"", files[i], strerror(errno));
+        struct qn_error why = {0};
+        if (qn_foreign_stat(&f->place, files[i], &st, &why)) {
+            qn_warn("found", "not_read=1 message=\"%s\"", why.message);
             return;
         }
         if (i == 0 && is_known(f, &st))
@@ -371,23 +396,73 @@ void qn_finding_store(struct qn_finding *f, const struct qn_store *store, enum q
                 why.message);
 }
 
-/* The user's folders: one that is not there is a mistake somebody wants to know of. */
-static void add_folders(struct qn_finding *f, const char *folders)
+/* ---- places ---- */
+
+void qn_finding_place(struct qn_finding_places *all, const char *path,
+                      void (*look)(struct qn_finding *f, const char *path))
 {
-    for (const char *p = folders; p && *p;) {
-        size_t n = strcspn(p, ":");
-        char *path = qn_xstrndup(p, n);
-        while (n > 1 && path[n - 1] == '/')
-            path[--n] = '\0';
-        if (n && access(path, F_OK))
-            qn_warn("found", "extra_models_dir=\"%s\" not_read=1 message=\"%s\"", path,
-                    strerror(errno));
-        else if (n)
-            qn_finding_folder(f, path, "folder", false);
+    size_t n = path ? strlen(path) : 0;
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    for (size_t i = 0; i < all->n; i++)
+        if (all->v[i].look == look && strlen(all->v[i].path) == n &&
+            !memcmp(all->v[i].path, path, n))
+            return;
+    if (!n)
+        return;
+    if (all->n == all->cap) {
+        all->cap = all->cap ? 2 * all->cap : 16;
+        all->v = qn_xrealloc(all->v, all->cap * sizeof *all->v);
+    }
+    all->v[all->n++] = (struct qn_finding_place){qn_xstrndup(path, n), look};
+}
+
+static void look_hf(struct qn_finding *f, const char *path)
+{
+    (void)path;
+    qn_finding_store(f, f->places->store, QN_HUB_HF);
+}
+
+static void look_modelscope(struct qn_finding *f, const char *path)
+{
+    (void)path;
+    qn_finding_store(f, f->places->store, QN_HUB_MODELSCOPE);
+}
+
+static void look_folder(struct qn_finding *f, const char *path)
+{
+    qn_finding_folder(f, path, "folder", false);
+}
+
+static void list_places(const struct qn_found_places *places, struct qn_finding_places *out)
+{
+    qn_finding_place(out, qn_store_root(places->store, QN_HUB_HF), look_hf);
+    qn_finding_place(out, qn_store_root(places->store, QN_HUB_MODELSCOPE), look_modelscope);
+    if (places->programs)
+        qn_finding_programs(places, out);
+    for (const char *p = places->folders; p && *p;) {
+        char *path = qn_xstrndup(p, strcspn(p, ":"));
+        qn_finding_place(out, path, look_folder);
         free(path);
         p += strcspn(p, ":");
         p += *p == ':';
     }
+}
+
+/* One of the user's folders that is not there is a mistake to be told of; programs need not be
+ * installed. */
+static void look_at(struct qn_finding *f, const struct qn_finding_place *place)
+{
+    struct qn_error e = {0};
+    qn_err err = qn_foreign_open_place(&f->place, place->path, geteuid(), &e);
+    if (!err)
+        place->look(f, place->path);
+    else if (place->look == look_folder)
+        qn_warn("found", "extra_models_dir=\"%s\" not_read=1 message=\"%s\"", place->path,
+                e.message);
+    else if (err != QN_ENOTFOUND)
+        qn_warn("found", "folder=\"%s\" not_read=1 message=\"%s\"", place->path, e.message);
+    qn_foreign_close_place(&f->place);
 }
 
 qn_err qn_found_scan(const struct qn_found_places *places, const atomic_bool *stop,
@@ -395,12 +470,14 @@ qn_err qn_found_scan(const struct qn_found_places *places, const atomic_bool *st
 {
     struct qn_found *found = qn_xcalloc(1, sizeof *found);
     struct qn_finding f = {.places = places, .stop = stop, .found = found};
+    struct qn_finding_places all = {0};
     found->arena = qn_arena_new(QN_FOUND_BYTES_MAX);
-    qn_finding_store(&f, places->store, QN_HUB_HF);
-    qn_finding_store(&f, places->store, QN_HUB_MODELSCOPE);
-    if (places->programs)
-        qn_finding_programs(&f);
-    add_folders(&f, places->folders);
+    list_places(places, &all);
+    for (size_t i = 0; i < all.n; i++) {
+        look_at(&f, &all.v[i]);
+        free(all.v[i].path);
+    }
+    free(all.v);
     if (atomic_load(stop)) {
         qn_found_free(found);
         return qn_fail(e, QN_ECANCELLED, "the search for models was called off");

@@ -17,13 +17,23 @@
 
 enum { SMALL_MAX = 1024 * 1024 }; /* descriptions: manifests, parameters */
 
+/* A small text of the place; one that is there and not read is told of. */
+static qn_err read_text(const struct qn_finding *f, const char *path, struct qn_buf *out)
+{
+    struct qn_error e = {0};
+    qn_err err = qn_foreign_read(&f->place, path, out, &e);
+    if (err && err != QN_ENOTFOUND)
+        qn_info("found", "not_read=1 message=\"%s\"", e.message);
+    return err;
+}
+
 /* A small JSON file; NULL: it is not there, or none. */
-static struct qn_json *read_json(const char *path)
+static struct qn_json *read_json(const struct qn_finding *f, const char *path)
 {
     struct qn_buf text;
     struct qn_json *doc = NULL;
     qn_buf_init(&text, SMALL_MAX);
-    if (!qn_file_read(path, &text, NULL))
+    if (!read_text(f, path, &text))
         (void)qn_json_parse(qn_buf_cstr(&text), text.len, &doc, NULL);
     qn_buf_deinit(&text);
     return doc;
@@ -82,14 +92,14 @@ static void take_layer(const char *models, const struct qn_jref *layer, struct l
 }
 
 /* What Ollama gives its model besides the files, as presets have it. */
-static void write_preset(const struct layers *l, struct qn_buf *out)
+static void write_preset(const struct qn_finding *f, const struct layers *l, struct qn_buf *out)
 {
     struct qn_buf text;
-    struct qn_json *params = l->params ? read_json(l->params) : NULL;
+    struct qn_json *params = l->params ? read_json(f, l->params) : NULL;
     struct qn_jw w = qn_jw_to(out);
     qn_buf_init(&text, SMALL_MAX);
     qn_jw_obj(&w);
-    if (l->system && !qn_file_read(l->system, &text, NULL) && text.len &&
+    if (l->system && !read_text(f, l->system, &text) && text.len &&
         qn_utf8_valid(text.data, text.len))
         qn_jw_kstr(&w, "system", qn_buf_cstr(&text));
     struct qn_jref root = params ? qn_json_root(params) : (struct qn_jref){0};
@@ -109,7 +119,7 @@ static void write_preset(const struct layers *l, struct qn_buf *out)
 static void add_manifest(struct qn_finding *f, const char *models, const char *path,
                          const char *name)
 {
-    struct qn_json *doc = read_json(path);
+    struct qn_json *doc = read_json(f, path);
     struct layers l = {{NULL}, NULL, NULL, NULL, false};
     struct qn_buf preset;
     if (!doc) {
@@ -122,7 +132,7 @@ static void add_manifest(struct qn_finding *f, const char *models, const char *p
         take_layer(models, &it, &l);
     bool usable = l.files[0] && !l.other && qn_file_exists(l.files[0]);
     if (usable)
-        write_preset(&l, &preset);
+        write_preset(f, &l, &preset);
     if (preset.overflow) {
         qn_info("found",
                 "model=%s program=ollama not_listed=1 message=\"its system message and "
@@ -173,7 +183,7 @@ static void walk_manifests(struct qn_finding *f, const char *models, const char 
     qn_finding_unlist(list, n);
 }
 
-static void add_ollama(struct qn_finding *f, const char *models)
+static void look_ollama(struct qn_finding *f, const char *models)
 {
     char *manifests = qn_path_join(models, "manifests");
     walk_manifests(f, models, manifests, "", 0);
@@ -264,7 +274,7 @@ static void add_flat_repo(struct qn_finding *f, const char *cache, const char *r
 static void add_manifest_of(struct qn_finding *f, const char *cache, const char *name)
 {
     char *path = qn_path_join(cache, name);
-    struct qn_json *doc = read_json(path);
+    struct qn_json *doc = read_json(f, path);
     const char *owner = name + strlen("manifest="), *repo = strchr(owner, '=');
     const char *tag = repo ? strchr(repo + 1, '=') : NULL;
     if (doc && tag) {
@@ -304,7 +314,7 @@ static void add_flat_file(struct qn_finding *f, const char *cache, const char *n
     struct qn_buf beside;
     qn_buf_init(&beside, PATH_MAX * 2);
     qn_buf_fmt(&beside, "%s.json", path);
-    struct qn_json *doc = read_json(qn_buf_cstr(&beside));
+    struct qn_json *doc = read_json(f, qn_buf_cstr(&beside));
     struct qn_jref root = doc ? qn_json_root(doc) : (struct qn_jref){0};
     struct qn_jref url = qn_json_get(&root, "url");
     bool known = doc && read_address(qn_json_raw_str(&url), repo, &file) &&
@@ -325,7 +335,7 @@ static void add_flat_file(struct qn_finding *f, const char *cache, const char *n
     free(path);
 }
 
-static void add_llama_cpp(struct qn_finding *f, const char *cache)
+static void look_llama_cpp(struct qn_finding *f, const char *cache)
 {
     struct qn_finding_entry *list;
     size_t n = qn_finding_list(f, cache, &list);
@@ -344,69 +354,78 @@ static void add_llama_cpp(struct qn_finding *f, const char *cache)
 
 /* ---- all of them ---- */
 
-/* A cache in Hugging Face's layout that is not the store's own. */
-static void add_other_cache(struct qn_finding *f, const char *path)
+static void look_lm_studio(struct qn_finding *f, const char *models)
 {
-    if (qn_str_eq(path, qn_store_root(f->places->store, QN_HUB_HF)))
-        return;
+    qn_finding_folder(f, models, "lm-studio", true);
+}
+
+/* A cache in Hugging Face's layout that is not the store's own. */
+static void look_other_cache(struct qn_finding *f, const char *path)
+{
     struct qn_store *store = qn_store_new(path, path);
     qn_finding_store(f, store, QN_HUB_HF);
     qn_store_free(store);
 }
 
-/* LM Studio's home may be elsewhere, and says where. */
-static void add_lm_studio(struct qn_finding *f)
+static void place_other_cache(const struct qn_found_places *places, struct qn_finding_places *out,
+                              const char *path)
 {
-    static const char *const places[] = {".lmstudio/models", ".cache/lm-studio/models"};
-    char *pointer = qn_finding_home(f, ".lmstudio-home-pointer");
+    if (!qn_str_eq(path, qn_store_root(places->store, QN_HUB_HF)))
+        qn_finding_place(out, path, look_other_cache);
+}
+
+/* A place below the home folder. */
+static void place_at_home(const struct qn_found_places *places, struct qn_finding_places *out,
+                          const char *below, void (*look)(struct qn_finding *f, const char *path))
+{
+    char *path = qn_finding_home(places, below);
+    qn_finding_place(out, path, look);
+    free(path);
+}
+
+/* LM Studio's home may be elsewhere, and says where. */
+static void place_lm_studio(const struct qn_found_places *places, struct qn_finding_places *out)
+{
+    char *pointer = qn_finding_home(places, ".lmstudio-home-pointer");
     struct qn_buf home;
     qn_buf_init(&home, PATH_MAX);
     if (pointer && !qn_file_read(pointer, &home, NULL)) {
         qn_buf_cstr(&home)[strcspn(qn_buf_cstr(&home), "\r\n")] = '\0';
         if (*qn_buf_cstr(&home) == '/') {
             char *models = qn_path_join(qn_buf_cstr(&home), "models");
-            qn_finding_folder(f, models, "lm-studio", true);
+            qn_finding_place(out, models, look_lm_studio);
             free(models);
         }
     }
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        char *models = qn_finding_home(f, places[i]);
-        if (models)
-            qn_finding_folder(f, models, "lm-studio", true);
-        free(models);
-    }
+    place_at_home(places, out, ".lmstudio/models", look_lm_studio);
+    place_at_home(places, out, ".cache/lm-studio/models", look_lm_studio);
     qn_buf_deinit(&home);
     free(pointer);
 }
 
-void qn_finding_programs(struct qn_finding *f)
+void qn_finding_programs(const struct qn_found_places *places, struct qn_finding_places *out)
 {
     static const char *const ollama[] = {"/usr/share/ollama/.ollama/models", "/var/lib/ollama",
                                          "/var/lib/ollama/models",
                                          "/var/snap/ollama/common/models"};
-    const char *set = qn_finding_env(f, "OLLAMA_MODELS");
-    char *home = qn_finding_home(f, ".ollama/models");
-    if (set)
-        add_ollama(f, set);
-    if (home)
-        add_ollama(f, home);
+    qn_finding_place(out, qn_finding_env(places, "OLLAMA_MODELS"), look_ollama);
+    place_at_home(places, out, ".ollama/models", look_ollama);
     for (size_t i = 0; i < sizeof ollama / sizeof *ollama; i++)
-        add_ollama(f, ollama[i]);
-    free(home);
+        qn_finding_place(out, ollama[i], look_ollama);
 
-    const char *llama = qn_finding_env(f, "LLAMA_CACHE"),
-               *xdg = qn_finding_env(f, "XDG_CACHE_HOME");
-    char *cache = xdg ? qn_path_join(xdg, "llama.cpp") : qn_finding_home(f, ".cache/llama.cpp");
+    const char *llama = qn_finding_env(places, "LLAMA_CACHE"),
+               *xdg = qn_finding_env(places, "XDG_CACHE_HOME");
     if (llama) {
-        add_llama_cpp(f, llama);
-        add_other_cache(f, llama);
+        qn_finding_place(out, llama, look_llama_cpp);
+        place_other_cache(places, out, llama);
     }
-    if (cache)
-        add_llama_cpp(f, cache);
+    char *cache =
+        xdg ? qn_path_join(xdg, "llama.cpp") : qn_finding_home(places, ".cache/llama.cpp");
+    qn_finding_place(out, cache, look_llama_cpp);
     free(cache);
 
-    char *hub = qn_store_hf_cache(f->places->env);
-    add_other_cache(f, hub);
+    char *hub = qn_store_hf_cache(places->env);
+    place_other_cache(places, out, hub);
     free(hub);
-    add_lm_studio(f);
+    place_lm_studio(places, out);
 }

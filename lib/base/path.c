@@ -11,38 +11,35 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-qn_err qn_file_read(const char *path, struct qn_buf *out, struct qn_error *e)
+qn_err qn_fd_read(int fd, const char *path, struct qn_buf *out, struct qn_error *e)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return qn_fail_errno(e, "open %s", path);
-    qn_err err = QN_OK;
-    struct stat st;
-    if (fstat(fd, &st) != 0) {
-        err = qn_fail_errno(e, "stat %s", path);
-        goto out;
-    }
-    if (!S_ISREG(st.st_mode)) {
-        err = qn_fail(e, QN_EINVAL, "%s is not a regular file", path);
-        goto out;
-    }
     char chunk[16384];
     for (;;) {
         ssize_t n = read(fd, chunk, sizeof chunk);
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0) {
-            err = qn_fail_errno(e, "read %s", path);
-            goto out;
-        }
+        if (n < 0)
+            return qn_fail_errno(e, "read %s", path);
         if (n == 0)
-            break;
-        if (qn_buf_add(out, chunk, (size_t)n)) {
-            err = qn_fail(e, QN_ELIMIT, "%s is larger than %zu bytes", path, out->limit);
-            goto out;
-        }
+            return QN_OK;
+        if (qn_buf_add(out, chunk, (size_t)n))
+            return qn_fail(e, QN_ELIMIT, "%s is larger than %zu bytes", path, out->limit);
     }
-out:
+}
+
+qn_err qn_file_read(const char *path, struct qn_buf *out, struct qn_error *e)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return qn_fail_errno(e, "open %s", path);
+    qn_err err;
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        err = qn_fail_errno(e, "stat %s", path);
+    else if (!S_ISREG(st.st_mode))
+        err = qn_fail(e, QN_EINVAL, "%s is not a regular file", path);
+    else
+        err = qn_fd_read(fd, path, out, e);
     close(fd);
     return err;
 }

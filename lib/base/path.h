@@ -11,6 +11,8 @@
 
 /* Appends the whole regular file to out (whose limit holds). QN_ENOTFOUND, QN_ELIMIT, QN_EIO. */
 qn_err qn_file_read(const char *path, struct qn_buf *out, struct qn_error *e);
+/* The same from where the descriptor stands; path is for messages. */
+qn_err qn_fd_read(int fd, const char *path, struct qn_buf *out, struct qn_error *e);
 
 /* Writes a temporary file beside path, syncs it and renames it over path; mode as for open(2). */
 qn_err qn_file_write_atomic(const char *path, const void *data, size_t n, unsigned mode,

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "dialects/ollama/ollama.h"
 #include "models/intake.h"
 #include "models/inventory.h"
 #include "models/survey.h"
@@ -32,7 +33,7 @@ struct qn_discovery {
     bool running, again;
     struct waiter *waiting, *next_waiting; /* for this pass; for the next one */
     /* of this pass: */
-    struct qn_arena *arena; /* the paths below */
+    struct qn_arena *arena; /* the paths below, and presets */
     const char **paths;     /* main files of models that are not found ones */
     size_t n_paths;
     struct qn_found *found;
@@ -71,6 +72,32 @@ static void drop_known(struct qn_discovery *d)
     }
 }
 
+/* Worker. Parameters that a request could not have would spoil every request to the model, and what
+ * else stands beside them is not shown. */
+static const char *good_preset(struct qn_arena *arena, const char *preset)
+{
+    struct qn_json *doc;
+    struct qn_buf out;
+    if (qn_json_parse(preset, strlen(preset), &doc, NULL))
+        return NULL;
+    struct qn_jref root = qn_json_root(doc), system = qn_json_get(&root, "system");
+    struct qn_jref parameters = qn_json_get(&root, "parameters");
+    qn_buf_init(&out, QN_FOUND_PRESET_MAX);
+    struct qn_jw w = qn_jw_to(&out);
+    qn_jw_obj(&w);
+    if (qn_json_type(&system) == QN_JSON_STRING)
+        qn_jw_kstr(&w, "system", qn_json_raw_str(&system));
+    if (qn_json_count(&parameters)) {
+        qn_jw_key(&w, "parameters");
+        qn_ollama_good_options(&parameters, &w);
+    }
+    qn_jw_obj_end(&w);
+    const char *good = qn_arena_take(arena, &out);
+    qn_buf_deinit(&out);
+    qn_json_free(doc);
+    return good;
+}
+
 static int by_text(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -86,6 +113,9 @@ static void scan(void *ctx)
     if (qn_found_scan(&places, &d->stop, &d->found, &d->error))
         return;
     drop_known(d);
+    for (size_t i = 0; i < d->found->n; i++)
+        if (d->found->v[i].preset)
+            d->found->v[i].preset = good_preset(d->arena, d->found->v[i].preset);
     d->mains = qn_xcalloc(d->found->n + 1, sizeof *d->mains);
     for (size_t i = 0; i < d->found->n; i++)
         d->mains[i] = d->found->v[i].files[0];

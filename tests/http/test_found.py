@@ -275,6 +275,63 @@ def test_hostile_names_and_files(finder):
     assert not any("evil" in n or "junk" in n or "empty" in n for n in found)
 
 
+def blob(models, data):
+    return models / "blobs" / f"sha256-{hashlib.sha256(data).hexdigest()}"
+
+
+def test_a_link_in_place_of_a_description_shows_no_file(finder):
+    """Another user of the machine may own the folder, and link to what only the server's user can read."""
+    ollama = finder.home / ".ollama" / "models"
+    system, params = b"Be brief.", b'{"top_k": 3}'
+    put_ollama(ollama, "registry.ollama.ai/library/links:1b",
+               [("model", model("links")), ("system", system), ("params", params)])
+    manifests = ollama / "manifests" / "registry.ollama.ai" / "library" / "links"
+    (manifests / "2b").symlink_to(put(finder.data / "manifest", (manifests / "1b").read_bytes()))
+    for data, private in ((system, "a private letter"), (params, '{"top_k": 7}')):
+        blob(ollama, data).unlink()
+        blob(ollama, data).symlink_to(put(finder.data / f"private-{len(data)}", private))
+    server = finder.start()
+    assert set(finder.rescan()) == {"extra.links:1b"}
+    shown = server.post("/api/show", {"model": "links:1b"})
+    assert shown.status == 200
+    assert "system" not in shown.json and "parameters" not in shown.json, shown.body
+    assert b"private letter" not in shown.body
+    assert server.chat("extra.links:1b").status == 200
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_links_that_another_user_made_lead_to_no_model_elsewhere(finder):
+    elsewhere = finder.data / "elsewhere"
+    put(elsewhere / "private.gguf", model("private"))
+    put(elsewhere / "folder" / "secret.gguf", model("secret"))
+    extra = finder.data / "mine"
+    put(extra / "open.gguf", model("open"))
+    (extra / "own.gguf").symlink_to(put(elsewhere / "lent.gguf", model("lent")))
+    (extra / "private.gguf").symlink_to(elsewhere / "private.gguf")
+    (extra / "folder").symlink_to("../elsewhere/folder")
+    for name in ("private.gguf", "folder"):
+        os.lchown(extra / name, 12345, 12345)
+    ollama = finder.home / ".ollama" / "models"
+    put_ollama(ollama, "registry.ollama.ai/library/taken:1b", [("model", model("taken"))])
+    blob(ollama, model("taken")).unlink()
+    blob(ollama, model("taken")).symlink_to(elsewhere / "private.gguf")
+    os.lchown(blob(ollama, model("taken")), 12345, 12345)
+    finder.start("--extra-models-dir", str(extra))
+    assert set(finder.rescan()) == {"extra.open", "extra.own"}
+
+
+def test_parameters_of_a_found_model_are_those_a_request_may_have(finder):
+    ollama = finder.home / ".ollama" / "models"
+    put_ollama(ollama, "registry.ollama.ai/library/odd:1b", [("model", model("odd")), ("params", json.dumps({
+        "top_k": 7, "stop": ["<|eot|>"], "temperature": "hot", "num_ctx": -5, "password": "hunter2",
+        "seed": {"not": "a number"}, "use_mmap": True, "num_gpu": "all"}).encode())])
+    server = finder.start()
+    assert set(finder.rescan()) == {"extra.odd:1b"}
+    parameters = server.post("/api/show", {"model": "odd:1b"}).json["parameters"]
+    assert {line.split()[0] for line in parameters.splitlines()} == {"top_k", "stop", "use_mmap"}, parameters
+    assert server.chat("extra.odd:1b").status == 200  # a wrong one would spoil every request
+
+
 def test_manifests_that_share_a_system_message_as_long_as_a_book(finder):
     """Each model has a preset of its own; what all of them say together must not be more than the server can hold."""
     ollama = finder.home / ".ollama" / "models"

@@ -124,6 +124,43 @@ qn_err qn_ollama_options(const struct qn_jref *options, struct qn_arena *arena,
     return err ? err : qn_stops_read(&v, QN_STOPS_ONE | QN_STOPS_EMPTY, arena, &s->stop, e);
 }
 
+static void keep(struct qn_jw *w, const char *name, const struct qn_jref *v, qn_err err)
+{
+    struct qn_buf text;
+    if (err || qn_json_type(v) <= QN_JSON_NULL)
+        return;
+    qn_buf_init(&text, QN_JOB_PROMPT_BYTES_MAX);
+    if (!qn_json_print(v, &text)) {
+        qn_jw_key(w, name);
+        qn_jw_raw(w, qn_buf_cstr(&text), text.len);
+    }
+    qn_buf_deinit(&text);
+}
+
+void qn_ollama_good_options(const struct qn_jref *options, struct qn_jw *w)
+{
+    struct qn_arena *arena = qn_arena_new(SIZE_MAX); /* stop strings have limits */
+    struct qn_job job;
+    int64_t context;
+    qn_job_init(&job);
+    qn_jw_obj(w);
+    for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++) {
+        struct qn_jref v = qn_json_get(options, scalars[i].name);
+        keep(w, scalars[i].name, &v, read_scalar(i, &v, &job.sampling, NULL));
+    }
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
+        struct qn_jref v = qn_json_get(options, idle[i].name);
+        keep(w, idle[i].name, &v, qn_json_type(&v) == idle[i].type ? QN_OK : QN_EINVAL);
+    }
+    struct qn_jref v = qn_json_get(options, "num_ctx");
+    keep(w, "num_ctx", &v, qn_json_i64_opt(&v, 0, CONTEXT_MAX, &context, NULL));
+    v = qn_json_get(options, "stop");
+    keep(w, "stop", &v,
+         qn_stops_read(&v, QN_STOPS_ONE | QN_STOPS_EMPTY, arena, &job.sampling.stop, NULL));
+    qn_jw_obj_end(w);
+    qn_arena_free(arena);
+}
+
 static qn_err read_format(const struct qn_jref *v, struct qn_request *rq, struct qn_job *job,
                           struct qn_error *e)
 {
