@@ -310,6 +310,8 @@ static qn_err open_ground(struct qn_program *p, struct qn_error *e)
     char *catalog = qn_path_join(s->data_dir, "catalog.db");
     err = qn_catalog_open(catalog, catalog_post, p->loop, &p->catalog, e);
     free(catalog);
+    if (!err)
+        err = qn_owner_key_open(s->data_dir, &p->owner_key, e);
     return err ? err : read_keys(p, e);
 }
 
@@ -327,6 +329,7 @@ static void open_services(struct qn_program *p)
     p->auth = (struct qn_auth){.keys = p->keys, .host = s->host};
     sv->auth = &p->auth;
     sv->keys = p->keys;
+    sv->owner_key = &p->owner_key;
     sv->rate_limit = qn_rate_limit_new();
     sv->builtin_dir = s->builtin_dir;
     sv->models_dir = s->models_dir;

@@ -3,6 +3,7 @@
 #define QN_ROUTER_PROGRAM_H
 
 #include "access/auth.h"
+#include "access/owner_salt.h"
 #include "downloads/pull_world.h"
 #include "http/crowds.h"
 #include "http/ports.h"
@@ -45,6 +46,7 @@ struct qn_program {
     struct qn_stats stats;
     struct qn_auth auth;
     struct qn_keys *keys;
+    struct qn_owner_key owner_key;
     struct qn_live *live;
     struct qn_routes routes;
     int lock_fd, signal_fd;

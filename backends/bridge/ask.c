@@ -109,7 +109,7 @@ static qn_err write_sampling(const struct qn_job *job, const struct qn_ask_to *t
     }
     if (s->ignore_eos && knows(to, LLAMA | VLLM))
         qn_jw_kbool(w, "ignore_eos", true);
-    if (s->no_reuse && knows(to, LLAMA))
+    if ((s->no_reuse || to->several_owners) && knows(to, LLAMA))
         qn_jw_kbool(w, "cache_prompt", false);
     if (s->stop.n) {
         qn_jw_key(w, "stop");

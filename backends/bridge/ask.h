@@ -19,7 +19,9 @@ enum qn_api {
 struct qn_ask_to {
     enum qn_api api;
     enum qn_flavour flavour;
-    const char *model; /* as the server calls it; NULL: it has one and needs no name */
+    const char *model;   /* as the server calls it; NULL: it has one and needs no name */
+    bool several_owners; /* have asked: the server keeps beginnings of prompts for whoever comes
+                            next, so none is to be reused */
 };
 
 struct qn_engine_call {

@@ -52,7 +52,9 @@ struct bridge {
     struct qn_remote def;
     struct qn_ups ups;
     struct run *runs;
-    char *base; /* address of the own server */
+    uint64_t owner;      /* the only one that has asked, 0: none yet */
+    bool several_owners; /* have asked */
+    char *base;          /* address of the own server */
 };
 
 /* Of the process: it is started before its model is loaded. */
@@ -199,7 +201,9 @@ static void try_to_begin(struct run *r)
     r->up = &b->ups.v[at];
     r->tries++;
     qn_ask_deinit(&r->ask);
-    qn_err err = qn_ask_make(r->job, &r->up->to, r->hearing.answered, &r->ask, &why);
+    struct qn_ask_to to = r->up->to;
+    to.several_owners = b->several_owners;
+    qn_err err = qn_ask_make(r->job, &to, r->hearing.answered, &r->ask, &why);
     qn_hearing_begin(&r->hearing, &r->ask);
     snprintf(url, sizeof url, "%s%s", r->up->url, r->ask.path);
     const struct qn_exchange_request rq = {
@@ -228,6 +232,8 @@ static qn_err bridge_start(void *self, const struct qn_job *job, void *prepared,
         i++;
     if (i == b->def.slots)
         return qn_fail(e, QN_EBUSY, "all slots are taken");
+    b->several_owners = b->several_owners || (b->owner && b->owner != job->owner_salt);
+    b->owner = job->owner_salt;
     struct run *r = &b->runs[i];
     *r = (struct run){.bridge = b, .job = job, .out = out};
     qn_hearing_init(&r->hearing, job, send_event, r);

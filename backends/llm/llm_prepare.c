@@ -93,6 +93,7 @@ qn_err qn_llm_prepare(void *self, const struct qn_job *job, void **prepared, str
         .think_budget = -1,
         .ignore_eos = job->sampling.ignore_eos,
         .no_reuse = job->sampling.no_reuse,
+        .owner = job->owner_salt,
         .context_shift = or_else(job->sampling.context_shift, m->context_shift) != 0,
     };
     qn_err err = qn_sampler_resolve(&m->defaults, &job->sampling, qn_tokenizer_size(m->tok),

@@ -149,6 +149,7 @@ static const struct qn_field job_fields[] = {
     J("truncate", truncate, QN_F_BOOL, .min = 0),
     J("count_only", count_only, QN_F_BOOL, .min = 0),
     J("want_tokens", want_tokens, QN_F_BOOL, .min = 0),
+    J("owner_salt", owner_salt, QN_F_HEX64, .min = 0),
     J("pieces", pieces, QN_F_PIECES, .max = QN_JOB_PIECES_MAX),
 };
 

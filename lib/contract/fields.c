@@ -5,11 +5,14 @@
 #include "contract/frame.h"
 #include "contract/job.h"
 
+#include <inttypes.h>
 #include <math.h>
-#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { JSON_TEXT_MAX = 64 * 1024 * 1024 }; /* a JSON value kept as text */
+enum { HEX64_DIGITS = 16 };
 
 static void *at(const struct qn_field *f, void *base)
 {
@@ -71,6 +74,14 @@ static void write_one(const struct qn_field *f, const void *base, struct qn_jw *
         double v = *(const double *)p;
         if (!isnan(v))
             qn_jw_kf64(w, f->name, v);
+        break;
+    }
+    case QN_F_HEX64: {
+        uint64_t v = *(const uint64_t *)p;
+        char digits[HEX64_DIGITS + 1];
+        snprintf(digits, sizeof digits, "%016" PRIx64, v);
+        if (v)
+            qn_jw_kstr(w, f->name, digits);
         break;
     }
     case QN_F_BOOL:
@@ -341,6 +352,18 @@ static qn_err read_enum(const struct qn_field *f, const struct qn_jref *v, void 
     return qn_json_fail(v, e, "unknown value '%.40s'", s);
 }
 
+static qn_err read_hex64(const struct qn_jref *v, uint64_t *out, struct qn_error *e)
+{
+    const char *s;
+    qn_err err = qn_json_str(v, &s, e);
+    if (err)
+        return err;
+    if (strlen(s) != HEX64_DIGITS || strspn(s, "0123456789abcdef") != HEX64_DIGITS)
+        return qn_json_fail(v, e, "expected %d hexadecimal digits", HEX64_DIGITS);
+    *out = strtoull(s, NULL, 16);
+    return QN_OK;
+}
+
 static qn_err read_error(const struct qn_jref *v, struct qn_error *out, struct qn_error *e)
 {
     const char *code = NULL, *param = "", *message = NULL;
@@ -370,6 +393,8 @@ qn_err qn_field_read(const struct qn_field *f, const struct qn_jref *v, void *ba
         return qn_json_i64(v, (int64_t)f->min, (int64_t)f->max, p, e);
     case QN_F_F64:
         return qn_json_f64(v, f->min, f->max, p, e);
+    case QN_F_HEX64:
+        return read_hex64(v, p, e);
     case QN_F_BOOL:
         return qn_json_bool(v, p, e);
     case QN_F_ARRAY:

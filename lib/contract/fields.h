@@ -13,6 +13,7 @@ enum qn_field_type {
     QN_F_STR,    /* const char *; NULL: unset; max: most bytes */
     QN_F_I64,    /* int64_t; QN_UNSET: unset */
     QN_F_F64,    /* double; NAN: unset */
+    QN_F_HEX64,  /* uint64_t as 16 hexadecimal digits; 0: unset */
     QN_F_BOOL,   /* bool; false is left out when writing */
     QN_F_ARRAY,  /* const char *: a JSON array as text */
     QN_F_OBJECT, /* const char *: a JSON object as text */

@@ -241,6 +241,8 @@ struct qn_job {
     bool count_only;  /* nothing is computed: DONE (stop) and USAGE with the number of prompt tokens
                        */
     bool want_tokens; /* DONE carries the tokens of prompt and answer */
+    uint64_t owner_salt; /* a number for the owner of the request: what a backend keeps of a prompt
+                            is reused for jobs of the same number only; 0: of the server itself */
 };
 
 /* All fields unset, task NONE. */

@@ -7,6 +7,7 @@
 
 #include "access/auth.h"
 #include "access/client_id.h"
+#include "access/owner_salt.h"
 #include "answers/answer.h"
 #include "answers/members.h"
 #include "base/clock.h"
@@ -487,8 +488,10 @@ static void go_on(struct run *r)
         return;
     }
     r->jobs = qn_xcalloc(r->rq.n_jobs, sizeof *r->jobs);
-    for (size_t i = 0; i < r->rq.n_jobs; i++)
+    for (size_t i = 0; i < r->rq.n_jobs; i++) {
         r->rq.jobs[i].id = qn_arena_fmt(r->rq.arena, "%s-%zu", r->id, i);
+        r->rq.jobs[i].owner_salt = qn_owner_salt(r->sv->owner_key, r->caller.owner);
+    }
     qn_http_on_gone(r->http, gone, r);
     if (r->rq.stream)
         r->beat = qn_timer_start(r->sv->loop, QN_INFER_BEAT_MS, 0, beat, r);

@@ -21,7 +21,8 @@ struct qn_services {
     struct qn_metrics *metrics;
     struct qn_auth *auth; /* who may ask */
     struct qn_keys *keys;
-    struct qn_live *live; /* the settings, to be changed */
+    const struct qn_owner_key *owner_key; /* see access/owner_salt.h */
+    struct qn_live *live;                 /* the settings, to be changed */
     struct qn_rate_limit *rate_limit;
     const char *builtin_dir, *models_dir,
         *extra_models_dir; /* the settings; the last MAY be NULL */

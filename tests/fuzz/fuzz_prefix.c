@@ -70,7 +70,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 /* Sets what identifies the file, and the sum of each sequence that is as long as it should be. */
 static void mend(unsigned char *file, size_t n)
 {
-    const uint32_t start[4] = {1, QN_KV_PAGE, KEY, 0};
+    const uint32_t start[4] = {2, QN_KV_PAGE, KEY, 0};
     if (n < HEAD)
         return;
     memcpy(file, "QNPREFIX", 8);
@@ -83,8 +83,8 @@ static void mend(unsigned char *file, size_t n)
         if (head[0] <= 0 || head[0] > CONTEXT || head[1] < 0 || head[1] >= head[0])
             return;
         int32_t pages = (head[0] + QN_KV_PAGE - 1) / QN_KV_PAGE - head[1] / QN_KV_PAGE;
-        size_t bytes =
-            sizeof head + (size_t)head[0] * sizeof *head + seq_head + (size_t)pages * seq_page;
+        size_t bytes = sizeof head + sizeof(uint64_t) + (size_t)head[0] * sizeof *head + seq_head +
+                       (size_t)pages * seq_page;
         if (bytes + sizeof crc > n - at)
             return;
         crc = qn_crc32(0, file + at, bytes);
@@ -93,13 +93,13 @@ static void mend(unsigned char *file, size_t n)
     }
 }
 
-static bool go_on(void *ctx, const struct qn_mix *mix, const int32_t *tokens, int32_t n,
+static bool go_on(void *ctx, const struct qn_prefix_space *in, const int32_t *tokens, int32_t n,
                   struct qn_seq *seq)
 {
     const int32_t next = 3;
     struct qn_seq *s;
     (void)ctx;
-    if (mix || n < 1 || n > CONTEXT || qn_seq_len(seq) != n)
+    if (in->mix || n < 1 || n > CONTEXT || qn_seq_len(seq) != n)
         abort();
     for (int32_t i = 0; i < n; i++)
         if (tokens[i] < 0 || tokens[i] >= VOCAB)

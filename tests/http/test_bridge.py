@@ -88,6 +88,19 @@ def test_a_remote_model_answers_in_every_dialect(server):
     assert any(m["model_name"] == model for m in loaded["all_models_loaded"])
 
 
+@needs_another_user
+def test_a_servers_cache_of_prompts_is_for_one_owner_only(server):
+    """Servers of llama.cpp reuse the beginning of any earlier prompt: not once a second owner has asked."""
+    with fake_llama.serving(key=KEY) as upstream:
+        model = remote(server, "far", upstream, api_key=KEY, flavour="llamacpp")
+        assert server.chat(model).status == 200 and server.chat(model).status == 200
+        body = {"model": model, "messages": [{"role": "user", "content": "hello"}]}
+        assert as_other_user(server, "POST", "/v1/chat/completions", body).status == 200
+        assert server.chat(model).status == 200
+        asked = [json.loads(b) for path, _, b in upstream.requests if path.endswith("/chat/completions")]
+    assert [a.get("cache_prompt", True) for a in asked] == [True, True, False, False]
+
+
 def test_keys_are_shown_nowhere(server):
     with fake_llama.serving(key=KEY) as upstream:
         model = remote(server, "secret", upstream, api_key=KEY)

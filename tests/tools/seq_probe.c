@@ -152,6 +152,12 @@ static void tree_text(const struct probe *p, int32_t *ids, int which)
         text(p, ids + SHARED, LENGTH - SHARED, which + 1);
 }
 
+/* Of two owners, who share nothing. */
+static struct qn_prefix_space owner_of(int which)
+{
+    return (struct qn_prefix_space){.owner = 1 + (uint64_t)which % 2};
+}
+
 static int64_t restore(struct probe *p, struct qn_prefix *t, const char *file, uint64_t key,
                        qn_err *err)
 {
@@ -199,7 +205,8 @@ static void stored(struct probe *p, struct probe *other, const char *file)
         struct qn_seq *s = seq_new(p);
         tree_text(p, ids, i);
         feed(p, s, ids, LENGTH - LAST, NULL);
-        qn_prefix_add(t, NULL, ids, LENGTH - LAST, s);
+        struct qn_prefix_space in = owner_of(i);
+        qn_prefix_add(t, &in, ids, LENGTH - LAST, s);
     }
     struct qn_error e = {0};
     if (qn_prefix_save(t, &p->model, 77, file, &e))
@@ -220,7 +227,11 @@ static void stored(struct probe *p, struct probe *other, const char *file)
     for (int i = 0; i < TEXTS; i++) {
         struct qn_seq *src, *s = seq_new(other), *fresh = seq_new(p);
         tree_text(p, ids, i);
-        if (qn_prefix_find(t, NULL, ids, LENGTH - LAST, &src) != LENGTH - LAST ||
+        struct qn_prefix_space in = owner_of(i), other_in = owner_of(i + 1);
+        if (qn_prefix_find(t, &other_in, ids, LENGTH - LAST, &src) >= LENGTH - LAST ||
+            qn_prefix_find(t, NULL, ids, LENGTH - LAST, &src) != 0)
+            die("a text is shared with another owner");
+        if (qn_prefix_find(t, &in, ids, LENGTH - LAST, &src) != LENGTH - LAST ||
             qn_seq_fork(s, src, LENGTH - LAST, NULL))
             die("a text is missing in the restored tree");
         feed(other, s, ids + LENGTH - LAST, LAST, got);

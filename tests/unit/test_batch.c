@@ -147,6 +147,42 @@ static void what_is_not_to_be_reused_is_computed(void **state)
     batch_done(b);
 }
 
+/* Neither the tree nor a neighbour that runs, nor one that is computing the same prompt. */
+static void owners_share_no_beginnings(void **state)
+{
+    (void)state;
+    struct qn_batch *b = batch_new(4);
+    struct client before, running, other, again;
+    int32_t prompt[40];
+    fill(prompt, 40, 5);
+    struct qn_batch_request r = request(&before, prompt, 30, 4);
+    r.owner = 1;
+    qn_batch_add(b, &r, NULL);
+    run_out(b);
+    r = request(&running, prompt, 35, 60);
+    r.owner = 1;
+    qn_batch_add(b, &r, NULL);
+    for (int i = 0; i < 5; i++)
+        assert_true(qn_batch_step(b));
+    r = request(&other, prompt, 40, 4);
+    r.owner = 2;
+    qn_batch_add(b, &r, NULL);
+    run_out(b);
+    assert_int_equal(running.usage.usage.cached, 30);
+    assert_int_equal(other.usage.usage.cached, 0);
+    assert_string_equal(qn_buf_cstr(&other.text[0]), expected(prompt, 40, 4));
+    r = request(&again, prompt, 40, 4);
+    r.owner = 2;
+    qn_batch_add(b, &r, NULL);
+    run_out(b);
+    assert_int_equal(again.usage.usage.cached, 39);
+    client_deinit(&before);
+    client_deinit(&running);
+    client_deinit(&other);
+    client_deinit(&again);
+    batch_done(b);
+}
+
 static void a_running_neighbour_lends_its_beginning(void **state)
 {
     (void)state;
@@ -484,6 +520,7 @@ int main(void)
         cmocka_unit_test(several_share_their_steps),
         cmocka_unit_test(the_same_beginning_is_not_computed_twice),
         cmocka_unit_test(what_is_not_to_be_reused_is_computed),
+        cmocka_unit_test(owners_share_no_beginnings),
         cmocka_unit_test(a_running_neighbour_lends_its_beginning),
         cmocka_unit_test(choices_share_the_prompt),
         cmocka_unit_test(choices_have_their_own_seeds),

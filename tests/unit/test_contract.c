@@ -70,6 +70,7 @@ static void a_job_survives_the_crossing(void **state)
     job.sampling.logit_bias = (struct qn_biases){biases, 2};
     job.sampling.ignore_eos = true;
     job.sampling.no_reuse = true;
+    job.owner_salt = UINT64_C(0xfedcba9876543210);
     struct qn_lora loras[] = {{"pirate", 0, NAN}, {NULL, 3, -0.5}};
     job.sampling.lora = (struct qn_loras){loras, 2, true};
     job.sampling.context_shift = 0;
@@ -94,6 +95,7 @@ static void a_job_survives_the_crossing(void **state)
     assert_true(back.sampling.logit_bias.v[0].bias == -100);
     assert_true(back.sampling.ignore_eos);
     assert_true(back.sampling.no_reuse);
+    assert_true(back.owner_salt == UINT64_C(0xfedcba9876543210));
     assert_true(back.sampling.lora.given);
     assert_int_equal(back.sampling.lora.n, 2);
     assert_string_equal(back.sampling.lora.v[0].name, "pirate");

@@ -146,15 +146,17 @@ static void no_more_sequences_than_allowed(void **state)
 struct visited {
     int32_t first[8];
     int adapters[8];
+    uint64_t owner[8];
     int n;
 };
 
-static bool visit(void *ctx, const struct qn_mix *mix, const int32_t *tokens, int32_t n,
+static bool visit(void *ctx, const struct qn_prefix_space *in, const int32_t *tokens, int32_t n,
                   struct qn_seq *seq)
 {
     struct visited *v = ctx;
     assert_int_equal(fake_len(seq), n);
-    v->adapters[v->n] = mix ? mix->n : 0;
+    v->adapters[v->n] = in->mix ? in->mix->n : 0;
+    v->owner[v->n] = in->owner;
     v->first[v->n++] = tokens[0];
     return v->n < 2;
 }
@@ -178,29 +180,58 @@ static void each_mix_has_beginnings_of_its_own(void **state)
 {
     (void)state;
     struct qn_prefix *p = tree_new(0);
-    struct qn_mix mix = {2, {{0, 1}, {3, 0.5f}}}, other = {2, {{0, 1}, {3, 0.25f}}};
+    struct qn_mix mix = {2, {{0, 1}, {3, 0.5f}}}, other = {2, {{0, 1}, {3, 0.25f}}}, empty = {0};
+    struct qn_prefix_space in = {.mix = &mix}, near = {.mix = &other}, none = {.mix = &empty};
     struct qn_seq *src;
     int32_t a[20], b[20];
     for (int i = 0; i < 20; i++)
         a[i] = i + 2;
     branch(b, a, 10, 20, 40);
-    qn_prefix_add(p, &mix, a, 20, seq_of(a, 20));
+    qn_prefix_add(p, &in, a, 20, seq_of(a, 20));
     assert_int_equal(qn_prefix_find(p, NULL, a, 20, &src), 0);
-    assert_int_equal(qn_prefix_find(p, &other, a, 20, &src), 0);
-    assert_int_equal(qn_prefix_find(p, &(struct qn_mix){0}, a, 20, &src), 0);
-    assert_int_equal(qn_prefix_find(p, &mix, a, 20, &src), 20);
+    assert_int_equal(qn_prefix_find(p, &near, a, 20, &src), 0);
+    assert_int_equal(qn_prefix_find(p, &none, a, 20, &src), 0);
+    assert_int_equal(qn_prefix_find(p, &in, a, 20, &src), 20);
     add(p, a, 20);
-    qn_prefix_add(p, &mix, b, 20, seq_of(b, 20)); /* the upper part of a split is still the mix's */
+    qn_prefix_add(p, &in, b, 20, seq_of(b, 20)); /* the upper part of a split is still the mix's */
     assert_int_equal(qn_prefix_tokens(p), 20 + 32);
-    assert_int_equal(qn_prefix_find(p, &mix, b, 20, &src), 20);
+    assert_int_equal(qn_prefix_find(p, &in, b, 20, &src), 20);
     assert_int_equal(find(p, b, 20), 10);
-    qn_prefix_find(p, &mix, a, 20, &src);
+    qn_prefix_find(p, &in, a, 20, &src);
     struct visited v = {.n = 0};
     qn_prefix_each(p, visit, &v);
     assert_int_equal(v.adapters[0], 2);
     assert_int_equal(v.adapters[1], 0);
     mix.part[1].scale = 9; /* the tree keeps what was said then */
-    assert_int_equal(qn_prefix_find(p, &mix, a, 20, &src), 0);
+    assert_int_equal(qn_prefix_find(p, &in, a, 20, &src), 0);
+    tree_done(p);
+}
+
+static void each_owner_has_beginnings_of_its_own(void **state)
+{
+    (void)state;
+    struct qn_prefix *p = tree_new(0);
+    struct qn_prefix_space anna = {.owner = 1}, bob = {.owner = UINT64_MAX};
+    struct qn_seq *src;
+    int32_t a[20], b[20];
+    for (int i = 0; i < 20; i++)
+        a[i] = i + 2;
+    branch(b, a, 10, 20, 40);
+    qn_prefix_add(p, &anna, a, 20, seq_of(a, 20));
+    assert_int_equal(qn_prefix_find(p, NULL, a, 20, &src), 0);
+    assert_int_equal(qn_prefix_find(p, &bob, a, 20, &src), 0);
+    assert_null(src);
+    assert_int_equal(qn_prefix_find(p, &anna, b, 20, &src), 10);
+    qn_prefix_add(p, &anna, b, 20, seq_of(b, 20)); /* the upper part of a split is still hers */
+    qn_prefix_add(p, &bob, b, 20, seq_of(b, 20));
+    assert_int_equal(qn_prefix_tokens(p), 32 + 20);
+    assert_int_equal(qn_prefix_find(p, &bob, a, 20, &src), 10);
+    assert_int_equal(qn_prefix_find(p, NULL, b, 20, &src), 0);
+    assert_int_equal(qn_prefix_find(p, &anna, a, 20, &src), 20);
+    struct visited v = {.n = 0};
+    qn_prefix_each(p, visit, &v);
+    assert_int_equal(v.owner[0], 1);
+    assert_int_equal(v.owner[1], UINT64_MAX);
     tree_done(p);
 }
 
@@ -213,6 +244,7 @@ int main(void)
         cmocka_unit_test(no_more_sequences_than_allowed),
         cmocka_unit_test(visits_begin_with_the_latest),
         cmocka_unit_test(each_mix_has_beginnings_of_its_own),
+        cmocka_unit_test(each_owner_has_beginnings_of_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/hmac.h"
 #include "base/rand.h"
 #include "base/sha1.h"
 #include "base/sha256.h"
@@ -124,6 +125,35 @@ static void git_names(void **state)
     assert_string_equal(hex, "ce013625030ba8dba906f756967f9e9ca394464a");
 }
 
+/* Cases 1, 2 and 6 of RFC 4231. */
+static void hmac_examples(void **state)
+{
+    (void)state;
+    unsigned char ones[20], large[131];
+    memset(ones, 0x0b, sizeof ones);
+    memset(large, 0xaa, sizeof large);
+    const struct {
+        const void *key;
+        size_t n;
+        const char *data, *hex;
+    } cases[] = {
+        {ones, sizeof ones, "Hi There",
+         "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"},
+        {"Jefe", 4, "what do ya want for nothing?",
+         "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"},
+        {large, sizeof large, "Test Using Larger Than Block-Size Key - Hash Key First",
+         "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        unsigned char sum[QN_SHA256_BYTES];
+        char hex[QN_SHA256_HEX + 1];
+        qn_hmac_sha256(cases[i].key, cases[i].n, cases[i].data, strlen(cases[i].data), sum);
+        for (size_t k = 0; k < QN_SHA256_BYTES; k++)
+            snprintf(hex + 2 * k, 3, "%02x", sum[k]);
+        assert_string_equal(hex, cases[i].hex);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +162,7 @@ int main(void)
         cmocka_unit_test(git_names),
         cmocka_unit_test(published_examples),
         cmocka_unit_test(a_million_letters_in_pieces),
+        cmocka_unit_test(hmac_examples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,6 +53,7 @@ struct qn_batch_request {
     int32_t *prompt; /* [n_prompt], n_prompt >= 1, ids checked */
     size_t n_prompt;
     bool no_reuse;      /* takes over no other request's cache, and leaves none */
+    uint64_t owner;     /* cache is shared within one owner only: struct qn_job.owner_salt */
     struct qn_mix mix;  /* the adapters its tokens go through, each with a scale other than 0 */
     bool context_shift; /* forget the older half instead of ending when the context is full */
     size_t keep;        /* the prompt's first tokens that this never forgets */

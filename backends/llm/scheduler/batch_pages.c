@@ -30,12 +30,19 @@ static int32_t least(int32_t a, int32_t b)
     return a < b ? a : b;
 }
 
+/* Its mix is lent from the request. */
+static struct qn_prefix_space space_of(const struct gen *g)
+{
+    return (struct qn_prefix_space){g->r.owner, &g->r.mix};
+}
+
 void qn_answer_retire(struct qn_batch *b, struct answer *a)
 {
     bool leaves = !a->gen->r.no_reuse;
     int32_t left = leaves ? b->m.seq_truncate(a->seq, least(a->computed, a->exact)) : 0;
+    struct qn_prefix_space in = space_of(a->gen);
     if (left > 0)
-        qn_prefix_add(b->prefix, &a->gen->r.mix, a->tokens, left, a->seq);
+        qn_prefix_add(b->prefix, &in, a->tokens, left, a->seq);
     else
         b->m.seq_free(a->seq);
     a->seq = NULL;
@@ -47,6 +54,7 @@ void qn_answer_retire(struct qn_batch *b, struct answer *a)
 
 void qn_answer_mark(struct qn_batch *b, struct answer *a)
 {
+    struct qn_prefix_space in = space_of(a->gen);
     struct qn_seq *seq;
     if (a->gen->r.no_reuse || b->m.step == 0 || a->computed % b->m.step != 0 ||
         a->computed > a->exact || b->m.seq_new(b->m.ctx, b->config.context, &seq, NULL))
@@ -54,7 +62,7 @@ void qn_answer_mark(struct qn_batch *b, struct answer *a)
     if (b->m.seq_fork(seq, a->seq, a->computed, NULL))
         b->m.seq_free(seq);
     else
-        qn_prefix_add(b->prefix, &a->gen->r.mix, a->tokens, a->computed, seq);
+        qn_prefix_add(b->prefix, &in, a->tokens, a->computed, seq);
 }
 
 static void preempt(struct qn_batch *b, struct answer *a)
@@ -155,12 +163,13 @@ static struct source find_source(struct qn_batch *b, const struct gen *g, const 
                                  int32_t n)
 {
     struct source s = {0};
+    struct qn_prefix_space in = space_of(g);
     if (!g->r.no_reuse)
-        s.len = qn_prefix_find(b->prefix, &g->r.mix, tokens, n, &s.seq);
+        s.len = qn_prefix_find(b->prefix, &in, tokens, n, &s.seq);
     int32_t promised = 0;
     for (struct answer *r = qn_first_running(b); r; r = qn_next_running(r)) {
         bool apart = r->gen != g && (g->r.no_reuse || r->gen->r.no_reuse);
-        if (apart || !qn_mix_equal(&r->gen->r.mix, &g->r.mix))
+        if (apart || r->gen->r.owner != g->r.owner || !qn_mix_equal(&r->gen->r.mix, &g->r.mix))
             continue;
         int32_t same = common(r->tokens, tokens, least(n, least(r->known, r->exact)));
         int32_t there = b->m.seq_forkable(r->seq, least(same, r->computed));

@@ -15,7 +15,9 @@ struct node {
     int32_t start, n;                   /* tokens before it, its own */
     struct qn_seq *seq;                 /* NULL: those below have all there is */
     int64_t used;                       /* the clock at its last use */
-    struct qn_mix *mix; /* of a child of the root: what all below it went through; NULL: nothing */
+    /* Of a child of the root, for all below it: see struct qn_prefix_space. */
+    uint64_t owner;
+    struct qn_mix *mix;
 };
 
 struct qn_prefix {
@@ -89,10 +91,17 @@ static int32_t common(const int32_t *a, const int32_t *b, int32_t n)
     return i;
 }
 
+static const struct qn_prefix_space nobodys;
+
+static bool is_in(const struct node *top, const struct qn_prefix_space *in)
+{
+    return top->owner == in->owner && qn_mix_equal(top->mix, in->mix);
+}
+
 /* Follows tokens [n] from the root. Returns how many the tree knows; *last is the deepest node that
  * shares any of them (the root when none), *into how many of its own tokens match. */
-static int32_t walk(struct qn_prefix *p, const struct qn_mix *mix, const int32_t *tokens, int32_t n,
-                    struct node **last, int32_t *into)
+static int32_t walk(struct qn_prefix *p, const struct qn_prefix_space *in, const int32_t *tokens,
+                    int32_t n, struct node **last, int32_t *into)
 {
     struct node *x = &p->root;
     int32_t at = 0;
@@ -101,7 +110,7 @@ static int32_t walk(struct qn_prefix *p, const struct qn_mix *mix, const int32_t
         struct node *best = NULL;
         int32_t shared = 0;
         for (struct node *c = x->child; c; c = c->next) {
-            if (x == &p->root && !qn_mix_equal(c->mix, mix))
+            if (x == &p->root && !is_in(c, in))
                 continue;
             int32_t most = c->n < n - at ? c->n : n - at;
             int32_t same = common(c->tokens, tokens + at, most);
@@ -162,13 +171,13 @@ static int32_t best_source(const struct qn_prefix *p, const struct node *x, int3
     return best;
 }
 
-int32_t qn_prefix_find(struct qn_prefix *p, const struct qn_mix *mix, const int32_t *tokens,
+int32_t qn_prefix_find(struct qn_prefix *p, const struct qn_prefix_space *in, const int32_t *tokens,
                        int32_t n, struct qn_seq **src)
 {
     struct node *last;
     int32_t into;
     *src = NULL;
-    int32_t known = walk(p, mix, tokens, n, &last, &into);
+    int32_t known = walk(p, in ? in : &nobodys, tokens, n, &last, &into);
     if (known == 0)
         return 0;
     touch(p, last);
@@ -176,13 +185,16 @@ int32_t qn_prefix_find(struct qn_prefix *p, const struct qn_mix *mix, const int3
 }
 
 /* A new leaf below `parent` for tokens [from, to). */
-static struct node *leaf_new(struct qn_prefix *p, struct node *parent, const struct qn_mix *mix,
-                             const int32_t *tokens, int32_t from, int32_t to, struct qn_seq *seq)
+static struct node *leaf_new(struct qn_prefix *p, struct node *parent,
+                             const struct qn_prefix_space *in, const int32_t *tokens, int32_t from,
+                             int32_t to, struct qn_seq *seq)
 {
     struct node *x = qn_xcalloc(1, sizeof *x);
-    if (parent == &p->root && mix && mix->n) {
-        x->mix = qn_xmalloc(sizeof *mix);
-        *x->mix = *mix;
+    if (parent == &p->root)
+        x->owner = in->owner;
+    if (parent == &p->root && in->mix && in->mix->n) {
+        x->mix = qn_xmalloc(sizeof *in->mix);
+        *x->mix = *in->mix;
     }
     x->start = from;
     x->n = to - from;
@@ -207,6 +219,7 @@ static struct node *split(struct node *x, int32_t n)
     memcpy(up->tokens, x->tokens, (size_t)n * sizeof *up->tokens);
     up->parent = x->parent;
     up->used = x->used;
+    up->owner = x->owner;
     up->mix = x->mix;
     x->mix = NULL;
     struct node **at = &x->parent->child;
@@ -305,13 +318,14 @@ static struct node *add_known(struct qn_prefix *p, struct node *x, int32_t into,
     return x;
 }
 
-void qn_prefix_add(struct qn_prefix *p, const struct qn_mix *mix, const int32_t *tokens, int32_t n,
-                   struct qn_seq *seq)
+void qn_prefix_add(struct qn_prefix *p, const struct qn_prefix_space *in, const int32_t *tokens,
+                   int32_t n, struct qn_seq *seq)
 {
+    in = in ? in : &nobodys;
     assert(n >= 0 && p->m->seq_len(seq) == n);
     struct node *x;
     int32_t into;
-    int32_t known = walk(p, mix, tokens, n, &x, &into), end = end_of(x);
+    int32_t known = walk(p, in, tokens, n, &x, &into), end = end_of(x);
     /* A newer sequence holds all that the one before it did, but may not be forked at its end. */
     bool replaces = is_leaf(x) && into == x->n &&
                     (end % p->m->page != 0 || p->m->seq_forkable(seq, end) == end);
@@ -320,11 +334,11 @@ void qn_prefix_add(struct qn_prefix *p, const struct qn_mix *mix, const int32_t 
     } else if (known == n) {
         x = add_known(p, x, into, n, seq);
     } else if (into == x->n) {
-        x = leaf_new(p, x, mix, tokens, known, n, seq);
+        x = leaf_new(p, x, in, tokens, known, n, seq);
     } else {
         int32_t cut = whole_pages(p, into);
         struct node *parent = cut > 0 ? split(x, cut) : x->parent;
-        x = leaf_new(p, parent, mix, tokens, end_of(parent), n, seq);
+        x = leaf_new(p, parent, in, tokens, end_of(parent), n, seq);
     }
     touch(p, x);
     while (p->seqs_max > 0 && p->seqs > p->seqs_max) {
@@ -362,12 +376,12 @@ void qn_prefix_each(const struct qn_prefix *p, qn_prefix_visit visit, void *ctx)
     qsort(nodes, n, sizeof *nodes, later_first);
     bool more = true;
     for (i = 0; i < n && more; i++) {
-        const struct qn_mix *mix = NULL;
+        struct qn_prefix_space in = {0};
         for (const struct node *x = nodes[i]; x->parent; x = x->parent) {
             memcpy(tokens + x->start, x->tokens, (size_t)x->n * sizeof *tokens);
-            mix = x->mix;
+            in = (struct qn_prefix_space){x->owner, x->mix};
         }
-        more = visit(ctx, mix, tokens, end_of(nodes[i]), nodes[i]->seq);
+        more = visit(ctx, &in, tokens, end_of(nodes[i]), nodes[i]->seq);
     }
     free(nodes);
     free(tokens);

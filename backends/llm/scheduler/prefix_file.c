@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { VERSION = 1 };
+enum { VERSION = 2 };
 enum { KEY_BEGINNING = 65536, KEY_SAMPLES = 256, KEY_SAMPLE = 64 }; /* bytes, number, bytes */
 static const char magic[8] = {'Q', 'N', 'P', 'R', 'E', 'F', 'I', 'X'};
 
@@ -80,6 +80,7 @@ uint64_t qn_prefix_key(const void *file, size_t n, const char *salt)
 /* ---- saving ---- */
 
 struct leaf {
+    uint64_t owner;
     int32_t *tokens;
     int32_t n;
     struct qn_seq *seq;
@@ -91,14 +92,14 @@ struct leaves {
 };
 
 /* What went through adapters stays behind: by the next load they may be others. */
-static bool collect(void *ctx, const struct qn_mix *mix, const int32_t *tokens, int32_t n,
+static bool collect(void *ctx, const struct qn_prefix_space *in, const int32_t *tokens, int32_t n,
                     struct qn_seq *seq)
 {
     struct leaves *l = ctx;
-    if (mix)
+    if (in->mix)
         return true;
     struct leaf *x = &l->v[l->n++];
-    *x = (struct leaf){qn_xmalloc((size_t)n * sizeof *tokens), n, seq};
+    *x = (struct leaf){in->owner, qn_xmalloc((size_t)n * sizeof *tokens), n, seq};
     memcpy(x->tokens, tokens, (size_t)n * sizeof *tokens);
     return l->n < QN_PREFIX_FILE_LEAVES;
 }
@@ -110,6 +111,8 @@ static int32_t known_before(const struct leaves *l, size_t x, const struct qn_ba
     for (size_t i = 0; i < x && m->rewinds; i++) {
         const struct leaf *a = &l->v[i], *b = &l->v[x];
         int32_t same = 0, most = a->n < b->n - 1 ? a->n : b->n - 1;
+        if (a->owner != b->owner)
+            continue;
         while (same < most && a->tokens[same] == b->tokens[same])
             same++;
         same -= same % m->page;
@@ -125,7 +128,8 @@ static bool put_leaf(struct stream *s, const struct leaves *l, size_t i,
     const struct leaf *x = &l->v[i];
     int32_t head[2] = {x->n, known_before(l, i, m)};
     s->crc = 0;
-    return put(s, head, sizeof head) && put(s, x->tokens, (size_t)x->n * sizeof *x->tokens) &&
+    return put(s, head, sizeof head) && put(s, &x->owner, sizeof x->owner) &&
+           put(s, x->tokens, (size_t)x->n * sizeof *x->tokens) &&
            m->seq_save(x->seq, head[1], put, s, NULL) == QN_OK && put_crc(s);
 }
 
@@ -217,13 +221,15 @@ static qn_err get_leaf(struct stream *s, struct qn_prefix *p, const struct qn_ba
                        int32_t context, const int32_t head[2], int32_t *tokens, struct qn_error *e)
 {
     int32_t n = head[0], from = head[1];
+    struct qn_prefix_space in = {0};
     struct qn_seq *seq, *src;
     if (n < 0 || n > context || from < 0 || from >= n || from % m->page)
         return qn_fail(e, QN_EFORMAT, "a sequence of %d tokens, %d of them before", (int)n,
                        (int)from);
-    if (!get(s, tokens, (size_t)n * sizeof *tokens) || !ids_valid(tokens, n, m->vocab))
+    if (!get(s, &in.owner, sizeof in.owner) || !get(s, tokens, (size_t)n * sizeof *tokens) ||
+        !ids_valid(tokens, n, m->vocab))
         return qn_fail(e, QN_EFORMAT, "the tokens of a sequence are damaged");
-    if (from > 0 && qn_prefix_find(p, NULL, tokens, from, &src) < from)
+    if (from > 0 && qn_prefix_find(p, &in, tokens, from, &src) < from)
         return qn_fail(e, QN_EFORMAT, "what a sequence continues is missing");
     qn_err err = m->seq_new(m->ctx, context, &seq, e);
     if (err)
@@ -237,7 +243,7 @@ static qn_err get_leaf(struct stream *s, struct qn_prefix *p, const struct qn_ba
     if (err)
         m->seq_free(seq);
     else
-        qn_prefix_add(p, NULL, tokens, n, seq);
+        qn_prefix_add(p, &in, tokens, n, seq);
     return err;
 }
 

@@ -6,9 +6,10 @@
  * thread only.
  *
  *   header    "QNPREFIX", version, page, key (64 bits), CRC-32 of these
- *   sequence  tokens n, tokens `from` of them that an earlier sequence has, the n ids, the cache of
- *             tokens from .. n as the network writes it, CRC-32 of all these
- *   end       a sequence of 0 tokens
+ *   sequence  tokens n, tokens `from` of them that an earlier sequence of the same owner has, the
+ *             owner's number (64 bits), the n ids, the cache of tokens from .. n as the network
+ *             writes it, CRC-32 of all these
+ *   end       a sequence of 0 tokens without an owner
  * All numbers have 32 bits unless said otherwise, as the machine writes them. */
 #ifndef QN_LLM_SCHEDULER_PREFIX_FILE_H
 #define QN_LLM_SCHEDULER_PREFIX_FILE_H

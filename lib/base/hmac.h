@@ -1,0 +1,11 @@
+/* HMAC with SHA-256. Source: RFC 2104. */
+#ifndef QN_BASE_HMAC_H
+#define QN_BASE_HMAC_H
+
+#include "base/sha256.h"
+
+/* key [key_n] may have any length. */
+void qn_hmac_sha256(const void *key, size_t key_n, const void *data, size_t n,
+                    unsigned char out[static QN_SHA256_BYTES]);
+
+#endif
