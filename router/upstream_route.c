@@ -3,6 +3,7 @@
  * the model set, whatever the body names, and say how they are. */
 #include "api/api.h"
 
+#include "access/client_id.h"
 #include "answers/answer.h"
 #include "base/str.h"
 #include "infer/infer.h"
@@ -187,7 +188,8 @@ static void begin(struct visit *v)
     struct qn_error e = {0};
     if (runs(v, &s)) {
         serve(v, &s);
-    } else if (qn_inventory_acquire(v->sv->inventory, v->model, NULL, granted, v, &v->lease, &e)) {
+    } else if (qn_inventory_acquire(v->sv->inventory, v->model, NULL, qn_client_owner(v->http),
+                                    granted, v, &v->lease, &e)) {
         answer_error(v, &e, false);
     } else {
         qn_http_on_gone(v->http, gone, v);

@@ -74,3 +74,18 @@ const char *qn_client_proven(struct qn_http *h)
         qn_owner_address(&ends.peer, where);
     return key ? qn_arena_fmt(arena, "%s@%s", key->name, where) : qn_arena_strdup(arena, where);
 }
+
+const char *qn_client_owner(struct qn_http *h)
+{
+    const struct qn_key *key = qn_auth_key(h);
+    struct qn_arena *arena = qn_http_arena(h);
+    struct qn_http_ends ends;
+    uid_t uid;
+    bool own_key = key && !key->shared;
+    if (own_key || !qn_http_ends(h, &ends) || !qn_peer_is_here(&ends) || qn_auth_is_relayed(h))
+        return qn_client_proven(h);
+    const char *before = key ? qn_arena_fmt(arena, "%s/", key->name) : "";
+    if (!qn_peer_user(&ends, &uid))
+        return qn_arena_fmt(arena, "%suser/unknown", before);
+    return qn_arena_fmt(arena, "%suser/%lu", before, (unsigned long)uid);
+}

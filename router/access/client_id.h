@@ -2,8 +2,8 @@
  * can be told apart. It is a name, not a proof: what a client may do is decided by its key alone.
  *
  * Beside it stands what is proven. Names cost nothing to invent, so no limit and no share between
- * strangers may hang on them: the queue shares first between what is proven and then, within that,
- * between names; the limiter counts what is proven, and names only among the programs of this
+ * strangers may hang on them: the queue shares first between owners and then, within that, between
+ * names; the limiter counts what is proven, and names only among the programs of this
  * machine that need no key. */
 #ifndef QN_ACCESS_CLIENT_ID_H
 #define QN_ACCESS_CLIENT_ID_H
@@ -34,5 +34,11 @@ const char *qn_client_id(struct qn_http *h);
  * network, which is one machine's). With the environment's key these are "environment" and
  * "environment@ADDRESS". Lent for the request's life. */
 const char *qn_client_proven(struct qn_http *h);
+
+/* Between whom shared things are divided: the same, but programs of this machine without a key of
+ * their own are told apart by their user, as the kernel names it: "user/1000",
+ * "environment/user/1000", and "user/unknown" where it does not. No key's name has a slash. Lent
+ * for the request's life. */
+const char *qn_client_owner(struct qn_http *h);
 
 #endif

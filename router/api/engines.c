@@ -3,6 +3,7 @@
  * with quince is an engine, too. */
 #include "api/api.h"
 
+#include "access/client_id.h"
 #include "answers/answer.h"
 #include "base/buf.h"
 #include "base/log.h"
@@ -322,7 +323,8 @@ static void load(void *ctx, const struct qn_error *e)
     if (e)
         qn_warn("engines", "model=%s saving its options failed: %s", a->name, e->message);
     struct qn_load_options options = {.context = a->context};
-    if (qn_inventory_acquire(a->sv->inventory, a->name, &options, loaded, a, &a->lease, &why))
+    if (qn_inventory_acquire(a->sv->inventory, a->name, &options, qn_client_owner(a->http), loaded,
+                             a, &a->lease, &why))
         give_up(a, &why, false);
     else
         qn_http_on_gone(a->http, load_gone, a);

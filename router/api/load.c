@@ -1,6 +1,7 @@
 /* POST load and unload: bring a model into memory, or out of it. */
 #include "api/api.h"
 
+#include "access/client_id.h"
 #include "answers/answer.h"
 #include "api/pull.h"
 #include "base/buf.h"
@@ -316,7 +317,8 @@ void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id)
         a->options = to_save(doc, save, options.options);
         a->context = save ? options.context : QN_UNSET;
         a->keep_ms = keep_ms;
-        err = qn_inventory_acquire(sv->inventory, name, &options, load_done, a, &a->lease, &e);
+        err = qn_inventory_acquire(sv->inventory, name, &options, qn_client_owner(h), load_done, a,
+                                   &a->lease, &e);
     }
     if (err) {
         qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = name});

@@ -3,6 +3,7 @@
 #include "api/api.h"
 
 #include "access/auth.h"
+#include "access/client_id.h"
 #include "answers/answer.h"
 #include "answers/hide_paths.h"
 #include "base/clock.h"
@@ -160,7 +161,8 @@ void qn_api_warm(struct qn_services *sv, struct qn_http *h, const char *id)
     else if (!a->model)
         err = qn_fail(&e, QN_ENOTFOUND, "there is no model: `quince pull NAME` gets one");
     if (!err)
-        err = qn_inventory_acquire(sv->inventory, a->model, NULL, loaded, a, &a->lease, &e);
+        err = qn_inventory_acquire(sv->inventory, a->model, NULL, qn_client_owner(h), loaded, a,
+                                   &a->lease, &e);
     if (err)
         answer(a, 503, "error", "error", e.message);
 }

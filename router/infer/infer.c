@@ -299,7 +299,7 @@ static void wait_for_model(struct run *r)
     struct qn_load_options options = {.context = r->rq.context, .at_least = true};
     const struct qn_load_options *wanted = r->rq.context == QN_UNSET ? NULL : &options;
     r->admission = (struct qn_admission){.client = qn_client_id(r->http),
-                                         .proven = qn_client_proven(r->http),
+                                         .owner = qn_client_owner(r->http),
                                          /* without a job the model is to be loaded, no more */
                                          .slots = r->rq.n_jobs ? answers(&r->rq.jobs[0]) : 0,
                                          .max_queue = qn_admission_queue(r->rq.profile),

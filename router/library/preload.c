@@ -68,7 +68,7 @@ static void load_next(void *ctx)
         if (!*p->name)
             continue;
         qn_err err =
-            qn_inventory_acquire(p->sv->inventory, p->name, &options, loaded, p, &p->lease, &e);
+            qn_inventory_acquire(p->sv->inventory, p->name, &options, "", loaded, p, &p->lease, &e);
         if (err)
             p->lease = NULL;
         if (err == QN_ENOTFOUND && !p->searched)

@@ -115,6 +115,11 @@ void qn_fair_add(struct qn_fair_queue *q, struct qn_fair_item *x, uint64_t ticke
     q->n++;
 }
 
+const char *qn_fair_group(const struct qn_fair_item *x)
+{
+    return x->client->group->at.name;
+}
+
 struct qn_fair_item *qn_fair_next(const struct qn_fair_queue *q, uint64_t below)
 {
     for (const struct qn_fair_node *g = q->groups.first; g; g = g->next) {

@@ -42,6 +42,9 @@ struct qn_fair_queue { /* all zero: empty */
 void qn_fair_add(struct qn_fair_queue *q, struct qn_fair_item *x, uint64_t ticket,
                  const char *group, const char *client);
 
+/* The group of one that waits. Lent until it is served or leaves. */
+const char *qn_fair_group(const struct qn_fair_item *x);
+
 /* Whose turn it is, among those with a smaller ticket than `below`; NULL: nobody's. */
 struct qn_fair_item *qn_fair_next(const struct qn_fair_queue *q, uint64_t below);
 

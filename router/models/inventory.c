@@ -178,6 +178,7 @@ static void settle(void *ctx)
     struct qn_inventory *inv = ctx;
     qn_timer_stop(inv->settle_timer);
     inv->settle_timer = NULL;
+    qn_inventory_tell_displaced(inv);
     drop_places(inv);
     struct place **order;
     qn_inventory_note_options(inv);
@@ -368,6 +369,7 @@ void qn_inventory_free(struct qn_inventory *inv)
         inv->places = p->next;
         place_free(p);
     }
+    qn_inventory_tell_displaced(inv); /* released meanwhile: it only frees them */
     while (inv->watchers) {
         struct watcher *w = inv->watchers;
         inv->watchers = w->next;

@@ -113,7 +113,7 @@ typedef void (*qn_lease_fn)(void *ctx, const struct qn_error *err);
 /* A request that wants to compute, for its place in the model's queue. */
 struct qn_admission {
     const char *client; /* whose it is, see client_id.h; copied */
-    const char *proven; /* and what of that is certain; copied */
+    const char *owner;  /* and between whom queues are shared; copied */
     int64_t slots;      /* answers that it takes at once, >= 1 */
     int64_t max_queue;  /* where neither the model nor the setting says how many may wait; < 0: no
                            limit of its own */
@@ -126,16 +126,19 @@ struct qn_admission {
 
 /* Waits for the model and for its turn in the model's queue: first in, first out for each client,
  * and clients take turns. Nobody waits while the model has free slots. options MAY be NULL.
- * QN_EBUSY at once when the queue is full, QN_ENOTFOUND when there is no such model, QN_EINVAL when
- * an option cannot be: then the model goes on as it is. */
+ * QN_EBUSY at once when the queue is full and no owner has two requests more in it than this one
+ * (else that owner's newest is refused for it); *a must live until fn was called or the lease is
+ * released, and is told of a refusal before fn. QN_ENOTFOUND when there is no such model, QN_EINVAL
+ * when an option cannot be: then the model goes on as it is. */
 qn_err qn_inventory_admit(struct qn_inventory *inv, const char *name,
                           const struct qn_load_options *options, struct qn_admission *a,
                           qn_lease_fn fn, void *ctx, struct qn_lease **out, struct qn_error *e);
 
-/* The same for who wants the model loaded and not to compute: waits for no turn. */
+/* The same for who wants the model loaded and not to compute: waits for no turn. owner: see
+ * client_id.h; "" for the server itself; copied. */
 qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
-                            const struct qn_load_options *options, qn_lease_fn fn, void *ctx,
-                            struct qn_lease **out, struct qn_error *e);
+                            const struct qn_load_options *options, const char *owner,
+                            qn_lease_fn fn, void *ctx, struct qn_lease **out, struct qn_error *e);
 /* One more answer of a request that holds the model: waits for its turn like a request, but no
  * queue is too full for it, and it is served before the model leaves. */
 void qn_lease_another(struct qn_lease *lease, const struct qn_admission *a, int64_t slots,

@@ -37,10 +37,10 @@ struct qn_lease *qn_lease_of(struct qn_fair_item *x)
     return (struct qn_lease *)((char *)x - offsetof(struct qn_lease, item));
 }
 
-/* a: NULL for one that is no client's. */
-static void wait_for_turn(struct place *p, struct qn_lease *x, const struct qn_admission *a)
+static void wait_for_turn(struct place *p, struct qn_lease *x, const char *owner,
+                          const char *client)
 {
-    qn_fair_add(&p->waiting, &x->item, ++p->inv->tickets, a ? a->proven : "", a ? a->client : "");
+    qn_fair_add(&p->waiting, &x->item, ++p->inv->tickets, owner, client);
     p->loads_waiting += x->slots == 0;
     p->others_waiting += x->another;
     p->with_load += x->load != NULL;
@@ -59,6 +59,18 @@ static void stop_waiting(struct place *p, struct qn_lease *x, bool served)
     p->inv->n_waiting -= !x->another;
     qn_place_load_unref(x->load);
     x->load = NULL;
+}
+
+/* It leaves without having been served; a load that no other waits for may be given up. */
+static void leave_queue(struct place *p, struct qn_lease *x)
+{
+    stop_waiting(p, x, false);
+    if (!p->waiting.n && p->child && p->ordered)
+        qn_child_unwant(p->child);
+    else if (!p->waiting.n && p->child)
+        qn_child_abandon(p->child);
+    if (!p->waiting.n && !qn_place_has_process(qn_place_state(p)))
+        p->ordered = false;
 }
 
 /* Takes them out of the queue. load: only those that wait for it, or for none; all: any. */
@@ -208,8 +220,34 @@ static bool would_wait(const struct place *p)
            first_barred(p) != UINT64_MAX || p->used_slots + before >= qn_place_capacity(p);
 }
 
-/* One that need not wait is never too many. */
-static qn_err check_queues(struct place *p, struct qn_admission *a, struct qn_error *e)
+void qn_lease_displace(struct qn_lease *x)
+{
+    struct place *p = x->place;
+    leave_queue(p, x);
+    x->place = NULL;
+    if (x->told) {
+        size_t waiting = p->waiting.n - p->loads_waiting - p->others_waiting;
+        x->told->full = true;
+        x->told->spot = qn_place_spot(p, waiting + 1, waiting);
+    }
+    list_add(&p->inv->displaced, x);
+    qn_inventory_settle_soon(p->inv);
+}
+
+void qn_inventory_tell_displaced(struct qn_inventory *inv)
+{
+    struct qn_error e;
+    struct list gone = inv->displaced;
+    inv->displaced = (struct list){0};
+    qn_fail(&e, QN_EBUSY,
+            "the queue is full, and its place went to a client with fewer requests in it: try "
+            "again in a moment");
+    tell(&gone, &e);
+}
+
+/* One that need not wait is never too many, and a full queue may make room for this owner. */
+static qn_err check_queues(struct place *p, const char *owner, struct qn_admission *a,
+                           struct qn_error *e)
 {
     const struct qn_inventory_config *c = &p->inv->config;
     if (!would_wait(p) || (a && a->again))
@@ -223,6 +261,9 @@ static qn_err check_queues(struct place *p, struct qn_admission *a, struct qn_er
     bool all = (int64_t)p->inv->n_waiting >= c->queue_limit;
     bool own = a && limit >= 0 && (int64_t)waiting - begin >= limit;
     if (!all && !own)
+        return QN_OK;
+    bool of_profile = own && p->house.max_queue == QN_UNSET && c->max_queue < 0;
+    if (qn_inventory_displace(p->inv, own ? p : NULL, of_profile, owner))
         return QN_OK;
     if (a) {
         a->full = true;
@@ -243,16 +284,11 @@ static qn_err check_queues(struct place *p, struct qn_admission *a, struct qn_er
                    (long long)limit, p->name);
 }
 
-qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
-                            const struct qn_load_options *options, qn_lease_fn fn, void *ctx,
-                            struct qn_lease **out, struct qn_error *e)
-{
-    return qn_inventory_admit(inv, name, options, NULL, fn, ctx, out, e);
-}
-
-qn_err qn_inventory_admit(struct qn_inventory *inv, const char *name,
-                          const struct qn_load_options *options, struct qn_admission *a,
-                          qn_lease_fn fn, void *ctx, struct qn_lease **out, struct qn_error *e)
+/* a: NULL for one that only loads. */
+static qn_err enter(struct qn_inventory *inv, const char *name,
+                    const struct qn_load_options *options, const char *owner,
+                    struct qn_admission *a, qn_lease_fn fn, void *ctx, struct qn_lease **out,
+                    struct qn_error *e)
 {
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
@@ -268,7 +304,7 @@ qn_err qn_inventory_admit(struct qn_inventory *inv, const char *name,
     struct place *p = qn_place_get(inv, row);
     struct qn_place_load *load = NULL;
     qn_place_note_options(p, row);
-    err = check_queues(p, a, e);
+    err = check_queues(p, owner, a, e);
     if (!err && options)
         err = qn_place_ask(p, row, options, &load, e);
     if (err) {
@@ -291,7 +327,9 @@ qn_err qn_inventory_admit(struct qn_inventory *inv, const char *name,
     x->fn = fn;
     x->ctx = ctx;
     x->came_ms = p->used_ms = qn_now_ms();
-    wait_for_turn(p, x, a);
+    x->told = a;
+    x->again = a && a->again;
+    wait_for_turn(p, x, owner, a ? a->client : "");
     if (a)
         a->spot = qn_place_spot(p, p->waiting.n, qn_fair_ahead(&p->waiting, &x->item));
     p->retry = s == QN_INST_FAILED;
@@ -300,6 +338,20 @@ qn_err qn_inventory_admit(struct qn_inventory *inv, const char *name,
     qn_inventory_settle_soon(inv);
     *out = x;
     return QN_OK;
+}
+
+qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
+                            const struct qn_load_options *options, const char *owner,
+                            qn_lease_fn fn, void *ctx, struct qn_lease **out, struct qn_error *e)
+{
+    return enter(inv, name, options, owner, NULL, fn, ctx, out, e);
+}
+
+qn_err qn_inventory_admit(struct qn_inventory *inv, const char *name,
+                          const struct qn_load_options *options, struct qn_admission *a,
+                          qn_lease_fn fn, void *ctx, struct qn_lease **out, struct qn_error *e)
+{
+    return enter(inv, name, options, a->owner, a, fn, ctx, out, e);
 }
 
 void qn_lease_another(struct qn_lease *lease, const struct qn_admission *a, int64_t slots,
@@ -312,7 +364,7 @@ void qn_lease_another(struct qn_lease *lease, const struct qn_admission *a, int6
     x->fn = fn;
     x->ctx = ctx;
     x->came_ms = qn_now_ms();
-    wait_for_turn(x->place, x, a);
+    wait_for_turn(x->place, x, a->owner, a->client);
     qn_inventory_settle_soon(x->place->inv);
     *out = x;
 }
@@ -359,13 +411,7 @@ void qn_lease_release(struct qn_lease *x)
         p->used_ms = qn_now_ms();
         qn_catalog_touch(p->inv->catalog, p->name, qn_wall_ms() / 1000);
     } else {
-        stop_waiting(p, x, false);
-        if (!p->waiting.n && p->child && p->ordered)
-            qn_child_unwant(p->child);
-        else if (!p->waiting.n && p->child)
-            qn_child_abandon(p->child);
-        if (!p->waiting.n && !qn_place_has_process(qn_place_state(p)))
-            p->ordered = false;
+        leave_queue(p, x);
     }
     qn_inventory_settle_soon(p->inv);
     free(x);

@@ -27,6 +27,8 @@ struct qn_lease {
     int64_t came_ms, granted_ms;
     bool granted;
     bool another;               /* of a request that holds the model already */
+    bool again;                 /* it has been admitted before */
+    struct qn_admission *told;  /* the request's own; NULL: it only loads */
     struct qn_place_load *load; /* that it waits for; NULL: whatever the model is loaded with */
     qn_lease_fn fn;
     void *ctx;
@@ -132,6 +134,7 @@ struct qn_inventory {
     struct place *places;
     struct watcher *watchers;
     size_t n_waiting;
+    struct list displaced;         /* to be told so when settle runs */
     uint64_t tickets, loads;       /* the last ones that were given out */
     struct qn_timer *settle_timer; /* runs when settle is due */
     struct qn_timer *idle_timer;   /* runs when the first model's stay is over */
@@ -165,6 +168,10 @@ void qn_place_refuse(struct place *p, const struct qn_error *why);
 /* The same for those that wait for this load; NULL: for those that wait for none. */
 void qn_place_refuse_load(struct place *p, const struct qn_place_load *load,
                           const struct qn_error *why);
+/* Takes a waiting lease out of a full queue; it is told in the loop's next turn. */
+void qn_lease_displace(struct qn_lease *x);
+/* Tells those. */
+void qn_inventory_tell_displaced(struct qn_inventory *inv);
 /* The ticket of who has waited longest; somebody waits. */
 uint64_t qn_place_ticket(const struct place *p);
 /* A loaded model may go on serving those who came later than a newcomer who waits for its room, so
@@ -184,6 +191,13 @@ size_t qn_places_by_ticket(struct qn_inventory *inv, struct place ***out);
 int64_t qn_place_capacity(const struct place *p);
 /* With so many that wait, itself included, and `ahead` of them before it. */
 struct qn_queue_spot qn_place_spot(struct place *p, size_t waiting, size_t ahead);
+
+/* inventory_displace.c: who makes room in a full queue. */
+/* True when a waiting request of another owner has given its place to one of this owner's. only:
+ * the queue that is full, NULL: all together. bounded: the limit that is reached holds only for
+ * requests with a limit of their own. */
+bool qn_inventory_displace(struct qn_inventory *inv, struct place *only, bool bounded,
+                           const char *owner);
 
 /* inventory_options.c: what its options tell the house. */
 enum { QN_OPTION_LAYERS = 3 };

@@ -134,7 +134,8 @@ static void on_lease(void *ctx, const struct qn_error *e)
 static void ask(struct asker *a, const char *name, const struct qn_load_options *options)
 {
     struct qn_error e = {0};
-    assert_int_equal(qn_inventory_acquire(inv, name, options, on_lease, a, &a->lease, &e), QN_OK);
+    assert_int_equal(qn_inventory_acquire(inv, name, options, "", on_lease, a, &a->lease, &e),
+                     QN_OK);
     assert_int_equal(a->heard, 0); /* never from within */
 }
 
@@ -276,8 +277,8 @@ static void what_a_refused_load_asks_for_ends_with_it(void **state)
     until_heard(&a);
     assert_int_equal(a.code, QN_ENOMEM);
     draft.options = "{\"draft_model\":\"nobody\"}";
-    assert_int_equal(qn_inventory_acquire(inv, "user.small", &draft, on_lease, &b, &b.lease, &e),
-                     QN_EINVAL);
+    assert_int_equal(
+        qn_inventory_acquire(inv, "user.small", &draft, "", on_lease, &b, &b.lease, &e), QN_EINVAL);
     assert_string_equal(e.param, "draft_model");
     ask(&c, "user.small", NULL);
     until_heard(&c);
@@ -382,7 +383,7 @@ static void the_queue_has_an_end(void **state)
     struct qn_error e = {0};
     open_inventory(4000 * MIB, 1);
     ask(&a, "user.large", NULL);
-    assert_int_equal(qn_inventory_acquire(inv, "user.small", NULL, on_lease, &b, &b.lease, &e),
+    assert_int_equal(qn_inventory_acquire(inv, "user.small", NULL, "", on_lease, &b, &b.lease, &e),
                      QN_EBUSY);
     qn_lease_release(a.lease);
     ask(&b, "user.large", NULL);
@@ -397,7 +398,7 @@ static void names(void **state)
     struct asker a = {0};
     struct qn_error e = {0};
     open_inventory(4000 * MIB, 10);
-    assert_int_equal(qn_inventory_acquire(inv, "nobody", NULL, on_lease, &a, &a.lease, &e),
+    assert_int_equal(qn_inventory_acquire(inv, "nobody", NULL, "", on_lease, &a, &a.lease, &e),
                      QN_ENOTFOUND);
     assert_string_equal(e.param, "model");
     assert_int_equal(qn_inventory_unload(inv, "user.small", NULL, NULL, &e), QN_ENOTFOUND);

@@ -1,0 +1,59 @@
+/* Which waiting request gives its place in a full queue to one of another owner.
+ *
+ * A newcomer displaces the newest waiting request of the owner that has the most, if the newcomer's
+ * owner still has fewer than that one afterwards. So owners that ask for more than the queue holds
+ * come to equal shares of it, and no two displace each other's requests in turn.
+ *
+ * Refused leases are told in the loop's next turn, never from within the newcomer's call. */
+#include "models/inventory_private.h"
+
+#include "base/str.h"
+#include "base/tally.h"
+
+/* May its place be taken? Not a further job's of a running request, and not a restarted one's: they
+ * have been admitted before. `bounded`: only those with a limit of their own. */
+static bool may_go(const struct qn_lease *x, bool bounded)
+{
+    return !x->another && !x->again && (!bounded || (x->told && x->told->max_queue >= 0));
+}
+
+/* Counts them per owner. */
+static void count(const struct place *p, bool bounded, struct qn_tally *held)
+{
+    for (struct qn_fair_item *i = p->waiting.oldest; i; i = i->newer)
+        if (may_go(qn_lease_of(i), bounded))
+            qn_tally_add(held, qn_fair_group(i), 1);
+}
+
+/* The owner's newest at this place; NULL: none. */
+static struct qn_lease *newest_of(const struct place *p, bool bounded, const char *owner)
+{
+    for (struct qn_fair_item *i = p->waiting.newest; i; i = i->older)
+        if (may_go(qn_lease_of(i), bounded) && qn_str_eq(qn_fair_group(i), owner))
+            return qn_lease_of(i);
+    return NULL;
+}
+
+bool qn_inventory_displace(struct qn_inventory *inv, struct place *only, bool bounded,
+                           const char *owner)
+{
+    struct qn_tally held;
+    struct qn_lease *gone = NULL;
+    struct place *first = only ? only : inv->places;
+    int64_t most;
+    qn_tally_init(&held);
+    for (struct place *p = first; p; p = only ? NULL : p->next)
+        count(p, bounded, &held);
+    const char *whose = qn_tally_most(&held, &most);
+    if (whose && most > qn_tally_of(&held, owner) + 1) {
+        for (struct place *p = first; p; p = only ? NULL : p->next) {
+            struct qn_lease *x = newest_of(p, bounded, whose);
+            if (x && (!gone || x->item.ticket > gone->item.ticket))
+                gone = x;
+        }
+    }
+    qn_tally_deinit(&held);
+    if (gone)
+        qn_lease_displace(gone);
+    return gone != NULL;
+}
