@@ -4,12 +4,11 @@
 
 #include "access/auth.h"
 #include "answers/answer.h"
+#include "api/pull.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/str.h"
 #include "downloads/pulls.h"
-
-#include <stdio.h>
 
 /* How long completed jobs are listed when nobody asks for all. */
 enum { COMPLETED_S = 30, BODY_MAX = 16 * 1024 * 1024 };
@@ -77,20 +76,38 @@ static qn_err control(struct qn_services *sv, const struct qn_jref *root, const 
     return err ? err : qn_pulls_set_priority(sv->pulls, job, priority, e);
 }
 
-static void take_owner(void *ctx, const struct qn_pull_view *v)
+static bool refuse(struct qn_http *h, const char *message)
 {
-    snprintf(ctx, QN_OWNER_MAX + 1, "%s", v->owner);
+    qn_answer_plain(h, qn_verdict_status(QN_NO_ADMIN), qn_verdict_type(QN_NO_ADMIN), message);
+    return false;
 }
 
-/* True for the owner of a download and for admins; else the client has been answered. What there is
- * not, is nobody's. */
-static bool may_control(struct qn_services *sv, struct qn_http *h, const char *job)
+/* True where the caller may do this with the job, as far as it is there; else the client has been
+ * answered. *shared: others have asked for it, too, so that only the caller's share of it ends. */
+static bool may_control(struct qn_services *sv, struct qn_http *h, const struct qn_jref *root,
+                        const char *job, const char *action, bool *shared)
 {
-    char owner[QN_OWNER_MAX + 1];
+    enum qn_pull_share share = QN_PULL_OWN;
+    struct qn_jref v = qn_json_get(root, "priority");
+    int64_t priority = 0;
     struct qn_caller caller;
     qn_auth_caller(sv->auth, h, &caller);
-    return !qn_pulls_view(sv->pulls, job, take_owner, owner) || qn_str_eq(owner, caller.owner) ||
-           qn_api_need_admin(sv, h);
+    *shared = false;
+    if (caller.admin || !qn_pulls_share(sv->pulls, job, caller.owner, &share))
+        return true;
+    if (share == QN_PULL_OF_OTHERS)
+        return qn_api_need_admin(sv, h);
+    bool rises = qn_str_eq(action, "priority") &&
+                 qn_json_i64_opt(&v, INT64_MIN, INT64_MAX, &priority, NULL) == QN_OK &&
+                 priority > 0;
+    if (rises)
+        return refuse(h, QN_API_PRIORITY_FOR_ADMINS);
+    *shared =
+        share == QN_PULL_OF_SEVERAL && (qn_str_eq(action, "cancel") || qn_str_eq(action, "remove"));
+    if (share == QN_PULL_OF_SEVERAL && !*shared && !qn_str_eq(action, "resume"))
+        return refuse(h, "others have asked for this download, too: only an admin key may pause it "
+                         "or change its priority");
+    return true;
 }
 
 void qn_api_downloads_control(struct qn_services *sv, struct qn_http *h, const char *id)
@@ -98,7 +115,7 @@ void qn_api_downloads_control(struct qn_services *sv, struct qn_http *h, const c
     struct qn_json *doc;
     struct qn_error e = {0};
     const char *job = NULL, *action = NULL;
-    bool removal = false;
+    bool removal = false, shared = false;
     (void)id;
     qn_err err = qn_api_body(h, false, &doc, &e);
     if (!err) {
@@ -108,12 +125,17 @@ void qn_api_downloads_control(struct qn_services *sv, struct qn_http *h, const c
         if (!err)
             err = qn_json_str(&v, &action, &e);
         removal = !err && qn_str_eq(action, "remove");
-        if (!err && !may_control(sv, h, job)) {
+        if (!err && !may_control(sv, h, &root, job, action, &shared)) {
             qn_json_free(doc);
             return;
         }
-        if (!err)
+        if (!err && shared) {
+            struct qn_caller caller;
+            qn_auth_caller(sv->auth, h, &caller);
+            qn_pulls_give_up(sv->pulls, job, caller.owner);
+        } else if (!err) {
             err = control(sv, &root, job, action, &e);
+        }
     }
     struct qn_buf body;
     qn_buf_init(&body, BODY_MAX);

@@ -1,6 +1,7 @@
 /* POST load and unload: bring a model into memory, or out of it. */
 #include "api/api.h"
 
+#include "access/auth.h"
 #include "access/client_id.h"
 #include "answers/answer.h"
 #include "api/pull.h"
@@ -242,7 +243,9 @@ static bool install_first(struct qn_services *sv, struct qn_http *h, const char 
     struct installer *in = qn_xcalloc(1, sizeof *in);
     in->sv = sv;
     in->http = h;
-    qn_err err = qn_pull_first(sv, name, installed, in, &in->first, &e);
+    struct qn_caller caller;
+    qn_auth_caller(sv->auth, h, &caller);
+    qn_err err = qn_pull_first(sv, name, caller.owner, installed, in, &in->first, &e);
     if (in->first) {
         qn_http_on_gone(h, install_gone, in);
         return true;

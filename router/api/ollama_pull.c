@@ -203,8 +203,8 @@ static void ask(struct qn_services *sv, struct qn_http *h, struct qn_pull_order 
     a->lines = lines;
     struct qn_caller caller;
     qn_auth_caller(sv->auth, h, &caller);
-    o->owner = caller.owner;
-    struct qn_pull_wish wish = {.order = o, .priority = QN_UNSET_PRIORITY};
+    struct qn_pull_wish wish = {
+        .order = o, .owner = caller.owner, .admin = caller.admin, .priority = QN_UNSET_PRIORITY};
     if (qn_pulls_ask(sv->pulls, &wish, &events, a, &a->client, &e)) {
         qn_api_pull_refuse(sv, h, name, &e);
         asker_free(a);

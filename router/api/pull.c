@@ -304,6 +304,8 @@ void qn_api_pull(struct qn_services *sv, struct qn_http *h, const char *id)
         err = read_wants(&root, &wants, &e);
         if (!err)
             err = qn_pull_by_request(sv, &root, caller.admin, arena, &asked, &e);
+        if (!err && wants.priority > 0 && !caller.admin)
+            asked.admin_only = QN_API_PRIORITY_FOR_ADMINS;
     }
     if (!err && sv->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
@@ -316,9 +318,11 @@ void qn_api_pull(struct qn_services *sv, struct qn_http *h, const char *id)
         answer_here(sv, h, &asked.order, &wants);
     } else if (qn_may_open_order(sv, h, &asked.order)) {
         struct asker *a = asker_new(sv, h, &asked.order, &wants);
-        asked.order.owner = caller.owner;
-        struct qn_pull_wish wish = {
-            .order = &asked.order, .priority = wants.priority, .until_gone = wants.until_gone};
+        struct qn_pull_wish wish = {.order = &asked.order,
+                                    .owner = caller.owner,
+                                    .admin = caller.admin,
+                                    .priority = wants.priority,
+                                    .until_gone = wants.until_gone};
         if (qn_pulls_ask(sv->pulls, &wish, &events, a, &a->client, &e)) {
             qn_api_pull_refuse(sv, h, a->model, &e);
             asker_free(a);

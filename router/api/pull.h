@@ -6,6 +6,10 @@
 #include "io/http_server.h"
 #include "services/services.h"
 
+/* Priorities above that of a download that nobody has given one. */
+#define QN_API_PRIORITY_FOR_ADMINS                                                                 \
+    "a priority above 0 takes the turn of others' downloads, which needs an admin key"
+
 /* An error because nothing may be asked for now. */
 bool qn_api_pull_offline(const struct qn_services *sv, const struct qn_error *e);
 

@@ -43,7 +43,7 @@ static bool is_missing(struct qn_services *sv, const char *name)
     return missing;
 }
 
-qn_err qn_pull_first(struct qn_services *sv, const char *name,
+qn_err qn_pull_first(struct qn_services *sv, const char *name, const char *owner,
                      void (*done)(void *ctx, const struct qn_error *e), void *ctx,
                      struct qn_pull_first **out, struct qn_error *e)
 {
@@ -57,9 +57,11 @@ qn_err qn_pull_first(struct qn_services *sv, const char *name,
     f->ctx = ctx;
     qn_err err = qn_pull_by_name(sv, name, false, false, arena, &asked, e);
     if (!err && !asked.here)
-        err = qn_pulls_ask(
-            sv->pulls, &(struct qn_pull_wish){.order = &asked.order, .priority = QN_UNSET_PRIORITY},
-            &events, f, &f->client, e);
+        err =
+            qn_pulls_ask(sv->pulls,
+                         &(struct qn_pull_wish){
+                             .order = &asked.order, .owner = owner, .priority = QN_UNSET_PRIORITY},
+                         &events, f, &f->client, e);
     if (err || asked.here)
         free(f);
     else

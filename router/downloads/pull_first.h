@@ -11,7 +11,8 @@ struct qn_pull_first; /* a request that waits for a download */
 /* Begins to wait when the model is in the built-in list, or known to the catalog without its files,
  * and other machines may be asked; else *out is NULL, and the request goes on as it is. done is
  * called once, not from within, with NULL when the model is here. */
-qn_err qn_pull_first(struct qn_services *sv, const char *name,
+/* owner: whose the download is, see access/owner.h. */
+qn_err qn_pull_first(struct qn_services *sv, const char *name, const char *owner,
                      void (*done)(void *ctx, const struct qn_error *e), void *ctx,
                      struct qn_pull_first **out, struct qn_error *e);
 /* The request is gone; the download goes on. NULL allowed. */

@@ -19,7 +19,9 @@ static struct qn_download_row row_of(const struct qn_pull_job *j, struct qn_buf 
 {
     struct qn_pull_view v = qn_pull_view_of(j);
     qn_buf_init(text, QN_PULL_ORDER_MAX);
-    qn_pull_order_write(&j->plan->order, text);
+    struct qn_pull_order order = j->plan->order;
+    order.owners = j->owners;
+    qn_pull_order_write(&order, text);
     return (struct qn_download_row){
         .id = j->id,
         .model = j->plan->order.model,
@@ -117,6 +119,8 @@ static void take_up(struct qn_pulls *p, const struct qn_download_row *row)
     struct qn_pull_plan *plan = qn_arena_alloc(a, sizeof *plan);
     *plan = (struct qn_pull_plan){.arena = a, .order = order};
     struct qn_pull_job *j = qn_pull_job_new(p, row->id, plan);
+    free(j->owners);
+    j->owners = qn_xstrdup(order.owners);
     plan->files = qn_arena_alloc(a, (row->n_files + 1) * sizeof *plan->files);
     for (size_t i = 0; i < row->n_files; i++)
         qn_download_file_copy(&row->files[i], a, &plan->files[plan->n++]);

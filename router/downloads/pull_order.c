@@ -19,7 +19,7 @@ static const struct {
     {"labels", offsetof(struct qn_pull_order, labels), true},
     {"extras", offsetof(struct qn_pull_order, extras), true},
     {"options", offsetof(struct qn_pull_order, options), true},
-    {"owner", offsetof(struct qn_pull_order, owner), false},
+    {"owner", offsetof(struct qn_pull_order, owners), false},
 };
 enum { MEMBERS = sizeof members / sizeof *members };
 

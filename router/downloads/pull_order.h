@@ -18,7 +18,7 @@ struct qn_pull_checkpoint {
     const char *ref;  /* as registry/ref.h reads it */
 };
 
-/* No string but the owner is NULL; "" says nothing. */
+/* No string but the owners is NULL; "" says nothing. */
 struct qn_pull_order {
     const char *model;   /* the name it will have */
     const char *recipe;  /* "llamacpp"; "": what the files need */
@@ -27,7 +27,7 @@ struct qn_pull_order {
     const char *labels;  /* JSON array of strings */
     const char *extras;  /* JSON object: what lists of models show as it is (image_defaults) */
     const char *options; /* JSON object: options of loading that are saved with it */
-    const char *owner;   /* whose download it is (owner.h), who may end it */
+    const char *owners;  /* of one that the catalog keeps: see pull_owners.h */
     bool local;          /* use what is on this machine already, ask nobody */
     bool redefines;      /* an admin's: the name becomes this model whatever it means by then */
     struct qn_pull_checkpoint checkpoints[QN_PULL_ROLES_MAX]; /* "main" is the first */

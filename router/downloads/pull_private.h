@@ -27,6 +27,7 @@ struct qn_pull_client {
     struct qn_pull_client *next;
     const struct qn_pull_events *ev;
     void *ctx;
+    char *owner; /* NULL: the server itself */
     bool until_gone;
     bool told_kept;
 };
@@ -35,6 +36,7 @@ struct qn_pull_job {
     struct qn_pull_job *next; /* in the order they came */
     struct qn_pulls *pulls;
     char *id;
+    char *owners; /* see pull_owners.h */
     struct qn_pull_machine m;
     struct qn_pull_plan *plan;   /* its order is the job's; files may be none */
     struct qn_pull_blob **blobs; /* one per file */
@@ -107,6 +109,8 @@ void qn_pull_look(struct qn_pull_job *j); /* at its speed */
 void qn_pull_tell_progress(struct qn_pull_job *j);
 /* It is over for everybody who watches. */
 void qn_pull_tell_end(struct qn_pull_job *j, const struct qn_error *e);
+/* For one owner's clients. */
+void qn_pull_tell_end_to(struct qn_pull_job *j, const char *owner, const struct qn_error *e);
 
 /* ---- pull_keep.c ---- */
 

@@ -26,7 +26,6 @@ struct qn_pull_view {
     bool running;                   /* a step is at work */
     const char *error, *error_name; /* "" unless it failed */
     const char *recipe;             /* "" until it is known */
-    const char *owner;              /* whose it is; "": of nobody */
     const char *main_ref;           /* the main checkpoint as it was asked for */
     const struct qn_pull_view_file *files;
     size_t n;

@@ -55,7 +55,6 @@ struct qn_pull_view qn_pull_view_of(const struct qn_pull_job *j)
         .retry_s = j->retry_at_ms > qn_now_ms() ? (j->retry_at_ms - qn_now_ms() + 999) / 1000
                                                 : j->retry_at_ms != 0,
         .recipe = j->plan->order.recipe,
-        .owner = j->plan->order.owner ? j->plan->order.owner : "",
         .main_ref = j->plan->order.n ? j->plan->order.checkpoints[0].ref : "",
         .files = p->scratch,
         .n = n,
@@ -74,16 +73,31 @@ static void leave(struct qn_pull_client *c)
     while (*at != c)
         at = &(*at)->next;
     *at = c->next;
+    free(c->owner);
     free(c);
+}
+
+static void tell_end(struct qn_pull_client *c, const struct qn_error *e)
+{
+    struct qn_pull_view v = qn_pull_view_of(c->job);
+    c->ev->end(c->ctx, &v, e);
+    leave(c);
 }
 
 void qn_pull_tell_end(struct qn_pull_job *j, const struct qn_error *e)
 {
-    while (j->clients) {
-        struct qn_pull_client *c = j->clients;
-        struct qn_pull_view v = qn_pull_view_of(j);
-        c->ev->end(c->ctx, &v, e);
-        leave(c);
+    while (j->clients)
+        tell_end(j->clients, e);
+}
+
+/* Clients of others may leave meanwhile, so the search begins anew after each. */
+void qn_pull_tell_end_to(struct qn_pull_job *j, const char *owner, const struct qn_error *e)
+{
+    for (struct qn_pull_client *c = j->clients; c;) {
+        bool hit = c->owner && qn_str_eq(c->owner, owner);
+        if (hit)
+            tell_end(c, e);
+        c = hit ? j->clients : c->next;
     }
 }
 

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "downloads/pull_owners.h"
 #include "downloads/pull_private.h"
 
 #include <stdio.h>
@@ -37,6 +38,7 @@ static void job_free(struct qn_pull_job *j)
     qn_pull_blobs_drop(j);
     qn_pull_plan_free(j->plan);
     free(j->id);
+    free(j->owners);
     free(j);
 }
 
@@ -293,6 +295,7 @@ struct qn_pull_job *qn_pull_job_new(struct qn_pulls *p, const char *id, struct q
     struct qn_pull_job *j = qn_xcalloc(1, sizeof *j);
     j->pulls = p;
     j->id = qn_xstrdup(id);
+    j->owners = qn_xstrdup("");
     j->plan = plan;
     j->created_s = j->changed_s = qn_wall_ms() / 1000;
     *p->last = j;
@@ -392,11 +395,66 @@ static qn_err refuse_offline(const struct qn_pull_job *j, struct qn_error *e)
                          j->plan->order.model);
 }
 
+static void set_owners(struct qn_pull_job *j, char *owners)
+{
+    free(j->owners);
+    j->owners = owners;
+}
+
+/* The job belongs to the asker alone, or an admin asks. */
+static bool may_change(const struct qn_pull_job *j, const struct qn_pull_wish *w)
+{
+    return w->admin || !w->owner ||
+           (qn_pull_owners_have(j->owners, w->owner) && qn_pull_owners_count(j->owners) == 1);
+}
+
+/* Nobody wants the job any more: what it was means nothing to those that ask now. */
+static bool is_given_up(enum qn_pull_state s)
+{
+    return s == QN_PULL_COMPLETED || s == QN_PULL_CANCELLED || s == QN_PULL_CANCELLING ||
+           s == QN_PULL_REMOVING;
+}
+
+/* A job that was there is asked for once more. */
+static qn_err join(struct qn_pull_job *j, const struct qn_pull_wish *wish, struct qn_error *e)
+{
+    const struct qn_pull_order *order = wish->order;
+    bool over = qn_pull_is_over(j->m.state), given_up = is_given_up(j->m.state);
+    bool same = qn_pull_order_same(&j->plan->order, order);
+    bool may = given_up || may_change(j, wish);
+    if (over && !may && !same)
+        return qn_fail_param(e, QN_ECONFLICT, "model_name",
+                             "another client has begun to download %s from elsewhere: choose "
+                             "another name, or have an admin remove that download",
+                             order->model);
+    if (may && wish->priority != QN_UNSET_PRIORITY)
+        j->priority = wish->priority;
+    if (given_up)
+        set_owners(j, qn_xstrdup(""));
+    if (wish->owner)
+        set_owners(j, qn_pull_owners_with(j->owners, wish->owner));
+    if (over) { /* an owner may ask for it from elsewhere now, others for what it was */
+        struct qn_pull_plan *plan = plan_new(may ? order : &j->plan->order);
+        if (j->m.state == QN_PULL_FAILED && !same)
+            qn_pull_discard(j);
+        qn_pull_blobs_drop(j);
+        qn_pull_plan_free(j->plan);
+        j->plan = plan;
+        j->wanted = j->kept = false;
+    }
+    if (over || wish->owner)
+        qn_pull_keep(j);
+    j->retries = 0;
+    qn_pull_handle(j, QN_PULL_AGAIN);
+    return QN_OK;
+}
+
 static qn_err begin(struct qn_pulls *p, const char *id, const struct qn_pull_wish *wish,
                     struct qn_pull_job **out, struct qn_error *e)
 {
     const struct qn_pull_order *order = wish->order;
     struct qn_pull_job *j = qn_pull_find(p, id);
+    qn_err err = QN_OK;
     if (j && !qn_pull_is_over(j->m.state) && !qn_pull_order_same(&j->plan->order, order))
         return qn_fail_param(e, QN_ECONFLICT, "model_name",
                              "%s is being downloaded from %s: wait until that is over, or cancel "
@@ -412,27 +470,17 @@ static qn_err begin(struct qn_pulls *p, const char *id, const struct qn_pull_wis
         j = qn_pull_job_new(p, id, plan_new(order));
         if (wish->priority != QN_UNSET_PRIORITY)
             j->priority = wish->priority;
+        if (wish->owner)
+            set_owners(j, qn_xstrdup(wish->owner));
         qn_info("pulls", "download=%s from=%s", id, order->checkpoints[0].ref);
         unsigned fx = qn_pull_begin(&j->m) & ~(unsigned)QN_PULL_FX_SAVE;
         qn_pull_keep(j);
         carry_out(j, fx);
     } else {
-        if (wish->priority != QN_UNSET_PRIORITY)
-            j->priority = wish->priority;
-        if (qn_pull_is_over(j->m.state)) { /* it may be asked for from elsewhere now */
-            if (j->m.state == QN_PULL_FAILED && !qn_pull_order_same(&j->plan->order, order))
-                qn_pull_discard(j);
-            qn_pull_blobs_drop(j);
-            qn_pull_plan_free(j->plan);
-            j->plan = plan_new(order);
-            j->wanted = j->kept = false;
-            qn_pull_keep(j);
-        }
-        j->retries = 0;
-        qn_pull_handle(j, QN_PULL_AGAIN);
+        err = join(j, wish, e);
     }
     *out = j;
-    return QN_OK;
+    return err;
 }
 
 qn_err qn_pulls_ask(struct qn_pulls *p, const struct qn_pull_wish *wish,
@@ -453,6 +501,7 @@ qn_err qn_pulls_ask(struct qn_pulls *p, const struct qn_pull_wish *wish,
     c->job = j;
     c->ev = ev;
     c->ctx = ctx;
+    c->owner = wish->owner ? qn_xstrdup(wish->owner) : NULL;
     c->until_gone = wish->until_gone;
     j->wanted = j->wanted || !wish->until_gone;
     c->next = j->clients;
@@ -480,6 +529,31 @@ bool qn_pulls_view(const struct qn_pulls *p, const char *id,
     struct qn_pull_view v = qn_pull_view_of(j);
     fn(ctx, &v);
     return true;
+}
+
+bool qn_pulls_share(const struct qn_pulls *p, const char *id, const char *owner,
+                    enum qn_pull_share *out)
+{
+    const struct qn_pull_job *j = qn_pull_find(p, id);
+    if (!j)
+        return false;
+    *out = !qn_pull_owners_have(j->owners, owner) ? QN_PULL_OF_OTHERS
+           : qn_pull_owners_count(j->owners) > 1  ? QN_PULL_OF_SEVERAL
+                                                  : QN_PULL_OWN;
+    return true;
+}
+
+void qn_pulls_give_up(struct qn_pulls *p, const char *id, const char *owner)
+{
+    struct qn_pull_job *j = qn_pull_find(p, id);
+    struct qn_error e = {0};
+    if (!j || p->stopping)
+        return;
+    set_owners(j, qn_pull_owners_without(j->owners, owner));
+    qn_pull_keep(j);
+    qn_fail(&e, QN_ECANCELLED, "the download of %s was cancelled; it goes on for others",
+            j->plan->order.model);
+    qn_pull_tell_end_to(j, owner, &e);
 }
 
 static struct qn_pull_job *named(const struct qn_pulls *p, const char *id, struct qn_error *e)

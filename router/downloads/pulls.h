@@ -119,14 +119,18 @@ struct qn_pull_events {
 
 struct qn_pull_wish {
     const struct qn_pull_order *order;
-    int64_t priority; /* QN_UNSET_PRIORITY: as it is, 0 for a new job */
-    bool until_gone;  /* the job is cancelled when the last client leaves who said so, unless
-                         somebody else wants it for good */
+    const char *owner; /* who asks (access/owner.h); NULL: the server itself, as an admin */
+    bool admin;        /* an admin asks: other owners' jobs give way */
+    int64_t priority;  /* QN_UNSET_PRIORITY: as it is, 0 for a new job. Of a job that others asked
+                          for, too, only an admin's counts */
+    bool until_gone;   /* the job is cancelled when the last client leaves who said so, unless
+                          somebody else wants it for good */
 };
 #define QN_UNSET_PRIORITY INT64_MIN
 
-/* Begins the download, or joins the one that runs. Events are not called from within. QN_ECONFLICT:
- * another download of that name is not over; QN_EBUSY: stopping, or too many jobs. */
+/* Begins the download, or joins the one that is there, which is then the asker's, too. Events are
+ * not called from within. QN_ECONFLICT: another download of that name is not over, or has failed
+ * and is another owner's; QN_EBUSY: stopping, or too many jobs. */
 qn_err qn_pulls_ask(struct qn_pulls *p, const struct qn_pull_wish *wish,
                     const struct qn_pull_events *ev, void *ctx, struct qn_pull_client **out,
                     struct qn_error *e);
@@ -140,13 +144,27 @@ void qn_pulls_each(const struct qn_pulls *p, void (*fn)(void *ctx, const struct 
 bool qn_pulls_view(const struct qn_pulls *p, const char *id,
                    void (*fn)(void *ctx, const struct qn_pull_view *v), void *ctx);
 
+/* What a job is to an owner. */
+enum qn_pull_share {
+    QN_PULL_OF_OTHERS, /* or of nobody any more */
+    QN_PULL_OF_SEVERAL,
+    QN_PULL_OWN
+};
+/* False: there is no such job. */
+bool qn_pulls_share(const struct qn_pulls *p, const char *id, const char *owner,
+                    enum qn_pull_share *out);
+/* The owner does not want the job any more, which others do: those of its clients that wait are
+ * told that it was cancelled, and it goes on. */
+void qn_pulls_give_up(struct qn_pulls *p, const char *id, const char *owner);
+
 enum qn_pull_control {
     QN_PULL_DO_PAUSE,
     QN_PULL_DO_RESUME,
     QN_PULL_DO_CANCEL, /* and throw away what has come */
     QN_PULL_DO_REMOVE  /* from the list; cancels first what runs */
 };
-/* A job that is over is left as it is by what makes no sense for it. QN_ENOTFOUND: no such job;
+/* Whoever asks: who may is qn_pulls_share's to say. A job that is over is left as it is by what
+ * makes no sense for it. QN_ENOTFOUND: no such job;
  * QN_ECONFLICT: all its files are here and it is being made known, or it is being cancelled. */
 qn_err qn_pulls_control(struct qn_pulls *p, const char *id, enum qn_pull_control what,
                         struct qn_error *e);

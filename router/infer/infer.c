@@ -521,7 +521,7 @@ static void begin(struct run *r)
     if (r->as)
         r->rq.model = r->as;
     if (!err && r->dialect->installs && r->rq.model)
-        err = qn_pull_first(r->sv, r->rq.model, installed, r, &r->first, &e);
+        err = qn_pull_first(r->sv, r->rq.model, r->caller.owner, installed, r, &r->first, &e);
     if (err)
         fail(r, &e, false);
     else if (r->first)

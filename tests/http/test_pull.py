@@ -42,10 +42,10 @@ def phi(server, **fields):
 class Stream:
     """A streamed pull: (event, data) pairs as they come."""
 
-    def __init__(self, server, path="/api/v1/pull", **fields):
+    def __init__(self, server, path="/api/v1/pull", headers=None, **fields):
         self.connection = server.connect()
         self.connection.request("POST", path, json.dumps({"stream": True, **fields}),
-                                {"Content-Type": "application/json"})
+                                {"Content-Type": "application/json", **(headers or {})})
         self.response = self.connection.getresponse()
         self.name = None
 
@@ -684,7 +684,7 @@ def test_a_download_is_ended_by_its_owner_or_an_admin(depot):
     assert asked.status == 200, asked.body
 
     def control(action, headers):
-        return server.post("/v1/downloads/control", {"id": "model:user.large", "action": action, "priority": 1},
+        return server.post("/v1/downloads/control", {"id": "model:user.large", "action": action, "priority": -1},
                            headers=headers)
     assert [j["model_name"] for j in server.get("/v1/downloads", headers=bob).json] == ["user.large"]
     for action in ("pause", "cancel", "remove", "priority"):

@@ -5,7 +5,7 @@ import json
 import pytest
 from conftest import Depot, Server, model_file, wait_until
 from test_owners import ADMIN, ENV, add_key
-from test_pull import held
+from test_pull import Stream, held
 
 FIRST, SECOND = "owner/first", "owner/second"
 
@@ -140,3 +140,109 @@ def test_a_pull_saves_no_options_that_a_load_refuses_to_a_key(shared, options):
     assert reply.status == 200, reply.body
     assert entry(server, "user.m")["recipe_options"]["ctx_size"] == 512
     assert pull(server, ADMIN, "user.n", f"{FIRST}:Q4_0", recipe_options=options).status == 200
+
+
+# ---- downloads ----
+
+@pytest.fixture
+def large(shared):
+    """A download of anna's that comes so far and no further until the fault's option is taken away."""
+    depot, server, anna, bob = shared
+    depot.hub.repo("owner/large", {"c-Q4_0.gguf": model_file("large", 600_000)})
+    fault = held(depot.hub, "c-Q4_0.gguf")
+    begun = pull(server, anna, "user.large", "owner/large:Q4_0", subscribe=False)
+    assert begun.status == 200, begun.body
+    wait_until(lambda: job(server)["bytes_downloaded"] > 0, what="the first bytes")
+    return fault
+
+
+def job(server, name="user.large"):
+    return next(j for j in server.get("/v1/downloads?all=true", headers=ADMIN).json if j["model_name"] == name)
+
+
+def control(server, headers, action, name="user.large", **more):
+    return server.post("/v1/downloads/control", {"id": "model:" + name, "action": action, **more}, headers=headers)
+
+
+def test_a_download_is_of_all_that_asked_for_it(shared, large):
+    depot, server, anna, bob = shared
+    assert refused(control(server, bob, "cancel"))
+    assert pull(server, bob, "user.large", "owner/large:Q4_0", subscribe=False).status == 200
+    # It is of both now: neither pauses it or changes its turn, nor ends it for the other.
+    for key in (anna, bob):
+        assert refused(control(server, key, "pause")) and refused(control(server, key, "priority", priority=-5))
+        assert job(server)["status"] == "downloading" and job(server)["priority"] == 0
+    waiting = Stream(server, headers=anna, model_name="user.large", checkpoint="owner/large:Q4_0")
+    told = iter(waiting)
+    assert next(told)[0] == "progress"
+    assert control(server, anna, "cancel").status == 200
+    name, data = list(told)[-1]
+    waiting.close()
+    assert name == "error" and data["code"] == "cancelled"
+    assert job(server)["status"] == "downloading"
+    assert refused(control(server, anna, "cancel"))
+    server.stop()
+    server = depot.start()  # whose it is, is kept
+    assert refused(control(server, anna, "pause"))
+    assert control(server, bob, "pause").json["status"] == "paused"
+    assert refused(control(server, anna, "resume"))
+    # Who asks for it wants it to come.
+    large.options.pop("hold")
+    assert pull(server, anna, "user.large", "owner/large:Q4_0").status == 200
+    assert entry(server, "user.large")["downloaded"]
+
+
+def test_an_admin_ends_a_download_for_all(shared, large):
+    _, server, anna, bob = shared
+    assert pull(server, bob, "user.large", "owner/large:Q4_0", subscribe=False).status == 200
+    assert control(server, ADMIN, "pause").json["status"] == "paused"
+    assert control(server, ADMIN, "cancel").json["status"] == "cancelled"
+    # Nobody's any more: it is whose who asks next.
+    assert pull(server, bob, "user.large", "owner/large:Q4_0", subscribe=False).status == 200
+    assert refused(control(server, anna, "cancel"))
+    assert control(server, bob, "cancel").status == 200
+
+
+def test_a_pull_takes_no_turn_of_others(shared, large):
+    _, server, anna, bob = shared
+    for more in ({"priority": 1}, {"priority": 100}):
+        assert refused(pull(server, bob, "user.other", f"{SECOND}:Q4_0", subscribe=False, **more))
+        assert refused(pull(server, bob, "user.large", "owner/large:Q4_0", subscribe=False, **more))
+        assert refused(control(server, anna, "priority", **more))
+    assert pull(server, bob, "user.large", "owner/large:Q4_0", subscribe=False, priority=-100).status == 200
+    assert job(server)["priority"] == 0
+    assert pull(server, ADMIN, "user.large", "owner/large:Q4_0", subscribe=False, priority=7).json["priority"] == 7
+
+
+def test_a_failed_download_stays_its_owners(shared):
+    depot, server, anna, bob = shared
+    depot.hub.repo("owner/large", {"c-Q4_0.gguf": model_file("large", 600_000)})
+    broken = depot.hub.fault("c-Q4_0.gguf", data=model_file("damaged", 600_000), host="files")
+    assert pull(server, anna, "user.large", "owner/large:Q4_0", recipe_options={"ctx_size": 512}).status >= 400
+    assert job(server)["status"] == "error"
+    reply = pull(server, bob, "user.large", f"{SECOND}:Q4_0")
+    assert reply.status == 409 and "another name" in reply.body.decode(), reply.body
+    assert job(server)["checkpoint"] == "owner/large:Q4_0"
+    # Bob may have it come as anna asked for it.
+    depot.hub.heal()
+    assert pull(server, bob, "user.large", "owner/large:Q4_0", recipe_options={"ctx_size": 4096}).status == 200
+    assert entry(server, "user.large")["recipe_options"]["ctx_size"] == 512
+    assert broken
+
+
+def test_what_a_load_downloads_is_its_owners(shared):
+    depot, server, anna, bob = shared
+    depot.hub.repo("owner/large", {"c-Q4_0.gguf": model_file("large", 600_000)})
+    fault = held(depot.hub, "c-Q4_0.gguf")
+    made = server.post("/v1/models/register", {"model_name": "user.large", "checkpoint": "owner/large:Q4_0",
+                                               "recipe": "llamacpp"}, headers=ADMIN)
+    assert made.status == 200, made.body
+    c = server.connect()
+    c.request("POST", "/v1/load", json.dumps({"model_name": "user.large"}),
+              {"Content-Type": "application/json", **anna})
+    wait_until(lambda: server.get("/v1/downloads", headers=ADMIN).json, what="the download")
+    assert refused(control(server, bob, "pause"))
+    assert control(server, anna, "pause").status == 200
+    assert c.getresponse().status >= 400
+    c.close()
+    fault.options.pop("hold")
