@@ -181,8 +181,8 @@ static qn_err load_draft(struct llm *m, const struct qn_llm_options *o, int64_t 
     if (tok)
         qn_tokenizer_free(tok);
     if (!err)
-        err = qn_net_load(&m->small.net, m->small.weights, m->dev, QN_DRAFT_READ + QN_DRAFT_SEQS,
-                          NULL, NULL, e);
+        err = qn_net_load(&m->small.net, m->small.weights, m->dev,
+                          &(struct qn_net_options){.max_chunk = QN_DRAFT_READ + QN_DRAFT_SEQS}, e);
     if (!err)
         err = init_cache(&m->small, o->cache, pool, e);
     if (err)
@@ -217,8 +217,12 @@ static qn_err llm_load(const struct qn_load *opts, struct qn_progress *p, void *
     if (!err)
         err = qn_sampler_defaults(g, &m->defaults, e);
     if (!err)
-        err = qn_net_load_stretched(&m->main.net, m->main.weights, m->dev, QN_LLM_CHUNK_MAX,
-                                    o.stretched ? &o.stretch : NULL, on_progress, p, e);
+        err = qn_net_load(&m->main.net, m->main.weights, m->dev,
+                          &(struct qn_net_options){.max_chunk = QN_LLM_CHUNK_MAX,
+                                                   .stretch = o.stretched ? &o.stretch : NULL,
+                                                   .progress = on_progress,
+                                                   .ctx = p},
+                          e);
     if (err)
         goto fail;
     m->main.tok = m->tok;

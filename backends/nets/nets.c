@@ -40,15 +40,8 @@ static qn_err unknown(const char *name, struct qn_error *e)
                    "architecture \"%.64s\" is not supported; this version runs %s", name, known);
 }
 
-qn_err qn_net_load(struct qn_net **out, struct qn_weights *w, struct qn_device *dev, int max_chunk,
-                   qn_net_progress progress, void *ctx, struct qn_error *e)
-{
-    return qn_net_load_stretched(out, w, dev, max_chunk, NULL, progress, ctx, e);
-}
-
-qn_err qn_net_load_stretched(struct qn_net **out, struct qn_weights *w, struct qn_device *dev,
-                             int max_chunk, const struct qn_stretch *stretch,
-                             qn_net_progress progress, void *ctx, struct qn_error *e)
+qn_err qn_net_load(struct qn_net **out, struct qn_weights *w, struct qn_device *dev,
+                   const struct qn_net_options *o, struct qn_error *e)
 {
     const char *name;
     qn_err err = qn_weights_str(w, "general.architecture", &name, e);
@@ -56,8 +49,7 @@ qn_err qn_net_load_stretched(struct qn_net **out, struct qn_weights *w, struct q
         return err;
     for (int i = 0; i < ARCHITECTURES; i++)
         if (strcmp(name, architectures[i]->name) == 0)
-            return qn_decoder_load(out, architectures[i], w, dev, max_chunk, stretch, progress, ctx,
-                                   e);
+            return qn_decoder_load(out, architectures[i], w, dev, o, e);
     return unknown(name, e);
 }
 

@@ -21,6 +21,8 @@ struct qn_net_info {
     int32_t layers;
     int32_t context_train; /* tokens the model was trained on */
     int32_t embedding_dim; /* floats of one token's embedding in struct qn_chunk */
+    int32_t hidden_dim;    /* floats of one token's hidden state in struct qn_chunk */
+    bool head;             /* it gives logits */
     int64_t parameters;
     int64_t weight_bytes;   /* bytes of weights held for computing, laid out anew or mapped */
     int64_t kv_token_bytes; /* bytes of cache one token of one sequence needs, in F16 */
@@ -33,16 +35,28 @@ struct qn_net_info {
  * (QN_ECANCELLED). */
 typedef bool (*qn_net_progress)(void *ctx, double fraction);
 
-/* Loads every tensor onto dev; w may be closed only after qn_net_free when the net borrows from the
- * mapping. max_chunk: most tokens of one qn_net_forward call. Unknown architecture or type:
- * QN_EUNSUPPORTED with its name. */
-qn_err qn_net_load(struct qn_net **out, struct qn_weights *w, struct qn_device *dev, int max_chunk,
-                   qn_net_progress progress, void *ctx, struct qn_error *e);
+/* Which part of a network is loaded; zeros: all of it. The weights of the rest are neither read nor
+ * held. A network can be cut between layers into parts that run one after the other, in other
+ * processes or machines: what one gives as hidden states, of all tokens, the next one takes as
+ * embeddings. */
+struct qn_net_part {
+    int32_t first, end; /* layers first to end - 1; end 0: to the last */
+    bool headless;      /* without the output matrix: it gives hidden states, no logits */
+};
 
-/* qn_net_load with another stretching of the context than the file's; NULL: as the file says. */
-qn_err qn_net_load_stretched(struct qn_net **out, struct qn_weights *w, struct qn_device *dev,
-                             int max_chunk, const struct qn_stretch *stretch,
-                             qn_net_progress progress, void *ctx, struct qn_error *e);
+struct qn_net_options {
+    int max_chunk;                    /* most tokens of one qn_net_forward call */
+    const struct qn_stretch *stretch; /* of the context; NULL: as the file says */
+    struct qn_net_part part;
+    qn_net_progress progress;
+    void *ctx;
+};
+
+/* Loads the part's tensors onto dev; w may be closed only after qn_net_free, because the net
+ * borrows from the mapping. QN_EUNSUPPORTED: an unknown architecture or type, with its name, or a
+ * network that cannot be cut there; QN_EINVAL: options outside their limits. */
+qn_err qn_net_load(struct qn_net **out, struct qn_weights *w, struct qn_device *dev,
+                   const struct qn_net_options *o, struct qn_error *e);
 void qn_net_free(struct qn_net *net);
 const struct qn_net_info *qn_net_info(const struct qn_net *net);
 
@@ -124,7 +138,8 @@ bool qn_mix_equal(const struct qn_mix *a, const struct qn_mix *b);
 struct qn_chunk {
     struct qn_seq *seq;
     const int32_t *tokens; /* [n] */
-    /* In place of tokens, or NULL: [n, embedding_dim] f32, what a picture's projector gives */
+    /* In place of tokens, or NULL: [n, embedding_dim] f32, what a picture's projector gives. A part
+     * that does not begin with the first layer takes the hidden states of the part before it. */
     const float *embeddings;
     /* MAY be NULL: token i is at position qn_seq_len(seq) + i. Else [n, 4]: time, height, width and
      * 0 of each, none below 0; a network that knows lines only reads the first. A sequence with
@@ -134,8 +149,11 @@ struct qn_chunk {
      * neither one's. */
     const struct qn_mix *mix;
     int32_t n;
-    bool all_logits; /* logits of every token, else of the last alone */
-    float *logits;   /* out: [n or 1, vocab] f32, or NULL when none are wanted */
+    bool all_rows; /* results of every token, else of the last alone */
+    float *logits; /* out: [n or 1, vocab] f32, or NULL when none are wanted */
+    /* out: [n or 1, hidden_dim] f32, or NULL: what the output matrix multiplies, after the last
+     * norm; of a part that ends earlier, what the next layer reads */
+    float *hidden;
 };
 
 /* Runs all chunks as one batch. The sum of n is at most max_chunk and every seq has reserved room

@@ -93,9 +93,9 @@ static void forward(void *ctx, struct qn_chunk *chunks, size_t n)
     qn_net_forward(m->net, chunks, n);
     for (size_t i = 0; i < n && parrot; i++)
         for (int32_t t = 0; t < chunks[i].n; t++) {
-            if (!chunks[i].logits || (!chunks[i].all_logits && t + 1 < chunks[i].n))
+            if (!chunks[i].logits || (!chunks[i].all_rows && t + 1 < chunks[i].n))
                 continue;
-            float *row = chunks[i].logits + (chunks[i].all_logits ? (size_t)t * vocab : 0);
+            float *row = chunks[i].logits + (chunks[i].all_rows ? (size_t)t * vocab : 0);
             row[script[(past[i] + t + 1) % script_n]] = 1e6f;
         }
 }
@@ -321,7 +321,7 @@ int main(int argc, char **argv)
     }
     const struct qn_kv_config cache = {.tokens = KV_TOKENS, .k = QN_F16, .v = QN_F16};
     if (qn_device_cpu_new(atoi(argv[2]), &dev, &e) || qn_weights_open(&lm.weights, argv[1], &e) ||
-        qn_net_load(&lm.net, lm.weights, dev, CHUNK, NULL, NULL, &e) ||
+        qn_net_load(&lm.net, lm.weights, dev, &(struct qn_net_options){.max_chunk = CHUNK}, &e) ||
         qn_net_kv_init(lm.net, &cache, &e)) {
         fprintf(stderr, "bench_batch: %s\n", e.message);
         return 1;

@@ -278,7 +278,8 @@ static void load(struct bench *b)
     need(qn_weights_open(&b->weights, b->o.model, &e), &e);
     if (b->o.kept)
         qn_weights_keep_in(b->weights, b->dev, b->o.kept, INT64_MAX, b->o.model);
-    need(qn_net_load(&b->net, b->weights, b->dev, CHUNK, NULL, NULL, &e), &e);
+    need(qn_net_load(&b->net, b->weights, b->dev, &(struct qn_net_options){.max_chunk = CHUNK}, &e),
+         &e);
     load_adapters(b);
     need(qn_net_kv_init(b->net, &(struct qn_kv_config){KV_TOKENS, QN_F16, QN_F16}, &e), &e);
     double loaded = now_s();

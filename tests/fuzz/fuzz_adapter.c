@@ -20,7 +20,7 @@ static void run(struct qn_net *net, int32_t adapter)
                                      .tokens = ids + at,
                                      .mix = i ? &mix : NULL,
                                      .n = at ? 1 : TOKENS - 1,
-                                     .all_logits = i,
+                                     .all_rows = i,
                                      .logits = i ? logits[0] : NULL};
             if (qn_seq_reserve(s[i], c[i].n, NULL) != QN_OK)
                 abort();

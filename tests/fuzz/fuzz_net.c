@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         free(file);
         return 0;
     }
-    if (qn_net_load(&net, w, dev, 8, NULL, NULL, &e) == QN_OK) {
+    if (qn_net_load(&net, w, dev, &(struct qn_net_options){.max_chunk = 8}, &e) == QN_OK) {
         run(net);
         qn_net_free(net);
     } else if (!e.message[0]) {

@@ -133,7 +133,8 @@ static struct qn_net *load(struct qn_device *dev, const void *file, size_t size,
     struct qn_net *net;
     const struct qn_kv_config cache = {pool, QN_F16, QN_F16};
     if (qn_gguf_parse(file, size, &g, NULL) != QN_OK || qn_weights_from_gguf(w, g, NULL) != QN_OK ||
-        qn_net_load(&net, *w, dev, max_chunk, NULL, NULL, NULL) != QN_OK ||
+        qn_net_load(&net, *w, dev, &(struct qn_net_options){.max_chunk = max_chunk}, NULL) !=
+            QN_OK ||
         qn_net_kv_init(net, &cache, NULL) != QN_OK)
         abort();
     return net;

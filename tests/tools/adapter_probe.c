@@ -57,7 +57,8 @@ static int open_probe(struct probe *p, const char *path, const char *adapters)
     if (!err)
         err = qn_weights_open(&p->weights, path, &e);
     if (!err)
-        err = qn_net_load(&p->net, p->weights, p->dev, CHUNK, NULL, NULL, &e);
+        err = qn_net_load(&p->net, p->weights, p->dev, &(struct qn_net_options){.max_chunk = CHUNK},
+                          &e);
     if (!err)
         err = add_adapters(p, adapters, &e);
     if (!err)
@@ -115,7 +116,7 @@ static double run(struct probe *p, float *out, bool few)
                                      .tokens = p->ids + done[m],
                                      .mix = p->mix[m].n ? &p->mix[m] : NULL,
                                      .n = take,
-                                     .all_logits = !few,
+                                     .all_rows = !few,
                                      .logits = !few     ? to
                                                : wanted ? last + (size_t)m * p->vocab
                                                         : NULL};

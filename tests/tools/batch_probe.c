@@ -312,7 +312,8 @@ int main(int argc, char **argv)
     if (!err)
         err = qn_weights_open(&lm.weights, argv[1], &e);
     if (!err)
-        err = qn_net_load(&lm.net, lm.weights, dev, CHUNK, NULL, NULL, &e);
+        err =
+            qn_net_load(&lm.net, lm.weights, dev, &(struct qn_net_options){.max_chunk = CHUNK}, &e);
     struct qn_kv_config cache = {.tokens = POOL, .k = cache_of(argv[4]), .v = cache_of(argv[4])};
     if (!err)
         err = qn_net_kv_init(lm.net, &cache, &e);

@@ -4,11 +4,12 @@
  *                                           the last SINGLE tokens are fed one at a time
  *   net_probe picture MODEL IDS FLOATS OUT  the same of IDS, whose middle third is embeddings out
  *                                           of the file FLOATS, lying in rows of PICTURE_WIDE
- *   net_probe sequences MODEL               feeds the same text in every way the interface allows
- *                                           and prints how far the logits move, as JSON
- *   net_probe rows MODEL TOKENS             feeds so many tokens in one piece, in pieces, beside
- *                                           others, from a cache, and prints how many logits
- *                                           differ from those of the one piece, as JSON
+ *   net_probe hidden MODEL IDS OUT          hidden states of every token, of a net without a head
+ *   net_probe parts MODEL IDS CUT OUT       logits of every token, the net cut before layer CUT
+ * into two, each loaded by itself net_probe sequences MODEL               feeds the same text in
+ * every way the interface allows and prints how far the logits move, as JSON net_probe rows MODEL
+ * TOKENS             feeds so many tokens in one piece, in pieces, beside others, from a cache, and
+ * prints how many logits differ from those of the one piece, as JSON
  *
  * Exit status: 0, 1 with a message, or 77 where this machine lacks the instructions that
  * QUINCE_ISA asks for. QN_PROBE_THREADS sets the threads (2). */
@@ -33,7 +34,7 @@ struct probe {
     int vocab;
 };
 
-static int open_probe(struct probe *p, const char *path)
+static int open_part(struct probe *p, const char *path, const struct qn_net_part *part)
 {
     struct qn_error e = {0};
     const char *threads = getenv("QN_PROBE_THREADS");
@@ -45,7 +46,8 @@ static int open_probe(struct probe *p, const char *path)
     if (err == QN_OK)
         err = qn_weights_open(&p->weights, path, &e);
     if (err == QN_OK)
-        err = qn_net_load(&p->net, p->weights, p->dev, ROWS_MAX, NULL, NULL, &e);
+        err = qn_net_load(&p->net, p->weights, p->dev,
+                          &(struct qn_net_options){.max_chunk = ROWS_MAX, .part = *part}, &e);
     if (err == QN_OK)
         err = qn_net_kv_init(p->net, &(struct qn_kv_config){8 * CONTEXT, QN_F16, QN_F16}, &e);
     if (err != QN_OK) {
@@ -54,6 +56,11 @@ static int open_probe(struct probe *p, const char *path)
     }
     p->vocab = qn_net_info(p->net)->vocab;
     return 0;
+}
+
+static int open_probe(struct probe *p, const char *path)
+{
+    return open_part(p, path, &(struct qn_net_part){0});
 }
 
 static void close_probe(struct probe *p)
@@ -90,7 +97,7 @@ static void feed(struct probe *p, struct qn_seq *s, const int32_t *ids, int n, i
         struct qn_chunk c = {.seq = s,
                              .tokens = ids + i,
                              .n = i + step <= n ? step : n - i,
-                             .all_logits = true,
+                             .all_rows = true,
                              .logits = out ? out + (size_t)i * (size_t)p->vocab : NULL};
         reserve(s, c.n);
         qn_net_forward(p->net, &c, 1);
@@ -135,6 +142,69 @@ static int logits(struct probe *p, const char *list, int single, const char *pat
     return bad;
 }
 
+/* ---- parts of a network ---- */
+
+/* Feeds the n tokens, or the hidden states of the part before, in uneven pieces. */
+static void feed_part(struct probe *p, const int32_t *ids, const float *in, int n, float *hidden,
+                      float *logits)
+{
+    const size_t dim = (size_t)qn_net_info(p->net)->hidden_dim, vocab = (size_t)p->vocab;
+    struct qn_seq *s = new_seq(p);
+    for (int at = 0, step = 1; at < n; at += step, step = step % 9 + 3) {
+        struct qn_chunk c = {.seq = s,
+                             .tokens = ids + at,
+                             .embeddings = in ? in + (size_t)at * dim : NULL,
+                             .n = step = at + step <= n ? step : n - at,
+                             .all_rows = true,
+                             .hidden = hidden ? hidden + (size_t)at * dim : NULL,
+                             .logits = logits ? logits + (size_t)at * vocab : NULL};
+        reserve(s, c.n);
+        qn_net_forward(p->net, &c, 1);
+    }
+    qn_seq_free(s);
+}
+
+static int hidden(const char *model, const char *list, const char *path)
+{
+    int32_t ids[CONTEXT];
+    const int n = read_ids(list, ids);
+    struct probe p = {0};
+    int status = open_part(&p, model, &(struct qn_net_part){.headless = true});
+    if (status == 0) {
+        size_t floats = (size_t)n * (size_t)qn_net_info(p.net)->hidden_dim;
+        float *out = qn_xcalloc(floats, sizeof *out);
+        feed_part(&p, ids, NULL, n, out, NULL);
+        status = write_floats(path, out, floats);
+        free(out);
+    }
+    close_probe(&p);
+    return status;
+}
+
+static int parts(const char *model, const char *list, int at, const char *path)
+{
+    int32_t ids[CONTEXT];
+    const int n = read_ids(list, ids);
+    struct probe front = {0}, back = {0};
+    int status = open_part(&front, model, &(struct qn_net_part){.end = at});
+    if (status == 0)
+        status = open_part(&back, model, &(struct qn_net_part){.first = at});
+    if (status == 0) {
+        size_t floats = (size_t)n * (size_t)back.vocab;
+        float *between =
+            qn_xcalloc((size_t)n * (size_t)qn_net_info(front.net)->hidden_dim, sizeof *between);
+        float *out = qn_xcalloc(floats, sizeof *out);
+        feed_part(&front, ids, NULL, n, between, NULL);
+        feed_part(&back, ids, between, n, NULL, out);
+        status = write_floats(path, out, floats);
+        free(between);
+        free(out);
+    }
+    close_probe(&front);
+    close_probe(&back);
+    return status;
+}
+
 /* ---- a picture between two texts ---- */
 
 enum { PICTURE_WIDE = 4 };
@@ -175,7 +245,7 @@ static int picture(struct probe *p, const char *list, const char *floats, const 
                              .embeddings = part == 1 ? given : NULL,
                              .positions = at[first],
                              .n = count,
-                             .all_logits = true,
+                             .all_rows = true,
                              .logits = out + (size_t)first * vocab};
         reserve(s, c.n);
         qn_net_forward(p->net, &c, 1);
@@ -222,7 +292,7 @@ static void run_in_company(struct probe *p, struct texts *t)
         for (int j = 0; j < 3; j++)
             c[j] = (struct qn_chunk){
                 .seq = s[j], .tokens = ids[j] + i, .n = i + 7 <= TEXT ? 7 : TEXT - i};
-        c[1].all_logits = true;
+        c[1].all_rows = true;
         c[1].logits = t->got + (size_t)i * (size_t)p->vocab;
         c[2].logits = last;
         for (int j = 0; j < 3; j++)
@@ -362,7 +432,7 @@ static void run_beside(const struct rows *r, int step)
                 c[i] = (struct qn_chunk){.seq = s[OTHERS],
                                          .tokens = r->ids + at,
                                          .n = at + step <= r->n ? step : r->n - at,
-                                         .all_logits = true,
+                                         .all_rows = true,
                                          .logits = r->got + (size_t)at * (size_t)r->p->vocab};
             reserve(c[i].seq, c[i].n);
         }
@@ -420,10 +490,15 @@ int main(int argc, char **argv)
     bool one = argc == 6 && strcmp(argv[1], "logits") == 0;
     bool pictured = argc == 6 && strcmp(argv[1], "picture") == 0;
     bool by_rows = argc == 4 && strcmp(argv[1], "rows") == 0;
+    if (argc == 5 && strcmp(argv[1], "hidden") == 0)
+        return hidden(argv[2], argv[3], argv[4]);
+    if (argc == 6 && strcmp(argv[1], "parts") == 0)
+        return parts(argv[2], argv[3], atoi(argv[4]), argv[5]);
     if (!one && !pictured && !by_rows && !(argc == 3 && strcmp(argv[1], "sequences") == 0)) {
         fprintf(stderr,
                 "usage: net_probe logits MODEL IDS SINGLE OUT | picture MODEL IDS FLOATS OUT"
-                " | sequences MODEL | rows MODEL TOKENS\n");
+                " | hidden MODEL IDS OUT | parts MODEL IDS CUT OUT | sequences MODEL"
+                " | rows MODEL TOKENS\n");
         return 2;
     }
     struct probe p = {0};

@@ -45,7 +45,8 @@ static struct probe open_probe(struct qn_device *dev, const char *path, const ch
                                                     : QN_F16;
     const struct qn_kv_config config = {.tokens = POOL, .k = type, .v = type};
     if (qn_weights_open(&p.lm.weights, path, &e) ||
-        qn_net_load(&p.lm.net, p.lm.weights, dev, CHUNK, NULL, NULL, &e) ||
+        qn_net_load(&p.lm.net, p.lm.weights, dev, &(struct qn_net_options){.max_chunk = CHUNK},
+                    &e) ||
         qn_net_kv_init(p.lm.net, &config, &e))
         die(e.message);
     p.vocab = qn_net_info(p.lm.net)->vocab;
@@ -67,7 +68,7 @@ static void feed(struct probe *p, struct qn_seq *s, const int32_t *ids, int n, f
         struct qn_chunk c = {.seq = s,
                              .tokens = ids + i,
                              .n = n - i < CHUNK ? n - i : CHUNK,
-                             .all_logits = true,
+                             .all_rows = true,
                              .logits = out ? out + (size_t)i * (size_t)p->vocab : NULL};
         if (qn_seq_reserve(s, c.n, NULL))
             die("no pages");

@@ -256,8 +256,8 @@ static inline void fake_forward(void *ctx, struct qn_chunk *chunks, size_t n)
             assert_true(chunks[k].seq != chunks[i].seq);
         for (int32_t t = 0; t < chunks[i].n; t++) {
             append(s, chunks[i].tokens[t] | trace_of(chunks[i].mix));
-            if (chunks[i].logits && (chunks[i].all_logits || t == chunks[i].n - 1))
-                fake_logits(s, chunks[i].logits + (chunks[i].all_logits ? t * VOCAB : 0));
+            if (chunks[i].logits && (chunks[i].all_rows || t == chunks[i].n - 1))
+                fake_logits(s, chunks[i].logits + (chunks[i].all_rows ? t * VOCAB : 0));
         }
         total += chunks[i].n;
     }

@@ -208,7 +208,11 @@ static qn_err load_as(struct loaded *l, const struct change *c, const struct qn_
     if (err == QN_OK)
         err = qn_weights_from_gguf(&l->w, g, e);
     if (err == QN_OK)
-        err = qn_net_load_stretched(&l->net, l->w, l->dev, 16, stretch, progress, ctx, e);
+        err =
+            qn_net_load(&l->net, l->w, l->dev,
+                        &(struct qn_net_options){
+                            .max_chunk = 16, .stretch = stretch, .progress = progress, .ctx = ctx},
+                        e);
     return err;
 }
 
@@ -431,7 +435,7 @@ static void test_only_wanted_logits_are_written(void **state)
     const int32_t ids[] = {1, 9, 0, 4, 4};
     float all[5 * VOCAB], last[VOCAB + 1];
     last[VOCAB] = 42;
-    struct qn_chunk whole = {.seq = a, .tokens = ids, .n = 5, .all_logits = true, .logits = all};
+    struct qn_chunk whole = {.seq = a, .tokens = ids, .n = 5, .all_rows = true, .logits = all};
     forward(l.net, &whole, 1);
     assert_int_equal(qn_seq_len(a), 5);
     struct qn_chunk silent = {.seq = b, .tokens = ids, .n = 3};
@@ -452,7 +456,7 @@ static void test_only_wanted_logits_are_written(void **state)
     float two[2 * VOCAB];
     struct qn_chunk three[] = {
         {.seq = a, .tokens = ids + 3, .n = 2},
-        {.seq = b, .tokens = ids, .n = 2, .all_logits = true, .logits = two},
+        {.seq = b, .tokens = ids, .n = 2, .all_rows = true, .logits = two},
         {.seq = c, .tokens = ids, .n = 5, .logits = last},
     };
     forward(l.net, three, 3);

@@ -119,7 +119,7 @@ static void add(struct qn_batch *b, struct answer *a, int32_t n, int32_t guessed
                                           .tokens = a->tokens + a->computed,
                                           .mix = &a->gen->r.mix,
                                           .n = n,
-                                          .all_logits = all,
+                                          .all_rows = all,
                                           .logits = logits};
     p->tokens += n;
 }

@@ -60,7 +60,7 @@ void qn_adapt_begin(struct qn_net *net, struct qn_step_rows *b, const struct qn_
     a->n_all = a->n_wanted = 0;
     for (int32_t c = 0; c < b->spans; c++) {
         const struct qn_chunk *chunk = &chunks[c];
-        const int32_t outs = !chunk->logits ? 0 : chunk->all_logits ? chunk->n : 1;
+        const int32_t outs = qn_chunk_results(chunk);
         for (int32_t i = 0; chunk->mix && i < chunk->mix->n; i++)
             assert(chunk->mix->part[i].adapter >= 0 && chunk->mix->part[i].adapter < net->adapters);
         extend(a->all, &a->n_all, chunk->mix, row, chunk->n);

@@ -1,4 +1,4 @@
-/* The forward pass of a decoder: tokens of several sequences in, logits out.
+/* The forward pass of a decoder: tokens of several sequences in, logits or hidden states out.
  *
  * One batch holds the new tokens of every chunk, row after row. Products treat all rows alike;
  * only what mixes tokens looks at whose row it is. Nothing here allocates: activations come from
@@ -83,9 +83,9 @@ size_t qn_decoder_scratch_bytes(const struct qn_net *net, int32_t rows)
         2 * qn_scratch_need(QN_I32, rows) + qn_scratch_need(QN_I32, QN_ROPE_AXES * (int64_t)rows);
     for (int32_t r = 0; r < net->ropes; r++)
         place += qn_block_f32_bytes(rows, 2 * net->rope[r].freq.shape[0]);
-    size_t widest = qn_block_f32_bytes(QN_NET_LOGIT_ROWS, s->dim) +
-                    qn_block_f32_bytes(QN_NET_LOGIT_ROWS, s->vocab);
-    for (int32_t i = 0; i < s->layers; i++) {
+    size_t widest = qn_block_f32_bytes(QN_NET_RESULT_ROWS, s->dim) +
+                    (net->output.ndim ? qn_block_f32_bytes(QN_NET_RESULT_ROWS, s->vocab) : 0);
+    for (int32_t i = net->part.first; i < net->part.end; i++) {
         const struct qn_decoder_layer *l = &net->layer[i];
         widest = larger(widest, l->mixer->scratch_bytes(net, l, rows));
         if (l->ffn)
@@ -97,7 +97,21 @@ size_t qn_decoder_scratch_bytes(const struct qn_net *net, int32_t rows)
 
 /* ---- the pass ---- */
 
-/* Lays the chunks' tokens side by side and notes which rows' logits go where. */
+/* Notes where the results of row i of the chunk go, which is the batch's next row. */
+static void note_result(struct qn_net *net, struct qn_step_rows *b, const struct qn_chunk *chunk,
+                        int32_t i)
+{
+    const int32_t at = i - (chunk->n - qn_chunk_results(chunk));
+    if (at < 0)
+        return;
+    net->out_row[b->outputs] = b->rows;
+    net->logits_to[b->outputs] =
+        chunk->logits ? chunk->logits + (size_t)at * (size_t)net->shape.vocab : NULL;
+    net->hidden_to[b->outputs++] =
+        chunk->hidden ? chunk->hidden + (size_t)at * (size_t)net->shape.dim : NULL;
+}
+
+/* Lays the chunks' tokens side by side and notes which rows' results go where. */
 static struct qn_step_rows gather(struct qn_net *net, const struct qn_chunk *chunks,
                                   size_t n_chunks)
 {
@@ -108,11 +122,12 @@ static struct qn_step_rows gather(struct qn_net *net, const struct qn_chunk *chu
         struct qn_seq *seq = chunk->seq;
         net->seqs[c] = seq;
         assert(chunk->n >= 1 && chunk->n <= net->max_chunk - b.rows);
+        assert(chunk->embeddings || net->part.first == 0);
+        assert(!chunk->logits || net->output.ndim);
         assert(seq->len + (int64_t)chunk->n <= (int64_t)seq->table.n * QN_KV_PAGE);
         for (int g = 0; g < QN_KV_GROUPS; g++)
             net->spans[g][c] = (struct qn_span){
                 .row = b.rows, .n = chunk->n, .past = seq->len, .pages = seq->table.page[g]};
-        int32_t first_out = chunk->all_logits ? 0 : chunk->n - 1;
         for (int32_t i = 0; i < chunk->n; i++, b.rows++) {
             net->ids[b.rows] = chunk->embeddings ? 0 : chunk->tokens[i];
             assert(net->ids[b.rows] >= 0 && net->ids[b.rows] < net->shape.vocab);
@@ -121,11 +136,7 @@ static struct qn_step_rows gather(struct qn_net *net, const struct qn_chunk *chu
                     chunk->positions ? chunk->positions[i * QN_ROPE_AXES + a] : seq->len + i;
             net->positions[b.rows] = net->places[b.rows * QN_ROPE_AXES];
             assert(net->positions[b.rows] >= 0);
-            if (!chunk->logits || i < first_out)
-                continue;
-            net->out_row[b.outputs] = b.rows;
-            net->out_to[b.outputs++] =
-                chunk->logits + (size_t)(i - first_out) * (size_t)net->shape.vocab;
+            note_result(net, &b, chunk, i);
         }
     }
     return b;
@@ -147,6 +158,10 @@ static void place_embeddings(struct qn_net *net, struct qn_tensor *x, const stru
 static void embed(struct qn_net *net, struct qn_step_rows *b, const struct qn_chunk *chunks,
                   struct qn_tensor *x)
 {
+    if (net->part.first > 0) {
+        place_embeddings(net, x, b, chunks, 0);
+        return;
+    }
     struct qn_tensor ids = qn_scratch_tensor(net->scratch, QN_I32, QN_SHAPE(b->rows));
     qn_write(net->dev, &ids, net->ids);
     qn_get_rows(net->dev, x, &net->embedding, &ids);
@@ -206,7 +221,7 @@ static void add_block(struct qn_net *net, struct qn_tensor *x, struct qn_tensor 
 }
 
 /* x += post_norm(block(norm(x))), twice; the second block of a parallel layer reads what the first
- * one does. In the last layer only wanted rows come out. */
+ * one does. In the part's last layer only wanted rows come out. */
 static void run_layer(struct qn_net *net, const struct qn_decoder_layer *l, struct qn_step_rows *b,
                       struct qn_tensor *x, struct qn_tensor *h, struct qn_tensor *out)
 {
@@ -252,29 +267,48 @@ static void add_deepstack(struct qn_net *net, const struct qn_step_rows *b,
     qn_add(net->dev, x, x, h);
 }
 
-/* norm(x)·W_out, a few rows at a time, each straight to its reader. */
-static void logits(struct qn_net *net, const struct qn_step_rows *b, const struct qn_tensor *x)
+/* Row i of t to to[i], where that is not NULL. */
+static void hand_out(struct qn_net *net, const struct qn_tensor *t, float *const *to)
+{
+    for (int32_t i = 0; i < t->shape[0]; i++) {
+        struct qn_tensor row = qn_tensor_slice(t, 0, i, 1);
+        if (to[i])
+            qn_read(net->dev, to[i], &row);
+    }
+}
+
+/* h·W_out of results first and on, as many as h has rows. */
+static void logits(struct qn_net *net, const struct qn_step_rows *b, const struct qn_tensor *h,
+                   int32_t first)
+{
+    struct qn_tensor y = qn_block_f32(net, h->shape[0], net->shape.vocab);
+    const struct qn_linear output = {&y, &net->output, qn_block_or_null(&net->output_b)};
+    qn_matmul_many(net->dev, h, &output, 1);
+    qn_adapt_logits(net, b, &y, h, first);
+    if (net->logit_scale != 1)
+        qn_scale(net->dev, &y, &y, net->logit_scale);
+    if (net->logit_softcap > 0)
+        qn_softcap(net->dev, &y, &y, net->logit_softcap);
+    hand_out(net, &y, net->logits_to + first);
+}
+
+/* norm(x) and norm(x)·W_out, a few rows at a time, each straight to its reader. */
+static void results(struct qn_net *net, const struct qn_step_rows *b, const struct qn_tensor *x)
 {
     for (int32_t done = 0; done < b->rows;) {
         int32_t n = b->rows - done;
-        if (n > QN_NET_LOGIT_ROWS)
-            n = QN_NET_LOGIT_ROWS;
+        if (n > QN_NET_RESULT_ROWS)
+            n = QN_NET_RESULT_ROWS;
         size_t mark = qn_scratch_mark(net->scratch);
         struct qn_tensor h = qn_block_f32(net, n, net->shape.dim);
-        struct qn_tensor y = qn_block_f32(net, n, net->shape.vocab);
         struct qn_tensor rows = qn_tensor_slice(x, 0, done, n);
         qn_norm_apply(net, &h, &rows, &net->output_norm);
-        const struct qn_linear output = {&y, &net->output, qn_block_or_null(&net->output_b)};
-        qn_matmul_many(net->dev, &h, &output, 1);
-        qn_adapt_logits(net, b, &y, &h, done);
-        if (net->logit_scale != 1)
-            qn_scale(net->dev, &y, &y, net->logit_scale);
-        if (net->logit_softcap > 0)
-            qn_softcap(net->dev, &y, &y, net->logit_softcap);
-        for (int32_t i = 0; i < n; i++) {
-            struct qn_tensor row = qn_tensor_slice(&y, 0, i, 1);
-            qn_read(net->dev, net->out_to[done + i], &row);
-        }
+        hand_out(net, &h, net->hidden_to + done);
+        bool any = false;
+        for (int32_t i = 0; i < n; i++)
+            any = any || net->logits_to[done + i];
+        if (any)
+            logits(net, b, &h, done);
         qn_scratch_reset(net->scratch, mark);
         done += n;
     }
@@ -301,12 +335,12 @@ void qn_net_forward(struct qn_net *net, struct qn_chunk *chunks, size_t n_chunks
     place(net, &b, chunks);
     if (net->altup.streams)
         qn_altup_run(net, &b, &x, &h, &out);
-    for (int32_t i = 0; i < s->layers && !net->altup.streams; i++) {
-        b.last = i + 1 == s->layers;
+    for (int32_t i = net->part.first; i < net->part.end && !net->altup.streams; i++) {
+        b.last = i + 1 == net->part.end;
         run_layer(net, &net->layer[i], &b, &x, &h, &out);
         add_deepstack(net, &b, chunks, i, &x, &h);
     }
-    logits(net, &b, &x);
+    results(net, &b, &x);
 
     for (size_t c = 0; c < n_chunks; c++)
         qn_seq_advance(chunks[c].seq, chunks[c].n);

@@ -38,7 +38,7 @@ enum {
     QN_NET_CONTEXT_MAX = 1 << 24,
     QN_NET_CHUNK_MAX = 4096,
     QN_NET_WINDOW_MAX = 1 << 30,
-    QN_NET_LOGIT_ROWS = 8 /* rows of logits computed at a time: bounds their scratch */
+    QN_NET_RESULT_ROWS = 8 /* rows of results computed at a time: bounds their scratch */
 };
 
 /* Of the model as a whole; where layers differ, each layer has its own. */
@@ -77,15 +77,16 @@ struct qn_decoder_layer {
 struct qn_net {
     const struct qn_decoder_arch *arch;
     struct qn_device *dev;
-    struct qn_decoder_shape shape;
+    struct qn_decoder_shape shape; /* of the whole network, also where a part is loaded */
+    struct qn_net_part part;       /* its end is a number of layers, never 0 */
     struct qn_net_info info;
 
-    struct qn_tensor embedding; /* [vocab, dim], as in the file */
-    struct qn_norm output_norm;
-    struct qn_tensor output;   /* [vocab, dim], laid out for products */
-    struct qn_tensor output_b; /* [vocab]; ndim 0: none */
-    bool tied;                 /* the file has no output matrix: it is the embedding */
-    struct qn_decoder_layer *layer;
+    struct qn_tensor embedding; /* [vocab, dim], as in the file; parts with the first layer only */
+    struct qn_norm output_norm; /* parts with the last layer only */
+    struct qn_tensor output;    /* [vocab, dim], laid out for products; ndim 0: headless */
+    struct qn_tensor output_b;  /* [vocab]; ndim 0: none */
+    bool tied;                  /* the file has no output matrix: it is the embedding */
+    struct qn_decoder_layer *layer; /* [layers]; those outside the part have no weights, no cache */
     struct qn_layer_inputs inputs;
     struct qn_altup altup;
 
@@ -113,8 +114,9 @@ struct qn_net {
     struct qn_scratch *scratch;
     int32_t *ids, *positions; /* [max_chunk] */
     int32_t *places;          /* [max_chunk, QN_ROPE_AXES] */
-    int32_t *out_row;         /* [max_chunk]: batch rows whose logits are wanted, in order */
-    float **out_to;           /* [max_chunk]: where each of them goes */
+    int32_t *out_row;         /* [max_chunk]: batch rows whose results are wanted, in order */
+    float **logits_to;        /* [max_chunk]: where the logits of each of them go, or NULL */
+    float **hidden_to;        /* [max_chunk]: where its hidden state goes, or NULL */
     struct qn_span *spans[QN_KV_GROUPS]; /* [QN_SPANS_MAX]: the same rows, each group's pages */
     struct qn_seq **seqs;                /* [QN_SPANS_MAX]: whose rows they are */
     struct qn_span *state_spans;         /* [QN_SPANS_MAX]: see qn_state_next */
@@ -122,9 +124,14 @@ struct qn_net {
 };
 
 qn_err qn_decoder_load(struct qn_net **out, const struct qn_decoder_arch *arch,
-                       struct qn_weights *w, struct qn_device *dev, int max_chunk,
-                       const struct qn_stretch *stretch, qn_net_progress progress, void *ctx,
+                       struct qn_weights *w, struct qn_device *dev, const struct qn_net_options *o,
                        struct qn_error *e);
+
+/* How many of a chunk's rows results are wanted of. */
+static inline int32_t qn_chunk_results(const struct qn_chunk *c)
+{
+    return !c->logits && !c->hidden ? 0 : c->all_rows ? c->n : 1;
+}
 
 /* y = norm(x), y may be x; without a norm y is x. */
 void qn_norm_apply(struct qn_net *net, struct qn_tensor *y, const struct qn_tensor *x,

@@ -104,6 +104,43 @@ static qn_err read_metadata(struct qn_loader *l, struct qn_net *net)
 
 /* ---- tensors ---- */
 
+/* ---- parts ---- */
+
+static qn_err cannot_cut(struct qn_loader *l, const struct qn_net *net, const char *why)
+{
+    return qn_fail(l->e, QN_EUNSUPPORTED, "a %s network cannot be cut at layers %d and %d: %s",
+                   l->arch, net->part.first, net->part.end, why);
+}
+
+/* Takes the wanted part, when the layers are known: nothing but the stream may go from one part to
+ * the next. */
+static qn_err cut(struct qn_loader *l, struct qn_net *net, const struct qn_net_part *want)
+{
+    struct qn_net_part *p = &net->part;
+    const int32_t layers = net->shape.layers;
+    *p = *want;
+    if (p->end == 0)
+        p->end = layers;
+    if (p->first < 0 || p->first >= p->end || p->end > layers)
+        return qn_fail(l->e, QN_EINVAL, "layers %d to %d of a network that has %d", p->first,
+                       p->end, layers);
+    if (p->end < layers)
+        p->headless = true;
+    if (p->first == 0 && p->end == layers)
+        return QN_OK;
+    if (net->altup.streams || net->inputs.width)
+        return cannot_cut(l, net, "its layers read more than what the layer before gives");
+    if (p->first < net->deepstack && (p->first > 0 || p->end < net->deepstack))
+        return cannot_cut(l, net, "a picture goes into more of its layers");
+    for (int32_t i = p->first; i < p->end; i++)
+        if (net->layer[i].mixer == &qn_block_attention &&
+            net->layer[i].attention.cache_of < p->first)
+            return cannot_cut(l, net, "layers share keys and values");
+    if (p->first > 0)
+        net->deepstack = 0;
+    return QN_OK;
+}
+
 /* The embedding's rows are the vocabulary. */
 static qn_err count_vocabulary(struct qn_loader *l, struct qn_decoder_shape *s)
 {
@@ -144,12 +181,20 @@ static qn_err load_ends(struct qn_loader *l, struct qn_net *net)
 {
     struct qn_decoder_shape *s = &net->shape;
     const char *norm = net->arch->norms.output ? net->arch->norms.output : "output_norm";
-    qn_err err;
-    if ((err = count_vocabulary(l, s)) != QN_OK ||
-        (err = qn_loader_table(l, &net->embedding, QN_REQUIRED, s->vocab, s->dim,
-                               "token_embd.weight")) != QN_OK ||
-        (err = load_norm(l, net, &net->output_norm, norm)) != QN_OK)
+    qn_err err = count_vocabulary(l, s);
+    if (err == QN_OK && net->part.first == 0)
+        err =
+            qn_loader_table(l, &net->embedding, QN_REQUIRED, s->vocab, s->dim, "token_embd.weight");
+    else
+        qn_loader_ignore(l, "token_embd.weight");
+    if (err == QN_OK && net->part.end == s->layers)
+        err = load_norm(l, net, &net->output_norm, norm);
+    else
+        qn_loader_ignore_all(l, "%s", norm);
+    if (err != QN_OK || net->part.headless) {
+        qn_loader_ignore_all(l, "output.");
         return err;
+    }
     net->tied = !qn_loader_has(l, "output.weight");
     const char *output = net->tied ? "token_embd.weight" : "output.weight";
     if ((err = qn_loader_matrix(l, &net->output, QN_REQUIRED, s->vocab, s->dim, "%s", output)) !=
@@ -201,6 +246,18 @@ static qn_err load_layer(struct qn_loader *l, struct qn_net *net, struct qn_deco
 
 /* ---- the whole ---- */
 
+static qn_err load_layers(struct qn_loader *l, struct qn_net *net)
+{
+    qn_err err = QN_OK;
+    for (int32_t i = 0; i < net->shape.layers && err == QN_OK; i++) {
+        if (i >= net->part.first && i < net->part.end)
+            err = load_layer(l, net, &net->layer[i]);
+        else
+            qn_loader_ignore_all(l, "blk.%d.", i);
+    }
+    return err;
+}
+
 static qn_err make_room(struct qn_loader *l, struct qn_net *net, int32_t max_chunk)
 {
     struct qn_reserve need = {.rows = max_chunk,
@@ -208,7 +265,7 @@ static qn_err make_room(struct qn_loader *l, struct qn_net *net, int32_t max_chu
                               .experts_cols = l->widest_experts,
                               .heads = 1,
                               .head_dim = 1};
-    for (int32_t i = 0; i < net->shape.layers; i++) {
+    for (int32_t i = net->part.first; i < net->part.end; i++) {
         const struct qn_decoder_layer *layer = &net->layer[i];
         if (layer->mixer->reserve)
             layer->mixer->reserve(layer, &need);
@@ -227,7 +284,8 @@ static qn_err make_room(struct qn_loader *l, struct qn_net *net, int32_t max_chu
     net->positions = qn_xcalloc(n, sizeof *net->positions);
     net->places = qn_xcalloc(n, QN_ROPE_AXES * sizeof *net->places);
     net->out_row = qn_xcalloc(n, sizeof *net->out_row);
-    net->out_to = qn_xcalloc(n, sizeof *net->out_to);
+    net->logits_to = qn_xcalloc(n, sizeof *net->logits_to);
+    net->hidden_to = qn_xcalloc(n, sizeof *net->hidden_to);
     for (int g = 0; g < QN_KV_GROUPS; g++)
         net->spans[g] = qn_xcalloc(QN_SPANS_MAX, sizeof *net->spans[g]);
     net->seqs = qn_xcalloc(QN_SPANS_MAX, sizeof *net->seqs);
@@ -240,7 +298,9 @@ static qn_err make_room(struct qn_loader *l, struct qn_net *net, int32_t max_chu
 static int64_t embedding_bytes(const struct qn_net *net)
 {
     const struct qn_tensor *a = &net->embedding, *b = &net->output;
-    return a->mem == b->mem && a->offset == b->offset ? 0 : (int64_t)qn_tensor_bytes(a);
+    return a->ndim == 0 || (a->mem == b->mem && a->offset == b->offset)
+               ? 0
+               : (int64_t)qn_tensor_bytes(a);
 }
 
 static void fill_info(struct qn_net *net, const struct qn_weights *w)
@@ -259,6 +319,8 @@ static void fill_info(struct qn_net *net, const struct qn_weights *w)
         .layers = s->layers,
         .context_train = s->context_train,
         .embedding_dim = s->dim * (1 + net->deepstack),
+        .hidden_dim = s->dim,
+        .head = !net->part.headless,
         .parameters = qn_weights_parameters(w),
         .weight_bytes = qn_weights_prepared_bytes(w) + embedding_bytes(net) +
                         (net->inputs.width ? (int64_t)qn_tensor_bytes(&net->inputs.table) : 0),
@@ -268,13 +330,14 @@ static void fill_info(struct qn_net *net, const struct qn_weights *w)
     };
 }
 
-static qn_err load(struct qn_loader *l, struct qn_net *net, int max_chunk, qn_net_progress progress,
-                   void *ctx)
+static qn_err load(struct qn_loader *l, struct qn_net *net, const struct qn_net_options *o)
 {
     qn_err err;
     if ((err = read_metadata(l, net)) != QN_OK)
         return err;
     if (net->arch->configure && (err = net->arch->configure(l, net)) != QN_OK)
+        return err;
+    if ((err = cut(l, net, &o->part)) != QN_OK)
         return err;
     if (net->ropes == 0 && net->shape.rope_dim > 0) {
         const struct qn_rope_form form = {.dim = net->shape.rope_dim};
@@ -283,31 +346,27 @@ static qn_err load(struct qn_loader *l, struct qn_net *net, int max_chunk, qn_ne
         net->ropes = 1;
     }
     if ((err = load_ends(l, net)) != QN_OK || (err = qn_layer_inputs_load(l, net)) != QN_OK ||
-        (err = qn_altup_load(l, net)) != QN_OK)
+        (err = qn_altup_load(l, net)) != QN_OK || (err = load_layers(l, net)) != QN_OK)
         return err;
-    for (int32_t i = 0; i < net->shape.layers; i++)
-        if ((err = load_layer(l, net, &net->layer[i])) != QN_OK)
-            return err;
     if ((err = qn_state_lay_out(net->layer, net->shape.layers, &net->state_bytes, l->e)) != QN_OK ||
         (net->state_bytes &&
          (err = qn_mem_new(net->dev, net->state_bytes, &net->state_zero, l->e)) != QN_OK))
         return err;
     /* Rows are looked up in what is laid out for products, or a tied table would be held twice. */
-    const bool one_table = net->tied && !net->output.factors;
-    if ((err = qn_loader_finish(l, progress, ctx)) != QN_OK)
+    const bool one_table = net->tied && net->embedding.ndim && !net->output.factors;
+    if ((err = qn_loader_finish(l, o->progress, o->ctx)) != QN_OK)
         return err;
     if (one_table)
         net->embedding = net->output;
-    return make_room(l, net, max_chunk);
+    return make_room(l, net, o->max_chunk);
 }
 
 qn_err qn_decoder_load(struct qn_net **out, const struct qn_decoder_arch *arch,
-                       struct qn_weights *w, struct qn_device *dev, int max_chunk,
-                       const struct qn_stretch *stretch, qn_net_progress progress, void *ctx,
+                       struct qn_weights *w, struct qn_device *dev, const struct qn_net_options *o,
                        struct qn_error *e)
 {
-    if (max_chunk < 1 || max_chunk > QN_NET_CHUNK_MAX)
-        return qn_fail(e, QN_EINVAL, "chunks of %d tokens: choose 1 to %d", max_chunk,
+    if (o->max_chunk < 1 || o->max_chunk > QN_NET_CHUNK_MAX)
+        return qn_fail(e, QN_EINVAL, "chunks of %d tokens: choose 1 to %d", o->max_chunk,
                        QN_NET_CHUNK_MAX);
     struct qn_loader l;
     struct qn_net *net = qn_xcalloc(1, sizeof *net);
@@ -315,15 +374,15 @@ qn_err qn_decoder_load(struct qn_net **out, const struct qn_decoder_arch *arch,
     net->dev = dev;
     net->embedding_scale = net->residual_scale = net->logit_scale = 1;
     qn_loader_init(&l, w, dev, arch->name, e);
-    l.stretch = stretch;
+    l.stretch = o->stretch;
     l.sites = &net->sites;
-    qn_err err = load(&l, net, max_chunk, progress, ctx);
+    qn_err err = load(&l, net, o);
     qn_loader_deinit(&l);
     if (err != QN_OK) {
         qn_net_free(net);
         return err;
     }
-    net->shape.context_train = qn_stretch_context(stretch, net->shape.context_train);
+    net->shape.context_train = qn_stretch_context(o->stretch, net->shape.context_train);
     fill_info(net, w);
     *out = net;
     return QN_OK;
@@ -343,7 +402,8 @@ void qn_net_free(struct qn_net *net)
     free(net->positions);
     free(net->places);
     free(net->out_row);
-    free(net->out_to);
+    free(net->logits_to);
+    free(net->hidden_to);
     for (int g = 0; g < QN_KV_GROUPS; g++)
         free(net->spans[g]);
     free(net->seqs);
