@@ -251,6 +251,7 @@ static void tell_found(void *ctx)
     t->found(t->ctx, &(struct qn_answers_found){.rows = t->rows,
                                                 .n = failed ? 0 : t->n,
                                                 .n_chain = failed ? 0 : t->n_chain,
+                                                .arena = &t->arena,
                                                 .e = failed ? &t->error : NULL});
     task_free(t);
 }

@@ -6,6 +6,7 @@
 #ifndef QN_CATALOG_ANSWERS_H
 #define QN_CATALOG_ANSWERS_H
 
+#include "base/arena.h"
 #include "base/error.h"
 #include "catalog/catalog.h"
 
@@ -36,10 +37,12 @@ struct qn_answer_row {
 };
 
 /* What was found: rows are lent for the time of the call. The first n_chain are a conversation,
- * oldest first; e is NULL unless the database failed. */
+ * oldest first; e is NULL unless the database failed. The callee MAY take the arena that the rows'
+ * texts are in, which may be many megabytes, by setting *arena to NULL: it frees it then. */
 struct qn_answers_found {
     const struct qn_answer_row *rows;
     size_t n, n_chain;
+    struct qn_arena **arena;
     const struct qn_error *e;
 };
 typedef void (*qn_answers_fn)(void *ctx, const struct qn_answers_found *found);

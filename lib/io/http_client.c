@@ -26,8 +26,9 @@ enum {
     REPLY_MAX = 64 * 1024, /* of a reply that is not 200 */
     READ_BYTES = 16 * 1024,
     CONNECT_MS = 10 * 1000,
-    HEADER_MAX = 16 * 1024, /* a header's value */
-    HEAD_MAX = 256 * 1024   /* the request's, with its target */
+    HEADER_MAX = 16 * 1024,  /* a header's value */
+    HEAD_MAX = 256 * 1024,   /* the request's, with its target */
+    TURN_BYTES = 1024 * 1024 /* sent in one turn of the loop, however fast they are taken */
 };
 
 struct qn_post {
@@ -37,9 +38,9 @@ struct qn_post {
     void *ctx;
     int fd; /* -1: none */
     struct qn_watch *watch;
-    struct qn_timer *later; /* a failure to be told, or the end of patience while it connects */
-    struct qn_buf out;      /* the request */
-    size_t sent;
+    struct qn_timer *later;   /* a failure to be told, or the end of patience while it connects */
+    struct qn_buf head, body; /* the request's, as far as they have not been sent */
+    size_t sent;              /* of the first of them */
     struct qn_response in;
     struct qn_buf reply; /* of a reply that is not 200 */
     bool connecting, paused;
@@ -63,7 +64,8 @@ static void post_free(struct qn_post *p)
     qn_timer_stop(p->later);
     if (p->fd >= 0)
         close(p->fd);
-    qn_buf_deinit(&p->out);
+    qn_buf_deinit(&p->head);
+    qn_buf_deinit(&p->body);
     qn_response_deinit(&p->in);
     qn_buf_deinit(&p->reply);
     if (p->prev)
@@ -120,7 +122,7 @@ static void on_ready(void *ctx, uint32_t events);
  * told by the caller. */
 static qn_err watch(struct qn_post *p)
 {
-    uint32_t out = p->connecting || p->sent < p->out.len ? EPOLLOUT : 0;
+    uint32_t out = p->connecting || p->head.len || p->body.len ? EPOLLOUT : 0;
     uint32_t events = out | (p->connecting || p->paused ? 0 : EPOLLIN);
     if (!events) {
         qn_watch_remove(p->watch);
@@ -148,22 +150,43 @@ static void fail_later(struct qn_post *p)
     p->later = qn_timer_start(p->client->loop, 0, 0, on_later, p);
 }
 
-/* A request that is not taken any more may have been answered already, so that is no failure. */
-static void send_more(struct qn_post *p)
+/* Sends more of the buffer, and gives it back when all is sent. *room: what may still be sent in
+ * this turn. False: the rest has to wait, or there is nobody to take it. */
+static bool send_buffer(struct qn_post *p, struct qn_buf *b, size_t *room)
 {
-    while (p->sent < p->out.len) {
-        ssize_t n =
-            send(p->fd, p->out.data + p->sent, p->out.len - p->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (p->sent<b->len && * room> 0) {
+        size_t left = b->len - p->sent;
+        ssize_t n = send(p->fd, b->data + p->sent, left < *room ? left : *room,
+                         MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-            return;
-        if (n < 0)
-            break;
+            return false;
+        if (n < 0) {
+            /* A request that is not taken any more may have been answered already, so that is no
+             * failure. */
+            qn_buf_deinit(&p->head);
+            qn_buf_deinit(&p->body);
+            p->sent = 0;
+            return false;
+        }
         p->sent += (size_t)n;
+        *room -= (size_t)n;
     }
-    qn_buf_deinit(&p->out);
+    if (p->sent < b->len)
+        return false;
+    qn_buf_deinit(b);
     p->sent = 0;
+    return true;
+}
+
+static void send_more(struct qn_post *p)
+{
+    size_t room = TURN_BYTES;
+    if (p->head.len && !send_buffer(p, &p->head, &room))
+        return;
+    if (p->body.len)
+        send_buffer(p, &p->body, &room);
 }
 
 /* True: it has come to its end, good or bad. */
@@ -285,13 +308,12 @@ static bool has_body(const char *method)
     return !qn_str_eq(method, "GET") && !qn_str_eq(method, "HEAD") && !qn_str_eq(method, "DELETE");
 }
 
-static bool write_request(const struct qn_ask *ask, const struct sockaddr_in *to,
-                          const char *target, struct qn_buf *out)
+static bool write_head(const struct qn_ask *ask, const struct sockaddr_in *to, const char *target,
+                       size_t n, struct qn_buf *out)
 {
     char host[INET_ADDRSTRLEN];
-    size_t n = has_body(ask->method) ? ask->n : 0;
     inet_ntop(AF_INET, &to->sin_addr, host, sizeof host);
-    qn_buf_init(out, HEAD_MAX + n);
+    qn_buf_init(out, HEAD_MAX);
     qn_buf_fmt(out, "%s %s%s HTTP/1.1\r\nHost: %s:%d\r\n", ask->method, *target == '/' ? "" : "/",
                target, host, ntohs(to->sin_port));
     if (!plain(ask->method, HEADER_MAX) || !plain(target, HEAD_MAX) ||
@@ -302,7 +324,6 @@ static bool write_request(const struct qn_ask *ask, const struct sockaddr_in *to
     if (has_body(ask->method))
         qn_buf_fmt(out, "Content-Length: %zu\r\n", n);
     qn_buf_str(out, "\r\n");
-    qn_buf_add(out, ask->body, n);
     return !out->overflow;
 }
 
@@ -346,22 +367,31 @@ void qn_http_client_free(struct qn_http_client *c)
     free(c);
 }
 
-qn_err qn_http_ask(struct qn_http_client *c, const struct qn_ask *ask,
-                   const struct qn_post_events *ev, void *ctx, struct qn_post **out,
-                   struct qn_error *e)
+/* Takes the body's bytes, whatever comes of it. */
+static qn_err ask_taking(struct qn_http_client *c, const struct qn_ask *ask, struct qn_buf *body,
+                         const struct qn_post_events *ev, void *ctx, struct qn_post **out,
+                         struct qn_error *e)
 {
     struct sockaddr_in to;
     const char *target;
-    struct qn_buf request;
-    if (!split_url(ask->url, &to, &target))
-        return qn_fail(e, QN_EINTERNAL, "no address of a model's process: %.200s", ask->url);
-    if (!write_request(ask, &to, target, &request)) {
-        qn_buf_deinit(&request);
-        return qn_fail(e, QN_EINVAL, "the request's head cannot be passed on");
+    struct qn_buf head = {0};
+    bool addressed = split_url(ask->url, &to, &target);
+    if (!addressed || !write_head(ask, &to, target, body->len, &head)) {
+        qn_buf_deinit(&head);
+        qn_buf_deinit(body);
+        return addressed
+                   ? qn_fail(e, QN_EINVAL, "the request's head cannot be passed on")
+                   : qn_fail(e, QN_EINTERNAL, "no address of a model's process: %.200s", ask->url);
     }
     struct qn_post *p = qn_xcalloc(1, sizeof *p);
-    *p = (struct qn_post){
-        .client = c, .ev = *ev, .ctx = ctx, .fd = -1, .out = request, .next = c->posts};
+    *p = (struct qn_post){.client = c,
+                          .ev = *ev,
+                          .ctx = ctx,
+                          .fd = -1,
+                          .head = head,
+                          .body = *body,
+                          .next = c->posts};
+    *body = (struct qn_buf){0};
     qn_response_init(&p->in, qn_str_eq(ask->method, "HEAD"));
     qn_buf_init(&p->reply, REPLY_MAX);
     if (c->posts)
@@ -373,17 +403,24 @@ qn_err qn_http_ask(struct qn_http_client *c, const struct qn_ask *ask,
     return QN_OK;
 }
 
-qn_err qn_http_post(struct qn_http_client *c, const char *url, const char *bearer, const void *body,
-                    size_t n, const struct qn_post_events *ev, void *ctx, struct qn_post **out,
-                    struct qn_error *e)
+qn_err qn_http_ask(struct qn_http_client *c, const struct qn_ask *ask,
+                   const struct qn_post_events *ev, void *ctx, struct qn_post **out,
+                   struct qn_error *e)
 {
-    const struct qn_ask ask = {.method = "POST",
-                               .url = url,
-                               .bearer = bearer,
-                               .type = "application/x-ndjson",
-                               .body = body,
-                               .n = n};
-    return qn_http_ask(c, &ask, ev, ctx, out, e);
+    struct qn_buf body;
+    size_t n = has_body(ask->method) ? ask->n : 0;
+    qn_buf_init(&body, n);
+    qn_buf_add(&body, ask->body, n);
+    return ask_taking(c, ask, &body, ev, ctx, out, e);
+}
+
+qn_err qn_http_post(struct qn_http_client *c, const char *url, const char *bearer,
+                    struct qn_buf *body, const struct qn_post_events *ev, void *ctx,
+                    struct qn_post **out, struct qn_error *e)
+{
+    const struct qn_ask ask = {
+        .method = "POST", .url = url, .bearer = bearer, .type = "application/x-ndjson"};
+    return ask_taking(c, &ask, body, ev, ctx, out, e);
 }
 
 void qn_http_post_pause(struct qn_post *p, bool paused)

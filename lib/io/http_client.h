@@ -4,6 +4,7 @@
 #ifndef QN_IO_HTTP_CLIENT_H
 #define QN_IO_HTTP_CLIENT_H
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "io/loop.h"
 
@@ -28,11 +29,12 @@ struct qn_post_events {
 void qn_http_client_new(struct qn_loop *l, struct qn_http_client **out);
 void qn_http_client_free(struct qn_http_client *c); /* no post may be running */
 
-/* body is copied. bearer: the Authorization token. url: "http://127.0.0.1:PORT/...", the host an
- * IPv4 address. No proxy, no redirects, no environment. No callback runs within a call. */
-qn_err qn_http_post(struct qn_http_client *c, const char *url, const char *bearer, const void *body,
-                    size_t n, const struct qn_post_events *ev, void *ctx, struct qn_post **out,
-                    struct qn_error *e);
+/* The body's bytes are taken, also when this fails: they may be many megabytes. bearer: the
+ * Authorization token. url: "http://127.0.0.1:PORT/...", the host an IPv4 address. No proxy, no
+ * redirects, no environment. No callback runs within a call. */
+qn_err qn_http_post(struct qn_http_client *c, const char *url, const char *bearer,
+                    struct qn_buf *body, const struct qn_post_events *ev, void *ctx,
+                    struct qn_post **out, struct qn_error *e);
 
 /* A request of any kind. Strings and body are copied; body is sent with what is neither GET, HEAD
  * nor DELETE. */

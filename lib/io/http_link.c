@@ -5,13 +5,14 @@
  *   Bytes that have been read lie in `rest` only while it does not wait for the socket to read.
  * - A next request is not looked at before the last byte of the reply before it is the system's:
  *   so replies keep their order, and a client that does not read is not read from.
- * - A turn is bounded: one recv, TURN_STEPS steps. */
+ * - A turn is bounded: one recv, TURN_STEPS steps, TURN_SEND_BYTES of a reply that waits. */
 #include "io/http_server_private.h"
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "io/http_status.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -22,7 +23,9 @@
 
 enum {
     TURN_STEPS = 64,
-    OUT_KEPT_BYTES = 4096 /* an empty buffer up to this size is kept while a reply lasts */
+    TURN_SEND_BYTES = 1024 * 1024, /* in one turn, however fast the client takes them */
+    FREED_BYTES = 8 * 1024 * 1024, /* of a reply, that are given back by a worker */
+    OUT_KEPT_BYTES = 4096          /* an empty buffer up to this size is kept while a reply lasts */
 };
 
 /* ---- out ---- */
@@ -37,40 +40,93 @@ static bool sent(struct qn_link *l, ssize_t n)
     return true;
 }
 
-static bool flush(struct qn_link *l)
+bool qn_link_owes(const struct qn_link *l)
 {
-    struct qn_buf *out = &l->out;
-    while (out->len > l->out_at) {
+    return l->out.len > 0 || l->body.len > 0;
+}
+
+/* Sends of the buffer what the socket takes. *room: what may still be sent in this turn. False: the
+ * connection is broken. */
+static bool send_buffer(struct qn_link *l, const struct qn_buf *b, size_t *at, size_t *room)
+{
+    while (b->len > *at && *room > 0) {
+        size_t left = b->len - *at;
         ssize_t n =
-            send(l->fd, out->data + l->out_at, out->len - l->out_at, MSG_DONTWAIT | MSG_NOSIGNAL);
+            send(l->fd, b->data + *at, left < *room ? left : *room, MSG_DONTWAIT | MSG_NOSIGNAL);
         if (!sent(l, n))
             return false;
         if (n < 0)
             return true;
-        l->out_at += (size_t)n;
+        *at += (size_t)n;
+        *room -= (size_t)n;
     }
+    return true;
+}
+
+/* To give many megabytes back takes long, too. */
+static void drop_body(struct qn_link *l)
+{
+    if (l->body.cap > FREED_BYTES)
+        qn_loop_work(l->server->loop, free, NULL, l->body.data);
+    else
+        free(l->body.data);
+    l->body = (struct qn_buf){0};
+    l->body_at = 0;
+}
+
+static bool flush(struct qn_link *l)
+{
+    struct qn_buf *out = &l->out;
+    size_t room = TURN_SEND_BYTES;
+    if (!send_buffer(l, out, &l->out_at, &room))
+        return false;
+    if (out->len > l->out_at)
+        return true;
     l->out_at = 0;
     if (out->cap > OUT_KEPT_BYTES)
         qn_buf_deinit(out);
     qn_buf_clear(out);
+    if (!send_buffer(l, &l->body, &l->body_at, &room))
+        return false;
+    if (l->body.len && l->body_at == l->body.len)
+        drop_body(l);
     return true;
+}
+
+/* What the socket takes at once of both pieces, in bytes. */
+static size_t send_both(struct qn_link *l, const void *head, size_t head_len, const void *body,
+                        size_t n)
+{
+    struct iovec parts[] = {{(void *)(uintptr_t)head, head_len},
+                            {(void *)(uintptr_t)body, n < TURN_SEND_BYTES ? n : TURN_SEND_BYTES}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = n ? 2 : 1};
+    if (qn_link_owes(l))
+        return 0;
+    ssize_t took = sendmsg(l->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    return took > 0 ? (size_t)took : 0; /* what is broken is seen when the rest is sent */
 }
 
 void qn_link_send(struct qn_link *l, const void *head, size_t head_len, const void *body, size_t n)
 {
-    struct iovec parts[] = {{(void *)(uintptr_t)head, head_len}, {(void *)(uintptr_t)body, n}};
-    struct msghdr message = {.msg_iov = parts, .msg_iovlen = n ? 2 : 1};
-    size_t gone = 0;
-    if (!l->out.len) {
-        ssize_t took = sendmsg(l->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-        /* What is broken is seen when the rest is sent. */
-        gone = took > 0 ? (size_t)took : 0;
-    }
+    size_t gone = send_both(l, head, head_len, body, n);
     if (gone < head_len)
         qn_buf_add(&l->out, (const char *)head + gone, head_len - gone);
     gone = gone > head_len ? gone - head_len : 0;
     if (gone < n)
         qn_buf_add(&l->out, (const char *)body + gone, n - gone);
+}
+
+void qn_link_send_taking(struct qn_link *l, const void *head, size_t head_len, struct qn_buf *body)
+{
+    assert(!l->body.len);
+    size_t gone = send_both(l, head, head_len, body->data, body->len);
+    if (gone < head_len)
+        qn_buf_add(&l->out, (const char *)head + gone, head_len - gone);
+    l->body = *body;
+    l->body_at = gone > head_len ? gone - head_len : 0;
+    *body = (struct qn_buf){0};
+    if (l->body_at == l->body.len)
+        drop_body(l);
 }
 
 /* ---- in ---- */
@@ -168,17 +224,17 @@ static enum qn_next step(struct qn_link *l, bool *may_read)
     bool complete = false;
     if (h && h->aborted)
         return QN_OVER;
-    if (l->out.len > 0) {
+    if (qn_link_owes(l)) {
         if (!flush(l))
             return QN_OVER;
-        if (l->out.len > 0)
+        if (qn_link_owes(l))
             return QN_WAIT;
     }
     if (l->lingering)
         return qn_link_throw_away(l);
     if (h && h->delivered) {
         enum qn_next next = qn_reply_step(h, &complete);
-        if (next != QN_GO_ON || !complete || l->out.len > 0)
+        if (next != QN_GO_ON || !complete || qn_link_owes(l))
             return next;
         return after_reply(l);
     }
@@ -205,7 +261,7 @@ static void set_pace(struct qn_link *l)
 {
     if (!l->http || !l->http->delivered)
         return;
-    if (l->out.len == 0)
+    if (!qn_link_owes(l))
         l->pace.rule = NULL;
     else if (l->pace.rule != &qn_http_send_rule)
         qn_pace_begin(&l->pace, &qn_http_send_rule, qn_now_ms());
@@ -214,8 +270,8 @@ static void set_pace(struct qn_link *l)
 static void watch(struct qn_link *l)
 {
     bool busy = l->http && (l->http->delivered || l->http->storing);
-    uint32_t events = l->out.len > 0 ? EPOLLOUT : 0;
-    if (!busy && !l->out.len)
+    uint32_t events = qn_link_owes(l) ? EPOLLOUT : 0;
+    if (!busy && !events)
         events |= EPOLLIN | EPOLLRDHUP;
     else if (!l->left)
         events |= EPOLLRDHUP | (l->events & EPOLLIN); /* until something comes */
@@ -258,7 +314,7 @@ static void on_socket(void *ctx, uint32_t events)
         l->left = true; /* all is written: it is sent, or the socket says that it cannot be */
     }
     /* What comes meanwhile waits in the system. */
-    if (busy || l->out.len > 0)
+    if (busy || qn_link_owes(l))
         l->events &= ~(uint32_t)EPOLLIN;
     if (busy && l->events != 0 && !(events & (EPOLLOUT | EPOLLRDHUP)))
         qn_watch_set(l->watch, l->events);
@@ -291,6 +347,7 @@ void qn_link_free(struct qn_link *l)
     qn_reader_deinit(&l->in);
     qn_buf_deinit(&l->rest);
     qn_buf_deinit(&l->out);
+    drop_body(l);
     free(l);
 }
 

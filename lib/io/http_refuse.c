@@ -80,7 +80,7 @@ enum qn_next qn_link_refuse(struct qn_link *l, int status, const char *why)
     if (l->http)
         qn_request_free(l->http);
     l->http = NULL;
-    if (l->out.len > 0)
+    if (qn_link_owes(l))
         return QN_OVER; /* a few hundred bytes, and the client does not even take them */
     return qn_link_linger(l);
 }

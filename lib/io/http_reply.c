@@ -64,22 +64,50 @@ static void write_head(struct qn_http *h, int status, const char *content_type, 
     qn_buf_str(out, "\r\n\r\n");
 }
 
+/* Writes the head of a whole reply of n bytes. False: nobody takes it any more. */
+static bool begin_whole(struct qn_http *h, int status, const char *content_type, size_t n,
+                        struct qn_buf *head)
+{
+    assert(!h->status && h->delivered);
+    if (h->aborted)
+        return false;
+    h->done = true;
+    h->status = status;
+    h->link->closing = !h->keep_alive;
+    qn_buf_init(head, HEAD_MAX);
+    write_head(h, status, content_type, (int64_t)n, head);
+    return true;
+}
+
+static bool is_bare(const struct qn_http *h, int status)
+{
+    return h->head_only || status == 204 || status == 304;
+}
+
 void qn_http_reply(struct qn_http *h, int status, const char *content_type, const void *body,
                    size_t n)
 {
     struct qn_buf head;
-    assert(!h->status && h->delivered);
-    if (h->aborted)
+    if (!begin_whole(h, status, content_type, n, &head))
         return;
-    h->done = true;
-    h->status = status;
-    h->link->closing = !h->keep_alive;
-    qn_buf_init(&head, HEAD_MAX);
-    write_head(h, status, content_type, (int64_t)n, &head);
-    bool bare = h->head_only || status == 204 || status == 304;
-    qn_link_send(h->link, head.data, head.len, body, bare ? 0 : n);
+    qn_link_send(h->link, head.data, head.len, body, is_bare(h, status) ? 0 : n);
     qn_buf_deinit(&head);
     qn_server_wake(h->link);
+}
+
+void qn_http_reply_taking(struct qn_http *h, int status, const char *content_type,
+                          struct qn_buf *body)
+{
+    struct qn_buf head;
+    if (begin_whole(h, status, content_type, body->len, &head)) {
+        if (is_bare(h, status))
+            qn_link_send(h->link, head.data, head.len, NULL, 0);
+        else
+            qn_link_send_taking(h->link, head.data, head.len, body);
+        qn_buf_deinit(&head);
+        qn_server_wake(h->link);
+    }
+    qn_buf_deinit(body);
 }
 
 static void on_stream_readable(void *ctx)

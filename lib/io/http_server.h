@@ -139,6 +139,10 @@ void qn_http_set_header(struct qn_http *h, const char *name, const char *value);
 void qn_http_reply(struct qn_http *h, int status, const char *content_type, const void *body,
                    size_t n);
 
+/* The same; the body's bytes are taken and not copied, since they may be many megabytes. */
+void qn_http_reply_taking(struct qn_http *h, int status, const char *content_type,
+                          struct qn_buf *body);
+
 /* Sends the head now and streams what is written. Returns the stream to write to, owned by h;
  * qn_stream_end finishes the reply. drained tells when a full stream has room again. After the
  * client is gone (gone callback) the stream is dead too. */

@@ -40,6 +40,8 @@ struct qn_link {
     size_t rest_at;
     struct qn_buf out; /* to be sent, from out_at on */
     size_t out_at;
+    struct qn_buf body; /* a whole reply's, to be sent behind it from body_at on */
+    size_t body_at;
     struct qn_http *http; /* the request that is being collected or answered; NULL: none */
     struct qn_pace pace;
     uint64_t crowd; /* 0: not known */
@@ -144,6 +146,9 @@ void qn_link_free(struct qn_link *l); /* tells the request's owner; closes the s
 bool qn_link_ends(struct qn_link *l, struct qn_http_ends *out);
 /* Sends both pieces, or keeps what the socket does not take; what waited before goes first. */
 void qn_link_send(struct qn_link *l, const void *head, size_t head_len, const void *body, size_t n);
+/* The same with bytes that become the link's: a large reply is neither copied nor sent at once. */
+void qn_link_send_taking(struct qn_link *l, const void *head, size_t head_len, struct qn_buf *body);
+bool qn_link_owes(const struct qn_link *l); /* something has not been taken by the socket */
 
 /* http_refuse.c */
 enum qn_next qn_link_refuse(struct qn_link *l, int status, const char *why);

@@ -312,7 +312,8 @@ static void *worker(void *arg)
             l->last = NULL;
         pthread_mutex_unlock(&l->work_lock);
         t->work(t->ctx);
-        qn_loop_post(l, t->done, t->ctx);
+        if (t->done)
+            qn_loop_post(l, t->done, t->ctx);
         free(t);
         pthread_mutex_lock(&l->work_lock);
     }
@@ -346,6 +347,14 @@ void qn_loop_work(struct qn_loop *l, qn_post_fn work, qn_post_fn done, void *ctx
     struct task *t = qn_xcalloc(1, sizeof *t);
     *t = (struct task){.loop = l, .work = work, .done = done, .ctx = ctx};
     pthread_mutex_lock(&l->work_lock);
+    if (l->quit) { /* asked for by one of the last posts: nobody else is left to do it */
+        pthread_mutex_unlock(&l->work_lock);
+        work(ctx);
+        if (done)
+            qn_loop_post(l, done, ctx);
+        free(t);
+        return;
+    }
     if (l->last)
         l->last->next = t;
     else

@@ -48,7 +48,7 @@ void qn_timer_stop(struct qn_timer *t); /* frees it; NULL allowed. A one-shot ti
 /* Any thread: fn(ctx) will be called once on the loop's thread, in order of posting. */
 void qn_loop_post(struct qn_loop *l, qn_post_fn fn, void *ctx);
 
-/* Runs work(ctx) on a worker thread, then done(ctx) on the loop's. */
+/* Runs work(ctx) on a worker thread, then done(ctx) on the loop's; done MAY be NULL. */
 void qn_loop_work(struct qn_loop *l, qn_post_fn work, qn_post_fn done, void *ctx);
 
 #endif

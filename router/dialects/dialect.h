@@ -1,6 +1,8 @@
 /* The seam between HTTP and jobs: one struct qn_dialect per inference endpoint. A dialect knows
  * somebody's JSON, struct qn_job and struct qn_event, and nothing else: no socket, no model, no
- * process. Its functions are pure: bytes in, struct out; event in, bytes out. Loop thread only. */
+ * process. Its functions are pure: bytes in, struct out; event in, bytes out. Of one request they
+ * are called one after another, on the loop's thread or, where much is to be read or written, by a
+ * worker. */
 #ifndef QN_DIALECTS_DIALECT_H
 #define QN_DIALECTS_DIALECT_H
 
@@ -46,12 +48,9 @@ struct qn_kept {
 struct qn_request {
     const struct qn_json *doc;        /* the body, or a form's text fields; outlives the request */
     const struct qn_multipart *files; /* of a form; NULL: the body is JSON */
-    struct qn_arena *arena;  /* for everything parse makes; it holds any body the server takes */
-    enum qn_profile profile; /* of the listener, or as the request's header says */
-    enum qn_family family;   /* of the request's path: the form of its errors */
-    const char *(*header)(
-        void *ctx, const char *name); /* a request header's value, or NULL; NULL: there are none */
-    void *header_ctx;
+    struct qn_arena *arena;     /* for everything parse makes; it holds any body the server takes */
+    enum qn_profile profile;    /* of the listener, or as the request's header says */
+    enum qn_family family;      /* of the request's path: the form of its errors */
     const struct qn_kept *kept; /* what `earlier` asked for and is there: first the conversation,
                                    oldest first, n_chain of them, then single answers */
     size_t n_kept, n_chain;

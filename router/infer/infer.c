@@ -2,26 +2,30 @@
  *
  * A run owns everything of one request: its lease on the model, one upstream per job, the reply in
  * the making. It ends in exactly one of finish (all jobs ended), fail, or the client going away,
- * and is freed there. */
+ * and is freed there.
+ *
+ * Where a request is large, a worker does what is proportional to its size: reading it, encoding
+ * its jobs, writing a whole reply, freeing all that. While the worker reads or writes (aside),
+ * nothing else is done for the run; while it encodes, other jobs go on. A run that ends meanwhile
+ * gives up its lease and its connection at once, and its memory when the worker is back. */
 #include "infer/infer.h"
 
 #include "access/auth.h"
 #include "access/client_id.h"
 #include "access/owner_salt.h"
 #include "answers/answer.h"
-#include "answers/members.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/rand.h"
 #include "base/str.h"
 #include "catalog/answers.h"
 #include "contract/backend_types.h"
-#include "dialects/shared/form.h"
+#include "contract/codec.h"
 #include "downloads/pull_first.h"
 #include "http/body_parse.h"
 #include "infer/kept.h"
 #include "infer/model_choice.h"
-#include "library/preset.h"
+#include "infer/reading.h"
 #include "models/admission.h"
 #include "models/inventory.h"
 #include "models/upstream.h"
@@ -32,7 +36,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    RUN_ARENA_MAX = 512 * 1024 * 1024, /* what the server takes of a body, and what is made of it */
+    REPLY_ON_LOOP_MAX = 256 * 1024     /* bytes of events whose whole reply is written at once */
+};
+
 struct run;
+
+/* A job on its way into a frame, in a worker's hands. */
+struct encoding {
+    struct run *run;
+    size_t i;
+    unsigned round; /* of the run: in a later one nobody waits for this */
+    struct qn_job job;
+    struct qn_buf frame;
+    qn_err err;
+};
 
 struct job {
     struct run *run;
@@ -48,13 +67,13 @@ struct run {
     const char *as; /* the model, whatever the request names; NULL: as it names */
     struct qn_request rq;
     struct qn_reply reply;
-    struct qn_json *doc;
-    struct qn_multipart files; /* lent from the body */
+    struct qn_arena *arena;
+    struct qn_reading reading; /* the body, and what it says */
+    struct qn_model_choice choice;
     struct qn_buf out;
     char id[QN_REQUEST_ID_DIGITS + 1];
     char answer_id[QN_ANSWER_ID_DIGITS + 1]; /* opens the kept answer, so it is never logged */
     struct qn_caller caller;
-    struct qn_body_parse *parse; /* NULL: the body has been read */
     struct qn_kept_look *look;   /* NULL: the request goes on from nothing */
     struct qn_pull_first *first; /* NULL: the model needs not be downloaded */
     struct qn_lease *lease;
@@ -66,14 +85,24 @@ struct run {
     struct qn_timer *deadline; /* NULL: the answer may take any time */
     struct qn_timer *resume;   /* the stream has room again; runs outside the stream's callback */
     bool paused;
-    bool spoken;  /* part of the answer itself has been sent */
-    bool retried; /* a broken child has been forgiven once */
-    bool kept;    /* how long the model stays has been told */
-    bool late;    /* the time that it may take is over */
+    bool spoken;     /* part of the answer itself has been sent */
+    bool retried;    /* a broken child has been forgiven once */
+    bool kept;       /* how long the model stays has been told */
+    bool late;       /* the time that it may take is over */
+    bool large;      /* work in proportion to its size is a worker's */
+    bool aside;      /* a worker reads or writes: the run waits for it */
+    bool ended;      /* it is freed when no worker is busy with it */
+    size_t busy;     /* workers */
+    unsigned round;  /* of jobs: each attempt is one */
+    qn_post_fn then; /* what comes after aside */
+    qn_err err;      /* of what was done there */
+    struct qn_error error;
+    size_t heard; /* bytes of events */
     int64_t began_ms, wrote_ms, limit_ms;
     struct qn_meter meter;
 };
 
+static void fail(struct run *r, const struct qn_error *e, bool loading);
 static void granted(void *ctx, const struct qn_error *e);
 static void on_event(void *ctx, const struct qn_event *ev);
 
@@ -87,24 +116,90 @@ static void stop_jobs(struct run *r)
         r->jobs[i].lease = NULL;
     }
     r->open = 0;
+    r->round++;
+}
+
+/* Any thread. */
+static void free_memory(void *ctx)
+{
+    struct run *r = ctx;
+    r->dialect->free(r->reply.own);
+    qn_reading_deinit(&r->reading);
+    qn_buf_deinit(&r->out);
+    qn_arena_free(r->arena);
+    free(r->jobs);
+    free(r);
+}
+
+static void release(struct run *r)
+{
+    qn_kept_leave(r->look);
+    if (r->large)
+        qn_loop_work(r->sv->loop, free_memory, NULL, r);
+    else
+        free_memory(r);
 }
 
 /* Gives everything back but the http request, which is answered or gone. */
 static void run_free(struct run *r)
 {
     stop_jobs(r);
-    qn_body_parse_leave(r->parse);
-    qn_kept_leave(r->look);
     qn_timer_stop(r->beat);
     qn_timer_stop(r->deadline);
     qn_timer_stop(r->resume);
     qn_pull_first_leave(r->first);
     qn_lease_release(r->lease);
-    r->dialect->free(r->reply.own);
-    qn_json_free(r->doc);
-    qn_buf_deinit(&r->out);
-    free(r->jobs);
-    free(r);
+    r->ended = true;
+    if (!r->busy)
+        release(r);
+}
+
+/* A worker is back. False: the run has ended meanwhile. */
+static bool goes_on(struct run *r)
+{
+    r->busy--;
+    if (r->ended && !r->busy)
+        release(r);
+    else if (!r->ended)
+        return true;
+    return false;
+}
+
+static void late_words(const struct run *r, struct qn_error *e)
+{
+    qn_fail(e, QN_ETIMEOUT, "the answer took longer than the %.3g seconds that it may take",
+            (double)r->limit_ms / 1000);
+}
+
+static void back(void *ctx)
+{
+    struct run *r = ctx;
+    struct qn_error e = {0};
+    if (!goes_on(r))
+        return;
+    r->aside = false;
+    if (r->late)
+        late_words(r, &e);
+    else if (r->sv->stopping && !r->open && !r->jobs)
+        qn_fail(&e, QN_EBUSY, "the server is stopping");
+    if (e.code)
+        fail(r, &e, false);
+    else
+        r->then(r);
+}
+
+/* work(r), by a worker where the request is large, then then(r). */
+static void aside(struct run *r, qn_post_fn work, qn_post_fn then)
+{
+    if (!r->large) {
+        work(r);
+        then(r);
+        return;
+    }
+    r->busy++;
+    r->aside = true;
+    r->then = then;
+    qn_loop_work(r->sv->loop, work, back, r);
 }
 
 static void gone(void *ctx)
@@ -185,12 +280,14 @@ static void answer_end(struct run *r, int status)
         return;
     }
     set_headers(r);
-    const char *type = status == 200 ? r->reply.type : NULL;
+    const char *type = NULL;
+    if (status == 200 && r->reply.type)
+        type = qn_arena_strdup(qn_http_arena(h), r->reply.type);
     struct qn_buf body = r->out;
     r->out = (struct qn_buf){0};
     run_free(r);
-    if (type)
-        qn_http_reply(h, status, type, qn_buf_cstr(&body), body.len);
+    if (type || !body.overflow)
+        qn_http_reply_taking(h, status, type ? type : "application/json", &body);
     else
         qn_answer_json(h, status, &body);
     qn_buf_deinit(&body);
@@ -230,9 +327,15 @@ static void fail(struct run *r, const struct qn_error *e, bool loading)
     answer_end(r, status);
 }
 
-static void finish(struct run *r)
+static void write_end(void *ctx)
 {
+    struct run *r = ctx;
     r->dialect->end(&r->reply);
+}
+
+static void finished(void *ctx)
+{
+    struct run *r = ctx;
     if (r->out.overflow) {
         struct qn_error e = {0};
         qn_fail(&e, QN_ELIMIT, "the reply is too long");
@@ -256,13 +359,21 @@ static void finish(struct run *r)
     answer_end(r, 200);
 }
 
+static void finish(struct run *r)
+{
+    r->large = r->large || r->heard > REPLY_ON_LOOP_MAX;
+    qn_timer_stop(r->deadline); /* the answer is there */
+    r->deadline = NULL;
+    aside(r, write_end, finished);
+}
+
 /* A beat is due: say something if nothing has been said for so long. */
 static void beat(void *ctx)
 {
     struct run *r = ctx;
     int64_t wait = r->wrote_ms + QN_INFER_BEAT_MS - qn_now_ms();
     if (wait <= 0) {
-        if (!r->paused) { /* a client that does not read needs no sign of life */
+        if (!r->paused && !r->aside) { /* a client that does not read needs no sign of life */
             r->dialect->ping(&r->reply);
             flush(r);
         }
@@ -312,19 +423,56 @@ static void wait_for_model(struct run *r)
         fail(r, &e, false);
 }
 
-/* False: the run is gone. */
-static bool start_job(struct run *r, size_t i)
+static void job_failed(struct run *r, const struct qn_error *e);
+
+static void send_job(struct run *r, struct encoding *x)
 {
     struct qn_error e = {0};
+    struct job *j = &r->jobs[x->i];
+    if (x->err)
+        qn_upstream_too_large(&e);
+    else if (qn_upstream_send(qn_lease_child(r->lease), &x->frame, on_event, j, &j->up, &e) ==
+                 QN_EBUSY &&
+             r->large)
+        e.code = QN_ECHILD; /* the child was ready when the job went to the worker */
+    if (e.code)
+        job_failed(r, &e);
+    else if (r->paused)
+        qn_upstream_pause(j->up, true);
+}
+
+/* Any thread. */
+static void encode(void *ctx)
+{
+    struct encoding *x = ctx;
+    qn_buf_init(&x->frame, QN_UPSTREAM_FRAME_MAX);
+    x->err = qn_job_frame(&x->job, &x->frame);
+}
+
+static void encoded(void *ctx)
+{
+    struct encoding *x = ctx;
+    struct run *r = x->run;
+    if (goes_on(r) && x->round == r->round)
+        send_job(r, x);
+    qn_buf_deinit(&x->frame);
+    free(x);
+}
+
+static void start_job(struct run *r, size_t i)
+{
     qn_lease_defaults(r->lease, &r->rq.jobs[i]);
-    if (qn_upstream_start(qn_lease_child(r->lease), &r->rq.jobs[i], on_event, &r->jobs[i],
-                          &r->jobs[i].up, &e)) {
-        fail(r, &e, false);
-        return false;
+    struct encoding own = {.run = r, .i = i, .round = r->round, .job = r->rq.jobs[i]}, *x = &own;
+    if (!r->large) {
+        encode(x);
+        send_job(r, x);
+        qn_buf_deinit(&x->frame);
+        return;
     }
-    if (r->paused)
-        qn_upstream_pause(r->jobs[i].up, true);
-    return true;
+    x = qn_xmalloc(sizeof *x);
+    *x = own;
+    r->busy++;
+    qn_loop_work(r->sv->loop, encode, encoded, x);
 }
 
 /* A further job's turn has come. */
@@ -398,6 +546,17 @@ static void job_failed(struct run *r, const struct qn_error *e)
     wait_for_model(r);
 }
 
+static size_t length(const char *text)
+{
+    return text ? strlen(text) : 0;
+}
+
+static size_t event_bytes(const struct qn_event *ev)
+{
+    return length(ev->text) + length(ev->logprobs) + length(ev->arguments) + length(ev->tokens) +
+           length(ev->vector) + length(ev->segment.words) + (size_t)ev->bytes;
+}
+
 static void on_event(void *ctx, const struct qn_event *ev)
 {
     struct job *j = ctx;
@@ -424,6 +583,7 @@ static void on_event(void *ctx, const struct qn_event *ev)
         return;
     }
     j->done += ev->kind == QN_EV_DONE;
+    r->heard += event_bytes(ev);
     qn_meter_event(&r->meter, (size_t)(j - r->jobs), ev);
     if (r->dialect->event(&r->reply, (size_t)(j - r->jobs), ev, &e)) {
         fail(r, &e, false);
@@ -433,58 +593,29 @@ static void on_event(void *ctx, const struct qn_event *ev)
     }
 }
 
-/* The body as a JSON object, or as a form's fields and files. */
-static qn_err check_doc(struct run *r, qn_err err, const struct qn_error *why, struct qn_error *e)
-{
-    if (err)
-        return qn_fail(e, QN_EFORMAT, "the request body is not valid JSON: %s", why->message);
-    struct qn_jref root = qn_json_root(r->doc);
-    if (qn_json_type(&root) != QN_JSON_OBJECT)
-        return qn_fail(e, QN_EFORMAT, "the request body must be a JSON object");
-    return qn_members_check(&root, e);
-}
-
-static qn_err read_body(struct run *r, struct qn_error *e)
-{
-    size_t n;
-    const char *body = qn_http_body(r->http, &n);
-    if (r->dialect->form) {
-        r->rq.files = &r->files;
-        return qn_form_read(qn_http_header(r->http, "Content-Type"), body, n, r->rq.arena, &r->doc,
-                            &r->files, e);
-    }
-    if (!n)
-        return qn_fail(e, QN_EFORMAT, "the request body is empty: a JSON object is needed");
-    struct qn_error why = {0};
-    qn_err err = qn_json_parse(body, n, &r->doc, &why);
-    return check_doc(r, err, &why, e);
-}
-
 static void too_late(void *ctx)
 {
     struct run *r = ctx;
     struct qn_error e = {0};
     r->late = true;
-    qn_fail(&e, QN_ETIMEOUT, "the answer took longer than the %.3g seconds that it may take",
-            (double)r->limit_ms / 1000);
+    if (r->aside)
+        return; /* a worker has the run: it fails when that is back */
+    late_words(r, &e);
     fail(r, &e, false);
 }
 
-static const char *request_header(void *ctx, const char *name)
+static void apply_choice(void *ctx)
 {
-    return qn_http_header(ctx, name);
+    struct run *r = ctx;
+    r->err = qn_choice_apply(&r->choice, &r->rq, &r->error);
 }
 
 /* The request has been understood: it becomes jobs and waits for its model. */
-static void go_on(struct run *r)
+static void chosen(void *ctx)
 {
-    struct qn_error e = {0};
-    const char *name = NULL;
-    qn_err err = qn_choice_take(r->sv, r->dialect, &r->rq, &name, &e);
-    if (name)
-        qn_meter_model(&r->meter, name);
-    if (err) {
-        fail(r, &e, false);
+    struct run *r = ctx;
+    if (r->err) {
+        fail(r, &r->error, false);
         return;
     }
     r->jobs = qn_xcalloc(r->rq.n_jobs, sizeof *r->jobs);
@@ -492,7 +623,6 @@ static void go_on(struct run *r)
         r->rq.jobs[i].id = qn_arena_fmt(r->rq.arena, "%s-%zu", r->id, i);
         r->rq.jobs[i].owner_salt = qn_owner_salt(r->sv->owner_key, r->caller.owner);
     }
-    qn_http_on_gone(r->http, gone, r);
     if (r->rq.stream)
         r->beat = qn_timer_start(r->sv->loop, QN_INFER_BEAT_MS, 0, beat, r);
     if (r->rq.n_jobs == 0 && r->rq.keep_alive_ms == 0)
@@ -501,32 +631,48 @@ static void go_on(struct run *r)
         wait_for_model(r);
 }
 
+static void go_on(struct run *r)
+{
+    struct qn_error e = {0};
+    qn_err err = qn_choice_take(r->sv, r->dialect, &r->rq, &r->choice, &e);
+    if (r->choice.name)
+        qn_meter_model(&r->meter, r->choice.name);
+    if (err) {
+        fail(r, &e, false);
+        return;
+    }
+    r->large = r->large || qn_choice_bytes(&r->choice) > QN_BODY_PARSE_ON_LOOP_MAX;
+    aside(r, apply_choice, chosen);
+}
+
 /* The model has been downloaded, or cannot be. */
 static void installed(void *ctx, const struct qn_error *e)
 {
     struct run *r = ctx;
     r->first = NULL;
-    qn_http_on_gone(r->http, NULL, NULL);
     if (e)
         fail(r, e, true);
     else
         go_on(r);
 }
 
-/* The body is there, and so is what it refers to. */
-static void begin(struct run *r)
+static void parse(void *ctx)
 {
-    struct qn_error e = {0};
-    qn_err err = r->dialect->parse(&r->rq, &e);
+    struct run *r = ctx;
+    r->err = r->dialect->parse(&r->rq, &r->error);
+}
+
+static void parsed(void *ctx)
+{
+    struct run *r = ctx;
     if (r->as)
         r->rq.model = r->as;
-    if (!err && r->dialect->installs && r->rq.model)
-        err = qn_pull_first(r->sv, r->rq.model, r->caller.owner, installed, r, &r->first, &e);
-    if (err)
-        fail(r, &e, false);
-    else if (r->first)
-        qn_http_on_gone(r->http, gone, r);
-    else
+    if (!r->err && r->dialect->installs && r->rq.model)
+        r->err =
+            qn_pull_first(r->sv, r->rq.model, r->caller.owner, installed, r, &r->first, &r->error);
+    if (r->err)
+        fail(r, &r->error, false);
+    else if (!r->first)
         go_on(r);
 }
 
@@ -534,62 +680,52 @@ static void found(void *ctx, const struct qn_error *why)
 {
     struct run *r = ctx;
     struct qn_error e = {0};
-    qn_http_on_gone(r->http, NULL, NULL);
     if (why)
         e = *why;
     else if (r->sv->stopping)
         qn_fail(&e, QN_EBUSY, "the server is stopping");
+    r->large = r->large || r->rq.n_kept > 0;
     if (e.code)
         fail(r, &e, false);
     else
-        begin(r);
+        aside(r, parse, parsed);
 }
 
-/* True when the dialect asked for kept answers: the request goes on once they are there. */
-static bool look_up(struct run *r)
-{
-    const char *chain = NULL, *ids[QN_EARLIER_MAX];
-    size_t n = r->dialect->earlier ? r->dialect->earlier(r->rq.doc, r->rq.arena, &chain, ids) : 0;
-    if (n == 0 && !chain)
-        return false;
-    qn_http_on_gone(r->http, gone, r);
-    struct qn_answers_of of = {r->caller.owner, r->caller.admin};
-    r->look = qn_kept_look(r->sv, &of, &r->rq, chain, ids, n, found, r);
-    return true;
-}
-
-static void body_read(struct run *r, qn_err err, const struct qn_error *e)
-{
-    r->rq.doc = r->doc;
-    if (err)
-        fail(r, e, false);
-    else if (!look_up(r))
-        begin(r);
-}
-
-static void parsed(void *ctx, qn_err err, struct qn_json *doc, const struct qn_error *why)
+static void read_body(void *ctx)
 {
     struct run *r = ctx;
-    struct qn_error e = {0};
-    r->parse = NULL;
-    r->doc = doc;
-    qn_http_on_gone(r->http, NULL, NULL);
-    err = check_doc(r, err, why, &e);
-    if (!err && r->sv->stopping)
-        err = qn_fail(&e, QN_EBUSY, "the server is stopping");
-    body_read(r, err, &e);
+    qn_reading_do(&r->reading);
 }
 
-/* True when a worker parses the body: the request goes on in parsed(). */
-static bool parse_aside(struct run *r)
+/* The body is there; kept answers are looked up where the dialect asks for some. */
+static void body_read(void *ctx)
 {
-    size_t n;
-    qn_http_body(r->http, &n);
-    if (r->dialect->form || n <= QN_BODY_PARSE_ON_LOOP_MAX)
-        return false;
-    qn_http_on_gone(r->http, gone, r);
-    r->parse = qn_body_parse_start(r->sv->loop, r->http, parsed, r);
-    return true;
+    struct run *r = ctx;
+    const struct qn_reading *read = &r->reading;
+    if (read->err) {
+        fail(r, &read->error, false);
+        return;
+    }
+    r->rq.doc = read->doc;
+    r->rq.files = r->dialect->form ? &read->files : NULL;
+    if (read->n_ids == 0 && !read->chain) {
+        aside(r, parse, parsed);
+        return;
+    }
+    struct qn_answers_of of = {r->caller.owner, r->caller.admin};
+    r->look = qn_kept_look(r->sv, &of, &r->rq, read->chain, read->ids, read->n_ids, found, r);
+}
+
+/* The body is the run's from here on. */
+static void take_body(struct run *r)
+{
+    struct qn_reading *x = &r->reading;
+    const char *type = qn_http_header(r->http, "Content-Type");
+    x->dialect = r->dialect;
+    x->arena = r->arena;
+    x->content_type = type ? qn_arena_strdup(r->arena, type) : NULL;
+    x->body = qn_http_body_take(r->http, &x->text, &x->n);
+    r->large = x->n > QN_BODY_PARSE_ON_LOOP_MAX;
 }
 
 void qn_infer(struct qn_services *sv, struct qn_http *h, const struct qn_dialect *dialect)
@@ -619,7 +755,7 @@ void qn_infer_as(struct qn_services *sv, struct qn_http *h, const struct qn_dial
     if (dialect->id_header)
         qn_http_set_header(h, dialect->id_header, qn_arena_fmt(qn_http_arena(h), "req_%s", r->id));
     qn_buf_init(&r->out, QN_REPLY_MAX);
-    r->rq.arena = qn_http_arena(h);
+    r->rq.arena = r->arena = qn_arena_new(RUN_ARENA_MAX);
     r->reply = (struct qn_reply){
         .rq = &r->rq,
         .arena = r->rq.arena,
@@ -633,8 +769,8 @@ void qn_infer_as(struct qn_services *sv, struct qn_http *h, const struct qn_dial
     r->rq.profile = qn_request_profile(h);
     r->rq.family = qn_family_of(r->rq.profile, path);
     r->as = model;
-    r->rq.header = request_header;
-    r->rq.header_ctx = h;
+    qn_http_on_gone(h, gone, r);
+    take_body(r);
     qn_err err = QN_OK;
     if (sv->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
@@ -642,9 +778,8 @@ void qn_infer_as(struct qn_services *sv, struct qn_http *h, const struct qn_dial
         err = qn_admission_limit(h, sv->request_timeout_ms, &r->limit_ms, &e);
     if (!err && r->limit_ms > 0)
         r->deadline = qn_timer_start(sv->loop, r->limit_ms, 0, too_late, r);
-    if (!err && parse_aside(r))
-        return;
-    if (!err)
-        err = read_body(r, &e);
-    body_read(r, err, &e);
+    if (err)
+        fail(r, &e, false);
+    else
+        aside(r, read_body, body_read);
 }

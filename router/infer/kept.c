@@ -21,8 +21,10 @@ struct qn_kept_look {
     void *ctx;
 };
 
-static void look_free(struct qn_kept_look *look)
+/* Any thread. */
+static void look_free(void *ctx)
 {
+    struct qn_kept_look *look = ctx;
     for (size_t i = 0; i < look->n; i++) {
         qn_json_free(look->kept[i].input_doc);
         qn_json_free(look->kept[i].body_doc);
@@ -32,11 +34,20 @@ static void look_free(struct qn_kept_look *look)
     free(look);
 }
 
+/* Many small pieces of memory take long to give back, too. */
+static void look_end(struct qn_kept_look *look)
+{
+    if (look->n)
+        qn_loop_work(look->loop, look_free, NULL, look);
+    else
+        look_free(look);
+}
+
 static void tell(struct qn_kept_look *look)
 {
     look->busy = false;
     if (look->left) {
-        look_free(look);
+        look_end(look);
         return;
     }
     look->rq->kept = look->kept;
@@ -62,19 +73,17 @@ static void opened(void *ctx)
     tell(ctx);
 }
 
-/* The rows are lent for this call. */
-static void copy(struct qn_kept_look *look, const struct qn_answers_found *found)
+/* The texts stay where they are. */
+static void take(struct qn_kept_look *look, const struct qn_answers_found *found)
 {
-    look->arena = qn_arena_new(2 * (size_t)QN_ANSWERS_FOUND_MAX);
+    look->arena = *found->arena;
+    *found->arena = NULL;
     look->kept = qn_xcalloc(found->n + 1, sizeof *look->kept);
     look->n_chain = found->n_chain;
     for (; look->n < found->n; look->n++) {
         const struct qn_answer_row *row = &found->rows[look->n];
-        look->kept[look->n] =
-            (struct qn_kept){.id = qn_arena_strdup(look->arena, row->id),
-                             .previous = qn_arena_strdup(look->arena, row->previous),
-                             .input = qn_arena_strdup(look->arena, row->input),
-                             .body = qn_arena_strdup(look->arena, row->body)};
+        look->kept[look->n] = (struct qn_kept){
+            .id = row->id, .previous = row->previous, .input = row->input, .body = row->body};
     }
 }
 
@@ -84,7 +93,7 @@ static void found(void *ctx, const struct qn_answers_found *f)
     if (f->e)
         look->error = *f->e;
     else if (!look->left)
-        copy(look, f);
+        take(look, f);
     if (look->n)
         qn_loop_work(look->loop, open_all, opened, look);
     else
@@ -111,5 +120,5 @@ void qn_kept_leave(struct qn_kept_look *look)
         return;
     look->left = true;
     if (!look->busy)
-        look_free(look);
+        look_end(look);
 }

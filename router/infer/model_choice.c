@@ -49,7 +49,7 @@ static void choose(struct qn_services *sv, const struct qn_dialect *dialect, str
 
 /* True when the model's file says what it can do, and reasoning is not among it. A preset may have
  * a template of its own that does. */
-static bool cannot_reason(const struct qn_model_row *row)
+static bool cannot_reason(const struct qn_model_choice *row)
 {
     struct qn_json *facts, *preset = NULL;
     if (qn_json_parse(row->facts, strlen(row->facts), &facts, NULL))
@@ -69,10 +69,11 @@ static bool cannot_reason(const struct qn_model_row *row)
 }
 
 qn_err qn_choice_take(struct qn_services *sv, const struct qn_dialect *dialect,
-                      struct qn_request *rq, const char **name, struct qn_error *e)
+                      struct qn_request *rq, struct qn_model_choice *out, struct qn_error *e)
 {
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
+    *out = (struct qn_model_choice){0};
     choose(sv, dialect, rq);
     if (!rq->model)
         return qn_fail_param(e, QN_EINVAL, "model",
@@ -81,15 +82,25 @@ qn_err qn_choice_take(struct qn_services *sv, const struct qn_dialect *dialect,
     qn_err err = qn_inventory_find(sv->inventory, rq->model, &snap, &row, e);
     if (err)
         return err;
-    *name = qn_arena_strdup(rq->arena, row->name);
+    out->name = qn_arena_strdup(rq->arena, row->name);
+    out->facts = rq->must_reason ? qn_arena_strdup(rq->arena, row->facts) : "{}";
+    out->preset = qn_arena_strdup(rq->arena, row->preset);
     if (!qn_inventory_can(sv->inventory, row, dialect->task))
         err = qn_fail_param(e, QN_EUNSUPPORTED, "model",
                             "model '%s' cannot do this: it is of type %s", row->name, row->type);
-    if (!err && rq->must_reason && cannot_reason(row)) /* in Ollama's words */
-        err = qn_fail_param(e, QN_EUNSUPPORTED, "think", "\"%s\" does not support thinking",
-                            rq->model);
-    if (!err)
-        err = qn_preset_apply(row->preset, rq, e);
     qn_snapshot_unref(snap);
     return err;
+}
+
+size_t qn_choice_bytes(const struct qn_model_choice *c)
+{
+    return strlen(c->facts) + strlen(c->preset);
+}
+
+qn_err qn_choice_apply(const struct qn_model_choice *c, struct qn_request *rq, struct qn_error *e)
+{
+    if (rq->must_reason && cannot_reason(c)) /* in Ollama's words */
+        return qn_fail_param(e, QN_EUNSUPPORTED, "think", "\"%s\" does not support thinking",
+                             rq->model);
+    return qn_preset_apply(c->preset, rq, e);
 }

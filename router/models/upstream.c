@@ -219,12 +219,11 @@ static void on_pump(void *ctx)
     pump(u);
 }
 
-qn_err qn_upstream_start(struct qn_child *c, const struct qn_job *job, qn_upstream_fn fn, void *ctx,
-                         struct qn_upstream **out, struct qn_error *e)
+qn_err qn_upstream_send(struct qn_child *c, struct qn_buf *frame, qn_upstream_fn fn, void *ctx,
+                        struct qn_upstream **out, struct qn_error *e)
 {
     static const struct qn_post_events events = {.data = on_data, .end = on_end};
     struct qn_upstream *u = qn_xcalloc(1, sizeof *u);
-    struct qn_buf body;
     char url[96];
     u->loop = qn_child_loop(c);
     u->child = c;
@@ -234,22 +233,35 @@ qn_err qn_upstream_start(struct qn_child *c, const struct qn_job *job, qn_upstre
     u->job.died = on_died;
     u->job.ctx = u;
     qn_frame_reader_init(&u->reader, QN_FRAME_LINE_MAX);
-    qn_buf_init(&body, (size_t)QN_FRAME_LINE_MAX + QN_FRAME_BYTES_MAX);
     qn_err err = qn_child_job_begin(c, &u->job, e);
-    if (!err && qn_job_frame(job, &body) != QN_OK)
-        err = qn_fail(e, QN_ELIMIT, "the request is larger than what a model's process takes");
     if (!err) {
         snprintf(url, sizeof url, "%s/run", qn_child_status(c).url);
-        err = qn_http_post(qn_child_client(c), url, qn_child_secret(c), body.data, body.len,
-                           &events, u, &u->post, e);
+        err = qn_http_post(qn_child_client(c), url, qn_child_secret(c), frame, &events, u, &u->post,
+                           e);
     }
-    qn_buf_deinit(&body);
+    qn_buf_deinit(frame);
     if (err) {
         free_all(u);
         return err;
     }
     *out = u;
     return QN_OK;
+}
+
+qn_err qn_upstream_too_large(struct qn_error *e)
+{
+    return qn_fail(e, QN_ELIMIT, "the request is larger than what a model's process takes");
+}
+
+qn_err qn_upstream_start(struct qn_child *c, const struct qn_job *job, qn_upstream_fn fn, void *ctx,
+                         struct qn_upstream **out, struct qn_error *e)
+{
+    struct qn_buf frame;
+    qn_buf_init(&frame, QN_UPSTREAM_FRAME_MAX);
+    if (qn_job_frame(job, &frame) == QN_OK)
+        return qn_upstream_send(c, &frame, fn, ctx, out, e);
+    qn_buf_deinit(&frame);
+    return qn_upstream_too_large(e);
 }
 
 void qn_upstream_pause(struct qn_upstream *u, bool paused)

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "contract/event.h"
+#include "contract/frame.h"
 #include "contract/job.h"
 #include "models/child_process.h"
 
@@ -22,6 +23,14 @@ typedef void (*qn_upstream_fn)(void *ctx, const struct qn_event *ev);
  * this returns and need not outlive it. */
 qn_err qn_upstream_start(struct qn_child *c, const struct qn_job *job, qn_upstream_fn fn, void *ctx,
                          struct qn_upstream **out, struct qn_error *e);
+
+/* The same for a job that has been encoded (qn_job_frame, which any thread may call): frame's bytes
+ * are taken, also when this fails. */
+qn_err qn_upstream_send(struct qn_child *c, struct qn_buf *frame, qn_upstream_fn fn, void *ctx,
+                        struct qn_upstream **out, struct qn_error *e);
+/* For qn_buf_init of a frame, and the words for a job that does not fit it. */
+enum { QN_UPSTREAM_FRAME_MAX = QN_FRAME_LINE_MAX + QN_FRAME_BYTES_MAX };
+qn_err qn_upstream_too_large(struct qn_error *e);
 
 /* paused: stop reading the child (the client's stream is full); its job then stands still. A few
  * events that had already arrived are held back until it is resumed. */

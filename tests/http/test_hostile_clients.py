@@ -1,13 +1,14 @@
 """Clients that want the server for themselves: that send drop by drop, hold connections, or knock at a model's port."""
 import contextlib
 import json
+import re
 import resource
 import socket
 import subprocess
 import threading
 
 import pytest
-from conftest import PATIENCE_S, wait_until
+from conftest import PATIENCE_S, SANITIZED, wait_until
 from users import OTHER_UID, needs_another_user
 
 CROWD = 1100  # more connections than the server has places for
@@ -167,3 +168,76 @@ def test_large_bodies_are_read_aside(house):
     with contextlib.closing(socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S)) as s:
         s.sendall(head + chat.encode())
         assert server.stop() == 0  # and one whose body may be read when the server ends
+
+
+BLOCKED = re.compile(r"warn loop a callback blocked the loop kind=\w+ ms=(\d+)")
+HELD_UP_MS = 100  # far above what a busy machine makes of a turn of the loop, far below what these requests would cost
+
+
+def quiet(server, ask, tries=5):
+    """What ask() gives, once it has been answered without holding up the loop; a busy machine may need tries."""
+    for _ in range(tries):
+        before = len(server.logs())
+        reply = ask()
+        assert server.get("/live").status == 200  # by the loop, when it is done with the answer
+        turns = [int(ms) for ms in BLOCKED.findall(server.logs()[before:])]
+        if max(turns, default=0) < HELD_UP_MS:
+            return reply
+    raise AssertionError(f"turns of the loop took {turns} ms")
+
+
+def tool(name, **members):
+    return {**members, "type": "function", "name": name}
+
+
+REQUESTS = {
+    "messages": ("/v1/chat/completions", 200, {"messages": [{"role": "user", "content": "\x01" * 400}] * 9_000}),
+    "arguments": ("/v1/chat/completions", 200, {"messages": [
+        {"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": json.dumps(
+            {"a": list(range(300_000))})}}]}, {"role": "user", "content": "go on"}]}),
+    "allowed_tools": ("/v1/responses", 200, {"input": "hello", "tools": [tool(f"f{i}") for i in range(1000)],
+                      "tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [
+                          tool(f"f{i}", **{f"m{k}": 0 for k in range(800)}) for i in range(1000)]}}),
+    "references": ("/v1/responses", 400, {"input": [{"type": "item_reference", "id": f"msg_{i:032x}00"}
+                                                    for i in range(200_000)]}),
+    "blocks": ("/v1/messages", 200, {"max_tokens": 5, "messages": [
+        {"role": "user", "content": [{"type": "text", "text": "\x01" * 400}] * 9_000}]}),
+    "inputs": ("/v1/embeddings", 400, {"input": [list(range(450))] * 2_000}),
+}
+
+
+@pytest.mark.skipif(SANITIZED, reason="slow by itself")
+@pytest.mark.parametrize("kind", REQUESTS)
+def test_large_requests_do_not_hold_up_others(house, kind):
+    server = house.start()
+    name = house.model(server, "large", tokens=2, context=100_000_000)
+    assert server.chat(name).status == 200
+    path, status, fields = REQUESTS[kind]
+    body = json.dumps({"model": name, **fields})
+    reply = quiet(server, lambda: server.post(path, body, headers={"Content-Type": "application/json"}))
+    assert reply.status == status, reply.body[:500]
+
+
+@pytest.mark.skipif(SANITIZED, reason="slow by itself")
+def test_a_long_answer_does_not_hold_up_others(house):
+    server = house.start()
+    name = house.model(server, "long", tokens=2000, word="\x01" * 5000, context=100_000_000)
+    reply = quiet(server, lambda: server.chat(name, max_tokens=2000))
+    assert len(reply.json["choices"][0]["message"]["content"]) == 2000 * 5000
+
+
+def test_clients_that_leave_while_their_request_is_read(house):
+    server = house.start()
+    name = house.model(server, "left", tokens=2, context=100_000_000)
+    path, _, fields = REQUESTS["messages"]
+    body = json.dumps({"model": name, **fields}).encode()
+    head = (f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n").encode()
+    for i in range(8):  # they leave at different stages of it
+        with contextlib.closing(socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S)) as s:
+            s.sendall(head + body)
+            for _ in range(4 * i):
+                assert server.get("/live").status == 200
+    late = server.post(path, body, headers={"Content-Type": "application/json", "X-Request-Timeout": "0.001"})
+    assert late.status == 504, late.body
+    assert server.chat(name).status == 200

@@ -6,11 +6,13 @@
 
 #include <cmocka.h>
 
+#include "base/str.h"
 #include "dialects/shared/form.h"
 #include "dialects/shared/languages.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define PART(name, data)                                                                           \
     "--b\r\nContent-Disposition: form-data; name=\"" name "\"\r\n\r\n" data "\r\n"
@@ -203,10 +205,43 @@ static void languages_by_code_and_name(void **state)
     assert_string_equal(qn_language_name("xx"), "xx");
 }
 
+enum { PARTS = 256, PART_BYTES = 100 * 1024 };
+
+/* Files without a file's name are known by their bytes, which are looked at once, however many
+ * fields of their name stand beside them. */
+static void parts_are_looked_at_once(void **state)
+{
+    (void)state;
+    struct qn_buf body;
+    struct fixture f;
+    char *bytes = qn_xmalloc(PART_BYTES);
+    memset(bytes, 'x', PART_BYTES);
+    qn_buf_init(&body, (size_t)PARTS * (PART_BYTES + 200));
+    for (int i = 0; i < PARTS; i++) {
+        bool file = i < PARTS / 2;
+        qn_buf_str(&body, "--b\r\nContent-Disposition: form-data; name=\"a[]\"\r\n\r\n");
+        qn_buf_add(&body, bytes, file ? PART_BYTES - 1 : 1);
+        qn_buf_str(&body, file ? "\xff\r\n" : "\r\n");
+    }
+    qn_buf_str(&body, END);
+    clock_t begun = clock();
+    assert_false(qn_utf8_valid(body.data, body.len - sizeof END)); /* at the first part's end */
+    for (int i = 0; i < PARTS / 2; i++)
+        assert_true(qn_utf8_valid(bytes, PART_BYTES));
+    clock_t looked = clock();
+    assert_int_equal(read_n(&f, body.data, body.len), QN_OK);
+    assert_true(clock() - looked < 20 * (looked - begun));
+    assert_int_equal(f.files.n, PARTS / 2);
+    drop(&f);
+    qn_buf_deinit(&body);
+    free(bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fields_become_members),
+        cmocka_unit_test(parts_are_looked_at_once),
         cmocka_unit_test(files_are_found_in_their_order),
         cmocka_unit_test(values_are_read_from_texts),
         cmocka_unit_test(what_is_not_a_form_is_refused),

@@ -161,7 +161,10 @@ static void call(struct call *c, const char *path, const char *body, size_t n)
     char url[128];
     qn_buf_init(&c->got, 1024);
     snprintf(url, sizeof url, "http://127.0.0.1:%d%s", port, path);
-    assert_int_equal(qn_http_post(client, url, "secret", body, n, &events, c, &c->post, NULL),
+    struct qn_buf bytes;
+    qn_buf_init(&bytes, n);
+    qn_buf_add(&bytes, body, n);
+    assert_int_equal(qn_http_post(client, url, "secret", &bytes, &events, c, &c->post, NULL),
                      QN_OK);
     assert_int_equal(c->ends, 0); /* nothing happens within the call */
 }

@@ -20,6 +20,7 @@ static size_t bare_length(const char *name, bool *list)
     return *list ? k : n;
 }
 
+/* Looks at all of the part, so each is asked once. */
 static bool is_file(const struct qn_part *p)
 {
     return p->filename || memchr(p->data, '\0', p->len) || !qn_utf8_valid(p->data, p->len);
@@ -33,14 +34,14 @@ static bool same_field(const struct qn_part *a, const struct qn_part *b)
 }
 
 /* Writes the field of part number i and, if it is a list, all others of its name. */
-static qn_err write_field(const struct qn_multipart *m, size_t i, struct qn_arena *arena,
-                          struct qn_jw *w, struct qn_error *e)
+static qn_err write_field(const struct qn_multipart *m, const bool *file, size_t i,
+                          struct qn_arena *arena, struct qn_jw *w, struct qn_error *e)
 {
     const struct qn_part *p = &m->v[i];
     bool list, other;
     size_t n = bare_length(p->name, &list);
     for (size_t k = 0; k < i; k++) {
-        if (is_file(&m->v[k]) || !same_field(&m->v[k], p))
+        if (file[k] || !same_field(&m->v[k], p))
             continue;
         bare_length(m->v[k].name, &other);
         return list && other ? QN_OK /* it has been written */
@@ -57,7 +58,7 @@ static qn_err write_field(const struct qn_multipart *m, size_t i, struct qn_aren
     qn_jw_arr(w);
     for (size_t k = i; k < m->n; k++) {
         bare_length(m->v[k].name, &other);
-        if (other && !is_file(&m->v[k]) && same_field(&m->v[k], p))
+        if (other && !file[k] && same_field(&m->v[k], p))
             qn_jw_strn(w, m->v[k].data, m->v[k].len);
     }
     qn_jw_arr_end(w);
@@ -74,13 +75,14 @@ static qn_err split(const struct qn_multipart *all, struct qn_arena *arena, stru
     struct qn_jw w = qn_jw_to(&text);
     files->v = qn_arena_alloc(arena, (all->n + 1) * sizeof *files->v);
     files->n = 0;
-    qn_jw_obj(&w);
-    for (size_t i = 0; i < all->n && !err; i++) {
-        if (is_file(&all->v[i]))
+    bool *file = qn_arena_alloc(arena, (all->n + 1) * sizeof *file);
+    for (size_t i = 0; i < all->n; i++)
+        if ((file[i] = is_file(&all->v[i])))
             files->v[files->n++] = all->v[i];
-        else
-            err = write_field(all, i, arena, &w, e);
-    }
+    qn_jw_obj(&w);
+    for (size_t i = 0; i < all->n && !err; i++)
+        if (!file[i])
+            err = write_field(all, file, i, arena, &w, e);
     qn_jw_obj_end(&w);
     if (!err && text.overflow)
         err = qn_fail(e, QN_EINVAL, "the form's text fields have more than %d bytes",
