@@ -1,4 +1,4 @@
-/* See found.h: the list that grows, folders of files, caches in Hugging Face's layout. */
+/* See found.h: the places, what each may take, and the list that grows. */
 #include "registry/found.h"
 
 #include "base/arena.h"
@@ -7,8 +7,6 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "registry/found_private.h"
-#include "registry/resolve.h"
-#include "registry/variant.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,12 +18,44 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NAME_LEN_MAX = 150, ARENA_SLACK = 64 };
+enum {
+    NAME_LEN_MAX = 150,
+    ARENA_SLACK = 64,
+    UNSEEN_MAX = 64 /* folders of one place; if there are more, it is the place */
+};
 
 bool qn_finding_stopped(const struct qn_finding *f)
 {
-    return atomic_load(f->stop) || f->full || f->found->n >= QN_FOUND_MAX ||
+    return atomic_load(f->stop) || f->full || f->found->n >= f->models_until ||
            f->n_entries >= QN_FOUND_ENTRIES_MAX;
+}
+
+static void note_unseen(struct qn_found *found, const char *path)
+{
+    for (size_t i = found->n_unseen; i > 0; i--)
+        if (qn_str_eq(found->unseen[i - 1], path))
+            return;
+    found->unseen = qn_xrealloc(found->unseen, (found->n_unseen + 1) * sizeof *found->unseen);
+    found->unseen[found->n_unseen++] = qn_xstrdup(path);
+}
+
+void qn_finding_unseen(struct qn_finding *f, const char *path)
+{
+    bool whole = f->scattered || f->n_unseen >= UNSEEN_MAX;
+    note_unseen(f->found, whole ? f->place.path : path);
+    f->n_unseen += !whole;
+}
+
+bool qn_found_unseen(const struct qn_found *found, const char *path)
+{
+    for (size_t i = 0; i < found->n_unseen; i++) {
+        size_t n = strlen(found->unseen[i]);
+        while (n > 1 && found->unseen[i][n - 1] == '/')
+            n--;
+        if (!strncmp(path, found->unseen[i], n) && (n == 1 || !path[n] || path[n] == '/'))
+            return true;
+    }
+    return false;
 }
 
 const char *qn_finding_env(const struct qn_found_places *places, const char *name)
@@ -52,8 +82,8 @@ static int by_name(const void *a, const void *b)
 }
 
 /* What an entry is, links followed. False: neither a regular file nor a folder. */
-static bool kind_of(const struct qn_finding *f, int dir, const char *path, const char *name,
-                    bool *folder, size_t *led_out)
+static bool kind_of(struct qn_finding *f, int dir, const char *path, const char *name, bool *folder,
+                    size_t *led_out)
 {
     struct stat st;
     bool known = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
@@ -62,6 +92,8 @@ static bool kind_of(const struct qn_finding *f, int dir, const char *path, const
         int fd = qn_foreign_open(&f->place, whole, O_PATH);
         known = fd >= 0 && fstat(fd, &st) == 0;
         *led_out += fd < 0 && errno == EXDEV;
+        if (fd < 0 && errno != EXDEV)
+            qn_finding_unseen(f, whole); /* it may lead to a disk that is not mounted */
         if (fd >= 0)
             close(fd);
         free(whole);
@@ -78,13 +110,19 @@ size_t qn_finding_list(struct qn_finding *f, const char *path, struct qn_finding
     int fd = qn_foreign_open(&f->place, path, O_RDONLY | O_DIRECTORY);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     if (!dir) {
-        if (errno != ENOENT && errno != ENOTDIR)
-            qn_warn("found", "folder=\"%s\" not_read=1 message=\"%s\"", path, strerror(errno));
+        int why = errno;
+        if (fd >= 0)
+            close(fd);
+        if (why == ENOENT || why == ENOTDIR)
+            return 0;
+        qn_warn("found", "folder=\"%s\" not_read=1 message=\"%s\"", path, strerror(why));
+        qn_finding_unseen(f, path);
         return 0;
     }
     size_t n = 0, cap = 0, led_out = 0;
-    for (struct dirent *d; (d = readdir(dir)) && f->n_entries < QN_FOUND_ENTRIES_MAX;) {
+    for (struct dirent *d; !qn_finding_stopped(f) && (errno = 0, d = readdir(dir));) {
         bool folder;
+        f->n_entries++;
         if (d->d_name[0] == '.' || !kind_of(f, dirfd(dir), path, d->d_name, &folder, &led_out))
             continue;
         if (n == cap) {
@@ -92,8 +130,9 @@ size_t qn_finding_list(struct qn_finding *f, const char *path, struct qn_finding
             *out = qn_xrealloc(*out, cap * sizeof **out);
         }
         (*out)[n++] = (struct qn_finding_entry){qn_xstrdup(d->d_name), folder};
-        f->n_entries++;
     }
+    if (errno)
+        qn_finding_unseen(f, path);
     closedir(dir);
     if (led_out)
         qn_info("found",
@@ -110,6 +149,33 @@ void qn_finding_unlist(struct qn_finding_entry *list, size_t n)
     for (size_t i = 0; i < n; i++)
         free(list[i].name);
     free(list);
+}
+
+bool qn_finding_bare(const struct qn_finding *f, const char *path)
+{
+    bool bare = true;
+    int fd = qn_foreign_open(&f->place, path, O_RDONLY | O_DIRECTORY);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (!dir) {
+        if (fd >= 0)
+            close(fd);
+        return true;
+    }
+    for (struct dirent *d; bare && (d = readdir(dir));)
+        bare = qn_str_eq(d->d_name, ".") || qn_str_eq(d->d_name, "..");
+    closedir(dir);
+    return bare;
+}
+
+bool qn_finding_enter(struct qn_finding *f, const char *path)
+{
+    struct stat st;
+    int fd = qn_foreign_open(&f->place, path, O_PATH | O_DIRECTORY);
+    bool known = fd >= 0 && fstat(fd, &st) == 0;
+    if (fd >= 0)
+        close(fd);
+    /* One that cannot be opened is told of when it is listed. */
+    return !known || qn_inodes_add(&f->folders, st.st_dev, st.st_ino);
 }
 
 /* ---- the models ---- */
@@ -129,14 +195,6 @@ static const char *fit_name(struct qn_arena *a, const char *text)
     return name;
 }
 
-static bool is_known(const struct qn_finding *f, const struct stat *st)
-{
-    for (size_t i = 0; i < f->found->n; i++)
-        if (f->found->v[i].device == st->st_dev && f->found->v[i].inode == st->st_ino)
-            return true;
-    return false;
-}
-
 /* Bytes that the strings and lists of a model take. */
 static size_t bytes_of(const struct qn_finding_of *of, const char *const *files,
                        const char *const *roles, size_t n)
@@ -151,13 +209,38 @@ static size_t bytes_of(const struct qn_finding_of *of, const char *const *files,
     return sum;
 }
 
+/* What the files' inodes say. False: one cannot be read, or the model is known. */
+static bool measure(struct qn_finding *f, struct qn_found_model *m, const char *const *files,
+                    const char *const *roles, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct stat st;
+        struct qn_error why = {0};
+        qn_err err = qn_foreign_stat(&f->place, files[i], &st, &why);
+        if (err) {
+            qn_warn("found", "not_read=1 message=\"%s\"", why.message);
+            if (err != QN_ENOTFOUND && err != QN_EINVAL)
+                qn_finding_unseen(f, files[0]);
+            return false;
+        }
+        if (i == 0) {
+            m->device = st.st_dev;
+            m->inode = st.st_ino;
+            if (qn_inodes_has(&f->mains, m->device, m->inode))
+                return false;
+        }
+        m->size_bytes += st.st_size;
+        if (!qn_str_eq(roles[i], "mmproj") && st.st_mtime > m->modified_s)
+            m->modified_s = st.st_mtime;
+    }
+    return true;
+}
+
 void qn_finding_add(struct qn_finding *f, const struct qn_finding_of *of, const char *const *files,
                     const char *const *roles, size_t n)
 {
     struct qn_arena *a = f->found->arena;
     struct qn_found_model m = {.program = of->program, .n_files = n};
-    if (f->found->n >= QN_FOUND_MAX)
-        return;
     if (n > QN_FOUND_FILES_MAX ||
         (of->preset && strnlen(of->preset, QN_FOUND_PRESET_MAX + 1) > QN_FOUND_PRESET_MAX)) {
         qn_info("found",
@@ -166,28 +249,17 @@ void qn_finding_add(struct qn_finding *f, const struct qn_finding_of *of, const 
                 files[0], QN_FOUND_FILES_MAX, QN_FOUND_PRESET_MAX);
         return;
     }
-    if (bytes_of(of, files, roles, n) > QN_FOUND_BYTES_MAX - qn_arena_used(a)) {
+    if (!measure(f, &m, files, roles, n))
+        return;
+    if (f->found->n >= f->models_until ||
+        qn_arena_used(a) + bytes_of(of, files, roles, n) > f->bytes_until) {
         f->full = true;
         return;
     }
+    qn_inodes_add(&f->mains, m.device, m.inode);
     const char **paths = qn_arena_alloc(a, n * sizeof *paths);
     const char **kinds = qn_arena_alloc(a, n * sizeof *kinds);
     for (size_t i = 0; i < n; i++) {
-        struct stat st;
-        struct qn_error why = {0};
-        if (qn_foreign_stat(&f->place, files[i], &st, &why)) {
-            qn_warn("found", "not_read=1 message=\"%s\"", why.message);
-            return;
-        }
-        if (i == 0 && is_known(f, &st))
-            return;
-        if (i == 0) {
-            m.device = st.st_dev;
-            m.inode = st.st_ino;
-        }
-        m.size_bytes += st.st_size;
-        if (!qn_str_eq(roles[i], "mmproj") && st.st_mtime > m.modified_s)
-            m.modified_s = st.st_mtime;
         paths[i] = qn_arena_strdup(a, files[i]);
         kinds[i] = qn_arena_strdup(a, roles[i]);
     }
@@ -210,192 +282,6 @@ void qn_finding_add(struct qn_finding *f, const struct qn_finding_of *of, const 
     f->found->v[f->found->n++] = m;
 }
 
-/* A file's name without what says that it is a file: its ending and its number in a series. */
-static void stem_of(const char *path, char out[static NAME_MAX + 1])
-{
-    const char *base = qn_path_base(path);
-    struct qn_shard shard;
-    size_t n = qn_shard_of(base, &shard)      ? shard.stem_len
-               : qn_has_ending(base, ".gguf") ? strlen(base) - strlen(".gguf")
-                                              : strlen(base);
-    snprintf(out, NAME_MAX + 1, "%.*s", (int)(n > NAME_MAX ? NAME_MAX : n), base);
-}
-
-static bool says_nothing(const char *stem)
-{
-    return qn_str_ieq(stem, "model") || qn_str_ieq(stem, "ggml-model") ||
-           !strncasecmp(stem, "ggml-model-", 11);
-}
-
-/* A model of a repository: the file, the rest of its series, its projector. */
-static void add_resolved(struct qn_finding *f, const struct qn_repo *repo, size_t i,
-                         bool projectors, const struct qn_finding_of *known)
-{
-    struct qn_choice *choice;
-    struct qn_error why = {0};
-    const char *path = repo->files[i].path;
-    if (qn_resolve(repo, path, projectors ? "auto" : NULL, &choice, &why)) {
-        qn_info("found", "file=\"%s\" not_listed=1 message=\"%s\"", repo->files[i].url,
-                why.message);
-        return;
-    }
-    char stem[NAME_MAX + 1], own[QN_REF_REPO_MAX + NAME_MAX + 8], whole[sizeof own + 8];
-    const char *name = qn_path_base(repo->id);
-    struct qn_finding_of of = *known;
-    struct qn_buf checkpoint;
-    qn_buf_init(&checkpoint, PATH_MAX * 2);
-    stem_of(path, stem);
-    bool nameless = says_nothing(stem);
-    snprintf(own, sizeof own, "%.250s/%s", name, stem);
-    snprintf(whole, sizeof whole, "%.250s/%s", repo->id, stem);
-    const char *names[] = {stem, own, whole};
-    for (size_t k = 0; k < QN_FOUND_NAMES; k++) {
-        size_t from = k + nameless;
-        of.names[k] = !*name ? (k ? NULL : stem) : from < 3 ? names[from] : NULL;
-    }
-    if (*of.hub)
-        qn_buf_fmt(&checkpoint, "%s:%s", repo->id, path);
-    else
-        qn_buf_str(&checkpoint, repo->files[i].url);
-    of.checkpoint = qn_buf_cstr(&checkpoint);
-    of.digest = repo->files[i].sha256;
-    const char **files = qn_xcalloc(choice->n, sizeof *files);
-    const char **roles = qn_xcalloc(choice->n, sizeof *roles);
-    for (size_t k = 0; k < choice->n; k++) {
-        files[k] = choice->files[k].file->url;
-        roles[k] = choice->files[k].role;
-    }
-    qn_finding_add(f, &of, files, roles, choice->n);
-    free(files);
-    free(roles);
-    qn_buf_deinit(&checkpoint);
-    qn_choice_free(choice);
-}
-
-/* Every file of a repository that a model begins with. */
-static void add_repo(struct qn_finding *f, const struct qn_repo *repo, bool projectors,
-                     const struct qn_finding_of *known)
-{
-    for (size_t i = 0; i < repo->n && !qn_finding_stopped(f); i++) {
-        struct qn_shard shard;
-        const char *path = repo->files[i].path;
-        if (qn_file_kind_of(path) == QN_FILE_GGUF &&
-            (!qn_shard_of(path, &shard) || shard.number == 1))
-            add_resolved(f, repo, i, projectors, known);
-    }
-}
-
-/* ---- folders ---- */
-
-/* The GGUF files that lie in one folder, as a repository of that name. */
-static void add_folder(struct qn_finding *f, const char *path, const struct qn_finding_entry *list,
-                       size_t n, const struct qn_finding_of *known, const char *id, bool top)
-{
-    struct qn_arena *a = qn_arena_new(QN_FOUND_BYTES_MAX); /* of the files' paths */
-    struct qn_repo_file *files = qn_xcalloc(n + 1, sizeof *files);
-    struct qn_repo repo = {.hub = QN_HUB_LOCAL, .id = id, .revision = "", .files = files};
-    size_t models = 0, path_len = strlen(path);
-    for (size_t i = 0; i < n; i++) {
-        struct qn_shard shard;
-        if (path_len + strlen(list[i].name) + ARENA_SLACK > QN_FOUND_BYTES_MAX - qn_arena_used(a)) {
-            qn_warn("found", "folder=\"%s\" message=\"there is more than is looked at\"", path);
-            break;
-        }
-        enum qn_file_kind kind = qn_file_kind_of(list[i].name);
-        if (list[i].folder || kind == QN_FILE_OTHER)
-            continue;
-        models += kind == QN_FILE_GGUF && (!qn_shard_of(list[i].name, &shard) || shard.number == 1);
-        files[repo.n++] = (struct qn_repo_file){
-            .path = list[i].name, .url = qn_arena_fmt(a, "%s/%s", path, list[i].name)};
-    }
-    /* In a folder of unrelated models nobody knows whose the projector is. */
-    add_repo(f, &repo, !top || models == 1, known);
-    free(files);
-    qn_arena_free(a);
-}
-
-/* The last two components of a path. */
-static const char *last_two(const char *path)
-{
-    const char *p = qn_path_base(path);
-    if (p > path + 1)
-        p--;
-    while (p > path && p[-1] != '/')
-        p--;
-    return p;
-}
-
-struct walking {
-    struct qn_finding *f;
-    struct qn_finding_of known, outside; /* outside: above PUBLISHER/REPO */
-    bool owners;
-};
-
-static void walk(struct walking *w, const char *path, int depth)
-{
-    struct qn_finding_entry *list;
-    size_t n = qn_finding_list(w->f, path, &list);
-    bool repo = w->owners && depth >= 2;
-    if (n)
-        add_folder(w->f, path, list, n, repo ? &w->known : &w->outside,
-                   depth == 0 ? ""
-                   : repo     ? last_two(path)
-                              : qn_path_base(path),
-                   depth == 0);
-    for (size_t i = 0; i < n && depth < QN_FOUND_DEPTH_MAX && !qn_finding_stopped(w->f); i++) {
-        if (!list[i].folder)
-            continue;
-        char *below = qn_path_join(path, list[i].name);
-        walk(w, below, depth + 1);
-        free(below);
-    }
-    qn_finding_unlist(list, n);
-}
-
-void qn_finding_folder(struct qn_finding *f, const char *path, const char *program, bool owners)
-{
-    struct walking w = {.f = f,
-                        .known = {.program = program, .hub = "huggingface"},
-                        .outside = {.program = program, .hub = ""},
-                        .owners = owners};
-    walk(&w, path, 0);
-}
-
-/* ---- caches ---- */
-
-struct cache {
-    struct qn_finding *f;
-    const struct qn_store *store;
-    enum qn_hub_kind hub;
-};
-
-static bool add_cached(void *ctx, const char *id)
-{
-    const struct cache *c = ctx;
-    struct qn_repo *repo = NULL;
-    for (size_t nth = 0; !qn_store_cached(c->store, c->hub, id, "", nth, &repo, NULL); nth++) {
-        struct qn_finding_of known = {.program = "huggingface",
-                                      .hub = qn_hub_kind_name(c->hub),
-                                      .revision = nth ? "" : repo->revision,
-                                      .commit = repo->commit};
-        bool any = repo->n > 0;
-        add_repo(c->f, repo, true, &known);
-        qn_repo_free(repo);
-        if (any)
-            break;
-    }
-    return !qn_finding_stopped(c->f);
-}
-
-void qn_finding_store(struct qn_finding *f, const struct qn_store *store, enum qn_hub_kind hub)
-{
-    struct cache c = {f, store, hub};
-    struct qn_error why = {0};
-    if (qn_store_each(store, hub, add_cached, &c, &why))
-        qn_warn("found", "folder=\"%s\" not_read=1 message=\"%s\"", qn_store_root(store, hub),
-                why.message);
-}
-
 /* ---- places ---- */
 
 void qn_finding_place(struct qn_finding_places *all, const char *path,
@@ -414,7 +300,7 @@ void qn_finding_place(struct qn_finding_places *all, const char *path,
         all->cap = all->cap ? 2 * all->cap : 16;
         all->v = qn_xrealloc(all->v, all->cap * sizeof *all->v);
     }
-    all->v[all->n++] = (struct qn_finding_place){qn_xstrndup(path, n), look};
+    all->v[all->n++] = (struct qn_finding_place){.path = qn_xstrndup(path, n), .look = look};
 }
 
 static void look_hf(struct qn_finding *f, const char *path)
@@ -449,20 +335,41 @@ static void list_places(const struct qn_found_places *places, struct qn_finding_
     }
 }
 
+/* Its budget: a share of what is left for it and the places after it, so that no place takes what
+ * others need, and what one does not need the next ones have. */
+static void begin_place(struct qn_finding *f, size_t places_left)
+{
+    size_t bytes = qn_arena_used(f->found->arena);
+    f->models_until = f->found->n + (QN_FOUND_MAX - f->found->n) / places_left;
+    f->bytes_until = bytes + (QN_FOUND_BYTES_MAX - bytes) / places_left;
+    f->n_entries = f->n_unseen = 0;
+    f->full = f->scattered = false;
+}
+
 /* One of the user's folders that is not there is a mistake to be told of; programs need not be
- * installed. */
+ * installed. Either may lie on a disk that is not mounted, which leaves no folder or a bare one. */
 static void look_at(struct qn_finding *f, const struct qn_finding_place *place)
 {
     struct qn_error e = {0};
     qn_err err = qn_foreign_open_place(&f->place, place->path, geteuid(), &e);
-    if (!err)
+    const char *word = place->look == look_folder ? "extra_models_dir" : "folder";
+    if (!err && qn_finding_bare(f, place->path)) {
+        note_unseen(f->found, place->path);
+        qn_info("found", "%s=\"%s\" empty=1", word, place->path);
+    } else if (!err) {
         place->look(f, place->path);
-    else if (place->look == look_folder)
-        qn_warn("found", "extra_models_dir=\"%s\" not_read=1 message=\"%s\"", place->path,
-                e.message);
-    else if (err != QN_ENOTFOUND)
-        qn_warn("found", "folder=\"%s\" not_read=1 message=\"%s\"", place->path, e.message);
+        if (qn_finding_stopped(f) && !atomic_load(f->stop)) {
+            note_unseen(f->found, place->path);
+            qn_warn("found", "%s=\"%s\" message=\"there is more than is looked at\"", word,
+                    place->path);
+        }
+    } else {
+        note_unseen(f->found, place->path);
+        if (err != QN_ENOTFOUND || place->look == look_folder)
+            qn_warn("found", "%s=\"%s\" not_read=1 message=\"%s\"", word, place->path, e.message);
+    }
     qn_foreign_close_place(&f->place);
+    qn_inodes_deinit(&f->folders);
 }
 
 qn_err qn_found_scan(const struct qn_found_places *places, const atomic_bool *stop,
@@ -471,20 +378,24 @@ qn_err qn_found_scan(const struct qn_found_places *places, const atomic_bool *st
     struct qn_found *found = qn_xcalloc(1, sizeof *found);
     struct qn_finding f = {.places = places, .stop = stop, .found = found};
     struct qn_finding_places all = {0};
+    size_t there = 0;
     found->arena = qn_arena_new(QN_FOUND_BYTES_MAX);
     list_places(places, &all);
-    for (size_t i = 0; i < all.n; i++) {
+    for (size_t i = 0; i < all.n; i++)
+        there += all.v[i].there = qn_file_exists(all.v[i].path);
+    for (size_t i = 0; i < all.n && !atomic_load(stop); i++) {
+        begin_place(&f, there ? there : 1);
         look_at(&f, &all.v[i]);
-        free(all.v[i].path);
+        there -= all.v[i].there;
     }
+    for (size_t i = 0; i < all.n; i++)
+        free(all.v[i].path);
     free(all.v);
+    qn_inodes_deinit(&f.mains);
     if (atomic_load(stop)) {
         qn_found_free(found);
         return qn_fail(e, QN_ECANCELLED, "the search for models was called off");
     }
-    if (qn_finding_stopped(&f))
-        qn_warn("found", "models=%zu entries=%zu message=\"there is more than is looked at\"",
-                found->n, f.n_entries);
     *out = found;
     return QN_OK;
 }
@@ -493,6 +404,9 @@ void qn_found_free(struct qn_found *f)
 {
     if (!f)
         return;
+    for (size_t i = 0; i < f->n_unseen; i++)
+        free(f->unseen[i]);
+    free(f->unseen);
     free(f->v);
     qn_arena_free(f->arena);
     free(f);

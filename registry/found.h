@@ -23,12 +23,12 @@
 #include <stdint.h>
 
 enum {
-    QN_FOUND_MAX = 10000,          /* models */
-    QN_FOUND_ENTRIES_MAX = 200000, /* files and folders looked at */
+    QN_FOUND_MAX = 10000,          /* models; each place may have its share of what is left */
+    QN_FOUND_ENTRIES_MAX = 200000, /* files and folders looked at in one place */
     QN_FOUND_DEPTH_MAX = 8,
     QN_FOUND_FILES_MAX = 514, /* of a model: more parts than can be loaded, and a projector */
     QN_FOUND_PRESET_MAX = 256 * 1024,      /* bytes of a model's preset */
-    QN_FOUND_BYTES_MAX = 64 * 1024 * 1024, /* of all that is said of the models */
+    QN_FOUND_BYTES_MAX = 64 * 1024 * 1024, /* of all that is said of the models; shared likewise */
     QN_FOUND_NAMES = 3
 };
 
@@ -54,6 +54,9 @@ struct qn_found_model {
 struct qn_found {
     struct qn_found_model *v; /* in the order of their places; no main file twice */
     size_t n;
+    char **unseen; /* files and folders that are not there, cannot be read, or hold more than is
+                      looked at: what was found there once may be there still */
+    size_t n_unseen;
     struct qn_arena *arena;
 };
 
@@ -64,10 +67,13 @@ struct qn_found_places {
     bool programs;                /* look into other programs' folders */
 };
 
-/* A folder that cannot be read is one warning in the log, and the others are looked at.
+/* A folder that cannot be read is one warning in the log, and the others are looked at. So is one
+ * that holds more than it may: it takes nothing from the others.
  * QN_ECANCELLED as soon as *stop is set. Blocking, any thread. */
 qn_err qn_found_scan(const struct qn_found_places *places, const atomic_bool *stop,
                      struct qn_found **out, struct qn_error *e);
+/* True when a file of this path may be there although it is not among the models. */
+bool qn_found_unseen(const struct qn_found *f, const char *path);
 void qn_found_free(struct qn_found *f); /* NULL allowed */
 
 #endif

@@ -1,25 +1,32 @@
-/* What found.c and found_programs.c share: a search on its way. */
+/* What found.c, found_folder.c and found_programs.c share: a search on its way. */
 #ifndef QN_REGISTRY_FOUND_PRIVATE_H
 #define QN_REGISTRY_FOUND_PRIVATE_H
 
 #include "base/arena.h"
 #include "registry/foreign.h"
 #include "registry/found.h"
+#include "registry/inodes.h"
 
 struct qn_finding {
     const struct qn_found_places *places;
     const atomic_bool *stop;
     struct qn_found *found;
     size_t cap;
-    size_t n_entries;
-    bool full;               /* what would be said of one model more is over QN_FOUND_BYTES_MAX */
-    struct qn_foreign place; /* the one that is looked at */
+    struct qn_inodes mains; /* the models' files to load */
+    /* of the place that is looked at: */
+    struct qn_foreign place;
+    struct qn_inodes folders;         /* that have been entered */
+    size_t models_until, bytes_until; /* its limits, counted over all places */
+    size_t n_entries, n_unseen;
+    bool full;      /* one model more would be over a limit */
+    bool scattered; /* a description may be about files anywhere in it: unread, it hides them all */
 };
 
 /* A folder with models, and how they lie in it. */
 struct qn_finding_place {
     char *path; /* absolute, without a slash at its end */
     void (*look)(struct qn_finding *f, const char *path);
+    bool there; /* when the search began */
 };
 struct qn_finding_places {
     struct qn_finding_place *v;
@@ -40,7 +47,11 @@ struct qn_finding_of {
 void qn_finding_add(struct qn_finding *f, const struct qn_finding_of *of, const char *const *files,
                     const char *const *roles, size_t n);
 
+/* The search is called off, or the place's budget is used up. */
 bool qn_finding_stopped(const struct qn_finding *f);
+
+/* What lies at or below this path of the place may be there without having been found. */
+void qn_finding_unseen(struct qn_finding *f, const char *path);
 
 /* The value of a variable of the environment, NULL when it is not there or empty; a path below the
  * home folder, malloc'ed, NULL without one. */
@@ -57,6 +68,13 @@ struct qn_finding_entry {
  * warned of. The caller frees with qn_finding_unlist. */
 size_t qn_finding_list(struct qn_finding *f, const char *path, struct qn_finding_entry **out);
 void qn_finding_unlist(struct qn_finding_entry *list, size_t n);
+
+/* True when nothing at all lies in the folder, or it cannot be opened: as where a disk that is not
+ * mounted belongs. */
+bool qn_finding_bare(const struct qn_finding *f, const char *path);
+
+/* False: this folder of the place has been entered before, by whatever name. */
+bool qn_finding_enter(struct qn_finding *f, const char *path);
 
 /* Every GGUF below a folder. owners: the two folders above a file are its publisher and repository.
  */

@@ -18,17 +18,19 @@
 enum { SMALL_MAX = 1024 * 1024 }; /* descriptions: manifests, parameters */
 
 /* A small text of the place; one that is there and not read is told of. */
-static qn_err read_text(const struct qn_finding *f, const char *path, struct qn_buf *out)
+static qn_err read_text(struct qn_finding *f, const char *path, struct qn_buf *out)
 {
     struct qn_error e = {0};
     qn_err err = qn_foreign_read(&f->place, path, out, &e);
     if (err && err != QN_ENOTFOUND)
         qn_info("found", "not_read=1 message=\"%s\"", e.message);
+    if (err == QN_EIO)
+        qn_finding_unseen(f, path);
     return err;
 }
 
 /* A small JSON file; NULL: it is not there, or none. */
-static struct qn_json *read_json(const struct qn_finding *f, const char *path)
+static struct qn_json *read_json(struct qn_finding *f, const char *path)
 {
     struct qn_buf text;
     struct qn_json *doc = NULL;
@@ -92,7 +94,7 @@ static void take_layer(const char *models, const struct qn_jref *layer, struct l
 }
 
 /* What Ollama gives its model besides the files, as presets have it. */
-static void write_preset(const struct qn_finding *f, const struct layers *l, struct qn_buf *out)
+static void write_preset(struct qn_finding *f, const struct layers *l, struct qn_buf *out)
 {
     struct qn_buf text;
     struct qn_json *params = l->params ? read_json(f, l->params) : NULL;
@@ -186,6 +188,11 @@ static void walk_manifests(struct qn_finding *f, const char *models, const char 
 static void look_ollama(struct qn_finding *f, const char *models)
 {
     char *manifests = qn_path_join(models, "manifests");
+    char *blobs = qn_path_join(models, "blobs");
+    f->scattered = true; /* manifests lie in one folder, files in another */
+    if (qn_finding_bare(f, blobs))
+        qn_finding_unseen(f, blobs);
+    free(blobs);
     walk_manifests(f, models, manifests, "", 0);
     free(manifests);
 }

@@ -49,6 +49,7 @@ struct qn_repo {
     char commit[65]; /* 40 hexadecimal digits of git, 64 of an Ollama manifest's SHA-256; URL: "" */
     const struct qn_repo_file *files; /* sorted by path, no path twice */
     size_t n;
+    bool partial;         /* of a cache: not all of its files could be looked at */
     bool gated;           /* the hub asks for a token for its files */
     const char *token;    /* to be sent with the files' requests; lent from qn_hubs; NULL: none */
     const char *pipeline; /* what the hub says that it is for ("text-generation"); NULL: nothing */

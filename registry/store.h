@@ -93,7 +93,8 @@ qn_err qn_store_set_ref(const struct qn_store *s, enum qn_hub_kind hub, const ch
 /* What the cache knows of a repository without asking anybody, as a hub would say it: the files
  * that are there and whole at one commit. nth 0 is what the revision ("" is "main") means, or the
  * commit itself; with "" further snapshots follow, newest first. QN_ENOTFOUND past the last one.
- * Files' urls are their absolute paths; sha256 is set where the blob's name is one. */
+ * Files' urls are their absolute paths; sha256 is set where the blob's name is one. QN_EIO: what is
+ * there cannot be read; `partial` is set where some of it cannot. */
 qn_err qn_store_cached(const struct qn_store *s, enum qn_hub_kind hub, const char *repo,
                        const char *revision, size_t nth, struct qn_repo **out, struct qn_error *e);
 

@@ -141,8 +141,8 @@ static bool add_snapshot(struct snapshots *all, int repo, const char *commit)
     return true;
 }
 
-/* The commits that may be meant, the likeliest first. */
-static void list_snapshots(int repo, const char *revision, struct snapshots *all)
+/* The commits that may be meant, the likeliest first. False: the folder of them cannot be read. */
+static bool list_snapshots(int repo, const char *revision, struct snapshots *all)
 {
     char commit[QN_STORE_COMMIT_MAX + 1];
     all->n = 0;
@@ -151,17 +151,23 @@ static void list_snapshots(int repo, const char *revision, struct snapshots *all
     if (*revision) {
         if (!strchr(revision, '/'))
             add_snapshot(all, repo, revision);
-        return;
+        return true;
     }
     size_t first = all->n;
     int fd = openat(repo, "snapshots", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir)
-        return;
-    for (struct dirent *d; (d = readdir(dir));)
+    if (fd < 0)
+        return errno == ENOENT;
+    DIR *dir = fdopendir(fd);
+    if (!dir) {
+        close(fd);
+        return false;
+    }
+    for (struct dirent *d; (errno = 0, d = readdir(dir));)
         add_snapshot(all, repo, d->d_name);
+    bool whole = !errno;
     closedir(dir);
     qsort(all->v + first, all->n - first, sizeof *all->v, newer);
+    return whole;
 }
 
 /* The files of one snapshot on their way into a struct qn_repo. */
@@ -171,7 +177,8 @@ struct reading {
     struct qn_arena *arena;
     struct qn_repo_file *v;
     size_t n, cap;
-    bool full; /* another one would take the arena over its limit */
+    bool full;   /* another one would take the arena over its limit */
+    bool missed; /* one could not be looked at */
 };
 
 static bool read_file(void *ctx, const char *path)
@@ -185,6 +192,7 @@ static bool read_file(void *ctx, const char *path)
         return true;
     int fd = qn_store_open_at(r->at, rel, O_PATH);
     bool whole = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode);
+    r->missed = r->missed || (fd < 0 && errno != ENOENT && errno != EXDEV);
     if (fd >= 0)
         close(fd);
     if (!whole)
@@ -228,8 +236,8 @@ static struct qn_repo *read_snapshot(const struct qn_store *s, enum qn_hub_kind 
     struct reading r = {.at = root, .root = qn_store_root(s, hub), .prefix = prefix, .arena = a};
     snprintf(prefix, sizeof prefix, "%.300s/snapshots/%s/", folder, commit);
     int fd = qn_store_open_at(root, prefix, O_RDONLY | O_DIRECTORY);
-    if (fd >= 0)
-        qn_store_walk(fd, read_file, &r);
+    bool partial = fd < 0 || !qn_store_walk(fd, read_file, &r) || r.missed || r.full ||
+                   r.n >= QN_REPO_FILES_MAX;
     if (r.full)
         qn_warn("store", "repo=%s files=%zu message=\"there is more than is looked at\"", repo,
                 r.n);
@@ -244,6 +252,7 @@ static struct qn_repo *read_snapshot(const struct qn_store *s, enum qn_hub_kind 
                             .revision = qn_arena_strdup(a, *revision ? revision : "main"),
                             .files = files,
                             .n = r.n,
+                            .partial = partial,
                             .arena = a};
     snprintf(out->commit, sizeof out->commit, "%s", commit);
     return out;
@@ -263,12 +272,15 @@ qn_err qn_store_cached(const struct qn_store *s, enum qn_hub_kind hub, const cha
         return err;
     struct snapshots *all = qn_xcalloc(1, sizeof *all);
     int at = qn_store_open_at(root, folder, O_RDONLY | O_DIRECTORY);
+    bool read = at >= 0 || errno == ENOENT;
     if (at >= 0) {
-        list_snapshots(at, revision, all);
+        read = list_snapshots(at, revision, all);
         close(at);
     }
     if (nth < all->n)
         *out = read_snapshot(s, hub, root, folder, repo, revision, all->v[nth].commit);
+    else if (!read)
+        err = qn_fail(e, QN_EIO, "%.200s cannot be read in the folder of models", repo);
     else
         err = qn_fail(e, QN_ENOTFOUND, "%.200s%s%.100s is not on this disk", repo,
                       *revision ? " at " : "", revision);
@@ -289,7 +301,7 @@ qn_err qn_store_each(const struct qn_store *s, enum qn_hub_kind hub,
     if (!dir)
         return qn_fail(e, QN_EIO, "%s", err ? why.message : "the folder of models cannot be read");
     bool go = true;
-    for (struct dirent *d; go && (d = readdir(dir));) {
+    for (struct dirent *d; go && (errno = 0, d = readdir(dir));) {
         char repo[NAME_MAX + 1];
         if (!qn_str_starts(d->d_name, "models--"))
             continue;
@@ -302,6 +314,8 @@ qn_err qn_store_each(const struct qn_store *s, enum qn_hub_kind hub,
         if (qn_ref_repo_ok(repo))
             go = fn(ctx, repo);
     }
+    if (go && errno)
+        err = qn_fail_errno(e, "read the folder of models");
     closedir(dir);
-    return QN_OK;
+    return err;
 }

@@ -12,6 +12,7 @@
 #include "models/inventory.h"
 #include "models/survey.h"
 #include "registry/found.h"
+#include "registry/inodes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,18 +59,20 @@ static bool is_found_row(const struct qn_model_row *row)
 /* Worker. What is known by another name is not found once more. */
 static void drop_known(struct qn_discovery *d)
 {
+    struct qn_inodes known = {0};
+    size_t n = 0;
     for (size_t i = 0; i < d->n_paths; i++) {
         struct stat st;
-        if (stat(d->paths[i], &st))
-            continue;
-        for (size_t k = 0; k < d->found->n; k++)
-            if (d->found->v[k].device == st.st_dev && d->found->v[k].inode == st.st_ino) {
-                memmove(&d->found->v[k], &d->found->v[k + 1],
-                        (d->found->n - k - 1) * sizeof *d->found->v);
-                d->found->n--;
-                break;
-            }
+        if (!stat(d->paths[i], &st))
+            qn_inodes_add(&known, st.st_dev, st.st_ino);
     }
+    for (size_t i = 0; i < d->found->n; i++) {
+        const struct qn_found_model *m = &d->found->v[i];
+        if (!qn_inodes_has(&known, m->device, m->inode))
+            d->found->v[n++] = *m;
+    }
+    d->found->n = n;
+    qn_inodes_deinit(&known);
 }
 
 /* Worker. Parameters that a request could not have would spoil every request to the model, and what
@@ -152,20 +155,32 @@ static void on_dropped(void *ctx, const struct qn_error *e)
     one_less(d);
 }
 
-/* Loop. Rows whose files are gone, or are known by another name now, leave. */
+/* Loop. Rows whose files are gone, or are known by another name now, leave. Those that the search
+ * has not come to (a disk that is not mounted, a folder with more than it looks at) stay, and with
+ * them what was saved for them. */
 static void drop_gone(struct qn_discovery *d)
 {
     struct qn_snapshot *snap = qn_catalog_snapshot(d->sv->catalog);
+    size_t kept = 0;
     for (size_t i = 0; i < qn_snapshot_count(snap); i++) {
         const struct qn_model_row *row = qn_snapshot_at(snap, i);
         if (!is_found_row(row) || !row->n_files || is_found(d, row->files[0]))
             continue;
+        if (qn_found_unseen(d->found, row->files[0])) {
+            kept++;
+            continue;
+        }
         qn_info("discovery", "model=%s gone=1", row->name);
         struct drop *drop = qn_xcalloc(1, sizeof *drop);
         *drop = (struct drop){d, qn_xstrdup(row->name)};
         d->leaving++;
         qn_catalog_remove(d->sv->catalog, row->name, on_dropped, drop);
     }
+    if (kept)
+        qn_info("discovery",
+                "models_kept=%zu message=\"their files were not found, in folders that are not "
+                "there or could not be looked at to the end\"",
+                kept);
     qn_snapshot_unref(snap);
 }
 

@@ -163,12 +163,54 @@ def test_the_list_follows_the_disk(finder):
     assert set(found) == {"extra.one"}
     assert found["extra.one"]["details"]["title"] == "another, longer name"
     assert finder.server.chat("uno").status == 200
-    shutil.rmtree(extra)
+    put(extra / "README.md", "no model")
+    one.unlink()
     assert len(finder.server.children()) == 1
     assert finder.rescan() == {}
     wait_until(lambda: not finder.server.children(), what="the end of the model that has no file any more")
     assert finder.server.chat("uno").status == 404
-    assert "extra_models_dir" in finder.server.logs() and "not_read=1" in finder.server.logs()
+
+
+@pytest.mark.parametrize("left", ["nothing", "a bare folder", "a dangling link"])
+def test_models_of_a_disk_that_is_not_mounted_stay_with_their_options(finder, left):
+    extra, away = finder.data / "mine", finder.data / "away"
+    put(extra / "one.gguf", model("one"))
+    put(extra / "sub" / "two.gguf", model("two"))
+    server = finder.start("--extra-models-dir", str(extra))
+    names = {"extra.one", "extra.two"}
+    assert set(finder.rescan()) == names
+    for name in names:
+        saved = {"model_name": name, "ctx_size": 88, "save_options": True}
+        assert server.post("/v1/load", saved).status == 200
+    extra.rename(away)
+    if left == "a bare folder":
+        extra.mkdir()
+    elif left == "a dangling link":
+        extra.symlink_to(finder.data / "unmounted")
+    assert set(finder.rescan()) == names
+    if left == "nothing":
+        assert "extra_models_dir" in server.logs() and "not_read=1" in server.logs()
+    else:
+        extra.rmdir() if left == "a bare folder" else extra.unlink()
+    away.rename(extra)
+    found = finder.rescan()
+    assert set(found) == names
+    assert all(m["recipe_options"].get("ctx_size") == 88 for m in found.values()), found
+    assert server.chat("extra.one").status == 200
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_models_of_a_folder_that_cannot_be_read_for_a_while_stay(finder):
+    extra = finder.data / "mine"
+    put(extra / "locked" / "one.gguf", model("one"))
+    put(extra / "two.gguf", model("two"))
+    finder.start("--extra-models-dir", str(extra))
+    names = set(finder.rescan())
+    (extra / "locked").chmod(0)
+    assert set(finder.rescan()) == names
+    (extra / "locked").chmod(0o755)
+    (extra / "locked" / "one.gguf").unlink()
+    assert set(finder.rescan()) == {"extra.two"}
 
 
 def test_same_names_and_same_files(finder):

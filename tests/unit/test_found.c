@@ -1,4 +1,5 @@
-/* The search for models over folders that hold more than is kept of them: it ends, and says so. */
+/* The search for models over folders that hold more than is kept of them: it ends, says so, and
+ * takes nothing from other folders. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -118,11 +119,104 @@ static void a_snapshot_of_very_many_long_paths(void **state)
     free(cache);
 }
 
+static bool has(const struct qn_found *found, const char *path)
+{
+    for (size_t i = 0; i < found->n; i++)
+        if (!strcmp(found->v[i].files[0], path))
+            return true;
+    return false;
+}
+
+/* dir/full and dir/other, which holds one model; the cache is not there. */
+static struct qn_found *scan_both(void)
+{
+    char folders[200], *cache = qn_path_join(dir, "cache"), *other = qn_path_join(dir, "other");
+    snprintf(folders, sizeof folders, "%s/full:%s", dir, other);
+    assert_int_equal(qn_mkdirs(other, 0700, NULL), QN_OK);
+    fill(other, "other", 1);
+    struct qn_found *found = scan(cache, folders);
+    free(other);
+    free(cache);
+    return found;
+}
+
+static bool finds_the_other(const struct qn_found *found)
+{
+    char path[LONG_NAME + 100];
+    snprintf(path, sizeof path, "%s/other/other%0*d.gguf", dir, LONG_NAME - 10, 0);
+    return has(found, path);
+}
+
+static void a_folder_of_too_many_models_takes_no_place_from_the_next(void **state)
+{
+    (void)state;
+    char *full = qn_path_join(dir, "full"), path[200];
+    assert_int_equal(qn_mkdirs(full, 0700, NULL), QN_OK);
+    fill(full, "m", QN_FOUND_MAX + 1);
+    struct qn_found *found = scan_both();
+    assert_in_range(found->n, QN_FOUND_MAX / 3, QN_FOUND_MAX);
+    assert_true(finds_the_other(found));
+    /* Its models that were not looked at may be there; what is not in the other is not there. */
+    snprintf(path, sizeof path, "%s/full/of/more.gguf", dir);
+    assert_true(qn_found_unseen(found, path));
+    snprintf(path, sizeof path, "%s/fuller/more.gguf", dir);
+    assert_false(qn_found_unseen(found, path));
+    snprintf(path, sizeof path, "%s/other/more.gguf", dir);
+    assert_false(qn_found_unseen(found, path));
+    qn_found_free(found);
+    free(full);
+}
+
+/* Five links to the folder itself are 5^8 ways through it. */
+static void links_that_lead_in_a_circle_are_followed_once(void **state)
+{
+    (void)state;
+    char *full = qn_path_join(dir, "full"), path[200];
+    assert_int_equal(qn_mkdirs(full, 0700, NULL), QN_OK);
+    fill(full, "m", 3);
+    for (int i = 0; i < 5; i++) {
+        snprintf(path, sizeof path, "%s/round%d", full, i);
+        assert_int_equal(symlink(i % 2 ? "." : "../full", path), 0);
+    }
+    struct qn_found *found = scan_both();
+    assert_int_equal(found->n, 4);
+    assert_true(finds_the_other(found));
+    snprintf(path, sizeof path, "%s/gone.gguf", full);
+    assert_false(qn_found_unseen(found, path));
+    qn_found_free(found);
+    free(full);
+}
+
+static void what_cannot_be_looked_at_may_be_there(void **state)
+{
+    (void)state;
+    char *full = qn_path_join(dir, "full"), path[200];
+    assert_int_equal(qn_mkdirs(full, 0700, NULL), QN_OK);
+    fill(full, "m", 1);
+    snprintf(path, sizeof path, "%s/disk", full);
+    assert_int_equal(symlink("/no/such/disk", path), 0);
+    struct qn_found *found = scan_both();
+    assert_int_equal(found->n, 2);
+    snprintf(path, sizeof path, "%s/disk/model.gguf", full);
+    assert_true(qn_found_unseen(found, path));
+    snprintf(path, sizeof path, "%s/model.gguf", full);
+    assert_false(qn_found_unseen(found, path));
+    snprintf(path, sizeof path, "%s/cache/models--a--b/model.gguf", dir); /* no such folder */
+    assert_true(qn_found_unseen(found, path));
+    qn_found_free(found);
+    free(full);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_folder_of_very_many_long_paths, setup, teardown),
         cmocka_unit_test_setup_teardown(a_snapshot_of_very_many_long_paths, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_folder_of_too_many_models_takes_no_place_from_the_next,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(links_that_lead_in_a_circle_are_followed_once, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(what_cannot_be_looked_at_may_be_there, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
