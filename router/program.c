@@ -69,6 +69,12 @@ static uint64_t crowd(void *ctx, const struct qn_http_ends *ends)
     return qn_crowds_of(&((const struct qn_program *)ctx)->crowds, ends);
 }
 
+static uint64_t owner(void *ctx, const struct qn_http *h)
+{
+    const struct qn_program *p = ctx;
+    return qn_routes_owner(&p->routes, h, p->crowds.seed);
+}
+
 static bool vital(void *ctx, const struct qn_http *h)
 {
     return qn_routes_vital(&((const struct qn_program *)ctx)->routes, h);
@@ -373,6 +379,7 @@ static qn_err open_doors(struct qn_program *p, struct qn_error *e)
                                                  .large_body = large_body,
                                                  .unwanted_body = unwanted_body,
                                                  .crowd = crowd,
+                                                 .owner = owner,
                                                  .vital = vital,
                                                  .upgrade = on_upgrade};
     const struct qn_settings *s = &p->settings;

@@ -4,6 +4,7 @@
 #include "access/auth.h"
 #include "api/api.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "dialects/dialect.h"
@@ -428,6 +429,13 @@ bool qn_routes_vital(const struct qn_routes *r, const struct qn_http *h)
            (hit.row->handle == qn_api_live || hit.row->class == QN_ADMIN);
 }
 
+uint64_t qn_routes_owner(const struct qn_routes *r, const struct qn_http *h, uint64_t seed)
+{
+    struct qn_caller caller;
+    qn_auth_caller(r->services->auth, h, &caller);
+    return qn_hash_bytes(seed, caller.owner, strlen(caller.owner));
+}
+
 bool qn_routes_unwanted_body(const struct qn_routes *r, const struct qn_http *h)
 {
     struct qn_route_hit hit;
@@ -445,6 +453,9 @@ void qn_routes_refuse(int status, const char *path, const char *why, struct qn_b
          "The request body is too large: the setting body-limit says how large it "
          "may be"},
         {414, "uri_too_long", "The request's target is too long"},
+        {429, "too_much_held",
+         "The requests of this client hold as much of the server's memory as they may: read their "
+         "answers, or try again in a moment"},
         {431, "headers_too_large", "The request's headers are too large"},
         {500, "server_error", "The request's body could not be stored: the server's log says why"},
         {503, "overloaded", "Too many connections: try again in a moment"},

@@ -71,8 +71,9 @@ enum qn_next qn_link_refuse(struct qn_link *l, int status, const char *why)
     s->ev.refuse(s->ctx, status, method, path_of(l, shown), why, &body);
     qn_buf_fmt(&head,
                "HTTP/1.1 %d %s\r\nDate: %s\r\nContent-Type: application/json\r\n"
-               "Content-Length: %zu\r\nConnection: close\r\n\r\n",
-               status, qn_http_status_words(status), qn_server_date(s), body.len);
+               "Content-Length: %zu\r\n%sConnection: close\r\n\r\n",
+               status, qn_http_status_words(status), qn_server_date(s), body.len,
+               status == 429 || status == 503 ? "Retry-After: 1\r\n" : "");
     qn_debug("http", "refused status=%d method=%.31s why=\"%s\"", status, method, why ? why : "");
     qn_link_send(l, head.data, head.len, body.data, strcmp(method, "HEAD") ? body.len : 0);
     qn_buf_deinit(&head);

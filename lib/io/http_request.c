@@ -133,6 +133,8 @@ static enum qn_next look_at_body(struct qn_http *h, const struct qn_framing *f)
     if (qn_reader_has_end(&l->in))
         return QN_GO_ON;
     h->unwanted = s->ev.unwanted_body && s->ev.unwanted_body(s->ctx, h);
+    if (!h->unwanted && !b->dir && f->has_length && !qn_request_grant(h, (int64_t)f->length))
+        return qn_link_refuse(l, 429, NULL);
     qn_pace_begin(&l->pace, b->dir ? &qn_http_large_rule : &qn_http_body_rule, qn_now_ms());
     static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
     if (f->expects_continue && h->minor > 0 && l->input_len == 0)
@@ -215,6 +217,8 @@ enum qn_next qn_request_data(struct qn_http *h, const char *p, size_t n)
         h->thrown += n;
         return QN_GO_ON;
     }
+    if (!h->unwanted && !h->body->dir && !qn_request_grant_on(h, (int64_t)(h->body->len + n)))
+        return qn_link_refuse(h->link, 429, NULL);
     if (h->unwanted || qn_body_add(h->body, p, n, &e))
         return qn_link_refuse(h->link, 413, NULL);
     return QN_GO_ON;

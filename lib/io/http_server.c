@@ -146,6 +146,7 @@ static void on_sweep(void *ctx)
         qn_debug("http", "connection closed: its client is too slow");
         qn_link_free(l);
     }
+    qn_server_relieve(s, now);
     if (s->n_links < CROWD_FROM)
         s->warned = false;
     if (!s->links) {
@@ -274,8 +275,18 @@ qn_err qn_http_server_new(struct qn_loop *l, const struct qn_http_events *ev, vo
     s->ev = *ev;
     s->ctx = ctx;
     s->body_max = body_max;
+    s->held_max = QN_HTTP_HELD_BYTES;
+    s->unread_ms = QN_HTTP_UNREAD_MS;
+    if (body_max > (size_t)s->held_max / QN_HTTP_HELD_BODIES)
+        s->held_max = (int64_t)body_max * QN_HTTP_HELD_BODIES;
     *out = s;
     return QN_OK;
+}
+
+void qn_http_server_set_budget(struct qn_http_server *s, int64_t bytes, int64_t unread_ms)
+{
+    s->held_max = bytes;
+    s->unread_ms = unread_ms;
 }
 
 size_t qn_http_server_active(const struct qn_http_server *s)

@@ -8,6 +8,8 @@
  * first byte past it, or by Content-Length before any). A head has to be complete within
  * QN_HTTP_HEAD_TIMEOUT_S, however steadily it comes; bodies and replies have to move
  * (http_pace.h). What is malformed is refused with an answer of on_refuse's, and closes.
+ * What requests hold has a limit for all and a share for each owner (http_budget.c): a body beyond
+ * it gets 429 before it is read, and of an owner beyond it replies that are not read are cut off.
  * One connection more than QN_HTTP_CONNECTIONS_MAX, or QN_HTTP_CROWD_MAX of one client, takes the
  * place of the one that has made no progress for longest (of that client's). Where all do, it has
  * no place: its first request gets 503, unless that is vital.
@@ -30,9 +32,14 @@ enum {
     QN_HTTP_HEAD_MAX = 16 * 1024,
     QN_HTTP_HEAD_TIMEOUT_S = 10,
     QN_HTTP_CONNECTIONS_MAX = 1024,
-    QN_HTTP_CROWD_MAX = 768,       /* connections of one client, where clients can be told apart */
-    QN_HTTP_VITAL_MAX = 32,        /* more than QN_HTTP_CONNECTIONS_MAX, for vital requests alone */
-    QN_HTTP_READ_BYTES = 64 * 1024 /* of a connection in one turn of the loop */
+    QN_HTTP_CROWD_MAX = 768, /* connections of one client, where clients can be told apart */
+    QN_HTTP_VITAL_MAX = 32,  /* more than QN_HTTP_CONNECTIONS_MAX, for vital requests alone */
+    QN_HTTP_READ_BYTES = 64 * 1024,         /* of a connection in one turn of the loop */
+    QN_HTTP_HELD_BYTES = 512 * 1024 * 1024, /* by all requests, see http_budget.c */
+    QN_HTTP_HELD_BODIES = 4,                /* that is at least so many of the largest bodies */
+    QN_HTTP_SMALL_BODY = 16 * 1024,         /* is read whatever its owner holds */
+    QN_HTTP_UNREAD_MS = 10 * 1000 /* without progress, before a reply that is not read may be cut
+                                     off because its owner holds too much */
 };
 
 struct qn_http_server;
@@ -70,6 +77,9 @@ struct qn_http_events {
     /* MAY. A number that all connections of one client have in common, as far as that is certain;
      * 0: it is not known. It is asked for when connections are many. */
     uint64_t (*crowd)(void *ctx, const struct qn_http_ends *ends);
+    /* MAY. A number that all requests of one owner have in common: what requests hold is divided
+     * between owners. Asked for when they hold much. */
+    uint64_t (*owner)(void *ctx, const struct qn_http *h);
     /* MAY. A head has come over a connection that has no place: true when it is answered all the
      * same (is the server alive? it shall stop), as the last of its connection. */
     bool (*vital)(void *ctx, const struct qn_http *h);
@@ -89,6 +99,8 @@ int qn_http_upgrade_take(struct qn_http_upgrade *u, struct qn_buf *behind);
 /* body_max: bytes of a request body. The listening sockets are handed in by qn_http_server_add. */
 qn_err qn_http_server_new(struct qn_loop *l, const struct qn_http_events *ev, void *ctx,
                           size_t body_max, struct qn_http_server **out, struct qn_error *e);
+/* For tests: in the place of QN_HTTP_HELD_BYTES and QN_HTTP_UNREAD_MS. */
+void qn_http_server_set_budget(struct qn_http_server *s, int64_t bytes, int64_t unread_ms);
 /* Takes ownership of an accepted, non-blocking socket. tag: the caller's, for qn_http_tag. */
 void qn_http_server_add(struct qn_http_server *s, int fd, const void *addr, unsigned addr_len,
                         int tag);

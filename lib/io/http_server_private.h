@@ -4,6 +4,7 @@
  *   http_link.c     one connection's socket and buffers, and its turn
  *   http_refuse.c   answers of the server's own, and what becomes of a connection after them
  *   http_request.c  one request: collected, handed over, ended
+ *   http_budget.c   what requests hold of memory, per owner
  *   http_reply.c    its reply: whole or streamed
  *   http_reader.h   what the bytes mean (pure)
  */
@@ -77,6 +78,9 @@ struct qn_http {
     struct storing *storing; /* the body is a worker's now; NULL: it is not */
     const char *body_data;
     size_t body_len;
+    int64_t granted; /* bytes that the body may hold; 0 where it is kept or thrown away */
+    uint64_t owner;  /* where owner_known */
+    bool owner_known;
     bool unwanted;    /* the body is thrown away */
     size_t thrown;    /* bytes of it */
     bool complete;    /* all of it has come */
@@ -109,6 +113,7 @@ struct qn_http_server {
     struct qn_http_events ev;
     void *ctx;
     size_t body_max;
+    int64_t held_max, unread_ms;
     struct qn_timer *turns; /* while links are ready */
     struct qn_timer *sweep; /* while there are links */
     struct qn_link *links, *ready, *ready_last;
@@ -149,6 +154,14 @@ void qn_link_send(struct qn_link *l, const void *head, size_t head_len, const vo
 /* The same with bytes that become the link's: a large reply is neither copied nor sent at once. */
 void qn_link_send_taking(struct qn_link *l, const void *head, size_t head_len, struct qn_buf *body);
 bool qn_link_owes(const struct qn_link *l); /* something has not been taken by the socket */
+
+/* http_budget.c */
+/* The request may hold a body of so many bytes, or more than before by a step. False: its owner
+ * holds too much. */
+bool qn_request_grant(struct qn_http *h, int64_t body_bytes);
+bool qn_request_grant_on(struct qn_http *h, int64_t body_bytes);
+/* Cuts off replies that are not read while their owners hold too much. */
+void qn_server_relieve(struct qn_http_server *s, int64_t now_ms);
 
 /* http_refuse.c */
 enum qn_next qn_link_refuse(struct qn_link *l, int status, const char *why);

@@ -142,6 +142,13 @@ static inline bool unwanted_body(void *ctx, const struct qn_http *h)
     return strcmp(qn_http_path(h), "/unwanted") == 0;
 }
 
+static inline uint64_t owner(void *ctx, const struct qn_http *h)
+{
+    (void)ctx;
+    const char *name = qn_http_header(h, "X-Owner");
+    return name ? (uint64_t)*name : 0;
+}
+
 static inline void on_request(void *ctx, struct qn_http *h)
 {
     (void)ctx;
@@ -225,7 +232,8 @@ static inline int set_up(void **state)
     struct qn_http_events ev = {.request = on_request,
                                 .refuse = on_refuse,
                                 .large_body = large_body,
-                                .unwanted_body = unwanted_body};
+                                .unwanted_body = unwanted_body,
+                                .owner = owner};
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t n = sizeof a;
     kept = NULL;

@@ -1,0 +1,100 @@
+/* What requests hold of memory and temporary files: bodies that have come or are announced, until
+ * the request ends, and replies that their clients have not read. All requests together have
+ * QN_HTTP_HELD_BYTES; an owner may hold as much of them as is left for all others, so a single one
+ * gets half, two a third each, and there is always room for one more. A small part of it
+ * (SURE_SHARE) is every owner's, whatever others hold.
+ *
+ * Sums are made when they are needed, from the connections: nothing has to be given back. */
+#include "io/http_server_private.h"
+
+#include "base/log.h"
+
+enum {
+    CALM_SHARE = 8, /* up to this part of the budget no request's owner is looked up */
+    SURE_SHARE = 16,
+    STEP_BYTES = QN_BODY_MEMORY_MAX /* by which a body without a length is granted room */
+};
+
+static int64_t held(const struct qn_link *l)
+{
+    const struct qn_http *h = l->http;
+    int64_t n = (int64_t)(l->out.len - l->out_at);
+    if (!h)
+        return n;
+    return n + h->granted + (h->stream ? (int64_t)qn_stream_len(h->stream) : 0);
+}
+
+static int64_t held_by_all(const struct qn_http_server *s)
+{
+    int64_t n = 0;
+    for (const struct qn_link *l = s->links; l; l = l->next)
+        n += held(l);
+    return n;
+}
+
+static uint64_t owner_of(struct qn_http *h)
+{
+    struct qn_http_server *s = h->server;
+    if (!h->owner_known)
+        h->owner = s->ev.owner ? s->ev.owner(s->ctx, h) : 0;
+    h->owner_known = true;
+    return h->owner;
+}
+
+static int64_t held_by(const struct qn_http_server *s, uint64_t owner)
+{
+    int64_t n = 0, x;
+    for (const struct qn_link *l = s->links; l; l = l->next)
+        if (l->http && (x = held(l)) > 0 && owner_of(l->http) == owner)
+            n += x;
+    return n;
+}
+
+static bool may_hold(struct qn_http *h, int64_t more)
+{
+    const struct qn_http_server *s = h->server;
+    int64_t all = held_by_all(s);
+    if (all + more <= s->held_max / CALM_SHARE)
+        return true;
+    int64_t own = held_by(s, owner_of(h)) + more;
+    return own <= s->held_max - all || own <= s->held_max / SURE_SHARE;
+}
+
+bool qn_request_grant(struct qn_http *h, int64_t body_bytes)
+{
+    int64_t more = body_bytes - h->granted;
+    if (more <= 0)
+        return true;
+    if (body_bytes > QN_HTTP_SMALL_BODY && !may_hold(h, more))
+        return false;
+    h->granted = body_bytes;
+    return true;
+}
+
+bool qn_request_grant_on(struct qn_http *h, int64_t body_bytes)
+{
+    if (body_bytes <= h->granted)
+        return true;
+    return qn_request_grant(h, body_bytes <= QN_HTTP_SMALL_BODY ? QN_HTTP_SMALL_BODY
+                                                                : h->granted + STEP_BYTES);
+}
+
+/* Its client has something to read and has not read a kilobyte of it for long. */
+static bool is_unread(const struct qn_link *l, int64_t now_ms)
+{
+    return l->http && l->out.len > 0 && l->pace.rule == &qn_http_send_rule &&
+           now_ms - l->pace.progress_ms >= l->server->unread_ms;
+}
+
+void qn_server_relieve(struct qn_http_server *s, int64_t now_ms)
+{
+    int64_t all = held_by_all(s);
+    for (struct qn_link *l = s->links, *next; l && all > s->held_max / CALM_SHARE; l = next) {
+        next = l->next;
+        if (!is_unread(l, now_ms) || held_by(s, owner_of(l->http)) <= s->held_max - all)
+            continue;
+        qn_info("http", "connection closed: its client holds too much memory and does not read");
+        all -= held(l);
+        qn_link_free(l);
+    }
+}
