@@ -485,7 +485,7 @@ static qn_err strict_tags(struct qn_constrainer *c, const char *members,
     struct qn_forcing f = {.syntax =
                                qn_syntax_find("<tool_call><function=f><parameter=p>", NULL, NULL),
                            .tools = tools};
-    assert_int_equal(f.syntax.call->writing->arguments, QN_WRITE_TAGS);
+    assert_string_equal(qn_syntax_calls(&f.syntax), "qwen3-coder");
     *made = NULL;
     qn_err err = qn_force(c, &job, &f, made, e);
     qn_tools_free(tools);
@@ -603,7 +603,7 @@ static void too_much(void **state)
         struct qn_forcing f = {
             .syntax = qn_syntax_find("<tool_call><function=f><parameter=p>", NULL, NULL),
             .tools = tools};
-        assert_int_equal(f.syntax.call->writing->arguments, QN_WRITE_TAGS);
+        assert_string_equal(qn_syntax_calls(&f.syntax), "qwen3-coder");
         assert_int_equal(qn_force(c, &job, &f, &made, &e), refers ? QN_ELIMIT : QN_OK);
         if (refers)
             assert_string_equal(e.param, "tools");

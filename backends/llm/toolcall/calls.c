@@ -165,8 +165,9 @@ static void open_at(struct qn_parse *p, const struct qn_opener *o, size_t i)
     p->how = o->how;
     p->opened = i;
     p->mark = p->sent;
-    p->phase = p->nest = p->what = p->count = 0;
-    p->list = p->any = p->half = p->committed = false;
+    p->phase = 0;
+    memset(p->form_state, 0, sizeof p->form_state);
+    p->any = p->half = p->committed = false;
     p->scan = (struct qn_json_scan){0};
     qn_buf_clear(&p->name);
     qn_buf_clear(&p->id);
@@ -284,9 +285,23 @@ static void broken(struct qn_parse *p)
     p->sent = p->pos;
 }
 
+/* Phase after phase of the form, as far as the bytes reach. */
+static enum qn_step read_calls(struct qn_parse *p)
+{
+    enum qn_step step = QN_STEP_NEXT;
+    while (step == QN_STEP_NEXT) {
+        const struct qn_phase *phase = &p->form->phases[p->phase];
+        int c = phase->at == QN_AT_WORD ? qn_parse_next(p) : qn_parse_byte(p);
+        if (c < 0 && phase->at != QN_AT_ANY)
+            return QN_STEP_MORE;
+        step = phase->read(p, c);
+    }
+    return step;
+}
+
 static bool in_calls(struct qn_parse *p)
 {
-    enum qn_step step = p->form(p);
+    enum qn_step step = read_calls(p);
     if (step == QN_STEP_MORE && !p->final) {
         if (p->mark == NO_MARK)
             p->sent = p->pos;
@@ -396,12 +411,32 @@ void qn_parse_called(struct qn_parse *p)
 
 /* ---- Pieces that forms share ---- */
 
-enum qn_step qn_parse_hand_over(struct qn_parse *p, qn_form form, const void *how)
+enum qn_step qn_parse_go(struct qn_parse *p, int phase)
+{
+    p->phase = phase;
+    return QN_STEP_NEXT;
+}
+
+enum qn_step qn_parse_skip(struct qn_parse *p, size_t n, int phase)
+{
+    p->pos += n;
+    return qn_parse_go(p, phase);
+}
+
+enum qn_step qn_parse_expect(struct qn_parse *p, const char *word, int phase)
+{
+    enum qn_word w = qn_parse_word(p, word);
+    if (w != QN_WORD_YES)
+        return w == QN_WORD_MORE ? QN_STEP_MORE : QN_STEP_BAD;
+    return qn_parse_go(p, phase);
+}
+
+enum qn_step qn_parse_hand_over(struct qn_parse *p, const struct qn_form *form, const void *how)
 {
     p->form = form;
     p->how = how;
-    p->phase = p->nest = p->what = p->count = 0;
-    return form(p);
+    memset(p->form_state, 0, sizeof p->form_state);
+    return qn_parse_go(p, 0);
 }
 
 bool qn_parse_is_space(int c)

@@ -6,12 +6,40 @@
 #include "base/str.h"
 #include "llm/toolcall/calls_parse.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { CALLS_MAX = 16 }; /* calls of an answer that has to make some */
+
+/* ---- The family's texts ---- */
+
+const char *qn_writing_open(const struct qn_opener *o)
+{
+    return o->flags & QN_OPEN_KEEP ? "" : o->text;
+}
+
+void qn_writing_set(char text[QN_WRITING_MAX], const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(text, QN_WRITING_MAX, fmt, ap);
+    va_end(ap);
+    assert(n >= 0 && n < QN_WRITING_MAX);
+    (void)n;
+}
+
+static struct qn_writing writing_of(const struct qn_syntax *s)
+{
+    struct qn_writing w = {.arguments = QN_WRITE_JSON};
+    const struct qn_opener *o = s->call->writes;
+    o->form->write(o, &w);
+    return w;
+}
+
+/* ---- Parts of the grammar ---- */
 
 /* A text of the arena's; "" when there is no more room. */
 __attribute__((format(printf, 2, 3))) const char *qn_writer_text(struct qn_writer *w,
@@ -61,7 +89,7 @@ const char *qn_writer_rule(struct qn_writer *w, enum qn_constrain_kind kind, con
 static void write_tool(struct qn_writer *w, size_t tool)
 {
     const char *arguments;
-    if (w->w->arguments == QN_WRITE_JSON) {
+    if (w->w.arguments == QN_WRITE_JSON) {
         arguments = qn_writer_arguments(w, tool);
     } else {
         qn_writer_parameters(w, tool);
@@ -70,9 +98,9 @@ static void write_tool(struct qn_writer *w, size_t tool)
     qn_buf_fmt(&w->g, "c%zu ::=", tool);
     qn_writer_quote(
         w, &w->g,
-        qn_writer_text(w, "%s%s%s", w->w->before, qn_tools_name(w->f->tools, tool), w->w->after));
+        qn_writer_text(w, "%s%s%s", w->w.before, qn_tools_name(w->f->tools, tool), w->w.after));
     qn_buf_fmt(&w->g, " %s", arguments);
-    qn_writer_quote(w, &w->g, w->w->end);
+    qn_writer_quote(w, &w->g, w->w.end);
     qn_buf_char(&w->g, '\n');
 }
 
@@ -91,14 +119,14 @@ static void write_calls(struct qn_writer *w, int only, bool single)
             or = " | ";
         }
     qn_buf_str(&w->g, "\ncalls ::=");
-    qn_writer_quote(w, &w->g, w->w->begin);
+    qn_writer_quote(w, &w->g, w->w.begin);
     qn_buf_str(&w->g, " call");
-    if (!single && w->w->between) {
+    if (!single && !w->w.single) {
         qn_buf_str(&w->g, " (");
-        qn_writer_quote(w, &w->g, w->w->between);
+        qn_writer_quote(w, &w->g, w->w.between);
         qn_buf_fmt(&w->g, " call ){0,%d}", CALLS_MAX - 1);
     }
-    qn_writer_quote(w, &w->g, w->w->close);
+    qn_writer_quote(w, &w->g, w->w.close);
     qn_buf_char(&w->g, '\n');
 }
 
@@ -151,7 +179,7 @@ static qn_err compile(struct qn_writer *w, const char *param, struct qn_constrai
 
 static void writer_init(struct qn_writer *w, struct qn_constrainer *c, const struct qn_forcing *f)
 {
-    *w = (struct qn_writer){.c = c, .f = f, .w = f->syntax.call->writing};
+    *w = (struct qn_writer){.c = c, .f = f, .w = writing_of(&f->syntax)};
     w->arena = qn_arena_new(4 * (size_t)QN_CONSTRAIN_BYTES_MAX);
     qn_buf_init(&w->g, QN_CONSTRAIN_BYTES_MAX);
     qn_buf_init(&w->last, QN_CONSTRAIN_BYTES_MAX);
@@ -180,7 +208,7 @@ enum what {
 /* Text in which the mark of a call does not occur ends it or is followed by calls. */
 static void write_text(struct qn_writer *w)
 {
-    const char *mark = w->w->begin[0] ? w->w->begin : w->w->before;
+    const char *mark = w->w.begin[0] ? w->w.begin : w->w.before;
     qn_buf_fmt(&w->g, "text ::= %s\n", qn_writer_rule(w, QN_RULE_UNTIL, mark));
 }
 
@@ -221,9 +249,10 @@ static bool any_strict(const struct qn_tools *tools)
 }
 
 /* The mark that begins its calls cannot be mistaken for text. */
-static bool has_mark(const struct qn_writing *w)
+static bool has_mark(const struct qn_syntax *s)
 {
-    const char *mark = w->begin[0] ? w->begin : w->before;
+    struct qn_writing w = writing_of(s);
+    const char *mark = w.begin[0] ? w.begin : w.before;
     return strlen(mark) >= 4 && !strchr("{[", mark[0]);
 }
 
@@ -246,8 +275,7 @@ qn_err qn_force(struct qn_constrainer *c, const struct qn_job *job, const struct
         what = CALLS;
     } else if (job->constrain.schema) {
         what = ANSWER | (tools ? CALLS : 0);
-    } else if (tools && !job->constrain.grammar && any_strict(f->tools) &&
-               has_mark(f->syntax.call->writing)) {
+    } else if (tools && !job->constrain.grammar && any_strict(f->tools) && has_mark(&f->syntax)) {
         what = CALLS | TEXT;
     }
     /* A schema alone needs no grammar of ours around it. */

@@ -8,17 +8,26 @@
 #include "grammar/constrain.h"
 #include "llm/toolcall/calls.h"
 
-/* How a family writes calls, for who has to make it. */
+/* How a family writes calls: texts that its form makes of the marks that it reads. */
 enum qn_writing_arguments { QN_WRITE_JSON, QN_WRITE_TAGS, QN_WRITE_PYTHON, QN_WRITE_GEMMA };
+enum { QN_WRITING_MAX = 192 }; /* bytes of one text */
 struct qn_writing {
-    const char *begin;          /* in front of the first call */
-    const char *before, *after; /* around a name */
-    const char *end;            /* behind the arguments */
-    const char *between;        /* two calls; NULL: it makes one */
-    const char *close;          /* behind the last */
+    char begin[QN_WRITING_MAX];                         /* in front of the first call */
+    char before[QN_WRITING_MAX], after[QN_WRITING_MAX]; /* around a name */
+    char end[QN_WRITING_MAX];                           /* behind the arguments */
+    char between[QN_WRITING_MAX];                       /* two calls */
+    char close[QN_WRITING_MAX];                         /* behind the last */
+    bool single;                                        /* it makes one call */
     enum qn_writing_arguments arguments;
     const void *how; /* TAGS: struct qn_xml_calls; GEMMA: struct qn_literal_calls */
 };
+
+struct qn_opener;
+/* For forms: the opener's text where it stands before the calls, "" where it is part of them. */
+const char *qn_writing_open(const struct qn_opener *o);
+/* Makes one of the texts, which has QN_WRITING_MAX bytes; asserts that it fits. */
+void qn_writing_set(char text[QN_WRITING_MAX], const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
 struct qn_forcing {
     struct qn_syntax syntax;

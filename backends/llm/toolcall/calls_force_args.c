@@ -155,7 +155,7 @@ static void bare_string(struct qn_writer *w, const struct qn_jref *schema, const
 static void tag_parameter(struct qn_writer *w, const struct qn_jref *root,
                           const struct qn_jref *schema, unsigned types)
 {
-    const struct qn_xml_calls *how = w->w->how;
+    const struct qn_xml_calls *how = w->w.how;
     const char *line = how->lines ? "\n" : "";
     bool is_string = types == QN_TYPE_STRING;
     const char *open = qn_writer_text(w, "%s%s%s%s%s%s", how->key, schema->key,
@@ -178,7 +178,7 @@ static void tag_parameter(struct qn_writer *w, const struct qn_jref *root,
 static void gemma_value(struct qn_writer *w, const struct qn_jref *root,
                         const struct qn_jref *schema, unsigned types)
 {
-    const struct qn_literal_calls *how = w->w->how;
+    const struct qn_literal_calls *how = w->w.how;
     if (types == QN_TYPE_STRING) {
         qn_writer_quote(w, &w->g, how->quote);
         bare_string(w, schema, how->quote);
@@ -206,7 +206,7 @@ static void gemma_value(struct qn_writer *w, const struct qn_jref *root,
 static void literal_parameter(struct qn_writer *w, const struct qn_jref *root,
                               const struct qn_jref *schema, unsigned types)
 {
-    bool python = w->w->arguments == QN_WRITE_PYTHON;
+    bool python = w->w.arguments == QN_WRITE_PYTHON;
     qn_writer_quote(w, &w->g, qn_writer_text(w, "%s%s", schema->key, python ? "=" : ":"));
     if (python)
         qn_buf_fmt(&w->g, " %s", schema_rule(w, root, schema));
@@ -229,7 +229,7 @@ static void parameter(struct qn_writer *w, size_t tool, const struct qn_jref *ro
 {
     unsigned types = qn_tools_types(w->f->tools, qn_tools_name(w->f->tools, tool), schema->key);
     qn_buf_fmt(&w->g, "p%zu-%zu ::=", tool, k);
-    if (w->w->arguments == QN_WRITE_TAGS)
+    if (w->w.arguments == QN_WRITE_TAGS)
         tag_parameter(w, root, schema, types);
     else
         literal_parameter(w, root, schema, types);
@@ -293,9 +293,9 @@ void qn_writer_parameters(struct qn_writer *w, size_t tool)
 {
     struct qn_jref root = qn_tools_parameters(w->f->tools, tool),
                    all = qn_json_get(&root, "properties"), it;
-    const char *comma = w->w->arguments == QN_WRITE_TAGS     ? ""
-                        : w->w->arguments == QN_WRITE_PYTHON ? ", "
-                                                             : ",";
+    const char *comma = w->w.arguments == QN_WRITE_TAGS     ? ""
+                        : w->w.arguments == QN_WRITE_PYTHON ? ", "
+                                                            : ",";
     size_t n = qn_json_type(&all) == QN_JSON_OBJECT ? qn_json_count(&all) : 0, k = 0, must = 0;
     size_t *order = qn_xcalloc(n + 1, sizeof *order);
     bool left_out = false;

@@ -10,7 +10,7 @@
 struct qn_writer {
     struct qn_constrainer *c;
     const struct qn_forcing *f;
-    const struct qn_writing *w;
+    struct qn_writing w;
     struct qn_arena *arena;
     struct qn_buf g;    /* the grammar */
     struct qn_buf last; /* rules that follow the one being written */

@@ -2,10 +2,11 @@
 #include "llm/toolcall/calls_harmony.h"
 
 #include "base/str.h"
+#include "llm/toolcall/calls_force.h"
 
 #include <string.h>
 
-enum phase { HEADER, ARGUMENTS, END };
+enum phase { HEADER, ARGUMENTS };
 
 static const char message[] = "<|message|>", channel[] = "<|channel|>", functions[] = "functions.";
 
@@ -29,46 +30,44 @@ static enum qn_step begin_message(struct qn_parse *p)
         !qn_str_eq(p->name.data, "user")) {
         if (qn_str_starts(p->name.data, functions))
             qn_buf_drop(&p->name, sizeof functions - 1);
-        p->phase = ARGUMENTS;
         p->half = true;
-        return p->c.tools && qn_parse_callable(p) ? QN_STEP_MORE : QN_STEP_BAD;
+        return p->c.tools && qn_parse_callable(p) ? qn_parse_go(p, ARGUMENTS) : QN_STEP_BAD;
     }
     if (word_behind(header, channel, &p->name) && qn_str_eq(p->name.data, "analysis"))
         p->after = QN_IN_REASONING;
     return QN_STEP_DONE;
 }
 
-enum qn_step qn_calls_harmony(struct qn_parse *p)
+static enum qn_step read_header(struct qn_parse *p, int c)
 {
-    for (;;) {
-        enum qn_word w;
-        enum qn_step step;
-        switch ((enum phase)p->phase) {
-        case HEADER:
-            w = qn_parse_word(p, message);
-            if (w == QN_WORD_YES) {
-                step = begin_message(p);
-                if (step != QN_STEP_MORE)
-                    return step;
-                break;
-            }
-            int c = qn_parse_byte(p);
-            if (w == QN_WORD_MORE || c < 0)
-                return QN_STEP_MORE;
-            if (p->value.len == QN_PARSE_HEAD_MAX)
-                return QN_STEP_BAD;
-            qn_buf_char(&p->value, (char)c);
-            p->pos++;
-            break;
-        case ARGUMENTS:
-            step = qn_parse_object(p);
-            if (step != QN_STEP_DONE)
-                return step;
-            qn_parse_called(p);
-            p->phase = END;
-            break;
-        case END:
-            return QN_STEP_DONE;
-        }
-    }
+    enum qn_word w = qn_parse_word(p, message);
+    if (w != QN_WORD_NO)
+        return w == QN_WORD_MORE ? QN_STEP_MORE : begin_message(p);
+    if (p->value.len == QN_PARSE_HEAD_MAX)
+        return QN_STEP_BAD;
+    qn_buf_char(&p->value, (char)c);
+    return qn_parse_skip(p, 1, HEADER);
 }
+
+static enum qn_step read_arguments(struct qn_parse *p, int c)
+{
+    (void)c;
+    enum qn_step step = qn_parse_object(p);
+    if (step == QN_STEP_DONE)
+        qn_parse_called(p);
+    return step;
+}
+
+static const struct qn_phase phases[] = {
+    [HEADER] = {read_header, QN_AT_BYTE}, [ARGUMENTS] = {read_arguments, QN_AT_BYTE}};
+
+static void write_harmony(const struct qn_opener *o, struct qn_writing *out)
+{
+    (void)o;
+    out->arguments = QN_WRITE_JSON;
+    out->single = true;
+    qn_writing_set(out->before, "%scommentary to=%s", channel, functions);
+    qn_writing_set(out->after, " <|constrain|>json%s", message);
+}
+
+const struct qn_form qn_calls_harmony = {phases, write_harmony};

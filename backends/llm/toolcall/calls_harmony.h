@@ -6,6 +6,6 @@
 
 #include "llm/toolcall/calls_parse.h"
 
-enum qn_step qn_calls_harmony(struct qn_parse *p);
+extern const struct qn_form qn_calls_harmony;
 
 #endif

@@ -1,8 +1,9 @@
 /* See calls_json.h. Names of members differ between families, and nothing else does, so all of them
- * are known everywhere. Arguments before the name are kept until it comes. */
+ * are known everywhere. Arguments before the name are kept in p->key until it comes. */
 #include "llm/toolcall/calls_json.h"
 
 #include "base/str.h"
+#include "llm/toolcall/calls_force.h"
 
 #include <string.h>
 
@@ -21,6 +22,17 @@ enum phase {
 };
 
 enum meaning { NAME, ARGUMENTS, FUNCTION, ID, NOTHING };
+
+struct state {
+    enum meaning what; /* the member that is being read */
+    int nest;          /* objects that are open within the call's */
+    bool list;         /* calls stand in a list */
+};
+
+static struct state *state_of(struct qn_parse *p)
+{
+    return QN_PARSE_STATE(p, struct state);
+}
 
 static enum meaning meaning_of(const char *key)
 {
@@ -42,43 +54,48 @@ static enum meaning meaning_of(const char *key)
     return NOTHING;
 }
 
-/* Whole values that were kept: the key in p->key says what they are. */
-static bool take_value(struct qn_parse *p, enum meaning what, struct qn_buf *kept_args)
+/* Arguments that came as JSON in a string: an object, or nothing. */
+static bool is_object_or_empty(const struct qn_buf *text)
 {
-    const char *s = qn_buf_cstr(&p->value);
-    switch (what) {
-    case NAME:
-    case FUNCTION:
-        return qn_parse_unquote(&p->value, &p->name);
-    case ID:
-        qn_buf_clear(&p->id);
-        if (*s == '"')
-            return qn_parse_unquote(&p->value, &p->id);
-        qn_buf_add(&p->id, s, p->value.len);
-        return true;
-    case ARGUMENTS:
-        qn_buf_clear(kept_args);
-        if (*s == '{')
-            return !qn_buf_add(kept_args, s, p->value.len);
-        if (qn_str_eq(s, "null"))
-            return true;
-        if (*s != '"' || !qn_parse_unquote(&p->value, kept_args))
-            return false;
-        break;
-    default:
-        return true;
-    }
-    /* Arguments that came as JSON in a string. */
-    if (kept_args->len == 0)
+    if (text->len == 0)
         return true;
     struct qn_json_scan scan = {0};
     enum qn_json_step step = QN_SCAN_MORE;
-    size_t i = strspn(kept_args->data, " \t\r\n");
-    if (kept_args->data[i] != '{')
+    size_t i = strspn(text->data, " \t\r\n");
+    if (text->data[i] != '{')
         return false;
-    while (i < kept_args->len && step == QN_SCAN_MORE)
-        step = qn_json_scan(&scan, kept_args->data[i++], NULL);
-    return step == QN_SCAN_DONE && strspn(kept_args->data + i, " \t\r\n") == kept_args->len - i;
+    while (i < text->len && step == QN_SCAN_MORE)
+        step = qn_json_scan(&scan, text->data[i++], NULL);
+    return step == QN_SCAN_DONE && strspn(text->data + i, " \t\r\n") == text->len - i;
+}
+
+/* Arguments in p->value, which are kept until the name has come. */
+static bool take_arguments(struct qn_parse *p)
+{
+    const char *s = qn_buf_cstr(&p->value);
+    qn_buf_clear(&p->key);
+    if (*s == '{')
+        return !qn_buf_add(&p->key, s, p->value.len);
+    if (qn_str_eq(s, "null"))
+        return true;
+    return *s == '"' && qn_parse_unquote(&p->value, &p->key) && is_object_or_empty(&p->key);
+}
+
+/* A whole value in p->value. */
+static bool take_value(struct qn_parse *p, enum meaning what)
+{
+    const char *s = qn_buf_cstr(&p->value);
+    if (what == NAME || what == FUNCTION)
+        return qn_parse_unquote(&p->value, &p->name);
+    if (what == ARGUMENTS)
+        return take_arguments(p);
+    if (what != ID)
+        return true;
+    qn_buf_clear(&p->id);
+    if (*s == '"')
+        return qn_parse_unquote(&p->value, &p->id);
+    qn_buf_add(&p->id, s, p->value.len);
+    return true;
 }
 
 static bool object_ended(struct qn_parse *p)
@@ -110,178 +127,197 @@ static enum qn_step keep_value(struct qn_parse *p)
     return QN_STEP_MORE;
 }
 
-static void next_value(struct qn_parse *p, enum phase phase)
+static enum qn_step next_value(struct qn_parse *p, enum phase phase)
 {
     p->scan = (struct qn_json_scan){0};
     qn_buf_clear(&p->value);
-    p->phase = (int)phase;
+    return qn_parse_go(p, (int)phase);
 }
 
-/* The byte c, not yet taken, begins the value of a member. */
-static bool begin_value(struct qn_parse *p, int c, enum meaning *what)
+/* ---- Phases ---- */
+
+static enum qn_step begin_object(struct qn_parse *p)
+{
+    p->half = true;
+    return qn_parse_skip(p, 1, MEMBER);
+}
+
+/* What stands behind the opener: a list or an object, perhaps in a fence. */
+static enum qn_step read_block(struct qn_parse *p, int c)
+{
+    if (c == '{')
+        return begin_object(p);
+    if (c == '[') {
+        state_of(p)->list = true;
+        return qn_parse_skip(p, 1, ITEM);
+    }
+    if (c != '`')
+        return QN_STEP_BAD;
+    enum qn_word w = qn_parse_word(p, "```json");
+    if (w == QN_WORD_NO)
+        return qn_parse_expect(p, "```", BLOCK);
+    return w == QN_WORD_MORE ? QN_STEP_MORE : QN_STEP_NEXT;
+}
+
+static enum qn_step read_item(struct qn_parse *p, int c)
+{
+    if (c == '{')
+        return begin_object(p);
+    return c == ']' ? qn_parse_skip(p, 1, CLOSE) : QN_STEP_BAD;
+}
+
+static enum qn_step read_member(struct qn_parse *p, int c)
+{
+    if (c == '"')
+        return next_value(p, KEY);
+    return c == '}' ? qn_parse_go(p, NEXT) : QN_STEP_BAD;
+}
+
+static enum qn_step read_key(struct qn_parse *p, int c)
+{
+    (void)c;
+    enum qn_step step = keep_value(p);
+    if (step != QN_STEP_DONE)
+        return step;
+    struct state *s = state_of(p);
+    struct qn_buf key;
+    qn_buf_init(&key, QN_PARSE_HEAD_MAX);
+    bool good = qn_parse_unquote(&p->value, &key);
+    s->what = meaning_of(qn_buf_cstr(&key));
+    qn_buf_clear(&p->value);
+    qn_buf_str(&p->value, qn_buf_cstr(&key));
+    qn_buf_deinit(&key);
+    /* Where only the brace began it, other objects are text, and should not wait. */
+    if (s->what == NOTHING && (p->opener->flags & QN_OPEN_KNOWN) &&
+        !qn_str_eq(p->value.data, "type"))
+        good = false;
+    return good ? qn_parse_go(p, COLON) : QN_STEP_BAD;
+}
+
+static enum qn_step read_colon(struct qn_parse *p, int c)
+{
+    return c == ':' ? qn_parse_skip(p, 1, VALUE) : QN_STEP_BAD;
+}
+
+/* The byte c begins the value of a member, whose key is in p->value. */
+static enum qn_step read_value(struct qn_parse *p, int c)
 {
     const struct qn_json_calls *how = p->how;
-    if (how->name_is_key && *what == NOTHING && c == '{' && !p->committed) {
+    struct state *s = state_of(p);
+    if (how->name_is_key && s->what == NOTHING && c == '{' && !p->committed) {
         qn_buf_clear(&p->name);
         qn_buf_str(&p->name, qn_buf_cstr(&p->value));
-        *what = ARGUMENTS;
+        s->what = ARGUMENTS;
     }
-    if (*what == FUNCTION && c == '{') {
-        p->pos++;
-        p->nest++;
-        p->phase = MEMBER;
-        return true;
+    if (s->what == FUNCTION && c == '{') {
+        s->nest++;
+        return qn_parse_skip(p, 1, MEMBER);
     }
-    if (*what == ARGUMENTS && p->committed)
-        *what = NOTHING;
-    if (*what == ARGUMENTS && c == '{' && p->name.len) {
-        if (!qn_parse_callable(p))
-            return false;
-        next_value(p, STREAM);
-        return true;
-    }
-    next_value(p, KEEP);
-    return true;
+    if (s->what == ARGUMENTS && p->committed)
+        s->what = NOTHING;
+    if (s->what == ARGUMENTS && c == '{' && p->name.len)
+        return qn_parse_callable(p) ? next_value(p, STREAM) : QN_STEP_BAD;
+    return next_value(p, KEEP);
 }
 
-enum qn_step qn_calls_json(struct qn_parse *p)
+static enum qn_step stream_value(struct qn_parse *p, int c)
+{
+    (void)c;
+    enum qn_step step = qn_parse_object(p);
+    return step == QN_STEP_DONE ? qn_parse_go(p, NEXT) : step;
+}
+
+static enum qn_step collect_value(struct qn_parse *p, int c)
+{
+    (void)c;
+    enum qn_step step = keep_value(p);
+    if (step != QN_STEP_DONE)
+        return step;
+    if (!p->committed && !take_value(p, state_of(p)->what))
+        return QN_STEP_BAD;
+    return qn_parse_go(p, NEXT);
+}
+
+static enum qn_step read_next(struct qn_parse *p, int c)
+{
+    struct state *s = state_of(p);
+    if (c == ',')
+        return qn_parse_skip(p, 1, MEMBER);
+    if (c != '}')
+        return QN_STEP_BAD;
+    p->pos++;
+    if (s->nest > 0) {
+        s->nest--;
+        return QN_STEP_NEXT;
+    }
+    if (!object_ended(p))
+        return QN_STEP_BAD;
+    return p->over ? QN_STEP_DONE : qn_parse_go(p, s->list ? AFTER : CLOSE);
+}
+
+static enum qn_step read_after(struct qn_parse *p, int c)
+{
+    if (c != ',' && c != ']')
+        return QN_STEP_BAD;
+    return qn_parse_skip(p, 1, c == ',' ? ITEM : CLOSE);
+}
+
+/* Behind a list, or an object that stands in none: what closes the block, or another object. */
+static enum qn_step read_close(struct qn_parse *p, int c)
 {
     const struct qn_json_calls *how = p->how;
-    enum meaning what = (enum meaning)p->what;
-    for (;;) {
-        int c = qn_parse_byte(p);
-        if (p->phase != KEY && p->phase != KEEP && p->phase != STREAM)
-            c = qn_parse_next(p);
-        if (c < 0)
-            return QN_STEP_MORE;
-        enum qn_step step;
-        switch ((enum phase)p->phase) {
-        case BLOCK:
-        case ITEM:
-            if (c == '[' && p->phase == BLOCK) {
-                p->list = true;
-                p->phase = ITEM;
-            } else if (c == '{') {
-                p->phase = MEMBER;
-                p->half = true;
-            } else if (c == ']' && p->list) {
-                p->phase = CLOSE;
-            } else if (c == '`' && p->phase == BLOCK) {
-                enum qn_word w = qn_parse_word(p, "```json");
-                if (w == QN_WORD_NO)
-                    w = qn_parse_word(p, "```");
-                if (w != QN_WORD_YES)
-                    return w == QN_WORD_MORE ? QN_STEP_MORE : QN_STEP_BAD;
-                continue;
-            } else {
-                return QN_STEP_BAD;
-            }
-            p->pos++;
-            break;
-        case MEMBER:
-            if (c == '"') {
-                next_value(p, KEY);
-                break;
-            }
-            if (c != '}')
-                return QN_STEP_BAD;
-            p->phase = NEXT;
-            break;
-        case KEY:
-            step = keep_value(p);
-            if (step != QN_STEP_DONE)
-                return step;
-            struct qn_buf key;
-            qn_buf_init(&key, QN_PARSE_HEAD_MAX);
-            bool good = qn_parse_unquote(&p->value, &key);
-            what = meaning_of(qn_buf_cstr(&key));
-            p->what = (int)what;
-            qn_buf_clear(&p->value);
-            qn_buf_str(&p->value, qn_buf_cstr(&key));
-            qn_buf_deinit(&key);
-            /* Where only the brace began it, other objects are text, and should not wait. */
-            if (what == NOTHING && (p->opener->flags & QN_OPEN_KNOWN) &&
-                !qn_str_eq(p->value.data, "type"))
-                good = false;
-            if (!good)
-                return QN_STEP_BAD;
-            p->phase = COLON;
-            break;
-        case COLON:
-            if (c != ':')
-                return QN_STEP_BAD;
-            p->pos++;
-            p->phase = VALUE;
-            break;
-        case VALUE:
-            if (!begin_value(p, c, &what))
-                return QN_STEP_BAD;
-            p->what = (int)what;
-            break;
-        case STREAM:
-            step = qn_parse_object(p);
-            if (step != QN_STEP_DONE)
-                return step;
-            p->phase = NEXT;
-            break;
-        case KEEP:
-            step = keep_value(p);
-            if (step != QN_STEP_DONE)
-                return step;
-            if (!p->committed && !take_value(p, what, &p->key))
-                return QN_STEP_BAD;
-            p->phase = NEXT;
-            break;
-        case NEXT:
-            if (c == ',') {
-                p->pos++;
-                p->phase = MEMBER;
-                break;
-            }
-            if (c != '}')
-                return QN_STEP_BAD;
-            p->pos++;
-            if (p->nest > 0) {
-                p->nest--;
-                break;
-            }
-            if (!object_ended(p))
-                return QN_STEP_BAD;
-            if (p->over)
-                return QN_STEP_DONE;
-            p->phase = p->list ? AFTER : CLOSE;
-            break;
-        case AFTER:
-            if (c != ',' && c != ']')
-                return QN_STEP_BAD;
-            p->pos++;
-            p->phase = c == ',' ? ITEM : CLOSE;
-            break;
-        case CLOSE:
-            if (c == '{' && !p->list) {
-                p->phase = BLOCK;
-                break;
-            }
-            if (c == ';' || c == ',') {
-                size_t at = p->pos;
-                p->pos++;
-                c = qn_parse_next(p);
-                if (c == '{' && !p->list)
-                    break;
-                p->pos = at;
-                return c < 0 ? QN_STEP_MORE : QN_STEP_DONE;
-            }
-            if (!p->any)
-                return QN_STEP_BAD;
-            enum qn_word w = qn_parse_word(p, "```");
-            for (size_t i = 0; w == QN_WORD_NO && i < 2 && how->close[i]; i++) {
-                w = qn_parse_word(p, how->close[i]);
-                if (w == QN_WORD_YES)
-                    return QN_STEP_DONE;
-            }
-            if (w == QN_WORD_YES)
-                break;
-            return w == QN_WORD_MORE ? QN_STEP_MORE : QN_STEP_DONE;
-        }
+    bool list = state_of(p)->list;
+    if (c == '{' && !list)
+        return qn_parse_go(p, BLOCK);
+    if (c == ';' || c == ',') {
+        size_t at = p->pos++;
+        c = qn_parse_next(p);
+        if (c == '{' && !list)
+            return QN_STEP_NEXT;
+        p->pos = at;
+        return c < 0 ? QN_STEP_MORE : QN_STEP_DONE;
     }
+    if (!p->any)
+        return QN_STEP_BAD;
+    enum qn_word w = qn_parse_word(p, "```");
+    if (w == QN_WORD_YES)
+        return QN_STEP_NEXT;
+    for (size_t i = 0; w == QN_WORD_NO && i < 2 && how->close[i]; i++)
+        w = qn_parse_word(p, how->close[i]);
+    return w == QN_WORD_MORE ? QN_STEP_MORE : QN_STEP_DONE;
 }
+
+static const struct qn_phase phases[] = {
+    [BLOCK] = {read_block, QN_AT_WORD},    [ITEM] = {read_item, QN_AT_WORD},
+    [MEMBER] = {read_member, QN_AT_WORD},  [KEY] = {read_key, QN_AT_BYTE},
+    [COLON] = {read_colon, QN_AT_WORD},    [VALUE] = {read_value, QN_AT_WORD},
+    [STREAM] = {stream_value, QN_AT_BYTE}, [KEEP] = {collect_value, QN_AT_BYTE},
+    [NEXT] = {read_next, QN_AT_WORD},      [AFTER] = {read_after, QN_AT_WORD},
+    [CLOSE] = {read_close, QN_AT_WORD}};
+
+/* ---- Writing ---- */
+
+static const char *text_or(const char *text, const char *otherwise)
+{
+    return text ? text : otherwise;
+}
+
+static void write_json(const struct qn_opener *o, struct qn_writing *out)
+{
+    const struct qn_json_calls *how = o->how;
+    const char *open = qn_writing_open(o), *begin = text_or(how->begin, "");
+    const char *close = how->unclosed ? "" : text_or(how->close[0], "");
+    out->arguments = QN_WRITE_JSON;
+    out->single = !how->between && !how->blocks;
+    qn_writing_set(out->begin, "%s%s%s", text_or(how->lead, ""), open, begin);
+    qn_writing_set(out->before, "%s", text_or(how->before, "{\"name\": \""));
+    qn_writing_set(out->after, "%s", text_or(how->after, "\", \"arguments\": "));
+    qn_writing_set(out->end, "}");
+    qn_writing_set(out->close, "%s%s", text_or(how->end, ""), close);
+    if (how->blocks)
+        qn_writing_set(out->between, "%s\n%s%s", out->close, open, begin);
+    else
+        qn_writing_set(out->between, "%s", text_or(how->between, ""));
+}
+
+const struct qn_form qn_calls_json = {phases, write_json};

@@ -8,8 +8,17 @@
 struct qn_json_calls {
     const char *close[2]; /* what may end the block, each of them; NULL: nothing does */
     bool name_is_key;     /* {"f": {...}} */
+
+    /* How calls are written; NULL: nothing stands there. */
+    const char *lead;           /* in front of the opener */
+    const char *begin;          /* behind it: "[" */
+    const char *before, *after; /* around a name; NULL: {"name": " and ", "arguments": */
+    const char *between;        /* two calls; NULL: one call is made, or each has its own block */
+    const char *end;            /* behind the last call: "]" */
+    bool blocks;                /* each call has its own block: opener, begin, end and close */
+    bool unclosed;              /* close[0] is not written */
 };
 
-enum qn_step qn_calls_json(struct qn_parse *p); /* how: struct qn_json_calls */
+extern const struct qn_form qn_calls_json; /* how: struct qn_json_calls */
 
 #endif

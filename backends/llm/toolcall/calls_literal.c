@@ -1,8 +1,8 @@
-/* See calls_literal.h. p->key holds the containers that are open, innermost last: their closing
- * bracket, with HAS_ITEMS once something stands in them. */
+/* See calls_literal.h. */
 #include "llm/toolcall/calls_literal.h"
 
 #include "base/str.h"
+#include "llm/toolcall/calls_force.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -16,74 +16,105 @@ enum phase {
     ITEM,     /* of a list, or its end */
     MAP_KEY,  /* or the map's end */
     VALUE,
-    STRING, /* a value; a key where p->nest says so */
+    STRING, /* a value; a key where reads_key says so */
     WORD,
-    NEXT, /* after a value */
+    COLON, /* behind a quoted key */
+    NEXT,  /* after a value */
     AFTER_CALL,
     CLOSE
 };
 
-enum { HAS_ITEMS = 0x80, TRIPLE = 0x100 };
+struct state {
+    bool list;      /* calls stand in a list */
+    bool reads_key; /* the string or word is a key, or may turn out to be one; it is in p->value */
+    bool triple;    /* the string ends with three quotes */
+    char quote;     /* a Python string's */
+    int arguments;  /* of this call, so far */
+    int depth;      /* containers that are open */
+    char closing[QN_JSON_DEPTH_MAX]; /* what ends each of them */
+    bool items[QN_JSON_DEPTH_MAX];   /* something stands in them */
+};
 
-static char container(const struct qn_parse *p)
+static struct state *state_of(struct qn_parse *p)
 {
-    return (char)(p->key.data[p->key.len - 1] & ~HAS_ITEMS);
+    return QN_PARSE_STATE(p, struct state);
 }
+
+/* ---- What is passed on ---- */
 
 static void say(struct qn_parse *p, const char *s)
 {
     qn_parse_arguments(p, s, strlen(s));
 }
 
+/* What ends the innermost container; '\0': none is open. */
+static char container(const struct state *s)
+{
+    return s->depth ? s->closing[s->depth - 1] : '\0';
+}
+
 /* The comma before an item that is not the first. */
-static void item(struct qn_parse *p)
+static void item(struct qn_parse *p, struct state *s)
 {
-    char *top = &p->key.data[p->key.len - 1];
-    if (*top & HAS_ITEMS)
+    if (s->items[s->depth - 1])
         say(p, ", ");
-    *top = (char)(*top | HAS_ITEMS);
+    s->items[s->depth - 1] = true;
 }
 
-static bool open(struct qn_parse *p, char closing)
+static enum qn_step open_container(struct qn_parse *p, struct state *s, char closing)
 {
-    if (p->key.len == QN_JSON_DEPTH_MAX - 1)
-        return false;
+    if (s->depth == QN_JSON_DEPTH_MAX - 1)
+        return QN_STEP_BAD;
     say(p, closing == '}' ? "{" : "[");
-    qn_buf_char(&p->key, closing);
-    p->phase = closing == '}' ? MAP_KEY : ITEM;
-    return true;
+    s->closing[s->depth] = closing;
+    s->items[s->depth++] = false;
+    return qn_parse_go(p, closing == '}' ? MAP_KEY : ITEM);
 }
 
-static void shut(struct qn_parse *p)
+/* The byte at pos ends the innermost container. */
+static enum qn_step shut_container(struct qn_parse *p, struct state *s)
 {
-    say(p, container(p) == '}' ? "}" : "]");
-    p->key.len--;
-    p->phase = NEXT;
+    say(p, container(s) == '}' ? "}" : "]");
+    s->depth--;
+    return qn_parse_skip(p, 1, NEXT);
 }
 
-/* In front of a key: of the arguments, or of a member of the innermost map. */
-static void before_key(struct qn_parse *p)
+/* The n bytes at `json`, escaped as in a JSON string, are the key of the next argument, or of the
+ * next member of the innermost map. */
+static void say_key(struct qn_parse *p, struct state *s, const char *json, size_t n)
 {
-    if (p->key.len == 0)
-        say(p, p->count++ ? ", " : "{");
+    if (s->depth == 0)
+        say(p, s->arguments++ ? ", " : "{");
     else
-        item(p);
+        item(p, s);
+    say(p, "\"");
+    qn_parse_arguments(p, json, n);
+    say(p, "\": ");
 }
 
-/* The key of the next argument or member. */
-static void key(struct qn_parse *p, const char *s, size_t n)
+static void say_raw_key(struct qn_parse *p, struct state *s, const char *key, size_t n)
 {
     struct qn_buf out;
     qn_buf_init(&out, QN_PARSE_HELD_MAX);
-    qn_parse_quote(&out, s, n);
-    before_key(p);
-    qn_parse_arguments(p, out.data, out.len);
-    say(p, ": ");
+    for (size_t i = 0; i < n; i++)
+        qn_json_escape(&out, key[i]);
+    say_key(p, s, qn_buf_cstr(&out), out.len);
     qn_buf_deinit(&out);
 }
 
-/* A bare word as JSON; false when it is nothing that can stand bare. */
-static bool word(struct qn_parse *p, const struct qn_literal_calls *how)
+/* The key of an argument that stands without one: the schema's order names it. */
+static bool say_position(struct qn_parse *p, struct state *s)
+{
+    const char *name = qn_tools_parameter(p->c.tools, qn_buf_cstr(&p->name), (size_t)s->arguments);
+    if (name)
+        say_raw_key(p, s, name, strlen(name));
+    return name != NULL;
+}
+
+/* ---- Words and strings ---- */
+
+/* The bare word in p->value as JSON; false when it is nothing that can stand bare. */
+static bool say_word(struct qn_parse *p, const struct qn_literal_calls *how)
 {
     static const struct {
         const char *word, *json;
@@ -158,23 +189,20 @@ static enum qn_step python_character(struct qn_parse *p, struct qn_buf *out)
 }
 
 /* A string up to its end, into out. */
-static enum qn_step string(struct qn_parse *p, const struct qn_literal_calls *how,
-                           struct qn_buf *out)
+static enum qn_step read_string(struct qn_parse *p, const struct state *s, struct qn_buf *out)
 {
-    char end[4] = {(char)(p->what & 0xff)};
-    if (p->what & TRIPLE)
-        end[1] = end[2] = end[0];
+    const struct qn_literal_calls *how = p->how;
+    const char triple[4] = {s->quote, s->quote, s->quote}, single[2] = {s->quote};
+    const char *end = how->quote ? how->quote : s->triple ? triple : single;
     while (p->pos < p->in.len) {
-        enum qn_word w = qn_parse_word(p, how->quote ? how->quote : end);
-        if (w == QN_WORD_YES)
-            return QN_STEP_DONE;
-        if (w == QN_WORD_MORE)
-            return QN_STEP_MORE;
+        enum qn_word w = qn_parse_word(p, end);
+        if (w != QN_WORD_NO)
+            return w == QN_WORD_YES ? QN_STEP_DONE : QN_STEP_MORE;
         if (how->quote) {
             qn_json_escape(out, p->in.data[p->pos++]);
             continue;
         }
-        if (p->in.data[p->pos] == '\n' && !(p->what & TRIPLE))
+        if (p->in.data[p->pos] == '\n' && !s->triple)
             return QN_STEP_BAD;
         if (python_character(p, out) == QN_STEP_MORE)
             return QN_STEP_MORE;
@@ -182,19 +210,21 @@ static enum qn_step string(struct qn_parse *p, const struct qn_literal_calls *ho
     return QN_STEP_MORE;
 }
 
-/* A string begins at pos; NO: none does. */
-static enum qn_word quote_at(struct qn_parse *p, const struct qn_literal_calls *how)
+/* Takes the mark that begins a string, if it stands at pos. */
+static enum qn_word take_quote(struct qn_parse *p, struct state *s)
 {
+    const struct qn_literal_calls *how = p->how;
     if (how->quote)
         return qn_parse_word(p, how->quote);
     int c = qn_parse_byte(p);
     if (c != '"' && c != '\'')
         return QN_WORD_NO;
-    char triple[4] = {(char)c, (char)c, (char)c};
+    const char triple[4] = {(char)c, (char)c, (char)c};
     enum qn_word w = qn_parse_word(p, triple);
     if (w == QN_WORD_MORE)
         return w;
-    p->what = w == QN_WORD_YES ? c | TRIPLE : c;
+    s->quote = (char)c;
+    s->triple = w == QN_WORD_YES;
     p->pos += w == QN_WORD_NO;
     return QN_WORD_YES;
 }
@@ -204,235 +234,233 @@ static bool in_word(int c)
     return isalnum(c) || c >= 0x80 || strchr("_.+-", c);
 }
 
-static bool call_ended(struct qn_parse *p)
+/* ---- Phases ---- */
+
+static enum qn_step call_ended(struct qn_parse *p, struct state *s)
 {
+    p->pos++;
     if (p->committed)
         say(p, "}");
-    p->count = 0;
+    s->arguments = 0;
     qn_parse_called(p);
-    p->phase = AFTER_CALL;
-    return p->over;
+    return p->over ? QN_STEP_DONE : qn_parse_go(p, AFTER_CALL);
 }
 
-enum qn_step qn_calls_literal(struct qn_parse *p)
+/* What stands behind the opener: a list, one call, or, where a family does that, JSON. */
+static enum qn_step read_block(struct qn_parse *p, int c)
 {
     const struct qn_literal_calls *how = p->how;
-    struct qn_buf text;
-    for (;;) {
-        int c = qn_parse_byte(p);
-        if (p->phase != STRING && p->phase != WORD && p->phase != NAME)
-            c = qn_parse_next(p);
-        if (c < 0)
+    if (how->json && (c == '{' || c == '[')) {
+        size_t at = p->pos;
+        p->pos += c == '[';
+        int next = qn_parse_next(p);
+        p->pos = at;
+        if (next < 0)
             return QN_STEP_MORE;
-        enum qn_word w;
-        enum qn_step step;
-        switch ((enum phase)p->phase) {
-        case BLOCK:
-            if (how->json && (c == '{' || c == '[')) {
-                size_t at = p->pos;
-                p->pos += c == '[';
-                int next = qn_parse_next(p);
-                p->pos = at;
-                if (next < 0)
-                    return QN_STEP_MORE;
-                if (next == '{')
-                    return qn_parse_hand_over(p, qn_calls_json, how->json);
-            }
-            if (how->list && c == '[') {
-                p->list = true;
-                p->pos++;
-            }
-            p->phase = CALL;
-            break;
-        case CALL:
-            p->half = true;
-            w = qn_parse_word(p, how->before);
-            if (w != QN_WORD_YES)
-                return w == QN_WORD_MORE ? QN_STEP_MORE : QN_STEP_BAD;
-            p->phase = NAME;
-            break;
-        case NAME:
-            if (c == how->open) {
-                size_t cut = how->method ? strlen(how->method) : 0, n = p->name.len;
-                if (cut && n > cut && !memcmp(p->name.data + n - cut, how->method, cut)) {
-                    p->name.len -= cut;
-                    p->name.data[p->name.len] = '\0';
-                }
-                if (!qn_parse_callable(p))
-                    return QN_STEP_BAD;
-                p->pos++;
-                p->phase = ARGUMENT;
-                break;
-            }
-            if (!in_word(c) || p->name.len == QN_PARSE_NAME_MAX)
-                return QN_STEP_BAD;
-            qn_buf_char(&p->name, (char)c);
-            p->pos++;
-            break;
-        case ARGUMENT:
-            if (c == how->end) {
-                p->pos++;
-                if (call_ended(p))
-                    return QN_STEP_DONE;
-                break;
-            }
-            qn_buf_clear(&p->value);
-            p->nest = 1;
-            if (how->open == '{') {
-                p->phase = MAP_KEY;
-                break;
-            }
-            /* Only a word can be a key here. */
-            p->phase = WORD;
-            if (in_word(c))
-                break;
-            /* fall through */
-        case VALUE:
-            if (p->phase == WORD) { /* an argument without a key: the schema's order names it */
-                const char *name =
-                    qn_tools_parameter(p->c.tools, qn_buf_cstr(&p->name), (size_t)p->count);
-                if (!name)
-                    return QN_STEP_BAD;
-                key(p, name, strlen(name));
-            }
-            p->nest = 0;
-            w = quote_at(p, how);
-            if (w == QN_WORD_MORE) {
-                p->phase = VALUE;
-                return QN_STEP_MORE;
-            }
-            if (w == QN_WORD_YES) {
-                say(p, "\"");
-                p->phase = STRING;
-                break;
-            }
-            if (c == '[' || c == '{' || (c == '(' && !how->quote)) {
-                p->pos++;
-                if (!open(p, c == '[' ? ']' : c == '{' ? '}' : ')'))
-                    return QN_STEP_BAD;
-                break;
-            }
-            if (!in_word(c))
-                return QN_STEP_BAD;
-            qn_buf_clear(&p->value);
-            p->phase = WORD;
-            break;
-        case MAP_KEY:
-            if (p->key.len && c == '}') {
-                p->pos++;
-                shut(p);
-                break;
-            }
-            p->nest = 1;
-            qn_buf_clear(&p->value);
-            w = quote_at(p, how);
-            if (w == QN_WORD_MORE)
-                return QN_STEP_MORE;
-            if (w == QN_WORD_NO && !in_word(c))
-                return QN_STEP_BAD;
-            p->phase = w == QN_WORD_YES ? STRING : WORD;
-            break;
-        case STRING:
-            qn_buf_init(&text, QN_PARSE_HELD_MAX);
-            step = string(p, how, &text);
-            if (p->nest)
-                qn_buf_add(&p->value, qn_buf_cstr(&text), text.len);
-            else if (text.len)
-                qn_parse_arguments(p, text.data, text.len);
-            qn_buf_deinit(&text);
-            if (step != QN_STEP_DONE)
-                return step;
-            if (!p->nest) {
-                say(p, "\"");
-                p->phase = NEXT;
-                break;
-            }
-            /* A key: its text is escaped already. */
-            before_key(p);
-            say(p, "\"");
-            qn_parse_arguments(p, qn_buf_cstr(&p->value), p->value.len);
-            say(p, "\"");
-            say(p, ": ");
-            p->phase = NEXT;
-            p->what = 0;
-            p->nest = 2;
-            break;
-        case WORD:
-            if (in_word(c) || (how->quote && !strchr(p->nest ? ",:{}[]" : ",{}[]", c))) {
-                qn_buf_char(&p->value, (char)c);
-                p->pos++;
-                break;
-            }
-            c = qn_parse_next(p);
-            if (c < 0)
-                return QN_STEP_MORE;
-            if (p->nest && c == (p->key.len ? ':' : how->equals)) {
-                key(p, qn_buf_cstr(&p->value), p->value.len);
-                p->pos++;
-                p->nest = 0;
-                p->phase = VALUE;
-                break;
-            }
-            if (p->nest) { /* a word without a key, or a map that is none */
-                const char *name =
-                    qn_tools_parameter(p->c.tools, qn_buf_cstr(&p->name), (size_t)p->count);
-                if (p->key.len || how->open == '{' || !name)
-                    return QN_STEP_BAD;
-                key(p, name, strlen(name));
-            }
-            p->nest = 0;
-            if (!word(p, how))
-                return QN_STEP_BAD;
-            p->phase = NEXT;
-            break;
-        case ITEM:
-            if (c == container(p)) {
-                p->pos++;
-                shut(p);
-                break;
-            }
-            item(p);
-            p->phase = VALUE;
-            break;
-        case NEXT:
-            if (p->nest == 2) { /* the colon behind a quoted key */
-                if (c != ':')
-                    return QN_STEP_BAD;
-                p->pos++;
-                p->nest = 0;
-                p->phase = VALUE;
-                break;
-            }
-            if (c == ',') {
-                p->pos++;
-                p->phase = p->key.len == 0 ? ARGUMENT : container(p) == '}' ? MAP_KEY : ITEM;
-                break;
-            }
-            if (c != (p->key.len ? container(p) : how->end))
-                return QN_STEP_BAD;
-            p->pos++;
-            if (p->key.len)
-                shut(p);
-            else if (call_ended(p))
-                return QN_STEP_DONE;
-            break;
-        case AFTER_CALL:
-            if (p->list && (c == ',' || c == ']')) {
-                p->pos++;
-                p->phase = c == ',' ? CALL : CLOSE;
-                break;
-            }
-            p->phase = CLOSE;
-            break;
-        case CLOSE:
-            for (size_t i = 0; i < 2 && how->close[i]; i++) {
-                w = qn_parse_word(p, how->close[i]);
-                if (w == QN_WORD_MORE)
-                    return QN_STEP_MORE;
-                if (w == QN_WORD_YES)
-                    return QN_STEP_DONE;
-            }
-            return QN_STEP_DONE;
-        }
+        if (next == '{')
+            return qn_parse_hand_over(p, &qn_calls_json, how->json);
+    }
+    state_of(p)->list = how->list && c == '[';
+    return qn_parse_skip(p, state_of(p)->list, CALL);
+}
+
+static enum qn_step read_call(struct qn_parse *p, int c)
+{
+    (void)c;
+    p->half = true;
+    return qn_parse_expect(p, ((const struct qn_literal_calls *)p->how)->before, NAME);
+}
+
+/* Takes the name of the method, which is no part of the tool's, off the end of the name. */
+static void cut_method(struct qn_parse *p, const char *method)
+{
+    size_t cut = method ? strlen(method) : 0, n = p->name.len;
+    if (cut && n > cut && !memcmp(p->name.data + n - cut, method, cut)) {
+        p->name.len -= cut;
+        p->name.data[p->name.len] = '\0';
     }
 }
+
+static enum qn_step read_name(struct qn_parse *p, int c)
+{
+    const struct qn_literal_calls *how = p->how;
+    if (c == how->open) {
+        cut_method(p, how->method);
+        return qn_parse_callable(p) ? qn_parse_skip(p, 1, ARGUMENT) : QN_STEP_BAD;
+    }
+    if (!in_word(c) || p->name.len == QN_PARSE_NAME_MAX)
+        return QN_STEP_BAD;
+    qn_buf_char(&p->name, (char)c);
+    return qn_parse_skip(p, 1, NAME);
+}
+
+static enum qn_step read_argument(struct qn_parse *p, int c)
+{
+    const struct qn_literal_calls *how = p->how;
+    struct state *s = state_of(p);
+    if (c == how->end)
+        return call_ended(p, s);
+    if (how->open == '{')
+        return qn_parse_go(p, MAP_KEY);
+    /* Only a word can be a key here. */
+    if (!in_word(c))
+        return say_position(p, s) ? qn_parse_go(p, VALUE) : QN_STEP_BAD;
+    qn_buf_clear(&p->value);
+    s->reads_key = true;
+    return qn_parse_go(p, WORD);
+}
+
+static enum qn_step read_item(struct qn_parse *p, int c)
+{
+    struct state *s = state_of(p);
+    if (c == container(s))
+        return shut_container(p, s);
+    item(p, s);
+    return qn_parse_go(p, VALUE);
+}
+
+static enum qn_step read_map_key(struct qn_parse *p, int c)
+{
+    struct state *s = state_of(p);
+    if (s->depth && c == '}')
+        return shut_container(p, s);
+    enum qn_word w = take_quote(p, s);
+    if (w == QN_WORD_MORE)
+        return QN_STEP_MORE;
+    if (w == QN_WORD_NO && !in_word(c))
+        return QN_STEP_BAD;
+    qn_buf_clear(&p->value);
+    s->reads_key = true;
+    return qn_parse_go(p, w == QN_WORD_YES ? STRING : WORD);
+}
+
+static enum qn_step read_value(struct qn_parse *p, int c)
+{
+    const struct qn_literal_calls *how = p->how;
+    struct state *s = state_of(p);
+    enum qn_word w = take_quote(p, s);
+    if (w == QN_WORD_MORE)
+        return QN_STEP_MORE;
+    s->reads_key = false;
+    if (w == QN_WORD_YES) {
+        say(p, "\"");
+        return qn_parse_go(p, STRING);
+    }
+    if (c == '[' || c == '{' || (c == '(' && !how->quote)) {
+        p->pos++;
+        return open_container(p, s, c == '[' ? ']' : c == '{' ? '}' : ')');
+    }
+    qn_buf_clear(&p->value);
+    return in_word(c) ? qn_parse_go(p, WORD) : QN_STEP_BAD;
+}
+
+static enum qn_step read_text(struct qn_parse *p, int c)
+{
+    struct state *s = state_of(p);
+    struct qn_buf text;
+    (void)c;
+    qn_buf_init(&text, QN_PARSE_HELD_MAX);
+    enum qn_step step = read_string(p, s, &text);
+    if (s->reads_key)
+        qn_buf_add(&p->value, qn_buf_cstr(&text), text.len);
+    else if (text.len)
+        qn_parse_arguments(p, text.data, text.len);
+    qn_buf_deinit(&text);
+    if (step != QN_STEP_DONE)
+        return step;
+    if (s->reads_key) {
+        say_key(p, s, qn_buf_cstr(&p->value), p->value.len);
+        return qn_parse_go(p, COLON);
+    }
+    say(p, "\"");
+    return qn_parse_go(p, NEXT);
+}
+
+/* The byte belongs to the word in p->value. */
+static bool goes_on(const struct qn_literal_calls *how, const struct state *s, int c)
+{
+    return in_word(c) || (how->quote && !strchr(s->reads_key ? ",:{}[]" : ",{}[]", c));
+}
+
+static enum qn_step read_word(struct qn_parse *p, int c)
+{
+    const struct qn_literal_calls *how = p->how;
+    struct state *s = state_of(p);
+    if (goes_on(how, s, c)) {
+        qn_buf_char(&p->value, (char)c);
+        return qn_parse_skip(p, 1, WORD);
+    }
+    c = qn_parse_next(p);
+    if (c < 0)
+        return QN_STEP_MORE;
+    if (s->reads_key && c == (s->depth ? ':' : how->equals)) {
+        say_raw_key(p, s, qn_buf_cstr(&p->value), p->value.len);
+        return qn_parse_skip(p, 1, VALUE);
+    }
+    /* A word without a key, or a map that is none. */
+    if (s->reads_key && (s->depth || how->open == '{' || !say_position(p, s)))
+        return QN_STEP_BAD;
+    return say_word(p, how) ? qn_parse_go(p, NEXT) : QN_STEP_BAD;
+}
+
+static enum qn_step read_colon(struct qn_parse *p, int c)
+{
+    return c == ':' ? qn_parse_skip(p, 1, VALUE) : QN_STEP_BAD;
+}
+
+static enum qn_step read_next(struct qn_parse *p, int c)
+{
+    const struct qn_literal_calls *how = p->how;
+    struct state *s = state_of(p);
+    if (c == ',')
+        return qn_parse_skip(p, 1, s->depth == 0 ? ARGUMENT : container(s) == '}' ? MAP_KEY : ITEM);
+    if (c != (s->depth ? container(s) : how->end))
+        return QN_STEP_BAD;
+    return s->depth ? shut_container(p, s) : call_ended(p, s);
+}
+
+static enum qn_step read_after_call(struct qn_parse *p, int c)
+{
+    if (state_of(p)->list && (c == ',' || c == ']'))
+        return qn_parse_skip(p, 1, c == ',' ? CALL : CLOSE);
+    return qn_parse_go(p, CLOSE);
+}
+
+static enum qn_step read_close(struct qn_parse *p, int c)
+{
+    const struct qn_literal_calls *how = p->how;
+    enum qn_word w = QN_WORD_NO;
+    (void)c;
+    for (size_t i = 0; i < 2 && how->close[i] && w == QN_WORD_NO; i++)
+        w = qn_parse_word(p, how->close[i]);
+    return w == QN_WORD_MORE ? QN_STEP_MORE : QN_STEP_DONE;
+}
+
+static const struct qn_phase phases[] = {
+    [BLOCK] = {read_block, QN_AT_WORD}, [CALL] = {read_call, QN_AT_WORD},
+    [NAME] = {read_name, QN_AT_BYTE},   [ARGUMENT] = {read_argument, QN_AT_WORD},
+    [ITEM] = {read_item, QN_AT_WORD},   [MAP_KEY] = {read_map_key, QN_AT_WORD},
+    [VALUE] = {read_value, QN_AT_WORD}, [STRING] = {read_text, QN_AT_BYTE},
+    [WORD] = {read_word, QN_AT_BYTE},   [COLON] = {read_colon, QN_AT_WORD},
+    [NEXT] = {read_next, QN_AT_WORD},   [AFTER_CALL] = {read_after_call, QN_AT_WORD},
+    [CLOSE] = {read_close, QN_AT_WORD}};
+
+/* ---- Writing ---- */
+
+/* One list behind the opener, or each call behind an opener of its own. */
+static void write_literal(const struct qn_opener *o, struct qn_writing *out)
+{
+    const struct qn_literal_calls *how = o->how;
+    const char *open = qn_writing_open(o);
+    const char *close = open[0] && how->close[0] ? how->close[0] : "";
+    out->arguments = how->quote ? QN_WRITE_GEMMA : QN_WRITE_PYTHON;
+    out->how = how;
+    qn_writing_set(out->begin, "%s%s", how->list ? open : "", how->list ? "[" : "");
+    qn_writing_set(out->before, "%s%s", how->list ? "" : open, how->before);
+    qn_writing_set(out->after, "%c", how->open);
+    qn_writing_set(out->end, "%c%s", how->end, how->list ? "" : close);
+    qn_writing_set(out->between, "%s", how->list ? ", " : "");
+    qn_writing_set(out->close, "%s%s", how->list ? "]" : "", how->list ? close : "");
+}
+
+const struct qn_form qn_calls_literal = {phases, write_literal};

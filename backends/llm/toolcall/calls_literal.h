@@ -9,12 +9,12 @@ struct qn_literal_calls {
     const char *before; /* in front of each name; "": nothing */
     const char *quote;  /* around strings, which then hold no escapes; NULL: ' and " as in Python */
     char open, equals, end;           /* around and within the arguments: ( = ) or { : } */
-    bool list;                        /* [f(), g()] */
-    const char *close[2];             /* what may follow */
+    bool list;                        /* [f(), g()]; written so */
+    const char *close[2];             /* what may follow; the first is written */
     const struct qn_json_calls *json; /* MAY: where an object comes instead of a name */
     const char *method; /* MAY: may stand between the name and the arguments, no part of it */
 };
 
-enum qn_step qn_calls_literal(struct qn_parse *p); /* how: struct qn_literal_calls */
+extern const struct qn_form qn_calls_literal; /* how: struct qn_literal_calls */
 
 #endif

@@ -2,13 +2,22 @@
 #include "llm/toolcall/calls_named.h"
 
 #include "base/str.h"
+#include "llm/toolcall/calls_force.h"
 
 #include <ctype.h>
 #include <string.h>
 
 enum phase { LEAD, NAME_FIRST, NAME, CALL_ID, KIND_NAME, FENCE, ARGUMENTS, END };
 
-enum { SPACE_SEEN = 1 }; /* p->what: behind the name */
+struct state {
+    bool spaced; /* white space has come behind the name */
+    int ends;    /* how many of what may follow the arguments have been looked for */
+};
+
+static struct state *state_of(struct qn_parse *p)
+{
+    return QN_PARSE_STATE(p, struct state);
+}
 
 static bool in_name(int c)
 {
@@ -36,140 +45,164 @@ static bool name_complete(struct qn_parse *p, const struct qn_named_calls *how)
     return qn_parse_callable(p);
 }
 
-enum qn_step qn_calls_named(struct qn_parse *p)
+/* ---- Phases ---- */
+
+/* Skips all up to and with the lead. */
+static enum qn_step read_lead(struct qn_parse *p, int c)
 {
     const struct qn_named_calls *how = p->how;
-    for (;;) {
-        enum qn_word w;
-        enum qn_step step;
-        int c = qn_parse_byte(p);
-        switch ((enum phase)p->phase) {
-        case LEAD:
-            p->half = true;
-            if (how->lead) {
-                w = qn_parse_word(p, how->lead);
-                if (w == QN_WORD_MORE || c < 0)
-                    return QN_STEP_MORE;
-                if (w == QN_WORD_NO) {
-                    if (p->pos - p->mark > QN_PARSE_HEAD_MAX)
-                        return QN_STEP_BAD;
-                    p->pos++;
-                    break;
-                }
-            }
-            p->phase = NAME_FIRST;
-            break;
-        case NAME_FIRST:
-            c = qn_parse_next(p);
-            if (c < 0)
-                return QN_STEP_MORE;
-            if (how->list && (c == '[' || c == '{'))
-                return qn_parse_hand_over(p, qn_calls_json, how->list);
-            p->phase = NAME;
-            break;
-        case NAME:
-            if (how->text && c == '\n' && qn_str_eq(qn_buf_cstr(&p->name), how->text)) {
-                p->pos++;
-                return QN_STEP_DONE;
-            }
-            for (size_t i = 0; i < 2 && how->separator[i]; i++) {
-                w = qn_parse_word(p, how->separator[i]);
-                if (w == QN_WORD_MORE)
-                    return QN_STEP_MORE;
-                if (w == QN_WORD_NO)
-                    continue;
-                if (how->kind && qn_str_eq(qn_buf_cstr(&p->name), how->kind)) {
-                    qn_buf_clear(&p->name);
-                    p->phase = KIND_NAME;
-                } else {
-                    p->phase = FENCE;
-                }
-                goto separated;
-            }
-            w = how->id ? qn_parse_word(p, how->id) : QN_WORD_NO;
-            if (w == QN_WORD_MORE || c < 0)
-                return QN_STEP_MORE;
-            if (w == QN_WORD_YES) {
-                p->phase = CALL_ID;
-                break;
-            }
-            if (c == '{') {
-                p->phase = FENCE;
-                goto separated;
-            }
-            /* White space may stand between the name and what separates it, nowhere else. It is
-             * taken one by one: the separator may be white space itself. */
-            if (qn_parse_is_space(c)) {
-                p->what = SPACE_SEEN;
-                p->pos++;
-                break;
-            }
-            if (p->what == SPACE_SEEN)
-                return QN_STEP_BAD;
-            if (!in_name(c) || p->name.len == QN_PARSE_NAME_MAX)
-                return QN_STEP_BAD;
-            qn_buf_char(&p->name, (char)c);
-            p->pos++;
-            break;
-        separated:
-            if (p->phase == FENCE && !name_complete(p, how))
-                return QN_STEP_BAD;
-            break;
-        case CALL_ID:
-            w = qn_parse_word(p, how->separator[0]);
-            if (w == QN_WORD_MORE || c < 0)
-                return QN_STEP_MORE;
-            if (w == QN_WORD_YES) {
-                p->phase = FENCE;
-                goto separated;
-            }
-            if (!in_name(c) || p->id.len == QN_EVENT_CALL_ID_MAX)
-                return QN_STEP_BAD;
-            qn_buf_char(&p->id, (char)c);
-            p->pos++;
-            break;
-        case KIND_NAME:
-            c = p->name.len ? c : qn_parse_next(p);
-            if (c < 0)
-                return QN_STEP_MORE;
-            if (in_name(c) && p->name.len < QN_PARSE_NAME_MAX) {
-                qn_buf_char(&p->name, (char)c);
-                p->pos++;
-                break;
-            }
-            if (!qn_parse_is_space(c) && c != '`' && c != '{')
-                return QN_STEP_BAD;
-            p->phase = FENCE;
-            goto separated;
-        case FENCE:
-            c = qn_parse_next(p);
-            w = c == '`' ? qn_parse_word(p, "```json") : QN_WORD_NO;
-            if (c == '`' && w == QN_WORD_NO)
-                w = qn_parse_word(p, "```");
-            if (c < 0 || w == QN_WORD_MORE)
-                return QN_STEP_MORE;
-            p->phase = ARGUMENTS;
-            break;
-        case ARGUMENTS:
-            step = qn_parse_object(p);
-            if (step != QN_STEP_DONE)
-                return step;
-            qn_parse_called(p);
-            if (p->over)
-                return QN_STEP_DONE;
-            p->nest = 0;
-            p->phase = END;
-            break;
-        case END:
-            if (p->nest == 4 || !how->end[p->nest])
-                return QN_STEP_DONE;
-            if (qn_parse_next(p) < 0)
-                return QN_STEP_MORE;
-            w = qn_parse_word(p, how->end[p->nest]);
-            if (w == QN_WORD_MORE)
-                return QN_STEP_MORE;
-            p->nest++;
-            break;
-        }
-    }
+    (void)c;
+    p->half = true;
+    if (!how->lead)
+        return qn_parse_go(p, NAME_FIRST);
+    enum qn_word w = qn_parse_word(p, how->lead);
+    if (w != QN_WORD_NO)
+        return w == QN_WORD_MORE ? QN_STEP_MORE : qn_parse_go(p, NAME_FIRST);
+    return p->pos - p->mark > QN_PARSE_HEAD_MAX ? QN_STEP_BAD : qn_parse_skip(p, 1, LEAD);
 }
+
+static enum qn_step read_name_first(struct qn_parse *p, int c)
+{
+    const struct qn_named_calls *how = p->how;
+    if (how->list && (c == '[' || c == '{'))
+        return qn_parse_hand_over(p, &qn_calls_json, how->list);
+    return qn_parse_go(p, NAME);
+}
+
+static enum qn_step name_ended(struct qn_parse *p)
+{
+    return name_complete(p, p->how) ? qn_parse_go(p, FENCE) : QN_STEP_BAD;
+}
+
+/* Takes what separates the name from the rest, if it stands at pos. */
+static enum qn_word take_separator(struct qn_parse *p, const struct qn_named_calls *how)
+{
+    enum qn_word w = QN_WORD_NO;
+    for (size_t i = 0; i < 2 && how->separator[i] && w == QN_WORD_NO; i++)
+        w = qn_parse_word(p, how->separator[i]);
+    return w;
+}
+
+/* White space may stand between the name and what separates it, nowhere else. It is taken one by
+ * one: the separator may be white space itself. */
+static enum qn_step read_name_byte(struct qn_parse *p, int c)
+{
+    struct state *s = state_of(p);
+    if (qn_parse_is_space(c)) {
+        s->spaced = true;
+        return qn_parse_skip(p, 1, NAME);
+    }
+    if (s->spaced || !in_name(c) || p->name.len == QN_PARSE_NAME_MAX)
+        return QN_STEP_BAD;
+    qn_buf_char(&p->name, (char)c);
+    return qn_parse_skip(p, 1, NAME);
+}
+
+static enum qn_step read_name(struct qn_parse *p, int c)
+{
+    const struct qn_named_calls *how = p->how;
+    if (how->text && c == '\n' && qn_str_eq(qn_buf_cstr(&p->name), how->text)) {
+        p->pos++;
+        return QN_STEP_DONE;
+    }
+    enum qn_word w = take_separator(p, how);
+    if (w == QN_WORD_YES && how->kind && qn_str_eq(qn_buf_cstr(&p->name), how->kind)) {
+        qn_buf_clear(&p->name);
+        return qn_parse_go(p, KIND_NAME);
+    }
+    if (w == QN_WORD_YES)
+        return name_ended(p);
+    if (w == QN_WORD_NO && how->id)
+        w = qn_parse_word(p, how->id);
+    if (w != QN_WORD_NO)
+        return w == QN_WORD_MORE ? QN_STEP_MORE : qn_parse_go(p, CALL_ID);
+    return c == '{' ? name_ended(p) : read_name_byte(p, c);
+}
+
+static enum qn_step read_call_id(struct qn_parse *p, int c)
+{
+    const struct qn_named_calls *how = p->how;
+    enum qn_word w = qn_parse_word(p, how->separator[0]);
+    if (w != QN_WORD_NO)
+        return w == QN_WORD_MORE ? QN_STEP_MORE : name_ended(p);
+    if (!in_name(c) || p->id.len == QN_EVENT_CALL_ID_MAX)
+        return QN_STEP_BAD;
+    qn_buf_char(&p->id, (char)c);
+    return qn_parse_skip(p, 1, CALL_ID);
+}
+
+static enum qn_step read_kind_name(struct qn_parse *p, int c)
+{
+    c = p->name.len ? c : qn_parse_next(p);
+    if (c < 0)
+        return QN_STEP_MORE;
+    if (in_name(c) && p->name.len < QN_PARSE_NAME_MAX) {
+        qn_buf_char(&p->name, (char)c);
+        return qn_parse_skip(p, 1, KIND_NAME);
+    }
+    return qn_parse_is_space(c) || c == '`' || c == '{' ? name_ended(p) : QN_STEP_BAD;
+}
+
+static enum qn_step read_fence(struct qn_parse *p, int c)
+{
+    enum qn_word w = c == '`' ? qn_parse_word(p, "```json") : QN_WORD_NO;
+    if (c == '`' && w == QN_WORD_NO)
+        w = qn_parse_word(p, "```");
+    return w == QN_WORD_MORE ? QN_STEP_MORE : qn_parse_go(p, ARGUMENTS);
+}
+
+static enum qn_step read_arguments(struct qn_parse *p, int c)
+{
+    (void)c;
+    enum qn_step step = qn_parse_object(p);
+    if (step != QN_STEP_DONE)
+        return step;
+    qn_parse_called(p);
+    return p->over ? QN_STEP_DONE : qn_parse_go(p, END);
+}
+
+static enum qn_step read_end(struct qn_parse *p, int c)
+{
+    const struct qn_named_calls *how = p->how;
+    const char *const ends[] = {how->fence ? "```" : NULL, how->end, how->section_end};
+    struct state *s = state_of(p);
+    (void)c;
+    while (s->ends < 3 && !ends[s->ends])
+        s->ends++;
+    if (s->ends == 3)
+        return QN_STEP_DONE;
+    if (qn_parse_next(p) < 0 || qn_parse_word(p, ends[s->ends]) == QN_WORD_MORE)
+        return QN_STEP_MORE;
+    s->ends++;
+    return QN_STEP_NEXT;
+}
+
+static const struct qn_phase phases[] = {
+    [LEAD] = {read_lead, QN_AT_BYTE},           [NAME_FIRST] = {read_name_first, QN_AT_WORD},
+    [NAME] = {read_name, QN_AT_BYTE},           [CALL_ID] = {read_call_id, QN_AT_BYTE},
+    [KIND_NAME] = {read_kind_name, QN_AT_BYTE}, [FENCE] = {read_fence, QN_AT_WORD},
+    [ARGUMENTS] = {read_arguments, QN_AT_BYTE}, [END] = {read_end, QN_AT_ANY}};
+
+/* ---- Writing ---- */
+
+static const char *text_or_none(const char *text)
+{
+    return text ? text : "";
+}
+
+static void write_named(const struct qn_opener *o, struct qn_writing *out)
+{
+    const struct qn_named_calls *how = o->how;
+    out->arguments = QN_WRITE_JSON;
+    out->single = !how->between;
+    qn_writing_set(out->begin, "%s", text_or_none(how->section));
+    qn_writing_set(out->before, "%s%s%s%s", qn_writing_open(o), how->fenced ? how->kind : "",
+                   how->fenced ? how->separator[0] : "", text_or_none(how->prefix));
+    qn_writing_set(out->after, "%s%s", how->counted ? ":0" : "",
+                   how->fenced ? "\n```json\n" : how->separator[0]);
+    qn_writing_set(out->end, "%s%s", how->fenced ? "\n```" : "", text_or_none(how->end));
+    qn_writing_set(out->between, "%s", text_or_none(how->between));
+    qn_writing_set(out->close, "%s", how->section ? text_or_none(how->section_end) : "");
+}
+
+const struct qn_form qn_calls_named = {phases, write_named};

@@ -11,12 +11,21 @@ struct qn_named_calls {
     const char *id;           /* MAY: separates the name from an id */
     const char *kind;         /* MAY: stands in the name's place, and the name on a line of its own
                                  behind the separator */
-    const char *end[4];       /* what may follow the arguments, in this order */
-    const char *text;         /* MAY: the name that begins text */
+    /* What may follow the arguments, in this order. */
+    bool fence;                       /* ``` */
+    const char *end;                  /* MAY */
+    const char *section_end;          /* MAY */
+    const char *text;                 /* MAY: the name that begins text */
     const struct qn_json_calls *list; /* MAY: where [ or { comes instead of a name */
     bool counted;                     /* the name ends in :0, and the whole of it is the id */
+
+    /* How calls are written. */
+    const char
+        *section; /* MAY: in front of the first opener; section_end then ends the last call */
+    const char *between; /* two calls; NULL: one call is made */
+    bool fenced;         /* with the kind, and a fence around the arguments */
 };
 
-enum qn_step qn_calls_named(struct qn_parse *p); /* how: struct qn_named_calls */
+extern const struct qn_form qn_calls_named; /* how: struct qn_named_calls */
 
 #endif

@@ -1,9 +1,10 @@
-/* Shared by the files of the parser: calls.c owns the stream, calls_<form>.c read one way of
- * writing calls each, calls_table.c says who uses which.
+/* Shared by the files of the parser: calls.c owns the stream, calls_<form>.c read and describe one
+ * way of writing calls each, calls_table.c says which family uses which.
  *
- * A form is a function that is called again and again with more bytes: it takes what it can decide
- * on from p->in at p->pos, and remembers the rest of its way in p->phase and the buffers. It never
- * decides on bytes that have not come, unless p->final says that none will. */
+ * A form is a table of phases over a state of its own. A phase reads what it can decide on from
+ * p->in at p->pos and says which phase is next. It never decides on bytes that have not come,
+ * unless p->final says that none will. The same description of a family (`how`) tells a form what
+ * to read and, for calls_force.h, what to write. */
 #ifndef QN_LLM_TOOLCALL_CALLS_PARSE_H
 #define QN_LLM_TOOLCALL_CALLS_PARSE_H
 
@@ -16,17 +17,38 @@
 enum {
     QN_PARSE_NAME_MAX = 256,  /* bytes of a tool's name */
     QN_PARSE_HEAD_MAX = 1024, /* bytes of a mark's surroundings that are looked through */
-    QN_PARSE_HELD_MAX = 64 * 1024 * 1024 /* bytes held back */
+    QN_PARSE_HELD_MAX = 64 * 1024 * 1024,             /* bytes held back */
+    QN_PARSE_STATE_BYTES = 2 * QN_JSON_DEPTH_MAX + 64 /* of a form's state */
 };
 
 enum qn_step {
+    QN_STEP_NEXT, /* the phase in p->phase goes on */
     QN_STEP_MORE, /* more bytes are needed */
     QN_STEP_DONE, /* the calls have ended: text goes on at pos */
     QN_STEP_BAD   /* it is no call: see calls.h */
 };
 
 struct qn_parse;
-typedef enum qn_step (*qn_form)(struct qn_parse *p);
+struct qn_opener;
+struct qn_writing; /* calls_force.h */
+
+/* Where a phase begins to read. */
+enum qn_phase_at {
+    QN_AT_WORD, /* at a byte that is no white space; white space before it is skipped */
+    QN_AT_BYTE, /* at any byte */
+    QN_AT_ANY   /* even where no byte has come: c is then -1 */
+};
+
+struct qn_phase {
+    enum qn_step (*read)(struct qn_parse *p, int c); /* c: the byte at p->pos, not yet taken */
+    enum qn_phase_at at;
+};
+
+struct qn_form {
+    const struct qn_phase *phases; /* a call begins with the first */
+    /* MAY: how the form writes calls behind the opener o. Compute and preparing threads. */
+    void (*write)(const struct qn_opener *o, struct qn_writing *out);
+};
 
 enum {
     QN_OPEN_START = 1,   /* only where the answer, or more after reasoning or a call, begins */
@@ -38,12 +60,24 @@ enum {
 
 struct qn_opener {
     const char *text; /* NULL: end of the list */
-    qn_form form;
+    const struct qn_form *form;
     const void *how; /* the form's own description */
     unsigned flags;
 };
 
-struct qn_writing; /* calls_force.h */
+/* Rows of lists of openers: the last one, and marks that only have to go. */
+#define QN_OPENERS_END                                                                             \
+    {                                                                                              \
+        NULL, NULL, NULL, 0                                                                        \
+    }
+#define QN_OPENER_DROP(text)                                                                       \
+    {                                                                                              \
+        text, NULL, NULL, QN_OPEN_DROP                                                             \
+    }
+#define QN_OPENER_DROP_FIRST(text)                                                                 \
+    {                                                                                              \
+        text, NULL, NULL, QN_OPEN_DROP | QN_OPEN_START                                             \
+    }
 
 struct qn_thinking {
     const char *name;
@@ -63,8 +97,8 @@ struct qn_calling {
     const char *lacks[3]; /* and none of these */
     const char *token;    /* MAY: or, where no template says more, the vocabulary has this token */
     const struct qn_opener *openers;
-    const char *const *tokens;        /* MAY: control tokens beyond the openers, NULL at the end */
-    const struct qn_writing *writing; /* how to make it call */
+    const char *const *tokens;      /* MAY: control tokens beyond the openers, NULL at the end */
+    const struct qn_opener *writes; /* how a forced call is written: an opener and its form */
 };
 
 extern const struct qn_thinking *const qn_thinkings[]; /* NULL at the end; the first that fits */
@@ -95,13 +129,14 @@ struct qn_parse {
 
     /* The form's. Cleared when one begins. */
     const struct qn_opener *opener;
-    qn_form form; /* the opener's, until it hands over */
+    const struct qn_form *form; /* the opener's, until it hands over */
     const void *how;
-    int phase;
-    bool list, any;        /* in a list; a call has ended */
-    int nest, what, count; /* the form's own */
-    struct qn_json_scan scan;
-    struct qn_buf name, id, key, value;
+    int phase; /* of form->phases */
+    bool any;  /* a call has ended */
+    _Alignas(max_align_t) unsigned char form_state[QN_PARSE_STATE_BYTES];
+    struct qn_json_scan scan; /* of the JSON value being read */
+    struct qn_buf name, id;   /* of the call being read */
+    struct qn_buf key, value; /* what the form has read and not passed on */
 
     /* The call that is being made. */
     struct qn_buf args;  /* not sent yet */
@@ -123,8 +158,19 @@ bool qn_parse_is_space(int c);
 int qn_parse_next(struct qn_parse *p);
 int qn_parse_byte(const struct qn_parse *p); /* the byte at pos, or -1 */
 
-/* Another form reads on from pos. Returns what it says. */
-enum qn_step qn_parse_hand_over(struct qn_parse *p, qn_form form, const void *how);
+/* The form's state as a struct of its own, all zero at first. */
+#define QN_PARSE_STATE(p, type)                                                                    \
+    ((void)sizeof(char[sizeof(type) <= QN_PARSE_STATE_BYTES ? 1 : -1]),                            \
+     (type *)(void *)(p)->form_state)
+
+/* The phase is next. */
+enum qn_step qn_parse_go(struct qn_parse *p, int phase);
+/* The phase is next, n bytes on. */
+enum qn_step qn_parse_skip(struct qn_parse *p, size_t n, int phase);
+/* What a word that has to be there means: the phase is next behind it. */
+enum qn_step qn_parse_expect(struct qn_parse *p, const char *word, int phase);
+/* Another form reads on from pos, in its first phase. */
+enum qn_step qn_parse_hand_over(struct qn_parse *p, const struct qn_form *form, const void *how);
 
 /* The name and id buffers say whom to call: false when that cannot be a tool. */
 bool qn_parse_callable(const struct qn_parse *p);

@@ -35,14 +35,14 @@ static enum qn_step begin_program(struct qn_parse *p)
     qn_buf_str(&out, ": \"");
     qn_parse_arguments(p, out.data, out.len);
     qn_buf_deinit(&out);
-    p->phase = PROGRAM;
-    return QN_STEP_DONE;
+    return qn_parse_go(p, PROGRAM);
 }
 
 /* All that is there is the program's. */
-static enum qn_step read_program(struct qn_parse *p)
+static enum qn_step read_program(struct qn_parse *p, int c)
 {
     struct qn_buf out;
+    (void)c;
     qn_buf_init(&out, QN_PARSE_HELD_MAX);
     for (; p->pos < p->in.len; p->pos++)
         qn_json_escape(&out, p->in.data[p->pos]);
@@ -56,17 +56,12 @@ static enum qn_step read_program(struct qn_parse *p)
     return QN_STEP_DONE;
 }
 
-enum qn_step qn_calls_python(struct qn_parse *p)
+static enum qn_step read_beginning(struct qn_parse *p, int c)
 {
     const struct qn_python_calls *how = p->how;
-    if (p->phase == PROGRAM)
-        return read_program(p);
     p->half = true;
-    int c = qn_parse_next(p);
-    if (c < 0)
-        return QN_STEP_MORE;
     if (c == '{')
-        return qn_parse_hand_over(p, qn_calls_json, how->json);
+        return qn_parse_hand_over(p, &qn_calls_json, how->json);
     size_t n = p->pos;
     while (n < p->in.len && (isalnum((unsigned char)p->in.data[n]) || p->in.data[n] == '_'))
         n++;
@@ -75,8 +70,12 @@ enum qn_step qn_calls_python(struct qn_parse *p)
         if (w == QN_WORD_MORE)
             return QN_STEP_MORE;
         if (w == QN_WORD_YES && qn_tools_find(p->c.tools, p->in.data + p->pos, n - p->pos) >= 0)
-            return qn_parse_hand_over(p, qn_calls_literal, how->method);
+            return qn_parse_hand_over(p, &qn_calls_literal, how->method);
     }
-    enum qn_step begun = begin_program(p);
-    return begun == QN_STEP_DONE ? read_program(p) : begun;
+    return begin_program(p);
 }
+
+static const struct qn_phase phases[] = {
+    [BEGINNING] = {read_beginning, QN_AT_WORD}, [PROGRAM] = {read_program, QN_AT_ANY}};
+
+const struct qn_form qn_calls_python = {phases, NULL};

@@ -10,6 +10,6 @@ struct qn_python_calls {
     const struct qn_literal_calls *method;
 };
 
-enum qn_step qn_calls_python(struct qn_parse *p); /* how: struct qn_python_calls */
+extern const struct qn_form qn_calls_python; /* how: struct qn_python_calls */
 
 #endif

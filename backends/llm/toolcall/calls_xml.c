@@ -3,20 +3,22 @@
 #include "llm/toolcall/calls_xml.h"
 
 #include "base/str.h"
+#include "llm/toolcall/calls_force.h"
 
 #include <string.h>
 
 enum phase { BLOCK, NAME, PARAMETER, KEY, VALUE_MARK, VALUE_BEGIN, STRING, OTHER, AFTER };
 
-/* What p->what says of the value being read. */
-enum { BY_SCHEMA, IS_STRING, IS_OTHER };
+enum known { BY_SCHEMA, IS_STRING, IS_OTHER };
 
-/* Takes the word behind white space. */
-static enum qn_word word_next(struct qn_parse *p, const char *word)
+struct state {
+    int arguments;    /* of this call, so far */
+    enum known known; /* what the marks say of the value being read */
+};
+
+static struct state *state_of(struct qn_parse *p)
 {
-    if (!word || qn_parse_next(p) < 0)
-        return word && !p->final ? QN_WORD_MORE : QN_WORD_NO;
-    return qn_parse_word(p, word);
+    return QN_PARSE_STATE(p, struct state);
 }
 
 /* Whether the end of a value stands at in[at], followed by what has to follow: a value may hold the
@@ -57,57 +59,72 @@ static void begin_parameter(struct qn_parse *p)
 {
     struct qn_buf out;
     qn_buf_init(&out, QN_PARSE_HELD_MAX);
-    qn_buf_str(&out, p->count++ ? ", " : "{");
+    qn_buf_str(&out, state_of(p)->arguments++ ? ", " : "{");
     qn_parse_quote(&out, qn_buf_cstr(&p->key), p->key.len);
     qn_buf_str(&out, ": ");
     qn_parse_arguments(p, out.data, out.len);
     qn_buf_deinit(&out);
 }
 
-/* Appends the value as JSON: what the types allow, else a string. */
-static void add_value(struct qn_parse *p, unsigned types, struct qn_buf *out)
+/* The type of a JSON value by its first byte. */
+static unsigned type_of(char first)
 {
-    const char *s = qn_buf_cstr(&p->value);
-    size_t n = p->value.len;
-    struct qn_json_scan scan = {0};
-    struct qn_buf json;
-    size_t from = 0, to = n;
-    while (from < to && qn_parse_is_space(s[from]))
-        from++;
-    while (to > from && qn_parse_is_space(s[to - 1]))
-        to--;
+    switch (first) {
+    case '{':
+        return QN_TYPE_OBJECT;
+    case '[':
+        return QN_TYPE_ARRAY;
+    case '"':
+        return QN_TYPE_STRING;
+    case 't':
+    case 'f':
+        return QN_TYPE_BOOL;
+    case 'n':
+        return QN_TYPE_NULL;
+    default:
+        return QN_TYPE_NUMBER;
+    }
+}
+
+/* The n bytes at s without white space around them as JSON, mended as json_scan.h does; its type,
+ * or 0: they are no JSON. Python's words count as JSON's. */
+static unsigned as_json(const char *s, size_t n, struct qn_buf *json)
+{
     static const struct {
         const char *python, *json;
     } words[] = {{"True", "true"}, {"False", "false"}, {"None", "null"}};
+    struct qn_json_scan scan = {0};
+    for (; n > 0 && qn_parse_is_space(s[0]); n--)
+        s++;
+    while (n > 0 && qn_parse_is_space(s[n - 1]))
+        n--;
     for (size_t i = 0; i < 3; i++)
-        if (to - from == strlen(words[i].python) && !memcmp(s + from, words[i].python, to - from)) {
+        if (n == strlen(words[i].python) && !memcmp(s, words[i].python, n)) {
             s = words[i].json;
-            from = 0;
-            to = strlen(s);
+            n = strlen(s);
+            break;
         }
-    qn_buf_init(&json, QN_PARSE_HELD_MAX);
     enum qn_json_step step = QN_SCAN_MORE;
-    size_t i = from;
-    while (i < to && step == QN_SCAN_MORE)
-        step = qn_json_scan(&scan, s[i++], &json);
-    bool value = i == to && (step == QN_SCAN_DONE ||
-                             (step == QN_SCAN_MORE && qn_json_scan_end(&scan) == QN_SCAN_DONE));
-    unsigned type = 0;
-    if (value)
-        type = s[from] == '{'                     ? QN_TYPE_OBJECT
-               : s[from] == '['                   ? QN_TYPE_ARRAY
-               : s[from] == '"'                   ? QN_TYPE_STRING
-               : s[from] == 't' || s[from] == 'f' ? QN_TYPE_BOOL
-               : s[from] == 'n'                   ? QN_TYPE_NULL
-                                                  : QN_TYPE_NUMBER;
+    size_t i = 0;
+    while (i < n && step == QN_SCAN_MORE)
+        step = qn_json_scan(&scan, s[i++], json);
+    if (step == QN_SCAN_MORE)
+        step = qn_json_scan_end(&scan);
+    return i == n && step == QN_SCAN_DONE ? type_of(s[0]) : 0;
+}
+
+/* Appends the value as JSON: what the types allow, else a string. */
+static void add_value(struct qn_parse *p, unsigned types, struct qn_buf *out)
+{
+    struct qn_buf json;
+    qn_buf_init(&json, QN_PARSE_HELD_MAX);
+    unsigned type = as_json(qn_buf_cstr(&p->value), p->value.len, &json);
     /* A quoted text is a string with quotes, unless it had to be no string at all. */
-    bool as_json = (type & types) && (type != QN_TYPE_STRING || !(types & QN_TYPE_STRING));
-    if (p->what == IS_OTHER && value)
-        as_json = true;
-    if (as_json)
+    bool fits = (type & types) && (type != QN_TYPE_STRING || !(types & QN_TYPE_STRING));
+    if (fits || (type && state_of(p)->known == IS_OTHER))
         qn_buf_add(out, json.data, json.len);
     else
-        qn_parse_quote(out, qn_buf_cstr(&p->value), n);
+        qn_parse_quote(out, qn_buf_cstr(&p->value), p->value.len);
     qn_buf_deinit(&json);
 }
 
@@ -123,8 +140,8 @@ static void add_string(struct qn_parse *p, const char *s, size_t n)
     qn_buf_deinit(&out);
 }
 
-/* Reads the value up to its end; p->pos then stands behind that. */
-static enum qn_step read_value(struct qn_parse *p, const struct qn_xml_calls *how)
+/* Takes the value up to its end; p->pos then stands behind that. */
+static enum qn_step take_value(struct qn_parse *p, const struct qn_xml_calls *how)
 {
     size_t from = p->pos, i = from;
     char first = how->value_end[0];
@@ -144,153 +161,188 @@ static enum qn_step read_value(struct qn_parse *p, const struct qn_xml_calls *ho
     return QN_STEP_DONE;
 }
 
-static void call_ended(struct qn_parse *p)
+static unsigned types_of_parameter(struct qn_parse *p)
+{
+    return qn_tools_types(p->c.tools, qn_buf_cstr(&p->name), qn_buf_cstr(&p->key));
+}
+
+/* ---- Phases ---- */
+
+static enum qn_step read_block(struct qn_parse *p, int c)
+{
+    (void)c;
+    p->half = true;
+    return qn_parse_expect(p, ((const struct qn_xml_calls *)p->how)->call, NAME);
+}
+
+static enum qn_step read_name(struct qn_parse *p, int c)
+{
+    const struct qn_xml_calls *how = p->how;
+    if (p->name.len == 0)
+        c = qn_parse_next(p);
+    enum qn_word w = how->name_end ? qn_parse_word(p, how->name_end) : QN_WORD_NO;
+    if (c < 0 || w == QN_WORD_MORE)
+        return QN_STEP_MORE;
+    if (w == QN_WORD_YES || (!how->name_end && (qn_parse_is_space(c) || c == '<')))
+        return qn_parse_callable(p) ? qn_parse_go(p, PARAMETER) : QN_STEP_BAD;
+    if (c <= ' ' || strchr("<>\"'={}", c) || p->name.len == QN_PARSE_NAME_MAX)
+        return QN_STEP_BAD;
+    qn_buf_char(&p->name, (char)c);
+    return qn_parse_skip(p, 1, NAME);
+}
+
+static enum qn_step call_ended(struct qn_parse *p)
 {
     if (p->committed)
         qn_parse_arguments(p, "}", 1);
-    p->count = 0;
+    state_of(p)->arguments = 0;
     qn_parse_called(p);
+    return p->over ? QN_STEP_DONE : qn_parse_go(p, AFTER);
 }
 
-enum qn_step qn_calls_xml(struct qn_parse *p)
+/* The next parameter, or the end of the call. */
+static enum qn_step read_parameter(struct qn_parse *p, int c)
 {
     const struct qn_xml_calls *how = p->how;
-    for (;;) {
-        enum qn_word w;
-        enum qn_step step;
-        int c;
-        switch ((enum phase)p->phase) {
-        case BLOCK:
-            p->half = true;
-            w = word_next(p, how->call);
-            if (w != QN_WORD_YES)
-                return w == QN_WORD_MORE ? QN_STEP_MORE : QN_STEP_BAD;
-            p->phase = NAME;
-            break;
-        case NAME:
-            c = p->name.len ? qn_parse_byte(p) : qn_parse_next(p);
-            w = how->name_end ? qn_parse_word(p, how->name_end) : QN_WORD_NO;
-            if (c < 0 || w == QN_WORD_MORE)
-                return QN_STEP_MORE;
-            if (w == QN_WORD_YES || (!how->name_end && (qn_parse_is_space(c) || c == '<'))) {
-                if (!qn_parse_callable(p))
-                    return QN_STEP_BAD;
-                p->phase = PARAMETER;
-                break;
-            }
-            if (c <= ' ' || strchr("<>\"'={}", c) || p->name.len == QN_PARSE_NAME_MAX)
-                return QN_STEP_BAD;
-            qn_buf_char(&p->name, (char)c);
-            p->pos++;
-            break;
-        case PARAMETER:
-            c = qn_parse_next(p);
-            if (c < 0)
-                return QN_STEP_MORE;
-            w = qn_parse_word(p, how->key);
-            if (w == QN_WORD_MORE)
-                return QN_STEP_MORE;
-            if (w == QN_WORD_YES) {
-                qn_buf_clear(&p->key);
-                p->phase = KEY;
-                break;
-            }
-            if (how->call_end)
-                w = qn_parse_word(p, how->call_end);
-            else if (qn_parse_peek(p, p->pos, how->block_end) != QN_WORD_NO)
-                w = qn_parse_peek(p, p->pos, how->block_end);
-            if (w != QN_WORD_YES)
-                return w == QN_WORD_MORE ? QN_STEP_MORE : QN_STEP_BAD;
-            call_ended(p);
-            if (p->over)
-                return QN_STEP_DONE;
-            p->phase = AFTER;
-            break;
-        case KEY: {
-            const char *const ends[] = {how->string, how->other, how->key_end};
-            static const int what[] = {IS_STRING, IS_OTHER, BY_SCHEMA};
-            w = QN_WORD_NO;
-            bool may = false;
-            for (size_t i = 0; i < 3 && w != QN_WORD_YES; i++) {
-                w = ends[i] ? qn_parse_word(p, ends[i]) : QN_WORD_NO;
-                may |= w == QN_WORD_MORE;
-                p->what = what[i];
-            }
-            if (w == QN_WORD_YES) {
-                p->phase = how->value[0] ? VALUE_MARK : VALUE_BEGIN;
-                break;
-            }
-            c = qn_parse_byte(p);
-            if (may || c < 0)
-                return QN_STEP_MORE;
-            if (p->key.len == QN_PARSE_HEAD_MAX || (c == '\n' && !has_lines(p)))
-                return QN_STEP_BAD;
-            qn_buf_char(&p->key, (char)c);
-            p->pos++;
-            break;
-        }
-        case VALUE_MARK:
-            w = word_next(p, how->value);
-            if (w != QN_WORD_YES)
-                return w == QN_WORD_MORE ? QN_STEP_MORE : QN_STEP_BAD;
-            p->phase = VALUE_BEGIN;
-            break;
-        case VALUE_BEGIN:
-            c = qn_parse_byte(p);
-            if (c < 0)
-                return QN_STEP_MORE;
-            /* An empty value may be but one line break, which then is the end's. */
-            if (how->lines && c == '\n') {
-                enum qn_word end = value_ends(p, how, p->pos);
-                if (end == QN_WORD_MORE)
-                    return QN_STEP_MORE;
-                p->pos += end == QN_WORD_NO;
-            }
-            begin_parameter(p);
-            qn_buf_clear(&p->value);
-            unsigned types =
-                qn_tools_types(p->c.tools, qn_buf_cstr(&p->name), qn_buf_cstr(&p->key));
-            if (p->what == IS_STRING || (p->what == BY_SCHEMA && types == QN_TYPE_STRING)) {
-                qn_parse_arguments(p, "\"", 1);
-                p->phase = STRING;
-            } else {
-                p->phase = OTHER;
-            }
-            break;
-        case STRING:
-        case OTHER:
-            step = read_value(p, how);
-            if (step == QN_STEP_MORE)
-                return step;
-            if (p->phase == STRING) {
-                qn_parse_arguments(p, "\"", 1);
-            } else {
-                struct qn_buf json;
-                qn_buf_init(&json, QN_PARSE_HELD_MAX);
-                add_value(p,
-                          qn_tools_types(p->c.tools, qn_buf_cstr(&p->name), qn_buf_cstr(&p->key)),
-                          &json);
-                qn_parse_arguments(p, qn_buf_cstr(&json), json.len);
-                qn_buf_deinit(&json);
-            }
-            p->phase = PARAMETER;
-            break;
-        case AFTER:
-            if (!how->block_end)
-                return QN_STEP_DONE;
-            if (qn_parse_next(p) < 0)
-                return QN_STEP_MORE;
-            w = qn_parse_word(p, how->block_end);
-            if (w == QN_WORD_YES)
-                return QN_STEP_DONE;
-            if (w == QN_WORD_NO && how->call[0])
-                w = qn_parse_peek(p, p->pos, how->call);
-            if (w == QN_WORD_MORE)
-                return QN_STEP_MORE;
-            if (w == QN_WORD_NO)
-                return QN_STEP_DONE;
-            p->phase = BLOCK;
-            break;
-        }
+    (void)c;
+    enum qn_word w = qn_parse_word(p, how->key);
+    if (w == QN_WORD_YES) {
+        qn_buf_clear(&p->key);
+        return qn_parse_go(p, KEY);
     }
+    if (w == QN_WORD_NO)
+        w = how->call_end ? qn_parse_word(p, how->call_end)
+                          : qn_parse_peek(p, p->pos, how->block_end);
+    if (w != QN_WORD_YES)
+        return w == QN_WORD_MORE ? QN_STEP_MORE : QN_STEP_BAD;
+    return call_ended(p);
 }
+
+/* Takes what ends a parameter's name, if it stands at pos, and notes what that says. */
+static enum qn_word take_key_end(struct qn_parse *p, const struct qn_xml_calls *how)
+{
+    const char *const ends[] = {
+        [IS_STRING] = how->string, [IS_OTHER] = how->other, [BY_SCHEMA] = how->key_end};
+    static const enum known order[] = {IS_STRING, IS_OTHER, BY_SCHEMA};
+    enum qn_word all = QN_WORD_NO;
+    for (size_t i = 0; i < 3; i++) {
+        const char *end = ends[order[i]];
+        enum qn_word w = end ? qn_parse_word(p, end) : QN_WORD_NO;
+        state_of(p)->known = order[i];
+        if (w == QN_WORD_YES)
+            return w;
+        all = w == QN_WORD_MORE ? w : all;
+    }
+    return all;
+}
+
+static enum qn_step read_key(struct qn_parse *p, int c)
+{
+    const struct qn_xml_calls *how = p->how;
+    enum qn_word w = take_key_end(p, how);
+    if (w == QN_WORD_YES)
+        return qn_parse_go(p, how->value[0] ? VALUE_MARK : VALUE_BEGIN);
+    if (w == QN_WORD_MORE)
+        return QN_STEP_MORE;
+    if (p->key.len == QN_PARSE_HEAD_MAX || (c == '\n' && !has_lines(p)))
+        return QN_STEP_BAD;
+    qn_buf_char(&p->key, (char)c);
+    return qn_parse_skip(p, 1, KEY);
+}
+
+static enum qn_step read_value_mark(struct qn_parse *p, int c)
+{
+    (void)c;
+    return qn_parse_expect(p, ((const struct qn_xml_calls *)p->how)->value, VALUE_BEGIN);
+}
+
+static enum qn_step read_value_begin(struct qn_parse *p, int c)
+{
+    const struct qn_xml_calls *how = p->how;
+    enum known known = state_of(p)->known;
+    /* An empty value may be but one line break, which then is the end's. */
+    if (how->lines && c == '\n') {
+        enum qn_word end = value_ends(p, how, p->pos);
+        if (end == QN_WORD_MORE)
+            return QN_STEP_MORE;
+        p->pos += end == QN_WORD_NO;
+    }
+    begin_parameter(p);
+    qn_buf_clear(&p->value);
+    if (known == IS_OTHER || (known == BY_SCHEMA && types_of_parameter(p) != QN_TYPE_STRING))
+        return qn_parse_go(p, OTHER);
+    qn_parse_arguments(p, "\"", 1);
+    return qn_parse_go(p, STRING);
+}
+
+static enum qn_step read_string(struct qn_parse *p, int c)
+{
+    (void)c;
+    if (take_value(p, p->how) == QN_STEP_MORE)
+        return QN_STEP_MORE;
+    qn_parse_arguments(p, "\"", 1);
+    return qn_parse_go(p, PARAMETER);
+}
+
+static enum qn_step read_other(struct qn_parse *p, int c)
+{
+    struct qn_buf json;
+    (void)c;
+    if (take_value(p, p->how) == QN_STEP_MORE)
+        return QN_STEP_MORE;
+    qn_buf_init(&json, QN_PARSE_HELD_MAX);
+    add_value(p, types_of_parameter(p), &json);
+    qn_parse_arguments(p, qn_buf_cstr(&json), json.len);
+    qn_buf_deinit(&json);
+    return qn_parse_go(p, PARAMETER);
+}
+
+/* Behind a call: the end of the block, another call of it, or text. */
+static enum qn_step read_after(struct qn_parse *p, int c)
+{
+    const struct qn_xml_calls *how = p->how;
+    (void)c;
+    if (!how->block_end)
+        return QN_STEP_DONE;
+    if (qn_parse_next(p) < 0)
+        return QN_STEP_MORE;
+    enum qn_word w = qn_parse_word(p, how->block_end);
+    if (w != QN_WORD_NO)
+        return w == QN_WORD_YES ? QN_STEP_DONE : QN_STEP_MORE;
+    w = how->call[0] ? qn_parse_peek(p, p->pos, how->call) : QN_WORD_NO;
+    if (w == QN_WORD_YES)
+        return qn_parse_go(p, BLOCK);
+    return w == QN_WORD_MORE ? QN_STEP_MORE : QN_STEP_DONE;
+}
+
+static const struct qn_phase phases[] = {[BLOCK] = {read_block, QN_AT_WORD},
+                                         [NAME] = {read_name, QN_AT_BYTE},
+                                         [PARAMETER] = {read_parameter, QN_AT_WORD},
+                                         [KEY] = {read_key, QN_AT_BYTE},
+                                         [VALUE_MARK] = {read_value_mark, QN_AT_WORD},
+                                         [VALUE_BEGIN] = {read_value_begin, QN_AT_BYTE},
+                                         [STRING] = {read_string, QN_AT_BYTE},
+                                         [OTHER] = {read_other, QN_AT_BYTE},
+                                         [AFTER] = {read_after, QN_AT_ANY}};
+
+/* ---- Writing ---- */
+
+static void write_xml(const struct qn_opener *o, struct qn_writing *out)
+{
+    const struct qn_xml_calls *how = o->how;
+    const char *open = qn_writing_open(o);
+    const char *line = how->call[0] ? "\n" : ""; /* a name alone stands on the mark's line */
+    out->arguments = QN_WRITE_TAGS;
+    out->how = how;
+    qn_writing_set(out->begin, "%s%s", open, line);
+    qn_writing_set(out->before, "%s", how->call);
+    qn_writing_set(out->after, "%s\n", how->name_end ? how->name_end : "");
+    qn_writing_set(out->end, "%s", how->call_end ? how->call_end : "");
+    qn_writing_set(out->close, "%s%s", line, how->block_end);
+    if (how->blocks)
+        qn_writing_set(out->between, "%s\n%s", out->close, out->begin);
+    else
+        qn_writing_set(out->between, "\n");
+}
+
+const struct qn_form qn_calls_xml = {phases, write_xml};

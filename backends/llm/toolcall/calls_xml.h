@@ -18,8 +18,9 @@ struct qn_xml_calls {
     const char *call_end;  /* NULL: nothing ends a call but the block's end */
     const char *block_end; /* NULL: there is none */
     bool lines;            /* a line break at either end of a value belongs to the marks */
+    bool blocks;           /* written: each call has a block of its own */
 };
 
-enum qn_step qn_calls_xml(struct qn_parse *p); /* how: struct qn_xml_calls */
+extern const struct qn_form qn_calls_xml; /* how: struct qn_xml_calls */
 
 #endif
