@@ -546,7 +546,8 @@ size_t qn_parse_behind_mark(const struct qn_parse *p, const char *bytes, size_t 
     size_t len = strlen(mark), held = p->in.len - p->pos, behind = 0;
     struct qn_buf all;
     qn_buf_init(&all, QN_PARSE_HELD_MAX);
-    qn_buf_add(&all, p->in.data + p->pos, held);
+    if (held)
+        qn_buf_add(&all, p->in.data + p->pos, held);
     qn_buf_add(&all, bytes, n);
     for (size_t i = 0; i + len <= all.len; i++) {
         if (memcmp(all.data + i, mark, len) != 0)
