@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "contract/backend_types.h"
+#include "contract/cache_types.h"
 #include "llm/scheduler/batch.h"
 
 #include <stddef.h>
@@ -34,7 +35,9 @@ enum { ROWS = sizeof rows / sizeof *rows };
 static const struct {
     const char *name;
     enum qn_dtype type;
-} caches[] = {{"f16", QN_F16}, {"q8_0", QN_Q8_0}, {"q4_0", QN_Q4_0}, {"f32", QN_F32}};
+} caches[] = {
+#define CACHE_TYPE(name, dtype, bytes) {#name, QN_##dtype},
+    QN_CACHE_TYPES_OWN(CACHE_TYPE)};
 enum { CACHES = sizeof caches / sizeof *caches };
 
 const char *qn_llm_cache_name(enum qn_dtype t)
@@ -56,7 +59,7 @@ static qn_err read_cache(const struct qn_jref *v, enum qn_dtype *out, struct qn_
             *out = caches[i].type;
             return QN_OK;
         }
-    return qn_json_fail(v, e, "unknown type '%.40s': f16, q8_0, q4_0 and f32 exist", text);
+    return qn_json_fail(v, e, "must be " QN_CACHE_TYPES_OWN_TEXT ", not '%.40s'", text);
 }
 
 static qn_err read_weights(const struct qn_jref *v, struct qn_weight_cache *out, struct qn_error *e)

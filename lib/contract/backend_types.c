@@ -3,48 +3,23 @@
 
 #include "base/path.h"
 #include "base/str.h"
+#include "contract/cache_types.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The first are those of quince's own engine, the others llama-server's. */
-enum { CACHE_TYPES_OWN = 4 };
-static const char *const cache_types[] = {"f16",  "q8_0",   "q4_0", "f32",  "bf16",
-                                          "q4_1", "iq4_nl", "q5_0", "q5_1", NULL};
-
-bool qn_cache_type_own(const char *name)
-{
-    for (size_t i = 0; i < CACHE_TYPES_OWN; i++)
-        if (qn_str_ieq(cache_types[i], name))
-            return true;
-    return false;
-}
-
-/* What 32 numbers of a cache take. */
-static int64_t cache_block_bytes(const char *type)
-{
-    static const struct {
-        const char *name;
-        int64_t bytes;
-    } known[] = {{"q8_0", 34}, {"q4_0", 18}, {"f32", 128}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (type && qn_str_ieq(type, known[i].name))
-            return known[i].bytes;
-    return 64;
-}
-
 /* Weights laid out for computing take about the file's size; caches and scratch come on top. A
  * child that may choose its context takes what fits, at least this; without a number of answers the
  * cache needs room for one. */
 static int64_t llm_memory(const struct qn_memory_facts *f)
 {
-    enum { TOKEN_BYTES = 64 * 1024, CONTEXT_LEAST = 512, BASE = 64 * 1024 * 1024, F16_BYTES = 64 };
+    enum { TOKEN_BYTES = 64 * 1024, CONTEXT_LEAST = 512, BASE = 64 * 1024 * 1024 };
     int64_t token = f->kv_token_bytes > 0 ? f->kv_token_bytes : TOKEN_BYTES;
     int64_t context = f->context > 0 ? f->context : CONTEXT_LEAST;
     int64_t slots = f->slots > 0 && f->context > 0 ? f->slots : 1, caches, sum;
-    token = token / F16_BYTES * cache_block_bytes(f->cache_type);
+    token = token / qn_cache_type_bytes("f16") * qn_cache_type_bytes(f->cache_type);
     if (__builtin_mul_overflow(token, context, &caches) ||
         __builtin_mul_overflow(caches, slots, &caches) ||
         __builtin_add_overflow(f->file_bytes + f->file_bytes / 10 + BASE, caches, &sum))
@@ -108,7 +83,7 @@ static int64_t remote_memory(const struct qn_memory_facts *f)
 
 static const struct qn_load_option llm_options[] = {
     RANGE("slots", VALUE, 1, QN_LOAD_SLOTS_MAX, true),
-    {.name = "cache_type", .kind = QN_LOAD_VALUE, .type = QN_JSON_STRING, .words = cache_types},
+    {.name = "cache_type", .kind = QN_LOAD_VALUE, .type = QN_JSON_STRING, .words = qn_cache_types},
     OPTION("speculate", VALUE, BOOL),
     OPTION("context_shift", VALUE, BOOL),
     OPTION("draft_model", MODEL, STRING),

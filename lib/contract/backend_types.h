@@ -58,9 +58,6 @@ struct qn_backend_type {
 
 const struct qn_backend_type *qn_backend_type_find(const char *type); /* NULL when unknown */
 const struct qn_backend_type *qn_backend_type_at(size_t i);           /* NULL behind the last */
-/* Does quince's own engine keep keys and values in this type? Servers of others know more of them.
- */
-bool qn_cache_type_own(const char *name);
 /* The type that runs a recipe's models; NULL when there is none, or when its binary is missing. */
 const struct qn_backend_type *qn_backend_type_of(const char *recipe);
 /* Looks which of the optional binaries lie in dir; until then all count as there. Before any thread

@@ -12,9 +12,6 @@
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
-/* Integers cross as JSON numbers, exact up to 2^53. */
-#define INTEGER_MAX 9007199254740991.0
-
 enum { SECONDS_MAX = 1000000000, RATE_HZ_MAX = 768000 };
 
 #define S(name, type, ...)                                                                         \
@@ -22,26 +19,17 @@ enum { SECONDS_MAX = 1000000000, RATE_HZ_MAX = 768000 };
 #name, type, offsetof(struct qn_sampling, name), __VA_ARGS__                               \
     }
 static const struct qn_field sampling_fields[] = {
-    S(max_tokens, QN_F_I64, .min = 0, .max = INT32_MAX),
+#define WHOLE(name, least, most) S(name, QN_F_I64, .min = least, .max = most),
+#define REAL(name, least, most) S(name, QN_F_F64, .min = least, .max = most),
+    /* clang-format off */
+    QN_SAMPLING_NUMBERS(WHOLE, REAL)
+    /* clang-format on */
     S(max_with_prompt, QN_F_BOOL, .min = 0),
-    S(temperature, QN_F_F64, .min = 0, .max = 100),
-    S(top_p, QN_F_F64, .min = 0, .max = 1),
-    S(top_k, QN_F_I64, .min = 0, .max = INT32_MAX),
-    S(min_p, QN_F_F64, .min = 0, .max = 1),
-    S(typical_p, QN_F_F64, .min = 0, .max = 1),
-    S(repeat_penalty, QN_F_F64, .min = 0.01, .max = 100),
-    S(repeat_last_n, QN_F_I64, .min = -1, .max = INT32_MAX),
-    S(presence_penalty, QN_F_F64, .min = -2, .max = 2),
-    S(frequency_penalty, QN_F_F64, .min = -2, .max = 2),
-    S(seed, QN_F_I64, .min = -INTEGER_MAX, .max = INTEGER_MAX),
     S(stop, QN_F_STRS, .max = QN_JOB_STOPS_MAX),
     S(logit_bias, QN_F_BIASES, .max = QN_JOB_LOGIT_BIAS_MAX),
-    S(n, QN_F_I64, .min = 1, .max = QN_JOB_CHOICES_MAX),
-    S(logprobs, QN_F_I64, .min = 0, .max = QN_JOB_TOP_LOGPROBS_MAX),
     S(ignore_eos, QN_F_BOOL, .min = 0),
     S(no_reuse, QN_F_BOOL, .min = 0),
     S(lora, QN_F_LORAS, .max = QN_JOB_LORAS_MAX),
-    S(context_shift, QN_F_I64, .min = 0, .max = 1),
 };
 
 static const char *tool_choice_name(int v)
@@ -163,8 +151,8 @@ static const char *finish_name(int v)
         wire, type, offsetof(struct qn_event, member), __VA_ARGS__                                 \
     }
 static const struct qn_field progress_fields[] = {
-    E("done", done, QN_F_I64, .min = 0, .max = INTEGER_MAX),
-    E("total", total, QN_F_I64, .min = 0, .max = INTEGER_MAX),
+    E("done", done, QN_F_I64, .min = 0, .max = QN_JOB_WHOLE_MAX),
+    E("total", total, QN_F_I64, .min = 0, .max = QN_JOB_WHOLE_MAX),
 };
 static const struct qn_field text_fields[] = {
     E("index", index, QN_F_I64, .min = 0, .max = QN_JOB_CHOICES_MAX - 1),
@@ -216,10 +204,10 @@ static const struct qn_field score_fields[] = {
     E("score", score, QN_F_F64, .min = -DBL_MAX, .max = DBL_MAX),
 };
 static const struct qn_field usage_fields[] = {
-    E("prompt", usage.prompt, QN_F_I64, .min = 0, .max = INTEGER_MAX),
-    E("cached", usage.cached, QN_F_I64, .min = 0, .max = INTEGER_MAX),
-    E("output", usage.output, QN_F_I64, .min = 0, .max = INTEGER_MAX),
-    E("reasoning", usage.reasoning, QN_F_I64, .min = 0, .max = INTEGER_MAX),
+    E("prompt", usage.prompt, QN_F_I64, .min = 0, .max = QN_JOB_WHOLE_MAX),
+    E("cached", usage.cached, QN_F_I64, .min = 0, .max = QN_JOB_WHOLE_MAX),
+    E("output", usage.output, QN_F_I64, .min = 0, .max = QN_JOB_WHOLE_MAX),
+    E("reasoning", usage.reasoning, QN_F_I64, .min = 0, .max = QN_JOB_WHOLE_MAX),
     E("prompt_ms", usage.prompt_ms, QN_F_F64, .min = 0, .max = DBL_MAX),
     E("output_ms", usage.output_ms, QN_F_F64, .min = 0, .max = DBL_MAX),
     E("audio_ms", usage.audio_ms, QN_F_F64, .min = 0, .max = DBL_MAX),

@@ -31,23 +31,9 @@ static const char *const image_names[QN_IMAGE_COUNT] = {
 void qn_job_init(struct qn_job *job)
 {
     *job = (struct qn_job){
-        .sampling =
-            {
-                .max_tokens = QN_UNSET,
-                .temperature = NAN,
-                .top_p = NAN,
-                .top_k = QN_UNSET,
-                .min_p = NAN,
-                .typical_p = NAN,
-                .repeat_penalty = NAN,
-                .repeat_last_n = QN_UNSET,
-                .presence_penalty = NAN,
-                .frequency_penalty = NAN,
-                .seed = QN_UNSET,
-                .n = QN_UNSET,
-                .logprobs = QN_UNSET,
-                .context_shift = QN_UNSET,
-            },
+#define WHOLE(name, least, most) .name = QN_UNSET,
+#define REAL(name, least, most) .name = NAN,
+        .sampling = {QN_SAMPLING_NUMBERS(WHOLE, REAL)},
         .chat = {.think = QN_UNSET, .think_budget = QN_UNSET},
         .measure = {.dimensions = QN_UNSET},
         .speak = {.speed = NAN},

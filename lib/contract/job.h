@@ -14,6 +14,8 @@
 #include <stdint.h>
 
 #define QN_UNSET INT64_MIN
+/* Whole numbers cross as JSON numbers, exact up to 2^53. */
+#define QN_JOB_WHOLE_MAX 9007199254740991.0
 
 enum qn_task {
     QN_TASK_NONE,
@@ -120,6 +122,24 @@ struct qn_sampling {
     int64_t context_shift; /* a full context: 1 forgets its older half, 0 ends the answer; unset: as
                               loaded */
 };
+
+/* Every number of struct qn_sampling, from which its initial value, its row on the wire and what a
+ * preset adds to a request are made: WHOLE(name, least, most) are int64_t, REAL(...) double. */
+#define QN_SAMPLING_NUMBERS(WHOLE, REAL)                                                           \
+    WHOLE(max_tokens, 0, INT32_MAX)                                                                \
+    REAL(temperature, 0, 100)                                                                      \
+    REAL(top_p, 0, 1)                                                                              \
+    WHOLE(top_k, 0, INT32_MAX)                                                                     \
+    REAL(min_p, 0, 1)                                                                              \
+    REAL(typical_p, 0, 1)                                                                          \
+    REAL(repeat_penalty, 0.01, 100)                                                                \
+    WHOLE(repeat_last_n, -1, INT32_MAX)                                                            \
+    REAL(presence_penalty, -2, 2)                                                                  \
+    REAL(frequency_penalty, -2, 2)                                                                 \
+    WHOLE(seed, -QN_JOB_WHOLE_MAX, QN_JOB_WHOLE_MAX)                                               \
+    WHOLE(n, 1, QN_JOB_CHOICES_MAX)                                                                \
+    WHOLE(logprobs, 0, QN_JOB_TOP_LOGPROBS_MAX)                                                    \
+    WHOLE(context_shift, 0, 1)
 
 struct qn_chat {
     const char *messages;  /* JSON array in the form chat templates read: objects with role, content

@@ -21,17 +21,9 @@ static void take_f64(double *own, double preset)
 
 static void take_sampling(struct qn_sampling *own, const struct qn_sampling *preset)
 {
-    take_i64(&own->max_tokens, preset->max_tokens);
-    take_f64(&own->temperature, preset->temperature);
-    take_f64(&own->top_p, preset->top_p);
-    take_i64(&own->top_k, preset->top_k);
-    take_f64(&own->min_p, preset->min_p);
-    take_f64(&own->typical_p, preset->typical_p);
-    take_f64(&own->repeat_penalty, preset->repeat_penalty);
-    take_i64(&own->repeat_last_n, preset->repeat_last_n);
-    take_f64(&own->presence_penalty, preset->presence_penalty);
-    take_f64(&own->frequency_penalty, preset->frequency_penalty);
-    take_i64(&own->seed, preset->seed);
+#define WHOLE(name, least, most) take_i64(&own->name, preset->name);
+#define REAL(name, least, most) take_f64(&own->name, preset->name);
+    QN_SAMPLING_NUMBERS(WHOLE, REAL)
     if (own->stop.n == 0)
         own->stop = preset->stop;
 }

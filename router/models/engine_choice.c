@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "contract/cache_types.h"
 
 #include <stdio.h>
 #include <stdlib.h>

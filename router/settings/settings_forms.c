@@ -5,6 +5,7 @@
 #include "answers/profile.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "contract/cache_types.h"
 #include "contract/server_args.h"
 #include "settings/groups.h"
 #include "settings/kinds.h"
@@ -27,11 +28,9 @@ static qn_err check_log_level(const char *text, struct qn_error *e)
 
 static qn_err check_cache_type(const char *text, struct qn_error *e)
 {
-    static const char *const known[] = {"f16", "q8_0", "q4_0", "f32"};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (qn_str_eq(text, known[i]))
-            return QN_OK;
-    return qn_fail(e, QN_EINVAL, "must be f16, q8_0, q4_0 or f32, not '%.80s'", text);
+    return qn_cache_type_own(text)
+               ? QN_OK
+               : qn_fail(e, QN_EINVAL, "must be " QN_CACHE_TYPES_OWN_TEXT ", not '%.80s'", text);
 }
 
 static qn_err check_llamacpp_args(const char *text, struct qn_error *e)

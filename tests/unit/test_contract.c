@@ -353,6 +353,10 @@ static void memory_follows_the_models_own_numbers(void **state)
     /* In blocks of 34 bytes for 32 numbers instead of 64 bytes: 952 MiB. */
     f.cache_type = "q8_0";
     assert_int_equal(t->memory_estimate(&f), (440 + 952 + 64) * mib);
+    f.cache_type = "Q8_0";
+    assert_int_equal(t->memory_estimate(&f), (440 + 952 + 64) * mib);
+    f.cache_type = "q5_1"; /* 24 bytes, llama-server's */
+    assert_int_equal(t->memory_estimate(&f), (440 + 672 + 64) * mib);
     f.cache_type = NULL;
     /* The child may choose: it makes do with one answer of 512 tokens. */
     f.context = f.slots = 0;

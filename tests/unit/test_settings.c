@@ -140,6 +140,7 @@ static void complaints(void **state)
         {"{}", "--insecure=maybe", NULL, "must be true or false"},
         {"{}", "--host=", NULL, "must not be empty"},
         {"{}", "--log-level=loud", NULL, "error, warn, info or debug"},
+        {"{}", "--cache-type=q5_1", NULL, "must be f16, q8_0, q4_0 or f32, not 'q5_1'"},
         {"{}", "--default-model-source=ollama", NULL, "'ollama' is not a hub"},
         {"{}", NULL, "QUINCE_PROT=1", "did you mean QUINCE_PORT?"},
         {"{}", NULL, "QUINCE_PORT=x", "QUINCE_PORT must be a whole number"},
@@ -159,6 +160,18 @@ static void complaints(void **state)
             fail_msg("row %zu: error %d, message '%s'", i, err, e.message);
         qn_settings_deinit(&s);
     }
+}
+
+/* As in load requests. */
+static void cache_types_in_either_case(void **state)
+{
+    (void)state;
+    struct qn_settings s = {0};
+    struct qn_error e = {0};
+    write_config("{}");
+    assert_int_equal(read_with(&s, "--cache-type=Q8_0", NULL, &e), QN_OK);
+    assert_string_equal(s.cache_type, "Q8_0");
+    qn_settings_deinit(&s);
 }
 
 static void wishes(void **state)
@@ -235,6 +248,7 @@ int main(void)
         cmocka_unit_test(folders),
         cmocka_unit_test(a_variable_that_a_model_names),
         cmocka_unit_test(complaints),
+        cmocka_unit_test(cache_types_in_either_case),
         cmocka_unit_test(wishes),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
