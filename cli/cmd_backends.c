@@ -61,26 +61,6 @@ static void add_row(struct qn_table *t, const struct qn_jref *recipe, const stru
     qn_table_row(t, cells);
 }
 
-/* Words as they are, in lines of the screen. */
-static void print_wrapped(const char *words, size_t width)
-{
-    size_t used = 0;
-    while (*words) {
-        size_t n = strcspn(words, " ");
-        char word[NAME_MAX_BYTES];
-        snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : sizeof word - 1), words);
-        if (used && used + 1 + n > width - 2) {
-            putchar('\n');
-            used = 0;
-        }
-        fputs(used ? " " : "  ", stdout);
-        qn_print_safe(stdout, word);
-        used += n + (used > 0);
-        words += n + strspn(words + n, " ");
-    }
-    putchar('\n');
-}
-
 /* What is done with each engine. */
 typedef void (*engine_fn)(void *ctx, const struct qn_jref *recipe, const struct qn_jref *backend);
 
@@ -150,7 +130,8 @@ static void print_notes(const struct qn_jref *recipes, bool all)
         putchar('\n');
         qn_print_safe(stdout, qn_buf_cstr(&notes.v[i].names));
         fputs(":\n", stdout);
-        print_wrapped(notes.v[i].says, QN_SCREEN_WIDTH);
+        fputs("  ", stdout);
+        qn_print_wrapped(notes.v[i].says, 2, QN_SCREEN_WIDTH);
         qn_buf_deinit(&notes.v[i].names);
     }
 }

@@ -7,6 +7,7 @@
 #include "cli/client.h"
 #include "cli/entry.h"
 #include "cli/print.h"
+#include "cli/screen.h"
 #include "cli/table.h"
 #include "cli/words.h"
 
@@ -139,6 +140,11 @@ static void print_model(const struct qn_jref *entry, const struct qn_jref *files
     if (m.downloaded) {
         line("Loaded", m.loaded ? "yes" : "no");
         line("Last used", used);
+    }
+    struct qn_jref warning = qn_json_get(entry, "template_warning");
+    if (*qn_json_raw_str(&warning)) {
+        printf("%-*s", LABEL_COLUMNS, "Warning");
+        qn_print_wrapped(qn_json_raw_str(&warning), LABEL_COLUMNS, QN_SCREEN_WIDTH);
     }
     struct qn_jref why = qn_json_get(entry, "unsupported");
     line("Unsupported", qn_json_raw_str(&why));

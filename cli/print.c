@@ -4,6 +4,7 @@
 #include "base/str.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <wchar.h>
@@ -57,6 +58,41 @@ void qn_print_safe(FILE *out, const char *text)
 void qn_print_line(const char *text)
 {
     qn_print_safe(stdout, text);
+    putchar('\n');
+}
+
+/* Of the n bytes at s. */
+static size_t columns_of(const char *s, size_t n)
+{
+    size_t columns = 0;
+    for (size_t at = 0; at < n;) {
+        struct qn_glyph g = qn_print_glyph(s + at, n - at);
+        columns += g.columns;
+        at += g.bytes;
+    }
+    return columns;
+}
+
+void qn_print_wrapped(const char *text, size_t indent, size_t width)
+{
+    size_t used = indent;
+    bool first = true; /* of its line */
+    for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
+        size_t n = strcspn(text, " "), columns = columns_of(text, n);
+        if (!first && used + 1 + columns > width) {
+            printf("\n%*s", (int)indent, "");
+            used = indent;
+        } else if (!first) {
+            putchar(' ');
+            used++;
+        }
+        char *word = qn_xstrndup(text, n);
+        qn_print_safe(stdout, word);
+        free(word);
+        used += columns;
+        first = false;
+        text += n;
+    }
     putchar('\n');
 }
 

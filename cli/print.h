@@ -14,6 +14,10 @@ void qn_print_json(const struct qn_jref *value); /* one line on stdout */
 void qn_print_safe(FILE *out, const char *text);
 void qn_print_line(const char *text); /* the same on stdout, and a newline */
 
+/* Its words in lines of at most `width` columns where words allow it, the later ones indented by
+ * `indent`, which the cursor stands at. */
+void qn_print_wrapped(const char *text, size_t indent, size_t width);
+
 /* Text of an answer as it comes, at once; line breaks and tabs stay. When stdout is a terminal,
  * escape sequences and other control characters are left out. False when nobody reads any more. */
 bool qn_print_answer(const char *text, size_t n);

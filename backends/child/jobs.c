@@ -390,6 +390,11 @@ int64_t qn_jobs_step_age_ms(struct qn_jobs *j)
     return since ? qn_now_ms() - since : 0;
 }
 
+const char *qn_jobs_template_warning(const struct qn_jobs *j)
+{
+    return j->backend->template_warning ? j->backend->template_warning(j->self) : NULL;
+}
+
 void qn_jobs_set_threads(struct qn_jobs *j, int threads)
 {
     pthread_mutex_lock(&j->lock);

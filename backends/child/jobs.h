@@ -49,6 +49,8 @@ void qn_run_release(struct qn_run *r);
 size_t qn_jobs_count(struct qn_jobs *j); /* queued and running */
 int64_t qn_jobs_step_age_ms(
     struct qn_jobs *j); /* since the last step ended; 0 when there is nothing to do */
+/* What the backend says of the chat template; NULL: nothing. After `loaded` without a failure. */
+const char *qn_jobs_template_warning(const struct qn_jobs *j);
 void qn_jobs_set_threads(struct qn_jobs *j, int threads);
 
 #endif

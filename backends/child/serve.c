@@ -61,6 +61,7 @@ struct child {
     struct qn_jobs *jobs; /* NULL before the load line */
     struct reply *replies;
     char secret[QN_SECRET_HEX + 1];
+    const char *template_warning; /* that the router knows, lent by the backend; or NULL */
     int threads;
     int signal_fd;
     int peer_fd; /* to ask whose a connection is; -1: the kernel does not say */
@@ -154,9 +155,21 @@ static void pump(struct reply *r)
     qn_buf_deinit(&bytes);
 }
 
+/* Before a reply's bytes, so that a client who has its answer can see the warning soon. */
+static void tell_template_warning(struct child *c)
+{
+    const char *warning = c->ready ? qn_jobs_template_warning(c->jobs) : NULL;
+    if (!warning || warning == c->template_warning)
+        return;
+    struct qn_control m;
+    qn_control_init(&m, QN_CTL_WARNING);
+    m.template_warning = c->template_warning = warning;
+    tell(c, &m);
+}
+
 static void on_output(void *ctx, void *owner)
 {
-    (void)ctx;
+    tell_template_warning(ctx);
     pump(owner);
 }
 
@@ -365,6 +378,7 @@ static void on_loaded(void *ctx, const struct qn_ready *ready, const struct qn_e
     qn_info("child", "model=%s state=ready context=%lld slots=%lld", c->name,
             (long long)ready->context, (long long)ready->slots);
     tell(c, &m);
+    tell_template_warning(c);
 }
 
 static void start_loading(struct child *c, const struct qn_control *m)

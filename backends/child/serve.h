@@ -84,6 +84,11 @@ struct qn_backend {
      * step that waits for others than its own processor. On the loop's thread, beside any of the
      * others; it must not block. */
     void (*wake)(void *self);
+    /* MAY. One sentence of at most QN_ERROR_MESSAGE_MAX bytes when the model's chat template gave
+     * way to a built-in form; NULL: it did not so far. Lent until unload, and another pointer for
+     * another sentence. Asked when the model is ready and when a job has said something; on the
+     * loop's thread, beside any of the others; it must not block. */
+    const char *(*template_warning)(void *self);
     /* MAY. The router changed how many threads this child may use. */
     void (*threads)(void *self, int threads);
     /* MUST. */

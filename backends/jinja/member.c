@@ -95,12 +95,86 @@ static enum qn_tflow attribute(struct qn_trun *run, const struct qn_tval *object
     return out->type == QN_T_MISSING ? qn_tmethod_get(run, object, name, out) : QN_T_OK;
 }
 
+/* Members of Python's undefined that the sandbox refuses: what it says then prints as nothing. Any
+ * other member of an undefined value is an error. Source: dir(jinja2.Undefined()). */
+static bool is_undefined_own(const struct qn_tval *name)
+{
+    static const char *const own[] = {"__add__",
+                                      "__aiter__",
+                                      "__bool__",
+                                      "__call__",
+                                      "__class__",
+                                      "__complex__",
+                                      "__delattr__",
+                                      "__dir__",
+                                      "__div__",
+                                      "__doc__",
+                                      "__eq__",
+                                      "__float__",
+                                      "__floordiv__",
+                                      "__format__",
+                                      "__ge__",
+                                      "__getattr__",
+                                      "__getattribute__",
+                                      "__getitem__",
+                                      "__getstate__",
+                                      "__gt__",
+                                      "__hash__",
+                                      "__init__",
+                                      "__init_subclass__",
+                                      "__int__",
+                                      "__iter__",
+                                      "__le__",
+                                      "__len__",
+                                      "__lt__",
+                                      "__mod__",
+                                      "__module__",
+                                      "__mul__",
+                                      "__ne__",
+                                      "__neg__",
+                                      "__new__",
+                                      "__pos__",
+                                      "__pow__",
+                                      "__radd__",
+                                      "__rdiv__",
+                                      "__reduce__",
+                                      "__reduce_ex__",
+                                      "__repr__",
+                                      "__rfloordiv__",
+                                      "__rmod__",
+                                      "__rmul__",
+                                      "__rpow__",
+                                      "__rsub__",
+                                      "__rtruediv__",
+                                      "__setattr__",
+                                      "__sizeof__",
+                                      "__slots__",
+                                      "__str__",
+                                      "__sub__",
+                                      "__subclasshook__",
+                                      "__truediv__",
+                                      "_fail_with_undefined_error",
+                                      "_undefined_exception",
+                                      "_undefined_hint",
+                                      "_undefined_message",
+                                      "_undefined_name",
+                                      "_undefined_obj"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strlen(own[i]) == name->n && memcmp(own[i], name->s, name->n) == 0)
+            return true;
+    return false;
+}
+
 /* getattr() in the sandbox; *out is QN_T_MISSING when there is none. */
 static enum qn_tflow safe_attribute(struct qn_trun *run, const struct qn_tval *object,
                                     const struct qn_tval *name, struct qn_tval *out)
 {
-    if (object->type == QN_T_UNDEFINED)
-        return qn_trun_undefined(run, object);
+    if (object->type == QN_T_UNDEFINED) {
+        if (!is_undefined_own(name))
+            return qn_trun_undefined(run, object);
+        *out = no_attribute(object, name, QN_T_UNSAFE);
+        return QN_T_OK;
+    }
     QN_T_TRY(attribute(run, object, name, out));
     bool special =
         name->n > 4 && memcmp(name->s, "__", 2) == 0 && memcmp(name->s + name->n - 2, "__", 2) == 0;

@@ -379,6 +379,12 @@ static void llm_threads(void *self, int threads)
     qn_device_set_threads(m->dev, usable(threads));
 }
 
+static const char *llm_template_warning(void *self)
+{
+    const struct llm *m = self;
+    return qn_prompter_warning(m->prompter);
+}
+
 const struct qn_backend qn_llm_backend = {
     .type = "llm",
     .load = llm_load,
@@ -387,6 +393,7 @@ const struct qn_backend qn_llm_backend = {
     .start = llm_start,
     .step = llm_step,
     .cancel = llm_cancel,
+    .template_warning = llm_template_warning,
     .threads = llm_threads,
     .unload = llm_unload,
 };

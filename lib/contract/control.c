@@ -40,6 +40,9 @@ static const struct qn_field ready_fields[] = {
     F(upstream, QN_F_STR, .max = QN_CONTROL_UPSTREAM_MAX),
     F(upstream_key, QN_F_STR, .max = QN_SECRET_HEX),
 };
+static const struct qn_field warning_fields[] = {
+    F(template_warning, QN_F_STR, .max = QN_ERROR_MESSAGE_MAX),
+};
 static const struct qn_field failed_fields[] = {F(error, QN_F_ERROR, .min = 0)};
 static const struct qn_field pong_fields[] = {
     F(seq, QN_F_I64, .min = 0, .max = INTEGER_MAX),
@@ -60,7 +63,7 @@ static const struct {
     [QN_CTL_PING] = ROW("ping", ping_fields),    [QN_CTL_THREADS] = ROW("threads", threads_fields),
     [QN_CTL_STOP] = ROW("stop", stop_fields),    [QN_CTL_LOADING] = ROW("loading", loading_fields),
     [QN_CTL_READY] = ROW("ready", ready_fields), [QN_CTL_FAILED] = ROW("failed", failed_fields),
-    [QN_CTL_PONG] = ROW("pong", pong_fields),
+    [QN_CTL_PONG] = ROW("pong", pong_fields),    [QN_CTL_WARNING] = ROW("warning", warning_fields),
 };
 
 void qn_control_init(struct qn_control *c, enum qn_control_kind kind)
@@ -98,5 +101,7 @@ qn_err qn_control_decode(const struct qn_jref *object, struct qn_control *c, str
         err = qn_fail(e, QN_EINVAL, "a load message needs secret, name and files");
     if (!err && c->kind == QN_CTL_FAILED && c->error.code == QN_OK)
         err = qn_fail(e, QN_EINVAL, "a failed message without an error");
+    if (!err && c->kind == QN_CTL_WARNING && !c->template_warning)
+        err = qn_fail(e, QN_EINVAL, "a warning message without a warning");
     return err;
 }

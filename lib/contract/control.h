@@ -7,6 +7,7 @@
  *         {"msg":"ready","context":4096,"memory_bytes":123,"gpu_bytes":0,"slots":4,"threads":2}
  *         … and "upstream":"http://127.0.0.1:40001", where a server behind the child may be asked
  *         with "upstream_key":"…" as its Authorization: Bearer
+ *         {"msg":"warning","template_warning":"…"}: the chat template is not used, or fails
  *         {"msg":"failed","error":{"code":"format","param":"","message":"…"}}
  *         {"msg":"pong","seq":7,"jobs":1,"step_age_ms":12}
  */
@@ -38,6 +39,7 @@ enum qn_control_kind {
     QN_CTL_STOP,
     QN_CTL_LOADING,
     QN_CTL_READY,
+    QN_CTL_WARNING,
     QN_CTL_FAILED,
     QN_CTL_PONG,
     QN_CTL_COUNT
@@ -61,6 +63,8 @@ struct qn_control {
     int64_t memory_bytes, slots;
     int64_t gpu_bytes;                   /* of graphics processors' own memory */
     const char *upstream, *upstream_key; /* NULL: there is none */
+    /* WARNING: one sentence about the model's chat template */
+    const char *template_warning;
     /* FAILED */
     struct qn_error error;
     /* PING, PONG */

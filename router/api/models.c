@@ -25,20 +25,6 @@ const char *qn_api_type_name(const char *type, const char *labels)
     return qn_kind_name(qn_kind_of(type, labels));
 }
 
-/* Of a preset: the model that computes for it is. */
-static bool is_ready(struct qn_services *sv, const struct qn_model_row *row)
-{
-    struct qn_loaded loaded[QN_RESIDENTS_MAX];
-    size_t n = qn_inventory_loaded(sv->inventory, loaded, QN_RESIDENTS_MAX);
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
-    const char *name = qn_inventory_computes(snap, row)->name;
-    bool ready = false;
-    for (size_t i = 0; i < n; i++)
-        if (qn_str_eq(loaded[i].name, name))
-            ready = loaded[i].status.state == QN_INST_READY;
-    qn_snapshot_unref(snap);
-    return ready;
-}
 
 /* What every entry has, wherever its model is. */
 struct entry {
@@ -123,6 +109,16 @@ static const char *source_of(const struct qn_services *sv, const struct qn_model
     return ours ? "local" : row->keeper;
 }
 
+/* Whether it is loaded, and what there is to say of the process. */
+static void write_loaded(struct qn_jw *w, struct qn_services *sv, const struct qn_model_row *row)
+{
+    struct qn_loaded loaded;
+    bool ready = qn_inventory_ready(sv->inventory, row, &loaded);
+    qn_jw_kbool(w, "loaded", ready);
+    if (ready && loaded.status.template_warning[0])
+        qn_jw_kstr(w, "template_warning", loaded.status.template_warning);
+}
+
 /* name: the row's, or an alias of it. */
 static void write_row(struct qn_jw *w, struct qn_services *sv, const struct qn_model_row *row,
                       const char *name, bool paths)
@@ -151,7 +147,7 @@ static void write_row(struct qn_jw *w, struct qn_services *sv, const struct qn_m
     if (name != row->name)
         qn_jw_kstr(w, "alias_of", row->name);
     write_details(w, row);
-    qn_jw_kbool(w, "loaded", is_ready(sv, row));
+    write_loaded(w, sv, row);
     qn_jw_ki64(w, "last_use", qn_catalog_last_use(sv->catalog, row));
     qn_jw_obj_end(w);
 }

@@ -104,8 +104,10 @@ static void write_raw(struct qn_jw *w, const char *key, const struct qn_jref *v,
     qn_buf_deinit(&text);
 }
 
-static void write_show(struct qn_jw *w, const struct qn_model_row *row, bool paths)
+static void write_show(struct qn_jw *w, const struct qn_services *sv,
+                       const struct qn_model_row *row, bool paths)
 {
+    struct qn_loaded loaded;
     static const char *const texts[] = {"license", "template", "system"};
     struct shown s;
     struct qn_buf text;
@@ -128,6 +130,8 @@ static void write_show(struct qn_jw *w, const struct qn_model_row *row, bool pat
     struct qn_jref v = qn_json_get(&s.preset, "messages");
     if (qn_json_count(&v))
         write_raw(w, "messages", &v, "[]");
+    if (qn_inventory_ready(sv->inventory, row, &loaded) && loaded.status.template_warning[0])
+        qn_jw_kstr(w, "template_warning", loaded.status.template_warning); /* of ours */
     qn_ollama_details(w, row);
     v = qn_json_get(&s.facts, "info");
     write_raw(w, "model_info", &v, "{}");
@@ -160,7 +164,7 @@ void qn_api_ollama_show(struct qn_services *sv, struct qn_http *h, const char *i
         struct qn_buf body;
         qn_buf_init(&body, QN_API_REPLY_MAX);
         struct qn_jw w = qn_jw_to(&body);
-        write_show(&w, row, qn_api_sees_paths(sv, h));
+        write_show(&w, sv, row, qn_api_sees_paths(sv, h));
         qn_answer_json(h, 200, &body);
         qn_buf_deinit(&body);
     }

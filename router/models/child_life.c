@@ -117,6 +117,9 @@ static void on_message(void *ctx, const struct qn_control *m)
     case QN_CTL_READY:
         on_ready(c, m);
         break;
+    case QN_CTL_WARNING:
+        snprintf(c->template_warning, sizeof c->template_warning, "%s", m->template_warning);
+        break;
     case QN_CTL_FAILED:
         if (c->in.state == QN_INST_LOADING || c->in.state == QN_INST_READY)
             c->error = m->error;
@@ -268,7 +271,7 @@ void qn_child_close_process(struct qn_child *c)
     c->secret[0] = 0;
     c->ended_ms = qn_now_ms();
     c->ready_context = c->ready_memory = c->ready_gpu = c->ready_slots = c->ready_threads = 0;
-    c->ready_upstream[0] = c->ready_upstream_key[0] = '\0';
+    c->ready_upstream[0] = c->ready_upstream_key[0] = c->template_warning[0] = '\0';
     c->progress = 0;
 }
 

@@ -211,6 +211,7 @@ struct qn_child_status qn_child_status(const struct qn_child *c)
         .slots = c->ready_slots,
         .upstream = c->ready_upstream,
         .upstream_key = c->ready_upstream_key,
+        .template_warning = c->template_warning,
         .threads = c->ready_threads,
         .load_ms = c->in.state == QN_INST_LOADING ? qn_now_ms() - c->began_ms : c->load_ms,
         .jobs = c->n_jobs,

@@ -62,6 +62,8 @@ struct qn_child_status {
     int64_t last_use_ms;  /* qn_now_ms when a job last began or ended, or the load was asked for */
     const char *url;      /* lent: "http://127.0.0.1:40123"; "" without a process */
     const char *upstream; /* lent: address of the server behind it that may be asked; "": none */
+    const char *template_warning; /* lent: why a built-in form takes the place of the model's chat
+                                     template; "": it does not */
     const char *upstream_key;     /* lent: what that wants as Authorization: Bearer; "": nothing */
     const struct qn_error *error; /* lent: why the last process ended badly; code QN_OK: it did not.
                                      In FAILED this is the error to show. */

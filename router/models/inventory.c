@@ -420,6 +420,23 @@ size_t qn_inventory_loaded(const struct qn_inventory *inv, struct qn_loaded *out
     return n;
 }
 
+bool qn_inventory_ready(const struct qn_inventory *inv, const struct qn_model_row *row,
+                        struct qn_loaded *out)
+{
+    struct qn_loaded loaded[QN_RESIDENTS_MAX];
+    size_t n = qn_inventory_loaded(inv, loaded, QN_RESIDENTS_MAX);
+    struct qn_snapshot *snap = qn_catalog_snapshot(inv->catalog);
+    const char *name = qn_inventory_computes(snap, row)->name;
+    bool ready = false;
+    for (size_t i = 0; i < n && !ready; i++) {
+        ready = qn_str_eq(loaded[i].name, name) && loaded[i].status.state == QN_INST_READY;
+        if (ready)
+            *out = loaded[i];
+    }
+    qn_snapshot_unref(snap);
+    return ready;
+}
+
 const char *qn_inventory_last_used(const struct qn_inventory *inv)
 {
     const struct place *best = NULL;

@@ -206,6 +206,10 @@ struct qn_loaded {
     const char *engine; /* whose program computes: "llamacpp:vulkan" of packs.h; "": quince's own */
 };
 size_t qn_inventory_loaded(const struct qn_inventory *inv, struct qn_loaded *out, size_t max);
+/* The loaded process that computes for this row, itself or the model a preset was made of; false:
+ * it is not loaded. Lent until the next turn of the loop. */
+bool qn_inventory_ready(const struct qn_inventory *inv, const struct qn_model_row *row,
+                        struct qn_loaded *out);
 /* Models whose processes keep ending, or have failed: what /health shows of them. Lent until the
  * next turn of the loop. */
 struct qn_crashed {

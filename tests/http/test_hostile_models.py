@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from cli_kit import Cli
 from conftest import BUILD, ROOT, Server, wait_until
 
 sys.path.insert(0, str(ROOT / "scripts/gguf"))
@@ -281,6 +282,40 @@ def test_a_template_that_fails_is_replaced_by_a_builtin_form(house, name, source
     assert reply.status == 200, reply.body
     builtin = house.chat(good(house, "failing-no-template", without(CHAT)), max_tokens=2)
     assert reply.json["usage"]["prompt_tokens"] == builtin.json["usage"]["prompt_tokens"]
+
+
+@pytest.mark.parametrize("name,source,words", [
+    ("compile", "{% for m in messages %}{{ m", "is not used, but a built-in form: chat template, line 1"),
+    ("throw", "{{ raise_exception('not ' ~ messages[0].content) }}", "failed at a conversation, and a built-in form"),
+])
+def test_a_template_that_gave_way_is_shown(house, tmp_path, name, source, words):
+    """In the model's JSON and by `quince show` in 80 columns, until the model is unloaded. No text of a conversation
+    is in it, since others than its author may read it."""
+    model = good(house, "shown-" + name, meta(CHAT, STR, source))
+    entry = lambda: house.get("/v1/models/" + model).json
+    assert "template_warning" not in entry()
+    assert house.chat(model, content="my secret", max_tokens=2).status == 200
+    wait_until(lambda: "template_warning" in entry(), what="the warning")
+    assert words in entry()["template_warning"] and "secret" not in entry()["template_warning"]
+    assert house.post("/api/show", {"model": model}).json["template_warning"] == entry()["template_warning"]
+    shown = Cli(tmp_path, house.port)("show", model)
+    assert shown.returncode == 0, shown.err
+    lines = shown.out.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("Warning"))
+    text = [lines[at][14:]]
+    for line in lines[at + 1:]:
+        if not line.startswith(" " * 14):
+            break
+        text.append(line.strip())
+    assert " ".join(text) == entry()["template_warning"]
+    assert len(text) > 1 and all(len(line) <= 66 for line in text), text
+    assert house.post("/v1/unload", {"model": model}).status == 200
+    assert "template_warning" not in entry()
+
+
+def test_a_template_that_works_is_not_warned_of(house):
+    assert house.chat(good(house, "no-warning"), max_tokens=2).status == 200
+    assert "template_warning" not in house.get("/v1/models/user.no-warning").json
 
 
 def test_what_a_template_refuses_on_purpose_is_refused(house):

@@ -333,6 +333,7 @@ static void control_messages_survive_the_crossing(void **state)
         "{\"msg\":\"loading\",\"progress\":2}",
         "{\"msg\":\"ready\",\"slots\":0}",
         "{\"msg\":\"failed\"}",
+        "{\"msg\":\"warning\"}",
         "{\"msg\":\"shout\"}",
         "{}",
     };

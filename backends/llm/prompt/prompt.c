@@ -6,6 +6,7 @@
 #include "llm/prompt/prompt_fallback.h"
 #include "llm/prompt/prompt_render.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +53,14 @@ struct qn_prompter {
     int32_t fim[FIM_COUNT];
     struct qn_syntax syntax;
     bool *marks; /* [vocabulary] */
+    char compile_warning[QN_ERROR_MESSAGE_MAX];
+    const char *_Atomic warning; /* see qn_prompter_warning; preparing threads set it, too */
 };
+
+/* What made a conversation fail may hold its texts, so this does not. */
+static const char conversation_warning[] =
+    "the model's chat template failed at a conversation, and a built-in form took its place; the "
+    "log has the reason";
 
 /* The token whose written form is exactly text; -1: none. */
 static int32_t token_of(const struct qn_tokenizer *tok, const char *text)
@@ -114,6 +122,19 @@ const bool *qn_prompter_marks(const struct qn_prompter *p)
     return p->marks;
 }
 
+const char *qn_prompter_warning(const struct qn_prompter *p)
+{
+    return atomic_load(&p->warning);
+}
+
+/* A template that does not compile: what stands in its place, and why. */
+static void warn_of_source(struct qn_prompter *p, const char *what, const struct qn_error *why)
+{
+    snprintf(p->compile_warning, sizeof p->compile_warning, "%s: %.300s", what, why->message);
+    atomic_store(&p->warning, p->compile_warning);
+    qn_warn("llm", "%s", p->compile_warning);
+}
+
 static bool has_token(const void *ctx, const char *text)
 {
     return token_of(ctx, text) >= 0;
@@ -157,8 +178,7 @@ static qn_err use_own_template(struct qn_prompter *p, const struct qn_builtin_fo
 {
     struct qn_error why = {0};
     if (qn_renderer_init(&p->chat, p->tok, source->s, source->n, &why)) {
-        qn_warn("llm", "the model's chat template is not used, but a built-in form: %s",
-                why.message);
+        warn_of_source(p, "the model's chat template is not used, but a built-in form", &why);
         *source = (struct qn_gguf_str){form->source, strlen(form->source)};
         return qn_renderer_init(&p->chat, p->tok, source->s, source->n, e);
     }
@@ -189,7 +209,7 @@ qn_err qn_prompter_new(const struct qn_gguf *g, const struct qn_tokenizer *tok,
         err = qn_gguf_str(g, "tokenizer.chat_template.tool_use", &tools, e);
     /* The model is of use without it. */
     if (!err && tools.n && qn_renderer_init(&p->with_tools, tok, tools.s, tools.n, &why)) {
-        qn_warn("llm", "the chat template for tools is not used: %s", why.message);
+        warn_of_source(p, "the chat template for tools is not used", &why);
         tools = (struct qn_gguf_str){"", 0};
     }
     if (!err)
@@ -403,7 +423,7 @@ static qn_err chat_tokens(const struct qn_prompter *p, const struct qn_renderer 
 }
 
 /* The same by the built-in form, after the model's template has failed. */
-static qn_err fall_back(const struct qn_prompter *p, const struct qn_job *job, int32_t context,
+static qn_err fall_back(struct qn_prompter *p, const struct qn_job *job, int32_t context,
                         struct qn_tokens *t, struct qn_prompt *out, qn_err err, struct qn_error *e)
 {
     struct qn_error why = {0};
@@ -417,6 +437,8 @@ static qn_err fall_back(const struct qn_prompter *p, const struct qn_job *job, i
     }
     qn_warn("llm", "the model's chat template fails at a conversation, a built-in form is used: %s",
             e ? e->message : "");
+    const char *none = NULL;
+    atomic_compare_exchange_strong(&p->warning, &none, conversation_warning);
     qn_tokens_deinit(t);
     *t = tokens;
     out->thinking = thinking;
@@ -425,7 +447,7 @@ static qn_err fall_back(const struct qn_prompter *p, const struct qn_job *job, i
 }
 
 /* The request's own template replaces the model's for this one prompt. */
-static qn_err make_chat(const struct qn_prompter *p, const struct qn_job *job, int32_t context,
+static qn_err make_chat(struct qn_prompter *p, const struct qn_job *job, int32_t context,
                         struct qn_tokens *t, struct qn_prompt *out, struct qn_error *e)
 {
     const struct qn_chat *chat = &job->chat;
@@ -527,7 +549,7 @@ static void keep_end(const struct qn_prompter *p, struct qn_tokens *t, size_t ro
     t->n = room;
 }
 
-qn_err qn_prompt_make(const struct qn_prompter *p, const struct qn_job *job, int32_t context,
+qn_err qn_prompt_make(struct qn_prompter *p, const struct qn_job *job, int32_t context,
                       struct qn_prompt *out, struct qn_error *e)
 {
     memset(out, 0, sizeof *out);

@@ -24,6 +24,10 @@ const struct qn_syntax *qn_prompter_syntax(const struct qn_prompter *p);
 /* [vocabulary] The control tokens among its marks. Lent. */
 const bool *qn_prompter_marks(const struct qn_prompter *p);
 
+/* One sentence when a built-in form took the place of the model's template, NULL as long as none
+ * did; it names no conversation's texts. Lent, the first one stays. Any thread. */
+const char *qn_prompter_warning(const struct qn_prompter *p);
+
 struct qn_prompt {
     int32_t *tokens; /* malloc'ed, at least one */
     size_t n;
@@ -37,7 +41,7 @@ void qn_prompt_deinit(struct qn_prompt *p);
 /* QN_EINVAL (param: what is to blame; the template's own words when it raised an exception),
  * QN_EUNSUPPORTED (pictures; suffix without such tokens), QN_ECONTEXT when the prompt is far beyond
  * `context` tokens (the exact check is the batch's). */
-qn_err qn_prompt_make(const struct qn_prompter *p, const struct qn_job *job, int32_t context,
+qn_err qn_prompt_make(struct qn_prompter *p, const struct qn_job *job, int32_t context,
                       struct qn_prompt *out, struct qn_error *e);
 
 #endif

@@ -39,7 +39,7 @@ static bool write_beginning(const char *messages, struct qn_buf *out)
     return any && !out->overflow;
 }
 
-size_t qn_prompt_keep(const struct qn_prompter *p, const struct qn_job *job, int32_t context,
+size_t qn_prompt_keep(struct qn_prompter *p, const struct qn_job *job, int32_t context,
                       const struct qn_prompt *prompt)
 {
     struct qn_buf messages;

@@ -7,7 +7,7 @@
 
 /* At least 1: attention leans on the first token of all. Found by writing the same conversation
  * with nothing but its system messages: as far as both agree. */
-size_t qn_prompt_keep(const struct qn_prompter *p, const struct qn_job *job, int32_t context,
+size_t qn_prompt_keep(struct qn_prompter *p, const struct qn_job *job, int32_t context,
                       const struct qn_prompt *prompt);
 
 #endif
