@@ -1,6 +1,7 @@
 /* See error.h. The one list of codes and names stands here. */
 #include "base/error.h"
 
+#include "base/address.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -53,6 +54,7 @@ static qn_err fill(struct qn_error *e, qn_err code, const char *param, const cha
     char text[QN_ERROR_MESSAGE_MAX * 2];
     char name[QN_ERROR_PARAM_MAX];
     vsnprintf(text, sizeof text, fmt, ap);
+    qn_addresses_strip(text);
     copy_text(name, sizeof name, param);
     e->code = code;
     memcpy(e->param, name, sizeof name);

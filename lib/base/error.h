@@ -37,7 +37,8 @@ struct qn_error {
                                            newline */
 };
 
-/* Fills e (which may be NULL) and returns code. The message is cut at QN_ERROR_MESSAGE_MAX on a
+/* Fills e (which may be NULL) and returns code. Addresses in the message lose what may be secret
+ * (base/address.h), for messages reach clients and the log; it is cut at QN_ERROR_MESSAGE_MAX on a
  * UTF-8 border; bytes that are not UTF-8 become U+FFFD. Any thread. */
 qn_err qn_fail(struct qn_error *e, qn_err code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

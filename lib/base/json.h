@@ -115,6 +115,10 @@ void qn_jw_value(struct qn_jw *w, const struct qn_jref *v);  /* as it was parsed
 void qn_jw_members(struct qn_jw *w, const char *json);
 /* key and value in one call */
 void qn_jw_kstr(struct qn_jw *w, const char *key, const char *s);
+/* Where a model comes from: a string, or an object of strings as JSON text (which was checked), in
+ * which addresses lose what may be secret (base/address.h). */
+void qn_jw_ksource(struct qn_jw *w, const char *key, const char *s);
+void qn_jw_ksources(struct qn_jw *w, const char *key, const char *json);
 void qn_jw_ki64(struct qn_jw *w, const char *key, int64_t v);
 void qn_jw_kf64(struct qn_jw *w, const char *key, double v);
 void qn_jw_kbool(struct qn_jw *w, const char *key, bool v);

@@ -1,4 +1,5 @@
 /* Writing JSON straight into a buffer, see json.h. */
+#include "base/address.h"
 #include "base/json.h"
 #include "base/str.h"
 
@@ -174,6 +175,30 @@ void qn_jw_kstr(struct qn_jw *w, const char *key, const char *s)
 {
     qn_jw_key(w, key);
     qn_jw_str(w, s);
+}
+
+void qn_jw_ksource(struct qn_jw *w, const char *key, const char *s)
+{
+    char *shown = s ? qn_xstrdup(s) : NULL;
+    if (shown)
+        qn_address_strip(shown);
+    qn_jw_kstr(w, key, shown);
+    free(shown);
+}
+
+void qn_jw_ksources(struct qn_jw *w, const char *key, const char *json)
+{
+    struct qn_json *doc;
+    struct qn_jref it;
+    qn_jw_key(w, key);
+    qn_jw_obj(w);
+    if (qn_json_parse(json, strlen(json), &doc, NULL) == QN_OK) {
+        struct qn_jref root = qn_json_root(doc);
+        for (bool more = qn_json_first(&root, &it); more; more = qn_json_next(&it))
+            qn_jw_ksource(w, it.key, qn_json_raw_str(&it));
+        qn_json_free(doc);
+    }
+    qn_jw_obj_end(w);
 }
 
 void qn_jw_ki64(struct qn_jw *w, const char *key, int64_t v)

@@ -2,6 +2,7 @@
  * processes on one pipe do not mix. */
 #include "base/log.h"
 
+#include "base/address.h"
 #include "base/clock.h"
 #include "base/str.h"
 
@@ -94,6 +95,7 @@ void qn_log(enum qn_log_level level, const char *tag, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
+    qn_addresses_strip(text);
 
     char line[LINE_MAX_BYTES + 128];
     char when[25];

@@ -47,7 +47,7 @@ static enum view view_of(struct qn_services *sv, const struct qn_http *h)
 static void write_inside(struct qn_jw *w, const struct qn_loaded *m, const struct qn_model_row *row,
                          bool admin)
 {
-    qn_jw_kstr(w, "checkpoint", row ? qn_api_shown_path(row->checkpoint, admin) : NULL);
+    qn_jw_ksource(w, "checkpoint", row ? qn_api_shown_path(row->checkpoint, admin) : NULL);
     qn_jw_key(w, "recipe_options");
     qn_jw_obj(w);
     if (m->status.state == QN_INST_READY)

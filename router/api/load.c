@@ -55,8 +55,8 @@ static void answer(struct asker *a, const char *message)
     qn_jw_kstr(&w, "message", message);
     if (a->name && qn_inventory_find(a->sv->inventory, a->name, &snap, &row, NULL) == QN_OK) {
         qn_jw_kstr(&w, "model_name", row->name);
-        qn_jw_kstr(&w, "checkpoint",
-                   qn_api_shown_path(row->checkpoint, qn_api_sees_paths(a->sv, a->http)));
+        qn_jw_ksource(&w, "checkpoint",
+                      qn_api_shown_path(row->checkpoint, qn_api_sees_paths(a->sv, a->http)));
         qn_jw_kstr(&w, "recipe", row->recipe);
     }
     qn_snapshot_unref(snap);

@@ -6,13 +6,17 @@
 #include "access/auth.h"
 #include "answers/answer.h"
 #include "api/api.h"
+#include "base/address.h"
 #include "base/clock.h"
 #include "base/str.h"
 #include "models/inventory.h"
 #include "models/residency.h"
 #include "telemetry/exposition.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+enum { SOURCE_MAX = 4096 }; /* of a label that says where a model comes from */
 
 /* What a scrape looks at. */
 struct scene {
@@ -290,10 +294,14 @@ static double model_value(const struct scene *s, const struct qn_series *m, enum
     return 0;
 }
 
-/* Figures may be read without a key, so no label is a file's path. */
-static const char *public_name(const char *checkpoint)
+/* Figures may be read without a key, so no label is a file's path or holds a secret. */
+static const char *public_name(const char *checkpoint, char out[static SOURCE_MAX])
 {
-    return *checkpoint == '/' ? NULL : checkpoint;
+    if (*checkpoint == '/')
+        return NULL;
+    snprintf(out, SOURCE_MAX, "%s", checkpoint);
+    qn_address_strip(out);
+    return out;
 }
 
 static void by_model(struct qn_buf *out, const struct family *f, const struct scene *s)
@@ -302,12 +310,14 @@ static void by_model(struct qn_buf *out, const struct family *f, const struct sc
         const struct qn_series *m = qn_metrics_model_at(s->sv->metrics, i);
         const struct qn_model_row *row = qn_snapshot_find(s->snap, m->label);
         const struct qn_loaded *now = loaded_as(s, m);
-        struct qn_labels labels = {5,
-                                   {{"model_name", m->label},
-                                    {"checkpoint", row ? public_name(row->checkpoint) : NULL},
-                                    {"type", row ? qn_api_type_name(row->type, row->labels) : NULL},
-                                    {"device", now ? now->device : NULL},
-                                    {"recipe", row ? row->recipe : NULL}}};
+        char source[SOURCE_MAX];
+        struct qn_labels labels = {
+            5,
+            {{"model_name", m->label},
+             {"checkpoint", row ? public_name(row->checkpoint, source) : NULL},
+             {"type", row ? qn_api_type_name(row->type, row->labels) : NULL},
+             {"device", now ? now->device : NULL},
+             {"recipe", row ? row->recipe : NULL}}};
         qn_expose(out, f->name, &labels, model_value(s, m, (enum of_model)f->which));
     }
 }

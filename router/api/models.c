@@ -44,14 +44,14 @@ static void write_entry(struct qn_jw *w, const struct entry *x)
     qn_jw_ki64(w, "created", x->created_s);
     qn_jw_kstr(w, "owned_by", "lemonade");
     const char *checkpoint = qn_api_shown_path(x->checkpoint, x->paths);
-    qn_jw_kstr(w, "checkpoint", checkpoint);
+    qn_jw_ksource(w, "checkpoint", checkpoint);
     if (qn_str_eq(x->checkpoints, "{}") || (!x->paths && strstr(x->checkpoints, "\"/"))) {
         qn_jw_key(w, "checkpoints");
         qn_jw_obj(w);
-        qn_jw_kstr(w, "main", checkpoint);
+        qn_jw_ksource(w, "main", checkpoint);
         qn_jw_obj_end(w);
     } else {
-        write_json(w, "checkpoints", x->checkpoints);
+        qn_jw_ksources(w, "checkpoints", x->checkpoints);
     }
     qn_jw_kstr(w, "recipe", x->recipe);
     qn_jw_kstr(w, "type", x->type);

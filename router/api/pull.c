@@ -89,7 +89,7 @@ static void write_success(struct qn_jw *w, const char *model, const char *recipe
     qn_jw_kstr(w, "status", "success");
     qn_jw_kstr(w, "message", qn_buf_cstr(&message));
     qn_jw_kstr(w, "model_name", model);
-    qn_jw_kstr(w, "checkpoint", checkpoint);
+    qn_jw_ksource(w, "checkpoint", checkpoint);
     qn_jw_kstr(w, "recipe", recipe);
     qn_buf_deinit(&message);
 }

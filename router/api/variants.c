@@ -107,7 +107,7 @@ static void write_tag(struct qn_jw *w, const struct asker *a, const struct qn_ch
 
 static void write_head(struct qn_jw *w, const struct asker *a, const struct qn_variants *v)
 {
-    qn_jw_kstr(w, "checkpoint", a->checkpoint);
+    qn_jw_ksource(w, "checkpoint", a->checkpoint);
     qn_jw_kstr(w, "source", qn_hub_kind_name(a->repo->hub));
     qn_jw_kstr(w, "recipe", v->recipe);
     qn_jw_kstr(w, "repo_kind", v->kind);

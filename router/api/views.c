@@ -29,9 +29,9 @@ static void write_definition(struct qn_jw *w, const struct qn_model_row *row)
     qn_jw_key(w, row->name + strlen(user));
     qn_jw_obj(w);
     if (qn_str_eq(row->checkpoints, "{}"))
-        qn_jw_kstr(w, "checkpoint", row->checkpoint);
+        qn_jw_ksource(w, "checkpoint", row->checkpoint);
     else
-        write_json(w, "checkpoints", row->checkpoints);
+        qn_jw_ksources(w, "checkpoints", row->checkpoints);
     qn_jw_kstr(w, "recipe", row->recipe);
     write_json(w, "labels", row->labels);
     qn_jw_kbool(w, "suggested", true); /* or Lemonade would not show it */

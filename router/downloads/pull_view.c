@@ -92,7 +92,7 @@ void qn_pull_view_job(const struct qn_pull_view *v, struct qn_jw *w)
     qn_jw_kstr(w, "id", v->id);
     qn_jw_kstr(w, "type", "model");
     qn_jw_kstr(w, "model_name", v->model);
-    qn_jw_kstr(w, "checkpoint", v->main_ref);
+    qn_jw_ksource(w, "checkpoint", v->main_ref);
     qn_jw_kstr(w, "status", v->status);
     qn_jw_kstr(w, "phase", v->phase);
     qn_jw_kbool(w, "running", v->running);

@@ -1,6 +1,7 @@
 """What a key without admin rights can change of the models that all clients share, by pulling."""
 
 import json
+import urllib.parse
 
 import pytest
 from conftest import Depot, Server, model_file, wait_until
@@ -246,3 +247,53 @@ def test_what_a_load_downloads_is_its_owners(shared):
     assert c.getresponse().status >= 400
     c.close()
     fault.options.pop("hold")
+
+
+# ---- secrets in addresses ----
+
+SECRET = "t0ken-0f-the-address"
+
+
+def everything(server, headers):
+    """The bodies of all lists and descriptions that name where models come from."""
+    reads = ["/v1/models", "/v1/models?show_all=true", "/v1/models/user.m", "/v1/models/user.m/files?include_paths=true",
+             "/v1/models/user.m/options", "/v1/downloads?all=true", "/v1/health", "/api/tags", "/api/ps", "/running",
+             "/slots", "/metrics", "/logs", "/v1/stats", "/internal/user_models.json", "/internal/recipe_options.json"]
+    said = [server.get(path, headers=headers).body.decode() for path in reads]
+    said += [server.post(path, body, headers=headers).body.decode() for path, body in (
+        ("/api/show", {"model": "user.m", "verbose": True}), ("/v1/load", {"model_name": "user.m"}),
+        ("/v1/models/check-updates", {}))]
+    return "\n".join(said)
+
+
+def test_secrets_of_addresses_are_shown_to_nobody(shared):
+    depot, server, anna, _ = shared
+    server.post("/v1/log-level", {"level": "debug"}, headers=ADMIN)
+    depot.hub.files["plain.gguf"] = model_file("plain", 600_000)
+    address = depot.hub.plain("plain.gguf")
+    secret = f"{address}?token={SECRET}&x={SECRET}#{SECRET}"
+    fault = held(depot.hub, "plain.gguf")
+    replies = [pull(server, anna, "user.m", secret, subscribe=False)]
+    replies.append(pull(server, anna, "user.m", address + f"?other={SECRET}"))  # 409: it comes from elsewhere
+    replies.append(server.post("/v1/downloads/control", {"id": "model:user.m", "action": "resume"}, headers=anna))
+    for headers in (anna, ADMIN):
+        replies.append(server.get("/v1/downloads", headers=headers))
+    fault.options.pop("hold")
+    replies.append(pull(server, anna, "user.m", secret, stream=True))
+    replies.append(pull(server, anna, "user.m", secret))
+    replies.append(pull(server, ADMIN, "user.two", checkpoints={"main": secret}))
+    for bad in (f"{depot.hub.plain('none.gguf')}?token={SECRET}",
+                f"http://anna:{SECRET}@127.0.0.1:9/m.gguf", f"ftp://anna:{SECRET}@127.0.0.1:9/m.gguf?token={SECRET}",
+                f"http://127.0.0.1:99999/m.gguf?token={SECRET}", f"https:///x?token={SECRET}"):
+        for headers in (anna, ADMIN):
+            replies.append(pull(server, headers, "user.bad", bad))
+            assert replies[-1].status >= 400, (bad, replies[-1].body)
+            replies.append(server.get(f"/v1/pull/variants?checkpoint={urllib.parse.quote(bad)}", headers=headers))
+    for reply in replies:
+        assert SECRET not in reply.body.decode(), (reply.status, reply.body)
+    assert entry(server, "user.m")["checkpoint"] == address + "?"
+    for headers in (anna, ADMIN):
+        assert SECRET not in everything(server, headers)
+    assert SECRET not in server.logs()
+    # It is kept for the download itself.
+    assert any(f"plain.gguf?token={SECRET}&x={SECRET}" in r.path for r in depot.hub.log)
