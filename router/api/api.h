@@ -108,9 +108,22 @@ void qn_api_shutdown(struct qn_services *sv, struct qn_http *h, const char *id);
 void qn_api_hub_problem(struct qn_services *sv, struct qn_http *h, const struct qn_error *e,
                         int failed);
 
+/* Bytes of a body that a handler reads at once, in a turn of the loop. */
+enum { QN_API_BODY_MAX = 256 * 1024 };
+
 /* The body as a JSON object; an empty body is an error unless `empty` is allowed, and then gives
- * *doc NULL. The caller frees *doc. */
+ * *doc NULL. The caller frees *doc. QN_ELIMIT: it has more than QN_API_BODY_MAX bytes. */
 qn_err qn_api_body(struct qn_http *h, bool empty, struct qn_json **doc, struct qn_error *e);
+
+/* The same of n bytes, however many; any thread. */
+qn_err qn_api_object(const char *text, size_t n, bool empty, struct qn_json **doc,
+                     struct qn_error *e);
+
+/* The same for endpoints whose bodies may be large: fn is called once, at once or when a worker has
+ * read it, unless the client leaves before. root is lent for the call; NULL: e says why. */
+typedef void (*qn_api_body_fn)(struct qn_services *sv, struct qn_http *h,
+                               const struct qn_jref *root, const struct qn_error *e);
+void qn_api_large_body(struct qn_services *sv, struct qn_http *h, qn_api_body_fn fn);
 
 /* Keeps what a load named among the model's saved options, the others as they are (load.c). False:
  * there was nothing to do it with, and done (MAY be NULL) is not called. */

@@ -5,22 +5,25 @@
 #include "access/auth.h"
 #include "answers/answer.h"
 #include "answers/members.h"
+#include "api/waiting.h"
 #include "base/buf.h"
+#include "io/body.h"
+#include "io/loop.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { OPTION_MAX = 64 * 1024 };
 
-qn_err qn_api_body(struct qn_http *h, bool empty, struct qn_json **doc, struct qn_error *e)
+qn_err qn_api_object(const char *text, size_t n, bool empty, struct qn_json **doc,
+                     struct qn_error *e)
 {
-    size_t n;
-    const char *body = qn_http_body(h, &n);
     struct qn_error why = {0};
     *doc = NULL;
     if (!n)
         return empty ? QN_OK
                      : qn_fail(e, QN_EFORMAT, "the request body is empty: a JSON object is needed");
-    qn_err err = qn_json_parse(body, n, doc, &why);
+    qn_err err = qn_json_parse(text, n, doc, &why);
     if (err)
         return qn_fail(e, QN_EFORMAT, "the request body is not valid JSON: %s", why.message);
     struct qn_jref root = qn_json_root(*doc);
@@ -32,6 +35,84 @@ qn_err qn_api_body(struct qn_http *h, bool empty, struct qn_json **doc, struct q
         *doc = NULL;
     }
     return err;
+}
+
+qn_err qn_api_body(struct qn_http *h, bool empty, struct qn_json **doc, struct qn_error *e)
+{
+    size_t n;
+    const char *body = qn_http_body(h, &n);
+    *doc = NULL;
+    if (n > QN_API_BODY_MAX)
+        return qn_fail(e, QN_ELIMIT,
+                       "the request body has %zu bytes: this endpoint takes at most %d", n,
+                       QN_API_BODY_MAX);
+    return qn_api_object(body, n, empty, doc, e);
+}
+
+/* A body in a worker's hands. */
+struct large {
+    struct qn_services *sv;
+    struct qn_waiting client;
+    struct qn_body *body; /* its own */
+    const char *text;     /* lent by body */
+    size_t n;
+    struct qn_json *doc;
+    struct qn_error error;
+    qn_api_body_fn fn;
+};
+
+static void read_large(void *ctx)
+{
+    struct large *x = ctx;
+    (void)qn_api_object(x->text, x->n, false, &x->doc, &x->error); /* tell_large() sees it */
+    qn_body_deinit(x->body);
+}
+
+static void free_large(void *ctx)
+{
+    struct large *x = ctx;
+    qn_json_free(x->doc);
+    free(x->body);
+    free(x);
+}
+
+static void tell_large(void *ctx)
+{
+    struct large *x = ctx;
+    struct qn_http *h = x->client.http;
+    if (h) {
+        qn_waiting_never_mind(&x->client);
+        if (!x->error.code && x->sv->stopping)
+            qn_fail(&x->error, QN_EBUSY, "the server is stopping");
+        struct qn_jref root = {0};
+        if (!x->error.code)
+            root = qn_json_root(x->doc);
+        x->fn(x->sv, h, x->error.code ? NULL : &root, &x->error);
+    }
+    qn_loop_work(x->sv->loop, free_large, NULL, x);
+}
+
+void qn_api_large_body(struct qn_services *sv, struct qn_http *h, qn_api_body_fn fn)
+{
+    size_t n;
+    qn_http_body(h, &n);
+    if (n <= QN_API_BODY_MAX) {
+        struct qn_json *doc;
+        struct qn_error e = {0};
+        struct qn_jref root = {0};
+        qn_err err = qn_api_body(h, false, &doc, &e);
+        if (!err)
+            root = qn_json_root(doc);
+        fn(sv, h, err ? NULL : &root, &e);
+        qn_json_free(doc);
+        return;
+    }
+    struct large *x = qn_xcalloc(1, sizeof *x);
+    x->sv = sv;
+    x->fn = fn;
+    qn_waiting_begin(&x->client, h);
+    x->body = qn_http_body_take(h, &x->text, &x->n);
+    qn_loop_work(sv->loop, read_large, tell_large, x);
 }
 
 bool qn_api_sees_paths(struct qn_services *sv, struct qn_http *h)

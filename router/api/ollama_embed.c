@@ -62,21 +62,17 @@ static qn_err read_prompt(const struct qn_jref *root, struct qn_error *e)
     return read_text(&v, e);
 }
 
-static void serve(struct qn_services *sv, struct qn_http *h,
-                  qn_err (*read)(const struct qn_jref *root, struct qn_error *e))
+static void answer(struct qn_services *sv, struct qn_http *h, const struct qn_jref *root,
+                   const struct qn_error *why,
+                   qn_err (*read)(const struct qn_jref *root, struct qn_error *e))
 {
-    struct qn_json *doc = NULL;
-    struct qn_error e = {0};
+    struct qn_error e = *why;
     struct qn_snapshot *snap = NULL;
     const struct qn_model_row *row;
     const char *name = NULL;
-    qn_err err = qn_api_body(h, false, &doc, &e);
-    if (!err) {
-        struct qn_jref root = qn_json_root(doc);
-        err = read_common(h, &root, &name, &e);
-        if (!err)
-            err = read(&root, &e);
-    }
+    qn_err err = root ? read_common(h, root, &name, &e) : e.code;
+    if (!err)
+        err = read(root, &e);
     if (!err)
         err = qn_inventory_find(sv->inventory, name, &snap, &row, &e);
     if (!err)
@@ -86,17 +82,28 @@ static void serve(struct qn_services *sv, struct qn_http *h,
                       row->name, row->type);
     qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = name});
     qn_snapshot_unref(snap);
-    qn_json_free(doc);
+}
+
+static void answer_inputs(struct qn_services *sv, struct qn_http *h, const struct qn_jref *root,
+                          const struct qn_error *e)
+{
+    answer(sv, h, root, e, read_inputs);
+}
+
+static void answer_prompt(struct qn_services *sv, struct qn_http *h, const struct qn_jref *root,
+                          const struct qn_error *e)
+{
+    answer(sv, h, root, e, read_prompt);
 }
 
 void qn_api_ollama_embed(struct qn_services *sv, struct qn_http *h, const char *id)
 {
     (void)id;
-    serve(sv, h, read_inputs);
+    qn_api_large_body(sv, h, answer_inputs);
 }
 
 void qn_api_ollama_embeddings(struct qn_services *sv, struct qn_http *h, const char *id)
 {
     (void)id;
-    serve(sv, h, read_prompt);
+    qn_api_large_body(sv, h, answer_prompt);
 }

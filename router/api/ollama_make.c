@@ -3,17 +3,14 @@
 #include "api/ollama.h"
 
 #include "answers/answer.h"
+#include "api/preset_make.h"
 #include "api/waiting.h"
 #include "base/clock.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "dialects/ollama/modelfile.h"
-#include "dialects/ollama/ollama.h"
-#include "dialects/ollama/ollama_template.h"
-#include "dialects/shared/talk.h"
+#include "io/body.h"
 #include "library/blobs.h"
 #include "library/custody.h"
-#include "library/preset.h"
 #include "models/intake.h"
 #include "models/inventory.h"
 #include "models/survey.h"
@@ -128,317 +125,235 @@ static qn_err new_name(struct qn_services *sv, const char *given, const char *pa
     return QN_OK;
 }
 
-/* ---- what a preset consists of ---- */
-
-static void keep_member(struct qn_jw *w, const char *key, const struct qn_jref *v)
-{
-    struct qn_buf text;
-    if (qn_json_type(v) <= QN_JSON_NULL)
-        return;
-    qn_buf_init(&text, QN_PRESET_MAX);
-    qn_json_print(v, &text);
-    qn_jw_key(w, key);
-    qn_jw_raw(w, qn_buf_cstr(&text), text.len);
-    w->out->overflow |= text.overflow;
-    qn_buf_deinit(&text);
-}
-
-/* A text of the request, else the base's. */
-static qn_err put_text(struct qn_jw *w, const char *key, const struct qn_jref *body,
-                       const struct qn_jref *base, struct qn_error *e)
-{
-    struct qn_jref own = qn_json_get(body, key), old = qn_json_get(base, key);
-    const char *text = NULL;
-    qn_err err = qn_json_str_opt(&own, &text, e);
-    if (!err)
-        keep_member(w, key, text ? &own : &old);
-    return err;
-}
-
-/* "license": a text or several. */
-static qn_err put_license(struct qn_jw *w, const struct qn_jref *body, const struct qn_jref *base,
-                          struct qn_error *e)
-{
-    struct qn_jref own = qn_json_get(body, "license"), old = qn_json_get(base, "license"), it;
-    if (qn_json_type(&own) != QN_JSON_ARRAY)
-        return put_text(w, "license", body, base, e);
-    struct qn_buf text;
-    qn_err err = QN_OK;
-    qn_buf_init(&text, QN_PRESET_MAX);
-    for (bool more = qn_json_first(&own, &it); more && !err; more = qn_json_next(&it)) {
-        const char *one = "";
-        err = qn_json_str(&it, &one, e);
-        qn_buf_fmt(&text, "%s%s", text.len ? "\n" : "", one);
-    }
-    if (!err && text.len)
-        qn_jw_kstr(w, "license", qn_buf_cstr(&text));
-    else if (!err)
-        keep_member(w, "license", &old);
-    qn_buf_deinit(&text);
-    return err;
-}
-
-/* The base's parameters with the request's over them. */
-static qn_err put_parameters(struct qn_jw *w, const struct qn_jref *body,
-                             const struct qn_jref *base, struct qn_arena *arena, struct qn_error *e)
-{
-    struct qn_jref own = qn_json_get(body, "parameters"), old = qn_json_get(base, "parameters"), it;
-    struct qn_job checked;
-    int64_t context;
-    qn_job_init(&checked);
-    qn_err err = qn_ollama_options(&own, arena, &checked.sampling, &context, e);
-    if (err || (!qn_json_count(&own) && !qn_json_count(&old)))
-        return err;
-    qn_jw_key(w, "parameters");
-    qn_jw_obj(w);
-    size_t n = qn_json_count(&own);
-    for (bool more = qn_json_first(&old, &it); more && n <= QN_OLLAMA_OPTIONS_MAX;
-         more = qn_json_next(&it)) {
-        struct qn_jref newer = qn_json_get(&own, it.key);
-        if (qn_json_type(&newer) > QN_JSON_NULL)
-            continue;
-        keep_member(w, it.key, &it);
-        n++;
-    }
-    if (n > QN_OLLAMA_OPTIONS_MAX)
-        return qn_json_fail(&own, e,
-                            "has more than %d members with those of the model it is made from",
-                            QN_OLLAMA_OPTIONS_MAX);
-    for (bool more = qn_json_first(&own, &it); more; more = qn_json_next(&it))
-        keep_member(w, it.key, &it);
-    qn_jw_obj_end(w);
-    return QN_OK;
-}
-
-static qn_err put_messages(struct qn_jw *w, const struct qn_jref *body, const struct qn_jref *base,
-                           struct qn_arena *arena, struct qn_error *e)
-{
-    struct qn_jref own = qn_json_get(body, "messages"), old = qn_json_get(base, "messages"), m;
-    if (qn_json_type(&own) > QN_JSON_NULL && qn_json_type(&own) != QN_JSON_ARRAY)
-        return qn_json_fail(&own, e, "expected an array of messages");
-    if (!qn_json_count(&own)) {
-        keep_member(w, "messages", &old);
-        return QN_OK;
-    }
-    struct qn_talk t;
-    const char *text;
-    qn_err err = qn_talk_check(&own, e);
-    qn_talk_init(&t);
-    for (bool more = qn_json_first(&own, &m); more && !err; more = qn_json_next(&m))
-        err = qn_ollama_message(&m, &t, arena, e);
-    if (!err)
-        err = qn_talk_end(&t, arena, "messages", &text, e);
-    if (!err) {
-        qn_jw_key(w, "messages");
-        qn_jw_raw(w, text, strlen(text));
-    }
-    qn_talk_deinit(&t);
-    return err;
-}
-
-/* Templates are Jinja here, as in model files; Ollama's own are Go's. */
-static qn_err put_template(struct qn_jw *w, const struct qn_jref *body, const struct qn_jref *base,
-                           struct qn_error *e)
-{
-    struct qn_jref own = qn_json_get(body, "template"), old = qn_json_get(base, "jinja");
-    const char *text = NULL;
-    qn_err err = put_text(w, "template", body, base, e);
-    if (!err)
-        err = qn_json_str_opt(&own, &text, e);
-    if (err)
-        return err;
-    if (!text) {
-        keep_member(w, "jinja", &old);
-        return QN_OK;
-    }
-    struct qn_buf jinja;
-    qn_buf_init(&jinja, QN_PRESET_MAX);
-    err = qn_ollama_template(text, &jinja, e);
-    if (!err && jinja.len)
-        qn_jw_kstr(w, "jinja", qn_buf_cstr(&jinja));
-    qn_buf_deinit(&jinja);
-    return err;
-}
-
-/* Members that would make other weights. */
-static qn_err check_weights(const struct qn_jref *body, struct qn_error *e)
-{
-    static const char *const names[] = {"adapters", "quantize", "quantization", "draft_files"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        struct qn_jref v = qn_json_get(body, names[i]);
-        bool asks = qn_json_count(&v) > 0 || *qn_json_raw_str(&v);
-        if (asks)
-            return qn_json_fail(&v, e, "not supported: a model is made of files as they are");
-    }
-    return QN_OK;
-}
-
-/* The preset as the catalog keeps it, in the arena. */
-static qn_err make_preset(const struct qn_jref *body, const char *base_text, struct qn_arena *arena,
-                          const char **out, struct qn_error *e)
-{
-    struct qn_json *base_doc = NULL;
-    struct qn_jref base = {0};
-    struct qn_buf text;
-    qn_err err = check_weights(body, e);
-    if (!err && qn_json_parse(base_text, strlen(base_text), &base_doc, NULL) == QN_OK)
-        base = qn_json_root(base_doc);
-    qn_buf_init(&text, QN_PRESET_MAX);
-    struct qn_jw w = qn_jw_to(&text);
-    qn_jw_obj(&w);
-    if (!err)
-        err = put_text(&w, "system", body, &base, e);
-    if (!err)
-        err = put_template(&w, body, &base, e);
-    if (!err)
-        err = put_license(&w, body, &base, e);
-    if (!err)
-        err = put_parameters(&w, body, &base, arena, e);
-    if (!err)
-        err = put_messages(&w, body, &base, arena, e);
-    qn_jw_obj_end(&w);
-    *out = err ? NULL : qn_arena_take(arena, &text);
-    if (!err && !*out)
-        err = qn_fail(e, QN_ELIMIT, "the model's settings have more than %d bytes", QN_PRESET_MAX);
-    qn_buf_deinit(&text);
-    qn_json_free(base_doc);
-    return err;
-}
-
 /* ---- create ---- */
 
-/* Older clients send a Modelfile's text: it becomes the body's members. The document is freed by
- * the caller. */
-static qn_err read_modelfile(const struct qn_jref *body, struct qn_json **doc, struct qn_error *e)
+enum {
+    MAKING_ARENA_MAX = 256 * 1024 * 1024,
+    MADE_ON_LOOP_MAX = 32 * 1024 /* bytes of a body or a preset: a template may grow */
+};
+
+/* A model in the making. Where much is to be read, a worker reads it and makes the preset. */
+struct making {
+    struct qn_services *sv;
+    struct qn_waiting client;
+    struct qn_arena *arena;
+    struct qn_body *body; /* its own */
+    const char *text;     /* lent by body */
+    size_t n;
+    bool large;
+    struct qn_json *doc, *written; /* the body; what its Modelfile says, or NULL */
+    struct qn_jref root, said;     /* of the two; said is the root's where there is no Modelfile */
+    const char *name, *from, *digest; /* of the model that it becomes; from or digest is NULL */
+    bool lines;                       /* the answer is a stream of states */
+    const char *base, *preset;
+    qn_err err;
+    struct qn_error error;
+    qn_post_fn then;
+};
+
+/* Any thread. */
+static void free_making(void *ctx)
 {
-    struct qn_jref v = qn_json_get(body, "modelfile");
-    const char *text = "";
-    struct qn_buf out;
-    *doc = NULL;
-    qn_err err = qn_json_str_opt(&v, &text, e);
-    if (err || !*text)
-        return err;
-    qn_buf_init(&out, QN_MODELFILE_MAX);
-    err = qn_modelfile_read(text, strlen(text), &out, e);
-    if (!err)
-        err = qn_json_parse(qn_buf_cstr(&out), out.len, doc, e);
-    qn_buf_deinit(&out);
-    return err;
+    struct making *m = ctx;
+    qn_json_free(m->doc);
+    qn_json_free(m->written);
+    qn_body_deinit(m->body);
+    free(m->body);
+    qn_arena_free(m->arena);
+    free(m);
 }
 
-static qn_err create_from(struct qn_services *sv, struct qn_http *h, const char *name,
-                          const char *from, const struct qn_jref *body, bool lines,
-                          struct qn_error *e)
+/* Answers the client, unless it has its answer or is gone. */
+static void end_making(struct making *m)
+{
+    if (m->client.http)
+        qn_waiting_end(&m->client, &m->error);
+    if (m->large)
+        qn_loop_work(m->sv->loop, free_making, NULL, m);
+    else
+        free_making(m);
+}
+
+static void worked(void *ctx)
+{
+    struct making *m = ctx;
+    if (!m->err && m->sv->stopping)
+        m->err = qn_fail(&m->error, QN_EBUSY, "the server is stopping");
+    if (m->err || !m->client.http)
+        end_making(m);
+    else
+        m->then(m);
+}
+
+/* work(m), by a worker where much is to be done, then then(m) unless it failed. */
+static void work(struct making *m, qn_post_fn fn, qn_post_fn then)
+{
+    m->then = then;
+    if (m->large) {
+        qn_loop_work(m->sv->loop, fn, worked, m);
+        return;
+    }
+    fn(m);
+    worked(m);
+}
+
+/* The catalog takes it from here. */
+static struct asker *hand_over(struct making *m)
+{
+    struct qn_http *h = m->client.http;
+    qn_waiting_never_mind(&m->client);
+    struct asker *a = asker_new(m->sv, h, m->name);
+    a->lines = m->lines;
+    return a;
+}
+
+static qn_err put_over(struct making *m)
 {
     struct qn_snapshot *snap;
     const struct qn_model_row *base;
-    const char *preset;
-    qn_err err = qn_inventory_find(sv->inventory, from, &snap, &base, e);
+    qn_err err = qn_inventory_find(m->sv->inventory, m->from, &snap, &base, &m->error);
     if (err)
         return err;
-    err = make_preset(body, base->preset, qn_http_arena(h), &preset, e);
-    if (!err) {
-        struct qn_model_row row = *base;
-        row.name = name;
-        row.base = qn_inventory_computes(snap, base)->name;
-        row.preset = preset;
-        row.builtin = row.suggested = false;
-        row.labels = "[\"custom\"]";
-        row.created_s = row.modified_s = qn_wall_ms() / 1000;
-        row.last_use_s = 0;
-        if (qn_str_eq(row.base, name)) /* made from itself: it stays what it was */
-            row.base = "";
-        struct asker *a = asker_new(sv, h, name);
-        a->lines = lines;
-        qn_catalog_put(sv->catalog, &row, done, a);
-    }
+    struct qn_model_row row = *base;
+    row.name = m->name;
+    row.base = qn_inventory_computes(snap, base)->name;
+    row.preset = m->preset;
+    row.builtin = row.suggested = false;
+    row.labels = "[\"custom\"]";
+    row.created_s = row.modified_s = qn_wall_ms() / 1000;
+    row.last_use_s = 0;
+    if (qn_str_eq(row.base, m->name)) /* made from itself: it stays what it was */
+        row.base = "";
+    qn_catalog_put(m->sv->catalog, &row, done, hand_over(m));
     qn_snapshot_unref(snap);
-    return err;
+    return QN_OK;
+}
+
+static qn_err put_blob(struct making *m)
+{
+    char *path = qn_blob_path(m->sv->blobs, m->digest);
+    struct qn_intake_wish wish = {.name = m->name,
+                                  .path = path,
+                                  .recipe = "llamacpp",
+                                  .preset = m->preset,
+                                  .digest = m->digest + QN_BLOB_PREFIX,
+                                  .replace = true};
+    qn_intake_model(m->sv->intake, &wish, done, hand_over(m));
+    free(path);
+    return QN_OK;
+}
+
+static void put(void *ctx)
+{
+    struct making *m = ctx;
+    m->err = m->digest ? put_blob(m) : put_over(m);
+    end_making(m);
+}
+
+/* Any thread. */
+static void make(void *ctx)
+{
+    struct making *m = ctx;
+    m->err = qn_preset_make(&m->said, m->base, m->arena, &m->preset, &m->error);
 }
 
 /* "files": {"model.gguf": "sha256:..."}, one that has been sent before. */
-static qn_err create_of_blob(struct qn_services *sv, struct qn_http *h, const char *name,
-                             const struct qn_jref *files, const struct qn_jref *body, bool lines,
-                             struct qn_error *e)
+static qn_err find_blob(struct making *m, const struct qn_jref *files)
 {
     struct qn_jref it;
-    const char *digest, *preset;
+    struct qn_error *e = &m->error;
     if (qn_json_type(files) != QN_JSON_OBJECT || qn_json_count(files) != 1)
         return qn_json_fail(files, e, "expected an object with one GGUF file and its digest");
     qn_json_first(files, &it);
-    qn_err err = qn_json_str(&it, &digest, e);
+    qn_err err = qn_json_str(&it, &m->digest, e);
     if (err)
         return err;
-    char *path = qn_blob_path(sv->blobs, digest);
+    char *path = qn_blob_path(m->sv->blobs, m->digest);
     if (!path)
         return qn_json_fail(&it, e, "'%.100s' is not a digest: sha256: and 64 hexadecimal digits",
-                            digest);
-    if (!qn_blob_ask(sv->blobs, path))
+                            m->digest);
+    if (!qn_blob_ask(m->sv->blobs, path))
         err = qn_fail_param(e, QN_ENOTFOUND, "files",
                             "blob '%s' not found: send it with POST "
                             "/api/blobs/%s first",
-                            digest, digest);
-    if (!err)
-        err = make_preset(body, "{}", qn_http_arena(h), &preset, e);
-    if (!err) {
-        struct qn_intake_wish wish = {.name = name,
-                                      .path = path,
-                                      .recipe = "llamacpp",
-                                      .preset = preset,
-                                      .digest = digest + QN_BLOB_PREFIX,
-                                      .replace = true};
-        struct asker *a = asker_new(sv, h, name);
-        a->lines = lines;
-        qn_intake_model(sv->intake, &wish, done, a);
-    }
+                            m->digest, m->digest);
+    m->base = "{}";
     free(path);
     return err;
 }
 
-static qn_err create(struct qn_services *sv, struct qn_http *h, const struct qn_jref *root,
-                     struct qn_error *e)
+static qn_err find_base(struct making *m)
 {
-    struct qn_json *written = NULL;
-    struct qn_jref v = qn_json_get(root, "stream");
-    const char *given, *name, *from = NULL;
-    bool lines = true;
-    qn_err err = qn_ollama_model_of(root, &given, e);
+    struct qn_snapshot *snap;
+    const struct qn_model_row *base;
+    qn_err err = qn_inventory_find(m->sv->inventory, m->from, &snap, &base, &m->error);
+    if (err)
+        return err;
+    m->base = qn_arena_strdup(m->arena, base->preset);
+    m->large = m->large || strlen(m->base) > MADE_ON_LOOP_MAX;
+    qn_snapshot_unref(snap);
+    return QN_OK;
+}
+
+/* What the body names is looked for. */
+static qn_err look_up(struct making *m)
+{
+    struct qn_error *e = &m->error;
+    struct qn_jref v = qn_json_get(&m->root, "stream"), from = qn_json_get(&m->said, "from");
+    struct qn_jref files = qn_json_get(&m->root, "files");
+    const char *given;
+    m->lines = true;
+    qn_err err = qn_ollama_model_of(&m->root, &given, e);
     if (!err)
-        err = new_name(sv, given, "model", qn_http_arena(h), &name, e);
+        err = new_name(m->sv, given, "model", m->arena, &m->name, e);
     if (!err)
-        err = qn_json_bool_opt(&v, &lines, e);
+        err = qn_json_bool_opt(&v, &m->lines, e);
     if (!err)
-        err = read_modelfile(root, &written, e);
-    struct qn_jref body = written ? qn_json_root(written) : *root;
-    struct qn_jref files = qn_json_get(root, "files");
-    v = qn_json_get(&body, "from");
-    if (!err)
-        err = qn_json_str_opt(&v, &from, e);
-    if (!err && from && *from)
-        err = create_from(sv, h, name, from, &body, lines, e);
-    else if (!err && qn_json_count(&files))
-        err = create_of_blob(sv, h, name, &files, &body, lines, e);
-    else if (!err)
-        err = qn_fail_param(e, QN_EINVAL, "from", "neither 'from' or 'files' was specified");
-    qn_json_free(written);
-    return err;
+        err = qn_json_str_opt(&from, &m->from, e);
+    if (err)
+        return err;
+    if (m->from && *m->from)
+        return find_base(m);
+    if (qn_json_count(&files))
+        return find_blob(m, &files);
+    return qn_fail_param(e, QN_EINVAL, "from", "neither 'from' or 'files' was specified");
+}
+
+static void looked_at(void *ctx)
+{
+    struct making *m = ctx;
+    m->err = look_up(m);
+    if (m->err)
+        end_making(m);
+    else
+        work(m, make, put);
+}
+
+/* Any thread. */
+static void read_body(void *ctx)
+{
+    struct making *m = ctx;
+    m->err = qn_api_object(m->text, m->n, false, &m->doc, &m->error);
+    if (m->err)
+        return;
+    m->root = m->said = qn_json_root(m->doc);
+    m->err = qn_preset_modelfile(&m->root, &m->written, &m->error);
+    if (m->written)
+        m->said = qn_json_root(m->written);
 }
 
 void qn_api_ollama_create(struct qn_services *sv, struct qn_http *h, const char *id)
 {
-    struct qn_json *doc = NULL;
-    struct qn_error e = {0};
     (void)id;
     if (refused(sv, h))
         return;
-    qn_err err = qn_api_body(h, false, &doc, &e);
-    if (!err) {
-        struct qn_jref root = qn_json_root(doc);
-        err = create(sv, h, &root, &e);
-    }
-    if (err)
-        qn_answer_error(h, &e);
-    qn_json_free(doc);
+    struct making *m = qn_xcalloc(1, sizeof *m);
+    m->sv = sv;
+    m->arena = qn_arena_new(MAKING_ARENA_MAX);
+    qn_waiting_begin(&m->client, h);
+    m->body = qn_http_body_take(h, &m->text, &m->n);
+    m->large = m->n > MADE_ON_LOOP_MAX;
+    work(m, read_body, looked_at);
 }
 
 /* ---- copy and delete ---- */

@@ -22,7 +22,6 @@
 #include "contract/backend_types.h"
 #include "contract/codec.h"
 #include "downloads/pull_first.h"
-#include "http/body_parse.h"
 #include "infer/kept.h"
 #include "infer/model_choice.h"
 #include "infer/reading.h"
@@ -641,7 +640,7 @@ static void go_on(struct run *r)
         fail(r, &e, false);
         return;
     }
-    r->large = r->large || qn_choice_bytes(&r->choice) > QN_BODY_PARSE_ON_LOOP_MAX;
+    r->large = r->large || qn_choice_bytes(&r->choice) > QN_READ_ON_LOOP_MAX;
     aside(r, apply_choice, chosen);
 }
 
@@ -725,7 +724,7 @@ static void take_body(struct run *r)
     x->arena = r->arena;
     x->content_type = type ? qn_arena_strdup(r->arena, type) : NULL;
     x->body = qn_http_body_take(r->http, &x->text, &x->n);
-    r->large = x->n > QN_BODY_PARSE_ON_LOOP_MAX;
+    r->large = x->n > QN_READ_ON_LOOP_MAX;
 }
 
 void qn_infer(struct qn_services *sv, struct qn_http *h, const struct qn_dialect *dialect)

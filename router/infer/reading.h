@@ -7,6 +7,8 @@
 #include "formats/multipart.h"
 #include "io/body.h"
 
+enum { QN_READ_ON_LOOP_MAX = 256 * 1024 }; /* bytes of JSON that are read at once: 3 ms */
+
 struct qn_reading {
     /* before: */
     const struct qn_dialect *dialect;

@@ -6,7 +6,8 @@
 
 #include "dialects/dialect.h"
 
-enum { QN_PRESET_MAX = 8 * 1024 * 1024 };
+/* Bytes: a preset is read for each request, and shown, in a turn of the loop. */
+enum { QN_PRESET_MAX = 1024 * 1024 };
 
 /* preset: the catalog's JSON object:
  *   {"system": text, "jinja": chat template, "parameters": {as Ollama names them},

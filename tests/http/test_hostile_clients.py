@@ -241,3 +241,46 @@ def test_clients_that_leave_while_their_request_is_read(house):
     late = server.post(path, body, headers={"Content-Type": "application/json", "X-Request-Timeout": "0.001"})
     assert late.status == 504, late.body
     assert server.chat(name).status == 200
+
+
+MANAGEMENT = ["/v1/load", "/v1/unload", "/v1/models/register", "/v1/delete", "/v1/pull", "/v1/install", "/v1/params",
+              "/v1/downloads/control", "/internal/set", "/internal/keys", "/internal/aliases", "/internal/pin",
+              "/api/show", "/api/copy", "/api/pull", "/engines"]
+
+
+def test_management_requests_are_small(server):
+    for path in MANAGEMENT:
+        reply = server.post(path, {"model": "x", "model_name": "x", "note": "x" * 300_000})
+        assert reply.status == 413, (path, reply.status, reply.body)
+        assert "262144" in reply.body.decode(), path
+
+
+def test_large_models_are_made_aside(house):
+    server = house.start()
+    name = house.model(server, "base")
+    wide = {"from": name, "template": "{{ if .Messages }}" + "{{ .System }}" * 60_000 + "{{ end }}",
+            "system": "\x01" * 20_000, "unheard_of": list(range(500_000))}
+    ask = lambda **more: lambda: server.post("/api/create", {"model": "made", **wide, **more})  # noqa: E731
+    if not SANITIZED:
+        assert quiet(server, ask()).status == 413  # all that has to be kept is more than a preset may be
+    made = ask(template="{{ .Prompt }}")()
+    assert made.status == 200 and made.body.endswith(b'{"status":"success"}\n')
+    assert server.post("/api/show", {"model": "made"}).json["system"] == "\x01" * 20_000
+    body = json.dumps({"model": "left", **wide}).encode()
+    head = (b"POST /api/create HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            b"Content-Length: %d\r\n\r\n" % len(body))
+    for i in range(4):
+        with contextlib.closing(socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S)) as s:
+            s.sendall(head + body)
+            for _ in range(8 * i):
+                assert server.get("/live").status == 200
+    assert server.post("/api/show", {"model": "made"}).status == 200
+
+
+def test_large_inputs_of_an_embedding_are_read_aside(house):
+    server = house.start()
+    name = house.model(server, "large")
+    body = json.dumps({"model": name, "input": ["x"] * 2048, "unheard_of": list(range(900_000))})
+    ask = lambda: server.post("/api/embed", body, headers={"Content-Type": "application/json"})  # noqa: E731
+    reply = ask() if SANITIZED else quiet(server, ask)
+    assert reply.status == 400 and "embeddings" in reply.json["error"]
