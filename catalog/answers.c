@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One piece of work: what is asked, what came of it, who is told. */
+/* One piece of work: the request, its result, and the callback. */
 struct task {
     struct qn_arena *arena; /* of the strings below */
     struct qn_answers_of of;
@@ -69,7 +69,7 @@ static qn_err measure(struct qn_database *d, const char *sql, int64_t *out, stru
     return err;
 }
 
-/* Both limits in turn: while one is passed, the owner who has most of what it limits loses the
+/* Both limits in turn: while one is passed, the owner with the most of what it limits loses the
  * answer that has not been used for longest. The newest one stays whatever its owner has: it has
  * just been used. */
 static qn_err trim(struct qn_database *d, struct qn_error *e)

@@ -1,6 +1,6 @@
 /* Answers that the catalog keeps, so that a later request can go on from them: how the Responses
- * API remembers a conversation. Each belongs to an owner, and nobody else finds it. At most
- * QN_ANSWERS_MAX of them with QN_ANSWERS_BYTES_MAX bytes: where there are more, the owner who has
+ * API remembers a conversation. Each belongs to an owner, and is found by that owner alone. At most
+ * QN_ANSWERS_MAX of them with QN_ANSWERS_BYTES_MAX bytes: where there are more, the owner with the
  * most loses those that have not been used for longest, so that no owner's flood costs another
  * one more than a fair share leaves. */
 #ifndef QN_CATALOG_ANSWERS_H
@@ -22,8 +22,8 @@ enum {
     QN_ANSWER_ID_MAX = 128                   /* bytes of an id; nothing has a longer one */
 };
 
-/* Whose answers are meant. unowned: those of nobody as well, which were kept before there were
- * owners. */
+/* Whose answers are meant. unowned: also those without an owner, which were kept by versions that
+ * knew none. */
 struct qn_answers_of {
     const char *owner;
     bool unowned;
@@ -47,7 +47,7 @@ struct qn_answers_found {
 };
 typedef void (*qn_answers_fn)(void *ctx, const struct qn_answers_found *found);
 
-/* Keeps a copy of the row for its owner. Nobody is told: what cannot be kept is logged. */
+/* Keeps a copy of the row for its owner. There is no result: what cannot be kept is logged. */
 void qn_catalog_keep_answer(struct qn_catalog *c, const char *owner,
                             const struct qn_answer_row *row);
 

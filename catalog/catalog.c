@@ -139,7 +139,8 @@ static void work_off(struct qn_catalog *c, struct change *list)
     for (struct change *ch = list; ch; ch = ch->next) {
         models = models || ch->kind != CHANGE_TASK;
         ch->failed = apply(c->db, ch, &ch->error) != QN_OK;
-        /* A model that was removed meanwhile is no news; anything else is, when nobody waits. */
+        /* A model that was removed meanwhile is no news; anything else is logged when no request
+         * waits for it. */
         if (ch->failed && !ch->done && ch->error.code != QN_ENOTFOUND)
             qn_error_log("catalog", "%s", ch->error.message);
     }
@@ -148,7 +149,7 @@ static void work_off(struct qn_catalog *c, struct change *list)
     while (list) {
         struct change *next = list->next;
         if (hidden && !list->failed &&
-            list->kind != CHANGE_TASK) { /* whoever asked would look for it in vain */
+            list->kind != CHANGE_TASK) { /* the next request must find it */
             list->failed = true;
             list->error = e;
         }

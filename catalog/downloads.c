@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One piece of work: what is asked, what came of it, who is told. */
+/* One piece of work: the request, its result, and the callback. */
 struct task {
     struct qn_arena *arena; /* of all strings below */
     struct qn_download_row row;

@@ -13,7 +13,7 @@ struct task {
     struct qn_stored_key *rows; /* read */
     size_t n;
     struct qn_error error; /* code QN_OK: none */
-    qn_catalog_done done;  /* NULL: nobody waits */
+    qn_catalog_done done;  /* NULL: no caller waits */
     void *ctx;
 };
 

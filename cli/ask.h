@@ -1,5 +1,5 @@
 /* Questions to the person at the terminal. Ctrl-C there ends the program as anywhere else, unless
- * somebody handles it: then it is no answer. */
+ * the program handles it: then it counts as no answer. */
 #ifndef QN_CLI_ASK_H
 #define QN_CLI_ASK_H
 
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Is there somebody to ask? Not with --json, and only when both the question can be seen and the
+/* Can a question be asked? Not with --json, and only when both the question can be seen and the
  * answer typed. */
 bool qn_ask_possible(const struct qn_cli *cli);
 

@@ -173,7 +173,7 @@ static qn_err transport_error(const struct qn_cli *cli, CURLcode rc, struct qn_e
     }
 }
 
-/* Runs the transfer on a multi handle, so that somebody can look up while nothing arrives. */
+/* Runs the transfer on a multi handle, so that the caller gets its turn while nothing arrives. */
 static CURLcode perform(CURL *curl, const struct qn_client_wait *wait, bool *cancelled)
 {
     CURLM *multi = curl_multi_init();

@@ -79,7 +79,7 @@ int qn_cmd_cleanup(struct qn_cli *cli, const struct qn_cli_args *a)
     bool goes_on = yes && !dry;
     qn_err err = QN_OK;
     if (!dry && !yes && !qn_ask_possible(cli))
-        return qn_cli_misused(cli, "nobody can be asked here: --yes deletes without asking, "
+        return qn_cli_misused(cli, "there is no terminal to ask at: --yes deletes without asking, "
                                    "--dry-run only tells");
     if (!goes_on)
         err = preview(cli, dry, &goes_on, &e);

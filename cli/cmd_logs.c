@@ -194,8 +194,8 @@ static bool on_event(void *ctx, const char *event, const char *data, size_t n)
     return r->written;
 }
 
-/* Until Ctrl-C, or until nobody reads what is printed. A server that goes is waited for, once it
- * was there. */
+/* Until Ctrl-C, or until the reader of the output has gone. A server that goes is waited for, once
+ * it was there. */
 static qn_err follow(struct reading *r, struct qn_error *e)
 {
     for (;;) {

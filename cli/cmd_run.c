@@ -48,7 +48,7 @@ static qn_err read_stdin(struct qn_buf *out, struct qn_error *e)
     return QN_OK;
 }
 
-/* True for a pipe, a socket or a file: somebody put text there. /dev/null or a terminal is none. */
+/* True for a pipe, a socket or a file, which hold text. /dev/null or a terminal is none. */
 static bool text_is_piped_in(void)
 {
     struct stat st;

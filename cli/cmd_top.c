@@ -293,7 +293,7 @@ static int watch(struct qn_cli *cli, int64_t interval_ms)
     free(t);
     free(v);
     if (leaving == SIGTERM || leaving == SIGHUP || leaving == SIGQUIT) {
-        signal(leaving, SIG_DFL); /* whoever sent it sees that it was heeded */
+        signal(leaving, SIG_DFL); /* its sender sees that it was obeyed */
         raise(leaving);
     }
     return QN_EXIT_OK;

@@ -1,4 +1,4 @@
-/* The server's downloads, as jobs that go on whoever watches. */
+/* The server's downloads: jobs that go on whether or not a client watches. */
 #ifndef QN_CLI_DOWNLOADS_H
 #define QN_CLI_DOWNLOADS_H
 

@@ -61,7 +61,7 @@ static pid_t start(const char *program, int log_fd, const char *host, const char
     if (pid != 0)
         return pid;
     /* Its own session: neither Ctrl-C in this terminal nor its end is for the server. Only its log
-     * is handed on, so that nobody waits for a pipe that the server holds open. */
+     * is handed on, so that no program waits for a pipe that the server holds open. */
     setsid();
     signal(SIGPIPE, SIG_DFL);
     int null_fd = open("/dev/null", O_RDONLY);
@@ -86,8 +86,8 @@ static qn_err open_log(const char *path, int *fd, off_t *start, struct qn_error 
     return QN_OK;
 }
 
-/* Waits until a server answers. One that dies at once gives its last words, unless another, which
- * somebody else has started, took its place. */
+/* Waits until a server answers. One that dies at once gives its last words, unless another server
+ * has been started meanwhile and answers in its place. */
 static qn_err await(const struct qn_cli *cli, pid_t pid, const char *log, off_t log_start,
                     struct qn_error *e)
 {
@@ -120,8 +120,8 @@ static qn_err await(const struct qn_cli *cli, pid_t pid, const char *log, off_t 
     return QN_OK;
 }
 
-/* Takes the log's lock into *fd. One command starts a server after the other: who comes second
- * finds the first one's. */
+/* Takes the log's lock into *fd. Commands start servers one after the other: the second
+ * command finds the server of the first. */
 static qn_err take_turn(const char *path, int *fd, struct qn_error *e)
 {
     *fd = open(path, O_RDONLY | O_CLOEXEC);

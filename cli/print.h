@@ -19,7 +19,8 @@ void qn_print_line(const char *text); /* the same on stdout, and a newline */
 void qn_print_wrapped(const char *text, size_t indent, size_t width);
 
 /* Text of an answer as it comes, at once; line breaks and tabs stay. When stdout is a terminal,
- * escape sequences and other control characters are left out. False when nobody reads any more. */
+ * escape sequences and other control characters are left out. False when the reader of the output
+ * has gone. */
 bool qn_print_answer(const char *text, size_t n);
 
 /* The character at s[0..n), n > 0: its bytes, the columns it takes (0, 1 or 2), and whether it may

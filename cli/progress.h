@@ -1,6 +1,6 @@
 /* Telling of a download while it runs. A person at a terminal sees one line that is drawn anew; a
- * log gets a line at every tenth; a program that reads JSON gets every event as a line; somebody
- * who wants quiet gets nothing. */
+ * log gets a line at every tenth; a program that reads JSON gets every event as a line; with
+ * --quiet there is no output. */
 #ifndef QN_CLI_PROGRESS_H
 #define QN_CLI_PROGRESS_H
 
@@ -19,7 +19,7 @@ struct qn_progress_line {
 
 void qn_progress_begin(struct qn_progress_line *p, const struct qn_cli *cli, bool quiet);
 
-/* An event's name and its object. False when nobody reads any more. */
+/* An event's name and its object. False when the reader of the output has gone. */
 bool qn_progress_event(struct qn_progress_line *p, const char *event, const struct qn_jref *data);
 
 /* Draws the line anew though nothing came: the rate falls. */

@@ -347,8 +347,8 @@ static void on_tick(void *ctx)
     qn_progress_draw(&((struct pull *)ctx)->progress);
 }
 
-/* Ctrl-C while it comes. The server goes on by itself: is that what is wanted? A second Ctrl-C is
- * somebody who wants it to stop. */
+/* Ctrl-C while it comes. The server goes on by itself: is that what is wanted? A second Ctrl-C
+ * stops the download. */
 static void settle(struct pull *p)
 {
     char answer[8] = "";

@@ -14,7 +14,7 @@ bool qn_screen_live(FILE *f);
 /* Its columns; QN_SCREEN_WIDTH where there is no terminal or it does not say. */
 size_t qn_screen_width(FILE *f);
 
-/* Its lines; 24 where nobody says. */
+/* Its lines; 24 where the terminal does not say. */
 size_t qn_screen_height(FILE *f);
 
 /* May escape sequences for colour and brightness be written? Not with NO_COLOR (no-color.org). */

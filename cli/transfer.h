@@ -35,7 +35,7 @@ void qn_transfer_update(struct qn_transfer *t, const struct qn_jref *told, int64
 /* Bytes per second over the last seconds; < 0 before that can be said. */
 double qn_transfer_rate(const struct qn_transfer *t);
 
-/* Seconds to go; < 0: nobody knows. */
+/* Seconds to go; < 0: unknown. */
 double qn_transfer_left_s(const struct qn_transfer *t);
 
 /* "43 %  2.1 GB of 4.9 GB  39 MB/s  1 min 12 s left": for logs. */

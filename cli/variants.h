@@ -1,5 +1,5 @@
 /* What a repository offers (GET pull/variants), for a person to choose from: sizes, what fits this
- * machine's memory, which one is taken when nobody chooses. Pure. */
+ * machine's memory, which one is taken without a choice. Pure. */
 #ifndef QN_CLI_VARIANTS_H
 #define QN_CLI_VARIANTS_H
 

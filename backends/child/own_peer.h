@@ -1,5 +1,5 @@
 /* Whether a connection is the router's. A child's port can be reached by every user of this
- * machine, and although nobody does anything there without the child's secret, others could take
+ * machine, and although its requests need the child's secret, other users could take
  * all its connections and its loop's time. */
 #ifndef QN_CHILD_OWN_PEER_H
 #define QN_CHILD_OWN_PEER_H

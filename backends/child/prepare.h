@@ -5,7 +5,7 @@
  * kernel's time slices share the processors between a job that is slow to prepare and those behind
  * it. What one preparation costs is the backend's to bound, in steps. Jobs are taken in the order
  * they came; one for which the backend has no room (QN_EBUSY) is put aside until qn_preparer_retry
- * and holds nobody up. */
+ * and other jobs go on. */
 #ifndef QN_CHILD_PREPARE_H
 #define QN_CHILD_PREPARE_H
 

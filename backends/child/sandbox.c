@@ -155,7 +155,7 @@ static void yield_memory_first(void)
         close(fd);
     if (n < 0)
         qn_debug("child", "oom_score_adj=unchanged");
-    setrlimit(RLIMIT_CORE, &none); /* tens of gigabytes of weights help nobody */
+    setrlimit(RLIMIT_CORE, &none); /* a core of tens of gigabytes of weights is of no use */
 }
 
 qn_err qn_child_sandbox(const char *type, const struct qn_control *load,

@@ -70,7 +70,7 @@ struct child {
     bool failed; /* the model could not be loaded: exit 1 when the router knows */
 };
 
-/* The router is gone, or its patience has ended: nobody reads what we still have, and the compute
+/* The router is gone or will not wait longer: what is left has no reader, and the compute
  * thread may be deep in a step, so nothing is tidied up. */
 static _Noreturn void leave_at_once(int status)
 {
@@ -155,7 +155,7 @@ static void pump(struct reply *r)
     qn_buf_deinit(&bytes);
 }
 
-/* Before a reply's bytes, so that a client who has its answer can see the warning soon. */
+/* Before a reply's bytes, so that the warning is there when a client has its answer. */
 static void tell_template_warning(struct child *c)
 {
     const char *warning = c->ready ? qn_jobs_template_warning(c->jobs) : NULL;
@@ -420,7 +420,7 @@ static void on_limit(void *ctx)
     leave_at_once(0);
 }
 
-/* Nobody is told when a reply's last byte has left, so a stopping child asks. */
+/* The end of a reply is not announced, so a stopping child looks. */
 static void on_drain_check(void *ctx)
 {
     struct child *c = ctx;
@@ -430,7 +430,7 @@ static void on_drain_check(void *ctx)
 
 static void stop(struct child *c, int64_t grace_ms)
 {
-    if (c->stopping) { /* asked twice: whoever asks has lost patience */
+    if (c->stopping) { /* asked a second time: at once */
         on_limit(c);
         return;
     }
@@ -540,7 +540,7 @@ static void on_bus(int signal_number)
     if (atomic_flag_test_and_set(&said))
         return;
     ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
-    (void)written; /* nobody to tell: the signal says it */
+    (void)written; /* a failure cannot be reported here: the signal tells the parent */
     signal(signal_number, SIG_DFL);
 }
 

@@ -42,7 +42,7 @@ struct qn_constrain_vocab {
 };
 
 struct qn_constrainer; /* of one model: its vocabulary as a prefix tree, what was compiled */
-struct qn_constraint;  /* compiled; lives while somebody holds it */
+struct qn_constraint;  /* compiled; counted references */
 
 /* Costs nothing until the first constraint is compiled. v->ctx must outlive it. */
 struct qn_constrainer *qn_constrainer_new(const struct qn_constrain_vocab *v);

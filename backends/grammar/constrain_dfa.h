@@ -1,7 +1,7 @@
 /* Deterministic automata over bytes: the terminals of a constraint's grammar.
  *
- * Every automaton is trimmed: from each of its states an accepting one can be reached, so whoever
- * walks it never comes to a dead end. The empty language is one state that does not accept. */
+ * Every automaton is trimmed: from each of its states an accepting one can be reached, so a
+ * walk never comes to a dead end. The empty language is one state that does not accept. */
 #ifndef QN_GRAMMAR_CONSTRAIN_DFA_H
 #define QN_GRAMMAR_CONSTRAIN_DFA_H
 

@@ -3,8 +3,8 @@
  *
  * A node is such a set of places: each a state of an automaton and the stack of what has to follow
  * it. Nodes and stacks are hash-consed, so equal ones are one, and what has been found out about a
- * node (where bytes lead, which tokens may follow) is found out once. Memory is bounded: nodes that
- * nobody holds are forgotten when there are too many. Compute thread only. */
+ * node (where bytes lead, which tokens may follow) is found out once. Memory is bounded: nodes
+ * without a reference are forgotten when there are too many. Compute thread only. */
 #ifndef QN_GRAMMAR_CONSTRAIN_MACHINE_H
 #define QN_GRAMMAR_CONSTRAIN_MACHINE_H
 
@@ -65,7 +65,7 @@ bool qn_place_step(const struct qn_constraint_program *p, struct qn_place *place
 /* The automaton of this place may end here. */
 bool qn_place_ends(const struct qn_constraint_program *p, const struct qn_place *place);
 
-/* Forgets what nobody holds when there is too much of it. */
+/* Forgets nodes without a reference when there are too many. */
 void qn_machine_tidy(struct qn_machine *m);
 
 #endif

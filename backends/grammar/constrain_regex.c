@@ -110,7 +110,7 @@ static bool add_property(struct parser *p, struct ranges *r, bool negative)
             continue;
         p->at = end + 1;
         qn_unicode_init();
-        /* Unassigned characters are in no category; U+E0100 on are marks that nobody types. */
+        /* Unassigned characters are in no category; U+E0100 on are marks that are never typed. */
         uint32_t from = 0;
         bool inside = false;
         for (uint32_t cp = 0; cp <= QN_UNICODE_MAPPED; cp++) {

@@ -1,7 +1,7 @@
 /* Numbers between bounds and multiples of others, digit by digit.
  *
  * Decimal texts are compared with decimal bounds, exactly. Texts have at most 15 digits then, which
- * doubles tell apart, so whoever reads them as doubles comes to the same verdict. */
+ * doubles tell apart, so a client that reads them as doubles comes to the same verdict. */
 #include "grammar/json_schema_private.h"
 
 #include <stdio.h>

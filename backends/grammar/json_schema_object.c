@@ -336,7 +336,7 @@ static const struct qn_gx *with_comma(struct js *js, const struct qn_gx *x)
 }
 
 /* Behind the last named property, when `count` have come. One more of the others counts as new; of
- * several nobody knows whether their names differ. */
+ * several it is unknown whether their names differ. */
 static const struct qn_gx *end_of(struct maker *m, uint32_t count)
 {
     struct qn_grammar *g = m->js->g;

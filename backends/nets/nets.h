@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 struct qn_net; /* a loaded network */
-struct qn_seq; /* one sequence: the tokens' keys and values, owned by whoever made it */
+struct qn_seq; /* one sequence: the tokens' keys and values, owned by the caller of qn_seq_new */
 
 struct qn_net_info {
     const char *architecture; /* "qwen3" */
@@ -89,8 +89,8 @@ qn_err qn_seq_reserve(struct qn_seq *s, int32_t n, struct qn_error *e);
  * len, mostly 0, where the state at len is no longer known: behind a sliding window, or between two
  * snapshots of a recurrent layer. */
 int32_t qn_seq_truncate(struct qn_seq *s, int32_t len);
-/* dst becomes src's first len tokens. Whole pages are shared; one that both write into is copied by
- * whoever writes first. QN_ECONTEXT: dst is too short. QN_EUNSUPPORTED: the state at len is no
+/* dst becomes src's first len tokens. Whole pages are shared; one that both write into is copied at
+ * the first write. QN_ECONTEXT: dst is too short. QN_EUNSUPPORTED: the state at len is no
  * longer known (see qn_seq_truncate); dst is then empty. Both belong to one net. */
 qn_err qn_seq_fork(struct qn_seq *dst, const struct qn_seq *src, int32_t len, struct qn_error *e);
 /* Forgets tokens [from, from + n), whole pages of 32; those after them move down, their keys turned

@@ -18,8 +18,8 @@ struct qn_detok {
 void qn_detok_init(struct qn_detok *d, const struct qn_tokenizer *t);
 
 /* Appends to out what is complete after this token, perhaps nothing. Bytes that can be no UTF-8
- * become U+FFFD. Control tokens give their written form: whoever does not want it asks
- * qn_token_is_control first. QN_ELIMIT when out is full. */
+ * become U+FFFD. Control tokens give their written form: callers that do not want it
+ * ask qn_token_is_control first. QN_ELIMIT when out is full. */
 qn_err qn_detok_push(struct qn_detok *d, int32_t id, struct qn_buf *out);
 
 /* The end: an unfinished character becomes one U+FFFD. */

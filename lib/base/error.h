@@ -1,8 +1,8 @@
 /* Error codes and the error record that carries a message to a person.
  *
- * A fallible function returns qn_err. If somebody will read why it failed, it also takes a
- * struct qn_error and ends with `return qn_fail(e, QN_EFORMAT, "tensor %s: ...", name);`.
- * A NULL error record is allowed everywhere: the code alone is returned. */
+ * A fallible function returns qn_err. If the reason of a failure is shown to people, it also takes
+ * a struct qn_error and ends with `return qn_fail(e, QN_EFORMAT, "tensor %s: ...", name);`. A NULL
+ * error record is allowed everywhere: the code alone is returned. */
 #ifndef QN_BASE_ERROR_H
 #define QN_BASE_ERROR_H
 
@@ -20,9 +20,9 @@ typedef enum {
     QN_ENOMEM,       /* a sized allocation failed, or the model does not fit in memory */
     QN_EIO,          /* the system said no: errno is in the message */
     QN_EBUSY,        /* nothing is wrong; ask again later */
-    QN_ETIMEOUT,     /* somebody did not answer in time */
+    QN_ETIMEOUT,     /* the other side did not answer in time */
     QN_ECHILD,       /* the child process died or broke the contract */
-    QN_ECANCELLED,   /* nobody waits for the answer any more */
+    QN_ECANCELLED,   /* the caller does not wait for the answer any more */
     QN_EINTERNAL,    /* our own bug */
     QN_ERR_COUNT
 } qn_err;

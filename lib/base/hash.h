@@ -1,6 +1,6 @@
-/* A keyed hash for tables whose keys are foreign: with a seed from qn_random_bytes nobody can write
- * a file whose keys all fall into one slot. Not for secrets and not for storing: equal keys hash
- * equal only under the same seed on the same machine. */
+/* A keyed hash for tables whose keys are foreign: with a seed from qn_random_bytes no client can
+ * write a file whose keys all fall into one slot. Not for secrets and not for storing: equal keys
+ * hash equal only under the same seed on the same machine. */
 #ifndef QN_BASE_HASH_H
 #define QN_BASE_HASH_H
 

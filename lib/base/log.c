@@ -108,7 +108,7 @@ void qn_log(enum qn_log_level level, const char *tag, const char *fmt, ...)
     if (line_sink)
         line_sink(line_sink_ctx, level, tag, line);
     line[n++] = '\n';
-    /* Nobody can be told when stderr itself is gone. */
+    /* There is no place left to report that stderr itself is gone. */
     ssize_t ignored = write(STDERR_FILENO, line, n);
     (void)ignored;
 }

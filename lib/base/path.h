@@ -17,7 +17,7 @@ qn_err qn_fd_read(int fd, const char *path, struct qn_buf *out, struct qn_error 
 /* Writes a temporary file beside path, syncs it and renames it over path; mode as for open(2). */
 qn_err qn_file_write_atomic(const char *path, const void *data, size_t n, unsigned mode,
                             struct qn_error *e);
-/* The same by way of temp, which nobody else writes: what a kill leaves of it is written over the
+/* The same by way of temp, which no other writer uses: what a kill leaves of it is written over the
  * next time. */
 qn_err qn_file_write_alone(const char *path, const char *temp, const void *data, size_t n,
                            unsigned mode, struct qn_error *e);

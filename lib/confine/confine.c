@@ -163,7 +163,7 @@ static void on_forbidden(int signal_number, siginfo_t *info, void *context)
     memcpy(line + n, name, m);
     line[n + m] = '\n';
     ssize_t written = write(STDERR_FILENO, line, n + m + 1);
-    (void)written; /* nobody to tell: the signal says it */
+    (void)written; /* a failure cannot be reported here: the signal tells the parent */
     signal(signal_number, SIG_DFL);
     raise(signal_number);
 }

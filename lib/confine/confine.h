@@ -41,7 +41,7 @@ enum qn_confine_need {
     QN_CONFINE_SERVER  /* a foreign program that is about to be started in this process: it may
                           listen, and start what the rules for files let it start. What it may not
                           fails with EACCES, for its authors knew nothing of a sandbox; it can
-                          connect to nothing, and send to nobody who has not connected to it */
+                          not connect, and can only send to peers that have connected to it */
 };
 
 /* As qn_confine_calls, for a process with such a need. */

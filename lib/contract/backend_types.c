@@ -148,7 +148,7 @@ static const struct qn_backend_type types[] = {
 enum { TYPES = sizeof types / sizeof *types };
 
 static bool missing[TYPES];
-static atomic_bool served[TYPES]; /* a server of somebody else's stands in for it */
+static atomic_bool served[TYPES]; /* a third-party server runs its models instead */
 
 const struct qn_backend_type *qn_backend_type_find(const char *type)
 {

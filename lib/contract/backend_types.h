@@ -65,8 +65,7 @@ const struct qn_backend_type *qn_backend_type_of(const char *recipe);
 void qn_backend_types_look(const char *dir);
 /* Its binary was not there then. */
 bool qn_backend_type_missing(const struct qn_backend_type *t);
-/* A server of somebody else's is there, or is not any more, that runs its models instead. Any
- * thread. */
+/* Says whether a third-party server is there that runs this type's models instead. Any thread. */
 void qn_backend_type_serve(const struct qn_backend_type *t, bool yes);
 bool qn_backend_type_can(const struct qn_backend_type *t, enum qn_task task);
 

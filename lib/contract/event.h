@@ -77,7 +77,7 @@ struct qn_event {
         double temperature;       /* that it was sampled at */
         double avg_logprob;       /* of its tokens */
         double compression_ratio; /* of its text, by zlib: above 2.4 it repeats itself */
-        double no_speech_prob;    /* that nobody speaks */
+        double no_speech_prob;    /* that the sound has no speech */
         const char *words;        /* JSON array of {"word","start","end"}, seconds; or NULL */
     } segment;
     const char *format;    /* AUDIO, IMAGE: "mp3", "pcm" (16 bits, little endian), "png", ... */

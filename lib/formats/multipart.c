@@ -67,7 +67,7 @@ static bool next_parameter(struct parameters *p, const char **name, size_t *name
                            struct qn_buf *value)
 {
     skip_blanks(p);
-    while (p->at < p->end && *p->at == ';') { /* a lone semicolon at the end harms nobody */
+    while (p->at < p->end && *p->at == ';') { /* a lone semicolon at the end is harmless */
         p->at++;
         skip_blanks(p);
     }

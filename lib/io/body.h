@@ -3,7 +3,7 @@
  *
  * Bytes are added without blocking. When memory is full (qn_body_full), and at the end
  * (qn_body_unstored), qn_body_store takes them to the file: it blocks, so a worker calls it, and
- * until it is back nobody else touches the body. */
+ * until it is back, no other thread may touch the body. */
 #ifndef QN_IO_BODY_H
 #define QN_IO_BODY_H
 

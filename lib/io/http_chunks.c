@@ -7,14 +7,14 @@ enum state {
     DONE,
     COUNTED,   /* `left` bytes of a body with a length */
     SIZE,      /* digits of a chunk's size */
-    EXTENSION, /* behind them, to the line's end: nobody needs what it says */
+    EXTENSION, /* behind them, to the line's end: ignored */
     SIZE_LF,
     CHUNK, /* `left` bytes of it */
     CHUNK_CR,
     CHUNK_LF,
     TRAILER,       /* a line begins: a field's name, or the empty line */
     TRAILER_NAME,  /* at least one letter of it has come */
-    TRAILER_VALUE, /* to the line's end: nobody needs that either */
+    TRAILER_VALUE, /* to the line's end: ignored */
     TRAILER_LF,
     LAST_LF
 };

@@ -151,7 +151,7 @@ static void fail_later(struct qn_post *p)
 }
 
 /* Sends more of the buffer, and gives it back when all is sent. *room: what may still be sent in
- * this turn. False: the rest has to wait, or there is nobody to take it. */
+ * this turn. False: the rest has to wait, or the client has gone. */
 static bool send_buffer(struct qn_post *p, struct qn_buf *b, size_t *room)
 {
     while (p->sent<b->len && * room> 0) {

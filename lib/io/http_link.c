@@ -206,7 +206,7 @@ static enum qn_next take(struct qn_link *l)
 
 static enum qn_next after_reply(struct qn_link *l)
 {
-    qn_request_tell_gone(l->http); /* of HEAD, whose stream nobody reads */
+    qn_request_tell_gone(l->http); /* of HEAD, whose stream is not read */
     qn_request_free(l->http);
     l->http = NULL;
     qn_buf_deinit(&l->out);

@@ -1,4 +1,4 @@
-/* How fast a client has to be. Somebody who sends or takes one byte now and then would hold a
+/* How fast a client has to be. A client that sends or takes one byte now and then would hold a
  * connection for ever if every byte gave it more time; so bytes have to come at a rate, too. Pure.
  */
 #ifndef QN_IO_HTTP_PACE_H

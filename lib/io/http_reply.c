@@ -64,7 +64,7 @@ static void write_head(struct qn_http *h, int status, const char *content_type, 
     qn_buf_str(out, "\r\n\r\n");
 }
 
-/* Writes the head of a whole reply of n bytes. False: nobody takes it any more. */
+/* Writes the head of a whole reply of n bytes. False: the client has gone. */
 static bool begin_whole(struct qn_http *h, int status, const char *content_type, size_t n,
                         struct qn_buf *head)
 {

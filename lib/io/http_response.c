@@ -47,7 +47,7 @@ static qn_err status_line(struct qn_response *r, const char *p, size_t n, struct
         return qn_fail(e, QN_EFORMAT, "the reply is not HTTP/1.1");
     r->next_status = (p[9] - '0') * 100 + (p[10] - '0') * 10 + (p[11] - '0');
     if (r->next_status < 100 || r->next_status == 101)
-        return qn_fail(e, QN_EFORMAT, "the reply has status %d, which nobody asked for",
+        return qn_fail(e, QN_EFORMAT, "the reply has status %d, which was not asked for",
                        r->next_status);
     r->framing = (struct qn_framing){0};
     r->type[0] = '\0';
@@ -135,7 +135,7 @@ static qn_err take_line(struct qn_response *r, const char *p, size_t n, struct q
     case CHUNK_END:
         r->state = CHUNK_LINE;
         return n ? qn_fail(e, QN_EFORMAT, "a chunk of the reply is longer than it says") : QN_OK;
-    default: /* TRAILERS: nobody needs what they say */
+    default: /* TRAILERS: ignored */
         r->done = n == 0;
         return QN_OK;
     }

@@ -25,7 +25,7 @@ enum {
     SEND_GRACE_MS = 300 * 1000,
     NARROW_MS = 5 * 1000, /* the first head of a connection that has no place */
     ROOM_WAIT_MS = 2000,  /* without progress, before a connection has to make room for another */
-    CROWD_FROM = 64       /* connections; while there are fewer nobody is asked whose they are */
+    CROWD_FROM = 64       /* connections; while there are fewer, owners are not looked up */
 };
 
 const struct qn_pace_rule qn_http_head_rule = {.total_ms = QN_HTTP_HEAD_TIMEOUT_S * 1000};

@@ -71,8 +71,8 @@ struct qn_http_events {
      * until the loop has ended. *reserve_bytes: of its disk, that stay free: a body that would take
      * them is refused with 507. */
     const char *(*large_body)(void *ctx, const struct qn_http *h, int64_t *reserve_bytes);
-    /* MAY. A head with a body has come: true when that is thrown away as it arrives, because nobody
-     * will look at it. It is delivered with an empty body then (qn_http_body_thrown). */
+    /* MAY. A head with a body has come: true when that is thrown away as it arrives, because
+     * it is not needed. It is delivered with an empty body then (qn_http_body_thrown). */
     bool (*unwanted_body)(void *ctx, const struct qn_http *h);
     /* MAY. A number that all connections of one client have in common, as far as that is certain;
      * 0: it is not known. It is asked for when connections are many. */

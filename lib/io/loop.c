@@ -347,7 +347,7 @@ void qn_loop_work(struct qn_loop *l, qn_post_fn work, qn_post_fn done, void *ctx
     struct task *t = qn_xcalloc(1, sizeof *t);
     *t = (struct task){.loop = l, .work = work, .done = done, .ctx = ctx};
     pthread_mutex_lock(&l->work_lock);
-    if (l->quit) { /* asked for by one of the last posts: nobody else is left to do it */
+    if (l->quit) { /* asked for by one of the last posts: it has to be done here */
         pthread_mutex_unlock(&l->work_lock);
         work(ctx);
         if (done)

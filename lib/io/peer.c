@@ -16,7 +16,7 @@
 enum {
     END_MAX = 40,        /* "0000000000000000FFFF00000100007F:1F90" and its end */
     ROW_BYTES_MAX = 512, /* of a table; the kernel's are about 180 */
-    ROWS_MAX = 65536,    /* that are looked through: 10 MB. Who comes behind them is not known */
+    ROWS_MAX = 65536,    /* that are looked through: 10 MB. Sockets behind them are not found */
 };
 
 static bool is_loopback(const struct sockaddr_storage *sa)
@@ -77,7 +77,7 @@ bool qn_peer_ask(int fd, const struct qn_http_ends *ends, uid_t *uid)
         return false;
     const struct inet_diag_msg *found = NLMSG_DATA(&answer.head);
     *uid = found->idiag_uid;
-    /* A socket that its program has closed belongs to nobody, which older kernels call user 0. */
+    /* A socket that its program has closed has no owner, which older kernels report as user 0. */
     return found->idiag_state == TCP_ESTABLISHED && found->idiag_inode != 0;
 }
 

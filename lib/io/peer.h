@@ -25,12 +25,12 @@ bool qn_peer_ask(int fd, const struct qn_http_ends *ends, uid_t *uid);
 enum qn_peer {
     QN_PEER_OTHER,  /* another user, or another machine */
     QN_PEER_OWN,    /* the server's own user, or root */
-    QN_PEER_UNKNOWN /* somebody of this machine, and the kernel does not say who */
+    QN_PEER_UNKNOWN /* a user of this machine that the kernel does not name */
 };
 enum qn_peer qn_peer_is(const struct qn_http_ends *ends);
 
 /* *uid: whose socket has these ends, seen from the other side, in a table of the form of
- * /proc/net/tcp or /proc/net/tcp6. False: it has none that is connected and somebody's, or cannot
+ * /proc/net/tcp or /proc/net/tcp6. False: it has no connected socket with an owner, or cannot
  * be read. */
 bool qn_peer_look_up(const char *table, const struct qn_http_ends *ends, uid_t *uid);
 

@@ -55,7 +55,7 @@ static qn_err enter_sandbox(size_t n, const char **lacking, struct qn_error *e)
     return qn_confine_helper(NULL, 0, &limits, lacking, e);
 }
 
-/* False: nobody reads it. */
+/* False: the reader has gone. */
 static bool say(int fd, const struct qn_buf *text)
 {
     for (size_t at = 0; at < text->len;) {

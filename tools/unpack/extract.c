@@ -330,7 +330,7 @@ static void free_links(struct extracting *x)
     free(x->links);
 }
 
-/* What macOS adds to archives, and nobody else wants. */
+/* What macOS adds to archives: of no use elsewhere. */
 static bool is_litter(const char *name)
 {
     return qn_str_starts(name, "__MACOSX/") || qn_str_eq(name, "__MACOSX");

@@ -1,7 +1,7 @@
 /* Takes an archive apart (zip, 7z, tar; plain, gzip, zstd, xz or bzip2) into a folder that is empty
- * and nobody else's. The strictest rules: regular files and folders only, names that stay below
- * the folder, nothing twice, nothing encrypted, limits on how many, how large and how much larger
- * than the archive. One entry that breaks a rule refuses the whole archive.
+ * and belongs to this user alone. The strictest rules: regular files and folders only, names that
+ * stay below the folder, nothing twice, nothing encrypted, limits on how many, how large and how
+ * much larger than the archive. One entry that breaks a rule refuses the whole archive.
  *
  * Archives of programs may have symbolic links, since libraries have several names: a link must
  * name a file that the archive puts into the same folder, and becomes a second name of that file

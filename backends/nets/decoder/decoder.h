@@ -99,7 +99,7 @@ struct qn_net {
 
     struct qn_kv *kv;          /* NULL before qn_net_kv_init */
     size_t state_bytes;        /* of one sequence's recurrent state; 0: it has none */
-    struct qn_mem *state_zero; /* so many bytes that nobody writes: the state of no tokens */
+    struct qn_mem *state_zero; /* so many bytes, never written: the state before the first token */
 
     /* 1 unless the architecture's configure says otherwise; softcap 0: none */
     int32_t deepstack; /* layers that add to the stream what an embedding brings for them */

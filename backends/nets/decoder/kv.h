@@ -1,8 +1,8 @@
 /* The paged cache of keys and values that all sequences of a net share.
  *
  * A page holds QN_KV_PAGE tokens of every layer of its group. Pages are counted references: a fork
- * shares its parent's, and whoever is about to write into a shared page gets a copy of its own
- * first. Layers that look at all tokens are one group; layers with a window are another, with a
+ * shares its parent's, and a shared page is copied before the first write
+ * into it. Layers that look at all tokens are one group; layers with a window are another, with a
  * page table of its own, whose pages go back to the pool when the window has passed them. Layers
  * without a cache take no room. The memory of a pool is reserved at once and committed by the
  * system as pages are first used; pages given back are used again first. Compute thread only. */

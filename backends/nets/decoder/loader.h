@@ -2,8 +2,8 @@
  * have, and the certainty that nothing of the file was left out.
  *
  * Loading has two phases. While tensors are taken, everything is checked and matrices stay where
- * they are in the file; qn_loader_finish then refuses what nobody took and lays the matrices out
- * for the device. A file that cannot run is refused before any work is done on it.
+ * they are in the file; qn_loader_finish then refuses tensors that were not taken and lays the
+ * matrices out for the device. A file that cannot run is refused before any work is done on it.
  *
  * Keys are given without the architecture's prefix. Private to this room; compute thread only. */
 #ifndef QN_NETS_DECODER_LOADER_H
@@ -134,7 +134,7 @@ void qn_loader_unused(struct qn_loader *l, const char *fmt, ...)
 void qn_loader_ignore_all(struct qn_loader *l, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* QN_EUNSUPPORTED names a tensor of the file that nobody took: leaving it out would change the
+/* QN_EUNSUPPORTED names a tensor of the file that was not taken: leaving it out would change the
  * model's answers. Else lays all matrices out; progress as in qn_net_load. */
 qn_err qn_loader_finish(struct qn_loader *l, qn_net_progress progress, void *ctx);
 

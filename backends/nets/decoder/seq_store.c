@@ -1,6 +1,6 @@
 /* Sequences as bytes: the pages they hold and the state behind their last token, for a file that
- * the same network reads again. Nothing in the bytes is trusted but the numbers themselves: whoever
- * stores them checks that they come back as they went. */
+ * the same network reads again. Only the numbers themselves are trusted: the caller checks that the
+ * bytes have not changed. */
 #include "nets/decoder/seq.h"
 
 #include "nets/decoder/decoder.h"
