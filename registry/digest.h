@@ -4,7 +4,7 @@
 #define QN_REGISTRY_DIGEST_H
 
 #include "base/error.h"
-#include "base/sha256.h"
+#include "digest/sha256.h"
 
 #include <stdatomic.h>
 #include <stdint.h>

@@ -8,8 +8,8 @@
  * 200. No commit of the whole repository is told, so one is made of what its files are. */
 #include "registry/listing.h"
 
-#include "base/sha256.h"
 #include "base/str.h"
+#include "digest/sha256.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,8 +6,8 @@
  * The manifest's own SHA-256 is the commit. */
 #include "registry/listing.h"
 
-#include "base/sha256.h"
 #include "base/str.h"
+#include "digest/sha256.h"
 
 #include <stdio.h>
 #include <string.h>

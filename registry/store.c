@@ -5,8 +5,8 @@
 #include "base/buf.h"
 #include "base/path.h"
 #include "base/rand.h"
-#include "base/sha256.h"
 #include "base/str.h"
+#include "digest/sha256.h"
 #include "registry/store_private.h"
 
 #include <errno.h>

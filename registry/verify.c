@@ -4,8 +4,8 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/sha1.h"
-#include "base/sha256.h"
+#include "digest/sha1.h"
+#include "digest/sha256.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,8 @@
 # Building needs BUILD_PACKAGES; the tests need TEST_PACKAGES on top. Node.js may come from elsewhere.
 
 BUILD_PACKAGES="gcc libc6-dev cmake ninja-build pkg-config libcurl4-openssl-dev
-    libcjson-dev libsqlite3-dev libvulkan-dev libseccomp-dev libutf8proc-dev libedit-dev libarchive-dev"
+    libcjson-dev libsqlite3-dev libvulkan-dev libseccomp-dev libutf8proc-dev libedit-dev libarchive-dev
+    nettle-dev"
 TEST_PACKAGES="curl libcmocka-dev python3 python3-pytest python3-pytest-xdist python3-numpy python3-jinja2 clang-14
     libclang-rt-14-dev"
 

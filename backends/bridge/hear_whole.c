@@ -1,9 +1,9 @@
 /* Replies in one piece: vectors, scores, transcripts, pictures. See hear.h. */
 #include "bridge/hear_private.h"
 
-#include "base/base64.h"
 #include "base/str.h"
 #include "contract/frame.h"
+#include "digest/base64.h"
 
 #include <math.h>
 #include <stdio.h>

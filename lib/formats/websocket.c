@@ -2,9 +2,9 @@
  * byte, so it is collected first and understood at once. */
 #include "formats/websocket.h"
 
-#include "base/base64.h"
-#include "base/sha1.h"
 #include "base/str.h"
+#include "digest/base64.h"
+#include "digest/sha1.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* See auth.h. */
 #include "access/auth.h"
 
-#include "base/base64.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "digest/base64.h"
 #include "io/http_target.h"
 #include "io/peer.h"
 

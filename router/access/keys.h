@@ -5,7 +5,7 @@
 #define QN_ACCESS_KEYS_H
 
 #include "base/error.h"
-#include "base/sha256.h"
+#include "digest/sha256.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,10 +2,10 @@
 #include "access/owner_salt.h"
 
 #include "base/buf.h"
-#include "base/hmac.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "base/rand.h"
+#include "digest/hmac.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,9 +4,9 @@
 
 #include "answers/answer.h"
 #include "base/clock.h"
-#include "base/sha256.h"
 #include "base/str.h"
 #include "dialects/ollama/ollama.h"
+#include "digest/sha256.h"
 
 #include <stdio.h>
 #include <string.h>

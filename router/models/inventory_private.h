@@ -2,7 +2,7 @@
 #ifndef QN_MODELS_INVENTORY_PRIVATE_H
 #define QN_MODELS_INVENTORY_PRIVATE_H
 
-#include "base/sha256.h"
+#include "digest/sha256.h"
 #include "models/fair_queue.h"
 #include "models/inventory.h"
 #include "models/queue_spot.h"

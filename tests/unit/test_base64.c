@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "base/base64.h"
+#include "digest/base64.h"
 
 #include <string.h>
 
@@ -67,7 +67,11 @@ static void text_from_elsewhere(void **state)
         {"Zm9v\r\nYmFy\n", "foobar"},
         {"Zg", "f"},
         {"Zm8", "fo"},
+        {"Zh==", "f"}, /* bits to spare that are not zero */
+        {"Zm9=", "fo"},
+        {"Zg=\n= ", "f"},
         {"Z", NULL},
+        {"=", NULL},
         {"Zg=", NULL},
         {"Zg===", NULL},
         {"Zm9v=", NULL},

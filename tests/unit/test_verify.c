@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "base/sha1.h"
-#include "base/sha256.h"
+#include "digest/sha1.h"
+#include "digest/sha256.h"
 #include "registry/verify.h"
 
 #include <stdatomic.h>

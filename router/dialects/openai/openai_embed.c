@@ -2,8 +2,8 @@
 #include "dialects/openai/openai.h"
 #include "dialects/shared/measure.h"
 
-#include "base/base64.h"
 #include "base/str.h"
+#include "digest/base64.h"
 
 #include <string.h>
 

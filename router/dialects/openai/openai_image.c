@@ -8,9 +8,9 @@
 #include "dialects/shared/form.h"
 
 #include "answers/answer.h"
-#include "base/base64.h"
 #include "base/str.h"
 #include "contract/codec.h"
+#include "digest/base64.h"
 #include "formats/magic.h"
 
 #include <stdlib.h>

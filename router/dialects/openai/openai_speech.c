@@ -4,9 +4,9 @@
 #include "dialects/openai/openai.h"
 #include "dialects/shared/form.h"
 
-#include "base/base64.h"
 #include "base/str.h"
 #include "contract/codec.h"
+#include "digest/base64.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-/* HMAC with SHA-256. Source: RFC 2104. */
-#ifndef QN_BASE_HMAC_H
-#define QN_BASE_HMAC_H
+/* HMAC with SHA-256, by nettle. Source: RFC 2104. */
+#ifndef QN_DIGEST_HMAC_H
+#define QN_DIGEST_HMAC_H
 
-#include "base/sha256.h"
+#include "digest/sha256.h"
 
 /* key [key_n] may have any length. */
 void qn_hmac_sha256(const void *key, size_t key_n, const void *data, size_t n,

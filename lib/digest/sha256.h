@@ -1,8 +1,6 @@
-/* SHA-256, in pieces. Source: FIPS 180-4. */
-#ifndef QN_BASE_SHA256_H
-#define QN_BASE_SHA256_H
-
-#include "base/sha.h"
+/* SHA-256, in pieces, by nettle. Source: FIPS 180-4. */
+#ifndef QN_DIGEST_SHA256_H
+#define QN_DIGEST_SHA256_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -10,8 +8,7 @@
 enum { QN_SHA256_BYTES = 32, QN_SHA256_HEX = 64 };
 
 struct qn_sha256 {
-    struct qn_sha_message message;
-    uint32_t state[8];
+    uint64_t context[16]; /* nettle's, which may be copied */
 };
 
 void qn_sha256_init(struct qn_sha256 *s);

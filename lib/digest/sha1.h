@@ -1,9 +1,7 @@
-/* SHA-1, in pieces: only to compare with sums that others have published (git's names for files).
- * It protects against accidents, not against forgers. Source: FIPS 180-4. */
-#ifndef QN_BASE_SHA1_H
-#define QN_BASE_SHA1_H
-
-#include "base/sha.h"
+/* SHA-1, in pieces, by nettle: only to compare with sums that others have published (git's names
+ * for files). It protects against accidents, not against forgers. Source: FIPS 180-4. */
+#ifndef QN_DIGEST_SHA1_H
+#define QN_DIGEST_SHA1_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,8 +9,7 @@
 enum { QN_SHA1_BYTES = 20, QN_SHA1_HEX = 40 };
 
 struct qn_sha1 {
-    struct qn_sha_message message;
-    uint32_t state[5];
+    uint64_t context[16]; /* nettle's, which may be copied */
 };
 
 void qn_sha1_init(struct qn_sha1 *s);

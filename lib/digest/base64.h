@@ -1,6 +1,6 @@
-/* Base64 with padding (RFC 4648, section 4). */
-#ifndef QN_BASE_BASE64_H
-#define QN_BASE_BASE64_H
+/* Base64 with padding (RFC 4648, section 4), by nettle. */
+#ifndef QN_DIGEST_BASE64_H
+#define QN_DIGEST_BASE64_H
 
 #include "base/buf.h"
 
