@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "formats/gguf_name.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -13,6 +14,10 @@
 #include <unistd.h>
 
 enum { CHUNK = 1024 * 1024 };
+
+/* Holes read as zeros at the speed of the sum, and cost the disk nothing: a file of a few bytes can
+ * claim to have any size. */
+#define HOLES_MAX (INT64_C(16) * 1024 * 1024 * 1024)
 
 static qn_err part_path(const char *path, size_t i, size_t n, char out[static PATH_MAX],
                         struct qn_error *e)
@@ -45,8 +50,53 @@ qn_err qn_registry_stamp(const char *path, struct qn_stamp *out, struct qn_error
     return QN_OK;
 }
 
-static qn_err add_file(struct qn_sha256 *sum, const char *path, char *chunk,
-                       const atomic_bool *stop, struct qn_error *e)
+/* A sum on its way, over all parts of a model. */
+struct adding {
+    struct qn_sha256 sum;
+    char *chunk;
+    int64_t holes; /* bytes */
+    const atomic_bool *stop;
+};
+
+/* Counts the holes before `until`, of which *at has been looked at. File systems that know of no
+ * holes have none. */
+static bool too_hollow(struct adding *a, int fd, off_t *at, off_t until, off_t size)
+{
+    while (*at < until && a->holes <= HOLES_MAX) {
+        off_t data = lseek(fd, *at, SEEK_DATA);
+        if (data < 0)
+            data = errno == ENXIO ? size : *at; /* ENXIO: nothing but a hole is left */
+        data = data < size ? data : size;
+        off_t end = data < size ? lseek(fd, data, SEEK_HOLE) : size;
+        a->holes += data - *at;
+        *at = end > data ? end : size;
+    }
+    return a->holes > HOLES_MAX;
+}
+
+/* The bytes that the file has now: what is appended meanwhile is another state of it. */
+static qn_err add_bytes(struct adding *a, int fd, off_t size, const char *path, struct qn_error *e)
+{
+    off_t looked = 0;
+    for (off_t at = 0; at < size;) {
+        size_t want = size - at < CHUNK ? (size_t)(size - at) : CHUNK;
+        if (atomic_load_explicit(a->stop, memory_order_relaxed))
+            return qn_fail(e, QN_ECANCELLED, "the sum of %s was given up", path);
+        if (too_hollow(a, fd, &looked, at + (off_t)want, size))
+            return qn_fail(e, QN_EFORMAT, "%s has more than %lld GiB of holes: no model has", path,
+                           (long long)(HOLES_MAX >> 30));
+        ssize_t n = pread(fd, a->chunk, want, at);
+        if (n < 0)
+            return qn_fail_errno(e, "read %s", path);
+        if (n == 0)
+            return qn_fail(e, QN_EIO, "%s became shorter while it was read", path);
+        qn_sha256_add(&a->sum, a->chunk, (size_t)n);
+        at += n;
+    }
+    return QN_OK;
+}
+
+static qn_err add_file(struct adding *a, const char *path, struct qn_error *e)
 {
     struct stat st;
     /* O_NONBLOCK: a named pipe in a model's place must not hold a thread up. */
@@ -58,15 +108,7 @@ static qn_err add_file(struct qn_sha256 *sum, const char *path, char *chunk,
         return qn_fail(e, QN_EIO, "%s is not a regular file", path);
     }
     (void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL); /* advice: nothing depends on it */
-    qn_err err = QN_OK;
-    for (ssize_t n = 1; n > 0 && !err;) {
-        if (atomic_load_explicit(stop, memory_order_relaxed))
-            err = qn_fail(e, QN_ECANCELLED, "the sum of %s was given up", path);
-        else if ((n = read(fd, chunk, CHUNK)) < 0)
-            err = qn_fail_errno(e, "read %s", path);
-        else
-            qn_sha256_add(sum, chunk, (size_t)n);
-    }
+    qn_err err = add_bytes(a, fd, st.st_size, path, e);
     close(fd);
     return err;
 }
@@ -75,18 +117,17 @@ qn_err qn_registry_digest(const char *path, const atomic_bool *stop,
                           char out[static QN_SHA256_HEX + 1], struct qn_error *e)
 {
     size_t n = qn_gguf_parts_of(path);
-    struct qn_sha256 sum;
-    char *chunk = qn_xmalloc(CHUNK);
+    struct adding a = {.chunk = qn_xmalloc(CHUNK), .stop = stop};
     qn_err err = QN_OK;
-    qn_sha256_init(&sum);
+    qn_sha256_init(&a.sum);
     for (size_t i = 0; i < n && !err; i++) {
         char part[PATH_MAX];
         err = part_path(path, i, n, part, e);
         if (!err)
-            err = add_file(&sum, part, chunk, stop, e);
+            err = add_file(&a, part, e);
     }
-    free(chunk);
+    free(a.chunk);
     if (!err)
-        qn_sha256_hex(&sum, out);
+        qn_sha256_hex(&a.sum, out);
     return err;
 }

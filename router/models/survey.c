@@ -11,9 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CHECK_MS = 500 }; /* how often a sum that is on its way is compared with the catalog */
+
 struct qn_survey {
     const struct qn_intake_world *world;
-    atomic_bool stop;
+    bool stopped;
+    atomic_bool give_up; /* the file that is looked at */
+    struct qn_timer *timer;
     bool running, again;
     char *name; /* of the row that was looked at last; NULL: none */
     /* for the worker, filled before it begins: */
@@ -37,7 +41,7 @@ static void look(void *ctx)
     s->digest[0] = '\0';
     if (qn_registry_stamp(s->path, &s->stamp, &s->error) || qn_str_eq(s->stamp.text, s->known))
         return;
-    if (qn_registry_digest(s->path, &s->stop, s->digest, &s->error))
+    if (qn_registry_digest(s->path, &s->give_up, s->digest, &s->error))
         return;
     /* The facts of a file that has changed are not those of the catalog any more. */
     struct qn_inspection unused;
@@ -50,6 +54,8 @@ static void looked(void *ctx)
 {
     struct qn_survey *s = ctx;
     s->running = false;
+    qn_timer_stop(s->timer);
+    s->timer = NULL;
     if (!*s->world->closed && s->error.code == QN_OK && s->digest[0])
         qn_catalog_set_digest(s->world->catalog, s->name, s->digest, s->stamp.text,
                               s->facts.len ? qn_buf_cstr(&s->facts) : NULL, NULL, NULL);
@@ -78,9 +84,20 @@ static const struct qn_model_row *after(const struct qn_snapshot *snap, const ch
     return NULL;
 }
 
+/* A sum takes minutes: of a model that is gone, or has another file now, nobody needs it. */
+static void check(void *ctx)
+{
+    struct qn_survey *s = ctx;
+    struct qn_snapshot *snap = qn_catalog_snapshot(s->world->catalog);
+    const struct qn_model_row *row = qn_snapshot_find(snap, s->name);
+    if (!row || row->n_files == 0 || !qn_str_eq(row->files[0], s->path))
+        atomic_store(&s->give_up, true);
+    qn_snapshot_unref(snap);
+}
+
 static void next(struct qn_survey *s)
 {
-    if (*s->world->closed || s->running || atomic_load(&s->stop))
+    if (*s->world->closed || s->running || s->stopped)
         return;
     struct qn_snapshot *snap = qn_catalog_snapshot(s->world->catalog);
     const struct qn_model_row *row = after(snap, s->name);
@@ -100,6 +117,8 @@ static void next(struct qn_survey *s)
         bool usable = n < sizeof s->known && *row->digest;
         memcpy(s->known, usable ? row->digest_of : "", usable ? n + 1 : 1);
         s->running = true;
+        atomic_store(&s->give_up, false);
+        s->timer = qn_timer_start(s->world->loop, CHECK_MS, CHECK_MS, check, s);
         qn_loop_work(s->world->loop, look, looked, s);
     }
     qn_snapshot_unref(snap);
@@ -109,7 +128,7 @@ struct qn_survey *qn_survey_new(const struct qn_intake_world *world)
 {
     struct qn_survey *s = qn_xcalloc(1, sizeof *s);
     s->world = world;
-    atomic_init(&s->stop, false);
+    atomic_init(&s->give_up, false);
     qn_buf_init(&s->facts, QN_FACTS_MAX);
     next(s);
     return s;
@@ -123,8 +142,12 @@ void qn_survey_again(struct qn_survey *s)
 
 void qn_survey_stop(struct qn_survey *s)
 {
-    if (s)
-        atomic_store(&s->stop, true);
+    if (!s)
+        return;
+    s->stopped = true;
+    atomic_store(&s->give_up, true);
+    qn_timer_stop(s->timer);
+    s->timer = NULL;
 }
 
 void qn_survey_free(struct qn_survey *s)

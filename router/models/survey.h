@@ -1,5 +1,6 @@
 /* Looks at the files of every model in the catalog, one after another, on a worker: what is not
- * known of them yet (their sum, what they say of themselves) goes into the catalog. Loop thread. */
+ * known of them yet (their sum, what they say of themselves) goes into the catalog. A file
+ * whose model leaves the catalog meanwhile is given up. Loop thread. */
 #ifndef QN_MODELS_SURVEY_H
 #define QN_MODELS_SURVEY_H
 
