@@ -34,9 +34,14 @@ enum qn_tflow qn_tloop_next_pair(struct qn_trun *run, struct qn_tloop *loop, str
 
 static enum qn_tflow peek(struct qn_trun *run, struct qn_tloop *loop, bool *more)
 {
+    struct qn_tval item; /* an iterator may leave in it what it passed over on its way to the end */
     *more = true;
-    return loop->after.type != QN_T_MISSING ? QN_T_OK
-                                            : qn_titer_next(run, &loop->cursor, &loop->after, more);
+    if (loop->after.type != QN_T_MISSING)
+        return QN_T_OK;
+    QN_T_TRY(qn_titer_next(run, &loop->cursor, &item, more));
+    if (*more)
+        loop->after = item;
+    return QN_T_OK;
 }
 
 enum qn_tflow qn_tloop_length(struct qn_trun *run, struct qn_tloop *loop, size_t *out)

@@ -84,7 +84,7 @@ def render_ours(requests):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+ADDRESS = re.compile(r"( |%20)at( |%20)0x[0-9a-f]+", re.IGNORECASE)  # through upper, urlencode, too
 
 
 def difference(reference, ours):
