@@ -13,6 +13,9 @@ enum { QN_PULL_SLOTS = 256 }; /* of the table of blobs */
 struct qn_pull_job;
 struct qn_pull_run;
 
+/* What owners take turns at. */
+enum qn_pull_turn { QN_PULL_TURN_RESOLVE, QN_PULL_TURN_FETCH, QN_PULL_TURNS };
+
 /* A file that jobs need, wherever they found it. */
 struct qn_pull_blob {
     struct qn_pull_blob *next; /* in its slot */
@@ -41,7 +44,8 @@ struct qn_pull_job {
     struct qn_pull_plan *plan;   /* its order is the job's; files may be none */
     struct qn_pull_blob **blobs; /* one per file */
     int64_t priority, created_s, changed_s;
-    struct qn_error error; /* of FAILED */
+    int64_t turn[QN_PULL_TURNS]; /* of its last turn, see qn_pulls.turns; 0: it had none */
+    struct qn_error error;       /* of FAILED */
     struct qn_pull_client *clients;
     bool wanted;             /* somebody asked who did not say until_gone */
     bool kept;               /* it is in the catalog */
@@ -76,6 +80,7 @@ struct qn_pulls {
     struct qn_pull_blob *blobs[QN_PULL_SLOTS];
     struct qn_timer *schedule_timer, *tick_timer, *retry_timer;
     size_t resolving, fetching;
+    int64_t turns;     /* that were taken */
     size_t discarding; /* workers that throw files away: until they are done nothing is begun */
     bool stopping;
     struct qn_pull_view_file *scratch; /* of the view that is being made */
@@ -92,6 +97,21 @@ void qn_pull_retry_later(struct qn_pull_job *j);
 void qn_pull_tick_on(struct qn_pulls *p); /* figures will change */
 struct qn_pull_job *qn_pull_find(const struct qn_pulls *p, const char *id); /* NULL: none */
 struct qn_pull_job *qn_pull_job_new(struct qn_pulls *p, const char *id, struct qn_pull_plan *plan);
+
+/* ---- pull_shares.c ---- */
+
+/* Room in the list for one more of this owner ("": the server's own): a full list loses a job that
+ * is over, of the owner with the most; an owner with QN_PULL_OWNER_MAX one of its own. QN_EBUSY:
+ * none is over. */
+qn_err qn_pull_make_room(struct qn_pulls *p, const char *owner, bool admin, struct qn_error *e);
+/* The next of those that `may`: of the highest priority, then owners take turns, then age counts.
+ * NULL: none. */
+struct qn_pull_job *qn_pull_next(const struct qn_pulls *p, enum qn_pull_turn kind,
+                                 bool (*may)(const struct qn_pull_job *j));
+/* One that fetches and should wait instead, because one that `may` is of higher priority, or of the
+ * same and its owner has at least two threads less. NULL: none. */
+struct qn_pull_job *qn_pull_to_yield(const struct qn_pulls *p,
+                                     bool (*may)(const struct qn_pull_job *j));
 
 /* ---- pull_blobs.c ---- */
 

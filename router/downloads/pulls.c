@@ -155,16 +155,15 @@ static struct qn_pull_job *least(struct qn_pulls *p)
     return found;
 }
 
-/* The waiting job with the highest priority, the oldest of these, that has something to fetch. */
-static struct qn_pull_job *most(struct qn_pulls *p)
+static bool may_fetch(const struct qn_pull_job *j)
 {
-    struct qn_pull_job *found = NULL;
     bool all;
-    for (struct qn_pull_job *j = p->jobs; j; j = j->next)
-        if (j->m.state == QN_PULL_WAITING && (!found || j->priority > found->priority) &&
-            has_work(j, &all))
-            found = j;
-    return found;
+    return j->m.state == QN_PULL_WAITING && has_work(j, &all);
+}
+
+static bool may_resolve(const struct qn_pull_job *j)
+{
+    return j->wants_resolve && !j->run && (!j->pulls->config.offline || j->plan->order.local);
 }
 
 static bool some_yield(const struct qn_pulls *p)
@@ -177,9 +176,12 @@ static bool some_yield(const struct qn_pulls *p)
 
 static void begin_resolving(struct qn_pulls *p)
 {
-    for (struct qn_pull_job *j = p->jobs; j && p->resolving < QN_PULL_RESOLVES_MAX; j = j->next)
-        if (j->wants_resolve && !j->run && (!p->config.offline || j->plan->order.local))
-            qn_pull_resolve(j);
+    struct qn_pull_job *j;
+    while (p->resolving < QN_PULL_RESOLVES_MAX &&
+           (j = qn_pull_next(p, QN_PULL_TURN_RESOLVE, may_resolve))) {
+        j->turn[QN_PULL_TURN_RESOLVE] = ++p->turns;
+        qn_pull_resolve(j);
+    }
 }
 
 static void schedule(void *ctx)
@@ -200,11 +202,13 @@ static void schedule(void *ctx)
     if (p->config.offline)
         return;
     struct qn_pull_job *j;
-    while (p->fetching < (size_t)p->config.threads && (j = most(p)))
+    while (p->fetching < (size_t)p->config.threads &&
+           (j = qn_pull_next(p, QN_PULL_TURN_FETCH, may_fetch))) {
+        j->turn[QN_PULL_TURN_FETCH] = ++p->turns;
         qn_pull_handle(j, QN_PULL_TURN);
-    struct qn_pull_job *low = least(p);
-    if ((j = most(p)) && low && low->priority < j->priority && !some_yield(p))
-        qn_pull_handle(low, QN_PULL_YIELD);
+    }
+    if (!some_yield(p) && (j = qn_pull_to_yield(p, may_fetch)))
+        qn_pull_handle(j, QN_PULL_YIELD);
 }
 
 void qn_pull_schedule_soon(struct qn_pulls *p)
@@ -373,14 +377,6 @@ static void trim(struct qn_pulls *p)
     }
 }
 
-static size_t count(const struct qn_pulls *p)
-{
-    size_t n = 0;
-    for (const struct qn_pull_job *j = p->jobs; j; j = j->next)
-        n++;
-    return n;
-}
-
 /* Its files can only come from other machines, and some are missing. */
 static bool needs_others(const struct qn_pull_job *j)
 {
@@ -464,9 +460,10 @@ static qn_err begin(struct qn_pulls *p, const char *id, const struct qn_pull_wis
         return refuse_offline(j, e);
     if (!j) {
         trim(p);
-        if (count(p) >= QN_DOWNLOADS_MAX)
-            return qn_fail(e, QN_EBUSY, "there are %d downloads already: remove some",
-                           QN_DOWNLOADS_MAX);
+        const char *owner = wish->owner ? wish->owner : "";
+        err = qn_pull_make_room(p, owner, wish->admin || !wish->owner, e);
+        if (err)
+            return err;
         j = qn_pull_job_new(p, id, plan_new(order));
         if (wish->priority != QN_UNSET_PRIORITY)
             j->priority = wish->priority;

@@ -23,8 +23,9 @@
 
 enum {
     QN_PULL_THREADS_MAX = 3,
-    QN_PULL_RESOLVES_MAX = 2,   /* at a time: workers have other things to do, too */
-    QN_PULL_FINISHED_MAX = 100, /* jobs that are over and still listed */
+    QN_PULL_RESOLVES_MAX = 2,                 /* at a time: workers have other things to do, too */
+    QN_PULL_FINISHED_MAX = 100,               /* jobs that are over and still listed */
+    QN_PULL_OWNER_MAX = QN_DOWNLOADS_MAX / 4, /* jobs of one owner, of all states */
     QN_PULL_PRIORITY_MAX = 100,
     QN_PULL_TICK_MS = 200,
     QN_PULL_ETAG_MAX = 256

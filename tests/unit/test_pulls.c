@@ -255,6 +255,7 @@ static void run_until(bool (*condition)(void))
 struct client {
     struct qn_pull_client *c;
     int progress, kept, ended;
+    int end_turn; /* among all that ended */
     qn_err code;
     char message[QN_ERROR_MESSAGE_MAX], status[32];
     int64_t here;
@@ -278,7 +279,9 @@ static void on_kept(void *ctx, const struct qn_pull_view *v)
 static void on_end(void *ctx, const struct qn_pull_view *v, const struct qn_error *e)
 {
     struct client *c = ctx;
+    static int turns;
     c->ended++;
+    c->end_turn = ++turns;
     c->code = e ? e->code : QN_OK;
     snprintf(c->message, sizeof c->message, "%s", e ? e->message : "");
     snprintf(c->status, sizeof c->status, "%s", v->status);
@@ -286,6 +289,8 @@ static void on_end(void *ctx, const struct qn_pull_view *v, const struct qn_erro
 
 static const struct qn_pull_events events = {
     .progress = on_progress, .kept = on_kept, .end = on_end};
+
+static const char *owner; /* of what is asked for; NULL: the server itself */
 
 static qn_err ask_with(struct client *c, const char *model, const char *ref, int64_t priority,
                        bool until_gone, struct qn_error *e)
@@ -302,7 +307,8 @@ static qn_err ask_with(struct client *c, const char *model, const char *ref, int
     memset(c, 0, sizeof *c);
     return qn_pulls_ask(
         pulls,
-        &(struct qn_pull_wish){.order = &order, .priority = priority, .until_gone = until_gone},
+        &(struct qn_pull_wish){
+            .order = &order, .owner = owner, .priority = priority, .until_gone = until_gone},
         &events, c, &c->c, e);
 }
 
@@ -785,6 +791,97 @@ static void partials_in_use(void **state)
     stop();
 }
 
+/* ---- owners ---- */
+
+static struct client many[QN_DOWNLOADS_MAX + 1];
+static size_t n_many;
+
+static bool all_ended(void)
+{
+    for (size_t i = 0; i < n_many; i++)
+        if (!many[i].ended)
+            return false;
+    return true;
+}
+
+/* One more of this owner; false: it is refused. */
+static bool one_more(const char *whose, const char *ref)
+{
+    char model[32];
+    struct qn_error e = {0};
+    owner = whose;
+    snprintf(model, sizeof model, "m%zu", n_many);
+    qn_err err = ask_with(&many[n_many], model, ref, QN_UNSET_PRIORITY, false, &e);
+    owner = NULL;
+    n_many += err == QN_OK;
+    return err == QN_OK;
+}
+
+static size_t n_seen;
+
+static void count_one(void *ctx, const struct qn_pull_view *v)
+{
+    (void)ctx;
+    (void)v;
+    n_seen++;
+}
+
+static size_t listed(void)
+{
+    n_seen = 0;
+    qn_pulls_each(pulls, count_one, NULL);
+    return n_seen;
+}
+
+/* Downloads that fail stay in the list, since they may be gone on with: of one owner so many. */
+static void one_owner_cannot_fill_the_list(void **state)
+{
+    (void)state;
+    n_many = 0;
+    start(1, false);
+    world.hub_down = true;
+    for (int i = 0; i < 2 * QN_PULL_OWNER_MAX; i++) {
+        assert_true(one_more("greedy", "o/r:a"));
+        run_until(all_ended);
+    }
+    assert_int_equal(listed(), QN_PULL_OWNER_MAX);
+    assert_true(one_more("other", "o/r:a"));
+    run_until(all_ended);
+    stop();
+}
+
+/* Those that are not over keep their places, and their owner gets no more. */
+static void work_is_not_dropped(void **state)
+{
+    (void)state;
+    n_many = 0;
+    start(1, true); /* all wait */
+    for (int i = 0; i < QN_PULL_OWNER_MAX; i++)
+        assert_true(one_more("greedy", "o/r:a"));
+    assert_false(one_more("greedy", "o/r:a"));
+    assert_true(one_more("other", "o/r:a"));
+    assert_int_equal(listed(), QN_PULL_OWNER_MAX + 1);
+    stop();
+}
+
+static void owners_take_turns(void **state)
+{
+    (void)state;
+    static const char *refs[] = {"o/r:a", "o/r:b", "o/r:c", "o/r:d", "o/r:e"};
+    n_many = 0;
+    start(1, false);
+    for (int i = 0; i < 5; i++) /* the fifth is the other's */
+        assert_true(one_more(i < 4 ? "greedy" : "other", refs[i]));
+    for (int i = 0; i < LETTERS; i++)
+        world.may_come[i] = INT64_MAX / 2;
+    run_until(all_ended);
+    int earlier = 0;
+    for (int i = 0; i < 4; i++)
+        earlier += many[i].end_turn < many[4].end_turn;
+    assert_in_range(earlier, 0, 2); /* the one that had begun, and one more turn at most */
+    stop();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -804,6 +901,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(priorities, setup, remove_dir),
         cmocka_unit_test_setup_teardown(clients_that_leave, setup, remove_dir),
         cmocka_unit_test_setup_teardown(partials_in_use, setup, remove_dir),
+        cmocka_unit_test_setup_teardown(one_owner_cannot_fill_the_list, setup, remove_dir),
+        cmocka_unit_test_setup_teardown(work_is_not_dropped, setup, remove_dir),
+        cmocka_unit_test_setup_teardown(owners_take_turns, setup, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
