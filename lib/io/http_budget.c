@@ -18,7 +18,7 @@ enum {
 static int64_t held(const struct qn_link *l)
 {
     const struct qn_http *h = l->http;
-    int64_t n = (int64_t)(l->out.len - l->out_at);
+    int64_t n = qn_link_unsent(l);
     if (!h)
         return n;
     return n + h->granted + (h->stream ? (int64_t)qn_stream_len(h->stream) : 0);
@@ -82,7 +82,7 @@ bool qn_request_grant_on(struct qn_http *h, int64_t body_bytes)
 /* Its client has something to read and has not read a kilobyte of it for long. */
 static bool is_unread(const struct qn_link *l, int64_t now_ms)
 {
-    return l->http && l->out.len > 0 && l->pace.rule == &qn_http_send_rule &&
+    return l->http && qn_link_owes(l) && l->pace.rule == &qn_http_send_rule &&
            now_ms - l->pace.progress_ms >= l->server->unread_ms;
 }
 

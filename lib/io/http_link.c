@@ -45,6 +45,11 @@ bool qn_link_owes(const struct qn_link *l)
     return l->out.len > 0 || l->body.len > 0;
 }
 
+int64_t qn_link_unsent(const struct qn_link *l)
+{
+    return (int64_t)(l->out.len - l->out_at + l->body.len - l->body_at);
+}
+
 /* Sends of the buffer what the socket takes. *room: what may still be sent in this turn. False: the
  * connection is broken. */
 static bool send_buffer(struct qn_link *l, const struct qn_buf *b, size_t *at, size_t *room)

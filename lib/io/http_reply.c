@@ -6,8 +6,10 @@
 #include "io/http_status.h"
 
 #include <assert.h>
+#include <linux/sockios.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 enum {
     HEAD_MAX = 64 * 1024,
@@ -138,6 +140,14 @@ struct qn_stream *qn_http_stream(struct qn_http *h, int status, const char *cont
     write_head(h, status, content_type, LENGTH_UNKNOWN, out);
     qn_server_wake(h->link);
     return h->stream;
+}
+
+int64_t qn_http_unread(const struct qn_http *h)
+{
+    int sent = 0; /* and not acknowledged */
+    if (ioctl(h->link->fd, SIOCOUTQ, &sent))
+        sent = 0;
+    return qn_link_unsent(h->link) + (h->stream ? (int64_t)qn_stream_len(h->stream) : 0) + sent;
 }
 
 void qn_http_abort(struct qn_http *h)

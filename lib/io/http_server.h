@@ -161,6 +161,10 @@ void qn_http_reply_taking(struct qn_http *h, int status, const char *content_typ
 struct qn_stream *qn_http_stream(struct qn_http *h, int status, const char *content_type,
                                  void (*drained)(void *ctx), void *ctx);
 
+/* Bytes of its reply that have been written and that the client's machine has not taken: here, and
+ * in the system. */
+int64_t qn_http_unread(const struct qn_http *h);
+
 /* Breaks the connection off without a proper end (a reply that failed half-way and cannot say so).
  */
 void qn_http_abort(struct qn_http *h);

@@ -153,7 +153,8 @@ bool qn_link_ends(struct qn_link *l, struct qn_http_ends *out);
 void qn_link_send(struct qn_link *l, const void *head, size_t head_len, const void *body, size_t n);
 /* The same with bytes that become the link's: a large reply is neither copied nor sent at once. */
 void qn_link_send_taking(struct qn_link *l, const void *head, size_t head_len, struct qn_buf *body);
-bool qn_link_owes(const struct qn_link *l); /* something has not been taken by the socket */
+bool qn_link_owes(const struct qn_link *l);      /* something has not been taken by the socket */
+int64_t qn_link_unsent(const struct qn_link *l); /* bytes of that */
 
 /* http_budget.c */
 /* The request may hold a body of so many bytes, or more than before by a step. False: its owner

@@ -83,6 +83,8 @@ struct run {
     struct qn_timer *beat;
     struct qn_timer *deadline; /* NULL: the answer may take any time */
     struct qn_timer *resume;   /* the stream has room again; runs outside the stream's callback */
+    struct qn_timer *unread;   /* paused: the next look at what the client reads */
+    int64_t unread_bytes;      /* at the last one */
     bool paused;
     bool spoken;     /* part of the answer itself has been sent */
     bool retried;    /* a broken child has been forgiven once */
@@ -146,6 +148,7 @@ static void run_free(struct run *r)
     qn_timer_stop(r->beat);
     qn_timer_stop(r->deadline);
     qn_timer_stop(r->resume);
+    qn_timer_stop(r->unread);
     qn_pull_first_leave(r->first);
     qn_lease_release(r->lease);
     r->ended = true;
@@ -210,11 +213,39 @@ static void gone(void *ctx)
     run_free(r);
 }
 
+static void look_at_reader(void *ctx)
+{
+    struct run *r = ctx;
+    struct qn_error e = {0};
+    int64_t now = qn_http_unread(r->http);
+    bool reads = r->unread_bytes - now >= QN_INFER_UNREAD_BYTES;
+    r->unread_bytes = now;
+    if (reads || r->aside || !r->open || !qn_lease_is_wanted(r->lease))
+        return;
+    qn_fail(&e, QN_ETIMEOUT,
+            "the answer was ended because its client did not read it for %d seconds while other "
+            "requests waited for the model",
+            QN_INFER_UNREAD_MS / 1000);
+    fail(r, &e, false);
+}
+
+static void watch_reader(struct run *r, bool watched)
+{
+    qn_timer_stop(r->unread);
+    r->unread = NULL;
+    if (!watched)
+        return;
+    r->unread_bytes = qn_http_unread(r->http);
+    r->unread =
+        qn_timer_start(r->sv->loop, QN_INFER_UNREAD_MS, QN_INFER_UNREAD_MS, look_at_reader, r);
+}
+
 static void pause_jobs(struct run *r, bool paused)
 {
     if (r->paused == paused)
         return;
     r->paused = paused;
+    watch_reader(r, paused);
     for (size_t i = 0; i < r->rq.n_jobs; i++)
         if (r->jobs[i].up)
             qn_upstream_pause(r->jobs[i].up, paused);

@@ -11,6 +11,10 @@
  * that fails to load, so that the failure has its true status. */
 enum { QN_INFER_BEAT_MS = 900 };
 
+/* A stream whose client takes less than so much in so long holds a slot for nothing once its
+ * buffers are full: it is ended if others wait for the model then. */
+enum { QN_INFER_UNREAD_MS = 5000, QN_INFER_UNREAD_BYTES = 32 * 1024 };
+
 /* Takes the request over and answers it, now or later. */
 void qn_infer(struct qn_services *sv, struct qn_http *h, const struct qn_dialect *dialect);
 

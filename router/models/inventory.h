@@ -146,6 +146,9 @@ void qn_lease_another(struct qn_lease *lease, const struct qn_admission *a, int6
 /* The answers it was admitted for have ended: their slots are free for others, while the lease
  * still holds the model. What they took tells others how long they will wait. Once. */
 void qn_lease_rest(struct qn_lease *lease);
+/* Requests wait for a slot of its model, or another model waits for its room. Granted leases only.
+ */
+bool qn_lease_is_wanted(const struct qn_lease *lease);
 struct qn_child *qn_lease_child(const struct qn_lease *lease); /* granted leases only */
 /* How long the model stays loaded after its last use, from now on and until it is unloaded; < 0:
  * for ever; 0: not at all. Granted leases only. */

@@ -378,6 +378,12 @@ void qn_lease_rest(struct qn_lease *lease)
     qn_inventory_settle_soon(p->inv);
 }
 
+bool qn_lease_is_wanted(const struct qn_lease *lease)
+{
+    const struct place *p = lease->place;
+    return p->awaited || p->waiting.n > p->loads_waiting + p->others_waiting;
+}
+
 struct qn_child *qn_lease_child(const struct qn_lease *lease)
 {
     return lease->place->child;

@@ -1,10 +1,12 @@
 """What several owners (keys, users of this machine, addresses) share: none of them can take all of it."""
+import json
+import socket
 import threading
 
 import pytest
 
 from conftest import PATIENCE_S
-from test_queue import SLOW, Asker, Holder, chat_body, loaded, order, waits_for
+from test_queue import SLOW, Asker, Holder, chat_body, loaded, order, runs, waits_for
 from users import as_other_user, needs_another_user
 
 ADMIN = "the-key-of-the-environment"
@@ -114,3 +116,32 @@ def test_users_of_this_machine_take_turns(house, server):
         assert [a.done().status for a in askers] == [200] * 3
         stranger.join(PATIENCE_S)
     assert order(server).index("stranger") == 1  # the second turn, not the fourth
+
+
+class Unread:
+    """A streamed chat whose client does not read, until it is told to."""
+
+    def __init__(self, server, model, **fields):
+        body = json.dumps(chat_body(model, stream=True, **fields)).encode()
+        self.socket = socket.socket()
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        self.socket.settimeout(PATIENCE_S)
+        self.socket.connect(("127.0.0.1", server.port))
+        self.socket.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                            b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+
+    def rest(self):
+        read = b""
+        while piece := self.socket.recv(1 << 20):
+            read = (read + piece)[-(1 << 16):]
+        self.socket.close()
+        return read.decode()
+
+
+def test_a_stream_that_is_not_read_gives_its_slots_up(house, server):
+    """When others wait for them; the rest of the stream says why it ended."""
+    model = house.model(server, "talker", slots=2, tokens=1000000, word="x" * 16384)
+    unread = Unread(server, model, n=2)
+    runs(server, model, 1)
+    assert server.chat(model, max_tokens=1).status == 200
+    assert '"timeout"' in unread.rest() and "did not read it" in server.logs()
