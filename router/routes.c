@@ -308,12 +308,13 @@ bool qn_routes_upgrade(struct qn_routes *r, struct qn_http_upgrade *u)
         return false;
     qn_auth_visit_socket(u, &visit, &ends);
     if (qn_auth_guard(sv->auth, &visit) != QN_MAY ||
-        qn_auth_enter(sv->auth, &visit, hit.row->class, &key) != QN_MAY ||
-        qn_ws_check(sv->ws, qn_http_upgrade_header(u, "Sec-WebSocket-Version"),
-                    qn_http_upgrade_header(u, "Sec-WebSocket-Key"), NULL))
+        qn_auth_enter(sv->auth, &visit, hit.row->class, &key) != QN_MAY)
         return false;
     struct qn_caller caller;
     qn_auth_caller_of(sv->auth, &visit, &caller);
+    if (qn_ws_check(sv->ws, &caller, qn_http_upgrade_header(u, "Sec-WebSocket-Version"),
+                    qn_http_upgrade_header(u, "Sec-WebSocket-Key"), NULL))
+        return false;
     qn_ws_open(sv->ws, hit.row->socket, u,
                hit.id ? qn_arena_strndup(u->arena, hit.id, hit.id_len) : NULL, &caller);
     return true;
@@ -323,7 +324,9 @@ bool qn_routes_upgrade(struct qn_routes *r, struct qn_http_upgrade *u)
 static void answer_no_socket(struct qn_routes *r, struct qn_http *h)
 {
     struct qn_error e = {0};
-    if (!qn_ws_check(r->services->ws, qn_http_header(h, "Sec-WebSocket-Version"),
+    struct qn_caller caller;
+    qn_auth_caller(r->services->auth, h, &caller);
+    if (!qn_ws_check(r->services->ws, &caller, qn_http_header(h, "Sec-WebSocket-Version"),
                      qn_http_header(h, "Sec-WebSocket-Key"), &e))
         qn_fail(&e, QN_EINVAL, "the request for a WebSocket has a body, which none may have");
     if (qn_str_eq(e.param, "Sec-WebSocket-Version")) {

@@ -81,7 +81,7 @@ struct qn_ws {
 };
 
 const struct qn_ws_limits qn_ws_limits = {
-    .sessions = 256, .ping_ms = 30000, .stall_ms = 30000, .close_ms = 5000};
+    .sessions = 256, .of_one = 64, .ping_ms = 30000, .stall_ms = 30000, .close_ms = 5000};
 
 /* ---- bytes to the client ---- */
 
@@ -431,7 +431,16 @@ bool qn_ws_asked(const char *method, const char *upgrade, const char *connection
            qn_head_lists(connection, "upgrade");
 }
 
-qn_err qn_ws_check(const struct qn_ws *ws, const char *version, const char *key, struct qn_error *e)
+static size_t count_of(const struct qn_ws *ws, const char *owner)
+{
+    size_t n = 0;
+    for (const struct qn_ws_session *s = ws->sessions; s; s = s->next)
+        n += qn_str_eq(s->caller.owner, owner);
+    return n;
+}
+
+qn_err qn_ws_check(const struct qn_ws *ws, const struct qn_caller *caller, const char *version,
+                   const char *key, struct qn_error *e)
 {
     if (!qn_str_eq(version, "13"))
         return qn_fail_param(e, QN_EINVAL, "Sec-WebSocket-Version",
@@ -443,6 +452,9 @@ qn_err qn_ws_check(const struct qn_ws *ws, const char *version, const char *key,
         return qn_fail(e, QN_EBUSY, "the server is stopping");
     if (ws->n >= ws->limits.sessions)
         return qn_fail(e, QN_EBUSY, "too many WebSockets are open: %zu", ws->n);
+    size_t own = ws->limits.of_one ? count_of(ws, caller->owner) : 0;
+    if (own && (own >= ws->limits.of_one || own >= ws->limits.sessions - ws->n))
+        return qn_fail(e, QN_EBUSY, "this client has too many WebSockets open: %zu", own);
     return QN_OK;
 }
 

@@ -22,6 +22,8 @@ enum {
 
 struct qn_ws_limits {
     size_t sessions;  /* at a time; more are told to come back later */
+    size_t of_one;    /* of one owner (access/owner.h), and never more than are left for all others;
+                         0: any number */
     int64_t ping_ms;  /* of silence until a ping, and from it until the client is dropped */
     int64_t stall_ms; /* bytes wait and none is taken: the client is dropped */
     int64_t close_ms; /* for the client's answer to a close frame */
@@ -58,8 +60,8 @@ bool qn_ws_asked(const char *method, const char *upgrade, const char *connection
 
 /* Whether one can be served. QN_EINVAL (param "Sec-WebSocket-Version" when that is it) or QN_EBUSY
  * and what to tell the client. version, key: the fields' values, NULL: absent. */
-qn_err qn_ws_check(const struct qn_ws *ws, const char *version, const char *key,
-                   struct qn_error *e);
+qn_err qn_ws_check(const struct qn_ws *ws, const struct qn_caller *caller, const char *version,
+                   const char *key, struct qn_error *e);
 
 /* Answers the handshake of an admitted request and begins the session. id: what stood at {id} in
  * the row's path, MAY be NULL; caller: who asks, copied. */

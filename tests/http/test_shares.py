@@ -8,6 +8,7 @@ import pytest
 from conftest import PATIENCE_S
 from test_queue import SLOW, Asker, Holder, chat_body, loaded, order, runs, waits_for
 from users import as_other_user, needs_another_user
+from ws_client import Refused, WebSocket
 
 ADMIN = "the-key-of-the-environment"
 
@@ -145,3 +146,23 @@ def test_a_stream_that_is_not_read_gives_its_slots_up(house, server):
     runs(server, model, 1)
     assert server.chat(model, max_tokens=1).status == 200
     assert '"timeout"' in unread.rest() and "did not read it" in server.logs()
+
+
+def test_one_key_cannot_open_all_websockets(house):
+    keys = Keys(house)
+    names = ("greedy", "second", "third", "fourth", "last")
+    owners = {name: list(keys.add(name).items()) for name in names}
+    sockets, counts = [], {}
+    try:
+        for name, headers in owners.items():
+            counts[name] = 0
+            with pytest.raises(Refused) as refused:
+                while counts[name] < 200:
+                    sockets.append(WebSocket(keys.server.port, "/logs/stream", headers=headers))
+                    counts[name] += 1
+            assert refused.value.status == 503
+    finally:
+        for s in sockets:
+            s.socket.close()
+    # 64 of 256, or as many as are left for all others.
+    assert [counts[name] for name in names] == [64, 64, 64, 32, 16]

@@ -154,7 +154,8 @@ static bool on_upgrade(void *ctx, struct qn_http_upgrade *u)
 {
     (void)ctx;
     if (!qn_ws_asked(u->method, u->protocol, qn_http_upgrade_header(u, "Connection")) ||
-        qn_ws_check(sockets, qn_http_upgrade_header(u, "Sec-WebSocket-Version"),
+        qn_ws_check(sockets, &(struct qn_caller){0},
+                    qn_http_upgrade_header(u, "Sec-WebSocket-Version"),
                     qn_http_upgrade_header(u, "Sec-WebSocket-Key"), NULL))
         return false;
     qn_ws_open(sockets, &route, u, "the id", &(struct qn_caller){0});
@@ -563,7 +564,9 @@ static void on_stop(void *ctx)
     (void)ctx;
     struct qn_error e = {0};
     qn_ws_stop(sockets);
-    assert_int_equal(qn_ws_check(sockets, "13", "dGhlIHNhbXBsZSBub25jZQ==", &e), QN_EBUSY);
+    assert_int_equal(
+        qn_ws_check(sockets, &(struct qn_caller){0}, "13", "dGhlIHNhbXBsZSBub25jZQ==", &e),
+        QN_EBUSY);
 }
 
 static void stop_script(void)
