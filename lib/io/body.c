@@ -72,18 +72,27 @@ static qn_err open_spool(struct qn_body *b, struct qn_error *e)
     return QN_OK;
 }
 
-/* What is kept for longer than its request must not fill the disk. */
+/* Bodies must not fill the disk. */
 static qn_err check_disk(const struct qn_body *b, struct qn_error *e)
 {
     struct statvfs fs;
-    if (!b->dir)
-        return QN_OK;
     if (fstatvfs(b->fd, &fs))
-        return qn_fail_errno(e, "ask how full %s is", b->dir);
-    int64_t left = (int64_t)fs.f_bavail * (int64_t)fs.f_frsize - (int64_t)b->memory.len;
-    if (left < b->reserve_bytes)
-        return qn_fail(e, QN_ELIMIT, "the disk of %s has %lld MiB left, and %lld shall stay free",
-                       b->dir, (long long)(left >> 20), (long long)(b->reserve_bytes >> 20));
+        return qn_fail_errno(e, "ask how full the disk of request bodies is");
+    int64_t block = (int64_t)fs.f_frsize, reserve = b->reserve_bytes;
+    if (!b->dir && fs.f_blocks == 0)
+        return QN_OK; /* memory alone has no size of its own */
+    /* A file system for temporary files may be smaller than the reserve. */
+    int64_t part = (int64_t)fs.f_blocks * block / QN_BODY_TEMPORARY_SHARE;
+    if (!b->dir && reserve > part)
+        reserve = part;
+    size_t whole = b->announced > b->len ? b->announced : b->len;
+    int64_t more = (int64_t)(whole - (b->len - b->memory.len));
+    int64_t left = (int64_t)fs.f_bavail * block - more;
+    if (left < reserve)
+        return qn_fail(e, QN_ELIMIT,
+                       "the disk of %s would have %lld MiB left, and %lld shall stay free",
+                       b->dir ? b->dir : "temporary files", (long long)(left >> 20),
+                       (long long)(reserve >> 20));
     return QN_OK;
 }
 

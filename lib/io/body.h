@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { QN_BODY_MEMORY_MAX = 1024 * 1024 };
+enum { QN_BODY_MEMORY_MAX = 1024 * 1024, QN_BODY_TEMPORARY_SHARE = 10 };
 
 /* How the names of files begin, where the file system has none without. */
 #define QN_BODY_NAME "quince-"
@@ -26,7 +26,9 @@ struct qn_body {
     size_t max;
     const char *dir; /* lent: where the file is made, of any size because it shall be kept; NULL:
                         the folder of temporary files */
-    int64_t reserve_bytes; /* of dir's disk, that stay free */
+    int64_t reserve_bytes; /* of the file's disk, that stay free; of a temporary one's no more than
+                              its QN_BODY_TEMPORARY_SHARE-th part */
+    size_t announced;      /* length of the whole body; 0: not known */
     char *name;            /* of a file that has one, in dir */
     void *map;             /* of the file, once complete */
 };
@@ -39,7 +41,8 @@ qn_err qn_body_add(struct qn_body *b, const void *p, size_t n, struct qn_error *
 bool qn_body_full(const struct qn_body *b, size_t n);
 /* True when the complete body has to be stored before it is finished or kept. */
 bool qn_body_unstored(const struct qn_body *b);
-/* Blocking. QN_ELIMIT: the disk would have less left than the reserve. QN_EIO. */
+/* Blocking. QN_ELIMIT: the disk would have less left than the reserve, now or when all that was
+ * announced has come. QN_EIO. */
 qn_err qn_body_store(struct qn_body *b, struct qn_error *e);
 /* The whole body, which was collected in b->dir, gets a name on the same file system. QN_ECONFLICT:
  * the name is taken. */

@@ -79,6 +79,15 @@ bool qn_request_grant_on(struct qn_http *h, int64_t body_bytes)
                                                                 : h->granted + STEP_BYTES);
 }
 
+bool qn_request_may_upload(struct qn_http *h)
+{
+    size_t n = 0;
+    uint64_t owner = owner_of(h);
+    for (const struct qn_link *l = h->server->links; l; l = l->next)
+        n += l->http && l->http->body->dir && owner_of(l->http) == owner;
+    return n <= QN_HTTP_UPLOADS_MAX; /* it is among them */
+}
+
 /* Its client has something to read and has not read a kilobyte of it for long. */
 static bool is_unread(const struct qn_link *l, int64_t now_ms)
 {

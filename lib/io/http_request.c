@@ -133,6 +133,9 @@ static enum qn_next look_at_body(struct qn_http *h, const struct qn_framing *f)
     if (qn_reader_has_end(&l->in))
         return QN_GO_ON;
     h->unwanted = s->ev.unwanted_body && s->ev.unwanted_body(s->ctx, h);
+    if (!h->unwanted && b->dir && !qn_request_may_upload(h))
+        return qn_link_refuse(l, 429, "too many of its uploads are open");
+    b->announced = f->has_length ? (size_t)f->length : 0;
     if (!h->unwanted && !b->dir && f->has_length && !qn_request_grant(h, (int64_t)f->length))
         return qn_link_refuse(l, 429, NULL);
     qn_pace_begin(&l->pace, b->dir ? &qn_http_large_rule : &qn_http_body_rule, qn_now_ms());

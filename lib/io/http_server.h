@@ -37,6 +37,7 @@ enum {
     QN_HTTP_READ_BYTES = 64 * 1024,         /* of a connection in one turn of the loop */
     QN_HTTP_HELD_BYTES = 512 * 1024 * 1024, /* by all requests, see http_budget.c */
     QN_HTTP_HELD_BODIES = 4,                /* that is at least so many of the largest bodies */
+    QN_HTTP_UPLOADS_MAX = 16,               /* bodies that are kept, of one owner at a time */
     QN_HTTP_SMALL_BODY = 16 * 1024,         /* is read whatever its owner holds */
     QN_HTTP_UNREAD_MS = 10 * 1000 /* without progress, before a reply that is not read may be cut
                                      off because its owner holds too much */
@@ -68,8 +69,8 @@ struct qn_http_events {
                    struct qn_buf *body);
     /* MAY. A head has come: the folder in which its body is collected, of any size, because it
      * shall be kept (qn_http_body_keep); NULL: the body is like others. The folder's name is lent
-     * until the loop has ended. *reserve_bytes: of its disk, that stay free: a body that would take
-     * them is refused with 507. */
+     * until the loop has ended. *reserve_bytes: of the disk that a body is stored on, whichever,
+     * that stay free: a body that would take them is refused with 507. */
     const char *(*large_body)(void *ctx, const struct qn_http *h, int64_t *reserve_bytes);
     /* MAY. A head with a body has come: true when that is thrown away as it arrives, because
      * it is not needed. It is delivered with an empty body then (qn_http_body_thrown). */

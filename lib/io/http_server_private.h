@@ -161,6 +161,9 @@ int64_t qn_link_unsent(const struct qn_link *l); /* bytes of that */
  * holds too much. */
 bool qn_request_grant(struct qn_http *h, int64_t body_bytes);
 bool qn_request_grant_on(struct qn_http *h, int64_t body_bytes);
+/* It has a body that is kept: true while its owner has no more than QN_HTTP_UPLOADS_MAX of these.
+ */
+bool qn_request_may_upload(struct qn_http *h);
 /* Cuts off replies that are not read while their owners hold too much. */
 void qn_server_relieve(struct qn_http_server *s, int64_t now_ms);
 

@@ -112,6 +112,8 @@ static inline void on_tick(void *ctx)
 
 static char blob_dir[64], blob_path[96];
 static int64_t blob_reserve;
+static atomic_int disk_left;   /* blocks of 4 KiB */
+static atomic_int disk_blocks; /* of the whole; 0: the file system has no size */
 static pthread_t loop_thread;
 static atomic_int stores, stores_on_loop, slow_store_ms;
 static atomic_bool stores_hang;
@@ -125,7 +127,8 @@ int fstatvfs(int fd, struct statvfs *fs)
     usleep((useconds_t)(slow_store_ms * 1000));
     while (stores_hang)
         usleep(1000);
-    *fs = (struct statvfs){.f_frsize = 4096, .f_bavail = 1024};
+    *fs = (struct statvfs){
+        .f_frsize = 4096, .f_bavail = (fsblkcnt_t)disk_left, .f_blocks = (fsblkcnt_t)disk_blocks};
     return 0;
 }
 
@@ -243,6 +246,8 @@ static inline int set_up(void **state)
     stores_hang = false;
     ticks_wanted = 3;
     blob_reserve = 0;
+    disk_blocks = 0;
+    disk_left = 1024;
     loop_thread = pthread_self();
     strcpy(blob_dir, "/tmp/quince-blob-XXXXXX");
     assert_non_null(mkdtemp(blob_dir));

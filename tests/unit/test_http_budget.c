@@ -108,10 +108,45 @@ static void unread_replies_beyond_the_share_are_cut_off(void **state)
     play(unread_script);
 }
 
+static int upload(char who)
+{
+    char head[128];
+    int fd = dial();
+    snprintf(head, sizeof head,
+             "POST /blob HTTP/1.1\r\nHost: x\r\nX-Owner: %c\r\nExpect: 100-continue\r\n"
+             "Content-Length: 9\r\n\r\n",
+             who);
+    say(fd, head);
+    hear(fd, "\r\n\r\n");
+    return fd;
+}
+
+static void uploads_script(void)
+{
+    int fds[QN_HTTP_UPLOADS_MAX];
+    for (int i = 0; i < QN_HTTP_UPLOADS_MAX; i++) {
+        fds[i] = upload('a');
+        CHECK(strncmp(reply, "HTTP/1.1 100", 12) == 0);
+    }
+    close(upload('a'));
+    CHECK(strncmp(reply, "HTTP/1.1 429", 12) == 0);
+    close(upload('b'));
+    CHECK(strncmp(reply, "HTTP/1.1 100", 12) == 0);
+    for (int i = 0; i < QN_HTTP_UPLOADS_MAX; i++)
+        close(fds[i]);
+}
+
+static void one_owner_has_so_many_uploads_open(void **state)
+{
+    (void)state;
+    play(uploads_script);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(bodies_share_the_budget, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(one_owner_has_so_many_uploads_open, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bodies_without_a_length_count, set_up, tear_down),
         cmocka_unit_test_setup_teardown(unread_replies_beyond_the_share_are_cut_off, set_up,
                                         tear_down),

@@ -430,6 +430,7 @@ static void slow_disk_script(void)
 static void bodies_that_are_kept_are_stored_by_workers(void **state)
 {
     (void)state;
+    disk_left = 1024 * 1024;
     play(blob_script);
     play(slow_disk_script);
 }
@@ -460,6 +461,35 @@ static void a_kept_body_leaves_the_reserve_of_its_disk(void **state)
     play(full_disk_script);
 }
 
+static void temporary_script(void)
+{
+    char head[96];
+    char *body = calloc(1, BODY_MAX);
+    for (int k = 0; k < 2; k++) {
+        int n = k ? BODY_MAX / 2 : BODY_MAX, fd = dial();
+        snprintf(head, sizeof head, "POST /sum HTTP/1.0\r\nContent-Length: %d\r\n\r\n", n);
+        say(fd, head);
+        put(fd, body, (size_t)n);
+        hear(fd, "\r\n\r\n");
+        CHECK(strncmp(reply, k ? "HTTP/1.1 200 " : "HTTP/1.1 507 ", 13) == 0);
+        close(fd);
+    }
+    free(body);
+}
+
+/* Of the 4 MiB that are left: as much as of disks of models, but no more than a tenth of all, since
+ * the file system of temporary files may be a small one. */
+static void a_temporary_body_leaves_the_reserve_of_its_disk(void **state)
+{
+    (void)state;
+    blob_reserve = 1024 * 1024;
+    disk_blocks = 1024 * 100;
+    play(temporary_script);
+    blob_reserve = 1024 * 1024 * 1024;
+    disk_blocks = 1024;
+    play(temporary_script);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -472,6 +502,7 @@ int main(void)
         T(a_big_body_is_spooled_whole),
         T(bodies_that_are_kept_are_stored_by_workers),
         T(a_kept_body_leaves_the_reserve_of_its_disk),
+        T(a_temporary_body_leaves_the_reserve_of_its_disk),
         T(bad_requests_are_refused_in_our_words),
         T(later_heads_are_as_strict_as_first_ones),
         T(refused_clients_take_no_place),
