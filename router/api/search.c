@@ -1,6 +1,7 @@
 /* GET registry/search: repositories of a hub by words. */
 #include "api/api.h"
 
+#include "access/client_id.h"
 #include "answers/answer.h"
 #include "base/str.h"
 #include "library/inquiry.h"
@@ -136,7 +137,7 @@ void qn_api_search(struct qn_services *sv, struct qn_http *h, const char *id)
     a->limit = RESULTS;
     qn_err err = read_query(sv, h, a, &e);
     if (!err)
-        err = qn_inquire(sv->inquiries, ask, done, a, &a->inquiry, &e);
+        err = qn_inquire(sv->inquiries, qn_client_owner(h), ask, done, a, &a->inquiry, &e);
     if (err) { /* no hub has been asked */
         qn_answer_error(h, &e);
         free(a->query);

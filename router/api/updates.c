@@ -1,6 +1,7 @@
 /* POST models/check-updates: asks the hubs whether models that are here have newer files there. */
 #include "api/api.h"
 
+#include "access/client_id.h"
 #include "answers/answer.h"
 #include "base/str.h"
 #include "downloads/updates.h"
@@ -190,7 +191,7 @@ void qn_api_check_updates(struct qn_services *sv, struct qn_http *h, const char 
     a->sv = sv;
     a->http = h;
     collect(a);
-    if (qn_inquire(sv->inquiries, ask, done, a, &a->inquiry, &e)) {
+    if (qn_inquire(sv->inquiries, qn_client_owner(h), ask, done, a, &a->inquiry, &e)) {
         qn_answer_error(h, &e);
         asker_free(a);
         return;

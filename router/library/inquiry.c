@@ -2,13 +2,17 @@
 #include "library/inquiry.h"
 
 #include "base/buf.h"
+#include "base/str.h"
+#include "base/tally.h"
+#include "models/fair_queue.h"
 #include "registry/web.h"
 
 #include <stdlib.h>
 
 struct qn_inquiry {
+    struct qn_fair_item item; /* while it waits; the first member */
     struct qn_inquiries *owner;
-    struct qn_inquiry *next; /* among those that run or those that wait */
+    struct qn_inquiry *next; /* among those that run */
     qn_err (*ask)(void *ctx, const struct qn_web *web, struct qn_error *e);
     void (*done)(void *ctx, const struct qn_error *e);
     void *ctx;
@@ -20,8 +24,10 @@ struct qn_inquiry {
 struct qn_inquiries {
     struct qn_loop *loop;
     const struct qn_web *web;
-    struct qn_inquiry *running, *waiting; /* waiting: the oldest first */
-    size_t n_running, n_waiting;
+    struct qn_inquiry *running;
+    size_t n_running;
+    struct qn_fair_queue waiting;
+    uint64_t tickets;
     bool stopped;
 };
 
@@ -47,10 +53,9 @@ static void work(void *ctx)
 
 static void begin(struct qn_inquiries *q)
 {
-    while (!q->stopped && q->waiting && q->n_running < QN_INQUIRIES) {
-        struct qn_inquiry *x = q->waiting;
-        q->waiting = x->next;
-        q->n_waiting--;
+    while (!q->stopped && q->waiting.n && q->n_running < QN_INQUIRIES) {
+        struct qn_inquiry *x = (struct qn_inquiry *)qn_fair_next(&q->waiting, UINT64_MAX);
+        qn_fair_serve(&q->waiting, &x->item);
         x->next = q->running;
         q->running = x;
         q->n_running++;
@@ -71,17 +76,47 @@ static void finished(void *ctx)
     begin(q);
 }
 
-qn_err qn_inquire(struct qn_inquiries *q,
+static qn_err refuse_full(struct qn_error *e)
+{
+    return qn_fail(e, QN_EBUSY, "%d questions to hubs wait already: try again in a moment",
+                   QN_INQUIRIES_WAITING_MAX);
+}
+
+/* The newest question of the owner with the most gives its place up, if the newcomer's owner still
+ * has fewer afterwards. */
+static bool displace(struct qn_inquiries *q, const char *owner)
+{
+    struct qn_tally held;
+    struct qn_fair_item *i = NULL;
+    int64_t most;
+    qn_tally_init(&held);
+    for (i = q->waiting.oldest; i; i = i->newer)
+        qn_tally_add(&held, qn_fair_group(i), 1);
+    const char *whose = qn_tally_most(&held, &most);
+    if (whose && most > qn_tally_of(&held, owner) + 1)
+        for (i = q->waiting.newest; i && !qn_str_eq(qn_fair_group(i), whose);)
+            i = i->older;
+    qn_tally_deinit(&held);
+    if (!i)
+        return false;
+    struct qn_inquiry *x = (struct qn_inquiry *)i;
+    qn_fair_leave(&q->waiting, i);
+    refuse_full(&x->error);
+    x->done(x->ctx, &x->error);
+    free(x);
+    return true;
+}
+
+qn_err qn_inquire(struct qn_inquiries *q, const char *owner,
                   qn_err (*ask)(void *ctx, const struct qn_web *web, struct qn_error *e),
                   void (*done)(void *ctx, const struct qn_error *e), void *ctx,
                   struct qn_inquiry **out, struct qn_error *e)
 {
     if (q->stopped)
         return qn_fail(e, QN_EBUSY, "the server is stopping");
-    if (q->n_waiting == QN_INQUIRIES_WAITING_MAX)
-        return qn_fail(e, QN_EBUSY, "%d questions to hubs wait already: try again in a moment",
-                       QN_INQUIRIES_WAITING_MAX);
-    struct qn_inquiry *x = qn_xcalloc(1, sizeof *x), **last = &q->waiting;
+    if (q->waiting.n == QN_INQUIRIES_WAITING_MAX && !displace(q, owner))
+        return refuse_full(e);
+    struct qn_inquiry *x = qn_xcalloc(1, sizeof *x);
     x->owner = q;
     x->ask = ask;
     x->done = done;
@@ -89,10 +124,7 @@ qn_err qn_inquire(struct qn_inquiries *q,
     x->web = *q->web;
     x->web.stop = &x->stop;
     atomic_init(&x->stop, false);
-    while (*last)
-        last = &(*last)->next;
-    *last = x;
-    q->n_waiting++;
+    qn_fair_add(&q->waiting, &x->item, ++q->tickets, owner, "");
     *out = x;
     begin(q);
     return QN_OK;
@@ -111,9 +143,8 @@ void qn_inquiries_stop(struct qn_inquiries *q)
     for (struct qn_inquiry *x = q->running; x; x = x->next)
         qn_inquiry_stop(x);
     struct qn_inquiry *x;
-    while ((x = q->waiting)) {
-        q->waiting = x->next;
-        q->n_waiting--;
+    while ((x = (struct qn_inquiry *)q->waiting.oldest)) {
+        qn_fair_leave(&q->waiting, &x->item);
         qn_fail(&x->error, QN_ECANCELLED, "the server is stopping");
         x->done(x->ctx, &x->error);
         free(x);
