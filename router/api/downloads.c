@@ -15,7 +15,8 @@ enum { COMPLETED_S = 30, BODY_MAX = 16 * 1024 * 1024 };
 
 struct listing {
     struct qn_jw w;
-    bool all, paths;
+    const struct qn_http *http;
+    bool all;
     int64_t now_s;
 };
 
@@ -23,9 +24,7 @@ static void list_one(void *ctx, const struct qn_pull_view *v)
 {
     struct listing *l = ctx;
     if (l->all || !qn_str_eq(v->status, "completed") || v->changed_s + COMPLETED_S >= l->now_s) {
-        struct qn_pull_view shown = *v;
-        shown.main_ref = qn_api_shown_path(v->main_ref, l->paths);
-        qn_pull_view_job(&shown, &l->w);
+        qn_api_pull_job(l->http, v, &l->w);
     }
 }
 
@@ -36,7 +35,7 @@ void qn_api_downloads(struct qn_services *sv, struct qn_http *h, const char *id)
     qn_buf_init(&body, BODY_MAX);
     struct listing l = {.w = qn_jw_to(&body),
                         .all = qn_str_eq(qn_http_query(h, "all"), "true"),
-                        .paths = qn_api_sees_paths(sv, h),
+                        .http = h,
                         .now_s = qn_wall_ms() / 1000};
     qn_jw_arr(&l.w);
     qn_pulls_each(sv->pulls, list_one, &l);
@@ -47,8 +46,8 @@ void qn_api_downloads(struct qn_services *sv, struct qn_http *h, const char *id)
 
 static void write_job(void *ctx, const struct qn_pull_view *v)
 {
-    struct qn_jw w = qn_jw_to(ctx);
-    qn_pull_view_job(v, &w);
+    struct listing *l = ctx;
+    qn_api_pull_job(l->http, v, &l->w);
 }
 
 static const struct {
@@ -145,7 +144,8 @@ void qn_api_downloads_control(struct qn_services *sv, struct qn_http *h, const c
     } else if (err) {
         qn_answer_error(h, &e);
     } else {
-        if (!qn_pulls_view(sv->pulls, job, write_job, &body))
+        struct listing l = {.w = qn_jw_to(&body), .http = h};
+        if (!qn_pulls_view(sv->pulls, job, write_job, &l))
             qn_buf_str(&body, "{\"status\":\"ok\"}");
         qn_answer_json(h, 200, &body);
     }

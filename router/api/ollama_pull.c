@@ -125,7 +125,8 @@ static void say_error(struct asker *a, const struct qn_error *e)
     qn_buf_init(&line, LINE_MAX);
     struct qn_jw w = qn_jw_to(&line);
     qn_jw_obj(&w);
-    qn_jw_kstr(&w, "error", e->message);
+    const struct qn_error shown = qn_api_pull_shown(a->http, e);
+    qn_jw_kstr(&w, "error", shown.message);
     qn_jw_obj_end(&w);
     qn_buf_char(&line, '\n');
     say(a, qn_buf_cstr(&line));

@@ -6,6 +6,7 @@
 
 #include "access/auth.h"
 #include "answers/answer.h"
+#include "answers/hide_paths.h"
 #include "api/api.h"
 #include "base/buf.h"
 #include "base/str.h"
@@ -61,9 +62,31 @@ const char *qn_api_pull_code(const struct qn_services *sv, const struct qn_error
     return qn_api_pull_offline(sv, e) ? "lemond_offline" : qn_err_name(e->code);
 }
 
-void qn_api_pull_refuse(struct qn_services *sv, struct qn_http *h, const char *model,
-                        const struct qn_error *e)
+struct qn_error qn_api_pull_shown(const struct qn_http *h, const struct qn_error *e)
 {
+    struct qn_error shown = *e;
+    if (!qn_auth_sees_inside(h))
+        qn_hide_paths(e->message, shown.message, sizeof shown.message);
+    return shown;
+}
+
+void qn_api_pull_job(const struct qn_http *h, const struct qn_pull_view *v, struct qn_jw *w)
+{
+    struct qn_pull_view shown = *v;
+    char message[QN_ERROR_MESSAGE_MAX];
+    bool inside = qn_auth_sees_inside(h);
+    if (!inside) {
+        qn_hide_paths(v->error, message, sizeof message);
+        shown.error = message;
+    }
+    shown.main_ref = qn_api_shown_path(v->main_ref, inside);
+    qn_pull_view_job(&shown, w);
+}
+
+void qn_api_pull_refuse(struct qn_services *sv, struct qn_http *h, const char *model,
+                        const struct qn_error *whole)
+{
+    const struct qn_error hidden = qn_api_pull_shown(h, whole), *e = &hidden;
     if (qn_str_eq(e->param, QN_PULL_DISK_FULL))
         qn_answer_plain(h, 507, QN_PULL_DISK_FULL, e->message);
     else if (qn_api_pull_offline(sv, e))
@@ -156,7 +179,7 @@ static void fill_complete(struct asker *a, struct qn_jw *w, const void *what)
 
 static void fill_error(struct asker *a, struct qn_jw *w, const void *what)
 {
-    const struct qn_error *e = what;
+    const struct qn_error hidden = qn_api_pull_shown(a->http, what), *e = &hidden;
     qn_jw_kstr(w, "error", e->message);
     qn_jw_kstr(w, "status", "error");
     qn_jw_kstr(w, "message", e->message);
@@ -198,7 +221,7 @@ static void on_kept(void *ctx, const struct qn_pull_view *v)
     struct qn_buf body;
     qn_buf_init(&body, EVENT_MAX);
     struct qn_jw w = qn_jw_to(&body);
-    qn_pull_view_job(v, &w);
+    qn_api_pull_job(a->http, v, &w);
     qn_http_on_gone(a->http, NULL, NULL);
     qn_answer_json(a->http, 200, &body);
     qn_buf_deinit(&body);

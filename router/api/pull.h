@@ -16,6 +16,12 @@ bool qn_api_pull_offline(const struct qn_services *sv, const struct qn_error *e)
 /* A word for programs: "disk_full", "lemond_offline", or the error's own name. */
 const char *qn_api_pull_code(const struct qn_services *sv, const struct qn_error *e);
 
+/* An error as the client may read it: without folders of this machine, unless it is an admin. */
+struct qn_error qn_api_pull_shown(const struct qn_http *h, const struct qn_error *e);
+
+/* Writes a job the same way. */
+void qn_api_pull_job(const struct qn_http *h, const struct qn_pull_view *v, struct qn_jw *w);
+
 /* Answers with it; model MAY be NULL. */
 void qn_api_pull_refuse(struct qn_services *sv, struct qn_http *h, const char *model,
                         const struct qn_error *e);

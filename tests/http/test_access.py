@@ -211,3 +211,15 @@ def test_the_last_answers_figures_are_its_owners(house):
     assert server.post("/v1/chat/completions", body, headers=bearer(KEY)).status == 200
     for key in (KEY, ADMIN):
         assert server.get("/v1/stats", headers=bearer(key)).json["output_tokens"] == 3
+
+
+def test_errors_of_pulls_tell_others_no_paths(house):
+    server = house.start("--offline", env=BOTH)
+    body = {"model_name": "user.n", "checkpoint": "owner/none:Q4_0"}
+    for stream in (False, True):
+        for key, shown in ((KEY, False), (ADMIN, True)):
+            reply = server.post("/v1/pull", {**body, "stream": stream}, headers=bearer(key))
+            assert reply.status == 400 and (str(house.tmp_path) in reply.body.decode()) == shown, reply.body
+    for key, shown in ((KEY, False), (ADMIN, True)):
+        listed = server.get("/v1/downloads?all=true", headers=bearer(key))
+        assert "owner/none" in listed.body.decode() and (str(house.tmp_path) in listed.body.decode()) == shown
