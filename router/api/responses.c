@@ -1,6 +1,8 @@
 /* What the Responses API does to answers that are kept: show, list their input, delete. To others
  * than its owner an answer is as one that there is not. An answer
- * that is still being written cannot be asked for: none is written in the background. */
+ * that is still being written cannot be asked for: none is written in the background.
+ *
+ * Answers may be many megabytes of JSON: of large ones a worker makes the reply. */
 #include "api/api.h"
 
 #include "access/auth.h"
@@ -9,17 +11,41 @@
 #include "base/str.h"
 #include "catalog/answers.h"
 #include "dialects/openai/responses.h"
+#include "io/loop.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE_MAX = 100, PAGE = 20 };
+enum {
+    PAGE_MAX = 100,
+    PAGE = 20,
+    SHOWN_ON_LOOP_MAX = 256 * 1024,     /* bytes of an answer that are read at once */
+    SHOWN_ARENA_MAX = 512 * 1024 * 1024 /* more than anything made of one answer */
+};
 
-/* One request that waits for the catalog, which cannot be called off. */
+/* A page of a list: which items, in which order. */
+struct page {
+    bool ascending;
+    int64_t limit;
+    const char *after; /* the id that the page begins behind, or NULL */
+};
+
+/* One request that waits for the catalog and a worker, which cannot be called off. */
 struct asker {
-    struct qn_http *http; /* NULL: gone */
-    void (*answer)(struct qn_http *h, const struct qn_answer_row *row);
-    char *id;
+    struct qn_loop *loop;
+    struct qn_http *http;                                /* NULL: gone */
+    void (*render)(struct asker *a, struct qn_error *e); /* any thread: fills out and type */
+    struct qn_arena *arena;                              /* of what is made */
+    struct qn_arena *texts;                              /* of the row */
+    struct qn_answer_row row;
+    struct page page;
+    int64_t after;         /* number of the event that a stream begins behind */
+    struct qn_error wrong; /* with the request; code QN_OK: nothing */
+    struct qn_error error; /* of rendering */
+    struct qn_buf out;
+    const char *type;
+    const char *id;
+    bool large;
 };
 
 static void gone(void *ctx)
@@ -27,21 +53,36 @@ static void gone(void *ctx)
     ((struct asker *)ctx)->http = NULL;
 }
 
-static struct asker *asker_new(struct qn_http *h, const char *id,
-                               void (*answer)(struct qn_http *h, const struct qn_answer_row *row))
+static struct asker *asker_new(struct qn_services *sv, struct qn_http *h, const char *id)
 {
     struct asker *a = qn_xcalloc(1, sizeof *a);
+    a->loop = sv->loop;
     a->http = h;
-    a->answer = answer;
-    a->id = qn_xstrdup(id);
+    a->arena = qn_arena_new(SHOWN_ARENA_MAX);
+    a->id = qn_arena_strdup(a->arena, id);
+    a->type = "application/json";
+    a->after = -1;
+    qn_buf_init(&a->out, QN_REPLY_MAX);
     qn_http_on_gone(h, gone, a);
     return a;
 }
 
-static void asker_free(struct asker *a)
+/* Any thread. */
+static void free_asker(void *ctx)
 {
-    free(a->id);
+    struct asker *a = ctx;
+    qn_buf_deinit(&a->out);
+    qn_arena_free(a->texts);
+    qn_arena_free(a->arena);
     free(a);
+}
+
+static void asker_end(struct asker *a)
+{
+    if (a->large)
+        qn_loop_work(a->loop, free_asker, NULL, a);
+    else
+        free_asker(a);
 }
 
 static void answer_missing(struct qn_http *h, const char *id)
@@ -51,74 +92,101 @@ static void answer_missing(struct qn_http *h, const char *id)
     qn_answer_error(h, &e);
 }
 
-static void found(void *ctx, const struct qn_answers_found *f)
+/* Any thread. */
+static void render(void *ctx)
+{
+    struct asker *a = ctx;
+    a->render(a, &a->error);
+    if (!a->error.code && a->out.overflow)
+        qn_fail(&a->error, QN_ELIMIT, "the answer is too long to be sent");
+}
+
+static void rendered(void *ctx)
 {
     struct asker *a = ctx;
     if (a->http) {
         qn_http_on_gone(a->http, NULL, NULL);
-        if (f->e)
-            qn_answer_error(a->http, f->e);
-        else if (f->n == 0)
-            answer_missing(a->http, a->id);
+        if (a->error.code)
+            qn_answer_error(a->http, &a->error);
         else
-            a->answer(a->http, &f->rows[0]);
+            qn_http_reply_taking(a->http, 200, a->type, &a->out);
     }
-    asker_free(a);
+    asker_end(a);
 }
 
-static void look_up(struct qn_services *sv, struct qn_http *h, const char *id,
-                    void (*answer)(struct qn_http *h, const struct qn_answer_row *row))
+static void found(void *ctx, const struct qn_answers_found *f)
 {
-    const char *ids[] = {id};
+    struct asker *a = ctx;
+    if (!a->http || f->e || f->n == 0 || a->wrong.code) {
+        if (a->http) {
+            qn_http_on_gone(a->http, NULL, NULL);
+            if (!f->e && f->n == 0)
+                answer_missing(a->http, a->id);
+            else
+                qn_answer_error(a->http, f->e ? f->e : &a->wrong);
+        }
+        asker_end(a);
+        return;
+    }
+    a->row = f->rows[0];
+    a->texts = *f->arena;
+    *f->arena = NULL;
+    a->large = strlen(a->row.input) + strlen(a->row.body) > SHOWN_ON_LOOP_MAX;
+    if (a->large) {
+        qn_loop_work(a->loop, render, rendered, a);
+    } else {
+        render(a);
+        rendered(a);
+    }
+}
+
+static void look_up(struct qn_services *sv, struct asker *a)
+{
+    const char *ids[] = {a->id};
     struct qn_caller caller;
-    qn_auth_caller(sv->auth, h, &caller);
+    qn_auth_caller(sv->auth, a->http, &caller);
     struct qn_answers_of of = {caller.owner, caller.admin};
-    qn_catalog_find_answers(sv->catalog, &of, NULL, ids, 1, found, asker_new(h, id, answer));
+    qn_catalog_find_answers(sv->catalog, &of, NULL, ids, 1, found, a);
 }
 
-static void show(struct qn_http *h, const struct qn_answer_row *row)
+static void show(struct asker *a, struct qn_error *e)
 {
-    qn_http_reply(h, 200, "application/json", row->body, strlen(row->body));
+    (void)e;
+    qn_buf_str(&a->out, a->row.body);
 }
 
 /* What was said once is said again as a stream. */
-static void replay(struct qn_http *h, const struct qn_answer_row *row)
+static void replay(struct asker *a, struct qn_error *e)
 {
-    const char *starting_after = qn_http_query(h, "starting_after");
-    struct qn_error e = {0};
-    struct qn_buf out;
-    int64_t after = -1;
-    qn_err err = QN_OK;
-    qn_buf_init(&out, QN_REPLY_MAX);
-    if (starting_after && (!qn_parse_i64(starting_after, &after) || after < 0 || after > INT32_MAX))
-        err = qn_fail_param(&e, QN_EINVAL, "starting_after",
-                            "starting_after: expected the number of an event");
-    if (!err)
-        err = qn_responses_replay(row->body, after, qn_http_arena(h), &out, &e);
-    if (err)
-        qn_answer_error(h, &e);
-    else
-        qn_http_reply(h, 200, "text/event-stream", qn_buf_cstr(&out), out.len);
-    qn_buf_deinit(&out);
+    a->type = "text/event-stream";
+    (void)qn_responses_replay(a->row.body, a->after, a->arena, &a->out, e); /* e says it */
 }
 
 void qn_api_response(struct qn_services *sv, struct qn_http *h, const char *id)
 {
-    look_up(sv, h, id, qn_str_eq(qn_http_query(h, "stream"), "true") ? replay : show);
+    struct asker *a = asker_new(sv, h, id);
+    const char *after = qn_http_query(h, "starting_after");
+    bool stream = qn_str_eq(qn_http_query(h, "stream"), "true");
+    if (stream && after &&
+        (!qn_parse_i64(after, &a->after) || a->after < 0 || a->after > INT32_MAX))
+        qn_fail_param(&a->wrong, QN_EINVAL, "starting_after",
+                      "starting_after: expected the number of an event");
+    a->render = stream ? replay : show;
+    look_up(sv, a);
 }
 
 /* OpenAI's own words for an answer that nobody asked to be written in the background. */
-static void refuse_cancel(struct qn_http *h, const struct qn_answer_row *row)
+static void refuse_cancel(struct asker *a, struct qn_error *e)
 {
-    struct qn_error e = {0};
-    (void)row;
-    qn_fail(&e, QN_EINVAL, "Cannot cancel a synchronous response");
-    qn_answer_error(h, &e);
+    (void)a;
+    qn_fail(e, QN_EINVAL, "Cannot cancel a synchronous response");
 }
 
 void qn_api_response_cancel(struct qn_services *sv, struct qn_http *h, const char *id)
 {
-    look_up(sv, h, id, refuse_cancel);
+    struct asker *a = asker_new(sv, h, id);
+    a->render = refuse_cancel;
+    look_up(sv, a);
 }
 
 static void dropped(void *ctx, const struct qn_error *e)
@@ -143,7 +211,7 @@ static void dropped(void *ctx, const struct qn_error *e)
             qn_buf_deinit(&body);
         }
     }
-    asker_free(a);
+    asker_end(a);
 }
 
 void qn_api_response_delete(struct qn_services *sv, struct qn_http *h, const char *id)
@@ -151,15 +219,8 @@ void qn_api_response_delete(struct qn_services *sv, struct qn_http *h, const cha
     struct qn_caller caller;
     qn_auth_caller(sv->auth, h, &caller);
     struct qn_answers_of of = {caller.owner, caller.admin};
-    qn_catalog_drop_answer(sv->catalog, &of, id, dropped, asker_new(h, id, NULL));
+    qn_catalog_drop_answer(sv->catalog, &of, id, dropped, asker_new(sv, h, id));
 }
-
-/* A page of a list: which items, in which order. */
-struct page {
-    bool ascending;
-    int64_t limit;
-    const char *after; /* the id that the page begins behind, or NULL */
-};
 
 static qn_err read_page(struct qn_http *h, struct page *p, struct qn_error *e)
 {
@@ -204,29 +265,23 @@ static void write_page(const struct page *p, const struct qn_answer_row *row,
     qn_jw_obj_end(w);
 }
 
-static void list_input(struct qn_http *h, const struct qn_answer_row *row)
+static void list_input(struct asker *a, struct qn_error *e)
 {
-    struct page p;
-    struct qn_json *doc = NULL;
-    struct qn_error e = {0};
-    qn_err err = read_page(h, &p, &e);
-    if (!err)
-        err = qn_json_parse(row->input, strlen(row->input), &doc, &e);
-    if (err) {
-        qn_answer_error(h, &e);
+    struct qn_json *doc;
+    if (qn_json_parse(a->row.input, strlen(a->row.input), &doc, e))
         return;
-    }
     struct qn_jref root = qn_json_root(doc);
-    struct qn_buf body;
-    qn_buf_init(&body, QN_ANSWER_BYTES_MAX * 2);
-    struct qn_jw w = qn_jw_to(&body);
-    write_page(&p, row, &root, qn_http_arena(h), &w);
-    qn_answer_json(h, 200, &body);
-    qn_buf_deinit(&body);
+    struct qn_jw w = qn_jw_to(&a->out);
+    write_page(&a->page, &a->row, &root, a->arena, &w);
     qn_json_free(doc);
 }
 
 void qn_api_response_input(struct qn_services *sv, struct qn_http *h, const char *id)
 {
-    look_up(sv, h, id, list_input);
+    struct asker *a = asker_new(sv, h, id);
+    (void)read_page(h, &a->page, &a->wrong); /* found() sees it */
+    if (a->page.after)
+        a->page.after = qn_arena_strdup(a->arena, a->page.after);
+    a->render = list_input;
+    look_up(sv, a);
 }

@@ -284,3 +284,27 @@ def test_large_inputs_of_an_embedding_are_read_aside(house):
     ask = lambda: server.post("/api/embed", body, headers={"Content-Type": "application/json"})  # noqa: E731
     reply = ask() if SANITIZED else quiet(server, ask)
     assert reply.status == 400 and "embeddings" in reply.json["error"]
+
+
+def test_kept_answers_are_told_aside(house):
+    server = house.start()
+    name = house.model(server, "kept", tokens=1000, word="\x01" * 2000, context=100_000_000)
+    items = [{"role": "user", "content": "\x01" * 200} for _ in range(9_000)]
+    body = json.dumps({"model": name, "input": items, "max_output_tokens": 1000})
+    ask = lambda: server.post("/v1/responses", body, headers={"Content-Type": "application/json"})  # noqa: E731
+    told = ask() if SANITIZED else quiet(server, ask)
+    assert told.status == 200, told.body[:500]
+    path = f"/v1/responses/{told.json['id']}"
+    for query in ("", "?stream=true", "/input_items?limit=100"):
+        reply = server.get(path + query) if SANITIZED else quiet(server, lambda: server.get(path + query))  # noqa: B023
+        assert reply.status == 200, (query, reply.body[:500])
+        if query.startswith("/"):
+            assert len(reply.json["data"]) == 100 and reply.json["has_more"]
+    assert server.get(path + "/input_items?limit=0").status == 400
+    assert server.get(path + "?stream=true&starting_after=x").status == 400
+    for i in range(6):  # clients that leave while it is told
+        with contextlib.closing(socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S)) as s:
+            s.sendall(f"GET {path}?stream=true HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            for _ in range(4 * i):
+                assert server.get("/live").status == 200
+    assert server.get(path).json["status"] == "completed"
