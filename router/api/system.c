@@ -163,11 +163,11 @@ static int64_t bytes_of_models(struct qn_services *sv)
 }
 
 static void write_storage(struct qn_jw *w, struct qn_services *sv,
-                          const struct qn_devices_view *view)
+                          const struct qn_devices_view *view, bool paths)
 {
     qn_jw_key(w, "model_storage");
     qn_jw_obj(w);
-    qn_jw_kstr(w, "path", sv->models_dir);
+    qn_jw_kstr(w, "path", qn_api_shown_path(sv->models_dir, paths));
     qn_jw_ki64(w, "used_bytes", bytes_of_models(sv));
     if (view->disk_bytes >= 0) {
         qn_jw_ki64(w, "total_bytes", view->disk_bytes);
@@ -206,7 +206,7 @@ static void answer(void *ctx, const struct qn_devices_view *view)
                                  .no_fetch = a->sv->no_fetch_executables,
                              });
         qn_jw_kbool(&w, "no_fetch_executables", a->sv->no_fetch_executables);
-        write_storage(&w, a->sv, view);
+        write_storage(&w, a->sv, view, qn_api_sees_paths(a->sv, a->client.http));
         qn_jw_key(&w, "cloud"); /* servers elsewhere are models here: the recipe remote */
         qn_jw_obj(&w);
         qn_jw_key(&w, "providers");

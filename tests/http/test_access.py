@@ -1,5 +1,6 @@
 """The table "Who may read and change what" of docs/apis.md, route by route, and what it says beside."""
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -223,3 +224,70 @@ def test_errors_of_pulls_tell_others_no_paths(house):
     for key, shown in ((KEY, False), (ADMIN, True)):
         listed = server.get("/v1/downloads?all=true", headers=bearer(key))
         assert "owner/none" in listed.body.decode() and (str(house.tmp_path) in listed.body.decode()) == shown
+
+
+# ---- every route that reads ----
+
+IDS = {"/models/{id}": ["user.m", "user.broken", "Listed-GGUF"], "/models/{id}/files": ["user.m", "user.broken"],
+       "/models/{id}/options": ["user.m"], "/engines/{id}/status": ["m", "broken"], "/api/blobs/{id}": ["sha256:" + "0" * 64],
+       "/upstream/{id}": ["user.m/v1/models", "user.m/slots", "user.m/props", "user.m/health", "user.broken/props"],
+       "/logs/stream/{id}": ["user.m"]}
+QUERIES = {"/models": ["", "?show_all=true"], "/models/{id}/files": ["", "?include_paths=true"],
+           "/downloads": ["", "?all=true"], "/logs": ["", "?level=debug", "?model=user.m"],
+           "/pull/variants": ["?checkpoint=/etc/passwd", "?checkpoint=owner/none"],
+           "/registry/search": ["?query=x"]}
+
+
+def readable(answer_id):
+    """(pattern, path) of every GET route, once for each thing that there is to read."""
+    for (method, pattern), path in served().items():
+        if method != "GET":
+            continue
+        ids = [answer_id] if pattern.startswith("/responses/") else IDS.get(pattern, ["some-id"])
+        for one in ids if "{id}" in pattern else [""]:
+            for query in QUERIES.get(pattern, [""]):
+                yield pattern, path.replace("some-id", one) + query
+
+
+def body_of(server, path, headers):
+    """What a GET says; of an endless answer what has come at first."""
+    with contextlib.closing(server.connect()) as c:
+        c.request("GET", path, headers=headers)
+        r = c.getresponse()
+        endless = r.status == 200 and "/logs/stream" in path
+        return r.status, (r.read1(1 << 20) if endless else r.read()).decode(errors="replace")
+
+
+def test_no_route_shows_a_key_where_files_are(house):
+    """The folder of this test holds the data folder, the models' folder and the models."""
+    models, folder = {}, str(house.tmp_path)
+    models["Listed-GGUF"] = {"checkpoint": "owner/none:Q4_0", "recipe": "llamacpp", "size": 0.1}
+    (house.models_dir / "models.json").write_text(json.dumps(models))
+    server = house.start("--offline", env=BOTH)
+    server.post("/v1/log-level", {"level": "debug"}, headers=bearer(ADMIN))
+    broken = fake_model(house.tmp_path)
+    options = {"lora": [{"path": str(fake_model(house.tmp_path)), "scale": 1}], "prefix_cache": True, "weight_cache": 1}
+    for path, name in ((fake_model(house.tmp_path, tokens=2), "user.m"), (broken, "user.broken")):
+        assert register(server, path, bearer(ADMIN), name).status == 200
+    broken.write_bytes(b"GGUF, but no more")
+    assert server.post("/v1/models/user.m/options", options, headers=bearer(ADMIN)).status == 200
+    assert server.post("/v1/load", {"model_name": "user.m"}, headers=bearer(ADMIN)).status == 200
+    missing = server.post("/v1/pull", {"model_name": "user.n", "checkpoint": "owner/none:Q4_0", "stream": True},
+                          headers=bearer(KEY))
+    assert folder not in missing.body.decode(), missing.body
+    for key in (ADMIN, KEY):
+        server.post("/v1/load", {"model_name": "user.broken"}, headers=bearer(key))
+    answer = server.post("/v1/responses", {"model": "user.m", "input": "x"}, headers=bearer(KEY))
+    assert answer.status == 200, answer.body
+    seen = set()
+    for pattern, path in readable(answer.json["id"]):
+        for headers in ({}, bearer(KEY)):
+            status, said = body_of(server, path, headers)
+            assert folder not in said, (path, headers, said[:2000])
+            if headers and status == 200:
+                seen.add(pattern)
+    # What a key reads was there to be read.
+    rows = table()
+    empty = {p for (m, p), row in rows.items() if m == "GET" and row["key"] != "no"} - seen
+    assert empty <= {"/api/blobs/{id}", "/pull/variants", "/registry/search", "/logs/stream/{id}"}, empty
+    assert folder in body_of(server, "/v1/models/user.m", bearer(ADMIN))[1]
