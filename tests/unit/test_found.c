@@ -55,12 +55,16 @@ static char *long_folder(size_t n)
 /* Empty files whose names begin with this, each LONG_NAME bytes long. */
 static void fill(const char *folder, const char *begins, size_t n)
 {
-    char name[LONG_NAME + 1];
+    char name[LONG_NAME + 1], number[24];
+    const size_t digits = LONG_NAME - strlen(begins) - strlen(".gguf");
     int at = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(at >= 0);
     for (size_t i = 0; i < n; i++) {
-        snprintf(name, sizeof name, "%s%0*zu.gguf", begins,
-                 LONG_NAME - (int)strlen(begins) - (int)strlen(".gguf"), i);
+        const size_t len = (size_t)snprintf(number, sizeof number, "%zu", i);
+        memset(name, '0', LONG_NAME);
+        memcpy(name, begins, strlen(begins));
+        memcpy(name + strlen(begins) + digits - len, number, len);
+        memcpy(name + LONG_NAME - strlen(".gguf"), ".gguf", sizeof ".gguf");
         int fd = openat(at, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
         assert_true(fd >= 0);
         close(fd);
