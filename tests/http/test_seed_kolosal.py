@@ -1,6 +1,7 @@
 """Every example of Kolosal's API document as a test: the request as written there (host, model and file
 replaced by what exists here), the reply with every member and type that the document shows."""
 import json
+import pathlib
 
 import pytest
 
@@ -186,12 +187,20 @@ def test_an_engine_that_does_not_load(house, kolosal):
     assert "out of memory" in reply.json["error"]["message"]
 
 
+def is_model(pid):
+    """A model's process, not the one that only looks at its file before."""
+    try:
+        return b"--name" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
 def test_a_client_that_leaves_while_its_engine_loads(house, kolosal):
     path = str(fake_model(house.tmp_path, load_ms=600))
     c = kolosal.connect()
     c.request("POST", "/engines", json.dumps({"engine_id": "x", "model_path": path}),
               {"Content-Type": "application/json"})
-    wait_until(kolosal.children, what="a child")
+    wait_until(lambda: any(is_model(pid) for pid in kolosal.children()), what="the model's process")
     c.close()
     wait_until(lambda: [e["status"] for e in kolosal.get("/engines").json["engines"]] == ["loaded"], what="the load")
 

@@ -32,7 +32,7 @@ def test_a_file_of_holes_holds_up_no_other_sum(house):
     server = house.start("--log-level", "debug")
     hollow, small = fake_model(house.tmp_path), fake_model(house.tmp_path)
     try:
-        os.truncate(hollow, 4096 * GIB)
+        os.truncate(hollow, 512 * GIB)  # more than is summed in the test's patience; sanitizers map no more
     except OSError:
         pytest.skip("this file system has no files of that size")
     server.register("user.a", hollow)
