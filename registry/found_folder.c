@@ -116,7 +116,7 @@ static void add_folder(struct qn_finding *f, const char *path, const struct qn_f
         files[repo.n++] = (struct qn_repo_file){
             .path = list[i].name, .url = qn_arena_fmt(a, "%s/%s", path, list[i].name)};
     }
-    /* In a folder of unrelated models nobody knows whose the projector is. */
+    /* In a folder of unrelated models it is unknown which one the projector belongs to. */
     add_repo(f, &repo, !top || models == 1, known);
     free(files);
     qn_arena_free(a);

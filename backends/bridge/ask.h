@@ -20,8 +20,8 @@ struct qn_ask_to {
     enum qn_api api;
     enum qn_flavour flavour;
     const char *model;   /* as the server calls it; NULL: it has one and needs no name */
-    bool several_owners; /* have asked: the server keeps beginnings of prompts for whoever comes
-                            next, so none is to be reused */
+    bool several_owners; /* more than one owner has asked: the server would reuse one's prompts
+                            for another, so its prompt cache is turned off */
 };
 
 struct qn_engine_call {

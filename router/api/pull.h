@@ -6,7 +6,7 @@
 #include "io/http_server.h"
 #include "services/services.h"
 
-/* Priorities above that of a download that nobody has given one. */
+/* The refusal of a priority above the default, 0. */
 #define QN_API_PRIORITY_FOR_ADMINS                                                                 \
     "a priority above 0 takes the turn of others' downloads, which needs an admin key"
 

@@ -404,7 +404,7 @@ static bool may_change(const struct qn_pull_job *j, const struct qn_pull_wish *w
            (qn_pull_owners_have(j->owners, w->owner) && qn_pull_owners_count(j->owners) == 1);
 }
 
-/* Nobody wants the job any more: what it was means nothing to those that ask now. */
+/* The job has ended or is ending: a new request for the model does not depend on it. */
 static bool is_given_up(enum qn_pull_state s)
 {
     return s == QN_PULL_COMPLETED || s == QN_PULL_CANCELLED || s == QN_PULL_CANCELLING ||

@@ -1,6 +1,6 @@
 /* Downloads of models: who asked for what, what runs, what waits. A job belongs to one model name
  * and is kept in the catalog, so that it goes on by itself after whatever ended the server; clients
- * only watch it. Whoever asks for a model that is being downloaded watches the same job, and jobs
+ * only watch it. Further requests for a model that is being downloaded watch the same job, and jobs
  * that need the same file fetch it once.
  *
  * What a job does outside of the loop is a table of functions (struct qn_pull_steps), so tests can
@@ -124,8 +124,8 @@ struct qn_pull_wish {
     bool admin;        /* an admin asks: other owners' jobs give way */
     int64_t priority;  /* QN_UNSET_PRIORITY: as it is, 0 for a new job. Of a job that others asked
                           for, too, only an admin's counts */
-    bool until_gone;   /* the job is cancelled when the last client leaves who said so, unless
-                          somebody else wants it for good */
+    bool until_gone;   /* the job is cancelled when the last client that set this leaves, unless
+                          another client asked for it without */
 };
 #define QN_UNSET_PRIORITY INT64_MIN
 
@@ -147,7 +147,7 @@ bool qn_pulls_view(const struct qn_pulls *p, const char *id,
 
 /* What a job is to an owner. */
 enum qn_pull_share {
-    QN_PULL_OF_OTHERS, /* or of nobody any more */
+    QN_PULL_OF_OTHERS, /* or without an owner */
     QN_PULL_OF_SEVERAL,
     QN_PULL_OWN
 };
@@ -164,7 +164,7 @@ enum qn_pull_control {
     QN_PULL_DO_CANCEL, /* and throw away what has come */
     QN_PULL_DO_REMOVE  /* from the list; cancels first what runs */
 };
-/* Whoever asks: who may is qn_pulls_share's to say. A job that is over is left as it is by what
+/* Does not check rights: see qn_pulls_share. A job that is over is left as it is by what
  * makes no sense for it. QN_ENOTFOUND: no such job;
  * QN_ECONFLICT: all its files are here and it is being made known, or it is being cancelled. */
 qn_err qn_pulls_control(struct qn_pulls *p, const char *id, enum qn_pull_control what,

@@ -46,7 +46,7 @@ struct run;
 struct encoding {
     struct run *run;
     size_t i;
-    unsigned round; /* of the run: in a later one nobody waits for this */
+    unsigned round; /* of the run: a result of an earlier round is dropped */
     struct qn_job job;
     struct qn_buf frame;
     qn_err err;

@@ -82,8 +82,8 @@ static qn_err refuse_full(struct qn_error *e)
                    QN_INQUIRIES_WAITING_MAX);
 }
 
-/* The newest question of the owner with the most gives its place up, if the newcomer's owner still
- * has fewer afterwards. */
+/* The newest question of the owner with the most gives its place up, if the owner of the new one
+ * still has fewer afterwards. */
 static bool displace(struct qn_inquiries *q, const char *owner)
 {
     struct qn_tally held;

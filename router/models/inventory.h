@@ -134,7 +134,7 @@ qn_err qn_inventory_admit(struct qn_inventory *inv, const char *name,
                           const struct qn_load_options *options, struct qn_admission *a,
                           qn_lease_fn fn, void *ctx, struct qn_lease **out, struct qn_error *e);
 
-/* The same for who wants the model loaded and not to compute: waits for no turn. owner: see
+/* The same to load the model without computing: does not wait for a slot. owner: see
  * client_id.h; "" for the server itself; copied. */
 qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
                             const struct qn_load_options *options, const char *owner,

@@ -1,10 +1,10 @@
 /* Which waiting request gives its place in a full queue to one of another owner.
  *
- * A newcomer displaces the newest waiting request of the owner that has the most, if the newcomer's
- * owner still has fewer than that one afterwards. So owners that ask for more than the queue holds
- * come to equal shares of it, and no two displace each other's requests in turn.
+ * A new request displaces the newest waiting one of the owner that has the most, if the owner of
+ * the new one still has fewer than that owner afterwards. So owners that ask for more than the
+ * queue holds come to equal shares of it, and no two displace each other's requests in turn.
  *
- * Refused leases are told in the loop's next turn, never from within the newcomer's call. */
+ * Callbacks of refused leases run in the loop's next turn, never within the new request's call. */
 #include "models/inventory_private.h"
 
 #include "base/str.h"

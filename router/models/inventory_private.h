@@ -192,7 +192,7 @@ int64_t qn_place_capacity(const struct place *p);
 /* With so many that wait, itself included, and `ahead` of them before it. */
 struct qn_queue_spot qn_place_spot(struct place *p, size_t waiting, size_t ahead);
 
-/* inventory_displace.c: who makes room in a full queue. */
+/* inventory_displace.c: which request gives up its place in a full queue. */
 /* True when a waiting request of another owner has given its place to one of this owner's. only:
  * the queue that is full, NULL: all together. bounded: the limit that is reached holds only for
  * requests with a limit of their own. */

@@ -84,7 +84,7 @@ static const struct qn_model_row *after(const struct qn_snapshot *snap, const ch
     return NULL;
 }
 
-/* A sum takes minutes: of a model that is gone, or has another file now, nobody needs it. */
+/* A sum takes minutes: it is given up when its model is gone or has another file now. */
 static void check(void *ctx)
 {
     struct qn_survey *s = ctx;

@@ -153,7 +153,7 @@ static void tree_text(const struct probe *p, int32_t *ids, int which)
         text(p, ids + SHARED, LENGTH - SHARED, which + 1);
 }
 
-/* Of two owners, who share nothing. */
+/* Two owners, between which nothing is shared. */
 static struct qn_prefix_space owner_of(int which)
 {
     return (struct qn_prefix_space){.owner = 1 + (uint64_t)which % 2};

@@ -16,7 +16,7 @@ qn_err qn_ollama_options(const struct qn_jref *options, struct qn_arena *arena,
                          struct qn_sampling *s, int64_t *context, struct qn_error *e);
 
 /* Writes an object of those members of "parameters" that are known and have values that a request
- * may have. For parameters that a file brings: what else it says is nobody's to see. */
+ * may have. For parameters read from a file: anything else in it must not be shown. */
 void qn_ollama_good_options(const struct qn_jref *options, struct qn_jw *w);
 
 /* options, format, think, logprobs, top_logprobs, truncate and shift, which chat and generate have
