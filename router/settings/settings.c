@@ -112,7 +112,7 @@ static const struct qn_setting_row table[] = {
     {"body-limit", NUMBER, AT(body_limit_mb), "32", 1, 1024, EVERYWHERE, "MIB",
      "largest request body that is accepted"},
     {"disk-reserve", NUMBER, AT(disk_reserve_mb), "1024", 0, INT64_C(1) << 40, EVERYWHERE | LIVE,
-     "MIB", "space that files sent by clients leave free on the disk of the data folder"},
+     "MIB", "space that what clients send leaves free on the disks of the data folder and TMPDIR"},
     {"queue-limit", NUMBER, AT(queue_limit), "256", 1, 100000, EVERYWHERE | LIVE, "N",
      "requests that may wait for a model; more are told to come back later"},
     {"max-concurrent", NUMBER, AT(max_concurrent), "0", 0, 65536, EVERYWHERE | LIVE, "N",
