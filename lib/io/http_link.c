@@ -373,7 +373,7 @@ bool qn_link_ends(struct qn_link *l, struct qn_http_ends *out)
     socklen_t len = sizeof l->own;
     if (!l->own.ss_family && getsockname(l->fd, (struct sockaddr *)&l->own, &len))
         return false;
-    *out = (struct qn_http_ends){.peer = l->addr, .own = l->own};
+    *out = (struct qn_http_ends){.peer = l->addr, .own = l->own, .user = &l->user};
     unmap(&out->peer);
     unmap(&out->own);
     return true;

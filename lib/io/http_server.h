@@ -27,6 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 
 enum {
     QN_HTTP_HEAD_MAX = 16 * 1024,
@@ -131,6 +132,12 @@ struct qn_arena *qn_http_arena(struct qn_http *h); /* freed with the request */
  * system does not say. */
 struct qn_http_ends {
     struct sockaddr_storage peer, own;
+    /* The user at the other end, once the kernel has named one (io/peer.h): it stays the same as
+     * long as the connection, whose memory this is. Loop thread. NULL: not remembered. */
+    struct qn_http_user {
+        bool known;
+        uid_t uid;
+    } * user;
 };
 bool qn_http_ends(const struct qn_http *h, struct qn_http_ends *out);
 bool qn_http_upgrade_ends(const struct qn_http_upgrade *u, struct qn_http_ends *out);

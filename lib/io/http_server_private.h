@@ -49,6 +49,7 @@ struct qn_link {
     struct sockaddr_storage addr;
     socklen_t addr_len;
     struct sockaddr_storage own; /* our end; family 0: not asked for yet */
+    struct qn_http_user user;
     int tag;
 };
 

@@ -133,12 +133,18 @@ bool qn_peer_user(const struct qn_http_ends *ends, uid_t *uid)
     static const char *const tables[] = {"/proc/self/net/tcp", "/proc/self/net/tcp6"};
     if (!qn_peer_is_here(ends))
         return false;
+    if (ends->user && ends->user->known) {
+        *uid = ends->user->uid;
+        return true;
+    }
     int fd = qn_peer_open();
     bool known = qn_peer_ask(fd, ends, uid);
     if (fd >= 0)
         close(fd);
     for (size_t i = 0; !known && i < sizeof tables / sizeof *tables; i++)
         known = qn_peer_look_up(tables[i], ends, uid);
+    if (known && ends->user)
+        *ends->user = (struct qn_http_user){.known = true, .uid = *uid};
     return known;
 }
 

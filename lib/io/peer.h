@@ -12,7 +12,8 @@
 /* True for a connection from this machine over its loopback addresses. */
 bool qn_peer_is_here(const struct qn_http_ends *ends);
 
-/* *uid: whose program the other end is. False when it is not here or the kernel does not say. */
+/* *uid: whose program the other end is; asked once for each connection. False when it is not here
+ * or the kernel does not say. */
 bool qn_peer_user(const struct qn_http_ends *ends, uid_t *uid);
 
 /* For those who ask often, or will not be allowed to open a socket later: a descriptor to ask with,

@@ -23,7 +23,7 @@ static void put(struct sockaddr_storage *sa, int family, const char *text)
 static void is(const struct qn_key_row *key, int family, const char *peer, const char *expected)
 {
     char out[QN_OWNER_MAX + 1];
-    struct qn_http_ends ends;
+    struct qn_http_ends ends = {0};
     if (peer) {
         put(&ends.peer, family, peer);
         put(&ends.own, family, peer);

@@ -71,9 +71,15 @@ static void real_sockets(void **state)
         assert_true(qn_peer_user(&ends, &uid));
         assert_int_equal(uid, geteuid());
         assert_int_equal(qn_peer_is(&ends), QN_PEER_OWN);
+        struct qn_http_user user = {0};
+        ends.user = &user;
+        assert_true(qn_peer_user(&ends, &uid));
         close(fds[1]); /* its program has let go of it */
         assert_false(qn_peer_look_up(rows[i].table, &ends, &uid));
+        assert_int_equal(qn_peer_is(&ends), QN_PEER_OWN); /* remembered for the connection */
+        user.known = false;
         assert_int_equal(qn_peer_is(&ends), QN_PEER_UNKNOWN);
+        assert_false(user.known);
         close(fds[0]);
         close(fds[2]);
     }
@@ -134,7 +140,7 @@ static void tables(void **state)
     assert_int_equal(write(fd, table, sizeof table - 1), sizeof table - 1);
     close(fd);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct qn_http_ends ends;
+        struct qn_http_ends ends = {0};
         uid_t uid = 0;
         end_of(rows[i].address, rows[i].port, &ends.peer);
         end_of(rows[i].address, 8080, &ends.own);
@@ -143,7 +149,7 @@ static void tables(void **state)
             assert_int_equal(uid, rows[i].uid);
     }
     unlink(path);
-    struct qn_http_ends ends;
+    struct qn_http_ends ends = {0};
     uid_t uid;
     end_of("127.0.0.1", 40000, &ends.peer);
     end_of("127.0.0.1", 8080, &ends.own);
@@ -156,7 +162,7 @@ static void an_unknown_user(void **state)
     (void)state;
     struct qn_keys *keys = qn_keys_new();
     const struct qn_auth a = {.keys = keys, .host = "localhost"};
-    struct qn_http_ends ends;
+    struct qn_http_ends ends = {0};
     end_of("127.0.0.1", 1, &ends.peer);
     end_of("127.0.0.1", 2, &ends.own);
     struct qn_visit v = {.host = "localhost", .ends = &ends};
