@@ -87,6 +87,13 @@ static bool kind_of(struct qn_finding *f, int dir, const char *path, const char 
 {
     struct stat st;
     bool known = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!known &&
+        errno != ENOENT) { /* a folder that may be listed and not entered, a failing disk */
+        char *whole = qn_path_join(path, name);
+        qn_warn("found", "entry=\"%s\" not_read=1 message=\"%s\"", whole, strerror(errno));
+        qn_finding_unseen(f, whole);
+        free(whole);
+    }
     if (known && S_ISLNK(st.st_mode)) {
         char *whole = qn_path_join(path, name);
         int fd = qn_foreign_open(&f->place, whole, O_PATH);

@@ -200,13 +200,14 @@ def test_models_of_a_disk_that_is_not_mounted_stay_with_their_options(finder, le
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_models_of_a_folder_that_cannot_be_read_for_a_while_stay(finder):
+@pytest.mark.parametrize("mode", [0, 0o444], ids=["closed", "listed-only"])
+def test_models_of_a_folder_that_cannot_be_read_for_a_while_stay(finder, mode):
     extra = finder.data / "mine"
     put(extra / "locked" / "one.gguf", model("one"))
     put(extra / "two.gguf", model("two"))
     finder.start("--extra-models-dir", str(extra))
     names = set(finder.rescan())
-    (extra / "locked").chmod(0)
+    (extra / "locked").chmod(mode)
     assert set(finder.rescan()) == names
     (extra / "locked").chmod(0o755)
     (extra / "locked" / "one.gguf").unlink()
