@@ -20,7 +20,8 @@ struct qn_stamp {
 qn_err qn_registry_stamp(const char *path, struct qn_stamp *out, struct qn_error *e);
 
 /* Reads every byte that the files have at the call: takes seconds for large models. QN_EFORMAT: the
- * files consist of holes. QN_ECANCELLED as soon as *stop is set. Blocking, any thread. */
+ * files have more than 16 GiB of holes. QN_ECANCELLED as soon as *stop is set. Blocking, any
+ * thread. */
 qn_err qn_registry_digest(const char *path, const atomic_bool *stop,
                           char out[static QN_SHA256_HEX + 1], struct qn_error *e);
 

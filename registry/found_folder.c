@@ -79,7 +79,7 @@ static void add_resolved(struct qn_finding *f, const struct qn_repo *repo, size_
     qn_choice_free(choice);
 }
 
-/* Every file of a repository that a model begins with. */
+/* Adds a model for each GGUF file that is a single file or the first of a series. */
 static void add_repo(struct qn_finding *f, const struct qn_repo *repo, bool projectors,
                      const struct qn_finding_of *known)
 {

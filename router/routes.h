@@ -67,7 +67,7 @@ bool qn_routes_upgrade(struct qn_routes *r, struct qn_http_upgrade *u);
  * NULL for most requests. For qn_http_events. */
 const char *qn_routes_large_body(const struct qn_routes *r, const struct qn_http *h);
 
-/* The same number for all requests of one owner (owner.h). For qn_http_events. */
+/* A hash of the request's owner (owner.h), keyed with seed. For qn_http_events. */
 uint64_t qn_routes_owner(const struct qn_routes *r, const struct qn_http *h, uint64_t seed);
 
 /* True when the request's body will not be looked at, because it is refused or its method has no

@@ -52,7 +52,7 @@ struct bridge {
     struct qn_remote def;
     struct qn_ups ups;
     struct run *runs;
-    uint64_t owner;      /* the only one that has asked, 0: none yet */
+    uint64_t owner;      /* owner_salt of the latest job; 0: none yet, or the server's own */
     bool several_owners; /* have asked */
     char *base;          /* address of the own server */
 };

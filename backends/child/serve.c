@@ -61,7 +61,8 @@ struct child {
     struct qn_jobs *jobs; /* NULL before the load line */
     struct reply *replies;
     char secret[QN_SECRET_HEX + 1];
-    const char *template_warning; /* that the router knows, lent by the backend; or NULL */
+    const char
+        *template_warning; /* the one last sent to the router, lent by the backend; or NULL */
     int threads;
     int signal_fd;
     int peer_fd; /* to ask whose a connection is; -1: the kernel does not say */

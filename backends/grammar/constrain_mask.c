@@ -9,7 +9,7 @@
 
 enum { SPARSE = 64 }; /* one token in so many, or fewer, are kept as a list */
 
-/* What is known of a state of an automaton, for every constraint that uses it. */
+/* The cached mask of one automaton state, shared by all constraints that use it. */
 struct lexical {
     struct lexical *chain;
     uint32_t dfa, state;

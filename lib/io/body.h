@@ -26,8 +26,8 @@ struct qn_body {
     size_t max;
     const char *dir; /* lent: where the file is made, of any size because it shall be kept; NULL:
                         the folder of temporary files */
-    int64_t reserve_bytes; /* of the file's disk, that stay free; of a temporary one's no more than
-                              its QN_BODY_TEMPORARY_SHARE-th part */
+    int64_t reserve_bytes; /* to stay free on the file's disk; for a temporary file at most
+                              1/QN_BODY_TEMPORARY_SHARE of that disk */
     size_t announced;      /* length of the whole body; 0: not known */
     char *name;            /* of a file that has one, in dir */
     void *map;             /* of the file, once complete */

@@ -46,8 +46,8 @@ static bool same_description(const struct qn_model_row *row, const struct qn_pul
            same_object(o->options, row->options) && same_object(o->extras, row->extras);
 }
 
-/* What "user.NAME" would stand in the way of: the model, alias or entry of a list that NAME, or the
- * whole name in another case, means now. NULL: nothing. */
+/* What name ("user.NAME") or NAME already means: a model or alias, in any letter case, or an entry
+ * of a built-in list. NULL: nothing. */
 static const char *stands_for(struct qn_services *sv, const char *name, struct qn_arena *a)
 {
     const char *plain = name + strlen("user.");

@@ -22,8 +22,8 @@ enum {
 
 struct qn_ws_limits {
     size_t sessions;  /* at a time; more are told to come back later */
-    size_t of_one;    /* of one owner (access/owner.h), and never more than are left for all others;
-                         0: any number */
+    size_t of_one;    /* an owner (access/owner.h) with so many, or with as many as are still free,
+                         gets no more; 0: no limit */
     int64_t ping_ms;  /* of silence until a ping, and from it until the client is dropped */
     int64_t stall_ms; /* bytes wait and none is taken: the client is dropped */
     int64_t close_ms; /* for the client's answer to a close frame */

@@ -75,8 +75,8 @@ static void drop_known(struct qn_discovery *d)
     qn_inodes_deinit(&known);
 }
 
-/* Worker. Parameters that a request could not have would spoil every request to the model, and what
- * else stands beside them is not shown. */
+/* Worker. Keeps the system message and those parameters that a request may have: others would fail
+ * every request to the model. NULL: not JSON. */
 static const char *good_preset(struct qn_arena *arena, const char *preset)
 {
     struct qn_json *doc;

@@ -24,8 +24,8 @@ const struct qn_syntax *qn_prompter_syntax(const struct qn_prompter *p);
 /* [vocabulary] The control tokens among its marks. Lent. */
 const bool *qn_prompter_marks(const struct qn_prompter *p);
 
-/* One sentence when a built-in form took the place of the model's template, NULL as long as none
- * did; it names no conversation's texts. Lent, the first one stays. Any thread. */
+/* NULL until a built-in form has replaced the model's template; then one sentence that says so,
+ * without any conversation's text, and does not change again. Lent. Any thread. */
 const char *qn_prompter_warning(const struct qn_prompter *p);
 
 struct qn_prompt {

@@ -23,9 +23,8 @@ enum {
     EXPRESSION_DEPTH_MAX = 64,
     WORD_MAX = 64,
     JINJA_MAX = 1024 * 1024,
-    PIPES_MAX = 64, /* of one value, brackets' own not counted */
-    WORK_MAX =
-        2 * 1024 * 1024, /* bytes of all values and of parts of values, as they are put together */
+    PIPES_MAX = 64,             /* of one value, brackets' own not counted */
+    WORK_MAX = 2 * 1024 * 1024, /* bytes written for values; a nested value counts at each level */
 };
 
 /* What a dot stands for: the data of the template, or an element of a range or with. */

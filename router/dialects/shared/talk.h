@@ -32,8 +32,8 @@ struct qn_talk {
     bool content; /* it has a content, perhaps empty; else it is null */
 };
 
-/* QN_EINVAL when a request's list of messages is longer than a conversation may be: asked before
- * the first of them is looked at. */
+/* QN_EINVAL when a request has more messages than a conversation may. To be called before the first
+ * of them is read. */
 qn_err qn_talk_check(const struct qn_jref *messages, struct qn_error *e);
 
 void qn_talk_init(struct qn_talk *t);
