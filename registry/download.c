@@ -161,6 +161,8 @@ static void look_at_pieces(struct dl *dl, int64_t now)
 
 static void progress(struct dl *dl, struct qn_fetch_file *files)
 {
+    for (size_t i = dl->first; i < dl->opened; i++)
+        files[i].whole_only = dl->files[i].no_ranges || dl->files[i].untold;
     if (dl->watch && dl->watch->progress)
         dl->watch->progress(dl->watch->ctx, files, dl->n);
 }
@@ -305,7 +307,7 @@ qn_err qn_fetch_run(const struct qn_web *web, struct qn_fetch_file *files, size_
         dl.files[i] =
             (struct dl_file){.pub = &files[i], .fd = -1, .insisted = files[i].size_bytes >= 0};
         files[i].done_bytes = qn_fetch_have(files[i].partial, files[i].size_bytes);
-        files[i].complete = false;
+        files[i].complete = files[i].whole_only = false;
         files[i].sum[0] = files[i].etag[0] = '\0';
     }
     if (begin(&dl))

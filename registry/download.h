@@ -42,6 +42,8 @@ struct qn_fetch_file {
     /* Set by the call: */
     int64_t done_bytes; /* that are there */
     bool complete;      /* it, and what the watch's `complete` does with it, is done */
+    bool whole_only;    /* its server gives no ranges: when the call is stopped, what has come of a
+                           file that is not complete is fetched again */
     char sum[QN_FETCH_SUM_MAX +
              1]; /* SHA-256 of a complete file; its git sum if only that was expected */
     char etag[QN_WEB_ETAG_MAX]; /* as the server said it last, with its quotes, or ""; its

@@ -45,6 +45,7 @@ struct qn_pull_job {
     struct qn_pull_blob **blobs; /* one per file */
     int64_t priority, created_s, changed_s;
     int64_t turn[QN_PULL_TURNS]; /* of its last turn, see qn_pulls.turns; 0: it had none */
+    int64_t fetches_since_ms;    /* FETCHING */
     struct qn_error error;       /* of FAILED */
     struct qn_pull_client *clients;
     bool wanted;             /* somebody asked who did not say until_gone */
@@ -78,7 +79,7 @@ struct qn_pulls {
     struct qn_pulls_config config;
     struct qn_pull_job *jobs, **last;
     struct qn_pull_blob *blobs[QN_PULL_SLOTS];
-    struct qn_timer *schedule_timer, *tick_timer, *retry_timer;
+    struct qn_timer *schedule_timer, *tick_timer, *retry_timer, *slice_timer;
     size_t resolving, fetching;
     int64_t turns;     /* that were taken */
     size_t discarding; /* workers that throw files away: until they are done nothing is begun */
@@ -109,9 +110,13 @@ qn_err qn_pull_make_room(struct qn_pulls *p, const char *owner, bool admin, stru
 struct qn_pull_job *qn_pull_next(const struct qn_pulls *p, enum qn_pull_turn kind,
                                  bool (*may)(const struct qn_pull_job *j));
 /* One that fetches and should wait instead, because one that `may` is of higher priority, or of the
- * same and its owner has at least two threads less. NULL: none. */
+ * same and its owner has at least two threads less, or is of an owner without a thread and the one
+ * that fetches has done so for a slice (qn_pulls_config.slice_ms). A file that could not be gone on
+ * with keeps its thread. NULL: none; then *look_at_ms says when to look again, INT64_MAX: when
+ * something changes. */
 struct qn_pull_job *qn_pull_to_yield(const struct qn_pulls *p,
-                                     bool (*may)(const struct qn_pull_job *j));
+                                     bool (*may)(const struct qn_pull_job *j), int64_t now_ms,
+                                     int64_t *look_at_ms);
 
 /* ---- pull_blobs.c ---- */
 

@@ -110,8 +110,59 @@ static int running_of(const struct qn_pulls *p, const char *owner)
     return n;
 }
 
+/* Stopped now, it would have to begin a file again. */
+static bool would_lose(const struct qn_pull_job *j)
+{
+    for (size_t i = 0; j->run && i < j->run->n; i++)
+        if (!atomic_load(&j->run->parts[i].done) &&
+            atomic_load(&j->run->parts[i].meter->whole_only) &&
+            atomic_load(&j->run->parts[i].meter->here_bytes) > 0)
+            return true;
+    return false;
+}
+
+/* Of the jobs that may give way to w, whose owner has no thread, the one that has fetched longest.
+ * It is lent its thread until *end_ms. NULL: none. */
+static struct qn_pull_job *longest(const struct qn_pulls *p, const struct qn_pull_job *w,
+                                   int64_t now_ms, int64_t *end_ms)
+{
+    struct qn_pull_job *found = NULL;
+    int64_t slice = p->config.slice_ms ? p->config.slice_ms : QN_PULL_SLICE_MS;
+    *end_ms = INT64_MAX;
+    for (struct qn_pull_job *j = p->jobs; j; j = j->next) {
+        if (j->m.state != QN_PULL_FETCHING || j->priority > w->priority)
+            continue;
+        int64_t end = j->fetches_since_ms + slice;
+        if (end <= now_ms && would_lose(j))
+            end = now_ms + slice;
+        if (end >= *end_ms)
+            continue;
+        found = j;
+        *end_ms = end;
+    }
+    return found;
+}
+
+static struct qn_pull_job *slice_is_over(const struct qn_pulls *p,
+                                         bool (*may)(const struct qn_pull_job *j), int64_t now_ms,
+                                         int64_t *look_at_ms)
+{
+    for (const struct qn_pull_job *w = p->jobs; w; w = w->next) {
+        int64_t end_ms;
+        if (!may(w) || running_of(p, owner_of(w).text) > 0)
+            continue;
+        struct qn_pull_job *j = longest(p, w, now_ms, &end_ms);
+        if (j && end_ms <= now_ms)
+            return j;
+        if (j && end_ms < *look_at_ms)
+            *look_at_ms = end_ms;
+    }
+    return NULL;
+}
+
 struct qn_pull_job *qn_pull_to_yield(const struct qn_pulls *p,
-                                     bool (*may)(const struct qn_pull_job *j))
+                                     bool (*may)(const struct qn_pull_job *j), int64_t now_ms,
+                                     int64_t *look_at_ms)
 {
     struct qn_pull_job *found = NULL;
     for (const struct qn_pull_job *w = p->jobs; w && !found; w = w->next) {
@@ -127,5 +178,6 @@ struct qn_pull_job *qn_pull_to_yield(const struct qn_pulls *p,
                 found = j;
         }
     }
-    return found;
+    *look_at_ms = INT64_MAX;
+    return found ? found : slice_is_over(p, may, now_ms, look_at_ms);
 }

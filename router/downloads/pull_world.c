@@ -284,6 +284,7 @@ static void on_progress(void *ctx, const struct qn_fetch_file *files, size_t n)
     for (size_t i = 0; i < n; i++) {
         atomic_store(&f->parts[i]->meter->here_bytes, files[i].done_bytes);
         atomic_store(&f->parts[i]->meter->size_bytes, files[i].size_bytes);
+        atomic_store(&f->parts[i]->meter->whole_only, files[i].whole_only);
     }
 }
 

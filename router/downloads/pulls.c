@@ -184,12 +184,26 @@ static void begin_resolving(struct qn_pulls *p)
     }
 }
 
+static void schedule(void *ctx);
+
+/* One job gives way, or it is looked at later whether one should. */
+static void yield_one(struct qn_pulls *p)
+{
+    int64_t now = qn_now_ms(), look_at_ms;
+    struct qn_pull_job *j = qn_pull_to_yield(p, may_fetch, now, &look_at_ms);
+    if (j)
+        qn_pull_handle(j, QN_PULL_YIELD);
+    else if (look_at_ms < INT64_MAX)
+        p->slice_timer = qn_timer_start(p->config.loop, look_at_ms - now, 0, schedule, p);
+}
+
 static void schedule(void *ctx)
 {
     struct qn_pulls *p = ctx;
     bool all;
     qn_timer_stop(p->schedule_timer);
-    p->schedule_timer = NULL;
+    qn_timer_stop(p->slice_timer);
+    p->schedule_timer = p->slice_timer = NULL;
     if (p->stopping)
         return;
     for (struct qn_pull_job *j = p->jobs; j; j = j->next)
@@ -205,10 +219,11 @@ static void schedule(void *ctx)
     while (p->fetching < (size_t)p->config.threads &&
            (j = qn_pull_next(p, QN_PULL_TURN_FETCH, may_fetch))) {
         j->turn[QN_PULL_TURN_FETCH] = ++p->turns;
+        j->fetches_since_ms = qn_now_ms();
         qn_pull_handle(j, QN_PULL_TURN);
     }
-    if (!some_yield(p) && (j = qn_pull_to_yield(p, may_fetch)))
-        qn_pull_handle(j, QN_PULL_YIELD);
+    if (!some_yield(p))
+        yield_one(p);
 }
 
 void qn_pull_schedule_soon(struct qn_pulls *p)
@@ -325,7 +340,8 @@ void qn_pulls_drain(struct qn_pulls *p)
     qn_timer_stop(p->schedule_timer);
     qn_timer_stop(p->tick_timer);
     qn_timer_stop(p->retry_timer);
-    p->schedule_timer = p->tick_timer = p->retry_timer = NULL;
+    qn_timer_stop(p->slice_timer);
+    p->schedule_timer = p->tick_timer = p->retry_timer = p->slice_timer = NULL;
     qn_fail(&e, QN_EBUSY, "the server is stopping: the download goes on when it is started again");
     for (struct qn_pull_job *j = p->jobs; j; j = j->next) {
         if (j->run)

@@ -28,6 +28,8 @@ enum {
     QN_PULL_OWNER_MAX = QN_DOWNLOADS_MAX / 4, /* jobs of one owner, of all states */
     QN_PULL_PRIORITY_MAX = 100,
     QN_PULL_TICK_MS = 200,
+    QN_PULL_SLICE_MS = 2 * 60 * 1000, /* a job that fetches keeps its thread for so long while the
+                                         jobs of an owner without a thread wait */
     QN_PULL_ETAG_MAX = 256
 };
 /* A job that the network has failed is tried again by itself, after pauses that double. */
@@ -52,6 +54,7 @@ void qn_pull_plan_free(struct qn_pull_plan *plan); /* NULL allowed */
 struct qn_pull_meter {
     _Atomic int64_t here_bytes, before_bytes;
     _Atomic int64_t size_bytes; /* < 0: not known yet */
+    _Atomic bool whole_only;    /* a fetch that is stopped begins this file again */
 };
 
 /* One file of a run. */
@@ -94,6 +97,7 @@ struct qn_pulls_config {
     int threads;      /* 1 to QN_PULL_THREADS_MAX jobs fetch at a time */
     bool offline;     /* jobs wait but for those whose order is local */
     int64_t retry_ms; /* 0: QN_PULL_RETRY_MS */
+    int64_t slice_ms; /* 0: QN_PULL_SLICE_MS */
 };
 
 struct qn_pulls;

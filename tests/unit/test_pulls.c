@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { RETRY_MS = 10 };
+enum { RETRY_MS = 10, SLICE_MS = 20 };
 enum { SIZE = 1000, PIECE = 100, LETTERS = 26, WAIT_MS = 120000 };
 
 /* ---- the world ---- */
@@ -27,6 +27,7 @@ static struct {
     _Atomic int64_t room;              /* on the disk */
     _Atomic int resolved, finished, discarded, at_once, most_at_once;
     _Atomic bool hub_down;
+    _Atomic bool whole_only;          /* files have to come in one piece */
     _Atomic int broken;               /* so many fetches find no network */
     _Atomic bool slow_discard, clash; /* clash: something was begun while files were thrown away */
     _Atomic int discarding;
@@ -93,7 +94,10 @@ static qn_err fetch(void *ctx, struct qn_pull_part *parts, size_t n, const atomi
         world.most_at_once = at_once;
     for (size_t i = 0; i < n && !err; i++) {
         int l = letter_of(parts[i].file);
+        if (world.whole_only)
+            world.here[l] = 0;
         atomic_store(&parts[i].meter->before_bytes, atomic_load(&world.here[l]));
+        atomic_store(&parts[i].meter->whole_only, atomic_load(&world.whole_only));
         while (!err && world.here[l] < SIZE) {
             if (atomic_load(stop))
                 err = qn_fail(e, QN_ECANCELLED, "stopped");
@@ -198,7 +202,8 @@ static void start(int threads, bool offline)
                                                              .discard = discard},
                                                    .threads = threads,
                                                    .offline = offline,
-                                                   .retry_ms = RETRY_MS});
+                                                   .retry_ms = RETRY_MS,
+                                                   .slice_ms = SLICE_MS});
     qn_catalog_flush(catalog);
     run_until(always); /* the jobs of the last run are taken up */
 }
@@ -882,6 +887,58 @@ static void owners_take_turns(void **state)
     stop();
 }
 
+static bool a_piece_of_a(void)
+{
+    return world.here[0] == PIECE;
+}
+
+/* One owner's file stands still and has the only thread. */
+static void begin_a_long_one(void)
+{
+    n_many = 0;
+    start(1, false);
+    let_come(PIECE, INT64_MAX / 2);
+    assert_true(one_more("greedy", "o/r:a"));
+    run_until(a_piece_of_a);
+    assert_true(one_more("other", "o/r:b"));
+}
+
+static bool the_other_has_it(void)
+{
+    return many[1].ended == 1;
+}
+
+/* A long download and a single thread: the other's small file comes meanwhile, and the long one
+ * goes on with what it had. */
+static void a_long_download_pauses_for_others(void **state)
+{
+    (void)state;
+    begin_a_long_one();
+    run_until(the_other_has_it);
+    assert_int_equal(many[0].ended, 0);
+    assert_int_equal(world.here[0], PIECE);
+    let_come(INT64_MAX / 2, INT64_MAX / 2);
+    run_until(all_ended);
+    assert_int_equal(many[0].code, QN_OK);
+    assert_int_equal(world.came[0], SIZE);
+    stop();
+}
+
+/* Unless it would have to begin again each time. */
+static void what_cannot_go_on_is_not_paused(void **state)
+{
+    (void)state;
+    world.whole_only = true;
+    begin_a_long_one();
+    turns = 0;
+    run_until(a_while_later);
+    assert_int_equal(many[1].ended, 0);
+    let_come(INT64_MAX / 2, INT64_MAX / 2);
+    run_until(all_ended);
+    assert_int_equal(world.came[0], SIZE);
+    stop();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -904,6 +961,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_owner_cannot_fill_the_list, setup, remove_dir),
         cmocka_unit_test_setup_teardown(work_is_not_dropped, setup, remove_dir),
         cmocka_unit_test_setup_teardown(owners_take_turns, setup, remove_dir),
+        cmocka_unit_test_setup_teardown(a_long_download_pauses_for_others, setup, remove_dir),
+        cmocka_unit_test_setup_teardown(what_cannot_go_on_is_not_paused, setup, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
