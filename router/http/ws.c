@@ -80,8 +80,11 @@ struct qn_ws {
     char scratch[READ_BYTES];
 };
 
-const struct qn_ws_limits qn_ws_limits = {
-    .sessions = 256, .of_one = 64, .ping_ms = 30000, .stall_ms = 30000, .close_ms = 5000};
+const struct qn_ws_limits qn_ws_limits = {.sessions = QN_WS_SESSIONS_MAX,
+                                          .of_one = QN_WS_OWNER_MAX,
+                                          .ping_ms = 30000,
+                                          .stall_ms = 30000,
+                                          .close_ms = 5000};
 
 /* ---- bytes to the client ---- */
 

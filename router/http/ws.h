@@ -17,6 +17,8 @@
 #include <stdint.h>
 
 enum {
+    QN_WS_SESSIONS_MAX = 256,
+    QN_WS_OWNER_MAX = 64,           /* sessions of one owner (access/owner.h) */
     QN_WS_KERNEL_BYTES = 128 * 1024 /* of a session's that the system holds besides waiting_max */
 };
 
