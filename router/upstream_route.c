@@ -1,8 +1,14 @@
 /* /upstream/MODEL/PATH: PATH asked of one model, which is loaded for it. Where a server of its own
- * stands behind the model, that answers. Quince's own models serve the routes of inference with
- * the model set, whatever the body names, and say how they are. */
+ * stands behind the model, that answers admins. Quince's own models serve the routes of inference
+ * with the model set, whatever the body names, and say how they are.
+ *
+ * A server of another project reuses prompts that are in its cache without asking whose they are,
+ * and how fast it answers tells which are there. So the inference of other clients becomes jobs,
+ * which keep owners apart, and their jobs reuse nothing once an admin has asked the server
+ * directly. */
 #include "api/api.h"
 
+#include "access/auth.h"
 #include "access/client_id.h"
 #include "answers/answer.h"
 #include "base/str.h"
@@ -139,6 +145,13 @@ static void serve(struct visit *v, const struct qn_child_status *s)
         "/slots and /v1/models");
 }
 
+static bool is_admin(const struct visit *v)
+{
+    struct qn_caller caller;
+    qn_auth_caller(v->sv->auth, v->http, &caller);
+    return caller.admin;
+}
+
 static void gone(void *ctx)
 {
     struct visit *v = ctx;
@@ -157,7 +170,8 @@ static void granted(void *ctx, const struct qn_error *why)
         struct qn_child_status s = qn_child_status(c);
         if (*s.upstream && !is_inference(v) && !qn_api_need_admin(v->sv, v->http)) {
             qn_lease_release(v->lease);
-        } else if (*s.upstream) {
+        } else if (*s.upstream && is_admin(v)) {
+            qn_child_ask_directly(c);
             qn_proxy(v->sv->loop, qn_child_client(c), v->http, v->lease, s.upstream, s.upstream_key,
                      v->path);
         } else {

@@ -104,6 +104,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.path == "/props":
             return self.reply(200, {"total_slots": b.get("slots", 4),
                                     "default_generation_settings": {"n_ctx": b.get("context", 2048)}})
+        if self.path == "/asked":  # what has been asked so far, for a test that did not start it
+            return self.reply(200, [{"path": path, "body": body.decode("utf-8", "replace")}
+                                    for path, _, body in self.server.requests])
         if self.path == "/v1/models":
             if "say_models" in b:
                 return self.reply(200, b["say_models"].encode())

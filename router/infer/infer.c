@@ -492,6 +492,8 @@ static void encoded(void *ctx)
 static void start_job(struct run *r, size_t i)
 {
     qn_lease_defaults(r->lease, &r->rq.jobs[i]);
+    if (!r->caller.admin && qn_child_status(qn_lease_child(r->lease)).asked_directly)
+        r->rq.jobs[i].sampling.no_reuse = true;
     struct encoding own = {.run = r, .i = i, .round = r->round, .job = r->rq.jobs[i]}, *x = &own;
     if (!r->large) {
         encode(x);

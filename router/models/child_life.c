@@ -272,6 +272,7 @@ void qn_child_close_process(struct qn_child *c)
     c->ended_ms = qn_now_ms();
     c->ready_context = c->ready_memory = c->ready_gpu = c->ready_slots = c->ready_threads = 0;
     c->ready_upstream[0] = c->ready_upstream_key[0] = c->template_warning[0] = '\0';
+    c->asked_directly = false;
     c->progress = 0;
 }
 

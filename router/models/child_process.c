@@ -211,6 +211,7 @@ struct qn_child_status qn_child_status(const struct qn_child *c)
         .slots = c->ready_slots,
         .upstream = c->ready_upstream,
         .upstream_key = c->ready_upstream_key,
+        .asked_directly = c->asked_directly,
         .template_warning = c->template_warning,
         .threads = c->ready_threads,
         .load_ms = c->in.state == QN_INST_LOADING ? qn_now_ms() - c->began_ms : c->load_ms,
@@ -224,6 +225,11 @@ struct qn_child_status qn_child_status(const struct qn_child *c)
         .restart_ms = c->in.state == QN_INST_BACKOFF ? qn_child_backoff_left_ms(c) : 0,
         .evidence = c->evidence,
     };
+}
+
+void qn_child_ask_directly(struct qn_child *c)
+{
+    c->asked_directly = true;
 }
 
 bool qn_child_has_files(const struct qn_child *c, const char *const *files, size_t n)

@@ -62,6 +62,8 @@ struct qn_child_status {
     int64_t last_use_ms;  /* qn_now_ms when a job last began or ended, or the load was asked for */
     const char *url;      /* lent: "http://127.0.0.1:40123"; "" without a process */
     const char *upstream; /* lent: address of the server behind it that may be asked; "": none */
+    bool asked_directly;  /* that server has had requests that were no jobs: prompts that the child
+                             knows nothing of may be in its cache */
     const char *template_warning; /* lent: why a built-in form takes the place of the model's chat
                                      template; "": it does not */
     const char *upstream_key;     /* lent: what that wants as Authorization: Bearer; "": nothing */
@@ -110,6 +112,9 @@ void qn_child_set_threads(struct qn_child *c,
                           int threads); /* now, if it runs, and for later starts */
 
 struct qn_child_status qn_child_status(const struct qn_child *c);
+/* A request is handed to the server behind it as it is; until that server ends, see
+ * qn_child_status.asked_directly. */
+void qn_child_ask_directly(struct qn_child *c);
 const char *qn_child_name(const struct qn_child *c);
 /* True when these, in this order, are the files it was last started with. */
 bool qn_child_has_files(const struct qn_child *c, const char *const *files, size_t n);

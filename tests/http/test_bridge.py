@@ -683,6 +683,23 @@ def test_only_admins_look_behind_a_model(llama):
     assert llama.get(f"/upstream/{model}/props").status == 200
 
 
+@needs_another_user
+def test_prompts_behind_a_model_are_shared_with_nobody(llama):
+    """What an admin asks a llama-server directly stays in its cache, from which another user's prompts take nothing,
+    by whatever route they come."""
+    model = engine_model(llama, "apart", tokens=3)
+    assert load(llama, model).status == 200
+    ask = {"model": model, "messages": [{"role": "user", "content": "x"}]}
+    direct = f"/upstream/{model}/v1/chat/completions"
+    assert llama.post(direct, ask).status == 200
+    assert as_other_user(llama, "POST", direct, ask).status == 200
+    assert as_other_user(llama, "POST", "/v1/chat/completions", ask).status == 200
+    assert llama.post(direct, {**ask, "cache_prompt": True}).status == 200
+    asked = [json.loads(a["body"]).get("cache_prompt", True) for a in llama.get(f"/upstream/{model}/asked").json
+             if a["path"].endswith("/chat/completions")]
+    assert asked == [True, False, False, True]
+
+
 def test_the_server_behind_a_model(llama):
     """/upstream/MODEL/PATH is handed on as it is, and so is what comes back."""
     model = engine_model(llama, "behind", tokens=3, word="raw ", context=777)
