@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "registry/repo_index.h"
 #include "registry/resolve.h"
 #include "registry/store_private.h"
 #include "registry/variant.h"
@@ -35,13 +36,14 @@ static bool says_nothing(const char *stem)
 }
 
 /* A model of a repository: the file, the rest of its series, its projector. */
-static void add_resolved(struct qn_finding *f, const struct qn_repo *repo, size_t i,
+static void add_resolved(struct qn_finding *f, const struct qn_repo_index *index, size_t i,
                          bool projectors, const struct qn_finding_of *known)
 {
+    const struct qn_repo *repo = qn_repo_index_repo(index);
     struct qn_choice *choice;
     struct qn_error why = {0};
     const char *path = repo->files[i].path;
-    if (qn_resolve(repo, path, projectors ? "auto" : NULL, &choice, &why)) {
+    if (qn_resolve_file(index, i, projectors, &choice, &why)) {
         qn_info("found", "file=\"%s\" not_listed=1 message=\"%s\"", repo->files[i].url,
                 why.message);
         return;
@@ -83,13 +85,15 @@ static void add_resolved(struct qn_finding *f, const struct qn_repo *repo, size_
 static void add_repo(struct qn_finding *f, const struct qn_repo *repo, bool projectors,
                      const struct qn_finding_of *known)
 {
+    struct qn_repo_index *index = qn_repo_index_new(repo);
     for (size_t i = 0; i < repo->n && !qn_finding_stopped(f); i++) {
         struct qn_shard shard;
         const char *path = repo->files[i].path;
         if (qn_file_kind_of(path) == QN_FILE_GGUF &&
             (!qn_shard_of(path, &shard) || shard.number == 1))
-            add_resolved(f, repo, i, projectors, known);
+            add_resolved(f, index, i, projectors, known);
     }
+    qn_repo_index_free(index);
 }
 
 /* ---- folders ---- */

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "registry/repo_index.h"
 #include "registry/variant.h"
 
 #include <ctype.h>
@@ -15,16 +16,20 @@ enum { NAMES_MAX = 12 };
 
 struct choosing {
     const struct qn_repo *repo;
+    const struct qn_repo_index *index;
+    bool *taken; /* [repo->n]: files of the choice; NULL: no file is added twice anyway */
     struct qn_choice *choice;
     struct qn_error *e;
 };
 
-static void add(struct qn_choice *c, const struct qn_repo_file *file, const char *role)
+static void add(const struct choosing *a, const struct qn_repo_file *file, const char *role)
 {
-    for (size_t i = 0; i < c->n; i++)
-        if (c->files[i].file == file)
-            return;
-    c->files[c->n++] = (struct qn_choice_file){file, role};
+    bool *taken = a->taken ? &a->taken[file - a->repo->files] : NULL;
+    if (taken && *taken)
+        return;
+    if (taken)
+        *taken = true;
+    a->choice->files[a->choice->n++] = (struct qn_choice_file){file, role};
 }
 
 static void add_name(struct qn_buf *out, size_t i, const char *name)
@@ -66,24 +71,17 @@ static qn_err add_main(const struct choosing *a, const struct qn_repo_file *file
 {
     struct qn_shard shard;
     if (!qn_shard_of(file->path, &shard)) {
-        add(a->choice, file, "main");
+        add(a, file, "main");
         return QN_OK;
     }
     for (int i = 1; i <= shard.count; i++) {
-        const struct qn_repo_file *part = NULL;
-        for (size_t k = 0; k < a->repo->n && !part; k++) {
-            struct qn_shard other;
-            const char *path = a->repo->files[k].path;
-            if (qn_shard_of(path, &other) && other.number == i && other.count == shard.count &&
-                other.stem_len == shard.stem_len && !strncmp(path, file->path, shard.stem_len))
-                part = &a->repo->files[k];
-        }
+        const struct qn_repo_file *part = qn_repo_index_part(a->index, file->path, &shard, i);
         if (!part)
             return qn_fail_param(
                 a->e, QN_ENOTFOUND, "variant",
                 "part %d of %d of %.200s is missing in %.200s: its owner has to upload it", i,
                 shard.count, file->path, a->repo->id);
-        add(a->choice, part, i == 1 ? "main" : "shard");
+        add(a, part, i == 1 ? "main" : "shard");
     }
     return QN_OK;
 }
@@ -132,10 +130,10 @@ static qn_err choose_whole(const struct choosing *a)
         qn_buf_deinit(&names);
         return err;
     }
-    add(a->choice, found, "main");
+    add(a, found, "main");
     for (size_t i = 0; i < a->repo->n; i++)
         if (!is_paper(a->repo->files[i].path))
-            add(a->choice, &a->repo->files[i], "extra");
+            add(a, &a->repo->files[i], "extra");
     return QN_OK;
 }
 
@@ -153,7 +151,7 @@ static qn_err choose_all(const struct choosing *a)
                                                                   : "extra";
         projector = projector || kind == QN_FILE_MMPROJ;
         if (kind != QN_FILE_OTHER)
-            add(a->choice, &a->repo->files[i], role);
+            add(a, &a->repo->files[i], role);
     }
     return err;
 }
@@ -200,7 +198,7 @@ static qn_err choose_variant(const struct choosing *a, const char *variant, bool
         memcpy(a->choice->variant, v->name, sizeof v->name);
         err = add_main(a, v->files[0]);
         for (size_t k = 1; k < v->n && !err; k++)
-            add(a->choice, v->files[k], "shard");
+            add(a, v->files[k], "shard");
     }
     qn_variants_free(all);
     return err;
@@ -268,7 +266,7 @@ static qn_err choose_folder(const struct choosing *a, const char *variant, bool 
                 qn_buf_deinit(&names);
                 return err;
             } else {
-                add(a->choice, f, "shard");
+                add(a, f, "shard");
             }
         }
         if (first) {
@@ -306,35 +304,6 @@ static qn_err choose(const struct choosing *a, const char *variant)
     return err || done ? err : not_there(a, "variant", variant);
 }
 
-/* The projector in half precision before others; one from the model's own folder before all. */
-static const struct qn_repo_file *best_projector(const struct qn_repo *repo, const char *main_path)
-{
-    static const char *const precisions[] = {"F16", "BF16", "Q8_0", "F32"};
-    enum { PRECISIONS = sizeof precisions / sizeof *precisions };
-    const char *slash = strrchr(main_path, '/');
-    size_t folder = slash ? (size_t)(slash - main_path) + 1 : 0, best_rank = SIZE_MAX;
-    const struct qn_repo_file *best = NULL;
-    for (size_t i = 0; i < repo->n; i++) {
-        const char *path = repo->files[i].path;
-        char quantization[32];
-        if (qn_file_kind_of(path) != QN_FILE_MMPROJ)
-            continue;
-        const char *base = strrchr(path, '/');
-        bool near = base ? (size_t)(base - path) + 1 == folder && !strncmp(path, main_path, folder)
-                         : folder == 0;
-        size_t rank = 0;
-        while (rank < PRECISIONS && !(qn_quantization_of(path, quantization) &&
-                                      qn_str_eq(quantization, precisions[rank])))
-            rank++;
-        rank += near ? 0 : PRECISIONS + 1;
-        if (rank < best_rank) {
-            best_rank = rank;
-            best = &repo->files[i];
-        }
-    }
-    return best;
-}
-
 static qn_err add_projector(const struct choosing *a, const char *mmproj)
 {
     const struct qn_repo_file *file;
@@ -342,7 +311,7 @@ static qn_err add_projector(const struct choosing *a, const char *mmproj)
     if (!mmproj || !*mmproj)
         return QN_OK;
     if (qn_str_eq(mmproj, "auto")) {
-        file = best_projector(a->repo, a->choice->files[0].file->path);
+        file = qn_repo_index_projector(a->index, a->choice->files[0].file->path);
     } else {
         file = find_file(a->repo, mmproj, &n);
         if (n != 1)
@@ -351,7 +320,7 @@ static qn_err add_projector(const struct choosing *a, const char *mmproj)
                                  n ? "more than one" : "no", mmproj);
     }
     if (file)
-        add(a->choice, file, "mmproj");
+        add(a, file, "mmproj");
     return QN_OK;
 }
 
@@ -360,7 +329,7 @@ static qn_err choose_by_roles(const struct choosing *a)
 {
     for (size_t i = 0; i < a->repo->n; i++)
         if (qn_str_eq(a->repo->files[i].role, "main"))
-            add(a->choice, &a->repo->files[i], a->choice->n ? "shard" : "main");
+            add(a, &a->repo->files[i], a->choice->n ? "shard" : "main");
     if (!a->choice->n)
         return qn_fail_param(a->e, QN_EUNSUPPORTED, "model",
                              "%.200s holds no GGUF model (newer models of Ollama's library may be "
@@ -368,43 +337,78 @@ static qn_err choose_by_roles(const struct choosing *a)
                              "Ollama runs): look for one on Hugging Face with `quince search`",
                              a->repo->id);
     for (size_t i = 0; i < a->repo->n; i++)
-        add(a->choice, &a->repo->files[i], a->repo->files[i].role);
+        add(a, &a->repo->files[i], a->repo->files[i].role);
+    return QN_OK;
+}
+
+/* Begins a choice of at most max files. QN_EINVAL: the variant's name is too long. */
+static qn_err begin(struct choosing *a, const char *variant, size_t max)
+{
+    struct qn_choice *c = a->choice = qn_xcalloc(1, sizeof *c);
+    if (strlen(variant) >= sizeof c->variant)
+        return qn_fail_param(a->e, QN_EINVAL, "variant",
+                             "the variant's name is longer than %zu bytes", sizeof c->variant - 1);
+    memcpy(c->variant, variant, strlen(variant) + 1);
+    c->files = qn_xcalloc(max, sizeof *c->files);
+    return QN_OK;
+}
+
+/* Hands the choice over, or frees it after an error, which it returns. */
+static qn_err end(struct choosing *a, qn_err err, struct qn_choice **out)
+{
+    struct qn_choice *c = a->choice;
+    bool unknown = false;
+    *out = NULL;
+    if (err) {
+        qn_choice_free(c);
+        return err;
+    }
+    for (size_t i = 0; i < c->n; i++) {
+        unknown = unknown || c->files[i].file->size_bytes < 0;
+        c->size_bytes += c->files[i].file->size_bytes;
+    }
+    if (unknown)
+        c->size_bytes = -1;
+    *out = c;
     return QN_OK;
 }
 
 qn_err qn_resolve(const struct qn_repo *repo, const char *variant, const char *mmproj,
                   struct qn_choice **out, struct qn_error *e)
 {
-    struct qn_choice *c = qn_xcalloc(1, sizeof *c);
-    struct choosing a = {.repo = repo, .choice = c, .e = e};
-    bool roles = false, unknown = false;
-    qn_err err = QN_OK;
-    *out = NULL;
-    c->files = qn_xcalloc(repo->n + 1, sizeof *c->files);
+    struct choosing a = {.repo = repo, .e = e};
+    struct qn_repo_index *index = qn_repo_index_new(repo);
+    bool roles = false;
+    a.index = index;
+    a.taken = qn_xcalloc(repo->n + 1, sizeof *a.taken);
     if (!variant)
         variant = "";
     for (size_t i = 0; i < repo->n; i++)
         roles = roles || repo->files[i].role;
-    if (strlen(variant) >= sizeof c->variant)
-        err = qn_fail_param(e, QN_EINVAL, "variant", "the variant's name is longer than %zu bytes",
-                            sizeof c->variant - 1);
-    else
-        memcpy(c->variant, variant, strlen(variant) + 1);
+    qn_err err = begin(&a, variant, repo->n + 1);
     if (!err)
         err = roles ? choose_by_roles(&a) : choose(&a, variant);
     if (!err && !roles)
         err = add_projector(&a, mmproj);
-    for (size_t i = 0; i < c->n && !err; i++) {
-        unknown = unknown || c->files[i].file->size_bytes < 0;
-        c->size_bytes += c->files[i].file->size_bytes;
-    }
-    if (unknown)
-        c->size_bytes = -1;
-    if (err)
-        qn_choice_free(c);
-    else
-        *out = c;
-    return err;
+    free(a.taken);
+    qn_repo_index_free(index);
+    return end(&a, err, out);
+}
+
+qn_err qn_resolve_file(const struct qn_repo_index *index, size_t file, bool projector,
+                       struct qn_choice **out, struct qn_error *e)
+{
+    const struct qn_repo *repo = qn_repo_index_repo(index);
+    const struct qn_repo_file *main_file = &repo->files[file];
+    struct choosing a = {.repo = repo, .index = index, .e = e};
+    struct qn_shard shard;
+    size_t parts = qn_shard_of(main_file->path, &shard) ? (size_t)shard.count : 1;
+    qn_err err = begin(&a, main_file->path, parts + 1);
+    if (!err)
+        err = add_main(&a, main_file);
+    if (!err && projector)
+        err = add_projector(&a, "auto");
+    return end(&a, err, out);
 }
 
 void qn_choice_free(struct qn_choice *c)

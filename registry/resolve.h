@@ -41,6 +41,14 @@ qn_err qn_resolve(const struct qn_repo *repo, const char *variant, const char *m
                   struct qn_choice **out, struct qn_error *e);
 void qn_choice_free(struct qn_choice *c); /* NULL allowed */
 
+/* The same for one GGUF file of the index's repository, given by its number there, with all parts
+ * of its series and, where projector says so, the best projector that the repository has. For
+ * resolving every model of a large folder: it takes no pass over all files. The file is a model
+ * (QN_FILE_GGUF of variant.h). QN_ENOTFOUND: a part is missing; QN_EINVAL: the name is too long. */
+struct qn_repo_index; /* registry/repo_index.h */
+qn_err qn_resolve_file(const struct qn_repo_index *index, size_t file, bool projector,
+                       struct qn_choice **out, struct qn_error *e);
+
 /* What a repository offers, for people to choose from. */
 struct qn_variant {
     char name[QN_REF_VARIANT_MAX +

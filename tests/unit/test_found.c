@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define COMMIT "0123456789abcdef0123456789abcdef01234567"
@@ -211,6 +212,46 @@ static void what_cannot_be_looked_at_may_be_there(void **state)
     free(full);
 }
 
+static double cpu_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* The first parts of 40,000 split models whose second parts are missing, and one whole model. A
+ * search that looks through all names for each part compares 3.2 billion of them. */
+static void parts_of_split_models_are_not_found_by_looking_through_all_names(void **state)
+{
+    (void)state;
+    enum { FIRST_PARTS = 40000, SECONDS = 20 };
+    char *full = qn_path_join(dir, "full"), *cache = qn_path_join(dir, "cache"), name[64];
+    const char *const whole[] = {"whole-00002-of-00002.gguf", "whole-00001-of-00002.gguf"};
+    assert_int_equal(qn_mkdirs(full, 0700, NULL), QN_OK);
+    int at = open(full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(at >= 0);
+    for (size_t i = 0; i < FIRST_PARTS + sizeof whole / sizeof *whole; i++) {
+        snprintf(name, sizeof name, "m%05zu-00001-of-00002.gguf", i);
+        int fd = openat(at, i < FIRST_PARTS ? name : whole[i - FIRST_PARTS],
+                        O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        assert_true(fd >= 0);
+        close(fd);
+    }
+    close(at);
+    double before = cpu_seconds();
+    struct qn_found *found = scan(cache, full);
+    double took = cpu_seconds() - before;
+    assert_int_equal(found->n, 1);
+    assert_int_equal(found->v[0].n_files, 2);
+    assert_non_null(strstr(found->v[0].files[0], "whole-00001"));
+    assert_non_null(strstr(found->v[0].files[1], "whole-00002"));
+    if (took > SECONDS)
+        fail_msg("the search took %.1f s of processor time", took);
+    qn_found_free(found);
+    free(full);
+    free(cache);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +262,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(links_that_lead_in_a_circle_are_followed_once, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(what_cannot_be_looked_at_may_be_there, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            parts_of_split_models_are_not_found_by_looking_through_all_names, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

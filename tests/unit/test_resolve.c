@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/str.h"
+#include "registry/repo_index.h"
 #include "registry/resolve.h"
 #include "registry/variant.h"
 
@@ -75,6 +76,29 @@ static void refuse(const struct qn_repo *repo, const char *variant, qn_err code,
     assert_null(c);
     if (!strstr(e.message, part))
         fail_msg("'%s' is not in: %s", part, e.message);
+}
+
+/* The same through an index, for the file with this path. */
+static void expect_file(const struct qn_repo *repo, const char *path, bool projector,
+                        const char *files)
+{
+    struct qn_repo_index *index = qn_repo_index_new(repo);
+    struct qn_choice *c;
+    struct qn_error e = {0};
+    char said[4096];
+    size_t i = 0;
+    while (!qn_str_eq(repo->files[i].path, path))
+        i++;
+    qn_err err = qn_resolve_file(index, i, projector, &c, &e);
+    if (err) {
+        assert_null(c);
+        assert_string_equal(e.message, files);
+    } else {
+        say(c, said);
+        assert_string_equal(said, files);
+    }
+    qn_choice_free(c);
+    qn_repo_index_free(index);
 }
 
 /* A usual repository of quantisations. */
@@ -427,17 +451,64 @@ static void test_other_kinds(void **state)
     qn_variants_free(v);
 }
 
+/* Series that differ in their count, their separator or the case of their endings alone, parts in
+ * folders, and stems of which one begins with the other. */
+static void a_file_of_an_index_brings_its_own_parts_and_projector(void **state)
+{
+    (void)state;
+    struct repo r;
+    struct qn_repo *repo =
+        make(&r, "o/r",
+             LIST("m-00001-of-00002.gguf", "m-00002-of-00002.GGUF", "m-00001-of-00003.gguf",
+                  "m-00002-of-00003.gguf", "m-00003-of-00003.gguf", "m-x-00001-of-00001.gguf",
+                  "m.00001-of-00002.gguf", "lost-00001-of-00002.gguf", "b/m-00001-of-00002.gguf",
+                  "b/m-00002-OF-00002.gguf", "b/mmproj-F32.gguf", "b/mmproj-BF16.gguf",
+                  "c/mmproj-F16.gguf", "c/mmproj-a.gguf", "single.gguf"));
+    expect_file(repo, "m-00001-of-00002.gguf", false,
+                "main m-00001-of-00002.gguf; shard m-00002-of-00002.GGUF");
+    expect_file(repo, "m-00001-of-00003.gguf", true,
+                "main m-00001-of-00003.gguf; shard m-00002-of-00003.gguf; shard "
+                "m-00003-of-00003.gguf; mmproj c/mmproj-F16.gguf");
+    expect_file(repo, "m-x-00001-of-00001.gguf", false, "main m-x-00001-of-00001.gguf");
+    expect_file(repo, "b/m-00001-of-00002.gguf", true,
+                "main b/m-00001-of-00002.gguf; shard b/m-00002-OF-00002.gguf; mmproj "
+                "b/mmproj-BF16.gguf");
+    expect_file(repo, "lost-00001-of-00002.gguf", false,
+                "part 2 of 2 of lost-00001-of-00002.gguf is missing in o/r: its owner has to "
+                "upload it");
+    expect_file(repo, "single.gguf", true, "main single.gguf; mmproj c/mmproj-F16.gguf");
+    for (size_t i = 0; i < repo->n; i++) { /* the same as by name */
+        if (qn_file_kind_of(repo->files[i].path) != QN_FILE_GGUF)
+            continue;
+        struct qn_choice *c = NULL;
+        char said[4096];
+        if (qn_resolve(repo, repo->files[i].path, "auto", &c, NULL) == QN_OK) {
+            say(c, said);
+            expect_file(repo, repo->files[i].path, true, said);
+        }
+        qn_choice_free(c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_quantisation),  cmocka_unit_test(test_the_choice_says_what_it_costs),
-        cmocka_unit_test(test_nothing_named), cmocka_unit_test(test_everything),
-        cmocka_unit_test(test_exact_files),   cmocka_unit_test(test_shards),
-        cmocka_unit_test(test_endings),       cmocka_unit_test(test_folders),
-        cmocka_unit_test(test_projectors),    cmocka_unit_test(test_whole_repositories),
-        cmocka_unit_test(test_roles),         cmocka_unit_test(test_quantisations),
-        cmocka_unit_test(test_variants),      cmocka_unit_test(test_variants_order_and_names),
+        cmocka_unit_test(test_quantisation),
+        cmocka_unit_test(test_the_choice_says_what_it_costs),
+        cmocka_unit_test(test_nothing_named),
+        cmocka_unit_test(test_everything),
+        cmocka_unit_test(test_exact_files),
+        cmocka_unit_test(test_shards),
+        cmocka_unit_test(test_endings),
+        cmocka_unit_test(test_folders),
+        cmocka_unit_test(test_projectors),
+        cmocka_unit_test(test_whole_repositories),
+        cmocka_unit_test(test_roles),
+        cmocka_unit_test(test_quantisations),
+        cmocka_unit_test(test_variants),
+        cmocka_unit_test(test_variants_order_and_names),
         cmocka_unit_test(test_other_kinds),
+        cmocka_unit_test(a_file_of_an_index_brings_its_own_parts_and_projector),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
