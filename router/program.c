@@ -80,12 +80,10 @@ static bool vital(void *ctx, const struct qn_http *h)
     return qn_routes_vital(&((const struct qn_program *)ctx)->routes, h);
 }
 
-static void on_refuse(void *ctx, int status, const char *method, const char *path, const char *why,
-                      struct qn_buf *body)
+static void on_refuse(void *ctx, const struct qn_http_refusal *r, struct qn_buf *body)
 {
     (void)ctx;
-    (void)method;
-    qn_routes_refuse(status, path, why, body);
+    qn_routes_refuse(r, body);
 }
 
 static void catalog_post(void *ctx, void (*fn)(void *), void *arg)

@@ -355,7 +355,7 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
     qn_metric_add(r->services->metrics, QN_M_HTTP_REQUESTS, 1);
     qn_debug("http", "method=%.16s path=%.*s", method, (int)printable(path), path);
     qn_http_body(h, &body_len);
-    qn_http_set_header(h, "X-API-Profile", qn_profile_name(qn_request_profile(h)));
+    qn_http_set_header(h, "X-API-Profile", qn_request_profile(h)->name);
 
     struct qn_visit visit;
     struct qn_http_ends ends;
@@ -445,7 +445,7 @@ bool qn_routes_unwanted_body(const struct qn_routes *r, const struct qn_http *h)
     return has_no_use_for_a_body(qn_http_method(h)) || will_be_refused(r, h, &hit);
 }
 
-void qn_routes_refuse(int status, const char *path, const char *why, struct qn_buf *body)
+void qn_routes_refuse(const struct qn_http_refusal *r, struct qn_buf *body)
 {
     static const struct {
         int status;
@@ -467,12 +467,13 @@ void qn_routes_refuse(int status, const char *path, const char *why, struct qn_b
          "The disk has no room for this body: free some, or lower the setting disk-reserve"},
     };
     size_t i = 0;
-    while (i + 1 < sizeof known / sizeof *known && known[i].status != status)
+    while (i + 1 < sizeof known / sizeof *known && known[i].status != r->status)
         i++;
-    if (known[i].status != status)
+    if (known[i].status != r->status)
         i = 0;
     char text[QN_ERROR_MESSAGE_MAX];
-    snprintf(text, sizeof text, "%s%s%s", known[i].message, why ? ": " : "", why ? why : "");
-    qn_plain_body(qn_family_of(QN_PROFILE_LEMONADE, path ? path : ""), status, known[i].type, text,
+    snprintf(text, sizeof text, "%s%s%s", known[i].message, r->why ? ": " : "",
+             r->why ? r->why : "");
+    qn_plain_body(qn_family_of(qn_profile_at(r->tag), r->path), r->status, known[i].type, text,
                   NULL, body);
 }

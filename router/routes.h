@@ -78,7 +78,8 @@ bool qn_routes_unwanted_body(const struct qn_routes *r, const struct qn_http *h)
  * what administrators do. For qn_http_events. */
 bool qn_routes_vital(const struct qn_routes *r, const struct qn_http *h);
 
-/* Renders the body of an answer that the HTTP server gives by itself. why: MAY be NULL. */
-void qn_routes_refuse(int status, const char *path, const char *why, struct qn_buf *body);
+/* Renders the body of an answer that the HTTP server gives by itself, in the family of the path and
+ * the listener's profile. */
+void qn_routes_refuse(const struct qn_http_refusal *r, struct qn_buf *body);
 
 #endif

@@ -70,6 +70,7 @@ static void say_models(struct visit *v, const struct qn_child_status *s)
 {
     struct qn_snapshot *snap = qn_catalog_snapshot(v->sv->catalog);
     const struct qn_model_row *row = qn_snapshot_find(snap, v->model);
+    const struct qn_model_view view = qn_api_model_view(v->sv, v->http);
     struct qn_buf body;
     (void)s;
     qn_buf_init(&body, QN_API_REPLY_MAX);
@@ -79,7 +80,7 @@ static void say_models(struct visit *v, const struct qn_child_status *s)
     qn_jw_key(&w, "data");
     qn_jw_arr(&w);
     if (row)
-        qn_api_model_write(&w, v->sv, row, qn_api_sees_paths(v->sv, v->http));
+        qn_api_model_write(&w, v->sv, row, &view);
     qn_jw_arr_end(&w);
     qn_jw_obj_end(&w);
     qn_answer_json(v->http, 200, &body);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks who includes whom, that every file is in a room, that each foreign header stays in the files
-that own it, and that a struct tag of the tree's own prefix names one struct.
+that own it, that a struct tag of the tree's own prefix names one struct, and that profiles are named in their table alone.
 
 The table is the order of the rooms (docs/architecture.md): a room may include itself and rooms above it in the
 table that it names, so no arrow can point the other way. Includes name the room and never climb (`../`).
@@ -85,6 +85,10 @@ OWN = {
     "formats/laidout.h": ["lib/formats/", "backends/", "tools/inspect/"],
 }
 
+# The table of profiles, and those of its names that are also words of other settings and APIs.
+PROFILES = "router/answers"
+COMMON_WORDS = {"auto", "ollama"}
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 OWN_TAG = re.compile(r"^(?:typedef )?(?:static )?(?:const )?(?:struct|enum|union) (qn_\w+)\s*\{", re.M)
 
@@ -165,6 +169,28 @@ def double_tags():
             yield f"{tag} names {len(names)} types: {', '.join(names)}"
 
 
+def profile_names():
+    """The names in the table of profiles."""
+    table = ROOT / PROFILES / "profile.c"
+    text = table.read_text() + table.with_suffix(".h").read_text() if table.exists() else ""
+    return sorted(set(re.findall(r'(?:\.name = |QN_PROFILE_MAIN_NAME )"(\w+)"', text)))
+
+
+def profiles_elsewhere():
+    """What a profile changes is a member of its row: no other file of the router may ask which profile it is."""
+    names = profile_names()
+    if not names:
+        return
+    constants = re.compile(r"\bQN_PROFILE_(?:%s)\b" % "|".join(names).upper())
+    words = [name for name in names if name not in COMMON_WORDS]
+    literals = re.compile(r'"[^"\n]*(?<![\w-])(?:%s)(?![\w-])[^"\n]*"' % "|".join(words))
+    for path, name, _ in files_of((".c", ".h")):
+        if name.startswith("router/") and not name.startswith(f"{PROFILES}/profile."):
+            text = path.read_text()
+            for found in [*constants.findall(text), *literals.findall(text)]:
+                yield f"{name}: {found} names a profile; read a member of its row ({PROFILES}/profile.h)"
+
+
 def arrows():
     counts = collections.Counter()
     for _, room, kind, target in includes():
@@ -180,7 +206,8 @@ def main():
     if sys.argv[1:] == ["--arrows"]:
         arrows()
         return
-    found = [*order(), *files_without_room(), *violations(), *headers_without_guard(), *double_tags()]
+    found = [*order(), *files_without_room(), *violations(), *headers_without_guard(), *double_tags(),
+             *profiles_elsewhere()]
     for line in found:
         print(line)
     print(f"layers: {len(found)} violations")

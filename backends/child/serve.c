@@ -216,13 +216,10 @@ static void refuse_with(struct qn_http *h, int status, qn_err code, const char *
     refuse(h, status, &e);
 }
 
-static void on_refuse(void *ctx, int status, const char *method, const char *path, const char *why,
-                      struct qn_buf *body)
+static void on_refuse(void *ctx, const struct qn_http_refusal *r, struct qn_buf *body)
 {
-    (void)why;
     (void)ctx;
-    (void)method;
-    (void)path;
+    int status = r->status;
     bool large = status == 413 || status == 431;
     struct qn_error e = {0};
     qn_fail(&e, large ? QN_ELIMIT : QN_EINVAL, "%s",

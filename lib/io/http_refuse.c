@@ -68,7 +68,13 @@ enum qn_next qn_link_refuse(struct qn_link *l, int status, const char *why)
     struct qn_buf body, head;
     qn_buf_init(&body, BODY_MAX);
     qn_buf_init(&head, BODY_MAX);
-    s->ev.refuse(s->ctx, status, method, path_of(l, shown), why, &body);
+    s->ev.refuse(s->ctx,
+                 &(struct qn_http_refusal){.tag = l->tag,
+                                           .status = status,
+                                           .method = method,
+                                           .path = path_of(l, shown),
+                                           .why = why},
+                 &body);
     qn_buf_fmt(&head,
                "HTTP/1.1 %d %s\r\nDate: %s\r\nContent-Type: application/json\r\n"
                "Content-Length: %zu\r\n%sConnection: close\r\n\r\n",

@@ -61,13 +61,19 @@ struct qn_http_upgrade {
     struct qn_link *link;   /* the server's */
 };
 
+/* An answer that the server itself gives (400, 413, 431 ...). */
+struct qn_http_refusal {
+    int tag; /* of the connection */
+    int status;
+    const char *method, *path; /* as far as known, else "" */
+    const char *why;           /* a sentence without its end, or NULL */
+};
+
 struct qn_http_events {
     /* MUST. A request arrived, with its whole body. Either reply now or keep h and reply later. */
     void (*request)(void *ctx, struct qn_http *h);
-    /* MUST. Renders the body of an answer the server itself gives (400, 413, 431 ...) as JSON.
-     * method and path: as far as known, else "". why: a sentence without its end, or NULL. */
-    void (*refuse)(void *ctx, int status, const char *method, const char *path, const char *why,
-                   struct qn_buf *body);
+    /* MUST. Renders the body of such an answer as JSON. */
+    void (*refuse)(void *ctx, const struct qn_http_refusal *r, struct qn_buf *body);
     /* MAY. A head has come: the folder in which its body is collected, of any size, because it
      * shall be kept (qn_http_body_keep); NULL: the body is like others. The folder's name is lent
      * until the loop has ended. *reserve_bytes: of the disk that a body is stored on, whichever,

@@ -75,6 +75,17 @@ int qn_problem_status(const struct qn_problem *p)
     return p->loading ? table[code_of(p)].loading : table[code_of(p)].status;
 }
 
+void qn_problem_adapt(struct qn_problem *p, const struct qn_profile *profile, enum qn_family family)
+{
+    if (p->status || p->loading || (family != profile->family && family != profile->chat_family))
+        return;
+    for (size_t i = 0; i < QN_PROFILE_STATUSES_MAX && profile->statuses[i].error; i++)
+        if (profile->statuses[i].error == p->error->code) {
+            p->status = profile->statuses[i].status;
+            p->code = profile->statuses[i].code;
+        }
+}
+
 void qn_problem_words(const struct qn_problem *p, char out[static QN_EVIDENCE_WORDS_MAX])
 {
     qn_evidence_words(p->evidence, p->error, out);
@@ -198,6 +209,8 @@ void qn_problem_body(const struct qn_problem *p, enum qn_family family, struct q
     }
     if (p->type)
         s.type = p->type;
+    if (p->code)
+        s.code = p->code;
     if (about_model && p->model && strlen(p->model) <= MODEL_SHOWN_MAX)
         s.model = p->model;
     write_body(&s, family, out);
@@ -215,11 +228,11 @@ void qn_plain_body(enum qn_family family, int status, const char *type, const ch
     write_body(&s, family, out);
 }
 
-enum qn_profile qn_request_profile(const struct qn_http *h)
+const struct qn_profile *qn_request_profile(const struct qn_http *h)
 {
     const char *name = qn_http_header(h, "X-API-Profile");
-    enum qn_profile p = name ? qn_profile_parse(name) : QN_PROFILE_COUNT;
-    return p == QN_PROFILE_COUNT ? (enum qn_profile)qn_http_tag(h) : p;
+    const struct qn_profile *p = name ? qn_profile_find(name) : NULL;
+    return p ? p : qn_profile_at(qn_http_tag(h));
 }
 
 enum qn_family qn_request_family(const struct qn_http *h)

@@ -6,6 +6,7 @@
 
 #include "answers/evidence.h"
 #include "answers/family.h"
+#include "answers/profile.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -21,12 +22,18 @@ struct qn_problem {
     bool loading;      /* it happened while the model was being loaded: never the request's fault */
     const char *model; /* the name the client asked for, or NULL */
     const char *type;  /* MAY. Instead of the error code's own type */
+    const char *code;  /* MAY. Instead of the error code's own code */
     int status;        /* MAY. Instead of the error code's own status */
     const char *id;    /* of the request: QN_REQUEST_ID_DIGITS letters and digits, or NULL */
     const struct qn_evidence *evidence; /* MAY. Of the process whose end is the reason */
 };
 
 int qn_problem_status(const struct qn_problem *p);
+
+/* Gives a problem the status and code that the profile has for it, unless it has a status already
+ * or its family is another API's. */
+void qn_problem_adapt(struct qn_problem *p, const struct qn_profile *profile,
+                      enum qn_family family);
 
 /* The message for an answer that has room for a text alone: a dead process's last words included.
  */
@@ -43,8 +50,8 @@ void qn_problem_hide(struct qn_problem *p, struct qn_problem_hidden *h);
 /* Appends the whole body. */
 void qn_problem_body(const struct qn_problem *p, enum qn_family family, struct qn_buf *out);
 
-/* Whose habits a request wants: its header X-API-Profile says so, else its listener. */
-enum qn_profile qn_request_profile(const struct qn_http *h);
+/* The profile that a request's header X-API-Profile names, else its listener's. */
+const struct qn_profile *qn_request_profile(const struct qn_http *h);
 enum qn_family qn_request_family(const struct qn_http *h);
 
 /* Replies in the family of the request's path. A status of "come back later" carries Retry-After.

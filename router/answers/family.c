@@ -1,7 +1,7 @@
 /* The table of families, see family.h. The first row that fits decides. */
 #include "answers/family.h"
 
-#include "base/str.h"
+#include "answers/profile.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,15 +67,11 @@ static enum qn_family by_path(const char *path)
     return QN_FAMILY_ERROR;
 }
 
-enum qn_family qn_family_of(enum qn_profile profile, const char *path)
+enum qn_family qn_family_of(const struct qn_profile *profile, const char *path)
 {
     const char *rest = qn_path_unversioned(path);
     enum qn_family family = by_path(path);
     if (family != QN_FAMILY_ERROR)
         return family;
-    if (profile == QN_PROFILE_DPPAN && rest && reaches(TREE, "/chat", rest))
-        return QN_FAMILY_TEXT;
-    if (profile == QN_PROFILE_LAYERSCALE || profile == QN_PROFILE_LOCALLLM)
-        return QN_FAMILY_NUMBER;
-    return profile == QN_PROFILE_KOLOSAL ? QN_FAMILY_ENGINES : QN_FAMILY_ERROR;
+    return rest && reaches(TREE, "/chat", rest) ? profile->chat_family : profile->family;
 }

@@ -3,7 +3,7 @@
 #ifndef QN_ANSWERS_FAMILY_H
 #define QN_ANSWERS_FAMILY_H
 
-#include "answers/profile.h"
+struct qn_profile;
 
 enum qn_family {
     QN_FAMILY_ERROR,     /* {"error":{message,type,param,code}}; code is a string or null */
@@ -16,7 +16,7 @@ enum qn_family {
 };
 
 /* The family of a path, also of paths where nothing is. */
-enum qn_family qn_family_of(enum qn_profile profile, const char *path);
+enum qn_family qn_family_of(const struct qn_profile *profile, const char *path);
 
 /* What stands after /api/v1, /api/v0, /v1 or /v0, with its slash; NULL: path is under none. */
 const char *qn_path_unversioned(const char *path);

@@ -1,24 +1,163 @@
-/* See profile.h. */
+/* The table of profiles, see profile.h. Where the page of an API gives a number, it stands here. */
 #include "answers/profile.h"
 
 #include "base/str.h"
 
-static const char *const names[QN_PROFILE_COUNT] = {
-    [QN_PROFILE_LEMONADE] = "lemonade", [QN_PROFILE_OLLAMA] = "ollama",
-    [QN_PROFILE_AUTO] = "auto",         [QN_PROFILE_LAYERSCALE] = "layerscale",
-    [QN_PROFILE_DPPAN] = "dppan",       [QN_PROFILE_KOLOSAL] = "kolosal",
-    [QN_PROFILE_LOCALLLM] = "localllm",
+#include <assert.h>
+#include <math.h>
+#include <stddef.h>
+
+enum { LEMONADE, OLLAMA, AUTO, LAYERSCALE, DPPAN, KOLOSAL, LOCALLLM, ROWS };
+static_assert((int)ROWS == (int)QN_PROFILE_COUNT, "each profile has a row");
+
+#define OF_THE_MODEL                                                                               \
+    {                                                                                              \
+        .temperature = NAN, .top_p = NAN                                                           \
+    }
+#define OF_THE_MODEL_WITH_PROMPT                                                                   \
+    {                                                                                              \
+        .temperature = NAN, .top_p = NAN, .max_with_prompt = true                                  \
+    }
+
+enum {
+    BOTH = QN_HEALTH_SYSTEM | QN_HEALTH_MODELS,
+    PHONE = QN_HEALTH_ENGINES | QN_HEALTH_OK | BOTH,
 };
 
-const char *qn_profile_name(enum qn_profile p)
+static const struct qn_profile rows[] =
+    {
+        [LEMONADE] =
+            {
+                .name = QN_PROFILE_MAIN_NAME,
+                .owned_by = "lemonade",
+                .family = QN_FAMILY_ERROR,
+                .chat_family = QN_FAMILY_ERROR,
+                .chat = OF_THE_MODEL,
+                .complete = OF_THE_MODEL_WITH_PROMPT,
+                .model = QN_MODEL_REQUIRED,
+                .queue = -1,
+                .health = BOTH,
+                .health_versioned = BOTH,
+            },
+        [OLLAMA] =
+            {
+                .name = "ollama",
+                .owned_by = "lemonade",
+                .family = QN_FAMILY_ERROR,
+                .chat_family = QN_FAMILY_ERROR,
+                .chat = OF_THE_MODEL,
+                .complete = OF_THE_MODEL,
+                .model = QN_MODEL_NAMED_ONLY,
+                .queue = -1,
+                .health = BOTH,
+                .health_versioned = BOTH,
+            },
+        [AUTO] =
+            {
+                .name = "auto",
+                .owned_by = "lemonade",
+                .family = QN_FAMILY_ERROR,
+                .chat_family = QN_FAMILY_ERROR,
+                .chat = OF_THE_MODEL,
+                .complete = OF_THE_MODEL,
+                .model = QN_MODEL_NAMED_ONLY,
+                .queue = -1,
+                .health = PHONE,
+                .health_versioned = BOTH | QN_HEALTH_HEALTHY,
+            },
+        [LAYERSCALE] =
+            {
+                .name = "layerscale",
+                .owned_by = "layerscale",
+                .family = QN_FAMILY_NUMBER,
+                .chat_family = QN_FAMILY_NUMBER,
+                .chat = {.max_tokens = 256, .temperature = 0.7, .top_p = 1},
+                .complete = {.max_tokens = 256, .temperature = 0.7, .top_p = 1},
+                .model = QN_MODEL_ANY,
+                .queue = -1,
+                .health = QN_HEALTH_SILENT,
+                .health_versioned = QN_HEALTH_SILENT,
+            },
+        [DPPAN] =
+            {
+                .name = "dppan",
+                .owned_by = "dppan",
+                .family = QN_FAMILY_ERROR,
+                .chat_family = QN_FAMILY_TEXT,
+                .statuses = {{QN_ENOTFOUND, 422, NULL}}, /* how its clients know an unknown model */
+                .chat = {.max_tokens = 512, .temperature = 0.8, .top_p = 0.95},
+                .complete = {.max_tokens = 512, .temperature = 0.8, .top_p = 0.95},
+                .model = QN_MODEL_NAMED_ONLY,
+                .queue = -1,
+                .health = BOTH | QN_HEALTH_OK,
+                .health_versioned = BOTH,
+            },
+        [KOLOSAL] =
+            {
+                .name = "kolosal",
+                .owned_by = "lemonade",
+                .family = QN_FAMILY_ENGINES,
+                .chat_family = QN_FAMILY_ENGINES,
+                .statuses = {{QN_ECHILD, 500, "inference_error"}},
+                .chat = {.max_tokens = 128, .temperature = 1, .top_p = 1},
+                .complete = {.max_tokens = 16, .temperature = 1, .top_p = 1},
+                .model = QN_MODEL_REQUIRED,
+                .queue = -1,
+                .unfinished = "",
+                .usage_in_last = true,
+                .health = BOTH | QN_HEALTH_HEALTHY,
+                .health_versioned = BOTH | QN_HEALTH_HEALTHY,
+            },
+        [LOCALLLM] =
+            {
+                .name = "localllm",
+                .owned_by = "local",
+                .family = QN_FAMILY_NUMBER,
+                .chat_family = QN_FAMILY_NUMBER,
+                .statuses = {{QN_ECONTEXT, 413, NULL}, {QN_ECHILD, 500, NULL}},
+                .error_then_done = true,
+                .chat = {.temperature = 0.8, .top_p = NAN, .top_k = 40, .max_with_prompt = true},
+                .complete =
+                    {.temperature = 0.8, .top_p = NAN, .top_k = 40, .max_with_prompt = true},
+                .model = QN_MODEL_NAMED_ONLY,
+                .numbered_requests = true,
+                .queue = 8,
+                .queue_full = {429, "queue_full", NULL, 5},
+                .timed_out = {408, "timeout", "Inference timeout", 1},
+                .health = PHONE,
+                .health_versioned = BOTH,
+            },
+};
+
+const struct qn_profile *qn_profile_at(int i)
 {
-    return (unsigned)p < QN_PROFILE_COUNT ? names[p] : names[QN_PROFILE_LEMONADE];
+    return i >= 0 && i < QN_PROFILE_COUNT ? &rows[i] : qn_profile_main();
 }
 
-enum qn_profile qn_profile_parse(const char *name)
+int qn_profile_index(const struct qn_profile *p)
+{
+    return (int)(p - rows);
+}
+
+const struct qn_profile *qn_profile_find(const char *name)
 {
     for (int i = 0; i < QN_PROFILE_COUNT; i++)
-        if (qn_str_eq(name, names[i]))
-            return (enum qn_profile)i;
-    return QN_PROFILE_COUNT;
+        if (qn_str_eq(name, rows[i].name))
+            return &rows[i];
+    return NULL;
+}
+
+const struct qn_profile *qn_profile_main(void)
+{
+    return &rows[LEMONADE];
+}
+
+const struct qn_profile *qn_profile_more(void)
+{
+    return &rows[AUTO];
+}
+
+const struct qn_profile *qn_profile_ollama(void)
+{
+    return &rows[OLLAMA];
 }

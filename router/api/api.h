@@ -162,9 +162,16 @@ struct qn_engine_name {
 };
 void qn_api_engine_name(const struct qn_loaded *m, struct qn_engine_name *out);
 
-/* One model as /models lists it. paths: see qn_api_sees_paths. */
+/* How a client is shown models: with absolute paths (qn_api_sees_paths) or without, and whose they
+ * are by its profile. */
+struct qn_model_view {
+    bool paths;
+    const char *owned_by;
+};
+struct qn_model_view qn_api_model_view(struct qn_services *sv, struct qn_http *h);
+/* One model as /models lists it. */
 void qn_api_model_write(struct qn_jw *w, struct qn_services *sv, const struct qn_model_row *row,
-                        bool paths);
+                        const struct qn_model_view *view);
 /* Answers that this model is known now. */
 void qn_api_registered(struct qn_services *sv, struct qn_http *h, const char *name);
 

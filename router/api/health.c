@@ -106,33 +106,14 @@ static void write_loaded(struct qn_jw *w, const struct qn_loaded *m, const struc
     qn_jw_obj_end(w);
 }
 
-/* What a health report holds. */
-enum {
-    PEER = 1,     /* what Lemonade's clients read */
-    KOLOSAL = 2,  /* the time, the system, and engines as one object of counts */
-    PHONE = 4,    /* LocalLLM's: engines as an array; then the counts are left out */
-    OK_TRUE = 8,  /* "ok":true */
-    HEALTHY = 16, /* status is "healthy", else "ok" */
-    SILENT = 32,  /* nothing: 200, or 503 while no model is loaded */
-    SERVER = 64,  /* the server's own process */
-};
-
-/* Several APIs own these paths; the profile says whose clients are meant. */
-static int parts_of(enum qn_profile profile, const char *path)
+/* Several APIs own these paths; two have one form for all, else the profile decides. */
+static unsigned parts_of(const struct qn_profile *profile, const char *path)
 {
     if (qn_str_starts(path, "/api/"))
-        return PEER;
+        return QN_HEALTH_MODELS;
     if (qn_str_eq(path, "/status"))
-        return KOLOSAL | PEER | HEALTHY | SERVER;
-    if (profile == QN_PROFILE_LAYERSCALE)
-        return SILENT;
-    if (profile == QN_PROFILE_KOLOSAL)
-        return KOLOSAL | PEER | HEALTHY;
-    if (qn_path_unversioned(path))
-        return KOLOSAL | PEER | (profile == QN_PROFILE_AUTO ? HEALTHY : 0);
-    if (profile == QN_PROFILE_AUTO || profile == QN_PROFILE_LOCALLLM)
-        return PHONE | OK_TRUE | KOLOSAL | PEER;
-    return KOLOSAL | PEER | (profile == QN_PROFILE_DPPAN ? OK_TRUE : 0);
+        return QN_HEALTH_SYSTEM | QN_HEALTH_MODELS | QN_HEALTH_HEALTHY | QN_HEALTH_SERVER;
+    return qn_path_unversioned(path) ? profile->health_versioned : profile->health;
 }
 
 /* Models whose processes end though nobody asks them to, with the evidence. */
@@ -173,8 +154,8 @@ static void write_kinds(struct qn_jw *w, const char *key, const int64_t of[stati
     qn_jw_obj_end(w);
 }
 
-static void write_peer(struct qn_jw *w, struct qn_services *sv, const struct qn_loaded *loaded,
-                       size_t n, enum view view)
+static void write_models(struct qn_jw *w, struct qn_services *sv, const struct qn_loaded *loaded,
+                         size_t n, enum view view)
 {
     struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
     int64_t pinned[QN_KIND_COUNT] = {0};
@@ -195,7 +176,7 @@ static void write_peer(struct qn_jw *w, struct qn_services *sv, const struct qn_
     qn_snapshot_unref(snap);
 }
 
-static void write_kolosal(struct qn_jw *w, struct qn_services *sv, bool counts)
+static void write_system(struct qn_jw *w, struct qn_services *sv, bool counts)
 {
     int64_t ready, total, used = qn_used_memory();
     qn_api_engines_count(sv, &ready, &total);
@@ -247,7 +228,7 @@ static void write_attempt(struct qn_jw *w, const struct qn_loaded *m)
     qn_jw_obj_end(w);
 }
 
-static void write_phone(struct qn_jw *w, const struct qn_loaded *loaded, size_t n)
+static void write_engines(struct qn_jw *w, const struct qn_loaded *loaded, size_t n)
 {
     size_t waiting = 0, ready = 0;
     for (size_t i = 0; i < n; i++) {
@@ -275,11 +256,11 @@ static void write_phone(struct qn_jw *w, const struct qn_loaded *loaded, size_t 
 
 void qn_api_health(struct qn_services *sv, struct qn_http *h, const char *id)
 {
-    int parts = parts_of(qn_request_profile(h), qn_http_path(h));
+    unsigned parts = parts_of(qn_request_profile(h), qn_http_path(h));
     struct qn_loaded loaded[QN_RESIDENTS_MAX];
     struct qn_buf body;
     (void)id;
-    if (parts & SILENT) {
+    if (parts & QN_HEALTH_SILENT) {
         qn_http_reply(h, qn_inventory_last_used(sv->inventory) ? 200 : 503, NULL, "", 0);
         return;
     }
@@ -287,18 +268,18 @@ void qn_api_health(struct qn_services *sv, struct qn_http *h, const char *id)
     qn_buf_init(&body, QN_API_REPLY_MAX);
     struct qn_jw w = qn_jw_to(&body);
     qn_jw_obj(&w);
-    qn_jw_kstr(&w, "status", parts & HEALTHY ? "healthy" : "ok");
-    if (parts & OK_TRUE)
+    qn_jw_kstr(&w, "status", parts & QN_HEALTH_HEALTHY ? "healthy" : "ok");
+    if (parts & QN_HEALTH_OK)
         qn_jw_kbool(&w, "ok", true);
     qn_jw_kstr(&w, "version", QN_VERSION);
-    if (parts & PHONE)
-        write_phone(&w, loaded, n);
-    if (parts & KOLOSAL)
-        write_kolosal(&w, sv, !(parts & PHONE));
-    if (parts & SERVER && !qn_auth_is_stranger(sv->auth, h))
+    if (parts & QN_HEALTH_ENGINES)
+        write_engines(&w, loaded, n);
+    if (parts & QN_HEALTH_SYSTEM)
+        write_system(&w, sv, !(parts & QN_HEALTH_ENGINES));
+    if (parts & QN_HEALTH_SERVER && !qn_auth_is_stranger(sv->auth, h))
         qn_api_server_info_write(&w, sv);
-    if (parts & PEER)
-        write_peer(&w, sv, loaded, n, view_of(sv, h));
+    if (parts & QN_HEALTH_MODELS)
+        write_models(&w, sv, loaded, n, view_of(sv, h));
     qn_jw_obj_end(&w);
     qn_answer_json(h, 200, &body);
     qn_buf_deinit(&body);

@@ -25,7 +25,6 @@ const char *qn_api_type_name(const char *type, const char *labels)
     return qn_kind_name(qn_kind_of(type, labels));
 }
 
-
 /* What every entry has, wherever its model is. */
 struct entry {
     const char *name, *checkpoint, *checkpoints, *recipe, *type, *labels, *options, *extras;
@@ -34,7 +33,7 @@ struct entry {
     const char *registry; /* the hub; NULL: none */
     int64_t created_s, size_bytes;
     bool downloaded, suggested, update;
-    bool paths; /* may be shown */
+    const struct qn_model_view *view;
 };
 
 static void write_entry(struct qn_jw *w, const struct entry *x)
@@ -42,10 +41,10 @@ static void write_entry(struct qn_jw *w, const struct entry *x)
     qn_jw_kstr(w, "id", x->name);
     qn_jw_kstr(w, "object", "model");
     qn_jw_ki64(w, "created", x->created_s);
-    qn_jw_kstr(w, "owned_by", "lemonade");
-    const char *checkpoint = qn_api_shown_path(x->checkpoint, x->paths);
+    qn_jw_kstr(w, "owned_by", x->view->owned_by);
+    const char *checkpoint = qn_api_shown_path(x->checkpoint, x->view->paths);
     qn_jw_ksource(w, "checkpoint", checkpoint);
-    if (qn_str_eq(x->checkpoints, "{}") || (!x->paths && strstr(x->checkpoints, "\"/"))) {
+    if (qn_str_eq(x->checkpoints, "{}") || (!x->view->paths && strstr(x->checkpoints, "\"/"))) {
         qn_jw_key(w, "checkpoints");
         qn_jw_obj(w);
         qn_jw_ksource(w, "main", checkpoint);
@@ -67,7 +66,7 @@ static void write_entry(struct qn_jw *w, const struct entry *x)
     qn_jw_arr_end(w);
     qn_jw_key(w, "recipe_options");
     qn_jw_obj(w);
-    qn_api_options_write(w, x->options, x->paths);
+    qn_api_options_write(w, x->options, x->view->paths);
     qn_jw_obj_end(w);
     qn_jw_kstr(w, "source", x->source);
     qn_jw_kstr(w, "registry_source", x->registry);
@@ -121,7 +120,7 @@ static void write_loaded(struct qn_jw *w, struct qn_services *sv, const struct q
 
 /* name: the row's, or an alias of it. */
 static void write_row(struct qn_jw *w, struct qn_services *sv, const struct qn_model_row *row,
-                      const char *name, bool paths)
+                      const char *name, const struct qn_model_view *view)
 {
     const struct qn_registry_entry *listed = listed_of(sv, row);
     const struct entry x = {
@@ -140,7 +139,7 @@ static void write_row(struct qn_jw *w, struct qn_services *sv, const struct qn_m
         .downloaded = row->n_files > 0,
         .suggested = row->suggested || (listed && listed->suggested),
         .update = qn_updates_has(sv->updates, row),
-        .paths = paths,
+        .view = view,
     };
     qn_jw_obj(w);
     write_entry(w, &x);
@@ -152,14 +151,21 @@ static void write_row(struct qn_jw *w, struct qn_services *sv, const struct qn_m
     qn_jw_obj_end(w);
 }
 
-void qn_api_model_write(struct qn_jw *w, struct qn_services *sv, const struct qn_model_row *row,
-                        bool paths)
+struct qn_model_view qn_api_model_view(struct qn_services *sv, struct qn_http *h)
 {
-    write_row(w, sv, row, row->name, paths);
+    return (struct qn_model_view){.paths = qn_api_sees_paths(sv, h),
+                                  .owned_by = qn_request_profile(h)->owned_by};
+}
+
+void qn_api_model_write(struct qn_jw *w, struct qn_services *sv, const struct qn_model_row *row,
+                        const struct qn_model_view *view)
+{
+    write_row(w, sv, row, row->name, view);
 }
 
 /* A model of the built-in list that is not here. */
-static void write_listed(struct qn_jw *w, const struct qn_registry_entry *listed, int64_t created_s)
+static void write_listed(struct qn_jw *w, const struct qn_registry_entry *listed, int64_t created_s,
+                         const struct qn_model_view *view)
 {
     const char *why = qn_no_engine(listed->recipe);
     const struct entry x = {
@@ -176,6 +182,7 @@ static void write_listed(struct qn_jw *w, const struct qn_registry_entry *listed
         .created_s = created_s,
         .size_bytes = listed->size_bytes,
         .suggested = listed->suggested && !why,
+        .view = view,
     };
     qn_jw_obj(w);
     write_entry(w, &x);
@@ -197,23 +204,23 @@ static bool is_true(const char *text)
 }
 
 static void write_all(struct qn_jw *w, struct qn_services *sv, const struct qn_snapshot *snap,
-                      bool all, bool paths)
+                      bool all, const struct qn_model_view *view)
 {
     for (size_t i = 0; i < qn_snapshot_count(snap); i++) {
         const struct qn_model_row *row = qn_snapshot_at(snap, i);
         if (all || row->n_files > 0)
-            qn_api_model_write(w, sv, row, paths);
+            qn_api_model_write(w, sv, row, view);
     }
     for (size_t i = 0; i < qn_snapshot_alias_count(snap); i++) {
         const struct qn_alias_row *alias = qn_snapshot_alias_at(snap, i);
         const struct qn_model_row *row = qn_snapshot_find(snap, alias->model);
         if (row && (all || row->n_files > 0) && !qn_snapshot_find(snap, alias->name))
-            write_row(w, sv, row, alias->name, paths);
+            write_row(w, sv, row, alias->name, view);
     }
     for (size_t i = 0; all && i < qn_registry_count(sv->registry); i++) {
         const struct qn_registry_entry *listed = qn_registry_at(sv->registry, i);
         if (!listed->file && !qn_snapshot_find(snap, listed->name))
-            write_listed(w, listed, qn_registry_modified_s(sv->registry));
+            write_listed(w, listed, qn_registry_modified_s(sv->registry), view);
     }
 }
 
@@ -224,6 +231,7 @@ void qn_api_models(struct qn_services *sv, struct qn_http *h, const char *id)
         return;
     }
     struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    const struct qn_model_view view = qn_api_model_view(sv, h);
     struct qn_buf body;
     (void)id;
     qn_buf_init(&body, QN_API_REPLY_MAX);
@@ -232,7 +240,7 @@ void qn_api_models(struct qn_services *sv, struct qn_http *h, const char *id)
     qn_jw_kstr(&w, "object", "list");
     qn_jw_key(&w, "data");
     qn_jw_arr(&w);
-    write_all(&w, sv, snap, is_true(qn_http_query(h, "show_all")), qn_api_sees_paths(sv, h));
+    write_all(&w, sv, snap, is_true(qn_http_query(h, "show_all")), &view);
     qn_jw_arr_end(&w);
     qn_jw_obj_end(&w);
     qn_answer_json(h, 200, &body);
@@ -260,12 +268,13 @@ void qn_api_model(struct qn_services *sv, struct qn_http *h, const char *id)
         qn_snapshot_unref(snap);
         return;
     }
+    const struct qn_model_view view = qn_api_model_view(sv, h);
     qn_buf_init(&body, QN_API_REPLY_MAX);
     struct qn_jw w = qn_jw_to(&body);
     if (row)
-        qn_api_model_write(&w, sv, row, qn_api_sees_paths(sv, h));
+        qn_api_model_write(&w, sv, row, &view);
     else
-        write_listed(&w, listed, qn_registry_modified_s(sv->registry));
+        write_listed(&w, listed, qn_registry_modified_s(sv->registry), &view);
     qn_answer_json(h, 200, &body);
     qn_buf_deinit(&body);
     qn_snapshot_unref(snap);

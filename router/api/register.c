@@ -42,7 +42,8 @@ void qn_api_registered(struct qn_services *sv, struct qn_http *h, const char *na
     qn_jw_kstr(&w, "canonical_model_name", name);
     if (row) {
         qn_jw_key(&w, "model");
-        qn_api_model_write(&w, sv, row, qn_api_sees_paths(sv, h));
+        const struct qn_model_view view = qn_api_model_view(sv, h);
+        qn_api_model_write(&w, sv, row, &view);
     }
     qn_jw_obj_end(&w);
     qn_answer_json(h, 200, &body);

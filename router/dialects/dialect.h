@@ -49,7 +49,7 @@ struct qn_request {
     const struct qn_json *doc;        /* the body, or a form's text fields; outlives the request */
     const struct qn_multipart *files; /* of a form; NULL: the body is JSON */
     struct qn_arena *arena;           /* for everything parse makes; large enough for any body */
-    enum qn_profile profile;          /* of the listener, or as the request's header says */
+    const struct qn_profile *profile; /* of the listener, or as the request's header says */
     enum qn_family family;            /* of the request's path: the form of its errors */
     const struct qn_kept *kept; /* what `earlier` asked for and is there: first the conversation,
                                    oldest first, n_chain of them, then single answers */

@@ -26,14 +26,14 @@ static int listens_on(int fd)
 }
 
 /* Cuts the next name of "a:b:c" off; *names moves on. */
-static enum qn_profile next_profile(const char **names)
+static const struct qn_profile *next_profile(const char **names)
 {
     char name[32] = "";
     size_t n = strcspn(*names, ":");
     if (n < sizeof name)
         memcpy(name, *names, n);
     *names += n + ((*names)[n] == ':');
-    return qn_profile_parse(name);
+    return qn_profile_find(name);
 }
 
 qn_err qn_activation_read(const char *const *env, int first_fd, struct qn_activation *out,
@@ -59,10 +59,10 @@ qn_err qn_activation_read(const char *const *env, int first_fd, struct qn_activa
                            fd);
         if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) || fcntl(fd, F_SETFD, FD_CLOEXEC))
             return qn_fail_errno(e, "take over descriptor %d", fd);
-        enum qn_profile profile = next_profile(&names);
+        const struct qn_profile *profile = next_profile(&names);
         out->v[i].fd = fd;
         out->v[i].port = port;
-        out->v[i].main = profile == QN_PROFILE_COUNT;
+        out->v[i].main = profile == NULL;
         out->v[i].profile = profile;
         out->n++;
     }

@@ -18,8 +18,8 @@ struct qn_activation {
     struct {
         int fd;
         int port;
-        bool main;               /* takes the place of the settings host and port */
-        enum qn_profile profile; /* not main: whose habits its clients expect */
+        bool main;                        /* takes the place of the settings host and port */
+        const struct qn_profile *profile; /* not main: what its clients expect; else NULL */
     } v[QN_ACTIVATION_MAX];
     size_t n;
 };

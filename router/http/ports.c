@@ -35,20 +35,20 @@ const char *qn_ports_set_by(const char *setting)
 
 /* setting: one of those above, that asks for it. */
 static qn_err open_one(const struct opening *o, const char *setting, const char *host, int port,
-                       enum qn_profile profile, struct qn_listen **out, struct qn_error *e)
+                       const struct qn_profile *profile, struct qn_listen **out, struct qn_error *e)
 {
     const struct qn_listen_address place = {.host = host,
                                             .port = port,
                                             .host_set = setting,
                                             .port_set = qn_ports_set_by(setting),
                                             .guarded = o->may_be_public,
-                                            .tag = (int)profile};
+                                            .tag = qn_profile_index(profile)};
     return qn_listen_open(o->loop, o->server, &place, out, e);
 }
 
 /* Opens a listener over the sockets that were passed for it; *out stays NULL when there are none.
  */
-static qn_err adopt(const struct opening *o, bool for_main, enum qn_profile profile,
+static qn_err adopt(const struct opening *o, bool for_main, const struct qn_profile *profile,
                     struct qn_listen **out, struct qn_error *e)
 {
     const struct qn_activation *passed = &o->ports->passed;
@@ -59,18 +59,17 @@ static qn_err adopt(const struct opening *o, bool for_main, enum qn_profile prof
             fds[n++] = passed->v[i].fd;
     if (!n)
         return QN_OK;
-    qn_err err =
-        qn_listen_adopt(o->loop, o->server, fds, n, o->may_be_public, (int)profile, out, e);
+    qn_err err = qn_listen_adopt(o->loop, o->server, fds, n, o->may_be_public,
+                                 qn_profile_index(profile), out, e);
     if (!err)
-        qn_info("listen", "passed=%zu port=%d profile=%s", n, qn_listen_port(*out),
-                qn_profile_name(profile));
+        qn_info("listen", "passed=%zu port=%d profile=%s", n, qn_listen_port(*out), profile->name);
     return err;
 }
 
 /* From the service manager or by the settings. */
 static qn_err open_main(const struct opening *o, struct qn_error *e)
 {
-    enum qn_profile profile = qn_profile_parse(o->settings->profile);
+    const struct qn_profile *profile = qn_profile_find(o->settings->profile);
     struct qn_listen **at = &o->ports->main;
     qn_err err = adopt(o, true, profile, at, e);
     if (err || *at)
@@ -82,7 +81,7 @@ static qn_err open_passed(const struct opening *o, struct qn_error *e)
 {
     qn_err err = QN_OK;
     for (int i = 0; i < QN_PROFILE_COUNT && !err; i++)
-        err = adopt(o, false, (enum qn_profile)i, &o->ports->adopted[i], e);
+        err = adopt(o, false, qn_profile_at(i), &o->ports->adopted[i], e);
     return err;
 }
 
@@ -99,7 +98,7 @@ static qn_err open_more(const struct opening *o, struct qn_error *e)
         err = open_one(o, l->setting, l->host, l->port, l->profile, &p->more[i], e);
         if (!err)
             qn_info("listen", "address=%s port=%d profile=%s", l->host, qn_listen_port(p->more[i]),
-                    qn_profile_name(l->profile));
+                    l->profile->name);
     }
     return err;
 }
@@ -132,8 +131,7 @@ static qn_err open_ollama(const struct opening *o, struct qn_error *e)
         return err;
     err = open_one(o, l->setting, l->host, l->port, l->profile, &p->ollama, e);
     if (!err) {
-        qn_info("listen", "address=%s port=%d profile=%s", l->host, l->port,
-                qn_profile_name(l->profile));
+        qn_info("listen", "address=%s port=%d profile=%s", l->host, l->port, l->profile->name);
         return QN_OK;
     }
     snprintf(p->ollama_message, sizeof p->ollama_message, "port %d is not served: %s", l->port,
@@ -190,7 +188,7 @@ static qn_err open_websocket(const struct opening *o, struct qn_error *e)
     if (qn_str_eq(s->websocket_port, "off"))
         return QN_OK;
     qn_parse_i64(s->websocket_port, &port); /* stays 0 for auto */
-    return open_one(o, "websocket-port", s->host, (int)port, qn_profile_parse(s->profile),
+    return open_one(o, "websocket-port", s->host, (int)port, qn_profile_find(s->profile),
                     &o->ports->sockets, e);
 }
 

@@ -341,9 +341,8 @@ static void fail(struct run *r, const struct qn_error *e, bool loading)
         qn_problem_hide(&p, &hidden);
     if (r->dialect->reword)
         r->dialect->reword(&r->rq, &p, &words);
+    qn_problem_adapt(&p, r->rq.profile, r->rq.family);
     int status = qn_problem_status(&p);
-    if (status == 404 && r->rq.profile == QN_PROFILE_DPPAN)
-        status = 422; /* how a cluster's clients know an unknown model */
     qn_log(status >= 500 && e->code != QN_EBUSY ? QN_LOG_WARN : QN_LOG_INFO, "infer",
            "id=%s model=%s status=%d error=%s param=%s message=\"%s\"", r->id,
            r->rq.model ? r->rq.model : "", status, qn_err_name(e->code), e->param, e->message);
@@ -443,7 +442,7 @@ static void wait_for_model(struct run *r)
                                          .owner = qn_client_owner(r->http),
                                          /* without a job the model is to be loaded, no more */
                                          .slots = r->rq.n_jobs ? answers(&r->rq.jobs[0]) : 0,
-                                         .max_queue = qn_admission_queue(r->rq.profile),
+                                         .max_queue = r->rq.profile->queue,
                                          .again = r->retried};
     qn_err err = qn_inventory_admit(r->sv->inventory, r->rq.model, wanted, &r->admission, granted,
                                     r, &r->lease, &e);

@@ -25,7 +25,7 @@ const char *qn_choice_stand_in(struct qn_services *sv, struct qn_arena *arena)
 /* Clients of some APIs name no model, or any. */
 static void choose(struct qn_services *sv, const struct qn_dialect *dialect, struct qn_request *rq)
 {
-    enum qn_profile p = rq->profile;
+    enum qn_profile_model policy = rq->profile->model;
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
     const char *last = qn_inventory_last_used(sv->inventory);
@@ -34,9 +34,9 @@ static void choose(struct qn_services *sv, const struct qn_dialect *dialect, str
             rq->model = qn_arena_strdup(rq->arena, last);
         return;
     }
-    if (!rq->model && p != QN_PROFILE_LEMONADE && p != QN_PROFILE_KOLOSAL)
+    if (!rq->model && policy != QN_MODEL_REQUIRED)
         rq->model = qn_choice_stand_in(sv, rq->arena);
-    if (!rq->model || p != QN_PROFILE_LAYERSCALE)
+    if (!rq->model || policy != QN_MODEL_ANY)
         return;
     const char *other = NULL;
     if (qn_inventory_find(sv->inventory, rq->model, &snap, &row, NULL) == QN_OK)

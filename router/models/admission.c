@@ -1,4 +1,4 @@
-/* See admission.h. LocalLLM's facts are those of its HTTP API's page. */
+/* See admission.h. */
 #include "models/admission.h"
 
 #include "access/client_id.h"
@@ -9,8 +9,6 @@
 #include <stdlib.h>
 
 enum {
-    LOCALLLM_QUEUE = 8,
-    LOCALLLM_RETRY_S = 5,
     RETRY_MAX_S = 60,
     LIMIT_MAX_S = 365 * 24 * 3600,
 };
@@ -22,13 +20,13 @@ static void set_number(struct qn_http *h, const char *name, int64_t v)
     qn_http_set_header(h, name, text);
 }
 
-const char *qn_admission_name(struct qn_http *h, enum qn_profile profile, const char *id)
+const char *qn_admission_name(struct qn_http *h, const struct qn_profile *profile, const char *id)
 {
     static uint64_t count; /* of all listeners, so that a number names one request */
     struct qn_arena *arena = qn_http_arena(h);
     count++;
     const char *own = qn_client_request_id(h);
-    const char *name = profile == QN_PROFILE_LOCALLLM
+    const char *name = profile->numbered_requests
                            ? qn_arena_fmt(arena, "%llu", (unsigned long long)count)
                            : qn_arena_fmt(arena, "req_%s", id);
     qn_http_set_header(h, "X-Request-Id", name);
@@ -64,33 +62,23 @@ qn_err qn_admission_limit(struct qn_http *h, int64_t configured_ms, int64_t *out
     return QN_OK;
 }
 
-int64_t qn_admission_queue(enum qn_profile profile)
-{
-    return profile == QN_PROFILE_LOCALLLM ? LOCALLLM_QUEUE : -1;
-}
-
 static int64_t seconds_until(const struct qn_queue_spot *spot)
 {
     int64_t s = (spot->clear_ms + 999) / 1000;
     return s < RETRY_MAX_S ? s : RETRY_MAX_S;
 }
 
-int64_t qn_admission_refuse(enum qn_profile profile, enum qn_family family,
+int64_t qn_admission_refuse(const struct qn_profile *profile, enum qn_family family,
                             const struct qn_admission *a, struct qn_problem *p, struct qn_error *e)
 {
-    bool phone = profile == QN_PROFILE_LOCALLLM && family == QN_FAMILY_NUMBER;
-    if (!a) {
-        if (phone) {
-            p->status = 408;
-            p->type = "timeout";
-            qn_fail(e, QN_ETIMEOUT, "Inference timeout");
-        }
-        return 1;
-    }
-    if (phone || a->none_waits)
+    const struct qn_profile_refusal *own = a ? &profile->queue_full : &profile->timed_out;
+    if (a && a->none_waits)
         p->status = 429;
-    if (!phone)
-        return seconds_until(&a->spot);
-    p->type = "queue_full";
-    return LOCALLLM_RETRY_S;
+    if (family != profile->family || !own->status)
+        return a ? seconds_until(&a->spot) : 1;
+    p->status = own->status;
+    p->type = own->type;
+    if (own->message)
+        qn_fail(e, e->code, "%s", own->message);
+    return own->retry_s;
 }

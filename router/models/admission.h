@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 /* Sets X-Request-Id, X-Client-Id and, where the client named its request, X-Client-Request-Id. id:
- * the request's letters and digits. To LocalLLM's clients requests are numbers, from 1 since the
- * server's start. Returns what X-Request-Id says, for the log; lent for the request. */
-const char *qn_admission_name(struct qn_http *h, enum qn_profile profile, const char *id);
+ * the request's letters and digits. Returns what X-Request-Id says, for the log; lent for the
+ * request. */
+const char *qn_admission_name(struct qn_http *h, const struct qn_profile *profile, const char *id);
 
 /* Sets X-Queue-Position, X-Queue-Depth and X-Estimated-Wait-Ms. */
 void qn_admission_tell(struct qn_http *h, const struct qn_queue_spot *spot);
@@ -23,13 +23,10 @@ void qn_admission_tell(struct qn_http *h, const struct qn_queue_spot *spot);
 qn_err qn_admission_limit(struct qn_http *h, int64_t configured_ms, int64_t *out_ms,
                           struct qn_error *e);
 
-/* How many may wait for a model by a profile's habit; < 0: it has none. */
-int64_t qn_admission_queue(enum qn_profile profile);
-
-/* A refusal in the listener's habits: after p and e are filled as for any error, changes p's status
- * and type, and e's message where clients look for certain words. Returns the seconds after which
- * to come again. a: NULL for a request that took too long. */
-int64_t qn_admission_refuse(enum qn_profile profile, enum qn_family family,
+/* A refusal as the listener's profile has it: after p and e are filled as for any error, changes
+ * p's status and type, and e's message where clients look for certain words. Returns the seconds
+ * after which to come again. a: NULL for a request that took too long. */
+int64_t qn_admission_refuse(const struct qn_profile *profile, enum qn_family family,
                             const struct qn_admission *a, struct qn_problem *p, struct qn_error *e);
 
 #endif

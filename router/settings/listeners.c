@@ -6,20 +6,18 @@
 #include <stdio.h>
 #include <string.h>
 
-static qn_err profile_of(const char *name, const char *param, enum qn_profile *out,
+static qn_err profile_of(const char *name, const char *param, const struct qn_profile **out,
                          struct qn_error *e)
 {
-    *out = qn_profile_parse(name);
-    if (*out != QN_PROFILE_COUNT)
+    *out = qn_profile_find(name);
+    if (*out)
         return QN_OK;
-    return qn_fail_param(e, QN_EINVAL, param,
-                         "%s: '%.40s' is not a profile: lemonade, ollama, auto, layerscale, dppan, "
-                         "kolosal or localllm",
+    return qn_fail_param(e, QN_EINVAL, param, "%s: '%.40s' is not a profile: " QN_PROFILE_NAMES,
                          param, name);
 }
 
 static qn_err add(struct qn_listeners *out, const char *host, size_t host_len, int64_t port,
-                  enum qn_profile profile, const char *param, struct qn_error *e)
+                  const struct qn_profile *profile, const char *param, struct qn_error *e)
 {
     if (out->n == QN_LISTENERS_MAX)
         return qn_fail_param(e, QN_EINVAL, param, "%s: at most %d listeners are possible", param,
@@ -33,13 +31,13 @@ static qn_err add(struct qn_listeners *out, const char *host, size_t host_len, i
     return QN_OK;
 }
 
-/* "ADDRESS:PORT=PROFILE", "PORT=PROFILE" or "PORT", whose profile is auto. */
+/* "ADDRESS:PORT=PROFILE", "PORT=PROFILE" or "PORT", whose profile is that of further ports. */
 static qn_err read_one(const char *s, size_t n, const char *host, struct qn_listeners *out,
                        struct qn_error *e)
 {
     char text[QN_LISTENER_HOST_MAX + 64];
     int64_t port;
-    enum qn_profile profile = QN_PROFILE_AUTO;
+    const struct qn_profile *profile = qn_profile_more();
     if (n >= sizeof text)
         return qn_fail_param(e, QN_EINVAL, "listen",
                              "listen: a listener is written as "
@@ -95,7 +93,7 @@ qn_err qn_listeners_ollama(const char *text, const char *host, struct qn_listene
         return qn_fail_param(e, QN_EINVAL, "ollama-port",
                              "ollama-port must be auto, off or a port from 1 to 65535, not '%.40s'",
                              text);
-    qn_err err = add(out, host, strlen(host), port, QN_PROFILE_OLLAMA, "ollama-port", e);
+    qn_err err = add(out, host, strlen(host), port, qn_profile_ollama(), "ollama-port", e);
     if (!err)
         out->v[out->n - 1].optional = any;
     return err;
@@ -107,7 +105,7 @@ qn_err qn_listeners_text(const struct qn_jref *list, struct qn_buf *out, struct 
     for (bool more = qn_json_first(list, &it); more; more = qn_json_next(&it)) {
         struct qn_jref bind = qn_json_get(&it, "bind"), port = qn_json_get(&it, "port");
         struct qn_jref profile = qn_json_get(&it, "profile");
-        const char *address = NULL, *name = "auto";
+        const char *address = NULL, *name = qn_profile_more()->name;
         int64_t number = 0;
         if (qn_json_type(&it) != QN_JSON_OBJECT)
             return qn_json_fail(&it, e, "expected an object with port, bind and profile");

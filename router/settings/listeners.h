@@ -16,7 +16,7 @@ enum { QN_LISTENERS_MAX = 16, QN_LISTENER_HOST_MAX = 255, QN_OLLAMA_PORT = 11434
 struct qn_listener {
     char host[QN_LISTENER_HOST_MAX + 1];
     int port;
-    enum qn_profile profile;
+    const struct qn_profile *profile;
     bool optional;       /* when the port is taken the server does without it */
     const char *setting; /* that asks for it */
 };

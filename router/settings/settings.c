@@ -3,6 +3,7 @@
  * flag's name) and its line of help. */
 #include "settings/settings_private.h"
 
+#include "answers/profile.h"
 #include "base/json.h"
 #include "base/near.h"
 #include "base/path.h"
@@ -37,9 +38,8 @@ static const struct qn_setting_row table[] = {
      "port to listen on; 0 picks a free one and prints it"},
     {"insecure", TRUTH, AT(insecure), "false", 0, 0, EVERYWHERE | BY_HAND, NULL,
      "allow an address that other machines can reach (anybody there may use the server)"},
-    {"profile", TEXT, AT(profile), "lemonade", 0, 0, EVERYWHERE, "NAME",
-     "whose habits the main port follows where APIs differ: lemonade, ollama, auto, layerscale, "
-     "dppan, kolosal or localllm"},
+    {"profile", TEXT, AT(profile), QN_PROFILE_MAIN_NAME, 0, 0, EVERYWHERE, "NAME",
+     "which API's conventions the main port follows where APIs differ: " QN_PROFILE_NAMES},
     {"ollama-port", TEXT, AT(ollama_port), "auto", 0, 0, EVERYWHERE | LIVE, "PORT",
      "a port for programs made for Ollama: auto (11434 where it is free and no service of Ollama "
      "is "

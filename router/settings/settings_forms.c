@@ -46,12 +46,9 @@ static qn_err check_llamacpp_args(const char *text, struct qn_error *e)
 
 static qn_err check_profile(const char *text, struct qn_error *e)
 {
-    return qn_profile_parse(text) != QN_PROFILE_COUNT
+    return qn_profile_find(text)
                ? QN_OK
-               : qn_fail(e, QN_EINVAL,
-                         "must be lemonade, ollama, auto, layerscale, dppan, kolosal or localllm, "
-                         "not '%.80s'",
-                         text);
+               : qn_fail(e, QN_EINVAL, "must be " QN_PROFILE_NAMES ", not '%.80s'", text);
 }
 
 static qn_err check_websocket_port(const char *text, struct qn_error *e)

@@ -53,14 +53,10 @@ static void on_request(void *ctx, struct qn_http *h)
     qn_http_reply(h, 200, "application/json", "{\"ok\":true}", 11);
 }
 
-static void on_refuse(void *ctx, int status, const char *method, const char *path, const char *why,
-                      struct qn_buf *body)
+static void on_refuse(void *ctx, const struct qn_http_refusal *r, struct qn_buf *body)
 {
-    (void)why;
     (void)ctx;
-    (void)method;
-    (void)path;
-    qn_buf_fmt(body, "%d", status);
+    qn_buf_fmt(body, "%d", r->status);
 }
 
 static void on_accept(void *ctx, uint32_t events)

@@ -235,11 +235,10 @@ static void echo_request(void *ctx, struct qn_http *h)
     qn_http_reply(h, 200, "application/json", body, n);
 }
 
-static void echo_refuse(void *ctx, int status, const char *method, const char *path,
-                        const char *why, struct qn_buf *body)
+static void echo_refuse(void *ctx, const struct qn_http_refusal *r, struct qn_buf *body)
 {
-    (void)ctx, (void)method, (void)path, (void)why;
-    qn_buf_fmt(body, "%d", status);
+    (void)ctx;
+    qn_buf_fmt(body, "%d", r->status);
 }
 
 static struct qn_http_server *echo_server;

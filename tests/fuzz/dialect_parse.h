@@ -18,7 +18,7 @@ static inline int fuzz_dialect_parse(const struct qn_dialect *dialect, const uin
     if (qn_json_parse((const char *)data, n, &doc, &e))
         return 0;
     struct qn_arena *arena = qn_arena_new(64 * 1024 * 1024);
-    struct qn_request rq = {.doc = doc, .arena = arena};
+    struct qn_request rq = {.doc = doc, .arena = arena, .profile = qn_profile_main()};
     if (dialect->parse(&rq, &e) == QN_OK) {
         if (rq.n_jobs > QN_REQUEST_JOBS_MAX) /* none: the model is to be loaded */
             abort();

@@ -45,7 +45,8 @@ static void parse_form(const struct qn_dialect *dialect, const uint8_t *data, si
     memcpy(body, data, n);
     if (qn_form_read("multipart/form-data; boundary=b", body, n, arena, &doc, &files, &e) ==
         QN_OK) {
-        struct qn_request rq = {.doc = doc,
+        struct qn_request rq = {.profile = qn_profile_main(),
+                                .doc = doc,
                                 .files = &files,
                                 .arena = arena,
                                 .context = QN_UNSET,

@@ -18,8 +18,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         abort();
     char *text = qn_arena_strndup(arena, (const char *)data, n);
     struct qn_kept kept = {"resp_0123456789abcdef01234567", "", text, text, doc, doc};
-    struct qn_request rq = {
-        .doc = doc, .arena = arena, .kept = &kept, .n_kept = 1, .n_chain = chain != NULL};
+    struct qn_request rq = {.profile = qn_profile_main(),
+                            .doc = doc,
+                            .arena = arena,
+                            .kept = &kept,
+                            .n_kept = 1,
+                            .n_chain = chain != NULL};
     (void)qn_responses.parse(&rq, &e);
     qn_arena_free(arena);
     qn_json_free(doc);

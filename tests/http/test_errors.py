@@ -166,3 +166,34 @@ def test_what_the_server_itself_refuses_has_the_family_too(shared):
 def test_request_ids(shared):
     reply = shared.post("/v1/chat/completions", {})
     assert reply.headers["X-Request-Id"].startswith("req_")
+
+
+def test_what_the_server_itself_refuses_has_the_form_of_its_listeners_profile(house):
+    """LayerScale's and LocalLLM's pages: the code of every error is its status."""
+    server = house.start("--profile", "localllm")
+    status, body = refused(server, b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
+                                   b"Content-Type: application/json\r\nContent-Length: 99999999999\r\n\r\n")
+    assert (status, form(body), body["error"]["code"]) == (413, "number", 413)
+    status, body = refused(server, b"POST /v1/messages HTTP/1.1\r\nHost: localhost\r\n"
+                                   b"Content-Type: application/json\r\nContent-Length: 99999999999\r\n\r\n")
+    assert (status, form(body)) == (413, "anthropic")
+
+
+@pytest.mark.parametrize("profile,crashed,code", [
+    ("lemonade", 502, "model_process_failed"), ("localllm", 500, 500), ("kolosal", 500, "inference_error")])
+def test_a_model_that_dies_has_the_profiles_status(house, profile, crashed, code):
+    server = house.start()
+    model = house.model(server, "dies", crash_after=0)
+    reply = server.post("/v1/chat/completions", {"model": model, "messages": [{"role": "user", "content": "x"}]},
+                        headers={"X-API-Profile": profile})
+    assert (reply.status, reply.json["error"]["code"]) == (crashed, code)
+
+
+@pytest.mark.parametrize("profile,owner", [
+    ("lemonade", "lemonade"), ("layerscale", "layerscale"), ("dppan", "dppan"), ("localllm", "local")])
+def test_whose_models_are(house, server, profile, owner):
+    """Each API's page shows an owner of its own."""
+    model = house.model(server, "mine")
+    for path in ("/v1/models", f"/v1/models/{model}"):
+        reply = server.get(path, headers={"X-API-Profile": profile}).json
+        assert [m["owned_by"] for m in reply.get("data", [reply]) if m["id"] == model] == [owner]

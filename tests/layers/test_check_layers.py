@@ -35,6 +35,12 @@ def test_a_sound_tree_passes(tmp_path):
     assert check(tmp_path, SOUND) == (0, "layers: 0 violations\n")
 
 
+PROFILES = {
+    "router/answers/profile.h": '#ifndef QN_ANSWERS_PROFILE_H\n#define QN_ANSWERS_PROFILE_H\n#define QN_PROFILE_MAIN_NAME "plain"\n#endif\n',
+    "router/answers/profile.c": 'static const char *const rows[] = {\n    .name = QN_PROFILE_MAIN_NAME,\n    .name = "phone",\n'
+                                '    .name = "auto",\n};\n',
+}
+
 FAULTS = {
     "an arrow that points up": ({"lib/base/str.c": '#include "io/stream.h"\n', "lib/io/stream.h": ""},
                                 "lib/base/str.c: room base may not include io"),
@@ -53,8 +59,17 @@ FAULTS = {
                                        "router/models/x.c: formats/gguf.h belongs to lib/formats/"),
     "a guard of another path": ({"lib/base/other.h": HEADER.replace("struct qn_buf", "struct other")},
                                 "lib/base/other.h: its guard should be QN_BASE_OTHER_H"),
+    "a profile's constant outside its table": ({**PROFILES, "router/api/x.c": "int a = QN_PROFILE_PHONE;\n"},
+                                               "router/api/x.c: QN_PROFILE_PHONE names a profile"),
+    "a profile's name outside its table": ({**PROFILES, "router/api/x.c": 'const char *a = "not phone";\n'},
+                                           'router/api/x.c: "not phone" names a profile'),
     "two structs of one tag": ({"cli/x.c": "struct qn_buf {\n    int n;\n};\n"}, "qn_buf names 2 types: cli/x.c, lib/base/buf.h"),
 }
+
+
+def test_words_that_only_look_like_a_profile_pass(tmp_path):
+    files = {"router/api/x.c": 'int a = QN_PROFILE_COUNT;\nconst char *b[] = {"phone_total", "phone-realtime", "auto"};\n'}
+    assert check(tmp_path, {**SOUND, **PROFILES, **files}) == (0, "layers: 0 violations\n")
 
 
 @pytest.mark.parametrize("fault", FAULTS)

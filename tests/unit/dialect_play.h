@@ -34,11 +34,11 @@ struct fixture {
     struct qn_error e;
 };
 
-static inline qn_err parse_as(struct fixture *f, const struct qn_dialect *d,
-                              enum qn_profile profile, const char *body)
+static inline qn_err parse_as(struct fixture *f, const struct qn_dialect *d, const char *profile,
+                              const char *body)
 {
     *f = (struct fixture){.arena = qn_arena_new(64 * 1024 * 1024)};
-    f->rq.profile = profile;
+    f->rq.profile = qn_profile_find(profile);
     f->rq.context = f->rq.keep_alive_ms = QN_UNSET;
     qn_err err = qn_json_parse(body, strlen(body), &f->doc, &f->e);
     if (err)
@@ -50,7 +50,7 @@ static inline qn_err parse_as(struct fixture *f, const struct qn_dialect *d,
 
 static inline qn_err parse(struct fixture *f, const struct qn_dialect *d, const char *body)
 {
-    return parse_as(f, d, QN_PROFILE_LEMONADE, body);
+    return parse_as(f, d, QN_PROFILE_MAIN_NAME, body);
 }
 
 static inline void drop(struct fixture *f)

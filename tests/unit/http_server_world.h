@@ -210,12 +210,11 @@ static inline void on_request(void *ctx, struct qn_http *h)
     }
 }
 
-static inline void on_refuse(void *ctx, int status, const char *method, const char *path,
-                             const char *why, struct qn_buf *body)
+static inline void on_refuse(void *ctx, const struct qn_http_refusal *r, struct qn_buf *body)
 {
-    (void)why;
     (void)ctx;
-    qn_buf_fmt(body, "{\"refused\":%d,\"method\":\"%s\",\"path\":\"%s\"}", status, method, path);
+    qn_buf_fmt(body, "{\"refused\":%d,\"method\":\"%s\",\"path\":\"%s\"}", r->status, r->method,
+               r->path);
 }
 
 static inline void on_accept(void *ctx, uint32_t events)

@@ -55,7 +55,7 @@ static void for_us(void **state)
         assert_true(fcntl(FIRST + i, F_GETFD) & FD_CLOEXEC);
     }
     assert_true(a.v[0].main && !a.v[1].main && a.v[2].main);
-    assert_int_equal(a.v[1].profile, QN_PROFILE_OLLAMA);
+    assert_ptr_equal(a.v[1].profile, qn_profile_find("ollama"));
     assert_false(qn_activation_has_port(&a, 1));
     for (int i = 0; i < 3; i++)
         close(FIRST + i);

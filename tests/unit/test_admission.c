@@ -13,30 +13,30 @@
 static struct qn_problem problem;
 static struct qn_error error;
 
-static int64_t refuse(enum qn_profile profile, enum qn_family family, const struct qn_admission *a)
+static int64_t refuse(const char *profile, enum qn_family family, const struct qn_admission *a)
 {
     qn_fail(&error, a ? QN_EBUSY : QN_ETIMEOUT, "as it was");
     problem = (struct qn_problem){.error = &error};
-    return qn_admission_refuse(profile, family, a, &problem, &error);
+    return qn_admission_refuse(qn_profile_find(profile), family, a, &problem, &error);
 }
 
 static void a_full_queue(void **state)
 {
     (void)state;
     struct qn_admission a = {.full = true, .spot = {.clear_ms = 1001}};
-    assert_int_equal(refuse(QN_PROFILE_LEMONADE, QN_FAMILY_ERROR, &a), 2); /* rounded up */
+    assert_int_equal(refuse("lemonade", QN_FAMILY_ERROR, &a), 2); /* rounded up */
     assert_int_equal(qn_problem_status(&problem), 503);
     assert_null(problem.type);
     a.spot.clear_ms = 1;
-    assert_int_equal(refuse(QN_PROFILE_OLLAMA, QN_FAMILY_TEXT, &a), 1);
+    assert_int_equal(refuse("ollama", QN_FAMILY_TEXT, &a), 1);
     a.spot.clear_ms = 3600000;
-    assert_int_equal(refuse(QN_PROFILE_LEMONADE, QN_FAMILY_ANTHROPIC, &a), 60);
-    assert_int_equal(refuse(QN_PROFILE_LOCALLLM, QN_FAMILY_NUMBER, &a), 5);
+    assert_int_equal(refuse("lemonade", QN_FAMILY_ANTHROPIC, &a), 60);
+    assert_int_equal(refuse("localllm", QN_FAMILY_NUMBER, &a), 5);
     assert_int_equal(qn_problem_status(&problem), 429);
     assert_string_equal(problem.type, "queue_full");
     assert_string_equal(error.message, "as it was");
     /* Another API's path on its listener keeps that API's habits. */
-    assert_int_equal(refuse(QN_PROFILE_LOCALLLM, QN_FAMILY_ANTHROPIC, &a), 60);
+    assert_int_equal(refuse("localllm", QN_FAMILY_ANTHROPIC, &a), 60);
     assert_int_equal(qn_problem_status(&problem), 503);
 }
 
@@ -45,7 +45,7 @@ static void nobody_may_wait(void **state)
     (void)state;
     struct qn_admission a = {.full = true, .none_waits = true, .spot = {.clear_ms = 1}};
     for (int p = 0; p < QN_PROFILE_COUNT; p++) {
-        refuse((enum qn_profile)p, QN_FAMILY_ERROR, &a);
+        refuse(qn_profile_at(p)->name, QN_FAMILY_ERROR, &a);
         assert_int_equal(qn_problem_status(&problem), 429);
     }
 }
@@ -53,14 +53,14 @@ static void nobody_may_wait(void **state)
 static void too_late(void **state)
 {
     (void)state;
-    refuse(QN_PROFILE_LEMONADE, QN_FAMILY_ERROR, NULL);
+    refuse("lemonade", QN_FAMILY_ERROR, NULL);
     assert_int_equal(qn_problem_status(&problem), 504);
     assert_string_equal(error.message, "as it was");
-    refuse(QN_PROFILE_LOCALLLM, QN_FAMILY_NUMBER, NULL);
+    refuse("localllm", QN_FAMILY_NUMBER, NULL);
     assert_int_equal(qn_problem_status(&problem), 408);
     assert_string_equal(error.message, "Inference timeout");
     assert_string_equal(problem.type, "timeout");
-    refuse(QN_PROFILE_LOCALLLM, QN_FAMILY_TEXT, NULL);
+    refuse("localllm", QN_FAMILY_TEXT, NULL);
     assert_int_equal(qn_problem_status(&problem), 504);
 }
 
@@ -69,7 +69,7 @@ static void the_whole_body_of_a_late_answer(void **state)
     (void)state;
     struct qn_buf body;
     qn_buf_init(&body, 4096);
-    refuse(QN_PROFILE_LOCALLLM, QN_FAMILY_NUMBER, NULL);
+    refuse("localllm", QN_FAMILY_NUMBER, NULL);
     qn_problem_body(&problem, QN_FAMILY_NUMBER, &body);
     assert_non_null(strstr(qn_buf_cstr(&body), "\"message\":\"Inference timeout\""));
     assert_non_null(strstr(qn_buf_cstr(&body), "\"type\":\"timeout\""));
@@ -80,8 +80,10 @@ static void the_whole_body_of_a_late_answer(void **state)
 static void how_many_may_wait(void **state)
 {
     (void)state;
-    for (int p = 0; p < QN_PROFILE_COUNT; p++)
-        assert_int_equal(qn_admission_queue((enum qn_profile)p), p == QN_PROFILE_LOCALLLM ? 8 : -1);
+    for (int i = 0; i < QN_PROFILE_COUNT; i++) {
+        const struct qn_profile *p = qn_profile_at(i);
+        assert_int_equal(p->queue, strcmp(p->name, "localllm") ? -1 : 8);
+    }
 }
 
 int main(void)

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "answers/family.h"
+#include "answers/profile.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -66,7 +67,7 @@ static void paths(void **state)
         {"/nowhere", QN_FAMILY_ERROR},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (qn_family_of(QN_PROFILE_LEMONADE, rows[i].path) != rows[i].family)
+        if (qn_family_of(qn_profile_main(), rows[i].path) != rows[i].family)
             fail_msg("%s", rows[i].path);
 }
 
@@ -74,25 +75,20 @@ static void profiles(void **state)
 {
     (void)state;
     static const struct {
-        enum qn_profile profile;
+        const char *profile;
         enum qn_family chat, models, messages, sessions;
     } rows[] = {
-        {QN_PROFILE_LEMONADE, QN_FAMILY_ERROR, QN_FAMILY_ERROR, QN_FAMILY_ANTHROPIC,
-         QN_FAMILY_NUMBER},
-        {QN_PROFILE_OLLAMA, QN_FAMILY_ERROR, QN_FAMILY_ERROR, QN_FAMILY_ANTHROPIC,
-         QN_FAMILY_NUMBER},
-        {QN_PROFILE_AUTO, QN_FAMILY_ERROR, QN_FAMILY_ERROR, QN_FAMILY_ANTHROPIC, QN_FAMILY_NUMBER},
-        {QN_PROFILE_LAYERSCALE, QN_FAMILY_NUMBER, QN_FAMILY_NUMBER, QN_FAMILY_ANTHROPIC,
-         QN_FAMILY_NUMBER},
-        {QN_PROFILE_DPPAN, QN_FAMILY_TEXT, QN_FAMILY_ERROR, QN_FAMILY_ANTHROPIC, QN_FAMILY_NUMBER},
-        {QN_PROFILE_KOLOSAL, QN_FAMILY_ENGINES, QN_FAMILY_ENGINES, QN_FAMILY_ANTHROPIC,
-         QN_FAMILY_NUMBER},
-        {QN_PROFILE_LOCALLLM, QN_FAMILY_NUMBER, QN_FAMILY_NUMBER, QN_FAMILY_ANTHROPIC,
-         QN_FAMILY_NUMBER},
+        {"lemonade", QN_FAMILY_ERROR, QN_FAMILY_ERROR, QN_FAMILY_ANTHROPIC, QN_FAMILY_NUMBER},
+        {"ollama", QN_FAMILY_ERROR, QN_FAMILY_ERROR, QN_FAMILY_ANTHROPIC, QN_FAMILY_NUMBER},
+        {"auto", QN_FAMILY_ERROR, QN_FAMILY_ERROR, QN_FAMILY_ANTHROPIC, QN_FAMILY_NUMBER},
+        {"layerscale", QN_FAMILY_NUMBER, QN_FAMILY_NUMBER, QN_FAMILY_ANTHROPIC, QN_FAMILY_NUMBER},
+        {"dppan", QN_FAMILY_TEXT, QN_FAMILY_ERROR, QN_FAMILY_ANTHROPIC, QN_FAMILY_NUMBER},
+        {"kolosal", QN_FAMILY_ENGINES, QN_FAMILY_ENGINES, QN_FAMILY_ANTHROPIC, QN_FAMILY_NUMBER},
+        {"localllm", QN_FAMILY_NUMBER, QN_FAMILY_NUMBER, QN_FAMILY_ANTHROPIC, QN_FAMILY_NUMBER},
     };
     assert_int_equal(sizeof rows / sizeof *rows, QN_PROFILE_COUNT);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        enum qn_profile p = rows[i].profile;
+        const struct qn_profile *p = qn_profile_find(rows[i].profile);
         assert_int_equal(qn_family_of(p, "/v1/chat/completions"), rows[i].chat);
         assert_int_equal(qn_family_of(p, "/v1/models"), rows[i].models);
         assert_int_equal(qn_family_of(p, "/v1/messages"), rows[i].messages);

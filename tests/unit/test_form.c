@@ -31,8 +31,11 @@ struct fixture {
 static qn_err read_n(struct fixture *f, const char *body, size_t n)
 {
     *f = (struct fixture){.arena = qn_arena_new(1 << 24)};
-    f->rq = (struct qn_request){
-        .arena = f->arena, .files = &f->files, .context = QN_UNSET, .keep_alive_ms = QN_UNSET};
+    f->rq = (struct qn_request){.profile = qn_profile_main(),
+                                .arena = f->arena,
+                                .files = &f->files,
+                                .context = QN_UNSET,
+                                .keep_alive_ms = QN_UNSET};
     qn_err err = qn_form_read("multipart/form-data; boundary=b", body, n, f->arena, &f->doc,
                               &f->files, &f->e);
     f->rq.doc = f->doc;

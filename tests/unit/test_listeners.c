@@ -20,12 +20,12 @@ static void lists(void **state)
     assert_int_equal(l.n, 4);
     assert_string_equal(l.v[0].host, "localhost");
     assert_int_equal(l.v[0].port, 8080);
-    assert_int_equal(l.v[0].profile, QN_PROFILE_AUTO);
+    assert_ptr_equal(l.v[0].profile, qn_profile_find("auto"));
     assert_string_equal(l.v[1].host, "127.0.0.1");
-    assert_int_equal(l.v[1].profile, QN_PROFILE_DPPAN);
+    assert_ptr_equal(l.v[1].profile, qn_profile_find("dppan"));
     assert_string_equal(l.v[2].host, "[::1]");
     assert_int_equal(l.v[2].port, 9);
-    assert_int_equal(l.v[3].profile, QN_PROFILE_AUTO);
+    assert_ptr_equal(l.v[3].profile, qn_profile_find("auto"));
     assert_false(l.v[3].optional);
 }
 
@@ -59,7 +59,7 @@ static void ollamas_port(void **state)
     assert_int_equal(qn_listeners_ollama("12", "h", &l, &e), QN_OK);
     assert_int_equal(l.v[1].port, 12);
     assert_false(l.v[1].optional);
-    assert_int_equal(l.v[1].profile, QN_PROFILE_OLLAMA);
+    assert_ptr_equal(l.v[1].profile, qn_profile_find("ollama"));
     assert_int_equal(qn_listeners_ollama("maybe", "h", &l, &e), QN_EINVAL);
     assert_string_equal(e.param, "ollama-port");
 }

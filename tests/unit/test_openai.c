@@ -506,18 +506,18 @@ static void habits(void **state)
 {
     (void)state;
     static const struct {
-        enum qn_profile profile;
+        const char *profile;
         int64_t chat_tokens, tokens;
         double temperature, top_p;
         int64_t top_k;
     } rows[] = {
-        {QN_PROFILE_LEMONADE, QN_UNSET, QN_UNSET, NAN, NAN, QN_UNSET},
-        {QN_PROFILE_OLLAMA, QN_UNSET, QN_UNSET, NAN, NAN, QN_UNSET},
-        {QN_PROFILE_AUTO, QN_UNSET, QN_UNSET, NAN, NAN, QN_UNSET},
-        {QN_PROFILE_LAYERSCALE, 256, 256, 0.7, 1, QN_UNSET},
-        {QN_PROFILE_DPPAN, 512, 512, 0.8, 0.95, QN_UNSET},
-        {QN_PROFILE_KOLOSAL, 128, 16, 1, 1, QN_UNSET},
-        {QN_PROFILE_LOCALLLM, QN_UNSET, QN_UNSET, 0.8, NAN, 40},
+        {"lemonade", QN_UNSET, QN_UNSET, NAN, NAN, QN_UNSET},
+        {"ollama", QN_UNSET, QN_UNSET, NAN, NAN, QN_UNSET},
+        {"auto", QN_UNSET, QN_UNSET, NAN, NAN, QN_UNSET},
+        {"layerscale", 256, 256, 0.7, 1, QN_UNSET},
+        {"dppan", 512, 512, 0.8, 0.95, QN_UNSET},
+        {"kolosal", 128, 16, 1, 1, QN_UNSET},
+        {"localllm", QN_UNSET, QN_UNSET, 0.8, NAN, 40},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (int complete = 0; complete < 2; complete++) {
@@ -534,9 +534,9 @@ static void habits(void **state)
             drop(&f);
         }
     struct fixture f;
-    assert_int_equal(parse_as(&f, &qn_openai_chat, QN_PROFILE_KOLOSAL,
-                              "{\"temperature\":0,\"max_tokens\":3," M "}"),
-                     QN_OK);
+    assert_int_equal(
+        parse_as(&f, &qn_openai_chat, "kolosal", "{\"temperature\":0,\"max_tokens\":3," M "}"),
+        QN_OK);
     assert_true(f.rq.jobs[0].sampling.temperature == 0);
     assert_int_equal(f.rq.jobs[0].sampling.max_tokens, 3);
     drop(&f);
@@ -708,7 +708,7 @@ static void failures(void **state)
     (void)state;
     struct qn_buf out;
     qn_buf_init(&out, 1 << 20);
-    struct qn_request rq = {0};
+    struct qn_request rq = {.profile = qn_profile_main()};
     struct qn_reply r = {.rq = &rq, .out = &out, .id = "ID"};
     struct qn_error e = {0};
     qn_fail_param(&e, QN_ENOTFOUND, "model", "model 'x' is not known");
@@ -766,7 +766,7 @@ static void allowed_tools_are_found_by_name(void **state)
     clock_t begun = clock();
     assert_int_equal(qn_json_parse(qn_buf_cstr(&body), body.len, &f.doc, &f.e), QN_OK);
     clock_t read = clock();
-    f.rq = (struct qn_request){.doc = f.doc, .arena = f.arena};
+    f.rq = (struct qn_request){.doc = f.doc, .arena = f.arena, .profile = qn_profile_main()};
     if (qn_openai_chat.parse(&f.rq, &f.e))
         fail_msg("%s", f.e.message);
     assert_true(clock() - read < 5 * (read - begun));

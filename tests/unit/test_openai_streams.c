@@ -161,7 +161,7 @@ static void errors(void **state)
     snprintf(expected, sizeof expected, ROLE CHUNK "\"content\":\"a\"" NEXT "data: %s\n\n", body);
     assert_string_equal(text, expected);
     free(text);
-    f.rq.profile = QN_PROFILE_LOCALLLM; /* its clients wait for the mark even then */
+    f.rq.profile = qn_profile_find("localllm"); /* its clients wait for the mark even then */
     text = play_failure(&f, &qn_openai_chat, events, 1, &p);
     strcat(expected, "data: [DONE]\n\n");
     assert_string_equal(text, expected);
@@ -176,16 +176,15 @@ static void kolosal(void **state)
     (void)state;
     static const struct qn_event events[] = {TEXT("a"), DONE(QN_FINISH_STOP), USAGE};
     struct fixture f;
-    assert_int_equal(parse_as(&f, &qn_openai_chat, QN_PROFILE_KOLOSAL,
-                              "{\"model\":\"m\",\"stream\":true," M "}"),
-                     QN_OK);
+    assert_int_equal(
+        parse_as(&f, &qn_openai_chat, "kolosal", "{\"model\":\"m\",\"stream\":true," M "}"), QN_OK);
     char *text = play(&f, &qn_openai_chat, events, 3);
     assert_string_equal(text, ROLE CHUNK "\"content\":\"a\"" NEXT CHUNK ENDED("stop") "\n\n"
                                                                                       "data: "
                                                                                       "[DONE]\n\n");
     free(text);
     drop(&f);
-    assert_int_equal(parse_as(&f, &qn_openai_complete, QN_PROFILE_KOLOSAL,
+    assert_int_equal(parse_as(&f, &qn_openai_complete, "kolosal",
                               "{\"model\":\"m\",\"stream\":true,\"prompt\":\"x\"}"),
                      QN_OK);
     text = play(&f, &qn_openai_complete, events, 3);

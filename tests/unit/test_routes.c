@@ -305,7 +305,9 @@ static void refusals(void **state)
         struct qn_buf body;
         char type[64];
         qn_buf_init(&body, 4096);
-        qn_routes_refuse(rows[i].status, "/v1/models", NULL, &body);
+        qn_routes_refuse(
+            &(struct qn_http_refusal){.status = rows[i].status, .method = "", .path = "/v1/models"},
+            &body);
         snprintf(type, sizeof type, "\"type\":\"%s\"", rows[i].type);
         assert_non_null(strstr(qn_buf_cstr(&body), type));
         qn_buf_deinit(&body);

@@ -168,14 +168,10 @@ static void on_request(void *ctx, struct qn_http *h)
     qn_http_reply(h, 404, NULL, "plain", 5);
 }
 
-static void on_refuse(void *ctx, int status, const char *method, const char *path, const char *why,
-                      struct qn_buf *body)
+static void on_refuse(void *ctx, const struct qn_http_refusal *r, struct qn_buf *body)
 {
-    (void)why;
     (void)ctx;
-    (void)status;
-    (void)method;
-    (void)path;
+    (void)r;
     (void)body;
 }
 

@@ -16,8 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KOLOSAL_COMPLETION_TOKENS = 16 };
-
 /* Scalars that pass straight to the sampler. Types and ranges are the contract's. */
 static const struct {
     const char *member, *field;
@@ -140,36 +138,17 @@ qn_err qn_openai_common(const struct qn_jref *root, struct qn_request *rq, struc
     return read_bias(&v, rq, s, e);
 }
 
-void qn_openai_defaults(enum qn_profile profile, enum qn_task task, struct qn_sampling *s)
+void qn_openai_defaults(const struct qn_profile_defaults *d, struct qn_sampling *s)
 {
-    s->max_with_prompt = profile == QN_PROFILE_LOCALLLM ||
-                         (profile == QN_PROFILE_LEMONADE && task == QN_TASK_COMPLETE);
-    /* max_tokens 0: no habit; a completion of Kolosal's has 16. */
-    static const struct {
-        enum qn_profile profile;
-        int64_t max_tokens;
-        double temperature, top_p;
-        int64_t top_k;
-    } habits[] = {
-        {QN_PROFILE_LAYERSCALE, 256, 0.7, 1, QN_UNSET},
-        {QN_PROFILE_DPPAN, 512, 0.8, 0.95, QN_UNSET},
-        {QN_PROFILE_KOLOSAL, 128, 1, 1, QN_UNSET},
-        {QN_PROFILE_LOCALLLM, 0, 0.8, NAN, 40},
-    };
-    for (size_t i = 0; i < sizeof habits / sizeof *habits; i++) {
-        if (habits[i].profile != profile)
-            continue;
-        if (s->max_tokens == QN_UNSET && habits[i].max_tokens > 0)
-            s->max_tokens = profile == QN_PROFILE_KOLOSAL && task == QN_TASK_COMPLETE
-                                ? KOLOSAL_COMPLETION_TOKENS
-                                : habits[i].max_tokens;
-        if (isnan(s->temperature))
-            s->temperature = habits[i].temperature;
-        if (isnan(s->top_p))
-            s->top_p = habits[i].top_p;
-        if (s->top_k == QN_UNSET)
-            s->top_k = habits[i].top_k;
-    }
+    s->max_with_prompt = d->max_with_prompt;
+    if (s->max_tokens == QN_UNSET && d->max_tokens > 0)
+        s->max_tokens = d->max_tokens;
+    if (isnan(s->temperature))
+        s->temperature = d->temperature;
+    if (isnan(s->top_p))
+        s->top_p = d->top_p;
+    if (s->top_k == QN_UNSET && d->top_k > 0)
+        s->top_k = d->top_k;
 }
 
 static bool listed(const char *name, const char *const *list)
@@ -348,7 +327,7 @@ void qn_openai_chunk_end(struct qn_reply *r, struct qn_jw *w)
 bool qn_openai_ends_late(const struct qn_reply *r)
 {
     const struct qn_openai_ask *ask = r->rq->own;
-    return r->rq->profile == QN_PROFILE_KOLOSAL && !ask->include_usage;
+    return r->rq->profile->usage_in_last && !ask->include_usage;
 }
 
 void qn_openai_stream_end(struct qn_reply *r, const char *prefix, const char *object)
@@ -371,8 +350,7 @@ void qn_openai_fail(struct qn_reply *r, const struct qn_problem *p)
     qn_problem_body(p, r->rq->family, r->out);
     if (r->started)
         qn_buf_str(r->out, "\n\n");
-    /* Elsewhere an error is the stream's last word; LocalLLM's clients wait for the end mark. */
-    if (r->started && r->rq->profile == QN_PROFILE_LOCALLLM)
+    if (r->started && r->rq->profile->error_then_done)
         qn_buf_str(r->out, "data: [DONE]\n\n");
 }
 

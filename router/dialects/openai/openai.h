@@ -24,10 +24,9 @@ struct qn_openai_ask {
 qn_err qn_openai_common(const struct qn_jref *root, struct qn_request *rq, struct qn_sampling *s,
                         struct qn_openai_ask *ask, struct qn_error *e);
 
-/* What max_tokens, temperature and so on are where the request is silent, by the profile's habit;
- * where the profile has none, the model's own values apply. In LocalLLM's profile, and for
- * completions in Lemonade's, max_tokens counts the prompt too. */
-void qn_openai_defaults(enum qn_profile profile, enum qn_task task, struct qn_sampling *s);
+/* Fills in max_tokens, temperature and so on where the request is silent and the profile has
+ * defaults; elsewhere the model's own values apply. */
+void qn_openai_defaults(const struct qn_profile_defaults *d, struct qn_sampling *s);
 
 /* Moves what buf holds into the request's arena; v is what is blamed for its length. */
 qn_err qn_openai_keep(struct qn_request *rq, struct qn_buf *buf, const struct qn_jref *v,

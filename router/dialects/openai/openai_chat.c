@@ -105,7 +105,7 @@ static qn_err parse(struct qn_request *rq, struct qn_error *e)
         err = read_modalities(&v, e);
     if (err)
         return err;
-    qn_openai_defaults(rq->profile, QN_TASK_CHAT, &job->sampling);
+    qn_openai_defaults(&rq->profile->chat, &job->sampling);
     qn_openai_unknown(&root, "chat/completions", known);
     return QN_OK;
 }

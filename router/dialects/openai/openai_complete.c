@@ -129,7 +129,7 @@ static qn_err parse(struct qn_request *rq, struct qn_error *e)
         err = qn_openai_constraints(&root, rq, &job, e);
     if (!err)
         err = read_best_of(&root, rq, &job.sampling, ask, e);
-    qn_openai_defaults(rq->profile, QN_TASK_COMPLETE, &job.sampling);
+    qn_openai_defaults(&rq->profile->complete, &job.sampling);
     v = qn_json_get(&root, "prompt");
     if (!err)
         err = read_prompts(&v, rq, &job, e);
@@ -242,13 +242,7 @@ static void write_choice(struct qn_jw *w, size_t index, const char *text, bool l
     qn_jw_obj_end(w);
 }
 
-/* The finish_reason of a stream's chunks before the last one. */
-static const char *unfinished(const struct qn_reply *r)
-{
-    return r->rq->profile == QN_PROFILE_KOLOSAL ? "" : NULL;
-}
-
-/* The last chunk of a choice, with the usage where Kolosal's clients look for it. */
+/* The last chunk of a choice. */
 static void end_choice(struct qn_reply *r, size_t index, struct qn_openai_choice *c, bool usage)
 {
     struct qn_jw w = qn_openai_chunk(r, prefix, object);
@@ -289,7 +283,7 @@ static qn_err event(struct qn_reply *r, size_t job, const struct qn_event *ev, s
                    : QN_OK;
     if (text) {
         struct qn_jw w = qn_openai_chunk(r, prefix, object);
-        write_choice(&w, index, ev->text, tokens, c, QN_FINISH_NONE, unfinished(r));
+        write_choice(&w, index, ev->text, tokens, c, QN_FINISH_NONE, r->rq->profile->unfinished);
         qn_openai_chunk_end(r, &w);
     } else if (!qn_openai_ends_late(r)) {
         end_choice(r, index, c, false);

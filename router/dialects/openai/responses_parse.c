@@ -304,7 +304,7 @@ qn_err qn_responses_parse(struct qn_request *rq, struct qn_error *e)
         err = qn_responses_input(&input, instructions, rq, &job->chat, ask, e);
     if (err)
         return err;
-    qn_openai_defaults(rq->profile, QN_TASK_CHAT, &job->sampling);
+    qn_openai_defaults(&rq->profile->chat, &job->sampling);
     qn_openai_unknown(&root, "responses", known);
     return write_echo(&root, rq, ask, &job->sampling, e);
 }

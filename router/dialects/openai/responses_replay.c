@@ -198,8 +198,12 @@ qn_err qn_responses_replay(const char *body, int64_t after, struct qn_arena *are
     struct qn_jref root = qn_json_root(doc), output = qn_json_get(&root, "output");
     const char *id = text_of(&root, "id");
     const char *digits = qn_str_starts(id, "resp_") ? id + strlen("resp_") : id;
-    struct qn_request rq = {
-        .doc = doc, .arena = arena, .model = text_of(&root, "model"), .stream = true, .own = &ask};
+    struct qn_request rq = {.doc = doc,
+                            .arena = arena,
+                            .profile = qn_profile_main(),
+                            .model = text_of(&root, "model"),
+                            .stream = true,
+                            .own = &ask};
     struct qn_reply reply = {
         .rq = &rq,
         .arena = arena,
