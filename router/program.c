@@ -59,6 +59,13 @@ static const char *large_body(void *ctx, const struct qn_http *h, int64_t *reser
     return qn_routes_large_body(&p->routes, h);
 }
 
+static int64_t upload_left(void *ctx, const struct qn_http *h, int64_t wanted, const char **why)
+{
+    const struct qn_program *p = ctx;
+    int64_t max = p->settings.upload_limit_mb * INT64_C(1048576);
+    return qn_routes_upload_left(&p->routes, h, max > 0 ? max : INT64_MAX, wanted, why);
+}
+
 static bool unwanted_body(void *ctx, const struct qn_http *h)
 {
     return qn_routes_unwanted_body(&((const struct qn_program *)ctx)->routes, h);
@@ -375,6 +382,7 @@ static qn_err open_doors(struct qn_program *p, struct qn_error *e)
     static const struct qn_http_events events = {.request = on_request,
                                                  .refuse = on_refuse,
                                                  .large_body = large_body,
+                                                 .upload_left = upload_left,
                                                  .unwanted_body = unwanted_body,
                                                  .crowd = crowd,
                                                  .owner = owner,

@@ -425,6 +425,16 @@ const char *qn_routes_large_body(const struct qn_routes *r, const struct qn_http
     return qn_blobs_dir(r->services->blobs);
 }
 
+int64_t qn_routes_upload_left(const struct qn_routes *r, const struct qn_http *h, int64_t max,
+                              int64_t wanted, const char **why)
+{
+    struct qn_caller caller;
+    qn_auth_caller(r->services->auth, h, &caller);
+    *why = "this client has sent as much as it may of which no model was made: make models of it, "
+           "wait a day until it is removed, or raise the setting upload-limit";
+    return qn_blobs_left(r->services->blobs, caller.owner, max, wanted);
+}
+
 bool qn_routes_vital(const struct qn_routes *r, const struct qn_http *h)
 {
     struct qn_route_hit hit;
@@ -449,31 +459,34 @@ void qn_routes_refuse(const struct qn_http_refusal *r, struct qn_buf *body)
 {
     static const struct {
         int status;
-        const char *type, *message;
+        const char *type, *message, *why; /* why: unless another reason is given */
     } known[] = {
-        {400, "bad_request", "The request is not valid HTTP"},
+        {400, "bad_request", "The request is not valid HTTP", NULL},
         {413, "too_large",
          "The request body is too large: the setting body-limit says how large it "
-         "may be"},
-        {414, "uri_too_long", "The request's target is too long"},
+         "may be",
+         NULL},
+        {414, "uri_too_long", "The request's target is too long", NULL},
         {429, "too_much_held",
          "The requests of this client hold as much of the server's memory as they may: read their "
-         "answers, or try again in a moment"},
-        {431, "headers_too_large", "The request's headers are too large"},
-        {500, "server_error", "The request's body could not be stored: the server's log says why"},
-        {503, "overloaded", "Too many connections: try again in a moment"},
-        {505, "http_version_not_supported", "Only HTTP/1.0 and HTTP/1.1 are spoken here"},
-        {507, "disk_full",
-         "The disk has no room for this body: free some, or lower the setting disk-reserve"},
+         "answers, or try again in a moment",
+         NULL},
+        {431, "headers_too_large", "The request's headers are too large", NULL},
+        {500, "server_error", "The request's body could not be stored: the server's log says why",
+         NULL},
+        {503, "overloaded", "Too many connections: try again in a moment", NULL},
+        {505, "http_version_not_supported", "Only HTTP/1.0 and HTTP/1.1 are spoken here", NULL},
+        {507, "disk_full", "The disk has no room for this body",
+         "free some, or lower the setting disk-reserve"},
     };
     size_t i = 0;
     while (i + 1 < sizeof known / sizeof *known && known[i].status != r->status)
         i++;
     if (known[i].status != r->status)
         i = 0;
+    const char *why = r->why ? r->why : known[i].why;
     char text[QN_ERROR_MESSAGE_MAX];
-    snprintf(text, sizeof text, "%s%s%s", known[i].message, r->why ? ": " : "",
-             r->why ? r->why : "");
+    snprintf(text, sizeof text, "%s%s%s", known[i].message, why ? ": " : "", why ? why : "");
     qn_plain_body(qn_family_of(qn_profile_at(r->tag), r->path), r->status, known[i].type, text,
                   NULL, body);
 }

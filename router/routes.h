@@ -67,6 +67,11 @@ bool qn_routes_upgrade(struct qn_routes *r, struct qn_http_upgrade *u);
  * NULL for most requests. For qn_http_events. */
 const char *qn_routes_large_body(const struct qn_routes *r, const struct qn_http *h);
 
+/* Bytes that the request's owner may still have kept, where max may lie there that no model has;
+ * for qn_http_events. */
+int64_t qn_routes_upload_left(const struct qn_routes *r, const struct qn_http *h, int64_t max,
+                              int64_t wanted, const char **why);
+
 /* A hash of the request's owner (owner.h), keyed with seed. For qn_http_events. */
 uint64_t qn_routes_owner(const struct qn_routes *r, const struct qn_http *h, uint64_t seed);
 

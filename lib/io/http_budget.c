@@ -88,6 +88,24 @@ bool qn_request_may_upload(struct qn_http *h)
     return n <= QN_HTTP_UPLOADS_MAX; /* it is among them */
 }
 
+bool qn_request_may_keep(struct qn_http *h, const char **why)
+{
+    struct qn_http_server *s = h->server;
+    uint64_t owner = owner_of(h);
+    int64_t wanted = 0;
+    *why = NULL;
+    if (!s->ev.upload_left)
+        return true;
+    for (const struct qn_link *l = s->links; l; l = l->next) {
+        const struct qn_body *b = l->http && !l->http->delivered ? l->http->body : NULL;
+        if (!b || !b->dir || owner_of(l->http) != owner)
+            continue;
+        int64_t n = (int64_t)(b->announced > b->len ? b->announced : b->len);
+        wanted = n > INT64_MAX - wanted ? INT64_MAX : wanted + n;
+    }
+    return wanted <= s->ev.upload_left(s->ctx, h, wanted, why);
+}
+
 /* Its client has something to read and has not read a kilobyte of it for long. */
 static bool is_unread(const struct qn_link *l, int64_t now_ms)
 {

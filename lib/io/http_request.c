@@ -126,6 +126,7 @@ static enum qn_next look_at_body(struct qn_http *h, const struct qn_framing *f)
     struct qn_http_server *s = h->server;
     struct qn_link *l = h->link;
     struct qn_body *b = h->body;
+    const char *why;
     if (s->ev.large_body && (b->dir = s->ev.large_body(s->ctx, h, &b->reserve_bytes)) != NULL)
         b->max = SIZE_MAX / 2;
     if (f->has_length && (uint64_t)f->length > b->max)
@@ -136,6 +137,8 @@ static enum qn_next look_at_body(struct qn_http *h, const struct qn_framing *f)
     if (!h->unwanted && b->dir && !qn_request_may_upload(h))
         return qn_link_refuse(l, 429, "too many of its uploads are open");
     b->announced = f->has_length ? (size_t)f->length : 0;
+    if (!h->unwanted && b->dir && !qn_request_may_keep(h, &why))
+        return qn_link_refuse(l, 507, why);
     if (!h->unwanted && !b->dir && f->has_length && !qn_request_grant(h, (int64_t)f->length))
         return qn_link_refuse(l, 429, NULL);
     qn_pace_begin(&l->pace, b->dir ? &qn_http_large_rule : &qn_http_body_rule, qn_now_ms());
@@ -212,9 +215,17 @@ void qn_request_store(struct qn_http *h)
     qn_loop_work(h->server->loop, store, stored, w);
 }
 
+/* A body whose length was not announced has one megabyte more. */
+static bool is_at_megabyte(const struct qn_http *h, size_t n)
+{
+    const struct qn_body *b = h->body;
+    return b->dir && !b->announced && (b->len ^ (b->len - n)) >> 20;
+}
+
 enum qn_next qn_request_data(struct qn_http *h, const char *p, size_t n)
 {
     struct qn_error e;
+    const char *why;
     qn_pace_move(&h->link->pace, n, qn_now_ms());
     if (h->unwanted && n <= h->body->max - h->thrown) {
         h->thrown += n;
@@ -224,6 +235,8 @@ enum qn_next qn_request_data(struct qn_http *h, const char *p, size_t n)
         return qn_link_refuse(h->link, 429, NULL);
     if (h->unwanted || qn_body_add(h->body, p, n, &e))
         return qn_link_refuse(h->link, 413, NULL);
+    if (is_at_megabyte(h, n) && !qn_request_may_keep(h, &why))
+        return qn_link_refuse(h->link, 507, why);
     return QN_GO_ON;
 }
 

@@ -79,6 +79,11 @@ struct qn_http_events {
      * until the loop has ended. *reserve_bytes: of the disk that a body is stored on, whichever,
      * that stay free: a body that would take them is refused with 507. */
     const char *(*large_body)(void *ctx, const struct qn_http *h, int64_t *reserve_bytes);
+    /* MAY. Bytes that the owner of this request may have kept besides its bodies that are on their
+     * way, < 0: no body at all; wanted: what these have or announce. With less the request is
+     * refused with 507 and *why, a static sentence without its end. Asked where large_body gave a
+     * folder, and again for each megabyte where the body's length is not announced. */
+    int64_t (*upload_left)(void *ctx, const struct qn_http *h, int64_t wanted, const char **why);
     /* MAY. A head with a body has come: true when that is thrown away as it arrives, because
      * it is not needed. It is delivered with an empty body then (qn_http_body_thrown). */
     bool (*unwanted_body)(void *ctx, const struct qn_http *h);

@@ -165,6 +165,9 @@ bool qn_request_grant_on(struct qn_http *h, int64_t body_bytes);
 /* It has a body that is kept: true while its owner has no more than QN_HTTP_UPLOADS_MAX of these.
  */
 bool qn_request_may_upload(struct qn_http *h);
+/* True while all its owner's bodies of that kind that are on their way may be kept; else *why says
+ * what to do. */
+bool qn_request_may_keep(struct qn_http *h, const char **why);
 /* Cuts off replies that are not read while their owners hold too much. */
 void qn_server_relieve(struct qn_http_server *s, int64_t now_ms);
 

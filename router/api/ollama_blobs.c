@@ -1,6 +1,7 @@
 /* HEAD and POST /api/blobs/:digest: files that create makes models of. */
 #include "api/api.h"
 
+#include "access/auth.h"
 #include "answers/answer.h"
 #include "api/waiting.h"
 #include "base/buf.h"
@@ -74,7 +75,9 @@ void qn_api_ollama_blob_put(struct qn_services *sv, struct qn_http *h, const cha
     }
     if (answered)
         return;
+    struct qn_caller caller;
     struct asker *a = qn_xcalloc(1, sizeof *a);
+    qn_auth_caller(sv->auth, h, &caller);
     qn_waiting_begin(&a->client, h);
-    qn_blob_put(sv->blobs, h, id, done, a);
+    qn_blob_put(sv->blobs, h, id, caller.owner, done, a);
 }

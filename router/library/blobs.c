@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "catalog/used_files.h"
 #include "io/body.h"
+#include "library/blob_shares.h"
 #include "registry/digest.h"
 
 #include <dirent.h>
@@ -33,12 +34,14 @@ struct qn_blobs {
     struct qn_catalog *catalog; /* NULL: not watched yet */
     struct qn_timer *timer;
     struct sweep *sweep; /* the one that runs; NULL: none */
+    struct qn_blob_shares shares;
 };
 
 struct put {
     struct qn_blobs *blobs;
     char *from, *to;
     char wanted[QN_SHA256_HEX + 1];
+    struct qn_blob_share *share; /* NULL: it is not counted */
     struct qn_error error;
     qn_blob_done done;
     void *ctx;
@@ -77,6 +80,7 @@ void qn_blobs_free(struct qn_blobs *b)
 {
     if (!b)
         return;
+    qn_blob_shares_deinit(&b->shares);
     free(b->dir);
     free(b);
 }
@@ -188,6 +192,8 @@ static void listed(void *ctx)
         free(from);
     }
     s->n = kept;
+    if (snap)
+        qn_blob_shares_prune(&b->shares, snap);
     qn_snapshot_unref(snap);
     if (kept)
         qn_loop_work(b->loop, remove_swept, removed, s);
@@ -223,6 +229,17 @@ bool qn_blob_ask(const struct qn_blobs *b, const char *path)
         (void)utimensat(AT_FDCWD, path, now_and_then, AT_SYMLINK_NOFOLLOW); /* sooner gone */
     qn_snapshot_unref(snap);
     return there;
+}
+
+int64_t qn_blobs_left(struct qn_blobs *b, const char *owner, int64_t max, int64_t wanted)
+{
+    int64_t left = qn_blob_shares_left(&b->shares, owner, max);
+    if (left >= wanted)
+        return left;
+    struct qn_snapshot *snap = qn_catalog_snapshot(b->catalog);
+    qn_blob_shares_prune(&b->shares, snap);
+    qn_snapshot_unref(snap);
+    return qn_blob_shares_left(&b->shares, owner, max);
 }
 
 /* ---- blobs that come ---- */
@@ -263,15 +280,20 @@ static void checked(void *ctx)
     struct put *p = ctx;
     if (p->error.code && p->from && unlink(p->from) && errno != ENOENT)
         qn_error_log("blobs", "cannot remove %s: %s", p->from, strerror(errno));
+    if (p->share && p->error.code)
+        qn_blob_share_drop(&p->blobs->shares, p->share);
+    else if (p->share)
+        p->share->pending = false;
     p->done(p->ctx, p->error.code ? &p->error : NULL);
     free(p->from);
     free(p->to);
     free(p);
 }
 
-void qn_blob_put(struct qn_blobs *b, struct qn_http *h, const char *digest, qn_blob_done done,
-                 void *ctx)
+void qn_blob_put(struct qn_blobs *b, struct qn_http *h, const char *digest, const char *owner,
+                 qn_blob_done done, void *ctx)
 {
+    size_t bytes;
     struct put *p = qn_xcalloc(1, sizeof *p);
     p->blobs = b;
     p->done = done;
@@ -285,6 +307,8 @@ void qn_blob_put(struct qn_blobs *b, struct qn_http *h, const char *digest, qn_b
         qn_fail(&p->error, QN_EIO, "the folder %s cannot be made", b->dir);
     } else {
         memcpy(p->wanted, digits_of(digest), QN_SHA256_HEX + 1);
+        (void)qn_http_body(h, &bytes);
+        p->share = qn_blob_share_add(&b->shares, owner, p->to, (int64_t)bytes);
         p->from = unchecked_path(b);
         (void)qn_http_body_keep(h, p->from, &p->error); /* the worker sees it */
     }

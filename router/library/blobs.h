@@ -37,13 +37,19 @@ char *qn_blob_path(const struct qn_blobs *b, const char *digest);
 /* True when the file is there; its time until it goes unused begins anew. */
 bool qn_blob_ask(const struct qn_blobs *b, const char *path);
 
+/* Bytes that this owner may still send, where it may have max in blobs that no model has; < 0: it
+ * has QN_BLOB_OWNER_FILES of them. Where less than wanted is left, the disk and the catalog are
+ * asked whether what it has sent is still there and no model's. */
+int64_t qn_blobs_left(struct qn_blobs *b, const char *owner, int64_t max, int64_t wanted);
+
 /* Called once on the loop; e is NULL on success. */
 typedef void (*qn_blob_done)(void *ctx, const struct qn_error *e);
 
 /* Keeps the request's body, which was collected in qn_blobs_dir, under its digest when it has it.
- * QN_EINVAL: it has another one. The request may go meanwhile. */
-void qn_blob_put(struct qn_blobs *b, struct qn_http *h, const char *digest, qn_blob_done done,
-                 void *ctx);
+ * QN_EINVAL: it has another one. The request may go meanwhile. owner: of whose uploads it is one
+ * (access/owner.h). */
+void qn_blob_put(struct qn_blobs *b, struct qn_http *h, const char *digest, const char *owner,
+                 qn_blob_done done, void *ctx);
 
 /* A row with this file has left the catalog: the file goes, too, if it is a blob that no row has.
  */

@@ -113,6 +113,8 @@ static const struct qn_setting_row table[] = {
      "largest request body that is accepted"},
     {"disk-reserve", NUMBER, AT(disk_reserve_mb), "1024", 0, INT64_C(1) << 40, EVERYWHERE | LIVE,
      "MIB", "space that what clients send leaves free on the disks of the data folder and TMPDIR"},
+    {"upload-limit", NUMBER, AT(upload_limit_mb), "262144", 0, INT64_C(1) << 40, EVERYWHERE | LIVE,
+     "MIB", "uploaded files of one client of which no model was made yet; 0: no limit"},
     {"queue-limit", NUMBER, AT(queue_limit), "256", 1, 100000, EVERYWHERE | LIVE, "N",
      "requests that may wait for a model; more are told to come back later"},
     {"max-concurrent", NUMBER, AT(max_concurrent), "0", 0, 65536, EVERYWHERE | LIVE, "N",

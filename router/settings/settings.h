@@ -58,6 +58,7 @@ struct qn_settings {
     char *auto_evict_threshold; /* a number */
     int64_t body_limit_mb;
     int64_t disk_reserve_mb;
+    int64_t upload_limit_mb;
     int64_t queue_limit, max_concurrent, max_queue, batch_wait_s, request_timeout_s;
     int64_t drain_s;
     char *builtin_dir;

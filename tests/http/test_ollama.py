@@ -523,6 +523,57 @@ def test_blobs_that_are_not_taken(house):
     assert not (strict.data_dir / "blobs").exists()
 
 
+def upload(server, data, chunked=False):
+    digest = "sha256:" + hashlib.sha256(data).hexdigest()
+    with contextlib.closing(server.connect()) as c:
+        c.request("POST", f"/api/blobs/{digest}", iter([data]) if chunked else data)
+        return Reply(c.getresponse())
+
+
+def test_an_owners_uploads_have_an_end(house):
+    """Files that were sent and of which no model is made take no more than upload-limit of the disk."""
+    server = house.start("--upload-limit", "8")
+    mib = 1 << 20
+    model = fake_model(house.tmp_path, tokens=2).read_bytes()
+    model += b"\0" * (5 * mib - len(model))
+    assert upload(server, model).status == 201
+    for chunked in (False, True):
+        reply = upload(server, b"x" * 4 * mib, chunked)
+        assert reply.status == 507 and "upload-limit" in reply.json["error"], reply.body
+    assert upload(server, b"y" * mib, True).status == 201
+    wrong = server.request("POST", "/api/blobs/sha256:" + "0" * 64, b"z" * 2 * mib, headers={})
+    assert wrong.status == 400  # and it does not count
+    # A model's file counts no more, nor one that has gone.
+    digest = "sha256:" + hashlib.sha256(model).hexdigest()
+    made = post(server, "/api/create", {"model": "mine", "files": {"x.gguf": digest}})
+    assert lines(made)[-1] == {"status": "success"}, made.body
+    assert upload(server, b"x" * 4 * mib).status == 201
+    assert upload(server, b"z" * 4 * mib).status == 507
+    for f in (server.data_dir / "blobs").iterdir():
+        if f.stat().st_size == 4 * mib:
+            f.unlink()
+    assert upload(server, b"z" * 4 * mib).status == 201
+
+
+def test_uploads_on_their_way_count(house):
+    server = house.start("--upload-limit", "8")
+    head = b"POST /api/blobs/sha256:%s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n"
+    with contextlib.ExitStack() as open_ones:
+        said = []
+        for i in range(3):
+            s = open_ones.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+            s.sendall(head % (b"%064x" % i, 3 << 20))
+            said.append(s.recv(4096)[:12])
+    assert said == [b"HTTP/1.1 100", b"HTTP/1.1 100", b"HTTP/1.1 507"]
+
+
+def test_an_owners_uploads_are_so_many(house):
+    server = house.start("--upload-limit", "0")
+    for i in range(500):
+        assert upload(server, b"%d" % i).status == 201
+    assert upload(server, b"more").status == 507
+
+
 def test_what_a_crash_left_of_blobs_goes(house):
     folder = house.tmp_path / "data-0" / "blobs"
     folder.mkdir(parents=True)
