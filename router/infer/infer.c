@@ -37,7 +37,8 @@
 
 enum {
     RUN_ARENA_MAX = 512 * 1024 * 1024, /* what the server takes of a body, and what is made of it */
-    REPLY_ON_LOOP_MAX = 256 * 1024     /* bytes of events whose whole reply is written at once */
+    REPLY_ON_LOOP_MAX = 256 * 1024,    /* bytes of events whose whole reply is written at once */
+    EVENT_REPLY_BYTES = 64             /* that an event adds to a reply besides its texts */
 };
 
 struct run;
@@ -98,7 +99,7 @@ struct run {
     qn_post_fn then; /* what comes after aside */
     qn_err err;      /* of what was done there */
     struct qn_error error;
-    size_t heard; /* bytes of events */
+    size_t heard; /* bytes of events, as a reply would have them */
     int64_t began_ms, wrote_ms, limit_ms;
     struct qn_meter meter;
 };
@@ -614,7 +615,7 @@ static void on_event(void *ctx, const struct qn_event *ev)
         return;
     }
     j->done += ev->kind == QN_EV_DONE;
-    r->heard += event_bytes(ev);
+    r->heard += EVENT_REPLY_BYTES + event_bytes(ev);
     qn_meter_event(&r->meter, (size_t)(j - r->jobs), ev);
     if (r->dialect->event(&r->reply, (size_t)(j - r->jobs), ev, &e)) {
         fail(r, &e, false);

@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const known[] = {"query",    "documents", "texts", "top_n", "return_documents",
@@ -87,19 +88,40 @@ static qn_err parse(struct qn_request *rq, struct qn_error *e)
     return err;
 }
 
-/* How many documents are better than this one; of equals the first is. */
-static size_t place_of(const struct qn_measured *m, size_t i)
+struct place {
+    double score;
+    size_t document;
+};
+
+/* The best first; of equals the first. */
+static int compare(const void *a, const void *b)
 {
-    size_t place = 0;
-    for (size_t k = 0; k < m->n; k++)
-        place += m->score[k] > m->score[i] || (m->score[k] >= m->score[i] && k < i);
-    return place;
+    const struct place *x = a, *y = b;
+    if (x->score > y->score || x->score < y->score)
+        return x->score > y->score ? -1 : 1;
+    return x->document < y->document ? -1 : 1;
+}
+
+/* [n] which documents are among the best `top`; the caller frees it. */
+static bool *choose(const struct qn_measured *m, size_t top)
+{
+    bool *chosen = qn_xcalloc(m->n, sizeof *chosen);
+    struct place *places = qn_xcalloc(m->n, sizeof *places);
+    for (size_t i = 0; i < m->n; i++)
+        places[i] = (struct place){m->score[i], i};
+    if (top < m->n)
+        qsort(places, m->n, sizeof *places, compare);
+    for (size_t i = 0; i < top; i++)
+        chosen[places[i].document] = true;
+    free(places);
+    return chosen;
 }
 
 static void end(struct qn_reply *r)
 {
     const struct qn_measured *m = r->own;
     const struct ask *ask = r->rq->own;
+    bool *chosen = choose(m, ask->top);
     struct qn_jw w = qn_jw_to(r->out);
     qn_jw_obj(&w);
     qn_jw_kstr(&w, "model", r->rq->model);
@@ -107,7 +129,7 @@ static void end(struct qn_reply *r)
     qn_jw_key(&w, "results");
     qn_jw_arr(&w);
     for (size_t i = 0; i < m->n; i++) {
-        if (ask->top < m->n && place_of(m, i) >= ask->top)
+        if (!chosen[i])
             continue;
         qn_jw_obj(&w);
         qn_jw_ki64(&w, "index", (int64_t)i);
@@ -123,6 +145,7 @@ static void end(struct qn_reply *r)
     qn_jw_arr_end(&w);
     qn_measure_usage(m, &w);
     qn_jw_obj_end(&w);
+    free(chosen);
 }
 
 const struct qn_dialect qn_rerank = {
