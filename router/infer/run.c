@@ -1,0 +1,90 @@
+/* The memory of a run, and the work that is done for it elsewhere; see run_private.h.
+ *
+ * Where a request is large, a worker does what is proportional to its size: reading it, encoding
+ * its jobs, writing a whole reply, freeing all that. While the worker reads or writes (aside),
+ * nothing else is done for the run; while it encodes, other jobs go on. A run that ends meanwhile
+ * gives up its lease and its connection at once, and its memory when the worker is back. */
+#include "infer/run_private.h"
+
+#include <stdlib.h>
+
+/* Any thread. */
+static void free_memory(void *ctx)
+{
+    struct qn_infer_run *r = ctx;
+    r->dialect->free(r->reply.own);
+    qn_reading_deinit(&r->reading);
+    qn_buf_deinit(&r->out);
+    qn_arena_free(r->arena);
+    free(r->jobs);
+    free(r);
+}
+
+static void release(struct qn_infer_run *r)
+{
+    qn_kept_leave(r->look);
+    if (r->large)
+        qn_loop_work(r->sv->loop, free_memory, NULL, r);
+    else
+        free_memory(r);
+}
+
+void qn_infer_free(struct qn_infer_run *r)
+{
+    qn_infer_stop_jobs(r);
+    qn_timer_stop(r->beat);
+    qn_timer_stop(r->deadline);
+    qn_timer_stop(r->resume);
+    qn_timer_stop(r->unread);
+    qn_pull_first_leave(r->first);
+    qn_lease_release(r->lease);
+    r->ended = true;
+    if (!r->busy)
+        release(r);
+}
+
+bool qn_infer_is_back(struct qn_infer_run *r)
+{
+    r->busy--;
+    if (r->ended && !r->busy)
+        release(r);
+    else if (!r->ended)
+        return true;
+    return false;
+}
+
+void qn_infer_late_words(const struct qn_infer_run *r, struct qn_error *e)
+{
+    qn_fail(e, QN_ETIMEOUT, "the answer took longer than the %.3g seconds that it may take",
+            (double)r->limit_ms / 1000);
+}
+
+static void back(void *ctx)
+{
+    struct qn_infer_run *r = ctx;
+    struct qn_error e = {0};
+    if (!qn_infer_is_back(r))
+        return;
+    r->aside = false;
+    if (r->late)
+        qn_infer_late_words(r, &e);
+    else if (r->sv->stopping && !r->open && !r->jobs)
+        qn_fail(&e, QN_EBUSY, "the server is stopping");
+    if (e.code)
+        qn_infer_fail(r, &e, false);
+    else
+        r->then(r);
+}
+
+void qn_infer_aside(struct qn_infer_run *r, qn_post_fn work, qn_post_fn then)
+{
+    if (!r->large) {
+        work(r);
+        then(r);
+        return;
+    }
+    r->busy++;
+    r->aside = true;
+    r->then = then;
+    qn_loop_work(r->sv->loop, work, back, r);
+}
