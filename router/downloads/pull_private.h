@@ -92,12 +92,20 @@ struct qn_pulls {
 
 /* Something has happened to the job, which may be gone when this returns. */
 void qn_pull_handle(struct qn_pull_job *j, enum qn_pull_event ev);
-void qn_pull_schedule_soon(struct qn_pulls *p);
-/* The job has failed: it may be tried again by itself. */
-void qn_pull_retry_later(struct qn_pull_job *j);
+/* The effects (QN_PULL_FX_) of a new job's beginning, or of an event. It may be gone likewise. */
+void qn_pull_carry_out(struct qn_pull_job *j, unsigned fx);
 void qn_pull_tick_on(struct qn_pulls *p); /* figures will change */
 struct qn_pull_job *qn_pull_find(const struct qn_pulls *p, const char *id); /* NULL: none */
 struct qn_pull_job *qn_pull_job_new(struct qn_pulls *p, const char *id, struct qn_pull_plan *plan);
+
+/* ---- pull_schedule.c ---- */
+
+void qn_pull_schedule_soon(struct qn_pulls *p);
+/* The job has failed: it may be tried again by itself. */
+void qn_pull_retry_later(struct qn_pull_job *j);
+/* Its files can only come from other machines, and some are missing. */
+bool qn_pull_needs_others(const struct qn_pull_job *j);
+qn_err qn_pull_refuse_offline(const struct qn_pull_job *j, struct qn_error *e); /* QN_ENOTFOUND */
 
 /* ---- pull_shares.c ---- */
 

@@ -1,0 +1,248 @@
+/* The last step of a download: its files are all here and become a model of the catalog; see
+ * pull_world.h. */
+#include "downloads/pull_world_private.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "catalog/used_files.h"
+#include "downloads/pull_preset.h"
+#include "downloads/pull_request.h"
+#include "downloads/pull_unpack.h"
+#include "models/intake.h"
+#include "models/survey.h"
+
+#include <stdlib.h>
+
+/* A model whose files are all there, on its way into the catalog. */
+struct finishing {
+    const struct qn_pull_world *w;
+    const struct qn_pull_order *order;
+    const struct qn_download_file *files;
+    size_t n;
+    const atomic_bool *stop;
+    struct qn_arena *arena;      /* of the strings below */
+    const char **paths, **roles; /* of the model's files */
+    size_t n_paths;
+    const char *archive; /* that they came in, NULL: none */
+    const char **old;    /* files that the model had before: an update leaves them behind */
+    size_t n_old;
+    struct qn_snapshot *models; /* since it is known */
+    struct qn_buf preset;       /* "": none */
+    struct qn_error error;
+    void (*done)(void *arg, const struct qn_error *e);
+    void *arg;
+};
+
+static void finishing_free(struct finishing *f)
+{
+    qn_snapshot_unref(f->models);
+    qn_arena_free(f->arena);
+    qn_buf_deinit(&f->preset);
+    free(f);
+}
+
+/* Where one file is, and what the revision that was asked for means from now on. */
+static qn_err find_file(struct finishing *f, size_t i, const char **out)
+{
+    const struct qn_download_file *file = &f->files[i];
+    struct qn_store_spot spot;
+    char *path = NULL;
+    if (qn_pull_is_local(file)) {
+        *out = file->path;
+        return QN_OK;
+    }
+    qn_err err = qn_pull_spot(file, &spot, &f->error);
+    if (!err)
+        err = qn_store_find(f->w->store, &spot, &path, NULL, &f->error);
+    if (path)
+        *out = qn_arena_strdup(f->arena, path);
+    free(path);
+    bool again = i && qn_str_eq(file->repo, f->files[i - 1].repo);
+    if (!err && !again && *file->revision && *file->commit && !f->order->local)
+        err = qn_store_set_ref(f->w->store, spot.hub, file->repo, file->revision, file->commit,
+                               &f->error);
+    return err;
+}
+
+/* Worker. */
+static void find_files(void *ctx)
+{
+    struct finishing *f = ctx;
+    qn_err err = QN_OK;
+    for (size_t i = 0; i < f->n && !err; i++) {
+        f->roles[i] = f->files[i].role;
+        if (!(err = find_file(f, i, &f->paths[i])) && qn_str_eq(f->roles[i], QN_PULL_ARCHIVE))
+            f->archive = f->paths[i];
+    }
+    f->n_paths = f->n;
+    if (!err && f->archive) {
+        struct qn_pull_inside inside;
+        err = qn_pull_unpack(f->w->store, f->w->unpacker, f->archive, f->stop, f->arena, &inside,
+                             &f->error);
+        f->paths = inside.paths;
+        f->roles = inside.roles;
+        f->n_paths = inside.n;
+    } else if (!err) {
+        qn_pull_preset(f->files, f->paths, f->n, &f->preset);
+    }
+}
+
+/* Worker. What nothing has any more: files of before, and an archive, since the model has what was
+ * in it and an address cannot be asked whether it has changed. */
+static void remove_old(void *ctx)
+{
+    struct finishing *f = ctx;
+    struct qn_store_freed freed = {0};
+    struct qn_error e = {0};
+    struct qn_used_files *used = qn_used_files_new(f->models);
+    size_t n = 0;
+    for (size_t i = 0; i < f->n_old; i++)
+        if (!qn_used_files_has(used, f->old[i]))
+            f->old[n++] = f->old[i];
+    qn_used_files_free(used);
+    if (qn_store_remove(f->w->store, f->old, n, &freed, &e))
+        qn_warn("pulls", "model=%s old_files=not_removed message=\"%s\"", f->order->model,
+                e.message);
+    else if (freed.files)
+        qn_info("pulls", "model=%s old_files=%zu freed_bytes=%lld", f->order->model, freed.files,
+                (long long)freed.size_bytes);
+}
+
+static void old_removed(void *ctx)
+{
+    struct finishing *f = ctx;
+    f->done(f->arg, NULL);
+    finishing_free(f);
+}
+
+/* What the name means now, which an order that does not redefine it leaves as it is: the model's
+ * checkpoint, "": nothing yet. NULL with an error: it means another model since the order came. */
+static const char *meaning_of(struct finishing *f)
+{
+    struct qn_snapshot *snap = qn_catalog_snapshot(f->w->catalog);
+    const struct qn_model_row *row = qn_snapshot_find(snap, f->order->model);
+    const char *was = NULL;
+    if (row && !qn_pull_same_source(row, f->order))
+        qn_fail_param(&f->error, QN_ECONFLICT, "model_name",
+                      "'%s' has become another model since its download began: choose another name",
+                      f->order->model);
+    else
+        was = qn_arena_strdup(f->arena, row ? row->checkpoint : "");
+    qn_snapshot_unref(snap);
+    return was;
+}
+
+/* Of the files that the model had before only those that quince keeps, and an archive. */
+static void note_old(struct finishing *f)
+{
+    struct qn_snapshot *snap = qn_catalog_snapshot(f->w->catalog);
+    const struct qn_model_row *row = qn_snapshot_find(snap, f->order->model);
+    size_t n = row && qn_str_eq(row->keeper, QN_KEEPER_QUINCE) ? row->n_files : 0;
+    f->old = qn_arena_alloc(f->arena, (n + 1) * sizeof *f->old);
+    for (size_t i = 0; i < n; i++)
+        f->old[f->n_old++] = qn_arena_strdup(f->arena, row->files[i]);
+    if (f->archive)
+        f->old[f->n_old++] = f->archive;
+    qn_snapshot_unref(snap);
+}
+
+static void taken_in(void *ctx, const struct qn_error *e)
+{
+    struct finishing *f = ctx;
+    if (!e)
+        qn_survey_again(f->w->survey);
+    if (!e && f->n_old && !*f->w->closed) {
+        f->models = qn_catalog_snapshot(f->w->catalog);
+        qn_loop_work(f->w->loop, remove_old, old_removed, f);
+        return;
+    }
+    f->done(f->arg, e);
+    finishing_free(f);
+}
+
+/* The place of a role among the model's files; n_paths: there is none. */
+static size_t place_of(const struct finishing *f, const char *role)
+{
+    size_t i = 0;
+    while (i < f->n_paths && !qn_str_eq(f->roles[i], role))
+        i++;
+    return i;
+}
+
+/* The sum of the file to load, where the hub has said it and it is the whole of the model. */
+static const char *digest_of(const struct finishing *f, size_t at)
+{
+    bool whole = !f->archive && place_of(f, "shard") == f->n_paths;
+    return whole && *f->files[at].sha256 ? f->files[at].sha256 : NULL;
+}
+
+static void take_in(void *ctx)
+{
+    struct finishing *f = ctx;
+    const struct qn_pull_order *o = f->order;
+    size_t at = place_of(f, "main");
+    if (*f->w->closed)
+        qn_fail(&f->error, QN_EBUSY, "the server is stopping");
+    else if (at == f->n_paths && !f->error.code)
+        qn_fail(&f->error, QN_EFORMAT, "%s has no file to load", o->model);
+    const char *was = f->error.code || o->redefines ? NULL : meaning_of(f);
+    if (f->error.code) {
+        f->done(f->arg, &f->error);
+        finishing_free(f);
+        return;
+    }
+    note_old(f);
+    struct qn_buf checkpoints;
+    qn_buf_init(&checkpoints, QN_PULL_ORDER_MAX);
+    struct qn_jw w = qn_jw_to(&checkpoints);
+    qn_jw_obj(&w);
+    for (size_t i = 0; i < o->n; i++)
+        qn_jw_kstr(&w, o->checkpoints[i].role, o->checkpoints[i].ref);
+    qn_jw_obj_end(&w);
+    const struct qn_download_file *first = &f->files[f->archive ? 0 : at];
+    bool local = qn_pull_is_local(first);
+    struct qn_intake_origin origin = {
+        .files = f->paths,
+        .roles = f->roles,
+        .n_files = local && f->n == 1 ? 0 : f->n_paths,
+        .checkpoint = o->checkpoints[0].ref,
+        .checkpoints = qn_buf_cstr(&checkpoints),
+        .hub = local ? "" : first->hub,
+        .revision = first->revision,
+        .commit = first->commit,
+        .keeper = local ? QN_KEEPER_USER : QN_KEEPER_QUINCE,
+        .labels = *o->labels ? o->labels : NULL,
+        .extras = *o->extras ? o->extras : NULL,
+        .options = *o->options ? o->options : NULL,
+    };
+    struct qn_intake_wish wish = {
+        .name = o->model,
+        .path = f->paths[at],
+        .origin = &origin,
+        .recipe = o->recipe,
+        .preset = f->preset.len ? qn_buf_cstr(&f->preset) : NULL,
+        .digest = digest_of(f, at),
+        .replace = true,
+        .was = was,
+    };
+    qn_intake_model(f->w->intake, &wish, taken_in, f);
+    qn_buf_deinit(&checkpoints);
+}
+
+void qn_pull_world_finish(void *ctx, const struct qn_pull_order *order,
+                          const struct qn_download_file *files, size_t n, const atomic_bool *stop,
+                          void (*done)(void *arg, const struct qn_error *e), void *arg)
+{
+    struct qn_pull_world *w = ctx;
+    struct finishing *f = qn_xcalloc(1, sizeof *f);
+    *f = (struct finishing){
+        .w = w, .order = order, .files = files, .n = n, .stop = stop, .done = done, .arg = arg};
+    qn_buf_init(&f->preset, QN_PULL_PRESET_MAX);
+    f->arena = qn_arena_new(QN_PULL_PLAN_BYTES_MAX);
+    f->paths = qn_arena_alloc(f->arena, (n + 1) * sizeof(char *));
+    f->roles = qn_arena_alloc(f->arena, (n + 1) * sizeof(char *));
+    qn_loop_work(w->loop, find_files, take_in, f);
+}
