@@ -9,8 +9,10 @@
  * - load_fail_option: load ends so only when it is asked for this option
  * - load_fail_unless: load ends so only when there is no file of this name
  * - load_crash: die while loading
+ * - load_crash_above: die so only when it is asked for more context than this
+ * - signal: with which it dies (default 6, SIGABRT)
  * - last_words: lines written to stderr before load_crash, load_fail or crash_after
- * - exit: with this status instead of dying of SIGABRT
+ * - exit: with this status instead of dying of a signal
  * - never_ready: load for ever, without progress
  * - tokens: words in an answer (default 5)
  * - token_ms: time between two words
@@ -44,6 +46,7 @@
 #include "contract/codec.h"
 #include "formats/gguf.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,9 +59,9 @@ struct options {
     int64_t load_ms, tokens, token_ms, prefill_ms, slots, context, flood_log;
     int64_t crash_after, hang_after; /* -1: never */
     int64_t memory_mib;
-    int64_t load_fail_above; /* -1: always */
-    int64_t exit;            /* -1: abort */
-    int64_t echo_piece;      /* -1: none */
+    int64_t load_fail_above, load_crash_above; /* -1: always */
+    int64_t exit, signal;                      /* exit -1: of the signal */
+    int64_t echo_piece;                        /* -1: none */
     bool load_crash, never_ready, echo_job;
     struct qn_json *script; /* NULL: none; an array of at least one event */
     char load_fail_option[64], load_fail_unless[1024]; /* "": none */
@@ -109,7 +112,9 @@ static qn_err read_options(const char *path, struct options *o, struct qn_error 
                           .crash_after = -1,
                           .hang_after = -1,
                           .load_fail_above = -1,
+                          .load_crash_above = -1,
                           .exit = -1,
+                          .signal = SIGABRT,
                           .echo_piece = -1};
     strcpy(o->word, "word ");
     struct qn_gguf *g;
@@ -134,7 +139,9 @@ static qn_err read_options(const char *path, struct options *o, struct qn_error 
         read_number(&root, "crash_after", &o->crash_after);
         read_number(&root, "hang_after", &o->hang_after);
         read_number(&root, "load_fail_above", &o->load_fail_above);
+        read_number(&root, "load_crash_above", &o->load_crash_above);
         read_number(&root, "exit", &o->exit);
+        read_number(&root, "signal", &o->signal);
         read_number(&root, "echo_piece", &o->echo_piece);
         struct qn_jref v = qn_json_get(&root, "load_crash");
         o->load_crash = qn_json_raw_bool(&v);
@@ -187,6 +194,8 @@ static _Noreturn void die(const struct options *o)
     fputs(o->last_words, stderr);
     if (o->exit >= 0)
         _exit((int)o->exit);
+    if (o->signal != SIGABRT)
+        raise((int)o->signal);
     abort();
 }
 
@@ -206,7 +215,7 @@ static qn_err load(const struct qn_load *opts, struct qn_progress *p, void **sel
             qn_progress_set(p, f->o.load_until[0] ? 0.5 : done);
         usleep(5000);
     }
-    if (!err && f->o.load_crash)
+    if (!err && f->o.load_crash && opts->context > f->o.load_crash_above)
         die(&f->o);
     if (!err && fails(&f->o, opts)) {
         fputs(f->o.last_words, stderr);
