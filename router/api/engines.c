@@ -322,7 +322,7 @@ static void load(void *ctx, const struct qn_error *e)
     }
     if (e)
         qn_warn("engines", "model=%s saving its options failed: %s", a->name, e->message);
-    struct qn_load_options options = {.context = a->context};
+    struct qn_load_options options = {.context = a->context, .anew = true};
     if (qn_inventory_acquire(a->sv->inventory, a->name, &options, qn_client_owner(a->http), loaded,
                              a, &a->lease, &why))
         give_up(a, &why, false);

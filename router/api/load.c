@@ -272,7 +272,7 @@ void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id)
     struct qn_json *doc;
     struct qn_error e = {0};
     const char *name = NULL;
-    struct qn_load_options options = {.context = QN_UNSET};
+    struct qn_load_options options = {.context = QN_UNSET, .anew = true};
     int64_t keep_ms = QN_UNSET;
     bool save = false;
     struct asker *a = NULL;

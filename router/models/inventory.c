@@ -77,7 +77,8 @@ static void on_state(void *ctx, struct qn_child *c)
         p->measured_bytes = qn_child_status(c).memory_bytes;
         p->tried_alone = false;
     } else if (s == QN_INST_BACKOFF || s == QN_INST_FAILED) {
-        qn_place_try_alone(p);
+        if (!qn_place_try_alone(p))
+            qn_place_remember_failure(p);
     }
     qn_inventory_settle_soon(p->inv);
 }
@@ -91,32 +92,57 @@ static void on_jobs(void *ctx, struct qn_child *c)
 
 static const struct qn_child_events child_events = {.state = on_state, .jobs = on_jobs};
 
+static void settle_without_process(struct place *p)
+{
+    struct qn_error e = {0};
+    if (qn_place_refused_lately(p, &e))
+        qn_place_load_failed(p, qn_place_asked(p), &e);
+    else
+        qn_place_plan(p, &child_events);
+}
+
+static void settle_failed(struct place *p)
+{
+    struct qn_error e;
+    if (qn_place_try_alone(p))
+        return;
+    qn_place_remember_failure(p);
+    qn_place_load_error(p, &e);
+    qn_place_load_failed(p, p->trying, &e);
+}
+
+static void settle_ready(struct place *p)
+{
+    struct qn_error e = {0};
+    bool restarts = qn_place_restarts(p);
+    struct qn_place_load *asked = restarts ? qn_place_asked(p) : NULL;
+    /* Before what runs well is taken away. */
+    if (asked && (qn_place_refused_lately(p, &e) || !qn_place_may_restart(p, &e))) {
+        qn_place_load_failed(p, asked, &e);
+    } else if (restarts && !p->held.n) {
+        if (asked)
+            qn_place_load_replaces(p);
+        qn_child_stop(p->child, QN_CHILD_STOP_GRACE_MS);
+    } else {
+        qn_place_grant(p);
+    }
+}
+
 /* What one place needs now, by its child's state. */
 static void settle_place(struct place *p)
 {
-    struct qn_error e = {0};
     switch (qn_place_state(p)) {
     case QN_INST_STOPPED:
-        qn_place_plan(p, &child_events);
+        settle_without_process(p);
         break;
     case QN_INST_FAILED:
-        if (p->retry) { /* until it has been tried: others may have to leave first */
-            qn_place_plan(p, &child_events);
-            break;
-        }
-        e = *qn_child_status(p->child).error;
-        if (e.code == QN_OK)
-            qn_fail(&e, QN_ECHILD, "model '%s' could not be loaded", p->name);
-        qn_place_load_failed(p, p->trying, &e);
+        if (p->retry) /* until it has been tried: others may have to leave first */
+            settle_without_process(p);
+        else
+            settle_failed(p);
         break;
     case QN_INST_READY:
-        /* Before what runs well is taken away. */
-        if (qn_place_restarts(p) && qn_place_asked(p) && !qn_place_may_restart(p, &e))
-            qn_place_load_failed(p, qn_place_asked(p), &e);
-        else if (qn_place_restarts(p) && !p->held.n)
-            qn_child_stop(p->child, QN_CHILD_STOP_GRACE_MS);
-        else
-            qn_place_grant(p);
+        settle_ready(p);
         break;
     default: /* on its way: its state event comes back here */
         break;
@@ -146,6 +172,7 @@ static void tell_watchers(struct qn_inventory *inv)
 
 static void place_free(struct place *p)
 {
+    qn_lease_release(p->before.lease);
     qn_child_free(p->child);
     free(p->name);
     qn_place_load_forget(p);
@@ -188,7 +215,9 @@ static void settle(void *ctx)
         if (!p->waiting.n)
             p->alone = p->tried_alone = p->modest = false;
         if (!p->waiting.n && p->trying && qn_place_state(p) == QN_INST_FAILED)
-            qn_place_load_failed(p, p->trying, qn_child_status(p->child).error);
+            settle_failed(p);
+        if (qn_place_load_gives_back(p))
+            qn_place_give_back(p);
     }
     size_t n = qn_places_by_ticket(inv, &order);
     for (size_t i = 0; i < n; i++)
@@ -271,6 +300,7 @@ qn_err qn_inventory_leave(struct qn_inventory *inv, const char *name, struct qn_
     if (err)
         return err;
     p->leave = true;
+    p->before.ran = false;
     qn_inventory_settle_soon(inv);
     return QN_OK;
 }

@@ -102,6 +102,7 @@ struct qn_load_options {
     bool at_least;   /* a model that runs with more context will do */
     const char *options; /* JSON object of further ones by name, lent; NULL or {}: the same */
     bool modest;         /* rather QN_EBUSY than in another model's place */
+    bool anew;           /* tried even if the same load has failed lately */
 };
 
 struct qn_lease;

@@ -2,6 +2,7 @@
 #include "models/inventory_private.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/str.h"
 
 #include <stdlib.h>
@@ -44,7 +45,7 @@ static void wait_for_turn(struct place *p, struct qn_lease *x, const char *owner
     p->loads_waiting += x->slots == 0;
     p->others_waiting += x->another;
     p->with_load += x->load != NULL;
-    p->inv->n_waiting += !x->another;
+    p->inv->n_waiting += !x->another && !x->back;
 }
 
 static void stop_waiting(struct place *p, struct qn_lease *x, bool served)
@@ -56,7 +57,7 @@ static void stop_waiting(struct place *p, struct qn_lease *x, bool served)
     p->loads_waiting -= x->slots == 0;
     p->others_waiting -= x->another;
     p->with_load -= x->load != NULL;
-    p->inv->n_waiting -= !x->another;
+    p->inv->n_waiting -= !x->another && !x->back;
     qn_place_load_unref(x->load);
     x->load = NULL;
 }
@@ -329,6 +330,7 @@ static qn_err enter(struct qn_inventory *inv, const char *name,
     x->came_ms = p->used_ms = qn_now_ms();
     x->told = a;
     x->again = a && a->again;
+    x->anew = options && options->anew;
     wait_for_turn(p, x, owner, a ? a->client : "");
     if (a)
         a->spot = qn_place_spot(p, p->waiting.n, qn_fair_ahead(&p->waiting, &x->item));
@@ -352,6 +354,33 @@ qn_err qn_inventory_admit(struct qn_inventory *inv, const char *name,
                           qn_lease_fn fn, void *ctx, struct qn_lease **out, struct qn_error *e)
 {
     return enter(inv, name, options, a->owner, a, fn, ctx, out, e);
+}
+
+/* A failure is no news for a request: whoever comes next is told. */
+static void on_given_back(void *ctx, const struct qn_error *err)
+{
+    struct place *p = ctx;
+    struct qn_lease *x = p->before.lease;
+    p->before = (struct qn_place_before){0};
+    if (err)
+        qn_warn("inventory", "model=%s given_back=0 message=\"%s\"", p->name, err->message);
+    else
+        qn_lease_release(x);
+}
+
+void qn_place_give_back(struct place *p)
+{
+    struct qn_lease *x = qn_xcalloc(1, sizeof *x);
+    qn_info("inventory", "model=%s given_back=1", p->name);
+    p->modest = p->modest || !p->waiting.n;
+    p->ordered = true;
+    x->place = p;
+    x->back = x->again = true;
+    x->fn = on_given_back;
+    x->ctx = p;
+    x->came_ms = p->used_ms = qn_now_ms();
+    p->before.lease = x;
+    wait_for_turn(p, x, "", "");
 }
 
 void qn_lease_another(struct qn_lease *lease, const struct qn_admission *a, int64_t slots,

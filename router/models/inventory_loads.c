@@ -4,8 +4,10 @@
  * that the model is started with next; when the last of its leases leaves, the load is gone with
  * it. While a process starts with a load, the place holds it as `trying`. When that process is
  * ready, the load becomes `kept`, and the model is started with it until it is unloaded on request
- * or loaded otherwise; when the process fails, the leases of this load are refused, nobody else is,
- * and the place is what it was before. See inventory_private.h. */
+ * or loaded otherwise; when the process fails, the leases of this load are refused, no others are,
+ * and the place is what it was before: a process that was stopped for this load is started again
+ * as it ran. Stopping first costs the requests of that process the time of one load where the new
+ * one fails, and needs no room for two processes of one model at once. See inventory_private.h. */
 #include "models/inventory_private.h"
 
 #include "base/str.h"
@@ -160,6 +162,7 @@ void qn_place_load_begins(struct place *p)
 
 void qn_place_load_ready(struct place *p)
 {
+    p->before.ran = false; /* the new load has succeeded, or what ran before is back */
     if (p->trying) {
         keep(p, p->trying);
         set(&p->trying, NULL);
@@ -180,8 +183,33 @@ void qn_place_load_gone(struct place *p)
 
 void qn_place_load_forget(struct place *p)
 {
+    p->before.ran = false;
+    p->refusals = (struct qn_load_refusals){0};
     set(&p->trying, NULL);
     set(&p->kept, NULL);
+}
+
+/* ---- what ran before a load ---- */
+
+void qn_place_load_replaces(struct place *p)
+{
+    p->before.ran = true;
+    p->before.keep_ms = p->keep_ms;
+}
+
+bool qn_place_load_gives_back(const struct place *p)
+{
+    return p->before.ran && !p->before.lease && !p->trying && !qn_place_asked(p) &&
+           qn_place_state(p) == QN_INST_STOPPED;
+}
+
+/* ---- a load that fails ---- */
+
+void qn_place_load_error(const struct place *p, struct qn_error *why)
+{
+    *why = *qn_child_status(p->child).error;
+    if (why->code == QN_OK)
+        qn_fail(why, QN_ECHILD, "model '%s' could not be loaded", p->name);
 }
 
 /* The same load may succeed later, when there is memory or another model has left. */

@@ -7,6 +7,7 @@
 #include "contract/job.h"
 #include "telemetry/metrics.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -299,10 +300,12 @@ void qn_place_plan(struct place *p, const struct qn_child_events *events)
     }
 }
 
-/* Rejected options and damaged files would fail with all the memory in the world. */
-static bool memory_may_be_why(const struct qn_error *e)
+/* The process has said so, or the system has killed it, as it does when memory is short. Any other
+ * end would come with all the memory in the world, too. */
+static bool lacked_memory(const struct qn_child_status *s)
 {
-    return e->code == QN_ENOMEM || e->code == QN_ECHILD;
+    return s->error->code == QN_ENOMEM ||
+           (s->evidence && s->evidence->signal == SIGKILL && !s->evidence->by_us);
 }
 
 bool qn_place_try_alone(struct place *p)
@@ -313,7 +316,7 @@ bool qn_place_try_alone(struct place *p)
     /* A load that its process refused for want of memory is FAILED without having been repeated. */
     bool loading_failed = s.failed_loads > 0 || s.state == QN_INST_FAILED;
     if (p->tried_alone || p->modest || p->elsewhere || !p->waiting.n || !loading_failed ||
-        !memory_may_be_why(s.error))
+        !lacked_memory(&s))
         return false;
     size_t n = qn_places_resident(p->inv, p, live, places), others = 0;
     for (size_t i = 0; i < n; i++)

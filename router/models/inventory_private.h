@@ -5,6 +5,7 @@
 #include "digest/sha256.h"
 #include "models/fair_queue.h"
 #include "models/inventory.h"
+#include "models/load_refusals.h"
 #include "models/queue_spot.h"
 #include "models/residency.h"
 #include "registry/packs.h"
@@ -28,6 +29,8 @@ struct qn_lease {
     bool granted;
     bool another;               /* of a request that holds the model already */
     bool again;                 /* it has been admitted before */
+    bool anew;                  /* a load that failed lately is tried again for it */
+    bool back;                  /* the place's own: see qn_place_give_back */
     struct qn_admission *told;  /* the request's own; NULL: it only loads */
     struct qn_place_load *load; /* that it waits for; NULL: whatever the model is loaded with */
     qn_lease_fn fn;
@@ -56,6 +59,13 @@ struct qn_place_options {
     double weight; /* how much it is worth beyond the time that loading takes */
 };
 
+/* The process that was stopped for a load that asked for something else. */
+struct qn_place_before {
+    bool ran;               /* and is started again if that load fails or is given up */
+    int64_t keep_ms;        /* its keep_ms */
+    struct qn_lease *lease; /* that waits for its new start; NULL: none does */
+};
+
 /* How its process was when it was last counted. */
 struct place_ends {
     enum qn_inst_state state;
@@ -81,8 +91,11 @@ struct place {
     struct qn_place_load *kept;   /* of the last load that succeeded; NULL: it asked for nothing */
     struct qn_place_load *trying; /* of the process that is being started; NULL: `kept` */
     uint64_t started;             /* the serial of the newest load of all when that began */
-    char *noted;                  /* the saved options that were read last; NULL: read them again */
-    uint64_t noted_load;          /* with this load; 0: with none */
+    struct qn_place_before before;
+    struct qn_load_refusals refusals;
+    char load_key[QN_SHA256_HEX + 1]; /* of its last start, see qn_place_load_key; "": none */
+    char *noted;         /* the saved options that were read last; NULL: read them again */
+    uint64_t noted_load; /* with this load; 0: with none */
     struct qn_place_options house;
     enum qn_kind kind;
     const struct qn_group *group;      /* NULL: of none */
@@ -186,6 +199,10 @@ void qn_place_grant(struct place *p);
 /* The places with waiting leases, earliest ticket first; *out is the caller's to free. */
 size_t qn_places_by_ticket(struct qn_inventory *inv, struct place ***out);
 
+/* Lets a load-only lease of the place's own wait, so that the process that ran before a failed load
+ * is started again. Such a lease is modest and takes no place in the queue from requests. */
+void qn_place_give_back(struct place *p);
+
 /* inventory_wait.c: what who comes to wait is told. */
 /* Answers that it may work on at once; 0: not known before its first process is ready. */
 int64_t qn_place_capacity(const struct place *p);
@@ -249,6 +266,25 @@ void qn_place_load_gone(struct place *p);   /* or has ended without having faile
  * NULL for what no lease has asked for. */
 void qn_place_load_failed(struct place *p, struct qn_place_load *load, const struct qn_error *why);
 void qn_place_load_forget(struct place *p); /* the model is unloaded on request */
+/* A running process is about to be stopped for a load that asks for something else: what it ran
+ * with, its stay included, comes back if that load fails. */
+void qn_place_load_replaces(struct place *p);
+/* True when that load has failed or was given up, and what ran before is to be started again. */
+bool qn_place_load_gives_back(const struct place *p);
+/* Why the last process could not be loaded: an error in any case. */
+void qn_place_load_error(const struct place *p, struct qn_error *why);
+
+/* inventory_refusals.c: loads that failed lately. */
+/* The key of what would be started: "" where it is too long to be remembered. Looks at files with a
+ * system call each. */
+void qn_place_load_key(const struct qn_model_row *row, struct qn_place_want *w,
+                       char out[static QN_SHA256_HEX + 1]);
+/* Remembers why the place's process could not be loaded, where its state is FAILED. One that could
+ * not even be started is not remembered: that tells of the machine, not of the load. */
+void qn_place_remember_failure(struct place *p);
+/* True when what would be started next has failed lately, and no waiting request asks for another
+ * try: why is what was said then. */
+bool qn_place_refused_lately(struct place *p, struct qn_error *why);
 
 /* inventory_want.c: what a place's child is to run with. */
 /* Can this model be loaded at all? QN_ENOTFOUND: it is not downloaded, or its file has gone;
@@ -267,6 +303,9 @@ qn_err qn_place_want(const struct place *p, const struct qn_model_row *row,
 void qn_place_want_deinit(struct qn_place_want *w);
 /* QN_EINVAL: a file that an option names cannot be read. A few system calls. */
 qn_err qn_place_want_files(struct qn_place_want *w, struct qn_error *e);
+/* Calls fn for the path of each file that an option names. */
+void qn_place_want_each_file(struct qn_place_want *w, void (*fn)(void *ctx, const char *path),
+                             void *ctx);
 /* Was its last process started with these options, whatever the context? */
 bool qn_place_has_options(const struct place *p, struct qn_place_want *w);
 /* Was its last process started with exactly that? */

@@ -109,8 +109,9 @@ qn_err qn_place_start(struct place *p, int threads, const struct qn_child_events
     char *program = qn_path_join(inv->backend_dir, w.bridged ? "quince-bridge" : p->type->binary);
     /* Its state may not have been told yet: what held for the process before this one is over. */
     p->unloading = p->stale = p->retry = p->leave = false;
-    p->keep_ms = QN_UNSET;
+    p->keep_ms = p->before.ran && !qn_place_asked(p) ? p->before.keep_ms : QN_UNSET;
     p->context = w.context;
+    qn_place_load_key(row, &w, p->load_key);
     qn_place_load_begins(p);
     note_digest(p, row);
     p->threads = threads;

@@ -232,6 +232,23 @@ bool qn_place_runs_with(const struct place *p, struct qn_place_want *w)
     return p->context == w->context && qn_place_has_options(p, w);
 }
 
+void qn_place_want_each_file(struct qn_place_want *w, void (*fn)(void *ctx, const char *path),
+                             void *ctx)
+{
+    struct qn_json *doc;
+    if (qn_json_parse(qn_buf_cstr(&w->options), w->options.len, &doc, NULL))
+        return;
+    struct qn_jref root = qn_json_root(doc), it, draft = qn_json_get(&root, "draft_model");
+    struct qn_jref lora = qn_json_get(&root, "lora");
+    if (qn_json_type(&draft) == QN_JSON_STRING)
+        fn(ctx, qn_json_raw_str(&draft));
+    for (bool more = qn_json_first(&lora, &it); more; more = qn_json_next(&it)) {
+        struct qn_jref path = qn_json_get(&it, "path");
+        fn(ctx, qn_json_raw_str(&path));
+    }
+    qn_json_free(doc);
+}
+
 qn_err qn_place_want_files(struct qn_place_want *w, struct qn_error *e)
 {
     struct qn_json *doc;

@@ -103,6 +103,138 @@ def test_a_load_that_its_process_refuses_ends_alone(house):
     assert loaded(server)[name]["max_context_window"] == 300
 
 
+@pytest.mark.parametrize("behaviour", [
+    {"load_fail": "the adapter is damaged", "load_fail_above": 500},
+    {"load_fail": "there is no memory for so much", "load_error": "out_of_memory", "load_fail_above": 500},
+    {"load_crash": True, "load_crash_above": 500},
+])
+def test_a_load_that_fails_gives_back_the_model_that_ran(house, behaviour):
+    """With the context, the pin and the stay that it had, and without having been asked for."""
+    server = house.start("--idle", "1000")
+    name = house.model(server, "m", **behaviour)
+    assert load(server, name, ctx_size=300, pinned=True).status == 200
+    assert server.post("/internal/pin", {"model_name": name, "pinned": False}).status == 200
+    assert load(server, name, ttl=-1, cache_type="q8_0", ctx_size=301).status == 200
+    before = loaded(server)[name]
+    assert before["unloads_in_seconds"] is None
+    reply = load(server, name, ctx_size=5000)
+    assert reply.status >= 500 and (behaviour.get("load_fail") or "signal") in reply.json["error"]["message"], reply.body
+    after = wait_until(lambda: (m := loaded(server).get(name)) and m["status"] == "ready" and m, what="it is back")
+    assert after["pid"] != before["pid"]
+    for member in ("max_context_window", "recipe_options", "unloads_in_seconds", "pinned"):
+        assert after[member] == before[member], member
+    assert server.get("/v1/health").json["failed_models"] == []
+    assert server.chat(name).status == 200
+    assert loaded(server)[name]["pid"] == after["pid"]
+
+
+def test_a_load_that_is_given_up_gives_back_the_model_that_ran(house):
+    """Its client leaves while the model loads anew."""
+    server = house.start()
+    gate = house.tmp_path / "gate"
+    gate.touch()
+    path = fake_model(house.tmp_path, load_until=str(gate))
+    name = server.register("user.m", path)
+    assert server.chat(name, ctx_size=300).status == 200
+    gate.unlink()
+    leaver = server.connect()
+    leaver.request("POST", "/api/generate", json.dumps({"model": name, "prompt": "x", "options": {"num_ctx": 700}}),
+                   {"Content-Type": "application/json"})
+    wait_until(lambda: loaded(server).get(name, {}).get("status") == "loading", what="the new load")
+    leaver.close()
+    wait_until(lambda: "load=given_up" in server.logs(), what="the load is given up")
+    gate.touch()
+    wait_until(lambda: loaded(server).get(name, {}).get("status") == "ready", what="it is back")
+    assert loaded(server)[name]["max_context_window"] == 300
+
+
+def test_what_is_unloaded_meanwhile_does_not_come_back(house):
+    server = house.start()
+    gate = house.tmp_path / "gate"
+    gate.touch()
+    name = server.register("user.m", fake_model(house.tmp_path, load_until=str(gate)))
+    assert load(server, name, ctx_size=300).status == 200
+    gate.unlink()
+    waiter = server.connect()
+    waiter.request("POST", "/v1/load", json.dumps({"model_name": name, "ctx_size": 700}), {"Content-Type": "application/json"})
+    wait_until(lambda: loaded(server).get(name, {}).get("status") == "loading", what="the new load")
+    assert server.post("/v1/unload", {"model_name": name}).status == 200
+    assert waiter.getresponse().status == 503
+    waiter.close()
+    other = house.model(server, "other")
+    assert server.chat(other).status == 200
+    assert name not in loaded(server) and len(server.children()) == 1
+
+
+# ---- loads that fail again and again ----
+
+def starts(server, name):
+    """How often the model's process has been started."""
+    return server.logs().count(f"info instance model={name} state=loading")
+
+
+@pytest.mark.parametrize("behaviour", [
+    {"load_fail": "tensor 5 is damaged"}, {"load_fail": "no memory for it", "load_error": "out_of_memory"},
+    {"load_crash": True},
+])
+def test_a_model_that_cannot_be_loaded_takes_no_room_again(house, behaviour):
+    """Once is enough to know it; asked for it explicitly, the server tries again."""
+    server = house.start("--max-loaded-models", "1")
+    bad, other = house.model(server, "bad", **behaviour), house.model(server, "other")
+    first = server.chat(bad)
+    assert first.status >= 500, first.body
+    assert server.chat(other).status == 200
+    pid, tries = loaded(server)[other]["pid"], starts(server, bad)
+    for reply in (server.chat(bad), server.post("/api/generate", {"model": bad, "prompt": "x", "stream": False})):
+        assert reply.status == first.status, reply.body
+    assert server.chat(bad).json["error"]["message"] == first.json["error"]["message"]
+    assert loaded(server)[other]["pid"] == pid and starts(server, bad) == tries
+    assert load(server, bad).status == first.status
+    assert starts(server, bad) > tries
+
+
+def test_a_context_that_a_process_has_refused_is_refused_at_once(house):
+    """The model that runs is not taken away a second time, other options are tried, and so is another file."""
+    server = house.start()
+    path = fake_model(house.tmp_path, load_fail="there is no memory for so much", load_error="out_of_memory",
+                      load_fail_above=500)
+    name = server.register("user.m", path)
+    body = {"model": name, "prompt": "x", "stream": False, "options": {"num_ctx": 5000}}
+    assert server.chat(name).status == 200
+    first = server.post("/api/generate", body)
+    assert first.status == 503
+    pid = wait_until(lambda: (m := loaded(server).get(name)) and m["status"] == "ready" and m["pid"], what="it is back")
+    again = server.post("/api/generate", body)
+    assert again.status == 503 and first.json["error"].startswith(again.json["error"])
+    assert loaded(server)[name]["pid"] == pid
+    body["options"]["num_ctx"] = 400
+    assert server.chat(name).status == 200
+    tries = starts(server, name)
+    body["options"]["num_ctx"] = 6000
+    assert server.post("/api/generate", body).status == 503 and starts(server, name) > tries  # another load
+    wait_until(lambda: loaded(server).get(name, {}).get("status") == "ready", what="it is back")
+    new = path.with_suffix(".new")
+    new.write_bytes(gguf({"general.architecture": "llama", "general.name": "x", "fake.options": "{}"}))
+    os.replace(new, path)
+    body["options"]["num_ctx"] = 5000
+    assert server.post("/api/generate", body).status == 200
+
+
+def test_an_adapter_that_has_been_mended_is_tried(house):
+    """The refusal is remembered with the files that the options name."""
+    server = house.start()
+    adapter = fake_model(house.tmp_path)
+    good = house.tmp_path / "good"
+    name = house.model(server, "m", load_fail="the adapter is damaged", load_fail_option="lora", load_fail_unless=str(good))
+    assert server.post(f"/v1/models/{name}/options", {"lora": [{"path": str(adapter)}]}).status == 200
+    assert server.chat(name).status == 409
+    tries = starts(server, name)
+    good.touch()
+    assert server.chat(name).status == 409 and starts(server, name) == tries
+    adapter.write_bytes(adapter.read_bytes() + b"more")
+    assert server.chat(name).status == 200
+
+
 def test_others_do_not_hear_of_a_load_that_is_not_theirs(house):
     """A request that waits while another's load fails is served as if that load had never been asked for."""
     server = house.start()

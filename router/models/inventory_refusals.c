@@ -1,0 +1,90 @@
+/* Loads that failed lately are refused at once: neither the running process of the model nor other
+ * models leave for a load that is known to fail. See load_refusals.h and inventory_private.h.
+ *
+ * The key of a load is made of everything that its process is started with, and of the path, size,
+ * modification time and inode of each file. So other options, a replaced model file or a mended
+ * adapter make another load, which is tried. */
+#include "models/inventory_private.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <sys/stat.h>
+
+/* Options, and a line for each file. */
+enum { KEY_TEXT_MAX = 1024 * 1024 };
+
+static void add_stamp(void *ctx, const char *path)
+{
+    struct qn_buf *text = ctx;
+    struct stat s;
+    if (stat(path, &s))
+        qn_buf_fmt(text, "%s missing\n", path);
+    else
+        qn_buf_fmt(text, "%s %lld %lld.%09ld %llu %llu\n", path, (long long)s.st_size,
+                   (long long)s.st_mtim.tv_sec, s.st_mtim.tv_nsec, (unsigned long long)s.st_dev,
+                   (unsigned long long)s.st_ino);
+}
+
+void qn_place_load_key(const struct qn_model_row *row, struct qn_place_want *w,
+                       char out[static QN_SHA256_HEX + 1])
+{
+    struct qn_buf text;
+    struct qn_sha256 sum;
+    qn_buf_init(&text, KEY_TEXT_MAX);
+    qn_buf_fmt(&text, "%s %s %d %lld %s\n", row->type, w->engine, w->bridged, (long long)w->context,
+               qn_buf_cstr(&w->options));
+    for (size_t i = 0; i < row->n_files; i++)
+        add_stamp(&text, row->files[i]);
+    qn_place_want_each_file(w, add_stamp, &text);
+    qn_sha256_init(&sum);
+    qn_sha256_add(&sum, text.data, text.len);
+    qn_sha256_hex(&sum, out);
+    if (text.overflow)
+        out[0] = '\0';
+    qn_buf_deinit(&text);
+}
+
+void qn_place_remember_failure(struct place *p)
+{
+    struct qn_child_status s = qn_child_status(p->child);
+    bool ran = s.evidence && (s.evidence->exit_code >= 0 || s.evidence->signal > 0);
+    if (s.state != QN_INST_FAILED || !*p->load_key || !ran)
+        return;
+    struct qn_error why;
+    qn_place_load_error(p, &why);
+    qn_load_refusals_add(&p->refusals, p->load_key, &why, qn_now_ms());
+    p->load_key[0] = '\0';
+    qn_info("inventory", "model=%s load_refused_for_s=%d message=\"%s\"", p->name,
+            QN_LOAD_REFUSAL_MS / 1000, why.message);
+}
+
+/* True when a request waits that asks for the next start in spite of an earlier failure. */
+static bool is_asked_anew(const struct place *p)
+{
+    const struct qn_place_load *asked = qn_place_asked(p);
+    for (struct qn_fair_item *i = p->waiting.oldest; i; i = i->newer)
+        if (qn_lease_of(i)->anew && qn_lease_of(i)->load == asked)
+            return true;
+    return false;
+}
+
+bool qn_place_refused_lately(struct place *p, struct qn_error *why)
+{
+    struct qn_snapshot *snap;
+    const struct qn_model_row *row;
+    struct qn_place_want w;
+    char key[QN_SHA256_HEX + 1];
+    const struct qn_error *found = NULL;
+    if (!p->refusals.n || is_asked_anew(p) || qn_inventory_find(p->inv, p->name, &snap, &row, NULL))
+        return false;
+    if (qn_place_want(p, row, qn_place_next_load(p), &w, NULL) == QN_OK) {
+        qn_place_load_key(row, &w, key);
+        found = qn_load_refusals_find(&p->refusals, key, qn_now_ms());
+    }
+    if (found)
+        *why = *found;
+    qn_place_want_deinit(&w);
+    qn_snapshot_unref(snap);
+    return found != NULL;
+}
