@@ -307,7 +307,7 @@ void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (!err) {
         struct qn_jref root = qn_json_root(doc);
-        if (!qn_may_open_options(sv, h, &root))
+        if (!(save ? qn_may_save_options(sv, h, &root) : qn_may_open_options(sv, h, &root)))
             goto out;
     }
     if (!err) {

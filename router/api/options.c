@@ -194,9 +194,8 @@ static const struct qn_load_option *option_find(const struct qn_backend_type *ty
     return NULL;
 }
 
-static qn_err check_member(struct qn_services *sv, struct qn_http *h,
-                           const struct qn_backend_type *type, const struct qn_jref *v,
-                           bool *answered, struct qn_error *e)
+static qn_err check_member(const struct qn_backend_type *type, const struct qn_jref *v,
+                           struct qn_error *e)
 {
     static const char *const beside[] = {"model_name", "dry_run"};
     for (size_t i = 0; i < sizeof beside / sizeof *beside; i++)
@@ -218,21 +217,7 @@ static qn_err check_member(struct qn_services *sv, struct qn_http *h,
         const char *why = qn_load_option_idle(v->key);
         return qn_json_fail(v, e, "%s", why ? why : "is not an option of models of this kind");
     }
-    qn_err wrong = qn_load_option_check(o, v, e);
-    if (wrong)
-        return wrong;
-    struct qn_jref it;
-    for (bool more = o->kind == QN_LOAD_ADAPTERS && qn_json_first(v, &it); more;
-         more = qn_json_next(&it)) {
-        struct qn_jref path = qn_json_get(&it, "path");
-        const char *text;
-        qn_err err = qn_json_str(&path, &text, e);
-        if (err)
-            return err;
-        if ((*answered = !qn_may_open(sv, h, text)))
-            return QN_OK;
-    }
-    return QN_OK;
+    return qn_load_option_check(o, v, e);
 }
 
 /* Saved options with the request's changes: null takes one away. */
@@ -310,9 +295,9 @@ void qn_api_options_set(struct qn_services *sv, struct qn_http *h, const char *i
     if (!err) {
         struct qn_jref root = qn_json_root(doc), it, d = qn_json_get(&root, "dry_run");
         err = qn_json_bool_opt(&d, &dry, &e);
-        for (bool more = qn_json_first(&root, &it); more && !err && !answered;
-             more = qn_json_next(&it))
-            err = check_member(sv, h, v.type, &it, &answered, &e);
+        for (bool more = qn_json_first(&root, &it); more && !err; more = qn_json_next(&it))
+            err = check_member(v.type, &it, &e);
+        answered = !err && !qn_may_save_options(sv, h, &root);
         if (!err && !answered)
             merge(v.type, v.saved, &root, &merged);
     }

@@ -189,7 +189,7 @@ static qn_err register_file(struct qn_services *sv, struct qn_http *h, const str
         err = qn_pull_describe(root, a, &said, e);
     v = qn_json_get(root, "recipe_options");
     if (err || !qn_may_open(sv, h, path) || (*mmproj && !qn_may_open(sv, h, mmproj)) ||
-        !qn_may_open_options(sv, h, &v))
+        !qn_may_save_options(sv, h, &v))
         return err;
     for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
         labelled = labelled || says(root, labels[i]);

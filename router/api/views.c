@@ -174,12 +174,13 @@ static qn_err take_options(struct qn_services *sv, const struct qn_jref *root, s
     return err;
 }
 
-/* True when this server may open every adapter that is named; else the request is answered. */
+/* True when this server may open every file that is named, and it is there; else the request is
+ * answered. */
 static bool may_open_all(struct qn_services *sv, struct qn_http *h, const struct qn_jref *root)
 {
     struct qn_jref it;
     for (bool more = qn_json_first(root, &it); more; more = qn_json_next(&it))
-        if (!qn_may_open_options(sv, h, &it))
+        if (!qn_may_save_options(sv, h, &it))
             return false;
     return true;
 }

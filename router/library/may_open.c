@@ -4,6 +4,7 @@
 #include "access/auth.h"
 #include "answers/answer.h"
 #include "io/peer.h"
+#include "models/inventory.h"
 #include "registry/ref.h"
 
 #include <stdlib.h>
@@ -100,13 +101,36 @@ bool qn_may_open_options(const struct qn_services *sv, struct qn_http *h,
     return true;
 }
 
+bool qn_may_save_options(const struct qn_services *sv, struct qn_http *h,
+                         const struct qn_jref *options)
+{
+    struct qn_error e = {0};
+    if (!qn_may_open_options(sv, h, options))
+        return false;
+    if (!qn_inventory_check_files(sv->inventory, options, &e))
+        return true;
+    qn_answer_error(h, &e);
+    return false;
+}
+
+/* Of a file that the client may open. */
+static bool is_there(struct qn_http *h, const char *path)
+{
+    struct qn_error e = {0};
+    if (access(path, F_OK) == 0)
+        return true;
+    qn_fail_param(&e, QN_ENOTFOUND, "checkpoint", QN_NOT_READABLE, path);
+    qn_answer_error(h, &e);
+    return false;
+}
+
 bool qn_may_open_order(const struct qn_services *sv, struct qn_http *h,
                        const struct qn_pull_order *order)
 {
     for (size_t i = 0; i < order->n; i++) {
         struct qn_ref ref;
         if (qn_ref_parse(order->checkpoints[i].ref, QN_HUB_HF, &ref, NULL) == QN_OK &&
-            ref.hub == QN_HUB_LOCAL && !qn_may_open(sv, h, ref.url))
+            ref.hub == QN_HUB_LOCAL && !(qn_may_open(sv, h, ref.url) && is_there(h, ref.url)))
             return false;
     }
     struct qn_json *doc;
@@ -114,7 +138,7 @@ bool qn_may_open_order(const struct qn_services *sv, struct qn_http *h,
         qn_json_parse(order->options, strlen(order->options), &doc, NULL) != QN_OK)
         return true;
     struct qn_jref options = qn_json_root(doc);
-    bool may = qn_may_open_options(sv, h, &options);
+    bool may = qn_may_save_options(sv, h, &options);
     qn_json_free(doc);
     return may;
 }

@@ -29,7 +29,14 @@ bool qn_readable_by(const char *path, uid_t uid);
 bool qn_may_open_options(const struct qn_services *sv, struct qn_http *h,
                          const struct qn_jref *options);
 
-/* The same for all files of this machine that an order names, and its options. */
+/* The same for options that are to be saved with a model, which would spoil every later load if one
+ * of their files, the draft model's included, were missing: then the client is answered 400 with
+ * the option as param and the path. What the client may not open is refused first, so that the
+ * answer tells nothing of it. */
+bool qn_may_save_options(const struct qn_services *sv, struct qn_http *h,
+                         const struct qn_jref *options);
+
+/* The same for an order: its options, and all files of this machine that it names (404). */
 bool qn_may_open_order(const struct qn_services *sv, struct qn_http *h,
                        const struct qn_pull_order *order);
 

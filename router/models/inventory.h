@@ -6,6 +6,7 @@
 #define QN_MODELS_INVENTORY_H
 
 #include "base/error.h"
+#include "base/json.h"
 #include "catalog/catalog.h"
 #include "contract/backend_types.h"
 #include "io/http_client.h"
@@ -87,6 +88,12 @@ const struct qn_model_row *qn_inventory_computes(const struct qn_snapshot *snap,
 /* Can the model do this, with the engine that its options choose? */
 bool qn_inventory_can(const struct qn_inventory *inv, const struct qn_model_row *row,
                       enum qn_task task);
+
+/* Are the files there that options of loading name: adapters, and the draft model's? options: a
+ * JSON object as clients write it, to be asked of what is to be saved. QN_EINVAL with the option as
+ * param and the path in the message. A few system calls. */
+qn_err qn_inventory_check_files(struct qn_inventory *inv, const struct qn_jref *options,
+                                struct qn_error *e);
 
 /* The same for what cannot be taken back: the name as it is written, but for ":latest". */
 qn_err qn_inventory_find_exactly(struct qn_inventory *inv, const char *name,

@@ -249,23 +249,57 @@ void qn_place_want_each_file(struct qn_place_want *w, void (*fn)(void *ctx, cons
     qn_json_free(doc);
 }
 
+/* list: the option lora; anything but an array names no file. */
+static qn_err check_adapters(const struct qn_jref *list, struct qn_error *e)
+{
+    struct qn_jref it;
+    bool more = qn_json_type(list) == QN_JSON_ARRAY && qn_json_first(list, &it);
+    for (; more; more = qn_json_next(&it)) {
+        struct qn_jref path = qn_json_get(&it, "path");
+        if (!is_file(qn_json_raw_str(&path)))
+            return qn_fail_param(e, QN_EINVAL, "lora",
+                                 "the adapter '%.300s' cannot be read: there is no such file",
+                                 qn_json_raw_str(&path));
+    }
+    return QN_OK;
+}
+
 qn_err qn_place_want_files(struct qn_place_want *w, struct qn_error *e)
 {
     struct qn_json *doc;
     qn_err err = qn_json_parse(qn_buf_cstr(&w->options), w->options.len, &doc, e);
     if (err)
         return err;
-    struct qn_jref root = qn_json_root(doc), it, draft = qn_json_get(&root, "draft_model");
+    struct qn_jref root = qn_json_root(doc), draft = qn_json_get(&root, "draft_model");
     struct qn_jref lora = qn_json_get(&root, "lora");
     if (qn_json_type(&draft) == QN_JSON_STRING && !is_file(qn_json_raw_str(&draft)))
         err = no_draft(e, qn_json_raw_str(&draft), "cannot be read: its file is not there");
-    for (bool more = qn_json_first(&lora, &it); more && !err; more = qn_json_next(&it)) {
-        struct qn_jref path = qn_json_get(&it, "path");
-        if (!is_file(qn_json_raw_str(&path)))
-            err = qn_fail_param(e, QN_EINVAL, "lora",
-                                "the adapter '%.300s' cannot be read: there is no such file",
-                                qn_json_raw_str(&path));
-    }
+    if (!err)
+        err = check_adapters(&lora, e);
     qn_json_free(doc);
     return err;
+}
+
+/* name: of a draft model, as a client gives it. */
+static qn_err check_draft(struct qn_inventory *inv, const char *name, struct qn_error *e)
+{
+    struct qn_buf path;
+    qn_buf_init(&path, OPTIONS_MAX);
+    qn_err err = file_of_draft(inv, name, &path, e);
+    if (!err && !is_file(qn_buf_cstr(&path)))
+        err = qn_fail_param(e, QN_EINVAL, "draft_model",
+                            "the draft model '%.200s' cannot be read: its file %.300s is not there",
+                            name, qn_buf_cstr(&path));
+    qn_buf_deinit(&path);
+    return err;
+}
+
+qn_err qn_inventory_check_files(struct qn_inventory *inv, const struct qn_jref *options,
+                                struct qn_error *e)
+{
+    struct qn_jref draft = qn_json_get(options, "draft_model");
+    struct qn_jref lora = qn_json_get(options, "lora");
+    bool drafts = qn_json_type(&draft) == QN_JSON_STRING && *qn_json_raw_str(&draft);
+    qn_err err = drafts ? check_draft(inv, qn_json_raw_str(&draft), e) : QN_OK;
+    return err ? err : check_adapters(&lora, e);
 }

@@ -235,6 +235,68 @@ def test_an_adapter_that_has_been_mended_is_tried(house):
     assert server.chat(name).status == 200
 
 
+# ---- options that name files ----
+
+def saving(server, name, house):
+    """Each way to save options with a model: a function of the options that asks for it."""
+    path = str(fake_model(house.tmp_path))
+    return {
+        "options": lambda o: server.post(f"/v1/models/{name}/options", o),
+        "load": lambda o: load(server, name, save_options=True, **o),
+        "import": lambda o: server.post("/internal/recipe_options.json", {name: o}),
+        "register": lambda o: server.post("/v1/models/register", {"model_name": "user.new", "checkpoint": path,
+                                                                  "recipe_options": o}),
+        "define": lambda o: server.post("/v1/models/register", {"model_name": "user.new", "checkpoint": "a/b:Q4_0",
+                                                                "recipe_options": o}),
+        "pull": lambda o: server.post("/v1/pull", {"model_name": "user.new", "checkpoint": path, "recipe_options": o}),
+    }
+
+
+@pytest.mark.parametrize("way", ["options", "load", "import", "register", "define", "pull"])
+def test_options_that_name_a_missing_file_are_not_saved(house, way):
+    server = house.start()
+    name = house.model(server, "m")
+    path = fake_model(house.tmp_path).rename(house.tmp_path / "gone.gguf")
+    gone = server.register("user.gone", path)
+    path.unlink()
+    save = saving(server, name, house)[way]
+    for options, option, said in (({"lora": [{"path": "/nonexistent/a.gguf"}]}, "lora", "/nonexistent/a.gguf"),
+                                  ({"lora": [{"path": str(house.tmp_path)}]}, "lora", str(house.tmp_path)),
+                                  ({"draft_model": "user.nobody"}, "draft_model", "user.nobody"),
+                                  ({"draft_model": gone}, "draft_model", str(path))):
+        reply = save(options)
+        assert 400 <= reply.status < 500, reply.body
+        error = reply.json["error"]
+        assert error["param"].startswith(option) and said in error["message"], error
+    assert server.get(f"/v1/models/{name}/options").json["saved"] == {}
+    assert server.get("/v1/models/user.new").status == 404
+    there = {"lora": [{"path": str(fake_model(house.tmp_path))}], "draft_model": house.model(server, "small")}
+    assert save(there).status == 200
+
+
+def test_the_projector_of_a_registered_file_has_to_be_there(house):
+    server = house.start()
+    path = str(fake_model(house.tmp_path))
+    for definition in ({"checkpoint": path, "mmproj": "/nonexistent/p.gguf"},
+                       {"checkpoints": {"main": path, "mmproj": "/nonexistent/p.gguf"}}):
+        reply = server.post("/v1/models/register", {"model_name": "user.new", **definition})
+        assert 400 <= reply.status < 500 and "/nonexistent/p.gguf" in reply.json["error"]["message"], reply.body
+        assert reply.json["error"]["param"], reply.body
+    assert server.get("/v1/models/user.new").status == 404
+
+
+def test_who_is_no_admin_does_not_learn_which_files_there_are(house):
+    server = house.start(env={"QUINCE_API_KEY": "0123456789abcdef", "QUINCE_ADMIN_API_KEY": "fedcba9876543210"})
+    admin, user = ({"Authorization": f"Bearer {key}"} for key in ("fedcba9876543210", "0123456789abcdef"))
+    path = fake_model(house.tmp_path)
+    assert server.post("/v1/models/register", {"model_name": "user.m", "checkpoint": str(path)}, headers=admin).status == 200
+    answers = set()
+    for file in (path, house.tmp_path / "none.gguf", "/etc/passwd", "/root/none"):
+        reply = server.post("/v1/models/user.m/options", {"lora": [{"path": str(file)}]}, headers=user)
+        answers.add((reply.status, reply.body))
+    assert len(answers) == 1 and answers.pop()[0] == 403
+
+
 def test_others_do_not_hear_of_a_load_that_is_not_theirs(house):
     """A request that waits while another's load fails is served as if that load had never been asked for."""
     server = house.start()
