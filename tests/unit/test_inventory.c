@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
+#include "base/json.h"
 #include "io/http_client.h"
 #include "io/loop.h"
 #include "models/inventory.h"
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const int64_t MIB = 1024 * 1024;
 
@@ -251,6 +253,130 @@ static void what_a_loading_model_has_taken_refuses_nobody(void **state)
     assert_int_equal(a.code, QN_ECANCELLED);
 }
 
+/* A model's process that is ready with any context but 5000, for which it says that it fails. */
+static void be_a_backend_that_refuses(void)
+{
+    char path[96];
+    snprintf(path, sizeof path, "%s/quince-llm", dir);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs("#!/bin/sh\n"
+          "read -r load <&4\n"
+          "case \"$load\" in *'\"context\":5000,'*)\n"
+          "  echo '{\"msg\":\"failed\",\"error\":{\"code\":\"format\",\"message\":\"so deep it is "
+          "broken\"}}' >&4\n"
+          "  exit 1\n"
+          "esac\n"
+          "echo '{\"msg\":\"ready\",\"context\":300,\"memory_bytes\":1048576,\"slots\":1}' >&4\n"
+          "while read -r line <&4; do\n"
+          "  case \"$line\" in *'\"stop\"'*) exit 0; esac\n"
+          "done\n",
+          f);
+    assert_int_equal(fchmod(fileno(f), 0755), 0);
+    fclose(f);
+    backends = dir;
+}
+
+static struct qn_loaded loaded(const char *name)
+{
+    struct qn_loaded all[4];
+    size_t n = qn_inventory_loaded(inv, all, 4);
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(all[i].name, name))
+            return all[i];
+    fail_msg("%s is not loaded", name);
+    return all[0];
+}
+
+/* The process with the context of 300 comes back with the stay that a request had given it, and the
+ * second request for 5000 leaves it alone. */
+static void what_ran_before_a_failed_load_comes_back(void **state)
+{
+    (void)state;
+    struct asker a = {0}, b = {0}, c = {0}, d = {0};
+    struct qn_load_options little = {.context = 300}, much = {.context = 5000};
+    be_a_backend_that_refuses();
+    open_inventory(-1, 1);
+    ask(&a, "user.small", &little);
+    until_heard(&a);
+    assert_int_equal(a.code, QN_OK);
+    qn_lease_keep(a.lease, 3600 * 1000);
+    qn_lease_release(a.lease);
+    run_for(5);
+    pid_t first = loaded("user.small").status.pid;
+    ask(&b, "user.small", &much);
+    until_heard(&b);
+    assert_int_equal(b.code, QN_EFORMAT);
+    assert_string_equal(b.message, "so deep it is broken");
+    until("user.small", "ready");
+    run_for(5);
+    pid_t back = loaded("user.small").status.pid;
+    assert_int_not_equal(back, first);
+    assert_int_equal(loaded("user.small").status.context, 300);
+    assert_in_range(loaded("user.small").stays_ms, 3000 * 1000, 3600 * 1000);
+    assert_int_equal(loaded("user.small").waiting + loaded("user.small").holders, 0);
+    ask(&c, "user.small", &much);
+    until_heard(&c);
+    assert_int_equal(c.code, QN_EFORMAT);
+    assert_string_equal(c.message, "so deep it is broken");
+    assert_int_equal(loaded("user.small").status.pid, back);
+    much.anew = true;
+    ask(&d, "user.small", &much);
+    until_heard(&d);
+    assert_int_equal(d.code, QN_EFORMAT);
+    until("user.small", "ready");
+    assert_int_not_equal(loaded("user.small").status.pid, back);
+}
+
+static void an_inventory_may_end_while_a_model_comes_back(void **state)
+{
+    (void)state;
+    struct asker a = {0}, b = {0};
+    struct qn_load_options little = {.context = 300}, much = {.context = 5000};
+    be_a_backend_that_refuses();
+    open_inventory(-1, 1);
+    ask(&a, "user.small", &little);
+    until_heard(&a);
+    qn_lease_release(a.lease);
+    ask(&b, "user.small", &much);
+    until_heard(&b);
+    until("user.small", "loading");
+}
+
+static qn_err check_files(const char *options, struct qn_error *e)
+{
+    struct qn_json *doc;
+    assert_int_equal(qn_json_parse(options, strlen(options), &doc, NULL), QN_OK);
+    struct qn_jref root = qn_json_root(doc);
+    *e = (struct qn_error){0};
+    qn_err err = qn_inventory_check_files(inv, &root, e);
+    qn_json_free(doc);
+    return err;
+}
+
+static void files_that_options_name_must_be_there(void **state)
+{
+    (void)state;
+    struct qn_error e;
+    char options[256], path[96];
+    open_inventory(-1, 10);
+    assert_int_equal(check_files("{\"slots\":2,\"draft_model\":\"\",\"lora\":null}", &e), QN_OK);
+    snprintf(path, sizeof path, "%s/file.gguf", dir);
+    snprintf(options, sizeof options,
+             "{\"draft_model\":\"user.small\",\"lora\":[{\"path\":\"%s\"}]}", path);
+    assert_int_equal(check_files(options, &e), QN_OK);
+    snprintf(options, sizeof options, "{\"lora\":[{\"path\":\"%s\"},{\"path\":\"%s/no\"}]}", path,
+             path);
+    assert_int_equal(check_files(options, &e), QN_EINVAL);
+    assert_string_equal(e.param, "lora");
+    assert_non_null(strstr(e.message, "file.gguf/no"));
+    assert_int_equal(check_files("{\"draft_model\":\"user.none\"}", &e), QN_EINVAL);
+    assert_string_equal(e.param, "draft_model");
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(check_files("{\"draft_model\":\"user.small\"}", &e), QN_EINVAL);
+    assert_non_null(strstr(e.message, path));
+}
+
 static void a_saved_context_counts(void **state)
 {
     (void)state;
@@ -415,6 +541,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_free_counts, setup, teardown),
         cmocka_unit_test_setup_teardown(what_a_loading_model_has_taken_refuses_nobody, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(what_ran_before_a_failed_load_comes_back, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_inventory_may_end_while_a_model_comes_back, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(files_that_options_name_must_be_there, setup, teardown),
         cmocka_unit_test_setup_teardown(a_saved_context_counts, setup, teardown),
         cmocka_unit_test_setup_teardown(a_program_that_is_not_there_is_named, setup, teardown),
         cmocka_unit_test_setup_teardown(what_a_refused_load_asks_for_ends_with_it, setup, teardown),
