@@ -28,13 +28,13 @@ bool qn_place_has_process(enum qn_inst_state s)
 
 enum qn_inst_state qn_place_state(const struct place *p)
 {
-    return p->child ? qn_child_status(p->child).state : QN_INST_STOPPED;
+    return p->process.child ? qn_child_status(p->process.child).state : QN_INST_STOPPED;
 }
 
 struct place *qn_place_find(const struct qn_inventory *inv, const char *name)
 {
     struct place *p = inv->places;
-    while (p && !qn_str_eq(p->name, name))
+    while (p && !qn_str_eq(p->id.name, name))
         p = p->next;
     return p;
 }
@@ -46,9 +46,9 @@ struct place *qn_place_get(struct qn_inventory *inv, const struct qn_model_row *
         return p;
     p = qn_xcalloc(1, sizeof *p);
     p->inv = inv;
-    p->name = qn_xstrdup(row->name);
-    p->type = qn_backend_type_find(row->type);
-    p->keep_ms = QN_UNSET;
+    p->id.name = qn_xstrdup(row->name);
+    p->id.type = qn_backend_type_find(row->type);
+    p->policy.keep_ms = QN_UNSET;
     p->next = inv->places;
     inv->places = p;
     return p;
@@ -58,24 +58,24 @@ static void on_state(void *ctx, struct qn_child *c)
 {
     struct place *p = ctx;
     enum qn_inst_state s = qn_child_status(c).state;
-    qn_info("inventory", "model=%s state=%s", p->name, qn_inst_state_name(s));
+    qn_info("inventory", "model=%s state=%s", p->id.name, qn_inst_state_name(s));
     qn_place_count(p);
     if (!qn_place_has_process(s)) {
-        p->unloading = false;
-        p->retry |= p->stale && s == QN_INST_FAILED; /* it was not what is wanted now */
-        p->stale = false;
-        p->leave = false;
-        p->keep_ms = QN_UNSET;
+        p->process.unloading = false;
+        p->load.retry |= p->load.stale && s == QN_INST_FAILED; /* it was not what is wanted now */
+        p->load.stale = false;
+        p->policy.leave = false;
+        p->policy.keep_ms = QN_UNSET;
     }
-    if (!p->waiting.n && s != QN_INST_LOADING && s != QN_INST_BACKOFF)
-        p->ordered = false;
+    if (!p->queue.waiting.n && s != QN_INST_LOADING && s != QN_INST_BACKOFF)
+        p->load.ordered = false;
     if (s == QN_INST_STOPPED)
         qn_place_load_gone(p);
     if (s == QN_INST_READY) {
         qn_place_load_ready(p);
-        p->gpu_bytes = qn_child_status(c).gpu_bytes;
-        p->measured_bytes = qn_child_status(c).memory_bytes;
-        p->tried_alone = false;
+        p->process.gpu_bytes = qn_child_status(c).gpu_bytes;
+        p->process.measured_bytes = qn_child_status(c).memory_bytes;
+        p->load.tried_alone = false;
     } else if (s == QN_INST_BACKOFF || s == QN_INST_FAILED) {
         if (!qn_place_try_alone(p))
             qn_place_remember_failure(p);
@@ -108,7 +108,7 @@ static void settle_failed(struct place *p)
         return;
     qn_place_remember_failure(p);
     qn_place_load_error(p, &e);
-    qn_place_load_failed(p, p->trying, &e);
+    qn_place_load_failed(p, p->load.trying, &e);
 }
 
 static void settle_ready(struct place *p)
@@ -119,10 +119,10 @@ static void settle_ready(struct place *p)
     /* Before what runs well is taken away. */
     if (asked && (qn_place_refused_lately(p, &e) || !qn_place_may_restart(p, &e))) {
         qn_place_load_failed(p, asked, &e);
-    } else if (restarts && !p->held.n) {
+    } else if (restarts && !p->queue.held.n) {
         if (asked)
             qn_place_load_replaces(p);
-        qn_child_stop(p->child, QN_CHILD_STOP_GRACE_MS);
+        qn_child_stop(p->process.child, QN_CHILD_STOP_GRACE_MS);
     } else {
         qn_place_grant(p);
     }
@@ -136,7 +136,7 @@ static void settle_place(struct place *p)
         settle_without_process(p);
         break;
     case QN_INST_FAILED:
-        if (p->retry) /* until it has been tried: others may have to leave first */
+        if (p->load.retry) /* until it has been tried: others may have to leave first */
             settle_without_process(p);
         else
             settle_failed(p);
@@ -155,7 +155,8 @@ static void tell_watchers(struct qn_inventory *inv)
     while (*at) {
         bool busy = false;
         for (struct place *p = inv->places; p; p = p->next)
-            busy = busy || (p->unloading && (!(*at)->name || qn_str_eq((*at)->name, p->name)));
+            busy = busy ||
+                   (p->process.unloading && (!(*at)->name || qn_str_eq((*at)->name, p->id.name)));
         if (busy) {
             at = &(*at)->next;
             continue;
@@ -172,13 +173,13 @@ static void tell_watchers(struct qn_inventory *inv)
 
 static void place_free(struct place *p)
 {
-    qn_lease_release(p->before.lease);
-    qn_child_free(p->child);
-    free(p->name);
+    qn_lease_release(p->load.before.lease);
+    qn_child_free(p->process.child);
+    free(p->id.name);
     qn_place_load_forget(p);
-    free(p->options);
-    free(p->noted);
-    free(p->shown);
+    free(p->process.options);
+    free(p->policy.noted);
+    free(p->process.shown);
     free(p);
 }
 
@@ -189,8 +190,8 @@ static void drop_places(struct qn_inventory *inv)
     struct qn_snapshot *snap = qn_catalog_snapshot(inv->catalog);
     for (struct place **at = &inv->places; *at;) {
         struct place *p = *at;
-        if (p->waiting.n || p->held.n || qn_place_has_process(qn_place_state(p)) ||
-            qn_snapshot_find(snap, p->name)) {
+        if (p->queue.waiting.n || p->queue.held.n || qn_place_has_process(qn_place_state(p)) ||
+            qn_snapshot_find(snap, p->id.name)) {
             at = &p->next;
         } else {
             *at = p->next;
@@ -210,18 +211,18 @@ static void settle(void *ctx)
     struct place **order;
     qn_inventory_note_options(inv);
     for (struct place *p = inv->places; p; p = p->next) {
-        p->blocked = false;
-        p->awaited = 0;
-        if (!p->waiting.n)
-            p->alone = p->tried_alone = p->modest = false;
-        if (!p->waiting.n && p->trying && qn_place_state(p) == QN_INST_FAILED)
+        p->queue.blocked = false;
+        p->queue.awaited = 0;
+        if (!p->queue.waiting.n)
+            p->load.alone = p->load.tried_alone = p->queue.modest = false;
+        if (!p->queue.waiting.n && p->load.trying && qn_place_state(p) == QN_INST_FAILED)
             settle_failed(p);
         if (qn_place_load_gives_back(p))
             qn_place_give_back(p);
     }
     size_t n = qn_places_by_ticket(inv, &order);
     for (size_t i = 0; i < n; i++)
-        if (order[i]->waiting.n)
+        if (order[i]->queue.waiting.n)
             settle_place(order[i]);
     free(order);
     qn_inventory_share_threads(inv);
@@ -232,7 +233,7 @@ static void settle(void *ctx)
 struct qn_model_count qn_inventory_count(const struct qn_inventory *inv, const char *name)
 {
     const struct place *p = qn_place_find(inv, name);
-    return p ? p->count : (struct qn_model_count){0};
+    return p ? p->process.count : (struct qn_model_count){0};
 }
 
 static void unload_place(struct place *p)
@@ -241,15 +242,16 @@ static void unload_place(struct place *p)
     struct qn_error e = {0};
     qn_place_load_forget(p);
     if (qn_place_crashed(p) && !there)
-        qn_child_stop(p->child, 0); /* nothing runs: its history is forgotten */
-    if (!there && !p->waiting.n)
+        qn_child_stop(p->process.child, 0); /* nothing runs: its history is forgotten */
+    if (!there && !p->queue.waiting.n)
         return;
-    p->unloading = there;
-    qn_fail(&e, QN_ECANCELLED, "model '%s' was unloaded while the request waited for it", p->name);
+    p->process.unloading = there;
+    qn_fail(&e, QN_ECANCELLED, "model '%s' was unloaded while the request waited for it",
+            p->id.name);
     qn_place_refuse(p, &e);
     if (there)
-        qn_child_stop(p->child, QN_CHILD_STOP_GRACE_MS);
-    p->unloading = qn_place_has_process(qn_place_state(p));
+        qn_child_stop(p->process.child, QN_CHILD_STOP_GRACE_MS);
+    p->process.unloading = qn_place_has_process(qn_place_state(p));
 }
 
 /* The place that computes for a model. */
@@ -262,7 +264,7 @@ static qn_err find_place(struct qn_inventory *inv, const char *name, struct plac
     if (err)
         return err;
     *out = qn_place_find(inv, qn_inventory_computes(snap, row)->name);
-    if (!*out || (!qn_place_has_process(qn_place_state(*out)) && !(*out)->waiting.n))
+    if (!*out || (!qn_place_has_process(qn_place_state(*out)) && !(*out)->queue.waiting.n))
         err = qn_fail_param(e, QN_ENOTFOUND, "model", "model '%s' is not loaded", row->name);
     qn_snapshot_unref(snap);
     return err;
@@ -275,11 +277,11 @@ qn_err qn_inventory_unload(struct qn_inventory *inv, const char *name, void (*do
     if (name) {
         struct place *p = NULL;
         qn_err err = find_place(inv, name, &p, e);
-        if (err && !(p && (qn_place_crashed(p) || p->kept)))
+        if (err && !(p && (qn_place_crashed(p) || p->load.kept)))
             return err;
         unload_place(p);
         w = qn_xcalloc(1, sizeof *w);
-        w->name = qn_xstrdup(p->name);
+        w->name = qn_xstrdup(p->id.name);
     } else {
         for (struct place *p = inv->places; p; p = p->next)
             unload_place(p);
@@ -299,8 +301,8 @@ qn_err qn_inventory_leave(struct qn_inventory *inv, const char *name, struct qn_
     qn_err err = find_place(inv, name, &p, e);
     if (err)
         return err;
-    p->leave = true;
-    p->before.ran = false;
+    p->policy.leave = true;
+    p->load.before.ran = false;
     qn_inventory_settle_soon(inv);
     return QN_OK;
 }
@@ -319,8 +321,8 @@ void qn_inventory_changed(struct qn_inventory *inv, const char *name)
     if (!row) {
         unload_place(p);
     } else if (qn_inventory_computes(snap, row) != row || qn_place_has_other_files(p, row)) {
-        p->stale = true; /* for who comes before it has left */
-        p->leave = true;
+        p->load.stale = true; /* for who comes before it has left */
+        p->policy.leave = true;
     }
     qn_snapshot_unref(snap);
 }
@@ -383,7 +385,7 @@ qn_err qn_inventory_reconfigure(struct qn_inventory *inv, const struct qn_invent
     now.packs = inv->config.packs;
     take_config(inv, &now, &groups);
     for (struct place *p = inv->places; p; p = p->next) {
-        p->group = NULL; /* of the old ones */
+        p->id.group = NULL; /* of the old ones */
         qn_place_note_again(p);
     }
     qn_inventory_options_changed(inv);
@@ -421,29 +423,29 @@ size_t qn_inventory_loaded(const struct qn_inventory *inv, struct qn_loaded *out
     static const struct qn_error no_error;
     size_t n = 0;
     for (const struct place *p = inv->places; p && n < max; p = p->next) {
-        bool queued = p->blocked && p->waiting.n;
+        bool queued = p->queue.blocked && p->queue.waiting.n;
         if (!queued && !qn_place_has_process(qn_place_state(p)))
             continue;
         struct qn_child_status status =
-            p->child ? qn_child_status(p->child)
-                     : (struct qn_child_status){
-                           .url = "", .error = &no_error, .last_use_ms = p->used_ms};
+            p->process.child ? qn_child_status(p->process.child)
+                             : (struct qn_child_status){
+                                   .url = "", .error = &no_error, .last_use_ms = p->queue.used_ms};
         out[n++] = (struct qn_loaded){
-            .name = p->name,
-            .type = p->type->type,
-            .kind = p->kind,
+            .name = p->id.name,
+            .type = p->id.type->type,
+            .kind = p->id.kind,
             .state = queued ? "queued" : qn_inst_state_name(status.state),
-            .reason = queued ? p->reason : "",
-            .device = p->elsewhere ? "remote"
-                      : p->usage   ? p->usage->device
-                                   : "cpu",
-            .group = p->group ? p->group->name : NULL,
-            .pinned = p->house.pinned,
-            .options = p->shown ? p->shown : "{}",
+            .reason = queued ? p->queue.reason : "",
+            .device = p->id.elsewhere ? "remote"
+                      : p->id.usage   ? p->id.usage->device
+                                      : "cpu",
+            .group = p->id.group ? p->id.group->name : NULL,
+            .pinned = p->policy.house.pinned,
+            .options = p->process.shown ? p->process.shown : "{}",
             .status = status,
-            .engine = p->engine,
-            .holders = p->held.n,
-            .waiting = p->waiting.n,
+            .engine = p->process.engine,
+            .holders = p->queue.held.n,
+            .waiting = p->queue.waiting.n,
             .stays_ms = qn_place_stays_ms(p),
         };
     }
@@ -471,9 +473,9 @@ const char *qn_inventory_last_used(const struct qn_inventory *inv)
 {
     const struct place *best = NULL;
     for (const struct place *p = inv->places; p; p = p->next)
-        if (qn_place_state(p) == QN_INST_READY && (!best || p->used_ms > best->used_ms))
+        if (qn_place_state(p) == QN_INST_READY && (!best || p->queue.used_ms > best->queue.used_ms))
             best = p;
-    return best ? best->name : NULL;
+    return best ? best->id.name : NULL;
 }
 
 const struct qn_inventory_config *qn_inventory_config(const struct qn_inventory *inv)

@@ -6,19 +6,19 @@
 void qn_place_count(struct place *p)
 {
     struct qn_metrics *m = p->inv->config.metrics;
-    const struct qn_child_status s = qn_child_status(p->child);
-    struct place_ends *seen = &p->ends;
+    const struct qn_child_status s = qn_child_status(p->process.child);
+    struct place_ends *seen = &p->process.ends;
     if (s.state == QN_INST_READY && seen->state != QN_INST_READY) {
-        qn_metric_add_of(m, p->name, QN_M_LOADS, 1);
-        qn_metric_observe_of(m, p->name, QN_H_LOAD, (double)s.load_ms / 1000);
+        qn_metric_add_of(m, p->id.name, QN_M_LOADS, 1);
+        qn_metric_observe_of(m, p->id.name, QN_H_LOAD, (double)s.load_ms / 1000);
     }
     if (s.state == QN_INST_LOADING && seen->state == QN_INST_BACKOFF)
-        qn_metric_add_of(m, p->name, QN_M_RESTARTS, 1);
+        qn_metric_add_of(m, p->id.name, QN_M_RESTARTS, 1);
     /* A load that was refused for good is no crash, and not tried again. */
     bool refused = s.state == QN_INST_FAILED && seen->state != QN_INST_FAILED;
     if (s.failed_loads > seen->failed_loads || (refused && s.crashes == seen->crashes))
-        qn_metric_add_of(m, p->name, QN_M_LOAD_FAILURES, 1);
+        qn_metric_add_of(m, p->id.name, QN_M_LOAD_FAILURES, 1);
     else if (s.crashes > seen->crashes)
-        qn_metric_add_of(m, p->name, QN_M_CRASHES, 1);
+        qn_metric_add_of(m, p->id.name, QN_M_CRASHES, 1);
     *seen = (struct place_ends){s.state, s.crashes, s.failed_loads};
 }

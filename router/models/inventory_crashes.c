@@ -6,9 +6,9 @@
 
 bool qn_place_crashed(const struct place *p)
 {
-    if (!p->child)
+    if (!p->process.child)
         return false;
-    struct qn_child_status s = qn_child_status(p->child);
+    struct qn_child_status s = qn_child_status(p->process.child);
     return s.evidence && (s.crashes > 0 || s.state == QN_INST_FAILED);
 }
 
@@ -17,8 +17,9 @@ size_t qn_inventory_crashed(const struct qn_inventory *inv, struct qn_crashed *o
     size_t n = 0;
     for (const struct place *p = inv->places; p && n < max; p = p->next)
         if (qn_place_crashed(p))
-            out[n++] = (struct qn_crashed){
-                .name = p->name, .type = p->type->type, .status = qn_child_status(p->child)};
+            out[n++] = (struct qn_crashed){.name = p->id.name,
+                                           .type = p->id.type->type,
+                                           .status = qn_child_status(p->process.child)};
     return n;
 }
 
@@ -32,8 +33,8 @@ const struct qn_evidence *qn_inventory_evidence(struct qn_inventory *inv, const 
         return NULL;
     row = qn_inventory_computes(snap, row);
     for (const struct place *p = inv->places; p && !found; p = p->next)
-        if (p->child && qn_str_eq(p->name, row->name))
-            found = qn_child_status(p->child).evidence;
+        if (p->process.child && qn_str_eq(p->id.name, row->name))
+            found = qn_child_status(p->process.child).evidence;
     qn_snapshot_unref(snap);
     return qn_evidence_of(found, why) ? found : NULL;
 }

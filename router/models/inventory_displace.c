@@ -20,7 +20,7 @@ static bool may_go(const struct qn_lease *x, bool bounded)
 /* Counts them per owner. */
 static void count(const struct place *p, bool bounded, struct qn_tally *held)
 {
-    for (struct qn_fair_item *i = p->waiting.oldest; i; i = i->newer)
+    for (struct qn_fair_item *i = p->queue.waiting.oldest; i; i = i->newer)
         if (may_go(qn_lease_of(i), bounded))
             qn_tally_add(held, qn_fair_group(i), 1);
 }
@@ -28,7 +28,7 @@ static void count(const struct place *p, bool bounded, struct qn_tally *held)
 /* The owner's newest at this place; NULL: none. */
 static struct qn_lease *newest_of(const struct place *p, bool bounded, const char *owner)
 {
-    for (struct qn_fair_item *i = p->waiting.newest; i; i = i->older)
+    for (struct qn_fair_item *i = p->queue.waiting.newest; i; i = i->older)
         if (may_go(qn_lease_of(i), bounded) && qn_str_eq(qn_fair_group(i), owner))
             return qn_lease_of(i);
     return NULL;

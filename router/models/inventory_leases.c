@@ -41,22 +41,22 @@ struct qn_lease *qn_lease_of(struct qn_fair_item *x)
 static void wait_for_turn(struct place *p, struct qn_lease *x, const char *owner,
                           const char *client)
 {
-    qn_fair_add(&p->waiting, &x->item, ++p->inv->tickets, owner, client);
-    p->loads_waiting += x->slots == 0;
-    p->others_waiting += x->another;
-    p->with_load += x->load != NULL;
+    qn_fair_add(&p->queue.waiting, &x->item, ++p->inv->tickets, owner, client);
+    p->queue.loads_waiting += x->slots == 0;
+    p->queue.others_waiting += x->another;
+    p->queue.with_load += x->load != NULL;
     p->inv->n_waiting += !x->another && !x->back;
 }
 
 static void stop_waiting(struct place *p, struct qn_lease *x, bool served)
 {
     if (served)
-        qn_fair_serve(&p->waiting, &x->item);
+        qn_fair_serve(&p->queue.waiting, &x->item);
     else
-        qn_fair_leave(&p->waiting, &x->item);
-    p->loads_waiting -= x->slots == 0;
-    p->others_waiting -= x->another;
-    p->with_load -= x->load != NULL;
+        qn_fair_leave(&p->queue.waiting, &x->item);
+    p->queue.loads_waiting -= x->slots == 0;
+    p->queue.others_waiting -= x->another;
+    p->queue.with_load -= x->load != NULL;
     p->inv->n_waiting -= !x->another && !x->back;
     qn_place_load_unref(x->load);
     x->load = NULL;
@@ -66,19 +66,19 @@ static void stop_waiting(struct place *p, struct qn_lease *x, bool served)
 static void leave_queue(struct place *p, struct qn_lease *x)
 {
     stop_waiting(p, x, false);
-    if (!p->waiting.n && p->child && p->ordered)
-        qn_child_unwant(p->child);
-    else if (!p->waiting.n && p->child)
-        qn_child_abandon(p->child);
-    if (!p->waiting.n && !qn_place_has_process(qn_place_state(p)))
-        p->ordered = false;
+    if (!p->queue.waiting.n && p->process.child && p->load.ordered)
+        qn_child_unwant(p->process.child);
+    else if (!p->queue.waiting.n && p->process.child)
+        qn_child_abandon(p->process.child);
+    if (!p->queue.waiting.n && !qn_place_has_process(qn_place_state(p)))
+        p->load.ordered = false;
 }
 
 /* Takes them out of the queue. load: only those that wait for it, or for none; all: any. */
 static void collect(struct place *p, bool all, const struct qn_place_load *load, struct list *out)
 {
     struct qn_fair_item *newer;
-    for (struct qn_fair_item *i = p->waiting.oldest; i; i = newer) {
+    for (struct qn_fair_item *i = p->queue.waiting.oldest; i; i = newer) {
         struct qn_lease *x = qn_lease_of(i);
         newer = i->newer;
         if (!all && x->load != load)
@@ -118,21 +118,21 @@ void qn_place_refuse_load(struct place *p, const struct qn_place_load *load,
 
 uint64_t qn_place_ticket(const struct place *p)
 {
-    return p->waiting.oldest->ticket;
+    return p->queue.waiting.oldest->ticket;
 }
 
 bool qn_place_in_batch(const struct place *p, const struct place *newcomer)
 {
-    int64_t since = qn_lease_of(newcomer->waiting.oldest)->came_ms;
-    if (p->tenant_ms > since)
-        since = p->tenant_ms;
+    int64_t since = qn_lease_of(newcomer->queue.waiting.oldest)->came_ms;
+    if (p->process.tenant_ms > since)
+        since = p->process.tenant_ms;
     return !qn_place_restarts(p) && qn_place_state(p) == QN_INST_READY &&
            qn_now_ms() - since < p->inv->config.batch_ms;
 }
 
 bool qn_place_serves_first(const struct place *p, const struct place *newcomer)
 {
-    return p->waiting.n > 0 &&
+    return p->queue.waiting.n > 0 &&
            (qn_place_ticket(p) < qn_place_ticket(newcomer) || qn_place_in_batch(p, newcomer));
 }
 
@@ -140,19 +140,19 @@ bool qn_place_serves_first(const struct place *p, const struct place *newcomer)
  * for it to become idle, who could wait for ever otherwise. */
 static uint64_t first_barred(const struct place *at)
 {
-    return at->awaited ? at->awaited : UINT64_MAX;
+    return at->queue.awaited ? at->queue.awaited : UINT64_MAX;
 }
 
 /* A process that is granted for the first time. */
 static void note_tenant(struct place *p)
 {
-    struct qn_child_status s = qn_child_status(p->child);
-    if (s.pid == p->tenant)
+    struct qn_child_status s = qn_child_status(p->process.child);
+    if (s.pid == p->process.tenant)
         return;
-    p->tenant = s.pid;
-    p->tenant_ms = qn_now_ms();
-    p->slots = s.slots;
-    qn_mean_add(&p->load_ms, (double)s.load_ms);
+    p->process.tenant = s.pid;
+    p->process.tenant_ms = qn_now_ms();
+    p->process.slots = s.slots;
+    qn_mean_add(&p->process.load_ms, (double)s.load_ms);
 }
 
 /* The next that may be granted; NULL: nobody. Who only loads needs no slot and waits for nobody's
@@ -160,12 +160,12 @@ static void note_tenant(struct place *p)
 static struct qn_lease *next_of(const struct place *p)
 {
     uint64_t barred = qn_place_restarts(p) ? 0 : first_barred(p);
-    bool room = p->used_slots < qn_place_capacity(p);
-    struct qn_fair_item *x = room ? qn_fair_next(&p->waiting, barred) : NULL;
-    bool others = room && p->others_waiting, loads = !room && p->loads_waiting;
+    bool room = p->queue.used_slots < qn_place_capacity(p);
+    struct qn_fair_item *x = room ? qn_fair_next(&p->queue.waiting, barred) : NULL;
+    bool others = room && p->queue.others_waiting, loads = !room && p->queue.loads_waiting;
     if (x || (!others && !loads))
         return x ? qn_lease_of(x) : NULL;
-    for (x = p->waiting.oldest; x; x = x->newer)
+    for (x = p->queue.waiting.oldest; x; x = x->newer)
         if (others ? qn_lease_of(x)->another : qn_lease_of(x)->slots == 0 && x->ticket < barred)
             return qn_lease_of(x);
     return NULL;
@@ -173,7 +173,7 @@ static struct qn_lease *next_of(const struct place *p)
 
 void qn_place_grant(struct place *p)
 {
-    for (size_t left = p->waiting.n; left && p->waiting.n; left--) {
+    for (size_t left = p->queue.waiting.n; left && p->queue.waiting.n; left--) {
         if (qn_place_state(p) != QN_INST_READY)
             break;
         note_tenant(p);
@@ -181,11 +181,11 @@ void qn_place_grant(struct place *p)
         if (!x)
             break;
         stop_waiting(p, x, true);
-        list_add(&p->held, x);
-        p->used_slots += x->slots;
+        list_add(&p->queue.held, x);
+        p->queue.used_slots += x->slots;
         x->granted = true;
-        x->granted_ms = p->used_ms = qn_now_ms();
-        qn_catalog_touch(p->inv->catalog, p->name, qn_wall_ms() / 1000);
+        x->granted_ms = p->queue.used_ms = qn_now_ms();
+        qn_catalog_touch(p->inv->catalog, p->id.name, qn_wall_ms() / 1000);
         x->fn(x->ctx, NULL);
     }
 }
@@ -202,11 +202,11 @@ size_t qn_places_by_ticket(struct qn_inventory *inv, struct place ***out)
 {
     size_t n = 0;
     for (const struct place *p = inv->places; p; p = p->next)
-        n += p->waiting.n > 0;
+        n += p->queue.waiting.n > 0;
     *out = n ? qn_xcalloc(n, sizeof **out) : NULL;
     n = 0;
     for (struct place *p = inv->places; p; p = p->next)
-        if (p->waiting.n)
+        if (p->queue.waiting.n)
             (*out)[n++] = p;
     if (n > 1)
         qsort(*out, n, sizeof **out, by_ticket);
@@ -216,9 +216,9 @@ size_t qn_places_by_ticket(struct qn_inventory *inv, struct place ***out)
 /* True when a request that comes now must wait for others or for loading. */
 static bool would_wait(const struct place *p)
 {
-    int64_t before = (int64_t)(p->waiting.n - p->loads_waiting);
+    int64_t before = (int64_t)(p->queue.waiting.n - p->queue.loads_waiting);
     return qn_place_state(p) != QN_INST_READY || qn_place_restarts(p) ||
-           first_barred(p) != UINT64_MAX || p->used_slots + before >= qn_place_capacity(p);
+           first_barred(p) != UINT64_MAX || p->queue.used_slots + before >= qn_place_capacity(p);
 }
 
 void qn_lease_displace(struct qn_lease *x)
@@ -227,7 +227,7 @@ void qn_lease_displace(struct qn_lease *x)
     leave_queue(p, x);
     x->place = NULL;
     if (x->told) {
-        size_t waiting = p->waiting.n - p->loads_waiting - p->others_waiting;
+        size_t waiting = p->queue.waiting.n - p->queue.loads_waiting - p->queue.others_waiting;
         x->told->full = true;
         x->told->spot = qn_place_spot(p, waiting + 1, waiting);
     }
@@ -253,17 +253,19 @@ static qn_err check_queues(struct place *p, const char *owner, struct qn_admissi
     const struct qn_inventory_config *c = &p->inv->config;
     if (!would_wait(p) || (a && a->again))
         return QN_OK;
-    size_t waiting = p->waiting.n - p->loads_waiting - p->others_waiting;
+    size_t waiting = p->queue.waiting.n - p->queue.loads_waiting - p->queue.others_waiting;
     int64_t slots = qn_place_capacity(p) > 0 ? qn_place_capacity(p) : 1;
-    int64_t begin = slots > p->used_slots ? slots - p->used_slots : 0; /* as soon as it is loaded */
-    int64_t limit = p->house.max_queue != QN_UNSET ? p->house.max_queue : c->max_queue;
+    int64_t begin =
+        slots > p->queue.used_slots ? slots - p->queue.used_slots : 0; /* as soon as it is loaded */
+    int64_t limit =
+        p->policy.house.max_queue != QN_UNSET ? p->policy.house.max_queue : c->max_queue;
     if (limit < 0)
         limit = a ? a->max_queue : -1;
     bool all = (int64_t)p->inv->n_waiting >= c->queue_limit;
     bool own = a && limit >= 0 && (int64_t)waiting - begin >= limit;
     if (!all && !own)
         return QN_OK;
-    bool of_profile = own && p->house.max_queue == QN_UNSET && c->max_queue < 0;
+    bool of_profile = own && p->policy.house.max_queue == QN_UNSET && c->max_queue < 0;
     if (qn_inventory_displace(p->inv, own ? p : NULL, of_profile, owner))
         return QN_OK;
     if (a) {
@@ -279,10 +281,10 @@ static qn_err check_queues(struct place *p, const char *owner, struct qn_admissi
         return qn_fail(e, QN_EBUSY,
                        "model '%s' is busy with as many requests as it may work on at once: try "
                        "again in a moment",
-                       p->name);
+                       p->id.name);
     return qn_fail(e, QN_EBUSY,
                    "%lld requests are waiting for model '%s' already: try again in a moment",
-                   (long long)limit, p->name);
+                   (long long)limit, p->id.name);
 }
 
 /* a: NULL for one that only loads. */
@@ -312,31 +314,31 @@ static qn_err enter(struct qn_inventory *inv, const char *name,
         qn_snapshot_unref(snap);
         return err;
     }
-    p->size_bytes = row->size_bytes;
+    p->id.size_bytes = row->size_bytes;
     int64_t known = qn_row_number(row->details, "kv_token_bytes");
-    p->kv_token_bytes = known != QN_UNSET ? known : 0;
+    p->id.kv_token_bytes = known != QN_UNSET ? known : 0;
     enum qn_inst_state s = qn_place_state(p);
-    p->stale |= qn_place_has_process(s) && qn_place_has_other_files(p, row);
+    p->load.stale |= qn_place_has_process(s) && qn_place_has_other_files(p, row);
     qn_snapshot_unref(snap);
 
-    p->ordered |= !a;
-    p->modest = options && options->modest && (!p->waiting.n || p->modest);
+    p->load.ordered |= !a;
+    p->queue.modest = options && options->modest && (!p->queue.waiting.n || p->queue.modest);
     struct qn_lease *x = qn_xcalloc(1, sizeof *x);
     x->place = p;
     x->slots = a ? a->slots : 0;
     x->load = load;
     x->fn = fn;
     x->ctx = ctx;
-    x->came_ms = p->used_ms = qn_now_ms();
+    x->came_ms = p->queue.used_ms = qn_now_ms();
     x->told = a;
     x->again = a && a->again;
     x->anew = options && options->anew;
     wait_for_turn(p, x, owner, a ? a->client : "");
     if (a)
-        a->spot = qn_place_spot(p, p->waiting.n, qn_fair_ahead(&p->waiting, &x->item));
-    p->retry = s == QN_INST_FAILED;
+        a->spot = qn_place_spot(p, p->queue.waiting.n, qn_fair_ahead(&p->queue.waiting, &x->item));
+    p->load.retry = s == QN_INST_FAILED;
     if (s == QN_INST_LOADING || s == QN_INST_BACKOFF)
-        qn_child_load(p->child); /* it may have been given up: it is wanted again */
+        qn_child_load(p->process.child); /* it may have been given up: it is wanted again */
     qn_inventory_settle_soon(inv);
     *out = x;
     return QN_OK;
@@ -360,10 +362,10 @@ qn_err qn_inventory_admit(struct qn_inventory *inv, const char *name,
 static void on_given_back(void *ctx, const struct qn_error *err)
 {
     struct place *p = ctx;
-    struct qn_lease *x = p->before.lease;
-    p->before = (struct qn_place_before){0};
+    struct qn_lease *x = p->load.before.lease;
+    p->load.before = (struct qn_place_before){0};
     if (err)
-        qn_warn("inventory", "model=%s given_back=0 message=\"%s\"", p->name, err->message);
+        qn_warn("inventory", "model=%s given_back=0 message=\"%s\"", p->id.name, err->message);
     else
         qn_lease_release(x);
 }
@@ -371,15 +373,15 @@ static void on_given_back(void *ctx, const struct qn_error *err)
 void qn_place_give_back(struct place *p)
 {
     struct qn_lease *x = qn_xcalloc(1, sizeof *x);
-    qn_info("inventory", "model=%s given_back=1", p->name);
-    p->modest = p->modest || !p->waiting.n;
-    p->ordered = true;
+    qn_info("inventory", "model=%s given_back=1", p->id.name);
+    p->queue.modest = p->queue.modest || !p->queue.waiting.n;
+    p->load.ordered = true;
     x->place = p;
     x->back = x->again = true;
     x->fn = on_given_back;
     x->ctx = p;
-    x->came_ms = p->used_ms = qn_now_ms();
-    p->before.lease = x;
+    x->came_ms = p->queue.used_ms = qn_now_ms();
+    p->load.before.lease = x;
     wait_for_turn(p, x, "", "");
 }
 
@@ -401,8 +403,8 @@ void qn_lease_another(struct qn_lease *lease, const struct qn_admission *a, int6
 void qn_lease_rest(struct qn_lease *lease)
 {
     struct place *p = lease->place;
-    qn_mean_add(&p->answer_ms, (double)(qn_now_ms() - lease->granted_ms));
-    p->used_slots -= lease->slots;
+    qn_mean_add(&p->process.answer_ms, (double)(qn_now_ms() - lease->granted_ms));
+    p->queue.used_slots -= lease->slots;
     lease->slots = 0;
     qn_inventory_settle_soon(p->inv);
 }
@@ -410,24 +412,25 @@ void qn_lease_rest(struct qn_lease *lease)
 bool qn_lease_is_wanted(const struct qn_lease *lease)
 {
     const struct place *p = lease->place;
-    return p->awaited || p->waiting.n > p->loads_waiting + p->others_waiting;
+    return p->queue.awaited ||
+           p->queue.waiting.n > p->queue.loads_waiting + p->queue.others_waiting;
 }
 
 struct qn_child *qn_lease_child(const struct qn_lease *lease)
 {
-    return lease->place->child;
+    return lease->place->process.child;
 }
 
 void qn_lease_count(struct qn_lease *lease, double tokens_s)
 {
-    lease->place->count.requests++;
-    lease->place->count.last_tokens_s = tokens_s;
+    lease->place->process.count.requests++;
+    lease->place->process.count.last_tokens_s = tokens_s;
 }
 
 void qn_lease_keep(struct qn_lease *lease, int64_t keep_alive_ms)
 {
-    lease->place->keep_ms = keep_alive_ms;
-    lease->place->leave = false;
+    lease->place->policy.keep_ms = keep_alive_ms;
+    lease->place->policy.leave = false;
     qn_inventory_settle_soon(lease->place->inv);
 }
 
@@ -441,10 +444,10 @@ void qn_lease_release(struct qn_lease *x)
         return;
     }
     if (x->granted) {
-        list_remove(&p->held, x);
-        p->used_slots -= x->slots;
-        p->used_ms = qn_now_ms();
-        qn_catalog_touch(p->inv->catalog, p->name, qn_wall_ms() / 1000);
+        list_remove(&p->queue.held, x);
+        p->queue.used_slots -= x->slots;
+        p->queue.used_ms = qn_now_ms();
+        qn_catalog_touch(p->inv->catalog, p->id.name, qn_wall_ms() / 1000);
     } else {
         leave_queue(p, x);
     }

@@ -54,13 +54,14 @@ static void set(struct qn_place_load **at, struct qn_place_load *x)
 static void keep(struct place *p, struct qn_place_load *x)
 {
     bool asks = x->context != QN_UNSET || x->options;
-    set(&p->kept, asks ? qn_place_load_ref(x) : NULL);
+    set(&p->load.kept, asks ? qn_place_load_ref(x) : NULL);
 }
 
 struct qn_place_load *qn_place_asked(const struct place *p)
 {
     struct qn_place_load *newest = NULL;
-    for (struct qn_fair_item *i = p->with_load ? p->waiting.oldest : NULL; i; i = i->newer) {
+    for (struct qn_fair_item *i = p->queue.with_load ? p->queue.waiting.oldest : NULL; i;
+         i = i->newer) {
         struct qn_place_load *x = qn_lease_of(i)->load;
         if (x && (!newest || x->serial > newest->serial))
             newest = x;
@@ -71,15 +72,15 @@ struct qn_place_load *qn_place_asked(const struct place *p)
 struct qn_place_load *qn_place_next_load(const struct place *p)
 {
     struct qn_place_load *asked = qn_place_asked(p);
-    if (asked && (!p->trying || asked->serial > p->trying->serial))
+    if (asked && (!p->load.trying || asked->serial > p->load.trying->serial))
         return asked;
-    return p->trying ? p->trying : p->kept;
+    return p->load.trying ? p->load.trying : p->load.kept;
 }
 
 bool qn_place_restarts(const struct place *p)
 {
     const struct qn_place_load *asked = qn_place_asked(p);
-    return p->stale || (asked && asked->serial > p->started);
+    return p->load.stale || (asked && asked->serial > p->load.started);
 }
 
 /* ---- asking ---- */
@@ -88,7 +89,7 @@ bool qn_place_restarts(const struct place *p)
  * what other leases wait for: their context never shrinks. */
 static bool will_do(const struct place *p, const struct qn_place_load *next, int64_t context)
 {
-    bool coming = next && next != p->kept;
+    bool coming = next && next != p->load.kept;
     return coming && next->context != QN_UNSET && next->context >= context;
 }
 
@@ -96,10 +97,11 @@ static bool runs_already(const struct place *p, struct qn_place_want *w, bool at
 {
     if (qn_place_restarts(p))
         return false;
-    int64_t has = qn_place_state(p) == QN_INST_READY ? qn_child_status(p->child).context : QN_UNSET;
+    int64_t has =
+        qn_place_state(p) == QN_INST_READY ? qn_child_status(p->process.child).context : QN_UNSET;
     if (at_least && has >= w->context)
         return true;
-    return qn_place_has_options(p, w) && (p->context == w->context || has == w->context);
+    return qn_place_has_options(p, w) && (p->process.context == w->context || has == w->context);
 }
 
 /* An option at fault that the request does not name itself is not its mistake: it is the state of
@@ -133,8 +135,8 @@ qn_err qn_place_ask(struct place *p, const struct qn_model_row *row,
     if (!err && o->at_least && will_do(p, next, w.context)) {
         *out = qn_place_load_ref(next);
     } else if (!err && there && runs_already(p, &w, o->at_least)) {
-        if (p->trying)
-            *out = qn_place_load_ref(p->trying);
+        if (p->load.trying)
+            *out = qn_place_load_ref(p->load.trying);
         else if (!o->at_least)
             keep(p, x);
     } else if (!err) {
@@ -156,50 +158,50 @@ qn_err qn_place_ask(struct place *p, const struct qn_model_row *row,
 
 void qn_place_load_begins(struct place *p)
 {
-    set(&p->trying, qn_place_load_ref(qn_place_asked(p)));
-    p->started = p->inv->loads;
+    set(&p->load.trying, qn_place_load_ref(qn_place_asked(p)));
+    p->load.started = p->inv->loads;
 }
 
 void qn_place_load_ready(struct place *p)
 {
-    p->before.ran = false; /* the new load has succeeded, or what ran before is back */
-    if (p->trying) {
-        keep(p, p->trying);
-        set(&p->trying, NULL);
+    p->load.before.ran = false; /* the new load has succeeded, or what ran before is back */
+    if (p->load.trying) {
+        keep(p, p->load.trying);
+        set(&p->load.trying, NULL);
     }
-    for (struct qn_fair_item *i = p->waiting.oldest; i && p->with_load; i = i->newer) {
+    for (struct qn_fair_item *i = p->queue.waiting.oldest; i && p->queue.with_load; i = i->newer) {
         struct qn_place_load *x = qn_lease_of(i)->load;
-        if (!x || x->serial > p->started)
+        if (!x || x->serial > p->load.started)
             continue;
         set(&qn_lease_of(i)->load, NULL);
-        p->with_load--;
+        p->queue.with_load--;
     }
 }
 
 void qn_place_load_gone(struct place *p)
 {
-    set(&p->trying, NULL);
+    set(&p->load.trying, NULL);
 }
 
 void qn_place_load_forget(struct place *p)
 {
-    p->before.ran = false;
-    p->refusals = (struct qn_load_refusals){0};
-    set(&p->trying, NULL);
-    set(&p->kept, NULL);
+    p->load.before.ran = false;
+    p->load.refusals = (struct qn_load_refusals){0};
+    set(&p->load.trying, NULL);
+    set(&p->load.kept, NULL);
 }
 
 /* ---- what ran before a load ---- */
 
 void qn_place_load_replaces(struct place *p)
 {
-    p->before.ran = true;
-    p->before.keep_ms = p->keep_ms;
+    p->load.before.ran = true;
+    p->load.before.keep_ms = p->policy.keep_ms;
 }
 
 bool qn_place_load_gives_back(const struct place *p)
 {
-    return p->before.ran && !p->before.lease && !p->trying && !qn_place_asked(p) &&
+    return p->load.before.ran && !p->load.before.lease && !p->load.trying && !qn_place_asked(p) &&
            qn_place_state(p) == QN_INST_STOPPED;
 }
 
@@ -207,9 +209,9 @@ bool qn_place_load_gives_back(const struct place *p)
 
 void qn_place_load_error(const struct place *p, struct qn_error *why)
 {
-    *why = *qn_child_status(p->child).error;
+    *why = *qn_child_status(p->process.child).error;
     if (why->code == QN_OK)
-        qn_fail(why, QN_ECHILD, "model '%s' could not be loaded", p->name);
+        qn_fail(why, QN_ECHILD, "model '%s' could not be loaded", p->id.name);
 }
 
 /* The same load may succeed later, when there is memory or another model has left. */
@@ -223,18 +225,18 @@ void qn_place_load_failed(struct place *p, struct qn_place_load *load, const str
 {
     struct qn_place_load *failed = qn_place_load_ref(load);
     bool named = *why->param && !qn_str_eq(why->param, "model");
-    set(&p->trying, NULL);
-    if (!failed && p->kept && !may_pass(why))
-        set(&p->kept, NULL);
+    set(&p->load.trying, NULL);
+    if (!failed && p->load.kept && !may_pass(why))
+        set(&p->load.kept, NULL);
     qn_place_refuse_load(p, failed, why);
     /* What is wrong with one load says nothing about the model. */
     if ((failed || named) && qn_place_state(p) == QN_INST_FAILED) {
         qn_place_count(p);
-        qn_child_stop(p->child, 0);
+        qn_child_stop(p->process.child, 0);
     }
     qn_place_load_unref(failed);
-    if (p->waiting.n) {
-        p->retry = true;
+    if (p->queue.waiting.n) {
+        p->load.retry = true;
         qn_inventory_settle_soon(p->inv);
     }
 }

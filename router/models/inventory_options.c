@@ -51,7 +51,7 @@ static struct qn_place_picture read_picture(const struct qn_model_row *row,
 
 void qn_lease_defaults(const struct qn_lease *lease, struct qn_job *job)
 {
-    const struct qn_place_picture *p = &lease->place->house.picture;
+    const struct qn_place_picture *p = &lease->place->policy.house.picture;
     struct qn_image *image = &job->image;
     if (job->task != QN_TASK_IMAGE || image->kind == QN_IMAGE_UPSCALE)
         return;
@@ -89,12 +89,12 @@ static void read_layers(struct place *p, const struct qn_model_row *row,
     o.pinned = qn_json_raw_bool(&v);
     o.picture = read_picture(row, roots);
     v = strongest(roots, "cache_type");
-    snprintf(p->cache_type, sizeof p->cache_type, "%s", qn_json_raw_str(&v));
+    snprintf(p->policy.cache_type, sizeof p->policy.cache_type, "%s", qn_json_raw_str(&v));
     char backend[96];
     snprintf(backend, sizeof backend, "%.80s_backend", row->recipe);
     v = strongest(roots, backend);
-    p->usage = qn_device_use_of(row->recipe, qn_json_raw_str(&v));
-    p->house = o;
+    p->id.usage = qn_device_use_of(row->recipe, qn_json_raw_str(&v));
+    p->policy.house = o;
 }
 
 void qn_place_note_options(struct place *p, const struct qn_model_row *row)
@@ -103,17 +103,18 @@ void qn_place_note_options(struct place *p, const struct qn_model_row *row)
     struct qn_json *docs[QN_OPTION_LAYERS] = {0};
     struct qn_jref roots[QN_OPTION_LAYERS] = {0};
     const struct qn_backend_type *type = qn_backend_type_find(row->type);
-    p->kind = qn_kind_of(row->type, row->labels);
+    p->id.kind = qn_kind_of(row->type, row->labels);
     /* The name may have been given to a model of another type since. */
     if (type && !qn_place_has_process(qn_place_state(p)))
-        p->type = type;
+        p->id.type = type;
     const struct qn_place_load *load = qn_place_next_load(p);
     uint64_t serial = load ? load->serial : 0;
-    if (p->noted && p->noted_load == serial && qn_str_eq(p->noted, row->options))
+    if (p->policy.noted && p->policy.noted_load == serial &&
+        qn_str_eq(p->policy.noted, row->options))
         return;
-    free(p->noted);
-    p->noted = qn_xstrdup(row->options);
-    p->noted_load = serial;
+    free(p->policy.noted);
+    p->policy.noted = qn_xstrdup(row->options);
+    p->policy.noted_load = serial;
     qn_place_layers(p, row, load, layers);
     for (int i = 0; i < QN_OPTION_LAYERS; i++)
         if (qn_json_parse(layers[i], strlen(layers[i]), &docs[i], NULL) == QN_OK)
@@ -121,23 +122,23 @@ void qn_place_note_options(struct place *p, const struct qn_model_row *row)
     read_layers(p, row, roots);
     for (int i = 0; i < QN_OPTION_LAYERS; i++)
         qn_json_free(docs[i]);
-    p->group = qn_groups_of(&p->inv->groups, p->name);
-    p->elsewhere = qn_str_eq(row->recipe, "remote");
-    if (p->child)
-        qn_child_set_pinned(p->child, p->house.pinned);
+    p->id.group = qn_groups_of(&p->inv->groups, p->id.name);
+    p->id.elsewhere = qn_str_eq(row->recipe, "remote");
+    if (p->process.child)
+        qn_child_set_pinned(p->process.child, p->policy.house.pinned);
 }
 
 void qn_place_note_again(struct place *p)
 {
-    free(p->noted);
-    p->noted = NULL;
+    free(p->policy.noted);
+    p->policy.noted = NULL;
 }
 
 void qn_inventory_note_options(struct qn_inventory *inv)
 {
     struct qn_snapshot *snap = qn_catalog_snapshot(inv->catalog);
     for (struct place *p = inv->places; p; p = p->next) {
-        const struct qn_model_row *row = qn_snapshot_find(snap, p->name);
+        const struct qn_model_row *row = qn_snapshot_find(snap, p->id.name);
         if (row)
             qn_place_note_options(p, row);
     }

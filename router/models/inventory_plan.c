@@ -14,12 +14,12 @@
 static struct qn_resident facts_of(const struct place *p)
 {
     return (struct qn_resident){
-        .kind = p->kind,
-        .group = p->group,
-        .usage = p->usage,
-        .pinned = p->house.pinned,
-        .elsewhere = p->elsewhere,
-        .last_use_ms = p->used_ms,
+        .kind = p->id.kind,
+        .group = p->id.group,
+        .usage = p->id.usage,
+        .pinned = p->policy.house.pinned,
+        .elsewhere = p->id.elsewhere,
+        .last_use_ms = p->queue.used_ms,
     };
 }
 
@@ -31,13 +31,13 @@ size_t qn_places_resident(struct qn_inventory *inv, const struct place *without,
         enum qn_inst_state s = qn_place_state(p);
         if (p == without || !qn_place_has_process(s))
             continue;
-        struct qn_child_status status = qn_child_status(p->child);
+        struct qn_child_status status = qn_child_status(p->process.child);
         live[n] = facts_of(p);
-        live[n].busy =
-            p->held.n > 0 || status.jobs > 0 || (without && qn_place_serves_first(p, without));
+        live[n].busy = p->queue.held.n > 0 || status.jobs > 0 ||
+                       (without && qn_place_serves_first(p, without));
         live[n].leaving = s == QN_INST_DRAINING;
-        live[n].memory_bytes =
-            status.memory_bytes > 0 ? status.memory_bytes : qn_place_estimate(p, p->context);
+        live[n].memory_bytes = status.memory_bytes > 0 ? status.memory_bytes
+                                                       : qn_place_estimate(p, p->process.context);
         live[n].gpu_bytes = status.gpu_bytes;
         places[n++] = p;
     }
@@ -69,12 +69,12 @@ static int64_t memory_budget(const struct qn_inventory *inv, const struct qn_res
 static void say_cause(const struct place *p, enum qn_plan_cause cause, const struct place *other,
                       char out[static QN_QUEUED_REASON_MAX])
 {
-    const char *who = other ? other->name : "another model";
-    int64_t limit = p->inv->config.max_loaded.of[p->kind];
+    const char *who = other ? other->id.name : "another model";
+    int64_t limit = p->inv->config.max_loaded.of[p->id.kind];
     switch (cause) {
     case QN_CAUSE_PLACES:
         snprintf(out, QN_QUEUED_REASON_MAX, "max-loaded-models allows %lld %s model%s at once",
-                 (long long)limit, qn_kind_name(p->kind), limit == 1 ? "" : "s");
+                 (long long)limit, qn_kind_name(p->id.kind), limit == 1 ? "" : "s");
         break;
     case QN_CAUSE_MEMORY:
         snprintf(out, QN_QUEUED_REASON_MAX, "it does not fit into memory beside %s", who);
@@ -105,10 +105,11 @@ static void note_reason(struct place *p, const struct qn_plan *todo, struct plac
     const struct place *other = todo->blocker < n ? places[todo->blocker] : NULL;
     char cause[QN_QUEUED_REASON_MAX];
     say_cause(p, todo->cause, other, cause);
-    int used = snprintf(p->reason, sizeof p->reason, "%s", cause);
-    if (todo->verdict == QN_PLAN_WAIT && other && used >= 0 && (size_t)used < sizeof p->reason)
-        snprintf(p->reason + used, sizeof p->reason - (size_t)used, ", and %s is busy",
-                 other->name);
+    int used = snprintf(p->queue.reason, sizeof p->queue.reason, "%s", cause);
+    if (todo->verdict == QN_PLAN_WAIT && other && used >= 0 &&
+        (size_t)used < sizeof p->queue.reason)
+        snprintf(p->queue.reason + used, sizeof p->queue.reason - (size_t)used, ", and %s is busy",
+                 other->id.name);
 }
 
 static void say_memory(const struct place *p, int64_t needs, int64_t may, struct qn_error *e)
@@ -117,7 +118,7 @@ static void say_memory(const struct place *p, int64_t needs, int64_t may, struct
                   "model '%s' cannot be loaded: it needs about %lld MiB of memory, and models may "
                   "use %lld MiB now. Use a smaller model, a smaller quantisation or a smaller "
                   "context, end other programs, or raise the setting memory-limit",
-                  p->name, (long long)(needs >> 20), (long long)(may >> 20));
+                  p->id.name, (long long)(needs >> 20), (long long)(may >> 20));
 }
 
 /* The params tell answers which of Lemonade's two conflicts it is. */
@@ -127,21 +128,21 @@ static void say_refusal(const struct place *p, const struct qn_plan *todo,
     const struct place *other = todo->blocker < n ? places[todo->blocker] : NULL;
     char cause[QN_QUEUED_REASON_MAX];
     say_cause(p, todo->cause, other, cause);
-    if (p->modest)
+    if (p->queue.modest)
         qn_fail_param(e, QN_EBUSY, "model", "model '%s' is not loaded in another's place: %s",
-                      p->name, cause);
+                      p->id.name, cause);
     else if (!todo->kept)
-        qn_fail_param(e, QN_ENOMEM, "model", "model '%s' cannot be loaded: %s", p->name, cause);
+        qn_fail_param(e, QN_ENOMEM, "model", "model '%s' cannot be loaded: %s", p->id.name, cause);
     else if (todo->cause == QN_CAUSE_GROUP || todo->cause == QN_CAUSE_DEVICE)
         qn_fail_param(e, QN_ECONFLICT, "groups",
                       "model '%s' cannot be loaded: %s, which stays loaded (it is pinned, or its "
                       "group persists). Unload it or unpin it first",
-                      p->name, cause);
+                      p->id.name, cause);
     else
         qn_fail_param(e, QN_ECONFLICT, "pinned",
                       "model '%s' cannot be loaded: %s, and what is loaded is pinned. Unload a "
                       "model or unpin it first: `quince unpin MODEL`",
-                      p->name, cause);
+                      p->id.name, cause);
 }
 
 /* ---- loading ---- */
@@ -149,9 +150,11 @@ static void say_refusal(const struct place *p, const struct qn_plan *todo,
 static void evict(struct place *p, const struct qn_plan *todo, struct place *const *places)
 {
     for (size_t i = 0; i < todo->n_evict; i++) {
-        qn_info("inventory", "model=%s evicted_for=%s", places[todo->evict[i]]->name, p->name);
-        qn_metric_add_of(p->inv->config.metrics, places[todo->evict[i]]->name, QN_M_EVICTIONS, 1);
-        qn_child_stop(places[todo->evict[i]]->child, QN_CHILD_STOP_GRACE_MS);
+        qn_info("inventory", "model=%s evicted_for=%s", places[todo->evict[i]]->id.name,
+                p->id.name);
+        qn_metric_add_of(p->inv->config.metrics, places[todo->evict[i]]->id.name, QN_M_EVICTIONS,
+                         1);
+        qn_child_stop(places[todo->evict[i]]->process.child, QN_CHILD_STOP_GRACE_MS);
     }
 }
 
@@ -159,12 +162,12 @@ static void hold_back(struct place *p, const struct qn_plan *todo, struct place 
                       size_t n)
 {
     uint64_t ticket = qn_place_ticket(p);
-    p->blocked = true;
+    p->queue.blocked = true;
     note_reason(p, todo, places, n);
     for (size_t i = 0; i < n; i++)
         if (todo->awaited[i] && !qn_place_in_batch(places[i], p) &&
-            (!places[i]->awaited || places[i]->awaited > ticket))
-            places[i]->awaited = ticket;
+            (!places[i]->queue.awaited || places[i]->queue.awaited > ticket))
+            places[i]->queue.awaited = ticket;
 }
 
 /* What a process has taken that is still loading is counted nowhere, so that less than there is
@@ -174,7 +177,7 @@ static size_t hides_memory(const struct place *p, const struct qn_plan *todo, in
 {
     const struct qn_inventory_config *c = &p->inv->config;
     bool measured = c->free_memory && !c->limit_is_wish && needs <= c->memory_bytes;
-    size_t i = todo->cause == QN_CAUSE_MEMORY && measured && !p->modest ? 0 : n;
+    size_t i = todo->cause == QN_CAUSE_MEMORY && measured && !p->queue.modest ? 0 : n;
     while (i < n && qn_place_state(places[i]) != QN_INST_LOADING)
         i++;
     return i;
@@ -185,9 +188,9 @@ static int64_t needed_memory(struct place *p, const struct qn_model_row *row)
 {
     struct qn_place_want w;
     bool known = qn_place_want(p, row, qn_place_next_load(p), &w, NULL) == QN_OK;
-    bool same = known && p->measured_bytes > 0 && qn_place_runs_with(p, &w) &&
+    bool same = known && p->process.measured_bytes > 0 && qn_place_runs_with(p, &w) &&
                 !qn_place_has_other_files(p, row);
-    int64_t bytes = same ? p->measured_bytes : qn_place_estimate(p, w.context);
+    int64_t bytes = same ? p->process.measured_bytes : qn_place_estimate(p, w.context);
     qn_place_want_deinit(&w);
     return bytes;
 }
@@ -197,8 +200,8 @@ static int64_t own_memory(const struct place *p)
 {
     if (qn_place_state(p) != QN_INST_READY)
         return 0;
-    int64_t bytes = qn_child_status(p->child).memory_bytes;
-    return bytes > 0 ? bytes : qn_place_estimate(p, p->context);
+    int64_t bytes = qn_child_status(p->process.child).memory_bytes;
+    return bytes > 0 ? bytes : qn_place_estimate(p, p->process.context);
 }
 
 /* What is to be done for a place, and of what that follows. */
@@ -215,7 +218,7 @@ static qn_err think(struct place *p, struct thought *t, struct qn_error *e)
     struct qn_resident live[QN_RESIDENTS_MAX];
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
-    qn_err err = qn_inventory_find(inv, p->name, &snap, &row, e);
+    qn_err err = qn_inventory_find(inv, p->id.name, &snap, &row, e);
     if (err)
         return err;
     qn_place_note_options(p, row);
@@ -226,9 +229,9 @@ static qn_err think(struct place *p, struct thought *t, struct qn_error *e)
     t->todo = (struct qn_plan){0};
     struct qn_resident want = facts_of(p);
     want.memory_bytes = t->needs;
-    want.gpu_bytes = p->gpu_bytes;
-    want.alone = p->alone;
-    want.modest = p->modest;
+    want.gpu_bytes = p->process.gpu_bytes;
+    want.alone = p->load.alone;
+    want.modest = p->queue.modest;
     struct qn_budget budget = {
         .max_loaded = inv->config.max_loaded,
         .memory_bytes = t->may,
@@ -282,7 +285,7 @@ void qn_place_plan(struct place *p, const struct qn_child_events *events)
     }
     switch (t.todo.verdict) {
     case QN_PLAN_LOAD:
-        p->alone = false;
+        p->load.alone = false;
         if (qn_place_start(p, t.todo.threads, events, &e))
             qn_place_load_failed(p, qn_place_asked(p), &e);
         break;
@@ -312,21 +315,21 @@ bool qn_place_try_alone(struct place *p)
 {
     struct qn_resident live[QN_RESIDENTS_MAX];
     struct place *places[QN_RESIDENTS_MAX];
-    struct qn_child_status s = qn_child_status(p->child);
+    struct qn_child_status s = qn_child_status(p->process.child);
     /* A load that its process refused for want of memory is FAILED without having been repeated. */
     bool loading_failed = s.failed_loads > 0 || s.state == QN_INST_FAILED;
-    if (p->tried_alone || p->modest || p->elsewhere || !p->waiting.n || !loading_failed ||
-        !lacked_memory(&s))
+    if (p->load.tried_alone || p->queue.modest || p->id.elsewhere || !p->queue.waiting.n ||
+        !loading_failed || !lacked_memory(&s))
         return false;
     size_t n = qn_places_resident(p->inv, p, live, places), others = 0;
     for (size_t i = 0; i < n; i++)
         others += !live[i].pinned && !live[i].elsewhere && !live[i].leaving;
     if (!others)
         return false;
-    qn_warn("inventory", "model=%s load_failed=1 retry_alone=1 others=%zu message=\"%s\"", p->name,
-            others, s.error->message);
-    p->alone = p->tried_alone = true;
-    qn_child_stop(p->child, 0); /* its own restarts must not come before */
+    qn_warn("inventory", "model=%s load_failed=1 retry_alone=1 others=%zu message=\"%s\"",
+            p->id.name, others, s.error->message);
+    p->load.alone = p->load.tried_alone = true;
+    qn_child_stop(p->process.child, 0); /* its own restarts must not come before */
     return true;
 }
 
@@ -342,8 +345,9 @@ void qn_inventory_share_threads(struct qn_inventory *inv)
         return;
     qn_residency_threads(live, n, inv->config.threads, threads);
     for (size_t i = 0; i < n; i++)
-        if (qn_place_state(places[i]) == QN_INST_READY && places[i]->threads != threads[i]) {
-            places[i]->threads = threads[i];
-            qn_child_set_threads(places[i]->child, threads[i]);
+        if (qn_place_state(places[i]) == QN_INST_READY &&
+            places[i]->process.threads != threads[i]) {
+            places[i]->process.threads = threads[i];
+            qn_child_set_threads(places[i]->process.child, threads[i]);
         }
 }

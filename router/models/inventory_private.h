@@ -72,62 +72,88 @@ struct place_ends {
     int crashes, failed_loads; /* in a row */
 };
 
-struct place {
-    struct place *next;
-    struct qn_inventory *inv;
+/* What the model is: from its row of the catalog. */
+struct place_identity {
     char *name;
     const struct qn_backend_type *type;
-    struct qn_child *child; /* NULL until first needed */
+    enum qn_kind kind;
+    const struct qn_group *group;      /* NULL: in no group */
+    const struct qn_device_use *usage; /* NULL: its device is shared by any number of models */
+    bool elsewhere;                    /* another machine computes for it */
+    int64_t size_bytes;                /* of its files */
+    int64_t kv_token_bytes;            /* of the KV cache; 0: not known */
+};
+
+/* The leases that wait for the model and those that hold it. */
+struct place_queue {
     struct qn_fair_queue waiting;
     struct list held;
-    size_t others_waiting; /* of the waiting: `another` of a request that has a lease */
-    size_t loads_waiting;  /* of the waiting: those that take no slot */
-    size_t with_load;      /* of the waiting: those that have a load */
-    int64_t used_slots;    /* by the held */
-    int64_t slots;         /* of its last process; 0: it has had none yet */
-    pid_t tenant;          /* the process that was granted last */
-    int64_t tenant_ms;     /* since when */
-    struct qn_mean answer_ms, load_ms;
+    size_t others_waiting;             /* of the waiting: `another` of a request that has a lease */
+    size_t loads_waiting;              /* of the waiting: those that take no slot */
+    size_t with_load;                  /* of the waiting: those that have a load */
+    int64_t used_slots;                /* by the held */
+    bool blocked;                      /* it is to be loaded and waits for other models to leave */
+    char reason[QN_QUEUED_REASON_MAX]; /* of that, for people */
+    uint64_t awaited; /* the ticket of a lease that waits for this model to become idle; 0: none */
+    bool modest;      /* no other model leaves for this one */
+    int64_t used_ms;  /* when a lease was last given or taken back */
+};
+
+/* What the model is to be started with; see inventory_loads.c. */
+struct place_load {
     struct qn_place_load *kept;   /* of the last load that succeeded; NULL: it asked for nothing */
     struct qn_place_load *trying; /* of the process that is being started; NULL: `kept` */
     uint64_t started;             /* the serial of the newest load of all when that began */
     struct qn_place_before before;
     struct qn_load_refusals refusals;
     char load_key[QN_SHA256_HEX + 1]; /* of its last start, see qn_place_load_key; "": none */
+    bool ordered; /* a client has asked for the load that runs, not only for an answer */
+    bool stale;   /* the running process has other files than it should: it is restarted first */
+    bool retry;   /* the last load failed, and there was a request or there were new files since */
+    bool alone;   /* its load has failed for want of memory: other models leave first */
+    bool tried_alone; /* that has been done */
+};
+
+/* The running process, or the last one. */
+struct place_process {
+    struct qn_child *child; /* NULL until first needed */
+    int64_t slots;          /* of its last process; 0: it has had none yet */
+    pid_t tenant;           /* the process that was granted last */
+    int64_t tenant_ms;      /* since when */
+    struct qn_mean answer_ms, load_ms;
+    int64_t gpu_bytes;      /* as the child said when it ran last; 0: not known */
+    int64_t measured_bytes; /* memory, as that child said; 0: not known */
+    int64_t context;        /* it was started with */
+    char *options;          /* and these; NULL: none was started */
+    char *shown;            /* of them, what a report may show, as clients write it */
+    char engine[2 * QN_PACK_WORD_MAX + 2]; /* "RECIPE:BACKEND" of packs.h whose program it is; "":
+                                              quince's own */
+    char digest[QN_SHA256_HEX + 1];        /* of the file it was started with; "": not known yet */
+    bool unloading;                        /* until it has gone */
+    int threads;                           /* it was told */
+    struct qn_model_count count;
+    struct place_ends ends;
+};
+
+/* How long it stays in memory, and what its options say to the router. */
+struct place_policy {
     char *noted;         /* the saved options that were read last; NULL: read them again */
     uint64_t noted_load; /* with this load; 0: with none */
     struct qn_place_options house;
-    enum qn_kind kind;
-    const struct qn_group *group;      /* NULL: of none */
-    const struct qn_device_use *usage; /* NULL: its device is shared by any number */
-    bool elsewhere;                    /* another machine computes for it */
-    int64_t size_bytes;
-    int64_t gpu_bytes;      /* as the child said when it ran last; 0: not known */
-    int64_t measured_bytes; /* memory, as that child said; 0: not known */
-    int64_t kv_token_bytes; /* 0: not known */
-    int64_t context;        /* the running child was started with */
-    char *options;          /* and these; NULL: none was started */
-    char *shown;            /* of them, what a report may show, as clients write it */
-    char cache_type[16];    /* that is wanted; "": the child's own */
-    char engine[2 * QN_PACK_WORD_MAX + 2]; /* "RECIPE:BACKEND" of packs.h whose program the child
-                                              runs, set when it is started; "": quince's own */
-    char digest[QN_SHA256_HEX + 1]; /* of the file the child was started with; "": not known yet */
-    bool stale;     /* the running child has other files than it should: restart it first */
-    bool unloading; /* until its process has gone */
-    bool ordered;   /* somebody has asked for the load that runs, not only for an answer */
-    bool retry;   /* the last load failed, and somebody has asked again or for other files since */
-    int threads;  /* told to the running child */
-    bool blocked; /* settle: wants to load and must wait for others to leave */
-    char reason[QN_QUEUED_REASON_MAX]; /* of that */
-    uint64_t awaited; /* the ticket of somebody who waits for it to become idle; 0: nobody does */
-    bool alone;       /* its load has failed as if for want of memory: the others leave first */
-    bool tried_alone; /* that has been done */
-    bool modest;      /* nobody is to leave for it */
-    bool leave;       /* it goes as soon as nobody uses it, pinned or not */
-    int64_t used_ms;  /* last lease given or taken back */
-    struct qn_model_count count;
-    struct place_ends ends;
-    int64_t keep_ms; /* how long it stays after that; < 0: for ever; QN_UNSET: as configured */
+    char cache_type[16]; /* that is wanted; "": the child's own */
+    bool leave;          /* it goes as soon as nobody uses it, pinned or not */
+    int64_t
+        keep_ms; /* how long it stays after its last use; < 0: for ever; QN_UNSET: as configured */
+};
+
+struct place {
+    struct place *next;
+    struct qn_inventory *inv;
+    struct place_identity id;
+    struct place_queue queue;
+    struct place_load load;
+    struct place_process process;
+    struct place_policy policy;
 };
 
 struct watcher {

@@ -47,15 +47,15 @@ void qn_place_load_key(const struct qn_model_row *row, struct qn_place_want *w,
 
 void qn_place_remember_failure(struct place *p)
 {
-    struct qn_child_status s = qn_child_status(p->child);
+    struct qn_child_status s = qn_child_status(p->process.child);
     bool ran = s.evidence && (s.evidence->exit_code >= 0 || s.evidence->signal > 0);
-    if (s.state != QN_INST_FAILED || !*p->load_key || !ran)
+    if (s.state != QN_INST_FAILED || !*p->load.load_key || !ran)
         return;
     struct qn_error why;
     qn_place_load_error(p, &why);
-    qn_load_refusals_add(&p->refusals, p->load_key, &why, qn_now_ms());
-    p->load_key[0] = '\0';
-    qn_info("inventory", "model=%s load_refused_for_s=%d message=\"%s\"", p->name,
+    qn_load_refusals_add(&p->load.refusals, p->load.load_key, &why, qn_now_ms());
+    p->load.load_key[0] = '\0';
+    qn_info("inventory", "model=%s load_refused_for_s=%d message=\"%s\"", p->id.name,
             QN_LOAD_REFUSAL_MS / 1000, why.message);
 }
 
@@ -63,7 +63,7 @@ void qn_place_remember_failure(struct place *p)
 static bool is_asked_anew(const struct place *p)
 {
     const struct qn_place_load *asked = qn_place_asked(p);
-    for (struct qn_fair_item *i = p->waiting.oldest; i; i = i->newer)
+    for (struct qn_fair_item *i = p->queue.waiting.oldest; i; i = i->newer)
         if (qn_lease_of(i)->anew && qn_lease_of(i)->load == asked)
             return true;
     return false;
@@ -76,11 +76,12 @@ bool qn_place_refused_lately(struct place *p, struct qn_error *why)
     struct qn_place_want w;
     char key[QN_SHA256_HEX + 1];
     const struct qn_error *found = NULL;
-    if (!p->refusals.n || is_asked_anew(p) || qn_inventory_find(p->inv, p->name, &snap, &row, NULL))
+    if (!p->load.refusals.n || is_asked_anew(p) ||
+        qn_inventory_find(p->inv, p->id.name, &snap, &row, NULL))
         return false;
     if (qn_place_want(p, row, qn_place_next_load(p), &w, NULL) == QN_OK) {
         qn_place_load_key(row, &w, key);
-        found = qn_load_refusals_find(&p->refusals, key, qn_now_ms());
+        found = qn_load_refusals_find(&p->load.refusals, key, qn_now_ms());
     }
     if (found)
         *why = *found;

@@ -19,8 +19,9 @@ static const int64_t MEMORY_MAX = INT64_C(1) << 53;
 
 static void note_digest(struct place *p, const struct qn_model_row *row)
 {
-    if (snprintf(p->digest, sizeof p->digest, "%s", row->digest) >= (int)sizeof p->digest)
-        p->digest[0] = '\0';
+    if (snprintf(p->process.digest, sizeof p->process.digest, "%s", row->digest) >=
+        (int)sizeof p->process.digest)
+        p->process.digest[0] = '\0';
 }
 
 /* What a child gets of a row's files. What else the model has (the further parts of a split file,
@@ -38,23 +39,23 @@ static size_t main_files(const struct qn_model_row *row,
 bool qn_place_has_other_files(struct place *p, const struct qn_model_row *row)
 {
     const char *mains[QN_CONTROL_FILES_MAX];
-    if (!qn_child_has_files(p->child, mains, main_files(row, mains)))
+    if (!qn_child_has_files(p->process.child, mains, main_files(row, mains)))
         return true;
-    if (!*p->digest)
+    if (!*p->process.digest)
         note_digest(p, row);
-    return *row->digest && !qn_str_eq(p->digest, row->digest);
+    return *row->digest && !qn_str_eq(p->process.digest, row->digest);
 }
 
 int64_t qn_place_estimate(const struct place *p, int64_t context)
 {
     struct qn_memory_facts facts = {
-        .cache_type = p->cache_type,
-        .file_bytes = p->size_bytes,
-        .kv_token_bytes = p->kv_token_bytes,
+        .cache_type = p->policy.cache_type,
+        .file_bytes = p->id.size_bytes,
+        .kv_token_bytes = p->id.kv_token_bytes,
         .context = context,
         .slots = p->inv->config.slots,
     };
-    int64_t bytes = p->type->memory_estimate(&facts);
+    int64_t bytes = p->id.type->memory_estimate(&facts);
     return bytes < MEMORY_MAX ? bytes : MEMORY_MAX;
 }
 
@@ -64,9 +65,9 @@ static void note_shown(struct place *p, const struct qn_model_row *row)
     struct qn_buf text;
     qn_buf_init(&text, OPTIONS_MAX);
     qn_place_layers(p, row, qn_place_next_load(p), layers);
-    qn_load_options_plain(p->type, layers, QN_OPTION_LAYERS, &text);
-    free(p->shown);
-    p->shown = text.overflow ? NULL : qn_xstrdup(qn_buf_cstr(&text));
+    qn_load_options_plain(p->id.type, layers, QN_OPTION_LAYERS, &text);
+    free(p->process.shown);
+    p->process.shown = text.overflow ? NULL : qn_xstrdup(qn_buf_cstr(&text));
     qn_buf_deinit(&text);
 }
 
@@ -74,12 +75,12 @@ static void note_shown(struct place *p, const struct qn_model_row *row)
  * that has the name today. */
 static void drop_child_of_other_type(struct place *p)
 {
-    if (!p->child || qn_str_eq(qn_child_type(p->child), p->type->type))
+    if (!p->process.child || qn_str_eq(qn_child_type(p->process.child), p->id.type->type))
         return;
-    qn_child_free(p->child);
-    p->child = NULL;
-    p->ends = (struct place_ends){0};
-    p->measured_bytes = p->gpu_bytes = 0;
+    qn_child_free(p->process.child);
+    p->process.child = NULL;
+    p->process.ends = (struct place_ends){0};
+    p->process.measured_bytes = p->process.gpu_bytes = 0;
 }
 
 qn_err qn_place_start(struct place *p, int threads, const struct qn_child_events *events,
@@ -88,7 +89,7 @@ qn_err qn_place_start(struct place *p, int threads, const struct qn_child_events
     struct qn_inventory *inv = p->inv;
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
-    qn_err err = qn_inventory_find(inv, p->name, &snap, &row, e);
+    qn_err err = qn_inventory_find(inv, p->id.name, &snap, &row, e);
     if (err)
         return err;
     struct qn_place_want w;
@@ -102,38 +103,40 @@ qn_err qn_place_start(struct place *p, int threads, const struct qn_child_events
     }
     note_shown(p, row);
     if (!qn_place_runs_with(p, &w))
-        p->measured_bytes = 0; /* of another configuration */
-    free(p->options);
-    p->options = qn_xstrdup(qn_buf_cstr(&w.options));
-    memcpy(p->engine, w.engine, sizeof p->engine);
-    char *program = qn_path_join(inv->backend_dir, w.bridged ? "quince-bridge" : p->type->binary);
+        p->process.measured_bytes = 0; /* of another configuration */
+    free(p->process.options);
+    p->process.options = qn_xstrdup(qn_buf_cstr(&w.options));
+    memcpy(p->process.engine, w.engine, sizeof p->process.engine);
+    char *program =
+        qn_path_join(inv->backend_dir, w.bridged ? "quince-bridge" : p->id.type->binary);
     /* Its state may not have been told yet: what held for the process before this one is over. */
-    p->unloading = p->stale = p->retry = p->leave = false;
-    p->keep_ms = p->before.ran && !qn_place_asked(p) ? p->before.keep_ms : QN_UNSET;
-    p->context = w.context;
-    qn_place_load_key(row, &w, p->load_key);
+    p->process.unloading = p->load.stale = p->load.retry = p->policy.leave = false;
+    p->policy.keep_ms =
+        p->load.before.ran && !qn_place_asked(p) ? p->load.before.keep_ms : QN_UNSET;
+    p->process.context = w.context;
+    qn_place_load_key(row, &w, p->load.load_key);
     qn_place_load_begins(p);
     note_digest(p, row);
-    p->threads = threads;
+    p->process.threads = threads;
     const char *mains[QN_CONTROL_FILES_MAX];
     struct qn_child_spec spec = {
-        .type = p->type->type,
+        .type = p->id.type->type,
         .program = program,
-        .name = p->name,
+        .name = p->id.name,
         .files = mains,
         .n_files = main_files(row, mains),
         .options = qn_buf_cstr(&w.options),
         .threads = threads,
-        .context = p->context,
-        .pinned = p->house.pinned,
+        .context = p->process.context,
+        .pinned = p->policy.house.pinned,
     };
     drop_child_of_other_type(p);
-    if (p->child)
-        qn_child_respec(p->child, &spec);
+    if (p->process.child)
+        qn_child_respec(p->process.child, &spec);
     else
-        err = qn_child_new(inv->loop, inv->client, &spec, events, p, &p->child, e);
+        err = qn_child_new(inv->loop, inv->client, &spec, events, p, &p->process.child, e);
     if (!err)
-        qn_child_load(p->child);
+        qn_child_load(p->process.child);
     free(program);
     qn_place_want_deinit(&w);
     qn_snapshot_unref(snap);

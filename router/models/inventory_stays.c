@@ -11,27 +11,28 @@ enum { PRESSURE_CHECK_MS = 1000 };
 
 static bool gives_up(const struct place *p)
 {
-    return p->house.auto_evict < 0 ? p->inv->config.auto_evict : p->house.auto_evict > 0;
+    return p->policy.house.auto_evict < 0 ? p->inv->config.auto_evict
+                                          : p->policy.house.auto_evict > 0;
 }
 
 /* How long it stays after its last use; < 0: for ever. A pinned one leaves only when it is told to.
  */
 static int64_t stay_of(const struct place *p)
 {
-    if (p->leave)
+    if (p->policy.leave)
         return 0;
-    if (p->house.pinned)
+    if (p->policy.house.pinned)
         return -1;
-    if (p->keep_ms != QN_UNSET)
-        return p->keep_ms;
+    if (p->policy.keep_ms != QN_UNSET)
+        return p->policy.keep_ms;
     if (gives_up(p))
-        return p->house.evict_idle_ms;
+        return p->policy.house.evict_idle_ms;
     return p->inv->config.idle_ms > 0 ? p->inv->config.idle_ms : -1;
 }
 
 static bool is_idle(const struct place *p)
 {
-    return qn_place_state(p) == QN_INST_READY && !p->held.n && !p->waiting.n;
+    return qn_place_state(p) == QN_INST_READY && !p->queue.held.n && !p->queue.waiting.n;
 }
 
 /* When its stay is over; INT64_MAX: never, or not while it is used as it is now. */
@@ -40,13 +41,13 @@ static int64_t leaves_at(const struct place *p)
     int64_t keep = stay_of(p);
     if (!is_idle(p) || keep < 0)
         return INT64_MAX;
-    return keep < INT64_MAX - p->used_ms ? p->used_ms + keep : INT64_MAX;
+    return keep < INT64_MAX - p->queue.used_ms ? p->queue.used_ms + keep : INT64_MAX;
 }
 
 int64_t qn_place_stays_ms(const struct place *p)
 {
     int64_t keep = stay_of(p);
-    int64_t left = is_idle(p) ? p->used_ms + keep - qn_now_ms() : keep;
+    int64_t left = is_idle(p) ? p->queue.used_ms + keep - qn_now_ms() : keep;
     return keep < 0 ? -1 : left > 0 ? left : 0;
 }
 
@@ -59,9 +60,9 @@ static void check_stays(void *ctx)
     qn_inventory_note_options(inv);
     for (struct place *p = inv->places; p; p = p->next)
         if (leaves_at(p) <= now) {
-            qn_info("inventory", "model=%s unloaded=idle", p->name);
-            qn_metric_add_of(inv->config.metrics, p->name, QN_M_IDLE_UNLOADS, 1);
-            qn_child_stop(p->child, QN_CHILD_STOP_GRACE_MS);
+            qn_info("inventory", "model=%s unloaded=idle", p->id.name);
+            qn_metric_add_of(inv->config.metrics, p->id.name, QN_M_IDLE_UNLOADS, 1);
+            qn_child_stop(p->process.child, QN_CHILD_STOP_GRACE_MS);
         }
     qn_inventory_watch_stays(inv);
 }
@@ -80,18 +81,18 @@ void qn_inventory_press(struct qn_inventory *inv, double used)
             continue;
         places[n] = p;
         c[n++] = (struct qn_candidate){
-            .may_go = gives_up(p) && !p->house.pinned && !p->elsewhere,
-            .idle_ms = now - p->used_ms,
-            .load_ms = qn_child_status(p->child).load_ms,
-            .weight = p->house.weight,
+            .may_go = gives_up(p) && !p->policy.house.pinned && !p->id.elsewhere,
+            .idle_ms = now - p->queue.used_ms,
+            .load_ms = qn_child_status(p->process.child).load_ms,
+            .weight = p->policy.house.weight,
         };
     }
     size_t i = qn_residency_least_missed(c, n);
     if (i == n)
         return;
-    qn_info("inventory", "model=%s unloaded=pressure memory_used=%.2f", places[i]->name, used);
-    qn_metric_add_of(inv->config.metrics, places[i]->name, QN_M_EVICTIONS, 1);
-    qn_child_stop(places[i]->child, QN_CHILD_STOP_GRACE_MS);
+    qn_info("inventory", "model=%s unloaded=pressure memory_used=%.2f", places[i]->id.name, used);
+    qn_metric_add_of(inv->config.metrics, places[i]->id.name, QN_M_EVICTIONS, 1);
+    qn_child_stop(places[i]->process.child, QN_CHILD_STOP_GRACE_MS);
 }
 
 static void check_pressure(void *ctx)
@@ -107,7 +108,7 @@ static void watch_pressure(struct qn_inventory *inv)
 {
     bool any = false;
     for (const struct place *p = inv->places; p && !any; p = p->next)
-        any = qn_place_has_process(qn_place_state(p)) && gives_up(p) && !p->house.pinned;
+        any = qn_place_has_process(qn_place_state(p)) && gives_up(p) && !p->policy.house.pinned;
     if (any && !inv->pressure_timer) {
         inv->pressure_timer =
             qn_timer_start(inv->loop, PRESSURE_CHECK_MS, PRESSURE_CHECK_MS, check_pressure, inv);

@@ -5,9 +5,9 @@
 
 int64_t qn_place_capacity(const struct place *p)
 {
-    int64_t own = p->house.max_concurrent;
+    int64_t own = p->policy.house.max_concurrent;
     int64_t limit = own != QN_UNSET ? own : p->inv->config.max_concurrent;
-    return limit > 0 ? limit : p->slots;
+    return limit > 0 ? limit : p->process.slots;
 }
 
 static int64_t at_once(const struct place *p)
@@ -24,22 +24,22 @@ static bool is_loaded(const struct place *p)
 
 static int64_t loading_ms(const struct place *p)
 {
-    return qn_place_state(p) == QN_INST_LOADING ? qn_child_status(p->child).load_ms : 0;
+    return qn_place_state(p) == QN_INST_LOADING ? qn_child_status(p->process.child).load_ms : 0;
 }
 
 /* What loading will still take it. */
 static double load_left(const struct place *p)
 {
-    double left = is_loaded(p) ? 0 : p->load_ms.value - (double)loading_ms(p);
+    double left = is_loaded(p) ? 0 : p->process.load_ms.value - (double)loading_ms(p);
     return left > 0 ? left : 0;
 }
 
 /* Until everybody who is at it, or waits for it, has had an answer. */
 static double work_left(const struct place *p)
 {
-    size_t waiting = p->waiting.n - p->loads_waiting;
-    return load_left(p) + (p->held.n ? p->answer_ms.value : 0) +
-           (double)waiting * p->answer_ms.value / (double)at_once(p);
+    size_t waiting = p->queue.waiting.n - p->queue.loads_waiting;
+    return load_left(p) + (p->queue.held.n ? p->process.answer_ms.value : 0) +
+           (double)waiting * p->process.answer_ms.value / (double)at_once(p);
 }
 
 /* Models that wait to be loaded, and of which somebody came before this ticket. */
@@ -47,7 +47,7 @@ static double queued_before(const struct place *p, uint64_t ticket)
 {
     double ms = 0;
     for (const struct place *q = p->inv->places; q; q = q->next)
-        if (q != p && q->blocked && q->waiting.n && qn_place_ticket(q) < ticket)
+        if (q != p && q->queue.blocked && q->queue.waiting.n && qn_place_ticket(q) < ticket)
             ms += work_left(q);
     return ms;
 }
@@ -70,12 +70,12 @@ static double others_ms(struct place *p)
 {
     enum qn_inst_state s = qn_place_state(p);
     if (s == QN_INST_BACKOFF)
-        return (double)qn_child_status(p->child).restart_ms;
+        return (double)qn_child_status(p->process.child).restart_ms;
     if (qn_place_has_process(s))
-        return p->awaited
-                   ? work_left(p) - load_left(p) + queued_before(p, UINT64_MAX) + p->load_ms.value
-                   : 0;
-    return p->waiting.n ? room_wait(p) : 0;
+        return p->queue.awaited ? work_left(p) - load_left(p) + queued_before(p, UINT64_MAX) +
+                                      p->process.load_ms.value
+                                : 0;
+    return p->queue.waiting.n ? room_wait(p) : 0;
 }
 
 struct qn_queue_spot qn_place_spot(struct place *p, size_t waiting, size_t ahead)
@@ -84,9 +84,9 @@ struct qn_queue_spot qn_place_spot(struct place *p, size_t waiting, size_t ahead
         .waiting = waiting,
         .ahead = ahead,
         .capacity = at_once(p),
-        .used = p->used_slots,
-        .answer_ms = p->answer_ms.value,
-        .load_ms = p->load_ms.value,
+        .used = p->queue.used_slots,
+        .answer_ms = p->process.answer_ms.value,
+        .load_ms = p->process.load_ms.value,
         .loaded = is_loaded(p),
         .loading_ms = loading_ms(p),
         .others_ms = others_ms(p),

@@ -116,11 +116,11 @@ static void layer_text(const char *const *layers, const char *name, struct qn_bu
 static qn_err add_engine(const struct place *p, const struct qn_model_row *row,
                          const char *const *layers, struct qn_place_want *out, struct qn_error *e)
 {
-    const struct qn_server_kind *kind = qn_server_kind_of_type(p->type->type);
+    const struct qn_server_kind *kind = qn_server_kind_of_type(p->id.type->type);
     struct qn_engine_choice choice;
     struct qn_buf backend, args;
-    out->bridged = p->type->defined;
-    if (p->type->defined)
+    out->bridged = p->id.type->defined;
+    if (p->id.type->defined)
         return qn_remote_options(row->files[0], &out->options, e);
     if (!kind)
         return QN_OK;
@@ -129,7 +129,7 @@ static qn_err add_engine(const struct place *p, const struct qn_model_row *row,
     layer_text(layers, kind->backend_option, &backend);
     layer_text(layers, kind->args_option, &args);
     qn_err err =
-        qn_engine_choose(p->inv->config.packs, p->type, row, qn_buf_cstr(&backend), &choice, e);
+        qn_engine_choose(p->inv->config.packs, p->id.type, row, qn_buf_cstr(&backend), &choice, e);
     if (!err) {
         out->bridged = choice.server != NULL;
         memcpy(out->engine, choice.engine, sizeof out->engine);
@@ -177,7 +177,7 @@ static void limit_context(const struct place *p, const struct qn_model_row *row,
                           struct qn_place_want *w)
 {
     struct qn_json *doc;
-    if (w->bridged || !qn_str_eq(p->type->type, "llm") ||
+    if (w->bridged || !qn_str_eq(p->id.type->type, "llm") ||
         qn_json_parse(qn_buf_cstr(&w->options), w->options.len, &doc, NULL))
         return;
     struct qn_jref root = qn_json_root(doc);
@@ -204,12 +204,14 @@ qn_err qn_place_want(const struct place *p, const struct qn_model_row *row,
 {
     const char *layers[QN_OPTION_LAYERS];
     qn_place_layers(p, row, load, layers);
-    struct qn_load_places places = {
-        .model_file = file_of_draft, .ctx = p->inv, .data_dir = p->inv->data_dir, .name = p->name};
+    struct qn_load_places places = {.model_file = file_of_draft,
+                                    .ctx = p->inv,
+                                    .data_dir = p->inv->data_dir,
+                                    .name = p->id.name};
     *out = (struct qn_place_want){.context = asked_context(p, row, load)};
     qn_buf_init(&out->options, OPTIONS_MAX);
     qn_err err =
-        qn_load_options_merge(p->type, layers, QN_OPTION_LAYERS, &places, &out->options, e);
+        qn_load_options_merge(p->id.type, layers, QN_OPTION_LAYERS, &places, &out->options, e);
     if (!err)
         err = add_engine(p, row, layers, out, e);
     if (!err)
@@ -224,12 +226,12 @@ void qn_place_want_deinit(struct qn_place_want *w)
 
 bool qn_place_has_options(const struct place *p, struct qn_place_want *w)
 {
-    return p->options && qn_str_eq(p->options, qn_buf_cstr(&w->options));
+    return p->process.options && qn_str_eq(p->process.options, qn_buf_cstr(&w->options));
 }
 
 bool qn_place_runs_with(const struct place *p, struct qn_place_want *w)
 {
-    return p->context == w->context && qn_place_has_options(p, w);
+    return p->process.context == w->context && qn_place_has_options(p, w);
 }
 
 void qn_place_want_each_file(struct qn_place_want *w, void (*fn)(void *ctx, const char *path),
