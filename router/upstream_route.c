@@ -30,11 +30,14 @@ struct visit {
     struct qn_lease *lease;
 };
 
-/* Names have slashes, too: the model is the shortest beginning that names one. */
+/* Names have slashes, too: the model is the shortest beginning that names one. No name is longer
+ * than QN_MODEL_NAME_MAX or has two slashes side by side, and paths may have thousands. */
 static bool split(struct visit *v, const char *id)
 {
     struct qn_arena *arena = qn_http_arena(v->http);
     for (const char *slash = strchrnul(id, '/');; slash = strchrnul(slash + 1, '/')) {
+        if (slash - id > QN_MODEL_NAME_MAX)
+            return false;
         const char *name = qn_arena_strndup(arena, id, (size_t)(slash - id));
         struct qn_snapshot *snap;
         const struct qn_model_row *row;
@@ -44,7 +47,7 @@ static bool split(struct visit *v, const char *id)
             qn_snapshot_unref(snap);
             return true;
         }
-        if (!*slash)
+        if (!*slash || slash[1] == '/')
             return false;
     }
 }

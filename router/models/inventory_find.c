@@ -51,9 +51,11 @@ const struct qn_model_row *qn_inventory_computes(const struct qn_snapshot *snap,
     return same ? base : row;
 }
 
-/* No model has the name: says which one may have been meant. */
+/* No model has the name: says which one may have been meant, unless that is not asked for. */
 static qn_err not_found(const struct qn_snapshot *snap, const char *name, struct qn_error *e)
 {
+    if (!e)
+        return QN_ENOTFOUND;
     struct qn_near near = qn_near_begin(name);
     for (size_t i = 0; i < qn_snapshot_count(snap); i++) {
         const char *own = qn_snapshot_at(snap, i)->name;

@@ -226,6 +226,18 @@ def test_a_long_answer_does_not_hold_up_others(house):
     assert len(reply.json["choices"][0]["message"]["content"]) == 2000 * 5000
 
 
+@pytest.mark.skipif(SANITIZED, reason="slow by itself")
+def test_a_path_of_thousands_of_parts_is_no_search(house):
+    """Behind /upstream/ the model's name has to be found among the path's beginnings."""
+    server = house.start()
+    name = house.model(server, "m")
+    for i in range(60):
+        assert server.post("/api/copy", {"source": name, "destination": f"a/copy-{i}"}).status == 200
+    reply = quiet(server, lambda: server.get("/upstream/" + "a/" * 7_900))
+    assert reply.status == 404
+    assert server.get("/upstream/a/copy-7/v1/models").json["data"][0]["id"] == "a/copy-7"
+
+
 def test_clients_that_leave_while_their_request_is_read(house):
     server = house.start()
     name = house.model(server, "left", tokens=2, context=100_000_000)
