@@ -3,9 +3,9 @@
  * GET, as server-sent events or lines of text.
  *
  * A reader has a place in the log and reads on when there is more and what it was sent before has
- * left: the log's ring is its buffer. One that falls QN_LOGS_LINES behind has lost lines; it is
- * told so and dropped, and others never notice. So is one whose key is removed, or who needed none
- * until there were keys. */
+ * left, a bounded piece in each turn of the loop: the log's ring is its buffer. One that falls
+ * QN_LOGS_LINES behind has lost lines; it is told so and dropped, and others never notice. So is
+ * one whose key is removed, or who needed none until there were keys. */
 #include "telemetry/logs.h"
 
 #include "access/auth.h"
@@ -23,6 +23,7 @@
 
 enum {
     PIECE_BYTES = 16 * 1024, /* of entries that are read at a time */
+    TURN_BYTES = 64 * 1024,  /* that a reader is sent in one turn of the loop */
     PIECE_MAX = PIECE_BYTES + 8 * (QN_LOGS_LINE_MAX + QN_LOGS_TAG_MAX) + 1024,
     SOCKET_HIGH = 64 * 1024,          /* bytes that wait for a client before it is sent no more */
     ALIVE_MS = 15 * 1000,             /* between comments while nothing comes */
@@ -176,20 +177,25 @@ static void stream_more(void *ctx)
         return;
     }
     int64_t lost = lost_to(r);
-    while (!lost && !qn_stream_full(r->stream)) {
+    size_t sent = 0;
+    while (!lost && !qn_stream_full(r->stream) && sent < TURN_BYTES) {
         qn_buf_clear(&r->piece);
         lost = read_on(r, INT64_MAX, add_event);
         if (!r->piece.len)
             break;
         if (!lost)
             qn_stream_write(r->stream, r->piece.data, r->piece.len);
+        sent += r->piece.len;
     }
+    bool more = sent >= TURN_BYTES;
+    if (more)
+        qn_logs_wake(r->sv->logs);
     if (lost) {
         char message[160];
         too_slow(r, lost, message, sizeof message);
         stream_error(r, message, "slow_reader");
     }
-    if (lost || r->sv->stopping)
+    if (lost || (r->sv->stopping && !more))
         end_stream(r);
 }
 
@@ -315,12 +321,17 @@ static bool add_message(void *ctx, const struct qn_logs_entry *entry)
     return false; /* one message, one entry */
 }
 
+static bool may_take(const struct reader *r, size_t sent)
+{
+    return qn_ws_waiting(r->socket) < SOCKET_HIGH && sent < TURN_BYTES;
+}
+
 /* The snapshot is one message, sent in pieces as the client takes them; it reads nothing of the
  * client meanwhile, because an answer could not be put between them. */
-static int64_t more_snapshot(struct reader *r)
+static int64_t more_snapshot(struct reader *r, size_t *sent)
 {
     int64_t lost = 0;
-    while (r->in_snapshot && !lost && qn_ws_waiting(r->socket) < SOCKET_HIGH) {
+    while (r->in_snapshot && !lost && may_take(r, *sent)) {
         qn_buf_clear(&r->piece);
         lost = read_on(r, r->backlog_last, add_to_snapshot);
         r->in_snapshot = r->query.next <= r->backlog_last;
@@ -329,6 +340,7 @@ static int64_t more_snapshot(struct reader *r)
         if (!lost)
             qn_ws_send_piece(r->socket, QN_WEBSOCKET_TEXT, false, !r->in_snapshot, r->piece.data,
                              r->piece.len);
+        *sent += r->piece.len;
     }
     if (!r->in_snapshot)
         qn_ws_pause(r->socket, false);
@@ -349,17 +361,21 @@ static void socket_more(void *ctx)
     struct reader *r = ctx;
     if (shut_out(r))
         return;
+    size_t sent = 0;
     int64_t lost = lost_to(r);
     if (!lost && r->in_snapshot)
-        lost = more_snapshot(r);
-    while (!r->in_snapshot && !lost && qn_ws_waiting(r->socket) < SOCKET_HIGH) {
+        lost = more_snapshot(r, &sent);
+    while (!r->in_snapshot && !lost && may_take(r, sent)) {
         qn_buf_clear(&r->piece);
         lost = read_on(r, INT64_MAX, add_message);
         if (!r->piece.len)
             break;
         if (!lost)
             say(r);
+        sent += r->piece.len;
     }
+    if (sent >= TURN_BYTES)
+        qn_logs_wake(r->sv->logs);
     if (lost) {
         char message[160];
         too_slow(r, lost, message, sizeof message);

@@ -4,48 +4,102 @@
 #include "answers/answer.h"
 #include "api/api.h"
 #include "api/log_query.h"
+#include "api/waiting.h"
+#include "base/buf.h"
 
-enum { LINES_DEFAULT = 1000, ENTRY_MAX = 2 * (QN_LOGS_LINE_MAX + QN_LOGS_TAG_MAX) + 200 };
+#include <stdlib.h>
+
+enum {
+    LINES_DEFAULT = 1000,
+    ENTRY_MAX = 2 * (QN_LOGS_LINE_MAX + QN_LOGS_TAG_MAX) + 200,
+    PIECE_BYTES = 64 * 1024
+};
 
 static const char *query_of(void *ctx, const char *name)
 {
     return qn_http_query(ctx, name);
 }
 
-/* As many as surely fit; a reader goes on behind the last one it has got. */
+/* One request. What is read first is read on the loop, since most readers only ask for what is new;
+ * the rest is a worker's, in pieces, because the log is locked while one is read. */
+struct asked {
+    struct qn_waiting client;
+    struct qn_services *sv;
+    struct qn_caller caller; /* lent to the query */
+    struct qn_log_query query;
+    struct qn_logs_range kept;
+    struct qn_buf body;
+    struct qn_jw w;
+    size_t piece_end; /* of the body */
+};
+
 static bool write_entry(void *ctx, const struct qn_logs_entry *entry)
 {
-    struct qn_jw *w = ctx;
-    qn_logs_entry_write(w, entry);
-    return w->out->len < QN_LOGS_REPLY_MAX - 2 * ENTRY_MAX;
+    struct asked *a = ctx;
+    qn_logs_entry_write(&a->w, entry);
+    return a->body.len < a->piece_end;
+}
+
+/* Any thread. False: that was all, or as much as surely fits; a reader goes on behind the last line
+ * that it has got. */
+static bool read_piece(struct asked *a)
+{
+    const size_t most = QN_LOGS_REPLY_MAX - 2 * ENTRY_MAX;
+    a->piece_end = a->body.len + PIECE_BYTES < most ? a->body.len + PIECE_BYTES : most;
+    qn_logs_read(a->sv->logs, &a->query.next, a->kept.last, &a->query.filter, write_entry, a);
+    return a->query.next <= a->kept.last && a->body.len < most;
+}
+
+static void read_rest(void *ctx)
+{
+    while (read_piece(ctx))
+        ;
+}
+
+static void asked_free(struct asked *a)
+{
+    qn_buf_deinit(&a->body);
+    qn_log_query_deinit(&a->query);
+    free(a);
+}
+
+static void answer(void *ctx)
+{
+    struct asked *a = ctx;
+    if (qn_waiting_end(&a->client, NULL)) {
+        qn_jw_arr_end(&a->w);
+        qn_jw_ki64(&a->w, "first_seq", a->kept.first);
+        qn_jw_ki64(&a->w, "last_seq", a->query.next - 1);
+        qn_jw_kstr(&a->w, "log_id", qn_logs_id(a->sv->logs));
+        qn_jw_obj_end(&a->w);
+        qn_http_reply_taking(a->client.http, 200, "application/json", &a->body);
+    }
+    asked_free(a);
 }
 
 void qn_api_logs(struct qn_services *sv, struct qn_http *h, const char *id)
 {
     struct qn_log_wish wish = {.lines = LINES_DEFAULT};
-    struct qn_log_query q;
     struct qn_error e = {0};
-    struct qn_caller caller;
+    struct asked *a = qn_xcalloc(1, sizeof *a);
     (void)id;
-    qn_auth_caller(sv->auth, h, &caller);
-    if (qn_log_wish_read(query_of, h, &wish, &e) || qn_log_query_init(sv, &caller, &wish, &q, &e)) {
+    a->sv = sv;
+    qn_buf_init(&a->body, QN_LOGS_REPLY_MAX);
+    qn_auth_caller(sv->auth, h, &a->caller);
+    if (qn_log_wish_read(query_of, h, &wish, &e) ||
+        qn_log_query_init(sv, &a->caller, &wish, &a->query, &e)) {
         qn_answer_error(h, &e);
+        asked_free(a);
         return;
     }
-    struct qn_buf body;
-    qn_buf_init(&body, QN_LOGS_REPLY_MAX);
-    struct qn_jw w = qn_jw_to(&body);
-    struct qn_logs_range kept = qn_logs_range(sv->logs);
-    qn_jw_obj(&w);
-    qn_jw_key(&w, "entries");
-    qn_jw_arr(&w);
-    qn_logs_read(sv->logs, &q.next, kept.last, &q.filter, write_entry, &w);
-    qn_jw_arr_end(&w);
-    qn_jw_ki64(&w, "first_seq", kept.first);
-    qn_jw_ki64(&w, "last_seq", q.next - 1);
-    qn_jw_kstr(&w, "log_id", qn_logs_id(sv->logs));
-    qn_jw_obj_end(&w);
-    qn_answer_json(h, 200, &body);
-    qn_buf_deinit(&body);
-    qn_log_query_deinit(&q);
+    a->w = qn_jw_to(&a->body);
+    a->kept = qn_logs_range(sv->logs);
+    qn_jw_obj(&a->w);
+    qn_jw_key(&a->w, "entries");
+    qn_jw_arr(&a->w);
+    qn_waiting_begin(&a->client, h);
+    if (read_piece(a))
+        qn_loop_work(sv->loop, read_rest, answer, a);
+    else
+        answer(a);
 }

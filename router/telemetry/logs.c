@@ -3,6 +3,7 @@
 #include "telemetry/logs.h"
 
 #include "answers/hide_paths.h"
+#include "base/clock.h"
 #include "base/rand.h"
 #include "base/str.h"
 
@@ -31,9 +32,10 @@ struct qn_logs {
     struct request requests[QN_LOGS_REQUESTS];
     char id[QN_LOGS_ID_DIGITS + 1];
     struct qn_loop *loop;               /* NULL: nobody follows */
-    bool told;                          /* the loop has been told of more, and has not looked yet */
+    bool told;                          /* the loop has been told of more, and has not told all */
+    bool more;                          /* since the followers began to be told */
     struct qn_logs_follower *followers; /* the loop's */
-    struct qn_logs_follower *turn;      /* the one to be told after this one */
+    struct qn_logs_follower *turn;      /* the next one to be told; NULL: all have been */
 };
 
 struct qn_logs *qn_logs_new(void)
@@ -59,22 +61,33 @@ const char *qn_logs_id(const struct qn_logs *l)
     return l->id;
 }
 
-/* On the loop: tells all followers, of whom any may leave meanwhile. */
+/* On the loop: tells followers, of whom any may leave meanwhile, for as long as a turn may take. */
 static void tell(void *ctx)
 {
     struct qn_logs *l = ctx;
-    pthread_mutex_lock(&l->lock);
-    l->told = false;
-    pthread_mutex_unlock(&l->lock);
-    for (struct qn_logs_follower *f = l->followers; f; f = l->turn) {
+    int64_t until_us = qn_now_us() + QN_LOGS_TURN_MS * 1000;
+    if (!l->turn) {
+        pthread_mutex_lock(&l->lock);
+        l->more = false;
+        pthread_mutex_unlock(&l->lock);
+        l->turn = l->followers;
+    }
+    while (l->turn && qn_now_us() < until_us) {
+        struct qn_logs_follower *f = l->turn;
         l->turn = f->next;
         f->more(f->ctx);
     }
+    pthread_mutex_lock(&l->lock);
+    l->told = l->loop && (l->turn || l->more);
+    if (l->told)
+        qn_loop_post(l->loop, tell, l);
+    pthread_mutex_unlock(&l->lock);
 }
 
 /* Under the lock. */
 static void wake(struct qn_logs *l)
 {
+    l->more = true;
     if (!l->loop || l->told)
         return;
     l->told = true;

@@ -20,6 +20,7 @@ enum {
     QN_LOGS_LINE_MAX = 2000,
     QN_LOGS_TAG_MAX = 255, /* a type and a model's name */
     QN_LOGS_REPLY_MAX = 16 * 1024 * 1024,
+    QN_LOGS_TURN_MS = 4, /* followers are told for so long in one turn of the loop */
     QN_LOGS_ID_DIGITS = 16,
     QN_LOGS_REQUESTS = 4096,
     QN_LOGS_OWNER_MAX = 71 /* QN_OWNER_MAX */
@@ -80,7 +81,8 @@ int64_t qn_logs_newest(struct qn_logs *l, int64_t from, int64_t lines,
  * Error, Warning, Info or Debug. */
 void qn_logs_entry_write(struct qn_jw *w, const struct qn_logs_entry *entry);
 
-/* Following, on the loop's thread: `more` is called soon after lines have come, once for many.
+/* Following, on the loop's thread: `more` is called soon after lines have come, once for many, and
+ * where followers are many in several turns of the loop.
  * Lives until qn_logs_unfollow; the follower is the caller's memory. */
 struct qn_logs_follower {
     void (*more)(void *ctx);

@@ -238,6 +238,31 @@ def test_a_path_of_thousands_of_parts_is_no_search(house):
     assert server.get("/upstream/a/copy-7/v1/models").json["data"][0]["id"] == "a/copy-7"
 
 
+def talk(server, n):
+    """Makes n long lines of the log."""
+    with contextlib.closing(server.connect()) as c:
+        for _ in range(n):
+            c.request("POST", "/v1/completions", "{}", {"Content-Type": "application/json", "X-Request-Id": '\\"' * 900})
+            c.getresponse().read()
+
+
+@pytest.mark.skipif(SANITIZED, reason="slow by itself")
+def test_many_readers_of_a_long_log_do_not_hold_up_others(house):
+    server = house.start()
+    talk(server, 2_500)  # two lines each
+
+    def read_all():
+        with contextlib.ExitStack() as stack:
+            for _ in range(150):
+                s = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S))
+                s.sendall(b"GET /logs/stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            talk(server, 20)
+            return server.get("/logs?lines=5000")
+    told = quiet(server, read_all).json
+    assert len(told["entries"]) == 5000 and told["entries"][-1]["seq"] == told["last_seq"]
+    assert [e["seq"] for e in told["entries"]] == list(range(told["first_seq"], told["last_seq"] + 1))
+
+
 def test_clients_that_leave_while_their_request_is_read(house):
     server = house.start()
     name = house.model(server, "left", tokens=2, context=100_000_000)
