@@ -93,7 +93,7 @@ bool cpu_wide(const struct cpu_kernels *k, const struct qn_tensor *w, int64_t ro
 {
     if (!is_block(w))
         return rows >= CPU_WIDE_FROM_PLAIN && k->plain_tile;
-    return rows >= CPU_WIDE_FROM && k->wide.rows && cpu_in_panels(w) && k->wide_panel[w->dtype];
+    return k->wide.rows && rows >= k->wide.from && cpu_in_panels(w) && k->wide_panel[w->dtype];
 }
 
 bool cpu_forms_any(const struct cpu_forms *f)
@@ -167,6 +167,7 @@ void cpu_group_ready(const struct cpu_kernels *k, const struct cpu_forms *f, cha
 {
     if (f->block)
         k->round(group, width, x, n, cols);
+    const bool change = width == CPU_WIDE_ROWS && k->wide.rows && k->wide.ready;
     float *plain = (float *)plain_of(f, group, width, cols);
     if (f->plain && width == CPU_WIDE_ROWS)
         k->plain_classes(QN_F32, plain, (const char *const *)x, n, cols);
@@ -178,7 +179,11 @@ void cpu_group_ready(const struct cpu_kernels *k, const struct cpu_forms *f, cha
         for (int i = 0; i < n; i++)
             rows[i] = left + i * cols;
         k->round((char *)rest_of(f, group, width, cols), width, rows, n, cols);
+        if (change)
+            k->wide.ready((char *)rest_of(f, group, width, cols), cols);
     }
+    if (f->block && change)
+        k->wide.ready(group, cols);
 }
 
 void cpu_group_times_wide(const struct cpu_kernels *k, struct cpu_tile *t,

@@ -13,8 +13,7 @@
 
 enum {
     CPU_FINE_WEIGHTS = 1 << 20,
-    CPU_WIDE_FROM = 12,      /* from so many rows on taking a panel apart beforehand pays */
-    CPU_WIDE_FROM_PLAIN = 24 /* the same of plain weights */
+    CPU_WIDE_FROM_PLAIN = 24 /* rows of plain weights' products from which turning them pays */
 };
 
 /* What a group holds, one after the other. */

@@ -83,9 +83,12 @@ struct cpu_tile {
  * are those of `panel` to the bit: the same sums of integers, scaled in the same order. */
 struct cpu_wide {
     bool (*supported)(void); /* NULL: wherever the set is */
-    int rows;                /* of one group, at most CPU_WIDE_ROWS; 0: this set has no such form */
+    int rows;                /* of one group: CPU_WIDE_ROWS; 0: this set has no such form */
+    int from;                /* from so many rows on taking a panel apart beforehand pays */
     void (*tile)(const struct cpu_tile *t);
-    /* Before a thread's first tile of a type and after its last. */
+    /* Makes a group of `rows` rows, as `round` leaves it, what `tile` takes; NULL: it is that. */
+    void (*ready)(void *group, int64_t cols);
+    /* Before a thread's first tile of a type and after its last; NULL: nothing to do. */
     void (*begin)(enum qn_dtype type);
     void (*end)(void);
 };

@@ -286,6 +286,7 @@ INLINE void block_panel(enum qn_dtype t, int nc, float *y, const void *panel, co
 }
 
 #include "engine/cpu/plain_512.inc"
+#include "engine/cpu/tile_512.inc"
 #include "engine/cpu/wide_512.inc"
 
 #define KERNEL(name, nc, call)                                                                     \
@@ -347,11 +348,13 @@ static bool supported(void)
     .attend = attend, .attend_part = attend_part, .attend_join = attend_join, .conv = lanes_conv,  \
     .delta = lanes_delta, .scan = lanes_scan, .plain_classes = plain_classes,                      \
     .plain_tile = plain_tile, .round = lanes_round, .panel = {QN_BLOCK_TYPES(BLOCK_ROW)},          \
-    .rows = {[QN_F32] = PLAIN_ROW(f32), [QN_F16] = PLAIN_ROW(f16), [QN_BF16] = PLAIN_ROW(bf16)}
+    .rows = {[QN_F32] = PLAIN_ROW(f32), [QN_F16] = PLAIN_ROW(f16), [QN_BF16] = PLAIN_ROW(bf16)},   \
+    .wide_panel = {QN_BLOCK_TYPES(WIDE_ROW)}
 
 const struct cpu_kernels cpu_kernels_avx512 = {
     .name = "avx512",
     .supported = supported,
+    .wide = {NULL, CPU_WIDE_ROWS, 16, wide_tile, tile_ready, NULL, NULL},
     BOTH_SETS,
 };
 
@@ -363,7 +366,6 @@ static bool with_tiles(void)
 const struct cpu_kernels cpu_kernels_amx = {
     .name = "amx",
     .supported = with_tiles,
-    .wide = {NULL, CPU_WIDE_ROWS, cpu_tiles_tile, cpu_tiles_begin, cpu_tiles_end},
+    .wide = {NULL, CPU_WIDE_ROWS, 12, cpu_tiles_tile, NULL, cpu_tiles_begin, cpu_tiles_end},
     BOTH_SETS,
-    .wide_panel = {QN_BLOCK_TYPES(WIDE_ROW)},
 };

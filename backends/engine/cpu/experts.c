@@ -111,7 +111,7 @@ static void choose_forms(struct job *j)
 static void add_active(struct job *j, int64_t e, int32_t first, int32_t end)
 {
     struct active *a = &j->active[j->n_active++];
-    const int32_t from = j->plain ? CPU_WIDE_FROM_PLAIN : CPU_WIDE_FROM;
+    const int32_t from = j->plain ? CPU_WIDE_FROM_PLAIN : j->dev->k->wide.from;
     const bool wide = j->wide && end - first >= from;
     const int32_t rows = wide ? CPU_WIDE_ROWS : CPU_COLUMNS_MAX;
     *a = (struct active){(int32_t)e, (int32_t)j->n_groups, 0, wide};
@@ -248,12 +248,13 @@ static void expert_wide(const struct job *j, const struct qn_expert_linear *l,
                         const struct active *a, int64_t first, int64_t end, const char *then,
                         float *work)
 {
+    const struct cpu_wide *form = &j->dev->k->wide;
     const int64_t bytes = cpu_panel_at(l->w, 0, 1) - cpu_panel_at(l->w, 0, 0);
     char *wide[2] = {(char *)work,
                      (char *)work + cpu_wide_panel_bytes(l->w->dtype, l->w->shape[2])};
     const bool block = qn_dtype(l->w->dtype)->block > 1;
-    if (block)
-        j->dev->k->wide.begin(l->w->dtype);
+    if (block && form->begin)
+        form->begin(l->w->dtype);
     for (int64_t p = first; p < end; p += 2) {
         const int panels = end - p < 2 ? 1 : 2;
         const char *next = p + 2 < end ? cpu_panel_at(l->w, a->expert, p + 2) : then;
@@ -269,8 +270,8 @@ static void expert_wide(const struct job *j, const struct qn_expert_linear *l,
             pair_times_group(j, l, a->expert, p, a->first_group + g, &t);
         }
     }
-    if (block)
-        j->dev->k->wide.end();
+    if (block && form->end)
+        form->end();
 }
 
 /* All choices of an expert, times panels first .. end - 1. */

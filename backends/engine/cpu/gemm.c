@@ -186,7 +186,7 @@ static void wide_item(const struct job *j, const struct qn_linear *l, int64_t fi
     const int64_t bytes = cpu_panel_at(l->w, 0, 1) - cpu_panel_at(l->w, 0, 0);
     char *wide[2] = {(char *)work,
                      (char *)work + cpu_wide_panel_bytes(l->w->dtype, l->w->shape[1])};
-    if (block)
+    if (block && form->begin)
         form->begin(l->w->dtype);
     for (int64_t p = first / CPU_PANEL; p < stop; p += 2) {
         const int two = stop - p < 2 ? 1 : 2;
@@ -201,7 +201,7 @@ static void wide_item(const struct job *j, const struct qn_linear *l, int64_t fi
             pair_times_group(j, l, p, g, &t);
         }
     }
-    if (block)
+    if (block && form->end)
         form->end();
 }
 

@@ -285,7 +285,10 @@ static void try_wide(const struct cpu_kernels *k, struct trial *t, int side)
     fill_panel(t);
     for (int i = 0; i < 2; i++)
         k->wide_panel[t->type](t->wide[i], t->panel, COLS);
-    k->wide.begin(t->type);
+    if (k->wide.ready)
+        k->wide.ready(t->group, COLS);
+    if (k->wide.begin)
+        k->wide.begin(t->type);
     k->wide.tile(&(struct cpu_tile){.y = tile,
                                     .y_panel = CPU_WIDE_ROWS * CPU_PANEL,
                                     .y_row = CPU_PANEL,
@@ -295,7 +298,8 @@ static void try_wide(const struct cpu_kernels *k, struct trial *t, int side)
                                     .group = t->group,
                                     .n = CPU_WIDE_ROWS,
                                     .cols = COLS});
-    k->wide.end();
+    if (k->wide.end)
+        k->wide.end();
     memcpy(t->out[side], tile, sizeof(float) * 8 * CPU_PANEL);
     memcpy(t->out[side] + 8 * CPU_PANEL, tile + (2 * CPU_WIDE_ROWS - 8) * CPU_PANEL,
            sizeof(float) * 8 * CPU_PANEL);

@@ -26,9 +26,11 @@
  *
  * The wide form, for products of many rows, is a panel taken apart when it is its turn, after what
  * it has before its first record unit after unit: 8 vectors of signed bytes, [16 rows][4 columns],
- * which are what the codes stand for, then vectors of 16 scales (cpu_wide_vectors()): f32 s of 32
- * columns or of 16 and 16, and with minima f32 -m, or int32 m of 16 and 16 columns and f32 of their
- * factor's negative. Its activations are groups as above with CPU_WIDE_ROWS for nc. */
+ * which are what the codes stand for, then vectors of 16 numbers (cpu_wide_vectors()): f32 s of 32
+ * columns or of 16 and 16; with minima f32 -m, or int32 m of 16 and 16 columns and f32 of their
+ * factor's negative; int32 -128·(sum of what the codes stand for) of 32 columns or of 16 and 16.
+ * Its activations are groups as above with CPU_WIDE_ROWS for nc, changed by the set's wide.ready.
+ */
 #ifndef QN_ENGINE_CPU_PACK_H
 #define QN_ENGINE_CPU_PACK_H
 
@@ -66,7 +68,7 @@ static inline int64_t cpu_plain_step(int64_t cols)
     return (cpu_plain_columns(cols) + 1) * CPU_PANEL;
 }
 
-enum { CPU_WIDE_ROWS = 16, CPU_WIDE_CODES = 512, CPU_WIDE_UNIT_MAX = CPU_WIDE_CODES + 5 * 64 };
+enum { CPU_WIDE_ROWS = 16, CPU_WIDE_CODES = 512, CPU_WIDE_UNIT_MAX = CPU_WIDE_CODES + 7 * 64 };
 
 enum cpu_codes { CODES_NONE, CODES_2, CODES_3, CODES_4, CODES_5, CODES_6, CODES_8 };
 
@@ -158,10 +160,10 @@ static inline int cpu_code_bytes(enum qn_dtype t)
     return 64 * vectors[cpu_layout(t)->codes];
 }
 
-/* Vectors of scales in one unit of the wide form, and bytes of the unit. */
+/* Vectors of 16 numbers in one unit of the wide form, and bytes of the unit. */
 static inline int cpu_wide_vectors(enum qn_dtype t)
 {
-    static const uint8_t vectors[] = {1, 2, 1, 2, 1, 1, 2, 2, 5};
+    static const uint8_t vectors[] = {2, 3, 2, 4, 2, 2, 4, 3, 7};
     return vectors[cpu_layout(t)->scales];
 }
 
