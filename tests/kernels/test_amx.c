@@ -68,12 +68,12 @@ static void test_bytes_by_hand(void **state)
 
 enum { COLS_MAX = 3 * 256, N = CPU_WIDE_ROWS };
 
-static float x[2][N][COLS_MAX];
+static float x[N][COLS_MAX];
 static float weights[2 * CPU_PANEL][COLS_MAX];
 static char file[2 * CPU_PANEL * COLS_MAX * 4], panel[2][CPU_PANEL * COLS_MAX * 4];
 static char wide[2][CPU_ALIGN + COLS_MAX / 32 * CPU_WIDE_UNIT_MAX] __attribute__((aligned(64)));
 static char group[2][COLS_MAX / 32 * ACT_BYTES(N)] __attribute__((aligned(64)));
-static char single[COLS_MAX / 32 * ACT_BYTES(1)] __attribute__((aligned(64)));
+static char single[2][COLS_MAX / 32 * ACT_BYTES(1)] __attribute__((aligned(64)));
 static float y[N + 1][2 * CPU_PANEL + 3]; /* of two panels side by side, and a rest */
 
 /* Weights and activations of `cols` columns, in all layouts. */
@@ -86,28 +86,40 @@ static void make_inputs(const struct cpu_kernels *k, enum qn_dtype type, int n, 
             weights[o][i] = uniform();
         d->quant(file + (size_t)o * row, weights[o], cols);
     }
+    const float *rows[N];
+    for (int r = 0; r < N; r++) {
+        rows[r] = x[r];
+        for (int i = 0; i < cols; i++)
+            x[r][i] = r == 4 && i < 32 ? 0 : uniform(); /* zeros must not divide */
+    }
     for (int p = 0; p < 2; p++) {
-        const float *rows[N];
         cpu_pack_panel(type, panel[p], file + (size_t)(p * CPU_PANEL) * row, row, CPU_PANEL, cols);
         if (cpu_head_bytes(type))
             cpu_panel_set_factor(panel[p], 0.7f);
         k->wide_panel[type](wide[p], panel[p], cols);
-        for (int r = 0; r < N; r++) {
-            rows[r] = x[p][r];
-            for (int i = 0; i < cols; i++)
-                x[p][r][i] = r == 4 && i < 32 ? 0 : uniform(); /* zeros must not divide */
-        }
-        memset(group[p], 0x7f, sizeof group[p]);
-        k->round(group[p], N, rows, n, cols);
     }
+    memset(group, 0x7f, sizeof group);
+    k->round(group[0], N, rows, n, cols);
+    k->rest(group[1], group[0], N, rows, n, cols);
+    for (int i = 0; i < 2 && k->wide.ready; i++)
+        k->wide.ready(group[i], cols);
 }
 
-/* What one row of activations gives with a panel in the kernel of one row. */
+/* What one row of activations gives with a panel in the kernels of one row. */
 static void row_alone(const struct cpu_kernels *k, enum qn_dtype type, float *out, int p,
-                      const float *from, int cols)
+                      const float *from, int cols, bool rest)
 {
-    k->round(single, 1, &from, 1, cols);
-    k->panel[type][0](out, panel[p], single, cols);
+    float more[CPU_PANEL];
+    k->round(single[0], 1, &from, 1, cols);
+    k->rest(single[1], single[0], 1, &from, 1, cols);
+    if (rest && type == QN_Q8_0) {
+        k->both[0](out, panel[p], single[0], single[1], cols);
+        return;
+    }
+    k->panel[type][0](out, panel[p], single[0], cols);
+    k->panel[type][0](more, panel[p], single[1], cols);
+    for (int i = 0; i < CPU_PANEL && rest; i++)
+        out[i] += more[i];
 }
 
 static void check_tile(const struct cpu_kernels *k, enum qn_dtype type, int n, int cols, bool rest)
@@ -117,7 +129,8 @@ static void check_tile(const struct cpu_kernels *k, enum qn_dtype type, int n, i
     for (int r = 0; r <= N; r++)
         for (int o = 0; o < 2 * CPU_PANEL + 3; o++)
             y[r][o] = -1;
-    k->wide.begin(type);
+    if (k->wide.begin)
+        k->wide.begin(type);
     k->wide.tile(&(struct cpu_tile){.y = y[0],
                                     .y_panel = CPU_PANEL,
                                     .y_row = 2 * CPU_PANEL + 3,
@@ -130,17 +143,16 @@ static void check_tile(const struct cpu_kernels *k, enum qn_dtype type, int n, i
                                     .cols = cols,
                                     .ask = asked,
                                     .ask_end = asked + sizeof asked});
-    k->wide.end();
+    if (k->wide.end)
+        k->wide.end();
     for (int r = 0; r <= N; r++)
         for (int o = r < n ? 2 * CPU_PANEL : 0; o < 2 * CPU_PANEL + 3; o++)
             assert_true(y[r][o] == -1); /* not the tile's */
     for (int r = 0; r < n; r++)
         for (int o = 0; o < 2 * CPU_PANEL; o++) {
-            float want[CPU_PANEL], more[CPU_PANEL];
-            row_alone(k, type, want, o / CPU_PANEL, x[0][r], cols);
-            row_alone(k, type, more, o / CPU_PANEL, x[1][r], cols);
-            const int i = o % CPU_PANEL;
-            const float sum = rest ? want[i] + more[i] : want[i];
+            float want[CPU_PANEL];
+            row_alone(k, type, want, o / CPU_PANEL, x[r], cols, rest);
+            const float sum = want[o % CPU_PANEL];
             if (sum != y[r][o])
                 fail_msg("%s, %s, %d rows, %d columns: row %d output %d is %.9g, alone %.9g",
                          k->name, qn_dtype(type)->name, n, cols, r, o, (double)y[r][o],
@@ -148,7 +160,7 @@ static void check_tile(const struct cpu_kernels *k, enum qn_dtype type, int n, i
         }
 }
 
-/* In tiles a row gets the bits that it gets alone, of every type. */
+/* In tiles, of AMX and of AVX-512, a row gets the bits that it gets alone, of every type. */
 static void test_tiles(void **state)
 {
     static const int some[] = {1, 13, 16};
@@ -160,7 +172,8 @@ static void test_tiles(void **state)
             continue;
         for (int i = 0; i < 3; i++) {
             const int cols = d->block == 256 ? 512 : d->block * (i + 4) + 32 % d->block;
-            check_tile(&c, t, some[i], cols, i == 1);
+            check_tile(&c, t, some[i], cols, i == 1 || t == QN_Q8_0);
+            check_tile(&cpu_kernels_avx512, t, some[i], cols, i == 1 || t == QN_Q8_0);
             if (cpu_has_amx())
                 check_tile(&cpu_kernels_amx, t, some[i], cols, i == 1);
         }

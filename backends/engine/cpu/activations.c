@@ -148,42 +148,26 @@ static void gather(float *to, int width, const float *const *x, int n, int64_t c
         }
 }
 
-/* left [n][cols] = x less what the rounded group stands for. */
-static void left_over(float *left, const char *group, int width, const float *const *x, int n,
-                      int64_t cols)
-{
-    for (int64_t k = 0; k < cols; k += 32, group += ACT_BYTES(width))
-        for (int c = 0; c < n; c++) {
-            const int8_t *q = (const int8_t *)group + ACT_Q(width) + 32 * c;
-            float d;
-            memcpy(&d, group + ACT_D(width) + 4 * c, 4);
-            for (int i = 0; i < 32; i++)
-                left[c * cols + k + i] = x[c][k + i] - d * q[i];
-        }
-}
-
 void cpu_group_ready(const struct cpu_kernels *k, const struct cpu_forms *f, char *group, int width,
-                     const float *const *x, int n, int64_t cols, float *left)
+                     const float *const *x, int n, int64_t cols)
 {
-    if (f->block)
-        k->round(group, width, x, n, cols);
-    const bool change = width == CPU_WIDE_ROWS && k->wide.rows && k->wide.ready;
+    const bool wide = width == CPU_WIDE_ROWS;
+    char *rest = (char *)rest_of(f, group, width, cols);
     float *plain = (float *)plain_of(f, group, width, cols);
-    if (f->plain && width == CPU_WIDE_ROWS)
+    if (f->plain && wide)
         k->plain_classes(QN_F32, plain, (const char *const *)x, n, cols);
     else if (f->plain)
         gather(plain, width, x, n, cols);
-    if (f->rest) {
-        const float *rows[CPU_WIDE_ROWS];
-        left_over(left, group, width, x, n, cols);
-        for (int i = 0; i < n; i++)
-            rows[i] = left + i * cols;
-        k->round((char *)rest_of(f, group, width, cols), width, rows, n, cols);
-        if (change)
-            k->wide.ready((char *)rest_of(f, group, width, cols), cols);
-    }
-    if (f->block && change)
+    if (f->block)
+        k->round(group, width, x, n, cols);
+    if (f->rest)
+        k->rest(rest, group, width, x, n, cols);
+    if (!wide || !k->wide.rows || !k->wide.ready)
+        return;
+    if (f->block)
         k->wide.ready(group, cols);
+    if (f->rest)
+        k->wide.ready(rest, cols);
 }
 
 void cpu_group_times_wide(const struct cpu_kernels *k, struct cpu_tile *t,
@@ -211,6 +195,10 @@ void cpu_group_times_panel(const struct cpu_kernels *k, float *tile, const struc
     if (!is_block(w)) {
         k->rows[w->dtype][i](tile, from, (size_t)w->stride[w->ndim - 2], cpu_panel_rows(w, panel),
                              (const float *)(const void *)plain_of(f, group, width, cols), cols);
+        return;
+    }
+    if (w->dtype == QN_Q8_0 && k->both[i]) {
+        k->both[i](tile, from, group, rest_of(f, group, width, cols), cols);
         return;
     }
     cpu_panel_fn multiply = k->panel[w->dtype][i];

@@ -2,7 +2,7 @@
  * that the weights which meet it ask for. pack.h has the layouts.
  *
  * Activations are rounded to eight bits by 32 columns. Where that would show, they are multiplied
- * by what the rounding left over as well, rounded to eight bits in its turn, which makes sixteen:
+ * by what the rounding left over as well, rounded to 256ths of the same step, which makes sixteen:
  * matrices of fewer than CPU_FINE_WEIGHTS, whose speed does not matter, and Q8_0, whose own
  * rounding is finer than that of eight bits. Only the matrix decides, never the batch: a row's
  * result is the same to the bit however many rows there are, whatever form they take. */
@@ -45,9 +45,9 @@ size_t cpu_wide_bytes(const struct cpu_forms *f, int64_t cols);  /* the same of 
 int cpu_group_width(int rows); /* 1 to 8 rows as the kernels take them: 1, 2, 4 or 8 */
 
 /* Makes n rows x[0] .. x[n - 1] of `cols` ready in `group`, filled up to `width`:
- * cpu_group_width(n), or CPU_WIDE_ROWS for the wide form. left has room for n·cols floats. */
+ * cpu_group_width(n), or CPU_WIDE_ROWS for the wide form. */
 void cpu_group_ready(const struct cpu_kernels *k, const struct cpu_forms *f, char *group, int width,
-                     const float *const *x, int n, int64_t cols, float *left);
+                     const float *const *x, int n, int64_t cols);
 
 /* Two panels of w, as cpu_panel_widen() makes them, times a group for the wide form; the caller has
  * set y, first, second, n, and what is asked for. */

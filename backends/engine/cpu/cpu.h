@@ -67,20 +67,27 @@ typedef void (*cpu_panel_fn)(float *y, const void *panel, const void *activation
 typedef void (*cpu_rows_fn)(float *y, const void *rows, size_t row_bytes, int n,
                             const float *activations, int64_t cols);
 
+/* One panel of Q8_0 times a group and what its rounding left over, as one sum of sixteen bits'
+ * products: y [nc][16]. */
+typedef void (*cpu_both_fn)(float *y, const void *panel, const void *group, const void *rest,
+                            int64_t cols);
+
 /* Two panels in wide form times one group of activations. */
 struct cpu_tile {
     float *y;               /* row r, output o of panel p: y[p * y_panel + r * y_row + o] */
     int64_t y_panel, y_row; /* in floats */
     enum qn_dtype type;
     const void *first, *second; /* the same: there is but one */
-    const void *group, *rest;   /* as pack.h lays `rows` of them out; rest is added, NULL: none */
+    /* As pack.h lays `rows` of them out. rest is added, by Q8_0 as `both` does; NULL: none. */
+    const void *group, *rest;
     int n; /* rows of the group that mean something, and of y that are written: no others are */
     int64_t cols;
     const char *ask, *ask_end; /* memory that is wanted next: asked for as there is time */
 };
 
 /* Products of many rows with block weights that are taken apart once for all of them (pack.h). They
- * are those of `panel` to the bit: the same sums of integers, scaled in the same order. */
+ * are those of `panel` and `both` to the bit: the same sums of integers, scaled in the same order.
+ */
 struct cpu_wide {
     bool (*supported)(void); /* NULL: wherever the set is */
     int rows;                /* of one group: CPU_WIDE_ROWS; 0: this set has no such form */
@@ -119,8 +126,11 @@ struct cpu_kernels {
     /* Activations for products with block weights: n rows x[0] .. x[n - 1] (n <= nc) as one group
      * of nc, cols a multiple of 32. */
     void (*round)(void *group, int nc, const float *const *x, int n, int64_t cols);
+    /* What that left over of them, likewise, in steps of 1/256 of the group's. */
+    void (*rest)(void *rest, const void *group, int nc, const float *const *x, int n, int64_t cols);
     cpu_panel_fn panel[QN_DTYPE_COUNT][4]; /* by block type, and for nc = 1, 2, 4, 8 */
-    cpu_rows_fn rows[QN_DTYPE_COUNT][4];   /* by plain type, likewise */
+    cpu_both_fn both[4]; /* likewise; NULL: `panel` of the group and of the rest are added */
+    cpu_rows_fn rows[QN_DTYPE_COUNT][4]; /* by plain type, likewise */
     /* Plain weights and activations in wide form: n (1 to 16) rows, zeros fill up; NULL: none. */
     void (*plain_classes)(enum qn_dtype type, float *out, const char *const *rows, int n,
                           int64_t cols);

@@ -127,13 +127,26 @@ INLINE void scale_halves(bool minimum, __m512 total[R], const int32_t *sum, cons
     }
 }
 
-/* total = one panel in wide form times a group, all columns. What was multiplied is scaled while
- * the next products are made. */
+/* A unit of Q8_0 times 16-bit activations: products of the group, and of its rest at `act`. */
+INLINE void scale_both(__m512 total[R], const int32_t *sum, const char *scales, const char *act)
+{
+    const __m512 s = vector_at(scales);
+#pragma GCC unroll 16
+    for (int c = 0; c < R; c++) {
+        __m512i both = _mm512_slli_epi32(_mm512_load_si512(sum + 16 * c), 8);
+        both = _mm512_add_epi32(both, _mm512_load_si512(sum + SUMS + 16 * c));
+        total[c] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(both),
+                                   _mm512_mul_ps(s, all_f32(act + ACT_D(R) + 4 * c)), total[c]);
+    }
+}
+
+/* total = one panel in wide form times a group, all columns; rest: of Q8_0, or NULL. What was
+ * multiplied is scaled while the next products are made. */
 INLINE void panel_times_group(bool halves, bool minimum, __m512 total[R], const char *w, int unit,
-                              const char *x, int64_t units, struct ahead *ahead)
+                              const char *x, const char *rest, int64_t units, struct ahead *ahead)
 {
     int32_t sum[2][2 * SUMS] __attribute__((aligned(64)));
-    const int64_t step = halves ? 1 : 2;
+    const int64_t step = halves || rest ? 1 : 2;
 #pragma GCC unroll 16
     for (int c = 0; c < R; c++)
         total[c] = _mm512_setzero_ps();
@@ -141,7 +154,9 @@ INLINE void panel_times_group(bool halves, bool minimum, __m512 total[R], const 
         if (u < units) {
             const char *a = x + u * ACT_UNIT, *b = w + u * unit;
             const bool last = u + 1 == units; /* the second product is then of no meaning */
-            if (halves)
+            if (rest)
+                multiply_two(sum[side], a, b, rest + u * ACT_UNIT, b);
+            else if (halves)
                 multiply_two(sum[side], a, b, a + 16, b + CPU_WIDE_CODES / 2);
             else
                 multiply_two(sum[side], a, b, last ? a : a + ACT_UNIT, last ? b : b + unit);
@@ -151,6 +166,10 @@ INLINE void panel_times_group(bool halves, bool minimum, __m512 total[R], const 
             continue;
         const char *act = x + (u - step) * ACT_UNIT;
         const char *scales = w + (u - step) * unit + CPU_WIDE_CODES;
+        if (rest) {
+            scale_both(total, sum[!side], scales, rest + (u - step) * ACT_UNIT);
+            continue;
+        }
         if (halves) {
             scale_halves(minimum, total, sum[!side], scales, act);
             continue;
@@ -161,14 +180,14 @@ INLINE void panel_times_group(bool halves, bool minimum, __m512 total[R], const 
     }
 }
 
-/* One panel of t to y, or onto it; head: what a panel's sums are multiplied by, or NULL. */
-INLINE void tile_panel(bool halves, bool minimum, const struct cpu_tile *t, float *y,
+/* One panel of t to y, or onto it. */
+INLINE void tile_panel(bool both, bool halves, bool minimum, const struct cpu_tile *t, float *y,
                        const char *panel, const char *group, bool onto, struct ahead *ahead)
 {
     const int head = cpu_head_bytes(t->type);
     __m512 total[R];
     panel_times_group(halves, minimum, total, panel + head, cpu_wide_unit(t->type), group,
-                      t->cols / 32, ahead);
+                      both ? t->rest : NULL, t->cols / 32, ahead);
 #pragma GCC unroll 16
     for (int c = 0; c < R; c++) {
         if (c == t->n)
@@ -182,29 +201,35 @@ INLINE void tile_panel(bool halves, bool minimum, const struct cpu_tile *t, floa
     }
 }
 
-#define TILE_PANEL(name, halves, minimum)                                                          \
+#define TILE_PANEL(name, both, halves, minimum)                                                    \
     static __attribute__((noinline)) void name(const struct cpu_tile *t, float *y,                 \
                                                const char *panel, const char *group, bool onto,    \
                                                struct ahead *ahead)                                \
     {                                                                                              \
-        tile_panel(halves, minimum, t, y, panel, group, onto, ahead);                              \
+        tile_panel(both, halves, minimum, t, y, panel, group, onto, ahead);                        \
     }
-TILE_PANEL(tile_whole, false, false)
-TILE_PANEL(tile_whole_minima, false, true)
-TILE_PANEL(tile_halves, true, false)
-TILE_PANEL(tile_halves_minima, true, true)
+TILE_PANEL(tile_whole, false, false, false)
+TILE_PANEL(tile_whole_minima, false, false, true)
+TILE_PANEL(tile_halves, false, true, false)
+TILE_PANEL(tile_halves_minima, false, true, true)
+TILE_PANEL(tile_both, true, false, false)
 
 void cpu_tiles_tile(const struct cpu_tile *t)
 {
     const enum cpu_scales form = cpu_layout(t->type)->scales;
     const int panels = t->first == t->second ? 1 : 2;
-    const int64_t steps = panels * (t->cols / 32) * (t->rest ? 2 : 1);
-    struct ahead ahead = ahead_of(t->ask, t->ask_end, steps / (halves_apart(t->type) ? 1 : 2) + 1);
+    const bool both = t->rest && t->type == QN_Q8_0;
+    const int turns = t->rest && !both ? 2 : 1;
+    const int64_t steps = panels * (t->cols / 32) * turns;
+    const bool two = !halves_apart(t->type) && !both; /* units at once */
+    struct ahead ahead = ahead_of(t->ask, t->ask_end, steps / (two ? 2 : 1) + 1);
     for (int p = 0; p < panels; p++)
-        for (int onto = 0; onto < (t->rest ? 2 : 1); onto++) {
+        for (int onto = 0; onto < turns; onto++) {
             const char *panel = p ? t->second : t->first, *group = onto ? t->rest : t->group;
             float *y = t->y + p * t->y_panel;
-            if (form == SCALES_K16_MIN)
+            if (both)
+                tile_both(t, y, panel, group, false, &ahead);
+            else if (form == SCALES_K16_MIN)
                 tile_halves_minima(t, y, panel, group, onto, &ahead);
             else if (halves_apart(t->type))
                 tile_halves(t, y, panel, group, onto, &ahead);

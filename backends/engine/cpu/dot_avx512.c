@@ -285,6 +285,45 @@ INLINE void block_panel(enum qn_dtype t, int nc, float *y, const void *panel, co
     }
 }
 
+/* One panel of Q8_0 times a group and the rest of it. The sums of whole numbers are put together
+ * before they are scaled, as 256ths of the group's steps. */
+INLINE void both_panel(int nc, float *y, const void *panel, const void *group, const void *rest,
+                       int64_t cols)
+{
+    const enum qn_dtype t = QN_Q8_0;
+    const int code_bytes = cpu_code_bytes(t), scale_bytes = cpu_scale_bytes(t);
+    const int units = cpu_record_units(t), step = cpu_scale_step(t), ahead = ask_distance();
+    const char *unit = panel, *act = group, *fine = rest;
+    __m512 sum[8];
+    for (int c = 0; c < nc; c++)
+        sum[c] = _mm512_setzero_ps();
+    for (int64_t u = 0; u < cols / 32; u += units) {
+        const char *scale = unit;
+        unit += scale_bytes;
+        ask(scale + ahead, scale_bytes);
+        for (int j = 0; j < units && u + j < cols / 32; j++) {
+            const __m512 s = factor(t, scale + step * j);
+            __m512i w[8];
+            ask(unit + ahead, code_bytes);
+            unpack(t, unit, levels_of(t), w);
+            for (int c = 0; c < nc; c++) {
+                __m512i acc = dot(less_offset(t, act + ACT_NSUM(nc) + 4 * c), w, 0, 8, act, c);
+                acc = _mm512_add_epi32(_mm512_slli_epi32(acc, 8),
+                                       less_offset(t, fine + ACT_NSUM(nc) + 4 * c));
+                acc = dot(acc, w, 0, 8, fine, c);
+                sum[c] =
+                    _mm512_fmadd_ps(_mm512_cvtepi32_ps(acc),
+                                    _mm512_mul_ps(s, all_f32(fine + ACT_D(nc) + 4 * c)), sum[c]);
+            }
+            unit += code_bytes;
+            act += ACT_BYTES(nc);
+            fine += ACT_BYTES(nc);
+        }
+    }
+    for (int c = 0; c < nc; c++)
+        _mm512_storeu_ps(y + P * c, sum[c]);
+}
+
 #include "engine/cpu/plain_512.inc"
 #include "engine/cpu/tile_512.inc"
 #include "engine/cpu/wide_512.inc"
@@ -299,6 +338,17 @@ INLINE void block_panel(enum qn_dtype t, int nc, float *y, const void *panel, co
     KERNEL(name, 2, fn(__VA_ARGS__ 2, y, panel, acts, cols))                                       \
     KERNEL(name, 4, fn(__VA_ARGS__ 4, y, panel, acts, cols))                                       \
     KERNEL(name, 8, fn(__VA_ARGS__ 8, y, panel, acts, cols))
+
+#define BOTH_KERNEL(nc)                                                                            \
+    static void both_##nc(float *y, const void *panel, const void *group, const void *rest,        \
+                          int64_t cols)                                                            \
+    {                                                                                              \
+        both_panel(nc, y, panel, group, rest, cols);                                               \
+    }
+BOTH_KERNEL(1)
+BOTH_KERNEL(2)
+BOTH_KERNEL(4)
+BOTH_KERNEL(8)
 
 #define ROWS_KERNEL(name, t, nc)                                                                   \
     static void name##_rows_##nc(float *y, const void *rows, size_t row_bytes, int n,              \
@@ -347,7 +397,8 @@ static bool supported(void)
     .dot = lanes_dot, .narrow = lanes_narrow, .widen = lanes_widen, .keep = keep_row,              \
     .attend = attend, .attend_part = attend_part, .attend_join = attend_join, .conv = lanes_conv,  \
     .delta = lanes_delta, .scan = lanes_scan, .plain_classes = plain_classes,                      \
-    .plain_tile = plain_tile, .round = lanes_round, .panel = {QN_BLOCK_TYPES(BLOCK_ROW)},          \
+    .plain_tile = plain_tile, .round = lanes_round, .rest = lanes_rest, .both = ROW(both),         \
+    .panel = {QN_BLOCK_TYPES(BLOCK_ROW)},                                                          \
     .rows = {[QN_F32] = PLAIN_ROW(f32), [QN_F16] = PLAIN_ROW(f16), [QN_BF16] = PLAIN_ROW(bf16)},   \
     .wide_panel = {QN_BLOCK_TYPES(WIDE_ROW)}
 

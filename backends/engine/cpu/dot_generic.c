@@ -224,6 +224,7 @@ const struct cpu_kernels cpu_kernels_generic = {
     .delta = lanes_delta,
     .scan = lanes_scan,
     .round = lanes_round,
+    .rest = lanes_rest,
     .panel = {QN_BLOCK_TYPES(BLOCK_ROW)},
     .rows = {[QN_F32] = PLAIN_ROW(f32), [QN_F16] = PLAIN_ROW(f16), [QN_BF16] = PLAIN_ROW(bf16)},
 };

@@ -165,6 +165,7 @@ static void ready_group(void *arg, int64_t g, int worker)
 {
     const struct job *j = arg;
     const struct group *group = &j->group[g];
+    (void)worker;
     bool own = j->x->shape[0] == j->choices; /* each choice has an input of its own */
     const float *x[CPU_WIDE_ROWS];
     for (int i = 0; i < group->n; i++) {
@@ -173,7 +174,7 @@ static void ready_group(void *arg, int64_t g, int worker)
     }
     cpu_group_ready(j->dev->k, &j->forms, group_at(j, g),
                     group->wide ? CPU_WIDE_ROWS : cpu_group_width(group->n), x, group->n,
-                    j->x->shape[1], work_of(j, worker));
+                    j->x->shape[1]);
 }
 
 static void run(const struct job *j, qn_pool_fn fn, int64_t n, bool alone)

@@ -47,7 +47,7 @@ size_t cpu_matmul_bytes(const struct cpu_kernels *k, int64_t rows, int64_t cols)
     return bytes;
 }
 
-/* Rows of activations, or two panels in wide form. */
+/* One row of weights, or two panels in wide form. */
 int64_t cpu_matmul_floats(int64_t cols)
 {
     const int64_t wide = CPU_PANEL + (cols + 31) / 32 * (CPU_WIDE_UNIT_MAX / 4);
@@ -68,12 +68,12 @@ static int rows_of_group(const struct job *j, int64_t g, int most)
 }
 
 static void ready_rows(const struct job *j, const struct cpu_forms *forms, char *group,
-                       int64_t first, int n, int width, float *work)
+                       int64_t first, int n, int width)
 {
     const float *x[CPU_WIDE_ROWS];
     for (int i = 0; i < n; i++)
         x[i] = cpu_at(j->x, first + i, 0);
-    cpu_group_ready(j->dev->k, forms, group, width, x, n, j->x->shape[1], work);
+    cpu_group_ready(j->dev->k, forms, group, width, x, n, j->x->shape[1]);
 }
 
 /* The groups of all forms that are needed, one after another. */
@@ -81,13 +81,13 @@ static void ready_item(void *arg, int64_t i, int worker)
 {
     const struct job *j = arg;
     const int64_t groups = cpu_forms_any(&j->forms) ? j->groups : 0, g = i - groups;
-    float *work = j->dev->work + worker * j->dev->work_floats;
+    (void)worker;
     if (i < groups) {
         int n = rows_of_group(j, i, CPU_COLUMNS_MAX);
-        ready_rows(j, &j->forms, group_at(j, i), i * CPU_COLUMNS_MAX, n, cpu_group_width(n), work);
+        ready_rows(j, &j->forms, group_at(j, i), i * CPU_COLUMNS_MAX, n, cpu_group_width(n));
     } else {
         ready_rows(j, &j->wide.forms, j->wide.at + (size_t)g * j->wide.group_bytes,
-                   g * CPU_WIDE_ROWS, rows_of_group(j, g, CPU_WIDE_ROWS), CPU_WIDE_ROWS, work);
+                   g * CPU_WIDE_ROWS, rows_of_group(j, g, CPU_WIDE_ROWS), CPU_WIDE_ROWS);
     }
 }
 

@@ -228,6 +228,18 @@ static void try_round(const struct cpu_kernels *k, struct trial *t, int side)
     }
 }
 
+static void try_rest(const struct cpu_kernels *k, struct trial *t, int side)
+{
+    const float *rows[8];
+    const char *block = t->acts[1];
+    t->n = 8 * COLS;
+    t->tolerance = 1.01f / 127; /* as above */
+    cpu_kernels_generic.round(t->acts[0], 8, rows_of(t, rows), 8, COLS);
+    k->rest(t->acts[1], t->acts[0], 8, rows_of(t, rows), 7, COLS);
+    for (int i = 0; i < t->n; i++)
+        t->out[side][i] = block[i / 8 / 32 * ACT_BYTES(8) + 32 * (i % 8) + i / 8 % 32];
+}
+
 /* Any codes are valid; bytes of 0x2c to 0x33 are reasonable scales in every form. */
 static void fill_panel(struct trial *t)
 {
@@ -251,6 +263,26 @@ static void try_panel(const struct cpu_kernels *k, struct trial *t, int side)
     cpu_kernels_generic.round(t->acts[0], t->width, rows_of(t, rows), t->width, COLS);
     fill_panel(t);
     k->panel[t->type][width_index(t->width)](t->out[side], t->panel, t->acts[0], COLS);
+}
+
+/* A group and its rest at once, against one after the other. */
+static void try_both(const struct cpu_kernels *k, struct trial *t, int side)
+{
+    const float *rows[8];
+    float more[8 * CPU_PANEL];
+    const int i = width_index(t->width);
+    t->n = t->width * CPU_PANEL;
+    cpu_kernels_generic.round(t->acts[0], t->width, rows_of(t, rows), t->width, COLS);
+    cpu_kernels_generic.rest(t->acts[1], t->acts[0], t->width, rows, t->width, COLS);
+    fill_panel(t);
+    if (k->both[i]) {
+        k->both[i](t->out[side], t->panel, t->acts[0], t->acts[1], COLS);
+        return;
+    }
+    k->panel[t->type][i](t->out[side], t->panel, t->acts[0], COLS);
+    k->panel[t->type][i](more, t->panel, t->acts[1], COLS);
+    for (int o = 0; o < t->n; o++)
+        t->out[side][o] += more[o];
 }
 
 /* Fifteen rows of a few columns less, so that all ends are tried. */
@@ -411,6 +443,17 @@ static int try_products(const struct cpu_kernels *set, struct trial *t, struct c
                 qn_dtype(type)->name, t->width, wrong);
         replaced++;
     }
+    for (int i = 0; i < 4 && type == QN_Q8_0 && set->both[i]; i++) {
+        t->width = 1 << i;
+        if (!(wrong = compare(set, t, try_both)))
+            continue;
+        memset(out->both, 0, sizeof out->both); /* all, or rows would depend on each other */
+        out->wide_panel[type] = NULL;
+        qn_warn("engine", "isa=%s kernel=both width=%d left_out=\"%s\"", set->name, t->width,
+                wrong);
+        replaced++;
+        break;
+    }
     if (!block && out->plain_tile && (wrong = compare(out, t, try_plain_tile))) {
         out->plain_tile = NULL;
         qn_warn("engine", "isa=%s kernel=plain_tile type=%s left_out=\"%s\"", set->name,
@@ -454,6 +497,7 @@ int cpu_kernels_try(const struct cpu_kernels *set, struct cpu_kernels *out)
     TRY(delta)
     TRY(scan)
     TRY(round)
+    TRY(rest)
     if (out->wide.supported && !out->wide.supported())
         out->wide.rows = 0;
     for (int type = 0; type < QN_DTYPE_COUNT; type++) {

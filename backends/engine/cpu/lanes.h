@@ -291,10 +291,44 @@ static inline float round_32(int8_t *q, int32_t half[2], const float *x)
 }
 #endif
 
-static inline void lanes_round_block(char *block, int nc, int c, const float *x)
+/* q = what x - d·from leaves in 256ths of d, rounded, in -127 .. 127: d and `from` are those of
+ * round_32(). half as there. */
+#if defined(__AVX512F__)
+static inline void rest_32(int8_t *q, int32_t half[2], const float *x, float d, const int8_t *from)
 {
-    int32_t half[2];
-    float d = round_32((int8_t *)block + ACT_Q(nc) + 32 * c, half, x);
+    const __m128i flip = _mm_set1_epi8((char)0x80), zero = _mm_setzero_si128();
+    const __m512 step = _mm512_set1_ps(d), inv = _mm512_set1_ps(d > 7.9e-33f ? 256 / d : 0);
+    for (int i = 0; i < 2; i++) {
+        __m128i coarse = _mm_loadu_si128((const __m128i *)(from + 16 * i));
+        __m512 v = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(coarse));
+        v = _mm512_mul_ps(_mm512_fnmadd_ps(v, step, _mm512_loadu_ps(x + 16 * i)), inv);
+        v = _mm512_min_ps(_mm512_max_ps(v, _mm512_set1_ps(-127)), _mm512_set1_ps(127));
+        __m128i code = _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(v));
+        __m128i sums = _mm_sad_epu8(_mm_xor_si128(code, flip), zero);
+        half[i] = _mm_cvtsi128_si32(sums) + _mm_extract_epi16(sums, 4) - 16 * 128;
+        _mm_storeu_si128((__m128i *)(q + 16 * i), code);
+    }
+}
+#else
+static inline void rest_32(int8_t *q, int32_t half[2], const float *x, float d, const int8_t *from)
+{
+    const float shift = 12582912.0f, inv = d > 7.9e-33f ? 256 / d : 0; /* as in round_32() */
+    half[0] = half[1] = 0;
+    for (int j = 0; j < 32; j++) {
+        float v = (x[j] - d * (float)from[j]) * inv;
+        v = v > -127 ? v : -127;
+        v = (v < 127 ? v : 127) + shift;
+        int32_t bits;
+        memcpy(&bits, &v, 4);
+        q[j] = (int8_t)bits;
+        half[j / 16] += q[j];
+    }
+}
+#endif
+
+/* What stands beside the codes of 32 columns of row c. */
+static inline void put_sums(char *block, int nc, int c, float d, const int32_t half[2])
+{
     float ds = d * (float)(half[0] + half[1]);
     int32_t nsum = -half[0] - half[1], nhalf[2] = {-half[0], -half[1]};
     memcpy(block + ACT_D(nc) + 4 * c, &d, 4);
@@ -304,6 +338,13 @@ static inline void lanes_round_block(char *block, int nc, int c, const float *x)
     memcpy(block + ACT_NHALF1(nc) + 4 * c, &nhalf[1], 4);
 }
 
+static inline void lanes_round_block(char *block, int nc, int c, const float *x)
+{
+    int32_t half[2];
+    float d = round_32((int8_t *)block + ACT_Q(nc) + 32 * c, half, x);
+    put_sums(block, nc, c, d, half);
+}
+
 static void lanes_round(void *group, int nc, const float *const *x, int n, int64_t cols)
 {
     static const float zeros[32];
@@ -311,6 +352,23 @@ static void lanes_round(void *group, int nc, const float *const *x, int n, int64
     for (int64_t k = 0; k < cols; k += 32, block += ACT_BYTES(nc))
         for (int c = 0; c < nc; c++)
             lanes_round_block(block, nc, c, c < n ? x[c] + k : zeros);
+}
+
+static void lanes_rest(void *rest, const void *group, int nc, const float *const *x, int n,
+                       int64_t cols)
+{
+    static const float zeros[32];
+    char *block = rest;
+    const char *coarse = group;
+    for (int64_t k = 0; k < cols; k += 32, block += ACT_BYTES(nc), coarse += ACT_BYTES(nc))
+        for (int c = 0; c < nc; c++) {
+            const int8_t *from = (const int8_t *)coarse + ACT_Q(nc) + 32 * c;
+            int32_t half[2];
+            float d;
+            memcpy(&d, coarse + ACT_D(nc) + 4 * c, 4);
+            rest_32((int8_t *)block + ACT_Q(nc) + 32 * c, half, c < n ? x[c] + k : zeros, d, from);
+            put_sums(block, nc, c, d / 256, half);
+        }
 }
 
 #endif
