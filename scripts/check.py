@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
-"""Runs the stages of the test suite, prints what each did, and adds up their results.
+"""Builds and runs the stages of the test suite, and adds up their results.
 
-A stage is a command and the way to count its tests. A stage that cannot be built or started counts
-as one failure, so nothing is lost in silence. `scripts/check STAGE...` runs only the stages named;
-`scripts/check --all` runs every long variant too.
+`scripts/check` runs every stage, `scripts/check STAGE...` only those named, `scripts/check --all` the long variants
+too. A stage has one or two parts, and parts run in two lanes side by side: what computes (builds, unit tests, fuzzing)
+in one, at a lower priority, and what mostly waits (tests over HTTP) in the other. So builds and computing take the
+processor time that waiting leaves. What a part prints goes to build/reports/PART.log and is shown when the part fails;
+a part that cannot be built or started counts as one failure, so nothing is lost in silence.
 """
 import os
 import pathlib
 import re
 import subprocess
 import sys
+import threading
 import time
+import traceback
 import xml.etree.ElementTree as ElementTree
 from concurrent.futures import ThreadPoolExecutor
 
@@ -21,7 +25,29 @@ FUZZ_SECONDS = os.environ.get("QUINCE_TEST_FUZZ_SECONDS", "5")
 FUZZ_SECONDS_OF_ALL = "20"
 CORES = len(os.sched_getaffinity(0))
 PYTEST_WORKERS = 2 * CORES  # most of a test over HTTP is waiting
+COMPUTING_NICENESS = 10
 SLOWEST_SHOWN = 20
+
+# Each build: folder, options, and the target that the stages need (None: all).
+BUILDS = {
+    "release": ("build", ["-DCMAKE_BUILD_TYPE=Release", "-DQUINCE_TESTS=ON"], None),
+    "asan": ("build/asan", ["-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DQUINCE_SANITIZE=address,undefined",
+                            "-DQUINCE_TESTS=ON"], None),
+    "tsan": ("build/tsan", ["-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DQUINCE_SANITIZE=thread", "-DQUINCE_TESTS=ON"],
+             "for_tsan"),
+    "fuzz": ("build/fuzz", ["-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DQUINCE_FUZZ=ON", "-DCMAKE_C_COMPILER=clang-14",
+                            "-DQUINCE_TESTS=ON"], "for_fuzz"),
+}
+
+# Tests over HTTP that only `--all` runs under the address sanitizer: examples of documents, whose endpoints have tests
+# of their own, and the real engine's answers, whose C runs in tests/contract and tests/golden.
+NOT_UNDER_ASAN = ["neighbours", "prompt_owners", "seed_kolosal", "seed_lemonade", "starter"]
+
+# Tests over HTTP that run under the thread sanitizer: those in which the loop, the workers, the catalog's thread and a
+# child's threads meet in ways of their own. `--all` runs every one.
+UNDER_TSAN = ["api", "bridge", "config", "faults", "found", "hostile_clients", "inspect", "install", "kills",
+              "log_stream", "media", "metrics", "ollama", "openai", "owners", "pull", "queue", "residency", "rude_child",
+              "shares", "steps", "survey"]
 
 
 class Counts:
@@ -37,19 +63,23 @@ class Counts:
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
 
 
-def run(command, **environment):
-    """Runs a command with its output shown; returns its exit status."""
-    return subprocess.run(command, cwd=ROOT, env={**os.environ, **environment}).returncode
+class Output:
+    """Where a part's commands write, and how they are started: one log, one priority."""
 
+    def __init__(self, name, niceness):
+        self.path, self.niceness = REPORTS / f"{name}.log", niceness
+        self.path.write_text("")
 
-def build(folder, *options, **environment):
-    configure = ["cmake", "-S", ".", "-B", folder, "-G", "Ninja", *options]
-    quiet = subprocess.run(configure, cwd=ROOT, env={**os.environ, **environment},
-                           capture_output=True, text=True)
-    if quiet.returncode != 0:
-        print(quiet.stdout + quiet.stderr)
-        return False
-    return run(["cmake", "--build", folder, "--", "--quiet"]) == 0
+    def say(self, text):
+        with self.path.open("a") as log:
+            print(text, file=log)
+
+    def run(self, command, **environment):
+        """Runs a command with its output in the log; returns its exit status."""
+        with self.path.open("a") as log:
+            nice = ["nice", "-n", str(self.niceness)] if self.niceness else []
+            return subprocess.run([*nice, *command], cwd=ROOT, env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
+                                  stdout=log, stderr=subprocess.STDOUT).returncode
 
 
 def count_junit(path, status):
@@ -71,128 +101,216 @@ def count_junit(path, status):
     return counts
 
 
-def slowest(report, how_many=SLOWEST_SHOWN):
-    """Prints the tests of a JUnit file that took longest."""
-    cases = ElementTree.parse(report).getroot().iter("testcase") if report.exists() else []
-    times = sorted(((float(c.get("time") or 0), c.get("name")) for c in cases), reverse=True)
-    for seconds, name in times[:how_many]:
-        print(f"    {seconds:7.1f} s  {name}")
+def slowest(parts):
+    """The tests of these parts that took longest: (seconds, part, test)."""
+    times = []
+    for part in parts:
+        report = REPORTS / f"{part}.xml"
+        if report.exists():
+            times += [(float(case.get("time") or 0), part, case.get("name"))
+                      for case in ElementTree.parse(report).getroot().iter("testcase")]
+    return sorted(times, reverse=True)[:SLOWEST_SHOWN]
 
 
-def ctest(folder, *options, **environment):
-    report = REPORTS / (folder.replace("/", "-") + ".xml")
-    report.unlink(missing_ok=True)
-    status = run(["ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error", f"-j{CORES}",
-                  "--output-junit", str(report), *options], **environment)
-    slowest(report)
+def build(output, name):
+    folder, options, target = BUILDS[name]
+    return (output.run(["cmake", "-S", ".", "-B", folder, "-G", "Ninja", *options]) == 0 and
+            output.run(["cmake", "--build", folder, *(["--target", target] if target else []), "--", "--quiet"]) == 0)
+
+
+def ctest(output, part, folder, *options, **environment):
+    report = REPORTS / f"{part}.xml"
+    status = output.run(["ctest", "--test-dir", folder, "--output-on-failure", "--no-tests=error", f"-j{CORES}",
+                         "--output-junit", str(report), *options], **environment)
     return count_junit(report, status)
 
 
-def pytest(name, folders, **environment):
-    report = REPORTS / f"{name}.xml"
-    report.unlink(missing_ok=True)
-    status = run(["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", str(PYTEST_WORKERS),
-                  f"--junitxml={report}", *folders], **environment)
-    slowest(report)
+def pytest(output, part, chosen, **environment):
+    report = REPORTS / f"{part}.xml"
+    status = output.run(["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", str(PYTEST_WORKERS),
+                         f"--junitxml={report}", *chosen], **environment)
     return count_junit(report, status)
 
 
-def stage_layers(_long_variants):
-    counts = Counts(passed=1) if run([sys.executable, "scripts/check_layers.py"]) == 0 else Counts(failed=1)
-    counts.add(pytest("layers", ["tests/layers"]))
+def layers(output, _long_variants):
+    counts = Counts(passed=1) if output.run([sys.executable, "scripts/check_layers.py"]) == 0 else Counts(failed=1)
+    counts.add(pytest(output, "layers", ["tests/layers"]))
     return counts
 
 
-def stage_unit(_long_variants):
-    if not build("build", "-DCMAKE_BUILD_TYPE=Release", "-DQUINCE_TESTS=ON"):
-        return Counts(failed=1)
-    return ctest("build")
+def unit(output, _long_variants):
+    return ctest(output, "unit", "build", "-LE", "short")  # all cases run; the short choice of them adds nothing
 
 
-def stage_http(_long_variants):
-    if not build("build", "-DCMAKE_BUILD_TYPE=Release", "-DQUINCE_TESTS=ON"):
-        return Counts(failed=1)
-    return pytest("http", ["tests/http", "tests/contract", "tests/templates"], QUINCE_TEST_BUILD=str(ROOT / "build"))
+def unit_asan(output, long_variants):
+    return ctest(output, "unit-asan", "build/asan", "-LE", "short" if long_variants else "slow",
+                 ASAN_OPTIONS="detect_leaks=1")
 
 
-def stage_node(_long_variants):
-    node = ROOT / "tests" / "node"
-    if not (node / "node_modules" / ".package-lock.json").exists():
-        if run(["npm", "ci", "--prefix", str(node), "--no-audit", "--no-fund"]) != 0:
-            print("check: npm could not install tests/node (see above): is its registry reachable?")
+def unit_tsan(output, _long_variants):
+    return ctest(output, "unit-tsan", "build/tsan", "-L", "tsan")
+
+
+def http(output, _long_variants):
+    return pytest(output, "http", ["tests/http", "tests/contract", "tests/templates"],
+                  QUINCE_TEST_BUILD=str(ROOT / "build"))
+
+
+def sanitized_http(output, part, chosen, long_variants):
+    return pytest(output, f"http-{part}", chosen, QUINCE_TEST_BUILD=str(ROOT / "build" / part),
+                  QUINCE_TEST_QUICK="0" if long_variants else "1")
+
+
+def http_asan(output, long_variants):
+    left_out = [] if long_variants else [f"--ignore=tests/http/test_{name}.py" for name in NOT_UNDER_ASAN]
+    return sanitized_http(output, "asan", ["tests/http", "tests/contract", *left_out], long_variants)
+
+
+def http_tsan(output, long_variants):
+    chosen = ["tests/http"] if long_variants else [f"tests/http/test_{name}.py" for name in UNDER_TSAN]
+    return sanitized_http(output, "tsan", [*chosen, "tests/contract"], long_variants)
+
+
+def node(output, _long_variants):
+    folder = ROOT / "tests" / "node"
+    if not (folder / "node_modules" / ".package-lock.json").exists():
+        if output.run(["npm", "ci", "--prefix", str(folder), "--no-audit", "--no-fund"]) != 0:
+            output.say("check: npm could not install tests/node (see above): is its registry reachable?")
             return Counts(failed=1)
-    files = sorted(str(p) for p in node.glob("*.test.mjs"))
-    done = subprocess.run(["node", "--test", "--test-reporter=tap", *files], cwd=ROOT, text=True,
-                          env={**os.environ, "QUINCE_TEST_BUILD": str(ROOT / "build")},
-                          stdout=subprocess.PIPE)
-    totals = {k: int(v) for k, v in re.findall(r"^# (pass|fail|cancelled|skipped) (\d+)$", done.stdout, re.M)}
+    files = sorted(str(p) for p in folder.glob("*.test.mjs"))
+    status = output.run(["node", "--test", "--test-reporter=tap", *files], QUINCE_TEST_BUILD=str(ROOT / "build"))
+    totals = {k: int(v) for k, v in re.findall(r"^# (pass|fail|cancelled|skipped) (\d+)$", output.path.read_text(), re.M)}
     counts = Counts(totals.get("pass", 0), totals.get("fail", 0) + totals.get("cancelled", 0),
                     totals.get("skipped", 0))
-    if done.returncode != 0 or not totals:
-        print(done.stdout)
+    if status != 0 or not totals:
         counts.failed = max(counts.failed, 1)
     return counts
 
 
-def stage_asan(long_variants):
-    options = ["-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DQUINCE_SANITIZE=address,undefined", "-DQUINCE_TESTS=ON"]
-    if not build("build/asan", *options):
-        return Counts(failed=1)
-    counts = ctest("build/asan", *([] if long_variants else ["-LE", "slow"]), ASAN_OPTIONS="detect_leaks=1")
-    counts.add(pytest("http-asan", ["tests/http", "tests/contract"], QUINCE_TEST_BUILD=str(ROOT / "build/asan"),
-                      QUINCE_TEST_QUICK="0" if long_variants else "1"))
-    return counts
-
-
-def stage_tsan(long_variants):
-    options = ["-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DQUINCE_SANITIZE=thread", "-DQUINCE_TESTS=ON"]
-    if not build("build/tsan", *options):
-        return Counts(failed=1)
-    counts = ctest("build/tsan", "-L", "tsan")
-    counts.add(pytest("http-tsan", ["tests/http", "tests/contract"], QUINCE_TEST_BUILD=str(ROOT / "build/tsan"),
-                      QUINCE_TEST_QUICK="0" if long_variants else "1"))
-    return counts
-
-
-def stage_fuzz(long_variants):
-    options = ["-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DQUINCE_FUZZ=ON", "-DCMAKE_C_COMPILER=clang-14",
-               "-DQUINCE_TESTS=ON"]
-    if not build("build/fuzz", *options):
-        return Counts(failed=1)
+def fuzz(output, long_variants):
     seconds = FUZZ_SECONDS_OF_ALL if long_variants else FUZZ_SECONDS
 
-    def fuzz(target):
-        return run(["scripts/dev", "fuzz", target.name.removeprefix("fuzz_"), seconds, FUZZ_SEED])
+    def one(target):
+        return output.run(["scripts/dev", "fuzz", target.name.removeprefix("fuzz_"), seconds, FUZZ_SEED])
 
     counts = Counts()
     with ThreadPoolExecutor(max_workers=CORES) as pool:
-        for status in pool.map(fuzz, sorted((ROOT / "build" / "fuzz" / "fuzz").glob("fuzz_*"))):
+        for status in pool.map(one, sorted((ROOT / "build" / "fuzz" / "fuzz").glob("fuzz_*"))):
             counts.add(Counts(passed=1) if status == 0 else Counts(failed=1))
-    return counts
+    return counts if counts.passed + counts.failed else Counts(failed=1)
 
 
-STAGES = {"layers": stage_layers, "unit": stage_unit, "http": stage_http, "node": stage_node,
-          "asan": stage_asan, "tsan": stage_tsan, "fuzz": stage_fuzz}
+# Each part: its name, its stage, the build it needs, what it does. A lane runs its parts in this order.
+WAITING = [("layers", "layers", None, layers), ("http", "http", "release", http), ("node", "node", "release", node),
+           ("http-asan", "asan", "asan", http_asan), ("http-tsan", "tsan", "tsan", http_tsan)]
+COMPUTING = [("unit", "unit", "release", unit), ("unit-asan", "asan", "asan", unit_asan),
+             ("unit-tsan", "tsan", "tsan", unit_tsan), ("fuzz", "fuzz", "fuzz", fuzz)]
+STAGES = ["layers", "unit", "http", "node", "asan", "tsan", "fuzz"]
+
+
+class Run:
+    """One run of the suite: two lanes, what they have built, and what their parts have counted."""
+
+    def __init__(self, stages, long_variants):
+        self.stages, self.long_variants = stages, long_variants
+        self.built = {name: (threading.Event(), []) for name in BUILDS}
+        self.results, self.began, self.printing = {}, time.monotonic(), threading.Lock()
+
+    def say(self, text):
+        with self.printing:
+            print(f"[{time.monotonic() - self.began:5.0f} s] {text}", flush=True)
+
+    def wanted(self, lane):
+        return [part for part in lane if part[1] in self.stages]
+
+    def build_one(self, name):
+        done, verdict = self.built[name]
+        started = time.monotonic()
+        output = Output(f"build-{name}", COMPUTING_NICENESS)
+        try:
+            verdict.append(build(output, name))
+        finally:
+            self.say(f"build {name}: {'done' if verdict == [True] else 'FAILED'} in {time.monotonic() - started:.0f} s")
+            if verdict != [True]:
+                self.show(output)
+            done.set()
+
+    def show(self, output):
+        with self.printing:
+            print(output.path.read_text(errors="replace"), flush=True)
+
+    def part(self, name, needed, what, niceness):
+        """Waits for the build, runs the part, and says how it went."""
+        if needed:
+            done, verdict = self.built[needed]
+            done.wait()
+            if verdict != [True]:
+                self.results[name] = Counts(failed=1)
+                return
+        (REPORTS / f"{name}.xml").unlink(missing_ok=True)
+        started, output = time.monotonic(), Output(name, niceness)
+        self.say(f"{name}: begins, see {output.path.relative_to(ROOT)}")
+        try:
+            counts = what(output, self.long_variants)
+        except Exception:  # a part that breaks is a failure, and the others go on
+            output.say(traceback.format_exc())
+            counts = Counts(failed=1)
+        self.results[name] = counts
+        if counts.failed:
+            self.show(output)
+        self.say(f"{name}: {counts} in {time.monotonic() - started:.0f} s")
+
+    def computing(self):
+        """Builds in the order in which the other lane waits for them, then the parts; fuzzing has the last build."""
+        parts = self.wanted(COMPUTING)
+        needed = {part[2] for part in [*parts, *self.wanted(WAITING)]}
+        for name in BUILDS:
+            if name in needed and name != "fuzz":
+                self.build_one(name)
+        for name, _, build_name, what in parts:
+            if build_name == "fuzz":
+                self.build_one(build_name)
+            self.part(name, build_name, what, COMPUTING_NICENESS)
+
+    def waiting(self):
+        for name, _, build_name, what in self.wanted(WAITING):
+            self.part(name, build_name, what, 0)
+
+    def whole(self):
+        lanes = [threading.Thread(target=lane, daemon=True) for lane in (self.computing, self.waiting)]
+        for lane in lanes:
+            lane.start()
+        for lane in lanes:
+            lane.join()
+
+    def summary(self):
+        """Prints every part's counts and the slowest tests; returns the sum."""
+        total = Counts()
+        parts = [*self.wanted(WAITING), *self.wanted(COMPUTING)]
+        print(f"==> the {SLOWEST_SHOWN} slowest tests")
+        for seconds, part, test in slowest([part[0] for part in parts]):
+            print(f"    {seconds:7.1f} s  {part:9}  {test}")
+        print(f"==> all stages, in {time.monotonic() - self.began:.0f} s")
+        for stage in self.stages:
+            for name in (part[0] for part in parts if part[1] == stage):
+                counts = self.results.get(name, Counts(failed=1))
+                print(f"    {name:9} {counts}")
+                total.add(counts)
+        return total
 
 
 def main():
     long_variants = "--all" in sys.argv[1:]
     if long_variants:
         os.environ["QUINCE_TEST_ALL"] = "1"
-    wanted = [name for name in sys.argv[1:] if name != "--all"] or list(STAGES)
+    wanted = [name for name in sys.argv[1:] if name != "--all"]
     unknown = [name for name in wanted if name not in STAGES]
     if unknown:
         sys.exit(f"check: no stage {unknown[0]}; there are: {' '.join(STAGES)}")
     REPORTS.mkdir(parents=True, exist_ok=True)
-    total, summary = Counts(), []
-    for name in wanted:
-        print(f"==> {name}", flush=True)
-        started = time.monotonic()
-        counts = STAGES[name](long_variants)
-        total.add(counts)
-        summary.append(f"    {name:8} {counts} in {time.monotonic() - started:.0f} s")
-        print(summary[-1], flush=True)
-    print("\n".join(["==> all stages", *summary]))
+    run = Run([name for name in STAGES if name in wanted] or STAGES, long_variants)
+    run.whole()
+    total = run.summary()
     print(total)
     sys.exit(1 if total.failed else 0)
 

@@ -53,7 +53,7 @@ def judge(requests):
 
 
 @pytest.mark.skipif(not FILES, reason="QUINCE_TEST_DATA has no templates")
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
 def test_real(path):
     source = path.read_text()
     judge([(source, variables) for variables in cases()])

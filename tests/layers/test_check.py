@@ -1,0 +1,79 @@
+"""scripts/check.py: no part and no test is lost without a word, and what its lists name exists."""
+import pathlib
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+import check  # noqa: E402
+
+
+@pytest.fixture
+def lanes(monkeypatch, tmp_path):
+    """Sets the parts of both lanes and what builds say; reports go to a folder of this test."""
+    monkeypatch.setattr(check, "ROOT", tmp_path)
+    monkeypatch.setattr(check, "REPORTS", tmp_path)
+
+    def set_them(waiting=(), computing=(), builds=True, stages=("http", "unit")):
+        monkeypatch.setattr(check, "WAITING", list(waiting))
+        monkeypatch.setattr(check, "COMPUTING", list(computing))
+        monkeypatch.setattr(check, "build", lambda output, name: builds)
+        run = check.Run(list(stages), False)
+        run.whole()
+        return run.summary()
+    return set_them
+
+
+def passing(_output, _long_variants):
+    return check.Counts(passed=3)
+
+
+def test_the_sum_of_both_lanes(lanes):
+    total = lanes([("http", "http", "release", passing)], [("unit", "unit", "release", passing)])
+    assert str(total) == "6 passed, 0 failed, 0 skipped"
+
+
+def test_a_build_that_fails_fails_every_part_that_needs_it(lanes):
+    total = lanes([("http", "http", "release", passing)], [("unit", "unit", "release", passing)], builds=False)
+    assert str(total) == "0 passed, 2 failed, 0 skipped"
+
+
+def test_a_part_that_breaks_is_a_failure_and_its_output_is_shown(lanes, capfd):
+    def broken(output, _long_variants):
+        output.run(["echo", "the words before the end"])
+        raise RuntimeError("gone")
+    total = lanes([("http", "http", None, broken)], [("unit", "unit", None, passing)])
+    assert str(total) == "3 passed, 1 failed, 0 skipped"
+    shown = capfd.readouterr().out
+    assert "the words before the end" in shown and "RuntimeError: gone" in shown
+
+
+def test_only_the_stages_that_are_named(lanes):
+    total = lanes([("http", "http", None, passing)], [("unit", "unit", None, passing)], stages=["unit"])
+    assert str(total) == "3 passed, 0 failed, 0 skipped"
+
+
+JUNIT = '<testsuite><testcase name="a" time="2.5"/><testcase name="b" time="7"><failure/></testcase>' \
+        '<testcase name="c" time="0"><skipped/></testcase></testsuite>'
+
+
+def test_reports_are_counted_and_the_slowest_come_first(lanes, tmp_path):
+    (tmp_path / "http.xml").write_text(JUNIT)
+    assert str(check.count_junit(tmp_path / "http.xml", 1)) == "1 passed, 1 failed, 1 skipped"
+    assert [name for _, _, name in check.slowest(["http"])] == ["b", "a", "c"]
+
+
+def test_a_missing_report_or_a_status_without_a_failed_test_is_a_failure(tmp_path):
+    assert check.count_junit(tmp_path / "none.xml", 0).failed == 1
+    (tmp_path / "all_well.xml").write_text('<testsuite><testcase name="a"/></testsuite>')
+    assert check.count_junit(tmp_path / "all_well.xml", 139).failed == 1
+
+
+@pytest.mark.parametrize("name", check.NOT_UNDER_ASAN + check.UNDER_TSAN)
+def test_what_the_lists_name_exists(name):
+    assert (ROOT / "tests" / "http" / f"test_{name}.py").exists()
+
+
+def test_every_stage_has_a_part():
+    assert {part[1] for part in check.WAITING + check.COMPUTING} == set(check.STAGES)
