@@ -30,12 +30,14 @@ struct qn_model_row {
     const char *labels; /* JSON array of strings */
     const char
         *details; /* JSON object: architecture, parameters, context_length, quantization ... */
-    const char *options;   /* JSON object: options saved for this model */
-    const char *facts;     /* JSON object: what the file says of itself: {"info":{...},"template",
-                              "license","capabilities":[...]}; {} until it has been read */
-    const char *digest;    /* SHA-256 of the files in hexadecimal; "": not computed yet */
-    const char *digest_of; /* what the files looked like then (sizes and times) */
-    const char *base;      /* of a preset: the model it was made from, else "" */
+    const char *options; /* JSON object: options saved for this model */
+    const char *facts;   /* JSON object: what the file says of itself: {"info":{...},"template",
+                            "license","capabilities":[...]}; {} until it has been read */
+    const char *capabilities; /* JSON array: those of the facts, "[]" until they have been read; to
+                                 put, it follows from the facts */
+    const char *digest;       /* SHA-256 of the files in hexadecimal; "": not computed yet */
+    const char *digest_of;    /* what the files looked like then (sizes and times) */
+    const char *base;         /* of a preset: the model it was made from, else "" */
     const char *preset; /* JSON object: {"system","template","parameters","messages","license"} */
     const char *checkpoints; /* JSON object: a checkpoint by role, {"main":"...","mmproj":"..."} */
     const char *hub;      /* "huggingface", "modelscope", "ollama", "url"; "": from this machine */

@@ -144,22 +144,23 @@ static qn_err finish(struct qn_database *d, sqlite3_stmt *s, struct qn_error *e)
 static qn_err put_model(struct qn_database *d, const struct qn_model_row *row, struct qn_error *e)
 {
     sqlite3_stmt *s;
-    qn_err err =
-        prepare(d, &s,
-                "INSERT INTO model(name, type, recipe, checkpoint, size_bytes, labels,"
-                " details, options, builtin, suggested, created_s, last_use_s, base, preset,"
-                " facts, digest, digest_of, modified_s, checkpoints, hub, revision, commit_id,"
-                " keeper, extras)"
-                " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,"
-                " ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)"
-                " ON CONFLICT(name) DO UPDATE SET type = ?2, recipe = ?3, checkpoint = ?4,"
-                " size_bytes = ?5, labels = ?6, details = ?7, builtin = ?9, suggested = ?10,"
-                " base = ?13, preset = ?14, facts = ?15, modified_s = ?18, checkpoints = ?19,"
-                " hub = ?20, revision = ?21, commit_id = ?22, keeper = ?23, extras = ?24,"
-                " digest = CASE ?16 WHEN '' THEN digest ELSE ?16 END,"
-                " digest_of = CASE ?16 WHEN '' THEN digest_of ELSE ?17 END",
-
-                e);
+    qn_err err = prepare(
+        d, &s,
+        "INSERT INTO model(name, type, recipe, checkpoint, size_bytes, labels,"
+        " details, options, builtin, suggested, created_s, last_use_s, base, preset,"
+        " facts, digest, digest_of, modified_s, checkpoints, hub, revision, commit_id,"
+        " keeper, extras, capabilities)"
+        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,"
+        " ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24,"
+        " coalesce(CASE WHEN json_valid(?15) THEN json_extract(?15, '$.capabilities') END, '[]'))"
+        " ON CONFLICT(name) DO UPDATE SET type = ?2, recipe = ?3, checkpoint = ?4,"
+        " size_bytes = ?5, labels = ?6, details = ?7, builtin = ?9, suggested = ?10,"
+        " base = ?13, preset = ?14, facts = ?15, modified_s = ?18, checkpoints = ?19,"
+        " hub = ?20, revision = ?21, commit_id = ?22, keeper = ?23, extras = ?24,"
+        " capabilities = excluded.capabilities,"
+        " digest = CASE ?16 WHEN '' THEN digest ELSE ?16 END,"
+        " digest_of = CASE ?16 WHEN '' THEN digest_of ELSE ?17 END",
+        e);
     if (err)
         return err;
     bind_text(s, 1, row->name);
@@ -265,10 +266,13 @@ qn_err qn_database_set_digest(struct qn_database *d, const struct qn_model_row *
                               struct qn_error *e)
 {
     sqlite3_stmt *s;
-    qn_err err = prepare(d, &s,
-                         "UPDATE model SET digest = ?2, digest_of = ?3, facts = coalesce(?4, facts)"
-                         " WHERE name = ?1",
-                         e);
+    qn_err err =
+        prepare(d, &s,
+                "UPDATE model SET digest = ?2, digest_of = ?3, facts = coalesce(?4, facts),"
+                " capabilities = coalesce(CASE WHEN json_valid(?4)"
+                " THEN json_extract(?4, '$.capabilities') END,"
+                " capabilities) WHERE name = ?1",
+                e);
     if (err)
         return err;
     bind_text(s, 1, row->name);
@@ -415,7 +419,7 @@ qn_err qn_database_snapshot(struct qn_database *d, struct qn_snapshot **out, str
                 "SELECT name, type, recipe, checkpoint, size_bytes, labels, details,"
                 " options, builtin, suggested, created_s, last_use_s, base, preset, facts,"
                 " digest, digest_of, modified_s, checkpoints, hub, revision, commit_id, keeper,"
-                " extras, count(*) OVER () FROM model ORDER BY name",
+                " extras, capabilities, count(*) OVER () FROM model ORDER BY name",
                 e);
     if (err)
         return err;
@@ -425,7 +429,7 @@ qn_err qn_database_snapshot(struct qn_database *d, struct qn_snapshot **out, str
     while (!err && (step = sqlite3_step(s)) == SQLITE_ROW) {
         if (!snapshot->rows)
             snapshot->rows =
-                qn_arena_alloc(a, (size_t)sqlite3_column_int64(s, 24) * sizeof *snapshot->rows);
+                qn_arena_alloc(a, (size_t)sqlite3_column_int64(s, 25) * sizeof *snapshot->rows);
         struct qn_model_row *row = &snapshot->rows[snapshot->n++];
         row->name = text_at(a, s, 0);
         row->type = text_at(a, s, 1);
@@ -451,6 +455,7 @@ qn_err qn_database_snapshot(struct qn_database *d, struct qn_snapshot **out, str
         row->commit = text_at(a, s, 21);
         row->keeper = text_at(a, s, 22);
         row->extras = text_at(a, s, 23);
+        row->capabilities = text_at(a, s, 24);
         err = read_files(d, a, row, e);
     }
     if (!err && step != SQLITE_DONE)

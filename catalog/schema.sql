@@ -126,3 +126,8 @@ CREATE TABLE api_key (
 -- version 8
 -- owner: whose answer it is, as router/owner.h names owners; '' for those that were kept before there were owners.
 ALTER TABLE answer_use ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+
+-- version 9
+-- capabilities: a JSON array, what the model can do by what its file says: that of the facts, which may be a megabyte.
+ALTER TABLE model ADD COLUMN capabilities TEXT NOT NULL DEFAULT '[]';
+UPDATE model SET capabilities = coalesce(json_extract(facts, '$.capabilities'), '[]') WHERE json_valid(facts);

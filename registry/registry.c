@@ -62,14 +62,6 @@ bool qn_recipe_known(const char *recipe)
     return recipe_find(recipe) != NULL;
 }
 
-/* Labels that make a model something else than a language model. */
-static const struct {
-    const char *label, *type;
-} types[] = {
-    {"embeddings", "embedding"}, {"reranking", "reranking"}, {"transcription", "transcription"},
-    {"audio", "transcription"},  {"image", "image"},         {"tts", "tts"},
-};
-
 static const char *keep_json(struct qn_registry *r, const struct qn_jref *v)
 {
     struct qn_buf text;
@@ -86,7 +78,6 @@ static qn_err read_labels(const struct qn_jref *entry, struct qn_registry *r,
 {
     struct qn_jref labels = qn_json_get(entry, "labels"), it;
     out->labels = "[]";
-    out->type = "llm";
     if (qn_json_type(&labels) == QN_JSON_ABSENT)
         return QN_OK;
     if (qn_json_type(&labels) != QN_JSON_ARRAY)
@@ -96,9 +87,6 @@ static qn_err read_labels(const struct qn_jref *entry, struct qn_registry *r,
         qn_err err = qn_json_str(&it, &label, e);
         if (err)
             return err;
-        for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-            if (qn_str_eq(types[i].label, label))
-                out->type = types[i].type;
     }
     out->labels = keep_json(r, &labels);
     return QN_OK;
@@ -224,7 +212,6 @@ static qn_err read_entry(const struct qn_jref *entry, const char *dir, struct qn
         return qn_json_fail(&v, e, "must be huggingface or modelscope");
     out->name = qn_arena_strdup(r->arena, entry->key);
     out->recipe = qn_arena_strdup(r->arena, recipe);
-    out->unsupported = qn_recipe_unsupported(recipe);
     out->hub = qn_hub_kind_name(hub);
     if ((err = read_checkpoints(entry, r, out, e)))
         return err;

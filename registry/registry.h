@@ -11,11 +11,12 @@
  *   recipe          which kind of program runs it
  *   source          "modelscope": the hub of its checkpoints; else Hugging Face
  *   size            of all files in GB (10^9 bytes), rounded
- *   labels          what it can do
+ *   labels          what it can do (contract/capabilities.h has those that say so)
  *   suggested       true: shown first
  *   shipped         true: its file comes with quince
  *   image_defaults  {"steps", "cfg_scale", "width", "height", "sampling_method", "flow_shift"}
- *   recipe_options  options of loading
+ *   recipe_options  options of loading; RECIPE_backend names an engine where quince's own does not
+ *                   compute the model
  */
 #ifndef QN_REGISTRY_REGISTRY_H
 #define QN_REGISTRY_REGISTRY_H
@@ -41,10 +42,8 @@ struct qn_registry_part {
 };
 
 struct qn_registry_entry {
-    const char *name;   /* "quince-starter" */
-    const char *recipe; /* "llamacpp" */
-    const char *
-        type; /* what it is for: "llm", "embedding", "reranking", "transcription", "image", "tts" */
+    const char *name;       /* "quince-starter" */
+    const char *recipe;     /* "llamacpp" */
     const char *checkpoint; /* the main one, as in the file; entries of ModelScope with its host
                                before it */
     struct qn_registry_part parts[QN_REGISTRY_PARTS_MAX]; /* the main one first */
@@ -56,7 +55,6 @@ struct qn_registry_entry {
     const char *labels;      /* JSON array of strings */
     const char *options;     /* JSON object: recipe_options */
     const char *extras;      /* JSON object: what lists show as it is ({"image_defaults":{...}}) */
-    const char *unsupported; /* why it cannot be run here, for people; NULL: it can */
     int64_t size_bytes;      /* of all files, rounded; 0: not known */
     bool suggested;
 };

@@ -25,7 +25,7 @@ ROOMS = {
     # programs that look at foreign bytes once and end
     "probe": ("tools/probe", ["base"]),
     "unpack": ("tools/unpack", ["confine", "base"]),
-    "inspect": ("tools/inspect", ["confine", "formats", "base"]),
+    "inspect": ("tools/inspect", ["confine", "contract", "formats", "base"]),
     # programs that compute
     "child": ("backends/child", ["contract", "io", "formats", "confine", "base"]),
     "engine": ("backends/engine", ["formats", "base"]),

@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "contract/cache_types.h"
+#include "contract/server_args.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -103,7 +104,7 @@ static const struct qn_backend_type types[] = {
         .binary = "quince-llm",
         .recipe = "llamacpp",
         .load_options = llm_options,
-        .tasks = 1u << QN_TASK_CHAT | 1u << QN_TASK_COMPLETE,
+        .offers = QN_CAN_TALK | QN_CAN_INSERT | QN_CAN_TOOLS | QN_CAN_REASON,
         .memory_estimate = llm_memory,
     },
     {
@@ -112,7 +113,7 @@ static const struct qn_backend_type types[] = {
         .recipe = "whispercpp",
         .load_options = asr_options,
         .optional = true,
-        .tasks = 1u << QN_TASK_TRANSCRIBE,
+        .offers = QN_CAN_TRANSCRIBE,
         .memory_estimate = media_memory,
     },
     {
@@ -121,7 +122,7 @@ static const struct qn_backend_type types[] = {
         .recipe = "kokoro",
         .load_options = media_options,
         .optional = true,
-        .tasks = 1u << QN_TASK_SPEAK,
+        .offers = QN_CAN_SPEAK,
         .memory_estimate = media_memory,
     },
     {
@@ -130,7 +131,7 @@ static const struct qn_backend_type types[] = {
         .recipe = "sd-cpp",
         .load_options = image_options,
         .optional = true,
-        .tasks = 1u << QN_TASK_IMAGE,
+        .offers = QN_CAN_IMAGE | QN_CAN_EDIT,
         .memory_estimate = media_memory,
     },
     {
@@ -140,7 +141,7 @@ static const struct qn_backend_type types[] = {
         .defined = true,
         .load_options = media_options,
         .optional = true,
-        .tasks = (1u << QN_TASK_COUNT) - (1u << QN_TASK_CHAT),
+        .offers = QN_CAPABILITIES_ALL,
         .memory_estimate = remote_memory,
     },
 };
@@ -163,13 +164,25 @@ const struct qn_backend_type *qn_backend_type_at(size_t i)
     return i < TYPES ? &types[i] : NULL;
 }
 
-const struct qn_backend_type *qn_backend_type_of(const char *recipe)
+unsigned qn_backend_type_reach(const struct qn_backend_type *t)
 {
-    for (size_t i = 0; i < TYPES; i++)
-        if (qn_str_eq(types[i].recipe, recipe) && !types[i].defined &&
-            (!missing[i] || atomic_load(&served[i])))
+    const struct qn_server_kind *server = qn_server_kind_of_type(t->type);
+    return (qn_backend_type_missing(t) ? 0 : t->offers) |
+           (server && qn_backend_type_served(t) ? server->offers : 0);
+}
+
+const struct qn_backend_type *qn_backend_type_of(const char *recipe, unsigned purposes)
+{
+    const struct qn_backend_type *any = NULL;
+    for (size_t i = 0; i < TYPES; i++) {
+        unsigned reach = qn_backend_type_reach(&types[i]);
+        if (!qn_str_eq(types[i].recipe, recipe) || types[i].defined || !reach)
+            continue;
+        if (!purposes || reach & purposes)
             return &types[i];
-    return NULL;
+        any = any ? any : &types[i];
+    }
+    return any;
 }
 
 void qn_backend_types_look(const char *dir)
@@ -191,7 +204,7 @@ void qn_backend_type_serve(const struct qn_backend_type *t, bool yes)
     atomic_store(&served[t - types], yes);
 }
 
-bool qn_backend_type_can(const struct qn_backend_type *t, enum qn_task task)
+bool qn_backend_type_served(const struct qn_backend_type *t)
 {
-    return (t->tasks & 1u << task) != 0;
+    return atomic_load(&served[t - types]);
 }

@@ -3,6 +3,7 @@
 #define QN_CONTRACT_BACKEND_TYPES_H
 
 #include "base/json.h"
+#include "contract/capabilities.h"
 #include "contract/job.h"
 
 #include <stdbool.h>
@@ -49,17 +50,20 @@ struct qn_backend_type {
     const char *binary; /* "quince-llm", beside quinced */
     const char *recipe; /* the name Lemonade's API gives it: "llamacpp" */
     const struct qn_load_option *load_options; /* ends with a NULL name */
-    bool optional;  /* without its binary, models of this type do not come in */
-    bool defined;   /* its models are not pulled but defined; qn_backend_type_of does not find it */
-    unsigned tasks; /* bit 1 << enum qn_task */
+    bool optional; /* without its binary, models of this type do not come in */
+    bool defined;  /* its models are not pulled but defined; qn_backend_type_of does not find it */
+    unsigned offers; /* what its program can do with a model that can: enum qn_capability */
     /* Bytes a loaded model will need. */
     int64_t (*memory_estimate)(const struct qn_memory_facts *facts);
 };
 
 const struct qn_backend_type *qn_backend_type_find(const char *type); /* NULL when unknown */
 const struct qn_backend_type *qn_backend_type_at(size_t i);           /* NULL behind the last */
-/* The type that runs a recipe's models; NULL when there is none, or when its binary is missing. */
-const struct qn_backend_type *qn_backend_type_of(const char *recipe);
+/* The type that runs a recipe's models for one of these purposes (QN_CAPABILITIES_PURPOSES; 0:
+ * any), or, where none does, another type of the recipe; NULL when nothing here runs models of the
+ * recipe.
+ */
+const struct qn_backend_type *qn_backend_type_of(const char *recipe, unsigned purposes);
 /* Looks which of the optional binaries lie in dir; until then all count as there. Before any thread
  * starts. */
 void qn_backend_types_look(const char *dir);
@@ -67,6 +71,9 @@ void qn_backend_types_look(const char *dir);
 bool qn_backend_type_missing(const struct qn_backend_type *t);
 /* Says whether a third-party server is there that runs this type's models instead. Any thread. */
 void qn_backend_type_serve(const struct qn_backend_type *t, bool yes);
-bool qn_backend_type_can(const struct qn_backend_type *t, enum qn_task task);
+bool qn_backend_type_served(const struct qn_backend_type *t);
+/* What can be done here with models of this type: by its own program if that is here, and by the
+ * third-party server if that is. */
+unsigned qn_backend_type_reach(const struct qn_backend_type *t);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "contract/capabilities.h"
 #include "contract/job.h"
 
 enum { QN_SERVER_ARGS_BYTES_MAX = 4096, QN_SERVER_ARGS_MAX = 128 };
@@ -14,7 +15,7 @@ struct qn_server_kind {
     const char *program; /* "llama-server": its file's name */
     const char *type;    /* backend type whose models it runs: "llm" */
     const char *recipe;  /* "llamacpp" */
-    unsigned tasks;      /* bit 1 << enum qn_task */
+    unsigned offers;     /* what it can do with a model that can: enum qn_capability */
     /* Names of the model options that choose it and give it arguments. */
     const char *backend_option, *args_option;
     const char *const *reserved; /* arguments that quince itself sets or that reach out of the

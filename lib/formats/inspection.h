@@ -1,7 +1,7 @@
 /* What a model file says of itself, as quince-inspect tells it to the server: one JSON object.
  *
  *   {"details": {"architecture": "llama", ...}, "size_bytes": 4096, "facts": {"info": {...},
- *    "template": "...", "license": "...", "capabilities": ["completion", "tools"]}}
+ *    "template": "...", "license": "...", "capabilities": ["chat", "complete", "tools"]}}
  *   {"code": "format", "error": "metadata 12: ..."}
  *
  * either with "lacking" beside it: the parts of the sandbox that this kernel does not have. The

@@ -151,10 +151,6 @@ const char *qn_api_shown_path(const char *path, bool paths);
  * value holds a slash. */
 void qn_api_options_write(struct qn_jw *w, const char *options, bool paths);
 
-/* What a model is for, as Lemonade's clients know it; of a catalog row's type and labels
- * (models.c). */
-const char *qn_api_type_name(const char *type, const char *labels);
-
 /* A loaded model as LocalLLM's clients know it: "MODEL_CONTEXT_BACKEND" (health.c). */
 struct qn_loaded;
 struct qn_engine_name {

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "models/inventory.h"
+#include "models/model_capabilities.h"
 #include "models/residency.h"
 #include "telemetry/exposition.h"
 
@@ -315,7 +316,7 @@ static void by_model(struct qn_buf *out, const struct family *f, const struct sc
             5,
             {{"model_name", m->label},
              {"checkpoint", row ? public_name(row->checkpoint, source) : NULL},
-             {"type", row ? qn_api_type_name(row->type, row->labels) : NULL},
+             {"type", row ? qn_model_kind_name(row) : NULL},
              {"device", now ? now->device : NULL},
              {"recipe", row ? row->recipe : NULL}}};
         qn_expose(out, f->name, &labels, model_value(s, m, (enum of_model)f->which));

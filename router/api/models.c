@@ -6,6 +6,7 @@
 #include "contract/backend_types.h"
 #include "downloads/updates.h"
 #include "models/inventory.h"
+#include "models/model_capabilities.h"
 #include "models/no_engine.h"
 #include "models/residency.h"
 #include "registry/registry.h"
@@ -20,14 +21,10 @@ static void write_json(struct qn_jw *w, const char *key, const char *json)
     qn_jw_raw(w, json, strlen(json));
 }
 
-const char *qn_api_type_name(const char *type, const char *labels)
-{
-    return qn_kind_name(qn_kind_of(type, labels));
-}
-
 /* What every entry has, wherever its model is. */
 struct entry {
-    const char *name, *checkpoint, *checkpoints, *recipe, *type, *labels, *options, *extras;
+    const char *name, *checkpoint, *checkpoints, *recipe, *labels, *options, *extras;
+    unsigned capabilities; /* known ones */
     const char
         *source; /* who brought it: "builtin", "local", or the program that it was found with */
     const char *registry; /* the hub; NULL: none */
@@ -35,6 +32,33 @@ struct entry {
     bool downloaded, suggested, update;
     const struct qn_model_view *view;
 };
+
+static void write_capabilities(struct qn_jw *w, const struct entry *x)
+{
+    struct qn_json *doc;
+    if (qn_json_parse(x->labels, strlen(x->labels), &doc, NULL))
+        return;
+    struct qn_jref labels = qn_json_root(doc);
+    qn_jw_key(w, "labels");
+    qn_capabilities_write_labels(w, &labels, x->capabilities);
+    qn_jw_key(w, "capabilities");
+    qn_capabilities_write(w, x->capabilities);
+    qn_json_free(doc);
+}
+
+/* True when one of the checkpoints is a file of this machine. */
+static bool names_file(const char *checkpoints)
+{
+    struct qn_json *doc;
+    bool any = false;
+    if (qn_json_parse(checkpoints, strlen(checkpoints), &doc, NULL))
+        return false;
+    struct qn_jref root = qn_json_root(doc), it;
+    for (bool more = qn_json_first(&root, &it); more; more = qn_json_next(&it))
+        any = any || *qn_json_raw_str(&it) == '/';
+    qn_json_free(doc);
+    return any;
+}
 
 static void write_entry(struct qn_jw *w, const struct entry *x)
 {
@@ -44,7 +68,7 @@ static void write_entry(struct qn_jw *w, const struct entry *x)
     qn_jw_kstr(w, "owned_by", x->view->owned_by);
     const char *checkpoint = qn_api_shown_path(x->checkpoint, x->view->paths);
     qn_jw_ksource(w, "checkpoint", checkpoint);
-    if (qn_str_eq(x->checkpoints, "{}") || (!x->view->paths && strstr(x->checkpoints, "\"/"))) {
+    if (qn_str_eq(x->checkpoints, "{}") || (!x->view->paths && names_file(x->checkpoints))) {
         qn_jw_key(w, "checkpoints");
         qn_jw_obj(w);
         qn_jw_ksource(w, "main", checkpoint);
@@ -53,14 +77,14 @@ static void write_entry(struct qn_jw *w, const struct entry *x)
         qn_jw_ksources(w, "checkpoints", x->checkpoints);
     }
     qn_jw_kstr(w, "recipe", x->recipe);
-    qn_jw_kstr(w, "type", x->type);
+    qn_jw_kstr(w, "type", qn_kind_name(qn_kind_of(x->capabilities)));
     if (x->size_bytes > 0) {
         qn_jw_kf64(w, "size", (double)x->size_bytes / 1e9);
         qn_jw_ki64(w, "size_bytes", x->size_bytes);
     }
     qn_jw_kbool(w, "downloaded", x->downloaded);
     qn_jw_kbool(w, "suggested", x->suggested);
-    write_json(w, "labels", x->labels);
+    write_capabilities(w, x);
     qn_jw_key(w, "components");
     qn_jw_arr(w);
     qn_jw_arr_end(w);
@@ -123,13 +147,14 @@ static void write_row(struct qn_jw *w, struct qn_services *sv, const struct qn_m
                       const char *name, const struct qn_model_view *view)
 {
     const struct qn_registry_entry *listed = listed_of(sv, row);
+    const char *why = qn_no_engine_for_row(row);
     const struct entry x = {
         .name = name,
         .checkpoint = row->checkpoint,
         .checkpoints = row->checkpoints,
         .recipe = row->recipe,
-        .type = qn_api_type_name(row->type, row->labels),
         .labels = row->labels,
+        .capabilities = qn_model_capabilities(row).has,
         .options = row->options,
         .extras = row->extras,
         .source = source_of(sv, row),
@@ -146,6 +171,8 @@ static void write_row(struct qn_jw *w, struct qn_services *sv, const struct qn_m
     if (name != row->name)
         qn_jw_kstr(w, "alias_of", row->name);
     write_details(w, row);
+    if (why)
+        qn_jw_kstr(w, "unsupported", why);
     write_loaded(w, sv, row);
     qn_jw_ki64(w, "last_use", qn_catalog_last_use(sv->catalog, row));
     qn_jw_obj_end(w);
@@ -167,14 +194,14 @@ void qn_api_model_write(struct qn_jw *w, struct qn_services *sv, const struct qn
 static void write_listed(struct qn_jw *w, const struct qn_registry_entry *listed, int64_t created_s,
                          const struct qn_model_view *view)
 {
-    const char *why = qn_no_engine(listed->recipe);
+    const char *why = qn_no_engine_for_listed(listed);
     const struct entry x = {
         .name = listed->name,
         .checkpoint = listed->checkpoint,
         .checkpoints = listed->checkpoints,
         .recipe = listed->recipe,
-        .type = listed->type,
         .labels = listed->labels,
+        .capabilities = qn_listed_capabilities(listed).has,
         .options = listed->options,
         .extras = listed->extras,
         .source = "builtin",

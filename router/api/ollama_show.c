@@ -4,6 +4,7 @@
 #include "answers/answer.h"
 #include "base/clock.h"
 #include "base/str.h"
+#include "contract/capabilities.h"
 #include "dialects/ollama/ollama.h"
 #include "models/inventory.h"
 #include "models/residency.h"
@@ -135,8 +136,8 @@ static void write_show(struct qn_jw *w, const struct qn_services *sv,
     qn_ollama_details(w, row);
     v = qn_json_get(&s.facts, "info");
     write_raw(w, "model_info", &v, "{}");
-    v = qn_json_get(&s.facts, "capabilities");
-    write_raw(w, "capabilities", &v, "[\"completion\"]");
+    qn_jw_key(w, "capabilities");
+    qn_capabilities_write_ollama(w, qn_inventory_abilities(sv->inventory, row));
     qn_ollama_time(w, "modified_at", qn_ollama_modified_ms(row));
     qn_jw_obj_end(w);
     qn_buf_deinit(&text);

@@ -14,6 +14,7 @@
 #include "library/may_open.h"
 #include "models/intake.h"
 #include "models/inventory.h"
+#include "models/model_capabilities.h"
 #include "models/survey.h"
 #include "registry/ref.h"
 
@@ -103,7 +104,8 @@ static void put_order(struct qn_services *sv, struct qn_http *h, const struct qn
         qn_jw_kstr(&w, o->checkpoints[i].role, o->checkpoints[i].ref);
     qn_jw_obj_end(&w);
     const char *recipe = *o->recipe ? o->recipe : "llamacpp";
-    const struct qn_backend_type *type = qn_backend_type_of(recipe);
+    const struct qn_backend_type *type =
+        qn_backend_type_of(recipe, qn_labelled_capabilities(recipe, o->labels).has);
     struct qn_model_row row = {
         .name = o->model,
         .type = type ? type->type : "llm",

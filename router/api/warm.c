@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/rand.h"
 #include "base/str.h"
-#include "contract/backend_types.h"
+#include "contract/capabilities.h"
 #include "infer/model_choice.h"
 #include "models/admission.h"
 #include "models/inventory.h"
@@ -100,8 +100,7 @@ static bool can_talk(struct warming *a)
     const struct qn_model_row *row;
     if (qn_inventory_find(a->sv->inventory, a->model, &snap, &row, NULL))
         return false;
-    const struct qn_backend_type *type = qn_backend_type_find(row->type);
-    bool can = type && qn_backend_type_can(type, QN_TASK_COMPLETE);
+    bool can = qn_inventory_can(a->sv->inventory, row, QN_CAN_COMPLETE);
     qn_snapshot_unref(snap);
     return can;
 }

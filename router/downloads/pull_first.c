@@ -5,6 +5,7 @@
 #include "downloads/pull_request.h"
 #include "downloads/pulls.h"
 #include "models/inventory.h"
+#include "models/no_engine.h"
 #include "registry/registry.h"
 #include "registry/web.h"
 
@@ -36,7 +37,7 @@ static bool is_missing(struct qn_services *sv, const char *name)
         return false;
     if (qn_inventory_find(sv->inventory, name, &snap, &row, NULL)) {
         const struct qn_registry_entry *entry = qn_registry_find(sv->registry, name);
-        return entry && !entry->unsupported && !entry->file;
+        return entry && !qn_no_engine_for_listed(entry) && !entry->file;
     }
     bool missing = !row->n_files;
     qn_snapshot_unref(snap);

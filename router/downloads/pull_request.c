@@ -174,7 +174,7 @@ bool qn_pull_same_source(const struct qn_model_row *row, const struct qn_pull_or
 /* Nobody waits for gigabytes that nothing here can use. */
 static qn_err check_runs(const char *recipe, struct qn_error *e)
 {
-    const char *why = qn_no_engine(recipe);
+    const char *why = qn_no_engine(recipe, 0);
     return why ? qn_fail_param(e, QN_EUNSUPPORTED, "recipe",
                                "a model of the recipe '%.40s' cannot be run here: it is %s", recipe,
                                why)
@@ -185,7 +185,7 @@ static qn_err from_entry(const struct qn_registry_entry *entry, struct qn_arena 
                          struct qn_pull_order *o, struct qn_error *e)
 {
     *o = empty_order(a, entry->name);
-    const char *why = qn_no_engine(entry->recipe);
+    const char *why = qn_no_engine_for_listed(entry);
     qn_err err = QN_OK;
     if (why)
         return qn_fail_param(e, QN_EUNSUPPORTED, "model_name",
@@ -375,7 +375,7 @@ static qn_err read_extras(const struct qn_jref *root, struct qn_arena *a, struct
     struct qn_jref options = qn_json_get(root, "recipe_options");
     qn_err err = read_object(root, "recipe_options", a, &o->options, e);
     if (!err)
-        err = qn_load_options_check(qn_backend_type_of(recipe), &options, e);
+        err = qn_load_options_check(qn_backend_type_of(recipe, 0), &options, e);
     if (!err)
         err = read_object(root, "image_defaults", a, &defaults, e);
     if (!err && defaults)

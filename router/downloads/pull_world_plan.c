@@ -195,7 +195,7 @@ static qn_err check_recipe(struct planning *p, struct qn_error *e)
     struct qn_pull_order *o = &p->plan->order;
     if (!*o->recipe)
         o->recipe = qn_arena_strdup(p->plan->arena, p->recipe ? p->recipe : "llamacpp");
-    const char *why = qn_no_engine(o->recipe);
+    const char *why = qn_no_engine(o->recipe, 0);
     return why ? qn_fail_param(e, QN_EUNSUPPORTED, "recipe",
                                "model '%.200s' cannot be run here: it is %s", o->model, why)
                : QN_OK;

@@ -2,10 +2,10 @@
 #include "infer/model_choice.h"
 
 #include "base/json.h"
-#include "base/str.h"
-#include "contract/backend_types.h"
 #include "library/preset.h"
 #include "models/inventory.h"
+#include "models/model_capabilities.h"
+#include "models/no_engine.h"
 
 #include <string.h>
 
@@ -47,25 +47,24 @@ static void choose(struct qn_services *sv, const struct qn_dialect *dialect, str
         rq->model = other;
 }
 
-/* True when the model's file says what it can do, and reasoning is not among it. A preset may have
- * a template of its own that does. */
-static bool cannot_reason(const struct qn_model_choice *row)
+/* A preset may have a template of its own, which says nothing of reasoning. */
+static bool has_template(const char *preset)
 {
-    struct qn_json *facts, *preset = NULL;
-    if (qn_json_parse(row->facts, strlen(row->facts), &facts, NULL))
+    struct qn_json *doc;
+    if (qn_json_parse(preset, strlen(preset), &doc, NULL))
         return false;
-    struct qn_jref root = qn_json_root(facts), list = qn_json_get(&root, "capabilities"), it;
-    bool cannot = qn_json_type(&list) == QN_JSON_ARRAY;
-    for (bool more = qn_json_first(&list, &it); more && cannot; more = qn_json_next(&it))
-        cannot = !qn_str_eq(qn_json_raw_str(&it), "thinking");
-    if (cannot && qn_json_parse(row->preset, strlen(row->preset), &preset, NULL) == QN_OK) {
-        root = qn_json_root(preset);
-        struct qn_jref own = qn_json_get(&root, "jinja");
-        cannot = qn_json_type(&own) != QN_JSON_STRING;
-    }
-    qn_json_free(facts);
-    qn_json_free(preset);
-    return cannot;
+    struct qn_jref root = qn_json_root(doc), own = qn_json_get(&root, "jinja");
+    bool has = qn_json_type(&own) == QN_JSON_STRING;
+    qn_json_free(doc);
+    return has;
+}
+
+static qn_err cannot(const struct qn_model_row *row, unsigned capability, struct qn_error *e)
+{
+    bool may = qn_model_capabilities(row).may & capability;
+    const char *why = may ? qn_no_engine(row->recipe, capability) : NULL;
+    return qn_fail_param(e, QN_EUNSUPPORTED, "model", "model '%s' cannot do this: it is %s%s",
+                         row->name, why ? "" : "of type ", why ? why : qn_model_kind_name(row));
 }
 
 qn_err qn_choice_take(struct qn_services *sv, const struct qn_dialect *dialect,
@@ -83,23 +82,23 @@ qn_err qn_choice_take(struct qn_services *sv, const struct qn_dialect *dialect,
     if (err)
         return err;
     out->name = qn_arena_strdup(rq->arena, row->name);
-    out->facts = rq->must_reason ? qn_arena_strdup(rq->arena, row->facts) : "{}";
+    out->cannot_reason = !(qn_model_capabilities(row).may & QN_CAN_REASON);
     out->preset = qn_arena_strdup(rq->arena, row->preset);
-    if (!qn_inventory_can(sv->inventory, row, dialect->task))
-        err = qn_fail_param(e, QN_EUNSUPPORTED, "model",
-                            "model '%s' cannot do this: it is of type %s", row->name, row->type);
+    unsigned capability = qn_capability_of_task(dialect->task);
+    if (!qn_inventory_can(sv->inventory, row, capability))
+        err = cannot(row, capability, e);
     qn_snapshot_unref(snap);
     return err;
 }
 
 size_t qn_choice_bytes(const struct qn_model_choice *c)
 {
-    return strlen(c->facts) + strlen(c->preset);
+    return strlen(c->preset);
 }
 
 qn_err qn_choice_apply(const struct qn_model_choice *c, struct qn_request *rq, struct qn_error *e)
 {
-    if (rq->must_reason && cannot_reason(c)) /* in Ollama's words */
+    if (rq->must_reason && c->cannot_reason && !has_template(c->preset)) /* in Ollama's words */
         return qn_fail_param(e, QN_EUNSUPPORTED, "think", "\"%s\" does not support thinking",
                              rq->model);
     return qn_preset_apply(c->preset, rq, e);

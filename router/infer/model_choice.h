@@ -13,7 +13,8 @@ const char *qn_choice_stand_in(struct qn_services *sv, struct qn_arena *arena);
 /* What the catalog says of the model that was chosen; all of it the arena's. */
 struct qn_model_choice {
     const char *name; /* as the catalog spells it; NULL: there is no such model */
-    const char *facts, *preset;
+    const char *preset;
+    bool cannot_reason; /* which its file says */
 };
 
 /* Settles rq->model: it must exist and be of a kind that can do the dialect's task. *out is

@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "contract/cache_types.h"
+#include "models/model_capabilities.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,16 +33,10 @@ static enum word read_word(const char *backend)
     return OTHER;
 }
 
-static bool has_label(const struct qn_model_row *row, const char *quoted)
+/* quince's own program for the type is here, and does what the model is for. */
+static bool own_can_run(const struct qn_backend_type *type, unsigned has)
 {
-    return strstr(row->labels, quoted) != NULL;
-}
-
-/* quince's language engine measures and ranks nothing yet. */
-static bool own_can_run(const struct qn_backend_type *type, const struct qn_model_row *row)
-{
-    bool measures = has_label(row, "\"embeddings\"") || has_label(row, "\"reranking\"");
-    return !qn_backend_type_missing(type) && !(qn_str_eq(type->type, "llm") && measures);
+    return !qn_backend_type_missing(type) && has & type->offers & QN_CAPABILITIES_PURPOSES;
 }
 
 qn_err qn_engine_choose(const struct qn_packs *packs, const struct qn_backend_type *type,
@@ -50,7 +45,7 @@ qn_err qn_engine_choose(const struct qn_packs *packs, const struct qn_backend_ty
 {
     const struct qn_server_kind *kind = qn_server_kind_of_type(type->type);
     enum word word = read_word(backend ? backend : "");
-    bool own = own_can_run(type, row);
+    bool own = own_can_run(type, qn_model_capabilities(row).has);
     struct qn_error why = {0};
     *out = (struct qn_engine_choice){0};
     if (!kind || (word == OWN && own))
@@ -113,9 +108,7 @@ static void write_server(const struct qn_engine_choice *c, const struct qn_model
                          const char *args, struct qn_jw *w)
 {
     static const char *const files[] = {"mmproj", "vae"};
-    static const struct {
-        const char *label, *option;
-    } labels[] = {{"\"embeddings\"", "embedding"}, {"\"reranking\"", "reranking"}};
+    unsigned has = qn_model_capabilities(row).has;
     qn_jw_kstr(w, "server", c->server->program);
     qn_jw_kstr(w, "program", c->program.path);
     qn_jw_kstr(w, "folder", c->program.folder);
@@ -124,9 +117,10 @@ static void write_server(const struct qn_engine_choice *c, const struct qn_model
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (file_of_role(row, files[i]))
             qn_jw_kstr(w, files[i], file_of_role(row, files[i]));
-    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
-        if (has_label(row, labels[i].label))
-            qn_jw_kbool(w, labels[i].option, true);
+    if (has & QN_CAN_EMBED)
+        qn_jw_kbool(w, "embedding", true);
+    if (has & QN_CAN_RERANK)
+        qn_jw_kbool(w, "reranking", true);
 }
 
 /* Servers of others keep keys and values in more types than quince's own engine. */
@@ -170,17 +164,15 @@ qn_err qn_engine_options(const struct qn_engine_choice *c, const struct qn_model
                : QN_OK;
 }
 
-bool qn_engine_can(const struct qn_packs *packs, const struct qn_backend_type *type,
-                   const struct qn_model_row *row, const char *backend, enum qn_task task)
+unsigned qn_engine_offers(const struct qn_packs *packs, const struct qn_backend_type *type,
+                          const struct qn_model_row *row, const char *backend)
 {
     struct qn_engine_choice c;
-    if (qn_backend_type_can(type, task))
-        return true;
     if (qn_engine_choose(packs, type, row, backend, &c, NULL))
-        return false;
-    bool can = c.server && c.server->tasks & 1u << task;
+        return 0;
+    unsigned offers = c.server ? c.server->offers : type->offers;
     qn_engine_choice_deinit(&c);
-    return can;
+    return offers;
 }
 
 void qn_engines_look(const struct qn_packs *packs, const char *backend_dir)

@@ -31,9 +31,10 @@ void qn_engine_choice_deinit(struct qn_engine_choice *c);
 qn_err qn_engine_options(const struct qn_engine_choice *c, const struct qn_model_row *row,
                          const char *args, struct qn_buf *options, struct qn_error *e);
 
-/* Can a model of this row do this task, with the engine that the option chooses? */
-bool qn_engine_can(const struct qn_packs *packs, const struct qn_backend_type *type,
-                   const struct qn_model_row *row, const char *backend, enum qn_task task);
+/* What the engine that the option chooses for this row can do with a model that can (enum
+ * qn_capability); 0: the engine is not here. */
+unsigned qn_engine_offers(const struct qn_packs *packs, const struct qn_backend_type *type,
+                          const struct qn_model_row *row, const char *backend);
 
 /* Tells the table of backend types which of them have a server: at start, and when one has been
  * installed or removed. */

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "contract/backend_types.h"
 #include "models/inventory.h"
+#include "models/model_capabilities.h"
 #include "models/model_name.h"
 #include "registry/digest.h"
 #include "registry/registry.h"
@@ -25,7 +26,8 @@ enum { DETAILS_MAX = 64 * 1024, WISH_MAX = 64 * 1024 * 1024, RECIPE_MAX = 64 };
 static qn_err put_builtin(const struct qn_intake_world *world,
                           const struct qn_registry_entry *entry, struct qn_error *e)
 {
-    const struct qn_backend_type *type = qn_backend_type_of(entry->recipe);
+    const struct qn_backend_type *type =
+        qn_backend_type_of(entry->recipe, qn_listed_capabilities(entry).has);
     if (!type)
         return qn_fail(e, QN_EUNSUPPORTED, "%s: recipe '%s' is not known", entry->name,
                        entry->recipe);
@@ -147,11 +149,18 @@ static qn_err measure(const char *path, int64_t *size_bytes, struct qn_error *e)
     return QN_OK;
 }
 
-/* What models of other types than "llm" say in their headers is their backends' business. */
+/* The type of the models that a recipe's program runs for what this one is labelled. */
+static const struct qn_backend_type *type_of(const struct qn_intake *in)
+{
+    return qn_backend_type_of(in->wish.recipe,
+                              qn_labelled_capabilities(in->wish.recipe, in->origin.labels).has);
+}
+
+/* Files of models that do not converse need not be GGUF: their backends read them. */
 static qn_err read_header(struct qn_intake *in, const char *path, struct qn_error *e)
 {
     qn_err err = qn_registry_inspect(&in->world->inspector, path, &in->facts, &in->said, e);
-    if (err == QN_EFORMAT && !qn_str_eq(qn_backend_type_of(in->wish.recipe)->type, "llm"))
+    if (err == QN_EFORMAT && !(type_of(in)->offers & QN_CAN_TALK))
         return QN_OK;
     in->header = !err;
     return err;
@@ -232,7 +241,7 @@ static void put_row(struct qn_intake *in, const struct qn_model_row *old)
         qn_inspection_json(&in->facts, &details);
     struct qn_model_row row = {
         .name = in->wish.name,
-        .type = qn_backend_type_of(in->wish.recipe)->type,
+        .type = type_of(in)->type,
         .recipe = in->wish.recipe,
         .checkpoint = first(o->checkpoint, in->wish.path),
         .files = in->files,
@@ -445,7 +454,7 @@ void qn_intake_model(struct qn_intake_world *world, const struct qn_intake_wish 
     if (!qn_intake_name_ok(wish->name))
         qn_fail_param(&in->error, QN_EINVAL, "model", "'%.80s' cannot be a model's name",
                       wish->name);
-    else if (!qn_backend_type_of(wish->recipe))
+    else if (!qn_backend_type_of(wish->recipe, 0))
         unknown_recipe(wish->recipe, &in->error);
     begin(in);
 }
@@ -458,7 +467,7 @@ static void check_file(const char *path, const char *recipe, struct qn_error *e)
                       "'%.200s' is neither the absolute path of a GGUF file nor a model of a hub "
                       "(owner/repo:VARIANT)",
                       path);
-    else if (!qn_backend_type_of(recipe))
+    else if (!qn_backend_type_of(recipe, 0))
         unknown_recipe(recipe, e);
 }
 

@@ -85,9 +85,12 @@ qn_err qn_inventory_find(struct qn_inventory *inv, const char *name, struct qn_s
 const struct qn_model_row *qn_inventory_computes(const struct qn_snapshot *snap,
                                                  const struct qn_model_row *row);
 
-/* Can the model do this, with the engine that its options choose? */
+/* Whether the model can do this (enum qn_capability), and an engine for its type offers it:
+ * quince's own, or the one that its options choose. */
 bool qn_inventory_can(const struct qn_inventory *inv, const struct qn_model_row *row,
-                      enum qn_task task);
+                      unsigned capability);
+/* All that is known that it can, of these. */
+unsigned qn_inventory_abilities(const struct qn_inventory *inv, const struct qn_model_row *row);
 
 /* Are the files there that options of loading name: adapters, and the draft model's? options: a
  * JSON object as clients write it, to be asked of what is to be saved. QN_EINVAL with the option as

@@ -97,7 +97,7 @@ static qn_err find_row(struct qn_inventory *inv, const char *name, bool exactly,
     if (*row)
         return QN_OK;
     const struct qn_registry_entry *listed = qn_registry_find(inv->config.registry, name);
-    const char *why = listed ? qn_no_engine(listed->recipe) : NULL;
+    const char *why = listed ? qn_no_engine_for_listed(listed) : NULL;
     qn_err err;
     if (why)
         err = qn_fail_param(e, QN_ENOTFOUND, "model", "model '%.200s' cannot be run here: it is %s",

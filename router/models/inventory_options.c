@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "contract/job.h"
+#include "models/model_capabilities.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -103,7 +104,7 @@ void qn_place_note_options(struct place *p, const struct qn_model_row *row)
     struct qn_json *docs[QN_OPTION_LAYERS] = {0};
     struct qn_jref roots[QN_OPTION_LAYERS] = {0};
     const struct qn_backend_type *type = qn_backend_type_find(row->type);
-    p->id.kind = qn_kind_of(row->type, row->labels);
+    p->id.kind = qn_kind_of(qn_model_capabilities(row).has);
     /* The name may have been given to a model of another type since. */
     if (type && !qn_place_has_process(qn_place_state(p)))
         p->id.type = type;

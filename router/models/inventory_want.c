@@ -8,6 +8,7 @@
 #include "formats/stretch.h"
 #include "models/engine_choice.h"
 #include "models/load_options.h"
+#include "models/model_capabilities.h"
 #include "settings/remote.h"
 
 #include <stdlib.h>
@@ -142,18 +143,29 @@ static qn_err add_engine(const struct place *p, const struct qn_model_row *row,
 }
 
 bool qn_inventory_can(const struct qn_inventory *inv, const struct qn_model_row *row,
-                      enum qn_task task)
+                      unsigned capability)
 {
     const struct qn_backend_type *type = qn_backend_type_find(row->type);
     const struct qn_server_kind *kind = type ? qn_server_kind_of_type(type->type) : NULL;
     const char *layers[QN_OPTION_LAYERS] = {row->options, "{}", inv->load_options};
     struct qn_buf backend;
-    if (!type || !kind)
-        return type && qn_backend_type_can(type, task);
+    if (!type || !(qn_model_capabilities(row).may & capability))
+        return false;
+    if (!kind || type->offers & capability)
+        return type->offers & capability;
     qn_buf_init(&backend, OPTIONS_MAX);
     layer_text(layers, kind->backend_option, &backend);
-    bool can = qn_engine_can(inv->config.packs, type, row, qn_buf_cstr(&backend), task);
+    bool can = qn_engine_offers(inv->config.packs, type, row, qn_buf_cstr(&backend)) & capability;
     qn_buf_deinit(&backend);
+    return can;
+}
+
+unsigned qn_inventory_abilities(const struct qn_inventory *inv, const struct qn_model_row *row)
+{
+    unsigned has = qn_model_capabilities(row).has, can = 0;
+    for (unsigned bit = 1; bit <= QN_CAPABILITIES_ALL; bit <<= 1)
+        if (has & bit && qn_inventory_can(inv, row, bit))
+            can |= bit;
     return can;
 }
 

@@ -2,6 +2,7 @@
 #include "settings/kinds.h"
 
 #include "base/str.h"
+#include "contract/capabilities.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -42,14 +43,23 @@ const char *qn_kind_name(enum qn_kind k)
     return "";
 }
 
-enum qn_kind qn_kind_of(const char *type, const char *labels)
+enum qn_kind qn_kind_of(unsigned capabilities)
 {
-    enum qn_kind k = qn_kind_parse(type);
-    if (k != QN_KIND_LLM && k != QN_KIND_COUNT)
-        return k;
-    if (strstr(labels, "\"embeddings\""))
-        return QN_KIND_EMBEDDING;
-    return strstr(labels, "\"reranking\"") ? QN_KIND_RERANKING : QN_KIND_LLM;
+    static const struct {
+        unsigned set;
+        enum qn_kind kind;
+    } kinds[] = {
+        {QN_CAN_TALK, QN_KIND_LLM},
+        {QN_CAN_EMBED, QN_KIND_EMBEDDING},
+        {QN_CAN_RERANK, QN_KIND_RERANKING},
+        {QN_CAN_TRANSCRIBE, QN_KIND_TRANSCRIPTION},
+        {QN_CAN_IMAGE | QN_CAN_UPSCALE, QN_KIND_IMAGE},
+        {QN_CAN_SPEAK, QN_KIND_TTS},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (capabilities & kinds[i].set)
+            return kinds[i].kind;
+    return QN_KIND_LLM;
 }
 
 static qn_err read_limit(const char *text, int64_t *out, struct qn_error *e)

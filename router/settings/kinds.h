@@ -17,8 +17,9 @@ enum qn_kind {
     QN_KIND_COUNT
 };
 
-/* Of a catalog row's type and labels (a JSON array of texts). */
-enum qn_kind qn_kind_of(const char *type, const char *labels);
+/* Of what a model can do (contract/capabilities.h): a model that converses is an llm, whatever else
+ * it can. */
+enum qn_kind qn_kind_of(unsigned capabilities);
 
 const char *qn_kind_name(enum qn_kind k); /* "llm", "embedding", ... */
 

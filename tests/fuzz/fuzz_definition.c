@@ -82,7 +82,7 @@ static void try_options(const char *text, const struct qn_jref *root)
         .model_file = model_file, .data_dir = "/data", .name = "m"};
     const char *const layers[] = {text, "{\"slots\":2,\"cache_type\":null}"};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        const struct qn_backend_type *type = qn_backend_type_of(types[i]);
+        const struct qn_backend_type *type = qn_backend_type_of(types[i], 0);
         struct qn_buf merged;
         struct qn_json *doc;
         struct qn_error e = {0};

@@ -7,6 +7,7 @@ import pathlib
 import shutil
 import ssl
 import stat
+import struct
 import subprocess
 import sys
 
@@ -520,6 +521,38 @@ def test_vectors_and_scores_need_no_option(llama):
     model = engine_model(llama, "scores", labels=["reranking"])
     reply = llama.post("/v1/rerank", {"model": model, "query": "q", "documents": ["a", "bbb"]})
     assert {r["index"]: r["relevance_score"] for r in reply.json["results"]} == {0: 1, 1: 3}
+
+
+def test_what_a_model_is_for_follows_from_its_file_where_no_label_says_it(llama):
+    """A file that pools embeds or ranks (llama.cpp's pooling types): it needs no label, and converses with nobody."""
+    for name, pooling, kind, label, does, does_not in (
+            ("pools", 1, "embedding", "embeddings", "embeddings", "rerank"),
+            ("ranks", 4, "reranking", "reranking", "rerank", "embeddings")):
+        head = gguf({"general.architecture": "llama", "general.name": name, "fake.options": "{}"})
+        pools = struct.pack("<Q", len("llama.pooling_type")) + b"llama.pooling_type" + struct.pack("<II", 4, pooling)
+        count = struct.unpack_from("<Q", head, 16)[0]
+        path = llama.tmp_path / f"{name}.gguf"
+        path.write_bytes(head[:16] + struct.pack("<Q", count + 1) + head[24:] + pools +
+                         json.dumps({"fake_llama": 1}).encode())
+        reply = llama.post("/v1/models/register", {"model_name": f"user.{name}", "checkpoint": str(path)})
+        assert reply.status == 200, reply.body
+        entry = llama.get(f"/v1/models/user.{name}").json
+        assert (entry["type"], entry["labels"]) == (kind, ["custom", label])
+        bodies = {"embeddings": {"input": "one"}, "rerank": {"query": "q", "documents": ["a"]}}
+        assert llama.post(f"/v1/{does}", {"model": f"user.{name}", **bodies[does]}).status == 200
+        for reply in (llama.post(f"/v1/{does_not}", {"model": f"user.{name}", **bodies[does_not]}),
+                      llama.chat(f"user.{name}")):
+            assert reply.status == 400 and f"it is of type {kind}" in reply.json["error"]["message"], reply.body
+
+
+def test_a_remote_models_type_follows_from_its_labels(server):
+    with fake_llama.serving() as upstream:
+        for label, kind in (("image", "image"), ("transcription", "transcription"), ("tts", "tts"),
+                            ("embeddings", "embedding"), ("vision", "llm")):
+            model = remote(server, f"far-{label}", upstream, labels=[label])
+            assert server.get(f"/v1/models/{model}").json["type"] == kind
+            reply = server.chat(model)
+            assert reply.status == (200 if kind == "llm" else 400), reply.body
 
 
 def test_llama_server_that_cannot_load(llama):

@@ -391,6 +391,9 @@ def test_the_list_of_all(full_list, house):
     assert by_id["Flux-2-Klein-4B"]["checkpoints"].keys() == {"main", "text_encoder", "vae"}
     assert by_id["Whisper-Tiny"]["type"] == "transcription" and by_id["kokoro-v1"]["type"] == "tts"
     assert by_id["nomic-embed-text-v1-GGUF"]["type"] == "embedding"
+    assert by_id["nomic-embed-text-v1-GGUF"]["capabilities"] == ["embed"]
+    assert by_id["Gemma-3-4b-it-GGUF"]["capabilities"] == ["chat", "complete", "vision"]
+    assert by_id["Flux-2-Klein-4B"]["capabilities"] == ["image", "edit"]
     # The tests' servers have a program for every kind; without one a model is not suggested.
     assert "unsupported" not in by_id["Whisper-Tiny"] and by_id["Whisper-Tiny"]["suggested"]
     assert "NPU" in by_id["Qwen2.5-0.5B-Instruct-CPU"]["unsupported"]
@@ -410,6 +413,14 @@ def test_kinds_that_no_program_runs(house, hub, full_list, tmp_path):
             assert reply.json["error"]["message"] == (
                 f"model '{name}' cannot be run here: it is {by_id[name]['unsupported']}")
     assert "unsupported" not in by_id["Qwen3-0.6B-GGUF"]
+    # quince's own engine converses; what it does not compute is said before it is fetched, in every list.
+    for name, word in (("nomic-embed-text-v1-GGUF", "for embeddings"), ("bge-reranker-v2-m3-GGUF", "for ranking texts"),
+                       ("MiniCPM3-4B-GGUF", "architecture"), ("Bonsai-4B-gguf", "quantisation")):
+        why = by_id[name]["unsupported"]
+        assert word in why and "quince backends install llamacpp:llama-server" in why and not by_id[name]["suggested"]
+        assert server.get(f"/v1/models/{name}").json["unsupported"] == why
+        for reply in (server.post("/v1/pull", {"model_name": name}), server.chat(name)):
+            assert reply.json["error"]["message"] == f"model '{name}' cannot be run here: it is {why}"
 
 
 def test_one_model_that_is_not_here(full_list):

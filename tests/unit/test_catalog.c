@@ -71,6 +71,7 @@ static void rows_outlive_the_program(void **state)
     struct qn_model_row row = sample("user.b", files, 2);
     qn_catalog_put(c, &row, on_done, &owner);
     row = sample("Alpha", files, 1);
+    row.facts = "no JSON";
     qn_catalog_put(c, &row, on_done, &owner);
     assert_int_equal(wait_done(2), QN_OK);
     qn_catalog_set_options(c, "user.b", "{\"context\":512}", on_done, &owner);
@@ -84,7 +85,7 @@ static void rows_outlive_the_program(void **state)
     row.size_bytes = 5;
     row.base = "Alpha";
     row.preset = "{\"system\":\"s\"}";
-    row.facts = "{\"template\":\"y\"}";
+    row.facts = "{\"template\":\"y\",\"capabilities\":[\"chat\"]}";
     row.modified_s = 1700000001;
     qn_catalog_put(c, &row, on_done, &owner);
     assert_int_equal(wait_done(5), QN_OK);
@@ -105,11 +106,13 @@ static void rows_outlive_the_program(void **state)
     assert_string_equal(b->options, "{\"context\":512}");
     assert_string_equal(b->digest, "abc");
     assert_string_equal(b->digest_of, "7:1");
-    assert_string_equal(b->facts, "{\"template\":\"y\"}");
+    assert_string_equal(b->facts, "{\"template\":\"y\",\"capabilities\":[\"chat\"]}");
+    assert_string_equal(b->capabilities, "[\"chat\"]");
     assert_string_equal(b->base, "Alpha");
     assert_string_equal(b->preset, "{\"system\":\"s\"}");
     assert_int_equal(b->modified_s, 1700000001);
     assert_string_equal(qn_snapshot_find(s, "Alpha")->preset, "{}");
+    assert_string_equal(qn_snapshot_find(s, "Alpha")->capabilities, "[]");
     assert_null(qn_snapshot_find(s, "USER.B"));
     /* A snapshot does not change under its reader. */
     qn_catalog_remove(c, "user.b", on_done, &owner);
@@ -247,6 +250,7 @@ static void an_old_catalog_grows(void **state)
     assert_string_equal(row->options, "{\"ctx_size\":9}");
     assert_string_equal(row->preset, "{}");
     assert_string_equal(row->facts, "{}");
+    assert_string_equal(row->capabilities, "[]");
     assert_string_equal(row->digest, "");
     assert_string_equal(row->base, "");
     assert_string_equal(row->keeper, QN_KEEPER_USER);

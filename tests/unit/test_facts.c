@@ -66,6 +66,8 @@ static struct qn_json *facts_of(struct gguf_file *f)
     return doc;
 }
 
+static uint32_t pooling = 1; /* what a network that pools says */
+
 static void capable(const char *template, const char *const *tokens, size_t n_tokens,
                     const char *extra, const char *wanted)
 {
@@ -76,7 +78,7 @@ static void capable(const char *template, const char *const *tokens, size_t n_to
     if (template)
         gguf_str(&f, "tokenizer.chat_template", template);
     if (extra)
-        gguf_u32(&f, extra, 1);
+        gguf_u32(&f, extra, pooling);
     if (n_tokens) {
         gguf_array(&f, "tokenizer.ggml.tokens", QN_GGUF_STRING, n_tokens);
         for (size_t i = 0; i < n_tokens; i++)
@@ -95,14 +97,18 @@ static void capabilities(void **state)
 {
     static const char *const qwen[] = {"a", "<|fim_middle|>"}, *const none[] = {"a", "b"};
     (void)state;
-    capable(NULL, NULL, 0, NULL, "[\"completion\"]");
-    capable("{{ messages }}", none, 2, NULL, "[\"completion\"]");
-    capable("{% if tools %}{{ tools }}{% endif %}", NULL, 0, NULL, "[\"completion\",\"tools\"]");
-    capable("{{ '<think>' }}", qwen, 2, NULL, "[\"completion\",\"insert\",\"thinking\"]");
+    capable(NULL, NULL, 0, NULL, "[\"chat\",\"complete\"]");
+    capable("{{ messages }}", none, 2, NULL, "[\"chat\",\"complete\"]");
+    capable("{% if tools %}{{ tools }}{% endif %}", NULL, 0, NULL,
+            "[\"chat\",\"complete\",\"tools\"]");
+    capable("{{ '<think>' }}", qwen, 2, NULL, "[\"chat\",\"complete\",\"insert\",\"reasoning\"]");
     capable("{% if enable_thinking %}{{ tools }}{% endif %}", NULL, 0,
             "tokenizer.ggml.fim_mid_token_id",
-            "[\"completion\",\"tools\",\"insert\",\"thinking\"]");
-    capable("{{ tools }}", NULL, 0, "llama.pooling_type", "[\"embedding\"]");
+            "[\"chat\",\"complete\",\"tools\",\"insert\",\"reasoning\"]");
+    capable("{{ tools }}", NULL, 0, "llama.pooling_type", "[\"embed\"]");
+    pooling = 4; /* llama.cpp: LLAMA_POOLING_TYPE_RANK */
+    capable("{{ tools }}", NULL, 0, "llama.pooling_type", "[\"rerank\"]");
+    pooling = 1;
 }
 
 static void metadata(void **state)

@@ -105,7 +105,7 @@ static void a_header_tells_what_a_model_is(void **state)
                         "\"llama.attention.head_count\":8,\"llama.attention.head_count_kv\":2,"
                         "\"general.file_type\":15,"
                         "\"general.name\":\"\xef\xbf\xbd\xef\xbf\xbd\\u0001n\"},\"capabilities\":["
-                        "\"completion\"]}");
+                        "\"chat\",\"complete\"]}");
     /* Cut off, gone, a folder, a pipe: each is an error that names the file. */
     free(put("m.gguf", f.b.data, 40));
     assert_int_equal(inspect(program, QN_INSPECT_LIMIT_MS, path, &in, &facts, &e), QN_EFORMAT);

@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "contract/capabilities.h"
 #include "settings/kinds.h"
 
 #include <string.h>
@@ -13,21 +14,22 @@ static void a_model_is_of_one_kind(void **state)
 {
     (void)state;
     static const struct {
-        const char *type, *labels;
+        unsigned set;
         enum qn_kind kind;
         const char *name;
     } cases[] = {
-        {"llm", "[]", QN_KIND_LLM, "llm"},
-        {"llm", "[\"chat\",\"reasoning\"]", QN_KIND_LLM, "llm"},
-        {"llm", "[\"embeddings\"]", QN_KIND_EMBEDDING, "embedding"},
-        {"llm", "[\"hot\",\"reranking\"]", QN_KIND_RERANKING, "reranking"},
-        {"asr", "[]", QN_KIND_TRANSCRIPTION, "transcription"},
-        {"tts", "[]", QN_KIND_TTS, "tts"},
-        {"image", "[\"edit\"]", QN_KIND_IMAGE, "image"},
-        {"what comes later", "[]", QN_KIND_LLM, "llm"},
+        {0, QN_KIND_LLM, "llm"},
+        {QN_CAN_TALK | QN_CAN_REASON, QN_KIND_LLM, "llm"},
+        {QN_CAN_TALK | QN_CAN_HEAR | QN_CAN_SEE, QN_KIND_LLM, "llm"},
+        {QN_CAN_EMBED, QN_KIND_EMBEDDING, "embedding"},
+        {QN_CAN_RERANK, QN_KIND_RERANKING, "reranking"},
+        {QN_CAN_TRANSCRIBE, QN_KIND_TRANSCRIPTION, "transcription"},
+        {QN_CAN_SPEAK, QN_KIND_TTS, "tts"},
+        {QN_CAN_IMAGE | QN_CAN_EDIT, QN_KIND_IMAGE, "image"},
+        {QN_CAN_UPSCALE, QN_KIND_IMAGE, "image"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        enum qn_kind k = qn_kind_of(cases[i].type, cases[i].labels);
+        enum qn_kind k = qn_kind_of(cases[i].set);
         assert_int_equal(k, cases[i].kind);
         assert_string_equal(qn_kind_name(k), cases[i].name);
     }

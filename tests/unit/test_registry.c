@@ -83,12 +83,11 @@ static void entries_in_all_forms(void **state)
     assert_string_equal(x->parts[1].checkpoint, "c/d:split/vae.safetensors");
     assert_string_equal(x->checkpoints,
                         "{\"main\":\"a/b:m.safetensors\",\"vae\":\"c/d:split/vae.safetensors\"}");
-    assert_string_equal(x->type, "image");
+    assert_string_equal(x->labels, "[\"image\",\"edit\"]");
     assert_string_equal(x->extras, "{\"image_defaults\":{\"steps\":4}}");
     assert_string_equal(x->options, "{\"steps\":4}");
     assert_int_equal(x->size_bytes, 16100000000);
     assert_true(x->suggested);
-    assert_null(x->unsupported);
     x = qn_registry_find(r, "builtin.seeing"); /* neither the prefix nor case matters */
     assert_string_equal(x->name, "Seeing");
     assert_string_equal(x->checkpoint, "modelscope.cn/o/r:Q4_0");
@@ -96,8 +95,7 @@ static void entries_in_all_forms(void **state)
     assert_string_equal(x->mmproj, "mmproj-F16.gguf");
     assert_string_equal(x->checkpoints,
                         "{\"main\":\"modelscope.cn/o/r:Q4_0\",\"mmproj\":\"mmproj-F16.gguf\"}");
-    assert_string_equal(x->type, "llm");
-    assert_non_null(strstr(qn_registry_find(r, "Npu")->unsupported, "NPU"));
+    assert_non_null(strstr(qn_recipe_unsupported(qn_registry_find(r, "Npu")->recipe), "NPU"));
     assert_string_equal(qn_registry_find(r, "Seeing:latest")->name, "Seeing");
     assert_null(qn_registry_find(r, "Seein"));
     assert_null(qn_registry_find(r, "Seeing2"));
@@ -147,13 +145,13 @@ static void the_list_that_ships(void **state)
 {
     (void)state;
     static const struct {
-        const char *name, *checkpoint, *type;
+        const char *name, *checkpoint, *label;
         int64_t size_bytes;
     } known[] = {
-        {"Qwen3-0.6B-GGUF", "unsloth/Qwen3-0.6B-GGUF:Q4_0", "llm", 380000000},
-        {"Gemma-3-4b-it-GGUF", "ggml-org/gemma-3-4b-it-GGUF:Q4_K_M", "llm", 3340000000},
-        {"gpt-oss-120b-mxfp-GGUF", "ggml-org/gpt-oss-120b-GGUF:*", "llm", 63400000000},
-        {"nomic-embed-text-v1-GGUF", "nomic-ai/nomic-embed-text-v1-GGUF:Q4_K_S", "embedding",
+        {"Qwen3-0.6B-GGUF", "unsloth/Qwen3-0.6B-GGUF:Q4_0", "chat", 380000000},
+        {"Gemma-3-4b-it-GGUF", "ggml-org/gemma-3-4b-it-GGUF:Q4_K_M", "vision", 3340000000},
+        {"gpt-oss-120b-mxfp-GGUF", "ggml-org/gpt-oss-120b-GGUF:*", "chat", 63400000000},
+        {"nomic-embed-text-v1-GGUF", "nomic-ai/nomic-embed-text-v1-GGUF:Q4_K_S", "embeddings",
          78100000},
         {"bge-reranker-v2-m3-GGUF", "pqnet/bge-reranker-v2-m3-Q8_0-GGUF", "reranking", 636000000},
         {"Whisper-Tiny", "ggerganov/whisper.cpp:ggml-tiny.bin", "transcription", 75000000},
@@ -171,13 +169,13 @@ static void the_list_that_ships(void **state)
         if (!x)
             fail_msg("%s is missing", known[i].name);
         assert_string_equal(x->checkpoint, known[i].checkpoint);
-        assert_string_equal(x->type, known[i].type);
+        assert_non_null(strstr(x->labels, known[i].label));
         assert_int_equal(x->size_bytes, known[i].size_bytes);
     }
     for (size_t i = 0; i < qn_registry_count(r); i++) {
         const struct qn_registry_entry *x = qn_registry_at(r, i);
         bool npu = !strcmp(x->recipe, "flm") || !strcmp(x->recipe, "ryzenai-llm");
-        assert_int_equal(x->unsupported != NULL, npu);
+        assert_int_equal(qn_recipe_unsupported(x->recipe) != NULL, npu);
     }
     assert_string_equal(qn_registry_ollama(r, "llama3.2"),
                         "unsloth/Llama-3.2-3B-Instruct-GGUF:Q4_K_M");

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/str.h"
+#include "contract/capabilities.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,31 +65,33 @@ static bool fills_in(const struct qn_gguf *g)
     return false;
 }
 
-/* Networks that make vectors say how they pool. */
-static bool embeds(const struct qn_gguf *g, const char *architecture)
+/* Networks that make vectors, or rank texts, say how they pool: llama.cpp's values. */
+static unsigned pooled(const struct qn_gguf *g, const char *architecture)
 {
+    enum { POOLING_RANK = 4 };
     char key[128];
+    int64_t type;
     snprintf(key, sizeof key, "%s.pooling_type", architecture);
-    return qn_gguf_has(g, key);
+    if (!qn_gguf_has(g, key))
+        return 0;
+    bool ranks = qn_gguf_i64(g, key, 0, INT32_MAX, &type, NULL) == QN_OK && type == POOLING_RANK;
+    return ranks ? QN_CAN_RERANK : QN_CAN_EMBED;
 }
 
-static void write_capabilities(struct qn_jw *w, const struct qn_gguf *g,
-                               const struct qn_inspection *in, struct qn_gguf_str chat)
+static unsigned capabilities_of(const struct qn_gguf *g, const struct qn_inspection *in,
+                                struct qn_gguf_str chat)
 {
-    qn_jw_key(w, "capabilities");
-    qn_jw_arr(w);
-    if (embeds(g, in->architecture)) {
-        qn_jw_str(w, "embedding");
-    } else {
-        qn_jw_str(w, "completion");
-        if (holds_one(chat, tool_words, COUNT(tool_words)))
-            qn_jw_str(w, "tools");
-        if (fills_in(g))
-            qn_jw_str(w, "insert");
-        if (holds_one(chat, thinking_words, COUNT(thinking_words)))
-            qn_jw_str(w, "thinking");
-    }
-    qn_jw_arr_end(w);
+    unsigned set = pooled(g, in->architecture);
+    if (set)
+        return set;
+    set = QN_CAN_TALK;
+    if (holds_one(chat, tool_words, COUNT(tool_words)))
+        set |= QN_CAN_TOOLS;
+    if (fills_in(g))
+        set |= QN_CAN_INSERT;
+    if (holds_one(chat, thinking_words, COUNT(thinking_words)))
+        set |= QN_CAN_REASON;
+    return set;
 }
 
 /* A single-precision number as short as it can be written. */
@@ -192,7 +195,8 @@ qn_err qn_inspect_facts(const struct qn_gguf *g, const struct qn_inspection *in,
     }
     write_text(&w, "template", chat, QN_FACTS_TEMPLATE_MAX);
     write_text(&w, "license", license, QN_FACTS_LICENSE_MAX);
-    write_capabilities(&w, g, in, chat);
+    qn_jw_key(&w, "capabilities");
+    qn_capabilities_write(&w, capabilities_of(g, in, chat));
     qn_jw_obj_end(&w);
     qn_buf_deinit(&info);
     return out->overflow

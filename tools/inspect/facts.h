@@ -1,7 +1,7 @@
 /* What a model file's metadata say, as the JSON object the catalog keeps for those who show models:
  *
  *   {"info": {"general.architecture": "llama", ...}, "template": "...", "license": "...",
- *    "capabilities": ["completion", "tools", "thinking", "insert"]}
+ *    "capabilities": ["chat", "complete", "tools", "insert", "reasoning"]}
  *
  * Lists (vocabularies) stand as null in info, as Ollama shows them; texts beyond a limit
  * (formats/inspection.h) and texts with a zero byte are left out. */
