@@ -105,11 +105,10 @@ static void open_intake(struct qn_program *p)
     atomic_init(&p->stop_reading, false);
     p->intake = (struct qn_intake_world){.loop = p->loop,
                                          .catalog = p->catalog,
-                                         .closed = &p->services.closed,
+                                         .closed = &p->services.serving.closed,
                                          .inspector = {.program = p->inspector,
                                                        .stop = &p->stop_reading,
                                                        .limit_ms = QN_INSPECT_LIMIT_MS}};
-    p->services.intake = &p->intake;
 }
 
 /* A server whose shipped models are damaged or missing can still run the user's own. */
@@ -143,7 +142,7 @@ static qn_err open_inventory(struct qn_program *p, struct qn_error *e)
     qn_buf_init(&options, LOAD_OPTIONS_MAX);
     struct qn_inventory_config config = qn_inventory_config_of(&p->settings, &options);
     config.registry = p->registry;
-    config.metrics = p->services.metrics;
+    config.metrics = p->services.telemetry.metrics;
     config.packs = p->packs;
     qn_err err = qn_inventory_new(p->loop, p->catalog, p->client, &config, &p->inventory, e);
     qn_buf_deinit(&options);
@@ -169,11 +168,11 @@ static void open_hubs(struct qn_program *p)
         .hf_token = p->hf_token,
         .modelscope_token = getenv("MODELSCOPE_API_TOKEN"),
     };
-    p->services.web = &p->web;
     p->services.inquiries = qn_inquiries_new(p->loop, &p->web);
     p->services.updates = qn_updates_new();
     p->services.hubs = &p->hubs;
-    p->services.model_source = s->default_model_source;
+    p->services.puller = (struct qn_puller){
+        .models = &p->services.models, .web = &p->web, .model_source = s->default_model_source};
 }
 
 /* Downloads go on where the last run left them. */
@@ -182,17 +181,17 @@ static void open_pulls(struct qn_program *p)
     p->unpacker = qn_path_join(p->settings.backend_dir, "quince-unpack");
     p->world = (struct qn_pull_world){.loop = p->loop,
                                       .catalog = p->catalog,
-                                      .closed = &p->services.closed,
+                                      .closed = &p->services.serving.closed,
                                       .intake = &p->intake,
                                       .web = &p->web,
                                       .hubs = &p->hubs,
-                                      .store = p->services.store,
-                                      .survey = p->services.survey,
+                                      .store = p->services.custody.store,
+                                      .survey = p->services.models.survey,
                                       .unpacker = p->unpacker};
-    p->services.pulls = qn_pulls_new(&(struct qn_pulls_config){
+    p->services.puller.pulls = qn_pulls_new(&(struct qn_pulls_config){
         .loop = p->loop,
         .catalog = p->catalog,
-        .closed = &p->services.closed,
+        .closed = &p->services.serving.closed,
         .steps = qn_pull_world_steps(&p->world),
         .threads = (int)p->settings.download_threads,
         .offline = p->settings.offline,
@@ -245,7 +244,8 @@ static bool may_be_public(const struct qn_program *p)
 /* Who can reach the server decides what keys are needed for. */
 static void note_openness(struct qn_program *p)
 {
-    p->services.open_to_others = p->auth.open_to_others = qn_ports_open_to_others(&p->ports);
+    p->services.open_rule.open_to_others = p->auth.open_to_others =
+        qn_ports_open_to_others(&p->ports);
     p->auth.needs_key = p->auth.open_to_others && !p->settings.insecure;
 }
 
@@ -284,14 +284,14 @@ static void apply_settings(void *ctx)
     qn_ports_follow_ollama(&p->ports, p->loop, p->server, s, may_be_public(p));
     note_openness(p);
     p->rate.bytes_s = s->bandwidth_limit_kib * 1024;
-    qn_pulls_set(p->services.pulls, (int)s->download_threads, s->offline);
+    qn_pulls_set(p->services.puller.pulls, (int)s->download_threads, s->offline);
     atomic_store(&p->offline, s->offline);
     p->auth.allow_hosts = s->allow_hosts;
     p->auth.allow_origins = s->allow_origins;
     p->auth.metrics_closed = s->metrics_auth;
     qn_auth_warn(&p->auth);
     p->services.no_presets = s->no_presets;
-    p->services.request_timeout_ms = s->request_timeout_s * 1000;
+    p->services.inference.request_timeout_ms = s->request_timeout_s * 1000;
     qn_rate_limit_set(p->services.rate_limit, s->rate_limit, s->rate_burst);
     struct qn_buf options;
     struct qn_error e = {0};
@@ -331,37 +331,52 @@ static void open_services(struct qn_program *p)
 {
     const struct qn_settings *s = &p->settings;
     struct qn_services *sv = &p->services;
-    sv->loop = p->loop;
-    sv->catalog = p->catalog;
-    sv->registry = p->registry;
-    sv->inventory = p->inventory;
-    sv->stats = &p->stats;
-    sv->ws = qn_ws_new(p->loop, sv, &qn_ws_limits);
+    sv->ws = qn_ws_new(p->loop, sv->telemetry.metrics, sv, &qn_ws_limits);
     p->auth = (struct qn_auth){.keys = p->keys, .host = s->host};
-    sv->auth = &p->auth;
+    sv->serving = (struct qn_serving){.loop = p->loop, .auth = &p->auth, .started_ms = qn_now_ms()};
     sv->keys = p->keys;
-    sv->owner_key = &p->owner_key;
     sv->rate_limit = qn_rate_limit_new();
-    sv->builtin_dir = s->builtin_dir;
-    sv->models_dir = s->models_dir;
-    sv->extra_models_dir = s->extra_models_dir;
-    sv->store = open_store(s);
+    struct qn_store *store = open_store(s);
+    sv->models = (struct qn_models){.catalog = p->catalog,
+                                    .inventory = p->inventory,
+                                    .registry = p->registry,
+                                    .intake = &p->intake,
+                                    .survey = qn_survey_new(&p->intake)};
     open_hubs(p);
-    sv->started_ms = qn_now_ms();
     char *blobs = qn_path_join(s->data_dir, "blobs");
-    sv->blobs = qn_blobs_new(p->loop, blobs);
-    qn_blobs_watch(sv->blobs, p->catalog);
+    sv->custody = (struct qn_custody){.serving = &sv->serving,
+                                      .models = &sv->models,
+                                      .blobs = qn_blobs_new(p->loop, blobs),
+                                      .store = store};
+    qn_blobs_watch(sv->custody.blobs, p->catalog);
     free(blobs);
     char *probe = qn_path_join(s->backend_dir, "quince-probe");
     sv->devices = qn_devices_new(p->loop, probe, s->models_dir);
     free(probe);
-    sv->survey = qn_survey_new(&p->intake);
     sv->discovery =
-        qn_discovery_new(sv, &(struct qn_discovery_config){.env = (const char *const *)environ,
-                                                           .folders = s->extra_models_dir,
-                                                           .programs = !s->no_discovery});
+        qn_discovery_new(&(struct qn_discovery_config){.serving = &sv->serving,
+                                                       .models = &sv->models,
+                                                       .store = store,
+                                                       .env = (const char *const *)environ,
+                                                       .folders = s->extra_models_dir,
+                                                       .programs = !s->no_discovery});
     open_pulls(p);
-    sv->pack_jobs = qn_pack_jobs_new(sv, p->unpacker);
+    sv->custody.pulls = sv->puller.pulls;
+    sv->open_rule = (struct qn_open_rule){.auth = &p->auth,
+                                          .inventory = p->inventory,
+                                          .builtin_dir = s->builtin_dir,
+                                          .models_dir = s->models_dir,
+                                          .extra_models_dir = s->extra_models_dir};
+    sv->inference = (struct qn_inference){.serving = &sv->serving,
+                                          .models = &sv->models,
+                                          .puller = &sv->puller,
+                                          .telemetry = &sv->telemetry,
+                                          .owner_key = &p->owner_key};
+    sv->pack_jobs = qn_pack_jobs_new(&(struct qn_pack_jobs_config){.serving = &sv->serving,
+                                                                   .packs = p->packs,
+                                                                   .web = &p->web,
+                                                                   .inventory = p->inventory,
+                                                                   .unpacker = p->unpacker});
 }
 
 /* What `quince stop` reads: the port, in the lock's file, and a record lock, which names the
@@ -454,29 +469,29 @@ void qn_program_close(struct qn_program *p)
     if (p->client)
         qn_http_client_free(p->client);
     qn_watch_remove(p->signal_watch);
-    qn_pulls_stop(p->services.pulls);
+    qn_pulls_stop(p->services.puller.pulls);
     qn_pack_jobs_stop(p->services.pack_jobs);
-    p->services.closed = true;
+    p->services.serving.closed = true;
     atomic_store(&p->stop_reading, true);
-    qn_survey_stop(p->services.survey);
+    qn_survey_stop(p->services.models.survey);
     qn_discovery_stop(p->services.discovery);
     qn_inquiries_stop(p->services.inquiries);
     qn_live_stop(p->live);
-    qn_blobs_stop(p->services.blobs);
+    qn_blobs_stop(p->services.custody.blobs);
     if (p->catalog)
         qn_catalog_close(p->catalog); /* what is on its way to the catalog is written first */
     if (p->loop)
         qn_loop_free(p->loop);
     qn_preload_free(p->preload);
-    qn_pulls_free(p->services.pulls);
+    qn_pulls_free(p->services.puller.pulls);
     qn_pack_jobs_free(p->services.pack_jobs);
-    qn_survey_free(p->services.survey);
+    qn_survey_free(p->services.models.survey);
     qn_discovery_free(p->services.discovery);
     qn_inquiries_free(p->services.inquiries);
     qn_updates_free(p->services.updates);
-    qn_blobs_free(p->services.blobs);
+    qn_blobs_free(p->services.custody.blobs);
     qn_devices_free(p->services.devices);
-    qn_store_free(p->services.store);
+    qn_store_free(p->services.custody.store);
     qn_registry_close(p->registry);
     qn_packs_close(p->packs);
     qn_keys_free(p->keys);

@@ -255,7 +255,7 @@ static void refuse(struct qn_services *sv, struct qn_http *h, enum qn_verdict ve
 {
     int status = qn_verdict_status(verdict);
     bool stranger = verdict == QN_BAD_HOST || verdict == QN_BAD_ORIGIN;
-    qn_metric_add(sv->metrics, stranger ? QN_M_ORIGIN_REFUSED : QN_M_KEY_REFUSED, 1);
+    qn_metric_add(sv->telemetry.metrics, stranger ? QN_M_ORIGIN_REFUSED : QN_M_KEY_REFUSED, 1);
     if (status == 401)
         qn_http_set_header(h, "WWW-Authenticate", "Bearer");
     qn_answer_plain(h, status, qn_verdict_type(verdict), qn_verdict_text(verdict));
@@ -287,7 +287,7 @@ static bool too_often(struct qn_services *sv, struct qn_http *h)
     int64_t wait_s = qn_rate_limit_take(sv->rate_limit, client, qn_now_ms());
     if (wait_s == 0)
         return false;
-    qn_metric_add(sv->metrics, QN_M_RATE_LIMITED, 1);
+    qn_metric_add(sv->telemetry.metrics, QN_M_RATE_LIMITED, 1);
     snprintf(seconds, sizeof seconds, "%lld", (long long)wait_s);
     snprintf(text, sizeof text, "Too many requests of this client: try again in %s s", seconds);
     qn_http_set_header(h, "Retry-After", seconds);
@@ -307,11 +307,11 @@ bool qn_routes_upgrade(struct qn_routes *r, struct qn_http_upgrade *u)
         qn_route_find("GET", u->path, &hit) != QN_ROUTE_FOUND || !hit.row->socket)
         return false;
     qn_auth_visit_socket(u, &visit, &ends);
-    if (qn_auth_guard(sv->auth, &visit) != QN_MAY ||
-        qn_auth_enter(sv->auth, &visit, hit.row->class, &key) != QN_MAY)
+    if (qn_auth_guard(sv->serving.auth, &visit) != QN_MAY ||
+        qn_auth_enter(sv->serving.auth, &visit, hit.row->class, &key) != QN_MAY)
         return false;
     struct qn_caller caller;
-    qn_auth_caller_of(sv->auth, &visit, &caller);
+    qn_auth_caller_of(sv->serving.auth, &visit, &caller);
     if (qn_ws_check(sv->ws, &caller, qn_http_upgrade_header(u, "Sec-WebSocket-Version"),
                     qn_http_upgrade_header(u, "Sec-WebSocket-Key"), NULL))
         return false;
@@ -325,7 +325,7 @@ static void answer_no_socket(struct qn_routes *r, struct qn_http *h)
 {
     struct qn_error e = {0};
     struct qn_caller caller;
-    qn_auth_caller(r->services->auth, h, &caller);
+    qn_auth_caller(r->services->serving.auth, h, &caller);
     if (!qn_ws_check(r->services->ws, &caller, qn_http_header(h, "Sec-WebSocket-Version"),
                      qn_http_header(h, "Sec-WebSocket-Key"), &e))
         qn_fail(&e, QN_EINVAL, "the request for a WebSocket has a body, which none may have");
@@ -352,7 +352,7 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
     struct qn_route_hit hit;
     size_t body_len;
     enum qn_route_found found = qn_route_find(method, path, &hit);
-    qn_metric_add(r->services->metrics, QN_M_HTTP_REQUESTS, 1);
+    qn_metric_add(r->services->telemetry.metrics, QN_M_HTTP_REQUESTS, 1);
     qn_debug("http", "method=%.16s path=%.*s", method, (int)printable(path), path);
     qn_http_body(h, &body_len);
     qn_http_set_header(h, "X-API-Profile", qn_request_profile(h)->name);
@@ -361,7 +361,7 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
     struct qn_http_ends ends;
     qn_auth_visit(h, &visit, &ends);
     const char *origin = visit.origin;
-    enum qn_verdict verdict = qn_auth_guard(r->services->auth, &visit);
+    enum qn_verdict verdict = qn_auth_guard(r->services->serving.auth, &visit);
     if (verdict != QN_MAY) {
         refuse(r->services, h, verdict);
     } else {
@@ -373,8 +373,8 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
             qn_answer_plain(h, 404, "not_found", "The requested endpoint does not exist");
         } else if (found == QN_ROUTE_NO_METHOD) {
             answer_no_method(h, &hit);
-        } else if ((verdict = qn_auth_admit(r->services->auth, h, &visit, hit.row->class)) !=
-                   QN_MAY) {
+        } else if ((verdict = qn_auth_admit(r->services->serving.auth, h, &visit,
+                                            hit.row->class)) != QN_MAY) {
             refuse(r->services, h, verdict);
         } else if (qn_http_body_thrown(h) && !has_no_use_for_a_body(method)) {
             struct qn_error e; /* the keys have changed meanwhile */
@@ -392,7 +392,7 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
                                                   qn_http_header(h, "Connection"))) {
             answer_no_socket(r, h);
         } else if (hit.row->dialect) {
-            qn_infer(r->services, h, hit.row->dialect);
+            qn_infer(&r->services->inference, h, hit.row->dialect);
         } else {
             const char *id = hit.id ? qn_arena_strndup(qn_http_arena(h), hit.id, hit.id_len) : NULL;
             hit.row->handle(r->services, h, id);
@@ -410,8 +410,8 @@ static bool will_be_refused(const struct qn_routes *r, const struct qn_http *h,
     if (qn_route_find(qn_http_method(h), qn_http_path(h), hit) != QN_ROUTE_FOUND)
         return true;
     qn_auth_visit(h, &visit, &ends);
-    return qn_auth_guard(r->services->auth, &visit) != QN_MAY ||
-           qn_auth_enter(r->services->auth, &visit, hit->row->class, &key) != QN_MAY;
+    return qn_auth_guard(r->services->serving.auth, &visit) != QN_MAY ||
+           qn_auth_enter(r->services->serving.auth, &visit, hit->row->class, &key) != QN_MAY;
 }
 
 const char *qn_routes_large_body(const struct qn_routes *r, const struct qn_http *h)
@@ -420,19 +420,19 @@ const char *qn_routes_large_body(const struct qn_routes *r, const struct qn_http
     if (!qn_str_eq(qn_http_method(h), "POST") ||
         qn_route_find("POST", qn_http_path(h), &hit) != QN_ROUTE_FOUND ||
         hit.row->handle != qn_api_ollama_blob_put || will_be_refused(r, h, &hit) ||
-        r->services->no_presets || r->services->stopping)
+        r->services->no_presets || r->services->serving.stopping)
         return NULL;
-    return qn_blobs_dir(r->services->blobs);
+    return qn_blobs_dir(r->services->custody.blobs);
 }
 
 int64_t qn_routes_upload_left(const struct qn_routes *r, const struct qn_http *h, int64_t max,
                               int64_t wanted, const char **why)
 {
     struct qn_caller caller;
-    qn_auth_caller(r->services->auth, h, &caller);
+    qn_auth_caller(r->services->serving.auth, h, &caller);
     *why = "this client has sent as much as it may of which no model was made: make models of it, "
            "wait a day until it is removed, or raise the setting upload-limit";
-    return qn_blobs_left(r->services->blobs, caller.owner, max, wanted);
+    return qn_blobs_left(r->services->custody.blobs, caller.owner, max, wanted);
 }
 
 bool qn_routes_vital(const struct qn_routes *r, const struct qn_http *h)
@@ -445,7 +445,7 @@ bool qn_routes_vital(const struct qn_routes *r, const struct qn_http *h)
 uint64_t qn_routes_owner(const struct qn_routes *r, const struct qn_http *h, uint64_t seed)
 {
     struct qn_caller caller;
-    qn_auth_caller(r->services->auth, h, &caller);
+    qn_auth_caller(r->services->serving.auth, h, &caller);
     return qn_hash_bytes(seed, caller.owner, strlen(caller.owner));
 }
 

@@ -4,8 +4,8 @@
 
 #include "access/auth.h"
 #include "answers/answer.h"
+#include "api/services.h"
 #include "io/http_server.h"
-#include "services/services.h"
 
 #include <stdbool.h>
 #include <stddef.h>

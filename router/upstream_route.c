@@ -41,7 +41,7 @@ static bool split(struct visit *v, const char *id)
         const char *name = qn_arena_strndup(arena, id, (size_t)(slash - id));
         struct qn_snapshot *snap;
         const struct qn_model_row *row;
-        if (qn_inventory_find(v->sv->inventory, name, &snap, &row, NULL) == QN_OK) {
+        if (qn_inventory_find(v->sv->models.inventory, name, &snap, &row, NULL) == QN_OK) {
             v->model = qn_arena_strdup(arena, row->name);
             v->path = *slash ? slash : "/";
             qn_snapshot_unref(snap);
@@ -71,7 +71,7 @@ static void say_slots(struct visit *v, const struct qn_child_status *s)
 
 static void say_models(struct visit *v, const struct qn_child_status *s)
 {
-    struct qn_snapshot *snap = qn_catalog_snapshot(v->sv->catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(v->sv->models.catalog);
     const struct qn_model_row *row = qn_snapshot_find(snap, v->model);
     const struct qn_model_view view = qn_api_model_view(v->sv, v->http);
     struct qn_buf body;
@@ -104,7 +104,7 @@ static void answer_error(struct visit *v, const struct qn_error *e, bool loading
 {
     struct qn_problem p = {.error = e, .loading = loading, .model = v->model};
     if (v->model)
-        p.evidence = qn_inventory_evidence(v->sv->inventory, v->model, e);
+        p.evidence = qn_inventory_evidence(v->sv->models.inventory, v->model, e);
     qn_answer_problem(v->http, &p);
 }
 
@@ -128,7 +128,7 @@ static void serve(struct visit *v, const struct qn_child_status *s)
     struct qn_route_hit hit;
     if (qn_route_find(qn_http_method(v->http), v->path, &hit) == QN_ROUTE_FOUND &&
         hit.row->dialect) {
-        qn_infer_as(v->sv, v->http, hit.row->dialect, v->model, v->path);
+        qn_infer_as(&v->sv->inference, v->http, hit.row->dialect, v->model, v->path);
         return;
     }
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
@@ -152,7 +152,7 @@ static void serve(struct visit *v, const struct qn_child_status *s)
 static bool is_admin(const struct visit *v)
 {
     struct qn_caller caller;
-    qn_auth_caller(v->sv->auth, v->http, &caller);
+    qn_auth_caller(v->sv->serving.auth, v->http, &caller);
     return caller.admin;
 }
 
@@ -176,8 +176,8 @@ static void granted(void *ctx, const struct qn_error *why)
             qn_lease_release(v->lease);
         } else if (*s.upstream && is_admin(v)) {
             qn_child_ask_directly(c);
-            qn_proxy(v->sv->loop, qn_child_client(c), v->http, v->lease, s.upstream, s.upstream_key,
-                     v->path);
+            qn_proxy(v->sv->serving.loop, qn_child_client(c), v->http, v->lease, s.upstream,
+                     s.upstream_key, v->path);
         } else {
             qn_lease_release(v->lease);
             serve(v, &s);
@@ -190,7 +190,7 @@ static void granted(void *ctx, const struct qn_error *why)
 static bool runs(const struct visit *v, struct qn_child_status *s)
 {
     struct qn_loaded loaded[QN_RESIDENTS_MAX];
-    size_t n = qn_inventory_loaded(v->sv->inventory, loaded, QN_RESIDENTS_MAX);
+    size_t n = qn_inventory_loaded(v->sv->models.inventory, loaded, QN_RESIDENTS_MAX);
     for (size_t i = 0; i < n; i++) {
         *s = loaded[i].status;
         if (s->state == QN_INST_READY && qn_str_eq(loaded[i].name, v->model))
@@ -206,8 +206,8 @@ static void begin(struct visit *v)
     struct qn_error e = {0};
     if (runs(v, &s)) {
         serve(v, &s);
-    } else if (qn_inventory_acquire(v->sv->inventory, v->model, NULL, qn_client_owner(v->http),
-                                    granted, v, &v->lease, &e)) {
+    } else if (qn_inventory_acquire(v->sv->models.inventory, v->model, NULL,
+                                    qn_client_owner(v->http), granted, v, &v->lease, &e)) {
         answer_error(v, &e, false);
     } else {
         qn_http_on_gone(v->http, gone, v);
@@ -236,7 +236,7 @@ void qn_api_slot(struct qn_services *sv, struct qn_http *h, const char *id)
 {
     static const char *const actions[] = {"save", "restore", "erase"};
     const char *action = qn_http_query(h, "action");
-    const char *last = qn_inventory_last_used(sv->inventory);
+    const char *last = qn_inventory_last_used(sv->models.inventory);
     bool known = false;
     int64_t slot;
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)

@@ -28,7 +28,7 @@ static void write_one(struct qn_jw *w, const char *alias, const char *model)
 
 void qn_api_aliases(struct qn_services *sv, struct qn_http *h, const char *id)
 {
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
     struct qn_buf body;
     (void)id;
     qn_buf_init(&body, QN_API_REPLY_MAX);
@@ -74,7 +74,7 @@ static void change(struct qn_services *sv, struct qn_http *h, const char *alias,
     a->alias = qn_xstrdup(alias);
     a->model = model ? qn_xstrdup(model) : NULL;
     qn_waiting_begin(&a->client, h);
-    qn_catalog_set_alias(sv->catalog, a->alias, a->model, changed, a);
+    qn_catalog_set_alias(sv->models.catalog, a->alias, a->model, changed, a);
 }
 
 /* An alias means a model that is there, never another alias, and hides no model. */
@@ -86,7 +86,7 @@ static qn_err check(struct qn_services *sv, const char *alias, const char *name,
     if (!qn_intake_name_ok(alias))
         return qn_fail_param(e, QN_EINVAL, "alias",
                              "'%.80s' cannot be a name: letters, digits and . _ - / : + @", alias);
-    qn_err err = qn_inventory_find(sv->inventory, name, &snap, &row, e);
+    qn_err err = qn_inventory_find(sv->models.inventory, name, &snap, &row, e);
     if (err)
         return err;
     const char *meant = qn_snapshot_alias(snap, alias);
@@ -119,7 +119,7 @@ void qn_api_alias_add(struct qn_services *sv, struct qn_http *h, const char *id)
         if (!err)
             err = qn_json_str(&v, &name, &e);
     }
-    if (!err && sv->stopping)
+    if (!err && sv->serving.stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (!err)
         err = check(sv, alias, name, &model, &e);
@@ -144,7 +144,7 @@ void qn_api_alias_remove(struct qn_services *sv, struct qn_http *h, const char *
     }
     if (!err && strlen(alias) > QN_MODEL_NAME_MAX)
         err = qn_fail_param(&e, QN_ENOTFOUND, "alias", "there is no alias '%.200s'", alias);
-    if (!err && sv->stopping)
+    if (!err && sv->serving.stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (err)
         qn_answer_error(h, &e);

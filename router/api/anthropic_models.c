@@ -79,7 +79,7 @@ static qn_err read_page(struct qn_http *h, struct qn_snapshot *snap, size_t *fro
 
 void qn_api_anthropic_models(struct qn_services *sv, struct qn_http *h)
 {
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
     struct qn_error e = {0};
     struct qn_buf body;
     size_t from = 0, to = 0;

@@ -2,11 +2,11 @@
 #ifndef QN_API_API_H
 #define QN_API_API_H
 
+#include "api/services.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "catalog/catalog.h"
 #include "io/http_server.h"
-#include "services/services.h"
 
 struct qn_load_options;
 

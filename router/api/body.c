@@ -82,14 +82,14 @@ static void tell_large(void *ctx)
     struct qn_http *h = x->client.http;
     if (h) {
         qn_waiting_never_mind(&x->client);
-        if (!x->error.code && x->sv->stopping)
+        if (!x->error.code && x->sv->serving.stopping)
             qn_fail(&x->error, QN_EBUSY, "the server is stopping");
         struct qn_jref root = {0};
         if (!x->error.code)
             root = qn_json_root(x->doc);
         x->fn(x->sv, h, x->error.code ? NULL : &root, &x->error);
     }
-    qn_loop_work(x->sv->loop, free_large, NULL, x);
+    qn_loop_work(x->sv->serving.loop, free_large, NULL, x);
 }
 
 void qn_api_large_body(struct qn_services *sv, struct qn_http *h, qn_api_body_fn fn)
@@ -112,13 +112,13 @@ void qn_api_large_body(struct qn_services *sv, struct qn_http *h, qn_api_body_fn
     x->fn = fn;
     qn_waiting_begin(&x->client, h);
     x->body = qn_http_body_take(h, &x->text, &x->n);
-    qn_loop_work(sv->loop, read_large, tell_large, x);
+    qn_loop_work(sv->serving.loop, read_large, tell_large, x);
 }
 
 bool qn_api_sees_paths(struct qn_services *sv, struct qn_http *h)
 {
     struct qn_caller caller;
-    qn_auth_caller(sv->auth, h, &caller);
+    qn_auth_caller(sv->serving.auth, h, &caller);
     return caller.admin;
 }
 

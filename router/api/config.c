@@ -227,6 +227,6 @@ void qn_api_shutdown(struct qn_services *sv, struct qn_http *h, const char *id)
         "{\"status\":\"success\",\"message\":\"The server is shutting down\"}";
     (void)id;
     qn_http_reply(h, 200, "application/json", body, sizeof body - 1);
-    if (!sv->stopping)
+    if (!sv->serving.stopping)
         kill(getpid(), SIGTERM);
 }

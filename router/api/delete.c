@@ -76,11 +76,11 @@ void qn_api_delete(struct qn_services *sv, struct qn_http *h, const char *id)
         struct qn_jref root = qn_json_root(doc);
         err = read_name(&root, &name, &e);
     }
-    if (!err && sv->stopping)
+    if (!err && sv->serving.stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (!err) {
         struct asker *a = asker_new(h);
-        err = qn_custody_delete(sv, name, deleted, a, &e);
+        err = qn_custody_delete(&sv->custody, name, deleted, a, &e);
         if (err) {
             qn_waiting_never_mind(&a->client);
             free(a);
@@ -113,14 +113,14 @@ void qn_api_cleanup(struct qn_services *sv, struct qn_http *h, const char *id)
         struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, "dry_run");
         err = qn_json_bool_opt(&v, &dry, &e);
     }
-    if (!err && sv->stopping)
+    if (!err && sv->serving.stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (err) {
         qn_answer_error(h, &e);
     } else {
         struct asker *a = asker_new(h);
-        a->n_wanted = qn_pulls_partials(sv->pulls, &a->wanted);
-        qn_custody_clean(sv, dry, a->wanted, a->n_wanted, cleaned, a);
+        a->n_wanted = qn_pulls_partials(sv->puller.pulls, &a->wanted);
+        qn_custody_clean(&sv->custody, dry, a->wanted, a->n_wanted, cleaned, a);
     }
     qn_json_free(doc);
 }

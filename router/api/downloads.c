@@ -38,7 +38,7 @@ void qn_api_downloads(struct qn_services *sv, struct qn_http *h, const char *id)
                         .http = h,
                         .now_s = qn_wall_ms() / 1000};
     qn_jw_arr(&l.w);
-    qn_pulls_each(sv->pulls, list_one, &l);
+    qn_pulls_each(sv->puller.pulls, list_one, &l);
     qn_jw_arr_end(&l.w);
     qn_answer_json(h, 200, &body);
     qn_buf_deinit(&body);
@@ -64,7 +64,7 @@ static qn_err control(struct qn_services *sv, const struct qn_jref *root, const 
 {
     for (size_t i = 0; i < ACTIONS; i++)
         if (qn_str_eq(actions[i].name, action))
-            return qn_pulls_control(sv->pulls, job, actions[i].what, e);
+            return qn_pulls_control(sv->puller.pulls, job, actions[i].what, e);
     struct qn_jref v = qn_json_get(root, "action");
     if (!qn_str_eq(action, "priority"))
         return qn_json_fail(
@@ -72,7 +72,7 @@ static qn_err control(struct qn_services *sv, const struct qn_jref *root, const 
     int64_t priority = 0;
     v = qn_json_get(root, "priority");
     qn_err err = qn_json_i64(&v, -QN_PULL_PRIORITY_MAX, QN_PULL_PRIORITY_MAX, &priority, e);
-    return err ? err : qn_pulls_set_priority(sv->pulls, job, priority, e);
+    return err ? err : qn_pulls_set_priority(sv->puller.pulls, job, priority, e);
 }
 
 static bool refuse(struct qn_http *h, const char *message)
@@ -90,9 +90,9 @@ static bool may_control(struct qn_services *sv, struct qn_http *h, const struct 
     struct qn_jref v = qn_json_get(root, "priority");
     int64_t priority = 0;
     struct qn_caller caller;
-    qn_auth_caller(sv->auth, h, &caller);
+    qn_auth_caller(sv->serving.auth, h, &caller);
     *shared = false;
-    if (caller.admin || !qn_pulls_share(sv->pulls, job, caller.owner, &share))
+    if (caller.admin || !qn_pulls_share(sv->puller.pulls, job, caller.owner, &share))
         return true;
     if (share == QN_PULL_OF_OTHERS)
         return qn_api_need_admin(sv, h);
@@ -130,8 +130,8 @@ void qn_api_downloads_control(struct qn_services *sv, struct qn_http *h, const c
         }
         if (!err && shared) {
             struct qn_caller caller;
-            qn_auth_caller(sv->auth, h, &caller);
-            qn_pulls_give_up(sv->pulls, job, caller.owner);
+            qn_auth_caller(sv->serving.auth, h, &caller);
+            qn_pulls_give_up(sv->puller.pulls, job, caller.owner);
         } else if (!err) {
             err = control(sv, &root, job, action, &e);
         }
@@ -145,7 +145,7 @@ void qn_api_downloads_control(struct qn_services *sv, struct qn_http *h, const c
         qn_answer_error(h, &e);
     } else {
         struct listing l = {.w = qn_jw_to(&body), .http = h};
-        if (!qn_pulls_view(sv->pulls, job, write_job, &l))
+        if (!qn_pulls_view(sv->puller.pulls, job, write_job, &l))
             qn_buf_str(&body, "{\"status\":\"ok\"}");
         qn_answer_json(h, 200, &body);
     }

@@ -57,8 +57,8 @@ static const char *state_name(const struct qn_loaded *m)
 void qn_api_engines_write(struct qn_services *sv, struct qn_jw *w, bool files, bool paths)
 {
     struct qn_loaded loaded[QN_RESIDENTS_MAX];
-    size_t n = qn_inventory_loaded(sv->inventory, loaded, QN_RESIDENTS_MAX);
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    size_t n = qn_inventory_loaded(sv->models.inventory, loaded, QN_RESIDENTS_MAX);
+    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
     qn_jw_arr(w);
     for (size_t i = 0; i < qn_snapshot_count(snap); i++) {
         const struct qn_model_row *row = qn_snapshot_at(snap, i);
@@ -78,8 +78,8 @@ void qn_api_engines_write(struct qn_services *sv, struct qn_jw *w, bool files, b
 void qn_api_engines_count(struct qn_services *sv, int64_t *ready, int64_t *total)
 {
     struct qn_loaded loaded[QN_RESIDENTS_MAX];
-    size_t n = qn_inventory_loaded(sv->inventory, loaded, QN_RESIDENTS_MAX);
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    size_t n = qn_inventory_loaded(sv->models.inventory, loaded, QN_RESIDENTS_MAX);
+    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
     *ready = *total = 0;
     for (size_t i = 0; i < qn_snapshot_count(snap); i++) {
         const struct qn_model_row *row = qn_snapshot_at(snap, i);
@@ -115,9 +115,9 @@ static qn_err find(struct qn_services *sv, finder by_name, const char *id,
     struct qn_error why;
     qn_buf_init(&name, QN_MODEL_NAME_MAX);
     qn_buf_fmt(&name, "%s%s", user_prefix, id);
-    qn_err err = by_name(sv->inventory, qn_buf_cstr(&name), snap, row, &why);
+    qn_err err = by_name(sv->models.inventory, qn_buf_cstr(&name), snap, row, &why);
     if (err)
-        err = by_name(sv->inventory, id, snap, row, &why);
+        err = by_name(sv->models.inventory, id, snap, row, &why);
     qn_buf_deinit(&name);
     if (err)
         return qn_fail_param(e, QN_ENOTFOUND, "engine_id", "Engine '%.200s' not found", id);
@@ -163,11 +163,11 @@ void qn_api_engine(struct qn_services *sv, struct qn_http *h, const char *id)
         qn_answer_error(h, &e);
         return;
     }
-    size_t n = qn_inventory_loaded(sv->inventory, loaded, QN_RESIDENTS_MAX);
+    size_t n = qn_inventory_loaded(sv->models.inventory, loaded, QN_RESIDENTS_MAX);
     const struct qn_loaded *m = find_loaded(loaded, n, row->name);
     bool ready = m && m->status.state == QN_INST_READY;
     int64_t more = ready ? m->status.memory_bytes - row->size_bytes : 0;
-    struct qn_model_count count = qn_inventory_count(sv->inventory, row->name);
+    struct qn_model_count count = qn_inventory_count(sv->models.inventory, row->name);
     qn_buf_init(&body, QN_API_REPLY_MAX);
     struct qn_jw w = qn_jw_to(&body);
     qn_jw_obj(&w);
@@ -220,7 +220,7 @@ static void refuse(struct asker *a, const struct qn_error *e, bool loading)
         &(struct qn_problem){
             .error = e,
             .loading = loading,
-            .evidence = a->name ? qn_inventory_evidence(a->sv->inventory, a->name, e) : NULL,
+            .evidence = a->name ? qn_inventory_evidence(a->sv->models.inventory, a->name, e) : NULL,
         });
     asker_free(a);
 }
@@ -234,7 +234,7 @@ static void answer(struct asker *a, int status, const char *state)
     qn_buf_init(&body, QN_API_REPLY_MAX);
     struct qn_jw w = qn_jw_to(&body);
     qn_jw_obj(&w);
-    if (qn_inventory_find(a->sv->inventory, a->name, &snap, &row, NULL) == QN_OK) {
+    if (qn_inventory_find(a->sv->models.inventory, a->name, &snap, &row, NULL) == QN_OK) {
         write_engine(&w, row, state, a->context, true);
     } else {
         qn_jw_kstr(&w, "engine_id", engine_id(a->name));
@@ -264,8 +264,8 @@ static void taken_back(void *ctx, const struct qn_error *e)
     struct asker *a = ctx;
     if (e)
         qn_warn("engines", "model=%s could not be removed: %s", a->name, e->message);
-    else if (!a->sv->closed)
-        qn_inventory_changed(a->sv->inventory, a->name);
+    else if (!a->sv->serving.closed)
+        qn_inventory_changed(a->sv->models.inventory, a->name);
     if (a->http)
         refuse(a, &a->why, a->tried);
     else
@@ -282,7 +282,7 @@ static void give_up(struct asker *a, const struct qn_error *e, bool tried)
     a->why = *e;
     a->tried = tried;
     qn_http_on_gone(a->http, intake_gone, a);
-    qn_catalog_remove(a->sv->catalog, a->name, taken_back, a);
+    qn_catalog_remove(a->sv->models.catalog, a->name, taken_back, a);
 }
 
 static void loaded(void *ctx, const struct qn_error *e)
@@ -323,8 +323,8 @@ static void load(void *ctx, const struct qn_error *e)
     if (e)
         qn_warn("engines", "model=%s saving its options failed: %s", a->name, e->message);
     struct qn_load_options options = {.context = a->context, .anew = true};
-    if (qn_inventory_acquire(a->sv->inventory, a->name, &options, qn_client_owner(a->http), loaded,
-                             a, &a->lease, &why))
+    if (qn_inventory_acquire(a->sv->models.inventory, a->name, &options, qn_client_owner(a->http),
+                             loaded, a, &a->lease, &why))
         give_up(a, &why, false);
     else
         qn_http_on_gone(a->http, load_gone, a);
@@ -389,7 +389,7 @@ static char *write_options(const struct wish *wish)
 
 static bool is_new(const struct qn_services *sv, const char *name)
 {
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
     bool none = !qn_snapshot_find(snap, name);
     qn_snapshot_unref(snap);
     return none;
@@ -406,11 +406,11 @@ void qn_api_engine_add(struct qn_services *sv, struct qn_http *h, const char *id
         struct qn_jref root = qn_json_root(doc);
         err = read_wish(&root, &wish, &e);
     }
-    if (!err && sv->stopping)
+    if (!err && sv->serving.stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (err) {
         qn_answer_error(h, &e);
-    } else if (qn_may_open(sv, h, wish.path)) {
+    } else if (qn_may_open(&sv->open_rule, h, wish.path)) {
         struct asker *a = qn_xcalloc(1, sizeof *a);
         struct qn_buf name;
         qn_buf_init(&name, 2 * QN_MODEL_NAME_MAX);
@@ -423,7 +423,7 @@ void qn_api_engine_add(struct qn_services *sv, struct qn_http *h, const char *id
         a->is_new = is_new(sv, a->name);
         qn_buf_deinit(&name);
         qn_http_on_gone(h, intake_gone, a);
-        qn_intake_file(sv->intake, a->name, wish.path, "llamacpp", NULL, registered, a);
+        qn_intake_file(sv->models.intake, a->name, wish.path, "llamacpp", NULL, registered, a);
     }
     qn_json_free(doc);
 }
@@ -433,11 +433,12 @@ void qn_api_engine_add(struct qn_services *sv, struct qn_http *h, const char *id
 static void removed(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;
-    if (!e && !a->sv->closed) {
-        qn_inventory_changed(a->sv->inventory, a->name); /* somebody may have loaded it meanwhile */
+    if (!e && !a->sv->serving.closed) {
+        qn_inventory_changed(a->sv->models.inventory,
+                             a->name); /* somebody may have loaded it meanwhile */
         if (a->file) {
-            struct qn_snapshot *snap = qn_catalog_snapshot(a->sv->catalog);
-            qn_blob_release(a->sv->blobs, snap, a->file);
+            struct qn_snapshot *snap = qn_catalog_snapshot(a->sv->models.catalog);
+            qn_blob_release(a->sv->custody.blobs, snap, a->file);
             qn_snapshot_unref(snap);
         }
     }
@@ -455,13 +456,13 @@ static void forget(void *ctx)
 {
     struct asker *a = ctx;
     qn_http_on_gone(a->http, intake_gone, a);
-    qn_catalog_remove(a->sv->catalog, a->name, removed, a);
+    qn_catalog_remove(a->sv->models.catalog, a->name, removed, a);
 }
 
 static void unload_gone(void *ctx)
 {
     struct asker *a = ctx;
-    qn_inventory_forget(a->sv->inventory, a);
+    qn_inventory_forget(a->sv->models.inventory, a);
     asker_free(a);
 }
 
@@ -493,6 +494,6 @@ void qn_api_engine_remove(struct qn_services *sv, struct qn_http *h, const char 
     a->file = qn_xstrdup(row->files[0]);
     qn_snapshot_unref(snap);
     qn_http_on_gone(h, unload_gone, a);
-    if (qn_inventory_unload(sv->inventory, a->name, forget, a, &e))
+    if (qn_inventory_unload(sv->models.inventory, a->name, forget, a, &e))
         forget(a); /* it was not loaded */
 }

@@ -77,7 +77,7 @@ void qn_api_model_files(struct qn_services *sv, struct qn_http *h, const char *i
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
     struct qn_error e = {0};
-    if (qn_inventory_find(sv->inventory, id, &snap, &row, &e)) {
+    if (qn_inventory_find(sv->models.inventory, id, &snap, &row, &e)) {
         qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = id});
         return;
     }
@@ -99,5 +99,5 @@ void qn_api_model_files(struct qn_services *sv, struct qn_http *h, const char *i
     }
     qn_snapshot_unref(snap);
     qn_waiting_begin(&l->client, h);
-    qn_loop_work(sv->loop, look, looked, l);
+    qn_loop_work(sv->serving.loop, look, looked, l);
 }

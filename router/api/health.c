@@ -39,8 +39,8 @@ enum view { STRANGER, USER, ADMIN };
 static enum view view_of(struct qn_services *sv, const struct qn_http *h)
 {
     struct qn_caller caller;
-    qn_auth_caller(sv->auth, h, &caller);
-    return caller.admin ? ADMIN : qn_auth_is_stranger(sv->auth, h) ? STRANGER : USER;
+    qn_auth_caller(sv->serving.auth, h, &caller);
+    return caller.admin ? ADMIN : qn_auth_is_stranger(sv->serving.auth, h) ? STRANGER : USER;
 }
 
 /* Where it is and how it was started. */
@@ -120,7 +120,7 @@ static unsigned parts_of(const struct qn_profile *profile, const char *path)
 static void write_crashed(struct qn_jw *w, struct qn_services *sv)
 {
     struct qn_crashed crashed[QN_RESIDENTS_MAX];
-    size_t n = qn_inventory_crashed(sv->inventory, crashed, QN_RESIDENTS_MAX);
+    size_t n = qn_inventory_crashed(sv->models.inventory, crashed, QN_RESIDENTS_MAX);
     qn_jw_key(w, "failed_models");
     qn_jw_arr(w);
     for (size_t i = 0; i < n; i++) {
@@ -157,9 +157,9 @@ static void write_kinds(struct qn_jw *w, const char *key, const int64_t of[stati
 static void write_models(struct qn_jw *w, struct qn_services *sv, const struct qn_loaded *loaded,
                          size_t n, enum view view)
 {
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
     int64_t pinned[QN_KIND_COUNT] = {0};
-    qn_jw_kstr(w, "model_loaded", qn_inventory_last_used(sv->inventory));
+    qn_jw_kstr(w, "model_loaded", qn_inventory_last_used(sv->models.inventory));
     qn_jw_key(w, "all_models_loaded");
     qn_jw_arr(w);
     for (size_t i = 0; i < n; i++)
@@ -167,12 +167,12 @@ static void write_models(struct qn_jw *w, struct qn_services *sv, const struct q
     qn_jw_arr_end(w);
     if (view == ADMIN) /* with lines of models' logs */
         write_crashed(w, sv);
-    write_kinds(w, "max_models", qn_inventory_config(sv->inventory)->max_loaded.of);
+    write_kinds(w, "max_models", qn_inventory_config(sv->models.inventory)->max_loaded.of);
     for (size_t i = 0; i < n; i++)
         pinned[loaded[i].kind] += loaded[i].pinned;
     write_kinds(w, "pinned_models", pinned);
     qn_jw_ki64(w, "websocket_port", sv->websocket_port);
-    qn_jw_kbool(w, "stopping", sv->stopping);
+    qn_jw_kbool(w, "stopping", sv->serving.stopping);
     qn_snapshot_unref(snap);
 }
 
@@ -191,9 +191,9 @@ static void write_system(struct qn_jw *w, struct qn_services *sv, bool counts)
     }
     qn_jw_key(w, "system");
     qn_jw_obj(w);
-    qn_jw_ki64(w, "uptime_seconds", (qn_now_ms() - sv->started_ms) / 1000);
+    qn_jw_ki64(w, "uptime_seconds", (qn_now_ms() - sv->serving.started_ms) / 1000);
     qn_jw_ki64(w, "memory_usage_mb", used < 0 ? 0 : used / 1048576);
-    qn_jw_kf64(w, "cpu_usage_percent", qn_cpu_percent(&sv->cpu, qn_now_ms()));
+    qn_jw_kf64(w, "cpu_usage_percent", qn_cpu_percent(&sv->telemetry.cpu, qn_now_ms()));
     qn_jw_obj_end(w);
     qn_jw_key(w, "engines_summary");
     qn_api_engines_write(sv, w, false, false);
@@ -261,10 +261,10 @@ void qn_api_health(struct qn_services *sv, struct qn_http *h, const char *id)
     struct qn_buf body;
     (void)id;
     if (parts & QN_HEALTH_SILENT) {
-        qn_http_reply(h, qn_inventory_last_used(sv->inventory) ? 200 : 503, NULL, "", 0);
+        qn_http_reply(h, qn_inventory_last_used(sv->models.inventory) ? 200 : 503, NULL, "", 0);
         return;
     }
-    size_t n = qn_inventory_loaded(sv->inventory, loaded, QN_RESIDENTS_MAX);
+    size_t n = qn_inventory_loaded(sv->models.inventory, loaded, QN_RESIDENTS_MAX);
     qn_buf_init(&body, QN_API_REPLY_MAX);
     struct qn_jw w = qn_jw_to(&body);
     qn_jw_obj(&w);
@@ -276,7 +276,7 @@ void qn_api_health(struct qn_services *sv, struct qn_http *h, const char *id)
         write_engines(&w, loaded, n);
     if (parts & QN_HEALTH_SYSTEM)
         write_system(&w, sv, !(parts & QN_HEALTH_ENGINES));
-    if (parts & QN_HEALTH_SERVER && !qn_auth_is_stranger(sv->auth, h))
+    if (parts & QN_HEALTH_SERVER && !qn_auth_is_stranger(sv->serving.auth, h))
         qn_api_server_info_write(&w, sv);
     if (parts & QN_HEALTH_MODELS)
         write_models(&w, sv, loaded, n, view_of(sv, h));

@@ -59,7 +59,7 @@ static void write_success(struct qn_jw *w, const struct asker *a, const struct q
 static struct qn_recipes recipes_of(const struct qn_services *sv, const struct qn_json *devices)
 {
     return (struct qn_recipes){
-        .backend_dir = qn_inventory_config(sv->inventory)->backend_dir,
+        .backend_dir = qn_inventory_config(sv->models.inventory)->backend_dir,
         .packs = sv->packs,
         .devices = devices,
         .no_fetch = sv->no_fetch_executables,
@@ -224,7 +224,7 @@ static qn_err may_install(const struct asker *a, const struct qn_engine *en, str
         return qn_fail_param(e, QN_EUNSUPPORTED, "backend", "%s:%s cannot be installed: %s%s",
                              a->recipe, a->backend, en->message,
                              en->hardware ? " (\"force\": true installs it all the same)" : "");
-    return qn_web_online(a->sv->web, en->pack->url, e);
+    return qn_web_online(a->sv->puller.web, en->pack->url, e);
 }
 
 static bool needs_nothing(const struct asker *a, const struct qn_engine *en)
@@ -266,7 +266,7 @@ static void install(struct asker *a, const struct qn_engine *en)
     qn_err err = needs_nothing(a, en) ? QN_OK : may_install(a, en, &e);
     if (a->what == DRY_RUN) {
         answer_dry_run(a, en, err ? &e : NULL);
-    } else if (err && qn_web_is_offline(a->sv->web)) {
+    } else if (err && qn_web_is_offline(a->sv->puller.web)) {
         answer_failure(a, &e);
     } else if (err) {
         qn_answer_error(a->client.http, &e);
@@ -373,7 +373,7 @@ static void take(struct qn_services *sv, struct qn_http *h, enum what what)
         struct qn_jref root = qn_json_root(doc);
         err = read_request(&root, a, &e);
     }
-    if (!err && sv->stopping)
+    if (!err && sv->serving.stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (err) {
         qn_answer_error(h, &e);

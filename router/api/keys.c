@@ -92,7 +92,7 @@ static struct asker *begin(struct qn_services *sv, struct qn_http *h)
 static void told(struct asker *a, const char *what)
 {
     qn_info("auth", "key=%s admin=%d %s=1", a->row.name, a->row.admin, what);
-    qn_logs_wake(a->sv->logs);
+    qn_logs_wake(a->sv->telemetry.logs);
 }
 
 static void kept(void *ctx, const struct qn_error *e)
@@ -127,7 +127,7 @@ void qn_api_key_add(struct qn_services *sv, struct qn_http *h, const char *id)
                             name, QN_KEY_NAME_MAX);
     if (!err)
         err = qn_keys_room(sv->keys, name, &e);
-    if (!err && sv->stopping)
+    if (!err && sv->serving.stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (err) {
         qn_answer_error(h, &e);
@@ -141,7 +141,7 @@ void qn_api_key_add(struct qn_services *sv, struct qn_http *h, const char *id)
         struct qn_stored_key stored = {.admin = admin, .created_s = a->row.created_s};
         memcpy(stored.name, a->row.name, sizeof stored.name);
         memcpy(stored.sum, a->row.sum, sizeof stored.sum);
-        qn_catalog_keep_key(sv->catalog, &stored, kept, a);
+        qn_catalog_keep_key(sv->models.catalog, &stored, kept, a);
     }
     qn_json_free(doc);
 }
@@ -165,7 +165,7 @@ void qn_api_key_remove(struct qn_services *sv, struct qn_http *h, const char *id
     struct qn_error e = {0};
     qn_err err = QN_OK;
     struct qn_key_row copy = row ? *row : (struct qn_key_row){0};
-    if (row && sv->auth->needs_key && qn_keys_count(sv->keys) == 1)
+    if (row && sv->serving.auth->needs_key && qn_keys_count(sv->keys) == 1)
         err = qn_fail_param(&e, QN_ECONFLICT, "name",
                             "'%s' is the last key, and other machines reach this server: anybody "
                             "there could use it. Let it listen on localhost first",
@@ -178,7 +178,7 @@ void qn_api_key_remove(struct qn_services *sv, struct qn_http *h, const char *id
                             "next start on, needs one: the server would not start. Set host to "
                             "localhost first",
                             id, next->host);
-    if (!err && sv->stopping)
+    if (!err && sv->serving.stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (!err)
         err = qn_keys_remove(sv->keys, id, &e);
@@ -188,5 +188,5 @@ void qn_api_key_remove(struct qn_services *sv, struct qn_http *h, const char *id
     }
     struct asker *a = begin(sv, h);
     a->row = copy;
-    qn_catalog_drop_key(sv->catalog, a->row.name, dropped, a);
+    qn_catalog_drop_key(sv->models.catalog, a->row.name, dropped, a);
 }

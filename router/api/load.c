@@ -53,7 +53,8 @@ static void answer(struct asker *a, const char *message)
     qn_jw_obj(&w);
     qn_jw_kstr(&w, "status", "success");
     qn_jw_kstr(&w, "message", message);
-    if (a->name && qn_inventory_find(a->sv->inventory, a->name, &snap, &row, NULL) == QN_OK) {
+    if (a->name &&
+        qn_inventory_find(a->sv->models.inventory, a->name, &snap, &row, NULL) == QN_OK) {
         qn_jw_kstr(&w, "model_name", row->name);
         qn_jw_ksource(&w, "checkpoint",
                       qn_api_shown_path(row->checkpoint, qn_api_sees_paths(a->sv, a->http)));
@@ -76,7 +77,7 @@ static qn_err read_options(struct qn_services *sv, const char *name, const struc
 {
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
-    qn_err err = qn_inventory_find(sv->inventory, name, &snap, &row, e);
+    qn_err err = qn_inventory_find(sv->models.inventory, name, &snap, &row, e);
     if (err)
         return err;
     const struct qn_backend_type *type = qn_backend_type_find(row->type);
@@ -112,7 +113,7 @@ bool qn_api_save_options(struct qn_services *sv, const char *name,
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
     struct qn_json *old, *news;
-    if (qn_inventory_find(sv->inventory, name, &snap, &row, NULL))
+    if (qn_inventory_find(sv->models.inventory, name, &snap, &row, NULL))
         return false;
     if (qn_json_parse(asked->options, strlen(asked->options), &news, NULL)) {
         qn_snapshot_unref(snap);
@@ -146,7 +147,7 @@ bool qn_api_save_options(struct qn_services *sv, const char *name,
     qn_json_free(news);
     bool fits = !text.overflow;
     if (fits)
-        qn_catalog_set_options(sv->catalog, row->name, qn_buf_cstr(&text), done, ctx);
+        qn_catalog_set_options(sv->models.catalog, row->name, qn_buf_cstr(&text), done, ctx);
     qn_buf_deinit(&text);
     qn_snapshot_unref(snap);
     return fits;
@@ -174,8 +175,8 @@ static void load_answer(struct asker *a)
 static void load_saved(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;
-    if (!e && !a->sv->closed)
-        qn_inventory_options_changed(a->sv->inventory);
+    if (!e && !a->sv->serving.closed)
+        qn_inventory_options_changed(a->sv->models.inventory);
     if (e && a->http) {
         qn_http_on_gone(a->http, NULL, NULL);
         qn_answer_error(a->http, e);
@@ -190,14 +191,14 @@ static void load_done(void *ctx, const struct qn_error *e)
     if (e) {
         a->lease = NULL;
         qn_http_on_gone(a->http, NULL, NULL);
-        qn_answer_problem(a->http,
-                          &(struct qn_problem){
-                              .error = e,
-                              /* An option that this very request names is its own fault. */
-                              .loading = !qn_load_options_name(a->named, e->param),
-                              .model = a->name,
-                              .evidence = qn_inventory_evidence(a->sv->inventory, a->name, e),
-                          });
+        qn_answer_problem(
+            a->http, &(struct qn_problem){
+                         .error = e,
+                         /* An option that this very request names is its own fault. */
+                         .loading = !qn_load_options_name(a->named, e->param),
+                         .model = a->name,
+                         .evidence = qn_inventory_evidence(a->sv->models.inventory, a->name, e),
+                     });
         asker_free(a);
         return;
     }
@@ -244,8 +245,8 @@ static bool install_first(struct qn_services *sv, struct qn_http *h, const char 
     in->sv = sv;
     in->http = h;
     struct qn_caller caller;
-    qn_auth_caller(sv->auth, h, &caller);
-    qn_err err = qn_pull_first(sv, name, caller.owner, installed, in, &in->first, &e);
+    qn_auth_caller(sv->serving.auth, h, &caller);
+    qn_err err = qn_pull_first(&sv->puller, name, caller.owner, installed, in, &in->first, &e);
     if (in->first) {
         qn_http_on_gone(h, install_gone, in);
         return true;
@@ -295,7 +296,7 @@ void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id)
             err = qn_keep_alive_of(&root, &keep_ms, &e);
         if (!err && (save || qn_load_options_for_admins(&root)) && !qn_api_need_admin(sv, h))
             goto out;
-        if (!err && !sv->stopping && install_first(sv, h, name))
+        if (!err && !sv->serving.stopping && install_first(sv, h, name))
             goto out;
         if (!err)
             err = read_options(sv, name, &root, &named, &e);
@@ -303,11 +304,12 @@ void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id)
             warn_of_idle(h, &root);
         options.options = qn_buf_cstr(&named);
     }
-    if (!err && sv->stopping)
+    if (!err && sv->serving.stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (!err) {
         struct qn_jref root = qn_json_root(doc);
-        if (!(save ? qn_may_save_options(sv, h, &root) : qn_may_open_options(sv, h, &root)))
+        if (!(save ? qn_may_save_options(&sv->open_rule, h, &root)
+                   : qn_may_open_options(&sv->open_rule, h, &root)))
             goto out;
     }
     if (!err) {
@@ -320,8 +322,8 @@ void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id)
         a->options = to_save(doc, save, options.options);
         a->context = save ? options.context : QN_UNSET;
         a->keep_ms = keep_ms;
-        err = qn_inventory_acquire(sv->inventory, name, &options, qn_client_owner(h), load_done, a,
-                                   &a->lease, &e);
+        err = qn_inventory_acquire(sv->models.inventory, name, &options, qn_client_owner(h),
+                                   load_done, a, &a->lease, &e);
     }
     if (err) {
         qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = name});
@@ -338,7 +340,7 @@ out:
 static void unload_gone(void *ctx)
 {
     struct asker *a = ctx;
-    qn_inventory_forget(a->sv->inventory, a);
+    qn_inventory_forget(a->sv->models.inventory, a);
     asker_free(a);
 }
 
@@ -365,7 +367,7 @@ void qn_api_unload(struct qn_services *sv, struct qn_http *h, const char *id)
         a->sv = sv;
         a->http = h;
         a->name = name ? qn_xstrdup(name) : NULL;
-        err = qn_inventory_unload(sv->inventory, name, unload_done, a, &e);
+        err = qn_inventory_unload(sv->models.inventory, name, unload_done, a, &e);
         if (err)
             asker_free(a);
         else

@@ -65,7 +65,7 @@ qn_err qn_log_query_init(struct qn_services *sv, const struct qn_caller *caller,
     if (wish->model) {
         struct qn_snapshot *snap;
         const struct qn_model_row *row;
-        qn_err err = qn_inventory_find(sv->inventory, wish->model, &snap, &row, e);
+        qn_err err = qn_inventory_find(sv->models.inventory, wish->model, &snap, &row, e);
         if (err)
             return err;
         /* Its process has the name of the model that computes; requests are logged as they came. */
@@ -75,9 +75,9 @@ qn_err qn_log_query_init(struct qn_services *sv, const struct qn_caller *caller,
         q->filter.models[1] = q->names[1];
         qn_snapshot_unref(snap);
     }
-    struct qn_logs_range kept = qn_logs_range(sv->logs);
-    bool ours =
-        wish->log_id ? qn_str_eq(wish->log_id, qn_logs_id(sv->logs)) : wish->after <= kept.last;
+    struct qn_logs_range kept = qn_logs_range(sv->telemetry.logs);
+    bool ours = wish->log_id ? qn_str_eq(wish->log_id, qn_logs_id(sv->telemetry.logs))
+                             : wish->after <= kept.last;
     int64_t after = ours ? wish->after : 0;
     q->next = after + 1;
     if (q->next < kept.first) {
@@ -85,7 +85,7 @@ qn_err qn_log_query_init(struct qn_services *sv, const struct qn_caller *caller,
         q->next = kept.first;
     }
     if (wish->lines >= 0)
-        q->next = qn_logs_newest(sv->logs, q->next, wish->lines, &q->filter);
+        q->next = qn_logs_newest(sv->telemetry.logs, q->next, wish->lines, &q->filter);
     return QN_OK;
 }
 

@@ -3,8 +3,8 @@
 #define QN_API_LOG_QUERY_H
 
 #include "access/auth.h"
+#include "api/services.h"
 #include "base/error.h"
-#include "services/services.h"
 #include "telemetry/logs.h"
 
 /* As it was said; strings MAY be NULL. */

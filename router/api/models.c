@@ -121,7 +121,7 @@ static void write_details(struct qn_jw *w, const struct qn_model_row *row)
 static const struct qn_registry_entry *listed_of(const struct qn_services *sv,
                                                  const struct qn_model_row *row)
 {
-    return *row->hub ? qn_registry_find(sv->registry, row->name) : NULL;
+    return *row->hub ? qn_registry_find(sv->models.registry, row->name) : NULL;
 }
 
 static const char *source_of(const struct qn_services *sv, const struct qn_model_row *row)
@@ -136,7 +136,7 @@ static const char *source_of(const struct qn_services *sv, const struct qn_model
 static void write_loaded(struct qn_jw *w, struct qn_services *sv, const struct qn_model_row *row)
 {
     struct qn_loaded loaded;
-    bool ready = qn_inventory_ready(sv->inventory, row, &loaded);
+    bool ready = qn_inventory_ready(sv->models.inventory, row, &loaded);
     qn_jw_kbool(w, "loaded", ready);
     if (ready && loaded.status.template_warning[0])
         qn_jw_kstr(w, "template_warning", loaded.status.template_warning);
@@ -174,7 +174,7 @@ static void write_row(struct qn_jw *w, struct qn_services *sv, const struct qn_m
     if (why)
         qn_jw_kstr(w, "unsupported", why);
     write_loaded(w, sv, row);
-    qn_jw_ki64(w, "last_use", qn_catalog_last_use(sv->catalog, row));
+    qn_jw_ki64(w, "last_use", qn_catalog_last_use(sv->models.catalog, row));
     qn_jw_obj_end(w);
 }
 
@@ -244,10 +244,10 @@ static void write_all(struct qn_jw *w, struct qn_services *sv, const struct qn_s
         if (row && (all || row->n_files > 0) && !qn_snapshot_find(snap, alias->name))
             write_row(w, sv, row, alias->name, view);
     }
-    for (size_t i = 0; all && i < qn_registry_count(sv->registry); i++) {
-        const struct qn_registry_entry *listed = qn_registry_at(sv->registry, i);
+    for (size_t i = 0; all && i < qn_registry_count(sv->models.registry); i++) {
+        const struct qn_registry_entry *listed = qn_registry_at(sv->models.registry, i);
         if (!listed->file && !qn_snapshot_find(snap, listed->name))
-            write_listed(w, listed, qn_registry_modified_s(sv->registry), view);
+            write_listed(w, listed, qn_registry_modified_s(sv->models.registry), view);
     }
 }
 
@@ -257,7 +257,7 @@ void qn_api_models(struct qn_services *sv, struct qn_http *h, const char *id)
         qn_api_anthropic_models(sv, h);
         return;
     }
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
     const struct qn_model_view view = qn_api_model_view(sv, h);
     struct qn_buf body;
     (void)id;
@@ -282,9 +282,9 @@ void qn_api_model(struct qn_services *sv, struct qn_http *h, const char *id)
     const struct qn_registry_entry *listed = NULL;
     struct qn_error e = {0};
     struct qn_buf body;
-    if (qn_inventory_find(sv->inventory, id, &snap, &row, &e)) {
+    if (qn_inventory_find(sv->models.inventory, id, &snap, &row, &e)) {
         row = NULL;
-        listed = qn_registry_find(sv->registry, id);
+        listed = qn_registry_find(sv->models.registry, id);
     }
     if (!row && (!listed || asked_by_anthropic(h))) {
         qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = id});
@@ -301,7 +301,7 @@ void qn_api_model(struct qn_services *sv, struct qn_http *h, const char *id)
     if (row)
         qn_api_model_write(&w, sv, row, &view);
     else
-        write_listed(&w, listed, qn_registry_modified_s(sv->registry), &view);
+        write_listed(&w, listed, qn_registry_modified_s(sv->models.registry), &view);
     qn_answer_json(h, 200, &body);
     qn_buf_deinit(&body);
     qn_snapshot_unref(snap);

@@ -182,7 +182,7 @@ static void write_tag(struct qn_jw *w, struct qn_arena *arena, const struct qn_m
 
 void qn_api_ollama_tags(struct qn_services *sv, struct qn_http *h, const char *id)
 {
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
     struct qn_buf body;
     (void)id;
     qn_buf_init(&body, QN_API_REPLY_MAX);

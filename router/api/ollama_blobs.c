@@ -36,7 +36,7 @@ static bool refused(struct qn_services *sv, struct qn_http *h)
 static bool is_there(struct qn_services *sv, struct qn_http *h, const char *digest, bool *answered)
 {
     struct qn_error e = {0};
-    char *path = qn_blob_path(sv->blobs, digest);
+    char *path = qn_blob_path(sv->custody.blobs, digest);
     *answered = !path;
     if (!path) {
         qn_fail_param(&e, QN_EINVAL, "digest",
@@ -45,7 +45,7 @@ static bool is_there(struct qn_services *sv, struct qn_http *h, const char *dige
         qn_answer_error(h, &e);
         return false;
     }
-    bool there = qn_blob_ask(sv->blobs, path);
+    bool there = qn_blob_ask(sv->custody.blobs, path);
     free(path);
     return there;
 }
@@ -77,7 +77,7 @@ void qn_api_ollama_blob_put(struct qn_services *sv, struct qn_http *h, const cha
         return;
     struct qn_caller caller;
     struct asker *a = qn_xcalloc(1, sizeof *a);
-    qn_auth_caller(sv->auth, h, &caller);
+    qn_auth_caller(sv->serving.auth, h, &caller);
     qn_waiting_begin(&a->client, h);
-    qn_blob_put(sv->blobs, h, id, caller.owner, done, a);
+    qn_blob_put(sv->custody.blobs, h, id, caller.owner, done, a);
 }

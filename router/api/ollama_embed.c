@@ -74,7 +74,7 @@ static void answer(struct qn_services *sv, struct qn_http *h, const struct qn_jr
     if (!err)
         err = read(root, &e);
     if (!err)
-        err = qn_inventory_find(sv->inventory, name, &snap, &row, &e);
+        err = qn_inventory_find(sv->models.inventory, name, &snap, &row, &e);
     if (!err)
         qn_fail_param(&e, QN_EUNSUPPORTED, "model",
                       "model '%s' cannot make embeddings: it is of type %s, and this version runs "

@@ -31,7 +31,7 @@ struct asker {
 static struct asker *asker_new(struct qn_services *sv, struct qn_http *h, const char *name)
 {
     struct asker *a = qn_xcalloc(1, sizeof *a);
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
     const struct qn_model_row *old = qn_snapshot_find(snap, name);
     a->sv = sv;
     a->name = qn_xstrdup(name);
@@ -66,11 +66,11 @@ static void answer(const struct asker *a)
  * before, and must not go on with it. */
 static void settle(const struct asker *a)
 {
-    qn_inventory_changed(a->sv->inventory, a->name);
-    qn_survey_again(a->sv->survey);
+    qn_inventory_changed(a->sv->models.inventory, a->name);
+    qn_survey_again(a->sv->models.survey);
     if (a->file) {
-        struct qn_snapshot *snap = qn_catalog_snapshot(a->sv->catalog);
-        qn_blob_release(a->sv->blobs, snap, a->file);
+        struct qn_snapshot *snap = qn_catalog_snapshot(a->sv->models.catalog);
+        qn_blob_release(a->sv->custody.blobs, snap, a->file);
         qn_snapshot_unref(snap);
     }
 }
@@ -78,7 +78,7 @@ static void settle(const struct asker *a)
 static void done(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;
-    if (!e && !a->sv->closed)
+    if (!e && !a->sv->serving.closed)
         settle(a);
     if (qn_waiting_end(&a->client, e))
         answer(a);
@@ -88,7 +88,7 @@ static void done(void *ctx, const struct qn_error *e)
 /* Lemonade's own server answers so; programs may depend on it. */
 static bool refused(struct qn_services *sv, struct qn_http *h)
 {
-    if (sv->stopping) {
+    if (sv->serving.stopping) {
         struct qn_error e = {0};
         qn_fail(&e, QN_EBUSY, "the server is stopping");
         qn_answer_error(h, &e);
@@ -114,7 +114,7 @@ static qn_err new_name(struct qn_services *sv, const char *given, const char *pa
                              "%s: '%.80s' cannot be a model's name: letters, digits and . _ - / : "
                              "+ @ can",
                              param, given);
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
     const struct qn_model_row *old = qn_snapshot_find(snap, name);
     bool builtin = old && old->builtin;
     qn_snapshot_unref(snap);
@@ -169,7 +169,7 @@ static void end_making(struct making *m)
     if (m->client.http)
         qn_waiting_end(&m->client, &m->error);
     if (m->large)
-        qn_loop_work(m->sv->loop, free_making, NULL, m);
+        qn_loop_work(m->sv->serving.loop, free_making, NULL, m);
     else
         free_making(m);
 }
@@ -177,7 +177,7 @@ static void end_making(struct making *m)
 static void worked(void *ctx)
 {
     struct making *m = ctx;
-    if (!m->err && m->sv->stopping)
+    if (!m->err && m->sv->serving.stopping)
         m->err = qn_fail(&m->error, QN_EBUSY, "the server is stopping");
     if (m->err || !m->client.http)
         end_making(m);
@@ -190,7 +190,7 @@ static void work(struct making *m, qn_post_fn fn, qn_post_fn then)
 {
     m->then = then;
     if (m->large) {
-        qn_loop_work(m->sv->loop, fn, worked, m);
+        qn_loop_work(m->sv->serving.loop, fn, worked, m);
         return;
     }
     fn(m);
@@ -211,7 +211,7 @@ static qn_err put_over(struct making *m)
 {
     struct qn_snapshot *snap;
     const struct qn_model_row *base;
-    qn_err err = qn_inventory_find(m->sv->inventory, m->from, &snap, &base, &m->error);
+    qn_err err = qn_inventory_find(m->sv->models.inventory, m->from, &snap, &base, &m->error);
     if (err)
         return err;
     struct qn_model_row row = *base;
@@ -224,21 +224,21 @@ static qn_err put_over(struct making *m)
     row.last_use_s = 0;
     if (qn_str_eq(row.base, m->name)) /* made from itself: it stays what it was */
         row.base = "";
-    qn_catalog_put(m->sv->catalog, &row, done, hand_over(m));
+    qn_catalog_put(m->sv->models.catalog, &row, done, hand_over(m));
     qn_snapshot_unref(snap);
     return QN_OK;
 }
 
 static qn_err put_blob(struct making *m)
 {
-    char *path = qn_blob_path(m->sv->blobs, m->digest);
+    char *path = qn_blob_path(m->sv->custody.blobs, m->digest);
     struct qn_intake_wish wish = {.name = m->name,
                                   .path = path,
                                   .recipe = "llamacpp",
                                   .preset = m->preset,
                                   .digest = m->digest + QN_BLOB_PREFIX,
                                   .replace = true};
-    qn_intake_model(m->sv->intake, &wish, done, hand_over(m));
+    qn_intake_model(m->sv->models.intake, &wish, done, hand_over(m));
     free(path);
     return QN_OK;
 }
@@ -268,11 +268,11 @@ static qn_err find_blob(struct making *m, const struct qn_jref *files)
     qn_err err = qn_json_str(&it, &m->digest, e);
     if (err)
         return err;
-    char *path = qn_blob_path(m->sv->blobs, m->digest);
+    char *path = qn_blob_path(m->sv->custody.blobs, m->digest);
     if (!path)
         return qn_json_fail(&it, e, "'%.100s' is not a digest: sha256: and 64 hexadecimal digits",
                             m->digest);
-    if (!qn_blob_ask(m->sv->blobs, path))
+    if (!qn_blob_ask(m->sv->custody.blobs, path))
         err = qn_fail_param(e, QN_ENOTFOUND, "files",
                             "blob '%s' not found: send it with POST "
                             "/api/blobs/%s first",
@@ -286,7 +286,7 @@ static qn_err find_base(struct making *m)
 {
     struct qn_snapshot *snap;
     const struct qn_model_row *base;
-    qn_err err = qn_inventory_find(m->sv->inventory, m->from, &snap, &base, &m->error);
+    qn_err err = qn_inventory_find(m->sv->models.inventory, m->from, &snap, &base, &m->error);
     if (err)
         return err;
     m->base = qn_arena_strdup(m->arena, base->preset);
@@ -371,7 +371,7 @@ static qn_err copy(struct qn_services *sv, struct qn_http *h, const struct qn_jr
     if (!err)
         err = new_name(sv, given, "destination", qn_http_arena(h), &name, e);
     if (!err)
-        err = qn_inventory_find(sv->inventory, source, &snap, &old, e);
+        err = qn_inventory_find(sv->models.inventory, source, &snap, &old, e);
     if (err)
         return err;
     struct qn_model_row row = *old;
@@ -384,7 +384,7 @@ static qn_err copy(struct qn_services *sv, struct qn_http *h, const struct qn_jr
     row.last_use_s = 0;
     struct asker *a = asker_new(sv, h, name);
     a->silent = true;
-    qn_catalog_put(sv->catalog, &row, done, a);
+    qn_catalog_put(sv->models.catalog, &row, done, a);
     qn_snapshot_unref(snap);
     return QN_OK;
 }
@@ -420,7 +420,7 @@ static qn_err delete_model(struct qn_services *sv, struct qn_http *h, const char
 {
     struct asker *a = asker_new(sv, h, name);
     a->silent = true;
-    qn_err err = qn_custody_delete(sv, name, deleted, a, e);
+    qn_err err = qn_custody_delete(&sv->custody, name, deleted, a, e);
     if (err) {
         qn_waiting_never_mind(&a->client);
         asker_free(a);
@@ -439,7 +439,7 @@ void qn_api_ollama_delete(struct qn_services *sv, struct qn_http *h, const char 
         struct qn_jref root = qn_json_root(doc);
         err = qn_ollama_model_of(&root, &name, &e);
     }
-    if (!err && sv->stopping)
+    if (!err && sv->serving.stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (!err)
         err = delete_model(sv, h, name, &e);

@@ -177,7 +177,7 @@ static void answer_here(struct qn_services *sv, struct qn_http *h, const char *n
     struct qn_snapshot *snap = NULL;
     const struct qn_model_row *row;
     char digest[QN_OLLAMA_DIGEST_MAX];
-    if (!lines || qn_inventory_find(sv->inventory, name, &snap, &row, NULL)) {
+    if (!lines || qn_inventory_find(sv->models.inventory, name, &snap, &row, NULL)) {
         answer_success(h);
         return;
     }
@@ -203,10 +203,10 @@ static void ask(struct qn_services *sv, struct qn_http *h, struct qn_pull_order 
     a->name = qn_xstrdup(name);
     a->lines = lines;
     struct qn_caller caller;
-    qn_auth_caller(sv->auth, h, &caller);
+    qn_auth_caller(sv->serving.auth, h, &caller);
     struct qn_pull_wish wish = {
         .order = o, .owner = caller.owner, .admin = caller.admin, .priority = QN_UNSET_PRIORITY};
-    if (qn_pulls_ask(sv->pulls, &wish, &events, a, &a->client, &e)) {
+    if (qn_pulls_ask(sv->puller.pulls, &wish, &events, a, &a->client, &e)) {
         qn_api_pull_refuse(sv, h, name, &e);
         asker_free(a);
     } else {
@@ -231,10 +231,10 @@ void qn_api_ollama_pull(struct qn_services *sv, struct qn_http *h, const char *i
             err = qn_json_bool_opt(&v, &lines, &e);
     }
     if (!err)
-        err = qn_pull_by_name(sv, name, true, true, arena, &asked, &e);
-    if (!err && sv->stopping)
+        err = qn_pull_by_name(&sv->puller, name, true, true, arena, &asked, &e);
+    if (!err && sv->serving.stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
-    asked.order.local = qn_web_is_offline(sv->web);
+    asked.order.local = qn_web_is_offline(sv->puller.web);
     if (err)
         qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = name});
     else if (asked.here)

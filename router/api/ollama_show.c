@@ -131,13 +131,13 @@ static void write_show(struct qn_jw *w, const struct qn_services *sv,
     struct qn_jref v = qn_json_get(&s.preset, "messages");
     if (qn_json_count(&v))
         write_raw(w, "messages", &v, "[]");
-    if (qn_inventory_ready(sv->inventory, row, &loaded) && loaded.status.template_warning[0])
+    if (qn_inventory_ready(sv->models.inventory, row, &loaded) && loaded.status.template_warning[0])
         qn_jw_kstr(w, "template_warning", loaded.status.template_warning); /* of ours */
     qn_ollama_details(w, row);
     v = qn_json_get(&s.facts, "info");
     write_raw(w, "model_info", &v, "{}");
     qn_jw_key(w, "capabilities");
-    qn_capabilities_write_ollama(w, qn_inventory_abilities(sv->inventory, row));
+    qn_capabilities_write_ollama(w, qn_inventory_abilities(sv->models.inventory, row));
     qn_ollama_time(w, "modified_at", qn_ollama_modified_ms(row));
     qn_jw_obj_end(w);
     qn_buf_deinit(&text);
@@ -158,7 +158,7 @@ void qn_api_ollama_show(struct qn_services *sv, struct qn_http *h, const char *i
         err = qn_ollama_model_of(&root, &name, &e);
     }
     if (!err)
-        err = qn_inventory_find(sv->inventory, name, &snap, &row, &e);
+        err = qn_inventory_find(sv->models.inventory, name, &snap, &row, &e);
     if (err) {
         qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = name});
     } else {
@@ -212,8 +212,8 @@ static bool is_shown(const struct qn_loaded *m)
 void qn_api_ollama_ps(struct qn_services *sv, struct qn_http *h, const char *id)
 {
     struct qn_loaded loaded[QN_RESIDENTS_MAX];
-    size_t n = qn_inventory_loaded(sv->inventory, loaded, QN_RESIDENTS_MAX);
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    size_t n = qn_inventory_loaded(sv->models.inventory, loaded, QN_RESIDENTS_MAX);
+    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
     struct qn_buf body;
     (void)id;
     qn_buf_init(&body, QN_API_REPLY_MAX);

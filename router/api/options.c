@@ -101,7 +101,7 @@ static int64_t resolved_context(const struct qn_services *sv, const struct view 
     if (wanted > 0)
         return wanted;
     struct qn_loaded loaded[QN_RESIDENTS_MAX];
-    size_t n = qn_inventory_loaded(sv->inventory, loaded, QN_RESIDENTS_MAX);
+    size_t n = qn_inventory_loaded(sv->models.inventory, loaded, QN_RESIDENTS_MAX);
     for (size_t i = 0; i < n; i++)
         if (qn_str_eq(loaded[i].name, v->row->name) && loaded[i].status.state == QN_INST_READY)
             return loaded[i].status.context;
@@ -156,10 +156,10 @@ static void answer(struct qn_services *sv, struct qn_http *h, const struct view 
 static qn_err find(struct qn_services *sv, const char *id, struct qn_snapshot **snap,
                    struct view *v, struct qn_error *e)
 {
-    qn_err err = qn_inventory_find(sv->inventory, id, snap, &v->row, e);
+    qn_err err = qn_inventory_find(sv->models.inventory, id, snap, &v->row, e);
     if (err)
         return err;
-    const struct qn_inventory_config *config = qn_inventory_config(sv->inventory);
+    const struct qn_inventory_config *config = qn_inventory_config(sv->models.inventory);
     v->row = qn_inventory_computes(*snap, v->row);
     v->type = qn_backend_type_find(v->row->type);
     v->saved = v->wanted = v->row->options;
@@ -259,8 +259,8 @@ struct asker {
 static void saved(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;
-    if (!e && !a->sv->closed)
-        qn_inventory_options_changed(a->sv->inventory);
+    if (!e && !a->sv->serving.closed)
+        qn_inventory_options_changed(a->sv->models.inventory);
     if (qn_waiting_end(&a->client, e))
         qn_api_options(a->sv, a->client.http, a->name);
     free(a->name);
@@ -273,7 +273,7 @@ static void save(struct qn_services *sv, struct qn_http *h, const char *name, co
     a->sv = sv;
     a->name = qn_xstrdup(name);
     qn_waiting_begin(&a->client, h);
-    qn_catalog_set_options(sv->catalog, name, options, saved, a);
+    qn_catalog_set_options(sv->models.catalog, name, options, saved, a);
 }
 
 void qn_api_options_set(struct qn_services *sv, struct qn_http *h, const char *id)
@@ -288,7 +288,7 @@ void qn_api_options_set(struct qn_services *sv, struct qn_http *h, const char *i
     qn_err err = find(sv, id, &snap, &v, &e);
     if (err)
         snap = NULL;
-    if (!err && sv->stopping)
+    if (!err && sv->serving.stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (!err)
         err = qn_api_body(h, false, &doc, &e);
@@ -297,7 +297,7 @@ void qn_api_options_set(struct qn_services *sv, struct qn_http *h, const char *i
         err = qn_json_bool_opt(&d, &dry, &e);
         for (bool more = qn_json_first(&root, &it); more && !err; more = qn_json_next(&it))
             err = check_member(v.type, &it, &e);
-        answered = !err && !qn_may_save_options(sv, h, &root);
+        answered = !err && !qn_may_save_options(&sv->open_rule, h, &root);
         if (!err && !answered)
             merge(v.type, v.saved, &root, &merged);
     }

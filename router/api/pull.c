@@ -52,7 +52,8 @@ static void gone(void *ctx)
 
 bool qn_api_pull_offline(const struct qn_services *sv, const struct qn_error *e)
 {
-    return qn_web_is_offline(sv->web) && (e->code == QN_ENOTFOUND || e->code == QN_EUNSUPPORTED);
+    return qn_web_is_offline(sv->puller.web) &&
+           (e->code == QN_ENOTFOUND || e->code == QN_EUNSUPPORTED);
 }
 
 const char *qn_api_pull_code(const struct qn_services *sv, const struct qn_error *e)
@@ -320,17 +321,17 @@ void qn_api_pull(struct qn_services *sv, struct qn_http *h, const char *id)
     struct qn_caller caller;
     struct qn_arena *arena = qn_arena_new(ORDER_BYTES_MAX);
     (void)id;
-    qn_auth_caller(sv->auth, h, &caller);
+    qn_auth_caller(sv->serving.auth, h, &caller);
     qn_err err = qn_api_body(h, false, &doc, &e);
     if (!err) {
         struct qn_jref root = qn_json_root(doc);
         err = read_wants(&root, &wants, &e);
         if (!err)
-            err = qn_pull_by_request(sv, &root, caller.admin, arena, &asked, &e);
+            err = qn_pull_by_request(&sv->puller, &root, caller.admin, arena, &asked, &e);
         if (!err && wants.priority > 0 && !caller.admin)
             asked.admin_only = QN_API_PRIORITY_FOR_ADMINS;
     }
-    if (!err && sv->stopping)
+    if (!err && sv->serving.stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (err) {
         qn_api_pull_refuse(sv, h, asked.order.model, &e);
@@ -339,14 +340,14 @@ void qn_api_pull(struct qn_services *sv, struct qn_http *h, const char *id)
                         asked.admin_only);
     } else if (asked.here) {
         answer_here(sv, h, &asked.order, &wants);
-    } else if (qn_may_open_order(sv, h, &asked.order)) {
+    } else if (qn_may_open_order(&sv->open_rule, h, &asked.order)) {
         struct asker *a = asker_new(sv, h, &asked.order, &wants);
         struct qn_pull_wish wish = {.order = &asked.order,
                                     .owner = caller.owner,
                                     .admin = caller.admin,
                                     .priority = wants.priority,
                                     .until_gone = wants.until_gone};
-        if (qn_pulls_ask(sv->pulls, &wish, &events, a, &a->client, &e)) {
+        if (qn_pulls_ask(sv->puller.pulls, &wish, &events, a, &a->client, &e)) {
             qn_api_pull_refuse(sv, h, a->model, &e);
             asker_free(a);
         } else {

@@ -2,9 +2,9 @@
 #ifndef QN_API_PULL_H
 #define QN_API_PULL_H
 
+#include "api/services.h"
 #include "downloads/pulls.h"
 #include "io/http_server.h"
-#include "services/services.h"
 
 /* The refusal of a priority above the default, 0. */
 #define QN_API_PRIORITY_FOR_ADMINS                                                                 \

@@ -31,7 +31,7 @@ struct asker {
 
 void qn_api_registered(struct qn_services *sv, struct qn_http *h, const char *name)
 {
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
     const struct qn_model_row *row = qn_snapshot_find(snap, name);
     struct qn_buf body;
     qn_buf_init(&body, QN_API_REPLY_MAX);
@@ -55,8 +55,8 @@ void qn_api_registered(struct qn_services *sv, struct qn_http *h, const char *na
 static void done(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;
-    if (!e && !a->sv->closed)
-        qn_survey_again(a->sv->survey);
+    if (!e && !a->sv->serving.closed)
+        qn_survey_again(a->sv->models.survey);
     if (qn_waiting_end(&a->client, e))
         qn_api_registered(a->sv, a->client.http, a->name);
     free(a->name);
@@ -119,14 +119,14 @@ static void put_order(struct qn_services *sv, struct qn_http *h, const struct qn
         .keeper = QN_KEEPER_QUINCE,
         .created_s = qn_wall_ms() / 1000,
     };
-    qn_catalog_put(sv->catalog, &row, done, asker_new(sv, h, o->model));
+    qn_catalog_put(sv->models.catalog, &row, done, asker_new(sv, h, o->model));
     qn_buf_deinit(&checkpoints);
 }
 
 /* A model whose files are here keeps them: it is known already, or its name is taken. */
 static bool is_here(struct qn_services *sv, const struct qn_pull_order *o, bool *same)
 {
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
     const struct qn_model_row *row = qn_snapshot_find(snap, o->model);
     bool here = row && row->n_files;
     *same = here && qn_str_eq(row->checkpoint, o->checkpoints[0].ref);
@@ -141,7 +141,7 @@ static void register_hub(struct qn_services *sv, struct qn_http *h, const struct
     struct qn_arena *arena = qn_arena_new(ORDER_BYTES_MAX);
     int64_t size_bytes = 0;
     bool same = false;
-    qn_err err = qn_pull_by_request(sv, root, true, arena, &asked, &e);
+    qn_err err = qn_pull_by_request(&sv->puller, root, true, arena, &asked, &e);
     if (!err)
         err = read_size(root, &size_bytes, &e);
     if (!err && is_here(sv, &asked.order, &same) && !same)
@@ -153,7 +153,7 @@ static void register_hub(struct qn_services *sv, struct qn_http *h, const struct
         qn_answer_error(h, &e);
     else if (same)
         done(asker_new(sv, h, asked.order.model), NULL);
-    else if (qn_may_open_order(sv, h, &asked.order))
+    else if (qn_may_open_order(&sv->open_rule, h, &asked.order))
         put_order(sv, h, &asked.order, size_bytes);
     qn_arena_free(arena);
 }
@@ -190,8 +190,9 @@ static qn_err register_file(struct qn_services *sv, struct qn_http *h, const str
     if (!err)
         err = qn_pull_describe(root, a, &said, e);
     v = qn_json_get(root, "recipe_options");
-    if (err || !qn_may_open(sv, h, path) || (*mmproj && !qn_may_open(sv, h, mmproj)) ||
-        !qn_may_save_options(sv, h, &v))
+    if (err || !qn_may_open(&sv->open_rule, h, path) ||
+        (*mmproj && !qn_may_open(&sv->open_rule, h, mmproj)) ||
+        !qn_may_save_options(&sv->open_rule, h, &v))
         return err;
     for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
         labelled = labelled || says(root, labels[i]);
@@ -206,13 +207,14 @@ static qn_err register_file(struct qn_services *sv, struct qn_http *h, const str
         .options = *said.options ? said.options : NULL,
     };
     if (name) {
-        qn_intake_file(sv->intake, name, path, recipe, &origin, done, asker_new(sv, h, name));
+        qn_intake_file(sv->models.intake, name, path, recipe, &origin, done,
+                       asker_new(sv, h, name));
         return QN_OK;
     }
     struct asker *unnamed = asker_new(sv, h, "");
     free(unnamed->name);
     unnamed->name = qn_xcalloc(1, QN_MODEL_NAME_MAX + 1);
-    qn_intake_unnamed(sv->intake, path, recipe, &origin, unnamed->name, done, unnamed);
+    qn_intake_unnamed(sv->models.intake, path, recipe, &origin, unnamed->name, done, unnamed);
     return QN_OK;
 }
 
@@ -222,7 +224,7 @@ void qn_api_register(struct qn_services *sv, struct qn_http *h, const char *id)
     struct qn_error e = {0};
     (void)id;
     qn_err err = qn_api_body(h, false, &doc, &e);
-    if (!err && sv->stopping)
+    if (!err && sv->serving.stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (err) {
         qn_answer_error(h, &e);

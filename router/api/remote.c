@@ -44,18 +44,19 @@ static void asker_free(struct asker *a)
 
 static const char *data_dir_of(const struct qn_services *sv)
 {
-    return qn_inventory_config(sv->inventory)->data_dir;
+    return qn_inventory_config(sv->models.inventory)->data_dir;
 }
 
 static void put_done(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;
-    if (!e && !a->sv->closed) {
-        struct qn_snapshot *snap = qn_catalog_snapshot(a->sv->catalog);
+    if (!e && !a->sv->serving.closed) {
+        struct qn_snapshot *snap = qn_catalog_snapshot(a->sv->models.catalog);
         if (a->old)
             qn_remote_release(data_dir_of(a->sv), snap, a->old);
         qn_snapshot_unref(snap);
-        qn_inventory_changed(a->sv->inventory, a->name); /* what runs has the old definition */
+        qn_inventory_changed(a->sv->models.inventory,
+                             a->name); /* what runs has the old definition */
     }
     if (qn_waiting_end(&a->client, e))
         qn_api_registered(a->sv, a->client.http, a->name);
@@ -75,7 +76,7 @@ static void write_file(void *ctx)
 static void written(void *ctx)
 {
     struct asker *a = ctx;
-    if (!a->error.code && a->sv->closed)
+    if (!a->error.code && a->sv->serving.closed)
         qn_fail(&a->error, QN_EBUSY, "the server is stopping");
     if (a->error.code) {
         qn_waiting_end(&a->client, &a->error);
@@ -97,7 +98,7 @@ static void written(void *ctx)
         .created_s = qn_wall_ms() / 1000,
         .modified_s = qn_wall_ms() / 1000,
     };
-    qn_catalog_put(a->sv->catalog, &row, put_done, a);
+    qn_catalog_put(a->sv->models.catalog, &row, put_done, a);
 }
 
 /* DATA_DIR/remotes/NAME-RANDOM.json: another definition is another file, which whoever compares
@@ -127,7 +128,7 @@ static qn_err check_name(struct qn_services *sv, const char *name, struct qn_are
                              "'%.80s' cannot be a model's name: it must be user. and then letters, "
                              "digits or . _ - / : + @",
                              name);
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
     const struct qn_model_row *row = qn_snapshot_find(snap, name);
     qn_err err = QN_OK;
     if (row && !qn_str_eq(row->recipe, "remote"))
@@ -153,7 +154,8 @@ static bool may_define(const struct qn_services *sv, struct qn_http *h,
                        const struct qn_jref *definition)
 {
     struct qn_jref ca = qn_json_get(definition, "ca_file");
-    return qn_json_type(&ca) != QN_JSON_STRING || qn_may_open(sv, h, qn_json_raw_str(&ca));
+    return qn_json_type(&ca) != QN_JSON_STRING ||
+           qn_may_open(&sv->open_rule, h, qn_json_raw_str(&ca));
 }
 
 void qn_api_remote(struct qn_services *sv, struct qn_http *h, const struct qn_jref *request)
@@ -201,5 +203,5 @@ void qn_api_remote(struct qn_services *sv, struct qn_http *h, const struct qn_jr
     a->labels = qn_arena_strdup(a->arena, *said.labels ? said.labels : "[]");
     a->path = choose_path(sv, name, a->arena);
     qn_waiting_begin(&a->client, h);
-    qn_loop_work(sv->loop, write_file, written, a);
+    qn_loop_work(sv->serving.loop, write_file, written, a);
 }

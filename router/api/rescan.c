@@ -33,7 +33,7 @@ void qn_api_rescan(struct qn_services *sv, struct qn_http *h, const char *id)
 {
     struct qn_error e = {0};
     (void)id;
-    if (sv->stopping) {
+    if (sv->serving.stopping) {
         qn_fail(&e, QN_EBUSY, "the server is stopping");
         qn_answer_error(h, &e);
         return;

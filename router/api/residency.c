@@ -35,8 +35,8 @@ static void answer(struct asker *a)
 static void saved(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;
-    if (!e && !a->sv->closed)
-        qn_inventory_options_changed(a->sv->inventory);
+    if (!e && !a->sv->serving.closed)
+        qn_inventory_options_changed(a->sv->models.inventory);
     if (qn_waiting_end(&a->client, e))
         answer(a);
     free(a->name);
@@ -73,10 +73,10 @@ void qn_api_pin(struct qn_services *sv, struct qn_http *h, const char *id)
         struct qn_jref root = qn_json_root(doc);
         err = read_pin(&root, &name, &pinned, &e);
     }
-    if (!err && sv->stopping)
+    if (!err && sv->serving.stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (!err)
-        err = qn_inventory_find(sv->inventory, name, &snap, &row, &e);
+        err = qn_inventory_find(sv->models.inventory, name, &snap, &row, &e);
     if (err) {
         qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = name});
     } else {
@@ -115,6 +115,6 @@ void qn_api_simulate_pressure(struct qn_services *sv, struct qn_http *h, const c
         return;
     }
     /* -1: only who has been idle for too long, which timers see to by themselves. */
-    qn_inventory_press(sv->inventory, share);
+    qn_inventory_press(sv->models.inventory, share);
     qn_http_reply(h, 200, "application/json", body, sizeof body - 1);
 }

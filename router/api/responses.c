@@ -56,7 +56,7 @@ static void gone(void *ctx)
 static struct asker *asker_new(struct qn_services *sv, struct qn_http *h, const char *id)
 {
     struct asker *a = qn_xcalloc(1, sizeof *a);
-    a->loop = sv->loop;
+    a->loop = sv->serving.loop;
     a->http = h;
     a->arena = qn_arena_new(SHOWN_ARENA_MAX);
     a->id = qn_arena_strdup(a->arena, id);
@@ -144,9 +144,9 @@ static void look_up(struct qn_services *sv, struct asker *a)
 {
     const char *ids[] = {a->id};
     struct qn_caller caller;
-    qn_auth_caller(sv->auth, a->http, &caller);
+    qn_auth_caller(sv->serving.auth, a->http, &caller);
     struct qn_answers_of of = {caller.owner, caller.admin};
-    qn_catalog_find_answers(sv->catalog, &of, NULL, ids, 1, found, a);
+    qn_catalog_find_answers(sv->models.catalog, &of, NULL, ids, 1, found, a);
 }
 
 static void show(struct asker *a, struct qn_error *e)
@@ -217,9 +217,9 @@ static void dropped(void *ctx, const struct qn_error *e)
 void qn_api_response_delete(struct qn_services *sv, struct qn_http *h, const char *id)
 {
     struct qn_caller caller;
-    qn_auth_caller(sv->auth, h, &caller);
+    qn_auth_caller(sv->serving.auth, h, &caller);
     struct qn_answers_of of = {caller.owner, caller.admin};
-    qn_catalog_drop_answer(sv->catalog, &of, id, dropped, asker_new(sv, h, id));
+    qn_catalog_drop_answer(sv->models.catalog, &of, id, dropped, asker_new(sv, h, id));
 }
 
 static qn_err read_page(struct qn_http *h, struct page *p, struct qn_error *e)

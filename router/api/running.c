@@ -42,7 +42,7 @@ static void write_running(struct qn_jw *w, const struct qn_loaded *m, bool insid
 void qn_api_running(struct qn_services *sv, struct qn_http *h, const char *id)
 {
     struct qn_loaded loaded[QN_RESIDENTS_MAX];
-    size_t n = qn_inventory_loaded(sv->inventory, loaded, QN_RESIDENTS_MAX);
+    size_t n = qn_inventory_loaded(sv->models.inventory, loaded, QN_RESIDENTS_MAX);
     struct qn_buf body;
     bool inside = qn_api_sees_paths(sv, h);
     (void)id;
@@ -76,9 +76,9 @@ void qn_api_slots_write(struct qn_jw *w, const struct qn_child_status *s)
 
 void qn_api_slots(struct qn_services *sv, struct qn_http *h, const char *id)
 {
-    const char *last = qn_inventory_last_used(sv->inventory);
+    const char *last = qn_inventory_last_used(sv->models.inventory);
     struct qn_loaded loaded[QN_RESIDENTS_MAX];
-    size_t n = last ? qn_inventory_loaded(sv->inventory, loaded, QN_RESIDENTS_MAX) : 0;
+    size_t n = last ? qn_inventory_loaded(sv->models.inventory, loaded, QN_RESIDENTS_MAX) : 0;
     struct qn_buf body;
     (void)id;
     qn_buf_init(&body, QN_API_REPLY_MAX);

@@ -111,7 +111,7 @@ static qn_err read_query(struct qn_services *sv, const struct qn_http *h, struct
     if (!query)
         query = qn_http_query(h, "q");
     a->query = trimmed(query ? query : "");
-    a->hub = qn_hub_kind_parse(source && *source ? source : sv->model_source);
+    a->hub = qn_hub_kind_parse(source && *source ? source : sv->puller.model_source);
     if (strlen(a->query) < QUERY_MIN || strlen(a->query) > QUERY_MAX)
         return qn_fail_param(e, QN_EINVAL, "query", "query must have %d to %d characters",
                              QUERY_MIN, QUERY_MAX);

@@ -2,8 +2,8 @@
 #ifndef QN_API_SERVER_INFO_H
 #define QN_API_SERVER_INFO_H
 
+#include "api/services.h"
 #include "base/json.h"
-#include "services/services.h"
 
 /* Writes the member "server": {"pid","uid","unit","stop_command","ollama"}. unit and stop_command
  * are null where systemd did not start the server. For clients that may know what is inside

@@ -151,7 +151,7 @@ static void write_devices(struct qn_jw *w, const struct qn_jref *root)
 /* Presets share the files of what they were made of, so only files that are here count, once. */
 static int64_t bytes_of_models(struct qn_services *sv)
 {
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
     int64_t sum = 0;
     for (size_t i = 0; i < qn_snapshot_count(snap); i++) {
         const struct qn_model_row *row = qn_snapshot_at(snap, i);
@@ -167,7 +167,7 @@ static void write_storage(struct qn_jw *w, struct qn_services *sv,
 {
     qn_jw_key(w, "model_storage");
     qn_jw_obj(w);
-    qn_jw_kstr(w, "path", qn_api_shown_path(sv->models_dir, paths));
+    qn_jw_kstr(w, "path", qn_api_shown_path(sv->open_rule.models_dir, paths));
     qn_jw_ki64(w, "used_bytes", bytes_of_models(sv));
     if (view->disk_bytes >= 0) {
         qn_jw_ki64(w, "total_bytes", view->disk_bytes);
@@ -199,12 +199,13 @@ static void answer(void *ctx, const struct qn_devices_view *view)
             qn_jw_obj(&w);
             qn_jw_obj_end(&w);
         }
-        qn_recipes_write(&w, &(struct qn_recipes){
-                                 .backend_dir = qn_inventory_config(a->sv->inventory)->backend_dir,
-                                 .packs = a->sv->packs,
-                                 .devices = view->doc,
-                                 .no_fetch = a->sv->no_fetch_executables,
-                             });
+        qn_recipes_write(
+            &w, &(struct qn_recipes){
+                    .backend_dir = qn_inventory_config(a->sv->models.inventory)->backend_dir,
+                    .packs = a->sv->packs,
+                    .devices = view->doc,
+                    .no_fetch = a->sv->no_fetch_executables,
+                });
         qn_jw_kbool(&w, "no_fetch_executables", a->sv->no_fetch_executables);
         write_storage(&w, a->sv, view, qn_api_sees_paths(a->sv, a->client.http));
         qn_jw_key(&w, "cloud"); /* servers elsewhere are models here: the recipe remote */
@@ -246,7 +247,7 @@ void qn_api_system_stats(struct qn_services *sv, struct qn_http *h, const char *
     struct qn_jw w = qn_jw_to(&body);
     qn_jw_obj(&w);
     qn_jw_kf64(&w, "cpu_percent",
-               (double)(int64_t)(qn_cpu_percent(&sv->cpu, qn_now_ms()) * 10) / 10);
+               (double)(int64_t)(qn_cpu_percent(&sv->telemetry.cpu, qn_now_ms()) * 10) / 10);
     write_share(&w, "memory_gb", qn_used_memory(), gb);
     write_share(&w, "memory_total_gb", qn_total_memory(), gb);
     write_share(&w, "gpu_percent", gpu.percent, 1);

@@ -62,7 +62,7 @@ static bool is_newer(const struct asker *a, const struct item *item, const struc
     struct qn_repo *here;
     if (qn_str_eq(item->commit, now->commit))
         return false;
-    if (qn_store_cached(a->sv->store, now->hub, now->id, item->commit, 0, &here, NULL))
+    if (qn_store_cached(a->sv->custody.store, now->hub, now->id, item->commit, 0, &here, NULL))
         return true; /* all that is known is that something changed */
     bool newer = false;
     for (size_t i = 0; i < here->n && !newer; i++) {
@@ -156,7 +156,7 @@ static void done(void *ctx, const struct qn_error *e)
 /* Models that came from a hub and say at which commit. */
 static void collect(struct asker *a)
 {
-    struct qn_snapshot *snap = qn_catalog_snapshot(a->sv->catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(a->sv->models.catalog);
     size_t n = qn_snapshot_count(snap);
     a->items = qn_xcalloc((n < CHECKED_MAX ? n : CHECKED_MAX) + 1, sizeof *a->items);
     for (size_t i = 0; i < n && a->n < CHECKED_MAX; i++) {
@@ -182,7 +182,7 @@ void qn_api_check_updates(struct qn_services *sv, struct qn_http *h, const char 
 {
     struct qn_error e = {0};
     (void)id;
-    if (qn_web_is_offline(sv->web)) {
+    if (qn_web_is_offline(sv->puller.web)) {
         qn_answer_plain(h, 409, "lemond_offline",
                         "The server is offline (the setting offline): it asks nobody");
         return;

@@ -66,7 +66,7 @@ static void write_size(struct qn_jw *w, const char *key, int64_t size_bytes)
 /* Whether a model of so many bytes can be loaded by what this machine may use for models. */
 static void write_fits(struct qn_jw *w, const struct qn_services *sv, int64_t size_bytes)
 {
-    int64_t room = qn_inventory_config(sv->inventory)->memory_bytes;
+    int64_t room = qn_inventory_config(sv->models.inventory)->memory_bytes;
     if (size_bytes < 0)
         qn_jw_knull(w, "fits");
     else
@@ -188,7 +188,8 @@ static qn_err read_query(struct qn_services *sv, const struct qn_http *h, struct
 {
     const char *checkpoint = qn_http_query(h, "checkpoint"), *source = qn_http_query(h, "source");
     const char *limit = qn_http_query(h, "limit");
-    enum qn_hub_kind plain = qn_hub_kind_parse(source && *source ? source : sv->model_source);
+    enum qn_hub_kind plain =
+        qn_hub_kind_parse(source && *source ? source : sv->puller.model_source);
     if (!checkpoint || !*checkpoint)
         return qn_fail_param(e, QN_EINVAL, "checkpoint", "the query needs checkpoint=owner/repo");
     if (plain != QN_HUB_HF && plain != QN_HUB_MODELSCOPE)

@@ -46,7 +46,7 @@ static void answer(struct qn_services *sv, struct qn_http *h,
                    bool (*wanted)(const struct qn_model_row *row),
                    void (*write)(struct qn_jw *w, const struct qn_model_row *row))
 {
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
     struct qn_buf body;
     qn_buf_init(&body, QN_API_REPLY_MAX);
     struct qn_jw w = qn_jw_to(&body);
@@ -103,8 +103,8 @@ static void gone(void *ctx)
 static void imported(void *ctx, const struct qn_error *e)
 {
     struct importing *im = ctx;
-    if (!e && !im->sv->closed)
-        qn_inventory_options_changed(im->sv->inventory);
+    if (!e && !im->sv->serving.closed)
+        qn_inventory_options_changed(im->sv->models.inventory);
     if (im->http) {
         qn_http_on_gone(im->http, NULL, NULL);
         if (e)
@@ -157,7 +157,7 @@ static qn_err take_options(struct qn_services *sv, const struct qn_jref *root, s
     for (bool more = qn_json_first(root, &it); more && !err; more = qn_json_next(&it)) {
         struct qn_snapshot *snap;
         const struct qn_model_row *row;
-        if (qn_inventory_find_exactly(sv->inventory, it.key, &snap, &row, NULL)) {
+        if (qn_inventory_find_exactly(sv->models.inventory, it.key, &snap, &row, NULL)) {
             if (im)
                 qn_jw_str(w, it.key);
             continue;
@@ -165,7 +165,7 @@ static qn_err take_options(struct qn_services *sv, const struct qn_jref *root, s
         qn_buf_clear(&text);
         err = options_of(row, &it, &text, e);
         if (!err && im) /* changes are made in the order they are asked for: the last one tells */
-            qn_catalog_set_options(sv->catalog, row->name, qn_buf_cstr(&text),
+            qn_catalog_set_options(sv->models.catalog, row->name, qn_buf_cstr(&text),
                                    --left ? NULL : imported, im);
         *n += !im;
         qn_snapshot_unref(snap);
@@ -180,7 +180,7 @@ static bool may_open_all(struct qn_services *sv, struct qn_http *h, const struct
 {
     struct qn_jref it;
     for (bool more = qn_json_first(root, &it); more; more = qn_json_next(&it))
-        if (!qn_may_save_options(sv, h, &it))
+        if (!qn_may_save_options(&sv->open_rule, h, &it))
             return false;
     return true;
 }
@@ -193,7 +193,7 @@ void qn_api_recipe_options_set(struct qn_services *sv, struct qn_http *h, const 
     (void)id;
     qn_err err = qn_api_body(h, false, &doc, &e);
     struct qn_jref root = err ? (struct qn_jref){0} : qn_json_root(doc);
-    if (!err && sv->stopping)
+    if (!err && sv->serving.stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (!err)
         err = take_options(sv, &root, NULL, NULL, &n, &e);

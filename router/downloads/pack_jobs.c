@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "http/serving.h"
 #include "io/loop.h"
 #include "models/engine_choice.h"
 #include "models/inventory.h"
@@ -50,7 +51,7 @@ struct job {
 };
 
 struct qn_pack_jobs {
-    struct qn_services *sv;
+    struct qn_pack_jobs_config with;
     char *unpacker;
     struct job *first;
     struct qn_timer *tick; /* while something is being installed */
@@ -184,9 +185,9 @@ static void set_clock(struct qn_pack_jobs *jobs)
         return;
     if (!wanted)
         qn_timer_stop(jobs->tick);
-    jobs->tick =
-        wanted ? qn_timer_start(jobs->sv->loop, QN_PACK_TICK_MS, QN_PACK_TICK_MS, on_tick, jobs)
-               : NULL;
+    jobs->tick = wanted ? qn_timer_start(jobs->with.serving->loop, QN_PACK_TICK_MS, QN_PACK_TICK_MS,
+                                         on_tick, jobs)
+                        : NULL;
 }
 
 static void tell_end(struct job *j, const struct qn_error *e)
@@ -215,7 +216,7 @@ static void on_unloaded(void *ctx)
 /* Every model whose process runs this engine goes when what it is at has ended. */
 static void unload_users(struct job *j)
 {
-    struct qn_inventory *inv = j->jobs->sv->inventory;
+    struct qn_inventory *inv = j->jobs->with.inventory;
     struct qn_loaded loaded[QN_RESIDENTS_MAX];
     size_t n = qn_inventory_loaded(inv, loaded, QN_RESIDENTS_MAX);
     j->unloading = 1; /* until all have been asked */
@@ -239,7 +240,7 @@ static void clear_away(void *ctx)
     if (j->away)
         qn_unpack_discard(j->away);
     else
-        qn_pack_tidy(j->jobs->sv->packs, j->pack);
+        qn_pack_tidy(j->jobs->with.packs, j->pack);
 }
 
 static void finished(void *ctx)
@@ -247,7 +248,7 @@ static void finished(void *ctx)
     struct job *j = ctx;
     struct qn_pack_jobs *jobs = j->jobs;
     if (!jobs->stopped) /* else the inventory has gone already, and the next start looks */
-        qn_engines_look(jobs->sv->packs, qn_inventory_config(jobs->sv->inventory)->backend_dir);
+        qn_engines_look(jobs->with.packs, qn_inventory_config(jobs->with.inventory)->backend_dir);
     if (!j->removing) {
         qn_info("packs", "engine=%s version=%s installed=1", j->name, j->pack->version);
         tell_end(j, NULL);
@@ -261,7 +262,7 @@ static void finished(void *ctx)
 
 static void all_unloaded(struct job *j)
 {
-    qn_loop_work(j->jobs->sv->loop, clear_away, finished, j);
+    qn_loop_work(j->jobs->with.serving->loop, clear_away, finished, j);
 }
 
 /* Loop. The thread has ended, or is about to. */
@@ -292,14 +293,14 @@ static void *install_thread(void *ctx)
 {
     struct job *j = ctx;
     struct qn_pack_order order = {
-        .packs = j->jobs->sv->packs,
+        .packs = j->jobs->with.packs,
         .pack = j->pack,
         .web = &j->web,
         .unpacker = j->jobs->unpacker,
         .meter = &j->meter,
     };
     qn_pack_install(&order, &j->error);
-    qn_loop_post(j->jobs->sv->loop, on_installed, j);
+    qn_loop_post(j->jobs->with.serving->loop, on_installed, j);
     return NULL;
 }
 
@@ -310,7 +311,7 @@ qn_err qn_pack_jobs_install(struct qn_pack_jobs *jobs, const struct qn_pack *pac
     struct job *j = job_find(jobs, pack);
     size_t n = 0;
     *out = NULL;
-    if (jobs->sv->stopping || jobs->stopped)
+    if (jobs->with.serving->stopping || jobs->stopped)
         return qn_fail(e, QN_EBUSY, "the server is stopping");
     if (j && j->removing)
         return qn_fail(e, QN_ECONFLICT, "%s is being removed: try again when it is gone", j->name);
@@ -321,7 +322,7 @@ qn_err qn_pack_jobs_install(struct qn_pack_jobs *jobs, const struct qn_pack *pac
                        QN_PACK_JOBS_MAX);
     if (!j) {
         j = job_new(jobs, pack);
-        j->web = *jobs->sv->web;
+        j->web = *jobs->with.web;
         j->web.stop = &j->stop;
         if (pthread_create(&j->thread, NULL, install_thread, j)) {
             job_free(j);
@@ -347,7 +348,7 @@ qn_err qn_pack_jobs_remove(struct qn_pack_jobs *jobs, const struct qn_pack *pack
     if (j)
         return qn_fail(e, QN_ECONFLICT, "%s is being %s: try again when that is over", j->name,
                        j->removing ? "removed" : "installed");
-    qn_err err = qn_pack_take_away(jobs->sv->packs, pack, &away, e);
+    qn_err err = qn_pack_take_away(jobs->with.packs, pack, &away, e);
     if (err)
         return err;
     j = job_new(jobs, pack);
@@ -364,7 +365,7 @@ qn_err qn_pack_jobs_remove(struct qn_pack_jobs *jobs, const struct qn_pack *pack
 static void sweep(void *ctx)
 {
     const struct qn_pack_jobs *jobs = ctx;
-    qn_packs_sweep(jobs->sv->packs, jobs->started_s);
+    qn_packs_sweep(jobs->with.packs, jobs->started_s);
 }
 
 static void swept(void *ctx)
@@ -372,13 +373,13 @@ static void swept(void *ctx)
     (void)ctx;
 }
 
-struct qn_pack_jobs *qn_pack_jobs_new(struct qn_services *sv, const char *unpacker)
+struct qn_pack_jobs *qn_pack_jobs_new(const struct qn_pack_jobs_config *config)
 {
     struct qn_pack_jobs *jobs = qn_xcalloc(1, sizeof *jobs);
-    jobs->sv = sv;
-    jobs->unpacker = qn_xstrdup(unpacker);
+    jobs->with = *config;
+    jobs->unpacker = qn_xstrdup(config->unpacker);
     jobs->started_s = qn_wall_ms() / 1000;
-    qn_loop_work(sv->loop, sweep, swept, jobs);
+    qn_loop_work(config->serving->loop, sweep, swept, jobs);
     return jobs;
 }
 

@@ -8,16 +8,23 @@
 #include "base/error.h"
 #include "downloads/pull_view.h"
 #include "registry/packs.h"
-#include "services/services.h"
 
 enum { QN_PACK_JOBS_MAX = 4, QN_PACK_TICK_MS = 200 };
 
 struct qn_pack_jobs;
 struct qn_pack_client; /* somebody who watches */
 
-/* unpacker: the program quince-unpack, copied. sv outlives the loop. Removes what the last run left
- * half done. */
-struct qn_pack_jobs *qn_pack_jobs_new(struct qn_services *sv, const char *unpacker);
+/* What they work with; all of it outlives the loop. */
+struct qn_pack_jobs_config {
+    const struct qn_serving *serving;
+    const struct qn_packs *packs; /* NULL: the list cannot be read */
+    const struct qn_web *web;
+    struct qn_inventory *inventory;
+    const char *unpacker; /* the program quince-unpack */
+};
+
+/* Removes what the last run left half done. */
+struct qn_pack_jobs *qn_pack_jobs_new(const struct qn_pack_jobs_config *config);
 /* The server is about to stop: installations end, and who watches is told. */
 void qn_pack_jobs_drain(struct qn_pack_jobs *jobs);
 /* Gives up what runs and joins the threads; before the loop is freed. NULL allowed, as below. */

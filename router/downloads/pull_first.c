@@ -29,14 +29,14 @@ static void on_end(void *ctx, const struct qn_pull_view *v, const struct qn_erro
 
 static const struct qn_pull_events events = {.end = on_end};
 
-static bool is_missing(struct qn_services *sv, const char *name)
+static bool is_missing(const struct qn_puller *p, const char *name)
 {
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
-    if (!sv->pulls || qn_web_is_offline(sv->web))
+    if (!p->pulls || qn_web_is_offline(p->web))
         return false;
-    if (qn_inventory_find(sv->inventory, name, &snap, &row, NULL)) {
-        const struct qn_registry_entry *entry = qn_registry_find(sv->registry, name);
+    if (qn_inventory_find(p->models->inventory, name, &snap, &row, NULL)) {
+        const struct qn_registry_entry *entry = qn_registry_find(p->models->registry, name);
         return entry && !qn_no_engine_for_listed(entry) && !entry->file;
     }
     bool missing = !row->n_files;
@@ -44,22 +44,22 @@ static bool is_missing(struct qn_services *sv, const char *name)
     return missing;
 }
 
-qn_err qn_pull_first(struct qn_services *sv, const char *name, const char *owner,
+qn_err qn_pull_first(const struct qn_puller *p, const char *name, const char *owner,
                      void (*done)(void *ctx, const struct qn_error *e), void *ctx,
                      struct qn_pull_first **out, struct qn_error *e)
 {
     *out = NULL;
-    if (!is_missing(sv, name))
+    if (!is_missing(p, name))
         return QN_OK;
     struct qn_pull_asked asked;
     struct qn_arena *arena = qn_arena_new(ORDER_BYTES_MAX);
     struct qn_pull_first *f = qn_xcalloc(1, sizeof *f);
     f->done = done;
     f->ctx = ctx;
-    qn_err err = qn_pull_by_name(sv, name, false, false, arena, &asked, e);
+    qn_err err = qn_pull_by_name(p, name, false, false, arena, &asked, e);
     if (!err && !asked.here)
         err =
-            qn_pulls_ask(sv->pulls,
+            qn_pulls_ask(p->pulls,
                          &(struct qn_pull_wish){
                              .order = &asked.order, .owner = owner, .priority = QN_UNSET_PRIORITY},
                          &events, f, &f->client, e);

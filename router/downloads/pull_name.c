@@ -48,7 +48,7 @@ static bool same_description(const struct qn_model_row *row, const struct qn_pul
 
 /* What name ("user.NAME") or NAME already means: a model or alias, in any letter case, or an entry
  * of a built-in list. NULL: nothing. */
-static const char *stands_for(struct qn_services *sv, const char *name, struct qn_arena *a)
+static const char *stands_for(const struct qn_puller *p, const char *name, struct qn_arena *a)
 {
     const char *plain = name + strlen("user.");
     const char *const ways[] = {name, plain};
@@ -56,31 +56,31 @@ static const char *stands_for(struct qn_services *sv, const char *name, struct q
         struct qn_snapshot *snap;
         const struct qn_model_row *row;
         struct qn_error unknown = {0};
-        if (qn_inventory_find(sv->inventory, ways[i], &snap, &row, &unknown) == QN_OK) {
+        if (qn_inventory_find(p->models->inventory, ways[i], &snap, &row, &unknown) == QN_OK) {
             const char *found = qn_arena_strdup(a, row->name);
             qn_snapshot_unref(snap);
             return found;
         }
-        const struct qn_registry_entry *entry = qn_registry_find(sv->registry, ways[i]);
+        const struct qn_registry_entry *entry = qn_registry_find(p->models->registry, ways[i]);
         if (entry)
             return entry->name;
     }
-    return qn_registry_ollama(sv->registry, plain);
+    return qn_registry_ollama(p->models->registry, plain);
 }
 
-qn_err qn_pull_name_claim(struct qn_services *sv, bool upgrade, struct qn_arena *a,
+qn_err qn_pull_name_claim(const struct qn_puller *p, bool upgrade, struct qn_arena *a,
                           struct qn_pull_asked *asked, struct qn_error *e)
 {
     const struct qn_pull_order *o = &asked->order;
     const char *name = o->model;
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(p->models->catalog);
     const struct qn_model_row *row = qn_snapshot_find(snap, name);
     bool known = row != NULL;
     bool same = known && qn_pull_same_source(row, o) && same_description(row, o);
     qn_snapshot_unref(snap);
     if (same)
-        return qn_pull_by_name(sv, name, false, upgrade, a, asked, e);
-    const char *other = known ? NULL : stands_for(sv, name, a);
+        return qn_pull_by_name(p, name, false, upgrade, a, asked, e);
+    const char *other = known ? NULL : stands_for(p, name, a);
     if (known)
         asked->admin_only =
             qn_arena_fmt(a,

@@ -10,7 +10,7 @@
  * described the same way, *asked becomes the order of that model; upgrade is qn_pull_by_name's. If
  * the model is known otherwise, or its name is another way to write a model, alias or entry of the
  * built-in lists, admin_only is set. Fails as qn_pull_by_name. */
-qn_err qn_pull_name_claim(struct qn_services *sv, bool upgrade, struct qn_arena *a,
+qn_err qn_pull_name_claim(const struct qn_puller *p, bool upgrade, struct qn_arena *a,
                           struct qn_pull_asked *asked, struct qn_error *e);
 
 #endif

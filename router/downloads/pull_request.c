@@ -20,9 +20,9 @@ enum { REF_MAX = 4096, LABEL_MAX = 64, LABELS_MAX = 32 };
 
 /* ---- parts of an order ---- */
 
-static enum qn_hub_kind plain_hub(const struct qn_services *sv, const char *source)
+static enum qn_hub_kind plain_hub(const struct qn_puller *p, const char *source)
 {
-    return qn_hub_kind_parse(source && *source ? source : sv->model_source);
+    return qn_hub_kind_parse(source && *source ? source : p->model_source);
 }
 
 static qn_err add_checkpoint(const char *role, const char *text, enum qn_hub_kind plain,
@@ -203,10 +203,10 @@ static qn_err from_entry(const struct qn_registry_entry *entry, struct qn_arena 
 }
 
 /* What Ollama's clients may type. The model is called as it was typed. */
-static qn_err from_ollama(struct qn_services *sv, const char *name, struct qn_arena *a,
+static qn_err from_ollama(const struct qn_puller *p, const char *name, struct qn_arena *a,
                           struct qn_pull_order *o, struct qn_error *e)
 {
-    const char *checkpoint = qn_registry_ollama(sv->registry, name);
+    const char *checkpoint = qn_registry_ollama(p->models->registry, name);
     size_t n = strlen(name);
     if (qn_str_ends(name, ":latest"))
         n -= strlen(":latest");
@@ -228,25 +228,25 @@ static qn_err from_ollama(struct qn_services *sv, const char *name, struct qn_ar
 }
 
 /* Files that are here and that no hub can say anything new about. */
-static bool rests(const struct qn_services *sv, const struct qn_model_row *row, bool upgrade)
+static bool rests(const struct qn_puller *p, const struct qn_model_row *row, bool upgrade)
 {
     if (!row->n_files)
         return false;
-    return !upgrade || qn_web_is_offline(sv->web) || row->builtin || *row->base || !*row->hub ||
+    return !upgrade || qn_web_is_offline(p->web) || row->builtin || *row->base || !*row->hub ||
            qn_str_eq(row->hub, "url") || /* nobody says whether it has changed */
            !qn_str_eq(row->keeper, QN_KEEPER_QUINCE);
 }
 
-qn_err qn_pull_by_name(struct qn_services *sv, const char *name, bool ollama, bool upgrade,
+qn_err qn_pull_by_name(const struct qn_puller *p, const char *name, bool ollama, bool upgrade,
                        struct qn_arena *a, struct qn_pull_asked *out, struct qn_error *e)
 {
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
     struct qn_error unknown = {0};
     *out = (struct qn_pull_asked){0};
-    qn_err err = qn_inventory_find(sv->inventory, name, &snap, &row, &unknown);
+    qn_err err = qn_inventory_find(p->models->inventory, name, &snap, &row, &unknown);
     if (!err) {
-        out->here = rests(sv, row, upgrade);
+        out->here = rests(p, row, upgrade);
         if (out->here) {
             out->order = empty_order(a, row->name);
             out->order.recipe = qn_arena_strdup(a, row->recipe);
@@ -259,11 +259,11 @@ qn_err qn_pull_by_name(struct qn_services *sv, const char *name, bool ollama, bo
         qn_snapshot_unref(snap);
         return err;
     }
-    const struct qn_registry_entry *entry = qn_registry_find(sv->registry, name);
+    const struct qn_registry_entry *entry = qn_registry_find(p->models->registry, name);
     if (entry)
         return from_entry(entry, a, &out->order, e);
     if (ollama)
-        return from_ollama(sv, name, a, &out->order, e);
+        return from_ollama(p, name, a, &out->order, e);
     return qn_fail_param(e, QN_ENOTFOUND, "model",
                          "model '%.200s' is not known: GET /v1/models?show_all=true lists the "
                          "names; to get another one, name it user.NAME and say its checkpoint",
@@ -403,9 +403,9 @@ static qn_err check_new_name(const char *name, struct qn_error *e)
 }
 
 /* A name that means files of the user's own, or of another program, is not given to others. */
-static qn_err check_free(struct qn_services *sv, const char *name, struct qn_error *e)
+static qn_err check_free(const struct qn_puller *p, const char *name, struct qn_error *e)
 {
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(p->models->catalog);
     const struct qn_model_row *row = qn_snapshot_find(snap, name);
     qn_err err = QN_OK;
     if (row && row->n_files && !qn_str_eq(row->keeper, QN_KEEPER_QUINCE))
@@ -417,7 +417,7 @@ static qn_err check_free(struct qn_services *sv, const char *name, struct qn_err
     return err;
 }
 
-static qn_err new_model(struct qn_services *sv, const char *name, const struct qn_jref *root,
+static qn_err new_model(const struct qn_puller *p, const char *name, const struct qn_jref *root,
                         struct qn_arena *a, struct qn_pull_asked *out, struct qn_error *e)
 {
     struct qn_pull_order *o = &out->order;
@@ -427,7 +427,7 @@ static qn_err new_model(struct qn_services *sv, const char *name, const struct q
     if (err)
         return err;
     *o = empty_order(a, name);
-    err = check_free(sv, name, e);
+    err = check_free(p, name, e);
     if (!err)
         err = read_source(root, &source, e);
     v = qn_json_get(root, "checkpoint");
@@ -448,9 +448,9 @@ static qn_err new_model(struct qn_services *sv, const char *name, const struct q
     if (!err)
         o->recipe = qn_arena_strdup(a, recipe);
     if (!err && checkpoint)
-        err = add_checkpoint("main", checkpoint, plain_hub(sv, source), a, o, e);
+        err = add_checkpoint("main", checkpoint, plain_hub(p, source), a, o, e);
     if (!err && qn_json_type(&parts) == QN_JSON_OBJECT && !checkpoint)
-        err = add_checkpoints(&parts, plain_hub(sv, source), a, o, e);
+        err = add_checkpoints(&parts, plain_hub(p, source), a, o, e);
     if (!err && (!o->n || !qn_str_eq(o->checkpoints[0].role, "main")))
         err = qn_fail_param(e, QN_EINVAL, "checkpoints", "the main checkpoint is missing");
     if (!err)
@@ -464,7 +464,7 @@ static qn_err new_model(struct qn_services *sv, const char *name, const struct q
     return err;
 }
 
-qn_err qn_pull_by_request(struct qn_services *sv, const struct qn_jref *root, bool admin,
+qn_err qn_pull_by_request(const struct qn_puller *p, const struct qn_jref *root, bool admin,
                           struct qn_arena *a, struct qn_pull_asked *out, struct qn_error *e)
 {
     const char *name = NULL;
@@ -488,16 +488,16 @@ qn_err qn_pull_by_request(struct qn_services *sv, const struct qn_jref *root, bo
         return err;
     bool is_new =
         qn_json_type(&checkpoint) == QN_JSON_STRING || qn_json_type(&checkpoints) == QN_JSON_OBJECT;
-    err = is_new ? new_model(sv, name, root, a, out, e)
-                 : qn_pull_by_name(sv, name, false, !stays && !local, a, out, e);
+    err = is_new ? new_model(p, name, root, a, out, e)
+                 : qn_pull_by_name(p, name, false, !stays && !local, a, out, e);
     struct qn_jref options = qn_json_get(root, "recipe_options");
     const char *reserved = is_new && !admin ? qn_load_options_for_admins(&options) : NULL;
     if (!err && reserved)
         out->admin_only =
             qn_arena_fmt(a, "recipe_options.%s needs an admin key, as in a load", reserved);
     else if (!err && is_new && !admin)
-        err = qn_pull_name_claim(sv, !stays && !local, a, out, e);
+        err = qn_pull_name_claim(p, !stays && !local, a, out, e);
     out->order.redefines = is_new && admin;
-    out->order.local = local || qn_web_is_offline(sv->web);
+    out->order.local = local || qn_web_is_offline(p->web);
     return err;
 }

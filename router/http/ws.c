@@ -16,7 +16,6 @@
 #include "base/str.h"
 #include "io/http_head.h"
 #include "io/http_target.h"
-#include "services/services.h"
 #include "telemetry/metrics.h"
 
 #include <assert.h>
@@ -71,7 +70,8 @@ static const struct qn_ws_route nobody = {0}; /* of a session that never began *
 struct qn_ws {
     struct qn_loop *loop;
     struct qn_ws_limits limits;
-    struct qn_services *services;
+    struct qn_metrics *metrics;
+    void *app;
     struct qn_ws_session *sessions;
     size_t n;
     struct qn_timer *sweep; /* runs while there are sessions */
@@ -181,7 +181,7 @@ void qn_ws_close(struct qn_ws_session *s, int code, const char *reason)
 
 static void count(const struct qn_ws *ws, enum qn_metric what)
 {
-    qn_metric_add(ws->services->metrics, what, 1);
+    qn_metric_add(ws->metrics, what, 1);
 }
 
 static void drop_slow(struct qn_ws_session *s)
@@ -394,12 +394,13 @@ static void on_sweep(void *ctx)
     }
 }
 
-struct qn_ws *qn_ws_new(struct qn_loop *l, struct qn_services *sv,
+struct qn_ws *qn_ws_new(struct qn_loop *l, struct qn_metrics *metrics, void *app,
                         const struct qn_ws_limits *limits)
 {
     struct qn_ws *ws = qn_xcalloc(1, sizeof *ws);
     ws->loop = l;
-    ws->services = sv;
+    ws->metrics = metrics;
+    ws->app = app;
     ws->limits = *limits;
     ws->sweep_ms = SWEEP_MS_MAX;
     const int64_t spans[] = {limits->ping_ms, limits->stall_ms, limits->close_ms};
@@ -530,7 +531,7 @@ void qn_ws_open(struct qn_ws *ws, const struct qn_ws_route *route, struct qn_htt
     }
     answer(s, u);
     count(ws, QN_M_SOCKETS_OPENED);
-    route->opened(ws->services, s);
+    route->opened(ws->app, s);
 }
 
 /* ---- the owner's side ---- */
@@ -548,11 +549,6 @@ const struct qn_caller *qn_ws_caller(const struct qn_ws_session *s)
 const char *qn_ws_query(const struct qn_ws_session *s, const char *name, struct qn_arena *arena)
 {
     return qn_query_find(s->query, name, arena);
-}
-
-struct qn_services *qn_ws_services(const struct qn_ws_session *s)
-{
-    return s->ws->services;
 }
 
 void qn_ws_set_ctx(struct qn_ws_session *s, void *ctx)

@@ -33,14 +33,14 @@ struct qn_ws_limits {
 extern const struct qn_ws_limits qn_ws_limits; /* those of the server */
 
 struct qn_ws; /* all of them */
+struct qn_metrics;
 struct qn_ws_session;
-struct qn_services;
 
 struct qn_ws_route {
     const char *const *subprotocols; /* MAY. Those it speaks, NULL at the end */
     size_t message_max, waiting_max; /* bytes */
     /* MUST. The handshake is over. It may send, close, and set a context. */
-    void (*opened)(struct qn_services *sv, struct qn_ws_session *s);
+    void (*opened)(void *app, struct qn_ws_session *s);
     /* MUST. A message has come; data is lent and followed by a NUL; text is valid UTF-8. */
     void (*message)(struct qn_ws_session *s, bool text, const char *data, size_t n);
     /* MAY. All that was sent has been handed to the system. */
@@ -50,8 +50,9 @@ struct qn_ws_route {
     void (*closed)(struct qn_ws_session *s);
 };
 
-/* limits are copied. */
-struct qn_ws *qn_ws_new(struct qn_loop *l, struct qn_services *sv,
+/* limits are copied. metrics: where refused messages are counted. app: what the routes' `opened`
+ * are given. */
+struct qn_ws *qn_ws_new(struct qn_loop *l, struct qn_metrics *metrics, void *app,
                         const struct qn_ws_limits *limits);
 /* No new sessions; those that are there are told to go (1001). */
 void qn_ws_stop(struct qn_ws *ws);
@@ -75,7 +76,6 @@ const char *qn_ws_id(const struct qn_ws_session *s);
 const struct qn_caller *qn_ws_caller(const struct qn_ws_session *s);
 /* Decoded into the arena; NULL: absent. */
 const char *qn_ws_query(const struct qn_ws_session *s, const char *name, struct qn_arena *arena);
-struct qn_services *qn_ws_services(const struct qn_ws_session *s);
 void qn_ws_set_ctx(struct qn_ws_session *s, void *ctx);
 void *qn_ws_ctx(const struct qn_ws_session *s);
 

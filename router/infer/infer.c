@@ -53,8 +53,8 @@ void qn_infer_wait_for_model(struct qn_infer_run *r)
                               .slots = r->rq.n_jobs ? qn_infer_answers(&r->rq.jobs[0]) : 0,
                               .max_queue = r->rq.profile->queue,
                               .again = r->retried};
-    qn_err err = qn_inventory_admit(r->sv->inventory, r->rq.model, wanted, &r->admission, granted,
-                                    r, &r->lease, &e);
+    qn_err err = qn_inventory_admit(r->with->models->inventory, r->rq.model, wanted, &r->admission,
+                                    granted, r, &r->lease, &e);
     if (!r->retried && (!err || r->admission.full))
         qn_admission_tell(r->http, &r->admission.spot);
     if (err)
@@ -66,7 +66,7 @@ void qn_infer_wait_for_model(struct qn_infer_run *r)
 static void unload_only(struct qn_infer_run *r)
 {
     struct qn_error e = {0};
-    qn_err err = qn_inventory_leave(r->sv->inventory, r->rq.model, &e);
+    qn_err err = qn_inventory_leave(r->with->models->inventory, r->rq.model, &e);
     if (err && err != QN_ENOTFOUND) {
         qn_infer_fail(r, &e, false);
         return;
@@ -103,10 +103,10 @@ static void chosen(void *ctx)
     r->jobs = qn_xcalloc(r->rq.n_jobs, sizeof *r->jobs);
     for (size_t i = 0; i < r->rq.n_jobs; i++) {
         r->rq.jobs[i].id = qn_arena_fmt(r->rq.arena, "%s-%zu", r->id, i);
-        r->rq.jobs[i].owner_salt = qn_owner_salt(r->sv->owner_key, r->caller.owner);
+        r->rq.jobs[i].owner_salt = qn_owner_salt(r->with->owner_key, r->caller.owner);
     }
     if (r->rq.stream)
-        r->beat = qn_timer_start(r->sv->loop, QN_INFER_BEAT_MS, 0, qn_infer_beat, r);
+        r->beat = qn_timer_start(r->with->serving->loop, QN_INFER_BEAT_MS, 0, qn_infer_beat, r);
     if (r->rq.n_jobs == 0 && r->rq.keep_alive_ms == 0)
         unload_only(r);
     else
@@ -116,7 +116,7 @@ static void chosen(void *ctx)
 static void go_on(struct qn_infer_run *r)
 {
     struct qn_error e = {0};
-    qn_err err = qn_choice_take(r->sv, r->dialect, &r->rq, &r->choice, &e);
+    qn_err err = qn_choice_take(r->with->models, r->dialect, &r->rq, &r->choice, &e);
     if (r->choice.name)
         qn_meter_model(&r->meter, r->choice.name);
     if (err) {
@@ -150,8 +150,8 @@ static void parsed(void *ctx)
     if (r->as)
         r->rq.model = r->as;
     if (!r->err && r->dialect->installs && r->rq.model)
-        r->err =
-            qn_pull_first(r->sv, r->rq.model, r->caller.owner, installed, r, &r->first, &r->error);
+        r->err = qn_pull_first(r->with->puller, r->rq.model, r->caller.owner, installed, r,
+                               &r->first, &r->error);
     if (r->err)
         qn_infer_fail(r, &r->error, false);
     else if (!r->first)
@@ -164,7 +164,7 @@ static void found(void *ctx, const struct qn_error *why)
     struct qn_error e = {0};
     if (why)
         e = *why;
-    else if (r->sv->stopping)
+    else if (r->with->serving->stopping)
         qn_fail(&e, QN_EBUSY, "the server is stopping");
     r->large = r->large || r->rq.n_kept > 0;
     if (e.code)
@@ -195,7 +195,8 @@ static void body_read(void *ctx)
         return;
     }
     struct qn_answers_of of = {r->caller.owner, r->caller.admin};
-    r->look = qn_kept_look(r->sv, &of, &r->rq, read->chain, read->ids, read->n_ids, found, r);
+    r->look = qn_kept_look(r->with->serving->loop, r->with->models->catalog, &of, &r->rq,
+                           read->chain, read->ids, read->n_ids, found, r);
 }
 
 /* The body is the run's from here on. */
@@ -210,25 +211,26 @@ static void take_body(struct qn_infer_run *r)
     r->large = x->n > QN_READ_ON_LOOP_MAX;
 }
 
-void qn_infer(struct qn_services *sv, struct qn_http *h, const struct qn_dialect *dialect)
+void qn_infer(const struct qn_inference *with, struct qn_http *h, const struct qn_dialect *dialect)
 {
-    qn_infer_as(sv, h, dialect, NULL, qn_http_path(h));
+    qn_infer_as(with, h, dialect, NULL, qn_http_path(h));
 }
 
-void qn_infer_as(struct qn_services *sv, struct qn_http *h, const struct qn_dialect *dialect,
-                 const char *model, const char *path)
+void qn_infer_as(const struct qn_inference *with, struct qn_http *h,
+                 const struct qn_dialect *dialect, const char *model, const char *path)
 {
     struct qn_infer_run *r = qn_xcalloc(1, sizeof *r);
     struct qn_error e = {0};
-    r->sv = sv;
+    r->with = with;
     r->http = h;
     r->dialect = dialect;
     r->began_ms = r->wrote_ms = qn_now_ms();
-    qn_auth_caller(sv->auth, h, &r->caller);
-    qn_meter_begin(&r->meter, sv->metrics, sv->stats, qn_client_id(h), r->caller.owner);
+    qn_auth_caller(with->serving->auth, h, &r->caller);
+    qn_meter_begin(&r->meter, with->telemetry->metrics, with->telemetry->stats, qn_client_id(h),
+                   r->caller.owner);
     qn_random_hex(r->id, QN_REQUEST_ID_DIGITS);
     qn_random_hex(r->answer_id, QN_ANSWER_ID_DIGITS);
-    qn_logs_own(sv->logs, r->id, r->caller.owner);
+    qn_logs_own(with->telemetry->logs, r->id, r->caller.owner);
     const char *name = qn_admission_name(h, qn_request_profile(h), r->id);
     const char *own = qn_client_request_id(h);
     /* Who names requests wants to find them again. */
@@ -254,12 +256,12 @@ void qn_infer_as(struct qn_services *sv, struct qn_http *h, const struct qn_dial
     qn_http_on_gone(h, gone, r);
     take_body(r);
     qn_err err = QN_OK;
-    if (sv->stopping)
+    if (with->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (!err)
-        err = qn_admission_limit(h, sv->request_timeout_ms, &r->limit_ms, &e);
+        err = qn_admission_limit(h, with->request_timeout_ms, &r->limit_ms, &e);
     if (!err && r->limit_ms > 0)
-        r->deadline = qn_timer_start(sv->loop, r->limit_ms, 0, too_late, r);
+        r->deadline = qn_timer_start(with->serving->loop, r->limit_ms, 0, too_late, r);
     if (err)
         qn_infer_fail(r, &e, false);
     else

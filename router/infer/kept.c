@@ -100,17 +100,18 @@ static void found(void *ctx, const struct qn_answers_found *f)
         tell(look);
 }
 
-struct qn_kept_look *qn_kept_look(struct qn_services *sv, const struct qn_answers_of *of,
-                                  struct qn_request *rq, const char *chain, const char *const *ids,
-                                  size_t n, qn_kept_fn fn, void *ctx)
+struct qn_kept_look *qn_kept_look(struct qn_loop *loop, struct qn_catalog *catalog,
+                                  const struct qn_answers_of *of, struct qn_request *rq,
+                                  const char *chain, const char *const *ids, size_t n,
+                                  qn_kept_fn fn, void *ctx)
 {
     struct qn_kept_look *look = qn_xcalloc(1, sizeof *look);
-    look->loop = sv->loop;
+    look->loop = loop;
     look->rq = rq;
     look->busy = true;
     look->fn = fn;
     look->ctx = ctx;
-    qn_catalog_find_answers(sv->catalog, of, chain, ids, n, found, look);
+    qn_catalog_find_answers(catalog, of, chain, ids, n, found, look);
     return look;
 }
 

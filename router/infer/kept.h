@@ -5,9 +5,10 @@
 
 #include "catalog/answers.h"
 #include "dialects/dialect.h"
-#include "services/services.h"
 
 struct qn_kept_look;
+struct qn_loop;
+struct qn_catalog;
 
 /* e NULL: rq has them. */
 typedef void (*qn_kept_fn)(void *ctx, const struct qn_error *e);
@@ -15,9 +16,10 @@ typedef void (*qn_kept_fn)(void *ctx, const struct qn_error *e);
 /* Looks among the answers of `of` for the conversation that ends with the answer `chain` (MAY be
  * NULL) and for n single answers. fn is called once, not from within, unless the look is left
  * before. */
-struct qn_kept_look *qn_kept_look(struct qn_services *sv, const struct qn_answers_of *of,
-                                  struct qn_request *rq, const char *chain, const char *const *ids,
-                                  size_t n, qn_kept_fn fn, void *ctx);
+struct qn_kept_look *qn_kept_look(struct qn_loop *loop, struct qn_catalog *catalog,
+                                  const struct qn_answers_of *of, struct qn_request *rq,
+                                  const char *chain, const char *const *ids, size_t n,
+                                  qn_kept_fn fn, void *ctx);
 
 /* The request needs them no more, or is gone. NULL allowed. */
 void qn_kept_leave(struct qn_kept_look *look);

@@ -9,10 +9,10 @@
 
 #include <string.h>
 
-const char *qn_choice_stand_in(struct qn_services *sv, struct qn_arena *arena)
+const char *qn_choice_stand_in(const struct qn_models *models, struct qn_arena *arena)
 {
-    const char *name = qn_inventory_last_used(sv->inventory);
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->catalog);
+    const char *name = qn_inventory_last_used(models->inventory);
+    struct qn_snapshot *snap = qn_catalog_snapshot(models->catalog);
     for (size_t i = 0; !name && i < qn_snapshot_count(snap); i++)
         if (qn_snapshot_at(snap, i)->builtin)
             name = qn_snapshot_at(snap, i)->name;
@@ -23,26 +23,27 @@ const char *qn_choice_stand_in(struct qn_services *sv, struct qn_arena *arena)
 }
 
 /* Clients of some APIs name no model, or any. */
-static void choose(struct qn_services *sv, const struct qn_dialect *dialect, struct qn_request *rq)
+static void choose(const struct qn_models *models, const struct qn_dialect *dialect,
+                   struct qn_request *rq)
 {
     enum qn_profile_model policy = rq->profile->model;
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
-    const char *last = qn_inventory_last_used(sv->inventory);
+    const char *last = qn_inventory_last_used(models->inventory);
     if (dialect->last_used) {
         if (!rq->model && last)
             rq->model = qn_arena_strdup(rq->arena, last);
         return;
     }
     if (!rq->model && policy != QN_MODEL_REQUIRED)
-        rq->model = qn_choice_stand_in(sv, rq->arena);
+        rq->model = qn_choice_stand_in(models, rq->arena);
     if (!rq->model || policy != QN_MODEL_ANY)
         return;
     const char *other = NULL;
-    if (qn_inventory_find(sv->inventory, rq->model, &snap, &row, NULL) == QN_OK)
+    if (qn_inventory_find(models->inventory, rq->model, &snap, &row, NULL) == QN_OK)
         qn_snapshot_unref(snap);
     else
-        other = qn_choice_stand_in(sv, rq->arena);
+        other = qn_choice_stand_in(models, rq->arena);
     if (other)
         rq->model = other;
 }
@@ -67,25 +68,25 @@ static qn_err cannot(const struct qn_model_row *row, unsigned capability, struct
                          row->name, why ? "" : "of type ", why ? why : qn_model_kind_name(row));
 }
 
-qn_err qn_choice_take(struct qn_services *sv, const struct qn_dialect *dialect,
+qn_err qn_choice_take(const struct qn_models *models, const struct qn_dialect *dialect,
                       struct qn_request *rq, struct qn_model_choice *out, struct qn_error *e)
 {
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
     *out = (struct qn_model_choice){0};
-    choose(sv, dialect, rq);
+    choose(models, dialect, rq);
     if (!rq->model)
         return qn_fail_param(e, QN_EINVAL, "model",
                              "no model was named: add \"model\" (GET /v1/models or `quince list` "
                              "shows the names, quince-starter is always there)");
-    qn_err err = qn_inventory_find(sv->inventory, rq->model, &snap, &row, e);
+    qn_err err = qn_inventory_find(models->inventory, rq->model, &snap, &row, e);
     if (err)
         return err;
     out->name = qn_arena_strdup(rq->arena, row->name);
     out->cannot_reason = !(qn_model_capabilities(row).may & QN_CAN_REASON);
     out->preset = qn_arena_strdup(rq->arena, row->preset);
     unsigned capability = qn_capability_of_task(dialect->task);
-    if (!qn_inventory_can(sv->inventory, row, capability))
+    if (!qn_inventory_can(models->inventory, row, capability))
         err = cannot(row, capability, e);
     qn_snapshot_unref(snap);
     return err;

@@ -4,11 +4,11 @@
 #define QN_INFER_MODEL_CHOICE_H
 
 #include "dialects/dialect.h"
-#include "services/services.h"
+#include "models/models.h"
 
 /* The model that was used last and is loaded, else the first that ships with quince, else NULL.
  * The name is the arena's. */
-const char *qn_choice_stand_in(struct qn_services *sv, struct qn_arena *arena);
+const char *qn_choice_stand_in(const struct qn_models *models, struct qn_arena *arena);
 
 /* What the catalog says of the model that was chosen; all of it the arena's. */
 struct qn_model_choice {
@@ -19,7 +19,7 @@ struct qn_model_choice {
 
 /* Settles rq->model: it must exist and be of a kind that can do the dialect's task. *out is
  * complete when it exists. */
-qn_err qn_choice_take(struct qn_services *sv, const struct qn_dialect *dialect,
+qn_err qn_choice_take(const struct qn_models *models, const struct qn_dialect *dialect,
                       struct qn_request *rq, struct qn_model_choice *out, struct qn_error *e);
 
 /* How much JSON the next function reads besides the request's. */

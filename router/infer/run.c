@@ -24,7 +24,7 @@ static void release(struct qn_infer_run *r)
 {
     qn_kept_leave(r->look);
     if (r->large)
-        qn_loop_work(r->sv->loop, free_memory, NULL, r);
+        qn_loop_work(r->with->serving->loop, free_memory, NULL, r);
     else
         free_memory(r);
 }
@@ -68,7 +68,7 @@ static void back(void *ctx)
     r->aside = false;
     if (r->late)
         qn_infer_late_words(r, &e);
-    else if (r->sv->stopping && !r->open && !r->jobs)
+    else if (r->with->serving->stopping && !r->open && !r->jobs)
         qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (e.code)
         qn_infer_fail(r, &e, false);
@@ -86,5 +86,5 @@ void qn_infer_aside(struct qn_infer_run *r, qn_post_fn work, qn_post_fn then)
     r->busy++;
     r->aside = true;
     r->then = then;
-    qn_loop_work(r->sv->loop, work, back, r);
+    qn_loop_work(r->with->serving->loop, work, back, r);
 }

@@ -60,7 +60,7 @@ static void keep_model(struct qn_infer_run *r)
 /* A child that broke is forgiven once, while its client has not heard a word of the answer. */
 static void job_failed(struct qn_infer_run *r, const struct qn_error *e)
 {
-    if (e->code != QN_ECHILD || r->spoken || r->retried || r->sv->stopping) {
+    if (e->code != QN_ECHILD || r->spoken || r->retried || r->with->serving->stopping) {
         qn_infer_fail(r, e, false);
         return;
     }
@@ -171,7 +171,7 @@ static void start_job(struct qn_infer_run *r, size_t i)
     x = qn_xmalloc(sizeof *x);
     *x = own;
     r->busy++;
-    qn_loop_work(r->sv->loop, encode, encoded, x);
+    qn_loop_work(r->with->serving->loop, encode, encoded, x);
 }
 
 /* A further job's turn has come. */

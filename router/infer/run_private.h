@@ -28,7 +28,7 @@ struct qn_infer_job {
 };
 
 struct qn_infer_run {
-    struct qn_services *sv;
+    const struct qn_inference *with;
     struct qn_http *http;
     const struct qn_dialect *dialect;
     const char *as; /* the model, whatever the request names; NULL: as it names */

@@ -34,8 +34,8 @@ void qn_infer_watch_reader(struct qn_infer_run *r, bool watched)
     if (!watched)
         return;
     r->unread_bytes = qn_http_unread(r->http);
-    r->unread =
-        qn_timer_start(r->sv->loop, QN_INFER_UNREAD_MS, QN_INFER_UNREAD_MS, look_at_reader, r);
+    r->unread = qn_timer_start(r->with->serving->loop, QN_INFER_UNREAD_MS, QN_INFER_UNREAD_MS,
+                               look_at_reader, r);
 }
 
 static void resume(void *ctx)
@@ -52,7 +52,7 @@ static void drained(void *ctx)
 {
     struct qn_infer_run *r = ctx;
     if (!r->resume)
-        r->resume = qn_timer_start(r->sv->loop, 0, 0, resume, r);
+        r->resume = qn_timer_start(r->with->serving->loop, 0, 0, resume, r);
 }
 
 static void set_headers(struct qn_infer_run *r)
@@ -113,7 +113,7 @@ void qn_infer_fail(struct qn_infer_run *r, const struct qn_error *e, bool loadin
 {
     struct qn_problem p = {.error = e, .loading = loading, .model = r->rq.model, .id = r->id};
     if (r->rq.model)
-        p.evidence = qn_inventory_evidence(r->sv->inventory, r->rq.model, e);
+        p.evidence = qn_inventory_evidence(r->with->models->inventory, r->rq.model, e);
     struct qn_error words, own = *e;
     int64_t again_s = 1;
     if (r->late || r->admission.full) {
@@ -166,8 +166,8 @@ static void finished(void *ctx)
             (long long)r->meter.cached, (long long)r->meter.output,
             (long long)(qn_now_ms() - r->began_ms));
     const struct qn_kept *k = &r->reply.keep;
-    if (k->id && !r->sv->closed) /* before the client can ask for it */
-        qn_catalog_keep_answer(r->sv->catalog, r->caller.owner,
+    if (k->id && !r->with->serving->closed) /* before the client can ask for it */
+        qn_catalog_keep_answer(r->with->models->catalog, r->caller.owner,
                                &(struct qn_answer_row){k->id, k->previous, k->input, k->body});
     if (r->rq.stream)
         qn_infer_flush(r);
@@ -196,5 +196,5 @@ void qn_infer_beat(void *ctx)
         wait = QN_INFER_BEAT_MS;
     }
     qn_timer_stop(r->beat);
-    r->beat = qn_timer_start(r->sv->loop, wait, 0, qn_infer_beat, r);
+    r->beat = qn_timer_start(r->with->serving->loop, wait, 0, qn_infer_beat, r);
 }

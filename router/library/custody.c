@@ -9,8 +9,10 @@
 #include "base/str.h"
 #include "catalog/used_files.h"
 #include "downloads/pulls.h"
+#include "http/serving.h"
 #include "library/blobs.h"
 #include "models/inventory.h"
+#include "models/models.h"
 #include "models/survey.h"
 #include "settings/remote.h"
 
@@ -21,7 +23,7 @@
 enum { FILES_TEXT_MAX = 64 * 1024 * 1024, REPORT_MAX = 16 * 1024 * 1024, NOTE_MAX = 256 };
 
 struct leaving {
-    struct qn_services *sv;
+    const struct qn_custody *with;
     struct qn_arena *arena; /* of the strings below */
     const char *name, *keeper;
     const char **files;
@@ -66,7 +68,7 @@ static void free_files(void *ctx)
         else
             l->files[n++] = l->files[i];
     }
-    qn_store_remove(l->sv->store, l->files, n, &l->result.freed, &l->error);
+    qn_store_remove(l->with->store, l->files, n, &l->result.freed, &l->error);
     qn_used_files_free(used);
 }
 
@@ -79,21 +81,22 @@ static void freed(void *ctx)
 static void on_removed(void *ctx, const struct qn_error *e)
 {
     struct leaving *l = ctx;
-    if (e || l->sv->closed) {
+    if (e || l->with->serving->closed) {
         if (e)
             l->error = *e;
         finish(l);
         return;
     }
-    qn_inventory_changed(l->sv->inventory, l->name);
-    qn_survey_again(l->sv->survey);
-    l->left = qn_catalog_snapshot(l->sv->catalog);
+    qn_inventory_changed(l->with->models->inventory, l->name);
+    qn_survey_again(l->with->models->survey);
+    l->left = qn_catalog_snapshot(l->with->models->catalog);
     bool ours = qn_str_eq(l->keeper, QN_KEEPER_QUINCE);
     size_t n = 0; /* of those that are no client's and no remote model's */
     for (size_t i = 0; i < l->n_files; i++) {
         bool there = qn_file_exists(l->files[i]);
-        qn_blob_release(l->sv->blobs, l->left, l->files[i]); /* if a client sent it */
-        qn_remote_release(qn_inventory_config(l->sv->inventory)->data_dir, l->left, l->files[i]);
+        qn_blob_release(l->with->blobs, l->left, l->files[i]); /* if a client sent it */
+        qn_remote_release(qn_inventory_config(l->with->models->inventory)->data_dir, l->left,
+                          l->files[i]);
         if (there && !qn_file_exists(l->files[i])) {
             l->result.freed.files++;
             l->result.freed.size_bytes += l->sizes[i];
@@ -104,7 +107,7 @@ static void on_removed(void *ctx, const struct qn_error *e)
     }
     l->n_files = n;
     if (ours && n)
-        qn_loop_work(l->sv->loop, free_files, freed, l);
+        qn_loop_work(l->with->serving->loop, free_files, freed, l);
     else
         finish(l);
 }
@@ -112,12 +115,12 @@ static void on_removed(void *ctx, const struct qn_error *e)
 static void on_unloaded(void *ctx)
 {
     struct leaving *l = ctx;
-    if (l->sv->closed) {
+    if (l->with->serving->closed) {
         qn_fail(&l->error, QN_EBUSY, "the server is stopping");
         finish(l);
         return;
     }
-    qn_catalog_remove(l->sv->catalog, l->name, on_removed, l);
+    qn_catalog_remove(l->with->models->catalog, l->name, on_removed, l);
 }
 
 /* Files of other programs stay, and the answer says so. */
@@ -129,14 +132,14 @@ static void note_keeper(struct leaving *l)
     snprintf(l->note, sizeof l->note,
              "its files belong to %.40s and stay where they are; the model is off quince's list",
              l->keeper);
-    qn_catalog_set_forgotten(l->sv->catalog, l->files[0], true, NULL, NULL);
+    qn_catalog_set_forgotten(l->with->models->catalog, l->files[0], true, NULL, NULL);
 }
 
-static struct leaving *leaving_new(struct qn_services *sv, const char *name, qn_custody_done done,
-                                   void *ctx)
+static struct leaving *leaving_new(const struct qn_custody *with, const char *name,
+                                   qn_custody_done done, void *ctx)
 {
     struct leaving *l = qn_xcalloc(1, sizeof *l);
-    l->sv = sv;
+    l->with = with;
     l->arena = qn_arena_new(FILES_TEXT_MAX);
     l->name = qn_arena_strdup(l->arena, name);
     l->done = done;
@@ -153,27 +156,27 @@ static qn_err fail_finishing(const char *name, struct qn_error *e)
 }
 
 /* A model that is not here yet: its download is what goes. */
-static qn_err delete_download(struct qn_services *sv, const char *name, qn_custody_done done,
+static qn_err delete_download(const struct qn_custody *with, const char *name, qn_custody_done done,
                               void *ctx, struct qn_error *e)
 {
-    if (!qn_pulls_forget_model(sv->pulls, name))
+    if (!qn_pulls_forget_model(with->pulls, name))
         return fail_finishing(name, e);
-    struct leaving *l = leaving_new(sv, name, done, ctx);
+    struct leaving *l = leaving_new(with, name, done, ctx);
     snprintf(l->note, sizeof l->note, "it was not here yet: its download is cancelled");
     if (e)
         *e = (struct qn_error){0};
-    qn_loop_post(sv->loop, freed, l);
+    qn_loop_post(with->serving->loop, freed, l);
     return QN_OK;
 }
 
-qn_err qn_custody_delete(struct qn_services *sv, const char *name, qn_custody_done done, void *ctx,
-                         struct qn_error *e)
+qn_err qn_custody_delete(const struct qn_custody *with, const char *name, qn_custody_done done,
+                         void *ctx, struct qn_error *e)
 {
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
-    qn_err err = qn_inventory_find_exactly(sv->inventory, name, &snap, &row, e);
-    if (err == QN_ENOTFOUND && qn_pulls_wants(sv->pulls, name))
-        return delete_download(sv, name, done, ctx, e);
+    qn_err err = qn_inventory_find_exactly(with->models->inventory, name, &snap, &row, e);
+    if (err == QN_ENOTFOUND && qn_pulls_wants(with->pulls, name))
+        return delete_download(with, name, done, ctx, e);
     if (err)
         return err;
     if (row->builtin) {
@@ -181,12 +184,12 @@ qn_err qn_custody_delete(struct qn_services *sv, const char *name, qn_custody_do
         qn_snapshot_unref(snap);
         return err;
     }
-    if (!qn_pulls_forget_model(sv->pulls, row->name)) {
+    if (!qn_pulls_forget_model(with->pulls, row->name)) {
         err = fail_finishing(row->name, e);
         qn_snapshot_unref(snap);
         return err;
     }
-    struct leaving *l = leaving_new(sv, row->name, done, ctx);
+    struct leaving *l = leaving_new(with, row->name, done, ctx);
     l->keeper = qn_arena_strdup(l->arena, row->keeper);
     l->files = qn_arena_alloc(l->arena, (row->n_files + 1) * sizeof *l->files);
     l->sizes = qn_arena_alloc(l->arena, (row->n_files + 1) * sizeof *l->sizes);
@@ -197,7 +200,7 @@ qn_err qn_custody_delete(struct qn_services *sv, const char *name, qn_custody_do
     note_keeper(l);
     /* Another model may compute for this one; and one that is not loaded is out already. */
     if (qn_inventory_computes(snap, row) != row ||
-        qn_inventory_unload(sv->inventory, l->name, on_unloaded, l, NULL))
+        qn_inventory_unload(with->models->inventory, l->name, on_unloaded, l, NULL))
         on_unloaded(l);
     qn_snapshot_unref(snap);
     return QN_OK;
@@ -288,12 +291,12 @@ static void cleaned(void *ctx)
     free(c);
 }
 
-void qn_custody_clean(struct qn_services *sv, bool dry, char *const *wanted, size_t n_wanted,
+void qn_custody_clean(const struct qn_custody *with, bool dry, char *const *wanted, size_t n_wanted,
                       qn_custody_cleaned done, void *ctx)
 {
     struct cleaning *c = qn_xcalloc(1, sizeof *c);
-    c->store = sv->store;
-    c->models = qn_catalog_snapshot(sv->catalog);
+    c->store = with->store;
+    c->models = qn_catalog_snapshot(with->models->catalog);
     c->dry = dry;
     c->wanted = wanted;
     c->n_wanted = n_wanted;
@@ -301,5 +304,5 @@ void qn_custody_clean(struct qn_services *sv, bool dry, char *const *wanted, siz
     c->ctx = ctx;
     qn_buf_init(&c->report, REPORT_MAX);
     c->w = qn_jw_to(&c->report);
-    qn_loop_work(sv->loop, clean, cleaned, c);
+    qn_loop_work(with->serving->loop, clean, cleaned, c);
 }

@@ -6,7 +6,15 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "registry/store.h"
-#include "services/services.h"
+
+/* What it works with; outlives the loop. */
+struct qn_custody {
+    const struct qn_serving *serving;
+    const struct qn_models *models;
+    struct qn_pulls *pulls;
+    struct qn_blobs *blobs;
+    struct qn_store *store;
+};
 
 struct qn_custody_result {
     const char *model;
@@ -23,14 +31,14 @@ typedef void (*qn_custody_done)(void *ctx, const struct qn_custody_result *resul
  * not listed again when they are found there. The name as it is written, but for ":latest".
  * QN_ENOTFOUND; QN_EINVAL: it ships with quince. done is not called after an error. It cannot be
  * called off: an asker that is gone must ignore the answer. */
-qn_err qn_custody_delete(struct qn_services *sv, const char *name, qn_custody_done done, void *ctx,
-                         struct qn_error *e);
+qn_err qn_custody_delete(const struct qn_custody *with, const char *name, qn_custody_done done,
+                         void *ctx, struct qn_error *e);
 
 /* Writes {"files":[{"path","size_bytes","kind"}],"freed_bytes"} of what a clean-up removed, or
  * would remove. wanted: the sorted paths of partials that downloads still need; lent until done is
  * called. */
 typedef void (*qn_custody_cleaned)(void *ctx, struct qn_buf *report, const struct qn_error *e);
-void qn_custody_clean(struct qn_services *sv, bool dry, char *const *wanted, size_t n_wanted,
+void qn_custody_clean(const struct qn_custody *with, bool dry, char *const *wanted, size_t n_wanted,
                       qn_custody_cleaned done, void *ctx);
 
 #endif

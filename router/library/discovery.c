@@ -8,8 +8,10 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "dialects/ollama/ollama.h"
+#include "http/serving.h"
 #include "models/intake.h"
 #include "models/inventory.h"
+#include "models/models.h"
 #include "models/survey.h"
 #include "registry/found.h"
 #include "registry/inodes.h"
@@ -28,7 +30,6 @@ struct waiter {
 };
 
 struct qn_discovery {
-    struct qn_services *sv;
     struct qn_discovery_config config;
     atomic_bool stop;
     bool running, again;
@@ -110,7 +111,7 @@ static void scan(void *ctx)
 {
     struct qn_discovery *d = ctx;
     struct qn_found_places places = {.env = d->config.env,
-                                     .store = d->sv->store,
+                                     .store = d->config.store,
                                      .folders = d->config.folders,
                                      .programs = d->config.programs};
     if (qn_found_scan(&places, &d->stop, &d->found, &d->error))
@@ -148,8 +149,8 @@ static void on_dropped(void *ctx, const struct qn_error *e)
     struct drop *drop = ctx;
     struct qn_discovery *d = drop->d;
     (void)e;
-    if (!d->sv->closed)
-        qn_inventory_changed(d->sv->inventory, drop->name); /* it may be loaded */
+    if (!d->config.serving->closed)
+        qn_inventory_changed(d->config.models->inventory, drop->name); /* it may be loaded */
     free(drop->name);
     free(drop);
     one_less(d);
@@ -160,7 +161,7 @@ static void on_dropped(void *ctx, const struct qn_error *e)
  * them what was saved for them. */
 static void drop_gone(struct qn_discovery *d)
 {
-    struct qn_snapshot *snap = qn_catalog_snapshot(d->sv->catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(d->config.models->catalog);
     size_t kept = 0;
     for (size_t i = 0; i < qn_snapshot_count(snap); i++) {
         const struct qn_model_row *row = qn_snapshot_at(snap, i);
@@ -174,7 +175,7 @@ static void drop_gone(struct qn_discovery *d)
         struct drop *drop = qn_xcalloc(1, sizeof *drop);
         *drop = (struct drop){d, qn_xstrdup(row->name)};
         d->leaving++;
-        qn_catalog_remove(d->sv->catalog, row->name, on_dropped, drop);
+        qn_catalog_remove(d->config.models->catalog, row->name, on_dropped, drop);
     }
     if (kept)
         qn_info("discovery",
@@ -202,15 +203,15 @@ static void end_pass(struct qn_discovery *d)
     d->arena = NULL;
     d->waiting = NULL;
     d->running = false;
-    if (d->taken && !d->sv->closed)
-        qn_survey_again(d->sv->survey);
+    if (d->taken && !d->config.serving->closed)
+        qn_survey_again(d->config.models->survey);
     while (w) {
         struct waiter *after = w->next;
         w->done(w->ctx, n);
         free(w);
         w = after;
     }
-    if (d->again && !d->sv->closed && !atomic_load(&d->stop)) {
+    if (d->again && !d->config.serving->closed && !atomic_load(&d->stop)) {
         d->again = false;
         d->waiting = d->next_waiting;
         d->next_waiting = NULL;
@@ -227,7 +228,7 @@ static int by_main_file(const void *a, const void *b)
 /* What the catalog has before anything is taken in: only what is looked at changes its own row. */
 static void note_rows(struct qn_discovery *d)
 {
-    d->before = qn_catalog_snapshot(d->sv->catalog);
+    d->before = qn_catalog_snapshot(d->config.models->catalog);
     d->rows = qn_xcalloc(qn_snapshot_count(d->before) + 1, sizeof *d->rows);
     d->n_rows = 0;
     for (size_t i = 0; i < qn_snapshot_count(d->before); i++) {
@@ -316,7 +317,7 @@ static void take_in(struct qn_discovery *d, const struct qn_found_model *m, cons
                                   .digest = *m->digest ? m->digest : NULL,
                                   .origin = &origin,
                                   .replace = true};
-    qn_intake_model(d->sv->intake, &wish, on_taken, d);
+    qn_intake_model(d->config.models->intake, &wish, on_taken, d);
     qn_buf_deinit(&checkpoints);
 }
 
@@ -329,16 +330,16 @@ static void next_turn(void *ctx)
 static void next(struct qn_discovery *d)
 {
     size_t until = d->at + SLICE;
-    if (!d->rows && !d->sv->closed)
+    if (!d->rows && !d->config.serving->closed)
         note_rows(d);
-    for (; !d->sv->closed && !atomic_load(&d->stop) && d->at < d->found->n; d->at++) {
+    for (; !d->config.serving->closed && !atomic_load(&d->stop) && d->at < d->found->n; d->at++) {
         const struct qn_found_model *m = &d->found->v[d->at];
         char name[QN_MODEL_NAME_MAX + 1];
         if (d->at == until) { /* others want their turn */
-            qn_loop_post(d->sv->loop, next_turn, d);
+            qn_loop_post(d->config.serving->loop, next_turn, d);
             return;
         }
-        struct qn_snapshot *snap = qn_catalog_snapshot(d->sv->catalog);
+        struct qn_snapshot *snap = qn_catalog_snapshot(d->config.models->catalog);
         const struct qn_model_row *row = row_of(d, m);
         bool wanted = !qn_snapshot_forgotten(snap, m->files[0]) && !(row && is_as_it_was(row, m));
         if (wanted && row)
@@ -357,7 +358,7 @@ static void next(struct qn_discovery *d)
 static void scanned(void *ctx)
 {
     struct qn_discovery *d = ctx;
-    if (d->error.code || d->sv->closed) {
+    if (d->error.code || d->config.serving->closed) {
         end_pass(d);
         return;
     }
@@ -368,7 +369,7 @@ static void scanned(void *ctx)
 
 static void pass(struct qn_discovery *d)
 {
-    struct qn_snapshot *snap = qn_catalog_snapshot(d->sv->catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(d->config.models->catalog);
     size_t n = qn_snapshot_count(snap);
     d->running = true;
     d->at = d->taken = d->n_paths = 0;
@@ -381,14 +382,12 @@ static void pass(struct qn_discovery *d)
             d->paths[d->n_paths++] = qn_arena_strdup(d->arena, row->files[0]);
     }
     qn_snapshot_unref(snap);
-    qn_loop_work(d->sv->loop, scan, scanned, d);
+    qn_loop_work(d->config.serving->loop, scan, scanned, d);
 }
 
-struct qn_discovery *qn_discovery_new(struct qn_services *sv,
-                                      const struct qn_discovery_config *config)
+struct qn_discovery *qn_discovery_new(const struct qn_discovery_config *config)
 {
     struct qn_discovery *d = qn_xcalloc(1, sizeof *d);
-    d->sv = sv;
     d->config = *config;
     atomic_init(&d->stop, false);
     pass(d);

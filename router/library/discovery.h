@@ -4,7 +4,7 @@
 #ifndef QN_LIBRARY_DISCOVERY_H
 #define QN_LIBRARY_DISCOVERY_H
 
-#include "services/services.h"
+#include <stdbool.h>
 
 #include <stddef.h>
 
@@ -13,14 +13,16 @@
 struct qn_discovery;
 
 struct qn_discovery_config {
+    const struct qn_serving *serving; /* this and the next two outlive the loop */
+    const struct qn_models *models;
+    struct qn_store *store;
     const char *const *env; /* of the program; outlives the loop */
     const char *folders;    /* the setting extra-models-dir, MAY be NULL; outlives the loop */
     bool programs;          /* look into other programs' folders, too */
 };
 
-/* Begins at once. sv outlives the loop. */
-struct qn_discovery *qn_discovery_new(struct qn_services *sv,
-                                      const struct qn_discovery_config *config);
+/* Begins at once. */
+struct qn_discovery *qn_discovery_new(const struct qn_discovery_config *config);
 
 /* Called once when everything that was there at the call has been looked at; not from within. */
 typedef void (*qn_discovery_done)(void *ctx, size_t found);

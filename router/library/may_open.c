@@ -68,15 +68,15 @@ static bool may_read(struct qn_http *h, const char *path)
     return false;
 }
 
-bool qn_may_open(const struct qn_services *sv, struct qn_http *h, const char *path)
+bool qn_may_open(const struct qn_open_rule *rule, struct qn_http *h, const char *path)
 {
     struct qn_caller caller;
-    qn_auth_caller(sv->auth, h, &caller);
-    if (!sv->open_to_others && caller.admin)
+    qn_auth_caller(rule->auth, h, &caller);
+    if (!rule->open_to_others && caller.admin)
         return may_read(h, path);
     char *real = realpath(path, NULL);
-    bool may = real && (lies_in(real, sv->builtin_dir) || lies_in(real, sv->models_dir) ||
-                        lies_in_one(real, sv->extra_models_dir));
+    bool may = real && (lies_in(real, rule->builtin_dir) || lies_in(real, rule->models_dir) ||
+                        lies_in_one(real, rule->extra_models_dir));
     free(real);
     if (!may)
         qn_answer_plain(
@@ -87,7 +87,7 @@ bool qn_may_open(const struct qn_services *sv, struct qn_http *h, const char *pa
     return may;
 }
 
-bool qn_may_open_options(const struct qn_services *sv, struct qn_http *h,
+bool qn_may_open_options(const struct qn_open_rule *rule, struct qn_http *h,
                          const struct qn_jref *options)
 {
     struct qn_jref list = qn_json_get(options, "lora"), it;
@@ -95,19 +95,19 @@ bool qn_may_open_options(const struct qn_services *sv, struct qn_http *h,
         return true;
     for (bool more = qn_json_first(&list, &it); more; more = qn_json_next(&it)) {
         struct qn_jref path = qn_json_get(&it, "path");
-        if (qn_json_type(&path) == QN_JSON_STRING && !qn_may_open(sv, h, qn_json_raw_str(&path)))
+        if (qn_json_type(&path) == QN_JSON_STRING && !qn_may_open(rule, h, qn_json_raw_str(&path)))
             return false;
     }
     return true;
 }
 
-bool qn_may_save_options(const struct qn_services *sv, struct qn_http *h,
+bool qn_may_save_options(const struct qn_open_rule *rule, struct qn_http *h,
                          const struct qn_jref *options)
 {
     struct qn_error e = {0};
-    if (!qn_may_open_options(sv, h, options))
+    if (!qn_may_open_options(rule, h, options))
         return false;
-    if (!qn_inventory_check_files(sv->inventory, options, &e))
+    if (!qn_inventory_check_files(rule->inventory, options, &e))
         return true;
     qn_answer_error(h, &e);
     return false;
@@ -124,13 +124,13 @@ static bool is_there(struct qn_http *h, const char *path)
     return false;
 }
 
-bool qn_may_open_order(const struct qn_services *sv, struct qn_http *h,
+bool qn_may_open_order(const struct qn_open_rule *rule, struct qn_http *h,
                        const struct qn_pull_order *order)
 {
     for (size_t i = 0; i < order->n; i++) {
         struct qn_ref ref;
         if (qn_ref_parse(order->checkpoints[i].ref, QN_HUB_HF, &ref, NULL) == QN_OK &&
-            ref.hub == QN_HUB_LOCAL && !(qn_may_open(sv, h, ref.url) && is_there(h, ref.url)))
+            ref.hub == QN_HUB_LOCAL && !(qn_may_open(rule, h, ref.url) && is_there(h, ref.url)))
             return false;
     }
     struct qn_json *doc;
@@ -138,7 +138,7 @@ bool qn_may_open_order(const struct qn_services *sv, struct qn_http *h,
         qn_json_parse(order->options, strlen(order->options), &doc, NULL) != QN_OK)
         return true;
     struct qn_jref options = qn_json_root(doc);
-    bool may = qn_may_save_options(sv, h, &options);
+    bool may = qn_may_save_options(rule, h, &options);
     qn_json_free(doc);
     return may;
 }

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "contract/job.h"
+#include "http/serving.h"
 #include "library/discovery.h"
 #include "models/inventory.h"
 
@@ -11,7 +12,9 @@
 #include <string.h>
 
 struct qn_preload {
-    struct qn_services *sv;
+    const struct qn_serving *serving;
+    struct qn_inventory *inventory;
+    struct qn_discovery *discovery;
     char *names, *rest;    /* cut into words as they are reached */
     struct qn_buf unknown; /* with commas between */
     bool searched;
@@ -45,14 +48,14 @@ static void begin(struct qn_preload *p, const char *names)
     char *copy = qn_xstrdup(names);
     free(p->names);
     p->names = p->rest = copy;
-    p->next = qn_timer_start(p->sv->loop, 0, 0, load_next, p);
+    p->next = qn_timer_start(p->serving->loop, 0, 0, load_next, p);
 }
 
 static void searched(void *ctx, size_t found)
 {
     struct qn_preload *p = ctx;
     (void)found;
-    if (!p->sv->closed)
+    if (!p->serving->closed)
         begin(p, qn_buf_cstr(&p->unknown));
 }
 
@@ -68,7 +71,7 @@ static void load_next(void *ctx)
         if (!*p->name)
             continue;
         qn_err err =
-            qn_inventory_acquire(p->sv->inventory, p->name, &options, "", loaded, p, &p->lease, &e);
+            qn_inventory_acquire(p->inventory, p->name, &options, "", loaded, p, &p->lease, &e);
         if (err)
             p->lease = NULL;
         if (err == QN_ENOTFOUND && !p->searched)
@@ -78,16 +81,20 @@ static void load_next(void *ctx)
     }
     if (!p->lease && p->unknown.len && !p->searched) {
         p->searched = true;
-        qn_discovery_again(p->sv->discovery, searched, p);
+        qn_discovery_again(p->discovery, searched, p);
     }
 }
 
-struct qn_preload *qn_preload_start(struct qn_services *sv, const char *names)
+struct qn_preload *qn_preload_start(const struct qn_serving *serving,
+                                    struct qn_inventory *inventory, struct qn_discovery *discovery,
+                                    const char *names)
 {
     if (!names || !*names)
         return NULL;
     struct qn_preload *p = qn_xcalloc(1, sizeof *p);
-    p->sv = sv;
+    p->serving = serving;
+    p->inventory = inventory;
+    p->discovery = discovery;
     qn_buf_init(&p->unknown, strlen(names) + 1);
     begin(p, names);
     return p;

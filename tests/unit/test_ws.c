@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "http/listen.h"
 #include "http/ws.h"
-#include "services/services.h"
 #include "telemetry/metrics.h"
 
 #include "client_check.h"
@@ -37,7 +36,8 @@ static struct qn_loop *loop;
 static struct qn_http_server *server;
 static struct qn_listen *listener;
 static struct qn_ws *sockets;
-static struct qn_services services;
+static struct qn_metrics *metrics;
+static int app_of_test; /* what `opened` is given */
 static atomic_int opened, closed, drained, flooded;
 static struct qn_timer *resume;
 static char block[BLOCK];
@@ -65,10 +65,9 @@ static void skip_ms(int64_t ms)
 
 /* ---- the server's behaviour: chosen by what a client says ---- */
 
-static void on_opened(struct qn_services *sv, struct qn_ws_session *s)
+static void on_opened(void *app, struct qn_ws_session *s)
 {
-    assert_ptr_equal(sv, &services);
-    assert_ptr_equal(qn_ws_services(s), &services);
+    assert_ptr_equal(app, &app_of_test);
     qn_ws_set_ctx(s, s);
     atomic_fetch_add(&opened, 1);
 }
@@ -184,8 +183,8 @@ static int set_up(void **state)
         .sessions = SESSIONS, .ping_ms = PING_MS, .stall_ms = STALL_MS, .close_ms = CLOSE_MS};
     opened = closed = drained = flooded = 0;
     assert_int_equal(qn_loop_new(&loop, NULL), QN_OK);
-    services.metrics = qn_metrics_new();
-    sockets = qn_ws_new(loop, &services, &limits);
+    metrics = qn_metrics_new();
+    sockets = qn_ws_new(loop, metrics, &app_of_test, &limits);
     assert_int_equal(qn_http_server_new(loop, &events, NULL, 1024, &server, NULL), QN_OK);
     const struct qn_listen_address place = {
         .host = "127.0.0.1", .host_set = "host", .port_set = "--port N"};
@@ -199,7 +198,7 @@ static int tear_down(void **state)
     qn_http_server_free(server);
     qn_ws_free(sockets);
     qn_loop_free(loop);
-    qn_metrics_free(services.metrics);
+    qn_metrics_free(metrics);
     assert_int_equal(atomic_load(&closed), atomic_load(&opened));
     return 0;
 }
@@ -531,7 +530,7 @@ static void clients_that_take_nothing_are_dropped(void **state)
 {
     (void)state;
     play(stall_script);
-    assert_true(qn_metrics_whole(services.metrics)->counts[QN_M_SOCKETS_DROPPED] > 0);
+    assert_true(qn_metrics_whole(metrics)->counts[QN_M_SOCKETS_DROPPED] > 0);
 }
 
 static void limit_script(void)
