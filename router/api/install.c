@@ -127,9 +127,7 @@ static void send_progress(struct asker *a, const struct qn_pull_view *v)
 static void send_complete(struct asker *a, const struct qn_pull_view *v, const struct qn_engine *en)
 {
     struct qn_buf object;
-    int64_t here = 0, total = 0;
-    if (v)
-        qn_pull_view_sums(v, &here, &total);
+    int64_t total = v ? v->total_bytes : 0;
     qn_buf_init(&object, EVENT_MAX);
     struct qn_jw w = qn_jw_to(&object);
     qn_jw_obj(&w);

@@ -141,23 +141,35 @@ static void begin_stream(struct asker *a)
 }
 
 /* Writes "event: NAME" with the JSON object that fill writes the members of. */
+static void add_event(struct asker *a, struct qn_buf *text, const char *name,
+                      void (*fill)(struct asker *a, struct qn_jw *w, const void *what),
+                      const void *what)
+{
+    qn_buf_fmt(text, "event: %s\ndata: ", name);
+    struct qn_jw w = qn_jw_to(text);
+    qn_jw_obj(&w);
+    fill(a, &w, what);
+    qn_jw_obj_end(&w);
+    qn_buf_str(text, "\n\n");
+}
+
+static void send_events(struct asker *a, struct qn_buf *text)
+{
+    begin_stream(a);
+    if (!text->overflow)
+        qn_stream_write(a->stream, text->data, text->len);
+    qn_buf_deinit(text);
+    a->quiet = 0;
+}
+
 static void send_event(struct asker *a, const char *name,
                        void (*fill)(struct asker *a, struct qn_jw *w, const void *what),
                        const void *what)
 {
     struct qn_buf text;
     qn_buf_init(&text, EVENT_MAX);
-    qn_buf_fmt(&text, "event: %s\ndata: ", name);
-    struct qn_jw w = qn_jw_to(&text);
-    qn_jw_obj(&w);
-    fill(a, &w, what);
-    qn_jw_obj_end(&w);
-    qn_buf_str(&text, "\n\n");
-    begin_stream(a);
-    if (!text.overflow)
-        qn_stream_write(a->stream, text.data, text.len);
-    qn_buf_deinit(&text);
-    a->quiet = 0;
+    add_event(a, &text, name, fill, what);
+    send_events(a, &text);
 }
 
 static void fill_progress(struct asker *a, struct qn_jw *w, const void *what)
@@ -168,12 +180,10 @@ static void fill_progress(struct asker *a, struct qn_jw *w, const void *what)
 static void fill_complete(struct asker *a, struct qn_jw *w, const void *what)
 {
     const struct qn_pull_view *v = what;
-    int64_t here, total;
-    qn_pull_view_sums(v, &here, &total);
     qn_jw_ki64(w, "file_index", (int64_t)v->n);
     qn_jw_ki64(w, "total_files", (int64_t)v->n);
     qn_jw_ki64(w, "percent", 100);
-    qn_jw_ki64(w, "total_download_size", total);
+    qn_jw_ki64(w, "total_download_size", v->total_bytes);
     qn_jw_kbool(w, "complete", true);
     write_success(w, a->model, a->recipe, a->checkpoint);
 }
@@ -191,12 +201,13 @@ static void fill_error(struct asker *a, struct qn_jw *w, const void *what)
 /* Files that have come are reported one by one, each once with all its bytes. */
 static void send_progress(struct asker *a, const struct qn_pull_view *v)
 {
-    while (a->file < v->n && v->files[a->file].done) {
-        send_event(a, "progress", fill_progress, v);
-        a->file++;
-    }
+    struct qn_buf text;
+    qn_buf_init(&text, QN_DOWNLOAD_FILES_MAX * (size_t)EVENT_MAX);
+    for (; a->file < v->n && v->files[a->file].done; a->file++)
+        add_event(a, &text, "progress", fill_progress, v);
     if (a->file < v->n)
-        send_event(a, "progress", fill_progress, v);
+        add_event(a, &text, "progress", fill_progress, v);
+    send_events(a, &text);
 }
 
 static void on_progress(void *ctx, const struct qn_pull_view *v)

@@ -142,7 +142,7 @@ static struct qn_pull_view view_of(const struct job *j, const char *status,
         .before_bytes = atomic_load(&j->meter.before_bytes),
         .done = atomic_load(&j->meter.phase) == QN_PACK_UNPACKING,
     };
-    return (struct qn_pull_view){
+    struct qn_pull_view v = {
         .id = j->name,
         .model = j->name,
         .status = status,
@@ -158,6 +158,8 @@ static struct qn_pull_view view_of(const struct job *j, const char *status,
         .created_s = j->begun_s,
         .changed_s = j->begun_s,
     };
+    qn_pull_view_add_up(&v);
+    return v;
 }
 
 static void on_tick(void *ctx)

@@ -128,12 +128,10 @@ void qn_pull_retry_later(struct qn_pull_job *j)
 {
     struct qn_pulls *p = j->pulls;
     int64_t pause = p->config.retry_ms ? p->config.retry_ms : QN_PULL_RETRY_MS;
-    int64_t here, total;
     struct qn_pull_view v = qn_pull_view_of(j);
-    qn_pull_view_sums(&v, &here, &total);
-    if (here > j->retried_here)
+    if (v.here_bytes > j->retried_here)
         j->retries = 0;
-    j->retried_here = here;
+    j->retried_here = v.here_bytes;
     if (!qn_str_eq(j->error.param, QN_PULL_NETWORK) || !j->wanted || j->retries == QN_PULL_RETRIES)
         return;
     for (int i = 0; i < j->retries && pause < QN_PULL_RETRY_MAX_MS; i++)

@@ -5,33 +5,26 @@
 
 enum { RATE_WINDOW_MS = 4000 };
 
-void qn_pull_view_sums(const struct qn_pull_view *v, int64_t *here, int64_t *total)
+void qn_pull_view_add_up(struct qn_pull_view *v)
 {
-    *here = *total = 0;
-    for (size_t i = 0; i < v->n; i++) {
-        *here += v->files[i].here_bytes;
+    v->here_bytes = v->total_bytes = 0;
+    v->current = v->n;
+    for (size_t i = v->n; i-- > 0;) {
+        v->here_bytes += v->files[i].here_bytes;
         if (v->files[i].size_bytes < 0)
-            *total = -1;
-        else if (*total >= 0)
-            *total += v->files[i].size_bytes;
+            v->total_bytes = -1;
+        else if (v->total_bytes >= 0)
+            v->total_bytes += v->files[i].size_bytes;
+        if (!v->files[i].done)
+            v->current = i;
     }
 }
 
 double qn_pull_view_left_s(const struct qn_pull_view *v)
 {
-    int64_t here, total;
-    qn_pull_view_sums(v, &here, &total);
-    if (total < 0 || v->rate_bytes_s < 1)
+    if (v->total_bytes < 0 || v->rate_bytes_s < 1)
         return -1;
-    return (double)(total - here) / v->rate_bytes_s;
-}
-
-size_t qn_pull_view_current(const struct qn_pull_view *v)
-{
-    size_t i = 0;
-    while (i < v->n && v->files[i].done)
-        i++;
-    return i;
+    return (double)(v->total_bytes - v->here_bytes) / v->rate_bytes_s;
 }
 
 /* Whole percents, 100 only when every byte is here. */
@@ -45,13 +38,14 @@ static int64_t percent(int64_t here, int64_t total, bool done)
     return p > 99 ? 99 : p < 0 ? 0 : p;
 }
 
-static void write_rest(const struct qn_pull_view *v, int64_t here, int64_t total, struct qn_jw *w)
+static void write_rest(const struct qn_pull_view *v, struct qn_jw *w)
 {
+    int64_t here = v->here_bytes, total = v->total_bytes;
     double left = qn_pull_view_left_s(v);
     qn_jw_ki64(w, "cumulative_bytes_downloaded", here);
     qn_jw_ki64(w, "overall_bytes_downloaded", here);
     qn_jw_ki64(w, "total_download_size", total < 0 ? 0 : total);
-    qn_jw_ki64(w, "total_percent", percent(here, total, v->n && qn_pull_view_current(v) == v->n));
+    qn_jw_ki64(w, "total_percent", percent(here, total, v->n && v->current == v->n));
     qn_jw_ki64(w, "bytes_per_second", (int64_t)v->rate_bytes_s);
     if (left < 0)
         qn_jw_knull(w, "seconds_left");
@@ -71,8 +65,6 @@ static int64_t completed_before(const struct qn_pull_view *v, size_t i)
 void qn_pull_view_progress(const struct qn_pull_view *v, size_t i, struct qn_jw *w)
 {
     const struct qn_pull_view_file *f = &v->files[i];
-    int64_t here, total;
-    qn_pull_view_sums(v, &here, &total);
     qn_jw_kstr(w, "file", f->path);
     qn_jw_ki64(w, "file_index", (int64_t)i + 1);
     qn_jw_ki64(w, "total_files", (int64_t)v->n);
@@ -81,12 +73,12 @@ void qn_pull_view_progress(const struct qn_pull_view *v, size_t i, struct qn_jw 
     qn_jw_ki64(w, "bytes_previously_downloaded", f->before_bytes);
     qn_jw_ki64(w, "completed_files_bytes", completed_before(v, i));
     qn_jw_ki64(w, "percent", percent(f->here_bytes, f->size_bytes, f->done));
-    write_rest(v, here, total, w);
+    write_rest(v, w);
 }
 
 void qn_pull_view_job(const struct qn_pull_view *v, struct qn_jw *w)
 {
-    size_t i = qn_pull_view_current(v);
+    size_t i = v->current;
     bool complete = v->status[0] == 'c' && v->status[1] == 'o'; /* "completed" */
     qn_jw_obj(w);
     qn_jw_kstr(w, "id", v->id);
@@ -118,7 +110,7 @@ void qn_pull_view_job(const struct qn_pull_view *v, struct qn_jw *w)
         qn_jw_ki64(w, "bytes_previously_downloaded", 0);
         qn_jw_ki64(w, "completed_files_bytes", 0);
         qn_jw_ki64(w, "percent", complete ? 100 : 0);
-        write_rest(v, 0, 0, w);
+        write_rest(v, w);
     }
     qn_jw_obj_end(w);
 }

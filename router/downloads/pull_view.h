@@ -29,19 +29,20 @@ struct qn_pull_view {
     const char *main_ref;           /* the main checkpoint as it was asked for */
     const struct qn_pull_view_file *files;
     size_t n;
-    int64_t retry_s;     /* failed, and tried again in so many seconds; 0: it is not */
-    double rate_bytes_s; /* of late; 0: nothing comes */
+    /* Over all files, see qn_pull_view_add_up: */
+    int64_t here_bytes, total_bytes; /* total < 0: a size is not known yet */
+    size_t current;                  /* the first file that is not done; n when all are */
+    int64_t retry_s;                 /* failed, and tried again in so many seconds; 0: it is not */
+    double rate_bytes_s;             /* of late; 0: nothing comes */
     int64_t priority;
     size_t ahead; /* jobs before it in the queue, while it waits */
     int64_t created_s, changed_s;
 };
 
-/* The sums over all files. total is < 0 while a size is not known. */
-void qn_pull_view_sums(const struct qn_pull_view *v, int64_t *here, int64_t *total);
+/* Sets what is over all files: once for a view, since events need it for each of thousands. */
+void qn_pull_view_add_up(struct qn_pull_view *v);
 /* Seconds until the last byte at the rate of late; < 0: nobody knows. */
 double qn_pull_view_left_s(const struct qn_pull_view *v);
-/* The first file that is not done; n when all are. */
-size_t qn_pull_view_current(const struct qn_pull_view *v);
 
 /* The members of a progress event about file i (< n), without braces. */
 void qn_pull_view_progress(const struct qn_pull_view *v, size_t i, struct qn_jw *w);

@@ -42,7 +42,7 @@ struct qn_pull_view qn_pull_view_of(const struct qn_pull_job *j)
         };
     }
     bool failed = j->m.state == QN_PULL_FAILED;
-    return (struct qn_pull_view){
+    struct qn_pull_view v = {
         .id = j->id,
         .model = j->plan->order.model,
         .status = qn_pull_status(j->m.state),
@@ -65,6 +65,8 @@ struct qn_pull_view qn_pull_view_of(const struct qn_pull_job *j)
         .created_s = j->created_s,
         .changed_s = j->changed_s,
     };
+    qn_pull_view_add_up(&v);
+    return v;
 }
 
 static void leave(struct qn_pull_client *c)
@@ -120,9 +122,7 @@ void qn_pull_tell_progress(struct qn_pull_job *j)
 void qn_pull_look(struct qn_pull_job *j)
 {
     struct qn_pull_view v = qn_pull_view_of(j);
-    int64_t here, total;
-    qn_pull_view_sums(&v, &here, &total);
-    qn_pull_rate_look(&j->rate, here, qn_now_ms());
+    qn_pull_rate_look(&j->rate, v.here_bytes, qn_now_ms());
 }
 
 void qn_pull_leave(struct qn_pull_client *c)

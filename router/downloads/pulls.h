@@ -26,6 +26,7 @@ enum {
     QN_PULL_RESOLVES_MAX = 2,                 /* at a time: workers have other things to do, too */
     QN_PULL_FINISHED_MAX = 100,               /* jobs that are over and still listed */
     QN_PULL_OWNER_MAX = QN_DOWNLOADS_MAX / 4, /* jobs of one owner, of all states */
+    QN_PULL_WATCHERS_MAX = 64, /* clients of one owner that are told of one job's progress */
     QN_PULL_PRIORITY_MAX = 100,
     QN_PULL_TICK_MS = 200,
     QN_PULL_SLICE_MS = 2 * 60 * 1000, /* a job that fetches keeps its thread for so long while the
@@ -135,7 +136,7 @@ struct qn_pull_wish {
 
 /* Begins the download, or joins the one that is there, which is then the asker's, too. Events are
  * not called from within. QN_ECONFLICT: another download of that name is not over, or has failed
- * and is another owner's; QN_EBUSY: stopping, or too many jobs. */
+ * and is another owner's; QN_EBUSY: stopping, too many jobs, or QN_PULL_WATCHERS_MAX. */
 qn_err qn_pulls_ask(struct qn_pulls *p, const struct qn_pull_wish *wish,
                     const struct qn_pull_events *ev, void *ctx, struct qn_pull_client **out,
                     struct qn_error *e);

@@ -20,19 +20,21 @@ static struct qn_pull_view_file files[] = {
 
 static struct qn_pull_view view(void)
 {
-    return (struct qn_pull_view){.id = "model:m",
-                                 .model = "m",
-                                 .status = "downloading",
-                                 .phase = "fetching",
-                                 .running = true,
-                                 .error = "",
-                                 .error_name = "",
-                                 .main_ref = "o/r:Q4_0",
-                                 .files = files,
-                                 .n = 3,
-                                 .rate_bytes_s = 500,
-                                 .created_s = 7,
-                                 .changed_s = 8};
+    struct qn_pull_view v = {.id = "model:m",
+                             .model = "m",
+                             .status = "downloading",
+                             .phase = "fetching",
+                             .running = true,
+                             .error = "",
+                             .error_name = "",
+                             .main_ref = "o/r:Q4_0",
+                             .files = files,
+                             .n = 3,
+                             .rate_bytes_s = 500,
+                             .created_s = 7,
+                             .changed_s = 8};
+    qn_pull_view_add_up(&v);
+    return v;
 }
 
 static void expect(void (*write)(const struct qn_pull_view *v, struct qn_jw *w),
@@ -65,6 +67,7 @@ static void what_clients_read(void **state)
            "\"total_download_size\":8000,\"total_percent\":31,\"bytes_per_second\":500,"
            "\"seconds_left\":11}");
     v.n = 0;
+    qn_pull_view_add_up(&v);
     v.status = v.phase = "completed";
     v.running = false;
     expect(
@@ -82,14 +85,15 @@ static void what_clients_read(void **state)
 static void sizes_that_nobody_knows(void **state)
 {
     (void)state;
-    struct qn_pull_view v = view();
-    int64_t here, total;
     files[2].size_bytes = -1;
-    qn_pull_view_sums(&v, &here, &total);
-    assert_int_equal(here, 2500);
-    assert_true(total < 0);
+    struct qn_pull_view v = view();
+    assert_int_equal(v.here_bytes, 2500);
+    assert_true(v.total_bytes < 0);
     assert_true(qn_pull_view_left_s(&v) < 0);
     files[2].size_bytes = 4000;
+    v = view();
+    assert_int_equal(v.total_bytes, 8000);
+    assert_int_equal(v.current, 1);
     v.rate_bytes_s = 0;
     assert_true(qn_pull_view_left_s(&v) < 0);
 }
