@@ -67,10 +67,9 @@ static void begin_stream(struct asker *a)
 }
 
 /* {"status":"pulling 0123456789ab","digest":"sha256:...","total":N,"completed":N} */
-static void say_file(struct asker *a, const struct qn_pull_view_file *f)
+static void add_file(struct qn_buf *lines, const struct qn_pull_view_file *f)
 {
-    struct qn_buf line, status, digest;
-    qn_buf_init(&line, LINE_MAX);
+    struct qn_buf status, digest;
     qn_buf_init(&status, LINE_MAX);
     qn_buf_init(&digest, LINE_MAX);
     qn_buf_fmt(&status, "pulling %.12s", *f->sum ? f->sum : f->path);
@@ -79,16 +78,14 @@ static void say_file(struct asker *a, const struct qn_pull_view_file *f)
                : *f->sum            ? "git"
                                     : "file",
                *f->sum ? f->sum : f->path);
-    struct qn_jw w = qn_jw_to(&line);
+    struct qn_jw w = qn_jw_to(lines);
     qn_jw_obj(&w);
     qn_jw_kstr(&w, "status", qn_buf_cstr(&status));
     qn_jw_kstr(&w, "digest", qn_buf_cstr(&digest));
     qn_jw_ki64(&w, "total", f->size_bytes < 0 ? f->here_bytes : f->size_bytes);
     qn_jw_ki64(&w, "completed", f->here_bytes);
     qn_jw_obj_end(&w);
-    qn_buf_char(&line, '\n');
-    say(a, qn_buf_cstr(&line));
-    qn_buf_deinit(&line);
+    qn_buf_char(lines, '\n');
     qn_buf_deinit(&status);
     qn_buf_deinit(&digest);
 }
@@ -96,15 +93,19 @@ static void say_file(struct asker *a, const struct qn_pull_view_file *f)
 /* Complete files once each, then those that are coming. */
 static void say_files(struct asker *a, const struct qn_pull_view *v)
 {
+    struct qn_buf lines;
+    qn_buf_init(&lines, QN_DOWNLOAD_FILES_MAX * (size_t)LINE_MAX);
     begin_stream(a);
     for (; a->told < v->n && v->files[a->told].done; a->told++)
-        say_file(a, &v->files[a->told]);
+        add_file(&lines, &v->files[a->told]);
     size_t said = 0;
     for (size_t i = a->told; i < v->n && said < FILES_A_TICK; i++)
         if (v->files[i].here_bytes > 0 && !v->files[i].done) {
-            say_file(a, &v->files[i]);
+            add_file(&lines, &v->files[i]);
             said++;
         }
+    say(a, qn_buf_cstr(&lines));
+    qn_buf_deinit(&lines);
 }
 
 static void on_progress(void *ctx, const struct qn_pull_view *v)
@@ -184,10 +185,14 @@ static void answer_here(struct qn_services *sv, struct qn_http *h, const char *n
     struct asker a = {.sv = sv, .http = h, .lines = true};
     qn_ollama_digest(row, digest);
     begin_stream(&a);
-    say_file(&a, &(struct qn_pull_view_file){.path = row->name,
-                                             .sum = digest,
-                                             .size_bytes = row->size_bytes,
-                                             .here_bytes = row->size_bytes});
+    struct qn_buf line;
+    qn_buf_init(&line, LINE_MAX);
+    add_file(&line, &(struct qn_pull_view_file){.path = row->name,
+                                                .sum = digest,
+                                                .size_bytes = row->size_bytes,
+                                                .here_bytes = row->size_bytes});
+    say(&a, qn_buf_cstr(&line));
+    qn_buf_deinit(&line);
     say_success(&a);
     qn_stream_end(a.stream);
     qn_snapshot_unref(snap);
