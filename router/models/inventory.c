@@ -1,7 +1,7 @@
-/* Leases on models, see inventory.h. A place is a model that has, had or shall have a child; leases
- * wait at it in the order of their tickets. After everything that changes (a lease comes or goes, a
- * child changes its state) settle() is due once: it asks the residency policy what may load or must
- * leave (inventory_plan.c), and grants what is ready (inventory_leases.c). */
+/* Leases on models, see inventory.h. A model slot is a model that has, had or shall have a child;
+ * leases wait at it in the order of their tickets. After everything that changes (a lease comes or
+ * goes, a child changes its state) settle() is due once: it asks the residency policy what may load
+ * or must leave (inventory_plan.c), and grants what is ready (inventory_leases.c). */
 #include "models/inventory_private.h"
 
 #include "base/clock.h"
@@ -20,28 +20,28 @@ void qn_inventory_settle_soon(struct qn_inventory *inv)
         inv->settle_timer = qn_timer_start(inv->loop, 0, 0, settle, inv);
 }
 
-bool qn_place_has_process(enum qn_inst_state s)
+bool qn_model_slot_has_process(enum qn_inst_state s)
 {
     return s == QN_INST_LOADING || s == QN_INST_READY || s == QN_INST_DRAINING ||
            s == QN_INST_BACKOFF;
 }
 
-enum qn_inst_state qn_place_state(const struct place *p)
+enum qn_inst_state qn_model_slot_state(const struct qn_model_slot *p)
 {
     return p->process.child ? qn_child_status(p->process.child).state : QN_INST_STOPPED;
 }
 
-struct place *qn_place_find(const struct qn_inventory *inv, const char *name)
+struct qn_model_slot *qn_model_slot_find(const struct qn_inventory *inv, const char *name)
 {
-    struct place *p = inv->places;
+    struct qn_model_slot *p = inv->model_slots;
     while (p && !qn_str_eq(p->id.name, name))
         p = p->next;
     return p;
 }
 
-struct place *qn_place_get(struct qn_inventory *inv, const struct qn_model_row *row)
+struct qn_model_slot *qn_model_slot_get(struct qn_inventory *inv, const struct qn_model_row *row)
 {
-    struct place *p = qn_place_find(inv, row->name);
+    struct qn_model_slot *p = qn_model_slot_find(inv, row->name);
     if (p)
         return p;
     p = qn_xcalloc(1, sizeof *p);
@@ -49,18 +49,18 @@ struct place *qn_place_get(struct qn_inventory *inv, const struct qn_model_row *
     p->id.name = qn_xstrdup(row->name);
     p->id.type = qn_backend_type_find(row->type);
     p->policy.keep_ms = QN_UNSET;
-    p->next = inv->places;
-    inv->places = p;
+    p->next = inv->model_slots;
+    inv->model_slots = p;
     return p;
 }
 
 static void on_state(void *ctx, struct qn_child *c)
 {
-    struct place *p = ctx;
+    struct qn_model_slot *p = ctx;
     enum qn_inst_state s = qn_child_status(c).state;
     qn_info("inventory", "model=%s state=%s", p->id.name, qn_inst_state_name(s));
-    qn_place_count(p);
-    if (!qn_place_has_process(s)) {
+    qn_model_slot_count(p);
+    if (!qn_model_slot_has_process(s)) {
         p->process.unloading = false;
         p->load.retry |= p->load.stale && s == QN_INST_FAILED; /* it was not what is wanted now */
         p->load.stale = false;
@@ -70,68 +70,68 @@ static void on_state(void *ctx, struct qn_child *c)
     if (!p->queue.waiting.n && s != QN_INST_LOADING && s != QN_INST_BACKOFF)
         p->load.ordered = false;
     if (s == QN_INST_STOPPED)
-        qn_place_load_gone(p);
+        qn_model_slot_load_gone(p);
     if (s == QN_INST_READY) {
-        qn_place_load_ready(p);
+        qn_model_slot_load_ready(p);
         p->process.gpu_bytes = qn_child_status(c).gpu_bytes;
         p->process.measured_bytes = qn_child_status(c).memory_bytes;
         p->load.tried_alone = false;
     } else if (s == QN_INST_BACKOFF || s == QN_INST_FAILED) {
-        if (!qn_place_try_alone(p))
-            qn_place_remember_failure(p);
+        if (!qn_model_slot_try_alone(p))
+            qn_model_slot_remember_failure(p);
     }
     qn_inventory_settle_soon(p->inv);
 }
 
 static void on_jobs(void *ctx, struct qn_child *c)
 {
-    struct place *p = ctx;
+    struct qn_model_slot *p = ctx;
     (void)c;
     qn_inventory_settle_soon(p->inv);
 }
 
 static const struct qn_child_events child_events = {.state = on_state, .jobs = on_jobs};
 
-static void settle_without_process(struct place *p)
+static void settle_without_process(struct qn_model_slot *p)
 {
     struct qn_error e = {0};
-    if (qn_place_refused_lately(p, &e))
-        qn_place_load_failed(p, qn_place_asked(p), &e);
+    if (qn_model_slot_refused_lately(p, &e))
+        qn_model_slot_load_failed(p, qn_model_slot_asked(p), &e);
     else
-        qn_place_plan(p, &child_events);
+        qn_model_slot_plan(p, &child_events);
 }
 
-static void settle_failed(struct place *p)
+static void settle_failed(struct qn_model_slot *p)
 {
     struct qn_error e;
-    if (qn_place_try_alone(p))
+    if (qn_model_slot_try_alone(p))
         return;
-    qn_place_remember_failure(p);
-    qn_place_load_error(p, &e);
-    qn_place_load_failed(p, p->load.trying, &e);
+    qn_model_slot_remember_failure(p);
+    qn_model_slot_load_error(p, &e);
+    qn_model_slot_load_failed(p, p->load.trying, &e);
 }
 
-static void settle_ready(struct place *p)
+static void settle_ready(struct qn_model_slot *p)
 {
     struct qn_error e = {0};
-    bool restarts = qn_place_restarts(p);
-    struct qn_place_load *asked = restarts ? qn_place_asked(p) : NULL;
+    bool restarts = qn_model_slot_restarts(p);
+    struct qn_model_slot_load *asked = restarts ? qn_model_slot_asked(p) : NULL;
     /* Before what runs well is taken away. */
-    if (asked && (qn_place_refused_lately(p, &e) || !qn_place_may_restart(p, &e))) {
-        qn_place_load_failed(p, asked, &e);
+    if (asked && (qn_model_slot_refused_lately(p, &e) || !qn_model_slot_may_restart(p, &e))) {
+        qn_model_slot_load_failed(p, asked, &e);
     } else if (restarts && !p->queue.held.n) {
         if (asked)
-            qn_place_load_replaces(p);
+            qn_model_slot_load_replaces(p);
         qn_child_stop(p->process.child, QN_CHILD_STOP_GRACE_MS);
     } else {
-        qn_place_grant(p);
+        qn_model_slot_grant(p);
     }
 }
 
-/* What one place needs now, by its child's state. */
-static void settle_place(struct place *p)
+/* What one model slot needs now, by its child's state. */
+static void settle_model_slot(struct qn_model_slot *p)
 {
-    switch (qn_place_state(p)) {
+    switch (qn_model_slot_state(p)) {
     case QN_INST_STOPPED:
         settle_without_process(p);
         break;
@@ -154,7 +154,7 @@ static void tell_watchers(struct qn_inventory *inv)
     struct watcher **at = &inv->watchers;
     while (*at) {
         bool busy = false;
-        for (struct place *p = inv->places; p; p = p->next)
+        for (struct qn_model_slot *p = inv->model_slots; p; p = p->next)
             busy = busy ||
                    (p->process.unloading && (!(*at)->name || qn_str_eq((*at)->name, p->id.name)));
         if (busy) {
@@ -171,12 +171,12 @@ static void tell_watchers(struct qn_inventory *inv)
     }
 }
 
-static void place_free(struct place *p)
+static void model_slot_free(struct qn_model_slot *p)
 {
     qn_lease_release(p->load.before.lease);
     qn_child_free(p->process.child);
     free(p->id.name);
-    qn_place_load_forget(p);
+    qn_model_slot_load_forget(p);
     free(p->process.options);
     free(p->policy.noted);
     free(p->process.shown);
@@ -185,17 +185,18 @@ static void place_free(struct place *p)
 
 /* Of models that have left the catalog, as soon as nobody waits for them or holds them: another may
  * get the name. */
-static void drop_places(struct qn_inventory *inv)
+static void drop_model_slots(struct qn_inventory *inv)
 {
     struct qn_snapshot *snap = qn_catalog_snapshot(inv->catalog);
-    for (struct place **at = &inv->places; *at;) {
-        struct place *p = *at;
-        if (p->queue.waiting.n || p->queue.held.n || qn_place_has_process(qn_place_state(p)) ||
+    for (struct qn_model_slot **at = &inv->model_slots; *at;) {
+        struct qn_model_slot *p = *at;
+        if (p->queue.waiting.n || p->queue.held.n ||
+            qn_model_slot_has_process(qn_model_slot_state(p)) ||
             qn_snapshot_find(snap, p->id.name)) {
             at = &p->next;
         } else {
             *at = p->next;
-            place_free(p);
+            model_slot_free(p);
         }
     }
     qn_snapshot_unref(snap);
@@ -207,23 +208,23 @@ static void settle(void *ctx)
     qn_timer_stop(inv->settle_timer);
     inv->settle_timer = NULL;
     qn_inventory_tell_displaced(inv);
-    drop_places(inv);
-    struct place **order;
+    drop_model_slots(inv);
+    struct qn_model_slot **order;
     qn_inventory_note_options(inv);
-    for (struct place *p = inv->places; p; p = p->next) {
+    for (struct qn_model_slot *p = inv->model_slots; p; p = p->next) {
         p->queue.blocked = false;
         p->queue.awaited = 0;
         if (!p->queue.waiting.n)
             p->load.alone = p->load.tried_alone = p->queue.modest = false;
-        if (!p->queue.waiting.n && p->load.trying && qn_place_state(p) == QN_INST_FAILED)
+        if (!p->queue.waiting.n && p->load.trying && qn_model_slot_state(p) == QN_INST_FAILED)
             settle_failed(p);
-        if (qn_place_load_gives_back(p))
-            qn_place_give_back(p);
+        if (qn_model_slot_load_gives_back(p))
+            qn_model_slot_give_back(p);
     }
-    size_t n = qn_places_by_ticket(inv, &order);
+    size_t n = qn_model_slots_by_ticket(inv, &order);
     for (size_t i = 0; i < n; i++)
         if (order[i]->queue.waiting.n)
-            settle_place(order[i]);
+            settle_model_slot(order[i]);
     free(order);
     qn_inventory_share_threads(inv);
     qn_inventory_watch_stays(inv);
@@ -232,39 +233,40 @@ static void settle(void *ctx)
 
 struct qn_model_count qn_inventory_count(const struct qn_inventory *inv, const char *name)
 {
-    const struct place *p = qn_place_find(inv, name);
+    const struct qn_model_slot *p = qn_model_slot_find(inv, name);
     return p ? p->process.count : (struct qn_model_count){0};
 }
 
-static void unload_place(struct place *p)
+static void unload_model_slot(struct qn_model_slot *p)
 {
-    bool there = qn_place_has_process(qn_place_state(p));
+    bool there = qn_model_slot_has_process(qn_model_slot_state(p));
     struct qn_error e = {0};
-    qn_place_load_forget(p);
-    if (qn_place_crashed(p) && !there)
+    qn_model_slot_load_forget(p);
+    if (qn_model_slot_crashed(p) && !there)
         qn_child_stop(p->process.child, 0); /* nothing runs: its history is forgotten */
     if (!there && !p->queue.waiting.n)
         return;
     p->process.unloading = there;
     qn_fail(&e, QN_ECANCELLED, "model '%s' was unloaded while the request waited for it",
             p->id.name);
-    qn_place_refuse(p, &e);
+    qn_model_slot_refuse(p, &e);
     if (there)
         qn_child_stop(p->process.child, QN_CHILD_STOP_GRACE_MS);
-    p->process.unloading = qn_place_has_process(qn_place_state(p));
+    p->process.unloading = qn_model_slot_has_process(qn_model_slot_state(p));
 }
 
-/* The place that computes for a model. */
-static qn_err find_place(struct qn_inventory *inv, const char *name, struct place **out,
-                         struct qn_error *e)
+/* The slot of the model that computes for this one. */
+static qn_err find_model_slot(struct qn_inventory *inv, const char *name,
+                              struct qn_model_slot **out, struct qn_error *e)
 {
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
     qn_err err = qn_inventory_find(inv, name, &snap, &row, e);
     if (err)
         return err;
-    *out = qn_place_find(inv, qn_inventory_computes(snap, row)->name);
-    if (!*out || (!qn_place_has_process(qn_place_state(*out)) && !(*out)->queue.waiting.n))
+    *out = qn_model_slot_find(inv, qn_inventory_computes(snap, row)->name);
+    if (!*out ||
+        (!qn_model_slot_has_process(qn_model_slot_state(*out)) && !(*out)->queue.waiting.n))
         err = qn_fail_param(e, QN_ENOTFOUND, "model", "model '%s' is not loaded", row->name);
     qn_snapshot_unref(snap);
     return err;
@@ -275,16 +277,16 @@ qn_err qn_inventory_unload(struct qn_inventory *inv, const char *name, void (*do
 {
     struct watcher *w = NULL;
     if (name) {
-        struct place *p = NULL;
-        qn_err err = find_place(inv, name, &p, e);
-        if (err && !(p && (qn_place_crashed(p) || p->load.kept)))
+        struct qn_model_slot *p = NULL;
+        qn_err err = find_model_slot(inv, name, &p, e);
+        if (err && !(p && (qn_model_slot_crashed(p) || p->load.kept)))
             return err;
-        unload_place(p);
+        unload_model_slot(p);
         w = qn_xcalloc(1, sizeof *w);
         w->name = qn_xstrdup(p->id.name);
     } else {
-        for (struct place *p = inv->places; p; p = p->next)
-            unload_place(p);
+        for (struct qn_model_slot *p = inv->model_slots; p; p = p->next)
+            unload_model_slot(p);
         w = qn_xcalloc(1, sizeof *w);
     }
     w->done = done;
@@ -297,8 +299,8 @@ qn_err qn_inventory_unload(struct qn_inventory *inv, const char *name, void (*do
 
 qn_err qn_inventory_leave(struct qn_inventory *inv, const char *name, struct qn_error *e)
 {
-    struct place *p;
-    qn_err err = find_place(inv, name, &p, e);
+    struct qn_model_slot *p;
+    qn_err err = find_model_slot(inv, name, &p, e);
     if (err)
         return err;
     p->policy.leave = true;
@@ -309,18 +311,18 @@ qn_err qn_inventory_leave(struct qn_inventory *inv, const char *name, struct qn_
 
 void qn_inventory_changed(struct qn_inventory *inv, const char *name)
 {
-    struct place *p = qn_place_find(inv, name);
+    struct qn_model_slot *p = qn_model_slot_find(inv, name);
     if (!p)
         return;
-    qn_place_note_again(p);
+    qn_model_slot_note_again(p);
     qn_inventory_settle_soon(inv); /* who waits for it may wait in vain */
-    if (!qn_place_has_process(qn_place_state(p)))
+    if (!qn_model_slot_has_process(qn_model_slot_state(p)))
         return;
     struct qn_snapshot *snap = qn_catalog_snapshot(inv->catalog);
     const struct qn_model_row *row = qn_snapshot_find(snap, name);
     if (!row) {
-        unload_place(p);
-    } else if (qn_inventory_computes(snap, row) != row || qn_place_has_other_files(p, row)) {
+        unload_model_slot(p);
+    } else if (qn_inventory_computes(snap, row) != row || qn_model_slot_has_other_files(p, row)) {
         p->load.stale = true; /* for who comes before it has left */
         p->policy.leave = true;
     }
@@ -384,9 +386,9 @@ qn_err qn_inventory_reconfigure(struct qn_inventory *inv, const struct qn_invent
     now.metrics = inv->config.metrics;
     now.packs = inv->config.packs;
     take_config(inv, &now, &groups);
-    for (struct place *p = inv->places; p; p = p->next) {
+    for (struct qn_model_slot *p = inv->model_slots; p; p = p->next) {
         p->id.group = NULL; /* of the old ones */
-        qn_place_note_again(p);
+        qn_model_slot_note_again(p);
     }
     qn_inventory_options_changed(inv);
     return QN_OK;
@@ -396,10 +398,10 @@ void qn_inventory_free(struct qn_inventory *inv)
 {
     if (!inv)
         return;
-    while (inv->places) {
-        struct place *p = inv->places;
-        inv->places = p->next;
-        place_free(p);
+    while (inv->model_slots) {
+        struct qn_model_slot *p = inv->model_slots;
+        inv->model_slots = p->next;
+        model_slot_free(p);
     }
     qn_inventory_tell_displaced(inv); /* released meanwhile: it only frees them */
     while (inv->watchers) {
@@ -422,9 +424,9 @@ size_t qn_inventory_loaded(const struct qn_inventory *inv, struct qn_loaded *out
 {
     static const struct qn_error no_error;
     size_t n = 0;
-    for (const struct place *p = inv->places; p && n < max; p = p->next) {
+    for (const struct qn_model_slot *p = inv->model_slots; p && n < max; p = p->next) {
         bool queued = p->queue.blocked && p->queue.waiting.n;
-        if (!queued && !qn_place_has_process(qn_place_state(p)))
+        if (!queued && !qn_model_slot_has_process(qn_model_slot_state(p)))
             continue;
         struct qn_child_status status =
             p->process.child ? qn_child_status(p->process.child)
@@ -446,7 +448,7 @@ size_t qn_inventory_loaded(const struct qn_inventory *inv, struct qn_loaded *out
             .engine = p->process.engine,
             .holders = p->queue.held.n,
             .waiting = p->queue.waiting.n,
-            .stays_ms = qn_place_stays_ms(p),
+            .stays_ms = qn_model_slot_stays_ms(p),
         };
     }
     return n;
@@ -471,9 +473,10 @@ bool qn_inventory_ready(const struct qn_inventory *inv, const struct qn_model_ro
 
 const char *qn_inventory_last_used(const struct qn_inventory *inv)
 {
-    const struct place *best = NULL;
-    for (const struct place *p = inv->places; p; p = p->next)
-        if (qn_place_state(p) == QN_INST_READY && (!best || p->queue.used_ms > best->queue.used_ms))
+    const struct qn_model_slot *best = NULL;
+    for (const struct qn_model_slot *p = inv->model_slots; p; p = p->next)
+        if (qn_model_slot_state(p) == QN_INST_READY &&
+            (!best || p->queue.used_ms > best->queue.used_ms))
             best = p;
     return best ? best->id.name : NULL;
 }

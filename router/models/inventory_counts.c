@@ -3,11 +3,11 @@
 
 #include "telemetry/metrics.h"
 
-void qn_place_count(struct place *p)
+void qn_model_slot_count(struct qn_model_slot *p)
 {
     struct qn_metrics *m = p->inv->config.metrics;
     const struct qn_child_status s = qn_child_status(p->process.child);
-    struct place_ends *seen = &p->process.ends;
+    struct qn_model_slot_ends *seen = &p->process.ends;
     if (s.state == QN_INST_READY && seen->state != QN_INST_READY) {
         qn_metric_add_of(m, p->id.name, QN_M_LOADS, 1);
         qn_metric_observe_of(m, p->id.name, QN_H_LOAD, (double)s.load_ms / 1000);
@@ -20,5 +20,5 @@ void qn_place_count(struct place *p)
         qn_metric_add_of(m, p->id.name, QN_M_LOAD_FAILURES, 1);
     else if (s.crashes > seen->crashes)
         qn_metric_add_of(m, p->id.name, QN_M_CRASHES, 1);
-    *seen = (struct place_ends){s.state, s.crashes, s.failed_loads};
+    *seen = (struct qn_model_slot_ends){s.state, s.crashes, s.failed_loads};
 }

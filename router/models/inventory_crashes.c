@@ -4,7 +4,7 @@
 
 #include "base/str.h"
 
-bool qn_place_crashed(const struct place *p)
+bool qn_model_slot_crashed(const struct qn_model_slot *p)
 {
     if (!p->process.child)
         return false;
@@ -15,8 +15,8 @@ bool qn_place_crashed(const struct place *p)
 size_t qn_inventory_crashed(const struct qn_inventory *inv, struct qn_crashed *out, size_t max)
 {
     size_t n = 0;
-    for (const struct place *p = inv->places; p && n < max; p = p->next)
-        if (qn_place_crashed(p))
+    for (const struct qn_model_slot *p = inv->model_slots; p && n < max; p = p->next)
+        if (qn_model_slot_crashed(p))
             out[n++] = (struct qn_crashed){.name = p->id.name,
                                            .type = p->id.type->type,
                                            .status = qn_child_status(p->process.child)};
@@ -32,7 +32,7 @@ const struct qn_evidence *qn_inventory_evidence(struct qn_inventory *inv, const 
     if (qn_inventory_find(inv, name, &snap, &row, NULL))
         return NULL;
     row = qn_inventory_computes(snap, row);
-    for (const struct place *p = inv->places; p && !found; p = p->next)
+    for (const struct qn_model_slot *p = inv->model_slots; p && !found; p = p->next)
         if (p->process.child && qn_str_eq(p->id.name, row->name))
             found = qn_child_status(p->process.child).evidence;
     qn_snapshot_unref(snap);

@@ -18,15 +18,15 @@ static bool may_go(const struct qn_lease *x, bool bounded)
 }
 
 /* Counts them per owner. */
-static void count(const struct place *p, bool bounded, struct qn_tally *held)
+static void count(const struct qn_model_slot *p, bool bounded, struct qn_tally *held)
 {
     for (struct qn_fair_item *i = p->queue.waiting.oldest; i; i = i->newer)
         if (may_go(qn_lease_of(i), bounded))
             qn_tally_add(held, qn_fair_group(i), 1);
 }
 
-/* The owner's newest at this place; NULL: none. */
-static struct qn_lease *newest_of(const struct place *p, bool bounded, const char *owner)
+/* The owner's newest lease that waits for this model; NULL: none. */
+static struct qn_lease *newest_of(const struct qn_model_slot *p, bool bounded, const char *owner)
 {
     for (struct qn_fair_item *i = p->queue.waiting.newest; i; i = i->older)
         if (may_go(qn_lease_of(i), bounded) && qn_str_eq(qn_fair_group(i), owner))
@@ -34,19 +34,19 @@ static struct qn_lease *newest_of(const struct place *p, bool bounded, const cha
     return NULL;
 }
 
-bool qn_inventory_displace(struct qn_inventory *inv, struct place *only, bool bounded,
+bool qn_inventory_displace(struct qn_inventory *inv, struct qn_model_slot *only, bool bounded,
                            const char *owner)
 {
     struct qn_tally held;
     struct qn_lease *gone = NULL;
-    struct place *first = only ? only : inv->places;
+    struct qn_model_slot *first = only ? only : inv->model_slots;
     int64_t most;
     qn_tally_init(&held);
-    for (struct place *p = first; p; p = only ? NULL : p->next)
+    for (struct qn_model_slot *p = first; p; p = only ? NULL : p->next)
         count(p, bounded, &held);
     const char *whose = qn_tally_most(&held, &most);
     if (whose && most > qn_tally_of(&held, owner) + 1) {
-        for (struct place *p = first; p; p = only ? NULL : p->next) {
+        for (struct qn_model_slot *p = first; p; p = only ? NULL : p->next) {
             struct qn_lease *x = newest_of(p, bounded, whose);
             if (x && (!gone || x->item.ticket > gone->item.ticket))
                 gone = x;

@@ -38,7 +38,7 @@ struct qn_lease *qn_lease_of(struct qn_fair_item *x)
     return (struct qn_lease *)((char *)x - offsetof(struct qn_lease, item));
 }
 
-static void wait_for_turn(struct place *p, struct qn_lease *x, const char *owner,
+static void wait_for_turn(struct qn_model_slot *p, struct qn_lease *x, const char *owner,
                           const char *client)
 {
     qn_fair_add(&p->queue.waiting, &x->item, ++p->inv->tickets, owner, client);
@@ -48,7 +48,7 @@ static void wait_for_turn(struct place *p, struct qn_lease *x, const char *owner
     p->inv->n_waiting += !x->another && !x->back;
 }
 
-static void stop_waiting(struct place *p, struct qn_lease *x, bool served)
+static void stop_waiting(struct qn_model_slot *p, struct qn_lease *x, bool served)
 {
     if (served)
         qn_fair_serve(&p->queue.waiting, &x->item);
@@ -58,24 +58,25 @@ static void stop_waiting(struct place *p, struct qn_lease *x, bool served)
     p->queue.others_waiting -= x->another;
     p->queue.with_load -= x->load != NULL;
     p->inv->n_waiting -= !x->another && !x->back;
-    qn_place_load_unref(x->load);
+    qn_model_slot_load_unref(x->load);
     x->load = NULL;
 }
 
 /* It leaves without having been served; a load that no other waits for may be given up. */
-static void leave_queue(struct place *p, struct qn_lease *x)
+static void leave_queue(struct qn_model_slot *p, struct qn_lease *x)
 {
     stop_waiting(p, x, false);
     if (!p->queue.waiting.n && p->process.child && p->load.ordered)
         qn_child_unwant(p->process.child);
     else if (!p->queue.waiting.n && p->process.child)
         qn_child_abandon(p->process.child);
-    if (!p->queue.waiting.n && !qn_place_has_process(qn_place_state(p)))
+    if (!p->queue.waiting.n && !qn_model_slot_has_process(qn_model_slot_state(p)))
         p->load.ordered = false;
 }
 
 /* Takes them out of the queue. load: only those that wait for it, or for none; all: any. */
-static void collect(struct place *p, bool all, const struct qn_place_load *load, struct list *out)
+static void collect(struct qn_model_slot *p, bool all, const struct qn_model_slot_load *load,
+                    struct list *out)
 {
     struct qn_fair_item *newer;
     for (struct qn_fair_item *i = p->queue.waiting.oldest; i; i = newer) {
@@ -85,7 +86,7 @@ static void collect(struct place *p, bool all, const struct qn_place_load *load,
             continue;
         stop_waiting(p, x, false);
         list_add(out, x);
-        x->place = NULL;
+        x->model_slot = NULL;
     }
 }
 
@@ -101,50 +102,50 @@ static void tell(struct list *gone, const struct qn_error *why)
     }
 }
 
-void qn_place_refuse(struct place *p, const struct qn_error *why)
+void qn_model_slot_refuse(struct qn_model_slot *p, const struct qn_error *why)
 {
     struct list gone = {0};
     collect(p, true, NULL, &gone);
     tell(&gone, why);
 }
 
-void qn_place_refuse_load(struct place *p, const struct qn_place_load *load,
-                          const struct qn_error *why)
+void qn_model_slot_refuse_load(struct qn_model_slot *p, const struct qn_model_slot_load *load,
+                               const struct qn_error *why)
 {
     struct list gone = {0};
     collect(p, false, load, &gone);
     tell(&gone, why);
 }
 
-uint64_t qn_place_ticket(const struct place *p)
+uint64_t qn_model_slot_ticket(const struct qn_model_slot *p)
 {
     return p->queue.waiting.oldest->ticket;
 }
 
-bool qn_place_in_batch(const struct place *p, const struct place *newcomer)
+bool qn_model_slot_in_batch(const struct qn_model_slot *p, const struct qn_model_slot *newcomer)
 {
     int64_t since = qn_lease_of(newcomer->queue.waiting.oldest)->came_ms;
     if (p->process.tenant_ms > since)
         since = p->process.tenant_ms;
-    return !qn_place_restarts(p) && qn_place_state(p) == QN_INST_READY &&
+    return !qn_model_slot_restarts(p) && qn_model_slot_state(p) == QN_INST_READY &&
            qn_now_ms() - since < p->inv->config.batch_ms;
 }
 
-bool qn_place_serves_first(const struct place *p, const struct place *newcomer)
+bool qn_model_slot_serves_first(const struct qn_model_slot *p, const struct qn_model_slot *newcomer)
 {
-    return p->queue.waiting.n > 0 &&
-           (qn_place_ticket(p) < qn_place_ticket(newcomer) || qn_place_in_batch(p, newcomer));
+    return p->queue.waiting.n > 0 && (qn_model_slot_ticket(p) < qn_model_slot_ticket(newcomer) ||
+                                      qn_model_slot_in_batch(p, newcomer));
 }
 
 /* Who has this ticket or a later one is not let in at a ready model: somebody who came before waits
  * for it to become idle, who could wait for ever otherwise. */
-static uint64_t first_barred(const struct place *at)
+static uint64_t first_barred(const struct qn_model_slot *at)
 {
     return at->queue.awaited ? at->queue.awaited : UINT64_MAX;
 }
 
 /* A process that is granted for the first time. */
-static void note_tenant(struct place *p)
+static void note_tenant(struct qn_model_slot *p)
 {
     struct qn_child_status s = qn_child_status(p->process.child);
     if (s.pid == p->process.tenant)
@@ -157,10 +158,10 @@ static void note_tenant(struct place *p)
 
 /* The next that may be granted; NULL: nobody. Who only loads needs no slot and waits for nobody's
  * turn; answers of requests that hold the model end before it leaves, whoever waits for that. */
-static struct qn_lease *next_of(const struct place *p)
+static struct qn_lease *next_of(const struct qn_model_slot *p)
 {
-    uint64_t barred = qn_place_restarts(p) ? 0 : first_barred(p);
-    bool room = p->queue.used_slots < qn_place_capacity(p);
+    uint64_t barred = qn_model_slot_restarts(p) ? 0 : first_barred(p);
+    bool room = p->queue.used_slots < qn_model_slot_capacity(p);
     struct qn_fair_item *x = room ? qn_fair_next(&p->queue.waiting, barred) : NULL;
     bool others = room && p->queue.others_waiting, loads = !room && p->queue.loads_waiting;
     if (x || (!others && !loads))
@@ -171,10 +172,10 @@ static struct qn_lease *next_of(const struct place *p)
     return NULL;
 }
 
-void qn_place_grant(struct place *p)
+void qn_model_slot_grant(struct qn_model_slot *p)
 {
     for (size_t left = p->queue.waiting.n; left && p->queue.waiting.n; left--) {
-        if (qn_place_state(p) != QN_INST_READY)
+        if (qn_model_slot_state(p) != QN_INST_READY)
             break;
         note_tenant(p);
         struct qn_lease *x = next_of(p);
@@ -192,20 +193,20 @@ void qn_place_grant(struct place *p)
 
 static int by_ticket(const void *a, const void *b)
 {
-    uint64_t x = qn_place_ticket(*(struct place *const *)a),
-             y = qn_place_ticket(*(struct place *const *)b);
+    uint64_t x = qn_model_slot_ticket(*(struct qn_model_slot *const *)a),
+             y = qn_model_slot_ticket(*(struct qn_model_slot *const *)b);
     return x < y ? -1 : x > y;
 }
 
 /* All of them: one that is left out would be thought of again only when something else happens. */
-size_t qn_places_by_ticket(struct qn_inventory *inv, struct place ***out)
+size_t qn_model_slots_by_ticket(struct qn_inventory *inv, struct qn_model_slot ***out)
 {
     size_t n = 0;
-    for (const struct place *p = inv->places; p; p = p->next)
+    for (const struct qn_model_slot *p = inv->model_slots; p; p = p->next)
         n += p->queue.waiting.n > 0;
     *out = n ? qn_xcalloc(n, sizeof **out) : NULL;
     n = 0;
-    for (struct place *p = inv->places; p; p = p->next)
+    for (struct qn_model_slot *p = inv->model_slots; p; p = p->next)
         if (p->queue.waiting.n)
             (*out)[n++] = p;
     if (n > 1)
@@ -214,22 +215,23 @@ size_t qn_places_by_ticket(struct qn_inventory *inv, struct place ***out)
 }
 
 /* True when a request that comes now must wait for others or for loading. */
-static bool would_wait(const struct place *p)
+static bool would_wait(const struct qn_model_slot *p)
 {
     int64_t before = (int64_t)(p->queue.waiting.n - p->queue.loads_waiting);
-    return qn_place_state(p) != QN_INST_READY || qn_place_restarts(p) ||
-           first_barred(p) != UINT64_MAX || p->queue.used_slots + before >= qn_place_capacity(p);
+    return qn_model_slot_state(p) != QN_INST_READY || qn_model_slot_restarts(p) ||
+           first_barred(p) != UINT64_MAX ||
+           p->queue.used_slots + before >= qn_model_slot_capacity(p);
 }
 
 void qn_lease_displace(struct qn_lease *x)
 {
-    struct place *p = x->place;
+    struct qn_model_slot *p = x->model_slot;
     leave_queue(p, x);
-    x->place = NULL;
+    x->model_slot = NULL;
     if (x->told) {
         size_t waiting = p->queue.waiting.n - p->queue.loads_waiting - p->queue.others_waiting;
         x->told->full = true;
-        x->told->spot = qn_place_spot(p, waiting + 1, waiting);
+        x->told->spot = qn_model_slot_spot(p, waiting + 1, waiting);
     }
     list_add(&p->inv->displaced, x);
     qn_inventory_settle_soon(p->inv);
@@ -247,14 +249,14 @@ void qn_inventory_tell_displaced(struct qn_inventory *inv)
 }
 
 /* One that need not wait is never too many, and a full queue may make room for this owner. */
-static qn_err check_queues(struct place *p, const char *owner, struct qn_admission *a,
+static qn_err check_queues(struct qn_model_slot *p, const char *owner, struct qn_admission *a,
                            struct qn_error *e)
 {
     const struct qn_inventory_config *c = &p->inv->config;
     if (!would_wait(p) || (a && a->again))
         return QN_OK;
     size_t waiting = p->queue.waiting.n - p->queue.loads_waiting - p->queue.others_waiting;
-    int64_t slots = qn_place_capacity(p) > 0 ? qn_place_capacity(p) : 1;
+    int64_t slots = qn_model_slot_capacity(p) > 0 ? qn_model_slot_capacity(p) : 1;
     int64_t begin =
         slots > p->queue.used_slots ? slots - p->queue.used_slots : 0; /* as soon as it is loaded */
     int64_t limit =
@@ -271,7 +273,7 @@ static qn_err check_queues(struct place *p, const char *owner, struct qn_admissi
     if (a) {
         a->full = true;
         a->none_waits = own && limit == 0;
-        a->spot = qn_place_spot(p, waiting + 1, waiting);
+        a->spot = qn_model_slot_spot(p, waiting + 1, waiting);
     }
     if (!own)
         return qn_fail(e, QN_EBUSY,
@@ -304,12 +306,12 @@ static qn_err enter(struct qn_inventory *inv, const char *name,
         qn_snapshot_unref(snap);
         return err;
     }
-    struct place *p = qn_place_get(inv, row);
-    struct qn_place_load *load = NULL;
-    qn_place_note_options(p, row);
+    struct qn_model_slot *p = qn_model_slot_get(inv, row);
+    struct qn_model_slot_load *load = NULL;
+    qn_model_slot_note_options(p, row);
     err = check_queues(p, owner, a, e);
     if (!err && options)
-        err = qn_place_ask(p, row, options, &load, e);
+        err = qn_model_slot_ask(p, row, options, &load, e);
     if (err) {
         qn_snapshot_unref(snap);
         return err;
@@ -317,14 +319,14 @@ static qn_err enter(struct qn_inventory *inv, const char *name,
     p->id.size_bytes = row->size_bytes;
     int64_t known = qn_row_number(row->details, "kv_token_bytes");
     p->id.kv_token_bytes = known != QN_UNSET ? known : 0;
-    enum qn_inst_state s = qn_place_state(p);
-    p->load.stale |= qn_place_has_process(s) && qn_place_has_other_files(p, row);
+    enum qn_inst_state s = qn_model_slot_state(p);
+    p->load.stale |= qn_model_slot_has_process(s) && qn_model_slot_has_other_files(p, row);
     qn_snapshot_unref(snap);
 
     p->load.ordered |= !a;
     p->queue.modest = options && options->modest && (!p->queue.waiting.n || p->queue.modest);
     struct qn_lease *x = qn_xcalloc(1, sizeof *x);
-    x->place = p;
+    x->model_slot = p;
     x->slots = a ? a->slots : 0;
     x->load = load;
     x->fn = fn;
@@ -335,7 +337,8 @@ static qn_err enter(struct qn_inventory *inv, const char *name,
     x->anew = options && options->anew;
     wait_for_turn(p, x, owner, a ? a->client : "");
     if (a)
-        a->spot = qn_place_spot(p, p->queue.waiting.n, qn_fair_ahead(&p->queue.waiting, &x->item));
+        a->spot =
+            qn_model_slot_spot(p, p->queue.waiting.n, qn_fair_ahead(&p->queue.waiting, &x->item));
     p->load.retry = s == QN_INST_FAILED;
     if (s == QN_INST_LOADING || s == QN_INST_BACKOFF)
         qn_child_load(p->process.child); /* it may have been given up: it is wanted again */
@@ -361,22 +364,22 @@ qn_err qn_inventory_admit(struct qn_inventory *inv, const char *name,
 /* A failure is no news for a request: whoever comes next is told. */
 static void on_given_back(void *ctx, const struct qn_error *err)
 {
-    struct place *p = ctx;
+    struct qn_model_slot *p = ctx;
     struct qn_lease *x = p->load.before.lease;
-    p->load.before = (struct qn_place_before){0};
+    p->load.before = (struct qn_model_slot_before){0};
     if (err)
         qn_warn("inventory", "model=%s given_back=0 message=\"%s\"", p->id.name, err->message);
     else
         qn_lease_release(x);
 }
 
-void qn_place_give_back(struct place *p)
+void qn_model_slot_give_back(struct qn_model_slot *p)
 {
     struct qn_lease *x = qn_xcalloc(1, sizeof *x);
     qn_info("inventory", "model=%s given_back=1", p->id.name);
     p->queue.modest = p->queue.modest || !p->queue.waiting.n;
     p->load.ordered = true;
-    x->place = p;
+    x->model_slot = p;
     x->back = x->again = true;
     x->fn = on_given_back;
     x->ctx = p;
@@ -389,20 +392,20 @@ void qn_lease_another(struct qn_lease *lease, const struct qn_admission *a, int6
                       qn_lease_fn fn, void *ctx, struct qn_lease **out)
 {
     struct qn_lease *x = qn_xcalloc(1, sizeof *x);
-    x->place = lease->place;
+    x->model_slot = lease->model_slot;
     x->another = true;
     x->slots = slots;
     x->fn = fn;
     x->ctx = ctx;
     x->came_ms = qn_now_ms();
-    wait_for_turn(x->place, x, a->owner, a->client);
-    qn_inventory_settle_soon(x->place->inv);
+    wait_for_turn(x->model_slot, x, a->owner, a->client);
+    qn_inventory_settle_soon(x->model_slot->inv);
     *out = x;
 }
 
 void qn_lease_rest(struct qn_lease *lease)
 {
-    struct place *p = lease->place;
+    struct qn_model_slot *p = lease->model_slot;
     qn_mean_add(&p->process.answer_ms, (double)(qn_now_ms() - lease->granted_ms));
     p->queue.used_slots -= lease->slots;
     lease->slots = 0;
@@ -411,35 +414,35 @@ void qn_lease_rest(struct qn_lease *lease)
 
 bool qn_lease_is_wanted(const struct qn_lease *lease)
 {
-    const struct place *p = lease->place;
+    const struct qn_model_slot *p = lease->model_slot;
     return p->queue.awaited ||
            p->queue.waiting.n > p->queue.loads_waiting + p->queue.others_waiting;
 }
 
 struct qn_child *qn_lease_child(const struct qn_lease *lease)
 {
-    return lease->place->process.child;
+    return lease->model_slot->process.child;
 }
 
 void qn_lease_count(struct qn_lease *lease, double tokens_s)
 {
-    lease->place->process.count.requests++;
-    lease->place->process.count.last_tokens_s = tokens_s;
+    lease->model_slot->process.count.requests++;
+    lease->model_slot->process.count.last_tokens_s = tokens_s;
 }
 
 void qn_lease_keep(struct qn_lease *lease, int64_t keep_alive_ms)
 {
-    lease->place->policy.keep_ms = keep_alive_ms;
-    lease->place->policy.leave = false;
-    qn_inventory_settle_soon(lease->place->inv);
+    lease->model_slot->policy.keep_ms = keep_alive_ms;
+    lease->model_slot->policy.leave = false;
+    qn_inventory_settle_soon(lease->model_slot->inv);
 }
 
 void qn_lease_release(struct qn_lease *x)
 {
     if (!x)
         return;
-    struct place *p = x->place;
-    if (!p) { /* qn_place_refuse is telling others; it will come to this one and free it */
+    struct qn_model_slot *p = x->model_slot;
+    if (!p) { /* qn_model_slot_refuse is telling others; it will come to this one and free it */
         x->fn = NULL;
         return;
     }

@@ -2,10 +2,10 @@
  *
  * A load belongs to the leases that wait for it. The newest load of the waiting leases is the one
  * that the model is started with next; when the last of its leases leaves, the load is gone with
- * it. While a process starts with a load, the place holds it as `trying`. When that process is
+ * it. While a process starts with a load, the model slot holds it as `trying`. When that process is
  * ready, the load becomes `kept`, and the model is started with it until it is unloaded on request
  * or loaded otherwise; when the process fails, the leases of this load are refused, no others are,
- * and the place is what it was before: a process that was stopped for this load is started again
+ * and the slot is what it was before: a process that was stopped for this load is started again
  * as it ran. Stopping first costs the requests of that process the time of one load where the new
  * one fails, and needs no room for two processes of one model at once. See inventory_private.h. */
 #include "models/inventory_private.h"
@@ -16,10 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct qn_place_load *load_new(struct qn_inventory *inv, int64_t context,
-                                      const char *options)
+static struct qn_model_slot_load *load_new(struct qn_inventory *inv, int64_t context,
+                                           const char *options)
 {
-    struct qn_place_load *x = qn_xcalloc(1, sizeof *x);
+    struct qn_model_slot_load *x = qn_xcalloc(1, sizeof *x);
     x->refs = 1;
     x->serial = ++inv->loads;
     x->context = context;
@@ -27,14 +27,14 @@ static struct qn_place_load *load_new(struct qn_inventory *inv, int64_t context,
     return x;
 }
 
-struct qn_place_load *qn_place_load_ref(struct qn_place_load *x)
+struct qn_model_slot_load *qn_model_slot_load_ref(struct qn_model_slot_load *x)
 {
     if (x)
         x->refs++;
     return x;
 }
 
-void qn_place_load_unref(struct qn_place_load *x)
+void qn_model_slot_load_unref(struct qn_model_slot_load *x)
 {
     if (!x || --x->refs)
         return;
@@ -42,44 +42,44 @@ void qn_place_load_unref(struct qn_place_load *x)
     free(x);
 }
 
-static void set(struct qn_place_load **at, struct qn_place_load *x)
+static void set(struct qn_model_slot_load **at, struct qn_model_slot_load *x)
 {
-    struct qn_place_load *old = *at;
+    struct qn_model_slot_load *old = *at;
     *at = x;
-    qn_place_load_unref(old);
+    qn_model_slot_load_unref(old);
 }
 
 /* What a load asked for holds from now on. One that asked for nothing leaves nothing to be kept, so
  * that an unload of a model that is neither loaded nor has anything kept is told as such. */
-static void keep(struct place *p, struct qn_place_load *x)
+static void keep(struct qn_model_slot *p, struct qn_model_slot_load *x)
 {
     bool asks = x->context != QN_UNSET || x->options;
-    set(&p->load.kept, asks ? qn_place_load_ref(x) : NULL);
+    set(&p->load.kept, asks ? qn_model_slot_load_ref(x) : NULL);
 }
 
-struct qn_place_load *qn_place_asked(const struct place *p)
+struct qn_model_slot_load *qn_model_slot_asked(const struct qn_model_slot *p)
 {
-    struct qn_place_load *newest = NULL;
+    struct qn_model_slot_load *newest = NULL;
     for (struct qn_fair_item *i = p->queue.with_load ? p->queue.waiting.oldest : NULL; i;
          i = i->newer) {
-        struct qn_place_load *x = qn_lease_of(i)->load;
+        struct qn_model_slot_load *x = qn_lease_of(i)->load;
         if (x && (!newest || x->serial > newest->serial))
             newest = x;
     }
     return newest;
 }
 
-struct qn_place_load *qn_place_next_load(const struct place *p)
+struct qn_model_slot_load *qn_model_slot_next_load(const struct qn_model_slot *p)
 {
-    struct qn_place_load *asked = qn_place_asked(p);
+    struct qn_model_slot_load *asked = qn_model_slot_asked(p);
     if (asked && (!p->load.trying || asked->serial > p->load.trying->serial))
         return asked;
     return p->load.trying ? p->load.trying : p->load.kept;
 }
 
-bool qn_place_restarts(const struct place *p)
+bool qn_model_slot_restarts(const struct qn_model_slot *p)
 {
-    const struct qn_place_load *asked = qn_place_asked(p);
+    const struct qn_model_slot_load *asked = qn_model_slot_asked(p);
     return p->load.stale || (asked && asked->serial > p->load.started);
 }
 
@@ -87,21 +87,24 @@ bool qn_place_restarts(const struct place *p)
 
 /* True when a lease that wants at least so much context is served by what is being loaded, or by
  * what other leases wait for: their context never shrinks. */
-static bool will_do(const struct place *p, const struct qn_place_load *next, int64_t context)
+static bool will_do(const struct qn_model_slot *p, const struct qn_model_slot_load *next,
+                    int64_t context)
 {
     bool coming = next && next != p->load.kept;
     return coming && next->context != QN_UNSET && next->context >= context;
 }
 
-static bool runs_already(const struct place *p, struct qn_place_want *w, bool at_least)
+static bool runs_already(const struct qn_model_slot *p, struct qn_model_slot_want *w, bool at_least)
 {
-    if (qn_place_restarts(p))
+    if (qn_model_slot_restarts(p))
         return false;
-    int64_t has =
-        qn_place_state(p) == QN_INST_READY ? qn_child_status(p->process.child).context : QN_UNSET;
+    int64_t has = qn_model_slot_state(p) == QN_INST_READY
+                      ? qn_child_status(p->process.child).context
+                      : QN_UNSET;
     if (at_least && has >= w->context)
         return true;
-    return qn_place_has_options(p, w) && (p->process.context == w->context || has == w->context);
+    return qn_model_slot_has_options(p, w) &&
+           (p->process.context == w->context || has == w->context);
 }
 
 /* An option at fault that the request does not name itself is not its mistake: it is the state of
@@ -114,55 +117,56 @@ static qn_err whose_fault(const char *named, struct qn_error *e)
     return e->code;
 }
 
-qn_err qn_place_ask(struct place *p, const struct qn_model_row *row,
-                    const struct qn_load_options *o, struct qn_place_load **out, struct qn_error *e)
+qn_err qn_model_slot_ask(struct qn_model_slot *p, const struct qn_model_row *row,
+                         const struct qn_load_options *o, struct qn_model_slot_load **out,
+                         struct qn_error *e)
 {
-    struct qn_place_load *next = qn_place_next_load(p);
-    bool there = qn_place_has_process(qn_place_state(p));
+    struct qn_model_slot_load *next = qn_model_slot_next_load(p);
+    bool there = qn_model_slot_has_process(qn_model_slot_state(p));
     bool named = o->options && strcmp(o->options, "{}") != 0;
     /* A load that does not say takes a running model as it is, and starts another afresh. A request
      * that only needs room says nothing about the rest. */
-    const struct qn_place_load *base = there || o->at_least ? next : NULL;
-    struct qn_place_want w;
+    const struct qn_model_slot_load *base = there || o->at_least ? next : NULL;
+    struct qn_model_slot_want w;
     struct qn_error why = {0};
-    struct qn_place_load *x =
+    struct qn_model_slot_load *x =
         load_new(p->inv, o->context == QN_UNSET && base ? base->context : o->context,
                  named  ? o->options
                  : base ? base->options
                         : NULL);
-    qn_err err = qn_place_want(p, row, x, &w, &why);
+    qn_err err = qn_model_slot_want(p, row, x, &w, &why);
     *out = NULL;
     if (!err && o->at_least && will_do(p, next, w.context)) {
-        *out = qn_place_load_ref(next);
+        *out = qn_model_slot_load_ref(next);
     } else if (!err && there && runs_already(p, &w, o->at_least)) {
         if (p->load.trying)
-            *out = qn_place_load_ref(p->load.trying);
+            *out = qn_model_slot_load_ref(p->load.trying);
         else if (!o->at_least)
             keep(p, x);
     } else if (!err) {
-        err = qn_place_want_files(&w, &why);
+        err = qn_model_slot_want_files(&w, &why);
         if (!err)
-            *out = qn_place_load_ref(x);
+            *out = qn_model_slot_load_ref(x);
     }
     if (err) {
         err = whose_fault(o->options, &why);
         if (e)
             *e = why;
     }
-    qn_place_want_deinit(&w);
-    qn_place_load_unref(x);
+    qn_model_slot_want_deinit(&w);
+    qn_model_slot_load_unref(x);
     return err;
 }
 
 /* ---- the end of a load ---- */
 
-void qn_place_load_begins(struct place *p)
+void qn_model_slot_load_begins(struct qn_model_slot *p)
 {
-    set(&p->load.trying, qn_place_load_ref(qn_place_asked(p)));
+    set(&p->load.trying, qn_model_slot_load_ref(qn_model_slot_asked(p)));
     p->load.started = p->inv->loads;
 }
 
-void qn_place_load_ready(struct place *p)
+void qn_model_slot_load_ready(struct qn_model_slot *p)
 {
     p->load.before.ran = false; /* the new load has succeeded, or what ran before is back */
     if (p->load.trying) {
@@ -170,7 +174,7 @@ void qn_place_load_ready(struct place *p)
         set(&p->load.trying, NULL);
     }
     for (struct qn_fair_item *i = p->queue.waiting.oldest; i && p->queue.with_load; i = i->newer) {
-        struct qn_place_load *x = qn_lease_of(i)->load;
+        struct qn_model_slot_load *x = qn_lease_of(i)->load;
         if (!x || x->serial > p->load.started)
             continue;
         set(&qn_lease_of(i)->load, NULL);
@@ -178,12 +182,12 @@ void qn_place_load_ready(struct place *p)
     }
 }
 
-void qn_place_load_gone(struct place *p)
+void qn_model_slot_load_gone(struct qn_model_slot *p)
 {
     set(&p->load.trying, NULL);
 }
 
-void qn_place_load_forget(struct place *p)
+void qn_model_slot_load_forget(struct qn_model_slot *p)
 {
     p->load.before.ran = false;
     p->load.refusals = (struct qn_load_refusals){0};
@@ -193,21 +197,21 @@ void qn_place_load_forget(struct place *p)
 
 /* ---- what ran before a load ---- */
 
-void qn_place_load_replaces(struct place *p)
+void qn_model_slot_load_replaces(struct qn_model_slot *p)
 {
     p->load.before.ran = true;
     p->load.before.keep_ms = p->policy.keep_ms;
 }
 
-bool qn_place_load_gives_back(const struct place *p)
+bool qn_model_slot_load_gives_back(const struct qn_model_slot *p)
 {
-    return p->load.before.ran && !p->load.before.lease && !p->load.trying && !qn_place_asked(p) &&
-           qn_place_state(p) == QN_INST_STOPPED;
+    return p->load.before.ran && !p->load.before.lease && !p->load.trying &&
+           !qn_model_slot_asked(p) && qn_model_slot_state(p) == QN_INST_STOPPED;
 }
 
 /* ---- a load that fails ---- */
 
-void qn_place_load_error(const struct place *p, struct qn_error *why)
+void qn_model_slot_load_error(const struct qn_model_slot *p, struct qn_error *why)
 {
     *why = *qn_child_status(p->process.child).error;
     if (why->code == QN_OK)
@@ -221,20 +225,21 @@ static bool may_pass(const struct qn_error *why)
            why->code == QN_ECANCELLED;
 }
 
-void qn_place_load_failed(struct place *p, struct qn_place_load *load, const struct qn_error *why)
+void qn_model_slot_load_failed(struct qn_model_slot *p, struct qn_model_slot_load *load,
+                               const struct qn_error *why)
 {
-    struct qn_place_load *failed = qn_place_load_ref(load);
+    struct qn_model_slot_load *failed = qn_model_slot_load_ref(load);
     bool named = *why->param && !qn_str_eq(why->param, "model");
     set(&p->load.trying, NULL);
     if (!failed && p->load.kept && !may_pass(why))
         set(&p->load.kept, NULL);
-    qn_place_refuse_load(p, failed, why);
+    qn_model_slot_refuse_load(p, failed, why);
     /* What is wrong with one load says nothing about the model. */
-    if ((failed || named) && qn_place_state(p) == QN_INST_FAILED) {
-        qn_place_count(p);
+    if ((failed || named) && qn_model_slot_state(p) == QN_INST_FAILED) {
+        qn_model_slot_count(p);
         qn_child_stop(p->process.child, 0);
     }
-    qn_place_load_unref(failed);
+    qn_model_slot_load_unref(failed);
     if (p->queue.waiting.n) {
         p->load.retry = true;
         qn_inventory_settle_soon(p->inv);

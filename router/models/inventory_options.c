@@ -26,10 +26,10 @@ static struct qn_jref strongest(const struct qn_jref *roots, const char *name)
     return v;
 }
 
-static struct qn_place_picture read_picture(const struct qn_model_row *row,
-                                            const struct qn_jref *roots)
+static struct qn_model_slot_picture read_picture(const struct qn_model_row *row,
+                                                 const struct qn_jref *roots)
 {
-    struct qn_place_picture p = {QN_UNSET, QN_UNSET, QN_UNSET, NAN};
+    struct qn_model_slot_picture p = {QN_UNSET, QN_UNSET, QN_UNSET, NAN};
     struct qn_json *doc;
     if (qn_json_parse(row->extras, strlen(row->extras), &doc, NULL))
         return p;
@@ -52,7 +52,7 @@ static struct qn_place_picture read_picture(const struct qn_model_row *row,
 
 void qn_lease_defaults(const struct qn_lease *lease, struct qn_job *job)
 {
-    const struct qn_place_picture *p = &lease->place->policy.house.picture;
+    const struct qn_model_slot_picture *p = &lease->model_slot->policy.house.picture;
     struct qn_image *image = &job->image;
     if (job->task != QN_TASK_IMAGE || image->kind == QN_IMAGE_UPSCALE)
         return;
@@ -69,11 +69,12 @@ void qn_lease_defaults(const struct qn_lease *lease, struct qn_job *job)
 }
 
 /* Whoever set them has been told what is wrong: here a value that makes no sense says nothing. */
-static void read_layers(struct place *p, const struct qn_model_row *row,
+static void read_layers(struct qn_model_slot *p, const struct qn_model_row *row,
                         const struct qn_jref *roots)
 {
     double idle_s = EVICT_IDLE_PRESET_S;
-    struct qn_place_options o = {.weight = 1, .max_concurrent = QN_UNSET, .max_queue = QN_UNSET};
+    struct qn_model_slot_options o = {
+        .weight = 1, .max_concurrent = QN_UNSET, .max_queue = QN_UNSET};
     struct qn_jref v = strongest(roots, "auto_evict");
     o.auto_evict = qn_json_type(&v) == QN_JSON_BOOL ? qn_json_raw_bool(&v) : -1;
     v = strongest(roots, "evict_idle_timeout");
@@ -98,7 +99,7 @@ static void read_layers(struct place *p, const struct qn_model_row *row,
     p->policy.house = o;
 }
 
-void qn_place_note_options(struct place *p, const struct qn_model_row *row)
+void qn_model_slot_note_options(struct qn_model_slot *p, const struct qn_model_row *row)
 {
     const char *layers[QN_OPTION_LAYERS];
     struct qn_json *docs[QN_OPTION_LAYERS] = {0};
@@ -106,9 +107,9 @@ void qn_place_note_options(struct place *p, const struct qn_model_row *row)
     const struct qn_backend_type *type = qn_backend_type_find(row->type);
     p->id.kind = qn_kind_of(qn_model_capabilities(row).has);
     /* The name may have been given to a model of another type since. */
-    if (type && !qn_place_has_process(qn_place_state(p)))
+    if (type && !qn_model_slot_has_process(qn_model_slot_state(p)))
         p->id.type = type;
-    const struct qn_place_load *load = qn_place_next_load(p);
+    const struct qn_model_slot_load *load = qn_model_slot_next_load(p);
     uint64_t serial = load ? load->serial : 0;
     if (p->policy.noted && p->policy.noted_load == serial &&
         qn_str_eq(p->policy.noted, row->options))
@@ -116,7 +117,7 @@ void qn_place_note_options(struct place *p, const struct qn_model_row *row)
     free(p->policy.noted);
     p->policy.noted = qn_xstrdup(row->options);
     p->policy.noted_load = serial;
-    qn_place_layers(p, row, load, layers);
+    qn_model_slot_layers(p, row, load, layers);
     for (int i = 0; i < QN_OPTION_LAYERS; i++)
         if (qn_json_parse(layers[i], strlen(layers[i]), &docs[i], NULL) == QN_OK)
             roots[i] = qn_json_root(docs[i]);
@@ -129,7 +130,7 @@ void qn_place_note_options(struct place *p, const struct qn_model_row *row)
         qn_child_set_pinned(p->process.child, p->policy.house.pinned);
 }
 
-void qn_place_note_again(struct place *p)
+void qn_model_slot_note_again(struct qn_model_slot *p)
 {
     free(p->policy.noted);
     p->policy.noted = NULL;
@@ -138,10 +139,10 @@ void qn_place_note_again(struct place *p)
 void qn_inventory_note_options(struct qn_inventory *inv)
 {
     struct qn_snapshot *snap = qn_catalog_snapshot(inv->catalog);
-    for (struct place *p = inv->places; p; p = p->next) {
+    for (struct qn_model_slot *p = inv->model_slots; p; p = p->next) {
         const struct qn_model_row *row = qn_snapshot_find(snap, p->id.name);
         if (row)
-            qn_place_note_options(p, row);
+            qn_model_slot_note_options(p, row);
     }
     qn_snapshot_unref(snap);
 }

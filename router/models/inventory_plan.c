@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct qn_resident facts_of(const struct place *p)
+static struct qn_resident facts_of(const struct qn_model_slot *p)
 {
     return (struct qn_resident){
         .kind = p->id.kind,
@@ -23,23 +23,24 @@ static struct qn_resident facts_of(const struct place *p)
     };
 }
 
-size_t qn_places_resident(struct qn_inventory *inv, const struct place *without,
-                          struct qn_resident *live, struct place **places)
+size_t qn_model_slots_resident(struct qn_inventory *inv, const struct qn_model_slot *without,
+                               struct qn_resident *live, struct qn_model_slot **model_slots)
 {
     size_t n = 0;
-    for (struct place *p = inv->places; p && n < QN_RESIDENTS_MAX; p = p->next) {
-        enum qn_inst_state s = qn_place_state(p);
-        if (p == without || !qn_place_has_process(s))
+    for (struct qn_model_slot *p = inv->model_slots; p && n < QN_RESIDENTS_MAX; p = p->next) {
+        enum qn_inst_state s = qn_model_slot_state(p);
+        if (p == without || !qn_model_slot_has_process(s))
             continue;
         struct qn_child_status status = qn_child_status(p->process.child);
         live[n] = facts_of(p);
         live[n].busy = p->queue.held.n > 0 || status.jobs > 0 ||
-                       (without && qn_place_serves_first(p, without));
+                       (without && qn_model_slot_serves_first(p, without));
         live[n].leaving = s == QN_INST_DRAINING;
-        live[n].memory_bytes = status.memory_bytes > 0 ? status.memory_bytes
-                                                       : qn_place_estimate(p, p->process.context);
+        live[n].memory_bytes = status.memory_bytes > 0
+                                   ? status.memory_bytes
+                                   : qn_model_slot_estimate(p, p->process.context);
         live[n].gpu_bytes = status.gpu_bytes;
-        places[n++] = p;
+        model_slots[n++] = p;
     }
     return n;
 }
@@ -48,7 +49,7 @@ size_t qn_places_resident(struct qn_inventory *inv, const struct place *without,
  * own: what the newcomer's process has, which leaves for it. Places without a settled process have
  * nothing yet that could be counted. */
 static int64_t memory_budget(const struct qn_inventory *inv, const struct qn_resident *live,
-                             struct place *const *places, size_t n, int64_t own)
+                             struct qn_model_slot *const *model_slots, size_t n, int64_t own)
 {
     int64_t limit = inv->config.memory_bytes;
     int64_t room = inv->config.free_memory ? inv->config.free_memory() : -1;
@@ -56,7 +57,7 @@ static int64_t memory_budget(const struct qn_inventory *inv, const struct qn_res
         return limit;
     room += own;
     for (size_t i = 0; i < n; i++) {
-        enum qn_inst_state s = qn_place_state(places[i]);
+        enum qn_inst_state s = qn_model_slot_state(model_slots[i]);
         if (s == QN_INST_READY || s == QN_INST_DRAINING)
             room += live[i].memory_bytes;
     }
@@ -66,8 +67,8 @@ static int64_t memory_budget(const struct qn_inventory *inv, const struct qn_res
 /* ---- in words ---- */
 
 /* What is in the way, behind "waits because" or "cannot be loaded:". other: NULL, no single one. */
-static void say_cause(const struct place *p, enum qn_plan_cause cause, const struct place *other,
-                      char out[static QN_QUEUED_REASON_MAX])
+static void say_cause(const struct qn_model_slot *p, enum qn_plan_cause cause,
+                      const struct qn_model_slot *other, char out[static QN_QUEUED_REASON_MAX])
 {
     const char *who = other ? other->id.name : "another model";
     int64_t limit = p->inv->config.max_loaded.of[p->id.kind];
@@ -99,10 +100,10 @@ static void say_cause(const struct place *p, enum qn_plan_cause cause, const str
     }
 }
 
-static void note_reason(struct place *p, const struct qn_plan *todo, struct place *const *places,
-                        size_t n)
+static void note_reason(struct qn_model_slot *p, const struct qn_plan *todo,
+                        struct qn_model_slot *const *model_slots, size_t n)
 {
-    const struct place *other = todo->blocker < n ? places[todo->blocker] : NULL;
+    const struct qn_model_slot *other = todo->blocker < n ? model_slots[todo->blocker] : NULL;
     char cause[QN_QUEUED_REASON_MAX];
     say_cause(p, todo->cause, other, cause);
     int used = snprintf(p->queue.reason, sizeof p->queue.reason, "%s", cause);
@@ -112,7 +113,8 @@ static void note_reason(struct place *p, const struct qn_plan *todo, struct plac
                  other->id.name);
 }
 
-static void say_memory(const struct place *p, int64_t needs, int64_t may, struct qn_error *e)
+static void say_memory(const struct qn_model_slot *p, int64_t needs, int64_t may,
+                       struct qn_error *e)
 {
     qn_fail_param(e, QN_ENOMEM, "model",
                   "model '%s' cannot be loaded: it needs about %lld MiB of memory, and models may "
@@ -122,10 +124,10 @@ static void say_memory(const struct place *p, int64_t needs, int64_t may, struct
 }
 
 /* The params tell answers which of Lemonade's two conflicts it is. */
-static void say_refusal(const struct place *p, const struct qn_plan *todo,
-                        struct place *const *places, size_t n, struct qn_error *e)
+static void say_refusal(const struct qn_model_slot *p, const struct qn_plan *todo,
+                        struct qn_model_slot *const *model_slots, size_t n, struct qn_error *e)
 {
-    const struct place *other = todo->blocker < n ? places[todo->blocker] : NULL;
+    const struct qn_model_slot *other = todo->blocker < n ? model_slots[todo->blocker] : NULL;
     char cause[QN_QUEUED_REASON_MAX];
     say_cause(p, todo->cause, other, cause);
     if (p->queue.modest)
@@ -147,72 +149,73 @@ static void say_refusal(const struct place *p, const struct qn_plan *todo,
 
 /* ---- loading ---- */
 
-static void evict(struct place *p, const struct qn_plan *todo, struct place *const *places)
+static void evict(struct qn_model_slot *p, const struct qn_plan *todo,
+                  struct qn_model_slot *const *model_slots)
 {
     for (size_t i = 0; i < todo->n_evict; i++) {
-        qn_info("inventory", "model=%s evicted_for=%s", places[todo->evict[i]]->id.name,
+        qn_info("inventory", "model=%s evicted_for=%s", model_slots[todo->evict[i]]->id.name,
                 p->id.name);
-        qn_metric_add_of(p->inv->config.metrics, places[todo->evict[i]]->id.name, QN_M_EVICTIONS,
-                         1);
-        qn_child_stop(places[todo->evict[i]]->process.child, QN_CHILD_STOP_GRACE_MS);
+        qn_metric_add_of(p->inv->config.metrics, model_slots[todo->evict[i]]->id.name,
+                         QN_M_EVICTIONS, 1);
+        qn_child_stop(model_slots[todo->evict[i]]->process.child, QN_CHILD_STOP_GRACE_MS);
     }
 }
 
-static void hold_back(struct place *p, const struct qn_plan *todo, struct place *const *places,
-                      size_t n)
+static void hold_back(struct qn_model_slot *p, const struct qn_plan *todo,
+                      struct qn_model_slot *const *model_slots, size_t n)
 {
-    uint64_t ticket = qn_place_ticket(p);
+    uint64_t ticket = qn_model_slot_ticket(p);
     p->queue.blocked = true;
-    note_reason(p, todo, places, n);
+    note_reason(p, todo, model_slots, n);
     for (size_t i = 0; i < n; i++)
-        if (todo->awaited[i] && !qn_place_in_batch(places[i], p) &&
-            (!places[i]->queue.awaited || places[i]->queue.awaited > ticket))
-            places[i]->queue.awaited = ticket;
+        if (todo->awaited[i] && !qn_model_slot_in_batch(model_slots[i], p) &&
+            (!model_slots[i]->queue.awaited || model_slots[i]->queue.awaited > ticket))
+            model_slots[i]->queue.awaited = ticket;
 }
 
 /* What a process has taken that is still loading is counted nowhere, so that less than there is
  * seems to be left: who does not fit into that may fit when it has settled. n: there is no such. */
-static size_t hides_memory(const struct place *p, const struct qn_plan *todo, int64_t needs,
-                           struct place *const *places, size_t n)
+static size_t hides_memory(const struct qn_model_slot *p, const struct qn_plan *todo, int64_t needs,
+                           struct qn_model_slot *const *model_slots, size_t n)
 {
     const struct qn_inventory_config *c = &p->inv->config;
     bool measured = c->free_memory && !c->limit_is_wish && needs <= c->memory_bytes;
     size_t i = todo->cause == QN_CAUSE_MEMORY && measured && !p->queue.modest ? 0 : n;
-    while (i < n && qn_place_state(places[i]) != QN_INST_LOADING)
+    while (i < n && qn_model_slot_state(model_slots[i]) != QN_INST_LOADING)
         i++;
     return i;
 }
 
 /* What it needed when it ran last, if it is the same that shall run. */
-static int64_t needed_memory(struct place *p, const struct qn_model_row *row)
+static int64_t needed_memory(struct qn_model_slot *p, const struct qn_model_row *row)
 {
-    struct qn_place_want w;
-    bool known = qn_place_want(p, row, qn_place_next_load(p), &w, NULL) == QN_OK;
-    bool same = known && p->process.measured_bytes > 0 && qn_place_runs_with(p, &w) &&
-                !qn_place_has_other_files(p, row);
-    int64_t bytes = same ? p->process.measured_bytes : qn_place_estimate(p, w.context);
-    qn_place_want_deinit(&w);
+    struct qn_model_slot_want w;
+    bool known = qn_model_slot_want(p, row, qn_model_slot_next_load(p), &w, NULL) == QN_OK;
+    bool same = known && p->process.measured_bytes > 0 && qn_model_slot_runs_with(p, &w) &&
+                !qn_model_slot_has_other_files(p, row);
+    int64_t bytes = same ? p->process.measured_bytes : qn_model_slot_estimate(p, w.context);
+    qn_model_slot_want_deinit(&w);
     return bytes;
 }
 
 /* What its process has now. */
-static int64_t own_memory(const struct place *p)
+static int64_t own_memory(const struct qn_model_slot *p)
 {
-    if (qn_place_state(p) != QN_INST_READY)
+    if (qn_model_slot_state(p) != QN_INST_READY)
         return 0;
     int64_t bytes = qn_child_status(p->process.child).memory_bytes;
-    return bytes > 0 ? bytes : qn_place_estimate(p, p->process.context);
+    return bytes > 0 ? bytes : qn_model_slot_estimate(p, p->process.context);
 }
 
-/* What is to be done for a place, and of what that follows. */
+/* What is to be done for a model slot, and what that follows from. */
 struct thought {
-    struct place *places[QN_RESIDENTS_MAX];
+    struct qn_model_slot *model_slots[QN_RESIDENTS_MAX];
     size_t n;
     int64_t needs, may; /* bytes of memory */
     struct qn_plan todo;
 };
 
-static qn_err think(struct place *p, struct thought *t, struct qn_error *e)
+static qn_err think(struct qn_model_slot *p, struct thought *t, struct qn_error *e)
 {
     struct qn_inventory *inv = p->inv;
     struct qn_resident live[QN_RESIDENTS_MAX];
@@ -221,11 +224,11 @@ static qn_err think(struct place *p, struct thought *t, struct qn_error *e)
     qn_err err = qn_inventory_find(inv, p->id.name, &snap, &row, e);
     if (err)
         return err;
-    qn_place_note_options(p, row);
+    qn_model_slot_note_options(p, row);
     t->needs = needed_memory(p, row);
     qn_snapshot_unref(snap);
-    t->n = qn_places_resident(inv, p, live, t->places);
-    t->may = memory_budget(inv, live, t->places, t->n, own_memory(p));
+    t->n = qn_model_slots_resident(inv, p, live, t->model_slots);
+    t->may = memory_budget(inv, live, t->model_slots, t->n, own_memory(p));
     t->todo = (struct qn_plan){0};
     struct qn_resident want = facts_of(p);
     want.memory_bytes = t->needs;
@@ -242,63 +245,64 @@ static qn_err think(struct place *p, struct thought *t, struct qn_error *e)
     return QN_OK;
 }
 
-size_t qn_place_awaits(struct place *p, struct place **places, bool *awaited)
+size_t qn_model_slot_awaits(struct qn_model_slot *p, struct qn_model_slot **model_slots,
+                            bool *awaited)
 {
     struct thought t;
     if (think(p, &t, NULL) || (t.todo.verdict != QN_PLAN_WAIT && t.todo.verdict != QN_PLAN_EVICT))
         return 0;
-    memcpy(places, t.places, t.n * sizeof *places);
+    memcpy(model_slots, t.model_slots, t.n * sizeof *model_slots);
     memcpy(awaited, t.todo.awaited, t.n * sizeof *awaited);
     return t.n;
 }
 
 /* False: it is refused, for this reason. */
-static bool may_load(const struct place *p, const struct thought *t, struct qn_error *why)
+static bool may_load(const struct qn_model_slot *p, const struct thought *t, struct qn_error *why)
 {
     if (t->todo.verdict != QN_PLAN_REFUSE ||
-        hides_memory(p, &t->todo, t->needs, t->places, t->n) < t->n)
+        hides_memory(p, &t->todo, t->needs, t->model_slots, t->n) < t->n)
         return true;
     if (t->todo.cause == QN_CAUSE_MEMORY && t->needs > t->may)
         say_memory(p, t->needs, t->may, why);
     else
-        say_refusal(p, &t->todo, t->places, t->n, why);
+        say_refusal(p, &t->todo, t->model_slots, t->n, why);
     return false;
 }
 
-bool qn_place_may_restart(struct place *p, struct qn_error *why)
+bool qn_model_slot_may_restart(struct qn_model_slot *p, struct qn_error *why)
 {
     struct thought t;
     return think(p, &t, why) == QN_OK && may_load(p, &t, why);
 }
 
-void qn_place_plan(struct place *p, const struct qn_child_events *events)
+void qn_model_slot_plan(struct qn_model_slot *p, const struct qn_child_events *events)
 {
     struct thought t;
     struct qn_error e = {0};
     if (think(p, &t, &e)) { /* it has left the catalog meanwhile */
-        qn_place_refuse(p, &e);
+        qn_model_slot_refuse(p, &e);
         return;
     }
     if (!may_load(p, &t, &e)) {
-        qn_place_load_failed(p, qn_place_asked(p), &e);
+        qn_model_slot_load_failed(p, qn_model_slot_asked(p), &e);
         return;
     }
     switch (t.todo.verdict) {
     case QN_PLAN_LOAD:
         p->load.alone = false;
-        if (qn_place_start(p, t.todo.threads, events, &e))
-            qn_place_load_failed(p, qn_place_asked(p), &e);
+        if (qn_model_slot_start(p, t.todo.threads, events, &e))
+            qn_model_slot_load_failed(p, qn_model_slot_asked(p), &e);
         break;
     case QN_PLAN_EVICT:
-        evict(p, &t.todo, t.places);
-        hold_back(p, &t.todo, t.places, t.n);
+        evict(p, &t.todo, t.model_slots);
+        hold_back(p, &t.todo, t.model_slots, t.n);
         break;
     case QN_PLAN_WAIT:
-        hold_back(p, &t.todo, t.places, t.n);
+        hold_back(p, &t.todo, t.model_slots, t.n);
         break;
     case QN_PLAN_REFUSE: /* but a process that is loading may be counted wrongly */
-        t.todo.blocker = hides_memory(p, &t.todo, t.needs, t.places, t.n);
-        hold_back(p, &t.todo, t.places, t.n);
+        t.todo.blocker = hides_memory(p, &t.todo, t.needs, t.model_slots, t.n);
+        hold_back(p, &t.todo, t.model_slots, t.n);
         break;
     }
 }
@@ -311,17 +315,17 @@ static bool lacked_memory(const struct qn_child_status *s)
            (s->evidence && s->evidence->signal == SIGKILL && !s->evidence->by_us);
 }
 
-bool qn_place_try_alone(struct place *p)
+bool qn_model_slot_try_alone(struct qn_model_slot *p)
 {
     struct qn_resident live[QN_RESIDENTS_MAX];
-    struct place *places[QN_RESIDENTS_MAX];
+    struct qn_model_slot *model_slots[QN_RESIDENTS_MAX];
     struct qn_child_status s = qn_child_status(p->process.child);
     /* A load that its process refused for want of memory is FAILED without having been repeated. */
     bool loading_failed = s.failed_loads > 0 || s.state == QN_INST_FAILED;
     if (p->load.tried_alone || p->queue.modest || p->id.elsewhere || !p->queue.waiting.n ||
         !loading_failed || !lacked_memory(&s))
         return false;
-    size_t n = qn_places_resident(p->inv, p, live, places), others = 0;
+    size_t n = qn_model_slots_resident(p->inv, p, live, model_slots), others = 0;
     for (size_t i = 0; i < n; i++)
         others += !live[i].pinned && !live[i].elsewhere && !live[i].leaving;
     if (!others)
@@ -338,16 +342,16 @@ bool qn_place_try_alone(struct place *p)
 void qn_inventory_share_threads(struct qn_inventory *inv)
 {
     struct qn_resident live[QN_RESIDENTS_MAX];
-    struct place *places[QN_RESIDENTS_MAX];
+    struct qn_model_slot *model_slots[QN_RESIDENTS_MAX];
     int threads[QN_RESIDENTS_MAX];
-    size_t n = qn_places_resident(inv, NULL, live, places);
+    size_t n = qn_model_slots_resident(inv, NULL, live, model_slots);
     if (!n)
         return;
     qn_residency_threads(live, n, inv->config.threads, threads);
     for (size_t i = 0; i < n; i++)
-        if (qn_place_state(places[i]) == QN_INST_READY &&
-            places[i]->process.threads != threads[i]) {
-            places[i]->process.threads = threads[i];
-            qn_child_set_threads(places[i]->process.child, threads[i]);
+        if (qn_model_slot_state(model_slots[i]) == QN_INST_READY &&
+            model_slots[i]->process.threads != threads[i]) {
+            model_slots[i]->process.threads = threads[i];
+            qn_child_set_threads(model_slots[i]->process.child, threads[i]);
         }
 }

@@ -10,10 +10,10 @@
 #include "models/residency.h"
 #include "registry/packs.h"
 
-struct place;
+struct qn_model_slot;
 
 /* What a load asks for; see inventory_loads.c. It never changes. */
-struct qn_place_load {
+struct qn_model_slot_load {
     int refs;
     uint64_t serial; /* newer ones have greater ones; >= 1 */
     int64_t context; /* QN_UNSET: as saved, or set */
@@ -21,18 +21,19 @@ struct qn_place_load {
 };
 
 struct qn_lease {
-    struct qn_fair_item item; /* in place->waiting */
-    struct place *place;
-    struct qn_lease *prev, *next; /* in place->held */
+    struct qn_fair_item item; /* in queue.waiting of the slot */
+    struct qn_model_slot *model_slot;
+    struct qn_lease *prev, *next; /* in queue.held of the slot */
     int64_t slots;                /* answers that it takes at once; 0: none, it only loads */
     int64_t came_ms, granted_ms;
     bool granted;
-    bool another;               /* of a request that holds the model already */
-    bool again;                 /* it has been admitted before */
-    bool anew;                  /* a load that failed lately is tried again for it */
-    bool back;                  /* the place's own: see qn_place_give_back */
-    struct qn_admission *told;  /* the request's own; NULL: it only loads */
-    struct qn_place_load *load; /* that it waits for; NULL: whatever the model is loaded with */
+    bool another;              /* of a request that holds the model already */
+    bool again;                /* it has been admitted before */
+    bool anew;                 /* a load that failed lately is tried again for it */
+    bool back;                 /* the slot's own: see qn_model_slot_give_back */
+    struct qn_admission *told; /* the request's own; NULL: it only loads */
+    struct qn_model_slot_load
+        *load; /* that it waits for; NULL: whatever the model is loaded with */
     qn_lease_fn fn;
     void *ctx;
 };
@@ -44,36 +45,36 @@ struct list {
 
 /* What pictures are like where a request does not say: of a load, saved, or image_defaults. Unset
  * as in struct qn_image. */
-struct qn_place_picture {
+struct qn_model_slot_picture {
     int64_t steps, width, height;
     double cfg_scale;
 };
 
 /* What its options tell the house. */
-struct qn_place_options {
+struct qn_model_slot_options {
     bool pinned;
     int auto_evict;                    /* 1, 0; -1: as configured */
     int64_t evict_idle_ms;             /* where auto_evict holds: how long it stays without use */
     int64_t max_concurrent, max_queue; /* QN_UNSET: as configured */
-    struct qn_place_picture picture;
+    struct qn_model_slot_picture picture;
     double weight; /* how much it is worth beyond the time that loading takes */
 };
 
 /* The process that was stopped for a load that asked for something else. */
-struct qn_place_before {
+struct qn_model_slot_before {
     bool ran;               /* and is started again if that load fails or is given up */
     int64_t keep_ms;        /* its keep_ms */
     struct qn_lease *lease; /* that waits for its new start; NULL: none does */
 };
 
 /* How its process was when it was last counted. */
-struct place_ends {
+struct qn_model_slot_ends {
     enum qn_inst_state state;
     int crashes, failed_loads; /* in a row */
 };
 
 /* What the model is: from its row of the catalog. */
-struct place_identity {
+struct qn_model_slot_identity {
     char *name;
     const struct qn_backend_type *type;
     enum qn_kind kind;
@@ -85,7 +86,7 @@ struct place_identity {
 };
 
 /* The leases that wait for the model and those that hold it. */
-struct place_queue {
+struct qn_model_slot_queue {
     struct qn_fair_queue waiting;
     struct list held;
     size_t others_waiting;             /* of the waiting: `another` of a request that has a lease */
@@ -100,13 +101,14 @@ struct place_queue {
 };
 
 /* What the model is to be started with; see inventory_loads.c. */
-struct place_load {
-    struct qn_place_load *kept;   /* of the last load that succeeded; NULL: it asked for nothing */
-    struct qn_place_load *trying; /* of the process that is being started; NULL: `kept` */
-    uint64_t started;             /* the serial of the newest load of all when that began */
-    struct qn_place_before before;
+struct qn_model_slot_loading {
+    struct qn_model_slot_load
+        *kept; /* of the last load that succeeded; NULL: it asked for nothing */
+    struct qn_model_slot_load *trying; /* of the process that is being started; NULL: `kept` */
+    uint64_t started;                  /* the serial of the newest load of all when that began */
+    struct qn_model_slot_before before;
     struct qn_load_refusals refusals;
-    char load_key[QN_SHA256_HEX + 1]; /* of its last start, see qn_place_load_key; "": none */
+    char load_key[QN_SHA256_HEX + 1]; /* of its last start, see qn_model_slot_load_key; "": none */
     bool ordered; /* a client has asked for the load that runs, not only for an answer */
     bool stale;   /* the running process has other files than it should: it is restarted first */
     bool retry;   /* the last load failed, and there was a request or there were new files since */
@@ -115,7 +117,7 @@ struct place_load {
 };
 
 /* The running process, or the last one. */
-struct place_process {
+struct qn_model_slot_process {
     struct qn_child *child; /* NULL until first needed */
     int64_t slots;          /* of its last process; 0: it has had none yet */
     pid_t tenant;           /* the process that was granted last */
@@ -132,28 +134,28 @@ struct place_process {
     bool unloading;                        /* until it has gone */
     int threads;                           /* it was told */
     struct qn_model_count count;
-    struct place_ends ends;
+    struct qn_model_slot_ends ends;
 };
 
 /* How long it stays in memory, and what its options say to the router. */
-struct place_policy {
+struct qn_model_slot_policy {
     char *noted;         /* the saved options that were read last; NULL: read them again */
     uint64_t noted_load; /* with this load; 0: with none */
-    struct qn_place_options house;
+    struct qn_model_slot_options house;
     char cache_type[16]; /* that is wanted; "": the child's own */
     bool leave;          /* it goes as soon as nobody uses it, pinned or not */
     int64_t
         keep_ms; /* how long it stays after its last use; < 0: for ever; QN_UNSET: as configured */
 };
 
-struct place {
-    struct place *next;
+struct qn_model_slot {
+    struct qn_model_slot *next;
     struct qn_inventory *inv;
-    struct place_identity id;
-    struct place_queue queue;
-    struct place_load load;
-    struct place_process process;
-    struct place_policy policy;
+    struct qn_model_slot_identity id;
+    struct qn_model_slot_queue queue;
+    struct qn_model_slot_loading load;
+    struct qn_model_slot_process process;
+    struct qn_model_slot_policy policy;
 };
 
 struct watcher {
@@ -170,7 +172,7 @@ struct qn_inventory {
     struct qn_inventory_config config;
     char *backend_dir, *load_options, *data_dir;
     struct qn_groups groups;
-    struct place *places;
+    struct qn_model_slot *model_slots;
     struct watcher *watchers;
     size_t n_waiting;
     struct list displaced;         /* to be told so when settle runs */
@@ -182,7 +184,7 @@ struct qn_inventory {
 };
 
 /* What a child is to run with. */
-struct qn_place_want {
+struct qn_model_slot_want {
     struct qn_buf options; /* a JSON object */
     int64_t context; /* tokens, no more than the model was trained for; 0: the child chooses */
     bool bridged;    /* behind quince-bridge: a server of somebody else's */
@@ -192,165 +194,175 @@ struct qn_place_want {
 /* The number that a row's options or details, a JSON object, hold under a name; QN_UNSET: none. */
 int64_t qn_row_number(const char *json, const char *name);
 
-/* inventory.c: places and their processes. */
-struct place *qn_place_find(const struct qn_inventory *inv, const char *name); /* or NULL */
-struct place *qn_place_get(struct qn_inventory *inv, const struct qn_model_row *row);
-enum qn_inst_state qn_place_state(const struct place *p);
-bool qn_place_has_process(enum qn_inst_state s);
+/* inventory.c: model slots and their processes. A model slot is a model that has, had or shall have
+ * a process. */
+struct qn_model_slot *qn_model_slot_find(const struct qn_inventory *inv,
+                                         const char *name); /* or NULL */
+struct qn_model_slot *qn_model_slot_get(struct qn_inventory *inv, const struct qn_model_row *row);
+enum qn_inst_state qn_model_slot_state(const struct qn_model_slot *p);
+bool qn_model_slot_has_process(enum qn_inst_state s);
 /* Something has changed: loads, evictions and grants are thought over in the loop's next turn. */
 void qn_inventory_settle_soon(struct qn_inventory *inv);
 
-/* inventory_leases.c: who waits at a place. */
+/* inventory_leases.c: the leases that wait for a model. */
 struct qn_lease *qn_lease_of(struct qn_fair_item *x);
 /* Tells every waiting lease that it will not be granted. */
-void qn_place_refuse(struct place *p, const struct qn_error *why);
+void qn_model_slot_refuse(struct qn_model_slot *p, const struct qn_error *why);
 /* The same for those that wait for this load; NULL: for those that wait for none. */
-void qn_place_refuse_load(struct place *p, const struct qn_place_load *load,
-                          const struct qn_error *why);
+void qn_model_slot_refuse_load(struct qn_model_slot *p, const struct qn_model_slot_load *load,
+                               const struct qn_error *why);
 /* Takes a waiting lease out of a full queue; it is told in the loop's next turn. */
 void qn_lease_displace(struct qn_lease *x);
 /* Tells those. */
 void qn_inventory_tell_displaced(struct qn_inventory *inv);
 /* The ticket of who has waited longest; somebody waits. */
-uint64_t qn_place_ticket(const struct place *p);
+uint64_t qn_model_slot_ticket(const struct qn_model_slot *p);
 /* A loaded model may go on serving those who came later than a newcomer who waits for its room, so
  * that models are not exchanged for every single request: for a while from when it was loaded or
  * from when the other came, whichever is later. Everybody's wait has an end: tickets decide who is
  * loaded next, and each model's batch takes no longer than that. */
-bool qn_place_in_batch(const struct place *p, const struct place *newcomer);
-/* True when somebody waits at a place who is served before it gives its room to the newcomer. */
-bool qn_place_serves_first(const struct place *p, const struct place *newcomer);
-/* Grants what a ready place can serve. */
-void qn_place_grant(struct place *p);
-/* The places with waiting leases, earliest ticket first; *out is the caller's to free. */
-size_t qn_places_by_ticket(struct qn_inventory *inv, struct place ***out);
+bool qn_model_slot_in_batch(const struct qn_model_slot *p, const struct qn_model_slot *newcomer);
+/* True when a lease waits for p that is served before p gives its room to the newcomer. */
+bool qn_model_slot_serves_first(const struct qn_model_slot *p,
+                                const struct qn_model_slot *newcomer);
+/* Grants the leases that a ready model can serve. */
+void qn_model_slot_grant(struct qn_model_slot *p);
+/* The slots with waiting leases, earliest ticket first; *out is the caller's to free. */
+size_t qn_model_slots_by_ticket(struct qn_inventory *inv, struct qn_model_slot ***out);
 
-/* Lets a load-only lease of the place's own wait, so that the process that ran before a failed load
+/* Lets a load-only lease of the slot's own wait, so that the process that ran before a failed load
  * is started again. Such a lease is modest and takes no place in the queue from requests. */
-void qn_place_give_back(struct place *p);
+void qn_model_slot_give_back(struct qn_model_slot *p);
 
 /* inventory_wait.c: what who comes to wait is told. */
 /* Answers that it may work on at once; 0: not known before its first process is ready. */
-int64_t qn_place_capacity(const struct place *p);
+int64_t qn_model_slot_capacity(const struct qn_model_slot *p);
 /* With so many that wait, itself included, and `ahead` of them before it. */
-struct qn_queue_spot qn_place_spot(struct place *p, size_t waiting, size_t ahead);
+struct qn_queue_spot qn_model_slot_spot(struct qn_model_slot *p, size_t waiting, size_t ahead);
 
 /* inventory_displace.c: which request gives up its place in a full queue. */
 /* True when a waiting request of another owner has given its place to one of this owner's. only:
  * the queue that is full, NULL: all together. bounded: the limit that is reached holds only for
  * requests with a limit of their own. */
-bool qn_inventory_displace(struct qn_inventory *inv, struct place *only, bool bounded,
+bool qn_inventory_displace(struct qn_inventory *inv, struct qn_model_slot *only, bool bounded,
                            const char *owner);
 
 /* inventory_options.c: what its options tell the house. */
 enum { QN_OPTION_LAYERS = 3 };
-void qn_place_note_options(struct place *p, const struct qn_model_row *row);
-void qn_place_note_again(struct place *p); /* a layer other than the saved one has changed */
-void qn_inventory_note_options(struct qn_inventory *inv); /* of all places */
+void qn_model_slot_note_options(struct qn_model_slot *p, const struct qn_model_row *row);
+void qn_model_slot_note_again(
+    struct qn_model_slot *p); /* a layer other than the saved one has changed */
+void qn_inventory_note_options(struct qn_inventory *inv); /* of all slots */
 
 /* inventory_plan.c: who may load now, and who leaves for it. */
-/* The facts about every place with a process but `without`, the newcomer, MAY be NULL, who sees
- * them: a place counts as busy while it is used, or somebody waits there whom it serves first. */
-size_t qn_places_resident(struct qn_inventory *inv, const struct place *without,
-                          struct qn_resident *live, struct place **places);
-/* Who is in the way of loading a place that somebody waits for, without doing anything about it:
- * awaited[i] for each of the places with a process that must end its work before. 0: nobody. */
-size_t qn_place_awaits(struct place *p, struct place **places, bool *awaited);
+/* The facts about every model slot with a process but `without`, the newcomer, MAY be NULL, who
+ * sees them: a model counts as busy while it is used, or a lease waits for it that it serves first.
+ */
+size_t qn_model_slots_resident(struct qn_inventory *inv, const struct qn_model_slot *without,
+                               struct qn_resident *live, struct qn_model_slot **model_slots);
+/* Which models are in the way of loading one that leases wait for, without doing anything about it:
+ * awaited[i] for each of those with a process that must end its work before. 0: none. */
+size_t qn_model_slot_awaits(struct qn_model_slot *p, struct qn_model_slot **model_slots,
+                            bool *awaited);
 /* False with the reason: it could not be loaded as its leases ask, whatever else were to leave;
  * what it has now counts as free. */
-bool qn_place_may_restart(struct place *p, struct qn_error *why);
-/* Loads a place that somebody waits for, evicts others first, or notes why it has to wait. */
-void qn_place_plan(struct place *p, const struct qn_child_events *events);
+bool qn_model_slot_may_restart(struct qn_model_slot *p, struct qn_error *why);
+/* Loads a model that leases wait for, evicts others first, or notes why it has to wait. */
+void qn_model_slot_plan(struct qn_model_slot *p, const struct qn_child_events *events);
 /* A load has failed. True when others will leave, and it is tried once more. */
-bool qn_place_try_alone(struct place *p);
+bool qn_model_slot_try_alone(struct qn_model_slot *p);
 /* The machine's threads go to the children that have work. */
 void qn_inventory_share_threads(struct qn_inventory *inv);
 
 /* inventory_stays.c: how long an idle model stays. */
-int64_t qn_place_stays_ms(const struct place *p); /* as qn_loaded has it */
+int64_t qn_model_slot_stays_ms(const struct qn_model_slot *p); /* as qn_loaded has it */
 /* Starts the timers for what is loaded now. */
 void qn_inventory_watch_stays(struct qn_inventory *inv);
 
 /* inventory_loads.c: what requests ask a model to be started with. */
-struct qn_place_load *qn_place_load_ref(struct qn_place_load *x); /* NULL allowed, and below */
-void qn_place_load_unref(struct qn_place_load *x);
+struct qn_model_slot_load *
+qn_model_slot_load_ref(struct qn_model_slot_load *x); /* NULL allowed, and below */
+void qn_model_slot_load_unref(struct qn_model_slot_load *x);
 /* The newest load that a waiting lease has; NULL: none has one. Lent. */
-struct qn_place_load *qn_place_asked(const struct place *p);
+struct qn_model_slot_load *qn_model_slot_asked(const struct qn_model_slot *p);
 /* That, else the one that is being started or was started last: what counts now. MAY be NULL. */
-struct qn_place_load *qn_place_next_load(const struct place *p);
+struct qn_model_slot_load *qn_model_slot_next_load(const struct qn_model_slot *p);
 /* True when what runs has to be started anew: with a load that came later, or with other files. */
-bool qn_place_restarts(const struct place *p);
+bool qn_model_slot_restarts(const struct qn_model_slot *p);
 /* What a request asks for, checked before anything changes. *out: the load that its lease waits
  * for; NULL: what runs will do. QN_EINVAL and others with the option as param. */
-qn_err qn_place_ask(struct place *p, const struct qn_model_row *row,
-                    const struct qn_load_options *o, struct qn_place_load **out,
-                    struct qn_error *e);
-void qn_place_load_begins(struct place *p); /* a process is started with what is asked for */
-void qn_place_load_ready(struct place *p);  /* and is ready */
-void qn_place_load_gone(struct place *p);   /* or has ended without having failed */
-/* What was asked for cannot be: its leases are refused, and the place is what it was before. load:
+qn_err qn_model_slot_ask(struct qn_model_slot *p, const struct qn_model_row *row,
+                         const struct qn_load_options *o, struct qn_model_slot_load **out,
+                         struct qn_error *e);
+void qn_model_slot_load_begins(
+    struct qn_model_slot *p); /* a process is started with what is asked for */
+void qn_model_slot_load_ready(struct qn_model_slot *p); /* and is ready */
+void qn_model_slot_load_gone(struct qn_model_slot *p);  /* or has ended without having failed */
+/* What was asked for cannot be: its leases are refused, and the slot is what it was before. load:
  * NULL for what no lease has asked for. */
-void qn_place_load_failed(struct place *p, struct qn_place_load *load, const struct qn_error *why);
-void qn_place_load_forget(struct place *p); /* the model is unloaded on request */
+void qn_model_slot_load_failed(struct qn_model_slot *p, struct qn_model_slot_load *load,
+                               const struct qn_error *why);
+void qn_model_slot_load_forget(struct qn_model_slot *p); /* the model is unloaded on request */
 /* A running process is about to be stopped for a load that asks for something else: what it ran
  * with, its stay included, comes back if that load fails. */
-void qn_place_load_replaces(struct place *p);
+void qn_model_slot_load_replaces(struct qn_model_slot *p);
 /* True when that load has failed or was given up, and what ran before is to be started again. */
-bool qn_place_load_gives_back(const struct place *p);
+bool qn_model_slot_load_gives_back(const struct qn_model_slot *p);
 /* Why the last process could not be loaded: an error in any case. */
-void qn_place_load_error(const struct place *p, struct qn_error *why);
+void qn_model_slot_load_error(const struct qn_model_slot *p, struct qn_error *why);
 
 /* inventory_refusals.c: loads that failed lately. */
 /* The key of what would be started: "" where it is too long to be remembered. Looks at files with a
  * system call each. */
-void qn_place_load_key(const struct qn_model_row *row, struct qn_place_want *w,
-                       char out[static QN_SHA256_HEX + 1]);
-/* Remembers why the place's process could not be loaded, where its state is FAILED. One that could
+void qn_model_slot_load_key(const struct qn_model_row *row, struct qn_model_slot_want *w,
+                            char out[static QN_SHA256_HEX + 1]);
+/* Remembers why the model's process could not be loaded, where its state is FAILED. One that could
  * not even be started is not remembered: that tells of the machine, not of the load. */
-void qn_place_remember_failure(struct place *p);
+void qn_model_slot_remember_failure(struct qn_model_slot *p);
 /* True when what would be started next has failed lately, and no waiting request asks for another
  * try: why is what was said then. */
-bool qn_place_refused_lately(struct place *p, struct qn_error *why);
+bool qn_model_slot_refused_lately(struct qn_model_slot *p, struct qn_error *why);
 
-/* inventory_want.c: what a place's child is to run with. */
+/* inventory_want.c: what a model's child is to run with. */
 /* Can this model be loaded at all? QN_ENOTFOUND: it is not downloaded, or its file has gone;
  * QN_EUNSUPPORTED. */
 qn_err qn_inventory_check_row(const struct qn_inventory *inv, const struct qn_model_row *row,
                               struct qn_error *e);
 /* What a load says (MAY be NULL), then what is saved for the model, then the settings: JSON
  * objects, lent. */
-void qn_place_layers(const struct place *p, const struct qn_model_row *row,
-                     const struct qn_place_load *load, const char *layers[static QN_OPTION_LAYERS]);
+void qn_model_slot_layers(const struct qn_model_slot *p, const struct qn_model_row *row,
+                          const struct qn_model_slot_load *load,
+                          const char *layers[static QN_OPTION_LAYERS]);
 /* load MAY be NULL. QN_EINVAL and others with the option as param. Give *out to
- * qn_place_want_deinit in any case. */
-qn_err qn_place_want(const struct place *p, const struct qn_model_row *row,
-                     const struct qn_place_load *load, struct qn_place_want *out,
-                     struct qn_error *e);
-void qn_place_want_deinit(struct qn_place_want *w);
+ * qn_model_slot_want_deinit in any case. */
+qn_err qn_model_slot_want(const struct qn_model_slot *p, const struct qn_model_row *row,
+                          const struct qn_model_slot_load *load, struct qn_model_slot_want *out,
+                          struct qn_error *e);
+void qn_model_slot_want_deinit(struct qn_model_slot_want *w);
 /* QN_EINVAL: a file that an option names cannot be read. A few system calls. */
-qn_err qn_place_want_files(struct qn_place_want *w, struct qn_error *e);
+qn_err qn_model_slot_want_files(struct qn_model_slot_want *w, struct qn_error *e);
 /* Calls fn for the path of each file that an option names. */
-void qn_place_want_each_file(struct qn_place_want *w, void (*fn)(void *ctx, const char *path),
-                             void *ctx);
+void qn_model_slot_want_each_file(struct qn_model_slot_want *w,
+                                  void (*fn)(void *ctx, const char *path), void *ctx);
 /* Was its last process started with these options, whatever the context? */
-bool qn_place_has_options(const struct place *p, struct qn_place_want *w);
+bool qn_model_slot_has_options(const struct qn_model_slot *p, struct qn_model_slot_want *w);
 /* Was its last process started with exactly that? */
-bool qn_place_runs_with(const struct place *p, struct qn_place_want *w);
+bool qn_model_slot_runs_with(const struct qn_model_slot *p, struct qn_model_slot_want *w);
 
-/* inventory_start.c: starting a place's child. */
+/* inventory_start.c: starting a model's child. */
 /* True when what runs is made of other files than the row names, or of a file that has been
  * replaced since. A sum that comes to be known only now is that of the file that runs. */
-bool qn_place_has_other_files(struct place *p, const struct qn_model_row *row);
+bool qn_model_slot_has_other_files(struct qn_model_slot *p, const struct qn_model_row *row);
 /* Bytes it will need with this context. */
-int64_t qn_place_estimate(const struct place *p, int64_t context);
-/* Starts the child with the row's files; events go to the place. */
-qn_err qn_place_start(struct place *p, int threads, const struct qn_child_events *events,
-                      struct qn_error *e);
+int64_t qn_model_slot_estimate(const struct qn_model_slot *p, int64_t context);
+/* Starts the child with the row's files; events go to the slot. */
+qn_err qn_model_slot_start(struct qn_model_slot *p, int threads,
+                           const struct qn_child_events *events, struct qn_error *e);
 
 /* inventory_crashes.c: its process has ended unasked lately, or cannot be loaded. */
-bool qn_place_crashed(const struct place *p);
+bool qn_model_slot_crashed(const struct qn_model_slot *p);
 
 /* inventory_counts.c: its child's state has changed. */
-void qn_place_count(struct place *p);
+void qn_model_slot_count(struct qn_model_slot *p);
 
 #endif

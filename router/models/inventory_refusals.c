@@ -26,8 +26,8 @@ static void add_stamp(void *ctx, const char *path)
                    (unsigned long long)s.st_ino);
 }
 
-void qn_place_load_key(const struct qn_model_row *row, struct qn_place_want *w,
-                       char out[static QN_SHA256_HEX + 1])
+void qn_model_slot_load_key(const struct qn_model_row *row, struct qn_model_slot_want *w,
+                            char out[static QN_SHA256_HEX + 1])
 {
     struct qn_buf text;
     struct qn_sha256 sum;
@@ -36,7 +36,7 @@ void qn_place_load_key(const struct qn_model_row *row, struct qn_place_want *w,
                qn_buf_cstr(&w->options));
     for (size_t i = 0; i < row->n_files; i++)
         add_stamp(&text, row->files[i]);
-    qn_place_want_each_file(w, add_stamp, &text);
+    qn_model_slot_want_each_file(w, add_stamp, &text);
     qn_sha256_init(&sum);
     qn_sha256_add(&sum, text.data, text.len);
     qn_sha256_hex(&sum, out);
@@ -45,14 +45,14 @@ void qn_place_load_key(const struct qn_model_row *row, struct qn_place_want *w,
     qn_buf_deinit(&text);
 }
 
-void qn_place_remember_failure(struct place *p)
+void qn_model_slot_remember_failure(struct qn_model_slot *p)
 {
     struct qn_child_status s = qn_child_status(p->process.child);
     bool ran = s.evidence && (s.evidence->exit_code >= 0 || s.evidence->signal > 0);
     if (s.state != QN_INST_FAILED || !*p->load.load_key || !ran)
         return;
     struct qn_error why;
-    qn_place_load_error(p, &why);
+    qn_model_slot_load_error(p, &why);
     qn_load_refusals_add(&p->load.refusals, p->load.load_key, &why, qn_now_ms());
     p->load.load_key[0] = '\0';
     qn_info("inventory", "model=%s load_refused_for_s=%d message=\"%s\"", p->id.name,
@@ -60,32 +60,32 @@ void qn_place_remember_failure(struct place *p)
 }
 
 /* True when a request waits that asks for the next start in spite of an earlier failure. */
-static bool is_asked_anew(const struct place *p)
+static bool is_asked_anew(const struct qn_model_slot *p)
 {
-    const struct qn_place_load *asked = qn_place_asked(p);
+    const struct qn_model_slot_load *asked = qn_model_slot_asked(p);
     for (struct qn_fair_item *i = p->queue.waiting.oldest; i; i = i->newer)
         if (qn_lease_of(i)->anew && qn_lease_of(i)->load == asked)
             return true;
     return false;
 }
 
-bool qn_place_refused_lately(struct place *p, struct qn_error *why)
+bool qn_model_slot_refused_lately(struct qn_model_slot *p, struct qn_error *why)
 {
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
-    struct qn_place_want w;
+    struct qn_model_slot_want w;
     char key[QN_SHA256_HEX + 1];
     const struct qn_error *found = NULL;
     if (!p->load.refusals.n || is_asked_anew(p) ||
         qn_inventory_find(p->inv, p->id.name, &snap, &row, NULL))
         return false;
-    if (qn_place_want(p, row, qn_place_next_load(p), &w, NULL) == QN_OK) {
-        qn_place_load_key(row, &w, key);
+    if (qn_model_slot_want(p, row, qn_model_slot_next_load(p), &w, NULL) == QN_OK) {
+        qn_model_slot_load_key(row, &w, key);
         found = qn_load_refusals_find(&p->load.refusals, key, qn_now_ms());
     }
     if (found)
         *why = *found;
-    qn_place_want_deinit(&w);
+    qn_model_slot_want_deinit(&w);
     qn_snapshot_unref(snap);
     return found != NULL;
 }

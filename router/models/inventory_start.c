@@ -17,7 +17,7 @@ enum { OPTIONS_MAX = 64 * 1024 };
 /* More than any machine has. What files claim is added up for all models, and must not overflow. */
 static const int64_t MEMORY_MAX = INT64_C(1) << 53;
 
-static void note_digest(struct place *p, const struct qn_model_row *row)
+static void note_digest(struct qn_model_slot *p, const struct qn_model_row *row)
 {
     if (snprintf(p->process.digest, sizeof p->process.digest, "%s", row->digest) >=
         (int)sizeof p->process.digest)
@@ -36,7 +36,7 @@ static size_t main_files(const struct qn_model_row *row,
     return n;
 }
 
-bool qn_place_has_other_files(struct place *p, const struct qn_model_row *row)
+bool qn_model_slot_has_other_files(struct qn_model_slot *p, const struct qn_model_row *row)
 {
     const char *mains[QN_CONTROL_FILES_MAX];
     if (!qn_child_has_files(p->process.child, mains, main_files(row, mains)))
@@ -46,7 +46,7 @@ bool qn_place_has_other_files(struct place *p, const struct qn_model_row *row)
     return *row->digest && !qn_str_eq(p->process.digest, row->digest);
 }
 
-int64_t qn_place_estimate(const struct place *p, int64_t context)
+int64_t qn_model_slot_estimate(const struct qn_model_slot *p, int64_t context)
 {
     struct qn_memory_facts facts = {
         .cache_type = p->policy.cache_type,
@@ -59,12 +59,12 @@ int64_t qn_place_estimate(const struct place *p, int64_t context)
     return bytes < MEMORY_MAX ? bytes : MEMORY_MAX;
 }
 
-static void note_shown(struct place *p, const struct qn_model_row *row)
+static void note_shown(struct qn_model_slot *p, const struct qn_model_row *row)
 {
     const char *layers[QN_OPTION_LAYERS];
     struct qn_buf text;
     qn_buf_init(&text, OPTIONS_MAX);
-    qn_place_layers(p, row, qn_place_next_load(p), layers);
+    qn_model_slot_layers(p, row, qn_model_slot_next_load(p), layers);
     qn_load_options_plain(p->id.type, layers, QN_OPTION_LAYERS, &text);
     free(p->process.shown);
     p->process.shown = text.overflow ? NULL : qn_xstrdup(qn_buf_cstr(&text));
@@ -73,18 +73,18 @@ static void note_shown(struct place *p, const struct qn_model_row *row)
 
 /* A child keeps its type for life. Nothing runs now, and nothing of its history is about the model
  * that has the name today. */
-static void drop_child_of_other_type(struct place *p)
+static void drop_child_of_other_type(struct qn_model_slot *p)
 {
     if (!p->process.child || qn_str_eq(qn_child_type(p->process.child), p->id.type->type))
         return;
     qn_child_free(p->process.child);
     p->process.child = NULL;
-    p->process.ends = (struct place_ends){0};
+    p->process.ends = (struct qn_model_slot_ends){0};
     p->process.measured_bytes = p->process.gpu_bytes = 0;
 }
 
-qn_err qn_place_start(struct place *p, int threads, const struct qn_child_events *events,
-                      struct qn_error *e)
+qn_err qn_model_slot_start(struct qn_model_slot *p, int threads,
+                           const struct qn_child_events *events, struct qn_error *e)
 {
     struct qn_inventory *inv = p->inv;
     struct qn_snapshot *snap;
@@ -92,17 +92,17 @@ qn_err qn_place_start(struct place *p, int threads, const struct qn_child_events
     qn_err err = qn_inventory_find(inv, p->id.name, &snap, &row, e);
     if (err)
         return err;
-    struct qn_place_want w;
-    err = qn_place_want(p, row, qn_place_next_load(p), &w, e);
+    struct qn_model_slot_want w;
+    err = qn_model_slot_want(p, row, qn_model_slot_next_load(p), &w, e);
     if (!err)
-        err = qn_place_want_files(&w, e);
+        err = qn_model_slot_want_files(&w, e);
     if (err) {
-        qn_place_want_deinit(&w);
+        qn_model_slot_want_deinit(&w);
         qn_snapshot_unref(snap);
         return err;
     }
     note_shown(p, row);
-    if (!qn_place_runs_with(p, &w))
+    if (!qn_model_slot_runs_with(p, &w))
         p->process.measured_bytes = 0; /* of another configuration */
     free(p->process.options);
     p->process.options = qn_xstrdup(qn_buf_cstr(&w.options));
@@ -112,10 +112,10 @@ qn_err qn_place_start(struct place *p, int threads, const struct qn_child_events
     /* Its state may not have been told yet: what held for the process before this one is over. */
     p->process.unloading = p->load.stale = p->load.retry = p->policy.leave = false;
     p->policy.keep_ms =
-        p->load.before.ran && !qn_place_asked(p) ? p->load.before.keep_ms : QN_UNSET;
+        p->load.before.ran && !qn_model_slot_asked(p) ? p->load.before.keep_ms : QN_UNSET;
     p->process.context = w.context;
-    qn_place_load_key(row, &w, p->load.load_key);
-    qn_place_load_begins(p);
+    qn_model_slot_load_key(row, &w, p->load.load_key);
+    qn_model_slot_load_begins(p);
     note_digest(p, row);
     p->process.threads = threads;
     const char *mains[QN_CONTROL_FILES_MAX];
@@ -138,7 +138,7 @@ qn_err qn_place_start(struct place *p, int threads, const struct qn_child_events
     if (!err)
         qn_child_load(p->process.child);
     free(program);
-    qn_place_want_deinit(&w);
+    qn_model_slot_want_deinit(&w);
     qn_snapshot_unref(snap);
     return err;
 }

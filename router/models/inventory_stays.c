@@ -9,7 +9,7 @@
 
 enum { PRESSURE_CHECK_MS = 1000 };
 
-static bool gives_up(const struct place *p)
+static bool gives_up(const struct qn_model_slot *p)
 {
     return p->policy.house.auto_evict < 0 ? p->inv->config.auto_evict
                                           : p->policy.house.auto_evict > 0;
@@ -17,7 +17,7 @@ static bool gives_up(const struct place *p)
 
 /* How long it stays after its last use; < 0: for ever. A pinned one leaves only when it is told to.
  */
-static int64_t stay_of(const struct place *p)
+static int64_t stay_of(const struct qn_model_slot *p)
 {
     if (p->policy.leave)
         return 0;
@@ -30,13 +30,13 @@ static int64_t stay_of(const struct place *p)
     return p->inv->config.idle_ms > 0 ? p->inv->config.idle_ms : -1;
 }
 
-static bool is_idle(const struct place *p)
+static bool is_idle(const struct qn_model_slot *p)
 {
-    return qn_place_state(p) == QN_INST_READY && !p->queue.held.n && !p->queue.waiting.n;
+    return qn_model_slot_state(p) == QN_INST_READY && !p->queue.held.n && !p->queue.waiting.n;
 }
 
 /* When its stay is over; INT64_MAX: never, or not while it is used as it is now. */
-static int64_t leaves_at(const struct place *p)
+static int64_t leaves_at(const struct qn_model_slot *p)
 {
     int64_t keep = stay_of(p);
     if (!is_idle(p) || keep < 0)
@@ -44,7 +44,7 @@ static int64_t leaves_at(const struct place *p)
     return keep < INT64_MAX - p->queue.used_ms ? p->queue.used_ms + keep : INT64_MAX;
 }
 
-int64_t qn_place_stays_ms(const struct place *p)
+int64_t qn_model_slot_stays_ms(const struct qn_model_slot *p)
 {
     int64_t keep = stay_of(p);
     int64_t left = is_idle(p) ? p->queue.used_ms + keep - qn_now_ms() : keep;
@@ -58,7 +58,7 @@ static void check_stays(void *ctx)
     qn_timer_stop(inv->idle_timer);
     inv->idle_timer = NULL;
     qn_inventory_note_options(inv);
-    for (struct place *p = inv->places; p; p = p->next)
+    for (struct qn_model_slot *p = inv->model_slots; p; p = p->next)
         if (leaves_at(p) <= now) {
             qn_info("inventory", "model=%s unloaded=idle", p->id.name);
             qn_metric_add_of(inv->config.metrics, p->id.name, QN_M_IDLE_UNLOADS, 1);
@@ -70,16 +70,16 @@ static void check_stays(void *ctx)
 void qn_inventory_press(struct qn_inventory *inv, double used)
 {
     struct qn_candidate c[QN_RESIDENTS_MAX];
-    struct place *places[QN_RESIDENTS_MAX];
+    struct qn_model_slot *model_slots[QN_RESIDENTS_MAX];
     int64_t now = qn_now_ms();
     size_t n = 0;
     if (used < inv->config.pressure)
         return;
     qn_inventory_note_options(inv);
-    for (struct place *p = inv->places; p && n < QN_RESIDENTS_MAX; p = p->next) {
+    for (struct qn_model_slot *p = inv->model_slots; p && n < QN_RESIDENTS_MAX; p = p->next) {
         if (!is_idle(p))
             continue;
-        places[n] = p;
+        model_slots[n] = p;
         c[n++] = (struct qn_candidate){
             .may_go = gives_up(p) && !p->policy.house.pinned && !p->id.elsewhere,
             .idle_ms = now - p->queue.used_ms,
@@ -90,9 +90,10 @@ void qn_inventory_press(struct qn_inventory *inv, double used)
     size_t i = qn_residency_least_missed(c, n);
     if (i == n)
         return;
-    qn_info("inventory", "model=%s unloaded=pressure memory_used=%.2f", places[i]->id.name, used);
-    qn_metric_add_of(inv->config.metrics, places[i]->id.name, QN_M_EVICTIONS, 1);
-    qn_child_stop(places[i]->process.child, QN_CHILD_STOP_GRACE_MS);
+    qn_info("inventory", "model=%s unloaded=pressure memory_used=%.2f", model_slots[i]->id.name,
+            used);
+    qn_metric_add_of(inv->config.metrics, model_slots[i]->id.name, QN_M_EVICTIONS, 1);
+    qn_child_stop(model_slots[i]->process.child, QN_CHILD_STOP_GRACE_MS);
 }
 
 static void check_pressure(void *ctx)
@@ -107,8 +108,9 @@ static void check_pressure(void *ctx)
 static void watch_pressure(struct qn_inventory *inv)
 {
     bool any = false;
-    for (const struct place *p = inv->places; p && !any; p = p->next)
-        any = qn_place_has_process(qn_place_state(p)) && gives_up(p) && !p->policy.house.pinned;
+    for (const struct qn_model_slot *p = inv->model_slots; p && !any; p = p->next)
+        any = qn_model_slot_has_process(qn_model_slot_state(p)) && gives_up(p) &&
+              !p->policy.house.pinned;
     if (any && !inv->pressure_timer) {
         inv->pressure_timer =
             qn_timer_start(inv->loop, PRESSURE_CHECK_MS, PRESSURE_CHECK_MS, check_pressure, inv);
@@ -121,7 +123,7 @@ static void watch_pressure(struct qn_inventory *inv)
 void qn_inventory_watch_stays(struct qn_inventory *inv)
 {
     int64_t first = INT64_MAX;
-    for (const struct place *p = inv->places; p; p = p->next)
+    for (const struct qn_model_slot *p = inv->model_slots; p; p = p->next)
         if (leaves_at(p) < first)
             first = leaves_at(p);
     watch_pressure(inv);

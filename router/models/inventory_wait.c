@@ -3,39 +3,40 @@
  * measured; what was never measured counts nothing. See inventory_private.h. */
 #include "models/inventory_private.h"
 
-int64_t qn_place_capacity(const struct place *p)
+int64_t qn_model_slot_capacity(const struct qn_model_slot *p)
 {
     int64_t own = p->policy.house.max_concurrent;
     int64_t limit = own != QN_UNSET ? own : p->inv->config.max_concurrent;
     return limit > 0 ? limit : p->process.slots;
 }
 
-static int64_t at_once(const struct place *p)
+static int64_t at_once(const struct qn_model_slot *p)
 {
-    int64_t n = qn_place_capacity(p);
+    int64_t n = qn_model_slot_capacity(p);
     return n > 0 ? n : 1;
 }
 
 /* Its process is there and stays as it is. */
-static bool is_loaded(const struct place *p)
+static bool is_loaded(const struct qn_model_slot *p)
 {
-    return qn_place_state(p) == QN_INST_READY && !qn_place_restarts(p);
+    return qn_model_slot_state(p) == QN_INST_READY && !qn_model_slot_restarts(p);
 }
 
-static int64_t loading_ms(const struct place *p)
+static int64_t loading_ms(const struct qn_model_slot *p)
 {
-    return qn_place_state(p) == QN_INST_LOADING ? qn_child_status(p->process.child).load_ms : 0;
+    return qn_model_slot_state(p) == QN_INST_LOADING ? qn_child_status(p->process.child).load_ms
+                                                     : 0;
 }
 
 /* What loading will still take it. */
-static double load_left(const struct place *p)
+static double load_left(const struct qn_model_slot *p)
 {
     double left = is_loaded(p) ? 0 : p->process.load_ms.value - (double)loading_ms(p);
     return left > 0 ? left : 0;
 }
 
 /* Until everybody who is at it, or waits for it, has had an answer. */
-static double work_left(const struct place *p)
+static double work_left(const struct qn_model_slot *p)
 {
     size_t waiting = p->queue.waiting.n - p->queue.loads_waiting;
     return load_left(p) + (p->queue.held.n ? p->process.answer_ms.value : 0) +
@@ -43,42 +44,42 @@ static double work_left(const struct place *p)
 }
 
 /* Models that wait to be loaded, and of which somebody came before this ticket. */
-static double queued_before(const struct place *p, uint64_t ticket)
+static double queued_before(const struct qn_model_slot *p, uint64_t ticket)
 {
     double ms = 0;
-    for (const struct place *q = p->inv->places; q; q = q->next)
-        if (q != p && q->queue.blocked && q->queue.waiting.n && qn_place_ticket(q) < ticket)
+    for (const struct qn_model_slot *q = p->inv->model_slots; q; q = q->next)
+        if (q != p && q->queue.blocked && q->queue.waiting.n && qn_model_slot_ticket(q) < ticket)
             ms += work_left(q);
     return ms;
 }
 
 /* Until those have ended their work who must leave for it. They do so side by side. */
-static double room_wait(struct place *p)
+static double room_wait(struct qn_model_slot *p)
 {
-    struct place *places[QN_RESIDENTS_MAX];
+    struct qn_model_slot *model_slots[QN_RESIDENTS_MAX];
     bool awaited[QN_RESIDENTS_MAX];
-    size_t n = qn_place_awaits(p, places, awaited);
+    size_t n = qn_model_slot_awaits(p, model_slots, awaited);
     double longest = 0;
     for (size_t i = 0; i < n; i++)
-        if (awaited[i] && work_left(places[i]) > longest)
-            longest = work_left(places[i]);
-    return n ? longest + queued_before(p, qn_place_ticket(p)) : 0;
+        if (awaited[i] && work_left(model_slots[i]) > longest)
+            longest = work_left(model_slots[i]);
+    return n ? longest + queued_before(p, qn_model_slot_ticket(p)) : 0;
 }
 
 /* What other models take before it can be loaded, or is loaded again after they had its room. */
-static double others_ms(struct place *p)
+static double others_ms(struct qn_model_slot *p)
 {
-    enum qn_inst_state s = qn_place_state(p);
+    enum qn_inst_state s = qn_model_slot_state(p);
     if (s == QN_INST_BACKOFF)
         return (double)qn_child_status(p->process.child).restart_ms;
-    if (qn_place_has_process(s))
+    if (qn_model_slot_has_process(s))
         return p->queue.awaited ? work_left(p) - load_left(p) + queued_before(p, UINT64_MAX) +
                                       p->process.load_ms.value
                                 : 0;
     return p->queue.waiting.n ? room_wait(p) : 0;
 }
 
-struct qn_queue_spot qn_place_spot(struct place *p, size_t waiting, size_t ahead)
+struct qn_queue_spot qn_model_slot_spot(struct qn_model_slot *p, size_t waiting, size_t ahead)
 {
     return qn_queue_spot(&(struct qn_queue_facts){
         .waiting = waiting,

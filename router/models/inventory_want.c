@@ -30,8 +30,9 @@ int64_t qn_row_number(const char *options, const char *name)
     return out;
 }
 
-void qn_place_layers(const struct place *p, const struct qn_model_row *row,
-                     const struct qn_place_load *load, const char *layers[static QN_OPTION_LAYERS])
+void qn_model_slot_layers(const struct qn_model_slot *p, const struct qn_model_row *row,
+                          const struct qn_model_slot_load *load,
+                          const char *layers[static QN_OPTION_LAYERS])
 {
     layers[0] = load && load->options ? load->options : "{}";
     layers[1] = row->options;
@@ -48,8 +49,8 @@ static bool is_file(const char *path)
 static qn_err check_files(const struct qn_inventory *inv, const struct qn_model_row *row,
                           struct qn_error *e)
 {
-    const struct place *p = qn_place_find(inv, row->name);
-    if (p && qn_place_has_process(qn_place_state(p)))
+    const struct qn_model_slot *p = qn_model_slot_find(inv, row->name);
+    if (p && qn_model_slot_has_process(qn_model_slot_state(p)))
         return QN_OK;
     for (size_t i = 0; i < row->n_files; i++)
         if (qn_str_eq(row->roles[i], "main") && access(row->files[i], F_OK) != 0)
@@ -114,8 +115,9 @@ static void layer_text(const char *const *layers, const char *name, struct qn_bu
 }
 
 /* Which engine it is to be, and what that is told on top. */
-static qn_err add_engine(const struct place *p, const struct qn_model_row *row,
-                         const char *const *layers, struct qn_place_want *out, struct qn_error *e)
+static qn_err add_engine(const struct qn_model_slot *p, const struct qn_model_row *row,
+                         const char *const *layers, struct qn_model_slot_want *out,
+                         struct qn_error *e)
 {
     const struct qn_server_kind *kind = qn_server_kind_of_type(p->id.type->type);
     struct qn_engine_choice choice;
@@ -185,8 +187,8 @@ static int64_t usable_context(const struct qn_model_row *row, const struct qn_jr
 
 /* A longer context than the model was trained for would only be planned for: its process takes the
  * trained one. Servers of others may know better. */
-static void limit_context(const struct place *p, const struct qn_model_row *row,
-                          struct qn_place_want *w)
+static void limit_context(const struct qn_model_slot *p, const struct qn_model_row *row,
+                          struct qn_model_slot_want *w)
 {
     struct qn_json *doc;
     if (w->bridged || !qn_str_eq(p->id.type->type, "llm") ||
@@ -199,8 +201,8 @@ static void limit_context(const struct place *p, const struct qn_model_row *row,
     qn_json_free(doc);
 }
 
-static int64_t asked_context(const struct place *p, const struct qn_model_row *row,
-                             const struct qn_place_load *load)
+static int64_t asked_context(const struct qn_model_slot *p, const struct qn_model_row *row,
+                             const struct qn_model_slot_load *load)
 {
     if (load && load->context != QN_UNSET)
         return load->context;
@@ -210,17 +212,17 @@ static int64_t asked_context(const struct place *p, const struct qn_model_row *r
 
 /* ---- all of it ---- */
 
-qn_err qn_place_want(const struct place *p, const struct qn_model_row *row,
-                     const struct qn_place_load *load, struct qn_place_want *out,
-                     struct qn_error *e)
+qn_err qn_model_slot_want(const struct qn_model_slot *p, const struct qn_model_row *row,
+                          const struct qn_model_slot_load *load, struct qn_model_slot_want *out,
+                          struct qn_error *e)
 {
     const char *layers[QN_OPTION_LAYERS];
-    qn_place_layers(p, row, load, layers);
+    qn_model_slot_layers(p, row, load, layers);
     struct qn_load_places places = {.model_file = file_of_draft,
                                     .ctx = p->inv,
                                     .data_dir = p->inv->data_dir,
                                     .name = p->id.name};
-    *out = (struct qn_place_want){.context = asked_context(p, row, load)};
+    *out = (struct qn_model_slot_want){.context = asked_context(p, row, load)};
     qn_buf_init(&out->options, OPTIONS_MAX);
     qn_err err =
         qn_load_options_merge(p->id.type, layers, QN_OPTION_LAYERS, &places, &out->options, e);
@@ -231,23 +233,23 @@ qn_err qn_place_want(const struct place *p, const struct qn_model_row *row,
     return err;
 }
 
-void qn_place_want_deinit(struct qn_place_want *w)
+void qn_model_slot_want_deinit(struct qn_model_slot_want *w)
 {
     qn_buf_deinit(&w->options);
 }
 
-bool qn_place_has_options(const struct place *p, struct qn_place_want *w)
+bool qn_model_slot_has_options(const struct qn_model_slot *p, struct qn_model_slot_want *w)
 {
     return p->process.options && qn_str_eq(p->process.options, qn_buf_cstr(&w->options));
 }
 
-bool qn_place_runs_with(const struct place *p, struct qn_place_want *w)
+bool qn_model_slot_runs_with(const struct qn_model_slot *p, struct qn_model_slot_want *w)
 {
-    return p->process.context == w->context && qn_place_has_options(p, w);
+    return p->process.context == w->context && qn_model_slot_has_options(p, w);
 }
 
-void qn_place_want_each_file(struct qn_place_want *w, void (*fn)(void *ctx, const char *path),
-                             void *ctx)
+void qn_model_slot_want_each_file(struct qn_model_slot_want *w,
+                                  void (*fn)(void *ctx, const char *path), void *ctx)
 {
     struct qn_json *doc;
     if (qn_json_parse(qn_buf_cstr(&w->options), w->options.len, &doc, NULL))
@@ -278,7 +280,7 @@ static qn_err check_adapters(const struct qn_jref *list, struct qn_error *e)
     return QN_OK;
 }
 
-qn_err qn_place_want_files(struct qn_place_want *w, struct qn_error *e)
+qn_err qn_model_slot_want_files(struct qn_model_slot_want *w, struct qn_error *e)
 {
     struct qn_json *doc;
     qn_err err = qn_json_parse(qn_buf_cstr(&w->options), w->options.len, &doc, e);
