@@ -150,7 +150,7 @@ class Steps:
         self.broken = {name: Model(house.model(server, name, memory_mib=MIB["llm"], **how), name) for name, how in
                        {"fails": dict(load_fail="the numbers are not right"),
                         "dies": dict(tokens=WORDS, crash_after=2),
-                        "crashes": dict(load_crash=True),
+                        "crashes": dict(load_crash=True, signal=signal.SIGKILL),
                         "hangs": dict(tokens=WORDS, hang_after=2)}.items()}
         self.oracle = Oracle(self.models)
         self.tell_limits()
@@ -397,19 +397,33 @@ class Steps:
         self.leave(m)
 
     def fails(self):
-        self.broken_one(self.broken["fails"], {500}, "the numbers are not right")
+        """Its process refuses the model. A load that asks for it may make others leave; a request after that is refused
+        at once."""
+        m = self.broken["fails"]
+        if self.oracle.hopeless(m) or self.oracle.to_leave(m) is None:
+            return
+        refused = [self.server.post("/v1/load", {"model_name": m.name}, timeout=4 * PATIENCE_S),
+                   self.server.chat(m.name, timeout=4 * PATIENCE_S)]
+        for reply in refused:
+            if reply.status != 500 or "the numbers are not right" not in reply.json["error"]["message"]:
+                raise Wrong(f"{m}: {reply.status} {reply.body[:300]!r}")
+        self.make_room(m)
+        self.leave(m)
 
     def dies(self):
         self.broken_one(self.broken["dies"], {502}, "process")
 
     def crashes(self):
-        """A process that dies while loading, nobody knows why: it may have been memory, so everybody who may leaves,
-        and it is tried once more."""
+        """A process that the system kills while it loads: it may have been memory, so everybody who may leaves, and it
+        is tried once more. A request after that is refused at once."""
         m = self.broken["crashes"]
         if any(o.busy for o in self.models) or self.oracle.hopeless(m):
             return
+        reply = self.server.post("/v1/load", {"model_name": m.name}, timeout=4 * PATIENCE_S)
+        if reply.status != 500 or reply.json["error"]["details"]["signal"] != signal.SIGKILL:
+            raise Wrong(f"{m}: {reply.status} {reply.body[:300]!r}")
         reply = self.server.chat(m.name, timeout=4 * PATIENCE_S)
-        if reply.status != 500 or reply.json["error"]["details"]["signal"] != signal.SIGABRT:
+        if reply.status != 500:
             raise Wrong(f"{m}: {reply.status} {reply.body[:300]!r}")
         for o in self.oracle.loaded():
             if not o.pinned:
