@@ -442,7 +442,7 @@ size_t qn_inventory_loaded(const struct qn_inventory *inv, struct qn_loaded *out
                       : p->id.usage   ? p->id.usage->device
                                       : "cpu",
             .group = p->id.group ? p->id.group->name : NULL,
-            .pinned = p->policy.house.pinned,
+            .pinned = p->policy.options.pinned,
             .options = p->process.shown ? p->process.shown : "{}",
             .status = status,
             .engine = p->process.engine,

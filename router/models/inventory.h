@@ -190,7 +190,7 @@ qn_err qn_inventory_leave(struct qn_inventory *inv, const char *name, struct qn_
  * unload. */
 void qn_inventory_changed(struct qn_inventory *inv, const char *name);
 
-/* Saved options of models have changed: what the house itself obeys of them holds from now on. */
+/* Saved options of models have changed: what the router itself obeys of them holds from now on. */
 void qn_inventory_options_changed(struct qn_inventory *inv);
 
 /* Looks once as if so much of the memory were in use (0 to 1): at or above the configured share the

@@ -260,14 +260,14 @@ static qn_err check_queues(struct qn_model_slot *p, const char *owner, struct qn
     int64_t begin =
         slots > p->queue.used_slots ? slots - p->queue.used_slots : 0; /* as soon as it is loaded */
     int64_t limit =
-        p->policy.house.max_queue != QN_UNSET ? p->policy.house.max_queue : c->max_queue;
+        p->policy.options.max_queue != QN_UNSET ? p->policy.options.max_queue : c->max_queue;
     if (limit < 0)
         limit = a ? a->max_queue : -1;
     bool all = (int64_t)p->inv->n_waiting >= c->queue_limit;
     bool own = a && limit >= 0 && (int64_t)waiting - begin >= limit;
     if (!all && !own)
         return QN_OK;
-    bool of_profile = own && p->policy.house.max_queue == QN_UNSET && c->max_queue < 0;
+    bool of_profile = own && p->policy.options.max_queue == QN_UNSET && c->max_queue < 0;
     if (qn_inventory_displace(p->inv, own ? p : NULL, of_profile, owner))
         return QN_OK;
     if (a) {

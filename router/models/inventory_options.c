@@ -1,4 +1,4 @@
-/* What a model's options tell the house itself rather than the child: see QN_LOAD_HOUSE and
+/* What a model's options tell the router itself rather than the child: see QN_LOAD_HOUSE and
  * inventory_private.h. They are read again only when one of the texts has changed. */
 #include "models/inventory_private.h"
 
@@ -52,7 +52,7 @@ static struct qn_model_slot_picture read_picture(const struct qn_model_row *row,
 
 void qn_lease_defaults(const struct qn_lease *lease, struct qn_job *job)
 {
-    const struct qn_model_slot_picture *p = &lease->model_slot->policy.house.picture;
+    const struct qn_model_slot_picture *p = &lease->model_slot->policy.options.picture;
     struct qn_image *image = &job->image;
     if (job->task != QN_TASK_IMAGE || image->kind == QN_IMAGE_UPSCALE)
         return;
@@ -96,7 +96,7 @@ static void read_layers(struct qn_model_slot *p, const struct qn_model_row *row,
     snprintf(backend, sizeof backend, "%.80s_backend", row->recipe);
     v = strongest(roots, backend);
     p->id.usage = qn_device_use_of(row->recipe, qn_json_raw_str(&v));
-    p->policy.house = o;
+    p->policy.options = o;
 }
 
 void qn_model_slot_note_options(struct qn_model_slot *p, const struct qn_model_row *row)
@@ -127,7 +127,7 @@ void qn_model_slot_note_options(struct qn_model_slot *p, const struct qn_model_r
     p->id.group = qn_groups_of(&p->inv->groups, p->id.name);
     p->id.elsewhere = qn_str_eq(row->recipe, "remote");
     if (p->process.child)
-        qn_child_set_pinned(p->process.child, p->policy.house.pinned);
+        qn_child_set_pinned(p->process.child, p->policy.options.pinned);
 }
 
 void qn_model_slot_note_again(struct qn_model_slot *p)

@@ -1,5 +1,5 @@
-/* Who may load now, who leaves for it, and in which words somebody is told to wait: collects the
- * facts for residency.c and carries its plan out. See inventory_private.h. */
+/* Which model may be loaded now, which are evicted for it, and in which words a request is told to
+ * wait: collects the facts for residency.c and carries its plan out. See inventory_private.h. */
 #include "models/inventory_private.h"
 
 #include "base/log.h"
@@ -17,7 +17,7 @@ static struct qn_resident facts_of(const struct qn_model_slot *p)
         .kind = p->id.kind,
         .group = p->id.group,
         .usage = p->id.usage,
-        .pinned = p->policy.house.pinned,
+        .pinned = p->policy.options.pinned,
         .elsewhere = p->id.elsewhere,
         .last_use_ms = p->queue.used_ms,
     };

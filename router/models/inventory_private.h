@@ -50,7 +50,7 @@ struct qn_model_slot_picture {
     double cfg_scale;
 };
 
-/* What its options tell the house. */
+/* What the options of a model tell the router. */
 struct qn_model_slot_options {
     bool pinned;
     int auto_evict;                    /* 1, 0; -1: as configured */
@@ -141,7 +141,7 @@ struct qn_model_slot_process {
 struct qn_model_slot_policy {
     char *noted;         /* the saved options that were read last; NULL: read them again */
     uint64_t noted_load; /* with this load; 0: with none */
-    struct qn_model_slot_options house;
+    struct qn_model_slot_options options;
     char cache_type[16]; /* that is wanted; "": the child's own */
     bool leave;          /* it goes as soon as nobody uses it, pinned or not */
     int64_t
@@ -187,7 +187,7 @@ struct qn_inventory {
 struct qn_model_slot_want {
     struct qn_buf options; /* a JSON object */
     int64_t context; /* tokens, no more than the model was trained for; 0: the child chooses */
-    bool bridged;    /* behind quince-bridge: a server of somebody else's */
+    bool bridged;    /* behind quince-bridge: the server of another program */
     char engine[2 * QN_PACK_WORD_MAX + 2]; /* which of packs.h; "": none of them */
 };
 
@@ -201,7 +201,7 @@ struct qn_model_slot *qn_model_slot_find(const struct qn_inventory *inv,
 struct qn_model_slot *qn_model_slot_get(struct qn_inventory *inv, const struct qn_model_row *row);
 enum qn_inst_state qn_model_slot_state(const struct qn_model_slot *p);
 bool qn_model_slot_has_process(enum qn_inst_state s);
-/* Something has changed: loads, evictions and grants are thought over in the loop's next turn. */
+/* Something has changed: loads, evictions and grants are planned again in the loop's next turn. */
 void qn_inventory_settle_soon(struct qn_inventory *inv);
 
 /* inventory_leases.c: the leases that wait for a model. */
@@ -215,12 +215,12 @@ void qn_model_slot_refuse_load(struct qn_model_slot *p, const struct qn_model_sl
 void qn_lease_displace(struct qn_lease *x);
 /* Tells those. */
 void qn_inventory_tell_displaced(struct qn_inventory *inv);
-/* The ticket of who has waited longest; somebody waits. */
+/* The ticket of the lease that has waited longest; at least one waits. */
 uint64_t qn_model_slot_ticket(const struct qn_model_slot *p);
-/* A loaded model may go on serving those who came later than a newcomer who waits for its room, so
- * that models are not exchanged for every single request: for a while from when it was loaded or
- * from when the other came, whichever is later. Everybody's wait has an end: tickets decide who is
- * loaded next, and each model's batch takes no longer than that. */
+/* A loaded model may go on serving requests that came after those of another model which waits for
+ * its room (the newcomer), so that models are not exchanged for every single request: for a while
+ * from when it was loaded or from when the newcomer's request came, whichever is later. Every wait
+ * has an end: tickets decide which model is loaded next, and no model's batch takes longer. */
 bool qn_model_slot_in_batch(const struct qn_model_slot *p, const struct qn_model_slot *newcomer);
 /* True when a lease waits for p that is served before p gives its room to the newcomer. */
 bool qn_model_slot_serves_first(const struct qn_model_slot *p,
@@ -234,10 +234,10 @@ size_t qn_model_slots_by_ticket(struct qn_inventory *inv, struct qn_model_slot *
  * is started again. Such a lease is modest and takes no place in the queue from requests. */
 void qn_model_slot_give_back(struct qn_model_slot *p);
 
-/* inventory_wait.c: what who comes to wait is told. */
+/* inventory_wait.c: what a request that has to wait is told. */
 /* Answers that it may work on at once; 0: not known before its first process is ready. */
 int64_t qn_model_slot_capacity(const struct qn_model_slot *p);
-/* With so many that wait, itself included, and `ahead` of them before it. */
+/* Of a request where so many wait, itself included, and `ahead` of them are served before it. */
 struct qn_queue_spot qn_model_slot_spot(struct qn_model_slot *p, size_t waiting, size_t ahead);
 
 /* inventory_displace.c: which request gives up its place in a full queue. */
@@ -247,29 +247,30 @@ struct qn_queue_spot qn_model_slot_spot(struct qn_model_slot *p, size_t waiting,
 bool qn_inventory_displace(struct qn_inventory *inv, struct qn_model_slot *only, bool bounded,
                            const char *owner);
 
-/* inventory_options.c: what its options tell the house. */
+/* inventory_options.c: what the options of a model tell the router. */
 enum { QN_OPTION_LAYERS = 3 };
 void qn_model_slot_note_options(struct qn_model_slot *p, const struct qn_model_row *row);
 void qn_model_slot_note_again(
     struct qn_model_slot *p); /* a layer other than the saved one has changed */
 void qn_inventory_note_options(struct qn_inventory *inv); /* of all slots */
 
-/* inventory_plan.c: who may load now, and who leaves for it. */
-/* The facts about every model slot with a process but `without`, the newcomer, MAY be NULL, who
- * sees them: a model counts as busy while it is used, or a lease waits for it that it serves first.
- */
+/* inventory_plan.c: which model may be loaded now, and which are evicted for it. */
+/* The facts about every model slot with a process but `without`, the newcomer (MAY be NULL),
+ * as the newcomer sees them: a model counts as busy while it is used, or a lease waits for it that
+ * is served before the newcomer. */
 size_t qn_model_slots_resident(struct qn_inventory *inv, const struct qn_model_slot *without,
                                struct qn_resident *live, struct qn_model_slot **model_slots);
 /* Which models are in the way of loading one that leases wait for, without doing anything about it:
  * awaited[i] for each of those with a process that must end its work before. 0: none. */
 size_t qn_model_slot_awaits(struct qn_model_slot *p, struct qn_model_slot **model_slots,
                             bool *awaited);
-/* False with the reason: it could not be loaded as its leases ask, whatever else were to leave;
- * what it has now counts as free. */
+/* False with the reason: it could not be loaded as its leases ask, whatever were evicted; what it
+ * has now counts as free. */
 bool qn_model_slot_may_restart(struct qn_model_slot *p, struct qn_error *why);
 /* Loads a model that leases wait for, evicts others first, or notes why it has to wait. */
 void qn_model_slot_plan(struct qn_model_slot *p, const struct qn_child_events *events);
-/* A load has failed. True when others will leave, and it is tried once more. */
+/* A load has failed. True where that means want of memory and was not tried alone before: the other
+ * models that may leave are evicted, and the load is tried once more. */
 bool qn_model_slot_try_alone(struct qn_model_slot *p);
 /* The machine's threads go to the children that have work. */
 void qn_inventory_share_threads(struct qn_inventory *inv);

@@ -128,7 +128,7 @@ qn_err qn_model_slot_start(struct qn_model_slot *p, int threads,
         .options = qn_buf_cstr(&w.options),
         .threads = threads,
         .context = p->process.context,
-        .pinned = p->policy.house.pinned,
+        .pinned = p->policy.options.pinned,
     };
     drop_child_of_other_type(p);
     if (p->process.child)

@@ -11,8 +11,8 @@ enum { PRESSURE_CHECK_MS = 1000 };
 
 static bool gives_up(const struct qn_model_slot *p)
 {
-    return p->policy.house.auto_evict < 0 ? p->inv->config.auto_evict
-                                          : p->policy.house.auto_evict > 0;
+    return p->policy.options.auto_evict < 0 ? p->inv->config.auto_evict
+                                            : p->policy.options.auto_evict > 0;
 }
 
 /* How long it stays after its last use; < 0: for ever. A pinned one leaves only when it is told to.
@@ -21,12 +21,12 @@ static int64_t stay_of(const struct qn_model_slot *p)
 {
     if (p->policy.leave)
         return 0;
-    if (p->policy.house.pinned)
+    if (p->policy.options.pinned)
         return -1;
     if (p->policy.keep_ms != QN_UNSET)
         return p->policy.keep_ms;
     if (gives_up(p))
-        return p->policy.house.evict_idle_ms;
+        return p->policy.options.evict_idle_ms;
     return p->inv->config.idle_ms > 0 ? p->inv->config.idle_ms : -1;
 }
 
@@ -81,10 +81,10 @@ void qn_inventory_press(struct qn_inventory *inv, double used)
             continue;
         model_slots[n] = p;
         c[n++] = (struct qn_candidate){
-            .may_go = gives_up(p) && !p->policy.house.pinned && !p->id.elsewhere,
+            .may_go = gives_up(p) && !p->policy.options.pinned && !p->id.elsewhere,
             .idle_ms = now - p->queue.used_ms,
             .load_ms = qn_child_status(p->process.child).load_ms,
-            .weight = p->policy.house.weight,
+            .weight = p->policy.options.weight,
         };
     }
     size_t i = qn_residency_least_missed(c, n);
@@ -110,7 +110,7 @@ static void watch_pressure(struct qn_inventory *inv)
     bool any = false;
     for (const struct qn_model_slot *p = inv->model_slots; p && !any; p = p->next)
         any = qn_model_slot_has_process(qn_model_slot_state(p)) && gives_up(p) &&
-              !p->policy.house.pinned;
+              !p->policy.options.pinned;
     if (any && !inv->pressure_timer) {
         inv->pressure_timer =
             qn_timer_start(inv->loop, PRESSURE_CHECK_MS, PRESSURE_CHECK_MS, check_pressure, inv);

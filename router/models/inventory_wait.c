@@ -5,7 +5,7 @@
 
 int64_t qn_model_slot_capacity(const struct qn_model_slot *p)
 {
-    int64_t own = p->policy.house.max_concurrent;
+    int64_t own = p->policy.options.max_concurrent;
     int64_t limit = own != QN_UNSET ? own : p->inv->config.max_concurrent;
     return limit > 0 ? limit : p->process.slots;
 }
