@@ -2,6 +2,9 @@
  *
  *   net_probe logits MODEL IDS SINGLE OUT   logits of every token of IDS (1,2,3) as raw f32 in OUT;
  *                                           the last SINGLE tokens are fed one at a time
+ *   net_probe choices MODEL IDS SINGLE OUT CHOICES   the same, and the experts that each token went
+ *                                           to: of every mixture of every step, as int32, rows,
+ *                                           experts of a row, and their numbers
  *   net_probe picture MODEL IDS FLOATS OUT  the same of IDS, whose middle third is embeddings out
  *                                           of the file FLOATS, lying in rows of PICTURE_WIDE
  *   net_probe hidden MODEL IDS OUT          hidden states of every token, of a net without a head
@@ -140,6 +143,45 @@ static int logits(struct probe *p, const char *list, int single, const char *pat
     int bad = write_floats(path, out, (size_t)n * (size_t)p->vocab);
     free(out);
     return bad;
+}
+
+/* ---- choices of experts ---- */
+
+/* The device's own operations, and the file that what choose_experts chose is written to. */
+static struct {
+    const struct qn_ops *ops;
+    FILE *to;
+} watched;
+
+static void watch_choice(struct qn_device *dev, struct qn_tensor *ids, struct qn_tensor *weights,
+                         const struct qn_tensor *logits, const struct qn_expert_route *route)
+{
+    const int32_t size[2] = {(int32_t)ids->shape[0], (int32_t)ids->shape[1]};
+    const size_t n = (size_t)size[0] * (size_t)size[1];
+    watched.ops->choose_experts(dev, ids, weights, logits, route);
+    int32_t *chosen = qn_xcalloc(n, sizeof *chosen);
+    if (qn_read(dev, chosen, ids) != QN_OK || fwrite(size, sizeof size, 1, watched.to) != 1 ||
+        fwrite(chosen, sizeof *chosen, n, watched.to) != n) {
+        fprintf(stderr, "net_probe: the choices cannot be written\n");
+        exit(1);
+    }
+    free(chosen);
+}
+
+static int choices(struct probe *p, const char *list, int single, const char *out, const char *path)
+{
+    struct qn_ops ops = *p->dev->ops;
+    watched.ops = p->dev->ops;
+    watched.to = fopen(path, "wb");
+    if (!watched.to) {
+        fprintf(stderr, "net_probe: cannot write %s\n", path);
+        return 1;
+    }
+    ops.choose_experts = watch_choice;
+    p->dev->ops = &ops;
+    int bad = logits(p, list, single, out);
+    p->dev->ops = watched.ops;
+    return fclose(watched.to) ? 1 : bad;
 }
 
 /* ---- parts of a network ---- */
@@ -489,22 +531,27 @@ int main(int argc, char **argv)
 {
     bool one = argc == 6 && strcmp(argv[1], "logits") == 0;
     bool pictured = argc == 6 && strcmp(argv[1], "picture") == 0;
+    bool chosen = argc == 7 && strcmp(argv[1], "choices") == 0;
     bool by_rows = argc == 4 && strcmp(argv[1], "rows") == 0;
     if (argc == 5 && strcmp(argv[1], "hidden") == 0)
         return hidden(argv[2], argv[3], argv[4]);
     if (argc == 6 && strcmp(argv[1], "parts") == 0)
         return parts(argv[2], argv[3], atoi(argv[4]), argv[5]);
-    if (!one && !pictured && !by_rows && !(argc == 3 && strcmp(argv[1], "sequences") == 0)) {
-        fprintf(stderr,
-                "usage: net_probe logits MODEL IDS SINGLE OUT | picture MODEL IDS FLOATS OUT"
-                " | hidden MODEL IDS OUT | parts MODEL IDS CUT OUT | sequences MODEL"
-                " | rows MODEL TOKENS\n");
+    if (!one && !chosen && !pictured && !by_rows &&
+        !(argc == 3 && strcmp(argv[1], "sequences") == 0)) {
+        fprintf(
+            stderr,
+            "usage: net_probe logits MODEL IDS SINGLE OUT | choices MODEL IDS SINGLE OUT CHOICES"
+            " | picture MODEL IDS FLOATS OUT"
+            " | hidden MODEL IDS OUT | parts MODEL IDS CUT OUT | sequences MODEL"
+            " | rows MODEL TOKENS\n");
         return 2;
     }
     struct probe p = {0};
     int status = open_probe(&p, argv[2]);
     if (status == 0)
         status = one        ? logits(&p, argv[3], atoi(argv[4]), argv[5])
+                 : chosen   ? choices(&p, argv[3], atoi(argv[4]), argv[5], argv[6])
                  : pictured ? picture(&p, argv[3], argv[4], argv[5])
                  : by_rows  ? rows(&p, atoi(argv[3]))
                             : sequences(&p);

@@ -10,6 +10,7 @@ from .maths import layer_norm, rms_norm, sigmoid, silu, softmax
 class Mixture:
     """What a mixture does in place of the dense block; mixed into a network."""
     normalise = True
+    choices = None
 
     def setup(self):
         super().setup()
@@ -19,8 +20,8 @@ class Mixture:
     def scores(self, logits):
         return softmax(logits)
 
-    def choose(self, i, scores, logits):
-        """Numbers of the chosen experts of one token, best first."""
+    def ranking(self, i, scores):
+        """What the experts of one token are chosen by."""
         if self.has("blk.%d.exp_probs_b.bias" % i):
             scores = scores + self.weight("blk.%d.exp_probs_b.bias" % i)
         groups = self.get("expert_group_count", 1)
@@ -29,7 +30,25 @@ class Mixture:
             kept = np.argsort(-best_two, kind="stable")[:self.get("expert_group_used_count")]
             group = np.arange(len(scores)) // (len(scores) // groups)
             scores = np.where(np.isin(group, kept), scores, -np.inf)
-        return np.argsort(-scores, kind="stable")[:self.used]
+        return scores
+
+    def follow(self, choices):
+        """From now on tokens go to the experts that another engine chose, choices[i] [n, used] in layer i."""
+        self.choices, self.flips = choices, []
+
+    def choose(self, i, t, scores):
+        """Numbers of the chosen experts of token t of those being fed, best first. When another engine's choices are
+        followed, `flips` gets of each that is not ours by how much its worst expert is worse than our worst."""
+        ranking = self.ranking(i, scores)
+        own = np.argsort(-ranking, kind="stable")[:self.used]
+        if self.choices is None:
+            return own
+        given = self.choices[i][t]
+        if len(set(given)) != self.used:
+            raise ValueError("layer %d, token %d: an expert was chosen twice" % (i, t))
+        if set(given) != set(own):
+            self.flips.append(ranking[own].min() - ranking[given].min())
+        return given
 
     def weights(self, chosen):
         """From the chosen experts' scores to what their results are multiplied by."""
@@ -61,7 +80,7 @@ class Mixture:
         out = np.zeros_like(h)
         for t, x in enumerate(h):
             scores = self.scores(logits[t])
-            chosen = self.choose(i, scores, logits[t])
+            chosen = self.choose(i, t, scores)
             for e, weight in zip(chosen, self.weights(scores[chosen])):
                 out[t] += self.weighed(b, e, weight, x)
         return out
