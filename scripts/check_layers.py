@@ -19,7 +19,7 @@ ROOMS = {
     "base": ("lib/base", []),
     "digest": ("lib/digest", ["base"]),
     "formats": ("lib/formats", ["digest", "base"]),
-    "contract": ("lib/contract", ["base"]),
+    "contract": ("lib/contract", ["digest", "base"]),
     "io": ("lib/io", ["base"]),
     "confine": ("lib/confine", ["base"]),
     # programs that look at foreign bytes once and end

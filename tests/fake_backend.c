@@ -32,7 +32,7 @@
  *   choice; after a "done" the usage follows by itself. The bytes of an audio or image event are
  *   its member "raw", a text, as often as its member "times" says, whatever its "bytes" are
  * - echo_job: the answer is the job, as JSON
- * - echo_piece: the answer is this file of the job, from 0
+ * - echo_attachment: the answer is this file of the job, from 0
  * - break_out: what a model that took the process over would try, at each job: "exec", "connect",
  *   "fork", or a file to read; the answer is an error that says how that went
  *
@@ -61,7 +61,7 @@ struct options {
     int64_t memory_mib;
     int64_t load_fail_above, load_crash_above; /* -1: always */
     int64_t exit, signal;                      /* exit -1: of the signal */
-    int64_t echo_piece;                        /* -1: none */
+    int64_t echo_attachment;                        /* -1: none */
     bool load_crash, never_ready, echo_job;
     struct qn_json *script; /* NULL: none; an array of at least one event */
     char load_fail_option[64], load_fail_unless[1024]; /* "": none */
@@ -115,7 +115,7 @@ static qn_err read_options(const char *path, struct options *o, struct qn_error 
                           .load_crash_above = -1,
                           .exit = -1,
                           .signal = SIGABRT,
-                          .echo_piece = -1};
+                          .echo_attachment = -1};
     strcpy(o->word, "word ");
     struct qn_gguf *g;
     qn_err err = qn_gguf_open(path, &g, e);
@@ -142,7 +142,7 @@ static qn_err read_options(const char *path, struct options *o, struct qn_error 
         read_number(&root, "load_crash_above", &o->load_crash_above);
         read_number(&root, "exit", &o->exit);
         read_number(&root, "signal", &o->signal);
-        read_number(&root, "echo_piece", &o->echo_piece);
+        read_number(&root, "echo_attachment", &o->echo_attachment);
         struct qn_jref v = qn_json_get(&root, "load_crash");
         o->load_crash = qn_json_raw_bool(&v);
         v = qn_json_get(&root, "never_ready");
@@ -398,11 +398,11 @@ static void echo_job(struct fake *f, struct fake_job *j)
     finish(f, j, false);
 }
 
-static void echo_piece(struct fake *f, struct fake_job *j)
+static void echo_attachment(struct fake *f, struct fake_job *j)
 {
-    const struct qn_pieces *pieces = &j->job->pieces;
-    if ((size_t)f->o.echo_piece < pieces->n)
-        say(j, pieces->v[f->o.echo_piece].data, pieces->v[f->o.echo_piece].len);
+    const struct qn_attachments *files = &j->job->attachments;
+    if ((size_t)f->o.echo_attachment < files->n)
+        say(j, files->v[f->o.echo_attachment].data, (size_t)files->v[f->o.echo_attachment].bytes);
     j->written = 1;
     finish(f, j, false);
 }
@@ -437,8 +437,8 @@ static void speak(struct fake *f, struct fake_job *j)
         echo_job(f, j);
         return;
     }
-    if (f->o.echo_piece >= 0) {
-        echo_piece(f, j);
+    if (f->o.echo_attachment >= 0) {
+        echo_attachment(f, j);
         return;
     }
     if (j->job->task == QN_TASK_IMAGE) {

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "bridge/ask_private.h"
+#include "contract/message_json.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -141,74 +142,6 @@ static void write_head(const struct qn_ask_to *to, struct qn_jw *w)
 
 /* ---- Chat ---- */
 
-/* A call's arguments: templates read objects, servers texts. */
-static void write_call(const struct qn_jref *call, struct qn_jw *w, struct qn_buf *text)
-{
-    struct qn_jref it, f = qn_json_get(call, "function");
-    qn_jw_obj(w);
-    qn_jw_kstr(w, "type", "function");
-    struct qn_jref id = qn_json_get(call, "id");
-    if (qn_json_type(&id) == QN_JSON_STRING)
-        qn_jw_kstr(w, "id", qn_json_raw_str(&id));
-    qn_jw_key(w, "function");
-    qn_jw_obj(w);
-    it = qn_json_get(&f, "name");
-    qn_jw_kstr(w, "name", qn_json_raw_str(&it));
-    it = qn_json_get(&f, "arguments");
-    qn_buf_clear(text);
-    if (qn_json_type(&it) == QN_JSON_STRING)
-        qn_buf_str(text, qn_json_raw_str(&it));
-    else if (qn_json_type(&it) > QN_JSON_NULL)
-        qn_json_print(&it, text);
-    qn_jw_kstr(w, "arguments", text->len ? text->data : "{}");
-    qn_jw_obj_end(w);
-    qn_jw_obj_end(w);
-}
-
-static void write_message(const struct qn_jref *m, const struct qn_ask_to *to, struct qn_jw *w,
-                          struct qn_buf *text)
-{
-    struct qn_jref it, call;
-    qn_jw_obj(w);
-    for (bool more = qn_json_first(m, &it); more; more = qn_json_next(&it)) {
-        if (qn_str_eq(it.key, "reasoning_content") && !knows(to, LLAMA | VLLM))
-            continue;
-        qn_jw_key(w, it.key);
-        if (qn_str_eq(it.key, "tool_calls")) {
-            qn_jw_arr(w);
-            for (bool also = qn_json_first(&it, &call); also; also = qn_json_next(&call))
-                write_call(&call, w, text);
-            qn_jw_arr_end(w);
-        } else {
-            qn_buf_clear(text);
-            qn_json_print(&it, text);
-            qn_jw_raw(w, qn_buf_cstr(text), text->len);
-        }
-    }
-    qn_jw_obj_end(w);
-}
-
-static qn_err write_messages(const struct qn_job *job, const struct qn_ask_to *to, struct qn_jw *w,
-                             struct qn_error *e)
-{
-    struct qn_json *doc;
-    struct qn_buf text;
-    struct qn_jref m;
-    qn_err err = qn_json_parse(job->chat.messages, strlen(job->chat.messages), &doc, e);
-    if (err)
-        return err;
-    struct qn_jref root = qn_json_root(doc);
-    qn_buf_init(&text, QN_ASK_BODY_MAX);
-    qn_jw_key(w, "messages");
-    qn_jw_arr(w);
-    for (bool more = qn_json_first(&root, &m); more; more = qn_json_next(&m))
-        write_message(&m, to, w, &text);
-    qn_jw_arr_end(w);
-    qn_buf_deinit(&text);
-    qn_json_free(doc);
-    return QN_OK;
-}
-
 static void write_tools(const struct qn_chat *c, struct qn_jw *w)
 {
     if (!c->tools)
@@ -317,8 +250,9 @@ static qn_err ask_chat(const struct qn_job *job, const struct qn_ask_to *to,
     qn_err err = refuse_chat(job, to, e);
     qn_jw_obj(&w);
     write_head(to, &w);
-    if (!err)
-        err = write_messages(job, to, &w, e);
+    qn_jw_key(&w, "messages");
+    qn_messages_write(&c->messages, &job->attachments,
+                      &(struct qn_message_form){.reasoning = knows(to, LLAMA | VLLM)}, &w);
     write_tools(c, &w);
     if (!err)
         err = write_template(job, to, &w, e);

@@ -41,13 +41,13 @@ static void form_number(struct form *f, const char *name, double value)
 }
 
 static void form_file(struct form *f, const char *name, const char *filename, const char *type,
-                      const struct qn_piece *p)
+                      const struct qn_attachment *p)
 {
     qn_buf_fmt(f->out,
                "--%s\r\nContent-Disposition: form-data; name=\"%s\"; filename=\"%s\"\r\n"
                "Content-Type: %s\r\n\r\n",
                f->boundary, name, filename, type);
-    qn_buf_add(f->out, p->data, p->len);
+    qn_buf_add(f->out, p->data, (size_t)p->bytes);
     qn_buf_str(f->out, "\r\n");
 }
 
@@ -57,7 +57,7 @@ static void form_end(struct form *f)
 }
 
 /* What a sound file is by its first bytes: servers go by the name's ending. */
-static const char *sound_name(const struct qn_piece *p)
+static const char *sound_name(const struct qn_attachment *p)
 {
     static const struct {
         size_t at;
@@ -70,7 +70,8 @@ static const char *sound_name(const struct qn_piece *p)
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         size_t n = strlen(kinds[i].magic);
-        if (p->len >= kinds[i].at + n && !memcmp(p->data + kinds[i].at, kinds[i].magic, n))
+        if ((size_t)p->bytes >= kinds[i].at + n &&
+            !memcmp(p->data + kinds[i].at, kinds[i].magic, n))
             return kinds[i].name;
     }
     return "sound.wav";
@@ -82,7 +83,7 @@ qn_err qn_ask_transcribe(const struct qn_job *job, const struct qn_ask_to *to,
     const struct qn_transcribe *t = &job->transcribe;
     bool whisper = to->api == QN_API_WHISPER;
     struct form f;
-    if (job->pieces.n < 1)
+    if (job->attachments.n < 1)
         return qn_fail(e, QN_EINVAL, "a transcription without a sound");
     out->path = whisper        ? "/inference"
                 : t->translate ? "/audio/translations"
@@ -103,8 +104,8 @@ qn_err qn_ask_transcribe(const struct qn_job *job, const struct qn_ask_to *to,
         form_text(&f, "timestamp_granularities[]", "word");
         form_text(&f, "timestamp_granularities[]", "segment");
     }
-    form_file(&f, "file", sound_name(&job->pieces.v[0]), "application/octet-stream",
-              &job->pieces.v[0]);
+    form_file(&f, "file", sound_name(&job->attachments.v[0]), "application/octet-stream",
+              &job->attachments.v[0]);
     form_end(&f);
     return QN_OK;
 }
@@ -212,9 +213,9 @@ static void ask_changed_picture(const struct qn_job *job, const struct qn_ask_to
         form_text(&f, "output_format", job->image.format);
     else
         form_text(&f, "response_format", "b64_json");
-    for (size_t i = 0; i < job->pieces.n; i++) {
-        const struct qn_piece *p = &job->pieces.v[i];
-        const char *name = p->role == QN_PIECE_MASK ? "mask" : edit ? "image[]" : "image";
+    for (size_t i = 0; i < job->attachments.n; i++) {
+        const struct qn_attachment *p = &job->attachments.v[i];
+        const char *name = p->role == QN_ATTACHMENT_MASK ? "mask" : edit ? "image[]" : "image";
         form_file(&f, name, "picture.png", "image/png", p);
     }
     form_end(&f);

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <float.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
@@ -37,12 +38,50 @@ static const char *tool_choice_name(int v)
     return qn_tool_choice_name((enum qn_tool_choice)v);
 }
 
+static const char *role_name(int v)
+{
+    return qn_role_name((enum qn_role)v);
+}
+
+static const char *part_kind_name(int v)
+{
+    return qn_part_kind_name((enum qn_part_kind)v);
+}
+
+#define R(name, type, ...)                                                                         \
+    {                                                                                              \
+#name, type, offsetof(struct qn_message_part, name), __VA_ARGS__                           \
+    }
+static const struct qn_field part_fields[] = {
+    R(kind, QN_F_ENUM, .enum_name = part_kind_name, .enum_count = QN_PART_COUNT),
+    R(text, QN_F_STR, .max = QN_JOB_PROMPT_BYTES_MAX),
+    R(attachment, QN_F_I64, .min = 0, .max = QN_JOB_ATTACHMENTS_MAX - 1),
+    R(id, QN_F_STR, .max = QN_JOB_PROMPT_BYTES_MAX),
+    R(name, QN_F_STR, .max = QN_JOB_PROMPT_BYTES_MAX),
+    R(arguments, QN_F_STR, .max = QN_JOB_PROMPT_BYTES_MAX),
+};
+static const struct qn_field_items parts = {part_fields, COUNT(part_fields),
+                                            sizeof(struct qn_message_part)};
+
+#define G(name, type, ...)                                                                         \
+    {                                                                                              \
+#name, type, offsetof(struct qn_message, name), __VA_ARGS__                                \
+    }
+static const struct qn_field message_fields[] = {
+    G(role, QN_F_ENUM, .enum_name = role_name, .enum_count = QN_ROLE_COUNT),
+    G(name, QN_F_STR, .max = QN_JOB_PROMPT_BYTES_MAX),
+    G(tool_call_id, QN_F_STR, .max = QN_JOB_PROMPT_BYTES_MAX),
+    G(parts, QN_F_LIST, .max = QN_MESSAGE_PARTS_MAX, .items = &parts),
+};
+static const struct qn_field_items messages = {message_fields, COUNT(message_fields),
+                                               sizeof(struct qn_message)};
+
 #define C(name, type, ...)                                                                         \
     {                                                                                              \
 #name, type, offsetof(struct qn_chat, name), __VA_ARGS__                                   \
     }
 static const struct qn_field chat_fields[] = {
-    C(messages, QN_F_ARRAY, .min = 0),
+    C(messages, QN_F_LIST, .max = QN_MESSAGES_MAX, .items = &messages),
     C(tools, QN_F_ARRAY, .min = 0),
     C(documents, QN_F_ARRAY, .min = 0),
     C(template_vars, QN_F_OBJECT, .min = 0),
@@ -127,6 +166,23 @@ static const struct qn_field image_fields[] = {
     I(format, QN_F_STR, .max = QN_JOB_FORMAT_MAX),
 };
 
+static const char *attachment_role_name(int v)
+{
+    return qn_attachment_role_name((enum qn_attachment_role)v);
+}
+
+#define A(name, type, ...)                                                                         \
+    {                                                                                              \
+#name, type, offsetof(struct qn_attachment, name), __VA_ARGS__                             \
+    }
+static const struct qn_field attachment_fields[] = {
+    A(role, QN_F_ENUM, .enum_name = attachment_role_name, .enum_count = QN_ATTACHMENT_COUNT),
+    A(type, QN_F_STR, .max = QN_JOB_MEDIA_TYPE_MAX),
+    A(bytes, QN_F_I64, .min = 1, .max = QN_FRAME_BYTES_MAX),
+};
+static const struct qn_field_items attachments = {attachment_fields, COUNT(attachment_fields),
+                                                  sizeof(struct qn_attachment)};
+
 #define J(wire, member, type, ...)                                                                 \
     {                                                                                              \
         wire, type, offsetof(struct qn_job, member), __VA_ARGS__                                   \
@@ -138,7 +194,7 @@ static const struct qn_field job_fields[] = {
     J("count_only", count_only, QN_F_BOOL, .min = 0),
     J("want_tokens", want_tokens, QN_F_BOOL, .min = 0),
     J("owner_salt", owner_salt, QN_F_HEX64, .min = 0),
-    J("pieces", pieces, QN_F_PIECES, .max = QN_JOB_PIECES_MAX),
+    J("attachments", attachments, QN_F_LIST, .max = QN_JOB_ATTACHMENTS_MAX, .items = &attachments),
 };
 
 static const char *finish_name(int v)
@@ -254,11 +310,11 @@ static void section_write(const char *name, const struct qn_field *table, size_t
     qn_jw_obj_end(w);
 }
 
-static size_t pieces_bytes(const struct qn_pieces *p)
+static size_t attachments_bytes(const struct qn_attachments *a)
 {
-    size_t sum = 0; /* at most QN_JOB_PIECES_MAX times what memory holds of one */
-    for (size_t i = 0; i < p->n; i++)
-        sum += p->v[i].len;
+    size_t sum = 0; /* at most QN_JOB_ATTACHMENTS_MAX times what memory holds of one */
+    for (size_t i = 0; i < a->n; i++)
+        sum += (size_t)a->v[i].bytes;
     return sum;
 }
 
@@ -281,38 +337,98 @@ qn_err qn_job_encode(const struct qn_job *job, struct qn_buf *out)
     if (job->task == QN_TASK_IMAGE)
         section_write("image", image_fields, COUNT(image_fields), &job->image, &w);
     qn_fields_write(job_fields, COUNT(job_fields), job, &w);
-    if (job->pieces.n)
-        qn_jw_ki64(&w, "bytes", (int64_t)pieces_bytes(&job->pieces));
+    if (job->attachments.n)
+        qn_jw_ki64(&w, "bytes", (int64_t)attachments_bytes(&job->attachments));
     qn_jw_obj_end(&w);
     return out->overflow ? QN_ELIMIT : QN_OK;
 }
 
 qn_err qn_job_frame(const struct qn_job *job, struct qn_buf *out)
 {
-    if (pieces_bytes(&job->pieces) > QN_FRAME_BYTES_MAX)
+    if (attachments_bytes(&job->attachments) > QN_FRAME_BYTES_MAX)
         return QN_ELIMIT;
     qn_job_encode(job, out);
     qn_buf_char(out, '\n');
-    for (size_t i = 0; i < job->pieces.n; i++)
-        qn_buf_add(out, job->pieces.v[i].data, job->pieces.v[i].len);
+    for (size_t i = 0; i < job->attachments.n; i++)
+        qn_buf_add(out, job->attachments.v[i].data, (size_t)job->attachments.v[i].bytes);
     return out->overflow ? QN_ELIMIT : QN_OK;
 }
 
-static size_t count_pieces(const struct qn_job *job, enum qn_piece_role role)
+static size_t count_role(const struct qn_job *job, enum qn_attachment_role role)
 {
     size_t n = 0;
-    for (size_t i = 0; i < job->pieces.n; i++)
-        n += job->pieces.v[i].role == role;
+    for (size_t i = 0; i < job->attachments.n; i++)
+        n += job->attachments.v[i].role == role;
     return n;
+}
+
+static qn_err check_attachments(const struct qn_attachments *a, struct qn_error *e)
+{
+    char param[64];
+    for (size_t i = 0; i < a->n; i++) {
+        if (a->v[i].role != QN_ATTACHMENT_NONE && a->v[i].bytes > 0 &&
+            (!a->v[i].type || qn_media_type_valid(a->v[i].type)))
+            continue;
+        snprintf(param, sizeof param, "attachments[%zu]", i);
+        return qn_fail_param(e, QN_EINVAL, param, "%s: expected role, bytes and a media type",
+                             param);
+    }
+    return QN_OK;
+}
+
+/* A part has what its kind is about. */
+static bool is_part(const struct qn_job *job, const struct qn_message_part *p)
+{
+    enum qn_attachment_role role =
+        p->kind == QN_PART_PICTURE ? QN_ATTACHMENT_IMAGE : QN_ATTACHMENT_AUDIO;
+    switch (p->kind) {
+    case QN_PART_TEXT:
+    case QN_PART_REASONING:
+        return p->text;
+    case QN_PART_CALL:
+        return p->name && p->arguments;
+    case QN_PART_PICTURE:
+    case QN_PART_SOUND:
+        return p->attachment >= 0 && (size_t)p->attachment < job->attachments.n &&
+               job->attachments.v[p->attachment].role == role;
+    case QN_PART_NONE:
+    case QN_PART_COUNT:
+        break;
+    }
+    return false;
+}
+
+static qn_err check_messages(const struct qn_job *job, struct qn_error *e)
+{
+    char param[64];
+    if (!job->chat.messages.n)
+        return qn_fail_param(e, QN_EINVAL, "messages", "messages is missing");
+    for (size_t i = 0; i < job->chat.messages.n; i++) {
+        const struct qn_message *m = &job->chat.messages.v[i];
+        if (m->role == QN_ROLE_NONE) {
+            snprintf(param, sizeof param, "messages[%zu].role", i);
+            return qn_fail_param(e, QN_EINVAL, param, "%s: it is missing", param);
+        }
+        for (size_t k = 0; k < m->parts.n; k++) {
+            if (is_part(job, &m->parts.v[k]))
+                continue;
+            snprintf(param, sizeof param, "messages[%zu].parts[%zu]", i, k);
+            return qn_fail_param(e, QN_EINVAL, param, "%s: it lacks what its kind needs", param);
+        }
+    }
+    return QN_OK;
 }
 
 /* The files and texts that sounds and pictures are made from. */
 static qn_err check_media(const struct qn_job *job, struct qn_error *e)
 {
     const struct qn_image *image = &job->image;
-    size_t sounds = count_pieces(job, QN_PIECE_AUDIO);
-    size_t pictures = count_pieces(job, QN_PIECE_IMAGE), masks = count_pieces(job, QN_PIECE_MASK);
+    size_t sounds = count_role(job, QN_ATTACHMENT_AUDIO);
+    size_t pictures = count_role(job, QN_ATTACHMENT_IMAGE),
+           masks = count_role(job, QN_ATTACHMENT_MASK);
     bool of_image = job->task == QN_TASK_IMAGE;
+    if (job->task == QN_TASK_CHAT)
+        return check_messages(job, e);
     if (sounds != (job->task == QN_TASK_TRANSCRIBE))
         return qn_fail_param(e, QN_EINVAL, "file", "a transcription has one sound, others none");
     if (job->task == QN_TASK_SPEAK && (!job->speak.input || !job->speak.format))
@@ -325,7 +441,7 @@ static qn_err check_media(const struct qn_job *job, struct qn_error *e)
     if (of_image && (image->width == QN_UNSET) != (image->height == QN_UNSET))
         return qn_fail_param(e, QN_EINVAL, "size", "width and height go together");
     size_t least = of_image && image->kind != QN_IMAGE_GENERATE;
-    size_t most = of_image && image->kind == QN_IMAGE_EDIT ? QN_JOB_PIECES_MAX : least;
+    size_t most = of_image && image->kind == QN_IMAGE_EDIT ? QN_JOB_EDIT_PICTURES_MAX : least;
     if (pictures < least || pictures > most)
         return qn_fail_param(e, QN_EINVAL, "image", "%zu pictures where %zu to %zu belong",
                              pictures, least, most);
@@ -337,8 +453,6 @@ static qn_err check_media(const struct qn_job *job, struct qn_error *e)
 /* What a backend may rely on whatever the router sent. */
 static qn_err check_job(const struct qn_job *job, struct qn_error *e)
 {
-    if (job->task == QN_TASK_CHAT && !job->chat.messages)
-        return qn_fail_param(e, QN_EINVAL, "messages", "messages is missing");
     if (job->task == QN_TASK_COMPLETE && !job->complete.prompt &&
         job->complete.prompt_tokens.n == 0)
         return qn_fail_param(e, QN_EINVAL, "prompt", "prompt is missing");
@@ -358,7 +472,8 @@ static qn_err check_job(const struct qn_job *job, struct qn_error *e)
                                  "stop: each string must have 1 to %d bytes, not %zu",
                                  QN_JOB_STOP_BYTES_MAX, n);
     }
-    return check_media(job, e);
+    qn_err err = check_attachments(&job->attachments, e);
+    return err ? err : check_media(job, e);
 }
 
 qn_err qn_job_decode(const struct qn_jref *object, struct qn_job *job, struct qn_arena *arena,
@@ -418,17 +533,17 @@ qn_err qn_job_take(const char *frame, size_t n, struct qn_job *job, struct qn_ar
     qn_json_free(doc);
     if (err)
         return err;
-    if (pieces_bytes(&job->pieces) != left)
-        return qn_fail(e, QN_EFORMAT, "%zu bytes follow the job's line, its pieces have %zu", left,
-                       pieces_bytes(&job->pieces));
+    if (attachments_bytes(&job->attachments) != left)
+        return qn_fail(e, QN_EFORMAT, "%zu bytes follow the job's line, its attachments have %zu",
+                       left, attachments_bytes(&job->attachments));
     char *copy = qn_arena_try(arena, left + 1);
     if (!copy)
         return qn_fail(e, QN_ELIMIT, "the job's files are too large");
     if (left)
         memcpy(copy, newline + 1, left);
-    for (size_t i = 0; i < job->pieces.n; i++) {
-        job->pieces.v[i].data = copy;
-        copy += job->pieces.v[i].len;
+    for (size_t i = 0; i < job->attachments.n; i++) {
+        job->attachments.v[i].data = copy;
+        copy += job->attachments.v[i].bytes;
     }
     return QN_OK;
 }

@@ -54,6 +54,28 @@ static void write_loras(const struct qn_field *f, const struct qn_loras *list, s
     qn_jw_arr_end(w);
 }
 
+/* What a QN_F_LIST points to: any list of structs. */
+struct list {
+    void *v;
+    size_t n;
+};
+
+static void write_list(const struct qn_field *f, const void *p, struct qn_jw *w)
+{
+    struct list list;
+    memcpy(&list, p, sizeof list);
+    if (list.n == 0)
+        return;
+    qn_jw_key(w, f->name);
+    qn_jw_arr(w);
+    for (size_t i = 0; i < list.n; i++) {
+        qn_jw_obj(w);
+        qn_fields_write(f->items->fields, f->items->n, (char *)list.v + i * f->items->size, w);
+        qn_jw_obj_end(w);
+    }
+    qn_jw_arr_end(w);
+}
+
 static void write_one(const struct qn_field *f, const void *base, struct qn_jw *w)
 {
     const void *p = cat(f, base);
@@ -137,21 +159,9 @@ static void write_one(const struct qn_field *f, const void *base, struct qn_jw *
     case QN_F_LORAS:
         write_loras(f, p, w);
         break;
-    case QN_F_PIECES: {
-        const struct qn_pieces *list = p;
-        if (list->n == 0)
-            break;
-        qn_jw_key(w, f->name);
-        qn_jw_arr(w);
-        for (size_t i = 0; i < list->n; i++) {
-            qn_jw_arr(w);
-            qn_jw_str(w, qn_piece_role_name(list->v[i].role));
-            qn_jw_i64(w, (int64_t)list->v[i].len);
-            qn_jw_arr_end(w);
-        }
-        qn_jw_arr_end(w);
+    case QN_F_LIST:
+        write_list(f, p, w);
         break;
-    }
     case QN_F_ENUM: {
         int v;
         memcpy(&v, p, sizeof v);
@@ -308,32 +318,32 @@ static qn_err read_loras(const struct qn_field *f, const struct qn_jref *v, stru
     return err;
 }
 
-static qn_err read_pieces(const struct qn_field *f, const struct qn_jref *v, struct qn_pieces *out,
-                          struct qn_arena *arena, struct qn_error *e)
+static void unset(const struct qn_field_items *items, void *base)
 {
-    size_t n;
-    void *items;
-    qn_err err = list_begin(f, v, sizeof(struct qn_piece), arena, &n, &items, e);
-    struct qn_piece *list = items;
-    struct qn_jref it, part;
+    static const int64_t whole = QN_UNSET;
+    static const double real = NAN;
+    for (size_t i = 0; i < items->n; i++) {
+        if (items->fields[i].type == QN_F_I64)
+            memcpy(at(&items->fields[i], base), &whole, sizeof whole);
+        else if (items->fields[i].type == QN_F_F64)
+            memcpy(at(&items->fields[i], base), &real, sizeof real);
+    }
+}
+
+static qn_err read_list(const struct qn_field *f, const struct qn_jref *v, void *out,
+                        struct qn_arena *arena, struct qn_error *e)
+{
+    struct list list;
+    struct qn_jref it;
     size_t i = 0;
-    for (bool more = !err && qn_json_first(v, &it); more && !err; more = qn_json_next(&it), i++) {
-        const char *role;
-        int64_t len = 0;
-        if (qn_json_count(&it) != 2 || !qn_json_first(&it, &part))
-            return qn_json_fail(&it, e, "expected [role, bytes]");
-        err = qn_json_str(&part, &role, e);
-        for (int r = QN_PIECE_NONE + 1; r < QN_PIECE_COUNT && !err; r++)
-            if (qn_str_eq(role, qn_piece_role_name((enum qn_piece_role)r)))
-                list[i].role = (enum qn_piece_role)r;
-        if (!err && list[i].role == QN_PIECE_NONE)
-            err = qn_json_fail(&part, e, "unknown role '%.40s'", role);
-        if (!err && qn_json_next(&part))
-            err = qn_json_i64(&part, 1, QN_FRAME_BYTES_MAX, &len, e);
-        list[i].len = (size_t)len;
+    qn_err err = list_begin(f, v, f->items->size, arena, &list.n, &list.v, e);
+    for (bool more = !err && qn_json_first(v, &it); more && !err; more = qn_json_next(&it)) {
+        void *item = (char *)list.v + i++ * f->items->size;
+        unset(f->items, item);
+        err = qn_fields_read(f->items->fields, f->items->n, &it, item, arena, e);
     }
     if (!err)
-        *out = (struct qn_pieces){.v = list, .n = n};
+        memcpy(out, &list, sizeof list);
     return err;
 }
 
@@ -409,8 +419,8 @@ qn_err qn_field_read(const struct qn_field *f, const struct qn_jref *v, void *ba
         return read_biases(f, v, p, arena, e);
     case QN_F_LORAS:
         return read_loras(f, v, p, arena, e);
-    case QN_F_PIECES:
-        return read_pieces(f, v, p, arena, e);
+    case QN_F_LIST:
+        return read_list(f, v, p, arena, e);
     case QN_F_ENUM:
         return read_enum(f, v, p, e);
     case QN_F_ERROR:

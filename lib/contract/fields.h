@@ -20,7 +20,7 @@ enum qn_field_type {
     QN_F_STRS,   /* struct qn_strings; max: most items */
     QN_F_I64S,   /* struct qn_i64s; max: most items */
     QN_F_BIASES, /* struct qn_biases as [[token, bias], ...]; max: most items */
-    QN_F_PIECES, /* struct qn_pieces as [[role, bytes], ...], without the bytes; max: most items */
+    QN_F_LIST,   /* {struct T *v; size_t n;}: objects of the table `items`; max: most items */
     QN_F_LORAS,  /* struct qn_loras as [[id or name, scale or null], ...]; max: most items */
     QN_F_ENUM,   /* int-sized enum; names in `names`, index 0 is never sent */
     QN_F_ERROR   /* struct qn_error as {"code","param","message"} */
@@ -33,6 +33,13 @@ struct qn_field {
     double min, max; /* numbers: inclusive range; strings and lists: max length */
     const char *(*enum_name)(int value); /* ENUM */
     int enum_count;
+    const struct qn_field_items *items; /* LIST */
+};
+
+/* The table of a list's items, and the size of the struct that one becomes. */
+struct qn_field_items {
+    const struct qn_field *fields;
+    size_t n, size;
 };
 
 /* Writes the fields that are set as members; the writer stands inside an object. */

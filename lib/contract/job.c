@@ -4,6 +4,7 @@
 #include "base/str.h"
 
 #include <math.h>
+#include <string.h>
 
 static const char *const task_names[QN_TASK_COUNT] = {
     [QN_TASK_NONE] = "none",   [QN_TASK_CHAT] = "chat",     [QN_TASK_COMPLETE] = "complete",
@@ -16,11 +17,11 @@ static const char *const tool_choice_names[QN_TOOLS_COUNT] = {
     [QN_TOOLS_REQUIRED] = "required", [QN_TOOLS_NAMED] = "named",
 };
 
-static const char *const role_names[QN_PIECE_COUNT] = {
-    [QN_PIECE_NONE] = "none",
-    [QN_PIECE_AUDIO] = "audio",
-    [QN_PIECE_IMAGE] = "image",
-    [QN_PIECE_MASK] = "mask",
+static const char *const role_names[QN_ATTACHMENT_COUNT] = {
+    [QN_ATTACHMENT_NONE] = "none",
+    [QN_ATTACHMENT_AUDIO] = "audio",
+    [QN_ATTACHMENT_IMAGE] = "image",
+    [QN_ATTACHMENT_MASK] = "mask",
 };
 
 static const char *const image_names[QN_IMAGE_COUNT] = {
@@ -59,9 +60,17 @@ const char *qn_tool_choice_name(enum qn_tool_choice c)
     return (unsigned)c < QN_TOOLS_COUNT ? tool_choice_names[c] : tool_choice_names[QN_TOOLS_UNSET];
 }
 
-const char *qn_piece_role_name(enum qn_piece_role r)
+const char *qn_attachment_role_name(enum qn_attachment_role r)
 {
-    return (unsigned)r < QN_PIECE_COUNT ? role_names[r] : role_names[QN_PIECE_NONE];
+    return (unsigned)r < QN_ATTACHMENT_COUNT ? role_names[r] : role_names[QN_ATTACHMENT_NONE];
+}
+
+bool qn_media_type_valid(const char *type)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                  "/!#$&^_.+-";
+    size_t n = strspn(type, letters);
+    return n > 0 && n <= QN_JOB_MEDIA_TYPE_MAX && !type[n];
 }
 
 const char *qn_image_kind_name(enum qn_image_kind k)

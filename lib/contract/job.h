@@ -8,6 +8,7 @@
 #define QN_CONTRACT_JOB_H
 
 #include "base/arena.h"
+#include "contract/message.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,8 +45,10 @@ enum {
     QN_JOB_EFFORT_MAX = 16,
     QN_JOB_LORAS_MAX = 16, /* adapters of one answer */
     QN_JOB_LORA_NAME_MAX = 128,
-    QN_JOB_LORA_SCALE_MAX = 1000, /* either way */
-    QN_JOB_PIECES_MAX = 17,       /* files of one job: 16 pictures and a mask */
+    QN_JOB_LORA_SCALE_MAX = 1000,  /* either way */
+    QN_JOB_ATTACHMENTS_MAX = 256,  /* files of one job */
+    QN_JOB_EDIT_PICTURES_MAX = 16, /* pictures that one is made from, without the mask */
+    QN_JOB_MEDIA_TYPE_MAX = 128,   /* bytes of "image/png" */
     QN_JOB_LANGUAGE_MAX = 16,
     QN_JOB_VOICE_MAX = 128,
     QN_JOB_FORMAT_MAX = 16, /* "mp3", "png" */
@@ -142,11 +145,9 @@ struct qn_sampling {
     WHOLE(context_shift, 0, 1)
 
 struct qn_chat {
-    const char *messages;  /* JSON array in the form chat templates read: objects with role, content
-                              (string, null or array of parts), name, tool_calls, tool_call_id,
-                              reasoning_content */
-    const char *tools;     /* JSON array of {"type":"function","function":{...}}, or NULL */
-    const char *documents; /* JSON array, or NULL */
+    struct qn_messages messages;
+    const char *tools;         /* JSON array of {"type":"function","function":{...}}, or NULL */
+    const char *documents;     /* JSON array, or NULL */
     const char *template_vars; /* JSON object of further template variables (enable_thinking ...),
                                   or NULL */
     const char *template_text; /* a Jinja chat template instead of the model's own, or NULL */
@@ -177,23 +178,25 @@ struct qn_measure {
     int64_t dimensions; /* EMBED: of each vector; unset: the model's own */
 };
 
-/* Bytes that cross behind the job's line as they are: a file of the request. */
-enum qn_piece_role {
-    QN_PIECE_NONE,
-    QN_PIECE_AUDIO, /* TRANSCRIBE: a sound file */
-    QN_PIECE_IMAGE, /* IMAGE: a picture that it starts from; several of an EDIT in their order */
-    QN_PIECE_MASK,  /* IMAGE, EDIT: a picture, white where it is to be changed */
-    QN_PIECE_COUNT
+/* Files of the request. Their bytes cross behind the job's line as they are, one after another. */
+enum qn_attachment_role {
+    QN_ATTACHMENT_NONE,
+    QN_ATTACHMENT_AUDIO, /* TRANSCRIBE: the sound file. CHAT: of a SOUND part */
+    QN_ATTACHMENT_IMAGE, /* IMAGE: a picture that it starts from; several of an EDIT in their order.
+                            CHAT: of a PICTURE part */
+    QN_ATTACHMENT_MASK,  /* IMAGE, EDIT: a picture, white where it is to be changed */
+    QN_ATTACHMENT_COUNT
 };
 
-struct qn_piece {
-    enum qn_piece_role role;
+struct qn_attachment {
+    enum qn_attachment_role role;
+    const char *type; /* the media type that the client gave, "image/png"; or NULL */
     const char *data; /* lent */
-    size_t len;
+    int64_t bytes;    /* > 0 */
 };
 
-struct qn_pieces {
-    struct qn_piece *v;
+struct qn_attachments {
+    struct qn_attachment *v;
     size_t n;
 };
 
@@ -255,7 +258,7 @@ struct qn_job {
     struct qn_transcribe transcribe;
     struct qn_speak speak;
     struct qn_image image;
-    struct qn_pieces pieces;
+    struct qn_attachments attachments;
     bool truncate;    /* what does not fit the context is left out (oldest messages first, the first
                          system message    never; of a text its beginning) instead of being an error */
     bool count_only;  /* nothing is computed: DONE (stop) and USAGE with the number of prompt tokens
@@ -268,10 +271,12 @@ struct qn_job {
 /* All fields unset, task NONE. */
 void qn_job_init(struct qn_job *job);
 
-const char *qn_tool_choice_name(enum qn_tool_choice c); /* "auto", "required", ... */
-const char *qn_piece_role_name(enum qn_piece_role r);   /* "audio", "image", "mask" */
-const char *qn_image_kind_name(enum qn_image_kind k);   /* "generate", "edit", ... */
-const char *qn_task_name(enum qn_task task);            /* "chat", "complete" */
-enum qn_task qn_task_parse(const char *name);           /* QN_TASK_NONE when unknown */
+const char *qn_tool_choice_name(enum qn_tool_choice c);         /* "auto", "required", ... */
+const char *qn_attachment_role_name(enum qn_attachment_role r); /* "audio", "image", "mask" */
+bool qn_media_type_valid(
+    const char *type); /* "image/png": letters, digits and what stands among them */
+const char *qn_image_kind_name(enum qn_image_kind k); /* "generate", "edit", ... */
+const char *qn_task_name(enum qn_task task);          /* "chat", "complete" */
+enum qn_task qn_task_parse(const char *name);         /* QN_TASK_NONE when unknown */
 
 #endif

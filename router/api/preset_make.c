@@ -2,6 +2,7 @@
 #include "api/preset_make.h"
 
 #include "base/str.h"
+#include "contract/message_json.h"
 #include "dialects/ollama/modelfile.h"
 #include "dialects/ollama/ollama.h"
 #include "dialects/ollama/ollama_template.h"
@@ -101,16 +102,18 @@ static qn_err put_messages(struct qn_jw *w, const struct qn_jref *body, const st
         return QN_OK;
     }
     struct qn_talk t;
-    const char *text;
+    struct qn_job job;
     qn_err err = qn_talk_check(&own, e);
-    qn_talk_init(&t);
+    qn_job_init(&job);
+    qn_talk_init(&t, &job, arena);
     for (bool more = qn_json_first(&own, &m); more && !err; more = qn_json_next(&m))
-        err = qn_ollama_message(&m, &t, arena, e);
+        err = qn_ollama_message(&m, &t, e);
     if (!err)
-        err = qn_talk_end(&t, arena, "messages", &text, e);
+        err = qn_talk_end(&t, "messages", e);
     if (!err) {
+        static const struct qn_message_form form = {.reasoning = true, .argument_objects = true};
         qn_jw_key(w, "messages");
-        qn_jw_raw(w, text, strlen(text));
+        qn_messages_write(&job.chat.messages, &job.attachments, &form, w);
     }
     qn_talk_deinit(&t);
     return err;

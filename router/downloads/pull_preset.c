@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "contract/job.h"
 #include "dialects/ollama/ollama.h"
+#include "dialects/openai/openai.h"
 
 /* Values that a request could not have would spoil every request. */
 static qn_err check_parameters(const struct qn_jref *v, struct qn_error *e)
@@ -23,16 +24,12 @@ static qn_err check_parameters(const struct qn_jref *v, struct qn_error *e)
 
 static qn_err check_messages(const struct qn_jref *v, struct qn_error *e)
 {
-    struct qn_jref it;
-    if (qn_json_type(v) != QN_JSON_ARRAY)
-        return qn_fail(e, QN_EFORMAT, "expected an array of messages");
-    for (bool more = qn_json_first(v, &it); more; more = qn_json_next(&it)) {
-        const char *text;
-        struct qn_jref role = qn_json_get(&it, "role"), content = qn_json_get(&it, "content");
-        if (qn_json_str(&role, &text, e) || qn_json_str(&content, &text, e))
-            return QN_EFORMAT;
-    }
-    return QN_OK;
+    struct qn_arena *a = qn_arena_new((size_t)8 * QN_PULL_PRESET_MAX); /* structs and texts */
+    struct qn_job job;
+    qn_job_init(&job);
+    qn_err err = qn_openai_messages(v, a, &job, e);
+    qn_arena_free(a);
+    return err;
 }
 
 /* Roles of files and the members of a preset that they become. */

@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "dialects/ollama/ollama.h"
+#include "dialects/openai/openai.h"
 
 #include <math.h>
 #include <string.h>
@@ -28,59 +29,45 @@ static void take_sampling(struct qn_sampling *own, const struct qn_sampling *pre
         own->stop = preset->stop;
 }
 
-static void add(struct qn_jw *w, const struct qn_jref *message, struct qn_buf *scratch)
+static struct qn_message system_message(const char *text, struct qn_arena *arena)
 {
-    qn_buf_clear(scratch);
-    qn_json_print(message, scratch);
-    qn_jw_raw(w, qn_buf_cstr(scratch), scratch->len);
-}
-
-static bool is_system(const struct qn_jref *message)
-{
-    struct qn_jref role = qn_json_get(message, "role");
-    return qn_str_eq(qn_json_raw_str(&role), "system");
+    struct qn_message_part *part = qn_arena_alloc(arena, sizeof *part);
+    *part = (struct qn_message_part){
+        .kind = QN_PART_TEXT, .attachment = QN_UNSET, .text = qn_arena_strdup(arena, text)};
+    return (struct qn_message){.role = QN_ROLE_SYSTEM, .parts = {part, 1}};
 }
 
 /* The request's own system message, else the preset's; the preset's conversation; the request's. */
-static qn_err join(const char *system, const struct qn_jref *before, struct qn_request *rq,
-                   struct qn_chat *chat, struct qn_error *e)
+static qn_err join(const char *system, const struct qn_jref *before, struct qn_arena *arena,
+                   struct qn_job *job, struct qn_error *e)
 {
-    struct qn_json *doc;
-    qn_err err = qn_json_parse(chat->messages, strlen(chat->messages), &doc, e);
+    struct qn_messages own = job->chat.messages;
+    struct qn_message *v;
+    size_t n = 0, first = own.n > 0 && own.v[0].role == QN_ROLE_SYSTEM;
+    job->chat.messages.n = 0;
+    qn_err err = qn_json_count(before) ? qn_openai_messages(before, arena, job, e) : QN_OK;
     if (err)
         return err;
-    struct qn_buf out, scratch;
-    qn_buf_init(&out, QN_JOB_PROMPT_BYTES_MAX);
-    qn_buf_init(&scratch, QN_JOB_PROMPT_BYTES_MAX);
-    struct qn_jref root = qn_json_root(doc), m;
-    struct qn_jw w = qn_jw_to(&out);
-    qn_jw_arr(&w);
-    bool more = qn_json_first(&root, &m);
-    if (more && is_system(&m)) {
-        add(&w, &m, &scratch);
-        more = qn_json_next(&m);
-    } else if (*system) {
-        qn_jw_obj(&w);
-        qn_jw_kstr(&w, "role", "system");
-        qn_jw_kstr(&w, "content", system);
-        qn_jw_obj_end(&w);
-    }
-    struct qn_jref b;
-    for (bool some = qn_json_first(before, &b); some; some = qn_json_next(&b))
-        add(&w, &b, &scratch);
-    for (; more; more = qn_json_next(&m))
-        add(&w, &m, &scratch);
-    qn_jw_arr_end(&w);
-    chat->messages = scratch.overflow ? NULL : qn_arena_take(rq->arena, &out);
-    if (!chat->messages)
-        err = qn_fail_param(e, QN_EINVAL, "messages",
-                            "messages: too long together with those of the model's preset: at most "
-                            "%d bytes",
-                            QN_JOB_PROMPT_BYTES_MAX);
-    qn_buf_deinit(&out);
-    qn_buf_deinit(&scratch);
-    qn_json_free(doc);
-    return err;
+    struct qn_messages preset = job->chat.messages;
+    job->chat.messages = own;
+    if (qn_messages_bytes(&own) + qn_messages_bytes(&preset) + strlen(system) >
+            QN_JOB_PROMPT_BYTES_MAX ||
+        own.n + preset.n >= QN_MESSAGES_MAX ||
+        !(v = qn_arena_try(arena, (own.n + preset.n + 1) * sizeof *v)))
+        return qn_fail_param(e, QN_EINVAL, "messages",
+                             "messages: too long together with those of the model's preset: at "
+                             "most %d bytes, and %d messages",
+                             QN_JOB_PROMPT_BYTES_MAX, QN_MESSAGES_MAX);
+    if (first)
+        v[n++] = own.v[0];
+    else if (*system)
+        v[n++] = system_message(system, arena);
+    for (size_t i = 0; i < preset.n; i++)
+        v[n++] = preset.v[i];
+    for (size_t i = first; i < own.n; i++)
+        v[n++] = own.v[i];
+    job->chat.messages = (struct qn_messages){v, n};
+    return QN_OK;
 }
 
 static qn_err apply(const struct qn_jref *preset, struct qn_request *rq, struct qn_error *e)
@@ -111,7 +98,7 @@ static qn_err apply(const struct qn_jref *preset, struct qn_request *rq, struct 
         if (!job->chat.template_text && template_text && *template_text)
             job->chat.template_text = template_text;
         if (joins)
-            err = join(system, &before, rq, &job->chat, e);
+            err = join(system, &before, rq->arena, job, e);
     }
     return err;
 }

@@ -123,7 +123,8 @@ class Bench:
         messages = [{"role": "user", "content": "hello"}]
         chat = self.request_file(f"{name}.chat", "/v1/chat/completions",
                                  {"model": f"user.{name}", "messages": messages, "stream": stream})
-        job = self.request_file(f"{name}.job", "/run", {"task": "chat", "id": "r1", "chat": {"messages": messages}},
+        job = self.request_file(f"{name}.job", "/run", {"task": "chat", "id": "r1", "chat": {"messages": [
+            {"role": "user", "parts": [{"kind": "text", "text": "hello"}]}]}},
                                 f"Authorization: Bearer {child.secret}\r\n")
         return {"direct": (child.port, job, []), "nginx": (port, job, [nginx.pid, *children(nginx.pid)]),
                 "quince": (self.server.port, chat, [self.server.process.pid])}

@@ -74,7 +74,8 @@ class Child:
         return message
 
     def post(self, job, secret=None):
-        return Reply(self, json.dumps(job).encode() + b"\n", self.secret if secret is None else secret)
+        body = json.dumps(job).encode() + b"\n" + bytes(job.get("bytes", 0))
+        return Reply(self, body, self.secret if secret is None else secret)
 
     def run(self, job):
         """All events of the job."""
@@ -135,8 +136,16 @@ class Reply:
 
 
 def chat(content, task_id="r1", **sampling):
-    messages = [{"role": "user", "content": content}] if isinstance(content, str) else content
+    """A user who says a text, or messages of a role and a text each."""
+    pairs = [("user", content)] if isinstance(content, str) else [(m["role"], m["content"]) for m in content]
+    messages = [{"role": role, "parts": [{"kind": "text", "text": text}]} for role, text in pairs]
     return {"task": "chat", "id": task_id, "sampling": sampling, "chat": {"messages": messages}}
+
+
+def shown(size=1):
+    """A user who shows a picture of so many bytes."""
+    return {"task": "chat", "id": "r1", "attachments": [{"role": "image", "type": "image/png", "bytes": size}],
+            "bytes": size, "chat": {"messages": [{"role": "user", "parts": [{"kind": "picture", "attachment": 0}]}]}}
 
 
 def complete(prompt, task_id="r1", echo=False, suffix=None, **sampling):

@@ -117,7 +117,7 @@ def child(request, tmp_path):
 
 def job(**fields):
     return {"task": "chat", "id": "t1", "sampling": {"max_tokens": 5, "ignore_eos": True},
-            "chat": {"messages": [{"role": "user", "content": "hello"}]}, **fields}
+            "chat": {"messages": [{"role": "user", "parts": [{"kind": "text", "text": "hello"}]}]}, **fields}
 
 
 def test_ready_says_what_it_has(child):
@@ -169,7 +169,7 @@ def test_bad_jobs_are_answered(child):
 def test_files_of_a_job_must_be_there(child):
     """They follow its line, as many bytes as it says."""
     child.receive("ready")
-    sound = {"task": "transcribe", "id": "x", "pieces": [["audio", 3]], "bytes": 3}
+    sound = {"task": "transcribe", "id": "x", "attachments": [{"role": "audio", "bytes": 3}], "bytes": 3}
     for tail in [b"", b"ab", b"abcd"]:
         connection, response = child.run(sound, tail=tail)
         assert response.status == 400

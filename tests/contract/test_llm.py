@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from child import PATIENCE, ROOT, Child, chat, complete, of, text
+from child import PATIENCE, ROOT, Child, chat, complete, of, shown, text
 
 MODEL = os.environ.get("QUINCE_TEST_MODEL", ROOT / "registry/starter/quince-starter.gguf")
 STORY = "The quick brown fox jumps over the lazy dog. "
@@ -142,7 +142,7 @@ def test_the_context_is_a_limit(llm):
     (complete("x", suffix="y", max_tokens=1), "unsupported", "suffix"),
     (complete("x", max_tokens=1, logit_bias=[{"token": 10**6, "bias": 1}]), "invalid", "logit_bias"),
     (chat([], max_tokens=1), "invalid", "messages"),
-    (chat([{"role": "user", "content": [{"type": "image_url"}]}], max_tokens=1), "unsupported", "messages[0].content[0]"),
+    (shown(), "unsupported", "messages[0].content[0]"),
 ])
 def test_bad_jobs_say_what_is_wrong(llm, job, code, param):
     events = llm.run(job)

@@ -25,12 +25,13 @@ static void cross(const struct qn_job *job, struct qn_arena *arena)
     struct qn_error e;
     qn_buf_init(&wire, 64 * 1024 * 1024);
     if (qn_job_frame(job, &wire) || qn_job_take(wire.data, wire.len, &back, arena, &e) ||
-        back.pieces.n != job->pieces.n)
+        back.attachments.n != job->attachments.n)
         abort();
-    for (size_t i = 0; i < job->pieces.n; i++)
-        if (back.pieces.v[i].role != job->pieces.v[i].role ||
-            back.pieces.v[i].len != job->pieces.v[i].len ||
-            memcmp(back.pieces.v[i].data, job->pieces.v[i].data, job->pieces.v[i].len) != 0)
+    for (size_t i = 0; i < job->attachments.n; i++)
+        if (back.attachments.v[i].role != job->attachments.v[i].role ||
+            back.attachments.v[i].len != job->attachments.v[i].len ||
+            memcmp(back.attachments.v[i].data, job->attachments.v[i].data,
+                   job->attachments.v[i].len) != 0)
             abort();
     qn_buf_deinit(&wire);
 }

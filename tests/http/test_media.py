@@ -123,7 +123,7 @@ def test_what_a_transcription_asks_of_the_model(house, server):
     assert job["task"] == "transcribe"
     assert job["transcribe"] == {"language": "de", "prompt": "Gestern", "words": True}
     assert job["sampling"] == {"temperature": 0.25}
-    assert job["pieces"] == [["audio", len(WAV)]] and job["bytes"] == len(WAV)
+    assert job["attachments"] == [{"role": "audio", "bytes": len(WAV)}] and job["bytes"] == len(WAV)
     job = json.loads(transcribe(server, model, path="/audio/translations", language="de-AT", **{"include[]": "logprobs"})
                      .json["text"])
     assert job["transcribe"] == {"language": "de", "translate": True}
@@ -133,7 +133,7 @@ def test_what_a_transcription_asks_of_the_model(house, server):
 @pytest.mark.parametrize("size", [1000, 3_000_000])
 def test_files_cross_as_they_are(house, server, size):
     """Larger bodies lie in a temporary file (of 1 MiB and more), on both ways."""
-    model = house.model(server, "mirror", "sd-cpp", echo_piece=1)
+    model = house.model(server, "mirror", "sd-cpp", echo_attachment=1)
     first, second = PNG + b"1", PNG + os.urandom(size) + b"\r\n--b\r\n--\r\n"
     reply = send(server, "/images/edits", [("model", model), ("prompt", "x"), ("image[]", first, "a.png"),
                                            ("image[]", second, "b.png"), ("mask", PNG, "m.png")])
@@ -372,7 +372,7 @@ def test_what_pictures_ask_of_the_model(house, server):
     assert found["image"] == {"kind": "generate", "prompt": "A barn", "negative_prompt": "rain", "width": 512,
                               "height": 256, "steps": 4, "cfg_scale": 1.5, "flow_shift": 3,
                               "sample_method": "euler_a", "format": "webp"}
-    assert found["sampling"] == {"seed": 42, "n": 1} and "pieces" not in found
+    assert found["sampling"] == {"seed": 42, "n": 1} and "attachments" not in found
     found = job(server.post("/v1/images/generations", {"model": model, "prompt": "x", "size": "auto", "seed": -1}))
     assert found["image"] == {"kind": "generate", "prompt": "x", "format": "png"} and found["sampling"] == {"n": 1}
     found = job(send(server, "/images/edits", [
@@ -382,13 +382,13 @@ def test_what_pictures_ask_of_the_model(house, server):
         ("input_fidelity", "low"), ("output_compression", "50")]))
     assert found["image"] == {"kind": "edit", "prompt": "Add a barn", "width": 512, "height": 512, "steps": 4,
                               "cfg_scale": 1, "strength": 0.5, "format": "png"}
-    assert found["pieces"] == [["image", len(PNG)], ["mask", len(PNG) + 1]]
+    assert found["attachments"] == [{"role": "image", "bytes": len(PNG)}, {"role": "mask", "bytes": len(PNG) + 1}]
     assert found["sampling"] == {"seed": 7, "n": 1}
     found = job(send(server, "/images/variations", [("model", model), ("image", PNG, "a.png")]))
-    assert found["image"] == {"kind": "variation", "format": "png"} and found["pieces"] == [["image", len(PNG)]]
+    assert found["image"] == {"kind": "variation", "format": "png"} and found["attachments"] == [{"role": "image", "bytes": len(PNG)}]
     found = job(server.post("/v1/images/upscale", {
         "model": model, "image": "data:image/png;base64," + base64.b64encode(PNG).decode()}))
-    assert found["image"] == {"kind": "upscale", "format": "png"} and found["pieces"] == [["image", len(PNG)]]
+    assert found["image"] == {"kind": "upscale", "format": "png"} and found["attachments"] == [{"role": "image", "bytes": len(PNG)}]
 
 
 def test_errors_of_pictures(house, server):

@@ -324,6 +324,13 @@ def test_no_model_leaves_while_it_answers(house, server):
     wait_until(lambda: not server.children(), what="the unload")
 
 
+def said(message):
+    """The text of a message on its way to the child, which has no other part."""
+    (part,) = message["parts"]
+    assert part["kind"] == "text"
+    return part["text"]
+
+
 def job_of(reply):
     return json.loads(reply.json["message"]["content"])
 
@@ -336,7 +343,7 @@ def test_presets_are_models_everywhere(house, server):
         "messages": [{"role": "user", "content": "hey"}, {"role": "assistant", "content": "Mamma mia!"}]})
     assert [line["status"] for line in lines(reply)][-1] == "success"
     job = job_of(chat(server, "mario:latest", stream=False))
-    assert [(m["role"], m["content"]) for m in job["chat"]["messages"]] == [
+    assert [(m["role"], said(m)) for m in job["chat"]["messages"]] == [
         ("system", "You are Mario."), ("user", "hey"), ("assistant", "Mamma mia!"), ("user", "hi")]
     assert job["sampling"]["temperature"] == 0.25 and job["sampling"]["max_tokens"] == 9
     assert job["sampling"]["stop"] == ["END"]
@@ -344,11 +351,11 @@ def test_presets_are_models_everywhere(house, server):
     job = job_of(post(server, "/api/chat", {
         "model": "mario", "stream": False, "options": {"temperature": 1, "stop": ["X"]},
         "messages": [{"role": "system", "content": "Be Luigi."}, {"role": "user", "content": "hi"}]}))
-    assert [m["content"] for m in job["chat"]["messages"]] == ["Be Luigi.", "hey", "Mamma mia!", "hi"]
+    assert [said(m) for m in job["chat"]["messages"]] == ["Be Luigi.", "hey", "Mamma mia!", "hi"]
     assert job["sampling"]["temperature"] == 1 and job["sampling"]["stop"] == ["X"]
     # Other dialects, and every list.
     job = json.loads(server.chat("mario").json["choices"][0]["message"]["content"])
-    assert job["chat"]["messages"][0]["content"] == "You are Mario."
+    assert said(job["chat"]["messages"][0]) == "You are Mario."
     assert "mario" in [m["id"] for m in server.get("/v1/models").json["data"]]
     assert "mario:latest" in [m["name"] for m in server.get("/api/tags").json["models"]]
     shown = post(server, "/api/show", {"model": "mario"}).json
@@ -369,7 +376,7 @@ def test_presets_of_presets_and_deleting(house, server):
     assert made.json == {"status": "success"}
     job = job_of(chat(server, "two", stream=False))
     assert job["sampling"]["top_k"] == 7 and job["sampling"]["seed"] == 2
-    assert job["chat"]["messages"][0]["content"] == "one"
+    assert said(job["chat"]["messages"][0]) == "one"
     for model in ("one", base):
         reply = server.request("DELETE", "/api/delete", {"model": model})
         assert (reply.status, reply.body) == (200, b"")
@@ -382,7 +389,7 @@ def test_registering_again_keeps_what_was_made_of_a_model(house, server):
     base = house.model(server, "base", echo_job=True)
     post(server, "/api/create", {"model": "user.base", "from": base, "system": "stay", "stream": False})
     server.register(base, server.get(f"/v1/models/{base}").json["checkpoint"])
-    assert job_of(chat(server, base, stream=False))["chat"]["messages"][0]["content"] == "stay"
+    assert said(job_of(chat(server, base, stream=False))["chat"]["messages"][0]) == "stay"
 
 
 def test_a_repeated_deletion_takes_no_other_model(house, server):
@@ -402,7 +409,7 @@ def test_modelfiles(house, server):
     assert lines(post(server, "/api/create", {"name": "old", "modelfile": text}))[-1] == {"status": "success"}
     job = job_of(chat(server, "old", stream=False))
     assert job["sampling"]["temperature"] == 0.5 and job["sampling"]["stop"] == ["<|a|>", "b"]
-    assert [m["content"] for m in job["chat"]["messages"]] == ["Line one\nline two", "Is it?", "yes", "hi"]
+    assert [said(m) for m in job["chat"]["messages"]] == ["Line one\nline two", "Is it?", "yes", "hi"]
     reply = post(server, "/api/create", {"model": "x", "modelfile": "FROM a\nDANCE now"})
     assert reply.status == 400 and "line 2" in reply.json["error"]
 

@@ -76,7 +76,7 @@ def test_an_answer_outlives_the_server(house):
     reply = again.post("/v1/responses", {"model": model, "input": "?", "previous_response_id": first["id"]}).json
     job = json.loads(reply["output"][0]["content"][0]["text"])
     assert [m["role"] for m in job["chat"]["messages"]] == ["user", "assistant", "user"]
-    assert job["chat"]["messages"][0]["content"] == "remember me"
+    assert job["chat"]["messages"][0]["parts"] == [{"kind": "text", "text": "remember me"}]
 
 
 def test_a_client_that_leaves_before_its_conversation_is_found(house, server):

@@ -28,7 +28,7 @@ before(async () => {
     echo: { recipe: "whispercpp", echo_job: true },
     tts: { recipe: "kokoro", tokens: 3, word: "sound" },
     image: { recipe: "sd-cpp", tokens: 1, word: "picture" },
-    mirror: { recipe: "sd-cpp", echo_piece: 1 },
+    mirror: { recipe: "sd-cpp", echo_attachment: 1 },
     job: { recipe: "sd-cpp", echo_job: true },
     quick: { tokens: 3 },
   });

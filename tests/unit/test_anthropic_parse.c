@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include "messages_text.h"
+
 #include "answers/answer.h"
 #include "dialects/anthropic/anthropic.h"
 
@@ -159,8 +161,9 @@ static void members_become_a_job(void **state)
     assert_true(isnan(j->sampling.min_p));
     assert_int_equal(j->sampling.stop.n, 2);
     assert_string_equal(j->sampling.stop.v[1], "b");
-    assert_string_equal(j->chat.messages, "[{\"role\":\"system\",\"content\":\"S\\nT\"},"
-                                          "{\"role\":\"user\",\"content\":\"hi\"}]");
+    assert_string_equal(mt_text(&j->chat.messages, &j->attachments, f.arena),
+                        "[{\"role\":\"system\",\"content\":\"S\\nT\"},"
+                        "{\"role\":\"user\",\"content\":\"hi\"}]");
     assert_string_equal(
         j->chat.tools, "[{\"type\":\"function\",\"function\":{\"name\":\"f\",\"description\":\"D\","
                        "\"parameters\":{\"type\":\"object\",\"properties\":{}},\"strict\":true}},"
@@ -271,7 +274,8 @@ static void conversations(void **state)
         snprintf(body, sizeof body, "{" N "\"messages\":%s}", rows[i].theirs);
         if (parse(&f, &qn_anthropic, body))
             fail_msg("%s: %s", body, f.e.message);
-        assert_string_equal(f.rq.jobs[0].chat.messages, rows[i].ours);
+        assert_string_equal(
+            mt_text(&f.rq.jobs[0].chat.messages, &f.rq.jobs[0].attachments, f.arena), rows[i].ours);
         assert_int_equal(f.rq.jobs[0].chat.continue_last, rows[i].goes_on);
         drop(&f);
     }

@@ -12,12 +12,16 @@
 
 #include <cmocka.h>
 
+#include "messages_text.h"
+
+static struct qn_arena *arena;
+
 static struct qn_job chat(void)
 {
     struct qn_job job;
     qn_job_init(&job);
     job.task = QN_TASK_CHAT;
-    job.chat.messages = "[{\"role\":\"user\",\"content\":\"hi\"}]";
+    mt_read(&job, "[{\"role\":\"user\",\"content\":\"hi\"}]", arena);
     return job;
 }
 
@@ -86,11 +90,13 @@ static void messages_and_tools(void **state)
 {
     (void)state;
     struct qn_job job = chat();
-    job.chat.messages =
+    mt_read(
+        &job,
         "[{\"role\":\"assistant\",\"reasoning_content\":\"hm\",\"content\":null,\"tool_calls\":[{"
         "\"id\":"
         "\"c1\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":{\"a\":1}}}]},"
-        "{\"role\":\"tool\",\"tool_call_id\":\"c1\",\"content\":\"x\"}]";
+        "{\"role\":\"tool\",\"tool_call_id\":\"c1\",\"content\":\"x\"}]",
+        arena);
     job.chat.tools = "[{\"type\":\"function\",\"function\":{\"name\":\"f\"}}]";
     job.chat.tool_choice = QN_TOOLS_NAMED;
     job.chat.tool_name = "f";
@@ -206,10 +212,10 @@ static void files_go_as_forms(void **state)
 {
     (void)state;
     struct qn_job job;
-    struct qn_piece sound = {QN_PIECE_AUDIO, "OggS\0data", 9};
+    struct qn_attachment sound = {.role = QN_ATTACHMENT_AUDIO, .data = "OggS\0data", .bytes = 9};
     qn_job_init(&job);
     job.task = QN_TASK_TRANSCRIBE;
-    job.pieces = (struct qn_pieces){&sound, 1};
+    job.attachments = (struct qn_attachments){&sound, 1};
     job.transcribe.language = "de";
     check(&job, QN_FLAVOUR_OPENAI, "/audio/transcriptions",
           PARTS("name=\"model\"\r\n\r\nm\r\n", "name=\"language\"\r\n\r\nde\r\n",
@@ -254,5 +260,8 @@ int main(void)
         cmocka_unit_test(files_go_as_forms),
         cmocka_unit_test(sd_server_takes_the_rest_out_of_the_prompt),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    arena = qn_arena_new(1 << 20);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    qn_arena_free(arena);
+    return failed;
 }

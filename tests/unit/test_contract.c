@@ -5,6 +5,8 @@
 
 #include <cmocka.h>
 
+#include "messages_text.h"
+
 #include "contract/backend_types.h"
 #include "contract/codec.h"
 #include "contract/control.h"
@@ -57,7 +59,7 @@ static void a_job_survives_the_crossing(void **state)
     struct qn_bias biases[] = {{7, -100}, {9, 2.5}};
     job.task = QN_TASK_CHAT;
     job.id = "r7";
-    job.chat.messages = "[{\"role\":\"user\",\"content\":\"h\\u00e9\"}]";
+    mt_read(&job, "[{\"role\":\"user\",\"content\":\"h\\u00e9\"}]", f->arena);
     job.chat.template_vars = "{\"enable_thinking\":false}";
     job.chat.think_budget = 77;
     job.chat.template_text = "{{ messages }}";
@@ -80,7 +82,8 @@ static void a_job_survives_the_crossing(void **state)
     assert_int_equal(qn_job_decode(&root, &back, f->arena, &e), QN_OK);
     assert_int_equal(back.task, QN_TASK_CHAT);
     assert_string_equal(back.id, "r7");
-    assert_string_equal(back.chat.messages, "[{\"role\":\"user\",\"content\":\"h\xc3\xa9\"}]");
+    assert_string_equal(mt_text(&back.chat.messages, &back.attachments, f->arena),
+                        "[{\"role\":\"user\",\"content\":\"h\xc3\xa9\"}]");
     assert_string_equal(back.chat.template_vars, "{\"enable_thinking\":false}");
     assert_int_equal(back.chat.think_budget, 77);
     assert_string_equal(back.chat.template_text, "{{ messages }}");

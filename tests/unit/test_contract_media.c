@@ -43,9 +43,10 @@ static void a_transcription_crosses(void **state)
 {
     struct fixture *f = *state;
     static const char sound[] = "RIFF\n\0{}\nWAVE";
-    struct qn_piece piece = {QN_PIECE_AUDIO, sound, sizeof sound - 1};
+    struct qn_attachment attached = {
+        .role = QN_ATTACHMENT_AUDIO, .data = sound, .bytes = sizeof sound - 1};
     f->job.task = QN_TASK_TRANSCRIBE;
-    f->job.pieces = (struct qn_pieces){&piece, 1};
+    f->job.attachments = (struct qn_attachments){&attached, 1};
     f->job.transcribe.translate = f->job.transcribe.words = true;
     f->job.transcribe.language = "de";
     f->job.transcribe.prompt = "Gestern";
@@ -54,7 +55,8 @@ static void a_transcription_crosses(void **state)
     static const char expected[] =
         "{\"task\":\"transcribe\",\"id\":\"r7\",\"sampling\":{\"temperature\":0.2},\"chat\":{},"
         "\"complete\":{},\"transcribe\":{\"translate\":true,\"language\":\"de\",\"prompt\":"
-        "\"Gestern\",\"words\":true},\"pieces\":[[\"audio\",13]],\"bytes\":13}\nRIFF\n\0{}\nWAVE";
+        "\"Gestern\",\"words\":true},\"attachments\":[{\"role\":\"audio\",\"bytes\":13}],\"bytes\":"
+        "13}\nRIFF\n\0{}\nWAVE";
     assert_int_equal(f->wire.len, sizeof expected - 1);
     assert_memory_equal(f->wire.data, expected, sizeof expected - 1);
     assert_int_equal(qn_job_take(f->wire.data, f->wire.len, &f->back, f->arena, &f->e), QN_OK);
@@ -62,19 +64,21 @@ static void a_transcription_crosses(void **state)
     assert_true(f->back.transcribe.translate && f->back.transcribe.words);
     assert_string_equal(f->back.transcribe.language, "de");
     assert_string_equal(f->back.transcribe.prompt, "Gestern");
-    assert_int_equal(f->back.pieces.n, 1);
-    assert_int_equal(f->back.pieces.v[0].role, QN_PIECE_AUDIO);
-    assert_int_equal(f->back.pieces.v[0].len, 13);
-    assert_memory_equal(f->back.pieces.v[0].data, sound, 13);
+    assert_int_equal(f->back.attachments.n, 1);
+    assert_int_equal(f->back.attachments.v[0].role, QN_ATTACHMENT_AUDIO);
+    assert_int_equal(f->back.attachments.v[0].bytes, 13);
+    assert_memory_equal(f->back.attachments.v[0].data, sound, 13);
 }
 
 static void a_picture_with_a_mask_crosses(void **state)
 {
     struct fixture *f = *state;
-    struct qn_piece pieces[] = {
-        {QN_PIECE_IMAGE, "one", 3}, {QN_PIECE_IMAGE, "second", 6}, {QN_PIECE_MASK, "m", 1}};
+    struct qn_attachment pictures[] = {
+        {.role = QN_ATTACHMENT_IMAGE, .type = "image/webp", .data = "one", .bytes = 3},
+        {.role = QN_ATTACHMENT_IMAGE, .data = "second", .bytes = 6},
+        {.role = QN_ATTACHMENT_MASK, .data = "m", .bytes = 1}};
     f->job.task = QN_TASK_IMAGE;
-    f->job.pieces = (struct qn_pieces){pieces, 3};
+    f->job.attachments = (struct qn_attachments){pictures, 3};
     f->job.image = (struct qn_image){
         .kind = QN_IMAGE_EDIT,
         .prompt = "a barn",
@@ -104,9 +108,14 @@ static void a_picture_with_a_mask_crosses(void **state)
     assert_int_equal(f->back.sampling.n, 3);
     assert_int_equal(f->back.sampling.seed, 42);
     for (size_t k = 0; k < 3; k++) {
-        assert_int_equal(f->back.pieces.v[k].role, pieces[k].role);
-        assert_int_equal(f->back.pieces.v[k].len, pieces[k].len);
-        assert_memory_equal(f->back.pieces.v[k].data, pieces[k].data, pieces[k].len);
+        assert_int_equal(f->back.attachments.v[k].role, pictures[k].role);
+        assert_int_equal(f->back.attachments.v[k].bytes, pictures[k].bytes);
+        if (pictures[k].type)
+            assert_string_equal(f->back.attachments.v[k].type, pictures[k].type);
+        else
+            assert_null(f->back.attachments.v[k].type);
+        assert_memory_equal(f->back.attachments.v[k].data, pictures[k].data,
+                            (size_t)pictures[k].bytes);
     }
 }
 
@@ -128,7 +137,10 @@ static void a_speech_crosses_and_what_is_unset_stays_so(void **state)
     assert_int_equal(qn_job_take(f->wire.data, f->wire.len - 1, &f->back, f->arena, &f->e), QN_OK);
 }
 
-#define AUDIO "{\"task\":\"transcribe\",\"id\":\"x\",\"pieces\":[[\"audio\",3]],\"bytes\":3}\n"
+#define AUDIO                                                                                      \
+    "{\"task\":\"transcribe\",\"id\":\"x\",\"attachments\":[{\"role\":\"audio\",\"bytes\":3}],"    \
+    "\"bytes\":3}\n"
+#define FILE_OF(role, n) "{\"role\":\"" role "\",\"bytes\":" n "}"
 #define IMAGE "{\"task\":\"image\",\"id\":\"x\",\"image\":{\"format\":\"png\",\"kind\":"
 
 static void broken_jobs_are_refused(void **state)
@@ -155,23 +167,31 @@ static void broken_jobs_are_refused(void **state)
         {IMAGE "\"generate\",\"prompt\":\"a\",\"width\":64}}", QN_EINVAL, "size"},
         {IMAGE "\"generate\",\"prompt\":\"a\",\"width\":5000,\"height\":64}}", QN_EINVAL,
          "image.width"},
-        {IMAGE "\"generate\",\"prompt\":\"a\"},\"pieces\":[[\"image\",1]]}\na", QN_EINVAL, "image"},
-        {IMAGE "\"edit\",\"prompt\":\"a\"}}", QN_EINVAL, "image"},
-        {IMAGE "\"upscale\"},\"pieces\":[[\"image\",1]]}\na", QN_OK, ""},
-        {IMAGE "\"upscale\"},\"pieces\":[[\"image\",1],[\"image\",1]]}\nab", QN_EINVAL, "image"},
-        {IMAGE "\"variation\"},\"pieces\":[[\"image\",1],[\"mask\",1]]}\nab", QN_EINVAL, "mask"},
-        {"{\"task\":\"complete\",\"id\":\"x\",\"complete\":{\"prompt\":\"a\"},\"pieces\":[["
-         "\"image\",1]]}\na",
+        {IMAGE "\"generate\",\"prompt\":\"a\"},\"attachments\":[" FILE_OF("image", "1") "]}\na",
          QN_EINVAL, "image"},
-        {"{\"task\":\"complete\",\"id\":\"x\",\"complete\":{\"prompt\":\"a\"},\"pieces\":[["
-         "\"song\",1]]}\na",
-         QN_EINVAL, "pieces[0][0]"},
-        {"{\"task\":\"complete\",\"id\":\"x\",\"complete\":{\"prompt\":\"a\"},\"pieces\":[["
-         "\"image\",0]]}",
-         QN_EINVAL, "pieces[0][1]"},
-        {"{\"task\":\"complete\",\"id\":\"x\",\"complete\":{\"prompt\":\"a\"},\"pieces\":[["
-         "\"image\"]]}",
-         QN_EINVAL, "pieces[0]"},
+        {IMAGE "\"edit\",\"prompt\":\"a\"}}", QN_EINVAL, "image"},
+        {IMAGE "\"upscale\"},\"attachments\":[" FILE_OF("image", "1") "]}\na", QN_OK, ""},
+        {IMAGE
+         "\"upscale\"},\"attachments\":[" FILE_OF("image", "1") "," FILE_OF("image", "1") "]}\nab",
+         QN_EINVAL, "image"},
+        {IMAGE
+         "\"variation\"},\"attachments\":[" FILE_OF("image", "1") "," FILE_OF("mask", "1") "]}\nab",
+         QN_EINVAL, "mask"},
+        {"{\"task\":\"complete\",\"id\":\"x\",\"complete\":{\"prompt\":\"a\"},\"attachments\":"
+         "[" FILE_OF("image", "1") "]}\na",
+         QN_EINVAL, "image"},
+        {"{\"task\":\"complete\",\"id\":\"x\",\"complete\":{\"prompt\":\"a\"},\"attachments\":"
+         "[" FILE_OF("song", "1") "]}\na",
+         QN_EINVAL, "attachments[0].role"},
+        {"{\"task\":\"complete\",\"id\":\"x\",\"complete\":{\"prompt\":\"a\"},\"attachments\":"
+         "[" FILE_OF("image", "0") "]}",
+         QN_EINVAL, "attachments[0].bytes"},
+        {"{\"task\":\"complete\",\"id\":\"x\",\"complete\":{\"prompt\":\"a\"},\"attachments\":["
+         "{\"role\":\"image\"}]}",
+         QN_EINVAL, "attachments[0]"},
+        {"{\"task\":\"complete\",\"id\":\"x\",\"complete\":{\"prompt\":\"a\"},\"attachments\":["
+         "{\"role\":\"image\",\"bytes\":1,\"type\":\"a\\\"b\"}]}\na",
+         QN_EINVAL, "attachments[0]"},
         {"{\"task\":\"complete\",\"id\":\"x\",\"complete\":{\"prompt\":\"a\"}}\nx", QN_EFORMAT, ""},
         {"nothing", QN_EFORMAT, ""},
     };

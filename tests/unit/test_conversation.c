@@ -9,20 +9,44 @@
 
 #include <cmocka.h>
 
+#include "messages_text.h"
+
 static const struct qn_manner all = {
     .system = true, .tools = true, .calls = true, .many_calls = true, .results = true};
 
-/* The messages after fitting have to be the expected ones. */
+static struct qn_arena *arena;
+
+static int begin(void **state)
+{
+    (void)state;
+    arena = qn_arena_new(64 << 20);
+    return 0;
+}
+
+static int finish(void **state)
+{
+    (void)state;
+    qn_arena_free(arena);
+    return 0;
+}
+
+/* The messages after fitting, as text in the arena. */
+static const char *fitted(const char *messages, const char *tools, struct qn_manner manner)
+{
+    struct qn_job job;
+    struct qn_messages out;
+    struct qn_error e = {0};
+    qn_job_init(&job);
+    mt_read(&job, messages, arena);
+    if (qn_conversation_fit(&job.chat.messages, tools, &manner, arena, &out, &e))
+        fail_msg("%s", e.message);
+    return mt_text(&out, &job.attachments, arena);
+}
+
 static void fits(const char *messages, const char *tools, struct qn_manner manner,
                  const char *expected)
 {
-    struct qn_buf out;
-    struct qn_error e = {0};
-    qn_buf_init(&out, 1 << 20);
-    if (qn_conversation_fit(messages, tools, &manner, &out, &e))
-        fail_msg("%s", e.message);
-    assert_string_equal(qn_buf_cstr(&out), expected);
-    qn_buf_deinit(&out);
+    assert_string_equal(fitted(messages, tools, manner), expected);
 }
 
 #define U(text) "{\"role\":\"user\",\"content\":\"" text "\"}"
@@ -32,6 +56,7 @@ static void fits(const char *messages, const char *tools, struct qn_manner manne
     "{\"id\":\"" id "\",\"type\":\"function\",\"function\":{\"name\":\"" name                      \
     "\",\"arguments\":{\"a\":1}}}"
 #define RESULT(id, text) "{\"role\":\"tool\",\"tool_call_id\":\"" id "\",\"content\":\"" text "\"}"
+#define PICTURE "{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/png;base64,iVBO\"}}"
 #define CALLED                                                                                     \
     "<tool_call>\\n{\\\"name\\\":\\\"f\\\",\\\"arguments\\\":{\\\"a\\\":1}}\\n</tool_call>"
 
@@ -51,9 +76,8 @@ static void no_system_messages(void **state)
     m.system = false;
     fits("[" S("s") "," S("t") "," U("u") "," U("v") "]", NULL, m,
          "[" U("s\\n\\nt\\n\\nu") "," U("v") "]");
-    fits("[" S("s") ",{\"role\":\"user\",\"content\":[{\"type\":\"image_url\"}]}]", NULL, m,
-         "[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"s\"},{\"type\":\"image_"
-         "url\"}]}]");
+    fits("[" S("s") ",{\"role\":\"user\",\"content\":[" PICTURE "]}]", NULL, m,
+         "[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"s\"}," PICTURE "]}]");
     fits("[" S("s") "]", NULL, m, "[" U("s") "]");
 }
 
@@ -61,28 +85,16 @@ static void tools_in_words(void **state)
 {
     (void)state;
     struct qn_manner m = all;
-    struct qn_buf out;
-    qn_buf_init(&out, 1 << 20);
     m.tools = false;
-    assert_int_equal(
-        qn_conversation_fit("[" S("s") "," U("u") "]", "[{\"name\":\"f\"}]", &m, &out, NULL),
-        QN_OK);
-    const char *text = qn_buf_cstr(&out);
+    const char *text = fitted("[" S("s") "," U("u") "]", "[{\"name\":\"f\"}]", m);
     assert_ptr_equal(strstr(text, "[{\"role\":\"system\",\"content\":\"s\\n# Tools\\n"), text);
     assert_non_null(strstr(text, "<tools>\\n{\\\"name\\\":\\\"f\\\"}\\n</tools>"));
-    qn_buf_clear(&out);
-    assert_int_equal(qn_conversation_fit("[" U("u") "]", "[{\"name\":\"f\"}]", &m, &out, NULL),
-                     QN_OK);
-    assert_ptr_equal(strstr(qn_buf_cstr(&out), "[{\"role\":\"system\",\"content\":\"# Tools\\n"),
-                     out.data);
-    qn_buf_clear(&out);
+    text = fitted("[" U("u") "]", "[{\"name\":\"f\"}]", m);
+    assert_ptr_equal(strstr(text, "[{\"role\":\"system\",\"content\":\"# Tools\\n"), text);
     m.system = false;
-    assert_int_equal(qn_conversation_fit("[" U("u") "]", "[{\"name\":\"f\"}]", &m, &out, NULL),
-                     QN_OK);
-    assert_ptr_equal(strstr(qn_buf_cstr(&out), "[{\"role\":\"user\",\"content\":\"# Tools\\n"),
-                     out.data);
-    assert_non_null(strstr(out.data, "\\n\\nu\"}]"));
-    qn_buf_deinit(&out);
+    text = fitted("[" U("u") "]", "[{\"name\":\"f\"}]", m);
+    assert_ptr_equal(strstr(text, "[{\"role\":\"user\",\"content\":\"# Tools\\n"), text);
+    assert_non_null(strstr(text, "\\n\\nu\"}]"));
 }
 
 static void calls_and_results_as_text(void **state)
@@ -122,48 +134,29 @@ static void one_call_to_a_message(void **state)
                                              "9", "t") "," A("b") "]");
 }
 
-static void reasoning_under_its_other_name(void **state)
-{
-    (void)state;
-    struct qn_manner m = all;
-    m.thinking = true;
-    fits("[" U("u") ",{\"role\":\"assistant\",\"content\":null,\"reasoning_content\":\"h\",\"tool_"
-                    "calls\":[" CALL("1", "f") "]}]",
-         NULL, m,
-         "[" U("u") ",{\"role\":\"assistant\",\"reasoning_content\":\"h\",\"content\":\"\","
-                    "\"thinking\":\"h\","
-                    "\"tool_calls\":[" CALL("1", "f") "]}]");
-}
-
 static void oldest_turns_go(void **state)
 {
     (void)state;
     static const char talk[] =
         "[" S("s") "," U("a") "," A("b") "," U("c") "," A("d") "," RESULT("1", "r") "," U("e") "]";
-    struct qn_buf out;
-    qn_buf_init(&out, 1 << 20);
-    assert_int_equal(qn_conversation_turns(talk), 3);
-    qn_conversation_drop(talk, 1, &out);
-    assert_string_equal(qn_buf_cstr(&out),
+    struct qn_job job;
+    struct qn_message room[8];
+    struct qn_messages out;
+    qn_job_init(&job);
+    mt_read(&job, talk, arena);
+    assert_int_equal(qn_conversation_turns(&job.chat.messages), 3);
+    qn_conversation_drop(&job.chat.messages, 1, room, &out);
+    assert_string_equal(mt_text(&out, NULL, arena),
                         "[" S("s") "," U("c") "," A("d") "," RESULT("1", "r") "," U("e") "]");
-    qn_buf_clear(&out);
-    qn_conversation_drop(talk, 2, &out);
-    assert_string_equal(qn_buf_cstr(&out), "[" S("s") "," U("e") "]");
-    assert_int_equal(qn_conversation_turns("{"), 0);
-    qn_buf_deinit(&out);
+    qn_conversation_drop(&job.chat.messages, 2, room, &out);
+    assert_string_equal(mt_text(&out, NULL, arena), "[" S("s") "," U("e") "]");
 }
 
-static void nonsense(void **state)
+static void messages_without_parts(void **state)
 {
     (void)state;
-    struct qn_buf out;
-    struct qn_error e = {0};
-    qn_buf_init(&out, 1 << 20);
-    assert_int_equal(qn_conversation_fit("[", NULL, &all, &out, &e), QN_EFORMAT);
-    fits("{}", NULL, all, "[]");
-    fits("[1,null,{\"role\":5},{\"role\":\"assistant\",\"tool_calls\":{}}]", NULL, all,
-         "[1,null,{\"role\":5},{\"role\":\"assistant\",\"content\":\"\"}]");
-    qn_buf_deinit(&out);
+    fits("[]", NULL, all, "[]");
+    fits("[{\"role\":\"assistant\"}]", NULL, all, "[{\"role\":\"assistant\",\"content\":null}]");
 }
 
 /* A message's calls have a limit, which is that of an answer's. */
@@ -173,20 +166,22 @@ static void too_many_calls(void **state)
     struct qn_manner one = all;
     one.many_calls = false;
     for (int n = 1024; n <= 1025; n++) {
-        struct qn_buf talk, out;
+        struct qn_buf talk;
+        struct qn_job job;
+        struct qn_messages out;
         struct qn_error e = {0};
         qn_buf_init(&talk, 1 << 20);
-        qn_buf_init(&out, 1 << 20);
         qn_buf_str(&talk, "[" U("u") ",{\"role\":\"assistant\",\"tool_calls\":[{}");
         for (int i = 1; i < n; i++)
             qn_buf_str(&talk, ",{}");
         qn_buf_str(&talk, "]}]");
-        qn_err err = qn_conversation_fit(qn_buf_cstr(&talk), NULL, &one, &out, &e);
+        qn_job_init(&job);
+        mt_read(&job, qn_buf_cstr(&talk), arena);
+        qn_err err = qn_conversation_fit(&job.chat.messages, NULL, &one, arena, &out, &e);
         assert_int_equal(err, n > 1024 ? QN_EINVAL : QN_OK);
         if (err)
             assert_string_equal(e.param, "messages[1].tool_calls");
         qn_buf_deinit(&talk);
-        qn_buf_deinit(&out);
     }
 }
 
@@ -198,10 +193,9 @@ int main(void)
         cmocka_unit_test(tools_in_words),
         cmocka_unit_test(calls_and_results_as_text),
         cmocka_unit_test(one_call_to_a_message),
-        cmocka_unit_test(reasoning_under_its_other_name),
         cmocka_unit_test(oldest_turns_go),
-        cmocka_unit_test(nonsense),
+        cmocka_unit_test(messages_without_parts),
         cmocka_unit_test(too_many_calls),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, begin, finish);
 }

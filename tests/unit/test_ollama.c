@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include "messages_text.h"
+
 #include "answers/answer.h"
 #include "base/clock.h"
 #include "dialects/dialect.h"
@@ -221,7 +223,7 @@ static void conversations(void **state)
     assert_int_equal(f.rq.keep_alive_ms, 600000);
     assert_int_equal(job->task, QN_TASK_CHAT);
     assert_string_equal(
-        job->chat.messages,
+        mt_text(&job->chat.messages, &job->attachments, f.arena),
         "[{\"role\":\"system\",\"content\":\"s\"},"
         "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"weather?\"},"
         "{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/png;base64,iVBORw==\"}}]},"
@@ -266,8 +268,9 @@ static void prompts(void **state)
                      QN_OK);
     const struct qn_job *job = &f.rq.jobs[0];
     assert_int_equal(job->task, QN_TASK_CHAT);
-    assert_string_equal(job->chat.messages, "[{\"role\":\"system\",\"content\":\"s\"},"
-                                            "{\"role\":\"user\",\"content\":\"p\"}]");
+    assert_string_equal(mt_text(&job->chat.messages, &job->attachments, f.arena),
+                        "[{\"role\":\"system\",\"content\":\"s\"},"
+                        "{\"role\":\"user\",\"content\":\"p\"}]");
     assert_string_equal(job->chat.template_text, "t");
     assert_int_equal(job->chat.before.n, 2);
     assert_int_equal(job->chat.before.v[1], 6);

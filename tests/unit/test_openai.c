@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include "messages_text.h"
+
 #include "answers/answer.h"
 #include "dialects/dialect.h"
 #include "dialects/shared/keep_alive.h"
@@ -257,7 +259,7 @@ static void chat_becomes_a_job(void **state)
     assert_int_equal(j->sampling.logit_bias.n, 1);
     assert_int_equal(j->sampling.logit_bias.v[0].token, 12);
     assert_string_equal(
-        j->chat.messages,
+        mt_text(&j->chat.messages, &j->attachments, f.arena),
         "[{\"role\":\"system\",\"content\":\"S\"},{\"role\":\"user\",\"content\":\"a\\nb\"},"
         "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c1\",\"type\":"
         "\"function\",\"function\":{\"name\":\"f\",\"arguments\":{\"q\":1}}}]},"
@@ -448,7 +450,7 @@ static void deprecated_and_beside(void **state)
               "\"max_tokens\":-1,\"top_k\":-1}"),
         QN_OK);
     assert_string_equal(
-        f.rq.jobs[0].chat.messages,
+        mt_text(&f.rq.jobs[0].chat.messages, &f.rq.jobs[0].attachments, f.arena),
         "[{\"role\":\"assistant\",\"content\":null,\"reasoning_content\":\"hm\",\"tool_calls\":[{"
         "\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":{}}}]},{\"role\":"
         "\"tool\","

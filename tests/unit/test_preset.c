@@ -6,6 +6,8 @@
 
 #include <cmocka.h>
 
+#include "messages_text.h"
+
 #include "library/preset.h"
 
 #include <math.h>
@@ -31,7 +33,8 @@ static struct qn_request request(struct qn_job *job, const char *messages)
 {
     qn_job_init(job);
     job->task = messages ? QN_TASK_CHAT : QN_TASK_COMPLETE;
-    job->chat.messages = messages;
+    if (messages)
+        mt_read(job, messages, arena);
     return (struct qn_request){
         .arena = arena, .jobs = job, .n_jobs = 1, .context = QN_UNSET, .keep_alive_ms = QN_UNSET};
 }
@@ -49,7 +52,7 @@ static void what_is_missing_is_added(void **state)
     struct qn_job job;
     struct qn_request rq = request(&job, "[" USER "]");
     assert_int_equal(qn_preset_apply(preset, &rq, NULL), QN_OK);
-    assert_string_equal(job.chat.messages,
+    assert_string_equal(mt_text(&job.chat.messages, &job.attachments, arena),
                         "[" SYSTEM("be kind") ",{\"role\":\"user\",\"content\":\"a\"}," USER "]");
     assert_string_equal(job.chat.template_text, "T");
     assert_true(job.sampling.temperature == 0.5);
@@ -71,7 +74,7 @@ static void the_requests_own_words_win(void **state)
     job.sampling.stop = (struct qn_strings){own, 1};
     rq.context = 7;
     assert_int_equal(qn_preset_apply(preset, &rq, NULL), QN_OK);
-    assert_string_equal(job.chat.messages,
+    assert_string_equal(mt_text(&job.chat.messages, &job.attachments, arena),
                         "[" SYSTEM("mine") ",{\"role\":\"user\",\"content\":\"a\"}," USER "]");
     assert_string_equal(job.chat.template_text, "own");
     assert_true(job.sampling.temperature == 0);
@@ -85,12 +88,12 @@ static void texts_to_complete_get_parameters_alone(void **state)
     struct qn_job job;
     struct qn_request rq = request(&job, NULL);
     assert_int_equal(qn_preset_apply(preset, &rq, NULL), QN_OK);
-    assert_null(job.chat.messages);
+    assert_int_equal(job.chat.messages.n, 0);
     assert_null(job.chat.template_text);
     assert_int_equal(job.sampling.top_k, 3);
     rq = request(&job, "[" USER "]");
     assert_int_equal(qn_preset_apply("{}", &rq, NULL), QN_OK);
-    assert_string_equal(job.chat.messages, "[" USER "]");
+    assert_string_equal(mt_text(&job.chat.messages, &job.attachments, arena), "[" USER "]");
     struct qn_error e;
     assert_int_not_equal(qn_preset_apply("{", &rq, &e), QN_OK);
     assert_int_not_equal(qn_preset_apply("{\"parameters\":7}", &rq, &e), QN_OK);

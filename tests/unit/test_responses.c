@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include "messages_text.h"
+
 #include "tests/unit/dialect_play.h"
 
 #include <stdio.h>
@@ -417,7 +419,7 @@ static void kept(void **state)
     if (qn_responses.parse(&g.rq, &g.e))
         fail_msg("%s", g.e.message);
     assert_string_equal(
-        g.rq.jobs[0].chat.messages,
+        mt_text(&g.rq.jobs[0].chat.messages, &g.rq.jobs[0].attachments, g.arena),
         "[{\"role\":\"user\",\"content\":\"hi\"},{\"role\":\"assistant\",\"content\":null,"
         "\"reasoning_content\":\"hm\",\"tool_calls\":[{\"id\":\"call_ID01\",\"type\":\"function\","
         "\"function\":{\"name\":\"f\",\"arguments\":{}}}]},{\"role\":\"tool\",\"tool_call_id\":"
@@ -474,7 +476,8 @@ static void references(void **state)
     if (qn_responses.parse(&f.rq, &f.e))
         fail_msg("%s", f.e.message);
     assert_true(clock() - begun < 3 * CLOCKS_PER_SEC);
-    assert_string_equal(f.rq.jobs[0].chat.messages, qn_buf_cstr(&expected));
+    assert_string_equal(mt_text(&f.rq.jobs[0].chat.messages, &f.rq.jobs[0].attachments, f.arena),
+                        qn_buf_cstr(&expected));
     drop(&f);
 
     static const char *const absent[] = {"id2",

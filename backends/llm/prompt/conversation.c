@@ -2,9 +2,8 @@
 #include "llm/prompt/conversation.h"
 
 #include "base/json.h"
-#include "base/str.h"
 #include "contract/event.h"
-#include "contract/job.h"
+#include "contract/message_json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,250 +20,210 @@ static const char tools_after[] = "</tools>\n\nTo call a function, write its nam
                                   "in <tool_response> tags. When no "
                                   "function is needed, answer without them.";
 
-static const char *role_of(const struct qn_jref *message)
-{
-    struct qn_jref role = qn_json_get(message, "role");
-    return qn_json_raw_str(&role);
-}
-
-static bool is_system(const struct qn_jref *message)
-{
-    return qn_str_eq(role_of(message), "system") || qn_str_eq(role_of(message), "developer");
-}
-
-/* Appends a content's text; parts that are no text are left to whoever writes the content. */
-static void add_text(const struct qn_jref *content, struct qn_buf *out)
-{
-    if (qn_json_type(content) == QN_JSON_STRING)
-        qn_buf_str(out, qn_json_raw_str(content));
-    struct qn_jref part;
-    for (bool more = qn_json_type(content) == QN_JSON_ARRAY && qn_json_first(content, &part); more;
-         more = qn_json_next(&part)) {
-        struct qn_jref text = qn_json_get(&part, "text");
-        if (out->len && qn_json_raw_str(&text)[0])
-            qn_buf_char(out, '\n');
-        qn_buf_str(out, qn_json_raw_str(&text));
-    }
-}
-
-static void write_raw(struct qn_jw *w, const struct qn_jref *value)
-{
-    struct qn_buf raw;
-    qn_buf_init(&raw, w->out->limit);
-    qn_json_print(value, &raw);
-    qn_jw_raw(w, qn_buf_cstr(&raw), raw.len);
-    w->out->overflow |= raw.overflow;
-    qn_buf_deinit(&raw);
-}
-
-static void write_part(struct qn_jw *w, const char *text)
-{
-    qn_jw_obj(w);
-    qn_jw_kstr(w, "type", "text");
-    qn_jw_kstr(w, "text", text);
-    qn_jw_obj_end(w);
-}
-
-/* The content with text in front of it and behind it, either may be empty. */
-static void write_content(struct qn_jw *w, const struct qn_jref *content, const char *before,
-                          const char *after)
-{
-    qn_jw_key(w, "content");
-    if (!before[0] && !after[0] && qn_json_type(content) != QN_JSON_ABSENT) {
-        write_raw(w, content);
-        return;
-    }
-    if (qn_json_type(content) == QN_JSON_ARRAY) { /* pictures stay where they are */
-        struct qn_jref part;
-        qn_jw_arr(w);
-        if (before[0])
-            write_part(w, before);
-        for (bool more = qn_json_first(content, &part); more; more = qn_json_next(&part))
-            write_raw(w, &part);
-        if (after[0])
-            write_part(w, after);
-        qn_jw_arr_end(w);
-        return;
-    }
-    struct qn_buf text;
-    qn_buf_init(&text, w->out->limit);
-    qn_buf_str(&text, before);
-    if (text.len && qn_json_raw_str(content)[0])
-        qn_buf_str(&text, "\n\n");
-    qn_buf_str(&text, qn_json_raw_str(content));
-    if (text.len && after[0])
-        qn_buf_char(&text, '\n');
-    qn_buf_str(&text, after);
-    qn_jw_strn(w, qn_buf_cstr(&text), text.len);
-    qn_buf_deinit(&text);
-}
-
 struct fitting {
     const struct qn_manner *manner;
-    struct qn_jw w;
-    struct qn_buf lead;    /* stands in front of the first user's text */
-    struct qn_buf results; /* of tools, for the user's next message */
+    struct qn_arena *arena;
+    struct qn_messages out; /* has room for all that can come */
+    struct qn_buf lead;     /* stands in front of the first user's text */
+    struct qn_buf results;  /* of tools, for the user's next message */
+    bool overflow;
 };
+
+void qn_message_text(const struct qn_message *m, struct qn_buf *out)
+{
+    bool more = false;
+    for (size_t i = 0; i < m->parts.n; i++) {
+        if (m->parts.v[i].kind != QN_PART_TEXT)
+            continue;
+        if (more)
+            qn_buf_char(out, '\n');
+        qn_buf_str(out, m->parts.v[i].text);
+        more = true;
+    }
+}
+
+static bool has_text(const struct qn_message *m)
+{
+    for (size_t i = 0; i < m->parts.n; i++)
+        if (m->parts.v[i].kind == QN_PART_TEXT && m->parts.v[i].text[0])
+            return true;
+    return false;
+}
+
+static bool has_media(const struct qn_message *m)
+{
+    return qn_message_find(m, QN_PART_PICTURE) || qn_message_find(m, QN_PART_SOUND);
+}
+
+/* A new message of the output, like m but without its parts, for which it has room. */
+static struct qn_message *add_like(struct fitting *f, const struct qn_message *m, size_t parts)
+{
+    struct qn_message *to = &f->out.v[f->out.n++];
+    *to = *m;
+    to->parts =
+        (struct qn_message_parts){.v = qn_arena_try(f->arena, parts * sizeof *to->parts.v), .n = 0};
+    f->overflow |= !to->parts.v;
+    return to;
+}
+
+static void add_part(struct fitting *f, struct qn_message *m, struct qn_message_part part)
+{
+    if (!f->overflow)
+        m->parts.v[m->parts.n++] = part;
+}
+
+/* A part with the text of buf, which is emptied. */
+static void add_text(struct fitting *f, struct qn_message *m, struct qn_buf *text)
+{
+    const char *copy = qn_arena_take(f->arena, text);
+    f->overflow |= !copy;
+    add_part(f, m,
+             (struct qn_message_part){
+                 .kind = QN_PART_TEXT, .attachment = QN_UNSET, .text = copy ? copy : ""});
+    qn_buf_clear(text);
+}
+
+/* A message of one text, of which buf is emptied. */
+static void add_said(struct fitting *f, enum qn_role role, struct qn_buf *text)
+{
+    add_text(f, add_like(f, &(struct qn_message){.role = role}, 1), text);
+}
+
+/* m's content with text in front of it and behind it, either may be empty, into `to`, which has
+ * room for two parts more than m has. Both are emptied. */
+static void add_content(struct fitting *f, struct qn_message *to, const struct qn_message *m,
+                        struct qn_buf *before, struct qn_buf *after)
+{
+    f->overflow |= before->overflow || after->overflow;
+    if (!has_media(m) && (before->len || after->len)) {
+        if (before->len && has_text(m))
+            qn_buf_str(before, "\n\n");
+        qn_message_text(m, before);
+        if (before->len && after->len)
+            qn_buf_char(before, '\n');
+        qn_buf_add(before, after->data, after->len);
+        add_text(f, to, before);
+        qn_buf_clear(after);
+        return;
+    }
+    if (before->len)
+        add_text(f, to, before);
+    for (size_t i = 0; i < m->parts.n; i++)
+        if (qn_part_is_content(&m->parts.v[i]))
+            add_part(f, to, m->parts.v[i]);
+    if (after->len)
+        add_text(f, to, after);
+}
 
 static void end_results(struct fitting *f)
 {
-    if (!f->results.len)
-        return;
-    qn_jw_obj(&f->w);
-    qn_jw_kstr(&f->w, "role", "user");
-    qn_jw_kstr(&f->w, "content", qn_buf_cstr(&f->results));
-    qn_jw_obj_end(&f->w);
-    qn_buf_clear(&f->results);
-}
-
-static void user(struct fitting *f, const struct qn_jref *m)
-{
-    struct qn_jref content = qn_json_get(m, "content"), member;
-    struct qn_buf before;
-    qn_buf_init(&before, QN_JOB_PROMPT_BYTES_MAX);
-    qn_buf_str(&before, qn_buf_cstr(&f->lead));
     if (f->results.len)
-        qn_buf_fmt(&before, "%s%s", before.len ? "\n\n" : "", qn_buf_cstr(&f->results));
-    qn_buf_clear(&f->lead);
-    qn_buf_clear(&f->results);
-    qn_jw_obj(&f->w);
-    for (bool more = qn_json_first(m, &member); more; more = qn_json_next(&member)) {
-        if (qn_str_eq(member.key, "content"))
-            continue;
-        qn_jw_key(&f->w, member.key);
-        write_raw(&f->w, &member);
-    }
-    write_content(&f->w, &content, qn_buf_cstr(&before), "");
-    qn_jw_obj_end(&f->w);
-    qn_buf_deinit(&before);
+        add_said(f, QN_ROLE_USER, &f->results);
 }
 
-static struct qn_jref function_of(const struct qn_jref *call)
+static void user(struct fitting *f, const struct qn_message *m)
 {
-    struct qn_jref f = qn_json_get(call, "function");
-    return qn_json_type(&f) == QN_JSON_OBJECT ? f : *call;
+    struct qn_buf none = {0};
+    f->overflow |= f->results.overflow;
+    if (f->lead.len && f->results.len)
+        qn_buf_str(&f->lead, "\n\n");
+    qn_buf_add(&f->lead, f->results.data, f->results.len);
+    qn_buf_clear(&f->results);
+    add_content(f, add_like(f, m, m->parts.n + 2), m, &f->lead, &none);
+    qn_buf_clear(&f->lead);
 }
 
 /* The calls as text, in the form that tools_after asks for. */
-static void calls_as_text(const struct qn_jref *calls, struct qn_buf *out)
+static void calls_as_text(const struct qn_message *m, struct qn_buf *out)
 {
-    struct qn_jref call;
-    for (bool more = qn_json_first(calls, &call); more; more = qn_json_next(&call)) {
-        struct qn_jref f = function_of(&call), name = qn_json_get(&f, "name"),
-                       arguments = qn_json_get(&f, "arguments");
+    for (size_t i = 0; i < m->parts.n; i++) {
+        const struct qn_message_part *call = &m->parts.v[i];
+        if (call->kind != QN_PART_CALL)
+            continue;
         qn_buf_str(out, out->len ? "\n<tool_call>\n" : "<tool_call>\n");
         struct qn_jw w = qn_jw_to(out);
         qn_jw_obj(&w);
-        qn_jw_kstr(&w, "name", qn_json_raw_str(&name));
+        qn_jw_kstr(&w, "name", call->name);
         qn_jw_key(&w, "arguments");
-        const char *text = qn_json_raw_str(&arguments);
-        if (qn_json_type(&arguments) == QN_JSON_STRING && text[0] == '{')
-            qn_jw_raw(&w, text, strlen(text));
-        else if (qn_json_type(&arguments) == QN_JSON_ABSENT)
-            qn_jw_raw(&w, "{}", 2);
-        else
-            write_raw(&w, &arguments);
+        if (!qn_arguments_write(call->arguments, &w))
+            qn_jw_str(&w, call->arguments);
         qn_jw_obj_end(&w);
         qn_buf_str(out, "\n</tool_call>");
     }
 }
 
-/* One assistant's message with the calls [from, to) of its list. */
-static void assistant(struct fitting *f, const struct qn_jref *m, size_t from, size_t to, size_t n)
+/* One assistant's message with the calls [from, to) of its own. What belongs to the message as a
+ * whole stands in the first. */
+static void assistant(struct fitting *f, const struct qn_message *m, size_t from, size_t to)
 {
-    struct qn_jref member, content = qn_json_get(m, "content"),
-                           calls = qn_json_get(m, "tool_calls"),
-                           reasoning = qn_json_get(m, "reasoning_content"), call;
-    bool first = from == 0, shown = n > 0 && f->manner->calls;
-    bool empty = qn_json_type(&content) != QN_JSON_ARRAY && !qn_json_raw_str(&content)[0];
-    struct qn_buf after;
+    size_t call = 0;
+    bool shown = f->manner->calls;
+    struct qn_message *out = add_like(f, m, m->parts.n + 2);
+    struct qn_buf before = {0}, after;
+    qn_buf_init(&before, QN_JOB_PROMPT_BYTES_MAX);
     qn_buf_init(&after, QN_JOB_PROMPT_BYTES_MAX);
-    if (n > 0 && !shown)
-        calls_as_text(&calls, &after);
-    qn_jw_obj(&f->w);
-    for (bool more = qn_json_first(m, &member); more; more = qn_json_next(&member)) {
-        bool skip = qn_str_eq(member.key, "content") || qn_str_eq(member.key, "tool_calls") ||
-                    (!first && qn_str_eq(member.key, "reasoning_content"));
-        if (skip)
-            continue;
-        qn_jw_key(&f->w, member.key);
-        write_raw(&f->w, &member);
-    }
-    if (shown && (empty || !first)) {
-        qn_jw_kstr(&f->w, "content", f->manner->null_content ? NULL : "");
-        empty = true;
-    } else {
-        write_content(&f->w, &content, "", qn_buf_cstr(&after));
-    }
-    /* Beside calls such a template takes either reasoning or text for its analysis. */
-    if (f->manner->thinking && first && qn_json_raw_str(&reasoning)[0] && (empty || !shown))
-        qn_jw_kstr(&f->w, "thinking", qn_json_raw_str(&reasoning));
-    if (shown) {
-        size_t i = 0;
-        qn_jw_key(&f->w, "tool_calls");
-        qn_jw_arr(&f->w);
-        for (bool more = qn_json_first(&calls, &call); more && i < to && !f->w.out->overflow;
-             more = qn_json_next(&call), i++)
-            if (i >= from)
-                write_raw(&f->w, &call);
-        qn_jw_arr_end(&f->w);
-    }
-    qn_jw_obj_end(&f->w);
+    if (!shown)
+        calls_as_text(m, &after);
+    for (size_t i = 0; i < m->parts.n && from == 0; i++)
+        if (m->parts.v[i].kind == QN_PART_REASONING)
+            add_part(f, out, m->parts.v[i]);
+    if (from == 0)
+        add_content(f, out, m, &before, &after);
+    for (size_t i = 0; i < m->parts.n && shown; i++)
+        if (m->parts.v[i].kind == QN_PART_CALL && call++ >= from && call <= to)
+            add_part(f, out, m->parts.v[i]);
+    qn_buf_deinit(&before);
     qn_buf_deinit(&after);
 }
 
-static void result(struct fitting *f, const struct qn_jref *m)
+static void result(struct fitting *f, const struct qn_message *m)
 {
     if (f->manner->results) {
-        write_raw(&f->w, m);
+        f->out.v[f->out.n++] = *m;
         return;
     }
-    struct qn_jref content = qn_json_get(m, "content");
-    struct qn_buf text;
-    qn_buf_init(&text, QN_JOB_PROMPT_BYTES_MAX);
-    add_text(&content, &text);
-    qn_buf_fmt(&f->results, "%s<tool_response>\n%s\n</tool_response>", f->results.len ? "\n" : "",
-               qn_buf_cstr(&text));
-    qn_buf_deinit(&text);
+    qn_buf_str(&f->results, f->results.len ? "\n<tool_response>\n" : "<tool_response>\n");
+    qn_message_text(m, &f->results);
+    qn_buf_str(&f->results, "\n</tool_response>");
 }
 
-/* A message with n calls for a template that knows one: a message for each, with its result. *m
- * becomes the last message that was written. */
-static void one_by_one(struct fitting *f, struct qn_jref *m, size_t n)
+/* The id of a message's k-th call, or NULL. */
+static const char *call_id(const struct qn_message *m, size_t k)
 {
-    struct qn_jref calls = qn_json_get(m, "tool_calls"), call, results = *m;
-    size_t i = 0, n_results = 0;
-    struct qn_jref last = *m;
-    while (qn_json_next(&results) && qn_str_eq(role_of(&results), "tool")) {
+    for (size_t i = 0; i < m->parts.n; i++)
+        if (m->parts.v[i].kind == QN_PART_CALL && k-- == 0)
+            return m->parts.v[i].id;
+    return NULL;
+}
+
+/* A message with n calls for a template that knows one: a message for each, with its result.
+ * results: what follows the message. Returns how many of them are its results. */
+static size_t one_by_one(struct fitting *f, const struct qn_message *m, size_t n, size_t followers)
+{
+    const struct qn_message *results = m + 1;
+    size_t n_results = 0;
+    while (n_results < followers && results[n_results].role == QN_ROLE_TOOL)
         n_results++;
-        last = results;
-    }
     /* A result each: those past as many as there can be calls follow in their order. */
     const size_t n_looked_at = n_results < QN_EVENT_CALLS_MAX ? n_results : QN_EVENT_CALLS_MAX;
     bool *done = qn_xcalloc(n_results + 1, sizeof *done);
-    for (bool more = qn_json_first(&calls, &call); more && !f->w.out->overflow;
-         more = qn_json_next(&call), i++) {
-        struct qn_jref id = qn_json_get(&call, "id"), r = *m;
-        assistant(f, m, i, i + 1, n);
+    for (size_t i = 0; i < n; i++) {
+        const char *id = call_id(m, i);
+        assistant(f, m, i, i + 1);
         for (size_t k = 0; k < n_looked_at; k++) {
-            qn_json_next(&r);
-            struct qn_jref whose = qn_json_get(&r, "tool_call_id");
-            bool named = qn_json_raw_str(&id)[0] && qn_json_raw_str(&whose)[0];
-            bool its = named ? qn_str_eq(qn_json_raw_str(&id), qn_json_raw_str(&whose)) : k == i;
-            if (its && !done[k]) {
-                result(f, &r);
+            const char *answers = results[k].tool_call_id;
+            bool named = id && id[0] && answers && answers[0];
+            if (!done[k] && (named ? strcmp(id, answers) == 0 : k == i)) {
+                result(f, &results[k]);
                 done[k] = true;
             }
         }
     }
-    struct qn_jref r = *m;
-    for (size_t k = 0; k < n_results; k++) {
-        qn_json_next(&r);
+    for (size_t k = 0; k < n_results; k++)
         if (!done[k])
-            result(f, &r);
-    }
+            result(f, &results[k]);
     free(done);
-    *m = last;
+    return n_results;
 }
 
 static void write_tools(const char *tools, struct qn_buf *out)
@@ -282,38 +241,33 @@ static void write_tools(const char *tools, struct qn_buf *out)
     qn_json_free(doc);
 }
 
-/* The system messages at the beginning and the tools; *m is moved behind them. False: nothing
- * else is there. */
-static bool beginning(struct fitting *f, const char *tools, struct qn_jref *m, bool more)
+/* The system messages at the beginning and the tools. Returns how many messages there were. */
+static size_t beginning(struct fitting *f, const char *tools, const struct qn_messages *messages)
 {
-    struct qn_buf told;
+    size_t leading = qn_conversation_leading(messages);
+    struct qn_buf told, before;
     qn_buf_init(&told, QN_JOB_PROMPT_BYTES_MAX);
+    qn_buf_init(&before, QN_JOB_PROMPT_BYTES_MAX);
     if (tools)
         write_tools(tools, &told);
-    bool first = true;
-    for (; more && is_system(m); more = qn_json_next(m), first = false) {
-        struct qn_jref content = qn_json_get(m, "content");
-        if (!f->manner->system) {
-            if (f->lead.len)
-                qn_buf_str(&f->lead, "\n\n");
-            add_text(&content, &f->lead);
+    for (size_t i = 0; i < leading; i++) {
+        const struct qn_message *m = &messages->v[i];
+        if (f->manner->system) {
+            add_content(f, add_like(f, m, m->parts.n + 2), m, &before, &told);
             continue;
         }
-        qn_jw_obj(&f->w);
-        qn_jw_kstr(&f->w, "role", role_of(m));
-        write_content(&f->w, &content, "", first ? qn_buf_cstr(&told) : "");
-        qn_jw_obj_end(&f->w);
+        if (f->lead.len)
+            qn_buf_str(&f->lead, "\n\n");
+        qn_message_text(m, &f->lead);
     }
-    if (told.len && f->manner->system && first) {
-        qn_jw_obj(&f->w);
-        qn_jw_kstr(&f->w, "role", "system");
-        qn_jw_kstr(&f->w, "content", qn_buf_cstr(&told));
-        qn_jw_obj_end(&f->w);
-    } else if (told.len && !f->manner->system) {
+    if (told.len && f->manner->system && leading == 0)
+        add_said(f, QN_ROLE_SYSTEM, &told);
+    else if (told.len && !f->manner->system)
         qn_buf_fmt(&f->lead, "%s%s", f->lead.len ? "\n\n" : "", qn_buf_cstr(&told));
-    }
+    f->overflow |= told.overflow;
     qn_buf_deinit(&told);
-    return more;
+    qn_buf_deinit(&before);
+    return leading;
 }
 
 static qn_err too_many_calls(size_t message, struct qn_error *e)
@@ -324,92 +278,99 @@ static qn_err too_many_calls(size_t message, struct qn_error *e)
                          QN_EVENT_CALLS_MAX);
 }
 
-qn_err qn_conversation_fit(const char *messages, const char *tools, const struct qn_manner *manner,
-                           struct qn_buf *out, struct qn_error *e)
+/* How many messages can come of these: of each one for every call, and of results before it. */
+static size_t most(const struct qn_messages *messages)
 {
-    struct qn_json *doc;
-    qn_err err = qn_json_parse(messages, strlen(messages), &doc, e);
-    if (err)
-        return err;
-    struct qn_jref root = qn_json_root(doc), m;
-    root.key = "messages";
-    struct fitting f = {.manner = manner, .w = qn_jw_to(out)};
+    size_t n = 3; /* the tools, and the last results and what leads without a user */
+    for (size_t i = 0; i < messages->n; i++)
+        n += 2 + qn_message_count(&messages->v[i], QN_PART_CALL);
+    return n;
+}
+
+static qn_err fit(struct fitting *f, const struct qn_messages *in, const char *tools,
+                  struct qn_error *e)
+{
+    for (size_t i = beginning(f, tools, in); i < in->n && !f->overflow; i++) {
+        const struct qn_message *m = &in->v[i];
+        size_t n = qn_message_count(m, QN_PART_CALL);
+        if (m->role == QN_ROLE_TOOL) {
+            result(f, m);
+            continue;
+        }
+        if (m->role == QN_ROLE_USER) {
+            user(f, m);
+            continue;
+        }
+        end_results(f);
+        if (n > QN_EVENT_CALLS_MAX)
+            return too_many_calls(i, e);
+        if (m->role != QN_ROLE_ASSISTANT)
+            f->out.v[f->out.n++] = *m;
+        else if (n > 1 && f->manner->calls && !f->manner->many_calls)
+            i += one_by_one(f, m, n, in->n - i - 1);
+        else
+            assistant(f, m, 0, n);
+    }
+    end_results(f);
+    if (f->lead.len) /* there was no user to tell it */
+        add_said(f, QN_ROLE_USER, &f->lead);
+    if (f->overflow || f->lead.overflow || f->results.overflow)
+        return qn_fail_param(e, QN_ELIMIT, "messages", "messages: more than %d bytes",
+                             QN_JOB_PROMPT_BYTES_MAX);
+    return QN_OK;
+}
+
+qn_err qn_conversation_fit(const struct qn_messages *messages, const char *tools,
+                           const struct qn_manner *manner, struct qn_arena *arena,
+                           struct qn_messages *out, struct qn_error *e)
+{
+    struct fitting f = {.manner = manner, .arena = arena};
+    f.out.v = qn_arena_try(arena, most(messages) * sizeof *f.out.v);
+    if (!f.out.v)
+        return qn_fail_param(e, QN_ELIMIT, "messages", "messages: too many");
     qn_buf_init(&f.lead, QN_JOB_PROMPT_BYTES_MAX);
     qn_buf_init(&f.results, QN_JOB_PROMPT_BYTES_MAX);
-    qn_jw_arr(&f.w);
-    bool more = qn_json_type(&root) == QN_JSON_ARRAY && qn_json_first(&root, &m);
-    if (more)
-        more = beginning(&f, tools, &m, more);
-    for (; more && !err && !out->overflow; more = qn_json_next(&m)) {
-        const char *role = role_of(&m);
-        struct qn_jref calls = qn_json_get(&m, "tool_calls");
-        size_t n = qn_json_type(&calls) == QN_JSON_ARRAY ? qn_json_count(&calls) : 0;
-        if (qn_str_eq(role, "tool")) {
-            result(&f, &m);
-            continue;
-        }
-        if (qn_str_eq(role, "user")) {
-            user(&f, &m);
-            continue;
-        }
-        end_results(&f);
-        if (n > QN_EVENT_CALLS_MAX)
-            err = too_many_calls(m.index, e);
-        else if (qn_str_eq(role, "assistant") && n > 1 && manner->calls && !manner->many_calls)
-            one_by_one(&f, &m, n);
-        else if (qn_str_eq(role, "assistant"))
-            assistant(&f, &m, 0, n, n);
-        else
-            write_raw(&f.w, &m);
-    }
-    end_results(&f);
-    if (f.lead.len) { /* there was no user to tell it */
-        qn_jw_obj(&f.w);
-        qn_jw_kstr(&f.w, "role", "user");
-        qn_jw_kstr(&f.w, "content", qn_buf_cstr(&f.lead));
-        qn_jw_obj_end(&f.w);
-    }
-    qn_jw_arr_end(&f.w);
-    if (!err && (out->overflow || f.lead.overflow || f.results.overflow))
-        err = qn_fail_param(e, QN_ELIMIT, "messages", "messages: more than %d bytes",
-                            QN_JOB_PROMPT_BYTES_MAX);
+    qn_err err = fit(&f, messages, tools, e);
+    *out = f.out;
     qn_buf_deinit(&f.lead);
     qn_buf_deinit(&f.results);
-    qn_json_free(doc);
     return err;
 }
 
 /* ---- Turns ---- */
 
-size_t qn_conversation_turns(const char *messages)
+bool qn_conversation_calls(const struct qn_messages *messages)
 {
-    struct qn_json *doc;
+    for (size_t i = 0; i < messages->n; i++)
+        if (messages->v[i].role == QN_ROLE_TOOL || qn_message_find(&messages->v[i], QN_PART_CALL))
+            return true;
+    return false;
+}
+
+size_t qn_conversation_leading(const struct qn_messages *messages)
+{
+    size_t n = 0;
+    while (n < messages->n && messages->v[n].role == QN_ROLE_SYSTEM)
+        n++;
+    return n;
+}
+
+size_t qn_conversation_turns(const struct qn_messages *messages)
+{
     size_t turns = 0;
-    if (qn_json_parse(messages, strlen(messages), &doc, NULL))
-        return 0;
-    struct qn_jref root = qn_json_root(doc), m;
-    for (bool more = qn_json_first(&root, &m); more; more = qn_json_next(&m))
-        turns += qn_str_eq(role_of(&m), "user");
-    qn_json_free(doc);
+    for (size_t i = 0; i < messages->n; i++)
+        turns += messages->v[i].role == QN_ROLE_USER;
     return turns;
 }
 
-void qn_conversation_drop(const char *messages, size_t drop, struct qn_buf *out)
+void qn_conversation_drop(const struct qn_messages *messages, size_t drop, struct qn_message *room,
+                          struct qn_messages *out)
 {
-    struct qn_json *doc;
-    if (qn_json_parse(messages, strlen(messages), &doc, NULL))
-        return;
-    struct qn_jref root = qn_json_root(doc), m;
-    struct qn_jw w = qn_jw_to(out);
-    size_t turn = 0;
-    bool leading = true;
-    qn_jw_arr(&w);
-    for (bool more = qn_json_first(&root, &m); more; more = qn_json_next(&m)) {
-        leading &= is_system(&m);
-        turn += qn_str_eq(role_of(&m), "user");
-        if (leading || turn > drop)
-            write_raw(&w, &m);
+    size_t leading = qn_conversation_leading(messages), turn = 0;
+    *out = (struct qn_messages){.v = room};
+    for (size_t i = 0; i < messages->n; i++) {
+        turn += messages->v[i].role == QN_ROLE_USER;
+        if (i < leading || turn > drop)
+            room[out->n++] = messages->v[i];
     }
-    qn_jw_arr_end(&w);
-    qn_json_free(doc);
 }

@@ -1,4 +1,4 @@
-/* See marks.h: a walk over a JSON value that copies it with marks in its texts. */
+/* See marks.h. */
 #include "llm/prompt/marks.h"
 
 #include "base/str.h"
@@ -32,71 +32,67 @@ static bool needs_marks(const struct qn_tokenizer *tok, const char *s, size_t n)
            memmem(s, n, QN_TOKEN_MARK, MARK_BYTES) != NULL;
 }
 
-void qn_marks_write_str(const struct qn_tokenizer *tok, struct qn_jw *w, const char *s, size_t n)
+void qn_marks_add(const struct qn_tokenizer *tok, const char *s, size_t n, struct qn_buf *out)
 {
-    if (!needs_marks(tok, s, n)) {
-        qn_jw_strn(w, s, n);
-        return;
-    }
+    if (needs_marks(tok, s, n))
+        mark(tok, s, n, out);
+    else
+        qn_buf_add(out, s, n);
+}
+
+enum qn_tflow qn_marks_string(const struct qn_tokenizer *tok, struct qn_trun *run, const char *s,
+                              size_t n, struct qn_tval *out)
+{
     struct qn_buf text;
+    if (!needs_marks(tok, s, n)) {
+        *out = qn_tval_string(s, n);
+        return QN_T_OK;
+    }
     qn_buf_init(&text, (1 + MARK_BYTES) * n); /* at most a mark behind every byte */
     mark(tok, s, n, &text);
-    qn_jw_strn(w, qn_buf_cstr(&text), text.len);
+    enum qn_tflow flow = qn_trun_copy(run, qn_buf_cstr(&text), text.len, out);
     qn_buf_deinit(&text);
+    return flow;
 }
 
-void qn_marks_write_key(const struct qn_tokenizer *tok, struct qn_jw *w, const char *key)
+static enum qn_tflow copy_string(const struct qn_tokenizer *tok, struct qn_trun *run, const char *s,
+                                 struct qn_tval *out)
 {
-    size_t n = strlen(key);
-    if (!needs_marks(tok, key, n)) {
-        qn_jw_key(w, key);
-        return;
-    }
-    struct qn_buf text;
-    qn_buf_init(&text, (1 + MARK_BYTES) * n);
-    mark(tok, key, n, &text);
-    qn_jw_key(w, qn_buf_cstr(&text));
-    qn_buf_deinit(&text);
+    QN_T_TRY(qn_marks_string(tok, run, s, strlen(s), out));
+    return out->s == s ? qn_trun_copy(run, s, out->n, out) : QN_T_OK;
 }
 
-static void walk(const struct qn_tokenizer *tok, struct qn_jw *w, const struct qn_jref *value)
+enum qn_tflow qn_marks_json(const struct qn_tokenizer *tok, struct qn_trun *run,
+                            const struct qn_jref *value, struct qn_tval *out)
 {
     struct qn_jref it;
-    struct qn_buf raw;
+    struct qn_tval item, key;
+    struct qn_tlist *list = NULL;
+    struct qn_tdict *dict = NULL;
     switch (qn_json_type(value)) {
     case QN_JSON_STRING:
-        qn_marks_write_str(tok, w, qn_json_raw_str(value), strlen(qn_json_raw_str(value)));
-        break;
+        QN_T_TRY(qn_trun_charge(run, 1));
+        return copy_string(tok, run, qn_json_raw_str(value), out);
     case QN_JSON_ARRAY:
-        qn_jw_arr(w);
-        for (bool more = qn_json_first(value, &it); more; more = qn_json_next(&it))
-            walk(tok, w, &it);
-        qn_jw_arr_end(w);
-        break;
-    case QN_JSON_OBJECT:
-        qn_jw_obj(w);
+        QN_T_TRY(qn_trun_charge(run, 1));
+        QN_T_TRY(qn_tlist_new(run, qn_json_count(value), &list));
         for (bool more = qn_json_first(value, &it); more; more = qn_json_next(&it)) {
-            qn_marks_write_key(tok, w, it.key);
-            walk(tok, w, &it);
+            QN_T_TRY(qn_marks_json(tok, run, &it, &item));
+            QN_T_TRY(qn_tlist_push(run, list, &item));
         }
-        qn_jw_obj_end(w);
-        break;
-    default: /* numbers, truths and null have no text to mark, and fit here */
-        qn_buf_init(&raw, 64);
-        qn_json_print(value, &raw);
-        qn_jw_raw(w, qn_buf_cstr(&raw), raw.len);
-        qn_buf_deinit(&raw);
+        *out = qn_tval_list(list);
+        return QN_T_OK;
+    case QN_JSON_OBJECT:
+        QN_T_TRY(qn_trun_charge(run, 1));
+        QN_T_TRY(qn_tdict_new(run, qn_json_count(value), &dict));
+        for (bool more = qn_json_first(value, &it); more; more = qn_json_next(&it)) {
+            QN_T_TRY(copy_string(tok, run, it.key, &key));
+            QN_T_TRY(qn_marks_json(tok, run, &it, &item));
+            QN_T_TRY(qn_tdict_set(run, dict, &key, &item));
+        }
+        *out = qn_tval_dict(dict);
+        return QN_T_OK;
+    default: /* numbers, truths and null have no text to mark */
+        return qn_tval_from_json(run, value, out);
     }
-}
-
-void qn_marks_write(const struct qn_tokenizer *tok, struct qn_jw *w, const struct qn_jref *value)
-{
-    /* By a writer of its own: the value may be as deep as a whole document, and w is in one. */
-    struct qn_buf raw;
-    qn_buf_init(&raw, w->out->limit);
-    struct qn_jw inner = qn_jw_to(&raw);
-    walk(tok, &inner, value);
-    qn_jw_raw(w, qn_buf_cstr(&raw), raw.len);
-    w->out->overflow |= raw.overflow;
-    qn_buf_deinit(&raw);
 }

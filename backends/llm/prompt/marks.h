@@ -10,12 +10,20 @@
 #define QN_LLM_PROMPT_MARKS_H
 
 #include "base/json.h"
+#include "jinja/run.h"
 #include "text/tokenizer.h"
 
-/* Writes the value with marks in all its strings and member names. A mark that is there already
- * becomes U+FFFD: it is a noncharacter, which texts do not exchange. */
-void qn_marks_write(const struct qn_tokenizer *tok, struct qn_jw *w, const struct qn_jref *value);
-void qn_marks_write_str(const struct qn_tokenizer *tok, struct qn_jw *w, const char *s, size_t n);
-void qn_marks_write_key(const struct qn_tokenizer *tok, struct qn_jw *w, const char *key);
+/* Appends s with marks. A mark that is there already becomes U+FFFD: it is a noncharacter, which
+ * texts do not exchange. */
+void qn_marks_add(const struct qn_tokenizer *tok, const char *s, size_t n, struct qn_buf *out);
+
+/* The string with marks as a template's value; lent where none is needed. */
+enum qn_tflow qn_marks_string(const struct qn_tokenizer *tok, struct qn_trun *run, const char *s,
+                              size_t n, struct qn_tval *out);
+
+/* A JSON value with marks in all its strings and member names; copied, so that its document may go.
+ */
+enum qn_tflow qn_marks_json(const struct qn_tokenizer *tok, struct qn_trun *run,
+                            const struct qn_jref *value, struct qn_tval *out);
 
 #endif

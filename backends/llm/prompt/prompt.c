@@ -12,6 +12,7 @@
 #include <string.h>
 
 enum {
+    FIT_BYTES_MAX = 8 * QN_JOB_PROMPT_BYTES_MAX, /* what is made of a conversation to show it */
     PROMPT_TOKENS_SLACK =
         4096 /* counted beyond four contexts, so that the message can name the number */
 };
@@ -343,18 +344,15 @@ static qn_err add_last_turns(const struct qn_prompter *p, const struct qn_render
                              struct qn_tokens *t, bool *thinking, struct qn_error *e)
 {
     qn_err err = add_chat(p, r, chat, context, room, t, thinking, e);
-    size_t turns = qn_conversation_turns(chat->messages), fails = 0, fits = turns;
+    size_t turns = qn_conversation_turns(&chat->messages), fails = 0, fits = turns;
     if ((err && err != QN_ECONTEXT) || (!err && t->n <= room) || turns < 2)
         return err;
-    struct qn_buf messages;
-    qn_buf_init(&messages, QN_JOB_PROMPT_BYTES_MAX);
+    struct qn_message *shown = qn_xcalloc(chat->messages.n, sizeof *shown);
     for (size_t drop = turns - 1; fits - fails > 1;) {
         struct qn_chat shorter = *chat;
         struct qn_tokens tokens = {0};
         bool begun = false;
-        qn_buf_clear(&messages);
-        qn_conversation_drop(chat->messages, drop, &messages);
-        shorter.messages = qn_buf_cstr(&messages);
+        qn_conversation_drop(&chat->messages, drop, shown, &shorter.messages);
         qn_err tried = add_chat(p, r, &shorter, context, room, &tokens, &begun, e);
         /* What not even the last turn alone fits in is left to those who check the length. */
         bool good = (!tried && tokens.n <= room) || drop == turns - 1;
@@ -372,13 +370,22 @@ static qn_err add_last_turns(const struct qn_prompter *p, const struct qn_render
             break;
         drop = fails + (fits - fails) / 2;
     }
-    qn_buf_deinit(&messages);
+    free(shown);
     return err;
+}
+
+/* Whether the template shows some of the messages in another way than as they are. */
+static bool needs_fitting(const struct qn_messages *messages, const struct qn_manner *m)
+{
+    for (size_t i = 0; i < messages->n && !m->system; i++)
+        if (messages->v[i].role == QN_ROLE_SYSTEM)
+            return true;
+    return qn_conversation_calls(messages);
 }
 
 /* The conversation as this template can show it. */
 static qn_err fit_chat(const struct qn_prompter *p, const struct qn_renderer *r,
-                       struct qn_chat *chat, struct qn_buf *messages, struct qn_error *e)
+                       struct qn_chat *chat, struct qn_arena *arena, struct qn_error *e)
 {
     const struct qn_manner *m = &r->manner;
     const char *told = NULL;
@@ -395,13 +402,10 @@ static qn_err fit_chat(const struct qn_prompter *p, const struct qn_renderer *r,
     if (chat->think == 0 && !chat->effort && p->syntax.think &&
         !qn_syntax_tags(&p->syntax, NULL, NULL))
         chat->effort = "low"; /* harmony reasons always */
-    const char *s = chat->messages;
-    if (!s || !(told || strstr(s, "\"tool") || (m->thinking && strstr(s, "reasoning_content")) ||
-                (!m->system && (strstr(s, "\"system\"") || strstr(s, "\"developer\"")))))
+    if (!told && !needs_fitting(&chat->messages, m))
         return QN_OK;
-    qn_err err = qn_conversation_fit(s, told, m, messages, e);
-    chat->messages = qn_buf_cstr(messages);
-    return err;
+    struct qn_messages all = chat->messages;
+    return qn_conversation_fit(&all, told, m, arena, &chat->messages, e);
 }
 
 /* The conversation as this renderer shows it, in tokens. */
@@ -410,15 +414,14 @@ static qn_err chat_tokens(const struct qn_prompter *p, const struct qn_renderer 
                           bool *thinking, struct qn_error *e)
 {
     struct qn_chat chat = job->chat;
-    struct qn_buf messages;
-    qn_buf_init(&messages, QN_JOB_PROMPT_BYTES_MAX);
-    qn_err err = fit_chat(p, r, &chat, &messages, e);
+    struct qn_arena *arena = qn_arena_new(FIT_BYTES_MAX);
+    qn_err err = fit_chat(p, r, &chat, arena, e);
     if (!err && job->truncate)
         err = add_last_turns(p, r, &chat, context,
                              room_for_prompt(context, job->sampling.max_tokens), t, thinking, e);
     else if (!err)
         err = add_chat(p, r, &chat, context, 0, t, thinking, e);
-    qn_buf_deinit(&messages);
+    qn_arena_free(arena);
     return err;
 }
 
@@ -446,6 +449,25 @@ static qn_err fall_back(struct qn_prompter *p, const struct qn_job *job, int32_t
     return QN_OK;
 }
 
+/* Pictures and sounds are for models that have an encoder for them. */
+static qn_err refuse_media(const struct qn_messages *messages, struct qn_error *e)
+{
+    char param[64];
+    for (size_t i = 0; i < messages->n; i++)
+        for (size_t k = 0, n = 0; k < messages->v[i].parts.n; k++) {
+            const struct qn_message_part *p = &messages->v[i].parts.v[k];
+            if (p->kind == QN_PART_PICTURE || p->kind == QN_PART_SOUND) {
+                snprintf(param, sizeof param, "messages[%zu].content[%zu]", i, n);
+                return qn_fail_param(
+                    e, QN_EUNSUPPORTED, param,
+                    "%s: a part of type \"%s\" is not possible with this model: it reads text only",
+                    param, p->kind == QN_PART_PICTURE ? "image_url" : "input_audio");
+            }
+            n += qn_part_is_content(p);
+        }
+    return QN_OK;
+}
+
 /* The request's own template replaces the model's for this one prompt. */
 static qn_err make_chat(struct qn_prompter *p, const struct qn_job *job, int32_t context,
                         struct qn_tokens *t, struct qn_prompt *out, struct qn_error *e)
@@ -454,10 +476,10 @@ static qn_err make_chat(struct qn_prompter *p, const struct qn_job *job, int32_t
     struct qn_renderer own = {0};
     const struct qn_renderer *r = &p->chat;
     size_t added;
-    if (p->with_tools.chat && (chat->tools || (chat->messages && strstr(chat->messages, "\"tool"))))
+    if (p->with_tools.chat && (chat->tools || qn_conversation_calls(&chat->messages)))
         r = &p->with_tools;
-    qn_err err = QN_OK;
-    if (chat->template_text) {
+    qn_err err = refuse_media(&chat->messages, e);
+    if (!err && chat->template_text) {
         err = qn_renderer_init(&own, p->tok, chat->template_text, strlen(chat->template_text), e);
         if (err && e && !e->param[0])
             strcpy(e->param, "template");

@@ -4,291 +4,332 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "jinja/bind.h"
 #include "llm/prompt/marks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    PROMPT_JSON_MAX = 3 * QN_JOB_PROMPT_BYTES_MAX, /* messages, tools and variables together */
-    CONTINUE_TAIL_MAX = 1024 /* bytes that a template may put behind the last message */
-};
+enum { CONTINUE_TAIL_MAX = 1024 /* bytes that a template may put behind the last message */ };
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
-/* Writes a message's content as the text that every template reads: parts become one string. */
-static qn_err write_content(const struct qn_renderer *p, struct qn_jw *w,
-                            const struct qn_jref *content, struct qn_error *e)
+/* What one rendering is made of. */
+struct binding {
+    const struct qn_renderer *r;
+    const struct qn_chat *chat;
+};
+
+static struct qn_tval *variable(struct qn_trun *run, const char *name)
 {
-    enum qn_json_type type = qn_json_type(content);
-    if (type == QN_JSON_NULL || type == QN_JSON_STRING) {
-        qn_marks_write(p->tok, w, content);
-        return QN_OK;
-    }
-    if (type != QN_JSON_ARRAY)
-        return qn_json_fail(content, e, "expected a string or an array of parts");
-    struct qn_buf text;
-    qn_buf_init(&text, QN_JOB_PROMPT_BYTES_MAX);
-    qn_err err = QN_OK;
-    struct qn_jref part;
-    for (bool more = qn_json_first(content, &part); more && !err; more = qn_json_next(&part)) {
-        struct qn_jref kind_ref = qn_json_get(&part, "type"), text_ref = qn_json_get(&part, "text");
-        const char *kind, *s;
-        err = qn_json_str(&kind_ref, &kind, e);
-        if (!err && !qn_str_eq(kind, "text")) {
-            char path[QN_ERROR_PARAM_MAX];
-            qn_json_path(&part, path, sizeof path);
-            err = qn_fail_param(
-                e, QN_EUNSUPPORTED, path,
-                "%s: a part of type \"%s\" is not possible with this model: it reads text only",
-                path, kind);
-        }
-        if (!err)
-            err = qn_json_str(&text_ref, &s, e);
-        if (!err) {
-            if (text.len > 0)
-                qn_buf_char(&text, '\n');
-            qn_buf_str(&text, s);
-        }
-    }
-    if (!err)
-        qn_marks_write_str(p->tok, w, qn_buf_cstr(&text), text.len);
-    qn_buf_deinit(&text);
-    return err;
+    return qn_trun_variable(run, name, strlen(name));
 }
 
-/* A function's arguments: the API carries them as JSON in a string, most templates print an object
- * with tojson and would quote the string once more. */
-static void write_arguments(const struct qn_renderer *p, struct qn_jw *w,
-                            const struct qn_jref *arguments)
+static enum qn_tflow set(struct qn_trun *run, struct qn_tdict *dict, const char *key,
+                         const struct qn_tval *value)
+{
+    struct qn_tval name = qn_tval_cstr(key);
+    return qn_tdict_set(run, dict, &name, value);
+}
+
+static enum qn_tflow set_text(const struct qn_renderer *r, struct qn_trun *run,
+                              struct qn_tdict *dict, const char *key, const char *text)
+{
+    struct qn_tval value;
+    QN_T_TRY(qn_marks_string(r->tok, run, text, strlen(text), &value));
+    return set(run, dict, key, &value);
+}
+
+/* A JSON text that is a part of the job; checked, as the router may be broken. */
+static enum qn_tflow json_value(const struct qn_renderer *r, struct qn_trun *run, const char *json,
+                                struct qn_tval *out)
+{
+    struct qn_json *doc;
+    struct qn_error why = {0};
+    if (qn_json_parse(json, strlen(json), &doc, &why))
+        return qn_trun_limit(run, "%s", why.message);
+    struct qn_jref root = qn_json_root(doc);
+    enum qn_tflow flow = qn_marks_json(r->tok, run, &root, out);
+    qn_json_free(doc);
+    return flow;
+}
+
+/* A function's arguments: most templates print an object with tojson and would quote a string once
+ * more. What is no object stays text. */
+static enum qn_tflow set_arguments(const struct qn_renderer *r, struct qn_trun *run,
+                                   struct qn_tdict *function, const char *text)
 {
     struct qn_json *doc = NULL;
-    struct qn_jref inner = {0};
-    const char *text = qn_json_raw_str(arguments);
-    if (qn_json_type(arguments) == QN_JSON_STRING &&
-        qn_json_parse(text, strlen(text), &doc, NULL) == QN_OK)
-        inner = qn_json_root(doc);
-    qn_marks_write(p->tok, w, qn_json_type(&inner) == QN_JSON_OBJECT ? &inner : arguments);
+    struct qn_jref root = {0};
+    struct qn_tval value;
+    if (r->arguments == QN_AS_OBJECTS && qn_json_parse(text, strlen(text), &doc, NULL) == QN_OK)
+        root = qn_json_root(doc);
+    enum qn_tflow flow = qn_json_type(&root) == QN_JSON_OBJECT
+                             ? qn_marks_json(r->tok, run, &root, &value)
+                             : qn_marks_string(r->tok, run, text, strlen(text), &value);
     qn_json_free(doc);
+    QN_T_TRY(flow);
+    return set(run, function, "arguments", &value);
 }
 
-static bool all_objects(const struct qn_jref *list)
+static enum qn_tflow set_calls(const struct qn_renderer *r, struct qn_trun *run,
+                               const struct qn_message *m, struct qn_tdict *message)
 {
-    struct qn_jref it;
-    bool all = qn_json_type(list) == QN_JSON_ARRAY;
-    for (bool more = qn_json_first(list, &it); more && all; more = qn_json_next(&it))
-        all = qn_json_type(&it) == QN_JSON_OBJECT;
-    return all;
-}
-
-static void write_tool_calls(const struct qn_renderer *p, struct qn_jw *w,
-                             const struct qn_jref *calls)
-{
-    struct qn_jref call, member, part;
-    qn_jw_arr(w);
-    for (bool more = qn_json_first(calls, &call); more; more = qn_json_next(&call)) {
-        qn_jw_obj(w);
-        for (bool m = qn_json_first(&call, &member); m; m = qn_json_next(&member)) {
-            qn_marks_write_key(p->tok, w, member.key);
-            if (!qn_str_eq(member.key, "function") || qn_json_type(&member) != QN_JSON_OBJECT) {
-                qn_marks_write(p->tok, w, &member);
-                continue;
-            }
-            qn_jw_obj(w);
-            for (bool f = qn_json_first(&member, &part); f; f = qn_json_next(&part)) {
-                qn_marks_write_key(p->tok, w, part.key);
-                if (qn_str_eq(part.key, "arguments"))
-                    write_arguments(p, w, &part);
-                else
-                    qn_marks_write(p->tok, w, &part);
-            }
-            qn_jw_obj_end(w);
-        }
-        qn_jw_obj_end(w);
+    struct qn_tlist *list = NULL;
+    QN_T_TRY(qn_tlist_new(run, qn_message_count(m, QN_PART_CALL), &list));
+    for (size_t i = 0; i < m->parts.n; i++) {
+        const struct qn_message_part *p = &m->parts.v[i];
+        struct qn_tdict *call = NULL, *function = NULL;
+        struct qn_tval value;
+        if (p->kind != QN_PART_CALL)
+            continue;
+        QN_T_TRY(qn_tdict_new(run, 3, &call));
+        QN_T_TRY(qn_tdict_new(run, 2, &function));
+        if (p->id)
+            QN_T_TRY(set_text(r, run, call, "id", p->id));
+        QN_T_TRY(set_text(r, run, call, "type", "function"));
+        QN_T_TRY(set_text(r, run, function, "name", p->name));
+        QN_T_TRY(set_arguments(r, run, function, p->arguments));
+        value = qn_tval_dict(function);
+        QN_T_TRY(set(run, call, "function", &value));
+        value = qn_tval_dict(call);
+        QN_T_TRY(qn_tlist_push(run, list, &value));
     }
-    qn_jw_arr_end(w);
+    struct qn_tval calls = qn_tval_list(list);
+    return set(run, message, "tool_calls", &calls);
 }
 
-/* form: whether function arguments are written as the objects they describe, or as they came. */
-static qn_err write_messages(const struct qn_renderer *p, struct qn_jw *w,
-                             const struct qn_jref *messages, enum qn_arguments form,
-                             struct qn_error *e)
+/* The content as the text that every template reads; *empty: it says nothing. Beside calls some
+ * want that to be null. */
+static enum qn_tflow set_content(const struct qn_renderer *r, struct qn_trun *run,
+                                 const struct qn_message *m, struct qn_tdict *message, bool *empty)
 {
-    if (qn_json_type(messages) != QN_JSON_ARRAY || qn_json_count(messages) == 0)
-        return qn_fail_param(e, QN_EINVAL, "messages",
-                             "messages: expected an array with at least one message");
-    qn_jw_arr(w);
-    struct qn_jref m;
-    for (bool more = qn_json_first(messages, &m); more; more = qn_json_next(&m)) {
-        struct qn_jref role_ref = qn_json_get(&m, "role");
-        const char *role;
-        qn_err err = qn_json_str(&role_ref, &role, e);
-        if (err)
-            return err;
-        qn_jw_obj(w);
-        struct qn_jref member;
-        for (bool any = qn_json_first(&m, &member); any; any = qn_json_next(&member)) {
-            qn_marks_write_key(p->tok, w, member.key);
-            if (form == QN_AS_OBJECTS && qn_str_eq(member.key, "tool_calls") &&
-                all_objects(&member))
-                write_tool_calls(p, w, &member);
-            else if (!qn_str_eq(member.key, "content"))
-                qn_marks_write(p->tok, w, &member);
-            else if ((err = write_content(p, w, &member, e)) != QN_OK)
-                return err;
-        }
-        qn_jw_obj_end(w);
+    size_t texts = qn_message_count(m, QN_PART_TEXT);
+    struct qn_tval value = qn_tval_none();
+    if (texts == 1) {
+        const char *text = qn_message_find(m, QN_PART_TEXT)->text;
+        QN_T_TRY(qn_marks_string(r->tok, run, text, strlen(text), &value));
+    } else if (texts > 1) {
+        struct qn_buf joined, marked;
+        qn_buf_init(&joined, QN_JOB_PROMPT_BYTES_MAX);
+        qn_buf_init(&marked, QN_TEMPLATE_MEMORY_MAX);
+        qn_message_text(m, &joined);
+        qn_marks_add(r->tok, qn_buf_cstr(&joined), joined.len, &marked);
+        enum qn_tflow flow = qn_trun_copy(run, qn_buf_cstr(&marked), marked.len, &value);
+        qn_buf_deinit(&joined);
+        qn_buf_deinit(&marked);
+        QN_T_TRY(flow);
     }
-    qn_jw_arr_end(w);
-    return QN_OK;
+    *empty = value.type == QN_T_NONE || value.n == 0;
+    if (*empty && qn_message_find(m, QN_PART_CALL))
+        value = r->manner.null_content ? qn_tval_none() : qn_tval_cstr("");
+    return set(run, message, "content", &value);
 }
 
-static void write_token(struct qn_jw *w, const char *key, const struct qn_tokenizer *tok,
-                        int32_t id)
+static enum qn_tflow message_value(const struct qn_renderer *r, struct qn_trun *run,
+                                   const struct qn_message *m, struct qn_tval *out)
+{
+    struct qn_tdict *dict = NULL;
+    const struct qn_message_part *reasoning = qn_message_find(m, QN_PART_REASONING);
+    bool calls = qn_message_find(m, QN_PART_CALL) != NULL, empty;
+    QN_T_TRY(qn_tdict_new(run, 6, &dict));
+    QN_T_TRY(set_text(r, run, dict, "role", qn_role_name(m->role)));
+    if (m->name)
+        QN_T_TRY(set_text(r, run, dict, "name", m->name));
+    if (m->tool_call_id)
+        QN_T_TRY(set_text(r, run, dict, "tool_call_id", m->tool_call_id));
+    QN_T_TRY(set_content(r, run, m, dict, &empty));
+    if (reasoning)
+        QN_T_TRY(set_text(r, run, dict, "reasoning_content", reasoning->text));
+    /* Beside calls such a template takes either reasoning or text for its analysis. */
+    if (reasoning && r->manner.thinking && (empty || !calls))
+        QN_T_TRY(set_text(r, run, dict, "thinking", reasoning->text));
+    if (calls)
+        QN_T_TRY(set_calls(r, run, m, dict));
+    *out = qn_tval_dict(dict);
+    return QN_T_OK;
+}
+
+static enum qn_tflow bind_messages(const struct binding *b, struct qn_trun *run)
+{
+    const struct qn_messages *messages = &b->chat->messages;
+    struct qn_tval *place = variable(run, "messages"), item;
+    struct qn_tlist *list = NULL;
+    if (!place)
+        return QN_T_OK;
+    QN_T_TRY(qn_tlist_new(run, messages->n, &list));
+    for (size_t i = 0; i < messages->n; i++) {
+        QN_T_TRY(message_value(b->r, run, &messages->v[i], &item));
+        QN_T_TRY(qn_tlist_push(run, list, &item));
+    }
+    *place = qn_tval_list(list);
+    return QN_T_OK;
+}
+
+static void bind_value(struct qn_trun *run, const char *name, struct qn_tval value)
+{
+    struct qn_tval *place = variable(run, name);
+    if (place)
+        *place = value;
+}
+
+/* Bytes of a token that are not UTF-8 are left out of what a template sees. */
+static void bind_token(struct qn_trun *run, const char *name, const struct qn_tokenizer *tok,
+                       int32_t id)
 {
     size_t len = 0;
     const char *text = id >= 0 ? qn_token_bytes(tok, id, &len) : "";
-    qn_jw_key(w, key);
-    qn_jw_strn(w, text, len);
+    bind_value(run, name, qn_tval_string(text, qn_utf8_valid(text, len) ? len : 0));
 }
 
-/* A JSON array or object that came as text, written under key; checked, as the router may be
- * broken. */
-static qn_err write_foreign(const struct qn_renderer *p, struct qn_jw *w, const char *key,
-                            const char *json, struct qn_error *e)
+static enum qn_tflow bind_json(const struct binding *b, struct qn_trun *run, const char *name,
+                               const char *json)
 {
-    if (!json)
-        return QN_OK;
-    struct qn_json *doc;
-    qn_err err = qn_json_parse(json, strlen(json), &doc, e);
-    if (err)
-        return err;
-    struct qn_jref root = qn_json_root(doc);
-    qn_jw_key(w, key);
-    qn_marks_write(p->tok, w, &root);
-    qn_json_free(doc);
-    return QN_OK;
+    struct qn_tval *place = json ? variable(run, name) : NULL;
+    return place ? json_value(b->r, run, json, place) : QN_T_OK;
 }
 
-/* The template's variables as one JSON object. The request's own come last: of equal names the last
- * one wins, so add_generation_prompt or enable_thinking can be set by a request. */
-static qn_err write_vars(const struct qn_renderer *p, const struct qn_chat *chat,
-                         enum qn_arguments form, struct qn_buf *out, struct qn_error *e)
+/* The request's own variables. */
+static enum qn_tflow bind_own(const struct binding *b, struct qn_trun *run)
 {
-    struct qn_json *doc = NULL;
-    qn_err err = qn_json_parse(chat->messages ? chat->messages : "null",
-                               chat->messages ? strlen(chat->messages) : 4, &doc, e);
-    if (err)
-        return err;
-    struct qn_jref messages = {
-        .node = qn_json_root(doc).node, .up = &(struct qn_jref){0}, .key = "messages"};
-    struct qn_jw w = qn_jw_to(out);
-    qn_jw_obj(&w);
-    qn_jw_key(&w, "messages");
-    err = write_messages(p, &w, &messages, form, e);
-    qn_json_free(doc);
-    if (!err)
-        err = write_foreign(p, &w, "tools", chat->tools, e);
-    if (!err)
-        err = write_foreign(p, &w, "documents", chat->documents, e);
-    if (err)
-        return err;
-    qn_jw_kbool(&w, "add_generation_prompt", !chat->continue_last);
-    write_token(&w, "bos_token", p->tok, qn_token_bos(p->tok));
-    write_token(&w, "eos_token", p->tok, qn_token_eos(p->tok));
-    if (chat->think != QN_UNSET) { /* each family has its own name for it */
-        qn_jw_kbool(&w, "enable_thinking", chat->think != 0);
-        qn_jw_kbool(&w, "thinking", chat->think != 0);
-        qn_jw_kbool(&w, "reasoning", chat->think != 0);
+    struct qn_tval vars;
+    if (!b->chat->template_vars)
+        return QN_T_OK;
+    QN_T_TRY(json_value(b->r, run, b->chat->template_vars, &vars));
+    if (vars.type != QN_T_DICT)
+        return QN_T_OK;
+    for (size_t i = 0; i < vars.dict->n; i++) {
+        const struct qn_tmember *m = &vars.dict->members[i];
+        struct qn_tval *place = qn_trun_variable(run, m->key.s, m->key.n);
+        if (place)
+            *place = m->val;
     }
+    return QN_T_OK;
+}
+
+/* The template's variables. The request's own come last: of equal names the last one wins, so
+ * add_generation_prompt or enable_thinking can be set by a request. */
+static enum qn_tflow bind_all(struct qn_trun *run, void *ctx)
+{
+    static const char *const switches[] = {"enable_thinking", "thinking", "reasoning"};
+    const struct binding *b = ctx;
+    const struct qn_chat *chat = b->chat;
+    const struct qn_tokenizer *tok = b->r->tok;
+    QN_T_TRY(bind_messages(b, run));
+    QN_T_TRY(bind_json(b, run, "tools", chat->tools));
+    QN_T_TRY(bind_json(b, run, "documents", chat->documents));
+    bind_value(run, "add_generation_prompt", qn_tval_bool(!chat->continue_last));
+    bind_token(run, "bos_token", tok, qn_token_bos(tok));
+    bind_token(run, "eos_token", tok, qn_token_eos(tok));
+    for (size_t i = 0; i < COUNT(switches) && chat->think != QN_UNSET; i++)
+        bind_value(run, switches[i], qn_tval_bool(chat->think != 0)); /* each family has its own */
     if (chat->effort)
-        qn_jw_kstr(&w, "reasoning_effort", chat->effort);
-    struct qn_json *extra = NULL;
-    if (chat->template_vars) {
-        err = qn_json_parse(chat->template_vars, strlen(chat->template_vars), &extra, e);
-        if (err)
-            return err;
-        struct qn_jref root = qn_json_root(extra), v;
-        for (bool more = qn_json_first(&root, &v); more; more = qn_json_next(&v)) {
-            qn_jw_key(&w, v.key);
-            qn_marks_write(p->tok, &w, &v);
-        }
-        qn_json_free(extra);
-    }
-    qn_jw_obj_end(&w);
-    if (out->overflow)
-        return qn_fail_param(e, QN_ELIMIT, "messages", "messages: more than %d bytes",
-                             (int)PROMPT_JSON_MAX);
-    return QN_OK;
+        bind_value(run, "reasoning_effort", qn_tval_cstr(chat->effort));
+    return bind_own(b, run);
 }
 
 /* Cuts the rendering behind the last message's content, so that the model goes on in it. Templates
  * trim contents, so only the trimmed text is looked for. */
-static qn_err cut_after_last(struct qn_buf *text, const struct qn_jref *vars, struct qn_error *e)
+static qn_err cut_after_last(struct qn_buf *text, const struct qn_renderer *r,
+                             const struct qn_message *last, struct qn_error *e)
 {
-    struct qn_jref messages = qn_json_get(vars, "messages"), m, content = {0};
-    for (bool more = qn_json_first(&messages, &m); more; more = qn_json_next(&m))
-        content = (struct qn_jref){.node = qn_json_get(&m, "content").node};
-    const char *s = qn_json_raw_str(&content);
-    size_t n = strlen(s);
+    struct qn_buf plain, content;
+    qn_buf_init(&plain, QN_JOB_PROMPT_BYTES_MAX);
+    qn_buf_init(&content, QN_TEMPLATE_MEMORY_MAX);
+    qn_message_text(last, &plain);
+    qn_marks_add(r->tok, qn_buf_cstr(&plain), plain.len, &content);
+    const char *s = qn_buf_cstr(&content);
+    size_t n = content.len;
+    bool cut = false;
     while (n > 0 && strchr(" \t\r\n", *s))
         s++, n--;
     while (n > 0 && strchr(" \t\r\n", s[n - 1]))
         n--;
-    for (size_t at = text->len; n > 0 && at >= n && text->len - at <= CONTINUE_TAIL_MAX; at--) {
-        if (memcmp(text->data + at - n, s, n) == 0) {
+    for (size_t at = text->len; n > 0 && at >= n && text->len - at <= CONTINUE_TAIL_MAX && !cut;
+         at--) {
+        cut = memcmp(text->data + at - n, s, n) == 0;
+        if (cut) {
             text->len = at;
             text->data[at] = '\0';
-            return QN_OK;
         }
     }
-    return qn_fail_param(
-        e, QN_EINVAL, "messages",
-        "messages: the last message cannot be continued: it has no text, or the model's chat "
-        "template does not show it unchanged");
+    qn_buf_deinit(&plain);
+    qn_buf_deinit(&content);
+    return cut ? QN_OK
+               : qn_fail_param(
+                     e, QN_EINVAL, "messages",
+                     "messages: the last message cannot be continued: it has no text, or the "
+                     "model's chat template does not show it unchanged");
 }
 
 qn_err qn_render_chat(const struct qn_renderer *p, const struct qn_chat *chat, struct qn_buf *text,
                       struct qn_error *e)
 {
-    struct qn_buf json;
-    qn_buf_init(&json, PROMPT_JSON_MAX);
-    struct qn_json *doc = NULL;
-    qn_err err = write_vars(p, chat, p->arguments, &json, e);
-    if (!err)
-        err = qn_json_parse(qn_buf_cstr(&json), json.len, &doc, e);
-    if (err)
-        goto out;
-    struct qn_jref vars = qn_json_root(doc);
-    err = qn_template_render(p->chat, &vars, qn_wall_ms(), text, e);
+    struct binding binding = {p, chat};
+    if (chat->messages.n == 0)
+        return qn_fail_param(e, QN_EINVAL, "messages", "messages: at least one message is needed");
+    qn_err err = qn_template_render_bound(p->chat, bind_all, &binding, qn_wall_ms(), text, e);
     if (err && e && !e->param[0])
         strcpy(e->param, "messages");
     if (!err && chat->continue_last)
-        err = cut_after_last(text, &vars, e);
-out:
-    qn_json_free(doc);
-    qn_buf_deinit(&json);
+        err = cut_after_last(text, p, &chat->messages.v[chat->messages.n - 1], e);
     return err;
 }
 
 /* ---- What the template can show, found by trying ---- */
 
-#define USER "{\"role\":\"user\",\"content\":\"x\"}"
-#define CALL(id, arguments)                                                                        \
-    "{\"id\":\"" id "\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":"         \
-    "\"{\\\"" arguments "\\\":1}\"}}"
 #define TOOL                                                                                       \
     "[{\"type\":\"function\",\"function\":{\"name\":\"needle\",\"description\":\"d\","             \
     "\"parameters\":"                                                                              \
     "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\",\"description\":\"d\"}},"     \
     "\"required\":[\"a\"]}}}]"
 
+enum { TRIAL_MESSAGES = 4, TRIAL_PARTS = 4, TRIAL_BYTES = 32 };
+
+/* A conversation to try a template with. */
+struct trial {
+    struct qn_message messages[TRIAL_MESSAGES];
+    struct qn_message_part parts[TRIAL_MESSAGES][TRIAL_PARTS];
+    char arguments[2][TRIAL_BYTES];
+    size_t n;
+};
+
+static void add_part(struct trial *t, struct qn_message_part part)
+{
+    struct qn_message_parts *parts = &t->messages[t->n - 1].parts;
+    parts->v = t->parts[t->n - 1];
+    parts->v[parts->n++] = part;
+}
+
+static void add_message(struct trial *t, enum qn_role role, const char *text)
+{
+    t->messages[t->n++] = (struct qn_message){.role = role};
+    if (text)
+        add_part(t, (struct qn_message_part){.kind = QN_PART_TEXT, .text = text});
+}
+
+/* A call with one argument of this name. */
+static void add_call(struct trial *t, size_t i, const char *argument)
+{
+    static const char *const ids[] = {"call00001", "call00002"};
+    snprintf(t->arguments[i], TRIAL_BYTES, "{\"%s\":1}", argument);
+    add_part(t, (struct qn_message_part){
+                    .kind = QN_PART_CALL, .id = ids[i], .name = "f", .arguments = t->arguments[i]});
+}
+
+static void add_result(struct trial *t, const char *text)
+{
+    add_message(t, QN_ROLE_TOOL, text);
+    t->messages[t->n - 1].tool_call_id = "call00001";
+    t->messages[t->n - 1].name = "f";
+}
+
 /* Whether the conversation can be rendered, and `needle` is to be seen then. */
-static bool shows(const struct qn_renderer *r, const char *messages, const char *tools,
+static bool shows(const struct qn_renderer *r, struct trial *t, const char *tools,
                   const char *needle)
 {
-    struct qn_chat chat = {.messages = messages, .tools = tools, .think = QN_UNSET};
+    struct qn_chat chat = {.messages = {t->messages, t->n}, .tools = tools, .think = QN_UNSET};
     struct qn_buf text;
     qn_buf_init(&text, QN_TEMPLATE_OUTPUT_MAX);
     qn_err err = qn_render_chat(r, &chat, &text, NULL);
@@ -297,15 +338,33 @@ static bool shows(const struct qn_renderer *r, const char *messages, const char 
     return printed;
 }
 
-/* An assistant's calls and what comes after, with the content that the template takes. */
-static bool shows_calls(const struct qn_renderer *r, const char *calls, const char *members,
-                        const char *after, const char *needle)
+/* A user, and before that what a system says. */
+static bool shows_text(const struct qn_renderer *r, const char *system, const char *tools,
+                       const char *needle)
 {
-    char messages[1024];
-    snprintf(messages, sizeof messages,
-             "[" USER ",{\"role\":\"assistant\",\"content\":%s%s,\"tool_calls\":[%s]}%s]",
-             r->manner.null_content ? "null" : "\"\"", members, calls, after);
-    return shows(r, messages, NULL, needle);
+    struct trial t = {.n = 0};
+    if (system)
+        add_message(&t, QN_ROLE_SYSTEM, system);
+    add_message(&t, QN_ROLE_USER, "x");
+    return shows(r, &t, tools, needle);
+}
+
+/* A user, then an assistant with these calls (each by its argument's name, b may be NULL) and what
+ * it thought and the result of its first call, if given. */
+static bool shows_calls(const struct qn_renderer *r, const char *a, const char *b,
+                        const char *thought, const char *answer)
+{
+    struct trial t = {.n = 0};
+    add_message(&t, QN_ROLE_USER, "x");
+    add_message(&t, QN_ROLE_ASSISTANT, NULL);
+    if (thought)
+        add_part(&t, (struct qn_message_part){.kind = QN_PART_REASONING, .text = thought});
+    add_call(&t, 0, a);
+    if (b)
+        add_call(&t, 1, b);
+    if (answer)
+        add_result(&t, answer);
+    return shows(r, &t, NULL, "needle");
 }
 
 /* Some put arguments into a text with +, which makes nothing useful of an object, and some want
@@ -316,7 +375,7 @@ static bool find_call_form(struct qn_renderer *r)
     for (size_t i = 0; i < 4; i++) {
         r->arguments = forms[i / 2];
         r->manner.null_content = i % 2;
-        if (shows_calls(r, CALL("call00001", "needle"), "", "", "needle"))
+        if (shows_calls(r, "needle", NULL, NULL, NULL))
             return true;
     }
     r->arguments = QN_AS_TEXT;
@@ -324,12 +383,34 @@ static bool find_call_form(struct qn_renderer *r)
     return false;
 }
 
+/* Whether reasoning has to have the name "thinking" to be seen. */
+static bool find_thinking(struct qn_renderer *r)
+{
+    if (shows_calls(r, "a", NULL, "needle", NULL))
+        return false;
+    r->manner.thinking = true;
+    return shows_calls(r, "a", NULL, "needle", NULL);
+}
+
+static bool shows_result(const struct qn_renderer *r)
+{
+    struct trial t = {.n = 0};
+    if (r->manner.calls)
+        return shows_calls(r, "a", NULL, NULL, "needle");
+    add_message(&t, QN_ROLE_USER, "x");
+    add_message(&t, QN_ROLE_ASSISTANT, "y");
+    add_result(&t, "needle");
+    return shows(r, &t, NULL, "needle");
+}
+
 static bool think_makes_a_difference(const struct qn_renderer *r)
 {
+    struct trial t = {.n = 0};
     struct qn_buf text[2];
     qn_err err[2];
+    add_message(&t, QN_ROLE_USER, "x");
     for (int think = 0; think < 2; think++) {
-        struct qn_chat chat = {.messages = "[" USER "]", .think = think};
+        struct qn_chat chat = {.messages = {t.messages, t.n}, .think = think};
         qn_buf_init(&text[think], QN_TEMPLATE_OUTPUT_MAX);
         err[think] = qn_render_chat(r, &chat, &text[think], NULL);
     }
@@ -343,26 +424,13 @@ static void find_manner(struct qn_renderer *r)
 {
     struct qn_manner *m = &r->manner;
     /* A template that needs more than a request's messages cannot be tried: it gets all of them. */
-    bool renders = shows(r, "[" USER "]", NULL, "");
-    m->system = !renders ||
-                shows(r, "[{\"role\":\"system\",\"content\":\"needle\"}," USER "]", NULL, "needle");
-    m->tools = !renders || shows(r, "[" USER "]", TOOL, "needle");
+    bool renders = shows_text(r, NULL, NULL, "");
+    m->system = !renders || shows_text(r, "needle", NULL, "needle");
+    m->tools = !renders || shows_text(r, NULL, TOOL, "needle");
     m->calls = find_call_form(r);
-    m->many_calls =
-        shows_calls(r, CALL("call00001", "a") "," CALL("call00002", "needle"), "", "", "needle");
-    m->results = m->calls && shows_calls(r, CALL("call00001", "a"), "",
-                                         ",{\"role\":\"tool\",\"tool_call_id\":\"call00001\","
-                                         "\"name\":\"f\",\"content\":\"needle\"}",
-                                         "needle");
-    if (!m->calls)
-        m->results = shows(r,
-                           "[" USER ",{\"role\":\"assistant\",\"content\":\"y\"},{\"role\":"
-                           "\"tool\",\"tool_call_id\":\"call00001\",\"name\":\"f\",\"content\":"
-                           "\"needle\"}]",
-                           NULL, "needle");
-    m->thinking = !shows_calls(r, CALL("call00001", "a"), ",\"reasoning_content\":\"needle\"", "",
-                               "needle") &&
-                  shows_calls(r, CALL("call00001", "a"), ",\"thinking\":\"needle\"", "", "needle");
+    m->many_calls = shows_calls(r, "a", "needle", NULL, NULL);
+    m->results = shows_result(r);
+    m->thinking = find_thinking(r);
     m->think_switch = think_makes_a_difference(r);
 }
 

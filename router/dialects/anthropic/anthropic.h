@@ -14,7 +14,7 @@ struct qn_anthropic_ask {
 
 /* system (may be absent) and messages as the conversation that chat templates read, in chat. */
 qn_err qn_anthropic_talk(const struct qn_jref *system, const struct qn_jref *messages,
-                         struct qn_arena *arena, struct qn_chat *chat, struct qn_error *e);
+                         struct qn_arena *arena, struct qn_job *job, struct qn_error *e);
 
 /* The two requests; rq->own is a struct qn_anthropic_ask. */
 qn_err qn_anthropic_parse(struct qn_request *rq, struct qn_error *e);

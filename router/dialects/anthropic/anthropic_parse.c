@@ -295,7 +295,7 @@ static qn_err read_all(const struct qn_jref *root, struct qn_request *rq, struct
         err = qn_keep_alive_of(root, &rq->keep_alive_ms, e);
     v = qn_json_get(root, "messages");
     if (!err)
-        err = qn_anthropic_talk(&system, &v, rq->arena, &job->chat, e);
+        err = qn_anthropic_talk(&system, &v, rq->arena, job, e);
     for (size_t i = 0; !err && i < sizeof scalars / sizeof *scalars; i++) {
         v = qn_json_get(root, scalars[i]);
         err = qn_sampling_read(&job->sampling, scalars[i], &v, e);

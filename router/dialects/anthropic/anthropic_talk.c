@@ -15,18 +15,17 @@ enum { USER = 1, ASSISTANT = 2, SYSTEM = 4, RESULT = 8, DOCUMENT = 16 };
 
 struct reader {
     struct qn_talk talk;
-    struct qn_arena *arena;
-    const char *role; /* of the open message; NULL: none */
-    bool called;      /* the open message calls tools */
+    enum qn_role role; /* of the open message */
+    bool called;       /* the open message calls tools */
 };
 
 static qn_err add_content(struct reader *r, const struct qn_jref *content, int place,
                           struct qn_error *e);
 
 /* The open message becomes one of this role. */
-static void speak(struct reader *r, const char *role)
+static void speak(struct reader *r, enum qn_role role)
 {
-    if (r->role && qn_str_eq(r->role, role) && !qn_str_eq(role, "tool"))
+    if (r->role == role && role != QN_ROLE_TOOL)
         return;
     r->role = role;
     r->called = false;
@@ -79,16 +78,7 @@ static qn_err add_data(struct reader *r, const struct qn_jref *source, struct qn
                             "'%.40s' is not supported: image/jpeg, image/png, image/gif and "
                             "image/webp are",
                             type);
-    size_t n = strlen(type), m = strlen(text);
-    char *url = qn_arena_try(r->arena, n + m + 16);
-    if (!url)
-        return qn_json_fail(&data, e, "too long");
-    memcpy(url, "data:", 5);
-    memcpy(url + 5, type, n);
-    memcpy(url + 5 + n, ";base64,", 8);
-    memcpy(url + 13 + n, text, m + 1);
-    qn_talk_image(&r->talk, url);
-    return QN_OK;
+    return qn_talk_picture(&r->talk, &data, type, text, e);
 }
 
 static qn_err add_image(struct reader *r, const struct qn_jref *block, struct qn_error *e)
@@ -101,10 +91,8 @@ static qn_err add_image(struct reader *r, const struct qn_jref *block, struct qn
         return err;
     if (qn_str_eq(name, "base64"))
         return add_data(r, &source, e);
-    if (qn_str_eq(name, "url") && qn_str_starts(qn_json_raw_str(&url), "data:")) {
-        qn_talk_image(&r->talk, qn_json_raw_str(&url));
-        return QN_OK;
-    }
+    if (qn_str_eq(name, "url") && qn_str_starts(qn_json_raw_str(&url), "data:"))
+        return qn_talk_data_url(&r->talk, &url, qn_json_raw_str(&url), e);
     return qn_json_fail(&type, e,
                         "only pictures within the request are read: give a source of type base64 "
                         "with media_type and data");
@@ -154,8 +142,8 @@ static qn_err add_tool_result(struct reader *r, const struct qn_jref *block, str
         err = qn_json_bool_opt(&flag, &failed, e);
     if (err)
         return err;
-    speak(r, "tool");
-    qn_talk_member(&r->talk, "tool_call_id", id);
+    speak(r, QN_ROLE_TOOL);
+    qn_talk_answers(&r->talk, id);
     if (failed) /* templates know results only as text */
         qn_talk_text(&r->talk, "Error:");
     if (qn_json_type(&content) <= QN_JSON_NULL) {
@@ -227,7 +215,7 @@ static qn_err add_block(struct reader *r, const struct qn_jref *block, int place
         if (!(blocks[i].places & place) || !qn_str_eq(blocks[i].type, name))
             continue;
         if (place == USER && blocks[i].add != add_tool_result)
-            speak(r, "user");
+            speak(r, QN_ROLE_USER);
         return blocks[i].add(r, block, e);
     }
     return qn_json_fail(&type, e, "a block of type '%.40s' cannot stand here", name);
@@ -243,7 +231,7 @@ static qn_err add_content(struct reader *r, const struct qn_jref *content, int p
     if (qn_json_count(content) > BLOCKS_MAX)
         return qn_json_fail(content, e, "at most %d blocks are allowed", BLOCKS_MAX);
     if (place == USER && (type == QN_JSON_STRING || qn_json_count(content) == 0))
-        speak(r, "user");
+        speak(r, QN_ROLE_USER);
     if (type == QN_JSON_STRING || qn_json_count(content) == 0) {
         qn_talk_text(&r->talk, type == QN_JSON_STRING ? qn_json_raw_str(content) : "");
         return QN_OK;
@@ -269,31 +257,31 @@ static qn_err add_message(struct reader *r, const struct qn_jref *m, struct qn_e
     if (!qn_str_eq(name, "assistant") && !qn_str_eq(name, "system"))
         return qn_json_fail(&role, e, "'%.40s' is not a role: expected user or assistant", name);
     bool assistant = qn_str_eq(name, "assistant");
-    speak(r, assistant ? "assistant" : "system");
+    speak(r, assistant ? QN_ROLE_ASSISTANT : QN_ROLE_SYSTEM);
     return add_content(r, &content, assistant ? ASSISTANT : SYSTEM, e);
 }
 
 qn_err qn_anthropic_talk(const struct qn_jref *system, const struct qn_jref *messages,
-                         struct qn_arena *arena, struct qn_chat *chat, struct qn_error *e)
+                         struct qn_arena *arena, struct qn_job *job, struct qn_error *e)
 {
-    struct reader r = {.arena = arena};
+    struct reader r = {.role = QN_ROLE_NONE};
     struct qn_jref m;
     if (qn_json_type(messages) != QN_JSON_ARRAY)
         return qn_json_fail(messages, e, "expected an array of messages");
     if (qn_json_count(messages) == 0)
         return qn_json_fail(messages, e, "at least one message is needed");
     qn_err err = qn_talk_check(messages, e);
-    qn_talk_init(&r.talk);
+    qn_talk_init(&r.talk, job, arena);
     if (!err && qn_json_type(system) > QN_JSON_NULL) {
-        speak(&r, "system");
+        speak(&r, QN_ROLE_SYSTEM);
         err = add_content(&r, system, SYSTEM, e);
     }
     for (bool more = qn_json_first(messages, &m); more && !err; more = qn_json_next(&m))
         err = add_message(&r, &m, e);
     /* A last message of the assistant is the beginning of the answer, unless it waits for tools. */
-    chat->continue_last = !err && qn_str_eq(r.role, "assistant") && !r.called;
+    job->chat.continue_last = !err && r.role == QN_ROLE_ASSISTANT && !r.called;
     if (!err)
-        err = qn_talk_end(&r.talk, arena, "messages", &chat->messages, e);
+        err = qn_talk_end(&r.talk, "messages", e);
     qn_talk_deinit(&r.talk);
     return err;
 }

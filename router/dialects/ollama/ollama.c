@@ -236,23 +236,7 @@ qn_err qn_ollama_answering(const struct qn_jref *root, struct qn_request *rq, st
     return err;
 }
 
-/* The media type of a picture by its first bytes, as base64 spells them. */
-static const char *picture_type(const char *base64)
-{
-    static const struct {
-        const char *begin, *type;
-    } known[] = {{"iVBOR", "image/png"},
-                 {"/9j/", "image/jpeg"},
-                 {"R0lG", "image/gif"},
-                 {"UklGR", "image/webp"}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (qn_str_starts(base64, known[i].begin))
-            return known[i].type;
-    return "application/octet-stream";
-}
-
-qn_err qn_ollama_images(const struct qn_jref *v, struct qn_talk *t, struct qn_arena *arena,
-                        struct qn_error *e)
+qn_err qn_ollama_images(const struct qn_jref *v, struct qn_talk *t, struct qn_error *e)
 {
     if (qn_json_type(v) <= QN_JSON_NULL)
         return QN_OK;
@@ -264,26 +248,12 @@ qn_err qn_ollama_images(const struct qn_jref *v, struct qn_talk *t, struct qn_ar
     for (bool more = qn_json_first(v, &it); more; more = qn_json_next(&it)) {
         const char *text;
         qn_err err = qn_json_str(&it, &text, e);
+        if (!err && qn_str_starts(text, "data:"))
+            err = qn_talk_data_url(t, &it, text, e);
+        else if (!err)
+            err = qn_talk_picture(t, &it, NULL, text, e);
         if (err)
             return err;
-        if (qn_str_starts(text, "data:")) {
-            qn_talk_image(t, text);
-            continue;
-        }
-        size_t n = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");
-        size_t pad = strspn(text + n, "=");
-        if (n == 0 || text[n + pad] || pad > 2)
-            return qn_json_fail(&it, e, "this is not base64");
-        const char *type = picture_type(text);
-        size_t size = strlen(type) + n + pad + 16;
-        char *url = qn_arena_try(arena, size);
-        if (!url)
-            return qn_json_fail(&it, e, "too long");
-        strcpy(url, "data:");
-        strcat(url, type);
-        strcat(url, ";base64,");
-        strcat(url, text);
-        qn_talk_image(t, url);
     }
     return QN_OK;
 }
@@ -310,61 +280,52 @@ static qn_err read_calls(const struct qn_jref *calls, struct qn_talk *t, struct 
             err = qn_json_fail(&arguments, e, "expected an object");
         if (err)
             return err;
-        struct qn_json *empty = NULL;
-        struct qn_jref none = arguments;
-        if (qn_json_type(&arguments) <= QN_JSON_NULL) {
-            if ((err = qn_json_parse("{}", 2, &empty, e)))
-                return err;
-            none = qn_json_root(empty);
-        }
-        qn_talk_call(t, id_text && *id_text ? id_text : NULL, name_text, &none);
-        qn_json_free(empty);
+        qn_talk_call(t, id_text && *id_text ? id_text : NULL, name_text, &arguments);
     }
     return QN_OK;
 }
 
-qn_err qn_ollama_message(const struct qn_jref *m, struct qn_talk *t, struct qn_arena *arena,
-                         struct qn_error *e)
+/* A text into the open message, unless it is absent or empty. */
+static qn_err read_member(const struct qn_jref *m, const char *key, struct qn_talk *t,
+                          void (*add)(struct qn_talk *t, const char *text), struct qn_error *e)
 {
-    static const char *const roles[] = {"system", "user", "assistant", "tool"};
-    static const struct {
-        const char *from, *to;
-    } members[] = {{"tool_name", "name"}, {"tool_call_id", "tool_call_id"}};
+    struct qn_jref v = qn_json_get(m, key);
+    const char *text = NULL;
+    qn_err err = qn_json_str_opt(&v, &text, e);
+    if (!err && text && *text)
+        add(t, text);
+    return err;
+}
+
+qn_err qn_ollama_message(const struct qn_jref *m, struct qn_talk *t, struct qn_error *e)
+{
     if (qn_json_type(m) != QN_JSON_OBJECT)
         return qn_json_fail(m, e, "expected an object");
     struct qn_jref v = qn_json_get(m, "role");
-    const char *name, *role = NULL, *text;
+    const char *name, *text = "";
+    enum qn_role role = QN_ROLE_NONE + 1;
     qn_err err = qn_json_str(&v, &name, e);
     if (err)
         return err;
-    for (size_t i = 0; i < sizeof roles / sizeof *roles && !role; i++)
-        role = qn_str_ieq(name, roles[i]) ? roles[i] : NULL;
-    if (!role)
+    while (role < QN_ROLE_COUNT && !qn_str_ieq(name, qn_role_name(role)))
+        role++;
+    if (role == QN_ROLE_COUNT)
         return qn_json_fail(
             &v, e, "'%.40s' is not a role: expected system, user, assistant or tool", name);
     qn_talk_message(t, role);
-    for (size_t i = 0; i < sizeof members / sizeof *members && !err; i++) {
-        text = NULL;
-        v = qn_json_get(m, members[i].from);
-        err = qn_json_str_opt(&v, &text, e);
-        if (!err && text && *text)
-            qn_talk_member(t, members[i].to, text);
-    }
-    text = "";
+    err = read_member(m, "tool_name", t, qn_talk_name, e);
+    if (!err)
+        err = read_member(m, "tool_call_id", t, qn_talk_answers, e);
     v = qn_json_get(m, "content");
     if (!err)
         err = qn_json_str_opt(&v, &text, e);
     if (!err)
         qn_talk_text(t, text);
-    text = NULL;
-    v = qn_json_get(m, "thinking");
     if (!err)
-        err = qn_json_str_opt(&v, &text, e);
-    if (!err && text)
-        qn_talk_reasoning(t, text);
+        err = read_member(m, "thinking", t, qn_talk_reasoning, e);
     v = qn_json_get(m, "images");
     if (!err)
-        err = qn_ollama_images(&v, t, arena, e);
+        err = qn_ollama_images(&v, t, e);
     v = qn_json_get(m, "tool_calls");
     return err ? err : read_calls(&v, t, e);
 }

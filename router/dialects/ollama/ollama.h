@@ -27,11 +27,9 @@ qn_err qn_ollama_answering(const struct qn_jref *root, struct qn_request *rq, st
 struct qn_talk;
 /* One message of a conversation: role, content, thinking, images, tool_calls, tool_name,
  * tool_call_id. */
-qn_err qn_ollama_message(const struct qn_jref *m, struct qn_talk *t, struct qn_arena *arena,
-                         struct qn_error *e);
+qn_err qn_ollama_message(const struct qn_jref *m, struct qn_talk *t, struct qn_error *e);
 /* An array of base64 texts into the open message. */
-qn_err qn_ollama_images(const struct qn_jref *v, struct qn_talk *t, struct qn_arena *arena,
-                        struct qn_error *e);
+qn_err qn_ollama_images(const struct qn_jref *v, struct qn_talk *t, struct qn_error *e);
 
 /* Names members that are not in the list (which ends in NULL) in the debug log. */
 void qn_ollama_unknown(const struct qn_jref *root, const char *endpoint, const char *const *known);

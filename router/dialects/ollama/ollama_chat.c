@@ -13,17 +13,17 @@ static const char *const known[] = {
     "think", "logprobs", "truncate", "top_logprobs", "shift",  "ttl",     NULL,
 };
 
-static qn_err read_messages(const struct qn_jref *v, struct qn_request *rq, struct qn_chat *chat,
+static qn_err read_messages(const struct qn_jref *v, struct qn_request *rq, struct qn_job *job,
                             struct qn_error *e)
 {
     struct qn_talk t;
     struct qn_jref m;
     qn_err err = qn_talk_check(v, e);
-    qn_talk_init(&t);
+    qn_talk_init(&t, job, rq->arena);
     for (bool more = qn_json_first(v, &m); more && !err; more = qn_json_next(&m))
-        err = qn_ollama_message(&m, &t, rq->arena, e);
+        err = qn_ollama_message(&m, &t, e);
     if (!err)
-        err = qn_talk_end(&t, rq->arena, "messages", &chat->messages, e);
+        err = qn_talk_end(&t, "messages", e);
     qn_talk_deinit(&t);
     return err;
 }
@@ -91,7 +91,7 @@ static qn_err parse(struct qn_request *rq, struct qn_error *e)
         err = qn_json_fail(&v, e, "expected an array of messages");
     if (!err && qn_json_count(&v) > 0) {
         rq->n_jobs = 1;
-        err = read_messages(&v, rq, &job->chat, e);
+        err = read_messages(&v, rq, job, e);
     }
     if (!err)
         err = read_tools(&tools, rq, &job->chat, e);

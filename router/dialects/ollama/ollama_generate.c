@@ -37,20 +37,20 @@ static qn_err read_context(const struct qn_jref *v, struct qn_request *rq, struc
 }
 
 static qn_err read_talk(const struct qn_jref *root, struct qn_request *rq, const char *system,
-                        const char *prompt, struct qn_chat *chat, struct qn_error *e)
+                        const char *prompt, struct qn_job *job, struct qn_error *e)
 {
     struct qn_jref images = qn_json_get(root, "images");
     struct qn_talk t;
-    qn_talk_init(&t);
+    qn_talk_init(&t, job, rq->arena);
     if (system && *system) {
-        qn_talk_message(&t, "system");
+        qn_talk_message(&t, QN_ROLE_SYSTEM);
         qn_talk_text(&t, system);
     }
-    qn_talk_message(&t, "user");
-    qn_err err = qn_ollama_images(&images, &t, rq->arena, e);
+    qn_talk_message(&t, QN_ROLE_USER);
+    qn_err err = qn_ollama_images(&images, &t, e);
     qn_talk_text(&t, prompt);
     if (!err)
-        err = qn_talk_end(&t, rq->arena, "prompt", &chat->messages, e);
+        err = qn_talk_end(&t, "prompt", e);
     qn_talk_deinit(&t);
     return err;
 }
@@ -107,7 +107,7 @@ static qn_err read_prompt(const struct qn_jref *root, struct qn_request *rq, str
         (err = read_template(text[TEMPLATE], rq->arena, &job->chat.template_text, e)))
         return err;
     job->want_tokens = true;
-    return read_talk(root, rq, text[SYSTEM], text[PROMPT] ? text[PROMPT] : "", &job->chat, e);
+    return read_talk(root, rq, text[SYSTEM], text[PROMPT] ? text[PROMPT] : "", job, e);
 }
 
 static qn_err parse(struct qn_request *rq, struct qn_error *e)

@@ -35,8 +35,8 @@ qn_err qn_openai_keep(struct qn_request *rq, struct qn_buf *buf, const struct qn
 qn_err qn_openai_keep_json(const struct qn_jref *v, enum qn_json_type type, size_t limit,
                            struct qn_request *rq, const char **out, struct qn_error *e);
 
-/* openai_messages.c: a chat's messages; a picture's data URL. */
-qn_err qn_openai_messages(const struct qn_jref *v, struct qn_request *rq, struct qn_chat *chat,
+/* openai_messages.c: a chat's messages into the job; a picture's data URL. */
+qn_err qn_openai_messages(const struct qn_jref *v, struct qn_arena *arena, struct qn_job *job,
                           struct qn_error *e);
 qn_err qn_openai_image(const struct qn_jref *url, struct qn_talk *t, struct qn_error *e);
 

@@ -142,9 +142,10 @@ static qn_err read_file(struct qn_request *rq, struct qn_job *job, struct qn_err
         return qn_fail_param(e, QN_EINVAL, "file",
                              "file: this is no sound that is known here: wav, mp3, flac, ogg, "
                              "webm, m4a and aac are");
-    struct qn_piece *piece = qn_arena_alloc(rq->arena, sizeof *piece);
-    *piece = (struct qn_piece){QN_PIECE_AUDIO, file->data, file->len};
-    job->pieces = (struct qn_pieces){piece, 1};
+    struct qn_attachment *sound = qn_arena_alloc(rq->arena, sizeof *sound);
+    *sound = (struct qn_attachment){
+        .role = QN_ATTACHMENT_AUDIO, .data = file->data, .bytes = (int64_t)file->len};
+    job->attachments = (struct qn_attachments){sound, 1};
     return QN_OK;
 }
 

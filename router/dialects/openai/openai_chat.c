@@ -84,7 +84,7 @@ static qn_err parse(struct qn_request *rq, struct qn_error *e)
     qn_err err = qn_openai_common(&root, rq, &job->sampling, ask, e);
     struct qn_jref v = qn_json_get(&root, "messages");
     if (!err)
-        err = qn_openai_messages(&v, rq, &job->chat, e);
+        err = qn_openai_messages(&v, rq->arena, job, e);
     if (!err)
         err = qn_openai_tools(&root, rq, &job->chat, ask, e);
     if (!err)

@@ -16,7 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROMPT_CHARS = 32000, METHOD_CHARS = 32, N_MAX = 10, PICTURES_MAX = 16, SIZE_TEXT = 16 };
+enum {
+    PROMPT_CHARS = 32000,
+    METHOD_CHARS = 32,
+    N_MAX = 10,
+    PICTURES_MAX = QN_JOB_EDIT_PICTURES_MAX,
+    SIZE_TEXT = 16
+};
 
 /* Read here, or OpenAI's without effect: who uses it, and what only its own models can do. */
 static const char *const known[] = {"prompt",
@@ -185,8 +191,9 @@ static qn_err check_picture(const char *name, const char *data, size_t len, stru
 }
 
 /* The form's pictures of one field behind those that the job has. */
-static qn_err read_pictures(const struct qn_request *rq, const char *name, enum qn_piece_role role,
-                            size_t max, struct qn_job *job, struct qn_error *e)
+static qn_err read_pictures(const struct qn_request *rq, const char *name,
+                            enum qn_attachment_role role, size_t max, struct qn_job *job,
+                            struct qn_error *e)
 {
     const struct qn_part *files[PICTURES_MAX];
     size_t n = qn_form_files(rq, name, files, max);
@@ -197,7 +204,8 @@ static qn_err read_pictures(const struct qn_request *rq, const char *name, enum 
         qn_err err = check_picture(name, files[i]->data, files[i]->len, e);
         if (err)
             return err;
-        job->pieces.v[job->pieces.n++] = (struct qn_piece){role, files[i]->data, files[i]->len};
+        job->attachments.v[job->attachments.n++] = (struct qn_attachment){
+            .role = role, .data = files[i]->data, .bytes = (int64_t)files[i]->len};
     }
     return QN_OK;
 }
@@ -214,15 +222,15 @@ static qn_err parse_as(struct qn_request *rq, enum qn_image_kind kind, struct qn
         return err;
     struct qn_image *image = &job->image;
     image->kind = kind;
-    job->pieces.v = qn_arena_alloc(rq->arena, QN_JOB_PIECES_MAX * sizeof *job->pieces.v);
+    job->attachments.v = qn_arena_alloc(rq->arena, (PICTURES_MAX + 1) * sizeof *job->attachments.v);
     if (kind != QN_IMAGE_GENERATE) {
         size_t most = kind == QN_IMAGE_EDIT ? PICTURES_MAX : 1;
-        err = read_pictures(rq, "image", QN_PIECE_IMAGE, most, job, e);
-        if (!err && !job->pieces.n)
+        err = read_pictures(rq, "image", QN_ATTACHMENT_IMAGE, most, job, e);
+        if (!err && !job->attachments.n)
             err = qn_form_missing("image", e);
     }
     if (!err && kind == QN_IMAGE_EDIT)
-        err = read_pictures(rq, "mask", QN_PIECE_MASK, 1, job, e);
+        err = read_pictures(rq, "mask", QN_ATTACHMENT_MASK, 1, job, e);
     if (err || (err = read_prompts(&root, image, e)) || (err = read_size(rq, &root, image, e)) ||
         (err = read_steps(rq, &root, job, e)))
         return err;
@@ -266,9 +274,10 @@ static qn_err decode_picture(struct qn_request *rq, const char *text, struct qn_
     if (!qn_base64_decode(text, n, data, &len))
         return qn_fail_param(e, QN_EINVAL, "image", "image: this is not base64");
     qn_err err = check_picture("image", data, len, e);
-    struct qn_piece *piece = qn_arena_alloc(rq->arena, sizeof *piece);
-    *piece = (struct qn_piece){QN_PIECE_IMAGE, data, len};
-    job->pieces = (struct qn_pieces){piece, 1};
+    struct qn_attachment *picture = qn_arena_alloc(rq->arena, sizeof *picture);
+    *picture =
+        (struct qn_attachment){.role = QN_ATTACHMENT_IMAGE, .data = data, .bytes = (int64_t)len};
+    job->attachments = (struct qn_attachments){picture, 1};
     return err;
 }
 

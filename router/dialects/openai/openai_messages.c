@@ -9,11 +9,13 @@
 
 /* Roles as clients write them and as templates read them. */
 static const struct {
-    const char *name, *role;
+    const char *name;
+    enum qn_role role;
     bool content; /* must have one */
 } roles[] = {
-    {"system", "system", true},        {"developer", "system", true}, {"user", "user", true},
-    {"assistant", "assistant", false}, {"tool", "tool", true},        {"function", "tool", false},
+    {"system", QN_ROLE_SYSTEM, true}, {"developer", QN_ROLE_SYSTEM, true},
+    {"user", QN_ROLE_USER, true},     {"assistant", QN_ROLE_ASSISTANT, false},
+    {"tool", QN_ROLE_TOOL, true},     {"function", QN_ROLE_TOOL, false},
 };
 
 qn_err qn_openai_image(const struct qn_jref *at, struct qn_talk *t, struct qn_error *e)
@@ -24,9 +26,7 @@ qn_err qn_openai_image(const struct qn_jref *at, struct qn_talk *t, struct qn_er
         err = qn_json_fail(at, e,
                            "only pictures within the request are read: give a data URL "
                            "(data:image/png;base64,...)");
-    if (!err)
-        qn_talk_image(t, url);
-    return err;
+    return err ? err : qn_talk_data_url(t, at, url, e);
 }
 
 /* A part's "image_url": a string or an object with a url. */
@@ -128,7 +128,6 @@ static qn_err first_text(const struct qn_jref *m, const char *a, const char *b, 
 
 static qn_err add_message(const struct qn_jref *m, struct qn_talk *t, struct qn_error *e)
 {
-    static const char *const members[] = {"name", "tool_call_id"};
     if (qn_json_type(m) != QN_JSON_OBJECT)
         return qn_json_fail(m, e, "expected an object");
     struct qn_jref v = qn_json_get(m, "role");
@@ -145,13 +144,16 @@ static qn_err add_message(const struct qn_jref *m, struct qn_talk *t, struct qn_
                             "or tool",
                             name);
     qn_talk_message(t, roles[k].role);
-    for (size_t i = 0; i < sizeof members / sizeof *members && !err; i++) {
-        text = NULL;
-        v = qn_json_get(m, members[i]);
+    v = qn_json_get(m, "name");
+    err = qn_json_str_opt(&v, &text, e);
+    if (!err && text)
+        qn_talk_name(t, text);
+    text = NULL;
+    v = qn_json_get(m, "tool_call_id");
+    if (!err)
         err = qn_json_str_opt(&v, &text, e);
-        if (!err && text)
-            qn_talk_member(t, members[i], text);
-    }
+    if (!err && text)
+        qn_talk_answers(t, text);
     struct qn_jref content = qn_json_get(m, "content"), refusal = qn_json_get(m, "refusal");
     if (qn_json_type(&content) <= QN_JSON_NULL && qn_json_type(&refusal) == QN_JSON_STRING)
         content = refusal;
@@ -170,19 +172,19 @@ static qn_err add_message(const struct qn_jref *m, struct qn_talk *t, struct qn_
     return err;
 }
 
-qn_err qn_openai_messages(const struct qn_jref *v, struct qn_request *rq, struct qn_chat *chat,
+qn_err qn_openai_messages(const struct qn_jref *v, struct qn_arena *arena, struct qn_job *job,
                           struct qn_error *e)
 {
     if (qn_json_type(v) != QN_JSON_ARRAY)
         return qn_json_fail(v, e, "expected an array of messages");
     struct qn_talk t;
-    qn_talk_init(&t);
+    qn_talk_init(&t, job, arena);
     qn_err err = qn_talk_check(v, e);
     struct qn_jref m;
     for (bool more = qn_json_first(v, &m); more && !err; more = qn_json_next(&m))
         err = add_message(&m, &t, e);
     if (!err)
-        err = qn_talk_end(&t, rq->arena, "messages", &chat->messages, e);
+        err = qn_talk_end(&t, "messages", e);
     qn_talk_deinit(&t);
     return err;
 }

@@ -29,7 +29,7 @@ struct qn_responses_ask {
 /* Input of a request as a conversation for the job, after what it goes on from; ask->input is set.
  * instructions MAY be NULL. */
 qn_err qn_responses_input(const struct qn_jref *input, const char *instructions,
-                          struct qn_request *rq, struct qn_chat *chat, struct qn_responses_ask *ask,
+                          struct qn_request *rq, struct qn_job *job, struct qn_responses_ask *ask,
                           struct qn_error *e);
 
 /* The answer that an item's id belongs to, as an id in the arena; NULL: not one of ours. */

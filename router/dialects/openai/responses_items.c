@@ -43,11 +43,11 @@ struct turn {
     bool by_reference; /* an item that is referred to is being added */
 };
 
-static void begin_message(struct turn *t, const char *role)
+static void begin_message(struct turn *t, enum qn_role role)
 {
     qn_talk_message(&t->talk, role);
-    t->system = qn_str_eq(role, "system");
-    t->assistant = qn_str_eq(role, "assistant");
+    t->system = role == QN_ROLE_SYSTEM;
+    t->assistant = role == QN_ROLE_ASSISTANT;
     t->acted = false;
 }
 
@@ -55,7 +55,7 @@ static void begin_message(struct turn *t, const char *role)
 static void assistant(struct turn *t, bool fresh)
 {
     if (!t->assistant || (fresh && t->acted))
-        begin_message(t, "assistant");
+        begin_message(t, QN_ROLE_ASSISTANT);
 }
 
 static qn_err add_image(struct turn *t, const struct qn_jref *part, struct qn_error *e)
@@ -125,9 +125,9 @@ static qn_err add_message(struct turn *t, const struct qn_jref *item, struct qn_
     } else if (qn_str_eq(name, "system") || qn_str_eq(name, "developer")) {
         /* Many templates read no system message but the first: those in a row become one. */
         if (!t->system)
-            begin_message(t, "system");
+            begin_message(t, QN_ROLE_SYSTEM);
     } else if (qn_str_eq(name, "user")) {
-        begin_message(t, "user");
+        begin_message(t, QN_ROLE_USER);
     } else {
         return qn_json_fail(
             &role, e, "'%.40s' is not a role: expected user, assistant, system or developer", name);
@@ -160,8 +160,8 @@ static qn_err add_output(struct turn *t, const struct qn_jref *item, struct qn_e
     qn_err err = qn_json_str(&id, &text, e);
     if (err)
         return err;
-    begin_message(t, "tool");
-    qn_talk_member(&t->talk, "tool_call_id", text);
+    begin_message(t, QN_ROLE_TOOL);
+    qn_talk_answers(&t->talk, text);
     return add_content(t, &output, e);
 }
 
@@ -417,29 +417,29 @@ static qn_err keep_input(struct turn *t, const struct qn_jref *input, struct qn_
 }
 
 static qn_err converse(struct turn *t, const struct qn_jref *input, const char *instructions,
-                       struct qn_request *rq, struct qn_chat *chat, struct qn_error *e)
+                       struct qn_error *e)
 {
     qn_err err = QN_OK;
     if (instructions && *instructions) {
-        begin_message(t, "system");
+        begin_message(t, QN_ROLE_SYSTEM);
         qn_talk_text(&t->talk, instructions);
     }
-    for (size_t i = 0; i < rq->n_chain && !err; i++) {
+    for (size_t i = 0; i < t->rq->n_chain && !err; i++) {
         err = add_items(t, &t->kept[i].sent, e);
         if (!err)
             err = add_items(t, &t->kept[i].said, e);
     }
     if (!err && qn_json_type(input) == QN_JSON_STRING) {
-        begin_message(t, "user");
+        begin_message(t, QN_ROLE_USER);
         qn_talk_text(&t->talk, qn_json_raw_str(input));
     } else if (!err) {
         err = add_items(t, input, e);
     }
-    return err ? err : qn_talk_end(&t->talk, rq->arena, "input", &chat->messages, e);
+    return err ? err : qn_talk_end(&t->talk, "input", e);
 }
 
 qn_err qn_responses_input(const struct qn_jref *input, const char *instructions,
-                          struct qn_request *rq, struct qn_chat *chat, struct qn_responses_ask *ask,
+                          struct qn_request *rq, struct qn_job *job, struct qn_responses_ask *ask,
                           struct qn_error *e)
 {
     if (qn_json_type(input) > QN_JSON_NULL && qn_json_type(input) != QN_JSON_STRING &&
@@ -447,9 +447,9 @@ qn_err qn_responses_input(const struct qn_jref *input, const char *instructions,
         return qn_json_fail(input, e, "expected a string or an array of items");
     struct opened *kept = qn_arena_alloc(rq->arena, (rq->n_kept + 1) * sizeof *kept);
     struct turn t = {.rq = rq, .kept = kept};
-    qn_talk_init(&t.talk);
+    qn_talk_init(&t.talk, job, rq->arena);
     open_kept(rq, kept);
-    qn_err err = converse(&t, input, instructions, rq, chat, e);
+    qn_err err = converse(&t, input, instructions, e);
     if (!err)
         err = keep_input(&t, input, rq, ask, e);
     qn_talk_deinit(&t.talk);

@@ -301,7 +301,7 @@ qn_err qn_responses_parse(struct qn_request *rq, struct qn_error *e)
     if (!err)
         err = qn_json_str_opt(&v, &instructions, e);
     if (!err)
-        err = qn_responses_input(&input, instructions, rq, &job->chat, ask, e);
+        err = qn_responses_input(&input, instructions, rq, job, ask, e);
     if (err)
         return err;
     qn_openai_defaults(&rq->profile->chat, &job->sampling);
