@@ -12,6 +12,7 @@
 #include "telemetry/notify.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -19,7 +20,7 @@
 
 extern char **environ;
 
-enum { DESCRIPTORS = 4 * QN_HTTP_CONNECTIONS_MAX };
+enum { DESCRIPTORS = 4 * QN_HTTP_CONNECTIONS_MAX, LARGE_BLOCK = 512 * 1024 };
 
 /* Each connection costs a descriptor, each running answer another, each model's process three. The
  * usual limit of 1024 is too few for the connections the server means to accept. */
@@ -32,6 +33,15 @@ static void raise_descriptor_limit(void)
     if (setrlimit(RLIMIT_NOFILE, &limit))
         qn_warn("main", "descriptors=%llu raising the limit failed: %s",
                 (unsigned long long)limit.rlim_cur, strerror(errno));
+}
+
+/* Blocks of this size and more go back to the system when they are freed. By itself glibc's malloc
+ * raises that size up to 32 MiB as such blocks come and go, and each of its arenas (the workers'
+ * and the loop's) then keeps what the largest requests left: some 100 MiB after pictures of 8 MiB.
+ */
+static void return_large_blocks(void)
+{
+    mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
 }
 
 static int print_help(void)
@@ -80,6 +90,7 @@ int main(int argc, char **argv)
     struct qn_error e = {0};
     enum qn_settings_wish wish;
     int status = 1;
+    return_large_blocks();
     (void)qn_path_home(); /* what asks for HOME finds it */
     const char *const *words = (const char *const *)argv + 1;
     if (argc > 1 && qn_settings_file_meant((size_t)argc - 1, words))

@@ -279,7 +279,7 @@ static void on_request(void *ctx, struct qn_http *h)
     r->began_ms = qn_now_ms();
     snprintf(r->id, sizeof r->id, "%s", job.id);
     /* Before the job can do any harm. */
-    qn_info("child", "id=%s job=begun task=%s", r->id, qn_task_name(job.task));
+    qn_info("child", "id=%s job=begun task=%s bytes=%zu", r->id, qn_task_name(job.task), n);
     err = qn_jobs_add(c->jobs, &job, arena, r, &r->run, &e);
     if (err) {
         free(r);

@@ -18,24 +18,6 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
-static void cross(const struct qn_job *job, struct qn_arena *arena)
-{
-    struct qn_buf wire;
-    struct qn_job back;
-    struct qn_error e;
-    qn_buf_init(&wire, 64 * 1024 * 1024);
-    if (qn_job_frame(job, &wire) || qn_job_take(wire.data, wire.len, &back, arena, &e) ||
-        back.attachments.n != job->attachments.n)
-        abort();
-    for (size_t i = 0; i < job->attachments.n; i++)
-        if (back.attachments.v[i].role != job->attachments.v[i].role ||
-            back.attachments.v[i].len != job->attachments.v[i].len ||
-            memcmp(back.attachments.v[i].data, job->attachments.v[i].data,
-                   job->attachments.v[i].len) != 0)
-            abort();
-    qn_buf_deinit(&wire);
-}
-
 static void parse_form(const struct qn_dialect *dialect, const uint8_t *data, size_t n)
 {
     struct qn_json *doc = NULL;
@@ -53,7 +35,7 @@ static void parse_form(const struct qn_dialect *dialect, const uint8_t *data, si
                                 .context = QN_UNSET,
                                 .keep_alive_ms = QN_UNSET};
         if (dialect->parse(&rq, &e) == QN_OK)
-            cross(rq.jobs, arena);
+            fuzz_dialect_cross(rq.jobs, arena);
     }
     qn_json_free(doc);
     free(body);
