@@ -11,7 +11,7 @@ enum { QN_PRESET_MAX = 1024 * 1024 };
 
 /* preset: the catalog's JSON object:
  *   {"system": text, "jinja": chat template, "parameters": {as Ollama names them},
- *    "messages": [as templates read them]}; further members are for those who show it.
+ *    "messages": [as in contract/message_json.h]}; further members are only shown.
  * Changes rq's jobs and context where they say nothing themselves. QN_EINVAL: the preset is
  * damaged. */
 qn_err qn_preset_apply(const char *preset, struct qn_request *rq, struct qn_error *e);

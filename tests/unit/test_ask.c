@@ -111,6 +111,35 @@ static void messages_and_tools(void **state)
     check(&job, QN_FLAVOUR_VLLM, "/chat/completions", PARTS("\"tool_choice\":\"required\""), NULL);
 }
 
+/* Another server gets pictures and sounds in base64, in the place where they stood, and a call's
+ * arguments as the text that the client sent. */
+static void files_in_base64(void **state)
+{
+    (void)state;
+    struct qn_job job = chat();
+    struct qn_message_part user[] = {{.kind = QN_PART_TEXT, .attachment = QN_UNSET, .text = "see"},
+                                     {.kind = QN_PART_PICTURE, .attachment = 1},
+                                     {.kind = QN_PART_TEXT, .attachment = QN_UNSET, .text = "hear"},
+                                     {.kind = QN_PART_SOUND, .attachment = 0}};
+    struct qn_message_part call = {
+        .kind = QN_PART_CALL, .attachment = QN_UNSET, .name = "f", .arguments = "{ \"n\": 1.50 }"};
+    struct qn_message messages[] = {{.role = QN_ROLE_USER, .parts = {user, 4}},
+                                    {.role = QN_ROLE_ASSISTANT, .parts = {&call, 1}}};
+    struct qn_attachment files[] = {
+        {.role = QN_ATTACHMENT_AUDIO, .type = "audio/wav", .data = "RIFF", .bytes = 4},
+        {.role = QN_ATTACHMENT_IMAGE, .type = "image/png", .data = "\x89PNG\0", .bytes = 5}};
+    job.chat.messages = (struct qn_messages){messages, 2};
+    job.attachments = (struct qn_attachments){files, 2};
+    check(
+        &job, QN_FLAVOUR_OPENAI, "/chat/completions",
+        PARTS("{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"see\"},{\"type\":"
+              "\"image_url\",\"image_url\":{\"url\":\"data:image/png;base64,iVBORwA=\"}},{\"type\":"
+              "\"text\",\"text\":\"hear\"},{\"type\":\"input_audio\",\"input_audio\":{\"data\":"
+              "\"UklGRg==\",\"format\":\"wav\"}}]}",
+              "\"arguments\":\"{ \\\"n\\\": 1.50 }\""),
+        NULL);
+}
+
 static void thinking_schemas_and_counting(void **state)
 {
     (void)state;
@@ -254,6 +283,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sampling_by_flavour),
         cmocka_unit_test(messages_and_tools),
+        cmocka_unit_test(files_in_base64),
         cmocka_unit_test(thinking_schemas_and_counting),
         cmocka_unit_test(what_cannot_be_said_is_refused),
         cmocka_unit_test(many_inputs_are_cut_into_requests),

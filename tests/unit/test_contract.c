@@ -135,6 +135,72 @@ static void no_adapters_is_not_the_same_as_none_named(void **state)
     }
 }
 
+/* Every kind of part, and the members of a message. */
+static void messages_survive_the_crossing(void **state)
+{
+    struct fixture *f = *state;
+    struct qn_message_part user[] = {
+        {.kind = QN_PART_TEXT, .attachment = QN_UNSET, .text = "see\n\"this\""},
+        {.kind = QN_PART_PICTURE, .attachment = 1},
+        {.kind = QN_PART_SOUND, .attachment = 0},
+        {.kind = QN_PART_TEXT, .attachment = QN_UNSET, .text = ""}};
+    struct qn_message_part assistant[] = {
+        {.kind = QN_PART_REASONING, .attachment = QN_UNSET, .text = "hm"},
+        {.kind = QN_PART_CALL,
+         .attachment = QN_UNSET,
+         .id = "c1",
+         .name = "f",
+         .arguments = "{\"a\": 1}"},
+        {.kind = QN_PART_CALL, .attachment = QN_UNSET, .name = "g", .arguments = "oops"}};
+    struct qn_message messages[] = {{.role = QN_ROLE_USER, .name = "Ann", .parts = {user, 4}},
+                                    {.role = QN_ROLE_ASSISTANT, .parts = {assistant, 3}},
+                                    {.role = QN_ROLE_TOOL, .tool_call_id = "c1"}};
+    struct qn_attachment files[] = {
+        {.role = QN_ATTACHMENT_AUDIO, .type = "audio/wav", .data = "RIFF", .bytes = 4},
+        {.role = QN_ATTACHMENT_IMAGE, .type = "image/png", .data = "\n\0", .bytes = 2}};
+    struct qn_job job, back;
+    struct qn_error e = {0};
+    qn_job_init(&job);
+    job.task = QN_TASK_CHAT;
+    job.id = "r8";
+    job.chat.messages = (struct qn_messages){messages, 3};
+    job.attachments = (struct qn_attachments){files, 2};
+    assert_int_equal(qn_job_frame(&job, &f->text), QN_OK);
+    static const char end[] = "\n"
+                              "RIFF\n\0";
+    assert_memory_equal(f->text.data + f->text.len - (sizeof end - 1), end, sizeof end - 1);
+    if (qn_job_take(f->text.data, f->text.len, &back, f->arena, &e))
+        fail_msg("%s: %s", e.param, e.message);
+    assert_int_equal(back.chat.messages.n, 3);
+    for (size_t i = 0; i < 3; i++) {
+        const struct qn_message *a = &messages[i], *b = &back.chat.messages.v[i];
+        assert_int_equal(a->role, b->role);
+        assert_int_equal(a->parts.n, b->parts.n);
+        for (size_t k = 0; k < a->parts.n; k++) {
+            assert_int_equal(a->parts.v[k].kind, b->parts.v[k].kind);
+            assert_int_equal(a->parts.v[k].attachment, b->parts.v[k].attachment);
+        }
+    }
+    const struct qn_message_part *said = back.chat.messages.v[0].parts.v;
+    const struct qn_message_part *did = back.chat.messages.v[1].parts.v;
+    assert_string_equal(back.chat.messages.v[0].name, "Ann");
+    assert_string_equal(said[0].text, "see\n\"this\"");
+    assert_string_equal(said[3].text, "");
+    assert_string_equal(did[0].text, "hm");
+    assert_string_equal(did[1].id, "c1");
+    assert_string_equal(did[1].arguments, "{\"a\": 1}");
+    assert_null(did[2].id);
+    assert_string_equal(did[2].arguments, "oops");
+    assert_string_equal(back.chat.messages.v[2].tool_call_id, "c1");
+    assert_string_equal(back.attachments.v[1].type, "image/png");
+    assert_memory_equal(back.attachments.v[1].data, "\n\0", 2);
+}
+
+#define CHAT(message)                                                                              \
+    "{\"task\":\"chat\",\"id\":\"x\",\"attachments\":[{\"role\":\"image\",\"bytes\":1}],"          \
+    "\"chat\":{\"messages\":[" message "]}}"
+#define USER(part) "{\"role\":\"user\",\"parts\":[" part "]}"
+
 static void bad_jobs_name_the_field(void **state)
 {
     struct fixture *f = *state;
@@ -146,6 +212,17 @@ static void bad_jobs_name_the_field(void **state)
         {"{\"task\":\"chat\",\"id\":\"x\"}", "messages"},
         {"{\"task\":\"complete\",\"id\":\"x\"}", "prompt"},
         {"{\"task\":\"chat\",\"id\":\"x\",\"chat\":{\"messages\":{}}}", "chat.messages"},
+        {CHAT("{\"parts\":[]}"), "messages[0].role"},
+        {CHAT("{\"role\":\"king\"}"), "chat.messages[0].role"},
+        {CHAT(USER("{}")), "messages[0].parts[0]"},
+        {CHAT(USER("{\"kind\":\"text\"}")), "messages[0].parts[0]"},
+        {CHAT(USER("{\"kind\":\"dance\"}")), "chat.messages[0].parts[0].kind"},
+        {CHAT(USER("{\"kind\":\"call\",\"name\":\"f\"}")), "messages[0].parts[0]"},
+        {CHAT(USER("{\"kind\":\"picture\"}")), "messages[0].parts[0]"},
+        {CHAT(USER("{\"kind\":\"picture\",\"attachment\":1}")), "messages[0].parts[0]"},
+        {CHAT(USER("{\"kind\":\"sound\",\"attachment\":0}")), "messages[0].parts[0]"},
+        {CHAT(USER("{\"kind\":\"picture\",\"attachment\":-1}")),
+         "chat.messages[0].parts[0].attachment"},
         {"{\"task\":\"complete\",\"id\":\"x\",\"complete\":{\"prompt\":\"a\"},"
          "\"sampling\":{\"top_p\":-1}}",
          "sampling.top_p"},
@@ -373,6 +450,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_job_survives_the_crossing, setup, teardown),
+        cmocka_unit_test_setup_teardown(messages_survive_the_crossing, setup, teardown),
         cmocka_unit_test_setup_teardown(no_adapters_is_not_the_same_as_none_named, setup, teardown),
         cmocka_unit_test_setup_teardown(bad_jobs_name_the_field, setup, teardown),
         cmocka_unit_test_setup_teardown(events_survive_the_crossing, setup, teardown),
