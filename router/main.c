@@ -81,7 +81,7 @@ static void on_log_line(void *ctx, enum qn_log_level level, const char *tag, con
 {
     struct qn_program *p = ctx;
     qn_log_file_add(p->log_file, strlen(line) + 1);
-    qn_logs_add(p->services.telemetry.logs, level, tag, line);
+    qn_logs_add(p->telemetry.logs, level, tag, line);
 }
 
 int main(int argc, char **argv)
@@ -113,9 +113,9 @@ int main(int argc, char **argv)
     enum qn_log_level level;
     if (qn_log_level_parse(p.settings.log_level, &level))
         qn_log_set_level(level);
-    p.services.telemetry.logs = qn_logs_new();
-    p.services.telemetry.metrics = qn_metrics_new();
-    p.services.telemetry.stats = &p.stats;
+    p.telemetry.logs = qn_logs_new();
+    p.telemetry.metrics = qn_metrics_new();
+    p.telemetry.stats = &p.stats;
     qn_log_set_sink(on_log_line, &p);
     raise_descriptor_limit();
     err = qn_program_take_signals(&p, &e);
@@ -129,8 +129,7 @@ int main(int argc, char **argv)
                 p.settings.models_dir);
         print_ready(&p);
         tell_ready(&p);
-        p.preload = qn_preload_start(&p.services.serving, p.inventory, p.services.discovery,
-                                     p.settings.preload);
+        p.preload = qn_preload_start(&p.serving, p.inventory, p.discovery, p.settings.preload);
         qn_loop_run(p.loop);
         qn_info("main", "stopped=1");
         status = 0;
@@ -138,8 +137,8 @@ int main(int argc, char **argv)
     qn_program_close(&p);
     qn_log_set_sink(NULL, NULL);
     qn_log_file_free(p.log_file);
-    qn_logs_free(p.services.telemetry.logs);
-    qn_metrics_free(p.services.telemetry.metrics);
+    qn_logs_free(p.telemetry.logs);
+    qn_metrics_free(p.telemetry.metrics);
     qn_stats_deinit(&p.stats);
     qn_settings_deinit(&p.settings);
     return status;

@@ -105,7 +105,7 @@ static void open_intake(struct qn_program *p)
     atomic_init(&p->stop_reading, false);
     p->intake = (struct qn_intake_world){.loop = p->loop,
                                          .catalog = p->catalog,
-                                         .closed = &p->services.serving.closed,
+                                         .closed = &p->serving.closed,
                                          .inspector = {.program = p->inspector,
                                                        .stop = &p->stop_reading,
                                                        .limit_ms = QN_INSPECT_LIMIT_MS}};
@@ -142,7 +142,7 @@ static qn_err open_inventory(struct qn_program *p, struct qn_error *e)
     qn_buf_init(&options, LOAD_OPTIONS_MAX);
     struct qn_inventory_config config = qn_inventory_config_of(&p->settings, &options);
     config.registry = p->registry;
-    config.metrics = p->services.telemetry.metrics;
+    config.metrics = p->telemetry.metrics;
     config.packs = p->packs;
     qn_err err = qn_inventory_new(p->loop, p->catalog, p->client, &config, &p->inventory, e);
     qn_buf_deinit(&options);
@@ -168,11 +168,10 @@ static void open_hubs(struct qn_program *p)
         .hf_token = p->hf_token,
         .modelscope_token = getenv("MODELSCOPE_API_TOKEN"),
     };
-    p->services.inquiries = qn_inquiries_new(p->loop, &p->web);
-    p->services.updates = qn_updates_new();
-    p->services.hubs = &p->hubs;
-    p->services.puller = (struct qn_puller){
-        .models = &p->services.models, .web = &p->web, .model_source = s->default_model_source};
+    p->inquiries = qn_inquiries_new(p->loop, &p->web);
+    p->updates = qn_updates_new();
+    p->puller = (struct qn_puller){
+        .models = &p->models, .web = &p->web, .model_source = s->default_model_source};
 }
 
 /* Downloads go on where the last run left them. */
@@ -181,17 +180,17 @@ static void open_pulls(struct qn_program *p)
     p->unpacker = qn_path_join(p->settings.backend_dir, "quince-unpack");
     p->world = (struct qn_pull_world){.loop = p->loop,
                                       .catalog = p->catalog,
-                                      .closed = &p->services.serving.closed,
+                                      .closed = &p->serving.closed,
                                       .intake = &p->intake,
                                       .web = &p->web,
                                       .hubs = &p->hubs,
-                                      .store = p->services.custody.store,
-                                      .survey = p->services.models.survey,
+                                      .store = p->custody.store,
+                                      .survey = p->models.survey,
                                       .unpacker = p->unpacker};
-    p->services.puller.pulls = qn_pulls_new(&(struct qn_pulls_config){
+    p->puller.pulls = qn_pulls_new(&(struct qn_pulls_config){
         .loop = p->loop,
         .catalog = p->catalog,
-        .closed = &p->services.serving.closed,
+        .closed = &p->serving.closed,
         .steps = qn_pull_world_steps(&p->world),
         .threads = (int)p->settings.download_threads,
         .offline = p->settings.offline,
@@ -211,9 +210,7 @@ static void open_packs(struct qn_program *p)
                                                 .prefer_system = s->prefer_system},
                       &p->packs, &e))
         qn_warn("main", "packs=unusable message=\"%s\"", e.message);
-    p->services.packs = p->packs;
     qn_engines_look(p->packs, s->backend_dir);
-    p->services.no_fetch_executables = s->no_fetch_executables;
     free(engines);
 }
 
@@ -244,8 +241,7 @@ static bool may_be_public(const struct qn_program *p)
 /* Who can reach the server decides what keys are needed for. */
 static void note_openness(struct qn_program *p)
 {
-    p->services.open_rule.open_to_others = p->auth.open_to_others =
-        qn_ports_open_to_others(&p->ports);
+    p->open_rule.open_to_others = p->auth.open_to_others = qn_ports_open_to_others(&p->ports);
     p->auth.needs_key = p->auth.open_to_others && !p->settings.insecure;
 }
 
@@ -284,15 +280,15 @@ static void apply_settings(void *ctx)
     qn_ports_follow_ollama(&p->ports, p->loop, p->server, s, may_be_public(p));
     note_openness(p);
     p->rate.bytes_s = s->bandwidth_limit_kib * 1024;
-    qn_pulls_set(p->services.puller.pulls, (int)s->download_threads, s->offline);
+    qn_pulls_set(p->puller.pulls, (int)s->download_threads, s->offline);
     atomic_store(&p->offline, s->offline);
     p->auth.allow_hosts = s->allow_hosts;
     p->auth.allow_origins = s->allow_origins;
     p->auth.metrics_closed = s->metrics_auth;
     qn_auth_warn(&p->auth);
-    p->services.no_presets = s->no_presets;
-    p->services.inference.request_timeout_ms = s->request_timeout_s * 1000;
-    qn_rate_limit_set(p->services.rate_limit, s->rate_limit, s->rate_burst);
+    p->apis.ollama.no_presets = s->no_presets;
+    p->inference.request_timeout_ms = s->request_timeout_s * 1000;
+    qn_rate_limit_set(p->rate_limit, s->rate_limit, s->rate_burst);
     struct qn_buf options;
     struct qn_error e = {0};
     qn_buf_init(&options, LOAD_OPTIONS_MAX);
@@ -326,57 +322,109 @@ static qn_err open_ground(struct qn_program *p, struct qn_error *e)
     return err ? err : read_keys(p, e);
 }
 
-/* What answers are made of. */
+/* What requests are worked on with. */
 static void open_services(struct qn_program *p)
 {
     const struct qn_settings *s = &p->settings;
-    struct qn_services *sv = &p->services;
-    sv->ws = qn_ws_new(p->loop, sv->telemetry.metrics, sv, &qn_ws_limits);
     p->auth = (struct qn_auth){.keys = p->keys, .host = s->host};
-    sv->serving = (struct qn_serving){.loop = p->loop, .auth = &p->auth, .started_ms = qn_now_ms()};
-    sv->keys = p->keys;
-    sv->rate_limit = qn_rate_limit_new();
+    p->serving = (struct qn_serving){.loop = p->loop, .auth = &p->auth, .started_ms = qn_now_ms()};
+    p->ws = qn_ws_new(p->loop, p->telemetry.metrics, &p->apis.watch, &qn_ws_limits);
+    p->rate_limit = qn_rate_limit_new();
     struct qn_store *store = open_store(s);
-    sv->models = (struct qn_models){.catalog = p->catalog,
-                                    .inventory = p->inventory,
-                                    .registry = p->registry,
-                                    .intake = &p->intake,
-                                    .survey = qn_survey_new(&p->intake)};
+    p->models = (struct qn_models){.catalog = p->catalog,
+                                   .inventory = p->inventory,
+                                   .registry = p->registry,
+                                   .intake = &p->intake,
+                                   .survey = qn_survey_new(&p->intake)};
     open_hubs(p);
     char *blobs = qn_path_join(s->data_dir, "blobs");
-    sv->custody = (struct qn_custody){.serving = &sv->serving,
-                                      .models = &sv->models,
-                                      .blobs = qn_blobs_new(p->loop, blobs),
-                                      .store = store};
-    qn_blobs_watch(sv->custody.blobs, p->catalog);
+    p->custody = (struct qn_custody){.serving = &p->serving,
+                                     .models = &p->models,
+                                     .blobs = qn_blobs_new(p->loop, blobs),
+                                     .store = store};
+    qn_blobs_watch(p->custody.blobs, p->catalog);
     free(blobs);
     char *probe = qn_path_join(s->backend_dir, "quince-probe");
-    sv->devices = qn_devices_new(p->loop, probe, s->models_dir);
+    p->devices = qn_devices_new(p->loop, probe, s->models_dir);
     free(probe);
-    sv->discovery =
-        qn_discovery_new(&(struct qn_discovery_config){.serving = &sv->serving,
-                                                       .models = &sv->models,
+    p->discovery =
+        qn_discovery_new(&(struct qn_discovery_config){.serving = &p->serving,
+                                                       .models = &p->models,
                                                        .store = store,
                                                        .env = (const char *const *)environ,
                                                        .folders = s->extra_models_dir,
                                                        .programs = !s->no_discovery});
     open_pulls(p);
-    sv->custody.pulls = sv->puller.pulls;
-    sv->open_rule = (struct qn_open_rule){.auth = &p->auth,
-                                          .inventory = p->inventory,
-                                          .builtin_dir = s->builtin_dir,
-                                          .models_dir = s->models_dir,
-                                          .extra_models_dir = s->extra_models_dir};
-    sv->inference = (struct qn_inference){.serving = &sv->serving,
-                                          .models = &sv->models,
-                                          .puller = &sv->puller,
-                                          .telemetry = &sv->telemetry,
-                                          .owner_key = &p->owner_key};
-    sv->pack_jobs = qn_pack_jobs_new(&(struct qn_pack_jobs_config){.serving = &sv->serving,
-                                                                   .packs = p->packs,
-                                                                   .web = &p->web,
-                                                                   .inventory = p->inventory,
-                                                                   .unpacker = p->unpacker});
+    p->custody.pulls = p->puller.pulls;
+    p->open_rule = (struct qn_open_rule){.auth = &p->auth,
+                                         .inventory = p->inventory,
+                                         .builtin_dir = s->builtin_dir,
+                                         .models_dir = s->models_dir,
+                                         .extra_models_dir = s->extra_models_dir};
+    p->inference = (struct qn_inference){.serving = &p->serving,
+                                         .models = &p->models,
+                                         .puller = &p->puller,
+                                         .telemetry = &p->telemetry,
+                                         .owner_key = &p->owner_key};
+    p->pack_jobs = qn_pack_jobs_new(&(struct qn_pack_jobs_config){.serving = &p->serving,
+                                                                  .packs = p->packs,
+                                                                  .web = &p->web,
+                                                                  .inventory = p->inventory,
+                                                                  .unpacker = p->unpacker});
+}
+
+/* What each topic's handlers are lent. */
+static void open_apis(struct qn_program *p)
+{
+    struct qn_apis *a = &p->apis;
+    const struct qn_serving *serving = &p->serving;
+    a->models = (struct qn_models_api){.serving = serving,
+                                       .models = &p->models,
+                                       .open_rule = &p->open_rule,
+                                       .puller = &p->puller,
+                                       .inference = &p->inference,
+                                       .custody = &p->custody,
+                                       .updates = p->updates};
+    a->pulls =
+        (struct qn_pulls_api){.serving = serving, .puller = &p->puller, .open_rule = &p->open_rule};
+    a->disk =
+        (struct qn_disk_api){.serving = serving, .custody = &p->custody, .discovery = p->discovery};
+    a->hubs = (struct qn_hubs_api){.serving = serving,
+                                   .puller = &p->puller,
+                                   .hubs = &p->hubs,
+                                   .inquiries = p->inquiries,
+                                   .updates = p->updates,
+                                   .store = p->custody.store};
+    a->engines = (struct qn_engines_api){.serving = serving,
+                                         .models = &p->models,
+                                         .puller = &p->puller,
+                                         .telemetry = &p->telemetry,
+                                         .devices = p->devices,
+                                         .packs = p->packs,
+                                         .pack_jobs = p->pack_jobs,
+                                         .models_dir = p->settings.models_dir,
+                                         .no_fetch_executables = p->settings.no_fetch_executables};
+    a->watch = (struct qn_watch_api){.serving = serving,
+                                     .models = &p->models,
+                                     .telemetry = &p->telemetry,
+                                     .keys = p->keys,
+                                     .ports = &p->ports,
+                                     .unit = &p->unit,
+                                     .websocket_port = qn_ports_websocket(&p->ports),
+                                     .socket_activated = p->ports.passed.n > 0};
+    a->settings = (struct qn_settings_api){.serving = serving,
+                                           .catalog = p->catalog,
+                                           .telemetry = &p->telemetry,
+                                           .keys = p->keys,
+                                           .live = p->live};
+    a->ollama =
+        (struct qn_ollama_api){.serving = serving, .models = &p->models, .custody = &p->custody};
+    p->routes = (struct qn_routes){.apis = a,
+                                   .inference = &p->inference,
+                                   .serving = serving,
+                                   .metrics = p->telemetry.metrics,
+                                   .rate_limit = p->rate_limit,
+                                   .ws = p->ws};
 }
 
 /* What `quince stop` reads: the port, in the lock's file, and a record lock, which names the
@@ -411,14 +459,9 @@ static qn_err open_doors(struct qn_program *p, struct qn_error *e)
         err = qn_ports_open(&p->ports, p->loop, p->server, s, may_be_public(p), e);
     if (err)
         return err;
-    p->services.websocket_port = qn_ports_websocket(&p->ports);
     write_lock(p);
     qn_service_unit_look((const char *const *)environ, &p->unit);
-    p->services.unit = &p->unit;
-    p->services.socket_activated = p->ports.passed.n > 0;
-    p->services.ports = &p->ports;
     note_openness(p);
-    p->routes = (struct qn_routes){.services = &p->services};
     return QN_OK;
 }
 
@@ -448,7 +491,7 @@ qn_err qn_program_open(struct qn_program *p, struct qn_error *e)
                                                    .can_start = can_start,
                                                    .apply = apply_settings,
                                                    .ctx = p});
-    p->services.live = p->live;
+    open_apis(p);
     apply_settings(p);
     return QN_OK;
 }
@@ -463,39 +506,39 @@ void qn_program_close(struct qn_program *p)
         qn_http_server_free(p->server);
         qn_crowds_deinit(&p->crowds);
     }
-    qn_ws_free(p->services.ws);
+    qn_ws_free(p->ws);
     qn_preload_stop(p->preload);
     qn_inventory_free(p->inventory);
     if (p->client)
         qn_http_client_free(p->client);
     qn_watch_remove(p->signal_watch);
-    qn_pulls_stop(p->services.puller.pulls);
-    qn_pack_jobs_stop(p->services.pack_jobs);
-    p->services.serving.closed = true;
+    qn_pulls_stop(p->puller.pulls);
+    qn_pack_jobs_stop(p->pack_jobs);
+    p->serving.closed = true;
     atomic_store(&p->stop_reading, true);
-    qn_survey_stop(p->services.models.survey);
-    qn_discovery_stop(p->services.discovery);
-    qn_inquiries_stop(p->services.inquiries);
+    qn_survey_stop(p->models.survey);
+    qn_discovery_stop(p->discovery);
+    qn_inquiries_stop(p->inquiries);
     qn_live_stop(p->live);
-    qn_blobs_stop(p->services.custody.blobs);
+    qn_blobs_stop(p->custody.blobs);
     if (p->catalog)
         qn_catalog_close(p->catalog); /* what is on its way to the catalog is written first */
     if (p->loop)
         qn_loop_free(p->loop);
     qn_preload_free(p->preload);
-    qn_pulls_free(p->services.puller.pulls);
-    qn_pack_jobs_free(p->services.pack_jobs);
-    qn_survey_free(p->services.models.survey);
-    qn_discovery_free(p->services.discovery);
-    qn_inquiries_free(p->services.inquiries);
-    qn_updates_free(p->services.updates);
-    qn_blobs_free(p->services.custody.blobs);
-    qn_devices_free(p->services.devices);
-    qn_store_free(p->services.custody.store);
+    qn_pulls_free(p->puller.pulls);
+    qn_pack_jobs_free(p->pack_jobs);
+    qn_survey_free(p->models.survey);
+    qn_discovery_free(p->discovery);
+    qn_inquiries_free(p->inquiries);
+    qn_updates_free(p->updates);
+    qn_blobs_free(p->custody.blobs);
+    qn_devices_free(p->devices);
+    qn_store_free(p->custody.store);
     qn_registry_close(p->registry);
     qn_packs_close(p->packs);
     qn_keys_free(p->keys);
-    qn_rate_limit_free(p->services.rate_limit);
+    qn_rate_limit_free(p->rate_limit);
     qn_live_free(p->live);
     free(p->hf_token);
     free(p->unpacker);

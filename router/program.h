@@ -4,7 +4,6 @@
 
 #include "access/auth.h"
 #include "access/owner_salt.h"
-#include "api/services.h"
 #include "downloads/pull_world.h"
 #include "http/crowds.h"
 #include "http/ports.h"
@@ -31,7 +30,21 @@ struct qn_program {
     struct qn_ports ports;
     struct qn_service_unit unit;
     struct qn_notify *notify; /* NULL: no service manager asks */
-    struct qn_services services;
+    struct qn_serving serving;
+    struct qn_models models;
+    struct qn_telemetry telemetry;
+    struct qn_open_rule open_rule;
+    struct qn_puller puller;
+    struct qn_custody custody;
+    struct qn_inference inference;
+    struct qn_ws *ws;
+    struct qn_rate_limit *rate_limit;
+    struct qn_discovery *discovery;
+    struct qn_inquiries *inquiries; /* questions to hubs */
+    struct qn_updates *updates;
+    struct qn_devices *devices;
+    struct qn_pack_jobs *pack_jobs;
+    struct qn_apis apis;
     struct qn_rate rate;          /* of all downloads */
     struct qn_registry *registry; /* NULL: the list cannot be read */
     struct qn_packs *packs;       /* NULL: likewise */

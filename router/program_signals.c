@@ -47,7 +47,7 @@ static void on_drain(void *ctx)
 static void reloaded(void *ctx, const struct qn_error *e)
 {
     struct qn_program *p = ctx;
-    if (!p->services.serving.stopping)
+    if (!p->serving.stopping)
         qn_notify_ready(p->notify, p->loop,
                         e ? "Settings could not be read again: see the log"
                           : "Settings read again");
@@ -55,12 +55,12 @@ static void reloaded(void *ctx, const struct qn_error *e)
         qn_error_log("main", "signal=%d settings=unchanged message=\"%s\"", SIGHUP, e->message);
     else
         qn_info("main", "signal=%d settings=read_again", SIGHUP);
-    qn_metric_add(p->services.telemetry.metrics, QN_M_RELOADS, 1);
+    qn_metric_add(p->telemetry.metrics, QN_M_RELOADS, 1);
 }
 
 static void reload(struct qn_program *p)
 {
-    if (p->services.serving.stopping)
+    if (p->serving.stopping)
         return;
     qn_notify_reloading(p->notify);
     qn_live_reload(p->live, reloaded, p);
@@ -77,20 +77,20 @@ static void on_signal(void *ctx, uint32_t events)
         reload(p);
         return;
     }
-    if (p->services.serving.stopping) {
+    if (p->serving.stopping) {
         qn_warn("main", "signal=%u stopping=at_once", info.ssi_signo);
         qn_loop_stop(p->loop);
         return;
     }
     qn_info("main", "signal=%u stopping=when_idle running=%zu limit_s=%lld", info.ssi_signo,
             qn_http_server_active(p->server), (long long)p->settings.drain_s);
-    p->services.serving.stopping = true;
+    p->serving.stopping = true;
     qn_notify_stopping(p->notify, p->settings.drain_s * 1000 + CHILDREN_LIMIT_MS,
                        "Finishing what runs");
-    qn_ws_stop(p->services.ws);
-    qn_logs_wake(p->services.telemetry.logs); /* who follows over HTTP sees the end */
-    qn_pulls_drain(p->services.puller.pulls);
-    qn_pack_jobs_drain(p->services.pack_jobs);
+    qn_ws_stop(p->ws);
+    qn_logs_wake(p->telemetry.logs); /* who follows over HTTP sees the end */
+    qn_pulls_drain(p->puller.pulls);
+    qn_pack_jobs_drain(p->pack_jobs);
     qn_live_drain(p->live);
     p->drain_until_ms = qn_now_ms() + p->settings.drain_s * 1000;
     p->drain = qn_timer_start(p->loop, 0, DRAIN_CHECK_MS, on_drain, p);

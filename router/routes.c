@@ -17,114 +17,141 @@
 #include <stdio.h>
 #include <string.h>
 
+/* clang-format off */
+#define ON_MODELS(f) {QN_TOPIC_MODELS, {.models = f}}
+#define ON_PULLS(f) {QN_TOPIC_PULLS, {.pulls = f}}
+#define ON_DISK(f) {QN_TOPIC_DISK, {.disk = f}}
+#define ON_HUBS(f) {QN_TOPIC_HUBS, {.hubs = f}}
+#define ON_ENGINES(f) {QN_TOPIC_ENGINES, {.engines = f}}
+#define ON_WATCH(f) {QN_TOPIC_WATCH, {.watch = f}}
+#define ON_SETTINGS(f) {QN_TOPIC_SETTINGS, {.settings = f}}
+#define ON_OLLAMA(f) {QN_TOPIC_OLLAMA, {.ollama = f}}
+#define INFER(dialect) {0}, &dialect
+/* clang-format on */
+
 /* More special patterns stand before more general ones. A row that names no class needs a key. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 static const struct qn_route table[] = {
-    {"GET", "/live", QN_AT_ROOT, qn_api_live, NULL, QN_OPEN},
-    {"GET", "/health", QN_AT_BOTH, qn_api_health, NULL, QN_OPEN},
-    {"POST", "/health/warm", QN_AT_BOTH, qn_api_warm, NULL},
-    {"GET", "/status", QN_AT_ROOT, qn_api_status, NULL, QN_OPEN},
-    {"GET", "/engines", QN_AT_ROOT, qn_api_engines, NULL},
-    {"POST", "/engines", QN_AT_ROOT, qn_api_engine_add, NULL, QN_ADMIN},
-    {"GET", "/engines/{id}/status", QN_AT_ROOT, qn_api_engine, NULL},
-    {"DELETE", "/engines/{id}", QN_AT_ROOT, qn_api_engine_remove, NULL, QN_ADMIN},
-    {"GET", "/metrics", QN_AT_ROOT, qn_api_metrics, NULL, QN_METRICS},
-    {"GET", "/running", QN_AT_BOTH, qn_api_running, NULL},
-    {"GET", "/slots", QN_AT_BOTH, qn_api_slots, NULL},
-    {"POST", "/slots/{id}", QN_AT_BOTH, qn_api_slot, NULL, QN_ADMIN},
-    {"GET", "/upstream/{id}", QN_AT_ROOT, qn_api_upstream, NULL},
-    {"POST", "/upstream/{id}", QN_AT_ROOT, qn_api_upstream, NULL},
-    {"PUT", "/upstream/{id}", QN_AT_ROOT, qn_api_upstream, NULL},
-    {"PATCH", "/upstream/{id}", QN_AT_ROOT, qn_api_upstream, NULL},
-    {"DELETE", "/upstream/{id}", QN_AT_ROOT, qn_api_upstream, NULL},
-    {"GET", "/stats", QN_AT_PREFIXES, qn_api_stats, NULL},
-    {"GET", "/system-info", QN_AT_PREFIXES, qn_api_system_info, NULL},
-    {"GET", "/system-stats", QN_AT_PREFIXES, qn_api_system_stats, NULL},
-    {"GET", "/logs/stream", QN_AT_BOTH, qn_api_log_stream, NULL, QN_KEY, &qn_log_socket},
-    {"GET", "/logs/stream/{id}", QN_AT_BOTH, qn_api_log_stream, NULL, QN_KEY, &qn_log_socket},
-    {"GET", "/logs", QN_AT_BOTH, qn_api_logs, NULL},
-    {"GET", "/models", QN_AT_PREFIXES, qn_api_models, NULL},
-    {"POST", "/models/check-updates", QN_AT_PREFIXES, qn_api_check_updates, NULL},
-    {"GET", "/pull/variants", QN_AT_PREFIXES, qn_api_variants, NULL},
-    {"GET", "/registry/search", QN_AT_PREFIXES, qn_api_search, NULL},
-    {"POST", "/models/register", QN_AT_PREFIXES, qn_api_register, NULL, QN_ADMIN},
-    {"POST", "/models/rescan", QN_AT_PREFIXES, qn_api_rescan, NULL, QN_ADMIN},
-    {"GET", "/models/{id}/files", QN_AT_PREFIXES, qn_api_model_files, NULL},
-    {"GET", "/models/{id}/options", QN_AT_PREFIXES, qn_api_options, NULL},
-    {"POST", "/models/{id}/options", QN_AT_PREFIXES, qn_api_options_set, NULL, QN_ADMIN},
-    {"DELETE", "/models/{id}/options", QN_AT_PREFIXES, qn_api_options_reset, NULL, QN_ADMIN},
-    {"GET", "/models/{id}", QN_AT_PREFIXES, qn_api_model, NULL},
-    {"POST", "/delete", QN_AT_PREFIXES, qn_api_delete, NULL, QN_ADMIN},
-    {"POST", "/internal/cleanup-cache", QN_AT_ROOT, qn_api_cleanup, NULL, QN_ADMIN},
-    {"GET", "/internal/config", QN_AT_ROOT, qn_api_config, NULL, QN_ADMIN},
-    {"GET", "/internal/config/defaults", QN_AT_ROOT, qn_api_config_defaults, NULL, QN_ADMIN},
-    {"POST", "/internal/set", QN_AT_ROOT, qn_api_config_set, NULL, QN_ADMIN},
-    {"POST", "/internal/shutdown", QN_AT_ROOT, qn_api_shutdown, NULL, QN_ADMIN},
-    {"GET", "/internal/keys", QN_AT_ROOT, qn_api_keys, NULL, QN_ADMIN},
-    {"POST", "/internal/keys", QN_AT_ROOT, qn_api_key_add, NULL, QN_ADMIN},
-    {"DELETE", "/internal/keys/{id}", QN_AT_ROOT, qn_api_key_remove, NULL, QN_ADMIN},
-    {"GET", "/params", QN_AT_PREFIXES, qn_api_config, NULL, QN_ADMIN},
-    {"POST", "/params", QN_AT_PREFIXES, qn_api_params_set, NULL, QN_ADMIN},
-    {"POST", "/log-level", QN_AT_PREFIXES, qn_api_log_level, NULL, QN_ADMIN},
-    {"POST", "/internal/pin", QN_AT_ROOT, qn_api_pin, NULL, QN_ADMIN},
-    {"POST", "/internal/simulate-vram-pressure", QN_AT_ROOT, qn_api_simulate_pressure, NULL,
+    {"GET", "/live", QN_AT_ROOT, ON_WATCH(qn_api_live), NULL, QN_OPEN, .flags = QN_VITAL},
+    {"GET", "/health", QN_AT_BOTH, ON_WATCH(qn_api_health), NULL, QN_OPEN},
+    {"POST", "/health/warm", QN_AT_BOTH, ON_MODELS(qn_api_warm), NULL, .flags = QN_WORK},
+    {"GET", "/status", QN_AT_ROOT, ON_WATCH(qn_api_status), NULL, QN_OPEN},
+    {"GET", "/engines", QN_AT_ROOT, ON_MODELS(qn_api_engines), NULL},
+    {"POST", "/engines", QN_AT_ROOT, ON_MODELS(qn_api_engine_add), NULL, QN_ADMIN,
+     .flags = QN_WORK},
+    {"GET", "/engines/{id}/status", QN_AT_ROOT, ON_MODELS(qn_api_engine), NULL},
+    {"DELETE", "/engines/{id}", QN_AT_ROOT, ON_MODELS(qn_api_engine_remove), NULL, QN_ADMIN},
+    {"GET", "/metrics", QN_AT_ROOT, ON_WATCH(qn_api_metrics), NULL, QN_METRICS},
+    {"GET", "/running", QN_AT_BOTH, ON_MODELS(qn_api_running), NULL},
+    {"GET", "/slots", QN_AT_BOTH, ON_MODELS(qn_api_slots), NULL},
+    {"POST", "/slots/{id}", QN_AT_BOTH, ON_MODELS(qn_api_slot), NULL, QN_ADMIN, .flags = QN_WORK},
+    {"GET", "/upstream/{id}", QN_AT_ROOT, ON_MODELS(qn_api_upstream), NULL,
+     .flags = QN_WORK | QN_ANY_TYPE},
+    {"POST", "/upstream/{id}", QN_AT_ROOT, ON_MODELS(qn_api_upstream), NULL,
+     .flags = QN_WORK | QN_ANY_TYPE},
+    {"PUT", "/upstream/{id}", QN_AT_ROOT, ON_MODELS(qn_api_upstream), NULL,
+     .flags = QN_WORK | QN_ANY_TYPE},
+    {"PATCH", "/upstream/{id}", QN_AT_ROOT, ON_MODELS(qn_api_upstream), NULL,
+     .flags = QN_WORK | QN_ANY_TYPE},
+    {"DELETE", "/upstream/{id}", QN_AT_ROOT, ON_MODELS(qn_api_upstream), NULL,
+     .flags = QN_WORK | QN_ANY_TYPE},
+    {"GET", "/stats", QN_AT_PREFIXES, ON_WATCH(qn_api_stats), NULL},
+    {"GET", "/system-info", QN_AT_PREFIXES, ON_ENGINES(qn_api_system_info), NULL},
+    {"GET", "/system-stats", QN_AT_PREFIXES, ON_ENGINES(qn_api_system_stats), NULL},
+    {"GET", "/logs/stream", QN_AT_BOTH, ON_WATCH(qn_api_log_stream), NULL, QN_KEY, &qn_log_socket},
+    {"GET", "/logs/stream/{id}", QN_AT_BOTH, ON_WATCH(qn_api_log_stream), NULL, QN_KEY,
+     &qn_log_socket},
+    {"GET", "/logs", QN_AT_BOTH, ON_WATCH(qn_api_logs), NULL},
+    {"GET", "/models", QN_AT_PREFIXES, ON_MODELS(qn_api_models), NULL},
+    {"POST", "/models/check-updates", QN_AT_PREFIXES, ON_HUBS(qn_api_check_updates), NULL},
+    {"GET", "/pull/variants", QN_AT_PREFIXES, ON_HUBS(qn_api_variants), NULL},
+    {"GET", "/registry/search", QN_AT_PREFIXES, ON_HUBS(qn_api_search), NULL},
+    {"POST", "/models/register", QN_AT_PREFIXES, ON_MODELS(qn_api_register), NULL, QN_ADMIN},
+    {"POST", "/models/rescan", QN_AT_PREFIXES, ON_DISK(qn_api_rescan), NULL, QN_ADMIN},
+    {"GET", "/models/{id}/files", QN_AT_PREFIXES, ON_MODELS(qn_api_model_files), NULL},
+    {"GET", "/models/{id}/options", QN_AT_PREFIXES, ON_MODELS(qn_api_options), NULL},
+    {"POST", "/models/{id}/options", QN_AT_PREFIXES, ON_MODELS(qn_api_options_set), NULL, QN_ADMIN},
+    {"DELETE", "/models/{id}/options", QN_AT_PREFIXES, ON_MODELS(qn_api_options_reset), NULL,
      QN_ADMIN},
-    {"GET", "/internal/user_models.json", QN_AT_ROOT, qn_api_user_models, NULL, QN_ADMIN},
-    {"GET", "/internal/recipe_options.json", QN_AT_ROOT, qn_api_recipe_options, NULL, QN_ADMIN},
-    {"POST", "/internal/recipe_options.json", QN_AT_ROOT, qn_api_recipe_options_set, NULL,
+    {"GET", "/models/{id}", QN_AT_PREFIXES, ON_MODELS(qn_api_model), NULL},
+    {"POST", "/delete", QN_AT_PREFIXES, ON_DISK(qn_api_delete), NULL, QN_ADMIN},
+    {"POST", "/internal/cleanup-cache", QN_AT_ROOT, ON_DISK(qn_api_cleanup), NULL, QN_ADMIN},
+    {"GET", "/internal/config", QN_AT_ROOT, ON_SETTINGS(qn_api_config), NULL, QN_ADMIN},
+    {"GET", "/internal/config/defaults", QN_AT_ROOT, ON_SETTINGS(qn_api_config_defaults), NULL,
      QN_ADMIN},
-    {"GET", "/internal/aliases", QN_AT_ROOT, qn_api_aliases, NULL, QN_ADMIN},
-    {"POST", "/internal/aliases", QN_AT_ROOT, qn_api_alias_add, NULL, QN_ADMIN},
-    {"DELETE", "/internal/aliases", QN_AT_ROOT, qn_api_alias_remove, NULL, QN_ADMIN},
-    {"DELETE", "/internal/aliases/{id}", QN_AT_ROOT, qn_api_alias_remove, NULL, QN_ADMIN},
-    {"POST", "/pull", QN_AT_PREFIXES, qn_api_pull, NULL, QN_GIVEN},
-    {"GET", "/downloads", QN_AT_PREFIXES, qn_api_downloads, NULL},
-    {"POST", "/downloads/control", QN_AT_PREFIXES, qn_api_downloads_control, NULL, QN_GIVEN},
-    {"POST", "/install", QN_AT_PREFIXES, qn_api_install, NULL, QN_ADMIN},
-    {"POST", "/install/dry-run", QN_AT_PREFIXES, qn_api_install_dry_run, NULL},
-    {"POST", "/uninstall", QN_AT_PREFIXES, qn_api_uninstall, NULL, QN_ADMIN},
-    {"POST", "/load", QN_AT_PREFIXES, qn_api_load, NULL},
-    {"POST", "/unload", QN_AT_PREFIXES, qn_api_unload, NULL},
-    {"POST", "/chat/completions", QN_AT_PREFIXES, NULL, &qn_openai_chat},
-    {"POST", "/messages", QN_AT_PREFIXES, NULL, &qn_anthropic},
-    {"POST", "/messages/count_tokens", QN_AT_PREFIXES, NULL, &qn_anthropic_count},
-    {"POST", "/completions", QN_AT_PREFIXES, NULL, &qn_openai_complete},
-    {"POST", "/responses", QN_AT_PREFIXES, NULL, &qn_responses},
-    {"POST", "/embeddings", QN_AT_PREFIXES, NULL, &qn_openai_embed},
-    {"POST", "/rerank", QN_AT_PREFIXES, NULL, &qn_rerank},
-    {"POST", "/reranking", QN_AT_PREFIXES, NULL, &qn_rerank},
-    {"POST", "/reranker", QN_AT_PREFIXES, NULL, &qn_rerank},
-    {"POST", "/tokenize", QN_AT_BOTH, NULL, &qn_tokenize},
-    {"POST", "/audio/transcriptions", QN_AT_PREFIXES, NULL, &qn_openai_transcribe},
-    {"POST", "/audio/translations", QN_AT_PREFIXES, NULL, &qn_openai_translate},
-    {"POST", "/audio/speech", QN_AT_PREFIXES, NULL, &qn_openai_speech},
-    {"POST", "/images/generations", QN_AT_PREFIXES, NULL, &qn_openai_generate},
-    {"POST", "/images/edits", QN_AT_PREFIXES, NULL, &qn_openai_edit},
-    {"POST", "/images/variations", QN_AT_PREFIXES, NULL, &qn_openai_vary},
-    {"POST", "/images/upscale", QN_AT_PREFIXES, NULL, &qn_upscale},
-    {"GET", "/responses/{id}/input_items", QN_AT_PREFIXES, qn_api_response_input, NULL},
-    {"POST", "/responses/{id}/cancel", QN_AT_PREFIXES, qn_api_response_cancel, NULL},
-    {"GET", "/responses/{id}", QN_AT_PREFIXES, qn_api_response, NULL},
-    {"DELETE", "/responses/{id}", QN_AT_PREFIXES, qn_api_response_delete, NULL},
-    {"GET", "/", QN_AT_ROOT, qn_api_ollama_root, NULL, QN_OPEN},
-    {"GET", "/api/version", QN_AT_ROOT, qn_api_ollama_version, NULL},
-    {"GET", "/api/status", QN_AT_ROOT, qn_api_ollama_status, NULL},
-    {"POST", "/api/me", QN_AT_ROOT, qn_api_ollama_me, NULL},
-    {"GET", "/api/tags", QN_AT_ROOT, qn_api_ollama_tags, NULL},
-    {"GET", "/api/ps", QN_AT_ROOT, qn_api_ollama_ps, NULL},
-    {"POST", "/api/show", QN_AT_ROOT, qn_api_ollama_show, NULL},
-    {"POST", "/api/create", QN_AT_ROOT, qn_api_ollama_create, NULL, QN_ADMIN},
-    {"POST", "/api/copy", QN_AT_ROOT, qn_api_ollama_copy, NULL, QN_ADMIN},
-    {"DELETE", "/api/delete", QN_AT_ROOT, qn_api_ollama_delete, NULL, QN_ADMIN},
-    {"POST", "/api/pull", QN_AT_ROOT, qn_api_ollama_pull, NULL, QN_GIVEN},
-    {"POST", "/api/push", QN_AT_ROOT, qn_api_ollama_push, NULL},
-    {"GET", "/api/blobs/{id}", QN_AT_ROOT, qn_api_ollama_blob, NULL},
-    {"POST", "/api/blobs/{id}", QN_AT_ROOT, qn_api_ollama_blob_put, NULL, QN_ADMIN},
-    {"POST", "/api/embed", QN_AT_ROOT, qn_api_ollama_embed, NULL},
-    {"POST", "/api/embeddings", QN_AT_ROOT, qn_api_ollama_embeddings, NULL},
-    {"POST", "/api/chat", QN_AT_ROOT, NULL, &qn_ollama_chat},
-    {"POST", "/api/generate", QN_AT_ROOT, NULL, &qn_ollama_generate},
+    {"POST", "/internal/set", QN_AT_ROOT, ON_SETTINGS(qn_api_config_set), NULL, QN_ADMIN},
+    {"POST", "/internal/shutdown", QN_AT_ROOT, ON_SETTINGS(qn_api_shutdown), NULL, QN_ADMIN},
+    {"GET", "/internal/keys", QN_AT_ROOT, ON_SETTINGS(qn_api_keys), NULL, QN_ADMIN},
+    {"POST", "/internal/keys", QN_AT_ROOT, ON_SETTINGS(qn_api_key_add), NULL, QN_ADMIN},
+    {"DELETE", "/internal/keys/{id}", QN_AT_ROOT, ON_SETTINGS(qn_api_key_remove), NULL, QN_ADMIN},
+    {"GET", "/params", QN_AT_PREFIXES, ON_SETTINGS(qn_api_config), NULL, QN_ADMIN},
+    {"POST", "/params", QN_AT_PREFIXES, ON_SETTINGS(qn_api_params_set), NULL, QN_ADMIN},
+    {"POST", "/log-level", QN_AT_PREFIXES, ON_SETTINGS(qn_api_log_level), NULL, QN_ADMIN},
+    {"POST", "/internal/pin", QN_AT_ROOT, ON_MODELS(qn_api_pin), NULL, QN_ADMIN},
+    {"POST", "/internal/simulate-vram-pressure", QN_AT_ROOT, ON_MODELS(qn_api_simulate_pressure),
+     NULL, QN_ADMIN},
+    {"GET", "/internal/user_models.json", QN_AT_ROOT, ON_MODELS(qn_api_user_models), NULL,
+     QN_ADMIN},
+    {"GET", "/internal/recipe_options.json", QN_AT_ROOT, ON_MODELS(qn_api_recipe_options), NULL,
+     QN_ADMIN},
+    {"POST", "/internal/recipe_options.json", QN_AT_ROOT, ON_MODELS(qn_api_recipe_options_set),
+     NULL, QN_ADMIN},
+    {"GET", "/internal/aliases", QN_AT_ROOT, ON_MODELS(qn_api_aliases), NULL, QN_ADMIN},
+    {"POST", "/internal/aliases", QN_AT_ROOT, ON_MODELS(qn_api_alias_add), NULL, QN_ADMIN},
+    {"DELETE", "/internal/aliases", QN_AT_ROOT, ON_MODELS(qn_api_alias_remove), NULL, QN_ADMIN},
+    {"DELETE", "/internal/aliases/{id}", QN_AT_ROOT, ON_MODELS(qn_api_alias_remove), NULL,
+     QN_ADMIN},
+    {"POST", "/pull", QN_AT_PREFIXES, ON_PULLS(qn_api_pull), NULL, QN_GIVEN},
+    {"GET", "/downloads", QN_AT_PREFIXES, ON_PULLS(qn_api_downloads), NULL},
+    {"POST", "/downloads/control", QN_AT_PREFIXES, ON_PULLS(qn_api_downloads_control), NULL,
+     QN_GIVEN},
+    {"POST", "/install", QN_AT_PREFIXES, ON_ENGINES(qn_api_install), NULL, QN_ADMIN},
+    {"POST", "/install/dry-run", QN_AT_PREFIXES, ON_ENGINES(qn_api_install_dry_run), NULL},
+    {"POST", "/uninstall", QN_AT_PREFIXES, ON_ENGINES(qn_api_uninstall), NULL, QN_ADMIN},
+    {"POST", "/load", QN_AT_PREFIXES, ON_MODELS(qn_api_load), NULL, .flags = QN_WORK},
+    {"POST", "/unload", QN_AT_PREFIXES, ON_MODELS(qn_api_unload), NULL},
+    {"POST", "/chat/completions", QN_AT_PREFIXES, INFER(qn_openai_chat)},
+    {"POST", "/messages", QN_AT_PREFIXES, INFER(qn_anthropic)},
+    {"POST", "/messages/count_tokens", QN_AT_PREFIXES, INFER(qn_anthropic_count)},
+    {"POST", "/completions", QN_AT_PREFIXES, INFER(qn_openai_complete)},
+    {"POST", "/responses", QN_AT_PREFIXES, INFER(qn_responses)},
+    {"POST", "/embeddings", QN_AT_PREFIXES, INFER(qn_openai_embed)},
+    {"POST", "/rerank", QN_AT_PREFIXES, INFER(qn_rerank)},
+    {"POST", "/reranking", QN_AT_PREFIXES, INFER(qn_rerank)},
+    {"POST", "/reranker", QN_AT_PREFIXES, INFER(qn_rerank)},
+    {"POST", "/tokenize", QN_AT_BOTH, INFER(qn_tokenize)},
+    {"POST", "/audio/transcriptions", QN_AT_PREFIXES, INFER(qn_openai_transcribe)},
+    {"POST", "/audio/translations", QN_AT_PREFIXES, INFER(qn_openai_translate)},
+    {"POST", "/audio/speech", QN_AT_PREFIXES, INFER(qn_openai_speech)},
+    {"POST", "/images/generations", QN_AT_PREFIXES, INFER(qn_openai_generate)},
+    {"POST", "/images/edits", QN_AT_PREFIXES, INFER(qn_openai_edit)},
+    {"POST", "/images/variations", QN_AT_PREFIXES, INFER(qn_openai_vary)},
+    {"POST", "/images/upscale", QN_AT_PREFIXES, INFER(qn_upscale)},
+    {"GET", "/responses/{id}/input_items", QN_AT_PREFIXES, ON_MODELS(qn_api_response_input), NULL},
+    {"POST", "/responses/{id}/cancel", QN_AT_PREFIXES, ON_MODELS(qn_api_response_cancel), NULL},
+    {"GET", "/responses/{id}", QN_AT_PREFIXES, ON_MODELS(qn_api_response), NULL},
+    {"DELETE", "/responses/{id}", QN_AT_PREFIXES, ON_MODELS(qn_api_response_delete), NULL},
+    {"GET", "/", QN_AT_ROOT, ON_OLLAMA(qn_api_ollama_root), NULL, QN_OPEN},
+    {"GET", "/api/version", QN_AT_ROOT, ON_OLLAMA(qn_api_ollama_version), NULL},
+    {"GET", "/api/status", QN_AT_ROOT, ON_OLLAMA(qn_api_ollama_status), NULL},
+    {"POST", "/api/me", QN_AT_ROOT, ON_OLLAMA(qn_api_ollama_me), NULL},
+    {"GET", "/api/tags", QN_AT_ROOT, ON_OLLAMA(qn_api_ollama_tags), NULL},
+    {"GET", "/api/ps", QN_AT_ROOT, ON_OLLAMA(qn_api_ollama_ps), NULL},
+    {"POST", "/api/show", QN_AT_ROOT, ON_OLLAMA(qn_api_ollama_show), NULL},
+    {"POST", "/api/create", QN_AT_ROOT, ON_OLLAMA(qn_api_ollama_create), NULL, QN_ADMIN},
+    {"POST", "/api/copy", QN_AT_ROOT, ON_OLLAMA(qn_api_ollama_copy), NULL, QN_ADMIN},
+    {"DELETE", "/api/delete", QN_AT_ROOT, ON_OLLAMA(qn_api_ollama_delete), NULL, QN_ADMIN},
+    {"POST", "/api/pull", QN_AT_ROOT, ON_PULLS(qn_api_ollama_pull), NULL, QN_GIVEN},
+    {"POST", "/api/push", QN_AT_ROOT, ON_PULLS(qn_api_ollama_push), NULL},
+    {"GET", "/api/blobs/{id}", QN_AT_ROOT, ON_OLLAMA(qn_api_ollama_blob), NULL},
+    {"POST", "/api/blobs/{id}", QN_AT_ROOT, ON_OLLAMA(qn_api_ollama_blob_put), NULL, QN_ADMIN,
+     .flags = QN_KEPT_BODY},
+    {"POST", "/api/embed", QN_AT_ROOT, ON_OLLAMA(qn_api_ollama_embed), NULL, .flags = QN_WORK},
+    {"POST", "/api/embeddings", QN_AT_ROOT, ON_OLLAMA(qn_api_ollama_embeddings), NULL,
+     .flags = QN_WORK},
+    {"POST", "/api/chat", QN_AT_ROOT, INFER(qn_ollama_chat)},
+    {"POST", "/api/generate", QN_AT_ROOT, INFER(qn_ollama_generate)},
 };
 #pragma GCC diagnostic pop
 
@@ -247,15 +274,15 @@ static void answer_no_method(struct qn_http *h, const struct qn_route_hit *hit)
  * model has rules of its own. Pages of other origins have been turned away before this. */
 static bool takes_any_type(const struct qn_route *row)
 {
-    return row->handle == qn_api_upstream ||
+    return row->flags & QN_ANY_TYPE ||
            (row->places == QN_AT_ROOT && qn_str_starts(row->pattern, "/api/"));
 }
 
-static void refuse(struct qn_services *sv, struct qn_http *h, enum qn_verdict verdict)
+static void refuse(const struct qn_routes *r, struct qn_http *h, enum qn_verdict verdict)
 {
     int status = qn_verdict_status(verdict);
     bool stranger = verdict == QN_BAD_HOST || verdict == QN_BAD_ORIGIN;
-    qn_metric_add(sv->telemetry.metrics, stranger ? QN_M_ORIGIN_REFUSED : QN_M_KEY_REFUSED, 1);
+    qn_metric_add(r->metrics, stranger ? QN_M_ORIGIN_REFUSED : QN_M_KEY_REFUSED, 1);
     if (status == 401)
         qn_http_set_header(h, "WWW-Authenticate", "Bearer");
     qn_answer_plain(h, status, qn_verdict_type(verdict), qn_verdict_text(verdict));
@@ -267,27 +294,51 @@ static bool has_no_use_for_a_body(const char *method)
     return qn_str_eq(method, "GET") || qn_str_eq(method, "HEAD");
 }
 
-/* What gives a model work, or has one loaded, which is more work than most answers. */
 static bool is_work(const struct qn_route *row)
 {
-    static const qn_handler works[] = {qn_api_upstream,          qn_api_slot, qn_api_ollama_embed,
-                                       qn_api_ollama_embeddings, qn_api_warm, qn_api_load,
-                                       qn_api_engine_add};
-    bool is = row->dialect != NULL;
-    for (size_t i = 0; i < sizeof works / sizeof *works; i++)
-        is = is || row->handle == works[i];
-    return is;
+    return row->dialect != NULL || row->flags & QN_WORK;
+}
+
+static void handle(const struct qn_apis *apis, const struct qn_route_handler *to, struct qn_http *h,
+                   const char *id)
+{
+    switch (to->topic) {
+    case QN_TOPIC_MODELS:
+        to->fn.models(&apis->models, h, id);
+        break;
+    case QN_TOPIC_PULLS:
+        to->fn.pulls(&apis->pulls, h, id);
+        break;
+    case QN_TOPIC_DISK:
+        to->fn.disk(&apis->disk, h, id);
+        break;
+    case QN_TOPIC_HUBS:
+        to->fn.hubs(&apis->hubs, h, id);
+        break;
+    case QN_TOPIC_ENGINES:
+        to->fn.engines(&apis->engines, h, id);
+        break;
+    case QN_TOPIC_WATCH:
+        to->fn.watch(&apis->watch, h, id);
+        break;
+    case QN_TOPIC_SETTINGS:
+        to->fn.settings(&apis->settings, h, id);
+        break;
+    case QN_TOPIC_OLLAMA:
+        to->fn.ollama(&apis->ollama, h, id);
+        break;
+    }
 }
 
 /* True when the client has asked too often, and been told. */
-static bool too_often(struct qn_services *sv, struct qn_http *h)
+static bool too_often(const struct qn_routes *r, struct qn_http *h)
 {
     char client[QN_RATE_NAME_MAX + 1], text[160], seconds[24];
     qn_rate_limit_client(h, client);
-    int64_t wait_s = qn_rate_limit_take(sv->rate_limit, client, qn_now_ms());
+    int64_t wait_s = qn_rate_limit_take(r->rate_limit, client, qn_now_ms());
     if (wait_s == 0)
         return false;
-    qn_metric_add(sv->telemetry.metrics, QN_M_RATE_LIMITED, 1);
+    qn_metric_add(r->metrics, QN_M_RATE_LIMITED, 1);
     snprintf(seconds, sizeof seconds, "%lld", (long long)wait_s);
     snprintf(text, sizeof text, "Too many requests of this client: try again in %s s", seconds);
     qn_http_set_header(h, "Retry-After", seconds);
@@ -298,7 +349,6 @@ static bool too_often(struct qn_services *sv, struct qn_http *h)
 
 bool qn_routes_upgrade(struct qn_routes *r, struct qn_http_upgrade *u)
 {
-    struct qn_services *sv = r->services;
     struct qn_route_hit hit;
     struct qn_visit visit;
     struct qn_http_ends ends;
@@ -307,15 +357,15 @@ bool qn_routes_upgrade(struct qn_routes *r, struct qn_http_upgrade *u)
         qn_route_find("GET", u->path, &hit) != QN_ROUTE_FOUND || !hit.row->socket)
         return false;
     qn_auth_visit_socket(u, &visit, &ends);
-    if (qn_auth_guard(sv->serving.auth, &visit) != QN_MAY ||
-        qn_auth_enter(sv->serving.auth, &visit, hit.row->class, &key) != QN_MAY)
+    if (qn_auth_guard(r->serving->auth, &visit) != QN_MAY ||
+        qn_auth_enter(r->serving->auth, &visit, hit.row->class, &key) != QN_MAY)
         return false;
     struct qn_caller caller;
-    qn_auth_caller_of(sv->serving.auth, &visit, &caller);
-    if (qn_ws_check(sv->ws, &caller, qn_http_upgrade_header(u, "Sec-WebSocket-Version"),
+    qn_auth_caller_of(r->serving->auth, &visit, &caller);
+    if (qn_ws_check(r->ws, &caller, qn_http_upgrade_header(u, "Sec-WebSocket-Version"),
                     qn_http_upgrade_header(u, "Sec-WebSocket-Key"), NULL))
         return false;
-    qn_ws_open(sv->ws, hit.row->socket, u,
+    qn_ws_open(r->ws, hit.row->socket, u,
                hit.id ? qn_arena_strndup(u->arena, hit.id, hit.id_len) : NULL, &caller);
     return true;
 }
@@ -325,8 +375,8 @@ static void answer_no_socket(struct qn_routes *r, struct qn_http *h)
 {
     struct qn_error e = {0};
     struct qn_caller caller;
-    qn_auth_caller(r->services->serving.auth, h, &caller);
-    if (!qn_ws_check(r->services->ws, &caller, qn_http_header(h, "Sec-WebSocket-Version"),
+    qn_auth_caller(r->serving->auth, h, &caller);
+    if (!qn_ws_check(r->ws, &caller, qn_http_header(h, "Sec-WebSocket-Version"),
                      qn_http_header(h, "Sec-WebSocket-Key"), &e))
         qn_fail(&e, QN_EINVAL, "the request for a WebSocket has a body, which none may have");
     if (qn_str_eq(e.param, "Sec-WebSocket-Version")) {
@@ -352,7 +402,7 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
     struct qn_route_hit hit;
     size_t body_len;
     enum qn_route_found found = qn_route_find(method, path, &hit);
-    qn_metric_add(r->services->telemetry.metrics, QN_M_HTTP_REQUESTS, 1);
+    qn_metric_add(r->metrics, QN_M_HTTP_REQUESTS, 1);
     qn_debug("http", "method=%.16s path=%.*s", method, (int)printable(path), path);
     qn_http_body(h, &body_len);
     qn_http_set_header(h, "X-API-Profile", qn_request_profile(h)->name);
@@ -361,9 +411,9 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
     struct qn_http_ends ends;
     qn_auth_visit(h, &visit, &ends);
     const char *origin = visit.origin;
-    enum qn_verdict verdict = qn_auth_guard(r->services->serving.auth, &visit);
+    enum qn_verdict verdict = qn_auth_guard(r->serving->auth, &visit);
     if (verdict != QN_MAY) {
-        refuse(r->services, h, verdict);
+        refuse(r, h, verdict);
     } else {
         if (origin)
             allow_origin(h, origin);
@@ -373,9 +423,9 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
             qn_answer_plain(h, 404, "not_found", "The requested endpoint does not exist");
         } else if (found == QN_ROUTE_NO_METHOD) {
             answer_no_method(h, &hit);
-        } else if ((verdict = qn_auth_admit(r->services->serving.auth, h, &visit,
-                                            hit.row->class)) != QN_MAY) {
-            refuse(r->services, h, verdict);
+        } else if ((verdict = qn_auth_admit(r->serving->auth, h, &visit, hit.row->class)) !=
+                   QN_MAY) {
+            refuse(r, h, verdict);
         } else if (qn_http_body_thrown(h) && !has_no_use_for_a_body(method)) {
             struct qn_error e; /* the keys have changed meanwhile */
             qn_fail(&e, QN_EBUSY, "the request has come while keys were changed: try again");
@@ -386,16 +436,16 @@ void qn_routes_serve(struct qn_routes *r, struct qn_http *h)
             qn_answer_plain(h, 415, "unsupported_media_type",
                             "The body must be JSON and say so: add the header "
                             "'Content-Type: application/json'");
-        } else if (is_work(hit.row) && too_often(r->services, h)) {
+        } else if (is_work(hit.row) && too_often(r, h)) {
             return;
         } else if (hit.row->socket && qn_ws_asked(method, qn_http_header(h, "Upgrade"),
                                                   qn_http_header(h, "Connection"))) {
             answer_no_socket(r, h);
         } else if (hit.row->dialect) {
-            qn_infer(&r->services->inference, h, hit.row->dialect);
+            qn_infer(r->inference, h, hit.row->dialect);
         } else {
             const char *id = hit.id ? qn_arena_strndup(qn_http_arena(h), hit.id, hit.id_len) : NULL;
-            hit.row->handle(r->services, h, id);
+            handle(r->apis, &hit.row->handle, h, id);
         }
     }
 }
@@ -410,8 +460,8 @@ static bool will_be_refused(const struct qn_routes *r, const struct qn_http *h,
     if (qn_route_find(qn_http_method(h), qn_http_path(h), hit) != QN_ROUTE_FOUND)
         return true;
     qn_auth_visit(h, &visit, &ends);
-    return qn_auth_guard(r->services->serving.auth, &visit) != QN_MAY ||
-           qn_auth_enter(r->services->serving.auth, &visit, hit->row->class, &key) != QN_MAY;
+    return qn_auth_guard(r->serving->auth, &visit) != QN_MAY ||
+           qn_auth_enter(r->serving->auth, &visit, hit->row->class, &key) != QN_MAY;
 }
 
 const char *qn_routes_large_body(const struct qn_routes *r, const struct qn_http *h)
@@ -419,33 +469,33 @@ const char *qn_routes_large_body(const struct qn_routes *r, const struct qn_http
     struct qn_route_hit hit;
     if (!qn_str_eq(qn_http_method(h), "POST") ||
         qn_route_find("POST", qn_http_path(h), &hit) != QN_ROUTE_FOUND ||
-        hit.row->handle != qn_api_ollama_blob_put || will_be_refused(r, h, &hit) ||
-        r->services->no_presets || r->services->serving.stopping)
+        !(hit.row->flags & QN_KEPT_BODY) || will_be_refused(r, h, &hit) ||
+        r->apis->ollama.no_presets || r->serving->stopping)
         return NULL;
-    return qn_blobs_dir(r->services->custody.blobs);
+    return qn_blobs_dir(r->apis->ollama.custody->blobs);
 }
 
 int64_t qn_routes_upload_left(const struct qn_routes *r, const struct qn_http *h, int64_t max,
                               int64_t wanted, const char **why)
 {
     struct qn_caller caller;
-    qn_auth_caller(r->services->serving.auth, h, &caller);
+    qn_auth_caller(r->serving->auth, h, &caller);
     *why = "this client has sent as much as it may of which no model was made: make models of it, "
            "wait a day until it is removed, or raise the setting upload-limit";
-    return qn_blobs_left(r->services->custody.blobs, caller.owner, max, wanted);
+    return qn_blobs_left(r->apis->ollama.custody->blobs, caller.owner, max, wanted);
 }
 
 bool qn_routes_vital(const struct qn_routes *r, const struct qn_http *h)
 {
     struct qn_route_hit hit;
     return !will_be_refused(r, h, &hit) &&
-           (hit.row->handle == qn_api_live || hit.row->class == QN_ADMIN);
+           (hit.row->flags & QN_VITAL || hit.row->class == QN_ADMIN);
 }
 
 uint64_t qn_routes_owner(const struct qn_routes *r, const struct qn_http *h, uint64_t seed)
 {
     struct qn_caller caller;
-    qn_auth_caller(r->services->serving.auth, h, &caller);
+    qn_auth_caller(r->serving->auth, h, &caller);
     return qn_hash_bytes(seed, caller.owner, strlen(caller.owner));
 }
 

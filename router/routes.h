@@ -4,7 +4,7 @@
 
 #include "access/auth.h"
 #include "answers/answer.h"
-#include "api/services.h"
+#include "api/topics.h"
 #include "io/http_server.h"
 
 #include <stdbool.h>
@@ -13,8 +13,40 @@
 struct qn_dialect;
 struct qn_ws_route;
 
-/* id: what stood in the pattern's {id}, NULL for patterns without. */
-typedef void (*qn_handler)(struct qn_services *sv, struct qn_http *h, const char *id);
+enum qn_topic {
+    QN_TOPIC_MODELS,
+    QN_TOPIC_PULLS,
+    QN_TOPIC_DISK,
+    QN_TOPIC_HUBS,
+    QN_TOPIC_ENGINES,
+    QN_TOPIC_WATCH,
+    QN_TOPIC_SETTINGS,
+    QN_TOPIC_OLLAMA
+};
+
+/* A handler, which is given what its topic works with (api/topics.h). id: what stood in the
+ * pattern's {id}, NULL for patterns without. */
+struct qn_route_handler {
+    enum qn_topic topic; /* which of these it is: */
+    union {
+        void (*models)(const struct qn_models_api *api, struct qn_http *h, const char *id);
+        void (*pulls)(const struct qn_pulls_api *api, struct qn_http *h, const char *id);
+        void (*disk)(const struct qn_disk_api *api, struct qn_http *h, const char *id);
+        void (*hubs)(const struct qn_hubs_api *api, struct qn_http *h, const char *id);
+        void (*engines)(const struct qn_engines_api *api, struct qn_http *h, const char *id);
+        void (*watch)(const struct qn_watch_api *api, struct qn_http *h, const char *id);
+        void (*settings)(const struct qn_settings_api *api, struct qn_http *h, const char *id);
+        void (*ollama)(const struct qn_ollama_api *api, struct qn_http *h, const char *id);
+    } fn;
+};
+
+/* What else is special about a row. */
+enum qn_route_flags {
+    QN_WORK = 1, /* gives a model work, or has one loaded, which is more work than most answers */
+    QN_ANY_TYPE = 2,  /* its body needs not say that it is JSON */
+    QN_KEPT_BODY = 4, /* its body is collected in a file that is kept */
+    QN_VITAL = 8      /* is answered when connections are too many */
+};
 
 /* Where a row's path may stand. */
 enum qn_places {
@@ -28,10 +60,11 @@ struct qn_route {
     const char
         *pattern; /* "/models/{id}": {id} stands for anything, slashes too; more may follow */
     enum qn_places places;
-    qn_handler handle;                /* this, or */
+    struct qn_route_handler handle;   /* this, or */
     const struct qn_dialect *dialect; /* inference in this dialect */
     enum qn_route_class class;        /* left out: QN_KEY */
     const struct qn_ws_route *socket; /* MAY. What a WebSocket to this path is */
+    unsigned flags;                   /* enum qn_route_flags */
 };
 
 /* Row i of the table, NULL behind the last. */
@@ -54,7 +87,12 @@ enum qn_route_found qn_route_find(const char *method, const char *path, struct q
 
 /* Takes a request through guards and table to its handler. */
 struct qn_routes {
-    struct qn_services *services;
+    const struct qn_apis *apis;
+    const struct qn_inference *inference;
+    const struct qn_serving *serving;
+    struct qn_metrics *metrics;
+    struct qn_rate_limit *rate_limit;
+    struct qn_ws *ws;
 };
 void qn_routes_serve(struct qn_routes *r, struct qn_http *h);
 

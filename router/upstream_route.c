@@ -24,7 +24,7 @@
 static const char no_model[] = "No model is loaded: load one first (POST /v1/load)";
 
 struct visit {
-    struct qn_services *sv;
+    const struct qn_models_api *api;
     struct qn_http *http;
     const char *model, *path; /* in the request's arena; path begins with a slash */
     struct qn_lease *lease;
@@ -41,7 +41,7 @@ static bool split(struct visit *v, const char *id)
         const char *name = qn_arena_strndup(arena, id, (size_t)(slash - id));
         struct qn_snapshot *snap;
         const struct qn_model_row *row;
-        if (qn_inventory_find(v->sv->models.inventory, name, &snap, &row, NULL) == QN_OK) {
+        if (qn_inventory_find(v->api->models->inventory, name, &snap, &row, NULL) == QN_OK) {
             v->model = qn_arena_strdup(arena, row->name);
             v->path = *slash ? slash : "/";
             qn_snapshot_unref(snap);
@@ -71,9 +71,9 @@ static void say_slots(struct visit *v, const struct qn_child_status *s)
 
 static void say_models(struct visit *v, const struct qn_child_status *s)
 {
-    struct qn_snapshot *snap = qn_catalog_snapshot(v->sv->models.catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(v->api->models->catalog);
     const struct qn_model_row *row = qn_snapshot_find(snap, v->model);
-    const struct qn_model_view view = qn_api_model_view(v->sv, v->http);
+    const struct qn_model_view view = qn_api_model_view(v->api->serving, v->http);
     struct qn_buf body;
     (void)s;
     qn_buf_init(&body, QN_API_REPLY_MAX);
@@ -83,7 +83,7 @@ static void say_models(struct visit *v, const struct qn_child_status *s)
     qn_jw_key(&w, "data");
     qn_jw_arr(&w);
     if (row)
-        qn_api_model_write(&w, v->sv, row, &view);
+        qn_api_model_write(&w, v->api, row, &view);
     qn_jw_arr_end(&w);
     qn_jw_obj_end(&w);
     qn_answer_json(v->http, 200, &body);
@@ -104,7 +104,7 @@ static void answer_error(struct visit *v, const struct qn_error *e, bool loading
 {
     struct qn_problem p = {.error = e, .loading = loading, .model = v->model};
     if (v->model)
-        p.evidence = qn_inventory_evidence(v->sv->models.inventory, v->model, e);
+        p.evidence = qn_inventory_evidence(v->api->models->inventory, v->model, e);
     qn_answer_problem(v->http, &p);
 }
 
@@ -128,7 +128,7 @@ static void serve(struct visit *v, const struct qn_child_status *s)
     struct qn_route_hit hit;
     if (qn_route_find(qn_http_method(v->http), v->path, &hit) == QN_ROUTE_FOUND &&
         hit.row->dialect) {
-        qn_infer_as(&v->sv->inference, v->http, hit.row->dialect, v->model, v->path);
+        qn_infer_as(v->api->inference, v->http, hit.row->dialect, v->model, v->path);
         return;
     }
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
@@ -152,7 +152,7 @@ static void serve(struct visit *v, const struct qn_child_status *s)
 static bool is_admin(const struct visit *v)
 {
     struct qn_caller caller;
-    qn_auth_caller(v->sv->serving.auth, v->http, &caller);
+    qn_auth_caller(v->api->serving->auth, v->http, &caller);
     return caller.admin;
 }
 
@@ -172,11 +172,11 @@ static void granted(void *ctx, const struct qn_error *why)
     } else {
         struct qn_child *c = qn_lease_child(v->lease);
         struct qn_child_status s = qn_child_status(c);
-        if (*s.upstream && !is_inference(v) && !qn_api_need_admin(v->sv, v->http)) {
+        if (*s.upstream && !is_inference(v) && !qn_api_need_admin(v->api->serving, v->http)) {
             qn_lease_release(v->lease);
         } else if (*s.upstream && is_admin(v)) {
             qn_child_ask_directly(c);
-            qn_proxy(v->sv->serving.loop, qn_child_client(c), v->http, v->lease, s.upstream,
+            qn_proxy(v->api->serving->loop, qn_child_client(c), v->http, v->lease, s.upstream,
                      s.upstream_key, v->path);
         } else {
             qn_lease_release(v->lease);
@@ -190,7 +190,7 @@ static void granted(void *ctx, const struct qn_error *why)
 static bool runs(const struct visit *v, struct qn_child_status *s)
 {
     struct qn_loaded loaded[QN_RESIDENTS_MAX];
-    size_t n = qn_inventory_loaded(v->sv->models.inventory, loaded, QN_RESIDENTS_MAX);
+    size_t n = qn_inventory_loaded(v->api->models->inventory, loaded, QN_RESIDENTS_MAX);
     for (size_t i = 0; i < n; i++) {
         *s = loaded[i].status;
         if (s->state == QN_INST_READY && qn_str_eq(loaded[i].name, v->model))
@@ -206,7 +206,7 @@ static void begin(struct visit *v)
     struct qn_error e = {0};
     if (runs(v, &s)) {
         serve(v, &s);
-    } else if (qn_inventory_acquire(v->sv->models.inventory, v->model, NULL,
+    } else if (qn_inventory_acquire(v->api->models->inventory, v->model, NULL,
                                     qn_client_owner(v->http), granted, v, &v->lease, &e)) {
         answer_error(v, &e, false);
     } else {
@@ -216,11 +216,11 @@ static void begin(struct visit *v)
     free(v);
 }
 
-void qn_api_upstream(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_upstream(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     struct visit *v = qn_xcalloc(1, sizeof *v);
     struct qn_error e = {0};
-    *v = (struct visit){.sv = sv, .http = h};
+    *v = (struct visit){.api = api, .http = h};
     if (split(v, id)) {
         begin(v);
         return;
@@ -232,11 +232,11 @@ void qn_api_upstream(struct qn_services *sv, struct qn_http *h, const char *id)
 }
 
 /* What llama-server does with one of its slots; of the model used last. */
-void qn_api_slot(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_slot(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     static const char *const actions[] = {"save", "restore", "erase"};
     const char *action = qn_http_query(h, "action");
-    const char *last = qn_inventory_last_used(sv->models.inventory);
+    const char *last = qn_inventory_last_used(api->models->inventory);
     bool known = false;
     int64_t slot;
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
@@ -249,7 +249,7 @@ void qn_api_slot(struct qn_services *sv, struct qn_http *h, const char *id)
     } else {
         struct qn_arena *arena = qn_http_arena(h);
         struct visit *v = qn_xcalloc(1, sizeof *v);
-        *v = (struct visit){.sv = sv,
+        *v = (struct visit){.api = api,
                             .http = h,
                             .model = qn_arena_strdup(arena, last),
                             .path = qn_arena_fmt(arena, "/slots/%lld", (long long)slot)};

@@ -26,9 +26,9 @@ static void write_one(struct qn_jw *w, const char *alias, const char *model)
     }
 }
 
-void qn_api_aliases(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_aliases(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(api->models->catalog);
     struct qn_buf body;
     (void)id;
     qn_buf_init(&body, QN_API_REPLY_MAX);
@@ -68,25 +68,26 @@ static void changed(void *ctx, const struct qn_error *e)
     free(a);
 }
 
-static void change(struct qn_services *sv, struct qn_http *h, const char *alias, const char *model)
+static void change(const struct qn_models_api *api, struct qn_http *h, const char *alias,
+                   const char *model)
 {
     struct asker *a = qn_xcalloc(1, sizeof *a);
     a->alias = qn_xstrdup(alias);
     a->model = model ? qn_xstrdup(model) : NULL;
     qn_waiting_begin(&a->client, h);
-    qn_catalog_set_alias(sv->models.catalog, a->alias, a->model, changed, a);
+    qn_catalog_set_alias(api->models->catalog, a->alias, a->model, changed, a);
 }
 
 /* An alias means a model that is there, never another alias, and hides no model. */
-static qn_err check(struct qn_services *sv, const char *alias, const char *name, char **model,
-                    struct qn_error *e)
+static qn_err check(const struct qn_models_api *api, const char *alias, const char *name,
+                    char **model, struct qn_error *e)
 {
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
     if (!qn_intake_name_ok(alias))
         return qn_fail_param(e, QN_EINVAL, "alias",
                              "'%.80s' cannot be a name: letters, digits and . _ - / : + @", alias);
-    qn_err err = qn_inventory_find(sv->models.inventory, name, &snap, &row, e);
+    qn_err err = qn_inventory_find(api->models->inventory, name, &snap, &row, e);
     if (err)
         return err;
     const char *meant = qn_snapshot_alias(snap, alias);
@@ -102,7 +103,7 @@ static qn_err check(struct qn_services *sv, const char *alias, const char *name,
     return err;
 }
 
-void qn_api_alias_add(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_alias_add(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     struct qn_json *doc;
     struct qn_error e = {0};
@@ -119,20 +120,20 @@ void qn_api_alias_add(struct qn_services *sv, struct qn_http *h, const char *id)
         if (!err)
             err = qn_json_str(&v, &name, &e);
     }
-    if (!err && sv->serving.stopping)
+    if (!err && api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (!err)
-        err = check(sv, alias, name, &model, &e);
+        err = check(api, alias, name, &model, &e);
     if (err)
         qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = name});
     else
-        change(sv, h, alias, model);
+        change(api, h, alias, model);
     free(model);
     qn_json_free(doc);
 }
 
 /* The name stands in the path, or in the body. */
-void qn_api_alias_remove(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_alias_remove(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     struct qn_json *doc = NULL;
     struct qn_error e = {0};
@@ -144,11 +145,11 @@ void qn_api_alias_remove(struct qn_services *sv, struct qn_http *h, const char *
     }
     if (!err && strlen(alias) > QN_MODEL_NAME_MAX)
         err = qn_fail_param(&e, QN_ENOTFOUND, "alias", "there is no alias '%.200s'", alias);
-    if (!err && sv->serving.stopping)
+    if (!err && api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (err)
         qn_answer_error(h, &e);
     else
-        change(sv, h, alias, NULL);
+        change(api, h, alias, NULL);
     qn_json_free(doc);
 }

@@ -77,9 +77,9 @@ static qn_err read_page(struct qn_http *h, struct qn_snapshot *snap, size_t *fro
     return QN_OK;
 }
 
-void qn_api_anthropic_models(struct qn_services *sv, struct qn_http *h)
+void qn_api_anthropic_models(const struct qn_models_api *api, struct qn_http *h)
 {
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(api->models->catalog);
     struct qn_error e = {0};
     struct qn_buf body;
     size_t from = 0, to = 0;

@@ -1,8 +1,9 @@
-/* What the house says about itself: handlers of the table in routes.c, one topic a file. */
+/* What the server says about itself and does besides inference: handlers of the table in routes.c.
+ * Each is given what its topic works with (topics.h). */
 #ifndef QN_API_API_H
 #define QN_API_API_H
 
-#include "api/services.h"
+#include "api/topics.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "catalog/catalog.h"
@@ -12,100 +13,131 @@ struct qn_load_options;
 
 enum { QN_API_REPLY_MAX = 16 * 1024 * 1024 };
 
-void qn_api_live(struct qn_services *sv, struct qn_http *h, const char *id);       /* health.c */
-void qn_api_health(struct qn_services *sv, struct qn_http *h, const char *id);     /* health.c */
-void qn_api_status(struct qn_services *sv, struct qn_http *h, const char *id);     /* health.c */
-void qn_api_engines(struct qn_services *sv, struct qn_http *h, const char *id);    /* engines.c */
-void qn_api_engine(struct qn_services *sv, struct qn_http *h, const char *id);     /* engines.c */
-void qn_api_engine_add(struct qn_services *sv, struct qn_http *h, const char *id); /* engines.c */
-void qn_api_engine_remove(struct qn_services *sv, struct qn_http *h,
-                          const char *id);                                          /* engines.c */
-void qn_api_warm(struct qn_services *sv, struct qn_http *h, const char *id);        /* warm.c */
-void qn_api_models(struct qn_services *sv, struct qn_http *h, const char *id);      /* models.c */
-void qn_api_model(struct qn_services *sv, struct qn_http *h, const char *id);       /* models.c */
-void qn_api_register(struct qn_services *sv, struct qn_http *h, const char *id);    /* register.c */
-void qn_api_model_files(struct qn_services *sv, struct qn_http *h, const char *id); /* files.c */
-void qn_api_delete(struct qn_services *sv, struct qn_http *h, const char *id);      /* delete.c */
-void qn_api_cleanup(struct qn_services *sv, struct qn_http *h, const char *id);     /* delete.c */
-void qn_api_aliases(struct qn_services *sv, struct qn_http *h, const char *id);     /* aliases.c */
-void qn_api_alias_add(struct qn_services *sv, struct qn_http *h, const char *id);
-void qn_api_alias_remove(struct qn_services *sv, struct qn_http *h, const char *id);
-void qn_api_user_models(struct qn_services *sv, struct qn_http *h, const char *id); /* views.c */
-void qn_api_recipe_options(struct qn_services *sv, struct qn_http *h, const char *id);
-void qn_api_recipe_options_set(struct qn_services *sv, struct qn_http *h, const char *id);
-void qn_api_rescan(struct qn_services *sv, struct qn_http *h, const char *id); /* rescan.c */
-void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id);   /* load.c */
-void qn_api_unload(struct qn_services *sv, struct qn_http *h, const char *id); /* load.c */
-void qn_api_pin(struct qn_services *sv, struct qn_http *h, const char *id);    /* residency.c */
-void qn_api_simulate_pressure(struct qn_services *sv, struct qn_http *h, const char *id);
-void qn_api_stats(struct qn_services *sv, struct qn_http *h, const char *id);   /* stats.c */
-void qn_api_metrics(struct qn_services *sv, struct qn_http *h, const char *id); /* metrics.c */
-void qn_api_running(struct qn_services *sv, struct qn_http *h, const char *id); /* running.c */
+void qn_api_live(const struct qn_watch_api *api, struct qn_http *h, const char *id); /* health.c */
+void qn_api_health(const struct qn_watch_api *api, struct qn_http *h,
+                   const char *id); /* health.c */
+void qn_api_status(const struct qn_watch_api *api, struct qn_http *h,
+                   const char *id); /* health.c */
+void qn_api_engines(const struct qn_models_api *api, struct qn_http *h,
+                    const char *id); /* engines.c */
+void qn_api_engine(const struct qn_models_api *api, struct qn_http *h,
+                   const char *id); /* engines.c */
+void qn_api_engine_add(const struct qn_models_api *api, struct qn_http *h,
+                       const char *id); /* engines.c */
+void qn_api_engine_remove(const struct qn_models_api *api, struct qn_http *h,
+                          const char *id); /* engines.c */
+void qn_api_warm(const struct qn_models_api *api, struct qn_http *h, const char *id); /* warm.c */
+void qn_api_models(const struct qn_models_api *api, struct qn_http *h,
+                   const char *id); /* models.c */
+void qn_api_model(const struct qn_models_api *api, struct qn_http *h,
+                  const char *id); /* models.c */
+void qn_api_register(const struct qn_models_api *api, struct qn_http *h,
+                     const char *id); /* register.c */
+void qn_api_model_files(const struct qn_models_api *api, struct qn_http *h,
+                        const char *id);                                              /* files.c */
+void qn_api_delete(const struct qn_disk_api *api, struct qn_http *h, const char *id); /* delete.c */
+void qn_api_cleanup(const struct qn_disk_api *api, struct qn_http *h,
+                    const char *id); /* delete.c */
+void qn_api_aliases(const struct qn_models_api *api, struct qn_http *h,
+                    const char *id); /* aliases.c */
+void qn_api_alias_add(const struct qn_models_api *api, struct qn_http *h, const char *id);
+void qn_api_alias_remove(const struct qn_models_api *api, struct qn_http *h, const char *id);
+void qn_api_user_models(const struct qn_models_api *api, struct qn_http *h,
+                        const char *id); /* views.c */
+void qn_api_recipe_options(const struct qn_models_api *api, struct qn_http *h, const char *id);
+void qn_api_recipe_options_set(const struct qn_models_api *api, struct qn_http *h, const char *id);
+void qn_api_rescan(const struct qn_disk_api *api, struct qn_http *h, const char *id); /* rescan.c */
+void qn_api_load(const struct qn_models_api *api, struct qn_http *h, const char *id); /* load.c */
+void qn_api_unload(const struct qn_models_api *api, struct qn_http *h, const char *id); /* load.c */
+void qn_api_pin(const struct qn_models_api *api, struct qn_http *h,
+                const char *id); /* residency.c */
+void qn_api_simulate_pressure(const struct qn_models_api *api, struct qn_http *h, const char *id);
+void qn_api_stats(const struct qn_watch_api *api, struct qn_http *h, const char *id); /* stats.c */
+void qn_api_metrics(const struct qn_watch_api *api, struct qn_http *h,
+                    const char *id); /* metrics.c */
+void qn_api_running(const struct qn_models_api *api, struct qn_http *h,
+                    const char *id); /* running.c */
 /* The places of a running model (running.c). */
 struct qn_child_status;
 void qn_api_slots_write(struct qn_jw *w, const struct qn_child_status *s);
-void qn_api_slot(struct qn_services *sv, struct qn_http *h, const char *id);     /* upstream.c */
-void qn_api_slots(struct qn_services *sv, struct qn_http *h, const char *id);    /* running.c */
-void qn_api_upstream(struct qn_services *sv, struct qn_http *h, const char *id); /* upstream.c */
-void qn_api_log_stream(struct qn_services *sv, struct qn_http *h,
+void qn_api_slot(const struct qn_models_api *api, struct qn_http *h,
+                 const char *id); /* upstream.c */
+void qn_api_slots(const struct qn_models_api *api, struct qn_http *h,
+                  const char *id); /* running.c */
+void qn_api_upstream(const struct qn_models_api *api, struct qn_http *h,
+                     const char *id); /* upstream.c */
+void qn_api_log_stream(const struct qn_watch_api *api, struct qn_http *h,
                        const char *id);        /* log_stream.c */
 extern const struct qn_ws_route qn_log_socket; /* the same over WebSockets */
-void qn_api_logs(struct qn_services *sv, struct qn_http *h, const char *id);        /* logs.c */
-void qn_api_system_info(struct qn_services *sv, struct qn_http *h, const char *id); /* system.c */
-void qn_api_system_stats(struct qn_services *sv, struct qn_http *h, const char *id);
+void qn_api_logs(const struct qn_watch_api *api, struct qn_http *h, const char *id); /* logs.c */
+void qn_api_system_info(const struct qn_engines_api *api, struct qn_http *h,
+                        const char *id); /* system.c */
+void qn_api_system_stats(const struct qn_engines_api *api, struct qn_http *h, const char *id);
 
-void qn_api_install(struct qn_services *sv, struct qn_http *h, const char *id); /* install.c */
-void qn_api_install_dry_run(struct qn_services *sv, struct qn_http *h, const char *id);
-void qn_api_uninstall(struct qn_services *sv, struct qn_http *h, const char *id);
-void qn_api_pull(struct qn_services *sv, struct qn_http *h, const char *id);      /* pull.c */
-void qn_api_downloads(struct qn_services *sv, struct qn_http *h, const char *id); /* downloads.c */
-void qn_api_downloads_control(struct qn_services *sv, struct qn_http *h, const char *id);
+void qn_api_install(const struct qn_engines_api *api, struct qn_http *h,
+                    const char *id); /* install.c */
+void qn_api_install_dry_run(const struct qn_engines_api *api, struct qn_http *h, const char *id);
+void qn_api_uninstall(const struct qn_engines_api *api, struct qn_http *h, const char *id);
+void qn_api_pull(const struct qn_pulls_api *api, struct qn_http *h, const char *id); /* pull.c */
+void qn_api_downloads(const struct qn_pulls_api *api, struct qn_http *h,
+                      const char *id); /* downloads.c */
+void qn_api_downloads_control(const struct qn_pulls_api *api, struct qn_http *h, const char *id);
 
-void qn_api_ollama_root(struct qn_services *sv, struct qn_http *h, const char *id); /* ollama.c */
-void qn_api_ollama_version(struct qn_services *sv, struct qn_http *h, const char *id);
-void qn_api_ollama_status(struct qn_services *sv, struct qn_http *h, const char *id);
-void qn_api_ollama_me(struct qn_services *sv, struct qn_http *h, const char *id);
-void qn_api_ollama_tags(struct qn_services *sv, struct qn_http *h, const char *id);
-void qn_api_ollama_show(struct qn_services *sv, struct qn_http *h,
+void qn_api_ollama_root(const struct qn_ollama_api *api, struct qn_http *h,
+                        const char *id); /* ollama.c */
+void qn_api_ollama_version(const struct qn_ollama_api *api, struct qn_http *h, const char *id);
+void qn_api_ollama_status(const struct qn_ollama_api *api, struct qn_http *h, const char *id);
+void qn_api_ollama_me(const struct qn_ollama_api *api, struct qn_http *h, const char *id);
+void qn_api_ollama_tags(const struct qn_ollama_api *api, struct qn_http *h, const char *id);
+void qn_api_ollama_show(const struct qn_ollama_api *api, struct qn_http *h,
                         const char *id); /* ollama_show.c */
-void qn_api_ollama_ps(struct qn_services *sv, struct qn_http *h, const char *id);
-void qn_api_ollama_create(struct qn_services *sv, struct qn_http *h, const char *id); /* _make.c */
-void qn_api_ollama_copy(struct qn_services *sv, struct qn_http *h, const char *id);
-void qn_api_ollama_delete(struct qn_services *sv, struct qn_http *h, const char *id);
-void qn_api_ollama_pull(struct qn_services *sv, struct qn_http *h, const char *id); /* _pull.c */
-void qn_api_ollama_push(struct qn_services *sv, struct qn_http *h, const char *id);
-void qn_api_ollama_blob(struct qn_services *sv, struct qn_http *h, const char *id); /* _blobs.c */
-void qn_api_ollama_blob_put(struct qn_services *sv, struct qn_http *h, const char *id);
-void qn_api_ollama_embed(struct qn_services *sv, struct qn_http *h, const char *id); /* _embed.c */
-void qn_api_ollama_embeddings(struct qn_services *sv, struct qn_http *h, const char *id);
+void qn_api_ollama_ps(const struct qn_ollama_api *api, struct qn_http *h, const char *id);
+void qn_api_ollama_create(const struct qn_ollama_api *api, struct qn_http *h,
+                          const char *id); /* _make.c */
+void qn_api_ollama_copy(const struct qn_ollama_api *api, struct qn_http *h, const char *id);
+void qn_api_ollama_delete(const struct qn_ollama_api *api, struct qn_http *h, const char *id);
+void qn_api_ollama_pull(const struct qn_pulls_api *api, struct qn_http *h,
+                        const char *id); /* _pull.c */
+void qn_api_ollama_push(const struct qn_pulls_api *api, struct qn_http *h, const char *id);
+void qn_api_ollama_blob(const struct qn_ollama_api *api, struct qn_http *h,
+                        const char *id); /* _blobs.c */
+void qn_api_ollama_blob_put(const struct qn_ollama_api *api, struct qn_http *h, const char *id);
+void qn_api_ollama_embed(const struct qn_ollama_api *api, struct qn_http *h,
+                         const char *id); /* _embed.c */
+void qn_api_ollama_embeddings(const struct qn_ollama_api *api, struct qn_http *h, const char *id);
 
-void qn_api_response(struct qn_services *sv, struct qn_http *h, const char *id); /* responses.c */
-void qn_api_response_delete(struct qn_services *sv, struct qn_http *h, const char *id);
-void qn_api_response_cancel(struct qn_services *sv, struct qn_http *h, const char *id);
-void qn_api_response_input(struct qn_services *sv, struct qn_http *h, const char *id);
+void qn_api_response(const struct qn_models_api *api, struct qn_http *h,
+                     const char *id); /* responses.c */
+void qn_api_response_delete(const struct qn_models_api *api, struct qn_http *h, const char *id);
+void qn_api_response_cancel(const struct qn_models_api *api, struct qn_http *h, const char *id);
+void qn_api_response_input(const struct qn_models_api *api, struct qn_http *h, const char *id);
 
-void qn_api_variants(struct qn_services *sv, struct qn_http *h, const char *id); /* variants.c */
-void qn_api_search(struct qn_services *sv, struct qn_http *h, const char *id);   /* search.c */
-void qn_api_check_updates(struct qn_services *sv, struct qn_http *h,
+void qn_api_variants(const struct qn_hubs_api *api, struct qn_http *h,
+                     const char *id); /* variants.c */
+void qn_api_search(const struct qn_hubs_api *api, struct qn_http *h, const char *id); /* search.c */
+void qn_api_check_updates(const struct qn_hubs_api *api, struct qn_http *h,
                           const char *id); /* updates.c */
 
-void qn_api_options(struct qn_services *sv, struct qn_http *h, const char *id);     /* options.c */
-void qn_api_options_set(struct qn_services *sv, struct qn_http *h, const char *id); /* options.c */
-void qn_api_options_reset(struct qn_services *sv, struct qn_http *h, const char *id);
+void qn_api_options(const struct qn_models_api *api, struct qn_http *h,
+                    const char *id); /* options.c */
+void qn_api_options_set(const struct qn_models_api *api, struct qn_http *h,
+                        const char *id); /* options.c */
+void qn_api_options_reset(const struct qn_models_api *api, struct qn_http *h, const char *id);
 
-void qn_api_config(struct qn_services *sv, struct qn_http *h, const char *id); /* config.c */
-void qn_api_config_defaults(struct qn_services *sv, struct qn_http *h, const char *id);
-void qn_api_config_set(struct qn_services *sv, struct qn_http *h, const char *id);
-void qn_api_params_set(struct qn_services *sv, struct qn_http *h, const char *id);
-void qn_api_log_level(struct qn_services *sv, struct qn_http *h, const char *id);
-void qn_api_keys(struct qn_services *sv, struct qn_http *h, const char *id); /* keys.c */
-void qn_api_key_add(struct qn_services *sv, struct qn_http *h, const char *id);
-void qn_api_key_remove(struct qn_services *sv, struct qn_http *h, const char *id);
-void qn_api_shutdown(struct qn_services *sv, struct qn_http *h, const char *id);
+void qn_api_config(const struct qn_settings_api *api, struct qn_http *h,
+                   const char *id); /* config.c */
+void qn_api_config_defaults(const struct qn_settings_api *api, struct qn_http *h, const char *id);
+void qn_api_config_set(const struct qn_settings_api *api, struct qn_http *h, const char *id);
+void qn_api_params_set(const struct qn_settings_api *api, struct qn_http *h, const char *id);
+void qn_api_log_level(const struct qn_settings_api *api, struct qn_http *h, const char *id);
+void qn_api_keys(const struct qn_settings_api *api, struct qn_http *h, const char *id); /* keys.c */
+void qn_api_key_add(const struct qn_settings_api *api, struct qn_http *h, const char *id);
+void qn_api_key_remove(const struct qn_settings_api *api, struct qn_http *h, const char *id);
+void qn_api_shutdown(const struct qn_settings_api *api, struct qn_http *h, const char *id);
 
 /* Answers that a question to a hub failed; failed: the status when it was the hub's fault
  * (hub_answer.c). */
-void qn_api_hub_problem(struct qn_services *sv, struct qn_http *h, const struct qn_error *e,
+void qn_api_hub_problem(const struct qn_web *web, struct qn_http *h, const struct qn_error *e,
                         int failed);
 
 /* Bytes of a body that a handler reads at once, in a turn of the loop. */
@@ -121,29 +153,30 @@ qn_err qn_api_object(const char *text, size_t n, bool empty, struct qn_json **do
 
 /* The same for endpoints whose bodies may be large: fn is called once, at once or when a worker has
  * read it, unless the client leaves before. root is lent for the call; NULL: e says why. */
-typedef void (*qn_api_body_fn)(struct qn_services *sv, struct qn_http *h,
-                               const struct qn_jref *root, const struct qn_error *e);
-void qn_api_large_body(struct qn_services *sv, struct qn_http *h, qn_api_body_fn fn);
+typedef void (*qn_api_body_fn)(const void *ctx, struct qn_http *h, const struct qn_jref *root,
+                               const struct qn_error *e);
+void qn_api_large_body(const struct qn_serving *serving, struct qn_http *h, qn_api_body_fn fn,
+                       const void *ctx);
 
 /* Keeps what a load named among the model's saved options, the others as they are (load.c). False:
  * there was nothing to do it with, and done (MAY be NULL) is not called. */
-bool qn_api_save_options(struct qn_services *sv, const char *name,
+bool qn_api_save_options(const struct qn_models_api *api, const char *name,
                          const struct qn_load_options *asked, qn_catalog_done done, void *ctx);
 
 /* Models as an array of {"engine_id","status"[,"model_path"]}, and how many there are. */
-void qn_api_engines_write(struct qn_services *sv, struct qn_jw *w, bool files, bool paths);
-void qn_api_engines_count(struct qn_services *sv, int64_t *ready, int64_t *total);
+void qn_api_engines_write(const struct qn_models *models, struct qn_jw *w, bool files, bool paths);
+void qn_api_engines_count(const struct qn_models *models, int64_t *ready, int64_t *total);
 
 struct qn_model_row;
 /* anthropic_models.c: what models.c answers to clients of Anthropic's API. */
-void qn_api_anthropic_models(struct qn_services *sv, struct qn_http *h);
+void qn_api_anthropic_models(const struct qn_models_api *api, struct qn_http *h);
 void qn_api_anthropic_model(struct qn_http *h, const struct qn_model_row *row);
 
 /* True when the client has admin rights; else it has been answered with 403. For what only some
  * requests of a route need them for (body.c). */
-bool qn_api_need_admin(struct qn_services *sv, struct qn_http *h);
+bool qn_api_need_admin(const struct qn_serving *serving, struct qn_http *h);
 /* Whether the client may be told absolute paths of this machine: an admin (body.c). */
-bool qn_api_sees_paths(struct qn_services *sv, struct qn_http *h);
+bool qn_api_sees_paths(const struct qn_serving *serving, struct qn_http *h);
 /* What stands for a file or checkpoint: itself, or for an absolute path its last part where paths
  * are not shown. NULL: NULL. */
 const char *qn_api_shown_path(const char *path, bool paths);
@@ -164,11 +197,11 @@ struct qn_model_view {
     bool paths;
     const char *owned_by;
 };
-struct qn_model_view qn_api_model_view(struct qn_services *sv, struct qn_http *h);
+struct qn_model_view qn_api_model_view(const struct qn_serving *serving, struct qn_http *h);
 /* One model as /models lists it. */
-void qn_api_model_write(struct qn_jw *w, struct qn_services *sv, const struct qn_model_row *row,
-                        const struct qn_model_view *view);
+void qn_api_model_write(struct qn_jw *w, const struct qn_models_api *api,
+                        const struct qn_model_row *row, const struct qn_model_view *view);
 /* Answers that this model is known now. */
-void qn_api_registered(struct qn_services *sv, struct qn_http *h, const char *name);
+void qn_api_registered(const struct qn_models_api *api, struct qn_http *h, const char *name);
 
 #endif

@@ -51,7 +51,8 @@ qn_err qn_api_body(struct qn_http *h, bool empty, struct qn_json **doc, struct q
 
 /* A body in a worker's hands. */
 struct large {
-    struct qn_services *sv;
+    const struct qn_serving *serving;
+    const void *ctx;
     struct qn_waiting client;
     struct qn_body *body; /* its own */
     const char *text;     /* lent by body */
@@ -82,17 +83,18 @@ static void tell_large(void *ctx)
     struct qn_http *h = x->client.http;
     if (h) {
         qn_waiting_never_mind(&x->client);
-        if (!x->error.code && x->sv->serving.stopping)
+        if (!x->error.code && x->serving->stopping)
             qn_fail(&x->error, QN_EBUSY, "the server is stopping");
         struct qn_jref root = {0};
         if (!x->error.code)
             root = qn_json_root(x->doc);
-        x->fn(x->sv, h, x->error.code ? NULL : &root, &x->error);
+        x->fn(x->ctx, h, x->error.code ? NULL : &root, &x->error);
     }
-    qn_loop_work(x->sv->serving.loop, free_large, NULL, x);
+    qn_loop_work(x->serving->loop, free_large, NULL, x);
 }
 
-void qn_api_large_body(struct qn_services *sv, struct qn_http *h, qn_api_body_fn fn)
+void qn_api_large_body(const struct qn_serving *serving, struct qn_http *h, qn_api_body_fn fn,
+                       const void *ctx)
 {
     size_t n;
     qn_http_body(h, &n);
@@ -103,28 +105,29 @@ void qn_api_large_body(struct qn_services *sv, struct qn_http *h, qn_api_body_fn
         qn_err err = qn_api_body(h, false, &doc, &e);
         if (!err)
             root = qn_json_root(doc);
-        fn(sv, h, err ? NULL : &root, &e);
+        fn(ctx, h, err ? NULL : &root, &e);
         qn_json_free(doc);
         return;
     }
     struct large *x = qn_xcalloc(1, sizeof *x);
-    x->sv = sv;
+    x->serving = serving;
+    x->ctx = ctx;
     x->fn = fn;
     qn_waiting_begin(&x->client, h);
     x->body = qn_http_body_take(h, &x->text, &x->n);
-    qn_loop_work(sv->serving.loop, read_large, tell_large, x);
+    qn_loop_work(serving->loop, read_large, tell_large, x);
 }
 
-bool qn_api_sees_paths(struct qn_services *sv, struct qn_http *h)
+bool qn_api_sees_paths(const struct qn_serving *serving, struct qn_http *h)
 {
     struct qn_caller caller;
-    qn_auth_caller(sv->serving.auth, h, &caller);
+    qn_auth_caller(serving->auth, h, &caller);
     return caller.admin;
 }
 
-bool qn_api_need_admin(struct qn_services *sv, struct qn_http *h)
+bool qn_api_need_admin(const struct qn_serving *serving, struct qn_http *h)
 {
-    bool admin = qn_api_sees_paths(sv, h);
+    bool admin = qn_api_sees_paths(serving, h);
     if (!admin)
         qn_answer_plain(h, qn_verdict_status(QN_NO_ADMIN), qn_verdict_type(QN_NO_ADMIN),
                         qn_verdict_text(QN_NO_ADMIN));

@@ -84,17 +84,17 @@ static void answer_settings(struct qn_http *h, const struct qn_settings *s,
     qn_buf_deinit(&body);
 }
 
-void qn_api_config(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_config(const struct qn_settings_api *api, struct qn_http *h, const char *id)
 {
     (void)id;
     bool details = qn_str_eq(qn_http_query(h, "details"), "true");
-    answer_settings(h, qn_live_wanted(sv->live), details ? sv->live : NULL);
+    answer_settings(h, qn_live_wanted(api->live), details ? api->live : NULL);
 }
 
-void qn_api_config_defaults(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_config_defaults(const struct qn_settings_api *api, struct qn_http *h, const char *id)
 {
     struct qn_settings presets;
-    (void)sv;
+    (void)api;
     (void)id;
     qn_settings_presets(&presets);
     answer_settings(h, &presets, NULL);
@@ -158,18 +158,18 @@ static void changed(void *ctx, const struct qn_error *e)
 }
 
 /* Takes doc. level: MAY. */
-static void change(struct qn_services *sv, struct qn_http *h, struct qn_json *doc, bool keep,
-                   const char *level)
+static void change(const struct qn_settings_api *api, struct qn_http *h, struct qn_json *doc,
+                   bool keep, const char *level)
 {
     struct asker *a = qn_xcalloc(1, sizeof *a);
-    *a = (struct asker){.live = sv->live, .doc = doc, .keep = keep};
+    *a = (struct asker){.live = api->live, .doc = doc, .keep = keep};
     a->level = level ? qn_xstrdup(level) : NULL;
     struct qn_jref root = qn_json_root(doc);
     qn_waiting_begin(&a->client, h);
-    qn_live_set(sv->live, &root, keep, changed, a);
+    qn_live_set(api->live, &root, keep, changed, a);
 }
 
-static void take_changes(struct qn_services *sv, struct qn_http *h, bool keep)
+static void take_changes(const struct qn_settings_api *api, struct qn_http *h, bool keep)
 {
     struct qn_json *doc;
     struct qn_error e = {0};
@@ -177,22 +177,22 @@ static void take_changes(struct qn_services *sv, struct qn_http *h, bool keep)
     if (err)
         qn_answer_error(h, &e);
     else
-        change(sv, h, doc, keep, NULL);
+        change(api, h, doc, keep, NULL);
 }
 
-void qn_api_config_set(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_config_set(const struct qn_settings_api *api, struct qn_http *h, const char *id)
 {
     (void)id;
-    take_changes(sv, h, true);
+    take_changes(api, h, true);
 }
 
-void qn_api_params_set(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_params_set(const struct qn_settings_api *api, struct qn_http *h, const char *id)
 {
     (void)id;
-    take_changes(sv, h, false);
+    take_changes(api, h, false);
 }
 
-void qn_api_log_level(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_log_level(const struct qn_settings_api *api, struct qn_http *h, const char *id)
 {
     struct qn_json *doc, *wish = NULL;
     struct qn_error e = {0};
@@ -216,17 +216,17 @@ void qn_api_log_level(struct qn_services *sv, struct qn_http *h, const char *id)
     if (err)
         qn_answer_error(h, &e);
     else
-        change(sv, h, wish, false, level);
+        change(api, h, wish, false, level);
     qn_json_free(doc);
 }
 
 /* The same way as a signal: answers that run may end, this one first. */
-void qn_api_shutdown(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_shutdown(const struct qn_settings_api *api, struct qn_http *h, const char *id)
 {
     static const char body[] =
         "{\"status\":\"success\",\"message\":\"The server is shutting down\"}";
     (void)id;
     qn_http_reply(h, 200, "application/json", body, sizeof body - 1);
-    if (!sv->serving.stopping)
+    if (!api->serving->stopping)
         kill(getpid(), SIGTERM);
 }

@@ -65,7 +65,7 @@ static qn_err read_name(const struct qn_jref *root, const char **name, struct qn
     return qn_json_str(&v, name, e);
 }
 
-void qn_api_delete(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_delete(const struct qn_disk_api *api, struct qn_http *h, const char *id)
 {
     struct qn_json *doc;
     struct qn_error e = {0};
@@ -76,11 +76,11 @@ void qn_api_delete(struct qn_services *sv, struct qn_http *h, const char *id)
         struct qn_jref root = qn_json_root(doc);
         err = read_name(&root, &name, &e);
     }
-    if (!err && sv->serving.stopping)
+    if (!err && api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (!err) {
         struct asker *a = asker_new(h);
-        err = qn_custody_delete(&sv->custody, name, deleted, a, &e);
+        err = qn_custody_delete(api->custody, name, deleted, a, &e);
         if (err) {
             qn_waiting_never_mind(&a->client);
             free(a);
@@ -102,7 +102,7 @@ static void cleaned(void *ctx, struct qn_buf *report, const struct qn_error *e)
     free(a);
 }
 
-void qn_api_cleanup(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_cleanup(const struct qn_disk_api *api, struct qn_http *h, const char *id)
 {
     struct qn_json *doc;
     struct qn_error e = {0};
@@ -113,14 +113,14 @@ void qn_api_cleanup(struct qn_services *sv, struct qn_http *h, const char *id)
         struct qn_jref root = qn_json_root(doc), v = qn_json_get(&root, "dry_run");
         err = qn_json_bool_opt(&v, &dry, &e);
     }
-    if (!err && sv->serving.stopping)
+    if (!err && api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (err) {
         qn_answer_error(h, &e);
     } else {
         struct asker *a = asker_new(h);
-        a->n_wanted = qn_pulls_partials(sv->puller.pulls, &a->wanted);
-        qn_custody_clean(&sv->custody, dry, a->wanted, a->n_wanted, cleaned, a);
+        a->n_wanted = qn_pulls_partials(api->custody->pulls, &a->wanted);
+        qn_custody_clean(api->custody, dry, a->wanted, a->n_wanted, cleaned, a);
     }
     qn_json_free(doc);
 }

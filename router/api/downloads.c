@@ -28,7 +28,7 @@ static void list_one(void *ctx, const struct qn_pull_view *v)
     }
 }
 
-void qn_api_downloads(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_downloads(const struct qn_pulls_api *api, struct qn_http *h, const char *id)
 {
     struct qn_buf body;
     (void)id;
@@ -38,7 +38,7 @@ void qn_api_downloads(struct qn_services *sv, struct qn_http *h, const char *id)
                         .http = h,
                         .now_s = qn_wall_ms() / 1000};
     qn_jw_arr(&l.w);
-    qn_pulls_each(sv->puller.pulls, list_one, &l);
+    qn_pulls_each(api->puller->pulls, list_one, &l);
     qn_jw_arr_end(&l.w);
     qn_answer_json(h, 200, &body);
     qn_buf_deinit(&body);
@@ -59,12 +59,12 @@ static const struct {
                {"remove", QN_PULL_DO_REMOVE}};
 enum { ACTIONS = sizeof actions / sizeof *actions };
 
-static qn_err control(struct qn_services *sv, const struct qn_jref *root, const char *job,
+static qn_err control(const struct qn_pulls_api *api, const struct qn_jref *root, const char *job,
                       const char *action, struct qn_error *e)
 {
     for (size_t i = 0; i < ACTIONS; i++)
         if (qn_str_eq(actions[i].name, action))
-            return qn_pulls_control(sv->puller.pulls, job, actions[i].what, e);
+            return qn_pulls_control(api->puller->pulls, job, actions[i].what, e);
     struct qn_jref v = qn_json_get(root, "action");
     if (!qn_str_eq(action, "priority"))
         return qn_json_fail(
@@ -72,7 +72,7 @@ static qn_err control(struct qn_services *sv, const struct qn_jref *root, const 
     int64_t priority = 0;
     v = qn_json_get(root, "priority");
     qn_err err = qn_json_i64(&v, -QN_PULL_PRIORITY_MAX, QN_PULL_PRIORITY_MAX, &priority, e);
-    return err ? err : qn_pulls_set_priority(sv->puller.pulls, job, priority, e);
+    return err ? err : qn_pulls_set_priority(api->puller->pulls, job, priority, e);
 }
 
 static bool refuse(struct qn_http *h, const char *message)
@@ -83,19 +83,20 @@ static bool refuse(struct qn_http *h, const char *message)
 
 /* True where the caller may do this with the job, as far as it is there; else the client has been
  * answered. *shared: others have asked for it, too, so that only the caller's share of it ends. */
-static bool may_control(struct qn_services *sv, struct qn_http *h, const struct qn_jref *root,
-                        const char *job, const char *action, bool *shared)
+static bool may_control(const struct qn_pulls_api *api, struct qn_http *h,
+                        const struct qn_jref *root, const char *job, const char *action,
+                        bool *shared)
 {
     enum qn_pull_share share = QN_PULL_OWN;
     struct qn_jref v = qn_json_get(root, "priority");
     int64_t priority = 0;
     struct qn_caller caller;
-    qn_auth_caller(sv->serving.auth, h, &caller);
+    qn_auth_caller(api->serving->auth, h, &caller);
     *shared = false;
-    if (caller.admin || !qn_pulls_share(sv->puller.pulls, job, caller.owner, &share))
+    if (caller.admin || !qn_pulls_share(api->puller->pulls, job, caller.owner, &share))
         return true;
     if (share == QN_PULL_OF_OTHERS)
-        return qn_api_need_admin(sv, h);
+        return qn_api_need_admin(api->serving, h);
     bool rises = qn_str_eq(action, "priority") &&
                  qn_json_i64_opt(&v, INT64_MIN, INT64_MAX, &priority, NULL) == QN_OK &&
                  priority > 0;
@@ -109,7 +110,7 @@ static bool may_control(struct qn_services *sv, struct qn_http *h, const struct 
     return true;
 }
 
-void qn_api_downloads_control(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_downloads_control(const struct qn_pulls_api *api, struct qn_http *h, const char *id)
 {
     struct qn_json *doc;
     struct qn_error e = {0};
@@ -124,16 +125,16 @@ void qn_api_downloads_control(struct qn_services *sv, struct qn_http *h, const c
         if (!err)
             err = qn_json_str(&v, &action, &e);
         removal = !err && qn_str_eq(action, "remove");
-        if (!err && !may_control(sv, h, &root, job, action, &shared)) {
+        if (!err && !may_control(api, h, &root, job, action, &shared)) {
             qn_json_free(doc);
             return;
         }
         if (!err && shared) {
             struct qn_caller caller;
-            qn_auth_caller(sv->serving.auth, h, &caller);
-            qn_pulls_give_up(sv->puller.pulls, job, caller.owner);
+            qn_auth_caller(api->serving->auth, h, &caller);
+            qn_pulls_give_up(api->puller->pulls, job, caller.owner);
         } else if (!err) {
-            err = control(sv, &root, job, action, &e);
+            err = control(api, &root, job, action, &e);
         }
     }
     struct qn_buf body;
@@ -145,7 +146,7 @@ void qn_api_downloads_control(struct qn_services *sv, struct qn_http *h, const c
         qn_answer_error(h, &e);
     } else {
         struct listing l = {.w = qn_jw_to(&body), .http = h};
-        if (!qn_pulls_view(sv->puller.pulls, job, write_job, &l))
+        if (!qn_pulls_view(api->puller->pulls, job, write_job, &l))
             qn_buf_str(&body, "{\"status\":\"ok\"}");
         qn_answer_json(h, 200, &body);
     }

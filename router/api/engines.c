@@ -54,11 +54,11 @@ static const char *state_name(const struct qn_loaded *m)
     return m && m->status.state == QN_INST_LOADING ? "loading" : "unloaded";
 }
 
-void qn_api_engines_write(struct qn_services *sv, struct qn_jw *w, bool files, bool paths)
+void qn_api_engines_write(const struct qn_models *models, struct qn_jw *w, bool files, bool paths)
 {
     struct qn_loaded loaded[QN_RESIDENTS_MAX];
-    size_t n = qn_inventory_loaded(sv->models.inventory, loaded, QN_RESIDENTS_MAX);
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
+    size_t n = qn_inventory_loaded(models->inventory, loaded, QN_RESIDENTS_MAX);
+    struct qn_snapshot *snap = qn_catalog_snapshot(models->catalog);
     qn_jw_arr(w);
     for (size_t i = 0; i < qn_snapshot_count(snap); i++) {
         const struct qn_model_row *row = qn_snapshot_at(snap, i);
@@ -75,11 +75,11 @@ void qn_api_engines_write(struct qn_services *sv, struct qn_jw *w, bool files, b
     qn_snapshot_unref(snap);
 }
 
-void qn_api_engines_count(struct qn_services *sv, int64_t *ready, int64_t *total)
+void qn_api_engines_count(const struct qn_models *models, int64_t *ready, int64_t *total)
 {
     struct qn_loaded loaded[QN_RESIDENTS_MAX];
-    size_t n = qn_inventory_loaded(sv->models.inventory, loaded, QN_RESIDENTS_MAX);
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
+    size_t n = qn_inventory_loaded(models->inventory, loaded, QN_RESIDENTS_MAX);
+    struct qn_snapshot *snap = qn_catalog_snapshot(models->catalog);
     *ready = *total = 0;
     for (size_t i = 0; i < qn_snapshot_count(snap); i++) {
         const struct qn_model_row *row = qn_snapshot_at(snap, i);
@@ -90,7 +90,7 @@ void qn_api_engines_count(struct qn_services *sv, int64_t *ready, int64_t *total
     qn_snapshot_unref(snap);
 }
 
-void qn_api_engines(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_engines(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     struct qn_buf body;
     (void)id;
@@ -98,7 +98,7 @@ void qn_api_engines(struct qn_services *sv, struct qn_http *h, const char *id)
     struct qn_jw w = qn_jw_to(&body);
     qn_jw_obj(&w);
     qn_jw_key(&w, "engines");
-    qn_api_engines_write(sv, &w, true, qn_api_sees_paths(sv, h));
+    qn_api_engines_write(api->models, &w, true, qn_api_sees_paths(api->serving, h));
     qn_jw_obj_end(&w);
     qn_answer_json(h, 200, &body);
     qn_buf_deinit(&body);
@@ -108,16 +108,16 @@ typedef qn_err (*finder)(struct qn_inventory *inv, const char *name, struct qn_s
                          const struct qn_model_row **row, struct qn_error *e);
 
 /* The model that an engine's id means: the user's own before others. */
-static qn_err find(struct qn_services *sv, finder by_name, const char *id,
+static qn_err find(const struct qn_models_api *api, finder by_name, const char *id,
                    struct qn_snapshot **snap, const struct qn_model_row **row, struct qn_error *e)
 {
     struct qn_buf name;
     struct qn_error why;
     qn_buf_init(&name, QN_MODEL_NAME_MAX);
     qn_buf_fmt(&name, "%s%s", user_prefix, id);
-    qn_err err = by_name(sv->models.inventory, qn_buf_cstr(&name), snap, row, &why);
+    qn_err err = by_name(api->models->inventory, qn_buf_cstr(&name), snap, row, &why);
     if (err)
-        err = by_name(sv->models.inventory, id, snap, row, &why);
+        err = by_name(api->models->inventory, id, snap, row, &why);
     qn_buf_deinit(&name);
     if (err)
         return qn_fail_param(e, QN_ENOTFOUND, "engine_id", "Engine '%.200s' not found", id);
@@ -152,26 +152,27 @@ static void write_engine(struct qn_jw *w, const struct qn_model_row *row, const 
     qn_json_free(doc);
 }
 
-void qn_api_engine(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_engine(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     struct qn_loaded loaded[QN_RESIDENTS_MAX];
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
     struct qn_error e = {0};
     struct qn_buf body;
-    if (find(sv, qn_inventory_find, id, &snap, &row, &e)) {
+    if (find(api, qn_inventory_find, id, &snap, &row, &e)) {
         qn_answer_error(h, &e);
         return;
     }
-    size_t n = qn_inventory_loaded(sv->models.inventory, loaded, QN_RESIDENTS_MAX);
+    size_t n = qn_inventory_loaded(api->models->inventory, loaded, QN_RESIDENTS_MAX);
     const struct qn_loaded *m = find_loaded(loaded, n, row->name);
     bool ready = m && m->status.state == QN_INST_READY;
     int64_t more = ready ? m->status.memory_bytes - row->size_bytes : 0;
-    struct qn_model_count count = qn_inventory_count(sv->models.inventory, row->name);
+    struct qn_model_count count = qn_inventory_count(api->models->inventory, row->name);
     qn_buf_init(&body, QN_API_REPLY_MAX);
     struct qn_jw w = qn_jw_to(&body);
     qn_jw_obj(&w);
-    write_engine(&w, row, state_name(m), ready ? m->status.context : 0, qn_api_sees_paths(sv, h));
+    write_engine(&w, row, state_name(m), ready ? m->status.context : 0,
+                 qn_api_sees_paths(api->serving, h));
     qn_jw_key(&w, "memory_usage");
     qn_jw_obj(&w);
     qn_jw_ki64(&w, "model_size_mb", row->size_bytes / 1048576);
@@ -191,7 +192,7 @@ void qn_api_engine(struct qn_services *sv, struct qn_http *h, const char *id)
 /* ---- adding ---- */
 
 struct asker {
-    struct qn_services *sv;
+    const struct qn_models_api *api;
     struct qn_http *http; /* NULL: it has gone */
     struct qn_lease *lease;
     char *name; /* the model's */
@@ -215,13 +216,13 @@ static void asker_free(struct asker *a)
 static void refuse(struct asker *a, const struct qn_error *e, bool loading)
 {
     qn_http_on_gone(a->http, NULL, NULL);
-    qn_answer_problem(
-        a->http,
-        &(struct qn_problem){
-            .error = e,
-            .loading = loading,
-            .evidence = a->name ? qn_inventory_evidence(a->sv->models.inventory, a->name, e) : NULL,
-        });
+    qn_answer_problem(a->http, &(struct qn_problem){
+                                   .error = e,
+                                   .loading = loading,
+                                   .evidence = a->name ? qn_inventory_evidence(
+                                                             a->api->models->inventory, a->name, e)
+                                                       : NULL,
+                               });
     asker_free(a);
 }
 
@@ -234,7 +235,7 @@ static void answer(struct asker *a, int status, const char *state)
     qn_buf_init(&body, QN_API_REPLY_MAX);
     struct qn_jw w = qn_jw_to(&body);
     qn_jw_obj(&w);
-    if (qn_inventory_find(a->sv->models.inventory, a->name, &snap, &row, NULL) == QN_OK) {
+    if (qn_inventory_find(a->api->models->inventory, a->name, &snap, &row, NULL) == QN_OK) {
         write_engine(&w, row, state, a->context, true);
     } else {
         qn_jw_kstr(&w, "engine_id", engine_id(a->name));
@@ -264,8 +265,8 @@ static void taken_back(void *ctx, const struct qn_error *e)
     struct asker *a = ctx;
     if (e)
         qn_warn("engines", "model=%s could not be removed: %s", a->name, e->message);
-    else if (!a->sv->serving.closed)
-        qn_inventory_changed(a->sv->models.inventory, a->name);
+    else if (!a->api->serving->closed)
+        qn_inventory_changed(a->api->models->inventory, a->name);
     if (a->http)
         refuse(a, &a->why, a->tried);
     else
@@ -282,7 +283,7 @@ static void give_up(struct asker *a, const struct qn_error *e, bool tried)
     a->why = *e;
     a->tried = tried;
     qn_http_on_gone(a->http, intake_gone, a);
-    qn_catalog_remove(a->sv->models.catalog, a->name, taken_back, a);
+    qn_catalog_remove(a->api->models->catalog, a->name, taken_back, a);
 }
 
 static void loaded(void *ctx, const struct qn_error *e)
@@ -323,7 +324,7 @@ static void load(void *ctx, const struct qn_error *e)
     if (e)
         qn_warn("engines", "model=%s saving its options failed: %s", a->name, e->message);
     struct qn_load_options options = {.context = a->context, .anew = true};
-    if (qn_inventory_acquire(a->sv->models.inventory, a->name, &options, qn_client_owner(a->http),
+    if (qn_inventory_acquire(a->api->models->inventory, a->name, &options, qn_client_owner(a->http),
                              loaded, a, &a->lease, &why))
         give_up(a, &why, false);
     else
@@ -344,7 +345,7 @@ static void registered(void *ctx, const struct qn_error *e)
         return;
     }
     struct qn_load_options options = {.context = a->context, .options = a->options};
-    if (!qn_api_save_options(a->sv, a->name, &options, load, a))
+    if (!qn_api_save_options(a->api, a->name, &options, load, a))
         load(a, NULL);
 }
 
@@ -387,15 +388,15 @@ static char *write_options(const struct wish *wish)
     return qn_buf_take(&out);
 }
 
-static bool is_new(const struct qn_services *sv, const char *name)
+static bool is_new(const struct qn_models_api *api, const char *name)
 {
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(api->models->catalog);
     bool none = !qn_snapshot_find(snap, name);
     qn_snapshot_unref(snap);
     return none;
 }
 
-void qn_api_engine_add(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_engine_add(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     struct qn_json *doc;
     struct qn_error e = {0};
@@ -406,24 +407,24 @@ void qn_api_engine_add(struct qn_services *sv, struct qn_http *h, const char *id
         struct qn_jref root = qn_json_root(doc);
         err = read_wish(&root, &wish, &e);
     }
-    if (!err && sv->serving.stopping)
+    if (!err && api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (err) {
         qn_answer_error(h, &e);
-    } else if (qn_may_open(&sv->open_rule, h, wish.path)) {
+    } else if (qn_may_open(api->open_rule, h, wish.path)) {
         struct asker *a = qn_xcalloc(1, sizeof *a);
         struct qn_buf name;
         qn_buf_init(&name, 2 * QN_MODEL_NAME_MAX);
         qn_buf_fmt(&name, "%s%s", user_prefix, engine_id(wish.id));
-        a->sv = sv;
+        a->api = api;
         a->http = h;
         a->name = name.overflow ? qn_xstrdup(wish.id) : qn_xstrdup(qn_buf_cstr(&name));
         a->options = write_options(&wish);
         a->context = wish.context;
-        a->is_new = is_new(sv, a->name);
+        a->is_new = is_new(api, a->name);
         qn_buf_deinit(&name);
         qn_http_on_gone(h, intake_gone, a);
-        qn_intake_file(sv->models.intake, a->name, wish.path, "llamacpp", NULL, registered, a);
+        qn_intake_file(api->models->intake, a->name, wish.path, "llamacpp", NULL, registered, a);
     }
     qn_json_free(doc);
 }
@@ -433,12 +434,12 @@ void qn_api_engine_add(struct qn_services *sv, struct qn_http *h, const char *id
 static void removed(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;
-    if (!e && !a->sv->serving.closed) {
-        qn_inventory_changed(a->sv->models.inventory,
+    if (!e && !a->api->serving->closed) {
+        qn_inventory_changed(a->api->models->inventory,
                              a->name); /* somebody may have loaded it meanwhile */
         if (a->file) {
-            struct qn_snapshot *snap = qn_catalog_snapshot(a->sv->models.catalog);
-            qn_blob_release(a->sv->custody.blobs, snap, a->file);
+            struct qn_snapshot *snap = qn_catalog_snapshot(a->api->models->catalog);
+            qn_blob_release(a->api->custody->blobs, snap, a->file);
             qn_snapshot_unref(snap);
         }
     }
@@ -456,22 +457,22 @@ static void forget(void *ctx)
 {
     struct asker *a = ctx;
     qn_http_on_gone(a->http, intake_gone, a);
-    qn_catalog_remove(a->sv->models.catalog, a->name, removed, a);
+    qn_catalog_remove(a->api->models->catalog, a->name, removed, a);
 }
 
 static void unload_gone(void *ctx)
 {
     struct asker *a = ctx;
-    qn_inventory_forget(a->sv->models.inventory, a);
+    qn_inventory_forget(a->api->models->inventory, a);
     asker_free(a);
 }
 
-void qn_api_engine_remove(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_engine_remove(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
     struct qn_error e = {0};
-    qn_err err = find(sv, qn_inventory_find_exactly, id, &snap, &row, &e);
+    qn_err err = find(api, qn_inventory_find_exactly, id, &snap, &row, &e);
     if (!err && !is_engine(row)) {
         err = qn_fail_param(&e, QN_ENOTFOUND, "engine_id", "Engine '%.200s' not found", id);
         qn_snapshot_unref(snap);
@@ -488,12 +489,12 @@ void qn_api_engine_remove(struct qn_services *sv, struct qn_http *h, const char 
         return;
     }
     struct asker *a = qn_xcalloc(1, sizeof *a);
-    a->sv = sv;
+    a->api = api;
     a->http = h;
     a->name = qn_xstrdup(row->name);
     a->file = qn_xstrdup(row->files[0]);
     qn_snapshot_unref(snap);
     qn_http_on_gone(h, unload_gone, a);
-    if (qn_inventory_unload(sv->models.inventory, a->name, forget, a, &e))
+    if (qn_inventory_unload(api->models->inventory, a->name, forget, a, &e))
         forget(a); /* it was not loaded */
 }

@@ -72,20 +72,20 @@ static void looked(void *ctx)
     free(l);
 }
 
-void qn_api_model_files(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_model_files(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
     struct qn_error e = {0};
-    if (qn_inventory_find(sv->models.inventory, id, &snap, &row, &e)) {
+    if (qn_inventory_find(api->models->inventory, id, &snap, &row, &e)) {
         qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = id});
         return;
     }
     const char *paths = qn_http_query(h, "include_paths");
     struct look *l = qn_xcalloc(1, sizeof *l);
     struct qn_arena *a = l->arena = qn_arena_new(SIZE_MAX); /* the row was bounded */
-    l->paths =
-        paths && !qn_str_eq(paths, "false") && !qn_str_eq(paths, "0") && qn_api_sees_paths(sv, h);
+    l->paths = paths && !qn_str_eq(paths, "false") && !qn_str_eq(paths, "0") &&
+               qn_api_sees_paths(api->serving, h);
     l->name = qn_arena_strdup(a, row->name);
     l->n = row->n_files;
     l->files = qn_arena_alloc(a, (l->n + 1) * sizeof *l->files);
@@ -99,5 +99,5 @@ void qn_api_model_files(struct qn_services *sv, struct qn_http *h, const char *i
     }
     qn_snapshot_unref(snap);
     qn_waiting_begin(&l->client, h);
-    qn_loop_work(sv->serving.loop, look, looked, l);
+    qn_loop_work(api->serving->loop, look, looked, l);
 }

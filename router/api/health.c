@@ -13,10 +13,10 @@
 #include <stdio.h>
 #include <string.h>
 
-void qn_api_live(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_live(const struct qn_watch_api *api, struct qn_http *h, const char *id)
 {
     static const char body[] = "{\"status\":\"ok\"}";
-    (void)sv;
+    (void)api;
     (void)id;
     qn_http_reply(h, 200, "application/json", body, sizeof body - 1);
 }
@@ -36,11 +36,11 @@ static void write_pool(struct qn_jw *w, const struct qn_loaded *m)
 /* How much of the inside of the server a client is shown. */
 enum view { STRANGER, USER, ADMIN };
 
-static enum view view_of(struct qn_services *sv, const struct qn_http *h)
+static enum view view_of(const struct qn_watch_api *api, const struct qn_http *h)
 {
     struct qn_caller caller;
-    qn_auth_caller(sv->serving.auth, h, &caller);
-    return caller.admin ? ADMIN : qn_auth_is_stranger(sv->serving.auth, h) ? STRANGER : USER;
+    qn_auth_caller(api->serving->auth, h, &caller);
+    return caller.admin ? ADMIN : qn_auth_is_stranger(api->serving->auth, h) ? STRANGER : USER;
 }
 
 /* Where it is and how it was started. */
@@ -117,10 +117,10 @@ static unsigned parts_of(const struct qn_profile *profile, const char *path)
 }
 
 /* Models whose processes end though nobody asks them to, with the evidence. */
-static void write_crashed(struct qn_jw *w, struct qn_services *sv)
+static void write_crashed(struct qn_jw *w, const struct qn_watch_api *api)
 {
     struct qn_crashed crashed[QN_RESIDENTS_MAX];
-    size_t n = qn_inventory_crashed(sv->models.inventory, crashed, QN_RESIDENTS_MAX);
+    size_t n = qn_inventory_crashed(api->models->inventory, crashed, QN_RESIDENTS_MAX);
     qn_jw_key(w, "failed_models");
     qn_jw_arr(w);
     for (size_t i = 0; i < n; i++) {
@@ -154,32 +154,32 @@ static void write_kinds(struct qn_jw *w, const char *key, const int64_t of[stati
     qn_jw_obj_end(w);
 }
 
-static void write_models(struct qn_jw *w, struct qn_services *sv, const struct qn_loaded *loaded,
-                         size_t n, enum view view)
+static void write_models(struct qn_jw *w, const struct qn_watch_api *api,
+                         const struct qn_loaded *loaded, size_t n, enum view view)
 {
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(api->models->catalog);
     int64_t pinned[QN_KIND_COUNT] = {0};
-    qn_jw_kstr(w, "model_loaded", qn_inventory_last_used(sv->models.inventory));
+    qn_jw_kstr(w, "model_loaded", qn_inventory_last_used(api->models->inventory));
     qn_jw_key(w, "all_models_loaded");
     qn_jw_arr(w);
     for (size_t i = 0; i < n; i++)
         write_loaded(w, &loaded[i], qn_snapshot_find(snap, loaded[i].name), view);
     qn_jw_arr_end(w);
     if (view == ADMIN) /* with lines of models' logs */
-        write_crashed(w, sv);
-    write_kinds(w, "max_models", qn_inventory_config(sv->models.inventory)->max_loaded.of);
+        write_crashed(w, api);
+    write_kinds(w, "max_models", qn_inventory_config(api->models->inventory)->max_loaded.of);
     for (size_t i = 0; i < n; i++)
         pinned[loaded[i].kind] += loaded[i].pinned;
     write_kinds(w, "pinned_models", pinned);
-    qn_jw_ki64(w, "websocket_port", sv->websocket_port);
-    qn_jw_kbool(w, "stopping", sv->serving.stopping);
+    qn_jw_ki64(w, "websocket_port", api->websocket_port);
+    qn_jw_kbool(w, "stopping", api->serving->stopping);
     qn_snapshot_unref(snap);
 }
 
-static void write_system(struct qn_jw *w, struct qn_services *sv, bool counts)
+static void write_system(struct qn_jw *w, const struct qn_watch_api *api, bool counts)
 {
     int64_t ready, total, used = qn_used_memory();
-    qn_api_engines_count(sv, &ready, &total);
+    qn_api_engines_count(api->models, &ready, &total);
     qn_jw_ki64(w, "timestamp", qn_wall_ms() / 1000);
     if (counts) {
         qn_jw_key(w, "engines");
@@ -191,12 +191,12 @@ static void write_system(struct qn_jw *w, struct qn_services *sv, bool counts)
     }
     qn_jw_key(w, "system");
     qn_jw_obj(w);
-    qn_jw_ki64(w, "uptime_seconds", (qn_now_ms() - sv->serving.started_ms) / 1000);
+    qn_jw_ki64(w, "uptime_seconds", (qn_now_ms() - api->serving->started_ms) / 1000);
     qn_jw_ki64(w, "memory_usage_mb", used < 0 ? 0 : used / 1048576);
-    qn_jw_kf64(w, "cpu_usage_percent", qn_cpu_percent(&sv->telemetry.cpu, qn_now_ms()));
+    qn_jw_kf64(w, "cpu_usage_percent", qn_cpu_percent(&api->telemetry->cpu, qn_now_ms()));
     qn_jw_obj_end(w);
     qn_jw_key(w, "engines_summary");
-    qn_api_engines_write(sv, w, false, false);
+    qn_api_engines_write(api->models, w, false, false);
 }
 
 void qn_api_engine_name(const struct qn_loaded *m, struct qn_engine_name *out)
@@ -254,17 +254,17 @@ static void write_engines(struct qn_jw *w, const struct qn_loaded *loaded, size_
     qn_jw_obj_end(w);
 }
 
-void qn_api_health(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_health(const struct qn_watch_api *api, struct qn_http *h, const char *id)
 {
     unsigned parts = parts_of(qn_request_profile(h), qn_http_path(h));
     struct qn_loaded loaded[QN_RESIDENTS_MAX];
     struct qn_buf body;
     (void)id;
     if (parts & QN_HEALTH_SILENT) {
-        qn_http_reply(h, qn_inventory_last_used(sv->models.inventory) ? 200 : 503, NULL, "", 0);
+        qn_http_reply(h, qn_inventory_last_used(api->models->inventory) ? 200 : 503, NULL, "", 0);
         return;
     }
-    size_t n = qn_inventory_loaded(sv->models.inventory, loaded, QN_RESIDENTS_MAX);
+    size_t n = qn_inventory_loaded(api->models->inventory, loaded, QN_RESIDENTS_MAX);
     qn_buf_init(&body, QN_API_REPLY_MAX);
     struct qn_jw w = qn_jw_to(&body);
     qn_jw_obj(&w);
@@ -275,18 +275,18 @@ void qn_api_health(struct qn_services *sv, struct qn_http *h, const char *id)
     if (parts & QN_HEALTH_ENGINES)
         write_engines(&w, loaded, n);
     if (parts & QN_HEALTH_SYSTEM)
-        write_system(&w, sv, !(parts & QN_HEALTH_ENGINES));
-    if (parts & QN_HEALTH_SERVER && !qn_auth_is_stranger(sv->serving.auth, h))
-        qn_api_server_info_write(&w, sv);
+        write_system(&w, api, !(parts & QN_HEALTH_ENGINES));
+    if (parts & QN_HEALTH_SERVER && !qn_auth_is_stranger(api->serving->auth, h))
+        qn_api_server_info_write(&w, api);
     if (parts & QN_HEALTH_MODELS)
-        write_models(&w, sv, loaded, n, view_of(sv, h));
+        write_models(&w, api, loaded, n, view_of(api, h));
     qn_jw_obj_end(&w);
     qn_answer_json(h, 200, &body);
     qn_buf_deinit(&body);
 }
 
 /* A browser is sent to the page, programs get the report. */
-void qn_api_status(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_status(const struct qn_watch_api *api, struct qn_http *h, const char *id)
 {
     const char *accept = qn_http_header(h, "Accept");
     const char *html = accept ? strstr(accept, "text/html") : NULL;
@@ -295,6 +295,6 @@ void qn_api_status(struct qn_services *sv, struct qn_http *h, const char *id)
         qn_http_set_header(h, "Location", "/");
         qn_http_reply(h, 302, NULL, "", 0);
     } else {
-        qn_api_health(sv, h, id);
+        qn_api_health(api, h, id);
     }
 }

@@ -5,10 +5,10 @@
 #include "answers/answer.h"
 #include "registry/web.h"
 
-void qn_api_hub_problem(struct qn_services *sv, struct qn_http *h, const struct qn_error *e,
+void qn_api_hub_problem(const struct qn_web *web, struct qn_http *h, const struct qn_error *e,
                         int failed)
 {
-    if (qn_web_is_offline(sv->puller.web) && e->code == QN_EUNSUPPORTED) {
+    if (qn_web_is_offline(web) && e->code == QN_EUNSUPPORTED) {
         qn_answer_plain(h, 400, "lemond_offline", e->message);
     } else if (e->code == QN_EIO || e->code == QN_EFORMAT || e->code == QN_ETIMEOUT ||
                e->code == QN_ELIMIT) {

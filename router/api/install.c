@@ -22,7 +22,7 @@ enum what { INSTALL, DRY_RUN, UNINSTALL };
 
 /* The client waits for what quince-probe says of the machine, and then for a job. */
 struct asker {
-    struct qn_services *sv;
+    const struct qn_engines_api *api;
     struct qn_waiting client;
     struct qn_pack_client *job;
     struct qn_stream *stream; /* NULL: its head has not been sent */
@@ -56,13 +56,13 @@ static void write_success(struct qn_jw *w, const struct asker *a, const struct q
     qn_buf_deinit(&message);
 }
 
-static struct qn_recipes recipes_of(const struct qn_services *sv, const struct qn_json *devices)
+static struct qn_recipes recipes_of(const struct qn_engines_api *api, const struct qn_json *devices)
 {
     return (struct qn_recipes){
-        .backend_dir = qn_inventory_config(sv->models.inventory)->backend_dir,
-        .packs = sv->packs,
+        .backend_dir = qn_inventory_config(api->models->inventory)->backend_dir,
+        .packs = api->packs,
         .devices = devices,
-        .no_fetch = sv->no_fetch_executables,
+        .no_fetch = api->no_fetch_executables,
     };
 }
 
@@ -81,7 +81,7 @@ static void answer_success(struct asker *a, const struct qn_engine *en)
 /* Where it failed is not the request's fault; offline is a state of the server. */
 static void answer_failure(struct asker *a, const struct qn_error *e)
 {
-    if (qn_api_pull_offline(a->sv, e))
+    if (qn_api_pull_offline(a->api->puller, e))
         qn_answer_plain(a->client.http, 400, "lemond_offline", e->message);
     else
         qn_answer_problem(a->client.http, &(struct qn_problem){.error = e, .loading = true});
@@ -151,7 +151,7 @@ static void send_error(struct asker *a, const struct qn_error *e)
     qn_jw_kstr(&w, "error", e->message);
     qn_jw_kstr(&w, "status", "error");
     qn_jw_kstr(&w, "message", e->message);
-    qn_jw_kstr(&w, "code", qn_api_pull_code(a->sv, e));
+    qn_jw_kstr(&w, "code", qn_api_pull_code(a->api->puller, e));
     qn_jw_kstr(&w, "recipe", a->recipe);
     qn_jw_kstr(&w, "backend", a->backend);
     qn_jw_obj_end(&w);
@@ -177,7 +177,7 @@ static void on_end(void *ctx, const struct qn_pull_view *v, const struct qn_erro
 {
     struct asker *a = ctx;
     struct qn_engine en;
-    struct qn_recipes r = recipes_of(a->sv, NULL);
+    struct qn_recipes r = recipes_of(a->api, NULL);
     bool known = !e && !qn_recipes_find(&r, a->recipe, a->backend, &en, NULL);
     qn_http_on_gone(a->client.http, NULL, NULL);
     if (!a->events && e) {
@@ -215,14 +215,14 @@ static qn_err may_install(const struct asker *a, const struct qn_engine *en, str
     if (!en->pack)
         return qn_fail_param(e, QN_EUNSUPPORTED, "backend", "%s:%s cannot be installed: %s",
                              a->recipe, a->backend, en->message);
-    if (a->sv->no_fetch_executables)
+    if (a->api->no_fetch_executables)
         return qn_fail(e, QN_EUNSUPPORTED,
                        "the setting no-fetch-executables forbids downloading programs");
     if (en->state == QN_ENGINE_UNSUPPORTED && !(en->hardware && a->force))
         return qn_fail_param(e, QN_EUNSUPPORTED, "backend", "%s:%s cannot be installed: %s%s",
                              a->recipe, a->backend, en->message,
                              en->hardware ? " (\"force\": true installs it all the same)" : "");
-    return qn_web_online(a->sv->puller.web, en->pack->url, e);
+    return qn_web_online(a->api->puller->web, en->pack->url, e);
 }
 
 static bool needs_nothing(const struct asker *a, const struct qn_engine *en)
@@ -264,7 +264,7 @@ static void install(struct asker *a, const struct qn_engine *en)
     qn_err err = needs_nothing(a, en) ? QN_OK : may_install(a, en, &e);
     if (a->what == DRY_RUN) {
         answer_dry_run(a, en, err ? &e : NULL);
-    } else if (err && qn_web_is_offline(a->sv->puller.web)) {
+    } else if (err && qn_web_is_offline(a->api->puller->web)) {
         answer_failure(a, &e);
     } else if (err) {
         qn_answer_error(a->client.http, &e);
@@ -275,7 +275,7 @@ static void install(struct asker *a, const struct qn_engine *en)
         } else {
             answer_success(a, en);
         }
-    } else if (qn_pack_jobs_install(a->sv->pack_jobs, en->pack, &events, a, &a->job, &e)) {
+    } else if (qn_pack_jobs_install(a->api->pack_jobs, en->pack, &events, a, &a->job, &e)) {
         qn_answer_error(a->client.http, &e);
     } else {
         qn_http_on_gone(a->client.http, gone, a);
@@ -305,7 +305,7 @@ static void uninstall(struct asker *a, const struct qn_engine *en)
                             a->backend);
     else {
         qn_waiting_begin(&a->client, a->client.http);
-        err = qn_pack_jobs_remove(a->sv->pack_jobs, en->pack, removed, a, &e);
+        err = qn_pack_jobs_remove(a->api->pack_jobs, en->pack, removed, a, &e);
         if (!err)
             return;
         if (err == QN_ENOTFOUND && en->system)
@@ -320,7 +320,7 @@ static void uninstall(struct asker *a, const struct qn_engine *en)
 static void on_devices(void *ctx, const struct qn_devices_view *view)
 {
     struct asker *a = ctx;
-    struct qn_recipes r = recipes_of(a->sv, view->doc);
+    struct qn_recipes r = recipes_of(a->api, view->doc);
     struct qn_engine en;
     struct qn_error e = {0};
     if (!qn_waiting_end(&a->client, NULL)) {
@@ -359,44 +359,44 @@ static qn_err read_request(const struct qn_jref *root, struct asker *a, struct q
     return err;
 }
 
-static void take(struct qn_services *sv, struct qn_http *h, enum what what)
+static void take(const struct qn_engines_api *api, struct qn_http *h, enum what what)
 {
     struct qn_json *doc;
     struct qn_error e = {0};
     struct asker *a = qn_xcalloc(1, sizeof *a);
-    a->sv = sv;
+    a->api = api;
     a->what = what;
     qn_err err = qn_api_body(h, false, &doc, &e);
     if (!err) {
         struct qn_jref root = qn_json_root(doc);
         err = read_request(&root, a, &e);
     }
-    if (!err && sv->serving.stopping)
+    if (!err && api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (err) {
         qn_answer_error(h, &e);
         asker_free(a);
     } else {
         qn_waiting_begin(&a->client, h);
-        qn_devices_ask(sv->devices, on_devices, a);
+        qn_devices_ask(api->devices, on_devices, a);
     }
     qn_json_free(doc);
 }
 
-void qn_api_install(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_install(const struct qn_engines_api *api, struct qn_http *h, const char *id)
 {
     (void)id;
-    take(sv, h, INSTALL);
+    take(api, h, INSTALL);
 }
 
-void qn_api_install_dry_run(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_install_dry_run(const struct qn_engines_api *api, struct qn_http *h, const char *id)
 {
     (void)id;
-    take(sv, h, DRY_RUN);
+    take(api, h, DRY_RUN);
 }
 
-void qn_api_uninstall(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_uninstall(const struct qn_engines_api *api, struct qn_http *h, const char *id)
 {
     (void)id;
-    take(sv, h, UNINSTALL);
+    take(api, h, UNINSTALL);
 }

@@ -24,7 +24,7 @@ enum { SECRET_DIGITS = 48 };
 /* A change of the catalog cannot be called off, so this outlives a client that leaves. */
 struct asker {
     struct qn_waiting client;
-    struct qn_services *sv;
+    const struct qn_settings_api *api;
     struct qn_key_row row;
     char secret[SECRET_DIGITS + 4]; /* of a new key */
 };
@@ -38,7 +38,7 @@ static void put_key(struct qn_jw *w, const struct qn_key_row *row)
         qn_jw_ki64(w, "created", row->created_s);
 }
 
-void qn_api_keys(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_keys(const struct qn_settings_api *api, struct qn_http *h, const char *id)
 {
     const struct qn_key_row *row;
     struct qn_buf body;
@@ -48,7 +48,7 @@ void qn_api_keys(struct qn_services *sv, struct qn_http *h, const char *id)
     qn_jw_obj(&w);
     qn_jw_key(&w, "keys");
     qn_jw_arr(&w);
-    for (size_t i = 0; (row = qn_keys_at(sv->keys, i)); i++) {
+    for (size_t i = 0; (row = qn_keys_at(api->keys, i)); i++) {
         qn_jw_obj(&w);
         put_key(&w, row);
         qn_jw_obj_end(&w);
@@ -80,10 +80,10 @@ static void finish(struct asker *a, const struct qn_error *e)
     free(a);
 }
 
-static struct asker *begin(struct qn_services *sv, struct qn_http *h)
+static struct asker *begin(const struct qn_settings_api *api, struct qn_http *h)
 {
     struct asker *a = qn_xcalloc(1, sizeof *a);
-    a->sv = sv;
+    a->api = api;
     qn_waiting_begin(&a->client, h);
     return a;
 }
@@ -92,21 +92,21 @@ static struct asker *begin(struct qn_services *sv, struct qn_http *h)
 static void told(struct asker *a, const char *what)
 {
     qn_info("auth", "key=%s admin=%d %s=1", a->row.name, a->row.admin, what);
-    qn_logs_wake(a->sv->telemetry.logs);
+    qn_logs_wake(a->api->telemetry->logs);
 }
 
 static void kept(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;
     struct qn_error why = {0};
-    if (!e && qn_keys_add(a->sv->keys, &a->row, &why))
+    if (!e && qn_keys_add(a->api->keys, &a->row, &why))
         e = &why;
     if (!e)
         told(a, "added");
     finish(a, e);
 }
 
-void qn_api_key_add(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_key_add(const struct qn_settings_api *api, struct qn_http *h, const char *id)
 {
     struct qn_json *doc;
     struct qn_error e = {0};
@@ -126,13 +126,13 @@ void qn_api_key_add(struct qn_services *sv, struct qn_http *h, const char *id)
                             "'%.80s' cannot be a key's name: up to %d letters, digits and . _ -",
                             name, QN_KEY_NAME_MAX);
     if (!err)
-        err = qn_keys_room(sv->keys, name, &e);
-    if (!err && sv->serving.stopping)
+        err = qn_keys_room(api->keys, name, &e);
+    if (!err && api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (err) {
         qn_answer_error(h, &e);
     } else {
-        struct asker *a = begin(sv, h);
+        struct asker *a = begin(api, h);
         a->row = (struct qn_key_row){.admin = admin, .created_s = (int64_t)time(NULL)};
         memcpy(a->row.name, name, strlen(name) + 1);
         memcpy(a->secret, "qk-", 4);
@@ -141,7 +141,7 @@ void qn_api_key_add(struct qn_services *sv, struct qn_http *h, const char *id)
         struct qn_stored_key stored = {.admin = admin, .created_s = a->row.created_s};
         memcpy(stored.name, a->row.name, sizeof stored.name);
         memcpy(stored.sum, a->row.sum, sizeof stored.sum);
-        qn_catalog_keep_key(sv->models.catalog, &stored, kept, a);
+        qn_catalog_keep_key(api->catalog, &stored, kept, a);
     }
     qn_json_free(doc);
 }
@@ -153,40 +153,40 @@ static void dropped(void *ctx, const struct qn_error *e)
     struct asker *a = ctx;
     struct qn_error why;
     if (e && e->code != QN_ENOTFOUND)
-        qn_keys_add(a->sv->keys, &a->row, &why);
+        qn_keys_add(a->api->keys, &a->row, &why);
     else
         told(a, "removed");
     finish(a, e && e->code != QN_ENOTFOUND ? e : NULL);
 }
 
-void qn_api_key_remove(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_key_remove(const struct qn_settings_api *api, struct qn_http *h, const char *id)
 {
-    const struct qn_key_row *row = qn_keys_named(sv->keys, id);
+    const struct qn_key_row *row = qn_keys_named(api->keys, id);
     struct qn_error e = {0};
     qn_err err = QN_OK;
     struct qn_key_row copy = row ? *row : (struct qn_key_row){0};
-    if (row && sv->serving.auth->needs_key && qn_keys_count(sv->keys) == 1)
+    if (row && api->serving->auth->needs_key && qn_keys_count(api->keys) == 1)
         err = qn_fail_param(&e, QN_ECONFLICT, "name",
                             "'%s' is the last key, and other machines reach this server: anybody "
                             "there could use it. Let it listen on localhost first",
                             id);
-    const struct qn_settings *next = qn_live_wanted(sv->live);
-    if (row && !err && qn_keys_count(sv->keys) == 1 && !next->insecure &&
+    const struct qn_settings *next = qn_live_wanted(api->live);
+    if (row && !err && qn_keys_count(api->keys) == 1 && !next->insecure &&
         !qn_auth_is_loopback(next->host))
         err = qn_fail_param(&e, QN_ECONFLICT, "name",
                             "'%s' is the last key, and the setting host=%s, which holds from the "
                             "next start on, needs one: the server would not start. Set host to "
                             "localhost first",
                             id, next->host);
-    if (!err && sv->serving.stopping)
+    if (!err && api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (!err)
-        err = qn_keys_remove(sv->keys, id, &e);
+        err = qn_keys_remove(api->keys, id, &e);
     if (err) {
         qn_answer_error(h, &e);
         return;
     }
-    struct asker *a = begin(sv, h);
+    struct asker *a = begin(api, h);
     a->row = copy;
-    qn_catalog_drop_key(sv->models.catalog, a->row.name, dropped, a);
+    qn_catalog_drop_key(api->catalog, a->row.name, dropped, a);
 }

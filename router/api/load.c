@@ -20,7 +20,7 @@
 enum { OPTIONS_MAX = 64 * 1024 };
 
 struct asker {
-    struct qn_services *sv;
+    const struct qn_models_api *api;
     struct qn_http *http;
     struct qn_lease *lease;
     char *name;      /* as asked; NULL: unload all */
@@ -54,10 +54,11 @@ static void answer(struct asker *a, const char *message)
     qn_jw_kstr(&w, "status", "success");
     qn_jw_kstr(&w, "message", message);
     if (a->name &&
-        qn_inventory_find(a->sv->models.inventory, a->name, &snap, &row, NULL) == QN_OK) {
+        qn_inventory_find(a->api->models->inventory, a->name, &snap, &row, NULL) == QN_OK) {
         qn_jw_kstr(&w, "model_name", row->name);
-        qn_jw_ksource(&w, "checkpoint",
-                      qn_api_shown_path(row->checkpoint, qn_api_sees_paths(a->sv, a->http)));
+        qn_jw_ksource(
+            &w, "checkpoint",
+            qn_api_shown_path(row->checkpoint, qn_api_sees_paths(a->api->serving, a->http)));
         qn_jw_kstr(&w, "recipe", row->recipe);
     }
     qn_snapshot_unref(snap);
@@ -72,12 +73,12 @@ static void answer(struct asker *a, const char *message)
 }
 
 /* The options of the model's backend type that the request names. */
-static qn_err read_options(struct qn_services *sv, const char *name, const struct qn_jref *body,
-                           struct qn_buf *out, struct qn_error *e)
+static qn_err read_options(const struct qn_models_api *api, const char *name,
+                           const struct qn_jref *body, struct qn_buf *out, struct qn_error *e)
 {
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
-    qn_err err = qn_inventory_find(sv->models.inventory, name, &snap, &row, e);
+    qn_err err = qn_inventory_find(api->models->inventory, name, &snap, &row, e);
     if (err)
         return err;
     const struct qn_backend_type *type = qn_backend_type_find(row->type);
@@ -107,13 +108,13 @@ static void warn_of_idle(struct qn_http *h, const struct qn_jref *body)
     }
 }
 
-bool qn_api_save_options(struct qn_services *sv, const char *name,
+bool qn_api_save_options(const struct qn_models_api *api, const char *name,
                          const struct qn_load_options *asked, qn_catalog_done done, void *ctx)
 {
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
     struct qn_json *old, *news;
-    if (qn_inventory_find(sv->models.inventory, name, &snap, &row, NULL))
+    if (qn_inventory_find(api->models->inventory, name, &snap, &row, NULL))
         return false;
     if (qn_json_parse(asked->options, strlen(asked->options), &news, NULL)) {
         qn_snapshot_unref(snap);
@@ -147,7 +148,7 @@ bool qn_api_save_options(struct qn_services *sv, const char *name,
     qn_json_free(news);
     bool fits = !text.overflow;
     if (fits)
-        qn_catalog_set_options(sv->models.catalog, row->name, qn_buf_cstr(&text), done, ctx);
+        qn_catalog_set_options(api->models->catalog, row->name, qn_buf_cstr(&text), done, ctx);
     qn_buf_deinit(&text);
     qn_snapshot_unref(snap);
     return fits;
@@ -175,8 +176,8 @@ static void load_answer(struct asker *a)
 static void load_saved(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;
-    if (!e && !a->sv->serving.closed)
-        qn_inventory_options_changed(a->sv->models.inventory);
+    if (!e && !a->api->serving->closed)
+        qn_inventory_options_changed(a->api->models->inventory);
     if (e && a->http) {
         qn_http_on_gone(a->http, NULL, NULL);
         qn_answer_error(a->http, e);
@@ -197,7 +198,7 @@ static void load_done(void *ctx, const struct qn_error *e)
                          /* An option that this very request names is its own fault. */
                          .loading = !qn_load_options_name(a->named, e->param),
                          .model = a->name,
-                         .evidence = qn_inventory_evidence(a->sv->models.inventory, a->name, e),
+                         .evidence = qn_inventory_evidence(a->api->models->inventory, a->name, e),
                      });
         asker_free(a);
         return;
@@ -207,14 +208,14 @@ static void load_done(void *ctx, const struct qn_error *e)
         qn_lease_keep(a->lease, a->keep_ms);
     const struct qn_load_options options = {.context = a->context, .options = a->options};
     /* The lease is held until then, so that nobody evicts what is about to be pinned. */
-    a->saving = a->options && qn_api_save_options(a->sv, a->name, &options, load_saved, a);
+    a->saving = a->options && qn_api_save_options(a->api, a->name, &options, load_saved, a);
     if (!a->saving)
         load_answer(a);
 }
 
 /* A load whose model is being downloaded. */
 struct installer {
-    struct qn_services *sv;
+    const struct qn_models_api *api;
     struct qn_http *http;
     struct qn_pull_first *first;
 };
@@ -232,28 +233,28 @@ static void installed(void *ctx, const struct qn_error *e)
     free(ctx);
     qn_http_on_gone(in.http, NULL, NULL);
     if (e)
-        qn_api_pull_refuse(in.sv, in.http, NULL, e);
+        qn_api_pull_refuse(in.api->puller, in.http, NULL, e);
     else
-        qn_api_load(in.sv, in.http, NULL);
+        qn_api_load(in.api, in.http, NULL);
 }
 
 /* True when the model has to come first: the request is taken care of. */
-static bool install_first(struct qn_services *sv, struct qn_http *h, const char *name)
+static bool install_first(const struct qn_models_api *api, struct qn_http *h, const char *name)
 {
     struct qn_error e = {0};
     struct installer *in = qn_xcalloc(1, sizeof *in);
-    in->sv = sv;
+    in->api = api;
     in->http = h;
     struct qn_caller caller;
-    qn_auth_caller(sv->serving.auth, h, &caller);
-    qn_err err = qn_pull_first(&sv->puller, name, caller.owner, installed, in, &in->first, &e);
+    qn_auth_caller(api->serving->auth, h, &caller);
+    qn_err err = qn_pull_first(api->puller, name, caller.owner, installed, in, &in->first, &e);
     if (in->first) {
         qn_http_on_gone(h, install_gone, in);
         return true;
     }
     free(in);
     if (err)
-        qn_api_pull_refuse(sv, h, name, &e);
+        qn_api_pull_refuse(api->puller, h, name, &e);
     return err != QN_OK;
 }
 
@@ -268,7 +269,7 @@ static char *to_save(const struct qn_json *doc, bool all, const char *options)
     return qn_xstrdup(qn_json_raw_bool(&pinned) ? "{\"pinned\":true}" : "{\"pinned\":false}");
 }
 
-void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_load(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     struct qn_json *doc;
     struct qn_error e = {0};
@@ -294,27 +295,28 @@ void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id)
             err = qn_json_bool_opt(&v, &save, &e);
         if (!err)
             err = qn_keep_alive_of(&root, &keep_ms, &e);
-        if (!err && (save || qn_load_options_for_admins(&root)) && !qn_api_need_admin(sv, h))
+        if (!err && (save || qn_load_options_for_admins(&root)) &&
+            !qn_api_need_admin(api->serving, h))
             goto out;
-        if (!err && !sv->serving.stopping && install_first(sv, h, name))
+        if (!err && !api->serving->stopping && install_first(api, h, name))
             goto out;
         if (!err)
-            err = read_options(sv, name, &root, &named, &e);
+            err = read_options(api, name, &root, &named, &e);
         if (!err)
             warn_of_idle(h, &root);
         options.options = qn_buf_cstr(&named);
     }
-    if (!err && sv->serving.stopping)
+    if (!err && api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (!err) {
         struct qn_jref root = qn_json_root(doc);
-        if (!(save ? qn_may_save_options(&sv->open_rule, h, &root)
-                   : qn_may_open_options(&sv->open_rule, h, &root)))
+        if (!(save ? qn_may_save_options(api->open_rule, h, &root)
+                   : qn_may_open_options(api->open_rule, h, &root)))
             goto out;
     }
     if (!err) {
         a = qn_xcalloc(1, sizeof *a);
-        a->sv = sv;
+        a->api = api;
         a->http = h;
         a->name = qn_xstrdup(name);
         a->named = qn_xstrdup(options.options);
@@ -322,7 +324,7 @@ void qn_api_load(struct qn_services *sv, struct qn_http *h, const char *id)
         a->options = to_save(doc, save, options.options);
         a->context = save ? options.context : QN_UNSET;
         a->keep_ms = keep_ms;
-        err = qn_inventory_acquire(sv->models.inventory, name, &options, qn_client_owner(h),
+        err = qn_inventory_acquire(api->models->inventory, name, &options, qn_client_owner(h),
                                    load_done, a, &a->lease, &e);
     }
     if (err) {
@@ -340,7 +342,7 @@ out:
 static void unload_gone(void *ctx)
 {
     struct asker *a = ctx;
-    qn_inventory_forget(a->sv->models.inventory, a);
+    qn_inventory_forget(a->api->models->inventory, a);
     asker_free(a);
 }
 
@@ -351,7 +353,7 @@ static void unload_done(void *ctx)
     asker_free(a);
 }
 
-void qn_api_unload(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_unload(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     struct qn_json *doc;
     struct qn_error e = {0};
@@ -364,10 +366,10 @@ void qn_api_unload(struct qn_services *sv, struct qn_http *h, const char *id)
     }
     if (!err) {
         struct asker *a = qn_xcalloc(1, sizeof *a);
-        a->sv = sv;
+        a->api = api;
         a->http = h;
         a->name = name ? qn_xstrdup(name) : NULL;
-        err = qn_inventory_unload(sv->models.inventory, name, unload_done, a, &e);
+        err = qn_inventory_unload(api->models->inventory, name, unload_done, a, &e);
         if (err)
             asker_free(a);
         else

@@ -52,7 +52,7 @@ static bool read_level(const char *text, enum qn_log_level *out)
     return false;
 }
 
-qn_err qn_log_query_init(struct qn_services *sv, const struct qn_caller *caller,
+qn_err qn_log_query_init(const struct qn_watch_api *api, const struct qn_caller *caller,
                          const struct qn_log_wish *wish, struct qn_log_query *q, struct qn_error *e)
 {
     *q = (struct qn_log_query){.filter = {.most = QN_LOG_DEBUG}};
@@ -65,7 +65,7 @@ qn_err qn_log_query_init(struct qn_services *sv, const struct qn_caller *caller,
     if (wish->model) {
         struct qn_snapshot *snap;
         const struct qn_model_row *row;
-        qn_err err = qn_inventory_find(sv->models.inventory, wish->model, &snap, &row, e);
+        qn_err err = qn_inventory_find(api->models->inventory, wish->model, &snap, &row, e);
         if (err)
             return err;
         /* Its process has the name of the model that computes; requests are logged as they came. */
@@ -75,8 +75,8 @@ qn_err qn_log_query_init(struct qn_services *sv, const struct qn_caller *caller,
         q->filter.models[1] = q->names[1];
         qn_snapshot_unref(snap);
     }
-    struct qn_logs_range kept = qn_logs_range(sv->telemetry.logs);
-    bool ours = wish->log_id ? qn_str_eq(wish->log_id, qn_logs_id(sv->telemetry.logs))
+    struct qn_logs_range kept = qn_logs_range(api->telemetry->logs);
+    bool ours = wish->log_id ? qn_str_eq(wish->log_id, qn_logs_id(api->telemetry->logs))
                              : wish->after <= kept.last;
     int64_t after = ours ? wish->after : 0;
     q->next = after + 1;
@@ -85,7 +85,7 @@ qn_err qn_log_query_init(struct qn_services *sv, const struct qn_caller *caller,
         q->next = kept.first;
     }
     if (wish->lines >= 0)
-        q->next = qn_logs_newest(sv->telemetry.logs, q->next, wish->lines, &q->filter);
+        q->next = qn_logs_newest(api->telemetry->logs, q->next, wish->lines, &q->filter);
     return QN_OK;
 }
 

@@ -3,7 +3,7 @@
 #define QN_API_LOG_QUERY_H
 
 #include "access/auth.h"
-#include "api/services.h"
+#include "api/topics.h"
 #include "base/error.h"
 #include "telemetry/logs.h"
 
@@ -25,7 +25,7 @@ struct qn_log_query {
  * Who is no admin gets the lines about its own requests alone: others tell of paths, names and
  * times that are not its business. caller is lent for the query's life.
  * QN_ENOTFOUND (param "model"): there is no such model; QN_EINVAL (param "level"). */
-qn_err qn_log_query_init(struct qn_services *sv, const struct qn_caller *caller,
+qn_err qn_log_query_init(const struct qn_watch_api *api, const struct qn_caller *caller,
                          const struct qn_log_wish *wish, struct qn_log_query *q,
                          struct qn_error *e);
 void qn_log_query_deinit(struct qn_log_query *q);

@@ -32,7 +32,7 @@ enum {
 };
 
 struct reader {
-    struct qn_services *sv;
+    const struct qn_watch_api *api;
     struct qn_caller caller; /* who was let in */
     struct qn_logs_follower follower;
     struct qn_log_query query;
@@ -50,10 +50,10 @@ struct reader {
     struct qn_jw w; /* of the snapshot: knows whether a comma is due */
 };
 
-static struct reader *reader_new(struct qn_services *sv, void (*more)(void *ctx))
+static struct reader *reader_new(const struct qn_watch_api *api, void (*more)(void *ctx))
 {
     struct reader *r = qn_xcalloc(1, sizeof *r);
-    r->sv = sv;
+    r->api = api;
     r->follower = (struct qn_logs_follower){.more = more, .ctx = r};
     qn_buf_init(&r->piece, PIECE_MAX);
     return r;
@@ -61,7 +61,7 @@ static struct reader *reader_new(struct qn_services *sv, void (*more)(void *ctx)
 
 static void reader_free(struct reader *r)
 {
-    qn_logs_unfollow(r->sv->telemetry.logs, &r->follower);
+    qn_logs_unfollow(r->api->telemetry->logs, &r->follower);
     qn_timer_stop(r->alive);
     qn_log_query_deinit(&r->query);
     qn_buf_deinit(&r->piece);
@@ -71,7 +71,7 @@ static void reader_free(struct reader *r)
 static void follow(struct reader *r)
 {
     if (!r->following)
-        qn_logs_follow(r->sv->telemetry.logs, r->sv->serving.loop, &r->follower);
+        qn_logs_follow(r->api->telemetry->logs, r->api->serving->loop, &r->follower);
     r->following = true;
 }
 
@@ -81,21 +81,21 @@ static int64_t read_on(struct reader *r, int64_t last, qn_logs_fn fn)
 {
     int64_t before = r->query.next;
     int64_t lost =
-        qn_logs_read(r->sv->telemetry.logs, &r->query.next, last, &r->query.filter, fn, r);
+        qn_logs_read(r->api->telemetry->logs, &r->query.next, last, &r->query.filter, fn, r);
     return lost > 0 && before + lost > r->backlog_last + 1 ? lost : 0;
 }
 
 /* How many lines are lost to a reader that has not been able to take them. */
 static int64_t lost_to(struct reader *r)
 {
-    int64_t first = qn_logs_range(r->sv->telemetry.logs).first;
+    int64_t first = qn_logs_range(r->api->telemetry->logs).first;
     return first > r->query.next && first > r->backlog_last + 1 ? first - r->query.next : 0;
 }
 
 /* It is told of no more lines, above all not of the one about itself. */
 static void too_slow(struct reader *r, int64_t lost, char *out, size_t n)
 {
-    qn_logs_unfollow(r->sv->telemetry.logs, &r->follower);
+    qn_logs_unfollow(r->api->telemetry->logs, &r->follower);
     snprintf(out, n,
              "too slow: %lld lines were overwritten before they could be sent (%d are kept)",
              (long long)lost, QN_LOGS_LINES);
@@ -108,7 +108,7 @@ static const char key_gone[] = "its key has been removed, or the log needs one b
 /* As at the door, again: what is written now may not be for whom it once let in. */
 static bool may_read(const struct reader *r)
 {
-    const struct qn_keys *keys = r->sv->keys;
+    const struct qn_keys *keys = r->api->keys;
     return qn_keys_count(keys) == 0 || qn_keys_have(keys, r->caller.key);
 }
 
@@ -128,7 +128,7 @@ static void write_error(struct qn_buf *out, const char *message, const char *typ
 /* What a reader needs to go on after a break, and what it has missed. */
 static void write_place(struct qn_jw *w, struct reader *r, const struct qn_logs_range *kept)
 {
-    qn_jw_kstr(w, "log_id", qn_logs_id(r->sv->telemetry.logs));
+    qn_jw_kstr(w, "log_id", qn_logs_id(r->api->telemetry->logs));
     qn_jw_ki64(w, "first_seq", kept->first);
     qn_jw_ki64(w, "last_seq", kept->last);
     qn_jw_ki64(w, "lost", r->query.lost);
@@ -144,7 +144,7 @@ static bool add_event(void *ctx, const struct qn_logs_entry *entry)
     } else {
         struct qn_jw w = qn_jw_to(&r->piece);
         qn_buf_fmt(&r->piece,
-                   "id: %s-%lld\nevent: logs.entry\ndata: ", qn_logs_id(r->sv->telemetry.logs),
+                   "id: %s-%lld\nevent: logs.entry\ndata: ", qn_logs_id(r->api->telemetry->logs),
                    (long long)entry->seq);
         qn_logs_entry_write(&w, entry);
         qn_buf_str(&r->piece, "\n\n");
@@ -191,13 +191,13 @@ static void stream_more(void *ctx)
     }
     bool more = sent >= TURN_BYTES;
     if (more)
-        qn_logs_wake(r->sv->telemetry.logs);
+        qn_logs_wake(r->api->telemetry->logs);
     if (lost) {
         char message[160];
         too_slow(r, lost, message, sizeof message);
         stream_error(r, message, "slow_reader");
     }
-    if (lost || (r->sv->serving.stopping && !more))
+    if (lost || (r->api->serving->stopping && !more))
         end_stream(r);
 }
 
@@ -205,7 +205,7 @@ static void stream_more(void *ctx)
 static void stream_drained(void *ctx)
 {
     struct reader *r = ctx;
-    qn_logs_wake(r->sv->telemetry.logs);
+    qn_logs_wake(r->api->telemetry->logs);
 }
 
 static void stream_gone(void *ctx)
@@ -244,19 +244,19 @@ static bool wants_text(const struct qn_http *h)
     return accept && strstr(accept, "text/plain") && !strstr(accept, "text/event-stream");
 }
 
-void qn_api_log_stream(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_log_stream(const struct qn_watch_api *api, struct qn_http *h, const char *id)
 {
     struct qn_log_wish wish = {.lines = -1};
     struct qn_error e = {0};
-    struct reader *r = reader_new(sv, stream_more);
-    qn_auth_caller(sv->serving.auth, h, &r->caller);
+    struct reader *r = reader_new(api, stream_more);
+    qn_auth_caller(api->serving->auth, h, &r->caller);
     qn_err err = qn_log_wish_read(http_query, h, &wish, &e);
     if (id)
         wish.model = id;
     read_last_event(h, &wish);
     if (!err)
-        err = qn_log_query_init(sv, &r->caller, &wish, &r->query, &e);
-    if (!err && sv->serving.stopping)
+        err = qn_log_query_init(api, &r->caller, &wish, &r->query, &e);
+    if (!err && api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (err) {
         qn_answer_error(h, &e);
@@ -274,7 +274,7 @@ void qn_api_log_stream(struct qn_services *sv, struct qn_http *h, const char *id
     }
     qn_http_on_gone(h, stream_gone, r);
     r->stream = qn_http_stream(h, 200, type, stream_drained, r);
-    struct qn_logs_range kept = qn_logs_range(sv->telemetry.logs);
+    struct qn_logs_range kept = qn_logs_range(api->telemetry->logs);
     r->backlog_last = kept.last;
     if (!r->text) {
         struct qn_jw w = qn_jw_to(&r->piece);
@@ -285,7 +285,7 @@ void qn_api_log_stream(struct qn_services *sv, struct qn_http *h, const char *id
         qn_buf_str(&r->piece, "\n\n");
         qn_stream_write(r->stream, r->piece.data, r->piece.len);
     }
-    r->alive = qn_timer_start(sv->serving.loop, ALIVE_MS, ALIVE_MS, stream_alive, r);
+    r->alive = qn_timer_start(api->serving->loop, ALIVE_MS, ALIVE_MS, stream_alive, r);
     follow(r);
     stream_more(r);
 }
@@ -353,7 +353,7 @@ static bool shut_out(struct reader *r)
 {
     if (may_read(r))
         return false;
-    qn_logs_unfollow(r->sv->telemetry.logs, &r->follower);
+    qn_logs_unfollow(r->api->telemetry->logs, &r->follower);
     qn_ws_close(r->socket, QN_WEBSOCKET_POLICY, key_gone);
     return true;
 }
@@ -377,11 +377,11 @@ static void socket_more(void *ctx)
         sent += r->piece.len;
     }
     if (sent >= TURN_BYTES)
-        qn_logs_wake(r->sv->telemetry.logs);
+        qn_logs_wake(r->api->telemetry->logs);
     if (lost) {
         char message[160];
         too_slow(r, lost, message, sizeof message);
-        qn_metric_add(r->sv->telemetry.metrics, QN_M_SOCKETS_DROPPED, 1);
+        qn_metric_add(r->api->telemetry->metrics, QN_M_SOCKETS_DROPPED, 1);
         qn_ws_close(r->socket, QN_WEBSOCKET_POLICY, message);
     }
 }
@@ -429,13 +429,13 @@ static qn_err subscribe(struct reader *r, const struct qn_jref *root, struct qn_
     struct asked asked = {r->socket, qn_arena_new(WORDS_MAX)};
     qn_err err = read_subscription(&asked, root, &wish, e);
     if (!err)
-        err = qn_log_query_init(r->sv, &r->caller, &wish, &query, e);
+        err = qn_log_query_init(r->api, &r->caller, &wish, &query, e);
     qn_arena_free(asked.arena);
     if (err)
         return err;
     qn_log_query_deinit(&r->query);
     r->query = query;
-    struct qn_logs_range kept = qn_logs_range(r->sv->telemetry.logs);
+    struct qn_logs_range kept = qn_logs_range(r->api->telemetry->logs);
     r->backlog_last = kept.last;
     r->in_snapshot = true;
     qn_buf_clear(&r->piece);

@@ -24,7 +24,7 @@ static const char *query_of(void *ctx, const char *name)
  * the rest is a worker's, in pieces, because the log is locked while one is read. */
 struct asked {
     struct qn_waiting client;
-    struct qn_services *sv;
+    const struct qn_watch_api *api;
     struct qn_caller caller; /* lent to the query */
     struct qn_log_query query;
     struct qn_logs_range kept;
@@ -46,8 +46,8 @@ static bool read_piece(struct asked *a)
 {
     const size_t most = QN_LOGS_REPLY_MAX - 2 * ENTRY_MAX;
     a->piece_end = a->body.len + PIECE_BYTES < most ? a->body.len + PIECE_BYTES : most;
-    qn_logs_read(a->sv->telemetry.logs, &a->query.next, a->kept.last, &a->query.filter, write_entry,
-                 a);
+    qn_logs_read(a->api->telemetry->logs, &a->query.next, a->kept.last, &a->query.filter,
+                 write_entry, a);
     return a->query.next <= a->kept.last && a->body.len < most;
 }
 
@@ -71,36 +71,36 @@ static void answer(void *ctx)
         qn_jw_arr_end(&a->w);
         qn_jw_ki64(&a->w, "first_seq", a->kept.first);
         qn_jw_ki64(&a->w, "last_seq", a->query.next - 1);
-        qn_jw_kstr(&a->w, "log_id", qn_logs_id(a->sv->telemetry.logs));
+        qn_jw_kstr(&a->w, "log_id", qn_logs_id(a->api->telemetry->logs));
         qn_jw_obj_end(&a->w);
         qn_http_reply_taking(a->client.http, 200, "application/json", &a->body);
     }
     asked_free(a);
 }
 
-void qn_api_logs(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_logs(const struct qn_watch_api *api, struct qn_http *h, const char *id)
 {
     struct qn_log_wish wish = {.lines = LINES_DEFAULT};
     struct qn_error e = {0};
     struct asked *a = qn_xcalloc(1, sizeof *a);
     (void)id;
-    a->sv = sv;
+    a->api = api;
     qn_buf_init(&a->body, QN_LOGS_REPLY_MAX);
-    qn_auth_caller(sv->serving.auth, h, &a->caller);
+    qn_auth_caller(api->serving->auth, h, &a->caller);
     if (qn_log_wish_read(query_of, h, &wish, &e) ||
-        qn_log_query_init(sv, &a->caller, &wish, &a->query, &e)) {
+        qn_log_query_init(api, &a->caller, &wish, &a->query, &e)) {
         qn_answer_error(h, &e);
         asked_free(a);
         return;
     }
     a->w = qn_jw_to(&a->body);
-    a->kept = qn_logs_range(sv->telemetry.logs);
+    a->kept = qn_logs_range(api->telemetry->logs);
     qn_jw_obj(&a->w);
     qn_jw_key(&a->w, "entries");
     qn_jw_arr(&a->w);
     qn_waiting_begin(&a->client, h);
     if (read_piece(a))
-        qn_loop_work(sv->serving.loop, read_rest, answer, a);
+        qn_loop_work(api->serving->loop, read_rest, answer, a);
     else
         answer(a);
 }

@@ -21,7 +21,7 @@ enum { SOURCE_MAX = 4096 }; /* of a label that says where a model comes from */
 
 /* What a scrape looks at. */
 struct scene {
-    struct qn_services *sv;
+    const struct qn_watch_api *api;
     const struct qn_series *whole;
     struct qn_snapshot *snap;
     struct qn_loaded loaded[QN_RESIDENTS_MAX];
@@ -77,8 +77,8 @@ static void whole_timing(struct qn_buf *out, const struct family *f, const struc
 static void count_by_model(struct qn_buf *out, const struct family *f, const struct scene *s)
 {
     int64_t rest = s->whole->counts[f->which];
-    for (size_t i = 0; i < qn_metrics_models(s->sv->telemetry.metrics); i++) {
-        const struct qn_series *m = qn_metrics_model_at(s->sv->telemetry.metrics, i);
+    for (size_t i = 0; i < qn_metrics_models(s->api->telemetry->metrics); i++) {
+        const struct qn_series *m = qn_metrics_model_at(s->api->telemetry->metrics, i);
         struct qn_labels labels = {1, {{"model", m->label}}};
         qn_expose(out, f->name, &labels, (double)m->counts[f->which]);
         rest -= m->counts[f->which];
@@ -89,8 +89,8 @@ static void count_by_model(struct qn_buf *out, const struct family *f, const str
 static void timing_by_model(struct qn_buf *out, const struct family *f, const struct scene *s)
 {
     enum qn_timing t = (enum qn_timing)f->which;
-    for (size_t i = 0; i < qn_metrics_models(s->sv->telemetry.metrics); i++) {
-        const struct qn_series *m = qn_metrics_model_at(s->sv->telemetry.metrics, i);
+    for (size_t i = 0; i < qn_metrics_models(s->api->telemetry->metrics); i++) {
+        const struct qn_series *m = qn_metrics_model_at(s->api->telemetry->metrics, i);
         struct qn_labels labels = {1, {{"model", m->label}}};
         qn_expose_histogram(out, f->name, &labels, &m->timings[t], qn_timing_bounds(t));
     }
@@ -117,8 +117,8 @@ static void chunks_per_second(struct qn_buf *out, const struct family *f, const 
 
 static void client_requests(struct qn_buf *out, const struct family *f, const struct scene *s)
 {
-    for (size_t i = 0; s->clients && i < qn_metrics_clients(s->sv->telemetry.metrics); i++) {
-        const struct qn_client_series *c = qn_metrics_client_at(s->sv->telemetry.metrics, i);
+    for (size_t i = 0; s->clients && i < qn_metrics_clients(s->api->telemetry->metrics); i++) {
+        const struct qn_client_series *c = qn_metrics_client_at(s->api->telemetry->metrics, i);
         struct qn_labels labels = {1, {{"client", c->label}}};
         qn_expose(out, f->name, &labels, (double)c->requests);
     }
@@ -126,8 +126,8 @@ static void client_requests(struct qn_buf *out, const struct family *f, const st
 
 static void client_seconds(struct qn_buf *out, const struct family *f, const struct scene *s)
 {
-    for (size_t i = 0; s->clients && i < qn_metrics_clients(s->sv->telemetry.metrics); i++) {
-        const struct qn_client_series *c = qn_metrics_client_at(s->sv->telemetry.metrics, i);
+    for (size_t i = 0; s->clients && i < qn_metrics_clients(s->api->telemetry->metrics); i++) {
+        const struct qn_client_series *c = qn_metrics_client_at(s->api->telemetry->metrics, i);
         struct qn_labels labels = {1, {{"client", c->label}}};
         qn_expose(out, f->name, &labels, ratio(c->inference_s, (double)c->completed));
     }
@@ -176,7 +176,8 @@ static void version(struct qn_buf *out, const struct family *f, const struct sce
 
 static void max_loaded(struct qn_buf *out, const struct family *f, const struct scene *s)
 {
-    const struct qn_kind_limits *limits = &qn_inventory_config(s->sv->models.inventory)->max_loaded;
+    const struct qn_kind_limits *limits =
+        &qn_inventory_config(s->api->models->inventory)->max_loaded;
     for (int k = 0; k < QN_KIND_COUNT; k++) {
         struct qn_labels labels = {1, {{"type", qn_kind_name((enum qn_kind)k)}}};
         qn_expose(out, f->name, &labels, (double)limits->of[k]);
@@ -212,7 +213,7 @@ static void of_system(struct qn_buf *out, const struct family *f, const struct s
     double value = -1;
     switch ((enum of_system)f->which) {
     case CPU:
-        value = qn_cpu_percent(&s->sv->telemetry.cpu, qn_now_ms());
+        value = qn_cpu_percent(&s->api->telemetry->cpu, qn_now_ms());
         break;
     case SYSTEM_MEMORY:
         bytes = qn_used_memory();
@@ -226,7 +227,7 @@ static void of_system(struct qn_buf *out, const struct family *f, const struct s
         value = (double)bytes / gib;
         break;
     case UPTIME:
-        value = (double)(qn_now_ms() - s->sv->serving.started_ms) / 1000;
+        value = (double)(qn_now_ms() - s->api->serving->started_ms) / 1000;
         break;
     case OWN_MEMORY:
         value = (double)qn_own_memory();
@@ -307,8 +308,8 @@ static const char *public_name(const char *checkpoint, char out[static SOURCE_MA
 
 static void by_model(struct qn_buf *out, const struct family *f, const struct scene *s)
 {
-    for (size_t i = 0; i < qn_metrics_models(s->sv->telemetry.metrics); i++) {
-        const struct qn_series *m = qn_metrics_model_at(s->sv->telemetry.metrics, i);
+    for (size_t i = 0; i < qn_metrics_models(s->api->telemetry->metrics); i++) {
+        const struct qn_series *m = qn_metrics_model_at(s->api->telemetry->metrics, i);
         const struct qn_model_row *row = qn_snapshot_find(s->snap, m->label);
         const struct qn_loaded *now = loaded_as(s, m);
         char source[SOURCE_MAX];
@@ -333,7 +334,7 @@ static void input_tokens(struct qn_buf *out, const struct family *f, const struc
 
 static void ready_nodes(struct qn_buf *out, const struct family *f, const struct scene *s)
 {
-    qn_expose(out, f->name, NULL, !s->sv->serving.stopping);
+    qn_expose(out, f->name, NULL, !s->api->serving->stopping);
 }
 
 static void mean_ms(struct qn_buf *out, const struct family *f, const struct scene *s)
@@ -345,8 +346,8 @@ enum of_cluster { MODEL_REQUESTS, MODEL_TOKENS, MODEL_LATENCY };
 
 static void by_model_id(struct qn_buf *out, const struct family *f, const struct scene *s)
 {
-    for (size_t i = 0; i < qn_metrics_models(s->sv->telemetry.metrics); i++) {
-        const struct qn_series *m = qn_metrics_model_at(s->sv->telemetry.metrics, i);
+    for (size_t i = 0; i < qn_metrics_models(s->api->telemetry->metrics); i++) {
+        const struct qn_series *m = qn_metrics_model_at(s->api->telemetry->metrics, i);
         const double values[] = {
             [MODEL_REQUESTS] = (double)m->counts[QN_M_REQUESTS],
             [MODEL_TOKENS] = (double)m->counts[QN_M_OUTPUT_TOKENS],
@@ -525,29 +526,29 @@ static const struct family families[] = {
      whole_count, QN_M_SOCKETS_DROPPED},
 };
 
-static void look(struct scene *s, struct qn_services *sv, const struct qn_http *h)
+static void look(struct scene *s, const struct qn_watch_api *api, const struct qn_http *h)
 {
     struct qn_caller caller;
-    *s = (struct scene){.sv = sv, .whole = qn_metrics_whole(sv->telemetry.metrics)};
-    qn_auth_caller(sv->serving.auth, h, &caller);
+    *s = (struct scene){.api = api, .whole = qn_metrics_whole(api->telemetry->metrics)};
+    qn_auth_caller(api->serving->auth, h, &caller);
     s->clients = caller.key || caller.admin;
-    s->snap = qn_catalog_snapshot(sv->models.catalog);
-    s->n_loaded = qn_inventory_loaded(sv->models.inventory, s->loaded, QN_RESIDENTS_MAX);
+    s->snap = qn_catalog_snapshot(api->models->catalog);
+    s->n_loaded = qn_inventory_loaded(api->models->inventory, s->loaded, QN_RESIDENTS_MAX);
     for (size_t i = 0; i < s->n_loaded; i++) {
         s->waiting += s->loaded[i].waiting;
         s->running += s->loaded[i].holders;
         s->ready += is_ready(&s->loaded[i]);
-        qn_metrics_model(sv->telemetry.metrics,
+        qn_metrics_model(api->telemetry->metrics,
                          s->loaded[i].name); /* one that nobody has used yet */
     }
 }
 
-void qn_api_metrics(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_metrics(const struct qn_watch_api *api, struct qn_http *h, const char *id)
 {
     struct scene *s = qn_xcalloc(1, sizeof *s);
     struct qn_buf body;
     (void)id;
-    look(s, sv, h);
+    look(s, api, h);
     qn_buf_init(&body, QN_API_REPLY_MAX);
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         const struct family *f = &families[i];

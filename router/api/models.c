@@ -118,35 +118,37 @@ static void write_details(struct qn_jw *w, const struct qn_model_row *row)
 }
 
 /* The built-in list's entry for a model that came from a hub under its name; NULL: none. */
-static const struct qn_registry_entry *listed_of(const struct qn_services *sv,
+static const struct qn_registry_entry *listed_of(const struct qn_models_api *api,
                                                  const struct qn_model_row *row)
 {
-    return *row->hub ? qn_registry_find(sv->models.registry, row->name) : NULL;
+    return *row->hub ? qn_registry_find(api->models->registry, row->name) : NULL;
 }
 
-static const char *source_of(const struct qn_services *sv, const struct qn_model_row *row)
+static const char *source_of(const struct qn_models_api *api, const struct qn_model_row *row)
 {
-    if (row->builtin || listed_of(sv, row))
+    if (row->builtin || listed_of(api, row))
         return "builtin";
     bool ours = qn_str_eq(row->keeper, QN_KEEPER_QUINCE) || qn_str_eq(row->keeper, QN_KEEPER_USER);
     return ours ? "local" : row->keeper;
 }
 
 /* Whether it is loaded, and what there is to say of the process. */
-static void write_loaded(struct qn_jw *w, struct qn_services *sv, const struct qn_model_row *row)
+static void write_loaded(struct qn_jw *w, const struct qn_models_api *api,
+                         const struct qn_model_row *row)
 {
     struct qn_loaded loaded;
-    bool ready = qn_inventory_ready(sv->models.inventory, row, &loaded);
+    bool ready = qn_inventory_ready(api->models->inventory, row, &loaded);
     qn_jw_kbool(w, "loaded", ready);
     if (ready && loaded.status.template_warning[0])
         qn_jw_kstr(w, "template_warning", loaded.status.template_warning);
 }
 
 /* name: the row's, or an alias of it. */
-static void write_row(struct qn_jw *w, struct qn_services *sv, const struct qn_model_row *row,
-                      const char *name, const struct qn_model_view *view)
+static void write_row(struct qn_jw *w, const struct qn_models_api *api,
+                      const struct qn_model_row *row, const char *name,
+                      const struct qn_model_view *view)
 {
-    const struct qn_registry_entry *listed = listed_of(sv, row);
+    const struct qn_registry_entry *listed = listed_of(api, row);
     const char *why = qn_no_engine_for_row(row);
     const struct entry x = {
         .name = name,
@@ -157,13 +159,13 @@ static void write_row(struct qn_jw *w, struct qn_services *sv, const struct qn_m
         .capabilities = qn_model_capabilities(row).has,
         .options = row->options,
         .extras = row->extras,
-        .source = source_of(sv, row),
+        .source = source_of(api, row),
         .registry = *row->hub ? row->hub : NULL,
         .created_s = row->created_s,
         .size_bytes = row->size_bytes,
         .downloaded = row->n_files > 0,
         .suggested = row->suggested || (listed && listed->suggested),
-        .update = qn_updates_has(sv->updates, row),
+        .update = qn_updates_has(api->updates, row),
         .view = view,
     };
     qn_jw_obj(w);
@@ -173,21 +175,21 @@ static void write_row(struct qn_jw *w, struct qn_services *sv, const struct qn_m
     write_details(w, row);
     if (why)
         qn_jw_kstr(w, "unsupported", why);
-    write_loaded(w, sv, row);
-    qn_jw_ki64(w, "last_use", qn_catalog_last_use(sv->models.catalog, row));
+    write_loaded(w, api, row);
+    qn_jw_ki64(w, "last_use", qn_catalog_last_use(api->models->catalog, row));
     qn_jw_obj_end(w);
 }
 
-struct qn_model_view qn_api_model_view(struct qn_services *sv, struct qn_http *h)
+struct qn_model_view qn_api_model_view(const struct qn_serving *serving, struct qn_http *h)
 {
-    return (struct qn_model_view){.paths = qn_api_sees_paths(sv, h),
+    return (struct qn_model_view){.paths = qn_api_sees_paths(serving, h),
                                   .owned_by = qn_request_profile(h)->owned_by};
 }
 
-void qn_api_model_write(struct qn_jw *w, struct qn_services *sv, const struct qn_model_row *row,
-                        const struct qn_model_view *view)
+void qn_api_model_write(struct qn_jw *w, const struct qn_models_api *api,
+                        const struct qn_model_row *row, const struct qn_model_view *view)
 {
-    write_row(w, sv, row, row->name, view);
+    write_row(w, api, row, row->name, view);
 }
 
 /* A model of the built-in list that is not here. */
@@ -230,35 +232,35 @@ static bool is_true(const char *text)
     return text && (qn_str_ieq(text, "true") || qn_str_eq(text, "1"));
 }
 
-static void write_all(struct qn_jw *w, struct qn_services *sv, const struct qn_snapshot *snap,
-                      bool all, const struct qn_model_view *view)
+static void write_all(struct qn_jw *w, const struct qn_models_api *api,
+                      const struct qn_snapshot *snap, bool all, const struct qn_model_view *view)
 {
     for (size_t i = 0; i < qn_snapshot_count(snap); i++) {
         const struct qn_model_row *row = qn_snapshot_at(snap, i);
         if (all || row->n_files > 0)
-            qn_api_model_write(w, sv, row, view);
+            qn_api_model_write(w, api, row, view);
     }
     for (size_t i = 0; i < qn_snapshot_alias_count(snap); i++) {
         const struct qn_alias_row *alias = qn_snapshot_alias_at(snap, i);
         const struct qn_model_row *row = qn_snapshot_find(snap, alias->model);
         if (row && (all || row->n_files > 0) && !qn_snapshot_find(snap, alias->name))
-            write_row(w, sv, row, alias->name, view);
+            write_row(w, api, row, alias->name, view);
     }
-    for (size_t i = 0; all && i < qn_registry_count(sv->models.registry); i++) {
-        const struct qn_registry_entry *listed = qn_registry_at(sv->models.registry, i);
+    for (size_t i = 0; all && i < qn_registry_count(api->models->registry); i++) {
+        const struct qn_registry_entry *listed = qn_registry_at(api->models->registry, i);
         if (!listed->file && !qn_snapshot_find(snap, listed->name))
-            write_listed(w, listed, qn_registry_modified_s(sv->models.registry), view);
+            write_listed(w, listed, qn_registry_modified_s(api->models->registry), view);
     }
 }
 
-void qn_api_models(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_models(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     if (asked_by_anthropic(h)) {
-        qn_api_anthropic_models(sv, h);
+        qn_api_anthropic_models(api, h);
         return;
     }
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
-    const struct qn_model_view view = qn_api_model_view(sv, h);
+    struct qn_snapshot *snap = qn_catalog_snapshot(api->models->catalog);
+    const struct qn_model_view view = qn_api_model_view(api->serving, h);
     struct qn_buf body;
     (void)id;
     qn_buf_init(&body, QN_API_REPLY_MAX);
@@ -267,7 +269,7 @@ void qn_api_models(struct qn_services *sv, struct qn_http *h, const char *id)
     qn_jw_kstr(&w, "object", "list");
     qn_jw_key(&w, "data");
     qn_jw_arr(&w);
-    write_all(&w, sv, snap, is_true(qn_http_query(h, "show_all")), &view);
+    write_all(&w, api, snap, is_true(qn_http_query(h, "show_all")), &view);
     qn_jw_arr_end(&w);
     qn_jw_obj_end(&w);
     qn_answer_json(h, 200, &body);
@@ -275,16 +277,16 @@ void qn_api_models(struct qn_services *sv, struct qn_http *h, const char *id)
     qn_snapshot_unref(snap);
 }
 
-void qn_api_model(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_model(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     struct qn_snapshot *snap = NULL;
     const struct qn_model_row *row;
     const struct qn_registry_entry *listed = NULL;
     struct qn_error e = {0};
     struct qn_buf body;
-    if (qn_inventory_find(sv->models.inventory, id, &snap, &row, &e)) {
+    if (qn_inventory_find(api->models->inventory, id, &snap, &row, &e)) {
         row = NULL;
-        listed = qn_registry_find(sv->models.registry, id);
+        listed = qn_registry_find(api->models->registry, id);
     }
     if (!row && (!listed || asked_by_anthropic(h))) {
         qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = id});
@@ -295,13 +297,13 @@ void qn_api_model(struct qn_services *sv, struct qn_http *h, const char *id)
         qn_snapshot_unref(snap);
         return;
     }
-    const struct qn_model_view view = qn_api_model_view(sv, h);
+    const struct qn_model_view view = qn_api_model_view(api->serving, h);
     qn_buf_init(&body, QN_API_REPLY_MAX);
     struct qn_jw w = qn_jw_to(&body);
     if (row)
-        qn_api_model_write(&w, sv, row, &view);
+        qn_api_model_write(&w, api, row, &view);
     else
-        write_listed(&w, listed, qn_registry_modified_s(sv->models.registry), &view);
+        write_listed(&w, listed, qn_registry_modified_s(api->models->registry), &view);
     qn_answer_json(h, 200, &body);
     qn_buf_deinit(&body);
     qn_snapshot_unref(snap);

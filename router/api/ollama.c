@@ -15,7 +15,7 @@
 /* The version of Ollama whose API this is: programs ask for it to learn what they may use. */
 static const char api_version[] = "0.16.1";
 
-void qn_api_ollama_root(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_ollama_root(const struct qn_ollama_api *api, struct qn_http *h, const char *id)
 {
     static const char running[] = "Ollama is running";
     static const char page[] =
@@ -24,7 +24,7 @@ void qn_api_ollama_root(struct qn_services *sv, struct qn_http *h, const char *i
         "API can use this address. <a href=\"/v1/models\">Models</a>, "
         "<a href=\"/v1/health\">health</a>, <a href=\"/v1/stats\">statistics</a>.</html>\n";
     const char *accept = qn_http_header(h, "Accept");
-    (void)sv;
+    (void)api;
     (void)id;
     if (accept && strstr(accept, "text/html")) { /* a person looks */
         qn_http_reply(h, 200, "text/html; charset=utf-8", page, sizeof page - 1);
@@ -34,26 +34,26 @@ void qn_api_ollama_root(struct qn_services *sv, struct qn_http *h, const char *i
 }
 
 /* What runs elsewhere: nothing does. */
-void qn_api_ollama_status(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_ollama_status(const struct qn_ollama_api *api, struct qn_http *h, const char *id)
 {
     static const char body[] = "{\"cloud\":{\"disabled\":true,\"source\":\"quince\"}}";
-    (void)sv;
+    (void)api;
     (void)id;
     qn_http_reply(h, 200, "application/json", body, sizeof body - 1);
 }
 
 /* Nobody signs in to a server of their own. */
-void qn_api_ollama_me(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_ollama_me(const struct qn_ollama_api *api, struct qn_http *h, const char *id)
 {
-    (void)sv;
+    (void)api;
     (void)id;
     qn_answer_plain(h, 401, "unauthorized", "unauthorized: quince has no accounts");
 }
 
-void qn_api_ollama_version(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_ollama_version(const struct qn_ollama_api *api, struct qn_http *h, const char *id)
 {
     struct qn_buf body;
-    (void)sv;
+    (void)api;
     (void)id;
     qn_buf_init(&body, QN_API_REPLY_MAX);
     struct qn_jw w = qn_jw_to(&body);
@@ -180,9 +180,9 @@ static void write_tag(struct qn_jw *w, struct qn_arena *arena, const struct qn_m
     qn_jw_obj_end(w);
 }
 
-void qn_api_ollama_tags(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_ollama_tags(const struct qn_ollama_api *api, struct qn_http *h, const char *id)
 {
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(api->models->catalog);
     struct qn_buf body;
     (void)id;
     qn_buf_init(&body, QN_API_REPLY_MAX);

@@ -24,19 +24,20 @@ static void done(void *ctx, const struct qn_error *e)
 }
 
 /* Files are for making models. */
-static bool refused(struct qn_services *sv, struct qn_http *h)
+static bool refused(const struct qn_ollama_api *api, struct qn_http *h)
 {
-    if (sv->no_presets)
+    if (api->no_presets)
         qn_answer_plain(h, 501, "not_implemented",
                         "making models is switched off by the setting no-presets");
-    return sv->no_presets;
+    return api->no_presets;
 }
 
 /* True when it is there; else the request has been answered where it is no digest. */
-static bool is_there(struct qn_services *sv, struct qn_http *h, const char *digest, bool *answered)
+static bool is_there(const struct qn_ollama_api *api, struct qn_http *h, const char *digest,
+                     bool *answered)
 {
     struct qn_error e = {0};
-    char *path = qn_blob_path(sv->custody.blobs, digest);
+    char *path = qn_blob_path(api->custody->blobs, digest);
     *answered = !path;
     if (!path) {
         qn_fail_param(&e, QN_EINVAL, "digest",
@@ -45,18 +46,18 @@ static bool is_there(struct qn_services *sv, struct qn_http *h, const char *dige
         qn_answer_error(h, &e);
         return false;
     }
-    bool there = qn_blob_ask(sv->custody.blobs, path);
+    bool there = qn_blob_ask(api->custody->blobs, path);
     free(path);
     return there;
 }
 
-void qn_api_ollama_blob(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_ollama_blob(const struct qn_ollama_api *api, struct qn_http *h, const char *id)
 {
     struct qn_error e = {0};
     bool answered;
-    if (refused(sv, h))
+    if (refused(api, h))
         return;
-    if (is_there(sv, h, id, &answered)) {
+    if (is_there(api, h, id, &answered)) {
         qn_http_reply(h, 200, NULL, "", 0);
     } else if (!answered) {
         qn_fail_param(&e, QN_ENOTFOUND, "digest", "blob \"%s\" not found", id);
@@ -64,12 +65,12 @@ void qn_api_ollama_blob(struct qn_services *sv, struct qn_http *h, const char *i
     }
 }
 
-void qn_api_ollama_blob_put(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_ollama_blob_put(const struct qn_ollama_api *api, struct qn_http *h, const char *id)
 {
     bool answered;
-    if (refused(sv, h))
+    if (refused(api, h))
         return;
-    if (is_there(sv, h, id, &answered)) {
+    if (is_there(api, h, id, &answered)) {
         qn_http_reply(h, 200, NULL, "", 0);
         return;
     }
@@ -77,7 +78,7 @@ void qn_api_ollama_blob_put(struct qn_services *sv, struct qn_http *h, const cha
         return;
     struct qn_caller caller;
     struct asker *a = qn_xcalloc(1, sizeof *a);
-    qn_auth_caller(sv->serving.auth, h, &caller);
+    qn_auth_caller(api->serving->auth, h, &caller);
     qn_waiting_begin(&a->client, h);
-    qn_blob_put(sv->custody.blobs, h, id, caller.owner, done, a);
+    qn_blob_put(api->custody->blobs, h, id, caller.owner, done, a);
 }

@@ -62,7 +62,7 @@ static qn_err read_prompt(const struct qn_jref *root, struct qn_error *e)
     return read_text(&v, e);
 }
 
-static void answer(struct qn_services *sv, struct qn_http *h, const struct qn_jref *root,
+static void answer(const struct qn_ollama_api *api, struct qn_http *h, const struct qn_jref *root,
                    const struct qn_error *why,
                    qn_err (*read)(const struct qn_jref *root, struct qn_error *e))
 {
@@ -74,7 +74,7 @@ static void answer(struct qn_services *sv, struct qn_http *h, const struct qn_jr
     if (!err)
         err = read(root, &e);
     if (!err)
-        err = qn_inventory_find(sv->models.inventory, name, &snap, &row, &e);
+        err = qn_inventory_find(api->models->inventory, name, &snap, &row, &e);
     if (!err)
         qn_fail_param(&e, QN_EUNSUPPORTED, "model",
                       "model '%s' cannot make embeddings: it is of type %s, and this version runs "
@@ -84,26 +84,26 @@ static void answer(struct qn_services *sv, struct qn_http *h, const struct qn_jr
     qn_snapshot_unref(snap);
 }
 
-static void answer_inputs(struct qn_services *sv, struct qn_http *h, const struct qn_jref *root,
+static void answer_inputs(const void *api, struct qn_http *h, const struct qn_jref *root,
                           const struct qn_error *e)
 {
-    answer(sv, h, root, e, read_inputs);
+    answer(api, h, root, e, read_inputs);
 }
 
-static void answer_prompt(struct qn_services *sv, struct qn_http *h, const struct qn_jref *root,
+static void answer_prompt(const void *api, struct qn_http *h, const struct qn_jref *root,
                           const struct qn_error *e)
 {
-    answer(sv, h, root, e, read_prompt);
+    answer(api, h, root, e, read_prompt);
 }
 
-void qn_api_ollama_embed(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_ollama_embed(const struct qn_ollama_api *api, struct qn_http *h, const char *id)
 {
     (void)id;
-    qn_api_large_body(sv, h, answer_inputs);
+    qn_api_large_body(api->serving, h, answer_inputs, api);
 }
 
-void qn_api_ollama_embeddings(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_ollama_embeddings(const struct qn_ollama_api *api, struct qn_http *h, const char *id)
 {
     (void)id;
-    qn_api_large_body(sv, h, answer_prompt);
+    qn_api_large_body(api->serving, h, answer_prompt, api);
 }

@@ -20,7 +20,7 @@
 
 /* A change of the catalog cannot be called off, so this outlives a client that leaves. */
 struct asker {
-    struct qn_services *sv;
+    const struct qn_ollama_api *api;
     struct qn_waiting client;
     bool lines;  /* the success is told as a stream of states, else as one */
     bool silent; /* or by the status alone */
@@ -28,12 +28,12 @@ struct asker {
     char *file;  /* that it had before; NULL: none */
 };
 
-static struct asker *asker_new(struct qn_services *sv, struct qn_http *h, const char *name)
+static struct asker *asker_new(const struct qn_ollama_api *api, struct qn_http *h, const char *name)
 {
     struct asker *a = qn_xcalloc(1, sizeof *a);
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(api->models->catalog);
     const struct qn_model_row *old = qn_snapshot_find(snap, name);
-    a->sv = sv;
+    a->api = api;
     a->name = qn_xstrdup(name);
     a->file = old && old->n_files ? qn_xstrdup(old->files[0]) : NULL;
     qn_snapshot_unref(snap);
@@ -66,11 +66,11 @@ static void answer(const struct asker *a)
  * before, and must not go on with it. */
 static void settle(const struct asker *a)
 {
-    qn_inventory_changed(a->sv->models.inventory, a->name);
-    qn_survey_again(a->sv->models.survey);
+    qn_inventory_changed(a->api->models->inventory, a->name);
+    qn_survey_again(a->api->models->survey);
     if (a->file) {
-        struct qn_snapshot *snap = qn_catalog_snapshot(a->sv->models.catalog);
-        qn_blob_release(a->sv->custody.blobs, snap, a->file);
+        struct qn_snapshot *snap = qn_catalog_snapshot(a->api->models->catalog);
+        qn_blob_release(a->api->custody->blobs, snap, a->file);
         qn_snapshot_unref(snap);
     }
 }
@@ -78,7 +78,7 @@ static void settle(const struct asker *a)
 static void done(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;
-    if (!e && !a->sv->serving.closed)
+    if (!e && !a->api->serving->closed)
         settle(a);
     if (qn_waiting_end(&a->client, e))
         answer(a);
@@ -86,13 +86,13 @@ static void done(void *ctx, const struct qn_error *e)
 }
 
 /* Lemonade's own server answers so; programs may depend on it. */
-static bool refused(struct qn_services *sv, struct qn_http *h)
+static bool refused(const struct qn_ollama_api *api, struct qn_http *h)
 {
-    if (sv->serving.stopping) {
+    if (api->serving->stopping) {
         struct qn_error e = {0};
         qn_fail(&e, QN_EBUSY, "the server is stopping");
         qn_answer_error(h, &e);
-    } else if (sv->no_presets) {
+    } else if (api->no_presets) {
         qn_answer_plain(h, 501, "not_implemented",
                         "making models is switched off by the setting no-presets");
     } else {
@@ -102,7 +102,7 @@ static bool refused(struct qn_services *sv, struct qn_http *h)
 }
 
 /* The name a new model gets: without ":latest", and not one of those that ship with quince. */
-static qn_err new_name(struct qn_services *sv, const char *given, const char *param,
+static qn_err new_name(const struct qn_ollama_api *api, const char *given, const char *param,
                        struct qn_arena *arena, const char **out, struct qn_error *e)
 {
     size_t n = strlen(given);
@@ -114,7 +114,7 @@ static qn_err new_name(struct qn_services *sv, const char *given, const char *pa
                              "%s: '%.80s' cannot be a model's name: letters, digits and . _ - / : "
                              "+ @ can",
                              param, given);
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(api->models->catalog);
     const struct qn_model_row *old = qn_snapshot_find(snap, name);
     bool builtin = old && old->builtin;
     qn_snapshot_unref(snap);
@@ -134,7 +134,7 @@ enum {
 
 /* A model in the making. Where much is to be read, a worker reads it and makes the preset. */
 struct making {
-    struct qn_services *sv;
+    const struct qn_ollama_api *api;
     struct qn_waiting client;
     struct qn_arena *arena;
     struct qn_body *body; /* its own */
@@ -169,7 +169,7 @@ static void end_making(struct making *m)
     if (m->client.http)
         qn_waiting_end(&m->client, &m->error);
     if (m->large)
-        qn_loop_work(m->sv->serving.loop, free_making, NULL, m);
+        qn_loop_work(m->api->serving->loop, free_making, NULL, m);
     else
         free_making(m);
 }
@@ -177,7 +177,7 @@ static void end_making(struct making *m)
 static void worked(void *ctx)
 {
     struct making *m = ctx;
-    if (!m->err && m->sv->serving.stopping)
+    if (!m->err && m->api->serving->stopping)
         m->err = qn_fail(&m->error, QN_EBUSY, "the server is stopping");
     if (m->err || !m->client.http)
         end_making(m);
@@ -190,7 +190,7 @@ static void work(struct making *m, qn_post_fn fn, qn_post_fn then)
 {
     m->then = then;
     if (m->large) {
-        qn_loop_work(m->sv->serving.loop, fn, worked, m);
+        qn_loop_work(m->api->serving->loop, fn, worked, m);
         return;
     }
     fn(m);
@@ -202,7 +202,7 @@ static struct asker *hand_over(struct making *m)
 {
     struct qn_http *h = m->client.http;
     qn_waiting_never_mind(&m->client);
-    struct asker *a = asker_new(m->sv, h, m->name);
+    struct asker *a = asker_new(m->api, h, m->name);
     a->lines = m->lines;
     return a;
 }
@@ -211,7 +211,7 @@ static qn_err put_over(struct making *m)
 {
     struct qn_snapshot *snap;
     const struct qn_model_row *base;
-    qn_err err = qn_inventory_find(m->sv->models.inventory, m->from, &snap, &base, &m->error);
+    qn_err err = qn_inventory_find(m->api->models->inventory, m->from, &snap, &base, &m->error);
     if (err)
         return err;
     struct qn_model_row row = *base;
@@ -224,21 +224,21 @@ static qn_err put_over(struct making *m)
     row.last_use_s = 0;
     if (qn_str_eq(row.base, m->name)) /* made from itself: it stays what it was */
         row.base = "";
-    qn_catalog_put(m->sv->models.catalog, &row, done, hand_over(m));
+    qn_catalog_put(m->api->models->catalog, &row, done, hand_over(m));
     qn_snapshot_unref(snap);
     return QN_OK;
 }
 
 static qn_err put_blob(struct making *m)
 {
-    char *path = qn_blob_path(m->sv->custody.blobs, m->digest);
+    char *path = qn_blob_path(m->api->custody->blobs, m->digest);
     struct qn_intake_wish wish = {.name = m->name,
                                   .path = path,
                                   .recipe = "llamacpp",
                                   .preset = m->preset,
                                   .digest = m->digest + QN_BLOB_PREFIX,
                                   .replace = true};
-    qn_intake_model(m->sv->models.intake, &wish, done, hand_over(m));
+    qn_intake_model(m->api->models->intake, &wish, done, hand_over(m));
     free(path);
     return QN_OK;
 }
@@ -268,11 +268,11 @@ static qn_err find_blob(struct making *m, const struct qn_jref *files)
     qn_err err = qn_json_str(&it, &m->digest, e);
     if (err)
         return err;
-    char *path = qn_blob_path(m->sv->custody.blobs, m->digest);
+    char *path = qn_blob_path(m->api->custody->blobs, m->digest);
     if (!path)
         return qn_json_fail(&it, e, "'%.100s' is not a digest: sha256: and 64 hexadecimal digits",
                             m->digest);
-    if (!qn_blob_ask(m->sv->custody.blobs, path))
+    if (!qn_blob_ask(m->api->custody->blobs, path))
         err = qn_fail_param(e, QN_ENOTFOUND, "files",
                             "blob '%s' not found: send it with POST "
                             "/api/blobs/%s first",
@@ -286,7 +286,7 @@ static qn_err find_base(struct making *m)
 {
     struct qn_snapshot *snap;
     const struct qn_model_row *base;
-    qn_err err = qn_inventory_find(m->sv->models.inventory, m->from, &snap, &base, &m->error);
+    qn_err err = qn_inventory_find(m->api->models->inventory, m->from, &snap, &base, &m->error);
     if (err)
         return err;
     m->base = qn_arena_strdup(m->arena, base->preset);
@@ -305,7 +305,7 @@ static qn_err look_up(struct making *m)
     m->lines = true;
     qn_err err = qn_ollama_model_of(&m->root, &given, e);
     if (!err)
-        err = new_name(m->sv, given, "model", m->arena, &m->name, e);
+        err = new_name(m->api, given, "model", m->arena, &m->name, e);
     if (!err)
         err = qn_json_bool_opt(&v, &m->lines, e);
     if (!err)
@@ -342,13 +342,13 @@ static void read_body(void *ctx)
         m->said = qn_json_root(m->written);
 }
 
-void qn_api_ollama_create(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_ollama_create(const struct qn_ollama_api *api, struct qn_http *h, const char *id)
 {
     (void)id;
-    if (refused(sv, h))
+    if (refused(api, h))
         return;
     struct making *m = qn_xcalloc(1, sizeof *m);
-    m->sv = sv;
+    m->api = api;
     m->arena = qn_arena_new(MAKING_ARENA_MAX);
     qn_waiting_begin(&m->client, h);
     m->body = qn_http_body_take(h, &m->text, &m->n);
@@ -358,7 +358,7 @@ void qn_api_ollama_create(struct qn_services *sv, struct qn_http *h, const char 
 
 /* ---- copy and delete ---- */
 
-static qn_err copy(struct qn_services *sv, struct qn_http *h, const struct qn_jref *root,
+static qn_err copy(const struct qn_ollama_api *api, struct qn_http *h, const struct qn_jref *root,
                    struct qn_error *e)
 {
     struct qn_jref from = qn_json_get(root, "source"), to = qn_json_get(root, "destination");
@@ -369,9 +369,9 @@ static qn_err copy(struct qn_services *sv, struct qn_http *h, const struct qn_jr
     if (!err)
         err = qn_json_str(&to, &given, e);
     if (!err)
-        err = new_name(sv, given, "destination", qn_http_arena(h), &name, e);
+        err = new_name(api, given, "destination", qn_http_arena(h), &name, e);
     if (!err)
-        err = qn_inventory_find(sv->models.inventory, source, &snap, &old, e);
+        err = qn_inventory_find(api->models->inventory, source, &snap, &old, e);
     if (err)
         return err;
     struct qn_model_row row = *old;
@@ -382,24 +382,24 @@ static qn_err copy(struct qn_services *sv, struct qn_http *h, const struct qn_jr
     row.builtin = row.suggested = false;
     row.created_s = row.modified_s = qn_wall_ms() / 1000;
     row.last_use_s = 0;
-    struct asker *a = asker_new(sv, h, name);
+    struct asker *a = asker_new(api, h, name);
     a->silent = true;
-    qn_catalog_put(sv->models.catalog, &row, done, a);
+    qn_catalog_put(api->models->catalog, &row, done, a);
     qn_snapshot_unref(snap);
     return QN_OK;
 }
 
-void qn_api_ollama_copy(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_ollama_copy(const struct qn_ollama_api *api, struct qn_http *h, const char *id)
 {
     struct qn_json *doc = NULL;
     struct qn_error e = {0};
     (void)id;
-    if (refused(sv, h))
+    if (refused(api, h))
         return;
     qn_err err = qn_api_body(h, false, &doc, &e);
     if (!err) {
         struct qn_jref root = qn_json_root(doc);
-        err = copy(sv, h, &root, &e);
+        err = copy(api, h, &root, &e);
     }
     if (err)
         qn_answer_error(h, &e);
@@ -415,12 +415,12 @@ static void deleted(void *ctx, const struct qn_custody_result *result, const str
     asker_free(a);
 }
 
-static qn_err delete_model(struct qn_services *sv, struct qn_http *h, const char *name,
+static qn_err delete_model(const struct qn_ollama_api *api, struct qn_http *h, const char *name,
                            struct qn_error *e)
 {
-    struct asker *a = asker_new(sv, h, name);
+    struct asker *a = asker_new(api, h, name);
     a->silent = true;
-    qn_err err = qn_custody_delete(&sv->custody, name, deleted, a, e);
+    qn_err err = qn_custody_delete(api->custody, name, deleted, a, e);
     if (err) {
         qn_waiting_never_mind(&a->client);
         asker_free(a);
@@ -428,7 +428,7 @@ static qn_err delete_model(struct qn_services *sv, struct qn_http *h, const char
     return err;
 }
 
-void qn_api_ollama_delete(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_ollama_delete(const struct qn_ollama_api *api, struct qn_http *h, const char *id)
 {
     struct qn_json *doc = NULL;
     struct qn_error e = {0};
@@ -439,10 +439,10 @@ void qn_api_ollama_delete(struct qn_services *sv, struct qn_http *h, const char 
         struct qn_jref root = qn_json_root(doc);
         err = qn_ollama_model_of(&root, &name, &e);
     }
-    if (!err && sv->serving.stopping)
+    if (!err && api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (!err)
-        err = delete_model(sv, h, name, &e);
+        err = delete_model(api, h, name, &e);
     if (err)
         qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = name});
     qn_json_free(doc);

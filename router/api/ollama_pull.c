@@ -23,7 +23,7 @@ enum {
 };
 
 struct asker {
-    struct qn_services *sv;
+    const struct qn_pulls_api *api;
     struct qn_http *http;
     struct qn_pull_client *client;
     struct qn_stream *stream; /* NULL: its head has not been sent */
@@ -155,7 +155,7 @@ static void on_end(void *ctx, const struct qn_pull_view *v, const struct qn_erro
     struct asker *a = ctx;
     qn_http_on_gone(a->http, NULL, NULL);
     if (e && !a->stream) {
-        qn_api_pull_refuse(a->sv, a->http, a->name, e);
+        qn_api_pull_refuse(a->api->puller, a->http, a->name, e);
     } else if (!a->lines) {
         answer_success(a->http);
     } else {
@@ -173,16 +173,17 @@ static void on_end(void *ctx, const struct qn_pull_view *v, const struct qn_erro
 static const struct qn_pull_events events = {.progress = on_progress, .end = on_end};
 
 /* A model that is here: what there would be to say if it had just come. */
-static void answer_here(struct qn_services *sv, struct qn_http *h, const char *name, bool lines)
+static void answer_here(const struct qn_pulls_api *api, struct qn_http *h, const char *name,
+                        bool lines)
 {
     struct qn_snapshot *snap = NULL;
     const struct qn_model_row *row;
     char digest[QN_OLLAMA_DIGEST_MAX];
-    if (!lines || qn_inventory_find(sv->models.inventory, name, &snap, &row, NULL)) {
+    if (!lines || qn_inventory_find(api->puller->models->inventory, name, &snap, &row, NULL)) {
         answer_success(h);
         return;
     }
-    struct asker a = {.sv = sv, .http = h, .lines = true};
+    struct asker a = {.api = api, .http = h, .lines = true};
     qn_ollama_digest(row, digest);
     begin_stream(&a);
     struct qn_buf line;
@@ -198,28 +199,28 @@ static void answer_here(struct qn_services *sv, struct qn_http *h, const char *n
     qn_snapshot_unref(snap);
 }
 
-static void ask(struct qn_services *sv, struct qn_http *h, struct qn_pull_order *o,
+static void ask(const struct qn_pulls_api *api, struct qn_http *h, struct qn_pull_order *o,
                 const char *name, bool lines)
 {
     struct qn_error e = {0};
     struct asker *a = qn_xcalloc(1, sizeof *a);
-    a->sv = sv;
+    a->api = api;
     a->http = h;
     a->name = qn_xstrdup(name);
     a->lines = lines;
     struct qn_caller caller;
-    qn_auth_caller(sv->serving.auth, h, &caller);
+    qn_auth_caller(api->serving->auth, h, &caller);
     struct qn_pull_wish wish = {
         .order = o, .owner = caller.owner, .admin = caller.admin, .priority = QN_UNSET_PRIORITY};
-    if (qn_pulls_ask(sv->puller.pulls, &wish, &events, a, &a->client, &e)) {
-        qn_api_pull_refuse(sv, h, name, &e);
+    if (qn_pulls_ask(api->puller->pulls, &wish, &events, a, &a->client, &e)) {
+        qn_api_pull_refuse(api->puller, h, name, &e);
         asker_free(a);
     } else {
         qn_http_on_gone(h, gone, a);
     }
 }
 
-void qn_api_ollama_pull(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_ollama_pull(const struct qn_pulls_api *api, struct qn_http *h, const char *id)
 {
     struct qn_json *doc = NULL;
     struct qn_error e = {0};
@@ -236,23 +237,23 @@ void qn_api_ollama_pull(struct qn_services *sv, struct qn_http *h, const char *i
             err = qn_json_bool_opt(&v, &lines, &e);
     }
     if (!err)
-        err = qn_pull_by_name(&sv->puller, name, true, true, arena, &asked, &e);
-    if (!err && sv->serving.stopping)
+        err = qn_pull_by_name(api->puller, name, true, true, arena, &asked, &e);
+    if (!err && api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
-    asked.order.local = qn_web_is_offline(sv->puller.web);
+    asked.order.local = qn_web_is_offline(api->puller->web);
     if (err)
         qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = name});
     else if (asked.here)
-        answer_here(sv, h, asked.order.model, lines);
+        answer_here(api, h, asked.order.model, lines);
     else
-        ask(sv, h, &asked.order, name, lines);
+        ask(api, h, &asked.order, name, lines);
     qn_arena_free(arena);
     qn_json_free(doc);
 }
 
-void qn_api_ollama_push(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_ollama_push(const struct qn_pulls_api *api, struct qn_http *h, const char *id)
 {
-    (void)sv;
+    (void)api;
     (void)id;
     qn_answer_plain(h, 501, "not_implemented", "quince does not send models anywhere");
 }

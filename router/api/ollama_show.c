@@ -105,7 +105,7 @@ static void write_raw(struct qn_jw *w, const char *key, const struct qn_jref *v,
     qn_buf_deinit(&text);
 }
 
-static void write_show(struct qn_jw *w, const struct qn_services *sv,
+static void write_show(struct qn_jw *w, const struct qn_ollama_api *api,
                        const struct qn_model_row *row, bool paths)
 {
     struct qn_loaded loaded;
@@ -131,20 +131,21 @@ static void write_show(struct qn_jw *w, const struct qn_services *sv,
     struct qn_jref v = qn_json_get(&s.preset, "messages");
     if (qn_json_count(&v))
         write_raw(w, "messages", &v, "[]");
-    if (qn_inventory_ready(sv->models.inventory, row, &loaded) && loaded.status.template_warning[0])
+    if (qn_inventory_ready(api->models->inventory, row, &loaded) &&
+        loaded.status.template_warning[0])
         qn_jw_kstr(w, "template_warning", loaded.status.template_warning); /* of ours */
     qn_ollama_details(w, row);
     v = qn_json_get(&s.facts, "info");
     write_raw(w, "model_info", &v, "{}");
     qn_jw_key(w, "capabilities");
-    qn_capabilities_write_ollama(w, qn_inventory_abilities(sv->models.inventory, row));
+    qn_capabilities_write_ollama(w, qn_inventory_abilities(api->models->inventory, row));
     qn_ollama_time(w, "modified_at", qn_ollama_modified_ms(row));
     qn_jw_obj_end(w);
     qn_buf_deinit(&text);
     shown_deinit(&s);
 }
 
-void qn_api_ollama_show(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_ollama_show(const struct qn_ollama_api *api, struct qn_http *h, const char *id)
 {
     struct qn_json *doc;
     struct qn_error e = {0};
@@ -158,14 +159,14 @@ void qn_api_ollama_show(struct qn_services *sv, struct qn_http *h, const char *i
         err = qn_ollama_model_of(&root, &name, &e);
     }
     if (!err)
-        err = qn_inventory_find(sv->models.inventory, name, &snap, &row, &e);
+        err = qn_inventory_find(api->models->inventory, name, &snap, &row, &e);
     if (err) {
         qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = name});
     } else {
         struct qn_buf body;
         qn_buf_init(&body, QN_API_REPLY_MAX);
         struct qn_jw w = qn_jw_to(&body);
-        write_show(&w, sv, row, qn_api_sees_paths(sv, h));
+        write_show(&w, api, row, qn_api_sees_paths(api->serving, h));
         qn_answer_json(h, 200, &body);
         qn_buf_deinit(&body);
     }
@@ -209,11 +210,11 @@ static bool is_shown(const struct qn_loaded *m)
     return *m->reason || m->status.state == QN_INST_READY || m->status.state == QN_INST_LOADING;
 }
 
-void qn_api_ollama_ps(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_ollama_ps(const struct qn_ollama_api *api, struct qn_http *h, const char *id)
 {
     struct qn_loaded loaded[QN_RESIDENTS_MAX];
-    size_t n = qn_inventory_loaded(sv->models.inventory, loaded, QN_RESIDENTS_MAX);
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
+    size_t n = qn_inventory_loaded(api->models->inventory, loaded, QN_RESIDENTS_MAX);
+    struct qn_snapshot *snap = qn_catalog_snapshot(api->models->catalog);
     struct qn_buf body;
     (void)id;
     qn_buf_init(&body, QN_API_REPLY_MAX);

@@ -93,7 +93,7 @@ static void write_saved(struct qn_jw *w, const struct view *v)
 
 /* The context of a load: what is asked for, else what it runs with, else what the model was trained
  * on as far as that is known. */
-static int64_t resolved_context(const struct qn_services *sv, const struct view *v)
+static int64_t resolved_context(const struct qn_models_api *api, const struct view *v)
 {
     int64_t wanted = context_of(v->wanted), trained = 0;
     if (wanted == QN_UNSET)
@@ -101,7 +101,7 @@ static int64_t resolved_context(const struct qn_services *sv, const struct view 
     if (wanted > 0)
         return wanted;
     struct qn_loaded loaded[QN_RESIDENTS_MAX];
-    size_t n = qn_inventory_loaded(sv->models.inventory, loaded, QN_RESIDENTS_MAX);
+    size_t n = qn_inventory_loaded(api->models->inventory, loaded, QN_RESIDENTS_MAX);
     for (size_t i = 0; i < n; i++)
         if (qn_str_eq(loaded[i].name, v->row->name) && loaded[i].status.state == QN_INST_READY)
             return loaded[i].status.context;
@@ -128,12 +128,12 @@ static const char *public_options(struct qn_http *h, const char *json)
     return out;
 }
 
-static void answer(struct qn_services *sv, struct qn_http *h, const struct view *all)
+static void answer(const struct qn_models_api *api, struct qn_http *h, const struct view *all)
 {
     struct qn_buf body;
     struct view shown = *all;
     const struct view *v = &shown;
-    if (!qn_api_sees_paths(sv, h)) {
+    if (!qn_api_sees_paths(api->serving, h)) {
         shown.saved = public_options(h, all->saved);
         shown.wanted = public_options(h, all->wanted);
         shown.defaults = public_options(h, all->defaults);
@@ -146,20 +146,20 @@ static void answer(struct qn_services *sv, struct qn_http *h, const struct view 
     write_saved(&w, v);
     write_layers(&w, "effective", v, v->wanted);
     write_layers(&w, "defaults", v, "{}");
-    qn_jw_ki64(&w, "resolved_ctx_size", resolved_context(sv, v));
+    qn_jw_ki64(&w, "resolved_ctx_size", resolved_context(api, v));
     qn_jw_obj_end(&w);
     qn_answer_json(h, 200, &body);
     qn_buf_deinit(&body);
 }
 
 /* Of a preset, the options of the model that computes for it are meant. */
-static qn_err find(struct qn_services *sv, const char *id, struct qn_snapshot **snap,
+static qn_err find(const struct qn_models_api *api, const char *id, struct qn_snapshot **snap,
                    struct view *v, struct qn_error *e)
 {
-    qn_err err = qn_inventory_find(sv->models.inventory, id, snap, &v->row, e);
+    qn_err err = qn_inventory_find(api->models->inventory, id, snap, &v->row, e);
     if (err)
         return err;
-    const struct qn_inventory_config *config = qn_inventory_config(sv->models.inventory);
+    const struct qn_inventory_config *config = qn_inventory_config(api->models->inventory);
     v->row = qn_inventory_computes(*snap, v->row);
     v->type = qn_backend_type_find(v->row->type);
     v->saved = v->wanted = v->row->options;
@@ -172,16 +172,16 @@ static qn_err find(struct qn_services *sv, const char *id, struct qn_snapshot **
                          v->row->type);
 }
 
-void qn_api_options(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_options(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     struct qn_snapshot *snap;
     struct view v;
     struct qn_error e = {0};
-    if (find(sv, id, &snap, &v, &e)) {
+    if (find(api, id, &snap, &v, &e)) {
         qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = id});
         return;
     }
-    answer(sv, h, &v);
+    answer(api, h, &v);
     qn_snapshot_unref(snap);
 }
 
@@ -251,7 +251,7 @@ static void merge(const struct qn_backend_type *type, const char *saved,
 
 /* The change cannot be called off, so this outlives a client that leaves. */
 struct asker {
-    struct qn_services *sv;
+    const struct qn_models_api *api;
     struct qn_waiting client;
     char *name;
 };
@@ -259,24 +259,25 @@ struct asker {
 static void saved(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;
-    if (!e && !a->sv->serving.closed)
-        qn_inventory_options_changed(a->sv->models.inventory);
+    if (!e && !a->api->serving->closed)
+        qn_inventory_options_changed(a->api->models->inventory);
     if (qn_waiting_end(&a->client, e))
-        qn_api_options(a->sv, a->client.http, a->name);
+        qn_api_options(a->api, a->client.http, a->name);
     free(a->name);
     free(a);
 }
 
-static void save(struct qn_services *sv, struct qn_http *h, const char *name, const char *options)
+static void save(const struct qn_models_api *api, struct qn_http *h, const char *name,
+                 const char *options)
 {
     struct asker *a = qn_xcalloc(1, sizeof *a);
-    a->sv = sv;
+    a->api = api;
     a->name = qn_xstrdup(name);
     qn_waiting_begin(&a->client, h);
-    qn_catalog_set_options(sv->models.catalog, name, options, saved, a);
+    qn_catalog_set_options(api->models->catalog, name, options, saved, a);
 }
 
-void qn_api_options_set(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_options_set(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     struct qn_snapshot *snap = NULL;
     struct qn_json *doc = NULL;
@@ -285,10 +286,10 @@ void qn_api_options_set(struct qn_services *sv, struct qn_http *h, const char *i
     struct view v;
     bool dry = false, answered = false;
     qn_buf_init(&merged, OPTIONS_MAX);
-    qn_err err = find(sv, id, &snap, &v, &e);
+    qn_err err = find(api, id, &snap, &v, &e);
     if (err)
         snap = NULL;
-    if (!err && sv->serving.stopping)
+    if (!err && api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (!err)
         err = qn_api_body(h, false, &doc, &e);
@@ -297,7 +298,7 @@ void qn_api_options_set(struct qn_services *sv, struct qn_http *h, const char *i
         err = qn_json_bool_opt(&d, &dry, &e);
         for (bool more = qn_json_first(&root, &it); more && !err; more = qn_json_next(&it))
             err = check_member(v.type, &it, &e);
-        answered = !err && !qn_may_save_options(&sv->open_rule, h, &root);
+        answered = !err && !qn_may_save_options(api->open_rule, h, &root);
         if (!err && !answered)
             merge(v.type, v.saved, &root, &merged);
     }
@@ -307,23 +308,23 @@ void qn_api_options_set(struct qn_services *sv, struct qn_http *h, const char *i
     if (err)
         qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = id});
     else if (!answered && dry)
-        answer(sv, h, &v);
+        answer(api, h, &v);
     else if (!answered)
-        save(sv, h, v.row->name, v.wanted);
+        save(api, h, v.row->name, v.wanted);
     qn_snapshot_unref(snap);
     qn_buf_deinit(&merged);
     qn_json_free(doc);
 }
 
-void qn_api_options_reset(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_options_reset(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     struct qn_snapshot *snap;
     struct view v;
     struct qn_error e = {0};
-    if (find(sv, id, &snap, &v, &e)) {
+    if (find(api, id, &snap, &v, &e)) {
         qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = id});
         return;
     }
-    save(sv, h, v.row->name, "{}");
+    save(api, h, v.row->name, "{}");
     qn_snapshot_unref(snap);
 }

@@ -24,7 +24,7 @@ enum {
 };
 
 struct asker {
-    struct qn_services *sv;
+    const struct qn_pulls_api *api;
     struct qn_http *http;
     struct qn_pull_client *client;
     struct qn_stream *stream; /* NULL: its head has not been sent */
@@ -50,17 +50,17 @@ static void gone(void *ctx)
     asker_free(a);
 }
 
-bool qn_api_pull_offline(const struct qn_services *sv, const struct qn_error *e)
+bool qn_api_pull_offline(const struct qn_puller *puller, const struct qn_error *e)
 {
-    return qn_web_is_offline(sv->puller.web) &&
+    return qn_web_is_offline(puller->web) &&
            (e->code == QN_ENOTFOUND || e->code == QN_EUNSUPPORTED);
 }
 
-const char *qn_api_pull_code(const struct qn_services *sv, const struct qn_error *e)
+const char *qn_api_pull_code(const struct qn_puller *puller, const struct qn_error *e)
 {
     if (qn_str_eq(e->param, QN_PULL_DISK_FULL))
         return QN_PULL_DISK_FULL;
-    return qn_api_pull_offline(sv, e) ? "lemond_offline" : qn_err_name(e->code);
+    return qn_api_pull_offline(puller, e) ? "lemond_offline" : qn_err_name(e->code);
 }
 
 struct qn_error qn_api_pull_shown(const struct qn_http *h, const struct qn_error *e)
@@ -84,13 +84,13 @@ void qn_api_pull_job(const struct qn_http *h, const struct qn_pull_view *v, stru
     qn_pull_view_job(&shown, w);
 }
 
-void qn_api_pull_refuse(struct qn_services *sv, struct qn_http *h, const char *model,
+void qn_api_pull_refuse(const struct qn_puller *puller, struct qn_http *h, const char *model,
                         const struct qn_error *whole)
 {
     const struct qn_error hidden = qn_api_pull_shown(h, whole), *e = &hidden;
     if (qn_str_eq(e->param, QN_PULL_DISK_FULL))
         qn_answer_plain(h, 507, QN_PULL_DISK_FULL, e->message);
-    else if (qn_api_pull_offline(sv, e))
+    else if (qn_api_pull_offline(puller, e))
         qn_answer_plain(h, 400, "lemond_offline", e->message);
     else if (e->code == QN_ENOTFOUND && qn_str_eq(e->param, "model"))
         qn_answer_plain(h, 400, "unknown_model", e->message);
@@ -194,7 +194,7 @@ static void fill_error(struct asker *a, struct qn_jw *w, const void *what)
     qn_jw_kstr(w, "error", e->message);
     qn_jw_kstr(w, "status", "error");
     qn_jw_kstr(w, "message", e->message);
-    qn_jw_kstr(w, "code", qn_api_pull_code(a->sv, e));
+    qn_jw_kstr(w, "code", qn_api_pull_code(a->api->puller, e));
     qn_jw_kstr(w, "model_name", a->model);
 }
 
@@ -248,7 +248,7 @@ static void on_end(void *ctx, const struct qn_pull_view *v, const struct qn_erro
     free(a->recipe);
     a->recipe = qn_xstrdup(v->recipe);
     if (e && !a->stream) {
-        qn_api_pull_refuse(a->sv, a->http, a->model, e);
+        qn_api_pull_refuse(a->api->puller, a->http, a->model, e);
     } else if (a->events) {
         if (e) {
             send_event(a, "error", fill_error, e);
@@ -295,11 +295,11 @@ static qn_err read_wants(const struct qn_jref *root, struct wants *out, struct q
     return err;
 }
 
-static struct asker *asker_new(struct qn_services *sv, struct qn_http *h,
+static struct asker *asker_new(const struct qn_pulls_api *api, struct qn_http *h,
                                const struct qn_pull_order *o, const struct wants *wants)
 {
     struct asker *a = qn_xcalloc(1, sizeof *a);
-    a->sv = sv;
+    a->api = api;
     a->http = h;
     a->model = qn_xstrdup(o->model);
     a->recipe = qn_xstrdup(o->recipe);
@@ -310,20 +310,20 @@ static struct asker *asker_new(struct qn_services *sv, struct qn_http *h,
 }
 
 /* The model is here: the same answers, without a job. */
-static void answer_here(struct qn_services *sv, struct qn_http *h, const struct qn_pull_order *o,
-                        const struct wants *wants)
+static void answer_here(const struct qn_pulls_api *api, struct qn_http *h,
+                        const struct qn_pull_order *o, const struct wants *wants)
 {
     if (!wants->stream || !wants->subscribe) {
         answer_success(h, o);
         return;
     }
-    struct asker *a = asker_new(sv, h, o, wants);
+    struct asker *a = asker_new(api, h, o, wants);
     send_event(a, "complete", fill_complete, &(struct qn_pull_view){0});
     qn_stream_end(a->stream);
     asker_free(a);
 }
 
-void qn_api_pull(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_pull(const struct qn_pulls_api *api, struct qn_http *h, const char *id)
 {
     struct qn_json *doc;
     struct qn_error e = {0};
@@ -332,34 +332,34 @@ void qn_api_pull(struct qn_services *sv, struct qn_http *h, const char *id)
     struct qn_caller caller;
     struct qn_arena *arena = qn_arena_new(ORDER_BYTES_MAX);
     (void)id;
-    qn_auth_caller(sv->serving.auth, h, &caller);
+    qn_auth_caller(api->serving->auth, h, &caller);
     qn_err err = qn_api_body(h, false, &doc, &e);
     if (!err) {
         struct qn_jref root = qn_json_root(doc);
         err = read_wants(&root, &wants, &e);
         if (!err)
-            err = qn_pull_by_request(&sv->puller, &root, caller.admin, arena, &asked, &e);
+            err = qn_pull_by_request(api->puller, &root, caller.admin, arena, &asked, &e);
         if (!err && wants.priority > 0 && !caller.admin)
             asked.admin_only = QN_API_PRIORITY_FOR_ADMINS;
     }
-    if (!err && sv->serving.stopping)
+    if (!err && api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (err) {
-        qn_api_pull_refuse(sv, h, asked.order.model, &e);
+        qn_api_pull_refuse(api->puller, h, asked.order.model, &e);
     } else if (asked.admin_only) {
         qn_answer_plain(h, qn_verdict_status(QN_NO_ADMIN), qn_verdict_type(QN_NO_ADMIN),
                         asked.admin_only);
     } else if (asked.here) {
-        answer_here(sv, h, &asked.order, &wants);
-    } else if (qn_may_open_order(&sv->open_rule, h, &asked.order)) {
-        struct asker *a = asker_new(sv, h, &asked.order, &wants);
+        answer_here(api, h, &asked.order, &wants);
+    } else if (qn_may_open_order(api->open_rule, h, &asked.order)) {
+        struct asker *a = asker_new(api, h, &asked.order, &wants);
         struct qn_pull_wish wish = {.order = &asked.order,
                                     .owner = caller.owner,
                                     .admin = caller.admin,
                                     .priority = wants.priority,
                                     .until_gone = wants.until_gone};
-        if (qn_pulls_ask(sv->puller.pulls, &wish, &events, a, &a->client, &e)) {
-            qn_api_pull_refuse(sv, h, a->model, &e);
+        if (qn_pulls_ask(api->puller->pulls, &wish, &events, a, &a->client, &e)) {
+            qn_api_pull_refuse(api->puller, h, a->model, &e);
             asker_free(a);
         } else {
             qn_http_on_gone(h, gone, a);

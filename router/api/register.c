@@ -24,14 +24,14 @@ enum { ORDER_BYTES_MAX = 1024 * 1024, SIZE_GB_MAX = 1000000 };
 
 /* The intake cannot be called off, so this outlives a client that leaves. */
 struct asker {
-    struct qn_services *sv;
+    const struct qn_models_api *api;
     struct qn_waiting client;
     char *name;
 };
 
-void qn_api_registered(struct qn_services *sv, struct qn_http *h, const char *name)
+void qn_api_registered(const struct qn_models_api *api, struct qn_http *h, const char *name)
 {
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(api->models->catalog);
     const struct qn_model_row *row = qn_snapshot_find(snap, name);
     struct qn_buf body;
     qn_buf_init(&body, QN_API_REPLY_MAX);
@@ -43,8 +43,8 @@ void qn_api_registered(struct qn_services *sv, struct qn_http *h, const char *na
     qn_jw_kstr(&w, "canonical_model_name", name);
     if (row) {
         qn_jw_key(&w, "model");
-        const struct qn_model_view view = qn_api_model_view(sv, h);
-        qn_api_model_write(&w, sv, row, &view);
+        const struct qn_model_view view = qn_api_model_view(api->serving, h);
+        qn_api_model_write(&w, api, row, &view);
     }
     qn_jw_obj_end(&w);
     qn_answer_json(h, 200, &body);
@@ -55,18 +55,18 @@ void qn_api_registered(struct qn_services *sv, struct qn_http *h, const char *na
 static void done(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;
-    if (!e && !a->sv->serving.closed)
-        qn_survey_again(a->sv->models.survey);
+    if (!e && !a->api->serving->closed)
+        qn_survey_again(a->api->models->survey);
     if (qn_waiting_end(&a->client, e))
-        qn_api_registered(a->sv, a->client.http, a->name);
+        qn_api_registered(a->api, a->client.http, a->name);
     free(a->name);
     free(a);
 }
 
-static struct asker *asker_new(struct qn_services *sv, struct qn_http *h, const char *name)
+static struct asker *asker_new(const struct qn_models_api *api, struct qn_http *h, const char *name)
 {
     struct asker *a = qn_xcalloc(1, sizeof *a);
-    a->sv = sv;
+    a->api = api;
     a->name = qn_xstrdup(name);
     qn_waiting_begin(&a->client, h);
     return a;
@@ -93,8 +93,8 @@ static qn_err read_size(const struct qn_jref *root, int64_t *bytes, struct qn_er
     return err;
 }
 
-static void put_order(struct qn_services *sv, struct qn_http *h, const struct qn_pull_order *o,
-                      int64_t size_bytes)
+static void put_order(const struct qn_models_api *api, struct qn_http *h,
+                      const struct qn_pull_order *o, int64_t size_bytes)
 {
     struct qn_buf checkpoints;
     qn_buf_init(&checkpoints, QN_PULL_ORDER_MAX);
@@ -119,14 +119,14 @@ static void put_order(struct qn_services *sv, struct qn_http *h, const struct qn
         .keeper = QN_KEEPER_QUINCE,
         .created_s = qn_wall_ms() / 1000,
     };
-    qn_catalog_put(sv->models.catalog, &row, done, asker_new(sv, h, o->model));
+    qn_catalog_put(api->models->catalog, &row, done, asker_new(api, h, o->model));
     qn_buf_deinit(&checkpoints);
 }
 
 /* A model whose files are here keeps them: it is known already, or its name is taken. */
-static bool is_here(struct qn_services *sv, const struct qn_pull_order *o, bool *same)
+static bool is_here(const struct qn_models_api *api, const struct qn_pull_order *o, bool *same)
 {
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(api->models->catalog);
     const struct qn_model_row *row = qn_snapshot_find(snap, o->model);
     bool here = row && row->n_files;
     *same = here && qn_str_eq(row->checkpoint, o->checkpoints[0].ref);
@@ -134,17 +134,18 @@ static bool is_here(struct qn_services *sv, const struct qn_pull_order *o, bool 
     return here;
 }
 
-static void register_hub(struct qn_services *sv, struct qn_http *h, const struct qn_jref *root)
+static void register_hub(const struct qn_models_api *api, struct qn_http *h,
+                         const struct qn_jref *root)
 {
     struct qn_error e = {0};
     struct qn_pull_asked asked;
     struct qn_arena *arena = qn_arena_new(ORDER_BYTES_MAX);
     int64_t size_bytes = 0;
     bool same = false;
-    qn_err err = qn_pull_by_request(&sv->puller, root, true, arena, &asked, &e);
+    qn_err err = qn_pull_by_request(api->puller, root, true, arena, &asked, &e);
     if (!err)
         err = read_size(root, &size_bytes, &e);
-    if (!err && is_here(sv, &asked.order, &same) && !same)
+    if (!err && is_here(api, &asked.order, &same) && !same)
         err = qn_fail_param(&e, QN_ECONFLICT, "model_name",
                             "the name '%s' belongs to another model: choose another one, or delete "
                             "that one first",
@@ -152,9 +153,9 @@ static void register_hub(struct qn_services *sv, struct qn_http *h, const struct
     if (err)
         qn_answer_error(h, &e);
     else if (same)
-        done(asker_new(sv, h, asked.order.model), NULL);
-    else if (qn_may_open_order(&sv->open_rule, h, &asked.order))
-        put_order(sv, h, &asked.order, size_bytes);
+        done(asker_new(api, h, asked.order.model), NULL);
+    else if (qn_may_open_order(api->open_rule, h, &asked.order))
+        put_order(api, h, &asked.order, size_bytes);
     qn_arena_free(arena);
 }
 
@@ -166,8 +167,8 @@ static bool says(const struct qn_jref *root, const char *member)
 
 /* A file of this machine, and its projector if one is named. What the request does not say stays as
  * it was for a model that is known already. */
-static qn_err register_file(struct qn_services *sv, struct qn_http *h, const struct qn_jref *root,
-                            struct qn_error *e)
+static qn_err register_file(const struct qn_models_api *api, struct qn_http *h,
+                            const struct qn_jref *root, struct qn_error *e)
 {
     static const char *const labels[] = {"labels", "reasoning", "vision", "embedding", "reranking"};
     struct qn_arena *a = qn_http_arena(h);
@@ -190,9 +191,9 @@ static qn_err register_file(struct qn_services *sv, struct qn_http *h, const str
     if (!err)
         err = qn_pull_describe(root, a, &said, e);
     v = qn_json_get(root, "recipe_options");
-    if (err || !qn_may_open(&sv->open_rule, h, path) ||
-        (*mmproj && !qn_may_open(&sv->open_rule, h, mmproj)) ||
-        !qn_may_save_options(&sv->open_rule, h, &v))
+    if (err || !qn_may_open(api->open_rule, h, path) ||
+        (*mmproj && !qn_may_open(api->open_rule, h, mmproj)) ||
+        !qn_may_save_options(api->open_rule, h, &v))
         return err;
     for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
         labelled = labelled || says(root, labels[i]);
@@ -207,34 +208,34 @@ static qn_err register_file(struct qn_services *sv, struct qn_http *h, const str
         .options = *said.options ? said.options : NULL,
     };
     if (name) {
-        qn_intake_file(sv->models.intake, name, path, recipe, &origin, done,
-                       asker_new(sv, h, name));
+        qn_intake_file(api->models->intake, name, path, recipe, &origin, done,
+                       asker_new(api, h, name));
         return QN_OK;
     }
-    struct asker *unnamed = asker_new(sv, h, "");
+    struct asker *unnamed = asker_new(api, h, "");
     free(unnamed->name);
     unnamed->name = qn_xcalloc(1, QN_MODEL_NAME_MAX + 1);
-    qn_intake_unnamed(sv->models.intake, path, recipe, &origin, unnamed->name, done, unnamed);
+    qn_intake_unnamed(api->models->intake, path, recipe, &origin, unnamed->name, done, unnamed);
     return QN_OK;
 }
 
-void qn_api_register(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_register(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     struct qn_json *doc;
     struct qn_error e = {0};
     (void)id;
     qn_err err = qn_api_body(h, false, &doc, &e);
-    if (!err && sv->serving.stopping)
+    if (!err && api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (err) {
         qn_answer_error(h, &e);
     } else {
         struct qn_jref root = qn_json_root(doc);
         if (qn_api_is_remote(&root))
-            qn_api_remote(sv, h, &root);
+            qn_api_remote(api, h, &root);
         else if (is_of_hub(&root))
-            register_hub(sv, h, &root);
-        else if (register_file(sv, h, &root, &e))
+            register_hub(api, h, &root);
+        else if (register_file(api, h, &root, &e))
             qn_answer_error(h, &e);
     }
     qn_json_free(doc);

@@ -25,7 +25,7 @@ enum { SHOWN_MAX = 256 * 1024, PATH_LIMIT = 8192, ID_DIGITS = 8 };
 
 /* It cannot be called off, so this outlives a client that leaves. */
 struct asker {
-    struct qn_services *sv;
+    const struct qn_models_api *api;
     struct qn_waiting client;
     struct qn_arena *arena;
     const char *name, *path, *labels, *url;
@@ -42,24 +42,24 @@ static void asker_free(struct asker *a)
     free(a);
 }
 
-static const char *data_dir_of(const struct qn_services *sv)
+static const char *data_dir_of(const struct qn_models_api *api)
 {
-    return qn_inventory_config(sv->models.inventory)->data_dir;
+    return qn_inventory_config(api->models->inventory)->data_dir;
 }
 
 static void put_done(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;
-    if (!e && !a->sv->serving.closed) {
-        struct qn_snapshot *snap = qn_catalog_snapshot(a->sv->models.catalog);
+    if (!e && !a->api->serving->closed) {
+        struct qn_snapshot *snap = qn_catalog_snapshot(a->api->models->catalog);
         if (a->old)
-            qn_remote_release(data_dir_of(a->sv), snap, a->old);
+            qn_remote_release(data_dir_of(a->api), snap, a->old);
         qn_snapshot_unref(snap);
-        qn_inventory_changed(a->sv->models.inventory,
+        qn_inventory_changed(a->api->models->inventory,
                              a->name); /* what runs has the old definition */
     }
     if (qn_waiting_end(&a->client, e))
-        qn_api_registered(a->sv, a->client.http, a->name);
+        qn_api_registered(a->api, a->client.http, a->name);
     asker_free(a);
 }
 
@@ -76,7 +76,7 @@ static void write_file(void *ctx)
 static void written(void *ctx)
 {
     struct asker *a = ctx;
-    if (!a->error.code && a->sv->serving.closed)
+    if (!a->error.code && a->api->serving->closed)
         qn_fail(&a->error, QN_EBUSY, "the server is stopping");
     if (a->error.code) {
         qn_waiting_end(&a->client, &a->error);
@@ -98,19 +98,19 @@ static void written(void *ctx)
         .created_s = qn_wall_ms() / 1000,
         .modified_s = qn_wall_ms() / 1000,
     };
-    qn_catalog_put(a->sv->models.catalog, &row, put_done, a);
+    qn_catalog_put(a->api->models->catalog, &row, put_done, a);
 }
 
 /* DATA_DIR/remotes/NAME-RANDOM.json: another definition is another file, which whoever compares
  * files notices. */
-static const char *choose_path(const struct qn_services *sv, const char *name,
+static const char *choose_path(const struct qn_models_api *api, const char *name,
                                struct qn_arena *arena)
 {
     struct qn_buf path;
     char id[ID_DIGITS + 1];
     qn_buf_init(&path, PATH_LIMIT);
     qn_random_hex(id, ID_DIGITS);
-    qn_buf_fmt(&path, "%s/remotes/", data_dir_of(sv));
+    qn_buf_fmt(&path, "%s/remotes/", data_dir_of(api));
     for (const char *s = name; *s; s++)
         qn_buf_char(&path, isalnum((unsigned char)*s) || strchr("-_.", *s) ? *s : '_');
     qn_buf_fmt(&path, "-%s.json", id);
@@ -119,7 +119,7 @@ static const char *choose_path(const struct qn_services *sv, const char *name,
     return out;
 }
 
-static qn_err check_name(struct qn_services *sv, const char *name, struct qn_arena *arena,
+static qn_err check_name(const struct qn_models_api *api, const char *name, struct qn_arena *arena,
                          const char **old, struct qn_error *e)
 {
     if (!qn_str_starts(name, "user.") || !qn_intake_name_ok(name + strlen("user.")) ||
@@ -128,7 +128,7 @@ static qn_err check_name(struct qn_services *sv, const char *name, struct qn_are
                              "'%.80s' cannot be a model's name: it must be user. and then letters, "
                              "digits or . _ - / : + @",
                              name);
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(api->models->catalog);
     const struct qn_model_row *row = qn_snapshot_find(snap, name);
     qn_err err = QN_OK;
     if (row && !qn_str_eq(row->recipe, "remote"))
@@ -150,28 +150,29 @@ bool qn_api_is_remote(const struct qn_jref *request)
 
 /* The route is for admins, who may also name variables of the server's environment (key_env); which
  * files they may name is another question. */
-static bool may_define(const struct qn_services *sv, struct qn_http *h,
+static bool may_define(const struct qn_models_api *api, struct qn_http *h,
                        const struct qn_jref *definition)
 {
     struct qn_jref ca = qn_json_get(definition, "ca_file");
     return qn_json_type(&ca) != QN_JSON_STRING ||
-           qn_may_open(&sv->open_rule, h, qn_json_raw_str(&ca));
+           qn_may_open(api->open_rule, h, qn_json_raw_str(&ca));
 }
 
-void qn_api_remote(struct qn_services *sv, struct qn_http *h, const struct qn_jref *request)
+void qn_api_remote(const struct qn_models_api *api, struct qn_http *h,
+                   const struct qn_jref *request)
 {
     struct qn_error e = {0};
     struct asker *a = qn_xcalloc(1, sizeof *a);
     struct qn_pull_order said = {.labels = "[]", .extras = "", .options = ""};
     const char *name = NULL;
     struct qn_jref v = qn_json_get(request, "model_name");
-    a->sv = sv;
+    a->api = api;
     a->arena = qn_arena_new(1024 * 1024);
     qn_buf_init(&a->file, QN_REMOTE_FILE_MAX);
     qn_buf_init(&a->shown, SHOWN_MAX);
     qn_err err = qn_json_str(&v, &name, &e);
     if (!err)
-        err = check_name(sv, name, a->arena, &a->old, &e);
+        err = check_name(api, name, a->arena, &a->old, &e);
     if (!err)
         err = qn_pull_describe(request, a->arena, &said, &e);
     if (!err)
@@ -183,7 +184,7 @@ void qn_api_remote(struct qn_services *sv, struct qn_http *h, const struct qn_jr
     if (!err)
         err = qn_json_parse(qn_buf_cstr(&a->file), a->file.len, &kept, &e);
     struct qn_jref definition = err ? (struct qn_jref){0} : qn_json_root(kept);
-    bool may = !err && may_define(sv, h, &definition);
+    bool may = !err && may_define(api, h, &definition);
     qn_json_free(kept);
     if (!may) {
         asker_free(a);
@@ -201,7 +202,7 @@ void qn_api_remote(struct qn_services *sv, struct qn_http *h, const struct qn_jr
     qn_json_free(shown);
     a->name = qn_arena_strdup(a->arena, name);
     a->labels = qn_arena_strdup(a->arena, *said.labels ? said.labels : "[]");
-    a->path = choose_path(sv, name, a->arena);
+    a->path = choose_path(api, name, a->arena);
     qn_waiting_begin(&a->client, h);
-    qn_loop_work(sv->serving.loop, write_file, written, a);
+    qn_loop_work(api->serving->loop, write_file, written, a);
 }

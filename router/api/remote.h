@@ -2,11 +2,12 @@
 #ifndef QN_API_REMOTE_H
 #define QN_API_REMOTE_H
 
-#include "api/services.h"
+#include "api/topics.h"
 #include "base/json.h"
 #include "io/http_server.h"
 
 bool qn_api_is_remote(const struct qn_jref *request);
-void qn_api_remote(struct qn_services *sv, struct qn_http *h, const struct qn_jref *request);
+void qn_api_remote(const struct qn_models_api *api, struct qn_http *h,
+                   const struct qn_jref *request);
 
 #endif

@@ -29,16 +29,16 @@ static void done(void *ctx, size_t found)
     free(a);
 }
 
-void qn_api_rescan(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_rescan(const struct qn_disk_api *api, struct qn_http *h, const char *id)
 {
     struct qn_error e = {0};
     (void)id;
-    if (sv->serving.stopping) {
+    if (api->serving->stopping) {
         qn_fail(&e, QN_EBUSY, "the server is stopping");
         qn_answer_error(h, &e);
         return;
     }
     struct asker *a = qn_xcalloc(1, sizeof *a);
     qn_waiting_begin(&a->client, h);
-    qn_discovery_again(sv->discovery, done, a);
+    qn_discovery_again(api->discovery, done, a);
 }

@@ -12,7 +12,7 @@
 
 /* The change cannot be called off, so this outlives a client that leaves. */
 struct asker {
-    struct qn_services *sv;
+    const struct qn_models_api *api;
     struct qn_waiting client;
     char *name;
     bool pinned;
@@ -35,8 +35,8 @@ static void answer(struct asker *a)
 static void saved(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;
-    if (!e && !a->sv->serving.closed)
-        qn_inventory_options_changed(a->sv->models.inventory);
+    if (!e && !a->api->serving->closed)
+        qn_inventory_options_changed(a->api->models->inventory);
     if (qn_waiting_end(&a->client, e))
         answer(a);
     free(a->name);
@@ -59,7 +59,7 @@ static qn_err read_pin(const struct qn_jref *root, const char **name, bool *pinn
     return qn_json_str(&v, name, e);
 }
 
-void qn_api_pin(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_pin(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     struct qn_json *doc;
     struct qn_snapshot *snap;
@@ -73,21 +73,21 @@ void qn_api_pin(struct qn_services *sv, struct qn_http *h, const char *id)
         struct qn_jref root = qn_json_root(doc);
         err = read_pin(&root, &name, &pinned, &e);
     }
-    if (!err && sv->serving.stopping)
+    if (!err && api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (!err)
-        err = qn_inventory_find(sv->models.inventory, name, &snap, &row, &e);
+        err = qn_inventory_find(api->models->inventory, name, &snap, &row, &e);
     if (err) {
         qn_answer_problem(h, &(struct qn_problem){.error = &e, .model = name});
     } else {
         struct asker *a = qn_xcalloc(1, sizeof *a);
         const struct qn_load_options options = {
             .context = QN_UNSET, .options = pinned ? "{\"pinned\":true}" : "{\"pinned\":false}"};
-        a->sv = sv;
+        a->api = api;
         a->name = qn_xstrdup(row->name);
         a->pinned = pinned;
         qn_waiting_begin(&a->client, h);
-        if (!qn_api_save_options(sv, a->name, &options, saved, a)) {
+        if (!qn_api_save_options(api, a->name, &options, saved, a)) {
             qn_fail(&e, QN_ELIMIT, "the model has too many saved options already");
             saved(a, &e);
         }
@@ -97,7 +97,7 @@ void qn_api_pin(struct qn_services *sv, struct qn_http *h, const char *id)
 }
 
 /* The answer comes when the model that has to go has been told to, which may still be leaving. */
-void qn_api_simulate_pressure(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_simulate_pressure(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     static const char body[] = "{\"status\":\"ok\"}";
     struct qn_json *doc;
@@ -115,6 +115,6 @@ void qn_api_simulate_pressure(struct qn_services *sv, struct qn_http *h, const c
         return;
     }
     /* -1: only who has been idle for too long, which timers see to by themselves. */
-    qn_inventory_press(sv->models.inventory, share);
+    qn_inventory_press(api->models->inventory, share);
     qn_http_reply(h, 200, "application/json", body, sizeof body - 1);
 }

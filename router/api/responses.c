@@ -53,10 +53,10 @@ static void gone(void *ctx)
     ((struct asker *)ctx)->http = NULL;
 }
 
-static struct asker *asker_new(struct qn_services *sv, struct qn_http *h, const char *id)
+static struct asker *asker_new(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     struct asker *a = qn_xcalloc(1, sizeof *a);
-    a->loop = sv->serving.loop;
+    a->loop = api->serving->loop;
     a->http = h;
     a->arena = qn_arena_new(SHOWN_ARENA_MAX);
     a->id = qn_arena_strdup(a->arena, id);
@@ -140,13 +140,13 @@ static void found(void *ctx, const struct qn_answers_found *f)
     }
 }
 
-static void look_up(struct qn_services *sv, struct asker *a)
+static void look_up(const struct qn_models_api *api, struct asker *a)
 {
     const char *ids[] = {a->id};
     struct qn_caller caller;
-    qn_auth_caller(sv->serving.auth, a->http, &caller);
+    qn_auth_caller(api->serving->auth, a->http, &caller);
     struct qn_answers_of of = {caller.owner, caller.admin};
-    qn_catalog_find_answers(sv->models.catalog, &of, NULL, ids, 1, found, a);
+    qn_catalog_find_answers(api->models->catalog, &of, NULL, ids, 1, found, a);
 }
 
 static void show(struct asker *a, struct qn_error *e)
@@ -162,9 +162,9 @@ static void replay(struct asker *a, struct qn_error *e)
     (void)qn_responses_replay(a->row.body, a->after, a->arena, &a->out, e); /* e says it */
 }
 
-void qn_api_response(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_response(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
-    struct asker *a = asker_new(sv, h, id);
+    struct asker *a = asker_new(api, h, id);
     const char *after = qn_http_query(h, "starting_after");
     bool stream = qn_str_eq(qn_http_query(h, "stream"), "true");
     if (stream && after &&
@@ -172,7 +172,7 @@ void qn_api_response(struct qn_services *sv, struct qn_http *h, const char *id)
         qn_fail_param(&a->wrong, QN_EINVAL, "starting_after",
                       "starting_after: expected the number of an event");
     a->render = stream ? replay : show;
-    look_up(sv, a);
+    look_up(api, a);
 }
 
 /* OpenAI's own words for an answer that nobody asked to be written in the background. */
@@ -182,11 +182,11 @@ static void refuse_cancel(struct asker *a, struct qn_error *e)
     qn_fail(e, QN_EINVAL, "Cannot cancel a synchronous response");
 }
 
-void qn_api_response_cancel(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_response_cancel(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
-    struct asker *a = asker_new(sv, h, id);
+    struct asker *a = asker_new(api, h, id);
     a->render = refuse_cancel;
-    look_up(sv, a);
+    look_up(api, a);
 }
 
 static void dropped(void *ctx, const struct qn_error *e)
@@ -214,12 +214,12 @@ static void dropped(void *ctx, const struct qn_error *e)
     asker_end(a);
 }
 
-void qn_api_response_delete(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_response_delete(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     struct qn_caller caller;
-    qn_auth_caller(sv->serving.auth, h, &caller);
+    qn_auth_caller(api->serving->auth, h, &caller);
     struct qn_answers_of of = {caller.owner, caller.admin};
-    qn_catalog_drop_answer(sv->models.catalog, &of, id, dropped, asker_new(sv, h, id));
+    qn_catalog_drop_answer(api->models->catalog, &of, id, dropped, asker_new(api, h, id));
 }
 
 static qn_err read_page(struct qn_http *h, struct page *p, struct qn_error *e)
@@ -276,12 +276,12 @@ static void list_input(struct asker *a, struct qn_error *e)
     qn_json_free(doc);
 }
 
-void qn_api_response_input(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_response_input(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
-    struct asker *a = asker_new(sv, h, id);
+    struct asker *a = asker_new(api, h, id);
     (void)read_page(h, &a->page, &a->wrong); /* found() sees it */
     if (a->page.after)
         a->page.after = qn_arena_strdup(a->arena, a->page.after);
     a->render = list_input;
-    look_up(sv, a);
+    look_up(api, a);
 }

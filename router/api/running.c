@@ -39,12 +39,12 @@ static void write_running(struct qn_jw *w, const struct qn_loaded *m, bool insid
     qn_jw_obj_end(w);
 }
 
-void qn_api_running(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_running(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     struct qn_loaded loaded[QN_RESIDENTS_MAX];
-    size_t n = qn_inventory_loaded(sv->models.inventory, loaded, QN_RESIDENTS_MAX);
+    size_t n = qn_inventory_loaded(api->models->inventory, loaded, QN_RESIDENTS_MAX);
     struct qn_buf body;
-    bool inside = qn_api_sees_paths(sv, h);
+    bool inside = qn_api_sees_paths(api->serving, h);
     (void)id;
     qn_buf_init(&body, QN_API_REPLY_MAX);
     struct qn_jw w = qn_jw_to(&body);
@@ -74,11 +74,11 @@ void qn_api_slots_write(struct qn_jw *w, const struct qn_child_status *s)
     qn_jw_arr_end(w);
 }
 
-void qn_api_slots(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_slots(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
-    const char *last = qn_inventory_last_used(sv->models.inventory);
+    const char *last = qn_inventory_last_used(api->models->inventory);
     struct qn_loaded loaded[QN_RESIDENTS_MAX];
-    size_t n = last ? qn_inventory_loaded(sv->models.inventory, loaded, QN_RESIDENTS_MAX) : 0;
+    size_t n = last ? qn_inventory_loaded(api->models->inventory, loaded, QN_RESIDENTS_MAX) : 0;
     struct qn_buf body;
     (void)id;
     qn_buf_init(&body, QN_API_REPLY_MAX);

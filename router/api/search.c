@@ -14,7 +14,7 @@
 enum { QUERY_MIN = 3, QUERY_MAX = 200, RESULTS = 12 };
 
 struct asker {
-    struct qn_services *sv;
+    const struct qn_hubs_api *api;
     struct qn_http *http; /* NULL: gone */
     struct qn_inquiry *inquiry;
     enum qn_hub_kind hub;
@@ -35,7 +35,7 @@ static void gone(void *ctx)
 static qn_err ask(void *ctx, const struct qn_web *web, struct qn_error *e)
 {
     struct asker *a = ctx;
-    return qn_hub_search(a->sv->hubs, web, a->hub, a->query, (int)a->limit, a->gguf, &a->found, e);
+    return qn_hub_search(a->api->hubs, web, a->hub, a->query, (int)a->limit, a->gguf, &a->found, e);
 }
 
 static void write_number(struct qn_jw *w, const char *key, int64_t n)
@@ -83,7 +83,7 @@ static void done(void *ctx, const struct qn_error *e)
     if (a->http) {
         qn_http_on_gone(a->http, NULL, NULL);
         if (e)
-            qn_api_hub_problem(a->sv, a->http, e, 502);
+            qn_api_hub_problem(a->api->puller->web, a->http, e, 502);
         else
             answer(a);
     }
@@ -103,7 +103,7 @@ static char *trimmed(const char *s)
     return qn_xstrndup(s, n);
 }
 
-static qn_err read_query(struct qn_services *sv, const struct qn_http *h, struct asker *a,
+static qn_err read_query(const struct qn_hubs_api *api, const struct qn_http *h, struct asker *a,
                          struct qn_error *e)
 {
     const char *query = qn_http_query(h, "query"), *source = qn_http_query(h, "source");
@@ -111,7 +111,7 @@ static qn_err read_query(struct qn_services *sv, const struct qn_http *h, struct
     if (!query)
         query = qn_http_query(h, "q");
     a->query = trimmed(query ? query : "");
-    a->hub = qn_hub_kind_parse(source && *source ? source : sv->puller.model_source);
+    a->hub = qn_hub_kind_parse(source && *source ? source : api->puller->model_source);
     if (strlen(a->query) < QUERY_MIN || strlen(a->query) > QUERY_MAX)
         return qn_fail_param(e, QN_EINVAL, "query", "query must have %d to %d characters",
                              QUERY_MIN, QUERY_MAX);
@@ -127,17 +127,17 @@ static qn_err read_query(struct qn_services *sv, const struct qn_http *h, struct
     return QN_OK;
 }
 
-void qn_api_search(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_search(const struct qn_hubs_api *api, struct qn_http *h, const char *id)
 {
     struct asker *a = qn_xcalloc(1, sizeof *a);
     struct qn_error e = {0};
     (void)id;
-    a->sv = sv;
+    a->api = api;
     a->http = h;
     a->limit = RESULTS;
-    qn_err err = read_query(sv, h, a, &e);
+    qn_err err = read_query(api, h, a, &e);
     if (!err)
-        err = qn_inquire(sv->inquiries, qn_client_owner(h), ask, done, a, &a->inquiry, &e);
+        err = qn_inquire(api->inquiries, qn_client_owner(h), ask, done, a, &a->inquiry, &e);
     if (err) { /* no hub has been asked */
         qn_answer_error(h, &e);
         free(a->query);

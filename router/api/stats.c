@@ -59,14 +59,14 @@ static void write_series(struct qn_jw *w, const struct qn_metrics *metrics)
     qn_jw_arr_end(w);
 }
 
-void qn_api_stats(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_stats(const struct qn_watch_api *api, struct qn_http *h, const char *id)
 {
     static const struct qn_stats none;
     struct qn_caller caller;
-    qn_auth_caller(sv->serving.auth, h, &caller);
-    bool own = caller.admin || qn_str_eq(sv->telemetry.stats->owner, caller.owner);
-    const struct qn_stats *s = own ? sv->telemetry.stats : &none;
-    const int64_t *sums = qn_metrics_whole(sv->telemetry.metrics)->counts;
+    qn_auth_caller(api->serving->auth, h, &caller);
+    bool own = caller.admin || qn_str_eq(api->telemetry->stats->owner, caller.owner);
+    const struct qn_stats *s = own ? api->telemetry->stats : &none;
+    const int64_t *sums = qn_metrics_whole(api->telemetry->metrics)->counts;
     struct qn_buf body;
     (void)id;
     qn_buf_init(&body, QN_API_REPLY_MAX);
@@ -89,7 +89,7 @@ void qn_api_stats(struct qn_services *sv, struct qn_http *h, const char *id)
     qn_jw_ki64(&w, "cache_tokens_total", sums[QN_M_CACHED_TOKENS]);
     qn_jw_ki64(&w, "output_tokens_total", sums[QN_M_OUTPUT_TOKENS]);
     qn_jw_ki64(&w, "stream_chunks_total", sums[QN_M_STREAM_CHUNKS]);
-    write_series(&w, sv->telemetry.metrics);
+    write_series(&w, api->telemetry->metrics);
     qn_jw_obj_end(&w);
     qn_answer_json(h, 200, &body);
     qn_buf_deinit(&body);

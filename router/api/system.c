@@ -19,7 +19,7 @@ static const double gb = 1e9, gib = 1024.0 * 1024 * 1024;
 
 /* The view comes whether the client is still there or not. */
 struct asker {
-    struct qn_services *sv;
+    const struct qn_engines_api *api;
     struct qn_waiting client;
 };
 
@@ -149,9 +149,9 @@ static void write_devices(struct qn_jw *w, const struct qn_jref *root)
 }
 
 /* Presets share the files of what they were made of, so only files that are here count, once. */
-static int64_t bytes_of_models(struct qn_services *sv)
+static int64_t bytes_of_models(const struct qn_engines_api *api)
 {
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(api->models->catalog);
     int64_t sum = 0;
     for (size_t i = 0; i < qn_snapshot_count(snap); i++) {
         const struct qn_model_row *row = qn_snapshot_at(snap, i);
@@ -162,13 +162,13 @@ static int64_t bytes_of_models(struct qn_services *sv)
     return sum;
 }
 
-static void write_storage(struct qn_jw *w, struct qn_services *sv,
+static void write_storage(struct qn_jw *w, const struct qn_engines_api *api,
                           const struct qn_devices_view *view, bool paths)
 {
     qn_jw_key(w, "model_storage");
     qn_jw_obj(w);
-    qn_jw_kstr(w, "path", qn_api_shown_path(sv->open_rule.models_dir, paths));
-    qn_jw_ki64(w, "used_bytes", bytes_of_models(sv));
+    qn_jw_kstr(w, "path", qn_api_shown_path(api->models_dir, paths));
+    qn_jw_ki64(w, "used_bytes", bytes_of_models(api));
     if (view->disk_bytes >= 0) {
         qn_jw_ki64(w, "total_bytes", view->disk_bytes);
         qn_jw_ki64(w, "free_bytes", view->disk_free_bytes);
@@ -201,13 +201,13 @@ static void answer(void *ctx, const struct qn_devices_view *view)
         }
         qn_recipes_write(
             &w, &(struct qn_recipes){
-                    .backend_dir = qn_inventory_config(a->sv->models.inventory)->backend_dir,
-                    .packs = a->sv->packs,
+                    .backend_dir = qn_inventory_config(a->api->models->inventory)->backend_dir,
+                    .packs = a->api->packs,
                     .devices = view->doc,
-                    .no_fetch = a->sv->no_fetch_executables,
+                    .no_fetch = a->api->no_fetch_executables,
                 });
-        qn_jw_kbool(&w, "no_fetch_executables", a->sv->no_fetch_executables);
-        write_storage(&w, a->sv, view, qn_api_sees_paths(a->sv, a->client.http));
+        qn_jw_kbool(&w, "no_fetch_executables", a->api->no_fetch_executables);
+        write_storage(&w, a->api, view, qn_api_sees_paths(a->api->serving, a->client.http));
         qn_jw_key(&w, "cloud"); /* servers elsewhere are models here: the recipe remote */
         qn_jw_obj(&w);
         qn_jw_key(&w, "providers");
@@ -221,13 +221,13 @@ static void answer(void *ctx, const struct qn_devices_view *view)
     free(a);
 }
 
-void qn_api_system_info(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_system_info(const struct qn_engines_api *api, struct qn_http *h, const char *id)
 {
     struct asker *a = qn_xcalloc(1, sizeof *a);
     (void)id;
-    a->sv = sv;
+    a->api = api;
     qn_waiting_begin(&a->client, h);
-    qn_devices_ask(sv->devices, answer, a);
+    qn_devices_ask(api->devices, answer, a);
 }
 
 static void write_share(struct qn_jw *w, const char *key, int64_t value, double unit)
@@ -238,7 +238,7 @@ static void write_share(struct qn_jw *w, const char *key, int64_t value, double 
         qn_jw_kf64(w, key, (double)(int64_t)((double)value / unit * 10) / 10);
 }
 
-void qn_api_system_stats(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_system_stats(const struct qn_engines_api *api, struct qn_http *h, const char *id)
 {
     struct qn_gpu_use gpu = qn_gpu_use();
     struct qn_buf body;
@@ -247,7 +247,7 @@ void qn_api_system_stats(struct qn_services *sv, struct qn_http *h, const char *
     struct qn_jw w = qn_jw_to(&body);
     qn_jw_obj(&w);
     qn_jw_kf64(&w, "cpu_percent",
-               (double)(int64_t)(qn_cpu_percent(&sv->telemetry.cpu, qn_now_ms()) * 10) / 10);
+               (double)(int64_t)(qn_cpu_percent(&api->telemetry->cpu, qn_now_ms()) * 10) / 10);
     write_share(&w, "memory_gb", qn_used_memory(), gb);
     write_share(&w, "memory_total_gb", qn_total_memory(), gb);
     write_share(&w, "gpu_percent", gpu.percent, 1);

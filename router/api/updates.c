@@ -24,7 +24,7 @@ struct item {
 };
 
 struct asker {
-    struct qn_services *sv;
+    const struct qn_hubs_api *api;
     struct qn_http *http; /* NULL: gone */
     struct qn_inquiry *inquiry;
     struct item *items;
@@ -62,7 +62,7 @@ static bool is_newer(const struct asker *a, const struct item *item, const struc
     struct qn_repo *here;
     if (qn_str_eq(item->commit, now->commit))
         return false;
-    if (qn_store_cached(a->sv->custody.store, now->hub, now->id, item->commit, 0, &here, NULL))
+    if (qn_store_cached(a->api->store, now->hub, now->id, item->commit, 0, &here, NULL))
         return true; /* all that is known is that something changed */
     bool newer = false;
     for (size_t i = 0; i < here->n && !newer; i++) {
@@ -81,7 +81,7 @@ static qn_err ask(void *ctx, const struct qn_web *web, struct qn_error *e)
         struct item *item = &a->items[i];
         struct qn_repo *now;
         struct qn_error why = {0};
-        qn_err err = qn_hub_repo(a->sv->hubs, web, &item->ref, &now, &why);
+        qn_err err = qn_hub_repo(a->api->hubs, web, &item->ref, &now, &why);
         if (err == QN_ECANCELLED)
             return qn_fail(e, err, "%s", why.message);
         if (err) {
@@ -142,7 +142,8 @@ static void done(void *ctx, const struct qn_error *e)
     struct asker *a = ctx;
     for (size_t i = 0; i < a->n && !e; i++)
         if (!*a->items[i].why)
-            qn_updates_set(a->sv->updates, a->items[i].name, a->items[i].commit, a->items[i].newer);
+            qn_updates_set(a->api->updates, a->items[i].name, a->items[i].commit,
+                           a->items[i].newer);
     if (a->http) {
         qn_http_on_gone(a->http, NULL, NULL);
         if (e)
@@ -156,7 +157,7 @@ static void done(void *ctx, const struct qn_error *e)
 /* Models that came from a hub and say at which commit. */
 static void collect(struct asker *a)
 {
-    struct qn_snapshot *snap = qn_catalog_snapshot(a->sv->models.catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(a->api->puller->models->catalog);
     size_t n = qn_snapshot_count(snap);
     a->items = qn_xcalloc((n < CHECKED_MAX ? n : CHECKED_MAX) + 1, sizeof *a->items);
     for (size_t i = 0; i < n && a->n < CHECKED_MAX; i++) {
@@ -178,20 +179,20 @@ static void collect(struct asker *a)
     qn_snapshot_unref(snap);
 }
 
-void qn_api_check_updates(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_check_updates(const struct qn_hubs_api *api, struct qn_http *h, const char *id)
 {
     struct qn_error e = {0};
     (void)id;
-    if (qn_web_is_offline(sv->puller.web)) {
+    if (qn_web_is_offline(api->puller->web)) {
         qn_answer_plain(h, 409, "lemond_offline",
                         "The server is offline (the setting offline): it asks nobody");
         return;
     }
     struct asker *a = qn_xcalloc(1, sizeof *a);
-    a->sv = sv;
+    a->api = api;
     a->http = h;
     collect(a);
-    if (qn_inquire(sv->inquiries, qn_client_owner(h), ask, done, a, &a->inquiry, &e)) {
+    if (qn_inquire(api->inquiries, qn_client_owner(h), ask, done, a, &a->inquiry, &e)) {
         qn_answer_error(h, &e);
         asker_free(a);
         return;

@@ -16,7 +16,7 @@ enum { VARIANTS_SHOWN = 5, VARIANTS_MAX = 1000 };
 #define ROOM_BESIDE ((int64_t)512 << 20) /* for a context and the program itself */
 
 struct asker {
-    struct qn_services *sv;
+    const struct qn_hubs_api *api;
     struct qn_http *http; /* NULL: gone */
     struct qn_inquiry *inquiry;
     struct qn_ref ref;
@@ -36,7 +36,7 @@ static void gone(void *ctx)
 static qn_err ask(void *ctx, const struct qn_web *web, struct qn_error *e)
 {
     struct asker *a = ctx;
-    return qn_hub_repo(a->sv->hubs, web, &a->ref, &a->repo, e);
+    return qn_hub_repo(a->api->hubs, web, &a->ref, &a->repo, e);
 }
 
 static const char *base_of(const char *path)
@@ -64,16 +64,17 @@ static void write_size(struct qn_jw *w, const char *key, int64_t size_bytes)
 }
 
 /* Whether a model of so many bytes can be loaded by what this machine may use for models. */
-static void write_fits(struct qn_jw *w, const struct qn_services *sv, int64_t size_bytes)
+static void write_fits(struct qn_jw *w, const struct qn_hubs_api *api, int64_t size_bytes)
 {
-    int64_t room = qn_inventory_config(sv->models.inventory)->memory_bytes;
+    int64_t room = qn_inventory_config(api->puller->models->inventory)->memory_bytes;
     if (size_bytes < 0)
         qn_jw_knull(w, "fits");
     else
         qn_jw_kbool(w, "fits", room <= 0 || size_bytes <= room - ROOM_BESIDE);
 }
 
-static void write_variant(struct qn_jw *w, const struct qn_services *sv, const struct qn_variant *v)
+static void write_variant(struct qn_jw *w, const struct qn_hubs_api *api,
+                          const struct qn_variant *v)
 {
     qn_jw_obj(w);
     qn_jw_kstr(w, "name", v->name);
@@ -85,7 +86,7 @@ static void write_variant(struct qn_jw *w, const struct qn_services *sv, const s
     qn_jw_arr_end(w);
     qn_jw_kbool(w, "sharded", v->sharded);
     write_size(w, "size_bytes", v->size_bytes);
-    write_fits(w, sv, v->size_bytes);
+    write_fits(w, api, v->size_bytes);
     qn_jw_obj_end(w);
 }
 
@@ -102,7 +103,7 @@ static void write_tag(struct qn_jw *w, const struct asker *a, const struct qn_ch
     qn_jw_arr_end(w);
     qn_jw_kbool(w, "sharded", false);
     write_size(w, "size_bytes", c->size_bytes);
-    write_fits(w, a->sv, c->size_bytes);
+    write_fits(w, a->api, c->size_bytes);
     qn_jw_obj_end(w);
 }
 
@@ -147,7 +148,7 @@ static qn_err write_reply(const struct asker *a, struct qn_buf *body, struct qn_
         if (tag)
             write_tag(&w, a, tag);
         for (size_t i = 0; !tag && i < v->n && (int64_t)i < a->limit; i++)
-            write_variant(&w, a->sv, &v->v[i]);
+            write_variant(&w, a->api, &v->v[i]);
         qn_jw_arr_end(&w);
         qn_jw_obj_end(&w);
     }
@@ -162,7 +163,7 @@ static void answer(struct asker *a)
     struct qn_error e = {0};
     qn_buf_init(&body, QN_API_REPLY_MAX);
     if (write_reply(a, &body, &e))
-        qn_api_hub_problem(a->sv, a->http, &e, 500);
+        qn_api_hub_problem(a->api->puller->web, a->http, &e, 500);
     else
         qn_answer_json(a->http, 200, &body);
     qn_buf_deinit(&body);
@@ -174,7 +175,7 @@ static void done(void *ctx, const struct qn_error *e)
     if (a->http) {
         qn_http_on_gone(a->http, NULL, NULL);
         if (e)
-            qn_api_hub_problem(a->sv, a->http, e, 500);
+            qn_api_hub_problem(a->api->puller->web, a->http, e, 500);
         else
             answer(a);
     }
@@ -183,13 +184,13 @@ static void done(void *ctx, const struct qn_error *e)
     free(a);
 }
 
-static qn_err read_query(struct qn_services *sv, const struct qn_http *h, struct asker *a,
+static qn_err read_query(const struct qn_hubs_api *api, const struct qn_http *h, struct asker *a,
                          struct qn_error *e)
 {
     const char *checkpoint = qn_http_query(h, "checkpoint"), *source = qn_http_query(h, "source");
     const char *limit = qn_http_query(h, "limit");
     enum qn_hub_kind plain =
-        qn_hub_kind_parse(source && *source ? source : sv->puller.model_source);
+        qn_hub_kind_parse(source && *source ? source : api->puller->model_source);
     if (!checkpoint || !*checkpoint)
         return qn_fail_param(e, QN_EINVAL, "checkpoint", "the query needs checkpoint=owner/repo");
     if (plain != QN_HUB_HF && plain != QN_HUB_MODELSCOPE)
@@ -212,17 +213,17 @@ static qn_err read_query(struct qn_services *sv, const struct qn_http *h, struct
     return err;
 }
 
-void qn_api_variants(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_variants(const struct qn_hubs_api *api, struct qn_http *h, const char *id)
 {
     struct asker *a = qn_xcalloc(1, sizeof *a);
     struct qn_error e = {0};
     (void)id;
-    a->sv = sv;
+    a->api = api;
     a->http = h;
     a->limit = VARIANTS_SHOWN;
-    qn_err err = read_query(sv, h, a, &e);
+    qn_err err = read_query(api, h, a, &e);
     if (!err)
-        err = qn_inquire(sv->inquiries, qn_client_owner(h), ask, done, a, &a->inquiry, &e);
+        err = qn_inquire(api->inquiries, qn_client_owner(h), ask, done, a, &a->inquiry, &e);
     if (err) { /* no hub has been asked */
         qn_answer_error(h, &e);
         free(a->checkpoint);

@@ -42,11 +42,11 @@ static void write_definition(struct qn_jw *w, const struct qn_model_row *row)
 }
 
 /* One entry for each row that `wanted` takes. */
-static void answer(struct qn_services *sv, struct qn_http *h,
+static void answer(const struct qn_models_api *api, struct qn_http *h,
                    bool (*wanted)(const struct qn_model_row *row),
                    void (*write)(struct qn_jw *w, const struct qn_model_row *row))
 {
-    struct qn_snapshot *snap = qn_catalog_snapshot(sv->models.catalog);
+    struct qn_snapshot *snap = qn_catalog_snapshot(api->models->catalog);
     struct qn_buf body;
     qn_buf_init(&body, QN_API_REPLY_MAX);
     struct qn_jw w = qn_jw_to(&body);
@@ -66,10 +66,10 @@ static bool is_users(const struct qn_model_row *row)
     return qn_str_starts(row->name, user) && !*row->base;
 }
 
-void qn_api_user_models(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_user_models(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     (void)id;
-    answer(sv, h, is_users, write_definition);
+    answer(api, h, is_users, write_definition);
 }
 
 static bool has_options(const struct qn_model_row *row)
@@ -82,15 +82,15 @@ static void write_options(struct qn_jw *w, const struct qn_model_row *row)
     write_json(w, row->name, row->options);
 }
 
-void qn_api_recipe_options(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_recipe_options(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     (void)id;
-    answer(sv, h, has_options, write_options);
+    answer(api, h, has_options, write_options);
 }
 
 /* An import on its way: what it said is the answer's. */
 struct importing {
-    struct qn_services *sv;
+    const struct qn_models_api *api;
     struct qn_http *http; /* NULL: gone */
     struct qn_buf body;
 };
@@ -103,8 +103,8 @@ static void gone(void *ctx)
 static void imported(void *ctx, const struct qn_error *e)
 {
     struct importing *im = ctx;
-    if (!e && !im->sv->serving.closed)
-        qn_inventory_options_changed(im->sv->models.inventory);
+    if (!e && !im->api->serving->closed)
+        qn_inventory_options_changed(im->api->models->inventory);
     if (im->http) {
         qn_http_on_gone(im->http, NULL, NULL);
         if (e)
@@ -146,8 +146,8 @@ static qn_err options_of(const struct qn_model_row *row, const struct qn_jref *g
 
 /* Without im it only checks, and counts the models; with it it changes them and writes the names of
  * those that are not here. */
-static qn_err take_options(struct qn_services *sv, const struct qn_jref *root, struct qn_jw *w,
-                           struct importing *im, size_t *n, struct qn_error *e)
+static qn_err take_options(const struct qn_models_api *api, const struct qn_jref *root,
+                           struct qn_jw *w, struct importing *im, size_t *n, struct qn_error *e)
 {
     size_t left = *n;
     struct qn_jref it;
@@ -157,7 +157,7 @@ static qn_err take_options(struct qn_services *sv, const struct qn_jref *root, s
     for (bool more = qn_json_first(root, &it); more && !err; more = qn_json_next(&it)) {
         struct qn_snapshot *snap;
         const struct qn_model_row *row;
-        if (qn_inventory_find_exactly(sv->models.inventory, it.key, &snap, &row, NULL)) {
+        if (qn_inventory_find_exactly(api->models->inventory, it.key, &snap, &row, NULL)) {
             if (im)
                 qn_jw_str(w, it.key);
             continue;
@@ -165,7 +165,7 @@ static qn_err take_options(struct qn_services *sv, const struct qn_jref *root, s
         qn_buf_clear(&text);
         err = options_of(row, &it, &text, e);
         if (!err && im) /* changes are made in the order they are asked for: the last one tells */
-            qn_catalog_set_options(sv->models.catalog, row->name, qn_buf_cstr(&text),
+            qn_catalog_set_options(api->models->catalog, row->name, qn_buf_cstr(&text),
                                    --left ? NULL : imported, im);
         *n += !im;
         qn_snapshot_unref(snap);
@@ -176,16 +176,17 @@ static qn_err take_options(struct qn_services *sv, const struct qn_jref *root, s
 
 /* True when this server may open every file that is named, and it is there; else the request is
  * answered. */
-static bool may_open_all(struct qn_services *sv, struct qn_http *h, const struct qn_jref *root)
+static bool may_open_all(const struct qn_models_api *api, struct qn_http *h,
+                         const struct qn_jref *root)
 {
     struct qn_jref it;
     for (bool more = qn_json_first(root, &it); more; more = qn_json_next(&it))
-        if (!qn_may_save_options(&sv->open_rule, h, &it))
+        if (!qn_may_save_options(api->open_rule, h, &it))
             return false;
     return true;
 }
 
-void qn_api_recipe_options_set(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_recipe_options_set(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     struct qn_json *doc;
     struct qn_error e = {0};
@@ -193,15 +194,15 @@ void qn_api_recipe_options_set(struct qn_services *sv, struct qn_http *h, const 
     (void)id;
     qn_err err = qn_api_body(h, false, &doc, &e);
     struct qn_jref root = err ? (struct qn_jref){0} : qn_json_root(doc);
-    if (!err && sv->serving.stopping)
+    if (!err && api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     if (!err)
-        err = take_options(sv, &root, NULL, NULL, &n, &e);
+        err = take_options(api, &root, NULL, NULL, &n, &e);
     if (err) {
         qn_answer_error(h, &e);
-    } else if (may_open_all(sv, h, &root)) {
+    } else if (may_open_all(api, h, &root)) {
         struct importing *im = qn_xcalloc(1, sizeof *im);
-        im->sv = sv;
+        im->api = api;
         im->http = h;
         qn_http_on_gone(h, gone, im);
         qn_buf_init(&im->body, QN_API_REPLY_MAX);
@@ -210,7 +211,7 @@ void qn_api_recipe_options_set(struct qn_services *sv, struct qn_http *h, const 
         qn_jw_kstr(&w, "status", "success");
         qn_jw_key(&w, "not_here");
         qn_jw_arr(&w);
-        take_options(sv, &root, &w, im, &n, NULL);
+        take_options(api, &root, &w, im, &n, NULL);
         qn_jw_arr_end(&w);
         qn_jw_obj_end(&w);
         if (!n)

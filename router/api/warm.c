@@ -23,7 +23,7 @@ enum { LIMIT_MS = 60 * 1000 };
 static const char aicore[] = "gemini-nano-aicore";
 
 struct warming {
-    struct qn_services *sv;
+    const struct qn_models_api *api;
     struct qn_http *http;
     const char *model; /* in the request's arena; NULL: there is none */
     struct qn_lease *lease;
@@ -98,9 +98,9 @@ static bool can_talk(struct warming *a)
 {
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
-    if (qn_inventory_find(a->sv->models.inventory, a->model, &snap, &row, NULL))
+    if (qn_inventory_find(a->api->models->inventory, a->model, &snap, &row, NULL))
         return false;
-    bool can = qn_inventory_can(a->sv->models.inventory, row, QN_CAN_COMPLETE);
+    bool can = qn_inventory_can(a->api->models->inventory, row, QN_CAN_COMPLETE);
     qn_snapshot_unref(snap);
     return can;
 }
@@ -131,37 +131,37 @@ static void loaded(void *ctx, const struct qn_error *why)
         answer(a, 503, "error", "error", e.message);
 }
 
-void qn_api_warm(struct qn_services *sv, struct qn_http *h, const char *id)
+void qn_api_warm(const struct qn_models_api *api, struct qn_http *h, const char *id)
 {
     struct warming *a = qn_xcalloc(1, sizeof *a);
     struct qn_error e = {0};
     int64_t limit_ms;
     (void)id;
-    a->sv = sv;
+    a->api = api;
     a->http = h;
     a->began_ms = qn_now_ms();
     a->model = qn_http_query(h, "model");
     if (!a->model || !*a->model)
-        a->model = qn_choice_stand_in(&sv->models, qn_http_arena(h));
+        a->model = qn_choice_stand_in(api->models, qn_http_arena(h));
     if (qn_admission_limit(h, LIMIT_MS, &limit_ms, &e)) {
         qn_answer_error(h, &e);
         free(a);
         return;
     }
     qn_http_on_gone(h, gone, a);
-    a->limit = qn_timer_start(sv->serving.loop, limit_ms, 0, too_late, a);
+    a->limit = qn_timer_start(api->serving->loop, limit_ms, 0, too_late, a);
     if (qn_str_eq(a->model, aicore)) {
         answer(a, 503, "aicore_not_ready", "aicore_status", "unavailable");
         return;
     }
     qn_err err = QN_OK;
-    if (sv->serving.stopping)
+    if (api->serving->stopping)
         err = qn_fail(&e, QN_EBUSY, "the server is stopping");
     else if (!a->model)
         err = qn_fail(&e, QN_ENOTFOUND, "there is no model: `quince pull NAME` gets one");
     if (!err)
-        err = qn_inventory_acquire(sv->models.inventory, a->model, NULL, qn_client_owner(h), loaded,
-                                   a, &a->lease, &e);
+        err = qn_inventory_acquire(api->models->inventory, a->model, NULL, qn_client_owner(h),
+                                   loaded, a, &a->lease, &e);
     if (err)
         answer(a, 503, "error", "error", e.message);
 }

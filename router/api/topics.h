@@ -1,0 +1,104 @@
+/* What the handlers of endpoints work with, one struct for each topic: a handler is given its
+ * topic's. Made at the start, and lent. Loop thread only. */
+#ifndef QN_API_TOPICS_H
+#define QN_API_TOPICS_H
+
+#include "downloads/pull_request.h"
+#include "http/serving.h"
+#include "infer/infer.h"
+#include "library/custody.h"
+#include "library/may_open.h"
+#include "models/models.h"
+#include "telemetry/telemetry.h"
+
+#include <stdbool.h>
+
+/* Models that are known and loaded. */
+struct qn_models_api {
+    const struct qn_serving *serving;
+    const struct qn_models *models;
+    const struct qn_open_rule *open_rule;
+    const struct qn_puller *puller;
+    const struct qn_inference *inference;
+    const struct qn_custody *custody;
+    const struct qn_updates *updates; /* what was found out about newer files */
+};
+
+/* Downloads of models. */
+struct qn_pulls_api {
+    const struct qn_serving *serving;
+    const struct qn_puller *puller;
+    const struct qn_open_rule *open_rule;
+};
+
+/* Files of models on this disk. */
+struct qn_disk_api {
+    const struct qn_serving *serving;
+    const struct qn_custody *custody;
+    struct qn_discovery *discovery;
+};
+
+/* Questions to hubs. */
+struct qn_hubs_api {
+    const struct qn_serving *serving;
+    const struct qn_puller *puller;
+    const struct qn_hubs *hubs; /* where they are */
+    struct qn_inquiries *inquiries;
+    struct qn_updates *updates;
+    struct qn_store *store;
+};
+
+/* The machine, and engines for it. */
+struct qn_engines_api {
+    const struct qn_serving *serving;
+    const struct qn_models *models;
+    const struct qn_puller *puller;
+    struct qn_telemetry *telemetry;
+    struct qn_devices *devices;
+    const struct qn_packs *packs; /* engines of others; NULL: the list cannot be read */
+    struct qn_pack_jobs *pack_jobs;
+    const char *models_dir;    /* the setting */
+    bool no_fetch_executables; /* the setting */
+};
+
+/* Health, log and counts. */
+struct qn_watch_api {
+    const struct qn_serving *serving;
+    const struct qn_models *models;
+    struct qn_telemetry *telemetry;
+    struct qn_keys *keys;
+    const struct qn_ports *ports;
+    const struct qn_service_unit *unit; /* of systemd, that has started the server */
+    int websocket_port;    /* that health tells; every other port takes WebSockets as well */
+    bool socket_activated; /* a service manager has passed sockets in */
+};
+
+/* Settings and keys. */
+struct qn_settings_api {
+    const struct qn_serving *serving;
+    struct qn_catalog *catalog;
+    struct qn_telemetry *telemetry;
+    struct qn_keys *keys;
+    struct qn_live *live;
+};
+
+/* What only Ollama's API has. */
+struct qn_ollama_api {
+    const struct qn_serving *serving;
+    const struct qn_models *models;
+    const struct qn_custody *custody;
+    bool no_presets; /* the setting: clients may not make models of others */
+};
+
+struct qn_apis {
+    struct qn_models_api models;
+    struct qn_pulls_api pulls;
+    struct qn_disk_api disk;
+    struct qn_hubs_api hubs;
+    struct qn_engines_api engines;
+    struct qn_watch_api watch;
+    struct qn_settings_api settings;
+    struct qn_ollama_api ollama;
+};
+
+#endif
