@@ -253,25 +253,29 @@ static void what_a_loading_model_has_taken_refuses_nobody(void **state)
     assert_int_equal(a.code, QN_ECANCELLED);
 }
 
-/* A model's process that is ready with any context but 5000, for which it says that it fails. */
-static void be_a_backend_that_refuses(void)
+/* A model's process that is ready with any context but 5000, for which it says that it fails.
+ * then_hangs: after that every process loads for ever. */
+static void be_a_backend_that_refuses(bool then_hangs)
 {
     char path[96];
     snprintf(path, sizeof path, "%s/quince-llm", dir);
     FILE *f = fopen(path, "w");
     assert_non_null(f);
-    fputs("#!/bin/sh\n"
-          "read -r load <&4\n"
-          "case \"$load\" in *'\"context\":5000,'*)\n"
-          "  echo '{\"msg\":\"failed\",\"error\":{\"code\":\"format\",\"message\":\"so deep it is "
-          "broken\"}}' >&4\n"
-          "  exit 1\n"
-          "esac\n"
-          "echo '{\"msg\":\"ready\",\"context\":300,\"memory_bytes\":1048576,\"slots\":1}' >&4\n"
-          "while read -r line <&4; do\n"
-          "  case \"$line\" in *'\"stop\"'*) exit 0; esac\n"
-          "done\n",
-          f);
+    fprintf(
+        f,
+        "#!/bin/sh\n"
+        "read -r load <&4\n"
+        "if [ -e \"$0.hangs\" ]; then exec sleep 1000; fi\n"
+        "case \"$load\" in *'\"context\":5000,'*)\n"
+        "  echo '{\"msg\":\"failed\",\"error\":{\"code\":\"format\",\"message\":\"so deep it is "
+        "broken\"}}' >&4\n"
+        "  %s; exit 1\n"
+        "esac\n"
+        "echo '{\"msg\":\"ready\",\"context\":300,\"memory_bytes\":1048576,\"slots\":1}' >&4\n"
+        "while read -r line <&4; do\n"
+        "  case \"$line\" in *'\"stop\"'*) exit 0; esac\n"
+        "done\n",
+        then_hangs ? "touch \"$0.hangs\"" : "true");
     assert_int_equal(fchmod(fileno(f), 0755), 0);
     fclose(f);
     backends = dir;
@@ -295,7 +299,7 @@ static void what_ran_before_a_failed_load_comes_back(void **state)
     (void)state;
     struct asker a = {0}, b = {0}, c = {0}, d = {0};
     struct qn_load_options little = {.context = 300}, much = {.context = 5000};
-    be_a_backend_that_refuses();
+    be_a_backend_that_refuses(false);
     open_inventory(-1, 1);
     ask(&a, "user.small", &little);
     until_heard(&a);
@@ -333,7 +337,7 @@ static void an_inventory_may_end_while_a_model_comes_back(void **state)
     (void)state;
     struct asker a = {0}, b = {0};
     struct qn_load_options little = {.context = 300}, much = {.context = 5000};
-    be_a_backend_that_refuses();
+    be_a_backend_that_refuses(true);
     open_inventory(-1, 1);
     ask(&a, "user.small", &little);
     until_heard(&a);
