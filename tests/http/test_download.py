@@ -526,6 +526,18 @@ def test_stopping_is_quick_and_loses_nothing(fetch, hub):
     assert hub.sent() - before == size - kept
 
 
+@pytest.mark.parametrize("ranges", [True, False])
+def test_a_file_that_would_begin_again_is_known(fetch, hub, ranges):
+    """So that a download which others wait for is not stopped for nothing."""
+    held = hub.fault("a", hold=1 << 20, **({} if ranges else {"no_ranges": True}))
+    p = fetch.start(fetch.file("a", noise(3 * CHUNK)), connections=1)
+    wait_for(lambda: hub.sent("a") >= held.options["hold"])
+    wait_for(lambda: fetch.ranges("a").exists())
+    p.send_signal(signal.SIGTERM)
+    r = fetch.end(p)
+    assert r["end"] == "stopped" and r["files"][0]["whole_only"] == (not ranges)
+
+
 def test_stopping_while_waiting(fetch, hub):
     hub.fault("a", hang=600)
     hub.fault("b", status=503, headers={"Retry-After": "500"})

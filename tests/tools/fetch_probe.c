@@ -150,6 +150,7 @@ static void print_result(qn_err err, const struct qn_error *e, const struct qn_f
     for (size_t i = 0; i < files_n; i++) {
         qn_jw_obj(&w);
         qn_jw_kbool(&w, "complete", files[i].complete);
+        qn_jw_kbool(&w, "whole_only", files[i].whole_only);
         qn_jw_ki64(&w, "done_bytes", files[i].done_bytes);
         qn_jw_ki64(&w, "size_bytes", files[i].size_bytes);
         qn_jw_kstr(&w, "sum", files[i].sum);
