@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import Anthropic from "@anthropic-ai/sdk";
 import { betaTool } from "@anthropic-ai/sdk/helpers/beta/json-schema";
 
-import { PATIENCE_MS, Server } from "./server.mjs";
+import { PATIENCE_MS, Server, told } from "./server.mjs";
 
 let server;
 let client;
@@ -142,8 +142,8 @@ test("thinking goes back into the conversation, and can be turned off", async ()
       { type: "text", text: "yes" }] }, { role: "user", content: "and?" }],
   });
   assert.equal(made.chat.think, 0);
-  assert.equal(made.chat.messages[1].reasoning_content, "Hm");
-  assert.equal(made.chat.messages[1].content, "yes");
+  assert.equal(told(made)[1].reasoning_content, "Hm");
+  assert.equal(told(made)[1].content, "yes");
   assert.equal((await job({ thinking: { type: "enabled", budget_tokens: 1024 } })).chat.think, 1);
   assert.equal((await job({ thinking: { type: "adaptive" }, output_config: { effort: "low" } })).chat.effort, "low");
 });
@@ -172,10 +172,10 @@ test("tools: called, streamed, answered", async () => {
   assert.equal(made.chat.tool_choice, "required");
   assert.equal(made.chat.single_call, true);
   assert.deepEqual(made.chat.tools[0].function.parameters, weather.input_schema);
-  assert.deepEqual(made.chat.messages.map((m) => m.role), ["user", "assistant", "tool", "tool"]);
-  assert.equal(made.chat.messages[1].tool_calls[0].function.arguments.location, "San Francisco");
-  assert.equal(made.chat.messages[2].tool_call_id, first.content[1].id);
-  assert.equal(made.chat.messages[3].content, "Error:\nrain");
+  assert.deepEqual(told(made).map((m) => m.role), ["user", "assistant", "tool", "tool"]);
+  assert.equal(told(made)[1].tool_calls[0].function.arguments.location, "San Francisco");
+  assert.equal(told(made)[2].tool_call_id, first.content[1].id);
+  assert.equal(told(made)[3].content, "Error:\nrain");
 });
 
 test("the tool runner makes its round trip", async () => {
@@ -209,13 +209,12 @@ test("system, images, documents and a begun answer", async () => {
       { type: "document", title: "T", source: { type: "text", media_type: "text/plain", data: "D" } },
       { type: "text", text: "look" }] }, { role: "assistant", content: "{" }],
   });
-  assert.deepEqual(made.chat.messages, [
+  assert.deepEqual(told(made), [
     { role: "system", content: "Be brief." },
-    { role: "user", content: [
-      { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } },
-      { type: "text", text: "T\nD\nlook" }] },
+    { role: "user", content: [0, "T\nD\nlook"] },
     { role: "assistant", content: "{" },
   ]);
+  assert.deepEqual(made.attachments, [{ role: "image", type: "image/png", bytes: 8 }]);
   assert.equal(made.chat.continue_last, true);
 });
 

@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import { Ollama } from "ollama";
 import { z } from "zod";
 
-import { built, Server } from "./server.mjs";
+import { built, Server, told } from "./server.mjs";
 
 let server, client;
 const messages = [{ role: "user", content: "hello" }];
@@ -85,7 +85,7 @@ it("everything a request says reaches the model", async () => {
       presence_penalty: 0.5, frequency_penalty: 0.25, seed: 7, stop: ["x"], num_predict: 3, num_ctx: 256, num_keep: 4 },
   });
   const job = JSON.parse(reply.response);
-  assert.deepEqual(job.chat.messages.map((m) => m.content), ["Be brief.", "Why?"]);
+  assert.deepEqual(told(job).map((m) => m.content), ["Be brief.", "Why?"]);
   assert.equal(job.chat.template_text, "{{ messages }}");
   assert.deepEqual(job.chat.before, [1, 2]);
   assert.equal(job.chat.think, 1);
@@ -122,8 +122,8 @@ it("tools, there and back", async () => {
     messages: [...messages, whole.message, { role: "tool", tool_name: "get_weather", content: "11 degrees" }],
   });
   const job = JSON.parse(answer.message.content);
-  assert.equal(job.chat.messages[1].tool_calls[1].function.arguments.city, "Paris");
-  assert.deepEqual(job.chat.messages[2], { role: "tool", name: "get_weather", content: "11 degrees" });
+  assert.equal(told(job)[1].tool_calls[1].function.arguments.city, "Paris");
+  assert.deepEqual(told(job)[2], { role: "tool", name: "get_weather", content: "11 degrees" });
   assert.equal(job.chat.tools[0].function.name, "get_weather");
 });
 
@@ -159,7 +159,7 @@ it("create, copy, delete", async () => {
   assert.equal(states.at(-1), "success");
   assert.deepEqual(await client.copy({ source: "mario", destination: "luigi" }), { status: "success" });
   const job = JSON.parse((await client.chat({ model: "luigi", messages })).message.content);
-  assert.equal(job.chat.messages[0].content, "Mario!");
+  assert.equal(told(job)[0].content, "Mario!");
   assert.equal((await client.show({ model: "luigi" })).system, "Mario!");
   assert.deepEqual(await client.delete({ model: "mario" }), { status: "success" });
   assert.deepEqual(await client.delete({ model: "luigi" }), { status: "success" });

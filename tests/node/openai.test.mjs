@@ -10,7 +10,7 @@ import OpenAI from "openai";
 import { zodFunction, zodResponseFormat } from "openai/helpers/zod";
 import { z } from "zod";
 
-import { PATIENCE_MS, Server } from "./server.mjs";
+import { PATIENCE_MS, Server, told } from "./server.mjs";
 
 let server;
 let client;
@@ -176,10 +176,10 @@ test("a round of tools goes back to the model", async () => {
   await runner.done();
   assert.deepEqual(asked, ["Rome", "Oslo", "Rome", "Oslo"]);
   const job = await jobOf({ messages: runner.messages.slice(0, 4), tools: [weather] });
-  assert.deepEqual(job.chat.messages.map((m) => m.role), ["user", "assistant", "tool", "tool"]);
-  assert.deepEqual(job.chat.messages[1].tool_calls[1].function, { name: "weather", arguments: { city: "Oslo" } });
-  assert.equal(job.chat.messages[2].content, "sunny");
-  assert.equal(job.chat.messages[2].tool_call_id, job.chat.messages[1].tool_calls[0].id);
+  assert.deepEqual(told(job).map((m) => m.role), ["user", "assistant", "tool", "tool"]);
+  assert.deepEqual(told(job)[1].tool_calls[1].function, { name: "weather", arguments: { city: "Oslo" } });
+  assert.equal(told(job)[2].content, "sunny");
+  assert.equal(told(job)[2].tool_call_id, told(job)[1].tool_calls[0].id);
 });
 
 test("which tools may be called becomes part of the job", async () => {

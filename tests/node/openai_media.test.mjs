@@ -138,7 +138,7 @@ test("pictures are edited: several files, a mask, every number", async () => {
   });
   const job = JSON.parse(Buffer.from(reply.data[1].b64_json, "base64").toString());
   assert.deepEqual(job.image, { kind: "edit", prompt: "a barn", width: 256, height: 512, format: "webp" });
-  assert.deepEqual(job.pieces, [["image", png.length], ["image", png.length], ["mask", png.length]]);
+  assert.deepEqual(job.attachments, ["image", "image", "mask"].map((role) => ({ role, bytes: png.length })));
   assert.equal(job.sampling.n, 2);
   const large = Buffer.concat([png, Buffer.alloc(2_000_000, "\r\n--")]);
   const mirror = await client.images.edit({ model: "user.mirror", prompt: "x", image: await picture(), mask: await picture("m.png", large) });

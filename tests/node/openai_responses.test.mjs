@@ -7,7 +7,7 @@ import OpenAI from "openai";
 import { zodResponsesFunction, zodTextFormat } from "openai/helpers/zod";
 import { z } from "zod";
 
-import { PATIENCE_MS, Server } from "./server.mjs";
+import { PATIENCE_MS, Server, told } from "./server.mjs";
 
 let server;
 let client;
@@ -87,10 +87,9 @@ test("every kind of item becomes part of the conversation", async () => {
     max_output_tokens: 9, top_p: 0.5, truncation: "auto",
     include: ["message.output_text.logprobs"], top_logprobs: 3,
   });
-  assert.deepEqual(job.chat.messages, [
+  assert.deepEqual(told(job), [
     { role: "system", content: "I\nD" },
-    { role: "user", content: [{ type: "text", text: "a" },
-      { type: "image_url", image_url: { url: "data:image/png;base64,AA==" } }] },
+    { role: "user", content: ["a", 0] },
     { role: "assistant", content: "so", reasoning_content: "think", tool_calls: [
       { id: "c1", type: "function", function: { name: "f", arguments: { q: 1 } } },
       { id: "c2", type: "function", function: { name: "f", arguments: { q: 2 } } }] },
@@ -99,6 +98,7 @@ test("every kind of item becomes part of the conversation", async () => {
     { role: "assistant", content: "done" },
     { role: "user", content: "more" },
   ]);
+  assert.deepEqual(job.attachments, [{ role: "image", type: "image/png", bytes: 1 }]);
   assert.deepEqual(job.chat.tools, [{ type: "function",
     function: { name: "f", parameters: { type: "object" }, strict: true, description: "d" } }]);
   assert.equal(job.chat.tool_choice, "named");
@@ -149,7 +149,7 @@ test("reasoning is told as a summary when one is asked for", async () => {
   // Sent back without its texts, it still carries what was thought.
   const job = await jobOf({ input: [{ type: "reasoning", id: "r", summary: [], encrypted_content: reasoning.encrypted_content },
     { role: "assistant", content: "Yes." }, { role: "user", content: "?" }] });
-  assert.equal(job.chat.messages[0].reasoning_content, "Hmm.");
+  assert.equal(told(job)[0].reasoning_content, "Hmm.");
 });
 
 test("the client's own accumulation of a stream agrees", async () => {
@@ -182,7 +182,7 @@ test("a conversation goes on from an answer that is kept", async () => {
     model: "user.thinker", input: [{ role: "user", content: "two" }], previous_response_id: first.id });
   assert.equal(second.previous_response_id, first.id);
   const job = await jobOf({ input: "three", previous_response_id: second.id });
-  assert.deepEqual(job.chat.messages, [
+  assert.deepEqual(told(job), [
     { role: "user", content: "one" },
     { role: "assistant", content: "word word word " },
     { role: "user", content: "two" },
@@ -193,7 +193,7 @@ test("a conversation goes on from an answer that is kept", async () => {
   assert.deepEqual(kept, second);
   // A reference to an item stands for the item.
   const referring = await jobOf({ input: [{ type: "item_reference", id: second.output[1].id }, { role: "user", content: "?" }] });
-  assert.deepEqual(referring.chat.messages[0], { role: "assistant", content: "Yes." });
+  assert.deepEqual(told(referring)[0], { role: "assistant", content: "Yes." });
   // A conversation without its beginning is refused, not shortened.
   await client.responses.delete(first.id);
   await assert.rejects(client.responses.create({ model: "user.quick", input: "x", previous_response_id: second.id }), (e) => {

@@ -27,6 +27,24 @@ function gguf(metadata) {
   return Buffer.concat(parts);
 }
 
+/** The messages of a job in the form that chat templates read: content as text, or as parts beside pictures, which are
+ * the numbers of their attachments; calls with their arguments as objects. */
+export function told(job) {
+  return job.chat.messages.map(({ parts = [], ...rest }) => {
+    const content = parts.filter((p) => p.kind === "text" || p.kind === "picture");
+    const reasoning = parts.find((p) => p.kind === "reasoning");
+    const calls = parts.filter((p) => p.kind === "call").map(({ kind, id, name, arguments: text }) =>
+      ({ ...(id && { id }), type: "function", function: { name, arguments: JSON.parse(text) } }));
+    const pictured = content.some((p) => p.kind === "picture");
+    return {
+      ...rest,
+      content: pictured ? content.map((p) => p.text ?? p.attachment) : content[0]?.text ?? null,
+      ...(reasoning && { reasoning_content: reasoning.text }),
+      ...(calls.length && { tool_calls: calls }),
+    };
+  });
+}
+
 export class Server {
   /** models: name -> options of the fake backend, the recipe and the file's chat template; the model is called
    *  "user.NAME". args: of quinced. */
