@@ -4,8 +4,10 @@ that own it, that a struct tag of the tree's own prefix names one struct, and th
 
 The table is the order of the rooms (docs/architecture.md): a room may include itself and rooms above it in the
 table that it names, so no arrow can point the other way. Includes name the room and never climb (`../`).
-`scripts/check_layers.py --arrows` prints which room includes which, with the number of includes.
 Exit status 1 with one line per violation.
+
+`--arrows` prints which room includes which, with the number of includes; `--draw` writes the picture of these arrows
+into docs/architecture.md. A picture that is not that of the includes is a violation.
 """
 import collections
 import pathlib
@@ -13,6 +15,8 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+PICTURE_PAGE = ROOT / "docs" / "architecture.md"
+PICTURE_BEGINS, PICTURE_ENDS = "<!-- arrows: drawn by scripts/dev arrows -->\n", "<!-- end of arrows -->\n"
 
 # room: (folder, rooms it may include); only rooms further up in this table
 ROOMS = {
@@ -70,11 +74,9 @@ OWNERS = {
     "linux/landlock.h": ["lib/confine/"],
     "archive": ["tools/unpack/extract.c"],
     "sqlite3.h": ["catalog/"],
-    "cblas.h": ["backends/engine/cpu/gemm.c"],
-    "vulkan/": ["backends/engine/vulkan/", "tools/probe/vulkan.c"],
+    "vulkan/": ["tools/probe/vulkan.c"],
     "utf8proc.h": ["backends/text/wordpiece.c", "backends/jinja/unicode.c"],
     "histedit.h": ["cli/"],
-    "editline/": ["cli/"],
 }
 
 # Headers of the tree that few may include: the router parses no model file.
@@ -191,22 +193,89 @@ def profiles_elsewhere():
 
 
 def arrows():
+    """Counter of (room, included room): how many includes there are."""
     counts = collections.Counter()
     for _, room, kind, target in includes():
         other = target.split("/")[0]
-        if kind == '"' and other in ROOMS and other != room:
+        if kind == '"' and room and other in ROOMS and other != room:
             counts[room, other] += 1
+    return counts
+
+
+def print_arrows():
+    counts = arrows()
     for room in ROOMS:
         below = [f"{other} {n}" for (of, other), n in sorted(counts.items()) if of == room]
         print(f"{room:10} -> {', '.join(below) if below else '(nothing)'}")
 
 
+def reached(room, below, seen):
+    """Adds to `seen` all rooms that the room includes, directly or through others; a circle ends where it began."""
+    for other in below[room] - seen:
+        seen.add(other)
+        reached(other, below, seen)
+    return seen
+
+
+def picture():
+    """The arrows as a Mermaid diagram. One that follows from others (a needs b, b needs c) is left out."""
+    below = {room: set() for room in ROOMS}
+    for room, other in arrows():
+        below[room].add(other)
+    groups = collections.defaultdict(list)
+    for room, (folder, _) in ROOMS.items():
+        groups[folder.split("/")[0]].append(room)
+    lines = ["```mermaid", "flowchart TD"]
+    for top in reversed(groups):
+        lines.append(f"  subgraph {top}_rooms [{top}]")
+        lines += [f"    {room}[{ROOMS[room][0].removeprefix(top + '/')}]" for room in reversed(groups[top])]
+        lines.append("  end")
+    for room in reversed(ROOMS):
+        for other in [name for name in reversed(ROOMS) if name in below[room]]:
+            if not any(other in reached(between, below, set()) for between in below[room] - {other}):
+                lines.append(f"  {room} --> {other}")
+    return "\n".join([*lines, "```"]) + "\n"
+
+
+def page_with_picture(page):
+    """The page with the picture between its two marks, or None where a mark is missing."""
+    if page.count(PICTURE_BEGINS) != 1 or page.count(PICTURE_ENDS) != 1:
+        return None
+    before, rest = page.split(PICTURE_BEGINS)
+    return before + PICTURE_BEGINS + picture() + PICTURE_ENDS + rest.split(PICTURE_ENDS)[1]
+
+
+def old_picture():
+    page = PICTURE_PAGE.read_text()
+    if page_with_picture(page) != page:
+        yield f"{PICTURE_PAGE.relative_to(ROOT)}: the picture of the arrows is not that of the includes (scripts/dev arrows)"
+
+
+def owners_of_nothing():
+    """An owner in the tables above that does not include its header is stale: the header has moved."""
+    used = collections.defaultdict(set)
+    for name, _, _, target in includes():
+        for beginning, owners in {**OWNERS, **OWN}.items():
+            if target.startswith(beginning):
+                used[beginning].update(owner for owner in owners if name.startswith(owner))
+    for beginning, owners in OWNERS.items():
+        for owner in owners:
+            if owner not in used[beginning]:
+                yield f"the table: {owner} owns {beginning} and does not include it"
+
+
 def main():
     if sys.argv[1:] == ["--arrows"]:
-        arrows()
+        print_arrows()
+        return
+    if sys.argv[1:] == ["--draw"]:
+        page = page_with_picture(PICTURE_PAGE.read_text())
+        if page is None:
+            sys.exit(f"check_layers: {PICTURE_PAGE} lacks the lines {PICTURE_BEGINS.strip()} and {PICTURE_ENDS.strip()}")
+        PICTURE_PAGE.write_text(page)
         return
     found = [*order(), *files_without_room(), *violations(), *headers_without_guard(), *double_tags(),
-             *profiles_elsewhere()]
+             *profiles_elsewhere(), *owners_of_nothing(), *old_picture()]
     for line in found:
         print(line)
     print(f"layers: {len(found)} violations")

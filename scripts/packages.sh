@@ -41,6 +41,7 @@ need_packages() {
 build() {
     local dir="$1"
     shift
+    mkdir -p "$dir"
     [ -f "$dir/build.ninja" ] || say "configuring $dir"
     cmake -S . -B "$dir" -G Ninja "$@" >"$dir.configure.log" 2>&1 || {
         cat "$dir.configure.log" >&2

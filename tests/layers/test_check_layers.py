@@ -7,6 +7,9 @@ import sys
 import pytest
 
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "check_layers.py"
+sys.path.insert(0, str(SCRIPT.parent))
+import check_layers  # noqa: E402
+
 HEADER = "#ifndef QN_BASE_BUF_H\n#define QN_BASE_BUF_H\nstruct qn_buf {\n    int n;\n};\n#endif\n"
 SOUND = {
     "lib/base/buf.h": HEADER,
@@ -14,10 +17,18 @@ SOUND = {
     "router/models/instance.c": '#include "base/buf.h"\n',
     "router/api/models.c": '#include "base/buf.h"\n',
 }
+for beginning, owners in check_layers.OWNERS.items():
+    for owner in owners:  # each foreign header where the table says that it is
+        name = owner + "uses_it.c" if owner.endswith("/") else owner
+        guard = name.upper().replace("/", "_").replace(".", "_")
+        begins, ends = (f"#ifndef QN_{guard}\n#define QN_{guard}\n", "#endif\n") if name.endswith(".h") else ("", "")
+        header = beginning if beginning.endswith(".h") else beginning + "x.h"
+        SOUND[name] = SOUND.get(name, "") + begins + f"#include <{header}>\n" + ends
+PAGE = "# House\n\n" + check_layers.PICTURE_BEGINS + check_layers.PICTURE_ENDS + "\nMore.\n"
 
 
-def check(folder, files, script=None):
-    """The checker's exit status and output for a tree of these files."""
+def check(folder, files, script=None, draw=True):
+    """The checker's exit status and output for a tree of these files, whose picture is drawn before if draw says so."""
     (folder / "scripts").mkdir()
     copy = folder / "scripts" / "check_layers.py"
     shutil.copy(SCRIPT, copy)
@@ -27,6 +38,11 @@ def check(folder, files, script=None):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+    page = folder / "docs" / "architecture.md"
+    page.parent.mkdir()
+    page.write_text(PAGE)
+    if draw:
+        subprocess.run([sys.executable, str(copy), "--draw"], check=True)
     done = subprocess.run([sys.executable, str(copy)], capture_output=True, text=True)
     return done.returncode, done.stdout
 
@@ -63,6 +79,10 @@ FAULTS = {
                                                "router/api/x.c: QN_PROFILE_PHONE names a profile"),
     "a profile's name outside its table": ({**PROFILES, "router/api/x.c": 'const char *a = "not phone";\n'},
                                            'router/api/x.c: "not phone" names a profile'),
+    "an include of another room's file by a name that is not there": (
+        {"router/api/x.c": '#include "base/nothing.h"\n'}, "router/api/x.c: base/nothing.h is not in the room that it names"),
+    "an owner that has moved": ({"lib/base/json.c": "int x;\n"},
+                                "the table: lib/base/json.c owns cjson/ and does not include it"),
     "two structs of one tag": ({"cli/x.c": "struct qn_buf {\n    int n;\n};\n"}, "qn_buf names 2 types: cli/x.c, lib/base/buf.h"),
 }
 
@@ -84,3 +104,26 @@ def test_the_table_has_an_order(tmp_path):
     status, output = check(tmp_path, SOUND, lambda script: script.replace('"base": ("lib/base", [])', '"base": ("lib/base", ["io"])'))
     assert status == 1
     assert "the table: base names io, which is not before it" in output
+
+
+def test_the_picture_shows_the_arrows_of_the_includes(tmp_path):
+    """Of three arrows, that from the router's `api` to `base` follows from the two others and is left out."""
+    status, output = check(tmp_path, {
+        **SOUND, "lib/io/loop.h": HEADER.replace("QN_BASE_BUF_H", "QN_IO_LOOP_H").replace("qn_buf", "qn_loop") +
+        '#include "base/buf.h"\n', "router/api/models.c": '#include "io/loop.h"\n#include "base/buf.h"\n'})
+    assert (status, output) == (0, "layers: 0 violations\n")
+    page = (tmp_path / "docs" / "architecture.md").read_text()
+    assert page.startswith("# House\n") and page.endswith("\nMore.\n")
+    arrows = [line.strip() for line in page.splitlines() if "-->" in line and "arrows" not in line]
+    assert arrows == ["api --> io", "models --> base", "io --> base"]
+
+
+def test_a_picture_out_of_date_is_found(tmp_path):
+    status, output = check(tmp_path, SOUND, draw=False)
+    assert status == 1
+    assert output.startswith("docs/architecture.md: the picture of the arrows is not that of the includes"), output
+
+
+def test_no_arrow_of_this_tree_points_up():
+    rooms = list(check_layers.ROOMS)
+    assert all(rooms.index(room) > rooms.index(other) for room, other in check_layers.arrows())
