@@ -28,6 +28,7 @@ enum {
     CONNECT_MS = 10 * 1000,
     HEADER_MAX = 16 * 1024,  /* a header's value */
     HEAD_MAX = 256 * 1024,   /* the request's, with its target */
+    CHUNK_HEAD_MAX = 64,     /* a chunk's length, or the last chunk */
     TURN_BYTES = 1024 * 1024 /* sent in one turn of the loop, however fast they are taken */
 };
 
@@ -41,6 +42,8 @@ struct qn_post {
     struct qn_timer *later;   /* a failure to be told, or the end of patience while it connects */
     struct qn_buf head, body; /* the request's, as far as they have not been sent */
     size_t sent;              /* of the first of them */
+    bool growing;             /* ev.more is asked for what follows them */
+    bool in_chunk;            /* a chunk has been begun: its line end is due before the next */
     struct qn_response in;
     struct qn_buf reply; /* of a reply that is not 200 */
     bool connecting, paused;
@@ -57,11 +60,21 @@ struct qn_http_client {
     char bytes[READ_BYTES]; /* of the read that is being told */
 };
 
+/* Behind a body that the peer does not read now, the news of an ordinary close would wait until it
+ * has read it all; a reset arrives at once. */
+static void reset_on_close(const struct qn_post *p)
+{
+    const struct linger at_once = {.l_onoff = 1};
+    setsockopt(p->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+}
+
 static void post_free(struct qn_post *p)
 {
     struct qn_http_client *c = p->client;
     qn_watch_remove(p->watch);
     qn_timer_stop(p->later);
+    if (p->cancelled && p->ev.more && p->fd >= 0)
+        reset_on_close(p);
     if (p->fd >= 0)
         close(p->fd);
     qn_buf_deinit(&p->head);
@@ -122,7 +135,8 @@ static void on_ready(void *ctx, uint32_t events);
  * told by the caller. */
 static qn_err watch(struct qn_post *p)
 {
-    uint32_t out = p->connecting || p->head.len || p->body.len ? EPOLLOUT : 0;
+    bool unsent = p->head.len || p->body.len || p->growing;
+    uint32_t out = p->connecting || unsent ? EPOLLOUT : 0;
     uint32_t events = out | (p->connecting || p->paused ? 0 : EPOLLIN);
     if (!events) {
         qn_watch_remove(p->watch);
@@ -168,6 +182,7 @@ static bool send_buffer(struct qn_post *p, struct qn_buf *b, size_t *room)
             qn_buf_deinit(&p->head);
             qn_buf_deinit(&p->body);
             p->sent = 0;
+            p->growing = false;
             return false;
         }
         p->sent += (size_t)n;
@@ -180,13 +195,33 @@ static bool send_buffer(struct qn_post *p, struct qn_buf *b, size_t *room)
     return true;
 }
 
-static void send_more(struct qn_post *p)
+/* Sends what is there. True: all of it has been sent. */
+static bool send_present(struct qn_post *p, size_t *room)
+{
+    if (p->head.len && !send_buffer(p, &p->head, room))
+        return false;
+    return !p->body.len || send_buffer(p, &p->body, room);
+}
+
+/* The next chunk, or the last one, which is empty. The line end behind a chunk's bytes goes before
+ * the next chunk's length, because the first chunk's buffer is the owner's and may be large. */
+static void fetch_chunk(struct qn_post *p)
+{
+    qn_buf_init(&p->head, CHUNK_HEAD_MAX);
+    qn_buf_init(&p->body, SIZE_MAX / 2);
+    p->ev.more(p->ctx, &p->body);
+    p->growing = p->body.len > 0;
+    qn_buf_fmt(&p->head, "%s%zx\r\n", p->in_chunk ? "\r\n" : "", p->body.len);
+    p->in_chunk = true;
+    if (!p->growing)
+        qn_buf_str(&p->head, "\r\n");
+}
+
+static void send_more(struct qn_post *p, bool may_ask)
 {
     size_t room = TURN_BYTES;
-    if (p->head.len && !send_buffer(p, &p->head, &room))
-        return;
-    if (p->body.len)
-        send_buffer(p, &p->body, &room);
+    while (send_present(p, &room) && p->growing && may_ask && room > 0)
+        fetch_chunk(p);
 }
 
 /* True: it has come to its end, good or bad. */
@@ -244,7 +279,7 @@ static void on_ready(void *ctx, uint32_t events)
     }
     bool broken = events & (EPOLLHUP | EPOLLERR);
     if (broken || events & EPOLLOUT)
-        send_more(p);
+        send_more(p, true);
     p->in_events = true;
     bool over = !p->paused && (broken || events & EPOLLIN) && read_more(p);
     p->in_events = false;
@@ -308,8 +343,10 @@ static bool has_body(const char *method)
     return !qn_str_eq(method, "GET") && !qn_str_eq(method, "HEAD") && !qn_str_eq(method, "DELETE");
 }
 
+enum { LENGTH_UNKNOWN = -1 };
+
 static bool write_head(const struct qn_ask *ask, const struct sockaddr_in *to, const char *target,
-                       size_t n, struct qn_buf *out)
+                       int64_t length, struct qn_buf *out)
 {
     char host[INET_ADDRSTRLEN];
     inet_ntop(AF_INET, &to->sin_addr, host, sizeof host);
@@ -321,8 +358,10 @@ static bool write_head(const struct qn_ask *ask, const struct sockaddr_in *to, c
         !add_header(out, "Content-Type: ", ask->type) ||
         !add_header(out, "Accept: ", ask->accept ? ask->accept : "*/*"))
         return false;
-    if (has_body(ask->method))
-        qn_buf_fmt(out, "Content-Length: %zu\r\n", n);
+    if (length == LENGTH_UNKNOWN)
+        qn_buf_str(out, "Transfer-Encoding: chunked\r\n");
+    else if (has_body(ask->method))
+        qn_buf_fmt(out, "Content-Length: %lld\r\n", (long long)length);
     qn_buf_str(out, "\r\n");
     return !out->overflow;
 }
@@ -339,7 +378,7 @@ static bool begin(struct qn_post *p, const struct sockaddr_in *to)
     /* The last piece of a long request is not to wait for the ones before it. */
     setsockopt(p->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (connect(p->fd, (const struct sockaddr *)to, sizeof *to) == 0) {
-        send_more(p);
+        send_more(p, false);
     } else if (errno == EINPROGRESS) {
         p->connecting = true;
         p->later = qn_timer_start(p->client->loop, CONNECT_MS, 0, on_later, p);
@@ -375,14 +414,17 @@ static qn_err ask_taking(struct qn_http_client *c, const struct qn_ask *ask, str
     struct sockaddr_in to;
     const char *target;
     struct qn_buf head = {0};
+    int64_t length = ev->more ? LENGTH_UNKNOWN : (int64_t)body->len;
     bool addressed = split_url(ask->url, &to, &target);
-    if (!addressed || !write_head(ask, &to, target, body->len, &head)) {
+    if (!addressed || !write_head(ask, &to, target, length, &head)) {
         qn_buf_deinit(&head);
         qn_buf_deinit(body);
         return addressed
                    ? qn_fail(e, QN_EINVAL, "the request's head cannot be passed on")
                    : qn_fail(e, QN_EINTERNAL, "no address of a model's process: %.200s", ask->url);
     }
+    if (ev->more && body->len)
+        qn_buf_fmt(&head, "%zx\r\n", body->len);
     struct qn_post *p = qn_xcalloc(1, sizeof *p);
     *p = (struct qn_post){.client = c,
                           .ev = *ev,
@@ -390,6 +432,8 @@ static qn_err ask_taking(struct qn_http_client *c, const struct qn_ask *ask, str
                           .fd = -1,
                           .head = head,
                           .body = *body,
+                          .growing = ev->more != NULL,
+                          .in_chunk = body->len > 0,
                           .next = c->posts};
     *body = (struct qn_buf){0};
     qn_response_init(&p->in, qn_str_eq(ask->method, "HEAD"));

@@ -24,6 +24,12 @@ struct qn_post_events {
     /* MAY. The reply's status and Content-Type ("": none), once, before its first byte or its end;
      * then data has the body whatever the status is. */
     void (*head)(void *ctx, int status, const char *type);
+    /* MAY. The request's body goes on behind the bytes given with the request: appends its next
+     * ones. Called whenever the socket has taken everything before them, so a peer that does not
+     * read holds the body back; what is appended at once is all that is held. Appending nothing
+     * ends the body. Must not pause or cancel the post. The body is sent in chunks (RFC 9112, 7.1).
+     */
+    void (*more)(void *ctx, struct qn_buf *body);
 };
 
 void qn_http_client_new(struct qn_loop *l, struct qn_http_client **out);

@@ -3,6 +3,8 @@
  * Invariants:
  * - Between turns a link waits for its socket, for its request's owner or a worker, or it is ready.
  *   Bytes that have been read lie in `rest` only while it does not wait for the socket to read.
+ * - The body of a request that is open (http_server.h) is read while its reply is written, but not
+ *   while the reply has bytes that the socket does not take.
  * - A next request is not looked at before the last byte of the reply before it is the system's:
  *   so replies keep their order, and a client that does not read is not read from.
  * - A turn is bounded: one recv, TURN_STEPS steps, TURN_SEND_BYTES of a reply that waits. */
@@ -180,7 +182,7 @@ static enum qn_next take(struct qn_link *l)
 {
     const char *data;
     size_t used, data_len, n = l->input_len;
-    if (l->http) { /* no more than its memory has room for */
+    if (l->http && !l->http->open) { /* no more than its memory has room for */
         size_t room = QN_BODY_MEMORY_MAX - l->http->body->memory.len;
         if (room == 0) {
             qn_request_store(l->http);
@@ -239,9 +241,10 @@ static enum qn_next step(struct qn_link *l, bool *may_read)
         return qn_link_throw_away(l);
     if (h && h->delivered) {
         enum qn_next next = qn_reply_step(h, &complete);
-        if (next != QN_GO_ON || !complete || qn_link_owes(l))
+        if (next == QN_GO_ON && complete && !qn_link_owes(l))
+            return after_reply(l);
+        if (next != QN_WAIT || !qn_request_listens(h))
             return next;
-        return after_reply(l);
     }
     if (h && h->storing)
         return QN_WAIT;
@@ -274,7 +277,7 @@ static void set_pace(struct qn_link *l)
 
 static void watch(struct qn_link *l)
 {
-    bool busy = l->http && (l->http->delivered || l->http->storing);
+    bool busy = l->http && (l->http->delivered || l->http->storing) && !qn_request_listens(l->http);
     uint32_t events = qn_link_owes(l) ? EPOLLOUT : 0;
     if (!busy && !events)
         events |= EPOLLIN | EPOLLRDHUP;
@@ -304,7 +307,7 @@ static void on_socket(void *ctx, uint32_t events)
 {
     struct qn_link *l = ctx;
     struct qn_http *h = l->http;
-    bool busy = h && (h->delivered || h->storing);
+    bool busy = h && (h->delivered || h->storing), listens = h && qn_request_listens(h);
     /* Behind a refusal the client's last bytes may still be there when both sides have ended. */
     if ((events & EPOLLERR) || ((events & EPOLLHUP) && !l->lingering)) {
         qn_link_free(l);
@@ -319,6 +322,7 @@ static void on_socket(void *ctx, uint32_t events)
         l->left = true; /* all is written: it is sent, or the socket says that it cannot be */
     }
     /* What comes meanwhile waits in the system. */
+    busy = busy && !listens;
     if (busy || qn_link_owes(l))
         l->events &= ~(uint32_t)EPOLLIN;
     if (busy && l->events != 0 && !(events & (EPOLLOUT | EPOLLRDHUP)))

@@ -120,6 +120,27 @@ static struct qn_http *request_new(struct qn_link *l)
     return h;
 }
 
+/* From here on the request is its owner's. */
+static enum qn_next deliver(struct qn_http *h)
+{
+    struct qn_http_server *s = h->server;
+    h->delivered = true;
+    h->link->pace.rule = NULL;
+    h->next = s->requests;
+    if (s->requests)
+        s->requests->prev = h;
+    s->requests = h;
+    s->active++;
+    s->ev.request(s->ctx, h);
+    return QN_GO_ON;
+}
+
+bool qn_request_listens(const struct qn_http *h)
+{
+    return h->open && !h->complete && h->piece && !h->held_back && !h->aborted &&
+           !qn_request_finished(h);
+}
+
 /* What the owner says to the head: where the body goes, and whether it is too large. */
 static enum qn_next look_at_body(struct qn_http *h, const struct qn_framing *f)
 {
@@ -127,6 +148,11 @@ static enum qn_next look_at_body(struct qn_http *h, const struct qn_framing *f)
     struct qn_link *l = h->link;
     struct qn_body *b = h->body;
     const char *why;
+    h->open = s->ev.open_body && s->ev.open_body(s->ctx, h);
+    if (h->open) {
+        h->keep_alive = false;
+        return deliver(h);
+    }
     if (s->ev.large_body && (b->dir = s->ev.large_body(s->ctx, h, &b->reserve_bytes)) != NULL)
         b->max = SIZE_MAX / 2;
     if (f->has_length && (uint64_t)f->length > b->max)
@@ -226,6 +252,10 @@ enum qn_next qn_request_data(struct qn_http *h, const char *p, size_t n)
 {
     struct qn_error e;
     const char *why;
+    if (h->open) {
+        h->piece(h->piece_ctx, p, n);
+        return QN_GO_ON;
+    }
     qn_pace_move(&h->link->pace, n, qn_now_ms());
     if (h->unwanted && n <= h->body->max - h->thrown) {
         h->thrown += n;
@@ -242,9 +272,12 @@ enum qn_next qn_request_data(struct qn_http *h, const char *p, size_t n)
 
 enum qn_next qn_request_end(struct qn_http *h)
 {
-    struct qn_http_server *s = h->server;
     struct qn_error e;
     h->complete = true;
+    if (h->open) {
+        h->piece(h->piece_ctx, NULL, 0);
+        return QN_GO_ON;
+    }
     if (qn_body_unstored(h->body)) {
         qn_request_store(h);
         return QN_WAIT;
@@ -253,15 +286,7 @@ enum qn_next qn_request_end(struct qn_http *h)
         qn_error_log("http", "%s", e.message);
         return qn_link_refuse(h->link, 500, NULL);
     }
-    h->delivered = true;
-    h->link->pace.rule = NULL;
-    h->next = s->requests;
-    if (s->requests)
-        s->requests->prev = h;
-    s->requests = h;
-    s->active++;
-    s->ev.request(s->ctx, h);
-    return QN_GO_ON;
+    return deliver(h);
 }
 
 void qn_request_free(struct qn_http *h)
@@ -379,6 +404,22 @@ struct qn_body *qn_http_body_take(struct qn_http *h, const char **data, size_t *
     h->body_data = "";
     h->body_len = 0;
     return taken;
+}
+
+void qn_http_body_read(struct qn_http *h, qn_http_body_fn fn, void *ctx)
+{
+    h->piece = fn;
+    h->piece_ctx = ctx;
+    qn_server_wake(h->link);
+}
+
+void qn_http_body_pause(struct qn_http *h, bool paused)
+{
+    if (h->held_back == paused)
+        return;
+    h->held_back = paused;
+    if (!paused)
+        qn_server_wake(h->link);
 }
 
 bool qn_http_body_thrown(const struct qn_http *h)

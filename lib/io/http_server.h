@@ -87,6 +87,10 @@ struct qn_http_events {
     /* MAY. A head with a body has come: true when that is thrown away as it arrives, because
      * it is not needed. It is delivered with an empty body then (qn_http_body_thrown). */
     bool (*unwanted_body)(void *ctx, const struct qn_http *h);
+    /* MAY. A head has come: true when the request is handed over at once, and its body is told
+     * piece by piece as it arrives (qn_http_body_read), of any length. Such a request is the last
+     * of its connection. */
+    bool (*open_body)(void *ctx, const struct qn_http *h);
     /* MAY. A number that all connections of one client have in common, as far as that is certain;
      * 0: it is not known. It is asked for when connections are many. */
     uint64_t (*crowd)(void *ctx, const struct qn_http_ends *ends);
@@ -134,6 +138,15 @@ const char *qn_http_body(const struct qn_http *h, size_t *n);
  * *data, n bytes, are lent by it. The request has an empty one from then on. */
 struct qn_body;
 struct qn_body *qn_http_body_take(struct qn_http *h, const char **data, size_t *n);
+/* Of a request whose body is open: fn is told each stretch of it, p lent for the call, and at its
+ * end p NULL; not from within this call, and no more once the reply is complete or the client gone.
+ * It may answer, but not free the server. fn NULL: the rest is not wanted, and not read before the
+ * reply is complete. */
+typedef void (*qn_http_body_fn)(void *ctx, const char *p, size_t n);
+void qn_http_body_read(struct qn_http *h, qn_http_body_fn fn, void *ctx);
+/* paused: no more is read, and the client's sending comes to a stop. While the reply has bytes that
+ * the client does not take, none is read either. */
+void qn_http_body_pause(struct qn_http *h, bool paused);
 bool qn_http_body_thrown(const struct qn_http *h); /* it was unwanted */
 /* Gives a body that was collected for it a name, on the same file system. QN_ECONFLICT, QN_EIO. */
 qn_err qn_http_body_keep(struct qn_http *h, const char *path, struct qn_error *e);

@@ -87,6 +87,11 @@ struct qn_http {
     bool complete;    /* all of it has come */
     int store_failed; /* the status that says so; 0: it did not */
     bool delivered;
+    /* Of a body that is told piece by piece: */
+    bool open;
+    bool held_back; /* the owner wants no more for now */
+    qn_http_body_fn piece;
+    void *piece_ctx;
     /* Answered. */
     struct header *headers, **headers_end;
     int status; /* 0: not yet */
@@ -185,6 +190,7 @@ void qn_request_free(struct qn_http *h);
 void qn_request_store(struct qn_http *h);
 void qn_request_tell_gone(struct qn_http *h);
 bool qn_request_finished(const struct qn_http *h); /* its owner has said all */
+bool qn_request_listens(const struct qn_http *h);  /* its owner is told more of its open body */
 
 /* http_reply.c: GO_ON: the reply is complete, or a part of it has been sent. */
 enum qn_next qn_reply_step(struct qn_http *h, bool *complete);
