@@ -153,6 +153,99 @@ void qn_jw_f64(struct qn_jw *w, double v)
     qn_buf_str(w->out, text);
 }
 
+/* Powers of ten that a double holds exactly. */
+static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                              1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                              1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+enum {
+    F32_DIGITS = 9,       /* that tell every float from its neighbours */
+    F32_SHORT_DIGITS = 7, /* enough for a float that was written as a short decimal */
+    F32_LEAST_TEN = -13,  /* from 1e-13 to 1e21 those powers are all that is needed */
+    F32_MOST_TEN = 20,
+    F32_PLAIN_LEAST = -5, /* decimal exponents that are written without "e" */
+    F32_PLAIN_MOST = 14
+};
+
+/* x as a whole number of so many digits, nearly, times 10^(ten - digits + 1). *off: how far that is
+ * from x. */
+static uint64_t scale(double x, int ten, int digits, double *off)
+{
+    int by = digits - 1 - ten;
+    double scaled = by >= 0 ? x * tens[by] : x / tens[-by];
+    uint64_t whole = (uint64_t)(scaled + 0.5);
+    *off = fabs((double)whole - scaled) / scaled * x;
+    return whole;
+}
+
+/* Writes the digits of m, of which the first stands for 10^ten, and returns the length. */
+static size_t put_decimal(uint64_t m, int ten, char out[static 48])
+{
+    char digits[20];
+    size_t n = 0, len = 0;
+    while (m % 10 == 0)
+        m /= 10;
+    for (uint64_t left = m; left; left /= 10)
+        n++;
+    for (size_t i = n; i > 0; i--, m /= 10)
+        digits[i - 1] = (char)('0' + m % 10);
+    bool plain = ten >= F32_PLAIN_LEAST && ten <= F32_PLAIN_MOST;
+    int point = plain ? ten : 0; /* it stands behind this digit */
+    if (point < 0) {
+        out[len++] = '0';
+        out[len++] = '.';
+        for (int i = -1; i > point; i--)
+            out[len++] = '0';
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (point >= 0 && i == (size_t)point + 1)
+            out[len++] = '.';
+        out[len++] = digits[i];
+    }
+    for (int i = (int)n; i <= point; i++)
+        out[len++] = '0';
+    if (!plain)
+        len += (size_t)snprintf(out + len, 8, "e%d", ten);
+    return len;
+}
+
+/* A decimal reads back as the float it is nearer to than half of what lies between that and its
+ * neighbours, which below a power of two are half as far away. Nine digits are always so near. */
+static size_t put_float(double x, char out[static 48])
+{
+    int two = ilogb(x), ten = (int)floor(two * 0.30102999566398120);
+    if (ten < F32_LEAST_TEN || ten > F32_MOST_TEN)
+        return (size_t)snprintf(out, 48, "%.*g", F32_DIGITS, x);
+    double edge = ten + 1 >= 0 ? tens[ten + 1] : 1 / tens[-ten - 1];
+    double power = scalbn(1, two), near = 0.98 * power * (x > power ? 0x1p-24 : 0x1p-25), off;
+    if (x >= edge)
+        ten++;
+    int digits = F32_SHORT_DIGITS;
+    uint64_t m = scale(x, ten, digits, &off);
+    if (off > near)
+        m = scale(x, ten, digits = F32_DIGITS, &off);
+    uint64_t least = (uint64_t)tens[digits - 1];
+    ten += m >= least * 10 ? 1 : m < least ? -1 : 0;
+    return put_decimal(m, ten, out);
+}
+
+void qn_jw_f32(struct qn_jw *w, float v)
+{
+    char text[64] = "-";
+    bool negative = signbit(v);
+    if (!isfinite(v)) {
+        qn_jw_null(w);
+    } else if (v == 0) {
+        qn_jw_raw(w, negative ? "-0.0" : "0", negative ? 4 : 1);
+    } else if (v == floorf(v) && fabsf(v) < 0x1p24f) {
+        qn_jw_i64(w, (int64_t)v);
+    } else {
+        size_t n = put_float(fabs((double)v), text + negative);
+        before_value(w);
+        qn_buf_add(w->out, text, n + negative);
+    }
+}
+
 void qn_jw_bool(struct qn_jw *w, bool v)
 {
     before_value(w);

@@ -8,6 +8,7 @@
 #include "base/json.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct qn_json *parse(const char *text)
@@ -231,6 +232,56 @@ static void whole_numbers_are_written_to_the_last_digit(void **state)
     qn_buf_deinit(&out);
 }
 
+/* Every value reads back to the bit, by strtof and by way of a double, over the whole range of
+ * patterns; short decimals stay short. */
+static void floats_keep_their_bits(void **state)
+{
+    (void)state;
+    static const struct {
+        float v;
+        const char *text;
+    } rows[] = {
+        {0.0f, "0"},
+        {-0.0f, "-0.0"},
+        {1.0f, "1"},
+        {-16777215.0f, "-16777215"},
+        {0.1f, "0.1"},
+        {-2.5e-5f, "-0.000025"},
+        {1e-6f, "1e-6"},
+        {1e20f, "1e20"},
+        {123456.78f, "123456.781"},
+        {9.99999f, "9.99999"},
+        {1e-45f, "1.40129846e-45"},
+    };
+    struct qn_buf b;
+    qn_buf_init(&b, 1 << 16);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct qn_jw w = qn_jw_to(&b);
+        qn_buf_clear(&b);
+        qn_jw_f32(&w, rows[i].v);
+        assert_string_equal(qn_buf_cstr(&b), rows[i].text);
+    }
+    for (uint64_t bits = 0; bits <= UINT32_MAX; bits += 10007) {
+        uint32_t in = (uint32_t)bits, direct, by_double;
+        float v, back;
+        memcpy(&v, &in, sizeof v);
+        struct qn_jw w = qn_jw_to(&b);
+        qn_buf_clear(&b);
+        qn_jw_f32(&w, v);
+        if (!isfinite(v)) {
+            assert_string_equal(qn_buf_cstr(&b), "null");
+            continue;
+        }
+        back = strtof(b.data, NULL);
+        memcpy(&direct, &back, sizeof back);
+        back = (float)strtod(b.data, NULL);
+        memcpy(&by_double, &back, sizeof back);
+        if (direct != in || by_double != in)
+            fail_msg("%08x became %s", in, b.data);
+    }
+    qn_buf_deinit(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +296,7 @@ int main(void)
         cmocka_unit_test(integers_are_checked),
         cmocka_unit_test(the_last_of_equal_keys_wins),
         cmocka_unit_test(writing_escapes_and_separates),
+        cmocka_unit_test(floats_keep_their_bits),
         cmocka_unit_test(printing_gives_back_what_was_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
