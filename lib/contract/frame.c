@@ -12,6 +12,8 @@ void qn_frame_reader_init(struct qn_frame_reader *r, size_t line_max)
 void qn_frame_reader_deinit(struct qn_frame_reader *r)
 {
     qn_buf_deinit(&r->in);
+    qn_json_free(r->json);
+    r->json = NULL;
 }
 
 /* Drops the frame lent last. Done lazily so that many small frames fed at once cost one move. */
@@ -30,46 +32,50 @@ qn_err qn_frame_feed(struct qn_frame_reader *r, const void *p, size_t n)
     return qn_buf_add(&r->in, p, n);
 }
 
+/* Parses the next line into r, if all of it is there. */
+static qn_err take_line(struct qn_frame_reader *r, const char *begin, size_t have,
+                        struct qn_error *e)
+{
+    const char *newline =
+        have > r->scanned ? memchr(begin + r->scanned, '\n', have - r->scanned) : NULL;
+    size_t line = newline ? (size_t)(newline - begin) : have;
+    r->scanned = line;
+    if (line > r->line_max)
+        return qn_fail(e, QN_ELIMIT, "frame line longer than %zu bytes", r->line_max);
+    if (!newline)
+        return QN_EBUSY;
+    if (qn_json_parse(begin, line, &r->json, e))
+        return QN_EFORMAT;
+    struct qn_jref root = qn_json_root(r->json), member = qn_json_get(&root, "bytes");
+    int64_t bytes = 0;
+    if (qn_json_i64_opt(&member, 0, QN_FRAME_BYTES_MAX, &bytes, e)) {
+        qn_json_free(r->json);
+        r->json = NULL;
+        return QN_EFORMAT;
+    }
+    r->line = line + 1;
+    r->has_bytes = qn_json_type(&member) == QN_JSON_NUMBER;
+    r->bytes = (size_t)bytes;
+    return QN_OK;
+}
+
 qn_err qn_frame_next(struct qn_frame_reader *r, struct qn_frame *out, struct qn_error *e)
 {
     *out = (struct qn_frame){0};
     const char *begin = qn_buf_cstr(&r->in) + r->used;
     size_t have = r->in.len - r->used;
-    const char *newline =
-        have > r->scanned ? memchr(begin + r->scanned, '\n', have - r->scanned) : NULL;
-    if (!newline) {
-        r->scanned = have;
-        return have > r->line_max
-                   ? qn_fail(e, QN_ELIMIT, "frame line longer than %zu bytes", r->line_max)
-                   : QN_EBUSY;
-    }
-    size_t line = (size_t)(newline - begin);
-    if (line > r->line_max)
-        return qn_fail(e, QN_ELIMIT, "frame line longer than %zu bytes", r->line_max);
-    /* Found again at once if the raw bytes are still on their way. */
-    r->scanned = line;
-    struct qn_json *json;
-    qn_err err = qn_json_parse(begin, line, &json, e);
+    qn_err err = r->json ? QN_OK : take_line(r, begin, have, e);
     if (err)
-        return QN_EFORMAT;
-    struct qn_jref root = qn_json_root(json);
-    struct qn_jref member = qn_json_get(&root, "bytes");
-    int64_t bytes = 0;
-    err = qn_json_i64_opt(&member, 0, QN_FRAME_BYTES_MAX, &bytes, e);
-    if (err) {
-        qn_json_free(json);
-        return QN_EFORMAT;
+        return err;
+    if (have - r->line < r->bytes)
+        return QN_EBUSY; /* the line is not parsed again */
+    out->json = r->json;
+    if (r->has_bytes) {
+        out->bytes = begin + r->line;
+        out->bytes_len = r->bytes;
     }
-    if (have - line - 1 < (size_t)bytes) {
-        qn_json_free(json);
-        return QN_EBUSY;
-    }
-    out->json = json;
-    if (qn_json_type(&member) == QN_JSON_NUMBER) {
-        out->bytes = newline + 1;
-        out->bytes_len = (size_t)bytes;
-    }
-    r->used += line + 1 + (size_t)bytes;
+    r->json = NULL;
+    r->used += r->line + r->bytes;
     r->scanned = 0;
     return QN_OK;
 }

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/json.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum {
@@ -19,6 +20,11 @@ struct qn_frame_reader {
     size_t line_max;
     size_t scanned; /* bytes of in known to hold no newline */
     size_t used;    /* bytes of the frame lent last, dropped at the next call */
+    /* Of a frame whose raw bytes are still on their way: */
+    struct qn_json *json; /* its line, parsed; NULL: none */
+    size_t line;          /* bytes of the line, with its newline */
+    bool has_bytes;
+    size_t bytes;
 };
 
 struct qn_frame {
