@@ -20,8 +20,8 @@
 #include "library/preload.h"
 #include "models/devices.h"
 #include "models/engine_choice.h"
-#include "models/intake.h"
 #include "models/inventory_config.h"
+#include "models/registration.h"
 #include "models/survey.h"
 #include "registry/packs.h"
 #include "registry/registry.h"
@@ -99,16 +99,16 @@ static void catalog_post(void *ctx, void (*fn)(void *), void *arg)
 }
 
 /* How model files are read. */
-static void open_intake(struct qn_program *p)
+static void open_registration(struct qn_program *p)
 {
     p->inspector = qn_path_join(p->settings.backend_dir, "quince-inspect");
     atomic_init(&p->stop_reading, false);
-    p->intake = (struct qn_intake_world){.loop = p->loop,
-                                         .catalog = p->catalog,
-                                         .closed = &p->serving.closed,
-                                         .inspector = {.program = p->inspector,
-                                                       .stop = &p->stop_reading,
-                                                       .limit_ms = QN_INSPECT_LIMIT_MS}};
+    p->registration = (struct qn_registration_world){
+        .loop = p->loop,
+        .catalog = p->catalog,
+        .closed = &p->serving.closed,
+        .inspector = {
+            .program = p->inspector, .stop = &p->stop_reading, .limit_ms = QN_INSPECT_LIMIT_MS}};
 }
 
 /* A server whose shipped models are damaged or missing can still run the user's own. */
@@ -117,7 +117,8 @@ static void read_builtin(struct qn_program *p)
     struct qn_error e = {0};
     qn_err err = qn_registry_open(p->settings.builtin_dir, &p->registry, &e);
     if (!err)
-        err = qn_intake_builtin(&p->intake, p->registry, p->starter, sizeof p->starter, &e);
+        err = qn_registration_builtin(&p->registration, p->registry, p->starter, sizeof p->starter,
+                                      &e);
     if (err) {
         qn_error_log("main", "builtin_dir=%s builtin_models=unusable message=\"%s\"",
                      p->settings.builtin_dir, e.message);
@@ -181,7 +182,7 @@ static void open_pulls(struct qn_program *p)
     p->world = (struct qn_pull_world){.loop = p->loop,
                                       .catalog = p->catalog,
                                       .closed = &p->serving.closed,
-                                      .intake = &p->intake,
+                                      .registration = &p->registration,
                                       .web = &p->web,
                                       .hubs = &p->hubs,
                                       .store = p->custody.store,
@@ -334,8 +335,8 @@ static void open_services(struct qn_program *p)
     p->models = (struct qn_models){.catalog = p->catalog,
                                    .inventory = p->inventory,
                                    .registry = p->registry,
-                                   .intake = &p->intake,
-                                   .survey = qn_survey_new(&p->intake)};
+                                   .registration = &p->registration,
+                                   .survey = qn_survey_new(&p->registration)};
     open_hubs(p);
     char *blobs = qn_path_join(s->data_dir, "blobs");
     p->custody = (struct qn_custody){.serving = &p->serving,
@@ -471,7 +472,7 @@ qn_err qn_program_open(struct qn_program *p, struct qn_error *e)
     if (err)
         return err;
     qn_backend_types_look(p->settings.backend_dir);
-    open_intake(p);
+    open_registration(p);
     read_builtin(p);
     qn_http_client_new(p->loop, &p->client);
     open_packs(p);

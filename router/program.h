@@ -7,8 +7,8 @@
 #include "downloads/pull_world.h"
 #include "http/crowds.h"
 #include "http/ports.h"
-#include "models/intake.h"
 #include "models/inventory.h"
+#include "models/registration.h"
 #include "router/routes.h"
 #include "settings/live.h"
 #include "settings/settings.h"
@@ -55,7 +55,7 @@ struct qn_program {
     struct qn_pull_world world;
     char *unpacker, *inspector;
     atomic_bool stop_reading; /* of model files: the server ends */
-    struct qn_intake_world intake;
+    struct qn_registration_world registration;
     struct qn_stats stats;
     struct qn_auth auth;
     struct qn_keys *keys;

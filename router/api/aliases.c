@@ -5,8 +5,8 @@
 #include "api/waiting.h"
 #include "base/buf.h"
 #include "base/str.h"
-#include "models/intake.h"
 #include "models/inventory.h"
+#include "models/registration.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +84,7 @@ static qn_err check(const struct qn_models_api *api, const char *alias, const ch
 {
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
-    if (!qn_intake_name_ok(alias))
+    if (!qn_registration_name_ok(alias))
         return qn_fail_param(e, QN_EINVAL, "alias",
                              "'%.80s' cannot be a name: letters, digits and . _ - / : + @", alias);
     qn_err err = qn_inventory_find(api->models->inventory, name, &snap, &row, e);

@@ -11,8 +11,8 @@
 #include "contract/job.h"
 #include "library/blobs.h"
 #include "library/may_open.h"
-#include "models/intake.h"
 #include "models/inventory.h"
+#include "models/registration.h"
 #include "models/residency.h"
 
 #include <stdlib.h>
@@ -254,9 +254,9 @@ static void load_gone(void *ctx)
     asker_free(ctx); /* gives the waiting lease back; a load that runs goes on */
 }
 
-static void intake_gone(void *ctx)
+static void registration_gone(void *ctx)
 {
-    ((struct asker *)ctx)->http = NULL; /* the intake cannot be called off */
+    ((struct asker *)ctx)->http = NULL; /* the registration cannot be called off */
 }
 
 /* It was new, and is not known any more. */
@@ -282,7 +282,7 @@ static void give_up(struct asker *a, const struct qn_error *e, bool tried)
     }
     a->why = *e;
     a->tried = tried;
-    qn_http_on_gone(a->http, intake_gone, a);
+    qn_http_on_gone(a->http, registration_gone, a);
     qn_catalog_remove(a->api->models->catalog, a->name, taken_back, a);
 }
 
@@ -297,7 +297,7 @@ static void loaded(void *ctx, const struct qn_error *e)
     give_up(a, e, true);
 }
 
-/* What the intake says of the model is told in this API's words. */
+/* What the registration says of the model is told in this API's words. */
 static void translate(const struct qn_error *from, struct qn_error *to)
 {
     const char *param = qn_str_eq(from->param, "checkpoint") ? "model_path" : "engine_id";
@@ -423,8 +423,9 @@ void qn_api_engine_add(const struct qn_models_api *api, struct qn_http *h, const
         a->context = wish.context;
         a->is_new = is_new(api, a->name);
         qn_buf_deinit(&name);
-        qn_http_on_gone(h, intake_gone, a);
-        qn_intake_file(api->models->intake, a->name, wish.path, "llamacpp", NULL, registered, a);
+        qn_http_on_gone(h, registration_gone, a);
+        qn_registration_file(api->models->registration, a->name, wish.path, "llamacpp", NULL,
+                             registered, a);
     }
     qn_json_free(doc);
 }
@@ -456,7 +457,7 @@ static void removed(void *ctx, const struct qn_error *e)
 static void forget(void *ctx)
 {
     struct asker *a = ctx;
-    qn_http_on_gone(a->http, intake_gone, a);
+    qn_http_on_gone(a->http, registration_gone, a);
     qn_catalog_remove(a->api->models->catalog, a->name, removed, a);
 }
 

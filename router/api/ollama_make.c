@@ -11,8 +11,8 @@
 #include "io/body.h"
 #include "library/blobs.h"
 #include "library/custody.h"
-#include "models/intake.h"
 #include "models/inventory.h"
+#include "models/registration.h"
 #include "models/survey.h"
 
 #include <stdlib.h>
@@ -109,7 +109,7 @@ static qn_err new_name(const struct qn_ollama_api *api, const char *given, const
     if (qn_str_ends(given, ":latest"))
         n -= strlen(":latest");
     char *name = n <= QN_MODEL_NAME_MAX ? qn_arena_strndup(arena, given, n) : NULL;
-    if (!name || !qn_intake_name_ok(name))
+    if (!name || !qn_registration_name_ok(name))
         return qn_fail_param(e, QN_EINVAL, param,
                              "%s: '%.80s' cannot be a model's name: letters, digits and . _ - / : "
                              "+ @ can",
@@ -232,13 +232,13 @@ static qn_err put_over(struct making *m)
 static qn_err put_blob(struct making *m)
 {
     char *path = qn_blob_path(m->api->custody->blobs, m->digest);
-    struct qn_intake_wish wish = {.name = m->name,
-                                  .path = path,
-                                  .recipe = "llamacpp",
-                                  .preset = m->preset,
-                                  .digest = m->digest + QN_BLOB_PREFIX,
-                                  .replace = true};
-    qn_intake_model(m->api->models->intake, &wish, done, hand_over(m));
+    struct qn_registration_wish wish = {.name = m->name,
+                                        .path = path,
+                                        .recipe = "llamacpp",
+                                        .preset = m->preset,
+                                        .digest = m->digest + QN_BLOB_PREFIX,
+                                        .replace = true};
+    qn_registration_model(m->api->models->registration, &wish, done, hand_over(m));
     free(path);
     return QN_OK;
 }

@@ -12,9 +12,9 @@
 #include "contract/backend_types.h"
 #include "downloads/pull_request.h"
 #include "library/may_open.h"
-#include "models/intake.h"
 #include "models/inventory.h"
 #include "models/model_capabilities.h"
+#include "models/registration.h"
 #include "models/survey.h"
 #include "registry/ref.h"
 
@@ -22,7 +22,7 @@
 
 enum { ORDER_BYTES_MAX = 1024 * 1024, SIZE_GB_MAX = 1000000 };
 
-/* The intake cannot be called off, so this outlives a client that leaves. */
+/* The registration cannot be called off, so this outlives a client that leaves. */
 struct asker {
     const struct qn_models_api *api;
     struct qn_waiting client;
@@ -199,7 +199,7 @@ static qn_err register_file(const struct qn_models_api *api, struct qn_http *h,
         labelled = labelled || says(root, labels[i]);
     const char *files[] = {path, mmproj};
     static const char *const roles[] = {"main", "mmproj"};
-    struct qn_intake_origin origin = {
+    struct qn_registration_origin origin = {
         .files = files,
         .roles = roles,
         .n_files = *mmproj ? 2 : 0,
@@ -208,14 +208,15 @@ static qn_err register_file(const struct qn_models_api *api, struct qn_http *h,
         .options = *said.options ? said.options : NULL,
     };
     if (name) {
-        qn_intake_file(api->models->intake, name, path, recipe, &origin, done,
-                       asker_new(api, h, name));
+        qn_registration_file(api->models->registration, name, path, recipe, &origin, done,
+                             asker_new(api, h, name));
         return QN_OK;
     }
     struct asker *unnamed = asker_new(api, h, "");
     free(unnamed->name);
     unnamed->name = qn_xcalloc(1, QN_MODEL_NAME_MAX + 1);
-    qn_intake_unnamed(api->models->intake, path, recipe, &origin, unnamed->name, done, unnamed);
+    qn_registration_unnamed(api->models->registration, path, recipe, &origin, unnamed->name, done,
+                            unnamed);
     return QN_OK;
 }
 

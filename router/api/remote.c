@@ -13,8 +13,8 @@
 #include "contract/remote.h"
 #include "downloads/pull_request.h"
 #include "library/may_open.h"
-#include "models/intake.h"
 #include "models/inventory.h"
+#include "models/registration.h"
 #include "settings/remote.h"
 
 #include <ctype.h>
@@ -122,7 +122,7 @@ static const char *choose_path(const struct qn_models_api *api, const char *name
 static qn_err check_name(const struct qn_models_api *api, const char *name, struct qn_arena *arena,
                          const char **old, struct qn_error *e)
 {
-    if (!qn_str_starts(name, "user.") || !qn_intake_name_ok(name + strlen("user.")) ||
+    if (!qn_str_starts(name, "user.") || !qn_registration_name_ok(name + strlen("user.")) ||
         strlen(name) > QN_MODEL_NAME_MAX)
         return qn_fail_param(e, QN_EINVAL, "model_name",
                              "'%.80s' cannot be a model's name: it must be user. and then letters, "

@@ -6,10 +6,10 @@
 #include "base/str.h"
 #include "contract/backend_types.h"
 #include "downloads/pull_name.h"
-#include "models/intake.h"
 #include "models/inventory.h"
 #include "models/load_options.h"
 #include "models/no_engine.h"
+#include "models/registration.h"
 #include "registry/ref.h"
 #include "registry/registry.h"
 #include "registry/web.h"
@@ -212,7 +212,7 @@ static qn_err from_ollama(const struct qn_puller *p, const char *name, struct qn
         n -= strlen(":latest");
     const char *plain = n <= QN_MODEL_NAME_MAX ? qn_arena_strndup(a, name, n) : "";
     *o = empty_order(a, plain);
-    if (!qn_intake_name_ok(plain))
+    if (!qn_registration_name_ok(plain))
         return qn_fail_param(e, QN_EINVAL, "model", "'%.200s' cannot be a model's name", name);
     o->mmproj = "auto";
     struct qn_ref ref;
@@ -392,7 +392,7 @@ qn_err qn_pull_describe(const struct qn_jref *root, struct qn_arena *a, struct q
 
 static qn_err check_new_name(const char *name, struct qn_error *e)
 {
-    if (qn_str_starts(name, "user.") && qn_intake_name_ok(name + strlen("user.")) &&
+    if (qn_str_starts(name, "user.") && qn_registration_name_ok(name + strlen("user.")) &&
         strlen(name) <= QN_MODEL_NAME_MAX)
         return QN_OK;
     return qn_fail_param(e, QN_EINVAL, "model_name",

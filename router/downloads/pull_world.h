@@ -9,7 +9,7 @@
 #include "registry/store.h"
 #include "registry/web.h"
 
-struct qn_intake_world;
+struct qn_registration_world;
 struct qn_survey;
 
 /* Lent for the life of the jobs. */
@@ -17,7 +17,7 @@ struct qn_pull_world {
     struct qn_loop *loop;
     struct qn_catalog *catalog;
     const bool *closed; /* becomes true when the catalog has been closed */
-    struct qn_intake_world *intake;
+    struct qn_registration_world *registration;
     const struct qn_web *web;
     const struct qn_hubs *hubs;
     const struct qn_store *store;

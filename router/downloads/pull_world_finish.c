@@ -11,7 +11,7 @@
 #include "downloads/pull_preset.h"
 #include "downloads/pull_request.h"
 #include "downloads/pull_unpack.h"
-#include "models/intake.h"
+#include "models/registration.h"
 #include "models/survey.h"
 
 #include <stdlib.h>
@@ -204,7 +204,7 @@ static void take_in(void *ctx)
     qn_jw_obj_end(&w);
     const struct qn_download_file *first = &f->files[f->archive ? 0 : at];
     bool local = qn_pull_is_local(first);
-    struct qn_intake_origin origin = {
+    struct qn_registration_origin origin = {
         .files = f->paths,
         .roles = f->roles,
         .n_files = local && f->n == 1 ? 0 : f->n_paths,
@@ -218,7 +218,7 @@ static void take_in(void *ctx)
         .extras = *o->extras ? o->extras : NULL,
         .options = *o->options ? o->options : NULL,
     };
-    struct qn_intake_wish wish = {
+    struct qn_registration_wish wish = {
         .name = o->model,
         .path = f->paths[at],
         .origin = &origin,
@@ -228,7 +228,7 @@ static void take_in(void *ctx)
         .replace = true,
         .was = was,
     };
-    qn_intake_model(f->w->intake, &wish, taken_in, f);
+    qn_registration_model(f->w->registration, &wish, taken_in, f);
     qn_buf_deinit(&checkpoints);
 }
 

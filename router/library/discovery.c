@@ -1,5 +1,5 @@
 /* See discovery.h. A pass: a worker finds, the loop compares with the catalog, and what is new goes
- * through the intake one after another. */
+ * through the registration one after another. */
 #include "library/discovery.h"
 
 #include "base/arena.h"
@@ -9,9 +9,9 @@
 #include "base/str.h"
 #include "dialects/ollama/ollama.h"
 #include "http/serving.h"
-#include "models/intake.h"
 #include "models/inventory.h"
 #include "models/models.h"
+#include "models/registration.h"
 #include "models/survey.h"
 #include "registry/found.h"
 #include "registry/inodes.h"
@@ -268,11 +268,11 @@ static bool choose_name(const struct qn_snapshot *snap, const struct qn_found_mo
     for (size_t i = 0; i < m->n_names; i++)
         if (snprintf(out, QN_MODEL_NAME_MAX + 1, QN_EXTRA_PREFIX "%s", m->names[i]) <=
                 QN_MODEL_NAME_MAX &&
-            qn_intake_name_ok(out) && !qn_snapshot_find(snap, out))
+            qn_registration_name_ok(out) && !qn_snapshot_find(snap, out))
             return true;
     for (int k = 2; m->n_names && k < NAME_TRIES; k++)
         if (snprintf(out, QN_MODEL_NAME_MAX + 1, QN_EXTRA_PREFIX "%.150s-%d", m->names[0], k) > 0 &&
-            qn_intake_name_ok(out) && !qn_snapshot_find(snap, out))
+            qn_registration_name_ok(out) && !qn_snapshot_find(snap, out))
             return true;
     return false;
 }
@@ -298,7 +298,7 @@ static void take_in(struct qn_discovery *d, const struct qn_found_model *m, cons
     qn_jw_kstr(&w, "main", m->checkpoint);
     qn_jw_obj_end(&w);
     bool sees = m->n_files > 1 && qn_str_eq(m->roles[m->n_files - 1], "mmproj");
-    struct qn_intake_origin origin = {
+    struct qn_registration_origin origin = {
         .files = m->files,
         .roles = m->roles,
         .n_files = m->n_files,
@@ -310,14 +310,14 @@ static void take_in(struct qn_discovery *d, const struct qn_found_model *m, cons
         .keeper = m->fetched ? QN_KEEPER_QUINCE : m->program,
         .labels = sees ? "[\"vision\"]" : "[]",
     };
-    struct qn_intake_wish wish = {.name = name,
-                                  .path = m->files[0],
-                                  .recipe = "llamacpp",
-                                  .preset = m->preset,
-                                  .digest = *m->digest ? m->digest : NULL,
-                                  .origin = &origin,
-                                  .replace = true};
-    qn_intake_model(d->config.models->intake, &wish, on_taken, d);
+    struct qn_registration_wish wish = {.name = name,
+                                        .path = m->files[0],
+                                        .recipe = "llamacpp",
+                                        .preset = m->preset,
+                                        .digest = *m->digest ? m->digest : NULL,
+                                        .origin = &origin,
+                                        .replace = true};
+    qn_registration_model(d->config.models->registration, &wish, on_taken, d);
     qn_buf_deinit(&checkpoints);
 }
 

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "downloads/pull_order.h"
 #include "io/http_server.h"
-#include "models/intake.h"
+#include "models/registration.h"
 
 #include <stdbool.h>
 #include <sys/types.h>

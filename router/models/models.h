@@ -7,7 +7,7 @@ struct qn_models {
     struct qn_catalog *catalog;
     struct qn_inventory *inventory;
     const struct qn_registry *registry; /* the built-in list; NULL: it cannot be read */
-    struct qn_intake_world *intake;
+    struct qn_registration_world *registration;
     struct qn_survey *survey;
 };
 

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "models/intake.h"
+#include "models/registration.h"
 #include "registry/digest.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 enum { CHECK_MS = 500 }; /* how often a sum that is on its way is compared with the catalog */
 
 struct qn_survey {
-    const struct qn_intake_world *world;
+    const struct qn_registration_world *world;
     bool stopped;
     atomic_bool give_up; /* the file that is looked at */
     struct qn_timer *timer;
@@ -124,7 +124,7 @@ static void next(struct qn_survey *s)
     qn_snapshot_unref(snap);
 }
 
-struct qn_survey *qn_survey_new(const struct qn_intake_world *world)
+struct qn_survey *qn_survey_new(const struct qn_registration_world *world)
 {
     struct qn_survey *s = qn_xcalloc(1, sizeof *s);
     s->world = world;

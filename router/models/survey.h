@@ -4,11 +4,11 @@
 #ifndef QN_MODELS_SURVEY_H
 #define QN_MODELS_SURVEY_H
 
-struct qn_intake_world;
+struct qn_registration_world;
 struct qn_survey;
 
 /* Begins at once. world: of the models; lent. */
-struct qn_survey *qn_survey_new(const struct qn_intake_world *world);
+struct qn_survey *qn_survey_new(const struct qn_registration_world *world);
 
 /* The catalog has changed: look again. */
 void qn_survey_again(struct qn_survey *s);

@@ -1,5 +1,5 @@
-/* Models into the catalog, see intake.h. */
-#include "models/intake.h"
+/* Models into the catalog, see registration.h. */
+#include "models/registration.h"
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -23,7 +23,7 @@
 
 enum { DETAILS_MAX = 64 * 1024, WISH_MAX = 64 * 1024 * 1024, RECIPE_MAX = 64 };
 
-static qn_err put_builtin(const struct qn_intake_world *world,
+static qn_err put_builtin(const struct qn_registration_world *world,
                           const struct qn_registry_entry *entry, struct qn_error *e)
 {
     const struct qn_backend_type *type =
@@ -72,8 +72,9 @@ out:
     return err;
 }
 
-qn_err qn_intake_builtin(const struct qn_intake_world *world, const struct qn_registry *list,
-                         char *starter, size_t starter_size, struct qn_error *e)
+qn_err qn_registration_builtin(const struct qn_registration_world *world,
+                               const struct qn_registry *list, char *starter, size_t starter_size,
+                               struct qn_error *e)
 {
     qn_err err = QN_OK;
     *starter = '\0';
@@ -100,12 +101,12 @@ qn_err qn_intake_builtin(const struct qn_intake_world *world, const struct qn_re
 }
 
 /* One registration on its way: filled on the loop, inspected on a worker, put on the loop. */
-struct qn_intake {
-    struct qn_intake_world *world;
-    struct qn_intake *next; /* among those that wait */
+struct qn_registration {
+    struct qn_registration_world *world;
+    struct qn_registration *next; /* among those that wait */
     struct qn_arena *arena;
-    struct qn_intake_wish wish; /* its strings are the arena's */
-    struct qn_intake_origin origin;
+    struct qn_registration_wish wish; /* its strings are the arena's */
+    struct qn_registration_origin origin;
     bool as_they_are; /* the files' paths are kept */
     const char **files, **roles;
     int64_t *sizes;
@@ -117,11 +118,11 @@ struct qn_intake {
     struct qn_stamp stamp;
     struct qn_error error;
     char *chosen; /* the caller's: a name has to be found; NULL: it is given */
-    qn_intake_done done;
+    qn_registration_done done;
     void *ctx;
 };
 
-static void intake_free(struct qn_intake *in)
+static void registration_free(struct qn_registration *in)
 {
     qn_arena_free(in->arena);
     qn_buf_deinit(&in->said);
@@ -130,11 +131,11 @@ static void intake_free(struct qn_intake *in)
 
 static void on_put(void *ctx, const struct qn_error *e)
 {
-    struct qn_intake *in = ctx;
+    struct qn_registration *in = ctx;
     if (!e)
-        qn_info("intake", "model=%s registered=1", in->wish.name);
+        qn_info("registration", "model=%s registered=1", in->wish.name);
     in->done(in->ctx, e);
-    intake_free(in);
+    registration_free(in);
 }
 
 /* A file must be a regular one that can be read. */
@@ -150,14 +151,14 @@ static qn_err measure(const char *path, int64_t *size_bytes, struct qn_error *e)
 }
 
 /* The type of the models that a recipe's program runs for what this one is labelled. */
-static const struct qn_backend_type *type_of(const struct qn_intake *in)
+static const struct qn_backend_type *type_of(const struct qn_registration *in)
 {
     return qn_backend_type_of(in->wish.recipe,
                               qn_labelled_capabilities(in->wish.recipe, in->origin.labels).has);
 }
 
 /* Files of models that do not converse need not be GGUF: their backends read them. */
-static qn_err read_header(struct qn_intake *in, const char *path, struct qn_error *e)
+static qn_err read_header(struct qn_registration *in, const char *path, struct qn_error *e)
 {
     qn_err err = qn_registry_inspect(&in->world->inspector, path, &in->facts, &in->said, e);
     if (err == QN_EFORMAT && !(type_of(in)->offers & QN_CAN_TALK))
@@ -169,7 +170,7 @@ static qn_err read_header(struct qn_intake *in, const char *path, struct qn_erro
 /* Worker: the files must be there, and a model. */
 static void inspect(void *ctx)
 {
-    struct qn_intake *in = ctx;
+    struct qn_registration *in = ctx;
     struct qn_error why = {0};
     char *real = NULL;
     if (in->error.code)
@@ -196,7 +197,7 @@ static void inspect(void *ctx)
         in->size_bytes = in->facts.size_bytes;
 }
 
-static bool same_files(const struct qn_intake *in, const struct qn_model_row *old)
+static bool same_files(const struct qn_registration *in, const struct qn_model_row *old)
 {
     bool same = old->n_files == in->n_files;
     for (size_t i = 0; same && i < in->n_files; i++)
@@ -205,7 +206,7 @@ static bool same_files(const struct qn_intake *in, const struct qn_model_row *ol
 }
 
 /* A row without files is known, but not here: whoever brings its files may have its name. */
-static qn_err check_name(const struct qn_intake *in, const struct qn_model_row *old,
+static qn_err check_name(const struct qn_registration *in, const struct qn_model_row *old,
                          struct qn_error *e)
 {
     if (in->wish.was && !qn_str_eq(in->wish.was, old ? old->checkpoint : ""))
@@ -230,9 +231,9 @@ static const char *first(const char *a, const char *b)
     return a ? a : b;
 }
 
-static void put_row(struct qn_intake *in, const struct qn_model_row *old)
+static void put_row(struct qn_registration *in, const struct qn_model_row *old)
 {
-    const struct qn_intake_origin *o = &in->origin;
+    const struct qn_registration_origin *o = &in->origin;
     /* Who makes a file known again changes nothing of what the user made of it. */
     bool again = old && !in->wish.replace;
     struct qn_buf details;
@@ -278,7 +279,8 @@ static void put_row(struct qn_intake *in, const struct qn_model_row *old)
 }
 
 /* "user.NAME", or with a number behind it where others have the name. */
-static void take_free_name(struct qn_intake *in, const struct qn_snapshot *snap, const char *slug)
+static void take_free_name(struct qn_registration *in, const struct qn_snapshot *snap,
+                           const char *slug)
 {
     struct qn_error taken;
     for (unsigned n = 1;; n++) {
@@ -292,14 +294,14 @@ static void take_free_name(struct qn_intake *in, const struct qn_snapshot *snap,
     }
 }
 
-static void choose_name(struct qn_intake *in, const struct qn_snapshot *snap)
+static void choose_name(struct qn_registration *in, const struct qn_snapshot *snap)
 {
     char slug[QN_MODEL_SLUG_MAX + 1];
     qn_model_slug(in->files[0], in->header ? in->facts.title : "", slug);
     take_free_name(in, snap, slug);
 }
 
-static void finish(struct qn_intake *in)
+static void finish(struct qn_registration *in)
 {
     if (*in->world->closed)
         qn_fail(&in->error, QN_EBUSY, "the server is stopping");
@@ -333,7 +335,7 @@ static bool steps_aside(const char *name)
 }
 
 /* Names appear in URLs, argument lists and log lines. */
-bool qn_intake_name_ok(const char *name)
+bool qn_registration_name_ok(const char *name)
 {
     if (!*name || strlen(name) > QN_MODEL_NAME_MAX)
         return false;
@@ -350,7 +352,7 @@ static const char *copy(struct qn_arena *a, const char *s)
 }
 
 /* Texts of clients may be as long as a body. */
-static const char *bounded(struct qn_intake *in, const char *s, size_t max, const char *param)
+static const char *bounded(struct qn_registration *in, const char *s, size_t max, const char *param)
 {
     if (strnlen(s, max + 1) <= max)
         return qn_arena_strdup(in->arena, s);
@@ -359,7 +361,7 @@ static const char *bounded(struct qn_intake *in, const char *s, size_t max, cons
     return "";
 }
 
-static void copy_files(struct qn_intake *in, const struct qn_intake_origin *o)
+static void copy_files(struct qn_registration *in, const struct qn_registration_origin *o)
 {
     in->as_they_are = o && o->n_files > 0;
     in->n_files = in->as_they_are ? o->n_files : 1;
@@ -373,32 +375,33 @@ static void copy_files(struct qn_intake *in, const struct qn_intake_origin *o)
     }
 }
 
-static struct qn_intake *intake_new(struct qn_intake_world *world,
-                                    const struct qn_intake_wish *wish, qn_intake_done done,
-                                    void *ctx)
+static struct qn_registration *registration_new(struct qn_registration_world *world,
+                                                const struct qn_registration_wish *wish,
+                                                qn_registration_done done, void *ctx)
 {
-    struct qn_intake *in = qn_xcalloc(1, sizeof *in);
+    struct qn_registration *in = qn_xcalloc(1, sizeof *in);
     struct qn_arena *a = in->arena = qn_arena_new(WISH_MAX);
     in->world = world;
-    in->wish = (struct qn_intake_wish){.name = bounded(in, wish->name, QN_MODEL_NAME_MAX, "model"),
-                                       .path = bounded(in, wish->path, PATH_MAX, "checkpoint"),
-                                       .recipe = bounded(in, wish->recipe, RECIPE_MAX, "recipe"),
-                                       .preset = copy(a, wish->preset),
-                                       .digest = copy(a, wish->digest),
-                                       .replace = wish->replace,
-                                       .was = copy(a, wish->was)};
-    const struct qn_intake_origin *o = wish->origin;
+    in->wish =
+        (struct qn_registration_wish){.name = bounded(in, wish->name, QN_MODEL_NAME_MAX, "model"),
+                                      .path = bounded(in, wish->path, PATH_MAX, "checkpoint"),
+                                      .recipe = bounded(in, wish->recipe, RECIPE_MAX, "recipe"),
+                                      .preset = copy(a, wish->preset),
+                                      .digest = copy(a, wish->digest),
+                                      .replace = wish->replace,
+                                      .was = copy(a, wish->was)};
+    const struct qn_registration_origin *o = wish->origin;
     if (o)
-        in->origin = (struct qn_intake_origin){.checkpoint = copy(a, o->checkpoint),
-                                               .checkpoints = copy(a, o->checkpoints),
-                                               .hub = copy(a, o->hub),
-                                               .revision = copy(a, o->revision),
-                                               .commit = copy(a, o->commit),
-                                               .keeper = copy(a, o->keeper),
-                                               .labels = copy(a, o->labels),
-                                               .extras = copy(a, o->extras),
-                                               .options = copy(a, o->options),
-                                               .suggested = o->suggested};
+        in->origin = (struct qn_registration_origin){.checkpoint = copy(a, o->checkpoint),
+                                                     .checkpoints = copy(a, o->checkpoints),
+                                                     .hub = copy(a, o->hub),
+                                                     .revision = copy(a, o->revision),
+                                                     .commit = copy(a, o->commit),
+                                                     .keeper = copy(a, o->keeper),
+                                                     .labels = copy(a, o->labels),
+                                                     .extras = copy(a, o->extras),
+                                                     .options = copy(a, o->options),
+                                                     .suggested = o->suggested};
     copy_files(in, o);
     in->done = done;
     in->ctx = ctx;
@@ -415,10 +418,10 @@ static void unknown_recipe(const char *recipe, struct qn_error *e)
 static void inspected(void *ctx);
 
 /* Workers have other things to do than to wait for files, so few of them do at a time. */
-static void begin_next(struct qn_intake_world *w)
+static void begin_next(struct qn_registration_world *w)
 {
-    struct qn_intake *in;
-    while ((in = w->waiting) && (w->running < QN_INTAKES_MAX || *w->closed)) {
+    struct qn_registration *in;
+    while ((in = w->waiting) && (w->running < QN_REGISTRATIONS_MAX || *w->closed)) {
         w->waiting = in->next;
         if (*w->closed) {
             finish(in);
@@ -431,27 +434,28 @@ static void begin_next(struct qn_intake_world *w)
 
 static void inspected(void *ctx)
 {
-    struct qn_intake *in = ctx;
-    struct qn_intake_world *w = in->world;
+    struct qn_registration *in = ctx;
+    struct qn_registration_world *w = in->world;
     w->running--;
     finish(in);
     begin_next(w);
 }
 
-static void begin(struct qn_intake *in)
+static void begin(struct qn_registration *in)
 {
-    struct qn_intake **last = &in->world->waiting;
+    struct qn_registration **last = &in->world->waiting;
     while (*last)
         last = &(*last)->next;
     *last = in;
     begin_next(in->world);
 }
 
-void qn_intake_model(struct qn_intake_world *world, const struct qn_intake_wish *wish,
-                     qn_intake_done done, void *ctx)
+void qn_registration_model(struct qn_registration_world *world,
+                           const struct qn_registration_wish *wish, qn_registration_done done,
+                           void *ctx)
 {
-    struct qn_intake *in = intake_new(world, wish, done, ctx);
-    if (!qn_intake_name_ok(wish->name))
+    struct qn_registration *in = registration_new(world, wish, done, ctx);
+    if (!qn_registration_name_ok(wish->name))
         qn_fail_param(&in->error, QN_EINVAL, "model", "'%.80s' cannot be a model's name",
                       wish->name);
     else if (!qn_backend_type_of(wish->recipe, 0))
@@ -471,14 +475,14 @@ static void check_file(const char *path, const char *recipe, struct qn_error *e)
         unknown_recipe(recipe, e);
 }
 
-void qn_intake_file(struct qn_intake_world *world, const char *name, const char *path,
-                    const char *recipe, const struct qn_intake_origin *origin, qn_intake_done done,
-                    void *ctx)
+void qn_registration_file(struct qn_registration_world *world, const char *name, const char *path,
+                          const char *recipe, const struct qn_registration_origin *origin,
+                          qn_registration_done done, void *ctx)
 {
-    const struct qn_intake_wish wish = {
+    const struct qn_registration_wish wish = {
         .name = name, .path = path, .recipe = recipe, .origin = origin};
-    struct qn_intake *in = intake_new(world, &wish, done, ctx);
-    if (!qn_str_starts(name, "user.") || !qn_intake_name_ok(name + 5) ||
+    struct qn_registration *in = registration_new(world, &wish, done, ctx);
+    if (!qn_str_starts(name, "user.") || !qn_registration_name_ok(name + 5) ||
         strlen(name) > QN_MODEL_NAME_MAX)
         qn_fail_param(
             &in->error, QN_EINVAL, "model_name",
@@ -490,13 +494,13 @@ void qn_intake_file(struct qn_intake_world *world, const char *name, const char 
     begin(in);
 }
 
-void qn_intake_unnamed(struct qn_intake_world *world, const char *path, const char *recipe,
-                       const struct qn_intake_origin *origin, char *chosen, qn_intake_done done,
-                       void *ctx)
+void qn_registration_unnamed(struct qn_registration_world *world, const char *path,
+                             const char *recipe, const struct qn_registration_origin *origin,
+                             char *chosen, qn_registration_done done, void *ctx)
 {
-    const struct qn_intake_wish wish = {
+    const struct qn_registration_wish wish = {
         .name = "", .path = path, .recipe = recipe, .origin = origin};
-    struct qn_intake *in = intake_new(world, &wish, done, ctx);
+    struct qn_registration *in = registration_new(world, &wish, done, ctx);
     chosen[0] = '\0';
     in->chosen = chosen;
     check_file(path, recipe, &in->error);
