@@ -21,8 +21,8 @@
 #include "models/devices.h"
 #include "models/engine_choice.h"
 #include "models/inventory_config.h"
+#include "models/metadata_scan.h"
 #include "models/registration.h"
-#include "models/survey.h"
 #include "registry/packs.h"
 #include "registry/registry.h"
 #include "registry/store.h"
@@ -186,7 +186,7 @@ static void open_pulls(struct qn_program *p)
                                       .web = &p->web,
                                       .hubs = &p->hubs,
                                       .store = p->custody.store,
-                                      .survey = p->models.survey,
+                                      .metadata_scan = p->models.metadata_scan,
                                       .unpacker = p->unpacker};
     p->puller.pulls = qn_pulls_new(&(struct qn_pulls_config){
         .loop = p->loop,
@@ -336,7 +336,7 @@ static void open_services(struct qn_program *p)
                                    .inventory = p->inventory,
                                    .registry = p->registry,
                                    .registration = &p->registration,
-                                   .survey = qn_survey_new(&p->registration)};
+                                   .metadata_scan = qn_metadata_scan_new(&p->registration)};
     open_hubs(p);
     char *blobs = qn_path_join(s->data_dir, "blobs");
     p->custody = (struct qn_custody){.serving = &p->serving,
@@ -517,7 +517,7 @@ void qn_program_close(struct qn_program *p)
     qn_pack_jobs_stop(p->pack_jobs);
     p->serving.closed = true;
     atomic_store(&p->stop_reading, true);
-    qn_survey_stop(p->models.survey);
+    qn_metadata_scan_stop(p->models.metadata_scan);
     qn_discovery_stop(p->discovery);
     qn_inquiries_stop(p->inquiries);
     qn_live_stop(p->live);
@@ -529,7 +529,7 @@ void qn_program_close(struct qn_program *p)
     qn_preload_free(p->preload);
     qn_pulls_free(p->puller.pulls);
     qn_pack_jobs_free(p->pack_jobs);
-    qn_survey_free(p->models.survey);
+    qn_metadata_scan_free(p->models.metadata_scan);
     qn_discovery_free(p->discovery);
     qn_inquiries_free(p->inquiries);
     qn_updates_free(p->updates);

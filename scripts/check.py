@@ -47,7 +47,7 @@ NOT_UNDER_ASAN = ["neighbours", "prompt_owners", "seed_kolosal", "seed_lemonade"
 # child's threads meet in ways of their own. `--all` runs every one.
 UNDER_TSAN = ["api", "bridge", "config", "faults", "found", "hostile_clients", "inspect", "install", "kills",
               "log_stream", "media", "metrics", "ollama", "openai", "owners", "pull", "queue", "residency", "rude_child",
-              "shares", "steps", "survey"]
+              "shares", "steps", "metadata_scan"]
 
 
 class Counts:

@@ -12,8 +12,8 @@
 #include "library/blobs.h"
 #include "library/custody.h"
 #include "models/inventory.h"
+#include "models/metadata_scan.h"
 #include "models/registration.h"
-#include "models/survey.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +67,7 @@ static void answer(const struct asker *a)
 static void settle(const struct asker *a)
 {
     qn_inventory_changed(a->api->models->inventory, a->name);
-    qn_survey_again(a->api->models->survey);
+    qn_metadata_scan_again(a->api->models->metadata_scan);
     if (a->file) {
         struct qn_snapshot *snap = qn_catalog_snapshot(a->api->models->catalog);
         qn_blob_release(a->api->custody->blobs, snap, a->file);

@@ -13,9 +13,9 @@
 #include "downloads/pull_request.h"
 #include "library/may_open.h"
 #include "models/inventory.h"
+#include "models/metadata_scan.h"
 #include "models/model_capabilities.h"
 #include "models/registration.h"
-#include "models/survey.h"
 #include "registry/ref.h"
 
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static void done(void *ctx, const struct qn_error *e)
 {
     struct asker *a = ctx;
     if (!e && !a->api->serving->closed)
-        qn_survey_again(a->api->models->survey);
+        qn_metadata_scan_again(a->api->models->metadata_scan);
     if (qn_waiting_end(&a->client, e))
         qn_api_registered(a->api, a->client.http, a->name);
     free(a->name);

@@ -10,7 +10,7 @@
 #include "registry/web.h"
 
 struct qn_registration_world;
-struct qn_survey;
+struct qn_metadata_scan;
 
 /* Lent for the life of the jobs. */
 struct qn_pull_world {
@@ -21,8 +21,8 @@ struct qn_pull_world {
     const struct qn_web *web;
     const struct qn_hubs *hubs;
     const struct qn_store *store;
-    struct qn_survey *survey; /* is told of new models */
-    const char *unpacker;     /* the program quince-unpack */
+    struct qn_metadata_scan *metadata_scan; /* is told of new models */
+    const char *unpacker;                   /* the program quince-unpack */
 };
 
 struct qn_pull_steps qn_pull_world_steps(struct qn_pull_world *w);

@@ -11,8 +11,8 @@
 #include "downloads/pull_preset.h"
 #include "downloads/pull_request.h"
 #include "downloads/pull_unpack.h"
+#include "models/metadata_scan.h"
 #include "models/registration.h"
-#include "models/survey.h"
 
 #include <stdlib.h>
 
@@ -153,7 +153,7 @@ static void taken_in(void *ctx, const struct qn_error *e)
 {
     struct finishing *f = ctx;
     if (!e)
-        qn_survey_again(f->w->survey);
+        qn_metadata_scan_again(f->w->metadata_scan);
     if (!e && f->n_old && !*f->w->closed) {
         f->models = qn_catalog_snapshot(f->w->catalog);
         qn_loop_work(f->w->loop, remove_old, old_removed, f);

@@ -12,8 +12,8 @@
 #include "http/serving.h"
 #include "library/blobs.h"
 #include "models/inventory.h"
+#include "models/metadata_scan.h"
 #include "models/models.h"
-#include "models/survey.h"
 #include "settings/remote.h"
 
 #include <stdio.h>
@@ -88,7 +88,7 @@ static void on_removed(void *ctx, const struct qn_error *e)
         return;
     }
     qn_inventory_changed(l->with->models->inventory, l->name);
-    qn_survey_again(l->with->models->survey);
+    qn_metadata_scan_again(l->with->models->metadata_scan);
     l->left = qn_catalog_snapshot(l->with->models->catalog);
     bool ours = qn_str_eq(l->keeper, QN_KEEPER_QUINCE);
     size_t n = 0; /* of those that are no client's and no remote model's */

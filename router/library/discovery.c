@@ -10,9 +10,9 @@
 #include "dialects/ollama/ollama.h"
 #include "http/serving.h"
 #include "models/inventory.h"
+#include "models/metadata_scan.h"
 #include "models/models.h"
 #include "models/registration.h"
-#include "models/survey.h"
 #include "registry/found.h"
 #include "registry/inodes.h"
 
@@ -204,7 +204,7 @@ static void end_pass(struct qn_discovery *d)
     d->waiting = NULL;
     d->running = false;
     if (d->taken && !d->config.serving->closed)
-        qn_survey_again(d->config.models->survey);
+        qn_metadata_scan_again(d->config.models->metadata_scan);
     while (w) {
         struct waiter *after = w->next;
         w->done(w->ctx, n);

@@ -8,7 +8,7 @@ struct qn_models {
     struct qn_inventory *inventory;
     const struct qn_registry *registry; /* the built-in list; NULL: it cannot be read */
     struct qn_registration_world *registration;
-    struct qn_survey *survey;
+    struct qn_metadata_scan *metadata_scan;
 };
 
 #endif

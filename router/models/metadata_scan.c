@@ -1,6 +1,6 @@
-/* See survey.h. A pass goes through the rows by name, so rows that come and go meanwhile do no
- * harm; what changed behind it is seen in the next pass. */
-#include "models/survey.h"
+/* See metadata_scan.h. A pass goes through the rows by name, so rows that come and go meanwhile do
+ * no harm; what changed behind it is seen in the next pass. */
+#include "models/metadata_scan.h"
 
 #include "base/buf.h"
 #include "base/log.h"
@@ -13,7 +13,7 @@
 
 enum { CHECK_MS = 500 }; /* how often a sum that is on its way is compared with the catalog */
 
-struct qn_survey {
+struct qn_metadata_scan {
     const struct qn_registration_world *world;
     bool stopped;
     atomic_bool give_up; /* the file that is looked at */
@@ -31,12 +31,12 @@ struct qn_survey {
     struct qn_error error;
 };
 
-static void next(struct qn_survey *s);
+static void next(struct qn_metadata_scan *s);
 
 /* Worker. */
 static void look(void *ctx)
 {
-    struct qn_survey *s = ctx;
+    struct qn_metadata_scan *s = ctx;
     s->error = (struct qn_error){0};
     s->digest[0] = '\0';
     if (qn_registry_stamp(s->path, &s->stamp, &s->error) || qn_str_eq(s->stamp.text, s->known))
@@ -52,7 +52,7 @@ static void look(void *ctx)
 
 static void looked(void *ctx)
 {
-    struct qn_survey *s = ctx;
+    struct qn_metadata_scan *s = ctx;
     s->running = false;
     qn_timer_stop(s->timer);
     s->timer = NULL;
@@ -60,7 +60,7 @@ static void looked(void *ctx)
         qn_catalog_set_digest(s->world->catalog, s->name, s->digest, s->stamp.text,
                               s->facts.len ? qn_buf_cstr(&s->facts) : NULL, NULL, NULL);
     else if (s->error.code != QN_OK)
-        qn_debug("survey", "model=%s message=\"%s\"", s->name, s->error.message);
+        qn_debug("metadata_scan", "model=%s message=\"%s\"", s->name, s->error.message);
     qn_buf_clear(&s->facts);
     next(s);
 }
@@ -87,7 +87,7 @@ static const struct qn_model_row *after(const struct qn_snapshot *snap, const ch
 /* A sum takes minutes: it is given up when its model is gone or has another file now. */
 static void check(void *ctx)
 {
-    struct qn_survey *s = ctx;
+    struct qn_metadata_scan *s = ctx;
     struct qn_snapshot *snap = qn_catalog_snapshot(s->world->catalog);
     const struct qn_model_row *row = qn_snapshot_find(snap, s->name);
     if (!row || row->n_files == 0 || !qn_str_eq(row->files[0], s->path))
@@ -95,7 +95,7 @@ static void check(void *ctx)
     qn_snapshot_unref(snap);
 }
 
-static void next(struct qn_survey *s)
+static void next(struct qn_metadata_scan *s)
 {
     if (*s->world->closed || s->running || s->stopped)
         return;
@@ -124,9 +124,9 @@ static void next(struct qn_survey *s)
     qn_snapshot_unref(snap);
 }
 
-struct qn_survey *qn_survey_new(const struct qn_registration_world *world)
+struct qn_metadata_scan *qn_metadata_scan_new(const struct qn_registration_world *world)
 {
-    struct qn_survey *s = qn_xcalloc(1, sizeof *s);
+    struct qn_metadata_scan *s = qn_xcalloc(1, sizeof *s);
     s->world = world;
     atomic_init(&s->give_up, false);
     qn_buf_init(&s->facts, QN_FACTS_MAX);
@@ -134,13 +134,13 @@ struct qn_survey *qn_survey_new(const struct qn_registration_world *world)
     return s;
 }
 
-void qn_survey_again(struct qn_survey *s)
+void qn_metadata_scan_again(struct qn_metadata_scan *s)
 {
     s->again = true;
     next(s);
 }
 
-void qn_survey_stop(struct qn_survey *s)
+void qn_metadata_scan_stop(struct qn_metadata_scan *s)
 {
     if (!s)
         return;
@@ -150,7 +150,7 @@ void qn_survey_stop(struct qn_survey *s)
     s->timer = NULL;
 }
 
-void qn_survey_free(struct qn_survey *s)
+void qn_metadata_scan_free(struct qn_metadata_scan *s)
 {
     if (!s)
         return;
