@@ -1,14 +1,14 @@
-/* The field tables of jobs and events, see codec.h: the only place where a name on the wire between
- * router and child, its type and its range are written. */
+/* The field tables of jobs and events, see codec.h: the only place, with message_codec.c, where a
+ * name on the wire between router and child, its type and its range are written. */
 #include "contract/codec.h"
 
 #include "base/str.h"
 #include "contract/fields.h"
+#include "contract/message_codec.h"
 
 #include <assert.h>
 #include <float.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
@@ -38,50 +38,12 @@ static const char *tool_choice_name(int v)
     return qn_tool_choice_name((enum qn_tool_choice)v);
 }
 
-static const char *role_name(int v)
-{
-    return qn_role_name((enum qn_role)v);
-}
-
-static const char *part_kind_name(int v)
-{
-    return qn_part_kind_name((enum qn_part_kind)v);
-}
-
-#define R(name, type, ...)                                                                         \
-    {                                                                                              \
-#name, type, offsetof(struct qn_message_part, name), __VA_ARGS__                           \
-    }
-static const struct qn_field part_fields[] = {
-    R(kind, QN_F_ENUM, .enum_name = part_kind_name, .enum_count = QN_PART_COUNT),
-    R(text, QN_F_STR, .max = QN_JOB_PROMPT_BYTES_MAX),
-    R(attachment, QN_F_I64, .min = 0, .max = QN_JOB_ATTACHMENTS_MAX - 1),
-    R(id, QN_F_STR, .max = QN_JOB_PROMPT_BYTES_MAX),
-    R(name, QN_F_STR, .max = QN_JOB_PROMPT_BYTES_MAX),
-    R(arguments, QN_F_STR, .max = QN_JOB_PROMPT_BYTES_MAX),
-};
-static const struct qn_field_items parts = {part_fields, COUNT(part_fields),
-                                            sizeof(struct qn_message_part)};
-
-#define G(name, type, ...)                                                                         \
-    {                                                                                              \
-#name, type, offsetof(struct qn_message, name), __VA_ARGS__                                \
-    }
-static const struct qn_field message_fields[] = {
-    G(role, QN_F_ENUM, .enum_name = role_name, .enum_count = QN_ROLE_COUNT),
-    G(name, QN_F_STR, .max = QN_JOB_PROMPT_BYTES_MAX),
-    G(tool_call_id, QN_F_STR, .max = QN_JOB_PROMPT_BYTES_MAX),
-    G(parts, QN_F_LIST, .max = QN_MESSAGE_PARTS_MAX, .items = &parts),
-};
-static const struct qn_field_items messages = {message_fields, COUNT(message_fields),
-                                               sizeof(struct qn_message)};
-
 #define C(name, type, ...)                                                                         \
     {                                                                                              \
 #name, type, offsetof(struct qn_chat, name), __VA_ARGS__                                   \
     }
 static const struct qn_field chat_fields[] = {
-    C(messages, QN_F_LIST, .max = QN_MESSAGES_MAX, .items = &messages),
+    C(messages, QN_F_LIST, .max = QN_MESSAGES_MAX, .items = &qn_message_items),
     C(tools, QN_F_ARRAY, .min = 0),
     C(documents, QN_F_ARRAY, .min = 0),
     C(template_vars, QN_F_OBJECT, .min = 0),
@@ -166,23 +128,6 @@ static const struct qn_field image_fields[] = {
     I(format, QN_F_STR, .max = QN_JOB_FORMAT_MAX),
 };
 
-static const char *attachment_role_name(int v)
-{
-    return qn_attachment_role_name((enum qn_attachment_role)v);
-}
-
-#define A(name, type, ...)                                                                         \
-    {                                                                                              \
-#name, type, offsetof(struct qn_attachment, name), __VA_ARGS__                             \
-    }
-static const struct qn_field attachment_fields[] = {
-    A(role, QN_F_ENUM, .enum_name = attachment_role_name, .enum_count = QN_ATTACHMENT_COUNT),
-    A(type, QN_F_STR, .max = QN_JOB_MEDIA_TYPE_MAX),
-    A(bytes, QN_F_I64, .min = 1, .max = QN_FRAME_BYTES_MAX),
-};
-static const struct qn_field_items attachments = {attachment_fields, COUNT(attachment_fields),
-                                                  sizeof(struct qn_attachment)};
-
 #define J(wire, member, type, ...)                                                                 \
     {                                                                                              \
         wire, type, offsetof(struct qn_job, member), __VA_ARGS__                                   \
@@ -194,7 +139,8 @@ static const struct qn_field job_fields[] = {
     J("count_only", count_only, QN_F_BOOL, .min = 0),
     J("want_tokens", want_tokens, QN_F_BOOL, .min = 0),
     J("owner_salt", owner_salt, QN_F_HEX64, .min = 0),
-    J("attachments", attachments, QN_F_LIST, .max = QN_JOB_ATTACHMENTS_MAX, .items = &attachments),
+    J("attachments", attachments, QN_F_LIST, .max = QN_JOB_ATTACHMENTS_MAX,
+      .items = &qn_attachment_items),
 };
 
 static const char *finish_name(int v)
@@ -362,63 +308,6 @@ static size_t count_role(const struct qn_job *job, enum qn_attachment_role role)
     return n;
 }
 
-static qn_err check_attachments(const struct qn_attachments *a, struct qn_error *e)
-{
-    char param[64];
-    for (size_t i = 0; i < a->n; i++) {
-        if (a->v[i].role != QN_ATTACHMENT_NONE && a->v[i].bytes > 0 &&
-            (!a->v[i].type || qn_media_type_valid(a->v[i].type)))
-            continue;
-        snprintf(param, sizeof param, "attachments[%zu]", i);
-        return qn_fail_param(e, QN_EINVAL, param, "%s: expected role, bytes and a media type",
-                             param);
-    }
-    return QN_OK;
-}
-
-/* A part has what its kind is about. */
-static bool is_part(const struct qn_job *job, const struct qn_message_part *p)
-{
-    enum qn_attachment_role role =
-        p->kind == QN_PART_PICTURE ? QN_ATTACHMENT_IMAGE : QN_ATTACHMENT_AUDIO;
-    switch (p->kind) {
-    case QN_PART_TEXT:
-    case QN_PART_REASONING:
-        return p->text;
-    case QN_PART_CALL:
-        return p->name && p->arguments;
-    case QN_PART_PICTURE:
-    case QN_PART_SOUND:
-        return p->attachment >= 0 && (size_t)p->attachment < job->attachments.n &&
-               job->attachments.v[p->attachment].role == role;
-    case QN_PART_NONE:
-    case QN_PART_COUNT:
-        break;
-    }
-    return false;
-}
-
-static qn_err check_messages(const struct qn_job *job, struct qn_error *e)
-{
-    char param[64];
-    if (!job->chat.messages.n)
-        return qn_fail_param(e, QN_EINVAL, "messages", "messages is missing");
-    for (size_t i = 0; i < job->chat.messages.n; i++) {
-        const struct qn_message *m = &job->chat.messages.v[i];
-        if (m->role == QN_ROLE_NONE) {
-            snprintf(param, sizeof param, "messages[%zu].role", i);
-            return qn_fail_param(e, QN_EINVAL, param, "%s: it is missing", param);
-        }
-        for (size_t k = 0; k < m->parts.n; k++) {
-            if (is_part(job, &m->parts.v[k]))
-                continue;
-            snprintf(param, sizeof param, "messages[%zu].parts[%zu]", i, k);
-            return qn_fail_param(e, QN_EINVAL, param, "%s: it lacks what its kind needs", param);
-        }
-    }
-    return QN_OK;
-}
-
 /* The files and texts that sounds and pictures are made from. */
 static qn_err check_media(const struct qn_job *job, struct qn_error *e)
 {
@@ -428,7 +317,7 @@ static qn_err check_media(const struct qn_job *job, struct qn_error *e)
            masks = count_role(job, QN_ATTACHMENT_MASK);
     bool of_image = job->task == QN_TASK_IMAGE;
     if (job->task == QN_TASK_CHAT)
-        return check_messages(job, e);
+        return qn_messages_check(job, e);
     if (sounds != (job->task == QN_TASK_TRANSCRIBE))
         return qn_fail_param(e, QN_EINVAL, "file", "a transcription has one sound, others none");
     if (job->task == QN_TASK_SPEAK && (!job->speak.input || !job->speak.format))
@@ -472,7 +361,7 @@ static qn_err check_job(const struct qn_job *job, struct qn_error *e)
                                  "stop: each string must have 1 to %d bytes, not %zu",
                                  QN_JOB_STOP_BYTES_MAX, n);
     }
-    qn_err err = check_attachments(&job->attachments, e);
+    qn_err err = qn_attachments_check(&job->attachments, e);
     return err ? err : check_media(job, e);
 }
 

@@ -3,7 +3,8 @@
  * A dialect fills a job, codec.c carries it to the child, a backend obeys it. Strings and lists
  * belong to the arena the job was made with (or to whatever outlives the job). "Unset" is QN_UNSET
  * for integers, NAN for doubles and NULL for strings: the backend then takes the model's own
- * default. The names on the wire, types and ranges are in codec.c's field tables, once. */
+ * default. The names on the wire, types and ranges are in field tables, once: codec.c,
+ * message_codec.c. */
 #ifndef QN_CONTRACT_JOB_H
 #define QN_CONTRACT_JOB_H
 

@@ -109,3 +109,30 @@ def test_what_is_no_picture_names_its_place(house):
         reply = server.chat(model, [{"type": "image_url", "image_url": {"url": url}}])
         assert reply.status == 400 and word in reply.json["error"]["message"]
         assert reply.json["error"]["param"].startswith("messages[0].content[0].image_url")
+
+
+def test_a_preset_keeps_pictures_and_calls(house):
+    """What a model was made with is told to it in every request, pictures with their bytes."""
+    server = house.start()
+    base = house.model(server, "base", echo_job=True)
+    data = picture(5001)
+    made = server.post("/api/create", {"model": "seer", "from": base, "stream": False, "messages": [
+        {"role": "user", "content": "see", "images": [b64(data)]},
+        {"role": "assistant", "content": "", "thinking": "hm", "tool_calls": [
+            {"function": {"name": "f", "arguments": {"n": 1.5}}}]},
+        {"role": "tool", "tool_name": "f", "content": "ok"}]})
+    assert made.json == {"status": "success"}
+    reply, said = openai(server, "seer", picture(6000))
+    assert reply.status == 200, reply.body
+    job = json.loads(said())
+    assert [m["role"] for m in job["chat"]["messages"]] == ["user", "assistant", "tool", "user"]
+    seen, called, result, asked = (m["parts"] for m in job["chat"]["messages"])
+    assert seen == [{"kind": "text", "text": "see"}, {"kind": "picture", "attachment": 1}]
+    assert called == [{"kind": "reasoning", "text": "hm"}, {"kind": "text", "text": ""},
+                      {"kind": "call", "name": "f", "arguments": '{"n":1.5}'}]
+    assert result == [{"kind": "text", "text": "ok"}] and job["chat"]["messages"][2]["name"] == "f"
+    assert asked[1] == {"kind": "picture", "attachment": 0}
+    assert [a["bytes"] for a in job["attachments"]] == [6000, 5001]
+    shown = server.post("/api/show", {"model": "seer"}).json["messages"]
+    assert shown[0]["content"][1]["image_url"]["url"] == "data:image/gif;base64," + b64(data)
+    assert shown[1]["tool_calls"][0]["function"] == {"name": "f", "arguments": {"n": 1.5}}

@@ -1,11 +1,11 @@
 /* Keeps the written form of control tokens in a request's texts from becoming those tokens.
  *
- * Whoever types "<|im_end|>" into a chat means these ten characters; as a control token they would
- * end his turn and let him speak as the system. So QN_TOKEN_MARK is put into every such place
- * before the template sees the texts, and the tokenizer takes it out again once it has found the
- * control tokens: only those of the template itself are left. User-defined tokens ("<think>") are
- * words of the model's language and stay as they are. A control token of a single character cannot
- * be told apart so; no vocabulary with a chat template has one. */
+ * A user who types "<|im_end|>" means these ten characters; as a control token they would end the
+ * user's turn, and what follows could speak as the system. So QN_TOKEN_MARK is put into every such
+ * place before the template sees the texts, and the tokenizer takes it out again once it has found
+ * the control tokens: only those of the template itself are left. User-defined tokens ("<think>")
+ * are words of the model's language and stay as they are. A control token of a single character
+ * cannot be told apart so; no vocabulary with a chat template has one. */
 #ifndef QN_LLM_PROMPT_MARKS_H
 #define QN_LLM_PROMPT_MARKS_H
 

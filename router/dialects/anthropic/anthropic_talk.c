@@ -178,7 +178,7 @@ static qn_err add_thinking(struct reader *r, const struct qn_jref *block, struct
     return err;
 }
 
-/* Nobody here can read it. */
+/* Encrypted for its maker: checked, and left out. */
 static qn_err add_redacted(struct reader *r, const struct qn_jref *block, struct qn_error *e)
 {
     const char *data;

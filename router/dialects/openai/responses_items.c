@@ -34,7 +34,7 @@ struct turn {
     struct qn_talk talk;
     const struct qn_request *rq;
     const struct opened *kept; /* rq->n_kept of them */
-    struct named *names;       /* of their items, sorted, once somebody asks; NULL: nobody has */
+    struct named *names;       /* of their items, sorted; NULL until a reference is looked up */
     size_t n_names;
     bool system;       /* the open message is a system's */
     bool assistant;    /* the open message is an assistant's, */
@@ -202,7 +202,7 @@ static qn_err add_reasoning(struct turn *t, const struct qn_jref *item, struct q
     qn_err err = add_thoughts(t, &content, &any, e);
     if (!err)
         err = qn_json_str_opt(&sealed, &text, e);
-    /* What another server sealed nobody can read here. */
+    /* What another server has encrypted cannot be read here. */
     if (!err && !any && text && qn_str_starts(text, qn_responses_reasoning_mark)) {
         assistant(t, true);
         any = true;
