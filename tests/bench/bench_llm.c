@@ -61,6 +61,7 @@ struct bench {
 
 struct sample {
     double seconds, others;
+    double processor; /* seconds of processor time of this process */
 };
 
 /* ---- clocks and counters ---- */
@@ -105,7 +106,8 @@ static struct sample watch_stop(struct watch w)
 {
     struct sample s;
     s.seconds = now_s() - w.wall;
-    s.others = ((all_cpu_s() - w.all) - (own_cpu_s() - w.own)) / s.seconds;
+    s.processor = own_cpu_s() - w.own;
+    s.others = ((all_cpu_s() - w.all) - s.processor) / s.seconds;
     if (s.others < 0)
         s.others = 0;
     return s;
@@ -194,8 +196,8 @@ static void print_test(const struct bench *b, const struct test *t, struct sampl
                        double bytes)
 {
     struct sample m = median(v, b->o.reps);
-    printf("{\"test\":\"%s\",\"tokens_s\":%.2f,\"others\":%.2f", t->name,
-           (double)t->n * t->parallel / m.seconds, m.others);
+    printf("{\"test\":\"%s\",\"tokens_s\":%.2f,\"processor_s\":%.4f,\"others\":%.2f", t->name,
+           (double)t->n * t->parallel / m.seconds, m.processor, m.others);
     if (b->o.limits)
         printf(",\"share_of_fma\":%.3f,\"share_of_int8\":%.3f,\"share_of_read\":%.3f",
                flop / m.seconds * 1e-9 / b->limits.fma_gflop_s,

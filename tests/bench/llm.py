@@ -22,6 +22,10 @@ and prints JSON, a line each: {"load_s": .., "first_token_s": ..}, both seconds 
 the file, then {"test": "pp512", "tokens_s": ..} for every test in turn, measured once after a warm-up.
 Its memory is what the system says. --busy keeps one processor busy with another process meanwhile.
 A pair runs when the machine is calm and is thrown away when it was not; --crowded takes all.
+
+--processor compares processor time of one thread, which other programs on a busy machine disturb
+least: both programs add "processor_s", what the measured part took of it, and the figures are tokens
+a second of that. The first column then says how many processors others kept busy, at worst.
 """
 import argparse
 import json
@@ -72,6 +76,12 @@ def run(command):
     return [json.loads(line) for line in out.splitlines()], usage.ru_maxrss / 1024, max(others, 0)
 
 
+def tokens(test):
+    """Tokens that a test measures."""
+    n, _, together = test[2:].partition("x")
+    return int(n.partition("@")[0]) * int(together or 1)
+
+
 class Busy:
     """Another process that uses one processor all the time, where asked for."""
 
@@ -87,8 +97,10 @@ class Busy:
             self.child.wait()
 
 
-def figures(lines, peak):
+def figures(lines, peak, processor):
     """One run's figures by name."""
+    if processor:
+        return {r["test"]: tokens(r["test"]) / r["processor_s"] for r in lines[1:]}
     f = {"load s": lines[0]["load_s"], "first s": lines[0]["first_token_s"], "peak MiB": peak}
     f.update((r["test"], r["tokens_s"]) for r in lines[1:])
     return f
@@ -113,7 +125,8 @@ def pairs(a, path, threads, tests):
             continue
         if order[0] is peer:
             done.reverse()
-        kept.append([figures(lines, peak) for lines, peak, _ in done])
+        kept.append([figures(lines, peak, a.processor) for lines, peak, _ in done])
+        a.most_others = max(a.most_others, *(d[2] for d in done))
         waited = time.monotonic()
     return kept
 
@@ -121,14 +134,16 @@ def pairs(a, path, threads, tests):
 def compare(a, preset, kind, path):
     rows = []
     for threads in a.threads:
+        a.most_others = 0
         kept = pairs(a, path, threads, a.test)
         for name in kept[0][0]:
             ours, peer = ([p[side][name] for p in kept] for side in (0, 1))
             row = {"model": preset, "type": kind, "threads": threads, "figure": name, "ours": ours, "peer": peer,
                    "ratio": statistics.median(ours) / statistics.median(peer)}
             rows.append(row)
-            print("%-14s %-7s %d  %-10s %9.2f %9.2f  %5.2f   %s" % (
-                preset, kind, threads, name, statistics.median(ours), statistics.median(peer), row["ratio"],
+            others = "%4.1f  " % a.most_others if a.processor else ""
+            print("%s%-14s %-7s %d  %-10s %9.2f %9.2f  %5.2f   %s" % (
+                others, preset, kind, threads, name, statistics.median(ours), statistics.median(peer), row["ratio"],
                 " ".join("%.2f" % (o / p) for o, p in zip(ours, peer))), flush=True)
     return rows
 
@@ -197,14 +212,18 @@ def main():
     p.add_argument("--pairs", type=int, default=3, help="runs of each program; without --vs, of each test")
     p.add_argument("--busy", action="store_true", help="with one processor kept busy by another process")
     p.add_argument("--crowded", action="store_true", help="do not wait for calm moments")
+    p.add_argument("--processor", action="store_true",
+                   help="with --vs: one thread, by processor time, whatever else runs")
     p.add_argument("--folder", help="where the files (up to 2.5 GB, one at a time) are made")
     p.add_argument("--json", metavar="FILE", help="also write everything that was measured")
     a = p.parse_args()
     a.test = a.test or TESTS
+    if a.processor:
+        a.threads, a.crowded = [1], True
     results = []
     try:
         if a.vs:
-            print("%-14s %-7s %s  %-10s %9s %9s  %5s   %s" % ("model", "type", "t", "figure", "ours", "peer", "ratio", "pair by pair"))
+            print("%s%-14s %-7s %s  %-10s %9s %9s  %5s   %s" % ("others" if a.processor else "", "model", "type", "t", "figure", "ours", "peer", "ratio", "pair by pair"))
         for preset, kind, path in models(a):
             results += (compare if a.vs else alone)(a, preset, kind, path)
     except Failed as e:
