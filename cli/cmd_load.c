@@ -13,11 +13,43 @@
 #include <stdlib.h>
 
 enum { REQUEST_MAX = 1024 * 1024, COUNT_TEXT_MAX = 32 };
-enum { OPTION_CTX_SIZE, OPTION_KEEP_ALIVE, OPTION_PINNED, OPTION_SAVE, OPTION_ENGINES };
+enum { OPTION_CTX_SIZE, OPTION_KEEP_ALIVE, OPTION_PINNED, OPTION_SAVE, OPTION_MEMBERS };
 
-/* Which engine, and what that is started with: members of the request. They end both tables. */
-static const char *const engine_members[] = {"llamacpp_backend", "llamacpp_args"};
-enum { ENGINE_MEMBERS = sizeof engine_members / sizeof *engine_members };
+/* Options that are members of the request as they are, in the order of the table in commands.c,
+ * which they end. `flag`: the option's name, of those that are numbers. */
+static const struct {
+    const char *member, *flag;
+} members[] = {
+    {"llamacpp_backend", NULL}, {"llamacpp_args", NULL},      {"whispercpp_backend", NULL},
+    {"whispercpp_args", NULL},  {"sd-cpp_backend", NULL},     {"sdcpp_args", NULL},
+    {"steps", "--steps"},       {"cfg_scale", "--cfg-scale"}, {"width", "--width"},
+    {"height", "--height"},
+};
+enum { MEMBERS = sizeof members / sizeof *members };
+
+/* The first option that has to be a number and is none, or NULL. */
+static const char *no_number(const struct qn_cli_args *a)
+{
+    double value;
+    for (int i = 0; i < MEMBERS; i++) {
+        const char *given = a->values[OPTION_MEMBERS + i];
+        if (members[i].flag && given && !qn_parse_f64(given, &value))
+            return members[i].flag;
+    }
+    return NULL;
+}
+
+static void write_members(struct qn_jw *w, const struct qn_cli_args *a)
+{
+    for (int i = 0; i < MEMBERS; i++) {
+        const char *given = a->values[OPTION_MEMBERS + i];
+        double value;
+        if (given && members[i].flag && qn_parse_f64(given, &value))
+            qn_jw_kf64(w, members[i].member, value);
+        else if (given)
+            qn_jw_kstr(w, members[i].member, given);
+    }
+}
 
 static void print_reply(const struct qn_json *doc)
 {
@@ -62,6 +94,9 @@ int qn_cmd_load(struct qn_cli *cli, const struct qn_cli_args *a)
     const char *tokens = a->values[OPTION_CTX_SIZE];
     if (tokens && (!qn_parse_i64(tokens, &context) || context < 1))
         return qn_cli_misused(cli, "--ctx-size needs a number of tokens");
+    const char *flag = no_number(a);
+    if (flag)
+        return qn_cli_misused(cli, "%s needs a number", flag);
     struct qn_error e;
     char *pulled = NULL;
     qn_err err = qn_launch_server(cli, &e);
@@ -77,9 +112,7 @@ int qn_cmd_load(struct qn_cli *cli, const struct qn_cli_args *a)
         qn_jw_ki64(&w, "ctx_size", context);
     if (a->values[OPTION_KEEP_ALIVE])
         qn_jw_kstr(&w, "keep_alive", a->values[OPTION_KEEP_ALIVE]);
-    for (int i = 0; i < ENGINE_MEMBERS; i++)
-        if (a->values[OPTION_ENGINES + i])
-            qn_jw_kstr(&w, engine_members[i], a->values[OPTION_ENGINES + i]);
+    write_members(&w, a);
     if (a->values[OPTION_PINNED])
         qn_jw_kbool(&w, "pinned", true);
     if (a->values[OPTION_SAVE])

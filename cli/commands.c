@@ -103,6 +103,14 @@ static const struct qn_cli_option load_options[] = {
     {"--save-options", NULL, "load it with these options from now on", NULL},
     {"--llamacpp", "ENGINE", "quince (default) or one of quince backends", NULL},
     {"--llamacpp-args", "ARGS", "more arguments for llama-server", NULL},
+    {"--whispercpp", "ENGINE", "of models that transcribe: one of quince backends", NULL},
+    {"--whispercpp-args", "ARGS", "more arguments for whisper-server", NULL},
+    {"--sdcpp", "ENGINE", "of models that make pictures: one of quince backends", NULL},
+    {"--sdcpp-args", "ARGS", "more arguments for sd-server", NULL},
+    {"--steps", "N", "steps of each picture", NULL},
+    {"--cfg-scale", "X", "how much a picture's description counts", NULL},
+    {"--width", "N", "of pictures, in pixels", NULL},
+    {"--height", "N", "of pictures, in pixels", NULL},
     {0},
 };
 

@@ -8,6 +8,7 @@ from conftest import wait_until
 from releases import Releases
 
 INFO, INSTALL, UNINSTALL = "GET /api/v1/system-info", "POST /api/v1/install", "POST /api/v1/uninstall"
+LOAD = "POST /api/v1/load"
 
 
 def backend(state, message="", action="", **more):
@@ -126,3 +127,19 @@ def test_a_real_one(house, hub, tmp_path):
     assert releases.installed() == []
     done = cli("backends", "install", "llamacpp:nothing")
     assert done.returncode == 1 and "has no backend 'nothing'" in done.err
+
+
+def test_load_says_what_models_of_sounds_and_pictures_are_loaded_with(tmp_path, stub):
+    server = stub({LOAD: {"status": "success", "model_name": "m"}, "GET /api/v1/models/m": {"id": "m"}})
+    cli = Cli(tmp_path, server.port)
+    assert cli("load", "m", "--steps", "8", "--cfg-scale", "1.5", "--width", "512", "--height", "768",
+               "--sdcpp", "vulkan", "--sdcpp-args", "--vae-tiling").returncode == 0
+    assert cli("load", "m", "--whispercpp", "cpu", "--whispercpp-args", "--threads 2").returncode == 0
+    assert server.bodies(LOAD) == [
+        {"model_name": "m", "steps": 8, "cfg_scale": 1.5, "width": 512, "height": 768, "sd-cpp_backend": "vulkan",
+         "sdcpp_args": "--vae-tiling"},
+        {"model_name": "m", "whispercpp_backend": "cpu", "whispercpp_args": "--threads 2"}]
+    for option in ("--steps", "--cfg-scale", "--width", "--height"):
+        done = cli("load", "m", option, "many")
+        assert done.returncode == 2 and option in done.err
+    assert len(server.bodies(LOAD)) == 2
