@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "io/http_target.h"
+#include "models/inventory.h"
 
 #include <stdlib.h>
 

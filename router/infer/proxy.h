@@ -5,7 +5,8 @@
 
 #include "io/http_client.h"
 #include "io/http_server.h"
-#include "models/inventory.h"
+
+struct qn_lease;
 
 /* Takes request and lease over: the model stays busy until the reply has ended, or the client has
  * gone. base: "http://127.0.0.1:40001"; key: what

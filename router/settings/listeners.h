@@ -1,4 +1,4 @@
-/* Where the server listens besides its main port, and whose habits each place follows: the settings
+/* Where the server listens besides its main port, and which profile each place has: the settings
  * `listen` and `ollama-port`, read. Pure. */
 #ifndef QN_SETTINGS_LISTENERS_H
 #define QN_SETTINGS_LISTENERS_H

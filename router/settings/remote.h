@@ -1,4 +1,4 @@
-/* Models that other machines compute, as the house keeps them: one file each in DATA_DIR/remotes,
+/* Models that other machines compute, as the server keeps them: one file each in DATA_DIR/remotes,
  * which only its owner can read (contract/remote.h), and a row of the catalog that names it. Keys
  * are in that file, or in the environment; no API and no log shows them. */
 #ifndef QN_SETTINGS_REMOTE_H
