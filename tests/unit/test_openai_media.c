@@ -27,8 +27,11 @@ static struct qn_multipart files;
 static void parse_form(struct fixture *f, const struct qn_dialect *d, const char *body)
 {
     *f = (struct fixture){.arena = qn_arena_new(1 << 24)};
-    f->rq = (struct qn_request){
-        .arena = f->arena, .files = &files, .context = QN_UNSET, .keep_alive_ms = QN_UNSET};
+    f->rq = (struct qn_request){.profile = qn_profile_main(),
+                                .arena = f->arena,
+                                .files = &files,
+                                .context = QN_UNSET,
+                                .keep_alive_ms = QN_UNSET};
     assert_int_equal(qn_form_read("multipart/form-data; boundary=b", body, strlen(body), f->arena,
                                   &f->doc, &files, &f->e),
                      QN_OK);

@@ -414,8 +414,12 @@ static void kept(void **state)
                                "\"output\":\"42\"}]}";
     g = (struct fixture){.arena = qn_arena_new(1 << 20)};
     assert_int_equal(qn_json_parse(body, strlen(body), &g.doc, NULL), QN_OK);
-    g.rq = (struct qn_request){
-        .doc = g.doc, .arena = g.arena, .kept = &r.keep, .n_kept = 1, .n_chain = 1};
+    g.rq = (struct qn_request){.profile = qn_profile_main(),
+                               .doc = g.doc,
+                               .arena = g.arena,
+                               .kept = &r.keep,
+                               .n_kept = 1,
+                               .n_chain = 1};
     if (qn_responses.parse(&g.rq, &g.e))
         fail_msg("%s", g.e.message);
     assert_string_equal(
@@ -471,7 +475,8 @@ static void references(void **state)
     qn_buf_str(&expected, "]");
     qn_buf_str(&body, "]}");
     assert_int_equal(qn_json_parse(qn_buf_cstr(&body), body.len, &f.doc, NULL), QN_OK);
-    f.rq = (struct qn_request){.doc = f.doc, .arena = f.arena, .kept = kept, .n_kept = 1};
+    f.rq = (struct qn_request){
+        .profile = qn_profile_main(), .doc = f.doc, .arena = f.arena, .kept = kept, .n_kept = 1};
     clock_t begun = clock();
     if (qn_responses.parse(&f.rq, &f.e))
         fail_msg("%s", f.e.message);
@@ -494,7 +499,11 @@ static void references(void **state)
                    "{\"model\":\"m\",\"input\":[{\"type\":\"item_reference\",\"id\":\"%s\"}]}",
                    absent[i]);
         assert_int_equal(qn_json_parse(qn_buf_cstr(&body), body.len, &f.doc, NULL), QN_OK);
-        f.rq = (struct qn_request){.doc = f.doc, .arena = f.arena, .kept = kept, .n_kept = 1};
+        f.rq = (struct qn_request){.profile = qn_profile_main(),
+                                   .doc = f.doc,
+                                   .arena = f.arena,
+                                   .kept = kept,
+                                   .n_kept = 1};
         assert_int_equal(qn_responses.parse(&f.rq, &f.e), QN_EINVAL);
         assert_string_equal(f.e.param, "input[0].id");
         drop(&f);
