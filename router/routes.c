@@ -147,9 +147,8 @@ static const struct qn_route table[] = {
     {"GET", "/api/blobs/{id}", QN_AT_ROOT, ON_OLLAMA(qn_api_ollama_blob), NULL},
     {"POST", "/api/blobs/{id}", QN_AT_ROOT, ON_OLLAMA(qn_api_ollama_blob_put), NULL, QN_ADMIN,
      .flags = QN_KEPT_BODY},
-    {"POST", "/api/embed", QN_AT_ROOT, ON_OLLAMA(qn_api_ollama_embed), NULL, .flags = QN_WORK},
-    {"POST", "/api/embeddings", QN_AT_ROOT, ON_OLLAMA(qn_api_ollama_embeddings), NULL,
-     .flags = QN_WORK},
+    {"POST", "/api/embed", QN_AT_ROOT, INFER(qn_ollama_embed)},
+    {"POST", "/api/embeddings", QN_AT_ROOT, INFER(qn_ollama_embeddings)},
     {"POST", "/api/chat", QN_AT_ROOT, INFER(qn_ollama_chat)},
     {"POST", "/api/generate", QN_AT_ROOT, INFER(qn_ollama_generate)},
 };

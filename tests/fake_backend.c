@@ -33,19 +33,32 @@
  *   its member "raw", a text, as often as its member "times" says, whatever its "bytes" are
  * - echo_job: the answer is the job, as JSON
  * - echo_attachment: the answer is this file of the job, from 0
+ * - dimensions: numbers of a vector (default 4)
+ * - results: inputs of an EMBED or RERANK in one event (default 64, the most that is allowed)
+ * - fault: what is wrong with the results after fault_after inputs (default 0): "nan", "inf",
+ *   "bytes" (no whole number of floats), "dimension", "twice", "skip", "beyond" (the last input),
+ *   "kind" (scores for vectors and the reverse), "missing" (done before all inputs are), "die"
+ * (while there is a file of the name crash_when)
  * - break_out: what a model that took the process over would try, at each job: "exec", "connect",
  *   "fork", or a file to read; the answer is an error that says how that went
  *
+ * The definition of a remote model may stand in the place of the GGUF: then the object is the text
+ * of its "model".
+ *
  * An answer is words: of a TRANSCRIBE each is a segment of one second, of a SPEAK a piece of the
- * sound, of an IMAGE all are one picture. */
+ * sound, of an IMAGE all are one picture. Of an EMBED it is vectors that depend on the inputs'
+ * bytes alone (value_of), of a RERANK their first numbers; token_ms passes between two events. */
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "child/serve.h"
 #include "contract/codec.h"
+#include "contract/inputs.h"
 #include "formats/gguf.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,10 +74,12 @@ struct options {
     int64_t memory_mib;
     int64_t load_fail_above, load_crash_above; /* -1: always */
     int64_t exit, signal;                      /* exit -1: of the signal */
-    int64_t echo_attachment;                        /* -1: none */
+    int64_t echo_attachment;                   /* -1: none */
+    int64_t dimensions, results, fault_after;
     bool load_crash, never_ready, echo_job;
     struct qn_json *script; /* NULL: none; an array of at least one event */
     char load_fail_option[64], load_fail_unless[1024]; /* "": none */
+    char fault[32];                                    /* "": none */
     char load_fail[256], load_error[32], fail[256], break_out[256], last_words[8192], word[65536];
     char load_until[1024], prefill_until[1024], second_until[1024], crash_when[1024]; /* "": none */
 };
@@ -72,6 +87,7 @@ struct options {
 struct fake_job {
     const struct qn_job *job; /* NULL: free */
     struct qn_sink *out;
+    size_t taken; /* inputs of the present batch that have been answered */
     int64_t started_ms, due_ms, last_progress_ms, written, limit, choices;
 };
 
@@ -103,6 +119,33 @@ static qn_err copy_json(const struct qn_jref *v, struct qn_json **out, struct qn
     return err;
 }
 
+/* The options of a GGUF, or of the definition of a remote model. */
+static qn_err read_object(const char *path, struct qn_json **doc, struct qn_error *e)
+{
+    struct qn_gguf *g;
+    struct qn_gguf_str text;
+    struct qn_json *definition;
+    struct qn_buf file;
+    if (qn_gguf_open(path, &g, NULL) == QN_OK) {
+        qn_err err = qn_gguf_str(g, "fake.options", &text, e);
+        if (!err)
+            err = qn_json_parse(text.s, text.n, doc, e);
+        qn_gguf_close(g);
+        return err;
+    }
+    qn_buf_init(&file, SCRIPT_MAX);
+    qn_err err = qn_file_read(path, &file, e);
+    if (!err)
+        err = qn_json_parse(qn_buf_cstr(&file), file.len, &definition, e);
+    qn_buf_deinit(&file);
+    if (err)
+        return err;
+    struct qn_jref root = qn_json_root(definition), model = qn_json_get(&root, "model");
+    err = qn_json_parse(qn_json_raw_str(&model), strlen(qn_json_raw_str(&model)), doc, e);
+    qn_json_free(definition);
+    return err;
+}
+
 static qn_err read_options(const char *path, struct options *o, struct qn_error *e)
 {
     *o = (struct options){.tokens = 5,
@@ -115,17 +158,12 @@ static qn_err read_options(const char *path, struct options *o, struct qn_error 
                           .load_crash_above = -1,
                           .exit = -1,
                           .signal = SIGABRT,
-                          .echo_attachment = -1};
+                          .echo_attachment = -1,
+                          .dimensions = 4,
+                          .results = QN_EVENT_RESULTS_MAX};
     strcpy(o->word, "word ");
-    struct qn_gguf *g;
-    qn_err err = qn_gguf_open(path, &g, e);
-    if (err)
-        return err;
-    struct qn_gguf_str text;
     struct qn_json *doc = NULL;
-    err = qn_gguf_str(g, "fake.options", &text, e);
-    if (!err)
-        err = qn_json_parse(text.s, text.n, &doc, e);
+    qn_err err = read_object(path, &doc, e);
     if (!err) {
         struct qn_jref root = qn_json_root(doc);
         read_number(&root, "load_ms", &o->load_ms);
@@ -143,6 +181,10 @@ static qn_err read_options(const char *path, struct options *o, struct qn_error 
         read_number(&root, "exit", &o->exit);
         read_number(&root, "signal", &o->signal);
         read_number(&root, "echo_attachment", &o->echo_attachment);
+        read_number(&root, "dimensions", &o->dimensions);
+        read_number(&root, "results", &o->results);
+        read_number(&root, "fault_after", &o->fault_after);
+        read_text(&root, "fault", o->fault, sizeof o->fault);
         struct qn_jref v = qn_json_get(&root, "load_crash");
         o->load_crash = qn_json_raw_bool(&v);
         v = qn_json_get(&root, "never_ready");
@@ -166,7 +208,6 @@ static qn_err read_options(const char *path, struct options *o, struct qn_error 
         read_text(&root, "crash_when", o->crash_when, sizeof o->crash_when);
     }
     qn_json_free(doc);
-    qn_gguf_close(g);
     return err;
 }
 
@@ -371,7 +412,7 @@ static void follow_script(struct fake *f, struct fake_job *j)
         qn_event_init(&ev, QN_EV_ERROR);
         ev.error = e;
     }
-    if (ev.kind == QN_EV_AUDIO || ev.kind == QN_EV_IMAGE)
+    if (ev.kind == QN_EV_AUDIO || ev.kind == QN_EV_IMAGE || ev.kind == QN_EV_VECTORS)
         read_raw(&item, &ev, &raw);
     for (int64_t i = 0; i < (ev.kind == QN_EV_ERROR ? 1 : j->choices); i++) {
         ev.index = i;
@@ -405,6 +446,81 @@ static void echo_attachment(struct fake *f, struct fake_job *j)
         say(j, files->v[f->o.echo_attachment].data, (size_t)files->v[f->o.echo_attachment].bytes);
     j->written = 1;
     finish(f, j, false);
+}
+
+/* Number k of an input's vector, from -1 to 1: FNV-1a of the input's bytes (tokens are four each,
+ * least significant first), mixed with k by the last steps of MurmurHash3. */
+static float value_of(const struct qn_input *in, uint32_t k)
+{
+    uint32_t h = 2166136261u;
+    for (size_t i = 0; i < in->len; i++)
+        h = (h ^ (unsigned char)in->text[i]) * 16777619u;
+    for (size_t i = 0; i < in->n_tokens; i++)
+        for (int byte = 0; byte < 4; byte++)
+            h = (h ^ ((uint32_t)in->tokens[i] >> 8 * byte & 0xFF)) * 16777619u;
+    h += k * 0x9E3779B9u;
+    h = (h ^ h >> 16) * 0x85EBCA6Bu;
+    h = (h ^ h >> 13) * 0xC2B2AE35u;
+    return (float)(int32_t)(h ^ h >> 16) / 0x1p31f;
+}
+
+/* Spoils the event. */
+static void do_wrong(const char *fault, const struct qn_job *job, struct qn_event *ev, char *data)
+{
+    if (qn_str_eq(fault, "nan"))
+        qn_event_put_float(data, (size_t)ev->bytes / 4 - 1, NAN);
+    else if (qn_str_eq(fault, "inf"))
+        qn_event_put_float(data, 0, -INFINITY);
+    else if (qn_str_eq(fault, "bytes"))
+        ev->bytes -= 2;
+    else if (qn_str_eq(fault, "dimension"))
+        ev->bytes += 4 * ev->count;
+    else if (qn_str_eq(fault, "twice"))
+        ev->index--;
+    else if (qn_str_eq(fault, "skip"))
+        ev->index++;
+    else if (qn_str_eq(fault, "beyond"))
+        ev->index = job->measure.count;
+    else if (qn_str_eq(fault, "kind"))
+        ev->kind = ev->kind == QN_EV_VECTORS ? QN_EV_SCORES : QN_EV_VECTORS;
+}
+
+/* The next event of an EMBED or RERANK. */
+static void answer_inputs(struct fake *f, struct fake_job *j)
+{
+    const struct qn_input_batch *batch = qn_sink_inputs(j->out);
+    const struct qn_job *job = j->job;
+    bool wrong = f->o.fault[0] && j->written >= f->o.fault_after;
+    if (j->written == job->measure.count || (wrong && qn_str_eq(f->o.fault, "missing"))) {
+        finish(f, j, false);
+        return;
+    }
+    if (wrong && qn_str_eq(f->o.fault, "die") && may_go_on(f->o.crash_when))
+        die(&f->o);
+    struct qn_event ev;
+    size_t dims = job->task == QN_TASK_RERANK ? 1 : (size_t)f->o.dimensions;
+    size_t most = QN_EVENT_RESULTS_BYTES_MAX / (4 * dims), n = batch->n - j->taken;
+    most = most < (size_t)f->o.results ? most : (size_t)f->o.results;
+    n = n < most ? n : most;
+    char *data = qn_xcalloc(n * (dims + 1), 4);
+    for (size_t i = 0; i < n * dims; i++)
+        qn_event_put_float(data, i, value_of(&batch->v[j->taken + i / dims], (uint32_t)(i % dims)));
+    qn_event_init(&ev, job->task == QN_TASK_RERANK ? QN_EV_SCORES : QN_EV_VECTORS);
+    ev.index = (int64_t)(batch->first + j->taken);
+    ev.count = (int64_t)n;
+    ev.bytes = (int64_t)(n * dims * 4);
+    ev.data = data;
+    if (wrong)
+        do_wrong(f->o.fault, job, &ev, data);
+    qn_sink_send(j->out, &ev);
+    free(data);
+    j->taken += n;
+    j->written += (int64_t)n;
+    j->due_ms += f->o.token_ms;
+    if (j->taken == batch->n) {
+        qn_sink_drop_inputs(j->out);
+        j->taken = 0;
+    }
 }
 
 /* All words at once: a picture comes whole. */
@@ -441,6 +557,10 @@ static void speak(struct fake *f, struct fake_job *j)
         echo_attachment(f, j);
         return;
     }
+    if (j->job->measure.count > 0) {
+        answer_inputs(f, j);
+        return;
+    }
     if (j->job->task == QN_TASK_IMAGE) {
         paint(f, j);
         return;
@@ -454,6 +574,11 @@ static void speak(struct fake *f, struct fake_job *j)
     j->due_ms += f->o.token_ms;
 }
 
+static bool waits_for_inputs(const struct fake_job *j)
+{
+    return j->written < j->job->measure.count && !qn_sink_inputs(j->out);
+}
+
 static bool step(void *self)
 {
     struct fake *f = self;
@@ -461,7 +586,7 @@ static bool step(void *self)
     bool active = false, worked = false;
     for (int i = 0; i < JOBS_MAX; i++) {
         struct fake_job *j = &f->jobs[i];
-        if (!j->job || qn_sink_full(j->out))
+        if (!j->job || qn_sink_full(j->out) || waits_for_inputs(j))
             continue;
         active = true;
         const char *until = j->written == 0   ? f->o.prefill_until

@@ -312,21 +312,32 @@ static qn_err ask_complete(const struct qn_job *job, const struct qn_ask_to *to,
     return err;
 }
 
-static qn_err ask_embed(const struct qn_job *job, const struct qn_ask_to *to, size_t first,
-                        struct qn_engine_call *out, struct qn_error *e)
+/* The batch as a JSON array of texts and arrays of token ids. */
+static void write_inputs(const struct qn_input_batch *batch, struct qn_engine_call *out,
+                         struct qn_jw *w)
 {
-    struct qn_json *doc;
-    struct qn_jref it;
-    struct qn_buf text;
+    out->first = batch->first;
+    out->inputs = batch->n;
+    qn_jw_arr(w);
+    for (size_t i = 0; i < batch->n; i++) {
+        const struct qn_input *in = &batch->v[i];
+        if (in->text) {
+            qn_jw_strn(w, in->text, in->len);
+            continue;
+        }
+        qn_jw_arr(w);
+        for (size_t k = 0; k < in->n_tokens; k++)
+            qn_jw_i64(w, in->tokens[k]);
+        qn_jw_arr_end(w);
+    }
+    qn_jw_arr_end(w);
+}
+
+static void ask_embed(const struct qn_job *job, const struct qn_ask_to *to,
+                      const struct qn_input_batch *batch, struct qn_engine_call *out)
+{
     struct qn_jw w = qn_jw_to(&out->body);
-    qn_err err = qn_json_parse(job->measure.inputs, strlen(job->measure.inputs), &doc, e);
-    if (err)
-        return err;
-    struct qn_jref root = qn_json_root(doc);
-    size_t i = 0;
     out->path = "/embeddings";
-    out->first = first;
-    qn_buf_init(&text, QN_ASK_BODY_MAX);
     qn_jw_obj(&w);
     if (to->model)
         qn_jw_kstr(&w, "model", to->model);
@@ -334,24 +345,14 @@ static qn_err ask_embed(const struct qn_job *job, const struct qn_ask_to *to, si
     if (job->measure.dimensions != QN_UNSET)
         qn_jw_ki64(&w, "dimensions", job->measure.dimensions);
     qn_jw_key(&w, "input");
-    qn_jw_arr(&w);
-    for (bool more = qn_json_first(&root, &it); more; more = qn_json_next(&it), i++) {
-        if (i < first || out->inputs == QN_ASK_INPUTS)
-            continue;
-        qn_buf_clear(&text);
-        qn_json_print(&it, &text);
-        qn_jw_raw(&w, qn_buf_cstr(&text), text.len);
-        out->inputs++;
-    }
-    qn_jw_arr_end(&w);
+    write_inputs(batch, out, &w);
     qn_jw_obj_end(&w);
-    qn_buf_deinit(&text);
-    qn_json_free(doc);
-    return QN_OK;
 }
 
-static qn_err ask_rerank(const struct qn_job *job, const struct qn_ask_to *to,
-                         struct qn_engine_call *out)
+/* A score depends on the query and its own document alone, so a batch may be asked for by itself.
+ */
+static void ask_rerank(const struct qn_job *job, const struct qn_ask_to *to,
+                       const struct qn_input_batch *batch, struct qn_engine_call *out)
 {
     struct qn_jw w = qn_jw_to(&out->body);
     out->path = "/rerank";
@@ -359,13 +360,14 @@ static qn_err ask_rerank(const struct qn_job *job, const struct qn_ask_to *to,
     if (to->model)
         qn_jw_kstr(&w, "model", to->model);
     qn_jw_kstr(&w, "query", job->measure.query);
-    write_raw(&w, "documents", job->measure.inputs);
+    qn_jw_key(&w, "documents");
+    write_inputs(batch, out, &w);
     qn_jw_obj_end(&w);
-    return QN_OK;
 }
 
-qn_err qn_ask_make(const struct qn_job *job, const struct qn_ask_to *to, size_t first,
-                   struct qn_engine_call *out, struct qn_error *e)
+qn_err qn_ask_make(const struct qn_job *job, const struct qn_ask_to *to,
+                   const struct qn_input_batch *batch, struct qn_engine_call *out,
+                   struct qn_error *e)
 {
     *out = (struct qn_engine_call){.content_type = "application/json"};
     qn_buf_init(&out->body, QN_ASK_BODY_MAX);
@@ -378,10 +380,10 @@ qn_err qn_ask_make(const struct qn_job *job, const struct qn_ask_to *to, size_t 
         err = ask_complete(job, to, out, e);
         break;
     case QN_TASK_EMBED:
-        err = ask_embed(job, to, first, out, e);
+        ask_embed(job, to, batch, out);
         break;
     case QN_TASK_RERANK:
-        err = ask_rerank(job, to, out);
+        ask_rerank(job, to, batch, out);
         break;
     case QN_TASK_TRANSCRIBE:
         err = qn_ask_transcribe(job, to, out, e);

@@ -4,10 +4,11 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "contract/inputs.h"
 #include "contract/job.h"
 #include "contract/remote.h"
 
-enum { QN_ASK_BODY_MAX = 512 * 1024 * 1024, QN_ASK_INPUTS = 64 };
+enum { QN_ASK_BODY_MAX = 512 * 1024 * 1024 };
 
 /* How a server's addresses and forms differ. */
 enum qn_api {
@@ -28,14 +29,15 @@ struct qn_engine_call {
     const char *path; /* to be put behind the base address; a constant */
     char content_type[128];
     struct qn_buf body;
-    size_t first, inputs; /* EMBED: which of the job's inputs are in it */
+    size_t first, inputs; /* EMBED, RERANK: which of the job's inputs are in it */
 };
 
-/* first: of an EMBED, the number of the input to begin with; at most QN_ASK_INPUTS go into one
- * request. QN_EUNSUPPORTED, QN_EINVAL: the job wants what the server cannot do. Whatever is
- * returned, the ask is to be given to qn_ask_deinit. */
-qn_err qn_ask_make(const struct qn_job *job, const struct qn_ask_to *to, size_t first,
-                   struct qn_engine_call *out, struct qn_error *e);
+/* batch: of an EMBED or RERANK, the inputs that go into this request; else NULL. QN_EUNSUPPORTED,
+ * QN_EINVAL: the job wants what the server cannot do. Whatever is returned, the ask is to be given
+ * to qn_ask_deinit. */
+qn_err qn_ask_make(const struct qn_job *job, const struct qn_ask_to *to,
+                   const struct qn_input_batch *batch, struct qn_engine_call *out,
+                   struct qn_error *e);
 void qn_ask_deinit(struct qn_engine_call *ask);
 
 #endif

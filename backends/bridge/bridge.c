@@ -12,6 +12,7 @@
 #include "bridge/upstreams.h"
 #include "child/sandbox.h"
 #include "contract/control.h"
+#include "contract/inputs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,17 +102,23 @@ static qn_err on_data(void *ctx, int status, const char *content_type, const voi
     return err;
 }
 
-static bool has_more_inputs(const struct run *r)
+static bool takes_inputs(const struct run *r)
 {
-    if (r->job->task != QN_TASK_EMBED || r->ask.inputs < QN_ASK_INPUTS)
+    return r->job->measure.count > 0;
+}
+
+/* A batch has been answered. The next request begins with nothing said, so it may be repeated.
+ * False: that was the last. */
+static bool next_batch(struct run *r)
+{
+    qn_sink_drop_inputs(r->out);
+    if (r->hearing.answered >= (size_t)r->job->measure.count)
         return false;
-    struct qn_json *doc;
-    if (qn_json_parse(r->job->measure.inputs, strlen(r->job->measure.inputs), &doc, NULL))
-        return false;
-    struct qn_jref root = qn_json_root(doc);
-    bool more = qn_json_count(&root) > r->hearing.answered;
-    qn_json_free(doc);
-    return more;
+    r->hearing.spoken = false;
+    r->tries = 0;
+    r->tried = 0;
+    r->due_ms = 0;
+    return true;
 }
 
 static void on_end(void *ctx, int status, const struct qn_error *broken)
@@ -132,11 +139,9 @@ static void on_end(void *ctx, int status, const struct qn_error *broken)
      * with what was not asked for: the next request may be one it understands. */
     bool odd = status == 200 && err == QN_ECHILD && (!broken || r->hearing.error.code);
     qn_upstream_note(r->up, !err || !passing || status == 429 || odd, &why);
-    if (!err && has_more_inputs(r)) {
-        r->tries = 0;
-        r->tried = 0;
-        r->due_ms = 0;
-    } else if (!err) {
+    if (!err && takes_inputs(r) && next_batch(r))
+        return;
+    if (!err) {
         qn_hearing_finish(&r->hearing);
         run_free(r);
     } else if (passing && may_try_again(r)) {
@@ -203,7 +208,7 @@ static void try_to_begin(struct run *r)
     qn_ask_deinit(&r->ask);
     struct qn_ask_to to = r->up->to;
     to.several_owners = b->several_owners;
-    qn_err err = qn_ask_make(r->job, &to, r->hearing.answered, &r->ask, &why);
+    qn_err err = qn_ask_make(r->job, &to, qn_sink_inputs(r->out), &r->ask, &why);
     qn_hearing_begin(&r->hearing, &r->ask);
     snprintf(url, sizeof url, "%s%s", r->up->url, r->ask.path);
     const struct qn_exchange_request rq = {
@@ -240,6 +245,12 @@ static qn_err bridge_start(void *self, const struct qn_job *job, void *prepared,
     return QN_OK;
 }
 
+/* Neither asked nor about to be: its next inputs have not come. */
+static bool waits_for_inputs(const struct run *r)
+{
+    return !r->x && takes_inputs(r) && !qn_sink_inputs(r->out);
+}
+
 static bool bridge_step(void *self)
 {
     struct bridge *b = self;
@@ -248,6 +259,8 @@ static bool bridge_step(void *self)
     qn_upstreams_probe_due(&b->ups, now);
     for (int64_t i = 0; i < b->def.slots; i++) {
         struct run *r = &b->runs[i];
+        if (r->job && waits_for_inputs(r))
+            continue;
         if (r->job && !r->x && r->due_ms <= now)
             (r->grief ? end_grief : try_to_begin)(r);
         if (!r->job)

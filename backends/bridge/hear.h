@@ -1,8 +1,8 @@
 /* An OpenAI-style server's replies become events. What it sends is foreign: whatever breaks the
  * form or a limit ends the reply with an error. Pure but for the clock.
  *
- * One hearing per job. A job of many inputs takes several requests, and one that failed before the
- * first event may be asked again: each begins with qn_hearing_begin. */
+ * One hearing per job. A job of inputs takes a request for each batch, and one that failed before
+ * the first event may be asked again: each begins with qn_hearing_begin. */
 #ifndef QN_BRIDGE_HEAR_H
 #define QN_BRIDGE_HEAR_H
 
@@ -31,7 +31,7 @@ struct qn_hearing {
     qn_hear_send send;
     void *ctx;
     bool spoken;     /* an event has been sent: nothing can be taken back */
-    size_t answered; /* EMBED: inputs that have their vector */
+    size_t answered; /* EMBED, RERANK: inputs that have their result */
     /* of the present request */
     size_t first, inputs;
     enum { QN_HEAR_NOTHING, QN_HEAR_EVENTS, QN_HEAR_WHOLE, QN_HEAR_BYTES } form;

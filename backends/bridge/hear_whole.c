@@ -30,81 +30,101 @@ static qn_err take_index(const struct qn_jref *item, size_t n, bool *seen, int64
     return QN_OK;
 }
 
-static qn_err say_vector(struct qn_hearing *h, int64_t index, const struct qn_jref *v,
-                         struct qn_error *e)
+/* The numbers of one vector to the floats at `to`. */
+static qn_err take_vector(const struct qn_jref *v, size_t dims, char *to, struct qn_error *e)
 {
-    struct qn_buf text;
-    struct qn_event ev;
     struct qn_jref it;
-    bool numbers = qn_json_count(v) > 0;
-    for (bool more = qn_json_first(v, &it); more && numbers; more = qn_json_next(&it))
-        numbers = qn_json_type(&it) == QN_JSON_NUMBER;
-    if (!numbers || qn_json_type(v) != QN_JSON_ARRAY)
-        return bad(v, e, "is no list of numbers");
-    qn_buf_init(&text, QN_SSE_EVENT_MAX);
-    qn_json_print(v, &text);
-    qn_event_init(&ev, QN_EV_VECTOR);
-    ev.index = index;
-    ev.vector = qn_buf_cstr(&text);
-    if (!text.overflow)
+    size_t i = 0;
+    if (qn_json_count(v) != dims)
+        return bad(v, e, "is not as long as the first vector");
+    for (bool more = qn_json_first(v, &it); more; more = qn_json_next(&it), i++) {
+        float x = (float)qn_json_raw_f64(&it);
+        if (qn_json_type(&it) != QN_JSON_NUMBER || !isfinite(x))
+            return bad(&it, e, "is no number, or one that is too large");
+        qn_event_put_float(to, i, x);
+    }
+    return QN_OK;
+}
+
+/* Sends the results of the request's inputs, of which each has so many floats, in as many events as
+ * the contract's limits ask for. */
+static void say_results(struct qn_hearing *h, enum qn_event_kind kind, const char *floats,
+                        size_t dims)
+{
+    size_t each = 4 * dims, most = QN_EVENT_RESULTS_BYTES_MAX / each;
+    most = most < QN_EVENT_RESULTS_MAX ? most : QN_EVENT_RESULTS_MAX;
+    for (size_t i = 0, n; i < h->inputs; i += n) {
+        struct qn_event ev;
+        n = h->inputs - i < most ? h->inputs - i : most;
+        qn_event_init(&ev, kind);
+        ev.index = (int64_t)(h->first + i);
+        ev.count = (int64_t)n;
+        ev.data = floats + i * each;
+        ev.bytes = (int64_t)(n * each);
         qn_hear_say(h, &ev);
-    qn_err err = text.overflow ? bad(v, e, "is too long") : QN_OK;
-    qn_buf_deinit(&text);
-    return err;
+    }
+    h->answered = h->first + h->inputs;
+}
+
+/* Usage is summed over the job's requests. */
+static void add_usage(struct qn_hearing *h, const struct qn_jref *root)
+{
+    int64_t before = h->usage.prompt;
+    h->usage.prompt = 0;
+    qn_hear_usage(h, root);
+    h->usage.prompt += before;
 }
 
 static qn_err take_vectors(struct qn_hearing *h, const struct qn_jref *root, struct qn_error *e)
 {
-    struct qn_jref list = qn_json_get(root, "data"), it;
-    bool seen[QN_ASK_INPUTS] = {false};
-    int64_t before = h->usage.prompt, index;
+    struct qn_jref list = qn_json_get(root, "data"), it, v;
+    bool seen[QN_INPUTS_BATCH_MAX] = {false};
+    int64_t index;
     qn_err err = QN_OK;
-    if (qn_json_count(&list) != h->inputs)
+    if (h->inputs > QN_INPUTS_BATCH_MAX || qn_json_count(&list) != h->inputs ||
+        !qn_json_first(&list, &it))
         return bad(&list, e, "has not one vector for every input");
-    for (bool more = qn_json_first(&list, &it); more && !err; more = qn_json_next(&it)) {
-        struct qn_jref v = qn_json_get(&it, "embedding");
+    v = qn_json_get(&it, "embedding");
+    size_t dims = qn_json_count(&v);
+    if (qn_json_type(&v) != QN_JSON_ARRAY || dims < 1 || dims > QN_JOB_DIMENSIONS_MAX)
+        return bad(&v, e, "is no list of numbers, or too long a one");
+    char *floats = qn_xmalloc(h->inputs * dims * 4); /* 16 MiB at most */
+    for (bool more = true; more && !err; more = qn_json_next(&it)) {
+        v = qn_json_get(&it, "embedding");
         err = take_index(&it, h->inputs, seen, &index, e);
         if (!err)
-            err = say_vector(h, (int64_t)h->first + index, &v, e);
+            err = take_vector(&v, dims, floats + (size_t)index * dims * 4, e);
     }
-    h->answered = h->first + h->inputs;
-    h->usage.prompt = 0;
-    qn_hear_usage(h, root);
-    h->usage.prompt += before;
+    if (!err)
+        say_results(h, QN_EV_VECTORS, floats, dims);
+    free(floats);
+    if (!err)
+        add_usage(h, root);
     return err;
-}
-
-static size_t count_inputs(const struct qn_job *job)
-{
-    struct qn_json *doc;
-    if (qn_json_parse(job->measure.inputs, strlen(job->measure.inputs), &doc, NULL))
-        return 0;
-    struct qn_jref root = qn_json_root(doc);
-    size_t n = qn_json_count(&root);
-    qn_json_free(doc);
-    return n;
 }
 
 static qn_err take_scores(struct qn_hearing *h, const struct qn_jref *root, struct qn_error *e)
 {
     struct qn_jref list = qn_json_get(root, "results"), it;
-    bool seen[QN_JOB_INPUTS_MAX] = {false};
-    size_t n = count_inputs(h->job);
+    bool seen[QN_INPUTS_BATCH_MAX] = {false};
+    char floats[4 * QN_INPUTS_BATCH_MAX];
+    int64_t index;
     qn_err err = QN_OK;
-    if (n > QN_JOB_INPUTS_MAX || qn_json_count(&list) != n)
+    if (h->inputs < 1 || h->inputs > QN_INPUTS_BATCH_MAX || qn_json_count(&list) != h->inputs)
         return bad(&list, e, "has not one score for every input");
     for (bool more = qn_json_first(&list, &it); more && !err; more = qn_json_next(&it)) {
         struct qn_jref v = qn_json_get(&it, "relevance_score");
-        struct qn_event ev;
-        qn_event_init(&ev, QN_EV_SCORE);
-        err = take_index(&it, n, seen, &ev.index, e);
-        if (!err && (qn_json_type(&v) != QN_JSON_NUMBER || !isfinite(qn_json_raw_f64(&v))))
+        float score = (float)qn_json_raw_f64(&v);
+        err = take_index(&it, h->inputs, seen, &index, e);
+        if (!err && (qn_json_type(&v) != QN_JSON_NUMBER || !isfinite(score)))
             err = bad(&v, e, "is no number");
-        ev.score = qn_json_raw_f64(&v);
         if (!err)
-            qn_hear_say(h, &ev);
+            qn_event_put_float(floats, (size_t)index, score);
     }
-    qn_hear_usage(h, root);
+    if (!err)
+        say_results(h, QN_EV_SCORES, floats, 1);
+    if (!err)
+        add_usage(h, root);
     return err;
 }
 

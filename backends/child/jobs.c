@@ -334,6 +334,7 @@ qn_err qn_jobs_add(struct qn_jobs *j, const struct qn_job *job, struct qn_arena 
     r->refs = 2;
     /* The backend minds QN_SINK_HIGH between steps; one step adds a few frames at most. */
     qn_buf_init(&r->sink.out, 4 * (size_t)QN_FRAME_LINE_MAX);
+    r->sink.inputs_end = &r->sink.inputs;
     pthread_mutex_lock(&j->lock);
     bool room = j->queued < QN_CHILD_QUEUE_MAX;
     if (room) {

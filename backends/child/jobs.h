@@ -13,9 +13,13 @@
 #include "base/buf.h"
 #include "child/serve.h"
 #include "contract/control.h"
+#include "contract/inputs.h"
 #include "io/loop.h"
 
-enum { QN_CHILD_QUEUE_MAX = 256 }; /* jobs not started yet */
+enum {
+    QN_CHILD_QUEUE_MAX = 256,       /* jobs not started yet */
+    QN_RUN_INPUTS_HIGH = 512 * 1024 /* bytes of inputs of one job that no step has taken */
+};
 
 struct qn_jobs;
 struct qn_run; /* one job on its way */
@@ -25,7 +29,8 @@ struct qn_jobs_events {
     void (*loading)(void *ctx, double fraction); /* MUST */
     void (*loaded)(void *ctx, const struct qn_ready *ready,
                    const struct qn_error *failure); /* MUST; one is NULL */
-    void (*output)(void *ctx, void *owner); /* MUST: qn_run_take has something for this owner */
+    void (*output)(void *ctx, void *owner); /* MUST: qn_run_take has something for this owner, or
+                                               there is room for its inputs */
 };
 
 /* Starts the thread, which loads the model first. load is copied. */
@@ -43,6 +48,10 @@ qn_err qn_jobs_add(struct qn_jobs *j, const struct qn_job *job, struct qn_arena 
                    struct qn_run **out, struct qn_error *e);
 /* Moves the waiting bytes to out's end; returns true when the reply is complete with them. */
 bool qn_run_take(struct qn_run *r, struct qn_buf *out);
+/* Of an EMBED or RERANK: the next inputs, which become the run's. More than QN_RUN_INPUTS_HIGH
+ * bytes of them are waiting: it is full, and jobs_events.output tells when it no longer is. */
+void qn_run_add_inputs(struct qn_run *r, struct qn_input_batch *batch);
+bool qn_run_inputs_full(struct qn_run *r);
 /* The owner needs the run no longer; one that has not ended is cancelled before the next step. */
 void qn_run_release(struct qn_run *r);
 

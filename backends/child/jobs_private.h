@@ -18,9 +18,11 @@ struct qn_progress {
 };
 
 struct qn_sink {
-    struct qn_buf out; /* frames the loop has not taken */
-    bool ended;        /* END or ERROR is in out or was taken */
-    bool posted;       /* the loop has been told */
+    struct qn_buf out;                           /* frames the loop has not taken */
+    bool ended;                                  /* END or ERROR is in out or was taken */
+    bool posted;                                 /* the loop has been told */
+    struct qn_input_batch *inputs, **inputs_end; /* oldest first */
+    size_t input_bytes;                          /* of memory */
 };
 
 struct qn_run {

@@ -22,6 +22,11 @@ bool qn_run_unref(struct qn_run *r)
 
 void qn_run_free(struct qn_run *r)
 {
+    struct qn_input_batch *batch;
+    while ((batch = r->sink.inputs) != NULL) {
+        r->sink.inputs = batch->next;
+        free(batch);
+    }
     qn_buf_deinit(&r->sink.out);
     qn_arena_free(r->arena);
     free(r);
@@ -48,6 +53,16 @@ static void deliver(void *ctx)
         j->ev.output(j->ctx, owner);
 }
 
+/* The loop is to look at the run; with the lock held. True: qn_loop_post deliver after unlocking.
+ */
+static bool tell_loop(struct qn_run *r)
+{
+    bool post = r->owner && !r->sink.posted;
+    r->sink.posted = r->sink.posted || post;
+    r->refs += post;
+    return post;
+}
+
 void qn_sink_send(struct qn_sink *s, const struct qn_event *ev)
 {
     struct qn_run *r = run_of(s);
@@ -67,13 +82,11 @@ void qn_sink_send(struct qn_sink *s, const struct qn_event *ev)
     }
     r->finished = kind == QN_EV_END || kind == QN_EV_ERROR;
     pthread_mutex_lock(&j->lock);
-    bool post = r->owner && !s->posted;
     if (r->owner) {
         qn_buf_add(&s->out, j->frame.data, j->frame.len);
         s->ended = r->finished;
-        s->posted = true;
-        r->refs += post;
     }
+    bool post = tell_loop(r);
     pthread_mutex_unlock(&j->lock);
     if (post)
         qn_loop_post(j->loop, deliver, r);
@@ -84,6 +97,52 @@ bool qn_sink_full(const struct qn_sink *s)
     struct qn_run *r = run_of((struct qn_sink *)(uintptr_t)s);
     pthread_mutex_lock(&r->jobs->lock);
     bool full = s->out.len > QN_SINK_HIGH;
+    pthread_mutex_unlock(&r->jobs->lock);
+    return full;
+}
+
+const struct qn_input_batch *qn_sink_inputs(const struct qn_sink *s)
+{
+    struct qn_run *r = run_of((struct qn_sink *)(uintptr_t)s);
+    pthread_mutex_lock(&r->jobs->lock);
+    const struct qn_input_batch *oldest = s->inputs;
+    pthread_mutex_unlock(&r->jobs->lock);
+    return oldest;
+}
+
+void qn_sink_drop_inputs(struct qn_sink *s)
+{
+    struct qn_run *r = run_of(s);
+    struct qn_jobs *j = r->jobs;
+    pthread_mutex_lock(&j->lock);
+    struct qn_input_batch *oldest = s->inputs;
+    bool was_full = s->input_bytes > QN_RUN_INPUTS_HIGH;
+    s->inputs = oldest->next;
+    if (!s->inputs)
+        s->inputs_end = &s->inputs;
+    s->input_bytes -= oldest->bytes;
+    bool post = was_full && s->input_bytes <= QN_RUN_INPUTS_HIGH && tell_loop(r);
+    pthread_mutex_unlock(&j->lock);
+    free(oldest);
+    if (post)
+        qn_loop_post(j->loop, deliver, r);
+}
+
+void qn_run_add_inputs(struct qn_run *r, struct qn_input_batch *batch)
+{
+    struct qn_jobs *j = r->jobs;
+    pthread_mutex_lock(&j->lock);
+    *r->sink.inputs_end = batch;
+    r->sink.inputs_end = &batch->next;
+    r->sink.input_bytes += batch->bytes;
+    qn_jobs_wake(j);
+    pthread_mutex_unlock(&j->lock);
+}
+
+bool qn_run_inputs_full(struct qn_run *r)
+{
+    pthread_mutex_lock(&r->jobs->lock);
+    bool full = r->sink.input_bytes > QN_RUN_INPUTS_HIGH;
     pthread_mutex_unlock(&r->jobs->lock);
     return full;
 }

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "child/job_body.h"
 #include "child/jobs.h"
 #include "child/own_peer.h"
 #include "child/sandbox.h"
@@ -35,18 +36,18 @@ enum {
     DRAIN_CHECK_MS = 20,   /* how often a stopping child looks whether its last bytes are sent */
     ACCEPT_PAUSE_MS = 100, /* after running out of descriptors */
     ACCEPTS_PER_TURN = 64,
-    JOB_ID_MAX = 63, /* of what the log shows */
-    JOB_ARENA_MAX = 3 * QN_FRAME_LINE_MAX
+    JOB_ID_MAX = 63 /* of what the log shows */
 };
 
-struct reply { /* one POST /run whose answer is on its way */
+struct reply { /* one POST /run: its body arrives, its answer is on its way, or both */
     struct reply *next;
     char id[JOB_ID_MAX + 1]; /* the router's log has it, too */
     int64_t began_ms;
     struct child *child;
     struct qn_http *http;
-    struct qn_stream *stream;
-    struct qn_run *run;
+    struct qn_job_body body;
+    struct qn_stream *stream; /* NULL: the job has not been queued */
+    struct qn_run *run;       /* the same */
 };
 
 struct child {
@@ -121,13 +122,25 @@ static void tell_failed(struct child *c, const struct qn_error *failure)
 
 static void reply_remove(struct reply *r, const char *how)
 {
-    qn_info("child", "id=%s job=%s ms=%lld", r->id, how, (long long)(qn_now_ms() - r->began_ms));
+    if (r->run)
+        qn_info("child", "id=%s job=%s ms=%lld", r->id, how,
+                (long long)(qn_now_ms() - r->began_ms));
     struct reply **at = &r->child->replies;
     while (*at != r)
         at = &(*at)->next;
     *at = r->next;
-    qn_run_release(r->run);
+    if (r->run)
+        qn_run_release(r->run);
+    qn_job_body_deinit(&r->body);
     free(r);
+}
+
+/* The rest of a reply that ends is written by the caller, who needs no more of its request. */
+static void reply_end(struct reply *r, const char *how)
+{
+    qn_http_on_gone(r->http, NULL, NULL);
+    qn_http_body_read(r->http, NULL, NULL);
+    reply_remove(r, how);
 }
 
 static void on_gone(void *ctx)
@@ -135,20 +148,22 @@ static void on_gone(void *ctx)
     reply_remove(ctx, "cancelled");
 }
 
-/* Hands over what the job has said, as long as the client keeps reading. */
+/* Hands over what the job has said, as long as the client keeps reading, and lets more inputs in
+ * where there is room. */
 static void pump(struct reply *r)
 {
+    if (!r->run)
+        return; /* its body is still on its way */
+    if (!qn_run_inputs_full(r->run))
+        qn_http_body_pause(r->http, false);
     if (qn_stream_full(r->stream))
         return; /* on_drained comes back here */
     struct qn_buf bytes;
     qn_buf_init(&bytes, SIZE_MAX / 2);
     bool ended = qn_run_take(r->run, &bytes);
-    struct qn_http *http = r->http;
     struct qn_stream *stream = r->stream;
-    if (ended) {
-        qn_http_on_gone(http, NULL, NULL);
-        reply_remove(r, "ended");
-    }
+    if (ended)
+        reply_end(r, "ended");
     if (bytes.len)
         qn_stream_write(stream, bytes.data, bytes.len);
     if (ended)
@@ -234,21 +249,72 @@ static bool authorised(const struct child *c, const struct qn_http *h)
     return value && qn_str_starts(value, scheme) && qn_secret_eq(value + strlen(scheme), c->secret);
 }
 
-/* The body's one frame as a job in a new arena. */
-static qn_err decode_job(const char *body, size_t n, struct qn_job *job, struct qn_arena **arena,
-                         struct qn_error *e)
+/* Gives the job to the compute thread and begins its reply. */
+static qn_err begin_job(struct reply *r, struct qn_error *e)
 {
-    *arena = qn_arena_new((size_t)JOB_ARENA_MAX + QN_FRAME_BYTES_MAX);
-    qn_err err = qn_job_take(body, n, job, *arena, e);
-    if (err)
-        qn_arena_free(*arena);
+    struct child *c = r->child;
+    struct qn_arena *arena = r->body.arena;
+    snprintf(r->id, sizeof r->id, "%s", r->body.job.id);
+    /* Before the job can do any harm. */
+    qn_info("child", "id=%s job=begun task=%s bytes=%zu", r->id, qn_task_name(r->body.job.task),
+            r->body.bytes);
+    r->body.arena = NULL;
+    qn_err err = qn_jobs_add(c->jobs, &r->body.job, arena, r, &r->run, e);
+    if (!err)
+        r->stream = qn_http_stream(r->http, 200, "application/x-ndjson", on_drained, c);
     return err;
+}
+
+/* The job cannot be run or, once it runs, not go on: that is the end of its reply. */
+static void fail_reply(struct reply *r, int status, const struct qn_error *e)
+{
+    struct qn_http *http = r->http;
+    struct qn_stream *stream = r->stream;
+    reply_end(r, "failed");
+    if (!stream) {
+        refuse(http, status, e);
+        return;
+    }
+    struct qn_buf body;
+    qn_buf_init(&body, 64 * 1024);
+    write_refusal(&body, e);
+    qn_stream_write(stream, body.data, body.len);
+    qn_stream_end(stream);
+    qn_buf_deinit(&body);
+}
+
+/* More of a body (p NULL: its end). Inputs go to the compute thread as they arrive, and no more are
+ * read while it has enough of them. */
+static void on_body(void *ctx, const char *p, size_t n)
+{
+    struct reply *r = ctx;
+    struct qn_error e = {0};
+    struct qn_input_batch *batch;
+    qn_err err = p ? qn_job_body_add(&r->body, p, n, &e) : qn_job_body_end(&r->body, &e);
+    if (err) {
+        fail_reply(r, 400, &e);
+        return;
+    }
+    if (!r->run && qn_job_body_is_ready(&r->body) && begin_job(r, &e)) {
+        fail_reply(r, 503, &e);
+        return;
+    }
+    while ((batch = qn_job_body_take_inputs(&r->body)) != NULL)
+        qn_run_add_inputs(r->run, batch);
+    if (r->run && qn_run_inputs_full(r->run))
+        qn_http_body_pause(r->http, true);
+}
+
+static bool has_open_body(void *ctx, const struct qn_http *h)
+{
+    (void)ctx;
+    (void)h;
+    return true;
 }
 
 static void on_request(void *ctx, struct qn_http *h)
 {
     struct child *c = ctx;
-    struct qn_error e = {0};
     if (!authorised(c, h)) {
         refuse_with(h, 401, QN_EINVAL, "wrong or missing secret");
         return;
@@ -265,32 +331,15 @@ static void on_request(void *ctx, struct qn_http *h)
         refuse_with(h, 503, QN_EBUSY, "the model is being unloaded");
         return;
     }
-    size_t n;
-    const char *body = qn_http_body(h, &n);
-    struct qn_job job;
-    struct qn_arena *arena;
-    qn_err err = decode_job(body, n, &job, &arena, &e);
-    if (err) {
-        refuse(h, 400, &e);
-        return;
-    }
     struct reply *r = qn_xcalloc(1, sizeof *r);
     r->child = c;
-    r->began_ms = qn_now_ms();
-    snprintf(r->id, sizeof r->id, "%s", job.id);
-    /* Before the job can do any harm. */
-    qn_info("child", "id=%s job=begun task=%s bytes=%zu", r->id, qn_task_name(job.task), n);
-    err = qn_jobs_add(c->jobs, &job, arena, r, &r->run, &e);
-    if (err) {
-        free(r);
-        refuse(h, 503, &e);
-        return;
-    }
     r->http = h;
+    r->began_ms = qn_now_ms();
+    qn_job_body_init(&r->body);
     r->next = c->replies;
     c->replies = r;
     qn_http_on_gone(h, on_gone, r);
-    r->stream = qn_http_stream(h, 200, "application/x-ndjson", on_drained, c);
+    qn_http_body_read(h, on_body, r);
 }
 
 static void on_accept_again(void *ctx)
@@ -354,9 +403,9 @@ static void on_loaded(void *ctx, const struct qn_ready *ready, const struct qn_e
         return;
     }
     struct qn_error e = {0};
-    static const struct qn_http_events events = {.request = on_request, .refuse = on_refuse};
-    qn_err err = qn_http_server_new(c->loop, &events, c,
-                                    (size_t)QN_FRAME_LINE_MAX + QN_FRAME_BYTES_MAX, &c->http, &e);
+    static const struct qn_http_events events = {
+        .request = on_request, .refuse = on_refuse, .open_body = has_open_body};
+    qn_err err = qn_http_server_new(c->loop, &events, c, 0, &c->http, &e);
     if (!err)
         err = qn_watch_add(c->loop, QN_FD_LISTEN, EPOLLIN, on_connection, c, &c->listen_watch, &e);
     if (err) {

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct qn_input_batch;
 struct qn_sink; /* where one job's events go; owned by serve.c */
 
 /* Queues the event for the client. Compute thread only. Never blocks. After DONE/END/ERROR rules
@@ -27,6 +28,15 @@ void qn_sink_send(struct qn_sink *s, const struct qn_event *ev);
 bool qn_sink_full(const struct qn_sink *s);
 
 enum { QN_SINK_HIGH = 256 * 1024 };
+
+/* The inputs of an EMBED or RERANK arrive while it runs. The oldest batch that has not been
+ * dropped, lent until it is; NULL: none has come yet, so leave the job out of this step
+ * (qn_backend.wake tells of the next), or all measure.count inputs have been dropped. Compute
+ * thread only. */
+const struct qn_input_batch *qn_sink_inputs(const struct qn_sink *s);
+/* The batch is done with: its results have been sent. Dropping lets more inputs in. Not after END
+ * or ERROR. */
+void qn_sink_drop_inputs(struct qn_sink *s);
 
 struct qn_progress; /* reports loading progress */
 void qn_progress_set(struct qn_progress *p, double fraction);
@@ -72,7 +82,7 @@ struct qn_backend {
     qn_err (*start)(void *self, const struct qn_job *job, void *prepared, struct qn_sink *out,
                     struct qn_error *e);
     /* MUST. Advances every running job by one slice (below 250 ms); false when nothing is left to
-     * do (no jobs, or all of them paused by a full sink). */
+     * do (no jobs, or all of them paused by a full sink or waiting for inputs). */
     bool (*step)(void *self);
     /* MUST. Forgets a job that was started; no event may follow. */
     void (*cancel)(void *self, const struct qn_job *job);

@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <float.h>
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -76,7 +77,7 @@ static const struct qn_field complete_fields[] = {
 #name, type, offsetof(struct qn_measure, name), __VA_ARGS__                                \
     }
 static const struct qn_field measure_fields[] = {
-    M(inputs, QN_F_ARRAY, .min = 0),
+    M(count, QN_F_I64, .min = 0, .max = QN_JOB_INPUTS_MAX),
     M(query, QN_F_STR, .max = QN_JOB_PROMPT_BYTES_MAX),
     M(dimensions, QN_F_I64, .min = 1, .max = QN_JOB_DIMENSIONS_MAX),
 };
@@ -197,13 +198,10 @@ static const struct qn_field image_event_fields[] = {
     E("format", format, QN_F_STR, .max = QN_JOB_FORMAT_MAX),
     E("bytes", bytes, QN_F_I64, .min = 1, .max = QN_FRAME_BYTES_MAX),
 };
-static const struct qn_field vector_fields[] = {
+static const struct qn_field results_fields[] = {
     E("index", index, QN_F_I64, .min = 0, .max = QN_JOB_INPUTS_MAX - 1),
-    E("vector", vector, QN_F_ARRAY, .min = 0),
-};
-static const struct qn_field score_fields[] = {
-    E("index", index, QN_F_I64, .min = 0, .max = QN_JOB_INPUTS_MAX - 1),
-    E("score", score, QN_F_F64, .min = -DBL_MAX, .max = DBL_MAX),
+    E("count", count, QN_F_I64, .min = 1, .max = QN_EVENT_RESULTS_MAX),
+    E("bytes", bytes, QN_F_I64, .min = 4, .max = QN_EVENT_RESULTS_BYTES_MAX),
 };
 static const struct qn_field usage_fields[] = {
     E("prompt", usage.prompt, QN_F_I64, .min = 0, .max = QN_JOB_WHOLE_MAX),
@@ -227,8 +225,8 @@ static const struct {
     [QN_EV_REASONING] = {text_fields, COUNT(text_fields)},
     [QN_EV_TOOL_CALL] = {tool_call_fields, COUNT(tool_call_fields)},
     [QN_EV_DONE] = {done_fields, COUNT(done_fields)},
-    [QN_EV_VECTOR] = {vector_fields, COUNT(vector_fields)},
-    [QN_EV_SCORE] = {score_fields, COUNT(score_fields)},
+    [QN_EV_VECTORS] = {results_fields, COUNT(results_fields)},
+    [QN_EV_SCORES] = {results_fields, COUNT(results_fields)},
     [QN_EV_SEGMENT] = {segment_fields, COUNT(segment_fields)},
     [QN_EV_AUDIO] = {audio_fields, COUNT(audio_fields)},
     [QN_EV_IMAGE] = {image_event_fields, COUNT(image_event_fields)},
@@ -273,7 +271,7 @@ qn_err qn_job_encode(const struct qn_job *job, struct qn_buf *out)
     section_write("sampling", sampling_fields, COUNT(sampling_fields), &job->sampling, &w);
     section_write("chat", chat_fields, COUNT(chat_fields), &job->chat, &w);
     section_write("complete", complete_fields, COUNT(complete_fields), &job->complete, &w);
-    if (job->measure.inputs)
+    if (job->task == QN_TASK_EMBED || job->task == QN_TASK_RERANK)
         section_write("measure", measure_fields, COUNT(measure_fields), &job->measure, &w);
     if (job->task == QN_TASK_TRANSCRIBE)
         section_write("transcribe", transcribe_fields, COUNT(transcribe_fields), &job->transcribe,
@@ -345,8 +343,10 @@ static qn_err check_job(const struct qn_job *job, struct qn_error *e)
     if (job->task == QN_TASK_COMPLETE && !job->complete.prompt &&
         job->complete.prompt_tokens.n == 0)
         return qn_fail_param(e, QN_EINVAL, "prompt", "prompt is missing");
-    if ((job->task == QN_TASK_EMBED || job->task == QN_TASK_RERANK) && !job->measure.inputs)
-        return qn_fail_param(e, QN_EINVAL, "input", "input is missing");
+    bool takes_inputs = job->task == QN_TASK_EMBED || job->task == QN_TASK_RERANK;
+    if (takes_inputs != (job->measure.count > 0))
+        return qn_fail_param(e, QN_EINVAL, "input",
+                             "embeddings and reranking need inputs, others have none");
     if (job->task == QN_TASK_RERANK && !job->measure.query)
         return qn_fail_param(e, QN_EINVAL, "query", "query is missing");
     if (job->chat.tool_choice == QN_TOOLS_NAMED && !job->chat.tool_name)
@@ -408,32 +408,61 @@ qn_err qn_job_decode(const struct qn_jref *object, struct qn_job *job, struct qn
     return err ? err : check_job(job, e);
 }
 
-qn_err qn_job_take(const char *frame, size_t n, struct qn_job *job, struct qn_arena *arena,
+qn_err qn_job_take(const struct qn_frame *f, struct qn_job *job, struct qn_arena *arena,
                    struct qn_error *e)
 {
-    const char *newline = memchr(frame, '\n', n);
-    size_t line = newline ? (size_t)(newline - frame) : n, left = newline ? n - line - 1 : 0;
-    struct qn_json *doc;
-    qn_err err = qn_json_parse(frame, line, &doc, e);
+    struct qn_jref root = qn_json_root(f->json);
+    qn_err err = qn_job_decode(&root, job, arena, e);
     if (err)
         return err;
-    struct qn_jref root = qn_json_root(doc);
-    err = qn_job_decode(&root, job, arena, e);
-    qn_json_free(doc);
-    if (err)
-        return err;
-    if (attachments_bytes(&job->attachments) != left)
+    if (attachments_bytes(&job->attachments) != f->bytes_len)
         return qn_fail(e, QN_EFORMAT, "%zu bytes follow the job's line, its attachments have %zu",
-                       left, attachments_bytes(&job->attachments));
-    char *copy = qn_arena_try(arena, left + 1);
+                       f->bytes_len, attachments_bytes(&job->attachments));
+    char *copy = qn_arena_try(arena, f->bytes_len + 1);
     if (!copy)
         return qn_fail(e, QN_ELIMIT, "the job's files are too large");
-    if (left)
-        memcpy(copy, newline + 1, left);
+    if (f->bytes_len)
+        memcpy(copy, f->bytes, f->bytes_len);
     for (size_t i = 0; i < job->attachments.n; i++) {
         job->attachments.v[i].data = copy;
         copy += job->attachments.v[i].bytes;
     }
+    return QN_OK;
+}
+
+static bool has_bytes(enum qn_event_kind kind)
+{
+    return kind == QN_EV_AUDIO || kind == QN_EV_IMAGE || kind == QN_EV_VECTORS ||
+           kind == QN_EV_SCORES;
+}
+
+static bool has_results(enum qn_event_kind kind)
+{
+    return kind == QN_EV_VECTORS || kind == QN_EV_SCORES;
+}
+
+/* Equally many whole floats for every input, of a score one. */
+static qn_err check_results(const struct qn_event *ev, struct qn_error *e)
+{
+    const char *name = qn_event_name(ev->kind);
+    if (ev->count < 1 || ev->bytes < 1)
+        return qn_fail(e, QN_EINVAL, "a %s event without count or bytes", name);
+    if (ev->index + ev->count > QN_JOB_INPUTS_MAX)
+        return qn_fail(e, QN_EINVAL, "a %s event of inputs beyond %d", name, QN_JOB_INPUTS_MAX);
+    int64_t each = ev->bytes / ev->count;
+    if (each * ev->count != ev->bytes || each < 4 || each % 4 ||
+        (ev->kind == QN_EV_SCORES && each != 4))
+        return qn_fail(e, QN_EINVAL, "a %s event with %lld bytes for %lld inputs", name,
+                       (long long)ev->bytes, (long long)ev->count);
+    return QN_OK;
+}
+
+static qn_err check_finite(const struct qn_event *ev, struct qn_error *e)
+{
+    for (size_t i = 0; i < (size_t)ev->bytes / 4; i++)
+        if (!isfinite(qn_event_float(ev->data, i)))
+            return qn_fail(e, QN_EINVAL, "a %s event with a number that is not finite",
+                           qn_event_name(ev->kind));
     return QN_OK;
 }
 
@@ -452,7 +481,7 @@ qn_err qn_event_frame(const struct qn_event *ev, struct qn_buf *out)
 {
     qn_event_encode(ev, out);
     qn_buf_char(out, '\n');
-    if (ev->kind == QN_EV_AUDIO || ev->kind == QN_EV_IMAGE)
+    if (has_bytes(ev->kind))
         qn_buf_add(out, ev->data, (size_t)ev->bytes);
     return out->overflow ? QN_ELIMIT : QN_OK;
 }
@@ -465,9 +494,9 @@ qn_err qn_event_take(const struct qn_frame *f, struct qn_event *ev, struct qn_ar
     if (err)
         return err;
     ev->data = f->bytes; /* the frame has as many as the event says */
-    if (f->bytes && ev->kind != QN_EV_AUDIO && ev->kind != QN_EV_IMAGE)
+    if (f->bytes && !has_bytes(ev->kind))
         return qn_fail(e, QN_EINVAL, "a %s event with bytes", qn_event_name(ev->kind));
-    return QN_OK;
+    return has_results(ev->kind) ? check_finite(ev, e) : QN_OK;
 }
 
 qn_err qn_event_decode(const struct qn_jref *object, struct qn_event *ev, struct qn_arena *arena,
@@ -499,8 +528,8 @@ qn_err qn_event_decode(const struct qn_jref *object, struct qn_event *ev, struct
         return qn_fail(e, QN_EINVAL, "a %s event without text", name);
     if (ev->kind == QN_EV_TOOL_CALL && !ev->arguments)
         return qn_fail(e, QN_EINVAL, "a tool_call event without arguments");
-    if (ev->kind == QN_EV_VECTOR && !ev->vector)
-        return qn_fail(e, QN_EINVAL, "a vector event without a vector");
+    if (has_results(ev->kind) && check_results(ev, e))
+        return QN_EINVAL;
     if (ev->kind == QN_EV_DONE && ev->finish == QN_FINISH_NONE)
         return qn_fail(e, QN_EINVAL, "a done event without a reason");
     if (ev->kind == QN_EV_ERROR && ev->error.code == QN_OK)

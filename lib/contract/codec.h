@@ -18,9 +18,8 @@ qn_err qn_job_encode(const struct qn_job *job, struct qn_buf *out);
 /* Appends the job's whole frame: the object, a newline, the bytes of its attachments. */
 qn_err qn_job_frame(const struct qn_job *job, struct qn_buf *out);
 
-/* Fills *job from a frame of n bytes, with or without the newline where there are no attachments;
- * everything is copied into arena. QN_EINVAL, QN_EFORMAT, QN_ELIMIT. */
-qn_err qn_job_take(const char *frame, size_t n, struct qn_job *job, struct qn_arena *arena,
+/* Fills *job from its frame; everything is copied into arena. QN_EINVAL, QN_EFORMAT, QN_ELIMIT. */
+qn_err qn_job_take(const struct qn_frame *f, struct qn_job *job, struct qn_arena *arena,
                    struct qn_error *e);
 
 /* Fills *job from an object, its attachments without their bytes; strings are copied into arena.

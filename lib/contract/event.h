@@ -4,7 +4,9 @@
  * and one DONE; after the last DONE (of all n choices) exactly one USAGE; then END. Or at any point
  * one ERROR, after which nothing follows. END and ERROR are the last frame of a reply.
  *
- * Of EMBED and RERANK: one VECTOR or SCORE for every input, one DONE (stop), one USAGE, END.
+ * Of EMBED: VECTORS, of RERANK: SCORES, each of one or more inputs, in the order of the inputs and
+ * for each of them once; one DONE (stop), one USAGE, END. All vectors of a job have as many
+ * numbers, and every number is finite.
  *
  * Of TRANSCRIBE: SEGMENT in any number, in the order of their times, whose texts one behind the
  * other (as they are, with their blanks) are the transcript; one DONE (stop), one USAGE, END. Of
@@ -32,8 +34,8 @@ enum qn_event_kind {
     QN_EV_TEXT,      /* more text of one choice: whole UTF-8 characters */
     QN_EV_REASONING, /* more of what it thinks before and between its text */
     QN_EV_TOOL_CALL, /* the beginning or more of a call of a tool */
-    QN_EV_VECTOR,    /* what one input of an EMBED became */
-    QN_EV_SCORE,     /* how well one input of a RERANK fits */
+    QN_EV_VECTORS,   /* what some inputs of an EMBED became */
+    QN_EV_SCORES,    /* how well some inputs of a RERANK fit: the greater, the better */
     QN_EV_SEGMENT,   /* a sentence or so of what is said in a TRANSCRIBE */
     QN_EV_AUDIO,     /* the next bytes of what a SPEAK says */
     QN_EV_IMAGE,     /* a whole picture file of an IMAGE */
@@ -54,10 +56,9 @@ enum qn_finish {
 
 struct qn_event {
     enum qn_event_kind kind;
-    int64_t
-        index; /* TEXT, REASONING, TOOL_CALL, IMAGE, DONE: choice, from 0; VECTOR, SCORE: input */
-    const char *vector;    /* VECTOR: JSON array of numbers */
-    double score;          /* SCORE: the greater, the better; the model's own measure */
+    int64_t index;         /* TEXT, REASONING, TOOL_CALL, IMAGE, DONE: choice, from 0;
+                              VECTORS, SCORES: the first input, from 0 */
+    int64_t count;         /* VECTORS, SCORES: inputs, 1 to QN_EVENT_RESULTS_MAX */
     const char *text;      /* TEXT, REASONING, SEGMENT; lent until the next event */
     int64_t call;          /* TOOL_CALL: which call of this choice, from 0 */
     const char *call_id;   /* TOOL_CALL, first event: the id the model itself gave, or NULL */
@@ -82,8 +83,10 @@ struct qn_event {
     } segment;
     const char *format;    /* AUDIO, IMAGE: "mp3", "pcm" (16 bits, little endian), "png", ... */
     int64_t rate_hz;       /* AUDIO: samples in a second */
-    int64_t bytes;         /* AUDIO, IMAGE: how many data are */
-    const char *data;      /* AUDIO, IMAGE: lent until the next event */
+    int64_t bytes;         /* AUDIO, IMAGE, VECTORS, SCORES: how many data are */
+    const char *data;      /* AUDIO, IMAGE: the file's; VECTORS, SCORES: floats of 32 bits, least
+                              significant byte first, of one input after the other; lent until the
+                              next event, not aligned */
     int64_t done, total;   /* PROGRESS */
     struct {               /* USAGE */
         int64_t prompt;    /* prompt tokens, cached ones included */
@@ -98,9 +101,15 @@ struct qn_event {
 };
 
 enum {
-    QN_EVENT_CALLS_MAX = 1024, /* tool calls of one choice */
+    QN_EVENT_CALLS_MAX = 1024,                              /* tool calls of one choice */
+    QN_EVENT_RESULTS_MAX = 64,                              /* inputs of one VECTORS or SCORES */
+    QN_EVENT_RESULTS_BYTES_MAX = 4 * QN_JOB_DIMENSIONS_MAX, /* of their floats */
     QN_EVENT_CALL_ID_MAX = 128
 };
+
+/* Number i of the floats at data, and the way back: four bytes each. */
+float qn_event_float(const char *data, size_t i);
+void qn_event_put_float(char *data, size_t i, float v);
 
 void qn_event_init(struct qn_event *ev, enum qn_event_kind kind);
 const char *qn_event_name(enum qn_event_kind kind); /* "text", "done", ... */

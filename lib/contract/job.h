@@ -9,6 +9,7 @@
 #define QN_CONTRACT_JOB_H
 
 #include "base/arena.h"
+#include "base/json.h"
 #include "contract/message.h"
 
 #include <stdbool.h>
@@ -41,7 +42,7 @@ enum {
     QN_JOB_PROMPT_BYTES_MAX = 32 * 1024 * 1024,
     QN_JOB_CONSTRAINT_BYTES_MAX = 1024 * 1024, /* of a schema or a grammar */
     QN_JOB_TOOL_NAME_MAX = 256,
-    QN_JOB_INPUTS_MAX = 2048, /* texts of one EMBED or RERANK */
+    QN_JOB_INPUTS_MAX = 1000000, /* texts of one EMBED or RERANK */
     QN_JOB_DIMENSIONS_MAX = 65536,
     QN_JOB_EFFORT_MAX = 16,
     QN_JOB_LORAS_MAX = 16, /* adapters of one answer */
@@ -172,11 +173,15 @@ struct qn_complete {
     bool bare; /* the text gets no start token, unless it is empty */
 };
 
-/* Texts that are measured, for EMBED and RERANK: 1 to QN_JOB_INPUTS_MAX. */
+/* Texts that become vectors (EMBED) or scores (RERANK). They follow the job in batches
+ * (contract/inputs.h), so neither process holds them all. */
 struct qn_measure {
-    const char *inputs; /* JSON array: of each a string, or (EMBED) an array of token ids */
-    const char *query;  /* RERANK: what they are compared with */
-    int64_t dimensions; /* EMBED: of each vector; unset: the model's own */
+    int64_t count;         /* inputs, 1 to QN_JOB_INPUTS_MAX; 0: none, and no such job */
+    struct qn_jref inputs; /* the router's, does not cross: a JSON array whose items are strings,
+                              objects with a string "text", or (EMBED) arrays of token ids */
+    bool one;              /* the router's: inputs is itself the only item */
+    const char *query;     /* RERANK: what they are compared with */
+    int64_t dimensions;    /* EMBED: of each vector; unset: the model's own */
 };
 
 /* Files of the request. Their bytes cross behind the job's line as they are, one after another. */

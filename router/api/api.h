@@ -102,9 +102,6 @@ void qn_api_ollama_push(const struct qn_pulls_api *api, struct qn_http *h, const
 void qn_api_ollama_blob(const struct qn_ollama_api *api, struct qn_http *h,
                         const char *id); /* _blobs.c */
 void qn_api_ollama_blob_put(const struct qn_ollama_api *api, struct qn_http *h, const char *id);
-void qn_api_ollama_embed(const struct qn_ollama_api *api, struct qn_http *h,
-                         const char *id); /* _embed.c */
-void qn_api_ollama_embeddings(const struct qn_ollama_api *api, struct qn_http *h, const char *id);
 
 void qn_api_response(const struct qn_models_api *api, struct qn_http *h,
                      const char *id); /* responses.c */
@@ -150,13 +147,6 @@ qn_err qn_api_body(struct qn_http *h, bool empty, struct qn_json **doc, struct q
 /* The same of n bytes, however many; any thread. */
 qn_err qn_api_object(const char *text, size_t n, bool empty, struct qn_json **doc,
                      struct qn_error *e);
-
-/* The same for endpoints whose bodies may be large: fn is called once, at once or when a worker has
- * read it, unless the client leaves before. root is lent for the call; NULL: e says why. */
-typedef void (*qn_api_body_fn)(const void *ctx, struct qn_http *h, const struct qn_jref *root,
-                               const struct qn_error *e);
-void qn_api_large_body(const struct qn_serving *serving, struct qn_http *h, qn_api_body_fn fn,
-                       const void *ctx);
 
 /* Keeps what a load named among the model's saved options, the others as they are (load.c). False:
  * there was nothing to do it with, and done (MAY be NULL) is not called. */

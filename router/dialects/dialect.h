@@ -125,7 +125,8 @@ struct qn_dialect {
 
 extern const struct qn_dialect qn_openai_chat, qn_openai_complete, qn_responses, qn_openai_embed,
     qn_rerank;
-extern const struct qn_dialect qn_ollama_chat, qn_ollama_generate;
+extern const struct qn_dialect qn_ollama_chat, qn_ollama_generate, qn_ollama_embed,
+    qn_ollama_embeddings;
 extern const struct qn_dialect qn_openai_transcribe, qn_openai_translate, qn_openai_speech;
 extern const struct qn_dialect qn_openai_generate, qn_openai_edit, qn_openai_vary, qn_upscale;
 extern const struct qn_dialect qn_anthropic, qn_anthropic_count, qn_tokenize;

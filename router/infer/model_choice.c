@@ -60,12 +60,22 @@ static bool has_template(const char *preset)
     return has;
 }
 
-static qn_err cannot(const struct qn_model_row *row, unsigned capability, struct qn_error *e)
+/* What a model that is refused cannot do. */
+static const char *task_words(enum qn_task task)
 {
+    return task == QN_TASK_EMBED    ? "make embeddings"
+           : task == QN_TASK_RERANK ? "rank documents"
+                                    : "do this";
+}
+
+static qn_err cannot(const struct qn_model_row *row, enum qn_task task, struct qn_error *e)
+{
+    unsigned capability = qn_capability_of_task(task);
     bool may = qn_model_capabilities(row).may & capability;
     const char *why = may ? qn_no_engine(row->recipe, capability) : NULL;
-    return qn_fail_param(e, QN_EUNSUPPORTED, "model", "model '%s' cannot do this: it is %s%s",
-                         row->name, why ? "" : "of type ", why ? why : qn_model_kind_name(row));
+    return qn_fail_param(e, QN_EUNSUPPORTED, "model", "model '%s' cannot %s: it is %s%s", row->name,
+                         task_words(task), why ? "" : "of type ",
+                         why ? why : qn_model_kind_name(row));
 }
 
 qn_err qn_choice_take(const struct qn_models *models, const struct qn_dialect *dialect,
@@ -85,9 +95,8 @@ qn_err qn_choice_take(const struct qn_models *models, const struct qn_dialect *d
     out->name = qn_arena_strdup(rq->arena, row->name);
     out->cannot_reason = !(qn_model_capabilities(row).may & QN_CAN_REASON);
     out->preset = qn_arena_strdup(rq->arena, row->preset);
-    unsigned capability = qn_capability_of_task(dialect->task);
-    if (!qn_inventory_can(models->inventory, row, capability))
-        err = cannot(row, capability, e);
+    if (!qn_inventory_can(models->inventory, row, qn_capability_of_task(dialect->task)))
+        err = cannot(row, dialect->task, e);
     qn_snapshot_unref(snap);
     return err;
 }

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EVENT_REPLY_BYTES = 64 }; /* that an event adds to a reply besides its texts */
+/* That an event adds to a reply besides its texts, and again for each input it has a result of. */
+enum { EVENT_REPLY_BYTES = 64 };
 
 /* A job on its way into a frame, in a worker's hands. */
 struct encoding {
@@ -81,7 +82,7 @@ static size_t length(const char *text)
 static size_t event_bytes(const struct qn_event *ev)
 {
     return length(ev->text) + length(ev->logprobs) + length(ev->arguments) + length(ev->tokens) +
-           length(ev->vector) + length(ev->segment.words) + (size_t)ev->bytes;
+           length(ev->segment.words) + (size_t)ev->bytes;
 }
 
 static void on_event(void *ctx, const struct qn_event *ev)
@@ -110,7 +111,7 @@ static void on_event(void *ctx, const struct qn_event *ev)
         return;
     }
     j->done += ev->kind == QN_EV_DONE;
-    r->heard += EVENT_REPLY_BYTES + event_bytes(ev);
+    r->heard += EVENT_REPLY_BYTES * (size_t)(1 + ev->count) + event_bytes(ev);
     qn_meter_event(&r->meter, (size_t)(j - r->jobs), ev);
     if (r->dialect->event(&r->reply, (size_t)(j - r->jobs), ev, &e)) {
         qn_infer_fail(r, &e, false);
@@ -128,8 +129,8 @@ static void send_job(struct qn_infer_run *r, struct encoding *x)
     struct qn_infer_job *j = &r->jobs[x->i];
     if (x->err)
         qn_upstream_too_large(&e);
-    else if (qn_upstream_send(qn_lease_child(r->lease), &x->frame, on_event, j, &j->up, &e) ==
-                 QN_EBUSY &&
+    else if (qn_upstream_send(qn_lease_child(r->lease), &x->job, &x->frame, on_event, j, &j->up,
+                              &e) == QN_EBUSY &&
              r->large)
         e.code = QN_ECHILD; /* the child was ready when the job went to the worker */
     if (e.code)
@@ -192,6 +193,7 @@ void qn_infer_start_jobs(struct qn_infer_run *r)
 {
     r->dialect->free(r->reply.own);
     r->reply.own = NULL;
+    qn_buf_clear(&r->out); /* of an attempt before, of which its client has seen nothing */
     r->dialect->begin(&r->reply);
     if (r->rq.n_jobs == 0) {
         keep_model(r);

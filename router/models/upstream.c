@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "contract/codec.h"
 #include "contract/frame.h"
+#include "contract/inputs.h"
 #include "io/http_client.h"
 
 #include <stdio.h>
@@ -25,6 +26,7 @@ struct qn_upstream {
     struct qn_child_job job;
     struct qn_post *post; /* NULL: its end has come */
     struct qn_frame_reader reader;
+    struct qn_input_cursor inputs; /* that have not been sent */
     qn_upstream_fn fn;
     void *ctx;
     struct qn_timer *pump_timer; /* resumed: frames may be waiting */
@@ -219,10 +221,18 @@ static void on_pump(void *ctx)
     pump(u);
 }
 
-qn_err qn_upstream_send(struct qn_child *c, struct qn_buf *frame, qn_upstream_fn fn, void *ctx,
-                        struct qn_upstream **out, struct qn_error *e)
+static void on_more(void *ctx, struct qn_buf *body)
 {
-    static const struct qn_post_events events = {.data = on_data, .end = on_end};
+    struct qn_upstream *u = ctx;
+    qn_inputs_pack(&u->inputs, body);
+}
+
+qn_err qn_upstream_send(struct qn_child *c, const struct qn_job *job, struct qn_buf *frame,
+                        qn_upstream_fn fn, void *ctx, struct qn_upstream **out, struct qn_error *e)
+{
+    static const struct qn_post_events whole = {.data = on_data, .end = on_end};
+    static const struct qn_post_events growing = {.data = on_data, .end = on_end, .more = on_more};
+    const struct qn_post_events *events = job->measure.count > 0 ? &growing : &whole;
     struct qn_upstream *u = qn_xcalloc(1, sizeof *u);
     char url[96];
     u->loop = qn_child_loop(c);
@@ -233,10 +243,11 @@ qn_err qn_upstream_send(struct qn_child *c, struct qn_buf *frame, qn_upstream_fn
     u->job.died = on_died;
     u->job.ctx = u;
     qn_frame_reader_init(&u->reader, QN_FRAME_LINE_MAX);
+    qn_inputs_begin(&job->measure, &u->inputs);
     qn_err err = qn_child_job_begin(c, &u->job, e);
     if (!err) {
         snprintf(url, sizeof url, "%s/run", qn_child_status(c).url);
-        err = qn_http_post(qn_child_client(c), url, qn_child_secret(c), frame, &events, u, &u->post,
+        err = qn_http_post(qn_child_client(c), url, qn_child_secret(c), frame, events, u, &u->post,
                            e);
     }
     qn_buf_deinit(frame);
@@ -259,7 +270,7 @@ qn_err qn_upstream_start(struct qn_child *c, const struct qn_job *job, qn_upstre
     struct qn_buf frame;
     qn_buf_init(&frame, QN_UPSTREAM_FRAME_MAX);
     if (qn_job_frame(job, &frame) == QN_OK)
-        return qn_upstream_send(c, &frame, fn, ctx, out, e);
+        return qn_upstream_send(c, job, &frame, fn, ctx, out, e);
     qn_buf_deinit(&frame);
     return qn_upstream_too_large(e);
 }

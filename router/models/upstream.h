@@ -20,14 +20,15 @@ struct qn_upstream;
 typedef void (*qn_upstream_fn)(void *ctx, const struct qn_event *ev);
 
 /* The child must be READY (QN_EBUSY otherwise: load it, wait, try again). The job is encoded before
- * this returns and need not outlive it. */
+ * this returns and need not outlive it, but for the document that job.measure.inputs is in, which
+ * is read until the last event: inputs are sent as the child takes them. */
 qn_err qn_upstream_start(struct qn_child *c, const struct qn_job *job, qn_upstream_fn fn, void *ctx,
                          struct qn_upstream **out, struct qn_error *e);
 
 /* The same for a job that has been encoded (qn_job_frame, which any thread may call): frame's bytes
  * are taken, also when this fails. */
-qn_err qn_upstream_send(struct qn_child *c, struct qn_buf *frame, qn_upstream_fn fn, void *ctx,
-                        struct qn_upstream **out, struct qn_error *e);
+qn_err qn_upstream_send(struct qn_child *c, const struct qn_job *job, struct qn_buf *frame,
+                        qn_upstream_fn fn, void *ctx, struct qn_upstream **out, struct qn_error *e);
 /* For qn_buf_init of a frame, and the words for a job that does not fit it. */
 enum { QN_UPSTREAM_FRAME_MAX = QN_FRAME_LINE_MAX + QN_FRAME_BYTES_MAX };
 qn_err qn_upstream_too_large(struct qn_error *e);

@@ -178,6 +178,101 @@ def test_files_of_a_job_must_be_there(child):
     assert child.events(job())[-1]["ev"] == "end"
 
 
+# ---- Inputs that follow their job ----
+
+def batch(inputs):
+    """A frame of inputs: texts, and lists of token ids."""
+    raw = b""
+    for x in inputs:
+        data = x.encode() if isinstance(x, str) else struct.pack(f"<{len(x)}i", *x)
+        raw += struct.pack("<I", len(data) | (0 if isinstance(x, str) else 1 << 31)) + data
+    return b'{"inputs":%d,"bytes":%d}\n' % (len(inputs), len(raw)) + raw
+
+
+def frames_with_bytes(body):
+    """Frames and their raw bytes."""
+    while body:
+        line, _, body = body.partition(b"\n")
+        frame = json.loads(line)
+        yield frame, body[:frame.get("bytes", 0)]
+        body = body[frame.get("bytes", 0):]
+
+
+def of_inputs(task, count, **fields):
+    return {"task": task, "id": "t2", "measure": {"count": count, **fields}}
+
+
+def answer(child, task, inputs, tail):
+    connection, response = child.run(of_inputs(task, len(inputs), **({"query": "q"} if task == "rerank" else {})), tail=tail)
+    assert response.status == 200, response.read()
+    frames = list(frames_with_bytes(response.read()))
+    connection.close()
+    return frames
+
+
+@pytest.mark.parametrize("task,kind", [("embed", "vectors"), ("rerank", "scores")])
+def test_results_come_in_the_order_of_the_inputs(child, task, kind, request):
+    child.receive("ready")
+    inputs = ["x" * (i % 9 + 1) for i in range(200)]
+    frames = answer(child, task, inputs, b"".join(batch(inputs[i:i + 50]) for i in range(0, 200, 50)))
+    if request.node.callspec.params["child"] == "llm":  # it makes neither, and says so
+        assert [f["ev"] for f, _ in frames] == ["error"] and frames[0][0]["error"]["message"]
+        return
+    assert [f["ev"] for f, _ in frames][-3:] == ["done", "usage", "end"]
+    assert {f["ev"] for f, _ in frames[:-3]} == {kind}
+    told, results = 0, []
+    for frame, raw in frames[:-3]:
+        assert frame.get("index", 0) == told and 1 <= frame["count"] <= 64 and len(raw) == frame["bytes"] <= 256 * 1024
+        told += frame["count"]
+        each = len(raw) // frame["count"]
+        results += [raw[i:i + each] for i in range(0, len(raw), each)]
+    assert told == 200 and len({len(r) for r in results}) == 1
+    assert task == "embed" or len(results[0]) == 4
+    for i in range(200 - 9):  # what is alike is measured alike, and what is not is not
+        assert results[i] == results[i + 9] and results[i] != results[i + 1]
+
+
+def test_broken_inputs_are_answered(child):
+    child.receive("ready")
+    cases = [b"", batch(["a"]), batch(["a", "b", "c"]), b'{"inputs":2}\n', b'{"songs":1}\n', batch(["a", "b"])[:-1],
+             batch(["a"]) + batch(["b"])[:-4] + b"\xff" * 4]
+    for tail in cases:
+        connection, response = child.run(of_inputs("embed", 2), tail=tail)
+        last = list(frames_with_bytes(response.read()))[-1][0]
+        assert last["ev"] == "error" and last["error"]["message"], tail
+        connection.close()
+    assert child.events(job())[-1]["ev"] == "end"
+
+
+def test_more_inputs_than_are_taken_wait_in_the_socket(tmp_path):
+    """A child that computes slowly does not read on, and one whose client leaves forgets the job at once."""
+    child = Child(BACKENDS["fake"][0], fake_file(tmp_path, dimensions=8, token_ms=60_000))
+    child.receive("ready")
+    frame = batch(["x" * 8000] * 30)
+    with socket.create_connection(("127.0.0.1", child.port), timeout=0.5) as s:
+        s.sendall(f"POST /run HTTP/1.1\r\nHost: child\r\nAuthorization: Bearer {SECRET}\r\n"
+                  "Transfer-Encoding: chunked\r\n\r\n".encode())
+        line = json.dumps(of_inputs("embed", 900_000)).encode() + b"\n"
+        sent = 0
+        s.sendall(b"%x\r\n%s\r\n" % (len(line), line))
+        with pytest.raises(TimeoutError):
+            while sent < 64 << 20:
+                s.sendall(b"%x\r\n%s\r\n" % (len(frame), frame))
+                sent += len(frame)
+        status = pathlib.Path(f"/proc/{child.process.pid}/status").read_text()
+        assert int(status.split("VmHWM:")[1].split()[0]) < 64 * 1024
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # as the router cancels
+
+    def jobs():
+        child.send({"msg": "ping", "seq": 1})
+        return child.receive("pong")["jobs"]
+    deadline = time.monotonic() + PATIENCE
+    while jobs():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    child.close()
+
+
 def test_ping_is_answered_while_working(child):
     child.receive("ready")
     connection, response = child.run(job(sampling=ENDLESS))

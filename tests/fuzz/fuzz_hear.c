@@ -70,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     job.count_only = (data[1] & 4) != 0;
     job.chat.reasoning_in_text = (data[1] & 8) != 0;
     job.transcribe.words = (data[1] & 16) != 0;
-    job.measure.inputs = "[\"a\",\"b\"]";
+    job.measure.count = 2;
     job.measure.query = "q";
     job.speak.input = "hi";
     job.speak.format = "wav";

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -38,7 +39,7 @@ static void check(const struct qn_job *job, enum qn_flavour flavour, const char 
     struct qn_error e = {0};
     struct qn_ask_to target = to(flavour);
     struct qn_json *doc = NULL;
-    assert_int_equal(qn_ask_make(job, &target, 0, &ask, &e), QN_OK);
+    assert_int_equal(qn_ask_make(job, &target, NULL, &ask, &e), QN_OK);
     assert_string_equal(ask.path, path);
     if (!strncmp(ask.content_type, "application/json", 16))
         assert_int_equal(qn_json_parse(qn_buf_cstr(&ask.body), ask.body.len, &doc, &e), QN_OK);
@@ -203,38 +204,47 @@ static void what_cannot_be_said_is_refused(void **state)
             job.sampling.lora = (struct qn_loras){&lora, 1, true};
             break;
         }
-        qn_err err = qn_ask_make(&job, &target, 0, &ask, &e);
+        qn_err err = qn_ask_make(&job, &target, NULL, &ask, &e);
         assert_int_equal(err, cases[i].refused ? QN_EUNSUPPORTED : QN_OK);
         assert_int_equal(e.param[0] != '\0', cases[i].refused);
         qn_ask_deinit(&ask);
     }
 }
 
-static void many_inputs_are_cut_into_requests(void **state)
+/* A batch of five inputs from number 64 on, as texts and as tokens. */
+static void a_batch_of_inputs_is_one_request(void **state)
 {
     (void)state;
+    static const int32_t tokens[] = {7, 0, 2147483647};
+    struct qn_input_batch *batch = calloc(1, sizeof *batch + 2 * sizeof *batch->v);
     struct qn_job job;
-    struct qn_buf inputs;
     struct qn_engine_call ask;
     struct qn_error e = {0};
     struct qn_ask_to target = to(QN_FLAVOUR_OPENAI);
+    batch->first = 64;
+    batch->n = 2;
+    batch->v[0] = (struct qn_input){.text = "a \"b\"", .len = 5};
+    batch->v[1] = (struct qn_input){.tokens = tokens, .n_tokens = 3};
     qn_job_init(&job);
     job.task = QN_TASK_EMBED;
-    qn_buf_init(&inputs, 65536);
-    qn_buf_char(&inputs, '[');
-    for (int i = 0; i < QN_ASK_INPUTS + 2; i++)
-        qn_buf_fmt(&inputs, "%s\"t%d\"", i ? "," : "", i);
-    qn_buf_char(&inputs, ']');
-    job.measure.inputs = inputs.data;
-    assert_int_equal(qn_ask_make(&job, &target, 0, &ask, &e), QN_OK);
-    assert_int_equal(ask.inputs, QN_ASK_INPUTS);
-    assert_null(strstr(ask.body.data, "\"t64\""));
-    qn_ask_deinit(&ask);
-    assert_int_equal(qn_ask_make(&job, &target, QN_ASK_INPUTS, &ask, &e), QN_OK);
+    job.measure.count = 66;
+    job.measure.dimensions = 8;
+    assert_int_equal(qn_ask_make(&job, &target, batch, &ask, &e), QN_OK);
+    assert_int_equal(ask.first, 64);
     assert_int_equal(ask.inputs, 2);
-    assert_non_null(strstr(ask.body.data, "\"input\":[\"t64\",\"t65\"]"));
+    assert_string_equal(ask.path, "/embeddings");
+    assert_non_null(strstr(ask.body.data, "\"dimensions\":8"));
+    assert_non_null(strstr(ask.body.data, "\"input\":[\"a \\\"b\\\"\",[7,0,2147483647]]"));
     qn_ask_deinit(&ask);
-    qn_buf_deinit(&inputs);
+    job.task = QN_TASK_RERANK;
+    job.measure.query = "why?";
+    batch->n = 1;
+    assert_int_equal(qn_ask_make(&job, &target, batch, &ask, &e), QN_OK);
+    assert_int_equal(ask.inputs, 1);
+    assert_string_equal(ask.path, "/rerank");
+    assert_non_null(strstr(ask.body.data, "\"query\":\"why?\",\"documents\":[\"a \\\"b\\\"\"]"));
+    qn_ask_deinit(&ask);
+    free(batch);
 }
 
 static void files_go_as_forms(void **state)
@@ -268,13 +278,13 @@ static void sd_server_takes_the_rest_out_of_the_prompt(void **state)
     job.image.format = "png";
     job.image.steps = 4;
     job.image.width = job.image.height = 64;
-    assert_int_equal(qn_ask_make(&job, &target, 0, &ask, &e), QN_OK);
+    assert_int_equal(qn_ask_make(&job, &target, NULL, &ask, &e), QN_OK);
     assert_non_null(strstr(ask.body.data, "a cat <sd_cpp_extra_args>{\\\"sample_params\\\":{"
                                           "\\\"sample_steps\\\":4}}</sd_cpp_extra_args>"));
     assert_non_null(strstr(ask.body.data, "\"size\":\"64x64\""));
     qn_ask_deinit(&ask);
     job.image.kind = QN_IMAGE_UPSCALE;
-    assert_int_equal(qn_ask_make(&job, &target, 0, &ask, &e), QN_EUNSUPPORTED);
+    assert_int_equal(qn_ask_make(&job, &target, NULL, &ask, &e), QN_EUNSUPPORTED);
     qn_ask_deinit(&ask);
 }
 
@@ -286,7 +296,7 @@ int main(void)
         cmocka_unit_test(files_in_base64),
         cmocka_unit_test(thinking_schemas_and_counting),
         cmocka_unit_test(what_cannot_be_said_is_refused),
-        cmocka_unit_test(many_inputs_are_cut_into_requests),
+        cmocka_unit_test(a_batch_of_inputs_is_one_request),
         cmocka_unit_test(files_go_as_forms),
         cmocka_unit_test(sd_server_takes_the_rest_out_of_the_prompt),
     };

@@ -11,6 +11,7 @@
 #include "contract/codec.h"
 #include "contract/control.h"
 #include "contract/frame.h"
+#include "tests/unit/job_wire.h"
 
 #include <math.h>
 #include <string.h>
@@ -169,7 +170,8 @@ static void messages_survive_the_crossing(void **state)
     static const char end[] = "\n"
                               "RIFF\n\0";
     assert_memory_equal(f->text.data + f->text.len - (sizeof end - 1), end, sizeof end - 1);
-    if (qn_job_take(f->text.data, f->text.len, &back, f->arena, &e))
+    qn_arena_free(f->arena);
+    if (wire_job(f->text.data, f->text.len, &back, &f->arena, &e))
         fail_msg("%s: %s", e.param, e.message);
     assert_int_equal(back.chat.messages.n, 3);
     for (size_t i = 0; i < 3; i++) {

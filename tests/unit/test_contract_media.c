@@ -8,6 +8,7 @@
 #include "contract/backend_types.h"
 #include "contract/codec.h"
 #include "contract/frame.h"
+#include "tests/unit/job_wire.h"
 
 #include <math.h>
 #include <string.h>
@@ -39,6 +40,13 @@ static int teardown(void **state)
     return 0;
 }
 
+/* The job as the child reads it. */
+static qn_err take_wire(struct fixture *f, const char *wire, size_t n)
+{
+    qn_arena_free(f->arena);
+    return wire_job(wire, n, &f->back, &f->arena, &f->e);
+}
+
 static void a_transcription_crosses(void **state)
 {
     struct fixture *f = *state;
@@ -59,7 +67,7 @@ static void a_transcription_crosses(void **state)
         "13}\nRIFF\n\0{}\nWAVE";
     assert_int_equal(f->wire.len, sizeof expected - 1);
     assert_memory_equal(f->wire.data, expected, sizeof expected - 1);
-    assert_int_equal(qn_job_take(f->wire.data, f->wire.len, &f->back, f->arena, &f->e), QN_OK);
+    assert_int_equal(take_wire(f, f->wire.data, f->wire.len), QN_OK);
     memset(f->wire.data, '?', f->wire.len); /* nothing may point there */
     assert_true(f->back.transcribe.translate && f->back.transcribe.words);
     assert_string_equal(f->back.transcribe.language, "de");
@@ -95,7 +103,7 @@ static void a_picture_with_a_mask_crosses(void **state)
     f->job.sampling.n = 3;
     f->job.sampling.seed = 42;
     assert_int_equal(qn_job_frame(&f->job, &f->wire), QN_OK);
-    assert_int_equal(qn_job_take(f->wire.data, f->wire.len, &f->back, f->arena, &f->e), QN_OK);
+    assert_int_equal(take_wire(f, f->wire.data, f->wire.len), QN_OK);
     const struct qn_image *i = &f->back.image;
     assert_int_equal(i->kind, QN_IMAGE_EDIT);
     assert_string_equal(i->prompt, "a barn");
@@ -126,7 +134,7 @@ static void a_speech_crosses_and_what_is_unset_stays_so(void **state)
     f->job.speak.input = "Hello";
     f->job.speak.format = "mp3";
     assert_int_equal(qn_job_frame(&f->job, &f->wire), QN_OK);
-    assert_int_equal(qn_job_take(f->wire.data, f->wire.len, &f->back, f->arena, &f->e), QN_OK);
+    assert_int_equal(take_wire(f, f->wire.data, f->wire.len), QN_OK);
     assert_string_equal(f->back.speak.input, "Hello");
     assert_string_equal(f->back.speak.format, "mp3");
     assert_null(f->back.speak.voice);
@@ -134,7 +142,7 @@ static void a_speech_crosses_and_what_is_unset_stays_so(void **state)
     assert_int_equal(f->back.image.width, QN_UNSET);
     assert_true(isnan(f->back.image.cfg_scale));
     /* the newline may be missing where nothing follows it */
-    assert_int_equal(qn_job_take(f->wire.data, f->wire.len - 1, &f->back, f->arena, &f->e), QN_OK);
+    assert_int_equal(take_wire(f, f->wire.data, f->wire.len - 1), QN_OK);
 }
 
 #define AUDIO                                                                                      \
@@ -170,7 +178,8 @@ static void broken_jobs_are_refused(void **state)
         {IMAGE "\"generate\",\"prompt\":\"a\"},\"attachments\":[" FILE_OF("image", "1") "]}\na",
          QN_EINVAL, "image"},
         {IMAGE "\"edit\",\"prompt\":\"a\"}}", QN_EINVAL, "image"},
-        {IMAGE "\"upscale\"},\"attachments\":[" FILE_OF("image", "1") "]}\na", QN_OK, ""},
+        {IMAGE "\"upscale\"},\"attachments\":[" FILE_OF("image", "1") "],\"bytes\":1}\na", QN_OK,
+         ""},
         {IMAGE
          "\"upscale\"},\"attachments\":[" FILE_OF("image", "1") "," FILE_OF("image", "1") "]}\nab",
          QN_EINVAL, "image"},
@@ -197,7 +206,7 @@ static void broken_jobs_are_refused(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         f->e = (struct qn_error){0};
-        qn_err err = qn_job_take(cases[i].wire, strlen(cases[i].wire), &f->back, f->arena, &f->e);
+        qn_err err = take_wire(f, cases[i].wire, strlen(cases[i].wire));
         if (err != cases[i].err || strcmp(f->e.param, cases[i].param) != 0)
             fail_msg("case %zu: %s '%s' %s", i, qn_err_name(err), f->e.param, f->e.message);
     }

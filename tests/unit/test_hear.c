@@ -32,7 +32,17 @@ static void collect(void *ctx, const struct qn_event *ev)
     struct qn_event copy = *ev;
     if (ev->kind == QN_EV_USAGE) /* times are what they are */
         copy.usage.prompt_ms = copy.usage.output_ms = 0;
-    assert_int_equal(qn_event_frame(&copy, &f->heard), QN_OK);
+    if (ev->kind != QN_EV_VECTORS && ev->kind != QN_EV_SCORES) {
+        assert_int_equal(qn_event_frame(&copy, &f->heard), QN_OK);
+        return;
+    }
+    assert_int_equal(qn_event_encode(&copy, &f->heard), QN_OK); /* bytes as numbers behind it */
+    struct qn_jw w = qn_jw_to(&f->heard);
+    qn_jw_arr(&w);
+    for (size_t i = 0; i < (size_t)ev->bytes / 4; i++)
+        qn_jw_f32(&w, qn_event_float(ev->data, i));
+    qn_jw_arr_end(&w);
+    qn_buf_char(&f->heard, '\n');
 }
 
 static struct fix *fix_new(enum qn_task task)
@@ -359,10 +369,16 @@ static void vectors_and_scores(void **state)
         const char *body, *says; /* NULL: refused */
     } cases[] = {
         {QN_TASK_EMBED,
-         "{\"data\":[{\"index\":1,\"embedding\":[1,2]},{\"index\":0,\"embedding\":[3.5]}],"
+         "{\"data\":[{\"index\":1,\"embedding\":[1,2]},{\"index\":0,\"embedding\":[3.5,-0.1]}],"
          "\"usage\":{"
          "\"prompt_tokens\":8}}",
-         "\"vector\":[3.5]"},
+         "{\"ev\":\"vectors\",\"index\":0,\"count\":2,\"bytes\":16}[3.5,-0.1,1,2]"},
+        {QN_TASK_EMBED,
+         "{\"data\":[{\"index\":1,\"embedding\":[1,2]},{\"index\":0,\"embedding\":[3.5]}]}", NULL},
+        {QN_TASK_EMBED,
+         "{\"data\":[{\"index\":0,\"embedding\":[1e39]},{\"index\":1,\"embedding\":[1]}]}", NULL},
+        {QN_TASK_EMBED,
+         "{\"data\":[{\"index\":0,\"embedding\":[]},{\"index\":1,\"embedding\":[]}]}", NULL},
         {QN_TASK_EMBED, "{\"data\":[{\"index\":0,\"embedding\":[1]}]}", NULL},
         {QN_TASK_EMBED,
          "{\"data\":[{\"index\":0,\"embedding\":[1]},{\"index\":0,\"embedding\":[1]}]}", NULL},
@@ -374,7 +390,11 @@ static void vectors_and_scores(void **state)
         {QN_TASK_RERANK,
          "{\"results\":[{\"index\":0,\"relevance_score\":-1.5},{\"index\":1,\"relevance_score\":2}]"
          "}",
-         "\"score\":-1.5"},
+         "{\"ev\":\"scores\",\"index\":0,\"count\":2,\"bytes\":8}[-1.5,2]"},
+        {QN_TASK_RERANK,
+         "{\"results\":[{\"index\":1,\"relevance_score\":3},{\"index\":0,\"relevance_score\":1e39}]"
+         "}",
+         NULL},
         {QN_TASK_RERANK,
          "{\"results\":[{\"index\":0,\"relevance_score\":null},{\"index\":1,\"relevance_score\":2}]"
          "}",
@@ -386,11 +406,13 @@ static void vectors_and_scores(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fix *f = fix_new(cases[i].task);
-        f->job.measure.inputs = "[\"a\",\"b\"]";
+        f->job.measure.count = 2;
         qn_err err = hear(f, 200, JSON, cases[i].body, false);
         assert_int_equal(err, cases[i].says ? QN_OK : QN_ECHILD);
         if (cases[i].says)
             assert_true(has(f, cases[i].says) && has(f, "\"end\""));
+        else
+            assert_false(f->h.spoken); /* so it may be asked again */
         fix_free(f);
     }
 }

@@ -1,6 +1,6 @@
 /* Embeddings and reranking without a server: what is refused, the job a request becomes, the
- * reply's bytes. The base64 form was worked out by hand: 1.0f, -2.0f and 0.5f are 00 00 80 3F, 00
- * 00 00 C0 and 00 00 00 3F, least significant byte first. */
+ * reply's bytes. The base64 form was worked out by hand: 1.0f, -2.0f, 0.5f and 0.3f are 00 00 80
+ * 3F, 00 00 00 C0, 00 00 00 3F and 9A 99 99 3E, least significant byte first. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "contract/codec.h"
+#include "contract/inputs.h"
 #include "tests/unit/dialect_play.h"
 
 #include <stdio.h>
@@ -33,6 +34,13 @@ static void complaints(void **state)
         {&qn_openai_embed, "{\"input\":\"a\",\"dimensions\":0}", "dimensions"},
         {&qn_openai_embed, "{\"input\":\"a\",\"model\":5}", "model"},
         {&qn_openai_embed, "{\"input\":\"a\",\"truncate\":1}", "truncate"},
+        {&qn_ollama_embed, "{\"model\":\"m\"}", "input"},
+        {&qn_ollama_embed, "{\"model\":\"m\",\"input\":[\"a\",1]}", "input[1]"},
+        {&qn_ollama_embed, "{\"model\":\"m\",\"input\":{}}", "input"},
+        {&qn_ollama_embed, "{\"model\":\"m\",\"input\":\"a\",\"dimensions\":-1}", "dimensions"},
+        {&qn_ollama_embed, "{\"input\":\"a\"}", "model"},
+        {&qn_ollama_embeddings, "{\"model\":\"m\"}", "prompt"},
+        {&qn_ollama_embeddings, "{\"model\":\"m\",\"prompt\":[\"a\"]}", "prompt"},
         {&qn_rerank, "{\"documents\":[\"a\"]}", "query"},
         {&qn_rerank, "{\"query\":\"q\"}", "documents"},
         {&qn_rerank, "{\"query\":\"q\",\"documents\":\"a\"}", "documents"},
@@ -47,6 +55,39 @@ static void complaints(void **state)
         complains(rows[i].dialect, rows[i].body, rows[i].param);
 }
 
+/* What the child reads of the inputs, as "text" or [tokens] one behind the other. */
+static char *cross_inputs(const struct qn_job *job)
+{
+    struct qn_buf frame, out;
+    struct qn_input_cursor at;
+    qn_buf_init(&frame, 1 << 20);
+    qn_buf_init(&out, 1 << 20);
+    qn_inputs_begin(&job->measure, &at);
+    for (qn_inputs_pack(&at, &frame); frame.len; qn_inputs_pack(&at, &frame)) {
+        struct qn_frame_reader r;
+        struct qn_frame f;
+        struct qn_input_batch *b;
+        struct qn_error e = {0};
+        qn_frame_reader_init(&r, 4096);
+        assert_int_equal(qn_frame_feed(&r, frame.data, frame.len), QN_OK);
+        assert_int_equal(qn_frame_next(&r, &f, &e), QN_OK);
+        assert_int_equal(qn_inputs_take(&f, 0, &b, &e), QN_OK);
+        for (size_t i = 0; i < b->n; i++) {
+            if (b->v[i].text)
+                qn_buf_fmt(&out, "\"%s\"", b->v[i].text);
+            for (size_t k = 0; k < b->v[i].n_tokens; k++)
+                qn_buf_fmt(&out, "%s%d%s", k ? "," : "[", b->v[i].tokens[k],
+                           k + 1 == b->v[i].n_tokens ? "]" : "");
+        }
+        free(b);
+        qn_json_free(f.json);
+        qn_frame_reader_deinit(&r);
+        qn_buf_clear(&frame);
+    }
+    qn_buf_deinit(&frame);
+    return qn_buf_take(&out);
+}
+
 /* The job as the child reads it. */
 static void jobs(void **state)
 {
@@ -54,12 +95,20 @@ static void jobs(void **state)
     static const struct {
         const struct qn_dialect *dialect;
         const char *body, *inputs;
+        int64_t count;
     } rows[] = {
-        {&qn_openai_embed, "{\"input\":\"a\",\"dimensions\":3,\"truncate\":true}", "[\"a\"]"},
-        {&qn_openai_embed, "{\"input\":[\"a\",\"b\"]}", "[\"a\",\"b\"]"},
-        {&qn_openai_embed, "{\"input\":[1,2]}", "[[1,2]]"},
-        {&qn_openai_embed, "{\"input\":[[1,2],[3]]}", "[[1,2],[3]]"},
-        {&qn_rerank, "{\"query\":\"q\",\"documents\":[\"a\",{\"text\":\"b\"}]}", "[\"a\",\"b\"]"},
+        {&qn_openai_embed, "{\"input\":\"a\",\"dimensions\":3,\"truncate\":true}", "\"a\"", 1},
+        {&qn_openai_embed, "{\"input\":[\"a\",\"b\"],\"after\":[\"c\"]}", "\"a\"\"b\"", 2},
+        {&qn_openai_embed, "{\"input\":\"a\",\"after\":\"b\"}", "\"a\"", 1},
+        {&qn_openai_embed, "{\"input\":[1,2]}", "[1,2]", 1},
+        {&qn_openai_embed, "{\"input\":[[1,2],[3]]}", "[1,2][3]", 2},
+        {&qn_openai_embed, "{\"input\":[\"a\",[2147483647]]}", "\"a\"[2147483647]", 2},
+        {&qn_rerank, "{\"query\":\"q\",\"documents\":[\"a\",{\"text\":\"b\"},\"\"]}",
+         "\"a\"\"b\"\"\"", 3},
+        {&qn_ollama_embed, "{\"model\":\"m\",\"input\":\"a\",\"truncate\":false}", "\"a\"", 1},
+        {&qn_ollama_embed, "{\"model\":\"m\",\"input\":[\"a\",\"\"],\"truncate\":false}",
+         "\"a\"\"\"", 2},
+        {&qn_ollama_embeddings, "{\"name\":\"m\",\"prompt\":\"a\",\"truncate\":false}", "\"a\"", 1},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct fixture f;
@@ -74,52 +123,66 @@ static void jobs(void **state)
         struct qn_jref root = qn_json_root(doc);
         assert_int_equal(qn_job_decode(&root, &job, f.arena, &f.e), QN_OK);
         assert_int_equal(job.task, rows[i].dialect->task);
-        assert_string_equal(job.measure.inputs, rows[i].inputs);
+        assert_int_equal(job.measure.count, rows[i].count);
         assert_true(job.measure.dimensions == (i == 0 ? 3 : QN_UNSET));
         assert_int_equal(job.truncate, i == 0);
+        assert_false(f.rq.stream);
+        char *inputs = cross_inputs(f.rq.jobs);
+        assert_string_equal(inputs, rows[i].inputs);
+        free(inputs);
         qn_json_free(doc);
         qn_buf_deinit(&wire);
         drop(&f);
     }
 }
 
-/* Vectors and scores cross between the processes; what is no such event does not. */
-static void events_cross(void **state)
+/* Large replies of vectors are streamed; scores have to be compared first. Too many inputs are an
+ * error that names the limit. */
+static void numbers_of_inputs(void **state)
 {
     (void)state;
     static const struct {
-        const char *json;
-        qn_err err;
+        const struct qn_dialect *dialect;
+        const char *begin, *end;
+        int n;
+        bool streams;
     } rows[] = {
-        {"{\"ev\":\"vector\",\"index\":2047,\"vector\":[0.5,-1]}", QN_OK},
-        {"{\"ev\":\"score\",\"index\":3,\"score\":-2.5}", QN_OK},
-        {"{\"ev\":\"vector\",\"index\":2048,\"vector\":[]}", QN_EINVAL},
-        {"{\"ev\":\"vector\",\"index\":0}", QN_EINVAL},
-        {"{\"ev\":\"vector\",\"index\":0,\"vector\":{}}", QN_EINVAL},
-        {"{\"ev\":\"score\",\"index\":-1,\"score\":1}", QN_EINVAL},
+        {&qn_openai_embed, "{\"input\":[", "]}", 64, false},
+        {&qn_openai_embed, "{\"input\":[", "]}", 65, true},
+        {&qn_ollama_embed, "{\"model\":\"m\",\"input\":[", "]}", 3000, true},
+        {&qn_rerank, "{\"query\":\"q\",\"documents\":[", "]}", 3000, false},
+        {&qn_openai_embed, "{\"input\":[", "]}", QN_JOB_INPUTS_MAX + 1, false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct qn_json *doc;
-        struct qn_event ev;
-        struct qn_buf out;
-        struct qn_arena *arena = qn_arena_new(1 << 20);
-        qn_buf_init(&out, 1 << 20);
-        assert_int_equal(qn_json_parse(rows[i].json, strlen(rows[i].json), &doc, NULL), QN_OK);
-        struct qn_jref root = qn_json_root(doc);
-        assert_int_equal(qn_event_decode(&root, &ev, arena, NULL), rows[i].err);
-        if (rows[i].err == QN_OK) {
-            assert_int_equal(qn_event_encode(&ev, &out), QN_OK);
-            assert_string_equal(qn_buf_cstr(&out), rows[i].json);
-        }
-        qn_buf_deinit(&out);
-        qn_json_free(doc);
-        qn_arena_free(arena);
+        struct fixture f;
+        struct qn_buf body;
+        qn_buf_init(&body, 64 << 20);
+        qn_buf_str(&body, rows[i].begin);
+        for (int k = 0; k < rows[i].n; k++)
+            qn_buf_str(&body, k ? ",\"a\"" : "\"a\"");
+        qn_buf_str(&body, rows[i].end);
+        qn_err err = parse(&f, rows[i].dialect, qn_buf_cstr(&body));
+        assert_int_equal(err, rows[i].n > QN_JOB_INPUTS_MAX ? QN_EINVAL : QN_OK);
+        if (err)
+            assert_non_null(strstr(f.e.message, "at most 1000000 inputs"));
+        else
+            assert_int_equal(f.rq.stream, rows[i].streams);
+        qn_buf_deinit(&body);
+        drop(&f);
     }
 }
 
+static const char first_two[] = "\0\0\x80\x3F\0\0\0\xC0", third[] = "\0\0\0\x3F\x9A\x99\x99\x3E",
+                  two_each[] = "\0\0\x80\x3F\0\0\0\xC0\0\0\0\x3F\x9A\x99\x99\x3E";
+
 static const struct qn_event vectors[] = {
-    {.kind = QN_EV_VECTOR, .index = 1, .vector = "[0.5]"},
-    {.kind = QN_EV_VECTOR, .index = 0, .vector = "[1,-2]"},
+    {.kind = QN_EV_VECTORS, .index = 0, .count = 1, .data = first_two, .bytes = 8},
+    {.kind = QN_EV_VECTORS, .index = 1, .count = 1, .data = third, .bytes = 8},
+    {.kind = QN_EV_DONE, .finish = QN_FINISH_STOP},
+    {.kind = QN_EV_USAGE, .usage = {.prompt = 6}},
+};
+static const struct qn_event at_once[] = {
+    {.kind = QN_EV_VECTORS, .index = 0, .count = 2, .data = two_each, .bytes = 16},
     {.kind = QN_EV_DONE, .finish = QN_FINISH_STOP},
     {.kind = QN_EV_USAGE, .usage = {.prompt = 6}},
 };
@@ -138,69 +201,142 @@ static void expect(const struct qn_dialect *d, const char *body, const struct qn
 static void embeddings(void **state)
 {
     (void)state;
-    expect(&qn_openai_embed, "{\"model\":\"m\",\"input\":[\"a\",\"b\"]}", vectors, 4,
-           "{\"object\":\"list\",\"data\":[{\"object\":\"embedding\",\"index\":0,\"embedding\":[1,"
-           "-2]},{\"object\":\"embedding\",\"index\":1,\"embedding\":[0.5]}],\"model\":\"m\","
-           "\"usage\":{\"prompt_tokens\":6,\"total_tokens\":6}}");
+    static const char floats[] =
+        "{\"object\":\"list\",\"data\":[{\"object\":\"embedding\",\"index\":0,\"embedding\":[1,"
+        "-2]},{\"object\":\"embedding\",\"index\":1,\"embedding\":[0.5,0.3]}],\"model\":\"m\","
+        "\"usage\":{\"prompt_tokens\":6,\"total_tokens\":6}}";
+    static const char packed[] =
+        "{\"object\":\"list\",\"data\":[{\"object\":\"embedding\",\"index\":0,\"embedding\":"
+        "\"AACAPwAAAMA=\"},{\"object\":\"embedding\",\"index\":1,\"embedding\":\"AAAAP5qZmT4=\"}],"
+        "\"model\":\"m\",\"usage\":{\"prompt_tokens\":6,\"total_tokens\":6}}";
+    static const char body[] = "{\"model\":\"m\",\"input\":[\"a\",\"b\"]}";
+    expect(&qn_openai_embed, body, vectors, 4, floats);
+    expect(&qn_openai_embed, body, at_once, 3, floats);
     expect(&qn_openai_embed,
            "{\"model\":\"m\",\"input\":[\"a\",\"b\"],\"encoding_format\":\"base64\"}", vectors, 4,
-           "{\"object\":\"list\",\"data\":[{\"object\":\"embedding\",\"index\":0,\"embedding\":"
-           "\"AACAPwAAAMA=\"},{\"object\":\"embedding\",\"index\":1,\"embedding\":\"AAAAPw==\"}],"
-           "\"model\":\"m\",\"usage\":{\"prompt_tokens\":6,\"total_tokens\":6}}");
+           packed);
 }
+
+static void embeddings_of_ollama(void **state)
+{
+    (void)state;
+    struct fixture f;
+    static const char begin[] = "{\"model\":\"m\",\"embeddings\":[[1,-2],[0.5,0.3]],"
+                                "\"total_duration\":",
+                      end[] = ",\"prompt_eval_count\":6}";
+    assert_int_equal(parse(&f, &qn_ollama_embed, "{\"model\":\"m\",\"input\":[\"a\",\"b\"]}"),
+                     QN_OK);
+    char *text = play(&f, &qn_ollama_embed, at_once, 3);
+    assert_int_equal(strncmp(text, begin, sizeof begin - 1), 0);
+    assert_string_equal(text + strlen(text) - sizeof end + 1, end);
+    free(text);
+    drop(&f);
+    expect(&qn_ollama_embeddings, "{\"model\":\"m\",\"prompt\":\"a\"}", vectors, 1,
+           "{\"embedding\":[1,-2]}");
+    /* nothing to embed: the model is loaded, no more */
+    expect(&qn_ollama_embeddings, "{\"model\":\"m\",\"prompt\":\"\"}", NULL, 0,
+           "{\"embedding\":[]}");
+    assert_int_equal(parse(&f, &qn_ollama_embed, "{\"model\":\"m\",\"input\":[]}"), QN_OK);
+    assert_int_equal(f.rq.n_jobs, 0);
+    text = play(&f, &qn_ollama_embed, NULL, 0);
+    assert_non_null(strstr(text, "\"embeddings\":[],"));
+    free(text);
+    drop(&f);
+}
+
+/* -1.5f, 2.0f, 2.0f and 0.1f. */
+static const char four_scores[] = "\0\0\xC0\xBF\0\0\0\x40\0\0\0\x40\xCD\xCC\xCC\x3D";
 
 static void reranking(void **state)
 {
     (void)state;
     static const struct qn_event scores[] = {
-        {.kind = QN_EV_SCORE, .index = 0, .score = -1.5},
-        {.kind = QN_EV_SCORE, .index = 1, .score = 2},
-        {.kind = QN_EV_SCORE, .index = 2, .score = 2},
+        {.kind = QN_EV_SCORES, .index = 0, .count = 3, .data = four_scores, .bytes = 12},
+        {.kind = QN_EV_SCORES, .index = 3, .count = 1, .data = four_scores + 12, .bytes = 4},
         {.kind = QN_EV_DONE, .finish = QN_FINISH_STOP},
         {.kind = QN_EV_USAGE, .usage = {.prompt = 9}},
     };
-    expect(&qn_rerank, "{\"model\":\"m\",\"query\":\"q\",\"documents\":[\"a\",\"b\",\"c\"]}",
-           scores, 5,
-           "{\"model\":\"m\",\"object\":\"list\",\"results\":[{\"index\":0,\"relevance_score\":-1."
-           "5},{\"index\":1,\"relevance_score\":2},{\"index\":2,\"relevance_score\":2}],\"usage\":{"
-           "\"prompt_tokens\":9,\"total_tokens\":9}}");
+    expect(
+        &qn_rerank, "{\"model\":\"m\",\"query\":\"q\",\"documents\":[\"a\",\"b\",\"c\",\"d\"]}",
+        scores, 4,
+        "{\"model\":\"m\",\"object\":\"list\",\"results\":[{\"index\":0,\"relevance_score\":-1."
+        "5},{\"index\":1,\"relevance_score\":2},{\"index\":2,\"relevance_score\":2},{\"index\":3,"
+        "\"relevance_score\":0.1}],\"usage\":{\"prompt_tokens\":9,\"total_tokens\":9}}");
     expect(&qn_rerank,
-           "{\"model\":\"m\",\"query\":\"q\",\"documents\":[\"a\",\"b\",\"c\"],\"top_n\":1,"
-           "\"return_documents\":true}",
-           scores, 5,
+           "{\"model\":\"m\",\"query\":\"q\",\"documents\":[\"a\",{\"text\":\"b\"},\"c\",\"d\"],"
+           "\"top_n\":1,\"return_documents\":true}",
+           scores, 4,
            "{\"model\":\"m\",\"object\":\"list\",\"results\":[{\"index\":1,\"relevance_score\":2,"
            "\"document\":{\"text\":\"b\"}}],\"usage\":{\"prompt_tokens\":9,\"total_tokens\":9}}");
+    expect(&qn_rerank,
+           "{\"model\":\"m\",\"query\":\"q\",\"documents\":[\"a\",\"b\",\"c\",\"d\"],\"top_n\":3}",
+           scores, 4,
+           "{\"model\":\"m\",\"object\":\"list\",\"results\":[{\"index\":1,\"relevance_score\":2},"
+           "{\"index\":2,\"relevance_score\":2},{\"index\":3,\"relevance_score\":0.1}],\"usage\":{"
+           "\"prompt_tokens\":9,\"total_tokens\":9}}");
 }
 
-/* A child that leaves an input out, answers twice as many or something else is broken. */
+/* A child that leaves an input out, answers twice, out of turn, or with something else is broken.
+ */
 static void broken_children(void **state)
 {
     (void)state;
     static const struct qn_event bad[] = {
-        {.kind = QN_EV_VECTOR, .index = 2, .vector = "[]"},
-        {.kind = QN_EV_SCORE, .index = 0, .score = 1},
+        {.kind = QN_EV_VECTORS, .index = 2, .count = 1, .data = third, .bytes = 8}, /* skips one */
+        {.kind = QN_EV_VECTORS, .index = 0, .count = 1, .data = third, .bytes = 8}, /* again */
+        {.kind = QN_EV_VECTORS, .index = 1, .count = 3, .data = two_each, .bytes = 12}, /* beyond */
+        {.kind = QN_EV_VECTORS, .index = 1, .count = 1, .data = third, .bytes = 4}, /* shorter */
+        {.kind = QN_EV_VECTORS, .index = 1, .count = 1, .data = two_each, .bytes = 16}, /* longer */
+        {.kind = QN_EV_SCORES, .index = 1, .count = 1, .data = third, .bytes = 4},
         {.kind = QN_EV_DONE, .finish = QN_FINISH_STOP},
     };
-    struct fixture f;
-    struct qn_buf out;
-    qn_buf_init(&out, 1 << 20);
-    assert_int_equal(parse(&f, &qn_openai_embed, "{\"input\":[\"a\",\"b\"]}"), QN_OK);
-    struct qn_reply r = {.rq = &f.rq, .arena = f.arena, .out = &out, .id = "ID"};
-    qn_openai_embed.begin(&r);
-    assert_int_equal(qn_openai_embed.event(&r, 0, &vectors[0], &f.e), QN_OK);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct fixture f;
+        struct qn_buf out;
+        qn_buf_init(&out, 1 << 20);
+        assert_int_equal(parse(&f, &qn_openai_embed, "{\"input\":[\"a\",\"b\",\"c\"]}"), QN_OK);
+        struct qn_reply r = {.rq = &f.rq, .arena = f.arena, .out = &out, .id = "ID"};
+        qn_openai_embed.begin(&r);
+        assert_int_equal(qn_openai_embed.event(&r, 0, &vectors[0], &f.e), QN_OK);
+        size_t before = out.len;
         assert_int_equal(qn_openai_embed.event(&r, 0, &bad[i], &f.e), QN_ECHILD);
-    qn_openai_embed.free(r.own);
-    qn_buf_deinit(&out);
-    drop(&f);
+        assert_int_equal(out.len, before);
+        qn_openai_embed.free(r.own);
+        qn_buf_deinit(&out);
+        drop(&f);
+    }
+}
+
+/* Before the first byte a failure is the endpoint's error, after it the connection's end. */
+static void failures(void **state)
+{
+    (void)state;
+    static const struct qn_dialect *const dialects[] = {&qn_openai_embed, &qn_ollama_embed,
+                                                        &qn_rerank};
+    struct qn_error why = {.code = QN_ECHILD, .message = "it died"};
+    struct qn_problem p = {.error = &why};
+    for (size_t i = 0; i < sizeof dialects / sizeof *dialects; i++)
+        for (int started = 0; started < 2; started++) {
+            struct qn_buf out;
+            qn_buf_init(&out, 1 << 20);
+            struct qn_request rq = {.family = QN_FAMILY_ERROR};
+            struct qn_reply r = {.rq = &rq, .out = &out, .started = started};
+            (dialects[i]->fail)(&r, &p);
+            assert_int_equal(r.cut, started);
+            assert_int_equal(out.len == 0, started);
+            if (!started)
+                assert_non_null(strstr(qn_buf_cstr(&out), "it died"));
+            qn_buf_deinit(&out);
+        }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(complaints),      cmocka_unit_test(jobs),
-        cmocka_unit_test(embeddings),      cmocka_unit_test(reranking),
-        cmocka_unit_test(broken_children), cmocka_unit_test(events_cross),
+        cmocka_unit_test(complaints),           cmocka_unit_test(jobs),
+        cmocka_unit_test(numbers_of_inputs),    cmocka_unit_test(embeddings),
+        cmocka_unit_test(embeddings_of_ollama), cmocka_unit_test(reranking),
+        cmocka_unit_test(broken_children),      cmocka_unit_test(failures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,10 @@
 /* See measure.h. */
 #include "dialects/shared/measure.h"
 
+#include "answers/answer.h"
 #include "dialects/shared/keep_alive.h"
+#include "digest/base64.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,15 +26,40 @@ qn_err qn_measure_job(struct qn_request *rq, enum qn_task task, const struct qn_
     return err ? err : qn_json_bool_opt(&v, &job->truncate, e);
 }
 
+qn_err qn_measure_inputs(struct qn_request *rq, const struct qn_jref *v, bool one,
+                         struct qn_error *e)
+{
+    struct qn_measure *m = &rq->jobs->measure;
+    size_t n = one ? 1 : qn_json_count(v);
+    if (n == 0)
+        return qn_json_fail(v, e, "at least one input is needed");
+    if (n > QN_JOB_INPUTS_MAX)
+        return qn_json_fail(v, e, "at most %d inputs are allowed, not %zu", QN_JOB_INPUTS_MAX, n);
+    m->count = (int64_t)n;
+    m->inputs = *v;
+    m->inputs.up = NULL; /* what it points to is the caller's stack */
+    m->one = one;
+    rq->stream = m->count > QN_MEASURE_WHOLE_INPUTS && rq->jobs->task == QN_TASK_EMBED;
+    return QN_OK;
+}
+
+qn_err qn_measure_text(const struct qn_jref *v, const char **out, struct qn_error *e)
+{
+    qn_err err = qn_json_str(v, out, e);
+    if (!err && strlen(*out) > QN_JOB_PROMPT_BYTES_MAX)
+        err = qn_json_fail(v, e, "too long: at most %d bytes", QN_JOB_PROMPT_BYTES_MAX);
+    return err;
+}
+
 void qn_measure_begin(struct qn_reply *r)
 {
     struct qn_measured *m = qn_xcalloc(1, sizeof *m);
-    m->n =
-        *(const size_t *)r->rq->own; /* every such request's own begins with its inputs' number */
-    m->vector = qn_xcalloc(m->n, sizeof *m->vector);
-    m->score = qn_xcalloc(m->n, sizeof *m->score);
-    for (size_t i = 0; i < m->n; i++)
-        m->score[i] = NAN;
+    const struct qn_job *job = r->rq->jobs;
+    m->n = r->rq->n_jobs ? (size_t)job->measure.count : 0;
+    if (m->n && job->task == QN_TASK_RERANK)
+        m->score = qn_xcalloc(m->n, sizeof *m->score);
+    m->w = qn_jw_to(r->out);
+    qn_buf_init(&m->b64, 2 * QN_EVENT_RESULTS_BYTES_MAX);
     r->own = m;
 }
 
@@ -42,44 +68,54 @@ void qn_measure_free(void *own)
     struct qn_measured *m = own;
     if (!m)
         return;
-    free(m->vector);
+    qn_buf_deinit(&m->b64);
     free(m->score);
     free(m);
-}
-
-/* Every input must have got its answer. */
-static qn_err check_all(const struct qn_measured *m, enum qn_task task, struct qn_error *e)
-{
-    for (size_t i = 0; i < m->n; i++)
-        if (task == QN_TASK_EMBED ? !m->vector[i] : isnan(m->score[i]))
-            return qn_fail(e, QN_ECHILD, "the model's process left out input %zu", i);
-    return QN_OK;
 }
 
 qn_err qn_measure_event(struct qn_reply *r, size_t job, const struct qn_event *ev,
                         struct qn_error *e)
 {
     struct qn_measured *m = r->own;
-    enum qn_task task = r->rq->jobs[0].task;
+    bool embed = r->rq->jobs[0].task == QN_TASK_EMBED;
     if (ev->kind == QN_EV_USAGE)
         m->prompt += ev->usage.prompt;
-    if (ev->kind == QN_EV_DONE)
-        return check_all(m, task, e);
-    if (ev->kind != QN_EV_VECTOR && ev->kind != QN_EV_SCORE)
+    if (ev->kind == QN_EV_DONE && m->told < m->n)
+        return qn_fail(e, QN_ECHILD, "the model's process left out input %zu", m->told);
+    if (ev->kind != QN_EV_VECTORS && ev->kind != QN_EV_SCORES)
         return QN_OK;
-    if (job != 0 || ev->index < 0 || (size_t)ev->index >= m->n ||
-        (ev->kind == QN_EV_VECTOR) != (task == QN_TASK_EMBED))
-        return qn_fail(e, QN_ECHILD, "the model's process answered what nobody asked for");
-    if (ev->kind == QN_EV_SCORE) {
-        m->score[ev->index] = ev->score;
-        return QN_OK;
-    }
-    size_t n = strlen(ev->vector) + 1;
-    char *copy = qn_arena_try(r->arena, n);
-    if (!copy)
-        return qn_fail(e, QN_ELIMIT, "the reply is too long");
-    m->vector[ev->index] = memcpy(copy, ev->vector, n);
+    if (job != 0 || (ev->kind == QN_EV_VECTORS) != embed || (size_t)ev->count > m->n - m->told ||
+        (size_t)ev->index != m->told)
+        return qn_fail(e, QN_ECHILD,
+                       "the model's process sent results of %lld inputs from %lld on, where those "
+                       "of %zu to %zu are due",
+                       (long long)ev->count, (long long)ev->index, m->told, m->n);
+    size_t dims = (size_t)(ev->bytes / ev->count / 4);
+    if (m->dims && dims != m->dims)
+        return qn_fail(e, QN_ECHILD,
+                       "the model's process sent a vector of %zu numbers behind one of %zu", dims,
+                       m->dims);
+    m->dims = dims;
+    for (size_t i = 0; !embed && i < (size_t)ev->count; i++)
+        m->score[m->told + i] = qn_event_float(ev->data, i);
+    m->told += (size_t)ev->count;
     return QN_OK;
+}
+
+void qn_measure_vector(struct qn_measured *m, const struct qn_event *ev, size_t i, bool base64)
+{
+    if (base64) {
+        qn_buf_clear(&m->b64);
+        qn_buf_char(&m->b64, '"');
+        qn_base64_add(&m->b64, ev->data + 4 * m->dims * i, 4 * m->dims);
+        qn_buf_char(&m->b64, '"');
+        qn_jw_raw(&m->w, m->b64.data, m->b64.len);
+        return;
+    }
+    qn_jw_arr(&m->w);
+    for (size_t k = 0; k < m->dims; k++)
+        qn_jw_f32(&m->w, qn_event_float(ev->data, m->dims * i + k));
+    qn_jw_arr_end(&m->w);
 }
 
 void qn_measure_usage(const struct qn_measured *m, struct qn_jw *w)
@@ -89,6 +125,13 @@ void qn_measure_usage(const struct qn_measured *m, struct qn_jw *w)
     qn_jw_ki64(w, "prompt_tokens", m->prompt);
     qn_jw_ki64(w, "total_tokens", m->prompt);
     qn_jw_obj_end(w);
+}
+
+void qn_measure_fail(struct qn_reply *r, const struct qn_problem *p)
+{
+    r->cut = r->started;
+    if (!r->started)
+        qn_problem_body(p, r->rq->family, r->out);
 }
 
 void qn_measure_ping(struct qn_reply *r)

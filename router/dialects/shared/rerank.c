@@ -3,8 +3,6 @@
 #include "dialects/openai/openai.h"
 #include "dialects/shared/measure.h"
 
-#include "base/str.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,47 +10,26 @@ static const char *const known[] = {"query",    "documents", "texts", "top_n", "
                                     "truncate", NULL};
 
 struct ask {
-    size_t inputs; /* first, see measure.c */
-    size_t top;    /* results that are told */
-    bool told;     /* with their documents */
-    const char **documents;
+    size_t top; /* results that are told */
+    bool told;  /* with their documents */
 };
 
 /* A document: a string, or an object with a text. */
 static qn_err read_document(const struct qn_jref *v, const char **out, struct qn_error *e)
 {
     struct qn_jref text = qn_json_get(v, "text");
-    return qn_json_str(qn_json_type(v) == QN_JSON_OBJECT ? &text : v, out, e);
+    return qn_measure_text(qn_json_type(v) == QN_JSON_OBJECT ? &text : v, out, e);
 }
 
-static qn_err read_documents(const struct qn_jref *v, struct qn_request *rq, struct ask *ask,
-                             struct qn_error *e)
+static qn_err read_documents(const struct qn_jref *v, struct qn_request *rq, struct qn_error *e)
 {
     struct qn_jref it;
+    const char *text;
     if (qn_json_type(v) != QN_JSON_ARRAY)
         return qn_json_fail(v, e, "expected an array of documents");
-    ask->inputs = qn_json_count(v);
-    if (ask->inputs == 0)
-        return qn_json_fail(v, e, "at least one document is needed");
-    if (ask->inputs > QN_JOB_INPUTS_MAX)
-        return qn_json_fail(v, e, "at most %d documents are allowed, not %zu", QN_JOB_INPUTS_MAX,
-                            ask->inputs);
-    ask->documents = qn_arena_alloc(rq->arena, ask->inputs * sizeof *ask->documents);
-    struct qn_buf list;
-    qn_buf_init(&list, QN_JOB_PROMPT_BYTES_MAX);
-    struct qn_jw w = qn_jw_to(&list);
-    qn_jw_arr(&w);
-    qn_err err = QN_OK;
-    size_t i = 0;
-    for (bool more = qn_json_first(v, &it); more && !err; more = qn_json_next(&it), i++) {
-        err = read_document(&it, &ask->documents[i], e);
-        if (!err)
-            qn_jw_str(&w, ask->documents[i]);
-    }
-    qn_jw_arr_end(&w);
-    if (!err)
-        err = qn_openai_keep(rq, &list, v, &rq->jobs->measure.inputs, e);
-    qn_buf_deinit(&list);
+    qn_err err = qn_measure_inputs(rq, v, false, e);
+    for (bool more = qn_json_first(v, &it); more && !err; more = qn_json_next(&it))
+        err = read_document(&it, &text, e);
     return err;
 }
 
@@ -74,12 +51,12 @@ static qn_err parse(struct qn_request *rq, struct qn_error *e)
             v = texts;
     }
     if (!err)
-        err = read_documents(&v, rq, ask, e);
+        err = read_documents(&v, rq, e);
     v = qn_json_get(&root, "top_n");
-    int64_t top = (int64_t)ask->inputs;
+    int64_t all = rq->jobs->measure.count, top = all;
     if (!err)
         err = qn_json_i64_opt(&v, 1, INT32_MAX, &top, e);
-    ask->top = (size_t)top < ask->inputs ? (size_t)top : ask->inputs;
+    ask->top = (size_t)(top < all ? top : all);
     v = qn_json_get(&root, "return_documents");
     if (!err)
         err = qn_json_bool_opt(&v, &ask->told, e);
@@ -88,63 +65,71 @@ static qn_err parse(struct qn_request *rq, struct qn_error *e)
     return err;
 }
 
-struct place {
-    double score;
-    size_t document;
+struct ranked {
+    float score;
+    uint32_t index;
 };
 
-/* The best first; of equals the first. */
+/* Better ones first, of equals those that came first. */
 static int compare(const void *a, const void *b)
 {
-    const struct place *x = a, *y = b;
+    const struct ranked *x = a, *y = b;
     if (x->score > y->score || x->score < y->score)
         return x->score > y->score ? -1 : 1;
-    return x->document < y->document ? -1 : 1;
+    return x->index < y->index ? -1 : 1;
 }
 
-/* [n] which documents are among the best `top`; the caller frees it. */
+/* Of each document whether it is among the best `top`; NULL: all are. */
 static bool *choose(const struct qn_measured *m, size_t top)
 {
+    if (top >= m->n)
+        return NULL;
+    struct ranked *all = qn_xcalloc(m->n, sizeof *all);
     bool *chosen = qn_xcalloc(m->n, sizeof *chosen);
-    struct place *places = qn_xcalloc(m->n, sizeof *places);
     for (size_t i = 0; i < m->n; i++)
-        places[i] = (struct place){m->score[i], i};
-    if (top < m->n)
-        qsort(places, m->n, sizeof *places, compare);
+        all[i] = (struct ranked){m->score[i], (uint32_t)i};
+    qsort(all, m->n, sizeof *all, compare);
     for (size_t i = 0; i < top; i++)
-        chosen[places[i].document] = true;
-    free(places);
+        chosen[all[i].index] = true;
+    free(all);
     return chosen;
+}
+
+static void write_result(struct qn_jw *w, size_t i, float score, const struct qn_jref *document)
+{
+    const char *text = "";
+    qn_jw_obj(w);
+    qn_jw_ki64(w, "index", (int64_t)i);
+    qn_jw_key(w, "relevance_score");
+    qn_jw_f32(w, score);
+    if (document && read_document(document, &text, NULL) == QN_OK) {
+        qn_jw_key(w, "document");
+        qn_jw_obj(w);
+        qn_jw_kstr(w, "text", text);
+        qn_jw_obj_end(w);
+    }
+    qn_jw_obj_end(w);
 }
 
 static void end(struct qn_reply *r)
 {
-    const struct qn_measured *m = r->own;
+    struct qn_measured *m = r->own;
     const struct ask *ask = r->rq->own;
+    struct qn_jw *w = &m->w;
+    struct qn_jref document;
     bool *chosen = choose(m, ask->top);
-    struct qn_jw w = qn_jw_to(r->out);
-    qn_jw_obj(&w);
-    qn_jw_kstr(&w, "model", r->rq->model);
-    qn_jw_kstr(&w, "object", "list");
-    qn_jw_key(&w, "results");
-    qn_jw_arr(&w);
-    for (size_t i = 0; i < m->n; i++) {
-        if (!chosen[i])
-            continue;
-        qn_jw_obj(&w);
-        qn_jw_ki64(&w, "index", (int64_t)i);
-        qn_jw_kf64(&w, "relevance_score", m->score[i]);
-        if (ask->told) {
-            qn_jw_key(&w, "document");
-            qn_jw_obj(&w);
-            qn_jw_kstr(&w, "text", ask->documents[i]);
-            qn_jw_obj_end(&w);
-        }
-        qn_jw_obj_end(&w);
-    }
-    qn_jw_arr_end(&w);
-    qn_measure_usage(m, &w);
-    qn_jw_obj_end(&w);
+    qn_jw_obj(w);
+    qn_jw_kstr(w, "model", r->rq->model);
+    qn_jw_kstr(w, "object", "list");
+    qn_jw_key(w, "results");
+    qn_jw_arr(w);
+    bool more = qn_json_first(&r->rq->jobs->measure.inputs, &document);
+    for (size_t i = 0; i < m->n && more; i++, more = qn_json_next(&document))
+        if (!chosen || chosen[i])
+            write_result(w, i, m->score[i], ask->told ? &document : NULL);
+    qn_jw_arr_end(w);
+    qn_measure_usage(m, w);
+    qn_jw_obj_end(w);
     free(chosen);
 }
 
@@ -155,7 +140,7 @@ const struct qn_dialect qn_rerank = {
     .begin = qn_measure_begin,
     .event = qn_measure_event,
     .end = end,
-    .fail = qn_openai_fail,
+    .fail = qn_measure_fail,
     .ping = qn_measure_ping,
     .free = qn_measure_free,
 };
