@@ -207,6 +207,7 @@ static bool send_present(struct qn_post *p, size_t *room)
  * the next chunk's length, because the first chunk's buffer is the owner's and may be large. */
 static void fetch_chunk(struct qn_post *p)
 {
+    qn_buf_deinit(&p->body); /* a body that began empty may have memory */
     qn_buf_init(&p->head, CHUNK_HEAD_MAX);
     qn_buf_init(&p->body, SIZE_MAX / 2);
     p->ev.more(p->ctx, &p->body);
