@@ -88,12 +88,12 @@ bool qn_address_host_public(const char *host, bool *number)
         n -= 2;
     }
     if (n >= sizeof plain)
-        return true; /* no resolver knows so long a name */
+        return true; /* no resolver accepts such a long name */
     memcpy(plain, host, n);
     plain[n] = '\0';
     if (inet_aton(plain, &v4))
         return v4_public(ntohl(v4.s_addr));
-    plain[strcspn(plain, "%")] = '\0'; /* a zone */
+    plain[strcspn(plain, "%")] = '\0'; /* an IPv6 zone */
     if (inet_pton(AF_INET6, plain, &v6) == 1)
         return v6_public(v6.s6_addr);
     *number = false;

@@ -6,12 +6,12 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The name that libcurl has kept since 7.16 (2006). */
+/* The soname of libcurl since 7.16 (2006). */
 static const char library[] = "libcurl.so.4";
 
 struct qn_curl qn_curl;
 
-static struct qn_error failure; /* written once */
+static struct qn_error failure; /* written once, by load */
 
 static void load(void)
 {

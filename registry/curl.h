@@ -1,6 +1,6 @@
-/* libcurl, loaded when the first address is looked at: it brings thirty libraries and 3 MB of
- * memory, which a server that fetches nothing does without. Its functions are members of one table,
- * `qn_curl.easy_init` for curl_easy_init. */
+/* libcurl, loaded at run time when the first URL is parsed. Loading brings in thirty libraries and
+ * 3 MB of memory, which a server that fetches nothing saves. Its functions are members of one
+ * table: `qn_curl.easy_init` is curl_easy_init. */
 #ifndef QN_REGISTRY_CURL_H
 #define QN_REGISTRY_CURL_H
 
@@ -41,11 +41,11 @@ struct qn_curl {
 };
 #undef QN_CURL_MEMBER
 
-/* Complete after qn_curl_load has succeeded, and never changed again. */
+/* Filled by a successful qn_curl_load and never changed afterwards. */
 extern struct qn_curl qn_curl;
 
-/* Loads and starts it; from the second call on this only says how that went. Before any other use;
- * any thread. QN_EUNSUPPORTED: this machine has none. */
+/* Loads and initialises libcurl; later calls only return the result of the first. Must be called
+ * before any other use. Any thread. QN_EUNSUPPORTED: libcurl is not installed on this machine. */
 qn_err qn_curl_load(struct qn_error *e);
 
 #endif

@@ -15,8 +15,8 @@
 
 enum { CHUNK = 1024 * 1024 };
 
-/* Holes read as zeros at the speed of the sum, and cost the disk nothing: a file of a few bytes can
- * claim to have any size. */
+/* Holes are read as zeros at the speed of the hash and take no disk space, so a file of a few bytes
+ * can claim any size. */
 #define HOLES_MAX (INT64_C(16) * 1024 * 1024 * 1024)
 
 static qn_err part_path(const char *path, size_t i, size_t n, char out[static PATH_MAX],
@@ -50,7 +50,7 @@ qn_err qn_registry_stamp(const char *path, struct qn_stamp *out, struct qn_error
     return QN_OK;
 }
 
-/* A sum on its way, over all parts of a model. */
+/* A checksum in progress, over all parts of a model. */
 struct adding {
     struct qn_sha256 sum;
     char *chunk;
@@ -58,8 +58,8 @@ struct adding {
     const atomic_bool *stop;
 };
 
-/* Counts the holes before `until`, of which *at has been looked at. File systems that know of no
- * holes have none. */
+/* Adds the holes before `until` to a->holes; *at is the position examined so far. On file systems
+ * that do not report holes there are none. */
 static bool too_hollow(struct adding *a, int fd, off_t *at, off_t until, off_t size)
 {
     while (*at < until && a->holes <= HOLES_MAX) {
@@ -74,7 +74,8 @@ static bool too_hollow(struct adding *a, int fd, off_t *at, off_t until, off_t s
     return a->holes > HOLES_MAX;
 }
 
-/* The bytes that the file has now: what is appended meanwhile is another state of it. */
+/* Hashes the `size` bytes that the file had when it was opened; bytes appended later are ignored.
+ */
 static qn_err add_bytes(struct adding *a, int fd, off_t size, const char *path, struct qn_error *e)
 {
     off_t looked = 0;
@@ -99,7 +100,7 @@ static qn_err add_bytes(struct adding *a, int fd, off_t size, const char *path, 
 static qn_err add_file(struct adding *a, const char *path, struct qn_error *e)
 {
     struct stat st;
-    /* O_NONBLOCK: a named pipe in a model's place must not hold a thread up. */
+    /* O_NONBLOCK: open() must not block if the path is a named pipe. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return qn_fail_errno(e, "open %s", path);
@@ -107,7 +108,8 @@ static qn_err add_file(struct adding *a, const char *path, struct qn_error *e)
         close(fd);
         return qn_fail(e, QN_EIO, "%s is not a regular file", path);
     }
-    (void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL); /* advice: nothing depends on it */
+    /* A hint: a failure does not matter. */
+    (void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     qn_err err = add_bytes(a, fd, st.st_size, path, e);
     close(fd);
     return err;

@@ -1,6 +1,6 @@
-/* The engine's loop: see download.h. Files are taken in their order; a connection that is free gets
- * the first chunks of the first file that nobody fetches yet, so bytes come nearly in order and the
- * sum is ready when the last one is. */
+/* The main loop of the download engine: see download.h. Files are taken in order. An idle
+ * connection gets the first unassigned chunks of the first file that has any, so bytes arrive
+ * nearly in order and the checksum is ready soon after the last one. */
 #include "registry/download.h"
 
 #include "base/buf.h"
@@ -48,7 +48,7 @@ qn_err dl_end(struct dl *dl, const struct dl_file *f, enum qn_fetch_end end, qn_
     return dl_end_with(dl, f, end, &why);
 }
 
-/* The next bytes of an open file that nobody fetches. */
+/* Chooses the next bytes of an open file that no request is fetching. */
 static bool next_span(const struct dl *dl, struct dl_file *f, int64_t *begin, int64_t *end)
 {
     if (!f->ranges) {
@@ -59,7 +59,7 @@ static bool next_span(const struct dl *dl, struct dl_file *f, int64_t *begin, in
                                                                                : QN_RANGES_CHUNK;
         return true;
     }
-    /* Until a server has shown that it gives ranges it is asked for one only. */
+    /* Only one request until the server has shown that it supports ranges. */
     if (f->dry || (f->running && (f->no_ranges || !f->probed)))
         return false;
     size_t n = qn_ranges_count(f->ranges), i = 0, left = 0;
@@ -71,8 +71,8 @@ static bool next_span(const struct dl *dl, struct dl_file *f, int64_t *begin, in
     f->dry = left == 0;
     if (!left)
         return false;
-    /* Longer requests while much is left, short ones at the end so that all connections end
-     * together. */
+    /* Long requests while many chunks are left, short ones at the end, so that all connections
+     * finish at about the same time. */
     size_t span = left / (2 * dl->limit);
     span = span < 1 ? 1 : span > DL_SPAN_MAX ? DL_SPAN_MAX : span;
     *begin = qn_ranges_begin(f->ranges, i) + qn_ranges_done(f->ranges, i);
@@ -92,7 +92,7 @@ static struct dl_piece *idle_piece(struct dl *dl)
     return NULL;
 }
 
-/* Gives one idle connection something to do. False: there is nothing. */
+/* Assigns work to one idle connection. False: there is no work or no idle connection. */
 static bool start_one(struct dl *dl, int64_t now)
 {
     struct dl_piece *p = idle_piece(dl);
@@ -117,7 +117,7 @@ static bool start_one(struct dl *dl, int64_t now)
     return false;
 }
 
-/* What curl is done with. True: there was something. */
+/* Handles transfers that curl has finished. True: there was at least one. */
 static bool reap(struct dl *dl)
 {
     int left;
@@ -139,8 +139,7 @@ static bool reap(struct dl *dl)
     return any;
 }
 
-/* Bytes do not lie in buffers for long, and connections on which next to nothing comes are given
- * up. */
+/* Flushes buffers that have held bytes for too long, and ends connections that have stalled. */
 static void look_at_pieces(struct dl *dl, int64_t now)
 {
     int stall_s = dl->web->stall_s > 0 ? dl->web->stall_s : QN_WEB_STALL_S;
@@ -167,7 +166,7 @@ static void progress(struct dl *dl, struct qn_fetch_file *files)
         dl->watch->progress(dl->watch->ctx, files, dl->n);
 }
 
-/* True: all files are complete. */
+/* Checks files that wait for their checksums. True: all files are complete. */
 static bool check_files(struct dl *dl)
 {
     for (size_t i = dl->first; i < dl->opened && !dl->err; i++)
@@ -178,7 +177,7 @@ static bool check_files(struct dl *dl)
     return dl->first == dl->n;
 }
 
-/* Takes nothing for a moment, because the rate is used up; that is nobody's stalling. */
+/* Pauses all transfers while the rate limit is used up; this pause does not count as a stall. */
 static void hold(struct dl *dl, int64_t now)
 {
     int64_t ms = dl->hold_until_ms - now;
@@ -246,7 +245,8 @@ static bool begin(struct dl *dl)
         dl_end(dl, NULL, QN_FETCH_LOCAL, QN_ENOMEM, "libcurl has no memory");
         return false;
     }
-    /* Several requests on one HTTP/2 connection would share its one window and its one loss. */
+    /* No multiplexing: requests on one HTTP/2 connection would share its flow-control window and
+     * its packet losses. */
     qn_curl.multi_setopt(dl->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
     qn_curl.multi_setopt(dl->multi, CURLMOPT_MAXCONNECTS, (long)dl->limit + 2);
     if (qn_verify_new(wake, dl->multi, QN_FETCH_SYNC_S * 1000, &dl->verify, &why)) {
@@ -340,7 +340,7 @@ void qn_fetch_forget(const char *partial)
     struct qn_buf temp;
     qn_buf_init(&temp, PATH_MAX);
     qn_buf_fmt(&temp, "%s" QN_RANGES_TEMP, path);
-    /* Missing is fine, and a leftover belongs to no partial and is refused. */
+    /* A missing file is no error; a leftover matches no partial and would be rejected. */
     (void)unlink(path);
     (void)unlink(qn_buf_cstr(&temp));
     qn_buf_deinit(&temp);
@@ -355,6 +355,6 @@ void qn_fetch_discard(const char *partial)
         close(fd);
     if (locked)
         return;
-    (void)unlink(partial); /* what cannot be removed now is found by the next clean-up */
+    (void)unlink(partial); /* if this fails, the next clean-up finds the file */
     qn_fetch_forget(partial);
 }

@@ -1,5 +1,5 @@
-/* One file of a download on the disk: opened and locked, laid out, written, summed, handed over.
- * Invariant: a byte is marked in the ranges only after it has been written. */
+/* One file of a download on the disk: opening, locking, allocating, writing, checksum and
+ * completion. Invariant: a byte is recorded in the ranges only after it has been written. */
 #include "registry/download_private.h"
 
 #include "base/buf.h"
@@ -34,7 +34,7 @@ static bool end_errno(struct dl *dl, struct dl_file *f, const char *what)
     return false;
 }
 
-/* Where there is room for a path: its file system's number and free bytes. */
+/* The file system of a path: its device number and free bytes. */
 static bool disk_of(const char *path, dev_t *dev, int64_t *free_bytes)
 {
     const char *slash = strrchr(path, '/');
@@ -51,7 +51,7 @@ static bool disk_of(const char *path, dev_t *dev, int64_t *free_bytes)
     return ok;
 }
 
-/* Bytes that a file still takes on its disk. */
+/* Bytes that a file still needs on its disk. */
 static int64_t missing(const struct dl_file *f)
 {
     struct stat st;
@@ -61,7 +61,7 @@ static int64_t missing(const struct dl_file *f)
     return f->pub->size_bytes - have;
 }
 
-/* What all files that are to lie on f's disk still need there. */
+/* The bytes that all unfinished files on f's disk still need, and the disk's free bytes. */
 static bool need_beside(struct dl *dl, const struct dl_file *f, int64_t *need, int64_t *room)
 {
     dev_t here, there;
@@ -89,7 +89,8 @@ static void end_full(struct dl *dl, const struct dl_file *f, int64_t need, int64
         (double)need / 1e6, f->pub->partial, (double)room / 1e6);
 }
 
-/* Something could not be written, and why says so; where there is no room left, that is why. */
+/* Ends the call after a write error, described by `why`; if the disk has too little space left,
+ * reports that instead. */
 static void end_local(struct dl *dl, const struct dl_file *f, const struct qn_error *why)
 {
     int64_t need, room;
@@ -105,7 +106,8 @@ bool dl_disk_fits(struct dl *dl)
     int64_t need, room;
     bool any = false;
     for (size_t i = dl->first; i < dl->n; i++) {
-        /* Nearly always all files go to one folder: each disk is judged once, in a row. */
+        /* Usually all files go to one disk: consecutive files on the same disk are checked
+         * together. */
         if (!missing(&dl->files[i]) || !disk_of(dl->files[i].pub->partial, &dev, &room) ||
             (any && dev == seen))
             continue;
@@ -126,7 +128,7 @@ static enum qn_verify_kind kind_of(const struct dl_file *f)
                                                               : QN_VERIFY_SHA256;
 }
 
-/* The sum begins, with what is there already. */
+/* Starts the checksum, including the bytes already present. */
 static bool begin_sum(struct dl *dl, struct dl_file *f)
 {
     struct qn_error why;
@@ -176,7 +178,8 @@ void dl_file_open(struct dl *dl, struct dl_file *f)
         dl_end(dl, f, QN_FETCH_LOCAL, QN_ECONFLICT, "%s is not a plain file", f->pub->partial);
         return;
     }
-    /* Who had the lock until now may have finished the file and moved it: then it is not ours. */
+    /* The previous holder of the lock may have finished the file and moved it; then the path is
+     * another file or none. */
     if (flock(f->fd, LOCK_EX | LOCK_NB) || fstat(f->fd, &st) || lstat(f->pub->partial, &there) ||
         there.st_dev != st.st_dev || there.st_ino != st.st_ino) {
         dl_end(dl, f, QN_FETCH_LOCAL, QN_EBUSY, "%s is being downloaded by another program",
@@ -204,7 +207,7 @@ void dl_file_open(struct dl *dl, struct dl_file *f)
 
 static bool cut(struct dl *dl, struct dl_file *f, int64_t size)
 {
-    /* To nothing first: whatever was in it is gone, and the file has no blocks. */
+    /* Truncated to 0 first, so that old contents are gone and the file has no allocated blocks. */
     if (ftruncate(f->fd, 0) || ftruncate(f->fd, (off_t)size))
         return end_errno(dl, f, "change the size of");
     return true;
@@ -238,7 +241,7 @@ bool dl_file_lay_out_untold(struct dl *dl, struct dl_file *f, int64_t *limit)
     if (!cut(dl, f, 0) || !disk_of(f->pub->partial, &dev, &room))
         return !dl->err && end_errno(dl, f, "find the room beside");
     f->untold = true;
-    room -= room / 20; /* a body without an end must not take all there is */
+    room -= room / 20; /* a body of unknown length must not fill the disk */
     *limit = room < DL_UNTOLD_MAX ? room : DL_UNTOLD_MAX;
     return true;
 }
@@ -252,7 +255,7 @@ void dl_file_untold_end(struct dl *dl, struct dl_file *f, int64_t size)
     f->state = DL_FULL;
 }
 
-/* Back to an open file without contents. */
+/* Resets the file to open and empty. */
 static void forget(struct dl *dl, struct dl_file *f)
 {
     qn_verify_end(dl->verify, f->sum);
@@ -274,7 +277,7 @@ void dl_file_anew(struct dl *dl, struct dl_file *f, const struct dl_piece *keep)
         }
     }
     forget(dl, f);
-    (void)unlink(f->ranges_path); /* what is left of it belongs to nothing and is refused */
+    (void)unlink(f->ranges_path); /* a leftover matches no partial and is rejected */
     free(f->final_url);
     f->final_url = NULL;
     f->probed = f->no_ranges = f->untold = f->dry = false;
@@ -322,7 +325,7 @@ bool dl_file_write(struct dl *dl, struct dl_file *f, int64_t at, const unsigned 
     return !failed;
 }
 
-/* The sum that was expected, or "". */
+/* The expected checksum, or "". */
 static const char *expected(const struct dl_file *f)
 {
     const char *s = kind_of(f) == QN_VERIFY_SHA256 ? f->pub->sha256 : f->pub->git_sha1;
@@ -338,7 +341,7 @@ static void handed_over(struct dl *dl, struct dl_file *f, const char *sum)
             dl_end_with(dl, f, QN_FETCH_LOCAL, &why);
             return;
         }
-        (void)unlink(f->ranges_path); /* a leftover belongs to no partial and is refused */
+        (void)unlink(f->ranges_path); /* a leftover matches no partial and is rejected */
     }
     dl_file_close(dl, f);
     f->state = DL_COMPLETE;
@@ -389,7 +392,7 @@ void dl_file_close(struct dl *dl, struct dl_file *f)
     if (f->state == DL_WAITING || f->state == DL_COMPLETE)
         return;
     forget(dl, f);
-    /* Its lock goes at once, though the thread that syncs may still have the file open. */
+    /* Unlocked at once, because the thread that syncs may keep the file open for longer. */
     if (f->fd >= 0) {
         flock(f->fd, LOCK_UN);
         close(f->fd);

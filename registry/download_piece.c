@@ -1,6 +1,6 @@
-/* One request of a download and what becomes of its reply. A reply is judged by its head before the
- * first byte of its body is taken: whether it is the range that was asked for, of the same file as
- * before. What has come is kept whatever happens afterwards. */
+/* One request of a download and its reply. The headers are judged before the first byte of the body
+ * is taken: whether the reply is the requested range, and of the same file as before. Bytes that
+ * have been received are kept whatever happens afterwards. */
 #include "registry/download_private.h"
 
 #include "base/buf.h"
@@ -32,7 +32,7 @@ static enum dl_verdict wrong_size(struct dl_piece *p, int64_t says)
     return DL_ENDED;
 }
 
-/* The file's size as a reply gives it; < 0: it does not. */
+/* Compares the file's size given by a reply with the known size; < 0: the reply gives none. */
 static enum dl_verdict judge_size(struct dl_piece *p, int64_t says)
 {
     struct dl_file *f = p->file;
@@ -41,7 +41,8 @@ static enum dl_verdict judge_size(struct dl_piece *p, int64_t says)
     return f->insisted ? wrong_size(p, says) : DL_CHANGED;
 }
 
-/* An ETag, or a date in its place; the two say nothing of each other. */
+/* True when the ETag (or the date used instead) differs from the recorded one. An ETag and a date
+ * cannot be compared with each other. */
 static bool other_etag(const struct dl_piece *p)
 {
     const char *before = p->file->ranges ? qn_ranges_etag(p->file->ranges) : "";
@@ -50,7 +51,8 @@ static bool other_etag(const struct dl_piece *p)
            strcmp(before, now) != 0;
 }
 
-/* What no sum will tell, and no ETag does, the date may: whether it is still the same file. */
+/* Uses Last-Modified as the ETag if the server sends no ETag and no checksum is expected, to detect
+ * that the file has changed. */
 static void date_for_etag(struct dl_piece *p)
 {
     const struct qn_fetch_file *f = p->file->pub;
@@ -93,7 +95,8 @@ static enum dl_verdict judge_range(struct dl_piece *p)
     return DL_TAKE;
 }
 
-/* The whole file, asked for or not: then it has changed, or the server gives no ranges. */
+/* Judges a reply that has the whole file. If a range was requested, the file has changed or the
+ * server supports no ranges. */
 static enum dl_verdict judge_whole(struct dl_piece *p)
 {
     struct dl_file *f = p->file;
@@ -145,7 +148,7 @@ static size_t take_body(char *data, size_t size, size_t n, void *ctx)
 {
     struct dl_piece *p = ctx;
     (void)size;
-    /* curl would go on reading as long as there is something. */
+    /* Otherwise curl would go on reading as long as bytes arrive. */
     if (p->dl->hold_until_ms && qn_now_ms() < p->dl->hold_until_ms) {
         p->paused = true;
         return CURL_WRITEFUNC_PAUSE;
@@ -191,7 +194,7 @@ static size_t take_header(char *data, size_t size, size_t n, void *ctx)
     return n;
 }
 
-/* Sends the request for the hop that p->way is at. */
+/* Sends the request for the current hop of p->way. */
 static void ask(struct dl_piece *p)
 {
     char range[64], if_range[QN_WEB_ETAG_MAX + 16];
@@ -223,7 +226,7 @@ static void ask(struct dl_piece *p)
     qn_curl.easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
     qn_curl.easy_setopt(easy, CURLOPT_HEADERDATA, p);
     qn_curl.easy_setopt(easy, CURLOPT_PRIVATE, p);
-    /* With a limit, no more than it allows should be read at a time. */
+    /* With a rate limit, read in small pieces. */
     qn_curl.easy_setopt(easy, CURLOPT_BUFFERSIZE,
                         p->dl->web->rate && p->dl->web->rate->bytes_s ? 16 * 1024L
                                                                       : (long)DL_BUFFER);
@@ -237,7 +240,8 @@ void dl_piece_begin(struct dl_piece *p, struct dl_file *f, int64_t begin, int64_
     p->begin = p->pos = begin;
     p->end = end;
     p->held = 0;
-    /* A small file that is not begun is asked for as a whole: every server can do that. */
+    /* A small file of which nothing is present is requested as a whole, which every server
+     * supports. */
     p->ranged = !f->no_ranges && !(begin == 0 && end == f->pub->size_bytes);
     p->cached = f->final_url != NULL;
     if (!p->buffer)
@@ -256,7 +260,7 @@ void dl_piece_begin(struct dl_piece *p, struct dl_file *f, int64_t begin, int64_
     ask(p);
 }
 
-/* The slot is idle again, and what it did not fetch can be fetched by others. */
+/* Makes the piece idle again; the bytes it has not fetched can be assigned to other pieces. */
 static void release(struct dl_piece *p)
 {
     claim(p->file, p->begin, p->end, false);
@@ -277,7 +281,7 @@ void dl_piece_drop(struct dl_piece *p)
     release(p);
 }
 
-/* It failed in a way that may pass. */
+/* Handles a failure that a retry may overcome. */
 static void fail(struct dl_piece *p, const char *why)
 {
     struct dl *dl = p->dl;
@@ -289,7 +293,7 @@ static void fail(struct dl_piece *p, const char *why)
     if (f->gained >= DL_GAIN)
         f->failures = 0;
     f->gained = 0;
-    /* When several connections break at once it is one failure. */
+    /* Several connections that break at the same time count as one failure. */
     if (now >= f->not_before_ms) {
         f->failures++;
         f->not_before_ms = now + qn_web_pause_ms(dl->web, f->failures);
@@ -307,7 +311,7 @@ static void fail(struct dl_piece *p, const char *why)
         if (p->head.retry_after_s >= 0) {
             if (p->head.retry_after_s * 1000LL > wait)
                 wait = p->head.retry_after_s * 1000LL;
-            /* The server is asked too much: by fewer connections from now on. */
+            /* The server is overloaded: use half the connections from here on. */
             if (now >= dl->not_before_ms)
                 dl->limit = (dl->limit + 1) / 2;
             if (dl->not_before_ms < now + wait)
@@ -332,7 +336,7 @@ static void refuse(struct dl_piece *p)
                  : "");
 }
 
-/* A reply whose body is not the file's. */
+/* Finishes a reply whose body is not the file's contents. */
 static void finish_status(struct dl_piece *p)
 {
     struct dl_file *f = p->file;
@@ -343,7 +347,7 @@ static void finish_status(struct dl_piece *p)
             dl_file_lay_out(p->dl, f, 0, p->head.etag);
             return;
         }
-        /* The file is shorter than it was, or its server can do without ranges only. */
+        /* The file has become shorter, or the server supports no ranges for it. */
         if (++f->anew > DL_ANEW_MAX) {
             refuse(p);
             return;
@@ -356,7 +360,7 @@ static void finish_status(struct dl_piece *p)
         snprintf(text, sizeof text, "the server answers with status %d", status);
         fail(p, text);
     } else if (p->cached && status >= 400) {
-        /* Addresses behind redirects run out: ask at the first one again. */
+        /* Addresses behind redirects expire: start at the first address again. */
         free(f->final_url);
         f->final_url = NULL;
     } else {
@@ -364,13 +368,14 @@ static void finish_status(struct dl_piece *p)
     }
 }
 
-/* A reply whose body was taken, as far as it came. */
+/* Finishes a reply whose body was taken, complete or not. */
 static void finish_body(struct dl_piece *p, CURLcode code)
 {
     struct dl_file *f = p->file;
     char shown[QN_WEB_SHOWN_MAX];
     if (p->verdict == DL_ENOUGH) {
-        /* Of a range that is all we wanted; of a whole file it is more than was promised. */
+        /* For a range, all wanted bytes have arrived; for a whole file, there are more than
+         * promised. */
         if (p->head.status == 200)
             dl_end(p->dl, f, QN_FETCH_DAMAGED, QN_ELIMIT,
                    "%s: the server sends more than the %lld bytes that %s",

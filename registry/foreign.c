@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LINKS_MAX = 40 }; /* on the way to one file, as in the kernel */
+enum { LINKS_MAX = 40 }; /* followed on the way to one file, the same limit as in the kernel */
 
 qn_err qn_foreign_open_place(struct qn_foreign *f, const char *path, uid_t user, struct qn_error *e)
 {
@@ -40,9 +40,9 @@ void qn_foreign_close_place(struct qn_foreign *f)
     *f = (struct qn_foreign){.fd = -1};
 }
 
-/* A path that is followed one component at a time. */
+/* A path that is being resolved one component at a time. */
 struct steps {
-    int at; /* O_PATH: the folder that has been reached */
+    int at; /* O_PATH: the folder reached so far */
     char rest[PATH_MAX];
     unsigned links;
     uid_t user;
@@ -57,7 +57,7 @@ static bool move_to(struct steps *s, int fd)
     return true;
 }
 
-/* Puts what the link says before what is left of the path. */
+/* Puts the link's target before the rest of the path. */
 static bool take_link(struct steps *s, int link, const char *after)
 {
     char text[PATH_MAX], whole[PATH_MAX];
@@ -77,7 +77,7 @@ static bool take_link(struct steps *s, int link, const char *after)
     return *text != '/' || move_to(s, open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
-/* One component: goes there. *fd gets the last one, opened with flags. */
+/* Resolves one component. *fd receives the last one, opened with flags. */
 static bool step(struct steps *s, int flags, int *fd)
 {
     char part[NAME_MAX + 1];
@@ -107,7 +107,7 @@ static bool step(struct steps *s, int flags, int *fd)
     }
     if (good && *after) {
         memmove(s->rest, after, strlen(after) + 1);
-        return move_to(s, probe); /* no folder: the next step says so */
+        return move_to(s, probe); /* if it is not a folder, the next step fails */
     }
     close(probe);
     if (good)
@@ -115,7 +115,7 @@ static bool step(struct steps *s, int flags, int *fd)
     return *fd >= 0;
 }
 
-/* Follows links of the trusted user and of root wherever they lead, and no other. */
+/* Follows links that the trusted user or root owns wherever they lead, and no others. */
 static int open_by_steps(const struct qn_foreign *f, const char *rel, int flags)
 {
     struct steps s = {.at = fcntl(f->fd, F_DUPFD_CLOEXEC, 0), .user = f->user};
@@ -153,7 +153,7 @@ int qn_foreign_open(const struct qn_foreign *f, const char *path, int flags)
     rel += strspn(rel, "/");
     if (!*rel)
         rel = ".";
-    if (!(flags & O_PATH)) /* openat2(2) takes no other flags beside it */
+    if (!(flags & O_PATH)) /* openat2(2) accepts few flags together with O_PATH */
         flags |= O_NONBLOCK;
     int fd = qn_store_open_at(f->fd, rel, flags);
     return fd < 0 && errno == EXDEV ? open_by_steps(f, rel, flags) : fd;
@@ -177,7 +177,7 @@ qn_err qn_foreign_stat(const struct qn_foreign *f, const char *path, struct stat
     return regular ? QN_OK : qn_fail(e, QN_EINVAL, "%s is not a regular file", path);
 }
 
-/* folder: the one that the file lies in. */
+/* folder: the folder that contains the file. */
 static bool belongs(const struct qn_foreign *f, const struct stat *folder, const struct stat *file)
 {
     if (file->st_uid == folder->st_uid || file->st_uid == f->owner)

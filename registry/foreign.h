@@ -1,13 +1,15 @@
-/* Files in a folder that another user of this machine may own, or write to. What lies there is read
- * with the server's permissions, so it must not lead to files that its owner could not read.
+/* Opens files in a folder that another user of this machine may own or write to. The server reads
+ * them with its own permissions, so a path must not lead to files that the folder's owner could not
+ * read. In this file a "place" is such a folder, where models are searched for.
  *
- * - A link that stays below the folder is followed. One that leads out of it is followed only where
- *   the trusted user or root made the link.
- * - A description, whose text the server shows, is a regular file and no link. It belongs to the
- *   owner of the folder that it lies in or of the place; a file of the trusted user or of root
- *   counts as well while it has one name, since a hard link in a foreign folder proves nothing.
+ * - A symbolic link that stays below the place is followed. One that leads out of it is followed
+ * only if the trusted user or root created the link. - A description (a text that the server shows)
+ * must be a regular file and not a link. It must belong to the owner of its folder or of the place.
+ * A file of the trusted user or root is accepted too while it has only one hard link: in a folder
+ * of another user further hard links to foreign files prove nothing.
  *
- * The path of the place itself is trusted. Any thread; a place is one thread's. */
+ * The path of the place itself is trusted. Any thread, but one place is used by one thread at a
+ * time. */
 #ifndef QN_REGISTRY_FOREIGN_H
 #define QN_REGISTRY_FOREIGN_H
 
@@ -21,24 +23,24 @@ struct qn_foreign {
     char *path; /* absolute */
     int fd;     /* < 0: not open */
     uid_t owner;
-    uid_t user; /* trusted besides root: the server's own */
+    uid_t user; /* trusted besides root: the user that the server runs as */
 };
 
 /* path is copied. QN_ENOTFOUND, QN_EIO. */
 qn_err qn_foreign_open_place(struct qn_foreign *f, const char *path, uid_t user,
                              struct qn_error *e);
-void qn_foreign_close_place(struct qn_foreign *f); /* zeroed ones are allowed */
+void qn_foreign_close_place(struct qn_foreign *f); /* a zeroed struct is allowed */
 
-/* open(2) of a path at or below the place's; O_CLOEXEC and O_NONBLOCK are added. -1 and errno:
- * EXDEV for a link that leads out and is not trusted. */
+/* open(2) for a path at or below the place; O_CLOEXEC and O_NONBLOCK are added. Returns -1 and sets
+ * errno on failure; EXDEV: an untrusted link leads out of the place. */
 int qn_foreign_open(const struct qn_foreign *f, const char *path, int flags);
 
-/* A regular file that can be read. QN_ENOTFOUND, QN_EINVAL, QN_EIO. */
+/* fstat of a regular file that can be opened for reading. QN_ENOTFOUND, QN_EINVAL, QN_EIO. */
 qn_err qn_foreign_stat(const struct qn_foreign *f, const char *path, struct stat *out,
                        struct qn_error *e);
 
-/* Appends a whole description to out, whose limit holds. QN_ENOTFOUND; QN_EINVAL: it is not one, by
- * the rules above; QN_ELIMIT, QN_EIO. */
+/* Appends a whole description to out, up to the limit of out. QN_ENOTFOUND; QN_EINVAL: not a
+ * description by the rules above; QN_ELIMIT, QN_EIO. */
 qn_err qn_foreign_read(const struct qn_foreign *f, const char *path, struct qn_buf *out,
                        struct qn_error *e);
 

@@ -1,4 +1,4 @@
-/* See found.h: the places, what each may take, and the list that grows. */
+/* See found.h: the places to search, the limits of each, and the list of models found. */
 #include "registry/found.h"
 
 #include "base/arena.h"
@@ -21,7 +21,7 @@
 enum {
     NAME_LEN_MAX = 150,
     ARENA_SLACK = 64,
-    UNSEEN_MAX = 64 /* folders of one place; if there are more, it is the place */
+    UNSEEN_MAX = 64 /* folders of one place; with more, the whole place is recorded */
 };
 
 bool qn_finding_stopped(const struct qn_finding *f)
@@ -81,14 +81,14 @@ static int by_name(const void *a, const void *b)
                   ((const struct qn_finding_entry *)b)->name);
 }
 
-/* What an entry is, links followed. False: neither a regular file nor a folder. */
+/* The type of an entry, after following links. False: neither a regular file nor a folder. */
 static bool kind_of(struct qn_finding *f, int dir, const char *path, const char *name, bool *folder,
                     size_t *led_out)
 {
     struct stat st;
     bool known = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
     if (!known &&
-        errno != ENOENT) { /* a folder that may be listed and not entered, a failing disk */
+        errno != ENOENT) { /* a folder that may be listed but not entered, a failing disk */
         char *whole = qn_path_join(path, name);
         qn_warn("found", "entry=\"%s\" not_read=1 message=\"%s\"", whole, strerror(errno));
         qn_finding_unseen(f, whole);
@@ -100,7 +100,7 @@ static bool kind_of(struct qn_finding *f, int dir, const char *path, const char 
         known = fd >= 0 && fstat(fd, &st) == 0;
         *led_out += fd < 0 && errno == EXDEV;
         if (fd < 0 && errno != EXDEV)
-            qn_finding_unseen(f, whole); /* it may lead to a disk that is not mounted */
+            qn_finding_unseen(f, whole); /* the link may lead to a disk that is not mounted */
         if (fd >= 0)
             close(fd);
         free(whole);
@@ -181,13 +181,13 @@ bool qn_finding_enter(struct qn_finding *f, const char *path)
     bool known = fd >= 0 && fstat(fd, &st) == 0;
     if (fd >= 0)
         close(fd);
-    /* One that cannot be opened is told of when it is listed. */
+    /* A folder that cannot be opened is reported when it is listed. */
     return !known || qn_inodes_add(&f->folders, st.st_dev, st.st_ino);
 }
 
 /* ---- the models ---- */
 
-/* What names of models may not have becomes a dash. */
+/* Replaces characters that model names may not have by a dash. */
 static const char *fit_name(struct qn_arena *a, const char *text)
 {
     static const char fine[] =
@@ -202,7 +202,7 @@ static const char *fit_name(struct qn_arena *a, const char *text)
     return name;
 }
 
-/* Bytes that the strings and lists of a model take. */
+/* The bytes that the strings and lists of a model take in the arena. */
 static size_t bytes_of(const struct qn_finding_of *of, const char *const *files,
                        const char *const *roles, size_t n)
 {
@@ -216,7 +216,8 @@ static size_t bytes_of(const struct qn_finding_of *of, const char *const *files,
     return sum;
 }
 
-/* What the files' inodes say. False: one cannot be read, or the model is known. */
+/* Fills in size, time and inode from the files. False: a file cannot be read, or the model is known
+ * already. */
 static bool measure(struct qn_finding *f, struct qn_found_model *m, const char *const *files,
                     const char *const *roles, size_t n)
 {
@@ -342,8 +343,8 @@ static void list_places(const struct qn_found_places *places, struct qn_finding_
     }
 }
 
-/* Its budget: a share of what is left for it and the places after it, so that no place takes what
- * others need, and what one does not need the next ones have. */
+/* Sets the limits of a place: an equal share of what remains for it and all later places. No place
+ * can use up what the others need, and what one leaves unused goes to the later ones. */
 static void begin_place(struct qn_finding *f, size_t places_left)
 {
     size_t bytes = qn_arena_used(f->found->arena);
@@ -353,8 +354,9 @@ static void begin_place(struct qn_finding *f, size_t places_left)
     f->full = f->scattered = false;
 }
 
-/* One of the user's folders that is not there is a mistake to be told of; programs need not be
- * installed. Either may lie on a disk that is not mounted, which leaves no folder or a bare one. */
+/* Searches one place. A missing folder of the user's is a warning, since it is probably a mistake;
+ * other programs need not be installed. Either may be on a disk that is not mounted, which leaves a
+ * missing or empty folder. */
 static void look_at(struct qn_finding *f, const struct qn_finding_place *place)
 {
     struct qn_error e = {0};

@@ -1,4 +1,5 @@
-/* Folders of files, and caches in Hugging Face's layout, as models. See found.h. */
+/* Treats folders of files, and caches in Hugging Face's layout, as repositories of models. See
+ * found.h. */
 #include "registry/found_private.h"
 
 #include "base/arena.h"
@@ -18,7 +19,7 @@
 
 enum { ARENA_SLACK = 64 };
 
-/* A file's name without what says that it is a file: its ending and its number in a series. */
+/* A file's name without its ending and its number in a series. */
 static void stem_of(const char *path, char out[static NAME_MAX + 1])
 {
     const char *base = qn_path_base(path);
@@ -35,7 +36,7 @@ static bool says_nothing(const char *stem)
            !strncasecmp(stem, "ggml-model-", 11);
 }
 
-/* A model of a repository: the file, the rest of its series, its projector. */
+/* Adds a model of a repository: the file, the other parts of its series, its projector. */
 static void add_resolved(struct qn_finding *f, const struct qn_repo_index *index, size_t i,
                          bool projectors, const struct qn_finding_of *known)
 {
@@ -98,11 +99,11 @@ static void add_repo(struct qn_finding *f, const struct qn_repo *repo, bool proj
 
 /* ---- folders ---- */
 
-/* The GGUF files that lie in one folder, as a repository of that name. */
+/* Treats the GGUF files of one folder as a repository with the given id. */
 static void add_folder(struct qn_finding *f, const char *path, const struct qn_finding_entry *list,
                        size_t n, const struct qn_finding_of *known, const char *id, bool top)
 {
-    struct qn_arena *a = qn_arena_new(QN_FOUND_BYTES_MAX); /* of the files' paths */
+    struct qn_arena *a = qn_arena_new(QN_FOUND_BYTES_MAX); /* for the files' paths */
     struct qn_repo_file *files = qn_xcalloc(n + 1, sizeof *files);
     struct qn_repo repo = {.hub = QN_HUB_LOCAL, .id = id, .revision = "", .files = files};
     size_t models = 0, path_len = strlen(path);
@@ -120,7 +121,8 @@ static void add_folder(struct qn_finding *f, const char *path, const struct qn_f
         files[repo.n++] = (struct qn_repo_file){
             .path = list[i].name, .url = qn_arena_fmt(a, "%s/%s", path, list[i].name)};
     }
-    /* In a folder of unrelated models it is unknown which one the projector belongs to. */
+    /* In the top folder, with several unrelated models, it is unknown which one a projector belongs
+     * to. */
     add_repo(f, &repo, !top || models == 1, known);
     free(files);
     qn_arena_free(a);
@@ -139,7 +141,7 @@ static const char *last_two(const char *path)
 
 struct walking {
     struct qn_finding *f;
-    struct qn_finding_of known, outside; /* outside: above PUBLISHER/REPO */
+    struct qn_finding_of known, outside; /* outside: for files above PUBLISHER/REPO */
     bool owners;
 };
 
@@ -147,7 +149,7 @@ static void walk(struct walking *w, const char *path, int depth)
 {
     struct qn_finding_entry *list;
     if (!qn_finding_enter(w->f, path))
-        return; /* links lead round in a circle, or here by many ways */
+        return; /* visited already: links form a cycle or lead here by several paths */
     size_t n = qn_finding_list(w->f, path, &list);
     bool repo = w->owners && depth >= 2;
     if (n)

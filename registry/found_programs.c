@@ -1,4 +1,4 @@
-/* Where the programs of this machine keep their models. See found.h. */
+/* The folders in which other programs of this machine keep their models. See found.h. */
 #include "registry/found_private.h"
 
 #include "base/buf.h"
@@ -15,9 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SMALL_MAX = 1024 * 1024 }; /* descriptions: manifests, parameters */
+enum { SMALL_MAX = 1024 * 1024 }; /* bytes of a description: manifests, parameters */
 
-/* A small text of the place; one that is there and not read is told of. */
+/* Reads a small text file of the place; logs a file that exists but cannot be read. */
 static qn_err read_text(struct qn_finding *f, const char *path, struct qn_buf *out)
 {
     struct qn_error e = {0};
@@ -29,7 +29,7 @@ static qn_err read_text(struct qn_finding *f, const char *path, struct qn_buf *o
     return err;
 }
 
-/* A small JSON file; NULL: it is not there, or none. */
+/* Reads a small JSON file; NULL: it is missing or not JSON. */
 static struct qn_json *read_json(struct qn_finding *f, const char *path)
 {
     struct qn_buf text;
@@ -43,7 +43,7 @@ static struct qn_json *read_json(struct qn_finding *f, const char *path)
 
 /* ---- Ollama ---- */
 
-/* blobs/sha256-HEX, or sha256:HEX of old versions; malloc'ed, NULL: no digest. */
+/* The path blobs/sha256-HEX, or sha256:HEX of old versions; malloc'ed. NULL: not a digest. */
 static char *blob_path(const char *models, const char *digest)
 {
     if (strlen(digest) != 7 + 64 || strncmp(digest, "sha256", 6) != 0 ||
@@ -65,7 +65,7 @@ struct layers {
     char *files[2]; /* the model, its projector */
     const char *digest;
     char *system, *params; /* paths */
-    bool other;            /* something that the files alone are not: adapters, tensors */
+    bool other;            /* the model needs more than these files: adapters, tensors */
 };
 
 static void take_layer(const char *models, const struct qn_jref *layer, struct layers *out)
@@ -93,7 +93,8 @@ static void take_layer(const char *models, const struct qn_jref *layer, struct l
         free(path);
 }
 
-/* What Ollama gives its model besides the files, as presets have it. */
+/* Writes what Ollama stores with a model besides its files (system text, parameters) in the form of
+ * a preset. */
 static void write_preset(struct qn_finding *f, const struct layers *l, struct qn_buf *out)
 {
     struct qn_buf text;
@@ -117,7 +118,7 @@ static void write_preset(struct qn_finding *f, const struct layers *l, struct qn
     qn_buf_deinit(&text);
 }
 
-/* name: "llama3.2:1b" as Ollama shows it. */
+/* Adds the model of a manifest. name: "llama3.2:1b" as Ollama shows it. */
 static void add_manifest(struct qn_finding *f, const char *models, const char *path,
                          const char *name)
 {
@@ -161,7 +162,7 @@ static void add_manifest(struct qn_finding *f, const char *models, const char *p
     qn_json_free(doc);
 }
 
-/* manifests/REGISTRY/NAMESPACE/MODEL/TAG; rel is what has been walked so far. */
+/* Walks manifests/REGISTRY/NAMESPACE/MODEL/TAG; rel is the path walked so far. */
 static void walk_manifests(struct qn_finding *f, const char *models, const char *path,
                            const char *rel, int depth)
 {
@@ -189,7 +190,7 @@ static void look_ollama(struct qn_finding *f, const char *models)
 {
     char *manifests = qn_path_join(models, "manifests");
     char *blobs = qn_path_join(models, "blobs");
-    f->scattered = true; /* manifests lie in one folder, files in another */
+    f->scattered = true; /* manifests are in one folder, the files they name in another */
     if (qn_finding_bare(f, blobs))
         qn_finding_unseen(f, blobs);
     free(blobs);
@@ -199,7 +200,7 @@ static void look_ollama(struct qn_finding *f, const char *models)
 
 /* ---- llama.cpp's older cache ---- */
 
-/* "OWNER_REPO_DIR_FILE.gguf" of a repository's file. */
+/* The flat name "OWNER_REPO_DIR_FILE.gguf" for a file of a repository. */
 static char *flat_path(const char *cache, const char *repo, const char *file)
 {
     struct qn_buf path;
@@ -213,7 +214,7 @@ static char *flat_path(const char *cache, const char *repo, const char *file)
     return qn_buf_take(&path);
 }
 
-/* All files of a flat name's series, first to last. False: one is missing. */
+/* Adds a model from all files of a flat name's series. False: a part is missing. */
 static bool add_flat(struct qn_finding *f, const char *first, const char *mmproj,
                      const struct qn_finding_of *of)
 {
@@ -246,7 +247,7 @@ static bool add_flat(struct qn_finding *f, const char *first, const char *mmproj
     return whole;
 }
 
-/* The file's name without folders, ending and number in its series. */
+/* The file's name without folders, ending and its number in a series. */
 static char *plain_stem(const char *file)
 {
     const char *base = qn_path_base(file);
@@ -277,7 +278,7 @@ static void add_flat_repo(struct qn_finding *f, const char *cache, const char *r
     free(first);
 }
 
-/* manifest=OWNER=REPO=TAG.json: the hub's answer, which names the files. */
+/* Adds the models of manifest=OWNER=REPO=TAG.json, a hub's reply that names the files. */
 static void add_manifest_of(struct qn_finding *f, const char *cache, const char *name)
 {
     char *path = qn_path_join(cache, name);
@@ -300,7 +301,7 @@ static void add_manifest_of(struct qn_finding *f, const char *cache, const char 
     free(path);
 }
 
-/* https://HOST/OWNER/REPO/resolve/REVISION/FILE, as FILE.gguf.json has it. */
+/* Parses https://HOST/OWNER/REPO/resolve/REVISION/FILE, the address in FILE.gguf.json. */
 static bool read_address(const char *url, char repo[static QN_REF_REPO_MAX + 1], const char **file)
 {
     const char *host = strstr(url, "://"), *mark = strstr(url, "/resolve/");
@@ -313,7 +314,7 @@ static bool read_address(const char *url, char repo[static QN_REF_REPO_MAX + 1],
     return slash && qn_ref_repo_ok(repo) && qn_ref_path_ok(*file);
 }
 
-/* A file that no manifest names. */
+/* Adds a file that no manifest names. */
 static void add_flat_file(struct qn_finding *f, const char *cache, const char *name)
 {
     char *path = qn_path_join(cache, name), repo[QN_REF_REPO_MAX + 1];
@@ -359,14 +360,14 @@ static void look_llama_cpp(struct qn_finding *f, const char *cache)
     qn_finding_unlist(list, n);
 }
 
-/* ---- all of them ---- */
+/* ---- all programs ---- */
 
 static void look_lm_studio(struct qn_finding *f, const char *models)
 {
     qn_finding_folder(f, models, "lm-studio", true);
 }
 
-/* A cache in Hugging Face's layout that is not the store's own. */
+/* A cache in Hugging Face's layout other than the store's own. */
 static void look_other_cache(struct qn_finding *f, const char *path)
 {
     struct qn_store *store = qn_store_new(path, path);
@@ -381,7 +382,7 @@ static void place_other_cache(const struct qn_found_places *places, struct qn_fi
         qn_finding_place(out, path, look_other_cache);
 }
 
-/* A place below the home folder. */
+/* Adds a place below the home folder. */
 static void place_at_home(const struct qn_found_places *places, struct qn_finding_places *out,
                           const char *below, void (*look)(struct qn_finding *f, const char *path))
 {
@@ -390,7 +391,7 @@ static void place_at_home(const struct qn_found_places *places, struct qn_findin
     free(path);
 }
 
-/* LM Studio's home may be elsewhere, and says where. */
+/* LM Studio's folder can be moved; a pointer file in the home folder gives its path. */
 static void place_lm_studio(const struct qn_found_places *places, struct qn_finding_places *out)
 {
     char *pointer = qn_finding_home(places, ".lmstudio-home-pointer");

@@ -1,4 +1,4 @@
-/* See helper.h. posix_spawn(3), so that no code of ours runs between fork and exec. */
+/* See helper.h. Uses posix_spawn(3), so that no code of the server runs between fork and exec. */
 #include "registry/helper.h"
 
 #include "base/clock.h"
@@ -24,7 +24,7 @@ static size_t count_args(const struct qn_helper *h)
     return n;
 }
 
-/* No blocked signal, no ignored one, a process group of its own. */
+/* Starts the program without blocked or ignored signals, in a process group of its own. */
 static int spawn(const struct qn_helper *h, const posix_spawn_file_actions_t *actions, pid_t *pid)
 {
     size_t n = count_args(h);
@@ -49,7 +49,8 @@ static int spawn(const struct qn_helper *h, const posix_spawn_file_actions_t *ac
     return why;
 }
 
-/* high [n_fds + 1]: the descriptors and the report's end, all above the numbers they get. */
+/* high [n_fds + 1]: the descriptors, then the report pipe's write end, all numbered above their
+ * targets in the child. */
 static qn_err start(const struct qn_helper *h, const int *high, pid_t *pid, struct qn_error *e)
 {
     posix_spawn_file_actions_t actions;
@@ -65,7 +66,7 @@ static qn_err start(const struct qn_helper *h, const int *high, pid_t *pid, stru
     return why ? qn_fail(e, QN_EIO, "%s cannot be started: %s", h->program, strerror(why)) : QN_OK;
 }
 
-/* Reads until the helper closes its end, or has to be killed. */
+/* Reads until the helper closes its end of the pipe or has to be killed. */
 static qn_err read_report(const struct qn_helper *h, int fd, pid_t pid, struct qn_buf *out,
                           struct qn_error *e)
 {
@@ -87,7 +88,7 @@ static qn_err read_report(const struct qn_helper *h, int fd, pid_t pid, struct q
             continue;
         if (n > 0 && !qn_buf_add(out, chunk, (size_t)n))
             continue;
-        if (n > 0) { /* it says more than it has to: it is not what it was */
+        if (n > 0) { /* a report over the limit: the helper may have been taken over by its input */
             kill(pid, SIGKILL);
             qn_buf_clear(out);
         }
@@ -95,7 +96,7 @@ static qn_err read_report(const struct qn_helper *h, int fd, pid_t pid, struct q
     }
 }
 
-/* The helper has said its last word, and has nothing left to do. */
+/* Waits for the helper, which has closed its report and is about to exit. */
 static int wait_for(pid_t pid)
 {
     int status = 0;

@@ -1,4 +1,4 @@
-/* Which hub is asked, plain addresses, and the token; see hub.h. */
+/* See hub.h: choosing the hub, plain addresses, and the token. */
 #include "registry/hub.h"
 
 #include "base/path.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first word of a small file, or NULL. A token is printable ASCII. */
+/* The first word of a small file's text, or NULL. A token is printable ASCII. */
 static char *token_of(const char *text)
 {
     while (isspace((unsigned char)*text))
@@ -53,7 +53,7 @@ char *qn_hub_token(const char *const *env)
     return token;
 }
 
-/* The file's name in an address, decoded, "model" where it has none that a file may have. */
+/* The decoded file name in an address; "model" if there is none that can be a file name. */
 static void name_of_address(const char *url, char *out, size_t size)
 {
     const char *path = strstr(url, "://");
@@ -85,7 +85,8 @@ static void name_of_address(const char *url, char *out, size_t size)
 /* "-00001-of-00003.gguf" */
 enum { SHARD_TAIL = 20, SHARD_DIGITS = 5 };
 
-/* Part i of a series: text with the first number before `end` in its tail changed. */
+/* Appends text for part i of a series: text with the first number before `end` in its tail
+ * replaced. */
 static void add_part(struct qn_buf *out, const char *text, size_t end, int i)
 {
     size_t at = end - SHARD_TAIL + 1;
@@ -102,7 +103,7 @@ static qn_err url_repo(const struct qn_ref *ref, struct qn_repo **out, struct qn
     qn_err err = QN_OK;
     name_of_address(ref->url, name, sizeof name);
     qn_listing_begin(&l, QN_HUB_URL, name, "");
-    /* Where the name stands in the address as it is, the other parts' addresses are known. */
+    /* The other parts' addresses can be derived if the address contains the name literally. */
     size_t end = strcspn(ref->url, "?#"), len = strlen(name);
     bool series = qn_shard_of(name, &shard) && end > SHARD_TAIL &&
                   !memcmp(ref->url + end - SHARD_TAIL, name + len - SHARD_TAIL, SHARD_TAIL);

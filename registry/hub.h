@@ -1,7 +1,7 @@
-/* What a hub says about a repository: its files with sizes and sums at one commit. Three hubs speak
- * through this one header: Hugging Face (hub_hf.c), ModelScope (hub_modelscope.c) and Ollama's
- * registry (hub_ollama.c). Blocking, for workers; everything that comes back is hostile and is
- * checked before it is in a struct here: paths are safe to append to a folder (qn_ref_path_ok). */
+/* Asks a hub for a repository: its files at one commit, with sizes and checksums. Three hubs have
+ * this interface: Hugging Face (hub_hf.c), ModelScope (hub_modelscope.c) and Ollama's registry
+ * (hub_ollama.c). Blocking, for worker threads. Replies are untrusted and are checked before they
+ * get into these structs: paths are safe to append to a folder (qn_ref_path_ok). */
 #ifndef QN_REGISTRY_HUB_H
 #define QN_REGISTRY_HUB_H
 
@@ -17,7 +17,7 @@ struct qn_web; /* registry/web.h */
 
 enum { QN_REPO_FILES_MAX = 20000, QN_SEARCH_MAX = 50 };
 
-/* Where the hubs are. Fixed for the life of the program; the strings are lent. */
+/* The addresses of the hubs. Fixed for the life of the program; the strings are lent. */
 struct qn_hubs {
     const char *hf_endpoint;         /* "https://huggingface.co", no slash at the end */
     const char *modelscope_endpoint; /* "https://modelscope.cn" */
@@ -26,52 +26,51 @@ struct qn_hubs {
     const char *modelscope_token;    /* NULL: none */
 };
 
-/* Where a token comes from: HF_TOKEN, else the file HF_TOKEN_PATH, else $HF_HOME/token, else
- * ~/.cache/huggingface/token. malloc'ed; NULL: there is none. Reads a small file. */
+/* Reads a token from HF_TOKEN, else from the file HF_TOKEN_PATH, else $HF_HOME/token, else
+ * ~/.cache/huggingface/token. malloc'ed; NULL: there is none. */
 char *qn_hub_token(const char *const *env);
 
 struct qn_repo_file {
     const char *path;   /* in the repository, '/' between folders */
     int64_t size_bytes; /* < 0: unknown */
-    char sha256[65];    /* of the contents, lower-case hexadecimal; "": the hub does not say */
+    char sha256[65];    /* of the contents, lower-case hexadecimal; "": the hub does not give it */
     char git_sha1[41];  /* git's blob id (only for files that are not in LFS); "": unknown */
-    const char *url;    /* where its bytes are */
-    const char *role;   /* what the hub itself says that it is ("main", "mmproj", "template",
-                           "params", "license", "system", "messages", "adapter"); NULL: resolution
-                           finds out */
+    const char *url;    /* address of its contents */
+    const char *role;   /* the role given by the hub: "main", "mmproj", "template", "params",
+                           "license", "system", "messages", "adapter"; NULL: qn_resolve decides */
 };
 
 /* One repository at one commit. Immutable; one arena holds everything. */
 struct qn_repo {
     enum qn_hub_kind hub;
     const char *id;       /* "owner/name" as the hub spells it; URL: the file's name */
-    const char *revision; /* as asked for: "main", "master", a tag */
+    const char *revision; /* as requested: "main", "master", a tag */
     char commit[65]; /* 40 hexadecimal digits of git, 64 of an Ollama manifest's SHA-256; URL: "" */
     const struct qn_repo_file *files; /* sorted by path, no path twice */
     size_t n;
-    bool partial;         /* of a cache: not all of its files could be looked at */
-    bool gated;           /* the hub asks for a token for its files */
-    const char *token;    /* to be sent with the files' requests; lent from qn_hubs; NULL: none */
-    const char *pipeline; /* what the hub says that it is for ("text-generation"); NULL: nothing */
+    bool partial;         /* read from a cache of which some files could not be examined */
+    bool gated;           /* the hub requires a token for its files */
+    const char *token;    /* sent with requests for the files; lent from qn_hubs; NULL: none */
+    const char *pipeline; /* the task that the hub gives for it ("text-generation"); NULL: none */
     struct qn_arena *arena;
 };
 
-/* A plain URL gives a repository of one file (or of all shards, where the name says there are more)
- * without asking anybody. QN_ENOTFOUND (repository or revision), QN_EUNSUPPORTED (gated: what to
- * do; offline; a local path), QN_EBUSY (asked too often), QN_EFORMAT, QN_EIO, QN_ETIMEOUT,
- * QN_ECANCELLED. */
+/* Fetches the description of a repository. A plain URL gives a repository of one file (or of all
+ * shards, if the name says that there are more) without any request. QN_ENOTFOUND (repository or
+ * revision), QN_EUNSUPPORTED (gated, with what to do; offline; a local path), QN_EBUSY
+ * (rate-limited), QN_EFORMAT, QN_EIO, QN_ETIMEOUT, QN_ECANCELLED. */
 qn_err qn_hub_repo(const struct qn_hubs *hubs, const struct qn_web *web, const struct qn_ref *ref,
                    struct qn_repo **out, struct qn_error *e);
 void qn_repo_free(struct qn_repo *repo); /* NULL allowed */
 
-/* QN_EUNSUPPORTED with what to do when its files need a token and there is none: said before
- * anything is fetched. */
+/* QN_EUNSUPPORTED, with what to do, when the files need a token and none is configured. To be
+ * called before anything is fetched. */
 qn_err qn_repo_may_fetch(const struct qn_repo *repo, struct qn_error *e);
 
-/* What it means that the server refused one of its files with this HTTP status: always an error. */
+/* The error for a file that the server refused with this HTTP status. Never returns QN_OK. */
 qn_err qn_repo_refused(const struct qn_repo *repo, int status, struct qn_error *e);
 
-/* What a search finds, best first. */
+/* Results of a search, best first. */
 struct qn_found_repo {
     const char *id;
     int64_t downloads, likes;
@@ -81,7 +80,7 @@ struct qn_found_repo {
 struct qn_search {
     const struct qn_found_repo *v;
     size_t n;
-    int64_t total; /* < 0: the hub does not say */
+    int64_t total; /* < 0: the hub does not give it */
     struct qn_arena *arena;
 };
 

@@ -1,11 +1,12 @@
-/* Hugging Face's API, and mirrors that speak it (HF_ENDPOINT): https://huggingface.co/docs/hub/api.
+/* Hugging Face's API, and mirrors that implement it (HF_ENDPOINT):
+ * https://huggingface.co/docs/hub/api.
  *
- *   GET /api/models/OWNER/NAME[/revision/REVISION]?blobs=true    files with sizes and sums
+ *   GET /api/models/OWNER/NAME[/revision/REVISION]?blobs=true    files with sizes and checksums
  *   GET /api/models?search=WORDS&sort=downloads&filter=gguf      a search
  *   GET /OWNER/NAME/resolve/COMMIT/PATH                          a file
  *
- * A repository that does not exist is answered with 401 to those without a token, so that nobody
- * learns which private ones there are; the header X-Error-Code says which it is. */
+ * For a repository that does not exist, a request without a token gets 401, so that the names of
+ * private repositories cannot be probed; the header X-Error-Code tells the two cases apart. */
 #include "registry/listing.h"
 
 #include "base/str.h"
@@ -64,7 +65,7 @@ qn_err qn_hf_read_repo(const struct qn_hubs *hubs, const struct qn_ref *ref,
     const char *id = qn_hub_text(root, "id"), *pipeline = qn_hub_text(root, "pipeline_tag");
     qn_err err = QN_OK;
     *out = NULL;
-    /* A repository that was renamed is answered under its new name, which its files are kept by. */
+    /* For a renamed repository the reply has the new name, under which its files are stored. */
     qn_listing_begin(&l, QN_HUB_HF, qn_ref_repo_ok(id) ? id : ref->repo,
                      *ref->revision ? ref->revision : "main");
     qn_listing_sum(l.repo->commit, 40, qn_hub_text(root, "sha"));
@@ -159,7 +160,7 @@ qn_err qn_hf_search(const struct qn_hubs *hubs, const struct qn_web *web, const 
     return err;
 }
 
-/* Names near one that does not exist. That they cannot be had is no error: the message is then
+/* Appends similar names to one that does not exist. If they cannot be fetched, the message goes
  * without them. */
 static void near_names(const struct qn_hubs *hubs, const struct qn_web *web, const char *repo,
                        struct qn_buf *out)
@@ -223,7 +224,7 @@ qn_err qn_hf_repo(const struct qn_hubs *hubs, const struct qn_web *web, const st
     qn_buf_init(&url, QN_HUB_URL_MAX);
     qn_buf_fmt(&url, "%s/api/models/%s", hubs->hf_endpoint, ref->repo);
     if (*ref->revision) {
-        /* "refs/pr/7" is one part of the address there. */
+        /* "refs/pr/7" is one path component there, so its slashes are escaped. */
         qn_buf_str(&url, "/revision/");
         qn_url_add(&url, ref->revision, false);
     }

@@ -1,11 +1,11 @@
 /* ModelScope's API: https://modelscope.cn/docs.
  *
- *   GET /api/v1/models/OWNER/NAME/repo/files?Revision=REV&Recursive=True     files with sizes and
- * sums GET /api/v1/models/OWNER/NAME/repo?Revision=REV&FilePath=PATH            a file GET
- * /openapi/v1/models?search=WORDS                                      a search
+ *   GET /api/v1/models/OWNER/NAME/repo/files?Revision=REV&Recursive=True   files, sizes, checksums
+ *   GET /api/v1/models/OWNER/NAME/repo?Revision=REV&FilePath=PATH          a file
+ *   GET /openapi/v1/models?search=WORDS                                    a search
  *
  * Replies hold {"Code":200,"Data":{...},"Message":"","Success":true}; errors also come with HTTP
- * 200. No commit of the whole repository is told, so one is made of what its files are. */
+ * 200. The API gives no commit of the whole repository, so one is computed from its files. */
 #include "registry/listing.h"
 
 #include "base/str.h"
@@ -16,7 +16,7 @@
 
 static const char hub_name[] = "ModelScope";
 
-/* Two spellings of members are in use, by the part of the API. */
+/* Looks a member up by either spelling: they differ between parts of the API. */
 static struct qn_jref get(const struct qn_jref *object, const char *a, const char *b)
 {
     struct qn_jref v = qn_json_get(object, a);
@@ -29,7 +29,7 @@ static const char *text(const struct qn_jref *object, const char *a, const char 
     return qn_json_raw_str(&v);
 }
 
-/* What went wrong, when the reply says so itself. */
+/* The error that the reply's own code and message describe, if any. */
 static qn_err check(const struct qn_jref *root, const char *what, struct qn_error *e)
 {
     struct qn_jref code = get(root, "Code", "code"), success = get(root, "Success", "success");
@@ -43,7 +43,7 @@ static qn_err check(const struct qn_jref *root, const char *what, struct qn_erro
     qn_hub_words(text(root, "Message", "message"), words);
     if (number == 429 || (number >= 500 && number < 600))
         return qn_hub_refused(hub_name, (int)number, what, e);
-    /* Its own numbers for "no such repository" and "not yours" begin with 1001. */
+    /* ModelScope's codes for "no such repository" and "not yours" begin with 1001. */
     return qn_fail_param(e, QN_ENOTFOUND, "checkpoint",
                          "%.200s is not on ModelScope, or is not public (it says: %.200s)", what,
                          *words ? words : "nothing");
@@ -77,7 +77,8 @@ static qn_err add_file(const struct qn_hubs *hubs, struct qn_listing *l, const s
     return err;
 }
 
-/* 40 digits of the SHA-256 over every file's path, size and sum: the same as long as they are. */
+/* Sets the commit: 40 digits of the SHA-256 over every file's path, size and checksum. It changes
+ * when any of these does. */
 static void make_commit(struct qn_repo *repo)
 {
     struct qn_sha256 h;
@@ -116,7 +117,7 @@ qn_err qn_modelscope_read_repo(const struct qn_hubs *hubs, const struct qn_ref *
     return err;
 }
 
-/* The list of a search's reply lies at different places: Data.Models, data.models,
+/* The list in a search's reply is at one of several paths: Data.Models, data.models,
  * Data.Model.Models. */
 static struct qn_jref found_list(const struct qn_jref *root, struct qn_jref keep[static 3])
 {
@@ -165,7 +166,7 @@ qn_err qn_modelscope_read_search(const struct qn_jref *root, int limit, struct q
     return QN_OK;
 }
 
-/* Asks, and gives the document when the reply is one. */
+/* Sends the request; *doc is the reply's document if it is valid. */
 static qn_err ask(const struct qn_hubs *hubs, const struct qn_web *web, const struct qn_buf *url,
                   const char *what, struct qn_json **doc, struct qn_error *e)
 {

@@ -14,7 +14,7 @@
 
 static const char hub_name[] = "Ollama's registry";
 
-/* What a layer is by its media type, and what its file is called here. */
+/* The role of a layer by its media type, and the name of its file here. */
 static const struct layer {
     const char *type, *role, *name, *ending;
 } layers[] = {
@@ -39,8 +39,7 @@ static qn_err read_layer(const struct qn_hubs *hubs, struct qn_listing *l, const
     size_t k = 0;
     while (k < LAYERS && !qn_str_eq(layers[k].type, type))
         k++;
-    if (k ==
-        LAYERS) /* tensors and the like of models that only Ollama runs; "main" is missing then */
+    if (k == LAYERS) /* e.g. tensors of models that only Ollama runs; "main" is missing then */
         return QN_OK;
     qn_listing_sum(sum, 64, qn_str_starts(digest, "sha256:") ? digest + strlen("sha256:") : "");
     if (!*sum)

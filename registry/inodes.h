@@ -1,4 +1,5 @@
-/* A set of files by device and inode, so that each is looked at once, whatever names lead to it. */
+/* A set of files identified by device and inode, so that a file with several names is visited once.
+ */
 #ifndef QN_REGISTRY_INODES_H
 #define QN_REGISTRY_INODES_H
 
@@ -15,9 +16,9 @@ struct qn_inodes {
     size_t n, cap;
 };
 
-/* A zeroed one is empty. */
+/* A zeroed struct is an empty set. */
 void qn_inodes_deinit(struct qn_inodes *s);
 bool qn_inodes_has(const struct qn_inodes *s, uint64_t device, uint64_t inode);
-bool qn_inodes_add(struct qn_inodes *s, uint64_t device, uint64_t inode); /* false: was there */
+bool qn_inodes_add(struct qn_inodes *s, uint64_t device, uint64_t inode); /* false: was in it */
 
 #endif

@@ -16,7 +16,8 @@
 
 enum { WORD = 24 };
 
-/* One file of a model. O_NONBLOCK: a named pipe must not hold us up before fstat can tell. */
+/* Opens one file of a model. O_NONBLOCK: open() must not block if the path is a named pipe, which
+ * fstat then detects. */
 static qn_err open_one(const char *path, int *fd, struct qn_error *e)
 {
     struct stat st;
@@ -29,8 +30,8 @@ static qn_err open_one(const char *path, int *fd, struct qn_error *e)
     return qn_fail(e, QN_EFORMAT, "%s: not a regular file", path);
 }
 
-/* Opens the first file and those that its name promises, up to the first that is missing: whether
- * it is wanted is for the first one to say. */
+/* Opens the first file and the further parts that its name announces, up to the first missing one.
+ * Whether the missing one is needed is decided by the metadata of the first file. */
 static qn_err open_files(const char *path, int fds[static QN_GGUF_PARTS_MAX], size_t *n,
                          struct qn_error *e)
 {

@@ -55,7 +55,7 @@ static char *fresh_work(const struct qn_packs *p)
     return place(p, WORK "/%s", salt);
 }
 
-/* ---- the sum ---- */
+/* ---- the checksum ---- */
 
 qn_err qn_pack_digest(const char *text, size_t n, const char *name, char sha256[static 65],
                       int64_t *size_bytes, struct qn_error *e)
@@ -96,7 +96,7 @@ qn_err qn_pack_digest(const char *text, size_t n, const char *name, char sha256[
     return err;
 }
 
-/* The file's name in an address. */
+/* The file name in an address. */
 static char *name_of(const char *url)
 {
     const char *end = url + strcspn(url, "?#"), *begin = end;
@@ -155,8 +155,8 @@ static void on_progress(void *ctx, const struct qn_fetch_file *files, size_t n)
     atomic_store(&m->size_bytes, files[0].size_bytes);
 }
 
-/* Archives of this engine that another sum is wanted of now. keep: the name of one that stays, or
- * NULL. */
+/* Removes downloads of this engine's archives for checksums that are not wanted any more. keep:
+ * name of the one to keep, or NULL. */
 static void drop_downloads(const struct qn_packs *p, const struct qn_pack *pack, const char *keep)
 {
     char begin[2 * QN_PACK_WORD_MAX + 3];
@@ -209,8 +209,8 @@ static qn_err fetch(const struct qn_pack_order *o, const char *sha256, int64_t *
 
 /* ---- the folder ---- */
 
-/* The program's path below root, the one that lies highest; NULL: none. rel: what has been walked
- * so far, "" or with a slash at its end. malloc'ed. */
+/* Finds the path of the program below root, the one with the fewest folders above; NULL: none. rel:
+ * the path walked so far, "" or with a slash at its end. malloc'ed. */
 static char *find_program(const char *root, const char *rel, const char *name, int depth)
 {
     struct qn_buf path;
@@ -238,7 +238,7 @@ static char *find_program(const char *root, const char *rel, const char *name, i
     return found;
 }
 
-/* Makes what was unpacked an engine: its program can be started, and its note is written. */
+/* Turns an unpacked folder into an engine: makes the program executable and writes the note. */
 static qn_err complete(const struct qn_pack_order *o, const char *folder, const char *sha256,
                        int64_t size_bytes, struct qn_error *e)
 {
@@ -255,7 +255,7 @@ static qn_err complete(const struct qn_pack_order *o, const char *folder, const 
     return err;
 }
 
-/* A rename is on the disk when its folder is. */
+/* Syncs a folder, so that renames in it are on the disk. */
 static void sync_folder(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -265,7 +265,8 @@ static void sync_folder(const char *path)
         close(fd);
 }
 
-/* The last step. What had the name waits in the work folder for the sweep. */
+/* Renames the folder to its final name. A folder that had this name is moved to the work folder for
+ * the sweep. */
 static qn_err publish(const struct qn_pack_order *o, const char *folder, struct qn_error *e)
 {
     const struct qn_pack *pack = o->pack;
@@ -310,7 +311,8 @@ qn_err qn_pack_install(const struct qn_pack_order *o, struct qn_error *e)
             if (err)
                 qn_unpack_discard(folder);
         }
-        if (err != QN_ECANCELLED && err != QN_EIO) /* what it holds will not become better */
+        /* On other errors the archive itself is bad, and resuming would not help. */
+        if (err != QN_ECANCELLED && err != QN_EIO)
             qn_fetch_discard(archive);
     }
     free(archive);
@@ -318,9 +320,10 @@ qn_err qn_pack_install(const struct qn_pack_order *o, struct qn_error *e)
     return err;
 }
 
-/* ---- what goes ---- */
+/* ---- removal ---- */
 
-/* Moves a folder out of sight; its removal may take long. *away is malloc'ed, NULL on error. */
+/* Renames a folder into the work folder, because removing it may take long. *away: its new path,
+ * malloc'ed, NULL on error. */
 static qn_err set_aside(const struct qn_packs *p, const char *folder, char **away,
                         struct qn_error *e)
 {
@@ -382,7 +385,7 @@ void qn_packs_sweep(const struct qn_packs *p, int64_t before_s)
         struct stat st;
         if (qn_str_eq(entry->d_name, ".") || qn_str_eq(entry->d_name, "..") ||
             fstatat(dirfd(d), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
-            st.st_ctim.tv_sec >= before_s) /* a rename counts, too */
+            st.st_ctim.tv_sec >= before_s) /* a rename counts as a change */
             continue;
         char *path = qn_path_join(work, entry->d_name);
         qn_unpack_discard(path);

@@ -35,7 +35,7 @@ qn_err qn_pack_note_write(const char *folder, const struct qn_pack *pack, const 
     return err;
 }
 
-/* Below the folder: no part of it leads out. */
+/* True when no part of the path leads out of the folder. */
 static bool stays_below(const char *path)
 {
     for (const char *p = path;; p++) {

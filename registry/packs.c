@@ -30,7 +30,7 @@ struct qn_packs {
 
 /* ---- the table ---- */
 
-/* Words become names of folders and parts of addresses. */
+/* True for words that can be names of folders and parts of addresses. */
 static bool is_word(const char *s, size_t n)
 {
     if (n < 1 || n > QN_PACK_WORD_MAX || *s == '.' || *s == '-')
@@ -55,7 +55,7 @@ static qn_err read_word(const struct qn_jref *row, const char *key, struct qn_ar
     return err;
 }
 
-/* An address with the version in the place of each {version}. */
+/* Copies an address, with {version} replaced by the version. */
 static qn_err read_address(const struct qn_jref *v, const char *version, struct qn_arena *a,
                            const char **out, struct qn_error *e)
 {
@@ -92,7 +92,7 @@ static qn_err read_sum(const struct qn_jref *v, struct qn_arena *a, const char *
     return err;
 }
 
-/* What this kind of processor gets; a row may have nothing for it. */
+/* Reads the archive for this machine's kind of processor; a row may have none for it. */
 static qn_err read_machine(const struct qn_jref *row, struct qn_arena *a, struct qn_pack *out,
                            struct qn_error *e)
 {
@@ -233,8 +233,8 @@ static bool is_program(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-/* The first program of that name in the folders of the path; names that depend on where the
- * server was started are passed over. malloc'ed, NULL: none. */
+/* The first program of that name in the folders of the PATH. Relative folders are skipped, since
+ * they depend on where the server was started. malloc'ed, NULL: none. */
 static char *on_path(const char *folders, const char *name)
 {
     for (const char *p = folders; *p;) {
@@ -251,7 +251,7 @@ static char *on_path(const char *folders, const char *name)
     return NULL;
 }
 
-/* The version the table wants or, where that is not there, the one that was installed last. */
+/* Finds the version that the table names or, if that is not installed, the one installed last. */
 static qn_err find_installed(const struct qn_packs *p, const struct qn_pack *pack,
                              struct qn_pack_program *out)
 {
@@ -295,7 +295,8 @@ static qn_err find_installed(const struct qn_packs *p, const struct qn_pack *pac
 static qn_err find_on_path(const struct qn_packs *p, const struct qn_pack *pack,
                            struct qn_pack_program *out)
 {
-    /* What such a program was built with nobody knows, so it stands for the plain one only. */
+    /* It is unknown how a program on the PATH was built, so it is used only for packs without
+     * special needs. */
     char *path = *pack->needs ? NULL : on_path(p->path, pack->program);
     if (!path)
         return QN_ENOTFOUND;

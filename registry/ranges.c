@@ -1,5 +1,5 @@
-/* See ranges.h. The file: a head of HEAD_BYTES, the slot of what is synced, one slot per chunk. It
- * is of this machine only, so numbers are as the processor has them. */
+/* See ranges.h. The file: a header of HEAD_BYTES, the slot of the synced length, one slot per
+ * chunk. It is used on this machine only, so numbers are in native byte order. */
 #include "registry/ranges.h"
 
 #include "base/buf.h"
@@ -23,9 +23,9 @@ static const char magic[8] = {'q', 'n', 'r', 'a', 'n', 'g', 'e', 's'};
 
 struct head {
     char magic[8];
-    uint32_t version, check; /* crc32 of the head with check 0 */
+    uint32_t version, check; /* crc32 of the header with check = 0 */
     int64_t size;
-    uint64_t key; /* of this file's slots: another file's do not fit */
+    uint64_t key; /* of this file's slots: slots of another file do not verify */
     uint32_t chunk, count;
     char boot[BOOT_BYTES];
     char etag[QN_WEB_ETAG_MAX];
@@ -39,10 +39,10 @@ struct qn_ranges {
     int fd;
     struct head head;
     uint32_t *done;    /* [count] */
-    size_t first_open; /* chunks before it are full */
+    size_t first_open; /* all chunks before it are full */
 };
 
-/* 0 is the slot of nothing, so a new file is zeros; anything else is a count and its check. */
+/* A value of 0 is stored as 0, so a new file is zeros; any other slot is a value and its check. */
 static uint64_t slot_of(uint64_t key, size_t index, uint32_t value)
 {
     uint64_t check = qn_hash_u64(key, (uint64_t)index << 32 | value) >> 32;
@@ -67,7 +67,7 @@ static void boot_read(char out[static BOOT_BYTES])
     memset(out, 0, BOOT_BYTES);
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return; /* then every start is as after a power failure: slower, and right */
+        return; /* then every start is treated as after a power failure: slower, but correct */
     ssize_t n = read(fd, out, BOOT_BYTES - 1);
     close(fd);
     if (n < 0)
@@ -161,7 +161,7 @@ static qn_err write_slot(struct qn_ranges *r, size_t place, uint64_t slot, struc
     return qn_fail_errno(e, "write the progress of a download");
 }
 
-/* Writes the whole file anew (it is then synced, and takes its room on the disk) and opens it. */
+/* Writes the whole file anew, synced and with its disk space allocated, and opens it. */
 static qn_err write_all(struct qn_ranges *r, const char *path, int64_t synced, struct qn_error *e)
 {
     size_t n = HEAD_BYTES + ((size_t)r->head.count + 1) * SLOT_BYTES;
@@ -237,7 +237,7 @@ static bool head_in_order(const struct head *h, off_t file_bytes)
            file_bytes == (off_t)(HEAD_BYTES + ((size_t)h->count + 1) * SLOT_BYTES);
 }
 
-/* What the slots say. *synced: bytes that a power failure has left. */
+/* Reads and checks the slots. *synced: bytes that survive a power failure. */
 static bool slots_in_order(struct qn_ranges *r, int64_t *synced)
 {
     size_t n = ((size_t)r->head.count + 1) * SLOT_BYTES;

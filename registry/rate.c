@@ -9,7 +9,7 @@ int64_t qn_rate_take(struct qn_rate *r, size_t n, int64_t now_us)
     int64_t cost_us = (int64_t)((double)n * 1e6 / (double)bytes_s);
     int64_t paid = atomic_load_explicit(&r->paid_us, memory_order_relaxed), next;
     do {
-        /* What was not used in the past is gone: rates are not saved up. */
+        /* time in the past gives no credit: unused rate is not saved up */
         next = (paid > now_us ? paid : now_us) + cost_us;
     } while (!atomic_compare_exchange_weak_explicit(&r->paid_us, &paid, next, memory_order_relaxed,
                                                     memory_order_relaxed));

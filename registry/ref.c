@@ -1,5 +1,5 @@
-/* See ref.h. Every form is first brought down to a host ("" for none) and a path; a table of hosts
- * says whose it is. */
+/* See ref.h. Every form is first reduced to a host ("" for none) and a path; a table of hosts tells
+ * the hub. */
 #include "registry/ref.h"
 
 #include "base/str.h"
@@ -42,7 +42,7 @@ static const struct host {
     {"registry.ollama.ai", QN_HUB_OLLAMA},
 };
 
-/* Endings of what is a file, not a repository, when nothing else says so. */
+/* Endings that mark a name as a file and not a repository, if nothing else decides. */
 static const char *const file_endings[] = {".gguf", ".safetensors", ".bin",    ".onnx",
                                            ".pth",  ".zip",         ".7z",     ".tar",
                                            ".tgz",  ".tzst",        ".tar.gz", ".tar.zst"};
@@ -81,7 +81,7 @@ bool qn_ref_repo_ok(const char *repo)
     return slash && part_ok(repo, (size_t)(slash - repo)) && part_ok(slash + 1, strlen(slash + 1));
 }
 
-/* C0, DEL and, as UTF-8, C1: terminals obey them. */
+/* True for C0, DEL and, as UTF-8, C1 control characters, which terminals interpret. */
 static bool is_control(const char *s)
 {
     unsigned char c = (unsigned char)s[0], next = c ? (unsigned char)s[1] : 0;
@@ -107,7 +107,7 @@ bool qn_ref_path_ok(const char *path)
     }
 }
 
-/* A git revision as it may stand in an address: no way out of it, nothing to be escaped. */
+/* True for a git revision that is safe in an address: no "..", nothing that needs escaping. */
 static bool revision_ok(const char *s)
 {
     if (!*s || *s == '/' || *s == '-' || *s == '.' || qn_str_ends(s, "/") || strstr(s, "..") ||
@@ -137,7 +137,7 @@ static int hex_digit(char c)
                                   : -1;
 }
 
-/* Undoes %20 and the like in place, as far as they are well formed and no NUL. */
+/* Decodes %20 and the like in place. Malformed sequences and %00 stay as they are. */
 static void percent_decode(char *s)
 {
     char *to = s;
@@ -208,7 +208,8 @@ static size_t part_len(const char *s)
     return strcspn(s, "/");
 }
 
-/* owner/repo, then a suffix, a file's path, or a page of the repository (https://.../tree/main). */
+/* Parses owner/repo, then a suffix, a file's path, or a page of the repository
+ * (https://.../tree/main). */
 static qn_err read_repo(const char *text, const char *path, struct qn_ref *out, struct qn_error *e)
 {
     size_t owner = part_len(path), name = path[owner] ? strcspn(path + owner + 1, "/:@") : 0;
@@ -224,7 +225,7 @@ static qn_err read_repo(const char *text, const char *path, struct qn_ref *out, 
     if (!*rest)
         return QN_OK;
     /* /tree/REV[/FOLDER], /blob/REV/FILE, /resolve/REV/FILE; ModelScope: /file/view/REV/FILE, and
-     * tabs. */
+     * tabs of its pages. */
     size_t n = part_len(rest);
     bool page = false;
     static const char *const words[] = {"tree/", "blob/", "resolve/", "raw/", "file/view/"};
@@ -264,7 +265,8 @@ static qn_err read_repo(const char *text, const char *path, struct qn_ref *out, 
     return QN_OK;
 }
 
-/* Pages and the API put "models/" before owner/repo; an owner of that name stays. */
+/* Skips the "models/" that pages and the API put before owner/repo, unless it is itself the owner.
+ */
 static const char *behind_models(const char *path)
 {
     const char *rest = path + strlen("models/");
@@ -290,7 +292,7 @@ static qn_err read_modelscope(const char *text, const char *path, struct qn_ref 
     return read_repo(text, behind_models(path), out, e);
 }
 
-/* [library/]name[:tag], user/name[:tag], their pages of tags, and the registry's own
+/* Parses [library/]name[:tag], user/name[:tag], their pages of tags, and the registry's own
  * v2/owner/name/manifests/tag. */
 static qn_err read_ollama(const char *text, const char *path, struct qn_ref *out,
                           struct qn_error *e)
@@ -338,7 +340,7 @@ static qn_err read_hub(const char *text, enum qn_hub_kind hub, const char *path,
                                       : read_hf(text, path, out, e);
 }
 
-/* The hub of the n bytes of host at s, or QN_HUB_COUNT. */
+/* The hub of the host name of n bytes at s, or QN_HUB_COUNT. */
 static enum qn_hub_kind host_hub(const char *s, size_t n)
 {
     char host[64];
@@ -350,7 +352,7 @@ static enum qn_hub_kind host_hub(const char *s, size_t n)
     return QN_HUB_COUNT;
 }
 
-/* An address: a page or file of a hub, else any file. after: behind "scheme://". */
+/* Parses an address: a page or file of a hub, else any file. after: the text after "scheme://". */
 static qn_err read_address(const char *text, const char *after, struct qn_ref *out,
                            struct qn_error *e)
 {
@@ -365,7 +367,7 @@ static qn_err read_address(const char *text, const char *after, struct qn_ref *o
         if (hub != QN_HUB_COUNT)
             return bad(e, text, "is a hub, not a model: add /owner/repo");
         out->hub = QN_HUB_URL;
-        /* What comes behind '#' is never sent. */
+        /* The fragment after '#' is never sent. */
         if (!take(out->url, sizeof out->url, text, strcspn(text, "#")))
             return bad(e, "the address", "is too long");
         return QN_OK;
@@ -433,7 +435,8 @@ qn_err qn_ref_parse(const char *text, enum qn_hub_kind plain, struct qn_ref *out
         return bad(e, text, "is a hub, not a model: add /owner/repo");
     if (hub != QN_HUB_COUNT)
         return read_hub(text, hub, text + host + 1, out, e);
-    /* "b.gguf" and "folder/b.gguf" are files of this machine; "owner/repo/b.gguf" is the hub's. */
+    /* "b.gguf" and "folder/b.gguf" are files of this machine; "owner/repo/b.gguf" is a file of the
+     * hub. */
     if (slashes < 2 && !strchr(text, ':') && ends_like_file(text))
         return read_path(text, text, out, e);
     if (!slashes || qn_str_starts(text, "library/"))
@@ -441,7 +444,7 @@ qn_err qn_ref_parse(const char *text, enum qn_hub_kind plain, struct qn_ref *out
     return read_hub(text, plain, text, out, e);
 }
 
-/* The plainest text, without a prefix that says whose it is. */
+/* Prints the reference without a prefix for its hub. */
 static void print_plain(const struct qn_ref *ref, struct qn_buf *out)
 {
     qn_buf_str(out, ref->hub == QN_HUB_URL || ref->hub == QN_HUB_LOCAL ? ref->url : ref->repo);
@@ -464,7 +467,7 @@ void qn_ref_print(const struct qn_ref *ref, struct qn_buf *out)
     struct qn_buf plain;
     qn_buf_init(&plain, 2 * QN_REF_URL_MAX);
     print_plain(ref, &plain);
-    /* A prefix only where the text would mean something else without it. */
+    /* Add a prefix only if the text would be parsed differently without it. */
     if (qn_ref_parse(qn_buf_cstr(&plain), QN_HUB_HF, &again, NULL) ||
         memcmp(ref, &again, sizeof again))
         qn_buf_str(out, prefixes[ref->hub]);

@@ -1,16 +1,16 @@
-/* What a user may type for a model that is not on this machine yet, taken apart. Pure: no network,
+/* Parses the text by which a user names a model that is not on this machine yet. Pure: no network,
  * no disk. Names of the built-in list and of Ollama's library are looked up before (registry.h).
  *
  *   owner/repo   owner/repo:VARIANT   owner/repo@REVISION   owner/repo:VARIANT@REVISION
  *   hf.co/owner/repo[:VARIANT]        huggingface.co/...
- * https://huggingface.co/owner/repo[/tree/REVISION]
+ *   https://huggingface.co/owner/repo[/tree/REVISION]
  *   https://huggingface.co/owner/repo/(blob|resolve)/REVISION/FILE
  *   modelscope.cn/[models/]owner/repo[:VARIANT], and the same as https:// pages and files
  *   llama3.2   qwen3:8b   library/x:TAG   ollama.com/[library/]x[:TAG]   registry.ollama.ai/...
  *   http://..., https://...                                 any other address: one file or archive
  *   /a/b.gguf   ./b   ../b   ~/b   b.gguf   file:///a/b     a file or folder of this machine
  *
- * VARIANT is what API.md's resolution rules take: a quantisation, a file's path, a folder, "*". */
+ * VARIANT is a quantisation, a file's path, a folder or "*" (see resolve.h). */
 #ifndef QN_REGISTRY_REF_H
 #define QN_REGISTRY_REF_H
 
@@ -40,26 +40,26 @@ struct qn_ref {
     char repo[QN_REF_REPO_MAX + 1]; /* "owner/name"; Ollama: "library/qwen3"; else "" */
     char variant[QN_REF_VARIANT_MAX +
                  1]; /* as typed; Ollama: the tag, "latest" if none; may be "" */
-    char revision[QN_REF_REVISION_MAX + 1]; /* branch, tag or commit; "": the hub's main one */
+    char revision[QN_REF_REVISION_MAX + 1]; /* branch, tag or commit; "": the default branch */
     char url[QN_REF_URL_MAX + 1]; /* URL: the address; LOCAL: the path as typed; else "" */
 };
 
-/* plain: the hub that "owner/repo" without a host means, QN_HUB_HF or QN_HUB_MODELSCOPE. A relative
- * path is kept relative: only whoever typed it knows what it is relative to. QN_EINVAL or
- * QN_EUNSUPPORTED with what to type instead. Any thread. */
+/* plain: the hub that "owner/repo" without a host refers to, QN_HUB_HF or QN_HUB_MODELSCOPE. A
+ * relative path is kept relative: only the caller knows the folder that it is relative to.
+ * QN_EINVAL or QN_EUNSUPPORTED with what to type instead. Any thread. */
 qn_err qn_ref_parse(const char *text, enum qn_hub_kind plain, struct qn_ref *out,
                     struct qn_error *e);
 
 /* Appends the shortest text that means the same to qn_ref_parse with QN_HUB_HF as the plain hub:
- * what the catalog keeps as a model's checkpoint. */
+ * the form in which the catalog stores a model's checkpoint. */
 void qn_ref_print(const struct qn_ref *ref, struct qn_buf *out);
 
-/* "huggingface", "modelscope", "ollama", "url", "local"; the inverse answers QN_HUB_COUNT for names
- * it does not know ("hf" is known too). */
+/* "huggingface", "modelscope", "ollama", "url", "local". qn_hub_kind_parse is the inverse; it also
+ * accepts "hf", and returns QN_HUB_COUNT for unknown names. */
 const char *qn_hub_kind_name(enum qn_hub_kind kind);
 enum qn_hub_kind qn_hub_kind_parse(const char *name);
 
-/* True for "owner/name" as hubs have it: two parts of letters, digits and . _ -, neither beginning
+/* True for "owner/name" as hubs allow it: two parts of letters, digits and . _ -, neither beginning
  * with a dot or a dash. */
 bool qn_ref_repo_ok(const char *repo);
 

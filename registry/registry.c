@@ -27,7 +27,7 @@ struct qn_registry {
 enum { ARENA_MAX = 64 * 1024 * 1024 };
 #define SIZE_MAX_GB 100000.0
 
-/* The kinds of programs that models are made for. */
+/* The known recipes; those that cannot be run here have the reason. */
 static const struct recipe {
     const char *name, *unsupported;
 } recipes[] = {
@@ -72,7 +72,7 @@ static const char *keep_json(struct qn_registry *r, const struct qn_jref *v)
     return out;
 }
 
-/* labels is kept as text: the catalog and the API pass it on as it is. */
+/* Labels are stored as JSON text: the catalog and the API pass them on unchanged. */
 static qn_err read_labels(const struct qn_jref *entry, struct qn_registry *r,
                           struct qn_registry_entry *out, struct qn_error *e)
 {
@@ -92,7 +92,7 @@ static qn_err read_labels(const struct qn_jref *entry, struct qn_registry *r,
     return QN_OK;
 }
 
-/* "shipped": true marks a checkpoint that lies in the registry's folder. */
+/* "shipped": true marks a checkpoint that is a file in the registry's folder. */
 static qn_err read_file(const struct qn_jref *entry, const char *dir, struct qn_registry *r,
                         struct qn_registry_entry *out, bool *shipped, struct qn_error *e)
 {
@@ -113,8 +113,8 @@ static qn_err read_file(const struct qn_jref *entry, const char *dir, struct qn_
     return QN_OK;
 }
 
-/* A checkpoint as it is kept: of ModelScope with its host, so that its text says all. What stands
- * in the list must be a repository's name. */
+/* Adds a checkpoint in the form in which it is stored: for ModelScope with its host, so that the
+ * text is complete. The value in the list must be a repository's name. */
 static qn_err add_part(struct qn_registry *r, struct qn_registry_entry *out, const char *role,
                        const struct qn_jref *v, struct qn_error *e)
 {
@@ -159,7 +159,8 @@ static qn_err read_checkpoints(const struct qn_jref *entry, struct qn_registry *
                : err;
 }
 
-/* The checkpoints by role, the projector's file as one of the main repository. */
+/* Writes the checkpoints by role; the projector's file becomes a checkpoint of the main repository.
+ */
 static void write_checkpoints(struct qn_registry *r, struct qn_registry_entry *out)
 {
     struct qn_buf text;

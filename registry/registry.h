@@ -1,23 +1,23 @@
-/* The built-in list: models that exist in the world, with what is needed to get and run them, and
- * which checkpoints Ollama's names stand for. Read once at start from registry/models.json and
- * registry/ollama_names.json; immutable afterwards, any thread may read it.
+/* The built-in list: models that can be downloaded by a short name, with what is needed to get and
+ * run them, and the checkpoints that Ollama's names stand for. Read once at start from
+ * registry/models.json and registry/ollama_names.json; immutable afterwards, any thread may read
+ * it.
  *
  * An entry of models.json is an object under the model's name:
  *
- *   checkpoint      "owner/repo[:VARIANT]" as of ref.h, or, of a shipped file, its path
+ *   checkpoint      "owner/repo[:VARIANT]" as of ref.h, or, for a shipped file, its path
  *   checkpoints     instead of it, one for each role: {"main": ..., "mmproj": ..., "draft": ...,
  *                   "text_encoder": ..., "vae": ...}
  *   mmproj          the projector's file in the main repository
  *   recipe          which kind of program runs it
  *   source          "modelscope": the hub of its checkpoints; else Hugging Face
  *   size            of all files in GB (10^9 bytes), rounded
- *   labels          what it can do (contract/capabilities.h has those that say so)
+ *   labels          what the model can do (the labels are listed in contract/capabilities.h)
  *   suggested       true: shown first
  *   shipped         true: its file comes with quince
  *   image_defaults  {"steps", "cfg_scale", "width", "height", "sampling_method", "flow_shift"}
- *   recipe_options  options of loading; RECIPE_backend names an engine where quince's own does not
- *                   compute the model
- */
+ *   recipe_options  options of loading; RECIPE_backend names an engine if quince's own does not
+ *                   compute the model */
 #ifndef QN_REGISTRY_REGISTRY_H
 #define QN_REGISTRY_REGISTRY_H
 
@@ -44,24 +44,23 @@ struct qn_registry_part {
 struct qn_registry_entry {
     const char *name;       /* "quince-starter" */
     const char *recipe;     /* "llamacpp" */
-    const char *checkpoint; /* the main one, as in the file; entries of ModelScope with its host
-                               before it */
-    struct qn_registry_part parts[QN_REGISTRY_PARTS_MAX]; /* the main one first */
+    const char *checkpoint; /* the main one, as in the file; ModelScope's with the host before it */
+    struct qn_registry_part parts[QN_REGISTRY_PARTS_MAX]; /* the part with the role "main" first */
     size_t n_parts;
     const char *mmproj;      /* the projector's file in the main checkpoint's repository, or NULL */
-    const char *checkpoints; /* JSON object: the checkpoint of each role, mmproj's too */
+    const char *checkpoints; /* JSON object: the checkpoint of each role, including mmproj */
     const char *hub;         /* "huggingface", "modelscope"; "" for a shipped file */
     const char *file;        /* absolute path when the checkpoint ships with quince, else NULL */
     const char *labels;      /* JSON array of strings */
     const char *options;     /* JSON object: recipe_options */
-    const char *extras;      /* JSON object: what lists show as it is ({"image_defaults":{...}}) */
+    const char *extras;      /* JSON object: shown in lists unchanged ({"image_defaults":{...}}) */
     int64_t size_bytes;      /* of all files, rounded; 0: not known */
     bool suggested;
 };
 
-/* dir holds both files and those that models.json names. A wrong entry is QN_EINVAL with its path
- * in the document; a shipped file that is not there is QN_ENOTFOUND with the file's name. A folder
- * without ollama_names.json has none. Blocking. */
+/* dir contains both files and the shipped files that models.json names. A malformed entry is
+ * QN_EINVAL with its path in the document; a missing shipped file is QN_ENOTFOUND with the file's
+ * name. ollama_names.json may be missing. Blocking. */
 qn_err qn_registry_open(const char *dir, struct qn_registry **out, struct qn_error *e);
 void qn_registry_close(struct qn_registry *r); /* NULL allowed */
 
@@ -69,18 +68,20 @@ size_t qn_registry_count(const struct qn_registry *r);       /* 0 for NULL */
 int64_t qn_registry_modified_s(const struct qn_registry *r); /* of models.json, Unix time */
 const struct qn_registry_entry *qn_registry_at(const struct qn_registry *r, size_t i);
 
-/* By name: as it is written, with "builtin." before it or ":latest" behind it, or in another case
- * of letters where no name is written exactly so. NULL: none; r may be NULL. */
+/* Finds an entry by its name, also with the prefix "builtin." or the suffix ":latest"; if no name
+ * matches exactly, upper and lower case are not distinguished. NULL: none; r may be NULL. */
 const struct qn_registry_entry *qn_registry_find(const struct qn_registry *r, const char *name);
 
 /* The checkpoint that a name of Ollama's library ("qwen3:8b", "qwen3", "library/qwen3:latest")
- * stands for, chosen so that every program runs it; NULL: ask Ollama's registry. r may be NULL. */
+ * stands for, chosen so that every engine can run it; NULL: the name has to be looked up in
+ * Ollama's registry. r may be NULL. */
 const char *qn_registry_ollama(const struct qn_registry *r, const char *name);
 
-/* Why models of a recipe cannot be run here; NULL: they can, or the recipe is not known. */
+/* The reason why models of a recipe cannot be run here; NULL: they can, or the recipe is not known.
+ */
 const char *qn_recipe_unsupported(const char *recipe);
 
-/* Recipes by which models can be known. */
+/* True if the catalog accepts models with this recipe. */
 bool qn_recipe_known(const char *recipe);
 
 #endif

@@ -1,4 +1,4 @@
-/* See reply_head.h. Lines that break their form are as if they were not there. */
+/* See reply_head.h. Malformed lines are ignored. */
 #include "registry/reply_head.h"
 
 #include <ctype.h>
@@ -8,7 +8,8 @@
 #include <strings.h>
 #include <time.h>
 
-/* Decimal digits, at least one and no sign, as far as they go; false when the number is too big. */
+/* Parses decimal digits, at least one and without a sign; false when there is none or the number is
+ * too big. */
 static bool digits(const char **s, int64_t *out)
 {
     int64_t v = 0;
@@ -54,7 +55,7 @@ static void content_range(struct qn_reply_head *h, const char *s)
     h->total = total;
 }
 
-/* The three forms of a date in HTTP, Unix time; false when it is none of them. */
+/* Parses the three date formats of HTTP into Unix time; false for anything else. */
 static bool http_date(const char *s, int64_t *unix_s)
 {
     static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
@@ -99,7 +100,8 @@ bool qn_etag_strong(const char *etag)
     return etag[0] == '"';
 }
 
-/* 'W/'? and visible characters between quotes: what can be sent back in If-Range as it is. */
+/* True for an optional "W/" and visible characters in quotes: a value that can be sent back in
+ * If-Range unchanged. */
 static bool etag_formed(const char *s)
 {
     if (s[0] == 'W' && s[1] == '/')

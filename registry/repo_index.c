@@ -15,7 +15,7 @@ struct part {
 
 struct projector {
     const struct qn_repo_file *file;
-    size_t folder_len; /* bytes of its path up to and with the last slash */
+    size_t folder_len; /* length of its path up to and including the last slash */
     size_t rank;       /* of its precision; smaller is better */
 };
 
@@ -25,7 +25,7 @@ struct qn_repo_index {
     size_t n_parts;
     struct projector *projectors;
     size_t n_projectors;
-    const struct qn_repo_file *best; /* of all projectors, whatever their folder; NULL: none */
+    const struct qn_repo_file *best; /* of all projectors, in any folder; NULL: none */
 };
 
 static int by_number(long long a, long long b)
@@ -144,7 +144,8 @@ const struct qn_repo_file *qn_repo_index_part(const struct qn_repo_index *x, con
     struct part wanted = {&like, *shard};
     size_t from = 0, to = x->n_parts;
     wanted.shard.number = number;
-    while (from < to) { /* parts before `from` come before the wanted one, those from `to` do not */
+    /* Parts before `from` sort before the wanted one, parts from `to` on do not. */
+    while (from < to) {
         size_t middle = from + (to - from) / 2;
         if (compare_parts(&x->parts[middle], &wanted) < 0)
             from = middle + 1;

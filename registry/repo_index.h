@@ -8,7 +8,7 @@
 
 struct qn_repo_index;
 
-/* The index lends repo, which must outlive it and must not change. Never fails; n log n. */
+/* The index refers to repo, which must outlive it and must not change. Never fails; n log n. */
 struct qn_repo_index *qn_repo_index_new(const struct qn_repo *repo);
 void qn_repo_index_free(struct qn_repo_index *x); /* NULL allowed */
 const struct qn_repo *qn_repo_index_repo(const struct qn_repo_index *x);

@@ -1,5 +1,5 @@
-/* See resolve.h. A repository's files are sorted by path, so "the first" is the same for everybody.
- */
+/* See resolve.h. A repository's files are sorted by path, so "the first" is the same for every
+ * caller. */
 #include "registry/resolve.h"
 
 #include "base/buf.h"
@@ -11,13 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many names a message lists. */
+/* Names that an error message lists at most. */
 enum { NAMES_MAX = 12 };
 
 struct choosing {
     const struct qn_repo *repo;
     const struct qn_repo_index *index;
-    bool *taken; /* [repo->n]: files of the choice; NULL: no file is added twice anyway */
+    bool *taken; /* [repo->n]: files already in the choice; NULL: not needed, no file is added twice
+                  */
     struct qn_choice *choice;
     struct qn_error *e;
 };
@@ -40,7 +41,7 @@ static void add_name(struct qn_buf *out, size_t i, const char *name)
         qn_buf_str(out, ", ...");
 }
 
-/* "Q4_K_M, Q8_0": what can be asked for instead. */
+/* Appends the names that can be requested instead: "Q4_K_M, Q8_0". */
 static void list_variants(const struct qn_repo *repo, struct qn_buf *out)
 {
     struct qn_variants *v;
@@ -65,8 +66,7 @@ static qn_err not_there(const struct choosing *a, const char *what, const char *
     return err;
 }
 
-/* The file that is to be loaded, and with it the shards of its series, all of which have to be
- * there. */
+/* Adds the main file and all other shards of its series. QN_ENOTFOUND: a shard is missing. */
 static qn_err add_main(const struct choosing *a, const struct qn_repo_file *file)
 {
     struct qn_shard shard;
@@ -94,7 +94,7 @@ static const struct qn_repo_file *first_main(const struct qn_repo *repo)
     return NULL;
 }
 
-/* What is neither of the model nor worth keeping beside it. */
+/* True for files that are not part of the model and not worth storing with it. */
 static bool is_paper(const char *path)
 {
     const char *base = strrchr(path, '/');
@@ -102,8 +102,8 @@ static bool is_paper(const char *path)
     return *base == '.' || qn_str_ieq(base, "README.md");
 }
 
-/* A repository without GGUF whose one model file says which it is: all of it is wanted, since such
- * models keep voices and settings in files of their own. */
+/* Chooses a repository without GGUF in which exactly one model file says which kind it is. All
+ * files are taken, since such models keep voices and settings in separate files. */
 static qn_err choose_whole(const struct choosing *a)
 {
     const struct qn_repo_file *found = NULL;
@@ -156,7 +156,7 @@ static qn_err choose_all(const struct choosing *a)
     return err;
 }
 
-/* An exact path, or the name of a file in some folder if there is only one. */
+/* Finds an exact path, or a file name that occurs in only one folder. */
 static const struct qn_repo_file *find_file(const struct qn_repo *repo, const char *name,
                                             size_t *n_found)
 {
@@ -184,7 +184,7 @@ static qn_err ambiguous(const struct choosing *a, const char *variant, const str
                          a->repo->id, names->data);
 }
 
-/* The one variant of that name. */
+/* Chooses the one variant with this name. */
 static qn_err choose_variant(const struct choosing *a, const char *variant, bool *done)
 {
     struct qn_variants *all;
@@ -204,8 +204,8 @@ static qn_err choose_variant(const struct choosing *a, const char *variant, bool
     return err;
 }
 
-/* Files that end in VARIANT.gguf; the parts of a series are one. A quantisation has to be a word of
- * its own there: BF16 is no F16. */
+/* Chooses files that end in VARIANT.gguf; the parts of a series count as one. A quantisation has to
+ * be a whole word there, so F16 does not match BF16. */
 static qn_err choose_ending(const struct choosing *a, const char *variant, bool *done)
 {
     const struct qn_repo_file *found = NULL;
@@ -235,7 +235,7 @@ static qn_err choose_ending(const struct choosing *a, const char *variant, bool 
     return err;
 }
 
-/* A folder at the top: VARIANT, or one that ends in -VARIANT or _VARIANT. */
+/* True for a folder at the top level named VARIANT, or ending in -VARIANT or _VARIANT. */
 static bool folder_fits(const char *path, const char *variant, bool whole)
 {
     size_t n = strcspn(path, "/"), len = strlen(variant);
@@ -324,7 +324,7 @@ static qn_err add_projector(const struct choosing *a, const char *mmproj)
     return QN_OK;
 }
 
-/* A hub that says itself what each file is. */
+/* Chooses by the roles that the hub gives to each file. */
 static qn_err choose_by_roles(const struct choosing *a)
 {
     for (size_t i = 0; i < a->repo->n; i++)
@@ -353,7 +353,7 @@ static qn_err begin(struct choosing *a, const char *variant, size_t max)
     return QN_OK;
 }
 
-/* Hands the choice over, or frees it after an error, which it returns. */
+/* Gives the choice to the caller, or frees it if err is an error; returns err. */
 static qn_err end(struct choosing *a, qn_err err, struct qn_choice **out)
 {
     struct qn_choice *c = a->choice;

@@ -1,5 +1,5 @@
-/* See store.h: names, finding, publishing. What is read of the cache as a whole is in
- * store_cached.c, what is taken out of it in store_clean.c. */
+/* See store.h: names, finding, publishing. store_cached.c reads the cache's contents, store_clean.c
+ * removes files. */
 #include "registry/store.h"
 
 #include "base/buf.h"
@@ -32,7 +32,7 @@ char *qn_store_hf_cache(const char *const *env)
         const char *dir = qn_env_get(env, ways[i].name), *home = qn_env_get(env, "HOME");
         if (!dir)
             continue;
-        /* Python's programs expand the home folder in these themselves. */
+        /* Hugging Face's Python programs expand "~" in these variables themselves. */
         char *plain = dir[0] == '~' && (dir[1] == '/' || !dir[1]) && home
                           ? qn_path_join(home, dir[1] ? dir + 2 : "")
                           : qn_xstrdup(dir);
@@ -49,7 +49,7 @@ struct qn_store *qn_store_new(const char *cache, const char *own)
 {
     struct qn_store *s = qn_xcalloc(1, sizeof *s);
     size_t n = strlen(cache);
-    while (n > 1 && cache[n - 1] == '/') /* paths are told by their beginning */
+    while (n > 1 && cache[n - 1] == '/') /* paths are recognised by their prefix */
         n--;
     s->roots[QN_HUB_HF] = qn_xstrndup(cache, n);
     s->roots[QN_HUB_MODELSCOPE] = qn_path_join(own, "modelscope");
@@ -103,11 +103,11 @@ qn_err qn_store_open_root(const struct qn_store *s, enum qn_hub_kind hub, bool m
     return *fd < 0 ? qn_fail_errno(e, "open the folder of models %s", root) : QN_OK;
 }
 
-/* openat2(2) says EAGAIN when anything on the machine was renamed while it followed a "..". */
+/* openat2(2) fails with EAGAIN if any rename happens on the machine while it follows a "..". */
 enum { AGAIN_MAX = 64 };
 
-/* Where the kernel has no openat2 (before 5.6, or a sandbox forbids it), or renames do not let it
- * finish: the opened file's own name must begin with the folder's. */
+/* Fallback if the kernel has no openat2 (before 5.6, or forbidden by a sandbox) or renames keep it
+ * from finishing: the path of the opened file must begin with the folder's. */
 static int open_checked(int root, const char *rel, int flags)
 {
     char name[32], outer[PATH_MAX], inner[PATH_MAX];
@@ -184,7 +184,8 @@ qn_err qn_store_folder(enum qn_hub_kind hub, const char *repo, char out[static Q
                        struct qn_error *e)
 {
     const char *slash = strchr(repo, '/');
-    /* Two dashes stand for the slash there: in a name they would make two repositories one. */
+    /* "--" stands for the slash in folder names: inside a name it would make two repositories the
+     * same. */
     if (!qn_ref_repo_ok(repo) || (hub == QN_HUB_HF && strstr(repo, "--")))
         return qn_fail(e, QN_EINVAL,
                        "'%.200s' cannot be a repository's name: OWNER/NAME, of "
@@ -212,7 +213,8 @@ static qn_err spot_check(const struct qn_store_spot *spot, struct qn_error *e)
     return QN_OK;
 }
 
-/* A URL's repository: its file's name with what names may have, and its sum. */
+/* Names a URL's repository: the file's name reduced to allowed characters, and the checksum of the
+ * address. */
 static void url_spot(const struct qn_repo *repo, struct qn_store_spot *out)
 {
     static const char fine[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._";
@@ -247,7 +249,7 @@ qn_err qn_store_spot(const struct qn_repo *repo, const struct qn_repo_file *file
     return err ? err : spot_check(out, e);
 }
 
-/* The path below the root, "FOLDER/MIDDLE/NAME". */
+/* Writes the path below the root, "FOLDER/MIDDLE/NAME". */
 static qn_err rel_of(const struct qn_store_spot *spot, const char *middle, const char *name,
                      char out[static QN_STORE_REL_MAX], struct qn_error *e)
 {
@@ -278,7 +280,7 @@ qn_err qn_store_unpacked(const struct qn_store *s, const char *sum, char **path,
 
 /* ---- finding ---- */
 
-/* True for a regular file below root; its size. */
+/* True for a regular file below root; *size_bytes is its size. */
 static bool is_whole(int root, const char *rel, int64_t *size_bytes)
 {
     struct stat st;
@@ -334,7 +336,8 @@ bool qn_store_has_blob(const struct qn_store *s, const struct qn_store_spot *spo
 
 /* ---- writing ---- */
 
-/* The partial's name: by its sum, or by its place where no sum is known. */
+/* Names the partial by its checksum, or by its repository, commit and path if the checksum is not
+ * known. */
 static void partial_name(const struct qn_store_spot *spot, char out[static 128])
 {
     char key[QN_SHA256_HEX + 1];
@@ -361,7 +364,7 @@ qn_err qn_store_partial(const struct qn_store *s, const struct qn_store_spot *sp
     int root, fd;
     if ((err = qn_store_open_root(s, spot->hub, true, &root, e)))
         return err;
-    /* A repository without snapshots/ counts as damaged for other programs. */
+    /* Other programs treat a repository without snapshots/ as damaged. */
     static const char *const folders[] = {"snapshots", "refs", "blobs"};
     for (size_t i = 0; i < 3 && !err; i++) {
         char folder[QN_STORE_REL_MAX];
@@ -375,7 +378,8 @@ qn_err qn_store_partial(const struct qn_store *s, const struct qn_store_spot *sp
     return err;
 }
 
-/* The note has the time of the bytes: what comes into their place later is not quince's. */
+/* Writes the mark that quince fetched this blob, with the blob's modification time: a blob that
+ * replaces it later is then recognised as not quince's. */
 static qn_err mark_fetched(int repo, const char *blob, const struct stat *bytes, struct qn_error *e)
 {
     const struct timespec times[2] = {bytes->st_mtim, bytes->st_mtim};
@@ -392,8 +396,8 @@ static qn_err mark_fetched(int repo, const char *blob, const struct stat *bytes,
     return err;
 }
 
-/* The partial becomes the blob, durably; or the blob is there already. whole: it is known that the
- * partial has all bytes, so that a blob of another size must be the one that is wrong. */
+/* Turns the partial into the blob, durably, unless the blob exists already. whole: the partial is
+ * known to be complete, so an existing blob of another size must be damaged. */
 static qn_err settle_blob(int repo, int blobs, const struct qn_store_spot *spot, const char *blob,
                           bool whole, struct qn_error *e)
 {
@@ -420,7 +424,7 @@ static qn_err settle_blob(int repo, int blobs, const struct qn_store_spot *spot,
     return err;
 }
 
-/* Puts a link into the snapshot, in one step whatever was there. */
+/* Puts a link into the snapshot by one rename, replacing an existing entry. */
 static qn_err put_link(int repo, const struct qn_store_spot *spot, const char *blob,
                        struct qn_error *e)
 {
@@ -503,7 +507,7 @@ qn_err qn_store_set_ref(const struct qn_store *s, enum qn_hub_kind hub, const ch
         return err;
     if (!qn_ref_path_ok(revision) || strlen(revision) > QN_REF_REVISION_MAX || !commit_ok(commit))
         return qn_fail(e, QN_EINVAL, "'%.100s' cannot be a revision", revision);
-    if (qn_str_eq(revision, commit)) /* a commit is its own name */
+    if (qn_str_eq(revision, commit)) /* a commit needs no reference */
         return QN_OK;
     const char *name = qn_path_base(revision);
     char below[QN_STORE_REL_MAX];

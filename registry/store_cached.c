@@ -1,4 +1,4 @@
-/* What the cache holds, read without asking anybody. See store.h. */
+/* Reads the contents of the cache without network access. See store.h. */
 #include "registry/store.h"
 
 #include "base/arena.h"
@@ -21,7 +21,7 @@ enum {
     SNAPSHOTS_MAX = 1000,
     ARENA_MAX = 64 * 1024 * 1024,
     ARENA_SLACK = 64,
-    ARENA_REST = 16384 /* for what is not a file */
+    ARENA_REST = 16384 /* for everything that is not a file */
 };
 
 bool qn_store_is_fresh(const char *name)
@@ -29,12 +29,12 @@ bool qn_store_is_fresh(const char *name)
     return name[0] == '.' && strlen(name) == 24 && qn_str_ends(name, ".quince");
 }
 
-/* One folder of the walk; its parents lie on the stack. */
+/* One folder of the walk; its parents are on the stack. */
 struct step {
     char path[QN_STORE_REL_MAX];
     bool (*fn)(void *ctx, const char *path);
     void *ctx;
-    bool missed; /* something was passed over */
+    bool missed; /* something was skipped */
 };
 
 static bool walk_below(struct step *s, int at, size_t len, int depth)
@@ -141,7 +141,7 @@ static bool add_snapshot(struct snapshots *all, int repo, const char *commit)
     return true;
 }
 
-/* The commits that may be meant, the likeliest first. False: the folder of them cannot be read. */
+/* Lists the candidate commits, the best first. False: the folder of snapshots cannot be read. */
 static bool list_snapshots(int repo, const char *revision, struct snapshots *all)
 {
     char commit[QN_STORE_COMMIT_MAX + 1];
@@ -170,15 +170,15 @@ static bool list_snapshots(int repo, const char *revision, struct snapshots *all
     return whole;
 }
 
-/* The files of one snapshot on their way into a struct qn_repo. */
+/* Collects the files of one snapshot for a struct qn_repo. */
 struct reading {
     int at;                    /* the hub's root */
     const char *root, *prefix; /* prefix: from the root to the snapshot, with a slash */
     struct qn_arena *arena;
     struct qn_repo_file *v;
     size_t n, cap;
-    bool full;   /* another one would take the arena over its limit */
-    bool missed; /* one could not be looked at */
+    bool full;   /* one more file would exceed the arena's limit */
+    bool missed; /* a file could not be examined */
 };
 
 static bool read_file(void *ctx, const char *path)
@@ -198,7 +198,7 @@ static bool read_file(void *ctx, const char *path)
     if (!whole)
         return true;
     size_t bytes = 2 * (strlen(path) + ARENA_SLACK) + strlen(r->root) + strlen(rel) +
-                   (r->n + 2) * sizeof *r->v; /* the list is copied in the end */
+                   (r->n + 2) * sizeof *r->v; /* the list is copied at the end */
     r->full = bytes + ARENA_REST > ARENA_MAX - qn_arena_used(r->arena);
     if (r->full)
         return false;
@@ -308,7 +308,7 @@ qn_err qn_store_each(const struct qn_store *s, enum qn_hub_kind hub,
         snprintf(repo, sizeof repo, "%s", d->d_name + strlen("models--"));
         char *dashes = strstr(repo, "--");
         if (!dashes)
-            continue; /* of the first days of the hub, without an owner */
+            continue; /* an early repository of the hub, without an owner */
         *dashes = '/';
         memmove(dashes + 1, dashes + 2, strlen(dashes + 2) + 1);
         if (qn_ref_repo_ok(repo))

@@ -1,4 +1,4 @@
-/* What goes out of the store: models that are deleted, and what was left behind. See store.h. */
+/* Removal from the store: deleted models, and leftovers. See store.h. */
 #include "registry/store.h"
 
 #include "base/buf.h"
@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A path of the store taken apart. */
+/* A parsed path of the store. */
 struct place {
     char folder[NAME_MAX + 1]; /* models--owner--name */
     char commit[QN_STORE_COMMIT_MAX + 1];
@@ -45,7 +45,7 @@ static bool take_apart(const char *rel, struct place *out)
     return true;
 }
 
-/* The blob a link of the repository leads to; false: it is no link into blobs/. */
+/* Finds the blob that a link of the repository leads to; false: it is no link into blobs/. */
 static bool blob_of(int repo, const char *link, char out[static QN_STORE_BLOB_MAX + 1])
 {
     char text[QN_STORE_REL_MAX];
@@ -58,7 +58,8 @@ static bool blob_of(int repo, const char *link, char out[static QN_STORE_BLOB_MA
     return true;
 }
 
-/* A note that is older than its blob is of one that was removed, and fetched again by others. */
+/* True if quince fetched the blob. A mark older than its blob was made for an earlier blob that
+ * another program has replaced. */
 static bool is_marked(int repo, const char *blob)
 {
     char rel[QN_STORE_REL_MAX];
@@ -73,7 +74,7 @@ static bool is_marked(int repo, const char *blob)
            (st.st_mtim.tv_sec == mark.st_mtim.tv_sec && st.st_mtim.tv_nsec <= mark.st_mtim.tv_nsec);
 }
 
-/* Looks for a link to a blob among all snapshots. */
+/* State of the search for a link to a blob in all snapshots. */
 struct search {
     int repo;
     const char *blob;
@@ -94,7 +95,7 @@ static int open_folder(int at, const char *name)
     return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* Also where not every snapshot can be looked at: there may be a link. */
+/* Also true when some snapshot cannot be examined, because it may contain a link. */
 static bool is_linked(int repo, const char *blob)
 {
     struct search s = {.repo = repo, .blob = blob};
@@ -112,7 +113,7 @@ static void unlink_below(int repo, const char *folder, const char *name)
     unlinkat(repo, rel, 0);
 }
 
-/* Removes the folder of a file, its parent and so on as far as they are empty; never the first one
+/* Removes the folder of a file, its parent and so on while they are empty; never the top one
  * (snapshots/, refs/). */
 static void prune_up(int repo, const char *link)
 {
@@ -126,7 +127,7 @@ static void prune_up(int repo, const char *link)
     }
 }
 
-/* References to snapshots that are not there. */
+/* Removes references to missing snapshots. */
 struct refs {
     int repo;
 };
@@ -147,7 +148,7 @@ static bool drop_stale_ref(void *ctx, const char *path)
     return true;
 }
 
-/* Takes away what an emptied repository consists of. What is not empty stays, by rmdir's rule. */
+/* Removes the folders of a repository without files; rmdir keeps those that are not empty. */
 static void prune_repo(int root, const char *folder, int repo)
 {
     static const char *const parts[] = {QN_STORE_MARKS, "blobs", "snapshots"};
@@ -155,7 +156,7 @@ static void prune_repo(int root, const char *folder, int repo)
     int fd = open_folder(repo, "refs");
     if (fd >= 0)
         qn_store_walk(fd, drop_stale_ref, &refs);
-    /* Other programs take a repository without snapshots/ for a damaged one. */
+    /* Other programs treat a repository without snapshots/ as damaged. */
     if (unlinkat(repo, "blobs", AT_REMOVEDIR) && errno != ENOENT)
         return;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -165,7 +166,7 @@ static void prune_repo(int root, const char *folder, int repo)
     unlinkat(root, folder, AT_REMOVEDIR);
 }
 
-/* The blob goes when nothing leads to it. */
+/* Removes the blob when no link leads to it. */
 static qn_err free_blob(int repo, const char *blob, struct qn_store_freed *out, struct qn_error *e)
 {
     char rel[QN_STORE_REL_MAX];
@@ -191,13 +192,13 @@ static qn_err remove_one(int root, const struct place *p, struct qn_store_freed 
     char blob[QN_STORE_BLOB_MAX + 1];
     int repo = open_folder(root, p->folder);
     if (repo < 0 && errno == ENOENT)
-        return QN_OK; /* gone already */
+        return QN_OK; /* already removed */
     if (repo < 0)
         return qn_fail_errno(e, "open %s", p->folder);
     qn_err err = QN_OK;
     struct stat st;
     if (fstatat(repo, p->link, &st, AT_SYMLINK_NOFOLLOW) && errno == ENOENT) {
-        /* gone already */
+        /* already removed */
     } else if (!blob_of(repo, p->link, blob) || !is_marked(repo, blob)) {
         out->kept++;
     } else if (unlinkat(repo, p->link, 0)) {
@@ -211,7 +212,7 @@ static qn_err remove_one(int root, const struct place *p, struct qn_store_freed 
     return err;
 }
 
-/* The path below the folder of unpacked archives, or NULL. */
+/* The part of a path below the folder of unpacked archives, or NULL. */
 static const char *unpacked_rel(const struct qn_store *s, const char *path)
 {
     size_t n = strlen(s->unpacked);
@@ -241,7 +242,7 @@ static qn_err remove_unpacked(const struct qn_store *s, const char *rel, struct 
     }
     if (at >= 0)
         close(at);
-    for (char *slash; !err && *parent; *slash = '\0') { /* folders that are empty now */
+    for (char *slash; !err && *parent; *slash = '\0') { /* remove folders that have become empty */
         slash = strrchr(parent, '/');
         if (slash && !slash[1]) {
             *slash = '\0';
@@ -276,7 +277,7 @@ qn_err qn_store_remove(const struct qn_store *s, const char *const *paths, size_
             err = remove_one(root, &p, out, e);
             close(root);
         } else if (err == QN_ENOTFOUND) {
-            err = QN_OK; /* gone already */
+            err = QN_OK; /* already removed */
         }
     }
     return err;
@@ -337,7 +338,7 @@ static bool is_wanted(const struct cleaning *k, const char *name)
     return wanted;
 }
 
-/* Somebody is fetching it: another quince with the same cache. */
+/* True when another quince with the same cache is downloading this partial. */
 static bool is_locked(int blobs, const char *partial)
 {
     int fd = openat(blobs, partial, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -353,8 +354,8 @@ static void cut_end(char *name, const char *end)
         name[strlen(name) - strlen(end)] = '\0';
 }
 
-/* The partial that a file of blobs/ belongs to: itself, or the one whose ranges it holds or was to
- * hold. */
+/* Finds the partial that a file of blobs/ belongs to: itself, or the one whose ranges it holds
+ * (also as a temporary file). */
 static bool partial_of(const char *name, char out[static NAME_MAX + 1])
 {
     snprintf(out, NAME_MAX + 1, "%s", name);
@@ -381,7 +382,7 @@ static void clean_blobs(const struct cleaning *k, int repo)
                        is_linked(repo, d->d_name))
             continue;
         snprintf(below, sizeof below, "blobs/%s", d->d_name);
-        /* A partial has gaps: what counts is what it takes on the disk. */
+        /* A partial has gaps: its size is the space it takes on the disk. */
         tell(k, part ? QN_WASTE_PARTIAL : QN_WASTE_BLOB, below,
              part ? (int64_t)st.st_blocks * 512 : st.st_size);
         if (k->c->dry)
@@ -393,7 +394,7 @@ static void clean_blobs(const struct cleaning *k, int repo)
     closedir(dir);
 }
 
-/* Notes of blobs that are gone (another program's clean-up took them) say nothing any more. */
+/* Removes marks whose blobs are gone (removed by another program). */
 static void clean_marks(const struct cleaning *k, int repo)
 {
     int fd = k->c->dry ? -1 : open_folder(repo, QN_STORE_MARKS);
@@ -411,8 +412,8 @@ static void clean_marks(const struct cleaning *k, int repo)
     closedir(dir);
 }
 
-/* Empty folders of snapshots, the innermost first. True when `at`, which it takes, is empty then
- * (or would be). */
+/* Removes empty folders of snapshots, the innermost first. True when `at` is empty afterwards (or
+ * would be, in a dry run). Takes ownership of `at`. */
 static bool clean_folders(const struct cleaning *k, int at, const char *below, int depth)
 {
     DIR *dir = fdopendir(at);
@@ -472,7 +473,7 @@ static void clean_repo(const struct cleaning *k, int root)
     int repo = open_folder(root, k->folder);
     if (repo < 0)
         return;
-    /* A download that has just begun has made folders and nothing in them. */
+    /* A download that has just begun has only created empty folders. */
     bool old = !fstat(repo, &st) && is_old(k, &st) &&
                (fstatat(repo, "blobs", &st, AT_SYMLINK_NOFOLLOW) || is_old(k, &st));
     clean_blobs(k, repo);
@@ -488,8 +489,8 @@ static void clean_repo(const struct cleaning *k, int root)
     close(repo);
 }
 
-/* Folders of archives of which no model has a file any more: a server was killed before it could
- * make the model known, or removed only some of its files. */
+/* Removes unpacked archives of which no model uses a file: the server was killed before it
+ * registered the model, or removed only some of its files. */
 static void clean_unpacked(const struct qn_store *s, const struct qn_store_cleaner *c)
 {
     struct cleaning k = {.c = c, .now_s = (int64_t)time(NULL), .root = s->unpacked};

@@ -41,7 +41,8 @@ bool qn_unpack_is_archive(const char *path)
     return false;
 }
 
-/* The helper has read hostile bytes: whatever it says may be theirs. 0: no number. */
+/* A number in the helper's report, 0 if there is none. The helper has read untrusted bytes, so its
+ * report is untrusted too. */
 static int64_t number_of(const struct qn_jref *v)
 {
     int64_t n = 0;
@@ -74,7 +75,7 @@ static qn_err understand(struct qn_buf *report, int status, struct qn_unpacked *
     return err;
 }
 
-/* most_bytes: what may come out of it. */
+/* Runs the helper. most_bytes: limit of the unpacked size. */
 static qn_err run(const char *program, const int fds[2], int64_t most_bytes, bool links,
                   const atomic_bool *stop, struct qn_unpacked *out, struct qn_error *e)
 {
@@ -137,7 +138,7 @@ void qn_unpack_discard(const char *folder)
         qn_warn("unpack", "folder=\"%s\" not_removed=1 message=\"%s\"", folder, strerror(errno));
 }
 
-/* Takes the descriptor. */
+/* Adds the sizes of all files in the folder. Takes ownership of the descriptor. */
 static void add_size(int folder, int64_t *sum, int depth)
 {
     DIR *dir = fdopendir(folder);
@@ -171,14 +172,14 @@ int64_t qn_unpack_size(const char *folder)
     return sum;
 }
 
-/* ".<16 digits>.unpacking" */
+/* True for names of the form ".<16 digits>.unpacking". */
 static bool is_fresh(const char *name)
 {
     return name[0] == '.' && strspn(name + 1, "0123456789abcdef") == SALT &&
            qn_str_eq(name + 1 + SALT, UNPACKING);
 }
 
-/* Folders that a server which was killed has left beside the one that comes: old, and unlocked. */
+/* Removes old, unlocked temporary folders that a killed server left in this parent folder. */
 static void sweep(const char *parent)
 {
     DIR *dir = opendir(parent);
@@ -200,8 +201,8 @@ static void sweep(const char *parent)
         closedir(dir);
 }
 
-/* Makes the folder and locks it until *lock, which may be -1, is closed. Where folders cannot be
- * locked (NFS), nobody else can lock them either, and they are left alone. */
+/* Creates the folder and locks it until *lock, which may be -1, is closed. On file systems without
+ * locks (NFS) no process can lock such folders, and the sweep leaves them alone. */
 static qn_err make_fresh(const char *path, int *lock, struct qn_error *e)
 {
     if (mkdir(path, 0755))

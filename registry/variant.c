@@ -68,7 +68,7 @@ bool qn_shard_of(const char *path, struct qn_shard *out)
            out->count <= QN_SHARDS_MAX;
 }
 
-/* Reads one of the words at s, the longest first; the bytes read or 0. */
+/* Matches one of the words at s, the longest first; returns its length or 0. */
 static size_t word(const char *s, const char *const *words)
 {
     for (; *words; words++)
@@ -87,8 +87,9 @@ static bool at_border(char c)
     return !c || c == '-' || c == '.' || c == '_' || c == '/';
 }
 
-/* The bytes at s that name a quantisation, ending at a border; 0: none. Every ending of the name is
- * optional, so shorter readings are tried when the longest does not end at a border. */
+/* The length of the quantisation's name at s, which must end at a word boundary; 0: none. Every
+ * suffix of the name is optional, so shorter matches are tried when the longest does not end at a
+ * boundary. */
 static size_t quantization_len(const char *s)
 {
     static const char *const dynamic[] = {"UD-", "UD_", NULL};
@@ -149,39 +150,39 @@ bool qn_quantization_of(const char *name, char out[static 32])
     return false;
 }
 
-/* Files that are one model: a series of shards, a folder, or one file. In a sorted list all files
- * of a folder stand together, and so do all series with the same stem. */
+/* Files that form one model: a series of shards, a folder, or one file. In a sorted list all files
+ * of a folder are adjacent, and so are all series with the same stem. */
 struct group {
-    size_t first;          /* its first file's place in the repository */
+    size_t first;          /* index of its first file in the repository */
     size_t n;              /* files */
-    bool folder;           /* it is a whole folder at the top */
-    char quantization[32]; /* "": none in its name */
+    bool folder;           /* a whole folder at the top level */
+    char quantization[32]; /* "": none in the name */
     bool shared;           /* another group has the same quantisation */
     char stem[QN_REF_VARIANT_MAX + 1];
 };
 
 struct grouping {
     const struct qn_repo *repo;
-    size_t *group_of; /* of each file: its group, or SIZE_MAX */
+    size_t *group_of; /* [repo->n]: the group of each file, or SIZE_MAX */
     struct group *groups;
     size_t n;
 };
 
-/* The quantisation that a file's own name gives, not its folder's. */
+/* The quantisation in the file's own name, not in its folder's. */
 static bool own_quantization(const char *path, char out[static 32])
 {
     return qn_quantization_of(base_of(path), out);
 }
 
-/* Length of the folder at the top, 0: none. */
+/* Length of the top-level folder's name; 0: none. */
 static size_t folder_len(const char *path)
 {
     size_t n = strcspn(path, "/");
     return path[n] ? n : 0;
 }
 
-/* The files from `from` that lie in the same folder at the top; sets *one when no two GGUF files
- * among them say that they are different models. */
+/* The end of the run of files from `from` that are in the same top-level folder. *one is set when
+ * no two GGUF files among them have names of different models. */
 static size_t folder_end(const struct qn_repo *repo, size_t from, bool *one)
 {
     size_t len = folder_len(repo->files[from].path), i = from;
@@ -217,7 +218,7 @@ static void new_group(struct grouping *g, size_t file, bool folder)
     x->first = file;
     x->folder = folder;
     if (folder) {
-        /* The folder's name says it; where it says nothing, its files' do. */
+        /* The folder's name gives the quantisation, or else its files' names. */
         set_text(x->stem, sizeof x->stem, path, folder_len(path));
         if (!qn_quantization_of(x->stem, x->quantization))
             own_quantization(path, x->quantization);
@@ -228,7 +229,7 @@ static void new_group(struct grouping *g, size_t file, bool folder)
     }
 }
 
-/* The group of the series that a file belongs to, or g->n. Groups of the same stem are neighbours.
+/* The group of the series that a file belongs to, or g->n. Groups with the same stem are adjacent.
  */
 static size_t series_group(const struct grouping *g, const char *path)
 {
@@ -287,7 +288,7 @@ static void mark_shared(struct grouping *g)
     free(sorted);
 }
 
-/* How usual a quantisation is; what is not here comes later, by name. */
+/* The rank of a quantisation, the most common first; those not listed come later, by name. */
 static int rank_of(const char *quantization)
 {
     static const char *const usual[] = {"Q4_K_M", "UD-Q4_K_XL", "Q8_0", "Q4_0"};
@@ -324,8 +325,8 @@ static void add_file(struct qn_variant *v, const struct qn_repo_file *file)
         v->size_bytes < 0 || file->size_bytes < 0 ? -1 : v->size_bytes + file->size_bytes;
 }
 
-/* Files without a quantisation in their names (lists of experts, tokenizers) count only where there
- * is nothing else. */
+/* Files without a quantisation in their names (lists of experts, tokenizers) are used only if there
+ * are no others. */
 static void add_gguf(const struct qn_repo *repo, struct qn_variants *out)
 {
     struct grouping g = {.repo = repo};
@@ -403,7 +404,7 @@ static size_t companions(const struct qn_repo *repo, enum qn_file_kind kind,
     return n;
 }
 
-/* What the repository is for, by its files and by what its hub says. */
+/* Decides the kind of model by the repository's files and the hub's description. */
 static void find_kind(const struct qn_repo *repo, struct qn_variants *out)
 {
     bool image = is_image_pipeline(repo->pipeline);

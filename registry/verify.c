@@ -1,5 +1,5 @@
-/* See verify.h. One mutex guards the list and what passes between the threads; the bytes and the
- * sum itself belong to the thread while it works on a file (`busy`). */
+/* See verify.h. One mutex guards the list and the data passed between the threads; the bytes and
+ * the hash state of a file belong to the thread while it works on the file (`busy`). */
 #include "registry/verify.h"
 
 #include "base/buf.h"
@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 enum {
-    READ_BYTES = 256 * 1024,      /* at once: stays in the processor's cache */
-    TURN_BYTES = 4 * 1024 * 1024, /* of one file before another's turn */
-    WORTH_BYTES = 1024 * 1024     /* wakes the thread for no less, but at the end */
+    READ_BYTES = 256 * 1024,      /* per read: fits the processor's cache */
+    TURN_BYTES = 4 * 1024 * 1024, /* of one file before the next file gets its turn */
+    WORTH_BYTES = 1024 * 1024     /* the thread is woken for no less, except at the end of a file */
 };
 
 struct qn_verify_sum {
@@ -29,12 +29,12 @@ struct qn_verify_sum {
         struct qn_sha256 sha256;
         struct qn_sha1 sha1;
     } state;
-    int64_t summed;  /* the thread's */
-    int64_t sync_at; /* the thread's: by the monotonic clock */
+    int64_t summed;  /* used by the thread only */
+    int64_t sync_at; /* used by the thread only: time of the next sync, monotonic clock */
     /* Under the mutex: */
     int64_t front, synced;
     bool busy, done;
-    bool gone; /* given up while busy: the thread frees it */
+    bool gone; /* freed by the caller while busy: the thread frees the struct */
     qn_err err;
     struct qn_error error;
     char hex[QN_VERIFY_HEX_MAX + 1];
@@ -44,7 +44,7 @@ struct qn_verify {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t work;
-    struct qn_verify_sum *sums; /* those that began first come first */
+    struct qn_verify_sum *sums; /* in the order in which they began */
     bool quit;
     int64_t sync_ms;
     void (*wake)(void *ctx);
@@ -58,7 +58,7 @@ static bool worth(const struct qn_verify_sum *s)
     return !s->done && (ahead >= WORTH_BYTES || s->front == s->size);
 }
 
-/* Sums bytes up to `until`. Without the mutex. */
+/* Hashes bytes up to `until`. Called without the mutex. */
 static qn_err read_on(struct qn_verify *v, struct qn_verify_sum *s, int64_t until,
                       struct qn_error *e)
 {
@@ -80,7 +80,8 @@ static qn_err read_on(struct qn_verify *v, struct qn_verify_sum *s, int64_t unti
     return QN_OK;
 }
 
-/* A turn at one file, without the mutex. *synced: how far it is on the disk, or -1: as before. */
+/* Works on one file for one turn, without the mutex. *synced: bytes that are on the disk, or -1:
+ * unchanged. */
 static qn_err take_turn(struct qn_verify *v, struct qn_verify_sum *s, int64_t until,
                         int64_t *synced, struct qn_error *e)
 {
@@ -113,7 +114,7 @@ static void sum_free(struct qn_verify_sum *s)
     free(s);
 }
 
-/* Under the mutex. */
+/* Removes s from the list and frees it. The mutex must be held. */
 static void forget(struct qn_verify *v, struct qn_verify_sum *s)
 {
     struct qn_verify_sum **at = &v->sums;

@@ -1,9 +1,9 @@
-/* Sums of files that are still growing: one thread that reads what has been written behind whoever
- * writes it, so that a sum is ready when its last byte is. What it reads was written a moment ago
- * and comes from memory; after a restart the beginning comes from the disk.
+/* Computes checksums of files that are still growing. One thread reads each file behind its writer,
+ * so that the checksum is ready soon after the last byte. Bytes written a moment ago are read from
+ * memory (the page cache); after a restart the beginning is read from the disk.
  *
- * The same thread syncs: a file from time to time while it grows, and at its end before its sum is
- * told. */
+ * The same thread syncs a file: from time to time while it grows, and at its end before its
+ * checksum is reported. */
 #ifndef QN_REGISTRY_VERIFY_H
 #define QN_REGISTRY_VERIFY_H
 
@@ -20,25 +20,26 @@ enum qn_verify_kind { QN_VERIFY_SHA256, QN_VERIFY_GIT_SHA1 };
 struct qn_verify;     /* the thread */
 struct qn_verify_sum; /* one file */
 
-/* wake is called, on the thread and never after qn_verify_free has begun, when qn_verify_poll of
- * some file may say more. sync_ms: how often a growing file is synced. */
+/* wake is called on the thread, and never after qn_verify_free has begun, when qn_verify_poll of a
+ * file may have a new result. sync_ms: how often a growing file is synced. */
 qn_err qn_verify_new(void (*wake)(void *ctx), void *ctx, int64_t sync_ms, struct qn_verify **out,
                      struct qn_error *e);
-/* Ends all sums and the thread, without waiting for the disk: where it is syncing, it frees what it
- * has as soon as it can. NULL allowed. */
+/* Ends all checksums and the thread, without waiting for the disk: if a sync is in progress, the
+ * thread frees its memory when the sync returns. NULL allowed. */
 void qn_verify_free(struct qn_verify *v);
 
-/* Begins the sum of a file of `size` bytes of which none can be read yet. fd is duplicated. QN_EIO.
- */
+/* Begins the checksum of a file of `size` bytes of which none can be read yet. fd is duplicated.
+ * QN_EIO. */
 qn_err qn_verify_begin(struct qn_verify *v, int fd, int64_t size, enum qn_verify_kind kind,
                        struct qn_verify_sum **out, struct qn_error *e);
-/* All bytes before front can be read now; never goes back. */
+/* Reports that all bytes before front can be read; front never decreases. */
 void qn_verify_front(struct qn_verify *v, struct qn_verify_sum *s, int64_t front);
-/* True when all bytes are summed and synced, or that has failed. *synced, in any case: bytes from
- * the beginning that are on the disk. hex: the sum; *err: QN_EIO with e filled. */
+/* True when all bytes are in the checksum and synced, or when that has failed. *synced, in either
+ * case: the number of bytes from the beginning that are on the disk. hex: the checksum; *err:
+ * QN_EIO with e filled. */
 bool qn_verify_poll(struct qn_verify *v, struct qn_verify_sum *s, int64_t *synced,
                     char hex[static QN_VERIFY_HEX_MAX + 1], qn_err *err, struct qn_error *e);
-/* Gives the sum up or back without waiting. NULL allowed. */
+/* Frees a checksum, finished or not, without waiting. NULL allowed. */
 void qn_verify_end(struct qn_verify *v, struct qn_verify_sum *s);
 
 #endif

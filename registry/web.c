@@ -1,4 +1,4 @@
-/* Small documents of hubs: see web.h. */
+/* Fetches small documents from hubs: see web.h. */
 #include "registry/web.h"
 
 #include "base/clock.h"
@@ -14,14 +14,14 @@
 
 enum { TICK_MS = 100, HEADERS_MAX = 256 * 1024 };
 
-/* One hop that is under way. */
+/* One hop in progress. */
 struct hop {
     const struct qn_web *web;
     struct qn_way *way;
     struct qn_web_reply *out;
     struct qn_reply_head head;
     bool too_long;
-    int64_t window_ms, window_bytes; /* since when, and what came: for QN_WEB_STALL_RATE */
+    int64_t window_ms, window_bytes; /* for QN_WEB_STALL_RATE: begin, bytes since */
     char why[CURL_ERROR_SIZE];
 };
 
@@ -61,7 +61,7 @@ static qn_err stopped(struct qn_error *e)
     return qn_fail(e, QN_ECANCELLED, "stopped");
 }
 
-/* One hop to its end; *code is curl's judgement. QN_ECANCELLED. */
+/* Runs one hop to its end; *code is curl's result. QN_ECANCELLED. */
 static qn_err perform(struct hop *h, CURLM *multi, CURL *easy, CURLcode *code, struct qn_error *e)
 {
     int stall_s = h->web->stall_s > 0 ? h->web->stall_s : QN_WEB_STALL_S, running = 1;
@@ -115,11 +115,11 @@ static void set_question(CURL *easy, const struct qn_web_ask *ask, struct curl_s
         qn_curl.easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(ask->body));
         qn_curl.easy_setopt(easy, CURLOPT_POSTFIELDS, ask->body);
     }
-    qn_curl.easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, ""); /* documents may come compressed */
+    qn_curl.easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, ""); /* accept compressed documents */
 }
 
-/* One try through all redirects. QN_OK: out holds a reply of whatever status. *again: the failure
- * may pass. */
+/* One try, through all redirects. QN_OK: out holds a reply of any status. *again: the failure may
+ * be temporary. */
 static qn_err try_once(const struct qn_web *web, const struct qn_web_ask *ask, CURLM *multi,
                        struct qn_web_reply *out, struct qn_reply_head *head, bool *again,
                        struct qn_error *e)
@@ -173,7 +173,7 @@ static qn_err try_once(const struct qn_web *web, const struct qn_web_ask *ask, C
     return err;
 }
 
-/* Sleeps in ticks; false: stopped. */
+/* Sleeps in short steps; false: the stop flag was set. */
 static bool wait_ms(const struct qn_web *web, int64_t ms)
 {
     for (int64_t until = qn_now_ms() + ms, left; (left = until - qn_now_ms()) > 0;) {

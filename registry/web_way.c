@@ -1,5 +1,5 @@
-/* See web_way.h. Addresses are taken apart by libcurl's own parser, the one that connects, so that
- * no two readings of an address can differ. */
+/* See web_way.h. Addresses are parsed by libcurl's own parser, which also connects, so that the
+ * check and the connection cannot disagree about an address. */
 #include "registry/web_way.h"
 
 #include "base/rand.h"
@@ -14,10 +14,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* An address in parts; each malloc'ed by curl. */
+/* A parsed address; each string is malloc'ed by curl. */
 struct parts {
     char *scheme, *host, *port;
-    bool user; /* it carries a name or a password */
+    bool user; /* it contains a user name or a password */
 };
 
 static void parts_free(struct parts *p)
@@ -72,7 +72,8 @@ const char *qn_web_shown(const char *url, char out[static QN_WEB_SHOWN_MAX])
     return out;
 }
 
-/* no_proxy: names with all that ends in them, separated by commas; "*" is everything. */
+/* True if no_proxy names the host: host names or their endings, separated by commas; "*" matches
+ * every host. */
 static bool goes_direct(const char *host)
 {
     const char *list = getenv("no_proxy");
@@ -93,8 +94,8 @@ static bool goes_direct(const char *host)
     return false;
 }
 
-/* The proxy of the environment for an address, or "". HTTP_PROXY in capitals is what a web server
- * would make of a client's header "Proxy:", so it does not count. */
+/* The environment's proxy for an address, or "". HTTP_PROXY in capitals is ignored, because a CGI
+ * server would set it from a client's header "Proxy:". */
 static const char *proxy_for(const char *url)
 {
     static const char *const for_https[] = {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
@@ -115,8 +116,8 @@ static const char *proxy_for(const char *url)
     return proxy;
 }
 
-/* Names that no public name server knows (RFC 6761, 6762, 8375; .internal is ICANN's): a proxy
- * would look them up in the network that it stands in. */
+/* True for names that public name servers do not resolve (RFC 6761, 6762, 8375; .internal is
+ * ICANN's): a proxy would look them up in its own network. */
 static bool is_inside_name(const char *host)
 {
     static const char *const ends[] = {".local",     ".localhost",  ".internal", ".intranet",
@@ -124,7 +125,7 @@ static bool is_inside_name(const char *host)
                                        ".home.arpa", ".localdomain"};
     char name[256];
     size_t n = strlen(host);
-    while (n && host[n - 1] == '.') /* the root at the end means nothing else */
+    while (n && host[n - 1] == '.') /* a dot at the end (the DNS root) makes no difference */
         n--;
     if (!n || n >= sizeof name || host[0] == '[')
         return false;
@@ -139,7 +140,7 @@ static bool is_inside_name(const char *host)
     return false;
 }
 
-/* The rules of web.h for one hop. from: the first hop, or NULL when this is it. */
+/* Applies the rules of web.h to one hop. from: the first hop, or NULL if this is the first. */
 static qn_err check(const struct qn_web *web, const char *url, const char *from, bool *private_ok,
                     struct qn_error *e)
 {
@@ -234,7 +235,7 @@ qn_err qn_way_redirect(struct qn_way *w, const char *location, struct qn_error *
     bool was_tls = strncasecmp(w->url, "https:", 6) == 0;
     bool private_ok;
     qn_err err = check(w->web, next, w->first, &private_ok, e);
-    /* Also a hub that is itself reached over http may not lead from https back to it. */
+    /* A redirect from https to http is refused even for a hub whose endpoint is http. */
     if (!err && was_tls && strncasecmp(next, "https:", 6) != 0 && !w->web->allow_private)
         err = qn_fail(e, QN_EINVAL, "%s: redirected from https to plain http",
                       qn_web_shown(w->url, shown));
@@ -274,8 +275,8 @@ void qn_way_prepare(struct qn_way *w, CURL *easy, struct curl_slist **headers)
     const char *proxy = proxy_for(w->url);
     struct parts first, now;
     w->forbidden = w->plain_token = false;
-    /* The proxy is the user's choice, so its address is not judged. It resolves names for us: those
-     * that mean something inside a network only have been refused (check). */
+    /* The proxy is the user's choice, so its address is not checked. It resolves the names; those
+     * that mean something only inside a network have been refused by check(). */
     if (proxy[0])
         w->private_ok = true;
     qn_curl.easy_setopt(easy, CURLOPT_URL, w->url);
@@ -287,7 +288,7 @@ void qn_way_prepare(struct qn_way *w, CURL *easy, struct curl_slist **headers)
     qn_curl.easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     qn_curl.easy_setopt(easy, CURLOPT_OPENSOCKETDATA, w);
     qn_curl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    qn_curl.easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); /* stopping waits for no resolver */
+    qn_curl.easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); /* no wait for the resolver when stopped */
     qn_curl.easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)QN_WEB_CONNECT_MS);
     qn_curl.easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     qn_curl.easy_setopt(easy, CURLOPT_USERAGENT, "quince/" QN_VERSION);
@@ -298,7 +299,7 @@ void qn_way_prepare(struct qn_way *w, CURL *easy, struct curl_slist **headers)
             struct qn_buf line;
             qn_buf_init(&line, QN_WEB_URL_MAX);
             bool tls = strcasecmp(now.scheme, "https") == 0;
-            /* Where a proxy leads nobody here can say. */
+            /* Over plain http through a proxy, the token could be sent on to any network. */
             if (same_origin(&first, &now) && (tls || !proxy[0]) &&
                 !qn_buf_fmt(&line, "Authorization: Bearer %s", w->token)) {
                 *headers = qn_curl.slist_append(*headers, line.data);
@@ -352,7 +353,7 @@ int64_t qn_web_pause_ms(const struct qn_web *web, int failures)
     if (ms > QN_WEB_PAUSE_MAX_MS)
         ms = QN_WEB_PAUSE_MAX_MS;
     qn_random_bytes(&luck, 1);
-    return ms / 2 + ms * luck / 512; /* so that many clients do not come back at once */
+    return ms / 2 + ms * luck / 512; /* jitter: many clients do not retry at the same time */
 }
 
 int qn_web_retries(const struct qn_web *web)
