@@ -104,7 +104,7 @@ static void answer_error(struct visit *v, const struct qn_error *e, bool loading
 {
     struct qn_problem p = {.error = e, .loading = loading, .model = v->model};
     if (v->model)
-        p.evidence = qn_inventory_evidence(v->api->models->inventory, v->model, e);
+        p.crash_report = qn_inventory_crash_report(v->api->models->inventory, v->model, e);
     qn_answer_problem(v->http, &p);
 }
 

@@ -49,9 +49,9 @@ enum { BODY_MAX = 64 * 1024, MODEL_SHOWN_MAX = 1024 };
 struct saying {
     int status;
     const char *type, *code, *message;
-    const char *param, *model, *path, *id; /* NULL: none */
-    const char *words;                     /* the message where nothing else has room */
-    const struct qn_evidence *evidence;    /* NULL: none */
+    const char *param, *model, *path, *id;      /* NULL: none */
+    const char *words;                          /* the message where nothing else has room */
+    const struct qn_crash_report *crash_report; /* NULL: none */
 };
 
 static qn_err code_of(const struct qn_problem *p)
@@ -86,9 +86,9 @@ void qn_problem_adapt(struct qn_problem *p, const struct qn_profile *profile, en
         }
 }
 
-void qn_problem_words(const struct qn_problem *p, char out[static QN_EVIDENCE_WORDS_MAX])
+void qn_problem_words(const struct qn_problem *p, char out[static QN_CRASH_REPORT_WORDS_MAX])
 {
-    qn_evidence_words(p->evidence, p->error, out);
+    qn_crash_report_words(p->crash_report, p->error, out);
 }
 
 static const char *anthropic_type(int status)
@@ -142,10 +142,10 @@ static void write_error(const struct saying *s, enum qn_family family, struct qn
         qn_jw_kstr(w, "requested_model", s->model);
     if (s->path)
         qn_jw_kstr(w, "path", s->path);
-    if (s->evidence) {
+    if (s->crash_report) {
         qn_jw_key(w, "details");
         qn_jw_obj(w);
-        qn_evidence_members(s->evidence, w);
+        qn_crash_report_members(s->crash_report, w);
         qn_jw_obj_end(w);
     }
     qn_jw_obj_end(w);
@@ -185,7 +185,7 @@ static void name_conflict(struct saying *s)
 void qn_problem_body(const struct qn_problem *p, enum qn_family family, struct qn_buf *out)
 {
     qn_err code = is_about_option(p) ? QN_ECONFLICT : code_of(p);
-    char words[QN_EVIDENCE_WORDS_MAX];
+    char words[QN_CRASH_REPORT_WORDS_MAX];
     qn_problem_words(p, words);
     struct saying s = {
         .status = qn_problem_status(p),
@@ -193,7 +193,7 @@ void qn_problem_body(const struct qn_problem *p, enum qn_family family, struct q
         .code = table[code].code,
         .message = p->error->message,
         .words = words,
-        .evidence = p->evidence,
+        .crash_report = p->crash_report,
         .param = *p->error->param ? p->error->param : NULL,
         .id = p->id,
     };
@@ -249,12 +249,12 @@ void qn_problem_hide(struct qn_problem *p, struct qn_problem_hidden *h)
     h->error = *p->error;
     qn_hide_paths(p->error->message, h->error.message, sizeof h->error.message);
     p->error = &h->error;
-    if (!p->evidence)
+    if (!p->crash_report)
         return;
-    h->evidence = *p->evidence;
-    h->evidence.error = h->error;
-    h->evidence.log[0] = '\0';
-    p->evidence = &h->evidence;
+    h->crash_report = *p->crash_report;
+    h->crash_report.error = h->error;
+    h->crash_report.log[0] = '\0';
+    p->crash_report = &h->crash_report;
 }
 
 void qn_answer_problem(struct qn_http *h, const struct qn_problem *problem)

@@ -4,7 +4,7 @@
 #ifndef QN_ANSWERS_ANSWER_H
 #define QN_ANSWERS_ANSWER_H
 
-#include "answers/evidence.h"
+#include "answers/crash_report.h"
 #include "answers/family.h"
 #include "answers/profile.h"
 #include "base/buf.h"
@@ -25,7 +25,7 @@ struct qn_problem {
     const char *code;  /* MAY. Instead of the error code's own code */
     int status;        /* MAY. Instead of the error code's own status */
     const char *id;    /* of the request: QN_REQUEST_ID_DIGITS letters and digits, or NULL */
-    const struct qn_evidence *evidence; /* MAY. Of the process whose end is the reason */
+    const struct qn_crash_report *crash_report; /* MAY. Of the process whose end is the reason */
 };
 
 int qn_problem_status(const struct qn_problem *p);
@@ -37,13 +37,13 @@ void qn_problem_adapt(struct qn_problem *p, const struct qn_profile *profile,
 
 /* The message for an answer that has room for a text alone: a dead process's last words included.
  */
-void qn_problem_words(const struct qn_problem *p, char out[static QN_EVIDENCE_WORDS_MAX]);
+void qn_problem_words(const struct qn_problem *p, char out[static QN_CRASH_REPORT_WORDS_MAX]);
 
 /* The same problem as it is told to a client who is no admin: of files their names without folders,
  * and of a process nothing that it has printed. *p points into *h afterwards. */
 struct qn_problem_hidden {
     struct qn_error error;
-    struct qn_evidence evidence;
+    struct qn_crash_report crash_report;
 };
 void qn_problem_hide(struct qn_problem *p, struct qn_problem_hidden *h);
 

@@ -216,13 +216,14 @@ static void asker_free(struct asker *a)
 static void refuse(struct asker *a, const struct qn_error *e, bool loading)
 {
     qn_http_on_gone(a->http, NULL, NULL);
-    qn_answer_problem(a->http, &(struct qn_problem){
-                                   .error = e,
-                                   .loading = loading,
-                                   .evidence = a->name ? qn_inventory_evidence(
-                                                             a->api->models->inventory, a->name, e)
-                                                       : NULL,
-                               });
+    qn_answer_problem(
+        a->http,
+        &(struct qn_problem){
+            .error = e,
+            .loading = loading,
+            .crash_report =
+                a->name ? qn_inventory_crash_report(a->api->models->inventory, a->name, e) : NULL,
+        });
     asker_free(a);
 }
 

@@ -116,7 +116,7 @@ static unsigned parts_of(const struct qn_profile *profile, const char *path)
     return qn_path_unversioned(path) ? profile->health_versioned : profile->health;
 }
 
-/* Models whose processes end though nobody asks them to, with the evidence. */
+/* Models whose processes end though nobody asks them to, with the crash report. */
 static void write_crashed(struct qn_jw *w, const struct qn_watch_api *api)
 {
     struct qn_crashed crashed[QN_RESIDENTS_MAX];
@@ -126,7 +126,7 @@ static void write_crashed(struct qn_jw *w, const struct qn_watch_api *api)
     for (size_t i = 0; i < n; i++) {
         const struct qn_child_status *s = &crashed[i].status;
         char time[25];
-        qn_wall_format(s->evidence->wall_ms, time);
+        qn_wall_format(s->crash_report->wall_ms, time);
         qn_jw_obj(w);
         qn_jw_kstr(w, "model_name", crashed[i].name);
         qn_jw_kstr(w, "status", qn_inst_state_name(s->state));
@@ -135,8 +135,8 @@ static void write_crashed(struct qn_jw *w, const struct qn_watch_api *api)
         if (s->state == QN_INST_BACKOFF)
             qn_jw_ki64(w, "restart_in_ms", s->restart_ms);
         qn_jw_kstr(w, "timestamp", time);
-        qn_jw_kstr(w, "message", s->evidence->error.message);
-        qn_evidence_members(s->evidence, w);
+        qn_jw_kstr(w, "message", s->crash_report->error.message);
+        qn_crash_report_members(s->crash_report, w);
         qn_jw_obj_end(w);
     }
     qn_jw_arr_end(w);

@@ -193,13 +193,14 @@ static void load_done(void *ctx, const struct qn_error *e)
         a->lease = NULL;
         qn_http_on_gone(a->http, NULL, NULL);
         qn_answer_problem(
-            a->http, &(struct qn_problem){
-                         .error = e,
-                         /* An option that this very request names is its own fault. */
-                         .loading = !qn_load_options_name(a->named, e->param),
-                         .model = a->name,
-                         .evidence = qn_inventory_evidence(a->api->models->inventory, a->name, e),
-                     });
+            a->http,
+            &(struct qn_problem){
+                .error = e,
+                /* An option that this very request names is its own fault. */
+                .loading = !qn_load_options_name(a->named, e->param),
+                .model = a->name,
+                .crash_report = qn_inventory_crash_report(a->api->models->inventory, a->name, e),
+            });
         asker_free(a);
         return;
     }

@@ -113,7 +113,7 @@ void qn_infer_fail(struct qn_infer_run *r, const struct qn_error *e, bool loadin
 {
     struct qn_problem p = {.error = e, .loading = loading, .model = r->rq.model, .id = r->id};
     if (r->rq.model)
-        p.evidence = qn_inventory_evidence(r->with->models->inventory, r->rq.model, e);
+        p.crash_report = qn_inventory_crash_report(r->with->models->inventory, r->rq.model, e);
     struct qn_error words, own = *e;
     int64_t again_s = 1;
     if (r->late || r->admission.full) {

@@ -286,28 +286,28 @@ void qn_child_bury_jobs(struct qn_child *c)
     }
 }
 
-void qn_child_forget_evidence(struct qn_child *c)
+void qn_child_forget_crash_report(struct qn_child *c)
 {
-    free(c->evidence);
-    c->evidence = NULL;
+    free(c->crash_report);
+    c->crash_report = NULL;
 }
 
 /* c->error says why. how is NULL for one that could not be started. */
-static void keep_evidence(struct qn_child *c, const struct qn_process_end *how)
+static void keep_crash_report(struct qn_child *c, const struct qn_process_end *how)
 {
     struct qn_buf tail;
-    if (!c->evidence)
-        c->evidence = qn_xmalloc(sizeof *c->evidence);
+    if (!c->crash_report)
+        c->crash_report = qn_xmalloc(sizeof *c->crash_report);
     qn_buf_init(&tail, TAIL_BYTES_MAX);
     qn_child_log_print(&c->log, &tail);
-    *c->evidence = (struct qn_evidence){
+    *c->crash_report = (struct qn_crash_report){
         .exit_code = how ? how->exit_code : -1,
         .signal = how ? how->signal : 0,
         .by_us = c->killed,
         .wall_ms = qn_wall_ms(),
         .error = c->error,
     };
-    qn_evidence_take_log(c->evidence, qn_buf_cstr(&tail));
+    qn_crash_report_take_log(c->crash_report, qn_buf_cstr(&tail));
     qn_buf_deinit(&tail);
 }
 
@@ -328,13 +328,13 @@ static void on_exit_seen(void *ctx, uint32_t events)
         return;
     bool asked = c->in.state == QN_INST_DRAINING && c->in.end == QN_INST_END_ASKED;
     if (asked) {
-        qn_child_forget_evidence(c);
+        qn_child_forget_crash_report(c);
     } else {
         if (c->error.code == QN_OK)
             qn_fail(&c->error, QN_ECHILD, "the model's process %s", how.text);
         qn_warn("instance", "model=%s pid=%d process %s: %s", c->name, (int)c->proc.pid, how.text,
                 c->error.message);
-        keep_evidence(c, &how);
+        keep_crash_report(c, &how);
     }
     qn_child_close_process(c);
     qn_child_bury_jobs(c); /* before a new start forgets the error */
@@ -374,7 +374,7 @@ static void start_process(struct qn_child *c)
     if (err) {
         c->ended_ms = qn_now_ms();
         qn_error_log("instance", "model=%s %s", c->name, c->error.message);
-        keep_evidence(c, NULL);
+        keep_crash_report(c, NULL);
         if (is_final(err))
             qn_child_step(c, QN_INST_CHILD_REFUSED);
         qn_child_step(c, QN_INST_EXITED);

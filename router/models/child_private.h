@@ -54,8 +54,8 @@ struct qn_child {
     char template_warning[QN_ERROR_MESSAGE_MAX + 1]; /* of the process; "": none */
     int64_t load_ms, last_use_ms;
     struct qn_error error;
-    bool killed;                  /* by us, with SIGTERM or SIGKILL */
-    struct qn_evidence *evidence; /* NULL: none */
+    bool killed;                          /* by us, with SIGTERM or SIGKILL */
+    struct qn_crash_report *crash_report; /* NULL: none */
 
     struct qn_child_job *jobs;
     int n_jobs;
@@ -73,7 +73,7 @@ void qn_child_step(struct qn_child *c, enum qn_inst_event ev);
 void qn_child_close_process(
     struct qn_child *c);                     /* it is gone: its descriptors and timers go, too */
 void qn_child_bury_jobs(struct qn_child *c); /* and its jobs are told */
-void qn_child_forget_evidence(struct qn_child *c);
+void qn_child_forget_crash_report(struct qn_child *c);
 int64_t qn_child_backoff_left_ms(const struct qn_child *c);
 void qn_child_timer_end(struct qn_timer **t); /* stops it and sets it to NULL */
 

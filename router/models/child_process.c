@@ -108,7 +108,7 @@ void qn_child_free(struct qn_child *c)
     qn_child_timer_end(&c->news_timer);
     spec_free(c);
     qn_child_log_deinit(&c->log);
-    free(c->evidence);
+    free(c->crash_report);
     free(c->type);
     free(c->name);
     if (c->freed)
@@ -175,7 +175,7 @@ void qn_child_stop(struct qn_child *c, int64_t grace_ms)
     c->grace_ms = grace_ms > 0 ? grace_ms : 0;
     qn_child_step(c, QN_INST_STOP);
     if (c->in.state == QN_INST_STOPPED)
-        qn_child_forget_evidence(c);
+        qn_child_forget_crash_report(c);
 }
 
 void qn_child_set_pinned(struct qn_child *c, bool pinned)
@@ -223,7 +223,7 @@ struct qn_child_status qn_child_status(const struct qn_child *c)
         .crashes = c->in.crashes,
         .crash_loop = c->in.crashes >= QN_INST_CRASH_LOOP,
         .restart_ms = c->in.state == QN_INST_BACKOFF ? qn_child_backoff_left_ms(c) : 0,
-        .evidence = c->evidence,
+        .crash_report = c->crash_report,
     };
 }
 

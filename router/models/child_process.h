@@ -4,7 +4,7 @@
 #ifndef QN_MODELS_CHILD_PROCESS_H
 #define QN_MODELS_CHILD_PROCESS_H
 
-#include "answers/evidence.h"
+#include "answers/crash_report.h"
 #include "base/buf.h"
 #include "base/error.h"
 #include "io/http_client.h"
@@ -74,7 +74,7 @@ struct qn_child_status {
     int64_t restart_ms; /* BACKOFF: until the next start */
     /* Lent: of the last process that ended though nobody had asked it to; NULL: there was none, or
      * it has been stopped on request since. */
-    const struct qn_evidence *evidence;
+    const struct qn_crash_report *crash_report;
 };
 
 /* client: for the jobs; must outlive the child. */

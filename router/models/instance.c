@@ -104,7 +104,7 @@ static unsigned forget(struct qn_instance *in)
     return 0;
 }
 
-/* What has said that it failed ends by itself: how it did so is evidence. */
+/* What has said that it failed ends by itself: how it did so goes into the crash report. */
 static unsigned load_failed(struct qn_instance *in)
 {
     return drain(in, QN_INST_END_FAILED, QN_FX_LEAVE);

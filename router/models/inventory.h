@@ -229,13 +229,13 @@ bool qn_inventory_ready(const struct qn_inventory *inv, const struct qn_model_ro
 struct qn_crashed {
     const char *name;
     const char *type;
-    struct qn_child_status status; /* its evidence is there */
+    struct qn_child_status status; /* its crash report included */
 };
 size_t qn_inventory_crashed(const struct qn_inventory *inv, struct qn_crashed *out, size_t max);
 /* What is left of the process whose end `why`, a lease's or a job's failure, tells of; NULL: it
  * tells of something else. Lent until the next turn of the loop. */
-const struct qn_evidence *qn_inventory_evidence(struct qn_inventory *inv, const char *name,
-                                                const struct qn_error *why);
+const struct qn_crash_report *qn_inventory_crash_report(struct qn_inventory *inv, const char *name,
+                                                        const struct qn_error *why);
 const char *qn_inventory_last_used(const struct qn_inventory *inv); /* loaded and ready; or NULL */
 const struct qn_inventory_config *qn_inventory_config(const struct qn_inventory *inv);
 

@@ -9,7 +9,7 @@ bool qn_model_slot_crashed(const struct qn_model_slot *p)
     if (!p->process.child)
         return false;
     struct qn_child_status s = qn_child_status(p->process.child);
-    return s.evidence && (s.crashes > 0 || s.state == QN_INST_FAILED);
+    return s.crash_report && (s.crashes > 0 || s.state == QN_INST_FAILED);
 }
 
 size_t qn_inventory_crashed(const struct qn_inventory *inv, struct qn_crashed *out, size_t max)
@@ -23,18 +23,18 @@ size_t qn_inventory_crashed(const struct qn_inventory *inv, struct qn_crashed *o
     return n;
 }
 
-const struct qn_evidence *qn_inventory_evidence(struct qn_inventory *inv, const char *name,
-                                                const struct qn_error *why)
+const struct qn_crash_report *qn_inventory_crash_report(struct qn_inventory *inv, const char *name,
+                                                        const struct qn_error *why)
 {
     struct qn_snapshot *snap;
     const struct qn_model_row *row;
-    const struct qn_evidence *found = NULL;
+    const struct qn_crash_report *found = NULL;
     if (qn_inventory_find(inv, name, &snap, &row, NULL))
         return NULL;
     row = qn_inventory_computes(snap, row);
     for (const struct qn_model_slot *p = inv->model_slots; p && !found; p = p->next)
         if (p->process.child && qn_str_eq(p->id.name, row->name))
-            found = qn_child_status(p->process.child).evidence;
+            found = qn_child_status(p->process.child).crash_report;
     qn_snapshot_unref(snap);
-    return qn_evidence_of(found, why) ? found : NULL;
+    return qn_crash_report_of(found, why) ? found : NULL;
 }

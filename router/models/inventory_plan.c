@@ -312,7 +312,7 @@ void qn_model_slot_plan(struct qn_model_slot *p, const struct qn_child_events *e
 static bool lacked_memory(const struct qn_child_status *s)
 {
     return s->error->code == QN_ENOMEM ||
-           (s->evidence && s->evidence->signal == SIGKILL && !s->evidence->by_us);
+           (s->crash_report && s->crash_report->signal == SIGKILL && !s->crash_report->by_us);
 }
 
 bool qn_model_slot_try_alone(struct qn_model_slot *p)

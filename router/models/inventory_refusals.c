@@ -48,7 +48,7 @@ void qn_model_slot_load_key(const struct qn_model_row *row, struct qn_model_slot
 void qn_model_slot_remember_failure(struct qn_model_slot *p)
 {
     struct qn_child_status s = qn_child_status(p->process.child);
-    bool ran = s.evidence && (s.evidence->exit_code >= 0 || s.evidence->signal > 0);
+    bool ran = s.crash_report && (s.crash_report->exit_code >= 0 || s.crash_report->signal > 0);
     if (s.state != QN_INST_FAILED || !*p->load.load_key || !ran)
         return;
     struct qn_error why;

@@ -64,15 +64,15 @@ static void families(void **state)
 
 /* A dead process's last words: as members where there is an error object of ours, else in the text.
  */
-static void evidence(void **state)
+static void crash_report(void **state)
 {
     (void)state;
     struct qn_error e = {0};
-    struct qn_evidence ev = {.exit_code = -1, .signal = 6};
+    struct qn_crash_report ev = {.exit_code = -1, .signal = 6};
     qn_fail(&e, QN_ECHILD, "it died");
     ev.error = e;
-    qn_evidence_take_log(&ev, "one\ntwo\nthree\nfour\n");
-    struct qn_problem p = {.error = &e, .evidence = &ev, .id = "0123456789abcdef01234567"};
+    qn_crash_report_take_log(&ev, "one\ntwo\nthree\nfour\n");
+    struct qn_problem p = {.error = &e, .crash_report = &ev, .id = "0123456789abcdef01234567"};
     static const struct {
         enum qn_family family;
         const char *body;
@@ -203,7 +203,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(families),
-        cmocka_unit_test(evidence),
+        cmocka_unit_test(crash_report),
         cmocka_unit_test(anthropic_types),
         cmocka_unit_test(statuses),
         cmocka_unit_test(loads_with_an_option_at_fault),

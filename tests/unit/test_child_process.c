@@ -556,16 +556,16 @@ static void crashes_while_loading_back_off_then_fail(void **state)
     assert_int_equal(e->code, QN_ECHILD);
     assert_non_null(strstr(e->message, "signal 9"));
     struct qn_child_status s = qn_child_status(child);
-    assert_non_null(s.evidence);
-    assert_int_equal(s.evidence->signal, SIGKILL);
-    assert_int_equal(s.evidence->exit_code, -1);
-    assert_false(s.evidence->by_us);
-    assert_non_null(strstr(s.evidence->log, "last words of a child"));
-    assert_true(qn_evidence_of(s.evidence, e));
+    assert_non_null(s.crash_report);
+    assert_int_equal(s.crash_report->signal, SIGKILL);
+    assert_int_equal(s.crash_report->exit_code, -1);
+    assert_false(s.crash_report->by_us);
+    assert_non_null(strstr(s.crash_report->log, "last words of a child"));
+    assert_true(qn_crash_report_of(s.crash_report, e));
     assert_int_equal(s.crashes, 3);
     assert_true(s.crash_loop);
     qn_child_stop(child, 0); /* asked for: nothing to tell any more */
-    assert_null(qn_child_status(child).evidence);
+    assert_null(qn_child_status(child).crash_report);
 }
 
 /* A child that says why it cannot load leaves by itself, with its own status. */
@@ -577,10 +577,10 @@ static void a_refusal_leaves_its_exit_status(void **state)
     until(QN_INST_FAILED);
     struct qn_child_status s = qn_child_status(child);
     assert_int_equal(s.error->code, QN_EFORMAT);
-    assert_non_null(s.evidence);
-    assert_int_equal(s.evidence->exit_code, 1);
-    assert_int_equal(s.evidence->signal, 0);
-    assert_non_null(strstr(s.evidence->log, "is no model"));
+    assert_non_null(s.crash_report);
+    assert_int_equal(s.crash_report->exit_code, 1);
+    assert_int_equal(s.crash_report->signal, 0);
+    assert_non_null(strstr(s.crash_report->log, "is no model"));
     assert_int_equal(s.crashes, 0);
 }
 
@@ -594,9 +594,9 @@ static void a_hanging_load_is_killed_by_the_server(void **state)
     qn_child_load(child);
     until(QN_INST_BACKOFF);
     struct qn_child_status s = qn_child_status(child);
-    assert_int_equal(s.evidence->signal, SIGKILL);
-    assert_true(s.evidence->by_us);
-    assert_non_null(strstr(s.evidence->error.message, "no progress"));
+    assert_int_equal(s.crash_report->signal, SIGKILL);
+    assert_true(s.crash_report->by_us);
+    assert_non_null(strstr(s.crash_report->error.message, "no progress"));
     assert_true(s.restart_ms >= QN_INST_BACKOFF_FIRST_MS - (qn_now_ms() - began));
     assert_true(s.restart_ms <= QN_INST_BACKOFF_FIRST_MS);
     assert_false(s.crash_loop);
@@ -698,7 +698,7 @@ static void a_flooded_log_is_cut(void **state)
     until(QN_INST_READY);
     kill(qn_child_status(child).pid, SIGKILL);
     until(QN_INST_STOPPED);
-    const struct qn_evidence *left = qn_child_status(child).evidence;
+    const struct qn_crash_report *left = qn_child_status(child).crash_report;
     int lines = 0;
     for (const char *p = left->log; *p; p++)
         lines += *p == '\n';

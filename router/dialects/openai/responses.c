@@ -191,7 +191,7 @@ static void write_response(const struct qn_reply *r, struct state *s, const char
     qn_jw_ki64(w, "created_at", r->created_s);
     qn_jw_kstr(w, "status", status);
     if (p) {
-        char words[QN_EVIDENCE_WORDS_MAX];
+        char words[QN_CRASH_REPORT_WORDS_MAX];
         qn_problem_words(p, words);
         qn_jw_key(w, "error");
         qn_jw_obj(w);
@@ -462,7 +462,7 @@ static void fail(struct qn_reply *r, const struct qn_problem *p)
         s->items[s->n - 1].cut = true;
         s->open = false;
     }
-    char words[QN_EVIDENCE_WORDS_MAX];
+    char words[QN_CRASH_REPORT_WORDS_MAX];
     qn_problem_words(p, words);
     struct qn_jw w = open_event(r, s, "error");
     qn_jw_kstr(&w, "code", failure_code(p));

@@ -64,7 +64,7 @@ def test_who_started_the_server_ignored_its_children(house):
 
 
 def test_crash_while_loading(house, server):
-    """Three tries, then the evidence of the last one, in each API's own form."""
+    """Three tries, then the crash report of the last one, in each API's own form."""
     model = house.model(server, "crasher", load_crash=True, last_words=WORDS)
     reply = server.chat(model)
     error = reply.json["error"]
@@ -95,7 +95,7 @@ def test_crash_at_work(house, server, path):
 
 @pytest.mark.parametrize("path", ASK)
 def test_crash_in_a_stream(house, server, path):
-    """Words have been sent: the stream's last event is the error, with the evidence."""
+    """Words have been sent: the stream's last event is the error, with the crash report."""
     now = house.tmp_path / "now"
     model = house.model(server, "dies", crash_after=2, crash_when=str(now), last_words="the GPU has gone\n")
     with contextlib.closing(server.connect()) as connection:

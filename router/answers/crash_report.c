@@ -1,5 +1,5 @@
-/* Writing down what a process left behind, see evidence.h. */
-#include "answers/evidence.h"
+/* Writing down what a process left behind, see crash_report.h. */
+#include "answers/crash_report.h"
 
 #include "base/str.h"
 
@@ -24,31 +24,31 @@ static const char *line_before(const char *text, const char *p)
     return p;
 }
 
-void qn_evidence_take_log(struct qn_evidence *ev, const char *tail)
+void qn_crash_report_take_log(struct qn_crash_report *report, const char *tail)
 {
     const char *from = tail + strlen(tail);
-    size_t room = sizeof ev->log - 1, at = 0;
+    size_t room = sizeof report->log - 1, at = 0;
     while (from > tail) {
         const char *line = line_before(tail, from);
-        size_t n = shown(line, strcspn(line, "\n"), QN_EVIDENCE_LINE_MAX) + 1;
+        size_t n = shown(line, strcspn(line, "\n"), QN_CRASH_REPORT_LINE_MAX) + 1;
         if (n > room)
             break;
         room -= n;
         from = line;
     }
     while (*from) {
-        size_t whole = strcspn(from, "\n"), n = shown(from, whole, QN_EVIDENCE_LINE_MAX);
-        memcpy(ev->log + at, from, n);
+        size_t whole = strcspn(from, "\n"), n = shown(from, whole, QN_CRASH_REPORT_LINE_MAX);
+        memcpy(report->log + at, from, n);
         at += n;
-        ev->log[at++] = '\n';
+        report->log[at++] = '\n';
         from += whole + (from[whole] == '\n');
     }
-    ev->log[at] = '\0';
+    report->log[at] = '\0';
 }
 
-bool qn_evidence_of(const struct qn_evidence *ev, const struct qn_error *e)
+bool qn_crash_report_of(const struct qn_crash_report *report, const struct qn_error *e)
 {
-    return ev && ev->error.code == e->code && qn_str_eq(ev->error.message, e->message);
+    return report && report->error.code == e->code && qn_str_eq(report->error.message, e->message);
 }
 
 /* The names that people search for; strsignal's are sentences. */
@@ -68,21 +68,21 @@ static const char *signal_name(int number)
     return NULL;
 }
 
-void qn_evidence_members(const struct qn_evidence *ev, struct qn_jw *w)
+void qn_crash_report_members(const struct qn_crash_report *report, struct qn_jw *w)
 {
-    if (ev->exit_code >= 0)
-        qn_jw_ki64(w, "exit_code", ev->exit_code);
+    if (report->exit_code >= 0)
+        qn_jw_ki64(w, "exit_code", report->exit_code);
     else
         qn_jw_knull(w, "exit_code");
-    if (ev->signal > 0)
-        qn_jw_ki64(w, "signal", ev->signal);
+    if (report->signal > 0)
+        qn_jw_ki64(w, "signal", report->signal);
     else
         qn_jw_knull(w, "signal");
-    qn_jw_kstr(w, "signal_name", signal_name(ev->signal));
-    qn_jw_kbool(w, "killed_by_server", ev->by_us);
+    qn_jw_kstr(w, "signal_name", signal_name(report->signal));
+    qn_jw_kbool(w, "killed_by_server", report->by_us);
     qn_jw_key(w, "log");
     qn_jw_arr(w);
-    for (const char *line = ev->log; *line;) {
+    for (const char *line = report->log; *line;) {
         size_t n = strcspn(line, "\n");
         qn_jw_strn(w, line, n);
         line += n + (line[n] == '\n');
@@ -98,14 +98,14 @@ static bool is_routine(const char *line)
            (qn_str_starts(line + LEVEL_AT, " info ") || qn_str_starts(line + LEVEL_AT, " debug "));
 }
 
-void qn_evidence_words(const struct qn_evidence *ev, const struct qn_error *e,
-                       char out[static QN_EVIDENCE_WORDS_MAX])
+void qn_crash_report_words(const struct qn_crash_report *report, const struct qn_error *e,
+                           char out[static QN_CRASH_REPORT_WORDS_MAX])
 {
     const char *lines[WORDS_LINES];
-    size_t n = (size_t)snprintf(out, QN_EVIDENCE_WORDS_MAX, "%s", e->message), told = 0;
-    if (!ev)
+    size_t n = (size_t)snprintf(out, QN_CRASH_REPORT_WORDS_MAX, "%s", e->message), told = 0;
+    if (!report)
         return;
-    for (const char *line = ev->log; *line; line += strcspn(line, "\n") + 1)
+    for (const char *line = report->log; *line; line += strcspn(line, "\n") + 1)
         if (!is_routine(line))
             lines[told++ % WORDS_LINES] = line;
     if (!told)
@@ -114,9 +114,9 @@ void qn_evidence_words(const struct qn_evidence *ev, const struct qn_error *e,
     for (size_t i = told > WORDS_LINES ? told - WORDS_LINES : 0; i < told; i++) {
         const char *line = lines[i % WORDS_LINES];
         size_t whole = strcspn(line, "\n");
-        n += (size_t)snprintf(out + n, QN_EVIDENCE_WORDS_MAX - n, "%s%.*s", between,
+        n += (size_t)snprintf(out + n, QN_CRASH_REPORT_WORDS_MAX - n, "%s%.*s", between,
                               (int)shown(line, whole, WORDS_LINE_MAX), line);
         between = " | ";
     }
-    snprintf(out + n, QN_EVIDENCE_WORDS_MAX - n, ")");
+    snprintf(out + n, QN_CRASH_REPORT_WORDS_MAX - n, ")");
 }
