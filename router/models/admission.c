@@ -22,7 +22,8 @@ static void set_number(struct qn_http *h, const char *name, int64_t v)
 
 const char *qn_admission_name(struct qn_http *h, const struct qn_profile *profile, const char *id)
 {
-    static uint64_t count; /* of all listeners, so that a number names one request */
+    /* one counter for all listeners, so that a number identifies one request */
+    static uint64_t count;
     struct qn_arena *arena = qn_http_arena(h);
     count++;
     const char *own = qn_client_request_id(h);

@@ -1,8 +1,8 @@
-/* Carries out what instance.c decides, and tells it what happens: one process, its control socket,
- * its log pipe, its timers.
+/* Carries out the effects that instance.c decides on and feeds it the events of one process:
+ * control socket, log pipe, timers.
  *
- * Invariant: c->proc exists exactly while c->has_process; every watch and the ping timer belong to
- * it and go with it. */
+ * Invariant: c->proc is valid exactly while c->has_process; every watch and the ping timer belong
+ * to the process and are removed with it. */
 #include "models/child_private.h"
 
 #include "base/clock.h"
@@ -25,11 +25,12 @@ enum {
     READ_BYTES = 16 * 1024,
     LOG_READS_AT_END = 16,
     LOG_READS = 8,     /* buffers of log read per wake-up: 128 KiB */
-    LOG_PAUSE_MS = 10, /* then the pipe rests, so a flood costs the loop little */
+    LOG_PAUSE_MS = 10, /* then reading pauses, so that a flood of log lines costs the loop little */
     TAIL_BYTES_MAX = QN_CHILD_LOG_TAIL * (QN_CHILD_LOG_LINE_MAX + 1),
-    STALLS = 2, /* pongs in a row that say so: after a pause the first may come before a step */
-    EOF_PATIENCE_MS =
-        2000, /* a closed control socket usually means that the process is just ending */
+    STALLS = 2, /* consecutive pongs that report a stall: after a pause, the first may arrive before
+                   a step */
+    EOF_PATIENCE_MS = 2000, /* how long a closed control socket is tolerated: usually the process is
+                               just ending */
 };
 
 /* ---- control ---- */
@@ -56,7 +57,7 @@ static void unhealthy(struct qn_child *c, const char *why)
     qn_child_step(c, QN_INST_UNHEALTHY);
 }
 
-/* Errors that every further try would meet again; the rest may be different next time. */
+/* Errors that every retry would meet again; the others may not recur. */
 static bool is_final(qn_err code)
 {
     switch (code) {
@@ -97,7 +98,7 @@ static bool stalled(const struct qn_child *c, const struct qn_control *m)
     int64_t now = qn_now_ms();
     if (m->jobs == 0 || m->step_age_ms <= c->limits.stall_ms)
         return false;
-    /* A child whose jobs all wait for slow readers rightly stands still. */
+    /* A child whose jobs all wait for slow clients makes no steps, which is no fault. */
     for (const struct qn_child_job *j = c->jobs; j; j = j->next)
         if (!j->paused && now - j->moving_since_ms > c->limits.stall_ms)
             return true;
@@ -187,9 +188,11 @@ static void on_log(void *ctx, uint32_t events)
     struct qn_child *c = ctx;
     bool more;
     if (!read_log(c, &more)) {
-        qn_watch_remove(c->log_watch); /* every writer has closed it */
+        qn_watch_remove(c->log_watch); /* all writers have closed the pipe */
         c->log_watch = NULL;
-    } else if (more && !(events & EPOLLHUP)) { /* which no rest keeps away; little is left then */
+    } else if (more && !(events & EPOLLHUP)) {
+        /* After EPOLLHUP there is no pause: it is reported even for an empty event set, and little
+         * is left to read. */
         qn_watch_set(c->log_watch, 0);
         c->log_timer = qn_timer_start(c->loop, LOG_PAUSE_MS, 0, on_log_rested, c);
     }
@@ -206,8 +209,8 @@ static void on_log_rested(void *ctx)
 
 /* ---- health ---- */
 
-/* Time is counted in pings: while this process or the whole machine stands still none are sent, and
- * who stood still as well has done nothing wrong. */
+/* Time is counted in pings: while this process or the whole machine is suspended none are sent, and
+ * a child that was suspended as well must not be judged unhealthy. */
 static void on_ping(void *ctx)
 {
     struct qn_child *c = ctx;
@@ -276,7 +279,7 @@ void qn_child_close_process(struct qn_child *c)
     c->progress = 0;
 }
 
-/* Every job learns that its process is gone; each lets go of the child. */
+/* Reports the process's end to every job and detaches the jobs from the child. */
 void qn_child_bury_jobs(struct qn_child *c)
 {
     while (c->jobs) {
@@ -292,7 +295,7 @@ void qn_child_forget_crash_report(struct qn_child *c)
     c->crash_report = NULL;
 }
 
-/* c->error says why. how is NULL for one that could not be started. */
+/* c->error holds the reason. how is NULL for a process that could not be started. */
 static void keep_crash_report(struct qn_child *c, const struct qn_process_end *how)
 {
     struct qn_buf tail;
@@ -317,9 +320,11 @@ static void on_exit_seen(void *ctx, uint32_t events)
     struct qn_child *c = ctx;
     struct qn_process_end how;
     bool more = true;
-    /* Whoever else is in its group; the number is still taken. */
+    /* Kills the rest of its process group; the group's number is not reused before the process is
+     * reaped. */
     qn_process_signal(&c->proc, SIGKILL);
-    /* Its last words before its end: why it failed, and what it printed. */
+    /* Reads the remaining messages and output before the end: why it failed, and what it
+     * printed. */
     qn_child_link_drain(&c->link);
     for (int i = 0; more && i < LOG_READS_AT_END && read_log(c, &more); i++)
         ;
@@ -337,7 +342,7 @@ static void on_exit_seen(void *ctx, uint32_t events)
         keep_crash_report(c, &how);
     }
     qn_child_close_process(c);
-    qn_child_bury_jobs(c); /* before a new start forgets the error */
+    qn_child_bury_jobs(c); /* before a new start clears the error */
     qn_child_step(c, QN_INST_EXITED);
 }
 
@@ -367,7 +372,8 @@ static void start_process(struct qn_child *c)
         if (err) {
             struct qn_process_end how;
             qn_process_signal(&c->proc, SIGKILL);
-            qn_process_reap(&c->proc, true, &how); /* killed before it has begun: at once */
+            /* returns at once: the process is killed before it has begun */
+            qn_process_reap(&c->proc, true, &how);
             qn_child_close_process(c);
         }
     }
@@ -466,7 +472,7 @@ void qn_child_step(struct qn_child *c, enum qn_inst_event ev)
     }
     if (fx & QN_FX_SPAWN)
         start_process(c);
-    if (c->has_process) { /* a start that failed at once has no process to act on */
+    if (c->has_process) { /* a start that failed immediately has no process to act on */
         if (fx & QN_FX_STOP)
             do_stop(c);
         if (fx & QN_FX_TERM)

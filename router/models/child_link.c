@@ -1,5 +1,5 @@
-/* Lines in, lines out. A child that does not read its socket is broken too: what waits for it is
- * bounded. */
+/* Sends and receives control lines. A child that does not read its socket counts as broken: the
+ * bytes queued for it are limited. */
 #include "models/child_link.h"
 
 #include "base/json.h"
@@ -12,7 +12,7 @@
 enum {
     MESSAGE_ARENA_MAX = 4 * 1024 * 1024,
     READ_BYTES = 16 * 1024,
-    READS = 4, /* per wake-up: a child that never stops talking must not keep the loop */
+    READS = 4, /* per wake-up: a child that sends without pause must not block the loop */
     DRAIN_ROUNDS = 16,
     DOWN_MAX = 2 * QN_CONTROL_LINE_MAX
 };
@@ -25,7 +25,7 @@ static void flush(struct qn_child_link *k)
             continue;
         if (n < 0 && errno == EAGAIN)
             break;
-        if (n < 0) { /* the other end is closed: its EOF is on the way */
+        if (n < 0) { /* the other end is closed: its end of file will be read soon */
             qn_buf_clear(&k->down);
             break;
         }
@@ -68,7 +68,7 @@ static void take_lines(struct qn_child_link *k)
     qn_buf_drop(&k->up, at);
 }
 
-/* Takes what the socket holds, but no more than a few pieces; false at its end. */
+/* Reads what the socket holds, but at most READS buffers; false at end of file. */
 static bool receive(struct qn_child_link *k)
 {
     char buf[READ_BYTES];
@@ -122,7 +122,7 @@ void qn_child_link_close(struct qn_child_link *k)
 void qn_child_link_send(struct qn_child_link *k, const struct qn_control *m)
 {
     if (!k->watch)
-        return; /* closed by the child, whose end is near */
+        return; /* closed by the child, which is about to end */
     if (qn_control_encode(m, &k->down) != QN_OK) {
         qn_buf_clear(&k->down);
         k->ev.broken(k->ctx, "the model's process does not read its control socket");
@@ -133,7 +133,7 @@ void qn_child_link_send(struct qn_child_link *k, const struct qn_control *m)
 
 void qn_child_link_drain(struct qn_child_link *k)
 {
-    /* Its process is gone: the socket holds what it holds, and nobody adds to it. */
+    /* The process has ended: no bytes are added to the socket, so that the loop terminates. */
     for (int i = 0; k->watch && i < DRAIN_ROUNDS && receive(k); i++)
         ;
 }

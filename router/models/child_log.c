@@ -1,6 +1,6 @@
-/* A token bucket decides which lines reach the log; the tail is kept either way. A child that logs
- * with our own lib/base/log.h writes a time and a level before each line: the level is taken over
- * and the time dropped, since ours is put there again. */
+/* A token bucket decides which lines reach the log; the tail is kept in any case. A child that logs
+ * with lib/base/log.h writes a time and a level before each line: the level is taken over and the
+ * time dropped, since the router's logger adds its own. */
 #include "models/child_log.h"
 
 #include "base/log.h"
@@ -37,7 +37,8 @@ void qn_child_log_deinit(struct qn_child_log *g)
     free(g->tag);
 }
 
-/* "2026-01-31T12:00:00.123Z warn llm text" gives warn and "llm text"; anything else is info. */
+/* "2026-01-31T12:00:00.123Z warn llm text" gives warn and "llm text"; any other line has level
+ * info. */
 static const char *take_level(const char *line, enum qn_log_level *level)
 {
     *level = QN_LOG_INFO;

@@ -1,8 +1,8 @@
-/* The owner's side of a model's process: what it may ask for, what it is told, which jobs run. What
- * becomes of the process is child_life.c's.
+/* The interface to a child's owner: the owner's requests, the notifications, and the registration
+ * of jobs. The process itself is controlled by child_life.c.
  *
- * The owner's callbacks and the jobs' `died` are only called from the loop (a timer of no delay),
- * never from within a call of the owner. */
+ * The owner's callbacks and the jobs' `died` are called from the loop only (by a timer without
+ * delay), never from within a call of the owner. */
 #include "models/child_private.h"
 
 #include "base/clock.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- telling the owner ---- */
+/* ---- notifying the owner ---- */
 
 static void on_news(void *ctx)
 {
@@ -42,7 +42,7 @@ void qn_child_add_news(struct qn_child *c, unsigned news)
         c->news_timer = qn_timer_start(c->loop, 0, 0, on_news, c);
 }
 
-/* ---- the owner's side ---- */
+/* ---- the owner's calls ---- */
 
 static void spec_free(struct qn_child *c)
 {
@@ -281,7 +281,7 @@ void qn_child_job_end(struct qn_child_job *j)
 {
     struct qn_child *c = j->child;
     if (!c)
-        return; /* the process is gone, and the child has let go of it */
+        return; /* the process has ended, and the job is detached already */
     if (j->prev)
         j->prev->next = j->next;
     else

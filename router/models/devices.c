@@ -1,5 +1,6 @@
-/* See devices.h. One round at a time: a worker runs the probe, if it is not known yet what it says,
- * and looks at the disk; who asks meanwhile is answered by the same round. */
+/* See devices.h. One query runs at a time: a worker runs the probe, if its output is not known yet,
+ * and reads the free space of the disk; callers that arrive meanwhile get the result of the same
+ * query. */
 #include "models/devices.h"
 
 #include "base/buf.h"
@@ -19,10 +20,10 @@ struct asker {
 struct qn_devices {
     struct qn_loop *loop;
     char *program, *models_dir;
-    struct qn_json *doc;  /* NULL: not known yet */
-    struct asker *askers; /* of the round that runs */
+    struct qn_json *doc;  /* NULL: unknown yet */
+    struct asker *askers; /* of the running query */
     bool running;
-    /* The worker's until the round is over. */
+    /* Owned by the worker until the query has ended. */
     struct qn_json *found;
     struct qn_error error;
     int64_t disk_bytes, disk_free_bytes;
@@ -47,7 +48,7 @@ void qn_devices_free(struct qn_devices *d)
     free(d);
 }
 
-/* The folder may not be there before the first download: the nearest one above it counts. */
+/* The folder may not exist before the first download: then the nearest existing parent is used. */
 static void look_at_disk(struct qn_devices *d)
 {
     struct statvfs v;
@@ -99,7 +100,7 @@ static void looked(void *ctx)
     if (d->error.code)
         qn_warn("devices", "probe failed: %s", d->error.message);
     d->running = false;
-    d->askers = NULL; /* who asks from here on begins another round */
+    d->askers = NULL; /* later callers begin another query */
     d->doc = d->found;
     struct qn_devices_view view = {
         .doc = d->doc,

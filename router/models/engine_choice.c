@@ -15,7 +15,7 @@
 
 enum { OPTIONS_MAX = 64 * 1024, ARENA_MAX = 1024 * 1024 };
 
-/* What the option may say besides a pack's backend. */
+/* The option's values besides the name of a pack's backend. */
 enum word { OWN, SERVER, BUILD, OTHER };
 
 static enum word read_word(const char *backend)
@@ -33,7 +33,7 @@ static enum word read_word(const char *backend)
     return OTHER;
 }
 
-/* quince's own program for the type is here, and does what the model is for. */
+/* True when quince's own program for the type is installed and serves the model's purpose. */
 static bool own_can_run(const struct qn_backend_type *type, unsigned has)
 {
     return !qn_backend_type_missing(type) && has & type->offers & QN_CAPABILITIES_PURPOSES;
@@ -56,7 +56,7 @@ qn_err qn_engine_choose(const struct qn_packs *packs, const struct qn_backend_ty
         snprintf(out->engine, sizeof out->engine, "%s:%s", kind->recipe, pack);
         return QN_OK;
     }
-    /* What has no place to be installed from: quince's own engine says what it cannot do. */
+    /* No server can be installed for this type: quince's own engine reports what it cannot do. */
     if (word == OWN && !qn_backend_type_missing(type))
         return QN_OK;
     if (word == BUILD && own) {
@@ -74,7 +74,7 @@ void qn_engine_choice_deinit(struct qn_engine_choice *c)
     *c = (struct qn_engine_choice){0};
 }
 
-/* The folders of these are quince's own, and no server's. */
+/* Options of quince's own engine that no server has. */
 static bool is_own_option(const char *name)
 {
     static const char *const names[] = {"prefix_cache", "weight_cache", "rope_scaling",
@@ -123,7 +123,7 @@ static void write_server(const struct qn_engine_choice *c, const struct qn_model
         qn_jw_kbool(w, "reranking", true);
 }
 
-/* Servers of others keep keys and values in more types than quince's own engine. */
+/* Other projects' servers support more types of the KV cache than quince's own engine. */
 static qn_err check_own(struct qn_buf *options, struct qn_error *e)
 {
     struct qn_json *doc;

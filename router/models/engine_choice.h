@@ -1,6 +1,6 @@
-/* Which program runs a model: quince's own engine, or a server of somebody else's behind
- * quince-bridge. The model's option RECIPE_backend decides; where it does not, quince's own engine
- * does the work if it can. Looks at the disk with a few system calls; any thread. */
+/* Which program runs a model: quince's own engine, or another project's server behind
+ * quince-bridge. The model's option RECIPE_backend decides; without it, quince's own engine is used
+ * if it can do the work. Makes a few system calls on files; any thread. */
 #ifndef QN_MODELS_ENGINE_CHOICE_H
 #define QN_MODELS_ENGINE_CHOICE_H
 
@@ -12,32 +12,31 @@
 
 struct qn_engine_choice {
     const struct qn_server_kind *server; /* NULL: quince's own engine */
-    struct qn_pack_program program;      /* of the server */
+    struct qn_pack_program program;      /* of the server; unset for quince's own engine */
     char engine[2 * QN_PACK_WORD_MAX +
-                2]; /* "llamacpp:vulkan": which of packs.h; "": quince's own */
+                2]; /* "llamacpp:vulkan": recipe and backend as in packs.h; "": quince's own */
 };
 
-/* backend: what the option says; NULL or "": nothing. QN_ENOTFOUND with what to do: it is not
- * installed. A name of llama.cpp's builds that is not installed means quince's own engine, where
- * that can run the model, and the log says so. Give the choice to qn_engine_choice_deinit. */
+/* Backend: the option's value; NULL or "": unset. QN_ENOTFOUND, with a message that says what to
+ * do: the engine is not installed. If a backend that names a build of llama.cpp is not installed,
+ * quince's own engine is chosen where it can run the model, and a line of the log says so. Release
+ * the choice with qn_engine_choice_deinit. */
 qn_err qn_engine_choose(const struct qn_packs *packs, const struct qn_backend_type *type,
                         const struct qn_model_row *row, const char *backend,
                         struct qn_engine_choice *out, struct qn_error *e);
 void qn_engine_choice_deinit(struct qn_engine_choice *c);
 
-/* What a child of that choice is told: options, a JSON object as qn_load_options_merge makes it,
- * with what concerns the server, and without what only quince's own engine has. args: what the
- * option for arguments says, or "". */
+/* Rewrites the options for a child of that choice: a JSON object made by qn_load_options_merge gets
+ * the members that the server needs and loses those that only quince's own engine has. args: the
+ * value of the option for the server's arguments, or "". */
+/* The capabilities (enum qn_capability) of the engine that the option chooses for this row; 0: that
+ * engine is not installed. */
+/* Updates in the table of backend types which of them have a server installed: called at start and
+ * after an engine has been installed or removed. */
 qn_err qn_engine_options(const struct qn_engine_choice *c, const struct qn_model_row *row,
                          const char *args, struct qn_buf *options, struct qn_error *e);
-
-/* What the engine that the option chooses for this row can do with a model that can (enum
- * qn_capability); 0: the engine is not here. */
 unsigned qn_engine_offers(const struct qn_packs *packs, const struct qn_backend_type *type,
                           const struct qn_model_row *row, const char *backend);
-
-/* Tells the table of backend types which of them have a server: at start, and when one has been
- * installed or removed. */
 void qn_engines_look(const struct qn_packs *packs, const char *backend_dir);
 
 #endif

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A place in a line: the first member of what stands there. */
+/* A member of a list of turns: the first member of struct group and struct qn_fair_client. */
 struct qn_fair_node {
     struct qn_fair_node *before, *next;
-    size_t n; /* items that it has waiting, never 0 */
+    size_t n; /* waiting items of the group or client, never 0 */
     char *name;
 };
 
@@ -24,7 +24,7 @@ struct qn_fair_client {
     struct qn_fair_item *first, *last;
 };
 
-/* ---- lines ---- */
+/* ---- lists of turns ---- */
 
 static void line_append(struct qn_fair_line *l, struct qn_fair_node *x)
 {
@@ -55,7 +55,7 @@ static void line_turn(struct qn_fair_line *l, struct qn_fair_node *x)
     line_append(l, x);
 }
 
-/* The one of this name; a new one, of so many bytes, at the line's end if there is none. */
+/* Finds the node of this name; if there is none, appends a new one of `bytes` bytes. */
 static struct qn_fair_node *line_get(struct qn_fair_line *l, const char *name, size_t bytes)
 {
     struct qn_fair_node *x = l->first;
@@ -76,11 +76,12 @@ static void line_drop(struct qn_fair_line *l, struct qn_fair_node *x)
     free(x);
 }
 
-/* How many the others of a line serve before x has had `rounds` turns and has its next. */
+/* How many items the other nodes of a list serve before x has had `rounds` turns and gets its
+ * next. */
 static size_t served_by_others(const struct qn_fair_line *l, const struct qn_fair_node *x,
                                size_t rounds)
 {
-    size_t n = 0, turns = rounds + 1; /* that who stands before x has until then */
+    size_t n = 0, turns = rounds + 1; /* turns that a node before x gets until then */
     for (const struct qn_fair_node *i = l->first; i; i = i->next) {
         if (i == x)
             turns = rounds;
@@ -175,6 +176,7 @@ size_t qn_fair_ahead(const struct qn_fair_queue *q, const struct qn_fair_item *x
     size_t rounds = 0; /* in which its client is served before it */
     for (const struct qn_fair_item *i = x->before; i; i = i->before)
         rounds++;
-    rounds += served_by_others(&c->group->clients, &c->at, rounds); /* now its group's */
+    /* from here on turns of its group */
+    rounds += served_by_others(&c->group->clients, &c->at, rounds);
     return rounds + served_by_others(&q->groups, &c->group->at, rounds);
 }

@@ -1,5 +1,5 @@
-/* The table of a child's life. Each cell is a small function; an empty cell means that the event
- * comes too late or says nothing new there, and changes nothing. */
+/* The table of a child's life cycle. Each cell is a small function; an event without a cell arrives
+ * too late or has no meaning in that state, and changes nothing. */
 #include "models/instance.h"
 
 #include <stddef.h>
@@ -11,7 +11,7 @@ void qn_instance_init(struct qn_instance *in, bool pinned)
     *in = (struct qn_instance){.state = QN_INST_STOPPED, .pinned = pinned};
 }
 
-/* ---- wanting ---- */
+/* ---- requests for the model ---- */
 
 static unsigned spawn(struct qn_instance *in)
 {
@@ -52,7 +52,7 @@ static unsigned unwant(struct qn_instance *in)
     return 0;
 }
 
-/* Nobody is left for whom it would be started again. */
+/* Cancels the restart if no request waits and the model is not pinned. */
 static unsigned rest_unless_wanted(struct qn_instance *in)
 {
     if (!in->wanted && !in->pinned)
@@ -66,7 +66,7 @@ static unsigned unwant_backoff(struct qn_instance *in)
     return rest_unless_wanted(in);
 }
 
-/* ---- on the way out ---- */
+/* ---- ending the process ---- */
 
 static unsigned drain(struct qn_instance *in, enum qn_inst_end end, unsigned effect)
 {
@@ -91,7 +91,7 @@ static unsigned stop_ready(struct qn_instance *in)
 static unsigned stop_draining(struct qn_instance *in)
 {
     in->wanted = false;
-    in->end = QN_INST_END_ASKED; /* not to be restarted, whatever it was leaving for */
+    in->end = QN_INST_END_ASKED; /* not to be restarted, whatever the reason of its end was */
     return 0;
 }
 
@@ -104,7 +104,8 @@ static unsigned forget(struct qn_instance *in)
     return 0;
 }
 
-/* What has said that it failed ends by itself: how it did so goes into the crash report. */
+/* A child that has sent `failed` ends by itself, so that the crash report shows its own exit
+ * status. */
 static unsigned load_failed(struct qn_instance *in)
 {
     return drain(in, QN_INST_END_FAILED, QN_FX_LEAVE);
@@ -125,7 +126,7 @@ static unsigned crash_ready(struct qn_instance *in)
     return drain(in, QN_INST_END_CRASH, QN_FX_KILL);
 }
 
-/* It is not trusted with another job, but those it has may end well. */
+/* The child gets no new job, but its running jobs may end well. */
 static unsigned distrust(struct qn_instance *in)
 {
     return drain(in, QN_INST_END_CRASH, QN_FX_STOP);
@@ -160,7 +161,7 @@ static unsigned healthy(struct qn_instance *in)
     return 0;
 }
 
-/* ---- the process is gone ---- */
+/* ---- the process has ended ---- */
 
 static unsigned fail(struct qn_instance *in)
 {

@@ -1,7 +1,8 @@
-/* Leases on models, see inventory.h. A model slot is a model that has, had or shall have a child;
- * leases wait at it in the order of their tickets. After everything that changes (a lease comes or
- * goes, a child changes its state) settle() is due once: it asks the residency policy what may load
- * or must leave (inventory_plan.c), and grants what is ready (inventory_leases.c). */
+/* Leases on models, see inventory.h. A model slot is the entry of a model that has, had or will
+ * have a child; leases wait there in the order of their tickets. After every change (a lease is
+ * added or removed, a child changes its state) settle() runs once: it asks the residency policy
+ * which models may be loaded or must be evicted (inventory_plan.c) and grants leases on ready
+ * models (inventory_leases.c). */
 #include "models/inventory_private.h"
 
 #include "base/clock.h"
@@ -62,7 +63,8 @@ static void on_state(void *ctx, struct qn_child *c)
     qn_model_slot_count(p);
     if (!qn_model_slot_has_process(s)) {
         p->process.unloading = false;
-        p->load.retry |= p->load.stale && s == QN_INST_FAILED; /* it was not what is wanted now */
+        /* the failed process had outdated files */
+        p->load.retry |= p->load.stale && s == QN_INST_FAILED;
         p->load.stale = false;
         p->policy.leave = false;
         p->policy.keep_ms = QN_UNSET;
@@ -116,7 +118,7 @@ static void settle_ready(struct qn_model_slot *p)
     struct qn_error e = {0};
     bool restarts = qn_model_slot_restarts(p);
     struct qn_model_slot_load *asked = restarts ? qn_model_slot_asked(p) : NULL;
-    /* Before what runs well is taken away. */
+    /* Checked before the running process is stopped. */
     if (asked && (qn_model_slot_refused_lately(p, &e) || !qn_model_slot_may_restart(p, &e))) {
         qn_model_slot_load_failed(p, asked, &e);
     } else if (restarts && !p->queue.held.n) {
@@ -128,7 +130,7 @@ static void settle_ready(struct qn_model_slot *p)
     }
 }
 
-/* What one model slot needs now, by its child's state. */
+/* Does what one model slot needs, by its child's state. */
 static void settle_model_slot(struct qn_model_slot *p)
 {
     switch (qn_model_slot_state(p)) {
@@ -136,7 +138,7 @@ static void settle_model_slot(struct qn_model_slot *p)
         settle_without_process(p);
         break;
     case QN_INST_FAILED:
-        if (p->load.retry) /* until it has been tried: others may have to leave first */
+        if (p->load.retry) /* until the retry: other models may have to be evicted first */
             settle_without_process(p);
         else
             settle_failed(p);
@@ -144,7 +146,7 @@ static void settle_model_slot(struct qn_model_slot *p)
     case QN_INST_READY:
         settle_ready(p);
         break;
-    default: /* on its way: its state event comes back here */
+    default: /* in transition: the next state event calls settle again */
         break;
     }
 }
@@ -167,7 +169,7 @@ static void tell_watchers(struct qn_inventory *inv)
             w->done(w->ctx);
         free(w->name);
         free(w);
-        at = &inv->watchers; /* the callback may have changed the list */
+        at = &inv->watchers; /* start over: the callback may have changed the list */
     }
 }
 
@@ -183,8 +185,8 @@ static void model_slot_free(struct qn_model_slot *p)
     free(p);
 }
 
-/* Of models that have left the catalog, as soon as nobody waits for them or holds them: another may
- * get the name. */
+/* Frees the slots of models that have been removed from the catalog, as soon as no lease waits for
+ * them or holds them: the name may be given to another model. */
 static void drop_model_slots(struct qn_inventory *inv)
 {
     struct qn_snapshot *snap = qn_catalog_snapshot(inv->catalog);
@@ -243,7 +245,7 @@ static void unload_model_slot(struct qn_model_slot *p)
     struct qn_error e = {0};
     qn_model_slot_load_forget(p);
     if (qn_model_slot_crashed(p) && !there)
-        qn_child_stop(p->process.child, 0); /* nothing runs: its history is forgotten */
+        qn_child_stop(p->process.child, 0); /* no process runs: clears its crash history */
     if (!there && !p->queue.waiting.n)
         return;
     p->process.unloading = there;
@@ -255,7 +257,7 @@ static void unload_model_slot(struct qn_model_slot *p)
     p->process.unloading = qn_model_slot_has_process(qn_model_slot_state(p));
 }
 
-/* The slot of the model that computes for this one. */
+/* Finds the slot of the model that computes for this name. */
 static qn_err find_model_slot(struct qn_inventory *inv, const char *name,
                               struct qn_model_slot **out, struct qn_error *e)
 {
@@ -315,7 +317,7 @@ void qn_inventory_changed(struct qn_inventory *inv, const char *name)
     if (!p)
         return;
     qn_model_slot_note_again(p);
-    qn_inventory_settle_soon(inv); /* who waits for it may wait in vain */
+    qn_inventory_settle_soon(inv); /* leases that wait for it may have to be refused */
     if (!qn_model_slot_has_process(qn_model_slot_state(p)))
         return;
     struct qn_snapshot *snap = qn_catalog_snapshot(inv->catalog);
@@ -323,7 +325,7 @@ void qn_inventory_changed(struct qn_inventory *inv, const char *name)
     if (!row) {
         unload_model_slot(p);
     } else if (qn_inventory_computes(snap, row) != row || qn_model_slot_has_other_files(p, row)) {
-        p->load.stale = true; /* for who comes before it has left */
+        p->load.stale = true; /* for requests that arrive before it has been stopped */
         p->policy.leave = true;
     }
     qn_snapshot_unref(snap);
@@ -336,7 +338,7 @@ void qn_inventory_forget(struct qn_inventory *inv, void *ctx)
             w->done = NULL;
 }
 
-/* The texts become our own; groups that cannot be read are none. */
+/* Takes over the configuration with copies of its texts; *groups is moved. */
 static void take_config(struct qn_inventory *inv, const struct qn_inventory_config *config,
                         const struct qn_groups *groups)
 {
@@ -387,7 +389,7 @@ qn_err qn_inventory_reconfigure(struct qn_inventory *inv, const struct qn_invent
     now.packs = inv->config.packs;
     take_config(inv, &now, &groups);
     for (struct qn_model_slot *p = inv->model_slots; p; p = p->next) {
-        p->id.group = NULL; /* of the old ones */
+        p->id.group = NULL; /* it points into the old groups */
         qn_model_slot_note_again(p);
     }
     qn_inventory_options_changed(inv);
@@ -403,7 +405,7 @@ void qn_inventory_free(struct qn_inventory *inv)
         inv->model_slots = p->next;
         model_slot_free(p);
     }
-    qn_inventory_tell_displaced(inv); /* released meanwhile: it only frees them */
+    qn_inventory_tell_displaced(inv); /* leases released by the loop above: this only frees them */
     while (inv->watchers) {
         struct watcher *w = inv->watchers;
         inv->watchers = w->next;

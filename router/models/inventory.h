@@ -1,7 +1,7 @@
-/* What every API does to models: find by name, load and hold while in use, unload, register. Owns
- * the children. A request that needs a model takes a lease: it waits (in a bounded queue) until
- * the model is ready, and while it is held the model is busy and never evicted. Loop thread only.
- */
+/* The operations of all APIs on models: find by name, load and hold while in use, unload. Owns the
+ * child processes. A request that needs a model takes a lease: it waits in a bounded queue until
+ * the model is ready; while the lease is held, the model is busy and is never evicted. Loop thread
+ * only. */
 #ifndef QN_MODELS_INVENTORY_H
 #define QN_MODELS_INVENTORY_H
 
@@ -29,214 +29,221 @@ struct qn_registry;
 struct qn_packs;
 
 struct qn_inventory_config {
-    const struct qn_registry *registry; /* MAY be NULL: models that could be had; outlives it */
-    struct qn_metrics *metrics;         /* MAY be NULL: nothing is counted */
-    const struct qn_packs *packs;       /* MAY be NULL: engines of others; outlives it */
-    const char *backend_dir;            /* copied */
+    /* MAY be NULL: models that can be pulled; outlives the inventory */
+    const struct qn_registry *registry;
+    struct qn_metrics *metrics; /* MAY be NULL: nothing is counted */
+    /* MAY be NULL: engines of other projects; outlives the inventory */
+    const struct qn_packs *packs;
+    const char *backend_dir; /* copied */
     struct qn_kind_limits max_loaded;
-    const char *groups;           /* JSON, see groups.h; "": none; copied */
-    int64_t memory_bytes;         /* <= 0: no limit */
-    int64_t gpu_bytes;            /* of graphics processors; <= 0: no limit */
-    bool limit_is_wish;           /* a person has chosen memory_bytes: it holds whatever is free */
-    int64_t (*free_memory)(void); /* MAY: bytes the machine has left, < 0: unknown. Loop thread; it
-                                     is asked before each load and must not block */
+    const char *groups;   /* JSON, see groups.h; "": none; copied */
+    int64_t memory_bytes; /* <= 0: no limit */
+    int64_t gpu_bytes;    /* of graphics processors; <= 0: no limit */
+    bool limit_is_wish; /* the user has chosen memory_bytes: the limit holds however much memory is
+                           free */
+    int64_t (*free_memory)(void); /* MAY be NULL: free bytes of the machine, < 0: unknown. Called on
+                                     the loop thread before each load; it must not block */
     int threads;                  /* of the machine, >= 1 */
     int64_t context, slots;       /* 0: the child chooses */
-    const char
-        *load_options;      /* JSON object: options of loading that nobody set otherwise; copied */
-    const char *data_dir;   /* where children keep files for their next start; copied */
+    const char *load_options;     /* JSON object: default load options; copied */
+    /* where children keep files for their next start, such as caches; copied */
+    const char *data_dir;
     int64_t queue_limit;    /* waiting leases */
-    int64_t max_concurrent; /* answers that one model works on at once; 0: as many as its process
+    int64_t max_concurrent; /* requests that one model computes at once; 0: as many as its process
                                has slots */
-    int64_t max_queue;      /* requests that may wait for one model; < 0: as queue_limit says */
-    int64_t batch_ms;       /* for so long a loaded model also serves who came later than somebody
-                               who waits for its room */
-    int64_t idle_ms;        /* how long a model stays loaded without use; 0: for ever */
-    /* Models are given up when nobody has used them for their evict_idle_timeout, and the one that
-     * is missed least when so much of the machine's memory is in use; a model's own option goes
-     * before it. */
+    int64_t max_queue;      /* requests that may wait for one model; < 0: queue_limit applies */
+    int64_t batch_ms; /* how long a loaded model also serves requests that arrived after a request
+                         that waits for its memory */
+    int64_t idle_ms;  /* how long a model stays loaded without use; 0: without end */
+    /* With auto_evict a model is evicted after its evict_idle_timeout without use, and the one with
+     * the least eviction cost (qn_residency_least_missed) when `pressure` of the machine's memory
+     * is in use. A model's own option overrides this setting. */
     bool auto_evict;
-    double pressure;       /* above 0, at most 1 */
+    double pressure;       /* share of the memory in use, above 0, at most 1 */
     int64_t machine_bytes; /* the machine's memory; 0: unknown */
 };
 
-/* QN_EINVAL: groups that cannot be read. */
+/* QN_EINVAL: invalid groups. */
+/* Applies changed settings: limits, groups, memory, idle times and the options of later loads.
+ * Models over a new limit stay loaded until another model needs the memory. Registry, metrics and
+ * packs remain the ones given to qn_inventory_new. QN_EINVAL: invalid groups; nothing has changed.
+ */
+/* Kills the running children. No lease may be held or waiting, and the loop must have ended. */
 qn_err qn_inventory_new(struct qn_loop *l, struct qn_catalog *catalog,
                         struct qn_http_client *client, const struct qn_inventory_config *config,
                         struct qn_inventory **out, struct qn_error *e);
-/* Takes over changed settings: limits, groups, memory, stays and what is loaded next. Who is over a
- * limit now stays until somebody needs the room. Registry, metrics and packs stay as they were
- * given first. QN_EINVAL: groups that cannot be read, and nothing
- * has changed. */
 qn_err qn_inventory_reconfigure(struct qn_inventory *inv, const struct qn_inventory_config *config,
                                 struct qn_error *e);
-/* Kills what still runs. No lease may be left, and the loop must have ended. */
 void qn_inventory_free(struct qn_inventory *inv);
 
-/* The row of a name a client gave: ":latest" at its end means nothing, "user." or "extra." at its
- * beginning may be left out, case does not matter where no name is written exactly so, and aliases
- * mean their models. The row is lent by *snap, which the caller unrefs. QN_ENOTFOUND (param
- * "model") says what to do: a model of the built-in list has to be pulled first. */
+/* Finds the row for a name that a client sent: a trailing ":latest" is ignored, the prefixes
+ * "user." and "extra." may be missing, case is ignored where no name matches exactly, and aliases
+ * stand for their models. The row is lent by *snap, which the caller unrefs. QN_ENOTFOUND (param
+ * "model"), with a message that says what to do: a model of the built-in list has to be pulled
+ * first. */
+/* The row whose child computes for this row: for a preset the model it was made from, while that
+ * model exists and still has the same files; otherwise the row itself. */
+/* True when the model has the capability (enum qn_capability) and an engine for its type offers it:
+ * quince's own, or the one that the model's options choose. */
 qn_err qn_inventory_find(struct qn_inventory *inv, const char *name, struct qn_snapshot **snap,
                          const struct qn_model_row **row, struct qn_error *e);
-
-/* The model that computes for a row: of a preset the one it was made from, while that is there and
- * still has the same files; else the row itself. */
+/* The capabilities for which qn_inventory_can is true, as a set. */
 const struct qn_model_row *qn_inventory_computes(const struct qn_snapshot *snap,
                                                  const struct qn_model_row *row);
-
-/* Whether the model can do this (enum qn_capability), and an engine for its type offers it:
- * quince's own, or the one that its options choose. */
 bool qn_inventory_can(const struct qn_inventory *inv, const struct qn_model_row *row,
                       unsigned capability);
-/* All that is known that it can, of these. */
 unsigned qn_inventory_abilities(const struct qn_inventory *inv, const struct qn_model_row *row);
 
-/* Are the files there that options of loading name: adapters, and the draft model's? options: a
- * JSON object as clients write it, to be asked of what is to be saved. QN_EINVAL with the option as
- * param and the path in the message. A few system calls. */
+/* Checks that the files named by load options exist: adapters and the draft model's file. options:
+ * a JSON object as clients write it, checked before it is saved. QN_EINVAL with the option as param
+ * and the path in the message. A few system calls. */
+/* Like qn_inventory_find for operations that cannot be undone: the name must match exactly, except
+ * for ":latest". */
+/* Settings of one load. Those of a failed load are dropped; those of a successful one hold until
+ * the model is unloaded on request, is loaded with other settings, or can no longer be started with
+ * them. An eviction, an idle unload or a crash does not end them. */
 qn_err qn_inventory_check_files(struct qn_inventory *inv, const struct qn_jref *options,
                                 struct qn_error *e);
-
-/* The same for what cannot be taken back: the name as it is written, but for ":latest". */
 qn_err qn_inventory_find_exactly(struct qn_inventory *inv, const char *name,
                                  struct qn_snapshot **snap, const struct qn_model_row **row,
                                  struct qn_error *e);
-
-/* Settings of one load. One that fails leaves nothing of them; those of one that succeeds hold
- * until the model is unloaded on request, is loaded with others, or cannot be started with them any
- * more. An eviction, an idle unload or a crash does not end them. */
 struct qn_load_options {
-    int64_t context; /* QN_UNSET: as it runs; else as saved for the model, else the setting, else
-                        the child's choice */
-    bool at_least;   /* a model that runs with more context will do */
-    const char *options; /* JSON object of further ones by name, lent; NULL or {}: the same */
-    bool modest;         /* rather QN_EBUSY than in another model's place */
-    bool anew;           /* tried even if the same load has failed lately */
+    int64_t context; /* QN_UNSET: as the model runs; else as saved for the model, else the setting,
+                        else the child's choice */
+    bool at_least;   /* a process that runs with more context satisfies the request */
+    /* JSON object of further options by name, lent; NULL or {}: as the model runs */
+    const char *options;
+    bool modest; /* fails with QN_EBUSY instead of evicting another model */
+    bool anew;   /* tried even if the same load has failed lately */
 };
 
 struct qn_lease;
 
-/* Called once, never from within qn_inventory_acquire: err is QN_OK, or why the model could not
- * be loaded (the lease is then gone). */
+/* Called once, never from within qn_inventory_acquire. err: code QN_OK, or why the model could not
+ * be loaded; the lease has been freed then. */
 typedef void (*qn_lease_fn)(void *ctx, const struct qn_error *err);
 
-/* A request that wants to compute, for its place in the model's queue. */
+/* What admission needs to know of a request that computes, and what it reports. */
 struct qn_admission {
-    const char *client; /* whose it is, see client_id.h; copied */
-    const char *owner;  /* and between whom queues are shared; copied */
-    int64_t slots;      /* answers that it takes at once, >= 1 */
-    int64_t max_queue;  /* where neither the model nor the setting says how many may wait; < 0: no
-                           limit of its own */
-    bool again;         /* it has been admitted before: no queue is too full for it */
-    /* told, also with QN_EBUSY: */
+    const char *client; /* the client, see client_id.h; copied */
+    const char *owner;  /* the identity between which queues are shared fairly; copied */
+    int64_t slots;      /* sequences that it computes at once, >= 1 */
+    int64_t max_queue;  /* the limit of waiting requests where neither the model nor the setting has
+                           one; < 0: none */
+    bool again;         /* it has been admitted before: not refused because of a full queue */
+    /* set by qn_inventory_admit, also with QN_EBUSY: */
     struct qn_queue_spot spot;
-    bool full;       /* QN_EBUSY: because of the model's queue or all queues */
-    bool none_waits; /* that is: nobody may wait for this model at all */
+    bool full;       /* QN_EBUSY because of the model's queue or of all queues together */
+    bool none_waits; /* the model's queue has a limit of 0 requests */
 };
 
-/* Waits for the model and for its turn in the model's queue: first in, first out for each client,
- * and clients take turns. Nobody waits while the model has free slots. options MAY be NULL.
- * QN_EBUSY at once when the queue is full and no owner has two requests more in it than this one
- * (else that owner's newest is refused for it); *a must live until fn was called or the lease is
- * released, and is told of a refusal before fn. QN_ENOTFOUND when there is no such model, QN_EINVAL
- * when an option cannot be: then the model goes on as it is. */
+/* Takes a lease that waits for the model and for a turn in its queue: first in, first out for each
+ * client, and clients take turns. A request does not wait while the model is ready and has free
+ * slots. options MAY be NULL. QN_EBUSY at once when the queue is full, unless an owner has at least
+ * two requests more in it than this request's owner: then that owner's newest request is refused
+ * instead. *a must live until fn was called or the lease is released; a later refusal is written to
+ * it before fn is called. QN_ENOTFOUND: no such model. QN_EINVAL: an invalid option; the model goes
+ * on as it is. */
+/* Like qn_inventory_admit for loading the model without computing: does not wait for a slot. owner:
+ * see client_id.h; "" for the server itself; copied. */
+/* One more sequence of a request that holds the model: it waits for its turn like a request, but is
+ * not refused because of a full queue, and is served before the model is evicted. */
 qn_err qn_inventory_admit(struct qn_inventory *inv, const char *name,
                           const struct qn_load_options *options, struct qn_admission *a,
                           qn_lease_fn fn, void *ctx, struct qn_lease **out, struct qn_error *e);
-
-/* The same to load the model without computing: does not wait for a slot. owner: see
- * client_id.h; "" for the server itself; copied. */
+/* The sequences that the lease was admitted for have ended: their slots become free while the lease
+ * still holds the model. Their duration goes into the estimates of waiting times. Call once. */
 qn_err qn_inventory_acquire(struct qn_inventory *inv, const char *name,
                             const struct qn_load_options *options, const char *owner,
                             qn_lease_fn fn, void *ctx, struct qn_lease **out, struct qn_error *e);
-/* One more answer of a request that holds the model: waits for its turn like a request, but no
- * queue is too full for it, and it is served before the model leaves. */
 void qn_lease_another(struct qn_lease *lease, const struct qn_admission *a, int64_t slots,
                       qn_lease_fn fn, void *ctx, struct qn_lease **out);
-/* The answers it was admitted for have ended: their slots are free for others, while the lease
- * still holds the model. What they took tells others how long they will wait. Once. */
 void qn_lease_rest(struct qn_lease *lease);
-/* Requests wait for a slot of its model, or another model waits for its room. Granted leases only.
- */
+/* True when requests wait for a slot of the model, or another model waits for its memory. Granted
+ * leases only. */
 bool qn_lease_is_wanted(const struct qn_lease *lease);
 struct qn_child *qn_lease_child(const struct qn_lease *lease); /* granted leases only */
-/* How long the model stays loaded after its last use, from now on and until it is unloaded; < 0:
- * for ever; 0: not at all. Granted leases only. */
+/* Sets how long the model stays loaded after its last use, until it is unloaded; < 0: without end;
+ * 0: not at all. Granted leases only. */
 void qn_lease_keep(struct qn_lease *lease, int64_t keep_alive_ms);
 void qn_lease_release(struct qn_lease *lease); /* waiting or granted; NULL allowed */
 
-/* What the job leaves open of a picture becomes as the model was loaded, or likes it. */
+/* Fills the picture parameters that the job leaves unset from the load's options, or from the
+ * model's preferred values. */
 void qn_lease_defaults(const struct qn_lease *lease, struct qn_job *job);
 
-/* What a model has answered since the server started. */
+/* The requests that a model has completed since the server started. */
 struct qn_model_count {
-    int64_t requests;     /* answered to the end */
-    double last_tokens_s; /* of the last one; 0: there was none */
+    int64_t requests;     /* completed requests */
+    double last_tokens_s; /* rate of the last one; 0: there was none */
 };
-void qn_lease_count(struct qn_lease *lease, double tokens_s); /* one more */
+void qn_lease_count(struct qn_lease *lease, double tokens_s); /* counts one more */
 struct qn_model_count qn_inventory_count(const struct qn_inventory *inv, const char *name);
 
-/* Stops one model, or all when name is NULL: running jobs finish, waiting ones are told. done MAY
- * be NULL and is called once, not from within. QN_ENOTFOUND: unknown, or not loaded. */
+/* Stops one model, or all when name is NULL: running jobs finish, waiting leases are refused. done
+ * MAY be NULL and is called once, not from within. QN_ENOTFOUND: unknown, or not loaded. */
 qn_err qn_inventory_unload(struct qn_inventory *inv, const char *name, void (*done)(void *ctx),
                            void *ctx, struct qn_error *e);
-/* Its stay is over: it leaves as soon as nobody uses it or waits for it. QN_ENOTFOUND: unknown, or
- * not loaded. */
+/* Ends the model's keep-alive time: it is unloaded as soon as no request uses it or waits for it.
+ * QN_ENOTFOUND: unknown, or not loaded. */
 qn_err qn_inventory_leave(struct qn_inventory *inv, const char *name, struct qn_error *e);
 
-/* The row of this name (written exactly so) has been replaced or removed. What runs for it with
- * other files leaves: when nobody uses it any more, or, where there is no such row, as after an
- * unload. */
+/* The row of this exact name has been replaced or removed. A process that runs with other files is
+ * stopped: when no request uses it, or, if the row no longer exists, at once as by an unload. */
 void qn_inventory_changed(struct qn_inventory *inv, const char *name);
 
-/* Saved options of models have changed: what the router itself obeys of them holds from now on. */
+/* The saved options of models have changed: those that the router itself obeys apply from now
+ * on. */
 void qn_inventory_options_changed(struct qn_inventory *inv);
 
-/* Looks once as if so much of the memory were in use (0 to 1): at or above the configured share the
- * idle model that is missed least leaves, of those that may. */
+/* Applies the memory-pressure rule once with this share of the memory in use (0 to 1): at or above
+ * the configured share, the idle model with the least eviction cost is evicted, among those that
+ * may be. */
 void qn_inventory_press(struct qn_inventory *inv, double used);
 
-/* The caller of an unload is gone: its done is not called. */
+/* The caller of an unload has gone: its done is not called. */
 void qn_inventory_forget(struct qn_inventory *inv, void *ctx);
 
-/* What is loaded, on its way, or waiting to be loaded, for /health. Lent until the next turn of the
- * loop. */
+/* A model that is loaded, being loaded or waiting to be loaded, for /health. Lent until the next
+ * turn of the loop. */
 struct qn_loaded {
     const char *name;
     const char *type;
     enum qn_kind kind;
-    /* "queued" where somebody waits for a model that cannot be loaded yet; else the name of the
+    /* "queued" where a request waits for a model that cannot be loaded yet; else the name of the
      * process's state. */
     const char *state;
-    const char *reason; /* queued: why, for people; else "" */
-    const char *device; /* what computes: "cpu", "npu", "remote" */
-    const char *group;  /* the models that share limits with it; NULL: those of its kind */
+    const char *reason; /* queued: why, as a sentence for users; else "" */
+    const char *device; /* the computing device: "cpu", "npu", "remote" */
+    const char *group;  /* the group that shares limits; NULL: the limit of its kind applies */
     bool pinned;
-    const char *options; /* JSON object: with what it was loaded, as far as a report may show it */
+    /* JSON object: the options it was loaded with, as far as a report may show them */
+    const char *options;
     struct qn_child_status status; /* without a process: STOPPED, BACKOFF or FAILED */
     size_t holders, waiting;
-    int64_t stays_ms;   /* until it is unloaded if nobody uses it meanwhile; < 0: for ever */
-    const char *engine; /* whose program computes: "llamacpp:vulkan" of packs.h; "": quince's own */
+    int64_t stays_ms; /* until it is unloaded if it is not used meanwhile; < 0: without end */
+    /* the engine that computes: "llamacpp:vulkan" as in packs.h; "": quince's own */
+    const char *engine;
 };
 size_t qn_inventory_loaded(const struct qn_inventory *inv, struct qn_loaded *out, size_t max);
-/* The loaded process that computes for this row, itself or the model a preset was made of; false:
- * it is not loaded. Lent until the next turn of the loop. */
+/* Finds the loaded process that computes for this row: its own, or that of the model a preset was
+ * made from. False: it is not loaded. Lent until the next turn of the loop. */
+/* A model whose process keeps ending, or has failed, for /health. Lent until the next turn of the
+ * loop. */
 bool qn_inventory_ready(const struct qn_inventory *inv, const struct qn_model_row *row,
                         struct qn_loaded *out);
-/* Models whose processes keep ending, or have failed: what /health shows of them. Lent until the
- * next turn of the loop. */
 struct qn_crashed {
     const char *name;
     const char *type;
-    struct qn_child_status status; /* its crash report included */
+    struct qn_child_status status; /* including its crash report */
 };
 size_t qn_inventory_crashed(const struct qn_inventory *inv, struct qn_crashed *out, size_t max);
-/* What is left of the process whose end `why`, a lease's or a job's failure, tells of; NULL: it
- * tells of something else. Lent until the next turn of the loop. */
+/* The crash report of the process whose end is the cause of `why`, the failure of a lease or a job;
+ * NULL: another cause. Lent until the next turn of the loop. */
+/* Name of a ready model; or NULL. */
 const struct qn_crash_report *qn_inventory_crash_report(struct qn_inventory *inv, const char *name,
                                                         const struct qn_error *why);
-const char *qn_inventory_last_used(const struct qn_inventory *inv); /* loaded and ready; or NULL */
+const char *qn_inventory_last_used(const struct qn_inventory *inv);
 const struct qn_inventory_config *qn_inventory_config(const struct qn_inventory *inv);
 
 #endif

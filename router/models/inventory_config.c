@@ -9,7 +9,7 @@
 
 static const int64_t MIB = 1024 * 1024;
 
-/* The settings that are options of loading, where they say something. */
+/* Writes the settings that are load options, where they differ from the default. */
 static void write_load_options(const struct qn_settings *s, struct qn_buf *out)
 {
     struct qn_jw w = qn_jw_to(out);
@@ -50,7 +50,7 @@ struct qn_inventory_config qn_inventory_config_of(const struct qn_settings *s,
         .groups = s->groups,
         .memory_bytes = s->memory_limit_mb == 0 ? machine / 10 * 9 : s->memory_limit_mb * MIB,
         .gpu_bytes = s->gpu_memory_limit_mb * MIB,
-        /* Who sets a limit has decided; the default must not make the machine swap. */
+        /* A limit that the user has set is final; the default must not make the machine swap. */
         .limit_is_wish = s->memory_limit_mb != 0,
         .free_memory = qn_free_memory,
         .machine_bytes = machine,

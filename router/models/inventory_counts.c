@@ -1,4 +1,4 @@
-/* What becomes of models' processes, counted. */
+/* Counts the events of models' processes in the metrics. */
 #include "models/inventory_private.h"
 
 #include "telemetry/metrics.h"
@@ -14,7 +14,7 @@ void qn_model_slot_count(struct qn_model_slot *p)
     }
     if (s.state == QN_INST_LOADING && seen->state == QN_INST_BACKOFF)
         qn_metric_add_of(m, p->id.name, QN_M_RESTARTS, 1);
-    /* A load that was refused for good is no crash, and not tried again. */
+    /* A load that was refused for good is not a crash, and is not retried. */
     bool refused = s.state == QN_INST_FAILED && seen->state != QN_INST_FAILED;
     if (s.failed_loads > seen->failed_loads || (refused && s.crashes == seen->crashes))
         qn_metric_add_of(m, p->id.name, QN_M_LOAD_FAILURES, 1);

@@ -1,5 +1,4 @@
-/* What the inventory tells of processes that ended when nobody had asked them to, see inventory.h.
- */
+/* Reports of processes that ended unrequested, see inventory.h. */
 #include "models/inventory_private.h"
 
 #include "base/str.h"

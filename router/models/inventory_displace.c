@@ -1,8 +1,10 @@
-/* Which waiting request gives its place in a full queue to one of another owner.
+/* Chooses the waiting request that is refused in favour of one of another owner when a queue is
+ * full.
  *
- * A new request displaces the newest waiting one of the owner that has the most, if the owner of
- * the new one still has fewer than that owner afterwards. So owners that ask for more than the
- * queue holds come to equal shares of it, and no two displace each other's requests in turn.
+ * A new request displaces the newest waiting request of the owner with the most of them, if the new
+ * request's owner still has fewer than that owner afterwards. So owners that ask for more than the
+ * queue holds converge to equal shares of it, and no two owners displace each other's requests in
+ * turn.
  *
  * Callbacks of refused leases run in the loop's next turn, never within the new request's call. */
 #include "models/inventory_private.h"
@@ -10,14 +12,14 @@
 #include "base/str.h"
 #include "base/tally.h"
 
-/* May its place be taken? Not a further job's of a running request, and not a restarted one's: they
- * have been admitted before. `bounded`: only those with a limit of their own. */
+/* True when the lease may be displaced. Additional jobs of a running request and restarted requests
+ * may not: they have been admitted before. `bounded`: only requests with a limit of their own. */
 static bool may_go(const struct qn_lease *x, bool bounded)
 {
     return !x->another && !x->again && (!bounded || (x->told && x->told->max_queue >= 0));
 }
 
-/* Counts them per owner. */
+/* Adds the leases that may be displaced to a count per owner. */
 static void count(const struct qn_model_slot *p, bool bounded, struct qn_tally *held)
 {
     for (struct qn_fair_item *i = p->queue.waiting.oldest; i; i = i->newer)

@@ -1,4 +1,4 @@
-/* Names that clients give, to rows of the catalog; see inventory.h. */
+/* Finds the row for a name that a client sent; see inventory.h. */
 #include "models/inventory_private.h"
 
 #include "base/near.h"
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* "NAME:latest" is NAME, as clients of other servers are used to. */
+/* Removes a trailing ":latest", which Ollama's clients append. */
 static void strip_latest(const char *name, char out[static QN_MODEL_NAME_MAX + 1])
 {
     size_t n = strlen(name);
@@ -20,9 +20,9 @@ static void strip_latest(const char *name, char out[static QN_MODEL_NAME_MAX + 1
     out[n] = '\0';
 }
 
-/* Ways to mean a row without writing its name, better ones first. */
+/* Inexact matches of a row's name, better ones first. */
 static const struct way {
-    const char *prefix; /* of the row's name that is left out */
+    const char *prefix; /* of the row's name, missing in the client's */
     bool any_case;
 } ways[] = {{"user.", false}, {"extra.", false}, {"", true}, {"user.", true}, {"extra.", true}};
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
@@ -51,7 +51,8 @@ const struct qn_model_row *qn_inventory_computes(const struct qn_snapshot *snap,
     return same ? base : row;
 }
 
-/* No model has the name: says which one may have been meant, unless that is not asked for. */
+/* Reports that no model has the name and suggests the most similar one; without e it only returns
+ * the code. */
 static qn_err not_found(const struct qn_snapshot *snap, const char *name, struct qn_error *e)
 {
     if (!e)
@@ -88,7 +89,7 @@ static qn_err find_row(struct qn_inventory *inv, const char *name, bool exactly,
         for (size_t way = 0; way < COUNT(ways) && !*row && !exactly; way++)
             *row = find_loosely(*snap, plain, &ways[way]);
     }
-    if (!*row && !exactly) { /* of an alias, which never hides a model */
+    if (!*row && !exactly) { /* the model of an alias; a model's own name has precedence */
         const char *model = qn_snapshot_alias(*snap, name);
         if (!model && strlen(name) <= QN_MODEL_NAME_MAX)
             model = qn_snapshot_alias(*snap, plain);

@@ -1,4 +1,4 @@
-/* Leases: who waits for a model, who holds it, and in which order they come to it. */
+/* Leases: waiting, holding and the order in which they are granted. */
 #include "models/inventory_private.h"
 
 #include "base/clock.h"
@@ -62,7 +62,7 @@ static void stop_waiting(struct qn_model_slot *p, struct qn_lease *x, bool serve
     x->load = NULL;
 }
 
-/* It leaves without having been served; a load that no other waits for may be given up. */
+/* Removes a lease that has not been served; cancels the load if no other lease waits for it. */
 static void leave_queue(struct qn_model_slot *p, struct qn_lease *x)
 {
     stop_waiting(p, x, false);
@@ -74,7 +74,8 @@ static void leave_queue(struct qn_model_slot *p, struct qn_lease *x)
         p->load.ordered = false;
 }
 
-/* Takes them out of the queue. load: only those that wait for it, or for none; all: any. */
+/* Moves waiting leases to *out. load: only those that wait for it, NULL: for none; all: every
+ * lease. */
 static void collect(struct qn_model_slot *p, bool all, const struct qn_model_slot_load *load,
                     struct list *out)
 {
@@ -90,7 +91,8 @@ static void collect(struct qn_model_slot *p, bool all, const struct qn_model_slo
     }
 }
 
-/* The callbacks may take and release other leases, so they are out of the queue. */
+/* Calls the callbacks. They may take and release other leases, so the list is not the queue
+ * itself. */
 static void tell(struct list *gone, const struct qn_error *why)
 {
     struct qn_lease *x;
@@ -137,14 +139,15 @@ bool qn_model_slot_serves_first(const struct qn_model_slot *p, const struct qn_m
                                       qn_model_slot_in_batch(p, newcomer));
 }
 
-/* Who has this ticket or a later one is not let in at a ready model: somebody who came before waits
- * for it to become idle, who could wait for ever otherwise. */
+/* Leases queued with this ticket or a later one are held back from a ready model, because an
+ * earlier lease of another model waits for it to become idle; otherwise new work could keep the
+ * model busy and starve that lease. */
 static uint64_t first_barred(const struct qn_model_slot *at)
 {
     return at->queue.awaited ? at->queue.awaited : UINT64_MAX;
 }
 
-/* A process that is granted for the first time. */
+/* Records the process's values when it is granted for the first time. */
 static void note_tenant(struct qn_model_slot *p)
 {
     struct qn_child_status s = qn_child_status(p->process.child);
@@ -156,8 +159,9 @@ static void note_tenant(struct qn_model_slot *p)
     qn_mean_add(&p->process.load_ms, (double)s.load_ms);
 }
 
-/* The next that may be granted; NULL: nobody. Who only loads needs no slot and waits for nobody's
- * turn; answers of requests that hold the model end before it leaves, whoever waits for that. */
+/* The next lease that may be granted; NULL: none. Load-only leases bypass slot accounting.
+ * Additional sequences of requests that hold the model are granted in spite of leases that wait for
+ * it to become idle, since they end before it is evicted. */
 static struct qn_lease *next_of(const struct qn_model_slot *p)
 {
     uint64_t barred = qn_model_slot_restarts(p) ? 0 : first_barred(p);
@@ -198,7 +202,7 @@ static int by_ticket(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* All of them: one that is left out would be thought of again only when something else happens. */
+/* All of them: a slot left out would be handled only after some other change. */
 size_t qn_model_slots_by_ticket(struct qn_inventory *inv, struct qn_model_slot ***out)
 {
     size_t n = 0;
@@ -214,7 +218,7 @@ size_t qn_model_slots_by_ticket(struct qn_inventory *inv, struct qn_model_slot *
     return n;
 }
 
-/* True when a request that comes now must wait for others or for loading. */
+/* True when a request that arrives now must wait for other requests or for loading. */
 static bool would_wait(const struct qn_model_slot *p)
 {
     int64_t before = (int64_t)(p->queue.waiting.n - p->queue.loads_waiting);
@@ -248,7 +252,8 @@ void qn_inventory_tell_displaced(struct qn_inventory *inv)
     tell(&gone, &e);
 }
 
-/* One that need not wait is never too many, and a full queue may make room for this owner. */
+/* A request that need not wait is always admitted, and a full queue may displace another owner's
+ * request for this one. */
 static qn_err check_queues(struct qn_model_slot *p, const char *owner, struct qn_admission *a,
                            struct qn_error *e)
 {
@@ -257,8 +262,8 @@ static qn_err check_queues(struct qn_model_slot *p, const char *owner, struct qn
         return QN_OK;
     size_t waiting = p->queue.waiting.n - p->queue.loads_waiting - p->queue.others_waiting;
     int64_t slots = qn_model_slot_capacity(p) > 0 ? qn_model_slot_capacity(p) : 1;
-    int64_t begin =
-        slots > p->queue.used_slots ? slots - p->queue.used_slots : 0; /* as soon as it is loaded */
+    /* Requests that start as soon as the model is loaded. */
+    int64_t begin = slots > p->queue.used_slots ? slots - p->queue.used_slots : 0;
     int64_t limit =
         p->policy.options.max_queue != QN_UNSET ? p->policy.options.max_queue : c->max_queue;
     if (limit < 0)
@@ -289,7 +294,7 @@ static qn_err check_queues(struct qn_model_slot *p, const char *owner, struct qn
                    (long long)limit, p->id.name);
 }
 
-/* a: NULL for one that only loads. */
+/* A: NULL for a load-only lease. */
 static qn_err enter(struct qn_inventory *inv, const char *name,
                     const struct qn_load_options *options, const char *owner,
                     struct qn_admission *a, qn_lease_fn fn, void *ctx, struct qn_lease **out,
@@ -341,7 +346,7 @@ static qn_err enter(struct qn_inventory *inv, const char *name,
             qn_model_slot_spot(p, p->queue.waiting.n, qn_fair_ahead(&p->queue.waiting, &x->item));
     p->load.retry = s == QN_INST_FAILED;
     if (s == QN_INST_LOADING || s == QN_INST_BACKOFF)
-        qn_child_load(p->process.child); /* it may have been given up: it is wanted again */
+        qn_child_load(p->process.child); /* the load may have been given up: it is needed again */
     qn_inventory_settle_soon(inv);
     *out = x;
     return QN_OK;
@@ -361,7 +366,8 @@ qn_err qn_inventory_admit(struct qn_inventory *inv, const char *name,
     return enter(inv, name, options, a->owner, a, fn, ctx, out, e);
 }
 
-/* A failure is no news for a request: whoever comes next is told. */
+/* A failure of this restart is not reported to a request: the next request meets the error
+ * itself. */
 static void on_given_back(void *ctx, const struct qn_error *err)
 {
     struct qn_model_slot *p = ctx;
@@ -442,7 +448,7 @@ void qn_lease_release(struct qn_lease *x)
     if (!x)
         return;
     struct qn_model_slot *p = x->model_slot;
-    if (!p) { /* qn_model_slot_refuse is telling others; it will come to this one and free it */
+    if (!p) { /* qn_model_slot_refuse is calling callbacks; it will reach this lease and free it */
         x->fn = NULL;
         return;
     }

@@ -1,13 +1,15 @@
-/* Loads: what requests ask a model to be started with, beyond what is saved for it and set.
+/* Loads: the options that requests ask a model to be started with, beyond the saved options and the
+ * settings.
  *
  * A load belongs to the leases that wait for it. The newest load of the waiting leases is the one
- * that the model is started with next; when the last of its leases leaves, the load is gone with
- * it. While a process starts with a load, the model slot holds it as `trying`. When that process is
- * ready, the load becomes `kept`, and the model is started with it until it is unloaded on request
- * or loaded otherwise; when the process fails, the leases of this load are refused, no others are,
- * and the slot is what it was before: a process that was stopped for this load is started again
- * as it ran. Stopping first costs the requests of that process the time of one load where the new
- * one fails, and needs no room for two processes of one model at once. See inventory_private.h. */
+ * that the model is started with next; it is dropped when the last of its leases is released. While
+ * a process starts with a load, the model slot holds it as `trying`. When that process is ready,
+ * the load becomes `kept`, and the model is started with it until it is unloaded on request or
+ * loaded with other options. When the process fails, the leases of this load are refused (no others
+ * are), and the model slot returns to its earlier state: a process that was stopped for this load
+ * is started again with its earlier options. Stopping first costs the requests of that process the
+ * time of one load if the new one fails, but never needs memory for two processes of one model. See
+ * inventory_private.h. */
 #include "models/inventory_private.h"
 
 #include "base/str.h"
@@ -49,8 +51,8 @@ static void set(struct qn_model_slot_load **at, struct qn_model_slot_load *x)
     qn_model_slot_load_unref(old);
 }
 
-/* What a load asked for holds from now on. One that asked for nothing leaves nothing to be kept, so
- * that an unload of a model that is neither loaded nor has anything kept is told as such. */
+/* The load's options hold for later starts. A load without options keeps nothing, so that unloading
+ * a model that is neither loaded nor has kept options reports that. */
 static void keep(struct qn_model_slot *p, struct qn_model_slot_load *x)
 {
     bool asks = x->context != QN_UNSET || x->options;
@@ -83,10 +85,10 @@ bool qn_model_slot_restarts(const struct qn_model_slot *p)
     return p->load.stale || (asked && asked->serial > p->load.started);
 }
 
-/* ---- asking ---- */
+/* ---- asking for a load ---- */
 
-/* True when a lease that wants at least so much context is served by what is being loaded, or by
- * what other leases wait for: their context never shrinks. */
+/* True when a lease that wants at least this context is satisfied by the load in progress, or by
+ * one that other leases wait for: their context never shrinks. */
 static bool will_do(const struct qn_model_slot *p, const struct qn_model_slot_load *next,
                     int64_t context)
 {
@@ -107,8 +109,8 @@ static bool runs_already(const struct qn_model_slot *p, struct qn_model_slot_wan
            (p->process.context == w->context || has == w->context);
 }
 
-/* An option at fault that the request does not name itself is not its mistake: it is the state of
- * the model. */
+/* An invalid option that the request does not name itself is not the client's mistake but the state
+ * of the model: a conflict. */
 static qn_err whose_fault(const char *named, struct qn_error *e)
 {
     bool option = *e->param && !qn_str_eq(e->param, "model");
@@ -124,8 +126,9 @@ qn_err qn_model_slot_ask(struct qn_model_slot *p, const struct qn_model_row *row
     struct qn_model_slot_load *next = qn_model_slot_next_load(p);
     bool there = qn_model_slot_has_process(qn_model_slot_state(p));
     bool named = o->options && strcmp(o->options, "{}") != 0;
-    /* A load that does not say takes a running model as it is, and starts another afresh. A request
-     * that only needs room says nothing about the rest. */
+    /* A load without options takes a running model as it is, and starts a stopped one with the
+     * defaults. A request that only needs a minimum context leaves the other options as they
+     * are. */
     const struct qn_model_slot_load *base = there || o->at_least ? next : NULL;
     struct qn_model_slot_want w;
     struct qn_error why = {0};
@@ -168,7 +171,7 @@ void qn_model_slot_load_begins(struct qn_model_slot *p)
 
 void qn_model_slot_load_ready(struct qn_model_slot *p)
 {
-    p->load.before.ran = false; /* the new load has succeeded, or what ran before is back */
+    p->load.before.ran = false; /* the new load has succeeded, or the earlier process runs again */
     if (p->load.trying) {
         keep(p, p->load.trying);
         set(&p->load.trying, NULL);
@@ -195,7 +198,7 @@ void qn_model_slot_load_forget(struct qn_model_slot *p)
     set(&p->load.kept, NULL);
 }
 
-/* ---- what ran before a load ---- */
+/* ---- the process that a load replaces ---- */
 
 void qn_model_slot_load_replaces(struct qn_model_slot *p)
 {
@@ -218,7 +221,8 @@ void qn_model_slot_load_error(const struct qn_model_slot *p, struct qn_error *wh
         qn_fail(why, QN_ECHILD, "model '%s' could not be loaded", p->id.name);
 }
 
-/* The same load may succeed later, when there is memory or another model has left. */
+/* True when the same load may succeed later, when there is memory or another model has been
+ * evicted. */
 static bool may_pass(const struct qn_error *why)
 {
     return why->code == QN_ENOMEM || why->code == QN_EBUSY || why->code == QN_ECONFLICT ||
@@ -234,7 +238,7 @@ void qn_model_slot_load_failed(struct qn_model_slot *p, struct qn_model_slot_loa
     if (!failed && p->load.kept && !may_pass(why))
         set(&p->load.kept, NULL);
     qn_model_slot_refuse_load(p, failed, why);
-    /* What is wrong with one load says nothing about the model. */
+    /* A fault of one load's options does not mark the model as failed. */
     if ((failed || named) && qn_model_slot_state(p) == QN_INST_FAILED) {
         qn_model_slot_count(p);
         qn_child_stop(p->process.child, 0);

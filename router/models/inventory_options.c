@@ -1,5 +1,5 @@
-/* What a model's options tell the router itself rather than the child: see QN_LOAD_HOUSE and
- * inventory_private.h. They are read again only when one of the texts has changed. */
+/* The options of a model that the router itself obeys rather than the child (QN_LOAD_HOUSE), see
+ * inventory_private.h. They are parsed again only when one of the texts has changed. */
 #include "models/inventory_private.h"
 
 #include "base/json.h"
@@ -14,7 +14,7 @@
 
 enum { EVICT_IDLE_PRESET_S = 300, SECONDS_MAX = 31536000, COUNT_MAX = 100000 };
 
-/* The strongest layer that says something under this name; absent: none does. */
+/* The value under this name in the strongest layer that has one; absent: no layer has. */
 static struct qn_jref strongest(const struct qn_jref *roots, const char *name)
 {
     struct qn_jref v = {0};
@@ -36,7 +36,7 @@ static struct qn_model_slot_picture read_picture(const struct qn_model_row *row,
     struct qn_jref root = qn_json_root(doc), own[QN_OPTION_LAYERS + 1];
     memcpy(own, roots, QN_OPTION_LAYERS * sizeof *own);
     own[QN_OPTION_LAYERS] = qn_json_get(&root, "image_defaults");
-    for (int i = QN_OPTION_LAYERS; i >= 0; i--) { /* a stronger layer writes over a weaker one */
+    for (int i = QN_OPTION_LAYERS; i >= 0; i--) { /* a stronger layer overwrites a weaker one */
         struct qn_jref v = qn_json_get(&own[i], "steps");
         qn_json_i64_opt(&v, 1, QN_JOB_STEPS_MAX, &p.steps, NULL);
         v = qn_json_get(&own[i], "width");
@@ -60,7 +60,7 @@ void qn_lease_defaults(const struct qn_lease *lease, struct qn_job *job)
         image->steps = p->steps;
     if (isnan(image->cfg_scale))
         image->cfg_scale = p->cfg_scale;
-    /* Where there is a picture already, its own size is the best guess. */
+    /* For an edit the size of the given picture is the better default. */
     bool both = p->width != QN_UNSET && p->height != QN_UNSET;
     if (image->kind == QN_IMAGE_GENERATE && image->width == QN_UNSET && both) {
         image->width = p->width;
@@ -68,7 +68,7 @@ void qn_lease_defaults(const struct qn_lease *lease, struct qn_job *job)
     }
 }
 
-/* Whoever set them has been told what is wrong: here a value that makes no sense says nothing. */
+/* Values were validated when they were set: an invalid one is ignored here. */
 static void read_layers(struct qn_model_slot *p, const struct qn_model_row *row,
                         const struct qn_jref *roots)
 {
@@ -86,7 +86,7 @@ static void read_layers(struct qn_model_slot *p, const struct qn_model_row *row,
     qn_json_i64_opt(&v, -1, COUNT_MAX, &o.max_queue, NULL);
     v = strongest(roots, "evict_weight_factor");
     qn_json_f64_opt(&v, 0, 1e9, &o.weight, NULL);
-    /* Only what is saved pins a model: a load saves it, and so does POST /internal/pin. */
+    /* Only the saved option pins a model: a load saves it, and so does POST /internal/pin. */
     v = qn_json_get(&roots[1], "pinned");
     o.pinned = qn_json_raw_bool(&v);
     o.picture = read_picture(row, roots);

@@ -1,5 +1,5 @@
-/* Which model may be loaded now, which are evicted for it, and in which words a request is told to
- * wait: collects the facts for residency.c and carries its plan out. See inventory_private.h. */
+/* Plans loads: collects the facts for residency.c, carries its plan out (load, evict, wait or
+ * refuse) and words the reason for requests that wait. See inventory_private.h. */
 #include "models/inventory_private.h"
 
 #include "base/log.h"
@@ -45,9 +45,9 @@ size_t qn_model_slots_resident(struct qn_inventory *inv, const struct qn_model_s
     return n;
 }
 
-/* What models may use together: the limit, and no more than they have now and the machine has left.
- * own: what the newcomer's process has, which leaves for it. Places without a settled process have
- * nothing yet that could be counted. */
+/* The memory that models may use together: the limit, but no more than what they use now plus what
+ * the machine has free. own: memory of the newcomer's running process, which is stopped for the new
+ * one. Model slots without a READY or DRAINING process use no memory that can be counted yet. */
 static int64_t memory_budget(const struct qn_inventory *inv, const struct qn_resident *live,
                              struct qn_model_slot *const *model_slots, size_t n, int64_t own)
 {
@@ -64,9 +64,10 @@ static int64_t memory_budget(const struct qn_inventory *inv, const struct qn_res
     return room < 1 ? 1 : room < limit ? room : limit;
 }
 
-/* ---- in words ---- */
+/* ---- messages ---- */
 
-/* What is in the way, behind "waits because" or "cannot be loaded:". other: NULL, no single one. */
+/* The reason after "waits because" or "cannot be loaded:". other: the model in the way; NULL: there
+ * is no single one. */
 static void say_cause(const struct qn_model_slot *p, enum qn_plan_cause cause,
                       const struct qn_model_slot *other, char out[static QN_QUEUED_REASON_MAX])
 {
@@ -123,7 +124,7 @@ static void say_memory(const struct qn_model_slot *p, int64_t needs, int64_t may
                   p->id.name, (long long)(needs >> 20), (long long)(may >> 20));
 }
 
-/* The params tell answers which of Lemonade's two conflicts it is. */
+/* The param of the error distinguishes Lemonade's two kinds of conflict. */
 static void say_refusal(const struct qn_model_slot *p, const struct qn_plan *todo,
                         struct qn_model_slot *const *model_slots, size_t n, struct qn_error *e)
 {
@@ -173,8 +174,9 @@ static void hold_back(struct qn_model_slot *p, const struct qn_plan *todo,
             model_slots[i]->queue.awaited = ticket;
 }
 
-/* What a process has taken that is still loading is counted nowhere, so that less than there is
- * seems to be left: who does not fit into that may fit when it has settled. n: there is no such. */
+/* The memory of a process that is still loading is counted nowhere, so that free memory is
+ * underestimated: a model that does not fit now may fit when that process is ready. Returns the
+ * index of such a process; n: there is none. */
 static size_t hides_memory(const struct qn_model_slot *p, const struct qn_plan *todo, int64_t needs,
                            struct qn_model_slot *const *model_slots, size_t n)
 {
@@ -186,7 +188,8 @@ static size_t hides_memory(const struct qn_model_slot *p, const struct qn_plan *
     return i;
 }
 
-/* What it needed when it ran last, if it is the same that shall run. */
+/* The memory it needed when it ran last, if it would be started with the same options and files;
+ * else an estimate. */
 static int64_t needed_memory(struct qn_model_slot *p, const struct qn_model_row *row)
 {
     struct qn_model_slot_want w;
@@ -198,7 +201,7 @@ static int64_t needed_memory(struct qn_model_slot *p, const struct qn_model_row 
     return bytes;
 }
 
-/* What its process has now. */
+/* The memory of its running process. */
 static int64_t own_memory(const struct qn_model_slot *p)
 {
     if (qn_model_slot_state(p) != QN_INST_READY)
@@ -207,7 +210,7 @@ static int64_t own_memory(const struct qn_model_slot *p)
     return bytes > 0 ? bytes : qn_model_slot_estimate(p, p->process.context);
 }
 
-/* What is to be done for a model slot, and what that follows from. */
+/* The plan for a model slot, with the figures it was made from. */
 struct thought {
     struct qn_model_slot *model_slots[QN_RESIDENTS_MAX];
     size_t n;
@@ -256,7 +259,7 @@ size_t qn_model_slot_awaits(struct qn_model_slot *p, struct qn_model_slot **mode
     return t.n;
 }
 
-/* False: it is refused, for this reason. */
+/* False, with the reason: the load is refused. */
 static bool may_load(const struct qn_model_slot *p, const struct thought *t, struct qn_error *why)
 {
     if (t->todo.verdict != QN_PLAN_REFUSE ||
@@ -279,7 +282,7 @@ void qn_model_slot_plan(struct qn_model_slot *p, const struct qn_child_events *e
 {
     struct thought t;
     struct qn_error e = {0};
-    if (think(p, &t, &e)) { /* it has left the catalog meanwhile */
+    if (think(p, &t, &e)) { /* it has been removed from the catalog meanwhile */
         qn_model_slot_refuse(p, &e);
         return;
     }
@@ -300,15 +303,16 @@ void qn_model_slot_plan(struct qn_model_slot *p, const struct qn_child_events *e
     case QN_PLAN_WAIT:
         hold_back(p, &t.todo, t.model_slots, t.n);
         break;
-    case QN_PLAN_REFUSE: /* but a process that is loading may be counted wrongly */
+    case QN_PLAN_REFUSE: /* in spite of that it waits: a process that is loading may be counted
+                            wrongly */
         t.todo.blocker = hides_memory(p, &t.todo, t.needs, t.model_slots, t.n);
         hold_back(p, &t.todo, t.model_slots, t.n);
         break;
     }
 }
 
-/* The process has said so, or the system has killed it, as it does when memory is short. Any other
- * end would come with all the memory in the world, too. */
+/* True when the process reported a lack of memory, or the system killed it, as it does when memory
+ * is short. Other ends do not depend on memory. */
 static bool lacked_memory(const struct qn_child_status *s)
 {
     return s->error->code == QN_ENOMEM ||
@@ -320,7 +324,7 @@ bool qn_model_slot_try_alone(struct qn_model_slot *p)
     struct qn_resident live[QN_RESIDENTS_MAX];
     struct qn_model_slot *model_slots[QN_RESIDENTS_MAX];
     struct qn_child_status s = qn_child_status(p->process.child);
-    /* A load that its process refused for want of memory is FAILED without having been repeated. */
+    /* A load that its process refused for lack of memory is FAILED without having been repeated. */
     bool loading_failed = s.failed_loads > 0 || s.state == QN_INST_FAILED;
     if (p->load.tried_alone || p->queue.modest || p->id.elsewhere || !p->queue.waiting.n ||
         !loading_failed || !lacked_memory(&s))
@@ -333,7 +337,7 @@ bool qn_model_slot_try_alone(struct qn_model_slot *p)
     qn_warn("inventory", "model=%s load_failed=1 retry_alone=1 others=%zu message=\"%s\"",
             p->id.name, others, s.error->message);
     p->load.alone = p->load.tried_alone = true;
-    qn_child_stop(p->process.child, 0); /* its own restarts must not come before */
+    qn_child_stop(p->process.child, 0); /* its own restarts must not run before the evictions */
     return true;
 }
 

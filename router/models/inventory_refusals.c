@@ -1,9 +1,9 @@
-/* Loads that failed lately are refused at once: neither the running process of the model nor other
- * models leave for a load that is known to fail. See load_refusals.h and inventory_private.h.
+/* Loads that failed lately are refused at once: neither the model's own running process nor other
+ * models are stopped for a load that is known to fail. See load_refusals.h and inventory_private.h.
  *
- * The key of a load is made of everything that its process is started with, and of the path, size,
- * modification time and inode of each file. So other options, a replaced model file or a mended
- * adapter make another load, which is tried. */
+ * The key of a load is a checksum of all options that its process is started with, and of the path,
+ * size, modification time, device and inode of each file. So other options, a replaced model file
+ * or a repaired adapter make a different load, which is tried. */
 #include "models/inventory_private.h"
 
 #include "base/clock.h"
@@ -11,7 +11,7 @@
 
 #include <sys/stat.h>
 
-/* Options, and a line for each file. */
+/* Options, and one line for each file. */
 enum { KEY_TEXT_MAX = 1024 * 1024 };
 
 static void add_stamp(void *ctx, const char *path)
@@ -59,7 +59,7 @@ void qn_model_slot_remember_failure(struct qn_model_slot *p)
             QN_LOAD_REFUSAL_MS / 1000, why.message);
 }
 
-/* True when a request waits that asks for the next start in spite of an earlier failure. */
+/* True when a waiting request asks for the next start in spite of an earlier failure. */
 static bool is_asked_anew(const struct qn_model_slot *p)
 {
     const struct qn_model_slot_load *asked = qn_model_slot_asked(p);

@@ -1,5 +1,5 @@
-/* Starting a model's child with its files and with what inventory_want.c finds, and the memory that
- * this needs. See inventory_private.h. */
+/* Starts a model's child with its files and the options from inventory_want.c, and estimates the
+ * memory it needs. See inventory_private.h. */
 #include "models/inventory_private.h"
 
 #include "base/path.h"
@@ -14,7 +14,8 @@
 
 enum { OPTIONS_MAX = 64 * 1024 };
 
-/* More than any machine has. What files claim is added up for all models, and must not overflow. */
+/* More than any machine has. Sizes claimed by files are added up for all models and must not
+ * overflow. */
 static const int64_t MEMORY_MAX = INT64_C(1) << 53;
 
 static void note_digest(struct qn_model_slot *p, const struct qn_model_row *row)
@@ -24,8 +25,8 @@ static void note_digest(struct qn_model_slot *p, const struct qn_model_row *row)
         p->process.digest[0] = '\0';
 }
 
-/* What a child gets of a row's files. What else the model has (the further parts of a split file,
- * say) is found beside these. */
+/* The row's files that are passed to the child. The child finds further ones, such as the other
+ * parts of a split file, beside them. */
 static size_t main_files(const struct qn_model_row *row,
                          const char *out[static QN_CONTROL_FILES_MAX])
 {
@@ -71,8 +72,8 @@ static void note_shown(struct qn_model_slot *p, const struct qn_model_row *row)
     qn_buf_deinit(&text);
 }
 
-/* A child keeps its type for life. Nothing runs now, and nothing of its history is about the model
- * that has the name today. */
+/* A child object keeps its backend type for life. No process runs at this point, and the old
+ * child's history belongs to an earlier model of the same name. */
 static void drop_child_of_other_type(struct qn_model_slot *p)
 {
     if (!p->process.child || qn_str_eq(qn_child_type(p->process.child), p->id.type->type))
@@ -103,13 +104,14 @@ qn_err qn_model_slot_start(struct qn_model_slot *p, int threads,
     }
     note_shown(p, row);
     if (!qn_model_slot_runs_with(p, &w))
-        p->process.measured_bytes = 0; /* of another configuration */
+        p->process.measured_bytes = 0; /* measured with other options */
     free(p->process.options);
     p->process.options = qn_xstrdup(qn_buf_cstr(&w.options));
     memcpy(p->process.engine, w.engine, sizeof p->process.engine);
     char *program =
         qn_path_join(inv->backend_dir, w.bridged ? "quince-bridge" : p->id.type->binary);
-    /* Its state may not have been told yet: what held for the process before this one is over. */
+    /* The end of the previous process may not have been handled yet: what held for that process is
+     * reset. */
     p->process.unloading = p->load.stale = p->load.retry = p->policy.leave = false;
     p->policy.keep_ms =
         p->load.before.ran && !qn_model_slot_asked(p) ? p->load.before.keep_ms : QN_UNSET;

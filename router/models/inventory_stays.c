@@ -1,5 +1,5 @@
-/* How long a model stays that nobody uses, and who is given up when memory runs short before
- * anybody asks for it. See inventory_private.h. */
+/* How long an unused model stays loaded, and which model is evicted when memory runs short without
+ * a request for another one. See inventory_private.h. */
 #include "models/inventory_private.h"
 
 #include "base/clock.h"
@@ -15,8 +15,8 @@ static bool gives_up(const struct qn_model_slot *p)
                                             : p->policy.options.auto_evict > 0;
 }
 
-/* How long it stays after its last use; < 0: for ever. A pinned one leaves only when it is told to.
- */
+/* Keep-alive time after the last use; < 0: without end. A pinned model is unloaded only on
+ * request. */
 static int64_t stay_of(const struct qn_model_slot *p)
 {
     if (p->policy.leave)
@@ -35,7 +35,7 @@ static bool is_idle(const struct qn_model_slot *p)
     return qn_model_slot_state(p) == QN_INST_READY && !p->queue.held.n && !p->queue.waiting.n;
 }
 
-/* When its stay is over; INT64_MAX: never, or not while it is used as it is now. */
+/* The time at which it is to be unloaded; INT64_MAX: never, or not while it is in use. */
 static int64_t leaves_at(const struct qn_model_slot *p)
 {
     int64_t keep = stay_of(p);
@@ -104,7 +104,7 @@ static void check_pressure(void *ctx)
         qn_inventory_press(inv, 1 - (double)left / (double)inv->config.machine_bytes);
 }
 
-/* Memory is looked at only while there is somebody to give up. */
+/* Free memory is checked only while some loaded model may be evicted under pressure. */
 static void watch_pressure(struct qn_inventory *inv)
 {
     bool any = false;

@@ -1,6 +1,6 @@
-/* What somebody who comes to wait for a model is told of it: the place in its queue, and the time
- * that this will take, other models that must have their turn before included. Means of what was
- * measured; what was never measured counts nothing. See inventory_private.h. */
+/* What a request that begins to wait for a model is told: its position in the queue and the
+ * estimated waiting time, including the time of other models that come first. Estimates are means
+ * of measured values; what was never measured counts as 0. See inventory_private.h. */
 #include "models/inventory_private.h"
 
 int64_t qn_model_slot_capacity(const struct qn_model_slot *p)
@@ -16,7 +16,7 @@ static int64_t at_once(const struct qn_model_slot *p)
     return n > 0 ? n : 1;
 }
 
-/* Its process is there and stays as it is. */
+/* True when its process is ready and will not be restarted. */
 static bool is_loaded(const struct qn_model_slot *p)
 {
     return qn_model_slot_state(p) == QN_INST_READY && !qn_model_slot_restarts(p);
@@ -28,14 +28,14 @@ static int64_t loading_ms(const struct qn_model_slot *p)
                                                      : 0;
 }
 
-/* What loading will still take it. */
+/* The estimated rest of its loading time. */
 static double load_left(const struct qn_model_slot *p)
 {
     double left = is_loaded(p) ? 0 : p->process.load_ms.value - (double)loading_ms(p);
     return left > 0 ? left : 0;
 }
 
-/* Until everybody who is at it, or waits for it, has had an answer. */
+/* The estimated time until all requests that hold the model or wait for it have been served. */
 static double work_left(const struct qn_model_slot *p)
 {
     size_t waiting = p->queue.waiting.n - p->queue.loads_waiting;
@@ -43,7 +43,7 @@ static double work_left(const struct qn_model_slot *p)
            (double)waiting * p->process.answer_ms.value / (double)at_once(p);
 }
 
-/* Models that wait to be loaded, and of which somebody came before this ticket. */
+/* The work of models that wait to be loaded and have a request older than this ticket. */
 static double queued_before(const struct qn_model_slot *p, uint64_t ticket)
 {
     double ms = 0;
@@ -53,7 +53,8 @@ static double queued_before(const struct qn_model_slot *p, uint64_t ticket)
     return ms;
 }
 
-/* Until those have ended their work who must leave for it. They do so side by side. */
+/* The estimated time until the models that must be evicted for it have become idle, which they do
+ * in parallel. */
 static double room_wait(struct qn_model_slot *p)
 {
     struct qn_model_slot *model_slots[QN_RESIDENTS_MAX];
@@ -66,7 +67,8 @@ static double room_wait(struct qn_model_slot *p)
     return n ? longest + queued_before(p, qn_model_slot_ticket(p)) : 0;
 }
 
-/* What other models take before it can be loaded, or is loaded again after they had its room. */
+/* The time that other models need before this one can be loaded, or is loaded again after they used
+ * its memory. */
 static double others_ms(struct qn_model_slot *p)
 {
     enum qn_inst_state s = qn_model_slot_state(p);

@@ -1,5 +1,5 @@
-/* What a model's child is to run with: what a load asks for, what is saved for the model and what
- * the settings say become the options of one process, the engine and the context. See
+/* Determines what a model's child is started with: the load's options, the model's saved options
+ * and the settings are merged into the options of one process, its engine and its context. See
  * inventory_private.h. */
 #include "models/inventory_private.h"
 
@@ -45,7 +45,8 @@ static bool is_file(const char *path)
     return stat(path, &s) == 0 && S_ISREG(s.st_mode) && access(path, R_OK) == 0;
 }
 
-/* Nobody leaves for a model whose file has gone. One that runs needs it no more. */
+/* Checked before the load, so that no other model is evicted for one whose file is missing. A
+ * running process no longer needs its file. */
 static qn_err check_files(const struct qn_inventory *inv, const struct qn_model_row *row,
                           struct qn_error *e)
 {
@@ -101,7 +102,7 @@ static qn_err file_of_draft(void *ctx, const char *name, struct qn_buf *path, st
 
 /* ---- the engine ---- */
 
-/* The strongest layer's text under a name, "" where none says one. */
+/* The text under a name in the strongest layer that has one, else "". */
 static void layer_text(const char *const *layers, const char *name, struct qn_buf *out)
 {
     for (int i = 0; i < QN_OPTION_LAYERS && !out->len; i++) {
@@ -114,7 +115,7 @@ static void layer_text(const char *const *layers, const char *name, struct qn_bu
     }
 }
 
-/* Which engine it is to be, and what that is told on top. */
+/* Chooses the engine and adds the options that it needs. */
 static qn_err add_engine(const struct qn_model_slot *p, const struct qn_model_row *row,
                          const char *const *layers, struct qn_model_slot_want *out,
                          struct qn_error *e)
@@ -173,7 +174,7 @@ unsigned qn_inventory_abilities(const struct qn_inventory *inv, const struct qn_
 
 /* ---- the context ---- */
 
-/* Tokens that quince's own engine can use of this model; 0: not known. */
+/* Tokens of context that quince's own engine can use with this model; 0: unknown. */
 static int64_t usable_context(const struct qn_model_row *row, const struct qn_jref *options)
 {
     int64_t trained = qn_row_number(row->details, "context_length");
@@ -185,8 +186,9 @@ static int64_t usable_context(const struct qn_model_row *row, const struct qn_jr
     return qn_stretch_context(stretched ? &stretch : NULL, (int32_t)trained);
 }
 
-/* A longer context than the model was trained for would only be planned for: its process takes the
- * trained one. Servers of others may know better. */
+/* A context longer than the model was trained for would only distort the memory plan, since
+ * quince's own engine limits it. Other projects' servers may support it, so that theirs is left as
+ * it is. */
 static void limit_context(const struct qn_model_slot *p, const struct qn_model_row *row,
                           struct qn_model_slot_want *w)
 {
@@ -210,7 +212,7 @@ static int64_t asked_context(const struct qn_model_slot *p, const struct qn_mode
     return saved != QN_UNSET ? saved : p->inv->config.context;
 }
 
-/* ---- all of it ---- */
+/* ---- everything together ---- */
 
 qn_err qn_model_slot_want(const struct qn_model_slot *p, const struct qn_model_row *row,
                           const struct qn_model_slot_load *load, struct qn_model_slot_want *out,
@@ -265,7 +267,7 @@ void qn_model_slot_want_each_file(struct qn_model_slot_want *w,
     qn_json_free(doc);
 }
 
-/* list: the option lora; anything but an array names no file. */
+/* List: the option lora; a value that is no array names no file. */
 static qn_err check_adapters(const struct qn_jref *list, struct qn_error *e)
 {
     struct qn_jref it;
@@ -296,7 +298,7 @@ qn_err qn_model_slot_want_files(struct qn_model_slot_want *w, struct qn_error *e
     return err;
 }
 
-/* name: of a draft model, as a client gives it. */
+/* Name: of a draft model, as the client sent it. */
 static qn_err check_draft(struct qn_inventory *inv, const char *name, struct qn_error *e)
 {
     struct qn_buf path;

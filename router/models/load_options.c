@@ -48,7 +48,7 @@ const char *qn_load_options_for_admins(const struct qn_jref *object)
     for (size_t i = 0; (type = qn_backend_type_at(i)); i++)
         for (const struct qn_load_option *o = type->load_options; o->name; o++) {
             struct qn_jref v = qn_json_get(object, o->name);
-            /* Clients send empty texts for what they do not set. */
+            /* Some clients send empty strings for options that they do not set. */
             bool empty = qn_json_type(&v) == QN_JSON_STRING && !*qn_json_raw_str(&v);
             if (o->admin && qn_json_type(&v) > QN_JSON_NULL && !empty)
                 return o->name;
@@ -72,7 +72,8 @@ const char *qn_load_option_idle(const char *name)
     return NULL;
 }
 
-/* DATA_DIR/prefixes/NAME.prefix, the name without what a file's name must not hold. */
+/* DATA_DIR/prefixes/NAME.prefix, with characters of the name that are unsafe in file names
+ * replaced. */
 static void cache_file(const struct qn_load_places *places, struct qn_buf *path)
 {
     qn_buf_fmt(path, "%s/prefixes/", places->data_dir);
@@ -112,7 +113,7 @@ static qn_err write_cache(const struct qn_load_option *o, const struct qn_jref *
     return QN_OK;
 }
 
-/* A number of GiB; 0 is left out. */
+/* A number of GiB; 0 is omitted. */
 static qn_err write_weights(const struct qn_load_option *o, const struct qn_jref *v,
                             const struct qn_load_places *places, struct qn_jw *w,
                             struct qn_error *e)

@@ -1,5 +1,5 @@
-/* Which values an option of loading may have, see load_options.h. What only the model's process can
- * find out (is the adapter's file sound, does it fit the model) is left to that. */
+/* Validation of load options' values, see load_options.h. What only the model's process can
+ * determine (whether an adapter's file is valid and fits the model) is left to that process. */
 #include "models/load_options.h"
 
 #include "base/str.h"
@@ -35,7 +35,7 @@ static qn_err check_stretch(const struct qn_jref *v, struct qn_error *e)
                : qn_json_fail(v, e, "%s", why.message);
 }
 
-/* The model's process has another working folder than the client: a relative path would mean
+/* The model's process has another working directory than the client: a relative path would name
  * another file there. */
 static qn_err check_adapter(const struct qn_jref *v, struct qn_error *e)
 {
@@ -68,7 +68,7 @@ static qn_err check_adapters(const struct qn_jref *list, struct qn_error *e)
     return err;
 }
 
-/* Arguments for a server of somebody else's, of which quince sets some itself. */
+/* Arguments for another project's server, some of which quince sets itself. */
 static qn_err check_arguments(const struct qn_load_option *o, const struct qn_jref *v,
                               struct qn_error *e)
 {

@@ -1,5 +1,5 @@
-/* See metadata_scan.h. A pass goes through the rows by name, so rows that come and go meanwhile do
- * no harm; what changed behind it is seen in the next pass. */
+/* See metadata_scan.h. A pass visits the rows in order of their names, so that rows may be added
+ * and removed meanwhile; a change behind the current row is seen in the next pass. */
 #include "models/metadata_scan.h"
 
 #include "base/buf.h"
@@ -11,20 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHECK_MS = 500 }; /* how often a sum that is on its way is compared with the catalog */
+enum { CHECK_MS = 500 }; /* how often a running checksum's file is compared with the catalog */
 
 struct qn_metadata_scan {
     const struct qn_registration_world *world;
     bool stopped;
-    atomic_bool give_up; /* the file that is looked at */
+    atomic_bool give_up; /* cancels the work on the current file */
     struct qn_timer *timer;
     bool running, again;
-    char *name; /* of the row that was looked at last; NULL: none */
-    /* for the worker, filled before it begins: */
+    char *name; /* of the last row visited; NULL: none */
+    /* input of the worker, set before it begins: */
     char *path;
-    char known[QN_STAMP_MAX]; /* what the files looked like when their sum was made */
+    char known[QN_STAMP_MAX]; /* the files' stamp when their checksum was made */
     bool wants_facts;
-    /* and by it: */
+    /* output of the worker: */
     struct qn_stamp stamp;
     char digest[QN_SHA256_HEX + 1];
     struct qn_buf facts;
@@ -33,7 +33,7 @@ struct qn_metadata_scan {
 
 static void next(struct qn_metadata_scan *s);
 
-/* Worker. */
+/* Runs on the worker. */
 static void look(void *ctx)
 {
     struct qn_metadata_scan *s = ctx;
@@ -43,7 +43,7 @@ static void look(void *ctx)
         return;
     if (qn_registry_digest(s->path, &s->give_up, s->digest, &s->error))
         return;
-    /* The facts of a file that has changed are not those of the catalog any more. */
+    /* A changed file's metadata must be read again. */
     struct qn_inspection unused;
     if ((s->wants_facts || s->known[0]) &&
         qn_registry_inspect(&s->world->inspector, s->path, &unused, &s->facts, &s->error))
@@ -65,15 +65,15 @@ static void looked(void *ctx)
     next(s);
 }
 
-/* Of other programs' files nobody wants to read every byte, and the definition of a remote model,
- * which may hold a key, has no sum that could be shown. */
+/* Files of other programs are not read in full without need. The definition of a remote model may
+ * hold a key, so no checksum of it is shown. */
 static bool is_ours(const struct qn_model_row *row)
 {
     bool kept = qn_str_eq(row->keeper, QN_KEEPER_QUINCE) || qn_str_eq(row->keeper, QN_KEEPER_USER);
     return kept && !qn_str_eq(row->recipe, "remote");
 }
 
-/* The first row after the last one that has a file; its place may have been anywhere. */
+/* The first row after this name that has a file; the row of that name need not exist any more. */
 static const struct qn_model_row *after(const struct qn_snapshot *snap, const char *name)
 {
     for (size_t i = 0; i < qn_snapshot_count(snap); i++) {
@@ -84,7 +84,7 @@ static const struct qn_model_row *after(const struct qn_snapshot *snap, const ch
     return NULL;
 }
 
-/* A sum takes minutes: it is given up when its model is gone or has another file now. */
+/* A checksum takes minutes: it is cancelled when its model has been removed or has another file. */
 static void check(void *ctx)
 {
     struct qn_metadata_scan *s = ctx;

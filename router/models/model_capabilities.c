@@ -9,7 +9,8 @@ struct qn_capabilities qn_model_capabilities(const struct qn_model_row *row)
 {
     const struct qn_backend_type *type = qn_backend_type_find(row->type);
     unsigned offers = type ? type->offers : 0;
-    /* quince-inspect understands files of language models; what it says of pictures' is a guess. */
+    /* quince-inspect understands files of language models; its result for image models would be a
+     * guess. */
     struct qn_capability_facts f = {.offers = offers,
                                     .labels = row->labels,
                                     .found = offers & QN_CAN_TALK ? row->capabilities : "[]"};

@@ -14,7 +14,7 @@
     "and no engine for it is installed: `quince backends install llamacpp:llama-server` fetches "  \
     "one"
 
-/* The first row that fits; purposes 0: any. */
+/* The first matching row is used; purposes 0: any. */
 static const struct {
     const char *recipe;
     unsigned purposes;
@@ -48,7 +48,7 @@ const char *qn_no_engine(const char *recipe, unsigned has)
            "models that run here";
 }
 
-/* True when the options name another project's engine for the recipe, and it is not here. */
+/* True when the options name another project's engine for the recipe, and it is not installed. */
 static bool lacks_server(const char *recipe, const char *options)
 {
     const struct qn_backend_type *type = qn_backend_type_of(recipe, 0);

@@ -1,7 +1,7 @@
 /* See queue_spot.h. */
 #include "models/queue_spot.h"
 
-static const double NEWEST = 0.2; /* the share of the newest duration */
+static const double NEWEST = 0.2; /* weight of the newest duration */
 
 void qn_mean_add(struct qn_mean *m, double x)
 {
@@ -9,7 +9,7 @@ void qn_mean_add(struct qn_mean *m, double x)
     m->any = true;
 }
 
-/* The position of who has so many before it. */
+/* The position of a request with this number of requests ahead of it. */
 static int64_t position(size_t ahead, int64_t room)
 {
     int64_t must_end = (int64_t)ahead - room + 1;

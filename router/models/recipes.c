@@ -1,4 +1,5 @@
-/* See recipes.h: one row per engine that quince itself knows of; packs.json has the others. */
+/* See recipes.h. The table has a row for each engine that quince itself knows; packs.json has the
+ * others. */
 #include "models/recipes.h"
 
 #include "base/path.h"
@@ -12,8 +13,8 @@
 #include <unistd.h>
 
 /* An engine of a recipe. type: the backend type whose program it is, NULL: none of quince's.
- * instead: the backend of packs.json that it means where quince has no program of its own. why:
- * what keeps it from being used, where that is so on every machine. */
+ * instead: the backend of packs.json that is used where quince has no program of its own. why: the
+ * reason why it is unusable on every machine, NULL: none. */
 struct row {
     const char *recipe, *backend, *type, *instead, *why;
 };
@@ -23,7 +24,7 @@ struct row {
     "model "                                                                                       \
     "with the recipe llamacpp"
 
-/* Rows of one recipe stand together. Engines of packs.json come after those of quince. */
+/* Rows of one recipe are adjacent. Engines of packs.json come after those of quince. */
 static const struct row rows[] = {
     {"llamacpp", "cpu", "llm", NULL, NULL},
     {"llamacpp", "vulkan", NULL, NULL, NULL},
@@ -50,7 +51,7 @@ const char *qn_engine_state_name(enum qn_engine_state state)
     return names[state];
 }
 
-/* ---- what the machine has ---- */
+/* ---- the machine's devices ---- */
 
 static const struct {
     const char *vendor, *integrated, *other;
@@ -69,7 +70,7 @@ const char *qn_device_key(const struct qn_jref *gpu)
     return "other_gpu";
 }
 
-/* Graphics processors with a Vulkan driver that is not a program. */
+/* Adds graphics processors with a Vulkan driver other than a software renderer. */
 static void add_vulkan_devices(const struct qn_recipes *r, struct qn_engine *out)
 {
     if (!r->devices)
@@ -86,13 +87,13 @@ static void add_vulkan_devices(const struct qn_recipes *r, struct qn_engine *out
     }
 }
 
-/* True when this system's C library is at least so new: "2.35". */
+/* True when this system's C library has at least this version, as "2.35". */
 static bool has_glibc(const char *wanted)
 {
     int major, minor, own_major, own_minor;
     if (sscanf(wanted, "%d.%d", &major, &minor) != 2 ||
         sscanf(gnu_get_libc_version(), "%d.%d", &own_major, &own_minor) != 2)
-        return true; /* nothing is known against it */
+        return true; /* unknown versions are accepted */
     return own_major > major || (own_major == major && own_minor >= minor);
 }
 
@@ -107,7 +108,7 @@ static void say(struct qn_engine *out, const char *fmt, ...)
     va_end(ap);
 }
 
-/* quince's own: false when its program is not there, and the message says why. */
+/* Quince's own engine: false when its program is not installed, with the reason in the message. */
 static bool look_at_own(const struct qn_recipes *r, const char *name, struct qn_engine *out)
 {
     const struct qn_backend_type *type = qn_backend_type_find(name);
@@ -123,13 +124,13 @@ static bool look_at_own(const struct qn_recipes *r, const char *name, struct qn_
         out->message[0] = '\0';
         out->devices[out->n_devices++] = "cpu";
         snprintf(out->version, sizeof out->version, "%s", QN_VERSION);
-    } else if (!type->optional) { /* an optional one has a place in quince, and no program yet */
+    } else if (!type->optional) { /* an optional type may have no program in this version */
         say(out, "%s is not installed beside quinced: install quince anew", type->binary);
     }
     return here;
 }
 
-/* What keeps this machine from running it; false: nothing. */
+/* True, with the reason in the message, when this machine cannot run the pack. */
 static bool is_unfit(const struct qn_pack *pack, struct qn_engine *out)
 {
     if (!pack->url) {
@@ -182,7 +183,7 @@ static void look_at_pack(const struct qn_recipes *r, const struct qn_pack *pack,
     qn_pack_program_deinit(&program);
 }
 
-/* The engine of a row, or of a line of packs.json that no row stands for. */
+/* The engine of a row, or of an entry of packs.json without a row. */
 static void look(const struct qn_recipes *r, const struct row *row, const struct qn_pack *pack,
                  struct qn_engine *out)
 {
@@ -200,7 +201,7 @@ static void look(const struct qn_recipes *r, const struct row *row, const struct
         say(out, "%s", no_engine);
 }
 
-/* ---- all ---- */
+/* ---- all engines ---- */
 
 static const struct row *row_find(const char *recipe, const char *backend)
 {
@@ -212,7 +213,8 @@ static const struct row *row_find(const char *recipe, const char *backend)
 
 typedef void (*engine_fn)(void *ctx, const struct qn_engine *en);
 
-/* Each engine of a recipe: the rows of quince, then what only packs.json has. */
+/* Calls fn for each engine of a recipe: the rows of quince, then the engines that only packs.json
+ * has. */
 static size_t each_engine(const struct qn_recipes *r, const char *recipe, engine_fn fn, void *ctx)
 {
     struct qn_engine en;
@@ -235,7 +237,7 @@ static size_t each_engine(const struct qn_recipes *r, const char *recipe, engine
     return n;
 }
 
-/* The i-th recipe of all; NULL: there are fewer. */
+/* The i-th of all recipes; NULL: there are fewer. */
 static const char *recipe_at(const struct qn_recipes *r, size_t i)
 {
     const char *seen[ROWS + QN_PACKS_MAX];
@@ -309,7 +311,7 @@ static void write_engine(void *ctx, const struct qn_engine *en)
     qn_jw_obj_end(w);
 }
 
-/* quince's own before what others made, what is here before what could be. */
+/* The default engine: quince's own before other projects', installed before installable. */
 struct best {
     const char *backend;
     enum qn_engine_state state;

@@ -1,6 +1,6 @@
-/* Recipes as Lemonade's API names them and the engines that can run each: quince's own and those of
- * others (registry/packs.h), what is here, what could be, what cannot and why. Looks at the disk
- * with a few system calls; loop thread. */
+/* Recipes as named by Lemonade's API and the engines that can run each: quince's own and those of
+ * other projects (registry/packs.h), with their state: installed, installable, or unsupported and
+ * why. Makes a few system calls on files; loop thread. */
 #ifndef QN_MODELS_RECIPES_H
 #define QN_MODELS_RECIPES_H
 
@@ -10,11 +10,11 @@
 
 #include <stdbool.h>
 
-/* What it depends on; lent for each call. */
+/* Its inputs; lent for each call. */
 struct qn_recipes {
-    const char *backend_dir; /* where quince's own engines lie */
+    const char *backend_dir; /* folder of quince's own engines */
     const struct qn_packs *packs;
-    const struct qn_json *devices; /* what quince-probe says; NULL: nothing */
+    const struct qn_json *devices; /* output of quince-probe; NULL: unknown */
     bool no_fetch;                 /* programs may not be downloaded */
 };
 
@@ -27,31 +27,35 @@ enum qn_engine_state {
 
 enum { QN_ENGINE_MESSAGE_MAX = 512, QN_ENGINE_DEVICES_MAX = 8 };
 
-/* One engine of a recipe, as it is now. */
+/* The current state of one engine of a recipe. */
 struct qn_engine {
     const char *recipe, *backend;
     enum qn_engine_state state;
-    const struct qn_pack *pack; /* what installing it installs; NULL: it is quince's own, or none */
-    char message[QN_ENGINE_MESSAGE_MAX];    /* "": it is installed */
-    char action[2 * QN_PACK_WORD_MAX + 64]; /* what to do, or "" */
-    char version[QN_PACK_WORD_MAX + 1];     /* of what is installed; "": not known, or nothing */
-    bool own;                               /* came with quince */
-    bool system;                            /* of the path, not installed by quince */
-    bool hardware; /* it is unsupported for what this machine is, so force may install it */
-    const char *devices[QN_ENGINE_DEVICES_MAX]; /* of system-info, that it computes on */
+    const struct qn_pack *pack; /* what installing the engine installs; NULL: it is quince's own, or
+                                   there is no pack */
+    char message[QN_ENGINE_MESSAGE_MAX];    /* why it is not installed; "": it is */
+    char action[2 * QN_PACK_WORD_MAX + 64]; /* advice, or "" */
+    char version[QN_PACK_WORD_MAX + 1]; /* of the installed one; "": unknown, or not installed */
+    bool own;                           /* part of quince */
+    bool system;                        /* found on the path, not installed by quince */
+    bool hardware; /* unsupported by this machine's hardware, so that `force` may install it anyway
+                    */
+    /* keys of system-info's devices that it computes on */
+    const char *devices[QN_ENGINE_DEVICES_MAX];
     size_t n_devices;
 };
 
 const char *qn_engine_state_name(enum qn_engine_state state);
 
-/* QN_ENOTFOUND (param "recipe" or "backend") names those there are. */
+/* QN_ENOTFOUND (param "recipe" or "backend"); the message lists the valid ones. */
+/* Writes the members "recipes" of an open object and "unavailable_recipes": those without any
+ * engine for this machine. */
 qn_err qn_recipes_find(const struct qn_recipes *r, const char *recipe, const char *backend,
                        struct qn_engine *out, struct qn_error *e);
-
-/* Writes "recipes" of an open object, and "unavailable_recipes": those without any engine here. */
 void qn_recipes_write(struct qn_jw *w, const struct qn_recipes *r);
 
-/* The member of system-info's "devices" that a graphics processor of quince-probe belongs to. */
+/* The member of system-info's "devices" under which a graphics processor of quince-probe is
+ * listed. */
 const char *qn_device_key(const struct qn_jref *gpu);
 
 #endif

@@ -1,4 +1,4 @@
-/* Models into the catalog, see registration.h. */
+/* Registers models in the catalog, see registration.h. */
 #include "models/registration.h"
 
 #include "base/arena.h"
@@ -62,7 +62,7 @@ static qn_err put_builtin(const struct qn_registration_world *world,
     };
     struct qn_snapshot *snap = qn_catalog_snapshot(world->catalog);
     const struct qn_model_row *old = qn_snapshot_find(snap, entry->name);
-    if (old) /* what the user saved for it stays */
+    if (old) /* the user's saved options are kept */
         row.options = old->options;
     qn_catalog_put(world->catalog, &row, NULL, NULL);
     qn_snapshot_unref(snap);
@@ -100,24 +100,25 @@ qn_err qn_registration_builtin(const struct qn_registration_world *world,
     return err;
 }
 
-/* One registration on its way: filled on the loop, inspected on a worker, put on the loop. */
+/* One registration in progress: filled on the loop, inspected on a worker, written to the catalog
+ * on the loop. */
 struct qn_registration {
     struct qn_registration_world *world;
-    struct qn_registration *next; /* among those that wait */
+    struct qn_registration *next; /* in the list of waiting registrations */
     struct qn_arena *arena;
-    struct qn_registration_wish wish; /* its strings are the arena's */
+    struct qn_registration_wish wish; /* its strings are in the arena */
     struct qn_registration_origin origin;
-    bool as_they_are; /* the files' paths are kept */
+    bool as_they_are; /* the files' paths are not resolved */
     const char **files, **roles;
     int64_t *sizes;
     size_t n_files;
     int64_t size_bytes;
-    bool header; /* the main file is a GGUF, and facts and said hold what it says */
+    bool header; /* the main file is a GGUF, and facts and said hold its metadata */
     struct qn_inspection facts;
     struct qn_buf said;
     struct qn_stamp stamp;
     struct qn_error error;
-    char *chosen; /* the caller's: a name has to be found; NULL: it is given */
+    char *chosen; /* the caller's buffer for a name to be chosen; NULL: the name is given */
     qn_registration_done done;
     void *ctx;
 };
@@ -138,7 +139,7 @@ static void on_put(void *ctx, const struct qn_error *e)
     registration_free(in);
 }
 
-/* A file must be a regular one that can be read. */
+/* The file must be regular and readable. */
 static qn_err measure(const char *path, int64_t *size_bytes, struct qn_error *e)
 {
     struct stat st;
@@ -150,14 +151,14 @@ static qn_err measure(const char *path, int64_t *size_bytes, struct qn_error *e)
     return QN_OK;
 }
 
-/* The type of the models that a recipe's program runs for what this one is labelled. */
+/* The backend type of the recipe for the purpose that the labels name. */
 static const struct qn_backend_type *type_of(const struct qn_registration *in)
 {
     return qn_backend_type_of(in->wish.recipe,
                               qn_labelled_capabilities(in->wish.recipe, in->origin.labels).has);
 }
 
-/* Files of models that do not converse need not be GGUF: their backends read them. */
+/* Files of models other than language models need not be GGUF: only their backends read them. */
 static qn_err read_header(struct qn_registration *in, const char *path, struct qn_error *e)
 {
     qn_err err = qn_registry_inspect(&in->world->inspector, path, &in->facts, &in->said, e);
@@ -167,7 +168,7 @@ static qn_err read_header(struct qn_registration *in, const char *path, struct q
     return err;
 }
 
-/* Worker: the files must be there, and a model. */
+/* Runs on the worker: checks that the files exist and are a model. */
 static void inspect(void *ctx)
 {
     struct qn_registration *in = ctx;
@@ -192,7 +193,8 @@ static void inspect(void *ctx)
         qn_fail_param(&in->error, QN_EINVAL, "checkpoint", "%s", why.message);
         return;
     }
-    /* Of a split file that lies as it is, all parts count, which the header's reader has found. */
+    /* For the user's own split file, whose path was resolved, the size is that of all parts that
+     * the header's reader found. */
     if (!in->as_they_are && in->header)
         in->size_bytes = in->facts.size_bytes;
 }
@@ -205,7 +207,7 @@ static bool same_files(const struct qn_registration *in, const struct qn_model_r
     return same;
 }
 
-/* A row without files is known, but not here: whoever brings its files may have its name. */
+/* A row without files is known but not downloaded: the name is free for any files. */
 static qn_err check_name(const struct qn_registration *in, const struct qn_model_row *old,
                          struct qn_error *e)
 {
@@ -234,7 +236,7 @@ static const char *first(const char *a, const char *b)
 static void put_row(struct qn_registration *in, const struct qn_model_row *old)
 {
     const struct qn_registration_origin *o = &in->origin;
-    /* Who makes a file known again changes nothing of what the user made of it. */
+    /* Registering the same file again keeps the user's changes to its row. */
     bool again = old && !in->wish.replace;
     struct qn_buf details;
     qn_buf_init(&details, DETAILS_MAX);
@@ -278,7 +280,7 @@ static void put_row(struct qn_registration *in, const struct qn_model_row *old)
     qn_buf_deinit(&details);
 }
 
-/* "user.NAME", or with a number behind it where others have the name. */
+/* Chooses "user.NAME", or that with a number appended if the name is taken. */
 static void take_free_name(struct qn_registration *in, const struct qn_snapshot *snap,
                            const char *slug)
 {
@@ -320,8 +322,8 @@ static void finish(struct qn_registration *in)
     qn_snapshot_unref(snap);
 }
 
-/* True when a part between slashes is empty, "." or "..": clients fold such paths, and no folder
- * may ever be named by one. */
+/* True when a part between slashes is empty, "." or "..": HTTP clients normalise such paths, and
+ * they must never be used as a folder's name. */
 static bool steps_aside(const char *name)
 {
     for (const char *p = name;; p++) {
@@ -334,7 +336,7 @@ static bool steps_aside(const char *name)
     }
 }
 
-/* Names appear in URLs, argument lists and log lines. */
+/* Names appear in URLs, command lines and log lines. */
 bool qn_registration_name_ok(const char *name)
 {
     if (!*name || strlen(name) > QN_MODEL_NAME_MAX)
@@ -351,7 +353,7 @@ static const char *copy(struct qn_arena *a, const char *s)
     return s ? qn_arena_strdup(a, s) : NULL;
 }
 
-/* Texts of clients may be as long as a body. */
+/* A client's string may be as long as a request body. */
 static const char *bounded(struct qn_registration *in, const char *s, size_t max, const char *param)
 {
     if (strnlen(s, max + 1) <= max)
@@ -417,7 +419,8 @@ static void unknown_recipe(const char *recipe, struct qn_error *e)
 
 static void inspected(void *ctx);
 
-/* Workers have other things to do than to wait for files, so few of them do at a time. */
+/* Inspecting a file may block a worker for long, so that only QN_REGISTRATIONS_MAX run at a
+ * time. */
 static void begin_next(struct qn_registration_world *w)
 {
     struct qn_registration *in;
@@ -463,7 +466,7 @@ void qn_registration_model(struct qn_registration_world *world,
     begin(in);
 }
 
-/* What users may bring. */
+/* Checks the path and the recipe that a user gave. */
 static void check_file(const char *path, const char *recipe, struct qn_error *e)
 {
     if (*path != '/')

@@ -1,14 +1,14 @@
-/* What must never be beside the wanted model leaves first; then the least recently used, of its
- * kind while places are short, of all kinds while memory is. Nothing is evicted unless that makes
- * the wanted model fit. */
+/* Models that may not be loaded beside the wanted one are evicted first; then the least recently
+ * used ones, of its kind while the limit of its kind is exceeded, of all kinds while memory is
+ * short. A model is evicted only if the wanted model fits afterwards. */
 #include "models/residency.h"
 
 #include "base/str.h"
 
 #include <string.h>
 
-/* The neural processor of AMD's laptop chips: programs for it do not share it with others, and not
- * all of them with themselves. */
+/* The neural processor (NPU) of AMD's laptop chips: programs of different kinds cannot share it,
+ * and some cannot run twice either. */
 static const struct qn_device_use device_uses[] = {
     {"flm", NULL, "npu", false},
     {"ryzenai-llm", NULL, "npu", true},
@@ -24,7 +24,7 @@ const struct qn_device_use *qn_device_use_of(const char *recipe, const char *bac
     return NULL;
 }
 
-/* ---- who may be beside whom, who may go ---- */
+/* ---- which models may be loaded together, which may be evicted ---- */
 
 static bool device_shared(const struct qn_resident *a, const struct qn_resident *b)
 {
@@ -33,13 +33,13 @@ static bool device_shared(const struct qn_resident *a, const struct qn_resident 
     return a->usage == b->usage && !a->usage->whole && a->kind != b->kind;
 }
 
-/* Its group keeps it from leaving for this newcomer. */
+/* True when it may not be evicted for this newcomer: it is pinned, or its group persists. */
 static bool kept(const struct qn_resident *r, const struct qn_resident *want)
 {
     return r->pinned || (r->group && r->group->persistent && r->group != want->group);
 }
 
-/* Why the two cannot be in memory at once. */
+/* The reason why the two cannot be in memory at once. */
 static enum qn_plan_cause clash(const struct qn_resident *r, const struct qn_resident *want)
 {
     if (!device_shared(r, want))
@@ -56,11 +56,11 @@ static bool may_go(const struct qn_resident *r, const struct qn_resident *want)
     return !r->busy && !r->leaving && !kept(r, want);
 }
 
-/* ---- what is short ---- */
+/* ---- resources ---- */
 
-/* What still stands in the way of the wanted model; > 0: so much is missing. */
+/* What the wanted model lacks; values > 0 are the amount that is missing. */
 struct shortage {
-    int64_t places; /* of its kind */
+    int64_t places; /* of the limit of its kind */
     int64_t bytes, gpu_bytes;
     int64_t processes;
 };
@@ -118,7 +118,7 @@ static struct shortage count(const struct qn_resident *live, size_t n,
     return s;
 }
 
-/* Would this one's leaving help? */
+/* True when evicting this model would reduce the first shortage. */
 static bool helps(const struct shortage *s, const struct qn_resident *r,
                   const struct qn_resident *want)
 {
@@ -138,7 +138,7 @@ struct planning {
     size_t n;
     const struct qn_budget *budget;
     struct qn_plan *out;
-    bool gone[QN_RESIDENTS_MAX]; /* chosen to leave, or leaving */
+    bool gone[QN_RESIDENTS_MAX]; /* chosen for eviction, or already stopping */
 };
 
 static void end(struct planning *p, enum qn_plan_verdict verdict, enum qn_plan_cause cause)
@@ -156,7 +156,7 @@ static void refuse(struct planning *p, enum qn_plan_cause cause, bool kept_only,
     p->out->blocker = blocker;
 }
 
-/* Refuses what could not be loaded if everybody left who may. */
+/* Refuses a model that could not be loaded even if all models that may be evicted were. */
 static bool hopeless(struct planning *p, struct shortage s)
 {
     size_t keeper = p->n;
@@ -176,7 +176,7 @@ static bool hopeless(struct planning *p, struct shortage s)
     if (!is_short(&s))
         return false;
     enum qn_plan_cause cause = cause_of(&s);
-    for (size_t i = 0; i < p->n; i++) /* and without those who stay? */
+    for (size_t i = 0; i < p->n; i++) /* would it fit without the models that stay? */
         if (!p->live[i].leaving && kept(&p->live[i], p->want))
             give(&s, &p->live[i], p->want);
     refuse(p, cause, !is_short(&s), is_short(&s) ? p->n : keeper);
@@ -190,8 +190,8 @@ static void choose(struct planning *p, struct shortage *s, size_t i)
     give(s, &p->live[i], p->want);
 }
 
-/* Everybody who cannot be beside the wanted one. False: somebody is busy, and the plan is to wait.
- */
+/* Evicts all models that cannot be loaded beside the wanted one. False: one of them is busy, and
+ * the plan is to wait. */
 static bool clear_clashes(struct planning *p, struct shortage *s)
 {
     enum qn_plan_cause busy = QN_CAUSE_NONE;
@@ -215,7 +215,7 @@ static bool clear_clashes(struct planning *p, struct shortage *s)
     return !busy;
 }
 
-/* The least recently used of those that may go and would help. n when there is none. */
+/* The least recently used of the models that may be evicted and whose eviction helps; n: none. */
 static size_t oldest(const struct planning *p, const struct shortage *s)
 {
     size_t best = p->n;
@@ -228,7 +228,7 @@ static size_t oldest(const struct planning *p, const struct shortage *s)
     return best;
 }
 
-/* Nobody who would help may go now: those who do later get no new work. */
+/* No model whose eviction helps may be evicted now: those that can be later get no new work. */
 static void wait_for_busy(struct planning *p, const struct shortage *s)
 {
     for (size_t i = 0; i < p->n; i++) {

@@ -1,5 +1,5 @@
-/* posix_spawn(3), which glibc makes with CLONE_VFORK: no copy of the router's memory, no code of
- * ours between fork and exec. */
+/* Uses posix_spawn(3), which glibc implements with CLONE_VFORK: the router's memory is not copied,
+ * and no code of the router runs between fork and exec. */
 #include "models/spawn.h"
 
 #include <arpa/inet.h>
@@ -26,14 +26,15 @@
 
 enum {
     BACKLOG = 128,
-    FIRST_FREE_FD = 16, /* our descriptors move past the numbers the child will use */
+    /* the router's descriptors are moved above the numbers that the child uses */
+    FIRST_FREE_FD = 16,
     LOG_PIPE_BYTES = 256 * 1024,
-    DESCRIPTORS_MAX = 4096, /* of a child, whatever the router may have */
-    END_MS = 1000           /* for a program that has said all */
+    DESCRIPTORS_MAX = 4096, /* of a child, whatever the router's limit is */
+    END_MS = 1000           /* time for a program to exit after it has closed its output */
 };
 
-/* What a child may know of our environment: how to find programs, files and drivers, and, in builds
- * with sanitizers, how those shall report. Never a key, never a proxy. */
+/* Environment variables passed to a child: those that locate programs, files and drivers, and, for
+ * builds with sanitizers, their options. Never a key, never a proxy. */
 static const char *const passed[] = {
     "PATH",
     "HOME",
@@ -44,7 +45,7 @@ static const char *const passed[] = {
     "TMPDIR",
     "XDG_CACHE_HOME",
     "LD_LIBRARY_PATH",
-    "QUINCE_ISA", /* which of the engine's kernels to use: for measuring and for tests */
+    "QUINCE_ISA", /* selects the engine's kernels, for benchmarks and tests */
     "VK_ICD_FILENAMES",
     "VK_DRIVER_FILES",
     "VK_LAYER_PATH",
@@ -62,7 +63,7 @@ static const char *const passed[] = {
 
 enum { PASSED = sizeof passed / sizeof *passed };
 
-/* Fills env with pointers into the process's own environment. */
+/* Fills env with pointers into the router's own environment. */
 static void fill_environment(char *env[PASSED + 1])
 {
     size_t n = 0;
@@ -77,7 +78,7 @@ static void fill_environment(char *env[PASSED + 1])
     env[n] = NULL;
 }
 
-/* Moves fd out of the way of the numbers the child will use; closes the old one. */
+/* Moves fd above the numbers that the child uses; closes the old one. */
 static int lift(int fd)
 {
     if (fd < 0)
@@ -105,7 +106,7 @@ static int open_listener(int *port, struct qn_error *e)
     return fd;
 }
 
-/* stdin, stdout and stderr, fds 3 and 4; everything else is closed. */
+/* Stdin, stdout and stderr, fds 3 and 4; all others are closed. */
 static int plan_descriptors(posix_spawn_file_actions_t *fa, int listener, int control, int log)
 {
     int err = posix_spawn_file_actions_addopen(fa, 0, "/dev/null", O_RDONLY, 0);
@@ -115,7 +116,7 @@ static int plan_descriptors(posix_spawn_file_actions_t *fa, int listener, int co
     return err ? err : posix_spawn_file_actions_addclosefrom_np(fa, QN_FD_CONTROL + 1);
 }
 
-/* Its own process group, no blocked signal, no ignored one. */
+/* Its own process group, no blocked signal, no ignored signal. */
 static int plan_attributes(posix_spawnattr_t *at)
 {
     sigset_t none, all;
@@ -134,7 +135,7 @@ static int start(const char *program, const char *name, int listener, int contro
 {
     char *env[PASSED + 1];
     fill_environment(env);
-    /* The prototype lacks const; the strings are not changed. */
+    /* The prototype lacks const; the strings are not modified. */
     char *argv[] = {(char *)(uintptr_t)program, "--name", (char *)(uintptr_t)name, NULL};
     posix_spawn_file_actions_t fa;
     posix_spawnattr_t at;
@@ -152,8 +153,9 @@ static int start(const char *program, const char *name, int listener, int contro
     return err;
 }
 
-/* No dump of tens of gigabytes of weights, and no leak of descriptors into thousands. The limits
- * hold for whatever the child starts itself. A process that has ended already needs none. */
+/* Disables core dumps, which would write tens of gigabytes of weights, and limits descriptors, so
+ * that a leak is found early. The limits are inherited by the child's own children. A process that
+ * has ended already needs none. */
 static void limit_resources(pid_t pid)
 {
     static const struct {
@@ -193,7 +195,7 @@ qn_err qn_spawn(const char *program, const char *name, struct qn_process *out, s
         err = qn_fail_errno(e, "prepare the channels to a model's process");
         goto out;
     }
-    (void)fcntl(log[0], F_SETPIPE_SZ, LOG_PIPE_BYTES); /* the default serves too */
+    (void)fcntl(log[0], F_SETPIPE_SZ, LOG_PIPE_BYTES); /* optional: the default size works too */
     int failed = start(program, name, listener, pair[1], log[1], &pid);
     if (failed) {
         errno = failed;
@@ -201,7 +203,8 @@ qn_err qn_spawn(const char *program, const char *name, struct qn_process *out, s
         goto out;
     }
     limit_resources(pid);
-    pidfd = pidfd_open(pid, 0); /* nobody else reaps it, so the number is still its own */
+    /* only this process reaps it, so that the pid cannot have been reused */
+    pidfd = pidfd_open(pid, 0);
     if (pidfd < 0) {
         err = qn_fail_errno(e, "watch the process of %s", program);
         kill(-pid, SIGKILL);
@@ -224,7 +227,7 @@ out:
 
 void qn_process_signal(const struct qn_process *p, int sig)
 {
-    kill(-p->pid, sig); /* ESRCH: it has ended, and that is what was wanted */
+    kill(-p->pid, sig); /* ESRCH: it has ended already */
 }
 
 bool qn_process_reap(const struct qn_process *p, bool wait, struct qn_process_end *out)
@@ -250,7 +253,7 @@ bool qn_process_reap(const struct qn_process *p, bool wait, struct qn_process_en
     return true;
 }
 
-/* Reads until the end of file or until the time is over. */
+/* Reads until end of file or until the time limit. */
 static qn_err read_all(int fd, int64_t limit_ms, struct qn_buf *out, struct qn_error *e)
 {
     int64_t end = qn_now_ms() + limit_ms;
@@ -278,7 +281,7 @@ static qn_err read_all(int fd, int64_t limit_ms, struct qn_buf *out, struct qn_e
     }
 }
 
-/* A program may have closed its output and still hang, in a driver's last words for example. */
+/* A program may have closed its output and still hang, for example while a driver shuts down. */
 static bool ends_within(pid_t pid, int ms)
 {
     int fd = pidfd_open(pid, 0);
@@ -304,8 +307,8 @@ qn_err qn_spawn_output(char *const argv[], int64_t limit_ms, struct qn_buf *out,
     posix_spawnattr_init(&at);
     int failed = posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
     failed = failed ? failed : posix_spawn_file_actions_adddup2(&fa, fds[1], 1);
-    /* Not all libraries close theirs by themselves, and a job whose connection somebody else holds,
-     * too, does not see that it is cancelled. */
+    /* Not all libraries mark their descriptors close-on-exec, and a job whose connection is also
+     * open in another process would not notice its cancellation. */
     failed = failed ? failed : posix_spawn_file_actions_addclosefrom_np(&fa, STDERR_FILENO + 1);
     failed = failed ? failed : plan_attributes(&at);
     failed = failed ? failed : posix_spawn(&pid, argv[0], &fa, &at, argv, env);

@@ -1,9 +1,9 @@
-/* One job's way to its child and back. Bytes of its reply go into a frame reader; whole frames are
- * decoded and handed on, unless the owner has paused.
+/* One job on its child: sends it and reads its events. Received bytes go into a frame reader;
+ * complete frames are decoded and delivered, unless the owner has paused.
  *
- * Invariants: the owner's callback runs only from the loop or from the client's data callback,
- * never within a call of the owner; it may pause or cancel, so u is looked at after it only through
- * `cancelled`. The terminal event is the last thing that happens. */
+ * Invariants: the owner's callback runs only from the loop or from the HTTP client's data callback,
+ * never within a call of the owner. It may pause or cancel, so that after it only `cancelled` tells
+ * whether u is to be freed. The terminal event is delivered last. */
 #include "models/upstream.h"
 
 #include "base/arena.h"
@@ -21,24 +21,24 @@ enum { EVENT_ARENA_MAX = 2 * QN_FRAME_LINE_MAX };
 struct qn_upstream {
     struct qn_loop *loop;
     struct qn_child *child; /* valid while job.child is set, and in on_died */
-    int64_t last_words_ms;  /* between a broken connection and the news of the process's end, or
-                               the reverse */
+    int64_t last_words_ms;  /* how long the second sign of the child's end is waited for, see
+                               qn_child_last_words_ms */
     struct qn_child_job job;
-    struct qn_post *post; /* NULL: its end has come */
+    struct qn_post *post; /* NULL: the response has ended */
     struct qn_frame_reader reader;
-    struct qn_input_cursor inputs; /* that have not been sent */
+    struct qn_input_cursor inputs; /* inputs that have not been sent */
     qn_upstream_fn fn;
     void *ctx;
-    struct qn_timer *pump_timer; /* resumed: frames may be waiting */
-    struct qn_timer *wait_timer; /* for the other half of a bad end */
+    struct qn_timer *pump_timer; /* runs after resuming: frames may be waiting */
+    struct qn_timer *wait_timer; /* waits for the second sign of the child's end */
     bool paused;
     bool in_event, cancelled;
-    int status;              /* of the reply, once it has ended */
+    int status;              /* HTTP status of the response, set when it has ended */
     struct qn_error *broken; /* the connection's error; NULL: none */
-    struct qn_error *death;  /* the process has died: why; NULL: it has not */
+    struct qn_error *death;  /* the process has ended: why; NULL: it has not */
 };
 
-/* Errors are large, and most replies have none. */
+/* Errors are large, and most jobs have none, so that they are allocated separately. */
 static struct qn_error *keep_error(const struct qn_error *e)
 {
     struct qn_error *copy = qn_xmalloc(sizeof *copy);
@@ -59,12 +59,12 @@ static void free_all(struct qn_upstream *u)
     free(u);
 }
 
-/* Hands one event on. False: u is gone. */
+/* Delivers one event. False: u has been freed. */
 static bool give(struct qn_upstream *u, const struct qn_event *ev)
 {
     bool last = ev->kind == QN_EV_END || ev->kind == QN_EV_ERROR;
     if (last)
-        qn_child_job_end(&u->job); /* its place is free before the owner asks for it */
+        qn_child_job_end(&u->job); /* the job's slot is free before the owner starts another one */
     u->in_event = true;
     u->fn(u->ctx, ev);
     u->in_event = false;
@@ -82,8 +82,8 @@ static void give_error(struct qn_upstream *u, const struct qn_error *e)
     give(u, &ev);
 }
 
-/* The child's words make no sense. What broke one reply may break the next, so it is to start anew.
- */
+/* The child sent invalid data. The same fault may break the next job, so that the child is
+ * restarted. */
 static void give_up(struct qn_upstream *u, const struct qn_error *why)
 {
     if (u->job.child)
@@ -91,7 +91,7 @@ static void give_up(struct qn_upstream *u, const struct qn_error *why)
     give_error(u, why);
 }
 
-/* Decodes and hands on one frame. False: u is gone. */
+/* Decodes and delivers one frame. False: u has been freed. */
 static bool take_frame(struct qn_upstream *u, const struct qn_frame *f)
 {
     struct qn_arena *arena = qn_arena_new(EVENT_ARENA_MAX);
@@ -114,14 +114,15 @@ static bool take_frame(struct qn_upstream *u, const struct qn_frame *f)
 
 static void on_wait_over(void *ctx);
 
-/* The reply has ended without a terminal event, or the process has died: says so, as soon as both
- * halves of the story are known or the patience is over. */
+/* The response has ended without a terminal event, or the process has ended: delivers the error, as
+ * soon as both signs are there (end of the response, end of the process) or the waiting time is
+ * over. */
 static void conclude(struct qn_upstream *u, bool patient)
 {
     struct qn_error e;
     bool reply_over = u->post == NULL;
     if (u->paused)
-        return; /* resuming comes back here */
+        return; /* called again when resumed */
     if (patient && !(reply_over && (u->death || !u->broken))) {
         if (!u->wait_timer)
             u->wait_timer = qn_timer_start(u->loop, u->last_words_ms, 0, on_wait_over, u);
@@ -147,7 +148,7 @@ static void on_wait_over(void *ctx)
     conclude(u, false);
 }
 
-/* Hands on the frames that are whole. */
+/* Delivers the frames that are complete. */
 static void pump(struct qn_upstream *u)
 {
     struct qn_frame f;
@@ -193,7 +194,7 @@ static void on_end(void *ctx, int status, const char *body, size_t n, const stru
     if (status == 0 && !u->broken)
         u->broken = keep_error(e);
     /* A refused job (400) or one that came too late (503) has its ERROR frame as the body; any
-     * other status is a fault between router and child and says nothing to a client. */
+     * other status is a fault between router and child and is not shown to a client. */
     if (status == 400 || status == 503)
         feed(u, body, n);
     else
@@ -208,7 +209,7 @@ static void on_died(void *ctx)
     u->death = keep_error(qn_child_status(u->child).error);
     if (u->death->code == QN_OK)
         qn_fail(u->death, QN_ECHILD, "the model was unloaded before the answer was complete");
-    /* What it sent before its end may still be on the way, unless the connection has ended too. */
+    /* Data sent before its end may still arrive, unless the connection has ended too. */
     qn_timer_stop(u->wait_timer);
     u->wait_timer = qn_timer_start(u->loop, u->post ? u->last_words_ms : 0, 0, on_wait_over, u);
 }
