@@ -3,10 +3,11 @@
  * read. In this file a "place" is such a folder, where models are searched for.
  *
  * - A symbolic link that stays below the place is followed. One that leads out of it is followed
- * only if the trusted user or root created the link. - A description (a text that the server shows)
- * must be a regular file and not a link. It must belong to the owner of its folder or of the place.
- * A file of the trusted user or root is accepted too while it has only one hard link: in a folder
- * of another user further hard links to foreign files prove nothing.
+ *   only if the trusted user or root created the link.
+ * - A description (a text that the server shows) must be a regular file and not a link. It must
+ *   belong to the owner of its folder or of the place. A file of the trusted user or root is
+ *   accepted too while it has only one hard link: in a folder of another user further hard links to
+ *   foreign files prove nothing.
  *
  * The path of the place itself is trusted. Any thread, but one place is used by one thread at a
  * time. */

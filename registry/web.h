@@ -1,15 +1,18 @@
 /* HTTP requests to other machines, and the rules that every hub and every download follows.
  *
- * - When offline, nothing here touches the network. - Only https, and only public addresses: a
- * hub's reply must not direct quince to a service inside the user's network. Exceptions are the
- * endpoints that the user has configured, each as it is written (an http endpoint may redirect to
- * http addresses of the public internet), and every address if allow_private is set. Each redirect
- * is checked like a first address, and each address again when its name has been resolved. - A
- * token is sent only to the host (and port) that it was given for, and never over http to the
- * internet. - A proxy is taken from the environment (https_proxy, http_proxy, all_proxy, no_proxy).
- * The proxy resolves names, so names of private networks ("intranet", "nas.local") are refused when
- * one is used. - Temporary failures (no connection, 408, 429, 5xx) are retried with growing pauses,
- * or after the time in Retry-After.
+ * - When offline, nothing here touches the network.
+ * - Only https, and only public addresses: a hub's reply must not direct quince to a service inside
+ *   the user's network. Exceptions are the endpoints that the user has configured, each as it is
+ *   written (an http endpoint may redirect to http addresses of the public internet), and every
+ *   address if allow_private is set. Each redirect is checked like a first address, and each
+ *   address again when its name has been resolved.
+ * - A token is sent only to the host (and port) that it was given for, and never over http to the
+ *   internet.
+ * - A proxy is taken from the environment (https_proxy, http_proxy, all_proxy, no_proxy). The proxy
+ *   resolves names, so names of private networks ("intranet", "nas.local") are refused when one is
+ *   used.
+ * - Temporary failures (no connection, 408, 429, 5xx) are retried with growing pauses, or after the
+ *   time in Retry-After.
  *
  * Blocking, on any thread; libcurl is not visible to callers. */
 #ifndef QN_REGISTRY_WEB_H

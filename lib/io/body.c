@@ -1,5 +1,6 @@
-/* The spool: bytes beyond the memory limit move to an unlinked file under $TMPDIR or /tmp and are
- * mapped when the body is complete, so the kernel can write them back under memory pressure. */
+/* Stores a body: bytes beyond the memory limit move to an unlinked file under $TMPDIR or /tmp,
+ * which is mapped when the body is complete, so that the kernel can write it back under memory
+ * pressure. */
 #include "io/body.h"
 
 #include <assert.h>
@@ -53,18 +54,18 @@ static qn_err open_spool(struct qn_body *b, struct qn_error *e)
         dir = "/tmp";
     b->fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (b->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
-        /* A file system without nameless files: take the name away at once. */
+        /* The file system has no unnamed files: make a named one and unlink it at once. */
         char path[4096];
         int n = snprintf(path, sizeof path, "%s/" QN_BODY_NAME "XXXXXX", dir);
         if (n < 0 || (size_t)n >= sizeof path)
             return qn_fail(e, QN_EIO, "TMPDIR is too long a path");
         b->fd = mkostemp(path, O_CLOEXEC);
         if (b->fd >= 0 && b->dir)
-            b->name = qn_xstrdup(path); /* it may be kept */
+            b->name = qn_xstrdup(path); /* it may be kept under another name */
         else if (b->fd >= 0)
             unlink(path);
     }
-    /* A process that may make no files keeps it in memory after all. */
+    /* If the process may not create files, the body stays in memory. */
     if (b->fd < 0 && !b->dir && (errno == EACCES || errno == EROFS))
         b->fd = memfd_create(QN_BODY_NAME, MFD_CLOEXEC);
     if (b->fd < 0)
@@ -72,7 +73,7 @@ static qn_err open_spool(struct qn_body *b, struct qn_error *e)
     return QN_OK;
 }
 
-/* Bodies must not fill the disk. */
+/* Checks the free space, so that bodies do not fill the disk. */
 static qn_err check_disk(const struct qn_body *b, struct qn_error *e)
 {
     struct statvfs fs;
@@ -80,7 +81,7 @@ static qn_err check_disk(const struct qn_body *b, struct qn_error *e)
         return qn_fail_errno(e, "ask how full the disk of request bodies is");
     int64_t block = (int64_t)fs.f_frsize, reserve = b->reserve_bytes;
     if (!b->dir && fs.f_blocks == 0)
-        return QN_OK; /* memory alone has no size of its own */
+        return QN_OK; /* a file system in memory without a size limit */
     /* A file system for temporary files may be smaller than the reserve. */
     int64_t part = (int64_t)fs.f_blocks * block / QN_BODY_TEMPORARY_SHARE;
     if (!b->dir && reserve > part)

@@ -1,18 +1,19 @@
-/* What requests hold of memory and temporary files: bodies that have come or are announced, until
- * the request ends, and replies that their clients have not read. All requests together have
- * QN_HTTP_HELD_BYTES; an owner may hold as much of them as is left for all others, so a single one
- * gets half, two a third each, and there is always room for one more. A small part of it
- * (SURE_SHARE) is every owner's, whatever others hold.
+/* The memory and temporary files that requests hold: bodies that have arrived or are announced,
+ * until the request ends, and unread replies. All requests together may hold QN_HTTP_HELD_BYTES. An
+ * owner may hold as much as is left for all others, so a single owner gets half, two owners a third
+ * each, and there is always space for one more owner. A small share (1/SURE_SHARE) is guaranteed to
+ * every owner, whatever the others hold.
  *
- * Sums are made when they are needed, from the connections: nothing has to be given back. */
+ * Totals are computed from the connections when they are needed, so no counter has to be kept up to
+ * date. */
 #include "io/http_server_private.h"
 
 #include "base/log.h"
 
 enum {
-    CALM_SHARE = 8, /* up to this part of the budget no request's owner is looked up */
+    CALM_SHARE = 8, /* owners are not looked up while the total is below this part of the budget */
     SURE_SHARE = 16,
-    STEP_BYTES = QN_BODY_MEMORY_MAX /* by which a body without a length is granted room */
+    STEP_BYTES = QN_BODY_MEMORY_MAX /* step of the reservation of a body without a length */
 };
 
 static int64_t held(const struct qn_link *l)
@@ -85,7 +86,7 @@ bool qn_request_may_upload(struct qn_http *h)
     uint64_t owner = owner_of(h);
     for (const struct qn_link *l = h->server->links; l; l = l->next)
         n += l->http && l->http->body->dir && owner_of(l->http) == owner;
-    return n <= QN_HTTP_UPLOADS_MAX; /* it is among them */
+    return n <= QN_HTTP_UPLOADS_MAX; /* the count includes this request */
 }
 
 bool qn_request_may_keep(struct qn_http *h, const char **why)
@@ -106,7 +107,7 @@ bool qn_request_may_keep(struct qn_http *h, const char **why)
     return wanted <= s->ev.upload_left(s->ctx, h, wanted, why);
 }
 
-/* Its client has something to read and has not read a kilobyte of it for long. */
+/* True when the client has a reply to read and has read less than a kilobyte of it for too long. */
 static bool is_unread(const struct qn_link *l, int64_t now_ms)
 {
     return l->http && qn_link_owes(l) && l->pace.rule == &qn_http_send_rule &&

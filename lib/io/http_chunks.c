@@ -1,20 +1,20 @@
-/* A machine over single bytes outside of the data, and over stretches within it. Lines end in CR LF
- * here, and in nothing else: a chunk whose end two programs see in different places hides a second
- * request. */
+/* A state machine over single bytes outside the data, and over pieces within the data. Only CR LF
+ * ends a line: if two programs saw the end of a chunk at different places, a second request could
+ * be hidden. */
 #include "io/http_chunks.h"
 
 enum state {
     DONE,
-    COUNTED,   /* `left` bytes of a body with a length */
+    COUNTED,   /* `left` bytes remain of a body with a length */
     SIZE,      /* digits of a chunk's size */
-    EXTENSION, /* behind them, to the line's end: ignored */
+    EXTENSION, /* after the digits, to the end of the line: ignored */
     SIZE_LF,
-    CHUNK, /* `left` bytes of it */
+    CHUNK, /* `left` bytes of the chunk remain */
     CHUNK_CR,
     CHUNK_LF,
-    TRAILER,       /* a line begins: a field's name, or the empty line */
-    TRAILER_NAME,  /* at least one letter of it has come */
-    TRAILER_VALUE, /* to the line's end: ignored */
+    TRAILER,       /* start of a line: a field's name, or the empty line */
+    TRAILER_NAME,  /* at least one character of the name has arrived */
+    TRAILER_VALUE, /* to the end of the line: ignored */
     TRAILER_LF,
     LAST_LF
 };
@@ -95,7 +95,7 @@ static enum qn_chunks_event trailer_byte(struct qn_chunks *c, char b)
     return QN_CHUNKS_MORE;
 }
 
-/* A byte that has to be one of a line's end. */
+/* Takes one byte of the line end after a chunk. */
 static enum qn_chunks_event end_byte(struct qn_chunks *c, char b)
 {
     if (b != (c->state == CHUNK_CR ? '\r' : '\n'))

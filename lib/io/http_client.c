@@ -1,10 +1,10 @@
-/* Sockets of requests that go out, each watched for what it waits for: to be connected, room to
- * send, bytes.
+/* Outgoing requests. Each socket is watched for what it waits for: connection, space to send, bytes
+ * to read.
  *
- * Invariants: callbacks run from the loop only, in `on_ready` and `on_later`; what one of them
- * cancels is freed when it returns if it is its own post, at once if it is another. A post that
- * waits for nothing is out of the epoll set, which would tell of a broken connection over and over.
- */
+ * Invariants: callbacks run only from the loop, in `on_ready` and `on_later`. If a callback cancels
+ * its own post, that is freed when the callback returns; any other post is freed at once. A post
+ * that waits for nothing is removed from the epoll set, which would otherwise report a broken
+ * connection again and again. */
 #include "io/http_client.h"
 
 #include "base/buf.h"
@@ -23,13 +23,13 @@
 #include <unistd.h>
 
 enum {
-    REPLY_MAX = 64 * 1024, /* of a reply that is not 200 */
+    REPLY_MAX = 64 * 1024, /* bytes kept of a reply other than 200 */
     READ_BYTES = 16 * 1024,
     CONNECT_MS = 10 * 1000,
-    HEADER_MAX = 16 * 1024,  /* a header's value */
-    HEAD_MAX = 256 * 1024,   /* the request's, with its target */
-    CHUNK_HEAD_MAX = 64,     /* a chunk's length, or the last chunk */
-    TURN_BYTES = 1024 * 1024 /* sent in one turn of the loop, however fast they are taken */
+    HEADER_MAX = 16 * 1024,  /* bytes of a header's value */
+    HEAD_MAX = 256 * 1024,   /* bytes of the request's head, with its target */
+    CHUNK_HEAD_MAX = 64,     /* bytes of a chunk's length, or of the last chunk */
+    TURN_BYTES = 1024 * 1024 /* sent in one turn of the loop, however fast the peer takes them */
 };
 
 struct qn_post {
@@ -39,29 +39,29 @@ struct qn_post {
     void *ctx;
     int fd; /* -1: none */
     struct qn_watch *watch;
-    struct qn_timer *later;   /* a failure to be told, or the end of patience while it connects */
-    struct qn_buf head, body; /* the request's, as far as they have not been sent */
-    size_t sent;              /* of the first of them */
-    bool growing;             /* ev.more is asked for what follows them */
-    bool in_chunk;            /* a chunk has been begun: its line end is due before the next */
+    struct qn_timer *later;   /* reports a failure, or is the timeout of connecting */
+    struct qn_buf head, body; /* unsent parts of the request */
+    size_t sent;              /* bytes sent of the first of them */
+    bool growing;             /* ev.more provides what follows */
+    bool in_chunk;            /* a chunk was sent: its line end goes before the next chunk */
     struct qn_response in;
-    struct qn_buf reply; /* of a reply that is not 200 */
+    struct qn_buf reply; /* body of a reply other than 200 */
     bool connecting, paused;
-    bool headed;    /* the head has been told */
-    bool in_events; /* callbacks of this post are running: it is not freed meanwhile */
+    bool headed;    /* the head callback has been called */
+    bool in_events; /* callbacks of this post are running: it must not be freed */
     bool ended;     /* its end callback is running */
     bool cancelled;
-    struct qn_error why; /* it has failed */
+    struct qn_error why; /* set when the post has failed */
 };
 
 struct qn_http_client {
     struct qn_loop *loop;
     struct qn_post *posts;
-    char bytes[READ_BYTES]; /* of the read that is being told */
+    char bytes[READ_BYTES]; /* of the read whose bytes are being delivered */
 };
 
-/* Behind a body that the peer does not read now, the news of an ordinary close would wait until it
- * has read it all; a reset arrives at once. */
+/* If the peer has not read all of the body, it would notice an ordinary close only after reading
+ * the rest; a reset arrives at once. */
 static void reset_on_close(const struct qn_post *p)
 {
     const struct linger at_once = {.l_onoff = 1};
@@ -90,9 +90,9 @@ static void post_free(struct qn_post *p)
     free(p);
 }
 
-/* ---- what the owner hears ---- */
+/* ---- callbacks ---- */
 
-/* Where the owner wants to know: once, as soon as the head has come. */
+/* Calls the head callback, if set, once, as soon as the head is complete. */
 static void tell_head(struct qn_post *p)
 {
     if (!p->ev.head || p->headed)
@@ -114,7 +114,7 @@ static void tell_body(struct qn_post *p, const char *data, size_t n)
     qn_buf_add(&p->reply, data, n < room ? n : room); /* the rest of an error page is not needed */
 }
 
-/* Its last word; p is gone. */
+/* Calls the end callback and frees p. */
 static void finish(struct qn_post *p)
 {
     int status = p->why.code == QN_OK ? p->in.status : 0;
@@ -131,8 +131,8 @@ static void finish(struct qn_post *p)
 
 static void on_ready(void *ctx, uint32_t events);
 
-/* Waits for what is due, which may be nothing. A watch that cannot be had is the post's failure,
- * told by the caller. */
+/* Watches for the events that are due, which may be none. If the watch cannot be added, the post
+ * has failed; the caller reports it. */
 static qn_err watch(struct qn_post *p)
 {
     bool unsent = p->head.len || p->body.len || p->growing;
@@ -157,15 +157,15 @@ static void on_later(void *ctx)
     finish(p);
 }
 
-/* The failure is told from the loop. */
+/* Reports the failure from the loop. */
 static void fail_later(struct qn_post *p)
 {
     qn_timer_stop(p->later);
     p->later = qn_timer_start(p->client->loop, 0, 0, on_later, p);
 }
 
-/* Sends more of the buffer, and gives it back when all is sent. *room: what may still be sent in
- * this turn. False: the rest has to wait, or the client has gone. */
+/* Sends more of the buffer and frees it when all is sent. *room: bytes that may still be sent in
+ * this turn. False: the rest has to wait, or the peer has closed the connection. */
 static bool send_buffer(struct qn_post *p, struct qn_buf *b, size_t *room)
 {
     while (p->sent<b->len && * room> 0) {
@@ -177,7 +177,7 @@ static bool send_buffer(struct qn_post *p, struct qn_buf *b, size_t *room)
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
             return false;
         if (n < 0) {
-            /* A request that is not taken any more may have been answered already, so that is no
+            /* A peer that stops reading the request may already have replied, so this is no
              * failure. */
             qn_buf_deinit(&p->head);
             qn_buf_deinit(&p->body);
@@ -195,7 +195,7 @@ static bool send_buffer(struct qn_post *p, struct qn_buf *b, size_t *room)
     return true;
 }
 
-/* Sends what is there. True: all of it has been sent. */
+/* Sends the buffers. True: all bytes have been sent. */
 static bool send_present(struct qn_post *p, size_t *room)
 {
     if (p->head.len && !send_buffer(p, &p->head, room))
@@ -203,8 +203,9 @@ static bool send_present(struct qn_post *p, size_t *room)
     return !p->body.len || send_buffer(p, &p->body, room);
 }
 
-/* The next chunk, or the last one, which is empty. The line end behind a chunk's bytes goes before
- * the next chunk's length, because the first chunk's buffer is the owner's and may be large. */
+/* Fetches the next chunk, or the last one, which is empty. The line end after a chunk's bytes is
+ * sent before the next chunk's length, because the first chunk's buffer comes from the caller and
+ * may be large. */
 static void fetch_chunk(struct qn_post *p)
 {
     qn_buf_deinit(&p->body); /* a body that began empty may have memory */
@@ -225,7 +226,7 @@ static void send_more(struct qn_post *p, bool may_ask)
         fetch_chunk(p);
 }
 
-/* True: it has come to its end, good or bad. */
+/* True: the reply has ended, by success or failure. */
 static bool read_more(struct qn_post *p)
 {
     char *bytes = p->client->bytes;
@@ -292,7 +293,7 @@ static void on_ready(void *ctx, uint32_t events)
 
 /* ---- the request ---- */
 
-/* The parts of "http://ADDRESS:PORT/TARGET". */
+/* Splits "http://ADDRESS:PORT/TARGET". */
 static bool split_url(const char *url, struct sockaddr_in *to, const char **target)
 {
     static const char scheme[] = "http://";
@@ -319,7 +320,7 @@ static bool split_url(const char *url, struct sockaddr_in *to, const char **targ
     return true;
 }
 
-/* Nothing in a head may end its line. */
+/* True if s has no characters that would end a header line. */
 static bool plain(const char *s, size_t max)
 {
     size_t n = 0;
@@ -367,7 +368,8 @@ static bool write_head(const struct qn_ask *ask, const struct sockaddr_in *to, c
     return !out->overflow;
 }
 
-/* Connects, which on the loopback mostly happens at once, and sends what it can. False: p->why. */
+/* Connects, which on the loopback usually succeeds at once, and sends what the socket takes. False:
+ * failed, see p->why. */
 static bool begin(struct qn_post *p, const struct sockaddr_in *to)
 {
     int on = 1;
@@ -376,7 +378,7 @@ static bool begin(struct qn_post *p, const struct sockaddr_in *to)
         qn_fail_errno(&p->why, "make a socket");
         return false;
     }
-    /* The last piece of a long request is not to wait for the ones before it. */
+    /* The last piece of a long request must not wait for earlier pieces to be acknowledged. */
     setsockopt(p->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (connect(p->fd, (const struct sockaddr *)to, sizeof *to) == 0) {
         send_more(p, false);
@@ -390,7 +392,7 @@ static bool begin(struct qn_post *p, const struct sockaddr_in *to)
     return watch(p) == QN_OK;
 }
 
-/* ---- the owner's side ---- */
+/* ---- the public functions ---- */
 
 void qn_http_client_new(struct qn_loop *l, struct qn_http_client **out)
 {
@@ -407,7 +409,7 @@ void qn_http_client_free(struct qn_http_client *c)
     free(c);
 }
 
-/* Takes the body's bytes, whatever comes of it. */
+/* Takes over the body's bytes, even on failure. */
 static qn_err ask_taking(struct qn_http_client *c, const struct qn_ask *ask, struct qn_buf *body,
                          const struct qn_post_events *ev, void *ctx, struct qn_post **out,
                          struct qn_error *e)
@@ -474,7 +476,7 @@ void qn_http_post_pause(struct qn_post *p, bool paused)
         return;
     p->paused = paused;
     if (p->in_events || p->why.code != QN_OK)
-        return; /* on_ready sees it; nothing more can come */
+        return; /* on_ready checks this; nothing more can be read */
     if (watch(p))
         fail_later(p);
 }
@@ -482,7 +484,7 @@ void qn_http_post_pause(struct qn_post *p, bool paused)
 void qn_http_post_cancel(struct qn_post *p)
 {
     if (p->ended)
-        return; /* freed when its end callback returns */
+        return; /* freed when its end callback has returned */
     p->cancelled = true;
     if (!p->in_events)
         post_free(p);

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { LENGTH_DIGITS_MAX = 18 }; /* of a Content-Length: it fits 64 bits */
+enum { LENGTH_DIGITS_MAX = 18 }; /* of a Content-Length, so that it fits 64 bits */
 
 bool qn_http_is_token(char c)
 {
@@ -17,7 +17,7 @@ bool qn_http_is_text(char c)
     return c == '\t' || ((unsigned char)c >= 0x20 && c != 0x7f);
 }
 
-/* Letters of a host with a port (RFC 3986, 3.2.2). */
+/* True for the characters of a host with a port (RFC 3986, 3.2.2). */
 static bool is_host(char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
@@ -70,7 +70,7 @@ static bool add_host(struct qn_framing *f, const char *v, size_t n)
     return true;
 }
 
-/* True when a list with commas has this member; case does not matter. */
+/* True when a comma-separated list has this member, in any case. */
 static bool lists(const char *v, size_t n, const char *member)
 {
     size_t wanted = strlen(member);

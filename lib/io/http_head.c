@@ -1,5 +1,6 @@
-/* Request heads, checked strictly where leniency has been used for smuggling (lengths, folding,
- * control bytes) and leniently where it is harmless (bare line feeds, empty lines before). */
+/* Parses request heads: strictly where tolerance has been used for request smuggling (lengths,
+ * folding, control bytes), and tolerantly where it is harmless (bare line feeds, leading empty
+ * lines). */
 #include "io/http_head.h"
 
 #include "io/http_target.h"
@@ -13,7 +14,7 @@ static int refuse(struct qn_head *h, int status, const char *why)
     return status;
 }
 
-/* HTTP/1.x */
+/* Parses "HTTP/1.x". */
 static int version(struct qn_head *h, const char *v, size_t n)
 {
     if (n != 8 || memcmp(v, "HTTP/", 5) != 0 || v[6] != '.' || v[5] < '0' || v[5] > '9' ||
@@ -25,7 +26,8 @@ static int version(struct qn_head *h, const char *v, size_t n)
     return 200;
 }
 
-/* method SP target SP HTTP/1.x; fills the head as far as it gets and returns the status. */
+/* Parses "method SP target SP HTTP/1.x"; fills in the head as far as it is valid and returns the
+ * status. */
 static int request_line(struct qn_head *h, const char *p, size_t at, size_t n)
 {
     const char *line = p + at, *authority;
@@ -49,7 +51,7 @@ static int request_line(struct qn_head *h, const char *p, size_t at, size_t n)
     return status;
 }
 
-/* All lines are there. */
+/* Checks the head after its last line. */
 static int head_end(struct qn_head *h, const char *p)
 {
     struct qn_framing *f = &h->framing;
@@ -62,7 +64,8 @@ static int head_end(struct qn_head *h, const char *p)
     if (h->minor > 0 && !f->has_host)
         return refuse(h, 400, "HTTP/1.1 demands the header Host");
     f->host = f->has_host ? p + h->host_at : NULL;
-    /* RFC 9112, 3.2.2: they are the same, and where they are not, checks of Host say nothing. */
+    /* RFC 9112, 3.2.2: the target's authority and Host must be equal, otherwise a check of Host
+     * would be useless. */
     if (qn_target_ok(h->method, p + h->target_at, h->target_len, &authority, &n) && authority &&
         f->has_host && (n != f->host_len || strncasecmp(authority, f->host, n) != 0))
         return refuse(h, 400, "Host is not the machine that the request's target names");
@@ -125,7 +128,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* The next field of this name from *at on; false: there is none. */
+/* Finds the next field of this name from *at on; false: there is none. */
 static bool next_value(const char **at, const char *end, const char *name, const char **v,
                        size_t *n)
 {

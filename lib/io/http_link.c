@@ -1,13 +1,13 @@
-/* One connection: bytes from its socket to the reader, bytes of replies to its socket.
+/* One connection: passes bytes from its socket to the reader, and bytes of replies to its socket.
  *
  * Invariants:
- * - Between turns a link waits for its socket, for its request's owner or a worker, or it is ready.
- *   Bytes that have been read lie in `rest` only while it does not wait for the socket to read.
- * - The body of a request that is open (http_server.h) is read while its reply is written, but not
- *   while the reply has bytes that the socket does not take.
- * - A next request is not looked at before the last byte of the reply before it is the system's:
- *   so replies keep their order, and a client that does not read is not read from.
- * - A turn is bounded: one recv, TURN_STEPS steps, TURN_SEND_BYTES of a reply that waits. */
+ * - Between turns a link is ready, or it waits for its socket, its request's handler or a worker.
+ *   Bytes that have been read are in `rest` only while the link does not wait to read.
+ * - A streamed request body (open_body of http_server.h) is read while the reply is written, but
+ *   not while the socket cannot take bytes of the reply.
+ * - The next request is not parsed before the last byte of the current reply is in the system's
+ *   send buffer: so replies keep their order, and nothing is read from a client that does not read.
+ * - A turn is bounded: one recv, TURN_STEPS steps, TURN_SEND_BYTES of a waiting reply. */
 #include "io/http_server_private.h"
 
 #include "base/clock.h"
@@ -25,14 +25,15 @@
 
 enum {
     TURN_STEPS = 64,
-    TURN_SEND_BYTES = 1024 * 1024, /* in one turn, however fast the client takes them */
-    FREED_BYTES = 8 * 1024 * 1024, /* of a reply, that are given back by a worker */
-    OUT_KEPT_BYTES = 4096          /* an empty buffer up to this size is kept while a reply lasts */
+    TURN_SEND_BYTES = 1024 * 1024, /* in one turn, however fast the client reads */
+    FREED_BYTES = 8 * 1024 * 1024, /* replies of more bytes are freed by a worker */
+    OUT_KEPT_BYTES = 4096          /* an empty buffer up to this size is kept during a reply */
 };
 
-/* ---- out ---- */
+/* ---- sending ---- */
 
-/* Takes note of what the system took, or did not. False: the connection is broken. */
+/* Handles the result of a send: notes the progress, or the need to wait. False: the connection is
+ * broken. */
 static bool sent(struct qn_link *l, ssize_t n)
 {
     if (n < 0)
@@ -52,8 +53,8 @@ int64_t qn_link_unsent(const struct qn_link *l)
     return (int64_t)(l->out.len - l->out_at + l->body.len - l->body_at);
 }
 
-/* Sends of the buffer what the socket takes. *room: what may still be sent in this turn. False: the
- * connection is broken. */
+/* Sends as much of the buffer as the socket takes. *room: bytes that may still be sent in this
+ * turn. False: the connection is broken. */
 static bool send_buffer(struct qn_link *l, const struct qn_buf *b, size_t *at, size_t *room)
 {
     while (b->len > *at && *room > 0) {
@@ -70,7 +71,7 @@ static bool send_buffer(struct qn_link *l, const struct qn_buf *b, size_t *at, s
     return true;
 }
 
-/* To give many megabytes back takes long, too. */
+/* Frees the reply's body, by a worker if it is large, because freeing many megabytes is slow. */
 static void drop_body(struct qn_link *l)
 {
     if (l->body.cap > FREED_BYTES)
@@ -100,7 +101,7 @@ static bool flush(struct qn_link *l)
     return true;
 }
 
-/* What the socket takes at once of both pieces, in bytes. */
+/* Sends both pieces in one call; returns the number of bytes that the socket has taken. */
 static size_t send_both(struct qn_link *l, const void *head, size_t head_len, const void *body,
                         size_t n)
 {
@@ -110,7 +111,7 @@ static size_t send_both(struct qn_link *l, const void *head, size_t head_len, co
     if (qn_link_owes(l))
         return 0;
     ssize_t took = sendmsg(l->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-    return took > 0 ? (size_t)took : 0; /* what is broken is seen when the rest is sent */
+    return took > 0 ? (size_t)took : 0; /* an error shows when the rest is sent */
 }
 
 void qn_link_send(struct qn_link *l, const void *head, size_t head_len, const void *body, size_t n)
@@ -136,9 +137,9 @@ void qn_link_send_taking(struct qn_link *l, const void *head, size_t head_len, s
         drop_body(l);
 }
 
-/* ---- in ---- */
+/* ---- receiving ---- */
 
-/* Something to look at: what is left from before, or what the socket has. */
+/* Provides input: bytes left from the last turn, or read from the socket. */
 static enum qn_next refill(struct qn_link *l, bool *may_read)
 {
     struct qn_http_server *s = l->server;
@@ -160,7 +161,7 @@ static enum qn_next refill(struct qn_link *l, bool *may_read)
     return QN_GO_ON;
 }
 
-/* At the end of a turn: what was not taken is kept. */
+/* At the end of a turn: keeps the bytes that were not consumed. */
 static void keep_rest(struct qn_link *l)
 {
     if (l->rest.len > 0) {
@@ -182,7 +183,7 @@ static enum qn_next take(struct qn_link *l)
 {
     const char *data;
     size_t used, data_len, n = l->input_len;
-    if (l->http && !l->http->open) { /* no more than its memory has room for */
+    if (l->http && !l->http->open) { /* no more than fits into the body's memory */
         size_t room = QN_BODY_MEMORY_MAX - l->http->body->memory.len;
         if (room == 0) {
             qn_request_store(l->http);
@@ -213,7 +214,7 @@ static enum qn_next take(struct qn_link *l)
 
 static enum qn_next after_reply(struct qn_link *l)
 {
-    qn_request_tell_gone(l->http); /* of HEAD, whose stream is not read */
+    qn_request_tell_gone(l->http); /* a HEAD request's stream is not read */
     qn_request_free(l->http);
     l->http = NULL;
     qn_buf_deinit(&l->out);
@@ -251,9 +252,9 @@ static enum qn_next step(struct qn_link *l, bool *may_read)
     if (h && h->store_failed)
         return qn_link_refuse(l, h->store_failed, NULL);
     if (h && h->complete)
-        return qn_request_end(h); /* it was stored meanwhile */
+        return qn_request_end(h); /* the body was stored meanwhile */
     if (l->input_len == 0 && !qn_reader_has_end(&l->in)) {
-        if (l->input && l->rest.len > 0) { /* all of the rest has been taken */
+        if (l->input && l->rest.len > 0) { /* the rest has been consumed */
             l->rest_at = l->rest.len;
             keep_rest(l);
         }
@@ -264,7 +265,8 @@ static enum qn_next step(struct qn_link *l, bool *may_read)
     return take(l);
 }
 
-/* Of a client whose request is being answered nothing is expected but to take what waits for it. */
+/* Sets the speed limit for what the client has to do next. While its request is being answered, it
+ * only has to read what waits for it. */
 static void set_pace(struct qn_link *l)
 {
     if (!l->http || !l->http->delivered)
@@ -282,7 +284,7 @@ static void watch(struct qn_link *l)
     if (!busy && !events)
         events |= EPOLLIN | EPOLLRDHUP;
     else if (!l->left)
-        events |= EPOLLRDHUP | (l->events & EPOLLIN); /* until something comes */
+        events |= EPOLLRDHUP | (l->events & EPOLLIN); /* until it sends more */
     qn_watch_set(l->watch, events);
     l->events = events;
 }
@@ -308,7 +310,8 @@ static void on_socket(void *ctx, uint32_t events)
     struct qn_link *l = ctx;
     struct qn_http *h = l->http;
     bool busy = h && (h->delivered || h->storing), listens = h && qn_request_listens(h);
-    /* Behind a refusal the client's last bytes may still be there when both sides have ended. */
+    /* After a refusal, the client's last bytes may still be unread although both sides have closed.
+     */
     if ((events & EPOLLERR) || ((events & EPOLLHUP) && !l->lingering)) {
         qn_link_free(l);
         return;
@@ -319,9 +322,9 @@ static void on_socket(void *ctx, uint32_t events)
             qn_link_free(l);
             return;
         }
-        l->left = true; /* all is written: it is sent, or the socket says that it cannot be */
+        l->left = true; /* the whole reply was written: it will be sent, or sending fails */
     }
-    /* What comes meanwhile waits in the system. */
+    /* Input that arrives meanwhile stays in the socket's buffer. */
     busy = busy && !listens;
     if (busy || qn_link_owes(l))
         l->events &= ~(uint32_t)EPOLLIN;
@@ -331,7 +334,7 @@ static void on_socket(void *ctx, uint32_t events)
         qn_link_turn(l, !busy && (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP)));
 }
 
-/* ---- life ---- */
+/* ---- opening and closing ---- */
 
 qn_err qn_link_open(struct qn_link *l, struct qn_error *e)
 {
@@ -360,8 +363,8 @@ void qn_link_free(struct qn_link *l)
     free(l);
 }
 
-/* A socket of both kinds, as service managers open them, gives IPv4 addresses in IPv6 (RFC 4291,
- * 2.5.5.2). */
+/* A socket for IPv4 and IPv6, as service managers open them, gives IPv4 addresses in the IPv6 form
+ * (RFC 4291, 2.5.5.2). */
 static void unmap(struct sockaddr_storage *sa)
 {
     const struct sockaddr_in6 mapped = *(struct sockaddr_in6 *)(void *)sa;

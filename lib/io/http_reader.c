@@ -39,7 +39,7 @@ static enum qn_reader_event refuse(struct qn_reader *r, int status, const char *
 
 static enum qn_reader_event take_head(struct qn_reader *r, const char *p, size_t n, size_t *used)
 {
-    if (r->head.status == 200) { /* the last request's */
+    if (r->head.status == 200) { /* of the previous request */
         qn_reader_drop_head(r);
         r->head = (struct qn_head){0};
     }

@@ -1,6 +1,6 @@
-/* Answers that the server gives itself, and what becomes of a connection after its last answer:
- * what the client still sends is thrown away for a while (lingering), because closing with unread
- * bytes would destroy the answer on its way. */
+/* Refusals by the server itself, and the end of a connection. After its last reply, input is
+ * discarded for a while (lingering), because closing a socket with unread bytes would make the
+ * system drop the reply in transit. */
 #include "io/http_server_private.h"
 
 #include "base/clock.h"
@@ -11,9 +11,9 @@
 #include <string.h>
 
 enum {
-    LINGER_READS = 16, /* buffers thrown away per turn */
+    LINGER_READS = 16, /* buffers discarded per turn */
     LINGERING_MAX = QN_HTTP_CONNECTIONS_MAX,
-    PATH_SHOWN_MAX = 1024, /* longer paths of refused heads are left out */
+    PATH_SHOWN_MAX = 1024, /* longer paths are left out of a refusal */
     BODY_MAX = 64 * 1024
 };
 
@@ -36,7 +36,7 @@ enum qn_next qn_link_linger(struct qn_link *l)
 {
     struct qn_http_server *s = l->server;
     if (s->n_lingering >= LINGERING_MAX)
-        return QN_OVER; /* those like it are too many */
+        return QN_OVER; /* too many connections linger already */
     shutdown(l->fd, SHUT_WR);
     qn_server_widen(l);
     l->lingering = true;
@@ -45,7 +45,7 @@ enum qn_next qn_link_linger(struct qn_link *l)
     return QN_GO_ON;
 }
 
-/* The path as it was sent, for want of a better one; "" where it is too long to be shown. */
+/* The path as sent, since it could not be decoded; "" if it is too long to be shown. */
 static const char *path_of(const struct qn_link *l, char out[static PATH_SHOWN_MAX])
 {
     const struct qn_head *head = &l->in.head;
@@ -88,6 +88,6 @@ enum qn_next qn_link_refuse(struct qn_link *l, int status, const char *why)
         qn_request_free(l->http);
     l->http = NULL;
     if (qn_link_owes(l))
-        return QN_OVER; /* a few hundred bytes, and the client does not even take them */
+        return QN_OVER; /* the client does not take even these few hundred bytes */
     return qn_link_linger(l);
 }

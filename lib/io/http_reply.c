@@ -1,5 +1,5 @@
-/* The reply to a request: its head, and a body that is whole or streamed. A stream is read when the
- * socket takes bytes, so a full socket leaves it full, which its writer sees. */
+/* The reply to a request: its head, and a whole or streamed body. A stream is read when the socket
+ * takes bytes; while the socket is full the stream fills up, which its writer can see. */
 #include "io/http_server_private.h"
 
 #include "base/log.h"
@@ -38,7 +38,8 @@ void qn_http_set_header(struct qn_http *h, const char *name, const char *value)
     h->headers_end = &new->next;
 }
 
-/* Digits and all that is fixed, without the formatting that a reply a microsecond would feel. */
+/* Writes the head by appending fixed strings and digits: printf-style formatting would cost about a
+ * microsecond per reply. */
 static void write_head(struct qn_http *h, int status, const char *content_type, int64_t length,
                        struct qn_buf *out)
 {
@@ -48,7 +49,7 @@ static void write_head(struct qn_http *h, int status, const char *content_type, 
     if (!keep)
         qn_buf_str(out, "\r\nConnection: close");
     else if (h->minor == 0 || length == LENGTH_UNKNOWN)
-        qn_buf_str(out, "\r\nConnection: Keep-Alive"); /* some clients wait for the words */
+        qn_buf_str(out, "\r\nConnection: Keep-Alive"); /* required by some HTTP/1.0 clients */
     if (content_type) {
         qn_buf_str(out, "\r\nContent-Type: ");
         qn_buf_str(out, content_type);
@@ -66,7 +67,7 @@ static void write_head(struct qn_http *h, int status, const char *content_type, 
     qn_buf_str(out, "\r\n\r\n");
 }
 
-/* Writes the head of a whole reply of n bytes. False: the client has gone. */
+/* Writes the head of a whole reply of n bytes. False: the client has disconnected. */
 static bool begin_whole(struct qn_http *h, int status, const char *content_type, size_t n,
                         struct qn_buf *head)
 {
@@ -134,7 +135,7 @@ struct qn_stream *qn_http_stream(struct qn_http *h, int status, const char *cont
     h->drained_ctx = ctx;
     h->status = status;
     h->stream = qn_stream_new(on_stream_readable, h, on_stream_drained, h);
-    /* HTTP/1.0 knows no chunks: there the connection's end is the reply's. */
+    /* HTTP/1.0 has no chunks: there the end of the connection ends the reply. */
     h->chunked = h->minor > 0;
     h->link->closing = !h->keep_alive || !(h->chunked || h->head_only);
     write_head(h, status, content_type, LENGTH_UNKNOWN, out);
@@ -144,7 +145,7 @@ struct qn_stream *qn_http_stream(struct qn_http *h, int status, const char *cont
 
 int64_t qn_http_unread(const struct qn_http *h)
 {
-    int sent = 0; /* and not acknowledged */
+    int sent = 0; /* bytes that the peer has not acknowledged */
     if (ioctl(h->link->fd, SIOCOUTQ, &sent))
         sent = 0;
     return qn_link_unsent(h->link) + (h->stream ? (int64_t)qn_stream_len(h->stream) : 0) + sent;
@@ -157,7 +158,7 @@ void qn_http_abort(struct qn_http *h)
     qn_server_wake(h->link);
 }
 
-/* Sends the next stretch of the stream, and the reply's end with the last one. */
+/* Sends the next piece of the stream, and the end of the reply with the last piece. */
 static void send_stretch(struct qn_http *h)
 {
     char *out = h->server->out, head[CHUNK_HEAD + 1];

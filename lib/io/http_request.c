@@ -1,7 +1,7 @@
-/* One request: collected, handed over, ended.
+/* One request: receiving, delivery to its handler, end.
  *
- * A request is finished once its owner has nothing more to be told: after its whole reply, after
- * ending its stream, after abort, after gone. */
+ * A request is finished once its handler must not be called any more: after a whole reply, the end
+ * of its stream, abort, or gone. */
 #include "io/http_server_private.h"
 
 #include "base/clock.h"
@@ -32,9 +32,9 @@ void qn_request_tell_gone(struct qn_http *h)
         h->gone(h->gone_ctx);
 }
 
-/* ---- its head ---- */
+/* ---- the head ---- */
 
-/* Cuts the arena's copy of a well formed head into names and values. */
+/* Splits the arena's copy of a valid head into names and values. */
 static void read_fields(struct qn_http *h, char *p, size_t n, size_t fields)
 {
     char *end = p + n, *nl;
@@ -46,7 +46,7 @@ static void read_fields(struct qn_http *h, char *p, size_t n, size_t fields)
             last--;
         char *colon = memchr(p, ':', (size_t)(last - p));
         if (last == p)
-            continue; /* empty lines before the request line, and the last */
+            continue; /* empty lines before the request line, and the final one */
         if (first) {
             first = false;
             continue;
@@ -58,7 +58,8 @@ static void read_fields(struct qn_http *h, char *p, size_t n, size_t fields)
     }
 }
 
-/* A request without a body may ask for another protocol; true: the callee has the socket. */
+/* Offers a request that asks for another protocol to ev.upgrade; true: the callback has taken the
+ * socket. */
 static bool upgraded(struct qn_link *l)
 {
     struct qn_http_server *s = l->server;
@@ -120,7 +121,7 @@ static struct qn_http *request_new(struct qn_link *l)
     return h;
 }
 
-/* From here on the request is its owner's. */
+/* Delivers the request to its handler. */
 static enum qn_next deliver(struct qn_http *h)
 {
     struct qn_http_server *s = h->server;
@@ -141,7 +142,7 @@ bool qn_request_listens(const struct qn_http *h)
            !qn_request_finished(h);
 }
 
-/* What the owner says to the head: where the body goes, and whether it is too large. */
+/* Decides from the head where the body goes, and refuses it if it is too large. */
 static enum qn_next look_at_body(struct qn_http *h, const struct qn_framing *f)
 {
     struct qn_http_server *s = h->server;
@@ -197,12 +198,12 @@ enum qn_next qn_request_begin(struct qn_link *l)
     return look_at_body(h, &framing);
 }
 
-/* ---- its body ---- */
+/* ---- the body ---- */
 
 static void store(void *ctx)
 {
     struct storing *w = ctx;
-    (void)qn_body_store(w->body, &w->error); /* stored() sees it */
+    (void)qn_body_store(w->body, &w->error); /* stored() checks w->error */
 }
 
 static void body_free(struct qn_body *b)
@@ -230,7 +231,7 @@ static void stored(void *ctx)
     qn_server_wake(h->link);
 }
 
-/* The connection sleeps until the file has what memory holds. */
+/* Has a worker move the body's memory to the file; the connection waits for it. */
 void qn_request_store(struct qn_http *h)
 {
     struct storing *w = qn_xcalloc(1, sizeof *w);
@@ -241,7 +242,7 @@ void qn_request_store(struct qn_http *h)
     qn_loop_work(h->server->loop, store, stored, w);
 }
 
-/* A body whose length was not announced has one megabyte more. */
+/* True when the last n bytes took a body without Content-Length across a megabyte boundary. */
 static bool is_at_megabyte(const struct qn_http *h, size_t n)
 {
     const struct qn_body *b = h->body;
@@ -310,7 +311,7 @@ void qn_request_free(struct qn_http *h)
     free(h);
 }
 
-/* ---- the owner's side ---- */
+/* ---- the public functions ---- */
 
 const char *qn_http_method(const struct qn_http *h)
 {
@@ -332,7 +333,7 @@ const char *qn_http_query(const struct qn_http *h, const char *name)
     return qn_query_find(h->query, name, h->arena);
 }
 
-/* Joins the next field of the same name to the i-th; false: there is none. */
+/* Joins the next field of the same name to field i; false: there is none. */
 static bool join(const struct qn_http *h, size_t i)
 {
     for (size_t k = i + 1; k < h->n_fields; k++) {

@@ -1,5 +1,5 @@
-/* A machine over lines and counted bytes. A line that lies whole in what came is read where it is;
- * one that is cut waits in a buffer. */
+/* A state machine over lines and counted bytes. A line that is complete in the input is parsed in
+ * place; an incomplete one is kept in a buffer. */
 #include "io/http_response.h"
 
 #include <string.h>
@@ -8,12 +8,12 @@
 enum state {
     STATUS_LINE,
     FIELDS,
-    COUNTED,    /* `left` bytes of the body */
-    CHUNK_LINE, /* the size of a chunk */
-    CHUNK,      /* `left` bytes of it */
-    CHUNK_END,  /* the line end behind it */
+    COUNTED,    /* `left` bytes of the body remain */
+    CHUNK_LINE, /* a chunk's size */
+    CHUNK,      /* `left` bytes of the chunk remain */
+    CHUNK_END,  /* the line end after a chunk */
     TRAILERS,
-    TO_THE_END /* all that comes is the body */
+    TO_THE_END /* everything until the close is the body */
 };
 
 enum { CHUNK_DIGITS_MAX = 15 }; /* hexadecimal; fits an int64_t */
@@ -39,7 +39,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* "HTTP/1.1 200 words" */
+/* Parses "HTTP/1.1 200 words". */
 static qn_err status_line(struct qn_response *r, const char *p, size_t n, struct qn_error *e)
 {
     if (n < 12 || memcmp(p, "HTTP/1.", 7) != 0 || !is_digit(p[7]) || p[8] != ' ' ||
@@ -74,7 +74,7 @@ static qn_err field_line(struct qn_response *r, const char *p, size_t n, struct 
     return QN_OK;
 }
 
-/* The empty line: RFC 9112, 6.3. */
+/* Handles the empty line after the head: RFC 9112, 6.3. */
 static qn_err head_end(struct qn_response *r, struct qn_error *e)
 {
     struct qn_framing *f = &r->framing;
@@ -107,7 +107,7 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* "1f3" or "1f3;name=value" */
+/* Parses "1f3" or "1f3;name=value". */
 static qn_err chunk_line(struct qn_response *r, const char *p, size_t n, struct qn_error *e)
 {
     size_t i = 0;
@@ -141,14 +141,15 @@ static qn_err take_line(struct qn_response *r, const char *p, size_t n, struct q
     }
 }
 
-/* Takes a line, or the beginning of one. */
+/* Consumes one line, or the beginning of one. */
 static qn_err take_lines(struct qn_response *r, const char *p, size_t n, size_t *used,
                          struct qn_error *e)
 {
     const char *end = memchr(p, '\n', n);
     *used = end ? (size_t)(end - p) + 1 : n;
     bool of_chunk = r->state == CHUNK_LINE || r->state == CHUNK_END;
-    /* Sizes of chunks may come for ever, and each by itself is short. */
+    /* The number of chunks is not limited, so the lines with their sizes are limited only one by
+     * one. */
     size_t before = of_chunk ? 0 : r->head_len;
     if (before + r->line.len + *used > QN_RESPONSE_HEAD_MAX)
         return qn_fail(e, QN_ELIMIT, "the reply's head is longer than %d bytes",

@@ -1,5 +1,5 @@
-/* Which connections there are: accepting, limits, the sweep, and whose turn it is. What one of them
- * does is http_link.c's. */
+/* The list of connections: accepting, limits, timeouts, and the scheduling of turns. http_link.c
+ * handles a single connection. */
 #include "io/http_server_private.h"
 
 #include "base/clock.h"
@@ -20,12 +20,12 @@ enum {
     BODY_STALL_MS = 60 * 1000,
     BODY_GRACE_MS = 60 * 1000,
     BODY_TOTAL_MS = 60 * 60 * 1000,
-    LARGE_TOTAL_MS = 7 * 24 * 60 * 60 * 1000, /* of a body that is kept: a model over a slow line */
+    LARGE_TOTAL_MS = 7 * 24 * 60 * 60 * 1000, /* for a kept body: a model over a slow connection */
     SEND_STALL_MS = 300 * 1000,
     SEND_GRACE_MS = 300 * 1000,
-    NARROW_MS = 5 * 1000, /* the first head of a connection that has no place */
-    ROOM_WAIT_MS = 2000,  /* without progress, before a connection has to make room for another */
-    CROWD_FROM = 64       /* connections; while there are fewer, owners are not looked up */
+    NARROW_MS = 5 * 1000, /* for the first head on a connection beyond the limits */
+    ROOM_WAIT_MS = 2000,  /* time without progress after which a connection may be replaced */
+    CROWD_FROM = 64       /* clients are not told apart while there are fewer connections */
 };
 
 const struct qn_pace_rule qn_http_head_rule = {.total_ms = QN_HTTP_HEAD_TIMEOUT_S * 1000};
@@ -67,7 +67,8 @@ static void start_turns(struct qn_http_server *s)
         s->turns = qn_timer_start(s->loop, 0, 0, on_turns, s);
 }
 
-/* Those that are ready now; who becomes ready meanwhile waits for the loop's next turn. */
+/* Runs the links that are ready now; links that become ready meanwhile wait for the loop's next
+ * turn. */
 static void on_turns(void *ctx)
 {
     struct qn_http_server *s = ctx;
@@ -155,8 +156,8 @@ static void on_sweep(void *ctx)
     }
 }
 
-/* Those that have been refused, or have no place, are not counted: however many they are, others
- * come in. */
+/* Refused and narrow connections are not counted, so that any number of them does not keep others
+ * out. */
 static bool is_full(const struct qn_http_server *s)
 {
     return s->n_links - s->n_lingering - s->n_narrow > QN_HTTP_CONNECTIONS_MAX;
@@ -170,8 +171,9 @@ static bool is_crowded(const struct qn_http_server *s, uint64_t crowd)
     return n > QN_HTTP_CROWD_MAX;
 }
 
-/* One between two requests gives way at once, as RFC 9112, 9.3 lets a server close it at any time;
- * one whose client has something to do and does not do it after a moment. */
+/* True when a connection may be replaced: at once if it is idle between two requests, since RFC
+ * 9112, 9.3 lets a server close it at any time; otherwise if its client has something to do and has
+ * made no progress for ROOM_WAIT_MS. */
 static bool may_go(const struct qn_link *l, int64_t now)
 {
     if (l->lingering || l->narrow || !l->pace.rule || (l->http && l->http->storing))
@@ -180,7 +182,7 @@ static bool may_go(const struct qn_link *l, int64_t now)
                                               : now - l->pace.progress_ms >= ROOM_WAIT_MS;
 }
 
-/* Of one crowd, or (0) of all. Newer ones come first in the list. */
+/* Of the client `crowd`, or of all clients (0). Newer links come first in the list. */
 static struct qn_link *longest_waiting(const struct qn_http_server *s, uint64_t crowd, int64_t now)
 {
     struct qn_link *oldest = NULL;
@@ -191,7 +193,7 @@ static struct qn_link *longest_waiting(const struct qn_http_server *s, uint64_t 
     return oldest;
 }
 
-/* Closes the connection that has made no progress for longest. False: all make progress. */
+/* Closes the replaceable connection without progress for longest. False: there is none. */
 static bool make_room(struct qn_http_server *s, uint64_t crowd)
 {
     struct qn_link *l;
@@ -203,12 +205,13 @@ static bool make_room(struct qn_http_server *s, uint64_t crowd)
             qn_link_free(l);
             return true;
         }
-        qn_pace_begin(&l->pace, &qn_http_head_rule, now); /* its next request has just come */
+        /* Not idle: its next request has just arrived. */
+        qn_pace_begin(&l->pace, &qn_http_head_rule, now);
     }
     return false;
 }
 
-/* The oldest of those without a place whose head has not come gives way to the next of them. */
+/* Closes the oldest narrow connection whose head is not complete, for a newer one. */
 static bool make_narrow_room(struct qn_http_server *s)
 {
     struct qn_link *oldest = NULL;
@@ -220,7 +223,8 @@ static bool make_narrow_room(struct qn_http_server *s)
     return oldest != NULL;
 }
 
-/* A new connection gets a place, or is narrow, or is refused and MAY be freed. */
+/* Accepts a new connection, as narrow if the limits are reached, or refuses it, which MAY free it.
+ */
 static void place(struct qn_http_server *s, struct qn_link *l)
 {
     struct qn_http_ends ends;
@@ -232,7 +236,7 @@ static void place(struct qn_http_server *s, struct qn_link *l)
     if (!s->warned)
         qn_warn("http", "too many connections limit=%d of_one_client=%d", QN_HTTP_CONNECTIONS_MAX,
                 QN_HTTP_CROWD_MAX);
-    s->warned = true; /* until there are few again */
+    s->warned = true; /* until there are few connections again */
     bool free_place = s->n_narrow < QN_HTTP_VITAL_MAX || make_narrow_room(s);
     l->narrow = free_place;
     s->n_narrow += free_place;
@@ -264,7 +268,7 @@ void qn_http_server_add(struct qn_http_server *s, int fd, const void *addr, unsi
     place(s, l);
 }
 
-/* ---- life ---- */
+/* ---- creation and end ---- */
 
 qn_err qn_http_server_new(struct qn_loop *l, const struct qn_http_events *ev, void *ctx,
                           size_t body_max, struct qn_http_server **out, struct qn_error *e)

@@ -1,4 +1,4 @@
-/* Request targets in parts, see http_target.h. */
+/* Parses request targets, see http_target.h. */
 #include "io/http_target.h"
 
 #include "base/str.h"
@@ -17,7 +17,7 @@ static int hex(char c)
     return -1;
 }
 
-/* Percent-decodes n bytes into the arena; NULL when they are malformed or not text. */
+/* Percent-decodes n bytes into the arena; NULL when they are malformed or not UTF-8. */
 static char *decode(const char *s, size_t n, bool plus_is_space, struct qn_arena *a)
 {
     char *out = qn_arena_try(a, n + 1);
@@ -49,7 +49,7 @@ static bool has_scheme(const char *target, size_t n)
     return n >= SCHEME_LEN && strncasecmp(target, "http://", SCHEME_LEN) == 0;
 }
 
-/* Bytes of the authority, behind the scheme. */
+/* Length of the authority after the scheme. */
 static size_t authority_of(const char *target, size_t n)
 {
     size_t len = 0;

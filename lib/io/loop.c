@@ -1,9 +1,9 @@
-/* The event loop. Watches live in one epoll set, timers in a binary heap, posts in a locked queue
- * with an eventfd, workers behind a second locked queue.
+/* The event loop. Watches are in one epoll set, timers in a binary heap, posts in a locked queue
+ * with an eventfd, tasks for the workers in a second locked queue.
  *
- * Invariants: a removed watch stays allocated until the current batch of events is over, so a batch
- * may hold stale pointers that are merely marked. A timer is out of the heap while it fires (or
- * back in it, when it repeats), so its callback may stop it. */
+ * Invariants: a removed watch stays allocated until the current batch of events has been handled,
+ * so pointers in the batch stay valid and lead to a watch that is marked as removed. A timer is out
+ * of the heap while it fires (or back in it, if it repeats), so its callback may stop it. */
 #include "io/loop.h"
 
 #include "base/buf.h"
@@ -34,7 +34,7 @@ struct qn_watch {
 struct qn_timer {
     struct qn_loop *loop;
     int64_t due_ms, repeat_ms;
-    uint64_t seq; /* order of starting, for equal times and to keep a round finite */
+    uint64_t seq; /* order of starting: decides between equal times, and ends a round */
     int index;    /* in the heap, or NO_INDEX */
     qn_timer_fn fn;
     void *ctx;
@@ -69,7 +69,7 @@ struct qn_loop {
 
     pthread_mutex_t post_lock;
     struct calls posted;  /* under post_lock */
-    struct calls running; /* the loop's own: the batch being called */
+    struct calls running; /* used by the loop only: the batch being called */
 
     pthread_mutex_t work_lock;
     pthread_cond_t work_cond;
@@ -182,7 +182,7 @@ static void fire_timers(struct qn_loop *l)
         heap_remove(l, t);
         if (t->repeat_ms) {
             t->due_ms += t->repeat_ms;
-            if (t->due_ms <= now) /* rounds were missed: do not make up for them */
+            if (t->due_ms <= now) /* do not make up for missed rounds */
                 t->due_ms = now + t->repeat_ms;
             heap_insert(l, t);
         }
@@ -209,14 +209,14 @@ void qn_loop_post(struct qn_loop *l, qn_post_fn fn, void *ctx)
     pthread_mutex_unlock(&l->post_lock);
     if (first) {
         uint64_t one = 1;
-        /* The counter cannot overflow: it is 1 at most. A failure would be our bug. */
+        /* The counter cannot overflow: it is 1 at most. A failure would be a bug in this file. */
         ssize_t n = write(l->event_fd, &one, sizeof one);
         assert(n == (ssize_t)sizeof one);
         (void)n;
     }
 }
 
-/* Calls what has been posted so far; posts made meanwhile wait for the next round. */
+/* Calls the posts made so far; posts made meanwhile wait for the next round. */
 static bool run_posts(struct qn_loop *l)
 {
     pthread_mutex_lock(&l->post_lock);
@@ -306,7 +306,7 @@ static void *worker(void *arg)
             pthread_cond_wait(&l->work_cond, &l->work_lock);
         struct task *t = l->first;
         if (!t)
-            break; /* quit, and nothing is left to do */
+            break; /* quit, and no task is left */
         l->first = t->next;
         if (!l->first)
             l->last = NULL;
@@ -337,7 +337,7 @@ static void start_workers(struct qn_loop *l)
     }
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (l->n_workers == 0)
-        abort(); /* a system that gives no thread at all cannot run us */
+        abort(); /* the server cannot run without a worker thread */
 }
 
 void qn_loop_work(struct qn_loop *l, qn_post_fn work, qn_post_fn done, void *ctx)
@@ -347,7 +347,7 @@ void qn_loop_work(struct qn_loop *l, qn_post_fn work, qn_post_fn done, void *ctx
     struct task *t = qn_xcalloc(1, sizeof *t);
     *t = (struct task){.loop = l, .work = work, .done = done, .ctx = ctx};
     pthread_mutex_lock(&l->work_lock);
-    if (l->quit) { /* asked for by one of the last posts: it has to be done here */
+    if (l->quit) { /* called by one of the last posts: run it here */
         pthread_mutex_unlock(&l->work_lock);
         work(ctx);
         if (done)
@@ -364,7 +364,7 @@ void qn_loop_work(struct qn_loop *l, qn_post_fn work, qn_post_fn done, void *ctx
     pthread_mutex_unlock(&l->work_lock);
 }
 
-/* ---- life ---- */
+/* ---- creation, running, end ---- */
 
 qn_err qn_loop_new(struct qn_loop **out, struct qn_error *e)
 {
@@ -443,7 +443,7 @@ void qn_loop_run(struct qn_loop *l)
             if (errno == EINTR)
                 continue;
             qn_error_log("loop", "epoll_wait failed: %s", strerror(errno));
-            abort(); /* the set is broken: a bug of ours, and nothing can be served without it */
+            abort(); /* the set is broken, a bug; nothing can be served without it */
         }
         for (int i = 0; i < n && !l->stopped; i++) {
             struct qn_watch *w = batch[i].data.ptr;

@@ -1,8 +1,8 @@
-/* The event loop: one thread, one epoll set; descriptors, timers, posts from other threads,
- * workers.
+/* The event loop: one thread, one epoll set; descriptors, timers, posts from other threads, worker
+ * threads.
  *
- * Every function but qn_loop_post is for the loop's own thread. Callbacks must not block; one that
- * takes more than QN_LOOP_SLOW_MS is logged as a fault. */
+ * Every function except qn_loop_post must be called on the loop's own thread. Callbacks must not
+ * block; one that takes longer than QN_LOOP_SLOW_MS is logged as an error of the program. */
 #ifndef QN_IO_LOOP_H
 #define QN_IO_LOOP_H
 
@@ -13,8 +13,8 @@
 
 enum {
     QN_LOOP_SLOW_MS = 20,
-    /* More than the work that may take minutes ever occupies (questions to hubs, sums and scans of
-     * large folders), so that short work, which requests wait for, finds one. */
+    /* More threads than long tasks (requests to hubs, checksums, scans of large folders) ever
+     * occupy at the same time, so that short tasks, which requests wait for, always find one. */
     QN_LOOP_WORKERS = 8
 };
 
@@ -28,18 +28,19 @@ typedef void (*qn_post_fn)(void *ctx);
 
 qn_err qn_loop_new(struct qn_loop **out, struct qn_error *e);
 void qn_loop_free(
-    struct qn_loop *l); /* joins the workers; pending posts and done-callbacks are run first */
+    struct qn_loop *l); /* joins the workers; pending posts and done callbacks are called first */
 void qn_loop_run(struct qn_loop *l); /* until qn_loop_stop */
 void qn_loop_stop(struct qn_loop *l);
 
-/* Level-triggered. The descriptor stays the caller's; remove the watch before closing it. A watch
- * may be removed inside any callback, its own included: it is not called again. */
+/* Level-triggered. The caller keeps ownership of the descriptor and must remove the watch before
+ * closing it. A watch may be removed inside any callback, including its own: it is not called
+ * again. */
 qn_err qn_watch_add(struct qn_loop *l, int fd, uint32_t events, qn_fd_fn fn, void *ctx,
                     struct qn_watch **out, struct qn_error *e);
 void qn_watch_set(struct qn_watch *w, uint32_t events);
 void qn_watch_remove(struct qn_watch *w); /* NULL allowed */
 
-/* One-shot unless repeat_ms > 0. Free inside any callback, its own included. */
+/* One-shot unless repeat_ms > 0. May be stopped inside any callback, including its own. */
 struct qn_timer *qn_timer_start(struct qn_loop *l, int64_t delay_ms, int64_t repeat_ms,
                                 qn_timer_fn fn, void *ctx);
 void qn_timer_stop(struct qn_timer *t); /* frees it; NULL allowed. A one-shot timer that has fired
@@ -48,7 +49,7 @@ void qn_timer_stop(struct qn_timer *t); /* frees it; NULL allowed. A one-shot ti
 /* Any thread: fn(ctx) will be called once on the loop's thread, in order of posting. */
 void qn_loop_post(struct qn_loop *l, qn_post_fn fn, void *ctx);
 
-/* Runs work(ctx) on a worker thread, then done(ctx) on the loop's; done MAY be NULL. */
+/* Runs work(ctx) on a worker thread, then done(ctx) on the loop's thread; done MAY be NULL. */
 void qn_loop_work(struct qn_loop *l, qn_post_fn work, qn_post_fn done, void *ctx);
 
 #endif

@@ -1,6 +1,5 @@
-/* See peer.h. The question goes over netlink and names both ends, so that the kernel finds the one
- * socket without a walk through all, and no other socket can be taken for it. Its tables are looked
- * through for the same two ends. */
+/* See peer.h. The netlink request names both endpoints, so the kernel finds the one socket without
+ * a search, and no other socket can match. The tables are searched for the same two endpoints. */
 #include "io/peer.h"
 
 #include <arpa/inet.h>
@@ -14,9 +13,9 @@
 #include <unistd.h>
 
 enum {
-    END_MAX = 40,        /* "0000000000000000FFFF00000100007F:1F90" and its end */
-    ROW_BYTES_MAX = 512, /* of a table; the kernel's are about 180 */
-    ROWS_MAX = 65536,    /* that are looked through: 10 MB. Sockets behind them are not found */
+    END_MAX = 40,        /* "0000000000000000FFFF00000100007F:1F90" with its NUL */
+    ROW_BYTES_MAX = 512, /* of a table; the kernel's rows have about 180 */
+    ROWS_MAX = 65536,    /* searched at most: 10 MB. Later sockets are not found */
 };
 
 static bool is_loopback(const struct sockaddr_storage *sa)
@@ -46,7 +45,7 @@ static void put_end(const struct sockaddr_storage *sa, __be16 *port, __be32 addr
     }
 }
 
-/* The kernel answers within the call that asks. */
+/* The kernel replies within the call of send. */
 bool qn_peer_ask(int fd, const struct qn_http_ends *ends, uid_t *uid)
 {
     struct {
@@ -77,12 +76,13 @@ bool qn_peer_ask(int fd, const struct qn_http_ends *ends, uid_t *uid)
         return false;
     const struct inet_diag_msg *found = NLMSG_DATA(&answer.head);
     *uid = found->idiag_uid;
-    /* A socket that its program has closed has no owner, which older kernels report as user 0. */
+    /* A socket that its process has closed has no owner; older kernels report user 0 for it. */
     return found->idiag_state == TCP_ESTABLISHED && found->idiag_inode != 0;
 }
 
-/* An address and a port as the kernel's tables have them: words of 32 bits as they lie in memory,
- * printed as numbers. wide: as in the table of IPv6, where an IPv4 socket may stand, too. */
+/* Prints an address and a port in the format of the kernel's tables: the 32-bit words of the
+ * address in memory order, each printed as a number. wide: for the table of IPv6, which may contain
+ * IPv4 sockets, too. */
 static void print_end(const struct sockaddr_storage *sa, bool wide, char out[static END_MAX])
 {
     uint32_t words[4] = {0, 0, htonl(0xffff), 0};
@@ -111,7 +111,7 @@ bool qn_peer_look_up(const char *table, const struct qn_http_ends *ends, uid_t *
         unsigned long inode;
         if (sscanf(line, " %*s %39s %39s %x %*s %*s %*s %u %*s %lu", local, remote, &state, &user,
                    &inode) != 5)
-            continue; /* the heading */
+            continue; /* the heading of the table */
         int wide = strlen(local) > strlen("00000000:0000");
         if ((!wide && !v4) || strcmp(local, peer[wide]) != 0 || strcmp(remote, own[wide]) != 0)
             continue;

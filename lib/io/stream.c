@@ -1,6 +1,6 @@
-/* The bounded queue: one contiguous buffer with a reading offset. It is compacted when the front
- * half is empty and given back when it drains after having grown, so a thousand idle streams cost
- * next to nothing. */
+/* The queue is one contiguous buffer with a read offset. It is compacted when the front half is
+ * empty, and freed when it drains after having grown, so a thousand idle streams take almost no
+ * memory. */
 #include "io/stream.h"
 
 #include "base/buf.h"
@@ -121,7 +121,7 @@ size_t qn_stream_read(struct qn_stream *s, void *p, size_t n)
     }
     if (s->full && s->len <= QN_STREAM_LOW) {
         s->full = false;
-        /* A producer that has said its last word wants no room. */
+        /* A producer that has ended the stream needs no more space. */
         if (s->drained && !s->closed)
             s->drained(s->dctx);
     }
