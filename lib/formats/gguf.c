@@ -1,6 +1,7 @@
-/* Reads GGUF files: maps the bytes, walks them once with a checked cursor, and keeps two tables
- * (metadata, tensors) with a hash index each. After qn_gguf_parse nothing is unchecked: accessors
- * only convert types. Two tensors may share bytes: they are read only, so that is harmless. */
+/* Reads GGUF files: maps the bytes, parses them once with a bounds-checked cursor, and builds two
+ * tables (metadata, tensors) with a hash index each. After qn_gguf_parse everything has been
+ * checked: accessors only convert types. Two tensors may share bytes, which is harmless since they
+ * are only read. */
 #include "formats/gguf.h"
 
 #include "base/buf.h"
@@ -21,9 +22,9 @@
 
 enum {
     ALIGN_DEFAULT = 32,
-    ALIGN_MIN = 8, /* the specification: a multiple of 8 */
+    ALIGN_MIN = 8, /* by the specification a multiple of 8 */
     ALIGN_MAX = 1024 * 1024,
-    KEY_SHOWN_MAX = 80, /* bytes of a foreign name that a message repeats */
+    KEY_SHOWN_MAX = 80, /* bytes of a name from the file shown in a message */
     KV_BYTES_MIN = 8 + 4 + 1,
     TENSOR_BYTES_MIN = 8 + 4 + 8 + 4 + 8,
     STRING_BYTES_MIN = 8
@@ -31,7 +32,7 @@ enum {
 
 static const struct {
     const char *name;
-    size_t size; /* 0: not of fixed size */
+    size_t size; /* 0: variable size */
 } type_table[] = {
     [QN_GGUF_U8] = {"u8", 1},         [QN_GGUF_I8] = {"i8", 1},
     [QN_GGUF_U16] = {"u16", 2},       [QN_GGUF_I16] = {"i16", 2},
@@ -46,12 +47,11 @@ enum { TYPE_COUNT = sizeof type_table / sizeof type_table[0] };
 struct kv {
     struct qn_gguf_str key;
     enum qn_gguf_type type;
-    enum qn_gguf_type item; /* of an array */
-    const unsigned char
-        *value;   /* a scalar's or an array's first byte, a string's first character */
-    size_t count; /* items of an array, bytes of a string, else 1 */
+    enum qn_gguf_type item;     /* of an array */
+    const unsigned char *value; /* first byte of a scalar or array, first character of a string */
+    size_t count;               /* items of an array, bytes of a string, else 1 */
     uint64_t
-        *items; /* [count] where each string of an array begins (its length field), from value */
+        *items; /* [count] offsets from value of the strings of an array (of their length fields) */
 };
 
 struct index { /* open addressing; a slot holds entry + 1, 0 is free */
@@ -77,8 +77,8 @@ struct qn_gguf {
 struct cursor {
     const unsigned char *data;
     size_t size, pos; /* pos <= size */
-    bool cut;         /* the file goes on behind size: the header's limit lies there */
-    size_t strings;   /* that arrays may still have */
+    bool cut;         /* the file is longer than size, which was reduced to the header's limit */
+    size_t strings;   /* how many more strings arrays may have */
 };
 
 static size_t left(const struct cursor *c)
@@ -110,7 +110,7 @@ static qn_err cut_off(const struct cursor *c, struct qn_error *e, const char *ki
                    "%s %zu: the file ends too early; it may be an unfinished download", kind, i);
 }
 
-/* A string with its 64-bit length in front; kind, i and part say in messages which one it is. */
+/* Reads a string with its 64-bit length before it; kind, i and part identify it in messages. */
 static qn_err take_string(struct cursor *c, size_t max, const char *kind, size_t i,
                           const char *part, struct qn_gguf_str *out, struct qn_error *e)
 {
@@ -131,7 +131,7 @@ static qn_err take_string(struct cursor *c, size_t max, const char *kind, size_t
     return QN_OK;
 }
 
-/* Slots for n entries, at most half of them full. */
+/* Allocates slots for n entries, at most half of them used. */
 static bool index_init(struct index *x, size_t n)
 {
     size_t slots = 4;
@@ -153,7 +153,7 @@ static struct qn_gguf_str tensor_name(const struct qn_gguf *g, size_t i)
     return g->tensors[i].name;
 }
 
-/* The slot that holds name, or the free one where it belongs. */
+/* The slot that contains name, or the free slot where it has to be inserted. */
 static uint32_t *index_slot(const struct qn_gguf *g, const struct index *x,
                             struct qn_gguf_str (*name_of)(const struct qn_gguf *, size_t),
                             struct qn_gguf_str name)
@@ -285,7 +285,7 @@ static qn_err parse_kvs(struct qn_gguf *g, struct cursor *c, uint64_t count, str
                        (unsigned long long)count);
     }
     for (size_t i = 0; i < count; i++) {
-        g->kv_count = i + 1; /* closing frees what a failing entry already holds */
+        g->kv_count = i + 1; /* so that qn_gguf_close frees what a failed entry has allocated */
         qn_err err = parse_kv(c, i, &g->kvs[i], e);
         if (err != QN_OK) {
             return err;
@@ -437,7 +437,7 @@ static qn_err parse(struct qn_gguf *g, struct qn_error *e)
     return err != QN_OK ? err : parse_tensors(g, &c, tensors, e);
 }
 
-/* Takes over the mapping, also when it fails. */
+/* Takes ownership of the mapping, also on failure. */
 static qn_err parse_owned(const void *data, size_t n, bool mapped, struct qn_gguf **out,
                           struct qn_error *e)
 {
@@ -460,9 +460,9 @@ qn_err qn_gguf_parse(const void *data, size_t n, struct qn_gguf **out, struct qn
     return parse_owned(data, n, false, out, e);
 }
 
-/* The time of the last change of its inode, which no program can set, is among what counts: bytes
- * written over in place under an old date are noticed. Not its device: some systems number devices
- * anew at every start. */
+/* Hashes the fields that identify a file's state. They include the time of the last inode change,
+ * which no program can set, so an in-place change is noticed even if the modification time was
+ * reset. The device number is left out, since some systems assign new ones at each boot. */
 static uint64_t identity_of(const struct stat *st)
 {
     const int64_t what[] = {(int64_t)st->st_ino,         (int64_t)st->st_size,
@@ -491,7 +491,7 @@ qn_err qn_gguf_open_fd(int fd, struct qn_gguf **out, struct qn_error *e)
 
 qn_err qn_gguf_open(const char *path, struct qn_gguf **out, struct qn_error *e)
 {
-    /* O_NONBLOCK: a named pipe must not hold us up before fstat can tell what it is. */
+    /* O_NONBLOCK: open() must not block if the path is a named pipe, which fstat then detects. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return qn_fail_errno(e, "open %s", path);
@@ -580,7 +580,7 @@ static qn_err wrong_type(const struct kv *kv, const char *expected, struct qn_er
                    expected, type_table[kv->type].name);
 }
 
-/* The integer as a sign and a 64-bit value; false when kv is no integer. */
+/* Reads an integer of any width; *too_big: it exceeds int64_t. False when kv is not an integer. */
 static bool read_integer(const struct kv *kv, int64_t *out, bool *too_big)
 {
     *too_big = false;

@@ -1,8 +1,9 @@
-/* The GGUF container, versions 2 and 3, little-endian: metadata and a table of tensors.
+/* Reads GGUF files, versions 2 and 3, little-endian: metadata and a table of tensors.
  *
- * The file is mapped read-only; every count, offset, alignment and string length is checked before
- * it is used, so a hostile file gives an error and never a wild read. Strings and arrays are lent
- * from the mapping. Immutable after opening; any thread. Source: the GGUF specification (ggml). */
+ * The file is mapped read-only. Every count, offset, alignment and string length is checked before
+ * use, so a malicious file gives an error and never an access outside the mapping. Strings and
+ * arrays are lent from the mapping. Immutable after opening; any thread. Source: the GGUF
+ * specification (ggml). */
 #ifndef QN_FORMATS_GGUF_H
 #define QN_FORMATS_GGUF_H
 
@@ -19,10 +20,11 @@ enum {
     QN_GGUF_NAME_MAX = 255,  /* bytes of a tensor's name */
     QN_GGUF_STRING_MAX = 16 * 1024 * 1024,
     QN_GGUF_ARRAY_MAX = 16 * 1024 * 1024, /* items */
-    /* Strings in all arrays of a file: each costs 8 bytes of index, and as little in the file,
-     * which may be sparse. The largest vocabularies with their merges have a quarter of this. */
+    /* Strings in all arrays of a file. Each costs 8 bytes of index here, and no more in the file,
+     * which may be sparse. The largest vocabularies with their merges have a quarter of this
+     * number. */
     QN_GGUF_STRINGS_MAX = 4 * 1024 * 1024,
-    QN_GGUF_HEADER_MAX = 512 * 1024 * 1024, /* bytes of metadata and table of tensors */
+    QN_GGUF_HEADER_MAX = 512 * 1024 * 1024, /* bytes of metadata and tensor table */
     QN_GGUF_DIMS_MAX = 4
 };
 
@@ -51,26 +53,27 @@ struct qn_gguf_str {
 
 struct qn_gguf_tensor {
     struct qn_gguf_str name;
-    uint32_t type; /* ggml type number; the engine's dtype table knows block sizes */
+    uint32_t type; /* ggml's type number; block sizes are in the engine's dtype table */
     int ndim;      /* 1 to 4 */
-    uint64_t ne[QN_GGUF_DIMS_MAX]; /* as in the file: ne[0] is contiguous; unused are 1 */
+    uint64_t ne[QN_GGUF_DIMS_MAX]; /* as in the file: ne[0] is contiguous; unused ones are 1 */
     uint64_t offset;    /* from the start of the data section, a multiple of the alignment */
     const void *data;   /* into the mapping */
-    uint64_t max_bytes; /* bytes from data to the end of the file: the reader of a type checks
-                           against it */
+    uint64_t max_bytes; /* bytes from data to the end of the file: the size computed from type and
+                           shape must be checked against it */
 };
 
 /* Maps and checks the file at path. QN_ENOTFOUND, QN_EIO, QN_EFORMAT, QN_ELIMIT: the message names
- * the file's part at fault ("metadata 12: key of 70000 bytes, at most 65535"). */
+ * the faulty part of the file ("metadata 12: key of 70000 bytes, at most 65535"). */
 qn_err qn_gguf_open(const char *path, struct qn_gguf **out, struct qn_error *e);
-/* The same for an open file, which may be closed afterwards; messages do not name it. */
+/* The same for an open file, which may be closed afterwards; messages do not contain a file name.
+ */
 qn_err qn_gguf_open_fd(int fd, struct qn_gguf **out, struct qn_error *e);
-/* The same over memory that the caller keeps alive (fuzzing, tests). */
+/* The same for memory that the caller keeps valid (fuzzing, tests). */
 qn_err qn_gguf_parse(const void *data, size_t n, struct qn_gguf **out, struct qn_error *e);
 void qn_gguf_close(struct qn_gguf *g); /* NULL allowed */
 
-/* Stands for the file as it was when it was opened: another one, or the same after any change, has
- * another number. 0: no file. Comparable on one machine only. */
+/* Identifies the file in the state in which it was opened: another file, or the same file after any
+ * change, has another number. 0: parsed from memory. Only comparable on one machine. */
 uint64_t qn_gguf_identity(const struct qn_gguf *g);
 uint32_t qn_gguf_version(const struct qn_gguf *g);
 size_t qn_gguf_file_bytes(const struct qn_gguf *g);
@@ -81,7 +84,7 @@ struct qn_gguf_str qn_gguf_kv_key(const struct qn_gguf *g, size_t i);
 bool qn_gguf_has(const struct qn_gguf *g, const char *key);
 enum qn_gguf_type qn_gguf_kv_type(const struct qn_gguf *g, const char *key); /* key must exist */
 
-/* Typed metadata. Integers of any width convert when the value fits; f32 and f64 both give a
+/* Typed metadata. Integers of any width are converted if the value fits; f32 and f64 both give a
  * double. Absent: QN_ENOTFOUND ("metadata key llama.block_count is missing"); other type or range:
  * QN_EFORMAT. */
 qn_err qn_gguf_i64(const struct qn_gguf *g, const char *key, int64_t min, int64_t max, int64_t *out,
@@ -91,12 +94,12 @@ qn_err qn_gguf_bool(const struct qn_gguf *g, const char *key, bool *out, struct 
 qn_err qn_gguf_str(const struct qn_gguf *g, const char *key, struct qn_gguf_str *out,
                    struct qn_error *e);
 
-/* Arrays: item type and count, then items by index (no bounds surprises: i < count is asserted). */
+/* Arrays: item type and count, then items by index; i < count is asserted. */
 qn_err qn_gguf_array(const struct qn_gguf *g, const char *key, enum qn_gguf_type *item,
                      size_t *count, struct qn_error *e);
 struct qn_gguf_str qn_gguf_array_str(const struct qn_gguf *g, const char *key,
-                                     size_t i); /* amortised O(1) in order */
-/* Raw items of a fixed-size type, unaligned. */
+                                     size_t i); /* amortised O(1) if read in order */
+/* The items of an array of a fixed-size type; not aligned. */
 const void *qn_gguf_array_raw(const struct qn_gguf *g, const char *key);
 
 size_t qn_gguf_tensor_count(const struct qn_gguf *g);

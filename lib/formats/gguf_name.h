@@ -1,5 +1,5 @@
-/* Names of a model's files where it is split: NAME-00001-of-0000N.gguf and so on, all in one
- * folder. Paths alone: no file is opened. Any thread. */
+/* Names of the files of a split model: NAME-00001-of-0000N.gguf and so on, all in one folder. Works
+ * on paths only: no file is opened. Any thread. */
 #ifndef QN_FORMATS_GGUF_NAME_H
 #define QN_FORMATS_GGUF_NAME_H
 
@@ -8,11 +8,11 @@
 
 enum { QN_GGUF_PARTS_MAX = 512 };
 
-/* The path of part i (from 0) of a model of n parts, given that of another part. False when path
- * does not end in -00001-of-0000N.gguf with this N, or out [size] is too small. */
+/* Writes the path of part i (from 0) of a model with n parts, given the path of another part. False
+ * when path does not end in -00001-of-0000N.gguf with this N, or out [size] is too small. */
 bool qn_gguf_part_path(const char *path, size_t i, size_t n, char *out, size_t size);
 
-/* How many files the model has whose first file has this path, by its name's end: at least 1. */
+/* The number of a model's files according to the path of the first one: at least 1. */
 size_t qn_gguf_parts_of(const char *path);
 
 #endif

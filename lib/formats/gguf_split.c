@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-/* Which part of how many the file says it is; 0 of 1 when it says nothing. */
+/* Reads the part's number and the number of parts from the metadata; 0 of 1 if there are none. */
 static qn_err place(const struct qn_gguf *g, size_t *no, size_t *count, struct qn_error *e)
 {
     int64_t i = 0, n = 1;
@@ -21,14 +21,15 @@ static qn_err place(const struct qn_gguf *g, size_t *no, size_t *count, struct q
     return err;
 }
 
-/* Where the parts come from: a path, by which the others are found, or open files. */
+/* The source of the parts: the first part's path, from which the other paths follow, or open files.
+ */
 struct source {
-    const char *path; /* NULL: fds */
+    const char *path; /* NULL: use fds */
     const int *fds;
     size_t n_fds;
 };
 
-/* How messages call part i. */
+/* The name of part i in messages. */
 static const char *name_of(const struct source *s, size_t i, size_t n, char out[static PATH_MAX])
 {
     if (!s->path)
@@ -38,8 +39,7 @@ static const char *name_of(const struct source *s, size_t i, size_t n, char out[
     return out;
 }
 
-/* Part i of n, which is not checked yet; of the first one it is not known yet how many there are.
- */
+/* Opens part i of n without checks; for the first part n is not known yet. */
 static qn_err open_one(const struct source *s, size_t i, size_t n, struct qn_gguf **out,
                        struct qn_error *e)
 {
@@ -85,7 +85,7 @@ static qn_err open_part(const struct source *s, size_t i, size_t n, struct qn_gg
     return err;
 }
 
-/* All tensors that the first part speaks of are there. */
+/* Checks that the parts have as many tensors as the first part's metadata say. */
 static qn_err check_count(const char *path, struct qn_gguf *const *parts, size_t n,
                           struct qn_error *e)
 {

@@ -54,7 +54,7 @@ void qn_inspection_write(const struct qn_inspection *in, struct qn_buf *facts, c
 
 /* ---- reading ---- */
 
-/* Messages and log lines are no place for control characters. */
+/* False for control characters, which must not get into messages and log lines. */
 static bool is_plain(const char *s)
 {
     for (; *s; s++)
@@ -105,7 +105,7 @@ static qn_err read_details(const struct qn_jref *root, struct qn_inspection *out
     return err ? err : read_number(root, "size_bytes", &out->size_bytes, e);
 }
 
-/* most: of the bytes in the model's file, each of which may have become a U+FFFD of three. */
+/* most: bytes in the model's file. Each of them may have become a U+FFFD, which has three bytes. */
 static qn_err check_length(const struct qn_jref *text, size_t most, struct qn_error *e)
 {
     return strlen(qn_json_raw_str(text)) <= 3 * most
@@ -113,7 +113,8 @@ static qn_err check_length(const struct qn_jref *text, size_t most, struct qn_er
                : qn_json_fail(text, e, "more than %zu bytes", 3 * most);
 }
 
-/* One entry of a file's metadata: a text, a number, a truth, or null for a list. */
+/* Checks one entry of a file's metadata: a string, a number, a boolean, or null in place of a list.
+ */
 static qn_err check_entry(const struct qn_jref *v, struct qn_error *e)
 {
     enum qn_json_type type = qn_json_type(v);
@@ -163,7 +164,7 @@ static qn_err check_license(const struct qn_jref *v, struct qn_error *e)
     return err ? err : check_length(v, QN_FACTS_LICENSE_MAX, e);
 }
 
-/* What facts consist of; members that are not here are left out. */
+/* The known members of facts; others are dropped. */
 static const struct {
     const char *key;
     qn_err (*check)(const struct qn_jref *v, struct qn_error *e);
@@ -198,7 +199,7 @@ static qn_err read_facts(const struct qn_jref *facts, struct qn_buf *out, struct
                : QN_OK;
 }
 
-/* The error that the answer tells; QN_OK: it tells none. */
+/* The error that the report contains; QN_OK: none. */
 static qn_err told(const struct qn_jref *root, struct qn_error *e)
 {
     static const qn_err may_tell[] = {QN_EFORMAT, QN_EUNSUPPORTED, QN_ENOTFOUND, QN_ELIMIT,

@@ -13,7 +13,7 @@ struct head {
     char magic[8];
     uint64_t key, file_bytes;
     uint32_t matrices;
-    uint32_t crc; /* of the head with 0 here, and of the table */
+    uint32_t crc; /* of the header with 0 in this field, and of the table */
 };
 
 static uint32_t checksum(struct head h, const void *table)
@@ -92,7 +92,7 @@ const struct qn_laidout_matrix *qn_laidout_find(struct qn_laidout *l,
     return NULL;
 }
 
-/* Where the first of n matrices begins. */
+/* The offset of the first of n matrices. */
 static uint64_t first_place(uint32_t n)
 {
     return aligned(sizeof(struct head) + n * sizeof(struct qn_laidout_matrix));

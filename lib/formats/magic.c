@@ -7,7 +7,7 @@
 struct magic {
     const char *kind;
     size_t at, len;
-    const char *bytes, *mask; /* mask NULL: every bit counts */
+    const char *bytes, *mask; /* mask NULL: all bits are compared */
     size_t also_at, also_len;
     const char *also;
 };
@@ -20,7 +20,7 @@ static const struct magic sounds[] = {
     {"ogg", 0, 4, "OggS", NULL, 0, 0, NULL},
     {"webm", 0, 4, "\x1A\x45\xDF\xA3", NULL, 0, 0, NULL},
     {"mp4", 4, 4, "ftyp", NULL, 0, 0, NULL},
-    /* Frame syncs: AAC's layer bits are zero, those of MP3 are not. */
+    /* Frame syncs: the layer bits are zero for AAC and not zero for MP3. */
     {"aac", 0, 2, "\xFF\xF0", "\xFF\xF6", 0, 0, NULL},
     {"mp3", 0, 2, "\xFF\xE2", "\xFF\xE6", 0, 0, NULL},
     {"mp3", 0, 2, "\xFF\xE4", "\xFF\xE6", 0, 0, NULL},

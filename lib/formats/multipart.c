@@ -1,5 +1,5 @@
-/* See multipart.h. Every byte of the body is looked at a bounded number of times: delimiters are
- * found by memmem, and what follows one is read at most to the end of its line. */
+/* See multipart.h. Each byte of the body is examined a bounded number of times: delimiters are
+ * found by memmem, and the text after one is read at most to the end of its line. */
 #include "formats/multipart.h"
 
 #include "base/buf.h"
@@ -28,7 +28,7 @@ static bool is_boundary_char(char c)
            (c && strchr("'()+_,-./:=? ", c));
 }
 
-/* A header's value from behind its first word: "; name=value" over and over. */
+/* The parameters of a header's value, after its first word: "; name=value" repeated. */
 struct parameters {
     const char *at, *end;
     bool broken;
@@ -40,8 +40,8 @@ static void skip_blanks(struct parameters *p)
         p->at++;
 }
 
-/* Reads a value, quoted or not, into out, at most max bytes. A backslash hides the next character
- * only where that is a quote or a backslash: some browsers write paths with single ones. */
+/* Reads a value, quoted or not, into out, up to its limit. A backslash escapes only a quote or a
+ * backslash: some browsers write Windows paths with unescaped backslashes. */
 static bool read_value(struct parameters *p, struct qn_buf *out)
 {
     if (p->at < p->end && *p->at == '"') {
@@ -51,7 +51,7 @@ static bool read_value(struct parameters *p, struct qn_buf *out)
             qn_buf_char(out, *p->at);
         }
         if (p->at == p->end)
-            return false; /* the quote never ends */
+            return false; /* the closing quote is missing */
         p->at++;
         return true;
     }
@@ -62,12 +62,12 @@ static bool read_value(struct parameters *p, struct qn_buf *out)
     return p->at > begin;
 }
 
-/* The next parameter; false at the end, or with p->broken set where the text makes no sense. */
+/* Reads the next parameter; false at the end, or with p->broken set if the text is malformed. */
 static bool next_parameter(struct parameters *p, const char **name, size_t *name_len,
                            struct qn_buf *value)
 {
     skip_blanks(p);
-    while (p->at < p->end && *p->at == ';') { /* a lone semicolon at the end is harmless */
+    while (p->at < p->end && *p->at == ';') { /* a trailing semicolon is accepted */
         p->at++;
         skip_blanks(p);
     }
@@ -122,7 +122,8 @@ qn_err qn_multipart_boundary(const char *content_type, char out[QN_MULTIPART_BOU
                           QN_MULTIPART_BOUNDARY_MAX);
 }
 
-/* Browsers write a quote, CR and LF in names so; any other percent sign stands for itself. */
+/* Decodes %22, %0D and %0A, which browsers write for a quote, CR and LF in names; other percent
+ * signs are literal. */
 static void undo_percent(struct qn_buf *b)
 {
     static const struct {
@@ -146,7 +147,7 @@ static void undo_percent(struct qn_buf *b)
         b->data[to] = '\0';
 }
 
-/* What b holds as a string of the arena. */
+/* Copies the contents of b to the arena as a string. */
 static qn_err keep(struct qn_buf *b, const char *what, size_t number, size_t max,
                    struct qn_arena *arena, const char **out, struct qn_error *e)
 {
@@ -165,7 +166,7 @@ static qn_err keep(struct qn_buf *b, const char *what, size_t number, size_t max
     return QN_OK;
 }
 
-/* form-data; name="..."; filename="..." */
+/* Parses: form-data; name="..."; filename="..." */
 static qn_err read_disposition(const char *value, size_t n, size_t number, struct qn_arena *arena,
                                struct qn_part *part, struct qn_error *e)
 {
@@ -198,7 +199,7 @@ static qn_err read_disposition(const char *value, size_t n, size_t number, struc
     return err;
 }
 
-/* One header line of a part, without its end. */
+/* Parses one header line of a part, without its line end. */
 static qn_err read_head(const char *line, size_t n, size_t number, struct qn_arena *arena,
                         struct qn_part *part, struct qn_error *e)
 {
@@ -235,7 +236,7 @@ static qn_err read_head(const char *line, size_t n, size_t number, struct qn_are
     return QN_OK;
 }
 
-/* The header lines from *at to the empty line; then *at is the part's first byte. */
+/* Parses the header lines from *at to the empty line; *at then is the part's first byte. */
 static qn_err read_heads(const char **at, const char *end, size_t number, struct qn_arena *arena,
                          struct qn_part *part, struct qn_error *e)
 {
@@ -268,11 +269,12 @@ static qn_err read_heads(const char **at, const char *end, size_t number, struct
                          "part %zu of the form has no Content-Disposition with a name", number);
 }
 
-/* What a delimiter in the body was. */
+/* Kinds of delimiters. */
 enum mark { NO_MARK, NEXT_PART, LAST };
 
-/* Judges what follows a delimiter's characters: dashes and the end, or blanks and the line's end.
- * Anything else means that they were part of the data. *after: what comes next. */
+/* Checks the characters after a possible delimiter: two dashes and the end, or blanks and a line
+ * end. Anything else means that it is part of the data. *after: the position behind the delimiter's
+ * line. */
 static enum mark judge(const char *p, const char *end, const char **after)
 {
     if (end - p >= 2 && p[0] == '-' && p[1] == '-') {
@@ -287,8 +289,8 @@ static enum mark judge(const char *p, const char *end, const char **after)
     return NEXT_PART;
 }
 
-/* The next delimiter from `from` on, which stands at a line's beginning. *before: the end of what
- * precedes it. */
+/* Finds the next delimiter at the beginning of a line, starting at `from`. *before: the end of the
+ * data before it. */
 static enum mark find_delimiter(const char *from, const char *end, const char *delimiter, size_t n,
                                 const char **before, const char **after)
 {
@@ -300,7 +302,7 @@ static enum mark find_delimiter(const char *from, const char *end, const char *d
         *before = at;
         if (m != NO_MARK)
             return m;
-        from = at + 2; /* the line's end may begin the true delimiter, its text cannot */
+        from = at + 2; /* the CRLF may begin the real delimiter, the boundary cannot */
     }
     return NO_MARK;
 }
@@ -336,7 +338,7 @@ qn_err qn_multipart_parse(const char *body, size_t n, const char *boundary, stru
                        QN_MULTIPART_BOUNDARY_MAX);
     memcpy(delimiter + 4, boundary, len + 1);
     len += 4;
-    /* The first one may stand at the very beginning, without a line's end before it. */
+    /* The first delimiter may be at the very beginning, without a CRLF before it. */
     enum mark m = NO_MARK;
     if (n >= len - 2 && memcmp(body, delimiter + 2, len - 2) == 0)
         m = judge(body + len - 2, end, &at);
@@ -351,7 +353,8 @@ qn_err qn_multipart_parse(const char *body, size_t n, const char *boundary, stru
         if (err)
             return err;
         part.data = at;
-        /* An empty part's delimiter begins with the empty line's end. */
+        /* at - 2: if the part is empty, the CRLF of the empty line is the beginning of its
+         * delimiter. */
         m = find_delimiter(at - 2, end, delimiter, len, &before, &at);
         if (m == NO_MARK)
             return qn_fail(

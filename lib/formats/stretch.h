@@ -1,5 +1,5 @@
-/* How the option rope_scaling is written: another stretching of a model's context than its file's,
- * by which rotary positions are scaled. Pure. */
+/* The option rope_scaling: extends a model's context beyond the length in its file by scaling the
+ * rotary position embeddings (RoPE). Pure. */
 #ifndef QN_FORMATS_STRETCH_H
 #define QN_FORMATS_STRETCH_H
 
@@ -16,16 +16,16 @@ enum qn_stretch_kind { QN_STRETCH_NONE, QN_STRETCH_LINEAR, QN_STRETCH_YARN };
 
 struct qn_stretch {
     enum qn_stretch_kind kind;
-    float factor;     /* 1 and more */
-    int32_t original; /* tokens of the context that is stretched; 0: the trained one */
+    float factor;     /* at least 1 */
+    int32_t original; /* tokens of the context before extension; 0: the trained length */
 };
 
-/* "none", "linear:4", "yarn:4" or "yarn:4:32768" (a factor, and the original context). QN_EINVAL.
- */
+/* Parses "none", "linear:4", "yarn:4" or "yarn:4:32768" (a factor, and the original context).
+ * QN_EINVAL. */
 qn_err qn_stretch_parse(const char *text, struct qn_stretch *out, struct qn_error *e);
 
-/* Tokens that a context of `trained` tokens becomes, at most QN_STRETCH_CONTEXT_MAX. stretch MAY be
- * NULL: it stays as it is. */
+/* The length in tokens of a context of `trained` tokens after extension, at most
+ * QN_STRETCH_CONTEXT_MAX. stretch MAY be NULL: no extension. */
 int32_t qn_stretch_context(const struct qn_stretch *stretch, int32_t trained);
 
 #endif

@@ -1,5 +1,5 @@
-/* See websocket.h. A frame is header, then payload; the header's length is known from its second
- * byte, so it is collected first and understood at once. */
+/* See websocket.h. A frame is a header and a payload. The header's length is known after its second
+ * byte, so the header is collected completely before it is parsed. */
 #include "formats/websocket.h"
 
 #include "base/str.h"
@@ -71,7 +71,7 @@ static bool is_control(int opcode)
     return (opcode & 8) != 0;
 }
 
-/* Bytes of the whole header, as far as those that came tell. */
+/* The length of the whole header, as far as the received bytes determine it. */
 static size_t head_wanted(const struct qn_websocket_reader *r)
 {
     if (r->head_len < 2)
@@ -80,7 +80,7 @@ static size_t head_wanted(const struct qn_websocket_reader *r)
     return 2 + (length == LENGTH_16 ? 2 : length == LENGTH_64 ? 8 : 0) + MASK_BYTES;
 }
 
-/* The first two bytes are there: everything that is wrong with them is told before more is read. */
+/* Checks the first two bytes, so that errors in them are reported before more is read. */
 static void check_start(struct qn_websocket_reader *r)
 {
     r->fin = (r->head[0] & FIN) != 0;
@@ -127,12 +127,12 @@ static void begin_payload(struct qn_websocket_reader *r)
         r->kind = (enum qn_websocket_kind)r->opcode;
         qn_buf_clear(&r->message);
     }
-    /* By what it announces, so that no byte of it has to be taken. */
+    /* The announced length is checked, so that no byte of the payload has to be read. */
     if (n > r->message.limit - r->message.len)
         fail(r, QN_WEBSOCKET_TOO_BIG, "the message is too large");
 }
 
-/* Takes what is there of the payload, unmasked. */
+/* Unmasks and stores the available bytes of the payload. */
 static size_t take_payload(struct qn_websocket_reader *r, const uint8_t *p, size_t n)
 {
     const uint8_t *mask = r->head + r->head_len - MASK_BYTES;
@@ -147,7 +147,7 @@ static size_t take_payload(struct qn_websocket_reader *r, const uint8_t *p, size
         if (is_control(r->opcode))
             memcpy(r->control + r->at, piece, m);
         else
-            qn_buf_add(&r->message, piece, m); /* fits: begin_payload has looked */
+            qn_buf_add(&r->message, piece, m); /* fits: begin_payload has checked the length */
         r->at += m;
         used += m;
     }
@@ -155,7 +155,7 @@ static size_t take_payload(struct qn_websocket_reader *r, const uint8_t *p, size
     return n;
 }
 
-/* Codes that may stand in a close frame (section 7.4 and the IANA registry). */
+/* True for codes that are allowed in a close frame (section 7.4 and the IANA registry). */
 static bool code_ok(int code)
 {
     return (code >= 1000 && code <= 1014 && code != 1004 && code != 1005 && code != 1006) ||
@@ -179,7 +179,7 @@ static bool end_close(struct qn_websocket_reader *r, size_t n)
     return false;
 }
 
-/* The frame is complete. False: nothing behind it is to be read now. */
+/* Handles a complete frame. False: stop reading after it. */
 static bool end_frame(struct qn_websocket_reader *r)
 {
     size_t n = (size_t)r->at;
