@@ -18,7 +18,7 @@
 
 /* ---- Files ---- */
 
-/* Rights that later kernels added; the header may be older than the kernel. */
+/* Access rights added by later kernels; the header may be older than the kernel. */
 #ifndef LANDLOCK_ACCESS_FS_TRUNCATE
 #define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)
 #endif
@@ -26,12 +26,12 @@
 #define LANDLOCK_ACCESS_FS_IOCTL_DEV (1ULL << 15)
 #endif
 
-static const uint64_t first_rights = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1; /* of version 1 */
+static const uint64_t first_rights = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1; /* of ABI version 1 */
 static const uint64_t read_rights = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
 static const uint64_t write_rights = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE |
                                      LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR |
                                      LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REFER;
-/* Those that a rule for something other than a folder may have. */
+/* The rights that apply to a file that is not a folder. */
 static const uint64_t file_rights = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_WRITE_FILE |
                                     LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_TRUNCATE |
                                     LANDLOCK_ACCESS_FS_IOCTL_DEV;
@@ -102,7 +102,7 @@ qn_err qn_confine_files(const struct qn_confine_path *paths, size_t n, struct qn
 struct call {
     int number;
     const char *name;
-    unsigned needed; /* by whom: bit 1 << enum qn_confine_need */
+    unsigned needed; /* the needs that require the call: bit 1 << enum qn_confine_need */
 };
 
 enum { CLIENT = 1u << QN_CONFINE_CLIENT, SERVER = 1u << QN_CONFINE_SERVER };
@@ -113,30 +113,31 @@ enum { CLIENT = 1u << QN_CONFINE_CLIENT, SERVER = 1u << QN_CONFINE_SERVER };
     }
 #define CALL(name) NEEDED(name, 0)
 
-/* No child that computes has a use for these. A number below zero: this machine has no such call.
- * A name that is resolved binds a socket for asking the kernel what addresses there are. */
+/* System calls that no computing child needs. A negative number: the call does not exist on this
+ * machine. bind is needed by clients because resolving a name binds a netlink socket to ask the
+ * kernel for the machine's addresses. */
 static const struct call forbidden[] = {
     /* programs and processes */
     NEEDED(execve, SERVER), CALL(execveat), CALL(fork), CALL(vfork),
-    /* the network; what is open stays */
+    /* the network; open sockets stay usable */
     NEEDED(socket, CLIENT | SERVER), NEEDED(socketpair, CLIENT | SERVER), NEEDED(connect, CLIENT),
     NEEDED(bind, CLIENT | SERVER), NEEDED(listen, SERVER),
     /* other processes */
     CALL(process_vm_readv), CALL(process_vm_writev), CALL(pidfd_getfd),
     NEEDED(pidfd_send_signal, CLIENT), CALL(rt_sigqueueinfo), CALL(rt_tgsigqueueinfo), CALL(kcmp),
     CALL(process_madvise),
-    /* the system's shape */
+    /* configuration of the system */
     CALL(mount), CALL(umount2), CALL(pivot_root), CALL(chroot), CALL(move_mount), CALL(open_tree),
     CALL(fsopen), CALL(fsmount), CALL(setns), CALL(unshare), CALL(swapon), CALL(swapoff),
     CALL(reboot), CALL(kexec_load), CALL(kexec_file_load), CALL(init_module), CALL(finit_module),
     CALL(delete_module), CALL(acct), CALL(quotactl), CALL(iopl), CALL(ioperm), CALL(settimeofday),
     CALL(clock_settime), CALL(sethostname), CALL(setdomainname), CALL(syslog),
-    /* ways round what is forbidden, and doors through which much came in */
+    /* calls that could bypass these rules, and frequent targets of exploits */
     CALL(open_by_handle_at), CALL(io_uring_setup), CALL(io_uring_enter), CALL(io_uring_register),
     CALL(bpf), CALL(perf_event_open), CALL(userfaultfd), CALL(keyctl), CALL(add_key),
     CALL(request_key), CALL(personality), CALL(vhangup)};
 
-/* Those that are a matter of their arguments. */
+/* Calls that are forbidden depending on their arguments. */
 static const struct call partly[] = {CALL(clone), CALL(kill), CALL(tkill), CALL(tgkill),
                                      CALL(ptrace)};
 
@@ -151,7 +152,8 @@ static const char *name_of(int number)
     return "?";
 }
 
-/* In the thread that tried. Only what a signal handler may call. */
+/* Runs in the thread that made the call; may only use functions that are safe in a signal handler.
+ */
 static void on_forbidden(int signal_number, siginfo_t *info, void *context)
 {
     static const char before[] = "sandbox: this process tried what it may not and is stopped: ";
@@ -163,13 +165,14 @@ static void on_forbidden(int signal_number, siginfo_t *info, void *context)
     memcpy(line + n, name, m);
     line[n + m] = '\n';
     ssize_t written = write(STDERR_FILENO, line, n + m + 1);
-    (void)written; /* a failure cannot be reported here: the signal tells the parent */
+    (void)written; /* a failure cannot be reported here: the parent sees the signal */
     signal(signal_number, SIG_DFL);
     raise(signal_number);
 }
 
-/* New processes, as opposed to threads, and signals to others. The leak sanitizer looks at a
- * process from a second one that it clones and that traces: builds with it leave that out. */
+/* Forbids new processes (threads are allowed) and signals to other processes. In builds with the
+ * leak sanitizer clone and ptrace stay allowed, because it examines the process from a second one.
+ */
 static int forbid_partly(scmp_filter_ctx filter, uint32_t action)
 {
     const struct scmp_arg_cmp other = {
@@ -181,21 +184,22 @@ static int forbid_partly(scmp_filter_ctx filter, uint32_t action)
     err = seccomp_rule_add_array(filter, action, SCMP_SYS(clone), 1, &no_thread);
     err = err ? err : seccomp_rule_add(filter, action, SCMP_SYS(ptrace), 0);
 #endif
-    /* Its flags lie in memory, where a filter cannot look; the C library then calls clone. */
+    /* The flags of clone3 are in memory, which a filter cannot read; after ENOSYS the C library
+     * uses clone. */
     err = err ? err : seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
     err = err ? err : seccomp_rule_add_array(filter, action, SCMP_SYS(kill), 1, &other);
     err = err ? err : seccomp_rule_add(filter, action, SCMP_SYS(tkill), 0);
     return err ? err : seccomp_rule_add_array(filter, action, SCMP_SYS(tgkill), 1, &other);
 }
 
-/* What a call's argument must be for a rule to hold, all fields said: libseccomp's own macros leave
- * one out, which clang takes for a mistake. */
+/* A condition on an argument, with all fields set: libseccomp's own macros leave one out, for which
+ * clang warns. */
 static struct scmp_arg_cmp argument(unsigned number, enum scmp_compare op, scmp_datum_t a)
 {
     return (struct scmp_arg_cmp){.arg = number, .op = op, .datum_a = a, .datum_b = 0};
 }
 
-/* These bits of it are so. */
+/* The condition that the bits in mask have this value. */
 static struct scmp_arg_cmp bits_of(unsigned number, scmp_datum_t mask, scmp_datum_t value)
 {
     return (struct scmp_arg_cmp){
@@ -207,9 +211,9 @@ static int forbid_family(scmp_filter_ctx filter, uint32_t action, scmp_datum_t f
     return seccomp_rule_add(filter, action, SCMP_SYS(socket), 1, argument(0, SCMP_CMP_EQ, family));
 }
 
-/* Who may not connect could still send: a datagram needs no connection, and TCP's fast open makes
- * one with the first bytes. So a server's sockets are streams of TCP and UNIX, and Netlink, by
- * which libraries ask the kernel what there is. */
+/* A process that cannot connect could still send: a datagram needs no connection, and TCP Fast Open
+ * makes one with the first bytes. So a server may only create TCP and UNIX stream sockets, and
+ * Netlink sockets, by which libraries query the kernel's configuration. */
 static int forbid_sending_elsewhere(scmp_filter_ctx filter, uint32_t action)
 {
     enum { TYPES = 16, LAST_FAMILY = AF_NETLINK };
@@ -222,7 +226,7 @@ static int forbid_sending_elsewhere(scmp_filter_ctx filter, uint32_t action)
                 err = seccomp_rule_add(filter, action, SCMP_SYS(socket), 2,
                                        argument(0, SCMP_CMP_EQ, streaming[i]),
                                        bits_of(1, TYPES - 1, type));
-        if (!err) /* SCTP's and others' */
+        if (!err) /* stream protocols other than TCP, such as SCTP */
             err = seccomp_rule_add(filter, action, SCMP_SYS(socket), 2,
                                    argument(0, SCMP_CMP_EQ, streaming[i]),
                                    argument(2, SCMP_CMP_GT, IPPROTO_TCP));

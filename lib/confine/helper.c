@@ -47,7 +47,7 @@ qn_err qn_confine_helper(const struct qn_confine_path *paths, size_t n,
         *lacking = "calls";
     if (calls && calls != QN_EUNSUPPORTED)
         return calls;
-    if (e) /* what is lacking is no error */
+    if (e) /* an unsupported restriction is reported in *lacking, not as an error */
         *e = (struct qn_error){0};
     return QN_OK;
 }

@@ -20,8 +20,8 @@ static bool is_space(char c)
     return c == '\r' || c == '\n' || c == ' ' || c == '\t';
 }
 
-/* The padding is counted here: nettle refuses text whose last digit has bits to spare that are not
- * zero, which other decoders take. */
+/* The padding is checked here, because nettle rejects text whose last digit has unused bits that
+ * are not zero, which other decoders accept. */
 bool qn_base64_decode(const char *text, size_t n, void *out, size_t *len)
 {
     struct base64_decode_ctx ctx;
@@ -31,7 +31,8 @@ bool qn_base64_decode(const char *text, size_t n, void *out, size_t *len)
     base64_decode_init(&ctx);
     if (!base64_decode_update(&ctx, &made, out, n, text) || ctx.padding)
         return false;
-    /* Bits of digits that make no whole byte: 6, 4 or 2 where one, two or three are left. */
+    /* Bits left over from digits that do not fill a byte: 6, 4 or 2 after one, two or three digits.
+     */
     if (ctx.bits == 6 || (pads && pads != ctx.bits / 2u))
         return false;
     *len = made;

@@ -9,9 +9,9 @@
 
 qn_err qn_base64_add(struct qn_buf *out, const void *p, size_t n); /* QN_ELIMIT */
 
-/* Decodes n characters into out, which has room for n / 4 * 3 + 3 bytes; returns how many there
- * are. Padding may be missing, line breaks and blanks are skipped. False: something else is there.
- */
+/* Decodes n characters into out, which must have space for n / 4 * 3 + 3 bytes; *len: the number of
+ * decoded bytes. Padding may be missing; line breaks and blanks are skipped. False: other
+ * characters, or an incomplete group. */
 bool qn_base64_decode(const char *text, size_t n, void *out, size_t *len);
 
 #endif

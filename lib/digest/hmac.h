@@ -4,7 +4,7 @@
 
 #include "digest/sha256.h"
 
-/* key [key_n] may have any length. */
+/* The key may have any length. */
 void qn_hmac_sha256(const void *key, size_t key_n, const void *data, size_t n,
                     unsigned char out[static QN_SHA256_BYTES]);
 
