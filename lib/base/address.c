@@ -6,8 +6,8 @@
 
 #define BLANKS " \t\r\n"
 
-/* Strips the n bytes of an address behind "://", which are written to `to`; returns how many are
- * left. keeps: punctuation behind its query belongs to the text around it. */
+/* Strips a URL: `from` has the n bytes after "://", the result is written to `to`. Returns its
+ * length. keeps: punctuation after the query belongs to the surrounding text. */
 static size_t strip(char *to, const char *from, size_t n, bool keeps)
 {
     size_t host = 0, end = 0, tail = n;
@@ -23,7 +23,7 @@ static size_t strip(char *to, const char *from, size_t n, bool keeps)
     if (end == n)
         return left;
     to[left++] = '?';
-    if (tail <= end) /* nothing but such punctuation: "...?" ends a sentence */
+    if (tail <= end) /* the query is empty: "...?" ends a sentence */
         tail = end + 1;
     memmove(to + left, from + tail, n - tail);
     return left + n - tail;

@@ -1,14 +1,14 @@
-/* Addresses of other machines as replies, errors and lines of the log may show them: without user
- * names, passwords, queries and fragments, any of which may hold a secret. */
+/* Removes parts of URLs that may hold secrets (user names, passwords, queries and fragments) before
+ * a URL is shown in a reply, an error or the log. */
 #ifndef QN_BASE_ADDRESS_H
 #define QN_BASE_ADDRESS_H
 
-/* In place. Of "scheme://user:password@host/path?query" stays "scheme://host/path?"; a text that is
- * no address ("owner/repo", a path) stays as it is. */
+/* Works in place: "scheme://user:password@host/path?query" becomes "scheme://host/path?". A text
+ * that is not a URL ("owner/repo", a path) is left unchanged. */
 void qn_address_strip(char *address);
 
-/* The same for all addresses in a text, in which an address ends at a blank. Punctuation and quotes
- * behind it stay. */
+/* The same for all URLs in a text, each of which ends at a blank. Punctuation and quotes after a
+ * URL are kept. */
 void qn_addresses_strip(char *text);
 
 #endif

@@ -1,4 +1,5 @@
-/* See arena.h. Blocks double in size; an allocation too big for the current block gets its own. */
+/* See arena.h. Block sizes double; an allocation too big for the current block gets a block of its
+ * own. */
 #include "base/arena.h"
 
 #include "base/buf.h"
@@ -49,13 +50,14 @@ void *qn_arena_try(struct qn_arena *a, size_t n)
     size_t size = (n + ALIGN - 1) / ALIGN * ALIGN;
     if (!a->head || a->head->cap - a->head->used < size) {
         size_t cap = size > a->next_cap ? size : a->next_cap;
-        /* calloc: fresh blocks are zeroed, and nothing is ever given out twice. */
+        /* calloc: new blocks are zeroed, and no byte is handed out twice. */
         struct block *b = calloc(1, sizeof *b + cap);
         if (!b)
             return NULL;
         b->cap = cap;
         if (a->head && cap == size && a->head->cap - a->head->used > ALIGN * 4) {
-            /* A big piece of its own: go on filling the block that still has room. */
+            /* A block for one big allocation: smaller ones continue to fill the block that still
+             * has space. */
             b->used = size;
             b->next = a->head->next;
             a->head->next = b;

@@ -1,8 +1,8 @@
-/* A growing byte buffer with a limit stated when it is made.
+/* A growing byte buffer with a limit that is set when it is created.
  *
- * Appending past the limit fails and sets a sticky flag; the bytes stay as they were before the
- * failing call. Small growth aborts when the system has no memory: the limit, not malloc, is
- * what protects against foreign sizes. Not shared between threads. */
+ * An append beyond the limit fails, changes nothing and sets a sticky flag. When the system has no
+ * memory for a small growth, the process aborts: the limit, not malloc, protects against sizes from
+ * outside. Not shared between threads. */
 #ifndef QN_BASE_BUF_H
 #define QN_BASE_BUF_H
 
@@ -14,11 +14,10 @@
 #include <stdint.h>
 
 struct qn_buf {
-    char
-        *data; /* never NULL after the first append; always followed by a NUL that len leaves out */
-    size_t len;    /* bytes in use */
-    size_t cap;    /* bytes allocated */
-    size_t limit;  /* most bytes it may hold */
+    char *data;   /* never NULL after the first append; followed by a NUL that len does not count */
+    size_t len;   /* bytes in use */
+    size_t cap;   /* bytes allocated */
+    size_t limit; /* most bytes it may hold */
     bool overflow; /* an append was refused */
 };
 
@@ -30,17 +29,18 @@ qn_err qn_buf_str(struct qn_buf *b, const char *s);
 qn_err qn_buf_char(struct qn_buf *b, char c);
 qn_err qn_buf_fmt(struct qn_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 qn_err qn_buf_vfmt(struct qn_buf *b, const char *fmt, va_list ap);
-qn_err qn_buf_reserve(struct qn_buf *b, size_t n); /* room for n more bytes at data + len */
+qn_err qn_buf_reserve(struct qn_buf *b, size_t n); /* space for n more bytes at data + len */
 void qn_buf_drop(struct qn_buf *b, size_t n);      /* removes the first n bytes */
 char *qn_buf_cstr(struct qn_buf *b);               /* lent; "" when empty */
-char *
-qn_buf_take(struct qn_buf *b); /* gives the malloc'ed bytes, NUL at the end; b is empty again */
+/* Gives the malloc'ed bytes, NUL-terminated; b is empty afterwards. */
+char *qn_buf_take(struct qn_buf *b);
 
-/* malloc(count * size) when the product neither overflows nor passes limit bytes; else NULL. The
- * one way to allocate a size that came from outside. The memory is zeroed. */
+/* Allocates count * size zeroed bytes, or returns NULL if the product overflows or exceeds limit.
+ * The only way to allocate a size that comes from outside. */
 void *qn_alloc_sized(size_t count, size_t size, size_t limit);
 
-/* malloc and friends for small sizes of our own: abort with a message when they fail. */
+/* malloc and related functions for small sizes that do not come from outside: they abort with a
+ * message on failure. */
 void *qn_xmalloc(size_t n);
 void *qn_xcalloc(size_t count, size_t size);
 void *qn_xrealloc(void *p, size_t n);

@@ -1,4 +1,4 @@
-/* See crc32.h. Four bits at a time: a table of 16 words, made by hand from the polynomial. */
+/* See crc32.h. Four bits at a time, with a table of 16 words computed from the polynomial. */
 #include "base/crc32.h"
 
 uint32_t qn_crc32(uint32_t crc, const void *data, size_t n)

@@ -19,7 +19,7 @@ __attribute__((target("sse4.2"))) static uint32_t by_instruction(uint32_t crc,
 }
 #endif
 
-/* Four bits at a time, as crc32.c does it; the polynomial is 0x1edc6f41, its bits in reverse. */
+/* Four bits at a time, as in crc32.c; the polynomial is 0x1edc6f41, bit-reversed. */
 static uint32_t by_table(uint32_t crc, const unsigned char *p, size_t n)
 {
     static const uint32_t table[16] = {

@@ -1,4 +1,4 @@
-/* See error.h. The one list of codes and names stands here. */
+/* See error.h. Contains the list of codes and names. */
 #include "base/error.h"
 
 #include "base/address.h"
@@ -27,7 +27,7 @@ static const char *const names[QN_ERR_COUNT] = {
     [QN_EINTERNAL] = "internal",
 };
 
-/* Copies s into out[n], replacing malformed bytes and never cutting a character in two. */
+/* Copies s into out[n], replacing malformed bytes and never splitting a character. */
 static void copy_text(char *out, size_t n, const char *s)
 {
     size_t len = strlen(s);
@@ -50,7 +50,7 @@ static qn_err fill(struct qn_error *e, qn_err code, const char *param, const cha
 {
     if (!e)
         return code;
-    /* Formatted aside: an argument may be the message that e already holds. */
+    /* Formatted into a separate buffer, because an argument may be the message in e. */
     char text[QN_ERROR_MESSAGE_MAX * 2];
     char name[QN_ERROR_PARAM_MAX];
     vsnprintf(text, sizeof text, fmt, ap);

@@ -1,8 +1,8 @@
-/* Error codes and the error record that carries a message to a person.
+/* Error codes, and the error record with a message for users.
  *
- * A fallible function returns qn_err. If the reason of a failure is shown to people, it also takes
+ * A fallible function returns qn_err. If users see the reason of a failure, the function also takes
  * a struct qn_error and ends with `return qn_fail(e, QN_EFORMAT, "tensor %s: ...", name);`. A NULL
- * error record is allowed everywhere: the code alone is returned. */
+ * error record is allowed everywhere: then only the code is returned. */
 #ifndef QN_BASE_ERROR_H
 #define QN_BASE_ERROR_H
 
@@ -11,19 +11,19 @@
 typedef enum {
     QN_OK = 0,
     QN_EINVAL,       /* the caller's input is wrong: a bad parameter, a bad request */
-    QN_EFORMAT,      /* foreign bytes break their format */
-    QN_EUNSUPPORTED, /* well formed, but this version cannot do it */
+    QN_EFORMAT,      /* data from outside violate their format */
+    QN_EUNSUPPORTED, /* well formed, but not supported by this version */
     QN_ENOTFOUND,    /* no such model, file, route */
-    QN_ECONFLICT,    /* clashes with what exists */
+    QN_ECONFLICT,    /* conflicts with something that exists */
     QN_ELIMIT,       /* over a named limit */
     QN_ECONTEXT,     /* the prompt does not fit the model's context */
     QN_ENOMEM,       /* a sized allocation failed, or the model does not fit in memory */
-    QN_EIO,          /* the system said no: errno is in the message */
-    QN_EBUSY,        /* nothing is wrong; ask again later */
-    QN_ETIMEOUT,     /* the other side did not answer in time */
+    QN_EIO,          /* a system call failed: errno is in the message */
+    QN_EBUSY,        /* temporarily not possible; try again later */
+    QN_ETIMEOUT,     /* the other side did not reply in time */
     QN_ECHILD,       /* the child process died or broke the contract */
-    QN_ECANCELLED,   /* the caller does not wait for the answer any more */
-    QN_EINTERNAL,    /* our own bug */
+    QN_ECANCELLED,   /* the caller does not want the result any more */
+    QN_EINTERNAL,    /* a bug in this program */
     QN_ERR_COUNT
 } qn_err;
 
@@ -31,19 +31,20 @@ enum { QN_ERROR_PARAM_MAX = 128, QN_ERROR_MESSAGE_MAX = 1024 };
 
 struct qn_error {
     qn_err code;
-    char param[QN_ERROR_PARAM_MAX]; /* the input that is to blame, e.g. "messages[3].role"; may be
-                                       empty */
+    char param[QN_ERROR_PARAM_MAX]; /* the input that caused the error, e.g. "messages[3].role"; may
+                                       be empty */
     char message[QN_ERROR_MESSAGE_MAX]; /* one sentence, valid UTF-8, no trailing full stop or
                                            newline */
 };
 
-/* Fills e (which may be NULL) and returns code. Addresses in the message lose what may be secret
- * (base/address.h), for messages reach clients and the log; it is cut at QN_ERROR_MESSAGE_MAX on a
- * UTF-8 border; bytes that are not UTF-8 become U+FFFD. Any thread. */
+/* Fills e (which may be NULL) and returns code. URLs in the message are stripped of possible
+ * secrets (base/address.h), because messages reach clients and the log. The message is truncated at
+ * QN_ERROR_MESSAGE_MAX on a character boundary; bytes that are not UTF-8 become U+FFFD. Any thread.
+ */
 qn_err qn_fail(struct qn_error *e, qn_err code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same, naming the input that is to blame. */
+/* The same, naming the input that caused the error. */
 qn_err qn_fail_param(struct qn_error *e, qn_err code, const char *param, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
@@ -52,8 +53,8 @@ qn_err qn_fail_param(struct qn_error *e, qn_err code, const char *param, const c
 qn_err qn_fail_errno(struct qn_error *e, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A stable lower-case name ("not_found") for logs and frames; qn_err_parse is its inverse and
- * answers QN_EINTERNAL for a name it does not know. */
+/* A stable lower-case name ("not_found") for logs and frames. qn_err_parse is the inverse and
+ * returns QN_EINTERNAL for an unknown name. */
 const char *qn_err_name(qn_err code);
 qn_err qn_err_parse(const char *name);
 

@@ -1,6 +1,6 @@
-/* A keyed hash for tables whose keys are foreign: with a seed from qn_random_bytes no client can
- * write a file whose keys all fall into one slot. Not for secrets and not for storing: equal keys
- * hash equal only under the same seed on the same machine. */
+/* A keyed hash for tables whose keys come from outside: with a seed from qn_random_bytes no client
+ * can construct keys that all fall into one slot. Not for secrets and not for storage: equal keys
+ * have equal hashes only with the same seed on the same machine. */
 #ifndef QN_BASE_HASH_H
 #define QN_BASE_HASH_H
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The two halves of the 128-bit product, folded: every input bit reaches every output bit. */
+/* XORs the two halves of the 128-bit product, so that every input bit affects every output bit. */
 static inline uint64_t qn_hash_fold(uint64_t a, uint64_t b)
 {
     __extension__ typedef unsigned __int128 u128;
@@ -32,7 +32,7 @@ static inline uint64_t qn_hash_bytes(uint64_t seed, const void *data, size_t n)
         p += 8;
         n -= 8;
     }
-    /* Up to 7 bytes more, some of them twice; how many there are is in h. */
+    /* The last 0 to 7 bytes, some of them read twice; h depends on their number through n. */
     uint64_t tail = 0;
     if (n >= 4) {
         uint32_t low, high;

@@ -1,4 +1,4 @@
-/* Reading JSON, see json.h. The tree is cJSON's; this file is the only one that knows it. */
+/* Reading JSON, see json.h. The tree is cJSON's; no other file uses cJSON. */
 #include "base/json.h"
 
 #include "base/str.h"
@@ -22,13 +22,14 @@ static bool is_zero(const char *s, size_t n)
     return n >= ZERO_LEN && memcmp(s, "\\u0000", ZERO_LEN) == 0;
 }
 
-/* What cJSON does not check: nesting, UTF-8; *zeros counts the characters that would cut a C string
- * short. */
+/* Checks what cJSON does not: nesting, UTF-8. *zeros: the number of \u0000 escapes, which would end
+ * a C string early. */
 static qn_err check_text(const char *s, size_t n, size_t *zeros, struct qn_error *e)
 {
     if (!qn_utf8_valid(s, n))
         return qn_fail(e, QN_EFORMAT, "JSON text is not valid UTF-8");
-    int depth = 0, values = 1; /* a value follows each comma and each opening, but for the empty */
+    /* One value per comma and opening bracket, plus one; empty lists and objects count too much. */
+    int depth = 0, values = 1;
     bool in_string = false;
     for (size_t i = 0; i < n; i++) {
         char c = s[i];
@@ -59,14 +60,14 @@ static qn_err check_text(const char *s, size_t n, size_t *zeros, struct qn_error
     return QN_OK;
 }
 
-/* A copy without \u0000: U+FFFD is written in as many bytes, so offsets stay what they are. */
+/* A copy in which \uFFFD replaces \u0000: it has as many bytes, so offsets do not change. */
 static char *without_zeros(const char *text, size_t n)
 {
     char *copy = qn_xmalloc(n);
     memcpy(copy, text, n);
     for (size_t i = 0; i < n; i++) {
         if (copy[i] != '\\')
-            continue; /* outside of strings there are none */
+            continue; /* no backslashes outside strings */
         if (is_zero(copy + i, n - i))
             memcpy(copy + i, "\\ufffd", ZERO_LEN);
         i++;
@@ -200,7 +201,7 @@ bool qn_json_next(struct qn_jref *it)
     return true;
 }
 
-/* Writes the steps from the root down; recursion is as deep as the reference's own chain. */
+/* Writes the path from the root down; the recursion is as deep as the reference's chain. */
 static size_t path_write(const struct qn_jref *r, char *out, size_t n)
 {
     if (!r->up)
@@ -284,7 +285,7 @@ qn_err qn_json_i64(const struct qn_jref *r, int64_t min, int64_t max, int64_t *o
     double v = node_of(r)->valuedouble;
     if (!isfinite(v) || v != floor(v))
         return qn_json_fail(r, e, "expected an integer");
-    /* Doubles are exact to 2^53, and beyond +-2^63 the conversion would be undefined. */
+    /* Doubles are exact up to 2^53; beyond +-2^63 the conversion would be undefined. */
     if (v < -0x1p63 || v >= 0x1p63 || (int64_t)v < min || (int64_t)v > max)
         return qn_json_fail(r, e, "must be between %lld and %lld", (long long)min, (long long)max);
     *out = (int64_t)v;

@@ -1,4 +1,4 @@
-/* Writing JSON straight into a buffer, see json.h. */
+/* Writing JSON directly into a buffer, see json.h. */
 #include "base/address.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -24,7 +24,7 @@ static void before_value(struct qn_jw *w)
 static void open_container(struct qn_jw *w, char c)
 {
     before_value(w);
-    /* One level more than a document may have: a parsed value is often wrapped in an object. */
+    /* Twice the depth of a parsed document, because a parsed value is often wrapped in objects. */
     assert(w->depth < QN_JSON_DEPTH_MAX * 2);
     w->depth++;
     qn_buf_char(w->out, c);
@@ -62,7 +62,7 @@ void qn_jw_arr_end(struct qn_jw *w)
 static void write_escaped(struct qn_buf *out, const char *s, size_t n)
 {
     qn_buf_char(out, '"');
-    size_t plain = 0; /* start of the bytes that need no change */
+    size_t plain = 0; /* start of the bytes that are copied unchanged */
     for (size_t i = 0; i < n;) {
         unsigned char c = (unsigned char)s[i];
         size_t step = 1;
@@ -121,7 +121,8 @@ void qn_jw_str(struct qn_jw *w, const char *s)
 
 void qn_jw_i64(struct qn_jw *w, int64_t v)
 {
-    char digits[20]; /* of INT64_MIN with its sign: every token of a stream has a few numbers */
+    char digits[20]; /* enough for INT64_MIN; not printf, since every streamed token has a few
+                        numbers */
     size_t at = sizeof digits;
     uint64_t left = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
     do
@@ -159,16 +160,16 @@ static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                               1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
 enum {
-    F32_DIGITS = 9,       /* that tell every float from its neighbours */
-    F32_SHORT_DIGITS = 7, /* enough for a float that was written as a short decimal */
-    F32_LEAST_TEN = -13,  /* from 1e-13 to 1e21 those powers are all that is needed */
+    F32_DIGITS = 9,       /* distinguish every float from its neighbours */
+    F32_SHORT_DIGITS = 7, /* enough for a float that came from a short decimal */
+    F32_LEAST_TEN = -13,  /* from 1e-13 to 1e21 the powers above are sufficient */
     F32_MOST_TEN = 20,
     F32_PLAIN_LEAST = -5, /* decimal exponents that are written without "e" */
     F32_PLAIN_MOST = 14
 };
 
-/* x as a whole number of so many digits, nearly, times 10^(ten - digits + 1). *off: how far that is
- * from x. */
+/* Approximates x by a whole number of this many digits times 10^(ten - digits + 1). *off: the
+ * distance to x. */
 static uint64_t scale(double x, int ten, int digits, double *off)
 {
     int by = digits - 1 - ten;
@@ -178,7 +179,7 @@ static uint64_t scale(double x, int ten, int digits, double *off)
     return whole;
 }
 
-/* Writes the digits of m, of which the first stands for 10^ten, and returns the length. */
+/* Writes the digits of m, the first of which has the value 10^ten; returns the length. */
 static size_t put_decimal(uint64_t m, int ten, char out[static 48])
 {
     char digits[20];
@@ -190,7 +191,7 @@ static size_t put_decimal(uint64_t m, int ten, char out[static 48])
     for (size_t i = n; i > 0; i--, m /= 10)
         digits[i - 1] = (char)('0' + m % 10);
     bool plain = ten >= F32_PLAIN_LEAST && ten <= F32_PLAIN_MOST;
-    int point = plain ? ten : 0; /* it stands behind this digit */
+    int point = plain ? ten : 0; /* index of the digit before the decimal point */
     if (point < 0) {
         out[len++] = '0';
         out[len++] = '.';
@@ -209,8 +210,9 @@ static size_t put_decimal(uint64_t m, int ten, char out[static 48])
     return len;
 }
 
-/* A decimal reads back as the float it is nearer to than half of what lies between that and its
- * neighbours, which below a power of two are half as far away. Nine digits are always so near. */
+/* A decimal parses to the float x if its distance to x is less than half of the distance to the
+ * neighbouring floats, which is halved for the neighbour below a power of two. Nine digits are
+ * always near enough. */
 static size_t put_float(double x, char out[static 48])
 {
     int two = ilogb(x), ten = (int)floor(two * 0.30102999566398120);

@@ -1,5 +1,5 @@
-/* See log.h. A line is built aside and written with one write(2), so lines of several threads and
- * processes on one pipe do not mix. */
+/* See log.h. A line is formatted in a buffer and written with one write(2), so that lines of
+ * several threads and processes on one pipe are not mixed. */
 #include "base/log.h"
 
 #include "base/address.h"
@@ -37,7 +37,7 @@ bool qn_log_level_parse(const char *name, enum qn_log_level *out)
             *out = (enum qn_log_level)i;
             return true;
         }
-    /* What other servers call them. */
+    /* Names of the levels in other servers. */
     static const struct {
         const char *name;
         enum qn_log_level level;
@@ -61,9 +61,9 @@ void qn_log_set_sink(qn_log_sink sink, void *ctx)
     line_sink = sink;
 }
 
-/* Copies text with its line breaks, control characters and bytes that are not UTF-8 (a format may
- * have cut a character in two) escaped; out has room for n bytes. U+0080 to U+009F are control
- * characters too: terminals obey U+009B as ESC [. */
+/* Copies text and escapes line breaks, control characters and bytes that are not UTF-8 (truncated
+ * formatting may have split a character); out has space for n bytes. U+0080 to U+009F are control
+ * characters too: terminals interpret U+009B as ESC [. */
 static size_t escape(char *out, size_t n, const char *text)
 {
     size_t used = 0, len = strlen(text), step;
@@ -108,7 +108,7 @@ void qn_log(enum qn_log_level level, const char *tag, const char *fmt, ...)
     if (line_sink)
         line_sink(line_sink_ctx, level, tag, line);
     line[n++] = '\n';
-    /* There is no place left to report that stderr itself is gone. */
+    /* A failure to write to stderr cannot be reported anywhere. */
     ssize_t ignored = write(STDERR_FILENO, line, n);
     (void)ignored;
 }

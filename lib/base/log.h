@@ -1,8 +1,9 @@
-/* One line per fact on stderr: `2026-01-31T12:00:00.123Z info instance model=qwen3-4b state=ready
- * ms=2310`.
+/* Log lines on stderr, one per event: `2026-01-31T12:00:00.123Z info instance model=qwen3-4b
+ * state=ready ms=2310`.
  *
- * error: someone must act; warn: degraded; info: life-cycle; debug: the rest. Prompts, replies and
- * keys are never logged. Line breaks and control bytes within a line are escaped. Any thread. */
+ * error: an operator has to act; warn: degraded; info: life-cycle; debug: everything else. Prompts,
+ * replies and keys are never logged. Line breaks and control bytes within a line are escaped. Any
+ * thread. */
 #ifndef QN_BASE_LOG_H
 #define QN_BASE_LOG_H
 
@@ -18,12 +19,12 @@ bool qn_log_level_parse(const char *name,
                         enum qn_log_level *out); /* "error", "warn", "info", "debug" */
 const char *qn_log_level_name(enum qn_log_level level);
 
-/* A second reader of every line that is printed (the router's log ring), called on the logging
- * thread with the line without its newline; NULL to stop. Set before threads start. */
+/* A second receiver of every printed line (the router's log ring), called on the logging thread
+ * with the line without its newline; NULL removes it. Must be set before threads start. */
 typedef void (*qn_log_sink)(void *ctx, enum qn_log_level level, const char *tag, const char *line);
 void qn_log_set_sink(qn_log_sink sink, void *ctx);
 
-/* tag: the part of the program ("instance", "http"); fmt: key=value words. */
+/* tag: the part of the program ("instance", "http"); fmt: key=value pairs. */
 void qn_log(enum qn_log_level level, const char *tag, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -14,8 +14,8 @@ static int letter(const char *s, size_t i)
     return tolower((unsigned char)s[i]);
 }
 
-/* Three lines of the table of distances between beginnings are enough: an exchange of neighbours
- * looks two lines back. */
+/* Three rows of the edit-distance table are enough: an exchange of adjacent bytes refers two rows
+ * back. */
 size_t qn_near_distance(const char *a, const char *b)
 {
     size_t n = strlen(a), m = strlen(b), lines[3][QN_NEAR_WORD_MAX + 1];

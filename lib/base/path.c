@@ -60,7 +60,7 @@ static qn_err write_all(int fd, const char *p, size_t n, const char *path, struc
     return QN_OK;
 }
 
-/* Fills temp, which is open as fd, and gives it the place of path. */
+/* Writes data to temp, which is open as fd, and renames it to path. */
 static qn_err put(int fd, const char *temp, const char *path, const void *data, size_t n,
                   unsigned mode, struct qn_error *e)
 {

@@ -1,4 +1,5 @@
-/* Random numbers: the system's for secrets and ids, a seeded generator for sampling and tests. */
+/* Random numbers: the system's generator for secrets and ids, a seeded generator for sampling and
+ * tests. */
 #ifndef QN_BASE_RAND_H
 #define QN_BASE_RAND_H
 
@@ -6,15 +7,15 @@
 #include <stdint.h>
 
 void qn_random_bytes(void *out, size_t n);    /* getrandom(2); aborts if the system has none */
-void qn_random_hex(char *out, size_t digits); /* digits hex characters and a NUL */
+void qn_random_hex(char *out, size_t digits); /* `digits` hexadecimal characters and a NUL */
 
 /* xoshiro256** (Blackman, Vigna 2018), seeded through splitmix64: the same seed gives the same
- * numbers on every machine. */
+ * sequence on every machine. */
 struct qn_rng {
     uint64_t s[4];
 };
 void qn_rng_init(struct qn_rng *r, uint64_t seed);
 uint64_t qn_rng_u64(struct qn_rng *r);
-double qn_rng_f64(struct qn_rng *r); /* [0, 1) with 53 bits */
+double qn_rng_f64(struct qn_rng *r); /* [0, 1) with 53 random bits */
 
 #endif

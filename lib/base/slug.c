@@ -9,7 +9,7 @@
 
 enum { LATIN_FIRST = 0xC0, LATIN_LAST = 0x17F };
 
-/* From U+00C0 on, one for each; ' ' is a sign, '?' is spelt with two letters. */
+/* From U+00C0 on, one per code point; ' ' is a symbol, '?' is written with two letters. */
 static const char latin[] = "AAAAAA?CEEEEIIIIDNOOOOO OUUUUY??"
                             "aaaaaa?ceeeeiiiidnooooo ouuuuy?y"
                             "AaAaAaCcCcCcCcDdDdEeEeEeEeEeGgGgGgGgHhHhIiIiIiIiIi??JjKkk"
@@ -17,7 +17,7 @@ static const char latin[] = "AAAAAA?CEEEEIIIIDNOOOOO OUUUUY??"
                             "WwYyYZzZzZzs";
 _Static_assert(sizeof latin - 1 == LATIN_LAST - LATIN_FIRST + 1, "one letter for each");
 
-/* The ASCII letters of a code point, "" for one that separates, NULL: it has none. */
+/* The ASCII letters for a code point; "" for a separator, NULL: not representable. */
 static const char *letters_of(uint32_t cp, char one[static 2])
 {
     static const struct {
@@ -45,7 +45,7 @@ bool qn_slug(const char *text, char *out, size_t size)
         uint32_t cp;
         char one[2];
         step = qn_utf8_decode(text + at, n - at, &cp);
-        if (cp >= 0x300 && cp <= 0x36F) /* a mark on the letter before */
+        if (cp >= 0x300 && cp <= 0x36F) /* a combining mark of the letter before */
             continue;
         const char *letters = letters_of(cp, one);
         size_t length = letters ? strlen(letters) : 0;

@@ -13,8 +13,8 @@ static bool is_tail(unsigned char c)
     return (c & 0xC0) == 0x80;
 }
 
-/* Bytes that a character beginning with lead needs, 0 when no character begins so; *lo and *hi
- * bound its second byte (Unicode table 3-7: no overlong forms, no surrogates, at most U+10FFFF). */
+/* The number of bytes of a character that begins with lead, 0 if lead is invalid; *lo and *hi bound
+ * its second byte (Unicode table 3-7: no overlong forms, no surrogates, at most U+10FFFF). */
 static size_t sequence_length(unsigned char lead, unsigned char *lo, unsigned char *hi)
 {
     *lo = 0x80;
@@ -116,7 +116,7 @@ size_t qn_utf8_encode(uint32_t cp, char out[4])
 
 size_t qn_utf8_whole(const char *s, size_t n)
 {
-    /* Only the last three bytes can be the beginning of a character that is still to come. */
+    /* Only the last three bytes can be the beginning of an incomplete character. */
     for (size_t back = 1; back <= 3 && back <= n; back++) {
         const unsigned char *p = (const unsigned char *)s + n - back;
         if (is_tail(*p))
@@ -126,7 +126,7 @@ size_t qn_utf8_whole(const char *s, size_t n)
         if (len <= back)
             return n;
         if (back > 1 && (p[1] < lo || p[1] > hi))
-            return n; /* already malformed: more bytes cannot mend it */
+            return n; /* malformed already: more bytes cannot make it valid */
         return n - back;
     }
     return n;
