@@ -11,15 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One piece of work: the request, its result, and the callback. */
+/* A task for the catalog's thread: the request, its result, and the callback. */
 struct task {
-    struct qn_arena *arena; /* of the strings below */
+    struct qn_arena *arena; /* holds the strings below */
     struct qn_answers_of of;
     struct qn_answer_row row; /* keep: all; drop: the id */
     const char *chain;        /* find */
     const char **ids;
     size_t n_ids;
-    struct qn_answer_row *rows; /* what was found */
+    struct qn_answer_row *rows; /* the result */
     size_t n, n_chain;
     struct qn_error error; /* code QN_OK: none */
     qn_answers_fn found;
@@ -56,7 +56,7 @@ static qn_err run_texts(struct qn_database *d, const char *sql, const char *cons
     return err;
 }
 
-/* What all answers come to: `count` of them, or their bytes. */
+/* Runs a query for a total of all responses: their number or their bytes. */
 static qn_err measure(struct qn_database *d, const char *sql, int64_t *out, struct qn_error *e)
 {
     sqlite3_stmt *s = NULL;
@@ -69,9 +69,8 @@ static qn_err measure(struct qn_database *d, const char *sql, int64_t *out, stru
     return err;
 }
 
-/* Both limits in turn: while one is passed, the owner with the most of what it limits loses the
- * answer that has not been used for longest. The newest one stays whatever its owner has: it has
- * just been used. */
+/* Applies both limits: while one is exceeded, the owner with the most (responses or bytes) loses
+ * its least recently used one. The newest response always stays, because it was used last. */
 static qn_err trim(struct qn_database *d, struct qn_error *e)
 {
     static const struct {
@@ -144,16 +143,16 @@ static const char *copy_column(struct task *t, sqlite3_stmt *s, int column)
     return copy;
 }
 
-/* The id ?1 where it is one of the owner's: of ?2, or of ?3 as well. */
+/* The id ?1 if it belongs to the owner ?2 or to ?3. */
 #define IDS_OF "SELECT id FROM answer_use WHERE id = ?1 AND (owner = ?2 OR owner = ?3)"
 
-/* A second owner whose answers are meant, too. */
+/* A second owner whose responses are accessed too, else the same one again. */
 static const char *also_of(const struct qn_answers_of *of)
 {
     return of->unowned ? "" : of->owner;
 }
 
-/* Appends the row of an id. QN_ENOTFOUND without a message when there is none. */
+/* Appends the row with this id. QN_ENOTFOUND without a message when there is none. */
 static qn_err read_one(struct qn_database *d, struct task *t, const char *id)
 {
     sqlite3_stmt *s = NULL;
@@ -183,7 +182,7 @@ static qn_err read_one(struct qn_database *d, struct task *t, const char *id)
                                   : qn_database_fail(d, "reading the catalog", &t->error);
     }
     sqlite3_finalize(s);
-    /* It has just been of use. A full disk must not stand in the way of reading. */
+    /* The response was used. A failure here (a full disk) must not prevent reading. */
     struct qn_error unwritten = {0};
     if (!err && run_texts(d,
                           "UPDATE answer_use SET used = (SELECT max(used) + 1 FROM answer_use)"
@@ -193,7 +192,7 @@ static qn_err read_one(struct qn_database *d, struct task *t, const char *id)
     return err;
 }
 
-/* Reads the chain from its end to its beginning and turns it round. */
+/* Reads the chain from its end to its beginning, then reverses it. */
 static qn_err read_chain(struct qn_database *d, struct task *t)
 {
     const char *id = t->chain;
@@ -207,7 +206,7 @@ static qn_err read_chain(struct qn_database *d, struct task *t)
         if (!err)
             id = t->rows[t->n - 1].previous;
     }
-    if (err == QN_ENOTFOUND) { /* a conversation without its beginning is another one */
+    if (err == QN_ENOTFOUND) { /* a conversation without its beginning would be a different one */
         t->n = 0;
         return QN_OK;
     }
@@ -238,7 +237,7 @@ static void drop(struct qn_database *d, void *ctx)
         qn_fail_param(&t->error, QN_ENOTFOUND, "id", "there is no such response here");
 }
 
-/* The three ways back to the owner. */
+/* The three callbacks on the catalog user's thread. */
 static void kept(void *ctx)
 {
     task_free(ctx);
@@ -285,7 +284,7 @@ void qn_catalog_keep_answer(struct qn_catalog *c, const char *owner,
     qn_catalog_task(c, keep, kept, t);
 }
 
-/* Ids come from clients, of any length. */
+/* Ids come from clients and may have any length. */
 static bool is_id(const char *id)
 {
     return strnlen(id, QN_ANSWER_ID_MAX + 1) <= QN_ANSWER_ID_MAX;

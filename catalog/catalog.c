@@ -1,8 +1,8 @@
 /* The catalog's thread and its queue of changes, see catalog.h.
  *
- * Invariants: the database is touched by this thread alone once it runs; `current` is replaced,
- * never changed; a change's done callback is posted after the snapshot that shows it was published.
- */
+ * Invariants: once the thread runs, no other thread uses the database; `current` is replaced, never
+ * changed; a change's done callback is posted after the snapshot that contains the change has been
+ * published. */
 #include "catalog/catalog.h"
 
 #include "base/arena.h"
@@ -17,7 +17,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* How long uses of models may wait for the disk: they come with every request. */
+/* TOUCH_DELAY_S: delay before uses of models are written to disk, since they come with every
+ * request. */
 enum { TOUCH_DELAY_S = 5, CHANGE_BYTES_MAX = 64 * 1024 * 1024 };
 
 enum change_kind {
@@ -34,9 +35,9 @@ enum change_kind {
 struct change {
     struct change *next;
     enum change_kind kind;
-    struct qn_arena *arena;  /* the copies below */
-    struct qn_model_row row; /* PUT: all; DIGEST: the found; others: the name */
-    const char *json;        /* OPTIONS; ALIAS: the model, NULL: none */
+    struct qn_arena *arena;  /* holds the copies below */
+    struct qn_model_row row; /* PUT: all members; DIGEST: the results; others: the name */
+    const char *json;        /* OPTIONS: the options; ALIAS: the model, NULL: none */
     bool forgotten;          /* FORGET; the name is the path */
     int64_t when_s;          /* TOUCH */
     qn_catalog_done done;
@@ -53,15 +54,15 @@ struct qn_catalog {
     void *post_ctx;
     pthread_t thread;
     pthread_mutex_t
-        mutex; /* guards the queue and `current`'s pointer; held for a few instructions */
+        mutex; /* guards the queue and the pointer `current`; held for a few instructions */
     pthread_cond_t wake;
     struct change *first, **last;
-    pthread_cond_t idle; /* the thread has worked off what it took */
-    bool busy;           /* it has taken changes and not worked them off */
-    bool urgent;         /* something other than touches waits, or the catalog is closing */
+    pthread_cond_t idle; /* signalled when the thread has finished the changes it took */
+    bool busy;           /* the thread has taken changes and not finished them */
+    bool urgent;         /* a change other than touches is waiting, or the catalog is closing */
     bool closing;
     struct qn_snapshot *current;
-    struct qn_last_uses *uses; /* those that wait for the database, too */
+    struct qn_last_uses *uses; /* includes uses that are not in the database yet */
 };
 
 static struct change *change_new(enum change_kind kind, const char *name, qn_catalog_done done,
@@ -106,7 +107,7 @@ static qn_err apply(struct qn_database *db, const struct change *c, struct qn_er
     return qn_fail(e, QN_EINTERNAL, "unknown change");
 }
 
-/* Runs on the owner's thread. */
+/* Runs on the catalog user's thread. */
 static void tell(void *arg)
 {
     struct change *c = arg;
@@ -135,12 +136,12 @@ static qn_err publish(struct qn_catalog *c, struct qn_error *e)
 
 static void work_off(struct qn_catalog *c, struct change *list)
 {
-    bool models = false; /* something has changed that the picture shows */
+    bool models = false; /* a change that the snapshot shows */
     for (struct change *ch = list; ch; ch = ch->next) {
         models = models || ch->kind != CHANGE_TASK;
         ch->failed = apply(c->db, ch, &ch->error) != QN_OK;
-        /* A model that was removed meanwhile is no news; anything else is logged when no request
-         * waits for it. */
+        /* A failure is logged if no request waits for the result, unless the model was removed
+         * meanwhile. */
         if (ch->failed && !ch->done && ch->error.code != QN_ENOTFOUND)
             qn_error_log("catalog", "%s", ch->error.message);
     }
@@ -149,7 +150,8 @@ static void work_off(struct qn_catalog *c, struct change *list)
     while (list) {
         struct change *next = list->next;
         if (hidden && !list->failed &&
-            list->kind != CHANGE_TASK) { /* the next request must find it */
+            list->kind != CHANGE_TASK) { /* not in the snapshot, so the next request would not see
+                                            the change */
             list->failed = true;
             list->error = e;
         }
@@ -161,8 +163,8 @@ static void work_off(struct qn_catalog *c, struct change *list)
     }
 }
 
-/* Waits until there is urgent work, or touches have waited long enough; takes all that is queued.
- */
+/* Waits until an urgent change is queued, or touches have waited long enough; then takes the whole
+ * queue. */
 static struct change *take_queue(struct qn_catalog *c, bool *closing)
 {
     pthread_mutex_lock(&c->mutex);
@@ -385,7 +387,7 @@ void qn_catalog_set_forgotten(struct qn_catalog *c, const char *path, bool forgo
     enqueue(c, ch);
 }
 
-/* Uses of one model that wait already are one use. */
+/* Merges a use with a queued use of the same model. */
 static bool merge_touch(struct qn_catalog *c, const char *name, int64_t when_s)
 {
     bool merged = false;

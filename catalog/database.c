@@ -55,7 +55,8 @@ static qn_err check_integrity(struct qn_database *d, struct qn_error *e)
     return err;
 }
 
-/* SQLite gives its journals the mode of the file; those that a server left may have another one. */
+/* Makes a file of the database accessible to its owner only. SQLite gives its journals the mode of
+ * the database; journals left by an earlier server may have another one. */
 static qn_err close_to_others(const char *path, const char *end, struct qn_error *e)
 {
     struct stat st;
@@ -92,7 +93,7 @@ qn_err qn_database_open(const char *path, struct qn_database **out, struct qn_er
                     : qn_fail(e, QN_ENOMEM, "no memory for the catalog");
     if (!err) {
         sqlite3_busy_timeout(d->db, BUSY_MS);
-        /* Exclusive: two servers on one data directory would overwrite each other's picture. */
+        /* Exclusive: two servers on one data directory would overwrite each other's state. */
         err = qn_database_exec(d,
                                "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL;"
                                "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;"

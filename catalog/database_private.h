@@ -1,4 +1,4 @@
-/* What database.c and migrate.c share: the handle and how SQLite's errors are reported. */
+/* Shared by database.c and migrate.c: the handle and the reporting of SQLite's errors. */
 #ifndef QN_CATALOG_DATABASE_PRIVATE_H
 #define QN_CATALOG_DATABASE_PRIVATE_H
 
@@ -11,11 +11,11 @@ struct qn_database {
     char *path;
 };
 
-/* Reports the handle's last error; `doing` is the beginning of the sentence. */
+/* Reports the handle's last error; `doing` is the beginning of the message. */
 qn_err qn_database_fail(struct qn_database *d, const char *doing, struct qn_error *e);
 qn_err qn_database_exec(struct qn_database *d, const char *sql, struct qn_error *e);
 
-/* Brings the schema to this program's version. QN_EUNSUPPORTED when the file's is newer. */
+/* Migrates the schema to this program's version. QN_EUNSUPPORTED when the file's is newer. */
 qn_err qn_database_migrate(struct qn_database *d, const char *schema, struct qn_error *e);
 
 #endif

@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One piece of work: the request, its result, and the callback. */
+/* A task for the catalog's thread: the request, its result, and the callback. */
 struct task {
-    struct qn_arena *arena; /* of all strings below */
+    struct qn_arena *arena; /* holds all strings below */
     struct qn_download_row row;
     struct qn_download_file file;
     size_t position;
-    struct qn_download_row *rows; /* what was found */
+    struct qn_download_row *rows; /* the result */
     size_t n;
     struct qn_error error; /* code QN_OK: none */
     qn_downloads_fn found;
@@ -24,7 +24,7 @@ struct task {
     void *ctx;
 };
 
-/* limit: of what is read; what is to be written was bounded by its owner. */
+/* limit: of bytes that are read; the caller has bounded what is written. */
 static struct task *task_new(size_t limit)
 {
     struct task *t = qn_xcalloc(1, sizeof *t);
@@ -38,7 +38,7 @@ static void task_free(struct task *t)
     free(t);
 }
 
-/* The strings of a file's row, in the order of its columns. */
+/* The string members of a file, in the order of the columns. */
 static const size_t texts_at[] = {
     offsetof(struct qn_download_file, hub),      offsetof(struct qn_download_file, repo),
     offsetof(struct qn_download_file, revision), offsetof(struct qn_download_file, commit),
@@ -239,7 +239,7 @@ static qn_err too_much(struct task *t)
                    QN_DOWNLOADS_BYTES_MAX);
 }
 
-/* Reads one download's files; the number of them is known beforehand. */
+/* Reads one download's files, `count` of them. */
 static qn_err read_files(struct qn_database *d, struct task *t, struct qn_download_row *row,
                          size_t count)
 {

@@ -10,7 +10,7 @@
 
 struct task {
     struct qn_stored_key key;
-    struct qn_stored_key *rows; /* read */
+    struct qn_stored_key *rows; /* the result of reading */
     size_t n;
     struct qn_error error; /* code QN_OK: none */
     qn_catalog_done done;  /* NULL: no caller waits */
@@ -26,7 +26,7 @@ static void tell(void *ctx)
     free(t);
 }
 
-/* A row that was tampered with is no key. */
+/* Reads a key from the current row. False: the row was tampered with. */
 static bool take_row(sqlite3_stmt *s, struct qn_stored_key *out)
 {
     int name = sqlite3_column_bytes(s, 0), sum = sqlite3_column_bytes(s, 1);
@@ -71,7 +71,7 @@ qn_err qn_catalog_read_keys(struct qn_catalog *c,
 {
     struct task *t = qn_xcalloc(1, sizeof *t);
     qn_catalog_task(c, read_all, tell, t);
-    qn_catalog_flush(c); /* t is freed by a post, which waits for the loop to run */
+    qn_catalog_flush(c); /* t is freed by a post, which runs only once the loop runs */
     if (t->error.code) {
         *e = t->error;
         return e->code;

@@ -1,5 +1,4 @@
-/* The keys that clients send, as the catalog keeps them: names and sums of secrets, never a secret.
- */
+/* API keys as stored in the catalog: names and hashes of secrets, never a secret. */
 #ifndef QN_CATALOG_KEYS_H
 #define QN_CATALOG_KEYS_H
 
@@ -18,17 +17,17 @@ struct qn_stored_key {
     int64_t created_s; /* Unix time */
 };
 
-/* Hands over every key, oldest first. Blocking: for the start of the program, before the loop runs.
- * An error means that it is not known who may enter. */
+/* Passes every key to `each`, oldest first. Blocking: for the start of the program, before the loop
+ * runs. After an error the keys are not known, so no client may be admitted. */
 qn_err qn_catalog_read_keys(struct qn_catalog *c,
                             void (*each)(void *ctx, const struct qn_stored_key *key), void *ctx,
                             struct qn_error *e);
 
-/* done(ctx, NULL) when it is kept; QN_ECONFLICT: the name is taken. */
+/* done(ctx, NULL) when the key is stored; QN_ECONFLICT: the name exists. */
 void qn_catalog_keep_key(struct qn_catalog *c, const struct qn_stored_key *key,
                          qn_catalog_done done, void *ctx);
 
-/* done(ctx, NULL) when it is gone; QN_ENOTFOUND when there was none. */
+/* done(ctx, NULL) when the key is removed; QN_ENOTFOUND when there was none. */
 void qn_catalog_drop_key(struct qn_catalog *c, const char *name, qn_catalog_done done, void *ctx);
 
 #endif

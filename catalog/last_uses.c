@@ -1,4 +1,4 @@
-/* See last_uses.h. As many entries as models were used: a list is short enough. */
+/* See last_uses.h. A list is fast enough: it has as many entries as models were used. */
 #include "catalog/last_uses.h"
 
 #include "base/buf.h"
@@ -25,7 +25,7 @@ struct qn_last_uses *qn_last_uses_new(void)
     return u;
 }
 
-/* The link that leads to the entry, or the last one. Under the mutex. */
+/* The pointer to the entry, or the list's last pointer. The mutex must be held. */
 static struct use **link_to(struct qn_last_uses *u, const char *name)
 {
     struct use **at = &u->first;

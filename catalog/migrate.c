@@ -1,6 +1,6 @@
-/* Schema versions: schema.sql is cut at its "-- version N" lines, and each block that the file does
- * not have yet runs in a transaction that also sets user_version. A failure leaves the file as it
- * was. */
+/* Schema versions: schema.sql is split at its "-- version N" lines, and each version newer than the
+ * file's runs in a transaction that also sets user_version. A failed migration leaves the file as
+ * it was. */
 #include "base/buf.h"
 #include "base/str.h"
 #include "catalog/database_private.h"

@@ -11,7 +11,7 @@ struct qn_snapshot *qn_snapshot_new(void)
 {
     struct qn_snapshot *s = qn_xcalloc(1, sizeof *s);
     atomic_init(&s->refs, 1);
-    s->arena = qn_arena_new(SIZE_MAX); /* what is in it was bounded when it was written */
+    s->arena = qn_arena_new(SIZE_MAX); /* the contents were bounded when they were written */
     return s;
 }
 

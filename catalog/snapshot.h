@@ -1,4 +1,5 @@
-/* How a snapshot is made; readers use catalog.h alone. Private to this room. */
+/* The contents of a snapshot, for the code that builds it; readers include catalog.h only. Private
+ * to this room. */
 #ifndef QN_CATALOG_SNAPSHOT_H
 #define QN_CATALOG_SNAPSHOT_H
 
@@ -9,12 +10,12 @@
 
 struct qn_snapshot {
     atomic_int refs;
-    struct qn_arena *arena;    /* every string and list of the rows */
-    struct qn_model_row *rows; /* sorted by name, in bytes' order */
+    struct qn_arena *arena;    /* holds every string and list of the rows */
+    struct qn_model_row *rows; /* sorted by name, bytewise */
     size_t n;
-    struct qn_alias_row *aliases; /* likewise */
+    struct qn_alias_row *aliases; /* sorted in the same way */
     size_t n_aliases;
-    const char **forgotten; /* paths in bytes' order */
+    const char **forgotten; /* paths, sorted bytewise */
     size_t n_forgotten;
 };
 

@@ -72,7 +72,7 @@ bool qn_used_files_has(const struct qn_used_files *used, const char *path)
 bool qn_used_files_below(const struct qn_used_files *used, const char *folder)
 {
     size_t n = strlen(folder), low = 0, high = used->n;
-    while (low < high) { /* the first path that is not before "folder/" */
+    while (low < high) { /* finds the first path that does not sort before "folder/" */
         size_t middle = low + (high - low) / 2;
         int order = strncmp(used->paths[middle], folder, n);
         if (order < 0 || (order == 0 && used->paths[middle][n] < '/'))

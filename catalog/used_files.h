@@ -1,4 +1,4 @@
-/* Whether a file still belongs to a model, before it is taken off the disk. */
+/* Tells whether a file belongs to a model; asked before the file is deleted. */
 #ifndef QN_CATALOG_USED_FILES_H
 #define QN_CATALOG_USED_FILES_H
 
@@ -6,11 +6,11 @@
 
 #include <stdbool.h>
 
-/* True when a row has this path, or the file that it leads to: a model that was imported from the
- * cache has the blob itself. */
+/* True when a row has this path, or the file that it links to: a model imported from the cache has
+ * the path of the blob itself. */
 bool qn_file_is_used(const struct qn_snapshot *snap, const char *path);
 
-/* The same for many files: all paths of the rows, sorted. It lends them from the snapshot. Any
+/* The same for many files: all paths of the rows, sorted; they are lent from the snapshot. Any
  * thread. */
 struct qn_used_files;
 struct qn_used_files *qn_used_files_new(const struct qn_snapshot *snap);
