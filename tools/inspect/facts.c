@@ -1,5 +1,5 @@
-/* See facts.h. What a model can do is told from its chat template and its vocabulary: templates
- * that read `tools` can show them, those that speak of thinking come with models that do it. */
+/* See facts.h. Capabilities are derived from the chat template and the vocabulary: a template that
+ * uses `tools` supports tools, and one that mentions thinking belongs to a reasoning model. */
 #include "inspect/facts.h"
 
 #include "base/json.h"
@@ -14,13 +14,13 @@ enum { INFO_MAX = 256 * 1024 };
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
-/* Words by which templates betray what their models can do. */
+/* Words in templates that show capabilities of the model. */
 static const char *const tool_words[] = {"tools", "functions"};
 static const char *const thinking_words[] = {
     "enable_thinking",  "<think>", "</think>",    "reasoning_content",
     "reasoning_effort", "[THINK]", "<|channel|>", "thinking",
 };
-/* The token before the middle that a model fills in. */
+/* Keys and texts of the fill-in-the-middle token. */
 static const char *const middle_keys[] = {"tokenizer.ggml.fim_mid_token_id",
                                           "tokenizer.ggml.middle_token_id"};
 static const char *const middle_tokens[] = {
@@ -65,7 +65,7 @@ static bool fills_in(const struct qn_gguf *g)
     return false;
 }
 
-/* Networks that make vectors, or rank texts, say how they pool: llama.cpp's values. */
+/* Embedding and reranking models give their pooling type, with llama.cpp's values. */
 static unsigned pooled(const struct qn_gguf *g, const char *architecture)
 {
     enum { POOLING_RANK = 4 };
@@ -94,7 +94,7 @@ static unsigned capabilities_of(const struct qn_gguf *g, const struct qn_inspect
     return set;
 }
 
-/* A single-precision number as short as it can be written. */
+/* Writes a single-precision number in its shortest form. */
 static void write_float(struct qn_jw *w, double v)
 {
     char text[40];
@@ -105,11 +105,12 @@ static void write_float(struct qn_jw *w, double v)
             break;
     }
     double shown = v;
-    (void)qn_parse_f64(text, &shown); /* what is no number is written as null */
+    (void)qn_parse_f64(text, &shown); /* infinities and NaN are written as null */
     qn_jw_f64(w, shown);
 }
 
-/* A text that is shown: short enough, and without a zero byte, which JSON's readers do not take. */
+/* True for a text that can be shown: within the limit, and without a NUL byte, which JSON readers
+ * reject. */
 static bool is_text(struct qn_gguf_str s, size_t most)
 {
     return s.n <= most && !(s.n && memchr(s.s, 0, s.n));
@@ -189,7 +190,8 @@ qn_err qn_inspect_facts(const struct qn_gguf *g, const struct qn_inspection *in,
     write_info(&info, g, in);
     struct qn_jw w = qn_jw_to(out);
     qn_jw_obj(&w);
-    if (!info.overflow) { /* a file that says so much is no help to anybody who looks at it */
+    /* Metadata beyond the limit are left out as a whole. */
+    if (!info.overflow) {
         qn_jw_key(&w, "info");
         qn_jw_raw(&w, info.data, info.len);
     }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Values of general.file_type and of tensors' types, by the names people use for files. */
+/* Values of general.file_type and of tensor types, with the names used for files. */
 struct named {
     uint32_t id;
     const char *name;
@@ -38,8 +38,8 @@ static const char *name_of(const struct named *table, size_t n, uint32_t id)
     return NULL;
 }
 
-/* Names appear in lists and in log lines: control characters become spaces, and where a text is not
- * UTF-8, what is not ASCII becomes question marks, so that it stays as long as it is. */
+/* Copies a name for lists and log lines: control characters become spaces; in a text that is not
+ * UTF-8, bytes that are not ASCII become question marks, so the length does not change. */
 static void copy_text(char *out, size_t n, struct qn_gguf_str s)
 {
     size_t len = s.n < n ? s.n : n - 1;
@@ -69,7 +69,7 @@ static void weigh_part(const struct qn_gguf *g, uint64_t by_type[TYPES], uint64_
     }
 }
 
-/* Sums the elements and finds the type that holds most of them. */
+/* Counts the elements and finds the tensor type with the most elements. */
 static void weigh_tensors(struct qn_gguf *const *parts, size_t n_parts, struct qn_inspection *out,
                           uint32_t *commonest)
 {
@@ -83,7 +83,7 @@ static void weigh_tensors(struct qn_gguf *const *parts, size_t n_parts, struct q
             *commonest = i;
 }
 
-/* An architecture's number, `otherwise` where the file does not say it or it makes no sense. */
+/* Reads a number of the architecture; `otherwise` if it is missing or out of range. */
 static int64_t number_of(const struct qn_gguf *g, const struct qn_inspection *in, const char *name,
                          int64_t otherwise)
 {
@@ -93,7 +93,7 @@ static int64_t number_of(const struct qn_gguf *g, const struct qn_inspection *in
     return qn_gguf_i64(g, key, 1, 1 << 20, &v, NULL) == QN_OK ? v : otherwise;
 }
 
-/* Keys and values of every layer, two bytes each. */
+/* KV-cache bytes per token: keys and values of every layer, two bytes each. */
 static int64_t cache_of_token(const struct qn_gguf *g, const struct qn_inspection *in)
 {
     int64_t heads = number_of(g, in, "attention.head_count", 0);

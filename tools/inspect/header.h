@@ -1,5 +1,4 @@
-/* What a model's GGUF header says: names, sizes, what a token of the cache needs. No weights are
- * read. */
+/* Reads a model's GGUF header: names, sizes, KV-cache bytes per token. Weights are not read. */
 #ifndef QN_INSPECT_HEADER_H
 #define QN_INSPECT_HEADER_H
 

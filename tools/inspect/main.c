@@ -1,7 +1,7 @@
-/* The program quince-inspect: says what a model's files say of themselves, and ends. It is started
- * by the server (registry/inspect.c) with the files as descriptors 3 and up, in the order of the
- * model's parts, the pipe for its answer (formats/inspection.h) as the next one, and the number of
- * files as its argument. The files' names are not told. */
+/* The program quince-inspect reads the metadata of a model's files, writes a report and exits. The
+ * server starts it (registry/inspect.c) with the files as descriptors 3 and up, in the order of the
+ * model's parts, the pipe for the report (formats/inspection.h) as the next descriptor, and the
+ * number of files as argument. It does not get the files' names. */
 #include "base/buf.h"
 #include "base/str.h"
 #include "confine/helper.h"
@@ -16,12 +16,12 @@
 
 enum {
     FIRST = 3,
-    SPARE = 8,                /* descriptors that entering the sandbox takes for a moment */
-    MEMORY_BYTES = 512 << 20, /* of its own, besides the files, which are mapped */
-    SECONDS = 20              /* of computing */
+    SPARE = 8,                /* descriptors used temporarily while the sandbox is set up */
+    MEMORY_BYTES = 512 << 20, /* private memory, without the mapped files */
+    SECONDS = 20              /* of CPU time */
 };
 
-/* Everything happens inside; what cannot be read is told in e. */
+/* Runs inside the sandbox; e says why the files cannot be read. */
 static qn_err inspect(size_t n, struct qn_inspection *out, struct qn_buf *facts, struct qn_error *e)
 {
     struct qn_gguf *parts[QN_GGUF_PARTS_MAX];
@@ -55,7 +55,7 @@ static qn_err enter_sandbox(size_t n, const char **lacking, struct qn_error *e)
     return qn_confine_helper(NULL, 0, &limits, lacking, e);
 }
 
-/* False: the reader has gone. */
+/* Writes the text to the pipe. False: the reader has closed it. */
 static bool say(int fd, const struct qn_buf *text)
 {
     for (size_t at = 0; at < text->len;) {
@@ -68,8 +68,8 @@ static bool say(int fd, const struct qn_buf *text)
 }
 
 #ifdef __SANITIZE_ADDRESS__
-/* The search for leaks at the end wants what the sandbox forbids; a file that becomes shorter ends
- * the program by SIGBUS, as it does in other builds. */
+/* The leak check at exit needs calls that the sandbox forbids. SIGBUS, caused by a file that
+ * becomes shorter, must end the program as in other builds. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {

@@ -16,8 +16,8 @@ enum {
     VENDOR_AMD_CPU = 0x1022,
     VENDOR_NVIDIA = 0x10de,
     VENDOR_INTEL = 0x8086,
-    CLASS_DISPLAY = 0x03,      /* the base class */
-    CLASS_ACCELERATOR = 0x1200 /* and subclass */
+    CLASS_DISPLAY = 0x03,      /* PCI base class */
+    CLASS_ACCELERATOR = 0x1200 /* PCI base class and subclass */
 };
 
 struct pci {
@@ -40,8 +40,8 @@ static const char *vendor_name(uint32_t vendor)
     }
 }
 
-/* AMD's neural processors by their device numbers; their PCI class says only "signal processing".
- */
+/* The family of AMD's neural processors by device number; their PCI class is only "signal
+ * processing". */
 static const char *amd_npu_family(uint32_t device)
 {
     return device == 0x1502 ? "XDNA" : device == 0x17f0 ? "XDNA2" : NULL;
@@ -89,7 +89,7 @@ static void driver_of(const struct qn_probe_root *root, const struct pci *p,
         snprintf(out, QN_PROBE_LINE_MAX, "%s", text + strlen("DRIVER="));
 }
 
-/* The number behind "key " in a text of lines "key number". */
+/* Finds the number after "key " in a text of lines "key number". */
 static bool kfd_number(const char *text, const char *key, int64_t *out)
 {
     size_t n = strlen(key);
@@ -103,8 +103,8 @@ static bool kfd_number(const char *text, const char *key, int64_t *out)
     return false;
 }
 
-/* "gfx1103": what ROCm calls the design of an AMD graphics processor; "" when the kernel does not
- * say. */
+/* ROCm's name for the architecture of an AMD graphics processor, "gfx1103"; "" when the kernel does
+ * not give it. */
 static void gfx_family(const struct qn_probe_root *root, const struct pci *p, char out[static 32])
 {
     unsigned domain, bus, dev, fn;
@@ -124,7 +124,7 @@ static void gfx_family(const struct qn_probe_root *root, const struct pci *p, ch
     }
 }
 
-/* The device's line in the distribution's list of PCI names; "" where there is none. */
+/* The device's name in the distribution's list of PCI ids; "" if it has none. */
 static void listed_name(const struct qn_probe_root *root, const struct pci *p,
                         char out[static QN_PROBE_LINE_MAX])
 {
@@ -168,8 +168,9 @@ static void name_of(const struct qn_probe_root *root, const struct pci *p,
                  p->device & 0xffff);
 }
 
-/* Vulkan knows. Without it: memory of its own that is little beside the share of the machine's is
- * how firmware sets an integrated one up. */
+/* Vulkan tells whether a graphics processor is integrated. Without Vulkan, an AMD one counts as
+ * integrated if its own memory is small compared with its share of the machine's memory, which is
+ * how firmware configures it. */
 static bool integrated(const struct qn_probe_root *root, const struct pci *p,
                        const struct qn_vulkan_device *v)
 {
@@ -182,7 +183,7 @@ static bool integrated(const struct qn_probe_root *root, const struct pci *p,
            own <= of_device(root, p, "mem_info_gtt_total") / 2 && own <= INT64_C(4) << 30;
 }
 
-/* The members that every device has; the object stays open. */
+/* Writes the members that all devices have; the object stays open. */
 static void write_common(struct qn_jw *w, const char *name, const char *vendor, const char *place,
                          const char *driver, const char *family)
 {
@@ -194,7 +195,7 @@ static void write_common(struct qn_jw *w, const char *name, const char *vendor, 
     qn_jw_kstr(w, "family", family);
 }
 
-/* Those that graphics processors have besides; ends the object. v MAY be NULL. */
+/* Writes the further members of graphics processors and ends the object. v MAY be NULL. */
 static void write_graphics(struct qn_jw *w, bool built_in, int64_t vram_bytes,
                            const struct qn_vulkan_device *v)
 {
@@ -226,7 +227,8 @@ static void write_gpu(const struct qn_probe_root *root, struct qn_jw *w, const s
     write_graphics(w, integrated(root, p, v), own ? own : v ? v->memory_bytes : 0, v);
 }
 
-/* What only Vulkan sees: drivers that compute on the processor, devices that are on no PCI bus. */
+/* Writes a device that only Vulkan reports: a driver that computes on the processor, or a device
+ * without a PCI address. */
 static void write_vulkan_alone(struct qn_jw *w, const struct qn_vulkan_device *v)
 {
     bool software = v->type == QN_VULKAN_CPU;

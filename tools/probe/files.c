@@ -29,7 +29,7 @@ bool qn_probe_path(const struct qn_probe_root *root, char path[static QN_PROBE_P
     return ok;
 }
 
-/* Copies text[0..n) without white space and quotes around it. */
+/* Copies text[0..n) without surrounding white space and quotes. */
 static void copy_bare(char out[static QN_PROBE_LINE_MAX], const char *text, size_t n)
 {
     while (n && isspace((unsigned char)text[0]))
@@ -90,7 +90,7 @@ char *qn_probe_text(const struct qn_probe_root *root, const char *fmt, ...)
     FILE *f = ok ? fopen(path, "re") : NULL;
     if (!f)
         return NULL;
-    /* Files of /proc do not say how long they are. */
+    /* Files in /proc do not report their size. */
     char *text = malloc(QN_PROBE_TEXT_MAX + 1);
     size_t n = text ? fread(text, 1, QN_PROBE_TEXT_MAX, f) : 0;
     if (text)

@@ -11,7 +11,7 @@
 
 enum { CORES_MAX = 4096 };
 
-/* Flags of /proc/cpuinfo that decide how fast a model runs, x86 and then ARM. */
+/* Flags of /proc/cpuinfo that affect the speed of models, for x86 and then ARM. */
 static const char *const telling[] = {
     "avx",      "avx2",        "fma",         "f16c",        "avx_vnni", "avx512f",  "avx512bw",
     "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_int8", "amx_bf16",
@@ -28,7 +28,7 @@ static bool has_word(const char *words, const char *word)
 
 static void write_features(struct qn_jw *w, const char *cpuinfo)
 {
-    /* The line may be longer than any other that is looked at. */
+    /* The flags line may be longer than QN_PROBE_LINE_MAX. */
     const char *flags = strstr(cpuinfo, "\nflags");
     if (!flags)
         flags = strstr(cpuinfo, "\nFeatures");
@@ -45,7 +45,8 @@ static void write_features(struct qn_jw *w, const char *cpuinfo)
     qn_jw_arr_end(w);
 }
 
-/* Counts processors and, where the system tells them apart, cores: pairs of package and core. */
+/* Counts hardware threads and, if the system tells them apart, cores: distinct pairs of package and
+ * core. */
 static void count(const char *cpuinfo, int64_t *threads, int64_t *cores)
 {
     static int64_t seen[CORES_MAX];

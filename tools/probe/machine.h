@@ -1,4 +1,4 @@
-/* The machine but for its graphics: system, processor, memory, board. */
+/* Describes the machine without its accelerators: system, processor, memory, board. */
 #ifndef QN_PROBE_MACHINE_H
 #define QN_PROBE_MACHINE_H
 

@@ -1,10 +1,11 @@
-/* `quince-probe`: prints what this machine is made of as one JSON object, and ends. A process of
- * its own because looking loads the drivers of graphics processors, which the router must never do.
+/* `quince-probe` prints a description of this machine as one JSON object and exits. It is a
+ * separate process because detection loads drivers of graphics processors, which the router must
+ * never do.
  *
  *   quince-probe [--root DIR] [--no-vulkan]
  *
- * --root reads /proc, /sys and /etc beneath DIR instead, for tests. "vulkan_error" says why Vulkan
- * found nothing, if it did not. */
+ * --root reads /proc, /sys and /etc below DIR, for tests. "vulkan_error" says why Vulkan found no
+ * device, if it found none. */
 #include "base/buf.h"
 #include "probe/devices.h"
 #include "probe/machine.h"
@@ -44,5 +45,5 @@ int main(int argc, char **argv)
     qn_jw_obj_end(&w);
     bool ok = !out.overflow && puts(qn_buf_cstr(&out)) >= 0 && fflush(stdout) == 0;
     qn_buf_deinit(&out);
-    _exit(ok ? 0 : 1); /* without the last words of drivers, in which some hang */
+    _exit(ok ? 0 : 1); /* skips exit handlers of drivers, some of which hang */
 }

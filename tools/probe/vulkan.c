@@ -113,7 +113,7 @@ qn_err qn_vulkan_devices(struct qn_vulkan_device *out, size_t *n, struct qn_erro
     VkPhysicalDevice found[QN_VULKAN_DEVICES_MAX];
     uint32_t count = QN_VULKAN_DEVICES_MAX;
     *n = 0;
-    /* Never closed again: some drivers leave threads behind. */
+    /* Never closed: some drivers leave threads running. */
     void *loader = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
     PFN_vkGetInstanceProcAddr get =
         loader ? (PFN_vkGetInstanceProcAddr)dlsym(loader, "vkGetInstanceProcAddr") : NULL;

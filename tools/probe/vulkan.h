@@ -1,5 +1,5 @@
-/* Devices as the Vulkan loader names them. Drivers are loaded here and nowhere else: this program
- * ends afterwards, and what a driver does wrong ends with it. */
+/* Lists the devices of the Vulkan loader. Graphics drivers are loaded only in this program, which
+ * exits afterwards, so a faulty driver cannot harm the server. */
 #ifndef QN_PROBE_VULKAN_H
 #define QN_PROBE_VULKAN_H
 
@@ -16,13 +16,13 @@ struct qn_vulkan_device {
     char name[256];
     char driver[512]; /* "radv Mesa 22.3.6" */
     char api[32];     /* "1.3.230" */
-    char pci[16];     /* "0000:03:00.0"; "" where it does not say */
+    char pci[16];     /* "0000:03:00.0"; "" if the driver does not give it */
     uint32_t vendor_id, device_id;
     enum qn_vulkan_type type;
-    int64_t memory_bytes; /* of the heaps that lie on the device */
+    int64_t memory_bytes; /* of the device-local heaps */
 };
 
-/* Fills out [QN_VULKAN_DEVICES_MAX] and *n. QN_ENOTFOUND: no loader or no driver on this machine.
+/* Fills out [QN_VULKAN_DEVICES_MAX] and *n. QN_ENOTFOUND: this machine has no loader or no driver.
  */
 qn_err qn_vulkan_devices(struct qn_vulkan_device *out, size_t *n, struct qn_error *e);
 

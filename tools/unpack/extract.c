@@ -1,5 +1,5 @@
-/* See extract.h. libarchive reads; the files are made here, one component after another and never
- * through a link, so that nothing depends on what it thinks of names. */
+/* See extract.h. libarchive reads the archive; the files are created here, one path component after
+ * another and never through a link, so that nothing depends on how libarchive handles names. */
 #include "unpack/extract.h"
 
 #include "base/str.h"
@@ -17,7 +17,7 @@
 
 enum { BLOCK = 1024 * 1024, SHOWN = 120 };
 
-/* A link that waits for what it leads to. */
+/* A link whose target has not been unpacked yet. */
 struct link {
     char *name, *target;
 };
@@ -26,7 +26,7 @@ struct extracting {
     struct archive *archive;
     int folder;
     const struct qn_unpack_limits *limits;
-    int64_t most_bytes; /* by size and by ratio */
+    int64_t most_bytes; /* limit of the unpacked size: the smaller of size and ratio */
     struct link *links;
     size_t n_links;
     struct qn_unpack_result *out;
@@ -56,7 +56,7 @@ static struct archive *open_archive(int fd, struct qn_error *e)
     return NULL;
 }
 
-/* Writes the name as far as it can be shown. */
+/* Writes the printable form of a name, truncated. */
 static void shown(const char *name, char out[static SHOWN + 4])
 {
     size_t n = strnlen(name, SHOWN);
@@ -64,8 +64,8 @@ static void shown(const char *name, char out[static SHOWN + 4])
     memcpy(out + n, name[n] ? "..." : "", name[n] ? 4 : 1);
 }
 
-/* The name without "./" at its beginning and slashes at its end; "" for the folder itself. NULL
- * with an error when it is none that stays below the folder. */
+/* The name without a leading "./" and trailing slashes; "" for the folder itself. NULL, with an
+ * error, for a name that does not stay below the folder. */
 static const char *check_name(struct extracting *x, const char *raw,
                               char out[static QN_UNPACK_PATH_MAX + 1])
 {
@@ -124,7 +124,7 @@ static bool is_link(struct archive_entry *entry)
     return archive_entry_symlink(entry) || archive_entry_filetype(entry) == AE_IFLNK;
 }
 
-/* What an entry is: regular files and folders only, and links where they are allowed. */
+/* Checks an entry's type: regular files and folders only, and links if they are allowed. */
 static qn_err check_kind(struct extracting *x, struct archive_entry *entry, const char *name)
 {
     char text[SHOWN + 4];
@@ -150,7 +150,7 @@ static qn_err check_size(struct extracting *x, int64_t size_bytes)
                    (long long)(x->limits->size_bytes >> 20), (long long)x->limits->ratio);
 }
 
-/* The folder a name lies in, made where it is missing; -1 with an error. */
+/* Opens the folder that contains a name and creates missing folders; -1 with an error. */
 static int open_parent(struct extracting *x, const char *name)
 {
     int at = fcntl(x->folder, F_DUPFD_CLOEXEC, 0);
@@ -241,7 +241,7 @@ static qn_err make_file(struct extracting *x, const char *name)
     return err;
 }
 
-/* The folder itself may come after what lies in it. */
+/* Creates a folder. It may exist already: an archive can list a folder after its contents. */
 static qn_err make_folder(struct extracting *x, const char *name)
 {
     char below[QN_UNPACK_PATH_MAX + 2];
@@ -255,7 +255,7 @@ static qn_err make_folder(struct extracting *x, const char *name)
     return QN_OK;
 }
 
-/* A link may lead to what lies beside it and nowhere else. */
+/* Records a link, whose target must be in the same folder. */
 static qn_err note_link(struct extracting *x, const char *name, const char *raw)
 {
     char target[QN_UNPACK_PATH_MAX + 1], text[SHOWN + 4];
@@ -274,7 +274,7 @@ static qn_err note_link(struct extracting *x, const char *name, const char *raw)
                                 : qn_fail(x->e, QN_ENOMEM, "no memory for the archive's links");
 }
 
-/* Makes the link's name a second name of its file. QN_ENOTFOUND: that is not there (yet). */
+/* Makes the link a hard link to its target. QN_ENOTFOUND: the target does not exist (yet). */
 static qn_err make_link(struct extracting *x, const struct link *l)
 {
     int at = open_parent(x, l->name);
@@ -296,7 +296,7 @@ static qn_err make_link(struct extracting *x, const struct link *l)
     return err;
 }
 
-/* Links may lead to links that come later, so they are gone through until none can be made. */
+/* A link may lead to a later link, so the list is repeated until no link can be made. */
 static qn_err make_links(struct extracting *x)
 {
     for (size_t left = x->n_links, before = left + 1; left;) {
@@ -311,7 +311,7 @@ static qn_err make_links(struct extracting *x)
             err = make_link(x, &l);
             if (err && err != QN_ENOTFOUND)
                 return err;
-            if (err) { /* those that are made go to the end of the list */
+            if (err) { /* the remaining links move to the front of the list */
                 x->links[i] = x->links[kept];
                 x->links[kept++] = l;
             }
@@ -330,7 +330,7 @@ static void free_links(struct extracting *x)
     free(x->links);
 }
 
-/* What macOS adds to archives: of no use elsewhere. */
+/* True for files that macOS adds to archives, which are of no use elsewhere. */
 static bool is_litter(const char *name)
 {
     return qn_str_starts(name, "__MACOSX/") || qn_str_eq(name, "__MACOSX");

@@ -1,7 +1,6 @@
-/* The program quince-unpack: takes one archive apart and ends. It is started by the server
- * (registry/unpack.c) with the archive as descriptor 3, the folder as descriptor 4, and the pipe
- * for its one line of report, JSON, as descriptor 5; the limits are its arguments, and whether
- * links are allowed ("links"). */
+/* The program quince-unpack unpacks one archive and exits. The server starts it (registry/unpack.c)
+ * with the archive as descriptor 3, the folder as descriptor 4 and the pipe for its report (one
+ * line of JSON) as descriptor 5. Its arguments are the limits, and "links" if links are allowed. */
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -30,13 +29,13 @@ static void report(const struct qn_unpack_result *r, const char *lacking, const 
         qn_jw_kstr(&w, "error", e->message);
     }
     qn_jw_obj_end(&w);
-    ssize_t n = write(REPORT, text.data, text.len); /* who does not read it does not want it */
+    ssize_t n = write(REPORT, text.data, text.len); /* a closed pipe is no error */
     (void)n;
     qn_buf_deinit(&text);
 }
 
 #ifdef __SANITIZE_ADDRESS__
-/* The search for leaks at the end wants what the sandbox forbids. */
+/* The leak check at exit needs calls that the sandbox forbids. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -58,8 +57,8 @@ int main(int argc, char **argv)
         return 2;
     }
     limits.links = argc == 5;
-    signal(SIGXFSZ, SIG_IGN); /* a file over the limit is an error of write(2) */
-    /* Names in archives are UTF-8, whatever the user's language is. */
+    signal(SIGXFSZ, SIG_IGN); /* a file over the limit makes write(2) fail instead */
+    /* Names in archives are decoded as UTF-8, independent of the user's locale. */
     setlocale(LC_CTYPE, "C.UTF-8");
     qn_err err = qn_sandbox_enter(FOLDER, limits.size_bytes, &lacking, &e);
     if (!err)

@@ -1,4 +1,4 @@
-/* What a process that reads hostile bytes gives up before it does. */
+/* The sandbox of quince-unpack, entered before untrusted bytes are read. */
 #ifndef QN_UNPACK_SANDBOX_H
 #define QN_UNPACK_SANDBOX_H
 
@@ -6,10 +6,10 @@
 
 #include <stdint.h>
 
-/* No core dumps, limits on memory, descriptors and file sizes; of files nothing can be opened
- * outside of the folder, and no program run, no socket opened, no other process made or touched.
- * folder: a descriptor. What this kernel cannot do is left out, and said in *lacking ("", "files",
- * "calls", "files and calls"); the rest holds without it. QN_EIO. One way only. */
+/* Afterwards: no core dumps; limits on memory, descriptors and file sizes; no file outside the
+ * folder can be opened, no program run, no socket opened, no other process created or touched.
+ * Cannot be undone. folder: a descriptor. Restrictions that this kernel does not support are
+ * skipped and listed in *lacking ("", "files", "calls", "files and calls"). QN_EIO. */
 qn_err qn_sandbox_enter(int folder, int64_t file_bytes, const char **lacking, struct qn_error *e);
 
 #endif
