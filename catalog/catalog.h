@@ -31,10 +31,9 @@ struct qn_model_row {
     const char *labels; /* JSON array of strings */
     const char
         *details; /* JSON object: architecture, parameters, context_length, quantization ... */
-    const char *options;      /* JSON object: options saved for this model */
-    const char *facts;        /* JSON object: the file's metadata:
-                                 {"info":{...},"template","license","capabilities":[...]}; {} until the
-                                 file was inspected */
+    const char *options; /* JSON object: options saved for this model */
+    const char *facts; /* JSON object: metadata of the file, {"info": {...}, "template", "license",
+                          "capabilities": [...]}; {} until the file was inspected */
     const char *capabilities; /* JSON array: the capabilities of the facts, "[]" until the file was
                                  inspected; ignored when stored, since it follows from facts */
     const char *digest;       /* SHA-256 of the files in hexadecimal; "": not computed yet */
