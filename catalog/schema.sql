@@ -25,7 +25,7 @@ CREATE TABLE file (
 
 -- version 2
 -- base, preset: a model made from another one, with its own system message, parameters and so on.
--- facts: what the file says of itself. digest: SHA-256 of the files; digest_of: their sizes and times then.
+-- facts: the file's metadata. digest: SHA-256 of the files; digest_of: their sizes and times when it was computed.
 ALTER TABLE model ADD COLUMN base TEXT NOT NULL DEFAULT '';
 ALTER TABLE model ADD COLUMN preset TEXT NOT NULL DEFAULT '{}';
 ALTER TABLE model ADD COLUMN facts TEXT NOT NULL DEFAULT '{}';
@@ -34,8 +34,8 @@ ALTER TABLE model ADD COLUMN digest_of TEXT NOT NULL DEFAULT '';
 ALTER TABLE model ADD COLUMN modified_s INTEGER NOT NULL DEFAULT 0;
 
 -- version 3
--- Answers of the Responses API that a later request may go on from. previous: the answer this one went on from, or ''.
--- input, body: JSON. used: grows with every use of any answer; the least are removed first.
+-- Responses of the Responses API that a later request may continue. previous: the response that this one continued, or ''.
+-- input, body: JSON. used: a counter of all uses at the last use of this response; the lowest are removed first.
 CREATE TABLE answer (
     id       TEXT PRIMARY KEY NOT NULL,
     previous TEXT NOT NULL,
@@ -48,10 +48,10 @@ CREATE INDEX answer_used ON answer(used);
 
 -- version 4
 -- checkpoints: a JSON object, role ("main", "mmproj", ...) to checkpoint. hub: "huggingface", "modelscope", "ollama",
--- "url" or "" (a file of this machine); revision, commit_id: what was asked for there and what it was.
--- keeper: who may delete the files: "quince" (it fetched them), "user", or the program whose folder they lie in.
--- extras: a JSON object of what the model lists show as it is (image_defaults, components).
--- alias: further names. forgotten: files of other programs that the user took off the list; they are not listed again.
+-- "url" or "" (a file of this machine); revision, commit_id: the requested revision and its commit.
+-- keeper: the owner of the files: "quince" (it fetched and may delete them), "user", or the program whose folder they are in.
+-- extras: a JSON object that the model lists show unchanged (image_defaults, components).
+-- alias: further names. forgotten: files of other programs that the user removed from the list; they are not listed again.
 ALTER TABLE model ADD COLUMN checkpoints TEXT NOT NULL DEFAULT '{}';
 ALTER TABLE model ADD COLUMN hub TEXT NOT NULL DEFAULT '';
 ALTER TABLE model ADD COLUMN revision TEXT NOT NULL DEFAULT '';
@@ -69,8 +69,8 @@ CREATE TABLE forgotten (
 ) STRICT;
 
 -- version 5
--- Downloads, and the files of each. wish: JSON, what was asked for. state: downloading, paused, completed, cancelled or
--- error. A file's bytes that are there are counted beside its partial file, not here.
+-- Downloads, and the files of each. wish: JSON, the request. state: downloading, paused, completed, cancelled or
+-- error. The bytes present of a file are recorded beside its partial file, not here.
 CREATE TABLE download (
     id         TEXT PRIMARY KEY NOT NULL,
     model      TEXT NOT NULL,
@@ -102,7 +102,8 @@ CREATE TABLE download_file (
 ) STRICT;
 
 -- version 6
--- What is changed with every use of an answer lies apart from its text, which may be megabytes. bytes: of input and body.
+-- The columns that change with every use of a response are in a table of their own, since its text may be megabytes.
+-- bytes: of input and body.
 CREATE TABLE answer_use (
     id    TEXT PRIMARY KEY NOT NULL REFERENCES answer(id) ON DELETE CASCADE,
     bytes INTEGER NOT NULL,
@@ -115,7 +116,7 @@ ALTER TABLE answer DROP COLUMN bytes;
 ALTER TABLE answer DROP COLUMN used;
 
 -- version 7
--- Keys that clients send. Of the secret only its SHA-256 is kept. admin: 1 for those that may change the server itself.
+-- API keys. Only the SHA-256 of the secret is stored. admin: 1 for keys that may administer the server.
 CREATE TABLE api_key (
     name      TEXT PRIMARY KEY NOT NULL,
     sha256    BLOB NOT NULL UNIQUE,
@@ -124,10 +125,10 @@ CREATE TABLE api_key (
 ) STRICT;
 
 -- version 8
--- owner: whose answer it is, as router/owner.h names owners; '' for those that were kept before there were owners.
+-- owner: the owner of the response, in the form of router/access/owner.h; '' for responses stored by versions without owners.
 ALTER TABLE answer_use ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 
 -- version 9
--- capabilities: a JSON array, what the model can do by what its file says: that of the facts, which may be a megabyte.
+-- capabilities: a JSON array, copied from the facts, which may be a megabyte.
 ALTER TABLE model ADD COLUMN capabilities TEXT NOT NULL DEFAULT '[]';
 UPDATE model SET capabilities = coalesce(json_extract(facts, '$.capabilities'), '[]') WHERE json_valid(facts);

@@ -115,7 +115,7 @@ static bool step(struct steps *s, int flags, int *fd)
     return *fd >= 0;
 }
 
-/* Follows links that the trusted user or root owns wherever they lead, and no others. */
+/* Follows links that the trusted user or root owns, wherever they lead, and no other links. */
 static int open_by_steps(const struct qn_foreign *f, const char *rel, int flags)
 {
     struct steps s = {.at = fcntl(f->fd, F_DUPFD_CLOEXEC, 0), .user = f->user};

@@ -6,8 +6,9 @@
  *   only if the trusted user or root created the link.
  * - A description (a text that the server shows) must be a regular file and not a link. It must
  *   belong to the owner of its folder or of the place. A file of the trusted user or root is
- *   accepted too while it has only one hard link: in a folder of another user further hard links to
- *   foreign files prove nothing.
+ *   accepted too, but only while it has a single hard link: a user may be able to add a hard link
+ *   to such a file in a folder of their own, so with several links it may not belong to this
+ *   folder.
  *
  * The path of the place itself is trusted. Any thread, but one place is used by one thread at a
  * time. */

@@ -28,8 +28,9 @@ enum {
     QN_FOUND_ENTRIES_MAX = 200000, /* files and folders visited in one place */
     QN_FOUND_DEPTH_MAX = 8,
     QN_FOUND_FILES_MAX = 514, /* of one model: more parts than can be loaded, plus a projector */
-    QN_FOUND_PRESET_MAX = 256 * 1024,      /* bytes of a model's preset */
-    QN_FOUND_BYTES_MAX = 64 * 1024 * 1024, /* of all that is said of the models; shared likewise */
+    QN_FOUND_PRESET_MAX = 256 * 1024, /* bytes of a model's preset */
+    QN_FOUND_BYTES_MAX =
+        64 * 1024 * 1024, /* of all strings and lists of the models; shared in the same way */
     QN_FOUND_NAMES = 3
 };
 

@@ -4,7 +4,8 @@
  * which qn_packs_sweep removes.
  *
  *   <engines>/.downloads/RECIPE.BACKEND.<first digits of the checksum>   an archive while it grows
- *   <engines>/.work/...                                 folders being unpacked or removed
+ *   <engines>/.work/...                                                  folders being unpacked or
+ *                                                                        removed
  *   <engines>/RECIPE/BACKEND/VERSION/quince-pack.json, ...               installed engines
  *
  * Only one server at a time may use the folder. Blocking, any thread; two calls for the same engine

@@ -1,5 +1,5 @@
-/* See ref.h. Every form is first reduced to a host ("" for none) and a path; a table of hosts tells
- * the hub. */
+/* See ref.h. Every form is first reduced to a host ("" for none) and a path; a table of hosts
+ * determines the hub. */
 #include "registry/ref.h"
 
 #include "base/str.h"

@@ -13,9 +13,9 @@ struct qn_repo_index *qn_repo_index_new(const struct qn_repo *repo);
 void qn_repo_index_free(struct qn_repo_index *x); /* NULL allowed */
 const struct qn_repo *qn_repo_index_repo(const struct qn_repo_index *x);
 
-/* The part with this number (1 to shard->count) of the series that a file belongs to: shard is what
- * qn_shard_of says of path. The first in the order of the files where several names fit; NULL: the
- * part is missing. */
+/* The part with this number (1 to shard->count) of the series that a file belongs to. shard: the
+ * result of qn_shard_of for path. If several files match, the first in the order of the files;
+ * NULL: the part is missing. */
 const struct qn_repo_file *qn_repo_index_part(const struct qn_repo_index *x, const char *path,
                                               const struct qn_shard *shard, int number);
 

@@ -89,7 +89,7 @@ void qn_web_reply_deinit(struct qn_web_reply *r);
 /* The value of a header of the last hop, malloc'ed without surrounding spaces, or NULL. */
 char *qn_web_header(const struct qn_web_reply *r, const char *name);
 
-bool qn_web_is_offline(const struct qn_web *web); /* now */
+bool qn_web_is_offline(const struct qn_web *web); /* the current value of web->offline */
 /* QN_EUNSUPPORTED, with what to do, when web is offline. */
 qn_err qn_web_online(const struct qn_web *web, const char *what, struct qn_error *e);
 

@@ -37,7 +37,7 @@ bool qn_log_level_parse(const char *name, enum qn_log_level *out)
             *out = (enum qn_log_level)i;
             return true;
         }
-    /* Names of the levels in other servers. */
+    /* Further names of the levels, used by other servers. */
     static const struct {
         const char *name;
         enum qn_log_level level;

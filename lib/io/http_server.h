@@ -3,7 +3,8 @@
  * A request is passed to its handler once, with head and body complete. The handler replies at once
  * or later, with a whole or a streamed reply. Everything runs on the loop's thread. Requests of one
  * connection are answered in their order. In this file the handler is the code that receives the
- * requests (qn_http_events); the owner is the key, user or address that a request belongs to.
+ * requests (qn_http_events); the owner is the key, user or address that a request belongs to; a
+ * kept body is an upload that is stored as a file for good (large_body).
  *
  * Limits:
  * - Heads over QN_HTTP_HEAD_MAX get 431 or 414, bodies over the server's body_max 413 (at the first

@@ -168,9 +168,9 @@ static void name_of(const struct qn_probe_root *root, const struct pci *p,
                  p->device & 0xffff);
 }
 
-/* Vulkan tells whether a graphics processor is integrated. Without Vulkan, an AMD one counts as
- * integrated if its own memory is small compared with its share of the machine's memory, which is
- * how firmware configures it. */
+/* Vulkan tells whether a graphics processor is integrated. Without Vulkan, an Intel one is
+ * integrated if it is on PCI bus 0, and an AMD one if its own memory is small compared with its
+ * share of the machine's memory, which is how firmware configures it. */
 static bool integrated(const struct qn_probe_root *root, const struct pci *p,
                        const struct qn_vulkan_device *v)
 {
